@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* buffer.h - a growing queue of bytes: appended at the end, consumed from the front */
+#ifndef COMMON_BUFFER_H
+#define COMMON_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct buffer {
+    uint8_t *data; /* allocation; NULL while nothing was ever put in */
+    size_t start;  /* first byte that is not consumed */
+    size_t end;    /* one past the last byte */
+    size_t cap;
+};
+
+static inline size_t buffer_len(const struct buffer *b)
+{
+    return b->end - b->start;
+}
+static inline uint8_t *buffer_ptr(const struct buffer *b)
+{
+    return b->data + b->start;
+}
+
+void buffer_free(struct buffer *b); /* leaves an empty, usable buffer */
+/* Room for at least n more bytes at the end; NULL when memory is out. Consumed space is reused. */
+uint8_t *buffer_reserve(struct buffer *b, size_t n);
+static inline void buffer_commit(struct buffer *b, size_t n)
+{
+    b->end += n;
+}
+int buffer_append(struct buffer *b, const void *p, size_t n); /* -1: out of memory */
+/* Drop n bytes from the front. A large buffer that is emptied gives its memory back. */
+void buffer_consume(struct buffer *b, size_t n);
+
+/* One read of at most max bytes into the end: bytes read, 0 at end of file, -1 with errno. */
+ssize_t buffer_read(struct buffer *b, int fd, size_t max);
+/* One write of what is there, consumed by what went out: bytes written, or -1 with errno. */
+ssize_t buffer_write(struct buffer *b, int fd);
+
+#endif

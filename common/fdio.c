@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/fdio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+void fd_open_standard(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd < 3);
+    if (fd >= 0)
+        close(fd);
+}
+
+int fd_set_nonblock(int fd, int on)
+{
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0)
+        return -1;
+    int want = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+    return want == flags ? 0 : fcntl(fd, F_SETFL, want);
+}
+
+int fd_set_cloexec(int fd, int on)
+{
+    return fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0);
+}
+
+static void wait_for(int fd, short events)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    poll(&p, 1, -1);
+}
+
+int fd_write_all(int fd, const void *p, size_t n)
+{
+    const char *at = p;
+    while (n > 0) {
+        ssize_t k = write(fd, at, n);
+        if (k > 0) {
+            at += k;
+            n -= (size_t)k;
+        } else if (errno == EAGAIN) {
+            wait_for(fd, POLLOUT);
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int fd_read_all(int fd, void *p, size_t n)
+{
+    char *at = p;
+    while (n > 0) {
+        ssize_t k = read(fd, at, n);
+        if (k > 0) {
+            at += k;
+            n -= (size_t)k;
+        } else if (k == 0) {
+            errno = EPIPE;
+            return -1;
+        } else if (errno == EAGAIN) {
+            wait_for(fd, POLLIN);
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+ssize_t file_read_at(int dir, const char *path, char *buf, size_t size)
+{
+    AUTO_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    size_t len = 0;
+    while (len + 1 < size) {
+        ssize_t n = read(fd, buf + len, size - 1 - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    while (len > 0 && buf[len - 1] == '\n')
+        len--;
+    buf[len] = 0;
+    return (ssize_t)len;
+}
+
+char *file_slurp_at(int dir, const char *path, size_t max, size_t *ret_len)
+{
+    AUTO_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    size_t cap = 4096, len = 0;
+    AUTO_FREE char *buf = malloc(cap + 1);
+    while (buf) {
+        ssize_t n = read(fd, buf + len, cap - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return NULL;
+        if (n == 0)
+            break;
+        len += (size_t)n;
+        if (len > max) {
+            errno = EFBIG;
+            return NULL;
+        }
+        if (len == cap) {
+            char *grown = realloc(buf, 2 * cap + 1);
+            if (!grown)
+                return NULL;
+            buf = grown;
+            cap *= 2;
+        }
+    }
+    if (!buf)
+        return NULL;
+    buf[len] = 0;
+    if (ret_len)
+        *ret_len = len;
+    return take_ptr(buf);
+}
+
+int file_write_at(int dir, const char *path, const char *text)
+{
+    AUTO_CLOSE int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    size_t len = strlen(text);
+    ssize_t n;
+    do
+        n = write(fd, text, len);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -1 : 0;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* json.c - jansson behind dlopen(): the only file that knows it
+ *
+ * A struct json is jansson's json_t under another name. Only real functions of the library are
+ * called; its inline ones would need the symbols at link time. */
+#include "common/json.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+
+/* The one place that stays for the life of a process: a library is loaded once. */
+static struct {
+    void *handle;
+    __typeof__(json_object) *object;
+    __typeof__(json_array) *array;
+    __typeof__(json_string_nocheck) *string;
+    __typeof__(json_integer) *integer;
+    __typeof__(json_real) *real;
+    __typeof__(json_true) *true_value;
+    __typeof__(json_false) *false_value;
+    __typeof__(json_null) *null_value;
+    __typeof__(json_object_set_new_nocheck) *object_set;
+    __typeof__(json_array_append_new) *array_append;
+    __typeof__(json_delete) *delete;
+    __typeof__(json_dumps) *dumps;
+} lib;
+
+static const struct {
+    const char *name;
+    void *slot;
+} symbols[] = {
+    {"json_object", &lib.object},
+    {"json_array", &lib.array},
+    {"json_string_nocheck", &lib.string},
+    {"json_integer", &lib.integer},
+    {"json_real", &lib.real},
+    {"json_true", &lib.true_value},
+    {"json_false", &lib.false_value},
+    {"json_null", &lib.null_value},
+    {"json_object_set_new_nocheck", &lib.object_set},
+    {"json_array_append_new", &lib.array_append},
+    {"json_delete", &lib.delete},
+    {"json_dumps", &lib.dumps},
+};
+
+int json_available(struct error *err)
+{
+    if (lib.handle)
+        return 0;
+    void *handle = dlopen("libjansson.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
+        return error_set(err, ENOENT, "load the JSON library: %s", dlerror());
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
+        void *at = dlsym(handle, symbols[i].name);
+        if (!at) {
+            dlclose(handle);
+            return error_set(err, ENOSYS, "load the JSON library: '%s' is missing in it",
+                             symbols[i].name);
+        }
+        memcpy(symbols[i].slot, &at, sizeof(at));
+    }
+    lib.handle = handle;
+    return 0;
+}
+
+struct json *json_new_object(void)
+{
+    return json_available(NULL) < 0 ? NULL : (struct json *)lib.object();
+}
+
+struct json *json_new_array(void)
+{
+    return json_available(NULL) < 0 ? NULL : (struct json *)lib.array();
+}
+
+/* jansson's json_decref() without its inline call of json_delete(). */
+void json_free(struct json *j)
+{
+    json_t *value = (json_t *)j;
+    if (value && value->refcount != (size_t)-1 && __sync_sub_and_fetch(&value->refcount, 1) == 0)
+        lib.delete(value);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* Length of the valid UTF-8 sequence at s (no overlong form, no surrogate), or 0. */
+static size_t utf8_sequence(const unsigned char *s)
+{
+    static const unsigned smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+    if (n < 2)
+        return n;
+    unsigned code = s[0] & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) /* the end of the string, too */
+            return 0;
+        code = code << 6 | (s[i] & 0x3f);
+    }
+    int surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code < smallest[n] || code > 0x10ffff || surrogate ? 0 : n;
+}
+
+/* A copy with every byte that is no UTF-8 replaced; caller frees. */
+static char *clean_text(const char *text)
+{
+    const unsigned char *in = (const unsigned char *)text;
+    char *copy = malloc(3 * strlen(text) + 1), *out = copy;
+    if (!copy)
+        return NULL;
+    while (*in) {
+        size_t n = utf8_sequence(in);
+        if (n > 0) {
+            out = mempcpy(out, in, n);
+            in += n;
+        } else {
+            out = mempcpy(out, "\xef\xbf\xbd", 3);
+            in++;
+        }
+    }
+    *out = 0;
+    return copy;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Takes value; NULL is left out of an object, and null in an array so that places stay. */
+static void put(struct json *in, const char *key, json_t *value)
+{
+    if (!in) {
+        json_free((struct json *)value);
+        return;
+    }
+    if (!key) {
+        lib.array_append((json_t *)in, value ? value : lib.null_value());
+        return;
+    }
+    AUTO_FREE char *clean = clean_text(key);
+    if (value && clean)
+        lib.object_set((json_t *)in, clean, value);
+    else
+        json_free((struct json *)value);
+}
+
+void json_put(struct json *in, const char *key, struct json *value)
+{
+    put(in, key, (json_t *)value);
+}
+
+void json_put_string(struct json *in, const char *key, const char *value)
+{
+    if (!in)
+        return;
+    AUTO_FREE char *clean = value ? clean_text(value) : NULL;
+    put(in, key, clean ? lib.string(clean) : NULL);
+}
+
+void json_put_int(struct json *in, const char *key, int64_t value)
+{
+    if (in)
+        put(in, key, lib.integer(value));
+}
+
+void json_put_real(struct json *in, const char *key, double value)
+{
+    if (in)
+        put(in, key, isfinite(value) ? lib.real(value) : NULL);
+}
+
+void json_put_bool(struct json *in, const char *key, int value)
+{
+    if (in)
+        put(in, key, value ? lib.true_value() : lib.false_value());
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int write_text(int fd, const char *text, const char *path, struct error *err)
+{
+    if (fd_write_all(fd, text, strlen(text)) < 0 || fd_write_all(fd, "\n", 1) < 0)
+        return error_errno(err, errno, "write '%s'", path);
+    return 0;
+}
+
+/* Write beside path and rename, so that a reader sees the old document or the new one. */
+static int replace_file(const char *path, const char *text, struct error *err)
+{
+    AUTO_FREE char *temporary = NULL;
+    if (asprintf(&temporary, "%s.%ld.new", path, (long)getpid()) < 0) {
+        temporary = NULL;
+        return error_errno(err, ENOMEM, "write '%s'", path);
+    }
+    AUTO_CLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0)
+        return error_errno(err, errno, "create '%s'", temporary);
+    int failed = write_text(fd, text, path, err) < 0;
+    if (!failed && (close(take_fd(&fd)) < 0 || rename(temporary, path) < 0))
+        failed = error_errno(err, errno, "write '%s'", path) < 0;
+    if (failed)
+        unlink(temporary);
+    return failed ? -1 : 0;
+}
+
+/* Devices, pipes and the like are written to; a symbolic link is followed to what it names. */
+static int write_path(const char *path, const char *text, struct error *err)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return replace_file(path, text, err);
+    if (!S_ISREG(st.st_mode)) {
+        AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+            return error_errno(err, errno, "open '%s'", path);
+        return write_text(fd, text, path, err);
+    }
+    AUTO_FREE char *target = realpath(path, NULL);
+    return replace_file(target ? target : path, text, err);
+}
+
+int json_write_file(const struct json *j, const char *path, struct error *err)
+{
+    if (!j)
+        return json_available(err) < 0 ? -1 : error_errno(err, ENOMEM, "write '%s'", path);
+    AUTO_FREE char *text = lib.dumps((const json_t *)j, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    if (!text)
+        return error_errno(err, ENOMEM, "write '%s'", path);
+    if (strcmp(path, "-") == 0)
+        return write_text(STDOUT_FILENO, text, "standard output", err);
+    return write_path(path, text, err);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* json.h - JSON documents through jansson, loaded when the first one is made
+ *
+ * A step that writes no JSON does not pay for the library. Objects own what is put into them.
+ * Text that is not UTF-8 is written with U+FFFD for every byte that is not. */
+#ifndef COMMON_JSON_H
+#define COMMON_JSON_H
+
+#include <stdint.h>
+
+#include "common/error.h"
+
+struct json;
+
+int json_available(struct error *err); /* 0 once the library is there */
+struct json *json_new_object(void);
+struct json *json_new_array(void);
+void json_free(struct json *j);
+/* key NULL: append to an array. */
+void json_put(struct json *in, const char *key, struct json *value); /* takes value */
+void json_put_string(struct json *in, const char *key, const char *value);
+void json_put_int(struct json *in, const char *key, int64_t value);
+void json_put_real(struct json *in, const char *key, double value);
+void json_put_bool(struct json *in, const char *key, int value);
+/* Write to a file that is replaced in one go ("-": standard output). */
+int json_write_file(const struct json *j, const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The default loop of libev reaps every child of the process; this uses its own, and takes
+ * signals from a signalfd, so that reaper.c stays the one owner of SIGCHLD. */
+#include "common/loop.h"
+
+#include <errno.h>
+#include <ev.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+struct loop {
+    struct ev_loop *ev;
+    int signal_fd;
+    struct loop_io *signal_io;
+    loop_signal_fn signal_fn;
+    void *signal_arg;
+};
+
+struct loop_io {
+    ev_io w;
+    struct loop *loop;
+    loop_io_fn fn;
+    void *arg;
+};
+
+struct loop_timer {
+    ev_timer w;
+    struct loop *loop;
+    loop_fn fn;
+    void *arg;
+};
+
+struct loop_defer {
+    ev_prepare w;
+    ev_idle idle; /* keeps the loop from waiting when scheduled after the prepare phase */
+    struct loop *loop;
+    loop_fn fn;
+    void *arg;
+};
+
+struct loop *loop_create(struct error *err)
+{
+    struct loop *l = calloc(1, sizeof(*l));
+    if (l)
+        l->ev = ev_loop_new(EVFLAG_AUTO);
+    if (!l || !l->ev) {
+        free(l);
+        error_set(err, ENOMEM, "create an event loop: no epoll, or out of memory");
+        return NULL;
+    }
+    l->signal_fd = -1;
+    return l;
+}
+
+void loop_destroy(struct loop *l)
+{
+    if (!l)
+        return;
+    loop_io_destroy(l->signal_io);
+    if (l->signal_fd >= 0)
+        close(l->signal_fd);
+    ev_loop_destroy(l->ev);
+    free(l);
+}
+
+void loop_run(struct loop *l)
+{
+    ev_run(l->ev, 0);
+}
+
+void loop_stop(struct loop *l)
+{
+    ev_break(l->ev, EVBREAK_ALL);
+}
+
+double loop_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+unsigned long long loop_wallclock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (unsigned long long)t.tv_sec * 1000000000ULL + (unsigned long long)t.tv_nsec;
+}
+
+static void io_ready(struct ev_loop *ev, ev_io *w, int revents)
+{
+    struct loop_io *io = w->data;
+    unsigned events = 0;
+    if (revents & EV_READ)
+        events |= LOOP_READ;
+    if (revents & EV_WRITE)
+        events |= LOOP_WRITE;
+    io->fn(io->arg, w->fd, events);
+}
+
+static int to_ev(unsigned events)
+{
+    return ((events & LOOP_READ) ? EV_READ : 0) | ((events & LOOP_WRITE) ? EV_WRITE : 0);
+}
+
+struct loop_io *loop_io_create(struct loop *l, int fd, unsigned events, loop_io_fn fn, void *arg)
+{
+    struct loop_io *io = calloc(1, sizeof(*io));
+    if (!io)
+        return NULL;
+    io->loop = l;
+    io->fn = fn;
+    io->arg = arg;
+    ev_io_init(&io->w, io_ready, fd, to_ev(events));
+    io->w.data = io;
+    if (events)
+        ev_io_start(l->ev, &io->w);
+    return io;
+}
+
+void loop_io_set(struct loop_io *io, unsigned events)
+{
+    int want = to_ev(events);
+    int have = ev_is_active(&io->w) ? (io->w.events & (EV_READ | EV_WRITE)) : 0;
+    if (want == have)
+        return;
+    ev_io_stop(io->loop->ev, &io->w);
+#ifdef ev_io_modify
+    ev_io_modify(&io->w, want); /* no system call when the same events are asked for again */
+#else
+    ev_io_set(&io->w, io->w.fd, want);
+#endif
+    if (want)
+        ev_io_start(io->loop->ev, &io->w);
+}
+
+unsigned loop_io_events(const struct loop_io *io)
+{
+    if (!ev_is_active(&io->w))
+        return 0;
+    return ((io->w.events & EV_READ) ? LOOP_READ : 0) |
+           ((io->w.events & EV_WRITE) ? LOOP_WRITE : 0);
+}
+
+void loop_io_destroy(struct loop_io *io)
+{
+    if (!io)
+        return;
+    ev_io_stop(io->loop->ev, &io->w);
+    free(io);
+}
+
+static void timer_fired(struct ev_loop *ev, ev_timer *w, int revents)
+{
+    struct loop_timer *t = w->data;
+    t->fn(t->arg);
+}
+
+struct loop_timer *loop_timer_create(struct loop *l, loop_fn fn, void *arg)
+{
+    struct loop_timer *t = calloc(1, sizeof(*t));
+    if (!t)
+        return NULL;
+    t->loop = l;
+    t->fn = fn;
+    t->arg = arg;
+    ev_timer_init(&t->w, timer_fired, 0., 0.);
+    t->w.data = t;
+    return t;
+}
+
+void loop_timer_start(struct loop_timer *t, double after, double every)
+{
+    if (!(after > 0)) /* NaN too: it would put the loop's heap of timers out of order */
+        after = 0;
+    ev_timer_stop(t->loop->ev, &t->w);
+    ev_now_update(t->loop->ev); /* a long callback must not shorten the time */
+    ev_timer_set(&t->w, after, every);
+    ev_timer_start(t->loop->ev, &t->w);
+}
+
+void loop_timer_stop(struct loop_timer *t)
+{
+    if (t)
+        ev_timer_stop(t->loop->ev, &t->w);
+}
+
+int loop_timer_active(const struct loop_timer *t)
+{
+    return ev_is_active(&t->w);
+}
+
+void loop_timer_destroy(struct loop_timer *t)
+{
+    if (!t)
+        return;
+    ev_timer_stop(t->loop->ev, &t->w);
+    free(t);
+}
+
+static void defer_run(struct ev_loop *ev, ev_prepare *w, int revents)
+{
+    struct loop_defer *d = w->data;
+    ev_prepare_stop(ev, &d->w);
+    ev_idle_stop(ev, &d->idle);
+    d->fn(d->arg);
+}
+
+static void defer_idle(struct ev_loop *ev, ev_idle *w, int revents)
+{
+    (void)revents;
+}
+
+struct loop_defer *loop_defer_create(struct loop *l, loop_fn fn, void *arg)
+{
+    struct loop_defer *d = calloc(1, sizeof(*d));
+    if (!d)
+        return NULL;
+    d->loop = l;
+    d->fn = fn;
+    d->arg = arg;
+    ev_prepare_init(&d->w, defer_run);
+    ev_idle_init(&d->idle, defer_idle);
+    d->w.data = d;
+    return d;
+}
+
+void loop_defer_schedule(struct loop_defer *d)
+{
+    if (ev_is_active(&d->w))
+        return;
+    ev_prepare_start(d->loop->ev, &d->w);
+    ev_idle_start(d->loop->ev, &d->idle);
+}
+
+void loop_defer_destroy(struct loop_defer *d)
+{
+    if (!d)
+        return;
+    ev_prepare_stop(d->loop->ev, &d->w);
+    ev_idle_stop(d->loop->ev, &d->idle);
+    free(d);
+}
+
+static void signals_ready(void *arg, int fd, unsigned events)
+{
+    struct loop *l = arg;
+    struct signalfd_siginfo si;
+    while (read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
+        l->signal_fn(l->signal_arg, (int)si.ssi_signo);
+}
+
+int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn, void *arg,
+                 struct error *err)
+{
+    if (sigprocmask(SIG_BLOCK, set, NULL) < 0)
+        return error_errno(err, errno, "block signals");
+    l->signal_fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (l->signal_fd < 0)
+        return error_errno(err, errno, "open a signal descriptor");
+    l->signal_fn = fn;
+    l->signal_arg = arg;
+    l->signal_io = loop_io_create(l, l->signal_fd, LOOP_READ, signals_ready, l);
+    if (!l->signal_io)
+        return error_errno(err, ENOMEM, "watch signals");
+    return 0;
+}

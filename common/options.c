@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* options.c - parsing and help from one table */
+#include "common/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* One name of a list "--np -np -n" after the other: its length, 0 at the end. *at is moved to it
+ * first; begin with the list itself, go on with *at + length. */
+static size_t next_name(const char **at)
+{
+    *at += strspn(*at, " ");
+    return strcspn(*at, " ");
+}
+
+/* dashes: how many of the known name's dashes are left off ("-word" for "--word": 1). */
+static int has_name(const struct option_def *def, const char *name, size_t len, size_t dashes)
+{
+    const char *at = def->names;
+    for (size_t n; (n = next_name(&at)) > 0; at += n)
+        if (n == len + dashes && memcmp(at + dashes, name, len) == 0)
+            return 1;
+    return 0;
+}
+
+const struct option_def *options_find(const struct option_def *defs, const char *name, size_t len)
+{
+    /* a name that is in the table as typed comes before one that only lacks a dash */
+    for (size_t dashes = 0; dashes <= (len > 2 && name[1] != '-'); dashes++)
+        for (const struct option_def *d = defs; d->names; d++)
+            if (has_name(d, name, len, dashes))
+                return d;
+    return NULL;
+}
+
+/* ---- the nearest ----------------------------------------------------------------------------- */
+
+enum { NEAREST_MAX = 48 }; /* longer words are near nothing */
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Single-character edits between two words, a swap of neighbours being one. */
+static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t row[3][NEAREST_MAX + 1];
+    if (na > NEAREST_MAX || nb > NEAREST_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= nb; j++)
+        row[0][j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            now[j] = min3(now[j - 1] + 1, last[j] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            int swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < now[j])
+                now[j] = before[j - 2] + 1;
+        }
+    }
+    return row[na % 3][nb];
+}
+
+/* How far a candidate is from word; SIZE_MAX when that is too far to be meant. */
+static size_t badness(const char *word, const char *candidate, size_t n)
+{
+    size_t len = strlen(word), limit = (len < n ? len : n) / 3;
+    size_t d = distance(word, len, candidate, n);
+    if (d <= limit)
+        return d;
+    /* "--report-bind": the beginning of a longer name */
+    return len > 4 && len < n && memcmp(word, candidate, len) == 0 ? limit + n - len : SIZE_MAX;
+}
+
+const char *nearest_word(const char *word, const char *const candidates[])
+{
+    const char *best = NULL;
+    size_t least = SIZE_MAX;
+    for (; *candidates; candidates++) {
+        size_t d = badness(word, *candidates, strlen(*candidates));
+        if (d < least) {
+            least = d;
+            best = *candidates;
+        }
+    }
+    return best;
+}
+
+/* The nearest name of the whole table, of length *ret_len; NULL when none is near. */
+static const char *nearest_name(const struct option_def *defs, const char *word, size_t *ret_len)
+{
+    const char *best = NULL;
+    size_t least = SIZE_MAX;
+    for (; defs->names; defs++) {
+        const char *at = defs->names;
+        for (size_t n; defs->apply && (n = next_name(&at)) > 0; at += n) {
+            size_t d = badness(word, at, n);
+            if (d < least) {
+                least = d;
+                best = at;
+                *ret_len = n;
+            }
+        }
+    }
+    return best;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+struct use {
+    const struct option_def *def;
+    const char *name; /* as typed, name_len bytes */
+    size_t name_len;
+    const char *value; /* in the same word, or NULL */
+};
+
+#define USE_NAME(u) (int)(u)->name_len, (u)->name
+
+/* A name with its value directly behind it: "-np4". */
+static const struct option_def *find_glued(const struct option_def *defs, const char *word,
+                                           size_t *ret_len)
+{
+    size_t len = strcspn(word, "0123456789");
+    const struct option_def *def = len > 2 && word[len] ? options_find(defs, word, len) : NULL;
+    *ret_len = len;
+    return def && def->apply && def->argument ? def : NULL;
+}
+
+static int unknown(const struct option_def *defs, const char *word, struct error *err)
+{
+    size_t len;
+    if (find_glued(defs, word, &len))
+        return error_set(err, EINVAL,
+                         "unknown option '%.60s'; a value is a word of its own: '%.*s %.40s'", word,
+                         (int)len, word, word + len);
+    AUTO_FREE char *name = strndup(word, strcspn(word, "="));
+    const char *near = name ? nearest_name(defs, name, &len) : NULL;
+    if (!near)
+        return error_set(err, EINVAL, "unknown option '%.60s'; --help lists them all", word);
+    return error_set(err, EINVAL, "unknown option '%.60s'; the nearest is '%.*s'", word, (int)len,
+                     near);
+}
+
+/* "-n4": the value of a one-letter option. A number begins with no letter: "-nolocal" is another
+ * name and not -n with the value "olocal". */
+static int is_attached(const struct option_def *def, const char *value)
+{
+    if (!def || !def->argument)
+        return 0;
+    return strcmp(def->argument, "N") != 0 || !isalpha((unsigned char)*value);
+}
+
+/* What word uses: 0, or -1 for an unknown option. */
+static int recognise(const struct option_def *defs, const char *word, struct use *ret,
+                     struct error *err)
+{
+    size_t len = strcspn(word, "=");
+    *ret = (struct use){.def = options_find(defs, word, len), .name = word, .name_len = len};
+    if (ret->def) {
+        ret->value = word[len] ? word + len + 1 : NULL;
+        return 0;
+    }
+    const struct option_def *letter = word[1] == '-' ? NULL : options_find(defs, word, 2);
+    if (letter && letter->apply && is_attached(letter, word + 2)) {
+        *ret = (struct use){.def = letter, .name = word, .name_len = 2, .value = word + 2};
+        return 0;
+    }
+    return unknown(defs, word, err);
+}
+
+/* The value of an option that stands in the next word; NULL when that is something else. */
+static const char *value_in(const struct option_def *defs, const char *next, const struct use *u,
+                            struct error *err)
+{
+    const char *what = u->def->argument;
+    if (!next || strcmp(next, ":") == 0)
+        error_set(err, EINVAL, "option '%.*s' needs a value: '%.*s %s'", USE_NAME(u), USE_NAME(u),
+                  what);
+    else if (strncmp(next, "--", 2) == 0 || options_find(defs, next, strcspn(next, "=")))
+        error_set(err, EINVAL,
+                  "option '%.*s' needs a value ('%.*s %s'), but the option '%.60s' follows",
+                  USE_NAME(u), USE_NAME(u), what, next);
+    else
+        return next;
+    return NULL;
+}
+
+/* *seen is the value of the first use. */
+static int check_repeat(const struct use *u, const char **seen, struct error *err)
+{
+    if (u->def->repeat == OPTION_APPEND || !u->value)
+        return 0;
+    if (*seen && strcmp(*seen, u->value) != 0)
+        return error_set(err, EINVAL,
+                         "option '%.*s' is given twice, with '%.60s' and with '%.60s'; keep one",
+                         USE_NAME(u), *seen, u->value);
+    *seen = u->value;
+    return 0;
+}
+
+static int apply_use(const struct use *u, const char **seen, void *target, struct error *err)
+{
+    if (!u->def->argument && u->value)
+        return error_set(err, EINVAL, "option '%.*s' takes no value, but has '%.60s'", USE_NAME(u),
+                         u->value);
+    if (check_repeat(u, seen, err) < 0)
+        return -1;
+    if (u->def->apply(target, u->value, err) < 0)
+        return error_context(err, "option '%.*s'", USE_NAME(u));
+    return 0;
+}
+
+static int is_option(const char *word)
+{
+    return word[0] == '-' && word[1];
+}
+
+static size_t count_defs(const struct option_def *defs)
+{
+    size_t n = 0;
+    while (defs[n].names)
+        n++;
+    return n;
+}
+
+int options_parse(const struct option_def *defs, int argc, char *const argv[], int from,
+                  void *target, struct error *err)
+{
+    AUTO_FREE const char **seen = calloc(count_defs(defs) + 1, sizeof(*seen));
+    if (!seen)
+        return error_set(err, ENOMEM, "out of memory");
+    int i = from;
+    while (i < argc && is_option(argv[i])) {
+        struct use u;
+        if (strcmp(argv[i], "--") == 0)
+            return i + 1;
+        if (recognise(defs, argv[i++], &u, err) < 0)
+            return -1;
+        if (!u.def->apply)
+            return error_set(err, EINVAL, "option '%.*s': %s", USE_NAME(&u), u.def->help);
+        if (u.def->argument && !u.value) {
+            u.value = value_in(defs, i < argc ? argv[i] : NULL, &u, err);
+            if (!u.value)
+                return -1;
+            i++;
+        }
+        if (apply_use(&u, &seen[u.def - defs], target, err) < 0)
+            return -1;
+    }
+    return i;
+}
+
+/* ---- help ------------------------------------------------------------------------------------ */
+
+enum { HELP_COLUMN = 28 };
+
+/* text from column `column` on, wrapped at blanks; the cursor stands at column `at`. */
+static void print_wrapped(FILE *out, const char *text, size_t at, size_t column, size_t width)
+{
+    while (*(text += strspn(text, " "))) {
+        size_t len = strcspn(text, " ");
+        if (at > column && at + 1 + len > width) {
+            fputc('\n', out);
+            at = 0;
+        }
+        int gap = at < column ? (int)(column - at) : 1;
+        if (at == column)
+            gap = 0;
+        fprintf(out, "%*s%.*s", gap, "", (int)len, text);
+        at += (size_t)gap + len;
+        text += len;
+    }
+    fputc('\n', out);
+}
+
+/* "  --np, -np, -n N" : the columns it took */
+static size_t print_names(FILE *out, const struct option_def *def, size_t width)
+{
+    const char *at = def->names;
+    size_t used = 2;
+    fputs("  ", out);
+    for (size_t n; (n = next_name(&at)) > 0; at += n) {
+        if (used > 2 && used + 2 + n > width) {
+            fputs(",\n    ", out);
+            used = 4;
+        } else if (used > 2) {
+            fputs(", ", out);
+            used += 2;
+        }
+        fprintf(out, "%.*s", (int)n, at);
+        used += n;
+    }
+    if (def->argument)
+        used += (size_t)fprintf(out, " %s", def->argument);
+    return used;
+}
+
+static void print_option(FILE *out, const struct option_def *def, size_t width)
+{
+    size_t at = print_names(out, def, width);
+    if (at + 2 > HELP_COLUMN) {
+        fputc('\n', out);
+        at = 0;
+    }
+    print_wrapped(out, def->help, at, HELP_COLUMN, width);
+}
+
+/* Has an earlier option the same group? Then it is printed already. */
+static int group_done(const struct option_def *defs, const struct option_def *at)
+{
+    for (; defs < at; defs++)
+        if (defs->apply && strcmp(defs->group, at->group) == 0)
+            return 1;
+    return 0;
+}
+
+char *options_help(const struct option_def *defs, size_t width)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    if (!out)
+        return NULL;
+    if (width < HELP_COLUMN + 20)
+        width = HELP_COLUMN + 20;
+    for (const struct option_def *g = defs; g->names; g++) {
+        if (!g->apply || group_done(defs, g))
+            continue;
+        fprintf(out, "%s%s:\n", g == defs ? "" : "\n", g->group);
+        for (const struct option_def *d = g; d->names; d++)
+            if (d->apply && strcmp(d->group, g->group) == 0)
+                print_option(out, d, width);
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

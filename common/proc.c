@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* proc.c - readers of /proc/PID
+ *
+ * A process can vanish between two reads: the readers answer ESRCH then, and never wait. */
+#include "common/proc.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+
+/* /proc/PID/name into buf: its length, or -1 with errno ESRCH for a process that is gone. */
+static ssize_t read_of(pid_t pid, const char *name, char *buf, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    ssize_t n = file_read_at(AT_FDCWD, path, buf, size);
+    if (n < 0 && errno == ENOENT)
+        errno = ESRCH;
+    return n;
+}
+
+/* A command's name may hold blanks and parentheses: it ends at the last ')'. */
+static const char *parse_comm(const char *text, struct proc_stat *ret)
+{
+    const char *open = strchr(text, '('), *close = strrchr(text, ')');
+    if (!open || !close || close < open)
+        return NULL;
+    size_t len = (size_t)(close - open - 1);
+    if (len >= sizeof(ret->comm))
+        len = sizeof(ret->comm) - 1;
+    memcpy(ret->comm, open + 1, len);
+    ret->comm[len] = 0;
+    return close + 1;
+}
+
+int proc_stat_read(pid_t pid, struct proc_stat *ret)
+{
+    char buf[1024];
+    struct proc_stat s = {.pid = pid};
+    if (read_of(pid, "stat", buf, sizeof(buf)) < 0)
+        return -1;
+    const char *rest = parse_comm(buf, &s);
+    /* fields 3 to 39; 23 to 38 are of no interest */
+    if (!rest || sscanf(rest,
+                        " %c %d %d %d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64
+                        " %" SCNu64 " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64
+                        " %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+                        &s.state, &s.ppid, &s.pgid, &s.sid, &s.minflt, &s.majflt, &s.utime,
+                        &s.stime, &s.cutime, &s.cstime, &s.starttime, &s.processor) != 12) {
+        errno = EPROTO;
+        return -1;
+    }
+    *ret = s;
+    return 0;
+}
+
+/* The value of "\nkey:   123 kB" in bytes; 0 when absent. Keys of a zombie are absent. */
+static uint64_t status_kib(const char *text, const char *key)
+{
+    char line[40];
+    snprintf(line, sizeof(line), "\n%s:", key);
+    const char *at = strstr(text, line);
+    return at ? strtoull(at + strlen(line), NULL, 10) * 1024 : 0;
+}
+
+int proc_memory_read(pid_t pid, struct proc_memory *ret)
+{
+    char buf[8192];
+    if (read_of(pid, "status", buf, sizeof(buf)) < 0)
+        return -1;
+    if (!strstr(buf, "\nVmRSS:")) { /* a zombie or a kernel thread has no memory */
+        errno = ESRCH;
+        return -1;
+    }
+    *ret = (struct proc_memory){
+        .anonymous = status_kib(buf, "RssAnon"),
+        .file = status_kib(buf, "RssFile"),
+        .shared = status_kib(buf, "RssShmem"),
+        .swap = status_kib(buf, "VmSwap"),
+        .peak_rss = status_kib(buf, "VmHWM"),
+    };
+    return 0;
+}
+
+static int io_value(const char *text, const char *key, uint64_t *ret)
+{
+    size_t len = strlen(key);
+    for (const char *at = text; at; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, key, len) == 0 && at[len] == ':') {
+            *ret = strtoull(at + len + 1, NULL, 10);
+            return 0;
+        }
+    }
+    errno = EPROTO;
+    return -1;
+}
+
+int proc_io_read(int fd, struct proc_io *ret)
+{
+    char buf[1024];
+    struct proc_io io;
+    ssize_t n = pread(fd, buf, sizeof(buf) - 1, 0);
+    if (n < 0)
+        return -1;
+    buf[n] = 0;
+    if (io_value(buf, "rchar", &io.read_chars) < 0 ||
+        io_value(buf, "wchar", &io.written_chars) < 0 ||
+        io_value(buf, "read_bytes", &io.read_storage) < 0 ||
+        io_value(buf, "write_bytes", &io.written_storage) < 0)
+        return -1;
+    *ret = io;
+    return 0;
+}
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+struct pids {
+    pid_t *list;
+    size_t n, cap;
+};
+
+static int pids_add(struct pids *p, pid_t pid)
+{
+    if (p->n == p->cap) {
+        size_t cap = p->cap ? 2 * p->cap : 16;
+        pid_t *list = realloc(p->list, cap * sizeof(*list));
+        if (!list)
+            return -1;
+        p->list = list;
+        p->cap = cap;
+    }
+    p->list[p->n++] = pid;
+    return 0;
+}
+
+/* The numbers in a directory's names: pids of /proc, threads of /proc/PID/task. */
+static int is_number(const char *name)
+{
+    const char *at = name;
+    while (isdigit((unsigned char)*at))
+        at++;
+    return at > name && !*at;
+}
+
+static int error_no_list(void)
+{
+    errno = ENOENT;
+    return -1;
+}
+
+/* The list can be longer than any fixed buffer: a rank may have thousands of children. */
+static int add_children_of_thread(struct pids *p, int task_fd, const char *tid)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/children", tid);
+    AUTO_FREE char *text = file_slurp_at(task_fd, path, 1 << 24, NULL);
+    if (!text) {
+        if (errno != ENOENT && errno != ESRCH)
+            return -1;
+        /* the thread is gone, and what it had is another thread's; or the kernel has no list */
+        return faccessat(task_fd, tid, F_OK, 0) < 0 ? 0 : error_no_list();
+    }
+    char *end;
+    for (char *at = text; *at; at = end) {
+        long pid = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        if (pids_add(p, (pid_t)pid) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int children_by_thread(pid_t pid, struct pids *p)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    AUTO_DIR DIR *tasks = opendir(path);
+    if (!tasks) {
+        errno = errno == ENOENT ? ESRCH : errno;
+        return -1;
+    }
+    for (struct dirent *e; (e = readdir(tasks));)
+        if (is_number(e->d_name) && add_children_of_thread(p, dirfd(tasks), e->d_name) < 0)
+            return -1;
+    return 0;
+}
+
+/* For kernels without CONFIG_PROC_CHILDREN. */
+static int children_by_scan(pid_t pid, struct pids *p)
+{
+    AUTO_DIR DIR *proc = opendir("/proc");
+    if (!proc)
+        return -1;
+    for (struct dirent *e; (e = readdir(proc));) {
+        struct proc_stat s;
+        if (is_number(e->d_name) && proc_stat_read((pid_t)atol(e->d_name), &s) == 0 &&
+            s.ppid == pid && pids_add(p, s.pid) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int proc_children(pid_t pid, pid_t **ret)
+{
+    struct pids p = {0};
+    int rc = children_by_thread(pid, &p);
+    if (rc < 0 && errno == ENOENT) {
+        p.n = 0;
+        rc = children_by_scan(pid, &p);
+    }
+    if (rc < 0) {
+        int saved = errno;
+        free(p.list);
+        errno = saved;
+        return -1;
+    }
+    *ret = p.list;
+    return (int)p.n;
+}
+
+void proc_wchan(pid_t pid, char *buf, size_t n)
+{
+    if (read_of(pid, "wchan", buf, n) < 0 || strcmp(buf, "0") == 0)
+        buf[0] = 0;
+}
+
+const char *proc_boot_id(void)
+{
+    static char id[40]; /* the same for as long as anything of this boot runs */
+    if (!id[0] && file_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id)) < 0)
+        id[0] = 0;
+    return id;
+}

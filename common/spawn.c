@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The child shares the caller's memory, as after vfork(), or (where that cannot be had) has a copy
+ * of it; in both cases CLONE_VFORK keeps the caller waiting until exec, and a failure is left in a
+ * page that both share. Nothing between clone and exec may allocate, lock or call into libc's
+ * state. */
+#include "common/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ULL
+#endif
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#define CLOSE_RANGE_CLOEXEC_ 4u
+#if defined(__SANITIZE_ADDRESS__)
+#define SHARE_MEMORY 0 /* the sanitizer's shadow does not survive two users of one memory */
+#else
+#define SHARE_MEMORY CLONE_VM
+#endif
+
+enum { CHILD_STACK = 128 * 1024 };
+
+/* Kernel's struct clone_args up to cgroup (5.7); older headers lack the last fields. */
+struct clone3_args {
+    uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+    uint64_t set_tid, set_tid_size, cgroup;
+};
+
+struct report { /* shared with the child */
+    volatile int failed;
+    volatile int step;
+    volatile int code;
+};
+
+struct child {
+    const struct spawn *s;
+    struct report *report;
+    pid_t parent;
+    int write_fallback; /* the cgroup has to be entered by writing */
+};
+
+void spawn_init(struct spawn *s)
+{
+    memset(s, 0, sizeof(*s));
+    s->fds[0] = s->fds[1] = s->fds[2] = -1;
+    s->umask = -1;
+    s->cgroup_fd = s->cgroup_fallback_fd = -1;
+}
+
+const char *spawn_step_text(enum spawn_step step)
+{
+    static const char *const text[] = {
+        [SPAWN_FORK] = "start a process",
+        [SPAWN_CGROUP] = "enter its cgroup",
+        [SPAWN_SESSION] = "make a session or process group",
+        [SPAWN_LIMIT] = "set its resource limits",
+        [SPAWN_PRIORITY] = "set its priority",
+        [SPAWN_AFFINITY] = "bind it to its cores",
+        [SPAWN_DIRECTORY] = "change to directory",
+        [SPAWN_DESCRIPTORS] = "connect its input and output",
+        [SPAWN_EXEC] = "execute",
+    };
+    return (unsigned)step < sizeof(text) / sizeof(text[0]) ? text[step] : "start";
+}
+
+/* ---- in the child ---------------------------------------------------------------------------- */
+
+static void __attribute__((noreturn)) child_fails(struct child *c, enum spawn_step step, int code)
+{
+    c->report->step = (int)step;
+    c->report->code = code;
+    c->report->failed = 1;
+    _exit(127);
+}
+
+static void enter_cgroups(struct child *c)
+{
+    const struct spawn *s = c->s;
+    if (c->write_fallback && write(s->cgroup_fallback_fd, "0", 1) < 0)
+        child_fails(c, SPAWN_CGROUP, errno);
+    for (size_t i = 0; i < s->ncgroup_procs_fds; i++)
+        if (write(s->cgroup_procs_fds[i], "0", 1) < 0)
+            child_fails(c, SPAWN_CGROUP, errno);
+}
+
+static void set_limits(struct child *c)
+{
+    const struct spawn *s = c->s;
+    for (int r = 0; s->limits && r < RLIM_NLIMITS; r++) {
+        struct rlimit now;
+        if ((s->limit_set && !s->limit_set[r]) || getrlimit(r, &now) < 0)
+            continue;
+        rlim_t want = s->limits[r].rlim_cur;
+        if (want > now.rlim_max) /* RLIM_INFINITY is the largest value */
+            want = now.rlim_max;
+        if (want == now.rlim_cur)
+            continue;
+        now.rlim_cur = want;
+        if (setrlimit(r, &now) < 0)
+            child_fails(c, SPAWN_LIMIT, errno);
+    }
+}
+
+static void set_oom_score(const struct spawn *s)
+{
+    char text[16];
+    int n = 0, v = s->oom_score_adj;
+    if (v < 0) {
+        text[n++] = '-';
+        v = -v;
+    }
+    char digits[8];
+    int k = 0;
+    do
+        digits[k++] = (char)('0' + v % 10);
+    while ((v /= 10) > 0 && k < 8);
+    while (k > 0)
+        text[n++] = digits[--k];
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t ignored = write(fd, text, (size_t)n);
+    (void)ignored;
+    close(fd);
+}
+
+static void set_scheduling(struct child *c)
+{
+    const struct spawn *s = c->s;
+    if (s->set_oom_score_adj)
+        set_oom_score(s);
+    if (s->set_nice) {
+        errno = 0;
+        int now = getpriority(PRIO_PROCESS, 0);
+        if (now != s->nice && setpriority(PRIO_PROCESS, 0, s->nice) < 0 && s->nice > now)
+            child_fails(c, SPAWN_PRIORITY, errno); /* a better priority than allowed: keep ours */
+    }
+    if (s->affinity && sched_setaffinity(0, s->affinity_size, s->affinity) < 0)
+        child_fails(c, SPAWN_AFFINITY, errno);
+}
+
+static void mark_all_cloexec(void)
+{
+    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_) == 0)
+        return;
+    struct rlimit r;
+    int last = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < 65536 ? (int)r.rlim_cur : 65536;
+    for (int fd = 3; fd < last; fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+static void set_descriptors(struct child *c)
+{
+    const struct spawn *s = c->s;
+    int fds[3];
+    mark_all_cloexec();
+    for (int i = 0; i < 3; i++) {
+        fds[i] = s->fds[i];
+        if (fds[i] < 0)
+            fds[i] = open("/dev/null", (i == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+        /* out of the way of the dup2() of another one */
+        if (fds[i] >= 0 && fds[i] < 3 && fds[i] != i)
+            fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+        if (fds[i] < 0)
+            child_fails(c, SPAWN_DESCRIPTORS, errno);
+    }
+    for (int i = 0; i < 3; i++) {
+        int r = fds[i] == i ? fcntl(i, F_SETFD, 0) : dup2(fds[i], i);
+        if (r < 0)
+            child_fails(c, SPAWN_DESCRIPTORS, errno);
+    }
+    for (size_t i = 0; i < s->nkeep_fds; i++)
+        if (fcntl(s->keep_fds[i], F_SETFD, 0) < 0)
+            child_fails(c, SPAWN_DESCRIPTORS, errno);
+}
+
+/* The kernel's own call: libc's refuses the two signals that it keeps for itself, and they can be
+ * inherited as ignored like any other. */
+static void reset_signals(void)
+{
+    static const unsigned long defaults[8]; /* the kernel's struct sigaction: SIG_DFL, no flags */
+    for (int sig = 1; sig < NSIG; sig++)
+        syscall(SYS_rt_sigaction, sig, defaults, NULL, (size_t)(NSIG - 1) / 8);
+}
+
+static int child_main(void *arg)
+{
+    struct child *c = arg;
+    const struct spawn *s = c->s;
+    reset_signals();
+    if (s->die_with_parent) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != c->parent)
+            _exit(127);
+    }
+    enter_cgroups(c);
+    if ((s->new_session && setsid() < 0) || (s->new_pgrp && setpgid(0, 0) < 0))
+        child_fails(c, SPAWN_SESSION, errno);
+    if (s->umask >= 0)
+        umask((mode_t)s->umask);
+    set_scheduling(c);
+    if (s->directory && chdir(s->directory) < 0)
+        child_fails(c, SPAWN_DIRECTORY, errno);
+    set_descriptors(c);
+    set_limits(c); /* last: a small RLIMIT_NOFILE or RLIMIT_AS must not stop the steps before */
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(s->path, s->argv, s->envp);
+    child_fails(c, SPAWN_EXEC, errno);
+}
+
+/* ---- in the caller --------------------------------------------------------------------------- */
+
+/* The page in which a child leaves its failure: one for the process, since starts do not overlap.
+ */
+static struct report *shared_report(void)
+{
+    static struct report *page;
+    if (!page) {
+        void *p =
+            mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        page = p == MAP_FAILED ? NULL : p;
+    }
+    return page;
+}
+
+static char *child_stack(void)
+{
+    static char *stack;
+    if (!stack) {
+        void *p = mmap(NULL, CHILD_STACK, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        stack = p == MAP_FAILED ? NULL : p;
+    }
+    return stack;
+}
+
+static pid_t clone_sharing(struct child *c)
+{
+    char *stack = child_stack();
+    if (!stack)
+        return -1;
+    return clone(child_main, stack + CHILD_STACK, SHARE_MEMORY | CLONE_VFORK | SIGCHLD, c);
+}
+
+/* libc has no function for clone3(), so the step from the call to the child's own stack is made
+ * here. Other processors and the sanitizers copy the memory, which costs a third more. */
+#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SANITIZE_ADDRESS__)
+static long clone3_on_stack(struct clone3_args *a, char *stack, int (*fn)(void *), void *arg)
+{
+    a->flags |= CLONE_VM;
+    a->stack = (uint64_t)(uintptr_t)stack;
+    a->stack_size = CHILD_STACK;
+#if defined(__x86_64__)
+    register long result __asm__("rax") = SYS_clone3;
+    register void *r12 __asm__("r12") = arg; /* the kernel leaves these as they are */
+    register int (*r13)(void *) __asm__("r13") = fn;
+    __asm__ volatile("syscall\n\t"
+                     "testq %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "xorl %%ebp, %%ebp\n\t"
+                     "movq %%r12, %%rdi\n\t"
+                     "callq *%%r13\n\t"
+                     "ud2\n"
+                     "1:"
+                     : "+r"(result)
+                     : "D"(a), "S"(sizeof(*a)), "r"(r12), "r"(r13)
+                     : "rcx", "r11", "cc", "memory");
+#else
+    register long result __asm__("x0") = (long)(intptr_t)a;
+    register size_t x1 __asm__("x1") = sizeof(*a);
+    register long x8 __asm__("x8") = SYS_clone3;
+    register void *x19 __asm__("x19") = arg;
+    register int (*x20)(void *) __asm__("x20") = fn;
+    __asm__ volatile("svc #0\n\t"
+                     "cbnz x0, 1f\n\t"
+                     "mov x29, xzr\n\t"
+                     "mov x0, x19\n\t"
+                     "blr x20\n\t"
+                     "brk #1\n"
+                     "1:"
+                     : "+r"(result)
+                     : "r"(x1), "r"(x8), "r"(x19), "r"(x20)
+                     : "cc", "memory");
+#endif
+    if (result >= 0)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+#else
+static long clone3_on_stack(struct clone3_args *a, char *stack, int (*fn)(void *), void *arg)
+{
+    long pid = syscall(SYS_clone3, a, sizeof(*a));
+    if (pid == 0)
+        _exit(fn(arg));
+    return pid;
+}
+#endif
+
+static pid_t clone_into_cgroup(struct child *c)
+{
+    struct clone3_args a = {
+        .flags = CLONE_INTO_CGROUP | CLONE_VFORK,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t)c->s->cgroup_fd,
+    };
+    char *stack = child_stack();
+    return stack ? (pid_t)clone3_on_stack(&a, stack, child_main, c) : -1;
+}
+
+static int kernel_lacks_it(int code)
+{
+    return code == ENOSYS || code == E2BIG || code == EINVAL || code == EPERM || code == EBADF;
+}
+
+static pid_t clone_child(struct child *c)
+{
+    if (c->s->cgroup_fd < 0)
+        return clone_sharing(c);
+    pid_t pid = clone_into_cgroup(c);
+    if (pid >= 0 || c->s->cgroup_fallback_fd < 0 || !kernel_lacks_it(errno))
+        return pid;
+    c->write_fallback = 1;
+    return clone_sharing(c);
+}
+
+static int describe(const struct spawn *s, const struct spawn_failure *f, struct error *err)
+{
+    switch (f->step) {
+    case SPAWN_DIRECTORY:
+        return error_errno(err, f->code, "change to directory '%s'", s->directory);
+    case SPAWN_EXEC:
+        return error_errno(err, f->code, "execute '%s'", s->path);
+    default:
+        return error_errno(err, f->code, "%s", spawn_step_text(f->step));
+    }
+}
+
+/* Why there is no child: for want of a process, or for the cgroup that it was to be born in. */
+static enum spawn_step clone_step(const struct spawn *s, int code)
+{
+    return s->cgroup_fd < 0 || code == EAGAIN || code == ENOMEM ? SPAWN_FORK : SPAWN_CGROUP;
+}
+
+pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err)
+{
+    struct child c = {.s = s, .report = shared_report(), .parent = getpid()};
+    struct spawn_failure f = {.step = SPAWN_FORK};
+    sigset_t all, saved;
+    pid_t pid = -1;
+
+    if (c.report) {
+        c.report->failed = 0;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, &saved); /* no handler may run on shared memory */
+        pid = clone_child(&c);
+        f.code = errno;
+        f.step = clone_step(s, f.code);
+        sigprocmask(SIG_SETMASK, &saved, NULL);
+    } else {
+        f.code = errno;
+    }
+    if (pid > 0 && c.report->failed) {
+        f.step = (enum spawn_step)c.report->step;
+        f.code = c.report->code;
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        pid = -1;
+    }
+    if (pid < 0) {
+        if (ret_failure)
+            *ret_failure = f;
+        describe(s, &f, err);
+    }
+    return pid;
+}
+
+/* ---- finding the program --------------------------------------------------------------------- */
+
+static const char *env_value(char *const envp[], const char *name)
+{
+    size_t n = strlen(name);
+    for (; envp && *envp; envp++)
+        if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
+            return *envp + n + 1;
+    return NULL;
+}
+
+/* 0, or the errno that exec would give for a file at dir/name. */
+static int try_file(const char *base, const char *dir, size_t ndir, const char *name, char **ret)
+{
+    AUTO_FREE char *path = NULL;
+    struct stat st;
+    int relative = ndir == 0 || dir[0] != '/';
+    const char *root = relative && base ? base : "";
+    if (asprintf(&path, "%s%s%.*s%s%s", root, *root ? "/" : "", (int)ndir, dir, ndir ? "/" : "",
+                 name) < 0)
+        return ENOMEM;
+    if (stat(path, &st) < 0)
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    if (access(path, X_OK) < 0)
+        return errno;
+    /* what is executed keeps the name as the user's shell would have it */
+    free(path);
+    if (asprintf(&path, "%.*s%s%s", (int)ndir, dir, ndir ? "/" : "", name) < 0)
+        return ENOMEM;
+    *ret = take_ptr(path);
+    return 0;
+}
+
+int spawn_resolve(const char *name, char *const envp[], const char *directory, char **ret,
+                  struct error *err)
+{
+    if (!*name)
+        return error_set(err, ENOENT, "the program's name is empty");
+    if (strchr(name, '/')) {
+        int code = try_file(name[0] == '/' ? NULL : directory, "", 0, name, ret);
+        return code ? error_errno(err, code, "execute '%s'", name) : 0;
+    }
+    const char *path = env_value(envp, "PATH");
+    if (!path)
+        path = "/usr/local/bin:/usr/bin:/bin";
+    int worst = ENOENT;
+    for (const char *at = path;; at++) {
+        size_t n = strcspn(at, ":");
+        int code = try_file(directory, at, n, name, ret);
+        if (code == 0)
+            return 0;
+        if (code == EACCES || code == EISDIR)
+            worst = EACCES;
+        at += n;
+        if (!*at)
+            break;
+    }
+    if (worst == ENOENT)
+        return error_set(err, ENOENT, "execute '%s': not found in PATH", name);
+    return error_errno(err, worst, "execute '%s' found in PATH", name);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cpuset.c - holding a step's ranks to their hardware threads, whatever affinity they set
+ *
+ * By the cpuset of `ranks`, made only where it was asked for: each rank has its own cores within it
+ * by affinity. v2 where our subtree can have the controller there, else a v1 hierarchy of its own.
+ * Both take a set of which nothing can be had without a word (v2 then gives all that the parent
+ * has), so what is asked for is cut first, and what holds is read back. */
+#include "containment/cgroup-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+
+enum { LIST_MAX = 16384 }; /* every second one of 4096 threads, with room to spare */
+
+/* What a cgroup really has; v1 before 3.17 tells only what was set. */
+static int read_effective(struct cgroup_at d, struct idset *ret)
+{
+    static const char *const files[] = {"cpuset.cpus.effective", "cpuset.effective_cpus",
+                                        "cpuset.cpus"};
+    char text[LIST_MAX];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (at_read(d, files[i], text, sizeof(text)) >= 0)
+            return idset_parse(text, ret, NULL);
+    return -1;
+}
+
+static int cannot(struct error *err, int code, const struct hierarchy *h, const struct idset *want,
+                  const char *what, const struct idset *have)
+{
+    AUTO_FREE char *wanted = idset_format(want), *had = idset_format(have);
+    return error_set(err, code, "hold ranks to hardware threads %s by cgroup '%s': %s%s",
+                     wanted ? wanted : "?", h->ranks, what, had ? had : "?");
+}
+
+static int write_set(struct hierarchy *h, const struct idset *cpus, struct error *err)
+{
+    AUTO_FREE char *text = idset_format(cpus);
+    if (text && at_write(hierarchy_ranks(h), "cpuset.cpus", text) == 0)
+        return 0;
+    return error_errno(err, text ? errno : ENOMEM,
+                       "hold ranks to hardware threads %s by cgroup '%s'", text ? text : "",
+                       h->ranks);
+}
+
+static int hold(struct hierarchy *h, const struct idset *cpus, struct idset *wanted,
+                struct idset *held, struct error *err)
+{
+    if (read_effective(hierarchy_ranks(h), held) < 0 || idset_copy(wanted, cpus) < 0)
+        return error_errno(err, errno, "read which hardware threads cgroup '%s' has", h->ranks);
+    idset_intersect(wanted, held);
+    if (idset_count(wanted) == 0)
+        return cannot(err, ENOTSUP, h, cpus, "it has only ", held);
+    if (write_set(h, wanted, err) < 0)
+        return -1;
+    if (read_effective(hierarchy_ranks(h), held) < 0 || !idset_equal(wanted, held))
+        return cannot(err, ENOTSUP, h, wanted, "it holds them to ", held);
+    return 0;
+}
+
+/* The hierarchy in which `ranks` can have a cpuset, made; NULL with err. */
+static struct hierarchy *holder(struct cgroup_tree *t, struct error *err)
+{
+    const unsigned cpuset = CGROUP_BIT(CGROUP_CPUSET);
+    if ((t->v2_offers & cpuset) && hierarchy_add_controllers(&t->h[0], cpuset))
+        return &t->h[0];
+    struct hierarchy *h = tree_v1_hierarchy(t, CGROUP_CPUSET);
+    if (!h && t->v1_cpuset && !(h = tree_add_v1(t, t->v1_cpuset, cpuset))) {
+        error_errno(err, ENOMEM, "hold ranks to their hardware threads by cgroup");
+        return NULL;
+    }
+    if (!h) {
+        error_set(err, ENOTSUP, "no cgroup that can be made here has the controller cpuset%s%s%s",
+                  t->why_no_limits ? " (" : "", t->why_no_limits ? t->why_no_limits : "",
+                  t->why_no_limits ? ")" : "");
+        return NULL;
+    }
+    if (hierarchy_made(h) || hierarchy_make(h, NULL, 0, t->level == TRACK_RANK, err) == 0)
+        return h;
+    return NULL;
+}
+
+int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err)
+{
+    struct idset wanted = {0}, held = {0};
+    struct hierarchy *h = holder(t, err);
+    int rc = h ? hold(h, cpus, &wanted, &held, err) : -1;
+    idset_free(&wanted);
+    idset_free(&held);
+    return rc;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* v2.c - the files of the cgroup2 hierarchy
+ *
+ * Files that came later than the oldest kernel we run on, and what is done without them:
+ * cgroup.freeze 5.2, memory.events.local 5.2, cgroup.kill 5.14, memory.peak 5.19 (unknown);
+ * memory.oom.group 4.19 (the kernel then kills one process, and we the others). */
+#include "containment/cgroup-private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/fdio.h"
+
+enum { TEXT_MAX = 4096 };
+
+/* "+memory +pids": 0 when nothing is left to be said. */
+static size_t control_text(char sign, unsigned controllers, const char *have, char *buf, size_t n)
+{
+    size_t len = 0;
+    for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++) {
+        const char *name = cgroup_controller_text(c);
+        int is_on = word_in_list(have, name);
+        if ((controllers & CGROUP_BIT(c)) && is_on == (sign == '-'))
+            len += (size_t)snprintf(buf + len, n - len, "%s%c%s", len ? " " : "", sign, name);
+    }
+    return len;
+}
+
+static unsigned enabled_now(struct cgroup_at d, unsigned controllers)
+{
+    char have[512];
+    unsigned on = 0;
+    if (at_read(d, "cgroup.subtree_control", have, sizeof(have)) < 0)
+        return 0;
+    for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
+        if ((controllers & CGROUP_BIT(c)) && word_in_list(have, cgroup_controller_text(c)))
+            on |= CGROUP_BIT(c);
+    return on;
+}
+
+static unsigned v2_enable(struct cgroup_at d, unsigned controllers)
+{
+    char have[512], text[256];
+    if (!controllers || at_read(d, "cgroup.subtree_control", have, sizeof(have)) < 0)
+        return 0;
+    if (!control_text('+', controllers, have, text, sizeof(text)))
+        return controllers;
+    if (at_write(d, "cgroup.subtree_control", text) == 0)
+        return controllers;
+    /* one that cannot be had must not cost the others */
+    for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
+        if ((controllers & CGROUP_BIT(c)) &&
+            control_text('+', CGROUP_BIT(c), have, text, sizeof(text)))
+            (void)at_write(d, "cgroup.subtree_control", text);
+    return enabled_now(d, controllers);
+}
+
+static void v2_disable(struct cgroup_at d, unsigned controllers)
+{
+    char have[512], text[256];
+    if (at_read(d, "cgroup.subtree_control", have, sizeof(have)) >= 0 &&
+        control_text('-', controllers, have, text, sizeof(text)))
+        (void)at_write(d, "cgroup.subtree_control", text);
+}
+
+static int v2_prepare(struct cgroup_at parent, struct cgroup_at d, unsigned controllers)
+{
+    return 0;
+}
+
+/* The kernel rounds to whole pages: what it took is what the limit is. */
+static void set_limit(struct cgroup_at d, const char *file, struct limit *l)
+{
+    uint64_t taken;
+    if (!l->set || at_write_u64(d, file, l->value) < 0 || at_read_u64(d, file, &taken) < 0)
+        return;
+    l->value = taken;
+    l->held_by = HELD_BY_CGROUP;
+}
+
+static void v2_limit(struct cgroup_at d, unsigned controllers, struct limits *l)
+{
+    if (controllers & CGROUP_BIT(CGROUP_MEMORY)) {
+        set_limit(d, "memory.max", &l->memory);
+        set_limit(d, "memory.swap.max", &l->swap);
+        if (l->swap.set && l->swap.held_by == HELD_BY_NONE && !machine_has_swap())
+            l->swap.held_by = HELD_BY_CGROUP; /* kernels without swap accounting lack the file */
+    }
+    if (controllers & CGROUP_BIT(CGROUP_PIDS))
+        set_limit(d, "pids.max", &l->pids);
+}
+
+static void v2_oom_group(struct cgroup_at d)
+{
+    (void)at_write(d, "memory.oom.group", "1");
+}
+
+static void take_key(const char *text, const char *key, enum usage_field f, struct usage *u)
+{
+    uint64_t v;
+    if (flat_key_u64(text, key, &v) == 0)
+        usage_set(u, f, v);
+}
+
+/* With memory.oom.group the kernel kills the first process, and then, going through the whole
+ * group, counts it once more. Kernels before 5.17 do not say how often that was. */
+static int killed_processes(const char *events, uint64_t *ret)
+{
+    uint64_t kills, groups = 0;
+    if (flat_key_u64(events, "oom_kill", &kills) < 0)
+        return -1;
+    (void)flat_key_u64(events, "oom_group_kill", &groups);
+    *ret = kills >= 2 * groups ? kills - groups : groups;
+    return 0;
+}
+
+static void v2_usage(struct cgroup_at d, unsigned controllers, struct usage *u)
+{
+    char text[TEXT_MAX];
+    uint64_t v;
+    if (at_read(d, "cpu.stat", text, sizeof(text)) > 0) {
+        take_key(text, "user_usec", USAGE_CPU_USER, u);
+        take_key(text, "system_usec", USAGE_CPU_SYSTEM, u);
+        take_key(text, "throttled_usec", USAGE_THROTTLED, u);
+    }
+    if (!(controllers & CGROUP_BIT(CGROUP_MEMORY)))
+        return;
+    if (at_read_u64(d, "memory.peak", &v) == 0)
+        usage_set(u, USAGE_MEMORY_PEAK, v);
+    if (at_read(d, "memory.events", text, sizeof(text)) > 0) {
+        take_key(text, "max", USAGE_LIMIT_EVENTS, u);
+        if (killed_processes(text, &v) == 0)
+            usage_set(u, USAGE_OOM_KILLS, v);
+    }
+}
+
+static int v2_oom_count(struct cgroup_at d, struct oom_count *ret)
+{
+    char all[TEXT_MAX], own[TEXT_MAX];
+    if (at_read(d, "memory.events", all, sizeof(all)) < 0)
+        return -1;
+    int has_own = at_read(d, "memory.events.local", own, sizeof(own)) > 0;
+    if (flat_key_u64(has_own ? own : all, "oom", &ret->hits) < 0)
+        return -1;
+    return killed_processes(all, &ret->kills);
+}
+
+static int event_state(struct cgroup_at d, const char *key)
+{
+    char text[256];
+    uint64_t v;
+    if (at_read(d, "cgroup.events", text, sizeof(text)) < 0 || flat_key_u64(text, key, &v) < 0)
+        return -1;
+    return v != 0;
+}
+
+static int v2_freeze(struct cgroup_at d, int frozen)
+{
+    if (at_write(d, "cgroup.freeze", frozen ? "1" : "0") < 0)
+        return -1;
+    int is = event_state(d, "frozen");
+    return is < 0 ? -1 : is == !!frozen;
+}
+
+static int v2_populated(struct cgroup_at d)
+{
+    return event_state(d, "populated");
+}
+
+static int v2_kill(struct cgroup_at d)
+{
+    return at_write(d, "cgroup.kill", "1");
+}
+
+const struct cgroup_driver cgroup_driver_v2 = {
+    .version = 2,
+    .enable = v2_enable,
+    .disable = v2_disable,
+    .prepare = v2_prepare,
+    .limit = v2_limit,
+    .oom_group = v2_oom_group,
+    .usage = v2_usage,
+    .oom_count = v2_oom_count,
+    .freeze = v2_freeze,
+    .populated = v2_populated,
+    .kill = v2_kill,
+};
+
+const struct cgroup_ops cgroup_ops_v2 = {
+    .name = "v2",
+    .leaf_create = leaf_create,
+    .attach = leaf_attach,
+    .kill = tree_kill,
+    .freeze = tree_freeze,
+};
+
+/* Tracking, birth, kill and CPU time in v2; v1 for the limits that v2 does not have here. */
+const struct cgroup_ops cgroup_ops_hybrid = {
+    .name = "hybrid",
+    .leaf_create = leaf_create,
+    .attach = leaf_attach,
+    .kill = tree_kill,
+    .freeze = tree_freeze,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memhog.c - touch memory and hold it: what a memory limit does to a rank (no MPI)
+ *
+ *     memhog MIB [SECONDS]   touch MIB mebibytes, say so, wait SECONDS (0), free and exit
+ *
+ * With MPRUN_HOG_RANK=R in the environment only the rank of that number does; others wait. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *my_rank(void)
+{
+    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (getenv(names[i]))
+            return getenv(names[i]);
+    }
+    return "0";
+}
+
+static long argument(const char *text, const char *what)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    if (end == text || *end || n < 0) {
+        fprintf(stderr, "memhog: %s '%s' is no number of 0 or more\n", what, text);
+        exit(2);
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || argc > 3) {
+        fprintf(stderr, "usage: memhog MIB [SECONDS]\n");
+        return 2;
+    }
+    long mib = argument(argv[1], "size");
+    long seconds = argc > 2 ? argument(argv[2], "time") : 0;
+    const char *only = getenv("MPRUN_HOG_RANK");
+    char *block = NULL;
+
+    if (!only || strcmp(only, my_rank()) == 0) {
+        block = malloc((size_t)mib << 20);
+        if (!block && mib) {
+            perror("memhog: malloc");
+            return 1;
+        }
+        for (long i = 0; i < mib; i++)
+            memset(block + ((size_t)i << 20), (int)i | 1, 1 << 20);
+        printf("rank %s: %ld MiB touched\n", my_rank(), mib);
+        fflush(stdout);
+    }
+    for (unsigned left = (unsigned)seconds; left;)
+        left = sleep(left);
+    free(block);
+    return 0;
+}

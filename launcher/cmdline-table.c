@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmdline-table.c - the one table of mprun's options, and what each of them does
+ *
+ * Synonyms are the spellings of Open MPI's mpirun, Hydra's mpiexec and srun where they mean the
+ * same thing. Names that mean something else there, or nothing here yet, are refused with the way
+ * out instead of being guessed at. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/cmdline-private.h"
+
+#include "common/number.h"
+#include "common/path.h"
+#include "common/words.h"
+#include "rm-adapters/adapter.h"
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* The place of word[0..len) in words (NULL-terminated), or -1 with the valid ones in err. */
+static int word_index(const char *word, size_t len, const char *const words[], struct error *err)
+{
+    char copy[64], list[256] = "";
+    for (int i = 0; words[i]; i++)
+        if (strlen(words[i]) == len && memcmp(words[i], word, len) == 0)
+            return i;
+    for (int i = 0; words[i]; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", words[i]);
+    snprintf(copy, sizeof(copy), "%.*s", (int)(len < 60 ? len : 60), word);
+    const char *near = nearest_word(copy, words);
+    if (len == 0)
+        return error_set(err, EINVAL, "a word is missing; valid: %s", list);
+    if (near)
+        return error_set(err, EINVAL, "unknown word '%s', the nearest is '%s'; valid: %s", copy,
+                         near, list);
+    return error_set(err, EINVAL, "unknown word '%s'; valid: %s", copy, list);
+}
+
+static int choice(const char *value, const char *const words[], struct error *err)
+{
+    return word_index(value, strlen(value), words, err);
+}
+
+/* Call take for each word of a comma-separated list. */
+static int each_word(const char *value, const char *const words[],
+                     int (*take)(struct cmdline *c, int word, struct error *err), struct cmdline *c,
+                     struct error *err)
+{
+    for (;; value++) {
+        size_t len = strcspn(value, ",");
+        int word = word_index(value, len, words, err);
+        if (word < 0 || take(c, word, err) < 0)
+            return -1;
+        value += len;
+        if (!*value)
+            return 0;
+    }
+}
+
+static int not_empty(const char *value, const char *what, struct error *err)
+{
+    return *value ? 0 : error_set(err, EINVAL, "the name of %s is empty", what);
+}
+
+static struct cmdline *line_of(void *target)
+{
+    return ((struct cmdline_target *)target)->line;
+}
+
+static int count_parse(const char *value, uint32_t *ret, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
+        return -1;
+    *ret = (uint32_t)n;
+    return 0;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static int apply_np(void *target, const char *value, struct error *err)
+{
+    return count_parse(value, &((struct cmdline_target *)target)->app->nranks, err);
+}
+
+static int apply_wdir(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline_target *)target)->app->wdir = value;
+    return not_empty(value, "the directory", err);
+}
+
+/* Has the app a setting of the same variable that contradicts this one? */
+static const char *other_setting(const struct cmdline_app *app, const char *value, size_t len)
+{
+    for (size_t i = 0; i < app->nenv; i++)
+        if (strncmp(app->env[i], value, len) == 0 && app->env[i][len] == '=' && value[len] == '=' &&
+            strcmp(app->env[i], value) != 0)
+            return app->env[i];
+    return NULL;
+}
+
+/* Is this variable mprun's to set? What a user set would be replaced in every rank. */
+static int is_own_variable(const char *value, size_t len)
+{
+    static const char *const prefixes[] = {
+        "MPRUN_", "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
+    if (strncmp(value, "PMIX_MCA_", 9) == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+        if (strncmp(value, prefixes[i], strlen(prefixes[i])) == 0)
+            return 1;
+    return len == 6 && memcmp(value, "TMPDIR", 6) == 0;
+}
+
+static int apply_env(void *target, const char *value, struct error *err)
+{
+    struct cmdline_app *app = ((struct cmdline_target *)target)->app;
+    size_t len = strcspn(value, "=");
+    if (len == 0)
+        return error_set(err, EINVAL, "'%.60s' names no variable; write NAME or NAME=VALUE", value);
+    if (strcspn(value, ", \t\n") < len)
+        return error_set(err, EINVAL,
+                         "'%.*s' is no name of one variable; give -x once for each variable",
+                         (int)(len < 60 ? len : 60), value);
+    if (value[len] && is_own_variable(value, len))
+        return error_set(err, EINVAL,
+                         "'%.*s' is set by mprun for each rank; mprun(1) lists the variables",
+                         (int)(len < 60 ? len : 60), value);
+    const char *other = other_setting(app, value, len);
+    if (other)
+        return error_set(err, EINVAL, "'%.60s' contradicts '%.60s'; keep one", value, other);
+    const char **grown = reallocarray(app->env, app->nenv + 1, sizeof(*grown));
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    app->env = grown;
+    app->env[app->nenv++] = value;
+    return 0;
+}
+
+/* ---- where ----------------------------------------------------------------------------------- */
+
+static int apply_per_host(void *target, const char *value, struct error *err)
+{
+    return count_parse(value, &line_of(target)->per_host, err);
+}
+
+enum { FANOUT_MAX = 4096, LINK_GRACE_MAX = 86400 };
+
+static int apply_fanout(void *target, const char *value, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, "fan-out", 0, FANOUT_MAX, &n, err) < 0)
+        return -1;
+    line_of(target)->fanout = (uint32_t)n;
+    return 0;
+}
+
+static int apply_rm(void *target, const char *value, struct error *err)
+{
+    const char *names[32];
+    size_t n = 0, len = strcspn(value, ":");
+    while (rm_adapters[n] && n < sizeof(names) / sizeof(*names) - 1) {
+        names[n] = rm_adapters[n]->name;
+        n++;
+    }
+    names[n] = NULL;
+    int i = word_index(value, len, names, err);
+    if (i < 0)
+        return -1;
+    line_of(target)->rm = rm_adapters[i];
+    line_of(target)->hosts.argument = value[len] ? value + len + 1 : NULL;
+    return 0;
+}
+
+static int append(const char *const **list, size_t *n, const char *value, struct error *err)
+{
+    const char **grown = reallocarray((void *)(uintptr_t)*list, *n + 1, sizeof(*grown));
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    grown[(*n)++] = value;
+    *list = grown;
+    return 0;
+}
+
+static int apply_host(void *target, const char *value, struct error *err)
+{
+    struct host_request *h = &line_of(target)->hosts;
+    return append(&h->lists, &h->nlists, value, err);
+}
+
+static int apply_hostfile(void *target, const char *value, struct error *err)
+{
+    struct host_request *h = &line_of(target)->hosts;
+    if (not_empty(value, "the file", err) < 0)
+        return -1;
+    return append(&h->files, &h->nfiles, value, err);
+}
+
+static int apply_agent(void *target, const char *value, struct error *err)
+{
+    line_of(target)->agent = words_split(value, err);
+    return line_of(target)->agent ? 0 : -1;
+}
+
+static int apply_prefix(void *target, const char *value, struct error *err)
+{
+    line_of(target)->prefix = value;
+    if (value[0] != '/')
+        return error_set(err, EINVAL, "'%.60s' is no absolute path; it is one of other machines",
+                         value);
+    return strchr(value, '\n') ? error_set(err, EINVAL, "the path has a newline") : 0;
+}
+
+static int apply_start_concurrency(void *target, const char *value, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 1, 4096, &n, err) < 0)
+        return -1;
+    line_of(target)->start_concurrency = (uint32_t)n;
+    return 0;
+}
+
+static int apply_start_timeout(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = line_of(target);
+    if (duration_parse(value, NULL, &c->start_timeout, err) < 0)
+        return -1;
+    if (c->start_timeout < 1)
+        return error_set(err, EINVAL, "'%.60s' is too short; the least is 1 second", value);
+    return 0;
+}
+
+static int apply_interface(void *target, const char *value, struct error *err)
+{
+    line_of(target)->interface = value;
+    return not_empty(value, "the interface", err);
+}
+
+static int apply_port_range(void *target, const char *value, struct error *err)
+{
+    struct port_range *p = &line_of(target)->ports;
+    const char *dash = strchr(value, '-');
+    char low_text[64];
+    int64_t low, high;
+    snprintf(low_text, sizeof(low_text), "%.*s",
+             dash && dash - value < 60 ? (int)(dash - value) : 60, value);
+    if (number_parse(low_text, NULL, 1, 65535, &low, err) < 0)
+        return -1;
+    high = low;
+    if (dash && number_parse(dash + 1, NULL, 1, 65535, &high, err) < 0)
+        return -1;
+    if (high < low)
+        return error_set(err, EINVAL, "'%.60s' ends before it begins", value);
+    *p = (struct port_range){(unsigned)low, (unsigned)high};
+    return 0;
+}
+
+static int apply_transport(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {
+        [TRANSPORT_AUTO] = "auto",
+        [TRANSPORT_UNIX] = "unix",
+        [TRANSPORT_TCP] = "tcp",
+        [TRANSPORT_STDIO] = "stdio",
+        NULL,
+    };
+    int i = choice(value, words, err);
+    line_of(target)->transport = i < 0 ? TRANSPORT_AUTO : (enum transport)i;
+    return i < 0 ? -1 : 0;
+}
+
+static int apply_link_security(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"none", "encrypt", NULL};
+    line_of(target)->encrypt = choice(value, words, err);
+    return line_of(target)->encrypt < 0 ? -1 : 0;
+}
+
+static int set_oversubscribe(struct cmdline *c, int on, struct error *err)
+{
+    if (c->oversubscribe == !on)
+        return error_set(err, EINVAL, "it contradicts '--%soversubscribe'; keep one",
+                         on ? "no" : "");
+    c->oversubscribe = on;
+    return 0;
+}
+
+static int apply_oversubscribe(void *target, const char *value, struct error *err)
+{
+    return set_oversubscribe(line_of(target), 1, err);
+}
+
+static int apply_nooversubscribe(void *target, const char *value, struct error *err)
+{
+    return set_oversubscribe(line_of(target), 0, err);
+}
+
+/* ---- cores and containment ------------------------------------------------------------------- */
+
+static int apply_bind(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"none", "core", NULL};
+    int i = choice(value, words, err);
+    line_of(target)->bind = i == 1 ? BIND_CORE : BIND_NONE;
+    return i < 0 ? -1 : 0;
+}
+
+static int apply_report_bindings(void *target, const char *value, struct error *err)
+{
+    line_of(target)->report_bindings = 1;
+    return 0;
+}
+
+static const char *const containment_words[] = {
+    [TRACK_RANK] = "rank",
+    [TRACK_STEP] = "step",
+    [TRACK_RM] = "rm",
+    [TRACK_TREE] = "tree",
+    "memory",
+    "cpuset",
+    "pids",
+    "devices",
+    NULL,
+};
+
+static int take_containment(struct cmdline *c, int word, struct error *err)
+{
+    struct containment_request *r = &c->containment;
+    int *const limits[] = {&r->memory, &r->cpuset, &r->pids, &r->devices};
+    if (word > TRACK_TREE) {
+        *limits[word - TRACK_TREE - 1] = 1;
+        return 0;
+    }
+    if (r->tracking_set && (int)r->tracking != word)
+        return error_set(err, EINVAL, "'%s' and '%s' contradict each other; keep one",
+                         containment_words[r->tracking], containment_words[word]);
+    r->tracking_set = 1;
+    r->tracking = (enum tracking)word;
+    return 0;
+}
+
+static int apply_containment(void *target, const char *value, struct error *err)
+{
+    return each_word(value, containment_words, take_containment, line_of(target), err);
+}
+
+static int memory_parse(struct limit *l, const char *value, struct error *err)
+{
+    if (size_parse(value, NULL, &l->value, err) < 0)
+        return -1;
+    l->set = 1;
+    return 0;
+}
+
+static int apply_mem_per_rank(void *target, const char *value, struct error *err)
+{
+    return memory_parse(&line_of(target)->rank_limits.memory, value, err);
+}
+
+static int apply_mem(void *target, const char *value, struct error *err)
+{
+    return memory_parse(&line_of(target)->host_limits.memory, value, err);
+}
+
+/* ---- output and input ------------------------------------------------------------------------ */
+
+static int apply_tag_output(void *target, const char *value, struct error *err)
+{
+    line_of(target)->tag_output = 1;
+    return 0;
+}
+
+static int apply_timestamp(void *target, const char *value, struct error *err)
+{
+    line_of(target)->timestamp = 1;
+    return 0;
+}
+
+static int apply_stdin(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = line_of(target);
+    int64_t rank = 0;
+    if (strcmp(value, "all") == 0) {
+        c->stdin_target = STDIN_ALL;
+    } else if (strcmp(value, "none") == 0) {
+        c->stdin_target = STDIN_NONE;
+    } else if (value[0] >= '0' && value[0] <= '9') {
+        if (number_parse(value, NULL, 0, CMDLINE_RANKS_MAX - 1, &rank, err) < 0)
+            return -1;
+        c->stdin_target = STDIN_RANK;
+    } else {
+        return error_set(err, EINVAL, "'%.60s' is neither a rank's number, nor 'all', nor 'none'",
+                         value);
+    }
+    c->stdin_rank = (uint32_t)rank;
+    return 0;
+}
+
+/* ---- MPI ------------------------------------------------------------------------------------- */
+
+static int take_pmi(struct cmdline *c, int word, struct error *err)
+{
+    static const unsigned kinds[] = {0, PMI_KIND_PMIX, PMI_KIND_PMI1};
+    c->pmi |= kinds[word];
+    return 0;
+}
+
+static int apply_pmi(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"none", "pmix", "pmi1", NULL};
+    struct cmdline *c = line_of(target);
+    c->pmi = 0;
+    if (each_word(value, words, take_pmi, c, err) < 0)
+        return -1;
+    if (c->pmi && strstr(value, "none"))
+        return error_set(err, EINVAL, "'none' stands alone, but the list is '%.60s'", value);
+    return 0;
+}
+
+/* ---- the end, and reports -------------------------------------------------------------------- */
+
+static int apply_timeout(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = line_of(target);
+    if (duration_parse(value, NULL, &c->timeout, err) < 0)
+        return -1;
+    if (c->timeout == 0)
+        return error_set(err, EINVAL,
+                         "'%.60s' would end the step at once; leave it out for no limit", value);
+    return 0;
+}
+
+static int apply_link_grace(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = line_of(target);
+    if (duration_parse(value, NULL, &c->link_grace, err) < 0)
+        return -1;
+    if (c->link_grace > LINK_GRACE_MAX)
+        return error_set(err, EINVAL, "'%.60s' is longer than a day", value);
+    return 0;
+}
+
+static int apply_kill_grace(void *target, const char *value, struct error *err)
+{
+    return duration_parse(value, NULL, &line_of(target)->kill_grace, err);
+}
+
+static int take_report(struct cmdline *c, int word, struct error *err)
+{
+    if (word == 2)
+        c->report_launch = 1;
+    else
+        c->report_usage = word ? REPORT_USAGE_ALL : REPORT_USAGE;
+    return 0;
+}
+
+static int apply_report(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"usage", "usage=all", "launch", NULL};
+    return each_word(value, words, take_report, line_of(target), err);
+}
+
+static int apply_report_json(void *target, const char *value, struct error *err)
+{
+    line_of(target)->report_json = value;
+    return not_empty(value, "the file", err);
+}
+
+/* ---- files that are brought to the hosts ----------------------------------------------------- */
+
+static int apply_preload_binary(void *target, const char *value, struct error *err)
+{
+    line_of(target)->preload_binary = 1;
+    return 0;
+}
+
+static int apply_preload_libs(void *target, const char *value, struct error *err)
+{
+    line_of(target)->preload_libs = 1;
+    return 0;
+}
+
+static int apply_preload_clean(void *target, const char *value, struct error *err)
+{
+    line_of(target)->preload_clean = 1;
+    return 0;
+}
+
+static int apply_preload_limit(void *target, const char *value, struct error *err)
+{
+    return size_parse(value, NULL, &line_of(target)->preload_limit, err);
+}
+
+const char *cmdline_preload_name(const char *path)
+{
+    if (path[0] == '/')
+        return strrchr(path, '/') + 1;
+    while (path[0] == '.' && path[1] == '/')
+        for (path += 2; *path == '/';)
+            path++;
+    return path;
+}
+
+/* Beneath the directory in which hosts keep it, it must stay. */
+static int check_preload_name(const char *name, size_t len, struct error *err)
+{
+    char copy[PATH_MAX];
+    if (len == 0)
+        return error_set(err, EINVAL, "the name of a file is missing");
+    if (snprintf(copy, sizeof(copy), "%.*s", (int)len, name) >= (int)sizeof(copy))
+        return error_set(err, EINVAL, "'%.60s...' is too long for the name of a file", copy);
+    if (path_is_beneath(cmdline_preload_name(copy)))
+        return 0;
+    return error_set(err, EINVAL,
+                     "'%.200s' leads out of this directory, so that hosts have no place for it; "
+                     "write it from '/' on to bring it by its last name",
+                     copy);
+}
+
+static int apply_preload_files(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = line_of(target);
+    for (const char *at = value;; at++) {
+        size_t len = strcspn(at, ",");
+        if (check_preload_name(at, len, err) < 0)
+            return -1;
+        at += len;
+        if (!*at)
+            break;
+    }
+    const char **grown = reallocarray(c->preload_files, c->npreload_files + 1, sizeof(*grown));
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    c->preload_files = grown;
+    c->preload_files[c->npreload_files++] = value;
+    return 0;
+}
+
+/* ---- mprun itself ---------------------------------------------------------------------------- */
+
+static int apply_dry_run(void *target, const char *value, struct error *err)
+{
+    line_of(target)->dry_run = 1;
+    return 0;
+}
+
+static int apply_explain(void *target, const char *value, struct error *err)
+{
+    line_of(target)->explain = 1;
+    return 0;
+}
+
+static int apply_verbose(void *target, const char *value, struct error *err)
+{
+    line_of(target)->verbose++;
+    return 0;
+}
+
+static int apply_quiet(void *target, const char *value, struct error *err)
+{
+    line_of(target)->quiet = 1;
+    return 0;
+}
+
+static int apply_root(void *target, const char *value, struct error *err)
+{
+    return 0; /* mprun asks nobody for a permission that the kernel gives */
+}
+
+static int apply_help(void *target, const char *value, struct error *err)
+{
+    line_of(target)->help = 1;
+    return 0;
+}
+
+static int apply_version(void *target, const char *value, struct error *err)
+{
+    line_of(target)->version = 1;
+    return 0;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define PROGRAMS    "Programs (one set for each program of the line)"
+#define PLACE       "Where ranks run"
+#define CONTAINMENT "Cores, limits and containment"
+#define STREAMS     "Output and input"
+#define ENDING      "Ending and reporting"
+#define PRELOAD     "Files that are brought to the hosts"
+#define OTHER       "Other"
+
+#define REFUSED(names_, help_)                                                                     \
+    {                                                                                              \
+        .names = (names_), .help = (help_)                                                         \
+    }
+
+static const struct option_def table[] = {
+    {"-n --np --n --ntasks", "N", PROGRAMS, "Start N ranks; without it, one for each slot",
+     OPTION_ONCE, apply_np},
+    {"-x --env", "NAME[=VALUE]", PROGRAMS,
+     "Set a variable for the ranks; NAME alone passes the one that is here, as all others are",
+     OPTION_APPEND, apply_env},
+    {"--wdir --wd --chdir -D", "DIR", PROGRAMS,
+     "Start the ranks in DIR; without it, in mprun's directory", OPTION_ONCE, apply_wdir},
+
+    {"-N --npernode --ntasks-per-node --ppn --perhost", "N", PLACE,
+     "Start at most N ranks on a host", OPTION_ONCE, apply_per_host},
+    {"--rm", "NAME[:ARG]", PLACE,
+     "Use this resource manager instead of the one that is found; 'local' is this machine, "
+     "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named",
+     OPTION_ONCE, apply_rm},
+    {"--host -H --hosts --hostlist -w --nodelist", "LIST", PLACE,
+     "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "
+     "and "
+     "one on n2; with --hostfile, use these of its hosts",
+     OPTION_APPEND, apply_host},
+    {"--hostfile --machinefile -f --default-hostfile -F --nodefile", "FILE", PLACE,
+     "Use the hosts of FILE; Open MPI's, Hydra's, PBS's and Grid Engine's syntax are understood",
+     OPTION_APPEND, apply_hostfile},
+    {"--agent", "CMD", PLACE,
+     "Start hosts by 'CMD HOST COMMAND' instead of ssh; CMD may have options", OPTION_ONCE,
+     apply_agent},
+    {"--start-concurrency", "N", PLACE, "Start at most N hosts at once; 64 by default", OPTION_ONCE,
+     apply_start_concurrency},
+    {"--start-timeout", "TIME", PLACE,
+     "A host that has not reported back after TIME ends the step; 120 seconds by default",
+     OPTION_ONCE, apply_start_timeout},
+    {"--prefix", "DIR", PLACE,
+     "On other machines mprun is installed in DIR; without it, in the same place as here",
+     OPTION_ONCE, apply_prefix},
+    {"--oversubscribe --overcommit -O", NULL, PLACE, "Allow more ranks than slots", OPTION_ONCE,
+     apply_oversubscribe},
+    {"--nooversubscribe --no-oversubscribe", NULL, PLACE, "Never start more ranks than slots",
+     OPTION_ONCE, apply_nooversubscribe},
+    {"--transport", "KIND", PLACE,
+     "Connect the hosts by auto, unix, tcp, or stdio (through the start channel, without a port)",
+     OPTION_ONCE, apply_transport},
+    {"--interface", "LIST", PLACE,
+     "Listen on these interfaces, addresses or networks alone: eth0, 10.0.0.1, 10.0.0.0/8",
+     OPTION_ONCE, apply_interface},
+    {"--port-range", "LOW-HIGH", PLACE, "Listen on a port of this range", OPTION_ONCE,
+     apply_port_range},
+    {"--fanout", "N", PLACE,
+     "Link at most N hosts (32 by default) to mprun itself, and N further ones to each host; 0: "
+     "all to mprun",
+     OPTION_ONCE, apply_fanout},
+    {"--link-security", "KIND", PLACE,
+     "Protect connections between hosts: encrypt (the default) or none", OPTION_ONCE,
+     apply_link_security},
+
+    {"--bind-to --bindto", "WHAT", CONTAINMENT,
+     "Bind ranks to a core each, or none; without it, core where there are enough cores",
+     OPTION_ONCE, apply_bind},
+    {"--report-bindings", NULL, CONTAINMENT,
+     "Print the cores of each rank as the kernel reports them", OPTION_ONCE, apply_report_bindings},
+    {"--mem-per-rank", "SIZE", CONTAINMENT, "Limit the memory of each rank", OPTION_ONCE,
+     apply_mem_per_rank},
+    {"--mem", "SIZE", CONTAINMENT, "Limit the memory of all ranks of a host together", OPTION_ONCE,
+     apply_mem},
+    {"--containment", "LIST", CONTAINMENT,
+     "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
+     "devices; a host that cannot is an error",
+     OPTION_ONCE, apply_containment},
+    {"--pmi", "LIST", CONTAINMENT, "Offer MPI programs pmix, pmi1, both (the default), or none",
+     OPTION_ONCE, apply_pmi},
+
+    {"--tag-output --label -l -prepend-rank", NULL, STREAMS,
+     "Begin each line of output with its rank", OPTION_ONCE, apply_tag_output},
+    {"--timestamp-output", NULL, STREAMS,
+     "Begin each line of output with the time at which it was written", OPTION_ONCE,
+     apply_timestamp},
+    {"--stdin", "WHO", STREAMS,
+     "Give standard input to this rank (0 by default), to all, or to none", OPTION_ONCE,
+     apply_stdin},
+
+    {"--timeout", "TIME", ENDING,
+     "End the step after TIME (seconds, 1h30m, 1:30:00) with exit code 124", OPTION_ONCE,
+     apply_timeout},
+    {"--link-grace", "TIME", ENDING,
+     "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
+     OPTION_ONCE, apply_link_grace},
+    {"--kill-grace", "TIME", ENDING,
+     "When ranks are ended, wait this long between TERM and KILL; 10 seconds by default",
+     OPTION_ONCE, apply_kill_grace},
+    {"--report", "LIST", ENDING,
+     "At the end, print the usage of ranks and hosts (usage), or how the start went (launch)",
+     OPTION_ONCE, apply_report},
+    {"--report-json", "FILE", ENDING,
+     "At the end, write the usage and outcome of everything to FILE (- is standard output)",
+     OPTION_ONCE, apply_report_json},
+
+    {"--preload-binary", NULL, PRELOAD, "Bring the programs to the hosts, which need not have them",
+     OPTION_ONCE, apply_preload_binary},
+    {"--preload-libs", NULL, PRELOAD,
+     "Bring the shared libraries that the programs need and that are not the system's", OPTION_ONCE,
+     apply_preload_libs},
+    {"--preload-files", "LIST", PRELOAD,
+     "Bring these files, with commas between them, into the directory that MPRUN_PRELOAD_DIR names",
+     OPTION_APPEND, apply_preload_files},
+    {"--preload-limit", "SIZE", PRELOAD,
+     "Let a host keep so many bytes of files for later steps; 1 GiB by default", OPTION_ONCE,
+     apply_preload_limit},
+    {"--preload-clean", NULL, PRELOAD,
+     "Remove what the hosts have kept, before anything is brought", OPTION_ONCE,
+     apply_preload_clean},
+
+    {"--dry-run --do-not-launch", NULL, OTHER,
+     "Print which rank would run where, and start nothing", OPTION_ONCE, apply_dry_run},
+    {"--explain", NULL, OTHER,
+     "Look at every host, print what was found and decided with the reasons, and run no program",
+     OPTION_ONCE, apply_explain},
+    {"--verbose -v", NULL, OTHER, "Say more", OPTION_ONCE, apply_verbose},
+    {"--quiet -q", NULL, OTHER, "Say nothing but warnings and errors", OPTION_ONCE, apply_quiet},
+    {"--allow-run-as-root", NULL, OTHER, "Accepted and not needed: mprun runs as any user",
+     OPTION_ONCE, apply_root},
+    {"--help -h", NULL, OTHER, "Print this help", OPTION_ONCE, apply_help},
+    {"--version -V", NULL, OTHER, "Print the version", OPTION_ONCE, apply_version},
+
+    REFUSED("-c --c", "it is the number of ranks to mpirun and of cores per rank to srun; write "
+                      "'-n N' for ranks"),
+    REFUSED("--cpus-per-task --cpus-per-rank --cpus-per-proc --tpp",
+            "this release binds a rank to one core; for several threads write '--bind-to none'"),
+    REFUSED("--nodes",
+            "hosts come from the resource manager, --host or --hostfile; for this machine "
+            "posing as N hosts write '--rm local:N'"),
+    REFUSED("--launcher-exec --rsh --plm-rsh-agent",
+            "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
+    REFUSED("--map-by --mapby --rank-by --rankby --bynode --byslot --bycore -m --distribution "
+            "-rankmap --rankfile -rf",
+            "this release fills hosts in order, rank after rank; '-N K' puts at most K ranks on a "
+            "host"),
+    REFUSED("--nolocal", "not in this release: mprun itself uses next to nothing, so that its host "
+                         "runs ranks, too"),
+    REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
+    REFUSED("--pernode", "write '-N 1' for one rank on each host"),
+    REFUSED("--cpu-bind --cpu-set --cpu-list", "write '--bind-to core' or '--bind-to none'"),
+    REFUSED("--mca --gmca --omca --pmixmca --prtemca",
+            "set a parameter of Open MPI as a variable: '-x OMPI_MCA_<name>=<value>'"),
+    REFUSED("-env --genv", "write '-x NAME=VALUE'"),
+    REFUSED("-envlist --genvlist -envall --genvall --export",
+            "ranks get mprun's whole environment; write '-x NAME=VALUE' to set a variable"),
+    REFUSED("-envnone --genvnone",
+            "ranks get mprun's whole environment; start mprun by 'env -i' for an empty one"),
+    REFUSED("--mpi", "write '--pmi pmix', '--pmi pmi1' or '--pmi none'"),
+    REFUSED("--mem-per-cpu", "write '--mem-per-rank SIZE'"),
+    REFUSED("--output --output-filename -outfile-pattern -errfile-pattern -o -e",
+            "this release writes to its own output; redirect that, or write '--tag-output'"),
+    REFUSED("--input -i", "write '--stdin N', '--stdin all' or '--stdin none'"),
+    REFUSED("--launcher --bootstrap --rmk", "write '--rm NAME'"),
+    REFUSED("--display --display-map --display-allocation",
+            "write '--dry-run' for the map, '--explain' for all that was found"),
+    REFUSED("--test-only --rtos", "write '--dry-run'"),
+    REFUSED("--app --configfile --multi-prog",
+            "write the programs on the line: 'mprun -n 1 ./a : -n 2 ./b'"),
+    REFUSED("-t --time", "write '--timeout TIME'"),
+    REFUSED("--kill-on-bad-exit -K", "not needed: when a rank fails, mprun always ends the others"),
+    REFUSED("--no-kill -k --continuous --enable-recovery -disable-auto-cleanup",
+            "not in this release: when a rank fails, the step ends"),
+    {.names = NULL},
+};
+
+const struct option_def *cmdline_options(void)
+{
+    return table;
+}
+
+int cmdline_is_app_option(const struct option_def *def)
+{
+    return def->apply == apply_np || def->apply == apply_env || def->apply == apply_wdir;
+}

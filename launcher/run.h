@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run.h - one step as the launcher sees it: its parts, and the machine that drives them
+ *
+ *     main.c          phases of the program
+ *     setup.c         what is to be run: allocation, plan, step
+ *     home.c          the directory of the step's sockets
+ *     step-machine.c  the states a step goes through
+ *     explain.c       what is printed instead of running
+ *     starters.c      start channels, links as they come and go
+ *     start-words.c   what start clients say
+ *     progress.c      who has not reported back yet
+ *     door.c          where the launcher listens
+ *     agents.c        the states of hosts' starters
+ *     tree.c          through whom each host is reached
+ *     hosts.c         what each frame of a host does
+ *     ends.c          how ranks ended, the first failure, the exit code
+ *     signals.c       what mprun's own signals mean
+ *     preload.c       files that are brought to the hosts before the step; preload-files.c which,
+ *                     libraries.c what a program needs
+ *     collect.c       collectives and data exchange between hosts
+ *     control.c       the step's control socket
+ *     output.c input.c report*.c
+ */
+#ifndef LAUNCHER_RUN_H
+#define LAUNCHER_RUN_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/loop.h"
+#include "common/reaper.h"
+#include "launcher/cmdline.h"
+#include "launcher/input.h"
+#include "launcher/output.h"
+#include "launcher/report.h"
+#include "model/allocation.h"
+#include "model/outcome.h"
+#include "model/step.h"
+#include "plan/plan.h"
+#include "rm-adapters/adapter.h"
+#include "wire/link.h"
+#include "wire/listen.h"
+#include "wire/pack.h"
+#include "wire/preamble.h"
+
+struct run;
+struct collect;
+struct control;
+struct preload;
+
+enum agent_state { /* of a host's starter */
+    AGENT_UNUSED,  /* no rank is placed there: never started */
+    AGENT_WAITING, /* its start has not begun */
+    AGENT_STARTED, /* the start client runs */
+    AGENT_CONNECTED, /* HELLO came */
+    AGENT_PLACED,    /* it has its place in the tree */
+    AGENT_LAUNCHED,  /* LAUNCH was sent */
+    AGENT_READY,     /* contained and bound; ranks are being started */
+    AGENT_REPORTED,
+    AGENT_CLEANED,
+    AGENT_RELEASED,
+    AGENT_GONE, /* link and start client have ended */
+    AGENT_STATE_COUNT,
+};
+
+struct host {
+    struct run *run;
+    uint32_t index; /* in the allocation */
+    const char *name;
+    enum agent_state state;
+    struct link *link;   /* its own; NULL: reached through the host above it (host_link()) */
+    struct link *first;  /* its own, after it is reached through another, until all of it is read */
+    struct link *frame_link; /* by which the present frame came */
+    int left_first;      /* it has said its last word on the first one */
+    char *door;          /* where the hosts below it connect; NULL: not known */
+    int channel_open;    /* the start client runs */
+    pid_t client_pid;
+    int in_fd;           /* start channel's stdin until HELLO, where it may become the link */
+    int out_fd;          /* start channel's stdout until HELLO */
+    struct loop_io *out_io;
+    char kept[sizeof(PREAMBLE_ASK)]; /* the last of its stdout: the beginning of a question? */
+    size_t nkept;
+    struct start_words *words; /* of the start channel's stderr; NULL: none, or it is mprun's own */
+    unsigned waited;           /* ticks since its start client began */
+    uint32_t first_rank, nranks, started, ended;
+    int launch_index;    /* among the hosts that have ranks: its number on the wire */
+    int failed;          /* its starter died; counted */
+    int lost;            /* nothing can be sent to it, or to those below it */
+    char *kernel_name, *version, *allowed_threads; /* as HELLO had them */
+    uint64_t memory;     /* bytes of the machine */
+    uint64_t worker_pid, keeper_pid;
+    char **cgroup_paths, **directories; /* what a sweep has to remove; NULL-terminated */
+    char *tracking_reason, *cgroup_kind;
+    struct report_host report;
+};
+
+enum step_state {
+    STEP_STARTING,  /* starters are being started */
+    STEP_PRELOADING, /* files are brought to the hosts */
+    STEP_LAUNCHING, /* LAUNCH was sent, not every rank runs */
+    STEP_RUNNING,
+    STEP_ENDING,    /* all ranks have ended, or are being ended; reports are awaited */
+    STEP_CLEANING,  /* every host reported; CLEANED is awaited */
+    STEP_RELEASING, /* starters are told to go */
+    STEP_DONE,
+    STEP_STATE_COUNT,
+};
+
+enum { DOORS_MAX = 8 };
+
+struct run {
+    struct loop *loop;
+    struct reaper *reaper;
+    struct cmdline cmd;
+    int argc;
+    char **argv;
+    int as_mpirun; /* called by the name of another launcher */
+    const struct rm_adapter *adapter;
+    char adapter_reason[256];
+    struct allocation alloc;
+    struct allocation used; /* its hosts that have ranks; borrows their contents */
+    struct plan plan;
+    struct step step;
+    uint8_t key[LINK_KEY];
+    char directory[256]; /* sockets of this step; "" before it is made */
+    int directory_fd;    /* holds the lock on it */
+    char addresses[1200];
+    enum transport transport;
+    int same_machine;   /* all hosts that have ranks are the one that mprun runs on */
+    char *starter_path; /* mpstarter beside this program */
+    char *remote_path;  /* and on other machines */
+    struct listener *listeners[DOORS_MAX];
+    size_t nlisteners;
+    struct starting *starting;
+    enum step_state state;
+    struct loop_defer *machine;
+    struct host *hosts;
+    struct host **launched; /* those with ranks, by launch_index */
+    pid_t *foreign; /* children that mprun was started with: not the step's */
+    int nforeign;
+    size_t nhosts, nused; /* used: those with ranks */
+    size_t nfallback;     /* hosts that use their start channels because nothing else answers */
+    char fallback_text[900]; /* the first of them, and why */
+    size_t nreported;     /* hosts whose HELLO has come */
+    size_t agents[AGENT_STATE_COUNT];
+    struct report_launch launch;
+    uint64_t nframes;     /* that hosts have sent */
+    uint32_t fanout;      /* of the tree; 0: all hosts are linked to mprun itself */
+    struct placement *placements; /* of the used hosts */
+    struct output *output;
+    struct input *input;
+    struct collect *collect;
+    struct control *control;
+    struct preload *preload; /* NULL: nothing is brought to the hosts */
+    struct report_rank *ranks;
+    struct rank_end *ends; /* by rank; valid where ended[rank] */
+    unsigned char *ended, *begun;
+    char **end_texts;
+    uint32_t nstarted, nended, nknown; /* known: started or ended */
+    struct rank_end *failures; /* that count, in order of arrival */
+    size_t nfailures;
+    int joined;             /* some rank has called MPI_Init */
+    struct rank_end absent; /* with END_NO_INIT: the first that ended well without it */
+    struct loop_timer *progress;
+    unsigned ticks, still; /* since the start began, and since a host reported back */
+    size_t reported;       /* hosts, when it was looked at last */
+    int draws, drawn;      /* progress on the terminal; it is there now */
+    struct loop_timer *explain_timer, *timeout_timer, *drop_timer, *lost_timer;
+    uint64_t drop_seen;  /* output that was taken when it was looked at last */
+    unsigned nsignals;   /* that ask for the end of the step */
+    int last_signal;     /* the last of these, */
+    double signal_time;  /* and when it came */
+    uint64_t nrefused;   /* peers at the door */
+    int explained;
+    int reader_left;     /* who read our output has closed it */
+    int killing;         /* KILL was sent to all */
+    int exit_code;       /* of mprun's own failure, timeout or signal; -1: the ranks' */
+    char failure_text[1200];
+    uint64_t start_ns;
+    double start_time, interrupt_time;
+    int announced_tree, announced_oversubscribed;
+};
+
+/* setup.c */
+int run_setup(struct run *r, struct error *err);
+void run_free(struct run *r);
+
+/* home.c: the directory of the step's sockets */
+int home_make(struct run *r, struct error *err);
+void home_remove(struct run *r); /* if it was made; and what mpruns that were killed left beside */
+
+/* explain.c */
+void run_print_plan(struct run *r);  /* --dry-run */
+void run_print_found(struct run *r); /* --explain: after the starters have gone */
+
+/* step-machine.c */
+void step_changed(struct run *r); /* something happened: look at the state soon */
+void step_begin(struct run *r);
+void step_machine(struct run *r);
+const char *step_state_text(enum step_state s);
+/* mprun itself failed: say it once, end the step with this exit code. */
+void run_fail(struct run *r, int exit_code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* End the step: TERM, grace, KILL on every host. grace < 0: as configured. */
+void run_kill(struct run *r, double grace, const char *why);
+/* The step is to end whether its output is read or not: after the grace, what nobody takes is
+ * dropped. */
+void run_drop_output(struct run *r, double grace);
+
+/* starters.c */
+int starters_begin(struct run *r, struct error *err);
+/* Where mpstarter is, here and elsewhere. */
+int starters_find(struct run *r, struct error *err);
+/* What an adapter is told. Its allocation is not set. */
+struct start_request starters_request(struct run *r);
+/* It is linked by its start channel because mprun cannot be reached from there. */
+void starters_fell_back(struct host *h, const char *why);
+void starters_reported(struct host *h);  /* HELLO came */
+void starters_host_gone(struct host *h); /* its link has ended */
+/* Its link is gone for good. silent: it gives no answer any more, and its start client may never
+ * notice. Those below it are out of reach, and end when they notice. */
+void starters_lost(struct host *h, int silent);
+void starters_close(struct run *r);
+void starters_sweep(struct host *h); /* what a dead starter left on this machine */
+
+/* start-words.c; all do nothing for a host without words */
+void start_words_open(struct host *h, int fd); /* takes fd */
+void start_words_show(struct host *h);         /* what was said so far */
+void start_words_reported(struct host *h);     /* the same, and from now on at once */
+/* What was said and not shown, as part of a sentence; "" for nothing. Much of it is shown instead,
+ * but for its last line. */
+void start_words_reason(struct host *h, char *buf, size_t n);
+void start_words_close(struct host *h);
+
+/* progress.c */
+void progress_begin(struct run *r);
+void progress_erase(struct run *r); /* something else is about to be written */
+void progress_end(struct run *r);
+
+/* door.c */
+extern const struct listen_events door_events; /* of starters.c */
+int door_open(struct run *r, struct error *err);
+void door_close(struct run *r);
+
+/* agents.c. Every change of a host's state goes through agent_enter(). */
+void agent_enter(struct host *h, enum agent_state state);
+size_t agents_before(const struct run *r, enum agent_state state); /* hosts that have ranks */
+void agent_reached(struct host *h, enum launch_phase phase);
+double run_seconds(const struct run *r); /* since the step began */
+void launch_is_over(struct run *r);      /* all ranks were started */
+
+/* tree.c */
+struct host *host_top(struct host *h);   /* the nearest above, or itself, with a link; or NULL */
+struct link *host_link(struct host *h);  /* addressed to h; NULL: it cannot be reached */
+/* The host that a frame of top's link is from; NULL: it has no such host below. */
+struct host *hosts_sender(struct host *top, uint32_t id);
+void hosts_broadcast_bytes(struct run *r, enum frame_type type, const void *p, size_t n);
+void tree_place(struct host *h); /* HELLO has come */
+/* Frames of a host; -1: one that cannot be. */
+int tree_door(struct host *h, const uint8_t *p, size_t n);
+int tree_joined(struct host *h, const uint8_t *p, size_t n);
+void tree_leave_first(struct host *h); /* after each frame: close what is not needed any more */
+int tree_lost(struct host *h, const uint8_t *p, size_t n);
+
+/* hosts.c */
+extern const struct link_events host_link_events;
+void hosts_launch(struct run *r);
+void hosts_broadcast(struct run *r, enum frame_type type, const ProtobufCMessage *m);
+struct host *hosts_of_rank(struct run *r, uint32_t rank);
+/* A starter has died, and how it did is not known yet: what other hosts say now is no cause. */
+int hosts_await_status(const struct run *r);
+/* n 0: the end of the input. */
+void hosts_send_input(struct run *r, struct rank_name name, const void *data, size_t n);
+
+/* ends.c */
+void ends_rank(struct host *h, const struct rank_end *end, int counts, const char *text);
+/* A rank that ended well has not called MPI_Init; some rank has. Both make a failure of the first,
+ * in whichever order they come: MPI_Init waits for every rank. */
+void ends_without_joining(struct run *r, const struct rank_end *end);
+void ends_joined(struct run *r);
+const struct rank_end *ends_first(const struct run *r);
+void ends_explain(struct run *r); /* say the first failure, once */
+void ends_explain_soon(struct run *r); /* when the window of time is over */
+int ends_exit_code(const struct run *r);
+
+/* signals.c */
+int signals_watch(struct run *r, struct error *err);
+/* The step is over: signals do again what they do to any program, which may wait to write. */
+void signals_leave(void);
+
+/* collect.c */
+struct collect *collect_create(struct run *r);
+void collect_destroy(struct collect *c);
+/* Frames of a host; -1: one that cannot be. */
+int collect_part(struct host *from, const uint8_t *p, size_t n);
+int collect_modex_request(struct host *from, const uint8_t *p, size_t n);
+int collect_modex_reply(struct host *from, const uint8_t *p, size_t n);
+
+/* control.c */
+struct control *control_create(struct run *r, struct error *err);
+void control_destroy(struct control *c);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* signals.c - what signals to mprun mean for the step
+ *
+ * INT on a foreground terminal: the first one shows the state, a second within a second ends the
+ * step. INT elsewhere, or called as another launcher, and TERM, HUP, QUIT: the step ends (TERM,
+ * grace, KILL); once more: at once; a third time: mprun leaves, whether its starters answer or not,
+ * and they end without it. USR1, USR2, WINCH, ALRM are passed on. TSTP and CONT stop and
+ * continue the ranks, then mprun. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/number.h"
+#include "common/signal-name.h"
+#include "common/tty.h"
+#include "launcher/run.h"
+
+#define AGAIN_SECONDS 1.0
+/* timeout(1) and some managers send a signal to mprun and then to its group: that is one */
+#define SAME_SECONDS 0.05
+
+static void pass_on(struct run *r, int signo)
+{
+    Mprun__Signal m = MPRUN__SIGNAL__INIT;
+    m.signo = (uint32_t)signo;
+    hosts_broadcast(r, FRAME_SIGNAL, &m.base);
+}
+
+/* Starters that do not answer any more, perhaps because they were stopped, find their link closed
+ * and clean up when they can. */
+static void leave(struct run *r, int signo)
+{
+    char hosts[400] = "";
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < r->nused; i++)
+        if (r->launched[i]->state < AGENT_GONE && n++ < 8)
+            at += (size_t)snprintf(hosts + at, sizeof(hosts) - at, "%s%.40s", at ? ", " : "",
+                                   r->launched[i]->name);
+    if (n)
+        log_error("SIG%s a third time: leaving without an answer of %zu host%s (%s%s)",
+                  signal_name(signo), n, plural(n), hosts, n > 8 ? ", ..." : "");
+    loop_stop(r->loop);
+}
+
+static void end_step(struct run *r, int signo)
+{
+    if (signo == r->last_signal && loop_now() - r->signal_time < SAME_SECONDS)
+        return;
+    r->last_signal = signo;
+    r->signal_time = loop_now();
+    r->nsignals++;
+    if (r->nsignals >= 3) {
+        leave(r, signo);
+        return;
+    }
+    if (r->killing) {
+        log_note("received SIG%s%s: killing the ranks at once", signal_name(signo),
+                 r->nsignals > 1 ? " again" : "");
+        run_kill(r, 0, "a second signal");
+        run_drop_output(r, 0);
+        return;
+    }
+    run_fail(r, EXIT_CODE_SIGNAL + signo, "received SIG%s: ending the ranks of step %s",
+             signal_name(signo), r->step.id);
+    run_drop_output(r, r->step.kill_grace);
+}
+
+static void show_state(struct run *r)
+{
+    log_note("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s; "
+             "^C again within 1 s to end it",
+             r->step.id, step_state_text(r->state), r->nstarted, r->step.nranks,
+             plural(r->step.nranks), r->nended, r->nused, plural(r->nused),
+             loop_now() - r->start_time);
+}
+
+static void interrupted(struct run *r)
+{
+    double now = loop_now();
+    int second = now - r->interrupt_time < AGAIN_SECONDS;
+    r->interrupt_time = now;
+    if (!r->as_mpirun && tty_have_foreground() && !second && !r->killing)
+        show_state(r);
+    else
+        end_step(r, SIGINT);
+}
+
+/* Ranks first; the links are flushed because a stopped mprun sends nothing. */
+static void suspend(struct run *r)
+{
+    pass_on(r, SIGTSTP);
+    for (size_t i = 0; i < r->nhosts; i++)
+        if (r->hosts[i].link)
+            link_flush(r->hosts[i].link);
+    kill(getpid(), SIGSTOP);
+}
+
+static void on_signal(void *arg, int signo)
+{
+    struct run *r = arg;
+    switch (signo) {
+    case SIGCHLD:
+        reaper_collect(r->reaper);
+        break;
+    case SIGINT:
+        interrupted(r);
+        break;
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+        end_step(r, signo);
+        break;
+    case SIGTSTP:
+        suspend(r);
+        break;
+    case SIGCONT:
+        pass_on(r, SIGCONT);
+        if (r->input)
+            input_continued(r->input);
+        break;
+    default:
+        pass_on(r, signo);
+    }
+    step_changed(r);
+}
+
+void signals_leave(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGQUIT);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+int signals_watch(struct run *r, struct error *err)
+{
+    static const int watched[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGTSTP,
+                                  SIGCONT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++) {
+        struct sigaction now;
+        /* what the user's shell told us to ignore (nohup) stays ignored */
+        if (watched[i] == SIGHUP && sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            continue;
+        sigaddset(&set, watched[i]);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    return loop_signals(r->loop, &set, on_signal, r, err);
+}

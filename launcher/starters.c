@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start channels and links as they come and go. A starter is a start client (with its stdin,
+ * stdout, exit status) and a link; each may end first, and both ends are needed before the host is
+ * gone. Whatever a starter says on its stdout before it speaks the protocol is shown. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fault.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "common/path.h"
+#include "common/proc.h"
+#include "containment/cgroup.h"
+#include "launcher/run.h"
+#include "wire/address.h"
+#include "wire/preamble.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#define UNREACHABLE_SECONDS 10.0 /* to end, after the link grace */
+
+enum { SWEEP_MS = 4000 };
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+static int claim(struct run *r, struct link *l, uint32_t host_id, struct error *why)
+{
+    if (host_id >= r->nused)
+        return error_set(why, EINVAL, "there is no host %u in this step", host_id);
+    struct host *h = r->launched[host_id];
+    if (h->link || h->state > AGENT_STARTED)
+        return error_set(why, EBUSY, "host %u ('%s') is taken already", host_id, h->name);
+    h->link = l;
+    link_set_events(l, &host_link_events, h);
+    return 0;
+}
+
+static int arrived(void *arg, struct link *l, uint32_t host_id, struct error *why)
+{
+    return claim(arg, l, host_id, why);
+}
+
+/* The first few one by one, then when there are ten times as many: nobody can fill a log. */
+static void refused(void *arg, const char *peer, const struct error *why)
+{
+    struct run *r = arg;
+    if (why->code == 0) { /* closed */
+        log_debug("a peer (%s) went away without a proof of the step's key", peer);
+        return;
+    }
+    r->nrefused++;
+    uint64_t power = 10;
+    while (power < r->nrefused)
+        power *= 10;
+    if (r->nrefused <= 3)
+        log_warn("refused a peer (%s): %s", peer, why->text);
+    else if (r->nrefused == power)
+        log_warn("refused %llu peers so far, the last one (%s): %s",
+                 (unsigned long long)r->nrefused, peer, why->text);
+}
+
+static struct link *returns(void *arg, uint32_t host_id)
+{
+    struct run *r = arg;
+    return host_id < r->nused ? r->launched[host_id]->link : NULL;
+}
+
+const struct listen_events door_events = {
+    .arrived = arrived, .returns = returns, .refused = refused};
+
+/* What came on a start channel beside the protocol: a login script, or why there is no starter. */
+static void show_text(struct host *h, const char *text)
+{
+    if (*text)
+        log_note("host %s said: %s", h->name, text);
+}
+
+/* A start channel as link: it is the host's by construction, and its peer proves the key too. */
+static int stdio_opened(void *arg, struct link *l, uint32_t host_id, struct error *why)
+{
+    struct host *h = arg;
+    if (host_id != (uint32_t)h->launch_index)
+        return error_set(why, EPROTO, "the starter claims to be host %u", host_id);
+    show_text(h, link_noise(l));
+    link_set_events(l, &host_link_events, h);
+    return 0;
+}
+
+static void stdio_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
+{
+}
+
+static void stdio_closed(void *arg, struct link *l, const struct error *why)
+{
+    show_text(arg, link_noise(l));
+    host_link_events.closed(arg, l, why);
+}
+
+static const struct link_events stdio_events = {
+    .opened = stdio_opened, .frame = stdio_frame, .closed = stdio_closed};
+
+/* ---- start channels -------------------------------------------------------------------------- */
+
+static int make_stdio_link(struct host *h, int in_fd, int out_fd)
+{
+    struct run *r = h->run;
+    struct error e;
+    char name[300];
+    struct link_options o = {.role = LINK_ACCEPTOR, .key = r->key, .skip_noise = 1};
+    snprintf(name, sizeof(name), "host %s", h->name);
+    h->link = link_create(r->loop, out_fd, in_fd, &o, name, &stdio_events, h, &e);
+    if (!h->link)
+        run_fail(r, EXIT_CODE_MPRUN, "%s", e.text);
+    return h->link ? 0 : -1;
+}
+
+/* How many of the last bytes may be the beginning of what a starter asks. */
+static size_t beginning_of_ask(const char *text, size_t n)
+{
+    size_t most = strlen(PREAMBLE_ASK) - 1;
+    for (size_t k = n < most ? n : most; k > 0; k--)
+        if (memcmp(text + n - k, PREAMBLE_ASK, k) == 0)
+            return k;
+    return 0;
+}
+
+/* The starter says nothing more on its stdout before it has an answer. */
+static int asks_for_channel(struct host *h, char *text, size_t *n)
+{
+    size_t ask = strlen(PREAMBLE_ASK);
+    if (h->in_fd < 0 || h->link || *n < ask || memcmp(text + *n - ask, PREAMBLE_ASK, ask) != 0)
+        return 0;
+    *n -= ask;
+    return 1;
+}
+
+/* No address of ours can be reached from there. */
+static void use_channel(struct host *h)
+{
+    loop_io_destroy(h->out_io);
+    h->out_io = NULL;
+    int in = take_fd(&h->in_fd), out = take_fd(&h->out_fd);
+    if (fd_write_all(in, PREAMBLE_YES, strlen(PREAMBLE_YES)) < 0)
+        log_debug("host %s: its start channel takes nothing", h->name); /* its end is told */
+    make_stdio_link(h, in, out);
+}
+
+/* A starter's stdout before (or beside) the protocol: login scripts, prologs. What was asked for
+ * may come in pieces, so the last bytes are kept until more come. */
+static void channel_text(void *arg, int fd, unsigned events)
+{
+    struct host *h = arg;
+    char buf[2048];
+    size_t kept = h->nkept;
+    memcpy(buf, h->kept, kept);
+    ssize_t n = read(fd, buf + kept, sizeof(buf) - 1 - kept);
+    if (n > 0) {
+        size_t have = kept + (size_t)n;
+        int asks = asks_for_channel(h, buf, &have);
+        h->nkept = asks ? 0 : beginning_of_ask(buf, have);
+        have -= h->nkept;
+        memcpy(h->kept, buf + have, h->nkept);
+        n = (ssize_t)have;
+        while (n > 0 && buf[n - 1] == '\n')
+            n--;
+        buf[n] = 0;
+        show_text(h, buf);
+        if (asks)
+            use_channel(h);
+        return;
+    }
+    if (n < 0 && errno == EINTR)
+        return;
+    if (kept) {
+        h->nkept = 0;
+        buf[kept] = 0;
+        show_text(h, buf);
+    }
+    loop_io_destroy(h->out_io);
+    h->out_io = NULL;
+    close(take_fd(&h->out_fd));
+}
+
+/* Where nobody has asked for another way, a firewall is no reason not to run. */
+static int may_fall_back(const struct host *h)
+{
+    const struct run *r = h->run;
+    return r->transport == TRANSPORT_TCP && r->cmd.transport == TRANSPORT_AUTO &&
+           r->adapter->stdio_channel == STDIO_PER_HOST;
+}
+
+static int send_preamble(struct host *h, int fd, struct error *err)
+{
+    struct run *r = h->run;
+    uint8_t packed[PREAMBLE_MAX];
+    char home[ADDRESS_TEXT] = "";
+    struct preamble p = {.host_id = (uint32_t)h->launch_index, .launcher = (uint32_t)getpid()};
+    memcpy(p.key, r->key, sizeof(p.key));
+    int here = r->alloc.hosts[h->index].here;
+    if (here && r->directory[0] && address_of_path("home", r->directory, home) < 0)
+        home[0] = 0;
+    snprintf(p.addresses, sizeof(p.addresses), "%s%s%s", home, *home ? " " : "", r->addresses);
+    if (r->transport == TRANSPORT_STDIO)
+        p.flags |= PREAMBLE_STDIO;
+    if (r->transport == TRANSPORT_TCP && r->cmd.encrypt)
+        p.flags |= PREAMBLE_ENCRYPT;
+    if (here)
+        p.flags |= PREAMBLE_SUBREAPER;
+    if (r->cmd.verbose)
+        p.flags |= PREAMBLE_VERBOSE;
+    if (r->cmd.explain)
+        p.flags |= PREAMBLE_EXPLAIN;
+    if (r->step.pmi && !r->cmd.explain)
+        p.flags |= PREAMBLE_PMI;
+    if (may_fall_back(h))
+        p.flags |= PREAMBLE_FALLBACK;
+    if (r->transport == TRANSPORT_TCP)
+        p.link_grace = (uint32_t)(r->cmd.link_grace + 0.999);
+    int n = preamble_pack(&p, packed, err);
+    int rc = n < 0 ? -1 : fd_write_all(fd, packed, (size_t)n);
+    if (n >= 0 && rc < 0)
+        error_errno(err, errno, "write the start parameters");
+    explicit_bzero(&p, sizeof(p));
+    explicit_bzero(packed, sizeof(packed));
+    return rc;
+}
+
+static void channel_open(struct host *h, const struct start_channel *c)
+{
+    struct run *r = h->run;
+    struct error e;
+    h->channel_open = 1;
+    h->client_pid = c->pid;
+    agent_enter(h, AGENT_STARTED);
+    if (c->err_fd >= 0)
+        start_words_open(h, c->err_fd);
+    if (send_preamble(h, c->in_fd, &e) < 0) {
+        log_debug("host %s: %s", h->name, e.text); /* its end is told by its status */
+        close(c->in_fd);
+        close(c->out_fd);
+        return;
+    }
+    if (r->transport == TRANSPORT_STDIO) {
+        make_stdio_link(h, c->in_fd, c->out_fd);
+        fault_point("starting");
+        return;
+    }
+    if (may_fall_back(h))
+        h->in_fd = c->in_fd;
+    else
+        close(c->in_fd);
+    h->out_fd = c->out_fd;
+    h->out_io = loop_io_create(r->loop, h->out_fd, LOOP_READ, channel_text, h);
+    fault_point("starting");
+}
+
+static void describe_status(int status, char *buf, size_t n)
+{
+    if (WIFSIGNALED(status))
+        snprintf(buf, n, "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(buf, n, "ended with code %d", WEXITSTATUS(status));
+}
+
+static void host_gone(struct host *h)
+{
+    if (h->link || h->channel_open)
+        return;
+    if (h->out_io) { /* what it still said */
+        fd_set_nonblock(h->out_fd, 1);
+        while (h->out_io)
+            channel_text(h, h->out_fd, LOOP_READ);
+    }
+    start_words_close(h);
+    if (h->failed)
+        starters_sweep(h);
+    agent_enter(h, AGENT_GONE);
+    step_changed(h->run);
+}
+
+static const char *start_client(const struct run *r)
+{
+    return r->cmd.agent ? r->cmd.agent[0] : r->adapter->name;
+}
+
+/* What the user can do about what ssh says. */
+static const char *advice(const struct run *r, const char *why)
+{
+    if (r->cmd.agent)
+        return "";
+    if (strstr(why, "Host key verification failed"))
+        return "; make its key known, for example with ssh-keyscan, or connect once by hand";
+    if (strstr(why, "Permission denied"))
+        return "; ssh must get there without a question: by a key that ssh-agent holds, or one "
+               "without a passphrase";
+    return "";
+}
+
+/* Why no starter came to be, or which start client has ended: its words, and the shell's codes for
+ * a program that is not there. */
+static void say_not_started(struct host *h, int status, const char *how)
+{
+    struct run *r = h->run;
+    char why[800];
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    start_words_reason(h, why, sizeof(why));
+    const char *colon = *why ? ": " : "";
+    if (r->alloc.hosts[h->index].here)
+        run_fail(r, EXIT_CODE_MPRUN, "host %s: mpstarter %s before it reported back%s%s", h->name,
+                 how, colon, why);
+    else if (code == EXIT_CODE_NOT_FOUND || code == EXIT_CODE_CANNOT_EXEC)
+        run_fail(r, EXIT_CODE_MPRUN,
+                 "host %s: '%s' %s there%s%s; install mprun %s on all hosts, or say with --prefix "
+                 "where it is",
+                 h->name, r->remote_path,
+                 code == EXIT_CODE_NOT_FOUND ? "does not exist" : "cannot be executed", colon, why,
+                 PACKAGE_VERSION);
+    else if (*why && (code == 255 || code == EXIT_CODE_MPRUN))
+        run_fail(r, EXIT_CODE_MPRUN, "host %s: %s%s", h->name, why, advice(r, why));
+    else
+        run_fail(r, EXIT_CODE_MPRUN, "host %s: %s %s before mpstarter reported back%s%s", h->name,
+                 start_client(r), how, colon, why);
+}
+
+/* The end of a start client whose host was there. */
+static void say_ended(struct host *h, const char *how)
+{
+    char why[800];
+    start_words_reason(h, why, sizeof(why));
+    run_fail(h->run, EXIT_CODE_MPRUN, "host %s: %s %s%s%s%s; its ranks are ended", h->name,
+             h->run->alloc.hosts[h->index].here ? "mpstarter" : start_client(h->run), how,
+             *why ? " (" : "", why, *why ? ")" : "");
+}
+
+static void channel_ended(struct host *h, int status)
+{
+    struct run *r = h->run;
+    char how[160];
+    h->channel_open = 0;
+    describe_status(status, how, sizeof(how));
+    /* a starter that was told to go, or that only said HELLO, ends with 0 */
+    if (h->state < AGENT_CLEANED || (WIFSIGNALED(status) && h->state < AGENT_RELEASED)) {
+        h->failed = 1;
+        if (r->killing && hosts_await_status(r)) /* ended for the other's sake */
+            log_debug("host %s: its start client %s", h->name, how);
+        else if (h->state < AGENT_CONNECTED)
+            say_not_started(h, status, how);
+        else
+            say_ended(h, how);
+    }
+    if (h->state < AGENT_CONNECTED && h->link && r->transport != TRANSPORT_STDIO) {
+        link_destroy(h->link); /* who has not said HELLO has nothing to tell */
+        h->link = NULL;
+    }
+    host_gone(h);
+}
+
+static void start_event(void *arg, size_t host, enum start_event event,
+                        const struct start_channel *channel, int status, const struct error *err)
+{
+    struct run *r = arg;
+    struct host *h = r->launched[host]; /* host counts those that have ranks */
+    switch (event) {
+    case START_CHANNEL_OPEN:
+        channel_open(h, channel);
+        break;
+    case START_CHANNEL_ENDED:
+        channel_ended(h, status);
+        break;
+    case START_FAILED:
+        h->failed = 1;
+        run_fail(r, EXIT_CODE_MPRUN, "%s", err->text);
+        host_gone(h);
+        break;
+    }
+    step_changed(r);
+}
+
+/* Its start client is ended, or, where that must not be, not waited for. */
+static void abandon(struct host *h)
+{
+    struct run *r = h->run;
+    if (!h->channel_open)
+        return;
+    if (r->starting && r->adapter->abandon) {
+        r->adapter->abandon(r->starting, (size_t)h->launch_index);
+        return;
+    }
+    h->channel_open = 0;
+    host_gone(h);
+}
+
+/* Hosts below a lost one have had the time to notice, and to end by themselves. */
+static void abandon_unreachable(void *arg)
+{
+    struct run *r = arg;
+    for (size_t i = 0; i < r->nused; i++)
+        if (!host_top(r->launched[i]))
+            abandon(r->launched[i]);
+}
+
+void starters_lost(struct host *h, int silent)
+{
+    struct run *r = h->run;
+    h->failed = 1;
+    h->lost = 1;
+    if (silent)
+        abandon(h);
+    if (!r->lost_timer)
+        r->lost_timer = loop_timer_create(r->loop, abandon_unreachable, r);
+    if (r->lost_timer && !loop_timer_active(r->lost_timer))
+        loop_timer_start(r->lost_timer, r->cmd.link_grace + UNREACHABLE_SECONDS, 0);
+}
+
+void starters_host_gone(struct host *h)
+{
+    if (h->state < AGENT_RELEASED)
+        h->failed = 1;
+    host_gone(h);
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+/* The adapter is shown only the hosts that have ranks. */
+static int used_hosts(struct run *r, struct allocation *ret)
+{
+    *ret = r->alloc;
+    ret->hosts = calloc(r->nused, sizeof(*ret->hosts));
+    ret->nhosts = 0;
+    for (size_t i = 0; ret->hosts && i < r->nhosts; i++)
+        if (r->hosts[i].state != AGENT_UNUSED)
+            ret->hosts[ret->nhosts++] = r->alloc.hosts[i];
+    return ret->hosts ? 0 : -1;
+}
+
+int starters_find(struct run *r, struct error *err)
+{
+    static const char *const beside[] = {"../starter/mpstarter", "../libexec/mprun/mpstarter",
+                                         NULL};
+    AUTO_FREE char *found = path_find_helper(beside, PKGLIBEXECDIR "/mpstarter", err);
+    if (!found)
+        return error_context(err, "find mpstarter");
+    r->starter_path = realpath(found, NULL);
+    if (!r->starter_path)
+        return error_errno(err, errno, "find mpstarter: '%s'", found);
+    if (!r->cmd.prefix)
+        r->remote_path = strdup(r->starter_path);
+    else if (asprintf(&r->remote_path, "%s/libexec/mprun/mpstarter", r->cmd.prefix) < 0)
+        r->remote_path = NULL;
+    return r->remote_path ? 0 : error_errno(err, ENOMEM, "find mpstarter");
+}
+
+struct start_request starters_request(struct run *r)
+{
+    static char *const argv[] = {"mpstarter", NULL};
+    return (struct start_request){
+        .loop = r->loop,
+        .reaper = r->reaper,
+        .starter_path = r->starter_path,
+        .remote_path = r->remote_path,
+        .starter_argv = argv,
+        .agent = r->cmd.agent,
+        .patience = r->cmd.start_timeout,
+        .concurrency = r->cmd.start_concurrency,
+        .event = start_event,
+        .arg = r,
+    };
+}
+
+int starters_begin(struct run *r, struct error *err)
+{
+    r->nforeign = proc_children(getpid(), &r->foreign);
+    if (starters_find(r, err) < 0 || door_open(r, err) < 0)
+        return -1;
+    if (used_hosts(r, &r->used) < 0)
+        return error_errno(err, ENOMEM, "start on %zu host%s", r->nused, plural(r->nused));
+    struct start_request request = starters_request(r);
+    request.allocation = &r->used;
+    r->starting = r->adapter->start(&request, err);
+    if (!r->starting)
+        return -1;
+    progress_begin(r);
+    return 0;
+}
+
+static void close_input(struct host *h)
+{
+    if (h->in_fd >= 0)
+        close(take_fd(&h->in_fd));
+}
+
+void starters_fell_back(struct host *h, const char *why)
+{
+    struct run *r = h->run;
+    log_debug("host %s: %s", h->name, why);
+    if (r->nfallback++ == 0)
+        snprintf(r->fallback_text, sizeof(r->fallback_text), "%s (%s)", h->name, why);
+}
+
+static void say_fallback(const struct run *r)
+{
+    char others[64] = "";
+    if (r->nfallback > 1)
+        snprintf(others, sizeof(others), " and %zu other%s", r->nfallback - 1,
+                 r->nfallback > 2 ? "s" : "");
+    log_note("mprun cannot be reached from %s%s: the start channel is used there, which is slower; "
+             "--interface and --port-range choose where mprun listens",
+             r->fallback_text, others);
+}
+
+void starters_reported(struct host *h)
+{
+    struct run *r = h->run;
+    start_words_reported(h);
+    close_input(h);
+    if (r->adapter->reported && r->starting)
+        r->adapter->reported(r->starting, (size_t)h->launch_index);
+    r->nreported++;
+    if (r->nreported == r->nused && r->nfallback > 0)
+        say_fallback(r);
+    if (r->nreported == r->nused && r->adapter->loose && !r->same_machine)
+        log_note("hosts are started by '%s': %s", start_client(r), r->adapter->loose);
+}
+
+void starters_close(struct run *r)
+{
+    r->adapter->destroy(r->starting);
+    r->starting = NULL;
+    door_close(r);
+    progress_end(r);
+    for (size_t i = 0; i < r->nhosts; i++) {
+        link_destroy(r->hosts[i].link);
+        r->hosts[i].link = NULL;
+        start_words_close(&r->hosts[i]);
+        link_destroy(r->hosts[i].first);
+        r->hosts[i].first = NULL;
+        loop_io_destroy(r->hosts[i].out_io);
+        close_input(&r->hosts[i]);
+        if (r->hosts[i].out_fd >= 0)
+            close(take_fd(&r->hosts[i].out_fd));
+    }
+    home_remove(r);
+}
+
+/* ---- after a starter that died --------------------------------------------------------------- */
+
+/* Orphans of keeper and worker come to mprun, a subreaper where a host is this machine. Start
+ * clients of other hosts are children as well, and stay; so do those of a shell that exec'ed
+ * mprun. */
+static int stays(const struct run *r, pid_t pid)
+{
+    for (int i = 0; i < r->nforeign; i++)
+        if (r->foreign[i] == pid)
+            return 1;
+    for (size_t i = 0; i < r->nhosts; i++) {
+        const struct host *h = &r->hosts[i];
+        if (!h->channel_open && !h->link)
+            continue;
+        if (h->client_pid == pid || (r->alloc.hosts[i].here && (pid_t)h->worker_pid == pid))
+            return 1;
+    }
+    return 0;
+}
+
+static void kill_orphans(struct run *r)
+{
+    for (int round = 0; round < 200; round++) {
+        pid_t *children = NULL;
+        int n = proc_children(getpid(), &children), any = 0;
+        for (int i = 0; i < n; i++) {
+            if (children[i] <= 1 || stays(r, children[i]))
+                continue;
+            kill(children[i], SIGKILL);
+            any = 1;
+        }
+        free(children);
+        if (!any)
+            return;
+        sigset_t chld;
+        struct timespec bit = {.tv_nsec = 20 * 1000 * 1000};
+        sigemptyset(&chld);
+        sigaddset(&chld, SIGCHLD);
+        sigtimedwait(&chld, NULL, &bit);
+        reaper_collect(r->reaper);
+    }
+}
+
+/* Where the host's starter makes its cgroups, when it died before it could say: in this process's
+ * own cgroup, or above the step's part of it, into which mprun may have been moved. */
+static void sweep_place(void *arg, const struct cgroup_place *place, const struct error *why)
+{
+    struct host *h = arg;
+    char inside[80], path[4096];
+    const char *one = path;
+    struct error e;
+    if (!place)
+        return;
+    snprintf(inside, sizeof(inside), "/mprun.%s-%d", h->run->step.id, h->launch_index);
+    for (int c = -1; c < CGROUP_CONTROLLER_COUNT; c++) {
+        const char *parent = c < 0 ? place->v2 : place->v1[c];
+        const char *end = parent ? strstr(parent, inside) : NULL;
+        size_t n = end ? (size_t)(end - parent) : parent ? strlen(parent) : 0;
+        if (parent && n + sizeof(inside) < sizeof(path)) {
+            snprintf(path, sizeof(path), "%.*s%s", (int)n, parent, inside);
+            if (cgroup_sweep(&one, 1, SWEEP_MS, &e) < 0)
+                log_warn("host %s: %s", h->name, e.text);
+        }
+    }
+}
+
+static void sweep_cgroups(struct host *h)
+{
+    struct error e;
+    size_t n = 0;
+    while (h->cgroup_paths && h->cgroup_paths[n])
+        n++;
+    if (h->cgroup_paths) {
+        if (n && cgroup_sweep((const char *const *)h->cgroup_paths, n, SWEEP_MS, &e) < 0)
+            log_warn("host %s: %s", h->name, e.text);
+    } else if (cgroup_source_own.acquire(h->run->loop, NULL, 0, sweep_place, h, &e) < 0) {
+        log_debug("host %s: %s", h->name, e.text);
+    }
+}
+
+static void sweep_directory(const char *path)
+{
+    struct error e;
+    if (path_remove_tree(path, &e) < 0)
+        log_warn("%s", e.text);
+}
+
+/* The directories that a host makes where `base` is its TMPDIR; it may have died before it said so.
+ */
+static void sweep_below(struct host *h, const char *base)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/mprun-%s.%d", base, h->run->step.id, h->launch_index);
+    sweep_directory(path);
+}
+
+void starters_sweep(struct host *h)
+{
+    struct run *r = h->run;
+    const char *tmp = getenv("TMPDIR");
+    if (!r->alloc.hosts[h->index].here)
+        return;
+    sweep_cgroups(h);
+    kill_orphans(r);
+    for (size_t i = 0; h->directories && h->directories[i]; i++)
+        sweep_directory(h->directories[i]);
+    if (tmp && tmp[0] == '/')
+        sweep_below(h, tmp);
+    sweep_below(h, "/tmp");
+    sweep_below(h, "/dev/shm");
+}

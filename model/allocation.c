@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* allocation.c - the hosts that were granted */
+#include "model/allocation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void allocation_free(struct allocation *a)
+{
+    for (size_t i = 0; i < a->nhosts; i++) {
+        free(a->hosts[i].name);
+        idset_free(&a->hosts[i].cores);
+    }
+    free(a->hosts);
+    *a = (struct allocation){0};
+}
+
+struct alloc_host *allocation_add_host(struct allocation *a, const char *name)
+{
+    char *copy = strdup(name);
+    if (!copy)
+        return NULL;
+    /* the array doubles: it is full when the number of hosts is 0 or a power of two */
+    if ((a->nhosts & (a->nhosts - 1)) == 0) {
+        size_t cap = a->nhosts ? 2 * a->nhosts : 1;
+        struct alloc_host *hosts = realloc(a->hosts, cap * sizeof(*hosts));
+        if (!hosts) {
+            free(copy);
+            return NULL;
+        }
+        a->hosts = hosts;
+    }
+    struct alloc_host *h = &a->hosts[a->nhosts++];
+    *h = (struct alloc_host){.name = copy};
+    return h;
+}
+
+uint32_t allocation_slots(const struct allocation *a)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < a->nhosts; i++)
+        sum += a->hosts[i].slots.value;
+    return sum > UINT32_MAX ? UINT32_MAX : (uint32_t)sum;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* binding.h - what ranks are bound to */
+#ifndef MODEL_BINDING_H
+#define MODEL_BINDING_H
+
+enum bind_policy {
+    BIND_DEFAULT, /* to cores when there are enough, else not at all */
+    BIND_NONE,
+    BIND_CORE, /* asked for: sharing a core is an error unless overload is allowed */
+};
+
+#endif

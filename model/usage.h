@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* usage.h - what a rank, a host's starter, or a step used; unknown is absent, never 0 */
+#ifndef MODEL_USAGE_H
+#define MODEL_USAGE_H
+
+#include <stdint.h>
+
+enum usage_field {
+    USAGE_CPU_USER,    /* microseconds, dead children included */
+    USAGE_CPU_SYSTEM,  /* microseconds */
+    USAGE_WALL,        /* microseconds from start to exit */
+    USAGE_MEMORY_PEAK, /* bytes, exact, all processes together (cgroup) */
+    USAGE_RSS_PEAK,    /* bytes, largest single process (getrusage) */
+    USAGE_ANON_PEAK,   /* bytes, sampled */
+    USAGE_FILE_PEAK,   /* bytes, sampled */
+    USAGE_SHARED_PEAK, /* bytes, sampled */
+    USAGE_SWAP_PEAK,   /* bytes, sampled */
+    USAGE_ANON,        /* bytes, now: live views only */
+    USAGE_FILE,        /* bytes, now */
+    USAGE_SHARED,      /* bytes, now */
+    USAGE_SWAP,        /* bytes, now */
+    USAGE_FAULTS_MINOR,
+    USAGE_FAULTS_MAJOR,
+    USAGE_SWITCHES_VOLUNTARY,
+    USAGE_SWITCHES_INVOLUNTARY,
+    USAGE_READ_BYTES, /* through read(2) and its kin */
+    USAGE_WRITTEN_BYTES,
+    USAGE_STORAGE_READ, /* that reached a storage device */
+    USAGE_STORAGE_WRITTEN,
+    USAGE_THROTTLED,    /* microseconds without CPU because of a quota */
+    USAGE_LIMIT_EVENTS, /* times the memory limit was hit */
+    USAGE_OOM_KILLS,
+    USAGE_PROCESSES, /* reaped, or seen at the end */
+    USAGE_FIELD_COUNT,
+};
+
+struct usage {
+    uint64_t value[USAGE_FIELD_COUNT];
+    uint32_t known; /* bit per field */
+};
+
+const char *usage_field_name(enum usage_field f); /* "cpu_user_us": keys of the JSON report */
+static inline int usage_has(const struct usage *u, enum usage_field f)
+{
+    return (u->known >> f) & 1;
+}
+static inline void usage_set(struct usage *u, enum usage_field f, uint64_t v)
+{
+    u->value[f] = v;
+    u->known |= 1u << f;
+}
+/* Counters are summed; a field is known in the sum only when it is known in both, or when one side
+ * is empty (nothing known). Peaks are summed too: the sum of peaks is an upper bound. Of wall times
+ * and of largest processes the larger is kept. */
+void usage_add(struct usage *sum, const struct usage *u);
+/* Keep the larger value: for sampled peaks. */
+void usage_max(struct usage *u, enum usage_field f, uint64_t v);
+/* user + system in seconds, or -1 when unknown. */
+double usage_cpu_seconds(const struct usage *u);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* place.c - which rank runs on which host */
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/number.h"
+
+/* No more ranks than so many on a host; 0: no bound. */
+static uint32_t host_bound(const struct alloc_host *h, const struct plan_options *o)
+{
+    if (!o->per_host || !h->max_slots)
+        return o->per_host ? o->per_host : h->max_slots;
+    return o->per_host < h->max_slots ? o->per_host : h->max_slots;
+}
+
+/* Slots that a host gives to ranks: cut to what may be on a host. */
+static uint32_t usable_slots(const struct alloc_host *h, const struct plan_options *o)
+{
+    uint32_t bound = host_bound(h, o);
+    return bound && bound < h->slots.value ? bound : h->slots.value;
+}
+
+/* Ranks that all hosts together have room for; UINT64_MAX: one has no bound. */
+static uint64_t sum_bounds(const struct allocation *a, const struct plan_options *o)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < a->nhosts; i++) {
+        if (!host_bound(&a->hosts[i], o))
+            return UINT64_MAX;
+        sum += host_bound(&a->hosts[i], o);
+    }
+    return sum;
+}
+
+static uint64_t sum_usable_slots(const struct allocation *a, const struct plan_options *o)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < a->nhosts; i++)
+        sum += usable_slots(&a->hosts[i], o);
+    return sum;
+}
+
+/* Where the numbers of slots come from, for sentences. */
+static const char *slot_source(const struct allocation *a)
+{
+    for (size_t i = 1; i < a->nhosts; i++)
+        if (strcmp(a->hosts[i].slots.source, a->hosts[0].slots.source) != 0)
+            return a->source[0] ? a->source : "from several sources";
+    return a->hosts[0].slots.source;
+}
+
+/* How many ranks: as asked, or as many as there is room for. */
+static uint64_t count_ranks(const struct allocation *a, const struct plan_options *o)
+{
+    if (o->nranks)
+        return o->nranks;
+    if (!o->per_host)
+        return sum_usable_slots(a, o);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < a->nhosts; i++)
+        sum += host_bound(&a->hosts[i], o);
+    return sum;
+}
+
+static int check_slots(const struct allocation *a, const struct plan_options *o, uint64_t nranks,
+                       struct error *err)
+{
+    int may = o->oversubscribe < 0 ? a->may_oversubscribe : o->oversubscribe;
+    uint64_t slots = sum_usable_slots(a, o);
+    char bound[64] = "";
+    if (o->per_host)
+        snprintf(bound, sizeof(bound), " with at most %" PRIu32 " rank%s on a host", o->per_host,
+                 plural(o->per_host));
+    if (nranks == 0)
+        return error_set(err, EINVAL, "place ranks: %zu host%s and no slot on any (%s)", a->nhosts,
+                         plural(a->nhosts), slot_source(a));
+    if (nranks > IDSET_MAX)
+        return error_set(err, EINVAL, "place %" PRIu64 " ranks: at most %d are possible", nranks,
+                         IDSET_MAX);
+    if (o->per_host && nranks > (uint64_t)o->per_host * a->nhosts)
+        return error_set(err, EINVAL,
+                         "place %" PRIu64 " rank%s: %zu host%s%s make room for %" PRIu64
+                         "; ask for fewer ranks, or for more on a host",
+                         nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
+                         (uint64_t)o->per_host * a->nhosts);
+    if (nranks > sum_bounds(a, o))
+        return error_set(err, EINVAL,
+                         "place %" PRIu64 " rank%s: %zu host%s%s take no more than %" PRIu64
+                         " (max_slots); ask for fewer ranks",
+                         nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
+                         sum_bounds(a, o));
+    if (nranks > slots && !may)
+        return error_set(err, EINVAL,
+                         "place %" PRIu64 " rank%s: %zu host%s%s %s %" PRIu64
+                         " slot%s (%s), %" PRIu64 " too few; ask for at most %" PRIu64
+                         " rank%s, or allow more ranks than slots with --oversubscribe",
+                         nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
+                         a->nhosts == 1 ? "has" : "have", slots, plural(slots), slot_source(a),
+                         nranks - slots, slots, plural(slots));
+    return 0;
+}
+
+/* Fill slots in the order of hosts: what is left over. */
+static uint64_t fill_slots(struct plan *p, const struct allocation *a, const struct plan_options *o,
+                           uint64_t left)
+{
+    for (size_t i = 0; i < p->nhosts && left > 0; i++) {
+        uint32_t n = usable_slots(&a->hosts[i], o);
+        if (n > left)
+            n = (uint32_t)left;
+        p->hosts[i].nranks = n;
+        left -= n;
+    }
+    return left;
+}
+
+/* A host's share of one round beyond the slots: one rank per slot. A host that has no slot takes
+ * part only where no host has one. */
+static uint32_t share(const struct alloc_host *h, int no_slots)
+{
+    return no_slots ? 1 : h->slots.value;
+}
+
+/* Deal the ranks beyond the slots: in rounds that give each host as many as it has slots, one host
+ * after the other within a round. */
+static void deal_rest(struct plan *p, const struct allocation *a, const struct plan_options *o,
+                      uint64_t left)
+{
+    int no_slots = allocation_slots(a) == 0;
+    uint32_t turn = 0; /* how often each host was asked in this round */
+    while (left > 0) {
+        int dealt = 0;
+        for (size_t i = 0; i < p->nhosts && left > 0; i++) {
+            if (turn >= share(&a->hosts[i], no_slots))
+                continue;
+            uint32_t bound = host_bound(&a->hosts[i], o);
+            if (bound && p->hosts[i].nranks >= bound)
+                continue;
+            p->hosts[i].nranks++;
+            left--;
+            dealt = 1;
+        }
+        if (!dealt && turn == 0)
+            no_slots = 1; /* hosts with slots are full: the others are left */
+        turn = dealt ? turn + 1 : 0;
+    }
+}
+
+static void number_ranks(struct plan *p, const struct allocation *a)
+{
+    uint32_t next = 0;
+    for (size_t i = 0; i < p->nhosts; i++) {
+        p->hosts[i].first_rank = next;
+        next += p->hosts[i].nranks;
+        p->oversubscribed |= p->hosts[i].nranks > a->hosts[i].slots.value;
+    }
+}
+
+/* "4 ranks on 2 hosts by slot: 2 slots each (cores of this machine)" */
+static void explain(struct plan *p, const struct allocation *a, const struct plan_options *o,
+                    uint64_t nranks)
+{
+    size_t used = 0;
+    uint32_t least = UINT32_MAX, most = 0;
+    char bound[64] = "", slots[48];
+    for (size_t i = 0; i < p->nhosts; i++) {
+        uint32_t n = a->hosts[i].slots.value;
+        if (!p->hosts[i].nranks)
+            continue;
+        used++;
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (least == most)
+        snprintf(slots, sizeof(slots), "%" PRIu32 " slot%s", most, plural(most));
+    else
+        snprintf(slots, sizeof(slots), "%" PRIu32 " to %" PRIu32 " slots", least, most);
+    if (o->per_host)
+        snprintf(bound, sizeof(bound), ", at most %" PRIu32 " on a host", o->per_host);
+    snprintf(p->reason, sizeof(p->reason),
+             "%" PRIu64 " rank%s on %zu host%s by slot%s: %s%s (%s)%s", nranks, plural(nranks),
+             used, plural(used), bound, slots, used > 1 ? " each" : "", slot_source(a),
+             p->oversubscribed ? ", more ranks than slots" : "");
+}
+
+int plan(const struct allocation *a, const struct plan_options *o, struct plan *ret,
+         struct error *err)
+{
+    struct plan p = {.nhosts = a->nhosts};
+    if (a->nhosts == 0)
+        return error_set(err, EINVAL, "place ranks: the allocation has no host");
+    uint64_t nranks = count_ranks(a, o);
+    if (check_slots(a, o, nranks, err) < 0)
+        return -1;
+    p.hosts = calloc(p.nhosts, sizeof(*p.hosts));
+    if (!p.hosts)
+        return error_errno(err, ENOMEM, "place %" PRIu64 " rank%s", nranks, plural(nranks));
+    deal_rest(&p, a, o, fill_slots(&p, a, o, nranks));
+    number_ranks(&p, a);
+    explain(&p, a, o, nranks);
+    *ret = p;
+    return 0;
+}
+
+void plan_free(struct plan *p)
+{
+    free(p->hosts);
+    *p = (struct plan){0};
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hostfile.h - files that list hosts, in the four syntaxes that are in use
+ *
+ *     Open MPI      n1 slots=4 max_slots=8
+ *     Hydra         n1:4
+ *     PBS           n1            (a line for each slot)
+ *     Grid Engine   n1 4 queue cores
+ *
+ * A line that is a name alone fits all but the last; '#' begins a comment. Which syntax a file has
+ * is told by its lines, and it has one. */
+#ifndef RM_ADAPTERS_HOSTFILE_H
+#define RM_ADAPTERS_HOSTFILE_H
+
+#include "rm-adapters/hostlist.h"
+
+enum { HOSTFILE_MAX = 8 << 20 }; /* bytes */
+
+/* Add the hosts of a file. Errors name file and line. */
+int hostfile_read(const char *path, struct hostlist *l, struct error *err);
+/* The same of its text; path is for messages and sources. */
+int hostfile_parse(const char *text, size_t n, const char *path, struct hostlist *l,
+                   struct error *err);
+
+#endif

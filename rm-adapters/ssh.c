@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ssh.c - hosts that the user names, reached by ssh or another program of that kind
+ *
+ * One client per host, in batch mode, so that nothing can wait for an answer of the user; the host
+ * that mprun itself runs on needs none. A client stays for as long as its starter; what is bounded
+ * is how many are on their way at once. */
+#include "rm-adapters/adapter.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/interfaces.h"
+#include "common/spawn.h"
+#include "common/words.h"
+#include "rm-adapters/client.h"
+#include "rm-adapters/hostfile.h"
+#include "rm-adapters/hostlist.h"
+
+enum { DEFAULT_CONCURRENCY = 64, CLIENT_WORDS = 16 };
+#define KILL_SECONDS 2.0 /* between TERM and KILL of a client */
+
+/* ---- allocation ------------------------------------------------------------------------------ */
+
+static int ssh_detect(char *reason, size_t n)
+{
+    snprintf(reason, n, "no hosts are named with --host or --hostfile");
+    return 0;
+}
+
+static int read_lists(const struct host_request *r, struct hostlist *l, struct error *err)
+{
+    for (size_t i = 0; i < r->nlists; i++)
+        if (hostlist_parse(r->lists[i], l, err) < 0)
+            return error_context(err, "--host");
+    return 0;
+}
+
+static int read_files(const struct host_request *r, struct hostlist *l, struct error *err)
+{
+    struct allocation *a = &l->allocation;
+    for (size_t i = 0; i < r->nfiles; i++)
+        if (hostfile_read(r->files[i], l, err) < 0)
+            return -1;
+    const char *file = r->nfiles == 1 ? r->files[0] : "...";
+    const char *slash = strrchr(file, '/');
+    if (r->nfiles)
+        snprintf(a->source, sizeof(a->source), "host file '%.80s'%s", slash ? slash + 1 : file,
+                 l->stated ? "" : ", one for each host, as it has no numbers");
+    return 0;
+}
+
+/* What --host leaves of a host file: its hosts, with all their slots or as many as --host says. */
+static int pick(struct hostlist *from, const struct alloc_host *h, struct hostlist *to,
+                struct error *err)
+{
+    const struct alloc_host *in_file = hostlist_find(from, h->name);
+    int all = h->slots.value == 1 && strcmp(h->slots.source, HOSTLIST_NO_NUMBER) == 0;
+    if (!in_file)
+        return error_set(err, EINVAL, "--host: '%.100s' is not in the host file", h->name);
+    if (!all && h->slots.value > in_file->slots.value)
+        return error_set(err, EINVAL, "--host: %u slots of '%.100s', which has %u (%s)",
+                         h->slots.value, h->name, in_file->slots.value, in_file->slots.source);
+    struct alloc_host *added = allocation_add_host(&to->allocation, h->name);
+    if (!added)
+        return error_errno(err, ENOMEM, "list the hosts");
+    added->slots = all ? in_file->slots : h->slots;
+    added->max_slots = in_file->max_slots;
+    return 0;
+}
+
+static int filter(struct hostlist *files, const struct hostlist *lists, struct error *err)
+{
+    struct hostlist kept = {.stated = files->stated || lists->stated};
+    memcpy(kept.allocation.source, files->allocation.source, sizeof(kept.allocation.source));
+    for (size_t i = 0; i < lists->allocation.nhosts; i++) {
+        if (pick(files, &lists->allocation.hosts[i], &kept, err) < 0) {
+            hostlist_free(&kept);
+            return -1;
+        }
+    }
+    hostlist_free(files);
+    *files = kept;
+    return 0;
+}
+
+/* ---- this machine ---------------------------------------------------------------------------- */
+
+struct self {
+    char name[256]; /* "" unknown */
+    struct interface addresses[INTERFACES_MAX];
+    size_t naddresses;
+};
+
+static void self_find(struct self *s)
+{
+    int n = interfaces_list(s->addresses, INTERFACES_MAX, NULL);
+    s->naddresses = n > 0 ? (size_t)n : 0;
+    if (gethostname(s->name, sizeof(s->name)) < 0)
+        s->name[0] = 0;
+    s->name[sizeof(s->name) - 1] = 0;
+}
+
+/* By its name, the name's first part, "localhost", or an address. */
+static int is_self(const struct self *s, const char *name)
+{
+    size_t first = strcspn(s->name, ".");
+    if (strcasecmp(name, "localhost") == 0 || strcasecmp(name, s->name) == 0)
+        return 1;
+    if (first && strlen(name) == first && strncasecmp(name, s->name, first) == 0)
+        return 1;
+    return interfaces_have(s->addresses, s->naddresses, name);
+}
+
+/* Several names of this machine are one host. */
+static void join_self(struct allocation *a)
+{
+    struct self s;
+    struct alloc_host *self = NULL;
+    size_t kept = 0;
+    self_find(&s);
+    for (size_t i = 0; i < a->nhosts; i++) {
+        struct alloc_host *h = &a->hosts[i];
+        h->here = is_self(&s, h->name);
+        if (h->here && self) {
+            self->slots.value += h->slots.value;
+            self->max_slots = self->max_slots && h->max_slots ? self->max_slots + h->max_slots : 0;
+            free(h->name);
+            continue;
+        }
+        a->hosts[kept] = *h;
+        if (h->here)
+            self = &a->hosts[kept];
+        kept++;
+    }
+    a->nhosts = kept;
+}
+
+static int gather(const struct host_request *r, struct hostlist *files, struct hostlist *lists,
+                  struct error *err)
+{
+    snprintf(lists->allocation.source, sizeof(lists->allocation.source), "--host");
+    if (read_files(r, files, err) < 0 || read_lists(r, lists, err) < 0)
+        return -1;
+    return r->nfiles && r->nlists ? filter(files, lists, err) : 0;
+}
+
+static int ssh_read_allocation(const struct host_request *request, struct allocation *ret,
+                               struct error *err)
+{
+    struct hostlist files = {.stated = 0}, lists = {.stated = 0};
+    if (request->argument)
+        return error_set(err, EINVAL, "'--rm ssh' takes no ':%.60s'; name hosts with --host",
+                         request->argument);
+    if (request->nlists == 0 && request->nfiles == 0)
+        return error_set(err, EINVAL, "no host is named; write --host or --hostfile");
+    int rc = gather(request, &files, &lists, err);
+    struct hostlist *l = request->nfiles ? &files : &lists;
+    if (rc == 0) {
+        l->allocation.adapter = rm_adapter_ssh.name;
+        l->allocation.may_oversubscribe = !l->stated;
+        *ret = hostlist_take(l);
+        join_self(ret);
+    }
+    hostlist_free(&files);
+    hostlist_free(&lists);
+    return rc;
+}
+
+/* ---- the client ------------------------------------------------------------------------------ */
+
+/* What starts a starter on another machine. */
+struct client {
+    char *path;    /* of the program */
+    char *command; /* for the other machine's shell */
+    char timeout[40];
+    char *argv[CLIENT_WORDS + 64]; /* host and command are put at the end */
+    size_t argc;
+};
+
+static void client_free(struct client *c)
+{
+    free(c->path);
+    free(c->command);
+}
+
+static void set_ssh_words(struct client *c, double patience)
+{
+    static const char *const words[] = {"ssh",
+                                        "-x",
+                                        "-T",
+                                        "-o",
+                                        "BatchMode=yes",
+                                        "-o",
+                                        "ClearAllForwardings=yes",
+                                        "-o",
+                                        "RemoteCommand=none",
+                                        "-o",
+                                        NULL};
+    unsigned seconds = patience >= 8 ? (unsigned)(patience / 4) : 2;
+    for (c->argc = 0; words[c->argc]; c->argc++)
+        c->argv[c->argc] = (char *)(uintptr_t)words[c->argc];
+    snprintf(c->timeout, sizeof(c->timeout), "ConnectTimeout=%u", seconds);
+    c->argv[c->argc++] = c->timeout;
+}
+
+static int set_agent_words(struct client *c, char *const *agent, struct error *err)
+{
+    for (c->argc = 0; agent[c->argc]; c->argc++) {
+        if (c->argc == CLIENT_WORDS + 60)
+            return error_set(err, E2BIG, "--agent: more than %d words", CLIENT_WORDS + 60);
+        c->argv[c->argc] = agent[c->argc];
+    }
+    return 0;
+}
+
+static int client_make(const struct start_request *r, struct client *c, struct error *err)
+{
+    AUTO_FREE char *path = word_quote(r->remote_path);
+    if (!path || asprintf(&c->command, "exec %s", path) < 0) {
+        c->command = NULL;
+        return error_errno(err, ENOMEM, "prepare the start of hosts");
+    }
+    if (!r->agent)
+        set_ssh_words(c, r->patience);
+    else if (set_agent_words(c, r->agent, err) < 0)
+        return -1;
+    if (spawn_resolve(c->argv[0], environ, NULL, &c->path, err) == 0)
+        return 0;
+    if (!r->agent)
+        return error_context(err, "start hosts by ssh (install it, or name another program with "
+                                  "--agent)");
+    return error_context(err, "--agent");
+}
+
+static char **client_argv(struct client *c, const char *host)
+{
+    c->argv[c->argc] = (char *)(uintptr_t)host;
+    c->argv[c->argc + 1] = c->command;
+    c->argv[c->argc + 2] = NULL;
+    return c->argv;
+}
+
+static void ssh_describe(const struct start_request *request, const struct alloc_host *host,
+                         char *buf, size_t n)
+{
+    struct client c = {.argc = 0};
+    struct error e;
+    size_t at = 0;
+    if (host->here) {
+        snprintf(buf, n, "by mprun itself, as it is this machine: %s", request->starter_path);
+        return;
+    }
+    if (client_make(request, &c, &e) < 0 && !c.argc) {
+        snprintf(buf, n, "cannot be started: %s", e.text);
+    } else {
+        char **argv = client_argv(&c, host->name);
+        at = (size_t)snprintf(buf, n, "by");
+        for (size_t i = 0; argv[i] && at < n; i++) {
+            AUTO_FREE char *quoted = word_quote(argv[i]);
+            at += (size_t)snprintf(buf + at, n - at, " %s", quoted ? quoted : argv[i]);
+        }
+    }
+    client_free(&c);
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+struct ssh_host {
+    struct starting *starting;
+    pid_t pid; /* 0: not running */
+    int reported;
+};
+
+struct starting {
+    struct start_request request;
+    struct client client;
+    struct loop_defer *next;       /* starts one host */
+    struct loop_timer *kill_timer; /* clients that TERM did not end */
+    struct ssh_host *hosts;
+    size_t nhosts;
+    size_t started; /* hosts that were tried so far */
+    size_t on_way;  /* of these, those that run and have not reported back */
+    size_t at_once;
+    int cancelled;
+    int in_event;  /* the receiver is being called and may destroy us */
+    int destroyed; /* it did */
+};
+
+static void starting_free(struct starting *s)
+{
+    loop_defer_destroy(s->next);
+    loop_timer_destroy(s->kill_timer);
+    client_free(&s->client);
+    free(s->hosts);
+    free(s);
+}
+
+/* Tell the receiver. 0 when *s is gone after that. */
+static int send_event(struct starting *s, size_t host, enum start_event event,
+                      const struct start_channel *channel, int status, const struct error *err)
+{
+    s->in_event++;
+    s->request.event(s->request.arg, host, event, channel, status, err);
+    s->in_event--;
+    if (s->destroyed && !s->in_event) {
+        starting_free(s);
+        return 0;
+    }
+    return !s->destroyed;
+}
+
+static void start_more(struct starting *s)
+{
+    if (s->started < s->nhosts && (s->on_way < s->at_once || s->cancelled))
+        loop_defer_schedule(s->next);
+}
+
+static void client_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
+{
+    struct ssh_host *h = arg;
+    struct starting *s = h->starting;
+    h->pid = 0;
+    s->on_way -= !h->reported;
+    if (send_event(s, (size_t)(h - s->hosts), START_CHANNEL_ENDED, NULL, status, NULL))
+        start_more(s);
+}
+
+static int start_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
+{
+    const struct start_request *r = &s->request;
+    const struct alloc_host *host = &r->allocation->hosts[i];
+    struct ssh_host *h = &s->hosts[i];
+    if (s->cancelled)
+        return error_set(err, ECANCELED, "not begun, because the start was cancelled");
+    int rc = host->here
+                 ? client_start(r->reaper, r->starter_path, r->starter_argv, 1, client_ended, h,
+                                ret, err)
+                 : client_start(r->reaper, s->client.path, client_argv(&s->client, host->name), 0,
+                                client_ended, h, ret, err);
+    if (rc < 0)
+        return -1;
+    h->pid = ret->pid;
+    s->on_way++;
+    return 0;
+}
+
+/* One host per turn of the loop; after a cancel the rest is reported as failed in the same way. */
+static void start_next(void *arg)
+{
+    struct starting *s = arg;
+    struct start_channel channel;
+    struct error err = {0};
+    size_t i = s->started++;
+    int alive;
+    if (start_host(s, i, &channel, &err) == 0) {
+        alive = send_event(s, i, START_CHANNEL_OPEN, &channel, 0, NULL);
+    } else {
+        error_context(&err, "start the starter of host '%s'", s->request.allocation->hosts[i].name);
+        alive = send_event(s, i, START_FAILED, NULL, 0, &err);
+    }
+    if (alive)
+        start_more(s);
+}
+
+/* The groups, because an agent may be a script that waits for what it has started. */
+static void signal_clients(struct starting *s, int signo)
+{
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->hosts[i].pid > 1 && !s->hosts[i].reported)
+            kill(-s->hosts[i].pid, signo);
+}
+
+static void kill_clients(void *arg)
+{
+    signal_clients(arg, SIGKILL);
+}
+
+static int needs_client(const struct start_request *r)
+{
+    for (size_t i = 0; i < r->allocation->nhosts; i++)
+        if (!r->allocation->hosts[i].here)
+            return 1;
+    return 0;
+}
+
+static struct starting *ssh_start(const struct start_request *request, struct error *err)
+{
+    struct starting *s = calloc(1, sizeof(*s));
+    if (!s) {
+        error_errno(err, ENOMEM, "start starters");
+        return NULL;
+    }
+    s->request = *request;
+    s->at_once = request->concurrency ? request->concurrency : DEFAULT_CONCURRENCY;
+    s->nhosts = request->allocation->nhosts;
+    s->hosts = calloc(s->nhosts ? s->nhosts : 1, sizeof(*s->hosts));
+    s->next = loop_defer_create(request->loop, start_next, s);
+    s->kill_timer = loop_timer_create(request->loop, kill_clients, s);
+    int rc = s->hosts && s->next && s->kill_timer ? 0 : error_errno(err, ENOMEM, "start starters");
+    if (rc == 0 && needs_client(request))
+        rc = client_make(request, &s->client, err);
+    if (rc < 0) {
+        starting_free(s);
+        return NULL;
+    }
+    for (size_t i = 0; i < s->nhosts; i++)
+        s->hosts[i].starting = s;
+    start_more(s);
+    return s;
+}
+
+/* Who has reported back is ended through its link, and its client ends with it. */
+static void ssh_cancel(struct starting *s)
+{
+    if (s->cancelled)
+        return;
+    s->cancelled = 1;
+    signal_clients(s, SIGTERM);
+    loop_timer_start(s->kill_timer, KILL_SECONDS, KILL_SECONDS);
+    start_more(s);
+}
+
+static void ssh_reported(struct starting *s, size_t host)
+{
+    struct ssh_host *h = &s->hosts[host];
+    if (h->reported || !h->pid)
+        return;
+    h->reported = 1;
+    s->on_way--;
+    start_more(s);
+}
+
+static void ssh_abandon(struct starting *s, size_t host)
+{
+    if (s->hosts[host].pid > 1)
+        kill(-s->hosts[host].pid, SIGKILL);
+}
+
+static void ssh_destroy(struct starting *s)
+{
+    if (!s || s->destroyed)
+        return;
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->hosts[i].pid > 0)
+            reaper_remove(s->request.reaper, s->hosts[i].pid);
+    s->destroyed = 1;
+    if (!s->in_event)
+        starting_free(s);
+}
+
+const struct rm_adapter rm_adapter_ssh = {
+    .name = "ssh",
+    .summary = "hosts named with --host or --hostfile, reached by ssh or --agent",
+    .detect = ssh_detect,
+    .read_allocation = ssh_read_allocation,
+    .start = ssh_start,
+    .cancel = ssh_cancel,
+    .destroy = ssh_destroy,
+    .reported = ssh_reported,
+    .abandon = ssh_abandon,
+    .describe = ssh_describe,
+    .stdio_channel = STDIO_PER_HOST,
+    .loose = "no resource manager accounts for what runs there",
+};

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# mprun.bash - what every system test uses: load '../lib/mprun'
+#
+#   mprun ARGS...            the built launcher under a time limit ($MPRUN_TEST_LIMIT, 20 s; then 199),
+#                            with --transport=$MPRUN_TRANSPORT when that is set, and with
+#                            --containment=tree for a user who may make no cgroup, or mprun would say so
+#                            in each run
+#   without_notes TEXT       TEXT without the lines in which mprun says that there are no cgroups for the
+#                            user (where the launcher is not run by the helpers), or too few slots
+#   mprun_start ARGS...      the same in the background: $MPRUN_PID; output in $MPRUN_OUT and $MPRUN_ERR
+#   mprun_wait               wait for it: its exit code, under the same time limit
+#   mpi_program NAME [MPI]   path of NAME.c in examples/, tests/programs/ or tests/system/mpi/, compiled once with
+#                            mpicc.MPI (openmpi; mpich; "none" for a plain C program)
+#   run_as_user CMD...       as an ordinary user with a HOME, TMPDIR and runtime directory of its own;
+#                            CMD may be mprun
+#   wait_until SECONDS CMD   until CMD succeeds; 1 when it never did
+#   needs_...                skip the test, saying why: needs_root, needs_tool T..., needs_mpicc [MPI],
+#                            needs_cores N, needs_v2 (writable cgroup2), needs_not_transport T
+#   no_leftovers             fails when the test left something on the machine (tests/lib/snapshot).
+#                            The default teardown calls it; a teardown of one's own must do so too
+#
+# Every test has a $TMPDIR of its own, which is its working directory, and a runtime directory, and
+# all of its processes carry MPRUN_TEST_MARK in their environment. A file that defines setup() or
+# teardown() calls mprun_setup and mprun_teardown in it.
+bats_require_minimum_version 1.5.0
+
+MPRUN_SOURCE=${MPRUN_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
+MPRUN_BUILD=${MPRUN_BUILD:-$MPRUN_SOURCE/build}
+MPRUN=${MPRUN:-$MPRUN_BUILD/launcher/mprun}
+SNAPSHOT=$MPRUN_SOURCE/tests/lib/snapshot
+# the ordinary user of run_as_user
+TEST_UID=65534
+
+setup() { mprun_setup; }
+teardown() { mprun_teardown; }
+
+mprun_setup() {
+    [ -x "$MPRUN" ] || { echo "no launcher at '$MPRUN': build first, or set MPRUN_BUILD" >&2; return 1; }
+    # short: the names of sockets below it have little room
+    MPRUN_TEST_TOP=$(mktemp -d "${MPRUN_TEST_BASE:-/tmp}/mpt.XXXXXX") || return 1
+    chmod 711 "$MPRUN_TEST_TOP"
+    export TMPDIR=$MPRUN_TEST_TOP/tmp XDG_RUNTIME_DIR=$MPRUN_TEST_TOP/run
+    export MPRUN_TEST_MARK=$BATS_TEST_NUMBER.$$.${MPRUN_TEST_TOP##*.}
+    mkdir -m 700 "$TMPDIR" "$XDG_RUNTIME_DIR"
+    # looking for fast networks that are not there costs MPI_Init of Open MPI 200 ms; and root may
+    export OMPI_MCA_pml=${OMPI_MCA_pml-ob1}
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    cd "$TMPDIR" || return 1
+    snapshot take >"$MPRUN_TEST_TOP/before"
+}
+
+mprun_teardown() {
+    local failed=0
+    if [ -d "${MPRUN_TEST_TOP:-}" ]; then
+        snapshot compare "$MPRUN_TEST_TOP/before" --kill || failed=1
+        cd / && rm -rf "$MPRUN_TEST_TOP"
+    fi
+    return $failed
+}
+
+snapshot() {
+    local action=$1
+    shift
+    "$SNAPSHOT" "$action" "$@" --mark "MPRUN_TEST_MARK=$MPRUN_TEST_MARK" \
+        --dir "$MPRUN_TEST_TOP/tmp" --dir "$MPRUN_TEST_TOP/run" --dir "$MPRUN_TEST_TOP/user/tmp" 3>&-
+}
+
+no_leftovers() { snapshot compare "$MPRUN_TEST_TOP/before" --within "${1:-5}"; }
+
+# Ends with 199 where the limit was reached, which no launcher's exit code is.
+time_limited() {
+    local limit=$1 start=$SECONDS code=0
+    shift
+    timeout -k 5 "$limit" "$@" 3>&- || code=$?
+    if ((SECONDS - start >= limit)) && ((code >= 124)); then
+        echo "time limit of $limit s reached by: $*" >&2
+        return 199
+    fi
+    return $code
+}
+
+# Options that a test has not given: MPRUN_OPTIONS.
+test_options() {
+    MPRUN_OPTIONS=(${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"})
+    [ "$(id -u)" != 0 ] && ! may_make_cgroups || return 0
+    tree_option "$@"
+}
+
+# where mprun would say in each run that there are no cgroups
+tree_option() {
+    case " $* " in
+    *" --containment"* | *" --explain "* | *" --quiet "* | *" -q "*) ;;
+    *) MPRUN_OPTIONS+=(--containment=tree) ;;
+    esac
+}
+
+mprun() {
+    test_options "$@"
+    time_limited "${MPRUN_TEST_LIMIT:-20}" "$MPRUN" "${MPRUN_OPTIONS[@]}" "$@"
+}
+
+without_notes() { sed -E '/^mprun: (ranks are tracked by|[0-9]+ ranks on )/d' <<<"$1"; }
+
+# The launcher itself is $MPRUN_PID, so that a test can send it signals.
+mprun_start() {
+    MPRUN_OUT=$TMPDIR/out.$RANDOM MPRUN_ERR=$TMPDIR/err.$RANDOM
+    test_options "$@"
+    "$MPRUN" "${MPRUN_OPTIONS[@]}" "$@" \
+        </dev/null >"$MPRUN_OUT" 2>"$MPRUN_ERR" 3>&- &
+    MPRUN_PID=$!
+}
+
+process_gone() { ! kill -0 "$1" 2>/dev/null || [[ $(ps -o stat= -p "$1") == Z* ]]; }
+
+mprun_wait() {
+    local limit=${MPRUN_TEST_LIMIT:-20}
+    if ! wait_until "$limit" process_gone "$MPRUN_PID"; then
+        echo "time limit of $limit s reached by the launcher, pid $MPRUN_PID" >&2
+        kill -KILL "$MPRUN_PID"
+        return 199
+    fi
+    wait "$MPRUN_PID"
+}
+
+wait_until() {
+    local limit=$1 end
+    shift
+    end=$((SECONDS + limit + 1))
+    until "$@"; do
+        ((SECONDS < end)) || return 1
+        sleep .02
+    done
+}
+
+program_source() {
+    local dir
+    for dir in examples tests/programs tests/system/mpi; do
+        if [ -f "$MPRUN_SOURCE/$dir/$1.c" ]; then
+            echo "$MPRUN_SOURCE/$dir/$1.c"
+            return
+        fi
+    done
+    echo "no program '$1' in examples/, tests/programs/ or tests/system/mpi/" >&2
+    return 1
+}
+
+mpi_program() {
+    local name=$1 mpi=${2:-openmpi} cc source dir=$MPRUN_BUILD/tests/programs
+    cc=mpicc.$mpi
+    [ "$mpi" != none ] || cc=${CC:-cc}
+    source=$(program_source "$name") || return 1
+    local made=$dir/$mpi-$name
+    if [ ! "$made" -nt "$source" ]; then
+        if ! mkdir -p "$dir" 2>/dev/null || [ ! -w "$dir" ]; then
+            dir=${MPRUN_TEST_TOP:-$BATS_FILE_TMPDIR} # in setup_file there is no test yet
+            made=$dir/$mpi-$name
+        fi
+        # compiled aside and renamed: another test file may be doing the same
+        $cc -O2 -o "$made.$$" "$source" >&2 && mv "$made.$$" "$made" || return 1
+    fi
+    echo "$made"
+}
+
+run_as_user() {
+    if [ "$1" = mprun ]; then
+        shift
+        set -- timeout -k 5 "${MPRUN_TEST_LIMIT:-20}" "$MPRUN" \
+            ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} "$@"
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        "$@" 3>&-
+        return
+    fi
+    local home=$MPRUN_TEST_TOP/user
+    if [ ! -d "$home" ]; then
+        mkdir -m 711 "$home" && mkdir -m 700 "$home/tmp" "$home/run" && chown -R $TEST_UID:$TEST_UID "$home"
+    fi
+    (cd "$home/tmp" && exec setpriv --reuid=$TEST_UID --regid=$TEST_UID --clear-groups \
+        env HOME="$home" TMPDIR="$home/tmp" XDG_RUNTIME_DIR="$home/run" USER=nobody LOGNAME=nobody \
+        PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin "$@" 3>&-)
+}
+
+needs_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
+needs_tool() {
+    local tool
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null || skip "needs $tool"
+    done
+}
+needs_mpicc() { needs_tool "mpicc.${1:-openmpi}"; }
+needs_cores() { (($(nproc) >= $1)) || skip "needs $1 cores, has $(nproc)"; }
+# A build with sanitizers has a shadow of its memory, and its leak checker cannot be traced.
+needs_no_sanitizers() { ! ldd "$MPRUN" 2>/dev/null | grep -q 'lib[a-z]*san\.' || skip "not with sanitizers: $1"; }
+needs_not_transport() { [ "${MPRUN_TRANSPORT:-}" != "$1" ] || skip "not with --transport=$1"; }
+
+# The directory of our own cgroup in a cgroup2 mount, or nothing.
+own_v2_cgroup() {
+    local mount path
+    mount=$(awk '$9 == "cgroup2" || $8 == "cgroup2" { print $5; exit }' /proc/self/mountinfo)
+    path=$(sed -n 's/^0:://p' /proc/self/cgroup)
+    [ -n "$mount" ] && [ -n "$path" ] && [ -d "$mount$path" ] && echo "$mount${path%/}"
+}
+may_make_cgroups() {
+    local dir
+    dir=$(own_v2_cgroup) && [ -w "$dir/cgroup.procs" ] && [ -w "$dir" ]
+}
+needs_v2() {
+    own_v2_cgroup >/dev/null || skip "needs a cgroup2 mount"
+    may_make_cgroups || skip "needs a writable cgroup2, '$(own_v2_cgroup)' is not"
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# agent.bats - hosts that are started by --agent, here a script that runs the command on this machine:
+# what a start client can do wrong, and how a start looks from outside
+load '../lib/mprun'
+
+setup() {
+    mprun_setup
+    # what ssh does, without another machine; it does what the file $AGENT.HOST says first
+    export AGENT=$TMPDIR/agent
+    cat >"$AGENT" <<'EOF'
+#!/bin/sh
+host=$1 command=$2
+echo "$host" >>"$AGENT.calls"
+if [ -f "$AGENT.$host" ]; then . "$AGENT.$host"; fi
+exec sh -c "$command"
+EOF
+    chmod +x "$AGENT"
+}
+
+# does HOST TEXT: what the agent does before it starts HOST
+does() { echo "$2" >"$AGENT.$1"; }
+said() { without_notes "$stderr" | grep -v "^mprun: hosts are started by '$AGENT'"; }
+three() { mprun --agent "$AGENT" --host n0:2,n1:2,n2 "$@"; }
+
+@test "the agent is called once for each host, and ranks run there" {
+    run -0 --separate-stderr three sh -c 'echo $MPRUN_RANK $MPRUN_HOST_INDEX'
+    [ "$(sort <<<"$output")" = $'0 0\n1 0\n2 1\n3 1\n4 2' ]
+    [ "$(sort "$AGENT.calls")" = $'n0\nn1\nn2' ]
+    [ -z "$(said)" ]
+}
+
+@test "an agent can have options and quotes, and gets HOST and COMMAND behind them" {
+    cat >words <<'EOF'
+#!/bin/sh
+printf '%s\n' "$@" >>"$AGENT.words"
+shift 3
+exec "$AGENT" "$@"
+EOF
+    chmod +x words
+    run -0 --separate-stderr mprun --agent "./words -o 'two words' \"it's\"" --host n1 true
+    [ "$(head -n 4 "$AGENT.words")" = $'-o\ntwo words\nit\'s\nn1' ]
+    [ "$(sed -n 5p "$AGENT.words")" = "exec $(realpath "$MPRUN_BUILD/starter/mpstarter")" ]
+    run -125 --separate-stderr mprun --agent not/there --host n1 true
+    [[ $stderr == "mprun: --agent: "*"'not/there'"*"No such file or directory" ]]
+}
+
+# fails HOST TEXT: the step does not start; one sentence names HOST and has TEXT; nobody else stays
+fails() {
+    run -125 --separate-stderr three sh -c 'echo started'
+    echo "$stderr"
+    [ -z "$output" ]
+    [ "$(said | wc -l)" = 1 ]
+    [[ $(said) == "mprun: host $1: "*"$2"* ]]
+    no_leftovers
+}
+
+@test "an agent that fails: its words are the sentence" {
+    does n1 'echo "no way to $host" >&2; exit 255'
+    fails n1 "no way to n1"
+    does n1 'exit 255'
+    fails n1 "'$AGENT' ended with code 255 before mpstarter reported back" || fails n1 "agent ended with code 255 before mpstarter reported back"
+    does n1 'echo one >&2; echo two >&2; exit 3'
+    fails n1 "ended with code 3 before mpstarter reported back: one; two"
+    does n1 'kill -KILL $$'
+    fails n1 "was killed by signal 9 (Killed) before mpstarter reported back"
+}
+
+@test "an agent that says much: the last line is the reason, the others are shown, in bounds" {
+    does n1 'i=0; while [ $i -lt 5000 ]; do i=$((i + 1)); echo "line $i: $(printf %0300d 0)"; done >&2; echo "the reason" >&2; exit 255'
+    run -125 --separate-stderr three true
+    [ "$(wc -c <<<"$stderr")" -lt 20000 ]
+    [ "$(grep -c '^mprun: host n1: line' <<<"$stderr")" -ge 3 ]
+    [[ $stderr == *"mprun: host n1: line 1: "* ]]
+}
+
+@test "what a terminal would act on is not passed on" {
+    does n1 'printf "a\033[2Jb\r\n" >&2; exit 255'
+    run -125 --separate-stderr three true
+    [[ $stderr == *"mprun: host n1: a?[2Jb"* ]]
+    [[ $stderr != *$'\033'* ]]
+}
+
+@test "an agent that talks on both streams and then works" {
+    does n1 'echo "welcome to $host"; echo "mind the gap" >&2'
+    run -0 --separate-stderr three true
+    [[ $stderr == *"mprun: host n1 said: welcome to n1"* ]]
+    [[ $stderr == *"mprun: host n1: mind the gap"* ]]
+}
+
+@test "an agent that does nothing: --start-timeout ends the step and names the host" {
+    does n1 'echo "I wait" >&2; exec sleep 1000'
+    run -125 --separate-stderr three --start-timeout 1 true
+    [[ $(said) == "mprun: host n1: its mpstarter has not reported back within 1 s (--start-timeout): I wait" ]]
+    no_leftovers
+}
+
+@test "an agent that ignores TERM, and one that was stopped, are ended all the same" {
+    does n1 'trap "" TERM; while :; do sleep 1000; done'
+    does n2 'kill -STOP $$'
+    does n0 'exit 255'
+    run -125 --separate-stderr three true
+    no_leftovers
+}
+
+@test "mprun is told to end while hosts are being started" {
+    does n1 'exec sleep 1000'
+    mprun_start --agent "$AGENT" --host n0,n1,n2 true
+    wait_until 10 grep -q n1 "$AGENT.calls"
+    kill -TERM "$MPRUN_PID"
+    code=0
+    mprun_wait || code=$?
+    [ $code = 143 ]
+    no_leftovers
+}
+
+@test "--start-concurrency: no more are on their way at once, and all are started" {
+    for host in n0 n1; do does $host "until [ -e $TMPDIR/go ]; do sleep .02; done"; done
+    for host in n2 n3 n4; do does $host "[ -e $TMPDIR/go ] || echo \$host too early >>$TMPDIR/early"; done
+    mprun_start --agent "$AGENT" --start-concurrency 2 --host n0,n1,n2,n3,n4 true
+    wait_until 10 eval '(($(wc -l <"$AGENT.calls") >= 2))'
+    touch go
+    mprun_wait || { cat "$MPRUN_ERR"; false; }
+    [ ! -e early ]
+    [ "$(wc -l <"$AGENT.calls")" = 5 ]
+}
+
+@test "who is slow is named, with what was said so far" {
+    for host in n1 n2; do does $host "echo almost >&2; until [ -e $TMPDIR/go ]; do sleep .02; done"; done
+    mprun_start --agent "$AGENT" --host n0,n1,n2 true
+    wait_until 30 grep -q 'waiting for n1, n2 to report back' "$MPRUN_ERR"
+    wait_until 5 grep -q 'host n2: almost' "$MPRUN_ERR"
+    touch go
+    mprun_wait || { cat "$MPRUN_ERR"; false; }
+    [ "$(grep -c 'waiting for' "$MPRUN_ERR")" = 1 ]
+}
+
+@test "a terminal shows how many hosts are there, and nothing of it in the end" {
+    needs_tool script
+    does n2 "until [ -e $TMPDIR/go ]; do sleep .02; done"
+    mprun_words="'$MPRUN' --containment=tree --agent '$AGENT' --host n0,n1,n2 -n 3 true"
+    script -qefc "$mprun_words" typescript </dev/null >/dev/null 3>&- &
+    SCRIPT=$!
+    wait_until 10 grep -q 'starting hosts 2/3' typescript
+    touch go
+    wait_until 10 process_gone $SCRIPT
+    wait $SCRIPT
+    # each drawing begins at the line's start and the last one is erased
+    [[ $(tr '\r' '\n' <typescript | grep -a -A1 'starting hosts' | tail -n 1) == $'\033[K'* ]]
+}
+
+@test "--dry-run and --explain show hosts, slots, their sources, and how each would be started" {
+    printf '%s\n' 'n0 slots=2' 'n1' >hosts
+    run -0 --separate-stderr mprun --agent "$AGENT -x" --hostfile hosts --dry-run true
+    [ ! -e "$AGENT.calls" ]
+    [[ $output == *"n0: 2 slots (host file 'hosts' line 1)"*"started by $AGENT -x n0 'exec "*"n1: 1 slot (host file 'hosts' line 2)"* ]]
+    run -0 --separate-stderr mprun --agent "$AGENT" --hostfile hosts --explain true
+    [[ $output == *"n1: 1 slot (host file 'hosts' line 2)"*"started by $AGENT n1"*"kernel's name"* ]]
+    run -0 --separate-stderr mprun --host n1,n2 --dry-run true
+    [[ $output == *"started by ssh -x -T -o BatchMode=yes "*" n1 'exec "* ]]
+}
+
+@test "a host file in each syntax means the same" {
+    printf 'n1 slots=2 max_slots=4\nn2\n' >openmpi
+    printf 'n1:2\nn2\n' >hydra
+    printf 'n1\nn1\nn2\n' >pbs
+    printf 'n1 2 all.q@n1 UNDEFINED\nn2 1 all.q@n2 <NULL>\n' >gridengine
+    for file in openmpi hydra pbs gridengine; do
+        run -0 --separate-stderr mprun --hostfile $file --dry-run true
+        [[ $output == *"n1: 2 slots (host file '$file' line 1"*"ranks 0 to 1"*"n2: 1 slot (host file"*"rank 2"* ]]
+        run -125 --separate-stderr mprun --hostfile $file --dry-run -n 4 true
+        [[ $stderr == *"2 hosts have 3 slots (host file '$file'), 1 too few"* ]]
+    done
+}
+
+@test "what is wrong in a host file is said with its file and line" {
+    while IFS='|' read -r content message; do
+        printf -- "$content" >bad
+        run -125 --separate-stderr mprun --hostfile bad true
+        echo "$content: $stderr"
+        [[ $stderr == "mprun: host file 'bad' $message"* ]]
+    done <<'EOF'
+# only this\n\n|names no host: it is empty but for comments and blanks
+n1 slots=0\n|line 1: slots: '0' is too small
+n1\nn2 slots=x\n|line 2: slots: 'x' is not a number
+n1:2\nn2 slots=2\n|line 2: it is in Open MPI's ('host slots=4') syntax, but line 1 is in Hydra's ('host:4'); write the whole file in one
+n1 4\n|line 1: '4' stands alone; write 'n1 slots=4' or 'n1:4'
+n1 4 queue\n|line 1: it has less than the four columns
+n1 slot=4\n|line 1: 'slot=' is not understood
+n1 slots=4 max_slots=2\n|line 1: max_slots=2 is less than its 4 slots
+n1\n\nn/2\n|line 3: 'n/2' is no name of a host
+-x\n|line 1: '-x' is no name of a host
+n1\0n2\n|is no text: it has a NUL byte
+EOF
+    [ "$(id -u)" = 0 ] || { touch closed && chmod 0 closed && run -125 --separate-stderr mprun --hostfile closed true && [[ $stderr == *"read host file 'closed': Permission denied"* ]]; }
+}

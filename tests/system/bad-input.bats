@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# bad-input.bats - typical mistakes on the command line, and the answer to each (mistakes.txt)
+load '../lib/mprun'
+
+MISTAKES=$BATS_TEST_DIRNAME/mistakes.txt
+
+# each_mistake CHECK: call CHECK WORDS MESSAGE for every entry; 1 when one of them failed
+each_mistake() {
+    local check=$1 line words= failed=0
+    while IFS= read -r line <&4; do
+        case $line in
+        '$ '*) words=${line#'$ '} ;;
+        '' | '#'*) ;;
+        *) "$check" "$words" "$line" || failed=1 ;;
+        esac
+    done 4<"$MISTAKES"
+    return $failed
+}
+
+# answer WORDS: the launcher's exit code in $code, its output in the files out and err
+answer() {
+    local -a words
+    eval "words=($1)"
+    code=0
+    timeout -k 5 10 "$MPRUN" "${words[@]}" </dev/null >out 2>err 3>&- 4>&- || code=$?
+}
+
+says_exactly() {
+    answer "$1"
+    diff -u --label "expected of: mprun $1" --label "answered" <(echo "mprun: $2") err &&
+        [ "$code" = 125 ] && [ ! -s out ] && return
+    echo "exit code $code, $(wc -c <out) bytes on standard output: mprun $1"
+    return 1
+}
+
+fits_in_six_lines() {
+    answer "$1"
+    (($(fold -w 80 err | wc -l) <= 6)) && return
+    echo "more than six lines: mprun $1"
+    return 1
+}
+
+@test "every mistake gets its message, exit code 125 and nothing on standard output" {
+    each_mistake says_exactly
+}
+
+@test "no message takes more than six lines of 80 columns" {
+    each_mistake fits_in_six_lines
+}
+
+@test "an absurdly long word makes no long message" {
+    long=$(printf '%05000d' 0)
+    for words in "-n x$long ./a" "--$long ./a" "--x$long=$long ./a" "--mem $long ./a" "$long ./a" \
+        "--rm $long ./a" "--containment rank,$long ./a" "-x A=$long -x A=1$long ./a" \
+        "--tag-output=$long ./a" "-n 1$long -n 2$long ./a"; do
+        fits_in_six_lines "$words"
+        [ "$code" -eq 125 ]
+    done
+}
+
+@test "at least 80 mistakes are listed, none of them twice" {
+    [ "$(grep -c '^\$ ' "$MISTAKES")" -ge 80 ]
+    [ "$(grep '^\$ ' "$MISTAKES" | sort | uniq -d)" = "" ]
+    # each with one line of answer
+    [ "$(grep -c '^\$ ' "$MISTAKES")" -eq "$(grep -vc '^\$ \|^#\|^$' "$MISTAKES")" ]
+}
+
+@test "a name of other launchers is answered when mprun is called by their name, too" {
+    ln -s "$MPRUN" mpirun
+    run -125 --separate-stderr timeout 10 ./mpirun -n 2 --map-by core ./a
+    [[ $stderr == "mprun: option '--map-by': "* ]]
+    [ -z "$output" ]
+}
+
+@test "--help and --version go to standard output with exit code 0" {
+    run -0 --separate-stderr "$MPRUN" --help
+    [[ $output == "Usage: "*"--tag-output"* ]]
+    [ -z "$stderr" ]
+    run -0 --separate-stderr "$MPRUN" --version
+    [[ $output == mprun* ]]
+    [ -z "$stderr" ]
+}

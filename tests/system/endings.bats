@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# endings.bats - whatever does not answer any more, a step that is to end does end
+load '../lib/mprun'
+
+setup() {
+    mprun_setup
+    HELD=()
+}
+
+teardown() {
+    local pid
+    for pid in "${HELD[@]}"; do
+        kill -KILL "$pid" 2>/dev/null || :
+    done
+    thaw
+    mprun_teardown
+}
+
+# CODE [SECONDS]: mprun ends with this code, in that time.
+ends_with() {
+    local code=0
+    MPRUN_TEST_LIMIT=${2:-20} mprun_wait || code=$?
+    [ "$code" -eq "$1" ] || {
+        echo "code $code, not $1" >&2
+        return 1
+    }
+}
+hold() { HELD+=("$1"); }
+has_line() { grep -q "$1" "$2" 2>/dev/null; }
+child_named() { pgrep -P "$1" -x "$2"; }
+is_stopped() { [[ $(ps -o stat= -p "$1") == T* ]]; }
+
+# mprun with a standard output that nobody reads: $MPRUN_PID, $MPRUN_ERR.
+start_unread() {
+    mkfifo unread
+    sleep 1000 <unread 3>&- &
+    hold $!
+    MPRUN_ERR=$TMPDIR/err
+    "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} "$@" \
+        </dev/null >unread 2>"$MPRUN_ERR" 3>&- &
+    MPRUN_PID=$!
+}
+
+# A rank that writes without end has filled everything between itself and the reader.
+writer_is_stuck() {
+    local pid
+    pid=$(cat writer) && [[ $(cat "/proc/$pid/wchan" 2>/dev/null) == *pipe* ]]
+}
+
+@test "output that nobody reads does not keep a step from ending" {
+    start_unread --kill-grace 1 -n 1 sh -c 'echo $$ >writer; exec yes'
+    wait_until 20 writer_is_stuck
+    kill -TERM "$MPRUN_PID"
+    ends_with 143 20
+    grep -q 'bytes of output.* are dropped: nobody reads them' "$MPRUN_ERR"
+}
+
+@test "output that nobody reads does not keep --timeout from ending a step" {
+    start_unread --timeout 2 --kill-grace 1 -n 1 yes
+    ends_with 124 20
+    grep -q 'are dropped' "$MPRUN_ERR"
+}
+
+@test "output that was written before the end of ranks waits for its reader" {
+    # without a signal nothing is dropped, however long the reader takes
+    mkfifo slow
+    "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 1 \
+        sh -c 'seq 1 200000; : >done' </dev/null >slow 2>err 3>&- &
+    MPRUN_PID=$!
+    exec 7<slow
+    wait_until 5 test -e never || : # as long as a reader may pause: nothing may happen meanwhile
+    [ ! -e done ]
+    diff <(seq 1 200000) - <&7
+    exec 7<&-
+    mprun_wait
+}
+
+@test "a PMI server that was stopped does not hold up the end of a step" {
+    mprun_start -n 1 sh -c 'echo $PPID; until [ -e go ]; do sleep .05; done'
+    wait_until 20 test -s "$MPRUN_OUT"
+    server=$(child_named "$(head -1 "$MPRUN_OUT")" mppmi)
+    kill -STOP "$server"
+    touch go
+    ends_with 125 40
+    grep -q "the PMI server (mppmi, pid $server).*did not answer" "$MPRUN_ERR"
+}
+
+@test "a PMI server that was stopped costs a step that is ended nothing but time" {
+    mprun_start --kill-grace 1 -n 2 sh -c 'echo $PPID; exec sleep 1000'
+    wait_until 20 test -s "$MPRUN_OUT"
+    server=$(child_named "$(head -1 "$MPRUN_OUT")" mppmi)
+    kill -STOP "$server"
+    kill -TERM "$MPRUN_PID"
+    ends_with 143 40
+}
+
+@test "a third signal leaves a starter that was stopped behind" {
+    mprun_start --kill-grace 1 -n 1 sh -c 'echo $PPID; exec sleep 1000'
+    wait_until 20 test -s "$MPRUN_OUT"
+    worker=$(head -1 "$MPRUN_OUT")
+    kill -STOP "$worker"
+    wait_until 5 is_stopped "$worker"
+    kill -TERM "$MPRUN_PID"
+    wait_until 5 has_line 'received SIGTERM' "$MPRUN_ERR"
+    kill -INT "$MPRUN_PID"
+    wait_until 5 has_line 'at once' "$MPRUN_ERR"
+    kill -TERM "$MPRUN_PID"
+    ends_with 143 10
+    grep -q "a third time: leaving without an answer of 1 host ($(hostname)" "$MPRUN_ERR"
+    # and when it goes on it cleans up
+    kill -CONT "$worker"
+    no_leftovers 15
+}
+
+@test "a rank that left its cgroup is ended as well" {
+    needs_root
+    needs_v2
+    mprun_start --kill-grace 1 -n 1 sh -c \
+        'trap "" TERM; echo $$ >'"$(own_v2_cgroup)"'/cgroup.procs; echo begun; while :; do sleep 1; done'
+    wait_until 20 test -s "$MPRUN_OUT"
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+}
+
+# ---- a rank that cannot be killed: the old freezer holds even those that were --------------------
+
+FREEZER=/sys/fs/cgroup/freezer
+
+thaw() {
+    [ -n "${FROZEN:-}" ] || return 0
+    echo THAWED >"$FROZEN/freezer.state"
+    wait_until 10 rmdir "$FROZEN" 2>/dev/null
+    FROZEN=
+}
+
+@test "a rank that cannot be killed is named, and not waited for" {
+    needs_root
+    local own
+    own=$(sed -n 's/^[0-9]*:freezer://p' /proc/self/cgroup)
+    [ -n "$own" ] && [ -w "$FREEZER$own" ] || skip "needs a writable v1 freezer"
+    FROZEN=$FREEZER${own%/}/mprun-test.$$
+    mkdir "$FROZEN"
+    mprun_start --containment=tree --kill-grace 1 -n 1 sh -c "echo \$\$ >$FROZEN/cgroup.procs; echo \$\$; exec sleep 1000"
+    wait_until 20 test -s "$MPRUN_OUT"
+    rank=$(head -1 "$MPRUN_OUT")
+    wait_until 5 grep -q sleep "/proc/$rank/cmdline"
+    echo FROZEN >"$FROZEN/freezer.state"
+    kill -TERM "$MPRUN_PID"
+    ends_with 143 40
+    grep -q "could not be cleaned up: rank 0 (pid $rank) was killed and does not end: state D" "$MPRUN_ERR"
+    thaw
+}
+
+# ---- mprun in the place of a shell ------------------------------------------------------------------
+
+@test "children of the shell whose place mprun took are left alone" {
+    sh -c 'sleep 1000 </dev/null >/dev/null 2>&1 3>&- & echo $! >bystander
+        exec "$0" --kill-grace 1 -n 1 sh -c "echo \$PPID; exec sleep 1000" >out 2>err' "$MPRUN" 3>&- &
+    MPRUN_PID=$!
+    wait_until 20 test -s out
+    bystander=$(cat bystander)
+    hold "$bystander"
+    kill -KILL "$(head -1 out)" # the worker: mprun ends what it leaves
+    ends_with 125
+    kill -0 "$bystander"
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# failures.bats - what cannot be started is said in one sentence, with host and rank, and nothing
+# stays; parts that die are in tests/faults
+load '../lib/mprun'
+
+HOST=$(hostname)
+
+# said TEXT...: in one line of stderr, each of them; and mprun said nothing else
+said() {
+    local text
+    [ "$(grep -c '^mprun: ' <<<"$stderr")" -eq 1 ] || { echo "$stderr"; return 1; }
+    for text; do
+        grep '^mprun: ' <<<"$stderr" | grep -qF -- "$text" || { echo "no '$text' in: $stderr"; return 1; }
+    done
+}
+
+@test "a program that is not there" {
+    run -127 --separate-stderr mprun -q -n 2 ./is-not-there
+    said "start rank 0 on $HOST: execute './is-not-there': No such file or directory"
+}
+
+@test "a file that cannot be executed, a directory, and one of no known format" {
+    echo 'echo hello' >plain
+    run -126 --separate-stderr mprun -q -n 2 ./plain
+    said "start rank 0 on $HOST" "'./plain'" "Permission denied"
+    mkdir directory
+    run -126 --separate-stderr mprun -q -n 2 ./directory
+    said "start rank 0 on $HOST" "'./directory'"
+    chmod +x plain
+    run -126 --separate-stderr mprun -q -n 2 ./plain
+    said "start rank 0 on $HOST" "'./plain'" "Exec format error" "#!/bin/sh"
+}
+
+@test "a directory that is not there" {
+    run -125 --separate-stderr mprun -q -n 2 --wdir "$PWD/is-not-there" true
+    said "start rank 0 on $HOST: change to directory '$PWD/is-not-there': No such file or directory"
+}
+
+@test "a program of one part of several that is not there: its rank is named" {
+    run -127 --separate-stderr mprun -q -n 2 sleep 100 : -n 1 ./is-not-there
+    said "start rank 2 on $HOST" "./is-not-there"
+}
+
+@test "on one of several hosts: that host is named, and the others end" {
+    mkdir only
+    run -127 --separate-stderr mprun -q --rm local:2 --oversubscribe -n 1 sleep 100 : -n 1 ./is-not-there
+    said "start rank 1 on $HOST-1" "./is-not-there"
+}
+
+# The kernel's limit for arguments and environment depends on the stack's: 128 KiB at the least.
+with_environment() {
+    local bytes=$1 half
+    shift
+    half=$(printf '%*s' $((bytes / 2)) '' | tr ' ' x)
+    (ulimit -S -s 512 && BIG1=$half BIG2=$half exec "$@" 3>&-)
+}
+
+@test "arguments and environment that are too large for a rank, but not for mprun" {
+    local most=1000 size
+    for size in 65536 32768 16384 8192 4096 2048 1024 512 256 128; do
+        if with_environment $((most + size)) timeout 20 "$MPRUN" --version >/dev/null 2>&1; then
+            most=$((most + size))
+        fi
+    done
+    ((most > 50000))
+    run --separate-stderr with_environment $((most - 128)) timeout -k 5 20 "$MPRUN" -q --pmi none \
+        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 true
+    [ "$status" -eq 126 ]
+    said "start rank 0 on $HOST: execute" "Argument list too long" "ulimit -s"
+}
+
+# A user of whom nobody else has processes, since the limit counts all of a user's.
+as_lonely_user() {
+    local limit=$1
+    shift
+    (cd "$MPRUN_TEST_TOP/lonely" && ulimit -u "$limit" &&
+        exec setpriv --reuid=61234 --regid=61234 --clear-groups env HOME="$PWD" TMPDIR="$PWD" \
+            XDG_RUNTIME_DIR="$PWD" "$@" 3>&-)
+}
+
+@test "processes that the user's limit does not allow: whatever cannot be started is named" {
+    needs_no_sanitizers "they start processes"
+    needs_root
+    mkdir -m 700 "$MPRUN_TEST_TOP/lonely" && chown 61234 "$MPRUN_TEST_TOP/lonely"
+    as_lonely_user 100 "$MPRUN" --version || skip "an ordinary user cannot reach $MPRUN"
+    local limit enough= ranks=0 MPRUN_TEST_LIMIT=20
+    for limit in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+        run --separate-stderr as_lonely_user "$limit" "$MPRUN" -q --pmi none \
+            ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 4 sleep 0.5
+        echo "limit $limit: $status: $stderr"
+        [ "$status" -ne 0 ] || { enough=yes; break; }
+        [ "$status" -eq 125 ]
+        [[ $stderr == *"Resource temporarily unavailable"* && $stderr == *"$HOST"* ]]
+        if [[ $stderr == *"start rank"* ]]; then
+            # a keeper's helper may count for a moment, so the number of the rank can lag by one
+            said "start rank " " on $HOST" "ulimit -u"
+            ranks=$((ranks + 1))
+        fi
+        no_leftovers
+    done
+    [ "$enough" = yes ]
+    ((ranks >= 3))
+}
+
+# in_full WHERE OPTIONS COMMAND...: with a small tmpfs at WHERE that is full
+in_full() {
+    local where=$1 options=$2
+    shift 2
+    unshare --mount bash -c '
+        mount -t tmpfs -o "$2" tmpfs "$1" || exit 99
+        while touch "$1/x.$((i++))" 2>/dev/null && ((i < 20)); do :; done
+        dd if=/dev/zero of="$1/x.0" bs=4k 2>/dev/null
+        shift 2
+        exec "$@"' in_full "$where" "$options" "$@" 3>&-
+}
+needs_mounts() {
+    needs_root
+    unshare --mount mount -t tmpfs tmpfs /mnt 2>/dev/null || skip "may not mount here"
+}
+
+@test "no space in TMPDIR: said, with the host, when a PMI server needs some" {
+    needs_mounts
+    mkdir full
+    TMPDIR=$PWD/full run --separate-stderr in_full "$PWD/full" size=64k timeout -k 5 20 "$MPRUN" -q \
+        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 true
+    [ "$status" -eq 125 ]
+    [[ $stderr == *"mprun: the PMI server on $HOST cannot serve"*"no space left where '$PWD/full/"* ]]
+    TMPDIR=$PWD/full run -0 --separate-stderr in_full "$PWD/full" size=64k timeout -k 5 20 "$MPRUN" -q \
+        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --pmi none -n 2 echo hello
+    [ "$output" = $'hello\nhello' ]
+}
+
+@test "no file can be made in TMPDIR: /tmp serves instead" {
+    needs_mounts
+    mkdir full
+    TMPDIR=$PWD/full run -0 --separate-stderr in_full "$PWD/full" size=64k,nr_inodes=3 \
+        timeout -k 5 20 "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 echo hello
+    [ "$output" = $'hello\nhello' ]
+}
+
+@test "no directory can be made in /dev/shm: said, and Open MPI's shared memory is elsewhere" {
+    needs_mounts
+    needs_mpicc openmpi
+    program=$(mpi_program ring)
+    run -0 --separate-stderr in_full /dev/shm size=64k,nr_inodes=3 timeout -k 5 20 "$MPRUN" \
+        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --oversubscribe -n 2 "$program"
+    [[ $stderr == *"on $HOST: make directory '/dev/shm/"*"No space left on device; Open MPI keeps"* ]]
+    [[ $stderr != *"not enough space"* ]]
+    [[ $output == *"2 ranks"*"ok"* ]]
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# harness.bats - the tests' own eyes: what is left behind is seen, what is somebody else's is not
+load '../lib/mprun'
+
+@test "a process that stays is seen, even as an orphan in a session of its own" {
+    setsid sleep 1000 </dev/null >/dev/null 2>&1 3>&- &
+    wait_until 5 test -d "/proc/$!"
+    run no_leftovers 0.2
+    [ "$status" -eq 1 ]
+    [[ $output == *"process"*"sleep 1000"* ]]
+    kill $!
+}
+
+@test "what a rank left would be seen: ranks carry the test's mark" {
+    run --separate-stderr mprun -n 1 sh -c 'echo "$MPRUN_TEST_MARK"'
+    [ "$output" = "$MPRUN_TEST_MARK" ]
+}
+
+@test "a process of another test is not" {
+    MPRUN_TEST_MARK=another sleep 1000 </dev/null >/dev/null 2>&1 3>&- &
+    run no_leftovers 0.2
+    kill $!
+    [ "$status" -eq 0 ]
+}
+
+@test "files in shared memory and in the test's own directories are seen" {
+    for file in "/dev/shm/mprun-test-$$" "$TMPDIR/ompi.test" "$XDG_RUNTIME_DIR/mprun-x"; do
+        touch "$file"
+        run no_leftovers 0.1
+        rm "$file"
+        [ "$status" -eq 1 ]
+        [[ $output == *"$file"* ]]
+    done
+    no_leftovers 0
+}
+
+@test "a cgroup that stays is seen" {
+    needs_v2
+    # one level down, where no step of mprun looks for what others left
+    step=$(own_v2_cgroup)/mpt-$$/mprun.harness
+    mkdir -p "$step"
+    run no_leftovers 0.2
+    rmdir "$step" "${step%/*}"
+    [ "$status" -eq 1 ]
+    [[ $output == *"$step"* ]]
+}
+
+@test "what ends within the time that is given is no leftover" {
+    sleep 0.5 </dev/null >/dev/null 2>&1 3>&- &
+    no_leftovers 5
+}
+
+@test "a command that takes too long ends, and is told from one that fails" {
+    run time_limited 1 sleep 100
+    [ "$status" -eq 199 ]
+    run time_limited 5 sh -c 'exit 124'
+    [ "$status" -eq 124 ]
+}
+
+@test "an ordinary user's processes have directories of their own" {
+    needs_root
+    run run_as_user sh -c 'id -u; echo "$HOME $TMPDIR"; touch "$TMPDIR/x" "$XDG_RUNTIME_DIR/x" "$HOME/../x"'
+    [ "${lines[0]}" = "$TEST_UID" ]
+    [[ ${lines[1]} == "$MPRUN_TEST_TOP/user $MPRUN_TEST_TOP/user/tmp" ]]
+    [[ ${lines[2]} == *"Permission denied"* ]]
+}

@@ -1,0 +1,217 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# links.bats - connections between hosts that break, come back, or do not: nothing is lost, nothing
+# comes twice, the step ends with a sentence that names the host, and nothing stays. Seven hosts and a
+# fan-out of two: n1 is a root, n2 in the middle, n6 a leaf; mprun and host 0 are n0.
+load '../lib/mprun'
+load '../lib/hosts'
+
+setup_file() { hosts_setup 7 --sshd; }
+teardown_file() { hosts_teardown; }
+# Those that wait for a network to be taken for dead, and what differs little from its neighbours.
+long() { [ -n "${MPRUN_LONG:-}" ] || skip "long: only with MPRUN_LONG=1"; }
+setup() {
+    mprun_setup
+    needs_hosts
+    CUT=()
+    HELD=()
+}
+teardown() {
+    local h
+    for h in "${CUT[@]}"; do mend "$h"; done
+    for h in "${HELD[@]}"; do kill -CONT "$h" 2>/dev/null || :; done
+    mprun_teardown || return 1
+    [ -z "${HOSTS_DIR:-}" ] || hosts_clean
+}
+
+ALL=n0,n1,n2,n3,n4,n5,n6
+start() {
+    on_start n0 mprun --host $ALL --fanout 2 "$@"
+}
+everywhere() { # a command line runs on all hosts
+    local i
+    for i in 0 1 2 3 4 5 6; do
+        wait_until 20 on_root n$i pgrep -f "$1" >/dev/null || return 1
+    done
+}
+cut_off() { cut "$1" && CUT+=("$1"); }
+mend_all() {
+    local h
+    for h in "${CUT[@]}"; do mend "$h"; done
+    CUT=()
+}
+# CODE within SECONDS
+ends() {
+    local code=0 start=$SECONDS
+    HOSTS_TEST_LIMIT=$2 on_wait || code=$?
+    echo "code $code after $((SECONDS - start)) s: $(cat "$ON_ERR")"
+    [ "$code" -eq "$1" ]
+}
+# of a host as this machine sees it: the worker of mpstarter, which is its keeper's child
+worker_pid() {
+    local pid
+    for pid in $(on_root "$1" pgrep -x mpstarter); do
+        [ "$(on_root "$1" ps -o comm= -p "$(on_root "$1" ps -o ppid= -p "$pid" | tr -d ' ')")" = mpstarter ] && echo "$pid"
+    done
+}
+kill_worker() { on_root "$1" kill "-$2" "$(worker_pid "$1")"; }
+kill_keeper() { on_root "$1" kill "-$2" "$(on_root "$1" ps -o ppid= -p "$(worker_pid "$1")" | tr -d ' ')"; }
+kill_mppmi() { on_root "$1" sh -c "kill -$2 \$(pgrep -x mppmi)"; }
+
+# writes numbered lines for some five seconds
+COUNT='i=0; while [ $i -lt 100 ]; do echo "line $i"; i=$((i+1)); sleep 0.05; done'
+all_lines() {
+    local rank
+    for rank in 0 1 2 3 4 5 6; do
+        sed -n "s/^\[$rank\]<stdout>: line //p" "$ON_OUT" | cmp - <(seq 0 99) || return 1
+    done
+}
+
+# HOST SECONDS
+interrupted() {
+    start --tag-output sh -c "$COUNT"
+    everywhere 'sleep 0.05'
+    cut_off "$1"
+    sleep "$2" # how long the network is away is the test
+    mend_all
+    ends 0 60
+    all_lines
+}
+# bats test_tags=long
+@test "the network of a root is away for 3 s: no byte is lost or comes twice" { long; interrupted n1 3; }
+@test "the network in the middle is away for 3 s: no byte is lost or comes twice" { interrupted n2 3; }
+# bats test_tags=long
+@test "the network of a leaf is away for 3 s: no byte is lost or comes twice" { long; interrupted n6 3; }
+# bats test_tags=long
+@test "the network of mprun is away for 3 s: no byte is lost or comes twice" { long; interrupted n0 3; }
+# bats test_tags=long
+@test "connections that are taken for dead are resumed" {
+    long
+    interrupted n2 18
+    grep -q 'is back after .* s; nothing was lost' "$ON_ERR"
+}
+
+# HOST: its network never comes back
+cut_for_good() {
+    start --link-grace 3 sleep 1000
+    everywhere 'sleep 1000'
+    cut_off "$1"
+    ends 125 60
+    grep -q "mprun: host $1: .*link to .* is gone: no connection for 3 s" "$ON_ERR"
+    # nothing is left on any host that can be reached, nor, when its limit has passed, on this one;
+    # what the ssh server there has of a connection that is cut is not ours
+    mend_all
+    on_root "$1" pkill -x -f 'sshd: labuser.*' || :
+    hosts_clean
+}
+# bats test_tags=long
+@test "a root is cut off for good: the step ends and names it" { long; cut_for_good n1; }
+# bats test_tags=long
+@test "a host in the middle is cut off for good: the step ends and names it" { long; cut_for_good n2; }
+# bats test_tags=long
+@test "a leaf is cut off for good: the step ends and names it" { long; cut_for_good n6; }
+
+@test "a connection that is slow and loses packets only takes longer" {
+    shape n1 delay 100ms loss 2% || skip "$(hosts shape n1 none 2>&1)"
+    start --tag-output seq 1 3000
+    ends 0 90
+    shape n1 none
+    for rank in 0 1 6; do
+        sed -n "s/^\[$rank\]<stdout>: //p" "$ON_OUT" | cmp - <(seq 1 3000)
+    done
+}
+
+# PART HOST [WORD]: it is killed; the step ends within 5 s (and what this machine needs for it)
+dies() {
+    start sleep 1000
+    everywhere 'sleep 1000'
+    "kill_$1" "$2" KILL
+    ends 125 15
+    grep -q "mprun: .*$2" "$ON_ERR"
+    hosts_clean
+}
+# bats test_tags=long
+@test "a worker dies at the root" { long; dies worker n1; }
+@test "a worker dies in the middle" { dies worker n2; }
+# bats test_tags=long
+@test "a worker dies at a leaf" { long; dies worker n6; }
+# bats test_tags=long
+@test "a keeper dies at the root" { long; dies keeper n1; }
+@test "a keeper dies in the middle" { dies keeper n2; }
+# bats test_tags=long
+@test "a keeper dies at a leaf" { long; dies keeper n6; }
+@test "mppmi dies in the middle" { dies mppmi n2; }
+
+@test "mprun dies: every host is clean within some seconds" {
+    start sleep 1000
+    everywhere 'sleep 1000'
+    on_root n0 sh -c 'kill -KILL $(pgrep -x mprun)'
+    on_wait || :
+    hosts_clean
+}
+
+# SIGNAL reaches all: STOP and CONT of ranks
+@test "suspend and continue reach all hosts" {
+    start sleep 1000
+    everywhere 'sleep 1000'
+    stopped() {
+        local i
+        for i in 0 2 6; do
+            [[ $(on_root n$i sh -c 'ps -o stat= -p $(pgrep -x -f "sleep 1000")') == "$1"* ]] || return 1
+        done
+    }
+    on_signal TSTP
+    wait_until 10 stopped T
+    on_signal CONT
+    kill -CONT "$ON_PID" # nsenter, which stops with its child
+    wait_until 10 stopped S
+    on_signal TERM
+    ends 143 20
+}
+
+# PART HOST: it is stopped for longer than it takes to call a host dead, and nothing happens
+survives_stop() {
+    start --tag-output sh -c "$COUNT"
+    everywhere 'sleep 0.05'
+    "kill_$1" "$2" STOP
+    sleep 16 # the time is the test
+    "kill_$1" "$2" CONT
+    kill -CONT "$ON_PID" # nsenter stops with its child
+    ends 0 60
+    all_lines
+}
+# bats test_tags=long
+@test "a stopped worker in the middle holds nothing up for good" { long; survives_stop worker n2; }
+# bats test_tags=long
+@test "a stopped keeper goes unnoticed" { long; survives_stop keeper n1; }
+# bats test_tags=long
+@test "a stopped mprun loses nothing" {
+    long
+    kill_mprun() { on_root n0 sh -c "kill -$2 \$(pgrep -x mprun)"; }
+    survives_stop mprun n0
+}
+# bats test_tags=long
+@test "stopped for a minute: worker, mprun" {
+    long
+    kill_both() { on_root n0 sh -c "kill -$2 \$(pgrep -x mprun)" && kill_worker n2 "$2"; }
+    start --tag-output sh -c "$COUNT"
+    everywhere 'sleep 0.05'
+    kill_both n0 STOP
+    sleep 60
+    kill_both n0 CONT
+    kill -CONT "$ON_PID"
+    ends 0 60
+    all_lines
+}
+
+# last, because it is not there afterwards
+# bats test_tags=long
+@test "a whole host dies without a word: the step ends and names it" {
+    long
+    start --link-grace 3 sleep 1000
+    everywhere 'sleep 1000'
+    kill_host n2
+    ends 125 60
+    grep -q "mprun: host n2: .*no connection for 3 s" "$ON_ERR"
+    hosts_clean n0 n1 n3 n4 n5 n6
+}

@@ -1,0 +1,218 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# options.bats - every option of mprun does what its manual says (wrong ones are in bad-input.bats)
+load '../lib/mprun'
+
+sorted() { sort <<<"$output" | tr '\n' ' '; }
+
+@test "all spellings of -n start that many ranks" {
+    for words in "-n 3" "-n3" "-np 3" "--np 3" "--np=3" "--n 3" "--ntasks=3"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun $words --oversubscribe sh -c 'echo $MPRUN_SIZE'
+        [ "$(sorted)" = "3 3 3 " ]
+    done
+}
+
+@test "programs between colons are one world, each with its own ranks, variables and directory" {
+    mkdir sub
+    run -0 --separate-stderr mprun --oversubscribe -n 1 -x W=1 sh -c 'echo a$MPRUN_RANK/$MPRUN_SIZE/$W/${PWD##*/}' : \
+        -n 2 -x W=2 --wdir sub sh -c 'echo b$MPRUN_RANK/$MPRUN_SIZE/$W/${PWD##*/}'
+    [ "$(sorted)" = "a0/3/1/${PWD##*/} b1/3/2/sub b2/3/2/sub " ]
+}
+
+@test "-x sets, replaces and keeps variables" {
+    export KEPT=here REPLACED=old
+    run -0 --separate-stderr mprun -n 1 -x KEPT -x REPLACED='new = x' --env NEW= \
+        sh -c 'echo "$KEPT|$REPLACED|${NEW-unset}"'
+    [ "$output" = "here|new = x|" ]
+}
+
+@test "--wdir, --wd, --chdir and -D start the ranks there; a directory that is missing is named" {
+    for option in --wdir -wdir --wd --chdir -D; do
+        run -0 --separate-stderr mprun -n 1 $option / pwd
+        [ "$output" = / ]
+    done
+    run --separate-stderr mprun -n 1 --wdir "$PWD/missing" pwd
+    [ "$status" -ge 125 ]
+    [[ $stderr == *"'$PWD/missing'"* ]]
+    [ -z "$output" ]
+}
+
+@test "--rm local:2 poses as two hosts, and -N bounds the ranks of each" {
+    run -0 --separate-stderr mprun --rm local:2 -N 1 sh -c 'echo $MPRUN_HOST_INDEX/$MPRUN_HOSTS/$MPRUN_LOCAL_SIZE'
+    [ "$(sorted)" = "0/2/1 1/2/1 " ]
+    run -125 --separate-stderr mprun --rm local:2 -N 1 -n 3 true
+    [[ $stderr == "mprun: "*3* ]]
+}
+
+@test "more ranks than slots are said once, allowed by --oversubscribe and refused by --nooversubscribe" {
+    many=$(($(nproc) + 1))
+    run -0 --separate-stderr mprun -n $many true
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    for option in --oversubscribe --overcommit -O; do
+        run -0 --separate-stderr mprun -n $many $option true
+        [ -z "$stderr" ]
+    done
+    run -125 --separate-stderr mprun -n $many --nooversubscribe echo started
+    [[ $stderr == "mprun: "*"$many ranks"* ]]
+    [ -z "$output" ]
+}
+
+@test "--transport and --link-security: every way carries the output" {
+    [ -z "${MPRUN_TRANSPORT:-}" ] || skip "a transport is given for all tests"
+    for words in "--transport unix" "--transport tcp" "--transport stdio" "--transport auto" \
+        "--transport tcp --link-security none" "--transport tcp --link-security encrypt"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun $words --rm local:2 -N 1 sh -c 'echo $MPRUN_RANK'
+        [ "$(sorted)" = "0 1 " ]
+    done
+}
+
+@test "--bind-to none gives all cores, --bind-to core one each, and --report-bindings says so" {
+    needs_cores 2
+    run -0 --separate-stderr mprun -n 2 --bind-to none sh -c 'grep Cpus_allowed_list /proc/self/status'
+    [ "$(sort -u <<<"$output")" = "$(grep Cpus_allowed_list /proc/self/status)" ]
+    run -0 --separate-stderr mprun -n 2 --bind-to core sh -c 'grep Cpus_allowed_list /proc/self/status'
+    [ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
+    run -0 --separate-stderr mprun -n 2 --report-bindings true
+    [ "$(grep -c 'rank [01] .*core' <<<"$stderr")" -eq 2 ]
+    run -125 --separate-stderr mprun -n $(($(nproc) + 1)) --bind-to core true
+    [[ $stderr == "mprun: "* ]]
+}
+
+@test "--pmi none offers nothing, pmix a server, pmi1 a descriptor; without it, both are offered" {
+    # shellcheck disable=SC2016
+    offers='[ -z "$PMIX_NAMESPACE" ] || printf "pmix "; [ ! -S "/proc/self/fd/$PMI_FD" ] || printf pmi1'
+    while IFS=: read -r words expected; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun -n 1 $words sh -c "$offers"
+        [ "$output" = "$expected" ]
+    done <<'END'
+--pmi none:
+--pmi pmix:pmix 
+--pmi pmi1:pmi1
+--pmi pmix,pmi1:pmix pmi1
+:pmix pmi1
+END
+    run -125 --separate-stderr mprun -n 1 --pmi none,pmi1 true
+    [[ $stderr == *"'none' stands alone"* ]]
+}
+
+@test "--tag-output and --timestamp-output begin each line" {
+    for option in --tag-output --label -l -prepend-rank; do
+        run -0 --separate-stderr mprun -n 2 $option sh -c 'echo out; echo err >&2'
+        [ "$(sorted)" = "[0]<stdout>: out [1]<stdout>: out " ]
+        [ "$(grep -c '^\[[01]\]<stderr>: err$' <<<"$stderr")" -eq 2 ]
+    done
+    run -0 --separate-stderr mprun -n 1 --timestamp-output echo x
+    [[ $output =~ ^20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9:]{8}\.[0-9]{6}:\ x$ ]]
+}
+
+@test "--stdin gives the input to rank 0, to another, to all, to none" {
+    for case in ":0" "--stdin 1:1" "--stdin all:0 1" "--stdin none:"; do
+        # shellcheck disable=SC2086
+        output=$(echo in | mprun -n 2 ${case%%:*} sh -c 'if read -r x; then echo $MPRUN_RANK; fi')
+        [ "$(sort <<<"$output" | paste -sd' ')" = "${case#*:}" ]
+    done
+}
+
+@test "--timeout ends the step with 124, and ranks that ignore TERM after --kill-grace" {
+    start=$SECONDS
+    run -124 --separate-stderr mprun -n 2 --timeout 500ms --kill-grace 200ms \
+        sh -c 'trap "" TERM; while :; do sleep 1; done'
+    [ $((SECONDS - start)) -lt 8 ]
+    [[ $stderr == *timeout* ]]
+}
+
+@test "--report usage prints every rank and host on standard error" {
+    run -0 --separate-stderr mprun -n 2 --report usage echo out
+    [ "$(sorted)" = "out out " ]
+    [ "$(grep -cE '^ +[01] ' <<<"$stderr")" -eq 2 ]
+    grep -q '^ *mprun ' <<<"$stderr"
+}
+
+@test "--report launch prints the phases of the start on standard error, and both reports when both are asked for" {
+    run -0 --separate-stderr mprun -n 2 --report launch,usage true
+    [[ $stderr == "start of step "*" (local): 2 ranks on 1 host, all started after "*" ms"*"step "* ]]
+    for phase in "hosts known" "start begun" "reported back" placed "launch sent" "ready for ranks" "ranks started"; do
+        grep -q "^  $phase  " <<<"$stderr"
+    done
+    run -0 --separate-stderr mprun -n 1 --report usage true
+    [[ $stderr != *"start of step"* ]]
+    # one that failed tells how far it got
+    run -126 --separate-stderr mprun -n 1 --report launch /dev/null
+    [[ $stderr == *"1 rank on 1 host, not all started"* && $stderr == *"reported back"* ]]
+}
+
+@test "--report-json writes a document that is whole, into a file or to standard output" {
+    needs_tool python3
+    run -3 --separate-stderr mprun -n 2 --report-json report.json sh -c 'exit $((3 * MPRUN_RANK))'
+    python3 -c 'import json; d = json.load(open("report.json")); assert d["step"]["exit_code"] == 3; assert len(d["ranks"]) == 2'
+    [ -z "$(find . -name 'report.json?*')" ]
+    mprun -n 1 --report-json - true >out
+    python3 -c 'import json; json.load(open("out"))'
+    run --separate-stderr mprun -n 1 --report-json missing/report.json true
+    [[ $stderr == *"'missing/report.json"* ]]
+}
+
+@test "--dry-run starts nothing and prints where each rank would run" {
+    run -0 --separate-stderr mprun --rm local:2 -n 4 --dry-run touch started
+    [ ! -e started ]
+    [[ $output == *"ranks 0 to 1"*"ranks 2 to 3"* ]]
+}
+
+@test "--explain runs no program and says what was found on each host" {
+    run -0 --separate-stderr mprun --rm local:2 -n 2 --explain touch started
+    [ ! -e started ]
+    [ "$(grep -c "^.*$(hostname)-[01]" <<<"$output")" -ge 2 ]
+}
+
+@test "--containment: tree makes no cgroup, and what a host cannot do is an error that names it" {
+    run -0 --separate-stderr mprun -n 1 --containment=tree sh -c 'cat /proc/self/cgroup'
+    [[ $output != *mprun* ]]
+    run --separate-stderr mprun -n 1 --containment=rank sh -c 'cat /proc/self/cgroup'
+    if [ "$status" -eq 0 ]; then
+        [[ $output == *mprun* ]]
+    else
+        [ "$status" -eq 125 ]
+        [[ $stderr == "mprun: "*rank* ]]
+    fi
+}
+
+@test "--mem-per-rank and --mem: a limit is held, or refused with a sentence, never ignored" {
+    # in a memory hierarchy of version 1 others may hold the limits: not a place for tests
+    ! grep -qE '^[0-9]+:([^:]*,)?memory[,:]' /proc/self/cgroup || skip "needs a machine without memory cgroups of version 1"
+    for option in --mem-per-rank --mem; do
+        run --separate-stderr mprun -n 1 $option 64M --report-json report.json true
+        if [ "$status" -eq 0 ]; then
+            grep -qE '"held_by": "(cgroup|rlimit|sampled)"' report.json
+        else
+            [ "$status" -eq 125 ]
+            [[ $stderr == "mprun: "*memory* ]]
+        fi
+        rm -f report.json
+    done
+}
+
+@test "--quiet says less, --verbose says more, and --allow-run-as-root is accepted" {
+    many=$(($(nproc) + 1))
+    run -0 --separate-stderr mprun -n $many --quiet true
+    [ -z "$stderr" ]
+    run -0 --separate-stderr mprun -n 1 --verbose true
+    [ "${#stderr_lines[@]}" -ge 2 ]
+    run -0 --separate-stderr mprun -n 1 --allow-run-as-root true
+}
+
+@test "each rank has the variables that the manual lists" {
+    run -0 --separate-stderr mprun --rm local:2 -N 1 env
+    sed -n '/^\.Sh ENVIRONMENT/,/^\.Sh SIGNALS/p' "$MPRUN_SOURCE/share/man/mprun.1" |
+        grep -oE 'Ev [A-Z_]+[A-Z]( |$)' | cut -d' ' -f2 | sort -u >listed
+    [ "$(wc -l <listed)" -ge 15 ]
+    while read -r name; do
+        [ "$(grep -c "^$name=" <<<"$output")" -eq 2 ] || [[ $name == MPRUN_@(SUBMIT_TMPDIR|PRELOAD_DIR) ]] || { echo "$name"; false; }
+    done <listed
+    # and no other of mprun's own is kept from it
+    compgen -e | sort >inherited
+    grep -o '^MPRUN_[A-Z_]*' <<<"$output" | sort -u | comm -23 - inherited | comm -23 - listed >unlisted
+    [ ! -s unlisted ]
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmix-probe.c - a PMIx client without MPI, run as ranks by the tests of mppmi */
+#include <pmix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t me, all;
+static uint32_t size;
+
+static int fail(const char *what, pmix_status_t rc)
+{
+    printf("%s: %s\n", what, PMIx_Error_string(rc));
+    return 1;
+}
+
+static pmix_status_t put(const char *key, int bytes, unsigned seed)
+{
+    pmix_value_t v;
+    char *data = malloc((size_t)bytes);
+    for (int i = 0; i < bytes; i++) /* does not compress */
+        data[i] = (char)((seed = seed * 1103515245 + 12345) >> 16);
+    PMIX_VALUE_CONSTRUCT(&v);
+    v.type = PMIX_BYTE_OBJECT;
+    v.data.bo.bytes = data;
+    v.data.bo.size = (size_t)bytes;
+    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &v);
+    free(data);
+    return rc == PMIX_SUCCESS ? PMIx_Commit() : rc;
+}
+
+/* Bytes that a rank put under a key, -1 when they cannot be had. */
+static long got(uint32_t rank, const char *key)
+{
+    pmix_proc_t whose;
+    pmix_value_t *v = NULL;
+    PMIX_LOAD_PROCID(&whose, me.nspace, rank);
+    if (PMIx_Get(&whose, key, NULL, 0, &v) != PMIX_SUCCESS)
+        return -1;
+    long n = v->type == PMIX_BYTE_OBJECT ? (long)v->data.bo.size : -1;
+    PMIX_VALUE_RELEASE(v);
+    return n;
+}
+
+static pmix_status_t fence(int collect, int seconds)
+{
+    pmix_info_t info[2];
+    size_t n = 0;
+    bool yes = true;
+    if (collect)
+        PMIX_INFO_LOAD(&info[n++], PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    if (seconds)
+        PMIX_INFO_LOAD(&info[n++], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    return PMIx_Fence(&all, 1, info, n);
+}
+
+/* Every rank's value reaches every rank, time and again. */
+static int fences(int times, int bytes)
+{
+    pmix_status_t rc = PMIX_SUCCESS;
+    for (int i = 0; i < times && rc == PMIX_SUCCESS; i++)
+        if ((rc = put("probe", bytes, (int)me.rank * 1000 + i)) == PMIX_SUCCESS)
+            rc = fence(1, 0);
+    if (rc != PMIX_SUCCESS)
+        return fail("fence", rc);
+    for (uint32_t r = 0; r < size; r++)
+        if (got(r, "probe") != bytes)
+            return fail("get", PMIX_ERR_NOT_FOUND);
+    printf("fences ok\n");
+    return 0;
+}
+
+/* Fences without data, then the last rank's value is fetched from where it is. */
+static int modex(int bytes)
+{
+    pmix_status_t rc = put("probe", bytes, (int)me.rank);
+    if (rc == PMIX_SUCCESS)
+        rc = fence(0, 0);
+    if (rc != PMIX_SUCCESS)
+        return fail("fence", rc);
+    printf("got %ld\n", got(size - 1, "probe"));
+    return 0;
+}
+
+/* The last rank never comes to the fence, and has to be killed: the others are told after a second,
+ * and leave without another word to the server. */
+static int timeout(void)
+{
+    if (me.rank == size - 1) {
+        for (;;)
+            pause();
+    }
+    printf("fence: %s\n", PMIx_Error_string(fence(0, 1)));
+    fflush(stdout);
+    _exit(0);
+}
+
+static int connect_all(void)
+{
+    pmix_status_t rc = PMIx_Connect(&all, 1, NULL, 0);
+    printf("connect: %s\n", PMIx_Error_string(rc));
+    rc = PMIx_Disconnect(&all, 1, NULL, 0);
+    printf("disconnect: %s\n", PMIx_Error_string(rc));
+    return 0;
+}
+
+/* The last rank looks up and waits, before the first one has published. */
+static int lookup(void)
+{
+    pmix_pdata_t found;
+    pmix_info_t info[2];
+    bool yes = true;
+    int seconds = 20;
+    pmix_status_t rc;
+    PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &yes, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    if (me.rank == size - 1) {
+        PMIX_PDATA_CONSTRUCT(&found);
+        PMIX_LOAD_KEY(found.key, "probe-name");
+        rc = PMIx_Lookup(&found, 1, info, 2);
+        printf("lookup: %s %s\n", PMIx_Error_string(rc),
+               rc == PMIX_SUCCESS ? found.value.data.string : "");
+        return 0;
+    }
+    PMIX_INFO_LOAD(&info[0], "probe-name", "a value", PMIX_STRING);
+    rc = PMIx_Publish(info, 1);
+    printf("publish: %s\n", PMIx_Error_string(rc));
+    rc = PMIx_Publish(info, 1);
+    printf("again: %s\n", PMIx_Error_string(rc));
+    return 0;
+}
+
+static int query(void)
+{
+    pmix_query_t q;
+    pmix_info_t *results = NULL;
+    size_t n = 0;
+    PMIX_QUERY_CONSTRUCT(&q);
+    char *keys[] = {(char *)"probe.unknown", NULL};
+    q.keys = keys;
+    printf("query: %s\n", PMIx_Error_string(PMIx_Query_info(&q, 1, &results, &n)));
+    return 0;
+}
+
+static void print_string(const pmix_proc_t *of, const char *key)
+{
+    pmix_value_t *v = NULL;
+    if (PMIx_Get(of, key, NULL, 0, &v) != PMIX_SUCCESS) {
+        printf("%s none\n", key);
+        return;
+    }
+    char *text = PMIx_Value_string(v);
+    printf("%s %s\n", key, text);
+    free(text);
+    PMIX_VALUE_RELEASE(v);
+}
+
+static int keys(void)
+{
+    static const char *const names[] = {PMIX_LOCAL_RANK, PMIX_HOSTNAME, PMIX_CPUSET,
+                                        PMIX_LOCALITY_STRING, PMIX_APPNUM};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        print_string(&me, names[i]);
+    print_string(&all, PMIX_LOCAL_PEERS);
+    print_string(&all, PMIX_NUM_NODES);
+    print_string(&all, PMIX_NSDIR);
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int a = argc > 2 ? atoi(argv[2]) : 0, b = argc > 3 ? atoi(argv[3]) : 0;
+    if (!strcmp(what, "fences"))
+        return fences(a, b);
+    if (!strcmp(what, "modex"))
+        return modex(a);
+    if (!strcmp(what, "timeout"))
+        return timeout();
+    if (!strcmp(what, "connect"))
+        return connect_all();
+    if (!strcmp(what, "lookup"))
+        return lookup();
+    if (!strcmp(what, "query"))
+        return query();
+    if (!strcmp(what, "keys"))
+        return keys();
+    if (!strcmp(what, "init"))
+        return 0;
+    fprintf(stderr, "usage: pmix-probe COMMAND [NUMBER]...\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    pmix_value_t *v = NULL;
+    pmix_status_t rc = PMIx_Init(&me, NULL, 0);
+    if (rc != PMIX_SUCCESS)
+        return fail("init", rc);
+    PMIX_LOAD_PROCID(&all, me.nspace, PMIX_RANK_WILDCARD);
+    rc = PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &v);
+    if (rc != PMIX_SUCCESS)
+        return fail("get size", rc);
+    size = v->data.uint32;
+    PMIX_VALUE_RELEASE(v);
+    int code = run(argc, argv);
+    fflush(stdout);
+    PMIx_Finalize(NULL, 0);
+    return code;
+}

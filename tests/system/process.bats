@@ -1,0 +1,276 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# process.bats - a rank's process has what the user's shell would give it, and nothing else; mprun
+# works wherever it lies and whatever it was started with
+load '../lib/mprun'
+
+setup() {
+    mprun_setup || return 1
+    probe=$MPRUN_BUILD/tests/system/process-probe
+    [ -x "$probe" ] || make -s -C "$MPRUN_BUILD" tests/system/process-probe >&2
+}
+
+# under WORDS... mprun ARGS...: mprun ARGS, started by WORDS
+under() {
+    local words=()
+    while [ "$1" != mprun ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    time_limited 20 "${words[@]}" "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} "$@"
+}
+
+# what a rank and a command of the shell must have in common
+common_state() { grep -E '^(umask|directory|nice|scheduler|session|terminal|limit|signal) '; }
+
+# the entries of an environment that are not mprun's doing; what is in $1 is separated by NUL
+users_own() {
+    LC_ALL=C grep -azvE '^(MPRUN_(RANK|SIZE|LOCAL_RANK|LOCAL_SIZE|HOST_INDEX|HOSTS|HOST_NAME|STEP_ID|WORLD|INCARNATION|SUBMIT_TMPDIR)|TMPDIR|PMIX?_[A-Z0-9_]+|MPI_LOCALN?RANK(ID|S)|OMPI_(COMM_WORLD|UNIVERSE|MCA)_[a-zA-Z_]+)=' "$1"
+}
+
+@test "arguments are the same bytes: newlines, no UTF-8, empty, very long" {
+    all=$(printf '\\x%02x' {1..255})
+    words=("" "a b" $'line\nline\n' "$(printf "$all")" "*" '$HOME' "--np" "" "$(head -c 120000 /dev/zero | tr '\0' y)" "")
+    "$probe" args "${words[@]}" >want
+    mprun -n 1 "$probe" args "${words[@]}" >got
+    cmp want got
+    [ "$(tr -cd '\0' <got | wc -c)" -eq ${#words[@]} ]
+}
+
+@test "the environment is the same bytes in the same order: newlines, no UTF-8, odd names, 1 MiB" {
+    all=$(printf '\\x%02x' {1..255})
+    words=("PATH=$PATH" "EMPTY=" "BYTES=$(printf "$all")" $'LINES=a\nb\n' $'odd n\xe4me!=x' "=x=y" "MPRUN_MINE=1" "PMIX_MCA_mine=2")
+    for i in {1..10}; do
+        words+=("BIG$i=$(head -c 105000 /dev/zero | tr '\0' "$((i % 10))")")
+    done
+    words+=("MPRUN_TEST_MARK=$MPRUN_TEST_MARK" "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR" "TMPDIR=$TMPDIR")
+    env -i "${words[@]}" "$probe" env >all
+    LC_ALL=C grep -azv ^TMPDIR= all >want
+    [ "$(wc -c <want)" -gt 1048576 ]
+    for pmi in none pmix; do
+        under env -i "${words[@]}" mprun -n 1 --pmi $pmi "$probe" env >all
+        users_own all >got
+        cmp want got
+    done
+}
+
+@test "umask, directory, priority, session, soft limits and signals are the shell's" {
+    needs_no_sanitizers "a small address space is one of the settings"
+    for setting in true "umask 027" "umask 0777" "ulimit -S -s 4096" "ulimit -S -s unlimited" \
+        "ulimit -S -n 64" "ulimit -n 100" "ulimit -S -c 0" "ulimit -S -c 1" "ulimit -S -l 16" \
+        "ulimit -S -v 4000000" "ulimit -S -f 2000000" "ulimit -S -u 3000" "renice -n 19 -p \$BASHPID" "cd /"; do
+        (eval "$setting" >/dev/null && "$probe" state | common_state >&3) 3>want
+        (eval "$setting" >/dev/null && mprun -n 1 "$probe" state | common_state >&4) 4>got
+        diff want got || { echo "with: $setting"; false; }
+        [ "$(wc -l <got)" -ge 14 ]
+    done
+}
+
+@test "an ordinary user's, too" {
+    for setting in "umask 0777" "umask 077" "ulimit -S -n 64" "ulimit -n 100" "nice"; do
+        [ "$setting" != nice ] || setting="renice -n 19 -p \$\$"
+        run_as_user sh -c "$setting >/dev/null; exec \"\$@\"" - "$probe" state | common_state >want
+        run_as_user sh -c "$setting >/dev/null; exec \"\$@\"" - timeout 20 "$MPRUN" \
+            ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 1 "$probe" state | common_state >got
+        diff want got || { echo "with: $setting"; false; }
+        [ "$(wc -l <got)" -ge 14 ]
+    done
+}
+
+@test "a higher priority than mprun's own cannot be had, and all ranks have the same" {
+    under nice -n 3 mprun -n 2 --oversubscribe "$probe" state >got
+    [ "$(grep '^nice' got | sort -u)" = "$(nice -n 3 "$probe" state | grep '^nice')" ]
+}
+
+@test "signals have their defaults and none is blocked, also when mprun was started otherwise" {
+    needs_tool python3
+    cat >started.py <<'END'
+import os, signal, sys
+for name in ("HUP", "INT", "QUIT", "PIPE", "TERM", "CHLD", "USR1", "ALRM", "TSTP", "CONT"):
+    signal.signal(getattr(signal, "SIG" + name), signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+os.execv(sys.argv[1], sys.argv[1:])
+END
+    # the trial itself: the signals really arrive like that
+    python3 started.py "$probe" state >got
+    [ "$(grep -c '^signal .* ignored' got)" -ge 10 ]
+    [ "$(grep -c '^signal .* blocked' got)" -ge 20 ]
+    run -0 --separate-stderr under python3 started.py mprun -q -n 2 --oversubscribe "$probe" state
+    [ "$(grep -c '^umask' <<<"$output")" -eq 2 ]
+    ! grep '^signal' <<<"$output"
+    [ -z "$stderr" ]
+}
+
+@test "oom_score_adj of ranks is 0" {
+    needs_tool choom
+    run -0 --separate-stderr under choom -n 300 -- mprun -n 1 "$probe" state
+    grep -x "oom_score_adj 0" <<<"$output"
+    if [ "$(id -u)" = 0 ] && choom -n -500 -- true 2>/dev/null; then
+        run -0 --separate-stderr under choom -n -500 -- mprun -n 1 "$probe" state
+        grep -x "oom_score_adj 0" <<<"$output"
+    fi
+}
+
+@test "a rank has the descriptors 0, 1, 2 and PMI's alone, also when mprun has more" {
+    exec 5</dev/null 6>extra 77</etc/passwd
+    for words in "-n 2 --pmi none" "-n 2" "-n 2 --rm local:2 -N 1"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun --oversubscribe $words sh -c 'echo "pmi ${PMI_FD:-none}"; exec "$0" state' "$probe"
+        grep '^descriptor' <<<"$output" | cut -d' ' -f2 | sort -n | uniq -c >got
+        { printf '%7d %d\n' 2 0 2 1 2 2; } >want
+        grep -oE '^pmi [0-9]+' <<<"$output" | cut -d' ' -f2 | sort -n | uniq -c >>want
+        diff want got
+    done
+    exec 5<&- 6>&- 77<&-
+}
+
+@test "only one rank has mprun's input: that of the others is /dev/null" {
+    run -0 --separate-stderr mprun -n 3 --oversubscribe sh -c 'echo "$MPRUN_RANK $(readlink /proc/self/fd/0)"' </dev/zero
+    [ "$(sort <<<"$output" | sed -n '2,$p' | paste -sd,)" = "1 /dev/null,2 /dev/null" ]
+    [[ $(sort <<<"$output" | head -1) != *"/dev/null" ]]
+}
+
+@test "TMPDIR is short, the ranks' own on each host, and gone at the end" {
+    show='stat -c "%u %a %n" "$TMPDIR"; echo x >"$TMPDIR/$MPRUN_RANK"; mkdir -m 0 "$TMPDIR/d$MPRUN_RANK"; echo "$MPRUN_SUBMIT_TMPDIR" >&2'
+    run -0 --separate-stderr mprun -q --rm local:2 -n 4 --oversubscribe sh -c "$show"
+    [ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
+    [ "$(sort -u <<<"$stderr")" = "$TMPDIR" ]
+    while read -r uid mode name; do
+        [ "$uid" = "$(id -u)" ]
+        [ "$mode" = 700 ]
+        [ "${#name}" -le 62 ]
+        [[ $name == "$TMPDIR"/* ]]
+        [ ! -e "$name" ]
+        [ ! -e "${name%/*}" ]
+    done <<<"$output"
+}
+
+@test "a TMPDIR that is too long, missing, or not absolute does not keep anybody from running" {
+    long=$TMPDIR/$(printf 'x%.0s' {1..120})
+    mkdir "$long"
+    for tmp in "$long" "$long/" /nonexistent/tmp relative; do
+        for runtime in "$XDG_RUNTIME_DIR" /nonexistent; do
+            run -0 --separate-stderr under env TMPDIR="$tmp" XDG_RUNTIME_DIR="$runtime" mprun -q -n 1 \
+                sh -c 'echo "$TMPDIR"; touch "$TMPDIR/x"; echo "$MPRUN_SUBMIT_TMPDIR" >&2'
+            [[ $output == /tmp/mprun-* ]]
+            [ ! -e "${output%/*}" ]
+            [ "$stderr" = "$tmp" ]
+        done
+    done
+    [ -z "$(ls -A "$long")" ]
+    run -0 --separate-stderr under env -u TMPDIR mprun -n 1 sh -c 'echo "$TMPDIR ${MPRUN_SUBMIT_TMPDIR-unset}"'
+    [[ $output == /tmp/mprun-*" unset" ]]
+}
+
+@test "--wdir: any name, absolute or relative, without a trace in PWD of the others" {
+    odd=$'two\nlines \xff'
+    mkdir "$odd"
+    for dir in "$odd" "$TMPDIR/$odd" ./"$odd"/. "$odd/.."; do
+        mprun -n 1 --wdir "$dir" "$probe" state | grep -a ^directory -A1 >got
+        (cd "$dir" && "$probe" state | grep -a ^directory -A1) >want
+        cmp want got
+    done
+}
+
+@test "a rank keeps the terminal of mprun's session" {
+    needs_tool python3
+    cat >terminal.py <<'END'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+text = b""
+while True:
+    try:
+        data = os.read(fd, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    text += data
+print("mprun's %d" % pid)
+print(text.decode().replace("\r", ""))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+    run -0 time_limited 20 python3 terminal.py "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 --oversubscribe "$probe" state
+    [ "$(grep -c '^terminal yes' <<<"$output")" -eq 2 ]
+    pid=$(sed -n "s/^mprun's //p" <<<"$output")
+    [ "$(grep -c "^session $pid\$" <<<"$output")" -eq 2 ]
+}
+
+@test "closed standard descriptors of mprun do no harm" {
+    two() { timeout -k 2 20 "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 --oversubscribe sh -c 'cat; echo out; echo err >&2'; }
+    two 0<&- >out 2>err
+    [ "$(grep -cx out out) $(grep -cx err err)" = "2 2" ]
+    two </dev/null 1>&- 2>err
+    [ "$(grep -cx err err)" -eq 2 ]
+    two </dev/null >out 2>&-
+    [ "$(grep -cx out out)" -eq 2 ]
+    timeout -k 2 20 "$MPRUN" -n 1 sh -c "echo x >'$TMPDIR/made'" 0<&- 1>&- 2>&-
+    [ "$(cat made)" = x ]
+}
+
+@test "mprun in a rank is a step of its own" {
+    run -0 --separate-stderr mprun -n 2 --oversubscribe "$MPRUN" -n 2 --oversubscribe sh -c \
+        'echo "$MPRUN_RANK/$MPRUN_SIZE/$MPRUN_STEP_ID/$(env | grep -c ^PMIX_NAMESPACE=)"; touch "$TMPDIR/$MPRUN_RANK"'
+    [ "$(cut -d/ -f1,2,4 <<<"$output" | sort | paste -sd' ')" = "0/2/1 0/2/1 1/2/1 1/2/1" ]
+    [ "$(cut -d/ -f3 <<<"$output" | sort -u | wc -l)" -eq 2 ]
+    run -3 --separate-stderr mprun -n 1 "$MPRUN" -n 1 "$MPRUN" -n 1 sh -c 'exit 3'
+}
+
+@test "mprun that is killed in a rank leaves nothing behind" {
+    # a short TMPDIR, so that the inner step's fits into the outer's
+    short=$(mktemp -d /tmp/m.XXXX)
+    inner='"$0" -n 1 sh -c "echo \$TMPDIR >seen; exec sleep 1000" & while [ ! -s seen ]; do sleep .02; done; kill -KILL $!; wait $!'
+    TMPDIR=$short run -137 --separate-stderr mprun -n 1 sh -c "$inner" "$MPRUN"
+    [[ $(cat seen) == "$short"/mprun-*/t/mprun-*/t ]]
+    rmdir "$short"
+    no_leftovers 5
+}
+
+@test "MPI programs run in a step within a step" {
+    needs_mpicc openmpi
+    program=$(mpi_program ring)
+    run -0 --separate-stderr mprun -n 1 "$MPRUN" -n 2 --oversubscribe "$program"
+    [[ $output == "2 ranks, "*": ok"* ]]
+}
+
+# ---- where mprun lies -----------------------------------------------------------------------------
+
+# programs_of MPRUN: the paths of the starter and the PMI server that it uses
+programs_of() {
+    time_limited 20 "$1" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 1 sh -c 'readlink -f /proc/$PPID/exe
+        for p in $(cat /proc/$PPID/task/*/children); do readlink -f /proc/$p/exe; done | grep mppmi'
+}
+
+@test "the build tree's mprun uses the build tree's programs, also through a symbolic link" {
+    ln -s "$MPRUN" "$TMPDIR/mpiexec"
+    mkdir bin && ln -s ../mpiexec bin/mpirun
+    want="$(realpath "$MPRUN_BUILD")/starter/mpstarter
+$(realpath "$MPRUN_BUILD")/pmix-server/mppmi"
+    for name in "$MPRUN" ./mpiexec bin/mpirun; do
+        [ "$(programs_of "$name")" = "$want" ]
+    done
+    [ "$(PATH=$PWD/bin:$PATH programs_of mpirun)" = "$want" ]
+}
+
+@test "an installation can be moved, and does not stand in the way of an MPI's own mpirun" {
+    [ -f "$MPRUN_BUILD/Makefile" ] && [ -w "$MPRUN_BUILD" ] || skip "needs a build tree that is writable"
+    make -s -C "$MPRUN_BUILD" install DESTDIR="$TMPDIR/dest" prefix=/opt/mprun >install.log 2>&1 || { cat install.log; false; }
+    for prefix in "$TMPDIR/dest/opt/mprun" "$TMPDIR/elsewhere"; do
+        [ -d "$prefix" ] || mv "$TMPDIR/dest/opt/mprun" "$prefix"
+        [ "$(programs_of "$prefix/bin/mprun")" = "$prefix/libexec/mprun/mpstarter
+$prefix/libexec/mprun/mppmi" ]
+        [ ! -e "$prefix/bin/mpirun" ]
+        [ ! -e "$prefix/bin/mpiexec" ]
+        run -0 --separate-stderr time_limited 20 "$prefix/bin/mprun" -n 1 --explain true
+        [[ $output == *"starter "*"$(realpath "$prefix")/libexec/mprun/mpstarter"* ]]
+    done
+    rm "$prefix/libexec/mprun/mppmi"
+    run -125 --separate-stderr time_limited 20 "$prefix/bin/mprun" -n 1 true
+    [[ $stderr == *mppmi* ]]
+    rm "$prefix/libexec/mprun/mpstarter"
+    run -125 --separate-stderr time_limited 20 "$prefix/bin/mprun" -n 1 true
+    [[ $stderr == "mprun: "*mpstarter* ]]
+}

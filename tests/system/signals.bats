@@ -1,0 +1,266 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# signals.bats - what signals to mprun, to its group, and keys of its terminal do to a step
+load '../lib/mprun'
+
+setup() {
+    mprun_setup || return 1
+    probe=$MPRUN_BUILD/tests/system/process-probe
+    [ -x "$probe" ] || make -s -C "$MPRUN_BUILD" tests/system/process-probe >&2
+    play=$MPRUN_SOURCE/tests/system/terminal-play
+    transport=${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"}
+}
+
+# Ranks that write the signals that they get, into log.RANK: `wait` ends at TERM, `stay` does not.
+as_ranks() { echo "exec '$probe' $1 '$TMPDIR/log.'\$MPRUN_RANK"; }
+
+all_ready() {
+    local rank
+    for ((rank = 0; rank < $1; rank++)); do
+        grep -q ready "log.$rank" 2>/dev/null || return 1
+    done
+}
+
+# start_ranks N wait|stay OPTIONS...
+start_ranks() {
+    local n=$1 how=$2
+    shift 2
+    mprun_start -n "$n" --oversubscribe "$@" sh -c "$(as_ranks "$how")"
+    wait_until 20 all_ready "$n"
+}
+
+logged() { sed 1d "log.$1" | paste -sd' '; }
+all_logged() {
+    local rank
+    for ((rank = 0; rank < $1; rank++)); do
+        grep -qx "$2" "log.$rank" || return 1
+    done
+}
+rank_pid() { sed -n 's/^ready //p' "log.$1"; }
+state_of() { sed 's/.*) //; s/ .*//' "/proc/$1/stat"; }
+has_state() { [[ $(state_of "$1") == [$2] ]]; }
+
+ends_with() {
+    local code=0
+    mprun_wait || code=$?
+    [ "$code" -eq "$1" ] || { echo "mprun's exit code is $code" && cat "${MPRUN_ERR:-err}" && false; }
+}
+
+# mprun's sentences but those about the machine
+said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
+
+@test "TERM, HUP, QUIT and INT end the step with a sentence: the ranks get TERM, once" {
+    for case in "TERM 143" "HUP 129" "QUIT 131" "INT 130"; do
+        read -r signal code <<<"$case"
+        rm -f log.*
+        start_ranks 3 wait --rm local:2
+        kill -"$signal" "$MPRUN_PID"
+        ends_with "$code"
+        for rank in 0 1 2; do
+            [[ $(logged $rank) == TERM* ]]
+            [ "$(grep -cx TERM log.$rank)" -eq 1 ]
+            ! grep -qxE 'HUP|QUIT|INT' log.$rank
+        done
+        [ "$(said | wc -l)" -eq 1 ]
+        [[ $(said) == "mprun: received SIG$signal"* ]]
+    done
+}
+
+@test "ranks that ignore TERM are killed when the grace is over" {
+    start_ranks 2 stay --kill-grace 300ms
+    start=$SECONDS
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+    ((SECONDS - start < 6))
+    [[ $(logged 0) == TERM* ]]
+    [ "$(said | wc -l)" -eq 1 ]
+}
+
+@test "a second signal kills at once" {
+    for second in TERM INT; do
+        rm -f log.*
+        start_ranks 2 stay --kill-grace 1000
+        kill -TERM "$MPRUN_PID"
+        wait_until 10 all_logged 2 TERM
+        sleep .1 # two at the same moment are one
+        kill -"$second" "$MPRUN_PID"
+        ends_with 143
+        [[ $(said | tail -1) == *"SIG$second"*"at once"* ]]
+    done
+}
+
+@test "a signal that comes twice, as timeout(1) sends it, leaves the ranks their grace" {
+    # TERM to mprun and to its group; the ranks have something to do
+    run -124 --separate-stderr timeout 2 "$MPRUN" $transport -n 2 --oversubscribe --kill-grace 10 sh -c '
+        trap "read -r -t 1 x <>fifo.$MPRUN_RANK; echo saved >saved.$MPRUN_RANK; exit 0" TERM
+        mkfifo fifo.$MPRUN_RANK; echo >begun.$MPRUN_RANK; while :; do sleep .05; done'
+    [ -e begun.0 ] && [ -e begun.1 ]
+    [ -e saved.0 ] && [ -e saved.1 ]
+}
+
+@test "USR1, USR2, WINCH and ALRM are passed on, once, and nothing else happens" {
+    start_ranks 3 wait --rm local:2
+    for signal in USR1 USR2 WINCH ALRM; do
+        kill -"$signal" "$MPRUN_PID"
+        wait_until 10 all_logged 3 $signal
+    done
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+    for rank in 0 1 2; do
+        [[ $(logged $rank) == "USR1 USR2 WINCH ALRM TERM"* ]]
+    done
+}
+
+@test "TSTP stops the ranks and then mprun, CONT continues both" {
+    start_ranks 3 wait --rm local:2
+    kill -TSTP "$MPRUN_PID"
+    wait_until 10 has_state "$MPRUN_PID" T
+    for rank in 0 1 2; do
+        wait_until 10 has_state "$(rank_pid $rank)" T
+    done
+    kill -CONT "$MPRUN_PID"
+    wait_until 10 all_logged 3 CONT
+    for rank in 0 1 2; do
+        wait_until 10 has_state "$(rank_pid $rank)" SR
+    done
+    wait_until 10 has_state "$MPRUN_PID" SR
+    # and all is as before
+    kill -USR1 "$MPRUN_PID"
+    wait_until 10 all_logged 3 USR1
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+}
+
+@test "mprun that is stopped with STOP goes on where it was; its ranks do not stop" {
+    start_ranks 2 wait
+    kill -STOP "$MPRUN_PID"
+    wait_until 10 has_state "$MPRUN_PID" T
+    has_state "$(rank_pid 0)" SR
+    kill -TERM "$MPRUN_PID"
+    kill -CONT "$MPRUN_PID"
+    ends_with 143
+    [ "$(grep -cx TERM log.0)" -eq 1 ]
+}
+
+@test "ranks that are stopped end all the same" {
+    for how in wait stay; do
+        rm -f log.*
+        start_ranks 2 $how --kill-grace 500ms
+        kill -STOP "$(rank_pid 0)" "$(rank_pid 1)"
+        wait_until 10 has_state "$(rank_pid 0)" T
+        wait_until 10 has_state "$(rank_pid 1)" T
+        start=$SECONDS
+        kill -TERM "$MPRUN_PID"
+        ends_with 143
+        ((SECONDS - start < 8))
+    done
+}
+
+@test "a signal to the whole group of a job script ends script and step, and ranks get TERM once" {
+    needs_tool setsid
+    for signal in TERM HUP INT; do
+        rm -f log.* code
+        cat >job <<END
+trap 'echo script >>got' $signal
+"$MPRUN" $transport -n 2 --oversubscribe sh -c "$(as_ranks wait | sed 's/\$/\\$/')" 2>err
+echo \$? >code
+END
+        setsid bash ./job 3>&- &
+        script=$!
+        wait_until 20 all_ready 2
+        kill -"$signal" -- "-$script"
+        wait_until 20 process_gone "$script"
+        [ "$(cat code)" -eq $((128 + $(kill -l $signal))) ]
+        [ "$(grep -cx TERM log.0) $(grep -cx TERM log.1)" = "1 1" ]
+        ! grep -qx "$signal" <(grep -vx TERM log.0)
+    done
+}
+
+@test "a group that is killed at once leaves nothing behind" {
+    needs_tool setsid
+    setsid bash -c '"$@"; :' - "$MPRUN" $transport -n 2 --oversubscribe --rm local:2 sh -c "$(as_ranks stay)" 3>&- 2>/dev/null &
+    script=$!
+    wait_until 20 all_ready 2
+    kill -KILL -- "-$script"
+    no_leftovers 10
+}
+
+@test "under nohup HUP is ignored" {
+    nohup "$MPRUN" $transport -n 2 --oversubscribe sh -c "$(as_ranks wait)" >out 2>err </dev/null 3>&- &
+    MPRUN_PID=$!
+    wait_until 20 all_ready 2
+    kill -HUP "$MPRUN_PID"
+    kill -USR1 "$MPRUN_PID"
+    wait_until 10 all_logged 2 USR1
+    ! grep -qx TERM log.0
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+}
+
+@test "--timeout ends the step with TERM first, a sentence, and code 124" {
+    run -124 --separate-stderr mprun -n 2 --oversubscribe --timeout 1 sh -c "$(as_ranks wait)"
+    [[ $(logged 0) == TERM* ]]
+    [[ $(logged 1) == TERM* ]]
+    [ "$(grep -c -- --timeout <<<"$stderr")" -eq 1 ]
+}
+
+# It is mprun by now, no longer the shell that becomes it, and has TERM blocked, to read it in its loop.
+watches_signals() {
+    [[ $(readlink "/proc/$1/exe") == */mprun ]] &&
+        (((0x$(sed -n 's/^SigBlk:[[:space:]]*//p' "/proc/$1/status") >> 14) & 1))
+}
+
+@test "a signal while the step starts ends it" {
+    for signal in TERM INT; do
+        mprun_start -n 2 --oversubscribe sleep 1000
+        # its signals are watched before anything is started: from then on it must obey
+        wait_until 10 watches_signals "$MPRUN_PID"
+        kill -$signal "$MPRUN_PID"
+        ends_with $((128 + $(kill -l $signal)))
+    done
+}
+
+# ---- at a terminal -----------------------------------------------------------------------------------
+
+at_terminal() {
+    local what=$1
+    shift
+    needs_tool python3
+    rm -f log.*
+    time_limited 60 python3 "$play" "$what" "$TMPDIR/log." "$@"
+}
+
+@test "^C shows the state, and a second one within a second ends the step" {
+    words=("$MPRUN" ${transport:+"$transport"} -n 2 --oversubscribe sh -c "echo begun; $(as_ranks wait)")
+    for input in /dev/tty /dev/null; do
+        run -0 at_terminal interrupt sh -c "exec \"\$@\" <$input" - "${words[@]}"
+        [[ $output == "code 130"* ]]
+        [[ $output == *"2 of 2 ranks started"* ]]
+        [ "$(grep -cx TERM log.0)" -eq 1 ]
+    done
+}
+
+@test "^C after the second was over shows the state again" {
+    run -0 at_terminal again "$MPRUN" $transport -n 2 --oversubscribe sh -c "$(as_ranks wait)"
+    [[ $output == "code 130"* ]]
+}
+
+@test "called as mpirun or mpiexec, the first ^C ends the step" {
+    for name in mpirun mpiexec; do
+        ln -s "$MPRUN" $name
+        run -0 at_terminal once "./$name" $transport -n 2 --oversubscribe sh -c "$(as_ranks wait)"
+        [[ $output == "code 130"* ]]
+        [[ $output != *again* ]]
+    done
+}
+
+@test "^Z stops everything under a shell with job control, and fg continues it" {
+    run -0 at_terminal suspend "$MPRUN" $transport -n 2 --oversubscribe sh -c "$(as_ranks wait)"
+    [[ $output == "code 130"* ]]
+}
+
+@test "a terminal that goes away ends the step" {
+    run -0 at_terminal hangup "$MPRUN" $transport -n 2 --oversubscribe sh -c "$(as_ranks wait)"
+    [[ $output == "code 129"* ]]
+    [ "$(grep -cx TERM log.0)" -eq 1 ]
+}

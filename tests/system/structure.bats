@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# structure.bats - who may know whom, read from the sources and the programs (doc/design.md, 3)
+load '../lib/mprun'
+
+LIBRARIES="wire plan containment rm-adapters"
+PROGRAMS="launcher starter pmix-server node-daemon tools"
+
+# may_include FOLDER ALLOWED...: prints every project include of FOLDER that is none of ALLOWED
+may_include() {
+    local folder=$1 allowed
+    shift
+    [ -d "$MPRUN_SOURCE/$folder" ] || return 0
+    allowed=$(IFS='|' && echo "$*")
+    (cd "$MPRUN_SOURCE" && grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' "$folder" \
+        --include='*.[ch]' | grep -vE "\"(($allowed)/|config\.h\")") || :
+}
+
+@test "includes go down only: programs, then libraries, then model, then common" {
+    for folder in $PROGRAMS; do
+        may_include "$folder" "$folder" $LIBRARIES model common
+    done >wrong
+    for folder in $LIBRARIES; do
+        may_include "$folder" "$folder" model common
+    done >>wrong
+    may_include model model common >>wrong
+    may_include common common >>wrong
+    cat wrong
+    [ ! -s wrong ]
+}
+
+@test "the check of includes sees a wrong one" {
+    mkdir -p tree/plan && echo '#include "wire/link.h"' >tree/plan/x.c
+    MPRUN_SOURCE=$PWD/tree run may_include plan plan model common
+    [[ $output == *'plan/x.c:1:'* ]]
+}
+
+@test "one module per external library" {
+    cd "$MPRUN_SOURCE"
+    only() { # HEADER FILE-PATTERN
+        grep -rlE "#[[:space:]]*include[[:space:]]+<$1" $PROGRAMS $LIBRARIES model common \
+            --include='*.[ch]' 2>/dev/null | grep -vE "^($2)" || :
+    }
+    {
+        only 'ev\.h' 'common/loop\.c'
+        only 'hwloc' 'plan/topology\.c|pmix-server/'
+        only 'pmix' 'pmix-server/'
+        only '(lib|g)?elf\.h' 'launcher/libraries\.c'
+        only 'jansson' 'common/json\.c'
+    } >"$TMPDIR/wrong"
+    cat "$TMPDIR/wrong"
+    [ ! -s "$TMPDIR/wrong" ]
+}
+
+@test "mprun and mpstarter are linked with what every step needs, and no more" {
+    for program in launcher/mprun starter/mpstarter; do
+        ldd "$MPRUN_BUILD/$program" >libraries
+        run grep -E 'libpmix|libxml2|libjansson|libsystemd|libsqlite|libdbus' libraries
+        [ "$status" -eq 1 ]
+        grep -q 'libc\.so' libraries
+    done
+}
+
+@test "every source file begins with its licence" {
+    cd "$MPRUN_SOURCE"
+    for file in $(find $PROGRAMS $LIBRARIES model common tests bench examples -name '*.[ch]' 2>/dev/null); do
+        head -n 1 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || echo "$file"
+    done >"$TMPDIR/wrong"
+    cat "$TMPDIR/wrong"
+    [ ! -s "$TMPDIR/wrong" ]
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-bind.c - which hardware threads each rank gets, on topologies written by hand */
+#include "plan/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct bind_case {
+    const char *cores; /* usable threads of each core: "0;1" */
+    const char *busy;  /* or NULL */
+    enum bind_policy policy;
+    uint32_t nranks;
+    const char *ranks; /* threads of each rank, "" where not bound; NULL: an error */
+    const char *says;
+};
+
+static const struct bind_case cases[] = {
+    {"0;1", NULL, BIND_DEFAULT, 1, "0", "bound to cores: 1 rank, 2 cores"},
+    {"0;1", NULL, BIND_DEFAULT, 2, "0;1", "bound to cores: 2 ranks, 2 cores"},
+    {"0;1", NULL, BIND_DEFAULT, 3, ";;", "not bound: 3 ranks on 2 cores"},
+    {"0;1", NULL, BIND_NONE, 2, ";", "not bound: asked for"},
+    {"0;1", NULL, BIND_CORE, 2, "0;1", "bound to cores: 2 ranks, 2 cores"},
+    {"0;1", NULL, BIND_CORE, 3, NULL,
+     "bind 3 ranks to cores: only 2 cores may be used here, and ranks would have to share them; "
+     "start at most 2 here, or use --bind-to none"},
+    {"4", NULL, BIND_CORE, 1, "4", "1 rank, 1 core"},
+    {"0;1", NULL, BIND_DEFAULT, 0, NULL, "no ranks"},
+    /* two hardware threads a core: a rank gets what is allowed of its core */
+    {"0,4;1,5;2,6;3,7", NULL, BIND_DEFAULT, 4, "0,4;1,5;2,6;3,7", "4 ranks, 4 cores"},
+    {"0,4;5;3", NULL, BIND_DEFAULT, 3, "0,4;5;3", "3 ranks, 3 cores"},
+    {"0,4;5;3", NULL, BIND_DEFAULT, 4, ";;;", "not bound: 4 ranks on 3 cores"},
+    {"6-7", NULL, BIND_CORE, 2, NULL, "only 1 core may be used"},
+    /* other steps: free cores first */
+    {"0;1;2;3", "0", BIND_DEFAULT, 2, "1;2", "bound to cores: 2 ranks, 4 cores"},
+    {"0;1;2;3", "0-1", BIND_DEFAULT, 2, "2;3", "bound"},
+    {"0;1;2;3", "1,3", BIND_DEFAULT, 3, ";;", "not bound: 3 ranks on 2 free of 4 cores"},
+    {"0;1;2;3", "0-3", BIND_DEFAULT, 1, "", "not bound: 1 rank on 0 free of 4 cores"},
+    {"0;1;2;3", "1,3", BIND_CORE, 3, "0;2;1", "1 core shared with other steps"},
+    {"0;1;2;3", "0-3", BIND_CORE, 2, "0;1", "2 cores shared with other steps"},
+    {"0,4;1,5", "4", BIND_DEFAULT, 1, "1,5", "bound"}, /* half a core is a busy core */
+    {"0;1", "8-15", BIND_DEFAULT, 2, "0;1", "bound to cores: 2 ranks, 2 cores"},
+    {"0;1", "0", BIND_NONE, 1, "", "not bound: asked for"},
+    /* nothing usable */
+    {"", NULL, BIND_DEFAULT, 1, "", "not bound: 1 rank on 0 cores"},
+    {"", NULL, BIND_CORE, 1, NULL, "only 0 cores may be used"},
+};
+
+static void build(struct plan_topology *t, const char *text)
+{
+    char *copy = strdup(text), *save = NULL;
+    t->cores = calloc(16, sizeof(*t->cores));
+    for (char *item = strtok_r(copy, ";", &save); item; item = strtok_r(NULL, ";", &save))
+        assert_int_equal(idset_parse(item, &t->cores[t->ncores++].threads, NULL), 0);
+    free(copy);
+}
+
+static void format_binding(const struct plan_binding *b, char *buf, size_t n)
+{
+    buf[0] = 0;
+    for (uint32_t i = 0; i < b->nranks; i++) {
+        char *set = idset_format(&b->ranks[i]);
+        snprintf(buf + strlen(buf), n - strlen(buf), "%s%s", i ? ";" : "", set);
+        free(set);
+    }
+}
+
+static void check_case(const struct bind_case *c, size_t i)
+{
+    struct plan_topology t = {0};
+    struct plan_binding b = {0};
+    struct idset busy = {0};
+    struct error err = {0};
+    char ranks[256] = "";
+    build(&t, c->cores);
+    if (c->busy)
+        assert_int_equal(idset_parse(c->busy, &busy, NULL), 0);
+    int rc = plan_binding(&t, c->policy, c->nranks, c->busy ? &busy : NULL, &b, &err);
+    format_binding(&b, ranks, sizeof(ranks));
+    if (rc == 0 && c->ranks && strcmp(ranks, c->ranks) != 0)
+        fail_msg("case %zu: ranks have '%s'", i, ranks);
+    if (rc == 0 && !c->ranks && c->nranks)
+        fail_msg("case %zu: not refused", i);
+    if (rc < 0 && c->ranks)
+        fail_msg("case %zu: %s", i, err.text);
+    if (!strstr(rc < 0 ? err.text : b.reason, c->says))
+        fail_msg("case %zu: '%s' does not say '%s'", i, rc < 0 ? err.text : b.reason, c->says);
+    assert_int_equal(b.bound, c->ranks && strspn(c->ranks, ";") < strlen(c->ranks));
+    plan_binding_free(&b);
+    plan_topology_free(&t);
+    idset_free(&busy);
+}
+
+static void the_table_of_bindings_holds(void **state)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_case(&cases[i], i);
+}
+
+static void bound_ranks_never_share_while_there_are_free_cores(void **state)
+{
+    struct plan_topology t = {0};
+    build(&t, "0,8;1,9;2,10;3,11;4,12;5,13;6,14;7,15");
+    for (uint32_t n = 1; n <= 8; n++) {
+        struct plan_binding b;
+        struct idset seen = {0};
+        assert_int_equal(plan_binding(&t, BIND_CORE, n, NULL, &b, NULL), 0);
+        for (uint32_t i = 0; i < n; i++) {
+            struct idset both = {0};
+            idset_copy(&both, &b.ranks[i]);
+            idset_intersect(&both, &seen);
+            assert_int_equal(idset_count(&both), 0);
+            assert_int_equal(idset_count(&b.ranks[i]), 2);
+            for (int id = idset_next(&b.ranks[i], 0); id >= 0;
+                 id = idset_next(&b.ranks[i], (unsigned)id + 1))
+                idset_add(&seen, (unsigned)id);
+            idset_free(&both);
+        }
+        idset_free(&seen);
+        plan_binding_free(&b);
+    }
+    plan_topology_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_of_bindings_holds),
+        cmocka_unit_test(bound_ranks_never_share_while_there_are_free_cores),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-cmdline.c - what mprun's command line gives, and that the manual page and --help list the
+ * options there are (wrong lines are in tests/system/mistakes.txt) */
+#include "launcher/cmdline.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/fdio.h"
+#include "common/options.h"
+#include "rm-adapters/adapter.h"
+
+#define LINE(...) ((char *const[]){"mprun", __VA_ARGS__, NULL})
+
+static int parse(struct cmdline *c, struct error *err, char *const argv[])
+{
+    int argc = 0;
+    while (argv[argc])
+        argc++;
+    return cmdline_parse(argc, argv, c, err);
+}
+
+static void must_parse(struct cmdline *c, char *const argv[])
+{
+    struct error err;
+    if (parse(c, &err, argv) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void without_options_everything_has_its_default(void **state)
+{
+    struct cmdline c;
+    must_parse(&c, LINE("./a", "-n", "3"));
+    assert_int_equal(c.napps, 1);
+    assert_int_equal(c.apps[0].argc, 3);
+    assert_string_equal(c.apps[0].argv[2], "3");
+    assert_int_equal(c.nranks, 0);
+    assert_int_equal(c.per_host, 0);
+    assert_null(c.rm);
+    assert_int_equal(c.transport, TRANSPORT_AUTO);
+    assert_int_equal(c.encrypt, 1);
+    assert_int_equal(c.oversubscribe, -1);
+    assert_int_equal(c.bind, BIND_DEFAULT);
+    assert_int_equal(c.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1);
+    assert_int_equal(c.stdin_target, STDIN_RANK);
+    assert_int_equal(c.stdin_rank, 0);
+    assert_true(c.kill_grace == 10 && c.timeout == 0);
+    assert_false(c.containment.tracking_set);
+    assert_false(c.rank_limits.memory.set || c.host_limits.memory.set);
+    cmdline_free(&c);
+}
+
+static void every_option_reaches_its_place(void **state)
+{
+    struct cmdline c;
+    must_parse(&c,
+               LINE("-N", "2", "--rm", "local:4", "--transport=tcp", "--link-security", "none",
+                    "--oversubscribe", "--bind-to", "core", "--report-bindings", "--mem-per-rank",
+                    "1G", "--mem", "2G", "--containment=step,memory,pids", "--pmi", "none", "-l",
+                    "--timestamp-output", "--stdin", "all", "--timeout", "1m", "--kill-grace", "0",
+                    "--report", "usage", "--report-json", "-", "--dry-run", "-v", "./a"));
+    assert_int_equal(c.per_host, 2);
+    assert_ptr_equal(c.rm, &rm_adapter_local);
+    assert_string_equal(c.hosts.argument, "4");
+    assert_int_equal(c.transport, TRANSPORT_TCP);
+    assert_int_equal(c.encrypt, 0);
+    assert_int_equal(c.oversubscribe, 1);
+    assert_int_equal(c.bind, BIND_CORE);
+    assert_true(c.report_bindings && c.tag_output && c.timestamp && c.dry_run && c.report_usage);
+    assert_true(c.rank_limits.memory.value == 1ULL << 30);
+    assert_true(c.host_limits.memory.value == 2ULL << 30);
+    assert_true(c.containment.tracking_set && c.containment.tracking == TRACK_STEP);
+    assert_true(c.containment.memory && c.containment.pids);
+    assert_false(c.containment.cpuset || c.containment.devices);
+    assert_int_equal(c.pmi, 0);
+    assert_int_equal(c.stdin_target, STDIN_ALL);
+    assert_true(c.timeout == 60 && c.kill_grace == 0);
+    assert_string_equal(c.report_json, "-");
+    assert_int_equal(c.verbose, 1);
+    cmdline_free(&c);
+}
+
+static void a_colon_separates_programs_with_options_of_their_own(void **state)
+{
+    struct cmdline c;
+    must_parse(&c, LINE("-l", "-n", "1", "./m", "a:b", ":", "-np", "7", "-x", "A=1", "--wdir",
+                        "/tmp", "./w", "-l"));
+    assert_int_equal(c.napps, 2);
+    assert_int_equal(c.nranks, 8);
+    assert_int_equal(c.apps[0].argc, 2);
+    assert_string_equal(c.apps[0].argv[1], "a:b");
+    assert_null(c.apps[0].wdir);
+    assert_int_equal(c.apps[0].nenv, 0);
+    assert_int_equal(c.apps[1].nranks, 7);
+    assert_int_equal(c.apps[1].argc, 2);
+    assert_string_equal(c.apps[1].argv[1], "-l");
+    assert_string_equal(c.apps[1].wdir, "/tmp");
+    assert_string_equal(c.apps[1].env[0], "A=1");
+    cmdline_free(&c);
+}
+
+static void help_and_version_need_no_program(void **state)
+{
+    struct cmdline c;
+    must_parse(&c, LINE("--help"));
+    assert_true(c.help);
+    cmdline_free(&c);
+    must_parse(&c, LINE("-n", "4", "-V"));
+    assert_true(c.version);
+    cmdline_free(&c);
+}
+
+static void a_failed_parse_leaves_nothing_to_free(void **state)
+{
+    struct cmdline c;
+    struct error err;
+    assert_int_equal(parse(&c, &err, LINE("-x", "A=1", "./a", ":", "-x", "B=1", "-q", "./b")), -1);
+    assert_null(c.apps);
+    assert_int_equal(c.napps, 0);
+    cmdline_free(&c);
+}
+
+static void settings_replace_and_extend_the_environment(void **state)
+{
+    char *const base[] = {"A=old", "AB=kept", "odd", "C=", NULL};
+    static const char *const want[] = {"A=new=x", "AB=kept",           "odd", "C=c",
+                                       "D=",      "PMIX_MCA_gds=hash", NULL};
+    struct cmdline c;
+    must_parse(&c, LINE("-x", "A=new=x", "-x", "D=", "-x", "AB", "-x", "C=c", "-x", "E", "-x",
+                        "D=", "-x", "PMIX_MCA_gds=hash", "./a"));
+    char **envp = cmdline_app_environ(&c.apps[0], base);
+    size_t i;
+    for (i = 0; want[i]; i++) {
+        assert_non_null(envp[i]);
+        assert_string_equal(envp[i], want[i]);
+        free(envp[i]);
+    }
+    assert_null(envp[i]);
+    free(envp);
+    cmdline_free(&c);
+}
+
+/* ---- the table, the manual page and --help --------------------------------------------------- */
+
+/* Names, each between blanks: " -n --np ... " */
+struct names {
+    char text[8192];
+};
+
+static void add_name(struct names *n, const char *name, size_t len)
+{
+    size_t used = strlen(n->text);
+    snprintf(n->text + used, sizeof(n->text) - used, "%s%.*s ", used ? "" : " ", (int)len, name);
+}
+
+static int has_name(const struct names *n, const char *name, size_t len)
+{
+    char padded[80];
+    snprintf(padded, sizeof(padded), " %.*s ", (int)len, name);
+    return strstr(n->text, padded) != NULL;
+}
+
+static void assert_subset(const struct names *part, const struct names *whole, const char *why)
+{
+    const char *at = part->text;
+    for (size_t len; at += strspn(at, " "), (len = strcspn(at, " ")) > 0; at += len)
+        if (!has_name(whole, at, len))
+            fail_msg("'%.*s' %s", (int)len, at, why);
+}
+
+static void assert_same(const struct names *listed, const struct names *table, const char *where)
+{
+    char why[80];
+    snprintf(why, sizeof(why), "is an option, but not in %s", where);
+    assert_subset(table, listed, why);
+    snprintf(why, sizeof(why), "is in %s, but is no option", where);
+    assert_subset(listed, table, why);
+}
+
+static struct names names_of_table(void)
+{
+    struct names n = {""};
+    for (const struct option_def *d = cmdline_options(); d->names; d++) {
+        const char *at = d->names;
+        for (size_t len; d->apply && (at += strspn(at, " "), (len = strcspn(at, " ")) > 0);
+             at += len)
+            add_name(&n, at, len);
+    }
+    return n;
+}
+
+/* "Fl -np" on lines that begin an entry, ".It Fl n , Fl -np Ar N", are "--np". */
+static struct names names_of_manual(char *text)
+{
+    struct names n = {""};
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        if (strncmp(line, ".It Fl ", 7) != 0)
+            continue;
+        for (char *at = line; (at = strstr(at, "Fl ")); at++) {
+            char name[64];
+            snprintf(name, sizeof(name), "-%.*s", (int)strcspn(at + 3, " \n"), at + 3);
+            add_name(&n, name, strlen(name));
+        }
+    }
+    return n;
+}
+
+/* Lines of options begin with two blanks and a dash; lines that continue them with four. */
+static struct names names_of_help(char *text)
+{
+    struct names n = {""};
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        size_t blanks = strspn(line, " ");
+        if ((blanks != 2 && blanks != 4) || line[blanks] != '-')
+            continue;
+        for (char *at = line + blanks; *at == '-';) {
+            size_t len = strcspn(at, ", ");
+            add_name(&n, at, len);
+            at += len + (at[len] == ',') + (at[len] && at[len + 1] == ' ');
+        }
+    }
+    return n;
+}
+
+static void the_manual_page_lists_the_options_there_are(void **state)
+{
+    const char *source = getenv("MPRUN_SOURCE");
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/share/man/mprun.1", source ? source : ".");
+    char *text = file_slurp_at(AT_FDCWD, path, 1 << 20, NULL);
+    if (!text)
+        fail_msg("cannot read %s", path);
+    struct names manual = names_of_manual(text), table = names_of_table();
+    free(text);
+    assert_same(&manual, &table, "mprun.1");
+}
+
+static void help_lists_the_options_there_are(void **state)
+{
+    for (size_t width = 60; width <= 120; width += 20) {
+        char *text = cmdline_help("mprun", width);
+        struct names help = names_of_help(text), table = names_of_table();
+        free(text);
+        assert_same(&help, &table, "--help");
+    }
+}
+
+/* A name that two entries have would only ever mean the first. */
+static void no_name_is_in_the_table_twice(void **state)
+{
+    struct names seen = {""};
+    for (const struct option_def *d = cmdline_options(); d->names; d++) {
+        const char *at = d->names;
+        for (size_t len; at += strspn(at, " "), (len = strcspn(at, " ")) > 0; at += len) {
+            if (has_name(&seen, at, len))
+                fail_msg("'%.*s' is there twice", (int)len, at);
+            add_name(&seen, at, len);
+        }
+        assert_non_null(d->help);
+        assert_true(d->help[strlen(d->help) - 1] != '.');
+    }
+    assert_true(strlen(seen.text) < sizeof(seen.text) - 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_options_everything_has_its_default),
+        cmocka_unit_test(every_option_reaches_its_place),
+        cmocka_unit_test(a_colon_separates_programs_with_options_of_their_own),
+        cmocka_unit_test(help_and_version_need_no_program),
+        cmocka_unit_test(a_failed_parse_leaves_nothing_to_free),
+        cmocka_unit_test(settings_replace_and_extend_the_environment),
+        cmocka_unit_test(the_manual_page_lists_the_options_there_are),
+        cmocka_unit_test(help_lists_the_options_there_are),
+        cmocka_unit_test(no_name_is_in_the_table_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-proc.c - the readers of /proc agree with what we know of ourselves and of our children */
+#include "common/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int pipe_fds[2];
+
+/* A child that stays until the pipe's write end is closed. */
+static pid_t start_child(void)
+{
+    fflush(NULL);
+    assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char c;
+        close(pipe_fds[1]);
+        _exit(read(pipe_fds[0], &c, 1) == 0 ? 0 : 1);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void end_child(pid_t pid)
+{
+    close(pipe_fds[1]);
+    close(pipe_fds[0]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void stat_of_ourselves_is_right(void **state)
+{
+    struct proc_stat s;
+    assert_int_equal(proc_stat_read(getpid(), &s), 0);
+    assert_int_equal(s.pid, getpid());
+    assert_int_equal(s.ppid, getppid());
+    assert_int_equal(s.pgid, getpgrp());
+    assert_int_equal(s.sid, getsid(0));
+    assert_int_equal(s.state, 'R');
+    assert_string_equal(s.comm, "test-proc");
+    assert_true(s.starttime > 0);
+    assert_true(s.minflt > 0);
+    assert_in_range(s.processor, 0, sysconf(_SC_NPROCESSORS_CONF) - 1);
+}
+
+static void a_name_with_parentheses_and_blanks_confuses_nobody(void **state)
+{
+    struct proc_stat s;
+    prctl(PR_SET_NAME, "a) R 1 (b");
+    assert_int_equal(proc_stat_read(getpid(), &s), 0);
+    prctl(PR_SET_NAME, "test-proc");
+    assert_string_equal(s.comm, "a) R 1 (b");
+    assert_int_equal(s.ppid, getppid());
+}
+
+static void a_zombie_is_seen_as_one_and_a_reaped_one_is_gone(void **state)
+{
+    struct proc_stat s;
+    struct proc_memory m;
+    siginfo_t info;
+    pid_t pid = start_child();
+    close(pipe_fds[1]);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(proc_stat_read(pid, &s), 0);
+    assert_int_equal(s.state, 'Z');
+    assert_int_equal(proc_memory_read(pid, &m), -1);
+    assert_int_equal(errno, ESRCH);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(pipe_fds[0]);
+    assert_int_equal(proc_stat_read(pid, &s), -1);
+    assert_int_equal(errno, ESRCH);
+    pid_t *children;
+    assert_int_equal(proc_children(pid, &children), -1);
+    assert_int_equal(errno, ESRCH);
+}
+
+static void memory_is_told_by_kind(void **state)
+{
+    struct proc_memory before, after;
+    const size_t size = 8 << 20;
+    assert_int_equal(proc_memory_read(getpid(), &before), 0);
+    char *anon = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(anon != MAP_FAILED && shared != MAP_FAILED);
+    memset(anon, 1, size);
+    memset(shared, 1, size);
+    assert_int_equal(proc_memory_read(getpid(), &after), 0);
+    /* the kernel's counters of a thread may lag by some pages */
+    assert_true(after.anonymous >= before.anonymous + size - (1 << 20));
+    assert_true(after.shared >= before.shared + size - (1 << 20));
+    assert_true(after.anonymous < before.anonymous + 2 * size);
+    assert_true(after.file > 0);
+    assert_true(after.peak_rss >= 2 * size);
+    munmap(anon, size);
+    munmap(shared, size);
+}
+
+static void bytes_are_read_even_of_a_zombie(void **state)
+{
+    struct proc_io io;
+    char path[64];
+    siginfo_t info;
+    int sink[2];
+    assert_int_equal(pipe2(sink, O_CLOEXEC), 0);
+    fflush(NULL);
+    int gate[2];
+    assert_int_equal(pipe2(gate, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char data[1000] = {0};
+        _exit(read(gate[0], data, 1) == 1 && write(sink[1], data, 1000) == 1000 ? 0 : 1);
+    }
+    snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(gate[1], "x", 1), 1);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(info.si_status, 0);
+    assert_int_equal(proc_io_read(fd, &io), 0);
+    assert_int_equal(io.written_chars, 1000);
+    assert_int_equal(io.read_chars, 1);
+    assert_int_equal(io.written_storage, 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(proc_io_read(fd, &io), -1); /* reaped: an error, not zeros */
+    close(fd);
+    close(gate[0]);
+    close(gate[1]);
+    close(sink[0]);
+    close(sink[1]);
+}
+
+static void *fork_in_thread(void *arg)
+{
+    *(pid_t *)arg = start_child();
+    return NULL;
+}
+
+static void children_of_all_threads_are_found(void **state)
+{
+    pid_t *list = NULL, by_thread;
+    pthread_t thread;
+    assert_int_equal(proc_children(getpid(), &list), 0);
+    free(list);
+    pthread_create(&thread, NULL, fork_in_thread, &by_thread);
+    pthread_join(thread, NULL);
+    assert_int_equal(proc_children(getpid(), &list), 1);
+    assert_int_equal(list[0], by_thread);
+    free(list);
+    assert_int_equal(proc_children(by_thread, &list), 0);
+    free(list);
+    end_child(by_thread);
+}
+
+static void the_boot_and_a_wait_channel_are_known(void **state)
+{
+    char buf[64] = "x";
+    assert_int_equal(strlen(proc_boot_id()), 36);
+    assert_ptr_equal(proc_boot_id(), proc_boot_id());
+    proc_wchan(getpid(), buf, sizeof(buf)); /* running: waits nowhere */
+    assert_string_equal(buf, "");
+    strcpy(buf, "x");
+    proc_wchan(0x7ffffff0, buf, sizeof(buf)); /* no such process */
+    assert_string_equal(buf, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stat_of_ourselves_is_right),
+        cmocka_unit_test(a_name_with_parentheses_and_blanks_confuses_nobody),
+        cmocka_unit_test(a_zombie_is_seen_as_one_and_a_reaped_one_is_gone),
+        cmocka_unit_test(memory_is_told_by_kind),
+        cmocka_unit_test(bytes_are_read_even_of_a_zombie),
+        cmocka_unit_test(children_of_all_threads_are_found),
+        cmocka_unit_test(the_boot_and_a_wait_channel_are_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-sampler.c - samples of the memory of processes that we start and know */
+#include "starter/sampler.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/loop.h"
+
+enum { MIB = 1 << 20, RANKS = 2 };
+
+struct child {
+    pid_t pid;
+    int ready_fd; /* a byte comes when it, and its child, have touched their memory */
+    int hold_fd;  /* it ends when this is closed */
+};
+
+static void touch(size_t anonymous, size_t shared)
+{
+    void *a = mmap(NULL, anonymous, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *s = mmap(NULL, shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (a == MAP_FAILED || s == MAP_FAILED)
+        _exit(1);
+    memset(a, 1, anonymous);
+    memset(s, 1, shared);
+}
+
+/* A process, with a child of its own when depth is 1, that touches memory and waits. */
+static struct child start(int depth, size_t anonymous, size_t shared)
+{
+    int ready[2], hold[2];
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(hold), 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char c;
+        close(hold[1]);
+        if (depth && fork() > 0)
+            _exit(read(hold[0], &c, 1) == 0 && wait(NULL) > 0 ? 0 : 1);
+        touch(anonymous, shared);
+        _exit(write(ready[1], "x", 1) == 1 && read(hold[0], &c, 1) == 0 ? 0 : 1);
+    }
+    assert_true(pid > 0);
+    close(ready[1]);
+    close(hold[0]);
+    char c;
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    return (struct child){pid, ready[0], hold[1]};
+}
+
+static void stop(struct child *c)
+{
+    close(c->hold_fd);
+    close(c->ready_fd);
+    assert_int_equal(waitpid(c->pid, NULL, 0), c->pid);
+}
+
+static void memory_is_kept_by_kind_as_value_and_as_peak(void **state)
+{
+    struct usage u = {0};
+    struct child big = start(0, 16 * MIB, 8 * MIB);
+    assert_int_equal(sampler_read(&big.pid, 1, &u), 0);
+    stop(&big);
+    assert_in_range(u.value[USAGE_ANON], 15 * MIB, 40 * MIB);
+    assert_in_range(u.value[USAGE_SHARED], 7 * MIB, 12 * MIB);
+    assert_true(usage_has(&u, USAGE_FILE) && usage_has(&u, USAGE_SWAP_PEAK));
+    uint64_t peak = u.value[USAGE_ANON_PEAK];
+    assert_int_equal(peak, u.value[USAGE_ANON]);
+    struct child small = start(0, MIB, MIB);
+    assert_int_equal(sampler_read(&small.pid, 1, &u), 0);
+    stop(&small);
+    assert_true(u.value[USAGE_ANON] < peak - 10 * MIB); /* the present value falls, */
+    assert_int_equal(u.value[USAGE_ANON_PEAK], peak);   /* the peak stays */
+}
+
+static void what_is_gone_leaves_the_usage_as_it_was(void **state)
+{
+    struct usage u = {0};
+    struct child c = start(0, MIB, MIB);
+    stop(&c);
+    assert_int_equal(sampler_read(&c.pid, 1, &u), -1);
+    assert_int_equal(sampler_read(NULL, 0, &u), -1);
+    assert_int_equal(u.known, 0);
+}
+
+static void a_tree_counts_with_its_grandchildren(void **state)
+{
+    struct usage u = {0};
+    pid_t *pids;
+    struct child c = start(1, 16 * MIB, MIB);
+    int n = sampler_tree_pids(c.pid, &pids);
+    assert_int_equal(n, 2);
+    assert_int_equal(pids[0], c.pid);
+    assert_true(pids[1] != c.pid);
+    assert_int_equal(sampler_read(pids, (size_t)n, &u), 0);
+    free(pids);
+    stop(&c);
+    assert_true(u.value[USAGE_ANON] >= 15 * MIB);
+}
+
+/* Two ranks, of which the second has no process. */
+struct ranks {
+    struct loop *loop;
+    struct child child;
+    struct usage usage[RANKS];
+    int samples;
+};
+
+static size_t count(void *arg)
+{
+    return RANKS;
+}
+
+static int pids(void *arg, size_t rank, pid_t **ret)
+{
+    struct ranks *r = arg;
+    if (rank == 1) {
+        if (++r->samples == 3)
+            loop_stop(r->loop);
+        return r->samples % 2 ? 0 : -1;
+    }
+    *ret = malloc(sizeof(**ret));
+    **ret = r->child.pid;
+    return 1;
+}
+
+static struct usage *usage(void *arg, size_t rank)
+{
+    return &((struct ranks *)arg)->usage[rank];
+}
+
+static void samples_come_again_and_again_from_the_loop(void **state)
+{
+    static const struct sampler_source source = {count, pids, usage};
+    struct error err;
+    struct ranks r = {.loop = loop_create(&err), .child = start(0, 4 * MIB, MIB)};
+    struct sampler *s = sampler_create(r.loop, 0.02, &source, &r, &err);
+    assert_non_null(s);
+    assert_int_equal(r.samples, 0);
+    loop_run(r.loop);
+    assert_int_equal(r.samples, 3);
+    assert_true(r.usage[0].value[USAGE_ANON_PEAK] >= 3 * MIB);
+    assert_int_equal(r.usage[1].known, 0);
+    sampler_sample(s);
+    assert_int_equal(r.samples, 4);
+    sampler_destroy(s);
+    sampler_destroy(NULL);
+    stop(&r.child);
+    loop_destroy(r.loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_kept_by_kind_as_value_and_as_peak),
+        cmocka_unit_test(what_is_gone_leaves_the_usage_as_it_was),
+        cmocka_unit_test(a_tree_counts_with_its_grandchildren),
+        cmocka_unit_test(samples_come_again_and_again_from_the_loop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-topology.c - cores, words and XML of machines that hwloc makes up, and of this one */
+#include "plan/topology.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/cpus.h"
+
+static const char two_packages[] = "pack:2 numa:1 core:2 pu:2";
+
+static struct topology *load_synthetic(const char *description, const char *granted,
+                                       struct error *err)
+{
+    struct idset set = {0};
+    if (granted)
+        assert_int_equal(idset_parse(granted, &set, NULL), 0);
+    setenv("HWLOC_SYNTHETIC", description, 1);
+    struct topology *t = topology_load(granted ? &set : NULL, err);
+    unsetenv("HWLOC_SYNTHETIC");
+    idset_free(&set);
+    return t;
+}
+
+static void format_cores(const struct plan_topology *t, char *buf, size_t n)
+{
+    buf[0] = 0;
+    for (size_t i = 0; i < t->ncores; i++) {
+        char *text = idset_format(&t->cores[i].threads);
+        snprintf(buf + strlen(buf), n - strlen(buf), "%s%u.%u:%s", i ? " " : "",
+                 t->cores[i].package, t->cores[i].numa, text);
+        free(text);
+    }
+}
+
+static void cores_are_cut_to_the_grant(void **state)
+{
+    static const struct {
+        const char *machine, *granted, *cores; /* package.numa:threads */
+    } cases[] = {
+        {two_packages, NULL, "0.0:0-1 0.0:2-3 1.1:4-5 1.1:6-7"},
+        {two_packages, "0-3", "0.0:0-1 0.0:2-3"},
+        {two_packages, "1,4-6", "0.0:1 1.1:4-5 1.1:6"},
+        {two_packages, "7,1000", "1.1:7"},
+        {"core:3 pu:1", NULL, "0.0:0 0.0:1 0.0:2"},
+        {"pu:2", NULL, "0.0:0 0.0:1"}, /* a machine that tells nothing of cores */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct plan_topology cores;
+        struct error err;
+        char text[256];
+        struct topology *t = load_synthetic(cases[i].machine, cases[i].granted, &err);
+        assert_non_null(t);
+        assert_int_equal(topology_cores(t, &cores, &err), 0);
+        format_cores(&cores, text, sizeof(text));
+        assert_string_equal(text, cases[i].cores);
+        plan_topology_free(&cores);
+        topology_destroy(t);
+    }
+}
+
+static void a_grant_of_nothing_usable_is_refused(void **state)
+{
+    struct error err = {0};
+    assert_null(load_synthetic(two_packages, "100-101", &err));
+    assert_string_equal(err.text,
+                        "use the granted hardware threads '100-101': this process may run "
+                        "on none of them");
+}
+
+static void threads_are_described_in_words(void **state)
+{
+    static const struct {
+        const char *threads, *words;
+    } cases[] = {
+        {"2-3", "package 0 core 1, hardware threads 2-3"},
+        {"2", "package 0 core 1, hardware thread 2"},
+        {"0-3", "package 0 cores 0-1, hardware threads 0-3"},
+        {"6-7", "package 1 core 1, hardware threads 6-7"},
+        {"3-4", "package 0 core 1, package 1 core 0, hardware threads 3-4"},
+        {"", "no hardware thread"},
+    };
+    struct error err;
+    struct topology *t = load_synthetic(two_packages, NULL, &err);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct idset set = {0};
+        assert_int_equal(idset_parse(cases[i].threads, &set, NULL), 0);
+        char *words = topology_describe(t, &set);
+        assert_string_equal(words, cases[i].words);
+        free(words);
+        idset_free(&set);
+    }
+    topology_destroy(t);
+}
+
+static void the_xml_is_of_the_whole_machine_and_can_be_loaded(void **state)
+{
+    struct error err;
+    size_t len = 0;
+    struct topology *t = load_synthetic(two_packages, "0-1", &err);
+    const char *xml = topology_xml(t, &len);
+    assert_non_null(xml);
+    assert_int_equal(strlen(xml), len);
+    assert_ptr_equal(topology_xml(t, NULL), xml);
+    char path[] = "/tmp/mprun-test-topology-XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, xml, len), len);
+    close(fd);
+    setenv("HWLOC_XMLFILE", path, 1);
+    struct topology *again = topology_load(NULL, &err);
+    unsetenv("HWLOC_XMLFILE");
+    unlink(path);
+    assert_non_null(again);
+    struct plan_topology cores;
+    assert_int_equal(topology_cores(again, &cores, &err), 0);
+    assert_int_equal(cores.ncores, 4);
+    plan_topology_free(&cores);
+    topology_destroy(again);
+    topology_destroy(t);
+}
+
+static void the_environment_is_as_it_was(void **state)
+{
+    struct error err;
+    setenv("HWLOC_PLUGINS_PATH", "/some/where", 1);
+    topology_destroy(load_synthetic(two_packages, NULL, &err));
+    assert_string_equal(getenv("HWLOC_PLUGINS_PATH"), "/some/where");
+    unsetenv("HWLOC_PLUGINS_PATH");
+    topology_destroy(load_synthetic(two_packages, NULL, &err));
+    assert_null(getenv("HWLOC_PLUGINS_PATH"));
+}
+
+/* As a process that is bound to one hardware thread. */
+static int sees_only(int cpu)
+{
+    struct error err;
+    struct plan_topology cores;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) < 0)
+        return 1;
+    struct topology *t = topology_load(NULL, &err);
+    if (!t || topology_cores(t, &cores, &err) < 0)
+        return 2;
+    int right = cores.ncores == 1 && idset_count(&cores.cores[0].threads) == 1 &&
+                idset_has(&cores.cores[0].threads, (unsigned)cpu);
+    return right ? 0 : 3;
+}
+
+static void this_machine_agrees_with_the_kernel_and_the_affinity_counts(void **state)
+{
+    struct error err;
+    struct plan_topology cores;
+    struct idset allowed = {0};
+    int status;
+    assert_int_equal(cpus_allowed(&allowed, &err), 0);
+    struct topology *t = topology_load(NULL, &err);
+    assert_non_null(t);
+    assert_int_equal(topology_cores(t, &cores, &err), 0);
+    assert_int_equal(cores.ncores, cpus_count_cores(&allowed));
+    for (size_t i = 0; i < cores.ncores; i++)
+        idset_subtract(&allowed, &cores.cores[i].threads);
+    assert_int_equal(idset_count(&allowed), 0);
+    int last = idset_next(&cores.cores[cores.ncores - 1].threads, 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(sees_only(last));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    plan_topology_free(&cores);
+    topology_destroy(t);
+    idset_free(&allowed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cores_are_cut_to_the_grant),
+        cmocka_unit_test(a_grant_of_nothing_usable_is_refused),
+        cmocka_unit_test(threads_are_described_in_words),
+        cmocka_unit_test(the_xml_is_of_the_whole_machine_and_can_be_loaded),
+        cmocka_unit_test(the_environment_is_as_it_was),
+        cmocka_unit_test(this_machine_agrees_with_the_kernel_and_the_affinity_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# containment.bats - mprun's own containment on a machine where every kind of cgroup can be had.
+# Only in a virtual machine (run-all.sh, run-in-vm.sh): ranks are killed for want of memory here.
+load '../lib/mprun'
+
+setup() {
+    [ "${VMRUN:-}" = 1 ] || skip "only in the virtual machine"
+    PROBE=$MPRUN_BUILD/tests/vm/cgroup-probe
+    [ -x "$PROBE" ] || { echo "no '$PROBE': make check builds it" >&2; return 1; }
+    mprun_setup
+}
+# what stays of files is looked for on the machine itself: here it would take longer than the tests
+snapshot() { :; }
+teardown() { [ "${VMRUN:-}" != 1 ] || mprun_teardown; }
+
+has_memory() {
+    case $VMRUN_CGROUP in
+    v2) return 0 ;;
+    *) [ "$(id -u)" = 0 ] ;; # nothing of v1 is delegated
+    esac
+}
+needs_memory() { has_memory || skip "no memory controller for this user here"; }
+# of steps; unit tests that failed leave mprun.test-*
+no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*' -print -quit)" ]; }
+
+@test "every rank is born in a cgroup of its own" {
+    run --separate-stderr mprun -n 4 --oversubscribe "$PROBE" where
+    [ "$status" -eq 0 ]
+    for rank in 0 1 2 3; do
+        grep -q "/mprun\.[a-z0-9-]*/ranks/0\.$rank\.0$" <<<"$output"
+    done
+    no_cgroups
+}
+
+@test "--containment=rank,memory,pids is fulfilled here" {
+    needs_memory
+    run --separate-stderr mprun -n 2 --containment=rank,memory,pids "$PROBE" where
+    [ "$status" -eq 0 ]
+}
+
+@test "--containment=step puts all ranks into one cgroup" {
+    run --separate-stderr mprun -n 2 --containment=step "$PROBE" where
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "${lines[1]}" ]
+    [[ ${lines[0]} == */mprun.*/ranks ]]
+    no_cgroups
+}
+
+@test "a rank that exceeds --mem-per-rank is killed and named with its limit" {
+    needs_memory
+    run --separate-stderr mprun -n 2 --mem-per-rank 48M sh -c \
+        '[ "$PMIX_RANK" = 1 ] && exec "$1" take 200; exec "$1" sleep' sh "$PROBE"
+    [ "$status" -eq 137 ]
+    [[ $stderr == *"rank 1 on "*" exceeded its memory limit 48"* ]]
+    [[ $stderr != *"rank 0 on "*" exceeded"* ]]
+    no_cgroups
+}
+
+@test "a rank within --mem-per-rank is left alone" {
+    needs_memory
+    run --separate-stderr mprun -n 2 --mem-per-rank 64M "$PROBE" take 16 exit 0
+    [ "$status" -eq 0 ]
+}
+
+@test "ranks that together exceed --mem are told as the host's, not as one's" {
+    needs_memory
+    run --separate-stderr mprun -n 2 --mem 64M "$PROBE" take 200
+    [ "$status" -eq 137 ]
+    [[ $stderr == *"exceeded --mem 64"* ]]
+    no_cgroups
+}
+
+@test "a limit that nothing here can hold is an error that says so" {
+    ! has_memory || skip "the limit can be held here"
+    run --separate-stderr mprun -n 1 --mem-per-rank 64M "$PROBE" where
+    [ "$status" -eq 125 ]
+    [[ $stderr == *"--mem-per-rank 64"*"nothing on this host can hold this limit"* ]]
+    no_cgroups
+}
+
+@test "what escapes from session and parent ends with the step" {
+    run --separate-stderr mprun -n 2 "$PROBE" escape sleep
+    [ "$status" -eq 0 ]
+    ! pgrep -f "$PROBE escape"
+    no_cgroups
+}
+
+@test "a hundred escaped children of a rank that is killed end with it" {
+    run --separate-stderr mprun -n 2 sh -c \
+        '"$1" fork 50 escape sleep; [ "$PMIX_RANK" = 0 ] && kill -9 $$; exec "$1" sleep' sh "$PROBE"
+    [ "$status" -eq 137 ]
+    ! pgrep -f "$PROBE"
+    no_cgroups
+}
+
+@test "when mprun is killed nothing stays" {
+    mprun_start -n 2 "$PROBE" where fork 3 sleep
+    wait_until 30 grep -q "3 of 3" "$MPRUN_OUT"
+    kill -KILL "$MPRUN_PID"
+    wait_until 30 no_cgroups
+    ! pgrep -f "$PROBE"
+}
+
+@test "when keeper and worker are killed at once the ranks end, and the step fails" {
+    mprun_start -n 2 sh -c '"$1" where fork 3; exec "$1" sleep' sh "$PROBE"
+    wait_until 30 grep -q "3 of 3" "$MPRUN_OUT"
+    kill -KILL $(pgrep -x mpstarter)
+    status=0
+    mprun_wait || status=$? # not by run: it is a child of this shell
+    echo "code $status: $(cat "$MPRUN_ERR")"
+    # one of the two dies first, and the other may still tell of a killed rank
+    [ "$status" -eq 125 ] || [ "$status" -eq 137 ]
+    wait_until 30 no_cgroups
+    ! pgrep -f "$PROBE"
+}
+
+@test "the report knows the peak of memory and the CPU time of the dead" {
+    needs_memory
+    run --separate-stderr mprun -n 1 --report-json report.json sh -c '"$1" burn 0.5; "$1" take 40' sh "$PROBE"
+    [ "$status" -eq 0 ]
+    python3 - <<'END'
+import json
+def find(j, key):
+    if isinstance(j, dict):
+        if key in j:
+            yield j[key]
+        j = j.values()
+    if isinstance(j, (list, type({}.values()))):
+        for v in j:
+            yield from find(v, key)
+report = json.load(open("report.json"))
+cpu = max(find(report, "cpu_user_us")) + max(find(report, "cpu_system_us"))
+assert 450000 < cpu < 20000000, cpu
+END
+}

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# run-all.sh - the tests of containment in virtual machines with cgroup v2, v1 and both, and with
+# systemd, as one TAP stream
+#
+#   run-all.sh [v2] [v1] [hybrid] [systemd]
+#
+# Limits of memory, and what happens at them, are tested only here: see vmrun.sh. The build is
+# $MPRUN_BUILD (default: build/ of this source). Skips, saying why, where no machine can be had.
+set -u
+HERE=$(cd "$(dirname "$0")" && pwd)
+MPRUN_SOURCE=${MPRUN_SOURCE:-$(cd "$HERE/../.." && pwd)}
+MPRUN_BUILD=${MPRUN_BUILD:-$MPRUN_SOURCE/build}
+MACHINES=("$@")
+[ $# -gt 0 ] || MACHINES=(v2 v1 hybrid systemd)
+
+if [ ! -x "$MPRUN_BUILD/tests/unit/test-cgroup" ] || [ ! -x "$MPRUN_BUILD/tests/vm/cgroup-probe" ]; then
+    echo "1..0 # SKIP no tests in '$MPRUN_BUILD': 'make check TESTS=' there builds them"
+    exit 0
+fi
+if ! why=$("$HERE/vmrun.sh" --prepare 2>&1); then
+    echo "1..0 # SKIP ${why##*$'\n'}"
+    exit 0
+fi
+
+machine() {
+    local code=0 kind=(--cgroup "$1")
+    [ "$1" != systemd ] || kind=(--cgroup v2 --init systemd)
+    "$HERE/vmrun.sh" "${kind[@]}" --cpus 4 --nodes 1 --cwd /tmp --timeout "${VMRUN_TIMEOUT:-540}" \
+        --env MPRUN_SOURCE="$MPRUN_SOURCE" --env MPRUN_BUILD="$MPRUN_BUILD" \
+        --env MPRUN_TEST_LIMIT=60 -- "$HERE/in-guest.sh" 2>&1 || code=$?
+    printf '\n#### begin %s: machine\n' "$1"
+    [ $code -eq 0 ] && echo "ok 1 - it ran to its end" || echo "not ok 1 - it ended with code $code"
+    printf '1..1\n#### end %s: machine 0\n' "$1"
+}
+
+for m in "${MACHINES[@]}"; do machine "$m"; done | awk -f "$HERE/flatten.awk" | {
+    failed=0
+    while IFS= read -r line; do
+        printf '%s\n' "$line"
+        [[ $line != "not ok"* ]] || failed=1
+    done
+    exit $failed
+}
