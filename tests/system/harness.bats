@@ -58,6 +58,22 @@ load '../lib/mprun'
     [ "$status" -eq 124 ]
 }
 
+@test "a failure counts unless the second run is without it, and is shown in any case" {
+    local log=$TMPDIR/log run
+    of() { # PROGRAM FIRST [SECOND]: its runs, as quickcheck writes them
+        echo "#### begin $1"; printf '1..1\n%s\n' "$2"; echo "#### end $1 1"
+        [ $# -lt 3 ] || { echo "#### again $1"; of "$1" "$3"; }
+    }
+    { of once 'not ok 1 - a'; of flaky 'not ok 1 - b' 'ok 1 - b'; of twice 'not ok 1 - c' 'not ok 1 - d'; } |
+        sed '/^ok/{n; s/ 1$/ 0/}' >"$log"
+    run "$MPRUN_SOURCE/tests/lib/tap-count" "$log"
+    [ "${lines[0]}" = "1 2 0" ]
+    [[ $output == *"FAILED in once:"*"not ok 1 - a"* ]]
+    [[ $output == *"FLAKY in flaky, "*"not ok 1 - b"* ]]
+    [[ $output == *"FAILED in twice:"*"not ok 1 - d"* ]]
+    [[ $output != *"not ok 1 - c"* ]]
+}
+
 @test "an ordinary user's processes have directories of their own" {
     needs_root
     run run_as_user sh -c 'id -u; echo "$HOME $TMPDIR"; touch "$TMPDIR/x" "$XDG_RUNTIME_DIR/x" "$HOME/../x"'
