@@ -19,6 +19,7 @@
 #include "common/path.h"
 #include "rm-adapters/adapter.h"
 #include "rm-adapters/client.h"
+#include "rm-adapters/fanout.h"
 
 enum { HOSTS_MAX = 65536, INPUT_SIZE = 1024 * 1024, FENCE_MAX = 65536 };
 
@@ -79,81 +80,77 @@ static int simulated_read_allocation(const struct host_request *request, struct 
     return 0;
 }
 
-struct starting {
-    struct start_request request;
-    struct loop_defer *next;
-    size_t nhosts, started;
+/* The one process. */
+struct simulation {
+    struct reaper *reaper;
+    struct starting *starting;
     struct start_channel channel;
-    int ended, cancelled;
+    size_t opened;
+    int ended;
 };
 
 static void simulation_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
-    struct starting *s = arg;
-    s->ended = 1;
-    for (size_t i = 0; i < s->started; i++)
-        s->request.event(s->request.arg, i, START_CHANNEL_ENDED, NULL, status, NULL);
+    struct simulation *sim = arg;
+    size_t n = sim->opened;
+    sim->ended = 1;
+    for (size_t i = 0; i < n && fanout_ended(sim->starting, i, status); i++)
+        ;
 }
 
-/* One host per turn of the loop, as other adapters do. */
-static void start_next(void *arg)
+static int open_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
 {
-    struct starting *s = arg;
-    struct start_channel c = {.err_fd = -1, .pid = s->channel.pid};
-    struct error err;
-    size_t i = s->started++;
-    c.in_fd = fcntl(s->channel.in_fd, F_DUPFD_CLOEXEC, 3);
-    c.out_fd = fcntl(s->channel.out_fd, F_DUPFD_CLOEXEC, 3);
-    if (s->cancelled || s->ended || c.in_fd < 0 || c.out_fd < 0) {
-        error_errno(&err, s->cancelled || s->ended ? ECANCELED : errno, "start host %zu", i);
-        s->request.event(s->request.arg, i, START_FAILED, NULL, 0, &err);
-    } else {
-        s->request.event(s->request.arg, i, START_CHANNEL_OPEN, &c, 0, NULL);
-    }
-    if (s->started < s->nhosts)
-        loop_defer_schedule(s->next);
+    struct simulation *sim = fanout_arg(s);
+    AUTO_CLOSE int in = fcntl(sim->channel.in_fd, F_DUPFD_CLOEXEC, 3);
+    AUTO_CLOSE int out = fcntl(sim->channel.out_fd, F_DUPFD_CLOEXEC, 3);
+    if (sim->ended || in < 0 || out < 0)
+        return error_errno(err, sim->ended ? ECHILD : errno, "open its start channel");
+    *ret = (struct start_channel){
+        .in_fd = take_fd(&in), .out_fd = take_fd(&out), .err_fd = -1, .pid = sim->channel.pid};
+    sim->opened++;
+    return 0;
 }
 
-static void simulated_destroy(struct starting *s)
+static void simulation_destroy(void *arg)
 {
-    if (!s)
-        return;
-    if (s->channel.pid > 0 && !s->ended)
-        reaper_remove(s->request.reaper, s->channel.pid);
-    cleanup_close(&s->channel.in_fd);
-    cleanup_close(&s->channel.out_fd);
-    loop_defer_destroy(s->next);
-    free(s);
+    struct simulation *sim = arg;
+    if (sim->channel.pid > 0 && !sim->ended)
+        reaper_remove(sim->reaper, sim->channel.pid);
+    cleanup_close(&sim->channel.in_fd);
+    cleanup_close(&sim->channel.out_fd);
+    free(sim);
 }
 
 static struct starting *simulated_start(const struct start_request *request, struct error *err)
 {
+    static const struct fanout_way way = {.open = open_host, .destroy = simulation_destroy};
     static const char *const beside[] = {"scale-hosts", NULL};
     char *const argv[] = {(char *)(uintptr_t) "scale-hosts", *fence ? fence : NULL, NULL};
     AUTO_FREE char *path = path_find_helper(beside, PKGLIBEXECDIR "/scale-hosts", err);
-    struct starting *s = path ? calloc(1, sizeof(*s)) : NULL;
-    if (!s)
+    struct simulation *sim = path ? calloc(1, sizeof(*sim)) : NULL;
+    if (!sim)
         return NULL;
-    s->request = *request;
-    s->nhosts = request->allocation->nhosts;
-    s->channel.in_fd = s->channel.out_fd = -1;
-    s->next = loop_defer_create(request->loop, start_next, s);
-    if (!s->next ||
-        client_start(request->reaper, path, argv, 1, simulation_ended, s, &s->channel, err) < 0) {
-        simulated_destroy(s);
+    sim->reaper = request->reaper;
+    sim->channel.in_fd = sim->channel.out_fd = -1;
+    if (client_start(request->reaper, path, argv, 1, simulation_ended, sim, &sim->channel, err) <
+        0) {
+        simulation_destroy(sim);
         return NULL;
     }
     /* all preambles fit: writing them waits for nobody, as with a channel for each host */
-    fcntl(s->channel.in_fd, F_SETPIPE_SZ, INPUT_SIZE);
-    loop_defer_schedule(s->next);
+    fcntl(sim->channel.in_fd, F_SETPIPE_SZ, INPUT_SIZE);
+    struct starting *s = fanout_begin(request, &way, sim, HOSTS_MAX, err);
+    if (s)
+        sim->starting = s;
     return s;
 }
 
 static void simulated_cancel(struct starting *s)
 {
-    s->cancelled = 1;
-    if (s->channel.pid > 1 && !s->ended)
-        kill(s->channel.pid, SIGTERM);
+    const struct simulation *sim = fanout_arg(s);
+    if (sim->channel.pid > 1 && !sim->ended)
+        kill(sim->channel.pid, SIGTERM);
+    fanout_cancel(s);
 }
 
 static void simulated_describe(const struct start_request *request, const struct alloc_host *host,
@@ -169,7 +166,7 @@ static const struct rm_adapter rm_adapter_simulated = {
     .read_allocation = simulated_read_allocation,
     .start = simulated_start,
     .cancel = simulated_cancel,
-    .destroy = simulated_destroy,
+    .destroy = fanout_destroy,
     .describe = simulated_describe,
     .stdio_channel = STDIO_NONE,
     .stdio_reason = "all hosts are one process",

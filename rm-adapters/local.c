@@ -7,7 +7,6 @@
 #include "rm-adapters/adapter.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 #include "common/cpus.h"
 #include "common/number.h"
-#include "rm-adapters/client.h"
+#include "rm-adapters/fanout.h"
 
 enum { LOCAL_MAX_HOSTS = 64 };
 
@@ -113,126 +112,10 @@ static int local_read_allocation(const struct host_request *request, struct allo
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-struct local_host {
-    struct starting *starting;
-    pid_t pid; /* 0: not running */
-};
-
-struct starting {
-    struct start_request request;
-    struct loop_defer *next; /* spawns one starter */
-    struct local_host *hosts;
-    size_t nhosts;
-    size_t started; /* hosts that were tried so far */
-    int cancelled;
-    int in_event;  /* the receiver is being called and may destroy us */
-    int destroyed; /* it did */
-};
-
-static void starting_free(struct starting *s)
-{
-    loop_defer_destroy(s->next);
-    free(s->hosts);
-    free(s);
-}
-
-/* Tell the receiver. 0 when *s is gone after that. */
-static int send_event(struct starting *s, size_t host, enum start_event event,
-                      const struct start_channel *channel, int status, const struct error *err)
-{
-    s->in_event++;
-    s->request.event(s->request.arg, host, event, channel, status, err);
-    s->in_event--;
-    if (s->destroyed && !s->in_event) {
-        starting_free(s);
-        return 0;
-    }
-    return !s->destroyed;
-}
-
-static void starter_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
-{
-    struct local_host *h = arg;
-    struct starting *s = h->starting;
-    h->pid = 0;
-    send_event(s, (size_t)(h - s->hosts), START_CHANNEL_ENDED, NULL, status, NULL);
-}
-
-static int open_channel(struct local_host *h, struct start_channel *ret, struct error *err)
-{
-    const struct start_request *r = &h->starting->request;
-    if (client_start(r->reaper, r->starter_path, r->starter_argv, 1, starter_ended, h, ret, err) <
-        0)
-        return -1;
-    h->pid = ret->pid;
-    return 0;
-}
-
-static int try_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
-{
-    if (!s->cancelled)
-        return open_channel(&s->hosts[i], ret, err);
-    return error_set(err, ECANCELED, "not begun, because the start was cancelled");
-}
-
-/* One host per turn of the loop; after a cancel the rest is reported as failed in the same way. */
-static void start_next(void *arg)
-{
-    struct starting *s = arg;
-    struct start_channel channel;
-    struct error err = {0};
-    size_t i = s->started++;
-    int alive;
-    if (try_host(s, i, &channel, &err) == 0) {
-        alive = send_event(s, i, START_CHANNEL_OPEN, &channel, 0, NULL);
-    } else {
-        error_context(&err, "start the starter of host '%s'", s->request.allocation->hosts[i].name);
-        alive = send_event(s, i, START_FAILED, NULL, 0, &err);
-    }
-    if (alive && s->started < s->nhosts)
-        loop_defer_schedule(s->next);
-}
-
 static struct starting *local_start(const struct start_request *request, struct error *err)
 {
-    struct starting *s = calloc(1, sizeof(*s));
-    if (s) {
-        s->request = *request;
-        s->nhosts = request->allocation->nhosts;
-        s->hosts = calloc(s->nhosts ? s->nhosts : 1, sizeof(*s->hosts));
-        s->next = loop_defer_create(request->loop, start_next, s);
-    }
-    if (!s || !s->hosts || !s->next) {
-        if (s)
-            starting_free(s);
-        error_errno(err, ENOMEM, "start starters");
-        return NULL;
-    }
-    for (size_t i = 0; i < s->nhosts; i++)
-        s->hosts[i].starting = s;
-    if (s->nhosts > 0)
-        loop_defer_schedule(s->next);
-    return s;
-}
-
-static void local_cancel(struct starting *s)
-{
-    s->cancelled = 1;
-    for (size_t i = 0; i < s->nhosts; i++)
-        if (s->hosts[i].pid > 0)
-            kill(s->hosts[i].pid, SIGTERM);
-}
-
-static void local_destroy(struct starting *s)
-{
-    if (!s || s->destroyed)
-        return;
-    for (size_t i = 0; i < s->nhosts; i++)
-        if (s->hosts[i].pid > 0)
-            reaper_remove(s->request.reaper, s->hosts[i].pid);
-    s->destroyed = 1;
-    if (!s->in_event)
-        starting_free(s);
+    static const struct fanout_way way = {.open = fanout_starter};
+    return fanout_begin(request, &way, NULL, LOCAL_MAX_HOSTS, err);
 }
 
 static void local_describe(const struct start_request *request, const struct alloc_host *host,
@@ -247,8 +130,9 @@ const struct rm_adapter rm_adapter_local = {
     .detect = local_detect,
     .read_allocation = local_read_allocation,
     .start = local_start,
-    .cancel = local_cancel,
-    .destroy = local_destroy,
+    .cancel = fanout_cancel,
+    .destroy = fanout_destroy,
+    .reported = fanout_reported,
     .describe = local_describe,
     .stdio_channel = STDIO_PER_HOST,
 };

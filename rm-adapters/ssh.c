@@ -2,12 +2,10 @@
 /* ssh.c - hosts that the user names, reached by ssh or another program of that kind
  *
  * One client per host, in batch mode, so that nothing can wait for an answer of the user; the host
- * that mprun itself runs on needs none. A client stays for as long as its starter; what is bounded
- * is how many are on their way at once. */
+ * that mprun itself runs on needs none. */
 #include "rm-adapters/adapter.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +16,11 @@
 #include "common/interfaces.h"
 #include "common/spawn.h"
 #include "common/words.h"
-#include "rm-adapters/client.h"
+#include "rm-adapters/fanout.h"
 #include "rm-adapters/hostfile.h"
 #include "rm-adapters/hostlist.h"
 
-enum { DEFAULT_CONCURRENCY = 64, CLIENT_WORDS = 16 };
-#define KILL_SECONDS 2.0 /* between TERM and KILL of a client */
+enum { CLIENT_WORDS = 16 };
 
 /* ---- allocation ------------------------------------------------------------------------------ */
 
@@ -189,6 +186,12 @@ static void client_free(struct client *c)
     free(c->command);
 }
 
+static void client_destroy(void *arg)
+{
+    client_free(arg);
+    free(arg);
+}
+
 static void set_ssh_words(struct client *c, double patience)
 {
     static const char *const words[] = {"ssh",
@@ -271,114 +274,12 @@ static void ssh_describe(const struct start_request *request, const struct alloc
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-struct ssh_host {
-    struct starting *starting;
-    pid_t pid; /* 0: not running */
-    int reported;
-};
-
-struct starting {
-    struct start_request request;
-    struct client client;
-    struct loop_defer *next;       /* starts one host */
-    struct loop_timer *kill_timer; /* clients that TERM did not end */
-    struct ssh_host *hosts;
-    size_t nhosts;
-    size_t started; /* hosts that were tried so far */
-    size_t on_way;  /* of these, those that run and have not reported back */
-    size_t at_once;
-    int cancelled;
-    int in_event;  /* the receiver is being called and may destroy us */
-    int destroyed; /* it did */
-};
-
-static void starting_free(struct starting *s)
+static int open_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
 {
-    loop_defer_destroy(s->next);
-    loop_timer_destroy(s->kill_timer);
-    client_free(&s->client);
-    free(s->hosts);
-    free(s);
-}
-
-/* Tell the receiver. 0 when *s is gone after that. */
-static int send_event(struct starting *s, size_t host, enum start_event event,
-                      const struct start_channel *channel, int status, const struct error *err)
-{
-    s->in_event++;
-    s->request.event(s->request.arg, host, event, channel, status, err);
-    s->in_event--;
-    if (s->destroyed && !s->in_event) {
-        starting_free(s);
-        return 0;
-    }
-    return !s->destroyed;
-}
-
-static void start_more(struct starting *s)
-{
-    if (s->started < s->nhosts && (s->on_way < s->at_once || s->cancelled))
-        loop_defer_schedule(s->next);
-}
-
-static void client_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
-{
-    struct ssh_host *h = arg;
-    struct starting *s = h->starting;
-    h->pid = 0;
-    s->on_way -= !h->reported;
-    if (send_event(s, (size_t)(h - s->hosts), START_CHANNEL_ENDED, NULL, status, NULL))
-        start_more(s);
-}
-
-static int start_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
-{
-    const struct start_request *r = &s->request;
-    const struct alloc_host *host = &r->allocation->hosts[i];
-    struct ssh_host *h = &s->hosts[i];
-    if (s->cancelled)
-        return error_set(err, ECANCELED, "not begun, because the start was cancelled");
-    int rc = host->here
-                 ? client_start(r->reaper, r->starter_path, r->starter_argv, 1, client_ended, h,
-                                ret, err)
-                 : client_start(r->reaper, s->client.path, client_argv(&s->client, host->name), 0,
-                                client_ended, h, ret, err);
-    if (rc < 0)
-        return -1;
-    h->pid = ret->pid;
-    s->on_way++;
-    return 0;
-}
-
-/* One host per turn of the loop; after a cancel the rest is reported as failed in the same way. */
-static void start_next(void *arg)
-{
-    struct starting *s = arg;
-    struct start_channel channel;
-    struct error err = {0};
-    size_t i = s->started++;
-    int alive;
-    if (start_host(s, i, &channel, &err) == 0) {
-        alive = send_event(s, i, START_CHANNEL_OPEN, &channel, 0, NULL);
-    } else {
-        error_context(&err, "start the starter of host '%s'", s->request.allocation->hosts[i].name);
-        alive = send_event(s, i, START_FAILED, NULL, 0, &err);
-    }
-    if (alive)
-        start_more(s);
-}
-
-/* The groups, because an agent may be a script that waits for what it has started. */
-static void signal_clients(struct starting *s, int signo)
-{
-    for (size_t i = 0; i < s->nhosts; i++)
-        if (s->hosts[i].pid > 1 && !s->hosts[i].reported)
-            kill(-s->hosts[i].pid, signo);
-}
-
-static void kill_clients(void *arg)
-{
-    signal_clients(arg, SIGKILL);
+    const struct alloc_host *host = &fanout_request(s)->allocation->hosts[i];
+    struct client *c = fanout_arg(s);
+    return host->here ? fanout_starter(s, i, ret, err)
+                      : fanout_client(s, i, c->path, client_argv(c, host->name), 0, ret, err);
 }
 
 static int needs_client(const struct start_request *r)
@@ -391,67 +292,18 @@ static int needs_client(const struct start_request *r)
 
 static struct starting *ssh_start(const struct start_request *request, struct error *err)
 {
-    struct starting *s = calloc(1, sizeof(*s));
-    if (!s) {
+    static const struct fanout_way way = {.open = open_host, .destroy = client_destroy};
+    unsigned at_once = request->concurrency ? request->concurrency : FANOUT_AT_ONCE;
+    struct client *c = calloc(1, sizeof(*c));
+    if (!c) {
         error_errno(err, ENOMEM, "start starters");
         return NULL;
     }
-    s->request = *request;
-    s->at_once = request->concurrency ? request->concurrency : DEFAULT_CONCURRENCY;
-    s->nhosts = request->allocation->nhosts;
-    s->hosts = calloc(s->nhosts ? s->nhosts : 1, sizeof(*s->hosts));
-    s->next = loop_defer_create(request->loop, start_next, s);
-    s->kill_timer = loop_timer_create(request->loop, kill_clients, s);
-    int rc = s->hosts && s->next && s->kill_timer ? 0 : error_errno(err, ENOMEM, "start starters");
-    if (rc == 0 && needs_client(request))
-        rc = client_make(request, &s->client, err);
-    if (rc < 0) {
-        starting_free(s);
+    if (needs_client(request) && client_make(request, c, err) < 0) {
+        client_destroy(c);
         return NULL;
     }
-    for (size_t i = 0; i < s->nhosts; i++)
-        s->hosts[i].starting = s;
-    start_more(s);
-    return s;
-}
-
-/* Who has reported back is ended through its link, and its client ends with it. */
-static void ssh_cancel(struct starting *s)
-{
-    if (s->cancelled)
-        return;
-    s->cancelled = 1;
-    signal_clients(s, SIGTERM);
-    loop_timer_start(s->kill_timer, KILL_SECONDS, KILL_SECONDS);
-    start_more(s);
-}
-
-static void ssh_reported(struct starting *s, size_t host)
-{
-    struct ssh_host *h = &s->hosts[host];
-    if (h->reported || !h->pid)
-        return;
-    h->reported = 1;
-    s->on_way--;
-    start_more(s);
-}
-
-static void ssh_abandon(struct starting *s, size_t host)
-{
-    if (s->hosts[host].pid > 1)
-        kill(-s->hosts[host].pid, SIGKILL);
-}
-
-static void ssh_destroy(struct starting *s)
-{
-    if (!s || s->destroyed)
-        return;
-    for (size_t i = 0; i < s->nhosts; i++)
-        if (s->hosts[i].pid > 0)
-            reaper_remove(s->request.reaper, s->hosts[i].pid);
-    s->destroyed = 1;
-    if (!s->in_event)
-        starting_free(s);
+    return fanout_begin(request, &way, c, at_once, err);
 }
 
 const struct rm_adapter rm_adapter_ssh = {
@@ -460,10 +312,10 @@ const struct rm_adapter rm_adapter_ssh = {
     .detect = ssh_detect,
     .read_allocation = ssh_read_allocation,
     .start = ssh_start,
-    .cancel = ssh_cancel,
-    .destroy = ssh_destroy,
-    .reported = ssh_reported,
-    .abandon = ssh_abandon,
+    .cancel = fanout_cancel,
+    .destroy = fanout_destroy,
+    .reported = fanout_reported,
+    .abandon = fanout_abandon,
     .describe = ssh_describe,
     .stdio_channel = STDIO_PER_HOST,
     .loose = "no resource manager accounts for what runs there",
