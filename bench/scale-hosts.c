@@ -493,6 +493,9 @@ static void up_frame(void *arg, struct link *l, enum frame_type type, const uint
         e->killed = 1;
         end(e);
         break;
+    case FRAME_PING:
+        link_send_bytes(l, FRAME_PING, NULL, 0);
+        break;
     case FRAME_RELEASE:
         e->released = 1;
         maybe_gone(e);

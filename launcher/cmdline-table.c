@@ -442,6 +442,18 @@ static int apply_link_grace(void *target, const char *value, struct error *err)
     return 0;
 }
 
+static int apply_heartbeat(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = line_of(target);
+    if (duration_parse(value, NULL, &c->heartbeat, err) < 0)
+        return -1;
+    if (c->heartbeat > LINK_GRACE_MAX)
+        return error_set(err, EINVAL, "'%.60s' is longer than a day", value);
+    if (c->heartbeat > 0 && c->heartbeat < 1)
+        return error_set(err, EINVAL, "'%.60s' is less than a second; 0 is never", value);
+    return 0;
+}
+
 static int apply_kill_grace(void *target, const char *value, struct error *err)
 {
     return duration_parse(value, NULL, &line_of(target)->kill_grace, err);
@@ -681,6 +693,11 @@ static const struct option_def table[] = {
     {"--link-grace", "TIME", ENDING,
      "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
      OPTION_ONCE, apply_link_grace},
+    {"--heartbeat", "TIME", ENDING,
+     "Name a host whose mpstarter says nothing for so long (15 s by default), which ends nothing; "
+     "0: "
+     "never",
+     OPTION_ONCE, apply_heartbeat},
     {"--kill-grace", "TIME", ENDING,
      "When ranks are ended, wait this long between TERM and KILL; 10 seconds by default",
      OPTION_ONCE, apply_kill_grace},

@@ -79,6 +79,7 @@ struct cmdline {
     uint64_t preload_limit; /* bytes that a host keeps */
 
     double link_grace; /* seconds that an interrupted link is waited for; 0: it is not */
+    double heartbeat;  /* seconds of silence after which a host is named; 0: none is */
     uint32_t fanout;   /* hosts that one passes on to; 0: none */
     double timeout;    /* seconds; 0: none */
     double kill_grace; /* seconds between TERM and KILL */

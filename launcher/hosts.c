@@ -460,6 +460,8 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
         [FRAME_DOOR] = tree_door,
         [FRAME_JOINED] = tree_joined,
         [FRAME_LOST] = tree_lost,
+        [FRAME_PING] = silent_ping,
+        [FRAME_SILENT] = silent_told,
         [FRAME_READY] = take_ready,
         [FRAME_CANNOT_RUN] = take_cannot_run,
         [FRAME_STARTED] = take_started,
@@ -479,6 +481,7 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
     };
     struct error why;
     top->run->nframes++;
+    silent_heard(top);
     if (h)
         h->frame_link = l;
     if (!h || !take[type] || (is_of_ranks(type) && h->state < AGENT_LAUNCHED) ||

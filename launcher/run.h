@@ -12,7 +12,9 @@
  *     door.c          where the launcher listens
  *     agents.c        the states of hosts' starters
  *     tree.c          through whom each host is reached
+ *     host-list.c     several hosts in a message
  *     hosts.c         what each frame of a host does
+ *     silent.c        whose starters say nothing
  *     ends.c          how ranks ended, the first failure, the exit code
  *     signals.c       what mprun's own signals mean
  *     preload.c       files that are brought to the hosts before the step; preload-files.c which,
@@ -46,48 +48,53 @@
 struct run;
 struct collect;
 struct control;
+struct heartbeat;
 struct preload;
 
-enum agent_state { /* of a host's starter */
-    AGENT_UNUSED,  /* no rank is placed there: never started */
-    AGENT_WAITING, /* its start has not begun */
-    AGENT_STARTED, /* the start client runs */
-    AGENT_CONNECTED, /* HELLO came */
-    AGENT_PLACED,    /* it has its place in the tree */
-    AGENT_LAUNCHED,  /* LAUNCH was sent */
-    AGENT_READY,     /* contained and bound; ranks are being started */
-    AGENT_REPORTED,
-    AGENT_CLEANED,
-    AGENT_RELEASED,
-    AGENT_GONE, /* link and start client have ended */
-    AGENT_STATE_COUNT,
+enum agent_state {                  /* of a host's starter */
+                   AGENT_UNUSED,    /* no rank is placed there: never started */
+                   AGENT_WAITING,   /* its start has not begun */
+                   AGENT_STARTED,   /* the start client runs */
+                   AGENT_CONNECTED, /* HELLO came */
+                   AGENT_PLACED,    /* it has its place in the tree */
+                   AGENT_LAUNCHED,  /* LAUNCH was sent */
+                   AGENT_READY,     /* contained and bound; ranks are being started */
+                   AGENT_REPORTED,
+                   AGENT_CLEANED,
+                   AGENT_RELEASED,
+                   AGENT_GONE, /* link and start client have ended */
+                   AGENT_STATE_COUNT,
 };
+
+enum silence { HEARD, SILENT_UNSAID, SILENT, BACK_UNSAID };
 
 struct host {
     struct run *run;
     uint32_t index; /* in the allocation */
     const char *name;
     enum agent_state state;
-    struct link *link;   /* its own; NULL: reached through the host above it (host_link()) */
-    struct link *first;  /* its own, after it is reached through another, until all of it is read */
+    struct link *link;  /* its own; NULL: reached through the host above it (host_link()) */
+    struct link *first; /* its own, after it is reached through another, until all of it is read */
     struct link *frame_link; /* by which the present frame came */
-    int left_first;      /* it has said its last word on the first one */
-    char *door;          /* where the hosts below it connect; NULL: not known */
-    int channel_open;    /* the start client runs */
+    int left_first;          /* it has said its last word on the first one */
+    char *door;              /* where the hosts below it connect; NULL: not known */
+    int channel_open;        /* the start client runs */
     pid_t client_pid;
-    int in_fd;           /* start channel's stdin until HELLO, where it may become the link */
-    int out_fd;          /* start channel's stdout until HELLO */
+    int in_fd;  /* start channel's stdin until HELLO, where it may become the link */
+    int out_fd; /* start channel's stdout until HELLO */
     struct loop_io *out_io;
     char kept[sizeof(PREAMBLE_ASK)]; /* the last of its stdout: the beginning of a question? */
     size_t nkept;
     struct start_words *words; /* of the start channel's stderr; NULL: none, or it is mprun's own */
     unsigned waited;           /* ticks since its start client began */
     uint32_t first_rank, nranks, started, ended;
-    int launch_index;    /* among the hosts that have ranks: its number on the wire */
-    int failed;          /* its starter died; counted */
-    int lost;            /* nothing can be sent to it, or to those below it */
+    int launch_index;     /* among the hosts that have ranks: its number on the wire */
+    int failed;           /* its starter died; counted */
+    int lost;             /* nothing can be sent to it, or to those below it */
+    enum silence silence; /* of its starter */
+    float silent_for;     /* seconds */
     char *kernel_name, *version, *allowed_threads; /* as HELLO had them */
-    uint64_t memory;     /* bytes of the machine */
+    uint64_t memory;                               /* bytes of the machine */
     uint64_t worker_pid, keeper_pid;
     char **cgroup_paths, **directories; /* what a sweep has to remove; NULL-terminated */
     char *tracking_reason, *cgroup_kind;
@@ -95,9 +102,9 @@ struct host {
 };
 
 enum step_state {
-    STEP_STARTING,  /* starters are being started */
+    STEP_STARTING,   /* starters are being started */
     STEP_PRELOADING, /* files are brought to the hosts */
-    STEP_LAUNCHING, /* LAUNCH was sent, not every rank runs */
+    STEP_LAUNCHING,  /* LAUNCH was sent, not every rank runs */
     STEP_RUNNING,
     STEP_ENDING,    /* all ranks have ended, or are being ended; reports are awaited */
     STEP_CLEANING,  /* every host reported; CLEANED is awaited */
@@ -136,20 +143,22 @@ struct run {
     struct loop_defer *machine;
     struct host *hosts;
     struct host **launched; /* those with ranks, by launch_index */
-    pid_t *foreign; /* children that mprun was started with: not the step's */
+    pid_t *foreign;         /* children that mprun was started with: not the step's */
     int nforeign;
-    size_t nhosts, nused; /* used: those with ranks */
-    size_t nfallback;     /* hosts that use their start channels because nothing else answers */
+    size_t nhosts, nused;    /* used: those with ranks */
+    size_t nfallback;        /* hosts that use their start channels because nothing else answers */
     char fallback_text[900]; /* the first of them, and why */
-    size_t nreported;     /* hosts whose HELLO has come */
+    size_t nreported;        /* hosts whose HELLO has come */
     size_t agents[AGENT_STATE_COUNT];
     struct report_launch launch;
-    uint64_t nframes;     /* that hosts have sent */
-    uint32_t fanout;      /* of the tree; 0: all hosts are linked to mprun itself */
+    uint64_t nframes;             /* that hosts have sent */
+    uint32_t fanout;              /* of the tree; 0: all hosts are linked to mprun itself */
     struct placement *placements; /* of the used hosts */
     struct output *output;
     struct input *input;
     struct collect *collect;
+    struct heartbeat *heartbeat; /* NULL: not wanted */
+    struct loop_timer *silent_timer;
     struct control *control;
     struct preload *preload; /* NULL: nothing is brought to the hosts */
     struct report_rank *ranks;
@@ -157,7 +166,7 @@ struct run {
     unsigned char *ended, *begun;
     char **end_texts;
     uint32_t nstarted, nended, nknown; /* known: started or ended */
-    struct rank_end *failures; /* that count, in order of arrival */
+    struct rank_end *failures;         /* that count, in order of arrival */
     size_t nfailures;
     int joined;             /* some rank has called MPI_Init */
     struct rank_end absent; /* with END_NO_INIT: the first that ended well without it */
@@ -166,15 +175,15 @@ struct run {
     size_t reported;       /* hosts, when it was looked at last */
     int draws, drawn;      /* progress on the terminal; it is there now */
     struct loop_timer *explain_timer, *timeout_timer, *drop_timer, *lost_timer;
-    uint64_t drop_seen;  /* output that was taken when it was looked at last */
-    unsigned nsignals;   /* that ask for the end of the step */
-    int last_signal;     /* the last of these, */
-    double signal_time;  /* and when it came */
-    uint64_t nrefused;   /* peers at the door */
+    uint64_t drop_seen; /* output that was taken when it was looked at last */
+    unsigned nsignals;  /* that ask for the end of the step */
+    int last_signal;    /* the last of these, */
+    double signal_time; /* and when it came */
+    uint64_t nrefused;  /* peers at the door */
     int explained;
-    int reader_left;     /* who read our output has closed it */
-    int killing;         /* KILL was sent to all */
-    int exit_code;       /* of mprun's own failure, timeout or signal; -1: the ranks' */
+    int reader_left; /* who read our output has closed it */
+    int killing;     /* KILL was sent to all */
+    int exit_code;   /* of mprun's own failure, timeout or signal; -1: the ranks' */
     char failure_text[1200];
     uint64_t start_ns;
     double start_time, interrupt_time;
@@ -250,8 +259,10 @@ double run_seconds(const struct run *r); /* since the step began */
 void launch_is_over(struct run *r);      /* all ranks were started */
 
 /* tree.c */
-struct host *host_top(struct host *h);   /* the nearest above, or itself, with a link; or NULL */
-struct link *host_link(struct host *h);  /* addressed to h; NULL: it cannot be reached */
+struct host *host_top(struct host *h); /* the nearest above, or itself, with a link; or NULL */
+/* Whether it is reached through a host that `which` is true of. */
+int host_is_behind(struct host *h, int (*which)(const struct host *));
+struct link *host_link(struct host *h); /* addressed to h; NULL: it cannot be reached */
 /* The host that a frame of top's link is from; NULL: it has no such host below. */
 struct host *hosts_sender(struct host *top, uint32_t id);
 void hosts_broadcast_bytes(struct run *r, enum frame_type type, const void *p, size_t n);
@@ -279,7 +290,7 @@ void ends_rank(struct host *h, const struct rank_end *end, int counts, const cha
 void ends_without_joining(struct run *r, const struct rank_end *end);
 void ends_joined(struct run *r);
 const struct rank_end *ends_first(const struct run *r);
-void ends_explain(struct run *r); /* say the first failure, once */
+void ends_explain(struct run *r);      /* say the first failure, once */
 void ends_explain_soon(struct run *r); /* when the window of time is over */
 int ends_exit_code(const struct run *r);
 
@@ -287,6 +298,18 @@ int ends_exit_code(const struct run *r);
 int signals_watch(struct run *r, struct error *err);
 /* The step is over: signals do again what they do to any program, which may wait to write. */
 void signals_leave(void);
+
+/* host-list.c: the hosts that `which` is true of, in a message: "n2, n5-n7 and 12 others" (size: at
+ * least NAME_RUN_TEXT). Their number. */
+size_t hosts_list(const struct run *r, int (*which)(const struct host *), char *buf, size_t size);
+
+/* silent.c */
+int silent_begin(struct run *r, struct error *err);
+void silent_end(struct run *r);
+/* Frames of a host; -1: one that cannot be. */
+int silent_ping(struct host *h, const uint8_t *p, size_t n);
+int silent_told(struct host *h, const uint8_t *p, size_t n);
+void silent_heard(struct host *top); /* something came on its link */
 
 /* collect.c */
 struct collect *collect_create(struct run *r);

@@ -481,7 +481,7 @@ struct start_request starters_request(struct run *r)
 int starters_begin(struct run *r, struct error *err)
 {
     r->nforeign = proc_children(getpid(), &r->foreign);
-    if (starters_find(r, err) < 0 || door_open(r, err) < 0)
+    if (starters_find(r, err) < 0 || door_open(r, err) < 0 || silent_begin(r, err) < 0)
         return -1;
     if (used_hosts(r, &r->used) < 0)
         return error_errno(err, ENOMEM, "start on %zu host%s", r->nused, plural(r->nused));
@@ -539,6 +539,7 @@ void starters_close(struct run *r)
     r->starting = NULL;
     door_close(r);
     progress_end(r);
+    silent_end(r);
     for (size_t i = 0; i < r->nhosts; i++) {
         link_destroy(r->hosts[i].link);
         r->hosts[i].link = NULL;

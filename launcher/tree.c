@@ -24,6 +24,14 @@ struct host *host_top(struct host *h)
     return h && h->link ? h : NULL;
 }
 
+int host_is_behind(struct host *h, int (*which)(const struct host *))
+{
+    while (!h->link && (h = host_above(h)))
+        if (which(h))
+            return 1;
+    return 0;
+}
+
 struct link *host_link(struct host *h)
 {
     struct host *top = h->state < AGENT_GONE ? host_top(h) : NULL;
@@ -67,6 +75,7 @@ static void send_place(struct host *h, const char *parent_addresses)
     m.nhosts = (uint32_t)r->nused;
     m.port_low = r->cmd.ports.low;
     m.port_high = r->cmd.ports.high;
+    m.heartbeat = r->cmd.heartbeat;
     if (l)
         link_send(l, FRAME_PLACE, &m.base);
 }

@@ -8,11 +8,13 @@
 
 #include <sodium.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "starter/preload.h"
 #include "starter/worker.h"
 #include "wire/address.h"
 #include "wire/gather.h"
+#include "wire/heartbeat.h"
 #include "wire/listen.h"
 #include "wire/tree.h"
 
@@ -33,7 +35,8 @@ struct tree {
     unsigned nbelow, nlinked;
     struct listener *door;
     struct gather_rules rules;
-    struct gather *gather; /* of collectives; NULL where nobody is below */
+    struct gather *gather;       /* of collectives; NULL where nobody is below */
+    struct heartbeat *heartbeat; /* of those below; NULL where it is not wanted */
     struct loop_timer *limit;
     void (*gone)(struct worker *w);
 };
@@ -88,6 +91,44 @@ static void maybe_all_gone(struct tree *t)
     gone(t->worker);
 }
 
+/* Which of them say nothing is for mprun to tell. */
+static struct link *watched(void *arg, uint32_t place)
+{
+    struct tree *t = arg;
+    struct link *l = t->gone ? NULL : t->below[place].link;
+    if (l)
+        link_address(l, t->below[place].host);
+    return l;
+}
+
+static void say_silent(void *arg, const uint32_t *places, size_t n, double seconds, int back)
+{
+    struct tree *t = arg;
+    Mprun__Silent m = MPRUN__SILENT__INIT;
+    AUTO_FREE uint32_t *hosts = calloc(n, sizeof(*hosts));
+    for (size_t i = 0; hosts && i < n; i++)
+        hosts[i] = t->below[places[i]].host;
+    m.hosts = hosts;
+    m.n_hosts = hosts ? n : 0;
+    m.seconds = seconds;
+    m.back = back;
+    if (t->worker->up)
+        link_send(t->worker->up, FRAME_SILENT, &m.base);
+}
+
+static void below_silent(void *arg, const uint32_t *places, size_t n, double seconds)
+{
+    say_silent(arg, places, n, seconds, 0);
+}
+
+static void below_back(void *arg, uint32_t place, double seconds)
+{
+    say_silent(arg, &place, 1, seconds, 1);
+}
+
+static const struct heartbeat_events heartbeat_events = {
+    .link = watched, .silent = below_silent, .back = below_back};
+
 static void let_go(struct below *b)
 {
     link_destroy(b->link);
@@ -121,6 +162,9 @@ static void below_frame(void *arg, struct link *l, enum frame_type type, const u
         below_closed(b, l, &why);
         return;
     }
+    heartbeat_heard(t->heartbeat, b->host - t->first);
+    if (type == FRAME_PING && heartbeat_answered(t->heartbeat, b->host - t->first) == 0)
+        return;
     if (type == FRAME_COLLECT)
         collect(t, p, n, "a host below");
     else if (type == FRAME_PRELOAD_WANTED || type == FRAME_PRELOAD_TAKEN)
@@ -280,7 +324,10 @@ static int prepare(struct tree *t, struct worker *w, const Mprun__Place *m, stru
     t->below = calloc(t->nbelow, sizeof(*t->below));
     t->rules = (struct gather_rules){.nhosts = t->nhosts, .awaited = awaited, .complete = gathered};
     t->gather = gather_create(&t->rules, t);
-    if (!t->below || !t->gather)
+    if (m->heartbeat > 0)
+        t->heartbeat = heartbeat_create(w->loop, t->nbelow, seconds_unpack(m->heartbeat),
+                                        &heartbeat_events, t);
+    if (!t->below || !t->gather || (m->heartbeat > 0 && !t->heartbeat))
         return error_errno(err, ENOMEM, "make room for the hosts below");
     for (unsigned i = 0; i < t->nbelow; i++)
         t->below[i] = (struct below){.tree = t, .host = t->first + i};
@@ -391,6 +438,7 @@ void tree_destroy(struct worker *w)
     t->gone = NULL;
     tree_cut(w);
     loop_timer_destroy(t->limit);
+    heartbeat_destroy(t->heartbeat);
     gather_destroy(t->gather);
     free(t->below);
     free(t);

@@ -55,7 +55,7 @@ enum frame_type {
     FRAME_REPORT,         /* up */
     FRAME_CLEANED,        /* up */
     FRAME_RELEASE,        /* down */
-    FRAME_PING,           /* both */
+    FRAME_PING,           /* down, and its answer */
     FRAME_LOG,            /* up */
     FRAME_COLLECT,        /* up, pmi */
     FRAME_COLLECTED,      /* down, pmi */
@@ -74,6 +74,7 @@ enum frame_type {
     FRAME_PRELOAD_WANTED, /* up */
     FRAME_PRELOAD_DATA,   /* down, preload header */
     FRAME_PRELOAD_TAKEN,  /* up */
+    FRAME_SILENT,         /* up */
     FRAME_TYPE_COUNT,
 };
 

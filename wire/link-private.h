@@ -31,7 +31,7 @@ enum {
     READ_MAX = 256 * 1024,
     BULK_QUEUE = 256 * 1024, /* bulk bytes that may wait */
     WIRE_QUEUE = 256 * 1024, /* encrypted bytes that may wait */
-    IDLE_BYTES = 16 * 1024, /* a link with nothing to do holds no more in a buffer */
+    IDLE_BYTES = 16 * 1024,  /* a link with nothing to do holds no more in a buffer */
     NOISE_MAX = 64 * 1024,
     CIPHER_HEADER = crypto_secretstream_xchacha20poly1305_HEADERBYTES,
     CIPHER_EXTRA = crypto_secretstream_xchacha20poly1305_ABYTES,
@@ -97,6 +97,7 @@ struct link {
     } messages[2];
     uint32_t host;                 /* of frames that are made */
     uint32_t frame_host;           /* of the frame that is being delivered */
+    uint32_t heard;                /* how often something was read */
     size_t urgent_open, bulk_open; /* bytes left of a frame that has begun to go out */
     size_t reserved;
     size_t read_size; /* READ_MIN to READ_MAX */

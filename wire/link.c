@@ -185,6 +185,14 @@ int link_is_open(const struct link *l)
     return l->state == OPEN || (l->session && l->session->begun && l->state != DEAD);
 }
 
+int link_heard(const struct link *l, uint32_t *ret_times)
+{
+    if (l->state != OPEN)
+        return 0;
+    *ret_times = l->heard;
+    return 1;
+}
+
 void link_want_write(struct link *l)
 {
     if (l->out_io)
@@ -215,6 +223,7 @@ static void on_readable(struct link *l)
     size_t max = l->state == OPEN ? l->read_size : READ_MIN;
     struct error e;
     if (l->move_left > 0) {
+        l->heard++;
         link_move_go_on(l);
         return;
     }
@@ -226,6 +235,7 @@ static void on_readable(struct link *l)
         link_interrupted(l, &e);
         return;
     }
+    l->heard++;
     if (n > 0 && link_move_begin(l)) {
         link_move_go_on(l);
         return;

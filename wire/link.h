@@ -84,6 +84,9 @@ void link_set_events(struct link *l, const struct link_events *events, void *arg
 const char *link_name(const struct link *l);
 /* The peer has proved itself, and the link is not dead; it may be interrupted. */
 int link_is_open(const struct link *l);
+/* How often something has come, of a link that has a connection now: 1; else 0. What comes may be
+ * the peer's acknowledgement: its program is there. */
+int link_heard(const struct link *l, uint32_t *ret_times);
 /* Bytes that were skipped before the peer's magic, or up to the end of the link, as text without
  * control characters; "" when none. */
 const char *link_noise(const struct link *l);

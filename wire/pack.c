@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "wire/name-run.h"
+#include "common/name-run.h"
 
 #define SAMPLE_PERIOD_MIN 0.01  /* seconds */
 enum { NAME_MAX_LENGTH = 300 }; /* of a host whose name is made; others may be longer */

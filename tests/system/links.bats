@@ -205,6 +205,44 @@ survives_stop() {
     all_lines
 }
 
+said() { [ "$(grep -c "$1" "$ON_ERR")" -eq "$2" ]; }
+SILENT='mprun: host n2: its starter has been silent for 3 s .*, and 1 host is behind it; still waiting'
+BACK='mprun: host n2: its starter answers again, after [0-9]* s of silence'
+
+@test "a starter in the middle that is stopped is named once, and when it is back" {
+    start --heartbeat 3 sleep 1000
+    everywhere 'sleep 1000'
+    kill_worker n2 STOP
+    wait_until 20 said "$SILENT" 1
+    kill_worker n2 CONT
+    wait_until 20 said "$BACK" 1
+    # the others were not named, and a root is as well as one in the middle
+    said 'silent' 1
+    kill_worker n1 STOP
+    wait_until 20 said 'host n1: its starter has been silent for 3 s .*, and 2 hosts are behind it' 1
+    kill_worker n1 CONT
+    wait_until 20 said 'host n1: its starter answers again' 1
+    on_signal TERM
+    ends 143 20
+    said 'been silent' 2
+}
+
+@test "who was suspended itself calls nobody silent" {
+    start --heartbeat 2 sleep 1000
+    everywhere 'sleep 1000'
+    on_signal TSTP
+    sleep 5 # the time is the test
+    on_signal CONT
+    kill -CONT "$ON_PID" # nsenter stops with its child
+    kill_worker n2 STOP
+    wait_until 20 said 'host n2: its starter has been silent for 2 s' 1
+    kill_worker n2 CONT
+    wait_until 20 said 'host n2: its starter answers again' 1
+    on_signal TERM
+    ends 143 20
+    said 'been silent' 1
+}
+
 # last, because it is not there afterwards
 # bats test_tags=long
 @test "a whole host dies without a word: the step ends and names it" {

@@ -83,6 +83,27 @@ connections() { ls -l "/proc/$1/fd" | grep -c socket; }
     [ "$code" -eq 143 ]
 }
 
+@test "a starter that is stopped is named, and when it is back; with a heartbeat of 0 it is not" {
+    start_sleepers --heartbeat 2
+    silent() { grep -q "1: its starter has been silent for 2 s .*, and 2 hosts are behind it; still waiting" "$MPRUN_ERR"; }
+    back() { grep -q "1: its starter answers again, after" "$MPRUN_ERR"; }
+    kill -STOP "$(worker_of 1)"
+    wait_until 10 silent
+    kill -CONT "$(worker_of 1)"
+    wait_until 10 back
+    [ "$(grep -c 'been silent' "$MPRUN_ERR")" -eq 1 ]
+    kill -TERM "$MPRUN_PID"
+    mprun_wait || true
+    rm rank.*
+    start_sleepers --heartbeat 0
+    kill -STOP "$(worker_of 1)"
+    sleep 3 # that nothing is said for so long is the test
+    kill -CONT "$(worker_of 1)"
+    kill -TERM "$MPRUN_PID"
+    mprun_wait || true
+    [ -z "$(grep 'silent' "$MPRUN_ERR")" ]
+}
+
 @test "MPI across three levels: one world, with data of every other rank" {
     needs_mpicc
     program=$(mpi_program world)

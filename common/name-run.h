@@ -2,8 +2,8 @@
 /* name-run.h - names of hosts that count up: n098.cluster, n099.cluster, n100.cluster
  *
  * The number is the last one before the first dot. It keeps its width while its digits suffice. */
-#ifndef WIRE_NAME_RUN_H
-#define WIRE_NAME_RUN_H
+#ifndef COMMON_NAME_RUN_H
+#define COMMON_NAME_RUN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +11,10 @@
 /* The name k places further than `first` (of n bytes) into buf. Its length; -1: there is no such
  * name, or it does not fit. */
 int name_run_at(const char *first, size_t n, uint32_t k, char *buf, size_t size);
+
+enum { NAME_RUN_TEXT = 320 }; /* a name of a host and a count */
+/* n names for a message: "n2, n5-n7, m1"; three or more that count up are one word. What does not
+ * fit is counted: "n2 and 12 others". size: at least NAME_RUN_TEXT. */
+void name_run_list(const char *const *names, size_t n, char *buf, size_t size);
 
 #endif
