@@ -33,8 +33,14 @@ hosts_setup() {
         esac
         shift
     done
-    export HOSTS_LACK
-    HOSTS_LACK=$(hosts_lack $sshd)
+    lab_setup hosts "$(hosts_lack $sshd)" "${options[@]}" || return
+    [ -n "$HOSTS_LACK" ] || [ -z "$sshd" ] || hosts sshd $noisy
+}
+
+# lab_setup TOOL LACK OPTIONS...: by the program tests/lab/TOOL, unless there is a LACK
+lab_setup() {
+    export HOSTS_TOOL=$1 HOSTS_LACK=$2
+    shift 2
     if [ -n "$HOSTS_LACK" ]; then
         # bats cannot skip in setup_file
         [[ ${BATS_TEST_NAME:-} != test_* ]] || skip "$HOSTS_LACK"
@@ -42,8 +48,7 @@ hosts_setup() {
     fi
     HOSTS_DIR=$(mktemp -d "${MPRUN_TEST_BASE:-/tmp}/mph.XXXXXX") || return
     export HOSTS_DIR
-    hosts up "${options[@]}" --expose "$MPRUN_SOURCE" --expose "$MPRUN_BUILD" || return
-    [ -z "$sshd" ] || hosts sshd $noisy
+    hosts up "$@" --expose "$MPRUN_SOURCE" --expose "$MPRUN_BUILD"
 }
 
 hosts_teardown() {
@@ -72,7 +77,7 @@ hosts_lack() {
 hosts() {
     local command=$1
     shift
-    "$MPRUN_SOURCE/tests/lab/hosts" "$command" "$HOSTS_DIR" "$@" 3>&-
+    "$MPRUN_SOURCE/tests/lab/${HOSTS_TOOL:-hosts}" "$command" "$HOSTS_DIR" "$@" 3>&-
 }
 # not cut(1), unless it is
 cut() { if [[ $1 == -* ]]; then command cut "$@"; else hosts cut "$@"; fi; }
@@ -85,7 +90,7 @@ on_root() { on_as root "$@"; }
 
 # on_command USER HOST COMMAND...: sets ON_COMMAND
 on_command() {
-    local user=$1 host=$2 environment=(PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin)
+    local user=$1 host=$2
     shift 2
     if [ "$1" = mprun ]; then
         shift
@@ -97,8 +102,7 @@ on_command() {
         fi
         set -- "$MPRUN" "${MPRUN_OPTIONS[@]}" "$@"
     fi
-    ON_COMMAND=("$MPRUN_SOURCE/tests/lab/hosts" run "$HOSTS_DIR" "$host" --user "$user" --
-        env "${environment[@]}" "$@")
+    ON_COMMAND=("$MPRUN_SOURCE/tests/lab/hosts" run "$HOSTS_DIR" "$host" --user "$user" -- "$@")
 }
 
 # As test_options, for labuser, who may make cgroups only where they were given to him.

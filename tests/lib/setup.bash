@@ -25,10 +25,19 @@ apt_install() {
     if [ -e $policy ] || ! printf '#!/bin/sh\nexit 101\n' >$policy || ! chmod 755 $policy; then
         policy=
     fi
+    no_default_cell "$@"
     DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=600 \
         install --no-install-recommends "$@" >>"$LOG" 2>&1 </dev/null || code=$?
     [ -z "$policy" ] || rm -f $policy
     return $code
+}
+
+# Grid Engine's packages would make a queue master of this machine.
+no_default_cell() {
+    local name
+    for name in gridengine-{common,master,exec,client}; do
+        [[ " $* " != *" gridengine-"* ]] || echo "$name shared/gridengineconfig boolean false"
+    done | debconf-set-selections
 }
 
 # packages_install NAME...: with the lists that are there, or after an update

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# gridengine.bash - a Grid Engine for system tests: load '../lib/mprun', '../lib/hosts', '../lib/gridengine'
+#
+#   gridengine_setup [OPTIONS]  a Grid Engine on n0 (queue master, submits) and n1 to n3 (2 slots each),
+#                               made by tests/lab/gridengine with these options of its `up`; in
+#                               setup_file, setup or a test, as hosts_setup
+#   needs_gridengine            skip the test, saying why, where there can be none
+#   gridengine_teardown         in teardown_file or teardown: all of it goes
+#   gridengine_clean            in teardown: no job, no setting and nothing in the hosts stays; fails
+#                               when something does by itself
+#   on HOST COMMAND..., on_root, on_start, hosts COMMAND and the rest of hosts.bash work; there,
+#                               Grid Engine's programs are in the PATH
+#   ge_set SETTING..., ge_reset change settings, as `set` and `reset` of tests/lab/gridengine
+#
+#   qsub_wait [OPTIONS] <SCRIPT    submits it as labuser on n0 and waits for its end: its output and exit
+#                                  code are the job's; within $JOB_LIMIT, 60 s; then 199
+#   qsub_start [OPTIONS] <SCRIPT   without waiting. SCRIPT needs no "#!"; mprun is in its PATH
+#   job                            prints the id of the job that was submitted last
+#   job_wait                       waits for its end and accounting record: returns its exit code
+#   job_out, job_err               the files that its output goes to
+#   job_in STATE                   is it in this state, "r", "qw" and so on, "gone"?
+#   job_records [FIELD...]         its accounting records, the job script's first: a line for each, with
+#                                  fields of accounting(5) by their numbers; 12 failed, 13 exit_status,
+#                                  35 slots, 37 cpu, 42 pe_taskid
+
+gridengine_setup() { lab_setup gridengine "$(gridengine_lack "$@")" "$@"; }
+needs_gridengine() { needs_hosts; }
+gridengine_teardown() { hosts_teardown; }
+
+gridengine_lack() {
+    local lack
+    lack=$(hosts_lack $([[ " $* " != *" --rsh ssh "* ]] || echo sshd))
+    if [ -z "$lack" ] && { [ ! -x /usr/lib/gridengine/sge_qmaster ] || [ ! -x /usr/lib/gridengine/sge_execd ]; }; then
+        lack="needs gridengine-master and gridengine-exec"
+    fi
+    echo "$lack"
+}
+
+gridengine_clean() {
+    [ -n "${HOSTS_DIR:-}" ] || return 0
+    hosts empty && hosts reset || return
+    # the hosts learn of a job's end before the queue master does, but for the last of its files
+    wait_until 10 hosts_empty || true
+    hosts_clean
+}
+
+ge_set() { hosts set "$@"; }
+ge_reset() { hosts reset; }
+
+# `run` has its command in a subshell: what is to be known afterwards is in a file
+job() { cat "$BATS_TEST_TMPDIR/job"; }
+job_dir() { cat "$BATS_TEST_TMPDIR/job-dir"; }
+job_out() { echo "$(job_dir)/out"; }
+job_err() { echo "$(job_dir)/err"; }
+
+qsub_start() {
+    local dir id
+    dir=$(mktemp -d "$HOSTS_DIR/shared/job.XXXXXX") && chmod 777 "$dir" || return
+    { printf '#!/bin/bash\nPATH=%q:$PATH\n' "$MPRUN_BUILD/launcher" && cat; } >"$dir/script"
+    id=$(on n0 qsub -terse -wd "$dir" -o "$dir/out" -e "$dir/err" "$@" "$dir/script") || return
+    echo "${id%%.*}" >"$BATS_TEST_TMPDIR/job"
+    echo "$dir" >"$BATS_TEST_TMPDIR/job-dir"
+}
+
+job_state() { on n0 qstat -u '*' | awk -v job="$(job)" '$1 == job { state = $5 } END { print state ? state : "gone" }'; }
+job_in() { [ "$(job_state)" = "$1" ]; }
+
+# Records are written a moment after the job has gone from qstat.
+job_records() {
+    local accounting=$HOSTS_DIR/gridengine/cell/common/accounting
+    [ -e "$accounting" ] || return 0
+    awk -F: -v job="$(job)" '$6 == job { print ($42 != "NONE") ":" $0 }' "$accounting" | sort -s -t : -k 1,1 |
+        sed 's/^[01]://' | awk -F: -v numbers="$*" '{
+            n = split(numbers, number, " ")
+            line = n ? "" : $0
+            for (i = 1; i <= n; i++) line = line (i > 1 ? " " : "") $number[i]
+            print line
+        }'
+}
+job_recorded() { [ "$(job_records 42 | head -n 1)" = NONE ]; }
+
+job_wait() {
+    local limit=${JOB_LIMIT:-60}
+    if ! wait_until "$limit" job_in gone || ! wait_until 30 job_recorded; then
+        echo "time limit of $limit s reached by the job $(job), which is $(job_state)" >&2
+        return 199
+    fi
+    return "$(job_records 13 | head -n 1)"
+}
+
+qsub_wait() {
+    local code=0
+    qsub_start "$@" || return
+    job_wait || code=$?
+    [ ! -e "$(job_out)" ] || cat "$(job_out)"
+    [ ! -e "$(job_err)" ] || cat "$(job_err)" >&2
+    return $code
+}
