@@ -27,6 +27,7 @@ static const struct rm_adapter rm_adapter_simulated;
 
 const struct rm_adapter *const rm_adapters[] = {
     &rm_adapter_simulated,
+    &rm_adapter_gridengine,
     &rm_adapter_ssh,
     &rm_adapter_local,
     NULL,

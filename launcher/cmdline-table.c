@@ -628,7 +628,7 @@ static const struct option_def table[] = {
      "and "
      "one on n2; with --hostfile, use these of its hosts",
      OPTION_APPEND, apply_host},
-    {"--hostfile --machinefile -f --default-hostfile -F --nodefile", "FILE", PLACE,
+    {"--hostfile --machinefile -m -f --default-hostfile -F --nodefile", "FILE", PLACE,
      "Use the hosts of FILE; Open MPI's, Hydra's, PBS's and Grid Engine's syntax are understood",
      OPTION_APPEND, apply_hostfile},
     {"--agent", "CMD", PLACE,
@@ -744,7 +744,7 @@ static const struct option_def table[] = {
             "posing as N hosts write '--rm local:N'"),
     REFUSED("--launcher-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
-    REFUSED("--map-by --mapby --rank-by --rankby --bynode --byslot --bycore -m --distribution "
+    REFUSED("--map-by --mapby --rank-by --rankby --bynode --byslot --bycore --distribution "
             "-rankmap --rankfile -rf",
             "this release fills hosts in order, rank after rank; '-N K' puts at most K ranks on a "
             "host"),

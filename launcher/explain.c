@@ -29,6 +29,8 @@ static void print_granted(const struct run *r, const struct host *h)
            a->slots.source);
     if (cores)
         printf(", hardware threads %s (%s)", cores, a->cores_source);
+    if (a->core_list)
+        printf(", cores %s as socket,core (%s)", a->core_list, a->cores_source);
     printf(", ");
     print_ranks(h);
 }

@@ -229,6 +229,8 @@ void starters_host_gone(struct host *h); /* its link has ended */
 /* Its link is gone for good. silent: it gives no answer any more, and its start client may never
  * notice. Those below it are out of reach, and end when they notice. */
 void starters_lost(struct host *h, int silent);
+/* No host is to be started any more. */
+void starters_cancel(struct run *r);
 void starters_close(struct run *r);
 void starters_sweep(struct host *h); /* what a dead starter left on this machine */
 
@@ -239,6 +241,8 @@ void start_words_reported(struct host *h);     /* the same, and from now on at o
 /* What was said and not shown, as part of a sentence; "" for nothing. Much of it is shown instead,
  * but for its last line. */
 void start_words_reason(struct host *h, char *buf, size_t n);
+const char *start_words_held(struct host *h); /* lines not shown yet; they stay */
+void start_words_drop(struct host *h);        /* close; what is held is not shown */
 void start_words_close(struct host *h);
 
 /* progress.c */

@@ -38,7 +38,7 @@ static void choose_adapter(struct run *r)
     }
     r->adapter = rm_adapter_detect(r->adapter_reason, sizeof(r->adapter_reason));
     if (r->adapter != &rm_adapter_local || (!named->nlists && !named->nfiles))
-        return;
+        return; /* a manager's hosts are chosen from */
     r->adapter = &rm_adapter_ssh;
     snprintf(r->adapter_reason, sizeof(r->adapter_reason), "hosts are named with %s",
              named->nfiles ? "--hostfile" : "--host");

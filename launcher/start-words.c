@@ -41,7 +41,7 @@ static void hold(struct start_words *w, const char *line)
     size_t n = strlen(line);
     if (!w->held)
         w->held = malloc(HELD_MAX);
-    if (!w->held || w->nheld + n + 1 > HELD_MAX)
+    if (!w->held || w->nheld + n + 2 > HELD_MAX)
         return;
     memcpy(w->held + w->nheld, line, n);
     w->held[w->nheld + n] = '\n';
@@ -167,6 +167,32 @@ void start_words_reason(struct host *h, char *buf, size_t n)
     w->nheld = w->lines = 0;
 }
 
+const char *start_words_held(struct host *h)
+{
+    struct start_words *w = h->words;
+    if (!w)
+        return "";
+    drain(w);
+    if (!w->held)
+        return "";
+    w->held[w->nheld] = 0;
+    return w->held;
+}
+
+static void words_free(struct start_words *w)
+{
+    loop_io_destroy(w->io);
+    close(w->fd);
+    free(w->held);
+    free(w);
+}
+
+void start_words_drop(struct host *h)
+{
+    if (h->words)
+        words_free(take_ptr(h->words));
+}
+
 void start_words_close(struct host *h)
 {
     struct start_words *w = take_ptr(h->words);
@@ -174,8 +200,5 @@ void start_words_close(struct host *h)
         return;
     drain(w);
     show_held(w, 0);
-    loop_io_destroy(w->io);
-    close(w->fd);
-    free(w->held);
-    free(w);
+    words_free(w);
 }

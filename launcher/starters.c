@@ -291,20 +291,18 @@ static void host_gone(struct host *h)
 
 static const char *start_client(const struct run *r)
 {
-    return r->cmd.agent ? r->cmd.agent[0] : r->adapter->name;
+    if (r->cmd.agent)
+        return r->cmd.agent[0];
+    return r->adapter->client ? r->adapter->client : r->adapter->name;
 }
 
-/* What the user can do about what ssh says. */
-static const char *advice(const struct run *r, const char *why)
+/* What the user can do about what the start client said. */
+static const char *advice(const struct run *r, const char *why, char *buf, size_t n)
 {
-    if (r->cmd.agent)
-        return "";
-    if (strstr(why, "Host key verification failed"))
-        return "; make its key known, for example with ssh-keyscan, or connect once by hand";
-    if (strstr(why, "Permission denied"))
-        return "; ssh must get there without a question: by a key that ssh-agent holds, or one "
-               "without a passphrase";
-    return "";
+    buf[0] = 0;
+    if (!r->cmd.agent && r->adapter->advice)
+        r->adapter->advice(why, buf, n);
+    return buf;
 }
 
 /* Why no starter came to be, or which start client has ended: its words, and the shell's codes for
@@ -312,7 +310,7 @@ static const char *advice(const struct run *r, const char *why)
 static void say_not_started(struct host *h, int status, const char *how)
 {
     struct run *r = h->run;
-    char why[800];
+    char why[800], what[500];
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     start_words_reason(h, why, sizeof(why));
     const char *colon = *why ? ": " : "";
@@ -327,10 +325,11 @@ static void say_not_started(struct host *h, int status, const char *how)
                  code == EXIT_CODE_NOT_FOUND ? "does not exist" : "cannot be executed", colon, why,
                  PACKAGE_VERSION);
     else if (*why && (code == 255 || code == EXIT_CODE_MPRUN))
-        run_fail(r, EXIT_CODE_MPRUN, "host %s: %s%s", h->name, why, advice(r, why));
+        run_fail(r, EXIT_CODE_MPRUN, "host %s: %s%s", h->name, why,
+                 advice(r, why, what, sizeof(what)));
     else
-        run_fail(r, EXIT_CODE_MPRUN, "host %s: %s %s before mpstarter reported back%s%s", h->name,
-                 start_client(r), how, colon, why);
+        run_fail(r, EXIT_CODE_MPRUN, "host %s: %s %s before mpstarter reported back%s%s%s", h->name,
+                 start_client(r), how, colon, why, advice(r, why, what, sizeof(what)));
 }
 
 /* The end of a start client whose host was there. */
@@ -343,11 +342,50 @@ static void say_ended(struct host *h, const char *how)
              *why ? " (" : "", why, *why ? ")" : "");
 }
 
+static void close_input(struct host *h)
+{
+    if (h->in_fd >= 0)
+        close(take_fd(&h->in_fd));
+}
+
+/* Nothing of the start that failed is left, and there is to be another one. */
+static void forget_start(struct host *h)
+{
+    loop_io_destroy(h->out_io);
+    h->out_io = NULL;
+    close_input(h);
+    if (h->out_fd >= 0)
+        close(take_fd(&h->out_fd));
+    start_words_drop(h);
+    link_destroy(h->link);
+    h->link = NULL;
+    h->nkept = 0;
+    h->failed = h->lost = 0;
+    h->waited = 0;
+    agent_enter(h, AGENT_WAITING);
+}
+
+/* The adapter may have another way to start the host. */
+static int starts_again(struct host *h, int status)
+{
+    struct run *r = h->run;
+    if (h->state != AGENT_STARTED || r->killing || !r->adapter->again)
+        return 0;
+    const char *words = start_words_held(h);
+    if (!r->adapter->again(r->starting, (size_t)h->launch_index, status, words))
+        return 0;
+    log_debug("host %s: %s; it is started in another way", h->name, words);
+    forget_start(h);
+    return 1;
+}
+
 static void channel_ended(struct host *h, int status)
 {
     struct run *r = h->run;
     char how[160];
     h->channel_open = 0;
+    if (starts_again(h, status))
+        return;
     describe_status(status, how, sizeof(how));
     /* a starter that was told to go, or that only said HELLO, ends with 0 */
     if (h->state < AGENT_CLEANED || (WIFSIGNALED(status) && h->state < AGENT_RELEASED)) {
@@ -410,17 +448,31 @@ static void abandon_unreachable(void *arg)
             abandon(r->launched[i]);
 }
 
+static void abandon_after(struct run *r, double seconds)
+{
+    if (!r->lost_timer)
+        r->lost_timer = loop_timer_create(r->loop, abandon_unreachable, r);
+    if (r->lost_timer && !loop_timer_active(r->lost_timer))
+        loop_timer_start(r->lost_timer, seconds, 0);
+}
+
 void starters_lost(struct host *h, int silent)
 {
-    struct run *r = h->run;
     h->failed = 1;
     h->lost = 1;
     if (silent)
         abandon(h);
-    if (!r->lost_timer)
-        r->lost_timer = loop_timer_create(r->loop, abandon_unreachable, r);
-    if (r->lost_timer && !loop_timer_active(r->lost_timer))
-        loop_timer_start(r->lost_timer, r->cmd.link_grace + UNREACHABLE_SECONDS, 0);
+    abandon_after(h->run, h->run->cmd.link_grace + UNREACHABLE_SECONDS);
+}
+
+/* Where start clients are not ended, those whose starters never come are not waited for. */
+void starters_cancel(struct run *r)
+{
+    if (!r->starting)
+        return;
+    r->adapter->cancel(r->starting);
+    if (!r->adapter->abandon)
+        abandon_after(r, UNREACHABLE_SECONDS);
 }
 
 void starters_host_gone(struct host *h)
@@ -492,12 +544,6 @@ int starters_begin(struct run *r, struct error *err)
         return -1;
     progress_begin(r);
     return 0;
-}
-
-static void close_input(struct host *h)
-{
-    if (h->in_fd >= 0)
-        close(take_fd(&h->in_fd));
 }
 
 void starters_fell_back(struct host *h, const char *why)

@@ -60,8 +60,8 @@ void run_kill(struct run *r, double grace, const char *why)
     m.grace = grace < 0 ? r->step.kill_grace : grace;
     m.reason = (char *)(uintptr_t)why;
     hosts_broadcast(r, FRAME_KILL, &m.base);
-    if (r->state == STEP_STARTING && r->starting)
-        r->adapter->cancel(r->starting);
+    if (r->state == STEP_STARTING)
+        starters_cancel(r);
     step_changed(r);
 }
 

@@ -2,6 +2,7 @@
 /* allocation.c - the hosts that were granted */
 #include "model/allocation.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@ void allocation_free(struct allocation *a)
 {
     for (size_t i = 0; i < a->nhosts; i++) {
         free(a->hosts[i].name);
+        free(a->hosts[i].core_list);
         idset_free(&a->hosts[i].cores);
     }
     free(a->hosts);
@@ -33,6 +35,24 @@ struct alloc_host *allocation_add_host(struct allocation *a, const char *name)
     struct alloc_host *h = &a->hosts[a->nhosts++];
     *h = (struct alloc_host){.name = copy};
     return h;
+}
+
+int allocation_add_cores(struct alloc_host *h, const char *cores, size_t n)
+{
+    size_t have = h->core_list ? strlen(h->core_list) + 1 : 0;
+    if (have + n > ALLOCATION_CORES_MAX) {
+        errno = E2BIG;
+        return -1;
+    }
+    char *all = realloc(h->core_list, have + n + 1);
+    if (!all)
+        return -1;
+    if (have)
+        all[have - 1] = ':';
+    memcpy(all + have, cores, n);
+    all[have + n] = 0;
+    h->core_list = all;
+    return 0;
 }
 
 uint32_t allocation_slots(const struct allocation *a)

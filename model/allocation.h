@@ -21,6 +21,8 @@ struct alloc_host {
     int here;                   /* it is the machine that mprun runs on */
     int cores_known;            /* 0: all that the host's starter is allowed */
     struct idset cores;         /* granted hardware threads, by operating system index */
+    char *core_list;            /* instead: granted cores as "socket,core:socket,core", numbers that
+                                   only the host itself can tell the meaning of; NULL: not stated */
     char cores_source[64];
     struct limits limits;
     char limits_source[64];
@@ -32,12 +34,16 @@ struct allocation {
     struct alloc_host *hosts;
     size_t nhosts;
     char source[160]; /* of the hosts as a whole, where theirs differ: "host file 'x'"; "": none */
+    char more[96];    /* what asks the manager for N slots, before the N: "qsub -pe lab"; or "" */
     int may_oversubscribe; /* nothing was granted, so nothing forbids more ranks than slots */
 };
 
 void allocation_free(struct allocation *a);
 /* A new host at the end; copies name. NULL: out of memory. */
 struct alloc_host *allocation_add_host(struct allocation *a, const char *name);
+enum { ALLOCATION_CORES_MAX = 65536 }; /* bytes of a host's core_list */
+/* Put "socket,core:..." of length n behind the host's core_list. 0, or -1 with errno. */
+int allocation_add_cores(struct alloc_host *h, const char *cores, size_t n);
 uint32_t allocation_slots(const struct allocation *a);
 
 #endif

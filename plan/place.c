@@ -74,7 +74,7 @@ static int check_slots(const struct allocation *a, const struct plan_options *o,
 {
     int may = o->oversubscribe < 0 ? a->may_oversubscribe : o->oversubscribe;
     uint64_t slots = sum_usable_slots(a, o);
-    char bound[64] = "";
+    char bound[64] = "", more[160] = "";
     if (o->per_host)
         snprintf(bound, sizeof(bound), " with at most %" PRIu32 " rank%s on a host", o->per_host,
                  plural(o->per_host));
@@ -96,14 +96,16 @@ static int check_slots(const struct allocation *a, const struct plan_options *o,
                          " (max_slots); ask for fewer ranks",
                          nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
                          sum_bounds(a, o));
+    if (a->more[0])
+        snprintf(more, sizeof(more), "submit the job with '%s %" PRIu64 "', ", a->more, nranks);
     if (nranks > slots && !may)
         return error_set(err, EINVAL,
                          "place %" PRIu64 " rank%s: %zu host%s%s %s %" PRIu64
                          " slot%s (%s), %" PRIu64 " too few; ask for at most %" PRIu64
-                         " rank%s, or allow more ranks than slots with --oversubscribe",
+                         " rank%s, %sor allow more ranks than slots with --oversubscribe",
                          nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
                          a->nhosts == 1 ? "has" : "have", slots, plural(slots), slot_source(a),
-                         nranks - slots, slots, plural(slots));
+                         nranks - slots, slots, plural(slots), more);
     return 0;
 }
 

@@ -67,8 +67,8 @@ struct rm_adapter {
     const char *name;    /* as --rm takes it */
     const char *summary; /* one line for --help and --explain */
 
-    /* Is this job's environment this manager's? Cheap, no side effects. 1 or 0; reason (of size n)
-     * gets a sentence either way. */
+    /* Is this job's environment this manager's? Cheap, no side effects. 1 with the reason, or 0
+     * with "", or with what is missing where something of the manager's is there. */
     int (*detect)(char *reason, size_t n);
 
     /* Read what was granted. Each number gets its source. No side effects. */
@@ -79,7 +79,7 @@ struct rm_adapter {
      * host and change. NULL with err when nothing could even begin. */
     struct starting *(*start)(const struct start_request *request, struct error *err);
     /* Begin no further start and end what runs (SIGTERM to start clients where that is harmless to
-     * the job; see never_kill_client); events still come. */
+     * the job); events still come. */
     void (*cancel)(struct starting *s);
     void (*destroy)(struct starting *s); /* NULL is fine */
     /* The host's starter has said HELLO: its start is over and makes room for another. A NULL
@@ -88,10 +88,17 @@ struct rm_adapter {
     /* The host gives no answer any more: end its start client, which may never notice; its event
      * still comes. NULL: clients are never ended. */
     void (*abandon)(struct starting *s, size_t host);
+    /* The host's start client ended with this status and these words before HELLO. 1: the host is
+     * started in another way, and another OPEN or FAILED comes; 0: it is not. NULL: never. */
+    int (*again)(struct starting *s, size_t host, int status, const char *words);
     /* How this host would be started, for --explain; loop and event of the request are not looked
      * at. */
     void (*describe)(const struct start_request *request, const struct alloc_host *host, char *buf,
                      size_t n);
+    /* What the user can do about words that a start client ended with: "; do this", or "". May ask
+     * the manager. NULL: nothing is known. */
+    void (*advice)(const char *words, char *buf, size_t n);
+    const char *client; /* the start client's name for messages; NULL: the adapter's */
 
     /* Traits. */
     enum stdio_channel stdio_channel;
@@ -101,7 +108,6 @@ struct rm_adapter {
     int rm_signals_remote;     /* the manager delivers its signals on every host itself */
     int starters_start_others; /* a starter may run start clients for further hosts */
     int rm_owns_cgroup;        /* the manager has made a cgroup for the task */
-    int never_kill_client;     /* ending a start client would cost the job */
     const char *loose;         /* no manager accounts for what is started so: the sentence that says
                                   it; NULL: one does, or there is none to */
 };
@@ -117,6 +123,7 @@ const struct rm_adapter *rm_adapter_find(const char *name); /* NULL: unknown */
 /* The first that detects itself; "local" is the default and always does. */
 const struct rm_adapter *rm_adapter_detect(char *reason, size_t n);
 
+extern const struct rm_adapter rm_adapter_gridengine;
 extern const struct rm_adapter rm_adapter_local;
 extern const struct rm_adapter rm_adapter_ssh;
 

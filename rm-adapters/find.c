@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* find.c - one of the registered adapters, by its name or by what it detects */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rm-adapters/adapter.h"
@@ -15,9 +16,17 @@ const struct rm_adapter *rm_adapter_find(const char *name)
 
 const struct rm_adapter *rm_adapter_detect(char *reason, size_t n)
 {
-    for (size_t i = 0; rm_adapters[i]; i++)
-        if (rm_adapters[i]->detect(reason, n))
-            return rm_adapters[i];
+    char missing[200] = "", why[200];
+    for (size_t i = 0; rm_adapters[i]; i++) {
+        const struct rm_adapter *a = rm_adapters[i];
+        why[0] = 0;
+        if (a->detect(why, sizeof(why))) {
+            snprintf(reason, n, "%s%s%s", why, *missing ? "; not " : "", missing);
+            return a;
+        }
+        if (*why && !*missing)
+            snprintf(missing, sizeof(missing), "%s: %.150s", a->name, why);
+    }
     return NULL;
 }
 

@@ -124,6 +124,38 @@ static int take_settings(struct reader *r, const char *at, const char *end,
 
 /* ---- Grid Engine: four columns --------------------------------------------------------------- */
 
+/* "0,0:0,1": sockets and cores. */
+static int is_core_list(struct word w)
+{
+    size_t numbers = 0;
+    for (size_t at = 0; at < w.len; at++) {
+        size_t digits = 0;
+        while (at < w.len && w.at[at] >= '0' && w.at[at] <= '9' && digits < 5)
+            at++, digits++;
+        if (!digits || (at < w.len && w.at[at] != (numbers % 2 ? ':' : ',')))
+            return 0;
+        numbers++;
+        if (at + 1 == w.len)
+            return 0;
+    }
+    return numbers && numbers % 2 == 0;
+}
+
+static int take_cores(struct word w, struct hostlist_entry *e, struct error *err)
+{
+    static const char *const none[] = {"UNDEFINED", "NULL", "<NULL>", "(null)", "NONE", NULL};
+    char shown[64];
+    if (is_one_of(w, none))
+        return 0;
+    if (!is_core_list(w))
+        return error_set(err, EINVAL,
+                         "'%s' are no cores; expected is 'socket,core:socket,core' or UNDEFINED",
+                         hostlist_shown(w.at, w.len, shown));
+    e->cores = w.at;
+    e->cores_len = w.len;
+    return 0;
+}
+
 static int take_columns(struct reader *r, struct word number, const char *at, const char *end,
                         struct hostlist_entry *e, struct error *err)
 {
@@ -144,7 +176,7 @@ static int take_columns(struct reader *r, struct word number, const char *at, co
     if (number_parse(n, "slots", 1, HOSTLIST_SLOTS_MAX, &slots, err) < 0)
         return -1;
     e->slots = (uint32_t)slots;
-    return 0;
+    return take_cores(cores, e, err);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */

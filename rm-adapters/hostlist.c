@@ -127,6 +127,15 @@ static int add_slots(struct alloc_host *h, const struct hostlist_entry *e, struc
     return 0;
 }
 
+static int add_numbers(struct alloc_host *h, const struct hostlist_entry *e, struct error *err)
+{
+    if (add_slots(h, e, err) < 0)
+        return -1;
+    if (e->cores && allocation_add_cores(h, e->cores, e->cores_len) < 0)
+        return error_errno(err, errno, "list the cores of '%.60s'", h->name);
+    return 0;
+}
+
 int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct error *err)
 {
     char name[HOSTLIST_NAME_MAX + 1];
@@ -135,13 +144,13 @@ int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct erro
     struct alloc_host *h = hostlist_find(l, name);
     l->stated |= h || e->slots;
     if (h)
-        return add_slots(h, e, err);
+        return add_numbers(h, e, err);
     if (l->allocation.nhosts == HOSTLIST_HOSTS_MAX)
         return error_set(err, EINVAL, "more than %d hosts are named", HOSTLIST_HOSTS_MAX);
     if (make_places(l) < 0 || !(h = allocation_add_host(&l->allocation, name)))
         return error_errno(err, ENOMEM, "list the hosts");
     *place_of(l, name) = (uint32_t)l->allocation.nhosts;
-    return add_slots(h, e, err);
+    return add_numbers(h, e, err);
 }
 
 /* ---- "a:2,b" --------------------------------------------------------------------------------- */

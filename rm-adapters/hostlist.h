@@ -26,6 +26,8 @@ struct hostlist_entry {
     uint32_t slots;     /* 0: no number */
     uint32_t max_slots; /* 0: no bound */
     const char *source; /* of the number */
+    const char *cores;  /* granted ones, as alloc_host.core_list has them; NULL: not stated */
+    size_t cores_len;
 };
 
 void hostlist_free(struct hostlist *l); /* what it holds, not itself */

@@ -9,16 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/interfaces.h"
 #include "common/spawn.h"
 #include "common/words.h"
 #include "rm-adapters/fanout.h"
-#include "rm-adapters/hostfile.h"
-#include "rm-adapters/hostlist.h"
+#include "rm-adapters/named.h"
 
 enum { CLIENT_WORDS = 16 };
 
@@ -26,147 +23,26 @@ enum { CLIENT_WORDS = 16 };
 
 static int ssh_detect(char *reason, size_t n)
 {
-    snprintf(reason, n, "no hosts are named with --host or --hostfile");
+    reason[0] = 0; /* asked for with --host or --hostfile */
     return 0;
-}
-
-static int read_lists(const struct host_request *r, struct hostlist *l, struct error *err)
-{
-    for (size_t i = 0; i < r->nlists; i++)
-        if (hostlist_parse(r->lists[i], l, err) < 0)
-            return error_context(err, "--host");
-    return 0;
-}
-
-static int read_files(const struct host_request *r, struct hostlist *l, struct error *err)
-{
-    struct allocation *a = &l->allocation;
-    for (size_t i = 0; i < r->nfiles; i++)
-        if (hostfile_read(r->files[i], l, err) < 0)
-            return -1;
-    const char *file = r->nfiles == 1 ? r->files[0] : "...";
-    const char *slash = strrchr(file, '/');
-    if (r->nfiles)
-        snprintf(a->source, sizeof(a->source), "host file '%.80s'%s", slash ? slash + 1 : file,
-                 l->stated ? "" : ", one for each host, as it has no numbers");
-    return 0;
-}
-
-/* What --host leaves of a host file: its hosts, with all their slots or as many as --host says. */
-static int pick(struct hostlist *from, const struct alloc_host *h, struct hostlist *to,
-                struct error *err)
-{
-    const struct alloc_host *in_file = hostlist_find(from, h->name);
-    int all = h->slots.value == 1 && strcmp(h->slots.source, HOSTLIST_NO_NUMBER) == 0;
-    if (!in_file)
-        return error_set(err, EINVAL, "--host: '%.100s' is not in the host file", h->name);
-    if (!all && h->slots.value > in_file->slots.value)
-        return error_set(err, EINVAL, "--host: %u slots of '%.100s', which has %u (%s)",
-                         h->slots.value, h->name, in_file->slots.value, in_file->slots.source);
-    struct alloc_host *added = allocation_add_host(&to->allocation, h->name);
-    if (!added)
-        return error_errno(err, ENOMEM, "list the hosts");
-    added->slots = all ? in_file->slots : h->slots;
-    added->max_slots = in_file->max_slots;
-    return 0;
-}
-
-static int filter(struct hostlist *files, const struct hostlist *lists, struct error *err)
-{
-    struct hostlist kept = {.stated = files->stated || lists->stated};
-    memcpy(kept.allocation.source, files->allocation.source, sizeof(kept.allocation.source));
-    for (size_t i = 0; i < lists->allocation.nhosts; i++) {
-        if (pick(files, &lists->allocation.hosts[i], &kept, err) < 0) {
-            hostlist_free(&kept);
-            return -1;
-        }
-    }
-    hostlist_free(files);
-    *files = kept;
-    return 0;
-}
-
-/* ---- this machine ---------------------------------------------------------------------------- */
-
-struct self {
-    char name[256]; /* "" unknown */
-    struct interface addresses[INTERFACES_MAX];
-    size_t naddresses;
-};
-
-static void self_find(struct self *s)
-{
-    int n = interfaces_list(s->addresses, INTERFACES_MAX, NULL);
-    s->naddresses = n > 0 ? (size_t)n : 0;
-    if (gethostname(s->name, sizeof(s->name)) < 0)
-        s->name[0] = 0;
-    s->name[sizeof(s->name) - 1] = 0;
-}
-
-/* By its name, the name's first part, "localhost", or an address. */
-static int is_self(const struct self *s, const char *name)
-{
-    size_t first = strcspn(s->name, ".");
-    if (strcasecmp(name, "localhost") == 0 || strcasecmp(name, s->name) == 0)
-        return 1;
-    if (first && strlen(name) == first && strncasecmp(name, s->name, first) == 0)
-        return 1;
-    return interfaces_have(s->addresses, s->naddresses, name);
-}
-
-/* Several names of this machine are one host. */
-static void join_self(struct allocation *a)
-{
-    struct self s;
-    struct alloc_host *self = NULL;
-    size_t kept = 0;
-    self_find(&s);
-    for (size_t i = 0; i < a->nhosts; i++) {
-        struct alloc_host *h = &a->hosts[i];
-        h->here = is_self(&s, h->name);
-        if (h->here && self) {
-            self->slots.value += h->slots.value;
-            self->max_slots = self->max_slots && h->max_slots ? self->max_slots + h->max_slots : 0;
-            free(h->name);
-            continue;
-        }
-        a->hosts[kept] = *h;
-        if (h->here)
-            self = &a->hosts[kept];
-        kept++;
-    }
-    a->nhosts = kept;
-}
-
-static int gather(const struct host_request *r, struct hostlist *files, struct hostlist *lists,
-                  struct error *err)
-{
-    snprintf(lists->allocation.source, sizeof(lists->allocation.source), "--host");
-    if (read_files(r, files, err) < 0 || read_lists(r, lists, err) < 0)
-        return -1;
-    return r->nfiles && r->nlists ? filter(files, lists, err) : 0;
 }
 
 static int ssh_read_allocation(const struct host_request *request, struct allocation *ret,
                                struct error *err)
 {
-    struct hostlist files = {.stated = 0}, lists = {.stated = 0};
+    struct hostlist named = {.stated = 0};
     if (request->argument)
         return error_set(err, EINVAL, "'--rm ssh' takes no ':%.60s'; name hosts with --host",
                          request->argument);
     if (request->nlists == 0 && request->nfiles == 0)
         return error_set(err, EINVAL, "no host is named; write --host or --hostfile");
-    int rc = gather(request, &files, &lists, err);
-    struct hostlist *l = request->nfiles ? &files : &lists;
-    if (rc == 0) {
-        l->allocation.adapter = rm_adapter_ssh.name;
-        l->allocation.may_oversubscribe = !l->stated;
-        *ret = hostlist_take(l);
-        join_self(ret);
-    }
-    hostlist_free(&files);
-    hostlist_free(&lists);
-    return rc;
+    if (named_read(request, &named, err) < 0)
+        return -1;
+    named.allocation.adapter = rm_adapter_ssh.name;
+    named.allocation.may_oversubscribe = !named.stated;
+    *ret = hostlist_take(&named);
+    named_mark_here(ret);
+    return 0;
 }
 
 /* ---- the client ------------------------------------------------------------------------------ */
@@ -306,6 +182,18 @@ static struct starting *ssh_start(const struct start_request *request, struct er
     return fanout_begin(request, &way, c, at_once, err);
 }
 
+/* ssh's own sentences. */
+static void ssh_advice(const char *words, char *buf, size_t n)
+{
+    const char *what = "";
+    if (strstr(words, "Host key verification failed"))
+        what = "; make its key known, for example with ssh-keyscan, or connect once by hand";
+    else if (strstr(words, "Permission denied"))
+        what = "; ssh must get there without a question: by a key that ssh-agent holds, or one "
+               "without a passphrase";
+    snprintf(buf, n, "%s", what);
+}
+
 const struct rm_adapter rm_adapter_ssh = {
     .name = "ssh",
     .summary = "hosts named with --host or --hostfile, reached by ssh or --agent",
@@ -317,6 +205,7 @@ const struct rm_adapter rm_adapter_ssh = {
     .reported = fanout_reported,
     .abandon = fanout_abandon,
     .describe = ssh_describe,
+    .advice = ssh_advice,
     .stdio_channel = STDIO_PER_HOST,
     .loose = "no resource manager accounts for what runs there",
 };

@@ -18,6 +18,7 @@ static void check_hosts(const struct hostlist *l)
                              ".-_@:%") == strlen(h->name));
         MUST(h->slots.value > 0 && h->slots.value <= HOSTLIST_SLOTS_MAX && h->slots.source[0]);
         MUST(hostlist_find(l, h->name) == h);
+        MUST(!h->core_list || strspn(h->core_list, "0123456789,:") == strlen(h->core_list));
     }
 }
 

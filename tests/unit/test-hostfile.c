@@ -22,6 +22,8 @@ static char *text_of(const struct hostlist *l)
         fprintf(f, "%s%s:%u", i ? " " : "", h->name, h->slots.value);
         if (h->max_slots)
             fprintf(f, "/%u", h->max_slots);
+        if (h->core_list)
+            fprintf(f, "(%s)", h->core_list);
     }
     fclose(f);
     return text;
@@ -90,16 +92,24 @@ static const struct example files[] = {
     {"[::1]:2\n[::2]\n", "::1:2 ::2:1", NULL, 1},
     {"a:2 ifname=ib0\n", NULL, "line 1: 'ifname=ib0' behind a host with ':'", 0},
     /* Grid Engine */
-    {"a 2 q@a UNDEFINED\nb 1 q@b 0,0:0,1\n", "a:2 b:1", NULL, 1},
+    {"a 2 q@a UNDEFINED\nb 1 q@b 0,0:0,1\n", "a:2 b:1(0,0:0,1)", NULL, 1},
     {"a 2 q@a <NULL>\na 2 r@a <NULL>\n", "a:4", NULL, 1},
+    {"a 1 q@a 0,0\nb 1 q@b 1,11\na 2 r@a 0,1:1,0\n", "a:3(0,0:0,1:1,0) b:1(1,11)", NULL, 1},
+    {"a 1 q@a 0\n", NULL, "line 1: '0' are no cores; expected is 'socket,core:socket,core'", 0},
+    {"a 1 q@a 0,0:\n", NULL, "line 1: '0,0:' are no cores", 0},
+    {"a 1 q@a 0,0,1\n", NULL, "line 1: '0,0,1' are no cores", 0},
+    {"a 1 q@a 0:0\n", NULL, "line 1: '0:0' are no cores", 0},
+    {"a 1 q@a ,0\n", NULL, "line 1: ',0' are no cores", 0},
+    {"a 1 q@a 123456,0\n", NULL, "line 1: '123456,0' are no cores", 0},
+    {"a 1 q@a S0\n", NULL, "line 1: 'S0' are no cores", 0},
     {"a 2 q\n", NULL, "line 1: it has less than the four columns", 0},
-    {"a 2 q c d\n", NULL, "line 1: it has more than the four columns", 0},
+    {"a 2 q 0,0 d\n", NULL, "line 1: it has more than the four columns", 0},
     {"a 2\n", NULL, "line 1: '2' stands alone; write 'a slots=2' or 'a:2'", 0},
-    {"a 2x q c\n", NULL, "line 1: slots: '2x' is not a number", 0},
+    {"a 2x q 0,0\n", NULL, "line 1: slots: '2x' is not a number", 0},
     /* one syntax */
     {"a\nb:2\nc slots=2\n", NULL, "line 3: it is in Open MPI's", 0},
-    {"a slots=1\nb 1 q c\n", NULL, "line 2: it is in Grid Engine's", 0},
-    {"a 1 q c\n\nb:1\n", NULL, "line 3: it is in Hydra's", 0},
+    {"a slots=1\nb 1 q 0,0\n", NULL, "line 2: it is in Grid Engine's", 0},
+    {"a 1 q 0,0\n\nb:1\n", NULL, "line 3: it is in Hydra's", 0},
     /* no file of hosts */
     {"", NULL, "names no host: it is empty", 0},
     {"# a\n\n", NULL, "but for comments and blanks", 0},
