@@ -5,7 +5,7 @@ load '../lib/mprun'
 load '../lib/hosts'
 
 setup_file() {
-    machine >"$BATS_FILE_TMPDIR/machine"
+    hosts_machine >"$BATS_FILE_TMPDIR/machine"
     hosts_setup 3 --second-net --sshd
 }
 teardown_file() { hosts_teardown; }
@@ -22,19 +22,6 @@ teardown() { [ -z "${OWN_LAB:-}" ] || hosts down; }
 own_lab() {
     OWN_LAB=yes
     hosts_setup "$@"
-}
-
-# What of the machine could be changed by hosts
-machine() {
-    sed 's/^[0-9]* [0-9]* //' /proc/self/mountinfo
-    for what in /sys/class/net /run/netns /etc /etc/ssh /root; do
-        ls -A "$what" 2>/dev/null | sed "s|^|$what: |"
-    done
-    find /sys/fs/cgroup -name "lab.*" ! -path '*/lab.*/*' 2>/dev/null | while read -r lab; do
-        # other labs may come and go at the same time
-        [ ! -e "${HOSTS_DIR:-}/cgroups" ] || ! grep -qx "$lab" "$HOSTS_DIR/cgroups" || echo "$lab"
-    done
-    cat /etc/passwd /etc/group /etc/hosts /proc/sys/kernel/hostname
 }
 
 # connect ADDRESS [PORT]: in a host
@@ -267,6 +254,6 @@ print(int((time.monotonic() - start) * 1000))'
     run grep -Fx "$spaces" <(readlink /proc/[0-9]*/ns/* 2>/dev/null)
     [ "$status" -eq 1 ]
     while read -r cgroup; do [ ! -e "$cgroup" ]; done <cgroups
-    machine | diff "$BATS_FILE_TMPDIR/machine" -
+    hosts_machine | diff "$BATS_FILE_TMPDIR/machine" -
     hosts down
 }

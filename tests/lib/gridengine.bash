@@ -16,7 +16,8 @@
 #                                  code are the job's; within $JOB_LIMIT, 60 s; then 199
 #   qsub_start [OPTIONS] <SCRIPT   without waiting. SCRIPT needs no "#!"; mprun is in its PATH
 #   job                            prints the id of the job that was submitted last
-#   job_wait                       waits for its end and accounting record: returns its exit code
+#   job_wait                       waits for its end and accounting record: returns its exit code. Of a
+#                                  job that never ran there is none: wait_until 20 job_in gone
 #   job_out, job_err               the files that its output goes to
 #   job_in STATE                   is it in this state, "r", "qw" and so on, "gone"?
 #   job_records [FIELD...]         its accounting records, the job script's first: a line for each, with
@@ -65,23 +66,25 @@ qsub_start() {
 job_state() { on n0 qstat -u '*' | awk -v job="$(job)" '$1 == job { state = $5 } END { print state ? state : "gone" }'; }
 job_in() { [ "$(job_state)" = "$1" ]; }
 
-# Records are written a moment after the job has gone from qstat.
+# Records are written some seconds after the job has gone from qstat.
 job_records() {
     local accounting=$HOSTS_DIR/gridengine/cell/common/accounting
     [ -e "$accounting" ] || return 0
-    awk -F: -v job="$(job)" '$6 == job { print ($42 != "NONE") ":" $0 }' "$accounting" | sort -s -t : -k 1,1 |
-        sed 's/^[01]://' | awk -F: -v numbers="$*" '{
+    awk -F: -v job="$(job)" -v numbers="$*" '
+        $6 == job {
             n = split(numbers, number, " ")
-            line = n ? "" : $0
-            for (i = 1; i <= n; i++) line = line (i > 1 ? " " : "") $number[i]
-            print line
-        }'
+            line = n ? $number[1] : $0
+            for (i = 2; i <= n; i++) line = line " " $number[i]
+            print ($42 != "NONE") ":" line
+        }' "$accounting" | sort -s -t : -k 1,1 | sed 's/^[01]://'
 }
 job_recorded() { [ "$(job_records 42 | head -n 1)" = NONE ]; }
+# qstat is asked late: asking takes time from the job
+job_ended() { job_recorded && job_in gone; }
 
 job_wait() {
     local limit=${JOB_LIMIT:-60}
-    if ! wait_until "$limit" job_in gone || ! wait_until 30 job_recorded; then
+    if ! wait_until "$limit" job_ended; then
         echo "time limit of $limit s reached by the job $(job), which is $(job_state)" >&2
         return 199
     fi

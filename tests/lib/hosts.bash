@@ -14,6 +14,7 @@
 #   on_wait                   wait for it: its exit code, under the same time limit
 #   cut HOST [NET], mend HOST [NET], shape HOST ..., kill_host HOST, hosts COMMAND ARGS...
 #                             as of tests/lab/hosts, which says what they do
+#   hosts_machine             what of this machine could be changed by hosts, to be compared
 #   hosts_clean [HOST...]     fails when something stays in the hosts, within 5 s
 #
 # In the hosts the build, the checkout and $HOSTS_DIR are where they are here. Their /tmp and
@@ -136,6 +137,20 @@ on_wait() {
         return 199
     fi
     wait "$ON_PID"
+}
+
+# What of this machine could be changed by hosts
+hosts_machine() {
+    local what lab
+    sed 's/^[0-9]* [0-9]* //' /proc/self/mountinfo
+    for what in /sys/class/net /run/netns /etc /etc/ssh /root /home /var/lib/gridengine{,/default{,/common}}; do
+        ls -A "$what" 2>/dev/null | sed "s|^|$what: |"
+    done
+    find /sys/fs/cgroup -name "lab.*" ! -path '*/lab.*/*' 2>/dev/null | while read -r lab; do
+        # other labs may come and go at the same time
+        [ ! -e "${HOSTS_DIR:-}/cgroups" ] || ! grep -qx "$lab" "$HOSTS_DIR/cgroups" || echo "$lab"
+    done
+    cat /etc/passwd /etc/group /etc/hosts /proc/sys/kernel/hostname
 }
 
 hosts_clean() {
