@@ -20,6 +20,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/utf8.h"
 
 /* The one place that stays for the life of a process: a library is loaded once. */
 static struct {
@@ -96,32 +97,15 @@ void json_free(struct json *j)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Length of the valid UTF-8 sequence at s (no overlong form, no surrogate), or 0. */
-static size_t utf8_sequence(const unsigned char *s)
-{
-    static const unsigned smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-    if (n < 2)
-        return n;
-    unsigned code = s[0] & (0x7fu >> n);
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) /* the end of the string, too */
-            return 0;
-        code = code << 6 | (s[i] & 0x3f);
-    }
-    int surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code < smallest[n] || code > 0x10ffff || surrogate ? 0 : n;
-}
-
 /* A copy with every byte that is no UTF-8 replaced; caller frees. */
 static char *clean_text(const char *text)
 {
-    const unsigned char *in = (const unsigned char *)text;
-    char *copy = malloc(3 * strlen(text) + 1), *out = copy;
+    const char *in = text, *end = text + strlen(text);
+    char *copy = malloc(3 * (size_t)(end - in) + 1), *out = copy;
     if (!copy)
         return NULL;
-    while (*in) {
-        size_t n = utf8_sequence(in);
+    while (in < end) {
+        size_t n = utf8_sequence(in, (size_t)(end - in));
         if (n > 0) {
             out = mempcpy(out, in, n);
             in += n;

@@ -47,6 +47,7 @@ may_include() {
         only 'pmix' 'pmix-server/'
         only '(lib|g)?elf\.h' 'launcher/libraries\.c'
         only 'jansson' 'common/json\.c'
+        only 'libxml/' 'rm-adapters/gridengine-xml\.c'
     } >"$TMPDIR/wrong"
     cat "$TMPDIR/wrong"
     [ ! -s "$TMPDIR/wrong" ]
@@ -58,6 +59,14 @@ may_include() {
         run grep -E 'libpmix|libxml2|libjansson|libsystemd|libsqlite|libdbus' libraries
         [ "$status" -eq 1 ]
         grep -q 'libc\.so' libraries
+    done
+}
+
+@test "XML is read by the tools alone" {
+    ldd "$MPRUN_BUILD/tools/mprsrc" | grep -q libxml2
+    for program in launcher/mprun starter/mpstarter pmix-server/mppmi; do
+        run ldd "$MPRUN_BUILD/$program"
+        [[ $output == *libc.so* && $output != *libxml2* ]]
     done
 }
 

@@ -3,7 +3,6 @@
  * options there are (wrong lines are in tests/system/mistakes.txt) */
 #include "launcher/cmdline.h"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "common/fdio.h"
 #include "common/options.h"
 #include "rm-adapters/adapter.h"
+#include "tests/unit/option-names.h"
 
 #define LINE(...) ((char *const[]){"mprun", __VA_ARGS__, NULL})
 
@@ -149,124 +148,24 @@ static void settings_replace_and_extend_the_environment(void **state)
 
 /* ---- the table, the manual page and --help --------------------------------------------------- */
 
-/* Names, each between blanks: " -n --np ... " */
-struct names {
-    char text[8192];
-};
-
-static void add_name(struct names *n, const char *name, size_t len)
-{
-    size_t used = strlen(n->text);
-    snprintf(n->text + used, sizeof(n->text) - used, "%s%.*s ", used ? "" : " ", (int)len, name);
-}
-
-static int has_name(const struct names *n, const char *name, size_t len)
-{
-    char padded[80];
-    snprintf(padded, sizeof(padded), " %.*s ", (int)len, name);
-    return strstr(n->text, padded) != NULL;
-}
-
-static void assert_subset(const struct names *part, const struct names *whole, const char *why)
-{
-    const char *at = part->text;
-    for (size_t len; at += strspn(at, " "), (len = strcspn(at, " ")) > 0; at += len)
-        if (!has_name(whole, at, len))
-            fail_msg("'%.*s' %s", (int)len, at, why);
-}
-
-static void assert_same(const struct names *listed, const struct names *table, const char *where)
-{
-    char why[80];
-    snprintf(why, sizeof(why), "is an option, but not in %s", where);
-    assert_subset(table, listed, why);
-    snprintf(why, sizeof(why), "is in %s, but is no option", where);
-    assert_subset(listed, table, why);
-}
-
-static struct names names_of_table(void)
-{
-    struct names n = {""};
-    for (const struct option_def *d = cmdline_options(); d->names; d++) {
-        const char *at = d->names;
-        for (size_t len; d->apply && (at += strspn(at, " "), (len = strcspn(at, " ")) > 0);
-             at += len)
-            add_name(&n, at, len);
-    }
-    return n;
-}
-
-/* "Fl -np" on lines that begin an entry, ".It Fl n , Fl -np Ar N", are "--np". */
-static struct names names_of_manual(char *text)
-{
-    struct names n = {""};
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-        if (strncmp(line, ".It Fl ", 7) != 0)
-            continue;
-        for (char *at = line; (at = strstr(at, "Fl ")); at++) {
-            char name[64];
-            snprintf(name, sizeof(name), "-%.*s", (int)strcspn(at + 3, " \n"), at + 3);
-            add_name(&n, name, strlen(name));
-        }
-    }
-    return n;
-}
-
-/* Lines of options begin with two blanks and a dash; lines that continue them with four. */
-static struct names names_of_help(char *text)
-{
-    struct names n = {""};
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-        size_t blanks = strspn(line, " ");
-        if ((blanks != 2 && blanks != 4) || line[blanks] != '-')
-            continue;
-        for (char *at = line + blanks; *at == '-';) {
-            size_t len = strcspn(at, ", ");
-            add_name(&n, at, len);
-            at += len + (at[len] == ',') + (at[len] && at[len + 1] == ' ');
-        }
-    }
-    return n;
-}
-
 static void the_manual_page_lists_the_options_there_are(void **state)
 {
-    const char *source = getenv("MPRUN_SOURCE");
-    char path[4096];
-    snprintf(path, sizeof(path), "%s/share/man/mprun.1", source ? source : ".");
-    char *text = file_slurp_at(AT_FDCWD, path, 1 << 20, NULL);
-    if (!text)
-        fail_msg("cannot read %s", path);
-    struct names manual = names_of_manual(text), table = names_of_table();
-    free(text);
-    assert_same(&manual, &table, "mprun.1");
+    assert_manual_lists(cmdline_options(), "mprun.1");
 }
 
 static void help_lists_the_options_there_are(void **state)
 {
     for (size_t width = 60; width <= 120; width += 20) {
         char *text = cmdline_help("mprun", width);
-        struct names help = names_of_help(text), table = names_of_table();
+        assert_help_lists(cmdline_options(), text);
         free(text);
-        assert_same(&help, &table, "--help");
     }
 }
 
 /* A name that two entries have would only ever mean the first. */
 static void no_name_is_in_the_table_twice(void **state)
 {
-    struct names seen = {""};
-    for (const struct option_def *d = cmdline_options(); d->names; d++) {
-        const char *at = d->names;
-        for (size_t len; at += strspn(at, " "), (len = strcspn(at, " ")) > 0; at += len) {
-            if (has_name(&seen, at, len))
-                fail_msg("'%.*s' is there twice", (int)len, at);
-            add_name(&seen, at, len);
-        }
-        assert_non_null(d->help);
-        assert_true(d->help[strlen(d->help) - 1] != '.');
-    }
-    assert_true(strlen(seen.text) < sizeof(seen.text) - 100);
+    assert_names_are_unique(cmdline_options());
 }
 
 int main(void)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* option-names.h - that a program's manual page and its --help list the options that it has */
+#ifndef TESTS_UNIT_OPTION_NAMES_H
+#define TESTS_UNIT_OPTION_NAMES_H
+
+#include "common/options.h"
+
+/* Each fails the test with the name that is in one and not in the other. */
+void assert_manual_lists(const struct option_def *defs, const char *page); /* "mprun.1" */
+void assert_help_lists(const struct option_def *defs, const char *help);
+/* And each has a sentence without its full stop. */
+void assert_names_are_unique(const struct option_def *defs);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprsrc-hosts.c - where a job runs, when `qstat -j` does not say
+ *
+ * In this order: the document itself; inside the job the file that its execd wrote, or its only
+ * host; `qstat -g t`. --pe-hostfile comes before all of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/mprsrc.h"
+
+#include "common/cleanup.h"
+#include "common/number.h"
+#include "rm-adapters/gridengine-tasks.h"
+#include "rm-adapters/hostfile.h"
+
+int mprsrc_is_own_job(uint32_t job, uint32_t *ret_task)
+{
+    const char *id = getenv("JOB_ID"), *task = getenv("SGE_TASK_ID");
+    int64_t number;
+    if (!id || number_parse(id, NULL, 1, UINT32_MAX, &number, NULL) < 0 || (uint32_t)number != job)
+        return 0;
+    *ret_task = 1;
+    if (task && number_parse(task, NULL, 1, UINT32_MAX, &number, NULL) == 0)
+        *ret_task = (uint32_t)number;
+    return 1;
+}
+
+/* Instead of those that are there. */
+static int from_file(const char *path, struct gridengine_job *job, struct error *err)
+{
+    struct hostlist hosts = {.places = NULL};
+    if (hostfile_read(path, &hosts, err) < 0) {
+        hostlist_free(&hosts);
+        return MPRSRC_NO_HOST;
+    }
+    hostlist_free(&job->hosts);
+    job->hosts = hosts;
+    return MPRSRC_OK;
+}
+
+/* A job without a parallel environment has one slot, here. */
+static int from_own_host(struct gridengine_job *job, struct error *err)
+{
+    const char *name = getenv("HOSTNAME");
+    struct hostlist_entry e = {.name = name, .slots = 1, .source = "HOSTNAME"};
+    if (!name)
+        return MPRSRC_OK;
+    e.len = strlen(name);
+    if (hostlist_add(&job->hosts, &e, err) == 0)
+        return MPRSRC_OK;
+    error_context(err, "HOSTNAME of the job's environment");
+    return MPRSRC_NO_HOST;
+}
+
+static int from_environment(struct gridengine_job *job, struct error *err)
+{
+    uint32_t task;
+    const char *file = getenv("PE_HOSTFILE");
+    if (!mprsrc_is_own_job(job->id, &task) || task != job->task)
+        return MPRSRC_OK;
+    if (!job->pe[0])
+        return from_own_host(job, err);
+    return file ? from_file(file, job, err) : MPRSRC_OK;
+}
+
+static int from_qstat(const struct mprsrc_options *o, struct gridengine_job *job, struct error *err)
+{
+    const char *const arguments[] = {
+        "-xml", "-g", "t", "-r", "-u", job->owner[0] ? job->owner : "*", NULL};
+    size_t n;
+    if (job->owner[0] == '-') {
+        error_set(err, EBADMSG, "the owner of job %u is '%.60s', which is no user", job->id,
+                  job->owner);
+        return MPRSRC_DAMAGED;
+    }
+    AUTO_FREE char *text = mprsrc_qstat(o, arguments, &n, err);
+    if (!text)
+        return MPRSRC_QSTAT;
+    uint32_t task = job->is_array ? job->task : 0;
+    if (gridengine_tasks_parse(text, n, job->id, task, &job->hosts, err) == 0)
+        return MPRSRC_OK;
+    error_context(err, "read 'qstat -xml -g t'");
+    return MPRSRC_DAMAGED;
+}
+
+int mprsrc_find_hosts(const struct mprsrc_options *o, struct gridengine_job *job, struct error *err)
+{
+    int code = MPRSRC_OK;
+    if (o->pe_hostfile)
+        return from_file(o->pe_hostfile, job, err);
+    if (job->hosts.allocation.nhosts > 0)
+        return MPRSRC_OK;
+    code = from_environment(job, err);
+    if (code == MPRSRC_OK && job->hosts.allocation.nhosts == 0 && o->job)
+        code = from_qstat(o, job, err);
+    if (code != MPRSRC_OK || job->hosts.allocation.nhosts > 0)
+        return code;
+    error_set(err, ENOENT, "job %u.%u: its hosts are not known: %s", job->id, job->task,
+              o->job ? "it does not run"
+                     : "this qstat names none; ask with -j, or give --pe-hostfile");
+    return MPRSRC_NO_HOST;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprsrc-shell.c - variables as a shell takes them, whatever the job's names contain
+ *
+ * Every value is within single quotes, every statement ends with a semicolon and a newline. What
+ * was in the variables before is unset first: it may be the user's. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/mprsrc.h"
+
+#include "common/number.h"
+
+struct shell {
+    FILE *to;
+    const struct mprsrc_result *r;
+    const struct resource_host *first; /* of those that are printed */
+    size_t nhosts;
+    const char *mode; /* "RESOURCE" */
+};
+
+static void put_quoted(FILE *to, const char *text)
+{
+    fputc('\'', to);
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", to);
+        else
+            fputc(*text, to);
+    }
+    fputc('\'', to);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* A host's value of a variable, into buf; "" where it has none. */
+typedef const char *(*host_value_fn)(const struct resource_host *h, char *buf, size_t n);
+
+static const char *amount_text(const struct resource_amount *a, char *buf, size_t n)
+{
+    buf[0] = 0;
+    if (a->set)
+        snprintf(buf, n, "%llu", (unsigned long long)a->value);
+    return buf;
+}
+
+static const char *name_of(const struct resource_host *h, char *buf, size_t n)
+{
+    return h->name;
+}
+
+static const char *slots_of(const struct resource_host *h, char *buf, size_t n)
+{
+    snprintf(buf, n, "%u", h->slots);
+    return buf;
+}
+
+static const char *memory_of(const struct resource_host *h, char *buf, size_t n)
+{
+    return amount_text(&h->memory, buf, n);
+}
+
+static const char *virtual_memory_of(const struct resource_host *h, char *buf, size_t n)
+{
+    return amount_text(&h->virtual_memory, buf, n);
+}
+
+static const char *gpu_of(const struct resource_host *h, char *buf, size_t n)
+{
+    return h->gpu.ids ? h->gpu.ids : "";
+}
+
+static const char *phi_of(const struct resource_host *h, char *buf, size_t n)
+{
+    return h->phi.ids ? h->phi.ids : "";
+}
+
+static const char *gpu_count_of(const struct resource_host *h, char *buf, size_t n)
+{
+    return amount_text(&h->gpu.count, buf, n);
+}
+
+static const char *phi_count_of(const struct resource_host *h, char *buf, size_t n)
+{
+    return amount_text(&h->phi.count, buf, n);
+}
+
+static const struct {
+    const char *name;
+    host_value_fn value;
+} host_variables[] = {
+    {"HOSTS", name_of},
+    {"NSLOTS", slots_of},
+    {"MEM", memory_of},
+    {"VMEM", virtual_memory_of},
+    {"GPU", gpu_of},
+    {"PHI", phi_of},
+    {"GPU_COUNT", gpu_count_of},
+    {"PHI_COUNT", phi_count_of},
+};
+enum { NHOST_VARIABLES = sizeof(host_variables) / sizeof(host_variables[0]) };
+
+static void print_unset(const struct shell *s)
+{
+    fputs("unset -v", s->to);
+    for (size_t i = 0; i < NHOST_VARIABLES; i++)
+        fprintf(s->to, " SGE_%s_%s", s->mode, host_variables[i].name);
+    for (const char *const *n = (const char *const[]){"MAXRT", "IS_STANDBY", "VMEM", NULL}; *n; n++)
+        fprintf(s->to, " SGE_%s_JOB_%s", s->mode, *n);
+    fputs(";\n", s->to);
+}
+
+static void print_host_variable(const struct shell *s, size_t variable)
+{
+    char buf[32];
+    int single = s->r->host != NULL;
+    fprintf(s->to, "SGE_%s_%s=%s", s->mode, host_variables[variable].name, single ? "" : "(");
+    for (size_t i = 0; i < s->nhosts; i++) {
+        fputs(i ? " " : "", s->to);
+        put_quoted(s->to, host_variables[variable].value(&s->first[i], buf, sizeof(buf)));
+    }
+    fputs(single ? ";\n" : ");\n", s->to);
+}
+
+static void print_job_variable(const struct shell *s, const char *name,
+                               const struct resource_amount *a)
+{
+    char buf[32];
+    fprintf(s->to, "SGE_%s_JOB_%s=", s->mode, name);
+    put_quoted(s->to, amount_text(a, buf, sizeof(buf)));
+    fputs(";\n", s->to);
+}
+
+/* ---- what a job's output tells --------------------------------------------------------------- */
+
+/* echo of some shells acts on backslashes, and terminals on what is no plain text. */
+static void __attribute__((format(printf, 2, 3)))
+print_echo(const struct shell *s, const char *fmt, ...)
+{
+    char line[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    for (char *c = line; *c; c++)
+        if (*c < ' ' || *c > '~' || *c == '\\')
+            *c = '?';
+    fputs("echo ", s->to);
+    put_quoted(s->to, line);
+    fputs(";\n", s->to);
+}
+
+static void echo_bytes(const struct shell *s, const char *what, const struct resource_amount *a)
+{
+    char size[32];
+    if (a->set)
+        print_echo(s, "[PROLOG]     %s limit: %s (%llu bytes)", what,
+                   size_format(a->value, size, sizeof(size)), (unsigned long long)a->value);
+}
+
+static void echo_devices(const struct shell *s, const char *what, const struct resource_devices *d)
+{
+    if (d->ids)
+        print_echo(s, "[PROLOG]     %s: %.900s", what, d->ids);
+    else if (d->count.set)
+        print_echo(s, "[PROLOG]     %s: %llu, which ones is not said", what,
+                   (unsigned long long)d->count.value);
+}
+
+static void echo_all(const struct shell *s)
+{
+    const struct gridengine_job *job = s->r->job;
+    const struct resource_amount *runtime = &s->r->resources->max_runtime;
+    char time[32];
+    print_echo(s, "[PROLOG] Resources of job %u.%u '%.200s' of %.100s", job->id, job->task,
+               job->name, job->owner);
+    for (size_t i = 0; i < s->nhosts; i++) {
+        const struct resource_host *h = &s->first[i];
+        print_echo(s, "[PROLOG]   %u slot%s on %.255s", h->slots, plural(h->slots), h->name);
+        echo_bytes(s, "Memory", &h->memory);
+        echo_bytes(s, "Virtual memory", &h->virtual_memory);
+        echo_devices(s, "nVidia GPU", &h->gpu);
+        echo_devices(s, "Intel Phi", &h->phi);
+    }
+    if (runtime->set)
+        print_echo(s, "[PROLOG]   Wallclock limit: %s (%llu seconds)",
+                   duration_format((double)runtime->value, time, sizeof(time)),
+                   (unsigned long long)runtime->value);
+    if (s->r->resources->standby)
+        print_echo(s, "[PROLOG]   Runs on standby queues");
+}
+
+void mprsrc_print_shell(FILE *to, const struct mprsrc_result *r)
+{
+    static const char *const modes[] = {
+        [MODE_USERENV] = "RESOURCE", [MODE_PROLOG] = "PROLOG", [MODE_EPILOG] = "EPILOG"};
+    struct shell s = {.to = to,
+                      .r = r,
+                      .first = r->host ? r->host : r->resources->hosts,
+                      .nhosts = r->host ? 1 : r->resources->nhosts,
+                      .mode = modes[r->options->mode]};
+    print_unset(&s);
+    for (size_t i = 0; i < NHOST_VARIABLES; i++)
+        print_host_variable(&s, i);
+    print_job_variable(&s, "MAXRT", &r->resources->max_runtime);
+    fprintf(to, "SGE_%s_JOB_IS_STANDBY='%d';\n", s.mode, r->resources->standby);
+    print_job_variable(&s, "VMEM", &r->resources->slot_virtual_memory);
+    if (r->options->mode == MODE_PROLOG)
+        echo_all(&s);
+}
