@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mpstarter - one per host, started by the resource manager or by mprun; never by hand */
+/* mpstarter - one per host, started by the resource manager or by mprun; never by hand
+ *
+ * Without arguments it is that starter: what it has to know comes on standard input and in the
+ * environment. With arguments it is a manager's starter method, and they are a job's command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,11 +17,20 @@
 #include "common/log.h"
 #include "model/outcome.h"
 #include "starter/keeper.h"
+#include "starter/method.h"
 #include "starter/worker.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+
+static const char help[] =
+    "mpstarter                            one host's part of a step; mprun starts it\n"
+    "mpstarter [--method] COMMAND...      a resource manager's starter method: become COMMAND\n"
+    "mpstarter --help | --version\n"
+    "\n"
+    "Name it as starter_method of a Grid Engine queue, JOB_STARTER of LSF or $job_starter of\n"
+    "Torque; see mpstarter(1).\n";
 
 static int usage(int argc, char **argv)
 {
@@ -27,11 +39,16 @@ static int usage(int argc, char **argv)
         return EXIT_CODE_OK;
     }
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        puts("mpstarter is started by mprun, one on each host; see mprun(1).");
+        fputs(help, stdout);
         return EXIT_CODE_OK;
     }
-    fprintf(stderr, "mpstarter: unknown argument '%s'; it is started by mprun, see mprun(1)\n",
-            argv[1]);
+    if (argc == 2 && strcmp(argv[1], "--method") == 0)
+        fputs("mpstarter: --method needs a command to run\n", stderr);
+    else
+        fprintf(stderr,
+                "mpstarter: unknown option '%s'; write --method before a command that begins with "
+                "a dash\n",
+                argv[1]);
     return EXIT_CODE_MPRUN;
 }
 
@@ -57,18 +74,16 @@ static void block_signals(void)
     signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no status */
 }
 
-int main(int argc, char **argv)
+/* The starter of one host: fork into keeper and worker. */
+static int run_starter(void)
 {
     struct preamble start;
     struct error e;
     char hostname[256] = "this host";
     int pair[2];
 
-    if (argc > 1)
-        return usage(argc, argv);
     fd_open_standard();
     umask(077); /* whatever the resource manager's is; ranks have mprun's */
-    log_open("mpstarter", LOG_NOTE);
     gethostname(hostname, sizeof(hostname) - 1);
     if (preamble_read(STDIN_FILENO, &start, &e) < 0) {
         log_error("on %s: %s", hostname, e.text);
@@ -96,4 +111,15 @@ int main(int argc, char **argv)
     explicit_bzero(&start, sizeof(start));
     detach_input_and_output();
     return keeper_run(worker, pair[0], hostname);
+}
+
+int main(int argc, char **argv)
+{
+    log_open("mpstarter", LOG_NOTE);
+    int command = method_command(argc, argv);
+    if (argc > 1 && command == 0)
+        return usage(argc, argv);
+    if (command > 0 && !method_is_starter(argv + command))
+        return method_run(argv + command);
+    return run_starter();
 }
