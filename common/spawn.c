@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -221,6 +222,8 @@ static int child_main(void *arg)
     if (s->directory && chdir(s->directory) < 0)
         child_fails(c, SPAWN_DIRECTORY, errno);
     set_descriptors(c);
+    if (s->take_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
+        child_fails(c, SPAWN_SESSION, errno);
     set_limits(c); /* last: a small RLIMIT_NOFILE or RLIMIT_AS must not stop the steps before */
     sigset_t none;
     sigemptyset(&none);

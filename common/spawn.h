@@ -48,6 +48,7 @@ struct spawn {
     const int *cgroup_procs_fds; /* cgroup.procs (v1) the child writes itself into before exec */
     size_t ncgroup_procs_fds;
     int new_session;             /* setsid() */
+    int take_terminal;           /* with new_session: descriptor 0 becomes its terminal */
     int new_pgrp;                /* setpgid(0, 0) */
     int die_with_parent;         /* SIGKILL when the calling thread ends */
     int set_oom_score_adj, oom_score_adj; /* best effort: lowering needs a privilege */

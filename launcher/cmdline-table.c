@@ -398,6 +398,12 @@ static int apply_stdin(void *target, const char *value, struct error *err)
     return 0;
 }
 
+static int apply_pty(void *target, const char *value, struct error *err)
+{
+    line_of(target)->pty = 1;
+    return 0;
+}
+
 /* ---- MPI ------------------------------------------------------------------------------------- */
 
 static int take_pmi(struct cmdline *c, int word, struct error *err)
@@ -686,6 +692,8 @@ static const struct option_def table[] = {
     {"--stdin", "WHO", STREAMS,
      "Give standard input to this rank (0 by default), to all, or to none", OPTION_ONCE,
      apply_stdin},
+    {"--pty", NULL, STREAMS, "Give that rank a terminal, as an interactive program wants it",
+     OPTION_ONCE, apply_pty},
 
     {"--timeout", "TIME", ENDING,
      "End the step after TIME (seconds, 1h30m, 1:30:00) with exit code 124", OPTION_ONCE,

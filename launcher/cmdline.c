@@ -174,6 +174,11 @@ static int check_agreement(const struct cmdline *c, struct error *err)
     if (c->stdin_target == STDIN_RANK && c->nranks > 0 && c->stdin_rank >= c->nranks)
         return error_set(err, EINVAL, "--stdin names rank %u, but the ranks are 0 to %u",
                          c->stdin_rank, c->nranks - 1);
+    if (c->pty && c->stdin_target != STDIN_RANK)
+        return error_set(err, EINVAL,
+                         "--pty gives a terminal to the one rank that reads the input, but --stdin "
+                         "names %s; name a rank, or leave --pty out",
+                         c->stdin_target == STDIN_ALL ? "all" : "none");
     return check_memory(c, err);
 }
 

@@ -72,6 +72,7 @@ struct cmdline {
     int tag_output, timestamp;
     enum stdin_target stdin_target;
     uint32_t stdin_rank;
+    int pty;
 
     int preload_binary, preload_libs, preload_clean;
     const char **preload_files; /* lists with commas; they belong to the argv that was parsed */

@@ -71,8 +71,10 @@ static void log_to_output(void *arg, enum log_level level, const char *text)
     if (n < 0)
         return;
     progress_erase(r);
-    if ((size_t)n > sizeof(line) - 2)
-        n = sizeof(line) - 2;
+    if ((size_t)n > sizeof(line) - 3)
+        n = sizeof(line) - 3;
+    if (r->terminal.taken)
+        line[n++] = '\r';
     line[n++] = '\n';
     output_message(r->output, line, (size_t)n);
 }
@@ -250,6 +252,7 @@ static int open_everything(struct run *r, struct error *err)
 
 static void close_everything(struct run *r)
 {
+    terminal_give_back(r);
     input_destroy(r->input);
     control_destroy(r->control);
     collect_destroy(r->collect);

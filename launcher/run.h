@@ -28,6 +28,7 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+#include <termios.h>
 
 #include "common/loop.h"
 #include "common/reaper.h"
@@ -156,6 +157,10 @@ struct run {
     struct placement *placements; /* of the used hosts */
     struct output *output;
     struct input *input;
+    struct {
+        int taken; /* it is raw now, for the rank that has a terminal */
+        struct termios before;
+    } terminal;
     struct collect *collect;
     struct heartbeat *heartbeat; /* NULL: not wanted */
     struct loop_timer *silent_timer;
@@ -322,6 +327,12 @@ void collect_destroy(struct collect *c);
 int collect_part(struct host *from, const uint8_t *p, size_t n);
 int collect_modex_request(struct host *from, const uint8_t *p, size_t n);
 int collect_modex_reply(struct host *from, const uint8_t *p, size_t n);
+
+/* terminal.c: mprun's own terminal; with --pty only */
+struct tty_size terminal_size(void);
+void terminal_take(struct run *r);      /* raw, where it is a terminal and in the foreground */
+void terminal_give_back(struct run *r); /* as it was */
+void terminal_resized(struct run *r);   /* the rank is told */
 
 /* control.c */
 struct control *control_create(struct run *r, struct error *err);

@@ -139,6 +139,8 @@ static int make_step(struct run *r, struct error *err)
     s->stdin_target = r->cmd.stdin_target;
     s->stdin_rank = r->cmd.stdin_rank;
     s->stdin_slow = input_is_slow(STDIN_FILENO);
+    s->terminal = r->cmd.pty;
+    s->terminal_size = terminal_size();
     s->kill_grace = r->cmd.kill_grace;
     s->sample_period = r->cmd.report_usage || r->cmd.report_json ? SAMPLE_PERIOD : 0;
     read_own_limits(s);

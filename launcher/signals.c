@@ -95,6 +95,7 @@ static void suspend(struct run *r)
     for (size_t i = 0; i < r->nhosts; i++)
         if (r->hosts[i].link)
             link_flush(r->hosts[i].link);
+    terminal_give_back(r);
     kill(getpid(), SIGSTOP);
 }
 
@@ -118,8 +119,14 @@ static void on_signal(void *arg, int signo)
         break;
     case SIGCONT:
         pass_on(r, SIGCONT);
+        if (r->state == STEP_RUNNING)
+            terminal_take(r);
         if (r->input)
             input_continued(r->input);
+        break;
+    case SIGWINCH:
+        terminal_resized(r);
+        pass_on(r, signo);
         break;
     default:
         pass_on(r, signo);

@@ -224,8 +224,10 @@ void step_machine(struct run *r)
             return;
         r->state = next;
         log_debug("step %s: %s", r->step.id, step_state_text(next));
-        if (next == STEP_RUNNING)
+        if (next == STEP_RUNNING) {
+            terminal_take(r);
             fault_point("running");
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "common/idset.h"
+#include "common/tty.h"
 #include "model/binding.h"
 #include "model/limits.h"
 
@@ -66,6 +67,8 @@ struct step {
     enum stdin_target stdin_target;
     uint32_t stdin_rank;
     int stdin_slow; /* one page ahead of the rank and no more: the input is a pipe or a terminal */
+    int terminal; /* the rank that has stdin has it as a terminal */
+    struct tty_size terminal_size;
     int umask;
     int nice;
     struct rlimit soft_limits[RLIM_NLIMITS]; /* rlim_cur counts */

@@ -341,6 +341,7 @@ pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struc
     s.nice = step->nice;
     s.limits = step->soft_limits;
     s.die_with_parent = 1;
+    s.new_session = s.take_terminal = rank_has_terminal(r);
     s.set_oom_score_adj = oom_score_differs();
     s.keep_fds = &pmi1_fd;
     s.nkeep_fds = pmi1_fd >= 0;

@@ -11,6 +11,9 @@
  * credit is given for what the rank has read. When the rank ends or closes its input, the launcher
  * is told exactly how much it had read.
  *
+ * A rank with a terminal has one stream, stdout, for all that it writes there. Nothing tells what
+ * it has read of its input: credit is given for what the terminal took.
+ *
  * SIGPIPE must be ignored in this process. */
 #ifndef STARTER_RANK_IO_H
 #define STARTER_RANK_IO_H
@@ -19,6 +22,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/tty.h"
 #include "model/rank-name.h"
 
 struct link;
@@ -39,12 +43,20 @@ void rank_io_set_link(struct rank_io *io, struct link *link);
 /* The link's `writable` event. */
 void rank_io_writable(struct rank_io *io);
 
-/* Pipes for a rank that is about to be started. ret_child_fds are for spawn(): stdin is -1 when the
- * rank is not to have any. All are close-on-exec and the caller's: rank_io_close_child_ends() after
- * the spawn, whether it succeeded or not. */
-int rank_io_open(struct rank_io *io, struct rank_name name, int wants_stdin, int stdin_slow,
+struct rank_io_wish {
+    int input; /* the rank gets standard input */
+    int slow;  /* from a source of which nothing can be put back */
+    const struct tty_size
+        *terminal; /* it has a terminal, with input, instead of pipes; NULL: not */
+};
+/* Pipes, or a terminal, for a rank that is about to be started. ret_child_fds are for spawn():
+ * stdin is -1 when the rank is not to have any. All are close-on-exec and the caller's:
+ * rank_io_close_child_ends() after the spawn, whether it succeeded or not. */
+int rank_io_open(struct rank_io *io, struct rank_name name, const struct rank_io_wish *wish,
                  int ret_child_fds[3], struct error *err);
 void rank_io_close_child_ends(int child_fds[3]);
+/* Ranks that have a terminal see it change its size. */
+void rank_io_resize(struct rank_io *io, const struct tty_size *size);
 
 /* OUTPUT_CREDIT and OUTPUT_CLOSED; stream is 1 or 2, others are ignored. */
 void rank_io_output_credit(struct rank_io *io, unsigned stream, uint64_t bytes);

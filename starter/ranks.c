@@ -362,13 +362,23 @@ static int wants_stdin(const struct rank *r)
            (s->stdin_target == STDIN_RANK && s->stdin_rank == r->name.rank && r->name.world == 0);
 }
 
+int rank_has_terminal(const struct rank *r)
+{
+    return r->worker->launch.step.terminal && wants_stdin(r);
+}
+
 static void rank_start(struct rank *r)
 {
     struct worker *w = r->worker;
     struct spawn_failure f = {0};
     struct error e;
     int fds[3];
-    if (rank_io_open(w->io, r->name, wants_stdin(r), w->launch.step.stdin_slow, fds, &e) < 0) {
+    struct rank_io_wish wish = {
+        .input = wants_stdin(r),
+        .slow = w->launch.step.stdin_slow,
+        .terminal = rank_has_terminal(r) ? &w->launch.step.terminal_size : NULL,
+    };
+    if (rank_io_open(w->io, r->name, &wish, fds, &e) < 0) {
         not_started(r, EXIT_CODE_MPRUN, &e);
         return;
     }

@@ -65,6 +65,7 @@ void rank_final_usage(struct rank *r);
 
 /* rank-exec.c: the process of a rank: environment, descriptors, limits. pid or -1. */
 struct spawn_failure;
+int rank_has_terminal(const struct rank *r); /* it is given one: --pty */
 int rank_exec_prepare(struct worker *w, struct error *err);
 void rank_exec_free(struct worker *w);
 pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struct error *err);

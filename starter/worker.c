@@ -207,6 +207,18 @@ static int take_signal(struct worker *w, const uint8_t *p, size_t n)
     return readable;
 }
 
+static int take_window(struct worker *w, const uint8_t *p, size_t n)
+{
+    Mprun__Window *m = mprun__window__unpack(NULL, n, p);
+    if (!m)
+        return -1;
+    struct tty_size size = window_unpack(m);
+    if (w->io)
+        rank_io_resize(w->io, &size);
+    mprun__window__free_unpacked(m, NULL);
+    return 0;
+}
+
 static int take_output_credit(struct worker *w, const uint8_t *p, size_t n)
 {
     Mprun__OutputCredit *m = mprun__output_credit__unpack(NULL, n, p);
@@ -253,6 +265,8 @@ static int up_message(struct worker *w, struct link *l, enum frame_type type, co
         return take_kill(w, p, n);
     case FRAME_SIGNAL:
         return take_signal(w, p, n);
+    case FRAME_WINDOW:
+        return take_window(w, p, n);
     case FRAME_OUTPUT_CREDIT:
         return take_output_credit(w, p, n);
     case FRAME_OUTPUT_CLOSED:

@@ -75,6 +75,7 @@ enum frame_type {
     FRAME_PRELOAD_DATA,   /* down, preload header */
     FRAME_PRELOAD_TAKEN,  /* up */
     FRAME_SILENT,         /* up */
+    FRAME_WINDOW,         /* down */
     FRAME_TYPE_COUNT,
 };
 

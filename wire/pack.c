@@ -169,6 +169,18 @@ static void apps_pack(const struct step *s, struct packed_apps *ret)
     }
 }
 
+void window_pack(const struct tty_size *size, Mprun__Window *ret)
+{
+    *ret = (Mprun__Window)MPRUN__WINDOW__INIT;
+    ret->rows = size->rows;
+    ret->columns = size->columns;
+}
+
+struct tty_size window_unpack(const Mprun__Window *m)
+{
+    return (struct tty_size){.rows = m->rows & 0xffff, .columns = m->columns & 0xffff};
+}
+
 static void step_pack(const struct step *s, Mprun__Launch *m)
 {
     m->step_id = (char *)(uintptr_t)s->id;
@@ -244,6 +256,7 @@ static size_t placements_pack(const struct launch *l, Mprun__Placement *hosts,
 
 uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
 {
+    Mprun__Window window;
     Mprun__Launch m = MPRUN__LAUNCH__INIT;
     struct packed_apps apps = {0};
     struct packed_limits rank_limits, host_limits;
@@ -252,6 +265,8 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     Mprun__Placement *hosts = pointers ? calloc(l->nhosts, sizeof(*hosts)) : NULL;
 
     step_pack(&l->step, &m);
+    window_pack(&l->step.terminal_size, &window);
+    m.terminal = l->step.terminal ? &window : NULL;
     apps_pack(&l->step, &apps);
     m.n_apps = apps.apps && apps.pointers ? apps.n : 0;
     m.apps = apps.pointers;
@@ -433,6 +448,9 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     s->stdin_target = (enum stdin_target)m->stdin_target;
     s->stdin_rank = m->stdin_rank;
     s->stdin_slow = m->stdin_slow;
+    s->terminal = m->terminal != NULL;
+    if (m->terminal)
+        s->terminal_size = window_unpack(m->terminal);
     s->umask = m->umask & 0777;
     s->nice = m->nice;
     s->kill_grace = seconds_unpack(m->kill_grace);

@@ -47,6 +47,9 @@ struct packed_limits {
 void limits_pack(const struct limits *l, struct packed_limits *ret);
 void limits_unpack(const Mprun__Limits *m, struct limits *ret);
 
+void window_pack(const struct tty_size *size, Mprun__Window *ret);
+struct tty_size window_unpack(const Mprun__Window *m);
+
 void rank_name_pack(struct rank_name r, Mprun__RankName *ret);
 struct rank_name rank_name_unpack(const Mprun__RankName *m); /* NULL: rank 0 of world 0 */
 

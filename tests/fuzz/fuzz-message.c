@@ -38,6 +38,7 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_PRELOAD_OFFER] = &mprun__preload_offer__descriptor,
     [FRAME_PRELOAD_WANTED] = &mprun__preload_wanted__descriptor,
     [FRAME_PRELOAD_TAKEN] = &mprun__preload_taken__descriptor,
+    [FRAME_WINDOW] = &mprun__window__descriptor,
 };
 
 /* Packing it again reads every byte of what was taken in. (Not always to the same message: field

@@ -183,8 +183,8 @@ static struct rank_name name_of(uint32_t rank)
 
 static void open_rank(struct world *w, uint32_t rank, int wants_stdin, int slow)
 {
-    assert_int_equal(rank_io_open(w->io, name_of(rank), wants_stdin, slow, w->child[rank], NULL),
-                     0);
+    const struct rank_io_wish wish = {.input = wants_stdin, .slow = slow};
+    assert_int_equal(rank_io_open(w->io, name_of(rank), &wish, w->child[rank], NULL), 0);
 }
 
 /* Once through the loop: everything that is ready is served. */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ranks' output: see rank-io.h
+ *
+ * A stream is watched while it may be read. When credit or the link's room is used up, a readable
+ * stream is put on its kind's list of waiting streams and no longer watched; as soon as there is
+ * credit and room again the list is served from its front, one read each, so that all ranks get
+ * their turn. */
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "starter/rank-io-private.h"
+#include "wire/link.h"
+
+enum { BULK = 32 * 1024 };
+
+void stream_free(struct stream *s)
+{
+    loop_io_destroy(s->watch);
+    s->watch = NULL;
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+}
+
+static struct kind *kind_of(const struct stream *s)
+{
+    return &s->rank->io->kinds[s->kind];
+}
+
+static void send_end(struct stream *s)
+{
+    struct link *link = s->rank->io->link;
+    if (!link)
+        return;
+    struct bulk_header h = {s->rank->name, (uint8_t)(s->kind + 1), loop_wallclock_ns()};
+    if (link_bulk_reserve(link, 0))
+        link_bulk_commit(link, FRAME_OUTPUT, &h, 0, 1);
+}
+
+static void unlink_waiting(struct stream *s)
+{
+    struct kind *k = kind_of(s);
+    struct stream **at = &k->first, *before = NULL;
+    while (*at && *at != s) {
+        before = *at;
+        at = &before->next;
+    }
+    if (!*at)
+        return;
+    *at = s->next;
+    if (k->last == s)
+        k->last = before;
+    s->next = NULL;
+    s->waiting = 0;
+}
+
+/* The stream, and perhaps its rank, is gone after this. */
+void stream_end(struct stream *s)
+{
+    struct rank *r = s->rank;
+    struct rank_io *io = r->io;
+    if (s->waiting)
+        unlink_waiting(s);
+    stream_free(s);
+    send_end(s);
+    if (r->in.terminal && s->kind == STDOUT)
+        feed_close(r); /* nothing holds our end any more: the rank's processes are hung up */
+    io->open_streams--;
+    if (io->open_streams == 0)
+        loop_defer_schedule(io->check);
+    rank_release(r);
+}
+
+static void put_waiting(struct stream *s)
+{
+    struct kind *k = kind_of(s);
+    loop_io_set(s->watch, 0);
+    if (s->waiting)
+        return;
+    s->waiting = 1;
+    s->next = NULL;
+    if (k->last)
+        k->last->next = s;
+    else
+        k->first = s;
+    k->last = s;
+}
+
+/* How much may be read now: 0 without credit or room. */
+static size_t allowance(const struct stream *s)
+{
+    struct rank_io *io = s->rank->io;
+    uint64_t credit = kind_of(s)->credit;
+    if (!io->link || credit <= output_cost(1))
+        return 0;
+    size_t room = link_bulk_room(io->link);
+    credit -= output_cost(1) - 1;
+    size_t n = room < credit ? room : (size_t)credit;
+    if (n > BULK_DATA_MAX)
+        n = BULK_DATA_MAX;
+    return s->bounded && n > s->left ? s->left : n;
+}
+
+static struct bulk_header header_of(const struct stream *s)
+{
+    return (struct bulk_header){s->rank->name, (uint8_t)(s->kind + 1), loop_wallclock_ns()};
+}
+
+/* Of a stream that gives much, hand the pipe's pages to the link. Bytes, or 0: read them instead.
+ */
+static ssize_t move_stream(struct stream *s, size_t max)
+{
+    int there = 0;
+    if (!s->bulk || ioctl(s->fd, FIONREAD, &there) < 0 || there < BULK)
+        return 0;
+    size_t n = (size_t)there < max ? (size_t)there : max;
+    struct bulk_header h = header_of(s);
+    return link_bulk_move(s->rank->io->link, FRAME_OUTPUT, &h, s->fd, n) ? (ssize_t)n : 0;
+}
+
+static ssize_t copy_stream(struct stream *s, size_t max)
+{
+    struct link *link = s->rank->io->link;
+    uint8_t *to = link_bulk_reserve(link, max);
+    if (!to) {
+        errno = EAGAIN;
+        return -1;
+    }
+    ssize_t n = read(s->fd, to, max);
+    if (n > 0) {
+        struct bulk_header h = header_of(s);
+        link_bulk_commit(link, FRAME_OUTPUT, &h, (size_t)n, 0);
+    }
+    s->bulk = n >= BULK;
+    return n;
+}
+
+/* Up to max bytes into the link; the stream may be gone after it. */
+static void read_stream(struct stream *s, size_t max)
+{
+    ssize_t n = move_stream(s, max);
+    if (n == 0)
+        n = copy_stream(s, max);
+    if (n > 0) {
+        kind_of(s)->credit -= output_cost((size_t)n);
+        s->left -= s->bounded ? (size_t)n : 0;
+    } else if (n < 0 && (errno == EAGAIN || errno == EINTR) && !s->bounded) {
+        return;
+    } else {
+        s->bounded = 1;
+        s->left = 0;
+    }
+    if (s->bounded && s->left == 0)
+        stream_end(s);
+}
+
+static void stream_readable(void *arg, int fd, unsigned events)
+{
+    struct stream *s = arg;
+    size_t max = allowance(s);
+    if (max)
+        read_stream(s, max);
+    else
+        put_waiting(s);
+}
+
+static void serve_waiting(struct rank_io *io, struct kind *k)
+{
+    while (k->first) {
+        struct stream *s = k->first;
+        size_t max = allowance(s);
+        if (max == 0)
+            return;
+        k->first = s->next;
+        if (!k->first)
+            k->last = NULL;
+        s->next = NULL;
+        s->waiting = 0;
+        loop_io_set(s->watch, LOOP_READ);
+        read_stream(s, max);
+    }
+}
+
+void output_serve(struct rank_io *io)
+{
+    for (int k = 0; k < KINDS; k++)
+        serve_waiting(io, &io->kinds[k]);
+}
+
+void rank_io_output_credit(struct rank_io *io, unsigned stream, uint64_t bytes)
+{
+    if (stream < 1 || stream > KINDS)
+        return;
+    struct kind *k = &io->kinds[stream - 1];
+    k->credit = k->credit + bytes < bytes ? UINT64_MAX : k->credit + bytes;
+    serve_waiting(io, k);
+}
+
+void rank_io_output_closed(struct rank_io *io, unsigned stream)
+{
+    if (stream < 1 || stream > KINDS)
+        return;
+    io->kinds[stream - 1].closed = 1;
+    for (size_t i = io->nranks; i-- > 0;) { /* from the end: a rank may be released */
+        struct stream *s = &io->ranks[i]->out[stream - 1];
+        if (s->fd >= 0)
+            stream_end(s);
+    }
+}
+
+void stream_bound(struct stream *s)
+{
+    int n = 0;
+    if (s->fd < 0 || s->bounded)
+        return;
+    if (ioctl(s->fd, FIONREAD, &n) < 0 || n <= 0) {
+        stream_end(s);
+        return;
+    }
+    s->bounded = 1;
+    s->left = (size_t)n;
+}
+
+int stream_watch(struct rank *r, int kind)
+{
+    struct stream *s = &r->out[kind];
+    s->watch = loop_io_create(r->io->loop, s->fd, LOOP_READ, stream_readable, s);
+    return s->watch ? 0 : -1;
+}
