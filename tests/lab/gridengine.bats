@@ -196,7 +196,7 @@ EOF
     run -125 hosts up --slots none
     [[ $output == "gridengine: --slots 'none': 1 to 9999" ]]
     run -125 hosts up --exec 1 --set pe.lab:slots=many
-    [[ $output == *"gridengine: qconf -Mp "*"many"* && $output == *"qmaster: "*"starting up SGE"* ]]
+    [[ $output == *"gridengine: qconf -Mp "*"many"* && $output == *"qmaster/messages: "*"starting up SGE"* ]]
     [ ! -e "$HOSTS_DIR" ]
     OWN_LAB=yes
 }

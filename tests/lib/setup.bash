@@ -34,10 +34,9 @@ apt_install() {
 
 # Grid Engine's packages would make a queue master of this machine.
 no_default_cell() {
-    local name
-    for name in gridengine-{common,master,exec,client}; do
-        [[ " $* " != *" gridengine-"* ]] || echo "$name shared/gridengineconfig boolean false"
-    done | debconf-set-selections
+    [[ " $* " == *" gridengine-"* ]] || return 0
+    printf '%s shared/gridengineconfig boolean false\n' gridengine-{common,master,exec,client} |
+        debconf-set-selections
 }
 
 # packages_install NAME...: with the lists that are there, or after an update
