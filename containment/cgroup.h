@@ -59,7 +59,7 @@ typedef void (*cgroup_place_fn)(void *arg, const struct cgroup_place *place,
                                 const struct error *err);
 
 struct cgroup_source {
-    const char *name; /* "own", later "rm", "daemon", "systemd" */
+    const char *name; /* "daemon", "own", later "rm", "systemd" */
     /* Find a place; answers once. self: pids that belong to mprun itself on this host (a populated
      * cgroup that holds nothing else may be reorganised). 0: will answer; -1: cannot (err). */
     int (*acquire)(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done, void *arg,
@@ -67,6 +67,8 @@ struct cgroup_source {
 };
 /* In the order in which they are asked; NULL-terminated. */
 extern const struct cgroup_source *const cgroup_sources[];
+/* What the node daemon gives in the job's cgroup, where it runs: source-daemon.c. */
+extern const struct cgroup_source cgroup_source_daemon;
 /* The calling process's own (delegated) cgroup: source-own.c. */
 extern const struct cgroup_source cgroup_source_own;
 

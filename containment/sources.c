@@ -3,6 +3,7 @@
 #include "containment/cgroup.h"
 
 const struct cgroup_source *const cgroup_sources[] = {
+    &cgroup_source_daemon,
     &cgroup_source_own,
     NULL,
 };

@@ -48,6 +48,7 @@ may_include() {
         only '(lib|g)?elf\.h' 'launcher/libraries\.c'
         only 'jansson' 'common/json\.c'
         only 'libxml/' 'rm-adapters/gridengine-xml\.c'
+        only 'confuse' 'node-daemon/conf\.c'
     } >"$TMPDIR/wrong"
     cat "$TMPDIR/wrong"
     [ ! -s "$TMPDIR/wrong" ]
@@ -68,6 +69,13 @@ may_include() {
         run ldd "$MPRUN_BUILD/$program"
         [[ $output == *libc.so* && $output != *libxml2* ]]
     done
+}
+
+@test "mprund is linked with neither parsers of foreign formats nor PMIx" {
+    ldd "$MPRUN_BUILD/node-daemon/mprund" >libraries
+    run grep -E 'libxml2|libprotobuf|libpmix|libhwloc|libsodium|libjansson|libsystemd' libraries
+    [ "$status" -eq 1 ]
+    grep -q 'libconfuse' libraries
 }
 
 @test "every source file begins with its licence" {

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* grant.h - what mprund, the node daemon, is asked and what it answers
+ *
+ * A Unix socket of type SOCK_SEQPACKET at GRANT_SOCKET. One request a connection: the client sends
+ * one struct grant_request, and mprund answers with one struct grant_answer (GRANT_STATUS: with one
+ * per job, each with GRANT_MORE, and a last one without) and closes. Both are of fixed size, in the
+ * byte order of the machine; every byte that has no meaning is zero, and text ends with a zero byte
+ * within its field. A packet of another size, magic or version is answered with GRANT_BAD.
+ *
+ * Who asks is known from the kernel alone (SO_PEERCRED, SO_PEERPIDFD, SO_PEERGROUPS): nothing in a
+ * request says it, and a request never names a process. */
+#ifndef CONTAINMENT_GRANT_H
+#define CONTAINMENT_GRANT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#ifndef GRANT_SOCKET
+#define GRANT_SOCKET "/run/mprun/mprund.sock"
+#endif
+
+#define GRANT_MAGIC     0x4d50474eU /* "NGPM" in memory on a little-endian machine */
+#define GRANT_UNLIMITED UINT64_MAX
+
+enum { GRANT_VERSION = 1, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 384 };
+
+enum grant_op {
+    /* Any user: a place for cgroups in the job that the asking process is in. Moves that process,
+     * and none else, into the job's delegated part. */
+    GRANT_PLACE = 1,
+    /* Root: put the asking process into the job's cgroup, made and limited before if need be. */
+    GRANT_ENTER = 2,
+    /* Any user: one answer per job of its own; root: of everybody's. */
+    GRANT_STATUS = 3,
+};
+
+enum grant_manager {
+    GRANT_ANY = 0,        /* PLACE: whichever has evidence; ENTER: not allowed */
+    GRANT_SITE = 1,       /* ENTER: the request says uid and limits itself */
+    GRANT_GRIDENGINE = 2, /* uid and limits are what the execd wrote in its spool directory */
+};
+
+struct grant_request {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t op;      /* enum grant_op */
+    uint32_t manager; /* enum grant_manager */
+    uint32_t uid;     /* ENTER with GRANT_SITE: who the job's delegated part belongs to; else 0 */
+    uint64_t memory;  /* ENTER with GRANT_SITE: bytes, or GRANT_UNLIMITED; else 0 */
+    uint64_t pids;    /* the same: processes and threads */
+    char job[GRANT_JOB_MAX];  /* ENTER: "23.1"; else "": nobody says in which job it is */
+    char task[GRANT_JOB_MAX]; /* ENTER with GRANT_GRIDENGINE: "1.n12" for a slave task; else "" */
+};
+
+enum grant_result {
+    GRANT_OK = 0,
+    GRANT_MORE = 1,    /* STATUS: a job, and another answer follows */
+    GRANT_REFUSED = 2, /* no evidence, or not allowed; text says why */
+    GRANT_INSIDE = 3,  /* PLACE: the process is in a step's cgroup already, and stays there */
+    GRANT_BUSY = 4,    /* too many requests of this user, or of all */
+    GRANT_BAD = 5,     /* not a request of this version */
+    GRANT_FAILED = 6,  /* the daemon could not; text says why */
+};
+
+enum grant_job_state { GRANT_RUNNING = 0, GRANT_ENDING = 1, GRANT_STUCK = 2 };
+
+struct grant_answer {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t result;           /* enum grant_result */
+    uint32_t manager;          /* of the job */
+    uint32_t uid;              /* of the job */
+    uint32_t state;            /* STATUS: enum grant_job_state */
+    uint32_t controllers;      /* PLACE: bit per enum cgroup_controller that v2 subtrees can have */
+    uint64_t memory, pids;     /* limits of the job on this host that hold, or GRANT_UNLIMITED */
+    uint64_t memory_now;       /* STATUS: bytes; GRANT_UNLIMITED: not known */
+    uint64_t processes;        /* STATUS: how many there are now */
+    uint64_t cpu_us;           /* STATUS: CPU time used, microseconds */
+    char job[GRANT_JOB_MAX];   /* its name */
+    char v2[GRANT_PATH_MAX];   /* PLACE: directory for subtrees; "": there is no cgroup2 here */
+    char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; else "" */
+};
+
+_Static_assert(sizeof(struct grant_request) == 160, "fixed size");
+_Static_assert(sizeof(struct grant_answer) == 1024, "fixed size");
+
+/* Is text a name that a job may have: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit? */
+int grant_is_job_name(const char *text);
+/* A request with its constant fields set and everything else zero. */
+void grant_request_init(struct grant_request *r, enum grant_op op, enum grant_manager manager);
+/* Does a packet of n bytes hold a well-formed request? Sentence for people, or NULL: it does. */
+const char *grant_request_fault(const struct grant_request *r, size_t n);
+const char *grant_answer_fault(const struct grant_answer *a, size_t n);
+
+/* Connect to the daemon (path NULL: GRANT_SOCKET), which must be root's, without waiting: a
+ * descriptor that the request was sent on, or -1. ENOENT and ECONNREFUSED: there is no daemon. */
+int grant_send(const char *path, const struct grant_request *r, struct error *err);
+/* The next answer, waiting at most timeout_ms (0: not at all; EAGAIN). 0, or -1 with err. */
+int grant_receive(int fd, int timeout_ms, struct grant_answer *ret, struct error *err);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* source-daemon.c - the place that mprund, the node daemon, gives in the job's cgroup
+ *
+ * Where no daemon listens that is known at once, and one that does not answer in ANSWER_S is done
+ * without. The daemon moves the calling process into the job's delegated part, so that what it
+ * starts can be moved below that. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "containment/cgroup.h"
+#include "containment/grant.h"
+
+static const double ANSWER_S = 0.2;
+
+struct asking {
+    int fd;
+    struct loop_io *io;
+    struct loop_timer *timer;
+    cgroup_place_fn done;
+    void *arg;
+};
+
+static void asking_end(struct asking *a)
+{
+    loop_io_destroy(a->io);
+    loop_timer_destroy(a->timer);
+    cleanup_close(&a->fd);
+    free(a);
+}
+
+static void no_place(struct asking *a, const struct error *why)
+{
+    cgroup_place_fn done = a->done;
+    void *arg = a->arg;
+    asking_end(a);
+    done(arg, NULL, why);
+}
+
+/* On v1 nothing can be delegated: the daemon's limits hold what is started all the same. */
+static int place_of(const struct grant_answer *answer, struct cgroup_place *ret, struct error *err)
+{
+    if (answer->result != GRANT_OK)
+        return error_set(err, EACCES, "mprund gives no place: %s", answer->text);
+    if (!answer->v2[0])
+        return error_set(err, ENOTSUP,
+                         "mprund has put this process into the cgroup of job %s, but there is no "
+                         "cgroup v2 here that it could give a part of",
+                         answer->job);
+    if (answer->v2[0] != '/' || !(ret->v2 = strdup(answer->v2)))
+        return error_set(err, EPROTO, "mprund gives a place that is none");
+    ret->v2_controllers = answer->controllers;
+    return 0;
+}
+
+static void answer_ready(void *arg, int fd, unsigned events)
+{
+    struct asking *a = arg;
+    struct grant_answer answer;
+    struct cgroup_place place = {.source = cgroup_source_daemon.name};
+    struct error e;
+    int rc = grant_receive(fd, 0, &answer, &e);
+    if (rc < 0 && errno == EAGAIN)
+        return;
+    if (rc < 0 || place_of(&answer, &place, &e) < 0) {
+        no_place(a, &e);
+        return;
+    }
+    cgroup_place_fn done = a->done;
+    void *done_arg = a->arg;
+    asking_end(a);
+    done(done_arg, &place, NULL);
+    cgroup_place_free(&place);
+}
+
+static void time_over(void *arg)
+{
+    struct error e;
+    error_set(&e, ETIMEDOUT, "mprund does not answer");
+    no_place(arg, &e);
+}
+
+static int daemon_acquire(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done,
+                          void *arg, struct error *err)
+{
+    struct grant_request q;
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    struct asking *a = calloc(1, sizeof(*a));
+    if (!a)
+        return error_errno(err, ENOMEM, "ask mprund");
+    a->done = done;
+    a->arg = arg;
+    a->fd = grant_send(NULL, &q, err);
+    if (a->fd >= 0) {
+        a->io = loop_io_create(l, a->fd, LOOP_READ, answer_ready, a);
+        a->timer = loop_timer_create(l, time_over, a);
+        if (a->io && a->timer) {
+            loop_timer_start(a->timer, ANSWER_S, 0);
+            return 0;
+        }
+        error_errno(err, ENOMEM, "ask mprund");
+    }
+    int saved = errno;
+    asking_end(a);
+    errno = saved;
+    return -1;
+}
+
+const struct cgroup_source cgroup_source_daemon = {
+    .name = "daemon",
+    .acquire = daemon_acquire,
+};

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conf.c - mprund.conf(5), read with libconfuse
+ *
+ * Values are checked as they are read, so that a message has the line. A file that others can write
+ * is refused: what is in it decides where root writes. */
+#include "node-daemon/conf.h"
+
+#include <confuse.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "containment/cgroup-parts.h"
+
+enum { FILE_MAX = 1 << 20 };
+
+/* ---- what libconfuse says ---------------------------------------------------------------------
+ */
+
+static struct error *messages; /* its error function has no argument of ours */
+
+static void note_error(cfg_t *cfg, const char *fmt, va_list ap)
+{
+    char text[512];
+    vsnprintf(text, sizeof(text), fmt, ap);
+    if (messages && !messages->text[0]) /* the first one is the cause */
+        error_set(messages, EINVAL, "%d: %s", cfg->line, text);
+}
+
+/* ---- values -----------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;
+    long min, max;
+} ranges[] = {
+    {"max_connections", 1, 1024},    {"user_connections", 1, 256}, {"user_rate", 1, 100000},
+    {"max_descendants", 4, 1000000}, {"stuck_after", 1, 3600},     {"retry", 1, 3600},
+};
+
+static int check_number(cfg_t *cfg, cfg_opt_t *opt)
+{
+    long v = cfg_opt_getnint(opt, cfg_opt_size(opt) - 1);
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (!strcmp(ranges[i].name, cfg_opt_name(opt)) &&
+            (v < ranges[i].min || v > ranges[i].max)) {
+            cfg_error(cfg, "%s = %ld: from %ld to %ld is allowed", ranges[i].name, v, ranges[i].min,
+                      ranges[i].max);
+            return -1;
+        }
+    return 0;
+}
+
+/* Absolute, no empty part, none that begins with a dot. */
+static int is_plain_path(const char *path)
+{
+    if (path[0] != '/' || !path[1])
+        return 0;
+    for (const char *p = path; *p; p += 1 + strcspn(p + 1, "/"))
+        if (p[1] == 0 || p[1] == '/' || p[1] == '.')
+            return 0;
+    return strlen(path) < CGROUP_PATH_MAX / 4;
+}
+
+static int check_path(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && is_plain_path(v))
+        return 0;
+    cfg_error(cfg, "%s = \"%s\": an absolute path is wanted, no part of which begins with a dot",
+              cfg_opt_name(opt), v ? v : "");
+    return -1;
+}
+
+static const enum cgroup_controller allowed[] = {CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU,
+                                                 CGROUP_CPUSET, CGROUP_FREEZER};
+
+static unsigned controller_bit(const char *word)
+{
+    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+        if (!strcmp(word, cgroup_controller_text(allowed[i])))
+            return CGROUP_BIT(allowed[i]);
+    return 0;
+}
+
+static int check_controller(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && controller_bit(v))
+        return 0;
+    cfg_error(cfg, "subsystems: '%s' is none of memory, pids, cpu, cpuset, freezer", v ? v : "");
+    return -1;
+}
+
+static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && (!strcmp(v, "auto") || !strcmp(v, "yes") || !strcmp(v, "no")))
+        return 0;
+    cfg_error(cfg, "systemd = %s: auto, yes or no is allowed", v ? v : "");
+    return -1;
+}
+
+static int find_user(const char *name, uid_t *ret)
+{
+    struct passwd *pw = getpwnam(name);
+    if (!pw)
+        return -1;
+    *ret = pw->pw_uid;
+    return 0;
+}
+
+static int check_user(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    uid_t uid;
+    if (v && find_user(v, &uid) == 0)
+        return 0;
+    cfg_error(cfg, "%s = \"%s\": there is no such user", cfg_opt_name(opt), v ? v : "");
+    return -1;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static cfg_t *new_cfg(void)
+{
+    static cfg_opt_t gridengine[] = {
+        CFG_STR("spool", NULL, CFGF_NODEFAULT),
+        CFG_STR("admin_user", "root", CFGF_NONE),
+        CFG_END(),
+    };
+    static cfg_opt_t all[] = {
+        CFG_STR("cgroup", "/mprund", CFGF_NONE),
+        CFG_STR("systemd", "auto", CFGF_NONE),
+        CFG_STR_LIST("subsystems", "{memory, pids, cpu, cpuset, freezer}", CFGF_NONE),
+        CFG_INT("max_connections", 64, CFGF_NONE),
+        CFG_INT("user_connections", 8, CFGF_NONE),
+        CFG_INT("user_rate", 100, CFGF_NONE),
+        CFG_INT("max_descendants", 10000, CFGF_NONE),
+        CFG_INT("stuck_after", 10, CFGF_NONE),
+        CFG_INT("retry", 30, CFGF_NONE),
+        CFG_SEC("gridengine", gridengine, CFGF_NODEFAULT),
+        CFG_END(),
+    };
+    cfg_t *cfg = cfg_init(all, CFGF_NONE);
+    if (!cfg)
+        return NULL;
+    cfg_set_error_function(cfg, note_error);
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        cfg_set_validate_func(cfg, ranges[i].name, check_number);
+    cfg_set_validate_func(cfg, "cgroup", check_path);
+    cfg_set_validate_func(cfg, "systemd", check_systemd);
+    cfg_set_validate_func(cfg, "subsystems", check_controller);
+    cfg_set_validate_func(cfg, "gridengine|spool", check_path);
+    cfg_set_validate_func(cfg, "gridengine|admin_user", check_user);
+    return cfg;
+}
+
+static int take_gridengine(cfg_t *cfg, struct conf *c)
+{
+    cfg_t *ge = cfg_size(cfg, "gridengine") ? cfg_getsec(cfg, "gridengine") : NULL;
+    if (!ge || !cfg_getstr(ge, "spool"))
+        return 0;
+    c->ge_spool = strdup(cfg_getstr(ge, "spool"));
+    (void)find_user(cfg_getstr(ge, "admin_user"), &c->ge_admin); /* checked when it was read */
+    return c->ge_spool ? 0 : -1;
+}
+
+static int take_values(cfg_t *cfg, struct conf *c)
+{
+    const char *systemd = cfg_getstr(cfg, "systemd");
+    c->systemd = !strcmp(systemd, "yes")  ? SYSTEMD_YES
+                 : !strcmp(systemd, "no") ? SYSTEMD_NO
+                                          : SYSTEMD_AUTO;
+    for (unsigned i = 0; i < cfg_size(cfg, "subsystems"); i++)
+        c->controllers |= controller_bit(cfg_getnstr(cfg, "subsystems", i));
+    c->max_connections = cfg_getint(cfg, "max_connections");
+    c->user_connections = cfg_getint(cfg, "user_connections");
+    c->user_rate = cfg_getint(cfg, "user_rate");
+    c->max_descendants = cfg_getint(cfg, "max_descendants");
+    c->stuck_after = (double)cfg_getint(cfg, "stuck_after");
+    c->retry = (double)cfg_getint(cfg, "retry");
+    c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
+    return c->cgroup ? take_gridengine(cfg, c) : -1;
+}
+
+/* The text of a file that only root, or who runs this, can have written; caller frees. NULL with
+ * err; errno ENOENT: it is not there. */
+static char *read_text(const char *path, struct error *err)
+{
+    struct stat st;
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        error_errno(err, errno, "read configuration '%s'", path);
+        return NULL;
+    }
+    if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX) {
+        error_set(err, EINVAL, "read configuration '%s': not a file of at most 1 MiB", path);
+        return NULL;
+    }
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022)) {
+        error_set(err, EPERM,
+                  "read configuration '%s': it must belong to root and be writable to nobody else "
+                  "(chown root, chmod 644)",
+                  path);
+        return NULL;
+    }
+    char *text = calloc(1, (size_t)st.st_size + 1);
+    if (!text || (st.st_size && fd_read_all(fd, text, (size_t)st.st_size) < 0)) {
+        error_errno(err, text ? errno : ENOMEM, "read configuration '%s'", path);
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* libconfuse (3.3) counts the lines of comments several times, and messages would name wrong ones.
+ */
+static void blank_comments(char *text)
+{
+    char quote = 0;
+    for (char *p = text; *p; p++) {
+        if (quote && *p == '\\' && p[1])
+            p++;
+        else if (quote)
+            quote = *p == quote ? 0 : quote;
+        else if (*p == '"' || *p == '\'')
+            quote = *p;
+        else if (*p == '#')
+            for (; *p && *p != '\n'; p++)
+                *p = ' ';
+        if (!*p)
+            return;
+    }
+}
+
+static int parse(cfg_t *cfg, const char *path, struct error *err)
+{
+    struct error said = {0};
+    AUTO_FREE char *text = read_text(path, err);
+    if (!text)
+        return -1;
+    blank_comments(text);
+    messages = &said;
+    int rc = cfg_parse_buf(cfg, text);
+    messages = NULL;
+    if (rc == CFG_SUCCESS)
+        return 0;
+    return error_set(err, EINVAL, "read configuration %s:%s", path, said.text);
+}
+
+int conf_read(const char *path, int required, struct conf *ret, struct error *err)
+{
+    struct conf c = {0};
+    cfg_t *cfg = new_cfg();
+    if (!cfg)
+        return error_errno(err, ENOMEM, "read configuration '%s'", path);
+    int rc = parse(cfg, path, err);
+    if (rc < 0 && errno == ENOENT && !required)
+        rc = 0;
+    if (rc == 0 && take_values(cfg, &c) < 0)
+        rc = error_errno(err, ENOMEM, "read configuration '%s'", path);
+    cfg_free(cfg);
+    if (rc < 0)
+        conf_free(&c);
+    else
+        *ret = c;
+    return rc;
+}
+
+void conf_free(struct conf *c)
+{
+    free(c->cgroup);
+    free(c->ge_spool);
+    memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* evidence.h - in which job of a resource manager a process is, from what that manager's root wrote
+ */
+#ifndef NODE_DAEMON_EVIDENCE_H
+#define NODE_DAEMON_EVIDENCE_H
+
+#include "containment/grant.h"
+#include "model/limits.h"
+#include "node-daemon/conf.h"
+#include "node-daemon/peer.h"
+
+struct evidence { /* what a manager says of a job on this host */
+    char name[GRANT_JOB_MAX];
+    uid_t uid;
+    struct limits limits; /* of all its processes here */
+};
+
+/* One manager. err is a sentence for the user who asked: it tells nothing of other users' jobs. */
+struct evidence_source {
+    enum grant_manager manager;
+    int (*is_configured)(const struct conf *c);
+    /* In which job is this process? 0 with *ret, or -1. */
+    int (*prove)(const struct conf *c, const struct peer *peer, struct evidence *ret,
+                 struct error *err);
+    /* What is known of a job, or of one task of it, for root who asks. 0, or -1. */
+    int (*look_up)(const struct conf *c, const char *name, const char *task, struct evidence *ret,
+                   struct error *err);
+    /* Does the manager still have the job on this host? 1, 0, or -1: cannot say. */
+    int (*is_known)(const struct conf *c, const char *name);
+};
+
+/* The source of a manager that is configured here, or NULL. */
+const struct evidence_source *evidence_of(const struct conf *c, enum grant_manager manager);
+/* One source after the other until one proves it; err: the last one's, or that there is none. */
+int evidence_prove(const struct conf *c, const struct peer *peer, struct evidence *ret,
+                   enum grant_manager *ret_manager, struct error *err);
+
+extern const struct evidence_source evidence_gridengine;
+
+#endif

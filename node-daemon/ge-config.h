@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ge-config.h - what an execd of Grid Engine wrote about a task:
+ * active_jobs/JOB.TASK[/N.HOST]/config */
+#ifndef NODE_DAEMON_GE_CONFIG_H
+#define NODE_DAEMON_GE_CONFIG_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "model/limits.h"
+
+struct ge_config {
+    gid_t group;          /* add_grp_id: a supplementary group that the task's processes have */
+    char owner[64];       /* job_owner: a user's name */
+    unsigned long slots;  /* host_slots: of the job on this host; 1 where it is not said */
+    struct limits limits; /* of the whole job on this host: what was asked for a slot, times slots
+                             unless it was asked for the job; held_by is not set */
+};
+
+/* Lines KEY=VALUE. Values are partly the user's (job_name, paths), so a key that is used and stands
+ * there twice makes the whole unusable. 0, or -1 with err. Pure. */
+int ge_config_parse(const char *text, struct ge_config *ret, struct error *err);
+/* "23.1": a job and task as directories are called. */
+int ge_is_job(const char *name);
+/* "1.n12": a slave task of it. */
+int ge_is_task(const char *name);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ground.h - the cgroup below which all jobs have theirs, in each hierarchy that is used */
+#ifndef NODE_DAEMON_GROUND_H
+#define NODE_DAEMON_GROUND_H
+
+#include "containment/cgroup-parts.h"
+
+enum { GROUND_PARTS = 1 + CGROUP_CONTROLLER_COUNT };
+
+struct ground_part {
+    const struct cgroup_driver *driver;
+    int fd;               /* the directory */
+    char *path;           /* where it is seen */
+    unsigned controllers; /* that jobs can have here */
+};
+
+struct ground {
+    /* The first one tracks: what is there is which jobs there are. cgroup v2 where it is mounted,
+     * else the v1 hierarchy that can kill, count or limit. */
+    struct ground_part part[GROUND_PARTS];
+    size_t n;
+    char *cgroup;    /* its name in every hierarchy, as /proc/PID/cgroup tells it */
+    char *v2_cgroup; /* the same in cgroup v2, where systemd may have put it elsewhere */
+};
+
+/* Make it where it is missing, with controllers enabled down to it, and lock it: one daemon a
+ * ground. cgroup, and v2_cgroup for cgroup v2: "/mprund", from the hierarchy's root. controllers:
+ * those that jobs are to have. 0, or -1 with err: nothing is open. */
+int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, unsigned controllers,
+                struct error *err);
+void ground_close(struct ground *g);
+static inline struct cgroup_at ground_at(const struct ground *g, size_t part, const char *name)
+{
+    return (struct cgroup_at){g->part[part].fd, name};
+}
+/* What of this process's cgroup is below the ground, in the part that tracks: "JOB/u/home", "" for
+ * the ground itself; caller frees. NULL: it is elsewhere, or has ended. */
+char *ground_membership(const struct ground *g, pid_t pid);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs-private.h - what the files about jobs know of each other */
+#ifndef NODE_DAEMON_JOBS_PRIVATE_H
+#define NODE_DAEMON_JOBS_PRIVATE_H
+
+#include "node-daemon/jobs.h"
+
+struct jobs {
+    struct loop *loop;
+    const struct ground *ground;
+    const struct conf *conf;
+    struct jobs_watch watch;
+    struct job **job;
+    size_t n, cap;
+    struct loop_timer *check;
+};
+
+enum { JOB_NONCE = 8 };
+
+/* jobs-scan.c: names of directories, and finding them again */
+const char *job_manager_word(enum grant_manager m); /* "ge" */
+void job_dir_name(struct job *job);                 /* a new one, with a nonce */
+/* "ge-23.1-0a1b2c3d": 0, or -1: not one of ours */
+int job_parse_dir(const char *dir, struct job *ret);
+int jobs_add(struct jobs *j, struct job *job); /* takes job */
+void jobs_forget(struct jobs *j, struct job *job);
+int jobs_scan(struct jobs *j, struct error *err);
+
+/* job-end.c */
+/* Kill what is in it, and remove it, trying again for as long as it takes. */
+void job_end(struct job *job);
+/* Directories of a job that are in some hierarchy but not in that which tracks. */
+void job_end_stray(struct jobs *j, size_t part, const char *dir);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs.h - the jobs that have a cgroup on this host
+ *
+ * Below the ground, in each hierarchy:
+ *     MANAGER-JOB-NONCE/        root's: the job's limits. Mode 0700: it is being made, or has ended
+ *     MANAGER-JOB-NONCE/task    v2: what root put into the job (a shepherd and what it starts)
+ *     MANAGER-JOB-NONCE/u       v2: the user's, to make cgroups in
+ *     MANAGER-JOB-NONCE/u/home  v2: processes that asked for a place
+ * In v1 all processes of the job are in its one directory, and nothing is the user's.
+ * These directories are all the state there is: a daemon that starts reads them. */
+#ifndef NODE_DAEMON_JOBS_H
+#define NODE_DAEMON_JOBS_H
+
+#include "containment/grant.h"
+#include "node-daemon/conf.h"
+#include "node-daemon/ground.h"
+#include "node-daemon/peer.h"
+
+struct jobs;
+
+struct job {
+    char dir[CGROUP_NAME_MAX];
+    char name[GRANT_JOB_MAX];
+    enum grant_manager manager;
+    uid_t uid;
+    enum grant_job_state state;
+    char reason[GRANT_TEXT_MAX]; /* why it is stuck */
+    /* the rest is job-end.c's */
+    struct jobs *jobs;
+    struct killer killer;
+    struct loop_timer *timer;
+    double ended;                                            /* when its end began, by loop_now() */
+    double pause;                                            /* seconds until the next look */
+    enum { KILLED_NOTHING, KILLED_USER, KILLED_ALL } killed; /* what is in u; everything */
+    int told;                                                /* what it used is in the log */
+};
+
+struct jobs_watch {
+    /* Does the manager still know the job? 1 yes, 0 no, -1: cannot say. */
+    int (*is_known)(void *arg, enum grant_manager manager, const char *name);
+    void *arg;
+};
+
+/* Read which jobs there are, and go on ending those that had ended. ground and conf stay the
+ * caller's, must outlive it, and conf may change meanwhile. */
+struct jobs *jobs_create(struct loop *l, const struct ground *g, const struct conf *conf,
+                         const struct jobs_watch *watch, struct error *err);
+/* Forgets them; removes no cgroup. NULL is fine. */
+void jobs_destroy(struct jobs *j);
+
+size_t jobs_count(const struct jobs *j);
+struct job *jobs_at(struct jobs *j, size_t i);
+/* The job of this name that has not ended, or NULL. */
+struct job *jobs_find(struct jobs *j, enum grant_manager manager, const char *name);
+/* Make its cgroup, limited while it is empty. limits: held_by is filled in. NULL with err: nothing
+ * is left. */
+struct job *jobs_make(struct jobs *j, enum grant_manager manager, const char *name, uid_t uid,
+                      struct limits *limits, struct error *err);
+/* In which job this process is, and in which part of it ("task", "u/home", "u/mprun.x/ranks/...",
+ * v1: ""), from its cgroup; *ret_part is the caller's to free. NULL: in none. */
+struct job *jobs_of_process(struct jobs *j, pid_t pid, char **ret_part);
+
+enum job_part { JOB_TASK, JOB_HOME };
+/* Put the process that asked, and none else, into the job's cgroups. -1 with err: ESRCH, it ended
+ * meanwhile. */
+int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum job_part part,
+               struct error *err);
+/* Where the user may make cgroups in v2: its length, or -1 where there is no v2. */
+int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size_t n);
+/* Limits and use as the kernel has them now. */
+void jobs_describe(const struct jobs *j, const struct job *job, struct grant_answer *ret);
+/* End what no manager knows any more, and what nobody is in. */
+void jobs_check(struct jobs *j);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprund - the node daemon: a cgroup for every job, on hosts whose resource manager makes none
+ *
+ * All state is the tree of cgroups, so the daemon can be killed and started again at any time. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "node-daemon/conf.h"
+#include "node-daemon/daemonize.h"
+#include "node-daemon/enter.h"
+#include "node-daemon/evidence.h"
+#include "node-daemon/jobs.h"
+#include "node-daemon/logging.h"
+#include "node-daemon/options.h"
+#include "node-daemon/server.h"
+#include "node-daemon/status.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* Codes of exit, as in mprund(8). */
+enum { CODE_OK = 0, CODE_FAILED = 1, CODE_USAGE = 2, CODE_STUCK = 3 };
+
+struct daemon {
+    struct mprund_options options;
+    struct conf conf;
+    struct loop *loop;
+    struct ground ground;
+    struct jobs *jobs;
+    struct requests requests;
+    struct server *server;
+};
+
+/* ---- configuration ----------------------------------------------------------------------------
+ */
+
+static int read_conf(const struct mprund_options *o, struct conf *ret, struct error *err)
+{
+    return conf_read(o->config ? o->config : CONF_PATH, o->config != NULL, ret, err);
+}
+
+/* What can change while it runs changes; where the jobs are cannot. */
+static void reload(struct daemon *d)
+{
+    struct conf new;
+    struct error e;
+    if (read_conf(&d->options, &new, &e) < 0) {
+        log_error("%s; going on with the old one", e.text);
+        return;
+    }
+    if (strcmp(new.cgroup, d->conf.cgroup) != 0 || new.controllers != d->conf.controllers ||
+        new.systemd != d->conf.systemd)
+        log_warn("cgroup, subsystems and systemd are as they were until mprund is started again");
+    free(new.cgroup);
+    new.cgroup = take_ptr(d->conf.cgroup);
+    new.controllers = d->conf.controllers;
+    new.systemd = d->conf.systemd;
+    conf_free(&d->conf);
+    d->conf = new;
+    log_note("the configuration was read again");
+}
+
+/* ---- running ----------------------------------------------------------------------------------
+ */
+
+static void on_signal(void *arg, int signo)
+{
+    struct daemon *d = arg;
+    if (signo == SIGHUP)
+        reload(d);
+    else
+        loop_stop(d->loop);
+}
+
+static int job_is_known(void *arg, enum grant_manager manager, const char *name)
+{
+    const struct daemon *d = arg;
+    const struct evidence_source *s = evidence_of(&d->conf, manager);
+    return s ? s->is_known(&d->conf, name) : -1;
+}
+
+static int daemon_open(struct daemon *d, struct error *err)
+{
+    struct jobs_watch watch = {.is_known = job_is_known, .arg = d};
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    if (!(d->loop = loop_create(err)) || loop_signals(d->loop, &signals, on_signal, d, err) < 0)
+        return -1;
+    if (ground_open(&d->ground, d->conf.cgroup, d->conf.cgroup, d->conf.controllers, err) < 0)
+        return -1;
+    if (!(d->jobs = jobs_create(d->loop, &d->ground, &d->conf, &watch, err)))
+        return -1;
+    d->requests = (struct requests){.jobs = d->jobs, .ground = &d->ground, .conf = &d->conf};
+    d->server = server_create(d->loop, GRANT_SOCKET, &d->requests, err);
+    return d->server ? 0 : -1;
+}
+
+static void daemon_close(struct daemon *d)
+{
+    server_destroy(d->server);
+    jobs_destroy(d->jobs);
+    ground_close(&d->ground);
+    loop_destroy(d->loop);
+}
+
+static void tell_ground(const struct ground *g, size_t jobs)
+{
+    for (size_t i = 0; i < g->n; i++)
+        log_note("jobs are in cgroup v%d '%s'%s", g->part[i].driver->version, g->part[i].path,
+                 i ? ", too" : "");
+    if (jobs)
+        log_note("%zu job%s here from before", jobs, jobs == 1 ? " was" : "s were");
+}
+
+static int run(struct daemon *d, struct error *err)
+{
+    int ready = -1;
+    if (d->options.background && daemonize(&ready, err) < 0)
+        return -1;
+    if (daemon_open(d, err) < 0 ||
+        (d->options.pidfile && pidfile_write(d->options.pidfile, err) < 0))
+        return -1;
+    tell_ground(&d->ground, jobs_count(d->jobs));
+    if (d->options.background)
+        logging_open(log_level(), 1);
+    daemon_ready(ready);
+    loop_run(d->loop);
+    log_note("ends; jobs go on");
+    if (d->options.pidfile)
+        (void)unlink(d->options.pidfile);
+    return 0;
+}
+
+static int be_daemon(const struct mprund_options *o)
+{
+    struct daemon d = {.options = *o};
+    struct error e;
+    if (read_conf(o, &d.conf, &e) < 0) {
+        log_error("%s", e.text);
+        return CODE_FAILED;
+    }
+    int rc = o->check ? 0 : run(&d, &e);
+    if (rc < 0)
+        log_error("%s", e.text);
+    daemon_close(&d);
+    conf_free(&d.conf);
+    return rc < 0 ? CODE_FAILED : CODE_OK;
+}
+
+static int show_help(void)
+{
+    AUTO_FREE char *text = options_help(mprund_option_defs, 80);
+    printf("usage: mprund [options]\n       mprund status\n"
+           "       mprund enter --job NAME --user NAME [options] COMMAND...\n\n%s",
+           text ? text : "");
+    return CODE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct mprund_options o;
+    struct error e;
+    fd_open_standard();
+    umask(022);
+    logging_open(LOG_NOTE, 0);
+    if (mprund_options_parse(argc, argv, &o, &e) < 0) {
+        log_error("%s (mprund --help shows the options)", e.text);
+        return CODE_USAGE;
+    }
+    if (o.help)
+        return show_help();
+    if (o.version)
+        return printf("mprund (mprun) %s\n", PACKAGE_VERSION) < 0;
+    if (o.verbose)
+        logging_open(LOG_DEBUG, 0);
+    if (!o.word)
+        return be_daemon(&o);
+    int code = !strcmp(o.word, "enter") ? enter_and_exec(&o, &e) : status_print(&e);
+    if (code < 0)
+        log_error("%s", e.text);
+    return code < 0 ? CODE_FAILED : code ? CODE_STUCK : CODE_OK;
+}

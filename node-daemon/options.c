@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* options.c - mprund's command line */
+#include "node-daemon/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "containment/grant.h"
+
+#define APPLY_SWITCH(field)                                                                        \
+    static int set_##field(void *target, const char *value, struct error *err)                     \
+    {                                                                                              \
+        ((struct mprund_options *)target)->field = 1;                                              \
+        return 0;                                                                                  \
+    }
+#define APPLY_TEXT(field)                                                                          \
+    static int set_##field(void *target, const char *value, struct error *err)                     \
+    {                                                                                              \
+        ((struct mprund_options *)target)->field = value;                                          \
+        return 0;                                                                                  \
+    }
+APPLY_SWITCH(check)
+APPLY_SWITCH(background)
+APPLY_SWITCH(verbose)
+APPLY_SWITCH(help)
+APPLY_SWITCH(version)
+APPLY_TEXT(config)
+APPLY_TEXT(pidfile)
+APPLY_TEXT(job)
+APPLY_TEXT(user)
+
+static int set_memory(void *target, const char *value, struct error *err)
+{
+    return size_parse(value, NULL, &((struct mprund_options *)target)->memory, err);
+}
+
+static int set_pids(void *target, const char *value, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 1, INT32_MAX, &n, err) < 0)
+        return -1;
+    ((struct mprund_options *)target)->pids = (uint64_t)n;
+    return 0;
+}
+
+const struct option_def mprund_option_defs[] = {
+    {"--config", "FILE", "Daemon", "read this file instead of mprund.conf", OPTION_ONCE,
+     set_config},
+    {"--check", NULL, "Daemon", "read the configuration, say what is wrong with it, and exit",
+     OPTION_ONCE, set_check},
+    {"-D --daemon", NULL, "Daemon", "go into the background when ready", OPTION_ONCE,
+     set_background},
+    {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", OPTION_ONCE,
+     set_pidfile},
+    {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, set_verbose},
+    {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, set_job},
+    {"--user", "NAME", "Entering a job", "the job's user, by name or number", OPTION_ONCE,
+     set_user},
+    {"--memory", "SIZE", "Entering a job", "limit the memory of all its processes on this host",
+     OPTION_ONCE, set_memory},
+    {"--pids", "N", "Entering a job", "limit its processes and threads on this host", OPTION_ONCE,
+     set_pids},
+    {"-h --help", NULL, "Help", "show this", OPTION_ONCE, set_help},
+    {"-V --version", NULL, "Help", "show the version", OPTION_ONCE, set_version},
+    {NULL, NULL, NULL, NULL, OPTION_ONCE, NULL},
+};
+
+/* What `enter` needs and nothing else takes. */
+static int check_enter(const struct mprund_options *o, struct error *err)
+{
+    int is_enter = o->word && !strcmp(o->word, "enter");
+    int given = o->job || o->user || o->memory != GRANT_UNLIMITED || o->pids != GRANT_UNLIMITED;
+    if (!is_enter && given)
+        return error_set(err, EINVAL, "--job, --user, --memory and --pids go with the word enter");
+    if (is_enter && (!o->job || !o->user || !o->command[0]))
+        return error_set(err, EINVAL, "enter needs --job NAME, --user NAME and a command");
+    return 0;
+}
+
+int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, struct error *err)
+{
+    *ret = (struct mprund_options){.memory = GRANT_UNLIMITED, .pids = GRANT_UNLIMITED};
+    int at = options_parse(mprund_option_defs, argc, argv, 1, ret, err);
+    if (at < 0)
+        return -1;
+    ret->word = argv[at];
+    if (ret->word && !strcmp(ret->word, "enter") &&
+        (at = options_parse(mprund_option_defs, argc, argv, at + 1, ret, err)) < 0)
+        return -1;
+    ret->command = argv + at;
+    if (ret->word && strcmp(ret->word, "status") != 0 && strcmp(ret->word, "enter") != 0)
+        return error_set(err, EINVAL, "unknown word '%s'; there are: status, enter", ret->word);
+    if (ret->word && !strcmp(ret->word, "status") && ret->command[1])
+        return error_set(err, EINVAL, "unexpected word '%s'", ret->command[1]);
+    return check_enter(ret, err);
+}

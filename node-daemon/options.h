@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* options.h - mprund's command line */
+#ifndef NODE_DAEMON_OPTIONS_H
+#define NODE_DAEMON_OPTIONS_H
+
+#include <stdint.h>
+
+#include "common/options.h"
+
+struct mprund_options {
+    const char *config;  /* NULL: the default, which need not exist */
+    const char *pidfile; /* NULL: none */
+    int check, background, verbose, help, version;
+    const char *word; /* "status", "enter"; NULL: be the daemon */
+    /* of enter */
+    const char *job, *user;
+    uint64_t memory, pids; /* GRANT_UNLIMITED: none */
+    char **command;
+};
+
+extern const struct option_def mprund_option_defs[];
+/* 0, or -1 with err: wrong use. */
+int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, struct error *err);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* requests.c - place, enter, status: who may have what
+ *
+ * A user may ask for a place in the job that the asking process is in, and about its own jobs. That
+ * it is in the job is known from where it is (only root can have put it there, or into a part of it
+ * that is the user's), or from what the job's manager wrote. Root may put itself into a job. Nobody
+ * can name another process. */
+#include "node-daemon/requests.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "node-daemon/evidence.h"
+
+void answer_init(struct grant_answer *a, enum grant_result result, const char *text)
+{
+    memset(a, 0, sizeof(*a));
+    a->magic = GRANT_MAGIC;
+    a->version = GRANT_VERSION;
+    a->result = (uint16_t)result;
+    if (text)
+        snprintf(a->text, sizeof(a->text), "%s", text);
+}
+
+static void refuse(struct grant_answer *a, const struct peer *peer, const char *what,
+                   const struct error *why)
+{
+    answer_init(a, GRANT_REFUSED, why->text);
+    log_note("%s refused to pid %d of user %u: %s", what, (int)peer->pid, (unsigned)peer->uid,
+             why->text);
+}
+
+static void fail(struct grant_answer *a, const struct peer *peer, const char *what,
+                 const struct error *why)
+{
+    answer_init(a, GRANT_FAILED, why->text);
+    log_error("%s for pid %d of user %u: %s", what, (int)peer->pid, (unsigned)peer->uid, why->text);
+}
+
+/* ---- making -----------------------------------------------------------------------------------
+ */
+
+/* A limit of the manager's that no cgroup can hold here is held by nobody else's fault: the manager
+ * has means of its own, and a job is not to be lost for it. Root who asks itself is told. */
+static int check_held(const struct job *job, const struct limits *l, struct error *err)
+{
+    const char *what = l->memory.set && !l->memory.held_by ? "memory"
+                       : l->pids.set && !l->pids.held_by   ? "processes"
+                                                           : NULL;
+    if (!what)
+        return 0;
+    if (job->manager == GRANT_SITE)
+        return error_set(err, ENOTSUP, "limit the %s of job %s: no cgroup of this host can", what,
+                         job->name);
+    log_warn("job %s: no cgroup of this host can limit its %s", job->name, what);
+    return 0;
+}
+
+/* The job of this name and owner, made if it is not there. */
+static struct job *have_job(struct requests *r, enum grant_manager manager,
+                            const struct evidence *e, struct error *err)
+{
+    struct job *job = jobs_find(r->jobs, manager, e->name);
+    struct limits limits = e->limits;
+    if (job && job->uid == e->uid)
+        return job;
+    if (job) {
+        error_set(err, EPERM, "job %s is of another user here", e->name);
+        return NULL;
+    }
+    job = jobs_make(r->jobs, manager, e->name, e->uid, &limits, err);
+    if (!job || check_held(job, &limits, err) < 0)
+        return NULL; /* an empty one is found and removed soon */
+    log_note("job %s of user %u begins here", job->name, (unsigned)job->uid);
+    return job;
+}
+
+/* ---- place ------------------------------------------------------------------------------------
+ */
+
+static void give_place(struct requests *r, const struct job *job, struct grant_answer *a)
+{
+    answer_init(a, GRANT_OK, NULL);
+    jobs_describe(r->jobs, job, a);
+    a->controllers = r->ground->part[0].driver->version == 2 ? r->ground->part[0].controllers : 0;
+    if (jobs_user_place(r->jobs, job, a->v2, sizeof(a->v2)) < 0)
+        a->v2[0] = 0;
+}
+
+static int is_in_step(const char *part)
+{
+    return !strncmp(part, "u/", 2) && strcmp(part, "u/home") != 0;
+}
+
+/* From the job's own part to the user's; who is there already stays. */
+static void place_in(struct requests *r, const struct peer *peer, struct job *job, const char *part,
+                     struct grant_answer *a)
+{
+    struct error e;
+    if (is_in_step(part)) {
+        answer_init(a, GRANT_INSIDE, "this process is in the cgroup of a step already");
+        return;
+    }
+    if (strcmp(part, "u/home") != 0 && jobs_enter(r->jobs, job, peer, JOB_HOME, &e) < 0)
+        fail(a, peer, "place", &e);
+    else
+        give_place(r, job, a);
+}
+
+static void place(struct requests *r, const struct peer *peer, struct grant_answer *a)
+{
+    struct error e;
+    struct evidence proof;
+    enum grant_manager manager;
+    AUTO_FREE char *part = NULL;
+    struct job *job = jobs_of_process(r->jobs, peer->pid, &part);
+    if (job && !peer_is_alive(peer)) { /* what was read was perhaps another's */
+        error_set(&e, ESRCH, "the process has ended");
+        refuse(a, peer, "place", &e);
+    } else if (job && (job->uid != peer->uid || job->state != GRANT_RUNNING)) {
+        error_set(&e, EPERM, "the job that this process is in %s",
+                  job->uid != peer->uid ? "is another user's" : "has ended");
+        refuse(a, peer, "place", &e);
+    } else if (job) {
+        place_in(r, peer, job, part, a);
+    } else if (evidence_prove(r->conf, peer, &proof, &manager, &e) < 0) {
+        refuse(a, peer, "place", &e);
+    } else if (!(job = have_job(r, manager, &proof, &e))) {
+        fail(a, peer, "place", &e);
+    } else {
+        place_in(r, peer, job, "", a);
+    }
+}
+
+/* ---- enter ------------------------------------------------------------------------------------
+ */
+
+static void take_limit(uint64_t value, struct limit *ret)
+{
+    *ret = (struct limit){.set = value != GRANT_UNLIMITED, .value = value};
+}
+
+static int site_job(const struct grant_request *q, struct evidence *ret, struct error *err)
+{
+    if (!grant_is_job_name(q->job) || q->uid == 0 || q->memory == 0 || q->pids == 0)
+        return error_set(err, EINVAL,
+                         "enter a job: a name, a user other than root, and limits above 0 are "
+                         "wanted");
+    memset(ret, 0, sizeof(*ret));
+    snprintf(ret->name, sizeof(ret->name), "%s", q->job);
+    ret->uid = q->uid;
+    take_limit(q->memory, &ret->limits.memory);
+    take_limit(q->pids, &ret->limits.pids);
+    ret->limits.swap = (struct limit){.set = ret->limits.memory.set};
+    return 0;
+}
+
+static int managers_job(struct requests *r, const struct grant_request *q, struct evidence *ret,
+                        struct error *err)
+{
+    const struct evidence_source *s = evidence_of(r->conf, q->manager);
+    if (!s)
+        return error_set(err, ENOTSUP, "enter a job: its manager is not in mprund's configuration");
+    return s->look_up(r->conf, q->job, q->task, ret, err);
+}
+
+static void enter(struct requests *r, const struct peer *peer, const struct grant_request *q,
+                  struct grant_answer *a)
+{
+    struct error e;
+    struct evidence known;
+    struct job *job = NULL;
+    if (peer->uid != 0) {
+        error_set(&e, EPERM, "only root enters a job: a user asks for a place in its own");
+        refuse(a, peer, "enter", &e);
+        return;
+    }
+    int rc = q->manager == GRANT_SITE ? site_job(q, &known, &e) : managers_job(r, q, &known, &e);
+    if (rc < 0)
+        refuse(a, peer, "enter", &e);
+    else if (!(job = have_job(r, q->manager, &known, &e)) ||
+             jobs_enter(r->jobs, job, peer, JOB_TASK, &e) < 0)
+        fail(a, peer, "enter", &e);
+    else
+        give_place(r, job, a);
+}
+
+/* ---- status -----------------------------------------------------------------------------------
+ */
+
+static size_t status(struct requests *r, const struct peer *peer, struct grant_answer *a)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < jobs_count(r->jobs); i++) {
+        const struct job *job = jobs_at(r->jobs, i);
+        if (peer->uid != 0 && job->uid != peer->uid)
+            continue;
+        answer_init(&a[n], GRANT_MORE, NULL);
+        jobs_describe(r->jobs, job, &a[n++]);
+    }
+    answer_init(&a[n], GRANT_OK, NULL);
+    return n + 1;
+}
+
+struct grant_answer *requests_answer(struct requests *r, const struct peer *peer,
+                                     const struct grant_request *q, size_t *ret_n)
+{
+    size_t most = q->op == GRANT_STATUS ? jobs_count(r->jobs) + 1 : 1;
+    struct grant_answer *a = calloc(most, sizeof(*a));
+    *ret_n = 1;
+    if (!a)
+        return NULL;
+    if (q->op == GRANT_PLACE)
+        place(r, peer, a);
+    else if (q->op == GRANT_ENTER)
+        enter(r, peer, q, a);
+    else
+        *ret_n = status(r, peer, a);
+    return a;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* requests.h - what is answered to whom */
+#ifndef NODE_DAEMON_REQUESTS_H
+#define NODE_DAEMON_REQUESTS_H
+
+#include "node-daemon/jobs.h"
+
+struct requests {
+    struct jobs *jobs;
+    const struct ground *ground;
+    const struct conf *conf;
+};
+
+/* An answer of this result; text may be NULL. */
+void answer_init(struct grant_answer *a, enum grant_result result, const char *text);
+/* Do what is asked: a malloc'ed array of answers, *ret_n at least 1; NULL: out of memory. request
+ * is of the right size, but anything else about it is the peer's choice. */
+struct grant_answer *requests_answer(struct requests *r, const struct peer *peer,
+                                     const struct grant_request *request, size_t *ret_n);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* server.c - the socket
+ *
+ * Anybody on the host can connect, so a connection costs little: a place of max_connections and of
+ * its user's few, a second to say what it wants, five to hear the answer. When all places are taken
+ * nobody is accepted, and who comes waits in the kernel's queue. */
+#include "node-daemon/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "node-daemon/quota.h"
+
+static const double ASK_S = 1, HEAR_S = 5, SHORT_S = 0.1;
+enum { BACKLOG = 128 };
+
+struct connection {
+    struct server *server;
+    struct connection *next, *prev;
+    int fd;
+    struct peer peer;
+    struct loop_io *io;
+    struct loop_timer *timer;
+    struct grant_answer *answers; /* NULL: nothing was asked yet */
+    size_t n, sent;
+};
+
+struct server {
+    struct loop *loop;
+    struct requests *requests;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    int fd;
+    struct loop_io *io;
+    struct loop_timer *again; /* after running out of descriptors */
+    struct connection *connections;
+    long n;
+    struct quota quota;
+};
+
+/* ---- a connection -----------------------------------------------------------------------------
+ */
+
+static void connection_close(struct connection *c)
+{
+    struct server *s = c->server;
+    quota_leave(&s->quota, c->peer.uid);
+    if (c->next)
+        c->next->prev = c->prev;
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        s->connections = c->next;
+    loop_io_destroy(c->io);
+    loop_timer_destroy(c->timer);
+    peer_free(&c->peer);
+    cleanup_close(&c->fd);
+    free(c->answers);
+    free(c);
+    s->n--;
+    loop_io_set(s->io, LOOP_READ); /* there is a place again */
+}
+
+static void time_over(void *arg)
+{
+    struct connection *c = arg;
+    log_debug("pid %d of user %u %s in time", (int)c->peer.pid, (unsigned)c->peer.uid,
+              c->answers ? "did not hear its answer" : "did not ask");
+    connection_close(c);
+}
+
+/* As many answers as the socket takes; the rest when it takes more. */
+static void send_answers(struct connection *c)
+{
+    while (c->sent < c->n) {
+        const struct grant_answer *a = &c->answers[c->sent];
+        ssize_t n = send(c->fd, a, sizeof(*a), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN) {
+            loop_io_set(c->io, LOOP_WRITE);
+            return;
+        }
+        if (n != (ssize_t)sizeof(*a))
+            break; /* it went away */
+        c->sent++;
+    }
+    connection_close(c);
+}
+
+static void answer(struct connection *c, const struct grant_request *q, size_t len)
+{
+    const char *fault = grant_request_fault(q, len);
+    if (fault) {
+        c->answers = calloc(1, sizeof(*c->answers));
+        c->n = 1;
+        if (c->answers)
+            answer_init(c->answers, GRANT_BAD, fault);
+    } else {
+        c->answers = requests_answer(c->server->requests, &c->peer, q, &c->n);
+    }
+    if (!c->answers) {
+        connection_close(c);
+        return;
+    }
+    if (c->answers[0].result == GRANT_REFUSED || c->answers[0].result == GRANT_BAD)
+        quota_charge(&c->server->quota, c->peer.uid);
+    loop_timer_start(c->timer, HEAR_S, 0);
+    send_answers(c);
+}
+
+static void connection_ready(void *arg, int fd, unsigned events)
+{
+    struct connection *c = arg;
+    struct grant_request q;
+    if (c->answers) {
+        send_answers(c);
+        return;
+    }
+    memset(&q, 0, sizeof(q));
+    ssize_t n = recv(fd, &q, sizeof(q), MSG_TRUNC | MSG_DONTWAIT); /* the whole packet's length */
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0)
+        connection_close(c);
+    else
+        answer(c, &q, (size_t)n);
+}
+
+/* ---- accepting --------------------------------------------------------------------------------
+ */
+
+static void connection_open(struct server *s, int fd, const struct peer *peer)
+{
+    struct connection *c = calloc(1, sizeof(*c));
+    if (c) {
+        c->io = loop_io_create(s->loop, fd, LOOP_READ, connection_ready, c);
+        c->timer = loop_timer_create(s->loop, time_over, c);
+    }
+    if (!c || !c->io || !c->timer) {
+        quota_leave(&s->quota, peer->uid);
+        if (c) {
+            loop_io_destroy(c->io);
+            loop_timer_destroy(c->timer);
+        }
+        free(c);
+        close(fd);
+        return;
+    }
+    c->server = s;
+    c->fd = fd;
+    c->peer = *peer;
+    c->next = s->connections;
+    if (c->next)
+        c->next->prev = c;
+    s->connections = c;
+    s->n++;
+    loop_timer_start(c->timer, ASK_S, 0);
+}
+
+static void turn_away(int fd)
+{
+    struct grant_answer a;
+    answer_init(&a, GRANT_BUSY, "too many requests of this user: ask again later");
+    (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
+}
+
+static void welcome(struct server *s, int fd)
+{
+    const struct conf *conf = s->requests->conf;
+    struct peer peer;
+    struct error e;
+    if (peer_read(fd, &peer, &e) < 0) {
+        log_debug("%s", e.text);
+        close(fd);
+    } else if (!quota_enter(&s->quota, peer.uid, loop_now(), (unsigned)conf->user_connections,
+                            (double)conf->user_rate)) {
+        peer_free(&peer);
+        turn_away(fd);
+    } else {
+        connection_open(s, fd, &peer);
+    }
+}
+
+static void accept_again(void *arg)
+{
+    struct server *s = arg;
+    loop_io_set(s->io, LOOP_READ);
+}
+
+static void server_ready(void *arg, int fd, unsigned events)
+{
+    struct server *s = arg;
+    if (s->n >= s->requests->conf->max_connections) {
+        loop_io_set(s->io, 0); /* until one is closed */
+        return;
+    }
+    int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (one >= 0) {
+        welcome(s, one);
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        loop_io_set(s->io, 0);
+        loop_timer_start(s->again, SHORT_S, 0);
+    }
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------
+ */
+
+/* Only root may put anything beside the socket. */
+static int make_directory(const char *path, struct error *err)
+{
+    struct stat st;
+    AUTO_FREE char *dir = strdup(path);
+    char *slash = dir ? strrchr(dir, '/') : NULL;
+    if (!slash || slash == dir)
+        return error_set(err, EINVAL, "listen at '%s': not a path with a directory", path);
+    *slash = 0;
+    if (mkdir(dir, 0755) == 0)
+        (void)chmod(dir, 0755);
+    if (lstat(dir, &st) < 0)
+        return error_errno(err, errno, "listen at '%s'", path);
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+        return error_set(err, EPERM,
+                         "listen at '%s': its directory must belong to user %u and be writable to "
+                         "nobody else",
+                         path, (unsigned)geteuid());
+    return 0;
+}
+
+static int server_listen(struct server *s, const char *path, struct error *err)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(at.sun_path))
+        return error_errno(err, ENAMETOOLONG, "listen at '%s'", path);
+    if (make_directory(path, err) < 0)
+        return -1;
+    strcpy(at.sun_path, path);
+    (void)unlink(path);
+    s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+        return error_errno(err, errno, "listen at '%s'", path);
+    strcpy(s->path, path);
+    if (chmod(path, 0666) < 0 || listen(s->fd, BACKLOG) < 0)
+        return error_errno(err, errno, "listen at '%s'", path);
+    return 0;
+}
+
+struct server *server_create(struct loop *l, const char *path, struct requests *requests,
+                             struct error *err)
+{
+    struct server *s = calloc(1, sizeof(*s));
+    if (!s) {
+        error_errno(err, ENOMEM, "listen at '%s'", path);
+        return NULL;
+    }
+    s->loop = l;
+    s->requests = requests;
+    s->fd = -1;
+    if (server_listen(s, path, err) == 0) {
+        s->io = loop_io_create(l, s->fd, LOOP_READ, server_ready, s);
+        s->again = loop_timer_create(l, accept_again, s);
+        if (s->io && s->again)
+            return s;
+        error_errno(err, ENOMEM, "listen at '%s'", path);
+    }
+    server_destroy(s);
+    return NULL;
+}
+
+void server_destroy(struct server *s)
+{
+    if (!s)
+        return;
+    int saved = errno;
+    while (s->connections)
+        connection_close(s->connections);
+    if (s->path[0])
+        (void)unlink(s->path);
+    loop_io_destroy(s->io);
+    loop_timer_destroy(s->again);
+    cleanup_close(&s->fd);
+    free(s);
+    errno = saved;
+}

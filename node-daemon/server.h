@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* server.h - the socket: connections of one request each, bounded in number and time */
+#ifndef NODE_DAEMON_SERVER_H
+#define NODE_DAEMON_SERVER_H
+
+#include "node-daemon/requests.h"
+
+struct server;
+
+/* Listen at path, whose directory is made (0755, the caller's) where it is missing; what is there
+ * from an earlier daemon is replaced, so the caller holds a lock. requests must outlive it. */
+struct server *server_create(struct loop *l, const char *path, struct requests *requests,
+                             struct error *err);
+/* Closes what is open, and removes the socket. NULL is fine. */
+void server_destroy(struct server *s);
+
+#endif

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund.bash - a node daemon of one's own for system tests: load '../lib/mprun' and '../lib/mprund'
+#
+#   mprund_setup [LINE...]  starts mprund with these lines in its configuration, in a mount namespace
+#                           where /run is empty, with the jobs' cgroup below our own: $GROUND
+#   mprund_teardown         ends it, and what is in the jobs' cgroup; fails when jobs were left there
+#                           that the test did not expect (it calls mprund_gone for that)
+#   here COMMAND...         in that namespace, under a time limit
+#   as_nobody COMMAND...    there, as the user $TEST_UID
+#   as_other COMMAND...     there, as another user
+#   mprund_start            start it (again); mprund_kill: SIGKILL
+#   enter JOB COMMAND...    as root in a job of nobody's
+#   job_start JOB COMMAND...  the same in the background; returns when it is there, in $JOB
+#   job_kill                that job's processes end
+#   mprund_gone [SECONDS]   wait until no job has a cgroup
+MPRUND=$MPRUN_BUILD/node-daemon/mprund
+GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
+OTHER_UID=65533
+
+mprund_setup() {
+    local own
+    needs_root
+    needs_v2
+    needs_tool unshare nsenter setpriv
+    own=$(sed -n 's/^0:://p' /proc/self/cgroup)
+    GROUND_CGROUP=${own%/}/mprund-test.$$.$BATS_TEST_NUMBER
+    GROUND=$(own_v2_cgroup)/mprund-test.$$.$BATS_TEST_NUMBER
+    SPOOL=$TMPDIR/spool
+    MPRUND_CONF=$MPRUN_TEST_TOP/mprund.conf
+    printf 'cgroup = "%s"\nsystemd = no\nsubsystems = {cpu}\n' "$GROUND_CGROUP" >"$MPRUND_CONF"
+    [ $# -eq 0 ] || printf '%s\n' "$@" >>"$MPRUND_CONF"
+    unshare --mount --propagation private sh -c \
+        'mount -t tmpfs -o mode=755 none /run && echo ready && exec sleep 1000' >"$TMPDIR/namespace" 3>&- &
+    NAMESPACE=$!
+    wait_until 10 grep -q ready "$TMPDIR/namespace" || return
+    mprund_start
+}
+
+# the directory is entered there: the one here cannot be named from inside
+here() {
+    time_limited "${MPRUN_TEST_LIMIT:-20}" nsenter -m -t "$NAMESPACE" -- \
+        sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD" "$@"
+}
+as_uid() {
+    local uid=$1
+    shift
+    here setpriv --reuid="$uid" --regid="$uid" ${GROUPS_WANTED:---clear-groups} -- "$@"
+}
+as_nobody() { as_uid "$TEST_UID" "$@"; }
+as_other() { as_uid "$OTHER_UID" "$@"; }
+
+mprund_start() {
+    here "$MPRUND" --config "$MPRUND_CONF" --daemon --pidfile /run/mprund.pid -v || return
+    MPRUND_PID=$(here cat /run/mprund.pid)
+}
+mprund_kill() {
+    kill -KILL "$MPRUND_PID"
+    wait_until 10 process_gone "$MPRUND_PID"
+}
+
+enter() {
+    local job=$1
+    shift
+    here "$MPRUND" enter --job "$job" --user "$TEST_UID" "$@"
+}
+
+has_process() { JOB=$(echo "$GROUND"/site-"$1"-*) && grep -q . "$JOB/task/cgroup.procs" 2>/dev/null; }
+job_start() {
+    local job=$1
+    enter "$@" </dev/null >/dev/null 2>&1 3>&- &
+    JOB_PID=$!
+    wait_until 10 has_process "$job"
+}
+job_kill() {
+    echo 1 >"$JOB/cgroup.kill"
+    wait "$JOB_PID" || true
+}
+
+no_jobs() { [ -z "$(find "$GROUND" -mindepth 1 -maxdepth 1 -type d)" ]; }
+mprund_gone() { wait_until "${1:-15}" no_jobs; }
+
+mprund_teardown() {
+    local dir
+    [ -n "${NAMESPACE:-}" ] || return 0
+    [ -z "${MPRUND_PID:-}" ] || kill -KILL "$MPRUND_PID" 2>/dev/null
+    [ -z "${MPRUND_PID:-}" ] || wait_until 10 process_gone "$MPRUND_PID"
+    kill -KILL "$NAMESPACE" 2>/dev/null
+    wait "$NAMESPACE" 2>/dev/null
+    [ -d "${GROUND:-}" ] || return 0
+    ! [ -e "$GROUND/cgroup.kill" ] || echo 1 >"$GROUND/cgroup.kill"
+    wait_until 10 grep -q 'populated 0' "$GROUND/cgroup.events"
+    find "$GROUND" -depth -type d -exec rmdir {} \;
+    [ ! -d "$GROUND" ]
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* grant-probe - asks mprund what mprun asks, and what nobody should
+ *
+ *   grant-probe place [COMMAND...]  ask for a place; prints "RESULT V2 TEXT", then becomes COMMAND
+ *   grant-probe enter JOB UID       ask to be put into a job
+ *   grant-probe claim JOB           ask for a place, and say in which job
+ *   grant-probe raw BYTES           send that many bytes of nonsense
+ *   grant-probe version             send a request of a later version
+ *   grant-probe silent N            N connections that ask nothing: prints how many were let in,
+ * and ends when the last one was closed from the other end grant-probe hold N FILE         as
+ * silent, but makes FILE when they are open, and goes on for ever grant-probe flood N             N
+ * requests for a place: prints how many had which result grant-probe deaf N              N requests
+ * for the status whose answers are not read grant-probe reuse PID-FILE      ask with the socket of
+ * a process that has ended, while its number is that of another process, which is written to
+ * PID-FILE and sleeps
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "containment/grant.h"
+
+static const char *const results[] = {"ok", "more", "refused", "inside", "busy", "bad", "failed"};
+enum { RESULTS = sizeof(results) / sizeof(results[0]), WAIT_MS = 20000, PACKET_MAX = 100000 };
+
+static void die(const char *what)
+{
+    fprintf(stderr, "grant-probe: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static int dial(void)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = GRANT_SOCKET};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+        die("connect to " GRANT_SOCKET);
+    return fd;
+}
+
+/* Prints the answer: its result, or -1 for a connection that was closed. */
+static int hear(int fd)
+{
+    struct grant_answer a;
+    struct error e;
+    if (grant_receive(fd, WAIT_MS, &a, &e) < 0) {
+        printf("closed (%s)\n", e.text);
+        return -1;
+    }
+    printf("%s %s %s\n", a.result < RESULTS ? results[a.result] : "?", a.v2, a.text);
+    return a.result;
+}
+
+static int ask(const struct grant_request *q)
+{
+    int fd = dial();
+    if (send(fd, q, sizeof(*q), MSG_NOSIGNAL) < 0 && errno != EPIPE)
+        die("send");
+    int result = hear(fd);
+    close(fd);
+    return result;
+}
+
+static int place(char **command)
+{
+    struct grant_request q;
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    int result = ask(&q);
+    fflush(stdout);
+    if (!command[0])
+        return result != GRANT_OK;
+    execvp(command[0], command);
+    die(command[0]);
+    return 1;
+}
+
+static int raw(size_t n)
+{
+    static char packet[PACKET_MAX];
+    memset(packet, 0x5a, sizeof(packet));
+    int fd = dial();
+    if (n > sizeof(packet) || send(fd, packet, n, MSG_NOSIGNAL) < 0)
+        die("send");
+    return hear(fd) == GRANT_OK;
+}
+
+static int silent(int n, const char *file)
+{
+    int *fds = calloc((size_t)n, sizeof(int)), in = 0;
+    struct grant_answer a;
+    for (int i = 0; i < n; i++)
+        fds[i] = dial();
+    if (file && fclose(fopen(file, "w")) != 0)
+        die(file);
+    while (file)
+        pause();
+    for (int i = 0; i < n; i++) { /* who is not let in is told so */
+        struct pollfd p = {.fd = fds[i], .events = POLLIN};
+        if (poll(&p, 1, WAIT_MS) != 1)
+            return 1;
+        in += recv(fds[i], &a, sizeof(a), 0) == 0;
+        close(fds[i]);
+    }
+    printf("%d let in\n", in);
+    free(fds);
+    return 0;
+}
+
+static int flood(int n)
+{
+    int count[RESULTS] = {0}, closed = 0;
+    struct grant_request q;
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    for (int i = 0; i < n; i++) {
+        struct grant_answer a;
+        struct error e;
+        int fd = dial();
+        (void)send(fd, &q, sizeof(q), MSG_NOSIGNAL);
+        if (grant_receive(fd, WAIT_MS, &a, &e) < 0 || a.result >= RESULTS)
+            closed++;
+        else
+            count[a.result]++;
+        close(fd);
+    }
+    for (int i = 0; i < RESULTS; i++)
+        printf("%s %d, ", results[i], count[i]);
+    printf("closed %d\n", closed);
+    return 0;
+}
+
+static int deaf(int n)
+{
+    struct grant_request q;
+    grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
+    for (int i = 0; i < n; i++)
+        if (send(dial(), &q, sizeof(q), MSG_NOSIGNAL) < 0 && errno != EPIPE)
+            die("send");
+    pause();
+    return 0;
+}
+
+/* ---- pid reuse --------------------------------------------------------------------------------
+ */
+
+struct clone_arguments {
+    uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+    uint64_t set_tid, set_tid_size;
+};
+
+static pid_t start_as(pid_t number)
+{
+    struct clone_arguments a = {
+        .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&number, .set_tid_size = 1};
+    pid_t pid = (pid_t)syscall(435 /* clone3 */, &a, sizeof(a));
+    if (pid == 0) {
+        execlp("sleep", "sleep", "60", (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static int reuse(const char *file)
+{
+    struct grant_request q;
+    int pair[2], fd = -1;
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+        die("socketpair");
+    /* what it opens is ours, too, and it is the one that connected */
+    pid_t first = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+    if (first == 0) {
+        int n = dial();
+        (void)write(pair[1], &n, sizeof(n));
+        usleep(300000); /* the daemon has accepted it by then; if not, the test is the same */
+        _exit(0);
+    }
+    if (read(pair[0], &fd, sizeof(fd)) != sizeof(fd))
+        die("read");
+    waitpid(first, NULL, 0);
+    pid_t second = start_as(first);
+    if (second != first)
+        die("start a process with a number that is free");
+    FILE *f = fopen(file, "w");
+    if (!f || fprintf(f, "%d\n", (int)second) < 0 || fclose(f) != 0)
+        die(file);
+    (void)send(fd, &q, sizeof(q), MSG_NOSIGNAL);
+    return hear(fd) == GRANT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct grant_request q;
+    const char *what = argc > 1 ? argv[1] : "";
+    if (!strcmp(what, "place"))
+        return place(argv + 2);
+    if (!strcmp(what, "silent") && argc == 3)
+        return silent(atoi(argv[2]), NULL);
+    if (!strcmp(what, "hold") && argc == 4)
+        return silent(atoi(argv[2]), argv[3]);
+    if (!strcmp(what, "flood") && argc == 3)
+        return flood(atoi(argv[2]));
+    if (!strcmp(what, "deaf") && argc == 3)
+        return deaf(atoi(argv[2]));
+    if (!strcmp(what, "raw") && argc == 3)
+        return raw((size_t)atol(argv[2]));
+    if (!strcmp(what, "reuse") && argc == 3)
+        return reuse(argv[2]);
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    if (!strcmp(what, "version")) {
+        q.version++;
+    } else if (!strcmp(what, "claim") && argc == 3) {
+        snprintf(q.job, sizeof(q.job), "%s", argv[2]);
+    } else if (!strcmp(what, "enter") && argc == 4) {
+        grant_request_init(&q, GRANT_ENTER, GRANT_SITE);
+        snprintf(q.job, sizeof(q.job), "%s", argv[2]);
+        q.uid = (uint32_t)atol(argv[3]);
+        q.memory = q.pids = GRANT_UNLIMITED;
+    } else {
+        fprintf(stderr, "grant-probe: wrong use; see its source\n");
+        return 2;
+    }
+    return ask(&q) != GRANT_OK;
+}

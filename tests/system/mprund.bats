@@ -1,0 +1,179 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund.bats - the node daemon: jobs, places, its end and beginning. Without limits of memory, which
+# tests/vm/mprund.bats has.
+load '../lib/mprun'
+load '../lib/mprund'
+
+setup() {
+    mprun_setup
+    mprund_setup
+    chmod 755 "$TMPDIR"
+}
+teardown() {
+    local failed=0
+    mprund_teardown || failed=1
+    mprun_teardown && return $failed
+}
+as_job() { # JOB COMMAND...: as nobody in a job of its
+    local job=$1
+    shift
+    mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"
+    enter "$job" setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups \
+        env TMPDIR="$TMPDIR/nobody" HOME="$TMPDIR/nobody" XDG_RUNTIME_DIR="$TMPDIR/nobody" "$@"
+}
+
+@test "a job's delegated part is the user's, and nothing else of it" {
+    job_start 12.1 sleep 60
+    job=$JOB
+    [ "$(stat -c %u "$job/u" "$job/u/home" "$job/u/cgroup.procs" "$job/u/cgroup.subtree_control" | sort -u)" = "$TEST_UID" ]
+    # only what the kernel lists
+    find "$job" -user "$TEST_UID" -type f -printf '%f\n' | sort -u >given
+    sort -u /sys/kernel/cgroup/delegate >allowed
+    [ -z "$(comm -23 given allowed)" ]
+    [ "$(stat -c %u "$job" "$job/task" "$job/cgroup.procs" "$job/task/cgroup.procs" "$job/u/cgroup.max.descendants" | sort -u)" = 0 ]
+    [ "$(cat "$job/u/cgroup.max.descendants")" = 10000 ]
+    job_kill
+    mprund_gone
+}
+
+@test "mprun in a job has every rank below the job's delegated part" {
+    run --separate-stderr as_job 12.1 "$MPRUN" -n 2 grep 0:: /proc/self/cgroup
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 2 ]
+    for line in "${lines[@]}"; do
+        [[ $line == 0::$GROUND_CGROUP/site-12.1-????????/u/mprun.*/ranks/0.[01].0 ]]
+    done
+    mprund_gone
+}
+
+@test "mprun in a rank stays in that rank's cgroup" {
+    run --separate-stderr as_job 12.1 "$MPRUN" -n 1 "$MPRUN" -n 1 grep 0:: /proc/self/cgroup
+    [ "$status" -eq 0 ]
+    [[ $output == 0::$GROUND_CGROUP/site-12.1-????????/u/mprun.*/ranks/0.0.0* ]]
+    mprund_gone
+}
+
+@test "who is in no job gets no place, root included, and mprun goes on without" {
+    run as_nobody "$GRANT_PROBE" place
+    [ "$status" -eq 1 ]
+    [[ $output == "refused  this process is in no job that mprund knows of" ]]
+    run here "$GRANT_PROBE" place
+    [[ $output == "refused "* ]]
+    run --separate-stderr here "$MPRUN" -n 1 grep 0:: /proc/self/cgroup
+    [ "$status" -eq 0 ]
+    [[ $output != *mprund-test* ]]
+    no_jobs
+}
+
+@test "only root enters a job" {
+    run as_nobody "$GRANT_PROBE" enter 12.1 "$TEST_UID"
+    [[ $output == "refused  only root enters a job"* ]]
+    run as_nobody "$MPRUND" enter --job 12.1 --user "$TEST_UID" true
+    [ "$status" -eq 1 ]
+    no_jobs
+}
+
+@test "a job that has no process any more goes, and what it used is told" {
+    enter 12.1 true
+    mprund_gone
+    enter 12.1 true # the name can be had again
+    mprund_gone
+}
+
+@test "kill -9 and a new start lose nothing" {
+    job_start 12.1 sleep 60
+    before=$(echo "$GROUND"/*)
+    mprund_kill
+    [ "$(echo "$GROUND"/*)" = "$before" ]
+    # mprun does without it meanwhile
+    run --separate-stderr here "$MPRUN" -n 1 true
+    [ "$status" -eq 0 ]
+    mprund_start
+    run here "$MPRUND" status
+    [[ ${lines[1]} == 12.1*site*"$TEST_UID"*running*" 1 "* ]]
+    run --separate-stderr as_job 12.1 "$MPRUN" -n 1 grep 0:: /proc/self/cgroup
+    [[ $output == *"/${before##*/}/u/"* ]] # the same job still
+    job_kill
+    mprund_gone
+}
+
+@test "a job whose making was interrupted, or whose end, is removed by the next daemon" {
+    mprund_kill
+    mkdir -m 700 "$GROUND/site-7.1-0badcafe" "$GROUND/site-7.1-0badcafe/task"
+    sleep 60 &
+    echo $! >"$GROUND/site-7.1-0badcafe/task/cgroup.procs"
+    mkdir "$GROUND/something-else"
+    mprund_start
+    wait_until 15 test ! -d "$GROUND/site-7.1-0badcafe"
+    ! kill -0 $! 2>/dev/null
+    rmdir "$GROUND/something-else" # not one of ours: left alone
+}
+
+@test "a user sees its own jobs, and root everybody's" {
+    job_start 12.1 sleep 60
+    run as_nobody "$MPRUND" status
+    [[ $output == *12.1* ]]
+    run as_other "$MPRUND" status
+    [ "$status" -eq 0 ]
+    [[ $output != *12.1* ]]
+    run here "$MPRUND" status
+    [[ $output == *12.1* ]]
+    job_kill
+    mprund_gone
+}
+
+@test "a second daemon for the same jobs is refused, and disturbs nothing" {
+    run here "$MPRUND" --config "$MPRUND_CONF"
+    [ "$status" -eq 1 ]
+    [[ $output == *"is another mprund running?"* ]]
+    run here "$MPRUND" status
+    [ "$status" -eq 0 ]
+}
+
+@test "a SIGTERM ends the daemon and no job" {
+    job_start 12.1 sleep 60
+    kill -TERM "$MPRUND_PID"
+    wait_until 10 process_gone "$MPRUND_PID"
+    ! here test -e /run/mprund.pid
+    ! here test -e /run/mprun/mprund.sock
+    [ "$(wc -l <"$JOB/task/cgroup.procs")" -ge 1 ]
+    run here "$MPRUND" status
+    [ "$status" -eq 1 ]
+    [[ $output == *"ask mprund at '/run/mprun/mprund.sock': No such file"* ]]
+    job_kill
+}
+
+@test "a SIGHUP reads the configuration again, and keeps the old one when the new is wrong" {
+    sed -i 's/cpu/cpu, memory/' "$MPRUND_CONF" # not taken up while it runs
+    echo 'user_connections = nonsense' >>"$MPRUND_CONF"
+    kill -HUP "$MPRUND_PID"
+    run here "$MPRUND" --config "$MPRUND_CONF" --check
+    [ "$status" -eq 1 ]
+    [[ $output == *"mprund.conf:4:"* ]]
+    run here "$MPRUND" status
+    [ "$status" -eq 0 ]
+    sed -i '$d' "$MPRUND_CONF"
+    echo 'user_connections = 1' >>"$MPRUND_CONF"
+    kill -HUP "$MPRUND_PID"
+    one_is_let_in() { [ "$(as_nobody "$GRANT_PROBE" silent 3)" = "1 let in" ]; }
+    wait_until 10 one_is_let_in
+}
+
+@test "--check names the line, and refuses a file that others can write" {
+    check() { printf '%s\n' "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
+    check 'cgroup = "/jobs"' 'gridengine { spool = "/var/spool/ge/n1" }'
+    for wrong in 'cgroup = "jobs"' 'cgroup = "/a/../b"' 'user_rate = 0' 'subsystems = {memory, disk}' \
+        'systemd = perhaps' 'colour = "red"' 'gridengine { admin_user = "nobody-there" }'; do
+        run check '# first' "$wrong"
+        [ "$status" -eq 1 ]
+        echo "$wrong: $output"
+        [[ $output == *"check.conf:2: "* ]]
+    done
+    check 'user_rate = 5' && chmod 666 check.conf
+    run here "$MPRUND" --config "$PWD/check.conf" --check
+    [ "$status" -eq 1 ]
+    [[ $output == *"must belong to root and be writable to nobody else"* ]]
+    run here "$MPRUND" --config "$PWD/missing.conf" --check
+    [ "$status" -eq 1 ]
+}

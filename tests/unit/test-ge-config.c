@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an execd wrote about a task: whose it is, and its limits, multiplied once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node-daemon/ge-config.h"
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+
+static int parse(const char *more, struct ge_config *ret, struct error *err)
+{
+    char text[4096];
+    snprintf(text, sizeof(text), "add_grp_id=65434\nh_fsize=INFINITY\njob_owner=user\n%s", more);
+    return ge_config_parse(text, ret, err);
+}
+
+/* One row a kind of job; what the bytes are multiplied by is here and nowhere else. */
+static const struct {
+    const char *what, *text;
+    uint64_t memory; /* 0: no limit */
+} table[] = {
+    {"serial", "h_vmem=2G\nhost_slots=1\n", 2 * GIB},
+    {"serial, slots not said", "h_vmem=2G\n", 2 * GIB},
+    {"threaded, 20 slots on one host", "h_vmem=2G\nhost_slots=20\npe_slots=20\n", 40 * GIB},
+    {"parallel, one slot here", "h_vmem=700M\nhost_slots=1\npe_slots=6\n", 700 * MIB},
+    {"parallel, n slots here", "h_vmem=700M\nhost_slots=4\npe_slots=6\n", 2800 * MIB},
+    {"parallel, other slots elsewhere", "h_vmem=200M\nhost_slots=2\npe_slots=512\n", 400 * MIB},
+    {"two queues on this host: host_slots is of both", "h_vmem=1G\nhost_slots=5\nqueue=a.q\n",
+     5 * GIB},
+    {"asked for the job and not for a slot",
+     "h_vmem=3G\nh_vmem_is_consumable_job=1\nhost_slots=4\n", 3 * GIB},
+    {"the same word with 0", "h_vmem=3G\nh_vmem_is_consumable_job=0\nhost_slots=4\n", 12 * GIB},
+    {"no limit", "h_vmem=INFINITY\nhost_slots=4\n", 0},
+    {"not defined", "h_vmem=UNDEFINED\nh_rss=NONE\nhost_slots=4\n", 0},
+    {"resident memory is the better measure", "h_vmem=8G\nh_rss=512M\nhost_slots=2\n", GIB},
+    {"a resident limit above the virtual one is not lost", "h_vmem=1G\nh_rss=2G\nhost_slots=2\n",
+     4 * GIB},
+    {"resident memory for the job", "h_rss=512M\nh_rss_is_consumable_job=1\nhost_slots=2\n",
+     512 * MIB},
+    {"bytes", "h_vmem=734003200\nhost_slots=2\n", 1400 * MIB},
+    {"powers of 1000", "h_vmem=700m\nhost_slots=2\n", 1400000000},
+    {"kilobytes", "h_vmem=20480K\nhost_slots=2\n", 40960 * KIB},
+    {"a fraction", "h_vmem=1.5G\nhost_slots=2\n", 3 * GIB},
+    {"more than there can be", "h_vmem=9999999999T\nhost_slots=2\n", 0},
+    {"no size", "h_vmem=1GG\nhost_slots=2\n", 0},
+    {"less than nothing", "h_vmem=-1G\nhost_slots=2\n", 0},
+    {"more than there can be, times slots", "h_vmem=2000000T\nhost_slots=1000000\n", 0},
+};
+
+static void limits_are_multiplied_exactly_once(void **state)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        struct ge_config c;
+        struct error e;
+        if (parse(table[i].text, &c, &e) < 0)
+            fail_msg("%s: %s", table[i].what, e.text);
+        uint64_t is = c.limits.memory.set ? c.limits.memory.value : 0;
+        if (is != table[i].memory)
+            fail_msg("%s: %" PRIu64 " bytes, not %" PRIu64, table[i].what, is, table[i].memory);
+        assert_int_equal(c.limits.swap.set, table[i].memory != 0);
+        assert_int_equal(c.limits.swap.value, 0);
+    }
+}
+
+static void group_and_owner_are_read(void **state)
+{
+    struct ge_config c;
+    assert_int_equal(ge_config_parse("job_owner=gelabuser\nx\n\nadd_grp_id=65401", &c, NULL), 0);
+    assert_int_equal(c.group, 65401);
+    assert_string_equal(c.owner, "gelabuser");
+    assert_int_equal(c.slots, 1);
+    assert_false(c.limits.memory.set);
+}
+
+static const char *const wrong[] = {
+    "",
+    "add_grp_id=65400\n",
+    "job_owner=me\n",
+    "add_grp_id=\njob_owner=me\n",
+    "add_grp_id=0\njob_owner=me\n",
+    "add_grp_id=-5\njob_owner=me\n",
+    "add_grp_id=+5\njob_owner=me\n",
+    "add_grp_id=65400 \njob_owner=me\n",
+    "add_grp_id=65400x\njob_owner=me\n",
+    "add_grp_id=4294967295\njob_owner=me\n",
+    "add_grp_id=18446744073709617016\njob_owner=me\n",
+    " add_grp_id=65400\njob_owner=me\n",
+    "add_grp_id=65400\njob_owner=\n",
+    /* a value of the user's with a newline in it cannot stand for the execd's word */
+    "add_grp_id=65400\nstdout_path=/x\njob_owner=root\njob_owner=me\n",
+    "add_grp_id=65400\njob_owner=me\njob_name=x\nadd_grp_id=65401\n",
+    "add_grp_id=65400\njob_owner=me\nh_vmem=1G\njob_name=x\nh_vmem=INFINITY\n",
+    "add_grp_id=65400\njob_owner=me\nhost_slots=2\njob_name=x\nhost_slots=200\n",
+    "add_grp_id=65400\njob_owner=me\nhost_slots=0\n",
+    "add_grp_id=65400\njob_owner=me\nhost_slots=many\n",
+    "add_grp_id=65400\njob_owner=me\nhost_slots=\n",
+    "add_grp_id=65400\njob_owner="
+    "0123456789012345678901234567890123456789012345678901234567890123\n",
+};
+
+static void what_is_not_clear_proves_nothing(void **state)
+{
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct ge_config c = {.group = 7};
+        struct error e;
+        if (ge_config_parse(wrong[i], &c, &e) == 0)
+            fail_msg("taken: %s", wrong[i]);
+        assert_int_equal(c.group, 7);
+    }
+}
+
+static void names_of_jobs_and_tasks_are_strict(void **state)
+{
+    static const char *const jobs[] = {"23.1", "9999999.75000", "0.0"};
+    static const char *const no_jobs[] = {"",      "23",     "23.",   ".1",    "23.1.1",
+                                          "23.1/", "../1.1", "23.1 ", " 23.1", "-1.1",
+                                          "23.x",  ".",      "..",    "23..1", "12345678901.1"};
+    static const char *const tasks[] = {"1.n12", "2.gelab1", "1.node-7.site.example"};
+    static const char *const no_tasks[] = {"",       "1.",    "1",    "1..", "1../x",
+                                           "config", "1.n/x", "1.-n", "x.n"};
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
+        assert_true(ge_is_job(jobs[i]));
+    for (size_t i = 0; i < sizeof(no_jobs) / sizeof(no_jobs[0]); i++)
+        if (ge_is_job(no_jobs[i]))
+            fail_msg("job '%s'", no_jobs[i]);
+    for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)
+        assert_true(ge_is_task(tasks[i]));
+    for (size_t i = 0; i < sizeof(no_tasks) / sizeof(no_tasks[0]); i++)
+        if (ge_is_task(no_tasks[i]))
+            fail_msg("task '%s'", no_tasks[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_are_multiplied_exactly_once),
+        cmocka_unit_test(group_and_owner_are_read),
+        cmocka_unit_test(what_is_not_clear_proves_nothing),
+        cmocka_unit_test(names_of_jobs_and_tasks_are_strict),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What mprund takes for a request, and how much one user may ask. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "containment/grant.h"
+#include "node-daemon/quota.h"
+
+static struct grant_request request(enum grant_op op)
+{
+    struct grant_request r;
+    grant_request_init(&r, op, op == GRANT_ENTER ? GRANT_SITE : GRANT_ANY);
+    return r;
+}
+
+static void only_a_whole_request_is_one(void **state)
+{
+    struct grant_request r = request(GRANT_PLACE);
+    assert_null(grant_request_fault(&r, sizeof(r)));
+    assert_non_null(grant_request_fault(&r, sizeof(r) - 1));
+    assert_non_null(grant_request_fault(&r, sizeof(r) + 1));
+    assert_non_null(grant_request_fault(&r, 0));
+    r.magic++;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r = request(GRANT_PLACE);
+    r.version++;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r = request(GRANT_PLACE);
+    r.op = 0;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r.op = GRANT_STATUS + 1;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+}
+
+static void who_asks_for_a_place_says_nothing_else(void **state)
+{
+    struct grant_request r = request(GRANT_PLACE);
+    r.job[0] = '1';
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r = request(GRANT_PLACE);
+    r.uid = 1000;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r = request(GRANT_STATUS);
+    r.memory = 1;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+}
+
+static void text_ends_within_its_field(void **state)
+{
+    struct grant_request r = request(GRANT_ENTER);
+    memset(r.job, 'a', sizeof(r.job));
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r.job[sizeof(r.job) - 1] = 0;
+    assert_null(grant_request_fault(&r, sizeof(r)));
+    r.job[3] = 0; /* and something behind its end */
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+}
+
+static void names_of_jobs_make_no_paths(void **state)
+{
+    static const char *const good[] = {"1", "23.1", "a_b.c",
+                                       "0123456789012345678901234567890123456789"};
+    static const char *const bad[] = {
+        "",    ".",   "..",  ".a",      "_a",       "a/b",
+        "a-b", "a b", "a\n", "../../x", "\xc3\xa4", "01234567890123456789012345678901234567890"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_true(grant_is_job_name(good[i]));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (grant_is_job_name(bad[i]))
+            fail_msg("'%s'", bad[i]);
+}
+
+static void a_user_has_a_rate_and_a_number_of_connections(void **state)
+{
+    struct quota *q = calloc(1, sizeof(*q));
+    for (int i = 0; i < 10; i++) { /* a second's worth at once */
+        assert_true(quota_enter(q, 1000, 100, 8, 10));
+        quota_leave(q, 1000);
+    }
+    assert_false(quota_enter(q, 1000, 100, 8, 10));
+    assert_true(quota_enter(q, 1001, 100, 8, 10)); /* another one's is its own */
+    assert_true(quota_enter(q, 1000, 100.11, 8, 10));
+    assert_false(quota_enter(q, 1000, 100.11, 8, 10));
+    for (int i = 0; i < 8; i++)
+        quota_enter(q, 1002, 100, 8, 100);
+    assert_false(quota_enter(q, 1002, 100, 8, 100));
+    quota_leave(q, 1002);
+    assert_true(quota_enter(q, 1002, 100, 8, 100));
+    quota_charge(q, 1001); /* a refusal costs more */
+    quota_charge(q, 1001);
+    quota_charge(q, 1001);
+    assert_false(quota_enter(q, 1001, 100, 8, 10));
+    free(q);
+}
+
+static void many_users_do_not_push_out_who_is_connected(void **state)
+{
+    struct quota *q = calloc(1, sizeof(*q));
+    for (unsigned i = 0; i < QUOTA_USERS; i++)
+        assert_true(quota_enter(q, 1 + i, 100, 8, 10));
+    assert_false(quota_enter(q, 5000, 100, 8, 10)); /* all places are held */
+    assert_true(quota_enter(q, 0, 100, 8, 10));     /* root is always let in */
+    quota_leave(q, 77);
+    assert_true(quota_enter(q, 5000, 101, 8, 10));
+    assert_false(quota_enter(q, 77, 101, 8, 10));
+    free(q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_whole_request_is_one),
+        cmocka_unit_test(who_asks_for_a_place_says_nothing_else),
+        cmocka_unit_test(text_ends_within_its_field),
+        cmocka_unit_test(names_of_jobs_make_no_paths),
+        cmocka_unit_test(a_user_has_a_rate_and_a_number_of_connections),
+        cmocka_unit_test(many_users_do_not_push_out_who_is_connected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
