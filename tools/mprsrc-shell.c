@@ -105,7 +105,8 @@ static void print_unset(const struct shell *s)
     fputs("unset -v", s->to);
     for (size_t i = 0; i < NHOST_VARIABLES; i++)
         fprintf(s->to, " SGE_%s_%s", s->mode, host_variables[i].name);
-    for (const char *const *n = (const char *const[]){"MAXRT", "IS_STANDBY", "VMEM", NULL}; *n; n++)
+    for (const char *const *n = (const char *const[]){"OWNER", "MAXRT", "IS_STANDBY", "VMEM", NULL};
+         *n; n++)
         fprintf(s->to, " SGE_%s_JOB_%s", s->mode, *n);
     fputs(";\n", s->to);
 }
@@ -202,6 +203,9 @@ void mprsrc_print_shell(FILE *to, const struct mprsrc_result *r)
     print_unset(&s);
     for (size_t i = 0; i < NHOST_VARIABLES; i++)
         print_host_variable(&s, i);
+    fprintf(to, "SGE_%s_JOB_OWNER=", s.mode);
+    put_quoted(to, r->job->owner);
+    fputs(";\n", to);
     print_job_variable(&s, "MAXRT", &r->resources->max_runtime);
     fprintf(to, "SGE_%s_JOB_IS_STANDBY='%d';\n", s.mode, r->resources->standby);
     print_job_variable(&s, "VMEM", &r->resources->slot_virtual_memory);

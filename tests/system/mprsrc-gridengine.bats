@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mprsrc-gridengine.bats - what mprsrc says of jobs of a real Grid Engine, compared with what its
+# execution daemons do
+load '../lib/mprun'
+load '../lib/hosts'
+load '../lib/gridengine'
+
+setup_file() { gridengine_setup; }
+teardown_file() { gridengine_teardown; }
+setup() {
+    needs_gridengine
+    export TMPDIR=$BATS_TEST_TMPDIR
+    cd "$TMPDIR"
+}
+teardown() { gridengine_clean; }
+
+M=$MPRUN_BUILD/tools/mprsrc
+REQUESTS=h_rt=1:0:0,h_vmem=2G,m_mem_free=512M,nvidia_gpu=1,intel_phi=1
+
+# what is evaluated there is compared there: a line "HOST SLOTS MEM VMEM GPUS PHIS" for each host
+# shellcheck disable=SC2016
+LINES='eval "$vars"
+    for ((i = 0; i < ${#SGE_RESOURCE_HOSTS[@]}; i++)); do
+        echo "${SGE_RESOURCE_HOSTS[i]} ${SGE_RESOURCE_NSLOTS[i]}" "mem=${SGE_RESOURCE_MEM[i]}" \
+            "vmem=${SGE_RESOURCE_VMEM[i]}" "gpu=${SGE_RESOURCE_GPU_COUNT[i]}" "phi=${SGE_RESOURCE_PHI_COUNT[i]}"
+    done'
+
+# expected: the same of a PE_HOSTFILE, by these REQUESTS
+expected() {
+    awk '{ printf "%s %d mem=%d vmem=%.0f gpu=%d phi=%s\n", $1, $2, $2 * 536870912, $2 * 2147483648, $2, NR == 1 ? 1 : "" }'
+}
+
+@test "a parallel job: hosts, slots and limits as its execution daemons have them" {
+    for pe in lab labjft; do
+        run -0 qsub_wait -pe $pe 5 -l $REQUESTS <<EOF
+cp \$PE_HOSTFILE hostfile
+vars=\$("$M" -j \$JOB_ID \$SGE_TASK_ID) || exit
+$LINES
+echo "\$SGE_RESOURCE_JOB_MAXRT \$SGE_RESOURCE_JOB_VMEM \$SGE_RESOURCE_JOB_OWNER" >job
+for host in \${SGE_RESOURCE_HOSTS[@]}; do
+    echo "\$host \$(qrsh -inherit \$host 'ulimit -v' </dev/null)"
+done >ulimits
+EOF
+        dir=$(job_dir)
+        [ "$output" = "$(expected <"$dir/hostfile")" ]
+        [ "$(cat "$dir/job")" = "3600 2147483648 labuser" ]
+        # what the kernel holds the tasks to on each host is the same
+        [ "$(sed 's/ .*vmem=\([0-9]*\) .*/ \1/' <<<"$output")" = "$(awk '{ printf "%s %.0f\n", $1, $2 * 1024 }' "$dir/ulimits")" ]
+    done
+}
+
+@test "from outside of the job: the same, by two questions to the queue master" {
+    for pe in lab labjft; do
+        qsub_start -pe $pe 5 -l $REQUESTS <<<'cp $PE_HOSTFILE hostfile; touch started; exec sleep 1000'
+        wait_until 30 test -e "$(job_dir)/started"
+        run -0 on n0 bash -c "vars=\$('$M' -j $(job)) || exit; $LINES"
+        # the master task's host first; the others as qstat has them
+        [ "${lines[0]}" = "$(expected <"$(job_dir)/hostfile" | head -n 1)" ]
+        [ "$(sort <<<"$output")" = "$(expected <"$(job_dir)/hostfile" | sort)" ]
+        hosts empty
+    done
+}
+
+@test "each task of an array job has its own host" {
+    qsub_start -t 1-5:2 -l m_mem_free=1.5G <<'EOF'
+echo "$HOSTNAME" >host.$SGE_TASK_ID
+exec sleep 1000
+EOF
+    wait_until 30 test -e "$(job_dir)/host.5"
+    wait_until 30 test -e "$(job_dir)/host.3"
+    wait_until 30 test -e "$(job_dir)/host.1"
+    for task in 1 3 5; do
+        run -0 on n0 bash -c "vars=\$('$M' -j $(job).$task) || exit; $LINES"
+        [ "$output" = "$(cat "$(job_dir)/host.$task") 1 mem=1610612736 vmem= gpu= phi=" ]
+    done
+    run -2 --separate-stderr on n0 "$M" -j "$(job)"
+    [ "$stderr" = "mprsrc: job $(job) has 3 running tasks; give the number of one" ]
+    run -4 --separate-stderr on n0 "$M" -j "$(job)" 2
+}
+
+@test "names, arguments and variables of every kind, as a batch job and as an interactive one" {
+    # in the job, where its bytes are what they are
+    cat >"$HOSTS_DIR/shared/read" <<EOF
+#!/bin/bash
+qstat -xml -j \$JOB_ID >\$HOME/odd.xml
+vars=\$("$M" -p -o -j \$JOB_ID) || exit
+eval "\$vars"
+echo "\$SGE_PROLOG_NSLOTS \$SGE_PROLOG_MEM"
+EOF
+    chmod 755 "$HOSTS_DIR/shared/read"
+    # blanks are what Grid Engine does not take
+    name="a'b\$(id>pwned)\`c\`;x\"&y"
+    run -0 qsub_wait -N "$name" -l m_mem_free=1G -v $'A=1\xff\x012,B=<&>\'";$(touch pwned),C=' \
+        <<<"$HOSTS_DIR/shared/read"
+    [ "${lines[0]}" = "[PROLOG] Resources of job $(job).1 '$name' of labuser" ]
+    [ "${lines[-1]}" = "1 1073741824" ]
+    [ ! -e "$(job_dir)/pwned" ]
+    run -0 on n0 qrsh -now n -l m_mem_free=1G "$HOSTS_DIR/shared/read" a b
+    [ "${lines[-1]}" = "1 1073741824" ]
+    on n0 cat odd.xml >odd.xml
+    LC_ALL=C grep -q $'QRSH_COMMAND' odd.xml
+    LC_ALL=C grep -q $'\xff' odd.xml
+}
+
+@test "a job that waits, and one that there is not" {
+    qsub_start -h -pe lab 2-6 -l $REQUESTS <<<true
+    run -4 --separate-stderr on n0 "$M" -j "$(job)"
+    [ "$stderr" = "mprsrc: job $(job).1: its hosts are not known: it does not run" ]
+    run -3 --separate-stderr on n0 "$M" -j 99999
+    [ "$stderr" = "mprsrc: Grid Engine knows no job '99999' (any more)" ]
+}
