@@ -184,6 +184,7 @@ struct run {
     unsigned nsignals;  /* that ask for the end of the step */
     int last_signal;    /* the last of these, */
     double signal_time; /* and when it came */
+    double manager_signals[2], manager_continued; /* when USR1, USR2, CONT came from the manager */
     uint64_t nrefused;  /* peers at the door */
     int explained;
     int reader_left; /* who read our output has closed it */
@@ -305,6 +306,8 @@ int ends_exit_code(const struct run *r);
 
 /* signals.c */
 int signals_watch(struct run *r, struct error *err);
+/* A starter has found mprun stopped: it is to stop its ranks, too. -1: such news cannot be. */
+int signals_suspended(struct host *h, const uint8_t *p, size_t n);
 /* The step is over: signals do again what they do to any program, which may wait to write. */
 void signals_leave(void);
 

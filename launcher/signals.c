@@ -4,8 +4,9 @@
  * INT on a foreground terminal: the first one shows the state, a second within a second ends the
  * step. INT elsewhere, or called as another launcher, and TERM, HUP, QUIT: the step ends (TERM,
  * grace, KILL); once more: at once; a third time: mprun leaves, whether its starters answer or not,
- * and they end without it. USR1, USR2, WINCH, ALRM are passed on. TSTP and CONT stop and
- * continue the ranks, then mprun. */
+ * and they end without it. USR1, USR2, WINCH, ALRM are passed on, but for what the manager has sent
+ * to the ranks as well. TSTP and CONT stop and continue the ranks, then mprun; so does a suspension
+ * by the manager. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,6 +100,50 @@ static void suspend(struct run *r)
     kill(getpid(), SIGSTOP);
 }
 
+static void continued(struct run *r)
+{
+    if (loop_signal_is_foreign(r->loop))
+        r->manager_continued = loop_now();
+    pass_on(r, SIGCONT);
+    if (r->state == STEP_RUNNING)
+        terminal_take(r);
+    if (r->input)
+        input_continued(r->input);
+}
+
+/* Unless the job was resumed meanwhile, as nobody would let mprun continue then. */
+int signals_suspended(struct host *h, const uint8_t *p, size_t n)
+{
+    struct run *r = h->run;
+    Mprun__Suspended *m = mprun__suspended__unpack(NULL, n, p);
+    if (!m || !r->adapter->suspends_group || !r->alloc.hosts[h->index].here) {
+        mprun__suspended__free_unpacked(m, NULL);
+        return -1;
+    }
+    loop_signals_now(r->loop);
+    if (m->time > r->manager_continued) {
+        log_debug("the job is suspended");
+        suspend(r);
+    }
+    mprun__suspended__free_unpacked(m, NULL);
+    return 0;
+}
+
+/* What the manager sends may come twice, to the group and to each process, and some of it has come
+ * to the ranks, too. */
+static void pass_on_once(struct run *r, int signo)
+{
+    double now = loop_now(), *last = &r->manager_signals[signo == SIGUSR2];
+    int known = signo == SIGUSR1 || signo == SIGUSR2;
+    if (!known || !loop_signal_is_foreign(r->loop) || r->adapter->rm_signals_remote == 0) {
+        pass_on(r, signo);
+        return;
+    }
+    if (!(r->adapter->rm_signals_remote >> signo & 1) && now - *last > SAME_SECONDS)
+        pass_on(r, signo);
+    *last = now;
+}
+
 static void on_signal(void *arg, int signo)
 {
     struct run *r = arg;
@@ -118,18 +163,14 @@ static void on_signal(void *arg, int signo)
         suspend(r);
         break;
     case SIGCONT:
-        pass_on(r, SIGCONT);
-        if (r->state == STEP_RUNNING)
-            terminal_take(r);
-        if (r->input)
-            input_continued(r->input);
+        continued(r);
         break;
     case SIGWINCH:
         terminal_resized(r);
         pass_on(r, signo);
         break;
     default:
-        pass_on(r, signo);
+        pass_on_once(r, signo);
     }
     step_changed(r);
 }

@@ -199,7 +199,7 @@ static int may_fall_back(const struct host *h)
            r->adapter->stdio_channel == STDIO_PER_HOST;
 }
 
-static int send_preamble(struct host *h, int fd, struct error *err)
+static int send_preamble(struct host *h, const struct start_channel *c, struct error *err)
 {
     struct run *r = h->run;
     uint8_t packed[PREAMBLE_MAX];
@@ -214,8 +214,10 @@ static int send_preamble(struct host *h, int fd, struct error *err)
         p.flags |= PREAMBLE_STDIO;
     if (r->transport == TRANSPORT_TCP && r->cmd.encrypt)
         p.flags |= PREAMBLE_ENCRYPT;
-    if (here)
+    if (c->is_starter)
         p.flags |= PREAMBLE_SUBREAPER;
+    if (here && r->adapter->suspends_group && !c->is_starter)
+        p.flags |= PREAMBLE_SUSPENSION;
     if (r->cmd.verbose)
         p.flags |= PREAMBLE_VERBOSE;
     if (r->cmd.explain)
@@ -227,7 +229,7 @@ static int send_preamble(struct host *h, int fd, struct error *err)
     if (r->transport == TRANSPORT_TCP)
         p.link_grace = (uint32_t)(r->cmd.link_grace + 0.999);
     int n = preamble_pack(&p, packed, err);
-    int rc = n < 0 ? -1 : fd_write_all(fd, packed, (size_t)n);
+    int rc = n < 0 ? -1 : fd_write_all(c->in_fd, packed, (size_t)n);
     if (n >= 0 && rc < 0)
         error_errno(err, errno, "write the start parameters");
     explicit_bzero(&p, sizeof(p));
@@ -244,7 +246,7 @@ static void channel_open(struct host *h, const struct start_channel *c)
     agent_enter(h, AGENT_STARTED);
     if (c->err_fd >= 0)
         start_words_open(h, c->err_fd);
-    if (send_preamble(h, c->in_fd, &e) < 0) {
+    if (send_preamble(h, c, &e) < 0) {
         log_debug("host %s: %s", h->name, e.text); /* its end is told by its status */
         close(c->in_fd);
         close(c->out_fd);

@@ -30,6 +30,7 @@ struct start_channel {
     int out_fd; /* read end of its stdout; the receiver owns it */
     int err_fd; /* read end of its stderr, or -1 when it is mprun's own; the receiver owns it */
     pid_t pid;  /* start client */
+    int is_starter; /* which is mpstarter itself: what it leaves is mprun's to take in */
 };
 
 /* An event of one host. channel only with START_CHANNEL_OPEN, status only with ENDED. */
@@ -105,7 +106,9 @@ struct rm_adapter {
     const char *stdio_reason;  /* why stdio_channel is STDIO_NONE */
     int keep_session;          /* a second session is invisible to the manager */
     int keep_pgrp;             /* ranks stay in the starter's process group */
-    int rm_signals_remote;     /* the manager delivers its signals on every host itself */
+    unsigned long rm_signals_remote; /* bits, 1 << signal number: what the manager sends to mprun
+                                        it sends to the ranks of every host, too */
+    int suspends_group;        /* suspending a job stops the process group of its script alone */
     int starters_start_others; /* a starter may run start clients for further hosts */
     int rm_owns_cgroup;        /* the manager has made a cgroup for the task */
     const char *loose;         /* no manager accounts for what is started so: the sentence that says

@@ -17,6 +17,7 @@ struct fanout_host {
     struct starting *starting;
     pid_t pid; /* 0: it has no process, or not any more */
     unsigned char on_way, again;
+    unsigned char is_starter; /* the process is mpstarter itself */
 };
 
 struct starting {
@@ -101,7 +102,11 @@ int fanout_client(struct starting *s, size_t host, const char *path, char *const
 
 int fanout_starter(struct starting *s, size_t host, struct start_channel *ret, struct error *err)
 {
-    return fanout_client(s, host, s->request.starter_path, s->request.starter_argv, 1, ret, err);
+    if (fanout_client(s, host, s->request.starter_path, s->request.starter_argv, 1, ret, err) < 0)
+        return -1;
+    s->hosts[host].is_starter = 1;
+    ret->is_starter = 1;
+    return 0;
 }
 
 /* The next one that has not been tried, or one that is to be tried again. */
@@ -154,7 +159,8 @@ void fanout_again(struct starting *s, size_t host)
 }
 
 /* The groups, because a client may be a script that waits for what it has started. Who has reported
- * back is ended through its link, and its client ends with it. */
+ * back is ended through its link, and its client ends with it; a starter of our own can be told both
+ * ways. */
 static void signal_clients(struct starting *s, int signo)
 {
     for (size_t i = 0; i < s->nhosts; i++)
@@ -212,6 +218,9 @@ void fanout_cancel(struct starting *s)
     if (s->cancelled)
         return;
     s->cancelled = 1;
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->hosts[i].pid > 1 && s->hosts[i].is_starter && !s->hosts[i].on_way)
+            kill(s->hosts[i].pid, SIGTERM);
     if (!s->way->let_clients_be) {
         signal_clients(s, SIGTERM);
         loop_timer_start(s->kill_timer, KILL_SECONDS, KILL_SECONDS);

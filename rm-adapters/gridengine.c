@@ -8,6 +8,7 @@
 #include "rm-adapters/adapter.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -351,4 +352,7 @@ const struct rm_adapter rm_adapter_gridengine = {
     .advice = gridengine_advice,
     .client = "qrsh",
     .stdio_channel = STDIO_PER_HOST,
+    .keep_pgrp = 1,
+    .rm_signals_remote = 1UL << SIGUSR2,
+    .suspends_group = 1,
 };

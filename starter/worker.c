@@ -25,6 +25,7 @@
 #include "common/proc.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
+#include "starter/suspension.h"
 #include "starter/tree.h"
 #include "wire/address.h"
 #include "wire/handshake.h"
@@ -103,6 +104,7 @@ static int up_opened(void *arg, struct link *l, uint32_t host_id, struct error *
     struct worker *w = arg;
     const pid_t self[] = {w->pid, w->keeper};
     log_set_sink(log_to_launcher, w);
+    w->suspension = suspension_watch(w);
     if (w->start.flags & PREAMBLE_EXPLAIN)
         contain_probe(&w->contain, w->loop, self, sizeof(self) / sizeof(self[0]), probed, w);
     else
@@ -201,8 +203,11 @@ static int take_signal(struct worker *w, const uint8_t *p, size_t n)
 {
     Mprun__Signal *m = mprun__signal__unpack(NULL, n, p);
     int readable = m ? 0 : -1;
-    if (m && m->signo > 0 && m->signo < NSIG)
-        ending_signal(w, m->signo == SIGTSTP ? SIGSTOP : (int)m->signo);
+    if (m && m->signo > 0 && m->signo < NSIG) {
+        int signo = m->signo == SIGTSTP ? SIGSTOP : (int)m->signo;
+        suspension_signal(w->suspension, signo);
+        ending_signal(w, signo);
+    }
     mprun__signal__free_unpacked(m, NULL);
     return readable;
 }
@@ -536,6 +541,7 @@ static void worker_free(struct worker *w)
     preload_destroy(w->preload);
     ranks_destroy(w);
     ending_destroy(w->ending);
+    suspension_end(w->suspension);
     plan_binding_free(&w->binding);
     topology_destroy(w->topology);
     if (w->contain.tree)

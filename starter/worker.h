@@ -33,6 +33,7 @@ struct preload;
 struct tree;
 struct ending;
 struct sampler;
+struct suspension;
 
 enum host_state {
     HOST_STARTING,  /* no answer of the launcher yet */
@@ -77,6 +78,7 @@ struct worker {
     struct ranks ranks;
     struct ending *ending;
     struct sampler *sampler;
+    struct suspension *suspension; /* NULL: none is looked for */
     struct loop_defer *step;      /* drives the machine */
     struct rusage orphans;        /* of processes no rank could be named for */
     uint64_t norphans;

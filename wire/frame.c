@@ -50,6 +50,7 @@ static const char *const type_text[FRAME_TYPE_COUNT] = {
     [FRAME_PRELOAD_TAKEN] = "PRELOAD_TAKEN",
     [FRAME_SILENT] = "SILENT",
     [FRAME_WINDOW] = "WINDOW",
+    [FRAME_SUSPENDED] = "SUSPENDED",
 };
 
 const char *frame_type_text(unsigned type)

@@ -76,6 +76,7 @@ enum frame_type {
     FRAME_PRELOAD_TAKEN,  /* up */
     FRAME_SILENT,         /* up */
     FRAME_WINDOW,         /* down */
+    FRAME_SUSPENDED,      /* up */
     FRAME_TYPE_COUNT,
 };
 
