@@ -92,17 +92,16 @@ static int set_count(enum variable v, const char *value)
     return 1;
 }
 
-/* In a task of qrsh -inherit NSLOTS and NHOSTS are those of its host alone: it has a PE, but no
- * file of hosts. `config` has both numbers of slots on every host. */
+/* In a task of qrsh -inherit the numbers are those of its host, or of the job where that is the
+ * job's first host; `config` has the host's on both. Such a task has a PE, but no file of hosts. */
 static void set_gridengine_counts(const struct spool *spool)
 {
-    int is_task = getenv("PE") && !getenv("PE_HOSTFILE");
     const char *slots = getenv("NSLOTS");
-    if (!set_count(SLOTS, spool_value(spool, "pe_slots")) && !is_task)
+    if (!getenv("PE") || getenv("PE_HOSTFILE")) {
         set_count(SLOTS, slots);
-    if (!is_task)
         set_count(HOSTS, getenv("NHOSTS"));
-    if (!set_count(HOST_SLOTS, spool_value(spool, "host_slots")) && (is_task || !getenv("PE")))
+    }
+    if (!set_count(HOST_SLOTS, spool_value(spool, "host_slots")) && !getenv("PE"))
         set_count(HOST_SLOTS, slots);
 }
 
