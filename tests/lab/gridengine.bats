@@ -53,10 +53,11 @@ sleeping() { on "$1" pgrep -x sleep -u labuser >/dev/null; }
 
 @test "qrsh -inherit: tasks on all hosts, and a record for each of them, or one with labsum" {
     tasks='for host in n1 n2 n3; do qrsh -inherit -noshell $host hostname </dev/null; done'
-    run -0 qsub_wait -pe lab 6 <<<"$tasks"
+    # qrsh may complain of how the connection ended
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<<"$tasks"
     [ "$output" = $'n1\nn2\nn3' ]
     [ "$(job_records 42 | sed 's/^[0-9]*[.]//' | sort)" = $'NONE\nn1\nn2\nn3' ]
-    run -0 qsub_wait -pe labsum 6 <<<"$tasks"
+    run -0 --separate-stderr qsub_wait -pe labsum 6 <<<"$tasks"
     [ "$output" = $'n1\nn2\nn3' ]
     [ "$(job_records 42 13 35)" = "NONE 0 6" ]
 }
@@ -73,7 +74,8 @@ sleeping() { on "$1" pgrep -x sleep -u labuser >/dev/null; }
 
 @test "qdel ends a job and its tasks on all hosts" {
     qrsh_sleeper
-    job_in r
+    # its first tasks may run before it is said to do so
+    wait_until 20 job_in r
     on n0 qdel "$(job)"
     wait_until 30 job_in gone
     wait_until 10 hosts_empty
@@ -145,7 +147,8 @@ play() { TERM=dumb "$MPRUN_SOURCE/tests/lib/terminal" "$MPRUN_SOURCE/tests/lab/h
 
 @test "qrsh and qlogin give a session on a host, with a terminal of the size of ours" {
     for command in qrsh qlogin; do
-        run -3 play $command <<'EOF'
+        # without "-now no" a busy queue is an error
+        run -3 play $command -now no <<'EOF'
 size 30 100
 wait \$ $
 type tty; hostname; stty size\n
@@ -167,9 +170,10 @@ for host in n1 n2; do qrsh -inherit -noshell $host sh -c 'hostname; ps -e -o arg
 echo $?
 EOF
     [ "$output" = $'/usr/bin/ssh\nn1\n2\nn2\n2\n4' ]
-    [ -z "$stderr" ]
+    [[ $stderr != *"key"* ]]
     for command in qrsh qlogin; do
-        run -3 play $command <<'EOF'
+        # without "-now no" a busy queue is an error
+        run -3 play $command -now no <<'EOF'
 wait \$ $
 type ps -e -o args= | grep -c "^sshd: labuser"; exit 3\n
 wait ^2

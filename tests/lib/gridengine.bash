@@ -6,8 +6,9 @@
 #                               setup_file, setup or a test, as hosts_setup
 #   needs_gridengine            skip the test, saying why, where there can be none
 #   gridengine_teardown         in teardown_file or teardown: all of it goes
-#   gridengine_clean            in teardown: no job, no setting and nothing in the hosts stays; fails
-#                               when something does by itself
+#   gridengine_clean            in teardown: jobs are deleted, settings are as they were at first; fails
+#                               when something stays in the hosts then. After a failed test it prints
+#                               what the daemons and the last job have written
 #   on HOST COMMAND..., on_root, on_start, hosts COMMAND and the rest of hosts.bash work; there,
 #                               Grid Engine's programs are in the PATH
 #   ge_set SETTING..., ge_reset change settings, as `set` and `reset` of tests/lab/gridengine
@@ -39,10 +40,17 @@ gridengine_lack() {
 
 gridengine_clean() {
     [ -n "${HOSTS_DIR:-}" ] || return 0
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || ge_said
     hosts empty && hosts reset || return
     # the hosts learn of a job's end before the queue master does, but for the last of its files
     wait_until 10 hosts_empty || true
     hosts_clean
+}
+
+# What may tell why a test has failed
+ge_said() {
+    hosts messages | tail -n 40
+    [ ! -e "$BATS_TEST_TMPDIR/job-dir" ] || tail -n 20 "$(job_dir)"/{out,err} 2>/dev/null || true
 }
 
 ge_set() { hosts set "$@"; }
