@@ -52,6 +52,20 @@ static pid_t find(const char *part)
     return 0;
 }
 
+static long own_host = -1;
+
+void fault_host(unsigned number)
+{
+    own_host = (long)number;
+}
+
+/* mprun is on no host that is asked for; it knows of none of the other victims. */
+static int on_another_host(void)
+{
+    const char *wanted = getenv("MPRUN_FAULT_HOST");
+    return wanted && own_host >= 0 && strtol(wanted, NULL, 10) != own_host;
+}
+
 /* How many; 0 when one of them is not known here. What is below the worker is the worker's. */
 static int find_victims(const char *name, pid_t ret[VICTIMS])
 {
@@ -110,7 +124,7 @@ void fault_point(const char *phase)
     pid_t victims[VICTIMS];
     const char *spec = getenv("MPRUN_FAULT");
     if (!spec || sscanf(spec, "%31[^@]@%31[^:]:%31s", victim, at, action) != 3 ||
-        strcmp(at, phase) != 0)
+        strcmp(at, phase) != 0 || on_another_host())
         return;
     /* of a grandchild nothing is known yet; whoever has no victim here need not wait */
     if (!find_victims(strcmp(victim, "grandchild") == 0 ? "worker" : victim, victims))

@@ -452,6 +452,23 @@ static int is_of_ranks(enum frame_type type)
     }
 }
 
+/* What was on its way through other hosts when its start client's end was known. */
+static int is_too_late(const struct host *h, enum frame_type type)
+{
+    switch (type) {
+    case FRAME_DOOR:
+    case FRAME_JOINED:
+    case FRAME_READY:
+    case FRAME_REPORT:
+    case FRAME_CLEANED:
+    case FRAME_PRELOAD_WANTED:
+    case FRAME_PRELOAD_TAKEN:
+        return h->state == AGENT_GONE;
+    default:
+        return 0;
+    }
+}
+
 static void host_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
 {
     struct host *top = arg, *h = hosts_sender(top, link_frame_host(l));
@@ -483,6 +500,8 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
     struct error why;
     top->run->nframes++;
     silent_heard(top);
+    if (h && is_too_late(h, type))
+        return;
     if (h)
         h->frame_link = l;
     if (!h || !take[type] || (is_of_ranks(type) && h->state < AGENT_LAUNCHED) ||

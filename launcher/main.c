@@ -216,6 +216,7 @@ static void write_reports(struct run *r, int exit_code)
 
 static void orphan_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
+    starters_orphan_ended(arg, pid);
 }
 
 static int prepare(struct run *r, struct error *err)

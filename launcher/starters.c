@@ -29,7 +29,7 @@
 
 #define UNREACHABLE_SECONDS 10.0 /* to end, after the link grace */
 
-enum { SWEEP_MS = 4000 };
+enum { SWEEP_MS = 4000, SSH_FAILED = 255 };
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
@@ -275,9 +275,17 @@ static void describe_status(int status, char *buf, size_t n)
         snprintf(buf, n, "ended with code %d", WEXITSTATUS(status));
 }
 
+/* By its own link, or through the host above it. Whose start client has ended may still have its
+ * worker: it ends its ranks, cleans up and says so, and must not be disturbed. */
+static int is_linked(struct host *h)
+{
+    return h->link ||
+           (!h->worker_over && h->state >= AGENT_PLACED && h->state < AGENT_CLEANED && host_top(h));
+}
+
 static void host_gone(struct host *h)
 {
-    if (h->link || h->channel_open)
+    if (h->channel_open || is_linked(h) || h->state == AGENT_GONE)
         return;
     if (h->out_io) { /* what it still said */
         fd_set_nonblock(h->out_fd, 1);
@@ -285,7 +293,7 @@ static void host_gone(struct host *h)
             channel_text(h, h->out_fd, LOOP_READ);
     }
     start_words_close(h);
-    if (h->failed)
+    if (h->failed && h->state < AGENT_CLEANED)
         starters_sweep(h);
     agent_enter(h, AGENT_GONE);
     step_changed(h->run);
@@ -381,6 +389,18 @@ static int starts_again(struct host *h, int status)
     return 1;
 }
 
+/* A keeper that ends by itself has seen the end of its worker; ssh's 255 may mean anything. On this
+ * machine a worker without its keeper is our child. */
+static int worker_may_live(const struct host *h, int status)
+{
+    struct proc_stat st;
+    if (WIFEXITED(status) && WEXITSTATUS(status) != SSH_FAILED)
+        return 0;
+    if (!h->run->alloc.hosts[h->index].here || h->worker_pid <= 1)
+        return 1;
+    return proc_stat_read((pid_t)h->worker_pid, &st) == 0 && st.ppid == getpid() && st.state != 'Z';
+}
+
 static void channel_ended(struct host *h, int status)
 {
     struct run *r = h->run;
@@ -388,9 +408,10 @@ static void channel_ended(struct host *h, int status)
     h->channel_open = 0;
     if (starts_again(h, status))
         return;
+    h->worker_over = !worker_may_live(h, status);
     describe_status(status, how, sizeof(how));
     /* a starter that was told to go, or that only said HELLO, ends with 0 */
-    if (h->state < AGENT_CLEANED || (WIFSIGNALED(status) && h->state < AGENT_RELEASED)) {
+    if (h->state < AGENT_CLEANED) {
         h->failed = 1;
         if (r->killing && hosts_await_status(r)) /* ended for the other's sake */
             log_debug("host %s: its start client %s", h->name, how);
@@ -399,6 +420,8 @@ static void channel_ended(struct host *h, int status)
         else
             say_ended(h, how);
     }
+    if (h->link)
+        link_peer_ends(h->link);
     if (h->state < AGENT_CONNECTED && h->link && r->transport != TRANSPORT_STDIO) {
         link_destroy(h->link); /* who has not said HELLO has nothing to tell */
         h->link = NULL;
@@ -455,16 +478,24 @@ static void abandon_after(struct run *r, double seconds)
     if (!r->lost_timer)
         r->lost_timer = loop_timer_create(r->loop, abandon_unreachable, r);
     if (r->lost_timer && !loop_timer_active(r->lost_timer))
-        loop_timer_start(r->lost_timer, seconds, 0);
+        loop_timer_start(r->lost_timer, seconds, UNREACHABLE_SECONDS);
+}
+
+void starters_await_end(struct run *r)
+{
+    abandon_after(r, r->cmd.link_grace + UNREACHABLE_SECONDS);
 }
 
 void starters_lost(struct host *h, int silent)
 {
+    struct run *r = h->run;
     h->failed = 1;
     h->lost = 1;
     if (silent)
         abandon(h);
-    abandon_after(h->run, h->run->cmd.link_grace + UNREACHABLE_SECONDS);
+    r->unsettled = 1; /* those below it, too */
+    step_changed(r);
+    starters_await_end(r);
 }
 
 /* Where start clients are not ended, those whose starters never come are not waited for. */
@@ -475,6 +506,33 @@ void starters_cancel(struct run *r)
     r->adapter->cancel(r->starting);
     if (!r->adapter->abandon)
         abandon_after(r, UNREACHABLE_SECONDS);
+}
+
+void starters_orphan_ended(struct run *r, pid_t pid)
+{
+    for (size_t i = 0; i < r->nused; i++) {
+        struct host *h = r->launched[i];
+        if (h->channel_open || (pid_t)h->worker_pid != pid || !r->alloc.hosts[h->index].here)
+            continue;
+        h->worker_over = 1;
+        r->unsettled = 1;
+        step_changed(r);
+    }
+}
+
+void starters_settle(struct run *r)
+{
+    if (!r->unsettled)
+        return;
+    r->unsettled = 0;
+    for (size_t i = 0; i < r->nused; i++)
+        if (r->launched[i]->state >= AGENT_STARTED)
+            host_gone(r->launched[i]);
+}
+
+void starters_released(struct host *h)
+{
+    host_gone(h);
 }
 
 void starters_host_gone(struct host *h)
@@ -613,8 +671,8 @@ static int stays(const struct run *r, pid_t pid)
         if (r->foreign[i] == pid)
             return 1;
     for (size_t i = 0; i < r->nhosts; i++) {
-        const struct host *h = &r->hosts[i];
-        if (!h->channel_open && !h->link)
+        struct host *h = &r->hosts[i];
+        if (!h->channel_open && !is_linked(h))
             continue;
         if (h->client_pid == pid || (r->alloc.hosts[i].here && (pid_t)h->worker_pid == pid))
             return 1;

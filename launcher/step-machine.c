@@ -190,8 +190,13 @@ static void release(struct run *r, enum agent_state due)
             told++;
         }
     }
-    if (told)
+    if (told) {
         hosts_broadcast(r, FRAME_RELEASE, &m.base);
+        starters_await_end(r);
+    }
+    for (size_t i = 0; told && i < r->nused; i++)
+        if (r->launched[i]->state == AGENT_RELEASED)
+            starters_released(r->launched[i]);
 }
 
 static enum step_state releasing(struct run *r)
@@ -218,21 +223,28 @@ void step_machine(struct run *r)
         [STEP_ENDING] = ending,       [STEP_CLEANING] = cleaning,
         [STEP_RELEASING] = releasing, [STEP_DONE] = done,
     };
+    static const char *const fault_of[STEP_STATE_COUNT] = {
+        [STEP_LAUNCHING] = "preparing",
+        [STEP_RUNNING] = "running",
+        [STEP_CLEANING] = "reported",
+        [STEP_RELEASING] = "cleaned",
+    };
     for (;;) {
         enum step_state next = due[r->state](r);
         if (next == r->state)
             return;
         r->state = next;
         log_debug("step %s: %s", r->step.id, step_state_text(next));
-        if (next == STEP_RUNNING) {
+        if (next == STEP_RUNNING)
             terminal_take(r);
-            fault_point("running");
-        }
+        if (fault_of[next])
+            fault_point(fault_of[next]);
     }
 }
 
 static void machine_due(void *arg)
 {
+    starters_settle(arg);
     step_machine(arg);
 }
 

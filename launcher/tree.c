@@ -143,6 +143,16 @@ void tree_leave_first(struct host *h)
     h->first = NULL;
 }
 
+/* Its last words, or those of a host below it, have not come. */
+static int is_awaited(struct host *lost)
+{
+    struct run *r = lost->run;
+    for (size_t i = 0; i < r->nused; i++)
+        if (r->launched[i]->state < AGENT_CLEANED && hosts_sender(lost, (uint32_t)i))
+            return 1;
+    return 0;
+}
+
 int tree_lost(struct host *h, const uint8_t *p, size_t n)
 {
     struct run *r = h->run;
@@ -151,14 +161,15 @@ int tree_lost(struct host *h, const uint8_t *p, size_t n)
         return -1;
     struct host *lost = m->host < r->nused ? r->launched[m->host] : NULL;
     int below = lost && host_above(lost) == h;
-    if (below && lost->state < AGENT_CLEANED) {
-        if (lost->channel_open && !m->silent) /* an exit status says more, and comes next */
-            run_kill(r, -1, "a starter died");
+    if (below && is_awaited(lost)) {
+        if (lost->channel_open && lost->state < AGENT_CLEANED && !m->silent)
+            run_kill(r, -1, "a starter died"); /* an exit status says more, and comes next */
         else
             run_fail(r, EXIT_CODE_MPRUN, "host %s: its link to %s is gone: %s", lost->name, h->name,
                      m->text);
-        starters_lost(lost, m->silent);
     }
+    if (below && lost->state < AGENT_RELEASED)
+        starters_lost(lost, m->silent);
     mprun__lost__free_unpacked(m, NULL);
     return below ? 0 : -1;
 }

@@ -195,6 +195,7 @@ void host_machine_launch(struct worker *w)
     w->state = HOST_PREPARING;
     if (prepare(w, &e) < 0)
         worker_cannot_run(w, EXIT_CODE_MPRUN, e.text);
+    fault_point("preparing");
     host_machine_prepared(w);
 }
 
@@ -286,6 +287,7 @@ static enum host_state ending(struct worker *w)
     if (w->pmi && !pmi_link_ended(w->pmi))
         return HOST_ENDING;
     ending_send_report(w);
+    worker_fault_point(w, "reported");
     ending_clean(w);
     return HOST_REPORTED;
 }
@@ -295,6 +297,7 @@ static enum host_state reported(struct worker *w)
     if (!ending_cleaned(w))
         return HOST_REPORTED;
     ending_send_cleaned(w);
+    worker_fault_point(w, "cleaned");
     if (!w->up)
         worker_exit(w, w->exit_code);
     return HOST_CLEANED;

@@ -139,13 +139,13 @@ static int worker_ended(struct keeper *k, int status)
         sweep(k);
         return WEXITSTATUS(status);
     }
+    const char *next = k->ncgroups + k->ndirectories ? "ending its ranks" : "it has no ranks";
     if (WIFSIGNALED(status))
-        log_error(
-            "on %s: mpstarter's worker (pid %d) was killed by signal %d (%s); ending its ranks",
-            k->host, (int)k->worker, WTERMSIG(status), strsignal(WTERMSIG(status)));
+        log_error("on %s: mpstarter's worker (pid %d) was killed by signal %d (%s); %s", k->host,
+                  (int)k->worker, WTERMSIG(status), strsignal(WTERMSIG(status)), next);
     else
-        log_error("on %s: mpstarter's worker (pid %d) ended early with code %d; ending its ranks",
-                  k->host, (int)k->worker, WEXITSTATUS(status));
+        log_error("on %s: mpstarter's worker (pid %d) ended early with code %d; %s", k->host,
+                  (int)k->worker, WEXITSTATUS(status), next);
     sweep(k);
     return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_CODE_MPRUN;
 }

@@ -44,6 +44,7 @@ struct pmi_link {
     struct loop_timer *watch; /* ticks while an answer is due */
     unsigned silent;          /* ticks without a word */
     int killed;               /* by us, because it did not answer */
+    int refused;              /* a rank's connection: it is about to end */
     int joined;               /* a rank has connected, and the launcher knows */
     char **env;
     struct sockaddr_un pmi1; /* sun_path "": PMI-1 is not served */
@@ -110,7 +111,7 @@ static void answer_due(void *arg)
 {
     struct pmi_link *p = arg;
     int starting = p->begun && !p->env;
-    int due = p->asked || p->ending || !p->link;
+    int due = p->asked || p->ending || p->refused || !p->link;
     if (p->pid <= 0 || (!starting && !due)) {
         loop_timer_stop(p->watch);
         return;
@@ -228,9 +229,9 @@ static void server_ended(void *arg, pid_t pid, int status, const struct rusage *
     struct pmi_link *p = arg;
     struct worker *w = p->worker;
     char text[512], how[128];
-    /* a step that is over does not fail because of a server that would not go */
-    int harmless = p->killed ? p->ending || ending_begun(w)
-                             : p->ending && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    /* a step that is over does not fail because of its server; nobody asks it any more */
+    int over = p->ending || (w->ranks.n > 0 && w->ranks.ended == w->ranks.n);
+    int harmless = (over && !p->refused) || (p->killed && ending_begun(w));
     fault_register("mppmi", 0);
     if (p->link)
         link_read_rest(p->link); /* it may have said why */
@@ -470,10 +471,19 @@ int pmi_link_connect_rank(struct pmi_link *p, struct rank_name name, struct erro
     AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (!p->pmi1.sun_path[0])
         return error_set(err, ENOTCONN, "connect to the PMI server: it does not serve PMI-1");
-    if (fd < 0 || connect_and_greet(fd, &p->pmi1, name) < 0)
-        return error_errno(err, errno, "connect to the PMI server at '%s' for PMI-1",
-                           p->pmi1.sun_path);
-    return take_fd(&fd);
+    if (fd >= 0 && connect_and_greet(fd, &p->pmi1, name) == 0)
+        return take_fd(&fd);
+    int why = errno;
+    if (why == ECONNREFUSED) {
+        p->refused = 1;
+        expect_answer(p);
+    }
+    return error_errno(err, why, "connect to the PMI server at '%s' for PMI-1", p->pmi1.sun_path);
+}
+
+int pmi_link_refuses(const struct pmi_link *p)
+{
+    return p->refused;
 }
 
 void pmi_link_rank_gone(struct pmi_link *p, struct rank_name name)

@@ -27,6 +27,9 @@ char *const *pmi_link_env(const struct pmi_link *p);
 /* A connection for a rank to inherit as its PMI-1, which the caller closes once the rank has it; -1
  * with err. Only where PMI-1 was asked for. */
 int pmi_link_connect_rank(struct pmi_link *p, struct rank_name name, struct error *err);
+/* Such a connection was refused: the server is about to end, or is killed after a while, and that
+ * is the cause to be told. */
+int pmi_link_refuses(const struct pmi_link *p);
 void pmi_link_rank_gone(struct pmi_link *p, struct rank_name name);
 /* A frame of the launcher for mppmi: COLLECTED, MODEX_*. */
 void pmi_link_pass_down(struct pmi_link *p, enum frame_type type, const uint8_t *payload, size_t n);

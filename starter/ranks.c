@@ -219,7 +219,7 @@ static void rank_ended(struct rank *r)
     r->state = RANK_ENDED;
     r->worker->ranks.ended++;
     send_exited(r, cause, code, text);
-    fault_point("ending");
+    worker_fault_point(r->worker, "ending");
     loop_defer_schedule(r->worker->step);
 }
 
@@ -281,6 +281,16 @@ static void not_started(struct rank *r, int exit_code, const struct error *why)
     rank_io_rank_ended(w->io, r->name);
     send_exited(r, r->killed ? END_KILLED : END_NOT_STARTED, exit_code, text);
     loop_defer_schedule(w->step);
+}
+
+/* By our ladder, without an exit status. */
+static void ends_killed(struct rank *r)
+{
+    r->state = RANK_ENDED;
+    r->killed = 1;
+    r->end_ns = loop_wallclock_ns();
+    r->worker->ranks.ended++;
+    send_exited(r, END_KILLED, 0, "");
 }
 
 static int start_exit_code(const struct spawn_failure *f)
@@ -386,6 +396,11 @@ static void rank_start(struct rank *r)
     r->start_time = loop_now();
     pid_t pid = rank_exec(r, fds, &f, &e);
     rank_io_close_child_ends(fds);
+    if (pid < 0 && w->pmi && pmi_link_refuses(w->pmi)) {
+        rank_io_rank_ended(w->io, r->name);
+        ends_killed(r);
+        return;
+    }
     if (pid < 0) {
         explain_start(&f, &e);
         not_started(r, start_exit_code(&f), &e);
@@ -429,16 +444,6 @@ static void rank_place(struct rank *r)
     if (ops->leaf_create(w->contain.tree, r->name, &w->launch.step.rank_limits, &r->leaf, leaf_made,
                          r, &e) < 0)
         not_started(r, EXIT_CODE_MPRUN, &e);
-}
-
-/* By our ladder, without an exit status. */
-static void ends_killed(struct rank *r)
-{
-    r->state = RANK_ENDED;
-    r->killed = 1;
-    r->end_ns = loop_wallclock_ns();
-    r->worker->ranks.ended++;
-    send_exited(r, END_KILLED, 0, "");
 }
 
 static void out_of_memory(void *arg, struct cgroup_leaf *leaf, uint64_t n)

@@ -422,6 +422,9 @@ void tree_await_end(struct worker *w, void (*gone)(struct worker *w))
         return;
     }
     t->gone = gone;
+    for (unsigned i = 0; i < t->nbelow; i++)
+        if (t->below[i].link)
+            link_peer_ends(t->below[i].link);
     if (!t->limit)
         t->limit = loop_timer_create(w->loop, waited_enough, t);
     if (t->limit)

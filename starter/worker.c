@@ -46,6 +46,13 @@ void worker_exit(struct worker *w, int code)
     loop_stop(w->loop);
 }
 
+void worker_fault_point(struct worker *w, const char *phase)
+{
+    if (FAULT_BUILD && w->up)
+        link_flush(w->up);
+    fault_point(phase);
+}
+
 void worker_cannot_run(struct worker *w, int exit_code, const char *text)
 {
     Mprun__CannotRun m = MPRUN__CANNOT_RUN__INIT;
@@ -286,6 +293,7 @@ static int up_message(struct worker *w, struct link *l, enum frame_type type, co
             pmi_link_pass_down(w->pmi, type, p, n);
         return 0;
     case FRAME_RELEASE:
+        fault_point("released");
         if (w->state == HOST_CLEANED || w->state < HOST_PREPARING)
             tree_await_end(w, all_released);
         return 0;
@@ -469,6 +477,10 @@ static void keeper_gone(void *arg, int fd, unsigned events)
     char text[256];
     loop_io_destroy(w->keeper_io);
     w->keeper_io = NULL;
+    if (w->state >= HOST_ENDING) { /* who is left removes what was made */
+        log_debug("on %s: mpstarter's keeper (pid %d) has died", w->hostname, (int)w->keeper);
+        return;
+    }
     snprintf(text, sizeof(text), "on %s: mpstarter's keeper (pid %d) has died; ending its ranks",
              w->hostname, (int)w->keeper);
     worker_cannot_run(w, EXIT_CODE_MPRUN, text);
@@ -571,6 +583,7 @@ int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *
         w.launcher = (pid_t)start->launcher;
     fault_register("worker", w.pid);
     fault_register("keeper", keeper);
+    fault_host(w.start.host_id);
     prepare_process();
     if (worker_init(&w, &e) < 0 || worker_start(&w, &e) < 0) {
         log_error("on %s: %s", hostname, e.text);

@@ -92,6 +92,9 @@ void worker_exit(struct worker *w, int code);
 /* Tell the launcher that the step cannot be run here; goes on to the end of the step. */
 void worker_cannot_run(struct worker *w, int exit_code, const char *text);
 
+/* fault_point() (common/fault.h), once what was said to the launcher has gone out. */
+void worker_fault_point(struct worker *w, const char *phase);
+
 /* Make the link that is to replace w->up: tree_link_opened() or tree_link_failed() tells. */
 int worker_connect_above(struct worker *w, const char *addresses, double timeout,
                          struct error *err);

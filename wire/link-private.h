@@ -64,6 +64,7 @@ struct session {
     /* between two connections */
     struct error why; /* the connection was lost */
     int fresh;        /* lost, and nobody told yet */
+    int peer_ends;    /* an end of file is one of the peer's process */
     double lost_at, last_tick, waited, allowed;
     /* of a connector */
     uint8_t key[LINK_KEY];

@@ -36,7 +36,7 @@ static int looks_like_an_end(const struct error *why)
 void link_interrupted(struct link *l, const struct error *why)
 {
     struct session *s = l->session;
-    if (!s || !s->begun || l->state == DEAD) {
+    if (!s || !s->begun || l->state == DEAD || (s->peer_ends && looks_like_an_end(why))) {
         link_dies(l, why);
         return;
     }
@@ -104,6 +104,19 @@ static void waited_too_long(struct link *l)
                   s->allowed);
     else
         error_set(&e, ETIMEDOUT, "no connection for %.3g s (%s)", s->allowed, s->why.text);
+    link_dies(l, &e);
+}
+
+void link_peer_ends(struct link *l)
+{
+    struct session *s = l->session;
+    struct error e;
+    if (!s)
+        return;
+    s->peer_ends = 1;
+    if (l->state != LOST || !looks_like_an_end(&s->why))
+        return;
+    error_set(&e, ECONNRESET, "%s, and its process has ended", s->why.text);
     link_dies(l, &e);
 }
 
@@ -183,8 +196,8 @@ void link_resume_again(void *arg)
     struct session *s = l->session;
     if (l->state != LOST || s->dial || !is_connector(l))
         return;
-    s->dial =
-        dial_create(l->loop, s->only_peer && s->peer[0] ? "" : s->addresses, s->peer, DIAL_SECONDS, dialed, l);
+    s->dial = dial_create(l->loop, s->only_peer && s->peer[0] ? "" : s->addresses, s->peer,
+                          DIAL_SECONDS, dialed, l);
     if (!s->dial)
         try_later(l, BACK_OFF_MAX);
 }

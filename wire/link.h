@@ -134,6 +134,9 @@ int link_claims(const struct link *l);
  * opened()). The connection that l still has, if any, is given up. -1 with why: newcomer does not
  * know this link; refuse it. */
 int link_adopt(struct link *l, struct link *newcomer, struct error *why);
+/* The peer's process has ended, or is about to end for good: an end of file, seen already or to come,
+ * is the end of the link at once. An interruption of another kind is waited out as before. */
+void link_peer_ends(struct link *l);
 /* Bytes of frames that the peer has not acknowledged; 0 for links that cannot be resumed. */
 size_t link_unacknowledged(const struct link *l);
 #endif
