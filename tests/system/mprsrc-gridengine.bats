@@ -110,3 +110,66 @@ EOF
     run -3 --separate-stderr on n0 "$M" -j 99999
     [ "$stderr" = "mprsrc: Grid Engine knows no job '99999' (any more)" ]
 }
+
+# hooks_set: prolog and epilog run as root, with a qstat that adds to what the real one says that the
+# device mic0 of this host was granted by name, and a micctrl that notes its calls
+hooks_set() {
+    HOOKS=$HOSTS_DIR/shared/hooks
+    rm -rf "$HOOKS" && mkdir "$HOOKS"
+    cp -r "$MPRUN_SOURCE/share/gridengine" "$MPRUN_SOURCE/share/coprocessor.d" "$HOOKS"
+    cat >"$HOOKS/qstat" <<'EOF'
+#!/bin/bash
+qstat "$@" | sed "s|<JAT_task_number>1<.*|&<JAT_granted_resources_list><e><GRU_name>intel_phi</GRU_name><GRU_host>\
+$(hostname)</GRU_host><GRU_value>mic0</GRU_value></e></JAT_granted_resources_list>|"
+EOF
+    cat >"$HOOKS/micctrl" <<EOF
+#!/bin/bash
+cd "$HOOKS"
+echo "\$(id -un) \$(hostname) \$*" >>calls
+[ ! -e fail ] || { echo broken; exit 3; }
+case \$1 in
+--boot) echo online >state ;;
+--reset) echo ready >state ;;
+--status) echo "mic0: \$(cat state)" ;;
+esac
+EOF
+    echo ready >"$HOOKS/state"
+    printf 'MPRSRC=%q\nMPRSRC_OPTIONS=(--qstat %q)\n' "$M" "$HOOKS/qstat" >"$HOOKS/gridengine/hooks.conf"
+    echo "MICCTRL=$HOOKS/micctrl" >"$HOOKS/coprocessor.d/coprocessor.conf"
+    chmod -R a+rX "$HOOKS" && chmod 755 "$HOOKS/qstat" "$HOOKS/micctrl"
+    ge_set "queue:prolog=root@$HOOKS/gridengine/prolog" "queue:epilog=root@$HOOKS/gridengine/epilog"
+}
+
+queues_work() { ! on n0 qstat -f | awk '$1 ~ /^lab\.q@/ && $6 ~ /E/ { found = 1 } END { exit !found }'; }
+
+@test "prolog and epilog: the job's output tells its resources, its devices are booted and reset by root" {
+    hooks_set
+    run -0 qsub_wait -pe lab 4 -l $REQUESTS <<<"cat '$HOOKS/state'; hostname"
+    [ "${lines[0]}" = "[PROLOG] Resources of job $(job).1 'script' of labuser" ]
+    [[ $output == *"[PROLOG]     Intel Phi: mic0"*$'\nonline\n'n[1-3]* ]]
+    wait_until 10 grep -q -- --groupdel "$HOOKS/calls"
+    [ "$(cat "$HOOKS/state")" = ready ]
+    [ "$(cut -d ' ' -f 1,2 "$HOOKS/calls" | sort -u)" = "root ${lines[-1]}" ]
+    grep -q -- "--useradd=labuser --uid=$(on n0 id -u) " "$HOOKS/calls"
+    queues_work
+}
+
+@test "a prolog that fails: the job is in error or starts all the same, and the queue works on" {
+    hooks_set
+    touch "$HOOKS/fail"
+    qsub_start -l intel_phi=1 <<<'echo started'
+    wait_until 30 job_in Eqw
+    queues_work
+    rm "$HOOKS/fail"
+    # what the job has is not known
+    printf 'MPRSRC_OPTIONS=(--qstat /bin/false)\n' >>"$HOOKS/gridengine/hooks.conf"
+    run -0 --separate-stderr qsub_wait -l intel_phi=1 <<<'echo started'
+    [[ $output == *"[PROLOG] what this job may use is not known"*started ]]
+    queues_work
+    # the scripts themselves are broken
+    rm "$HOOKS/gridengine/hooks.bash"
+    run -0 --separate-stderr qsub_wait <<<'echo started'
+    [ "$output" = started ]
+    [[ $stderr == *"[PROLOG] the prolog failed with exit code 1; the job starts all the same"* ]]
+    queues_work
+}

@@ -1,0 +1,304 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# hooks.bats - prolog and epilog for Grid Engine, and the hooks for coprocessors: what they do with
+# stand-ins of qstat, micctrl, nvidia-smi and ssh that note their calls, and their exit codes
+load '../lib/mprun'
+
+# The job 310145.30 of "nobody": n085 has mic0, mic1 and the GPUs 0 and 2, n086 has mic0.
+setup() {
+    mprun_setup
+    cp -r "$MPRUN_SOURCE/share/gridengine" "$MPRUN_SOURCE/share/coprocessor.d" .
+    chmod -R u+w gridengine coprocessor.d
+    grant() { echo "<grl><GRU_name>$1<\/GRU_name><GRU_value>$3<\/GRU_value><GRU_host>$2<\/GRU_host><\/grl>"; }
+    sed "s/>bob</>nobody</; s/<JAT_granted_resources_list>/&$(grant nvidia_gpu n085 "0 2")$(grant intel_phi n086 mic0)/" \
+        "$MPRUN_SOURCE/tests/fuzz/corpus/qstat-xml/univa.xml" >job.xml
+    stand_in qstat "cat '$PWD/job.xml'"
+    cat >gridengine/hooks.conf <<END
+MPRSRC=$MPRUN_BUILD/tools/mprsrc
+MPRSRC_OPTIONS=(--qstat "$PWD/qstat" --timeout 10s)
+END
+    cat >coprocessor.d/coprocessor.conf <<END
+MICCTRL=$PWD/micctrl
+NVIDIA_SMI=$PWD/nvidia-smi
+LIMIT=2
+PHI_NFS=("nfs:/export/opt/shared /opt/shared" "nfs:/export%h %h" "nfs:/export/work/%g /home/work/%g")
+END
+    export JOB_ID=310145 SGE_TASK_ID=30
+    GROUP=$(id -gn nobody) GID=$(id -g nobody) USERID=$(id -u nobody)
+    HOME_OF_NOBODY=$(getent passwd nobody | cut -d : -f 6)
+    COMMENT=$(getent passwd nobody | cut -d : -f 5)
+    make_micctrl
+    make_nvidia_smi
+    : >calls
+}
+
+# stand_in NAME COMMANDS
+stand_in() {
+    printf '#!/bin/bash\necho "%s $*" >>%q\ncd %q || exit\n%s\n' "$1" "$PWD/calls" "$PWD" "$2" >"$1"
+    chmod 755 "$1"
+}
+
+# A device's state is in a file of its name. "WORD.DEVICE" makes the call --WORD fail, or hang when it
+# says so.
+make_micctrl() {
+    stand_in micctrl '
+device=${!#} word=${1%%=*}
+if [ -e "${word#--}.$device" ]; then
+    if grep -q hang "${word#--}.$device"; then exec tail -f /dev/null; fi
+    echo "micctrl: $device: cannot"; exit 3
+fi
+was=$(cat $device)
+case $word in
+--status) echo "$device: $was (mode: linux image: /usr/share/mpss)" ;;
+--boot) echo booting >$device ;;
+--reset) echo resetting >$device ;;
+--wait) case $was in booting) echo online >$device ;; resetting) echo ready >$device ;; esac ;;
+esac'
+    echo ready | tee mic0 >mic1
+}
+
+make_nvidia_smi() {
+    stand_in nvidia-smi '
+case "$*" in
+*compute-apps*) cat "apps.$2" 2>/dev/null ;;
+esac
+[ ! -e "fail.${!#}" ] || { echo "GPU is in use by another client"; exit 19; }
+[ ! -e "hang.$2" ] || exec tail -f /dev/null
+exit 0'
+}
+
+# calls_are LINES: all calls but the questions for a state
+calls_are() { diff - <(grep -v -e --status -e --query calls); }
+hook() { "coprocessor.d/$@"; }
+
+user_calls() { # DEVICE
+    echo "micctrl --groupadd=$GROUP --gid=$GID $1"
+    echo "micctrl --useradd=nobody --uid=$USERID --gid=$GID --home=$HOME_OF_NOBODY --comment=$COMMENT --sshkeys=none $1"
+    echo "micctrl --addnfs=nfs:/export/opt/shared --dir=/opt/shared --options=nosuid $1"
+    echo "micctrl --addnfs=nfs:/export$HOME_OF_NOBODY --dir=$HOME_OF_NOBODY --options=nosuid $1"
+    echo "micctrl --addnfs=nfs:/export/work/$GROUP --dir=/home/work/$GROUP --options=nosuid $1"
+}
+boot_calls() {
+    user_calls "$1"
+    echo "micctrl --boot $1"
+    echo "micctrl --wait $1"
+}
+reset_calls() {
+    echo "micctrl --reset --force $1"
+    echo "micctrl --wait $1"
+    echo "micctrl --remnfs=/opt/shared $1"
+    echo "micctrl --remnfs=$HOME_OF_NOBODY $1"
+    echo "micctrl --remnfs=/home/work/$GROUP $1"
+    echo "micctrl --userdel=nobody $1"
+    echo "micctrl --groupdel=$GROUP $1"
+}
+
+# ---- hooks -------------------------------------------------------------------------------------------------
+
+@test "phi boot: user, groups and directories are there when the device comes up" {
+    run -0 --separate-stderr hook phi boot nobody mic0 mic1
+    [ -z "$output$stderr" ]
+    { boot_calls mic0 && boot_calls mic1; } | calls_are
+    [ "$(cat mic0 mic1)" = $'online\nonline' ]
+}
+
+@test "phi boot: a device that is up, or coming up, is reset first; one that comes down is waited for" {
+    for state in online "boot failed" lost booting resetting "shutting down"; do
+        echo "$state" >mic0
+        : >calls
+        run -0 --separate-stderr hook phi boot nobody mic0
+        [ "$(cat mic0)" = online ]
+        case $state in
+        booting) { echo "micctrl --wait mic0" && echo "micctrl --reset --force mic0" && echo "micctrl --wait mic0" && boot_calls mic0; } | calls_are ;;
+        resetting) { echo "micctrl --wait mic0" && boot_calls mic0; } | calls_are ;;
+        *) [ "$(grep -c -- --reset calls)" -eq 1 ] ;;
+        esac
+    done
+}
+
+@test "phi boot: when one fails, or hangs, all are reset, and the reason is said" {
+    for case in "boot.mic1:boot mic1: exit code 3: micctrl: mic1: cannot" \
+        "useradd.mic1:add user nobody to mic1: exit code 3" \
+        "wait.mic1=hang:wait for mic1: no answer within 2 s" "boot.mic1=hang:boot mic1: no answer within 2 s"; do
+        rm -f ./*.mic1
+        what=${case%%:*}
+        echo "${what#*=}" >"${what%=*}"
+        echo ready | tee mic0 >mic1
+        : >calls
+        run -1 --separate-stderr hook phi boot nobody mic0 mic1
+        [[ $stderr == "phi: ${case#*:}"*"phi: none of mic0 mic1 is left booted"* ]] || { echo "$stderr"; false; }
+        [ "$(cat mic0)" = ready ]
+        [ "$(grep -c 'reset --force mic[01]' calls)" -eq 2 ]
+    done
+    # a device that says it is something else afterwards
+    rm -f ./*.mic1
+    sed -i 's/booting) echo online/booting) echo "boot failed"/' micctrl
+    echo ready >mic1
+    run -1 --separate-stderr hook phi boot nobody mic1
+    [[ $stderr == "phi: mic1 is 'boot failed', not online"* ]]
+}
+
+@test "phi reset: ready, and nothing of the user is left; the others are reset when one fails" {
+    echo online | tee mic0 >mic1
+    run -0 --separate-stderr hook phi reset nobody mic0 mic1
+    [ -z "$output$stderr" ]
+    { reset_calls mic0 && reset_calls mic1; } | calls_are
+    [ "$(cat mic0 mic1)" = $'ready\nready' ]
+    echo online | tee mic0 >mic1
+    echo hang >reset.mic0
+    run -1 --separate-stderr hook phi reset nobody mic0 mic1
+    [ "$stderr" = "phi: reset mic0: no answer within 2 s" ]
+    [ "$(cat mic1)" = ready ]
+    rm reset.mic0
+    touch userdel.mic0
+    run -1 --separate-stderr hook phi reset nobody mic0
+    [ "$stderr" = "phi: take user nobody from mic0: exit code 3: micctrl: mic0: cannot" ]
+    grep -q "groupdel=$GROUP mic0" calls
+}
+
+@test "gpu: looked at before the job, reset after it" {
+    run -0 --separate-stderr hook gpu boot nobody 0 GPU-1a2b
+    [ -z "$output$stderr" ]
+    [ "$(cat calls)" = "nvidia-smi -i 0 --query-gpu=uuid --format=csv,noheader
+nvidia-smi -i 0 --query-compute-apps=pid --format=csv,noheader
+nvidia-smi -i GPU-1a2b --query-gpu=uuid --format=csv,noheader
+nvidia-smi -i GPU-1a2b --query-compute-apps=pid --format=csv,noheader" ]
+    : >calls
+    run -0 --separate-stderr hook gpu reset nobody 0 2
+    [ "$(cat calls)" = "nvidia-smi --gpu-reset -i 0
+nvidia-smi --gpu-reset -i 2" ]
+}
+
+@test "gpu: one that is used, hangs or cannot be reset is named, and the others are done" {
+    printf '4711\n4712\n' >apps.0
+    run -1 --separate-stderr hook gpu boot nobody 0 2
+    [ "$stderr" = "gpu: 0 is still used by process 4711, 4712" ]
+    grep -q -- "-i 2 --query-gpu" calls
+    touch hang.2
+    run -1 --separate-stderr hook gpu boot nobody 2
+    [ "$stderr" = "gpu: look at 2: no answer within 2 s" ]
+    touch fail.0
+    run -1 --separate-stderr hook gpu reset nobody 0 2
+    [ "$stderr" = "gpu: reset 0: exit code 19: GPU is in use by another client" ]
+    grep -q -- "--gpu-reset -i 2" calls
+    rm nvidia-smi
+    run -1 --separate-stderr hook gpu reset nobody 0
+    [[ $stderr == "gpu: reset 0: exit code 127: "* ]]
+}
+
+@test "hooks take no word that is none" {
+    while read -r code words; do
+        # shellcheck disable=SC2086
+        run "-$code" --separate-stderr hook $words
+        [[ $stderr == "${words%% *}: "* && -z $output ]]
+    done <<'END'
+2 phi
+2 phi boot nobody
+2 phi start nobody mic0
+2 phi boot nobody mic0;id
+2 phi boot nobody --reset
+2 phi boot -x mic0
+2 phi boot nobody mic0 mic1 /dev/mic
+1 phi boot no.such.user mic0
+2 gpu boot nobody -x
+2 gpu reset nobody 0 $(id)
+END
+    [ ! -s calls ]
+}
+
+# ---- prolog and epilog -------------------------------------------------------------------------------------
+
+@test "prolog: the job is told what it has, and its devices here are prepared; epilog resets them" {
+    run -0 --separate-stderr gridengine/prolog
+    [[ ${lines[0]} == "[PROLOG] Resources of job 310145.30 'phi & 'friends'' of nobody" ]]
+    [[ $output == *"[PROLOG]     Intel Phi: mic0 mic1"*"[PROLOG]   1 slot on n086"* ]]
+    [ "$stderr" = "[PROLOG] phi mic0 on n086: left as they are: hooks.conf says not how to reach other hosts" ]
+    { echo "qstat -xml -j 310145" && boot_calls mic0 && boot_calls mic1; } | calls_are
+    [ "$(grep -c 'nvidia-smi -i [02] --query-gpu' calls)" -eq 2 ]
+    : >calls
+    run -0 --separate-stderr gridengine/epilog
+    [ -z "$output" ]
+    { echo "qstat -xml -j 310145" && reset_calls mic0 && reset_calls mic1 && echo "nvidia-smi --gpu-reset -i 0" &&
+        echo "nvidia-smi --gpu-reset -i 2"; } | calls_are
+}
+
+@test "where hooks.conf says how, the job's other hosts are reached" {
+    stand_in ssh exit
+    echo "REMOTE=($PWD/ssh -o BatchMode=yes)" >>gridengine/hooks.conf
+    run -0 --separate-stderr gridengine/prolog
+    [ -z "$stderr" ]
+    grep ^ssh calls | grep -q "^ssh -o BatchMode=yes n086 .*coprocessor.d/phi boot nobody mic0$"
+    stand_in ssh "echo no route >&2; exit 255"
+    run -100 --separate-stderr gridengine/prolog
+    [ "$stderr" = $'no route\n[PROLOG] boot phi mic0 on n086: failed' ]
+}
+
+@test "a device that cannot be prepared puts the job in error, not the queue; or what hooks.conf says" {
+    for case in 100: 100:job-error 99:reschedule 0:continue; do
+        echo "ON_DEVICE=${case#*:}" >>gridengine/hooks.conf
+        [ -n "${case#*:}" ] || sed -i '$d' gridengine/hooks.conf
+        echo hang >boot.mic1
+        echo ready | tee mic0 >mic1
+        run "-${case%:*}" --separate-stderr gridengine/prolog
+        [[ $stderr == *"[PROLOG] boot phi mic0 mic1 on n085: failed"* ]]
+    done
+}
+
+@test "a device that cannot be reset is said; the queue only where hooks.conf wants it" {
+    touch fail.2
+    run -0 --separate-stderr gridengine/epilog
+    [[ $stderr == *"gpu: reset 2: exit code 19"*"[EPILOG] reset gpu 0 2 on n085: failed"* ]]
+    echo ON_RESET=queue-error >>gridengine/hooks.conf
+    run -1 --separate-stderr gridengine/epilog
+    rm fail.2
+    run -0 --separate-stderr gridengine/epilog
+}
+
+# No way to fail leads to a code that would stop the queue.
+@test "whatever is wrong, the prolog's code is 0, 99 or 100, and the epilog's 0" {
+    both() { # CODE of the prolog
+        run "-$1" --separate-stderr gridengine/prolog
+        [ -n "$stderr" ]
+        run -0 --separate-stderr gridengine/epilog
+        [ -n "$stderr" ]
+    }
+    mv job.xml away
+    both 0
+    echo ON_UNKNOWN=reschedule >>gridengine/hooks.conf && both 99
+    echo ON_UNKNOWN=job-error >>gridengine/hooks.conf && both 100
+    echo ON_UNKNOWN=nonsense >>gridengine/hooks.conf && both 0
+    mv away job.xml
+    cp gridengine/hooks.conf hooks.conf
+    echo 'MPRSRC=/missing' >>gridengine/hooks.conf && both 0
+    echo 'if [' >>gridengine/hooks.conf && both 0
+    echo 'exit 7' >gridengine/hooks.conf && both 0
+    # shellcheck disable=SC2016
+    echo 'kill -TERM $$' >gridengine/hooks.conf && both 0
+    # shellcheck disable=SC2016
+    echo 'set -u; echo "$NOT_THERE"' >gridengine/hooks.conf && both 0
+    cp hooks.conf gridengine/hooks.conf
+    JOB_ID='1;id' both 0
+    JOB_ID='' both 0
+    SGE_TASK_ID='-1' both 0
+    sed -i 's/>nobody</>-x</' job.xml
+    both 100
+    rm gridengine/hooks.bash
+    both 0
+}
+
+@test "what the job's user has in the environment reaches neither the scripts nor the hooks" {
+    mkdir evil
+    for name in mprsrc timeout getent id cat env readlink dirname; do
+        printf '#!/bin/sh\ntouch %q\n' "$PWD/evil/was-run" >evil/$name
+        chmod 755 evil/$name
+    done
+    echo "touch '$PWD/evil/was-run'" >evil/bashrc
+    sed -i '2a env >>'"$PWD"'/environment' micctrl nvidia-smi
+    run -0 --separate-stderr env "BASH_FUNC_read_job%%=() { touch $PWD/evil/was-run; }" BASH_ENV="$PWD/evil/bashrc" \
+        ENV="$PWD/evil/bashrc" IFS=/ CDPATH="$PWD/evil" SGE_PROLOG_PHI='mic7' MICCTRL="$PWD/evil/id" \
+        LIMIT=0 REMOTE="$PWD/evil/env" gridengine/prolog
+    run -0 --separate-stderr env PATH="$PWD/evil:$PATH" MICCTRL="$PWD/evil/id" /bin/bash -p "$PWD/gridengine/prolog"
+    [ ! -e evil/was-run ]
+    ! grep -vE '^(PATH=/usr/local/sbin:|PWD=|SHLVL=|_=|OLDPWD=)' environment
+    ! grep -q mic7 calls
+}
