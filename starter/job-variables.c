@@ -71,8 +71,10 @@ static const struct manager {
 
 static const struct manager *find_manager(void)
 {
-    for (size_t i = 0; i < sizeof(managers) / sizeof(managers[0]); i++)
-        if (getenv(managers[i].variables[ID]) && (i > 0 || getenv("SGE_ROOT")))
+    /* JOB_ID is a name that anybody may have taken */
+    size_t first = getenv("SGE_STARTER_SHELL_START_MODE") ? 0 : 1;
+    for (size_t i = first; i < sizeof(managers) / sizeof(managers[0]); i++)
+        if (getenv(managers[i].variables[ID]))
             return &managers[i];
     return NULL;
 }

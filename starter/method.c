@@ -105,8 +105,7 @@ static int execute(struct method *m, char **words)
     return 0;
 }
 
-/* Have the shell run `option` (NULL: none) and these words. What is allocated here goes with the
- * program: it is about to be replaced. */
+/* Have the shell run `option` (NULL: none) and these words. */
 static int execute_shell(struct method *m, const char *shell, char *option, char **words)
 {
     char *name;
@@ -134,10 +133,12 @@ static int execute_line(struct method *m, const char *shell, char *line)
 
 /* ---- the managers ---------------------------------------------------------------------------- */
 
-/* One word in which only a shell sees more than one. */
+/* One word in which only a shell sees more than one, and that is no name of a program. */
 static int is_line(char **words)
 {
-    return !words[1] && strpbrk(words[0], " \t\n|&;<>()$`\\\"'*?[#~");
+    if (words[1] || !strpbrk(words[0], " \t\n|&;<>()$`\\\"'*?[#~"))
+        return 0;
+    return !strchr(words[0], '/') || access(words[0], X_OK) < 0;
 }
 
 static const char *login_shell(void)
@@ -215,17 +216,6 @@ static int plan(struct method *m, char **words)
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
 
-/* The program that the first line of a script names; "" where it names none. */
-static void read_interpreter(const char *script, char *ret, size_t size)
-{
-    char line[256];
-    ret[0] = '\0';
-    if (file_read_at(AT_FDCWD, script, line, sizeof(line)) <= 0 || strncmp(line, "#!", 2) != 0)
-        return;
-    const char *at = line + 2 + strspn(line + 2, " \t");
-    snprintf(ret, size, "%.*s", (int)strcspn(at, " \t\r\n"), at);
-}
-
 static int complain(const char *object, const char *reason, const char *advice, int code)
 {
     char host[256] = "this host";
@@ -234,10 +224,28 @@ static int complain(const char *object, const char *reason, const char *advice, 
     return code;
 }
 
+/* The file is there: something that it needs is not. */
+static int explain_interpreter(const char *file)
+{
+    char line[256], reason[300];
+    const char *advice = "mend its first line, or install that on this host";
+    if (file_read_at(AT_FDCWD, file, line, sizeof(line)) <= 0 || strncmp(line, "#!", 2) != 0)
+        return complain(file, "the loader that it names does not exist here",
+                        "build it for this machine", EXIT_CODE_NOT_FOUND);
+    char *at = line + 2 + strspn(line + 2, " \t"), *end = at + strcspn(at, "\n");
+    *end = '\0';
+    if (end > at && end[-1] == '\r') {
+        end[-1] = '\0';
+        advice = "that line ends in a carriage return, as on Windows: convert the file (dos2unix)";
+    }
+    at[strcspn(at, " \t")] = '\0';
+    snprintf(reason, sizeof(reason), "its interpreter '%s' does not exist here", at);
+    return complain(file, reason, advice, EXIT_CODE_NOT_FOUND);
+}
+
 static int explain_missing(const struct method *m)
 {
-    char interpreter[256], reason[300];
-    if (m->words[0] != m->file)
+    if (m->words[0] != m->file) /* that is a shell's name */
         return complain(m->file, "there is no such shell here",
                         "name another one with qsub -S, or as 'shell' of the queue",
                         EXIT_CODE_NOT_FOUND);
@@ -247,10 +255,7 @@ static int explain_missing(const struct method *m)
         return complain(m->file, strerror(errno),
                         "is its path right, and its file system mounted on this host?",
                         EXIT_CODE_NOT_FOUND);
-    read_interpreter(m->file, interpreter, sizeof(interpreter));
-    snprintf(reason, sizeof(reason), "its interpreter '%s' does not exist here", interpreter);
-    return complain(m->file, reason, "mend its first line, or install that on this host",
-                    EXIT_CODE_NOT_FOUND);
+    return explain_interpreter(m->file);
 }
 
 static int explain(const struct method *m, int code)
@@ -262,7 +267,9 @@ static int explain(const struct method *m, int code)
                         "it has to be a file with permission to execute it (chmod +x), in a file "
                         "system that is not mounted noexec",
                         EXIT_CODE_CANNOT_EXEC);
-    return complain(m->file, strerror(code), "is it a program for this machine?",
+    return complain(m->file, strerror(code),
+                    code == E2BIG ? "give it fewer arguments, or a smaller environment"
+                                  : "try it by hand on this host",
                     EXIT_CODE_CANNOT_EXEC);
 }
 
@@ -270,9 +277,10 @@ int method_run(char **command)
 {
     const char *shell = getenv("SGE_STARTER_SHELL_PATH");
     const char *login = getenv("SGE_STARTER_USE_LOGIN_SHELL");
-    struct method m = {.mode = getenv("SGE_STARTER_SHELL_START_MODE"),
-                       .shell = shell ? shell : "",
-                       .login = login && strcasecmp(login, "true") == 0};
+    static struct method m; /* what it holds goes with the process, one way or the other */
+    m = (struct method){.mode = getenv("SGE_STARTER_SHELL_START_MODE"),
+                        .shell = shell ? shell : "",
+                        .login = login && strcasecmp(login, "true") == 0};
     spool_read(&m.spool);
     if (plan(&m, command) < 0)
         return complain(command[0], strerror(ENOMEM), "the host has no memory left",

@@ -25,12 +25,6 @@ void spool_read(struct spool *s)
             s->text[i] = '\0';
 }
 
-void spool_free(struct spool *s)
-{
-    free(s->text);
-    *s = (struct spool){0};
-}
-
 const char *spool_value(const struct spool *s, const char *name)
 {
     size_t n = strlen(name);

@@ -13,9 +13,8 @@ struct spool {
     size_t len;
 };
 
-/* Read it, if it is there and can be read. */
+/* Read it, if it is there and can be read; the caller frees text. */
 void spool_read(struct spool *s);
-void spool_free(struct spool *s);
 /* The value of the first line with this name, or NULL. It lives as long as *s. */
 const char *spool_value(const struct spool *s, const char *name);
 

@@ -108,6 +108,18 @@ gives() {
     gives $'one\ntwo' start_as_command /bin/sh false -c 'echo one && echo two'
 }
 
+@test "a spool that users may not see: the name of a script's copy tells it from a command of qsub -b y" {
+    export JOB_SCRIPT=$SCRIPT
+    gives $'two words\nend' posix_compliant /bin/sh false echo 'two  words;' echo end
+    export JOB_SCRIPT=/spool/job_scripts/20
+    gives "file $SH_FILE name $SCRIPT"$'\n<two  words;>.' posix_compliant /bin/sh false "$SCRIPT" 'two  words;'
+    mkdir spool && printf 'handle_as_binary=1\nno_shell=1\n' >spool/config
+    export SGE_JOB_SPOOL_DIR=$PWD/spool
+    gives 'two  words;' posix_compliant /bin/sh false echo 'two  words;'
+    chmod 0 spool/config
+    [ "$(id -u)" = 0 ] || gives "file $SH_FILE name $SCRIPT"$'\n<two  words;>.' posix_compliant /bin/sh false "$SCRIPT" 'two  words;'
+}
+
 @test "a task of qrsh whose parent cannot be seen: words are executed, one command line goes to a shell" {
     gives "file $BASH_FILE name $SCRIPT"$'\n<a  b><$HOME>.' unix_behavior '' false "$SCRIPT" 'a  b' '$HOME'
     gives "file $BASH_FILE name $SCRIPT"$'\n.' unix_behavior '' false "$SCRIPT"
@@ -123,6 +135,10 @@ gives() {
     [ "$output" = 'by  PATH' ]
     run -0 "$STARTER" "echo \"a  b\" '\$HOME' && readlink /proc/\$\$/exe; :"
     [ "$output" = $'a  b $HOME\n'"$SH_FILE" ]
+    # a program may have blanks in its name
+    cp "$SCRIPT" 'with blanks'
+    run -0 "$STARTER" "$PWD/with blanks"
+    [ "$output" = "file $BASH_FILE name $PWD/with blanks"$'\n.' ]
     # Torque: the shell, and the script on its standard input
     run -0 "$STARTER" /bin/sh <"$LOOK"
     [ "$output" = "file $SH_FILE name /bin/sh"$'\n.' ]
@@ -248,6 +264,12 @@ fails() {
     fails 126 "'/etc': Permission denied; it has to be a file with permission to execute it" posix_compliant /etc true "$SCRIPT"
     echo '#! /no/interpreter -x' >script && chmod 755 script
     fails 127 "'$SCRIPT': its interpreter '/no/interpreter' does not exist here; mend its first line" unix_behavior /bin/sh true "$SCRIPT"
+    printf '#!/bin/sh\r\necho\r\n' >script
+    fails 127 "'$SCRIPT': its interpreter '/bin/sh' does not exist here; that line ends in a carriage return, as on Windows: convert the file (dos2unix)" unix_behavior /bin/sh true "$SCRIPT"
+    sed 's,/ld-linux,/ld-nolux,' "$(type -P true)" >script
+    chmod 755 script
+    fails 127 "'$SCRIPT': the loader that it names does not exist here; build it for this machine" unix_behavior /bin/sh true "$SCRIPT"
+    { echo '#!/bin/sh' && echo true; } >script
     chmod 644 script
     fails 126 "'$SCRIPT': Permission denied; it has to be a file with permission to execute it (chmod +x)" unix_behavior /bin/sh true "$SCRIPT"
     fails 126 "'/etc': Permission denied" unix_behavior /bin/sh true /etc
@@ -298,7 +320,7 @@ variables() {
 @test "MPRUN_JOB_*: the job of Grid Engine, whole in its script, and this host's part in a task" {
     mkdir spool && printf 'host_slots=2\n' >spool/config
     spool=SGE_JOB_SPOOL_DIR=$PWD/spool
-    ge=(SGE_ROOT=/x JOB_ID=20 QUEUE=lab.q SGE_TASK_ID=undefined)
+    ge=(SGE_STARTER_SHELL_START_MODE=unix_behavior SGE_STARTER_SHELL_PATH=/bin/sh JOB_ID=20 QUEUE=lab.q SGE_TASK_ID=undefined)
     [ "$(variables "${ge[@]}" NSLOTS=1 NHOSTS=1)" = "HOSTS=1 HOST_SLOTS=1 ID=20 QUEUE=lab.q RM=gridengine SLOTS=1 " ]
     pe=(PE=lab NSLOTS=6 NHOSTS=3 PE_HOSTFILE=/spool/pe_hostfile)
     [ "$(variables "${ge[@]}" "${pe[@]}" "$spool" SGE_TASK_ID=7)" = \
@@ -318,7 +340,7 @@ variables() {
     [ "$(variables PBS_JOBID=5[3].server PBS_ARRAYID=3 PBS_QUEUE=q PBS_NP=8 PBS_NODEFILE=/f)" = \
         "HOSTFILE=/f ID=5[3].server QUEUE=q RM=torque SLOTS=8 TASK=3 " ]
     [ "$(MPRUN_JOB_ID=stale MPRUN_JOB_TASK=stale variables LSB_JOBID=5)" = "ID=5 RM=lsf " ]
-    [ -z "$(MPRUN_JOB_ID=stale variables A=1)" ]
+    [ -z "$(MPRUN_JOB_ID=stale variables SGE_ROOT=/x JOB_ID=20 QUEUE=mine)" ]
     [ "$(ulimit -v 4000000 && ulimit -t 3600 && variables A=1)" = "CPU_TIME=3600 VMEM=4096000000 " ]
     cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
     [ "$(taskset -c "$cpu" "$STARTER" /usr/bin/env | grep MPRUN_JOB_CPUS)" = "MPRUN_JOB_CPUS=$cpu" ]
