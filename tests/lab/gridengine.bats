@@ -142,13 +142,10 @@ sleeping() { on "$1" pgrep -x sleep -u labuser >/dev/null; }
     [[ " $output" == *" 654"* ]]
 }
 
-# play HOST COMMAND...: at a terminal
-play() { TERM=dumb "$MPRUN_SOURCE/tests/lib/terminal" "$MPRUN_SOURCE/tests/lab/hosts" run "$HOSTS_DIR" n0 --user labuser -- "$@" 3>&-; }
-
 @test "qrsh and qlogin give a session on a host, with a terminal of the size of ours" {
     for command in qrsh qlogin; do
         # without "-now no" a busy queue is an error
-        run -3 play $command -now no <<'EOF'
+        run -3 on_terminal n0 $command -now no <<'EOF'
 size 30 100
 wait \$ $
 type tty; hostname; stty size\n
@@ -173,7 +170,7 @@ EOF
     [[ $stderr != *"key"* ]]
     for command in qrsh qlogin; do
         # without "-now no" a busy queue is an error
-        run -3 play $command -now no <<'EOF'
+        run -3 on_terminal n0 $command -now no <<'EOF'
 wait \$ $
 type ps -e -o args= | grep -c "^sshd: labuser"; exit 3\n
 wait ^2
@@ -203,6 +200,22 @@ EOF
     [[ $output == *"gridengine: qconf -Mp "*"many"* && $output == *"qmaster/messages: "*"starting up SGE"* ]]
     [ ! -e "$HOSTS_DIR" ]
     OWN_LAB=yes
+}
+
+@test "up: interrupted, it leaves nothing" {
+    OWN_LAB=yes
+    for moment in lab gridengine/cell gridengine/spool/execd/n1/execd.pid; do
+        export HOSTS_DIR=$TMPDIR/lab
+        "$MPRUN_SOURCE/tests/lab/gridengine" up "$HOSTS_DIR" --exec 1 >out 2>&1 3>&- &
+        wait_until 30 test -e "$HOSTS_DIR/$moment"
+        kill $!
+        code=0
+        wait $! || code=$?
+        [ "$code" -eq 130 ]
+        [ ! -e "$HOSTS_DIR" ]
+        run grep Killed out
+        [ "$status" -eq 1 ]
+    done
 }
 
 @test "down: the machine is as before, whatever runs" {

@@ -65,7 +65,8 @@ job_err() { echo "$(job_dir)/err"; }
 qsub_start() {
     local dir id
     dir=$(mktemp -d "$HOSTS_DIR/shared/job.XXXXXX") && chmod 777 "$dir" || return
-    { printf '#!/bin/bash\nPATH=%q:$PATH\n' "$MPRUN_BUILD/launcher" && cat; } >"$dir/script"
+    { printf '#!/bin/bash\nPATH=%q:$PATH\n' "$MPRUN_BUILD/launcher" && cat; } >"$dir/script" &&
+        chmod 644 "$dir/script" || return
     id=$(on n0 qsub -terse -wd "$dir" -o "$dir/out" -e "$dir/err" "$@" "$dir/script") || return
     echo "${id%%.*}" >"$BATS_TEST_TMPDIR/job"
     echo "$dir" >"$BATS_TEST_TMPDIR/job-dir"

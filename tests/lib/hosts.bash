@@ -8,6 +8,8 @@
 #   hosts_teardown            in teardown_file or teardown: all of it goes
 #   on HOST COMMAND...        there, as labuser, under a time limit ($HOSTS_TEST_LIMIT, 30 s; then 199).
 #   on_root HOST COMMAND...   COMMAND may be mprun, which gets the options that every test gives it
+#   on_terminal HOST COMMAND... <PLAY    there, as labuser, at a terminal where somebody types and reads
+#                             what PLAY says (tests/lib/terminal)
 #   on_start HOST COMMAND...  as `on`, in the background: $ON_PID; output in $ON_OUT and $ON_ERR.
 #                             When $ON_PID is killed, COMMAND gets a TERM, and its code is not known
 #   on_signal SIGNAL          to COMMAND itself, which must have begun
@@ -115,6 +117,11 @@ user_options() {
 on_as() {
     on_command "$@"
     time_limited "${HOSTS_TEST_LIMIT:-30}" "${ON_COMMAND[@]}"
+}
+
+on_terminal() {
+    on_command labuser "$@"
+    TERM=dumb "$MPRUN_SOURCE/tests/lib/terminal" "${ON_COMMAND[@]}" 3>&-
 }
 
 on_start() {
