@@ -432,12 +432,16 @@ static void say_tracking(const struct writer *w, size_t host, char *buf, size_t 
     const struct report_host *h = &w->r->hosts[host];
     const char *reason = h->tracking_reason ? h->tracking_reason : "";
     const char *kind = h->cgroup_kind ? h->cgroup_kind : "";
+    size_t length = strlen(reason);
+    if (h->tracking == TRACK_RM &&
+        strstr(reason, "; ")) /* why there are no cgroups is for --explain */
+        length = (size_t)(strstr(reason, "; ") - reason);
     if (!h->ready)
         snprintf(buf, n, "tracking unknown");
     else
-        snprintf(buf, n, "tracking %s%s%s%s%s%s%s", tracking_text(h->tracking),
-                 kind[0] ? " in " : "", kind, kind[0] ? " cgroups" : "", reason[0] ? " (" : "",
-                 reason, reason[0] ? ")" : "");
+        snprintf(buf, n, "tracking %s%s%s%s%s%.*s%s", tracking_text(h->tracking),
+                 kind[0] ? " in " : "", kind, kind[0] ? " cgroups" : "", length ? " (" : "",
+                 (int)length, reason, length ? ")" : "");
 }
 
 static void say_limit(const char *what, const char *of, const struct limit *l, int bytes, char *buf,

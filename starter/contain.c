@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "starter/rm-tracking.h"
 
 static void try_next_source(struct contain *c);
 
@@ -114,6 +115,18 @@ static void have_place(void *arg, const struct cgroup_place *place, const struct
     settle(c);
 }
 
+/* No cgroup: the resource manager's own way, or the process tree alone. */
+static void fall_to_manager(struct contain *c)
+{
+    char how[160], why[sizeof(c->reason)];
+    c->level = TRACK_TREE;
+    if (!rm_tracking(how, sizeof(how)))
+        return;
+    c->level = TRACK_RM;
+    memcpy(why, c->reason, sizeof(why));
+    snprintf(c->reason, sizeof(c->reason), "%s; %s", how, why);
+}
+
 static void try_next_source(struct contain *c)
 {
     struct error e;
@@ -123,7 +136,7 @@ static void try_next_source(struct contain *c)
             return;
         add_reason(c, e.text);
     }
-    c->level = TRACK_TREE;
+    fall_to_manager(c);
     if (c->step)
         settle(c);
     else

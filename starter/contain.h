@@ -14,7 +14,7 @@ typedef void (*contain_done_fn)(void *arg, const struct error *err);
 struct contain {
     enum tracking level;
     char reason[512];                       /* why not stronger; "" at TRACK_RANK */
-    struct cgroup_tree *tree;               /* NULL at TRACK_TREE */
+    struct cgroup_tree *tree;               /* NULL at TRACK_RM and TRACK_TREE */
     struct limits rank_limits, host_limits; /* held_by filled in */
     int active;                             /* begun, and not answered yet */
     int done;
