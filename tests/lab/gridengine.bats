@@ -123,6 +123,22 @@ sleeping() { on "$1" pgrep -x sleep -u labuser >/dev/null; }
     grep -q USR2 "$(job_out)"
 }
 
+@test "the commands of share/gridengine/README.md lead to what the lab has" {
+    load=$HOSTS_DIR/shared/load
+    cp -r "$MPRUN_SOURCE/share/gridengine" "$load"
+    # an environment and a queue that are not there yet
+    sed -i 's/^pe_name .*/pe_name another/' "$load/pe/labsum"
+    sed -i 's/^qname .*/qname all.q/; s/SLOTS/1/' "$load/queue"
+    sed -n 's/^    //p' "$load/README.md" | sed 's/pe_list labsum/pe_list another/' >commands
+    [ "$(grep -c qconf commands)" -eq 5 ]
+    settings() { on_root n0 bash -c 'qconf -sconf; qconf -ssconf; qconf -sc'; }
+    settings >before
+    on_root n0 bash -e -c "cd '$load'; qconf -Aq queue; $(<commands)"
+    [[ $(on n0 qconf -sq all.q) == *" another"* ]]
+    settings | diff before -
+    on_root n0 bash -e -c 'qconf -dq all.q; qconf -dp another'
+}
+
 @test "what cannot be set is said" {
     run -125 ge_set queue:no_such=1
     run -125 ge_set pe.none:slots=1
