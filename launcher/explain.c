@@ -5,6 +5,7 @@
  * said HELLO, was told to go, and started nothing. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/cpus.h"
@@ -91,6 +92,11 @@ static unsigned usable_cores(const struct run *r, const struct host *h, struct i
 {
     const struct alloc_host *a = &r->alloc.hosts[h->index];
     size_t all = idset_count(threads);
+    unsigned listed = 0;
+    for (const char *at = a->core_list; at && (at = strchr(at, ',')); at++)
+        listed++;
+    if (listed && listed < h->report.cores)
+        return listed;
     if (!a->cores_known)
         return h->report.cores;
     idset_intersect(threads, &a->cores);

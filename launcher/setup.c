@@ -119,13 +119,25 @@ static void raise_files_limit(void)
     }
 }
 
+static int copy_host_env(const char *const *names, struct step *s, struct error *err)
+{
+    size_t n = 0;
+    while (names && names[n])
+        n++;
+    s->host_env = calloc(n + 1, sizeof(*s->host_env));
+    for (size_t i = 0; s->host_env && i < n; i++)
+        if (!(s->host_env[i] = strdup(names[i])))
+            return error_errno(err, ENOMEM, "prepare the environment");
+    return s->host_env ? 0 : error_errno(err, ENOMEM, "prepare the environment");
+}
+
 static int make_step(struct run *r, struct error *err)
 {
     struct step *s = &r->step;
     uint32_t total = 0;
     for (size_t i = 0; i < r->plan.nhosts; i++)
         total += r->plan.hosts[i].nranks;
-    if (copy_apps(r, total, err) < 0)
+    if (copy_apps(r, total, err) < 0 || copy_host_env(r->adapter->host_env, s, err) < 0)
         return -1;
     random_name(s->id, 12);
     memcpy(s->nspace, "mprun-", 6);
@@ -190,6 +202,7 @@ static int make_hosts(struct run *r, struct error *err)
             .first_rank = h->first_rank,
             .count = h->nranks,
             .granted = r->alloc.hosts[i].cores_known ? &r->alloc.hosts[i].cores : NULL,
+            .granted_cores = r->alloc.hosts[i].core_list,
         };
         for (uint32_t k = 0; k < h->nranks; k++)
             r->ranks[h->first_rank + k] =

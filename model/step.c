@@ -25,6 +25,8 @@ void step_free(struct step *s)
     for (size_t i = 0; i < s->napps; i++)
         app_free(&s->apps[i]);
     free(s->apps);
+    free_strings(s->host_env);
+    s->host_env = NULL;
     s->apps = NULL;
     s->napps = 0;
     explicit_bzero(s->nspace, sizeof(s->nspace)); /* whoever knows it can join the step's PMIx */

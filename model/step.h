@@ -27,6 +27,7 @@ struct placement {
     uint32_t first_rank;
     uint32_t count;
     const struct idset *granted; /* threads, borrowed; NULL: all that its starter is allowed */
+    const char *granted_cores;   /* instead, borrowed: alloc_host.core_list; NULL: none stated */
 };
 
 enum tracking { /* strongest first */
@@ -72,6 +73,8 @@ struct step {
     int umask;
     int nice;
     struct rlimit soft_limits[RLIM_NLIMITS]; /* rlim_cur counts */
+    char **host_env;   /* names, NULL-terminated: what ranks have of these is their host's, as its
+                          manager gave it to the starter; NULL: nothing */
     double kill_grace; /* seconds between TERM and KILL */
     double sample_period; /* seconds between usage samples; 0: none */
 };

@@ -77,6 +77,11 @@ static int find_usable(struct topology *t, const struct idset *granted, struct e
         idset_intersect(&t->usable, &affinity);
         idset_free(&affinity);
     }
+    return topology_cut(t, granted, err);
+}
+
+int topology_cut(struct topology *t, const struct idset *granted, struct error *err)
+{
     if (granted)
         idset_intersect(&t->usable, granted);
     if (idset_count(&t->usable) > 0)
@@ -168,6 +173,36 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
     if (!found.cores)
         return error_errno(err, ENOMEM, "read the cores of this machine");
     *ret = found;
+    return 0;
+}
+
+/* ---- cores by socket and number ---------------------------------------------------------------
+ */
+
+/* NULL: there is none. A machine without packages is one. */
+static hwloc_obj_t core_at(const struct topology *t, unsigned package, unsigned core)
+{
+    hwloc_obj_t p = hwloc_get_nbobjs_by_type(t->hw, HWLOC_OBJ_PACKAGE) > 0
+                        ? hwloc_get_obj_by_type(t->hw, HWLOC_OBJ_PACKAGE, package)
+                        : (package == 0 ? hwloc_get_root_obj(t->hw) : NULL);
+    return p ? hwloc_get_obj_inside_cpuset_by_type(t->hw, p->cpuset, core_type(t), core) : NULL;
+}
+
+int topology_find_cores(const struct topology *t, const char *list, struct idset *ret,
+                        struct error *err)
+{
+    for (const char *at = list; *at;) {
+        unsigned package, core;
+        int used = 0;
+        if (sscanf(at, "%5u,%5u%n", &package, &core, &used) != 2 || !strchr(":", at[used]))
+            return error_set(err, EINVAL, "granted cores '%.60s' are not 'socket,core:socket,core'",
+                             list);
+        hwloc_obj_t obj = core_at(t, package, core);
+        if (obj && add_bitmap(ret, obj->cpuset) < 0)
+            return error_errno(err, ENOMEM, "find the granted cores");
+        at += used;
+        at += *at == ':';
+    }
     return 0;
 }
 

@@ -101,6 +101,10 @@ struct rm_adapter {
     void (*advice)(const char *words, char *buf, size_t n);
     const char *client; /* the start client's name for messages; NULL: the adapter's */
 
+    /* Names of variables, NULL-terminated: what ranks have of these is what the manager has given
+     * the starter of their host. NULL: none. */
+    const char *const *host_env;
+
     /* Traits. */
     enum stdio_channel stdio_channel;
     const char *stdio_reason;  /* why stdio_channel is STDIO_NONE */

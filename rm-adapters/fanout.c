@@ -159,8 +159,8 @@ void fanout_again(struct starting *s, size_t host)
 }
 
 /* The groups, because a client may be a script that waits for what it has started. Who has reported
- * back is ended through its link, and its client ends with it; a starter of our own can be told both
- * ways. */
+ * back is ended through its link, and its client ends with it; a starter of our own can be told
+ * both ways. */
 static void signal_clients(struct starting *s, int signo)
 {
     for (size_t i = 0; i < s->nhosts; i++)

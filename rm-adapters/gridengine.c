@@ -338,6 +338,9 @@ static void gridengine_advice(const char *words, char *buf, size_t n)
                  "where it is");
 }
 
+/* The path of TMPDIR has the queue's name in it, and hosts may be of several. */
+static const char *const host_env[] = {"TMPDIR", "TMP", "SGE_BINDING", NULL};
+
 const struct rm_adapter rm_adapter_gridengine = {
     .name = "gridengine",
     .summary = "a job of Grid Engine: the hosts of its PE_HOSTFILE, reached by qrsh -inherit",
@@ -352,6 +355,7 @@ const struct rm_adapter rm_adapter_gridengine = {
     .advice = gridengine_advice,
     .client = "qrsh",
     .stdio_channel = STDIO_PER_HOST,
+    .host_env = host_env,
     .keep_pgrp = 1,
     .rm_signals_remote = 1UL << SIGUSR2,
     .suspends_group = 1,

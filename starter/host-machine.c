@@ -4,6 +4,7 @@
  * acts on the state itself. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "starter/preload.h"
 #include "starter/worker.h"
 
+enum { HOST_TMPDIR_MAX = 256 };
 enum { OPEN_MPI_PATH_MAX = 60 }; /* what remains of a socket's 108 bytes for names MPIs add */
 
 const char *host_state_text(enum host_state s)
@@ -65,11 +67,25 @@ static const char *variable(const struct worker *w, const char *beginning, const
     return otherwise;
 }
 
+/* The manager's directory for the job on this host, or NULL: the step's own is the ranks'. */
+const char *host_machine_tmpdir(const struct worker *w)
+{
+    const char *own = getenv("TMPDIR");
+    for (char *const *name = w->launch.step.host_env; name && *name; name++)
+        if (strcmp(*name, "TMPDIR") == 0)
+            return own && own[0] == '/' && strlen(own) < HOST_TMPDIR_MAX &&
+                           access(own, W_OK | X_OK) == 0
+                       ? own
+                       : NULL;
+    return NULL;
+}
+
 /* In TMPDIR where that can be: one that is too long, or that only mprun's host has, is no reason
  * not to run. */
 static int make_main_directory(struct worker *w, struct error *err)
 {
-    const char *tmp = variable(w, "TMPDIR=/", "/tmp");
+    const char *here = host_machine_tmpdir(w);
+    const char *tmp = here ? here : variable(w, "TMPDIR=/", "/tmp");
     if (make_directory(w, w->directory, sizeof(w->directory), tmp, err) == 0)
         return 0;
     if (strcmp(tmp, "/tmp") == 0)
@@ -118,7 +134,7 @@ static int needs_topology(const struct worker *w)
 {
     const struct step *s = &w->launch.step;
     const struct placement *here = &w->launch.hosts[w->launch.host_index];
-    if (s->pmi) /* mppmi would look for itself, which takes it longer */
+    if (s->pmi || w->launch.granted_cores) /* mppmi would look for itself, which takes it longer */
         return 1;
     if (w->launch.report_bindings || s->bind == BIND_CORE)
         return 1;
@@ -137,12 +153,30 @@ static int bind_ranks(struct worker *w, struct error *err)
     return r;
 }
 
+/* What the manager says of cores has been found out for one host, perhaps, and is said of all:
+ * where there are none of these, it means nothing. */
+static int take_granted_cores(struct worker *w, struct error *err)
+{
+    struct launch *l = &w->launch;
+    if (topology_find_cores(w->topology, l->granted_cores, &l->granted, err) < 0)
+        return -1;
+    if (idset_count(&l->granted) == 0) {
+        log_warn("on %s: the granted cores '%s' (socket,core) do not exist here; all that may be "
+                 "used are",
+                 w->host_name, l->granted_cores);
+        return 0;
+    }
+    l->granted_all = 0;
+    idset_intersect(&l->granted, &w->allowed);
+    return topology_cut(w->topology, &l->granted, err);
+}
+
 static int load_topology(struct worker *w, struct error *err)
 {
     if (!needs_topology(w))
         return 0;
     w->topology = topology_load(w->launch.granted_all ? NULL : &w->launch.granted, err);
-    return w->topology ? 0 : -1;
+    return !w->topology ? -1 : w->launch.granted_cores ? take_granted_cores(w, err) : 0;
 }
 
 static void contained(void *arg, const struct error *err)

@@ -91,6 +91,17 @@ static int take_messages(struct keeper *k)
     }
 }
 
+/* What is below us now; their children come to us as they die. */
+static void kill_once(void)
+{
+    pid_t *children = NULL;
+    int n = proc_children(getpid(), &children);
+    for (int i = 0; i < n; i++)
+        if (children[i] > 1)
+            kill(children[i], SIGKILL);
+    free(children);
+}
+
 /* Every process below us, level by level: the orphans of what dies come to us as subreaper. What
  * cannot die (state D) is named after a while, not waited for. */
 static void kill_children(const char *host)
@@ -99,12 +110,8 @@ static void kill_children(const char *host)
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
     for (double end = loop_now() + KILL_SECONDS; loop_now() < end;) {
-        pid_t *children = NULL, pid;
-        int n = proc_children(getpid(), &children);
-        for (int i = 0; i < n; i++)
-            if (children[i] > 1)
-                kill(children[i], SIGKILL);
-        free(children);
+        pid_t pid;
+        kill_once();
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             ;
         if (pid < 0 && errno == ECHILD)
@@ -115,15 +122,25 @@ static void kill_children(const char *host)
     log_error("on %s: processes of the step could not be killed", host);
 }
 
+static void remove_directories(struct keeper *k, int say)
+{
+    struct error e;
+    for (size_t i = k->ndirectories; i > 0; i--)
+        if (path_remove_tree(k->directories[i - 1], &e) < 0 && say)
+            log_error("on %s: %s", k->host, e.text);
+}
+
+/* A manager that has killed the worker's group may kill us any moment: first what takes no time.
+ * What dying processes still make meanwhile is removed afterwards. */
 static void sweep(struct keeper *k)
 {
     struct error e;
+    kill_once();
+    remove_directories(k, 0);
     if (k->ncgroups && cgroup_sweep((const char *const *)k->cgroups, k->ncgroups, SWEEP_MS, &e) < 0)
         log_error("on %s: %s", k->host, e.text);
     kill_children(k->host);
-    for (size_t i = k->ndirectories; i > 0; i--)
-        if (path_remove_tree(k->directories[i - 1], &e) < 0)
-            log_error("on %s: %s", k->host, e.text);
+    remove_directories(k, 1);
     forget(k->cgroups, &k->ncgroups);
     forget(k->directories, &k->ndirectories);
 }

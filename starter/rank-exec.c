@@ -133,7 +133,7 @@ static size_t own_variables(const struct rank *r, int pmi1_fd, char (*own)[OWN_S
     struct worker *w = r->worker;
     const struct launch *l = &w->launch;
     const struct placement *here = &l->hosts[l->host_index];
-    const char *submitted = env_of(r->app, "TMPDIR");
+    const char *submitted = env_of(r->app, "TMPDIR"), *tmpdir = host_machine_tmpdir(w);
     size_t n = 0;
 #define ADD(...) snprintf(own[n++], OWN_SIZE, __VA_ARGS__)
     ADD("MPRUN_RANK=%u", r->name.rank);
@@ -146,9 +146,9 @@ static size_t own_variables(const struct rank *r, int pmi1_fd, char (*own)[OWN_S
     ADD("MPRUN_STEP_ID=%s", l->step.id);
     ADD("MPRUN_WORLD=%u", r->name.world);
     ADD("MPRUN_INCARNATION=%u", r->name.incarnation);
-    if (submitted && strlen(submitted) < OWN_SIZE - 32)
+    if (submitted && !tmpdir && strlen(submitted) < OWN_SIZE - 32)
         ADD("MPRUN_SUBMIT_TMPDIR=%s", submitted);
-    ADD("TMPDIR=%s/t", w->directory);
+    ADD("TMPDIR=%s%s", tmpdir ? tmpdir : w->directory, tmpdir ? "" : "/t");
     if (preload_data_directory(w->preload))
         ADD("MPRUN_PRELOAD_DIR=%s", preload_data_directory(w->preload));
     ADD("OMPI_COMM_WORLD_RANK=%u", r->name.rank);
@@ -185,13 +185,37 @@ static int put_libraries_first(struct worker *w, const struct app *app, struct a
     return n < 0 ? -1 : 0;
 }
 
+/* Is the name of this entry one of the names? */
+static int is_named(const char *entry, char *const *names)
+{
+    for (; names && *names; names++)
+        if (strncmp(entry, *names, strlen(*names)) == 0 && entry[strlen(*names)] == '=')
+            return 1;
+    return 0;
+}
+
+/* What is this host's, not mprun's: where the manager gives nothing here, there is nothing. */
+static size_t add_host_env(struct worker *w, char *const own[], char **to)
+{
+    size_t n = 0;
+    for (char *const *name = w->launch.step.host_env; name && *name; name++)
+        for (char **e = environ; *e; e++)
+            if (is_named(*e, (char *const[]){*name, NULL}) && !is_in(*e, own)) {
+                to[n++] = *e;
+                break;
+            }
+    return n;
+}
+
 static int build(struct worker *w, const struct app *app, struct app_env *env)
 {
+    char *const *host_env = w->launch.step.host_env;
     char *const *pmi = w->pmi ? pmi_link_env(w->pmi) : NULL;
     struct rank sample = {.worker = w, .app = app};
     size_t n = 0;
     env->own = calloc(OWN_VARIABLES, sizeof(*env->own));
-    env->envp = calloc(count(app->envp) + count(pmi) + OWN_VARIABLES + 2, sizeof(*env->envp));
+    env->envp = calloc(count(app->envp) + count(pmi) + count(host_env) + OWN_VARIABLES + 2,
+                       sizeof(*env->envp));
     if (!env->own || !env->envp || put_libraries_first(w, app, env) < 0)
         return -1;
     if (env->library_path)
@@ -201,10 +225,11 @@ static int build(struct worker *w, const struct app *app, struct app_env *env)
     for (size_t i = 0; i < nown; i++)
         own[i] = env->own[i];
     for (char *const *e = app->envp; *e; e++)
-        if (!is_launch_variable(*e) && !is_in(*e, own) &&
+        if (!is_launch_variable(*e) && !is_in(*e, own) && !is_named(*e, host_env) &&
             !(env->library_path && same_name(*e, env->library_path)) &&
             (!is_in(*e, pmi) || user_decides(*e)))
             env->envp[n++] = *e;
+    n += add_host_env(w, own, env->envp + n);
     for (char *const *e = pmi; e && *e; e++) {
         int taken = is_in(*e, own) || (user_decides(*e) && is_in(*e, app->envp));
         if (!taken)

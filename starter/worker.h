@@ -103,6 +103,7 @@ int worker_connect_above(struct worker *w, const char *addresses, double timeout
 void host_machine_step(struct worker *w);
 void host_machine_launch(struct worker *w); /* LAUNCH has come */
 void host_machine_prepared(struct worker *w); /* a part of the preparation is done */
+const char *host_machine_tmpdir(const struct worker *w);
 const char *host_state_text(enum host_state s);
 
 /* ending.c */

@@ -217,7 +217,9 @@ static int follows(const struct placement *p, const char *granted, const struct 
                    uint32_t k)
 {
     char name[NAME_MAX_LENGTH];
+    const char *cores = p->granted_cores ? p->granted_cores : "";
     if (q->count != p->count || !q->granted != !granted ||
+        strcmp(q->granted_cores ? q->granted_cores : "", cores) != 0 ||
         name_run_at(p->host, strlen(p->host), k, name, sizeof(name)) < 0 ||
         strcmp(name, q->host) != 0)
         return 0;
@@ -235,6 +237,8 @@ static void placement_pack(const struct placement *p, Mprun__Placement *ret)
     ret->granted_all = !granted;
     if (granted)
         ret->granted_threads = granted;
+    if (p->granted_cores)
+        ret->granted_cores = (char *)(uintptr_t)p->granted_cores;
 }
 
 /* Into room for all; how many it takes. */
@@ -282,12 +286,14 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.host_limits = &host_limits.message;
     for (int r = 0; r < RLIM_NLIMITS; r++)
         soft[r] = l->step.soft_limits[r].rlim_cur;
+    m.host_env = strings_pack(l->step.host_env, &m.n_host_env);
     m.n_soft_limits = RLIM_NLIMITS;
     m.soft_limits = soft;
     *ret_n = mprun__launch__get_packed_size(&m);
     uint8_t *packed = malloc(*ret_n + 1);
     if (packed)
         mprun__launch__pack(&m, packed);
+    free(m.host_env);
     apps_free(&apps);
     placements_free(hosts, m.n_hosts);
     return packed;
@@ -302,6 +308,7 @@ void launch_free(struct launch *l)
         free(l->hosts[i].host);
     free(l->hosts);
     idset_free(&l->granted);
+    free(l->granted_cores);
     memset(l, 0, sizeof(*l));
 }
 
@@ -393,6 +400,8 @@ static int placement_unpack(const Mprun__Placement *m, uint64_t *next, struct la
             ret->granted_all = m->granted_all;
             if (idset_parse(m->granted_threads, &ret->granted, err) < 0)
                 return -1;
+            if (m->granted_cores[0] && !(ret->granted_cores = strdup(m->granted_cores)))
+                return error_errno(err, ENOMEM, "hosts");
         }
     }
     return 0;
@@ -460,6 +469,8 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     for (int r = 0; r < RLIM_NLIMITS; r++)
         s->soft_limits[r].rlim_cur =
             (size_t)r < m->n_soft_limits ? m->soft_limits[r] : RLIM_INFINITY;
+    if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
+        return error_set(err, EPROTO, "a variable's name with a NUL byte, or no memory");
     return 0;
 }
 

@@ -21,6 +21,7 @@ struct launch {
     uint32_t host_index; /* this one: the receiver's */
     int granted_all;     /* the receiver's: all threads it is allowed; else `granted` */
     struct idset granted;
+    char *granted_cores; /* of these: see struct placement; NULL: not stated */
     int report_bindings;
     int same_machine;
     int fixed_grants;

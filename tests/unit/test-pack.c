@@ -32,7 +32,9 @@ static struct app apps[2] = {
     {.argv = argv1, .envp = env1, .directory = "/", .first_rank = 3, .count = 1},
 };
 static struct idset granted;
-static struct placement hosts[2] = {{"n1", 0, 1, NULL}, {"n2", 1, 3, NULL}};
+static struct placement hosts[2] = {{"n1", 0, 1, NULL, NULL}, {"n2", 1, 3, NULL, NULL}};
+
+static char *host_env[] = {(char *)"TMPDIR", (char *)"SGE_BINDING", NULL};
 
 static struct launch a_launch(void)
 {
@@ -62,6 +64,8 @@ static struct launch a_launch(void)
     if (idset_count(&granted) == 0)
         idset_add_range(&granted, 2, 5);
     hosts[1].granted = &granted;
+    hosts[1].granted_cores = "0,0:1,3";
+    l.step.host_env = host_env;
     return l;
 }
 
@@ -104,6 +108,8 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_true(got.step.rank_limits.memory.set && !got.step.rank_limits.swap.set);
     assert_int_equal(got.step.rank_limits.memory.value, 1u << 30);
     assert_int_equal(idset_count(&got.granted), 4);
+    assert_string_equal(got.granted_cores, "0,0:1,3");
+    same_strings(got.step.host_env, host_env);
     assert_true(got.same_machine && !got.granted_all && !got.fixed_grants);
     launch_free(&got);
     free(bytes);
@@ -150,7 +156,7 @@ static void hosts_whose_names_count_up_take_no_room(void **state)
     size_t few, all;
     for (uint32_t i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof(names[i]), "rack1-n%03u.x2", i);
-        many[i] = (struct placement){names[i], 2 * i, 2, NULL};
+        many[i] = (struct placement){names[i], 2 * i, 2, NULL, NULL};
     }
     few = comes_back(many, 2, 4);
     all = comes_back(many, MANY, 2 * MANY);
@@ -165,11 +171,13 @@ static void hosts_that_differ_in_anything_come_back(void **state)
     idset_add_range(&one, 0, 3);
     idset_add_range(&two, 4, 7);
     struct placement mixed[] = {
-        {"n9", 0, 1, NULL},          {"n10", 1, 1, NULL},          {"n11", 2, 2, NULL},
-        {"n12", 4, 2, &one},         {"n13", 6, 2, &one},          {"n14", 8, 2, &two},
-        {"n15", 10, 2, NULL},        {"n16", 12, 2, &two},         {"n016", 14, 2, &two},
-        {"n18", 16, 2, &two},        {"a", 18, 2, &two},           {"", 20, 2, NULL},
-        {"n999999999", 22, 1, NULL}, {"n1000000000", 23, 1, NULL},
+        {"n9", 0, 1, NULL, NULL},          {"n10", 1, 1, NULL, NULL},
+        {"n11", 2, 2, NULL, NULL},         {"n12", 4, 2, &one, NULL},
+        {"n13", 6, 2, &one, "0,0"},        {"n14", 8, 2, &two, NULL},
+        {"n15", 10, 2, NULL, NULL},        {"n16", 12, 2, &two, NULL},
+        {"n016", 14, 2, &two, NULL},       {"n18", 16, 2, &two, NULL},
+        {"a", 18, 2, &two, NULL},          {"", 20, 2, NULL, NULL},
+        {"n999999999", 22, 1, NULL, NULL}, {"n1000000000", 23, 1, NULL, NULL},
     };
     comes_back(mixed, sizeof(mixed) / sizeof(mixed[0]), 24);
     idset_free(&one);

@@ -77,6 +77,39 @@ static void a_grant_of_nothing_usable_is_refused(void **state)
                         "on none of them");
 }
 
+static void found(struct topology *t, const char *list, const char *threads)
+{
+    struct idset ids = {0};
+    struct error e = {.text = ""};
+    int rc = topology_find_cores(t, list, &ids, &e);
+    if (!threads) {
+        assert_int_equal(rc, -1);
+        assert_non_null(strstr(e.text, list));
+    } else {
+        char *text = idset_format(&ids);
+        assert_int_equal(rc, 0);
+        assert_string_equal(text, threads);
+        free(text);
+    }
+    idset_free(&ids);
+}
+
+static void cores_are_found_by_socket_and_number(void **state)
+{
+    struct error err;
+    struct topology *t = load_synthetic("package:2 core:3 pu:2", NULL, &err);
+    assert_non_null(t);
+    found(t, "0,0", "0-1");
+    found(t, "0,2:1,0:1,1", "4-9");
+    found(t, "0,0:0,0", "0-1");
+    found(t, "0,3:2,0:1,2", "10-11"); /* what is not there is left out */
+    found(t, "7,7", "");
+    static const char *const wrong[] = {"0", "0,", "0,0,0", "0,0 0,1", "a", "0,0;"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        found(t, wrong[i], NULL);
+    topology_destroy(t);
+}
+
 static void threads_are_described_in_words(void **state)
 {
     static const struct {
@@ -188,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cores_are_cut_to_the_grant),
         cmocka_unit_test(a_grant_of_nothing_usable_is_refused),
+        cmocka_unit_test(cores_are_found_by_socket_and_number),
         cmocka_unit_test(threads_are_described_in_words),
         cmocka_unit_test(the_xml_is_of_the_whole_machine_and_can_be_loaded),
         cmocka_unit_test(the_environment_is_as_it_was),
