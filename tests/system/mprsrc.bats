@@ -12,7 +12,7 @@ setup() {
         'gelab2 1 lab.q@gelab2 UNDEFINED' >pe_hostfile
 }
 
-mprsrc() { time_limited 20 "$MPRUN_BUILD/tools/mprsrc" "$@"; }
+mprsrc() { time_limited 30 "$MPRUN_BUILD/tools/mprsrc" "$@"; }
 
 # stand_in COMMANDS: a qstat that notes how it was called, with what, and runs COMMANDS
 stand_in() {
@@ -246,7 +246,8 @@ END
 @test "a qstat that is missing, silent, loud, killed, endless or stuck is an error with its reason" {
     while IFS='|' read -r commands sentence; do
         stand_in "$commands"
-        run -6 --separate-stderr mprsrc --timeout 2s --qstat "$PWD/qstat" -j 20
+        [[ $sentence == "no answer"* ]] && limit=2s || limit=20s
+        run -6 --separate-stderr mprsrc --timeout $limit --qstat "$PWD/qstat" -j 20
         [ -z "$output" ]
         [[ $stderr == "mprsrc: run 'qstat -xml -j 20': $sentence"* ]] || { echo "$stderr"; false; }
     done <<'END'
@@ -281,7 +282,7 @@ END
     needs_root
     stand_in "cat '$SAMPLES/gridware.xml'"
     run --separate-stderr env SGE_ROOT=/nowhere SGE_BINARY_PATH="$PWD" PATH="$PWD:$PATH" \
-        "$MPRUN_BUILD/tools/mprsrc" --timeout 5s -j 47
+        "$MPRUN_BUILD/tools/mprsrc" --timeout 20s -j 47
     [ "$status" -eq 6 ]
     [ ! -e calls ]
     run -0 env SGE_ROOT=/root SGE_CELL=c SGE_QMASTER_PORT=1 LD_DEBUG= EVIL=1 BASH_ENV=/evil ENV=/evil \
