@@ -494,7 +494,7 @@ static void up_frame(void *arg, struct link *l, enum frame_type type, const uint
         end(e);
         break;
     case FRAME_PING:
-        link_send_bytes(l, FRAME_PING, NULL, 0);
+        link_send_bytes(l, FRAME_PONG, NULL, 0);
         break;
     case FRAME_RELEASE:
         e->released = 1;

@@ -13,8 +13,8 @@
 int name_run_at(const char *first, size_t n, uint32_t k, char *buf, size_t size);
 
 enum { NAME_RUN_TEXT = 320 }; /* a name of a host and a count */
-/* n names for a message: "n2, n5-n7, m1"; three or more that count up are one word. What does not
- * fit is counted: "n2 and 12 others". size: at least NAME_RUN_TEXT. */
+/* n names for a message: "n2, n[5-7], m1"; three or more that count up are one word, as --host
+ * takes it. What does not fit is counted: "n2 and 12 others". size: at least NAME_RUN_TEXT. */
 void name_run_list(const char *const *names, size_t n, char *buf, size_t size);
 
 #endif

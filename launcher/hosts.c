@@ -400,10 +400,10 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
     h->link = NULL;
     if (h->state < AGENT_CLEANED && !(h->state == AGENT_PLACED && r->cmd.explain)) {
         if (why->code && why->code != ECONNRESET)
-            run_fail(r, EXIT_CODE_MPRUN, "host %s: the link to its mpstarter is gone: %s", h->name,
-                     why->text);
+            host_fails(h, why->code == ETIMEDOUT, "the link to its mpstarter is gone: %s",
+                       why->text);
         else if (!h->channel_open && !(r->killing && hosts_await_status(r)))
-            run_fail(r, EXIT_CODE_MPRUN, "host %s: its mpstarter has gone", h->name);
+            host_fails(h, 0, "its mpstarter has gone");
         else if (h->channel_open && h->state < AGENT_CONNECTED)
             /* its start client is about to end with the reason: it must not be ended before that */
             log_debug("host %s: its start channel is closed", h->name);
@@ -477,7 +477,7 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
         [FRAME_DOOR] = tree_door,
         [FRAME_JOINED] = tree_joined,
         [FRAME_LOST] = tree_lost,
-        [FRAME_PING] = silent_ping,
+        [FRAME_PONG] = silent_pong,
         [FRAME_SILENT] = silent_told,
         [FRAME_READY] = take_ready,
         [FRAME_CANNOT_RUN] = take_cannot_run,

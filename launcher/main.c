@@ -285,6 +285,7 @@ static int run_step(struct run *r)
     } else {
         step_begin(r);
         loop_run(r->loop);
+        failed_say(r);
         code = ends_exit_code(r);
         close_everything(r);
         signals_leave();

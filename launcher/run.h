@@ -12,9 +12,11 @@
  *     door.c          where the launcher listens
  *     agents.c        the states of hosts' starters
  *     tree.c          through whom each host is reached
+ *     orphans.c       hosts that get no answer of the host above
  *     host-list.c     several hosts in a message
  *     hosts.c         what each frame of a host does
  *     silent.c        whose starters say nothing
+ *     failed.c        hosts that fail
  *     ends.c          how ranks ended, the first failure, the exit code
  *     signals.c       what mprun's own signals mean
  *     preload.c       files that are brought to the hosts before the step; preload-files.c which,
@@ -76,6 +78,8 @@ struct host {
     enum agent_state state;
     struct link *link;  /* its own; NULL: reached through the host above it (host_link()) */
     struct link *first; /* its own, after it is reached through another, until all of it is read */
+    struct link *side;  /* while it gets no answer of the host above; else NULL */
+    int told;           /* by that, that the step ends: it goes without further words */
     struct link *frame_link; /* by which the present frame came */
     int left_first;          /* it has said its last word on the first one */
     char *door;              /* where the hosts below it connect; NULL: not known */
@@ -92,6 +96,7 @@ struct host {
     uint32_t first_rank, nranks, started, ended;
     int launch_index;     /* among the hosts that have ranks: its number on the wire */
     int failed;           /* its starter died; counted */
+    int listed;           /* in the sentence about hosts that failed */
     int lost;             /* nothing can be sent to it, or to those below it */
     enum silence silence; /* of its starter */
     float silent_for;     /* seconds */
@@ -166,6 +171,9 @@ struct run {
     struct collect *collect;
     struct heartbeat *heartbeat; /* NULL: not wanted */
     struct loop_timer *silent_timer;
+    struct host *first_failed;
+    struct loop_timer *failed_timer; /* runs while others may fail with it */
+    int failed_due;
     struct control *control;
     struct preload *preload; /* NULL: nothing is brought to the hosts */
     struct report_rank *ranks;
@@ -190,6 +198,7 @@ struct run {
     uint64_t nrefused;  /* peers at the door */
     int explained;
     int reader_left; /* who read our output has closed it */
+    double grace;    /* of the last KILL */
     int killing;     /* KILL was sent to all */
     int exit_code;   /* of mprun's own failure, timeout or signal; -1: the ranks' */
     char failure_text[1200];
@@ -279,7 +288,7 @@ void launch_is_over(struct run *r);      /* all ranks were started */
 /* tree.c */
 struct host *host_top(struct host *h); /* the nearest above, or itself, with a link; or NULL */
 /* Whether it is reached through a host that `which` is true of. */
-int host_is_behind(struct host *h, int (*which)(const struct host *));
+int host_is_behind(const struct host *h, int (*which)(const struct host *));
 struct link *host_link(struct host *h); /* addressed to h; NULL: it cannot be reached */
 /* The host that a frame of top's link is from; NULL: it has no such host below. */
 struct host *hosts_sender(struct host *top, uint32_t id);
@@ -319,15 +328,27 @@ int signals_suspended(struct host *h, const uint8_t *p, size_t n);
 /* The step is over: signals do again what they do to any program, which may wait to write. */
 void signals_leave(void);
 
-/* host-list.c: the hosts that `which` is true of, in a message: "n2, n5-n7 and 12 others" (size: at
- * least NAME_RUN_TEXT). Their number. */
+/* host-list.c: the hosts that `which` is true of, in a message: "n2, n[5-7] and 12 others" (size:
+ * at least NAME_RUN_TEXT). Their number. */
 size_t hosts_list(const struct run *r, int (*which)(const struct host *), char *buf, size_t size);
+
+/* orphans.c */
+int orphan_arrived(struct host *h, struct link *l); /* 0: it is none */
+void orphans_kill(struct run *r);
+void orphan_leave(struct host *h);
+
+/* failed.c: the step ends because of this host. The text goes behind its name; the host itself may
+ * be found to be behind one that has failed. silent: it gives no answer any more. */
+void host_fails(struct host *h, int silent, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void failed_begin(struct run *r);
+void failed_say(struct run *r); /* what is not said yet */
 
 /* silent.c */
 int silent_begin(struct run *r, struct error *err);
 void silent_end(struct run *r);
 /* Frames of a host; -1: one that cannot be. */
-int silent_ping(struct host *h, const uint8_t *p, size_t n);
+int silent_pong(struct host *h, const uint8_t *p, size_t n);
 int silent_told(struct host *h, const uint8_t *p, size_t n);
 void silent_heard(struct host *top); /* something came on its link */
 

@@ -304,6 +304,7 @@ void run_free(struct run *r)
     loop_timer_destroy(r->timeout_timer);
     loop_timer_destroy(r->drop_timer);
     loop_timer_destroy(r->lost_timer);
+    loop_timer_destroy(r->failed_timer);
     loop_defer_destroy(r->machine);
     reaper_destroy(r->reaper);
     loop_destroy(r->loop);

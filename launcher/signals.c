@@ -30,19 +30,20 @@ static void pass_on(struct run *r, int signo)
     hosts_broadcast(r, FRAME_SIGNAL, &m.base);
 }
 
+static int is_there(const struct host *h)
+{
+    return h->state < AGENT_GONE;
+}
+
 /* Starters that do not answer any more, perhaps because they were stopped, find their link closed
  * and clean up when they can. */
 static void leave(struct run *r, int signo)
 {
-    char hosts[400] = "";
-    size_t n = 0, at = 0;
-    for (size_t i = 0; i < r->nused; i++)
-        if (r->launched[i]->state < AGENT_GONE && n++ < 8)
-            at += (size_t)snprintf(hosts + at, sizeof(hosts) - at, "%s%.40s", at ? ", " : "",
-                                   r->launched[i]->name);
+    char hosts[400];
+    size_t n = hosts_list(r, is_there, hosts, sizeof(hosts));
     if (n)
-        log_error("SIG%s a third time: leaving without an answer of %zu host%s (%s%s)",
-                  signal_name(signo), n, plural(n), hosts, n > 8 ? ", ..." : "");
+        log_error("SIG%s a third time: leaving without an answer of %zu host%s (%s)",
+                  signal_name(signo), n, plural(n), hosts);
     loop_stop(r->loop);
 }
 

@@ -115,7 +115,7 @@ static void one_back(void *arg, uint32_t i, double seconds)
     note(((struct run *)arg)->launched[i], 1, seconds);
 }
 
-int silent_ping(struct host *h, const uint8_t *p, size_t n)
+int silent_pong(struct host *h, const uint8_t *p, size_t n)
 {
     return n == 0 ? heartbeat_answered(h->run->heartbeat, (uint32_t)h->launch_index) : -1;
 }
@@ -131,7 +131,7 @@ int silent_told(struct host *from, const uint8_t *p, size_t n)
 {
     struct run *r = from->run;
     Mprun__Silent *m = r->heartbeat ? mprun__silent__unpack(NULL, n, p) : NULL;
-    int rc = m ? 0 : -1;
+    int rc = m && m->n_hosts ? 0 : -1;
     for (size_t i = 0; m && i < m->n_hosts; i++) {
         uint32_t id = m->hosts[i];
         if (id < r->nused && tree_parent(id, r->fanout) == (uint32_t)from->launch_index)

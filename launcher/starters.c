@@ -38,6 +38,8 @@ static int claim(struct run *r, struct link *l, uint32_t host_id, struct error *
     if (host_id >= r->nused)
         return error_set(why, EINVAL, "there is no host %u in this step", host_id);
     struct host *h = r->launched[host_id];
+    if (orphan_arrived(h, l))
+        return 0;
     if (h->link || h->state > AGENT_STARTED)
         return error_set(why, EBUSY, "host %u ('%s') is taken already", host_id, h->name);
     h->link = l;
@@ -347,9 +349,14 @@ static void say_ended(struct host *h, const char *how)
 {
     char why[800];
     start_words_reason(h, why, sizeof(why));
-    run_fail(h->run, EXIT_CODE_MPRUN, "host %s: %s %s%s%s%s; its ranks are ended", h->name,
-             h->run->alloc.hosts[h->index].here ? "mpstarter" : start_client(h->run), how,
-             *why ? " (" : "", why, *why ? ")" : "");
+    host_fails(h, 0, "%s %s%s%s%s; its ranks are ended",
+               h->run->alloc.hosts[h->index].here ? "mpstarter" : start_client(h->run), how,
+               *why ? " (" : "", why, *why ? ")" : "");
+}
+
+static int has_died(const struct host *h)
+{
+    return h->failed;
 }
 
 static void close_input(struct host *h)
@@ -413,7 +420,7 @@ static void channel_ended(struct host *h, int status)
     /* a starter that was told to go, or that only said HELLO, ends with 0 */
     if (h->state < AGENT_CLEANED) {
         h->failed = 1;
-        if (r->killing && hosts_await_status(r)) /* ended for the other's sake */
+        if (r->killing && (h->told || host_is_behind(h, has_died))) /* ended for the other's sake */
             log_debug("host %s: its start client %s", h->name, how);
         else if (h->state < AGENT_CONNECTED)
             say_not_started(h, status, how);
@@ -652,6 +659,7 @@ void starters_close(struct run *r)
         start_words_close(&r->hosts[i]);
         link_destroy(r->hosts[i].first);
         r->hosts[i].first = NULL;
+        orphan_leave(&r->hosts[i]);
         loop_io_destroy(r->hosts[i].out_io);
         close_input(&r->hosts[i]);
         if (r->hosts[i].out_fd >= 0)

@@ -57,9 +57,10 @@ void run_kill(struct run *r, double grace, const char *why)
     if (r->killing && grace < 0)
         return;
     r->killing = 1;
-    m.grace = grace < 0 ? r->step.kill_grace : grace;
+    m.grace = r->grace = grace < 0 ? r->step.kill_grace : grace;
     m.reason = (char *)(uintptr_t)why;
     hosts_broadcast(r, FRAME_KILL, &m.base);
+    orphans_kill(r);
     if (r->state == STEP_STARTING)
         starters_cancel(r);
     step_changed(r);
@@ -174,6 +175,7 @@ static enum step_state ending(struct run *r)
 
 static enum step_state cleaning(struct run *r)
 {
+    failed_say(r);
     ends_explain(r);
     return agents_before(r, AGENT_CLEANED) > 0 ? STEP_CLEANING : STEP_RELEASING;
 }
@@ -268,6 +270,7 @@ void step_begin(struct run *r)
     r->explain_timer = loop_timer_create(r->loop, explain_due, r);
     r->timeout_timer = loop_timer_create(r->loop, timed_out, r);
     r->drop_timer = loop_timer_create(r->loop, drop_due, r);
+    failed_begin(r);
     if (r->cmd.timeout > 0)
         loop_timer_start(r->timeout_timer, r->cmd.timeout, 0);
     if (starters_begin(r, &e) < 0) {

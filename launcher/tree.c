@@ -24,7 +24,7 @@ struct host *host_top(struct host *h)
     return h && h->link ? h : NULL;
 }
 
-int host_is_behind(struct host *h, int (*which)(const struct host *))
+int host_is_behind(const struct host *h, int (*which)(const struct host *))
 {
     while (!h->link && (h = host_above(h)))
         if (which(h))
@@ -165,8 +165,7 @@ int tree_lost(struct host *h, const uint8_t *p, size_t n)
         if (lost->channel_open && lost->state < AGENT_CLEANED && !m->silent)
             run_kill(r, -1, "a starter died"); /* an exit status says more, and comes next */
         else
-            run_fail(r, EXIT_CODE_MPRUN, "host %s: its link to %s is gone: %s", lost->name, h->name,
-                     m->text);
+            host_fails(lost, m->silent, "its link to %s is gone: %s", h->name, m->text);
     }
     if (below && lost->state < AGENT_RELEASED)
         starters_lost(lost, m->silent);

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "starter/orphan.h"
 #include "starter/preload.h"
 #include "starter/worker.h"
 #include "wire/address.h"
@@ -35,7 +36,8 @@ struct tree {
     unsigned nbelow, nlinked;
     struct listener *door;
     struct gather_rules rules;
-    struct gather *gather;       /* of collectives; NULL where nobody is below */
+    struct gather *gather; /* of collectives; NULL where nobody is below */
+    double heartbeat_seconds;
     struct heartbeat *heartbeat; /* of those below; NULL where it is not wanted */
     struct loop_timer *limit;
     void (*gone)(struct worker *w);
@@ -150,6 +152,12 @@ static void below_closed(void *arg, struct link *l, const struct error *why)
     maybe_all_gone(t);
 }
 
+static void answer(struct below *b)
+{
+    link_address(b->link, b->host);
+    link_send_bytes(b->link, FRAME_PONG, NULL, 0);
+}
+
 static void below_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
 {
     struct below *b = arg;
@@ -163,9 +171,11 @@ static void below_frame(void *arg, struct link *l, enum frame_type type, const u
         return;
     }
     heartbeat_heard(t->heartbeat, b->host - t->first);
-    if (type == FRAME_PING && heartbeat_answered(t->heartbeat, b->host - t->first) == 0)
+    if (type == FRAME_PONG && heartbeat_answered(t->heartbeat, b->host - t->first) == 0)
         return;
-    if (type == FRAME_COLLECT)
+    if (type == FRAME_PING)
+        answer(b);
+    else if (type == FRAME_COLLECT)
         collect(t, p, n, "a host below");
     else if (type == FRAME_PRELOAD_WANTED || type == FRAME_PRELOAD_TAKEN)
         preload_from_below(t->worker, b->host - t->first, type, p, n);
@@ -290,6 +300,9 @@ static void place_taken(struct worker *w)
 
 void tree_link_opened(struct worker *w)
 {
+    w->orphan = orphan_create(w, w->tree->heartbeat_seconds);
+    if (!w->orphan)
+        worker_cannot_run(w, EXIT_CODE_MPRUN, "out of memory");
     say_joined(w->first, "");
     say_joined(w->up, "");
     place_taken(w);
@@ -316,6 +329,7 @@ static int prepare(struct tree *t, struct worker *w, const Mprun__Place *m, stru
     t->self = w->start.host_id;
     t->fanout = m->fanout;
     t->nhosts = m->nhosts;
+    t->heartbeat_seconds = seconds_unpack(m->heartbeat);
     t->ports = (struct port_range){.low = m->port_low, .high = m->port_high};
     t->first = tree_first_child(t->self, t->fanout, t->nhosts);
     t->nbelow = tree_children(t->self, t->fanout, t->nhosts);
@@ -324,10 +338,10 @@ static int prepare(struct tree *t, struct worker *w, const Mprun__Place *m, stru
     t->below = calloc(t->nbelow, sizeof(*t->below));
     t->rules = (struct gather_rules){.nhosts = t->nhosts, .awaited = awaited, .complete = gathered};
     t->gather = gather_create(&t->rules, t);
-    if (m->heartbeat > 0)
-        t->heartbeat = heartbeat_create(w->loop, t->nbelow, seconds_unpack(m->heartbeat),
-                                        &heartbeat_events, t);
-    if (!t->below || !t->gather || (m->heartbeat > 0 && !t->heartbeat))
+    if (t->heartbeat_seconds > 0)
+        t->heartbeat =
+            heartbeat_create(w->loop, t->nbelow, t->heartbeat_seconds, &heartbeat_events, t);
+    if (!t->below || !t->gather || (t->heartbeat_seconds > 0 && !t->heartbeat))
         return error_errno(err, ENOMEM, "make room for the hosts below");
     for (unsigned i = 0; i < t->nbelow; i++)
         t->below[i] = (struct below){.tree = t, .host = t->first + i};

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "common/proc.h"
+#include "starter/orphan.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
 #include "starter/suspension.h"
@@ -34,11 +36,10 @@
 #include "config.h"
 #endif
 
-#define CONNECT_SECONDS     30.0
-#define FALLBACK_SECONDS    10.0 /* the same where there is another way */
-#define LATER_SECONDS       2    /* who is above gives up first, and says who is lost */
-#define ASK_SECONDS         30   /* for mprun to allow that */
-#define ORPHAN_KILL_SECONDS 2.0  /* grace for ranks whose mprun has gone */
+#define CONNECT_SECONDS  30.0
+#define FALLBACK_SECONDS 10.0 /* the same where there is another way */
+#define LATER_SECONDS    8    /* who is above gives up first, and says who is lost */
+#define ASK_SECONDS      30   /* for mprun to allow that */
 
 void worker_exit(struct worker *w, int code)
 {
@@ -119,9 +120,17 @@ static int up_opened(void *arg, struct link *l, uint32_t host_id, struct error *
     return 0;
 }
 
+/* mprun holds a lock on its directory as long as it lives (launcher/home.c). */
+static int is_locked(const char *path)
+{
+    AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return dir < 0 || flock(dir, LOCK_EX | LOCK_NB) < 0;
+}
+
 /* Its sockets are of no use to anybody; all hosts of this machine may try the same. Addresses are
- * foreign input: nothing is removed but a directory of a step of ours. */
-static void remove_launcher_home(struct worker *w)
+ * foreign input: nothing is removed but a directory of a step of ours. Who has lost a host above
+ * only does not know whether mprun has gone. */
+static void remove_launcher_home(struct worker *w, int mprun_has_gone)
 {
     char path[PREAMBLE_ADDRESSES];
     struct stat st;
@@ -130,13 +139,13 @@ static void remove_launcher_home(struct worker *w)
         return;
     const char *name = strrchr(path, '/');
     if (!name || strncmp(name + 1, "mprun-", 6) != 0 || lstat(path, &st) < 0 ||
-        !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
+        !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (!mprun_has_gone && is_locked(path)))
         return;
     if (path_remove_tree(path, &e) < 0)
         log_warn("on %s: %s", w->hostname, e.text);
 }
 
-static void no_launcher(struct worker *w, const struct error *why)
+static void no_launcher(struct worker *w, const struct error *why, int mprun_has_gone, double grace)
 {
     char text[1200];
     w->exit_code = EXIT_CODE_MPRUN;
@@ -146,11 +155,26 @@ static void no_launcher(struct worker *w, const struct error *why)
         snprintf(text, sizeof(text), "on %s: the link to mprun is gone (%s); %s", w->hostname,
                  why->text, w->state < HOST_REPORTED ? "ending its ranks" : "its ranks have ended");
     log_error("%s", text);
-    remove_launcher_home(w);
+    remove_launcher_home(w, mprun_has_gone);
     tree_cut(w);
     if (w->io)
         rank_io_set_link(w->io, NULL);
-    ending_kill(w, ORPHAN_KILL_SECONDS, text);
+    ending_kill(w, grace, text);
+}
+
+void worker_give_up(struct worker *w, const struct error *why, int mprun_has_gone, double grace)
+{
+    if (!w->up) {
+        ending_kill(w, grace, why->text);
+        return;
+    }
+    log_set_sink(NULL, NULL);
+    link_destroy(w->up);
+    w->up = NULL;
+    no_launcher(w, why, mprun_has_gone, grace);
+    if (w->state == HOST_CLEANED)
+        worker_exit(w, w->exit_code);
+    loop_defer_schedule(w->step);
 }
 
 static void up_closed(void *arg, struct link *l, const struct error *why)
@@ -162,13 +186,17 @@ static void up_closed(void *arg, struct link *l, const struct error *why)
         link_destroy(l);
         return;
     }
-    log_set_sink(NULL, NULL);
-    w->up = NULL;
-    link_destroy(l);
-    no_launcher(w, &copy);
-    if (w->state == HOST_CLEANED)
-        worker_exit(w, w->exit_code);
-    loop_defer_schedule(w->step);
+    worker_give_up(w, &copy, w->orphan == NULL, ORPHAN_KILL_SECONDS);
+}
+
+static void up_lost(void *arg, struct link *l, const struct error *why)
+{
+    orphan_link_lost(((struct worker *)arg)->orphan);
+}
+
+static void up_resumed(void *arg, struct link *l, double seconds)
+{
+    orphan_link_back(((struct worker *)arg)->orphan);
 }
 
 static void take_launch(struct worker *w, const uint8_t *p, size_t n)
@@ -298,8 +326,10 @@ static int up_message(struct worker *w, struct link *l, enum frame_type type, co
             tree_await_end(w, all_released);
         return 0;
     case FRAME_PING:
-        link_send_bytes(l, FRAME_PING, p, n);
+        link_send_bytes(l, FRAME_PONG, NULL, 0);
         return 0;
+    case FRAME_PONG:
+        return orphan_answered(w->orphan);
     default:
         return -1;
     }
@@ -309,6 +339,7 @@ static void up_frame(void *arg, struct link *l, enum frame_type type, const uint
 {
     struct worker *w = arg;
     char text[400];
+    orphan_heard(w->orphan);
     if (type == FRAME_PRELOAD_DATA) { /* not everybody below wants it */
         preload_data(w, p, n);
         return;
@@ -335,6 +366,8 @@ static const struct link_events up_events = {
     .opened = up_opened,
     .frame = up_frame,
     .writable = up_writable,
+    .lost = up_lost,
+    .resumed = up_resumed,
     .closed = up_closed,
 };
 
@@ -417,7 +450,7 @@ static int connect_by_address(struct worker *w, struct error *err)
         return fd;
     }
     if (!fallback || ask_for_start_channel(w, err) < 0)
-        remove_launcher_home(w);
+        remove_launcher_home(w, 1);
     return -1;
 }
 
@@ -548,6 +581,7 @@ static void worker_free(struct worker *w)
     link_destroy(w->up);
     link_destroy(w->first);
     link_destroy(w->joining);
+    orphan_destroy(w->orphan);
     rank_io_destroy(w->io);
     pmi_link_destroy(w->pmi);
     preload_destroy(w->preload);

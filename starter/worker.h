@@ -4,6 +4,7 @@
  *     worker.c        life of the process, the link to the launcher, what each frame does
  *     host-machine.c  the states a host goes through, and what each event does in each
  *     tree.c          the hosts above and below, frames that are passed on
+ *     orphan.c        what to do while the host above gives no answer
  *     contain.c       containment level, cgroups
  *     preload.c       files that are brought to this host and those below; cache.c what is kept,
  *                     preload-place.c where ranks find them
@@ -28,6 +29,7 @@
 #include "wire/pack.h"
 #include "wire/preamble.h"
 
+struct orphan;
 struct pmi_link;
 struct preload;
 struct tree;
@@ -41,9 +43,9 @@ enum host_state {
     HOST_PREPARING, /* cgroups, topology, mppmi */
     HOST_LAUNCHING, /* ranks are being started */
     HOST_RUNNING,
-    HOST_ENDING,    /* all ranks have ended, or are being killed */
-    HOST_REPORTED,  /* REPORT sent; removing files and cgroups */
-    HOST_CLEANED,   /* CLEANED sent; waiting for RELEASE */
+    HOST_ENDING,   /* all ranks have ended, or are being killed */
+    HOST_REPORTED, /* REPORT sent; removing files and cgroups */
+    HOST_CLEANED,  /* CLEANED sent; waiting for RELEASE */
     HOST_STATE_COUNT,
 };
 
@@ -55,25 +57,26 @@ struct worker {
     pid_t pid, keeper, launcher; /* launcher: its pid when it runs on this machine, else 0 */
     int keeper_fd;
     struct loop_io *keeper_io;
-    struct link *up;              /* to mprun, or to the host above */
-    struct link *first;           /* to mprun, until the host above is reached, and shortly after */
-    struct link *joining;         /* to the host above, until it is proved */
-    char own_address[64];         /* by which mprun was reached; "" on a Unix socket */
-    char why_stdio[800];          /* no address of mprun answered: why */
-    struct tree *tree;            /* NULL: no place yet */
+    struct link *up;       /* to mprun, or to the host above */
+    struct link *first;    /* to mprun, until the host above is reached, and shortly after */
+    struct link *joining;  /* to the host above, until it is proved */
+    char own_address[64];  /* by which mprun was reached; "" on a Unix socket */
+    char why_stdio[800];   /* no address of mprun answered: why */
+    struct tree *tree;     /* NULL: no place yet */
+    struct orphan *orphan; /* NULL: linked to mprun itself */
     enum host_state state;
     int exit_code;
     struct idset allowed; /* hardware threads of this process */
     int have_launch;
     struct launch launch;
-    const char *host_name;        /* as ranks see it */
-    char directory[128];          /* private, on this host; "" before it is made */
-    char shm_directory[128];      /* the same on /dev/shm */
-    struct topology *topology;    /* NULL: not needed */
+    const char *host_name;     /* as ranks see it */
+    char directory[128];       /* private, on this host; "" before it is made */
+    char shm_directory[128];   /* the same on /dev/shm */
+    struct topology *topology; /* NULL: not needed */
     struct plan_binding binding;
     struct contain contain;
-    struct preload *preload;      /* NULL: nothing was offered */
-    struct pmi_link *pmi;         /* NULL: no PMI */
+    struct preload *preload; /* NULL: nothing was offered */
+    struct pmi_link *pmi;    /* NULL: no PMI */
     struct rank_io *io;
     struct ranks ranks;
     struct ending *ending;
@@ -82,7 +85,7 @@ struct worker {
     struct loop_defer *step;      /* drives the machine */
     struct rusage orphans;        /* of processes no rank could be named for */
     uint64_t norphans;
-    int cancelled;                /* the step was to end before ranks were started */
+    int cancelled; /* the step was to end before ranks were started */
 };
 
 /* worker.c: the worker's whole life; the key in *start is wiped. */
@@ -99,9 +102,14 @@ void worker_fault_point(struct worker *w, const char *phase);
 int worker_connect_above(struct worker *w, const char *addresses, double timeout,
                          struct error *err);
 
+/* There is nobody above any more: end the ranks, clean up and exit. A second call may only shorten
+ * the grace. mprun_has_gone: that is known. */
+void worker_give_up(struct worker *w, const struct error *why, int mprun_has_gone, double grace);
+#define ORPHAN_KILL_SECONDS 2.0 /* grace for ranks whose mprun has gone */
+
 /* host-machine.c: called when anything has changed; does what is due in the present state. */
 void host_machine_step(struct worker *w);
-void host_machine_launch(struct worker *w); /* LAUNCH has come */
+void host_machine_launch(struct worker *w);   /* LAUNCH has come */
 void host_machine_prepared(struct worker *w); /* a part of the preparation is done */
 const char *host_machine_tmpdir(const struct worker *w);
 const char *host_state_text(enum host_state s);

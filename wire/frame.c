@@ -51,6 +51,7 @@ static const char *const type_text[FRAME_TYPE_COUNT] = {
     [FRAME_SILENT] = "SILENT",
     [FRAME_WINDOW] = "WINDOW",
     [FRAME_SUSPENDED] = "SUSPENDED",
+    [FRAME_PONG] = "PONG",
 };
 
 const char *frame_type_text(unsigned type)

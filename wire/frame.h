@@ -55,7 +55,7 @@ enum frame_type {
     FRAME_REPORT,         /* up */
     FRAME_CLEANED,        /* up */
     FRAME_RELEASE,        /* down */
-    FRAME_PING,           /* down, and its answer */
+    FRAME_PING,           /* both */
     FRAME_LOG,            /* up */
     FRAME_COLLECT,        /* up, pmi */
     FRAME_COLLECTED,      /* down, pmi */
@@ -77,6 +77,7 @@ enum frame_type {
     FRAME_SILENT,         /* up */
     FRAME_WINDOW,         /* down */
     FRAME_SUSPENDED,      /* up */
+    FRAME_PONG,           /* both */
     FRAME_TYPE_COUNT,
 };
 

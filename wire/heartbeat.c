@@ -53,7 +53,7 @@ static int look_at(struct heartbeat *h, uint32_t peer)
     struct link *l = h->events->link(h->arg, peer);
     uint32_t heard;
     if (!l || !link_heard(l, &heard)) {
-        p->looks = p->told = 0; /* an answer may still come */
+        p->looks = p->told ? p->looks : 0; /* who was silent may be back with another connection */
         return 0;
     }
     if (heard != p->heard) {

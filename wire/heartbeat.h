@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* heartbeat.h - is the program at the other end of a link there, and not only its kernel?
  *
- * Who is above watches those right below. Whatever comes from a peer shows that it is there; one
- * that has said nothing since the last look is sent a PING, one until it is answered. So nothing is
- * sent where something flows, and little elsewhere.
+ * Who is above watches those right below, and they watch it. Whatever comes from a peer shows that
+ * it is there; one that has said nothing since the last look is sent a PING, one until its PONG has
+ * come. So nothing is sent where something flows, and little elsewhere.
  *
  * Looks are a third of `seconds` apart, and silence is counted in looks: a peer is silent from the
  * third in a row that found nothing. A look that comes late by one or more begins all counts anew:
@@ -33,7 +33,7 @@ struct heartbeat *heartbeat_create(struct loop *loop, uint32_t npeers, double se
                                    const struct heartbeat_events *events, void *arg);
 /* A frame of this peer has come: who was silent is back at once, and not with the next look. */
 void heartbeat_heard(struct heartbeat *h, uint32_t peer);
-/* Its PING has come. -1: none was asked for. */
+/* Its PONG has come. -1: none was asked for. */
 int heartbeat_answered(struct heartbeat *h, uint32_t peer);
 void heartbeat_destroy(struct heartbeat *h); /* NULL is fine */
 

@@ -15,6 +15,7 @@
 #include "wire/dial.h"
 #include "wire/tcp.h"
 
+#define LOOKS     8 /* link_session_watch() looks a little more often */
 #define TICK      0.25
 #define TICK_MOST 1.0 /* between two ticks of a process that was not stopped */
 #define DIAL_SECONDS                                                                               \
@@ -134,7 +135,9 @@ static void look_at_connection(struct link *l)
     }
     if (s->owing_since <= 0)
         s->owing_since = now;
-    if (unheard < l->options.dead_seconds || now - s->owing_since < l->options.dead_seconds)
+    /* a connection on which nothing flows is probed by its kernel (tcp_prepare()): so what was not
+     * heard of for so long is not only idle; what is under way was repeated since the last look */
+    if (unheard < l->options.dead_seconds || now - s->owing_since < l->options.dead_seconds / LOOKS)
         return;
     error_set(&e, ETIMEDOUT, "no answer from its host for %.0f s", unheard);
     link_interrupted(l, &e);

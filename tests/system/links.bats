@@ -91,13 +91,13 @@ interrupted() {
     grep -q 'is back after .* s; nothing was lost' "$ON_ERR"
 }
 
-# HOST: its network never comes back
+# HOST [WORDS]: its network never comes back
 cut_for_good() {
     start --link-grace 3 sleep 1000
     everywhere 'sleep 1000'
     cut_off "$1"
     ends 125 60
-    grep -q "mprun: host $1: .*link to .* is gone: no connection for 3 s" "$ON_ERR"
+    grep -q "mprun: host $1: .*link to .* is gone: no connection for 3 s.*$2" "$ON_ERR"
     # nothing is left on any host that can be reached, nor, when its limit has passed, on this one;
     # what the ssh server there has of a connection that is cut is not ours
     mend_all
@@ -105,9 +105,9 @@ cut_for_good() {
     hosts_clean
 }
 # bats test_tags=long
-@test "a root is cut off for good: the step ends and names it" { long; cut_for_good n1; }
+@test "a root is cut off for good: the step ends and names it" { long; cut_for_good n1 'behind it, and ended as well: n4, n5'; }
 # bats test_tags=long
-@test "a host in the middle is cut off for good: the step ends and names it" { long; cut_for_good n2; }
+@test "a host in the middle is cut off for good: the step ends and names it" { long; cut_for_good n2 'behind it, and ended as well: n6'; }
 # bats test_tags=long
 @test "a leaf is cut off for good: the step ends and names it" { long; cut_for_good n6; }
 
@@ -119,6 +119,37 @@ cut_for_good() {
     for rank in 0 1 6; do
         sed -n "s/^\[$rank\]<stdout>: //p" "$ON_OUT" | cmp - <(seq 1 3000)
     done
+}
+
+# bats test_tags=long
+@test "three hosts are cut off for good: they are one sentence" {
+    long
+    start --link-grace 3 sleep 1000
+    everywhere 'sleep 1000'
+    for h in n3 n4 n5; do cut_off $h; done
+    ends 125 60
+    grep -q 'mprun: hosts n\[3-5\]: they failed together; n[345] was the first: its link to n[01] is gone: no connection for 3 s' "$ON_ERR"
+    mend_all
+    for h in n3 n4 n5; do on_root $h pkill -x -f 'sshd: labuser.*' || :; done
+    hosts_clean
+}
+
+# bats test_tags=long
+@test "hosts below one that is cut off end with the step, long before the grace is over" {
+    long
+    on_start n0 mprun --host n1,n2,n3,n4,n5,n6 --fanout 2 sleep 1000 # n3 and n4 are below n1
+    running() {
+        local h
+        for h in n1 n2 n3 n4 n5 n6; do on_root $h pgrep -f 'sleep 1000' >/dev/null || return 1; done
+    }
+    wait_until 20 running
+    cut_off n1
+    on_signal TERM
+    gone() { ! on_root n3 pgrep -f 'sleep 1000' >/dev/null && ! on_root n4 pgrep -f 'sleep 1000' >/dev/null; }
+    wait_until 40 gone
+    mend_all # n1 is told as soon as it can be
+    ends 143 40
+    [ "$(grep -c 'the host above gives no answer, and mprun ends the step' "$ON_ERR")" -eq 2 ]
 }
 
 # PART HOST [WORD]: it is killed; the step ends within 5 s (and what this machine needs for it)

@@ -104,6 +104,30 @@ connections() { ls -l "/proc/$1/fd" | grep -c socket; }
     [ -z "$(grep 'silent' "$MPRUN_ERR")" ]
 }
 
+@test "hosts below a starter that is stopped end with the step, also when mprun has died" {
+    ranks_gone() { for rank in 2 3 6; do process_gone "$(cat "rank.$rank")" || return 1; done; }
+    for way in TERM KILL; do
+        start_sleepers --heartbeat 1
+        stopped=$(worker_of 0)
+        keeper=$(ps -o ppid= -p "$stopped")
+        kill -STOP "$stopped"
+        kill -$way "$MPRUN_PID"
+        wait_until 20 ranks_gone
+        ! process_gone "$(cat rank.0)"
+        kill -CONT "$stopped"
+        code=0
+        mprun_wait || code=$?
+        case $way in
+        TERM)
+            [ "$code" -eq 143 ]
+            [ "$(grep -c "the host above gives no answer, and mprun ends the step" "$MPRUN_ERR")" -eq 2 ]
+            ;;
+        KILL) wait_until 10 process_gone "$keeper" ;;
+        esac
+        rm rank.*
+    done
+}
+
 @test "MPI across three levels: one world, with data of every other rank" {
     needs_mpicc
     program=$(mpi_program world)
@@ -117,6 +141,29 @@ connections() { ls -l "/proc/$1/fd" | grep -c socket; }
     program=$(mpi_program ending)
     MPRUN_TEST_LIMIT=90 run -9 --separate-stderr tree "$program" after 5 abort 9
     [[ $stderr == *"rank 5 on "* ]]
+}
+
+@test "hosts that fail together are one sentence, with those that are reached through them" {
+    start_sleepers
+    for rank in 3 4 5; do
+        worker=$(worker_of $rank)
+        pids+=" $worker $(ps -o ppid= -p "$worker")" # and its keeper
+    done
+    kill -KILL $pids
+    code=0
+    mprun_wait || code=$?
+    [ "$code" -eq 125 ]
+    name=$(hostname)
+    cat "$MPRUN_ERR"
+    grep -q "mprun: hosts $name-\[3-5\]: they failed together; $name-[345] was the first: mpstarter " "$MPRUN_ERR"
+    rm rank.*
+    start_sleepers
+    worker=$(worker_of 0)
+    kill -KILL "$worker" $(ps -o ppid= -p "$worker")
+    mprun_wait || true
+    cat "$MPRUN_ERR"
+    grep -q "mprun: host $name-0: mpstarter .*; behind it, and ended as well: $name-2, $name-3, $name-6" "$MPRUN_ERR"
+    [ "$(grep -c '^mprun: host' "$MPRUN_ERR")" -eq 1 ] || [ "${MPRUN_TRANSPORT:-}" = tcp ]
 }
 
 @test "the usage report has every host of the tree" {

@@ -46,7 +46,7 @@ static void answer(void *arg, struct link *l, enum frame_type type, const uint8_
     assert_int_equal(type, FRAME_PING);
     peer->pings++;
     if (!peer->deaf)
-        link_send_bytes(l, FRAME_PING, p, n);
+        link_send_bytes(l, FRAME_PONG, p, n);
 }
 
 static void heard(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
@@ -54,7 +54,7 @@ static void heard(void *arg, struct link *l, enum frame_type type, const uint8_t
     struct peer *peer = arg;
     uint32_t number = (uint32_t)(peer - peer->test->peers);
     heartbeat_heard(peer->test->heartbeat, number);
-    if (type == FRAME_PING)
+    if (type == FRAME_PONG)
         assert_int_equal(heartbeat_answered(peer->test->heartbeat, number), 0);
 }
 

@@ -40,10 +40,12 @@ static void three_or_more_that_count_up_are_one_word(void **state)
 {
     assert_string_equal(LIST(400, "n2"), "n2");
     assert_string_equal(LIST(400, "n2", "n3"), "n2, n3");
-    assert_string_equal(LIST(400, "n2", "n5", "n6", "n7"), "n2, n5-n7");
+    assert_string_equal(LIST(400, "n2", "n5", "n6", "n7"), "n2, n[5-7]");
     assert_string_equal(LIST(400, "n08", "n09", "n10", "m1", "node", "node"),
-                        "n08-n10, m1, node, node");
-    assert_string_equal(LIST(400, "n1.x", "n2.x", "n3.y", "n4.y", "n5.y"), "n1.x, n2.x, n3.y-n5.y");
+                        "n[08-10], m1, node, node");
+    assert_string_equal(LIST(400, "n1.x", "n2.x", "n3.y", "n4.y", "n5.y"), "n1.x, n2.x, n[3-5].y");
+    assert_string_equal(LIST(400, "vm-99-ib.x.1", "vm-100-ib.x.1", "vm-101-ib.x.1"),
+                        "vm-[99-101]-ib.x.1");
     assert_string_equal(list(NULL, 0, 400), "");
 }
 
