@@ -3,7 +3,6 @@
  *
  *   djob_info/element/                                 a job
  *     JB_job_number JB_owner JB_job_name JB_pe
- *     JB_ja_structure/(X)/RN_min RN_max                its tasks
  *     JB_hard_resource_list/(X)/CE_...                 requests (Grid Engine, Univa)
  *     JB_request_set_list/(X)/JRS_scope                requests (Gridware)
  *                             JRS_hard_resource_list/(X)/CE_...
@@ -316,18 +315,6 @@ static int job_leaf(struct reading *r, const struct xml_place *p, const char *te
     return 0;
 }
 
-static int structure_leaf(struct reading *r, const struct xml_place *p, const char *text,
-                          struct error *err)
-{
-    int64_t number;
-    if (!is(p, 0, "RN_max"))
-        return 0;
-    if (keep_number(&number, p, text, UINT32_MAX, err) < 0)
-        return -1;
-    r->job->is_array |= number > 1;
-    return 0;
-}
-
 static int task_leaf(struct reading *r, const struct xml_place *p, const char *text,
                      struct error *err)
 {
@@ -419,8 +406,6 @@ static int leaf_ends(struct reading *r, const struct xml_place *p, const char *t
         return is(p, 0, "RESL_value") ? keep_name(r->entry.id, p, text, err) : 0;
     if (p->depth == 6 && in_task(p))
         return task_leaf(r, p, text, err);
-    if (p->depth == 6 && is(p, 2, "JB_ja_structure"))
-        return structure_leaf(r, p, text, err);
     if (p->depth == 6 && is(p, 0, "JRS_scope") && is(p, 2, "JB_request_set_list")) {
         if (keep_number(&number, p, text, GRIDENGINE_SLAVE_TASKS, err) < 0)
             return -1;

@@ -51,7 +51,6 @@ struct gridengine_job {
     size_t ngrants;
     size_t ntasks;  /* tasks of the job that the document names */
     int task_known; /* this one is among them: it runs */
-    int is_array;
 };
 
 /* Error codes besides those of gridengine_xml_walk(): ESRCH, Grid Engine knows no such job.

@@ -48,6 +48,7 @@ static void line_begins(void *arg, const struct xml_place *p)
     if (!is(p, 0, "job_list"))
         return;
     memset(&t->line, 0, sizeof(t->line));
+    t->line.task = 1; /* there is no such element where a job has no tasks */
     memcpy(t->line.queue, t->queue, sizeof(t->queue));
 }
 

@@ -12,7 +12,7 @@
 #include "common/error.h"
 #include "rm-adapters/hostlist.h"
 
-/* The hosts of task `task` of job `id` (task 0: of a job without tasks), the master task's first,
+/* The hosts of task `task` of job `id` (1 where the job has no tasks), the master task's first,
  * with their slots; none where it does not run. 0 with *ret, which hostlist_free() empties, or -1.
  */
 int gridengine_tasks_parse(const char *bytes, size_t n, uint32_t id, uint32_t task,

@@ -78,8 +78,7 @@ static int from_qstat(const struct mprsrc_options *o, struct gridengine_job *job
     AUTO_FREE char *text = mprsrc_qstat(o, arguments, &n, err);
     if (!text)
         return MPRSRC_QSTAT;
-    uint32_t task = job->is_array ? job->task : 0;
-    if (gridengine_tasks_parse(text, n, job->id, task, &job->hosts, err) == 0)
+    if (gridengine_tasks_parse(text, n, job->id, job->task, &job->hosts, err) == 0)
         return MPRSRC_OK;
     error_context(err, "read 'qstat -xml -g t'");
     return MPRSRC_DAMAGED;

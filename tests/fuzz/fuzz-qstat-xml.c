@@ -103,7 +103,7 @@ static void try_tasks(const char *bytes, size_t size)
 {
     struct hostlist hosts;
     struct error err = {.text = ""};
-    if (gridengine_tasks_parse(bytes, size, 20, 0, &hosts, &err) == 0)
+    if (gridengine_tasks_parse(bytes, size, 20, 1, &hosts, &err) == 0)
         hostlist_free(&hosts);
     else
         MUST(err.text[0] && strlen(err.text) < 600);

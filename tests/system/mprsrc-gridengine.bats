@@ -77,6 +77,13 @@ EOF
     run -2 --separate-stderr on n0 "$M" -j "$(job)"
     [ "$stderr" = "mprsrc: job $(job) has 3 running tasks; give the number of one" ]
     run -4 --separate-stderr on n0 "$M" -j "$(job)" 2
+    # an array of one task
+    hosts empty
+    qsub_start -t 1 <<<'echo "$HOSTNAME" >host; exec sleep 1000'
+    wait_until 30 test -e "$(job_dir)/host"
+    run -0 on n0 bash -c "vars=\$('$M' -j $(job)) || exit; $LINES"
+    [[ $output == "$(cat "$(job_dir)/host") 1 "* ]]
+    run -4 --separate-stderr on n0 "$M" -j "$(job).2"
 }
 
 @test "names, arguments and variables of every kind, as a batch job and as an interactive one" {

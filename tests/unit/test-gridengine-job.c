@@ -104,13 +104,13 @@ static void which_tasks_run_is_known(void **state)
 {
     struct gridengine_job job;
     must_parse("array.xml", 4, &job);
-    assert_true(job.is_array && job.task_known && job.ntasks == 2);
+    assert_true(job.task_known && job.ntasks == 2);
     gridengine_job_free(&job);
     must_parse("array.xml", 7, &job);
-    assert_true(job.is_array && !job.task_known);
+    assert_true(!job.task_known);
     gridengine_job_free(&job);
     must_parse("single.xml", 0, &job);
-    assert_true(!job.is_array && job.task_known);
+    assert_true(job.task_known && job.ntasks == 1);
     gridengine_job_free(&job);
     must_parse("pending.xml", 0, &job);
     assert_true(!job.task_known);
@@ -282,9 +282,9 @@ static void the_list_of_tasks_gives_the_hosts(void **state)
 {
     size_t n;
     char *text = sample("tasks.xml", &n);
-    assert_tasks(text, 20, 0, "gelab3:2 gelab1:1 gelab2:1"); /* as its PE_HOSTFILE has it */
-    assert_tasks(text, 21, 0, "");
-    assert_tasks(text, 20, 1, "");
+    assert_tasks(text, 20, 1, "gelab3:2 gelab1:1 gelab2:1"); /* as its PE_HOSTFILE has it */
+    assert_tasks(text, 21, 1, "");
+    assert_tasks(text, 20, 2, "");
     free(text);
 }
 
@@ -301,16 +301,16 @@ static void lines_are_added_up_whoever_counts_the_master_task(void **state)
     assert_tasks("<job_info><queue_info>" LINE("7", MASTER GRANTED("3"), "a.q@n1")
                      LINE("7", SLAVE GRANTED("3"), "a.q@n1")
                          LINE("7", SLAVE GRANTED("3"), "b.q@n2") "</queue_info></job_info>",
-                 7, 0, "n1:2 n2:1");
+                 7, 1, "n1:2 n2:1");
     /* FALSE */
     assert_tasks("<job_info><queue_info>" LINE("7", SLAVE GRANTED("3"), "b.q@n2")
                      LINE("7", MASTER GRANTED("3"), "a.q@n1")
                          LINE("7", SLAVE GRANTED("3"), "a.q@n1")
                              LINE("7", SLAVE GRANTED("3"), "c.q@n1") "</queue_info></job_info>",
-                 7, 0, "n1:2 n2:1");
+                 7, 1, "n1:2 n2:1");
     assert_tasks("<job_info><queue_info>" LINE("7", MASTER, "a.q@n1")
                      LINE("8", MASTER, "a.q@n2") "</queue_info></job_info>",
-                 8, 0, "n2:1");
+                 8, 1, "n2:1");
     /* tasks of an array; those that wait are a range */
     assert_tasks("<job_info><queue_info>" LINE("7", MASTER "<tasks>1</tasks>", "a.q@n1")
                      LINE("7", MASTER "<tasks>4</tasks>", "a.q@n2") "</queue_info><job_info>" LINE(
@@ -331,7 +331,7 @@ static void a_list_of_tasks_that_cannot_be_is_refused(void **state)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct hostlist hosts;
         struct error err = {.text = ""};
-        assert_int_equal(gridengine_tasks_parse(texts[i], strlen(texts[i]), 7, 0, &hosts, &err),
+        assert_int_equal(gridengine_tasks_parse(texts[i], strlen(texts[i]), 7, 1, &hosts, &err),
                          -1);
         assert_true(err.text[0]);
     }
