@@ -84,7 +84,7 @@ struct host {
     int left_first;          /* it has said its last word on the first one */
     char *door;              /* where the hosts below it connect; NULL: not known */
     int channel_open;        /* the start client runs */
-    int worker_over;     /* nothing but its link may still tell of it */
+    int worker_over;         /* nothing but its link may still tell of it */
     pid_t client_pid;
     int in_fd;  /* start channel's stdin until HELLO, where it may become the link */
     int out_fd; /* start channel's stdout until HELLO */
@@ -155,7 +155,7 @@ struct run {
     size_t nhosts, nused;    /* used: those with ranks */
     size_t nfallback;        /* hosts that use their start channels because nothing else answers */
     char fallback_text[900]; /* the first of them, and why */
-    int unsettled; /* a worker has ended, or a link: of which hosts is nothing left? */
+    int unsettled;           /* a worker has ended, or a link: of which hosts is nothing left? */
     size_t nreported;        /* hosts whose HELLO has come */
     size_t agents[AGENT_STATE_COUNT];
     struct report_launch launch;
@@ -195,7 +195,7 @@ struct run {
     int last_signal;    /* the last of these, */
     double signal_time; /* and when it came */
     double manager_signals[2], manager_continued; /* when USR1, USR2, CONT came from the manager */
-    uint64_t nrefused;  /* peers at the door */
+    uint64_t nrefused;                            /* peers at the door */
     int explained;
     int reader_left; /* who read our output has closed it */
     double grace;    /* of the last KILL */
@@ -245,8 +245,8 @@ void starters_reported(struct host *h);  /* HELLO came */
 void starters_host_gone(struct host *h); /* its link has ended */
 /* A process that was not started from here but came here: a worker without its keeper? */
 void starters_orphan_ended(struct run *r, pid_t pid);
-void starters_settle(struct run *r); /* hosts of which nothing is left are gone */
-void starters_released(struct host *h);  /* it may go; its start client may have ended before */
+void starters_settle(struct run *r);    /* hosts of which nothing is left are gone */
+void starters_released(struct host *h); /* it may go; its start client may have ended before */
 /* Its link is gone for good. silent: it gives no answer any more, and its start client may never
  * notice. Those below it are out of reach, and end when they notice. */
 void starters_lost(struct host *h, int silent);

@@ -229,7 +229,7 @@ static int take_line(struct reader *r, const char *line, const char *end, struct
         rc = take_settings(r, behind_name, end, &e, err);
     else if (s == SYNTAX_GRIDENGINE)
         rc = take_columns(r, second, at, end, &e, err);
-    return rc < 0 ? -1 : hostlist_add(r->list, &e, err);
+    return rc < 0 ? -1 : hostlist_add_range(r->list, &e, err);
 }
 
 int hostfile_parse(const char *text, size_t n, const char *path, struct hostlist *l,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "rm-adapters/hostrange.h"
 
 const char *hostlist_shown(const char *text, size_t n, char buf[64])
 {
@@ -153,6 +154,27 @@ int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct erro
     return add_numbers(h, e, err);
 }
 
+struct addition {
+    struct hostlist *list;
+    struct hostlist_entry entry;
+};
+
+static int add_one(void *arg, const char *name, size_t len, struct error *err)
+{
+    struct addition *a = arg;
+    a->entry.name = name;
+    a->entry.len = len;
+    return hostlist_add(a->list, &a->entry, err);
+}
+
+int hostlist_add_range(struct hostlist *l, const struct hostlist_entry *e, struct error *err)
+{
+    struct addition a = {.list = l, .entry = *e};
+    if (!hostrange_is(e->name, e->len))
+        return hostlist_add(l, e, err);
+    return hostrange_each(e->name, e->len, add_one, &a, err);
+}
+
 /* ---- "a:2,b" --------------------------------------------------------------------------------- */
 
 /* The ':' before the number, or NULL. */
@@ -193,15 +215,24 @@ int hostlist_split(const char *text, size_t n, size_t *ret_len, uint32_t *ret_sl
     return 0;
 }
 
+/* As far as the comma that is not within brackets. */
+static size_t item_length(const char *text)
+{
+    size_t n = 0;
+    for (int within = 0; text[n] && (within || text[n] != ','); n++)
+        within = text[n] == '[' || (within && text[n] != ']');
+    return n;
+}
+
 int hostlist_parse(const char *text, struct hostlist *l, struct error *err)
 {
     for (;; text++) {
-        size_t n = strcspn(text, ",");
+        size_t n = item_length(text);
         struct hostlist_entry e = {.name = text};
         if (hostlist_split(text, n, &e.len, &e.slots, err) < 0)
             return -1;
         e.source = e.slots ? "--host" : HOSTLIST_NO_NUMBER;
-        if (hostlist_add(l, &e, err) < 0)
+        if (hostlist_add_range(l, &e, err) < 0)
             return -1;
         text += n;
         if (!*text)

@@ -33,6 +33,9 @@ struct hostlist_entry {
 void hostlist_free(struct hostlist *l); /* what it holds, not itself */
 /* 0, or -1 with what is wrong with the name or the sum. */
 int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct error *err);
+/* The same where the name may be a range ("n[1-4]", hostrange.h): each of its hosts has the number.
+ * After an error some of them may be there. */
+int hostlist_add_range(struct hostlist *l, const struct hostlist_entry *e, struct error *err);
 /* The host of that name, or NULL. */
 struct alloc_host *hostlist_find(const struct hostlist *l, const char *name);
 /* Its allocation, which becomes the caller's. */
@@ -42,7 +45,8 @@ struct allocation hostlist_take(struct hostlist *l);
 int hostlist_split(const char *text, size_t n, size_t *ret_len, uint32_t *ret_slots,
                    struct error *err);
 #define HOSTLIST_NO_NUMBER "--host, no number"
-/* "a:2,b,b" as --host has it: added to l, with "--host" or HOSTLIST_NO_NUMBER as source. */
+/* "a:2,b,b,n[1-4]:2" as --host has it: added to l, with "--host" or HOSTLIST_NO_NUMBER as source.
+ */
 int hostlist_parse(const char *text, struct hostlist *l, struct error *err);
 /* Text of foreign origin for a message: at most 60 bytes, nothing that a terminal would act on. */
 const char *hostlist_shown(const char *text, size_t n, char buf[64]);

@@ -66,6 +66,31 @@ static const struct example lists[] = {
     {"$(a)", NULL, "no name of a host", 0},
     {"[-a]", NULL, "no name of a host", 0},
     {"[]", NULL, "no name of a host", 0},
+    /* ranges */
+    {"n[1-3]", "n1:1 n2:1 n3:1", NULL, 0},
+    {"n[08-10,20]:2,m", "n08:2 n09:2 n10:2 n20:2 m:1", NULL, 1},
+    {"n[9-11].x-ib", "n9.x-ib:1 n10.x-ib:1 n11.x-ib:1", NULL, 0},
+    {"r[1-2]n[3,05]", "r1n3:1 r1n05:1 r2n3:1 r2n05:1", NULL, 0},
+    {"me@n[1-2],n2,n[1-2]", "me@n1:1 me@n2:1 n2:2 n1:1", NULL, 1},
+    {"[7-8],[::1]", "7:1 8:1 ::1:1", NULL, 0},
+    {"n[5]", "n5:1", NULL, 0},
+    {"n[3-1]", NULL, "'n[3-1]': the range 3-1 counts down", 0},
+    {"n[1-", NULL, "'n[1-': the ']' for its '[' is missing", 0},
+    {"n[1-2,b", NULL, "the ']' for its '[' is missing", 0},
+    {"n[]", NULL, "'n[]': '' is no number and no range", 0},
+    {"n[1-2,]", NULL, "'' is no number", 0},
+    {"n[a-c]", NULL, "'a-c' is no number and no range such as 1-4", 0},
+    {"n[1-2-3]", NULL, "'1-2-3' is no number", 0},
+    {"n[-3]", NULL, "'-3' is no number", 0},
+    {"n[1 -3]", NULL, "'1 -3' is no number", 0},
+    {"n[[1-2]]", NULL, "'[1-2' is no number", 0},
+    {"n[1-2]]", NULL, "'n1]' is no name of a host", 0},
+    {"n[1234567890]", NULL, "'1234567890' is no number", 0},
+    {"n[0-65536]", NULL, "the range 0-65536 is too long", 0},
+    {"n[0-999][0-99]", NULL, "'n[0-999][0-99]': it stands for more than 65536 hosts", 0},
+    {"n[1][1][1][1][1]", NULL, "more than four ranges", 0},
+    {"n[1-2]:0", NULL, "too small", 0},
+    {"-n[1-2]", NULL, "no name of a host", 0},
 };
 
 static const struct example files[] = {
@@ -91,6 +116,11 @@ static const struct example files[] = {
     {"a:2\nb\nc:1\n", "a:2 b:1 c:1", NULL, 1},
     {"[::1]:2\n[::2]\n", "::1:2 ::2:1", NULL, 1},
     {"a:2 ifname=ib0\n", NULL, "line 1: 'ifname=ib0' behind a host with ':'", 0},
+    /* ranges */
+    {"n[1-2]\nm\n", "n1:1 n2:1 m:1", NULL, 0},
+    {"n[1-2] slots=2 max_slots=4\n", "n1:2/4 n2:2/4", NULL, 1},
+    {"n[1-2,4]:3\n", "n1:3 n2:3 n4:3", NULL, 1},
+    {"a\nn[2-1]\n", NULL, "line 2: 'n[2-1]': the range 2-1 counts down", 0},
     /* Grid Engine */
     {"a 2 q@a UNDEFINED\nb 1 q@b 0,0:0,1\n", "a:2 b:1(0,0:0,1)", NULL, 1},
     {"a 2 q@a <NULL>\na 2 r@a <NULL>\n", "a:4", NULL, 1},
@@ -130,6 +160,27 @@ static void check(const struct example *e, int rc, struct hostlist *l, const str
         fail_msg("'%s' was answered '%s', not '%s'", e->input, rc ? err->text : "yes", e->says);
     }
     hostlist_free(l);
+}
+
+static void a_range_may_be_long_and_names_may_not(void **state)
+{
+    struct hostlist l = {.stated = 0};
+    struct error err;
+    char name[600];
+    assert_int_equal(hostlist_parse("n[00000-65535]", &l, &err), 0);
+    assert_int_equal(l.allocation.nhosts, 65536);
+    assert_string_equal(l.allocation.hosts[65535].name, "n65535");
+    assert_string_equal(l.allocation.hosts[9].name, "n00009");
+    assert_int_equal(hostlist_parse("one-more", &l, &err), -1);
+    hostlist_free(&l);
+    memset(name, 'x', 253);
+    snprintf(name + 253, sizeof(name) - 253, "[1-10]");
+    assert_int_equal(hostlist_parse(name, &l, &err), 0);
+    hostlist_free(&l);
+    snprintf(name + 253, sizeof(name) - 253, "[1-10]yy");
+    assert_int_equal(hostlist_parse(name, &l, &err), -1);
+    assert_non_null(strstr(err.text, "a name of it is longer than 255 bytes"));
+    hostlist_free(&l);
 }
 
 static void lists_of_the_command_line(void **state)
@@ -206,6 +257,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_of_the_command_line),
+        cmocka_unit_test(a_range_may_be_long_and_names_may_not),
         cmocka_unit_test(files_in_each_syntax),
         cmocka_unit_test(every_number_has_its_source),
         cmocka_unit_test(many_hosts_are_found_again_and_too_many_refused),
