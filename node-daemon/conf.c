@@ -136,6 +136,8 @@ static cfg_t *new_cfg(void)
     static cfg_opt_t gridengine[] = {
         CFG_STR("spool", NULL, CFGF_NODEFAULT),
         CFG_STR("admin_user", "root", CFGF_NONE),
+        CFG_STR("shepherd", CONF_SHEPHERD, CFGF_NONE),
+        CFG_BOOL("shepherd_needs_mprund", cfg_false, CFGF_NONE),
         CFG_END(),
     };
     static cfg_opt_t all[] = {
@@ -161,8 +163,23 @@ static cfg_t *new_cfg(void)
     cfg_set_validate_func(cfg, "systemd", check_systemd);
     cfg_set_validate_func(cfg, "subsystems", check_controller);
     cfg_set_validate_func(cfg, "gridengine|spool", check_path);
+    cfg_set_validate_func(cfg, "gridengine|shepherd", check_path);
     cfg_set_validate_func(cfg, "gridengine|admin_user", check_user);
     return cfg;
+}
+
+/* "%h" in the execd's directory is this host's name, up to the first dot, as the execd has it. */
+static char *with_host(const char *path)
+{
+    char host[256] = "", *whole = NULL;
+    const char *mark = strstr(path, "%h");
+    if (!mark)
+        return strdup(path);
+    gethostname(host, sizeof(host) - 1);
+    host[strcspn(host, ".")] = 0;
+    if (asprintf(&whole, "%.*s%s%s", (int)(mark - path), path, host, mark + 2) < 0)
+        return NULL;
+    return whole;
 }
 
 static int take_gridengine(cfg_t *cfg, struct conf *c)
@@ -170,9 +187,11 @@ static int take_gridengine(cfg_t *cfg, struct conf *c)
     cfg_t *ge = cfg_size(cfg, "gridengine") ? cfg_getsec(cfg, "gridengine") : NULL;
     if (!ge || !cfg_getstr(ge, "spool"))
         return 0;
-    c->ge_spool = strdup(cfg_getstr(ge, "spool"));
+    c->ge_spool = with_host(cfg_getstr(ge, "spool"));
+    c->ge_shepherd = strdup(cfg_getstr(ge, "shepherd"));
+    c->ge_shepherd_needs_mprund = cfg_getbool(ge, "shepherd_needs_mprund");
     (void)find_user(cfg_getstr(ge, "admin_user"), &c->ge_admin); /* checked when it was read */
-    return c->ge_spool ? 0 : -1;
+    return c->ge_spool && c->ge_shepherd ? 0 : -1;
 }
 
 static int take_values(cfg_t *cfg, struct conf *c)
@@ -281,5 +300,6 @@ void conf_free(struct conf *c)
 {
     free(c->cgroup);
     free(c->ge_spool);
+    free(c->ge_shepherd);
     memset(c, 0, sizeof(*c));
 }

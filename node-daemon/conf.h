@@ -19,9 +19,12 @@ struct conf {
     double stuck_after, retry; /* seconds */
     char *ge_spool;            /* the execd's spool directory on this host; NULL: no Grid Engine */
     uid_t ge_admin;            /* who owns it, if not root */
+    char *ge_shepherd;         /* what mprun-shepherd becomes */
+    int ge_shepherd_needs_mprund; /* a task fails where its cgroup cannot be made */
 };
 
-#define CONF_PATH SYSCONFDIR "/mprund.conf"
+#define CONF_PATH     SYSCONFDIR "/mprund.conf"
+#define CONF_SHEPHERD "/usr/lib/gridengine/sge_shepherd"
 
 /* Read a file, which must be root's (or the caller's) and writable to nobody else. A file that is
  * not there gives the defaults where `required` is 0. 0, or -1 with every field freed. */

@@ -16,7 +16,7 @@
 #include "node-daemon/jobs-private.h"
 
 /* How often managers are asked about their jobs, and cgroups whether anybody is in them. */
-static const double CHECK_S = 5;
+static const double CHECK_S = 5, IDLE_S = 60;
 enum { USER_DEPTH = 32, PATH_SIZE = CGROUP_NAME_MAX + 16 };
 
 /* A cgroup below the job's: "", "/task", ... buf holds its name for as long as it is used. */
@@ -315,12 +315,24 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
 /* ---- looking after them -----------------------------------------------------------------------
  */
 
-static int has_ended(const struct jobs *j, const struct job *job)
+/* A manager may never forget a job (an execd told to keep its directories), or not be asked any
+ * more: a cgroup that nobody is in is of no use, and made again when it is. */
+static int has_been_idle(const struct jobs *j, struct job *job)
 {
     char buf[PATH_SIZE];
-    if (job->manager != GRANT_SITE)
-        return j->watch.is_known(j->watch.arg, job->manager, job->name) == 0;
-    return j->ground->part[0].driver->populated(job_at(j, 0, job, "", buf)) == 0;
+    double now = loop_now();
+    if (j->ground->part[0].driver->populated(job_at(j, 0, job, "", buf)) != 0)
+        job->idle = 0;
+    else if (job->idle == 0)
+        job->idle = now;
+    return job->idle > 0 && (job->manager == GRANT_SITE || now - job->idle > IDLE_S);
+}
+
+static int has_ended(const struct jobs *j, struct job *job)
+{
+    if (job->manager != GRANT_SITE && j->watch.is_known(j->watch.arg, job->manager, job->name) == 0)
+        return 1;
+    return has_been_idle(j, job);
 }
 
 void jobs_check(struct jobs *j)

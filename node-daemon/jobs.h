@@ -29,8 +29,9 @@ struct job {
     struct jobs *jobs;
     struct killer killer;
     struct loop_timer *timer;
-    double ended;                                            /* when its end began, by loop_now() */
-    double pause;                                            /* seconds until the next look */
+    double idle;  /* since when nobody is in it; 0: somebody was */
+    double ended; /* when its end began, by loop_now() */
+    double pause; /* seconds until the next look */
     enum { KILLED_NOTHING, KILLED_USER, KILLED_ALL } killed; /* what is in u; everything */
     int told;                                                /* what it used is in the log */
 };

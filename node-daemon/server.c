@@ -36,7 +36,6 @@ struct connection {
 struct server {
     struct loop *loop;
     struct requests *requests;
-    char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
     int fd;
     struct loop_io *io;
     struct loop_timer *again; /* after running out of descriptors */
@@ -166,7 +165,9 @@ static void connection_open(struct server *s, int fd, const struct peer *peer)
 static void turn_away(int fd)
 {
     struct grant_answer a;
+    struct grant_request q;
     answer_init(&a, GRANT_BUSY, "too many requests of this user: ask again later");
+    (void)recv(fd, &q, sizeof(q), MSG_DONTWAIT); /* unread, it would take the answer with it */
     (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);
 }
@@ -246,7 +247,6 @@ static int server_listen(struct server *s, const char *path, struct error *err)
     s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&at, sizeof(at)) < 0)
         return error_errno(err, errno, "listen at '%s'", path);
-    strcpy(s->path, path);
     if (chmod(path, 0666) < 0 || listen(s->fd, BACKLOG) < 0)
         return error_errno(err, errno, "listen at '%s'", path);
     return 0;
@@ -281,8 +281,6 @@ void server_destroy(struct server *s)
     int saved = errno;
     while (s->connections)
         connection_close(s->connections);
-    if (s->path[0])
-        (void)unlink(s->path);
     loop_io_destroy(s->io);
     loop_timer_destroy(s->again);
     cleanup_close(&s->fd);

@@ -11,7 +11,8 @@ struct server;
  * from an earlier daemon is replaced, so the caller holds a lock. requests must outlive it. */
 struct server *server_create(struct loop *l, const char *path, struct requests *requests,
                              struct error *err);
-/* Closes what is open, and removes the socket. NULL is fine. */
+/* Closes what is open; the socket's name stays, as a sign that there is to be a daemon. NULL is
+ * fine. */
 void server_destroy(struct server *s);
 
 #endif

@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund-attack.bats - what other users on the host can try against the node daemon. Evidence of Grid
+# Engine is a spool directory as its execd makes it, and supplementary groups as it gives them.
+load '../lib/mprun'
+load '../lib/mprund'
+
+setup() {
+    mprun_setup
+    chmod 755 "$TMPDIR"
+    SPOOL=$TMPDIR/spool
+    mkdir -p "$SPOOL/active_jobs"
+    mprund_setup "gridengine { spool = \"$SPOOL\" }" 'user_connections = 4' 'user_rate = 50'
+}
+teardown() {
+    local failed=0
+    mprund_teardown || failed=1
+    mprun_teardown && return $failed
+}
+
+# spool_job JOB GROUP USER [LINE...]: as the execd writes it
+spool_job() {
+    local dir=$SPOOL/active_jobs/$1
+    mkdir -p "$dir"
+    printf '%s\n' "add_grp_id=$2" h_vmem=1G host_slots=2 "job_owner=$3" "${@:4}" >"$dir/config"
+}
+# as_task UID GROUP COMMAND...: a process as Grid Engine starts them
+as_task() { here setpriv --reuid="$1" --regid="$1" --groups="$2" -- "${@:3}"; }
+nobody_name() { id -un "$TEST_UID"; }
+refuses() { [[ $output == "refused "* ]] || { echo "not refused: $output"; return 1; }; }
+unharmed() { # others are served as before
+    run as_other "$MPRUND" status
+    [ "$status" -eq 0 ] || { echo "others are not served: $output"; return 1; }
+    kill -0 "$MPRUND_PID"
+}
+
+@test "the task's group and the owner's uid prove it; one of the two does not" {
+    spool_job 23.1 65400 "$(nobody_name)"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    [[ $output == "ok $GROUND/ge-23.1-"????????/u\  ]]
+    run as_task "$OTHER_UID" 65400 "$GRANT_PROBE" place
+    refuses
+    run as_task "$TEST_UID" 65401 "$GRANT_PROBE" place
+    refuses
+    run as_nobody "$GRANT_PROBE" place
+    refuses
+    rm -r "$SPOOL/active_jobs/23.1" # and that is its end
+    mprund_gone
+}
+
+@test "a slave task's directory proves it, too, and only one of a strict name" {
+    mkdir -p "$SPOOL/active_jobs/23.1"
+    spool_job 23.1/1.n12 65400 "$(nobody_name)"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    [[ $output == "ok $GROUND/ge-23.1-"* ]]
+    mv "$SPOOL/active_jobs/23.1/1.n12" "$SPOOL/active_jobs/23.1/x.n12"
+    mv "$SPOOL/active_jobs/23.1" "$SPOOL/active_jobs/24.1"
+    mprund_gone
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    refuses
+    mv "$SPOOL/active_jobs/24.1/x.n12" "$SPOOL/active_jobs/0000000000000024.1"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    refuses
+}
+
+@test "what is in the spool directory must be the administrator's, no link, and closed to others" {
+    spool_job 23.1 65400 "$(nobody_name)"
+    config=$SPOOL/active_jobs/23.1/config
+    refused_then() { run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place; refuses; }
+    chown "$TEST_UID" "$config" && refused_then && chown 0 "$config"
+    chmod 666 "$config" && refused_then && chmod 644 "$config"
+    chmod 777 "${config%/*}" && refused_then && chmod 755 "${config%/*}"
+    chown "$TEST_UID" "${config%/*}" && refused_then && chown 0 "${config%/*}"
+    chmod 777 "$SPOOL/active_jobs" && refused_then && chmod 755 "$SPOOL/active_jobs"
+    mv "$config" "$TMPDIR/elsewhere" && ln -s "$TMPDIR/elsewhere" "$config" && refused_then
+    rm "$config" && mkfifo -m 644 "$config" && refused_then # does not wait for a writer
+    rm "$config" && mkdir "$config" && refused_then
+    rmdir "$config" && truncate -s 1G "$config" && refused_then
+    rm "$config" && mv "${config%/*}" "$TMPDIR/23.1" && ln -s "$TMPDIR/23.1" "${config%/*}"
+    mv "$TMPDIR/elsewhere" "$TMPDIR/23.1/config" && refused_then
+    rm "${config%/*}" && mv "$TMPDIR/23.1" "${config%/*}"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    [[ $output == "ok "* ]]
+}
+
+@test "a newline in a value of the user's cannot make it the owner of another's, or lift its limit" {
+    spool_job 23.1 65400 root "job_name=x" "job_owner=$(nobody_name)"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    refuses
+    spool_job 23.1 65401 "$(nobody_name)" 'job_name=x' 'add_grp_id=65400'
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    refuses
+    spool_job 23.1 65400 "$(nobody_name)" 'job_name=x' 'h_vmem=INFINITY'
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    refuses
+    no_jobs
+}
+
+@test "a job of root's is none" {
+    spool_job 23.1 65400 root
+    run here setpriv --groups=65400 -- "$GRANT_PROBE" place
+    refuses
+    no_jobs
+}
+
+@test "nobody says in which job it is, and no user names another process, job or limit" {
+    spool_job 23.1 65400 "$(nobody_name)"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" claim 23.1
+    [[ $output == "bad "* ]]
+    for name in ../../x 23.1/../24.1 23.1; do
+        run as_task "$TEST_UID" 65400 "$GRANT_PROBE" enter "$name" 0
+        refuses
+    done
+    for name in .. . a/b 'a b' '' -x; do # and not even root makes paths
+        run here "$GRANT_PROBE" enter "$name" "$TEST_UID"
+        refuses
+    done
+    no_jobs
+}
+
+@test "a user gets no place in another's cgroup, wherever a process of its own is put" {
+    job_start 12.1 sleep 60
+    sh -c 'echo 0 >"$1/task/cgroup.procs" && shift && exec "$@"' sh "$JOB" nsenter -m -t "$NAMESPACE" -- \
+        setpriv --reuid="$OTHER_UID" --regid="$OTHER_UID" --clear-groups -- "$GRANT_PROBE" place >said 3>&-  || true
+    grep -q '^refused .* is another user' said
+    job_kill
+    mprund_gone
+}
+
+@test "from its own part a user can neither leave it nor touch what is above" {
+    try='cd "$0/$(sed -n "s,^0::.*/\(site-[^/]*\)/u/home$,\1,p" /proc/self/cgroup)" || exit 9
+        for f in cgroup.procs task/cgroup.procs ../cgroup.procs u/cgroup.max.descendants u/cgroup.freeze cgroup.kill; do
+            (echo 0 >$f) 2>/dev/null && echo "wrote $f"
+        done
+        mkdir x task/x 2>/dev/null && echo "made a directory"
+        mkdir u/mine && echo 0 >u/mine/cgroup.procs && echo moved'
+    run enter 12.1 setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups \
+        "$GRANT_PROBE" place sh -c "$try" "$GROUND"
+    echo "$output"
+    [ "${lines[1]}" = moved ]
+    [ "${#lines[@]}" -eq 2 ]
+    mprund_gone
+}
+
+@test "a process that has ended gives nothing to another one that has its number" {
+    job_start 12.1 setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups sleep 60
+    mkdir -m 777 "$TMPDIR/reuse"
+    # root may choose a number: the process that asks, and the one that has its number later
+    run here timeout 10 "$GRANT_PROBE" reuse "$TMPDIR/reuse/pid"
+    echo "$output"
+    [[ $output == closed* || $output == refused* ]]
+    pid=$(cat "$TMPDIR/reuse/pid")
+    ! grep -q mprund-test "/proc/$pid/cgroup"
+    kill "$pid"
+    job_kill
+}
+
+@test "packets that are no request are answered so, whatever their size" {
+    for bytes in 1 159 160 161 1000 100000; do
+        run as_nobody "$GRANT_PROBE" raw $bytes
+        [[ $output == "bad "* ]] || [[ $output == "busy "* ]]
+        sleep 0.1
+    done
+    run as_other "$GRANT_PROBE" version
+    [[ $output == "bad  the request is of another version"* ]]
+    unharmed
+}
+
+@test "connections that ask nothing are few, and soon closed" {
+    run as_nobody "$GRANT_PROBE" silent 40
+    [ "$output" = "4 let in" ]
+    unharmed
+}
+
+@test "while one user holds all that it can others are served" {
+    as_nobody "$GRANT_PROBE" hold 64 "$TMPDIR/nobody-holds" 2>/dev/null &
+    chmod 777 "$TMPDIR"
+    wait_until 10 test -e "$TMPDIR/nobody-holds"
+    for i in 1 2 3 4 5; do unharmed; done
+    chmod 755 "$TMPDIR"
+    kill $(pgrep -f "^$GRANT_PROBE hold")
+    wait $! || true
+}
+
+@test "10,000 requests of one user end in time, most are turned away, and others are served meanwhile" {
+    as_nobody "$GRANT_PROBE" flood 10000 >flood 2>&1 &
+    for i in 1 2 3 4 5 6 7 8 9 10; do unharmed; done
+    wait $!
+    cat flood
+    grep -q '^ok 0, more 0, refused [1-9][0-9]*, inside 0, busy [1-9][0-9]*, bad 0, failed 0,' flood
+    before=$(awk '/VmRSS/ { print $2 }' "/proc/$MPRUND_PID/status")
+    [ "$before" -lt 8192 ]
+    [ "$(find "/proc/$MPRUND_PID/fd" -type l | wc -l)" -lt 20 ] # none was kept
+    no_jobs
+}
+
+@test "who does not read its answer does not hold the others up" {
+    as_nobody "$GRANT_PROBE" deaf 4 &
+    for i in 1 2 3; do unharmed; done
+    kill $(pgrep -f "^$GRANT_PROBE deaf")
+    wait $! || true
+}
+
+@test "what a user makes in its part ends with the job, deep and many as it may be" {
+    spool_job 23.1 65400 "$(nobody_name)"
+    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sh -c '
+        cd "$0"/ge-23.1-*/u && for i in 1 2 3 4 5 6 7 8; do mkdir d && cd d; done
+        echo 0 >cgroup.procs
+        for i in 1 2 3 4 5; do setsid sh -c "trap \"\" TERM HUP; sleep 1000 & sleep 1000" & done
+        chmod 0 .; while mkdir ../$((n = ${n:-0} + 1)) 2>/dev/null && [ $n -lt 300 ]; do :; done; echo' "$GROUND" >/dev/null
+    [ "$(pgrep -c -u "$TEST_UID" -x sleep)" -ge 5 ]
+    rm -r "$SPOOL/active_jobs/23.1"
+    mprund_gone
+    wait_until 10 none_sleeps # zombies are in no cgroup
+}
+none_sleeps() { ! pgrep -u "$TEST_UID" -x sleep; }

@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund-gridengine.bats - mprund on the hosts of a real Grid Engine: who is in a job is known from what
+# the execds wrote, and with mprun-shepherd everything of a job is born in its cgroup
+load '../lib/mprun'
+load '../lib/hosts'
+load '../lib/gridengine'
+MPRUND=$MPRUN_BUILD/node-daemon/mprund
+GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
+SHEPHERD=$MPRUN_BUILD/node-daemon/mprun-shepherd
+
+setup_file() {
+    gridengine_setup
+    [ -n "${HOSTS_LACK:-}" ] || daemons_start
+}
+teardown_file() {
+    local host
+    for host in n1 n2 n3; do
+        [ -n "${HOSTS_LACK:-}" ] || on_root $host sh -c 'kill $(cat /run/mprund.pid)' || true
+    done
+    # the grounds, empty by now, are in the hosts' own cgroups
+    [ -n "${HOSTS_LACK:-}" ] || find "$(own_v2_cgroup)" -depth -path '*/n[123]/mprund*' -type d -exec rmdir {} \; || true
+    gridengine_teardown
+}
+setup() {
+    needs_gridengine
+    needs_v2
+    export TMPDIR=$BATS_TEST_TMPDIR
+    cd "$TMPDIR"
+}
+teardown() { [ -n "${HOSTS_LACK:-}" ] || all_gone; }
+# the daemons stay for the next test
+all_gone() {
+    local host
+    hosts empty && hosts reset && grounds_empty || return
+    for host in n1 n2 n3; do
+        wait_until 5 nobody_is_there $host || { on_root $host ps -u labuser -o pid,args; return 1; }
+    done
+}
+nobody_is_there() { ! on_root "$1" pgrep -u labuser >/dev/null; }
+
+# /usr/local/etc, or wherever this build looks, is each host's own
+daemons_start() {
+    local host
+    cat >"$HOSTS_DIR/shared/mprund-start" <<EOF
+set -eu
+etc=$(build_sysconfdir)
+[ "\${1:-}" = again ] || mount -t tmpfs -o mode=755 none "\$etc"
+{
+    echo "cgroup = \"\$(sed -n 's/^0:://p' /proc/self/cgroup)/mprund\""
+    echo 'systemd = no'
+    echo 'subsystems = {cpu}'
+    echo 'gridengine {'
+    echo '    spool = "$HOSTS_DIR/gridengine/spool/execd/%h"'
+    echo '    admin_user = sgeadmin'
+    echo "    shepherd_needs_mprund = \${2:-false}"
+    echo '}'
+} >"\$etc/mprund.conf"
+chmod 644 "\$etc/mprund.conf"
+[ -e /run/mprund.pid ] && kill -0 \$(cat /run/mprund.pid) 2>/dev/null || "$MPRUND" --daemon --pidfile /run/mprund.pid
+EOF
+    for host in n1 n2 n3; do
+        on_root $host sh "$HOSTS_DIR/shared/mprund-start" || return
+    done
+}
+build_sysconfdir() {
+    printf 'include Makefile\nprint-sysconfdir:\n\t@echo $(sysconfdir)\n' | make -s -C "$MPRUN_BUILD" -f - print-sysconfdir
+}
+configure_shepherd() { # NEEDS-MPRUND
+    local host
+    for host in n1 n2 n3; do
+        on_root $host sh "$HOSTS_DIR/shared/mprund-start" again "$1" || return
+    done
+}
+
+grounds() { find "$(own_v2_cgroup)" -maxdepth 4 -path '*/n[123]/mprund/*' -type d -name 'ge-*'; }
+grounds_empty() { wait_until 20 no_ground; }
+no_ground() { [ -z "$(grounds)" ]; }
+job_cgroup() { # HOST: what is in the job's cgroup of that host
+    local dir
+    dir=$(find "$(own_v2_cgroup)" -maxdepth 4 -path "*/$1/mprund/*" -type d -name "ge-$(job).1-*")
+    [ -n "$dir" ] && find "$dir" -name cgroup.procs -exec cat {} +
+}
+
+@test "mprun asks: ranks on all hosts are in their job's cgroup, and it goes with the job" {
+    run -0 qsub_wait -pe lab 6 <<<'mprun sh -c "echo \$(hostname) \$(grep 0:: /proc/self/cgroup)" | sort'
+    echo "$output"
+    [ "${#lines[@]}" -eq 6 ]
+    for i in 0 1 2 3 4 5; do
+        [[ ${lines[$i]} =~ ^n$((i / 2 + 1))\ .*/n$((i / 2 + 1))/mprund/ge-$(job)\.1-[0-9a-f]{8}/u/mprun\..*/ranks/0\.[0-5]\.0$ ]]
+    done
+    grounds_empty
+}
+
+@test "of two jobs of one user on one host each is in its own" {
+    ask='mprun -n 1 grep 0:: /proc/self/cgroup >mine; sleep 2; cat mine'
+    qsub_start -l hostname=n1 <<<"$ask" && first=$(job) && out1=$(job_out)
+    qsub_start -l hostname=n1 <<<"$ask" && second=$(job) && out2=$(job_out)
+    job_wait
+    wait_until 20 grep -q 0:: "$out1"
+    wait_until 20 grep -q 0:: "$out2"
+    grep -q "/ge-$first\.1-" "$out1"
+    grep -q "/ge-$second\.1-" "$out2"
+}
+
+@test "outside of its job a user gets nothing, whatever it is called and whatever it claims" {
+    qsub_start -l hostname=n1 <<<'sleep 1000'
+    wait_until 20 job_in r
+    run on n1 "$GRANT_PROBE" place
+    [[ $output == "refused  nothing that Grid Engine's execd wrote"* ]]
+    run on n1 env JOB_ID="$(job)" SGE_TASK_ID=1 "$GRANT_PROBE" place
+    [[ $output == "refused "* ]]
+    run on n1 "$GRANT_PROBE" claim "$(job).1"
+    [[ $output == "bad "* ]]
+    cp "$GRANT_PROBE" "$HOSTS_DIR/shared/sge_shepherd" && chmod 755 "$HOSTS_DIR/shared/sge_shepherd"
+    run on n1 bash -c 'cd "$1" && exec -a "sge_shepherd-$2" "$3" place' - \
+        "$HOSTS_DIR/gridengine/spool/execd/n1/active_jobs/$(job).1" "$(job)" "$HOSTS_DIR/shared/sge_shepherd"
+    [[ $output == "refused "* ]]
+    # the group alone is not enough, and neither is the user
+    group=$(on_root n1 sed -n 's/^add_grp_id=//p' "$HOSTS_DIR/gridengine/spool/execd/n1/active_jobs/$(job).1/config")
+    run on_root n1 setpriv --reuid=64777 --regid=64777 --groups="$group" "$GRANT_PROBE" place
+    [[ $output == "refused "* ]]
+    run on_root n1 setpriv --reuid=64000 --regid=64000 --groups="$((group + 1))" "$GRANT_PROBE" place
+    [[ $output == "refused "* ]]
+    run on_root n1 setpriv --reuid=64000 --regid=64000 --groups="$group" "$GRANT_PROBE" place
+    [[ $output == "ok "*"/ge-$(job).1-"*/u\  ]]
+}
+
+@test "the real shepherd, started by a user in a directory of its own, proves nothing" {
+    run on n1 bash -c 'mkdir -p active_jobs/7.1 && cd active_jobs/7.1 && printf "add_grp_id=%s\njob_owner=labuser\n" "$(id -g)" >config &&
+        timeout 5 /usr/lib/gridengine/sge_shepherd -bg >/dev/null 2>&1; "$1" place; cd ~ && rm -r active_jobs' - "$GRANT_PROBE"
+    [[ $output == "refused "* ]]
+}
+
+@test "with mprun-shepherd the whole job is born in its cgroup, and nothing of it stays" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    run -0 qsub_wait -pe lab 6 <<'EOF'
+grep 0:: /proc/self/cgroup
+for host in n1 n2 n3; do
+    qrsh -inherit -noshell $host sh -c 'grep 0:: /proc/self/cgroup; setsid sleep 1000 >/dev/null 2>&1 </dev/null &' </dev/null
+done
+mprun grep 0:: /proc/self/cgroup
+EOF
+    echo "$output"
+    [ "${#lines[@]}" -eq 10 ]
+    for line in "${lines[@]:0:4}"; do
+        [[ $line == 0::*/n?/mprund/ge-"$(job)".1-*/task ]]
+    done
+    for line in "${lines[@]:4}"; do
+        [[ $line == 0::*/n?/mprund/ge-"$(job)".1-*/u/mprun.*/ranks/* ]]
+    done
+    grounds_empty
+    for host in n1 n2 n3; do
+        ! on $host pgrep -x -u labuser sleep
+    done
+}
+
+@test "after qdel nothing stays, not even what left its session and process group" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    qsub_start -pe lab 6 <<'EOF'
+for host in n1 n2 n3; do
+    qrsh -inherit -noshell $host sh -c 'setsid sleep 1000 >/dev/null 2>&1 </dev/null & exec sleep 1000' </dev/null &
+done
+wait
+EOF
+    for host in n1 n2 n3; do wait_until 30 two_sleep $host; done
+    on n0 qdel "$(job)"
+    wait_until 20 job_in gone
+    grounds_empty
+    for host in n1 n2 n3; do
+        ! on $host pgrep -x -u labuser sleep
+    done
+}
+two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
+
+@test "an exit code, and a death by signal, are what they are without mprun-shepherd" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    run -7 qsub_wait <<<'exit 7'
+    [ "$(job_records 12 13)" = "0 7" ]
+    run qsub_wait <<<'kill -9 $$'
+    [ "$status" -eq 137 ]
+}
+
+@test "mprund is killed and started again while a job runs: it keeps its cgroup, and goes with its end" {
+    qsub_start -l hostname=n1 <<<'mprun -n 1 sh -c "grep 0:: /proc/self/cgroup; sleep 1000"'
+    wait_until 20 grep -q 0:: "$(job_out)"
+    before=$(grounds)
+    on_root n1 sh -c 'kill -9 $(cat /run/mprund.pid)'
+    on_root n1 sh "$HOSTS_DIR/shared/mprund-start" again
+    run on n1 "$MPRUND" status
+    [[ $output == *"$(job).1"*gridengine*running* ]]
+    [ "$(grounds)" = "$before" ]
+    on n0 qdel "$(job)"
+    grounds_empty
+}
+
+@test "without mprund a task begins all the same, or fails where that is configured" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    for host in n1 n2 n3; do on_root $host sh -c 'kill $(cat /run/mprund.pid)'; done
+    run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
+    [[ $output != *mprund* ]]
+    configure_shepherd true
+    for host in n1 n2 n3; do on_root $host sh -c 'kill $(cat /run/mprund.pid)'; done
+    qsub_start <<<'echo it ran'
+    wait_until 60 was_put_back # to be tried elsewhere, where it is the same
+    [ ! -s "$(job_out)" ]
+    on n0 qdel "$(job)"
+    wait_until 20 job_in gone
+    configure_shepherd false
+    run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
+    [[ $output == *"/ge-$(job).1-"*/task ]]
+}
+was_put_back() { on n0 qstat -j "$(job)" | grep -q 'shepherd exited with exit status 1'; }
