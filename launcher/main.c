@@ -273,6 +273,7 @@ static int run_step(struct run *r)
     fault_register("mprun", getpid());
     if (prepare(r, &e) < 0) {
         log_error("%s", e.text);
+        code = r->exit_code >= 0 ? r->exit_code : code;
     } else if (r->cmd.dry_run) {
         code = starters_find(r, &e) < 0 ? EXIT_CODE_MPRUN : EXIT_CODE_OK;
         if (code == EXIT_CODE_OK)

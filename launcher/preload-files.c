@@ -12,6 +12,7 @@
 #include "common/spawn.h"
 #include "launcher/cmdline.h"
 #include "launcher/libraries.h"
+#include "model/outcome.h"
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
@@ -164,6 +165,7 @@ static int collect_app(const struct cmdline *cmd, const struct app *a, uint32_t 
     struct preload_target t = {.kind = PRELOAD_PROGRAM, .app = index};
     if (spawn_resolve(a->argv[0], a->envp, a->directory, &path, err) < 0) {
         path = NULL;
+        ret->no_program = err->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
         return error_context(err, "find the program on mprun's host, to bring it to the others");
     }
     if (cmd->preload_libs && libraries_find(path, library_path(a), libraries, err) < 0)

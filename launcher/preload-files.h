@@ -33,6 +33,7 @@ struct preload_files {
     size_t nsources;
     struct preload_target *targets;
     size_t ntargets;
+    int no_program; /* enum exit_code, of a program that cannot be executed; 0: that is not it */
 };
 
 /* Opens and reads them all. */

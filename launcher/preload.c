@@ -51,7 +51,11 @@ int preload_create(struct run *r, struct preload **ret, struct error *err)
     pre->tops = calloc(r->nused, sizeof(*pre->tops));
     if (!pre->tops)
         return error_errno(err, ENOMEM, "prepare the files that are brought to the hosts");
-    return preload_files_collect(&r->cmd, &r->step, &pre->files, err);
+    if (preload_files_collect(&r->cmd, &r->step, &pre->files, err) == 0)
+        return 0;
+    if (pre->files.no_program)
+        r->exit_code = pre->files.no_program;
+    return -1;
 }
 
 void preload_destroy(struct preload *pre)

@@ -327,6 +327,8 @@ int signals_watch(struct run *r, struct error *err);
 int signals_suspended(struct host *h, const uint8_t *p, size_t n);
 /* The step is over: signals do again what they do to any program, which may wait to write. */
 void signals_leave(void);
+/* For a while only: what takes long before there is anything to end or to clean up. */
+void signals_return(void);
 
 /* host-list.c: the hosts that `which` is true of, in a message: "n2, n[5-7] and 12 others" (size:
  * at least NAME_RUN_TEXT). Their number. */

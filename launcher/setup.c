@@ -240,6 +240,15 @@ static int choose_transport(struct run *r, struct error *err)
     return 0;
 }
 
+/* Their hashes may take a while. */
+static int read_preload(struct run *r, struct error *err)
+{
+    signals_leave();
+    int rc = preload_create(r, &r->preload, err);
+    signals_return();
+    return rc;
+}
+
 int run_setup(struct run *r, struct error *err)
 {
     if (handshake_library_init(err) < 0)
@@ -250,7 +259,7 @@ int run_setup(struct run *r, struct error *err)
         return r->adapter->loose ? -1
                                  : error_context(err, "read what '%s' granted", r->adapter->name);
     if (make_plan(r, err) < 0 || make_step(r, err) < 0 || make_hosts(r, err) < 0 ||
-        choose_transport(r, err) < 0 || preload_create(r, &r->preload, err) < 0)
+        choose_transport(r, err) < 0 || read_preload(r, err) < 0)
         return -1;
     r->launch.known = run_seconds(r);
     return 0;

@@ -176,7 +176,7 @@ static void on_signal(void *arg, int signo)
     step_changed(r);
 }
 
-void signals_leave(void)
+static void set_ending_signals(int how)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -184,7 +184,17 @@ void signals_leave(void)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGQUIT);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    sigprocmask(how, &set, NULL);
+}
+
+void signals_leave(void)
+{
+    set_ending_signals(SIG_UNBLOCK);
+}
+
+void signals_return(void)
+{
+    set_ending_signals(SIG_BLOCK);
 }
 
 int signals_watch(struct run *r, struct error *err)

@@ -132,13 +132,30 @@ END
 @test "mprun's own mistakes: missing, a directory, not readable, changed" {
     run -125 --separate-stderr seven --preload-files nothing true
     [[ $stderr == "mprun: open 'nothing' on mprun's host"*"No such file"* ]]
-    run -125 --separate-stderr seven --preload-binary ./nothing
+    run -127 --separate-stderr seven --preload-binary ./nothing
     [[ $stderr == *"'./nothing'"* ]]
+    run -127 --separate-stderr seven --preload-binary nothing-in-the-path
+    [[ $stderr == *"'nothing-in-the-path': not found in PATH"* ]]
+    echo x >plain && run -126 --separate-stderr seven --preload-binary ./plain
+    [[ $stderr == *"'./plain': Permission denied"* ]]
     mkdir p && run -125 --separate-stderr seven --preload-files p true
     [[ $stderr == *"'p' on mprun's host is a directory"* ]]
     ln -s loop loop && run -125 --separate-stderr seven --preload-files loop true
     [[ $stderr == *"'loop' on mprun's host"* ]]
     [ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
+@test "a signal ends mprun while it reads what it is to bring" {
+    truncate -s 400G big # it has no bytes, and takes minutes to read
+    reading() { [[ $(readlink /proc/"$MPRUN_PID"/fd/*) == *"/big"* ]]; }
+    for signal in TERM HUP; do
+        mprun_start --pmi none --preload-files big true
+        wait_until 10 reading
+        kill -s $signal "$MPRUN_PID"
+        code=0
+        MPRUN_TEST_LIMIT=5 mprun_wait || code=$?
+        [ "$code" -eq $((128 + $(kill -l $signal))) ]
+    done
 }
 
 @test "a file that is changed while hosts are started ends the step, and names it" {
