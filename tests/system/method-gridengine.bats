@@ -27,7 +27,9 @@ echo "file $(readlink "/proc/$$/exe")"
     echo
     grep -E '^(Sig[^Q]|Shd|Umask|Uid|Gid|Cpus_allowed_list)' /proc/self/status
     cat /proc/self/limits
-    ls -l /proc/$$/fd | awk '{ print $9, $10, $11 }' | sed -E 's/pipe:.*/pipe/' | sort
+    # of the shell, which may have more of its own, and what it passes on
+    for fd in 0 1 2; do readlink "/proc/$$/fd/$fd"; done | sed 's/pipe:.*/pipe/'
+    ls /proc/self/fd
     tr '\0' '\n' </proc/$$/environ |
         grep -avE '^(SGE_STARTER_.*|MPRUN_JOB_.*|_=.*|SHLVL=.*|OLDPWD=.*|QRSH_PORT=.*)' | sort
 } | sed -E "s,(^JOB_ID=|job_scripts/|active_jobs/|/tmp/)$JOB_ID\b,\1JOBID,g; s,[0-9]+\.(n[123])$,TASK.\1,; s,shared/job\.[A-Za-z0-9]+,shared/job,g"
@@ -102,12 +104,12 @@ EOF
 
 @test "tasks of qrsh -inherit: the same with and without it, with and without -noshell" {
     tasks_script >tasks
-    run -0 qsub_wait -pe labfill 4 -q lab.q@n1,lab.q@n2 -masterq lab.q@n1 <tasks
+    run -0 --separate-stderr qsub_wait -pe labfill 4 -q lab.q@n1,lab.q@n2 -masterq lab.q@n1 <tasks
     echo "$output" >without
     [ "$(grep -ac '^file /' without)" -eq 10 ] # with -noshell a line with blanks is no program
     [ "$(grep -ac '^<a  b><$HOME><>' without)" -eq 2 ]
     use_starter
-    run -0 qsub_wait -pe labfill 4 -q lab.q@n1,lab.q@n2 -masterq lab.q@n1 <tasks
+    run -0 --separate-stderr qsub_wait -pe labfill 4 -q lab.q@n1,lab.q@n2 -masterq lab.q@n1 <tasks
     diff without - <<<"$output"
 }
 
@@ -131,7 +133,7 @@ EOF
 
 @test "MPRUN_JOB_*: in the script, and in tasks on other hosts" {
     use_starter
-    run -0 qsub_wait -pe lab 5 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe lab 5 <<'EOF'
 set -e
 said() { grep ^MPRUN_JOB_ | grep -vE '_(CPUS|HOSTFILE)=' | sed "s/_ID=$JOB_ID$/_ID=ID/; s/^MPRUN_JOB_//" | sort | tr '\n' ' '; }
 env | said
