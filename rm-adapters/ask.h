@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ask.h - what a manager's own command says, for the sentence of a failure
+/* ask.h - what a manager's own command says
  *
- * It is waited for, as nothing else is in mprun: only where the step has failed already. */
+ * It is waited for, as nothing else is in mprun: only before the step begins, and where it has
+ * failed already. */
 #ifndef RM_ADAPTERS_ASK_H
 #define RM_ADAPTERS_ASK_H
 

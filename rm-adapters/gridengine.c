@@ -22,6 +22,7 @@
 #include "common/spawn.h"
 #include "rm-adapters/ask.h"
 #include "rm-adapters/fanout.h"
+#include "rm-adapters/gridengine-session.h"
 #include "rm-adapters/hostfile.h"
 #include "rm-adapters/named.h"
 
@@ -72,11 +73,23 @@ static int job_is_here(char *reason, size_t n)
     return 0;
 }
 
+/* A login shell has no variables of its job. */
+static int is_session(char *reason, size_t n)
+{
+    pid_t shepherd = 0;
+    unsigned job = gridengine_session_job(&shepherd);
+    if (job > 0)
+        snprintf(reason, n,
+                 "this is a session of job %u of Grid Engine (process %d is its shepherd)", job,
+                 (int)shepherd);
+    return job > 0;
+}
+
 static int gridengine_detect(char *reason, size_t n)
 {
     reason[0] = 0;
     if (!variable("JOB_ID") && !variable("SGE_TASK_ID") && !variable("PE_HOSTFILE"))
-        return 0;
+        return is_session(reason, n);
     if (!have_job(reason, n) || !job_is_here(reason, n))
         return 0;
     snprintf(reason, n, "this is job %.20s of Grid Engine (JOB_ID, SGE_TASK_ID, %s)",
@@ -166,6 +179,10 @@ static int gridengine_read_allocation(const struct host_request *request, struct
     char reason[200];
     if (request->argument)
         return error_set(err, EINVAL, "'--rm gridengine' takes no ':%.60s'", request->argument);
+    pid_t shepherd;
+    unsigned session = variable("JOB_ID") ? 0 : gridengine_session_job(&shepherd);
+    if (session > 0 && gridengine_session_enter(session, err) < 0)
+        return -1;
     if (!have_job(reason, sizeof(reason)))
         return error_set(err, EINVAL, "%s; start mprun from a job script, qrsh or qlogin", reason);
     if (read_granted(&granted, err) < 0 || cut_to_named(request, &granted, err) < 0) {
