@@ -114,22 +114,36 @@ static int last_word(struct host *h)
     return 0;
 }
 
+/* A host that was on its way when the step was to end has been told so, and is further than that.
+ */
+static int may_join(const struct host *h)
+{
+    return h->state == AGENT_CONNECTED ||
+           (h->run->killing && h->state > AGENT_CONNECTED && h->link && !h->first);
+}
+
+static void is_placed(struct host *h)
+{
+    if (h->state == AGENT_CONNECTED)
+        agent_enter(h, AGENT_PLACED);
+}
+
 int tree_joined(struct host *h, const uint8_t *p, size_t n)
 {
     if (h->first && h->frame_link == h->first)
         return last_word(h);
-    Mprun__Joined *m = h->state == AGENT_CONNECTED ? mprun__joined__unpack(NULL, n, p) : NULL;
+    Mprun__Joined *m = may_join(h) ? mprun__joined__unpack(NULL, n, p) : NULL;
     if (!m)
         return -1;
     if (m->why_not[0]) {
         log_debug("host %s stays linked to mprun itself: %s", h->name, m->why_not);
-        agent_enter(h, AGENT_PLACED);
+        is_placed(h);
     } else if (h->frame_link == h->link) {
         h->left_first = 1;
     } else {
         h->first = h->link;
         h->link = NULL;
-        agent_enter(h, AGENT_PLACED);
+        is_placed(h);
     }
     mprun__joined__free_unpacked(m, NULL);
     return 0;
