@@ -245,6 +245,7 @@ static void channel_open(struct host *h, const struct start_channel *c)
     struct error e;
     h->channel_open = 1;
     h->client_pid = c->pid;
+    h->is_starter = c->is_starter;
     agent_enter(h, AGENT_STARTED);
     if (c->err_fd >= 0)
         start_words_open(h, c->err_fd);
@@ -326,7 +327,7 @@ static void say_not_started(struct host *h, int status, const char *how)
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     start_words_reason(h, why, sizeof(why));
     const char *colon = *why ? ": " : "";
-    if (r->alloc.hosts[h->index].here)
+    if (h->is_starter)
         run_fail(r, EXIT_CODE_MPRUN, "host %s: mpstarter %s before it reported back%s%s", h->name,
                  how, colon, why);
     else if (code == EXIT_CODE_NOT_FOUND || code == EXIT_CODE_CANNOT_EXEC)
@@ -350,8 +351,8 @@ static void say_ended(struct host *h, const char *how)
     char why[800];
     start_words_reason(h, why, sizeof(why));
     host_fails(h, 0, "%s %s%s%s%s; its ranks are ended",
-               h->run->alloc.hosts[h->index].here ? "mpstarter" : start_client(h->run), how,
-               *why ? " (" : "", why, *why ? ")" : "");
+               h->is_starter ? "mpstarter" : start_client(h->run), how, *why ? " (" : "", why,
+               *why ? ")" : "");
 }
 
 static int has_died(const struct host *h)
@@ -396,14 +397,14 @@ static int starts_again(struct host *h, int status)
     return 1;
 }
 
-/* A keeper that ends by itself has seen the end of its worker; ssh's 255 may mean anything. On this
- * machine a worker without its keeper is our child. */
+/* A keeper that ends by itself has seen the end of its worker; ssh's 255 may mean anything. Where
+ * we started the keeper, a worker without it is our child. */
 static int worker_may_live(const struct host *h, int status)
 {
     struct proc_stat st;
     if (WIFEXITED(status) && WEXITSTATUS(status) != SSH_FAILED)
         return 0;
-    if (!h->run->alloc.hosts[h->index].here || h->worker_pid <= 1)
+    if (!h->is_starter || h->worker_pid <= 1)
         return 1;
     return proc_stat_read((pid_t)h->worker_pid, &st) == 0 && st.ppid == getpid() && st.state != 'Z';
 }

@@ -15,7 +15,9 @@
 #
 #   qsub_wait [OPTIONS] <SCRIPT    submits it as labuser on n0 and waits for its end: its output and exit
 #                                  code are the job's; within $JOB_LIMIT, 60 s; then 199
-#   qsub_start [OPTIONS] <SCRIPT   without waiting. SCRIPT needs no "#!"; mprun is in its PATH
+#   qsub_start [OPTIONS] <SCRIPT   without waiting. SCRIPT needs no "#!"; mprun is in its PATH, and m
+#                                  is mprun with the options of every test
+#   job_host                       the host that its script runs on
 #   job                            prints the id of the job that was submitted last
 #   job_wait                       waits for its end and accounting record: returns its exit code. Of a
 #                                  job that never ran there is none: wait_until 20 job_in gone
@@ -65,7 +67,10 @@ job_err() { echo "$(job_dir)/err"; }
 qsub_start() {
     local dir id
     dir=$(mktemp -d "$HOSTS_DIR/shared/job.XXXXXX") && chmod 777 "$dir" || return
-    { printf '#!/bin/bash\nPATH=%q:$PATH\n' "$MPRUN_BUILD/launcher" && cat; } >"$dir/script" &&
+    {
+        printf '#!/bin/bash\nPATH=%q:$PATH\n' "$MPRUN_BUILD/launcher" &&
+            printf 'm() { mprun --containment=tree %s "$@"; }\n' "${MPRUN_TRANSPORT:+--transport=$MPRUN_TRANSPORT}" && cat
+    } >"$dir/script" &&
         chmod 644 "$dir/script" || return
     id=$(on n0 qsub -terse -wd "$dir" -o "$dir/out" -e "$dir/err" "$@" "$dir/script") || return
     echo "${id%%.*}" >"$BATS_TEST_TMPDIR/job"
@@ -73,6 +78,7 @@ qsub_start() {
 }
 
 job_state() { on n0 qstat -u '*' | awk -v job="$(job)" '$1 == job { state = $5 } END { print state ? state : "gone" }'; }
+job_host() { on n0 qstat -u '*' | awk -v job="$(job)" '$1 == job { sub(".*@", "", $8); print $8 }'; }
 job_in() { [ "$(job_state)" = "$1" ]; }
 
 # Records are written some seconds after the job has gone from qstat.

@@ -18,20 +18,14 @@ teardown() {
     mprun_teardown && return $failed
 }
 
-# in_job [OPTIONS OF qsub] <SCRIPT: in the script m is mprun, with the options of every test
-in_job() {
-    { echo "m() { mprun --containment=tree ${MPRUN_TRANSPORT:+--transport=$MPRUN_TRANSPORT} \"\$@\"; }" && cat; } |
-        qsub_wait "$@"
-}
-
 sorted() { sort <<<"$output" | tr '\n' ' '; }
 
 @test "without any option the ranks are on all slots of the job's hosts" {
-    run -0 --separate-stderr in_job -pe lab 6 <<<'m hostname'
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<<'m hostname'
     [ "$(sorted)" = "n1 n1 n2 n2 n3 n3 " ]
     [ -z "$stderr" ]
     [ "$(job_records | wc -l)" -eq 4 ] # the script's, and one for each host's starter
-    run -0 --separate-stderr in_job -pe labfill 3 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe labfill 3 <<'EOF'
 cut -d ' ' -f 1,2 "$PE_HOSTFILE" | while read -r host n; do
     for ((i = 0; i < n; i++)); do echo "$host"; done
 done | sort >wanted
@@ -42,7 +36,7 @@ EOF
 }
 
 @test "each host is started by the job's qrsh, and --explain says all that with its sources" {
-    run -0 in_job -pe lab 6 <<<'m --explain hostname'
+    run -0 qsub_wait -pe lab 6 <<<'m --explain hostname'
     echo "$output"
     [[ $output == *"adapter     gridengine: this is job $(job) of Grid Engine (JOB_ID, SGE_TASK_ID, PE_HOSTFILE)"* ]]
     [[ $output == *"6 ranks on 3 hosts by slot: 2 slots each (PE_HOSTFILE)"* ]]
@@ -54,7 +48,7 @@ EOF
 
 @test "ranks are bound to the cores that the job was granted" {
     needs_cores 2
-    run -0 --separate-stderr in_job -pe lab 3 -binding pe linear:1 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe lab 3 -binding pe linear:1 <<'EOF'
 cut -d ' ' -f 4 "$PE_HOSTFILE" | sort -u
 m --explain true | grep -o 'cores 0,0 as socket,core (PE_HOSTFILE column 4)' | sort -u
 m grep Cpus_allowed_list /proc/self/status | sort | uniq -c | tr -s ' \t' ' '
@@ -65,32 +59,32 @@ EOF
 }
 
 @test "more ranks than slots: the arithmetic and the way out" {
-    run -125 --separate-stderr in_job -pe lab 4 <<<'m -np 7 hostname'
+    run -125 --separate-stderr qsub_wait -pe lab 4 <<<'m -np 7 hostname'
     [ -z "$output" ]
     [ "$stderr" = "mprun: place 7 ranks: 3 hosts have 4 slots (PE_HOSTFILE), 3 too few; ask for at most 4 ranks, submit the job with 'qsub -pe lab 7', or allow more ranks than slots with --oversubscribe" ]
-    run -0 in_job -pe lab 4 <<<'m -np 7 --oversubscribe -q hostname | wc -l'
+    run -0 qsub_wait -pe lab 4 <<<'m -np 7 --oversubscribe -q hostname | wc -l'
     [ "$output" = 7 ]
 }
 
 @test "-m FILE as in the article; --host chooses; a host that the job does not have is named" {
-    run -0 --separate-stderr in_job -pe lab 6 <<<'m -np 6 -m "$PE_HOSTFILE" hostname; m --host "$(hostname):1" hostname | grep -cx "$(hostname)"'
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<<'m -np 6 -m "$PE_HOSTFILE" hostname; m --host "$(hostname):1" hostname | grep -cx "$(hostname)"'
     [ "$(sorted)" = "1 n1 n1 n2 n2 n3 n3 " ]
-    run -125 --separate-stderr in_job -pe lab 6 <<<'m --host n1,n0 hostname'
+    run -125 --separate-stderr qsub_wait -pe lab 6 <<<'m --host n1,n0 hostname'
     [[ $stderr == *"'n0' is no host of job $(job)"* ]]
 }
 
 @test "a job without a parallel environment, and each task of an array, has its host and its slots" {
-    run -0 --separate-stderr in_job <<<'[ "$(m hostname)" = "$(hostname)" ] && m --explain true | head -n 1'
+    run -0 --separate-stderr qsub_wait <<<'[ "$(m hostname)" = "$(hostname)" ] && m --explain true | head -n 1'
     [[ $output == *"gridengine: this is job $(job) of Grid Engine"*"no PE_HOSTFILE)" ]]
-    run -0 --separate-stderr in_job -pe lab 2 -t 1-2 <<<'m sh -c "echo \$SGE_TASK_ID.\$MPRUN_RANK"'
+    run -0 --separate-stderr qsub_wait -pe lab 2 -t 1-2 <<<'m sh -c "echo \$SGE_TASK_ID.\$MPRUN_RANK"'
     [ "$(sorted)" = "1.0 1.1 2.0 2.1 " ]
 }
 
 @test "job_is_first_task with one slot on the host of the job: what qrsh refuses is forked" {
-    run -0 --separate-stderr in_job -pe labjft 3 <<<'m hostname; m --transport=stdio hostname'
+    run -0 --separate-stderr qsub_wait -pe labjft 3 <<<'m hostname; m --transport=stdio hostname'
     [ "$(sorted)" = "n1 n1 n2 n2 n3 n3 " ]
     [ -z "$stderr" ]
-    run -0 --separate-stderr in_job -pe labjft 6 <<<'m hostname'
+    run -0 --separate-stderr qsub_wait -pe labjft 6 <<<'m hostname'
     [ "$(sorted)" = "n1 n1 n2 n2 n3 n3 " ]
 }
 
@@ -100,7 +94,7 @@ EOF
 }
 
 @test "through the start channel alone, with more input and output than qrsh takes before the start" {
-    run -0 --separate-stderr in_job -pe lab 6 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'
 head -c 3000000 /dev/urandom >input
 mprun --containment=tree --transport=stdio --stdin 5 sh -c 'if [ $MPRUN_RANK = 5 ]; then cat; fi' <input >output
 cmp input output && echo same
@@ -113,14 +107,14 @@ EOF
     printf '#!/bin/sh\necho "$#: $*" >>%s\nexec "$@"\n' "$log" >"$HOSTS_DIR/shared/method"
     chmod 755 "$HOSTS_DIR/shared/method" && : >"$log" && chmod 666 "$log"
     ge_set "queue:starter_method=$HOSTS_DIR/shared/method"
-    run -0 --separate-stderr in_job -pe lab 6 <<<'m hostname'
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<<'m hostname'
     [ "$(sorted)" = "n1 n1 n2 n2 n3 n3 " ]
     [ "$(grep -cx "1: $MPRUN_BUILD/starter/mpstarter" "$log")" = 3 ]
     rm "$HOSTS_DIR"/shared/method*
 }
 
 @test "ranks have the job's variables, not those of a task, and their host's directory of the job" {
-    run -0 --separate-stderr in_job -pe lab 6 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'
 export MINE='a b'
 m sh -c 'echo "$NSLOTS $NHOSTS ${JOB_SCRIPT##*/} $MINE ${QRSH_COMMAND:-none}"; [ -O "$TMPDIR" ] && >"$TMPDIR/of-rank" || echo no TMPDIR' |
     sort -u
@@ -132,7 +126,7 @@ EOF
 }
 
 @test "exit codes; a failed rank takes down the step but not the job" {
-    run -0 --separate-stderr in_job -pe lab 6 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'
 m sh -c '[ $MPRUN_RANK != 5 ] || exit 7; sleep 60'
 echo $?
 m sh -c '[ $MPRUN_RANK != 3 ] || kill -SEGV $$; sleep 60'
@@ -156,35 +150,35 @@ says() {
 }
 
 @test "control_slaves FALSE: the parallel environment and the setting are named" {
-    run -125 --separate-stderr in_job -pe labloose 6 <<<'m hostname'
+    run -125 --separate-stderr qsub_wait -pe labloose 6 <<<'m hostname'
     says "didn't accept task; the parallel environment 'labloose' has 'control_slaves FALSE'"
 }
 
 @test "what qrsh says of a host is shown, with what to do" {
     local one='sed "s/^[^ ]*/$H/" "$PE_HOSTFILE" | tail -n 1 >f; PE_HOSTFILE=$PWD/f m hostname'
     local other='m --host $(tail -n 1 "$PE_HOSTFILE" | cut -d " " -f 1) hostname'
-    run -125 --separate-stderr in_job -pe lab 6 <<<"H=nowhere; $one"
+    run -125 --separate-stderr qsub_wait -pe lab 6 <<<"H=nowhere; $one"
     says "host nowhere: qrsh ended with code 1 before mpstarter reported back: "
     says "can't resolve host name; the name is not known on this host"
-    run -125 --separate-stderr in_job -pe lab 6 <<<"H=n0; $one"
+    run -125 --separate-stderr qsub_wait -pe lab 6 <<<"H=n0; $one"
     says "Connection refused); no sge_execd answers there"
-    run -125 --separate-stderr in_job -pe lab 6 <<<"${other/m --host/m --prefix /opt/none --host}"
+    run -125 --separate-stderr qsub_wait -pe lab 6 <<<"${other/m --host/m --prefix /opt/none --host}"
     says "failed: No such file or directory; install mprun in the same place on all hosts, or say with --prefix where it is"
-    run -125 --separate-stderr in_job -pe lab 6 <<<"export JOB_ID=99999; $other"
+    run -125 --separate-stderr qsub_wait -pe lab 6 <<<"export JOB_ID=99999; $other"
     says "didn't accept task; a host takes as many tasks of a job"
 }
 
 @test "without qrsh, and with a PE_HOSTFILE that is none" {
-    run -125 --separate-stderr in_job -pe lab 2 <<<'unset SGE_BINARY_PATH; mkdir empty; PATH=$PWD/empty '"$MPRUN_BUILD/launcher/mprun hostname"
+    run -125 --separate-stderr qsub_wait -pe lab 2 <<<'unset SGE_BINARY_PATH; mkdir empty; PATH=$PWD/empty '"$MPRUN_BUILD/launcher/mprun hostname"
     says "find Grid Engine's qrsh (SGE_BINARY_PATH is not set, nor in PATH)"
-    run -125 --separate-stderr in_job -pe lab 2 <<<'printf "n1 1 q UNDEFINED\nn2 1 q\n" >f; PE_HOSTFILE=$PWD/f m hostname'
+    run -125 --separate-stderr qsub_wait -pe lab 2 <<<'printf "n1 1 q UNDEFINED\nn2 1 q\n" >f; PE_HOSTFILE=$PWD/f m hostname'
     says "/f' line 2: it has less than the four columns of Grid Engine"
 }
 
 @test "variables that strayed out of a job make none, and --rm decides" {
     run -0 --separate-stderr on n0 env JOB_ID=1 "$MPRUN" --containment=tree -n 1 hostname
     [ "$output" = n0 ]
-    run -0 --separate-stderr in_job -pe lab 6 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'
 m --rm local -n 1 hostname | grep -cx "$(hostname)"
 PE_HOSTFILE=/nowhere m --explain -n 1 true | head -n 1
 EOF
