@@ -54,19 +54,20 @@ struct control;
 struct heartbeat;
 struct preload;
 
-enum agent_state {                  /* of a host's starter */
-                   AGENT_UNUSED,    /* no rank is placed there: never started */
-                   AGENT_WAITING,   /* its start has not begun */
-                   AGENT_STARTED,   /* the start client runs */
-                   AGENT_CONNECTED, /* HELLO came */
-                   AGENT_PLACED,    /* it has its place in the tree */
-                   AGENT_LAUNCHED,  /* LAUNCH was sent */
-                   AGENT_READY,     /* contained and bound; ranks are being started */
-                   AGENT_REPORTED,
-                   AGENT_CLEANED,
-                   AGENT_RELEASED,
-                   AGENT_GONE, /* link and start client have ended */
-                   AGENT_STATE_COUNT,
+/* of a host's starter */
+enum agent_state {
+    AGENT_UNUSED,    /* no rank is placed there: never started */
+    AGENT_WAITING,   /* its start has not begun */
+    AGENT_STARTED,   /* the start client runs */
+    AGENT_CONNECTED, /* HELLO came */
+    AGENT_PLACED,    /* it has its place in the tree */
+    AGENT_LAUNCHED,  /* LAUNCH was sent */
+    AGENT_READY,     /* contained and bound; ranks are being started */
+    AGENT_REPORTED,
+    AGENT_CLEANED,
+    AGENT_RELEASED,
+    AGENT_GONE, /* link and start client have ended */
+    AGENT_STATE_COUNT,
 };
 
 enum silence { HEARD, SILENT_UNSAID, SILENT, BACK_UNSAID };
