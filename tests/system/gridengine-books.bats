@@ -1,0 +1,65 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# gridengine-books.bats - the manager's books and mprun's usage report agree, and what a loose start
+# looks like beside them: the first two examples of the article on Sun's mprun
+load '../lib/mprun'
+load '../lib/hosts'
+load '../lib/gridengine'
+
+setup_file() {
+    gridengine_setup
+    [ -n "${HOSTS_LACK:-}" ] || hosts sshd
+}
+teardown_file() { gridengine_teardown; }
+setup() {
+    mprun_setup
+    needs_gridengine
+    JOB_LIMIT=400
+    SPIN=$HOSTS_DIR/shared/spin
+    [ -x "$SPIN" ] || cp "$(mpi_program spin none)" "$SPIN"
+}
+teardown() {
+    local failed=0
+    gridengine_clean || failed=1
+    mprun_teardown && return $failed
+}
+
+# CPU seconds: of the job in the manager's books, and of the step as mprun has it
+booked() { job_records 37 | awk '{ sum += $1 } END { print sum }'; }
+reported() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print((u["cpu_user_us"] + u["cpu_system_us"]) / 1e6)' "$(job_dir)/report"; }
+
+# agree LEAST: within 2 %, and there was as much to count
+agree() {
+    echo "booked $(booked) s, reported $(reported) s"
+    awk -v b="$(booked)" -v r="$(reported)" -v least="$1" 'BEGIN { exit !(r >= least && b > r * 0.98 && b < r * 1.02) }'
+}
+
+@test "accounting_summary FALSE: a record for each host, and their sum is what mprun reports; live, too" {
+    qsub_start -pe lab 6 <<<"m -np 6 --report-json report $SPIN 5"
+    wait_until 200 live_usage
+    job_in r
+    run -0 job_wait
+    agree 30
+    [ "$(job_records 42 | grep -c '^[0-9]')" = 3 ]
+    for host in n1 n2 n3; do
+        job_records 42 37 | awk -v task="1.$host" '$1 == task && $2 > 9.8 && $2 < 10.6 { found = 1 } END { exit !found }'
+    done
+}
+# qstat shows what the last load report could know: of all hosts, not of an idle mprun
+live_usage() { on n0 qstat -j "$(job)" | grep -Eq '^usage .*cpu=00:00:(0[3-9]|[1-5])'; }
+
+@test "accounting_summary TRUE: one record with everything" {
+    run -0 qsub_wait -pe labsum 6 <<<"m -np 6 --report-json report $SPIN 5"
+    agree 30
+    [ "$(job_records 42)" = NONE ]
+}
+
+@test "the loose way, by ssh with a list of hosts: the same work, and the books show nothing of it" {
+    run -0 --separate-stderr qsub_wait -pe labloose 6 <<EOF
+tail -n +2 "\$PE_HOSTFILE" >hosts
+mprun --containment=tree --rm ssh -np 4 -m hosts --report-json report $SPIN 1
+EOF
+    [[ $stderr == *"no resource manager accounts for what runs there"* ]]
+    echo "booked $(booked) s, reported $(reported) s"
+    awk -v b="$(booked)" -v r="$(reported)" 'BEGIN { exit !(r >= 4 && b < 0.2) }'
+}
