@@ -28,9 +28,12 @@ struct start_words {
     int at_once; /* nothing is held any more */
 };
 
+/* What a client says while it ends well (qrsh of its connection) is of no use to anybody. */
 static void show(struct start_words *w, const char *line)
 {
-    if (w->shown++ < SHOWN_MAX)
+    if (w->host->state >= AGENT_CLEANED && !w->host->failed)
+        log_debug("host %s: %s", w->host->name, line);
+    else if (w->shown++ < SHOWN_MAX)
         log_note("host %s: %s", w->host->name, line);
     else if (w->shown == SHOWN_MAX + 1)
         log_note("host %s: what its start client says further is not shown", w->host->name);
