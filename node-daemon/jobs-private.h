@@ -13,6 +13,7 @@ struct jobs {
     struct job **job;
     size_t n, cap;
     struct loop_timer *check;
+    struct watches *watches; /* NULL: none to be had; the timer does it later */
 };
 
 enum { JOB_NONCE = 8 };
@@ -23,6 +24,8 @@ void job_dir_name(struct job *job);                 /* a new one, with a nonce *
 /* "ge-23.1-0a1b2c3d": 0, or -1: not one of ours */
 int job_parse_dir(const char *dir, struct job *ret);
 int jobs_add(struct jobs *j, struct job *job); /* takes job */
+/* Look again as soon as nobody is in it any more. */
+void jobs_watch_empty(struct jobs *j, struct job *job);
 void jobs_forget(struct jobs *j, struct job *job);
 int jobs_scan(struct jobs *j, struct error *err);
 

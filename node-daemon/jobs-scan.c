@@ -73,6 +73,8 @@ int jobs_add(struct jobs *j, struct job *job)
 
 void jobs_forget(struct jobs *j, struct job *job)
 {
+    if (job->watch)
+        watches_remove(j->watches, job->watch);
     for (size_t i = 0; i < j->n; i++)
         if (j->job[i] == job)
             j->job[i] = j->job[--j->n];
@@ -115,7 +117,9 @@ static int take_up(struct jobs *j, const struct job *found, struct error *err)
                 (st.st_mode & 0777) == 0755;
     if (jobs_add(j, job) < 0)
         return error_errno(err, ENOMEM, "read which jobs there are");
-    if (!whole)
+    if (whole)
+        jobs_watch_empty(j, job);
+    else
         job_end(job);
     return 0;
 }

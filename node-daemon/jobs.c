@@ -44,6 +44,18 @@ static void keep_checking(struct jobs *j)
         loop_timer_start(j->check, CHECK_S, CHECK_S);
 }
 
+/* A job that the site names ends with its last process; v2 tells of that. */
+void jobs_watch_empty(struct jobs *j, struct job *job)
+{
+    char path[CGROUP_PATH_MAX];
+    const struct ground_part *p = &j->ground->part[0];
+    if (job->manager != GRANT_SITE || p->driver->version != 2 || !j->watches)
+        return;
+    snprintf(path, sizeof(path), "%s/%s/cgroup.events", p->path, job->dir);
+    int id = watches_add(j->watches, path, check_now, j);
+    job->watch = id > 0 ? id : 0;
+}
+
 struct jobs *jobs_create(struct loop *l, const struct ground *g, const struct conf *conf,
                          const struct jobs_watch *watch, struct error *err)
 {
@@ -54,6 +66,7 @@ struct jobs *jobs_create(struct loop *l, const struct ground *g, const struct co
         j->conf = conf;
         j->watch = *watch;
         j->check = loop_timer_create(l, check_now, j);
+        j->watches = watches_create(l);
     }
     if (!j || !j->check)
         error_errno(err, ENOMEM, "read which jobs there are");
@@ -73,6 +86,7 @@ void jobs_destroy(struct jobs *j)
     while (j->n > 0)
         jobs_forget(j, j->job[j->n - 1]);
     loop_timer_destroy(j->check);
+    watches_destroy(j->watches);
     free(j->job);
     free(j);
     errno = saved;
@@ -192,8 +206,10 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, const char *na
     if (rc == 0)
         rc = open_up(j, job, err);
     keep_checking(j);
-    if (rc == 0)
+    if (rc == 0) {
+        jobs_watch_empty(j, job);
         return job;
+    }
     job_end(job); /* removes what there is of it */
     return NULL;
 }

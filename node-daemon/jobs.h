@@ -29,6 +29,7 @@ struct job {
     struct jobs *jobs;
     struct killer killer;
     struct loop_timer *timer;
+    int watch;    /* for its last process to go; 0: none */
     double idle;  /* since when nobody is in it; 0: somebody was */
     double ended; /* when its end began, by loop_now() */
     double pause; /* seconds until the next look */

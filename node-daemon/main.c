@@ -21,6 +21,7 @@
 #include "node-daemon/options.h"
 #include "node-daemon/server.h"
 #include "node-daemon/status.h"
+#include "node-daemon/systemd.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -97,7 +98,10 @@ static int daemon_open(struct daemon *d, struct error *err)
     sigaddset(&signals, SIGHUP);
     if (!(d->loop = loop_create(err)) || loop_signals(d->loop, &signals, on_signal, d, err) < 0)
         return -1;
-    if (ground_open(&d->ground, d->conf.cgroup, d->conf.cgroup, d->conf.controllers, err) < 0)
+    const char *v2_cgroup = d->conf.cgroup;
+    if (systemd_is_wanted(&d->conf) && systemd_scope(&v2_cgroup, err) < 0)
+        return -1;
+    if (ground_open(&d->ground, d->conf.cgroup, v2_cgroup, d->conf.controllers, err) < 0)
         return -1;
     if (!(d->jobs = jobs_create(d->loop, &d->ground, &d->conf, &watch, err)))
         return -1;
@@ -161,8 +165,10 @@ static int be_daemon(const struct mprund_options *o)
 static int show_help(void)
 {
     AUTO_FREE char *text = options_help(mprund_option_defs, 80);
-    printf("usage: mprund [options]\n       mprund status\n"
-           "       mprund enter --job NAME --user NAME [options] COMMAND...\n\n%s",
+    printf("usage: mprund [options]\n"
+           "       mprund status\n"
+           "       mprund enter --job NAME --user NAME [options] COMMAND...\n\n%s\n"
+           "The configuration is '" CONF_PATH "'.\n",
            text ? text : "");
     return CODE_OK;
 }
@@ -172,6 +178,8 @@ int main(int argc, char **argv)
     struct mprund_options o;
     struct error e;
     fd_open_standard();
+    if (argc == 2 && !strcmp(argv[1], "hold")) /* by mprund itself: see systemd.c */
+        return systemd_hold();
     umask(022);
     logging_open(LOG_NOTE, 0);
     if (mprund_options_parse(argc, argv, &o, &e) < 0) {

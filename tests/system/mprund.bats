@@ -159,6 +159,19 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     wait_until 10 one_is_let_in
 }
 
+@test "the manual has every option and every setting" {
+    "$MPRUND" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z]+' | grep -oE -- '--[a-z]+' >options
+    [ "$(wc -l <options)" -ge 10 ]
+    sed 's/\\-/-/g' "$MPRUN_SOURCE/share/man/mprund.8" >man.8
+    while read -r option; do grep -q -e "$option" man.8 || { echo "no $option"; false; }; done <options
+    grep -oE '^# *#?[a-z_]+ =|^#[a-z_]+ (=|\{)' "$MPRUN_SOURCE/share/mprund.conf" | grep -oE '[a-z_]+ ' >settings
+    [ "$(wc -l <settings)" -ge 9 ]
+    while read -r setting; do grep -q "$setting" "$MPRUN_SOURCE/share/man/mprund.conf.5" || { echo "no $setting"; false; }; done <settings
+    # and the sample is right when what it says is said
+    sed -E 's/^#([a-z}])/\1/; s/^#(    [a-z#])/\1/; s/sgeadmin/root/' "$MPRUN_SOURCE/share/mprund.conf" >sample.conf
+    here "$MPRUND" --config "$PWD/sample.conf" --check
+}
+
 @test "--check names the line, and refuses a file that others can write" {
     check() { printf '%s\n' "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
     check 'cgroup = "/jobs"' 'gridengine { spool = "/var/spool/ge/n1" }'

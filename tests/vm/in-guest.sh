@@ -39,6 +39,7 @@ mprun_itself() {
 cd /tmp || exit 1
 if [ "$VMRUN_INIT" = systemd ]; then
     program systemd systemd.bats bats --formatter tap "$HERE/systemd.bats"
+    program systemd mprund-systemd.bats bats --formatter tap "$HERE/mprund-systemd.bats"
     exit
 fi
 library root
@@ -46,6 +47,7 @@ mprun_itself root
 for t in birth cpuset; do
     program root $t.bats bats --formatter tap "$MPRUN_SOURCE/tests/system/$t.bats"
 done
+[ "$VMRUN_CGROUP" = hybrid ] || program root mprund.bats bats --formatter tap "$HERE/mprund.bats"
 [ "$VMRUN_CGROUP" = v1 ] || library delegated "$HERE/delegate.sh" --
 if [ "$VMRUN_CGROUP" = v2 ]; then
     mprun_itself delegated "$HERE/delegate.sh" --

@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund-systemd.bats - mprund as a unit: jobs are in a scope of their own, and whatever happens to the
+# unit they keep their cgroups and limits. Only in a virtual machine with --init systemd.
+load '../lib/mprun'
+LAB_UID=65534
+MPRUND=$MPRUN_BUILD/node-daemon/mprund
+SCOPE=/sys/fs/cgroup/system.slice/mprund-jobs.scope
+
+setup_file() {
+    [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" = systemd ] || return 0
+    install "$MPRUND" /usr/local/sbin/mprund # the unit has a /tmp of its own
+    sed "s|@sbindir@|/usr/local/sbin|" "$MPRUN_SOURCE/share/units/mprund.service.in" >/run/systemd/system/mprund.service
+    systemctl daemon-reload
+    systemctl start mprund || { journalctl -u mprund --no-pager | tail -20; systemctl status mprund; false; }
+}
+setup() {
+    [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" = systemd ] || skip "only in the virtual machine, with systemd"
+    PROBE=$MPRUN_BUILD/tests/vm/cgroup-probe
+    export TMPDIR=/tmp
+    cd /tmp || return 1
+}
+teardown_file() {
+    [ "${VMRUN_INIT:-}" = systemd ] || return 0
+    systemctl stop mprund mprund-jobs.scope
+    [ ! -d $SCOPE ]
+}
+
+enter() {
+    timeout -k 5 60 "$MPRUND" enter --job 12.1 --user $LAB_UID --memory 48M \
+        setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups "$@" 3>&-
+}
+# same_job: the job is as it was made
+same_job() {
+    local dir
+    wait_until 30 "$MPRUND" status >/dev/null
+    dir=$(echo $SCOPE/site-12.1-*) && [ "$dir" = "$JOB" ] || { echo "job in $dir"; return 1; }
+    [ "$(cat "$dir/memory.max")" = $((48 << 20)) ] || return 1
+    for c in memory pids cpuset; do
+        grep -qw $c "$dir/u/cgroup.controllers" || { echo "no $c"; return 1; }
+    done
+    "$MPRUND" status | grep -q '^12.1 .*running'
+}
+
+@test "a job keeps cgroup, controllers and limits through restart, stop, kill and reload" {
+    enter sh -c 'until [ -e /tmp/go ]; do sleep 0.2; done; exec "$1" take 200' sh "$PROBE" &
+    pid=$!
+    in_scope() { [ -d "$(echo $SCOPE/site-12.1-*/task)" ]; }
+    wait_until 30 in_scope
+    JOB=$(echo $SCOPE/site-12.1-*)
+    same_job
+    systemctl restart mprund && same_job
+    systemctl daemon-reload && same_job
+    systemctl kill -s KILL mprund && sleep 1 && same_job
+    systemctl stop mprund && systemctl daemon-reload && systemctl start mprund && same_job
+    kill -9 "$(cat $SCOPE/holder/cgroup.procs)" # the jobs keep the scope, the next daemon gives it a holder
+    systemctl restart mprund && same_job
+    [ -n "$(cat $SCOPE/holder/cgroup.procs)" ]
+    systemctl is-active mprund-jobs.scope
+    touch /tmp/go
+    status=0
+    wait $pid || status=$?
+    [ "$status" -eq 137 ] # and the limit held
+}

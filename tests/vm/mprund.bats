@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund.bats - the node daemon where limits can be held: memory of a job on cgroup v2 and v1. Only in a
+# virtual machine (run-all.sh, run-in-vm.sh): processes are killed for want of memory here.
+load '../lib/mprun'
+LAB_UID=65534
+MPRUND=$MPRUN_BUILD/node-daemon/mprund
+
+setup() {
+    [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" != systemd ] && [ "$(id -u)" = 0 ] ||
+        skip "only in the virtual machine, as root, without systemd"
+    PROBE=$MPRUN_BUILD/tests/vm/cgroup-probe
+    export TMPDIR=/tmp
+    cd /tmp || return 1
+    mkdir -p /tmp/lab && chmod 777 /tmp/lab
+    printf 'systemd = no\n' >/tmp/mprund.conf
+    "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 2>/tmp/mprund.log 3>&-
+}
+teardown() {
+    [ "${VMRUN:-}" = 1 ] && [ -e /tmp/mprund.pid ] || return 0
+    wait_until 60 no_job || { "$MPRUND" status; find /sys/fs/cgroup -path '*/mprund/*' -type d; return 1; }
+    kill "$(cat /tmp/mprund.pid)"
+    wait_until 30 test ! -e /tmp/mprund.pid
+    find /sys/fs/cgroup -depth -type d -name mprund -exec rmdir {} \;
+}
+no_job() { [ -z "$(find /sys/fs/cgroup -path '*/mprund/site-*' -print -quit)" ]; }
+enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
+    local limits=()
+    while [ "$1" != -- ]; do limits+=("$1") && shift; done
+    shift
+    timeout -k 5 40 "$MPRUND" enter --job 12.1 --user $LAB_UID "${limits[@]}" \
+        setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups \
+        env HOME=/tmp/lab TMPDIR=/tmp/lab XDG_RUNTIME_DIR=/tmp/lab "$@" 3>&-
+}
+
+@test "a job's memory limit holds all that it starts, and what it used is told" {
+    run enter --memory 48M -- "$PROBE" take 200
+    [ "$status" -eq 137 ]
+    run enter --memory 64M -- "$PROBE" take 16 exit 0
+    [ "$status" -eq 0 ]
+}
+
+@test "a job's limit of processes holds" {
+    run enter --pids 10 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.1 & done; wait'
+    [ "$status" -ne 0 ]
+    [[ $output == *fork* ]]
+    wait_until 60 no_job # the limits are those of its beginning
+    run enter --pids 30 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.1 & done; wait'
+    [ "$status" -eq 0 ]
+}
+
+@test "the limits are set, shown, and nobody's but root's to lift" {
+    enter --memory 64M --pids 50 -- sleep 1000 &
+    wait_until 30 job_is_shown
+    run "$MPRUND" status
+    echo "$output"
+    [[ ${lines[1]} == 12.1*running*"64"*MiB*50* ]]
+    for file in $(find /sys/fs/cgroup -path '*/mprund/site-*' \( -name memory.max -o -name pids.max -o -name memory.limit_in_bytes -o -name tasks \)); do
+        ! setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups sh -c 'echo 1000000000 >"$0"' "$file" 2>/dev/null
+    done
+    kill $(pgrep -x sleep -u $LAB_UID)
+    wait $! || true
+}
+job_is_shown() { "$MPRUND" status | grep -q '^12.1 .* 1 '; }
+
+@test "ranks of mprun are in the job, within its limit, whatever they ask for themselves" {
+    run enter --memory 64M -- "$MPRUN" -n 1 "$PROBE" take 200
+    [ "$status" -eq 137 ]
+    run --separate-stderr enter --memory 64M -- "$MPRUN" -n 2 --oversubscribe cat /proc/self/cgroup
+    [ "$status" -eq 0 ]
+    [[ $output == */mprund/site-12.1-* ]]
+}
+
+@test "on v2 the user's part has controllers: a rank's own limit holds, and its rank is named" {
+    [ "$VMRUN_CGROUP" = v2 ] || skip "nothing of v1 is delegated"
+    run --separate-stderr enter --memory 200M -- "$MPRUN" -n 2 --oversubscribe --mem-per-rank 48M sh -c \
+        '[ "$PMIX_RANK" = 1 ] && exec "$1" take 100; exec "$1" take 8 exit 0' sh "$PROBE"
+    [ "$status" -eq 137 ]
+    [[ $stderr == *"rank 1 on "*" exceeded its memory limit 48"* ]]
+}
+
+@test "kill -9 of the daemon, and a new one: limits hold, and the job ends as ever" {
+    enter --memory 64M -- sh -c 'until [ -e /tmp/lab/go ]; do sleep 0.1; done; exec "$1" take 200' sh "$PROBE" &
+    job=$!
+    wait_until 30 job_is_shown_any
+    kill -9 "$(cat /tmp/mprund.pid)"
+    "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 3>&-
+    job_is_shown_any
+    touch /tmp/lab/go
+    status=0
+    wait $job || status=$?
+    rm /tmp/lab/go
+    [ "$status" -eq 137 ]
+}
+job_is_shown_any() { "$MPRUND" status | grep -q '^12.1 .*running'; }
