@@ -347,9 +347,10 @@ static void open_door(struct endpoint *e)
     char address[ADDRESS_TEXT];
     Mprun__Door m = MPRUN__DOOR__INIT;
     int fd = listen_below(e, address, &err);
-    int encrypt = s->own_address[0] && s->start.flags & PREAMBLE_ENCRYPT;
+    enum link_security security =
+        s->own_address[0] ? preamble_security(s->start.flags) : LINK_PLAIN;
     if (fd >= 0)
-        e->door = listener_create(s->loop, fd, s->start.key, encrypt, &door_events, e, &err);
+        e->door = listener_create(s->loop, fd, s->start.key, security, &door_events, e, &err);
     if (!e->door)
         fails("open a door", &err);
     listener_resumable(e->door, &(struct link_options){.resume_seconds = s->start.link_grace});
@@ -368,7 +369,7 @@ static struct link *connect_to(struct endpoint *e, const char *addresses,
     struct link_options o = {.role = LINK_CONNECTOR,
                              .key = s->start.key,
                              .host_id = e->id,
-                             .encrypt = (s->start.flags & PREAMBLE_ENCRYPT) != 0,
+                             .security = preamble_security(s->start.flags),
                              .resume_seconds = s->start.link_grace,
                              .addresses = addresses};
     int fd = address_connect(addresses, CONNECT_SECONDS, &err);

@@ -273,9 +273,11 @@ static int apply_transport(void *target, const char *value, struct error *err)
 
 static int apply_link_security(void *target, const char *value, struct error *err)
 {
-    static const char *const words[] = {"none", "encrypt", NULL};
-    line_of(target)->encrypt = choice(value, words, err);
-    return line_of(target)->encrypt < 0 ? -1 : 0;
+    static const char *const words[] = {
+        [LINK_PLAIN] = "none", [LINK_ENCRYPT] = "encrypt", [LINK_MAC] = "mac", NULL};
+    int i = choice(value, words, err);
+    line_of(target)->security = i < 0 ? LINK_ENCRYPT : (enum link_security)i;
+    return i < 0 ? -1 : 0;
 }
 
 static int set_oversubscribe(struct cmdline *c, int on, struct error *err)
@@ -665,8 +667,9 @@ static const struct option_def table[] = {
      "all to mprun",
      OPTION_ONCE, apply_fanout},
     {"--link-security", "KIND", PLACE,
-     "Protect connections between hosts: encrypt (the default) or none", OPTION_ONCE,
-     apply_link_security},
+     "Protect connections between hosts: encrypt (the default), mac (against changes only), or "
+     "none",
+     OPTION_ONCE, apply_link_security},
 
     {"--bind-to --bindto", "WHAT", CONTAINMENT,
      "Bind ranks to a core each, or none; without it, core where there are enough cores",

@@ -186,7 +186,7 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
 {
     struct cmdline c = {
         .transport = TRANSPORT_AUTO,
-        .encrypt = 1,
+        .security = LINK_ENCRYPT,
         .oversubscribe = -1,
         .bind = BIND_DEFAULT,
         .pmi = PMI_KIND_PMIX | PMI_KIND_PMI1,

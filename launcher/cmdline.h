@@ -15,6 +15,7 @@
 #include "model/step.h"
 #include "rm-adapters/adapter.h"
 #include "wire/address.h"
+#include "wire/link.h"
 
 struct option_def;
 
@@ -56,9 +57,9 @@ struct cmdline {
     uint32_t start_concurrency;  /* 0: the adapter's default */
     double start_timeout;        /* seconds that a host has to report back */
     enum transport transport;
-    int encrypt;             /* links between hosts; Unix sockets are never encrypted */
-    const char *interface;   /* NULL: all */
-    struct port_range ports; /* 0, 0: any */
+    enum link_security security; /* of links between hosts; Unix sockets have none */
+    const char *interface;       /* NULL: all */
+    struct port_range ports;     /* 0, 0: any */
 
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
     enum bind_policy bind;

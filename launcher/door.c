@@ -23,11 +23,11 @@ static void tell(struct run *r, const char *address)
 }
 
 /* Takes fd. */
-static int add_listener(struct run *r, int fd, int encrypt, struct error *err)
+static int add_listener(struct run *r, int fd, enum link_security security, struct error *err)
 {
     if (fd < 0)
         return -1;
-    struct listener *l = listener_create(r->loop, fd, r->key, encrypt, &door_events, r, err);
+    struct listener *l = listener_create(r->loop, fd, r->key, security, &door_events, r, err);
     if (!l)
         return -1;
     listener_expect(l, r->nused);
@@ -53,7 +53,7 @@ static int open_tcp(struct run *r, const char *on, const struct interface *ips, 
 {
     char address[ADDRESS_TEXT];
     unsigned port;
-    if (add_listener(r, address_listen(on, &r->cmd.ports, &port, err), r->cmd.encrypt, err) < 0)
+    if (add_listener(r, address_listen(on, &r->cmd.ports, &port, err), r->cmd.security, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         address_of_ip(ips[i].address, port, address);

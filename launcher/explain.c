@@ -78,11 +78,14 @@ static void print_transport(const struct run *r)
 {
     static const char *const names[] = {
         [TRANSPORT_UNIX] = "unix", [TRANSPORT_TCP] = "tcp", [TRANSPORT_STDIO] = "stdio"};
+    static const char *const security[] = {[LINK_PLAIN] = "not encrypted",
+                                           [LINK_ENCRYPT] = "encrypted",
+                                           [LINK_MAC] = "authenticated and not encrypted"};
     const char *why = r->same_machine ? "all hosts are this machine" : "hosts are other machines";
     printf("transport   %s: %s", names[r->transport],
            r->cmd.transport == TRANSPORT_AUTO ? why : "asked for with --transport");
     if (r->transport == TRANSPORT_TCP)
-        printf(", %s", r->cmd.encrypt ? "encrypted" : "not encrypted");
+        printf(", %s", security[r->cmd.security]);
     printf("\n");
 }
 

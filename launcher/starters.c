@@ -214,8 +214,10 @@ static int send_preamble(struct host *h, const struct start_channel *c, struct e
     snprintf(p.addresses, sizeof(p.addresses), "%s%s%s", home, *home ? " " : "", r->addresses);
     if (r->transport == TRANSPORT_STDIO)
         p.flags |= PREAMBLE_STDIO;
-    if (r->transport == TRANSPORT_TCP && r->cmd.encrypt)
+    if (r->transport == TRANSPORT_TCP && r->cmd.security == LINK_ENCRYPT)
         p.flags |= PREAMBLE_ENCRYPT;
+    if (r->transport == TRANSPORT_TCP && r->cmd.security == LINK_MAC)
+        p.flags |= PREAMBLE_MAC;
     if (c->is_starter)
         p.flags |= PREAMBLE_SUBREAPER;
     if (here && r->adapter->suspends_group && !c->is_starter)

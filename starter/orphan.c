@@ -72,7 +72,7 @@ static void dialed(void *arg, int fd, const struct error *why)
     struct link_options options = {.role = LINK_CONNECTOR,
                                    .key = o->key,
                                    .host_id = w->start.host_id,
-                                   .encrypt = (w->start.flags & PREAMBLE_ENCRYPT) != 0};
+                                   .security = preamble_security(w->start.flags)};
     dial_destroy(o->dial);
     o->dial = NULL;
     if (fd >= 0)

@@ -267,10 +267,11 @@ static void open_door(struct tree *t)
     struct error e;
     char address[ADDRESS_TEXT];
     Mprun__Door m = MPRUN__DOOR__INIT;
-    int encrypt = w->own_address[0] && w->start.flags & PREAMBLE_ENCRYPT;
+    enum link_security security =
+        w->own_address[0] ? preamble_security(w->start.flags) : LINK_PLAIN;
     int fd = listen_below(t, address, &e);
     if (fd >= 0)
-        t->door = listener_create(w->loop, fd, w->start.key, encrypt, &door_events, t, &e);
+        t->door = listener_create(w->loop, fd, w->start.key, security, &door_events, t, &e);
     if (t->door) {
         listener_resumable(t->door, &(struct link_options){.resume_seconds = w->start.link_grace});
         m.addresses = address;

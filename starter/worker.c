@@ -377,7 +377,7 @@ static struct link_options link_options(const struct worker *w)
         .role = LINK_CONNECTOR,
         .key = w->start.key,
         .host_id = w->start.host_id,
-        .encrypt = (w->start.flags & PREAMBLE_ENCRYPT) != 0,
+        .security = preamble_security(w->start.flags),
         .resume_seconds = w->start.link_grace ? w->start.link_grace + LATER_SECONDS : 0,
         .addresses = w->start.addresses,
     };
@@ -467,7 +467,7 @@ static int connect_up(struct worker *w, struct error *err)
         return -1;
     struct link_options o = link_options(w);
     if (w->start.flags & PREAMBLE_STDIO)
-        o.encrypt = 0; /* the start channel's own business */
+        o.security = LINK_PLAIN; /* the start channel's own business */
     w->up = link_create(w->loop, in, out, &o, "mprun", &up_events, w, err);
     return w->up ? 0 : -1;
 }

@@ -18,8 +18,8 @@
  * with, from the frames on that the other has not received.
  *
  * Integers are little endian. Directions are then keyed with BLAKE2b(key, "up"|"down" C1 A1).
- * Nonces are fresh, so nothing can be replayed; the flags (encryption) are part of the proof, so
- * they cannot be changed on the way. */
+ * Nonces are fresh, so nothing can be replayed; the flags (encryption, tags) are part of the proof,
+ * so they cannot be changed on the way. */
 #ifndef WIRE_HANDSHAKE_H
 #define WIRE_HANDSHAKE_H
 
@@ -39,6 +39,7 @@ enum {
     HANDSHAKE_SESSION = 16,
     HANDSHAKE_ENCRYPT = 1, /* flag: both ends must want the same */
     HANDSHAKE_RESUME = 2,  /* flag: when both ends want it */
+    HANDSHAKE_MAC = 4,     /* flag, as HANDSHAKE_ENCRYPT */
 };
 extern const uint8_t handshake_magic[HANDSHAKE_MAGIC];
 

@@ -3,7 +3,7 @@
  *
  *     link.c         its life: create, death, destruction; readable and writable
  *     link-shake.c   the handshake on a connection
- *     link-cipher.c  records: one encrypted frame each
+ *     link-cipher.c  records: one encrypted, or only authenticated, frame each
  *     link-queue.c   frames into the queues
  *     link-write.c   the queues into the descriptor
  *     link-take.c    frames out of what was read, and messages out of frames
@@ -35,6 +35,7 @@ enum {
     NOISE_MAX = 64 * 1024,
     CIPHER_HEADER = crypto_secretstream_xchacha20poly1305_HEADERBYTES,
     CIPHER_EXTRA = crypto_secretstream_xchacha20poly1305_ABYTES,
+    MAC_EXTRA = crypto_aead_chacha20poly1305_ietf_ABYTES,
     RECORD_HEADER = 4,
     MOVE_HEADER = FRAME_HEADER + BULK_HEADER,
     MOVE_MIN = 16 * 1024, /* less is copied as quickly */
@@ -43,6 +44,11 @@ enum {
 enum link_state { SKIP_NOISE, SHAKE_FIRST, SHAKE_SECOND, SHAKE_THIRD, OPEN, LOST, DEAD };
 
 struct cipher {
+    int mac; /* LINK_MAC: only these two lines */
+    struct mac {
+        uint8_t key[crypto_aead_chacha20poly1305_ietf_KEYBYTES];
+        uint64_t records;
+    } mac_out, mac_in;
     crypto_secretstream_xchacha20poly1305_state out, in;
     int in_ready; /* the peer's header has come */
 };

@@ -245,7 +245,7 @@ static int check_claim(struct link *l, const struct link *newcomer, struct error
         sodium_memcmp(s->mine.id, newcomer->session->claim.id, HANDSHAKE_SESSION) != 0)
         return error_set(why, ESTALE, "it claims to go on with a link that is not known here");
     uint64_t theirs = newcomer->session->claim.received;
-    if (theirs < s->first || theirs > s->sent || l->options.encrypt != newcomer->options.encrypt)
+    if (theirs < s->first || theirs > s->sent || l->options.security != newcomer->options.security)
         return error_set(why, EPROTO, "it claims to go on from where its link never was");
     if (l->depth > 0)
         return error_set(why, EBUSY, "its link is being worked with");
@@ -267,7 +267,7 @@ static int take_connection(struct link *l, struct link *newcomer)
     if (link_make_watches(l) < 0)
         return -1;
     link_shake_accept(l);
-    return l->options.encrypt ? link_cipher_begin(l) : 0;
+    return l->options.security ? link_cipher_begin(l) : 0;
 }
 
 int link_adopt(struct link *l, struct link *newcomer, struct error *why)

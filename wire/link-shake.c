@@ -36,11 +36,16 @@ double link_shake_seconds(const struct link *l)
     return l->options.role == LINK_ACCEPTOR || is_resuming(l) ? ACCEPT_SECONDS : CONNECT_SECONDS;
 }
 
+static uint32_t flags_of(enum link_security s)
+{
+    return s == LINK_ENCRYPT ? HANDSHAKE_ENCRYPT : s == LINK_MAC ? HANDSHAKE_MAC : 0;
+}
+
 static void begin(struct link *l, const uint8_t *key)
 {
     const struct link_options *o = &l->options;
     handshake_init(&l->shake, key, o->host_id,
-                   (o->encrypt ? HANDSHAKE_ENCRYPT : 0) | (l->session ? HANDSHAKE_RESUME : 0));
+                   flags_of(o->security) | (l->session ? HANDSHAKE_RESUME : 0));
     if (o->role == LINK_CONNECTOR) {
         uint8_t c1[HANDSHAKE_C1];
         handshake_c1(&l->shake, c1);
@@ -104,7 +109,7 @@ static int link_opens(struct link *l)
     struct error e = {0};
     int claims = link_claims(l); /* then the owner has another link for this connection */
     if ((l->session && begin_session(l) < 0) ||
-        (!claims && l->options.encrypt && link_cipher_begin(l) < 0)) {
+        (!claims && l->options.security && link_cipher_begin(l) < 0)) {
         link_no_memory(l);
         return 1;
     }
@@ -215,7 +220,7 @@ static int take_verdict(struct link *l, struct error *e)
         link_dies(l, e);
         return 1;
     }
-    if (l->options.encrypt && link_cipher_begin(l) < 0) {
+    if (l->options.security && link_cipher_begin(l) < 0) {
         link_no_memory(l);
         return 1;
     }

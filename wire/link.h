@@ -32,6 +32,13 @@ enum link_role {
     LINK_ACCEPTOR,  /* the launcher */
 };
 
+enum link_security { /* of frames, once both have proved the key */
+                     LINK_PLAIN,
+                     LINK_ENCRYPT, /* nobody else reads or changes them */
+                     LINK_MAC, /* nobody else changes, repeats or leaves out any, and who listens
+                                  can read them */
+};
+
 struct link_events {
     /* Handshake done. host_id: the peer's (acceptor only). -1 refuses the peer and says why. */
     int (*opened)(void *arg, struct link *l, uint32_t host_id, struct error *why);
@@ -59,9 +66,9 @@ struct link_events {
 
 struct link_options {
     enum link_role role;
-    const uint8_t *key; /* LINK_KEY bytes; copied; NULL when trusted */
-    uint32_t host_id;   /* of a connector */
-    int encrypt;        /* both ends must agree: it is part of what is proved */
+    const uint8_t *key;          /* LINK_KEY bytes; copied; NULL when trusted */
+    uint32_t host_id;            /* of a connector */
+    enum link_security security; /* both ends must agree: it is part of what is proved */
     int skip_noise; /* connector's peer, or acceptor: skip text before the other's magic (stdio) */
     /* Over TCP only; ignored on anything else. */
     double resume_seconds;  /* how long to wait for another connection; 0: do not */
@@ -134,8 +141,8 @@ int link_claims(const struct link *l);
  * opened()). The connection that l still has, if any, is given up. -1 with why: newcomer does not
  * know this link; refuse it. */
 int link_adopt(struct link *l, struct link *newcomer, struct error *why);
-/* The peer's process has ended, or is about to end for good: an end of file, seen already or to come,
- * is the end of the link at once. An interruption of another kind is waited out as before. */
+/* The peer's process has ended, or is about to end for good: an end of file, seen already or to
+ * come, is the end of the link at once. An interruption of another kind is waited out as before. */
 void link_peer_ends(struct link *l);
 /* Bytes of frames that the peer has not acknowledged; 0 for links that cannot be resumed. */
 size_t link_unacknowledged(const struct link *l);

@@ -206,8 +206,8 @@ static void acceptable(void *arg, int fd, unsigned events)
 }
 
 struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LINK_KEY],
-                                 int encrypt, const struct listen_events *events, void *arg,
-                                 struct error *err)
+                                 enum link_security security, const struct listen_events *events,
+                                 void *arg, struct error *err)
 {
     struct listener *l = calloc(1, sizeof(*l));
     if (l) {
@@ -231,7 +231,7 @@ struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LI
     l->events = events;
     l->arg = arg;
     memcpy(l->key, key, LINK_KEY);
-    l->options = (struct link_options){.role = LINK_ACCEPTOR, .key = l->key, .encrypt = encrypt};
+    l->options = (struct link_options){.role = LINK_ACCEPTOR, .key = l->key, .security = security};
     return l;
 }
 

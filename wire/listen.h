@@ -30,8 +30,8 @@ struct listen_events {
 
 /* Takes fd, a listening socket. */
 struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LINK_KEY],
-                                 int encrypt, const struct listen_events *events, void *arg,
-                                 struct error *err);
+                                 enum link_security security, const struct listen_events *events,
+                                 void *arg, struct error *err);
 /* So many may knock at once, from far away: there is a place for each, up to LISTEN_PENDING_MAX. */
 void listener_expect(struct listener *l, size_t peers);
 /* Links from now on are as o says (resume_*, dead_seconds). */

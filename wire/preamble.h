@@ -23,16 +23,22 @@ enum preamble_flag {
     PREAMBLE_STDIO = 2,     /* the link is the start channel itself */
     PREAMBLE_SUBREAPER = 4, /* the launcher is this process's parent and takes in orphans */
     PREAMBLE_VERBOSE = 8,
-    PREAMBLE_PMI = 16,     /* a PMI server will be needed: start it at once */
-    PREAMBLE_EXPLAIN = 32, /* nothing will be run: HELLO says what could be done here */
-    PREAMBLE_FALLBACK = 64, /* where no address answers, the start channel may be the link: the
-                               starter writes PREAMBLE_ASK to its standard output, waits for
-                               PREAMBLE_YES, and then begins the handshake there */
+    PREAMBLE_PMI = 16,         /* a PMI server will be needed: start it at once */
+    PREAMBLE_EXPLAIN = 32,     /* nothing will be run: HELLO says what could be done here */
+    PREAMBLE_FALLBACK = 64,    /* where no address answers, the start channel may be the link: the
+                                  starter writes PREAMBLE_ASK to its standard output, waits for
+                                  PREAMBLE_YES, and then begins the handshake there */
     PREAMBLE_SUSPENSION = 128, /* the launcher runs on this machine, and may be stopped by the
                                   manager while the starter is not: it is to be told (SUSPENDED) */
+    PREAMBLE_MAC = 256,        /* instead of PREAMBLE_ENCRYPT */
 };
 #define PREAMBLE_ASK "\nmprun-start-channel-1\n"
 #define PREAMBLE_YES "y"
+
+static inline enum link_security preamble_security(uint32_t flags)
+{
+    return flags & PREAMBLE_MAC ? LINK_MAC : flags & PREAMBLE_ENCRYPT ? LINK_ENCRYPT : LINK_PLAIN;
+}
 
 struct preamble {
     uint8_t key[LINK_KEY];

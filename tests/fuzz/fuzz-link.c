@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct link_options options = {
         .role = peer.role,
         .key = peer.role == LINK_TRUSTED ? NULL : key,
-        .encrypt = data[0] >> 6 & 1,
+        .security = (enum link_security)((data[0] >> 6) % 3),
         .skip_noise = data[0] >> 7 && peer.role != LINK_TRUSTED,
     };
     int other, far = sender(data + 1, size - 1, &other);

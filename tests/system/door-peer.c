@@ -126,7 +126,8 @@ static int wrong_key(const char *address, const char *host)
         .role = LINK_CONNECTOR,
         .key = key,
         .host_id = (uint32_t)atoi(host),
-        .encrypt = strncmp(address, "tcp:", 4) == 0, /* mprun's default */
+        .security =
+            strncmp(address, "tcp:", 4) == 0 ? LINK_ENCRYPT : LINK_PLAIN, /* mprun's default */
     };
     int fd = knock(address);
     struct link *l = link_create(c.loop, fd, fd, &o, "mprun", &events, &c, &e);

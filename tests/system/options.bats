@@ -61,7 +61,8 @@ sorted() { sort <<<"$output" | tr '\n' ' '; }
 @test "--transport and --link-security: every way carries the output" {
     [ -z "${MPRUN_TRANSPORT:-}" ] || skip "a transport is given for all tests"
     for words in "--transport unix" "--transport tcp" "--transport stdio" "--transport auto" \
-        "--transport tcp --link-security none" "--transport tcp --link-security encrypt"; do
+        "--transport tcp --link-security none" "--transport tcp --link-security encrypt" \
+        "--transport tcp --link-security mac"; do
         # shellcheck disable=SC2086
         run -0 --separate-stderr mprun $words --rm local:2 -N 1 sh -c 'echo $MPRUN_RANK'
         [ "$(sorted)" = "0 1 " ]

@@ -44,7 +44,7 @@ static void without_options_everything_has_its_default(void **state)
     assert_int_equal(c.per_host, 0);
     assert_null(c.rm);
     assert_int_equal(c.transport, TRANSPORT_AUTO);
-    assert_int_equal(c.encrypt, 1);
+    assert_int_equal(c.security, 1);
     assert_int_equal(c.oversubscribe, -1);
     assert_int_equal(c.bind, BIND_DEFAULT);
     assert_int_equal(c.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1);
@@ -69,7 +69,7 @@ static void every_option_reaches_its_place(void **state)
     assert_ptr_equal(c.rm, &rm_adapter_local);
     assert_string_equal(c.hosts.argument, "4");
     assert_int_equal(c.transport, TRANSPORT_TCP);
-    assert_int_equal(c.encrypt, 0);
+    assert_int_equal(c.security, 0);
     assert_int_equal(c.oversubscribe, 1);
     assert_int_equal(c.bind, BIND_CORE);
     assert_true(c.report_bindings && c.tag_output && c.timestamp && c.dry_run && c.report_usage);

@@ -122,6 +122,11 @@ static void encryption_cannot_be_talked_away(void **state)
     assert_int_equal(handshake_take_a1(&p.connector, p.a1, p.c2, &e), -1);
     p.a1[12] = 0;
     assert_int_equal(handshake_take_a1(&p.connector, p.a1, p.c2, &e), -1);
+    handshake_init(&p.connector, key, 1, HANDSHAKE_MAC); /* nor can one be had for the other */
+    handshake_init(&p.acceptor, key, 0, HANDSHAKE_ENCRYPT);
+    handshake_c1(&p.connector, p.c1);
+    assert_int_equal(shake(&p, &e), 0);
+    assert_non_null(strstr(e.text, "security"));
 }
 
 static void another_version_is_named(void **state)

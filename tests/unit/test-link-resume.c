@@ -394,7 +394,8 @@ static const struct listen_events door_events = {
     .arrived = arrived, .returns = returns, .refused = refused};
 
 struct how {
-    int encrypt, not_up, not_down; /* who does not want to resume */
+    enum link_security security;
+    int not_up, not_down; /* who does not want to resume */
     double up_grace, down_grace, patience;
     size_t bytes;
 };
@@ -406,7 +407,7 @@ static struct link *connect_as(struct world *w, struct end *e, const struct how 
     struct link_options o = {.role = LINK_CONNECTOR,
                              .key = key,
                              .host_id = HOST,
-                             .encrypt = how->encrypt,
+                             .security = how->security,
                              .resume_seconds = how->not_up     ? 0
                                                : how->up_grace ? how->up_grace
                                                                : 50,
@@ -450,7 +451,7 @@ static struct world *begin(const struct how *how)
     w->loop = w->proxy.loop = loop_create(&e);
     int fd = address_listen_tcp("127.0.0.1", w->proxy.door, &e);
     assert_true(fd >= 0);
-    w->listener = listener_create(w->loop, fd, key, how->encrypt, &door_events, w, &e);
+    w->listener = listener_create(w->loop, fd, key, how->security, &door_events, w, &e);
     listener_resumable(w->listener, &o);
     proxy_listen(&w->proxy);
     w->up = (struct end){.world = w, .bulk = FRAME_OUTPUT, .control = FRAME_LOG, .seed = 1};
@@ -517,7 +518,7 @@ static void transfer(struct world *w, uint64_t bulk, uint32_t control)
 static void hundreds_of_cuts(int encrypt, unsigned seed)
 {
     enum { BULK = 64 * 1024 * 1024, CONTROL = 4000, KEPT = 256 * 1024 };
-    struct world *w = begin(&(struct how){.encrypt = encrypt, .bytes = KEPT});
+    struct world *w = begin(&(struct how){.security = encrypt, .bytes = KEPT});
     w->proxy.seed = seed;
     w->proxy.cut_span = 1024 * 1024;
     cut_now(w, CUT_RESET); /* from here on every connection has its end */
@@ -542,6 +543,11 @@ static void and_encrypted(void **state)
     hundreds_of_cuts(1, 2);
 }
 
+static void and_with_tags(void **state)
+{
+    hundreds_of_cuts(LINK_MAC, 3);
+}
+
 static int both_resumed(struct world *w)
 {
     return w->up.resumed && w->down.resumed;
@@ -549,7 +555,7 @@ static int both_resumed(struct world *w)
 
 static void each_end_is_told(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 1});
+    struct world *w = begin(&(struct how){.security = 1});
     transfer(w, 0, 10);
     cut_now(w, CUT_END);
     run(w, both_resumed);
@@ -563,7 +569,7 @@ static void each_end_is_told(void **state)
 
 static void what_is_sent_meanwhile_waits(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 0});
+    struct world *w = begin(&(struct how){.security = 0});
     w->proxy.deny = 1;
     cut_now(w, CUT_RESET);
     set_goal(w, 0, 100);
@@ -578,7 +584,7 @@ static void what_is_sent_meanwhile_waits(void **state)
 
 static void a_half_open_connection_is_replaced(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 1});
+    struct world *w = begin(&(struct how){.security = 1});
     cut_now(w, CUT_HALF);
     run(w, both_resumed);
     assert_non_null(strstr(w->down.lost_why.text, "another connection"));
@@ -611,7 +617,7 @@ static void run_ticking(struct world *w, int (*done)(struct world *w))
 static void a_peer_that_never_acknowledges_stops_the_sender(void **state)
 {
     enum { KEPT = 512 * 1024, GOAL = 8 * 1024 * 1024 };
-    struct world *w = begin(&(struct how){.encrypt = 1, .bytes = KEPT});
+    struct world *w = begin(&(struct how){.security = 1, .bytes = KEPT});
     proxy_silence(&w->proxy, 1, 1); /* what the acceptor sends does not arrive */
     w->up.goal = GOAL;
     w->up.goal_control = 1;
@@ -632,7 +638,7 @@ static int nothing_kept(struct world *w)
 
 static void an_idle_link_keeps_nothing(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 0});
+    struct world *w = begin(&(struct how){.security = 0});
     transfer(w, 3 * 1024 * 1024, 3);
     run_ticking(w, nothing_kept);
     finish(w);
@@ -654,7 +660,7 @@ static void goodbye_comes_at_once_and_behind_the_last_words(void **state)
 {
     enum { LAST_WORDS = 60 }; /* as many as fit into the socket: a goodbye does not wait */
     for (int encrypt = 0; encrypt < 2; encrypt++) {
-        struct world *w = begin(&(struct how){.encrypt = encrypt});
+        struct world *w = begin(&(struct how){.security = encrypt});
         w->up.goal_control = LAST_WORDS;
         rest_of_control(&w->up);
         link_destroy(w->up.link);
@@ -665,7 +671,7 @@ static void goodbye_comes_at_once_and_behind_the_last_words(void **state)
         assert_int_equal(w->down.got_control, LAST_WORDS);
         assert_int_equal(w->down.lost, 0);
         finish(w);
-        w = begin(&(struct how){.encrypt = encrypt});
+        w = begin(&(struct how){.security = encrypt});
         link_destroy(w->down.link);
         w->down.link = NULL;
         run(w, up_closed);
@@ -677,7 +683,7 @@ static void goodbye_comes_at_once_and_behind_the_last_words(void **state)
 
 static void a_peer_that_is_gone_refuses_and_that_is_the_end(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 1});
+    struct world *w = begin(&(struct how){.security = 1});
     double before = loop_now();
     proxy_shut(&w->proxy);
     cut_now(w, CUT_RESET);
@@ -691,7 +697,7 @@ static void a_peer_that_is_gone_refuses_and_that_is_the_end(void **state)
 
 static void an_acceptor_has_patience_and_then_none(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 1, .patience = 0.5});
+    struct world *w = begin(&(struct how){.security = 1, .patience = 0.5});
     double before = loop_now();
     w->proxy.deny = 1;
     cut_now(w, CUT_END);
@@ -710,7 +716,7 @@ static void an_acceptor_has_patience_and_then_none(void **state)
 
 static void a_connector_tries_until_its_grace_is_over(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 0, .up_grace = 1});
+    struct world *w = begin(&(struct how){.security = 0, .up_grace = 1});
     double before = loop_now();
     w->proxy.deny = 1;
     cut_now(w, CUT_END);
@@ -723,7 +729,7 @@ static void a_connector_tries_until_its_grace_is_over(void **state)
 
 static void a_process_that_was_stopped_has_not_waited(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 1, .up_grace = 1.5, .patience = 1.5});
+    struct world *w = begin(&(struct how){.security = 1, .up_grace = 1.5, .patience = 1.5});
     struct timespec stopped = {.tv_sec = 4};
     w->proxy.deny = 1;
     cut_now(w, CUT_END);
@@ -742,19 +748,19 @@ static int both_gone(struct world *w)
 
 static void destroyed_in_its_own_callbacks(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 1});
+    struct world *w = begin(&(struct how){.security = 1});
     w->up.destroy_when_lost = 1;
     w->down.destroy_when_lost = 1;
     cut_now(w, CUT_END);
     run(w, both_gone);
     finish(w);
-    w = begin(&(struct how){.encrypt = 1});
+    w = begin(&(struct how){.security = 1});
     w->up.destroy_when_resumed = 1;
     cut_now(w, CUT_END);
     run(w, down_closed);
     assert_int_equal(w->down.why.code, 0);
     finish(w);
-    w = begin(&(struct how){.encrypt = 1});
+    w = begin(&(struct how){.security = 1});
     w->down.destroy_when_resumed = 1;
     cut_now(w, CUT_HALF);
     run(w, up_closed);
@@ -765,7 +771,7 @@ static void destroyed_in_its_own_callbacks(void **state)
 static void it_takes_both_to_resume(void **state)
 {
     for (int i = 0; i < 2; i++) {
-        struct world *w = begin(&(struct how){.encrypt = 1, .not_up = i, .not_down = !i});
+        struct world *w = begin(&(struct how){.security = 1, .not_up = i, .not_down = !i});
         transfer(w, 1024 * 1024, 10);
         assert_int_equal(link_unacknowledged(w->up.link), 0);
         cut_now(w, CUT_END);
@@ -801,9 +807,9 @@ static int one_refused(struct world *w)
 
 static void a_second_one_of_the_same_host_is_refused(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 1});
+    struct world *w = begin(&(struct how){.security = 1});
     struct end second = {.world = w};
-    second.link = connect_as(w, &second, &(struct how){.encrypt = 1}, w->proxy.door);
+    second.link = connect_as(w, &second, &(struct how){.security = 1}, w->proxy.door);
     run(w, one_refused);
     assert_non_null(strstr(w->refused_why.text, "taken already"));
     transfer(w, 1024 * 1024, 10);
@@ -873,7 +879,7 @@ static enum handshake_answer claim(struct world *w, const struct handshake_sessi
 
 static void another_session_is_refused(void **state)
 {
-    struct world *w = begin(&(struct how){.encrypt = 0});
+    struct world *w = begin(&(struct how){.security = 0});
     struct handshake_session s = {.received = 0};
     memset(s.id, 'x', sizeof(s.id));
     assert_int_equal(claim(w, &s, HOST, one_refused), HANDSHAKE_REFUSED);
@@ -899,6 +905,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_comes_once_across_hundreds_of_cuts),
         cmocka_unit_test(and_encrypted),
+        cmocka_unit_test(and_with_tags),
         cmocka_unit_test(each_end_is_told),
         cmocka_unit_test(what_is_sent_meanwhile_waits),
         cmocka_unit_test(a_half_open_connection_is_replaced),

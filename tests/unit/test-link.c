@@ -130,14 +130,16 @@ struct two {
     struct end *up, *down; /* connector and acceptor */
 };
 
-enum way { TRUSTED, PLAIN, ENCRYPTED };
+enum way { TRUSTED, PLAIN, ENCRYPTED, TAGGED };
 
 static struct link_options options(enum way way, enum link_role role)
 {
     return (struct link_options){.role = way == TRUSTED ? LINK_TRUSTED : role,
                                  .key = way == TRUSTED ? NULL : key,
                                  .host_id = 7,
-                                 .encrypt = way == ENCRYPTED};
+                                 .security = way == ENCRYPTED ? LINK_ENCRYPT
+                                             : way == TAGGED  ? LINK_MAC
+                                                              : LINK_PLAIN};
 }
 
 static struct two two_ends(enum way way)
@@ -216,6 +218,11 @@ static void encrypted_frames_go_both_ways(void **state)
     frames_go_both_ways(ENCRYPTED);
 }
 
+static void tagged_frames_go_both_ways(void **state)
+{
+    frames_go_both_ways(TAGGED);
+}
+
 static void stop_soon(void *arg)
 {
     loop_stop(arg);
@@ -233,7 +240,7 @@ static void turn(struct loop *loop)
 static void a_message_of_5_mib_arrives_as_one(void **state)
 {
     enum { SIZE = 5 * 1024 * 1024 + 3 };
-    for (enum way way = TRUSTED; way <= ENCRYPTED; way++) {
+    for (enum way way = TRUSTED; way <= TAGGED; way++) {
         struct two t = two_ends(way);
         uint8_t *big = malloc(SIZE);
         for (size_t i = 0; i < SIZE; i++)
@@ -334,7 +341,7 @@ static void a_control_frame_overtakes_bulk_frames(void **state)
 /* Random frames both ways at once: every byte is accounted for. */
 static void much_of_everything_arrives(void **state)
 {
-    for (enum way way = TRUSTED; way <= ENCRYPTED; way++) {
+    for (enum way way = TRUSTED; way <= TAGGED; way++) {
         struct two t = two_ends(way);
         size_t sent = 0, frames = 0;
         unsigned sum = 0;
@@ -396,7 +403,7 @@ static void relay_b(void *arg, int fd, unsigned ev)
 
 static void single_bytes_make_frames(void **state)
 {
-    for (enum way way = PLAIN; way <= ENCRYPTED; way++) {
+    for (enum way way = PLAIN; way <= TAGGED; way++) {
         struct loop *loop = loop_create(NULL);
         struct end *up = calloc(1, sizeof(*up)), *down = calloc(1, sizeof(*down));
         struct relay r;
@@ -570,7 +577,7 @@ static void a_link_may_be_destroyed_in_each_callback(void **state)
     assert_int_equal(t.end->nframes, 2);
     assert_int_equal(t.end->closed, 0);
     one_done(&t);
-    for (enum way way = PLAIN; way <= ENCRYPTED; way++) {
+    for (enum way way = PLAIN; way <= TAGGED; way++) {
         struct two two = two_ends(way);
         two.down->destroy_on_open = 1;
         run(two.loop);
@@ -676,7 +683,7 @@ static void an_owner_may_refuse_who_has_the_key(void **state)
 static void a_changed_record_is_noticed(void **state)
 {
     /* a relay would have to know where records are: change the last byte that the acceptor gets */
-    struct one t = one_end((struct link_options){.role = LINK_ACCEPTOR, .key = key, .encrypt = 1});
+    struct one t = one_end((struct link_options){.role = LINK_ACCEPTOR, .key = key, .security = 1});
     struct handshake h;
     uint8_t c1[HANDSHAKE_C1], a1[HANDSHAKE_A1], c2[HANDSHAKE_C2], junk[64] = {0};
     struct error e;
@@ -698,6 +705,110 @@ static void a_changed_record_is_noticed(void **state)
     assert_int_equal(t.end->nframes, 0);
     assert_string_equal(t.end->why.text, "protocol error: a record is not authentic");
     one_done(&t);
+}
+
+/* A link that sends through a pair of sockets of which the test has the other end: what it has
+ * written is in `records`, one after the other. */
+struct tapped {
+    uint8_t bytes[4096];
+    size_t n, record[4]; /* where each begins, and the end */
+    struct loop *loop;
+    struct end *from, *to;
+    int tap, feed;
+};
+
+static void shovel(struct tapped *x, int from, int to, size_t want)
+{
+    uint8_t some[512];
+    for (size_t got = 0; got < want;) {
+        turn(x->loop);
+        ssize_t n =
+            recv(from, some, want - got < sizeof(some) ? want - got : sizeof(some), MSG_DONTWAIT);
+        if (n <= 0)
+            continue;
+        assert_int_equal(write(to, some, (size_t)n), n);
+        got += (size_t)n;
+    }
+}
+
+/* Both ends, with us between them: the handshake goes through, and three records are in our hands.
+ */
+static void tap(struct tapped *x)
+{
+    static const char *const texts[] = {"one", "two!", "three"};
+    int up[2], down[2];
+    memset(x, 0, sizeof(*x));
+    x->loop = loop_create(NULL);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, up), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, down), 0);
+    x->tap = up[1];
+    x->feed = down[1];
+    x->from = calloc(1, sizeof(*x->from));
+    x->to = calloc(1, sizeof(*x->to));
+    make(x->from, x->loop, up[0], options(TAGGED, LINK_CONNECTOR));
+    make(x->to, x->loop, down[0], options(TAGGED, LINK_ACCEPTOR));
+    shovel(x, x->tap, x->feed, HANDSHAKE_C1);
+    shovel(x, x->feed, x->tap, HANDSHAKE_A1);
+    shovel(x, x->tap, x->feed, HANDSHAKE_C2);
+    for (int i = 0; i < 3; i++) {
+        send_text(x->from, FRAME_LOG, texts[i]);
+        x->record[i] = x->n;
+        x->n += 4 + 16 + FRAME_HEADER + strlen(texts[i]);
+    }
+    x->record[3] = x->n;
+    for (size_t got = 0; got < x->n;) {
+        turn(x->loop);
+        ssize_t n = recv(x->tap, x->bytes + got, sizeof(x->bytes) - got, MSG_DONTWAIT);
+        got += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void feed(struct tapped *x, int record)
+{
+    size_t n = x->record[record + 1] - x->record[record];
+    assert_int_equal(write(x->feed, x->bytes + x->record[record], n), n);
+}
+
+/* As many frames were taken, and the link has ended when it had to. */
+static void expect_frames(struct tapped *x, size_t n, int ends)
+{
+    if (ends) {
+        run(x->loop);
+        assert_string_equal(x->to->why.text, "protocol error: a record is not authentic");
+    }
+    while (x->to->nframes < n)
+        turn(x->loop);
+    assert_int_equal(x->to->nframes, n);
+    assert_int_equal(x->to->closed, ends);
+    finish(x->from);
+    finish(x->to);
+    close(x->tap);
+    close(x->feed);
+    free(x->from);
+    free(x->to);
+    loop_destroy(x->loop);
+}
+
+static void a_tagged_record_counts_once_and_in_its_place(void **state)
+{
+    static const int orders[][4] = {{0, 1, 2, -1}, {0, 0, -1, -1}, {0, 2, -1, -1}, {1, -1, -1, -1}};
+    struct tapped x;
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        tap(&x);
+        for (int k = 0; orders[i][k] >= 0; k++)
+            feed(&x, orders[i][k]);
+        expect_frames(&x, i == 0 ? 3 : i == 3 ? 0 : 1, i > 0);
+    }
+    for (size_t at = 4; at < 4 + 16 + FRAME_HEADER + 3; at++) { /* tag, header, text */
+        tap(&x);
+        x.bytes[at] ^= 0x10;
+        feed(&x, 0);
+        expect_frames(&x, 0, 1);
+    }
+    tap(&x);
+    assert_memory_equal(x.bytes + 4 + 16 + FRAME_HEADER, "one", 3); /* it can be read */
+    feed(&x, 0);
+    expect_frames(&x, 1, 0);
 }
 
 static void noise_before_the_peer_is_kept_as_text(void **state)
@@ -747,6 +858,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_frames_go_both_ways),
         cmocka_unit_test(encrypted_frames_go_both_ways),
+        cmocka_unit_test(tagged_frames_go_both_ways),
+        cmocka_unit_test(a_tagged_record_counts_once_and_in_its_place),
         cmocka_unit_test(a_message_of_5_mib_arrives_as_one),
         cmocka_unit_test(a_packed_message_of_any_size_comes_back),
         cmocka_unit_test(a_message_that_no_peer_takes_ends_the_link_here),

@@ -137,7 +137,7 @@ static void starter(struct door *d, const uint8_t *with_key, uint32_t host_id, i
 {
     static const struct link_events events = {.opened = opened, .frame = frame, .closed = closed};
     struct link_options o = {
-        .role = LINK_CONNECTOR, .key = with_key, .host_id = host_id, .encrypt = encrypt};
+        .role = LINK_CONNECTOR, .key = with_key, .host_id = host_id, .security = encrypt};
     int fd = knock(d);
     struct link *l = link_create(d->loop, fd, fd, &o, "mprun", &events, d, NULL);
     assert_non_null(l);
