@@ -87,9 +87,9 @@ struct host {
     int channel_open;        /* the start client runs */
     int worker_over;         /* nothing but its link may still tell of it */
     pid_t client_pid;
-    int is_starter;      /* the client is mpstarter itself */
-    int in_fd;  /* start channel's stdin until HELLO, where it may become the link */
-    int out_fd; /* start channel's stdout until HELLO */
+    int is_starter; /* the client is mpstarter itself */
+    int in_fd;      /* start channel's stdin until HELLO, where it may become the link */
+    int out_fd;     /* start channel's stdout until HELLO */
     struct loop_io *out_io;
     char kept[sizeof(PREAMBLE_ASK)]; /* the last of its stdout: the beginning of a question? */
     size_t nkept;

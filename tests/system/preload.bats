@@ -148,7 +148,11 @@ END
 @test "a signal ends mprun while it reads what it is to bring" {
     truncate -s 400G big # it has no bytes, and takes minutes to read
     reading() { [[ $(readlink /proc/"$MPRUN_PID"/fd/*) == *"/big"* ]]; }
-    for signal in TERM HUP; do
+    # what runs in the background of a shell ignores SIGINT
+    printf '#!/bin/sh\nexec env --default-signal=INT "%s" "$@"\n' "$MPRUN" >interruptible
+    chmod 755 interruptible
+    MPRUN=$PWD/interruptible
+    for signal in TERM INT; do
         mprun_start --pmi none --preload-files big true
         wait_until 10 reading
         kill -s $signal "$MPRUN_PID"
