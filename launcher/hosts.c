@@ -116,6 +116,8 @@ static int take_hello(struct host *h, const uint8_t *p, size_t n)
         agent_enter(h, AGENT_CONNECTED);
         if (m->why_stdio[0])
             starters_fell_back(h, m->why_stdio);
+        if (m->login_session[0])
+            starters_in_session(h, m->login_session);
         starters_reported(h);
         tree_place(h);
     }

@@ -155,6 +155,7 @@ struct run {
     pid_t *foreign;         /* children that mprun was started with: not the step's */
     int nforeign;
     size_t nhosts, nused;    /* used: those with ranks */
+    size_t nsessions;        /* hosts whose starters a login has put into a session of its own */
     size_t nfallback;        /* hosts that use their start channels because nothing else answers */
     char fallback_text[900]; /* the first of them, and why */
     int unsettled;           /* a worker has ended, or a link: of which hosts is nothing left? */
@@ -241,6 +242,8 @@ int starters_begin(struct run *r, struct error *err);
 int starters_find(struct run *r, struct error *err);
 /* What an adapter is told. Its allocation is not set. */
 struct start_request starters_request(struct run *r);
+/* A login has put its starter into a control group of its own. */
+void starters_in_session(struct host *h, const char *session);
 /* It is linked by its start channel because mprun cannot be reached from there. */
 void starters_fell_back(struct host *h, const char *why);
 void starters_reported(struct host *h);  /* HELLO came */

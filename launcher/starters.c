@@ -624,6 +624,15 @@ void starters_fell_back(struct host *h, const char *why)
         snprintf(r->fallback_text, sizeof(r->fallback_text), "%s (%s)", h->name, why);
 }
 
+/* One host is enough: they are all configured in the same way. */
+void starters_in_session(struct host *h, const char *session)
+{
+    struct run *r = h->run;
+    if (r->adapter->login_session && !h->is_starter && r->nsessions++ == 0)
+        log_warn("host %s: a login has put mpstarter into the session '%.60s'; %s", h->name,
+                 session, r->adapter->login_session);
+}
+
 static void say_fallback(const struct run *r)
 {
     char others[64] = "";

@@ -115,6 +115,9 @@ struct rm_adapter {
     int suspends_group;        /* suspending a job stops the process group of its script alone */
     int starters_start_others; /* a starter may run start clients for further hosts */
     int rm_owns_cgroup;        /* the manager has made a cgroup for the task */
+    const char *login_session; /* what it means, and what to do, when the login that a start goes
+                                  through has moved the starter to a control group of its own; NULL:
+                                  nothing */
     const char *loose;         /* no manager accounts for what is started so: the sentence that says
                                   it; NULL: one does, or there is none to */
 };

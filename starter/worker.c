@@ -25,6 +25,7 @@
 #include "common/path.h"
 #include "common/proc.h"
 #include "starter/orphan.h"
+#include "starter/login-session.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
 #include "starter/suspension.h"
@@ -81,6 +82,7 @@ static void send_hello(struct worker *w)
 {
     Mprun__Hello m = MPRUN__HELLO__INIT;
     struct sysinfo si;
+    char session[80];
     AUTO_FREE char *allowed = idset_format(&w->allowed);
     m.protocol = PROTOCOL_VERSION;
     m.version = PACKAGE_VERSION;
@@ -95,6 +97,8 @@ static void send_hello(struct worker *w)
     if (sysinfo(&si) == 0)
         m.memory = (uint64_t)si.totalram * si.mem_unit;
     m.why_stdio = w->why_stdio;
+    login_session_find(session, sizeof(session));
+    m.login_session = session;
     m.tracking = w->contain.level;
     m.tracking_reason = w->contain.reason;
     link_send(w->up, FRAME_HELLO, &m.base);

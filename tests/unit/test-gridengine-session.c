@@ -58,7 +58,7 @@ static void no_line_of_a_job_is_none(void **state)
 /* A process with this name, as a shepherd has it, and a child that asks. */
 static unsigned job_below(const char *name)
 {
-    int status;
+    int status = 0;
     char command[512];
     /* the shell waits for the other one, which asks as its child */
     snprintf(command, sizeof(command), "exec -a '%s' bash -c '\"$0\" ask; exit $?' \"$0\"", name);
