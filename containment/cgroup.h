@@ -61,7 +61,8 @@ typedef void (*cgroup_place_fn)(void *arg, const struct cgroup_place *place,
 struct cgroup_source {
     const char *name; /* "daemon", "own", later "rm", "systemd" */
     /* Find a place; answers once. self: pids that belong to mprun itself on this host (a populated
-     * cgroup that holds nothing else may be reorganised). 0: will answer; -1: cannot (err). */
+     * cgroup that holds nothing else may be reorganised). 0: will answer; -1: cannot (err; without
+     * text where there is nothing worth saying). */
     int (*acquire)(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done, void *arg,
                    struct error *err);
 };

@@ -101,6 +101,8 @@ static int daemon_acquire(struct loop *l, const pid_t *self, size_t nself, cgrou
         }
         error_errno(err, ENOMEM, "ask mprund");
     }
+    if (err->code == ENOENT)
+        err->text[0] = 0; /* it is optional, and not there */
     int saved = errno;
     asking_end(a);
     errno = saved;

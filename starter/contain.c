@@ -89,7 +89,8 @@ static void settle(struct contain *c)
 static void add_reason(struct contain *c, const char *why)
 {
     size_t n = strlen(c->reason);
-    snprintf(c->reason + n, sizeof(c->reason) - n, "%s%s", n ? "; " : "", why);
+    if (why[0])
+        snprintf(c->reason + n, sizeof(c->reason) - n, "%s%s", n ? "; " : "", why);
 }
 
 static void have_place(void *arg, const struct cgroup_place *place, const struct error *why)
