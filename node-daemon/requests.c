@@ -16,6 +16,8 @@
 #include "common/log.h"
 #include "node-daemon/evidence.h"
 
+static const double REFUSAL_LOG_S = 1;
+
 void answer_init(struct grant_answer *a, enum grant_result result, const char *text)
 {
     memset(a, 0, sizeof(*a));
@@ -26,12 +28,20 @@ void answer_init(struct grant_answer *a, enum grant_result result, const char *t
         snprintf(a->text, sizeof(a->text), "%s", text);
 }
 
-static void refuse(struct grant_answer *a, const struct peer *peer, const char *what,
-                   const struct error *why)
+static void refuse(struct requests *r, struct grant_answer *a, const struct peer *peer,
+                   const char *what, const struct error *why)
 {
     answer_init(a, GRANT_REFUSED, why->text);
+    if (loop_now() - r->told < REFUSAL_LOG_S) {
+        r->untold++;
+        return;
+    }
     log_note("%s refused to pid %d of user %u: %s", what, (int)peer->pid, (unsigned)peer->uid,
              why->text);
+    if (r->untold)
+        log_note("%u other refusals before it", r->untold);
+    r->told = loop_now();
+    r->untold = 0;
 }
 
 static void fail(struct grant_answer *a, const struct peer *peer, const char *what,
@@ -120,15 +130,15 @@ static void place(struct requests *r, const struct peer *peer, struct grant_answ
     struct job *job = jobs_of_process(r->jobs, peer->pid, &part);
     if (job && !peer_is_alive(peer)) { /* what was read was perhaps another's */
         error_set(&e, ESRCH, "the process has ended");
-        refuse(a, peer, "place", &e);
+        refuse(r, a, peer, "place", &e);
     } else if (job && (job->uid != peer->uid || job->state != GRANT_RUNNING)) {
         error_set(&e, EPERM, "the job that this process is in %s",
                   job->uid != peer->uid ? "is another user's" : "has ended");
-        refuse(a, peer, "place", &e);
+        refuse(r, a, peer, "place", &e);
     } else if (job) {
         place_in(r, peer, job, part, a);
     } else if (evidence_prove(r->conf, peer, &proof, &manager, &e) < 0) {
-        refuse(a, peer, "place", &e);
+        refuse(r, a, peer, "place", &e);
     } else if (!(job = have_job(r, manager, &proof, &e))) {
         fail(a, peer, "place", &e);
     } else {
@@ -176,12 +186,12 @@ static void enter(struct requests *r, const struct peer *peer, const struct gran
     struct job *job = NULL;
     if (peer->uid != 0) {
         error_set(&e, EPERM, "only root enters a job: a user asks for a place in its own");
-        refuse(a, peer, "enter", &e);
+        refuse(r, a, peer, "enter", &e);
         return;
     }
     int rc = q->manager == GRANT_SITE ? site_job(q, &known, &e) : managers_job(r, q, &known, &e);
     if (rc < 0)
-        refuse(a, peer, "enter", &e);
+        refuse(r, a, peer, "enter", &e);
     else if (!(job = have_job(r, q->manager, &known, &e)) ||
              jobs_enter(r->jobs, job, peer, JOB_TASK, &e) < 0)
         fail(a, peer, "enter", &e);

@@ -9,6 +9,8 @@ struct requests {
     struct jobs *jobs;
     const struct ground *ground;
     const struct conf *conf;
+    double told;     /* when a refusal was last logged, by loop_now(): users are not to fill logs */
+    unsigned untold; /* refusals since then */
 };
 
 /* An answer of this result; text may be NULL. */

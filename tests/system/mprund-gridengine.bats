@@ -16,10 +16,10 @@ setup_file() {
 teardown_file() {
     local host
     for host in n1 n2 n3; do
-        [ -n "${HOSTS_LACK:-}" ] || on_root $host sh -c 'kill $(cat /run/mprund.pid)' || true
+        [ -n "${HOSTS_LACK:-}" ] || on_root $host sh -c '! [ -e /run/mprund.pid ] || kill $(cat /run/mprund.pid)' || true
     done
     # the grounds, empty by now, are in the hosts' own cgroups
-    [ -n "${HOSTS_LACK:-}" ] || find "$(own_v2_cgroup)" -depth -path '*/n[123]/mprund*' -type d -exec rmdir {} \; || true
+    [ -n "${HOSTS_LACK:-}" ] || find "$(own_v2_cgroup)"/lab.* -depth -path '*/n[123]/mprund*' -type d -exec rmdir {} \; || true
     gridengine_teardown
 }
 setup() {
@@ -63,9 +63,7 @@ EOF
         on_root $host sh "$HOSTS_DIR/shared/mprund-start" || return
     done
 }
-build_sysconfdir() {
-    printf 'include Makefile\nprint-sysconfdir:\n\t@echo $(sysconfdir)\n' | make -s -C "$MPRUN_BUILD" -f - print-sysconfdir
-}
+build_sysconfdir() { dirname "$("$MPRUND" --help | sed -n "s/^The configuration is '\(.*\)'[.]$/\1/p")"; }
 configure_shepherd() { # NEEDS-MPRUND
     local host
     for host in n1 n2 n3; do
@@ -73,14 +71,9 @@ configure_shepherd() { # NEEDS-MPRUND
     done
 }
 
-grounds() { find "$(own_v2_cgroup)" -maxdepth 4 -path '*/n[123]/mprund/*' -type d -name 'ge-*'; }
+grounds() { find "$(own_v2_cgroup)"/lab.* -maxdepth 3 -path '*/n[123]/mprund/*' -type d -name 'ge-*'; }
 grounds_empty() { wait_until 20 no_ground; }
 no_ground() { [ -z "$(grounds)" ]; }
-job_cgroup() { # HOST: what is in the job's cgroup of that host
-    local dir
-    dir=$(find "$(own_v2_cgroup)" -maxdepth 4 -path "*/$1/mprund/*" -type d -name "ge-$(job).1-*")
-    [ -n "$dir" ] && find "$dir" -name cgroup.procs -exec cat {} +
-}
 
 @test "mprun asks: ranks on all hosts are in their job's cgroup, and it goes with the job" {
     run -0 qsub_wait -pe lab 6 <<<'mprun sh -c "echo \$(hostname) \$(grep 0:: /proc/self/cgroup)" | sort'
