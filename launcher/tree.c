@@ -143,6 +143,7 @@ int tree_joined(struct host *h, const uint8_t *p, size_t n)
     } else {
         h->first = h->link;
         h->link = NULL;
+        h->run->unsettled = 1; /* its start client may have ended already */
         is_placed(h);
     }
     mprun__joined__free_unpacked(m, NULL);
