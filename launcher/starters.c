@@ -15,6 +15,7 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/login-session.h"
 #include "common/number.h"
 #include "common/path.h"
 #include "common/proc.h"
@@ -624,11 +625,14 @@ void starters_fell_back(struct host *h, const char *why)
         snprintf(r->fallback_text, sizeof(r->fallback_text), "%s (%s)", h->name, why);
 }
 
-/* One host is enough: they are all configured in the same way. */
+/* One host is enough: they are all configured in the same way. Where mprun is in a session as well,
+ * whoever started the manager's daemons by hand has put everything there. */
 void starters_in_session(struct host *h, const char *session)
 {
     struct run *r = h->run;
-    if (r->adapter->login_session && !h->is_starter && r->nsessions++ == 0)
+    char own[64];
+    login_session_find(own, sizeof(own));
+    if (own[0] == 0 && r->adapter->login_session && !h->is_starter && r->nsessions++ == 0)
         log_warn("host %s: a login has put mpstarter into the session '%.60s'; %s", h->name,
                  session, r->adapter->login_session);
 }

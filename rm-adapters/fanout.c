@@ -219,7 +219,8 @@ void fanout_cancel(struct starting *s)
         return;
     s->cancelled = 1;
     for (size_t i = 0; i < s->nhosts; i++)
-        if (s->hosts[i].pid > 1 && s->hosts[i].is_starter && !s->hosts[i].on_way)
+        if (s->hosts[i].pid > 1 && s->hosts[i].is_starter &&
+            (!s->hosts[i].on_way || s->way->let_clients_be))
             kill(s->hosts[i].pid, SIGTERM);
     if (!s->way->let_clients_be) {
         signal_clients(s, SIGTERM);

@@ -108,10 +108,12 @@ static void say_silent(void *arg, const uint32_t *places, size_t n, double secon
     struct tree *t = arg;
     Mprun__Silent m = MPRUN__SILENT__INIT;
     AUTO_FREE uint32_t *hosts = calloc(n, sizeof(*hosts));
-    for (size_t i = 0; hosts && i < n; i++)
+    if (!hosts)
+        return;
+    for (size_t i = 0; i < n; i++)
         hosts[i] = t->below[places[i]].host;
     m.hosts = hosts;
-    m.n_hosts = hosts ? n : 0;
+    m.n_hosts = n;
     m.seconds = seconds;
     m.back = back;
     if (t->worker->up)

@@ -25,7 +25,7 @@
 #include "common/path.h"
 #include "common/proc.h"
 #include "starter/orphan.h"
-#include "starter/login-session.h"
+#include "common/login-session.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
 #include "starter/suspension.h"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mprund.bash - a node daemon of one's own for system tests: load '../lib/mprun' and '../lib/mprund'
 #
-#   mprund_setup [LINE...]  starts mprund with these lines in its configuration, in a mount namespace
-#                           where /run is empty, with the jobs' cgroup below our own: $GROUND
+#   mprund_setup [LINE...]  starts mprund with these lines in its configuration, in namespaces
+#                           where /run is empty and nobody else's sockets are, with the jobs' cgroup below our own: $GROUND
 #   mprund_teardown         ends it, and what is in the jobs' cgroup; fails when jobs were left there
 #                           that the test did not expect (it calls mprund_gone for that)
-#   here COMMAND...         in that namespace, under a time limit
+#   here COMMAND...         in these namespaces, under a time limit
 #   as_nobody COMMAND...    there, as the user $TEST_UID
 #   as_other COMMAND...     there, as another user
 #   mprund_start            start it (again); mprund_kill: SIGKILL
@@ -21,7 +21,7 @@ mprund_setup() {
     local own
     needs_root
     needs_v2
-    needs_tool unshare nsenter setpriv
+    needs_tool ip unshare nsenter setpriv
     own=$(sed -n 's/^0:://p' /proc/self/cgroup)
     GROUND_CGROUP=${own%/}/mprund-test.$$.$BATS_TEST_NUMBER
     GROUND=$(own_v2_cgroup)/mprund-test.$$.$BATS_TEST_NUMBER
@@ -29,8 +29,8 @@ mprund_setup() {
     MPRUND_CONF=$MPRUN_TEST_TOP/mprund.conf
     printf 'cgroup = "%s"\nsystemd = no\nsubsystems = {cpu}\n' "$GROUND_CGROUP" >"$MPRUND_CONF"
     [ $# -eq 0 ] || printf '%s\n' "$@" >>"$MPRUND_CONF"
-    unshare --mount --propagation private sh -c \
-        'mount -t tmpfs -o mode=755 none /run && echo ready && exec sleep 1000' >"$TMPDIR/namespace" 3>&- &
+    unshare --mount --net --propagation private sh -c \
+        'ip link set lo up && mount -t tmpfs -o mode=755 none /run && echo ready && exec sleep 1000' >"$TMPDIR/namespace" 3>&- &
     NAMESPACE=$!
     wait_until 10 grep -q ready "$TMPDIR/namespace" || return
     mprund_start
@@ -38,7 +38,7 @@ mprund_setup() {
 
 # the directory is entered there: the one here cannot be named from inside
 here() {
-    time_limited "${MPRUN_TEST_LIMIT:-20}" nsenter -m -t "$NAMESPACE" -- \
+    time_limited "${MPRUN_TEST_LIMIT:-20}" nsenter -m -n -t "$NAMESPACE" -- \
         sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD" "$@"
 }
 as_uid() {

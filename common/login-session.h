@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* login-session.h - has a login (sshd with PAM) put this process into a control group of its own? */
-#ifndef STARTER_LOGIN_SESSION_H
-#define STARTER_LOGIN_SESSION_H
+/* login-session.h - has a login (sshd with PAM) put this process into a control group of its own?
+ */
+#ifndef COMMON_LOGIN_SESSION_H
+#define COMMON_LOGIN_SESSION_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* systemd's login manager names the control groups of sessions session-ID.scope, in cgroup v2 and
  * in v1's hierarchy "systemd". */
-#include "starter/login-session.h"
+#include "common/login-session.h"
 
 #include <fcntl.h>
 #include <stdio.h>
