@@ -246,7 +246,7 @@ END
 @test "a qstat that is missing, silent, loud, killed, endless or stuck is an error with its reason" {
     while IFS='|' read -r commands sentence; do
         stand_in "$commands"
-        [[ $sentence == "no answer"* ]] && limit=2s || limit=20s
+        [[ $sentence == *"within 2 s"* ]] && limit=2s || limit=20s
         run -6 --separate-stderr mprsrc --timeout $limit --qstat "$PWD/qstat" -j 20
         [ -z "$output" ]
         [[ $stderr == "mprsrc: run 'qstat -xml -j 20': $sentence"* ]] || { echo "$stderr"; false; }
@@ -259,10 +259,21 @@ exec cat /dev/zero|it prints more than 32 MiB
 exec tail -f /dev/null|no answer within 2 s; does the qmaster run?
 tail -f /dev/null; echo|no answer within 2 s; does the qmaster run?
 exec >&- 2>&-; exit 0|it printed nothing, exit code 0
+echo '<x/>'; exec >&- 2>&-; exec sleep 1000|it closed its output and did not end within 2 s; does the qmaster run?
 END
     run -6 --separate-stderr mprsrc --qstat "$PWD/missing" -j 20
     [[ $stderr == "mprsrc: run 'qstat -xml -j 20': find qstat (--qstat names it): "*"$PWD/missing"* ]]
     no_leftovers
+}
+
+@test "a qstat that prints bytes of zero is read to its end and refused" {
+    for where in 0 1 3000; do # much comes after it: to read it from too small a copy is death
+        stand_in "head -c $where '$SAMPLES/parallel.xml'; head -c 20000000 /dev/zero"
+        run -5 --separate-stderr mprsrc --qstat ./qstat -j 20
+        [ -z "$output" ]
+        [[ $stderr == "mprsrc: read what 'qstat -xml -j 20' says: "* ]]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+    done
 }
 
 @test "an ordinary user's qstat is that of the cell, else the one in PATH" {
