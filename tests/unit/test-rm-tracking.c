@@ -49,7 +49,7 @@ static int tear_down(void **state)
 /* What an ordinary user's process with this group is told: 0, 1, or 2 for another sentence. */
 static int asked_with(gid_t group)
 {
-    int status;
+    int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
         char text[160] = "";
