@@ -156,6 +156,7 @@ struct run {
     int nforeign;
     size_t nhosts, nused;    /* used: those with ranks */
     size_t nsessions;        /* hosts whose starters a login has put into a session of its own */
+    size_t nlater;           /* starts that the manager had no room for at once */
     size_t nfallback;        /* hosts that use their start channels because nothing else answers */
     char fallback_text[900]; /* the first of them, and why */
     int unsettled;           /* a worker has ended, or a link: of which hosts is nothing left? */

@@ -393,9 +393,16 @@ static int starts_again(struct host *h, int status)
     if (h->state != AGENT_STARTED || r->killing || !r->adapter->again)
         return 0;
     const char *words = start_words_held(h);
-    if (!r->adapter->again(r->starting, (size_t)h->launch_index, status, words))
+    enum start_again again = r->adapter->again(r->starting, (size_t)h->launch_index, status, words);
+    if (again == START_NOT)
         return 0;
-    log_debug("host %s: %s; it is started in another way", h->name, words);
+    if (again == START_LATER && r->nlater++ == 0)
+        log_note("host %s: %s: this is tried again until another mprun of the job has ended, or "
+                 "for %.0f s (--start-timeout)",
+                 h->name, words, r->cmd.start_timeout);
+    else
+        log_debug("host %s: %s; it is started %s", h->name, words,
+                  again == START_LATER ? "later" : "in another way");
     forget_start(h);
     return 1;
 }

@@ -26,10 +26,10 @@ enum start_event {
 };
 
 struct start_channel {
-    int in_fd;  /* write end of the start channel's stdin; the receiver owns it */
-    int out_fd; /* read end of its stdout; the receiver owns it */
-    int err_fd; /* read end of its stderr, or -1 when it is mprun's own; the receiver owns it */
-    pid_t pid;  /* start client */
+    int in_fd;      /* write end of the start channel's stdin; the receiver owns it */
+    int out_fd;     /* read end of its stdout; the receiver owns it */
+    int err_fd;     /* read end of its stderr, or -1 when it is mprun's own; the receiver owns it */
+    pid_t pid;      /* start client */
     int is_starter; /* which is mpstarter itself: what it leaves is mprun's to take in */
 };
 
@@ -64,6 +64,12 @@ struct start_request {
 
 struct starting; /* of a start in progress */
 
+enum start_again {
+    START_NOT,       /* that was it */
+    START_OTHERWISE, /* the host is started in another way */
+    START_LATER,     /* in the same way, when the manager may have room there again */
+};
+
 struct rm_adapter {
     const char *name;    /* as --rm takes it */
     const char *summary; /* one line for --help and --explain */
@@ -89,9 +95,9 @@ struct rm_adapter {
     /* The host gives no answer any more: end its start client, which may never notice; its event
      * still comes. NULL: clients are never ended. */
     void (*abandon)(struct starting *s, size_t host);
-    /* The host's start client ended with this status and these words before HELLO. 1: the host is
-     * started in another way, and another OPEN or FAILED comes; 0: it is not. NULL: never. */
-    int (*again)(struct starting *s, size_t host, int status, const char *words);
+    /* The host's start client ended with this status and these words before HELLO. Unless it is
+     * START_NOT, another OPEN or FAILED comes. NULL: never. */
+    enum start_again (*again)(struct starting *s, size_t host, int status, const char *words);
     /* How this host would be started, for --explain; loop and event of the request are not looked
      * at. */
     void (*describe)(const struct start_request *request, const struct alloc_host *host, char *buf,
@@ -107,9 +113,9 @@ struct rm_adapter {
 
     /* Traits. */
     enum stdio_channel stdio_channel;
-    const char *stdio_reason;  /* why stdio_channel is STDIO_NONE */
-    int keep_session;          /* a second session is invisible to the manager */
-    int keep_pgrp;             /* ranks stay in the starter's process group */
+    const char *stdio_reason;        /* why stdio_channel is STDIO_NONE */
+    int keep_session;                /* a second session is invisible to the manager */
+    int keep_pgrp;                   /* ranks stay in the starter's process group */
     unsigned long rm_signals_remote; /* bits, 1 << signal number: what the manager sends to mprun
                                         it sends to the ranks of every host, too */
     int suspends_group;        /* suspending a job stops the process group of its script alone */

@@ -27,6 +27,7 @@
 #include "rm-adapters/named.h"
 
 #define QCONF_SECONDS 3.0
+#define LATER_SECONDS 1.0
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
@@ -197,16 +198,26 @@ static int gridengine_read_allocation(const struct host_request *request, struct
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
+struct qrsh_host {
+    int forked;       /* qrsh is refused there: it takes no task beside the job itself */
+    int later;        /* to be tried again with the next tick */
+    unsigned refused; /* times */
+};
+
 struct qrsh {
     char *path;
-    unsigned char *refused; /* by host: it takes no task beside the job itself */
+    struct qrsh_host *hosts;
+    struct loop_timer *tick; /* of those that are tried later */
+    struct starting *starting;
+    int forbidden; /* no host takes a task, ever; -1: not known yet */
 };
 
 static void qrsh_destroy(void *arg)
 {
     struct qrsh *q = arg;
+    loop_timer_destroy(q->tick);
     free(q->path);
-    free(q->refused);
+    free(q->hosts);
     free(q);
 }
 
@@ -248,22 +259,91 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
     const struct start_request *r = fanout_request(s);
     const struct qrsh *q = fanout_arg(s);
     const char *words[QRSH_WORDS];
-    if (q->refused[i])
+    if (q->hosts[i].forked)
         return fanout_starter(s, i, ret, err);
     qrsh_words(r, &r->allocation->hosts[i], words);
     return fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, 0, ret, err);
 }
 
-/* On the host of the job itself, with one slot there, or with another mprun that has it. */
-static int gridengine_again(struct starting *s, size_t host, int status, const char *words)
+/* ---- a host that takes no task now ----------------------------------------------------------- */
+
+/* Does the job's parallel environment say that nothing is started on other hosts? */
+static int slaves_are_not_controlled(const char *pe)
+{
+    AUTO_FREE char *path = NULL;
+    const char *words[] = {"qconf", "-sp", pe, NULL};
+    char said[4096], value[16] = "";
+    if (find_program("qconf", &path, NULL) < 0 ||
+        ask_command(path, (char *const *)(uintptr_t)words, QCONF_SECONDS, said, sizeof(said)) < 0)
+        return 0;
+    const char *line = strstr(said, "control_slaves");
+    return line && sscanf(line, "control_slaves %15s", value) == 1 && strcmp(value, "FALSE") == 0;
+}
+
+static void try_again(void *arg)
+{
+    struct qrsh *q = arg;
+    size_t n = fanout_request(q->starting)->allocation->nhosts;
+    for (size_t i = 0; i < n; i++)
+        if (q->hosts[i].later) {
+            q->hosts[i].later = 0;
+            fanout_again(q->starting, i);
+        }
+}
+
+/* It takes as many tasks of a job as the job has slots there: another mprun has them. */
+static enum start_again again_later(struct starting *s, struct qrsh *q, struct qrsh_host *h)
+{
+    const char *pe = variable("PE");
+    if (q->forbidden < 0)
+        q->forbidden = pe && slaves_are_not_controlled(pe);
+    if (q->forbidden || ++h->refused * LATER_SECONDS > fanout_request(s)->patience)
+        return START_NOT;
+    q->starting = s;
+    h->later = 1;
+    if (!loop_timer_active(q->tick))
+        loop_timer_start(q->tick, LATER_SECONDS, 0);
+    return START_LATER;
+}
+
+/* On the host of the job itself, with one slot there, or with another mprun that has it, mprun can
+ * start without the manager. */
+static enum start_again gridengine_again(struct starting *s, size_t host, int status,
+                                         const char *words)
 {
     struct qrsh *q = fanout_arg(s);
-    if (!fanout_request(s)->allocation->hosts[host].here || q->refused[host] ||
-        !WIFEXITED(status) || !strstr(words, "didn't accept task"))
-        return 0;
-    q->refused[host] = 1;
+    struct qrsh_host *h = &q->hosts[host];
+    if (!WIFEXITED(status) || !strstr(words, "didn't accept task"))
+        return START_NOT;
+    if (!fanout_request(s)->allocation->hosts[host].here)
+        return again_later(s, q, h);
+    if (h->forked)
+        return START_NOT;
+    h->forked = 1;
     fanout_again(s, host);
-    return 1;
+    return START_OTHERWISE;
+}
+
+static void gridengine_cancel(struct starting *s)
+{
+    struct qrsh *q = fanout_arg(s);
+    fanout_cancel(s);
+    if (q->starting)
+        try_again(q); /* they are told that it was cancelled */
+}
+
+static struct qrsh *qrsh_create(const struct start_request *request)
+{
+    struct qrsh *q = calloc(1, sizeof(*q));
+    if (!q)
+        return NULL;
+    q->forbidden = -1;
+    q->hosts = calloc(request->allocation->nhosts + 1, sizeof(*q->hosts));
+    q->tick = loop_timer_create(request->loop, try_again, q);
+    if (q->hosts && q->tick)
+        return q;
+    qrsh_destroy(q);
+    return NULL;
 }
 
 static struct starting *gridengine_start(const struct start_request *request, struct error *err)
@@ -271,11 +351,8 @@ static struct starting *gridengine_start(const struct start_request *request, st
     static const struct fanout_way way = {
         .open = open_host, .destroy = qrsh_destroy, .let_clients_be = 1};
     unsigned at_once = request->concurrency ? request->concurrency : FANOUT_AT_ONCE;
-    struct qrsh *q = calloc(1, sizeof(*q));
-    if (q)
-        q->refused = calloc(request->allocation->nhosts + 1, 1);
-    if (!q || !q->refused) {
-        free(q);
+    struct qrsh *q = qrsh_create(request);
+    if (!q) {
         error_errno(err, ENOMEM, "start starters");
         return NULL;
     }
@@ -307,19 +384,6 @@ static void gridengine_describe(const struct start_request *request, const struc
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
 
-/* Does the job's parallel environment say that nothing is started on other hosts? */
-static int slaves_are_not_controlled(const char *pe)
-{
-    AUTO_FREE char *path = NULL;
-    const char *words[] = {"qconf", "-sp", pe, NULL};
-    char said[4096], value[16] = "";
-    if (find_program("qconf", &path, NULL) < 0 ||
-        ask_command(path, (char *const *)(uintptr_t)words, QCONF_SECONDS, said, sizeof(said)) < 0)
-        return 0;
-    const char *line = strstr(said, "control_slaves");
-    return line && sscanf(line, "control_slaves %15s", value) == 1 && strcmp(value, "FALSE") == 0;
-}
-
 static void not_accepted(char *buf, size_t n)
 {
     const char *pe = variable("PE");
@@ -330,10 +394,11 @@ static void not_accepted(char *buf, size_t n)
                  "start by ssh, where nothing is accounted for (--rm ssh -m \"$PE_HOSTFILE\")",
                  pe, pe);
     else
-        snprintf(buf, n,
-                 "; a host takes as many tasks of a job as the job has slots there: is another "
-                 "mprun of job %.20s running, and are JOB_ID and SGE_TASK_ID as the job has them?",
-                 variable("JOB_ID"));
+        snprintf(
+            buf, n,
+            "; a host takes as many tasks of a job as the job has slots there: are other mprun "
+            "of job %.20s still running, and are JOB_ID and SGE_TASK_ID as the job has them?",
+            variable("JOB_ID"));
 }
 
 static void gridengine_advice(const char *words, char *buf, size_t n)
@@ -364,7 +429,7 @@ const struct rm_adapter rm_adapter_gridengine = {
     .detect = gridengine_detect,
     .read_allocation = gridengine_read_allocation,
     .start = gridengine_start,
-    .cancel = fanout_cancel,
+    .cancel = gridengine_cancel,
     .destroy = fanout_destroy,
     .reported = fanout_reported,
     .again = gridengine_again,

@@ -187,3 +187,41 @@ EOF
     run -125 --separate-stderr on n0 "$MPRUN" --rm gridengine true
     [[ $stderr == *"JOB_ID is not set as in a job of Grid Engine"* ]]
 }
+
+@test "several mprun at once: what a host has no room for waits for another one's end" {
+    # one slot on each host: two tasks there, and the job's own host takes one that is not qrsh's
+    run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
+hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'
+rm -f began over
+for i in 1 2; do mprun --quiet sh -c "$hold" & done
+until [ "$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
+mprun hostname >third 2>third.err &
+third=$!
+until grep -q 'tried again' third.err; do sleep 0.1; done
+touch over
+wait $third; echo "code $?"
+sort third
+wait
+JOB
+    echo "$output"
+    [ "${lines[0]}" = "code 0" ]
+    [ "${lines[*]:1}" = "n1 n2 n3" ]
+}
+
+@test "one that waits for room is ended by a signal at once" {
+    run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
+hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'
+rm -f began over
+for i in 1 2; do mprun --quiet sh -c "$hold" & done
+until [ "$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
+mprun hostname 2>third.err &
+third=$!
+until grep -q 'tried again' third.err; do sleep 0.1; done
+kill $third
+wait $third; echo "code $?"
+touch over
+wait
+JOB
+    echo "$output"
+    [ "${lines[0]}" = "code 143" ]
+}
