@@ -2,9 +2,11 @@
 # hooks.bash - what prolog and epilog have in common; they say what they do
 #
 # As root the environment is partly the job's user's: nothing of it is used but what the shepherd sets
-# for every job (JOB_ID, SGE_TASK_ID, PE_HOSTFILE, HOSTNAME), and what names the cell, unless
-# hooks.conf does. PATH is set by who reads this.
+# for every job (JOB_ID, SGE_TASK_ID, PE_HOSTFILE, HOSTNAME), and what names the cell (SGE_ROOT,
+# SGE_CELL), unless hooks.conf does. The ports are not always the shepherd's: a job that sets them
+# could have another qmaster asked. PATH is set by who reads this.
 unset IFS GLOBIGNORE TMOUT
+[ "$EUID" != 0 ] || unset SGE_QMASTER_PORT SGE_EXECD_PORT
 set -f
 
 # ---- hooks.conf, and what holds without it --------------------------------------------------------------

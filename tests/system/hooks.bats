@@ -306,6 +306,25 @@ END
         LIMIT=0 REMOTE="$PWD/evil/env" gridengine/prolog
     run -0 --separate-stderr env PATH="$PWD/evil:$PATH" MICCTRL="$PWD/evil/id" /bin/bash -p "$PWD/gridengine/prolog"
     [ ! -e evil/was-run ]
-    ! grep -vE '^(PATH=/usr/local/sbin:|PWD=|SHLVL=|_=|OLDPWD=)' environment
-    ! grep -q mic7 calls
+    run -1 grep -vE '^(PATH=/usr/local/sbin:|PWD=|SHLVL=|_=|OLDPWD=)' environment
+    run -1 grep mic7 calls
+}
+
+@test "as root qstat is told no ports but those of hooks.conf" {
+    needs_root
+    sed -i '2a env >'"$PWD"'/qstat-environment' qstat
+    # ports LINES: what qstat has of them, from either
+    ports() {
+        for script in prolog epilog; do
+            rm -f qstat-environment
+            run -0 env SGE_CELL=lab SGE_QMASTER_PORT=1 SGE_EXECD_PORT=2 "gridengine/$script"
+            grep -qx SGE_CELL=lab qstat-environment
+            run -0 sed -n '/^SGE_.*_PORT=/p' qstat-environment
+            [ "$(sort <<<"$output")" = "$1" ]
+        done
+    }
+    ports ""
+    echo 'export SGE_QMASTER_PORT=6444 SGE_EXECD_PORT=6445' >>gridengine/hooks.conf
+    ports "SGE_EXECD_PORT=6445
+SGE_QMASTER_PORT=6444"
 }
