@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* comm is what the process calls itself: bytes that a terminal would act on, and what is no UTF-8,
+ * are '?' here. */
 struct proc_stat {
     pid_t pid, ppid, pgid, sid;
     char state; /* R S D T t Z ... */

@@ -68,6 +68,31 @@ static void a_name_with_parentheses_and_blanks_confuses_nobody(void **state)
     assert_int_equal(s.ppid, getppid());
 }
 
+static void a_name_cannot_write_to_a_terminal(void **state)
+{
+    static const char *const names[][2] = {
+        {"\033[2J\a\r\n", "?[2J???"},
+        {"a\177b\tc", "a?b?c"},
+        {"\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9"}, /* letters */
+        {"x\xc2\x9b"
+         "2J",
+         "x??2J"}, /* CSI in one character */
+        {"\x9b"
+         "2J\xff",
+         "?2J?"},
+        {"12345678901234\xc3\xa9", "12345678901234?"}, /* the kernel cuts at 15 bytes */
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct proc_stat s;
+        prctl(PR_SET_NAME, names[i][0]);
+        int rc = proc_stat_read(getpid(), &s);
+        prctl(PR_SET_NAME, "test-proc");
+        assert_int_equal(rc, 0);
+        assert_string_equal(s.comm, names[i][1]);
+        assert_int_equal(s.ppid, getppid());
+    }
+}
+
 static void a_zombie_is_seen_as_one_and_a_reaped_one_is_gone(void **state)
 {
     struct proc_stat s;
@@ -183,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stat_of_ourselves_is_right),
         cmocka_unit_test(a_name_with_parentheses_and_blanks_confuses_nobody),
+        cmocka_unit_test(a_name_cannot_write_to_a_terminal),
         cmocka_unit_test(a_zombie_is_seen_as_one_and_a_reaped_one_is_gone),
         cmocka_unit_test(memory_is_told_by_kind),
         cmocka_unit_test(bytes_are_read_even_of_a_zombie),
