@@ -104,8 +104,8 @@ static const char *const wrong[] = {
     "add_grp_id=65400\njob_owner=me\nhost_slots=0\n",
     "add_grp_id=65400\njob_owner=me\nhost_slots=many\n",
     "add_grp_id=65400\njob_owner=me\nhost_slots=\n",
-    "add_grp_id=65400\njob_owner="
-    "0123456789012345678901234567890123456789012345678901234567890123\n",
+    ("add_grp_id=65400\njob_owner="
+     "0123456789012345678901234567890123456789012345678901234567890123\n"),
 };
 
 static void what_is_not_clear_proves_nothing(void **state)
