@@ -34,12 +34,26 @@
 
 enum { WAIT_MS = 30000, SCOPE_PATH_MAX = 1024 };
 
+/* Where the scope's directory is, or will be: caller frees. NULL with err: cgroup v2 is not mounted
+ * here, or only another part of it. */
+static char *scope_path(struct error *err)
+{
+    struct cgroup_mounts mounts = {0};
+    char *path = NULL;
+    if (cgroup_mounts_read(&mounts, err) == 0)
+        path = cgroup_directory(&mounts, 2, 0, SCOPE_CGROUP, NULL, err);
+    cgroup_mounts_free(&mounts);
+    return path;
+}
+
 int systemd_is_wanted(const struct conf *c)
 {
     struct stat st;
     if (c->systemd != SYSTEMD_AUTO)
         return c->systemd == SYSTEMD_YES;
-    return lstat("/run/systemd/system", &st) == 0 && S_ISDIR(st.st_mode); /* as sd_booted(3) */
+    AUTO_FREE char *path = scope_path(NULL); /* without cgroup v2, v1 does it all */
+    return path && lstat("/run/systemd/system", &st) == 0 &&
+           S_ISDIR(st.st_mode); /* as sd_booted(3) */
 }
 
 /* ---- the holder -------------------------------------------------------------------------------
@@ -129,46 +143,66 @@ static int start_holder(int in_scope, pid_t *ret, struct error *err)
 /* ---- the scope --------------------------------------------------------------------------------
  */
 
-/* The scope's directory, opened; -1 with errno ENOENT: it is not there. */
-static int open_scope(struct error *err)
+/* 0 with *ret_fd the scope's directory, or -1 where it is not there; -1 with err. */
+static int open_scope(int *ret_fd, struct error *err)
 {
-    struct cgroup_mounts mounts = {0};
-    if (cgroup_mounts_read(&mounts, err) < 0)
-        return -1;
-    char *path = cgroup_directory(&mounts, 2, 0, SCOPE_CGROUP, NULL, err);
-    cgroup_mounts_free(&mounts);
+    AUTO_FREE char *path = scope_path(err);
     if (!path)
-        return -1;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), saved = errno;
-    free(path);
-    return fd < 0 ? error_errno(err, saved, "open the cgroup of " SCOPE) : fd;
+        return error_context(err, "find " SCOPE);
+    *ret_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*ret_fd < 0 && errno != ENOENT)
+        return error_errno(err, errno, "open the cgroup of " SCOPE);
+    return 0;
 }
 
-static int seat_holder(int scope, pid_t pid, struct error *err)
+/* A scope with a process in it, and not in a child of it, can have no controllers for its jobs. A
+ * new holder begins there, and one whose daemon was killed before it seated it is there still. */
+static int seat_holder(int scope, struct error *err)
 {
-    struct cgroup_at holder = {scope, HOLDER};
+    char pids[SCOPE_PATH_MAX], *save = NULL;
+    struct cgroup_at top = {scope, "."}, holder = {scope, HOLDER};
     if ((mkdirat(scope, HOLDER, 0755) < 0 && errno != EEXIST) ||
-        at_write_u64(holder, "cgroup.procs", (uint64_t)pid) < 0)
+        at_read(top, "cgroup.procs", pids, sizeof(pids)) < 0)
+        return error_errno(err, errno, "put the holder into " SCOPE);
+    for (char *pid = strtok_r(pids, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
+        if (at_write(holder, "cgroup.procs", pid) < 0 && errno != ESRCH)
+            return error_errno(err, errno, "put the holder into " SCOPE);
+    return 0;
+}
+
+/* The holder of a scope that is there already: one is started where it has none. */
+static int keep_holder(int scope, struct error *err)
+{
+    pid_t pid = 0;
+    struct cgroup_at holder = {scope, HOLDER};
+    if (seat_holder(scope, err) < 0)
+        return -1;
+    if (at_has_processes(holder) > 0)
+        return 0;
+    if (start_holder(1, &pid, err) < 0)
+        return -1;
+    if (at_write_u64(holder, "cgroup.procs", (uint64_t)pid) < 0)
         return error_errno(err, errno, "put the holder into " SCOPE);
     return 0;
 }
 
-int systemd_scope(const char **ret_cgroup, struct error *err)
+static int new_scope(struct error *err)
 {
     pid_t pid = 0;
-    AUTO_CLOSE int scope = open_scope(err);
-    int is_there = scope >= 0;
-    if (scope < 0 && errno != ENOENT)
+    AUTO_CLOSE int scope = -1;
+    if (start_holder(0, &pid, err) < 0 || open_scope(&scope, err) < 0)
         return -1;
-    if (is_there && at_has_processes((struct cgroup_at){scope, HOLDER}) > 0) {
-        *ret_cgroup = SCOPE_CGROUP;
-        return 0;
-    }
-    if (start_holder(is_there, &pid, err) < 0)
+    if (scope < 0)
+        return error_errno(err, ENOENT, "open the cgroup of " SCOPE);
+    return seat_holder(scope, err);
+}
+
+int systemd_scope(const char **ret_cgroup, struct error *err)
+{
+    AUTO_CLOSE int scope = -1;
+    if (open_scope(&scope, err) < 0)
         return -1;
-    if (scope < 0 && (scope = open_scope(err)) < 0)
-        return -1;
-    if (seat_holder(scope, pid, err) < 0)
+    if ((scope >= 0 ? keep_holder(scope, err) : new_scope(err)) < 0)
         return -1;
     *ret_cgroup = SCOPE_CGROUP;
     return 0;

@@ -5,7 +5,8 @@
 
 #include "node-daemon/conf.h"
 
-/* Is this host to have the jobs of cgroup v2 in a scope of systemd's? */
+/* Is this host to have the jobs of cgroup v2 in a scope of systemd's? By default where it runs
+ * systemd and cgroup v2 is mounted. */
 int systemd_is_wanted(const struct conf *c);
 /* The name in cgroup v2 of a delegated scope that exists whether the daemon does or not: made where
  * it is missing, with a process that does nothing but keep it. Waits for systemd. 0, or -1 with

@@ -9,6 +9,7 @@
 #   as_nobody COMMAND...    there, as the user $TEST_UID
 #   as_other COMMAND...     there, as another user
 #   mprund_start            start it (again); mprund_kill: SIGKILL
+#   mprund_start_logged     start it again, with what it says in $MPRUND_LOG
 #   enter JOB COMMAND...    as root in a job of nobody's
 #   job_start JOB COMMAND...  the same in the background; returns when it is there, in $JOB
 #   job_kill                that job's processes end
@@ -51,6 +52,13 @@ as_other() { as_uid "$OTHER_UID" "$@"; }
 
 mprund_start() {
     here "$MPRUND" --config "$MPRUND_CONF" --daemon --pidfile /run/mprund.pid -v || return
+    MPRUND_PID=$(here cat /run/mprund.pid)
+}
+mprund_start_logged() {
+    MPRUND_LOG=$MPRUN_TEST_TOP/mprund.log
+    here rm -f /run/mprund.pid
+    MPRUN_TEST_LIMIT=200 here "$MPRUND" --config "$MPRUND_CONF" --pidfile /run/mprund.pid -v </dev/null >"$MPRUND_LOG" 2>&1 3>&- &
+    wait_until 10 here test -s /run/mprund.pid || return
     MPRUND_PID=$(here cat /run/mprund.pid)
 }
 mprund_kill() {

@@ -131,6 +131,33 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     [ "$status" -eq 0 ]
 }
 
+# without_v2 VALUE: start it with systemd = VALUE where systemd runs and cgroup v2 is not mounted
+without_v2() {
+    sed -i "s/^systemd = .*/systemd = $1/" "$MPRUND_CONF"
+    here unshare --mount sh -c 'umount -l "$1" && mkdir -p /run/systemd/system && shift && exec "$@"' sh \
+        "$(findmnt -n -t cgroup2 -o TARGET | head -n 1)" \
+        "$MPRUND" --config "$MPRUND_CONF" --daemon --pidfile /run/mprund.pid
+}
+
+@test "with systemd and without cgroup v2 jobs are in cgroup v1" {
+    needs_tool findmnt
+    mprund_kill
+    run without_v2 yes
+    [ "$status" -eq 1 ]
+    [[ $output == *"find mprund-jobs.scope: cgroup v2 is not mounted"* ]]
+    run without_v2 auto
+    echo "$output"
+    if [ "$status" -ne 0 ]; then
+        [[ $output == *"neither cgroup v2 nor any of the subsystems is mounted"* ]]
+        return
+    fi
+    MPRUND_PID=$(here cat /run/mprund.pid)
+    [[ $output =~ "jobs are in cgroup v1 '"([^\']+)"'" ]]
+    v1=${BASH_REMATCH[1]}
+    mprund_kill
+    rmdir "$v1"
+}
+
 @test "a SIGTERM ends the daemon and no job" {
     job_start 12.1 sleep 60
     kill -TERM "$MPRUND_PID"
@@ -144,19 +171,27 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
 }
 
 @test "a SIGHUP reads the configuration again, and keeps the old one when the new is wrong" {
-    sed -i 's/cpu/cpu, memory/' "$MPRUND_CONF" # not taken up while it runs
-    echo 'user_connections = nonsense' >>"$MPRUND_CONF"
-    kill -HUP "$MPRUND_PID"
+    let_in() { [ "$(as_nobody "$GRANT_PROBE" silent 3)" = "$1 let in" ]; }
+    mprund_kill
+    mprund_start_logged
+    echo 'user_connections = 2' >>"$MPRUND_CONF"
+    hang_up 'the configuration was read again'
+    let_in 2
+    sed -i 's/user_connections = 2/user_connections = 1/' "$MPRUND_CONF"
+    echo 'user_rate = nonsense' >>"$MPRUND_CONF"
     run here "$MPRUND" --config "$MPRUND_CONF" --check
     [ "$status" -eq 1 ]
-    [[ $output == *"mprund.conf:4:"* ]]
-    run here "$MPRUND" status
-    [ "$status" -eq 0 ]
-    sed -i '$d' "$MPRUND_CONF"
-    echo 'user_connections = 1' >>"$MPRUND_CONF"
+    [[ $output == *"mprund.conf:5:"* ]]
+    hang_up 'going on with the old one'
+    let_in 2
+    sed -i '$d; s/cpu/cpu, memory/' "$MPRUND_CONF"
+    hang_up 'as they were until mprund is started again'
+    let_in 1
+}
+# hang_up TEXT: a SIGHUP, and what is said then
+hang_up() {
     kill -HUP "$MPRUND_PID"
-    one_is_let_in() { [ "$(as_nobody "$GRANT_PROBE" silent 3)" = "1 let in" ]; }
-    wait_until 10 one_is_let_in
+    wait_until 10 grep -q "$1" "$MPRUND_LOG"
 }
 
 @test "the manual has every option and every setting" {

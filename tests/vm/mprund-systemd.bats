@@ -42,6 +42,23 @@ same_job() {
     "$MPRUND" status | grep -q '^12.1 .*running'
 }
 
+main_pid() { systemctl show -p MainPID --value mprund; }
+another_runs() { [ "$(main_pid)" != 0 ] && [ "$(main_pid)" != "$1" ]; }
+
+@test "a holder that a killed daemon left in the scope itself becomes the next one's" {
+    systemctl stop mprund mprund-jobs.scope
+    wait_until 30 test ! -d $SCOPE
+    systemd-run --scope --quiet --collect --unit=mprund-jobs.scope -p Delegate=yes "$MPRUND" hold >/tmp/held 3>&- &
+    wait_until 30 test -s /tmp/held # a number, in binary
+    left=$(cat $SCOPE/cgroup.procs)
+    systemctl start mprund
+    [ "$(cat $SCOPE/holder/cgroup.procs)" = "$left" ]
+    run enter "$PROBE" take 200
+    [ "$status" -eq 137 ]
+    no_job() { [ -z "$(find $SCOPE -name 'site-*' -print -quit)" ]; }
+    wait_until 30 no_job
+}
+
 @test "a job keeps cgroup, controllers and limits through restart, stop, kill and reload" {
     enter sh -c 'until [ -e /tmp/go ]; do sleep 0.2; done; exec "$1" take 200' sh "$PROBE" &
     pid=$!
@@ -51,7 +68,7 @@ same_job() {
     same_job
     systemctl restart mprund && same_job
     systemctl daemon-reload && same_job
-    systemctl kill -s KILL mprund && sleep 1 && same_job
+    before=$(main_pid) && systemctl kill -s KILL mprund && wait_until 60 another_runs "$before" && same_job
     systemctl stop mprund && systemctl daemon-reload && systemctl start mprund && same_job
     kill -9 "$(cat $SCOPE/holder/cgroup.procs)" # the jobs keep the scope, the next daemon gives it a holder
     systemctl restart mprund && same_job
