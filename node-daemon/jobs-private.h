@@ -30,8 +30,6 @@ void jobs_forget(struct jobs *j, struct job *job);
 int jobs_scan(struct jobs *j, struct error *err);
 
 /* job-end.c */
-/* Kill what is in it, and remove it, trying again for as long as it takes. */
-void job_end(struct job *job);
 /* Directories of a job that are in some hierarchy but not in that which tracks. */
 void job_end_stray(struct jobs *j, size_t part, const char *dir);
 

@@ -58,6 +58,9 @@ struct job *jobs_find(struct jobs *j, enum grant_manager manager, const char *na
  * is left. */
 struct job *jobs_make(struct jobs *j, enum grant_manager manager, const char *name, uid_t uid,
                       struct limits *limits, struct error *err);
+/* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
+ * it any more. */
+void job_end(struct job *job);
 /* In which job this process is, and in which part of it ("task", "u/home", "u/mprun.x/ranks/...",
  * v1: ""), from its cgroup; *ret_part is the caller's to free. NULL: in none. */
 struct job *jobs_of_process(struct jobs *j, pid_t pid, char **ret_part);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -44,11 +45,22 @@ static void refuse(struct requests *r, struct grant_answer *a, const struct peer
     r->untold = 0;
 }
 
-static void fail(struct grant_answer *a, const struct peer *peer, const char *what,
-                 const struct error *why)
+/* A user can be the cause, by removing what is its own: of users' failures the first few are told
+ * one by one, then when there are ten times as many. */
+static void fail(struct requests *r, struct grant_answer *a, const struct peer *peer,
+                 const char *what, const struct error *why)
 {
+    uint64_t power = 10;
     answer_init(a, GRANT_FAILED, why->text);
-    log_error("%s for pid %d of user %u: %s", what, (int)peer->pid, (unsigned)peer->uid, why->text);
+    r->failed += peer->uid != 0;
+    while (power < r->failed)
+        power *= 10;
+    if (peer->uid == 0 || r->failed <= 3)
+        log_error("%s for pid %d of user %u: %s", what, (int)peer->pid, (unsigned)peer->uid,
+                  why->text);
+    else if (r->failed == power)
+        log_error("%s for pid %d of user %u: %s; so it was %llu times by now", what, (int)peer->pid,
+                  (unsigned)peer->uid, why->text, (unsigned long long)r->failed);
 }
 
 /* ---- making -----------------------------------------------------------------------------------
@@ -70,6 +82,34 @@ static int check_held(const struct job *job, const struct limits *l, struct erro
     return 0;
 }
 
+static int is_other(struct limit asked, uint64_t held, uint64_t unit)
+{
+    return asked.set && asked.value / unit != held / unit;
+}
+
+/* The limits of a job that is there already are those of its beginning, in whole pages. Who names
+ * others is not to believe that they hold; who names none enters it as it is. */
+static int check_same(const struct requests *r, const struct job *job, const struct limits *asked,
+                      struct error *err)
+{
+    struct grant_answer has;
+    if (job->manager != GRANT_SITE)
+        return 0;
+    answer_init(&has, GRANT_OK, NULL);
+    jobs_describe(r->jobs, job, &has);
+    const char *what = is_other(asked->memory, has.memory, (uint64_t)sysconf(_SC_PAGESIZE))
+                           ? "memory"
+                       : is_other(asked->pids, has.pids, 1) ? "processes"
+                                                            : NULL;
+    if (!what)
+        return 0;
+    return error_set(
+        err, EEXIST,
+        "job %s is here already, with another limit of %s: enter it without limits, or "
+        "when it has ended",
+        job->name, what);
+}
+
 /* The job of this name and owner, made if it is not there. */
 static struct job *have_job(struct requests *r, enum grant_manager manager,
                             const struct evidence *e, struct error *err)
@@ -77,14 +117,18 @@ static struct job *have_job(struct requests *r, enum grant_manager manager,
     struct job *job = jobs_find(r->jobs, manager, e->name);
     struct limits limits = e->limits;
     if (job && job->uid == e->uid)
-        return job;
+        return check_same(r, job, &limits, err) < 0 ? NULL : job;
     if (job) {
         error_set(err, EPERM, "job %s is of another user here", e->name);
         return NULL;
     }
     job = jobs_make(r->jobs, manager, e->name, e->uid, &limits, err);
-    if (!job || check_held(job, &limits, err) < 0)
-        return NULL; /* an empty one is found and removed soon */
+    if (job && check_held(job, &limits, err) < 0) {
+        job_end(job); /* nobody is to find it and enter it without its limit */
+        return NULL;
+    }
+    if (!job)
+        return NULL;
     log_note("job %s of user %u begins here", job->name, (unsigned)job->uid);
     return job;
 }
@@ -116,7 +160,7 @@ static void place_in(struct requests *r, const struct peer *peer, struct job *jo
         return;
     }
     if (strcmp(part, "u/home") != 0 && jobs_enter(r->jobs, job, peer, JOB_HOME, &e) < 0)
-        fail(a, peer, "place", &e);
+        fail(r, a, peer, "place", &e);
     else
         give_place(r, job, a);
 }
@@ -140,7 +184,7 @@ static void place(struct requests *r, const struct peer *peer, struct grant_answ
     } else if (evidence_prove(r->conf, peer, &proof, &manager, &e) < 0) {
         refuse(r, a, peer, "place", &e);
     } else if (!(job = have_job(r, manager, &proof, &e))) {
-        fail(a, peer, "place", &e);
+        fail(r, a, peer, "place", &e);
     } else {
         place_in(r, peer, job, "", a);
     }
@@ -194,7 +238,7 @@ static void enter(struct requests *r, const struct peer *peer, const struct gran
         refuse(r, a, peer, "enter", &e);
     else if (!(job = have_job(r, q->manager, &known, &e)) ||
              jobs_enter(r->jobs, job, peer, JOB_TASK, &e) < 0)
-        fail(a, peer, "enter", &e);
+        fail(r, a, peer, "enter", &e);
     else
         give_place(r, job, a);
 }

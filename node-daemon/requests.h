@@ -11,6 +11,7 @@ struct requests {
     const struct conf *conf;
     double told;     /* when a refusal was last logged, by loop_now(): users are not to fill logs */
     unsigned untold; /* refusals since then */
+    uint64_t failed; /* what users asked for and could not be done */
 };
 
 /* An answer of this result; text may be NULL. */

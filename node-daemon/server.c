@@ -3,7 +3,9 @@
  *
  * Anybody on the host can connect, so a connection costs little: a place of max_connections and of
  * its user's few, a second to say what it wants, five to hear the answer. When all places are taken
- * nobody is accepted, and who comes waits in the kernel's queue. */
+ * users are turned away, and a few more are root's: a shepherd is not to start its task without a
+ * cgroup because users keep the daemon busy. When these are taken, too, nobody is accepted, and who
+ * comes waits in the kernel's queue. */
 #include "node-daemon/server.h"
 
 #include <errno.h>
@@ -20,7 +22,7 @@
 #include "node-daemon/quota.h"
 
 static const double ASK_S = 1, HEAR_S = 5, SHORT_S = 0.1;
-enum { BACKLOG = 128 };
+enum { BACKLOG = 128, ROOTS_PLACES = 16 };
 
 struct connection {
     struct server *server;
@@ -107,7 +109,8 @@ static void answer(struct connection *c, const struct grant_request *q, size_t l
         connection_close(c);
         return;
     }
-    if (c->answers[0].result == GRANT_REFUSED || c->answers[0].result == GRANT_BAD)
+    unsigned result = c->answers[0].result;
+    if (result == GRANT_REFUSED || result == GRANT_BAD || result == GRANT_FAILED)
         quota_charge(&c->server->quota, c->peer.uid);
     loop_timer_start(c->timer, HEAR_S, 0);
     send_answers(c);
@@ -134,7 +137,8 @@ static void connection_ready(void *arg, int fd, unsigned events)
 /* ---- accepting --------------------------------------------------------------------------------
  */
 
-static void connection_open(struct server *s, int fd, const struct peer *peer)
+/* Takes fd and what is in peer. */
+static void connection_open(struct server *s, int fd, struct peer *peer)
 {
     struct connection *c = calloc(1, sizeof(*c));
     if (c) {
@@ -143,6 +147,7 @@ static void connection_open(struct server *s, int fd, const struct peer *peer)
     }
     if (!c || !c->io || !c->timer) {
         quota_leave(&s->quota, peer->uid);
+        peer_free(peer);
         if (c) {
             loop_io_destroy(c->io);
             loop_timer_destroy(c->timer);
@@ -162,11 +167,11 @@ static void connection_open(struct server *s, int fd, const struct peer *peer)
     loop_timer_start(c->timer, ASK_S, 0);
 }
 
-static void turn_away(int fd)
+static void turn_away(int fd, const char *why)
 {
     struct grant_answer a;
     struct grant_request q;
-    answer_init(&a, GRANT_BUSY, "too many requests of this user: ask again later");
+    answer_init(&a, GRANT_BUSY, why);
     (void)recv(fd, &q, sizeof(q), MSG_DONTWAIT); /* unread, it would take the answer with it */
     (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);
@@ -180,10 +185,13 @@ static void welcome(struct server *s, int fd)
     if (peer_read(fd, &peer, &e) < 0) {
         log_debug("%s", e.text);
         close(fd);
+    } else if (peer.uid != 0 && s->n >= conf->max_connections) {
+        peer_free(&peer);
+        turn_away(fd, "too many requests of all users: ask again later");
     } else if (!quota_enter(&s->quota, peer.uid, loop_now(), (unsigned)conf->user_connections,
                             (double)conf->user_rate)) {
         peer_free(&peer);
-        turn_away(fd);
+        turn_away(fd, "too many requests of this user: ask again later");
     } else {
         connection_open(s, fd, &peer);
     }
@@ -198,7 +206,7 @@ static void accept_again(void *arg)
 static void server_ready(void *arg, int fd, unsigned events)
 {
     struct server *s = arg;
-    if (s->n >= s->requests->conf->max_connections) {
+    if (s->n >= s->requests->conf->max_connections + ROOTS_PLACES) {
         loop_io_set(s->io, 0); /* until one is closed */
         return;
     }

@@ -7,12 +7,13 @@
  *   grant-probe raw BYTES           send that many bytes of nonsense
  *   grant-probe version             send a request of a later version
  *   grant-probe silent N            N connections that ask nothing: prints how many were let in,
- * and ends when the last one was closed from the other end grant-probe hold N FILE         as
- * silent, but makes FILE when they are open, and goes on for ever grant-probe flood N             N
- * requests for a place: prints how many had which result grant-probe deaf N              N requests
- * for the status whose answers are not read grant-probe reuse PID-FILE      ask with the socket of
- * a process that has ended, while its number is that of another process, which is written to
- * PID-FILE and sleeps
+ *                                   and ends when the other end has closed the last one
+ *   grant-probe hold N FILE         as silent, but makes FILE when they are open, and stays
+ *   grant-probe full N UID OTHER    as root: while UID has N connections OTHER asks, then root
+ *   grant-probe flood N             N requests for a place: prints how many had which result
+ *   grant-probe deaf N              N requests for the status whose answers are not read
+ *   grant-probe reuse PID-FILE      ask with the socket of a process that has ended, while
+ *                                   another one has its number, which is written to PID-FILE
  */
 #include <errno.h>
 #include <poll.h>
@@ -115,6 +116,35 @@ static int silent(int n, const char *file)
     return 0;
 }
 
+/* As root: while a user holds N connections another one asks, and then root itself. */
+static int full(int n, uid_t user, uid_t other)
+{
+    struct grant_request q;
+    int *fds = calloc((size_t)n, sizeof(int));
+    grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
+    for (int i = 0; i < n; i++) {
+        if (seteuid(user) < 0)
+            die("seteuid");
+        fds[i] = dial();
+        if (seteuid(0) < 0)
+            die("seteuid");
+    }
+    if (seteuid(other) < 0)
+        die("seteuid");
+    (void)ask(&q);
+    if (seteuid(0) < 0)
+        die("seteuid");
+    (void)ask(&q);
+    for (int i = 0; i < n; i++) { /* was root served only because one of them was over? */
+        struct pollfd p = {.fd = fds[i], .events = POLLIN};
+        if (poll(&p, 1, 0) != 0)
+            printf("connection %d was closed before\n", i);
+        close(fds[i]);
+    }
+    free(fds);
+    return 0;
+}
+
 static int flood(int n)
 {
     int count[RESULTS] = {0}, closed = 0;
@@ -207,6 +237,8 @@ int main(int argc, char **argv)
         return silent(atoi(argv[2]), NULL);
     if (!strcmp(what, "hold") && argc == 4)
         return silent(atoi(argv[2]), argv[3]);
+    if (!strcmp(what, "full") && argc == 5)
+        return full(atoi(argv[2]), (uid_t)atol(argv[3]), (uid_t)atol(argv[4]));
     if (!strcmp(what, "flood") && argc == 3)
         return flood(atoi(argv[2]));
     if (!strcmp(what, "deaf") && argc == 3)

@@ -182,6 +182,32 @@ unharmed() { # others are served as before
     wait $! || true
 }
 
+@test "when users have all connections there are others for root" {
+    sed -i 's/^user_connections.*/user_connections = 4\nmax_connections = 4/' "$MPRUND_CONF"
+    mprund_kill
+    mprund_start
+    run here "$GRANT_PROBE" full 4 "$TEST_UID" "$OTHER_UID"
+    echo "$output"
+    [ "${lines[0]}" = "busy  too many requests of all users: ask again later" ]
+    [ "${lines[1]}" = "ok  " ]
+    [ "${#lines[@]}" -eq 2 ]
+}
+
+@test "a user whose requests fail for what it did is soon turned away, and fills no log" {
+    sed -i 's/^user_rate.*/user_rate = 1000/' "$MPRUND_CONF"
+    mprund_kill
+    mprund_start_logged
+    job_start 12.1 sleep 60
+    as_nobody rmdir "$JOB/u/home"
+    run enter 12.1 setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups "$GRANT_PROBE" flood 1000
+    echo "$output"
+    [[ $output == "ok 0, "*" busy "[1-9]*" failed "[1-9][0-9][0-9]", "* ]]
+    [ "$(grep -c 'place for pid' "$MPRUND_LOG")" -eq 5 ] # three, the 10th and the 100th
+    grep -q 'place for pid .*; so it was 100 times by now' "$MPRUND_LOG"
+    job_kill
+    mprund_gone
+}
+
 @test "10,000 requests of one user end in time, most are turned away, and others are served meanwhile" {
     as_nobody "$GRANT_PROBE" flood 10000 >flood 2>&1 &
     for i in 1 2 3 4 5 6 7 8 9 10; do unharmed; done
@@ -208,9 +234,11 @@ unharmed() { # others are served as before
         echo 0 >cgroup.procs
         for i in 1 2 3 4 5; do setsid sh -c "trap \"\" TERM HUP; sleep 1000 & sleep 1000" & done
         chmod 0 .; while mkdir ../$((n = ${n:-0} + 1)) 2>/dev/null && [ $n -lt 300 ]; do :; done; echo' "$GROUND" >/dev/null
-    [ "$(pgrep -c -u "$TEST_UID" -x sleep)" -ge 5 ]
+    mapfile -t started < <(find "$GROUND"/ge-23.1-* -name cgroup.procs -exec cat {} +)
+    [ "${#started[@]}" -ge 5 ]
     rm -r "$SPOOL/active_jobs/23.1"
     mprund_gone
-    wait_until 10 none_sleeps # zombies are in no cgroup
+    for pid in "${started[@]}"; do # zombies are in no cgroup
+        wait_until 10 process_gone "$pid"
+    done
 }
-none_sleeps() { ! pgrep -u "$TEST_UID" -x sleep; }

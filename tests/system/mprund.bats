@@ -74,6 +74,23 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     no_jobs
 }
 
+@test "a limit that no cgroup can hold is an error each time, and of a job that is there only its own is one" {
+    for i in 1 2; do # at once: the first one may still be ending
+        run enter 12.1 --memory 48M true
+        [ "$status" -eq 1 ]
+        [[ $output == *"limit the memory of job 12.1: no cgroup of this host can"* ]]
+    done
+    job_start 12.1 sleep 60
+    for limit in '--memory 48M' '--pids 10'; do
+        run enter 12.1 $limit true
+        [ "$status" -eq 1 ]
+        [[ $output == *"job 12.1 is here already, with another limit of "* ]]
+    done
+    enter 12.1 true
+    job_kill
+    mprund_gone
+}
+
 @test "a job that has no process any more goes, and what it used is told" {
     enter 12.1 true
     mprund_gone

@@ -58,6 +58,13 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
     for file in $(find /sys/fs/cgroup -path '*/mprund/site-*' \( -name memory.max -o -name pids.max -o -name memory.limit_in_bytes -o -name tasks \)); do
         ! setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups sh -c 'echo 1000000000 >"$0"' "$file" 2>/dev/null
     done
+    enter --memory 64M --pids 50 -- true # the same ones are no others
+    enter -- true
+    for other in '--memory 65M' '--pids 51'; do
+        run enter $other -- true
+        [ "$status" -eq 1 ]
+        [[ $output == *"job 12.1 is here already, with another limit of "* ]]
+    done
     kill $(pgrep -x sleep -u $LAB_UID)
     wait $! || true
 }
