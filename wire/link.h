@@ -32,11 +32,12 @@ enum link_role {
     LINK_ACCEPTOR,  /* the launcher */
 };
 
-enum link_security { /* of frames, once both have proved the key */
-                     LINK_PLAIN,
-                     LINK_ENCRYPT, /* nobody else reads or changes them */
-                     LINK_MAC, /* nobody else changes, repeats or leaves out any, and who listens
-                                  can read them */
+/* Of frames, once both have proved the key. MAC: nobody else changes, repeats or leaves out any,
+ * and who listens on the way can read them. */
+enum link_security {
+    LINK_PLAIN,
+    LINK_ENCRYPT, /* nobody else reads or changes them */
+    LINK_MAC,
 };
 
 struct link_events {

@@ -74,7 +74,7 @@ END
     needs_cpuset
     grep -q :cpuset: /proc/self/cgroup || skip "no v1 hierarchy of cpuset"
     run -0 --separate-stderr mprun -n 1 --containment=rank "$PROBE" cgroup
-    ! grep ':cpuset:.*mprun' <<<"$output"
+    ! grep ':cpuset:.*mprun' <<<"$output" || false
     run -0 --separate-stderr mprun -n 1 --containment=rank,cpuset "$PROBE" cgroup
     grep ':cpuset:.*/mprun\.[a-z0-9-]*/ranks$' <<<"$output"
 }

@@ -154,7 +154,8 @@ eight_times() { cat data data data data data data data data; }
     run --separate-stderr bash -c '"$MPRUN" -n 4 yes 2>err | head -n 1; echo "${PIPESTATUS[0]}"'
     [ "${lines[0]}" = y ]
     [ "${lines[1]}" -eq 141 ]
-    ! grep -q "killed by signal" err # the reader had enough: nothing to tell of
+    # the reader had enough: nothing to tell of
+    ! grep -q "killed by signal" err || false
 }
 
 @test "a reader that closes standard output still gets standard error" {

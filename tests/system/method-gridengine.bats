@@ -172,5 +172,5 @@ EOF
     [[ $stderr == "mpstarter: on n"[123]": run '"*"': Permission denied; it has to be a file with permission to execute it"* ]]
     [ "$(job_records 12)" = 0 ]
     run -0 on n0 qstat -f
-    ! awk '$1 ~ /^lab.q@/ && $6 ~ /E/' <<<"$output" | grep .
+    ! awk '$1 ~ /^lab.q@/ && $6 ~ /E/' <<<"$output" | grep . || false
 }

@@ -179,7 +179,7 @@ EOF
     # of two that have one name both stay
     head -c "$(stat -c %s given)" got | cmp - given
     tail -c +$(($(stat -c %s given) + 1)) got | tr '\0' '\n' >added
-    ! grep -v '^MPRUN_JOB_' added
+    ! grep -v '^MPRUN_JOB_' added || false
     [ -s added ]
 }
 

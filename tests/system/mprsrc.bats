@@ -86,7 +86,7 @@ SGE_RESOURCE_JOB_VMEM=[2147483648]" ]
         # shellcheck disable=SC2086
         mprsrc ${case%:*} <"$SAMPLES/gridware.xml" >got
         grep -v '^echo ' got | sed "s/SGE_${case#*:}_/SGE_RESOURCE_/g" | diff userenv -
-        [[ $case == *PROLOG ]] || ! grep -q echo got
+        [[ $case == *PROLOG ]] || ! grep -q echo got || false
     done
     run -0 --separate-stderr sh -c "$(mprsrc -p -H node2 <"$SAMPLES/gridware.xml")"
     [ "$output" = "[PROLOG] Resources of job 47.1 'gpujob' of alice
@@ -117,7 +117,7 @@ SGE_RESOURCE_JOB_VMEM=[2147483648]" ]
                 [[ $output == *"END $([[ $options == *node1 ]] && echo 1 || echo 3)" ]]
                 [ -z "$stderr" ]
                 [ ! -e pwned ]
-                ! grep -q '[^ -~]' <<<"$output"
+                ! grep -q '[^ -~]' <<<"$output" || false
             done
         done
     done
@@ -128,7 +128,7 @@ SGE_RESOURCE_JOB_VMEM=[2147483648]" ]
     SGE_RESOURCE_PHI=(mic0 mic1)
     eval "$(mprsrc -H node1 <"$SAMPLES/gridware.xml")"
     [ "$SGE_RESOURCE_GPU/${#SGE_RESOURCE_PHI[@]}/${SGE_RESOURCE_PHI-}" = "1/1/" ]
-    ! env | grep -q ^SGE_RESOURCE_
+    ! env | grep -q ^SGE_RESOURCE_ || false
 }
 
 @test "--json is one document, of all hosts or of one" {
@@ -312,6 +312,6 @@ SGE_ROOT=/root" ]
     [[ $output =~ ^mprsrc\ [0-9.]+$ ]]
     # a failure leaves the variables alone and ends the list
     SGE_RESOURCE_MEM=before
-    ! { vars=$(mprsrc <"$SAMPLES/unknown.xml" 2>/dev/null) && eval "$vars"; }
+    ! { vars=$(mprsrc <"$SAMPLES/unknown.xml" 2>/dev/null) && eval "$vars"; } || false
     [ "$SGE_RESOURCE_MEM" = before ]
 }

@@ -150,7 +150,7 @@ unharmed() { # others are served as before
     echo "$output"
     [[ $output == closed* || $output == refused* ]]
     pid=$(cat "$TMPDIR/reuse/pid")
-    ! grep -q mprund-test "/proc/$pid/cgroup"
+    ! grep -q mprund-test "/proc/$pid/cgroup" || false
     kill "$pid"
     job_kill
 }

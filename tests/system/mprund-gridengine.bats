@@ -144,7 +144,7 @@ EOF
     done
     grounds_empty
     for host in n1 n2 n3; do
-        ! on $host pgrep -x -u labuser sleep
+        ! on $host pgrep -x -u labuser sleep || false
     done
 }
 
@@ -161,7 +161,7 @@ EOF
     wait_until 20 job_in gone
     grounds_empty
     for host in n1 n2 n3; do
-        ! on $host pgrep -x -u labuser sleep
+        ! on $host pgrep -x -u labuser sleep || false
     done
 }
 two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }

@@ -59,7 +59,7 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
         for rank in 0 1 2; do
             [[ $(logged $rank) == TERM* ]]
             [ "$(grep -cx TERM log.$rank)" -eq 1 ]
-            ! grep -qxE 'HUP|QUIT|INT' log.$rank
+            ! grep -qxE 'HUP|QUIT|INT' log.$rank || false
         done
         [ "$(said | wc -l)" -eq 1 ]
         [[ $(said) == "mprun: received SIG$signal"* ]]
@@ -172,7 +172,7 @@ END
         wait_until 20 process_gone "$script"
         [ "$(cat code)" -eq $((128 + $(kill -l $signal))) ]
         [ "$(grep -cx TERM log.0) $(grep -cx TERM log.1)" = "1 1" ]
-        ! grep -qx "$signal" <(grep -vx TERM log.0)
+        ! grep -qx "$signal" <(grep -vx TERM log.0) || false
     done
 }
 
@@ -192,7 +192,7 @@ END
     kill -HUP "$MPRUN_PID"
     kill -USR1 "$MPRUN_PID"
     wait_until 10 all_logged 2 USR1
-    ! grep -qx TERM log.0
+    ! grep -qx TERM log.0 || false
     kill -TERM "$MPRUN_PID"
     ends_with 143
 }

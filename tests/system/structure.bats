@@ -35,6 +35,33 @@ may_include() {
     [[ $output == *'plan/x.c:1:'* ]]
 }
 
+# Prints the lines with a '!' that errexit ignores: everywhere but in a test's last line they could
+# not fail.
+ignored_negations() {
+    (cd "$MPRUN_SOURCE" && grep -rnE '^[[:space:]]*! |\|\| +! ' tests --include='*.bats' |
+        grep -vE '\|\| (false|return 1|skip [^|]*)$') || :
+}
+
+@test "a negated command in a test can fail: it ends in '|| false' or '|| return 1'" {
+    run ignored_negations
+    [ -z "$output" ]
+}
+
+@test "the check of negated commands sees a wrong one" {
+    mkdir -p tree/tests
+    sed 's/NOT/!/' >tree/tests/x.bats <<'END'
+    NOT grep x y
+    NOT grep x y || false
+    [ a ] || NOT b
+    [ NOT -e a ]
+    NOT c || return 1
+    NOT d || skip "no d"
+    NOT e || true
+END
+    MPRUN_SOURCE=$PWD/tree run ignored_negations
+    [ "$(cut -d : -f 2 <<<"$output" | paste -sd ' ')" = "1 3 7" ]
+}
+
 @test "one module per external library" {
     cd "$MPRUN_SOURCE"
     only() { # HEADER FILE-PATTERN

@@ -82,7 +82,7 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
 @test "what escapes from session and parent ends with the step" {
     run --separate-stderr mprun -n 2 "$PROBE" escape sleep
     [ "$status" -eq 0 ]
-    ! pgrep -f "$PROBE escape"
+    ! pgrep -f "$PROBE escape" || false
     no_cgroups
 }
 
@@ -90,7 +90,7 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     run --separate-stderr mprun -n 2 sh -c \
         '"$1" fork 50 escape sleep; [ "$PMIX_RANK" = 0 ] && kill -9 $$; exec "$1" sleep' sh "$PROBE"
     [ "$status" -eq 137 ]
-    ! pgrep -f "$PROBE"
+    ! pgrep -f "$PROBE" || false
     no_cgroups
 }
 
@@ -99,7 +99,7 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     wait_until 30 grep -q "3 of 3" "$MPRUN_OUT"
     kill -KILL "$MPRUN_PID"
     wait_until 30 no_cgroups
-    ! pgrep -f "$PROBE"
+    ! pgrep -f "$PROBE" || false
 }
 
 @test "when keeper and worker are killed at once the ranks end, and the step fails" {
@@ -112,7 +112,7 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     # one of the two dies first, and the other may still tell of a killed rank
     [ "$status" -eq 125 ] || [ "$status" -eq 137 ]
     wait_until 30 no_cgroups
-    ! pgrep -f "$PROBE"
+    ! pgrep -f "$PROBE" || false
 }
 
 @test "the report knows the peak of memory and the CPU time of the dead" {
