@@ -86,14 +86,15 @@ no_ground() { [ -z "$(grounds)" ]; }
 }
 
 @test "of two jobs of one user on one host each is in its own" {
-    ask='mprun -n 1 grep 0:: /proc/self/cgroup >mine; sleep 2; cat mine'
-    qsub_start -l hostname=n1 <<<"$ask" && first=$(job) && out1=$(job_out)
-    qsub_start -l hostname=n1 <<<"$ask" && second=$(job) && out2=$(job_out)
+    ask='mprun -n 1 grep 0:: /proc/self/cgroup >mine; until [ -e go ]; do sleep 0.1; done'
+    qsub_start -l hostname=n1 <<<"$ask" && first=$(job) && dir1=$(dirname "$(job_out)")
+    qsub_start -l hostname=n1 <<<"$ask" && second=$(job) && dir2=$(dirname "$(job_out)")
+    wait_until 60 grep -q 0:: "$dir1/mine"
+    wait_until 60 grep -q 0:: "$dir2/mine"
+    touch "$dir1/go" "$dir2/go"
     job_wait
-    wait_until 20 grep -q 0:: "$out1"
-    wait_until 20 grep -q 0:: "$out2"
-    grep -q "/ge-$first\.1-" "$out1"
-    grep -q "/ge-$second\.1-" "$out2"
+    grep -q "/ge-$first\.1-" "$dir1/mine"
+    grep -q "/ge-$second\.1-" "$dir2/mine"
 }
 
 @test "outside of its job a user gets nothing, whatever it is called and whatever it claims" {
