@@ -331,13 +331,18 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
 /* ---- looking after them -----------------------------------------------------------------------
  */
 
+int jobs_is_empty(const struct jobs *j, const struct job *job)
+{
+    char buf[PATH_SIZE];
+    return j->ground->part[0].driver->populated(job_at(j, 0, job, "", buf)) == 0;
+}
+
 /* A manager may never forget a job (an execd told to keep its directories), or not be asked any
  * more: a cgroup that nobody is in is of no use, and made again when it is. */
 static int has_been_idle(const struct jobs *j, struct job *job)
 {
-    char buf[PATH_SIZE];
     double now = loop_now();
-    if (j->ground->part[0].driver->populated(job_at(j, 0, job, "", buf)) != 0)
+    if (!jobs_is_empty(j, job))
         job->idle = 0;
     else if (job->idle == 0)
         job->idle = now;

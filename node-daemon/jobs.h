@@ -74,6 +74,8 @@ int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum jo
 int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size_t n);
 /* Limits and use as the kernel has them now. */
 void jobs_describe(const struct jobs *j, const struct job *job, struct grant_answer *ret);
+/* Is certainly nobody in it? */
+int jobs_is_empty(const struct jobs *j, const struct job *job);
 /* End what no manager knows any more, and what nobody is in. */
 void jobs_check(struct jobs *j);
 

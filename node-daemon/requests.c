@@ -87,41 +87,55 @@ static int is_other(struct limit asked, uint64_t held, uint64_t unit)
     return asked.set && asked.value / unit != held / unit;
 }
 
-/* The limits of a job that is there already are those of its beginning, in whole pages. Who names
- * others is not to believe that they hold; who names none enters it as it is. */
-static int check_same(const struct requests *r, const struct job *job, const struct limits *asked,
-                      struct error *err)
+/* What the job, which is there already, has another limit of than was asked for; NULL: nothing. The
+ * kernel holds memory in whole pages, and of a manager's job the limits are the manager's. */
+static const char *other_limit(const struct requests *r, const struct job *job,
+                               const struct limits *asked)
 {
     struct grant_answer has;
     if (job->manager != GRANT_SITE)
-        return 0;
+        return NULL;
     answer_init(&has, GRANT_OK, NULL);
     jobs_describe(r->jobs, job, &has);
-    const char *what = is_other(asked->memory, has.memory, (uint64_t)sysconf(_SC_PAGESIZE))
-                           ? "memory"
-                       : is_other(asked->pids, has.pids, 1) ? "processes"
-                                                            : NULL;
-    if (!what)
+    if (is_other(asked->memory, has.memory, (uint64_t)sysconf(_SC_PAGESIZE)))
+        return "memory";
+    return is_other(asked->pids, has.pids, 1) ? "processes" : NULL;
+}
+
+/* The job of this name that is to be entered; NULL, with 0: it is to be made. Who names other
+ * limits than those of its beginning is not to believe that they hold; when its last process has
+ * gone it has ended, whether that was noticed or not. */
+static int find_job(struct requests *r, enum grant_manager manager, const struct evidence *e,
+                    struct job **ret, struct error *err)
+{
+    *ret = jobs_find(r->jobs, manager, e->name);
+    if (!*ret)
         return 0;
-    return error_set(
-        err, EEXIST,
-        "job %s is here already, with another limit of %s: enter it without limits, or "
-        "when it has ended",
-        job->name, what);
+    if ((*ret)->uid != e->uid)
+        return error_set(err, EPERM, "job %s is of another user here", e->name);
+    const char *other = other_limit(r, *ret, &e->limits);
+    if (!other)
+        return 0;
+    if (!jobs_is_empty(r->jobs, *ret))
+        return error_set(err, EEXIST,
+                         "job %s is here already, with another limit of %s: enter it without "
+                         "limits, or when it has ended",
+                         e->name, other);
+    job_end(*ret);
+    *ret = NULL;
+    return 0;
 }
 
 /* The job of this name and owner, made if it is not there. */
 static struct job *have_job(struct requests *r, enum grant_manager manager,
                             const struct evidence *e, struct error *err)
 {
-    struct job *job = jobs_find(r->jobs, manager, e->name);
+    struct job *job;
     struct limits limits = e->limits;
-    if (job && job->uid == e->uid)
-        return check_same(r, job, &limits, err) < 0 ? NULL : job;
-    if (job) {
-        error_set(err, EPERM, "job %s is of another user here", e->name);
+    if (find_job(r, manager, e, &job, err) < 0)
         return NULL;
-    }
+    if (job)
+        return job;
     job = jobs_make(r->jobs, manager, e->name, e->uid, &limits, err);
     if (job && check_held(job, &limits, err) < 0) {
         job_end(job); /* nobody is to find it and enter it without its limit */
