@@ -706,8 +706,7 @@ static const struct option_def table[] = {
      OPTION_ONCE, apply_link_grace},
     {"--heartbeat", "TIME", ENDING,
      "Name a host whose mpstarter says nothing for so long (15 s by default), which ends nothing; "
-     "0: "
-     "never",
+     "0: never",
      OPTION_ONCE, apply_heartbeat},
     {"--kill-grace", "TIME", ENDING,
      "When ranks are ended, wait this long between TERM and KILL; 10 seconds by default",
