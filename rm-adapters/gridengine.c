@@ -280,6 +280,15 @@ static int slaves_are_not_controlled(const char *pe)
     return line && sscanf(line, "control_slaves %15s", value) == 1 && strcmp(value, "FALSE") == 0;
 }
 
+/* JOB_ID may be another one's, which no host ever has room for: the spool directory tells. */
+static int is_own_job(void)
+{
+    const char *spool = variable("SGE_JOB_SPOOL_DIR");
+    char part[64];
+    snprintf(part, sizeof(part), "/%.50s.", variable("JOB_ID"));
+    return !spool || strstr(spool, part) != NULL;
+}
+
 static void try_again(void *arg)
 {
     struct qrsh *q = arg;
@@ -296,7 +305,7 @@ static enum start_again again_later(struct starting *s, struct qrsh *q, struct q
 {
     const char *pe = variable("PE");
     if (q->forbidden < 0)
-        q->forbidden = pe && slaves_are_not_controlled(pe);
+        q->forbidden = !is_own_job() || (pe && slaves_are_not_controlled(pe));
     if (q->forbidden || ++h->refused * LATER_SECONDS > fanout_request(s)->patience)
         return START_NOT;
     q->starting = s;
