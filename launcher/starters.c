@@ -397,9 +397,9 @@ static int starts_again(struct host *h, int status)
     if (again == START_NOT)
         return 0;
     if (again == START_LATER && r->nlater++ == 0)
-        log_note("host %s: %s: this is tried again until another mprun of the job has ended, or "
+        log_note("host %s: %.*s: this is tried again until another mprun of the job has ended, or "
                  "for %.0f s (--start-timeout)",
-                 h->name, words, r->cmd.start_timeout);
+                 h->name, (int)strcspn(words, "\n"), words, r->cmd.start_timeout);
     else
         log_debug("host %s: %s; it is started %s", h->name, words,
                   again == START_LATER ? "later" : "in another way");
