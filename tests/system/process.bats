@@ -98,7 +98,14 @@ END
     [ "$(grep -c '^signal .* blocked' got)" -ge 20 ]
     run -0 --separate-stderr under python3 started.py mprun -q -n 2 --oversubscribe "$probe" state
     [ "$(grep -c '^umask' <<<"$output")" -eq 2 ]
-    ! grep '^signal' <<<"$output" || false
+    # but for handlers that the probe's own sanitizers have
+    python3 - "$probe" >own <<'END'
+import os, signal, sys
+for s in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+    signal.signal(s, signal.SIG_DFL)
+os.execv(sys.argv[1], [sys.argv[1], "state"])
+END
+    ! grep '^signal' <<<"$output" | grep -vxFf <(grep '^signal' own) || false
     [ -z "$stderr" ]
 }
 
