@@ -114,13 +114,9 @@ struct rm_adapter {
     /* Traits. */
     enum stdio_channel stdio_channel;
     const char *stdio_reason;        /* why stdio_channel is STDIO_NONE */
-    int keep_session;                /* a second session is invisible to the manager */
-    int keep_pgrp;                   /* ranks stay in the starter's process group */
     unsigned long rm_signals_remote; /* bits, 1 << signal number: what the manager sends to mprun
                                         it sends to the ranks of every host, too */
     int suspends_group;        /* suspending a job stops the process group of its script alone */
-    int starters_start_others; /* a starter may run start clients for further hosts */
-    int rm_owns_cgroup;        /* the manager has made a cgroup for the task */
     const char *login_session; /* what it means, and what to do, when the login that a start goes
                                   through has moved the starter to a control group of its own; NULL:
                                   nothing */

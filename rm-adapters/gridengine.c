@@ -450,7 +450,6 @@ const struct rm_adapter rm_adapter_gridengine = {
     .login_session =
         "that is not the job's, whose limits and books may not hold there; the sshd of "
         "rsh_daemon should run with 'UsePAM no', or without pam_systemd",
-    .keep_pgrp = 1,
     .rm_signals_remote = 1UL << SIGUSR2,
     .suspends_group = 1,
 };
