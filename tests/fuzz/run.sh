@@ -49,12 +49,10 @@ fi
 make -C "$BUILD" -j"$(nproc)" wire/mprun.pb-c.h "${TARGETS[@]/#/tests/fuzz/fuzz-}" >"$WORK/log" 2>&1 ||
     bail_out "the targets cannot be built"
 
-echo "1..${#TARGETS[@]}"
-number=0 failed=0
-for target in "${TARGETS[@]}"; do
-    number=$((number + 1))
+# one NUMBER TARGET: run it, and write its line
+one() {
+    local number=$1 target=$2 code=0 inputs input
     mkdir -p "$WORK/$target/new" "$WORK/$target/found"
-    code=0
     # the outer limit is for a target that hangs where libFuzzer's own alarm does not reach
     timeout -k 5 $((SECONDS_EACH + 60)) "$BUILD/tests/fuzz/fuzz-$target" \
         -max_total_time="$SECONDS_EACH" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=256 \
@@ -63,14 +61,26 @@ for target in "${TARGETS[@]}"; do
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$WORK/$target/log")
     if [ $code -eq 0 ] && [ "${inputs:-0}" -gt 0 ]; then
         echo "ok $number - fuzz-$target: $inputs inputs in $SECONDS_EACH s"
-        continue
+        return
     fi
-    failed=1
     echo "not ok $number - fuzz-$target: exit code $code after ${inputs:-no} inputs"
     tail -n 40 "$WORK/$target/log" | sed 's/^/# /'
     for input in "$WORK/$target/found"/*; do
         [ -f "$input" ] || continue
         mkdir -p "$KEEP" && cp "$input" "$KEEP/$target-${input##*/}" && echo "# kept: $KEEP/$target-${input##*/}"
     done
+}
+
+# as many at once as there are processors; told in their order
+echo "1..${#TARGETS[@]}"
+for ((i = 0; i < ${#TARGETS[@]}; i++)); do
+    ((i < $(nproc))) || wait -n
+    one $((i + 1)) "${TARGETS[i]}" >"$WORK/line.$i" &
+done
+wait
+failed=0
+for ((i = 0; i < ${#TARGETS[@]}; i++)); do
+    cat "$WORK/line.$i"
+    grep -q '^ok' "$WORK/line.$i" || failed=1
 done
 exit $failed
