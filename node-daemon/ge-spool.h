@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ge-spool.h - the directory in which an execd of Grid Engine keeps what it knows of its tasks:
+ * SPOOL/active_jobs/JOB.TASK[/N.HOST]/
+ *
+ * Everything is opened beneath the spool directory, part by part, without following a link, and
+ * must belong to the manager's administrator (or root) and be writable to nobody else: in a task's
+ * directory there are also files of the user's. */
+#ifndef NODE_DAEMON_GE_SPOOL_H
+#define NODE_DAEMON_GE_SPOOL_H
+
+#include "node-daemon/conf.h"
+#include "node-daemon/ge-config.h"
+
+/* A descriptor of active_jobs, of a job's directory there, or of a task's of it ("": the job
+ * script's, which is the job's own); -1 with errno, EPERM: somebody else could have written it. */
+int ge_spool_active_jobs(const struct conf *c);
+int ge_spool_task(const struct conf *c, const char *job, const char *task);
+/* The config in an open directory of a task. 0, or -1 with err. */
+int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err);
+/* Call fn for each directory in `dir` whose name fits (ge_is_job, ge_is_task), opened, until it
+ * returns non-0: 1 then, else 0. At most 4096 entries are looked at. */
+int ge_spool_each(const struct conf *c, int dir, int (*fits)(const char *name),
+                  int (*fn)(void *arg, int fd, const char *name), void *arg);
+
+#endif
