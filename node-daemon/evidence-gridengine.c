@@ -36,11 +36,13 @@ static int uid_of(const char *user, uid_t *ret)
 static int fill(const struct ge_config *config, const char *name, struct evidence *ret,
                 struct error *err)
 {
-    struct evidence e = {.limits = config->limits};
+    struct evidence e = {.limits = config->limits, .cores = config->cores};
     if (uid_of(config->owner, &e.uid) < 0 || e.uid == 0)
         return error_set(err, EPERM, "job %s: its owner '%s' is no user of this host", name,
                          config->owner);
     snprintf(e.name, sizeof(e.name), "%s", name);
+    _Static_assert(sizeof(e.binding) == sizeof(config->binding), "the same text");
+    memcpy(e.binding, config->binding, sizeof(e.binding));
     *ret = e;
     return 0;
 }

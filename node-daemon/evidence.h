@@ -9,10 +9,17 @@
 #include "node-daemon/conf.h"
 #include "node-daemon/peer.h"
 
+enum { EVIDENCE_BINDING_MAX = 2048 };
+
 struct evidence { /* what a manager says of a job on this host */
     char name[GRANT_JOB_MAX];
     uid_t uid;
     struct limits limits; /* of all its processes here */
+    unsigned cores;       /* how many it has here: one a slot; 0: the manager does not say */
+    unsigned gpus;        /* how many it has here; 0: none, or the manager does not say */
+    /* Which cores the manager gave the task that this is known from: "socket,core:socket,core" as
+     * they are laid out; "": none. */
+    char binding[EVIDENCE_BINDING_MAX];
 };
 
 /* One manager. err is a sentence for the user who asked: it tells nothing of other users' jobs. */

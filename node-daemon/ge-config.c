@@ -64,10 +64,47 @@ static int parse_number(const char *s, unsigned long max, unsigned long *ret)
     return *ret <= max ? 0 : -1;
 }
 
+/* ---- cores ------------------------------------------------------------------------------------
+ */
+
+/* One core more; -1: there is no room. */
+static int add_core(char ret[GE_BINDING_MAX], unsigned socket, unsigned core)
+{
+    size_t len = strlen(ret);
+    int n = snprintf(ret + len, GE_BINDING_MAX - len, "%s%u,%u", len ? ":" : "", socket, core);
+    return n > 0 && len + (size_t)n < GE_BINDING_MAX ? 0 : -1;
+}
+
+/* The topology begins with its first socket, and counts cores anew in each. -1: it is none. */
+static int read_topology(const char *p, const char *end, char ret[GE_BINDING_MAX])
+{
+    unsigned sockets = 0, cores = 0;
+    for (; p < end; p++) {
+        if (*p == 'S' || *p == 's') {
+            sockets++;
+            cores = 0;
+        } else if (sockets == 0 || !strchr("CcTt", *p) || !*p) {
+            return -1;
+        } else if (*p == 'c' && add_core(ret, sockets - 1, cores) < 0) {
+            return -1;
+        }
+        cores += *p == 'C' || *p == 'c';
+    }
+    return 0;
+}
+
+void ge_binding_parse(const char *value, size_t n, char ret[GE_BINDING_MAX])
+{
+    const char *last = n ? memrchr(value, ':', n) : NULL;
+    ret[0] = 0;
+    if (last && read_topology(last + 1, value + n, ret) < 0)
+        ret[0] = 0;
+}
+
 /* ---- lines ------------------------------------------------------------------------------------
  */
 
-enum key { GROUP, OWNER, SLOTS, VMEM, VMEM_JOB, RSS, RSS_JOB, KEYS };
+enum key { GROUP, OWNER, SLOTS, VMEM, VMEM_JOB, RSS, RSS_JOB, BINDING, KEYS };
 static const char *const keys[KEYS] = {
     [GROUP] = "add_grp_id",
     [OWNER] = "job_owner",
@@ -76,12 +113,15 @@ static const char *const keys[KEYS] = {
     [RSS] = "h_rss",
     [VMEM_JOB] = "h_vmem_is_consumable_job",
     [RSS_JOB] = "h_rss_is_consumable_job",
+    [BINDING] = "binding",
 };
 enum { VALUE_MAX = 64 };
 
 struct values {
     char text[KEYS][VALUE_MAX];
     int given[KEYS];
+    const char *binding; /* the only one that may be long: where it is in the text */
+    size_t binding_len;
 };
 
 static int take_line(const char *line, size_t len, struct values *v, struct error *err)
@@ -95,6 +135,11 @@ static int take_line(const char *line, size_t len, struct values *v, struct erro
             continue;
         if (v->given[k]++)
             return error_set(err, EINVAL, "%s stands there twice", keys[k]);
+        if (k == BINDING) {
+            v->binding = eq + 1;
+            v->binding_len = value;
+            continue;
+        }
         if (value >= VALUE_MAX)
             return error_set(err, EINVAL, "%s is too long", keys[k]);
         memcpy(v->text[k], eq + 1, value);
@@ -149,6 +194,8 @@ int ge_config_parse(const char *text, struct ge_config *ret, struct error *err)
         return error_set(err, EINVAL, "%s=%s is no number of slots", keys[SLOTS], v.text[SLOTS]);
     c.group = (gid_t)group;
     memcpy(c.owner, v.text[OWNER], sizeof(c.owner));
+    c.cores = (unsigned)c.slots;
+    ge_binding_parse(v.binding, v.binding_len, c.binding);
     take_limits(&v, &c);
     *ret = c;
     return 0;

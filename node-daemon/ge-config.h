@@ -10,10 +10,15 @@
 #include "common/error.h"
 #include "model/limits.h"
 
+enum { GE_BINDING_MAX = 2048 }; /* 256 cores and more */
+
 struct ge_config {
-    gid_t group;          /* add_grp_id: a supplementary group that the task's processes have */
-    char owner[64];       /* job_owner: a user's name */
-    unsigned long slots;  /* host_slots: of the job on this host; 1 where it is not said */
+    gid_t group;         /* add_grp_id: a supplementary group that the task's processes have */
+    char owner[64];      /* job_owner: a user's name */
+    unsigned long slots; /* host_slots: of the job on this host; 1 where it is not said */
+    unsigned cores;      /* how many the job has on this host: one a slot */
+    char binding[GE_BINDING_MAX]; /* which ones the execd gave this task, "socket,core:socket,core"
+                                     as they are laid out; "": it said none */
     struct limits limits; /* of the whole job on this host: what was asked for a slot, times slots
                              unless it was asked for the job; held_by is not set */
 };
@@ -21,6 +26,10 @@ struct ge_config {
 /* Lines KEY=VALUE. Values are partly the user's (job_name, paths), so a key that is used and stands
  * there twice makes the whole unusable. 0, or -1 with err. Pure. */
 int ge_config_parse(const char *text, struct ge_config *ret, struct error *err);
+/* Which cores the value of `binding` names, as in struct ge_config: those that the topology at its
+ * end ("SccC") has in lower case, whatever strategy found them (Grid Engine 8.1.9, exec_job.c). "",
+ * where it names none, or says what is not known. Pure. */
+void ge_binding_parse(const char *value, size_t n, char ret[GE_BINDING_MAX]);
 /* "23.1": a job and task as directories are called. */
 int ge_is_job(const char *name);
 /* "1.n12": a slave task of it. */

@@ -18,7 +18,9 @@ static void try_config(const char *text)
     }
     MUST(c.group > 0 && c.group < UINT32_MAX);
     MUST(c.owner[0] && memchr(c.owner, 0, sizeof(c.owner)) && !strchr(c.owner, '\n'));
-    MUST(c.slots > 0 && c.slots <= 1000000);
+    MUST(c.slots > 0 && c.slots <= 1000000 && c.cores == c.slots);
+    MUST(strnlen(c.binding, sizeof(c.binding)) < sizeof(c.binding));
+    MUST(strspn(c.binding, "0123456789,:") == strlen(c.binding));
     MUST(!c.limits.memory.set || (c.limits.memory.value > 0 && !(c.limits.memory.value >> 62)));
     MUST(c.limits.swap.set == c.limits.memory.set && c.limits.swap.value == 0);
 }

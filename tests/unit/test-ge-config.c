@@ -82,6 +82,65 @@ static void group_and_owner_are_read(void **state)
     assert_false(c.limits.memory.set);
 }
 
+/* What execds of 8.1.9 wrote, and what their source can. */
+static const struct {
+    const char *value, *cores;
+} bindings[] = {
+    {"NULL", ""},
+    {"", ""},
+    {"no_job_binding", ""},
+    {"explicit:0,0:ScC", "0,0"},
+    {"explicit:0,1:SCc", "0,1"},
+    {"explicit:0,0:0,1:Scc", "0,0:0,1"},
+    {"pe_explicit:0,1:SCc", "0,1"},
+    {"env_explicit:0,0:ScC", "0,0"},
+    {"explicit:0,1:1,0:SCcCCScCCC", "0,1:1,0"},
+    {"explicit:0,1:1,1:SCTTcttSCTTctt", "0,1:1,1"},
+    {"linear:2:1,1:SCCCCSCccC", "1,1:1,2"},
+    {"striding:2:2:0,0:SCcCcSCCCC", "0,1:0,3"},
+    {"explicit:0,0:sccSCC", "0,0:0,1"},
+    {"explicit:0,0", ""},
+    {"explicit:0,0:", ""},
+    {"explicit:0,0:cS", ""},
+    {"explicit:0,0:ScX", ""},
+};
+
+static void cores_that_the_manager_gave_are_read(void **state)
+{
+    for (size_t i = 0; i < sizeof(bindings) / sizeof(bindings[0]); i++) {
+        struct ge_config c;
+        struct error e;
+        char more[256];
+        snprintf(more, sizeof(more), "binding=%s\nhost_slots=3\n", bindings[i].value);
+        if (parse(more, &c, &e) < 0)
+            fail_msg("%s: %s", bindings[i].value, e.text);
+        assert_string_equal(c.binding, bindings[i].cores);
+        assert_int_equal(c.cores, 3);
+    }
+}
+
+/* Two sockets of n cores, all of the task's: those are named, or none is. */
+static void a_list_of_cores_is_whole_or_empty(void **state)
+{
+    for (int n = 1; n <= 1024; n *= 2) {
+        char text[4096] = "explicit:0,0:";
+        struct ge_config c;
+        char *end = text + strlen(text);
+        for (int socket = 0; socket < 2; socket++) {
+            *end++ = 'S';
+            end = (char *)memset(end, 'c', (size_t)n) + n;
+        }
+        char *more = NULL;
+        assert_true(asprintf(&more, "binding=%.*s\n", (int)(end - text), text) > 0);
+        assert_int_equal(parse(more, &c, NULL), 0);
+        free(more);
+        int cores = c.binding[0] != 0;
+        for (const char *p = c.binding; (p = strchr(p, ':')); p++)
+            cores++;
+        assert_int_equal(cores, n <= 128 ? 2 * n : 0);
+    }
+}
+
 static const char *const wrong[] = {
     "",
     "add_grp_id=65400\n",
@@ -101,6 +160,7 @@ static const char *const wrong[] = {
     "add_grp_id=65400\njob_owner=me\njob_name=x\nadd_grp_id=65401\n",
     "add_grp_id=65400\njob_owner=me\nh_vmem=1G\njob_name=x\nh_vmem=INFINITY\n",
     "add_grp_id=65400\njob_owner=me\nhost_slots=2\njob_name=x\nhost_slots=200\n",
+    "add_grp_id=65400\njob_owner=me\nbinding=NULL\njob_name=x\nbinding=explicit:0,0:Sc\n",
     "add_grp_id=65400\njob_owner=me\nhost_slots=0\n",
     "add_grp_id=65400\njob_owner=me\nhost_slots=many\n",
     "add_grp_id=65400\njob_owner=me\nhost_slots=\n",
@@ -145,6 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_multiplied_exactly_once),
         cmocka_unit_test(group_and_owner_are_read),
+        cmocka_unit_test(cores_that_the_manager_gave_are_read),
+        cmocka_unit_test(a_list_of_cores_is_whole_or_empty),
         cmocka_unit_test(what_is_not_clear_proves_nothing),
         cmocka_unit_test(names_of_jobs_and_tasks_are_strict),
     };
