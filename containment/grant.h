@@ -23,8 +23,9 @@
 
 #define GRANT_MAGIC     0x4d50474eU /* "NGPM" in memory on a little-endian machine */
 #define GRANT_UNLIMITED UINT64_MAX
+#define GRANT_UNKNOWN   UINT32_MAX /* of a number of hardware threads */
 
-enum { GRANT_VERSION = 1, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 384 };
+enum { GRANT_VERSION = 1, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 368 };
 
 enum grant_op {
     /* Any user: a place for cgroups in the job that the asking process is in. Moves that process,
@@ -32,7 +33,8 @@ enum grant_op {
     GRANT_PLACE = 1,
     /* Root: put the asking process into the job's cgroup, made and limited before if need be. */
     GRANT_ENTER = 2,
-    /* Any user: one answer per job of its own; root: of everybody's. */
+    /* Any user: one answer per job of its own; root: of everybody's. The last one counts all jobs
+     * of the host, whoever asks. */
     GRANT_STATUS = 3,
 };
 
@@ -78,6 +80,9 @@ struct grant_answer {
     uint64_t memory_now;       /* STATUS: bytes; GRANT_UNLIMITED: not known */
     uint64_t processes;        /* STATUS: how many there are now */
     uint64_t cpu_us;           /* STATUS: CPU time used, microseconds */
+    uint32_t jobs, stuck;      /* STATUS, the last: jobs on this host, and those that are stuck */
+    uint32_t cpus_total;       /* STATUS, the last: hardware threads that jobs can have here, and */
+    uint32_t cpus_free;        /* those that no job has; GRANT_UNKNOWN */
     char job[GRANT_JOB_MAX];   /* its name */
     char v2[GRANT_PATH_MAX];   /* PLACE: directory for subtrees; "": there is no cgroup2 here */
     char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; else "" */

@@ -19,6 +19,7 @@
 #include "node-daemon/jobs.h"
 #include "node-daemon/logging.h"
 #include "node-daemon/options.h"
+#include "node-daemon/sensor.h"
 #include "node-daemon/server.h"
 #include "node-daemon/status.h"
 #include "node-daemon/systemd.h"
@@ -166,7 +167,8 @@ static int show_help(void)
 {
     AUTO_FREE char *text = options_help(mprund_option_defs, 80);
     printf("usage: mprund [options]\n"
-           "       mprund status\n"
+           "       mprund status [--json]\n"
+           "       mprund sensor [--host NAME]\n"
            "       mprund enter --job NAME --user NAME [options] COMMAND...\n\n%s\n"
            "The configuration is '" CONF_PATH "'.\n",
            text ? text : "");
@@ -194,7 +196,9 @@ int main(int argc, char **argv)
         logging_open(LOG_DEBUG, 0);
     if (!o.word)
         return be_daemon(&o);
-    int code = !strcmp(o.word, "enter") ? enter_and_exec(&o, &e) : status_print(&e);
+    if (!strcmp(o.word, "sensor"))
+        return sensor_run(o.host) < 0 ? CODE_FAILED : CODE_OK;
+    int code = !strcmp(o.word, "enter") ? enter_and_exec(&o, &e) : status_print(o.json, &e);
     if (code < 0)
         log_error("%s", e.text);
     return code < 0 ? CODE_FAILED : code ? CODE_STUCK : CODE_OK;

@@ -25,8 +25,10 @@ APPLY_SWITCH(background)
 APPLY_SWITCH(verbose)
 APPLY_SWITCH(help)
 APPLY_SWITCH(version)
+APPLY_SWITCH(json)
 APPLY_TEXT(config)
 APPLY_TEXT(pidfile)
+APPLY_TEXT(host)
 APPLY_TEXT(job)
 APPLY_TEXT(user)
 
@@ -54,6 +56,11 @@ const struct option_def mprund_option_defs[] = {
     {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", OPTION_ONCE,
      set_pidfile},
     {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, set_verbose},
+    {"--json", NULL, "Status and sensor", "status: a JSON document instead of a table", OPTION_ONCE,
+     set_json},
+    {"--host", "NAME", "Status and sensor",
+     "sensor: what the resource manager calls this host, if not by its own name", OPTION_ONCE,
+     set_host},
     {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, set_job},
     {"--user", "NAME", "Entering a job", "the job's user, by name or number", OPTION_ONCE,
      set_user},
@@ -66,15 +73,41 @@ const struct option_def mprund_option_defs[] = {
     {NULL, NULL, NULL, NULL, OPTION_ONCE, NULL},
 };
 
-/* What `enter` needs and nothing else takes. */
-static int check_enter(const struct mprund_options *o, struct error *err)
+/* ---- words ------------------------------------------------------------------------------------
+ */
+
+static const char *const words[] = {"status", "sensor", "enter", NULL};
+
+static int is_word(const struct mprund_options *o, const char *word)
 {
-    int is_enter = o->word && !strcmp(o->word, "enter");
+    return o->word && !strcmp(o->word, word);
+}
+
+static int check_word(const struct mprund_options *o, struct error *err)
+{
+    for (size_t i = 0; o->word && words[i]; i++)
+        if (is_word(o, words[i]))
+            return 0;
+    return !o->word ? 0
+                    : error_set(err, EINVAL, "unknown word '%s'; there are: status, sensor, enter",
+                                o->word);
+}
+
+/* What a word needs and nothing else takes. */
+static int check_use(const struct mprund_options *o, struct error *err)
+{
+    int is_enter = is_word(o, "enter");
     int given = o->job || o->user || o->memory != GRANT_UNLIMITED || o->pids != GRANT_UNLIMITED;
     if (!is_enter && given)
         return error_set(err, EINVAL, "--job, --user, --memory and --pids go with the word enter");
+    if (o->json && !is_word(o, "status"))
+        return error_set(err, EINVAL, "--json goes with the word status");
+    if (o->host && (!is_word(o, "sensor") || !*o->host || strpbrk(o->host, ":\n")))
+        return error_set(err, EINVAL, "--host NAME goes with the word sensor");
     if (is_enter && (!o->job || !o->user || !o->command[0]))
         return error_set(err, EINVAL, "enter needs --job NAME, --user NAME and a command");
+    if (o->word && !is_enter && o->command[0])
+        return error_set(err, EINVAL, "unexpected word '%s'", o->command[0]);
     return 0;
 }
 
@@ -85,13 +118,9 @@ int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, stru
     if (at < 0)
         return -1;
     ret->word = argv[at];
-    if (ret->word && !strcmp(ret->word, "enter") &&
-        (at = options_parse(mprund_option_defs, argc, argv, at + 1, ret, err)) < 0)
+    if (check_word(ret, err) < 0 ||
+        (ret->word && (at = options_parse(mprund_option_defs, argc, argv, at + 1, ret, err)) < 0))
         return -1;
     ret->command = argv + at;
-    if (ret->word && strcmp(ret->word, "status") != 0 && strcmp(ret->word, "enter") != 0)
-        return error_set(err, EINVAL, "unknown word '%s'; there are: status, enter", ret->word);
-    if (ret->word && !strcmp(ret->word, "status") && ret->command[1])
-        return error_set(err, EINVAL, "unexpected word '%s'", ret->command[1]);
-    return check_enter(ret, err);
+    return check_use(ret, err);
 }

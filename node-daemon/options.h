@@ -11,7 +11,9 @@ struct mprund_options {
     const char *config;  /* NULL: the default, which need not exist */
     const char *pidfile; /* NULL: none */
     int check, background, verbose, help, version;
-    const char *word; /* "status", "enter"; NULL: be the daemon */
+    const char *word; /* "status", "sensor", "enter"; NULL: be the daemon */
+    int json;         /* of status */
+    const char *host; /* of sensor; NULL: what the host calls itself */
     /* of enter */
     const char *job, *user;
     uint64_t memory, pids; /* GRANT_UNLIMITED: none */

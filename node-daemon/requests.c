@@ -263,14 +263,19 @@ static void enter(struct requests *r, const struct peer *peer, const struct gran
 static size_t status(struct requests *r, const struct peer *peer, struct grant_answer *a)
 {
     size_t n = 0;
+    uint32_t stuck = 0;
     for (size_t i = 0; i < jobs_count(r->jobs); i++) {
         const struct job *job = jobs_at(r->jobs, i);
+        stuck += job->state == GRANT_STUCK;
         if (peer->uid != 0 && job->uid != peer->uid)
             continue;
         answer_init(&a[n], GRANT_MORE, NULL);
         jobs_describe(r->jobs, job, &a[n++]);
     }
     answer_init(&a[n], GRANT_OK, NULL);
+    a[n].jobs = (uint32_t)jobs_count(r->jobs);
+    a[n].stuck = stuck;
+    a[n].cpus_total = a[n].cpus_free = GRANT_UNKNOWN;
     return n + 1;
 }
 

@@ -10,7 +10,6 @@
 #include "common/cleanup.h"
 #include "common/number.h"
 #include "common/text-table.h"
-#include "containment/grant.h"
 
 enum { ANSWER_MS = 5000 };
 
@@ -23,6 +22,64 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 {
     return i < n && words[i] ? words[i] : "?";
 }
+
+const char *status_manager(uint32_t manager)
+{
+    return word(managers, sizeof(managers) / sizeof(managers[0]), manager);
+}
+
+const char *status_state(uint32_t state)
+{
+    return word(states, sizeof(states) / sizeof(states[0]), state);
+}
+
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+/* 0 at the last answer, 1 after a job, -1 with err */
+static int take(int fd, struct status *s, struct error *err)
+{
+    struct grant_answer a;
+    if (grant_receive(fd, ANSWER_MS, &a, err) < 0)
+        return -1;
+    if (a.result == GRANT_OK) {
+        s->all = a;
+        return 0;
+    }
+    if (a.result != GRANT_MORE)
+        return error_set(err, EPERM, "mprund says: %s", a.text);
+    struct grant_answer *grown = realloc(s->job, (s->n + 1) * sizeof(*grown));
+    if (!grown)
+        return error_errno(err, ENOMEM, "hear of the jobs");
+    s->job = grown;
+    s->job[s->n++] = a;
+    return 1;
+}
+
+int status_ask(struct status *ret, struct error *err)
+{
+    struct grant_request q;
+    int rc;
+    *ret = (struct status){0};
+    grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
+    AUTO_CLOSE int fd = grant_send(NULL, &q, err);
+    if (fd < 0)
+        return -1;
+    while ((rc = take(fd, ret, err)) > 0)
+        ;
+    if (rc < 0)
+        status_free(ret);
+    return rc;
+}
+
+void status_free(struct status *s)
+{
+    free(s->job);
+    *s = (struct status){0};
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
 
 static void cell_size(struct text_table *t, uint64_t bytes)
 {
@@ -37,9 +94,9 @@ static void add_row(struct text_table *t, const struct grant_answer *a)
 {
     char cpu[32];
     text_table_cell(t, "%s", a->job);
-    text_table_cell(t, "%s", word(managers, sizeof(managers) / sizeof(managers[0]), a->manager));
+    text_table_cell(t, "%s", status_manager(a->manager));
     text_table_cell(t, "%" PRIu32, a->uid);
-    text_table_cell(t, "%s", word(states, sizeof(states) / sizeof(states[0]), a->state));
+    text_table_cell(t, "%s", status_state(a->state));
     text_table_cell(t, "%" PRIu64, a->processes);
     text_table_cell(t, "%s", duration_format((double)a->cpu_us / 1e6, cpu, sizeof(cpu)));
     cell_size(t, a->memory_now);
@@ -54,20 +111,7 @@ static void add_row(struct text_table *t, const struct grant_answer *a)
         text_table_unknown(t);
 }
 
-/* 0 at the last answer, 1 after a job, -1 with err */
-static int take(int fd, struct text_table *t, int *ret_stuck, struct error *err)
-{
-    struct grant_answer a;
-    if (grant_receive(fd, ANSWER_MS, &a, err) < 0)
-        return -1;
-    if (a.result != GRANT_MORE)
-        return a.result == GRANT_OK ? 0 : error_set(err, EPERM, "mprund says: %s", a.text);
-    add_row(t, &a);
-    *ret_stuck |= a.state == GRANT_STUCK;
-    return 1;
-}
-
-int status_print(struct error *err)
+static int write_table(const struct status *s, struct error *err)
 {
     static const char *const headings[] = {"job",
                                            "manager",
@@ -80,20 +124,30 @@ int status_print(struct error *err)
                                            ">limit of processes",
                                            "reason",
                                            NULL};
-    struct grant_request q;
-    int rc, stuck = 0;
-    grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
-    AUTO_CLOSE int fd = grant_send(NULL, &q, err);
-    struct text_table *t = fd < 0 ? NULL : text_table_create(headings);
+    struct text_table *t = text_table_create(headings);
     if (!t)
-        return fd < 0 ? -1 : error_errno(err, ENOMEM, "show the jobs");
-    while ((rc = take(fd, t, &stuck, err)) > 0)
-        ;
+        return error_errno(err, ENOMEM, "show the jobs");
+    for (size_t i = 0; i < s->n; i++)
+        add_row(t, &s->job[i]);
     text_table_drop_unknown(t);
-    AUTO_FREE char *text = rc == 0 ? text_table_format(t, "") : NULL;
+    AUTO_FREE char *text = text_table_format(t, "");
     text_table_destroy(t);
-    if (rc < 0)
-        return -1;
     fputs(text ? text : "", stdout);
-    return stuck;
+    if (s->all.cpus_total != GRANT_UNKNOWN && s->all.cpus_free != GRANT_UNKNOWN)
+        printf("%" PRIu32 " of %" PRIu32 " hardware threads are no job's\n", s->all.cpus_free,
+               s->all.cpus_total);
+    return 0;
+}
+
+int status_print(int as_json, struct error *err)
+{
+    struct status s;
+    int stuck = 0;
+    if (status_ask(&s, err) < 0)
+        return -1;
+    int rc = as_json ? status_write_json(&s, err) : write_table(&s, err);
+    for (size_t i = 0; i < s.n; i++)
+        stuck |= s.job[i].state == GRANT_STUCK;
+    status_free(&s);
+    return rc < 0 ? -1 : stuck;
 }

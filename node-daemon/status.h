@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* status.h - `mprund status`: the running daemon's jobs */
+/* status.h - `mprund status`: the running daemon's jobs, for people and for programs */
 #ifndef NODE_DAEMON_STATUS_H
 #define NODE_DAEMON_STATUS_H
 
-#include "common/error.h"
+#include <stddef.h>
 
-/* Ask and print: 0, 1 when a job is stuck, or -1 with err. */
-int status_print(struct error *err);
+#include "containment/grant.h"
+
+struct status {
+    struct grant_answer *job; /* those that the caller may see */
+    size_t n;
+    struct grant_answer all; /* numbers of the whole host */
+};
+
+/* Ask the daemon, waiting 5 s for each answer: 0, or -1 with err and nothing to free. */
+int status_ask(struct status *ret, struct error *err);
+void status_free(struct status *s);
+/* Words of an answer's numbers: "gridengine", "running"; "?" */
+const char *status_manager(uint32_t manager);
+const char *status_state(uint32_t state);
+
+/* Ask and print, a table or a JSON document: 0, 1 when a job is stuck, or -1 with err. */
+int status_print(int as_json, struct error *err);
+/* status-json.c */
+int status_write_json(const struct status *s, struct error *err);
 
 #endif

@@ -12,6 +12,7 @@ setup() {
 }
 teardown() {
     local failed=0
+    [ ! -d "${FREEZER:-}" ] || thaw || failed=1
     mprund_teardown || failed=1
     mprun_teardown && return $failed
 }
@@ -139,6 +140,73 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     job_kill
     mprund_gone
 }
+
+@test "status --json says the same, and counts all of the host for everybody" {
+    json() { python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+    job_start 12.1 sleep 60
+    here "$MPRUND" status --json >root.json
+    [ "$(json '[(j["job"], j["manager"], j["uid"], j["state"], j["processes"]) for j in d["jobs"]]' <root.json)" = \
+        "[('12.1', 'site', $TEST_UID, 'running', 1)]" ]
+    [ "$(json '(d["jobs_of_all_users"], d["stuck"])' <root.json)" = "(1, 0)" ]
+    # no limit, and nothing that limits memory: absent, not 0
+    [ "$(json '"memory_limit" in d["jobs"][0] or "reason" in d["jobs"][0]' <root.json)" = False ]
+    as_other "$MPRUND" status --json >other.json
+    [ "$(json '(d["jobs"], d["jobs_of_all_users"])' <other.json)" = "([], 1)" ]
+    job_kill
+    mprund_gone
+    for wrong in '--json' 'sensor --json' 'status --host n1' 'status 12.1' 'sensor --host n:1' 'jobs'; do
+        run -2 "$MPRUND" $wrong
+    done
+}
+
+# A job's process is frozen in a v1 hierarchy, where it cannot even be killed.
+freeze_job() {
+    local own
+    own=$(sed -n 's/^[0-9]*:freezer://p' /proc/self/cgroup)
+    FREEZER=/sys/fs/cgroup/freezer${own%/}/mprund-test.$$.$BATS_TEST_NUMBER
+    mkdir "$FREEZER" && cat "$JOB/task/cgroup.procs" >"$FREEZER/cgroup.procs" &&
+        echo FROZEN >"$FREEZER/freezer.state" && wait_until 10 grep -q FROZEN "$FREEZER/freezer.state"
+}
+thaw() {
+    echo THAWED >"$FREEZER/freezer.state"
+    wait_until 10 rmdir "$FREEZER" 2>/dev/null
+}
+
+@test "the end of a job that is stuck is shown with its reason, reported by the sensor, and over when it can go" {
+    grep -q ':freezer:' /proc/self/cgroup || skip "needs a freezer of cgroup v1"
+    mprund_kill
+    printf 'stuck_after = 1\nretry = 1\n' >>"$MPRUND_CONF"
+    mprund_start
+    coproc SENSOR { here setpriv --reuid="$OTHER_UID" --regid="$OTHER_UID" --clear-groups "$MPRUND" sensor --host n7; }
+    report() { # what it says to one line
+        local line
+        echo >&"${SENSOR[1]}"
+        while read -r -t 20 line <&"${SENSOR[0]}"; do
+            echo "$line"
+            [ "$line" != end ] || return 0
+        done
+        return 1
+    }
+    [ "$(report)" = $'begin\nn7:mprund_ok:1\nn7:mprund_stuck:0\nend' ]
+    job_start 12.1 sleep 60
+    freeze_job
+    echo 1 >"$JOB/cgroup.kill"
+    mprund_kill # a daemon that finds the job's mark goes on ending it
+    chmod 700 "$JOB"
+    [ "$(report)" = $'begin\nn7:mprund_ok:0\nend' ]
+    mprund_start
+    wait_until 20 is_stuck
+    [ "$(report)" = $'begin\nn7:mprund_ok:1\nn7:mprund_stuck:1\nend' ]
+    run -3 here "$MPRUND" status
+    [[ $output == *"12.1"*stuck*"cannot be removed: in it is pid "*"(sleep, state "* ]]
+    thaw
+    mprund_gone
+    [ "$(report)" = $'begin\nn7:mprund_ok:1\nn7:mprund_stuck:0\nend' ]
+    echo quit >&"${SENSOR[1]}"
+    wait "$SENSOR_PID"
+    wait "$JOB_PID" || true
+}
+is_stuck() { here "$MPRUND" status | grep -q stuck; }
 
 @test "a second daemon for the same jobs is refused, and disturbs nothing" {
     run here "$MPRUND" --config "$MPRUND_CONF"
