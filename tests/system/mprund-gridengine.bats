@@ -28,7 +28,10 @@ setup() {
     export TMPDIR=$BATS_TEST_TMPDIR
     cd "$TMPDIR"
 }
-teardown() { [ -n "${HOSTS_LACK:-}" ] || all_gone; }
+teardown() {
+    [ -z "${FROZEN:-}" ] || thaw_n1 || true
+    [ -n "${HOSTS_LACK:-}" ] || all_gone
+}
 # the daemons stay for the next test
 all_gone() {
     local host
@@ -50,6 +53,8 @@ etc=$(build_sysconfdir)
     echo "cgroup = \"\$(sed -n 's/^0:://p' /proc/self/cgroup)/mprund\""
     echo 'systemd = no'
     echo 'subsystems = {cpu}'
+    echo 'stuck_after = 1'
+    echo 'retry = 1'
     echo 'gridengine {'
     echo '    spool = "$HOSTS_DIR/gridengine/spool/execd/%h"'
     echo '    admin_user = sgeadmin'
@@ -205,3 +210,54 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     [[ $output == *"/ge-$(job).1-"*/task ]]
 }
 was_put_back() { on n0 qstat -j "$(job)" | grep -q 'shepherd exited with exit status 1'; }
+
+# The files of share/gridengine as a site has them, with its hooks.conf
+site_files() {
+    SITE=$HOSTS_DIR/shared/site
+    [ ! -d "$SITE" ] || return 0
+    mkdir "$SITE" && cp -r "$MPRUN_SOURCE/share/gridengine" "$SITE" && chmod -R u+w "$SITE" &&
+        echo "MPRUND=$MPRUND" >"$SITE/gridengine/hooks.conf"
+}
+# setting_of FILE NAME: its value in a file of share/gridengine
+setting_of() {
+    awk -v name="$2" '$1 == name { print $2 }' "$SITE/gridengine/$1" |
+        sed "s|^LIBEXEC|${SHEPHERD%/*}|; s|^SHARE|$SITE|"
+}
+# A process that is frozen in a v1 hierarchy cannot even be killed.
+freeze_n1() {
+    FROZEN=$(on_root n1 sed -n 's,^[0-9]*:freezer:,/sys/fs/cgroup/freezer,p' /proc/self/cgroup)/stuck
+    on_root n1 bash -c 'mkdir "$1" && pgrep -x -f "$2" >"$1/cgroup.procs" && echo FROZEN >"$1/freezer.state"' - "$FROZEN" "$1"
+}
+thaw_n1() {
+    on_root n1 bash -c 'echo THAWED >"$1/freezer.state" && until rmdir "$1" 2>/dev/null; do sleep 0.05; done' - "$FROZEN" &&
+        FROZEN=
+}
+queue_state() { on n0 qstat -f | awk '$1 == "lab.q@n1" { print $6 }'; }
+is_closed() { [ "$(queue_state)" = a ]; }
+is_open() { [ -z "$(queue_state)" ]; }
+load_value() { on n0 qhost -h n1 -F "$1" | sed -n "s/.*hl:$1=//p"; }
+
+@test "a job whose end is stuck closes the queue on its host, and it opens again when that has gone" {
+    on_root n1 grep -q ':freezer:' /proc/self/cgroup || skip "needs a freezer of cgroup v1"
+    site_files
+    ge_set configuration:shepherd_cmd="$(setting_of mprund-configuration shepherd_cmd)" \
+        configuration:load_sensor="$(setting_of mprund-configuration load_sensor)" \
+        queue:load_thresholds="$(setting_of mprund-queue load_thresholds)"
+    qsub_start -l hostname=n1 <<'EOF'
+setsid sleep 1234 >/dev/null 2>&1 </dev/null &
+until [ -e go ]; do sleep 0.1; done
+EOF
+    wait_until 30 on_root n1 pgrep -x -f 'sleep 1234'
+    freeze_n1 'sleep 1234'
+    wait_until 30 load_value_is mprund_stuck 0
+    is_open
+    touch "$(dirname "$(job_out)")/go"
+    wait_until 60 is_closed
+    load_value_is mprund_stuck 1
+    run on n0 qstat -f -explain a
+    [[ $output == *"mprund_stuck=1"* ]]
+    thaw_n1
+    wait_until 60 is_open
+    load_value_is mprund_ok 1
+}
+load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
