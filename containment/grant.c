@@ -58,7 +58,8 @@ const char *grant_request_fault(const struct grant_request *r, size_t n)
         return "the request asks for something that this mprund does not know";
     if (!is_text(r->job, sizeof(r->job)) || !is_text(r->task, sizeof(r->task)))
         return "the request has a text without an end";
-    if (r->op != GRANT_ENTER && (r->manager || r->uid || r->memory || r->pids || r->job[0]))
+    if (r->op != GRANT_ENTER && (r->manager || r->uid || r->memory || r->pids || r->cores ||
+                                 r->gpus || r->job[0] || r->task[0]))
         return "the request says what is for mprund to find out";
     return NULL;
 }
@@ -70,6 +71,7 @@ const char *grant_answer_fault(const struct grant_answer *a, size_t n)
     if (a->version != GRANT_VERSION)
         return "the answer is of another version: mprun and mprund are not of one release";
     if (!is_text(a->job, sizeof(a->job)) || !is_text(a->v2, sizeof(a->v2)) ||
+        !is_text(a->cpus, sizeof(a->cpus)) || !is_text(a->gpus, sizeof(a->gpus)) ||
         !is_text(a->text, sizeof(a->text)))
         return "the answer has a text without an end";
     return NULL;

@@ -23,9 +23,10 @@
 
 #define GRANT_MAGIC     0x4d50474eU /* "NGPM" in memory on a little-endian machine */
 #define GRANT_UNLIMITED UINT64_MAX
-#define GRANT_UNKNOWN   UINT32_MAX /* of a number of hardware threads */
+#define GRANT_UNKNOWN   UINT32_MAX /* of a number of cores */
 
-enum { GRANT_VERSION = 1, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 368 };
+enum { GRANT_VERSION = 2, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 360 };
+enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256 };
 
 enum grant_op {
     /* Any user: a place for cgroups in the job that the asking process is in. Moves that process,
@@ -52,6 +53,8 @@ struct grant_request {
     uint32_t uid;     /* ENTER with GRANT_SITE: who the job's delegated part belongs to; else 0 */
     uint64_t memory;  /* ENTER with GRANT_SITE: bytes, or GRANT_UNLIMITED; else 0 */
     uint64_t pids;    /* the same: processes and threads */
+    uint32_t cores;   /* the same: cores of its own; 0: it is not said */
+    uint32_t gpus;    /* the same: how many */
     char job[GRANT_JOB_MAX];  /* ENTER: "23.1"; else "": nobody says in which job it is */
     char task[GRANT_JOB_MAX]; /* ENTER with GRANT_GRIDENGINE: "1.n12" for a slave task; else "" */
 };
@@ -68,6 +71,14 @@ enum grant_result {
 
 enum grant_job_state { GRANT_RUNNING = 0, GRANT_ENDING = 1, GRANT_STUCK = 2 };
 
+enum grant_cores {                          /* which cores a job's processes are held to */
+                   GRANT_CORES_ALL = 0,     /* to none: mprund chose none, or nothing here can */
+                   GRANT_CORES_CHOSEN = 1,  /* to cores that mprund chose, which no other job has */
+                   GRANT_CORES_MANAGER = 2, /* to those that the job's manager stated */
+                   GRANT_CORES_SHARED =
+                       3, /* to all that are not the system's: there were too few for it alone */
+};
+
 struct grant_answer {
     uint32_t magic;
     uint16_t version;
@@ -81,15 +92,20 @@ struct grant_answer {
     uint64_t processes;        /* STATUS: how many there are now */
     uint64_t cpu_us;           /* STATUS: CPU time used, microseconds */
     uint32_t jobs, stuck;      /* STATUS, the last: jobs on this host, and those that are stuck */
-    uint32_t cpus_total;       /* STATUS, the last: hardware threads that jobs can have here, and */
-    uint32_t cpus_free;        /* those that no job has; GRANT_UNKNOWN */
+    uint32_t cores_total;      /* STATUS, the last: cores that jobs can have here, and */
+    uint32_t cores_free;       /* those that no job has; GRANT_UNKNOWN */
+    uint32_t cores_how;        /* enum grant_cores, of the job */
+    uint32_t cores;            /* how many it was to have; 0: it was not said */
     char job[GRANT_JOB_MAX];   /* its name */
     char v2[GRANT_PATH_MAX];   /* PLACE: directory for subtrees; "": there is no cgroup2 here */
+    char cpus[GRANT_CPUS_MAX]; /* hardware threads that its processes are held to, "2-3,18-19";
+                                  ends with "..." where they are too many; "": to none */
+    char gpus[GRANT_GPUS_MAX]; /* ids of GPUs that are the job's alone here, "0,1"; "": none */
     char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; else "" */
 };
 
-_Static_assert(sizeof(struct grant_request) == 160, "fixed size");
-_Static_assert(sizeof(struct grant_answer) == 1024, "fixed size");
+_Static_assert(sizeof(struct grant_request) == 168, "fixed size");
+_Static_assert(sizeof(struct grant_answer) == 1792, "fixed size");
 
 /* Is text a name that a job may have: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit? */
 int grant_is_job_name(const char *text);

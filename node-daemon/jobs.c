@@ -191,18 +191,18 @@ static struct job *job_new(struct jobs *j, enum grant_manager manager, const cha
     return jobs_add(j, job) < 0 ? NULL : job;
 }
 
-struct job *jobs_make(struct jobs *j, enum grant_manager manager, const char *name, uid_t uid,
-                      struct limits *limits, struct error *err)
+struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidence *e,
+                      struct error *err)
 {
-    struct job *job = grant_is_job_name(name) ? job_new(j, manager, name, uid) : NULL;
+    int is_name = grant_is_job_name(e->name);
+    struct job *job = is_name ? job_new(j, manager, e->name, e->uid) : NULL;
     if (!job) {
-        error_errno(err, grant_is_job_name(name) ? ENOMEM : EINVAL, "make the cgroup of job '%s'",
-                    name);
+        error_errno(err, is_name ? ENOMEM : EINVAL, "make the cgroup of job '%s'", e->name);
         return NULL;
     }
     int rc = 0;
     for (size_t part = 0; rc == 0 && part < j->ground->n; part++)
-        rc = make_part(j, part, job, limits, err);
+        rc = make_part(j, part, job, &e->limits, err);
     if (rc == 0)
         rc = open_up(j, job, err);
     keep_checking(j);

@@ -13,6 +13,7 @@
 
 #include "containment/grant.h"
 #include "node-daemon/conf.h"
+#include "node-daemon/evidence.h"
 #include "node-daemon/ground.h"
 #include "node-daemon/peer.h"
 
@@ -54,10 +55,10 @@ size_t jobs_count(const struct jobs *j);
 struct job *jobs_at(struct jobs *j, size_t i);
 /* The job of this name that has not ended, or NULL. */
 struct job *jobs_find(struct jobs *j, enum grant_manager manager, const char *name);
-/* Make its cgroup, limited while it is empty. limits: held_by is filled in. NULL with err: nothing
- * is left. */
-struct job *jobs_make(struct jobs *j, enum grant_manager manager, const char *name, uid_t uid,
-                      struct limits *limits, struct error *err);
+/* Make the cgroup of the job that is known from e, limited while it is empty. held_by of e's limits
+ * is filled in. NULL with err: nothing is left. */
+struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidence *e,
+                      struct error *err);
 /* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
  * it any more. */
 void job_end(struct job *job);

@@ -131,13 +131,13 @@ static struct job *have_job(struct requests *r, enum grant_manager manager,
                             const struct evidence *e, struct error *err)
 {
     struct job *job;
-    struct limits limits = e->limits;
+    struct evidence known = *e;
     if (find_job(r, manager, e, &job, err) < 0)
         return NULL;
     if (job)
         return job;
-    job = jobs_make(r->jobs, manager, e->name, e->uid, &limits, err);
-    if (job && check_held(job, &limits, err) < 0) {
+    job = jobs_make(r->jobs, manager, &known, err);
+    if (job && check_held(job, &known.limits, err) < 0) {
         job_end(job); /* nobody is to find it and enter it without its limit */
         return NULL;
     }
@@ -223,6 +223,8 @@ static int site_job(const struct grant_request *q, struct evidence *ret, struct 
     ret->uid = q->uid;
     take_limit(q->memory, &ret->limits.memory);
     take_limit(q->pids, &ret->limits.pids);
+    ret->cores = q->cores;
+    ret->gpus = q->gpus;
     ret->limits.swap = (struct limit){.set = ret->limits.memory.set};
     return 0;
 }
@@ -275,7 +277,7 @@ static size_t status(struct requests *r, const struct peer *peer, struct grant_a
     answer_init(&a[n], GRANT_OK, NULL);
     a[n].jobs = (uint32_t)jobs_count(r->jobs);
     a[n].stuck = stuck;
-    a[n].cpus_total = a[n].cpus_free = GRANT_UNKNOWN;
+    a[n].cores_total = a[n].cores_free = GRANT_UNKNOWN;
     return n + 1;
 }
 

@@ -22,8 +22,8 @@ static void report_status(const char *host, const struct grant_answer *all)
 {
     printf("%s:mprund_ok:1\n", host);
     printf("%s:mprund_stuck:%" PRIu32 "\n", host, all->stuck);
-    if (all->cpus_free != GRANT_UNKNOWN)
-        printf("%s:free_cores:%" PRIu32 "\n", host, all->cpus_free);
+    if (all->cores_free != GRANT_UNKNOWN)
+        printf("%s:free_cores:%" PRIu32 "\n", host, all->cores_free);
 }
 
 static int report(const char *host)

@@ -36,10 +36,10 @@ int status_write_json(const struct status *s, struct error *err)
     json_put(all, "jobs", jobs);
     json_put_int(all, "jobs_of_all_users", s->all.jobs);
     json_put_int(all, "stuck", s->all.stuck);
-    if (s->all.cpus_total != GRANT_UNKNOWN)
-        json_put_int(all, "cpus", s->all.cpus_total);
-    if (s->all.cpus_free != GRANT_UNKNOWN)
-        json_put_int(all, "cpus_free", s->all.cpus_free);
+    if (s->all.cores_total != GRANT_UNKNOWN)
+        json_put_int(all, "cores", s->all.cores_total);
+    if (s->all.cores_free != GRANT_UNKNOWN)
+        json_put_int(all, "cores_free", s->all.cores_free);
     int rc = json_write_file(all, "-", err);
     json_free(all);
     return rc;

@@ -133,9 +133,9 @@ static int write_table(const struct status *s, struct error *err)
     AUTO_FREE char *text = text_table_format(t, "");
     text_table_destroy(t);
     fputs(text ? text : "", stdout);
-    if (s->all.cpus_total != GRANT_UNKNOWN && s->all.cpus_free != GRANT_UNKNOWN)
-        printf("%" PRIu32 " of %" PRIu32 " hardware threads are no job's\n", s->all.cpus_free,
-               s->all.cpus_total);
+    if (s->all.cores_total != GRANT_UNKNOWN && s->all.cores_free != GRANT_UNKNOWN)
+        printf("%" PRIu32 " of %" PRIu32 " cores are no job's\n", s->all.cores_free,
+               s->all.cores_total);
     return 0;
 }
 
