@@ -97,6 +97,9 @@ struct cgroup_driver {
     int (*prepare)(struct cgroup_at parent, struct cgroup_at d, unsigned controllers);
     /* Set what is set in *l and concerns these controllers, read it back, fill in held_by. */
     void (*limit)(struct cgroup_at d, unsigned controllers, struct limits *l);
+    /* Before another limit() of the same cgroup: lift what is not set in *l, and what would be in
+     * the way. */
+    void (*lift)(struct cgroup_at d, unsigned controllers, const struct limits *l);
     /* Let the kernel kill all of a leaf when it is out of memory, never a part of it. v1: cannot.
      */
     void (*oom_group)(struct cgroup_at d);

@@ -83,6 +83,18 @@ static void v1_limit(struct cgroup_at d, unsigned controllers, struct limits *l)
     }
 }
 
+/* Memory alone can be raised as far as memory and swap together, which limit() sets again. */
+static void v1_lift(struct cgroup_at d, unsigned controllers, const struct limits *l)
+{
+    if (controllers & CGROUP_BIT(CGROUP_MEMORY)) {
+        (void)at_write(d, "memory.memsw.limit_in_bytes", "-1");
+        if (!l->memory.set)
+            (void)at_write(d, "memory.limit_in_bytes", "-1");
+    }
+    if ((controllers & CGROUP_BIT(CGROUP_PIDS)) && !l->pids.set)
+        (void)at_write(d, "pids.max", "max");
+}
+
 static void v1_oom_group(struct cgroup_at d)
 {
 }
@@ -171,6 +183,7 @@ const struct cgroup_driver cgroup_driver_v1 = {
     .disable = v1_disable,
     .prepare = v1_prepare,
     .limit = v1_limit,
+    .lift = v1_lift,
     .oom_group = v1_oom_group,
     .usage = v1_usage,
     .oom_count = v1_oom_count,

@@ -92,6 +92,16 @@ static void v2_limit(struct cgroup_at d, unsigned controllers, struct limits *l)
         set_limit(d, "pids.max", &l->pids);
 }
 
+static void v2_lift(struct cgroup_at d, unsigned controllers, const struct limits *l)
+{
+    if ((controllers & CGROUP_BIT(CGROUP_MEMORY)) && !l->memory.set)
+        (void)at_write(d, "memory.max", "max");
+    if ((controllers & CGROUP_BIT(CGROUP_MEMORY)) && !l->swap.set)
+        (void)at_write(d, "memory.swap.max", "max");
+    if ((controllers & CGROUP_BIT(CGROUP_PIDS)) && !l->pids.set)
+        (void)at_write(d, "pids.max", "max");
+}
+
 static void v2_oom_group(struct cgroup_at d)
 {
     (void)at_write(d, "memory.oom.group", "1");
@@ -180,6 +190,7 @@ const struct cgroup_driver cgroup_driver_v2 = {
     .disable = v2_disable,
     .prepare = v2_prepare,
     .limit = v2_limit,
+    .lift = v2_lift,
     .oom_group = v2_oom_group,
     .usage = v2_usage,
     .oom_count = v2_oom_count,

@@ -33,10 +33,12 @@ static int uid_of(const char *user, uid_t *ret)
     return 0;
 }
 
-static int fill(const struct ge_config *config, const char *name, struct evidence *ret,
-                struct error *err)
+static int fill(const struct ge_config *config, const char *name, int is_master,
+                struct evidence *ret, struct error *err)
 {
-    struct evidence e = {.limits = config->limits, .cores = config->cores};
+    struct evidence e = {.share = config->share, .cores = config->cores};
+    e.share.is_master = is_master;
+    e.limits = share_limits(&e.share, NULL);
     if (uid_of(config->owner, &e.uid) < 0 || e.uid == 0)
         return error_set(err, EPERM, "job %s: its owner '%s' is no user of this host", name,
                          config->owner);
@@ -50,10 +52,18 @@ static int fill(const struct ge_config *config, const char *name, struct evidenc
 /* ---- the operations ---------------------------------------------------------------------------
  */
 
+/* The job script has its config in the job's directory; tasks have one each below that. */
+static int is_master(const struct conf *c, int job)
+{
+    struct ge_config config;
+    return ge_spool_config(c, job, &config, NULL) == 0;
+}
+
 struct search {
     const struct conf *conf;
     const struct peer *peer;
     const char *job;
+    int is_master;
     struct evidence *ret;
 };
 
@@ -63,8 +73,8 @@ static int task_proves(void *arg, int fd, const char *task)
     struct search *s = arg;
     struct ge_config config;
     return ge_spool_config(s->conf, fd, &config, NULL) == 0 &&
-           peer_has_group(s->peer, config.group) && fill(&config, s->job, s->ret, NULL) == 0 &&
-           s->ret->uid == s->peer->uid;
+           peer_has_group(s->peer, config.group) &&
+           fill(&config, s->job, s->is_master, s->ret, NULL) == 0 && s->ret->uid == s->peer->uid;
 }
 
 /* The job script's own directory, and one for each slave task on this host. */
@@ -72,6 +82,7 @@ static int job_proves(void *arg, int fd, const char *job)
 {
     struct search *s = arg;
     s->job = job;
+    s->is_master = is_master(s->conf, fd);
     return task_proves(s, fd, "") || ge_spool_each(s->conf, fd, ge_is_task, task_proves, s);
 }
 
@@ -100,7 +111,8 @@ static int gridengine_look_up(const struct conf *c, const char *name, const char
         return error_errno(err, errno, "look up job %s in '%s/active_jobs'", name, c->ge_spool);
     if (ge_spool_config(c, dir, &config, err) < 0)
         return error_context(err, "look up job %s", name);
-    return fill(&config, name, ret, err);
+    AUTO_CLOSE int own = ge_spool_task(c, name, "");
+    return fill(&config, name, own >= 0 && is_master(c, own), ret, err);
 }
 
 /* Only where the directory of all jobs can be read does the absence of one mean anything. */

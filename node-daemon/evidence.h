@@ -8,13 +8,15 @@
 #include "model/limits.h"
 #include "node-daemon/conf.h"
 #include "node-daemon/peer.h"
+#include "node-daemon/share.h"
 
 enum { EVIDENCE_BINDING_MAX = 2048 };
 
 struct evidence { /* what a manager says of a job on this host */
     char name[GRANT_JOB_MAX];
     uid_t uid;
-    struct limits limits; /* of all its processes here */
+    struct limits limits; /* of all its processes here, as far as it is known by now */
+    struct share share;   /* what its manager wrote of this host */
     unsigned cores;       /* how many it has here: one a slot; 0: the manager does not say */
     unsigned gpus;        /* how many it has here; 0: none, or the manager does not say */
     /* Which cores the manager gave the task that this is known from: "socket,core:socket,core" as

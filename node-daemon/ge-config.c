@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ge-config.c - reading an execd's `config` of a task
  *
- * Memory is written as it was asked for, per slot, and multiplied by the slots of this host here
- * and nowhere else, except where *_is_consumable_job says that it was asked for the job. */
+ * Memory is written as it was asked for: for a slot, or where *_is_consumable_job says so for the
+ * job. It is not multiplied here: share.c does that, once. */
 #include "node-daemon/ge-config.h"
 
 #include <ctype.h>
@@ -16,7 +16,6 @@
 #include "rm-adapters/gridengine-value.h"
 
 enum { DIGITS_MAX = 10, HOST_MAX = 64 };
-static const uint64_t LIMIT_MAX = UINT64_C(1) << 62;
 
 /* ---- names ------------------------------------------------------------------------------------
  */
@@ -152,34 +151,26 @@ static int is_one(const char *s)
     return !strcmp(s, "1");
 }
 
-/* How much for all slots of this host. What is more than there can be, or no size at all, is no
- * limit: a strange request must not keep a job from being contained. */
-static struct limit memory_of(const struct values *v, enum key value, enum key for_job,
-                              unsigned long slots)
+/* What is no size is no limit: a strange request must not keep a job from being contained. */
+static void take_memory(const struct values *v, enum key value, enum key for_job,
+                        enum demand_what what, struct demand *d)
 {
     struct gridengine_value asked;
-    uint64_t bytes;
     if (is_no_limit(v->text[value]) || gridengine_value_parse(v->text[value], &asked) < 0 ||
-        gridengine_value_times(&asked, is_one(v->text[for_job]) ? 1 : slots, &bytes) < 0 ||
-        bytes == 0 || bytes >= LIMIT_MAX)
-        return (struct limit){0};
-    return (struct limit){.set = 1, .value = bytes};
-}
-
-/* Resident memory is what a cgroup limits; virtual memory is never less than that. */
-static void take_limits(const struct values *v, struct ge_config *c)
-{
-    struct limit rss = memory_of(v, RSS, RSS_JOB, c->slots);
-    c->limits.memory = rss.set ? rss : memory_of(v, VMEM, VMEM_JOB, c->slots);
-    if (c->limits.memory.set) /* of swap nobody asked for any */
-        c->limits.swap = (struct limit){.set = 1, .value = 0};
+        asked.infinite)
+        return;
+    unsigned consumable = is_one(v->text[for_job]) ? GRIDENGINE_PER_JOB : GRIDENGINE_PER_SLOT;
+    d->part[d->n++] = (struct demand_part){.what = (uint8_t)what,
+                                           .consumable = (uint8_t)consumable,
+                                           .whole = asked.whole,
+                                           .millionths = asked.millionths};
 }
 
 int ge_config_parse(const char *text, struct ge_config *ret, struct error *err)
 {
     struct values v = {0};
-    struct ge_config c = {.slots = 1};
-    unsigned long group;
+    struct ge_config c = {.group = 0};
+    unsigned long group, slots = 1;
     for (const char *line = text, *end; *line; line = end + (*end != 0)) {
         end = strchrnul(line, '\n');
         if (take_line(line, (size_t)(end - line), &v, err) < 0)
@@ -190,13 +181,15 @@ int ge_config_parse(const char *text, struct ge_config *ret, struct error *err)
         return error_set(err, EINVAL, "%s=%s is no group", keys[GROUP], v.text[GROUP]);
     if (!v.text[OWNER][0])
         return error_set(err, EINVAL, "there is no %s", keys[OWNER]);
-    if (v.given[SLOTS] && (parse_number(v.text[SLOTS], 1000000, &c.slots) < 0 || c.slots == 0))
+    if (v.given[SLOTS] && (parse_number(v.text[SLOTS], 1000000, &slots) < 0 || slots == 0))
         return error_set(err, EINVAL, "%s=%s is no number of slots", keys[SLOTS], v.text[SLOTS]);
     c.group = (gid_t)group;
     memcpy(c.owner, v.text[OWNER], sizeof(c.owner));
-    c.cores = (unsigned)c.slots;
+    c.share.slots = (uint32_t)slots;
+    c.cores = (unsigned)slots;
     ge_binding_parse(v.binding, v.binding_len, c.binding);
-    take_limits(&v, &c);
+    take_memory(&v, RSS, RSS_JOB, DEMAND_MEMORY, &c.share.written);
+    take_memory(&v, VMEM, VMEM_JOB, DEMAND_VIRTUAL, &c.share.written);
     *ret = c;
     return 0;
 }

@@ -8,19 +8,18 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "model/limits.h"
+#include "node-daemon/share.h"
 
 enum { GE_BINDING_MAX = 2048 }; /* 256 cores and more */
 
 struct ge_config {
-    gid_t group;         /* add_grp_id: a supplementary group that the task's processes have */
-    char owner[64];      /* job_owner: a user's name */
-    unsigned long slots; /* host_slots: of the job on this host; 1 where it is not said */
-    unsigned cores;      /* how many the job has on this host: one a slot */
+    gid_t group;    /* add_grp_id: a supplementary group that the task's processes have */
+    char owner[64]; /* job_owner: a user's name */
+    unsigned cores; /* how many the job has on this host: one a slot */
     char binding[GE_BINDING_MAX]; /* which ones the execd gave this task, "socket,core:socket,core"
                                      as they are laid out; "": it said none */
-    struct limits limits; /* of the whole job on this host: what was asked for a slot, times slots
-                             unless it was asked for the job; held_by is not set */
+    struct share share; /* host_slots, 1 where it is not said; h_rss and h_vmem as they were asked
+                           for, for a slot or for the job. is_master is not set */
 };
 
 /* Lines KEY=VALUE. Values are partly the user's (job_name, paths), so a key that is used and stands

@@ -207,11 +207,37 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
         rc = open_up(j, job, err);
     keep_checking(j);
     if (rc == 0) {
+        job->limits = e->limits;
         jobs_watch_empty(j, job);
         return job;
     }
     job_end(job); /* removes what there is of it */
     return NULL;
+}
+
+static const char *not_held(const struct limits *l)
+{
+    if (l->memory.set && !l->memory.held_by)
+        return "memory";
+    if (l->memory.set && l->swap.set && !l->swap.held_by)
+        return "swap";
+    return l->pids.set && !l->pids.held_by ? "processes" : NULL;
+}
+
+int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, struct error *err)
+{
+    char top[PATH_SIZE];
+    for (size_t part = 0; part < j->ground->n; part++) {
+        const struct ground_part *p = &j->ground->part[part];
+        struct cgroup_at d = job_at(j, part, job, "", top);
+        p->driver->lift(d, p->controllers, limits);
+        p->driver->limit(d, p->controllers, limits);
+    }
+    job->limits = *limits;
+    const char *what = not_held(limits);
+    return what ? error_set(err, ENOTSUP, "limit the %s of job %s: no cgroup of this host holds it",
+                            what, job->name)
+                : 0;
 }
 
 /* ---- who is in it, and who enters -------------------------------------------------------------

@@ -26,6 +26,8 @@ struct job {
     uid_t uid;
     enum grant_job_state state;
     char reason[GRANT_TEXT_MAX]; /* why it is stuck */
+    struct limits limits;        /* that were asked for; held_by says whether they hold. After a
+                                    restart none is set: the kernel has them */
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct killer killer;
@@ -59,6 +61,10 @@ struct job *jobs_find(struct jobs *j, enum grant_manager manager, const char *na
  * is filled in. NULL with err: nothing is left. */
 struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidence *e,
                       struct error *err);
+/* Give a job other limits than it has, those that are not set none. What is in it may be killed for
+ * it by the kernel. held_by is filled in; 0, or -1 with err: at least one that is set does not
+ * hold. */
+int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, struct error *err);
 /* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
  * it any more. */
 void job_end(struct job *job);

@@ -25,16 +25,15 @@ struct making {
 
 /* ---- what was asked for ---------------------------------------------------------------------- */
 
-/* How often a request counts on a host. */
-static uint64_t multiplier(const struct gridengine_request *q, uint32_t slots, int is_master)
+uint64_t resource_times(unsigned consumable, unsigned scope, uint32_t slots, int is_master)
 {
-    if (q->consumable == GRIDENGINE_PER_JOB)
+    if (consumable == GRIDENGINE_PER_JOB)
         return is_master ? 1 : 0;
-    if (q->consumable == GRIDENGINE_PER_HOST)
-        return q->scope == GRIDENGINE_MASTER_TASK && !is_master ? 0 : 1;
-    if (q->scope == GRIDENGINE_MASTER_TASK)
+    if (consumable == GRIDENGINE_PER_HOST)
+        return scope == GRIDENGINE_MASTER_TASK && !is_master ? 0 : 1;
+    if (scope == GRIDENGINE_MASTER_TASK)
         return is_master ? 1 : 0;
-    if (q->scope == GRIDENGINE_SLAVE_TASKS && is_master)
+    if (scope == GRIDENGINE_SLAVE_TASKS && is_master)
         return slots - 1;
     return slots;
 }
@@ -52,7 +51,7 @@ static int requested(const struct making *m, const char *name, const struct reso
     int is_master = h == m->r->hosts, infinite = 0;
     for (size_t i = 0; i < m->job->nrequests; i++) {
         const struct gridengine_request *q = &m->job->requests[i];
-        uint64_t times = multiplier(q, h->slots, is_master), part;
+        uint64_t times = resource_times(q->consumable, q->scope, h->slots, is_master), part;
         if (strcmp(q->name, name) != 0 || !q->value.set || times == 0)
             continue;
         infinite |= q->value.infinite;

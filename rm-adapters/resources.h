@@ -46,6 +46,9 @@ struct resource_names {
 /* m_mem_free, h_vmem, nvidia_gpu, intel_phi, h_rt, standby */
 extern const struct resource_names resource_names_default;
 
+/* How often a request counts on a host with so many slots of the job: enum gridengine_consumable,
+ * enum gridengine_scope. */
+uint64_t resource_times(unsigned consumable, unsigned scope, uint32_t slots, int is_master);
 /* 0 with *ret, which resources_free() empties and which job must outlive, or -1 with a sentence
  * that names complex and host: a product that is too large, a device whose name is none. */
 int resources_of_job(const struct gridengine_job *job, const struct resource_names *names,

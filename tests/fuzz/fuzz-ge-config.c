@@ -18,11 +18,12 @@ static void try_config(const char *text)
     }
     MUST(c.group > 0 && c.group < UINT32_MAX);
     MUST(c.owner[0] && memchr(c.owner, 0, sizeof(c.owner)) && !strchr(c.owner, '\n'));
-    MUST(c.slots > 0 && c.slots <= 1000000 && c.cores == c.slots);
+    struct limits l = share_limits(&c.share, NULL);
+    MUST(c.share.slots > 0 && c.share.slots <= 1000000 && c.cores == c.share.slots);
     MUST(strnlen(c.binding, sizeof(c.binding)) < sizeof(c.binding));
     MUST(strspn(c.binding, "0123456789,:") == strlen(c.binding));
-    MUST(!c.limits.memory.set || (c.limits.memory.value > 0 && !(c.limits.memory.value >> 62)));
-    MUST(c.limits.swap.set == c.limits.memory.set && c.limits.swap.value == 0);
+    MUST(!l.memory.set || (l.memory.value > 0 && !(l.memory.value >> 62)));
+    MUST(l.swap.set == l.memory.set && !(l.swap.value >> 62));
 }
 
 static void try_names(const char *text)

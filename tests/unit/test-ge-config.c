@@ -64,11 +64,11 @@ static void limits_are_multiplied_exactly_once(void **state)
         struct error e;
         if (parse(table[i].text, &c, &e) < 0)
             fail_msg("%s: %s", table[i].what, e.text);
-        uint64_t is = c.limits.memory.set ? c.limits.memory.value : 0;
+        struct limits l = share_limits(&c.share, NULL);
+        uint64_t is = l.memory.set ? l.memory.value : 0;
         if (is != table[i].memory)
             fail_msg("%s: %" PRIu64 " bytes, not %" PRIu64, table[i].what, is, table[i].memory);
-        assert_int_equal(c.limits.swap.set, table[i].memory != 0);
-        assert_int_equal(c.limits.swap.value, 0);
+        assert_int_equal(l.swap.set, table[i].memory != 0);
     }
 }
 
@@ -78,8 +78,25 @@ static void group_and_owner_are_read(void **state)
     assert_int_equal(ge_config_parse("job_owner=gelabuser\nx\n\nadd_grp_id=65401", &c, NULL), 0);
     assert_int_equal(c.group, 65401);
     assert_string_equal(c.owner, "gelabuser");
-    assert_int_equal(c.slots, 1);
-    assert_false(c.limits.memory.set);
+    assert_int_equal(c.share.slots, 1);
+    assert_int_equal(c.share.written.n, 0);
+}
+
+/* What virtual memory may be above resident memory can be swap; nobody asked for any otherwise. */
+static void swap_is_what_virtual_memory_leaves(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t swap;
+    } cases[] = {{"h_vmem=8G\nh_rss=512M\nhost_slots=2\n", 15 * GIB},
+                 {"h_vmem=1G\nh_rss=2G\nhost_slots=2\n", 0},
+                 {"h_vmem=1G\nhost_slots=2\n", 0},
+                 {"h_rss=1G\nhost_slots=2\n", 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ge_config c;
+        assert_int_equal(parse(cases[i].text, &c, NULL), 0);
+        assert_int_equal(share_limits(&c.share, NULL).swap.value, cases[i].swap);
+    }
 }
 
 /* What execds of 8.1.9 wrote, and what their source can. */
@@ -204,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_multiplied_exactly_once),
+        cmocka_unit_test(swap_is_what_virtual_memory_leaves),
         cmocka_unit_test(group_and_owner_are_read),
         cmocka_unit_test(cores_that_the_manager_gave_are_read),
         cmocka_unit_test(a_list_of_cores_is_whole_or_empty),

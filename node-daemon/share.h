@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* share.h - a job's share of this host, and the limits that come of it */
+#ifndef NODE_DAEMON_SHARE_H
+#define NODE_DAEMON_SHARE_H
+
+#include <stdint.h>
+
+#include "model/limits.h"
+#include "rm-adapters/demand.h"
+
+struct share {      /* what the manager wrote on this host; all zero where it wrote nothing */
+    uint32_t slots; /* of the job here; 0: not known */
+    int is_master;  /* the job's own script runs here */
+    struct demand written; /* what it limits resident memory and virtual memory to */
+};
+
+/* Limits of the job here. demand: what it asks for, where that is known, else NULL.
+ *
+ * Memory: of what was asked for as memory and what the manager limits as resident memory the
+ * smaller; where there is neither, the limit of virtual memory. Swap: what the limit of virtual
+ * memory leaves above that, else none. So a request for memory that is larger than the limit of
+ * virtual memory stays what it is: memory and swap cannot be limited to less than memory.
+ * held_by is not set. */
+struct limits share_limits(const struct share *s, const struct demand *demand);
+/* GPUs of the job here; 0: none, or not known. */
+uint32_t share_gpus(const struct share *s, const struct demand *demand);
+
+#endif
