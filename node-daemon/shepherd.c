@@ -74,29 +74,27 @@ static int send_patiently(const struct grant_request *q, struct error *err)
     }
 }
 
+static int enter_job(const struct grant_request *q, struct error *err)
+{
+    struct grant_answer a;
+    AUTO_CLOSE int fd = send_patiently(q, err);
+    if (fd < 0 || grant_receive(fd, ANSWER_MS, &a, err) < 0)
+        return -1;
+    return a.result == GRANT_OK ? 0 : error_set(err, EPERM, "mprund says: %s", a.text);
+}
+
 /* The execd starts its shepherd with its administrator's effective uid and root's real one. mprund
- * hears of the effective uid, so that is root's while the connection is made. */
-static int send_as_root(const struct grant_request *q, struct error *err)
+ * hears of the effective uid, and before Linux 6.5 looks at the process afterwards, so that is
+ * root's until the answer has come. */
+static int enter_job_as_root(const struct grant_request *q, struct error *err)
 {
     uid_t before = geteuid();
     if (before != 0 && seteuid(0) < 0)
         return error_errno(err, errno, "ask mprund as root");
-    int fd = send_patiently(q, err), saved = errno;
-    if (before != 0 && seteuid(before) < 0) {
-        cleanup_close(&fd);
+    int rc = enter_job(q, err);
+    if (before != 0 && seteuid(before) < 0)
         return error_errno(err, errno, "be user %u again", (unsigned)before);
-    }
-    errno = saved;
-    return fd;
-}
-
-static int enter_job(const struct grant_request *q, struct error *err)
-{
-    struct grant_answer a;
-    AUTO_CLOSE int fd = send_as_root(q, err);
-    if (fd < 0 || grant_receive(fd, ANSWER_MS, &a, err) < 0)
-        return -1;
-    return a.result == GRANT_OK ? 0 : error_set(err, EPERM, "mprund says: %s", a.text);
+    return rc;
 }
 
 /* What a configuration that cannot be read would say: jobs go on. */
@@ -130,7 +128,7 @@ int main(int argc, char **argv)
     log_open("mprun-shepherd", LOG_NOTE);
     read_conf(&conf);
     grant_request_init(&q, GRANT_ENTER, GRANT_GRIDENGINE);
-    if (fill_request(&q, &e) < 0 || enter_job(&q, &e) < 0) {
+    if (fill_request(&q, &e) < 0 || enter_job_as_root(&q, &e) < 0) {
         log_error("enter the job's cgroup: %s%s", e.text,
                   conf.ge_shepherd_needs_mprund ? "" : "; the task begins without");
         if (conf.ge_shepherd_needs_mprund)

@@ -5,21 +5,14 @@
 load '../lib/mprun'
 load '../lib/hosts'
 load '../lib/gridengine'
-MPRUND=$MPRUN_BUILD/node-daemon/mprund
-GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
-SHEPHERD=$MPRUN_BUILD/node-daemon/mprun-shepherd
+load '../lib/mprund-hosts'
 
 setup_file() {
     gridengine_setup
-    [ -n "${HOSTS_LACK:-}" ] || daemons_start
+    [ -n "${HOSTS_LACK:-}" ] || mprunds_start 'stuck_after = 1' 'retry = 1'
 }
 teardown_file() {
-    local host
-    for host in n1 n2 n3; do
-        [ -n "${HOSTS_LACK:-}" ] || on_root $host sh -c '! [ -e /run/mprund.pid ] || kill $(cat /run/mprund.pid)' || true
-    done
-    # the grounds, empty by now, are in the hosts' own cgroups
-    [ -n "${HOSTS_LACK:-}" ] || find "$(own_v2_cgroup)"/lab.* -depth -path '*/n[123]/mprund*' -type d -exec rmdir {} \; || true
+    mprunds_stop
     gridengine_teardown
 }
 setup() {
@@ -30,55 +23,8 @@ setup() {
 }
 teardown() {
     [ -z "${FROZEN:-}" ] || thaw_n1 || true
-    [ -n "${HOSTS_LACK:-}" ] || all_gone
+    mprunds_clean
 }
-# the daemons stay for the next test
-all_gone() {
-    local host
-    hosts empty && hosts reset && grounds_empty || return
-    for host in n1 n2 n3; do
-        wait_until 5 nobody_is_there $host || { on_root $host ps -u labuser -o pid,args; return 1; }
-    done
-}
-nobody_is_there() { ! on_root "$1" pgrep -u labuser >/dev/null; }
-
-# /usr/local/etc, or wherever this build looks, is each host's own
-daemons_start() {
-    local host
-    cat >"$HOSTS_DIR/shared/mprund-start" <<EOF
-set -eu
-etc=$(build_sysconfdir)
-[ "\${1:-}" = again ] || mount -t tmpfs -o mode=755 none "\$etc"
-{
-    echo "cgroup = \"\$(sed -n 's/^0:://p' /proc/self/cgroup)/mprund\""
-    echo 'systemd = no'
-    echo 'subsystems = {cpu}'
-    echo 'stuck_after = 1'
-    echo 'retry = 1'
-    echo 'gridengine {'
-    echo '    spool = "$HOSTS_DIR/gridengine/spool/execd/%h"'
-    echo '    admin_user = sgeadmin'
-    echo "    shepherd_needs_mprund = \${2:-false}"
-    echo '}'
-} >"\$etc/mprund.conf"
-chmod 644 "\$etc/mprund.conf"
-[ -e /run/mprund.pid ] && kill -0 \$(cat /run/mprund.pid) 2>/dev/null || "$MPRUND" --daemon --pidfile /run/mprund.pid
-EOF
-    for host in n1 n2 n3; do
-        on_root $host sh "$HOSTS_DIR/shared/mprund-start" || return
-    done
-}
-build_sysconfdir() { dirname "$("$MPRUND" --help | sed -n "s/^The configuration is '\(.*\)'[.]$/\1/p")"; }
-configure_shepherd() { # NEEDS-MPRUND
-    local host
-    for host in n1 n2 n3; do
-        on_root $host sh "$HOSTS_DIR/shared/mprund-start" again "$1" || return
-    done
-}
-
-grounds() { find "$(own_v2_cgroup)"/lab.* -maxdepth 3 -path '*/n[123]/mprund/*' -type d -name 'ge-*'; }
-grounds_empty() { wait_until 20 no_ground; }
-no_ground() { [ -z "$(grounds)" ]; }
 
 @test "mprun asks: ranks on all hosts are in their job's cgroup, and it goes with the job" {
     run -0 qsub_wait -pe lab 6 <<<'mprun sh -c "echo \$(hostname) \$(grep 0:: /proc/self/cgroup)" | sort'
@@ -184,8 +130,8 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     qsub_start -l hostname=n1 <<<'mprun -n 1 sh -c "grep 0:: /proc/self/cgroup; sleep 1000"'
     wait_until 20 grep -q 0:: "$(job_out)"
     before=$(grounds)
-    on_root n1 sh -c 'kill -9 $(cat /run/mprund.pid)'
-    on_root n1 sh "$HOSTS_DIR/shared/mprund-start" again
+    mprund_end n1 KILL
+    mprund_start n1
     run on n1 "$MPRUND" status
     [[ $output == *"$(job).1"*gridengine*running* ]]
     [ "$(grounds)" = "$before" ]
@@ -195,17 +141,17 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
 
 @test "without mprund a task begins all the same, or fails where that is configured" {
     ge_set configuration:shepherd_cmd="$SHEPHERD"
-    for host in n1 n2 n3; do on_root $host sh -c 'kill $(cat /run/mprund.pid)'; done
+    for host in n1 n2 n3; do mprund_end $host; done
     run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
     [[ $output != *mprund* ]]
-    configure_shepherd true
-    for host in n1 n2 n3; do on_root $host sh -c 'kill $(cat /run/mprund.pid)'; done
+    mprunds_start 'stuck_after = 1' 'retry = 1' 'gridengine.shepherd_needs_mprund = true'
+    for host in n1 n2 n3; do mprund_end $host; done
     qsub_start <<<'echo it ran'
     wait_until 60 was_put_back # to be tried elsewhere, where it is the same
     [ ! -s "$(job_out)" ]
     on n0 qdel "$(job)"
     wait_until 20 job_in gone
-    configure_shepherd false
+    mprunds_start 'stuck_after = 1' 'retry = 1'
     run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
     [[ $output == *"/ge-$(job).1-"*/task ]]
 }

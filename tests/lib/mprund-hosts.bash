@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund-hosts.bash - mprund on the hosts of a Grid Engine: load '../lib/mprun', '../lib/hosts',
+# '../lib/gridengine', '../lib/mprund-hosts'
+#
+#   mprunds_start [LINE...]     on all hosts that run jobs, with these lines in the configuration; a LINE
+#                               that begins with "gridengine." is in that section
+#   mprunds_stop                they end; their cgroups, empty by now, go. In teardown_file, before
+#                               gridengine_teardown
+#   mprunds_clean               in teardown, instead of gridengine_clean: no job, no process of
+#                               labuser's, no cgroup of a job's is left; the daemons stay
+#   mprund_end HOST [SIGNAL], mprund_start HOST      of one host
+#   mprund_hosts                names of these hosts
+#   ground HOST                 the directory of cgroup v2, or on v1 of its freezer, that jobs' are in
+#   grounds                     all directories of jobs in the grounds of all hosts
+#   grounds_empty [SECONDS]     waits until there are none
+#
+# Each host's jobs are below its own cgroup in the lab; in a virtual machine, where all controllers are
+# wanted and a cgroup that has processes could not give them to its jobs, in /mprund.HOST of each
+# hierarchy. /usr/local/etc, or wherever this build looks, becomes each host's own.
+MPRUND=$MPRUN_BUILD/node-daemon/mprund
+GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
+SHEPHERD=$MPRUN_BUILD/node-daemon/mprun-shepherd
+
+mprund_hosts() { (. "$HOSTS_DIR/gridengine/lab" && echo $NAMES); }
+
+ground_cgroup() {
+    if [ "${VMRUN:-}" = 1 ]; then
+        echo "/mprund.$1"
+    else
+        echo "$(sed -n 's/^0:://p' /proc/self/cgroup | sed 's|/$||')/$(basename "$(head -n 1 "$HOSTS_DIR/cgroups")")/$1/mprund"
+    fi
+}
+ground() {
+    local mount
+    mount=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
+    echo "${mount:-/sys/fs/cgroup/freezer}$(ground_cgroup "$1")"
+}
+grounds() {
+    local host
+    for host in $(mprund_hosts); do
+        find "$(ground "$host")" -mindepth 1 -maxdepth 1 -type d -name 'ge-*' 2>/dev/null
+    done
+}
+no_ground() { [ -z "$(grounds)" ]; }
+grounds_empty() { wait_until "${1:-20}" no_ground; }
+
+# on standard output, from LINE...
+mprund_configuration() {
+    local host=$1 subsystems='{cpu}' line section=()
+    shift
+    [ "${VMRUN:-}" != 1 ] || subsystems='{memory, pids, cpu, cpuset, freezer}'
+    printf '%s\n' "cgroup = \"$(ground_cgroup "$host")\"" 'systemd = no' "subsystems = $subsystems"
+    for line; do
+        case $line in
+        gridengine.*) section+=("${line#gridengine.}") ;;
+        *) echo "$line" ;;
+        esac
+    done
+    printf '%s\n' 'gridengine {' "spool = \"$HOSTS_DIR/gridengine/spool/execd/%h\"" 'admin_user = sgeadmin' "${section[@]}" '}'
+}
+
+mprunds_start() {
+    local host etc
+    etc=$(dirname "$("$MPRUND" --help | sed -n "s/^The configuration is '\(.*\)'[.]$/\1/p")")
+    for host in $(mprund_hosts); do
+        mprund_configuration "$host" "$@" | on_root "$host" sh -c '
+            [ -e "$1/mprund.conf" ] || mount -t tmpfs -o mode=755 none "$1" || exit
+            cat >"$1/mprund.conf" && chmod 644 "$1/mprund.conf"' sh "$etc" && mprund_start "$host" || return
+    done
+}
+mprund_start() { on_root "$1" "$MPRUND" --daemon --pidfile /run/mprund.pid; }
+mprund_ended() { on_root "$1" sh -c '! [ -e /run/mprund.pid ] || ! kill -0 $(cat /run/mprund.pid) 2>/dev/null'; }
+mprund_end() { # HOST [SIGNAL]
+    on_root "$1" sh -c '! [ -e /run/mprund.pid ] || kill -s "$1" $(cat /run/mprund.pid)' sh "${2:-TERM}" && wait_until 20 mprund_ended "$1"
+}
+
+mprunds_stop() {
+    local host
+    [ -n "${HOSTS_DIR:-}" ] && [ -e "$HOSTS_DIR/gridengine/lab" ] || return 0
+    for host in $(mprund_hosts); do
+        mprund_end "$host" || true
+        find /sys/fs/cgroup -depth -type d -path "/sys/fs/cgroup*$(ground_cgroup "$host")*" -exec rmdir {} \; || true
+    done
+}
+
+mprunds_clean() {
+    local host
+    [ -n "${HOSTS_DIR:-}" ] || return 0
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || ge_said
+    hosts empty && hosts reset && grounds_empty || return
+    for host in $(mprund_hosts); do
+        wait_until 5 nobody_is_there "$host" || { on_root "$host" ps -u labuser -o pid,args; return 1; }
+    done
+}
+nobody_is_there() { ! on_root "$1" pgrep -u labuser >/dev/null; }
