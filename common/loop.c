@@ -15,7 +15,7 @@ struct loop {
     int signal_fd;
     struct loop_io *signal_io;
     loop_signal_fn signal_fn;
-    int signal_foreign;
+    int signal_foreign, signal_timer;
     void *signal_arg;
 };
 
@@ -250,20 +250,20 @@ static void signals_ready(void *arg, int fd, unsigned events)
     struct loop *l = arg;
     struct signalfd_siginfo si;
     while (read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-        l->signal_foreign = si.ssi_code <= 0 && si.ssi_uid != getuid();
+        l->signal_timer = si.ssi_code == SI_TIMER;
+        l->signal_foreign = si.ssi_code <= 0 && !l->signal_timer && si.ssi_uid != getuid();
         l->signal_fn(l->signal_arg, (int)si.ssi_signo);
     }
-}
-
-void loop_signals_now(struct loop *l)
-{
-    if (l->signal_io)
-        signals_ready(l, l->signal_fd, LOOP_READ);
 }
 
 int loop_signal_is_foreign(const struct loop *l)
 {
     return l->signal_foreign;
+}
+
+int loop_signal_is_timer(const struct loop *l)
+{
+    return l->signal_timer;
 }
 
 int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn, void *arg,

@@ -49,11 +49,10 @@ struct loop_defer *loop_defer_create(struct loop *l, loop_fn fn, void *arg);
 void loop_defer_schedule(struct loop_defer *d);
 void loop_defer_destroy(struct loop_defer *d);
 
-/* In a loop_signal_fn: was the signal sent by another user's process, root's among them? Not so what
- * comes from the kernel or a terminal. */
+/* In a loop_signal_fn: was the signal sent by another user's process, root's among them? Not so
+ * what comes from the kernel or a terminal. */
 int loop_signal_is_foreign(const struct loop *l);
-/* Deliver those that have come by now. */
-void loop_signals_now(struct loop *l);
+int loop_signal_is_timer(const struct loop *l); /* of timer_create() */
 /* Block these signals and deliver them through the loop. Called once in a program. */
 int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn, void *arg,
                  struct error *err);

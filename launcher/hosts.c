@@ -491,7 +491,6 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
         [FRAME_REPORT] = take_report,
         [FRAME_CLEANED] = take_cleaned,
         [FRAME_LOG] = take_log,
-        [FRAME_SUSPENDED] = signals_suspended,
         [FRAME_PRELOAD_WANTED] = preload_wanted,
         [FRAME_PRELOAD_TAKEN] = preload_taken,
         [FRAME_PMI_CLIENT] = take_client,

@@ -242,7 +242,8 @@ static int open_everything(struct run *r, struct error *err)
 {
     if (any_here(r))
         prctl(PR_SET_CHILD_SUBREAPER, 1); /* what keeper and worker leave comes to us */
-    if (home_make(r, err) < 0 || open_output(r, err) < 0 || open_input(r, err) < 0)
+    if (suspension_begin(r, err) < 0 || home_make(r, err) < 0 || open_output(r, err) < 0 ||
+        open_input(r, err) < 0)
         return -1;
     r->collect = collect_create(r);
     if (!r->collect)
@@ -258,6 +259,7 @@ static void close_everything(struct run *r)
     control_destroy(r->control);
     collect_destroy(r->collect);
     starters_close(r);
+    suspension_end(r);
     log_set_sink(NULL, NULL);
     output_destroy(r->output);
 }

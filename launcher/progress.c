@@ -92,6 +92,8 @@ static void tick(void *arg)
         progress_end(r);
         return;
     }
+    if (suspension_holds(r))
+        return;
     r->ticks++;
     r->still = r->nreported == r->reported ? r->still + 1 : 0;
     r->reported = r->nreported;

@@ -19,6 +19,7 @@
  *     failed.c        hosts that fail
  *     ends.c          how ranks ended, the first failure, the exit code
  *     signals.c       what mprun's own signals mean
+ *     suspension.c    the manager has stopped mprun, and not the ranks
  *     preload.c       files that are brought to the hosts before the step; preload-files.c which,
  *                     libraries.c what a program needs
  *     collect.c       collectives and data exchange between hosts
@@ -53,6 +54,7 @@ struct collect;
 struct control;
 struct heartbeat;
 struct preload;
+struct suspension;
 
 /* of a host's starter */
 enum agent_state {
@@ -120,6 +122,12 @@ enum step_state {
     STEP_RELEASING, /* starters are told to go */
     STEP_DONE,
     STEP_STATE_COUNT,
+};
+
+enum suspension_cause {
+    LOOK_CHILD,     /* has changed its state */
+    LOOK_TICK,      /* a second has gone */
+    LOOK_CONTINUED, /* mprun was, or so it was told */
 };
 
 enum { DOORS_MAX = 8 };
@@ -194,12 +202,14 @@ struct run {
     size_t reported;       /* hosts, when it was looked at last */
     int draws, drawn;      /* progress on the terminal; it is there now */
     struct loop_timer *explain_timer, *timeout_timer, *drop_timer, *lost_timer;
-    uint64_t drop_seen; /* output that was taken when it was looked at last */
-    unsigned nsignals;  /* that ask for the end of the step */
-    int last_signal;    /* the last of these, */
-    double signal_time; /* and when it came */
-    double manager_signals[2], manager_continued; /* when USR1, USR2, CONT came from the manager */
-    uint64_t nrefused;                            /* peers at the door */
+    uint64_t drop_seen;            /* output that was taken when it was looked at last */
+    unsigned nsignals;             /* that ask for the end of the step */
+    int last_signal;               /* the last of these, */
+    double signal_time;            /* and when it came */
+    double manager_signals[2];     /* when USR1, USR2 came from the manager */
+    struct suspension *suspension; /* NULL: none is looked for */
+    double timeout_at;             /* --timeout is over then */
+    uint64_t nrefused;             /* peers at the door */
     int explained;
     int reader_left; /* who read our output has closed it */
     double grace;    /* of the last KILL */
@@ -228,6 +238,7 @@ void step_changed(struct run *r); /* something happened: look at the state soon 
 void step_begin(struct run *r);
 void step_machine(struct run *r);
 const char *step_state_text(enum step_state s);
+void step_timeout(struct run *r, double seconds); /* --timeout is over then */
 /* mprun itself failed: say it once, end the step with this exit code. */
 void run_fail(struct run *r, int exit_code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -329,12 +340,20 @@ int ends_exit_code(const struct run *r);
 
 /* signals.c */
 int signals_watch(struct run *r, struct error *err);
-/* A starter has found mprun stopped: it is to stop its ranks, too. -1: such news cannot be. */
-int signals_suspended(struct host *h, const uint8_t *p, size_t n);
+void signals_pass_on(struct run *r, int signo); /* to the ranks of all hosts */
 /* The step is over: signals do again what they do to any program, which may wait to write. */
 void signals_leave(void);
 /* For a while only: what takes long before there is anything to end or to clean up. */
 void signals_return(void);
+
+/* suspension.c: all do nothing, and nothing is suspended, where the adapter has no such trait */
+int suspension_begin(struct run *r, struct error *err); /* before there are start clients */
+void suspension_end(struct run *r);
+/* Is the job suspended, or not any more? */
+void suspension_look(struct run *r, enum suspension_cause cause);
+int suspension_holds(const struct run *r); /* the job is suspended: no ranks are to be started */
+/* mprun is to be stopped, and to stay so; not any more. */
+void suspension_rest(struct run *r, int rest);
 
 /* host-list.c: the hosts that `which` is true of, in a message: "n2, n[5-7] and 12 others" (size:
  * at least NAME_RUN_TEXT). Their number. */

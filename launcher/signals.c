@@ -5,8 +5,8 @@
  * step. INT elsewhere, or called as another launcher, and TERM, HUP, QUIT: the step ends (TERM,
  * grace, KILL); once more: at once; a third time: mprun leaves, whether its starters answer or not,
  * and they end without it. USR1, USR2, WINCH, ALRM are passed on, but for what the manager has sent
- * to the ranks as well. TSTP and CONT stop and continue the ranks, then mprun; so does a suspension
- * by the manager. */
+ * to the ranks as well. TSTP and CONT stop and continue the ranks, then mprun (suspension.c: what
+ * the manager does to the job). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 /* timeout(1) and some managers send a signal to mprun and then to its group: that is one */
 #define SAME_SECONDS 0.05
 
-static void pass_on(struct run *r, int signo)
+void signals_pass_on(struct run *r, int signo)
 {
     Mprun__Signal m = MPRUN__SIGNAL__INIT;
     m.signo = (uint32_t)signo;
@@ -93,41 +93,30 @@ static void interrupted(struct run *r)
 /* Ranks first; the links are flushed because a stopped mprun sends nothing. */
 static void suspend(struct run *r)
 {
-    pass_on(r, SIGTSTP);
+    signals_pass_on(r, SIGTSTP);
     for (size_t i = 0; i < r->nhosts; i++)
         if (r->hosts[i].link)
             link_flush(r->hosts[i].link);
     terminal_give_back(r);
+    suspension_rest(r, 1);
     kill(getpid(), SIGSTOP);
 }
 
 static void continued(struct run *r)
 {
-    if (loop_signal_is_foreign(r->loop))
-        r->manager_continued = loop_now();
-    pass_on(r, SIGCONT);
+    if (loop_signal_is_timer(r->loop)) {
+        suspension_look(r, LOOK_TICK);
+        return;
+    }
+    suspension_rest(r, 0);
+    suspension_look(r, LOOK_CONTINUED);
+    if (suspension_holds(r)) /* the witness is not continued yet */
+        return;
+    signals_pass_on(r, SIGCONT);
     if (r->state == STEP_RUNNING)
         terminal_take(r);
     if (r->input)
         input_continued(r->input);
-}
-
-/* Unless the job was resumed meanwhile, as nobody would let mprun continue then. */
-int signals_suspended(struct host *h, const uint8_t *p, size_t n)
-{
-    struct run *r = h->run;
-    Mprun__Suspended *m = mprun__suspended__unpack(NULL, n, p);
-    if (!m || !r->adapter->suspends_group || !r->alloc.hosts[h->index].here) {
-        mprun__suspended__free_unpacked(m, NULL);
-        return -1;
-    }
-    loop_signals_now(r->loop);
-    if (m->time > r->manager_continued) {
-        log_debug("the job is suspended");
-        suspend(r);
-    }
-    mprun__suspended__free_unpacked(m, NULL);
-    return 0;
 }
 
 /* What the manager sends may come twice, to the group and to each process, and some of it has come
@@ -137,11 +126,11 @@ static void pass_on_once(struct run *r, int signo)
     double now = loop_now(), *last = &r->manager_signals[signo == SIGUSR2];
     int known = signo == SIGUSR1 || signo == SIGUSR2;
     if (!known || !loop_signal_is_foreign(r->loop) || r->adapter->rm_signals_remote == 0) {
-        pass_on(r, signo);
+        signals_pass_on(r, signo);
         return;
     }
     if (!(r->adapter->rm_signals_remote >> signo & 1) && now - *last > SAME_SECONDS)
-        pass_on(r, signo);
+        signals_pass_on(r, signo);
     *last = now;
 }
 
@@ -151,6 +140,7 @@ static void on_signal(void *arg, int signo)
     switch (signo) {
     case SIGCHLD:
         reaper_collect(r->reaper);
+        suspension_look(r, LOOK_CHILD);
         break;
     case SIGINT:
         interrupted(r);
@@ -168,7 +158,7 @@ static void on_signal(void *arg, int signo)
         break;
     case SIGWINCH:
         terminal_resized(r);
-        pass_on(r, signo);
+        signals_pass_on(r, signo);
         break;
     default:
         pass_on_once(r, signo);

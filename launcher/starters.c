@@ -221,8 +221,6 @@ static int send_preamble(struct host *h, const struct start_channel *c, struct e
         p.flags |= PREAMBLE_MAC;
     if (c->is_starter)
         p.flags |= PREAMBLE_SUBREAPER;
-    if (here && r->adapter->suspends_group && !c->is_starter)
-        p.flags |= PREAMBLE_SUSPENSION;
     if (r->cmd.verbose)
         p.flags |= PREAMBLE_VERBOSE;
     if (r->cmd.explain)
@@ -663,6 +661,8 @@ void starters_reported(struct host *h)
     if (r->adapter->reported && r->starting)
         r->adapter->reported(r->starting, (size_t)h->launch_index);
     r->nreported++;
+    if (r->nreported == r->nused)
+        log_debug("all hosts have reported back");
     if (r->nreported == r->nused && r->nfallback > 0)
         say_fallback(r);
     if (r->nreported == r->nused && r->adapter->loose && !r->same_machine)

@@ -102,7 +102,7 @@ static enum step_state starting(struct run *r)
 {
     if (r->killing)
         return STEP_ENDING;
-    if (agents_before(r, AGENT_PLACED) > 0)
+    if (agents_before(r, AGENT_PLACED) > 0 || suspension_holds(r))
         return STEP_STARTING;
     fault_point("connected");
     if (r->cmd.explain)
@@ -120,7 +120,7 @@ static enum step_state preloading(struct run *r)
 {
     if (r->killing)
         return STEP_ENDING;
-    if (!preload_done(r->preload))
+    if (!preload_done(r->preload) || suspension_holds(r))
         return STEP_PRELOADING;
     hosts_launch(r);
     return STEP_LAUNCHING;
@@ -258,6 +258,12 @@ static void timed_out(void *arg)
     run_drop_output(r, r->step.kill_grace);
 }
 
+void step_timeout(struct run *r, double seconds)
+{
+    r->timeout_at = loop_now() + seconds;
+    loop_timer_start(r->timeout_timer, seconds, 0);
+}
+
 static void explain_due(void *arg)
 {
     ends_explain(arg);
@@ -272,7 +278,7 @@ void step_begin(struct run *r)
     r->drop_timer = loop_timer_create(r->loop, drop_due, r);
     failed_begin(r);
     if (r->cmd.timeout > 0)
-        loop_timer_start(r->timeout_timer, r->cmd.timeout, 0);
+        step_timeout(r, r->cmd.timeout);
     if (starters_begin(r, &e) < 0) {
         for (size_t i = 0; i < r->nhosts; i++)
             agent_enter(&r->hosts[i], AGENT_UNUSED);

@@ -116,7 +116,7 @@ struct rm_adapter {
     const char *stdio_reason;        /* why stdio_channel is STDIO_NONE */
     unsigned long rm_signals_remote; /* bits, 1 << signal number: what the manager sends to mprun
                                         it sends to the ranks of every host, too */
-    int suspends_group;        /* suspending a job stops the process group of its script alone */
+    int suspends_script;       /* suspending a job stops what belongs to its script, on that host */
     const char *login_session; /* what it means, and what to do, when the login that a start goes
                                   through has moved the starter to a control group of its own; NULL:
                                   nothing */

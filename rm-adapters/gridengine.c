@@ -451,5 +451,5 @@ const struct rm_adapter rm_adapter_gridengine = {
         "that is not the job's, whose limits and books may not hold there; the sshd of "
         "rsh_daemon should run with 'UsePAM no', or without pam_systemd",
     .rm_signals_remote = 1UL << SIGUSR2,
-    .suspends_group = 1,
+    .suspends_script = 1,
 };

@@ -287,6 +287,8 @@ static enum host_state preparing(struct worker *w)
 
 static enum host_state launching(struct worker *w)
 {
+    if (w->stopped && !ending_begun(w))
+        return HOST_LAUNCHING;
     if (ranks_start_some(w)) {
         loop_defer_schedule(w->step); /* the loop sees to everything else in between */
         return HOST_LAUNCHING;

@@ -28,7 +28,6 @@
 #include "common/login-session.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
-#include "starter/suspension.h"
 #include "starter/tree.h"
 #include "wire/address.h"
 #include "wire/handshake.h"
@@ -116,7 +115,6 @@ static int up_opened(void *arg, struct link *l, uint32_t host_id, struct error *
     struct worker *w = arg;
     const pid_t self[] = {w->pid, w->keeper};
     log_set_sink(log_to_launcher, w);
-    w->suspension = suspension_watch(w);
     if (w->start.flags & PREAMBLE_EXPLAIN)
         contain_probe(&w->contain, w->loop, self, sizeof(self) / sizeof(self[0]), probed, w);
     else
@@ -238,15 +236,26 @@ static int take_kill(struct worker *w, const uint8_t *p, size_t n)
     return readable;
 }
 
+/* Those that are to be started wait as well. The PMI server, which serves this process, may have
+ * been stopped by a manager. */
+static void signal_ranks(struct worker *w, int signo)
+{
+    if (signo == SIGSTOP && !ending_begun(w)) {
+        w->stopped = 1;
+        if (w->pmi && pmi_link_pid(w->pmi) > 1)
+            kill(pmi_link_pid(w->pmi), SIGCONT);
+    } else if (signo == SIGCONT) {
+        w->stopped = 0;
+    }
+    ending_signal(w, signo);
+}
+
 static int take_signal(struct worker *w, const uint8_t *p, size_t n)
 {
     Mprun__Signal *m = mprun__signal__unpack(NULL, n, p);
     int readable = m ? 0 : -1;
-    if (m && m->signo > 0 && m->signo < NSIG) {
-        int signo = m->signo == SIGTSTP ? SIGSTOP : (int)m->signo;
-        suspension_signal(w->suspension, signo);
-        ending_signal(w, signo);
-    }
+    if (m && m->signo > 0 && m->signo < NSIG)
+        signal_ranks(w, m->signo == SIGTSTP ? SIGSTOP : (int)m->signo);
     mprun__signal__free_unpacked(m, NULL);
     return readable;
 }
@@ -591,7 +600,6 @@ static void worker_free(struct worker *w)
     preload_destroy(w->preload);
     ranks_destroy(w);
     ending_destroy(w->ending);
-    suspension_end(w->suspension);
     plan_binding_free(&w->binding);
     topology_destroy(w->topology);
     if (w->contain.tree)

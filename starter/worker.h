@@ -35,7 +35,6 @@ struct preload;
 struct tree;
 struct ending;
 struct sampler;
-struct suspension;
 
 enum host_state {
     HOST_STARTING,  /* no answer of the launcher yet */
@@ -81,11 +80,11 @@ struct worker {
     struct ranks ranks;
     struct ending *ending;
     struct sampler *sampler;
-    struct suspension *suspension; /* NULL: none is looked for */
-    struct loop_defer *step;      /* drives the machine */
-    struct rusage orphans;        /* of processes no rank could be named for */
+    struct loop_defer *step; /* drives the machine */
+    struct rusage orphans;   /* of processes no rank could be named for */
     uint64_t norphans;
     int cancelled; /* the step was to end before ranks were started */
+    int stopped;   /* no rank is to be started before SIGCONT */
 };
 
 /* worker.c: the worker's whole life; the key in *start is wiped. */

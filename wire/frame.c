@@ -50,7 +50,6 @@ static const char *const type_text[FRAME_TYPE_COUNT] = {
     [FRAME_PRELOAD_TAKEN] = "PRELOAD_TAKEN",
     [FRAME_SILENT] = "SILENT",
     [FRAME_WINDOW] = "WINDOW",
-    [FRAME_SUSPENDED] = "SUSPENDED",
     [FRAME_PONG] = "PONG",
 };
 

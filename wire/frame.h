@@ -76,7 +76,6 @@ enum frame_type {
     FRAME_PRELOAD_TAKEN,  /* up */
     FRAME_SILENT,         /* up */
     FRAME_WINDOW,         /* down */
-    FRAME_SUSPENDED,      /* up */
     FRAME_PONG,           /* both */
     FRAME_TYPE_COUNT,
 };

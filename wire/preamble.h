@@ -23,14 +23,12 @@ enum preamble_flag {
     PREAMBLE_STDIO = 2,     /* the link is the start channel itself */
     PREAMBLE_SUBREAPER = 4, /* the launcher is this process's parent and takes in orphans */
     PREAMBLE_VERBOSE = 8,
-    PREAMBLE_PMI = 16,         /* a PMI server will be needed: start it at once */
-    PREAMBLE_EXPLAIN = 32,     /* nothing will be run: HELLO says what could be done here */
-    PREAMBLE_FALLBACK = 64,    /* where no address answers, the start channel may be the link: the
-                                  starter writes PREAMBLE_ASK to its standard output, waits for
-                                  PREAMBLE_YES, and then begins the handshake there */
-    PREAMBLE_SUSPENSION = 128, /* the launcher runs on this machine, and may be stopped by the
-                                  manager while the starter is not: it is to be told (SUSPENDED) */
-    PREAMBLE_MAC = 256,        /* instead of PREAMBLE_ENCRYPT */
+    PREAMBLE_PMI = 16,      /* a PMI server will be needed: start it at once */
+    PREAMBLE_EXPLAIN = 32,  /* nothing will be run: HELLO says what could be done here */
+    PREAMBLE_FALLBACK = 64, /* where no address answers, the start channel may be the link: the
+                               starter writes PREAMBLE_ASK to its standard output, waits for
+                               PREAMBLE_YES, and then begins the handshake there */
+    PREAMBLE_MAC = 256,     /* instead of PREAMBLE_ENCRYPT */
 };
 #define PREAMBLE_ASK "\nmprun-start-channel-1\n"
 #define PREAMBLE_YES "y"
@@ -44,7 +42,7 @@ struct preamble {
     uint8_t key[LINK_KEY];
     uint32_t host_id;
     uint32_t flags;
-    uint32_t launcher;   /* mprun's pid, with PREAMBLE_SUBREAPER or PREAMBLE_SUSPENSION */
+    uint32_t launcher;   /* mprun's pid, with PREAMBLE_SUBREAPER */
     uint32_t link_grace; /* seconds that an interrupted link is waited for; 0: it is not */
     char addresses[PREAMBLE_ADDRESSES];
 };

@@ -27,7 +27,6 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_REPORT] = &mprun__report__descriptor,
     [FRAME_CLEANED] = &mprun__cleaned__descriptor,
     [FRAME_LOG] = &mprun__log__descriptor,
-    [FRAME_SUSPENDED] = &mprun__suspended__descriptor,
     [FRAME_COLLECT] = &mprun__collect__descriptor,
     [FRAME_COLLECTED] = &mprun__collected__descriptor,
     [FRAME_MODEX_REQUEST] = &mprun__modex_request__descriptor,

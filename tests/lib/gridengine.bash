@@ -9,6 +9,8 @@
 #   gridengine_clean            in teardown: jobs are deleted, settings are as they were at first; fails
 #                               when something stays in the hosts then. After a failed test it prints
 #                               what the daemons and the last job have written
+#   gridengine_begin, gridengine_end
+#                               a test's setup and teardown, where mprun_setup belongs to them, too
 #   on HOST COMMAND..., on_root, on_start, hosts COMMAND and the rest of hosts.bash work; there,
 #                               Grid Engine's programs are in the PATH
 #   ge_set SETTING..., ge_reset change settings, as `set` and `reset` of tests/lab/gridengine
@@ -26,6 +28,15 @@
 #   job_records [FIELD...]         its accounting records, the job script's first: a line for each, with
 #                                  fields of accounting(5) by their numbers; 12 failed, 13 exit_status,
 #                                  35 slots, 37 cpu, 42 pe_taskid
+#   step_start [OPTIONS]           a job (in $STEP_PE, `lab 6`) of one step (with $STEP_OPTIONS) of six
+#                                  ranks that write what they get to rank.N of its directory, and have
+#                                  daemonised children. They run when it returns; MASTER is the host of
+#                                  the script, OTHER another one
+#   ranks_have WORD N              each of them has got it so often: start, USR1, USR2
+#   ranks_are STATES               the states of those on all hosts: S, T, ST
+#   finish                         they end
+#   processes, no_process          what of labuser's is there on the job's hosts
+#   nothing_left                   within 5 s
 
 gridengine_setup() { lab_setup gridengine "$(gridengine_lack "$@")" "$@"; }
 needs_gridengine() { needs_hosts; }
@@ -49,10 +60,20 @@ gridengine_clean() {
     hosts_clean
 }
 
+gridengine_begin() {
+    mprun_setup
+    needs_gridengine
+}
+gridengine_end() {
+    local failed=0
+    gridengine_clean || failed=1
+    mprun_teardown && return $failed
+}
+
 # What may tell why a test has failed
 ge_said() {
     hosts messages | tail -n 40
-    [ ! -e "$BATS_TEST_TMPDIR/job-dir" ] || tail -n 20 "$(job_dir)"/{out,err} 2>/dev/null || true
+    [ ! -e "$BATS_TEST_TMPDIR/job-dir" ] || tail -n 20 "$(job_dir)"/{out,err}* 2>/dev/null || true
 }
 
 ge_set() { hosts set "$@"; }
@@ -113,4 +134,45 @@ qsub_wait() {
     [ ! -e "$(job_out)" ] || cat "$(job_out)"
     [ ! -e "$(job_err)" ] || cat "$(job_err)" >&2
     return $code
+}
+
+EXECS="n1 n2 n3"
+
+# No PMI: its files on /dev/shm outlive a KILL of everything.
+step_start() {
+    cat >"$HOSTS_DIR/shared/rank" <<'EOF'
+#!/usr/bin/perl
+open F, ">>", "rank.$ENV{MPRUN_RANK}" or die;
+system "setsid sleep 777 & (setsid sleep 778 &)";
+for my $s (qw(USR1 USR2)) { $SIG{$s} = sub { syswrite F, "$s\n" } }
+syswrite F, "start\n";
+sleep 1 until -e "finish";
+EOF
+    chmod 755 "$HOSTS_DIR/shared/rank"
+    { echo "trap '' USR2; trap : USR1" && echo "m --pmi none ${STEP_OPTIONS:-} $HOSTS_DIR/shared/rank; echo code \$?"; } |
+        qsub_start "$@" -pe ${STEP_PE:-lab 6}
+    wait_until 30 ranks_have start 1
+    MASTER=$(job_host)
+    read -r OTHER _ <<<"${EXECS//$MASTER/}"
+}
+
+ranks_have() {
+    local rank
+    for rank in 0 1 2 3 4 5; do
+        [ "$(grep -cx "$1" "$(job_dir)/rank.$rank" 2>/dev/null)" = "$2" ] || return
+    done
+}
+finish() { on n0 touch "$(job_dir)/finish"; }
+ranks_are() {
+    local states
+    states=$(for host in $EXECS; do on_root "$host" ps --no-headers -C rank -o stat; done | command cut -c 1 | sort -u | tr -d '\n')
+    [ "$states" = "$1" ]
+}
+
+processes() { for host in $EXECS; do on_root "$host" ps --no-headers -u labuser -o pid,ppid,stat,args | sed "s/^/$host /"; done; }
+no_process() { [ -z "$(processes)" ]; }
+nothing_left() {
+    wait_until 5 no_process && return
+    processes
+    return 1
 }

@@ -12,17 +12,12 @@ setup_file() {
 }
 teardown_file() { gridengine_teardown; }
 setup() {
-    mprun_setup
-    needs_gridengine
+    gridengine_begin
     JOB_LIMIT=400
     SPIN=$HOSTS_DIR/shared/spin
     [ -x "$SPIN" ] || cp "$(mpi_program spin none)" "$SPIN"
 }
-teardown() {
-    local failed=0
-    gridengine_clean || failed=1
-    mprun_teardown && return $failed
-}
+teardown() { gridengine_end; }
 
 # CPU seconds: of the job in the manager's books, and of the step as mprun has it
 booked() { job_records 37 | awk '{ sum += $1 } END { print sum }'; }

@@ -7,8 +7,8 @@ load '../lib/gridengine'
 
 setup_file() { gridengine_setup; }
 teardown_file() { gridengine_teardown; }
-setup() { mprun_setup && needs_gridengine; }
-teardown() { gridengine_clean && mprun_teardown; }
+setup() { gridengine_begin; }
+teardown() { gridengine_end; }
 
 # session COMMAND...: what is typed there is stdin, before the end of the session. Its prompt ends
 # in "$ "; a word of which the typed line must not be taken for what it prints has a \ in it.

@@ -8,15 +8,8 @@ load '../lib/gridengine'
 
 setup_file() { gridengine_setup --rsh ssh; }
 teardown_file() { gridengine_teardown; }
-setup() {
-    mprun_setup
-    needs_gridengine
-}
-teardown() {
-    local failed=0
-    gridengine_clean || failed=1
-    mprun_teardown && return $failed
-}
+setup() { gridengine_begin; }
+teardown() { gridengine_end; }
 
 @test "ranks are on all slots, and a failed one takes down the step but not the job" {
     run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'

@@ -8,15 +8,8 @@ load '../lib/gridengine'
 
 setup_file() { gridengine_setup; }
 teardown_file() { gridengine_teardown; }
-setup() {
-    mprun_setup
-    needs_gridengine
-}
-teardown() {
-    local failed=0
-    gridengine_clean || failed=1
-    mprun_teardown && return $failed
-}
+setup() { gridengine_begin; }
+teardown() { gridengine_end; }
 
 sorted() { sort <<<"$output" | tr '\n' ' '; }
 
