@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-cores.h - the cores of this host and how near they are to each other, for mprund
+ *
+ * From /sys alone. A topology by hwloc is more than twice what mprund needs for everything else,
+ * and all that is asked here is four numbers a core; ranks are bound by those who have one. */
+#ifndef NODE_DAEMON_HOST_CORES_H
+#define NODE_DAEMON_HOST_CORES_H
+
+#include <stddef.h>
+
+#include "common/error.h"
+#include "common/idset.h"
+
+/* Groups of cores, each within one of the next kind: those that share the last cache, a NUMA node,
+ * a package, the host. */
+enum nearness { NEAR_CACHE, NEAR_NODE, NEAR_PACKAGE, NEAR_HOST, NEARNESS_COUNT };
+
+struct host_core {
+    struct idset threads;           /* those that are online, by the kernel's numbers */
+    unsigned group[NEARNESS_COUNT]; /* counted from 0, without gaps */
+    unsigned node;                  /* the kernel's number of its NUMA node */
+};
+
+/* In the order of packages, then of cores within: packages and cores by their lowest thread, which
+ * is hwloc's order of both and so that of managers who count them. */
+struct host_cores {
+    struct host_core *core;
+    size_t n;
+    unsigned groups[NEARNESS_COUNT]; /* how many there are */
+};
+
+/* system: a descriptor of /sys/devices/system, or of a directory that looks like it. What it does
+ * not tell is one core a thread, one group of each kind. 0, or -1 with nothing to free. */
+int host_cores_read(int system, struct host_cores *ret, struct error *err);
+void host_cores_free(struct host_cores *h);
+
+/* Sets of cores are a byte a core, 0 or 1. */
+
+/* The set of "socket,core:socket,core", those that do not exist left out: how many there are, or -1
+ * with what is wrong with the list. */
+int host_cores_find(const struct host_cores *h, const char *list, unsigned char *ret,
+                    struct error *err);
+/* The cores that have any of these threads. */
+void host_cores_of_threads(const struct host_cores *h, const struct idset *threads,
+                           unsigned char *ret);
+/* All threads of a set of cores. -1: out of memory. */
+int host_cores_threads(const struct host_cores *h, const unsigned char *set, struct idset *ret);
+size_t host_cores_count(const struct host_cores *h, const unsigned char *set);
+
+#endif

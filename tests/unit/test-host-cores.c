@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-host-cores.c - cores as mprund reads them, of machines that are made up and of this one; and
+ * that hwloc counts them in the same way */
+#include "node-daemon/host-cores.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plan/topology.h"
+
+static char root[64];
+
+struct thread {
+    int cpu, package, node, core; /* core: its number within the package */
+    const char *cache;            /* who shares the third one; NULL: there is none */
+};
+
+static void put(const char *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put(const char *text, const char *fmt, ...)
+{
+    char path[512];
+    int n = snprintf(path, sizeof(path), "%s/sys/devices/system/", root);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(path + n, sizeof(path) - (size_t)n, fmt, ap);
+    va_end(ap);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "%s\n", text);
+    fclose(f);
+}
+
+/* The threads that are like t, as a list and as a mask. */
+static void similar(const struct thread *all, size_t n, int package, int core, char *list,
+                    char *mask)
+{
+    struct idset set = {0};
+    unsigned long bits = 0;
+    for (size_t i = 0; i < n; i++)
+        if (all[i].package == package && (core < 0 || all[i].core == core)) {
+            assert_int_equal(idset_add(&set, (unsigned)all[i].cpu), 0);
+            bits |= 1ul << all[i].cpu;
+        }
+    char *text = idset_format(&set);
+    strcpy(list, text);
+    sprintf(mask, "%lx", bits);
+    free(text);
+    idset_free(&set);
+}
+
+static void put_node(const struct thread *all, size_t n, int node)
+{
+    struct idset set = {0};
+    char mask[32];
+    unsigned long bits = 0;
+    for (size_t i = 0; i < n; i++)
+        if (all[i].node == node) {
+            assert_int_equal(idset_add(&set, (unsigned)all[i].cpu), 0);
+            bits |= 1ul << all[i].cpu;
+        }
+    char *text = idset_format(&set);
+    put(text, "node/node%d/cpulist", node);
+    sprintf(mask, "%lx", bits);
+    put(mask, "node/node%d/cpumap", node);
+    put("MemTotal: 1048576 kB", "node/node%d/meminfo", node);
+    free(text);
+    idset_free(&set);
+}
+
+static int fake(const struct thread *all, size_t n, int nodes)
+{
+    char list[256], mask[32], number[16], path[128];
+    strcpy(root, "/tmp/mprun-test-host-XXXXXX");
+    assert_non_null(mkdtemp(root));
+    for (size_t i = 0; i < n; i++) {
+        const struct thread *t = &all[i];
+        similar(all, n, t->package, t->core, list, mask);
+        put(list, "cpu/cpu%d/topology/thread_siblings_list", t->cpu);
+        put(mask, "cpu/cpu%d/topology/thread_siblings", t->cpu);
+        similar(all, n, t->package, -1, list, mask);
+        put(mask, "cpu/cpu%d/topology/core_siblings", t->cpu);
+        sprintf(number, "%d", t->package);
+        put(number, "cpu/cpu%d/topology/physical_package_id", t->cpu);
+        sprintf(number, "%d", t->core);
+        put(number, "cpu/cpu%d/topology/core_id", t->cpu);
+        if (t->cache)
+            put(t->cache, "cpu/cpu%d/cache/index3/shared_cpu_list", t->cpu);
+    }
+    sprintf(list, "0-%zu", n - 1);
+    put(list, "cpu/online");
+    if (nodes)
+        put(nodes == 1 ? "0" : nodes == 2 ? "0-1" : "0-3", "node/online");
+    for (int node = 0; node < nodes; node++)
+        put_node(all, n, node);
+    snprintf(path, sizeof(path), "%s/sys/devices/system", root);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void remove_fake(void)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+/* "0.0.0:0,4 ..." : package, node, cache, threads */
+static void describe(const struct host_cores *h, char *buf, size_t size)
+{
+    buf[0] = 0;
+    for (size_t i = 0; i < h->n; i++) {
+        const struct host_core *c = &h->core[i];
+        char *text = idset_format(&c->threads);
+        size_t len = strlen(buf);
+        snprintf(buf + len, size - len, "%s%u.%u.%u:%s", i ? " " : "", c->group[NEAR_PACKAGE],
+                 c->node, c->group[NEAR_CACHE], text);
+        free(text);
+    }
+}
+
+/* "0,0" and so on: here and by hwloc. */
+static void same_by_hwloc(const struct host_cores *h, const struct topology *t)
+{
+    unsigned char *set = calloc(h->n + 1, 1);
+    unsigned asked = 0;
+    for (unsigned package = 0; package < h->groups[NEAR_PACKAGE] + 1; package++)
+        for (unsigned core = 0; core < h->n + 1; core++) {
+            char list[32];
+            struct error e;
+            struct idset here = {0}, there = {0};
+            snprintf(list, sizeof(list), "%u,%u", package, core);
+            int n = host_cores_find(h, list, set, &e);
+            assert_true(n == 0 || n == 1);
+            assert_int_equal(host_cores_threads(h, set, &here), 0);
+            assert_int_equal(topology_find_cores(t, list, &there, &e), 0);
+            if (!idset_equal(&here, &there))
+                fail_msg("core %s: %s here, %s by hwloc", list, idset_format(&here),
+                         idset_format(&there));
+            asked += (unsigned)n;
+            idset_free(&here);
+            idset_free(&there);
+        }
+    assert_int_equal(asked, h->n);
+    free(set);
+}
+
+static void check(const struct thread *all, size_t n, int nodes, const char *expected)
+{
+    struct host_cores h;
+    struct error e;
+    char is[512];
+    int fd = fake(all, n, nodes);
+    assert_true(fd >= 0);
+    if (host_cores_read(fd, &h, &e) < 0)
+        fail_msg("%s", e.text);
+    close(fd);
+    describe(&h, is, sizeof(is));
+    assert_string_equal(is, expected);
+    setenv("HWLOC_FSROOT", root, 1);
+    struct topology *t = topology_load(NULL, &e);
+    unsetenv("HWLOC_FSROOT");
+    if (!t)
+        fail_msg("hwloc: %s", e.text);
+    same_by_hwloc(&h, t);
+    topology_destroy(t);
+    host_cores_free(&h);
+    remove_fake();
+}
+
+static void two_packages_of_one_node_each(void **state)
+{
+    static const struct thread all[] = {
+        {0, 0, 0, 0, "0-1"}, {1, 0, 0, 1, "0-1"}, {2, 1, 1, 0, "2-3"}, {3, 1, 1, 1, "2-3"}};
+    check(all, 4, 2, "0.0.0:0 0.0.0:1 1.1.1:2 1.1.1:3");
+}
+
+static void hardware_threads_are_one_core(void **state)
+{
+    static const struct thread all[] = {
+        {0, 0, 0, 0, "0,4"}, {1, 0, 0, 1, "1,5"}, {2, 1, 1, 0, "2-3,6-7"}, {3, 1, 1, 1, "2-3,6-7"},
+        {4, 0, 0, 0, "0,4"}, {5, 0, 0, 1, "1,5"}, {6, 1, 1, 0, "2-3,6-7"}, {7, 1, 1, 1, "2-3,6-7"}};
+    check(all, 8, 2, "0.0.0:0,4 0.0.1:1,5 1.1.2:2,6 1.1.2:3,7");
+}
+
+/* As many firmwares number them; and the first package is that of thread 0, whatever it is called.
+ */
+static void packages_take_turns(void **state)
+{
+    static const struct thread all[] = {
+        {0, 3, 1, 0, NULL}, {1, 1, 0, 0, NULL}, {2, 3, 1, 1, NULL}, {3, 1, 0, 1, NULL}};
+    check(all, 4, 2, "0.1.0:0 0.1.0:2 1.0.1:1 1.0.1:3");
+}
+
+static void a_package_may_have_several_nodes(void **state)
+{
+    static const struct thread all[] = {
+        {0, 0, 0, 0, "0-3"}, {1, 0, 0, 1, "0-3"}, {2, 0, 1, 2, "0-3"}, {3, 0, 1, 3, "0-3"},
+        {4, 1, 2, 0, "4-7"}, {5, 1, 2, 1, "4-7"}, {6, 1, 3, 2, "4-7"}, {7, 1, 3, 3, "4-7"}};
+    check(all, 8, 4, "0.0.0:0 0.0.0:1 0.1.1:2 0.1.1:3 1.2.2:4 1.2.2:5 1.3.3:6 1.3.3:7");
+}
+
+static void a_node_may_have_several_packages(void **state)
+{
+    static const struct thread all[] = {
+        {0, 0, 0, 0, NULL}, {1, 0, 0, 1, NULL}, {2, 1, 0, 0, NULL}, {3, 1, 0, 1, NULL}};
+    check(all, 4, 1, "0.0.0:0 0.0.0:1 1.0.1:2 1.0.1:3");
+}
+
+static void what_is_not_told_is_one_group(void **state)
+{
+    static const struct thread all[] = {{0, 0, -1, 0, NULL}, {1, 0, -1, 1, NULL}};
+    check(all, 2, 0, "0.0.0:0 0.0.0:1");
+}
+
+static void cores_of_this_machine_are_counted_as_hwloc_does(void **state)
+{
+    struct host_cores h;
+    struct error e;
+    int fd = open("/sys/devices/system", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(host_cores_read(fd, &h, &e), 0);
+    close(fd);
+    struct topology *t = topology_load(NULL, &e);
+    assert_non_null(t);
+    assert_true(h.n > 0);
+    same_by_hwloc(&h, t);
+    topology_destroy(t);
+    host_cores_free(&h);
+}
+
+static void a_list_that_is_none_is_refused(void **state)
+{
+    static const char *const wrong[] = {"0", "0,", ",0", "0,0,0", "0,0;0,1", "x,0", "-1,0 "};
+    struct host_core core[1] = {{.node = 0}};
+    struct host_cores h = {.core = core, .n = 1};
+    unsigned char set[1];
+    struct error e;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        if (host_cores_find(&h, wrong[i], set, &e) >= 0)
+            fail_msg("taken: %s", wrong[i]);
+    assert_int_equal(host_cores_find(&h, "", set, &e), 0);
+    assert_int_equal(host_cores_find(&h, "0,0:0,0", set, &e), 1);
+    assert_int_equal(host_cores_find(&h, "7,7", set, &e), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_packages_of_one_node_each),
+        cmocka_unit_test(hardware_threads_are_one_core),
+        cmocka_unit_test(packages_take_turns),
+        cmocka_unit_test(a_package_may_have_several_nodes),
+        cmocka_unit_test(a_node_may_have_several_packages),
+        cmocka_unit_test(what_is_not_told_is_one_group),
+        cmocka_unit_test(cores_of_this_machine_are_counted_as_hwloc_does),
+        cmocka_unit_test(a_list_that_is_none_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
