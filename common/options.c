@@ -226,6 +226,11 @@ static int is_option(const char *word)
     return word[0] == '-' && word[1];
 }
 
+static int may_be_left_out(const struct option_def *def, const char *next)
+{
+    return def->argument[0] == '[' && (!next || is_option(next));
+}
+
 static size_t count_defs(const struct option_def *defs)
 {
     size_t n = 0;
@@ -249,8 +254,9 @@ int options_parse(const struct option_def *defs, int argc, char *const argv[], i
             return -1;
         if (!u.def->apply)
             return error_set(err, EINVAL, "option '%.*s': %s", USE_NAME(&u), u.def->help);
-        if (u.def->argument && !u.value) {
-            u.value = value_in(defs, i < argc ? argv[i] : NULL, &u, err);
+        const char *next = i < argc ? argv[i] : NULL;
+        if (u.def->argument && !u.value && !may_be_left_out(u.def, next)) {
+            u.value = value_in(defs, next, &u, err);
             if (!u.value)
                 return -1;
             i++;

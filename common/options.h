@@ -19,7 +19,8 @@ enum option_repeat {
 
 struct option_def {
     const char *names;    /* as typed, the main one first: "-n --np" */
-    const char *argument; /* "N"; NULL: a switch */
+    const char *argument; /* "N"; NULL: a switch; "[FILE]": may be left out where nothing follows
+                             but options, and is NULL for apply then */
     const char *group;    /* heading in --help: "Starting" */
     const char *help;     /* one sentence without its full stop */
     enum option_repeat repeat;

@@ -19,8 +19,9 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "containment/cgroup-parts.h"
+#include "containment/grant.h"
 
-enum { FILE_MAX = 1 << 20 };
+enum { FILE_MAX = 1 << 20, RULE_NAME_MAX = 16 };
 
 /* ---- what libconfuse says ---------------------------------------------------------------------
  */
@@ -80,24 +81,66 @@ static int check_path(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
-static const enum cgroup_controller allowed[] = {CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU,
-                                                 CGROUP_CPUSET, CGROUP_FREEZER};
+static const struct {
+    const char *word;
+    enum cgroup_controller is;
+} subsystems[] = {
+    {"memory", CGROUP_MEMORY}, {"pids", CGROUP_PIDS},       {"cpu", CGROUP_CPU},
+    {"cpuset", CGROUP_CPUSET}, {"freezer", CGROUP_FREEZER}, {"cpuacct", CGROUP_CPU},
+};
 
-static unsigned controller_bit(const char *word)
+int conf_subsystem(const char *word, unsigned *ret, struct error *err)
 {
-    for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-        if (!strcmp(word, cgroup_controller_text(allowed[i])))
-            return CGROUP_BIT(allowed[i]);
-    return 0;
+    for (size_t i = 0; i < sizeof(subsystems) / sizeof(subsystems[0]); i++)
+        if (!strcmp(word, subsystems[i].word)) {
+            *ret = CGROUP_BIT(subsystems[i].is);
+            return 0;
+        }
+    if (!strcmp(word, "blkio") || !strcmp(word, "devices") || !strcmp(word, "net_cls"))
+        return error_set(err, EINVAL, "mprund makes no use of '%s'", word);
+    return error_set(err, EINVAL, "'%.40s' is none of memory, pids, cpu, cpuacct, cpuset, freezer",
+                     word);
 }
 
 static int check_controller(cfg_t *cfg, cfg_opt_t *opt)
 {
+    struct error e;
+    unsigned bit;
     const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
-    if (v && controller_bit(v))
+    if (v && conf_subsystem(v, &bit, &e) == 0)
         return 0;
-    cfg_error(cfg, "subsystems: '%s' is none of memory, pids, cpu, cpuset, freezer", v ? v : "");
+    cfg_error(cfg, "subsystems: %s", v ? e.text : "there is none");
     return -1;
+}
+
+/* A shell's, and short: the environment of processes is looked through for it. */
+static int check_variable(cfg_t *cfg, cfg_opt_t *opt)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && *v && strlen(v) < 64 && strspn(v, letters) == strlen(v) && !strchr("0123456789", *v))
+        return 0;
+    cfg_error(cfg, "%s = \"%s\": the name of an environment variable is wanted", cfg_opt_name(opt),
+              v ? v : "");
+    return -1;
+}
+
+/* Called when a section is whole. */
+static int check_rule(cfg_t *cfg, cfg_opt_t *opt)
+{
+    static const char *const wanted[] = {"daemon", "process", "job", "owner"};
+    cfg_t *rule = cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
+    const char *name = cfg_title(rule);
+    if (!grant_is_job_name(name) || strlen(name) > RULE_NAME_MAX) {
+        cfg_error(cfg, "rule %.40s: at most %d letters and digits are wanted", name, RULE_NAME_MAX);
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        if (!cfg_getstr(rule, wanted[i])) {
+            cfg_error(cfg, "rule %s: there is no %s", name, wanted[i]);
+            return -1;
+        }
+    return 0;
 }
 
 static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
@@ -131,13 +174,53 @@ static int check_user(cfg_t *cfg, cfg_opt_t *opt)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
+static void set_checks(cfg_t *cfg)
+{
+    static const struct {
+        const char *name;
+        cfg_validate_callback_t check;
+    } checks[] = {
+        {"cgroup", check_path},
+        {"systemd", check_systemd},
+        {"subsystems", check_controller},
+        {"sentinel_dir", check_path},
+        {"trace", check_path},
+        {"gridengine|spool", check_path},
+        {"gridengine|shepherd", check_path},
+        {"gridengine|execd", check_path},
+        {"gridengine|admin_user", check_user},
+        {"rule", check_rule},
+        {"rule|daemon", check_path},
+        {"rule|process", check_path},
+        {"rule|job", check_variable},
+        {"rule|owner", check_variable},
+    };
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        cfg_set_validate_func(cfg, ranges[i].name, check_number);
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+        cfg_set_validate_func(cfg, checks[i].name, checks[i].check);
+}
+
 static cfg_t *new_cfg(void)
 {
     static cfg_opt_t gridengine[] = {
         CFG_STR("spool", NULL, CFGF_NODEFAULT),
         CFG_STR("admin_user", "root", CFGF_NONE),
         CFG_STR("shepherd", CONF_SHEPHERD, CFGF_NONE),
+        CFG_STR("execd", CONF_EXECD, CFGF_NONE),
         CFG_BOOL("shepherd_needs_mprund", cfg_false, CFGF_NONE),
+        CFG_END(),
+    };
+    static cfg_opt_t quarantine[] = {
+        CFG_BOOL("spool", cfg_true, CFGF_NONE),
+        CFG_BOOL("process_events", cfg_false, CFGF_NONE),
+        CFG_END(),
+    };
+    static cfg_opt_t rule[] = {
+        CFG_STR("daemon", NULL, CFGF_NODEFAULT),
+        CFG_STR("process", NULL, CFGF_NODEFAULT),
+        CFG_STR("job", NULL, CFGF_NODEFAULT),
+        CFG_STR("owner", NULL, CFGF_NODEFAULT),
         CFG_END(),
     };
     static cfg_opt_t all[] = {
@@ -150,21 +233,18 @@ static cfg_t *new_cfg(void)
         CFG_INT("max_descendants", 10000, CFGF_NONE),
         CFG_INT("stuck_after", 10, CFGF_NONE),
         CFG_INT("retry", 30, CFGF_NONE),
+        CFG_STR("sentinel_dir", "/run/mprun/sentinels", CFGF_NONE),
+        CFG_STR("trace", NULL, CFGF_NODEFAULT),
         CFG_SEC("gridengine", gridengine, CFGF_NODEFAULT),
+        CFG_SEC("quarantine", quarantine, CFGF_NONE),
+        CFG_SEC("rule", rule, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
         CFG_END(),
     };
     cfg_t *cfg = cfg_init(all, CFGF_NONE);
     if (!cfg)
         return NULL;
     cfg_set_error_function(cfg, note_error);
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        cfg_set_validate_func(cfg, ranges[i].name, check_number);
-    cfg_set_validate_func(cfg, "cgroup", check_path);
-    cfg_set_validate_func(cfg, "systemd", check_systemd);
-    cfg_set_validate_func(cfg, "subsystems", check_controller);
-    cfg_set_validate_func(cfg, "gridengine|spool", check_path);
-    cfg_set_validate_func(cfg, "gridengine|shepherd", check_path);
-    cfg_set_validate_func(cfg, "gridengine|admin_user", check_user);
+    set_checks(cfg);
     return cfg;
 }
 
@@ -189,9 +269,38 @@ static int take_gridengine(cfg_t *cfg, struct conf *c)
         return 0;
     c->ge_spool = with_host(cfg_getstr(ge, "spool"));
     c->ge_shepherd = strdup(cfg_getstr(ge, "shepherd"));
+    c->ge_execd = strdup(cfg_getstr(ge, "execd"));
     c->ge_shepherd_needs_mprund = cfg_getbool(ge, "shepherd_needs_mprund");
     (void)find_user(cfg_getstr(ge, "admin_user"), &c->ge_admin); /* checked when it was read */
-    return c->ge_spool && c->ge_shepherd ? 0 : -1;
+    return c->ge_spool && c->ge_shepherd && c->ge_execd ? 0 : -1;
+}
+
+static int take_rule(cfg_t *cfg, struct conf_rule *r)
+{
+    r->name = strdup(cfg_title(cfg));
+    r->daemon = strdup(cfg_getstr(cfg, "daemon"));
+    r->process = strdup(cfg_getstr(cfg, "process"));
+    r->job = strdup(cfg_getstr(cfg, "job"));
+    r->owner = strdup(cfg_getstr(cfg, "owner"));
+    return r->name && r->daemon && r->process && r->job && r->owner ? 0 : -1;
+}
+
+static int take_quarantine(cfg_t *cfg, struct conf *c)
+{
+    cfg_t *q = cfg_getsec(cfg, "quarantine");
+    const char *to = cfg_getstr(cfg, "trace");
+    c->watch_spool = cfg_getbool(q, "spool");
+    c->process_events = cfg_getbool(q, "process_events");
+    c->sentinel_dir = strdup(cfg_getstr(cfg, "sentinel_dir"));
+    c->trace = to ? strdup(to) : NULL;
+    c->rule = calloc(cfg_size(cfg, "rule") + 1, sizeof(*c->rule));
+    if (!c->sentinel_dir || (to && !c->trace) || !c->rule)
+        return -1;
+    c->nrules = cfg_size(cfg, "rule");
+    for (unsigned i = 0; i < c->nrules; i++)
+        if (take_rule(cfg_getnsec(cfg, "rule", i), &c->rule[i]) < 0)
+            return -1;
+    return 0;
 }
 
 static int take_values(cfg_t *cfg, struct conf *c)
@@ -200,8 +309,11 @@ static int take_values(cfg_t *cfg, struct conf *c)
     c->systemd = !strcmp(systemd, "yes")  ? SYSTEMD_YES
                  : !strcmp(systemd, "no") ? SYSTEMD_NO
                                           : SYSTEMD_AUTO;
-    for (unsigned i = 0; i < cfg_size(cfg, "subsystems"); i++)
-        c->controllers |= controller_bit(cfg_getnstr(cfg, "subsystems", i));
+    for (unsigned i = 0; i < cfg_size(cfg, "subsystems"); i++) {
+        unsigned bit = 0;
+        (void)conf_subsystem(cfg_getnstr(cfg, "subsystems", i), &bit, NULL); /* checked */
+        c->controllers |= bit;
+    }
     c->max_connections = cfg_getint(cfg, "max_connections");
     c->user_connections = cfg_getint(cfg, "user_connections");
     c->user_rate = cfg_getint(cfg, "user_rate");
@@ -209,7 +321,7 @@ static int take_values(cfg_t *cfg, struct conf *c)
     c->stuck_after = (double)cfg_getint(cfg, "stuck_after");
     c->retry = (double)cfg_getint(cfg, "retry");
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
-    return c->cgroup ? take_gridengine(cfg, c) : -1;
+    return c->cgroup && take_quarantine(cfg, c) == 0 ? take_gridengine(cfg, c) : -1;
 }
 
 /* The text of a file that only root, or who runs this, can have written; caller frees. NULL with
@@ -301,5 +413,17 @@ void conf_free(struct conf *c)
     free(c->cgroup);
     free(c->ge_spool);
     free(c->ge_shepherd);
+    free(c->ge_execd);
+    free(c->sentinel_dir);
+    free(c->trace);
+    for (size_t i = 0; i < c->nrules; i++) {
+        struct conf_rule *r = &c->rule[i];
+        free(r->name);
+        free(r->daemon);
+        free(r->process);
+        free(r->job);
+        free(r->owner);
+    }
+    free(c->rule);
     memset(c, 0, sizeof(*c));
 }

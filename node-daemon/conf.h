@@ -9,6 +9,15 @@
 
 enum conf_systemd { SYSTEMD_AUTO, SYSTEMD_YES, SYSTEMD_NO };
 
+/* A manager that mprund knows nothing of but its programs, and where its own process for a job has
+ * written whose that is: two variables of its environment. */
+struct conf_rule {
+    char *name;        /* a job's name begins with it */
+    char *daemon;      /* the manager's on this host */
+    char *process;     /* what the daemon starts, as root, for each job */
+    char *job, *owner; /* names of variables */
+};
+
 struct conf {
     char *cgroup;              /* below this cgroup jobs get theirs: a path in each hierarchy */
     enum conf_systemd systemd; /* let systemd make a scope for the jobs in cgroup v2 */
@@ -20,15 +29,26 @@ struct conf {
     char *ge_spool;            /* the execd's spool directory on this host; NULL: no Grid Engine */
     uid_t ge_admin;            /* who owns it, if not root */
     char *ge_shepherd;         /* what mprun-shepherd becomes */
+    char *ge_execd;            /* whose child a shepherd is */
     int ge_shepherd_needs_mprund; /* a task fails where its cgroup cannot be made */
+    /* of quarantine: jobs that did not ask are found by what the execd writes, by process events */
+    int watch_spool, process_events;
+    char *sentinel_dir; /* a file for each job that is here; NULL: none */
+    char *trace;        /* where actions are written; "-": standard error; NULL: nowhere */
+    struct conf_rule *rule;
+    size_t nrules;
 };
 
 #define CONF_PATH     SYSCONFDIR "/mprund.conf"
 #define CONF_SHEPHERD "/usr/lib/gridengine/sge_shepherd"
+#define CONF_EXECD    "/usr/lib/gridengine/sge_execd"
 
 /* Read a file, which must be root's (or the caller's) and writable to nobody else. A file that is
  * not there gives the defaults where `required` is 0. 0, or -1 with every field freed. */
 int conf_read(const char *path, int required, struct conf *ret, struct error *err);
 void conf_free(struct conf *c);
+/* The bit of a subsystem, by the kernel's names and those of v1's counting ones: 0, or -1 with err.
+ */
+int conf_subsystem(const char *word, unsigned *ret, struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/number.h"
 
 enum { CONFIG_MAX = 65536, ENTRIES_MAX = 4096 };
 
@@ -63,6 +64,22 @@ int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct
     text[n] = 0;
     if (ge_config_parse(text, ret, err) < 0)
         return error_context(err, "read the task's config");
+    return 0;
+}
+
+int ge_spool_pid(const struct conf *c, int dir, pid_t *ret)
+{
+    char text[32];
+    int64_t pid;
+    AUTO_CLOSE int fd = open_trusted(c, dir, "pid", 0);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (n <= 0)
+        return -1;
+    text[n] = 0;
+    text[strcspn(text, "\n")] = 0;
+    if (number_parse(text, NULL, 2, INT32_MAX, &pid, NULL) < 0)
+        return -1;
+    *ret = (pid_t)pid;
     return 0;
 }
 

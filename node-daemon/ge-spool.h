@@ -17,6 +17,9 @@ int ge_spool_active_jobs(const struct conf *c);
 int ge_spool_task(const struct conf *c, const char *job, const char *task);
 /* The config in an open directory of a task. 0, or -1 with err. */
 int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err);
+/* The number that a shepherd has written in its task's directory. 0, or -1: none, or not to be
+ * trusted. */
+int ge_spool_pid(const struct conf *c, int dir, pid_t *ret);
 /* Call fn for each directory in `dir` whose name fits (ge_is_job, ge_is_task), opened, until it
  * returns non-0: 1 then, else 0. At most 4096 entries are looked at. */
 int ge_spool_each(const struct conf *c, int dir, int (*fits)(const char *name),

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/number.h"
 #include "node-daemon/jobs-private.h"
+#include "node-daemon/trace.h"
 
 static const double PAUSE_FIRST = 0.005, PAUSE_LAST = 0.5;
 static const double USER_PART_S = 1; /* the user's part is given this long before the rest */
@@ -169,6 +170,9 @@ void job_end(struct job *job)
     if (job->state != GRANT_RUNNING)
         return;
     job->state = GRANT_ENDING;
+    trace("end job=%s", job->name);
+    if (job->jobs->watch.ended)
+        job->jobs->watch.ended(job->jobs->watch.arg, job);
     job->ended = loop_now();
     job->pause = PAUSE_FIRST;
     mark_ended(job);

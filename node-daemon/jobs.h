@@ -43,6 +43,7 @@ struct job {
 struct jobs_watch {
     /* Does the manager still know the job? 1 yes, 0 no, -1: cannot say. */
     int (*is_known)(void *arg, enum grant_manager manager, const char *name);
+    void (*ended)(void *arg, const struct job *job); /* its end begins; may be NULL */
     void *arg;
 };
 

@@ -20,9 +20,12 @@
 #include "node-daemon/logging.h"
 #include "node-daemon/options.h"
 #include "node-daemon/sensor.h"
+#include "node-daemon/quarantine.h"
+#include "node-daemon/sentinel.h"
 #include "node-daemon/server.h"
 #include "node-daemon/status.h"
 #include "node-daemon/systemd.h"
+#include "node-daemon/trace.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -39,14 +42,52 @@ struct daemon {
     struct jobs *jobs;
     struct requests requests;
     struct server *server;
+    struct quarantine *quarantine;
 };
 
 /* ---- configuration ----------------------------------------------------------------------------
  */
 
+/* A text of the command line instead of the file's. */
+static int replace(char **text, const char *by)
+{
+    if (!by)
+        return 0;
+    free(*text);
+    return (*text = strdup(by)) ? 0 : -1;
+}
+
 static int read_conf(const struct mprund_options *o, struct conf *ret, struct error *err)
 {
-    return conf_read(o->config ? o->config : CONF_PATH, o->config != NULL, ret, err);
+    if (conf_read(o->config ? o->config : CONF_PATH, o->config != NULL, ret, err) < 0)
+        return -1;
+    ret->controllers = (ret->controllers | o->enable) & ~o->disable;
+    if (replace(&ret->trace, o->trace) == 0 && replace(&ret->sentinel_dir, o->sentinel_dir) == 0)
+        return 0;
+    conf_free(ret);
+    return error_errno(err, ENOMEM, "read the configuration");
+}
+
+/* What looks for jobs, and what it writes of them, as the configuration has it. A trace, or
+ * sentinels, that cannot be are no reason to have no jobs. */
+static int start_quarantine(struct daemon *d, struct error *err)
+{
+    struct error e;
+    if (trace_open(d->conf.trace, &e) < 0)
+        log_error("%s", e.text);
+    d->requests.sentinels = sentinel_open(d->conf.sentinel_dir, &e);
+    if (d->requests.sentinels < 0)
+        log_error("%s", e.text);
+    sentinel_sync(d->requests.sentinels, d->jobs);
+    d->quarantine = quarantine_create(d->loop, &d->requests, err);
+    return d->quarantine ? 0 : -1;
+}
+
+static void stop_quarantine(struct daemon *d)
+{
+    quarantine_destroy(take_ptr(d->quarantine));
+    cleanup_close(&d->requests.sentinels);
+    d->requests.sentinels = -1;
 }
 
 /* What can change while it runs changes; where the jobs are cannot. */
@@ -65,8 +106,11 @@ static void reload(struct daemon *d)
     new.cgroup = take_ptr(d->conf.cgroup);
     new.controllers = d->conf.controllers;
     new.systemd = d->conf.systemd;
+    stop_quarantine(d);
     conf_free(&d->conf);
     d->conf = new;
+    if (start_quarantine(d, &e) < 0)
+        log_error("%s", e.text);
     log_note("the configuration was read again");
 }
 
@@ -89,9 +133,15 @@ static int job_is_known(void *arg, enum grant_manager manager, const char *name)
     return s ? s->is_known(&d->conf, name) : -1;
 }
 
+static void job_ended(void *arg, const struct job *job)
+{
+    const struct daemon *d = arg;
+    sentinel_remove(d->requests.sentinels, job);
+}
+
 static int daemon_open(struct daemon *d, struct error *err)
 {
-    struct jobs_watch watch = {.is_known = job_is_known, .arg = d};
+    struct jobs_watch watch = {.is_known = job_is_known, .ended = job_ended, .arg = d};
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -106,13 +156,15 @@ static int daemon_open(struct daemon *d, struct error *err)
         return -1;
     if (!(d->jobs = jobs_create(d->loop, &d->ground, &d->conf, &watch, err)))
         return -1;
-    d->requests = (struct requests){.jobs = d->jobs, .ground = &d->ground, .conf = &d->conf};
-    d->server = server_create(d->loop, GRANT_SOCKET, &d->requests, err);
-    return d->server ? 0 : -1;
+    d->requests =
+        (struct requests){.jobs = d->jobs, .ground = &d->ground, .conf = &d->conf, .sentinels = -1};
+    d->server = server_create(d->loop, GRANT_SOCKET, &d->requests, err); /* and its directory */
+    return d->server ? start_quarantine(d, err) : -1;
 }
 
 static void daemon_close(struct daemon *d)
 {
+    stop_quarantine(d);
     server_destroy(d->server);
     jobs_destroy(d->jobs);
     ground_close(&d->ground);
@@ -149,7 +201,7 @@ static int run(struct daemon *d, struct error *err)
 
 static int be_daemon(const struct mprund_options *o)
 {
-    struct daemon d = {.options = *o};
+    struct daemon d = {.options = *o, .requests = {.sentinels = -1}};
     struct error e;
     if (read_conf(o, &d.conf, &e) < 0) {
         log_error("%s", e.text);

@@ -7,6 +7,7 @@
 
 #include "common/number.h"
 #include "containment/grant.h"
+#include "node-daemon/conf.h"
 
 #define APPLY_SWITCH(field)                                                                        \
     static int set_##field(void *target, const char *value, struct error *err)                     \
@@ -31,6 +32,35 @@ APPLY_TEXT(pidfile)
 APPLY_TEXT(host)
 APPLY_TEXT(job)
 APPLY_TEXT(user)
+APPLY_TEXT(sentinel_dir)
+
+static int set_trace(void *target, const char *value, struct error *err)
+{
+    ((struct mprund_options *)target)->trace = value ? value : "-";
+    return 0;
+}
+
+static int set_enable(void *target, const char *value, struct error *err)
+{
+    struct mprund_options *o = target;
+    unsigned bit;
+    if (conf_subsystem(value, &bit, err) < 0)
+        return -1;
+    o->enable |= bit;
+    o->disable &= ~bit;
+    return 0;
+}
+
+static int set_disable(void *target, const char *value, struct error *err)
+{
+    struct mprund_options *o = target;
+    unsigned bit;
+    if (conf_subsystem(value, &bit, err) < 0)
+        return -1;
+    o->disable |= bit;
+    o->enable &= ~bit;
+    return 0;
+}
 
 static int set_memory(void *target, const char *value, struct error *err)
 {
@@ -55,6 +85,14 @@ const struct option_def mprund_option_defs[] = {
      set_background},
     {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", OPTION_ONCE,
      set_pidfile},
+    {"-e --enable", "SUBSYSTEM", "Daemon", "jobs have this controller, too", OPTION_APPEND,
+     set_enable},
+    {"-d --disable", "SUBSYSTEM", "Daemon", "jobs do not have this controller", OPTION_APPEND,
+     set_disable},
+    {"-s --sentinel-dir", "DIR", "Daemon", "have a file there for each job that is in its cgroup",
+     OPTION_ONCE, set_sentinel_dir},
+    {"-t --tracefile", "[FILE]", "Daemon",
+     "write every action there; without FILE to standard error", OPTION_ONCE, set_trace},
     {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, set_verbose},
     {"--json", NULL, "Status and sensor", "status: a JSON document instead of a table", OPTION_ONCE,
      set_json},
@@ -111,6 +149,19 @@ static int check_use(const struct mprund_options *o, struct error *err)
     return 0;
 }
 
+/* There the directory is another one, and standard error is closed. */
+static int check_background(const struct mprund_options *o, struct error *err)
+{
+    if (!o->background)
+        return 0;
+    if (o->trace && o->trace[0] != '/')
+        return error_set(err, EINVAL,
+                         "--daemon with --tracefile needs the absolute path of a file");
+    if (o->sentinel_dir && o->sentinel_dir[0] != '/')
+        return error_set(err, EINVAL, "--daemon with --sentinel-dir needs an absolute path");
+    return 0;
+}
+
 int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, struct error *err)
 {
     *ret = (struct mprund_options){.memory = GRANT_UNLIMITED, .pids = GRANT_UNLIMITED};
@@ -123,4 +174,11 @@ int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, stru
         return -1;
     ret->command = argv + at;
     return check_use(ret, err);
+    if (check_background(ret, err) < 0)
+        return -1;
+    if (ret->word && strcmp(ret->word, "status") != 0 && strcmp(ret->word, "enter") != 0)
+        return error_set(err, EINVAL, "unknown word '%s'; there are: status, enter", ret->word);
+    if (ret->word && !strcmp(ret->word, "status") && ret->command[1])
+        return error_set(err, EINVAL, "unexpected word '%s'", ret->command[1]);
+    return check_enter(ret, err);
 }

@@ -8,8 +8,11 @@
 #include "common/options.h"
 
 struct mprund_options {
-    const char *config;  /* NULL: the default, which need not exist */
-    const char *pidfile; /* NULL: none */
+    const char *config;       /* NULL: the default, which need not exist */
+    const char *pidfile;      /* NULL: none */
+    const char *sentinel_dir; /* NULL: the configuration's */
+    const char *trace;        /* the same; "-": standard error */
+    unsigned enable, disable; /* subsystems, beside the configuration's: bits as in struct conf */
     int check, background, verbose, help, version;
     const char *word; /* "status", "sensor", "enter"; NULL: be the daemon */
     int json;         /* of status */

@@ -15,7 +15,8 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "node-daemon/evidence.h"
+#include "node-daemon/sentinel.h"
+#include "node-daemon/trace.h"
 
 static const double REFUSAL_LOG_S = 1;
 
@@ -126,9 +127,8 @@ static int find_job(struct requests *r, enum grant_manager manager, const struct
     return 0;
 }
 
-/* The job of this name and owner, made if it is not there. */
-static struct job *have_job(struct requests *r, enum grant_manager manager,
-                            const struct evidence *e, struct error *err)
+struct job *requests_job(struct requests *r, enum grant_manager manager, const struct evidence *e,
+                         struct error *err)
 {
     struct job *job;
     struct evidence known = *e;
@@ -144,14 +144,18 @@ static struct job *have_job(struct requests *r, enum grant_manager manager,
     if (!job)
         return NULL;
     log_note("job %s of user %u begins here", job->name, (unsigned)job->uid);
+    trace("make job=%s uid=%u cgroup=%s", job->name, (unsigned)job->uid, job->dir);
     return job;
 }
 
 /* ---- place ------------------------------------------------------------------------------------
  */
 
-static void give_place(struct requests *r, const struct job *job, struct grant_answer *a)
+static void give_place(struct requests *r, const struct job *job, const struct peer *peer,
+                       struct grant_answer *a)
 {
+    trace("asked job=%s pid=%d", job->name, (int)peer->pid);
+    sentinel_put(r->sentinels, job);
     answer_init(a, GRANT_OK, NULL);
     jobs_describe(r->jobs, job, a);
     a->controllers = r->ground->part[0].driver->version == 2 ? r->ground->part[0].controllers : 0;
@@ -176,7 +180,7 @@ static void place_in(struct requests *r, const struct peer *peer, struct job *jo
     if (strcmp(part, "u/home") != 0 && jobs_enter(r->jobs, job, peer, JOB_HOME, &e) < 0)
         fail(r, a, peer, "place", &e);
     else
-        give_place(r, job, a);
+        give_place(r, job, peer, a);
 }
 
 static void place(struct requests *r, const struct peer *peer, struct grant_answer *a)
@@ -197,7 +201,7 @@ static void place(struct requests *r, const struct peer *peer, struct grant_answ
         place_in(r, peer, job, part, a);
     } else if (evidence_prove(r->conf, peer, &proof, &manager, &e) < 0) {
         refuse(r, a, peer, "place", &e);
-    } else if (!(job = have_job(r, manager, &proof, &e))) {
+    } else if (!(job = requests_job(r, manager, &proof, &e))) {
         fail(r, a, peer, "place", &e);
     } else {
         place_in(r, peer, job, "", a);
@@ -252,11 +256,11 @@ static void enter(struct requests *r, const struct peer *peer, const struct gran
     int rc = q->manager == GRANT_SITE ? site_job(q, &known, &e) : managers_job(r, q, &known, &e);
     if (rc < 0)
         refuse(r, a, peer, "enter", &e);
-    else if (!(job = have_job(r, q->manager, &known, &e)) ||
+    else if (!(job = requests_job(r, q->manager, &known, &e)) ||
              jobs_enter(r->jobs, job, peer, JOB_TASK, &e) < 0)
         fail(r, a, peer, "enter", &e);
     else
-        give_place(r, job, a);
+        give_place(r, job, peer, a);
 }
 
 /* ---- status -----------------------------------------------------------------------------------

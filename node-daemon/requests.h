@@ -3,12 +3,14 @@
 #ifndef NODE_DAEMON_REQUESTS_H
 #define NODE_DAEMON_REQUESTS_H
 
+#include "node-daemon/evidence.h"
 #include "node-daemon/jobs.h"
 
 struct requests {
     struct jobs *jobs;
     const struct ground *ground;
     const struct conf *conf;
+    int sentinels;   /* as of sentinel_open(); -1: none */
     double told;     /* when a refusal was last logged, by loop_now(): users are not to fill logs */
     unsigned untold; /* refusals since then */
     uint64_t failed; /* what users asked for and could not be done */
@@ -20,5 +22,9 @@ void answer_init(struct grant_answer *a, enum grant_result result, const char *t
  * is of the right size, but anything else about it is the peer's choice. */
 struct grant_answer *requests_answer(struct requests *r, const struct peer *peer,
                                      const struct grant_request *request, size_t *ret_n);
+
+/* The job of this name and owner, made if it is not there. NULL with err. */
+struct job *requests_job(struct requests *r, enum grant_manager manager, const struct evidence *e,
+                         struct error *err);
 
 #endif
