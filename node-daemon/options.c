@@ -173,12 +173,5 @@ int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, stru
         (ret->word && (at = options_parse(mprund_option_defs, argc, argv, at + 1, ret, err)) < 0))
         return -1;
     ret->command = argv + at;
-    return check_use(ret, err);
-    if (check_background(ret, err) < 0)
-        return -1;
-    if (ret->word && strcmp(ret->word, "status") != 0 && strcmp(ret->word, "enter") != 0)
-        return error_set(err, EINVAL, "unknown word '%s'; there are: status, enter", ret->word);
-    if (ret->word && !strcmp(ret->word, "status") && ret->command[1])
-        return error_set(err, EINVAL, "unexpected word '%s'", ret->command[1]);
-    return check_enter(ret, err);
+    return check_use(ret, err) < 0 ? -1 : check_background(ret, err);
 }

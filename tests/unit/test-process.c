@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Processes that did not ask, and what proves whose they are: these here, with this program in the
+ * place of a manager's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node-daemon/proof.h"
+
+enum { GROUP = 65432, OTHER_UID = 65533 };
+
+/* A child that waits until it is killed; that it runs the program is known by the pipe that exec
+ * closes. */
+static pid_t start(uid_t uid, const char *program, char *const env[])
+{
+    int p[2];
+    char byte;
+    char *const argv[] = {"sleeper", "1000", NULL};
+    gid_t groups[] = {7, GROUP};
+    assert_return_code(pipe2(p, O_CLOEXEC), errno);
+    pid_t pid = fork();
+    assert_return_code(pid, errno);
+    if (pid == 0) {
+        alarm(60);
+        if (uid && (setgroups(2, groups) < 0 || setresuid(uid, uid, uid) < 0))
+            _exit(1);
+        if (program)
+            execve(program, argv, env);
+        (void)!write(p[1], "x", 1);
+        pause();
+        _exit(1);
+    }
+    close(p[1]);
+    assert_int_equal(read(p[0], &byte, 1), program ? 0 : 1);
+    close(p[0]);
+    return pid;
+}
+
+static void stop(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static struct program self(void)
+{
+    struct program p = {.path = "/proc/self/exe"};
+    program_look(&p);
+    return p;
+}
+
+static void a_process_is_read_as_it_is(void **state)
+{
+    struct process p;
+    struct program own = self();
+    pid_t pid = start(0, NULL, NULL);
+    assert_return_code(process_open(pid, &p), errno);
+    assert_int_equal(p.peer.pid, pid);
+    assert_int_equal(p.parent, getpid());
+    assert_int_equal(p.real_uid, getuid());
+    assert_int_equal(p.peer.uid, geteuid());
+    assert_true(peer_is_alive(&p.peer));
+    assert_true(process_runs(&p, &own));
+    stop(pid);
+    assert_false(peer_is_alive(&p.peer));
+    assert_false(process_runs(&p, &own));
+    process_close(&p);
+    assert_int_equal(process_open(pid, &p), -1);
+}
+
+static void a_program_is_its_file_and_not_its_name(void **state)
+{
+    struct program own = self(), sh = {.path = "/bin/sh"}, none = {.path = "/nowhere/sge_shepherd"};
+    struct program its;
+    program_look(&sh);
+    program_look(&none);
+    assert_return_code(program_of(getpid(), &its), errno);
+    assert_true(program_is(&its, &own));
+    assert_false(program_is(&its, &sh));
+    assert_false(program_is(&none, &none)); /* what is not there is nothing's */
+}
+
+static void needs_root(void)
+{
+    if (geteuid() != 0)
+        skip();
+}
+
+static void who_is_of_another_user_is_no_child_of_a_daemon(void **state)
+{
+    needs_root();
+    struct process p;
+    struct program own = self(), sh = {.path = "/bin/sh"};
+    program_look(&sh);
+    pid_t pid = start(OTHER_UID, NULL, NULL);
+    assert_return_code(process_open(pid, &p), errno);
+    assert_int_equal(p.real_uid, OTHER_UID);
+    assert_true(peer_has_group(&p.peer, GROUP) && peer_has_group(&p.peer, 7));
+    assert_false(peer_has_group(&p.peer, GROUP + 1));
+    assert_true(process_is_child_of(&p, &own)); /* we are root, and it is ours */
+    assert_false(process_is_child_of(&p, &sh));
+    stop(pid);
+    assert_false(process_is_child_of(&p, &own)); /* not any more */
+    process_close(&p);
+}
+
+/* ---- rules ------------------------------------------------------------------------------------
+ */
+
+static struct conf_rule rule = {.name = "toy", .job = "TOY_JOB", .owner = "TOY_OWNER"};
+
+static int prove(uid_t uid, char *job, char *owner, struct proof *ret, struct error *err)
+{
+    struct process p;
+    struct program own = self(), sleeper = {.path = "/bin/sleep"};
+    char *env[] = {"TOY_JOBS=no", job, "PATH=/bin", owner, NULL};
+    program_look(&sleeper);
+    pid_t pid = start(uid, sleeper.path, env);
+    int rc = process_open(pid, &p);
+    assert_int_equal(rc, 0);
+    assert_true(process_runs(&p, &sleeper));
+    rc = proof_by_rule(&rule, &own, &p, ret, err);
+    process_close(&p);
+    stop(pid);
+    return rc;
+}
+
+static void a_daemons_process_says_its_job_and_owner(void **state)
+{
+    needs_root();
+    struct proof proof;
+    struct error e;
+    assert_int_equal(prove(0, "TOY_JOB=17", "TOY_OWNER=65533", &proof, &e), 0);
+    assert_string_equal(proof.evidence.name, "toy.17");
+    assert_int_equal(proof.evidence.uid, 65533);
+    assert_int_equal(proof.manager, GRANT_SITE);
+    assert_false(proof.evidence.limits.memory.set);
+}
+
+static void what_says_no_job_of_a_users_is_in_none(void **state)
+{
+    needs_root();
+    static char *const wrong[][2] = {
+        {"TOY_JOB=../17", "TOY_OWNER=65533"},
+        {"TOY_JOB=", "TOY_OWNER=65533 "},
+        {"TOY_JOB=17", "TOY_OWNER=0"},
+        {"TOY_JOB=17", "TOY_OWNER=root"},
+        {"TOY_JOB=17", "TOY_OWNER=nobody-there"},
+        {"TOY_JOB=17", "TOY_OWNER"},
+        {"TOY_JOB=012345678901234567890123456789012345678901234567890123456789", "TOY_OWNER=65533"},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct proof proof = {.task = "kept"};
+        struct error e = {.text = ""};
+        assert_int_equal(prove(0, wrong[i][0], wrong[i][1], &proof, &e), -1);
+        assert_string_equal(proof.task, "kept");
+        assert_true(e.text[0] != 0);
+    }
+}
+
+static void a_users_process_proves_nothing(void **state)
+{
+    needs_root();
+    struct proof proof;
+    struct error e;
+    assert_int_equal(prove(OTHER_UID, "TOY_JOB=17", "TOY_OWNER=65533", &proof, &e), -1);
+    assert_non_null(strstr(e.text, "started by user 65533"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_is_read_as_it_is),
+        cmocka_unit_test(a_program_is_its_file_and_not_its_name),
+        cmocka_unit_test(who_is_of_another_user_is_no_child_of_a_daemon),
+        cmocka_unit_test(a_daemons_process_says_its_job_and_owner),
+        cmocka_unit_test(what_says_no_job_of_a_users_is_in_none),
+        cmocka_unit_test(a_users_process_proves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
