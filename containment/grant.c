@@ -54,13 +54,17 @@ const char *grant_request_fault(const struct grant_request *r, size_t n)
         return "the request is none";
     if (r->version != GRANT_VERSION)
         return "the request is of another version than this mprund";
-    if (r->op < GRANT_PLACE || r->op > GRANT_STATUS || r->manager > GRANT_GRIDENGINE)
+    if (r->op < GRANT_PLACE || r->op > GRANT_BIND || r->manager > GRANT_GRIDENGINE ||
+        r->bind > GRANT_BIND_FORGET)
         return "the request asks for something that this mprund does not know";
     if (!is_text(r->job, sizeof(r->job)) || !is_text(r->task, sizeof(r->task)))
         return "the request has a text without an end";
-    if (r->op != GRANT_ENTER && (r->manager || r->uid || r->memory || r->pids || r->cores ||
-                                 r->gpus || r->job[0] || r->task[0]))
+    int names_job = r->op == GRANT_ENTER || r->op == GRANT_BIND;
+    if (!names_job && (r->manager || r->uid || r->memory || r->pids || r->cores || r->gpus ||
+                       r->job[0] || r->task[0]))
         return "the request says what is for mprund to find out";
+    if (r->op != GRANT_BIND && (r->bind || r->virtual_memory))
+        return "the request binds without being one that does";
     return NULL;
 }
 

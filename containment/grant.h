@@ -25,7 +25,7 @@
 #define GRANT_UNLIMITED UINT64_MAX
 #define GRANT_UNKNOWN   UINT32_MAX /* of a number of cores */
 
-enum { GRANT_VERSION = 2, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 360 };
+enum { GRANT_VERSION = 2, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
 enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256 };
 
 enum grant_op {
@@ -37,10 +37,19 @@ enum grant_op {
     /* Any user: one answer per job of its own; root: of everybody's. The last one counts all jobs
      * of the host, whoever asks. */
     GRANT_STATUS = 3,
+    /* Root: give a job other limits and cores on this host; it is made when it is not here yet. */
+    GRANT_BIND = 4,
+};
+
+enum grant_bind {
+    GRANT_BIND_TO = 0,      /* what the request says */
+    GRANT_BIND_UNLIMIT = 1, /* what the manager's own daemon has on this host */
+    GRANT_BIND_HAVE = 2,    /* nothing: it is here when this is answered */
+    GRANT_BIND_FORGET = 3,  /* remove it if nothing of it came yet; nothing when it is not here */
 };
 
 enum grant_manager {
-    GRANT_ANY = 0,        /* PLACE: whichever has evidence; ENTER: not allowed */
+    GRANT_ANY = 0,        /* PLACE: whichever has evidence; BIND: by its name; ENTER: not allowed */
     GRANT_SITE = 1,       /* ENTER: the request says uid and limits itself */
     GRANT_GRIDENGINE = 2, /* uid and limits are what the execd wrote in its spool directory */
 };
@@ -50,12 +59,17 @@ struct grant_request {
     uint16_t version;
     uint16_t op;      /* enum grant_op */
     uint32_t manager; /* enum grant_manager */
-    uint32_t uid;     /* ENTER with GRANT_SITE: who the job's delegated part belongs to; else 0 */
-    uint64_t memory;  /* ENTER with GRANT_SITE: bytes, or GRANT_UNLIMITED; else 0 */
-    uint64_t pids;    /* the same: processes and threads */
-    uint32_t cores;   /* the same: cores of its own; 0: it is not said */
-    uint32_t gpus;    /* the same: how many */
-    char job[GRANT_JOB_MAX];  /* ENTER: "23.1"; else "": nobody says in which job it is */
+    uint32_t uid;     /* ENTER with GRANT_SITE: who the job's delegated part belongs to; BIND: the
+                         same, 0: as evidence says, now or later; else 0 */
+    uint64_t memory;  /* ENTER with GRANT_SITE, BIND_TO: bytes, or GRANT_UNLIMITED; else 0 */
+    uint64_t pids;    /* ENTER with GRANT_SITE: processes and threads, as memory; else 0 */
+    uint32_t cores; /* ENTER with GRANT_SITE, BIND_TO: cores of its own; 0: it is not said; BIND_TO:
+                       all that jobs can have */
+    uint32_t gpus;  /* ENTER with GRANT_SITE: how many */
+    uint64_t virtual_memory; /* BIND_TO: bytes of memory and swap together, or GRANT_UNLIMITED */
+    uint32_t bind;           /* BIND: enum grant_bind; else 0 */
+    uint32_t zero;
+    char job[GRANT_JOB_MAX];  /* ENTER, BIND: "23.1"; else "": nobody says in which job it is */
     char task[GRANT_JOB_MAX]; /* ENTER with GRANT_GRIDENGINE: "1.n12" for a slave task; else "" */
 };
 
@@ -82,20 +96,22 @@ enum grant_cores {                          /* which cores a job's processes are
 struct grant_answer {
     uint32_t magic;
     uint16_t version;
-    uint16_t result;           /* enum grant_result */
-    uint32_t manager;          /* of the job */
-    uint32_t uid;              /* of the job */
-    uint32_t state;            /* STATUS: enum grant_job_state */
-    uint32_t controllers;      /* PLACE: bit per enum cgroup_controller that v2 subtrees can have */
-    uint64_t memory, pids;     /* limits of the job on this host that hold, or GRANT_UNLIMITED */
-    uint64_t memory_now;       /* STATUS: bytes; GRANT_UNLIMITED: not known */
-    uint64_t processes;        /* STATUS: how many there are now */
-    uint64_t cpu_us;           /* STATUS: CPU time used, microseconds */
-    uint32_t jobs, stuck;      /* STATUS, the last: jobs on this host, and those that are stuck */
-    uint32_t cores_total;      /* STATUS, the last: cores that jobs can have here, and */
-    uint32_t cores_free;       /* those that no job has; GRANT_UNKNOWN */
-    uint32_t cores_how;        /* enum grant_cores, of the job */
-    uint32_t cores;            /* how many it was to have; 0: it was not said */
+    uint16_t result;       /* enum grant_result */
+    uint32_t manager;      /* of the job */
+    uint32_t uid;          /* of the job */
+    uint32_t state;        /* STATUS: enum grant_job_state */
+    uint32_t controllers;  /* PLACE: bit per enum cgroup_controller that v2 subtrees can have */
+    uint64_t memory, pids; /* limits of the job on this host that hold, or GRANT_UNLIMITED */
+    uint64_t memory_now;   /* STATUS: bytes; GRANT_UNLIMITED: not known */
+    uint64_t processes;    /* STATUS: how many there are now */
+    uint64_t cpu_us;       /* STATUS: CPU time used, microseconds */
+    uint32_t jobs, stuck;  /* STATUS, the last: jobs on this host, and those that are stuck */
+    uint32_t cores_total;  /* STATUS, the last: cores that jobs can have here, and */
+    uint32_t cores_free;   /* those that no job has; GRANT_UNKNOWN */
+    uint32_t cores_how;    /* enum grant_cores, of the job */
+    uint32_t cores;        /* how many it was to have; 0: it was not said */
+    uint32_t pending;      /* of the job: what it may use is still being found out */
+    uint32_t zero;
     char job[GRANT_JOB_MAX];   /* its name */
     char v2[GRANT_PATH_MAX];   /* PLACE: directory for subtrees; "": there is no cgroup2 here */
     char cpus[GRANT_CPUS_MAX]; /* hardware threads that its processes are held to, "2-3,18-19";
@@ -104,7 +120,7 @@ struct grant_answer {
     char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; else "" */
 };
 
-_Static_assert(sizeof(struct grant_request) == 168, "fixed size");
+_Static_assert(sizeof(struct grant_request) == 184, "fixed size");
 _Static_assert(sizeof(struct grant_answer) == 1792, "fixed size");
 
 /* Is text a name that a job may have: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit? */

@@ -45,6 +45,7 @@ static const struct {
 } ranges[] = {
     {"max_connections", 1, 1024},    {"user_connections", 1, 256}, {"user_rate", 1, 100000},
     {"max_descendants", 4, 1000000}, {"stuck_after", 1, 3600},     {"retry", 1, 3600},
+    {"bound_for", 1, 31536000},
 };
 
 static int check_number(cfg_t *cfg, cfg_opt_t *opt)
@@ -235,6 +236,7 @@ static cfg_t *new_cfg(void)
         CFG_INT("retry", 30, CFGF_NONE),
         CFG_STR("sentinel_dir", "/run/mprun/sentinels", CFGF_NONE),
         CFG_STR("trace", NULL, CFGF_NODEFAULT),
+        CFG_INT("bound_for", 86400, CFGF_NONE),
         CFG_SEC("gridengine", gridengine, CFGF_NODEFAULT),
         CFG_SEC("quarantine", quarantine, CFGF_NONE),
         CFG_SEC("rule", rule, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
@@ -320,6 +322,7 @@ static int take_values(cfg_t *cfg, struct conf *c)
     c->max_descendants = cfg_getint(cfg, "max_descendants");
     c->stuck_after = (double)cfg_getint(cfg, "stuck_after");
     c->retry = (double)cfg_getint(cfg, "retry");
+    c->bound_for = (double)cfg_getint(cfg, "bound_for");
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
     return c->cgroup && take_quarantine(cfg, c) == 0 ? take_gridengine(cfg, c) : -1;
 }

@@ -26,6 +26,7 @@ struct conf {
     long user_rate;            /* requests a second */
     long max_descendants;      /* cgroups below a job's delegated part */
     double stuck_after, retry; /* seconds */
+    double bound_for;          /* seconds that a job which root bound is kept with nobody in it */
     char *ge_spool;            /* the execd's spool directory on this host; NULL: no Grid Engine */
     uid_t ge_admin;            /* who owns it, if not root */
     char *ge_shepherd;         /* what mprun-shepherd becomes */

@@ -137,5 +137,6 @@ const struct evidence_source evidence_gridengine = {
     .is_configured = gridengine_is_configured,
     .prove = gridengine_prove,
     .look_up = gridengine_look_up,
+    .daemon = ge_spool_execd,
     .is_known = gridengine_is_known,
 };

@@ -34,6 +34,8 @@ struct evidence_source {
     /* What is known of a job, or of one task of it, for root who asks. 0, or -1. */
     int (*look_up)(const struct conf *c, const char *name, const char *task, struct evidence *ret,
                    struct error *err);
+    /* Its own daemon of this host, by whose limits a job goes that has none; -1: not known. */
+    pid_t (*daemon)(const struct conf *c);
     /* Does the manager still have the job on this host? 1, 0, or -1: cannot say. */
     int (*is_known)(const struct conf *c, const char *name);
 };

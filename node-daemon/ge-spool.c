@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/number.h"
+#include "common/proc.h"
 
 enum { CONFIG_MAX = 65536, ENTRIES_MAX = 4096 };
 
@@ -47,6 +49,23 @@ int ge_spool_task(const struct conf *c, const char *job, const char *task)
     if (dir < 0 || !*task)
         return take_fd(&dir);
     return open_trusted(c, dir, task, O_DIRECTORY);
+}
+
+/* A number may be another process's by now: the execd is called so. */
+pid_t ge_spool_execd(const struct conf *c)
+{
+    char text[16] = "";
+    int64_t pid;
+    struct proc_stat st;
+    AUTO_CLOSE int spool = open_trusted(c, AT_FDCWD, c->ge_spool, O_DIRECTORY);
+    AUTO_CLOSE int fd = spool < 0 ? -1 : open_trusted(c, spool, "execd.pid", 0);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+        return -1;
+    text[strcspn(text, "\n")] = 0;
+    if (number_parse(text, NULL, 2, INT32_MAX, &pid, NULL) < 0 ||
+        proc_stat_read((pid_t)pid, &st) < 0 || strcmp(st.comm, "sge_execd") != 0)
+        return -1;
+    return (pid_t)pid;
 }
 
 int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err)

@@ -8,6 +8,8 @@
 #ifndef NODE_DAEMON_GE_SPOOL_H
 #define NODE_DAEMON_GE_SPOOL_H
 
+#include <sys/types.h>
+
 #include "node-daemon/conf.h"
 #include "node-daemon/ge-config.h"
 
@@ -15,6 +17,8 @@
  * script's, which is the job's own); -1 with errno, EPERM: somebody else could have written it. */
 int ge_spool_active_jobs(const struct conf *c);
 int ge_spool_task(const struct conf *c, const char *job, const char *task);
+/* The execd itself, by its file of the spool directory; -1: it does not run, or cannot be told. */
+pid_t ge_spool_execd(const struct conf *c);
 /* The config in an open directory of a task. 0, or -1 with err. */
 int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err);
 /* The number that a shepherd has written in its task's directory. 0, or -1: none, or not to be

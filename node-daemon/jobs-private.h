@@ -16,7 +16,13 @@ struct jobs {
     struct watches *watches; /* NULL: none to be had; the timer does it later */
 };
 
-enum { JOB_NONCE = 8 };
+enum {
+    JOB_NONCE = 8,
+    MODE_ENDED = 0700,
+    MODE_WHOLE = 0755,
+    MODE_BOUND = 0751,
+    MODE_AWAITED = 0750
+};
 
 /* jobs-scan.c: names of directories, and finding them again */
 const char *job_manager_word(enum grant_manager m); /* "ge" */

@@ -105,6 +105,14 @@ static int read_owner(const struct ground *g, struct job *job)
     return 0;
 }
 
+/* 1: whole */
+static int read_mode(mode_t mode, struct job *job)
+{
+    job->awaited = mode == MODE_AWAITED;
+    job->bound = job->awaited || mode == MODE_BOUND;
+    return job->bound || mode == MODE_WHOLE;
+}
+
 static int take_up(struct jobs *j, const struct job *found, struct error *err)
 {
     struct stat st;
@@ -114,7 +122,7 @@ static int take_up(struct jobs *j, const struct job *found, struct error *err)
     *job = *found;
     int whole = read_owner(j->ground, job) == 0 &&
                 fstatat(j->ground->part[0].fd, job->dir, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                (st.st_mode & 0777) == 0755;
+                read_mode(st.st_mode & 0777, job);
     if (jobs_add(j, job) < 0)
         return error_errno(err, ENOMEM, "read which jobs there are");
     if (whole)

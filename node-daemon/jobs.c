@@ -157,7 +157,7 @@ static int make_part(const struct jobs *j, size_t part, const struct job *job,
     char top[PATH_SIZE];
     const struct ground_part *p = &j->ground->part[part];
     struct cgroup_at d = job_at(j, part, job, "", top);
-    int rc = make_directory(j, d, 0700);
+    int rc = make_directory(j, d, MODE_ENDED);
     if (rc == 0)
         rc = p->driver->prepare(ground_at(j->ground, part, "."), d, p->controllers);
     if (rc == 0)
@@ -170,10 +170,10 @@ static int make_part(const struct jobs *j, size_t part, const struct job *job,
 }
 
 /* From here on a daemon that is started again knows it for whole: the tracking part comes last. */
-static int open_up(const struct jobs *j, const struct job *job, struct error *err)
+static int open_up(const struct jobs *j, const struct job *job, mode_t mode, struct error *err)
 {
     for (size_t part = j->ground->n; part-- > 0;)
-        if (fchmodat(j->ground->part[part].fd, job->dir, 0755, 0) < 0)
+        if (fchmodat(j->ground->part[part].fd, job->dir, mode, 0) < 0)
             return error_errno(err, errno, "open cgroup '%s/%s'", j->ground->part[part].path,
                                job->dir);
     return 0;
@@ -204,7 +204,7 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
     for (size_t part = 0; rc == 0 && part < j->ground->n; part++)
         rc = make_part(j, part, job, &e->limits, err);
     if (rc == 0)
-        rc = open_up(j, job, err);
+        rc = open_up(j, job, MODE_WHOLE, err);
     keep_checking(j);
     if (rc == 0) {
         job->limits = e->limits;
@@ -238,6 +238,50 @@ int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, stru
     return what ? error_set(err, ENOTSUP, "limit the %s of job %s: no cgroup of this host holds it",
                             what, job->name)
                 : 0;
+}
+
+/* ---- bound by root ----------------------------------------------------------------------------
+ */
+
+/* A mark that cannot be set is missed by the next daemon only. */
+static void mark_bound(const struct jobs *j, const struct job *job)
+{
+    struct error e;
+    if (open_up(j, job, job->awaited ? MODE_AWAITED : MODE_BOUND, &e) < 0)
+        log_warn("job %s: %s", job->name, e.text);
+}
+
+void jobs_bind(struct jobs *j, struct job *job, int awaited)
+{
+    job->bound = 1;
+    job->awaited = awaited;
+    job->idle = awaited ? loop_now() : 0;
+    mark_bound(j, job);
+}
+
+/* The first sign of it. */
+static void begin_awaited(const struct jobs *j, struct job *job)
+{
+    job->awaited = 0;
+    job->idle = 0;
+    mark_bound(j, job);
+}
+
+int jobs_own(struct jobs *j, struct job *job, uid_t uid, struct error *err)
+{
+    char top[PATH_SIZE], u[PATH_SIZE], home[PATH_SIZE];
+    for (size_t part = 0; part < j->ground->n; part++) {
+        struct cgroup_at d = job_at(j, part, job, "", top);
+        int v2 = j->ground->part[part].driver->version == 2;
+        int rc = v2 ? delegate_to(job_at(j, part, job, "/u/home", home), uid) : note_owner(d, uid);
+        if (rc == 0 && v2)
+            rc = delegate_to(job_at(j, part, job, "/u", u), uid);
+        if (rc < 0)
+            return error_errno(err, errno, "give cgroup '%s/%s' to user %u",
+                               j->ground->part[part].path, d.name, (unsigned)uid);
+    }
+    job->uid = uid;
+    return 0;
 }
 
 /* ---- who is in it, and who enters -------------------------------------------------------------
@@ -296,6 +340,8 @@ int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum jo
         if (still_the_same(d, p, peer, err) < 0)
             return -1;
     }
+    if (job->awaited)
+        begin_awaited(j, job);
     return 0;
 }
 
@@ -364,22 +410,29 @@ int jobs_is_empty(const struct jobs *j, const struct job *job)
 }
 
 /* A manager may never forget a job (an execd told to keep its directories), or not be asked any
- * more: a cgroup that nobody is in is of no use, and made again when it is. */
+ * more: a cgroup that nobody is in is of no use, and made again when it is; but not with the limits
+ * that root gave it. */
 static int has_been_idle(const struct jobs *j, struct job *job)
 {
     double now = loop_now();
+    double most = job->awaited                 ? j->conf->bound_for
+                  : job->manager == GRANT_SITE ? 0
+                  : job->bound                 ? j->conf->bound_for
+                                               : IDLE_S;
     if (!jobs_is_empty(j, job))
         job->idle = 0;
     else if (job->idle == 0)
         job->idle = now;
-    return job->idle > 0 && (job->manager == GRANT_SITE || now - job->idle > IDLE_S);
+    return job->idle > 0 && now - job->idle >= most;
 }
 
 static int has_ended(const struct jobs *j, struct job *job)
 {
-    if (job->manager != GRANT_SITE && j->watch.is_known(j->watch.arg, job->manager, job->name) == 0)
-        return 1;
-    return has_been_idle(j, job);
+    int known =
+        job->manager == GRANT_SITE ? -1 : j->watch.is_known(j->watch.arg, job->manager, job->name);
+    if (job->awaited && (known == 1 || !jobs_is_empty(j, job)))
+        begin_awaited(j, job);
+    return (known == 0 && !job->awaited) || has_been_idle(j, job);
 }
 
 void jobs_check(struct jobs *j)

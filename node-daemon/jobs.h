@@ -2,7 +2,8 @@
 /* jobs.h - the jobs that have a cgroup on this host
  *
  * Below the ground, in each hierarchy:
- *     MANAGER-JOB-NONCE/        root's: the job's limits. Mode 0700: it is being made, or has ended
+ *     MANAGER-JOB-NONCE/        root's: the job's limits. Mode 0700: it is being made, or has
+ * ended; 0755: it is whole; 0751: and bound; 0750: and nothing of it came yet
  *     MANAGER-JOB-NONCE/task    v2: what root put into the job (a shepherd and what it starts)
  *     MANAGER-JOB-NONCE/u       v2: the user's, to make cgroups in
  *     MANAGER-JOB-NONCE/u/home  v2: processes that asked for a place
@@ -28,6 +29,8 @@ struct job {
     char reason[GRANT_TEXT_MAX]; /* why it is stuck */
     struct limits limits;        /* that were asked for; held_by says whether they hold. After a
                                     restart none is set: the kernel has them */
+    int bound;                   /* root chose its limits: what the manager says changes nothing */
+    int awaited;                 /* and it was made before anything of it came */
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct killer killer;
@@ -66,6 +69,11 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
  * it by the kernel. held_by is filled in; 0, or -1 with err: at least one that is set does not
  * hold. */
 int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, struct error *err);
+/* Root gives the job its limits, here or on another host's behalf: it keeps them, and is kept while
+ * nobody is in it, for as long as the configuration says. awaited: nothing of it came yet. */
+void jobs_bind(struct jobs *j, struct job *job, int awaited);
+/* A job that was made for nobody (uid 0) is this user's from now on. 0, or -1 with err. */
+int jobs_own(struct jobs *j, struct job *job, uid_t uid, struct error *err);
 /* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
  * it any more. */
 void job_end(struct job *job);

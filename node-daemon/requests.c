@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* requests.c - place, enter, status: who may have what
+/* requests.c - place, enter, bind, status: who may have what
  *
  * A user may ask for a place in the job that the asking process is in, and about its own jobs. That
  * it is in the job is known from where it is (only root can have put it there, or into a part of it
@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "node-daemon/bind.h"
 #include "node-daemon/sentinel.h"
 #include "node-daemon/trace.h"
 
@@ -112,12 +113,14 @@ static int find_job(struct requests *r, enum grant_manager manager, const struct
     *ret = jobs_find(r->jobs, manager, e->name);
     if (!*ret)
         return 0;
+    if ((*ret)->uid == 0 && e->uid != 0 && jobs_own(r->jobs, *ret, e->uid, err) < 0)
+        return -1;
     if ((*ret)->uid != e->uid)
         return error_set(err, EPERM, "job %s is of another user here", e->name);
     const char *other = other_limit(r, *ret, &e->limits);
     if (!other)
         return 0;
-    if (!jobs_is_empty(r->jobs, *ret))
+    if (!jobs_is_empty(r->jobs, *ret) || (*ret)->awaited)
         return error_set(err, EEXIST,
                          "job %s is here already, with another limit of %s: enter it without "
                          "limits, or when it has ended",
@@ -263,6 +266,72 @@ static void enter(struct requests *r, const struct peer *peer, const struct gran
         give_place(r, job, peer, a);
 }
 
+/* ---- bind -------------------------------------------------------------------------------------
+ */
+
+/* The job, made when it is not here: its processes may come later. */
+static struct job *job_to_bind(struct requests *r, const struct grant_request *q, struct error *err)
+{
+    struct evidence known;
+    enum grant_manager manager;
+    struct job *job = bind_find(r->jobs, q);
+    if (job && q->uid && job->uid && job->uid != q->uid) {
+        error_set(err, EPERM, "job %s is of another user here", job->name);
+        return NULL;
+    }
+    if (job && q->uid && !job->uid && jobs_own(r->jobs, job, q->uid, err) < 0)
+        return NULL;
+    if (job)
+        return job;
+    int is_known = bind_describe(r->conf, q, &known, &manager, err);
+    if (is_known == 0 && q->bind == GRANT_BIND_HAVE)
+        error_set(err, ESRCH, "job %s is not here, and no manager has written of it", q->job);
+    if (is_known < 0 || (is_known == 0 && q->bind == GRANT_BIND_HAVE))
+        return NULL;
+    job = requests_job(r, manager, &known, err);
+    if (job && q->bind != GRANT_BIND_HAVE)
+        jobs_bind(r->jobs, job, !is_known);
+    return job;
+}
+
+static int forget(struct requests *r, const struct grant_request *q, struct error *err)
+{
+    struct job *job = bind_find(r->jobs, q);
+    if (!job)
+        return 0;
+    if (!job->awaited)
+        return error_set(err, EBUSY, "job %s has begun here: it ends by itself", job->name);
+    job_end(job);
+    return 0;
+}
+
+static void bind_job(struct requests *r, const struct peer *peer, const struct grant_request *q,
+                     struct grant_answer *a)
+{
+    struct error e;
+    struct job *job = NULL;
+    int rc = 0;
+    answer_init(a, GRANT_OK, NULL);
+    if (peer->uid != 0) {
+        error_set(&e, EPERM, "only root gives a job its limits");
+        refuse(r, a, peer, "bind", &e);
+        return;
+    }
+    if (q->bind == GRANT_BIND_FORGET)
+        rc = forget(r, q, &e);
+    else if (!(job = job_to_bind(r, q, &e)))
+        rc = -1;
+    else if (q->bind != GRANT_BIND_HAVE && (rc = bind_limits(r->jobs, r->conf, job, q, &e)) < 0 &&
+             job->awaited)
+        job_end(job); /* nobody is to find it without its limits */
+    trace("bind job=%s what=%u memory=%llu cores=%u result=%d", q->job, (unsigned)q->bind,
+          (unsigned long long)q->memory, (unsigned)q->cores, rc);
+    if (rc < 0)
+        fail(r, a, peer, "bind", &e);
+    else if (job)
+        jobs_describe(r->jobs, job, a);
+}
+
 /* ---- status -----------------------------------------------------------------------------------
  */
 
@@ -297,6 +366,8 @@ struct grant_answer *requests_answer(struct requests *r, const struct peer *peer
         place(r, peer, a);
     else if (q->op == GRANT_ENTER)
         enter(r, peer, q, a);
+    else if (q->op == GRANT_BIND)
+        bind_job(r, peer, q, a);
     else
         *ret_n = status(r, peer, a);
     return a;

@@ -13,6 +13,9 @@
 #   enter JOB COMMAND...    as root in a job of nobody's
 #   job_start JOB COMMAND...  the same in the background; returns when it is there, in $JOB
 #   job_kill                that job's processes end
+#   spool_setup             before mprund_setup: an execd's spool directory without a job, in $SPOOL
+#   spool_job JOB GROUP USER [LINE...]  a job in it, as the execd writes it; JOB may be JOB/TASK
+#   as_task UID GROUP COMMAND...  a process as Grid Engine starts them
 #   mprund_gone [SECONDS]   wait until no job has a cgroup
 MPRUND=$MPRUN_BUILD/node-daemon/mprund
 GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
@@ -26,7 +29,6 @@ mprund_setup() {
     own=$(sed -n 's/^0:://p' /proc/self/cgroup)
     GROUND_CGROUP=${own%/}/mprund-test.$$.$BATS_TEST_NUMBER
     GROUND=$(own_v2_cgroup)/mprund-test.$$.$BATS_TEST_NUMBER
-    SPOOL=$TMPDIR/spool
     MPRUND_CONF=$MPRUN_TEST_TOP/mprund.conf
     printf 'cgroup = "%s"\nsystemd = no\nsubsystems = {cpu}\n' "$GROUND_CGROUP" >"$MPRUND_CONF"
     [ $# -eq 0 ] || printf '%s\n' "$@" >>"$MPRUND_CONF"
@@ -83,6 +85,18 @@ job_kill() {
     echo 1 >"$JOB/cgroup.kill"
     wait "$JOB_PID" || true
 }
+
+spool_setup() {
+    SPOOL=$TMPDIR/spool
+    mkdir -p "$SPOOL/active_jobs"
+}
+spool_job() {
+    local dir=$SPOOL/active_jobs/$1
+    mkdir -p "$dir"
+    printf '%s\n' "add_grp_id=$2" h_vmem=1G host_slots=2 "job_owner=$3" "${@:4}" >"$dir/config"
+}
+as_task() { here setpriv --reuid="$1" --regid="$1" --groups="$2" -- "${@:3}"; }
+nobody_name() { id -un "$TEST_UID"; }
 
 no_jobs() { [ -z "$(find "$GROUND" -mindepth 1 -maxdepth 1 -type d)" ]; }
 mprund_gone() { wait_until "${1:-15}" no_jobs; }

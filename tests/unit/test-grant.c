@@ -34,7 +34,7 @@ static void only_a_whole_request_is_one(void **state)
     r = request(GRANT_PLACE);
     r.op = 0;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
-    r.op = GRANT_STATUS + 1;
+    r.op = GRANT_BIND + 1;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
 }
 
@@ -49,6 +49,26 @@ static void who_asks_for_a_place_says_nothing_else(void **state)
     r = request(GRANT_STATUS);
     r.memory = 1;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
+}
+
+static void only_a_request_to_bind_binds(void **state)
+{
+    struct grant_request r = request(GRANT_BIND);
+    r.job[0] = '1';
+    r.cores = 2;
+    r.virtual_memory = 1;
+    r.bind = GRANT_BIND_FORGET;
+    assert_null(grant_request_fault(&r, sizeof(r)));
+    r.bind++;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    for (unsigned op = GRANT_PLACE; op < GRANT_BIND; op++) {
+        r = request((enum grant_op)op);
+        r.bind = GRANT_BIND_HAVE;
+        assert_non_null(grant_request_fault(&r, sizeof(r)));
+        r.bind = 0;
+        r.virtual_memory = 1;
+        assert_non_null(grant_request_fault(&r, sizeof(r)));
+    }
 }
 
 static void text_ends_within_its_field(void **state)
@@ -117,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_whole_request_is_one),
         cmocka_unit_test(who_asks_for_a_place_says_nothing_else),
+        cmocka_unit_test(only_a_request_to_bind_binds),
         cmocka_unit_test(text_ends_within_its_field),
         cmocka_unit_test(names_of_jobs_make_no_paths),
         cmocka_unit_test(a_user_has_a_rate_and_a_number_of_connections),

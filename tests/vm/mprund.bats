@@ -5,6 +5,7 @@
 load '../lib/mprun'
 LAB_UID=65534
 MPRUND=$MPRUN_BUILD/node-daemon/mprund
+MPBIND=$MPRUN_BUILD/tools/mpbind
 
 setup() {
     [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" != systemd ] && [ "$(id -u)" = 0 ] ||
@@ -23,7 +24,7 @@ teardown() {
     wait_until 30 test ! -e /tmp/mprund.pid
     find /sys/fs/cgroup -depth -type d -name mprund -exec rmdir {} \;
 }
-no_job() { [ -z "$(find /sys/fs/cgroup -path '*/mprund/site-*' -print -quit)" ]; }
+no_job() { [ -z "$(find /sys/fs/cgroup -path '*/mprund/*-*.*-*' -type d -print -quit)" ]; }
 enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
     local limits=()
     while [ "$1" != -- ]; do limits+=("$1") && shift; done
@@ -100,3 +101,63 @@ job_is_shown() { "$MPRUND" status | grep -q '^12.1 .* 1 '; }
     [ "$status" -eq 137 ]
 }
 job_is_shown_any() { "$MPRUND" status | grep -q '^12.1 .*running'; }
+
+# until_go COMMAND...: in the job, when root says so
+until_go() { enter -- sh -c 'until [ -e /tmp/lab/go ]; do sleep 0.1; done; exec "$@"' sh "$@"; }
+go() { # the exit code of job $1
+    local code=0
+    touch /tmp/lab/go
+    wait "$1" || code=$?
+    rm /tmp/lab/go
+    return $code
+}
+
+@test "mpbind: limits that are given before a job comes hold, and can be changed and lifted while it runs" {
+    "$MPBIND" --user $LAB_UID 12.1 0 48M 0
+    run -137 enter -- "$PROBE" take 200
+    wait_until 60 no_job
+    "$MPBIND" --user $LAB_UID 12.1 0 48M 48M
+    until_go "$PROBE" take 100 exit 0 &
+    job=$!
+    wait_until 30 job_is_shown_any
+    "$MPBIND" 12.1 0 0 0
+    run -0 "$MPRUND" status
+    [[ $output != *"48"*MiB* ]]
+    go $job
+    wait_until 60 no_job
+    until_go "$PROBE" take 200 &
+    job=$!
+    wait_until 30 job_is_shown_any
+    "$MPBIND" 12.1 0 128M 96M # memory counts for both
+    "$MPBIND" 12.1 0 64M 1G
+    run -0 "$MPRUND" status
+    [[ ${lines[1]} == 12.1*running*"64"*MiB* ]]
+    "$MPBIND" 12.1 0 0 64M # virtual memory alone is a limit of memory, too
+    status=0
+    go $job || status=$?
+    [ "$status" -eq 137 ]
+}
+
+@test "mpbind --unlimit: as the execd of this host" {
+    cp "$(command -v sleep)" /tmp/sge_execd
+    /tmp/sge_execd 1000 3>&- &
+    execd=$!
+    place=/sys/fs/cgroup$([ "$VMRUN_CGROUP" = v2 ] || echo /memory)/execd
+    mkdir -p "$place/cell" /tmp/spool/active_jobs
+    echo 83886080 | tee "$place"/memory.{max,limit_in_bytes} >/dev/null 2>&1 || true
+    echo $execd >"$place/cell/cgroup.procs"
+    echo $execd >/tmp/spool/execd.pid
+    echo 'gridengine { spool = "/tmp/spool" }' >>/tmp/mprund.conf
+    kill -HUP "$(cat /tmp/mprund.pid)"
+    "$MPBIND" --user $LAB_UID 23.4 0 64M 0
+    "$MPBIND" --unlimit 23.4 0 0 0
+    run -0 "$MPRUND" status
+    [[ ${lines[1]} == 23.4*gridengine*running*"80"*MiB* ]]
+    kill $execd
+    wait $execd || true
+    rmdir "$place/cell" "$place"
+    "$MPBIND" --unlimit 23.4
+    run -0 "$MPRUND" status
+    [[ $output != *MiB* ]]
+    "$MPBIND" --forget 23.4
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bind.c - a job's limits and cores as root wants them
+ *
+ * Before or after the job's processes exist: on a host that the job has not come to yet it is made
+ * and waits for them. Whose it is its manager may say later. */
+#include "node-daemon/bind.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "node-daemon/ge-config.h"
+#include "node-daemon/own-limits.h"
+
+/* ---- which job --------------------------------------------------------------------------------
+ */
+
+/* "23" is Grid Engine's way to say 23.1 of a job without tasks. */
+static void full_name(const char *name, char *buf, size_t n)
+{
+    int is_number = name[strspn(name, "0123456789")] == 0;
+    snprintf(buf, n, "%s%s", name, is_number ? ".1" : "");
+}
+
+static struct job *find(struct jobs *j, enum grant_manager manager, const char *name)
+{
+    struct job *job = manager != GRANT_SITE ? jobs_find(j, GRANT_GRIDENGINE, name) : NULL;
+    return job || manager == GRANT_GRIDENGINE ? job : jobs_find(j, GRANT_SITE, name);
+}
+
+struct job *bind_find(struct jobs *j, const struct grant_request *q)
+{
+    char name[GRANT_JOB_MAX + 2];
+    struct job *job = find(j, q->manager, q->job);
+    full_name(q->job, name, sizeof(name));
+    return job ? job : find(j, q->manager, name);
+}
+
+int bind_describe(const struct conf *c, const struct grant_request *q, struct evidence *ret,
+                  enum grant_manager *ret_manager, struct error *err)
+{
+    char name[GRANT_JOB_MAX + 2];
+    const struct evidence_source *s =
+        q->manager != GRANT_SITE ? evidence_of(c, GRANT_GRIDENGINE) : NULL;
+    if (!grant_is_job_name(q->job))
+        return error_set(err, EINVAL, "bind a job: '%s' is no name of one", q->job);
+    full_name(q->job, name, sizeof(name));
+    if (!s && q->manager == GRANT_GRIDENGINE)
+        return error_set(err, ENOTSUP, "bind job %s: Grid Engine is not in mprund's configuration",
+                         q->job);
+    int is_gridengine = s && ge_is_job(name);
+    if (is_gridengine && s->look_up(c, name, "", ret, NULL) == 0) {
+        if (q->uid && q->uid != ret->uid)
+            return error_set(err, EPERM, "bind job %s: it is of another user here", name);
+        *ret_manager = GRANT_GRIDENGINE;
+        return 1;
+    }
+    memset(ret, 0, sizeof(*ret));
+    ret->uid = q->uid;
+    snprintf(ret->name, sizeof(ret->name), "%s", is_gridengine ? name : q->job);
+    *ret_manager = is_gridengine ? GRANT_GRIDENGINE : GRANT_SITE;
+    return 0;
+}
+
+/* ---- its limits -------------------------------------------------------------------------------
+ */
+
+/* Memory and virtual memory as they were asked for: virtual memory is memory and swap together, so
+ * it is never less than memory, and alone it is the limit of memory, too. */
+static void limits_of(const struct grant_request *q, struct limits *ret)
+{
+    uint64_t memory = q->memory, virtual_memory = q->virtual_memory;
+    if (memory == GRANT_UNLIMITED)
+        memory = virtual_memory;
+    else if (virtual_memory < memory)
+        virtual_memory = memory;
+    ret->memory = (struct limit){.set = memory != GRANT_UNLIMITED, .value = memory};
+    ret->swap =
+        (struct limit){.set = virtual_memory != GRANT_UNLIMITED, .value = virtual_memory - memory};
+}
+
+/* What the manager's daemon may use itself; that it does not run here is no limit. */
+static struct limit managers_own(const struct conf *c, enum grant_manager manager)
+{
+    const struct evidence_source *s = evidence_of(c, manager);
+    pid_t pid = s ? s->daemon(c) : -1;
+    return pid > 0 ? own_memory_limit(pid) : (struct limit){0};
+}
+
+/* What is not asked about stays. */
+static void keep_pids(const struct jobs *j, const struct job *job, struct limits *l)
+{
+    struct grant_answer has = {0};
+    jobs_describe(j, job, &has);
+    l->pids = (struct limit){.set = has.pids != GRANT_UNLIMITED, .value = has.pids};
+}
+
+int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
+                const struct grant_request *q, struct error *err)
+{
+    struct limits limits = {0};
+    if (q->cores > 0)
+        return error_set(err, ENOTSUP, "give job %s its cores: none are chosen on this host",
+                         job->name);
+    keep_pids(j, job, &limits);
+    if (q->bind == GRANT_BIND_TO)
+        limits_of(q, &limits);
+    else
+        limits.memory = managers_own(c, job->manager);
+    jobs_bind(j, job, job->awaited);
+    return jobs_set_limits(j, job, &limits, err);
+}

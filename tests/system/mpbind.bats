@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mpbind.bats - root gives jobs their cores and limits, before and after they come. Limits of memory that
+# hold are in tests/vm/mprund.bats.
+load '../lib/mprun'
+load '../lib/mprund'
+MPBIND=$MPRUN_BUILD/tools/mpbind
+
+setup() {
+    mprun_setup
+    chmod 755 "$TMPDIR"
+    spool_setup
+    mprund_setup "gridengine { spool = \"$SPOOL\" }"
+}
+teardown() {
+    local failed=0
+    mprund_teardown || failed=1
+    mprun_teardown && return $failed
+}
+
+mpbind() { here "$MPBIND" "$@"; }
+as_job_of_site() { here "$MPRUND" enter --job "$1" --user "${2:-$TEST_UID}" "${@:3}"; }
+jobs_here() { here "$MPRUND" status | awk 'NR > 1 { print $1, $3, $5 }'; } # job, uid, processes
+
+@test "a job is made before anything of it comes, waits through a kill -9, and goes with its last process" {
+    mpbind --user "$TEST_UID" solver.7 0 0 0
+    [ "$(jobs_here)" = "solver.7 $TEST_UID 0" ]
+    job=$(echo "$GROUND"/site-solver.7-*)
+    mprund_kill
+    mprund_start # looks at once for what nobody is in
+    [ "$(jobs_here)" = "solver.7 $TEST_UID 0" ]
+    run -1 as_job_of_site solver.7 "$OTHER_UID" true
+    [[ $output == *"job solver.7 is of another user here"* ]]
+    run -0 as_job_of_site solver.7 "$TEST_UID" sed -n 's,^0::.*/\(.*/task\)$,\1,p' /proc/self/cgroup
+    [ "$output" = "${job##*/}/task" ]
+    mprund_gone
+}
+
+@test "whose a job is may be said later, by the manager or by who enters it" {
+    mpbind solver.7 0 0 0
+    mpbind 23 0 0 0
+    [ "$(jobs_here | sort)" = $'23.1 0 0\nsolver.7 0 0' ]
+    # until then it is nobody's
+    run as_nobody "$MPRUND" status
+    [[ $output != *23.1* ]]
+    job=$(echo "$GROUND"/ge-23.1-*)
+    spool_job 23.1 65400 "$(nobody_name)"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    [ "$output" = "ok $job/u " ]
+    [ "$(stat -c %u "$job/u" "$job/u/home" "$job/u/cgroup.procs" | sort -u)" = "$TEST_UID" ]
+    run -0 as_job_of_site solver.7 "$TEST_UID" sed -n 's,^0::.*/\(.*/task\)$,\1,p' /proc/self/cgroup
+    [[ $output == site-solver.7-*/task ]]
+    rm -r "$SPOOL/active_jobs/23.1" # and that is its end
+    mprund_gone
+}
+
+@test "a job of the manager's is bound by its number, and its owner's" {
+    spool_job 23.4 65400 "$(nobody_name)"
+    run -1 mpbind --user "$OTHER_UID" 23.4 0 0 0
+    [[ $output == *"mpbind: bind job 23.4: mprund says: "*"of another user here"* ]]
+    mpbind --user "$TEST_UID" 23.4 0 0 0
+    mpbind --unlimit 23.4 0 0 0
+    mpbind --unlimit 23.4
+    mpbind 23.4 0 0 0 --unlimit
+    [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
+    run -1 mpbind --user "$OTHER_UID" 23.4 0 0 0
+    run -1 mpbind --forget 23.4
+    [[ $output == *"has begun here"* ]]
+}
+
+@test "a limit that no cgroup can hold is an error, and of a job that was made for it nothing stays" {
+    for limits in '0 48M 0' '0 0 48M'; do
+        run -1 mpbind --user "$TEST_UID" 23.4 $limits
+        [[ $output == *"mpbind: bind job 23.4: mprund says: limit the memory of job 23.4: no cgroup of this host "* ]]
+        mprund_gone
+    done
+    job_start 12.1 sleep 60
+    run -1 mpbind 12.1 0 48M 0
+    [ -d "$JOB" ] # a job that runs goes on
+    mpbind 12.1 0 0 0
+    job_kill
+    mprund_gone
+}
+
+@test "a job that does not come is forgotten: when that is said, or after its time" {
+    mpbind 23.4 0 0 0
+    mpbind --forget 23.4
+    mprund_gone
+    mpbind --forget 23.4 # which is no error
+    echo 'bound_for = 1' >>"$MPRUND_CONF"
+    kill -HUP "$MPRUND_PID"
+    mpbind 23.4 0 0 0
+    mprund_gone 30
+}
+
+@test "--wait: as root the job is made as its manager says, as its user it is waited for, and not for ever" {
+    run -4 as_nobody "$MPBIND" --wait 0.2 23.4
+    [[ $output == *"wait for job 23.4: it was not ready within 0.2 s"* ]]
+    run -1 mpbind --wait 10 23.4
+    [[ $output == *"no manager has written of it"* ]]
+    no_jobs
+    spool_job 23.4 65400 "$(nobody_name)"
+    as_nobody "$MPBIND" --wait 20 23.4 &
+    mpbind --wait 10 23.4
+    wait $!
+    [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
+    run -4 as_other "$MPBIND" --wait 0.2 23.4 # another's job
+}
+
+@test "only root binds, and where there is no mprund that is said" {
+    run -1 as_nobody "$MPBIND" 23.4 0 0 0
+    [[ $output == *"only root gives a job its limits"* ]]
+    run -1 as_nobody "$MPBIND" --forget 23.4
+    no_jobs
+    kill -TERM "$MPRUND_PID"
+    wait_until 10 process_gone "$MPRUND_PID"
+    run -3 mpbind 23.4 0 0 0
+    [[ $output == *"mpbind: bind job 23.4: ask mprund at '/run/mprun/mprund.sock': "* ]]
+}
+
+@test "wrong use is told, whatever it is" {
+    while read -r words; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr "$MPBIND" $words
+        [ -z "$output" ]
+        [[ $stderr == "mpbind: "*"(mpbind --help shows how)" ]] || { echo "$words: $stderr"; false; }
+    done <<'END'
+
+23.4
+23.4 4
+23.4 4 1G
+23.4 4 1G 0 0
+23.4 -1 1G 0
+23.4 x 1G 0
+23.4 4 1X 0
+23.4 4 0K 0
+../23 4 1G 0
+--unlimit
+--unlimit --forget 23.4
+--wait 23.4
+--wait 1s 23.4 24.4
+--forget 23.4 0 0 0
+--no-such-option 23.4 0 0 0
+END
+    run -2 "$MPBIND" --user no.such.user 23.4 0 0 0
+    run -2 "$MPBIND" --user root 23.4 0 0 0
+    no_jobs
+}
+
+@test "the manual has every option, and --help the order of words" {
+    run -0 --separate-stderr "$MPBIND" --help
+    [ -z "$stderr" ]
+    [[ ${lines[0]} == "Usage: mpbind [OPTION...] JOB[.TASK] CORES MEM VMEM" ]]
+    sed 's/^\.It Fl -/--/; s/ *, Fl -/ --/g' "$MPRUN_SOURCE/share/man/mpbind.8" >man.8
+    grep -oE -- '^ +(-[a-zA-Z], )?--[a-z]+' <<<"$output" | grep -oE -- '--[a-z]+' >options
+    [ "$(wc -l <options)" -eq 6 ]
+    while read -r option; do grep -q -e "^$option\|^\.It .* $option" man.8 || { echo "no $option"; false; }; done <options
+}
