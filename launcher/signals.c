@@ -23,11 +23,17 @@
 /* timeout(1) and some managers send a signal to mprun and then to its group: that is one */
 #define SAME_SECONDS 0.05
 
-void signals_pass_on(struct run *r, int signo)
+static void pass_on(struct run *r, int signo, int manager)
 {
     Mprun__Signal m = MPRUN__SIGNAL__INIT;
     m.signo = (uint32_t)signo;
+    m.manager = manager;
     hosts_broadcast(r, FRAME_SIGNAL, &m.base);
+}
+
+void signals_pass_on(struct run *r, int signo)
+{
+    pass_on(r, signo, 0);
 }
 
 static int is_there(const struct host *h)
@@ -130,7 +136,7 @@ static void pass_on_once(struct run *r, int signo)
         return;
     }
     if (!(r->adapter->rm_signals_remote >> signo & 1) && now - *last > SAME_SECONDS)
-        signals_pass_on(r, signo);
+        pass_on(r, signo, 1);
     *last = now;
 }
 

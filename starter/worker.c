@@ -254,7 +254,8 @@ static int take_signal(struct worker *w, const uint8_t *p, size_t n)
 {
     Mprun__Signal *m = mprun__signal__unpack(NULL, n, p);
     int readable = m ? 0 : -1;
-    if (m && m->signo > 0 && m->signo < NSIG)
+    int have_it = m && m->manager && w->launcher;
+    if (m && m->signo > 0 && m->signo < NSIG && !have_it)
         signal_ranks(w, m->signo == SIGTSTP ? SIGSTOP : (int)m->signo);
     mprun__signal__free_unpacked(m, NULL);
     return readable;

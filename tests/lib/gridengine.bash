@@ -28,7 +28,7 @@
 #   job_records [FIELD...]         its accounting records, the job script's first: a line for each, with
 #                                  fields of accounting(5) by their numbers; 12 failed, 13 exit_status,
 #                                  35 slots, 37 cpu, 42 pe_taskid
-#   step_start [OPTIONS]           a job (in $STEP_PE, `lab 6`) of one step (with $STEP_OPTIONS) of six
+#   step_start [OPTIONS]           a job (in $STEP_PE, `lab 6`, or `none`) of one step (with $STEP_OPTIONS) of six
 #                                  ranks that write what they get to rank.N of its directory, and have
 #                                  daemonised children. They run when it returns; MASTER is the host of
 #                                  the script, OTHER another one
@@ -150,7 +150,7 @@ sleep 1 until -e "finish";
 EOF
     chmod 755 "$HOSTS_DIR/shared/rank"
     { echo "trap '' USR2; trap : USR1" && echo "m --pmi none ${STEP_OPTIONS:-} $HOSTS_DIR/shared/rank; echo code \$?"; } |
-        qsub_start "$@" -pe ${STEP_PE:-lab 6}
+        qsub_start "$@" $([ "${STEP_PE:-}" = none ] || echo -pe ${STEP_PE:-lab 6})
     wait_until 30 ranks_have start 1
     MASTER=$(job_host)
     read -r OTHER _ <<<"${EXECS//$MASTER/}"

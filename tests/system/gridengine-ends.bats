@@ -55,6 +55,22 @@ manager_saw_no_failure() { [ "$(job_records 12 | sort -u)" = 0 ]; }
     nothing_left
 }
 
+@test "s_rt warns each rank once where the job is on its own host; a parallel job is killed, and nothing left" {
+    local state=$BATS_TEST_TMPDIR/alone
+    export STEP_OPTIONS="-n 6 --oversubscribe"
+    STEP_PE=none step_start -l s_rt=6
+    mkdir "$state" && cp "$BATS_TEST_TMPDIR"/job{,-dir} "$state"
+    STEP_PE="lab 5" step_start -l s_rt=6
+    wait_until 60 job_in gone
+    cp "$state"/* "$BATS_TEST_TMPDIR"
+    wait_until 30 ranks_have USR1 1
+    finish
+    run -0 job_wait
+    ranks_have USR1 1
+    grep -qx "code 0" "$(job_out)"
+    nothing_left
+}
+
 @test "a killed job script leaves nothing" {
     step_start
     on_root "$MASTER" pkill -KILL -f "job_scripts/$(job)"

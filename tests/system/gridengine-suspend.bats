@@ -49,7 +49,8 @@ suspend_and_resume() {
 }
 
 @test "suspend with -notify: USR1 reaches each rank once, before all stop; mprun is killed then" {
-    step_start -notify
+    # the ranks on the job's own host get it from the manager, as mprun does
+    STEP_PE="labjft 3" STEP_OPTIONS="--oversubscribe -n 6" step_start -notify
     suspend
     wait_until 10 ranks_have USR1 1
     wait_until 15 ranks_are T
