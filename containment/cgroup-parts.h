@@ -67,6 +67,10 @@ int flat_key_u64(const char *text, const char *key, uint64_t *ret);
 /* Is this word in a list separated by blanks? */
 int word_in_list(const char *list, const char *word);
 
+/* Text of our own about a directory, kept with it (an extended attribute, trusted.mprun.NAME, of
+ * which only root knows). Its length, or -1: there is none. */
+int at_note(struct cgroup_at d, const char *name, const char *text);
+ssize_t at_read_note(struct cgroup_at d, const char *name, char *buf, size_t n);
 /* Processes in the directory and all below: a malloc'ed array and its length, or -1. Processes
  * that this pid namespace cannot name are not in it. */
 ssize_t at_pids(struct cgroup_at d, pid_t **ret);
@@ -116,6 +120,14 @@ extern const struct cgroup_driver cgroup_driver_v2;
 
 /* Does this machine have swap space at all? Without, a limit of swap holds by itself. */
 int machine_has_swap(void);
+
+/* ---- cpuset.c: hardware threads ------------------------------------------------------------- */
+
+/* Those that a cgroup really has. 0, or -1 with errno. */
+int at_read_cpus(struct cgroup_at d, struct idset *ret);
+/* Give it these, and read back what it has: 0, or -1 with err when that is something else. v1: they
+ * must be of those that its parent has. */
+int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err);
 
 /* ---- kill.c: ending what is in a cgroup ----------------------------------------------------- */
 

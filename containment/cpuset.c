@@ -16,8 +16,8 @@
 
 enum { LIST_MAX = 16384 }; /* every second one of 4096 threads, with room to spare */
 
-/* What a cgroup really has; v1 before 3.17 tells only what was set. */
-static int read_effective(struct cgroup_at d, struct idset *ret)
+/* v1 before 3.17 tells only what was set. */
+int at_read_cpus(struct cgroup_at d, struct idset *ret)
 {
     static const char *const files[] = {"cpuset.cpus.effective", "cpuset.effective_cpus",
                                         "cpuset.cpus"};
@@ -28,37 +28,41 @@ static int read_effective(struct cgroup_at d, struct idset *ret)
     return -1;
 }
 
-static int cannot(struct error *err, int code, const struct hierarchy *h, const struct idset *want,
-                  const char *what, const struct idset *have)
+int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err)
 {
-    AUTO_FREE char *wanted = idset_format(want), *had = idset_format(have);
-    return error_set(err, code, "hold ranks to hardware threads %s by cgroup '%s': %s%s",
-                     wanted ? wanted : "?", h->ranks, what, had ? had : "?");
-}
-
-static int write_set(struct hierarchy *h, const struct idset *cpus, struct error *err)
-{
+    struct idset held = {0};
     AUTO_FREE char *text = idset_format(cpus);
-    if (text && at_write(hierarchy_ranks(h), "cpuset.cpus", text) == 0)
-        return 0;
-    return error_errno(err, text ? errno : ENOMEM,
-                       "hold ranks to hardware threads %s by cgroup '%s'", text ? text : "",
-                       h->ranks);
+    if (!text || at_write(d, "cpuset.cpus", text) < 0 || at_read_cpus(d, &held) < 0) {
+        idset_free(&held);
+        return error_errno(err, text ? errno : ENOMEM, "give it hardware threads %s",
+                           text ? text : "");
+    }
+    AUTO_FREE char *has = idset_format(&held);
+    int same = idset_equal(cpus, &held);
+    idset_free(&held);
+    return same ? 0
+                : error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", text,
+                            has ? has : "others");
 }
 
-static int hold(struct hierarchy *h, const struct idset *cpus, struct idset *wanted,
-                struct idset *held, struct error *err)
+static int hold(struct hierarchy *h, const struct idset *cpus, struct error *err)
 {
-    if (read_effective(hierarchy_ranks(h), held) < 0 || idset_copy(wanted, cpus) < 0)
-        return error_errno(err, errno, "read which hardware threads cgroup '%s' has", h->ranks);
-    idset_intersect(wanted, held);
-    if (idset_count(wanted) == 0)
-        return cannot(err, ENOTSUP, h, cpus, "it has only ", held);
-    if (write_set(h, wanted, err) < 0)
-        return -1;
-    if (read_effective(hierarchy_ranks(h), held) < 0 || !idset_equal(wanted, held))
-        return cannot(err, ENOTSUP, h, wanted, "it holds them to ", held);
-    return 0;
+    struct idset wanted = {0};
+    struct cgroup_at d = hierarchy_ranks(h);
+    AUTO_FREE char *text = idset_format(cpus);
+    int rc = at_read_cpus(d, &wanted);
+    if (rc < 0) {
+        error_errno(err, errno, "read which hardware threads it has");
+    } else {
+        AUTO_FREE char *has = idset_format(&wanted);
+        idset_intersect(&wanted, cpus);
+        rc = idset_count(&wanted) > 0 ? at_write_cpus(d, &wanted, err)
+                                      : error_set(err, ENOTSUP, "it has only %s", has ? has : "?");
+    }
+    idset_free(&wanted);
+    return rc == 0 ? 0
+                   : error_context(err, "hold ranks to hardware threads %s by cgroup '%s'",
+                                   text ? text : "?", h->ranks);
 }
 
 /* The hierarchy in which `ranks` can have a cpuset, made; NULL with err. */
@@ -85,10 +89,6 @@ static struct hierarchy *holder(struct cgroup_tree *t, struct error *err)
 
 int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err)
 {
-    struct idset wanted = {0}, held = {0};
     struct hierarchy *h = holder(t, err);
-    int rc = h ? hold(h, cpus, &wanted, &held, err) : -1;
-    idset_free(&wanted);
-    idset_free(&held);
-    return rc;
+    return h ? hold(h, cpus, err) : -1;
 }

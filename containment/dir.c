@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 
 #include "common/cleanup.h"
@@ -51,6 +52,35 @@ int at_write_u64(struct cgroup_at d, const char *file, uint64_t value)
     snprintf(text, sizeof(text), "%" PRIu64, value);
     return at_write(d, file, text);
 }
+
+/* ---- notes ------------------------------------------------------------------------------------
+ */
+
+static void note_name(const char *name, char *buf, size_t n)
+{
+    snprintf(buf, n, "trusted.mprun.%s", name);
+}
+
+int at_note(struct cgroup_at d, const char *name, const char *text)
+{
+    char full[64];
+    note_name(name, full, sizeof(full));
+    AUTO_CLOSE int fd = at_open(d);
+    return fd < 0 ? -1 : fsetxattr(fd, full, text, strlen(text), 0);
+}
+
+ssize_t at_read_note(struct cgroup_at d, const char *name, char *buf, size_t n)
+{
+    char full[64];
+    note_name(name, full, sizeof(full));
+    AUTO_CLOSE int fd = at_open(d);
+    ssize_t len = fd < 0 ? -1 : fgetxattr(fd, full, buf, n - 1);
+    buf[len < 0 ? 0 : len] = 0;
+    return len;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
 
 static int parse_u64(const char *text, uint64_t *ret)
 {

@@ -95,13 +95,19 @@ static void keep_pids(const struct jobs *j, const struct job *job, struct limits
     l->pids = (struct limit){.set = has.pids != GRANT_UNLIMITED, .value = has.pids};
 }
 
+/* 0 is no limit of cores: where none are chosen that is so already. */
+static int set_cores(struct jobs *j, struct job *job, unsigned cores, struct error *err)
+{
+    int rc = jobs_set_cores(j, job, cores, err);
+    return rc < 0 && cores == 0 && errno == ENOTSUP ? 0 : rc;
+}
+
 int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
                 const struct grant_request *q, struct error *err)
 {
     struct limits limits = {0};
-    if (q->cores > 0)
-        return error_set(err, ENOTSUP, "give job %s its cores: none are chosen on this host",
-                         job->name);
+    if (set_cores(j, job, q->bind == GRANT_BIND_TO ? q->cores : 0, err) < 0)
+        return -1;
     keep_pids(j, job, &limits);
     if (q->bind == GRANT_BIND_TO)
         limits_of(q, &limits);

@@ -153,6 +153,52 @@ static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
+static const char *const core_words[] = {
+    [CORES_AUTO] = "auto", [CORES_EXCLUSIVE] = "exclusive", [CORES_OFF] = "off"};
+enum { CORE_WORDS = sizeof(core_words) / sizeof(core_words[0]) };
+
+static unsigned core_word(const char *word)
+{
+    unsigned i = 0;
+    while (i < CORE_WORDS && strcmp(word, core_words[i]) != 0)
+        i++;
+    return i;
+}
+
+static int check_cores(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && core_word(v) < CORE_WORDS)
+        return 0;
+    cfg_error(cfg, "cores = %s: auto, exclusive or off is allowed", v ? v : "");
+    return -1;
+}
+
+static int check_cpus(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    struct idset set = {0};
+    struct error e = {.text = ""};
+    int rc = idset_parse(v ? v : "", &set, &e);
+    idset_free(&set);
+    if (rc < 0)
+        cfg_error(cfg, "%s = \"%s\": %s", cfg_opt_name(opt), v ? v : "", e.text);
+    return rc;
+}
+
+/* They are written with commas between them, into environments. */
+static int check_gpu(cfg_t *cfg, cfg_opt_t *opt)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                  "._:/-";
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && *v && strlen(v) <= GPU_ID_MAX && strspn(v, allowed) == strlen(v))
+        return 0;
+    cfg_error(cfg, "gpus: '%s' is no id: at most %d letters, digits and . _ : / - are allowed",
+              v ? v : "", GPU_ID_MAX);
+    return -1;
+}
+
 static int find_user(const char *name, uid_t *ret)
 {
     struct passwd *pw = getpwnam(name);
@@ -184,6 +230,9 @@ static void set_checks(cfg_t *cfg)
         {"cgroup", check_path},
         {"systemd", check_systemd},
         {"subsystems", check_controller},
+        {"cores", check_cores},
+        {"system_cpus", check_cpus},
+        {"gpus", check_gpu},
         {"sentinel_dir", check_path},
         {"trace", check_path},
         {"gridengine|spool", check_path},
@@ -228,6 +277,9 @@ static cfg_t *new_cfg(void)
         CFG_STR("cgroup", "/mprund", CFGF_NONE),
         CFG_STR("systemd", "auto", CFGF_NONE),
         CFG_STR_LIST("subsystems", "{memory, pids, cpu, cpuset, freezer}", CFGF_NONE),
+        CFG_STR("cores", "auto", CFGF_NONE),
+        CFG_STR("system_cpus", "", CFGF_NONE),
+        CFG_STR_LIST("gpus", "{auto}", CFGF_NONE),
         CFG_INT("max_connections", 64, CFGF_NONE),
         CFG_INT("user_connections", 8, CFGF_NONE),
         CFG_INT("user_rate", 100, CFGF_NONE),
@@ -305,6 +357,16 @@ static int take_quarantine(cfg_t *cfg, struct conf *c)
     return 0;
 }
 
+static int take_gpus(cfg_t *cfg, struct conf *c)
+{
+    unsigned n = cfg_size(cfg, "gpus");
+    c->gpus = calloc(n + 1, sizeof(*c->gpus));
+    for (unsigned i = 0; c->gpus && i < n; i++)
+        if (!(c->gpus[i] = strdup(cfg_getnstr(cfg, "gpus", i))))
+            return -1;
+    return c->gpus ? 0 : -1;
+}
+
 static int take_values(cfg_t *cfg, struct conf *c)
 {
     const char *systemd = cfg_getstr(cfg, "systemd");
@@ -324,7 +386,11 @@ static int take_values(cfg_t *cfg, struct conf *c)
     c->retry = (double)cfg_getint(cfg, "retry");
     c->bound_for = (double)cfg_getint(cfg, "bound_for");
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
-    return c->cgroup && take_quarantine(cfg, c) == 0 ? take_gridengine(cfg, c) : -1;
+    c->cores = (enum conf_cores)core_word(cfg_getstr(cfg, "cores"));
+    if (!c->cgroup || idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
+        take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0)
+        return -1;
+    return take_gridengine(cfg, c);
 }
 
 /* The text of a file that only root, or who runs this, can have written; caller frees. NULL with
@@ -413,6 +479,10 @@ int conf_read(const char *path, int required, struct conf *ret, struct error *er
 
 void conf_free(struct conf *c)
 {
+    for (char **id = c->gpus; id && *id; id++)
+        free(*id);
+    free(c->gpus);
+    idset_free(&c->system_cpus);
     free(c->cgroup);
     free(c->ge_spool);
     free(c->ge_shepherd);

@@ -6,8 +6,13 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "common/idset.h"
 
 enum conf_systemd { SYSTEMD_AUTO, SYSTEMD_YES, SYSTEMD_NO };
+/* May a job's cores be shared where there are too few? OFF: none are chosen. */
+enum conf_cores { CORES_AUTO, CORES_EXCLUSIVE, CORES_OFF };
+
+enum { GPU_ID_MAX = 63 };
 
 /* A manager that mprund knows nothing of but its programs, and where its own process for a job has
  * written whose that is: two variables of its environment. */
@@ -22,6 +27,9 @@ struct conf {
     char *cgroup;              /* below this cgroup jobs get theirs: a path in each hierarchy */
     enum conf_systemd systemd; /* let systemd make a scope for the jobs in cgroup v2 */
     unsigned controllers;      /* bit per enum cgroup_controller that jobs are to have */
+    enum conf_cores cores;
+    struct idset system_cpus; /* hardware threads of cores that no job gets */
+    char **gpus;              /* ids, NULL-terminated; "auto" alone: those that there are */
     long max_connections, user_connections;
     long user_rate;            /* requests a second */
     long max_descendants;      /* cgroups below a job's delegated part */

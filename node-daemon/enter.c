@@ -39,6 +39,8 @@ int enter_and_exec(const struct mprund_options *o, struct error *err)
     snprintf(q.job, sizeof(q.job), "%s", o->job);
     q.memory = o->memory;
     q.pids = o->pids;
+    q.cores = o->cores;
+    q.gpus = o->gpus;
     if (find_user(o->user, &q.uid, err) < 0)
         return -1;
     int fd = grant_send(NULL, &q, err);

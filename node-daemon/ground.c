@@ -102,11 +102,9 @@ static unsigned mounted_with(const struct cgroup_mounts *mounts, const char *cgr
     return set;
 }
 
-/* In v1 a cpuset only binds, and cores are not chosen here. Where v2 tracks, what v1's freezer and
- * cpuacct are for is done there. */
+/* Where v2 tracks, what v1's freezer and cpuacct are for is done there. */
 static unsigned wanted_of_v1(const struct ground *g, unsigned controllers)
 {
-    controllers &= ~CGROUP_BIT(CGROUP_CPUSET);
     if (g->n > 0)
         controllers &=
             ~(CGROUP_BIT(CGROUP_FREEZER) | CGROUP_BIT(CGROUP_CPU) | g->part[0].controllers);
@@ -118,7 +116,7 @@ static int add_v1(struct ground *g, const struct cgroup_mounts *mounts, unsigned
 {
     /* the first one that is there tracks where there is no v2 */
     static const enum cgroup_controller order[] = {CGROUP_FREEZER, CGROUP_CPU, CGROUP_PIDS,
-                                                   CGROUP_MEMORY};
+                                                   CGROUP_MEMORY, CGROUP_CPUSET};
     unsigned wanted = wanted_of_v1(g, controllers);
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         size_t root_len;

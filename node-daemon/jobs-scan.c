@@ -80,6 +80,7 @@ void jobs_forget(struct jobs *j, struct job *job)
             j->job[i] = j->job[--j->n];
     killer_stop(&job->killer);
     loop_timer_destroy(job->timer);
+    idset_free(&job->cores.cpus);
     free(job);
 }
 
@@ -125,6 +126,8 @@ static int take_up(struct jobs *j, const struct job *found, struct error *err)
                 read_mode(st.st_mode & 0777, job);
     if (jobs_add(j, job) < 0)
         return error_errno(err, ENOMEM, "read which jobs there are");
+    cores_read(job); /* also one that has ended has them until it is gone */
+    gpus_note_read(job);
     if (whole)
         jobs_watch_empty(j, job);
     else

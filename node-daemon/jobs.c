@@ -70,7 +70,7 @@ struct jobs *jobs_create(struct loop *l, const struct ground *g, const struct co
     }
     if (!j || !j->check)
         error_errno(err, ENOMEM, "read which jobs there are");
-    else if (jobs_scan(j, err) == 0) {
+    else if (cores_open(j, err) == 0 && jobs_scan(j, err) == 0) {
         jobs_check(j);
         return j;
     }
@@ -85,6 +85,7 @@ void jobs_destroy(struct jobs *j)
     int saved = errno;
     while (j->n > 0)
         jobs_forget(j, j->job[j->n - 1]);
+    cores_close(j);
     loop_timer_destroy(j->check);
     watches_destroy(j->watches);
     free(j->job);
@@ -151,13 +152,15 @@ static int note_owner(struct cgroup_at d, uid_t uid)
     return fchownat(d.fd, d.name, (uid_t)-1, (gid_t)uid, AT_SYMLINK_NOFOLLOW);
 }
 
-static int make_part(const struct jobs *j, size_t part, const struct job *job,
-                     struct limits *limits, struct error *err)
+static int make_part(struct jobs *j, size_t part, struct job *job, struct limits *limits,
+                     struct error *err)
 {
     char top[PATH_SIZE];
     const struct ground_part *p = &j->ground->part[part];
     struct cgroup_at d = job_at(j, part, job, "", top);
     int rc = make_directory(j, d, MODE_ENDED);
+    if (rc == 0 && (int)part == j->cores_part && cores_hold(job, err) < 0)
+        return -1;
     if (rc == 0)
         rc = p->driver->prepare(ground_at(j->ground, part, "."), d, p->controllers);
     if (rc == 0)
@@ -191,6 +194,14 @@ static struct job *job_new(struct jobs *j, enum grant_manager manager, const cha
     return jobs_add(j, job) < 0 ? NULL : job;
 }
 
+/* Which ones a job can have is no reason to keep it from running: the manager has counted them. */
+static void give_gpus(struct job *job, unsigned n)
+{
+    struct error e;
+    if (jobs_set_gpus(job, n, &e) < 0)
+        log_warn("%s", e.text);
+}
+
 struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidence *e,
                       struct error *err)
 {
@@ -200,11 +211,14 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
         error_errno(err, is_name ? ENOMEM : EINVAL, "make the cgroup of job '%s'", e->name);
         return NULL;
     }
-    int rc = 0;
+    int rc = cores_choose(job, e, err);
     for (size_t part = 0; rc == 0 && part < j->ground->n; part++)
         rc = make_part(j, part, job, &e->limits, err);
-    if (rc == 0)
+    if (rc == 0) {
+        cores_note(job);
+        give_gpus(job, e->gpus);
         rc = open_up(j, job, MODE_WHOLE, err);
+    }
     keep_checking(j);
     if (rc == 0) {
         job->limits = e->limits;
@@ -393,6 +407,8 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
     ret->memory = ret->pids = ret->memory_now = GRANT_UNLIMITED;
     snprintf(ret->job, sizeof(ret->job), "%s", job->name);
     snprintf(ret->text, sizeof(ret->text), "%s", job->reason);
+    snprintf(ret->gpus, sizeof(ret->gpus), "%s", job->gpus);
+    cores_describe(job, ret);
     for (size_t i = 0; i < j->ground->n; i++)
         describe_part(&j->ground->part[i], job_at(j, i, job, "", buf), ret);
     ssize_t n = at_pids(job_at(j, 0, job, "", buf), &pids);

@@ -20,6 +20,13 @@
 
 struct jobs;
 
+/* The cores that a job's processes are held to, and how it came by them. */
+struct job_cores {
+    enum grant_cores how;
+    unsigned n;        /* how many it was to have */
+    struct idset cpus; /* the hardware threads that its cpuset was given; empty: GRANT_CORES_ALL */
+};
+
 struct job {
     char dir[CGROUP_NAME_MAX];
     char name[GRANT_JOB_MAX];
@@ -31,6 +38,8 @@ struct job {
                                     restart none is set: the kernel has them */
     int bound;                   /* root chose its limits: what the manager says changes nothing */
     int awaited;                 /* and it was made before anything of it came */
+    struct job_cores cores;
+    char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct killer killer;
@@ -74,6 +83,19 @@ int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, stru
 void jobs_bind(struct jobs *j, struct job *job, int awaited);
 /* A job that was made for nobody (uid 0) is this user's from now on. 0, or -1 with err. */
 int jobs_own(struct jobs *j, struct job *job, uid_t uid, struct error *err);
+/* Give a job n cores of its own, whether processes are in it or not: those that it has and more, as
+ * near as can be, or fewer of them. 0: all that jobs can have, shared with others. -1 with err:
+ * nothing has changed, or (not ENOSPC, too few are free) its cpuset did not take them. */
+int jobs_set_cores(struct jobs *j, struct job *job, unsigned n, struct error *err);
+/* A task of the job has come of which the manager states cores, too: the job has those of all its
+ * tasks. 0, or -1 with err. */
+int jobs_add_task(struct job *job, const struct evidence *e, struct error *err);
+/* Cores that jobs can have on this host, and those of them that no job has for itself. 0, or -1:
+ * none are chosen here. */
+int jobs_count_cores(const struct jobs *j, uint32_t *ret_total, uint32_t *ret_free);
+/* Let a job have n GPUs of this host for itself, those that it has and more, or fewer of them. 0,
+ * or -1 with err: it could not have as many, and has those that were free. */
+int jobs_set_gpus(struct job *job, unsigned n, struct error *err);
 /* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
  * it any more. */
 void job_end(struct job *job);

@@ -76,6 +76,25 @@ static int set_pids(void *target, const char *value, struct error *err)
     return 0;
 }
 
+static int set_count(const char *value, uint32_t *ret, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 1, 65536, &n, err) < 0)
+        return -1;
+    *ret = (uint32_t)n;
+    return 0;
+}
+
+static int set_cores(void *target, const char *value, struct error *err)
+{
+    return set_count(value, &((struct mprund_options *)target)->cores, err);
+}
+
+static int set_gpus(void *target, const char *value, struct error *err)
+{
+    return set_count(value, &((struct mprund_options *)target)->gpus, err);
+}
+
 const struct option_def mprund_option_defs[] = {
     {"--config", "FILE", "Daemon", "read this file instead of mprund.conf", OPTION_ONCE,
      set_config},
@@ -106,6 +125,10 @@ const struct option_def mprund_option_defs[] = {
      OPTION_ONCE, set_memory},
     {"--pids", "N", "Entering a job", "limit its processes and threads on this host", OPTION_ONCE,
      set_pids},
+    {"--cores", "N", "Entering a job", "give it N cores of this host that no other job has",
+     OPTION_ONCE, set_cores},
+    {"--gpus", "N", "Entering a job", "give it N GPUs of this host that no other job has",
+     OPTION_ONCE, set_gpus},
     {"-h --help", NULL, "Help", "show this", OPTION_ONCE, set_help},
     {"-V --version", NULL, "Help", "show the version", OPTION_ONCE, set_version},
     {NULL, NULL, NULL, NULL, OPTION_ONCE, NULL},
@@ -135,9 +158,12 @@ static int check_word(const struct mprund_options *o, struct error *err)
 static int check_use(const struct mprund_options *o, struct error *err)
 {
     int is_enter = is_word(o, "enter");
-    int given = o->job || o->user || o->memory != GRANT_UNLIMITED || o->pids != GRANT_UNLIMITED;
+    int given = o->job || o->user || o->memory != GRANT_UNLIMITED || o->pids != GRANT_UNLIMITED ||
+                o->cores || o->gpus;
     if (!is_enter && given)
-        return error_set(err, EINVAL, "--job, --user, --memory and --pids go with the word enter");
+        return error_set(err, EINVAL,
+                         "--job, --user, --memory, --pids, --cores and --gpus go with the word "
+                         "enter");
     if (o->json && !is_word(o, "status"))
         return error_set(err, EINVAL, "--json goes with the word status");
     if (o->host && (!is_word(o, "sensor") || !*o->host || strpbrk(o->host, ":\n")))

@@ -20,6 +20,7 @@ struct mprund_options {
     /* of enter */
     const char *job, *user;
     uint64_t memory, pids; /* GRANT_UNLIMITED: none */
+    uint32_t cores, gpus;  /* 0: not given */
     char **command;
 };
 

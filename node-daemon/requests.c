@@ -92,8 +92,9 @@ static int is_other(struct limit asked, uint64_t held, uint64_t unit)
 /* What the job, which is there already, has another limit of than was asked for; NULL: nothing. The
  * kernel holds memory in whole pages, and of a manager's job the limits are the manager's. */
 static const char *other_limit(const struct requests *r, const struct job *job,
-                               const struct limits *asked)
+                               const struct evidence *e)
 {
+    const struct limits *asked = &e->limits;
     struct grant_answer has;
     if (job->manager != GRANT_SITE)
         return NULL;
@@ -101,7 +102,17 @@ static const char *other_limit(const struct requests *r, const struct job *job,
     jobs_describe(r->jobs, job, &has);
     if (is_other(asked->memory, has.memory, (uint64_t)sysconf(_SC_PAGESIZE)))
         return "memory";
-    return is_other(asked->pids, has.pids, 1) ? "processes" : NULL;
+    if (is_other(asked->pids, has.pids, 1))
+        return "processes";
+    return e->cores && e->cores != has.cores ? "cores" : NULL;
+}
+
+/* What more its manager says with one more of its tasks. */
+static void add_task(struct job *job, const struct evidence *e)
+{
+    struct error why;
+    if (jobs_add_task(job, e, &why) < 0)
+        log_error("%s", why.text);
 }
 
 /* The job of this name that is to be entered; NULL, with 0: it is to be made. Who names other
@@ -117,9 +128,11 @@ static int find_job(struct requests *r, enum grant_manager manager, const struct
         return -1;
     if ((*ret)->uid != e->uid)
         return error_set(err, EPERM, "job %s is of another user here", e->name);
-    const char *other = other_limit(r, *ret, &e->limits);
-    if (!other)
+    const char *other = other_limit(r, *ret, e);
+    if (!other) {
+        add_task(*ret, e);
         return 0;
+    }
     if (!jobs_is_empty(r->jobs, *ret) || (*ret)->awaited)
         return error_set(err, EEXIST,
                          "job %s is here already, with another limit of %s: enter it without "
@@ -350,7 +363,8 @@ static size_t status(struct requests *r, const struct peer *peer, struct grant_a
     answer_init(&a[n], GRANT_OK, NULL);
     a[n].jobs = (uint32_t)jobs_count(r->jobs);
     a[n].stuck = stuck;
-    a[n].cores_total = a[n].cores_free = GRANT_UNKNOWN;
+    if (jobs_count_cores(r->jobs, &a[n].cores_total, &a[n].cores_free) < 0)
+        a[n].cores_total = a[n].cores_free = GRANT_UNKNOWN;
     return n + 1;
 }
 

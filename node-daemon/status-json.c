@@ -21,6 +21,13 @@ static struct json *job_object(const struct grant_answer *a)
     put_amount(job, "memory", a->memory_now);
     put_amount(job, "memory_limit", a->memory);
     put_amount(job, "processes_limit", a->pids);
+    json_put_string(job, "cores_how", status_cores(a->cores_how));
+    if (a->cores)
+        json_put_int(job, "cores", a->cores);
+    if (a->cpus[0])
+        json_put_string(job, "hardware_threads", a->cpus);
+    if (a->gpus[0])
+        json_put_string(job, "gpus", a->gpus);
     if (a->text[0])
         json_put_string(job, "reason", a->text);
     return job;

@@ -18,6 +18,11 @@ static const char *const managers[] = {
 static const char *const states[] = {
     [GRANT_RUNNING] = "running", [GRANT_ENDING] = "ending", [GRANT_STUCK] = "stuck"};
 
+static const char *const cores[] = {[GRANT_CORES_ALL] = "all",
+                                    [GRANT_CORES_CHOSEN] = "own",
+                                    [GRANT_CORES_MANAGER] = "manager",
+                                    [GRANT_CORES_SHARED] = "shared"};
+
 static const char *word(const char *const *words, size_t n, uint32_t i)
 {
     return i < n && words[i] ? words[i] : "?";
@@ -26,6 +31,11 @@ static const char *word(const char *const *words, size_t n, uint32_t i)
 const char *status_manager(uint32_t manager)
 {
     return word(managers, sizeof(managers) / sizeof(managers[0]), manager);
+}
+
+const char *status_cores(uint32_t how)
+{
+    return word(cores, sizeof(cores) / sizeof(cores[0]), how);
 }
 
 const char *status_state(uint32_t state)
@@ -90,6 +100,25 @@ static void cell_size(struct text_table *t, uint64_t bytes)
         text_table_cell(t, "%s", bytes ? size_format(bytes, buf, sizeof(buf)) : "0");
 }
 
+static void cell_text(struct text_table *t, const char *text)
+{
+    if (text[0])
+        text_table_cell(t, "%s", text);
+    else
+        text_table_unknown(t);
+}
+
+/* Whose choice they were is said where they are not its own by mprund's. */
+static void cell_cores(struct text_table *t, const struct grant_answer *a)
+{
+    if (a->cores_how == GRANT_CORES_ALL)
+        text_table_unknown(t);
+    else if (a->cores_how == GRANT_CORES_CHOSEN)
+        text_table_cell(t, "%s", a->cpus);
+    else
+        text_table_cell(t, "%s (%s)", a->cpus, status_cores(a->cores_how));
+}
+
 static void add_row(struct text_table *t, const struct grant_answer *a)
 {
     char cpu[32];
@@ -105,10 +134,9 @@ static void add_row(struct text_table *t, const struct grant_answer *a)
         text_table_unknown(t);
     else
         text_table_cell(t, "%" PRIu64, a->pids);
-    if (a->text[0])
-        text_table_cell(t, "%s", a->text);
-    else
-        text_table_unknown(t);
+    cell_cores(t, a);
+    cell_text(t, a->gpus);
+    cell_text(t, a->text);
 }
 
 static int write_table(const struct status *s, struct error *err)
@@ -122,6 +150,8 @@ static int write_table(const struct status *s, struct error *err)
                                            ">memory",
                                            ">memory limit",
                                            ">limit of processes",
+                                           "hardware threads",
+                                           "GPUs",
                                            "reason",
                                            NULL};
     struct text_table *t = text_table_create(headings);

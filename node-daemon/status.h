@@ -19,6 +19,7 @@ void status_free(struct status *s);
 /* Words of an answer's numbers: "gridengine", "running"; "?" */
 const char *status_manager(uint32_t manager);
 const char *status_state(uint32_t state);
+const char *status_cores(uint32_t how); /* enum grant_cores */
 
 /* Ask and print, a table or a JSON document: 0, 1 when a job is stuck, or -1 with err. */
 int status_print(int as_json, struct error *err);

@@ -200,6 +200,13 @@ own_v2_cgroup() {
     path=$(sed -n 's/^0:://p' /proc/self/cgroup)
     [ -n "$mount" ] && [ -n "$path" ] && [ -d "$mount$path" ] && echo "$mount${path%/}"
 }
+# NAME: directories of that name in our own cgroups of v1
+own_v1_cgroups() {
+    local id controllers path
+    while IFS=: read -r id controllers path; do
+        [ "$id" = 0 ] || find "/sys/fs/cgroup/${controllers#name=}${path%/}/$1" -maxdepth 0 2>/dev/null
+    done </proc/self/cgroup
+}
 may_make_cgroups() {
     local dir
     dir=$(own_v2_cgroup) && [ -w "$dir/cgroup.procs" ] && [ -w "$dir" ]

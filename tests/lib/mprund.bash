@@ -111,6 +111,8 @@ mprund_teardown() {
     [ -d "${GROUND:-}" ] || return 0
     ! [ -e "$GROUND/cgroup.kill" ] || echo 1 >"$GROUND/cgroup.kill"
     wait_until 10 grep -q 'populated 0' "$GROUND/cgroup.events"
-    find "$GROUND" -depth -type d -exec rmdir {} \;
-    [ ! -d "$GROUND" ]
+    for dir in "$GROUND" $(own_v1_cgroups "$(basename "$GROUND")"); do
+        find "$dir" -depth -type d -exec rmdir {} \; || true
+        [ ! -d "$dir" ] || return
+    done
 }

@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund-cores.bats - the node daemon's choice of cores and GPUs: here by cgroup v1, and with what
+# Grid Engine's execd writes from files; tests/vm/mprund.bats has more cores, two nodes, and v2.
+load '../lib/mprun'
+load '../lib/mprund'
+
+setup() {
+    mprun_setup
+    chmod 755 "$TMPDIR"
+    needs_cores 2
+    grep -q ':cpuset:' /proc/self/cgroup || skip "needs cpusets of cgroup v1"
+    SPOOL=$TMPDIR/spool
+    mkdir -p "$SPOOL/active_jobs"
+    mprund_setup 'subsystems = {cpu, cpuset}' 'gpus = {"0", "1", "GPU-2"}' "gridengine { spool = \"$SPOOL\" }"
+}
+teardown() {
+    local failed=0
+    mprund_teardown || failed=1
+    mprun_teardown && return $failed
+}
+json() { python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+# of_job JOB FIELD: what mprund says of it
+of_job() { here "$MPRUND" status --json | json "next((j.get('$2', '') for j in d['jobs'] if j['job'] == '$1'), 'no job')"; }
+free_cores() { here "$MPRUND" status --json | json 'd["cores_free"]'; }
+conf() { # EXPRESSION...: of sed, and the daemon reads it again
+    sed -i "$@" "$MPRUND_CONF"
+    mprund_kill
+    mprund_start
+}
+running() { # JOB OPTIONS... COMMAND...: in the background; $JOB_PID, what it may run on in JOB.cpus
+    job_start "$1" "${@:2}" sh -c 'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status >"$0".cpus; exec sleep 60' "$TMPDIR/$1"
+    wait_until 10 test -s "$TMPDIR/$1.cpus"
+}
+ends() { # JOB
+    echo 1 >"$(echo "$GROUND"/*-"$1"-*)/cgroup.kill"
+    wait_until 15 no_job "$1"
+}
+
+@test "two jobs at once share no core; a restart keeps that, the end of one gives its core back" {
+    total=$(here "$MPRUND" status --json | json 'd["cores"]')
+    [ "$(free_cores)" = "$total" ]
+    running 1.1 --cores 1
+    [ "$(cat 1.1.cpus)" = "$(of_job 1.1 hardware_threads)" ]
+    [ "$(of_job 1.1 cores_how)" = own ]
+    mprund_kill
+    mprund_start
+    [ "$(of_job 1.1 cores_how) $(of_job 1.1 cores) $(of_job 1.1 hardware_threads)" = "own 1 $(cat 1.1.cpus)" ]
+    [ "$(free_cores)" = $((total - 1)) ]
+    running 2.1 --cores $((total - 1))
+    [ "$(of_job 2.1 cores_how)" = own ]
+    [ -z "$(comm -12 <(ids <1.1.cpus | sort) <(ids <2.1.cpus | sort))" ]
+    [ "$(free_cores)" = 0 ]
+    # nothing left: a third one runs all the same, and that is said
+    running 3.1 --cores 1
+    [ "$(of_job 3.1 cores_how)" = shared ]
+    [ "$(cat 3.1.cpus)" = "$(cat 1.1.cpus 2.1.cpus | ids | sort -n | list)" ]
+    run here "$MPRUND" status
+    [[ $output == *"3.1 "*"$(cat 3.1.cpus) (shared)"* ]]
+    [[ ${lines[-1]} == "0 of $total cores are no job's" ]]
+    ends 3.1
+    ends 1.1
+    [ "$(free_cores)" = 1 ]
+    running 4.1 --cores 1
+    [ "$(cat 4.1.cpus)" = "$(cat 1.1.cpus)" ]
+    ends 4.1
+    ends 2.1
+}
+ids() { tr ',' '\n' | while IFS=- read -r a b; do seq "$a" "${b:-$a}"; done; }
+list() { python3 -c '
+import sys
+out = []
+for n in map(int, sys.stdin):
+    if out and out[-1][1] == n - 1: out[-1][1] = n
+    else: out.append([n, n])
+print(",".join(str(a) if a == b else "%d-%d" % (a, b) for a, b in out))'; }
+no_job() { [ "$(of_job "$1" state)" = 'no job' ]; }
+
+@test "system_cpus are no job's; with cores = exclusive who cannot have its own does not begin" {
+    conf '$a system_cpus = "0"'
+    total=$(here "$MPRUND" status --json | json 'd["cores"]')
+    running 1.1 --cores 1
+    ! ids <1.1.cpus | grep -qx 0 || false
+    # of whom nothing is said: anywhere else than there
+    running 2.1
+    ! ids <2.1.cpus | grep -qx 0 || false
+    [ "$(of_job 2.1 cores_how)" = shared ]
+    ends 2.1
+    conf 's/system_cpus/cores = exclusive\n&/'
+    run enter 3.1 --cores "$total" true
+    [ "$status" -eq 1 ]
+    [[ $output == *"job 3.1 is to have $total core"*" of its own, and of the $total for jobs here $((total - 1)) "*" free"* ]]
+    conf 's/cores = exclusive/cores = off/'
+    running 4.1 --cores 1
+    ids <4.1.cpus | grep -qx 0
+    [ "$(of_job 4.1 cores_how)" = all ]
+    ends 4.1
+    ends 1.1
+}
+
+@test "GPUs are given once, kept over a restart, and free again when a job has gone" {
+    running 1.1 --gpus 2
+    [ "$(of_job 1.1 gpus)" = 0,1 ]
+    mprund_kill
+    mprund_start
+    [ "$(of_job 1.1 gpus)" = 0,1 ]
+    running 2.1 --gpus 2 # there is one left
+    [ "$(of_job 2.1 gpus)" = GPU-2 ]
+    ends 1.1
+    running 3.1 --gpus 1
+    [ "$(of_job 3.1 gpus)" = 0 ]
+    run here "$MPRUND" status
+    [[ $output == *GPUs* ]]
+    [[ $output == *"2.1 "*GPU-2* ]]
+    ends 2.1
+    ends 3.1
+}
