@@ -18,6 +18,13 @@ REMOTE=()                 # how to reach the job's other hosts: (ssh -o BatchMod
 ON_UNKNOWN=continue       # mprsrc fails: continue, reschedule or job-error
 ON_DEVICE=job-error       # a device that was granted cannot be prepared: continue, reschedule, job-error
 ON_RESET=continue         # a device cannot be reset at the end: continue or queue-error
+MPBIND=mpbind             # the program, on the job's other hosts, too
+WAIT=10                   # seconds until this host's mprund has the job in its cgroup; 0: do not wait
+SENTINEL_D=/run/mprun/sentinels # with a file JOB.TASK then; empty: jobs are not put there here
+ON_WAIT=continue          # it has not by then: continue, reschedule, job-error
+BIND=none                 # limits by mpbind: on the hosts of none, remote (by REMOTE) or all
+BIND_LIMIT=30             # seconds for each of them
+ON_BIND=job-error         # it cannot be done: continue, reschedule, job-error
 if [ -r "$HERE/hooks.conf" ]; then
     . "$HERE/hooks.conf"
 fi
@@ -38,18 +45,86 @@ end_as() {
     esac
 }
 
+# The same, where what comes next is to be done all the same.
+end_unless_continue() { [ "$1" = continue ] || end_as "$1"; }
+
 # ---- the job ---------------------------------------------------------------------------------------------
 
-# Sets SGE_$NAME_...; 1 with a sentence.
-read_job() {
-    local vars task=${SGE_TASK_ID:-undefined}
+# Sets JOB, "23.1"; 1 with a sentence.
+name_job() {
+    local task=${SGE_TASK_ID:-undefined}
     if ! [[ ${JOB_ID:-} =~ ^[1-9][0-9]{0,9}$ && $task =~ ^(undefined|[1-9][0-9]{0,9})$ ]]; then
         warn "JOB_ID '${JOB_ID:-}' or SGE_TASK_ID '$task' is none"
         return 1
     fi
-    vars=$("$MPRSRC" "${MPRSRC_OPTIONS[@]}" --mode "${NAME,,}" -j "$JOB_ID" "$task") || return 1
+    JOB=$JOB_ID.${task/undefined/1}
+}
+
+# Sets SGE_$NAME_...; 1 with a sentence.
+read_job() {
+    local vars
+    vars=$("$MPRSRC" "${MPRSRC_OPTIONS[@]}" --mode "${NAME,,}" -j "$JOB_ID" "${SGE_TASK_ID:-undefined}") || return 1
     eval "$vars"
 }
+
+# ---- mprund ----------------------------------------------------------------------------------------------
+
+# Until this host's mprund has the job's cgroup with its limits, and the job's own process in it; as
+# root it is made if need be. Where there is no mprund there is nothing to wait for. 1 with a sentence.
+wait_for_mprund() {
+    local code=0 end=$((SECONDS + WAIT))
+    [ "$WAIT" -gt 0 ] && command -v "$MPBIND" >/dev/null || return 0
+    timeout -k 5 $((WAIT + 10)) "$MPBIND" --wait "$WAIT" "$JOB" || code=$?
+    [ $code -ne 3 ] || return 0
+    if [ $code -eq 0 ] && [ -n "$SENTINEL_D" ] && [ -d "$SENTINEL_D" ]; then
+        until [ -e "$SENTINEL_D/$JOB" ]; do
+            ((SECONDS <= end)) || { code=4 && break; }
+            sleep 0.05
+        done
+    fi
+    [ $code -eq 0 ] || warn "mprund does not have job $JOB in its cgroup"
+    return $code
+}
+
+# bind_host PLACE HOST WORD...: mpbind there, within its time
+bind_host() {
+    local place=$1 host=$2
+    shift 2
+    if [ "$place" = 0 ]; then
+        timeout -k 5 "$BIND_LIMIT" env -i PATH="$PATH" "$MPBIND" "$@" </dev/null
+    else
+        timeout -k 5 "$BIND_LIMIT" env -i PATH="$PATH" "${REMOTE[@]}" "$host" "$MPBIND" "$@" </dev/null
+    fi
+}
+
+# bind_hosts ACTION: "bind" gives the job its cores and limits on the hosts that BIND says, all at
+# once; "forget" takes that back where it did not come. 1 when a host failed; forgetting, none does.
+bind_hosts() {
+    local action=$1 i failed=0 words pids=()
+    local -n hosts=SGE_${NAME}_HOSTS slots=SGE_${NAME}_NSLOTS mem=SGE_${NAME}_MEM vmem=SGE_${NAME}_VMEM \
+        owner=SGE_${NAME}_JOB_OWNER
+    [[ $BIND == remote || $BIND == all ]] || return 0
+    if [ ${#REMOTE[@]} -eq 0 ] && [ ${#hosts[@]} -gt 1 ]; then
+        warn "$action job $JOB on its other hosts: hooks.conf says not how to reach them"
+        return 1
+    fi
+    for ((i = 0; i < ${#hosts[@]}; i++)); do
+        [ $i -gt 0 ] || [ "$BIND" = all ] || continue
+        words=(--forget "$JOB")
+        [ "$action" = forget ] || words=(--user "$owner" "$JOB" "${slots[i]}" "${mem[i]:-0}" "${vmem[i]:-0}")
+        bind_host $i "${hosts[i]}" "${words[@]}" &
+        pids[i]=$!
+    done
+    for i in "${!pids[@]}"; do
+        wait "${pids[i]}" && continue
+        [ "$action" != forget ] || continue # there it has come, and ends by itself
+        warn "$action job $JOB on ${hosts[i]}: failed"
+        failed=1
+    done
+    return $failed
+}
+
+# ---- devices ---------------------------------------------------------------------------------------------
 
 # run_hook KIND ACTION PLACE HOST OWNER ID...: 0, or what it exits with. It has nothing of our
 # environment.

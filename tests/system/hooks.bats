@@ -260,6 +260,89 @@ END
     run -0 --separate-stderr gridengine/epilog
 }
 
+# with_mprund: an mpbind that ends with what the file `code` says, and sentinels
+with_mprund() {
+    stand_in mpbind 'exit "$(cat code)"'
+    echo 0 >code
+    mkdir sentinels
+    printf '%s\n' "MPBIND=$PWD/mpbind" "SENTINEL_D=$PWD/sentinels" >>gridengine/hooks.conf
+}
+
+@test "the prolog waits until mprund has the job in its cgroup, and where there is no mprund for nothing" {
+    with_mprund
+    stand_in mpbind "{ sleep 0.3; touch sentinels/310145.30; } >/dev/null 2>&1 &"
+    run -0 --separate-stderr gridengine/prolog
+    [[ $stderr != *mprund* ]]
+    [ "$(head -n 1 calls)" = "mpbind --wait 10 310145.30" ]
+    [ -e sentinels/310145.30 ]
+    [ "$(cat mic0)" = online ]
+    rm sentinels/310145.30
+    stand_in mpbind 'exit "$(cat code)"'
+    echo 3 >code # no mprund
+    run -0 --separate-stderr gridengine/prolog
+    [[ $stderr != *mprund* ]]
+    echo SENTINEL_D= >>gridengine/hooks.conf
+    echo 0 >code
+    run -0 --separate-stderr gridengine/prolog
+    [[ $stderr != *mprund* ]]
+    : >calls
+    echo WAIT=0 >>gridengine/hooks.conf
+    run -0 --separate-stderr gridengine/prolog
+    run -1 grep mpbind calls
+}
+
+@test "a job that mprund does not have in time starts all the same, or what hooks.conf says" {
+    with_mprund
+    echo WAIT=1 >>gridengine/hooks.conf
+    run -0 --separate-stderr gridengine/prolog # no sentinel comes
+    [[ $stderr == *"[PROLOG] mprund does not have job 310145.30 in its cgroup"* ]]
+    [ "$(cat mic0)" = online ] # the rest is done
+    echo ready | tee mic0 >mic1
+    echo 4 >code
+    for case in 99:reschedule 100:job-error 0:continue; do
+        echo "ON_WAIT=${case#*:}" >>gridengine/hooks.conf
+        run "-${case%:*}" --separate-stderr gridengine/prolog
+        [[ $stderr == *"[PROLOG] mprund does not have job 310145.30 in its cgroup"* ]]
+    done
+}
+
+@test "where hooks.conf says so mpbind gives the job its limits on all of its hosts, and the epilog takes back" {
+    with_mprund
+    touch sentinels/310145.30
+    stand_in ssh 'exit "$(cat code)"'
+    echo "REMOTE=($PWD/ssh -o BatchMode=yes)" >>gridengine/hooks.conf
+    run -0 gridengine/prolog
+    run -1 grep -e 'mpbind --user' calls # which is not needed, and not done
+    for case in remote: "all:mpbind --user nobody 310145.30 2 6442450944 4294967296"; do
+        echo "BIND=${case%%:*}" >>gridengine/hooks.conf
+        : >calls
+        run -0 gridengine/prolog
+        { [ -z "${case#*:}" ] || echo "${case#*:}"; echo "ssh -o BatchMode=yes n086 $PWD/mpbind --user nobody 310145.30 1 3221225472 2147483648"; } |
+            diff - <(grep -e --user calls | grep mpbind | sort)
+        : >calls
+        run -0 --separate-stderr gridengine/epilog
+        grep -qx "ssh -o BatchMode=yes n086 $PWD/mpbind --forget 310145.30" calls
+    done
+}
+
+@test "limits that cannot be given put the job in error, or what hooks.conf says; a host that hangs has a time" {
+    with_mprund
+    touch sentinels/310145.30
+    echo BIND=remote >>gridengine/hooks.conf
+    run -100 --separate-stderr gridengine/prolog
+    [[ $stderr == *"[PROLOG] bind job 310145.30 on its other hosts: hooks.conf says not how to reach them"* ]]
+    [ "$(cat mic0)" = ready ] # nothing else is done for a job that does not start
+    stand_in ssh 'echo no route >&2; exit 255'
+    echo "REMOTE=($PWD/ssh)" >>gridengine/hooks.conf
+    run -100 --separate-stderr gridengine/prolog
+    [[ $stderr == $'no route\n[PROLOG] bind job 310145.30 on n086: failed' ]]
+    run -0 --separate-stderr gridengine/epilog
+    stand_in ssh 'exec tail -f /dev/null'
+    printf 'BIND_LIMIT=2\nON_BIND=reschedule\n' >>gridengine/hooks.conf
+    run -99 --separate-stderr gridengine/prolog
+    [[ $stderr == *"[PROLOG] bind job 310145.30 on n086: failed"* ]]
+}
+
 # No way to fail leads to a code that would stop the queue.
 @test "whatever is wrong, the prolog's code is 0, 99 or 100, and the epilog's 0" {
     both() { # CODE of the prolog

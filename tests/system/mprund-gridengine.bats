@@ -23,6 +23,7 @@ setup() {
 }
 teardown() {
     [ -z "${FROZEN:-}" ] || thaw_n1 || true
+    [ -n "${HOSTS_LACK:-}" ] || on_root n1 sh -c '! [ -e /run/mprund.pid ] || kill -CONT $(cat /run/mprund.pid)' || true
     mprunds_clean
 }
 
@@ -162,7 +163,7 @@ site_files() {
     SITE=$HOSTS_DIR/shared/site
     [ ! -d "$SITE" ] || return 0
     mkdir "$SITE" && cp -r "$MPRUN_SOURCE/share/gridengine" "$SITE" && chmod -R u+w "$SITE" &&
-        echo "MPRUND=$MPRUND" >"$SITE/gridengine/hooks.conf"
+        printf '%s\n' "MPRUND=$MPRUND" "MPBIND=$MPRUN_BUILD/tools/mpbind" "MPRSRC=$MPRUN_BUILD/tools/mprsrc" >"$SITE/gridengine/hooks.conf"
 }
 # setting_of FILE NAME: its value in a file of share/gridengine
 setting_of() {
@@ -207,3 +208,20 @@ EOF
     load_value_is mprund_ok 1
 }
 load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
+
+@test "the prolog, root's or the user's, holds the job script until mprund has the job in its cgroup" {
+    site_files
+    for prolog in "root@$SITE/gridengine/prolog" "$SITE/gridengine/prolog"; do
+        ge_set queue:prolog="$prolog"
+        on_root n1 sh -c 'kill -STOP $(cat /run/mprund.pid)'
+        qsub_start -l hostname=n1 <<<'grep 0:: /proc/self/cgroup'
+        wait_until 30 on_root n1 pgrep -f "$MPRUN_BUILD/tools/mpbind --wait 10 $(job).1"
+        [ ! -s "$(job_out)" ]
+        on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
+        job_wait
+        output=$(cat "$(job_out)")
+        echo "$output"
+        [[ $output == *"0::"*"/ge-$(job).1-"*/task ]]
+        [[ $output != *"mprund does not have"* ]]
+    done
+}
