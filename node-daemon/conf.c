@@ -46,6 +46,7 @@ static const struct {
     {"max_connections", 1, 1024},    {"user_connections", 1, 256}, {"user_rate", 1, 100000},
     {"max_descendants", 4, 1000000}, {"stuck_after", 1, 3600},     {"retry", 1, 3600},
     {"bound_for", 1, 31536000},
+    {"event_queue", 64, 1 << 20},
 };
 
 static int check_number(cfg_t *cfg, cfg_opt_t *opt)
@@ -235,6 +236,7 @@ static void set_checks(cfg_t *cfg)
         {"gpus", check_gpu},
         {"sentinel_dir", check_path},
         {"trace", check_path},
+        {"quarantine|event_queue", check_number},
         {"gridengine|spool", check_path},
         {"gridengine|shepherd", check_path},
         {"gridengine|execd", check_path},
@@ -246,7 +248,8 @@ static void set_checks(cfg_t *cfg)
         {"rule|owner", check_variable},
     };
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        cfg_set_validate_func(cfg, ranges[i].name, check_number);
+        if (cfg_getopt(cfg, ranges[i].name))
+            cfg_set_validate_func(cfg, ranges[i].name, check_number);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
         cfg_set_validate_func(cfg, checks[i].name, checks[i].check);
 }
@@ -264,6 +267,7 @@ static cfg_t *new_cfg(void)
     static cfg_opt_t quarantine[] = {
         CFG_BOOL("spool", cfg_true, CFGF_NONE),
         CFG_BOOL("process_events", cfg_false, CFGF_NONE),
+        CFG_INT("event_queue", 16384, CFGF_NONE),
         CFG_END(),
     };
     static cfg_opt_t rule[] = {
@@ -345,6 +349,7 @@ static int take_quarantine(cfg_t *cfg, struct conf *c)
     const char *to = cfg_getstr(cfg, "trace");
     c->watch_spool = cfg_getbool(q, "spool");
     c->process_events = cfg_getbool(q, "process_events");
+    c->event_queue = cfg_getint(q, "event_queue");
     c->sentinel_dir = strdup(cfg_getstr(cfg, "sentinel_dir"));
     c->trace = to ? strdup(to) : NULL;
     c->rule = calloc(cfg_size(cfg, "rule") + 1, sizeof(*c->rule));

@@ -3,7 +3,7 @@
  *
  * All processes of the host's make these events: forks, execs, new names, ends. A socket filter
  * lets the kernel drop all but execs before they are queued, so that a storm of short processes
- * costs one wake-up and one stat() an exec, and the queue (16 MiB) holds some ten thousand. When it
+ * costs one wake-up and one stat() an exec, and the queue holds some ten thousand. When it
  * overflows recv() says ENOBUFS, once, and the socket goes on. */
 #include "node-daemon/proc-events.h"
 
@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
 
 enum {
-    QUEUE_BYTES = 16 << 20,
     DATAGRAM_MAX = 8192,
     DATAGRAMS_A_TURN = 256, /* others are served in between */
     EVENT_HEAD = offsetof(struct proc_event, event_data),
@@ -111,9 +111,21 @@ static int send_wish(int fd, enum proc_cn_mcast_op op)
     return send(fd, &m, sizeof(m), 0) < 0 ? -1 : 0;
 }
 
-static int open_socket(struct error *err)
+/* In another process namespace there are events, or none, of processes that have other numbers
+ * here. */
+static int is_hosts_namespace(void)
 {
-    int bytes = QUEUE_BYTES;
+    static const ino_t FIRST = 0xEFFFFFFC; /* PROC_PID_INIT_INO */
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == FIRST;
+}
+
+static int open_socket(size_t queue_bytes, struct error *err)
+{
+    if (!is_hosts_namespace())
+        return error_set(err, ENOTSUP,
+                         "hear of processes: mprund is not in the host's own process namespace");
+    int bytes = (int)queue_bytes;
     struct sockaddr_nl own = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
     AUTO_CLOSE int fd =
         socket(AF_NETLINK, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_CONNECTOR);
@@ -176,11 +188,12 @@ static void no_answer(void *arg)
         "is not heard of");
 }
 
-struct proc_events *proc_events_create(struct loop *l, const struct proc_events_calls *calls,
-                                       void *arg, struct error *err)
+struct proc_events *proc_events_create(struct loop *l, size_t queue_bytes,
+                                       const struct proc_events_calls *calls, void *arg,
+                                       struct error *err)
 {
     struct proc_events *p = calloc(1, sizeof(*p));
-    int fd = open_socket(err);
+    int fd = open_socket(queue_bytes, err);
     if (p && fd >= 0) {
         p->fd = fd;
         p->calls = *calls;

@@ -29,10 +29,11 @@ struct proc_events_calls {
     void (*exec)(void *arg, pid_t pid); /* a number: the process may have ended */
     void (*lost)(void *arg);            /* execs were not heard of */
 };
-/* Begin to hear. That the kernel does not answer, as it does not everywhere, is logged. NULL with
+/* Begin to hear; the kernel keeps queue_bytes of what is not read yet (an exec takes some 800). That the kernel does not answer, as it does not everywhere, is logged. NULL with
  * err: ECONNREFUSED, another network namespace; EPERM. */
-struct proc_events *proc_events_create(struct loop *l, const struct proc_events_calls *calls,
-                                       void *arg, struct error *err);
+struct proc_events *proc_events_create(struct loop *l, size_t queue_bytes,
+                                       const struct proc_events_calls *calls, void *arg,
+                                       struct error *err);
 void proc_events_destroy(struct proc_events *p); /* NULL is fine */
 
 #endif

@@ -361,13 +361,15 @@ static void scan_now(void *arg)
 {
     struct quarantine *q = arg;
     struct scan s = {.q = q};
-    double begin = loop_now();
+    const char *why = q->why;
+    double begin = q->scanned = loop_now(); /* what it finds may ask for the next one */
+    q->scans++;
     look_at_programs(q);
     find_tasks(&s);
     size_t processes = look_at_all(&s);
     q->scanned = loop_now();
-    trace("scan number=%lu why=%s tasks=%zu processes=%zu moved=%zu ms=%.0f", ++q->scans, q->why,
-          s.n, processes, s.moved, (q->scanned - begin) * 1000);
+    trace("scan number=%lu why=%s tasks=%zu processes=%zu moved=%zu ms=%.0f", q->scans, why, s.n,
+          processes, s.moved, (q->scanned - begin) * 1000);
     free(s.task);
     if (s.moved > 0) /* until there is nobody left to move */
         schedule_scan(q, "moved");
@@ -408,7 +410,8 @@ static void begin_to_hear(struct quarantine *q)
         .task = on_task, .gone = on_gone, .lost = on_lost_spool};
     const struct conf *c = q->r->conf;
     struct error e;
-    if (c->process_events && !(q->events = proc_events_create(q->loop, &execs, q, &e)))
+    if (c->process_events &&
+        !(q->events = proc_events_create(q->loop, (size_t)c->event_queue << 10, &execs, q, &e)))
         log_error("%s; going on without", e.text);
     if (c->watch_spool && c->ge_spool &&
         !(q->spool = spool_watch_create(q->loop, c, &spool, q, &e)))

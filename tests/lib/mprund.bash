@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mprund.bash - a node daemon of one's own for system tests: load '../lib/mprun' and '../lib/mprund'
 #
-#   mprund_setup [LINE...]  starts mprund with these lines in its configuration, in namespaces
-#                           where /run is empty and nobody else's sockets are, with the jobs' cgroup below our own: $GROUND
+#   mprund_setup [--events] [LINE...]  starts mprund with these lines in its configuration, in namespaces
+#                           where /run is empty and nobody else's sockets are, with the jobs' cgroup below our own: $GROUND;
+#                           --events: in this network namespace, for process events
 #   mprund_teardown         ends it, and what is in the jobs' cgroup; fails when jobs were left there
 #                           that the test did not expect (it calls mprund_gone for that)
 #   here COMMAND...         in these namespaces, under a time limit
@@ -22,7 +23,8 @@ GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
 OTHER_UID=65533
 
 mprund_setup() {
-    local own
+    local own net=--net
+    [ "${1:-}" != --events ] || { net= && shift; }
     needs_root
     needs_v2
     needs_tool ip unshare nsenter setpriv
@@ -32,8 +34,8 @@ mprund_setup() {
     MPRUND_CONF=$MPRUN_TEST_TOP/mprund.conf
     printf 'cgroup = "%s"\nsystemd = no\nsubsystems = {cpu}\n' "$GROUND_CGROUP" >"$MPRUND_CONF"
     [ $# -eq 0 ] || printf '%s\n' "$@" >>"$MPRUND_CONF"
-    unshare --mount --net --propagation private sh -c \
-        'ip link set lo up && mount -t tmpfs -o mode=755 none /run && echo ready && exec sleep 1000' >"$TMPDIR/namespace" 3>&- &
+    unshare --mount $net --propagation private sh -c \
+        '{ [ -z "$0" ] || ip link set lo up; } && mount -t tmpfs -o mode=755 none /run && echo ready && exec sleep 1000' "$net" >"$TMPDIR/namespace" 3>&- &
     NAMESPACE=$!
     wait_until 10 grep -q ready "$TMPDIR/namespace" || return
     mprund_start

@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# quarantine.bats - mprund and jobs that do not ask: process events, rules, sentinels, the trace. With a
+# manager of the tests' own, whose programs are copies of a shell; Grid Engine's are in
+# mprund-gridengine.bats and tests/vm/quarantine.bats.
+load '../lib/mprun'
+load '../lib/mprund'
+STORM=$MPRUN_BUILD/tests/system/exec-storm
+
+setup() {
+    mprun_setup
+    chmod 755 "$TMPDIR"
+    TOY=$TMPDIR/toy
+    TRACE=$TMPDIR/trace
+    mkdir "$TOY" && cp /bin/bash "$TOY/toyd" && cp /bin/bash "$TOY/toy-job"
+    RULE="rule toy {
+    daemon = \"$TOY/toyd\"
+    process = \"$TOY/toy-job\"
+    job = TOY_JOB
+    owner = TOY_OWNER
+}"
+}
+teardown() {
+    local failed=0
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || tail -n 30 "$TRACE" "${MPRUND_LOG:-/dev/null}" || true
+    for pid in $(pgrep -f "^$TOY/"); do kill -KILL $(pgrep -P "$pid") "$pid" || true; done 2>/dev/null
+    mprund_teardown || failed=1
+    mprun_teardown && return $failed
+}
+
+quarantine_setup() { # LINE... of the section
+    mprund_setup --events "trace = \"$TRACE\"" "$RULE" "quarantine {" "process_events = true" "$@" "}"
+    grep -q 'begin execs=' "$TRACE"
+    grep -q 'begin execs=yes' "$TRACE" || skip "no process events in this namespace"
+}
+toy() { # NUMBER COMMAND: a job of the manager's
+    here env TOY_JOB="$1" TOY_OWNER=$TEST_UID "$TOY/toyd" -c '"$0" -c "$1"; exit $?' "$TOY/toy-job" "$2"
+}
+toy_start() {
+    toy "$@" </dev/null >/dev/null 2>&1 3>&- &
+    TOY_PID=$!
+}
+# in a job: returns when it is in its cgroup
+UNTIL_IN='until grep -q "/site-toy.$TOY_JOB-" /proc/self/cgroup; do sleep 0.02; done'
+traced() { grep -qE "$1" "$TRACE"; }
+job_of() { echo "$GROUND"/site-toy."$1"-*; }
+sentinel() { here test -e "/run/mprun/sentinels/$1"; }
+no_sentinel() { ! sentinel "$1"; }
+
+@test "what a manager's daemon starts for a job is put into a cgroup of the job's, and all that it starts" {
+    quarantine_setup
+    toy_start 17 'sleep 1000 & wait'
+    wait_until 10 traced ' enter job=toy.17 task= pid=[0-9]* below=[01] how=exec'
+    wait_until 10 sentinel toy.17
+    [ "$(stat -c %u "$(job_of 17)/u")" = "$TEST_UID" ]
+    two_inside() { [ "$(wc -l <"$(job_of 17)/task/cgroup.procs")" = 2 ]; }
+    wait_until 10 two_inside
+    traced ' daemon manager=toy pid=[0-9]* how=exec ground='
+    [ "$(here stat -c '%u %a %s' /run/mprun/sentinels/toy.17 /run/mprun/sentinels | sort -u | grep -c '^0 [47]')" = 2 ]
+    echo 1 >"$(job_of 17)/cgroup.kill"
+    mprund_gone
+    wait_until 10 no_sentinel toy.17
+    traced ' end job=toy.17'
+}
+
+@test "who is not the daemon's, or not root's, is put nowhere, whatever it is called" {
+    quarantine_setup
+    local me="env TOY_JOB=1 TOY_OWNER=$TEST_UID"
+    ask='sleep 0.3; cat /proc/self/cgroup'
+    {
+        as_nobody $me "$TOY/toy-job" -c "$ask"                                # a user's
+        as_nobody $me "$TOY/toyd" -c "'$TOY/toy-job' -c '$ask'; true"         # of a user's daemon
+        as_nobody $me bash -c "exec -a '$TOY/toy-job' bash -c '$ask'"         # called so
+        cp /bin/bash "$TOY/other" && mkdir "$TOY/d" && cp /bin/bash "$TOY/d/toy-job"
+        as_nobody $me "$TOY/d/toy-job" -c "$ask"                              # another file of that name
+        here $me "$TOY/toyd" -c "'$TOY/d/toy-job' -c '$ask'; true"            # of the daemon's, too
+        here $me "$TOY/toy-job" -c "$ask"                                     # root's, of no daemon's
+        here $me "$TOY/other" -c "'$TOY/toy-job' -c '$ask'; true"             # of another daemon's
+        here env TOY_JOB=1 TOY_OWNER=root "$TOY/toyd" -c "'$TOY/toy-job' -c '$ask'; true"
+        here env TOY_JOB=../1 TOY_OWNER=$TEST_UID "$TOY/toyd" -c "'$TOY/toy-job' -c '$ask'; true"
+    } >cgroups
+    [ "$(grep -c '^0::' cgroups)" = 9 ]
+    run ! grep mprund-test cgroups
+    traced " refused pid=[0-9]* uid=$TEST_UID how=exec .*started by user $TEST_UID and not by root"
+    # and it is heard of: the one that is right is there
+    toy 2 "$UNTIL_IN"
+    run ! grep -E ' (make|enter) job=toy.1 ' "$TRACE"
+    mprund_gone
+}
+
+@test "in a storm of short processes none is missed, and everything is looked at once a second at most" {
+    quarantine_setup
+    command=/bin/true
+    [ ! -x /bin/busybox ] || command="/bin/busybox true"
+    begin=$(date +%s%N)
+    here "$STORM" 4 4 $command >storm 3>&- &
+    storm=$!
+    for i in {1..20}; do toy "$i" "$UNTIL_IN"; done
+    wait $storm
+    seconds=$((($(date +%s%N) - begin) / 1000000000))
+    ticks=$(sed 's/.*) //' "/proc/$MPRUND_PID/stat" | awk '{ print $12 + $13 }')
+    echo "# $(($(cat storm) / 4)) execs a second; mprund took $((ticks * 10)) ms for them" >&3
+    [ "$(grep -cE ' enter job=toy.[0-9]+ .* how=(exec|scan)$' "$TRACE")" = 20 ]
+    [ "$(grep -c ' scan number=' "$TRACE")" -le $((seconds + 2)) ]
+    mprund_gone
+}
+
+@test "events that were lost are made up for by a look at everything" {
+    quarantine_setup 'event_queue = 64'
+    kill -STOP "$MPRUND_PID"
+    here "$STORM" 1 4 /bin/true >storm 3>&-
+    [ "$(cat storm)" -gt 300 ] # more than there is room for
+    toy_start 5 'sleep 1000; true'
+    wait_until 10 pgrep -f "^$TOY/toy-job"
+    kill -CONT "$MPRUND_PID"
+    wait_until 10 traced ' enter job=toy.5 .* how=scan'
+    traced ' lost execs'
+    traced ' scan number=[0-9]* why=lost-execs'
+    wait_until 10 traced ' scan number=3 why=late' # the next one, and no sooner than in a second
+    scans=($(sed -n 's/ scan number=.* ms=/ /p' "$TRACE")) # when they were over, and how long they took
+    [ $(($(date -d "${scans[4]}" +%s%3N) - ${scans[5]} - $(date -d "${scans[2]}" +%s%3N) + ${scans[3]})) -ge 990 ]
+    echo 1 >"$(job_of 5)/cgroup.kill"
+    mprund_gone
+}
+
+@test "a daemon that starts finds the jobs that run, with their children" {
+    quarantine_setup
+    mprund_kill
+    rm "$TRACE"
+    toy_start 6 'sleep 1000 & sleep 1000 & wait'
+    three() { [ "$(pgrep -c -P "$(pgrep -f "^$TOY/toy-job")")" = 2 ]; }
+    wait_until 10 three
+    mprund_start
+    wait_until 10 traced ' enter job=toy.6 task= pid=[0-9]* below=2 how=scan'
+    [ "$(wc -l <"$(job_of 6)/task/cgroup.procs")" = 3 ]
+    mprund_kill # its sentinel is that of the next one
+    here touch /run/mprun/sentinels/stale && here chmod 444 /run/mprun/sentinels/stale
+    here touch /run/mprun/sentinels/others
+    mprund_start
+    sentinel toy.6
+    no_sentinel stale
+    sentinel others
+    echo 1 >"$(job_of 6)/cgroup.kill"
+    mprund_gone
+}
+
+@test "SIGHUP: rules and ways of hearing are read again, and the trace is opened again" {
+    quarantine_setup
+    mv "$TRACE" "$TRACE.1"
+    cp "$MPRUND_CONF" conf.before
+    sed -i 's/TOY_JOB/OTHER_JOB/; s/process_events = true/process_events = false/' "$MPRUND_CONF"
+    kill -HUP "$MPRUND_PID"
+    wait_until 10 traced ' begin execs=no spool=no rules=1'
+    cp conf.before "$MPRUND_CONF"
+    kill -HUP "$MPRUND_PID"
+    wait_until 10 traced ' begin execs=yes'
+    toy 7 "$UNTIL_IN"
+    mprund_gone
+}
+
+@test "the options: subsystems on and off, the sentinels' directory, the trace" {
+    mprund_setup --events
+    mprund_kill
+    here rm -f /run/mprund.pid
+    start() { MPRUN_TEST_LIMIT=200 here "$MPRUND" --config "$MPRUND_CONF" -p /run/mprund.pid "$@" </dev/null >out 2>&1 3>&-; }
+    for wrong in '-e net_cls' '-d disk' '--daemon -t' '-D -t trace' '-D -s here'; do
+        run here "$MPRUND" --config "$MPRUND_CONF" $wrong --check
+        [ "$status" -eq 2 ]
+    done
+    start -e pids -d cpu -s "$TMPDIR/sentinels" -t "$TRACE" &
+    wait_until 10 here test -s /run/mprund.pid
+    MPRUND_PID=$(here cat /run/mprund.pid)
+    job_start 12.1 sleep 60
+    [ "$(stat -c '%u %a' "$TMPDIR/sentinels/12.1")" = "0 444" ]
+    run ! grep -w cpu "$GROUND/cgroup.subtree_control"
+    traced ' make job=12.1 uid='
+    job_kill
+    mprund_gone
+    mprund_kill
+    here rm -f /run/mprund.pid
+    chmod 777 "$TMPDIR/sentinels"
+    start --sentinel-dir "$TMPDIR/sentinels" --tracefile &
+    wait_until 10 here test -s /run/mprund.pid
+    MPRUND_PID=$(here cat /run/mprund.pid)
+    grep -q "'$TMPDIR/sentinels': it must be root's and writable to nobody else" out
+    grep -q ' begin execs=no spool=no rules=0' out
+}
+
+@test "where no process events are to be had that is said, and all else is done" {
+    mprund_setup "trace = \"$TRACE\"" "$RULE" 'quarantine { process_events = true }'
+    mprund_kill
+    mprund_start_logged
+    grep -q 'hear of processes (mprund has to be root and in the host.s own network namespace): Connection refused; going on without' "$MPRUND_LOG"
+    traced ' begin execs=no'
+    job_start 12.1 sleep 60
+    job_kill
+    mprund_gone
+}
