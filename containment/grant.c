@@ -104,17 +104,25 @@ int grant_send(const char *path, const struct grant_request *r, struct error *er
         return error_errno(err, errno, "ask mprund at '%s'", path);
     if (check_daemon(fd, path, err) < 0)
         return -1;
-    if (send(fd, r, sizeof(*r), MSG_NOSIGNAL) != (ssize_t)sizeof(*r))
+    /* who was turned away before it asked has its answer */
+    if (send(fd, r, sizeof(*r), MSG_NOSIGNAL) != (ssize_t)sizeof(*r) && errno != EPIPE)
         return error_errno(err, errno, "ask mprund at '%s'", path);
     return take_fd(&fd);
+}
+
+/* Of a connection that was closed before the request was read that is told first, and once. */
+static ssize_t receive(int fd, struct grant_answer *ret)
+{
+    ssize_t n = recv(fd, ret, sizeof(*ret), MSG_TRUNC);
+    return n < 0 && errno == ECONNRESET ? recv(fd, ret, sizeof(*ret), MSG_TRUNC) : n;
 }
 
 int grant_receive(int fd, int timeout_ms, struct grant_answer *ret, struct error *err)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    ssize_t n = recv(fd, ret, sizeof(*ret), MSG_TRUNC);
+    ssize_t n = receive(fd, ret);
     if (n < 0 && errno == EAGAIN && timeout_ms > 0 && poll(&p, 1, timeout_ms) > 0)
-        n = recv(fd, ret, sizeof(*ret), MSG_TRUNC);
+        n = receive(fd, ret);
     if (n < 0 && errno == EAGAIN)
         return error_set(err, EAGAIN, "mprund did not answer in time");
     if (n < 0)

@@ -8,10 +8,15 @@
  *   grant-probe version             send a request of a later version
  *   grant-probe silent N            N connections that ask nothing: prints how many were let in,
  *                                   and ends when the other end has closed the last one
- *   grant-probe hold N FILE         as silent, but makes FILE when they are open, and stays
+ *   grant-probe hold N FILE         as silent, but writes its pid to FILE when they are open, and
+ *                                   stays
  *   grant-probe full N UID OTHER    as root: while UID has N connections OTHER asks, then root
  *   grant-probe flood N             N requests for a place: prints how many had which result
- *   grant-probe deaf N              N requests for the status whose answers are not read
+ *   grant-probe deaf N FILE         N requests for the status whose answers are not read; writes
+ *                                   its pid to FILE, and stays
+ *   grant-probe gone N              N connections, with a request or without, that are closed
+ *                                   before the answer
+ *   grant-probe load N              a request with N descriptors
  *   grant-probe reuse PID-FILE      ask with the socket of a process that has ended, while
  *                                   another one has its number, which is written to PID-FILE
  */
@@ -94,14 +99,24 @@ static int raw(size_t n)
     return hear(fd) == GRANT_OK;
 }
 
+/* Who reads the file finds it whole or not at all. */
+static void tell_pid(const char *file)
+{
+    char aside[4096];
+    snprintf(aside, sizeof(aside), "%s.new", file);
+    FILE *f = fopen(aside, "w");
+    if (!f || fprintf(f, "%d\n", (int)getpid()) < 0 || fclose(f) != 0 || rename(aside, file) < 0)
+        die(file);
+}
+
 static int silent(int n, const char *file)
 {
     int *fds = calloc((size_t)n, sizeof(int)), in = 0;
     struct grant_answer a;
     for (int i = 0; i < n; i++)
         fds[i] = dial();
-    if (file && fclose(fopen(file, "w")) != 0)
-        die(file);
+    if (file)
+        tell_pid(file);
     while (file)
         pause();
     for (int i = 0; i < n; i++) { /* who is not let in is told so */
@@ -167,15 +182,53 @@ static int flood(int n)
     return 0;
 }
 
-static int deaf(int n)
+static int deaf(int n, const char *file)
 {
     struct grant_request q;
     grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
     for (int i = 0; i < n; i++)
         if (send(dial(), &q, sizeof(q), MSG_NOSIGNAL) < 0 && errno != EPIPE)
             die("send");
+    tell_pid(file);
     pause();
     return 0;
+}
+
+/* By turns: sends and closes; closes; says that it will send nothing, and closes; sends, says that
+ * it was all, and closes. */
+static int gone(int n)
+{
+    struct grant_request q;
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    for (int i = 0; i < n; i++) {
+        int fd = dial();
+        if (i % 4 == 0 || i % 4 == 3)
+            (void)send(fd, &q, sizeof(q), MSG_NOSIGNAL);
+        if (i % 4 >= 2)
+            shutdown(fd, SHUT_WR);
+        close(fd);
+    }
+    return 0;
+}
+
+/* What is handed over would stay open in a daemon that took it. */
+static int load(int n)
+{
+    struct grant_request q;
+    char control[CMSG_SPACE(253 * sizeof(int))] = {0};
+    struct iovec data = {&q, sizeof(q)};
+    struct msghdr m = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = control};
+    m.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int));
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    if (n < 1 || n > 253)
+        return 2;
+    *c = (struct cmsghdr){CMSG_LEN((size_t)n * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    memset(CMSG_DATA(c), 0, (size_t)n * sizeof(int)); /* standard input, n times */
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    int fd = dial();
+    if (sendmsg(fd, &m, MSG_NOSIGNAL) < 0)
+        die("sendmsg");
+    return hear(fd) == GRANT_OK;
 }
 
 /* ---- pid reuse --------------------------------------------------------------------------------
@@ -241,8 +294,12 @@ int main(int argc, char **argv)
         return full(atoi(argv[2]), (uid_t)atol(argv[3]), (uid_t)atol(argv[4]));
     if (!strcmp(what, "flood") && argc == 3)
         return flood(atoi(argv[2]));
-    if (!strcmp(what, "deaf") && argc == 3)
-        return deaf(atoi(argv[2]));
+    if (!strcmp(what, "deaf") && argc == 4)
+        return deaf(atoi(argv[2]), argv[3]);
+    if (!strcmp(what, "gone") && argc == 3)
+        return gone(atoi(argv[2]));
+    if (!strcmp(what, "load") && argc == 3)
+        return load(atoi(argv[2]));
     if (!strcmp(what, "raw") && argc == 3)
         return raw((size_t)atol(argv[2]));
     if (!strcmp(what, "reuse") && argc == 3)

@@ -145,11 +145,12 @@ unharmed() { # others are served as before
     job_kill
 }
 
+not_busy() { run "$@" && [[ $output != "busy "* ]]; }
+
 @test "packets that are no request are answered so, whatever their size" {
     for bytes in 1 183 184 185 1000 100000; do
-        run as_nobody "$GRANT_PROBE" raw $bytes
-        [[ $output == "bad "* ]] || [[ $output == "busy "* ]]
-        sleep 0.1
+        wait_until 10 not_busy as_nobody "$GRANT_PROBE" raw $bytes
+        [[ $output == "bad "* ]]
     done
     run as_other "$GRANT_PROBE" version
     [[ $output == "bad  the request is of another version"* ]]
@@ -163,12 +164,11 @@ unharmed() { # others are served as before
 }
 
 @test "while one user holds all that it can others are served" {
-    as_nobody "$GRANT_PROBE" hold 64 "$TMPDIR/nobody-holds" 2>/dev/null &
-    chmod 777 "$TMPDIR"
-    wait_until 10 test -e "$TMPDIR/nobody-holds"
+    mkdir -m 777 "$TMPDIR/its"
+    as_nobody "$GRANT_PROBE" hold 64 "$TMPDIR/its/pid" 2>/dev/null &
+    wait_until 10 test -e "$TMPDIR/its/pid"
     for i in 1 2 3 4 5; do unharmed; done
-    chmod 755 "$TMPDIR"
-    kill $(pgrep -f "^$GRANT_PROBE hold")
+    kill "$(cat "$TMPDIR/its/pid")"
     wait $! || true
 }
 
@@ -211,10 +211,55 @@ unharmed() { # others are served as before
 }
 
 @test "who does not read its answer does not hold the others up" {
-    as_nobody "$GRANT_PROBE" deaf 4 &
+    mkdir -m 777 "$TMPDIR/its"
+    as_nobody "$GRANT_PROBE" deaf 4 "$TMPDIR/its/pid" &
+    wait_until 10 test -e "$TMPDIR/its/pid"
     for i in 1 2 3; do unharmed; done
-    kill $(pgrep -f "^$GRANT_PROBE deaf")
+    kill "$(cat "$TMPDIR/its/pid")"
     wait $! || true
+}
+
+descriptors() { find "/proc/$MPRUND_PID/fd" -type l | wc -l; }
+as_few_descriptors() { [ "$(descriptors)" -le "$1" ]; }
+
+@test "who asks and does not stay for the answer, or hands descriptors over, leaves nothing in the daemon" {
+    sed -i 's/^user_rate.*/user_rate = 1000/' "$MPRUND_CONF"
+    mprund_kill
+    mprund_start
+    before=$(descriptors)
+    spool_job 23.1 65400 "$(nobody_name)"
+    as_task "$TEST_UID" 65400 "$GRANT_PROBE" gone 200
+    unharmed
+    wait_until 10 as_few_descriptors "$before"
+    for i in 1 2 3 4; do # an answer, or a connection that is shut: no more is to be had
+        run as_nobody "$GRANT_PROBE" load 253
+        refuses || [[ $output == "bad "* ]]
+    done
+    unharmed
+    wait_until 10 as_few_descriptors "$before"
+    rm -r "$SPOOL/active_jobs/23.1" # those that had left may have made it
+    mprund_gone
+}
+
+@test "to be root in a user namespace of one's own, with numbers of one's own, gives nothing" {
+    as_nobody unshare --user --map-root-user true 2>/dev/null || skip "users can make no namespaces here"
+    spool_job 23.1 65400 root
+    spool_job 24.1 65401 "$(nobody_name)"
+    for number in --fork '--pid --fork'; do
+        run as_nobody unshare --user --map-root-user $number "$GRANT_PROBE" enter 12.1 0
+        refuses
+        run as_task "$TEST_UID" 65400 unshare --user --map-root-user $number "$GRANT_PROBE" place
+        refuses
+        run as_nobody unshare --user --map-root-user $number "$MPRUND" status
+        [[ $output != *24.1* ]]
+    done
+    # and what is its own it gets, itself and no other process that has its number elsewhere
+    run as_task "$TEST_UID" 65401 unshare --user --map-root-user --pid --fork "$GRANT_PROBE" place cat /proc/self/cgroup
+    echo "$output"
+    [[ ${lines[0]} == "ok "*/ge-24.1-*/u\  ]]
+    grep -q "^0::.*/ge-24.1-[0-9a-f]*/u/home\$" <<<"$output"
+    rm -r "$SPOOL/active_jobs/24.1"
+    mprund_gone
 }
 
 @test "what a user makes in its part ends with the job, deep and many as it may be" {

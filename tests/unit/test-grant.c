@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What mprund takes for a request, and how much one user may ask. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "containment/grant.h"
 #include "node-daemon/quota.h"
@@ -132,6 +138,50 @@ static void many_users_do_not_push_out_who_is_connected(void **state)
     free(q);
 }
 
+/* A daemon that turns everybody away at once, often before the request was sent. */
+static void turn_away(int listener, int n)
+{
+    struct grant_answer a = {
+        .magic = GRANT_MAGIC, .version = GRANT_VERSION, .result = GRANT_BUSY, .text = "later"};
+    while (n-- > 0) {
+        int fd = accept(listener, NULL, NULL);
+        (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL);
+        close(fd);
+    }
+    _exit(0);
+}
+
+static void who_is_turned_away_hears_why(void **state)
+{
+    enum { TIMES = 500 };
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct grant_request q;
+    struct grant_answer a;
+    struct error e = {0};
+    if (geteuid() != 0) /* a daemon is root's */
+        skip();
+    snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/test-grant.%d", (int)getpid());
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    pid_t daemon = fork();
+    if (daemon == 0)
+        turn_away(listener, TIMES);
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    int heard = 0;
+    for (int i = 0; i < TIMES; i++) {
+        int fd = grant_send(at.sun_path, &q, &e);
+        heard += fd >= 0 && grant_receive(fd, 20000, &a, &e) == 0 && a.result == GRANT_BUSY;
+        close(fd);
+    }
+    unlink(at.sun_path);
+    kill(daemon, SIGKILL);
+    waitpid(daemon, NULL, 0);
+    close(listener);
+    assert_string_equal(e.text, "");
+    assert_int_equal(heard, TIMES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +192,7 @@ int main(void)
         cmocka_unit_test(names_of_jobs_make_no_paths),
         cmocka_unit_test(a_user_has_a_rate_and_a_number_of_connections),
         cmocka_unit_test(many_users_do_not_push_out_who_is_connected),
+        cmocka_unit_test(who_is_turned_away_hears_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
