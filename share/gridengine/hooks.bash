@@ -116,7 +116,7 @@ bind_hosts() {
         pids[i]=$!
     done
     for i in "${!pids[@]}"; do
-        wait "${pids[i]}" && continue
+        wait "${pids[i]}" && { [ "$action" = forget ] || say "limits on ${hosts[i]}: set"; } && continue
         [ "$action" != forget ] || continue # there it has come, and ends by itself
         warn "$action job $JOB on ${hosts[i]}: failed"
         failed=1
@@ -129,16 +129,16 @@ bind_hosts() {
 # run_hook KIND ACTION PLACE HOST OWNER ID...: 0, or what it exits with. It has nothing of our
 # environment.
 run_hook() {
-    local kind=$1 action=$2 place=$3 host=$4 owner=$5 hook=$COPROCESSOR_D/$1
+    local kind=$1 action=$2 place=$3 host=$4 owner=$5 hook=$COPROCESSOR_D/$1 there=()
     shift 5
     [ -x "$hook" ] || return 0
-    if [ "$place" = 0 ]; then
-        env -i PATH="$PATH" "$hook" "$action" "$owner" "$@" </dev/null
-    elif [ ${#REMOTE[@]} -gt 0 ]; then
-        env -i PATH="$PATH" "${REMOTE[@]}" "$host" "$hook" "$action" "$owner" "$@" </dev/null
-    else
+    if [ "$place" != 0 ] && [ ${#REMOTE[@]} -eq 0 ]; then
         warn "$kind $* on $host: left as they are: hooks.conf says not how to reach other hosts"
+        return 0
     fi
+    [ "$place" = 0 ] || there=("${REMOTE[@]}" "$host")
+    env -i PATH="$PATH" "${there[@]}" "$hook" "$action" "$owner" "$@" </dev/null || return
+    [ "$action" != boot ] || say "$kind $* on $host: ready"
 }
 
 # each_device ACTION: the hooks for all devices that the job has by name. The master task's host, the

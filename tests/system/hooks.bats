@@ -21,6 +21,7 @@ END
 MICCTRL=$PWD/micctrl
 NVIDIA_SMI=$PWD/nvidia-smi
 LIMIT=30
+PHI_STATE=$PWD/phi-state
 PHI_NFS=("nfs:/export/opt/shared /opt/shared" "nfs:/export%h %h" "nfs:/export/work/%g /home/work/%g")
 END
     export JOB_ID=310145 SGE_TASK_ID=30
@@ -103,6 +104,54 @@ reset_calls() {
     [ -z "$output$stderr" ]
     { boot_calls mic0 && boot_calls mic1; } | calls_are
     [ "$(cat mic0 mic1)" = $'online\nonline' ]
+}
+
+@test "phi boot: groups of the user's have a record and a directory; the system's only a record, if it is its own" {
+    # a user of the groups users, traine, lab42 and kvm
+    mkdir words
+    printf '#!/bin/sh\necho 100 5001 5042 104\n' >words/id
+    cat >words/getent <<'END'
+#!/bin/sh
+case "$*" in
+"passwd traine") echo "traine:x:5001:100:Tra Ine:/home/traine:/bin/bash" ;;
+"group 100") echo users:x:100: ;;
+"group 5001") echo traine:x:5001:traine ;;
+"group 5042") echo lab42:x:5042:traine ;;
+"group 104") echo kvm:x:104:traine ;;
+*) exit 2 ;;
+esac
+END
+    chmod 755 words/*
+    PATH=$PWD/words:$PATH run -0 --separate-stderr hook phi boot traine mic0
+    [ -z "$output$stderr" ]
+    diff - <(grep -v -e --status calls) <<'END'
+micctrl --groupadd=users --gid=100 mic0
+micctrl --groupadd=traine --gid=5001 mic0
+micctrl --groupadd=lab42 --gid=5042 mic0
+micctrl --useradd=traine --uid=5001 --gid=100 --home=/home/traine --comment=Tra Ine --sshkeys=none mic0
+micctrl --addnfs=nfs:/export/opt/shared --dir=/opt/shared --options=nosuid mic0
+micctrl --addnfs=nfs:/export/home/traine --dir=/home/traine --options=nosuid mic0
+micctrl --addnfs=nfs:/export/work/traine --dir=/home/work/traine --options=nosuid mic0
+micctrl --addnfs=nfs:/export/work/lab42 --dir=/home/work/lab42 --options=nosuid mic0
+micctrl --boot mic0
+micctrl --wait mic0
+END
+}
+
+@test "phi boot: what an earlier job's user has left is taken away first" {
+    run -0 hook phi boot daemon mic0
+    : >calls
+    run -0 --separate-stderr hook phi boot nobody mic0 # whose reset never came
+    [ -z "$output$stderr" ]
+    line() { grep -n -m 1 -x -e "$1" calls | cut -d : -f 1; }
+    [ "$(line 'micctrl --userdel=daemon mic0')" -lt "$(line "micctrl --useradd=nobody .*")" ]
+    run -0 hook phi reset nobody mic0
+    : >calls
+    run -0 hook phi boot nobody mic0
+    run -1 grep -e --userdel calls # there was nothing
+    touch userdel.mic0             # and what cannot be taken away keeps no job from its device
+    run -0 --separate-stderr hook phi boot daemon mic0
+    [ "$stderr" = $'phi: take user nobody from mic0: exit code 3: micctrl: mic0: cannot\nphi: something of nobody may be left on mic0' ]
 }
 
 @test "phi boot: a device that is up, or coming up, is reset first; one that comes down is waited for" {
@@ -217,7 +266,7 @@ END
 @test "prolog: the job is told what it has, and its devices here are prepared; epilog resets them" {
     run -0 --separate-stderr gridengine/prolog
     [[ ${lines[0]} == "[PROLOG] Resources of job 310145.30 'phi & 'friends'' of nobody" ]]
-    [[ $output == *"[PROLOG]     Intel Phi: mic0 mic1"*"[PROLOG]   1 slot on n086"* ]]
+    [[ $output == *"[PROLOG]     Intel Phi: mic0 mic1"*"[PROLOG]   1 slot on n086"*"[PROLOG] phi mic0 mic1 on n085: ready"*"[PROLOG] gpu 0 2 on n085: ready"* ]]
     [ "$stderr" = "[PROLOG] phi mic0 on n086: left as they are: hooks.conf says not how to reach other hosts" ]
     { echo "qstat -xml -j 310145" && boot_calls mic0 && boot_calls mic1; } | calls_are
     [ "$(grep -c 'nvidia-smi -i [02] --query-gpu' calls)" -eq 2 ]
