@@ -208,13 +208,14 @@ static int child_main(void *arg)
     struct child *c = arg;
     const struct spawn *s = c->s;
     reset_signals();
-    if (s->die_with_parent) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (s->parent_death_signal) {
+        prctl(PR_SET_PDEATHSIG, s->parent_death_signal);
         if (getppid() != c->parent)
             _exit(127);
     }
     enter_cgroups(c);
-    if ((s->new_session && setsid() < 0) || (s->new_pgrp && setpgid(0, 0) < 0))
+    if ((s->new_session && setsid() < 0) || (s->new_pgrp && setpgid(0, 0) < 0) ||
+        (s->join_pgrp > 0 && setpgid(0, s->join_pgrp) < 0))
         child_fails(c, SPAWN_SESSION, errno);
     if (s->umask >= 0)
         umask((mode_t)s->umask);

@@ -40,17 +40,18 @@ struct spawn {
     const struct rlimit *limits; /* RLIM_NLIMITS entries of soft limits, cut to the hard ones of the
                                     process; NULL: as they are. rlim_max is not looked at. */
     const unsigned char *limit_set; /* which entries count; NULL: all */
-    const cpu_set_t *affinity;   /* NULL: as it is */
+    const cpu_set_t *affinity;      /* NULL: as it is */
     size_t affinity_size;
     int cgroup_fd;               /* >= 0: cgroup v2 directory to be born in; -1: none */
     int cgroup_fallback_fd;      /* its cgroup.procs, written before exec where the kernel has no
                                     clone3(CLONE_INTO_CGROUP); -1: none */
     const int *cgroup_procs_fds; /* cgroup.procs (v1) the child writes itself into before exec */
     size_t ncgroup_procs_fds;
-    int new_session;             /* setsid() */
-    int take_terminal;           /* with new_session: descriptor 0 becomes its terminal */
-    int new_pgrp;                /* setpgid(0, 0) */
-    int die_with_parent;         /* SIGKILL when the calling thread ends */
+    int new_session;                      /* setsid() */
+    int take_terminal;                    /* with new_session: descriptor 0 becomes its terminal */
+    int new_pgrp;                         /* setpgid(0, 0) */
+    pid_t join_pgrp;                      /* > 0: a process group of the same session */
+    int parent_death_signal;              /* sent to it when the calling thread ends; 0: none */
     int set_oom_score_adj, oom_score_adj; /* best effort: lowering needs a privilege */
 };
 

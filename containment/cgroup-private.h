@@ -46,6 +46,7 @@ static inline int hierarchy_made(const struct hierarchy *h)
     return h->top_fd >= 0;
 }
 /* Move a process of ours below top/starter. */
+int hierarchy_send_home(const struct hierarchy *h, pid_t pid, struct error *err);
 int hierarchy_adopt(struct hierarchy *h, pid_t pid, struct error *err);
 int hierarchy_remove(struct hierarchy *h, struct error *err); /* EBUSY: try again later */
 static inline struct cgroup_at hierarchy_top(const struct hierarchy *h)

@@ -119,6 +119,9 @@ int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struc
 unsigned cgroup_tree_controllers(const struct cgroup_tree *t);
 /* Why it cannot limit memory or processes, for a message; "" where it can, or nobody knows. */
 const char *cgroup_tree_why_no_limits(const struct cgroup_tree *t);
+/* A child of a process of ours, which may be in `starter` as its parent is, goes to where that came
+ * from: it outlives the tree. 0, also where none was moved; -1: there it cannot be now. */
+int cgroup_tree_send_home(struct cgroup_tree *t, pid_t pid, struct error *err);
 /* Move a process of ours (not a rank) into the subtree's `starter` cgroup. */
 int cgroup_tree_adopt_starter(struct cgroup_tree *t, pid_t pid, struct error *err);
 /* Descriptors stay the leaf's. */

@@ -168,6 +168,16 @@ int hierarchy_adopt(struct hierarchy *h, pid_t pid, struct error *err)
     return 0;
 }
 
+int hierarchy_send_home(const struct hierarchy *h, pid_t pid, struct error *err)
+{
+    if (!h->home)
+        return 0;
+    AUTO_CLOSE int home = open(h->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (home < 0 || at_write_u64((struct cgroup_at){home, "."}, "cgroup.procs", (uint64_t)pid) < 0)
+        return error_errno(err, errno, "move pid %d into cgroup '%s'", (int)pid, h->home);
+    return 0;
+}
+
 /* Our own processes go back to where they came from: they outlive the tree for a moment. Where
  * that is the place itself it cannot take them before its children have no controllers. */
 static void send_home(struct hierarchy *h)

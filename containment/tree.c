@@ -234,6 +234,14 @@ int cgroup_tree_adopt_starter(struct cgroup_tree *t, pid_t pid, struct error *er
     return 0;
 }
 
+int cgroup_tree_send_home(struct cgroup_tree *t, pid_t pid, struct error *err)
+{
+    for (size_t i = 0; i < t->nh; i++)
+        if (hierarchy_made(&t->h[i]) && hierarchy_send_home(&t->h[i], pid, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* ---- kill and freeze
  * -------------------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
 /* control.c - the step's control socket, where tools of the same user attach
  *
  * A Unix socket in the step's directory (mode 0700), frames without encryption; the kernel says who
- * the peer is. STATUS_REQUEST is answered by STATUS_REPLY; a tool that says anything else, or does
- * not read its answers, is dropped. */
+ * the peer is. STATUS_REQUEST is answered by STATUS_REPLY, another mprun's HAND by ERRAND_NEWS; a
+ * tool that says anything else, or does not read its answers, is dropped. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +69,7 @@ static void drop_client(struct control *c, struct link *l)
     for (int i = 0; i < CLIENTS; i++)
         if (c->clients[i] == l)
             c->clients[i] = NULL;
+    guests_asker_gone(c->run, l);
     link_destroy(l);
 }
 
@@ -80,7 +81,9 @@ static void client_frame(void *arg, struct link *l, enum frame_type type, const 
         send_status(c->run, l);
         return;
     }
-    log_debug("dropped a tool: %s", type == FRAME_STATUS_REQUEST ? "it does not read its answers"
+    if (type == FRAME_HAND && link_pending(l) <= UNREAD_MAX && guests_hand(c->run, l, p, n) == 0)
+        return;
+    log_debug("dropped a tool: %s", link_pending(l) > UNREAD_MAX ? "it does not read its answers"
                                                                  : frame_type_text(type));
     drop_client(c, l);
 }
@@ -148,7 +151,8 @@ void control_destroy(struct control *c)
     if (!c)
         return;
     for (int i = 0; i < CLIENTS; i++)
-        link_destroy(c->clients[i]);
+        if (c->clients[i])
+            drop_client(c, c->clients[i]);
     loop_io_destroy(c->io);
     if (c->fd >= 0)
         close(c->fd);

@@ -44,7 +44,11 @@ static void print_start(struct run *r, const struct host *h)
     if (h->nranks == 0 || !r->adapter->describe)
         return;
     r->adapter->describe(&request, &r->alloc.hosts[h->index], how, sizeof(how));
-    printf("            started %s\n", how);
+    if (h->handed_to[0])
+        printf("            started by the starter of step %s there: %s had no room\n",
+               h->handed_to, r->adapter->name);
+    else
+        printf("            started %s\n", how);
 }
 
 static void print_programs(const struct run *r)

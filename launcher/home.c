@@ -108,7 +108,7 @@ static int is_local(int dir)
     }
 }
 
-static void sweep_entry(int parent, const char *place, const char *name)
+static void sweep_entry(void *arg, int parent, const char *place, const char *name)
 {
     char path[512];
     struct stat st;
@@ -124,7 +124,9 @@ static void sweep_entry(int parent, const char *place, const char *name)
         log_debug("%s", e.text);
 }
 
-static void sweep(const struct run *r, const char *place)
+typedef void (*entry_fn)(void *arg, int dir, const char *place, const char *name);
+
+static void each_step(const struct run *r, const char *place, entry_fn fn, void *arg)
 {
     _Alignas(struct entry) char listing[LISTING_MAX];
     AUTO_CLOSE int dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -134,9 +136,42 @@ static void sweep(const struct run *r, const char *place)
     for (long at = 0; at < n;) {
         const struct entry *e = (const void *)(listing + at);
         if (is_name_of_step(r, e->name))
-            sweep_entry(dir, place, e->name);
+            fn(arg, dir, place, e->name);
         at += e->length;
     }
+}
+
+/* ---- those of others --------------------------------------------------------------------------
+ */
+
+struct others {
+    const struct run *run;
+    void (*fn)(void *arg, const char *path);
+    void *arg;
+};
+
+static void other_entry(void *arg, int parent, const char *place, const char *name)
+{
+    const struct others *o = arg;
+    char path[sizeof(o->run->directory) + 64];
+    struct stat st;
+    int n = snprintf(path, sizeof(path), "%s/%s", place, name);
+    if (n < (int)sizeof(path) && strcmp(path, o->run->directory) != 0 &&
+        fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+        st.st_uid == geteuid() && (st.st_mode & 07777) == 0700)
+        o->fn(o->arg, path);
+}
+
+void home_others(const struct run *r, void (*fn)(void *arg, const char *path), void *arg)
+{
+    struct others o = {.run = r, .fn = fn, .arg = arg};
+    char place[sizeof(r->directory)];
+    snprintf(place, sizeof(place), "%s", r->directory);
+    char *end = strrchr(place, '/');
+    if (!end)
+        return;
+    *end = 0;
+    each_step(r, place[0] ? place : "/", other_entry, &o);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -150,6 +185,6 @@ void home_remove(struct run *r)
         log_warn("%s", e.text);
     close(take_fd(&r->directory_fd));
     *strrchr(r->directory, '/') = 0;
-    sweep(r, r->directory[0] ? r->directory : "/");
+    each_step(r, r->directory[0] ? r->directory : "/", sweep_entry, NULL);
     r->directory[0] = 0;
 }

@@ -174,8 +174,8 @@ static int failure_code(uint32_t code)
 int hosts_await_status(const struct run *r)
 {
     for (size_t i = 0; i < r->nhosts; i++)
-        if (r->hosts[i].failed && r->hosts[i].state < AGENT_CLEANED && r->hosts[i].channel_open &&
-            !r->hosts[i].link)
+        if (r->hosts[i].failed && r->hosts[i].state < AGENT_CLEANED &&
+            starters_has_client(&r->hosts[i]) && !r->hosts[i].link)
             return 1;
     return 0;
 }
@@ -404,7 +404,7 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
         if (why->code && why->code != ECONNRESET)
             host_fails(h, why->code == ETIMEDOUT, "the link to its mpstarter is gone: %s",
                        why->text);
-        else if (!h->channel_open && !(r->killing && hosts_await_status(r)))
+        else if (!starters_has_client(h) && !(r->killing && hosts_await_status(r)))
             host_fails(h, 0, "its mpstarter has gone");
         else if (h->channel_open && h->state < AGENT_CONNECTED)
             /* its start client is about to end with the reason: it must not be ended before that */
@@ -465,6 +465,7 @@ static int is_too_late(const struct host *h, enum frame_type type)
     case FRAME_CLEANED:
     case FRAME_PRELOAD_WANTED:
     case FRAME_PRELOAD_TAKEN:
+    case FRAME_ERRAND_NEWS:
         return h->state == AGENT_GONE;
     default:
         return 0;
@@ -497,6 +498,7 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
         [FRAME_COLLECT] = collect_part,
         [FRAME_MODEX_REQUEST] = collect_modex_request,
         [FRAME_MODEX_REPLY] = collect_modex_reply,
+        [FRAME_ERRAND_NEWS] = errands_news,
     };
     struct error why;
     top->run->nframes++;

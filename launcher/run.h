@@ -24,6 +24,8 @@
  *                     libraries.c what a program needs
  *     collect.c       collectives and data exchange between hosts
  *     control.c       the step's control socket
+ *     errands.c       programs that hosts' starters start for mprun
+ *     handing.c       hosts that the manager has no room on now; guests.c those of another mprun
  *     output.c input.c report*.c
  */
 #ifndef LAUNCHER_RUN_H
@@ -52,6 +54,10 @@
 struct run;
 struct collect;
 struct control;
+struct errand;
+struct guest;
+struct handing;
+struct neighbour;
 struct heartbeat;
 struct preload;
 struct suspension;
@@ -86,7 +92,7 @@ struct host {
     struct link *frame_link; /* by which the present frame came */
     int left_first;          /* it has said its last word on the first one */
     char *door;              /* where the hosts below it connect; NULL: not known */
-    int channel_open;        /* the start client runs */
+    int channel_open;        /* the start client runs, or what another mprun was asked for */
     int worker_over;         /* nothing but its link may still tell of it */
     pid_t client_pid;
     int is_starter; /* the client is mpstarter itself */
@@ -97,6 +103,12 @@ struct host {
     size_t nkept;
     struct start_words *words; /* of the start channel's stderr; NULL: none, or it is mprun's own */
     unsigned waited;           /* ticks since its start client began */
+    unsigned no_room;          /* times that the manager had none */
+    int waits;                 /* for room */
+    struct neighbour *asked;   /* to have it started; no answer yet */
+    struct neighbour *handed;  /* has it started; no HELLO yet */
+    char handed_to[64];        /* the step whose starter has started it; "": none */
+    unsigned nguests;          /* other steps' starters that live with it */
     uint32_t first_rank, nranks, started, ended;
     int launch_index;     /* among the hosts that have ranks: its number on the wire */
     int failed;           /* its starter died; counted */
@@ -164,7 +176,10 @@ struct run {
     int nforeign;
     size_t nhosts, nused;    /* used: those with ranks */
     size_t nsessions;        /* hosts whose starters a login has put into a session of its own */
-    size_t nlater;           /* starts that the manager had no room for at once */
+    struct handing *handing; /* NULL: the manager had room for all so far */
+    struct errand *errands;
+    uint32_t last_errand;
+    struct guest *guests;
     size_t nfallback;        /* hosts that use their start channels because nothing else answers */
     char fallback_text[900]; /* the first of them, and why */
     int unsettled;           /* a worker has ended, or a link: of which hosts is nothing left? */
@@ -228,6 +243,8 @@ void run_free(struct run *r);
 /* home.c: the directory of the step's sockets */
 int home_make(struct run *r, struct error *err);
 void home_remove(struct run *r); /* if it was made; and what mpruns that were killed left beside */
+/* Directories of other steps of this user beside ours. */
+void home_others(const struct run *r, void (*fn)(void *arg, const char *path), void *arg);
 
 /* explain.c */
 void run_print_plan(struct run *r);  /* --dry-run */
@@ -274,10 +291,40 @@ void starters_close(struct run *r);
 void starters_await_end(struct run *r);
 void starters_sweep(struct host *h); /* what a dead starter left on this machine */
 
+/* For who gets no preamble on a start channel that leads both ways. Length, or -1. */
+int starters_preamble(struct host *h, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
+                      struct error *err);
+/* Nothing of a start that failed is left, and there is to be another one. */
+void starters_forget(struct host *h);
+/* Its start client runs, and its end says more than the end of its link. One that another step's
+ * starter needs as well is not waited for. */
+int starters_has_client(const struct host *h);
+
+/* errands.c. m NULL: the host is gone. Nothing more is told then, nor after REFUSED and ENDED. */
+typedef void (*errand_fn)(void *arg, const Mprun__ErrandNews *m);
+int errands_may_be_sent(const struct run *r);
+/* m without its id. The errand's number, 0: it cannot be sent. */
+uint32_t errand_send(struct host *on, Mprun__Errand *m, errand_fn fn, void *arg);
+void errand_forget(struct run *r, uint32_t id);               /* nothing of it is told any more */
+int errands_news(struct host *h, const uint8_t *p, size_t n); /* a frame; -1: it cannot be */
+void errands_host_gone(struct host *h);
+void errands_free(struct run *r);
+
+/* guests.c: HAND has come over the control socket, -1: it cannot be read; who has asked is gone */
+int guests_hand(struct run *r, struct link *asker, const uint8_t *p, size_t n);
+void guests_asker_gone(struct run *r, const struct link *asker);
+
+/* handing.c: the manager has no room on a host: -1, it is not to be waited for any longer. */
+int handing_begin(struct host *h, const char *words);
+void handing_reported(struct host *h); /* HELLO has come */
+void handing_cancel(struct run *r);
+void handing_end(struct run *r);
+
 /* start-words.c; all do nothing for a host without words */
-void start_words_open(struct host *h, int fd); /* takes fd */
-void start_words_show(struct host *h);         /* what was said so far */
-void start_words_reported(struct host *h);     /* the same, and from now on at once */
+void start_words_open(struct host *h, int fd); /* takes fd; -1: start_words_add() has them */
+void start_words_add(struct host *h, const void *p, size_t n);
+void start_words_show(struct host *h);     /* what was said so far */
+void start_words_reported(struct host *h); /* the same, and from now on at once */
 /* What was said and not shown, as part of a sentence; "" for nothing. Much of it is shown instead,
  * but for its last line. */
 void start_words_reason(struct host *h, char *buf, size_t n);

@@ -108,15 +108,23 @@ void start_words_open(struct host *h, int fd)
     if (w) {
         w->host = h;
         w->fd = fd;
+    }
+    if (w && fd >= 0) {
         fd_set_nonblock(fd, 1);
         w->io = loop_io_create(h->run->loop, fd, LOOP_READ, readable, w);
     }
-    if (!w || !w->io) {
+    if (!w || (fd >= 0 && !w->io)) {
         free(w);
-        close(fd);
+        cleanup_close(&fd);
         return;
     }
     h->words = w;
+}
+
+void start_words_add(struct host *h, const void *p, size_t n)
+{
+    if (h->words)
+        take(h->words, p, n);
 }
 
 /* Show all that is held, but the last `keep` lines. */
@@ -185,7 +193,7 @@ const char *start_words_held(struct host *h)
 static void words_free(struct start_words *w)
 {
     loop_io_destroy(w->io);
-    close(w->fd);
+    cleanup_close(&w->fd);
     free(w->held);
     free(w);
 }

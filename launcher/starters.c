@@ -202,15 +202,16 @@ static int may_fall_back(const struct host *h)
            r->adapter->stdio_channel == STDIO_PER_HOST;
 }
 
-static int send_preamble(struct host *h, const struct start_channel *c, struct error *err)
+int starters_preamble(struct host *h, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
+                      struct error *err)
 {
     struct run *r = h->run;
-    uint8_t packed[PREAMBLE_MAX];
     char home[ADDRESS_TEXT] = "";
-    struct preamble p = {.host_id = (uint32_t)h->launch_index, .launcher = (uint32_t)getpid()};
+    struct preamble p = {
+        .host_id = (uint32_t)h->launch_index, .launcher = (uint32_t)getpid(), .flags = more_flags};
     memcpy(p.key, r->key, sizeof(p.key));
-    int here = r->alloc.hosts[h->index].here;
-    if (here && r->directory[0] && address_of_path("home", r->directory, home) < 0)
+    if (r->alloc.hosts[h->index].here && r->directory[0] &&
+        address_of_path("home", r->directory, home) < 0)
         home[0] = 0;
     snprintf(p.addresses, sizeof(p.addresses), "%s%s%s", home, *home ? " " : "", r->addresses);
     if (r->transport == TRANSPORT_STDIO)
@@ -219,23 +220,31 @@ static int send_preamble(struct host *h, const struct start_channel *c, struct e
         p.flags |= PREAMBLE_ENCRYPT;
     if (r->transport == TRANSPORT_TCP && r->cmd.security == LINK_MAC)
         p.flags |= PREAMBLE_MAC;
-    if (c->is_starter)
-        p.flags |= PREAMBLE_SUBREAPER;
     if (r->cmd.verbose)
         p.flags |= PREAMBLE_VERBOSE;
     if (r->cmd.explain)
         p.flags |= PREAMBLE_EXPLAIN;
     if (r->step.pmi && !r->cmd.explain)
         p.flags |= PREAMBLE_PMI;
-    if (may_fall_back(h))
-        p.flags |= PREAMBLE_FALLBACK;
     if (r->transport == TRANSPORT_TCP)
         p.link_grace = (uint32_t)(r->cmd.link_grace + 0.999);
-    int n = preamble_pack(&p, packed, err);
+    int n = preamble_pack(&p, ret, err);
+    explicit_bzero(&p, sizeof(p));
+    return n;
+}
+
+static int send_preamble(struct host *h, const struct start_channel *c, struct error *err)
+{
+    uint8_t packed[PREAMBLE_MAX];
+    uint32_t flags = 0;
+    if (c->is_starter)
+        flags |= PREAMBLE_SUBREAPER;
+    if (may_fall_back(h))
+        flags |= PREAMBLE_FALLBACK;
+    int n = starters_preamble(h, flags, packed, err);
     int rc = n < 0 ? -1 : fd_write_all(c->in_fd, packed, (size_t)n);
     if (n >= 0 && rc < 0)
         error_errno(err, errno, "write the start parameters");
-    explicit_bzero(&p, sizeof(p));
     explicit_bzero(packed, sizeof(packed));
     return rc;
 }
@@ -287,9 +296,20 @@ static int is_linked(struct host *h)
            (!h->worker_over && h->state >= AGENT_PLACED && h->state < AGENT_CLEANED && host_top(h));
 }
 
+int starters_has_client(const struct host *h)
+{
+    return h->channel_open && !h->nguests;
+}
+
+/* Whether its start client is over, or not waited for. */
+static int client_is_over(const struct host *h)
+{
+    return !h->channel_open || (h->nguests && (h->failed || h->state >= AGENT_RELEASED));
+}
+
 static void host_gone(struct host *h)
 {
-    if (h->channel_open || is_linked(h) || h->state == AGENT_GONE)
+    if (!client_is_over(h) || is_linked(h) || h->state == AGENT_GONE)
         return;
     if (h->out_io) { /* what it still said */
         fd_set_nonblock(h->out_fd, 1);
@@ -300,6 +320,7 @@ static void host_gone(struct host *h)
     if (h->failed && h->state < AGENT_CLEANED)
         starters_sweep(h);
     agent_enter(h, AGENT_GONE);
+    errands_host_gone(h);
     step_changed(h->run);
 }
 
@@ -367,8 +388,7 @@ static void close_input(struct host *h)
         close(take_fd(&h->in_fd));
 }
 
-/* Nothing of the start that failed is left, and there is to be another one. */
-static void forget_start(struct host *h)
+void starters_forget(struct host *h)
 {
     loop_io_destroy(h->out_io);
     h->out_io = NULL;
@@ -394,14 +414,10 @@ static int starts_again(struct host *h, int status)
     enum start_again again = r->adapter->again(r->starting, (size_t)h->launch_index, status, words);
     if (again == START_NOT)
         return 0;
-    if (again == START_LATER && r->nlater++ == 0)
-        log_note("host %s: %.*s: this is tried again until another mprun of the job has ended, or "
-                 "for %.0f s (--start-timeout)",
-                 h->name, (int)strcspn(words, "\n"), words, r->cmd.start_timeout);
-    else
-        log_debug("host %s: %s; it is started %s", h->name, words,
-                  again == START_LATER ? "later" : "in another way");
-    forget_start(h);
+    if (again == START_LATER)
+        return handing_begin(h, words) == 0;
+    log_debug("host %s: %s; it is started in another way", h->name, words);
+    starters_forget(h);
     return 1;
 }
 
@@ -520,6 +536,7 @@ void starters_cancel(struct run *r)
     if (!r->starting)
         return;
     r->adapter->cancel(r->starting);
+    handing_cancel(r);
     if (!r->adapter->abandon)
         abandon_after(r, UNREACHABLE_SECONDS);
 }
@@ -657,12 +674,15 @@ void starters_reported(struct host *h)
 {
     struct run *r = h->run;
     start_words_reported(h);
+    handing_reported(h);
     close_input(h);
     if (r->adapter->reported && r->starting)
         r->adapter->reported(r->starting, (size_t)h->launch_index);
     r->nreported++;
-    if (r->nreported == r->nused)
+    if (r->nreported == r->nused) {
         log_debug("all hosts have reported back");
+        handing_end(r);
+    }
     if (r->nreported == r->nused && r->nfallback > 0)
         say_fallback(r);
     if (r->nreported == r->nused && r->adapter->loose && !r->same_machine)
@@ -674,6 +694,8 @@ void starters_close(struct run *r)
     r->adapter->destroy(r->starting);
     r->starting = NULL;
     door_close(r);
+    handing_end(r);
+    errands_free(r);
     progress_end(r);
     silent_end(r);
     for (size_t i = 0; i < r->nhosts; i++) {

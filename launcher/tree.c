@@ -177,7 +177,7 @@ int tree_lost(struct host *h, const uint8_t *p, size_t n)
     struct host *lost = m->host < r->nused ? r->launched[m->host] : NULL;
     int below = lost && host_above(lost) == h;
     if (below && is_awaited(lost)) {
-        if (lost->channel_open && lost->state < AGENT_CLEANED && !m->silent)
+        if (starters_has_client(lost) && lost->state < AGENT_CLEANED && !m->silent)
             run_kill(r, -1, "a starter died"); /* an exit status says more, and comes next */
         else
             host_fails(lost, m->silent, "its link to %s is gone: %s", h->name, m->text);

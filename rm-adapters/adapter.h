@@ -67,7 +67,7 @@ struct starting; /* of a start in progress */
 enum start_again {
     START_NOT,       /* that was it */
     START_OTHERWISE, /* the host is started in another way */
-    START_LATER,     /* in the same way, when the manager may have room there again */
+    START_LATER,     /* in the same way, when retry() is called: the manager has no room now */
 };
 
 struct rm_adapter {
@@ -98,6 +98,8 @@ struct rm_adapter {
     /* The host's start client ended with this status and these words before HELLO. Unless it is
      * START_NOT, another OPEN or FAILED comes. NULL: never. */
     enum start_again (*again)(struct starting *s, size_t host, int status, const char *words);
+    /* Begin the start of a host once more, after START_LATER. */
+    void (*retry)(struct starting *s, size_t host);
     /* How this host would be started, for --explain; loop and event of the request are not looked
      * at. */
     void (*describe)(const struct start_request *request, const struct alloc_host *host, char *buf,

@@ -44,7 +44,7 @@ static int start(struct talk *t, struct error *err)
     s.fds[1] = to_out;
     s.fds[2] = to_errors;
     s.new_pgrp = 1; /* Debian's are scripts around the real ones */
-    s.die_with_parent = 1;
+    s.parent_death_signal = SIGKILL;
     t->pid = spawn_process(&s, NULL, err);
     return t->pid > 0 ? 0 : -1;
 }

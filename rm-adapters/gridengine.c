@@ -27,7 +27,6 @@
 #include "rm-adapters/named.h"
 
 #define QCONF_SECONDS 3.0
-#define LATER_SECONDS 1.0
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
@@ -198,26 +197,18 @@ static int gridengine_read_allocation(const struct host_request *request, struct
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-struct qrsh_host {
-    int forked;       /* qrsh is refused there: it takes no task beside the job itself */
-    int later;        /* to be tried again with the next tick */
-    unsigned refused; /* times */
-};
-
 struct qrsh {
     char *path;
-    struct qrsh_host *hosts;
-    struct loop_timer *tick; /* of those that are tried later */
-    struct starting *starting;
+    unsigned char
+        *forked;   /* hosts where qrsh is refused: they take no task beside the job itself */
     int forbidden; /* no host takes a task, ever; -1: not known yet */
 };
 
 static void qrsh_destroy(void *arg)
 {
     struct qrsh *q = arg;
-    loop_timer_destroy(q->tick);
     free(q->path);
-    free(q->hosts);
+    free(q->forked);
     free(q);
 }
 
@@ -259,7 +250,7 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
     const struct start_request *r = fanout_request(s);
     const struct qrsh *q = fanout_arg(s);
     const char *words[QRSH_WORDS];
-    if (q->hosts[i].forked)
+    if (q->forked[i])
         return fanout_starter(s, i, ret, err);
     qrsh_words(r, &r->allocation->hosts[i], words);
     return fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, 0, ret, err);
@@ -289,30 +280,13 @@ static int is_own_job(void)
     return !spool || strstr(spool, part) != NULL;
 }
 
-static void try_again(void *arg)
-{
-    struct qrsh *q = arg;
-    size_t n = fanout_request(q->starting)->allocation->nhosts;
-    for (size_t i = 0; i < n; i++)
-        if (q->hosts[i].later) {
-            q->hosts[i].later = 0;
-            fanout_again(q->starting, i);
-        }
-}
-
 /* It takes as many tasks of a job as the job has slots there: another mprun has them. */
-static enum start_again again_later(struct starting *s, struct qrsh *q, struct qrsh_host *h)
+static enum start_again again_later(struct qrsh *q)
 {
     const char *pe = variable("PE");
     if (q->forbidden < 0)
         q->forbidden = !is_own_job() || (pe && slaves_are_not_controlled(pe));
-    if (q->forbidden || ++h->refused * LATER_SECONDS > fanout_request(s)->patience)
-        return START_NOT;
-    q->starting = s;
-    h->later = 1;
-    if (!loop_timer_active(q->tick))
-        loop_timer_start(q->tick, LATER_SECONDS, 0);
-    return START_LATER;
+    return q->forbidden ? START_NOT : START_LATER;
 }
 
 /* On the host of the job itself, with one slot there, or with another mprun that has it, mprun can
@@ -321,24 +295,15 @@ static enum start_again gridengine_again(struct starting *s, size_t host, int st
                                          const char *words)
 {
     struct qrsh *q = fanout_arg(s);
-    struct qrsh_host *h = &q->hosts[host];
     if (!WIFEXITED(status) || !strstr(words, "didn't accept task"))
         return START_NOT;
     if (!fanout_request(s)->allocation->hosts[host].here)
-        return again_later(s, q, h);
-    if (h->forked)
+        return again_later(q);
+    if (q->forked[host])
         return START_NOT;
-    h->forked = 1;
+    q->forked[host] = 1;
     fanout_again(s, host);
     return START_OTHERWISE;
-}
-
-static void gridengine_cancel(struct starting *s)
-{
-    struct qrsh *q = fanout_arg(s);
-    fanout_cancel(s);
-    if (q->starting)
-        try_again(q); /* they are told that it was cancelled */
 }
 
 static struct qrsh *qrsh_create(const struct start_request *request)
@@ -347,9 +312,8 @@ static struct qrsh *qrsh_create(const struct start_request *request)
     if (!q)
         return NULL;
     q->forbidden = -1;
-    q->hosts = calloc(request->allocation->nhosts + 1, sizeof(*q->hosts));
-    q->tick = loop_timer_create(request->loop, try_again, q);
-    if (q->hosts && q->tick)
+    q->forked = calloc(request->allocation->nhosts + 1, sizeof(*q->forked));
+    if (q->forked)
         return q;
     qrsh_destroy(q);
     return NULL;
@@ -438,10 +402,11 @@ const struct rm_adapter rm_adapter_gridengine = {
     .detect = gridengine_detect,
     .read_allocation = gridengine_read_allocation,
     .start = gridengine_start,
-    .cancel = gridengine_cancel,
+    .cancel = fanout_cancel,
     .destroy = fanout_destroy,
     .reported = fanout_reported,
     .again = gridengine_again,
+    .retry = fanout_again,
     .describe = gridengine_describe,
     .advice = gridengine_advice,
     .client = "qrsh",

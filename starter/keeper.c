@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* No loop and no allocation beyond the two lists: what this process does when everything else has
- * failed has to be short. */
+/* No loop and hardly an allocation beyond the two lists: what this process does when everything
+ * else has failed has to be short. */
 #include "starter/keeper.h"
 
 #include <errno.h>
@@ -15,19 +15,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/path.h"
 #include "common/proc.h"
 #include "containment/cgroup.h"
 #include "model/outcome.h"
+#include "starter/keeper-errands.h"
 
-enum { THINGS = 64, PACKET = 4096, SWEEP_MS = 4000, KILL_SECONDS = 5 };
+enum { THINGS = 64, SWEEP_MS = 4000, KILL_SECONDS = 5 };
 
 struct keeper {
-    pid_t worker;
-    int fd;
+    pid_t worker; /* 0: it has ended, */
+    int status;   /* so, */
+    int judged;   /* which was looked at */
+    int fd;       /* -1: nobody is at its other end any more */
     const char *host;
+    struct keeper_errands errands;
+    int orphans; /* another step's starter has ended, and may have left some */
     char *cgroups[THINGS], *directories[THINGS];
     size_t ncgroups, ndirectories;
     int stuck; /* the worker ended as it should, and could not remove everything */
@@ -35,7 +41,7 @@ struct keeper {
 
 void keeper_tell(int fd, enum keeper_message what, const char *text)
 {
-    char packet[PACKET];
+    char packet[KEEPER_PACKET];
     size_t n = strlen(text);
     if (n > sizeof(packet) - 2)
         return;
@@ -57,7 +63,8 @@ static void forget(char **list, size_t *n)
         free(list[--*n]);
 }
 
-static void take_message(struct keeper *k, const char *text, enum keeper_message what)
+static void take_message(struct keeper *k, const char *text, size_t n, enum keeper_message what,
+                         int fds[3])
 {
     switch (what) {
     case KEEPER_CGROUP:
@@ -73,53 +80,92 @@ static void take_message(struct keeper *k, const char *text, enum keeper_message
         forget(k->cgroups, &k->ncgroups);
         forget(k->directories, &k->ndirectories);
         break;
+    case KEEPER_ERRAND:
+        keeper_errand_start(&k->errands, text, n, fds, k->worker, k->fd);
+        break;
     }
+}
+
+/* The descriptors that came with a packet, if they are as many as an errand has. */
+static void take_fds(struct msghdr *m, int fds[3])
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(3 * sizeof(int)))
+        memcpy(fds, CMSG_DATA(c), 3 * sizeof(int));
 }
 
 /* All packets that wait; 0 at end of file. */
 static int take_messages(struct keeper *k)
 {
-    char packet[PACKET + 1];
+    char packet[KEEPER_PACKET + 1];
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(3 * sizeof(int))];
     for (;;) {
-        ssize_t n = recv(k->fd, packet, sizeof(packet) - 1, MSG_DONTWAIT);
+        int fds[3] = {-1, -1, -1};
+        struct iovec v = {packet, KEEPER_PACKET};
+        struct msghdr m = {.msg_iov = &v,
+                           .msg_iovlen = 1,
+                           .msg_control = control,
+                           .msg_controllen = sizeof(control)};
+        ssize_t n = k->fd < 0 ? 0 : recvmsg(k->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return n != 0;
+        take_fds(&m, fds);
         packet[n] = 0;
-        take_message(k, packet + 1, (enum keeper_message)packet[0]);
+        take_message(k, packet + 1, (size_t)n - 1, (enum keeper_message)packet[0], fds);
+        for (int i = 0; i < 3; i++)
+            cleanup_close(&fds[i]);
     }
 }
 
-/* What is below us now; their children come to us as they die. */
-static void kill_once(void)
+/* What is below us now, but for the worker and errands; their children come to us as they die. The
+ * number of those that were killed. */
+static int kill_once(const struct keeper *k)
 {
     pid_t *children = NULL;
-    int n = proc_children(getpid(), &children);
+    int n = proc_children(getpid(), &children), killed = 0;
     for (int i = 0; i < n; i++)
-        if (children[i] > 1)
+        if (children[i] > 1 && children[i] != k->worker &&
+            !keeper_errands_has(&k->errands, children[i])) {
             kill(children[i], SIGKILL);
+            killed++;
+        }
     free(children);
+    return killed;
+}
+
+/* What has ended; the worker's status stays in *k. */
+static void reap(struct keeper *k)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == k->worker) {
+            k->worker = 0;
+            k->status = status;
+        } else if (keeper_errand_ended(&k->errands, pid, status, k->fd) == 2) {
+            k->orphans = 1;
+        }
+    }
 }
 
 /* Every process below us, level by level: the orphans of what dies come to us as subreaper. What
  * cannot die (state D) is named after a while, not waited for. */
-static void kill_children(const char *host)
+static void kill_children(struct keeper *k)
 {
     sigset_t chld;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
     for (double end = loop_now() + KILL_SECONDS; loop_now() < end;) {
-        pid_t pid;
-        kill_once();
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-            ;
-        if (pid < 0 && errno == ECHILD)
+        reap(k);
+        if (kill_once(k) == 0)
             return;
         struct timespec bit = {.tv_nsec = 50 * 1000 * 1000};
         sigtimedwait(&chld, NULL, &bit);
     }
-    log_error("on %s: processes of the step could not be killed", host);
+    log_error("on %s: processes of the step could not be killed", k->host);
 }
 
 static void remove_directories(struct keeper *k, int say)
@@ -135,21 +181,23 @@ static void remove_directories(struct keeper *k, int say)
 static void sweep(struct keeper *k)
 {
     struct error e;
-    kill_once();
+    kill_once(k);
     remove_directories(k, 0);
     if (k->ncgroups && cgroup_sweep((const char *const *)k->cgroups, k->ncgroups, SWEEP_MS, &e) < 0)
         log_error("on %s: %s", k->host, e.text);
-    kill_children(k->host);
+    kill_children(k);
     remove_directories(k, 1);
     forget(k->cgroups, &k->ncgroups);
     forget(k->directories, &k->ndirectories);
 }
 
-static int worker_ended(struct keeper *k, int status)
+static int worker_ended(struct keeper *k, pid_t worker)
 {
+    int status = k->status;
     take_messages(k);
+    k->fd = -1;
     if (WIFEXITED(status) && k->ncgroups == 0 && k->ndirectories == 0) {
-        kill_children(k->host);
+        kill_children(k);
         return WEXITSTATUS(status);
     }
     if (WIFEXITED(status) && k->stuck) {
@@ -159,10 +207,10 @@ static int worker_ended(struct keeper *k, int status)
     const char *next = k->ncgroups + k->ndirectories ? "ending its ranks" : "it has no ranks";
     if (WIFSIGNALED(status))
         log_error("on %s: mpstarter's worker (pid %d) was killed by signal %d (%s); %s", k->host,
-                  (int)k->worker, WTERMSIG(status), strsignal(WTERMSIG(status)), next);
+                  (int)worker, WTERMSIG(status), strsignal(WTERMSIG(status)), next);
     else
         log_error("on %s: mpstarter's worker (pid %d) ended early with code %d; %s", k->host,
-                  (int)k->worker, WEXITSTATUS(status), next);
+                  (int)worker, WEXITSTATUS(status), next);
     sweep(k);
     return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_CODE_MPRUN;
 }
@@ -191,13 +239,33 @@ static void leave_group(void)
         waitpid(founder, NULL, 0);
 }
 
-/* Signals for the starter are the worker's business; it may be waiting for them. */
+/* Signals for the starter are the worker's business; it may be waiting for them. Without it they
+ * are for those that are still here. */
 static void pass_on(struct keeper *k, int signal_fd)
 {
     struct signalfd_siginfo si;
-    while (read(signal_fd, &si, sizeof(si)) == (ssize_t)sizeof(si))
-        if (si.ssi_signo != SIGCHLD && si.ssi_code <= 0) /* sent by a process, not by a terminal */
+    while (read(signal_fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+        if (si.ssi_signo == SIGCHLD || si.ssi_code > 0) /* not sent by a process */
+            continue;
+        if (k->worker > 1)
             kill(k->worker, (int)si.ssi_signo);
+        else
+            keeper_errands_signal(&k->errands, (int)si.ssi_signo);
+    }
+}
+
+/* What has ended meanwhile. 1 when nothing is left to wait for, with the code. */
+static int look_after_children(struct keeper *k, pid_t worker, int *code)
+{
+    reap(k);
+    if (k->worker == 0 && !k->judged) {
+        k->judged = 1;
+        *code = worker_ended(k, worker);
+    } else if (k->orphans) {
+        k->orphans = 0;
+        kill_children(k);
+    }
+    return k->judged && k->errands.n == 0;
 }
 
 int keeper_run(pid_t worker, int fd, const char *host)
@@ -205,6 +273,7 @@ int keeper_run(pid_t worker, int fd, const char *host)
     struct keeper k = {.worker = worker, .fd = fd, .host = host};
     static const int passed[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
     sigset_t set;
+    int code = EXIT_CODE_MPRUN;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
         sigaddset(&set, passed[i]);
@@ -212,12 +281,7 @@ int keeper_run(pid_t worker, int fd, const char *host)
     leave_group();
     int signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     struct pollfd p[2] = {{.fd = signal_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
-    for (;;) {
-        int status;
-        pid_t pid;
-        while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-            if (pid == worker)
-                return worker_ended(&k, status);
+    while (!look_after_children(&k, worker, &code)) {
         if (poll(p, 2, signal_fd < 0 ? 1000 : -1) < 0 && errno != EINTR)
             return EXIT_CODE_MPRUN;
         if (p[1].revents && !take_messages(&k))
@@ -225,4 +289,5 @@ int keeper_run(pid_t worker, int fd, const char *host)
         if (p[0].revents)
             pass_on(&k, signal_fd);
     }
+    return code;
 }

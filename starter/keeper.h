@@ -4,7 +4,8 @@
  * mpstarter forks at once: the parent is the keeper, the child the worker. The keeper is a child
  * subreaper in a process group of its own. It knows what the worker made (cgroups, directories);
  * when the worker ends without having cleaned up, the keeper kills what is left below it, removes
- * what was made, says so, and exits with a code, never by a signal. */
+ * what was made, says so, and exits with a code, never by a signal. Errands it starts for the
+ * worker are its own children, which it never ends and outlives (keeper-errands.h). */
 #ifndef STARTER_KEEPER_H
 #define STARTER_KEEPER_H
 
@@ -16,7 +17,9 @@ enum keeper_message {
     KEEPER_DIRECTORY = 'd', /* path of a directory that was made */
     KEEPER_CLEANED = 'x',   /* nothing is left of what was told */
     KEEPER_STUCK = 's',     /* something is left; mprun knows. It is tried once more */
+    KEEPER_ERRAND = 'r',    /* a program to start: keeper-errands.h, with three descriptors */
 };
+enum { KEEPER_PACKET = 8192 };
 
 /* The keeper's life: returns the exit code for mpstarter. worker: child to wait for; fd: its end of
  * the packet socket. host: for messages. */

@@ -72,6 +72,7 @@ static void block_signals(void)
         sigaddset(&set, signals[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no status */
+    signal(SIGPIPE, SIG_IGN); /* whoever reads our standard error may have gone */
 }
 
 /* The starter of one host: fork into keeper and worker. */

@@ -268,7 +268,7 @@ static int spawn_server(struct pmi_link *p, const char *path, int fd, int text_f
     s.fds[2] = text_fd;
     s.keep_fds = &fd;
     s.nkeep_fds = 1;
-    s.die_with_parent = 1;
+    s.parent_death_signal = SIGKILL;
     p->pid = spawn_process(&s, NULL, err);
     if (p->pid < 0)
         return -1;

@@ -4,6 +4,7 @@
  * put together once per program; only the last few entries differ between ranks. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,7 +366,7 @@ pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struc
     s.set_nice = 1;
     s.nice = step->nice;
     s.limits = step->soft_limits;
-    s.die_with_parent = 1;
+    s.parent_death_signal = SIGKILL;
     s.new_session = s.take_terminal = rank_has_terminal(r);
     s.set_oom_score_adj = oom_score_differs();
     s.keep_fds = &pmi1_fd;

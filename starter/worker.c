@@ -26,6 +26,7 @@
 #include "common/proc.h"
 #include "starter/orphan.h"
 #include "common/login-session.h"
+#include "starter/errands.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
 #include "starter/tree.h"
@@ -334,6 +335,8 @@ static int up_message(struct worker *w, struct link *l, enum frame_type type, co
         if (w->pmi)
             pmi_link_pass_down(w->pmi, type, p, n);
         return 0;
+    case FRAME_ERRAND:
+        return errands_take(w, p, n);
     case FRAME_RELEASE:
         fault_point("released");
         if (w->state == HOST_CLEANED || w->state < HOST_PREPARING)
@@ -517,11 +520,12 @@ static void on_signal(void *arg, int signo)
     loop_defer_schedule(w->step);
 }
 
-/* The keeper never says anything: readable means that it is gone. */
-static void keeper_gone(void *arg, int fd, unsigned events)
+static void keeper_readable(void *arg, int fd, unsigned events)
 {
     struct worker *w = arg;
     char text[256];
+    if (errands_keeper_readable(w))
+        return;
     loop_io_destroy(w->keeper_io);
     w->keeper_io = NULL;
     if (w->state >= HOST_ENDING) { /* who is left removes what was made */
@@ -545,7 +549,6 @@ static void prepare_process(void)
 {
     struct rlimit files;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    signal(SIGPIPE, SIG_IGN);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* three pipes a rank */
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files);
@@ -573,7 +576,7 @@ static int worker_init(struct worker *w, struct error *err)
     w->step = loop_defer_create(w->loop, take_step, w);
     if (!w->ending || !w->step)
         return error_errno(err, ENOMEM, "prepare the starter");
-    w->keeper_io = loop_io_create(w->loop, w->keeper_fd, LOOP_READ, keeper_gone, w);
+    w->keeper_io = loop_io_create(w->loop, w->keeper_fd, LOOP_READ, keeper_readable, w);
     if (!w->keeper_io)
         return error_errno(err, ENOMEM, "watch the keeper");
     return cpus_allowed(&w->allowed, err);
@@ -601,6 +604,7 @@ static void worker_free(struct worker *w)
     preload_destroy(w->preload);
     ranks_destroy(w);
     ending_destroy(w->ending);
+    errands_destroy(w);
     plan_binding_free(&w->binding);
     topology_destroy(w->topology);
     if (w->contain.tree)

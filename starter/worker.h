@@ -13,6 +13,7 @@
  *     rank-io.c       pipes and credit
  *     ending.c        the kill ladder, and what is left behind
  *     sampler.c       samples of memory
+ *     errands.c       programs that are started for mprun beside the ranks
  */
 #ifndef STARTER_WORKER_H
 #define STARTER_WORKER_H
@@ -29,6 +30,7 @@
 #include "wire/pack.h"
 #include "wire/preamble.h"
 
+struct errand;
 struct orphan;
 struct pmi_link;
 struct preload;
@@ -80,6 +82,7 @@ struct worker {
     struct ranks ranks;
     struct ending *ending;
     struct sampler *sampler;
+    struct errand *errands;
     struct loop_defer *step; /* drives the machine */
     struct rusage orphans;   /* of processes no rank could be named for */
     uint64_t norphans;

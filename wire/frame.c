@@ -51,6 +51,9 @@ static const char *const type_text[FRAME_TYPE_COUNT] = {
     [FRAME_SILENT] = "SILENT",
     [FRAME_WINDOW] = "WINDOW",
     [FRAME_PONG] = "PONG",
+    [FRAME_ERRAND] = "ERRAND",
+    [FRAME_ERRAND_NEWS] = "ERRAND_NEWS",
+    [FRAME_HAND] = "HAND",
 };
 
 const char *frame_type_text(unsigned type)

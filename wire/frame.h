@@ -77,6 +77,9 @@ enum frame_type {
     FRAME_SILENT,         /* up */
     FRAME_WINDOW,         /* down */
     FRAME_PONG,           /* both */
+    FRAME_ERRAND,         /* down */
+    FRAME_ERRAND_NEWS,    /* up, tool */
+    FRAME_HAND,           /* tool */
     FRAME_TYPE_COUNT,
 };
 
@@ -110,6 +113,12 @@ enum {
     /* On each link so much may be under way: sent, and not yet written by the receiver and passed
      * on to all below it that want it. It bounds what a host holds for a slow one below. */
     PRELOAD_WINDOW = 512 * 1024,
+};
+
+enum {
+    ERRAND_INPUT_MAX = 4096, /* what a pipe takes at once */
+    ERRAND_WORDS_MAX = 4096, /* arguments and environment of an errand, with a byte for each end */
+    ERRAND_SAYS_MAX = 65536, /* what is told of its output; the rest is not */
 };
 
 /* Flow control, the same arithmetic at both ends.

@@ -48,6 +48,14 @@ struct packed_limits {
 void limits_pack(const struct limits *l, struct packed_limits *ret);
 void limits_unpack(const Mprun__Limits *m, struct limits *ret);
 
+/* ErrandNews.what */
+enum errand_news {
+    ERRAND_REFUSED = 1, /* it was not started, and nothing more will be told */
+    ERRAND_STARTED,
+    ERRAND_SAID,
+    ERRAND_ENDED, /* nothing more will be told */
+};
+
 void window_pack(const struct tty_size *size, Mprun__Window *ret);
 struct tty_size window_unpack(const Mprun__Window *m);
 

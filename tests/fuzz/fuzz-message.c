@@ -39,6 +39,9 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_PRELOAD_WANTED] = &mprun__preload_wanted__descriptor,
     [FRAME_PRELOAD_TAKEN] = &mprun__preload_taken__descriptor,
     [FRAME_WINDOW] = &mprun__window__descriptor,
+    [FRAME_ERRAND] = &mprun__errand__descriptor,
+    [FRAME_ERRAND_NEWS] = &mprun__errand_news__descriptor,
+    [FRAME_HAND] = &mprun__hand__descriptor,
 };
 
 /* Packing it again reads every byte of what was taken in. (Not always to the same message: field

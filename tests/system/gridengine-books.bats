@@ -19,14 +19,22 @@ setup() {
 }
 teardown() { gridengine_end; }
 
-# CPU seconds: of the job in the manager's books, and of the step as mprun has it
+# CPU seconds: of the job in the manager's books, and of steps, as mprun has them in these reports
 booked() { job_records 37 | awk '{ sum += $1 } END { print sum }'; }
-reported() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print((u["cpu_user_us"] + u["cpu_system_us"]) / 1e6)' "$(job_dir)/report"; }
+reported() {
+    (cd "$(job_dir)" && python3 -c '
+import json, sys
+usages = [json.load(open(path))["usage"] for path in sys.argv[1:]]
+print(sum(u["cpu_user_us"] + u["cpu_system_us"] for u in usages) / 1e6)' "$@")
+}
 
-# agree LEAST: within 2 %, and there was as much to count
+# agree LEAST [REPORT...]: the report and these within 2 %, and there was as much to count
 agree() {
-    echo "booked $(booked) s, reported $(reported) s"
-    awk -v b="$(booked)" -v r="$(reported)" -v least="$1" 'BEGIN { exit !(r >= least && b > r * 0.98 && b < r * 1.02) }'
+    local least=$1 sum
+    shift
+    sum=$(reported report "$@")
+    echo "booked $(booked) s, reported $sum s"
+    awk -v b="$(booked)" -v r="$sum" -v least="$least" 'BEGIN { exit !(r >= least && b > r * 0.98 && b < r * 1.02) }'
 }
 
 @test "accounting_summary FALSE: a record for each host, and their sum is what mprun reports; live, too" {
@@ -49,12 +57,27 @@ live_usage() { on n0 qstat -j "$(job)" | grep -Eq '^usage .*cpu=00:00:(0[3-9]|[1
     [ "$(job_records 42)" = NONE ]
 }
 
+@test "steps that share a task: the manager's sum is that of their reports" {
+    run -0 --separate-stderr qsub_wait -pe lab1 3 <<JOB
+for i in 1 2; do mprun --quiet --report-json report.\$i sh -c 'echo begun >>began; exec sleep 600' & done
+until [ "\$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
+mprun -v --report-json report $SPIN 5 2>third
+kill %1 %2
+wait
+grep -c 'handed to the starter of step' third
+JOB
+    echo "$output"
+    [ "$output" = 2 ]
+    agree 14 report.1 report.2
+    awk -v others="$(reported report.1 report.2)" 'BEGIN { exit !(others < 1) }'
+}
+
 @test "the loose way, by ssh with a list of hosts: the same work, and the books show nothing of it" {
     run -0 --separate-stderr qsub_wait -pe labloose 6 <<EOF
 tail -n +2 "\$PE_HOSTFILE" >hosts
 mprun --containment=tree --rm ssh -np 4 -m hosts --report-json report $SPIN 1
 EOF
     [[ $stderr == *"no resource manager accounts for what runs there"* ]]
-    echo "booked $(booked) s, reported $(reported) s"
-    awk -v b="$(booked)" -v r="$(reported)" 'BEGIN { exit !(r >= 4 && b < 0.2) }'
+    echo "booked $(booked) s, reported $(reported report) s"
+    awk -v b="$(booked)" -v r="$(reported report)" 'BEGIN { exit !(r >= 4 && b < 0.2) }'
 }

@@ -124,3 +124,54 @@ manager_saw_no_failure() { [ "$(job_records 12 | sort -u)" = 0 ]; }
     manager_saw_no_failure
     [ "$(job_records 42 | grep -c '^[0-9]')" = 3 ]
 }
+
+# One slot on each host, so that two tasks fit: two steps that sleep have them, and a third one's
+# starters are started by theirs, but for the job's own host. HOST_KEEPER is the one on $OTHER that has
+# the third's as its child.
+guest_start() {
+    cat <<'JOB' | qsub_start -pe lab1 3
+sleeper() { m --quiet --pmi none sh -c "echo >>began.$1; until [ -e finish ]; do sleep 1; done"; echo "$1 code $?"; }
+sleeper first &
+sleeper second &
+until [ "$(cat began.* | wc -l)" = 6 ]; do sleep 0.1; done 2>/dev/null
+sleeper third
+wait
+JOB
+    wait_until 30 third_has_begun
+    MASTER=$(job_host)
+    read -r OTHER _ <<<"${EXECS//$MASTER/}"
+    HOST_KEEPER=$(on_root "$OTHER" sh -c 'ps -o ppid= $(ps -o ppid= $(pgrep -n -x mpstarter))')
+}
+third_has_begun() { [ "$(wc -l <"$(job_dir)/began.third")" = 3 ]; } 2>/dev/null
+code_of() { grep -qx "$1 code $2" "$(job_out)"; }
+
+@test "a step that shares tasks with others: qdel leaves nothing" {
+    guest_start
+    on n0 qdel "$(job)"
+    wait_until 20 job_in gone
+    nothing_left
+}
+
+@test "a step that shares tasks goes on when the others' mpruns are killed, and when a worker of theirs is" {
+    guest_start
+    on_root "$OTHER" sh -c "kill -KILL \$(pgrep -o -P $HOST_KEEPER -x mpstarter)"
+    wait_until 20 grep -Eq '^(first|second) code 125' "$(job_out)"
+    kill_there "$MASTER" mprun -o
+    wait_until 20 grep -Eq '^(first|second) code 137' "$(job_out)"
+    run ! code_of third '[0-9]*'
+    finish
+    run -0 job_wait
+    code_of third 0
+    manager_saw_no_failure
+}
+
+# For Grid Engine a task has failed, and soon it kills the job.
+@test "kill -9 of a keeper that has another step in its task: that step ends, too, and names the host" {
+    guest_start
+    on_root "$OTHER" kill -KILL $HOST_KEEPER
+    wait_until 20 grep -q "mpstarter on $OTHER received SIGTERM; ending its ranks" "$(job_err)"
+    wait_until 20 grep -q "on $OTHER: mpstarter's keeper (pid [0-9]*) has died; ending its ranks" "$(job_err)"
+    finish
+    wait_until 30 job_in gone
+    nothing_left
+}

@@ -181,14 +181,36 @@ EOF
     [[ $stderr == *"JOB_ID is not set as in a job of Grid Engine"* ]]
 }
 
-@test "several mprun at once: what a host has no room for waits for another one's end" {
+@test "several mprun at once: what qrsh has no room for is handed to a starter that is there" {
     # one slot on each host: two tasks there, and the job's own host takes one that is not qrsh's
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
 hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'
 rm -f began over
 for i in 1 2; do mprun --quiet sh -c "$hold" & done
 until [ "$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
-mprun hostname >third 2>third.err &
+mprun -v sh -c 'hostname; touch $MPRUN_RANK.begun; sleep 1000' >third 2>third.err &
+third=$!
+until [ -e 0.begun ] && [ -e 1.begun ] && [ -e 2.begun ]; do sleep 0.1; done
+touch over
+wait %1 %2; echo "code $?"
+kill -0 $third && kill $third
+wait $third; echo "code $?"
+sort third
+grep -c 'host n[123]: handed to the starter of step' third.err
+JOB
+    echo "$output"
+    [ "${lines[*]}" = "code 0 code 143 n1 n2 n3 2" ]
+    [ "$(job_records 12 | sort -u)" = 0 ]
+}
+
+@test "several mprun at once: what cannot be handed over waits for another one's end" {
+    # one slot on each host: two tasks there, and the job's own host takes one that is not qrsh's
+    run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
+hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'
+rm -f began over
+for i in 1 2; do mprun --quiet sh -c "$hold" & done
+until [ "$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
+mprun --transport=stdio hostname >third 2>third.err &
 third=$!
 until grep -q 'tried again' third.err; do sleep 0.1; done
 touch over
@@ -207,7 +229,7 @@ hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'
 rm -f began over
 for i in 1 2; do mprun --quiet sh -c "$hold" & done
 until [ "$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
-mprun hostname 2>third.err &
+mprun --transport=stdio hostname 2>third.err &
 third=$!
 until grep -q 'tried again' third.err; do sleep 0.1; done
 kill $third

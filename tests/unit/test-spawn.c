@@ -238,7 +238,7 @@ static void a_child_dies_with_its_parent(void **state)
         s.argv = argv;
         s.envp = no_env;
         s.fds[1] = p[1]; /* held as long as it lives */
-        s.die_with_parent = 1;
+        s.parent_death_signal = SIGKILL;
         _exit(spawn_process(&s, NULL, NULL) < 0);
     }
     close(p[1]);

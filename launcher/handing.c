@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* handing.c - hosts on which the resource manager has no room for one more task of the job
+ *
+ * Another mprun of the job has its task there. Those of this machine are asked, by their control
+ * sockets, to have their starter start ours (guests.c); it reports to us as any other does, and
+ * nobody else is needed then. Where none can, the manager is asked again later, until there is room
+ * or --start-timeout is over. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "launcher/run.h"
+#include "wire/address.h"
+#include "wire/dial.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#define RETRY_SECONDS  1.0
+#define ANSWER_SECONDS 2.0 /* one that is suspended gives none */
+
+enum { NEIGHBOURS_MAX = 16 };
+
+/* Another mprun. It stays in the list when it is dead: hosts may have it as the one asked last. */
+struct neighbour {
+    struct neighbour *next;
+    struct handing *handing;
+    char *path, *step;
+    int dead;
+    struct dial *dial;
+    struct link *link;
+    struct loop_timer *timer;
+};
+
+struct handing {
+    struct run *run;
+    struct loop_timer *retry;
+    struct neighbour *all;
+    size_t n;
+    int told;
+};
+
+static void ask(struct host *h);
+
+/* ---- waiting for room ------------------------------------------------------------------------ */
+
+static void retry_due(void *arg)
+{
+    struct handing *g = arg;
+    struct run *r = g->run;
+    for (size_t i = 0; i < r->nused; i++) {
+        struct host *h = r->launched[i];
+        if (h->waits && r->starting)
+            r->adapter->retry(r->starting, (size_t)h->launch_index);
+        h->waits = 0;
+    }
+}
+
+static void wait_for_room(struct host *h)
+{
+    struct run *r = h->run;
+    struct handing *g = r->handing;
+    h->asked = NULL;
+    h->waits = 1;
+    if (g->told++ == 0 && !r->killing)
+        log_note("host %s: %s has no room for one more task of the job: this is tried again until "
+                 "another mprun of the job has ended, or for %.0f s (--start-timeout)",
+                 h->name, r->adapter->name, r->cmd.start_timeout);
+    if (!loop_timer_active(g->retry) || r->killing) /* it is told that it was cancelled */
+        loop_timer_start(g->retry, r->killing ? 0 : RETRY_SECONDS, 0);
+}
+
+/* ---- what another mprun says ----------------------------------------------------------------- */
+
+/* What it was asked for did not come to be. */
+static void lost(struct host *h, const char *why)
+{
+    log_debug("host %s: its start by the starter of step %s has failed: %s%s%s", h->name,
+              h->handed_to, why, *why ? "; " : "", start_words_held(h));
+    h->channel_open = 0;
+    h->handed = NULL;
+    h->handed_to[0] = 0;
+    starters_forget(h);
+    wait_for_room(h);
+}
+
+static void dies(struct neighbour *n, const char *why)
+{
+    struct run *r = n->handing->run;
+    log_debug("step %s takes nothing over: %s", n->step, why);
+    n->dead = 1;
+    loop_timer_stop(n->timer);
+    dial_destroy(n->dial);
+    link_destroy(n->link);
+    n->dial = NULL;
+    n->link = NULL;
+    for (size_t i = 0; i < r->nused; i++) {
+        struct host *h = r->launched[i];
+        if (h->asked == n)
+            ask(h);
+        else if (h->handed == n)
+            lost(h, why);
+    }
+    step_changed(r);
+}
+
+static void too_slow(void *arg)
+{
+    dies(arg, "it gives no answer");
+}
+
+static void is_handed(struct neighbour *n, struct host *h)
+{
+    snprintf(h->handed_to, sizeof(h->handed_to), "%s", n->step);
+    log_debug("host %s: handed to the starter of step %s", h->name, n->step);
+}
+
+static void accepted(struct neighbour *n, struct host *h)
+{
+    h->asked = NULL;
+    h->handed = n;
+    h->channel_open = 1;
+    h->client_pid = 0;
+    h->is_starter = 0;
+    agent_enter(h, AGENT_STARTED);
+    start_words_open(h, -1);
+    is_handed(n, h);
+}
+
+static int take_news(struct neighbour *n, const Mprun__ErrandNews *m)
+{
+    struct run *r = n->handing->run;
+    struct host *h = m->id < r->nused ? r->launched[m->id] : NULL;
+    int refused = m->what == ERRAND_REFUSED, ended = m->what == ERRAND_ENDED;
+    loop_timer_stop(n->timer);
+    if (h && h->asked == n && refused) {
+        log_debug("host %s: not handed to the starter of step %s: %.*s", h->name, n->step,
+                  (int)m->text.len, (const char *)m->text.data);
+        ask(h);
+    } else if (h && h->asked == n && m->what == ERRAND_STARTED) {
+        accepted(n, h);
+    } else if (h && h->handed == n && m->what == ERRAND_SAID) {
+        start_words_add(h, m->text.data, m->text.len);
+    } else if (h && h->handed == n && (ended || refused)) {
+        lost(h, "it has ended");
+    }
+    step_changed(r);
+    return h ? 0 : -1;
+}
+
+static void neighbour_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p,
+                            size_t size)
+{
+    struct neighbour *n = arg;
+    Mprun__ErrandNews *m =
+        type == FRAME_ERRAND_NEWS ? mprun__errand_news__unpack(NULL, size, p) : NULL;
+    int known = m && take_news(n, m) == 0;
+    mprun__errand_news__free_unpacked(m, NULL);
+    if (!known)
+        dies(n, "protocol error");
+}
+
+static void neighbour_closed(void *arg, struct link *l, const struct error *why)
+{
+    dies(arg, why->text);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void send_hand(struct neighbour *n, struct host *h)
+{
+    struct run *r = h->run;
+    uint8_t packed[PREAMBLE_MAX];
+    struct error e;
+    Mprun__Hand m = MPRUN__HAND__INIT;
+    int len = starters_preamble(h, 0, packed, &e);
+    m.id = (uint32_t)h->launch_index;
+    m.version = PACKAGE_VERSION;
+    m.adapter = (char *)(uintptr_t)r->adapter->name;
+    m.job = r->alloc.job_id;
+    m.host = bytes_of(h->name);
+    m.input = (ProtobufCBinaryData){.data = packed, .len = len < 0 ? 0 : (size_t)len};
+    link_send(n->link, FRAME_HAND, &m.base);
+    explicit_bzero(packed, sizeof(packed));
+    if (!loop_timer_active(n->timer))
+        loop_timer_start(n->timer, ANSWER_SECONDS, 0);
+}
+
+static int is_own_user(int fd)
+{
+    struct ucred u;
+    socklen_t len = sizeof(u);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &len) == 0 && u.uid == geteuid();
+}
+
+static void connected(void *arg, int fd, const struct error *why)
+{
+    static const struct link_events events = {.frame = neighbour_frame, .closed = neighbour_closed};
+    struct link_options trusted = {.role = LINK_TRUSTED};
+    struct neighbour *n = arg;
+    struct run *r = n->handing->run;
+    struct error e;
+    if (fd >= 0 && !is_own_user(fd)) {
+        close(fd);
+        dies(n, "it is another user's");
+        return;
+    }
+    if (fd >= 0)
+        n->link = link_create(r->loop, fd, fd, &trusted, "another mprun", &events, n, &e);
+    if (!n->link) {
+        dies(n, fd < 0 ? why->text : e.text);
+        return;
+    }
+    for (size_t i = 0; i < r->nused; i++)
+        if (r->launched[i]->asked == n)
+            send_hand(n, r->launched[i]);
+}
+
+static void begin_to_connect(struct neighbour *n)
+{
+    char path[300], address[ADDRESS_TEXT];
+    snprintf(path, sizeof(path), "%s/control", n->path);
+    n->dead = address_of_path("unix", path, address) < 0 ||
+              !(n->dial = dial_create(n->handing->run->loop, address, NULL, ANSWER_SECONDS,
+                                      connected, n));
+}
+
+static void neighbour_free(struct neighbour *n)
+{
+    loop_timer_destroy(n->timer);
+    dial_destroy(n->dial);
+    link_destroy(n->link);
+    free(n->path);
+    free(n);
+}
+
+/* Their directories are beside ours: an mprun of the same job has the same TMPDIR. */
+static void other_step(void *arg, const char *path)
+{
+    struct handing *g = arg;
+    struct neighbour **at = &g->all;
+    while (*at && strcmp((*at)->path, path) != 0)
+        at = &(*at)->next;
+    if (!*at && g->n < NEIGHBOURS_MAX) {
+        struct neighbour *n = calloc(1, sizeof(*n));
+        if (!n)
+            return;
+        n->handing = g;
+        n->dead = 1;
+        n->path = strdup(path);
+        n->timer = loop_timer_create(g->run->loop, too_slow, n);
+        if (!n->path || !n->timer) {
+            neighbour_free(n);
+            return;
+        }
+        n->step = strrchr(n->path, '/') + sizeof("mprun-");
+        *at = n;
+        g->n++;
+    }
+    if (*at && (*at)->dead)
+        begin_to_connect(*at);
+}
+
+/* The next one; behind the last, the manager. */
+static void ask(struct host *h)
+{
+    struct neighbour *n = h->asked ? h->asked->next : h->run->handing->all;
+    while (n && n->dead)
+        n = n->next;
+    h->asked = n;
+    if (!n || h->run->killing)
+        wait_for_room(h);
+    else if (n->link)
+        send_hand(n, h);
+}
+
+static struct handing *handing_create(struct run *r)
+{
+    struct handing *g = calloc(1, sizeof(*g));
+    if (!g)
+        return NULL;
+    g->run = r;
+    g->retry = loop_timer_create(r->loop, retry_due, g);
+    if (g->retry)
+        return g;
+    free(g);
+    return NULL;
+}
+
+int handing_begin(struct host *h, const char *words)
+{
+    struct run *r = h->run;
+    if (!r->handing && !(r->handing = handing_create(r)))
+        return -1;
+    if (++h->no_room * RETRY_SECONDS > r->cmd.start_timeout)
+        return -1;
+    log_debug("host %s: no room: %.*s", h->name, (int)strcspn(words, "\n"), words);
+    starters_forget(h);
+    if (r->transport != TRANSPORT_STDIO) /* where the start channel is the link */
+        home_others(r, other_step, r->handing);
+    if (r->transport != TRANSPORT_STDIO)
+        ask(h);
+    else
+        wait_for_room(h);
+    return 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* Whoever has started it: nobody else is needed any more. */
+void handing_reported(struct host *h)
+{
+    if (h->asked) /* it was faster than the answer */
+        is_handed(h->asked, h);
+    if (h->handed)
+        h->channel_open = 0;
+    h->handed = h->asked = NULL;
+    h->waits = 0;
+}
+
+void handing_cancel(struct run *r)
+{
+    for (size_t i = 0; r->handing && i < r->nused; i++)
+        if (r->launched[i]->asked || r->launched[i]->waits)
+            wait_for_room(r->launched[i]);
+}
+
+void handing_end(struct run *r)
+{
+    struct handing *g = take_ptr(r->handing);
+    if (!g)
+        return;
+    while (g->all) {
+        struct neighbour *n = g->all;
+        g->all = n->next;
+        neighbour_free(n);
+    }
+    loop_timer_destroy(g->retry);
+    free(g);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "starter/errands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "starter/keeper-errands.h"
+#include "starter/keeper.h"
+#include "starter/worker.h"
+
+struct errand {
+    struct worker *worker;
+    struct errand *next;
+    uint32_t id;
+    int in_fd; /* -1: it has its input */
+    int out_fd;
+    struct loop_io *out_io;
+    uint8_t input[ERRAND_INPUT_MAX]; /* may be the key of another step */
+    size_t ninput;
+    size_t said;
+    int refused;
+};
+
+static void tell(struct worker *w, uint32_t id, enum errand_news what, const void *text, size_t n,
+                 int status)
+{
+    Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
+    m.id = id;
+    m.what = what;
+    m.text = (ProtobufCBinaryData){.data = (uint8_t *)(uintptr_t)text, .len = n};
+    m.status = status;
+    if (w->up)
+        link_send(w->up, FRAME_ERRAND_NEWS, &m.base);
+}
+
+static void refuse(struct worker *w, uint32_t id, const char *why)
+{
+    tell(w, id, ERRAND_REFUSED, why, strlen(why), 0);
+}
+
+static void errand_free(struct errand *e)
+{
+    loop_io_destroy(e->out_io);
+    cleanup_close(&e->in_fd);
+    cleanup_close(&e->out_fd);
+    explicit_bzero(e->input, sizeof(e->input));
+    free(e);
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+static void stop_reading(struct errand *e)
+{
+    loop_io_destroy(e->out_io);
+    e->out_io = NULL;
+}
+
+/* 1 when there may be more. */
+static int read_some(struct errand *e)
+{
+    char buf[2048];
+    ssize_t n = read(e->out_fd, buf, sizeof(buf));
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return errno == EINTR;
+    if (n > 0 && !e->refused)
+        tell(e->worker, e->id, ERRAND_SAID, buf, (size_t)n, 0);
+    e->said += n > 0 ? (size_t)n : 0;
+    if (n > 0 && e->said < ERRAND_SAYS_MAX)
+        return 1;
+    stop_reading(e);
+    return 0;
+}
+
+static void readable(void *arg, int fd, unsigned events)
+{
+    read_some(arg);
+}
+
+/* ---- asking the keeper ----------------------------------------------------------------------- */
+
+/* Words as the keeper takes them. -1: too long, or no words. */
+static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const ProtobufCBinaryData *b = &words[i];
+        if (b->len == 0 || memchr(b->data, 0, b->len) || *at + b->len + 2 > ERRAND_WORDS_MAX)
+            return -1;
+        memcpy(to + *at, b->data, b->len);
+        *at += b->len;
+        to[(*at)++] = 0;
+    }
+    return 0;
+}
+
+/* The packet's length, or -1. */
+static int pack_request(const Mprun__Errand *m, char packet[KEEPER_PACKET])
+{
+    struct errand_request q = {.id = m->id};
+    char *words = packet + 1 + sizeof(q);
+    size_t n = 0;
+    packet[0] = KEEPER_ERRAND;
+    memcpy(packet + 1, &q, sizeof(q));
+    if (add_words(words, &n, m->argv, m->n_argv) < 0)
+        return -1;
+    words[n++] = 0;
+    if (add_words(words, &n, m->env, m->n_env) < 0)
+        return -1;
+    return (int)(1 + sizeof(q) + n);
+}
+
+static int send_with_fds(int fd, const char *packet, size_t n, const int fds[3])
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(3 * sizeof(int))] = {0};
+    struct iovec v = {(void *)(uintptr_t)packet, n};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(3 * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, 3 * sizeof(int));
+    return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+}
+
+static int ask_keeper(struct errand *e, const char *packet, size_t n)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    int rc = pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 ? -1 : 0;
+    if (rc == 0)
+        rc = send_with_fds(e->worker->keeper_fd, packet, n, (int[]){in[0], out[1], out[0]});
+    int saved = errno;
+    cleanup_close(&in[0]);
+    cleanup_close(&out[1]);
+    e->in_fd = in[1];
+    e->out_fd = out[0];
+    errno = saved;
+    return rc;
+}
+
+static struct errand *errand_create(struct worker *w, const Mprun__Errand *m)
+{
+    struct errand *e = calloc(1, sizeof(*e));
+    if (!e)
+        return NULL;
+    *e = (struct errand){
+        .worker = w, .id = m->id, .in_fd = -1, .out_fd = -1, .ninput = m->input.len};
+    memcpy(e->input, m->input.data, m->input.len);
+    return e;
+}
+
+static int errand_begin(struct errand *e, const Mprun__Errand *m)
+{
+    char packet[KEEPER_PACKET];
+    int n = pack_request(m, packet);
+    if (n < 0) {
+        errno = E2BIG;
+        return -1;
+    }
+    if (ask_keeper(e, packet, (size_t)n) < 0)
+        return -1;
+    fd_set_nonblock(e->out_fd, 1);
+    e->out_io = loop_io_create(e->worker->loop, e->out_fd, LOOP_READ, readable, e);
+    return 0;
+}
+
+static void take(struct worker *w, const Mprun__Errand *m)
+{
+    if (ending_begun(w) || !w->keeper_io) {
+        refuse(w, m->id, "its part of the step is ending");
+        return;
+    }
+    struct errand *e = errand_create(w, m);
+    if (!e || errand_begin(e, m) < 0) {
+        refuse(w, m->id, strerror(e ? errno : ENOMEM));
+        if (e)
+            errand_free(e);
+        return;
+    }
+    e->next = w->errands;
+    w->errands = e;
+}
+
+int errands_take(struct worker *w, const uint8_t *p, size_t n)
+{
+    Mprun__Errand *m = mprun__errand__unpack(NULL, n, p);
+    int rc = m && m->input.len <= ERRAND_INPUT_MAX ? 0 : -1;
+    if (rc == 0)
+        take(w, m);
+    if (m && m->input.data)
+        explicit_bzero(m->input.data, m->input.len);
+    mprun__errand__free_unpacked(m, NULL);
+    return rc;
+}
+
+/* ---- what the keeper answers ----------------------------------------------------------------- */
+
+/* It waits for its input, so until then nothing has come from it: it can be taken out of the step's
+ * cgroups, which it outlives. A pipe takes so much at once. */
+static void has_pid(struct errand *e, pid_t pid)
+{
+    struct cgroup_tree *tree = e->worker->contain.tree;
+    struct error err;
+    if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
+        e->refused = 1;
+        refuse(e->worker, e->id, err.text);
+    } else if (fd_write_all(e->in_fd, e->input, e->ninput) < 0) {
+        log_debug("on %s: an errand takes no input", e->worker->hostname); /* its end is told */
+    }
+    explicit_bzero(e->input, sizeof(e->input));
+    close(take_fd(&e->in_fd));
+    if (!e->refused)
+        tell(e->worker, e->id, ERRAND_STARTED, NULL, 0, 0);
+}
+
+static void over(struct errand *e, const struct errand_reply *r)
+{
+    while (e->out_io && read_some(e))
+        ;
+    if (r->what == ERRAND_FAILED)
+        refuse(e->worker, e->id, strerror(r->value));
+    else if (!e->refused)
+        tell(e->worker, e->id, ERRAND_ENDED, NULL, 0, r->value);
+    errand_free(e);
+}
+
+static void answered(struct worker *w, const struct errand_reply *r)
+{
+    struct errand **at = &w->errands, *e;
+    while (*at && (*at)->id != r->id)
+        at = &(*at)->next;
+    if (!(e = *at))
+        return;
+    if (r->what == ERRAND_HAS_PID) {
+        has_pid(e, (pid_t)r->value);
+        return;
+    }
+    *at = e->next;
+    over(e, r);
+}
+
+int errands_keeper_readable(struct worker *w)
+{
+    struct errand_reply r;
+    for (;;) {
+        ssize_t n = recv(w->keeper_fd, &r, sizeof(r), MSG_DONTWAIT);
+        if (n == (ssize_t)sizeof(r))
+            answered(w, &r);
+        else if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return 0;
+        else if (errno == EAGAIN)
+            return 1;
+    }
+}
+
+void errands_destroy(struct worker *w)
+{
+    while (w->errands) {
+        struct errand *e = w->errands;
+        w->errands = e->next;
+        errand_free(e);
+    }
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# handing.bats - a host takes no further task of a job: the starter that is there starts another
+# step's. The job is one of Grid Engine by its variables; its qrsh is a script that takes one task for
+# each host, all of which are this machine
+load '../lib/mprun'
+
+setup() {
+    mprun_setup
+    export SGE_ROOT=$TMPDIR/sge SGE_BINARY_PATH=$TMPDIR/sge PE_HOSTFILE=$TMPDIR/sge/hosts
+    export JOB_ID=1 SGE_TASK_ID=undefined
+    unset PE SGE_JOB_SPOOL_DIR
+    mkdir sge
+    printf 'h%d 1 q UNDEFINED\n' 0 1 >sge/hosts
+    cat >sge/qrsh <<'EOF'
+#!/bin/bash
+exec 9>"$SGE_ROOT/task.$3"
+flock -n 9 || { echo "error: execution daemon on host \"$3\" didn't accept task" >&2; exit 1; }
+exec "$4"
+EOF
+    chmod +x sge/qrsh
+    # not MPRUN_TRANSPORT's: what is handed over goes by TCP
+    MPRUN_TRANSPORT=
+}
+
+has_begun() { [ "$(wc -l <"began.$1")" = "${2:-2}" ]; } 2>/dev/null
+# holds NAME OPTIONS...: a step of two ranks that run until over.NAME is there: $PID_NAME, err.NAME
+holds() {
+    local name=$1
+    shift
+    mprun_start "$@" sh -c 'echo >>began.$0; until [ -e over.$0 ]; do sleep .05; done; echo $0 $MPRUN_RANK' "$name"
+    declare -g "PID_$name=$MPRUN_PID"
+    ln -sf "$MPRUN_ERR" "err.$name" && ln -sf "$MPRUN_OUT" "out.$name"
+}
+# both NAME's ranks run; A's starters have the tasks
+first() { holds A "$@" && wait_until 10 has_begun A; }
+second() { holds B -v "$@" && wait_until 10 has_begun B; }
+# wait_for NAME CODE: its end, with it
+wait_for() {
+    local pid=PID_$1 code=0
+    MPRUN_PID=${!pid}
+    mprun_wait || code=$?
+    cat "err.$1"
+    [ "$code" = "$2" ]
+}
+task_is_over() { flock -n "sge/task.$1" true; }
+was_handed() {
+    [ "$(grep -c "host h[01]: handed to the starter of step ${1:-[a-z2-7]}" err.B)" = 2 ]
+}
+keepers() { pgrep -P "$PID_A" -x mpstarter; }
+one_keeper() { keepers | head -n 1; }
+its_worker() { pgrep -o -P "$1" -x mpstarter; }
+
+@test "a step is handed over, and goes on when the other one is over" {
+    first
+    second
+    was_handed
+    touch over.A
+    wait_for A 0
+    kill -0 "$PID_B"
+    # the tasks are over with the last that is in them
+    run ! task_is_over h0
+    touch over.B
+    wait_for B 0
+    [ "$(sort out.B)" = $'B 0\nB 1' ]
+    wait_until 5 task_is_over h0
+    wait_until 5 task_is_over h1
+}
+
+@test "one that ends first leaves the other as it was; a third is handed to either" {
+    first
+    run -0 mprun sh -c 'echo $MPRUN_RANK'
+    [ "$(sort <<<"$output")" = $'0\n1' ]
+    second
+    run -0 mprun sh -c 'echo $MPRUN_RANK'
+    [ "$(sort <<<"$output")" = $'0\n1' ]
+    touch over.A over.B
+    wait_for A 0
+    wait_for B 0
+}
+
+@test "--explain says who would start it" {
+    first
+    run -0 mprun --explain true
+    grep -Eq '^ +started by the starter of step [a-z2-7]+ there: gridengine had no room' <<<"$output"
+    touch over.A
+    wait_for A 0
+}
+
+@test "each step reports its own ranks alone" {
+    cpu() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1])); print(sum(u[k][f] for k in ("usage",) for f in ("cpu_user_us", "cpu_system_us")) / 1e6)' "$1"; }
+    first --report-json a.json
+    run -0 mprun --report-json b.json perl -e '1 while (times)[0] < 1'
+    touch over.A
+    wait_for A 0
+    awk -v a="$(cpu a.json)" -v b="$(cpu b.json)" 'BEGIN { print a, b; exit !(a < 0.6 && b > 1.9) }'
+}
+
+@test "kill -9 of the other mprun, or of a worker of its: the step goes on" {
+    first
+    second
+    kill -KILL "$PID_A"
+    wait_for A 137
+    wait_until 10 without_A
+    kill -0 "$PID_B"
+    touch over.B
+    wait_for B 0
+    [ "$(sort out.B)" = $'B 0\nB 1' ]
+    rm -r over.B began.* "$XDG_RUNTIME_DIR"/mprun-* # no host is mprun's own: none can remove it
+    no_leftovers
+
+    first
+    second
+    kill -KILL "$(its_worker "$(one_keeper)")"
+    wait_for A 125
+    wait_until 10 without_A
+    kill -0 "$PID_B"
+    touch over.B
+    wait_for B 0
+    [ "$(sort out.B)" = $'B 0\nB 1' ]
+}
+without_A() { ! pgrep -f 'until \[ -e over.\$0 \].* A$' >/dev/null; }
+
+@test "kill -9 of a keeper of the other: with it ends the step that is in its task, and names the host" {
+    first
+    second
+    kill -KILL "$(one_keeper)"
+    wait_for A 125
+    wait_for B 143
+    grep -Eq '^mprun: (host h[01]: )?.*mpstarter on .* received SIGTERM; ending its ranks' err.B
+    no_leftovers
+}
+
+@test "a step that was handed over is ended as any other" {
+    first
+    second
+    kill -TERM "$PID_B"
+    wait_for B 143
+    kill -0 "$PID_A"
+    touch over.A
+    wait_for A 0
+}
+
+@test "who cannot be asked is waited for: another job, links without encryption, another transport" {
+    waits() { grep -q 'h[01]: gridengine has no room .*: this is tried again' err.B; }
+    first --link-security=none
+    holds B
+    wait_until 10 waits
+    touch over.A over.B
+    wait_for A 0
+    wait_for B 0
+    rm over.* began.*
+
+    first
+    JOB_ID=2 holds B
+    wait_until 10 waits
+    touch over.A over.B
+    wait_for A 0
+    wait_for B 0
+    rm over.* began.*
+
+    first
+    holds B --transport=stdio
+    wait_until 10 waits
+    touch over.A over.B
+    wait_for A 0
+    wait_for B 0
+}
+
+@test "an mprun that is suspended is not waited for without end" {
+    first
+    kill -STOP "$PID_A"
+    holds B -v
+    wait_until 10 grep -q 'takes nothing over: it gives no answer' err.B
+    wait_until 10 grep -q 'this is tried again' err.B
+    kill -CONT "$PID_A"
+    touch over.A over.B
+    wait_for A 0
+    wait_for B 0
+    [ "$(sort out.B)" = $'B 0\nB 1' ]
+}
+
+@test "one that waits, or is being handed over, is ended by a signal at once" {
+    first
+    kill -STOP "$PID_A"
+    holds B -v
+    wait_until 10 grep -q 'no room: ' err.B
+    kill -TERM "$PID_B"
+    wait_for B 143
+    kill -CONT "$PID_A"
+    touch over.A
+    wait_for A 0
+}

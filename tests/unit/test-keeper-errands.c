@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-keeper-errands.c - what the keeper starts for the worker: words, descriptors, answers */
+#include "starter/keeper-errands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "wire/frame.h"
+
+static struct keeper_errands errands;
+static int reply_pair[2], in_pipe[2], out_pipe[2];
+
+static int open_all(void **state)
+{
+    memset(&errands, 0, sizeof(errands));
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reply_pair) < 0 ||
+           pipe2(in_pipe, O_CLOEXEC) < 0 || pipe2(out_pipe, O_CLOEXEC) < 0;
+}
+
+static int close_all(void **state)
+{
+    close(reply_pair[0]);
+    close(reply_pair[1]);
+    close(in_pipe[1]);
+    close(out_pipe[0]);
+    return 0;
+}
+
+/* Words as they are on the way, without the last NUL, which the compiler adds. */
+#define START(words) start(words, sizeof(words))
+
+static struct errand_reply answer(void)
+{
+    struct errand_reply r;
+    assert_int_equal(recv(reply_pair[1], &r, sizeof(r), MSG_DONTWAIT), sizeof(r));
+    assert_int_equal(r.id, 7);
+    return r;
+}
+
+static struct errand_reply start(const char *words, size_t n)
+{
+    struct errand_request q = {.id = 7};
+    char request[sizeof(q) + ERRAND_WORDS_MAX + 100];
+    int fds[3] = {in_pipe[0], out_pipe[1], dup(out_pipe[0])};
+    memcpy(request, &q, sizeof(q));
+    memcpy(request + sizeof(q), words, n);
+    keeper_errand_start(&errands, request, sizeof(q) + n, fds, getpid(), reply_pair[0]);
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return answer();
+}
+
+static int end_of(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(keeper_errands_has(&errands, pid));
+    assert_int_equal(keeper_errand_ended(&errands, pid, status, reply_pair[0]), 1);
+    assert_false(keeper_errands_has(&errands, pid));
+    return status;
+}
+
+static void it_has_its_arguments_environment_and_input(void **state)
+{
+    char said[200] = "";
+    setenv("OF_KEEPER", "kept", 1);
+    setenv("OF_BOTH", "kept", 1);
+    struct errand_reply r = START("/bin/sh\0-c\0read x; echo \"$x $1 $OF_KEEPER $OF_BOTH\"; exit 3"
+                                  "\0sh\0a b\0\0OF_BOTH=given");
+    assert_int_equal(r.what, ERRAND_HAS_PID);
+    assert_int_equal(write(in_pipe[1], "input\n", 6), 6);
+    int status = end_of((pid_t)r.value);
+    assert_int_equal(WEXITSTATUS(status), 3);
+    assert_true(read(out_pipe[0], said, sizeof(said) - 1) > 0);
+    assert_string_equal(said, "input a b kept given\n");
+    r = answer();
+    assert_int_equal(r.what, ERRAND_OVER);
+    assert_int_equal(r.value, status);
+    assert_int_equal(errands.n, 0);
+}
+
+static void what_cannot_be_executed_is_told(void **state)
+{
+    struct errand_reply r = START("/no/such/program\0");
+    assert_int_equal(r.what, ERRAND_FAILED);
+    assert_int_equal(r.value, ENOENT);
+    assert_int_equal(errands.n, 0);
+}
+
+static void words_without_an_end_and_too_many_are_refused(void **state)
+{
+    char words[2 * 100];
+    struct errand_reply r = start("/bin/true", 9);
+    assert_int_equal(r.what, ERRAND_FAILED);
+    assert_int_equal(r.value, EINVAL);
+    for (size_t i = 0; i < sizeof(words); i += 2)
+        memcpy(words + i, "x", 2);
+    int fds[3] = {open("/dev/null", O_RDONLY | O_CLOEXEC), open("/dev/null", O_RDWR | O_CLOEXEC),
+                  dup(out_pipe[0])};
+    char request[sizeof(struct errand_request) + sizeof(words)];
+    memcpy(request, &(struct errand_request){.id = 7}, sizeof(struct errand_request));
+    memcpy(request + sizeof(struct errand_request), words, sizeof(words));
+    keeper_errand_start(&errands, request, sizeof(request), fds, getpid(), reply_pair[0]);
+    assert_int_equal(answer().what, ERRAND_FAILED);
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
+}
+
+static void signals_are_for_starters_only(void **state)
+{
+    struct errand_reply r = START("/bin/cat\0");
+    assert_int_equal(r.what, ERRAND_HAS_PID);
+    keeper_errands_signal(&errands, SIGKILL);
+    close(in_pipe[1]); /* ends it, if nothing else has */
+    in_pipe[1] = -1;
+    int status = end_of((pid_t)r.value);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void others_are_none(void **state)
+{
+    assert_int_equal(keeper_errand_ended(&errands, 1, 0, reply_pair[0]), 0);
+    assert_false(keeper_errands_has(&errands, 1));
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)
+    const struct CMUnitTest tests[] = {
+        T(it_has_its_arguments_environment_and_input),
+        T(what_cannot_be_executed_is_told),
+        T(words_without_an_end_and_too_many_are_refused),
+        T(signals_are_for_starters_only),
+        T(others_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
