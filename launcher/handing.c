@@ -23,7 +23,7 @@
 #endif
 
 #define RETRY_SECONDS  1.0
-#define ANSWER_SECONDS 2.0 /* one that is suspended gives none */
+#define ANSWER_SECONDS 2.0 /* one that is stopped gives none */
 
 enum { NEIGHBOURS_MAX = 16 };
 
