@@ -54,7 +54,7 @@ const char *grant_request_fault(const struct grant_request *r, size_t n)
         return "the request is none";
     if (r->version != GRANT_VERSION)
         return "the request is of another version than this mprund";
-    if (r->op < GRANT_PLACE || r->op > GRANT_BIND || r->manager > GRANT_GRIDENGINE ||
+    if (r->op < GRANT_PLACE || r->op > GRANT_TOKEN || r->manager > GRANT_GRIDENGINE ||
         r->bind > GRANT_BIND_FORGET)
         return "the request asks for something that this mprund does not know";
     if (!is_text(r->job, sizeof(r->job)) || !is_text(r->task, sizeof(r->task)))
@@ -76,7 +76,8 @@ const char *grant_answer_fault(const struct grant_answer *a, size_t n)
         return "the answer is of another version: mprun and mprund are not of one release";
     if (!is_text(a->job, sizeof(a->job)) || !is_text(a->v2, sizeof(a->v2)) ||
         !is_text(a->cpus, sizeof(a->cpus)) || !is_text(a->gpus, sizeof(a->gpus)) ||
-        !is_text(a->text, sizeof(a->text)))
+        !is_text(a->text, sizeof(a->text)) || !is_text(a->host, sizeof(a->host)) ||
+        !is_text(a->token, sizeof(a->token)))
         return "the answer has a text without an end";
     return NULL;
 }

@@ -3,9 +3,10 @@
  *
  * A Unix socket of type SOCK_SEQPACKET at GRANT_SOCKET. One request a connection: the client sends
  * one struct grant_request, and mprund answers with one struct grant_answer (GRANT_STATUS: with one
- * per job, each with GRANT_MORE, and a last one without) and closes. Both are of fixed size, in the
- * byte order of the machine; every byte that has no meaning is zero, and text ends with a zero byte
- * within its field. A packet of another size, magic or version is answered with GRANT_BAD.
+ * per job, GRANT_TOKEN: with one per host that has its own, each with GRANT_MORE, and a last one
+ * without) and closes. Both are of fixed size, in the byte order of the machine; every byte that
+ * has no meaning is zero, and text ends with a zero byte within its field. A packet of another
+ * size, magic or version is answered with GRANT_BAD.
  *
  * Who asks is known from the kernel alone (SO_PEERCRED, SO_PEERPIDFD, SO_PEERGROUPS): nothing in a
  * request says it, and a request never names a process. */
@@ -25,7 +26,8 @@
 #define GRANT_UNLIMITED UINT64_MAX
 #define GRANT_UNKNOWN   UINT32_MAX /* of a number of cores */
 
-enum { GRANT_VERSION = 2, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
+enum { GRANT_VERSION = 3, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
+enum { GRANT_TOKEN_MAX = 449 }; /* a grant as text, and its end */
 enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256 };
 
 enum grant_op {
@@ -39,6 +41,11 @@ enum grant_op {
     GRANT_STATUS = 3,
     /* Root: give a job other limits and cores on this host; it is made when it is not here yet. */
     GRANT_BIND = 4,
+    /* Any user, on the host of its job's script: grants for the job that the asking process is in,
+     * for the job's other hosts; they are to be in the environment of their tasks, as
+     * GRANT_VARIABLE. The answer can take as long as the job's manager. GRANT_MORE: one for a host
+     * of its own, else for all that have none. */
+    GRANT_TOKEN = 5,
 };
 
 enum grant_bind {
@@ -47,6 +54,8 @@ enum grant_bind {
     GRANT_BIND_HAVE = 2,    /* nothing: it is here when this is answered */
     GRANT_BIND_FORGET = 3,  /* remove it if nothing of it came yet; nothing when it is not here */
 };
+
+#define GRANT_VARIABLE "MPRUN_GRANT"
 
 enum grant_manager {
     GRANT_ANY = 0,        /* PLACE: whichever has evidence; BIND: by its name; ENTER: not allowed */
@@ -118,10 +127,12 @@ struct grant_answer {
                                   ends with "..." where they are too many; "": to none */
     char gpus[GRANT_GPUS_MAX]; /* ids of GPUs that are the job's alone here, "0,1"; "": none */
     char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; else "" */
+    char host[GRANT_JOB_MAX];  /* TOKEN: the host that it is for; "": any */
+    char token[GRANT_TOKEN_MAX + 7]; /* TOKEN: the grant: letters, digits, '-' and '_' */
 };
 
 _Static_assert(sizeof(struct grant_request) == 184, "fixed size");
-_Static_assert(sizeof(struct grant_answer) == 1792, "fixed size");
+_Static_assert(sizeof(struct grant_answer) == 2312, "fixed size");
 
 /* Is text a name that a job may have: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit? */
 int grant_is_job_name(const char *text);

@@ -21,7 +21,7 @@
 #include "containment/cgroup-parts.h"
 #include "containment/grant.h"
 
-enum { FILE_MAX = 1 << 20, RULE_NAME_MAX = 16 };
+enum { FILE_MAX = 1 << 20, RULE_NAME_MAX = 16, WORD_MAX = 32 };
 
 /* ---- what libconfuse says ---------------------------------------------------------------------
  */
@@ -45,8 +45,8 @@ static const struct {
 } ranges[] = {
     {"max_connections", 1, 1024},    {"user_connections", 1, 256}, {"user_rate", 1, 100000},
     {"max_descendants", 4, 1000000}, {"stuck_after", 1, 3600},     {"retry", 1, 3600},
-    {"bound_for", 1, 31536000},
-    {"event_queue", 64, 1 << 20},
+    {"event_queue", 64, 1 << 20},    {"bound_for", 1, 31536000},   {"qmaster_port", 0, 65535},
+    {"execd_port", 0, 65535},        {"qstat_seconds", 1, 600},
 };
 
 static int check_number(cfg_t *cfg, cfg_opt_t *opt)
@@ -219,6 +219,18 @@ static int check_user(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
+/* A name that goes to other programs as a word. */
+static int check_word(cfg_t *cfg, cfg_opt_t *opt)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && *v && *v != '-' && *v != '.' && strlen(v) < WORD_MAX && strspn(v, safe) == strlen(v))
+        return 0;
+    cfg_error(cfg, "%s = \"%s\": letters, digits and '._-' are wanted", cfg_opt_name(opt),
+              v ? v : "");
+    return -1;
+}
+
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
@@ -228,6 +240,13 @@ static void set_checks(cfg_t *cfg)
         const char *name;
         cfg_validate_callback_t check;
     } checks[] = {
+        {"max_connections", check_number},
+        {"user_connections", check_number},
+        {"user_rate", check_number},
+        {"max_descendants", check_number},
+        {"stuck_after", check_number},
+        {"retry", check_number},
+        {"bound_for", check_number},
         {"cgroup", check_path},
         {"systemd", check_systemd},
         {"subsystems", check_controller},
@@ -241,15 +260,23 @@ static void set_checks(cfg_t *cfg)
         {"gridengine|shepherd", check_path},
         {"gridengine|execd", check_path},
         {"gridengine|admin_user", check_user},
+        {"gridengine|qstat", check_path},
+        {"gridengine|qstat_user", check_user},
+        {"gridengine|qstat_seconds", check_number},
+        {"gridengine|root", check_path},
+        {"gridengine|cell", check_word},
+        {"gridengine|qmaster_port", check_number},
+        {"gridengine|execd_port", check_number},
+        {"gridengine|memory_complex", check_word},
+        {"gridengine|virtual_complex", check_word},
+        {"gridengine|gpu_complex", check_word},
+        {"grant_key", check_path},
         {"rule", check_rule},
         {"rule|daemon", check_path},
         {"rule|process", check_path},
         {"rule|job", check_variable},
         {"rule|owner", check_variable},
     };
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        if (cfg_getopt(cfg, ranges[i].name))
-            cfg_set_validate_func(cfg, ranges[i].name, check_number);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
         cfg_set_validate_func(cfg, checks[i].name, checks[i].check);
 }
@@ -262,6 +289,16 @@ static cfg_t *new_cfg(void)
         CFG_STR("shepherd", CONF_SHEPHERD, CFGF_NONE),
         CFG_STR("execd", CONF_EXECD, CFGF_NONE),
         CFG_BOOL("shepherd_needs_mprund", cfg_false, CFGF_NONE),
+        CFG_STR("qstat", NULL, CFGF_NODEFAULT),
+        CFG_STR("qstat_user", "nobody", CFGF_NONE),
+        CFG_INT("qstat_seconds", 10, CFGF_NONE),
+        CFG_STR("root", "/var/lib/gridengine", CFGF_NONE),
+        CFG_STR("cell", "default", CFGF_NONE),
+        CFG_INT("qmaster_port", 0, CFGF_NONE),
+        CFG_INT("execd_port", 0, CFGF_NONE),
+        CFG_STR("memory_complex", "m_mem_free", CFGF_NONE),
+        CFG_STR("virtual_complex", "h_vmem", CFGF_NONE),
+        CFG_STR("gpu_complex", "nvidia_gpu", CFGF_NONE),
         CFG_END(),
     };
     static cfg_opt_t quarantine[] = {
@@ -293,6 +330,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("sentinel_dir", "/run/mprun/sentinels", CFGF_NONE),
         CFG_STR("trace", NULL, CFGF_NODEFAULT),
         CFG_INT("bound_for", 86400, CFGF_NONE),
+        CFG_STR("grant_key", NULL, CFGF_NODEFAULT),
         CFG_SEC("gridengine", gridengine, CFGF_NODEFAULT),
         CFG_SEC("quarantine", quarantine, CFGF_NONE),
         CFG_SEC("rule", rule, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
@@ -320,7 +358,37 @@ static char *with_host(const char *path)
     return whole;
 }
 
-static int take_gridengine(cfg_t *cfg, struct conf *c)
+/* Nobody's group is the user's; who asks as root asks with too much. */
+static int take_qstat_user(const char *name, struct conf *c, struct error *err)
+{
+    struct passwd *pw = getpwnam(name);
+    if (c->ge_qstat && (!pw || pw->pw_uid == 0))
+        return error_set(err, EINVAL, "qstat_user = %s: %s", name,
+                         pw ? "a user other than root is wanted" : "there is no such user");
+    c->qstat_uid = pw ? pw->pw_uid : 0;
+    c->qstat_gid = pw ? pw->pw_gid : 0;
+    return 0;
+}
+
+static int take_qstat(cfg_t *ge, struct conf *c, struct error *err)
+{
+    const char *qstat = cfg_getstr(ge, "qstat");
+    c->ge_qstat = qstat ? strdup(qstat) : NULL;
+    c->ge_root = strdup(cfg_getstr(ge, "root"));
+    c->ge_cell = strdup(cfg_getstr(ge, "cell"));
+    c->memory_complex = strdup(cfg_getstr(ge, "memory_complex"));
+    c->virtual_complex = strdup(cfg_getstr(ge, "virtual_complex"));
+    c->gpu_complex = strdup(cfg_getstr(ge, "gpu_complex"));
+    c->qmaster_port = cfg_getint(ge, "qmaster_port");
+    c->execd_port = cfg_getint(ge, "execd_port");
+    c->qstat_seconds = cfg_getint(ge, "qstat_seconds");
+    if ((qstat && !c->ge_qstat) || !c->ge_root || !c->ge_cell || !c->memory_complex ||
+        !c->virtual_complex || !c->gpu_complex)
+        return error_errno(err, ENOMEM, "read the section gridengine");
+    return take_qstat_user(cfg_getstr(ge, "qstat_user"), c, err);
+}
+
+static int take_gridengine(cfg_t *cfg, struct conf *c, struct error *err)
 {
     cfg_t *ge = cfg_size(cfg, "gridengine") ? cfg_getsec(cfg, "gridengine") : NULL;
     if (!ge || !cfg_getstr(ge, "spool"))
@@ -330,7 +398,9 @@ static int take_gridengine(cfg_t *cfg, struct conf *c)
     c->ge_execd = strdup(cfg_getstr(ge, "execd"));
     c->ge_shepherd_needs_mprund = cfg_getbool(ge, "shepherd_needs_mprund");
     (void)find_user(cfg_getstr(ge, "admin_user"), &c->ge_admin); /* checked when it was read */
-    return c->ge_spool && c->ge_shepherd && c->ge_execd ? 0 : -1;
+    if (!c->ge_spool || !c->ge_shepherd || !c->ge_execd)
+        return error_errno(err, ENOMEM, "read the section gridengine");
+    return take_qstat(ge, c, err);
 }
 
 static int take_rule(cfg_t *cfg, struct conf_rule *r)
@@ -372,7 +442,7 @@ static int take_gpus(cfg_t *cfg, struct conf *c)
     return c->gpus ? 0 : -1;
 }
 
-static int take_values(cfg_t *cfg, struct conf *c)
+static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
 {
     const char *systemd = cfg_getstr(cfg, "systemd");
     c->systemd = !strcmp(systemd, "yes")  ? SYSTEMD_YES
@@ -392,10 +462,12 @@ static int take_values(cfg_t *cfg, struct conf *c)
     c->bound_for = (double)cfg_getint(cfg, "bound_for");
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
     c->cores = (enum conf_cores)core_word(cfg_getstr(cfg, "cores"));
+    const char *key = cfg_getstr(cfg, "grant_key");
+    c->grant_key = key ? strdup(key) : NULL;
     if (!c->cgroup || idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
-        take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0)
-        return -1;
-    return take_gridengine(cfg, c);
+        take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
+        return error_errno(err, ENOMEM, "read the configuration");
+    return take_gridengine(cfg, c, err);
 }
 
 /* The text of a file that only root, or who runs this, can have written; caller frees. NULL with
@@ -472,8 +544,8 @@ int conf_read(const char *path, int required, struct conf *ret, struct error *er
     int rc = parse(cfg, path, err);
     if (rc < 0 && errno == ENOENT && !required)
         rc = 0;
-    if (rc == 0 && take_values(cfg, &c) < 0)
-        rc = error_errno(err, ENOMEM, "read configuration '%s'", path);
+    if (rc == 0 && take_values(cfg, &c, err) < 0)
+        rc = error_context(err, "read configuration '%s'", path);
     cfg_free(cfg);
     if (rc < 0)
         conf_free(&c);
@@ -503,5 +575,12 @@ void conf_free(struct conf *c)
         free(r->owner);
     }
     free(c->rule);
-    memset(c, 0, sizeof(*c));
+    free(c->ge_qstat);
+    free(c->ge_root);
+    free(c->ge_cell);
+    free(c->memory_complex);
+    free(c->virtual_complex);
+    free(c->gpu_complex);
+    free(c->grant_key);
+    explicit_bzero(c, sizeof(*c)); /* the key */
 }

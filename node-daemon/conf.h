@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/idset.h"
+#include "node-daemon/token.h"
 
 enum conf_systemd { SYSTEMD_AUTO, SYSTEMD_YES, SYSTEMD_NO };
 /* May a job's cores be shared where there are too few? OFF: none are chosen. */
@@ -47,6 +48,16 @@ struct conf {
     char *trace;        /* where actions are written; "-": standard error; NULL: nowhere */
     struct conf_rule *rule;
     size_t nrules;
+    /* Asking Grid Engine what a job asks for: inquiry.h */
+    char *ge_qstat; /* the program; NULL: it is not asked */
+    char *ge_root, *ge_cell;
+    long qmaster_port, execd_port; /* 0: as the host's services say */
+    uid_t qstat_uid;
+    gid_t qstat_gid;
+    long qstat_seconds;
+    char *memory_complex, *virtual_complex, *gpu_complex;
+    char *grant_key;      /* the file; NULL: grants are neither signed nor taken */
+    struct token_key key; /* what is in it: for who reads this to read */
 };
 
 #define CONF_PATH     SYSCONFDIR "/mprund.conf"

@@ -17,6 +17,7 @@
 
 #include "common/cleanup.h"
 #include "node-daemon/ge-spool.h"
+#include "node-daemon/grants.h"
 
 enum { PASSWD_MAX = 16384 };
 
@@ -33,8 +34,8 @@ static int uid_of(const char *user, uid_t *ret)
     return 0;
 }
 
-static int fill(const struct ge_config *config, const char *name, int is_master,
-                struct evidence *ret, struct error *err)
+static int fill(const struct conf *c, int dir, const struct ge_config *config, const char *name,
+                int is_master, struct evidence *ret, struct error *err)
 {
     struct evidence e = {.share = config->share, .cores = config->cores};
     e.share.is_master = is_master;
@@ -45,6 +46,8 @@ static int fill(const struct ge_config *config, const char *name, int is_master,
     snprintf(e.name, sizeof(e.name), "%s", name);
     _Static_assert(sizeof(e.binding) == sizeof(config->binding), "the same text");
     memcpy(e.binding, config->binding, sizeof(e.binding));
+    if (!is_master) /* there Grid Engine itself is asked */
+        grants_take(c, dir, &e);
     *ret = e;
     return 0;
 }
@@ -74,7 +77,8 @@ static int task_proves(void *arg, int fd, const char *task)
     struct ge_config config;
     return ge_spool_config(s->conf, fd, &config, NULL) == 0 &&
            peer_has_group(s->peer, config.group) &&
-           fill(&config, s->job, s->is_master, s->ret, NULL) == 0 && s->ret->uid == s->peer->uid;
+           fill(s->conf, fd, &config, s->job, s->is_master, s->ret, NULL) == 0 &&
+           s->ret->uid == s->peer->uid;
 }
 
 /* The job script's own directory, and one for each slave task on this host. */
@@ -112,7 +116,7 @@ static int gridengine_look_up(const struct conf *c, const char *name, const char
     if (ge_spool_config(c, dir, &config, err) < 0)
         return error_context(err, "look up job %s", name);
     AUTO_CLOSE int own = ge_spool_task(c, name, "");
-    return fill(&config, name, own >= 0 && is_master(c, own), ret, err);
+    return fill(c, dir, &config, name, own >= 0 && is_master(c, own), ret, err);
 }
 
 /* Only where the directory of all jobs can be read does the absence of one mean anything. */

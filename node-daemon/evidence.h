@@ -17,8 +17,10 @@ struct evidence { /* what a manager says of a job on this host */
     uid_t uid;
     struct limits limits; /* of all its processes here, as far as it is known by now */
     struct share share;   /* what its manager wrote of this host */
-    unsigned cores;       /* how many it has here: one a slot; 0: the manager does not say */
-    unsigned gpus;        /* how many it has here; 0: none, or the manager does not say */
+    int demand_known;     /* what it asks for came with it, signed, and is in limits and gpus */
+    struct demand demand;
+    unsigned cores; /* how many it has here: one a slot; 0: the manager does not say */
+    unsigned gpus;  /* how many it has here; 0: none, or the manager does not say */
     /* Which cores the manager gave the task that this is known from: "socket,core:socket,core" as
      * they are laid out; "": none. */
     char binding[EVIDENCE_BINDING_MAX];

@@ -13,7 +13,7 @@
 #include "common/number.h"
 #include "common/proc.h"
 
-enum { CONFIG_MAX = 65536, ENTRIES_MAX = 4096 };
+enum { CONFIG_MAX = 65536, TEXT_MAX = 1 << 20, ENTRIES_MAX = 4096 };
 
 static int is_trusted(int fd, const struct conf *c)
 {
@@ -100,6 +100,26 @@ int ge_spool_pid(const struct conf *c, int dir, pid_t *ret)
         return -1;
     *ret = (pid_t)pid;
     return 0;
+}
+
+char *ge_spool_text(const struct conf *c, int dir, const char *name)
+{
+    struct stat st;
+    AUTO_CLOSE int fd = open_trusted(c, dir, name, 0);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return NULL;
+    if (!S_ISREG(st.st_mode) || st.st_size > TEXT_MAX) {
+        errno = S_ISREG(st.st_mode) ? EFBIG : EINVAL;
+        return NULL;
+    }
+    char *text = calloc(1, (size_t)st.st_size + 1);
+    ssize_t n = text ? read(fd, text, (size_t)st.st_size) : -1;
+    if (n >= 0)
+        return text;
+    int saved = errno;
+    free(text);
+    errno = saved;
+    return NULL;
 }
 
 int ge_spool_each(const struct conf *c, int dir, int (*fits)(const char *name),

@@ -24,6 +24,9 @@ int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct
 /* The number that a shepherd has written in its task's directory. 0, or -1: none, or not to be
  * trusted. */
 int ge_spool_pid(const struct conf *c, int dir, pid_t *ret);
+/* A small file of the execd's in an open directory of a task, NUL-terminated; caller frees. NULL
+ * with errno, EFBIG: more than 1 MiB. */
+char *ge_spool_text(const struct conf *c, int dir, const char *name);
 /* Call fn for each directory in `dir` whose name fits (ge_is_job, ge_is_task), opened, until it
  * returns non-0: 1 then, else 0. At most 4096 entries are looked at. */
 int ge_spool_each(const struct conf *c, int dir, int (*fits)(const char *name),

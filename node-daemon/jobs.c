@@ -223,6 +223,8 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
     if (rc == 0) {
         job->limits = e->limits;
         jobs_watch_empty(j, job);
+        if (j->watch.made)
+            j->watch.made(j->watch.arg, job, e);
         return job;
     }
     job_end(job); /* removes what there is of it */
@@ -357,6 +359,12 @@ int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum jo
     if (job->awaited)
         begin_awaited(j, job);
     return 0;
+}
+
+char *jobs_path(const struct jobs *j, const struct job *job)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", j->ground->part[0].path, job->dir) < 0 ? NULL : path;
 }
 
 int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size_t n)

@@ -40,6 +40,8 @@ struct job {
     int awaited;                 /* and it was made before anything of it came */
     struct job_cores cores;
     char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
+    enum { JOB_DEMAND_NEW, JOB_DEMAND_ASKED, JOB_DEMAND_KNOWN, JOB_DEMAND_UNKNOWN } demand_state;
+    struct demand demand; /* what it asks for, once that is known: refine.c */
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct killer killer;
@@ -53,6 +55,8 @@ struct job {
 };
 
 struct jobs_watch {
+    /* A job's cgroup was made for what e says. */
+    void (*made)(void *arg, struct job *job, const struct evidence *e);
     /* Does the manager still know the job? 1 yes, 0 no, -1: cannot say. */
     int (*is_known)(void *arg, enum grant_manager manager, const char *name);
     void (*ended)(void *arg, const struct job *job); /* its end begins; may be NULL */
@@ -108,6 +112,8 @@ enum job_part { JOB_TASK, JOB_HOME };
  * meanwhile. */
 int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum job_part part,
                struct error *err);
+/* The job's directory in the hierarchy that tracks; caller frees. NULL: out of memory. */
+char *jobs_path(const struct jobs *j, const struct job *job);
 /* Where the user may make cgroups in v2: its length, or -1 where there is no v2. */
 int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size_t n);
 /* Limits and use as the kernel has them now. */

@@ -20,6 +20,7 @@
 #include "node-daemon/logging.h"
 #include "node-daemon/options.h"
 #include "node-daemon/quarantine.h"
+#include "node-daemon/refine.h"
 #include "node-daemon/sensor.h"
 #include "node-daemon/sentinel.h"
 #include "node-daemon/server.h"
@@ -40,6 +41,7 @@ struct daemon {
     struct loop *loop;
     struct ground ground;
     struct jobs *jobs;
+    struct refine *refine;
     struct requests requests;
     struct server *server;
     struct quarantine *quarantine;
@@ -62,10 +64,14 @@ static int read_conf(const struct mprund_options *o, struct conf *ret, struct er
     if (conf_read(o->config ? o->config : CONF_PATH, o->config != NULL, ret, err) < 0)
         return -1;
     ret->controllers = (ret->controllers | o->enable) & ~o->disable;
-    if (replace(&ret->trace, o->trace) == 0 && replace(&ret->sentinel_dir, o->sentinel_dir) == 0)
-        return 0;
-    conf_free(ret);
-    return error_errno(err, ENOMEM, "read the configuration");
+    int rc = 0;
+    if (replace(&ret->trace, o->trace) < 0 || replace(&ret->sentinel_dir, o->sentinel_dir) < 0)
+        rc = error_errno(err, ENOMEM, "read the configuration");
+    else if (ret->grant_key)
+        rc = token_key_read(ret->grant_key, &ret->key, err);
+    if (rc < 0)
+        conf_free(ret);
+    return rc;
 }
 
 /* What looks for jobs, and what it writes of them, as the configuration has it. A trace, or
@@ -139,9 +145,24 @@ static void job_ended(void *arg, const struct job *job)
     sentinel_remove(d->requests.sentinels, job);
 }
 
+static void job_is_made(void *arg, struct job *job, const struct evidence *e)
+{
+    struct daemon *d = arg;
+    if (e->demand_known)
+        refine_learn(d->refine, job, e);
+    refine_begin(d->refine, job, e);
+}
+
+static void is_settled(void *arg)
+{
+    struct daemon *d = arg;
+    server_settled(d->server);
+}
+
 static int daemon_open(struct daemon *d, struct error *err)
 {
-    struct jobs_watch watch = {.is_known = job_is_known, .ended = job_ended, .arg = d};
+    struct jobs_watch watch = {
+        .made = job_is_made, .is_known = job_is_known, .ended = job_ended, .arg = d};
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -156,8 +177,13 @@ static int daemon_open(struct daemon *d, struct error *err)
         return -1;
     if (!(d->jobs = jobs_create(d->loop, &d->ground, &d->conf, &watch, err)))
         return -1;
-    d->requests =
-        (struct requests){.jobs = d->jobs, .ground = &d->ground, .conf = &d->conf, .sentinels = -1};
+    if (!(d->refine = refine_create(d->loop, d->jobs, &d->conf, is_settled, d, err)))
+        return -1;
+    d->requests = (struct requests){.jobs = d->jobs,
+                                    .refine = d->refine,
+                                    .ground = &d->ground,
+                                    .conf = &d->conf,
+                                    .sentinels = -1};
     d->server = server_create(d->loop, GRANT_SOCKET, &d->requests, err); /* and its directory */
     return d->server ? start_quarantine(d, err) : -1;
 }
@@ -166,6 +192,7 @@ static void daemon_close(struct daemon *d)
 {
     stop_quarantine(d);
     server_destroy(d->server);
+    refine_destroy(d->refine);
     jobs_destroy(d->jobs);
     ground_close(&d->ground);
     loop_destroy(d->loop);
@@ -227,6 +254,15 @@ static int show_help(void)
     return CODE_OK;
 }
 
+static int make_key(const char *path)
+{
+    struct error e;
+    if (token_key_make(path, &e) == 0)
+        return CODE_OK;
+    log_error("%s", e.text);
+    return CODE_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     struct mprund_options o;
@@ -246,6 +282,8 @@ int main(int argc, char **argv)
         return printf("mprund (mprun) %s\n", PACKAGE_VERSION) < 0;
     if (o.verbose)
         logging_open(LOG_DEBUG, 0);
+    if (o.make_key)
+        return make_key(o.make_key);
     if (!o.word)
         return be_daemon(&o);
     if (!strcmp(o.word, "sensor"))

@@ -29,6 +29,7 @@ APPLY_SWITCH(version)
 APPLY_SWITCH(json)
 APPLY_TEXT(config)
 APPLY_TEXT(pidfile)
+APPLY_TEXT(make_key)
 APPLY_TEXT(host)
 APPLY_TEXT(job)
 APPLY_TEXT(user)
@@ -113,6 +114,8 @@ const struct option_def mprund_option_defs[] = {
     {"-t --tracefile", "[FILE]", "Daemon",
      "write every action there; without FILE to standard error", OPTION_ONCE, set_trace},
     {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, set_verbose},
+    {"--make-key", "FILE", "Daemon", "make a key for grant_key there, and exit", OPTION_ONCE,
+     set_make_key},
     {"--json", NULL, "Status and sensor", "status: a JSON document instead of a table", OPTION_ONCE,
      set_json},
     {"--host", "NAME", "Status and sensor",

@@ -13,6 +13,7 @@ struct mprund_options {
     const char *sentinel_dir; /* NULL: the configuration's */
     const char *trace;        /* the same; "-": standard error */
     unsigned enable, disable; /* subsystems, beside the configuration's: bits as in struct conf */
+    const char *make_key;     /* NULL: none */
     int check, background, verbose, help, version;
     const char *word; /* "status", "sensor", "enter"; NULL: be the daemon */
     int json;         /* of status */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* requests.c - place, enter, bind, status: who may have what
+/* requests.c - place, token, enter, bind, status: who may have what
  *
  * A user may ask for a place in the job that the asking process is in, and about its own jobs. That
  * it is in the job is known from where it is (only root can have put it there, or into a part of it
@@ -16,6 +16,8 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "node-daemon/bind.h"
+#include "node-daemon/grants.h"
+#include "node-daemon/refine.h"
 #include "node-daemon/sentinel.h"
 #include "node-daemon/trace.h"
 
@@ -150,8 +152,10 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
     struct evidence known = *e;
     if (find_job(r, manager, e, &job, err) < 0)
         return NULL;
-    if (job)
+    if (job) {
+        refine_learn(r->refine, job, e);
         return job;
+    }
     job = jobs_make(r->jobs, manager, &known, err);
     if (job && check_held(job, &known.limits, err) < 0) {
         job_end(job); /* nobody is to find it and enter it without its limit */
@@ -199,29 +203,83 @@ static void place_in(struct requests *r, const struct peer *peer, struct job *jo
         give_place(r, job, peer, a);
 }
 
-static void place(struct requests *r, const struct peer *peer, struct grant_answer *a)
+/* The job that the asking process is in, made if need be, and in which part of it, for the caller
+ * to free. NULL: the answer says why. */
+static struct job *job_of_peer(struct requests *r, const struct peer *peer, const char *what,
+                               char **ret_part, struct grant_answer *a)
 {
     struct error e;
     struct evidence proof;
     enum grant_manager manager;
-    AUTO_FREE char *part = NULL;
-    struct job *job = jobs_of_process(r->jobs, peer->pid, &part);
+    struct job *job = jobs_of_process(r->jobs, peer->pid, ret_part);
     if (job && !peer_is_alive(peer)) { /* what was read was perhaps another's */
         error_set(&e, ESRCH, "the process has ended");
-        refuse(r, a, peer, "place", &e);
     } else if (job && (job->uid != peer->uid || job->state != GRANT_RUNNING)) {
         error_set(&e, EPERM, "the job that this process is in %s",
                   job->uid != peer->uid ? "is another user's" : "has ended");
-        refuse(r, a, peer, "place", &e);
     } else if (job) {
-        place_in(r, peer, job, part, a);
-    } else if (evidence_prove(r->conf, peer, &proof, &manager, &e) < 0) {
-        refuse(r, a, peer, "place", &e);
-    } else if (!(job = requests_job(r, manager, &proof, &e))) {
-        fail(r, a, peer, "place", &e);
-    } else {
-        place_in(r, peer, job, "", a);
+        return job;
+    } else if (evidence_prove(r->conf, peer, &proof, &manager, &e) == 0) {
+        job = requests_job(r, manager, &proof, &e);
+        if (!job)
+            fail(r, a, peer, what, &e);
+        return job;
     }
+    refuse(r, a, peer, what, &e);
+    return NULL;
+}
+
+static void place(struct requests *r, const struct peer *peer, struct grant_answer *a)
+{
+    AUTO_FREE char *part = NULL;
+    struct job *job = job_of_peer(r, peer, "place", &part, a);
+    if (job)
+        place_in(r, peer, job, part ? part : "", a);
+}
+
+/* ---- token ------------------------------------------------------------------------------------
+ */
+
+/* On the host of the job's script, where its manager can be asked, and only there. 0 with *ret_n
+ * the answers (0: not yet), or -1 with err. */
+static int sign(struct requests *r, struct job *job, struct grant_answer **ret, size_t *ret_n,
+                struct error *err)
+{
+    struct evidence e;
+    const struct evidence_source *s = evidence_of(r->conf, job->manager);
+    if (!s || !r->conf->key.set)
+        return error_set(err, ENOTSUP,
+                         "mprund signs no grants: no manager or grant_key is in its "
+                         "configuration");
+    if (s->look_up(r->conf, job->name, "", &e, err) < 0)
+        return error_context(err, "grants are for the host of the job's script to sign");
+    refine_begin(r->refine, job, &e);
+    *ret_n = 0;
+    if (job->demand_state == JOB_DEMAND_ASKED)
+        return 0;
+    if (job->demand_state != JOB_DEMAND_KNOWN)
+        return error_set(err, ENOENT, "what job %s asks for is not known here", job->name);
+    *ret = grants_sign(r->conf, job, ret_n, err);
+    return *ret ? 0 : -1;
+}
+
+/* NULL: not yet, with *ret_n 0. Else a, or others in its place. */
+static struct grant_answer *token(struct requests *r, const struct peer *peer,
+                                  struct grant_answer *a, size_t *ret_n)
+{
+    struct error e;
+    struct grant_answer *signed_ones = NULL;
+    AUTO_FREE char *part = NULL;
+    struct job *job = job_of_peer(r, peer, "grant", &part, a);
+    if (!job)
+        return a;
+    if (sign(r, job, &signed_ones, ret_n, &e) == 0) {
+        free(a);
+        return signed_ones;
+    }
+    *ret_n = 1;
+    answer_init(a, GRANT_REFUSED, e.text);
+    return a;
 }
 
 /* ---- enter ------------------------------------------------------------------------------------
@@ -376,6 +434,8 @@ struct grant_answer *requests_answer(struct requests *r, const struct peer *peer
     *ret_n = 1;
     if (!a)
         return NULL;
+    if (q->op == GRANT_TOKEN)
+        return token(r, peer, a, ret_n);
     if (q->op == GRANT_PLACE)
         place(r, peer, a);
     else if (q->op == GRANT_ENTER)

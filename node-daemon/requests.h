@@ -6,8 +6,11 @@
 #include "node-daemon/evidence.h"
 #include "node-daemon/jobs.h"
 
+struct refine;
+
 struct requests {
     struct jobs *jobs;
+    struct refine *refine;
     const struct ground *ground;
     const struct conf *conf;
     int sentinels;   /* as of sentinel_open(); -1: none */
@@ -18,8 +21,9 @@ struct requests {
 
 /* An answer of this result; text may be NULL. */
 void answer_init(struct grant_answer *a, enum grant_result result, const char *text);
-/* Do what is asked: a malloc'ed array of answers, *ret_n at least 1; NULL: out of memory. request
- * is of the right size, but anything else about it is the peer's choice. */
+/* Do what is asked: a malloc'ed array of answers, *ret_n of them. NULL: out of memory, or *ret_n is
+ * 0 and it cannot be answered yet: ask again when something about jobs is settled. request is of
+ * the right size, but anything else about it is the peer's choice. */
 struct grant_answer *requests_answer(struct requests *r, const struct peer *peer,
                                      const struct grant_request *request, size_t *ret_n);
 

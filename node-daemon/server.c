@@ -2,7 +2,8 @@
 /* server.c - the socket
  *
  * Anybody on the host can connect, so a connection costs little: a place of max_connections and of
- * its user's few, a second to say what it wants, five to hear the answer. When all places are taken
+ * its user's few, a second to say what it wants, five to have an answer where a manager has to be
+ * asked for it, five to hear it. When all places are taken
  * users are turned away, and a few more are root's: a shepherd is not to start its task without a
  * cgroup because users keep the daemon busy. When these are taken, too, nobody is accepted, and who
  * comes waits in the kernel's queue. */
@@ -21,7 +22,7 @@
 #include "common/log.h"
 #include "node-daemon/quota.h"
 
-static const double ASK_S = 1, HEAR_S = 5, SHORT_S = 0.1;
+static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
 enum { BACKLOG = 128, ROOTS_PLACES = 16 };
 
 struct connection {
@@ -31,7 +32,9 @@ struct connection {
     struct peer peer;
     struct loop_io *io;
     struct loop_timer *timer;
-    struct grant_answer *answers; /* NULL: nothing was asked yet */
+    struct grant_answer *answers; /* NULL: nothing was asked yet, or it waits */
+    int waits;                    /* for something to be settled: */
+    struct grant_request asked;
     size_t n, sent;
 };
 
@@ -73,7 +76,9 @@ static void time_over(void *arg)
 {
     struct connection *c = arg;
     log_debug("pid %d of user %u %s in time", (int)c->peer.pid, (unsigned)c->peer.uid,
-              c->answers ? "did not hear its answer" : "did not ask");
+              c->answers ? "did not hear its answer"
+              : c->waits ? "was not answered"
+                         : "did not ask");
     connection_close(c);
 }
 
@@ -94,21 +99,34 @@ static void send_answers(struct connection *c)
     connection_close(c);
 }
 
+static void wait_for_more(struct connection *c, const struct grant_request *q)
+{
+    if (!c->waits) /* from the first time on */
+        loop_timer_start(c->timer, WAIT_S, 0);
+    c->waits = 1;
+    c->asked = *q;
+}
+
 static void answer(struct connection *c, const struct grant_request *q, size_t len)
 {
     const char *fault = grant_request_fault(q, len);
+    c->n = 1;
     if (fault) {
         c->answers = calloc(1, sizeof(*c->answers));
-        c->n = 1;
         if (c->answers)
             answer_init(c->answers, GRANT_BAD, fault);
     } else {
         c->answers = requests_answer(c->server->requests, &c->peer, q, &c->n);
     }
+    if (!c->answers && c->n == 0) {
+        wait_for_more(c, q);
+        return;
+    }
     if (!c->answers) {
         connection_close(c);
         return;
     }
+    c->waits = 0;
     unsigned result = c->answers[0].result;
     if (result == GRANT_REFUSED || result == GRANT_BAD || result == GRANT_FAILED)
         quota_charge(&c->server->quota, c->peer.uid);
@@ -128,10 +146,21 @@ static void connection_ready(void *arg, int fd, unsigned events)
     ssize_t n = recv(fd, &q, sizeof(q), MSG_TRUNC | MSG_DONTWAIT); /* the whole packet's length */
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n <= 0)
+    if (n <= 0 || c->waits)
         connection_close(c);
     else
         answer(c, &q, (size_t)n);
+}
+
+void server_settled(struct server *s)
+{
+    for (struct connection *c = s->connections, *next; c; c = next) {
+        next = c->next;
+        if (!c->waits)
+            continue;
+        struct grant_request q = c->asked;
+        answer(c, &q, sizeof(q));
+    }
 }
 
 /* ---- accepting --------------------------------------------------------------------------------

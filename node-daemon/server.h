@@ -13,6 +13,8 @@ struct server *server_create(struct loop *l, const char *path, struct requests *
                              struct error *err);
 /* Closes what is open; the socket's name stays, as a sign that there is to be a daemon. NULL is
  * fine. */
+/* Something about jobs is settled: who waits for it is answered. */
+void server_settled(struct server *s);
 void server_destroy(struct server *s);
 
 #endif

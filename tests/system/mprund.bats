@@ -280,7 +280,7 @@ hang_up() {
 }
 
 @test "the manual has every option and every setting" {
-    "$MPRUND" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z]+' | grep -oE -- '--[a-z]+' >options
+    "$MPRUND" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+' >options
     [ "$(wc -l <options)" -ge 10 ]
     sed 's/\\-/-/g' "$MPRUN_SOURCE/share/man/mprund.8" >man.8
     while read -r option; do grep -q -e "$option" man.8 || { echo "no $option"; false; }; done <options

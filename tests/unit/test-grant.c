@@ -40,7 +40,7 @@ static void only_a_whole_request_is_one(void **state)
     r = request(GRANT_PLACE);
     r.op = 0;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
-    r.op = GRANT_BIND + 1;
+    r.op = GRANT_TOKEN + 1;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
 }
 
@@ -51,6 +51,9 @@ static void who_asks_for_a_place_says_nothing_else(void **state)
     assert_non_null(grant_request_fault(&r, sizeof(r)));
     r = request(GRANT_PLACE);
     r.uid = 1000;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r = request(GRANT_TOKEN);
+    r.job[0] = '1';
     assert_non_null(grant_request_fault(&r, sizeof(r)));
     r = request(GRANT_STATUS);
     r.memory = 1;

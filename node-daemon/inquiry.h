@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* inquiry.h - asking a manager's own tool what a job asks for, in a process without privileges
+ *
+ * What the tool writes is the users' to influence, and large: it is read and understood by a
+ * program of its own, mprund-qstat, which runs as an unprivileged user in an environment from the
+ * configuration, with limits and a time, and answers by one small record. */
+#ifndef NODE_DAEMON_INQUIRY_H
+#define NODE_DAEMON_INQUIRY_H
+
+#include "common/loop.h"
+#include "node-daemon/conf.h"
+#include "rm-adapters/demand.h"
+
+enum { INQUIRY_MAGIC = 0x5153504d, INQUIRY_TEXT_MAX = 256 };
+
+struct inquiry_record { /* from mprund-qstat, through a pipe, on one machine */
+    uint32_t magic;
+    uint32_t failed; /* 1: text says why, else the demand counts */
+    uint8_t demand[DEMAND_BYTES];
+    char text[INQUIRY_TEXT_MAX];
+};
+
+/* Why these n bytes are no record, or NULL: they are. */
+const char *inquiry_fault(const struct inquiry_record *r, size_t n);
+
+struct inquiries;
+/* demand: NULL where it is not known, with err. job is the name that was asked about; it may have
+ * ended meanwhile. */
+typedef void (*inquiry_fn)(void *arg, const char *job, const struct demand *demand,
+                           const struct error *err);
+
+/* path: of mprund-qstat. NULL with err. */
+struct inquiries *inquiries_create(struct loop *l, const struct conf *conf, const char *path,
+                                   inquiry_fn fn, void *arg, struct error *err);
+/* Ends those that are under way, without a word. NULL is fine. */
+void inquiries_destroy(struct inquiries *q);
+/* Ask about job "23.1" of Grid Engine; a few are asked at a time, and the others wait. fn is called
+ * once, later. 0, or -1 with err: it is not asked. */
+int inquiries_ask(struct inquiries *q, const char *job, struct error *err);
+
+#endif
