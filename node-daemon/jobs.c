@@ -412,6 +412,7 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
     ret->manager = job->manager;
     ret->uid = job->uid;
     ret->state = job->state;
+    ret->pending = job->demand_state == JOB_DEMAND_ASKED;
     ret->memory = ret->pids = ret->memory_now = GRANT_UNLIMITED;
     snprintf(ret->job, sizeof(ret->job), "%s", job->name);
     snprintf(ret->text, sizeof(ret->text), "%s", job->reason);

@@ -58,16 +58,14 @@ static void apply(struct refine *r, struct job *job, const struct share *share)
     struct error e;
     char memory[16];
     limits.pids = job->limits.pids;
-    if (job->bound)
-        return;
-    if (jobs_set_limits(r->jobs, job, &limits, &e) < 0)
+    if (!job->bound && jobs_set_limits(r->jobs, job, &limits, &e) < 0)
         log_warn("%s", e.text);
     if (jobs_set_gpus(job, share_gpus(share, &job->demand), &e) < 0)
         log_warn("%s", e.text);
-    log_note("job %s asks for what makes %s of memory on this host (slots: %u)", job->name,
+    log_note("job %s asks for what makes %s of memory on this host (slots: %u)%s", job->name,
              limits.memory.set ? size_format(limits.memory.value, memory, sizeof(memory))
                                : "no limit",
-             (unsigned)share->slots);
+             (unsigned)share->slots, job->bound ? "; it keeps what mpbind gave it" : "");
 }
 
 static void answered(void *arg, const char *name, const struct demand *d, const struct error *err)

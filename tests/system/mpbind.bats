@@ -20,7 +20,7 @@ teardown() {
 
 mpbind() { here "$MPBIND" "$@"; }
 as_job_of_site() { here "$MPRUND" enter --job "$1" --user "${2:-$TEST_UID}" "${@:3}"; }
-jobs_here() { here "$MPRUND" status | awk 'NR > 1 { print $1, $3, $5 }'; } # job, uid, processes
+jobs_here() { here "$MPRUND" status | awk '$4 == "running" { print $1, $3, $5 }'; } # job, uid, processes
 
 @test "a job is made before anything of it comes, waits through a kill -9, and goes with its last process" {
     mpbind --user "$TEST_UID" solver.7 0 0 0
@@ -68,6 +68,39 @@ jobs_here() { here "$MPRUND" status | awk 'NR > 1 { print $1, $3, $5 }'; } # job
     [[ $output == *"has begun here"* ]]
 }
 
+@test "cores: given before a job comes and while it runs, the job's alone, and all again" {
+    grep -q ':cpuset:' /proc/self/cgroup || skip "needs cpusets of cgroup v1"
+    needs_cores 2
+    sed -i 's/^subsystems.*/subsystems = {cpu, cpuset}/' "$MPRUND_CONF"
+    mprund_kill
+    mprund_start
+    field() { here "$MPRUND" status --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+    all=$(field 'd["cores"]')
+    mpbind --user "$TEST_UID" 12.1 1 0 0
+    [ "$(field '(d["cores_free"], d["jobs"][0]["cores_how"])')" = "($((all - 1)), 'own')" ]
+    run -1 mpbind --user "$TEST_UID" 13.1 "$all" 0 0
+    [[ $output == *"bind job 13.1: mprund says: job 13.1 is to have $all cores of its own, and of the $all for jobs here"* ]]
+    wait_until 10 only_one_job
+    JOB=$(echo "$GROUND"/*-12.1-*)
+    spool_job 12.1 65400 "$(nobody_name)"
+    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 60 >/dev/null 3>&- &
+    wait_until 10 grep -q . "$JOB/u/home/cgroup.procs"
+    [ "$(of_processes)" = "$(field 'd["jobs"][0]["hardware_threads"]')" ]
+    mpbind 12.1 "$all" 0 0
+    [ "$(field 'd["cores_free"]')" = 0 ]
+    mpbind 12.1 1 0 0
+    [ "$(field 'd["cores_free"]')" = $((all - 1)) ]
+    mpbind 12.1 0 0 0
+    [ "$(field 'd["cores_free"]')" = "$all" ]
+    mpbind 12.1 1 0 0
+    mpbind --unlimit 12.1 1 0 0
+    [ "$(field 'd["cores_free"]')" = "$all" ]
+    echo 1 >"$JOB/cgroup.kill"
+    wait $! || true
+}
+of_processes() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$(head -n 1 "$JOB/u/home/cgroup.procs")/status"; }
+only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
+
 @test "a limit that no cgroup can hold is an error, and of a job that was made for it nothing stays" {
     for limits in '0 48M 0' '0 0 48M'; do
         run -1 mpbind --user "$TEST_UID" 23.4 $limits
@@ -105,6 +138,20 @@ jobs_here() { here "$MPRUND" status | awk 'NR > 1 { print $1, $3, $5 }'; } # job
     wait $!
     [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
     run -4 as_other "$MPBIND" --wait 0.2 23.4 # another's job
+}
+
+@test "--wait: while the manager is still asked what the job asks for it is not ready" {
+    printf '#!/bin/sh\nuntil [ -e %q ]; do sleep 0.05; done\ncat %q\n' "$TMPDIR/answer" \
+        "$MPRUN_SOURCE/tests/unit/gridengine-jobs/threaded/qstat.xml" >qstat
+    chmod 755 qstat
+    sed -i "s,^gridengine.*,gridengine { spool = \"$SPOOL\" qstat = \"$TMPDIR/qstat\" qstat_user = \"$(nobody_name)\" }," "$MPRUND_CONF"
+    mprund_kill
+    mprund_start
+    job=$(sed -n 's,.*<JB_job_number>\([0-9]*\)</JB_job_number>.*,\1,p' "$MPRUN_SOURCE/tests/unit/gridengine-jobs/threaded/qstat.xml").1
+    spool_job "$job" 65400 "$(nobody_name)"
+    run -4 mpbind --wait 0.2 "$job"
+    touch answer
+    mpbind --wait 20 "$job"
 }
 
 @test "only root binds, and where there is no mprund that is said" {
