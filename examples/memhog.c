@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* memhog.c - touch memory and hold it: what a memory limit does to a rank (no MPI)
  *
- *     memhog MIB [SECONDS]   touch MIB mebibytes, say so, wait SECONDS (0), free and exit
+ *     memhog MIB [SECONDS [RATE]]   touch MIB mebibytes, at most RATE in a second, say so, wait
+ *                                   SECONDS (0), free and exit
  *
  * With MPRUN_HOG_RANK=R in the environment only the rank of that number does; others wait. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *my_rank(void)
@@ -32,14 +34,30 @@ static long argument(const char *text, const char *what)
     return n;
 }
 
+/* rate: mebibytes in a second; 0: as fast as it goes */
+static void touch(char *block, long mib, long rate)
+{
+    struct timespec each = {0, 0};
+    if (rate > 0) {
+        each.tv_sec = 1 / rate;
+        each.tv_nsec = 1000000000L / rate % 1000000000L;
+    }
+    for (long i = 0; i < mib; i++) {
+        memset(block + ((size_t)i << 20), (int)i | 1, 1 << 20);
+        if (rate > 0)
+            nanosleep(&each, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: memhog MIB [SECONDS]\n");
+    if (argc < 2 || argc > 4) {
+        fprintf(stderr, "usage: memhog MIB [SECONDS [RATE]]\n");
         return 2;
     }
     long mib = argument(argv[1], "size");
     long seconds = argc > 2 ? argument(argv[2], "time") : 0;
+    long rate = argc > 3 ? argument(argv[3], "rate") : 0;
     const char *only = getenv("MPRUN_HOG_RANK");
     char *block = NULL;
 
@@ -49,8 +67,7 @@ int main(int argc, char **argv)
             perror("memhog: malloc");
             return 1;
         }
-        for (long i = 0; i < mib; i++)
-            memset(block + ((size_t)i << 20), (int)i | 1, 1 << 20);
+        touch(block, mib, rate);
         printf("rank %s: %ld MiB touched\n", my_rank(), mib);
         fflush(stdout);
     }

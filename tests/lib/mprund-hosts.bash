@@ -3,13 +3,16 @@
 # '../lib/gridengine', '../lib/mprund-hosts'
 #
 #   mprunds_start [LINE...]     on all hosts that run jobs, with these lines in the configuration; a LINE
-#                               that begins with "gridengine." is in that section
+#                               that begins with "gridengine." is in that section. $SUBSYSTEMS: those that
+#                               jobs have, "cpu" where it is not set and memory is not to be limited
 #   mprunds_stop                they end; their cgroups, empty by now, go. In teardown_file, before
 #                               gridengine_teardown
 #   mprunds_clean               in teardown, instead of gridengine_clean: no job, no process of
 #                               labuser's, no cgroup of a job's is left; the daemons stay
 #   mprund_end HOST [SIGNAL], mprund_start HOST      of one host
 #   mprund_hosts                names of these hosts
+#   job_cgroup HOST [JOB]       the directory of the job's, or nothing; JOB: job() where it is not given
+#   job_pids HOST JOB [NAME]    processes in it, of this name, by their numbers outside of the hosts
 #   ground HOST                 the directory of cgroup v2, or on v1 of its freezer, that jobs' are in
 #   grounds                     all directories of jobs in the grounds of all hosts
 #   grounds_empty [SECONDS]     waits until there are none
@@ -41,15 +44,30 @@ grounds() {
         find "$(ground "$host")" -mindepth 1 -maxdepth 1 -type d -name 'ge-*' 2>/dev/null
     done
 }
+job_cgroup() {
+    local dir
+    for dir in "$(ground "$1")/ge-${2:-$(job)}.1-"*; do
+        ! [ -d "$dir" ] || echo "$dir"
+    done
+}
+job_pids() {
+    local dir pid
+    dir=$(job_cgroup "$1" "$2")
+    [ -n "$dir" ] || return 0
+    for pid in $(find "$dir" -name cgroup.procs -exec cat {} + 2>/dev/null); do
+        [ -z "${3:-}" ] || [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$3" ] || continue
+        echo "$pid"
+    done
+}
 no_ground() { [ -z "$(grounds)" ]; }
 grounds_empty() { wait_until "${1:-20}" no_ground; }
 
 # on standard output, from LINE...
 mprund_configuration() {
-    local host=$1 subsystems='{cpu}' line section=()
+    local host=$1 subsystems=cpu line section=()
     shift
-    [ "${VMRUN:-}" != 1 ] || subsystems='{memory, pids, cpu, cpuset, freezer}'
-    printf '%s\n' "cgroup = \"$(ground_cgroup "$host")\"" 'systemd = no' "subsystems = $subsystems"
+    [ "${VMRUN:-}" != 1 ] || subsystems='memory, pids, cpu, cpuset, freezer'
+    printf '%s\n' "cgroup = \"$(ground_cgroup "$host")\"" 'systemd = no' "subsystems = {${SUBSYSTEMS:-$subsystems}}"
     for line; do
         case $line in
         gridengine.*) section+=("${line#gridengine.}") ;;
