@@ -68,8 +68,19 @@ struct cgroup_source {
 };
 /* In the order in which they are asked; NULL-terminated. */
 extern const struct cgroup_source *const cgroup_sources[];
-/* What the node daemon gives in the job's cgroup, where it runs: source-daemon.c. */
+/* What the node daemon gives in the job's cgroup, where it runs: source-daemon.c. Who needs more of
+ * its answer than a place asks with the first, and takes the place with the second. */
 extern const struct cgroup_source cgroup_source_daemon;
+struct grant_answer;
+/* answer NULL: none, and why says so, without text where there is nothing worth saying */
+typedef void (*cgroup_daemon_fn)(void *arg, const struct grant_answer *answer,
+                                 const struct error *why);
+/* As acquire(): answers once, soon. 0, or -1 with err. The caller is moved into its job's cgroup.
+ */
+int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err);
+/* 0 with *ret, for cgroup_place_free(), or -1: the answer has no place. */
+int cgroup_daemon_place(const struct grant_answer *answer, struct cgroup_place *ret,
+                        struct error *err);
 /* The calling process's own (delegated) cgroup: source-own.c. */
 extern const struct cgroup_source cgroup_source_own;
 

@@ -18,7 +18,7 @@ struct asking {
     int fd;
     struct loop_io *io;
     struct loop_timer *timer;
-    cgroup_place_fn done;
+    cgroup_daemon_fn fn;
     void *arg;
 };
 
@@ -30,66 +30,41 @@ static void asking_end(struct asking *a)
     free(a);
 }
 
-static void no_place(struct asking *a, const struct error *why)
+static void answered(struct asking *a, const struct grant_answer *answer, const struct error *why)
 {
-    cgroup_place_fn done = a->done;
+    cgroup_daemon_fn fn = a->fn;
     void *arg = a->arg;
     asking_end(a);
-    done(arg, NULL, why);
-}
-
-/* On v1 nothing can be delegated: the daemon's limits hold what is started all the same. */
-static int place_of(const struct grant_answer *answer, struct cgroup_place *ret, struct error *err)
-{
-    if (answer->result != GRANT_OK)
-        return error_set(err, EACCES, "mprund gives no place: %s", answer->text);
-    if (!answer->v2[0])
-        return error_set(err, ENOTSUP,
-                         "mprund has put this process into the cgroup of job %s, but there is no "
-                         "cgroup v2 here that it could give a part of",
-                         answer->job);
-    if (answer->v2[0] != '/' || !(ret->v2 = strdup(answer->v2)))
-        return error_set(err, EPROTO, "mprund gives a place that is none");
-    ret->v2_controllers = answer->controllers;
-    return 0;
+    fn(arg, answer, why);
 }
 
 static void answer_ready(void *arg, int fd, unsigned events)
 {
-    struct asking *a = arg;
     struct grant_answer answer;
-    struct cgroup_place place = {.source = cgroup_source_daemon.name};
     struct error e;
     int rc = grant_receive(fd, 0, &answer, &e);
     if (rc < 0 && errno == EAGAIN)
         return;
-    if (rc < 0 || place_of(&answer, &place, &e) < 0) {
-        no_place(a, &e);
-        return;
-    }
-    cgroup_place_fn done = a->done;
-    void *done_arg = a->arg;
-    asking_end(a);
-    done(done_arg, &place, NULL);
-    cgroup_place_free(&place);
+    if (rc == 0 && answer.result != GRANT_OK)
+        rc = error_set(&e, EACCES, "mprund gives no place: %s", answer.text);
+    answered(arg, rc < 0 ? NULL : &answer, rc < 0 ? &e : NULL);
 }
 
 static void time_over(void *arg)
 {
     struct error e;
     error_set(&e, ETIMEDOUT, "mprund does not answer");
-    no_place(arg, &e);
+    answered(arg, NULL, &e);
 }
 
-static int daemon_acquire(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done,
-                          void *arg, struct error *err)
+int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err)
 {
     struct grant_request q;
     grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
     struct asking *a = calloc(1, sizeof(*a));
     if (!a)
         return error_errno(err, ENOMEM, "ask mprund");
-    a->done = done;
+    a->fn = fn;
     a->arg = arg;
     a->fd = grant_send(NULL, &q, err);
     if (a->fd >= 0) {
@@ -105,6 +80,56 @@ static int daemon_acquire(struct loop *l, const pid_t *self, size_t nself, cgrou
         err->text[0] = 0; /* it is optional, and not there */
     int saved = errno;
     asking_end(a);
+    errno = saved;
+    return -1;
+}
+
+/* On v1 nothing can be delegated: the daemon's limits hold what is started all the same. */
+int cgroup_daemon_place(const struct grant_answer *answer, struct cgroup_place *ret,
+                        struct error *err)
+{
+    *ret = (struct cgroup_place){.source = cgroup_source_daemon.name};
+    if (!answer->v2[0])
+        return error_set(err, ENOTSUP,
+                         "mprund has put this process into the cgroup of job %s, but there is no "
+                         "cgroup v2 here that it could give a part of",
+                         answer->job);
+    if (answer->v2[0] != '/' || !(ret->v2 = strdup(answer->v2)))
+        return error_set(err, EPROTO, "mprund gives a place that is none");
+    ret->v2_controllers = answer->controllers;
+    return 0;
+}
+
+/* ---- as a source ------------------------------------------------------------------------------
+ */
+
+struct acquiring {
+    cgroup_place_fn done;
+    void *arg;
+};
+
+static void place_answered(void *arg, const struct grant_answer *answer, const struct error *why)
+{
+    struct acquiring a = *(struct acquiring *)arg;
+    struct cgroup_place place = {.source = cgroup_source_daemon.name};
+    struct error e;
+    int rc = answer ? cgroup_daemon_place(answer, &place, &e) : -1;
+    free(arg);
+    a.done(a.arg, rc < 0 ? NULL : &place, rc == 0 ? NULL : answer ? &e : why);
+    cgroup_place_free(&place);
+}
+
+static int daemon_acquire(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done,
+                          void *arg, struct error *err)
+{
+    struct acquiring *a = malloc(sizeof(*a));
+    if (!a)
+        return error_errno(err, ENOMEM, "ask mprund");
+    *a = (struct acquiring){.done = done, .arg = arg};
+    if (cgroup_daemon_ask(l, place_answered, a, err) == 0)
+        return 0;
+    int saved = errno;
+    free(a);
     errno = saved;
     return -1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* host-cores.h - the cores of this host and how near they are to each other, for mprund
  *
- * From /sys alone. A topology by hwloc is more than twice what mprund needs for everything else,
- * and all that is asked here is four numbers a core; ranks are bound by those who have one. */
+ * From /sys alone: a topology by hwloc costs 3.7 MiB, its library included, of the 8 that mprund is
+ * to have, and all that is asked here is four numbers a core. Ranks are bound by who has one. */
 #ifndef NODE_DAEMON_HOST_CORES_H
 #define NODE_DAEMON_HOST_CORES_H
 

@@ -128,12 +128,29 @@ static void fall_to_manager(struct contain *c)
     snprintf(c->reason, sizeof(c->reason), "%s; %s", how, why);
 }
 
+static int use_answer(struct contain *c, struct error *err)
+{
+    struct cgroup_place place;
+    if (!c->asked.has_answer) {
+        *err = c->asked.why;
+        return -1;
+    }
+    if (cgroup_daemon_place(&c->asked.answer, &place, err) < 0)
+        return -1;
+    c->place_fn(c, &place, NULL);
+    cgroup_place_free(&place);
+    return 0;
+}
+
 static void try_next_source(struct contain *c)
 {
     struct error e;
     while (cgroup_sources[c->next_source]) {
         const struct cgroup_source *s = cgroup_sources[c->next_source++];
-        if (s->acquire(c->loop, c->self, c->nself, c->place_fn, c, &e) == 0)
+        int has_asked = s == &cgroup_source_daemon && c->asked.state == ASKED_DONE;
+        if (has_asked && use_answer(c, &e) == 0)
+            return;
+        if (!has_asked && s->acquire(c->loop, c->self, c->nself, c->place_fn, c, &e) == 0)
             return;
         add_reason(c, e.text);
     }
@@ -191,16 +208,39 @@ static void probed_place(void *arg, const struct cgroup_place *place, const stru
     finish(c, NULL);
 }
 
+/* ---- the node daemon ------------------------------------------------------------------------- */
+
+static void asked(void *arg, const struct grant_answer *answer, const struct error *why)
+{
+    struct contain_asked *a = &((struct contain *)arg)->asked;
+    a->state = ASKED_DONE;
+    a->has_answer = answer != NULL;
+    if (answer)
+        a->answer = *answer;
+    else
+        a->why = *why;
+    a->fn(a->arg);
+}
+
+void contain_ask(struct contain *c, struct loop *loop, void (*fn)(void *arg), void *arg)
+{
+    struct error e;
+    c->asked = (struct contain_asked){.state = ASKED_NOW, .fn = fn, .arg = arg};
+    if (cgroup_daemon_ask(loop, asked, c, &e) < 0)
+        asked(c, NULL, &e);
+}
+
+const char *contain_gpus(const struct contain *c)
+{
+    return c->asked.has_answer ? c->asked.answer.gpus : "";
+}
+
 /* ---- beginning ------------------------------------------------------------------------------- */
 
 static void prepare(struct contain *c, struct loop *loop, const pid_t *self, size_t nself,
                     contain_done_fn fn, void *arg)
 {
-    memset(c, 0, sizeof(*c));
-    c->active = 1;
-    c->loop = loop;
-    c->fn = fn;
-    c->arg = arg;
+    *c = (struct contain){.asked = c->asked, .active = 1, .loop = loop, .fn = fn, .arg = arg};
     for (; c->nself < nself && c->nself < sizeof(c->self) / sizeof(c->self[0]); c->nself++)
         c->self[c->nself] = self[c->nself];
 }

@@ -153,6 +153,28 @@ static int bind_ranks(struct worker *w, struct error *err)
     return r;
 }
 
+/* What this process may run on is the kernel's word, and may have become less than what was granted
+ * when the node daemon put it into its job's cgroup. */
+static void cut_grant(struct worker *w)
+{
+    struct launch *l = &w->launch;
+    struct idset both = {0};
+    if (l->granted_all || idset_copy(&both, &l->granted) < 0)
+        return;
+    idset_intersect(&both, &w->allowed);
+    AUTO_FREE char *granted = idset_format(&l->granted), *allowed = idset_format(&w->allowed);
+    if (idset_count(&both) > 0) {
+        idset_free(&l->granted);
+        l->granted = both;
+        return;
+    }
+    idset_free(&both);
+    l->granted_all = 1;
+    log_warn("on %s: of the granted hardware threads %s none may be used here; those that may, %s, "
+             "are",
+             w->host_name, granted ? granted : "", allowed ? allowed : "");
+}
+
 /* What the manager says of cores has been found out for one host, perhaps, and is said of all:
  * where there are none of these, it means nothing. */
 static int take_granted_cores(struct worker *w, struct error *err)
@@ -167,12 +189,13 @@ static int take_granted_cores(struct worker *w, struct error *err)
         return 0;
     }
     l->granted_all = 0;
-    idset_intersect(&l->granted, &w->allowed);
-    return topology_cut(w->topology, &l->granted, err);
+    cut_grant(w);
+    return l->granted_all ? 0 : topology_cut(w->topology, &l->granted, err);
 }
 
 static int load_topology(struct worker *w, struct error *err)
 {
+    cut_grant(w);
     if (!needs_topology(w))
         return 0;
     w->topology = topology_load(w->launch.granted_all ? NULL : &w->launch.granted, err);

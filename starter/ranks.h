@@ -19,8 +19,8 @@ enum rank_state {
     RANK_WAITING,
     RANK_PLACING, /* its cgroup is being made */
     RANK_RUNNING,
-    RANK_EXITED,  /* reaped; mppmi is asked for what it knows of it */
-    RANK_ENDED,   /* EXITED was sent */
+    RANK_EXITED, /* reaped; mppmi is asked for what it knows of it */
+    RANK_ENDED,  /* EXITED was sent */
 };
 
 struct rank {

@@ -111,15 +111,34 @@ static void probed(void *arg, const struct error *err)
         send_hello(w);
 }
 
-static int up_opened(void *arg, struct link *l, uint32_t host_id, struct error *why)
+static void say_hello(struct worker *w)
 {
-    struct worker *w = arg;
     const pid_t self[] = {w->pid, w->keeper};
-    log_set_sink(log_to_launcher, w);
     if (w->start.flags & PREAMBLE_EXPLAIN)
         contain_probe(&w->contain, w->loop, self, sizeof(self) / sizeof(self[0]), probed, w);
     else
         send_hello(w);
+}
+
+/* Which cores are the job's is known from here on. */
+static void job_asked(void *arg)
+{
+    struct worker *w = arg;
+    struct error e;
+    if (cpus_allowed(&w->allowed, &e) < 0)
+        log_warn("on %s: %s", w->hostname, e.text);
+    if (w->hello_waits && w->up)
+        say_hello(w);
+    w->hello_waits = 0;
+}
+
+static int up_opened(void *arg, struct link *l, uint32_t host_id, struct error *why)
+{
+    struct worker *w = arg;
+    log_set_sink(log_to_launcher, w);
+    w->hello_waits = w->contain.asked.state == ASKED_NOW;
+    if (!w->hello_waits)
+        say_hello(w);
     return 0;
 }
 
@@ -587,6 +606,7 @@ static int worker_start(struct worker *w, struct error *err)
 {
     if (w->start.flags & PREAMBLE_PMI && !(w->pmi = pmi_link_create(w, err)))
         return -1;
+    contain_ask(&w->contain, w->loop, job_asked, w); /* while mprun is being reached */
     fault_point("starting");
     return connect_up(w, err);
 }

@@ -68,6 +68,7 @@ struct worker {
     enum host_state state;
     int exit_code;
     struct idset allowed; /* hardware threads of this process */
+    int hello_waits;      /* for what the node daemon says */
     int have_launch;
     struct launch launch;
     const char *host_name;     /* as ranks see it */

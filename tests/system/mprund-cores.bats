@@ -115,3 +115,81 @@ no_job() { [ "$(of_job "$1" state)" = 'no job' ]; }
     ends 2.1
     ends 3.1
 }
+
+in_job() { # COMMAND...: behind `enter OPTIONS...`: as nobody
+    echo setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups env "TMPDIR=$TMPDIR/nobody" "HOME=$TMPDIR/nobody" "XDG_RUNTIME_DIR=$TMPDIR/nobody"
+}
+user_home() { mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"; }
+
+@test "ranks are bound within the job's cores, and see the job's GPUs or fewer" {
+    user_home
+    running 1.1 --cores 1 --gpus 1
+    run -0 --separate-stderr enter 2.1 --cores 1 --gpus 2 $(in_job) "$MPRUN" -n 1 --report-bindings \
+        sh -c 'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status; echo "$CUDA_VISIBLE_DEVICES|$SGE_RESOURCE_GPU"'
+    free=$((1 - $(cat 1.1.cpus)))
+    [ "${lines[0]}" = "$free" ]
+    [ "${lines[1]}" = '1,GPU-2|1 GPU-2' ]
+    [[ $stderr == *"hardware thread"*"$free"* ]]
+    wait_until 15 no_job 2.1
+    for row in '0=1,GPU-2' '1=1' 'GPU-2,1=GPU-2,1' '=' '-1=-1' '0,1=1,GPU-2'; do
+        run -0 --separate-stderr enter 3.1 --gpus 2 $(in_job) CUDA_VISIBLE_DEVICES="${row%=*}" "$MPRUN" -n 1 sh -c 'echo "$CUDA_VISIBLE_DEVICES"'
+        [ "$output" = "${row#*=}" ] || { echo "$row: $output"; return 1; }
+        wait_until 15 no_job 3.1
+    done
+    ends 1.1
+}
+
+# spool_job JOB[/TASK] GROUP [LINE...]: as the execd writes it
+spool_job() {
+    local dir=$SPOOL/active_jobs/$1
+    mkdir -p "$dir"
+    printf '%s\n' "add_grp_id=$2" "job_owner=$(id -un "$TEST_UID")" "${@:3}" >"$dir/config"
+}
+# as_task GROUP COMMAND...: a process as Grid Engine starts them
+as_task() {
+    here setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --groups="$1" -- \
+        env TMPDIR="$TMPDIR/nobody" HOME="$TMPDIR/nobody" XDG_RUNTIME_DIR="$TMPDIR/nobody" "${@:2}"
+}
+@test "the cores of a job of Grid Engine that asks: as many as slots, and ranks stay within" {
+    user_home
+    total=$(here "$MPRUND" status --json | json 'd["cores"]')
+    running 1.1 --cores 1
+    spool_job 23.1 65400 host_slots=$((total - 1)) binding=NULL
+    # the starter may run anywhere when it begins
+    run -0 --separate-stderr as_task 65400 "$MPRUN" -n $((total - 1)) --report-bindings \
+        sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status
+    [ -z "$(comm -12 <(ids <1.1.cpus | sort) <(ids <<<"$output" | sort))" ]
+    [ "$(ids <<<"$output" | sort -u | wc -l)" = $((total - 1)) ]
+    [[ $stderr != *warning* ]]
+    [ "$(of_job 23.1 cores_how) $(of_job 23.1 cores)" = "own $((total - 1))" ]
+    rm -r "$SPOOL/active_jobs/23.1"
+    wait_until 15 no_job 23.1
+    ends 1.1
+}
+
+@test "cores that Grid Engine's execd states are the job's, of all its tasks; who has them by mprund's choice moves" {
+    [ "$(nproc --all)" = 2 ] && [ "$(cat /sys/devices/system/cpu/online)" = 0-1 ] || skip "written for two cores"
+    running 1.1 --cores 1
+    [ "$(of_job 1.1 hardware_threads)" = 0 ]
+    spool_job 23.1 65400 host_slots=4 binding=explicit:0,0:ScC
+    run as_task 65400 "$GRANT_PROBE" place
+    [[ $output == "ok "* ]]
+    [ "$(of_job 23.1 cores_how) $(of_job 23.1 hardware_threads)" = "manager 0" ]
+    [ "$(of_job 1.1 cores_how) $(of_job 1.1 hardware_threads)" = "own 1" ]
+    # another task of it has the other one: nobody else can have one for itself
+    spool_job 23.1/1.n12 65401 host_slots=4 binding=pe_explicit:0,1:SCc
+    run as_task 65401 "$GRANT_PROBE" place
+    [ "$(of_job 23.1 cores_how) $(of_job 23.1 hardware_threads)" = "manager 0-1" ]
+    [ "$(of_job 1.1 cores_how) $(of_job 1.1 hardware_threads)" = "shared 0-1" ]
+    mprund_kill
+    mprund_start
+    [ "$(of_job 23.1 cores_how) $(of_job 23.1 cores) $(of_job 23.1 hardware_threads)" = "manager 2 0-1" ]
+    # cores that are not there, or the system's
+    spool_job 24.1 65402 host_slots=1 binding=explicit:1,0:SCCScC
+    run as_task 65402 "$GRANT_PROBE" place
+    [[ $(of_job 24.1 cores_how) = shared ]]
+    rm -r "$SPOOL/active_jobs/"*
+    wait_until 15 no_job 23.1
+    wait_until 15 no_job 24.1
+    ends 1.1
+}
