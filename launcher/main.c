@@ -240,6 +240,7 @@ static int any_here(const struct run *r)
 
 static int open_everything(struct run *r, struct error *err)
 {
+    grants_ask(r);
     if (any_here(r))
         prctl(PR_SET_CHILD_SUBREAPER, 1); /* what keeper and worker leave comes to us */
     if (suspension_begin(r, err) < 0 || home_make(r, err) < 0 || open_output(r, err) < 0 ||

@@ -155,6 +155,8 @@ struct run {
     char adapter_reason[256];
     struct allocation alloc;
     struct allocation used; /* its hosts that have ranks; borrows their contents */
+    int grants_fd;          /* where mprund answers; -1: it was not asked, or has answered */
+    char **grants;          /* of each host of `used`: "NAME=VALUE" for its starter; NULL: none */
     struct plan plan;
     struct step step;
     uint8_t key[LINK_KEY];
@@ -264,6 +266,13 @@ void run_kill(struct run *r, double grace, const char *why);
 /* The step is to end whether its output is read or not: after the grace, what nobody takes is
  * dropped. */
 void run_drop_output(struct run *r, double grace);
+
+/* grants.c */
+/* Ask this host's mprund, if the manager carries what it signs to the job's other hosts. */
+void grants_ask(struct run *r);
+/* Wait for it, half a second at most. What does not come is not there. */
+void grants_take(struct run *r);
+void grants_free(struct run *r);
 
 /* starters.c */
 int starters_begin(struct run *r, struct error *err);

@@ -293,6 +293,7 @@ void run_free(struct run *r)
         free(r->end_texts[i]);
     preload_destroy(r->preload);
     free(r->end_texts);
+    grants_free(r);
     free(r->used.hosts);
     free(r->starter_path);
     free(r->remote_path);

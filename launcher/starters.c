@@ -630,8 +630,10 @@ int starters_begin(struct run *r, struct error *err)
         return -1;
     if (used_hosts(r, &r->used) < 0)
         return error_errno(err, ENOMEM, "start on %zu host%s", r->nused, plural(r->nused));
+    grants_take(r);
     struct start_request request = starters_request(r);
     request.allocation = &r->used;
+    request.variables = (const char *const *)r->grants;
     r->starting = r->adapter->start(&request, err);
     if (!r->starting)
         return -1;

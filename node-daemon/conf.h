@@ -43,7 +43,7 @@ struct conf {
     int ge_shepherd_needs_mprund; /* a task fails where its cgroup cannot be made */
     /* of quarantine: jobs that did not ask are found by what the execd writes, by process events */
     int watch_spool, process_events;
-    long event_queue; /* KiB */
+    long event_queue;   /* KiB */
     char *sentinel_dir; /* a file for each job that is here; NULL: none */
     char *trace;        /* where actions are written; "-": standard error; NULL: nowhere */
     struct conf_rule *rule;

@@ -361,10 +361,15 @@ int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum jo
     return 0;
 }
 
-char *jobs_path(const struct jobs *j, const struct job *job)
+int jobs_note(const struct jobs *j, const struct job *job, const char *name, const char *text)
 {
-    char *path = NULL;
-    return asprintf(&path, "%s/%s", j->ground->part[0].path, job->dir) < 0 ? NULL : path;
+    return at_note(ground_at(j->ground, 0, job->dir), name, text);
+}
+
+ssize_t jobs_read_note(const struct jobs *j, const struct job *job, const char *name, char *buf,
+                       size_t n)
+{
+    return at_read_note(ground_at(j->ground, 0, job->dir), name, buf, n);
 }
 
 int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size_t n)

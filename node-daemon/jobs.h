@@ -112,8 +112,10 @@ enum job_part { JOB_TASK, JOB_HOME };
  * meanwhile. */
 int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum job_part part,
                struct error *err);
-/* The job's directory in the hierarchy that tracks; caller frees. NULL: out of memory. */
-char *jobs_path(const struct jobs *j, const struct job *job);
+/* Text of our own that stays with a job over restarts: at_note() in the hierarchy that tracks. */
+int jobs_note(const struct jobs *j, const struct job *job, const char *name, const char *text);
+ssize_t jobs_read_note(const struct jobs *j, const struct job *job, const char *name, char *buf,
+                       size_t n);
 /* Where the user may make cgroups in v2: its length, or -1 where there is no v2. */
 int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size_t n);
 /* Limits and use as the kernel has them now. */

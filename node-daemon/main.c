@@ -148,9 +148,7 @@ static void job_ended(void *arg, const struct job *job)
 static void job_is_made(void *arg, struct job *job, const struct evidence *e)
 {
     struct daemon *d = arg;
-    if (e->demand_known)
-        refine_learn(d->refine, job, e);
-    refine_begin(d->refine, job, e);
+    refine_made(d->refine, job, e);
 }
 
 static void is_settled(void *arg)

@@ -2,18 +2,19 @@
 #include "node-daemon/refine.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/xattr.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
 #include "common/path.h"
 #include "node-daemon/inquiry.h"
+#include "node-daemon/trace.h"
 
-#define ATTRIBUTE "trusted.mprun.demand"
+static const char note[] = "demand";
 
 struct refine {
     struct jobs *jobs;
@@ -28,19 +29,23 @@ struct refine {
 
 static void keep(const struct refine *r, const struct job *job)
 {
-    uint8_t buf[DEMAND_BYTES];
-    AUTO_FREE char *path = jobs_path(r->jobs, job);
-    demand_put(&job->demand, buf);
-    if (path && setxattr(path, ATTRIBUTE, buf, sizeof(buf), 0) < 0)
+    uint8_t bytes[DEMAND_BYTES];
+    char hex[2 * DEMAND_BYTES + 1];
+    demand_put(&job->demand, bytes);
+    sodium_bin2hex(hex, sizeof(hex), bytes, sizeof(bytes));
+    if (jobs_note(r->jobs, job, note, hex) < 0)
         log_debug("job %s: keep what it asks for: %s", job->name, strerror(errno));
 }
 
 static int find_kept(const struct refine *r, struct job *job)
 {
-    uint8_t buf[DEMAND_BYTES + 1];
-    AUTO_FREE char *path = jobs_path(r->jobs, job);
-    return path && getxattr(path, ATTRIBUTE, buf, sizeof(buf)) == DEMAND_BYTES &&
-           demand_get(buf, &job->demand) == 0;
+    uint8_t bytes[DEMAND_BYTES];
+    char hex[2 * DEMAND_BYTES + 2];
+    size_t n = 0;
+    ssize_t len = jobs_read_note(r->jobs, job, note, hex, sizeof(hex));
+    return len == 2 * DEMAND_BYTES &&
+           sodium_hex2bin(bytes, sizeof(bytes), hex, (size_t)len, NULL, &n, NULL) == 0 &&
+           n == sizeof(bytes) && demand_get(bytes, &job->demand) == 0;
 }
 
 /* ---- what follows from it ---------------------------------------------------------------------
@@ -52,20 +57,30 @@ static void know(struct job *job, const struct demand *d)
     job->demand_state = JOB_DEMAND_KNOWN;
 }
 
-static void apply(struct refine *r, struct job *job, const struct share *share)
+/* What is asked for, whether a cgroup of this host holds it or not. */
+static void tell(const struct job *job, const struct limits *l, const struct share *share,
+                 const char *by)
+{
+    char memory[16];
+    unsigned long long bytes = l->memory.set ? l->memory.value : 0;
+    unsigned long long swap = l->swap.set ? l->swap.value : 0;
+    trace("limit job=%s by=%s slots=%u memory=%llu swap=%llu", job->name, by,
+          (unsigned)share->slots, bytes, swap);
+    if (bytes)
+        log_note("job %s may use %s of memory on this host, which has %u of its slots (%s)",
+                 job->name, size_format(bytes, memory, sizeof(memory)), (unsigned)share->slots, by);
+}
+
+static void apply(struct refine *r, struct job *job, const struct share *share, const char *by)
 {
     struct limits limits = share_limits(share, &job->demand);
     struct error e;
-    char memory[16];
     limits.pids = job->limits.pids;
+    tell(job, job->bound ? &job->limits : &limits, share, job->bound ? "mpbind" : by);
     if (!job->bound && jobs_set_limits(r->jobs, job, &limits, &e) < 0)
         log_warn("%s", e.text);
     if (jobs_set_gpus(job, share_gpus(share, &job->demand), &e) < 0)
         log_warn("%s", e.text);
-    log_note("job %s asks for what makes %s of memory on this host (slots: %u)%s", job->name,
-             limits.memory.set ? size_format(limits.memory.value, memory, sizeof(memory))
-                               : "no limit",
-             (unsigned)share->slots, job->bound ? "; it keeps what mpbind gave it" : "");
 }
 
 static void answered(void *arg, const char *name, const struct demand *d, const struct error *err)
@@ -83,7 +98,7 @@ static void answered(void *arg, const char *name, const struct demand *d, const 
         know(job, d);
         keep(r, job);
         if (s && s->look_up(r->conf, name, "", &e, NULL) == 0)
-            apply(r, job, &e.share);
+            apply(r, job, &e.share, "qstat");
     }
     r->settled(r->arg);
 }
@@ -118,6 +133,17 @@ void refine_destroy(struct refine *r)
     free(r);
 }
 
+void refine_made(struct refine *r, struct job *job, const struct evidence *e)
+{
+    if (e->demand_known) {
+        know(job, &e->demand);
+        keep(r, job);
+    }
+    if (job->manager == GRANT_GRIDENGINE && !job->bound)
+        tell(job, &e->limits, &e->share, e->demand_known ? "grant" : "execd");
+    refine_begin(r, job, e);
+}
+
 void refine_begin(struct refine *r, struct job *job, const struct evidence *e)
 {
     struct error err;
@@ -142,5 +168,5 @@ void refine_learn(struct refine *r, struct job *job, const struct evidence *e)
         return;
     know(job, &e->demand);
     keep(r, job);
-    apply(r, job, &e->share);
+    apply(r, job, &e->share, "grant");
 }

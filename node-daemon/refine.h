@@ -17,8 +17,9 @@ struct refine;
 struct refine *refine_create(struct loop *l, struct jobs *jobs, const struct conf *conf,
                              void (*settled)(void *arg), void *arg, struct error *err);
 void refine_destroy(struct refine *r); /* NULL is fine */
-/* A job's cgroup was made, or somebody asks about one that is there: find out what it asks for,
- * unless that is known or was tried. */
+/* A job's cgroup was made for what e says: find out what it asks for, where that is not in e. */
+void refine_made(struct refine *r, struct job *job, const struct evidence *e);
+/* Somebody asks about a job that is there: find out, unless that is known or was tried. */
 void refine_begin(struct refine *r, struct job *job, const struct evidence *e);
 /* What e knows of a job that was made without it. */
 void refine_learn(struct refine *r, struct job *job, const struct evidence *e);

@@ -57,7 +57,10 @@ struct start_request {
                                   NULL-terminated; NULL: that one */
     double patience;           /* seconds that a host has from its start to its HELLO */
     char *const *starter_argv; /* NULL-terminated, argv[0] included; the same on every host */
-    unsigned concurrency;      /* start clients at once; 0: the adapter's default */
+    const char *const *variables; /* with carries_variables: for each host of the allocation a
+                                     "NAME=VALUE" of safe letters that its starter is to have, or
+                                     NULL; NULL: for none */
+    unsigned concurrency;         /* start clients at once; 0: the adapter's default */
     start_event_fn event;
     void *arg;
 };
@@ -119,6 +122,8 @@ struct rm_adapter {
     unsigned long rm_signals_remote; /* bits, 1 << signal number: what the manager sends to mprun
                                         it sends to the ranks of every host, too */
     int suspends_script;       /* suspending a job stops what belongs to its script, on that host */
+    int carries_variables;     /* it takes variables of the environment to starters on other hosts,
+                                  where its own daemons write them down */
     const char *login_session; /* what it means, and what to do, when the login that a start goes
                                   through has moved the starter to a control group of its own; NULL:
                                   nothing */

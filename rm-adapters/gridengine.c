@@ -232,17 +232,22 @@ static int find_program(const char *name, char **ret, struct error *err)
                          "nor in PATH");
 }
 
-enum { QRSH_WORDS = 6 };
+enum { QRSH_WORDS = 8 };
 
 static void qrsh_words(const struct start_request *r, const struct alloc_host *host,
-                       const char *words[QRSH_WORDS])
+                       const char *variable, const char *words[QRSH_WORDS])
 {
-    words[0] = "qrsh";
-    words[1] = "-inherit";
-    words[2] = "-noshell";
-    words[3] = host->name;
-    words[4] = host->here ? r->starter_path : r->remote_path;
-    words[5] = NULL;
+    size_t n = 0;
+    words[n++] = "qrsh";
+    words[n++] = "-inherit";
+    words[n++] = "-noshell";
+    if (variable) {
+        words[n++] = "-v";
+        words[n++] = variable;
+    }
+    words[n++] = host->name;
+    words[n++] = host->here ? r->starter_path : r->remote_path;
+    words[n] = NULL;
 }
 
 static int open_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
@@ -252,7 +257,7 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
     const char *words[QRSH_WORDS];
     if (q->forked[i])
         return fanout_starter(s, i, ret, err);
-    qrsh_words(r, &r->allocation->hosts[i], words);
+    qrsh_words(r, &r->allocation->hosts[i], r->variables ? r->variables[i] : NULL, words);
     return fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, 0, ret, err);
 }
 
@@ -350,7 +355,7 @@ static void gridengine_describe(const struct start_request *request, const struc
         snprintf(buf, n, "cannot be started: %s", e.text);
         return;
     }
-    qrsh_words(request, host, words);
+    qrsh_words(request, host, NULL, words);
     snprintf(buf, n, "by %s %s %s %s %s%s", path, words[1], words[2], words[3], words[4],
              host->here ? ", or by mprun itself where that is refused" : "");
 }
@@ -417,4 +422,5 @@ const struct rm_adapter rm_adapter_gridengine = {
         "rsh_daemon should run with 'UsePAM no', or without pam_systemd",
     .rm_signals_remote = 1UL << SIGUSR2,
     .suspends_script = 1,
+    .carries_variables = 1,
 };

@@ -38,6 +38,7 @@ static const char *const launch_prefixes[] = {
     "HYDI_CONTROL_FD",
     "MPRUN_SUBMIT_TMPDIR=",
     "MPRUN_PRELOAD_DIR=",
+    "MPRUN_GRANT=", /* of a task that mprun itself is in: for mprund */
     "OMPI_MCA_btl_vader_backing_directory=/dev/shm/mprun-", /* of a step that this one runs in */
 };
 

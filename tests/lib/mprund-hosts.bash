@@ -5,6 +5,9 @@
 #   mprunds_start [LINE...]     on all hosts that run jobs, with these lines in the configuration; a LINE
 #                               that begins with "gridengine." is in that section. $SUBSYSTEMS: those that
 #                               jobs have, "cpu" where it is not set and memory is not to be limited
+#   mprund_asking               sets ASKING, LINEs by which they ask Grid Engine what jobs ask for, sign
+#                               grants with a key of the lab's, and trace into each host's /run
+#   mprund_limits HOST [JOB]    limits of the last job there, from the trace: a line for each time
 #   mprunds_stop                they end; their cgroups, empty by now, go. In teardown_file, before
 #                               gridengine_teardown
 #   mprunds_clean               in teardown, instead of gridengine_clean: no job, no process of
@@ -76,6 +79,15 @@ mprund_configuration() {
     done
     printf '%s\n' 'gridengine {' "spool = \"$HOSTS_DIR/gridengine/spool/execd/%h\"" 'admin_user = sgeadmin' "${section[@]}" '}'
 }
+
+mprund_asking() {
+    [ -e "$HOSTS_DIR/grant.key" ] || "$MPRUND" --make-key "$HOSTS_DIR/grant.key" || return
+    ASKING=("grant_key = \"$HOSTS_DIR/grant.key\""
+        'gridengine.qstat = "/usr/lib/gridengine/qstat"' 'gridengine.qstat_user = nobody'
+        'gridengine.cell = default' 'gridengine.qmaster_port = 6444' 'gridengine.execd_port = 6445'
+        'trace = "/run/mprund.trace"')
+}
+mprund_limits() { on_root "$1" sed -nE "s/^[^ ]* limit job=${2:-$(job)}\\.1 //p" /run/mprund.trace; }
 
 mprunds_start() {
     local host etc

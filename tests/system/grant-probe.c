@@ -2,6 +2,7 @@
 /* grant-probe - asks mprund what mprun asks, and what nobody should
  *
  *   grant-probe place [COMMAND...]  ask for a place; prints "RESULT V2 TEXT", then becomes COMMAND
+ *   grant-probe token               ask for grants: a line "HOST TOKEN" for each, HOST "-" for any
  *   grant-probe enter JOB UID       ask to be put into a job
  *   grant-probe claim JOB           ask for a place, and say in which job
  *   grant-probe raw BYTES           send that many bytes of nonsense
@@ -87,6 +88,27 @@ static int place(char **command)
     execvp(command[0], command);
     die(command[0]);
     return 1;
+}
+
+static int token(void)
+{
+    struct grant_request q;
+    struct grant_answer a;
+    struct error e;
+    grant_request_init(&q, GRANT_TOKEN, GRANT_ANY);
+    int fd = dial();
+    if (send(fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+        die("send");
+    do {
+        if (grant_receive(fd, WAIT_MS, &a, &e) < 0)
+            return fprintf(stderr, "closed (%s)\n", e.text), 1;
+        if (a.token[0])
+            printf("%s %s\n", a.host[0] ? a.host : "-", a.token);
+        else
+            printf("%s %s\n", a.result < RESULTS ? results[a.result] : "?", a.text);
+    } while (a.result == GRANT_MORE);
+    close(fd);
+    return a.result != GRANT_OK;
 }
 
 static int raw(size_t n)
@@ -284,6 +306,8 @@ int main(int argc, char **argv)
 {
     struct grant_request q;
     const char *what = argc > 1 ? argv[1] : "";
+    if (!strcmp(what, "token"))
+        return token();
     if (!strcmp(what, "place"))
         return place(argv + 2);
     if (!strcmp(what, "silent") && argc == 3)

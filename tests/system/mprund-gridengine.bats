@@ -9,7 +9,7 @@ load '../lib/mprund-hosts'
 
 setup_file() {
     gridengine_setup
-    [ -n "${HOSTS_LACK:-}" ] || mprunds_start 'stuck_after = 1' 'retry = 1'
+    [ -n "${HOSTS_LACK:-}" ] || { mprund_asking && mprunds_start 'stuck_after = 1' 'retry = 1' "${ASKING[@]}"; }
 }
 teardown_file() {
     mprunds_stop
@@ -224,4 +224,77 @@ load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
         [[ $output == *"0::"*"/ge-$(job).1-"*/task ]]
         [[ $output != *"mprund does not have"* ]]
     done
+}
+
+# limits_are HOST BY LIMITS: the last ones of the last job there. No cgroup of this machine may hold them.
+limits_are() { [ "$(mprund_limits "$1" | tail -n 1)" = "by=$2 $3" ] || { mprund_limits "$1" && false; }; }
+
+@test "what a job asks for limits it on all hosts, times slots once: by qstat on its first, by a grant on the others" {
+    MIB=$((1 << 20))
+    # two slots a host: the larger request is the limit, the other one bounds memory and swap
+    limits="slots=2 memory=$((400 * MIB)) swap=$((1600 * MIB))"
+    run -0 qsub_wait -pe lab 6 -l m_mem_free=200M,h_vmem=1000M <<<'cut -d " " -f 1 "$PE_HOSTFILE" | head -n 1; mprun env | grep MPRUN_GRANT || echo none'
+    echo "$output"
+    [ "${#lines[@]}" -eq 2 ]
+    [ "${lines[1]}" = none ]
+    for host in n1 n2 n3; do
+        by=grant
+        [ $host != "${lines[0]}" ] || by=qstat
+        limits_are $host $by "$limits"
+    done
+    # with mprun-shepherd from the first moment on
+    ge_set configuration:shepherd_cmd="$SHEPHERD" 'complexes:m_mem_free=mfree MEMORY <= YES JOB 0 0'
+    limits="slots=2 memory=$((600 * MIB)) swap=0" # once, whatever the slots
+    run -0 qsub_wait -pe lab 6 -l m_mem_free=600M <<<'cut -d " " -f 1 "$PE_HOSTFILE" | head -n 1; mprun true'
+    for host in n1 n2 n3; do
+        if [ $host = "$output" ]; then
+            limits_are $host qstat "$limits"
+        else
+            [ "$(mprund_limits $host)" = "by=grant $limits" ]
+        fi
+    done
+}
+
+@test "a host where a job has slots of two queues is told how many they are" {
+    on_root n0 sh -c 'qconf -sq lab.q | sed "s/^qname.*/qname second.q/" >/tmp/second && qconf -Aq /tmp/second'
+    qsub_start -pe lab 9 -l m_mem_free=100M <<<'mprun true; sed "s/ .*//; q" "$PE_HOSTFILE"'
+    code=0
+    job_wait || code=$?
+    on_root n0 sh -c 'qconf -dq second.q && rm /tmp/second'
+    [ $code -eq 0 ]
+    first=$(cat "$(job_out)")
+    for host in n1 n2 n3; do
+        by=grant
+        [ $host != "$first" ] || by=qstat
+        limits_are $host $by "slots=3 memory=$((300 << 20)) swap=0"
+    done
+}
+
+@test "a grant holds for its own job alone, and outlives a restart of the daemon that signed it" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    qsub_start -pe lab1 2 -l m_mem_free=1M <<EOF
+sed "s/ .*//; q" "\$PE_HOSTFILE"
+"$GRANT_PROBE" token >one && mv one first
+until [ -e again ]; do sleep 0.05; done
+"$GRANT_PROBE" token >two && mv two second
+until [ -e go ]; do sleep 0.05; done
+EOF
+    dir=$(dirname "$(job_out)") old=$(job)
+    wait_until 30 test -e "$dir/first"
+    host=$(head -n 1 "$dir/out") token=$(cut -d ' ' -f 2 "$dir/first")
+    [ ${#token} -eq 448 ]
+    mprund_end "$host" KILL
+    mprund_start "$host"
+    touch "$dir/again"
+    wait_until 30 test -e "$dir/second"
+    [ "$(cut -d ' ' -f 2 "$dir/second" | wc -c)" -eq 449 ]
+    [ "$(mprund_limits "$host" "$old" | grep -c by=qstat)" -eq 1 ]
+    # another job of the user's, which shows it, and what was never one, to its other host
+    run -0 qsub_wait -pe lab1 2 -l m_mem_free=2M <<EOF
+other=\$(sed -n '2s/ .*//p' "\$PE_HOSTFILE")
+echo \$other
+for grant in $token x ${token%?}; do qrsh -inherit -noshell -v MPRUN_GRANT=\$grant \$other true </dev/null; done
+EOF
+    [ "$(mprund_limits "${lines[0]}")" = "by=execd slots=1 memory=0 swap=0" ]
+    touch "$dir/go"
 }
