@@ -96,10 +96,13 @@ struct host {
     int worker_over;         /* nothing but its link may still tell of it */
     pid_t client_pid;
     int is_starter; /* the client is mpstarter itself */
-    int in_fd;      /* start channel's stdin until HELLO, where it may become the link */
+    int terminal;   /* the start channel is one */
+    int in_fd;      /* start channel's stdin until HELLO, where it may become the link; of a
+                       terminal to the end */
     int out_fd;     /* start channel's stdout until HELLO */
     struct loop_io *out_io;
-    char kept[sizeof(PREAMBLE_ASK)]; /* the last of its stdout: the beginning of a question? */
+    const char *question;            /* that the starter may have; NULL: none */
+    char kept[sizeof(PREAMBLE_ASK)]; /* the last of its stdout: the beginning of the question? */
     size_t nkept;
     struct start_words *words; /* of the start channel's stderr; NULL: none, or it is mprun's own */
     unsigned waited;           /* ticks since its start client began */

@@ -114,6 +114,21 @@ static const struct link_events stdio_events = {
 
 /* ---- start channels -------------------------------------------------------------------------- */
 
+static void close_input(struct host *h)
+{
+    if (h->in_fd >= 0)
+        close(take_fd(&h->in_fd));
+}
+
+static void close_channel(struct host *h)
+{
+    loop_io_destroy(h->out_io);
+    h->out_io = NULL;
+    close_input(h);
+    if (h->out_fd >= 0)
+        close(take_fd(&h->out_fd));
+}
+
 static int make_stdio_link(struct host *h, int in_fd, int out_fd)
 {
     struct run *r = h->run;
@@ -127,23 +142,23 @@ static int make_stdio_link(struct host *h, int in_fd, int out_fd)
     return h->link ? 0 : -1;
 }
 
-/* How many of the last bytes may be the beginning of what a starter asks. */
-static size_t beginning_of_ask(const char *text, size_t n)
+/* How many of the last bytes may be the beginning of the question. */
+static size_t beginning_of_question(const struct host *h, const char *text, size_t n)
 {
-    size_t most = strlen(PREAMBLE_ASK) - 1;
+    size_t most = h->question ? strlen(h->question) - 1 : 0;
     for (size_t k = n < most ? n : most; k > 0; k--)
-        if (memcmp(text + n - k, PREAMBLE_ASK, k) == 0)
+        if (memcmp(text + n - k, h->question, k) == 0)
             return k;
     return 0;
 }
 
 /* The starter says nothing more on its stdout before it has an answer. */
-static int asks_for_channel(struct host *h, char *text, size_t *n)
+static int asks(struct host *h, char *text, size_t *n)
 {
-    size_t ask = strlen(PREAMBLE_ASK);
-    if (h->in_fd < 0 || h->link || *n < ask || memcmp(text + *n - ask, PREAMBLE_ASK, ask) != 0)
+    size_t all = h->question ? strlen(h->question) : 0;
+    if (!all || h->in_fd < 0 || h->link || *n < all || memcmp(text + *n - all, h->question, all))
         return 0;
-    *n -= ask;
+    *n -= all;
     return 1;
 }
 
@@ -156,42 +171,6 @@ static void use_channel(struct host *h)
     if (fd_write_all(in, PREAMBLE_YES, strlen(PREAMBLE_YES)) < 0)
         log_debug("host %s: its start channel takes nothing", h->name); /* its end is told */
     make_stdio_link(h, in, out);
-}
-
-/* A starter's stdout before (or beside) the protocol: login scripts, prologs. What was asked for
- * may come in pieces, so the last bytes are kept until more come. */
-static void channel_text(void *arg, int fd, unsigned events)
-{
-    struct host *h = arg;
-    char buf[2048];
-    size_t kept = h->nkept;
-    memcpy(buf, h->kept, kept);
-    ssize_t n = read(fd, buf + kept, sizeof(buf) - 1 - kept);
-    if (n > 0) {
-        size_t have = kept + (size_t)n;
-        int asks = asks_for_channel(h, buf, &have);
-        h->nkept = asks ? 0 : beginning_of_ask(buf, have);
-        have -= h->nkept;
-        memcpy(h->kept, buf + have, h->nkept);
-        n = (ssize_t)have;
-        while (n > 0 && buf[n - 1] == '\n')
-            n--;
-        buf[n] = 0;
-        show_text(h, buf);
-        if (asks)
-            use_channel(h);
-        return;
-    }
-    if (n < 0 && errno == EINTR)
-        return;
-    if (kept) {
-        h->nkept = 0;
-        buf[kept] = 0;
-        show_text(h, buf);
-    }
-    loop_io_destroy(h->out_io);
-    h->out_io = NULL;
-    close(take_fd(&h->out_fd));
 }
 
 /* Where nobody has asked for another way, a firewall is no reason not to run. */
@@ -233,50 +212,111 @@ int starters_preamble(struct host *h, uint32_t more_flags, uint8_t ret[PREAMBLE_
     return n;
 }
 
-static int send_preamble(struct host *h, const struct start_channel *c, struct error *err)
+static int send_preamble(struct host *h, struct error *err)
 {
     uint8_t packed[PREAMBLE_MAX];
     uint32_t flags = 0;
-    if (c->is_starter)
+    if (h->is_starter)
         flags |= PREAMBLE_SUBREAPER;
     if (may_fall_back(h))
         flags |= PREAMBLE_FALLBACK;
     int n = starters_preamble(h, flags, packed, err);
-    int rc = n < 0 ? -1 : fd_write_all(c->in_fd, packed, (size_t)n);
+    int rc = n < 0 ? -1 : fd_write_all(h->in_fd, packed, (size_t)n);
     if (n >= 0 && rc < 0)
         error_errno(err, errno, "write the start parameters");
     explicit_bzero(packed, sizeof(packed));
     return rc;
 }
 
-static void channel_open(struct host *h, const struct start_channel *c)
+static void channel_text(void *arg, int fd, unsigned events);
+
+/* The starter reads what it is to know. */
+static void talk(struct host *h)
 {
     struct run *r = h->run;
     struct error e;
+    h->question = may_fall_back(h) ? PREAMBLE_ASK : NULL;
+    if (send_preamble(h, &e) < 0) {
+        log_debug("host %s: %s", h->name, e.text); /* its end is told by its status */
+        close_channel(h);
+        return;
+    }
+    if (r->transport == TRANSPORT_STDIO) {
+        int in = take_fd(&h->in_fd), out = take_fd(&h->out_fd);
+        loop_io_destroy(h->out_io);
+        h->out_io = NULL;
+        make_stdio_link(h, in, out);
+    } else {
+        if (!h->question && !h->terminal)
+            close_input(h);
+        if (!h->out_io)
+            h->out_io = loop_io_create(r->loop, h->out_fd, LOOP_READ, channel_text, h);
+    }
+    fault_point("starting");
+}
+
+static void answer(struct host *h)
+{
+    if (strcmp(h->question, PREAMBLE_READY) == 0)
+        talk(h);
+    else
+        use_channel(h);
+}
+
+/* A starter's stdout before (or beside) the protocol: login scripts, prologs. What was asked for
+ * may come in pieces, so the last bytes are kept until more come. */
+static void channel_text(void *arg, int fd, unsigned events)
+{
+    struct host *h = arg;
+    char buf[2048];
+    size_t kept = h->nkept;
+    memcpy(buf, h->kept, kept);
+    ssize_t n = read(fd, buf + kept, sizeof(buf) - 1 - kept);
+    if (n > 0) {
+        size_t have = kept + (size_t)n;
+        int asked = asks(h, buf, &have);
+        h->nkept = asked ? 0 : beginning_of_question(h, buf, have);
+        have -= h->nkept;
+        memcpy(h->kept, buf + have, h->nkept);
+        n = (ssize_t)have;
+        while (n > 0 && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
+            n--;
+        buf[n] = 0;
+        show_text(h, buf);
+        if (asked)
+            answer(h);
+        return;
+    }
+    if (n < 0 && errno == EINTR)
+        return;
+    if (kept) {
+        h->nkept = 0;
+        buf[kept] = 0;
+        show_text(h, buf);
+    }
+    loop_io_destroy(h->out_io);
+    h->out_io = NULL;
+    close(take_fd(&h->out_fd));
+}
+
+static void channel_open(struct host *h, const struct start_channel *c)
+{
+    struct run *r = h->run;
     h->channel_open = 1;
     h->client_pid = c->pid;
     h->is_starter = c->is_starter;
     agent_enter(h, AGENT_STARTED);
     if (c->err_fd >= 0)
         start_words_open(h, c->err_fd);
-    if (send_preamble(h, c, &e) < 0) {
-        log_debug("host %s: %s", h->name, e.text); /* its end is told by its status */
-        close(c->in_fd);
-        close(c->out_fd);
-        return;
-    }
-    if (r->transport == TRANSPORT_STDIO) {
-        make_stdio_link(h, c->in_fd, c->out_fd);
-        fault_point("starting");
-        return;
-    }
-    if (may_fall_back(h))
-        h->in_fd = c->in_fd;
-    else
-        close(c->in_fd);
+    h->terminal = c->terminal;
+    h->in_fd = c->in_fd;
     h->out_fd = c->out_fd;
+    if (!c->terminal) {
+        talk(h);
+        return;
+    }
+    h->question = PREAMBLE_READY;
     h->out_io = loop_io_create(r->loop, h->out_fd, LOOP_READ, channel_text, h);
-    fault_point("starting");
 }
 
 static void describe_status(int status, char *buf, size_t n)
@@ -382,19 +422,9 @@ static int has_died(const struct host *h)
     return h->failed;
 }
 
-static void close_input(struct host *h)
-{
-    if (h->in_fd >= 0)
-        close(take_fd(&h->in_fd));
-}
-
 void starters_forget(struct host *h)
 {
-    loop_io_destroy(h->out_io);
-    h->out_io = NULL;
-    close_input(h);
-    if (h->out_fd >= 0)
-        close(take_fd(&h->out_fd));
+    close_channel(h);
     start_words_drop(h);
     link_destroy(h->link);
     h->link = NULL;
@@ -677,7 +707,8 @@ void starters_reported(struct host *h)
     struct run *r = h->run;
     start_words_reported(h);
     handing_reported(h);
-    close_input(h);
+    if (!h->terminal)
+        close_input(h);
     if (r->adapter->reported && r->starting)
         r->adapter->reported(r->starting, (size_t)h->launch_index);
     r->nreported++;
@@ -707,10 +738,7 @@ void starters_close(struct run *r)
         link_destroy(r->hosts[i].first);
         r->hosts[i].first = NULL;
         orphan_leave(&r->hosts[i]);
-        loop_io_destroy(r->hosts[i].out_io);
-        close_input(&r->hosts[i]);
-        if (r->hosts[i].out_fd >= 0)
-            close(take_fd(&r->hosts[i].out_fd));
+        close_channel(&r->hosts[i]);
     }
     home_remove(r);
 }

@@ -201,6 +201,7 @@ struct qrsh {
     char *path;
     unsigned char
         *forked;   /* hosts where qrsh is refused: they take no task beside the job itself */
+    int terminal;  /* tasks have one */
     int forbidden; /* no host takes a task, ever; -1: not known yet */
 };
 
@@ -232,6 +233,21 @@ static int find_program(const char *name, char **ret, struct error *err)
                          "nor in PATH");
 }
 
+/* With -pty y they all do, whatever qrsh is told: the job's spool directory tells. */
+static int tasks_have_terminals(void)
+{
+    const char *spool = variable("SGE_JOB_SPOOL_DIR");
+    char path[1100], line[4096];
+    int found = 0;
+    snprintf(path, sizeof(path), "%.1000s/config", spool ? spool : "");
+    FILE *f = spool ? fopen(path, "re") : NULL;
+    while (f && !found && fgets(line, sizeof(line), f))
+        found = strcmp(line, "pty=1\n") == 0;
+    if (f)
+        fclose(f);
+    return found;
+}
+
 enum { QRSH_WORDS = 8 };
 
 static void qrsh_words(const struct start_request *r, const struct alloc_host *host,
@@ -258,7 +274,10 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
     if (q->forked[i])
         return fanout_starter(s, i, ret, err);
     qrsh_words(r, &r->allocation->hosts[i], r->variables ? r->variables[i] : NULL, words);
-    return fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, 0, ret, err);
+    if (fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, 0, ret, err) < 0)
+        return -1;
+    ret->terminal = q->terminal;
+    return 0;
 }
 
 /* ---- a host that takes no task now ----------------------------------------------------------- */
@@ -316,6 +335,7 @@ static struct qrsh *qrsh_create(const struct start_request *request)
     struct qrsh *q = calloc(1, sizeof(*q));
     if (!q)
         return NULL;
+    q->terminal = tasks_have_terminals();
     q->forbidden = -1;
     q->forked = calloc(request->allocation->nhosts + 1, sizeof(*q->forked));
     if (q->forked)

@@ -15,6 +15,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/tty.h"
 #include "model/outcome.h"
 #include "starter/keeper.h"
 #include "starter/method.h"
@@ -75,6 +76,19 @@ static void block_signals(void)
     signal(SIGPIPE, SIG_IGN); /* whoever reads our standard error may have gone */
 }
 
+/* A start channel that is a terminal goes with us. Who started us may not have put us in its
+ * foreground yet. */
+static int take_terminal(void)
+{
+    struct termios before;
+    void (*background)(int) = signal(SIGTTOU, SIG_IGN);
+    int rc = tcsetpgrp(STDIN_FILENO, getpgrp());
+    if (rc == 0)
+        rc = tty_make_raw(STDIN_FILENO, &before);
+    signal(SIGTTOU, background);
+    return rc < 0 ? -1 : fd_write_all(STDOUT_FILENO, PREAMBLE_READY, strlen(PREAMBLE_READY));
+}
+
 /* The starter of one host: fork into keeper and worker. */
 static int run_starter(void)
 {
@@ -86,6 +100,10 @@ static int run_starter(void)
     fd_open_standard();
     umask(077); /* whatever the resource manager's is; ranks have mprun's */
     gethostname(hostname, sizeof(hostname) - 1);
+    if (isatty(STDIN_FILENO) && take_terminal() < 0) {
+        log_error("on %s: set the terminal of the start channel: %s", hostname, strerror(errno));
+        return EXIT_CODE_MPRUN;
+    }
     if (preamble_read(STDIN_FILENO, &start, &e) < 0) {
         log_error("on %s: %s", hostname, e.text);
         return EXIT_CODE_MPRUN;

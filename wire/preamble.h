@@ -30,8 +30,12 @@ enum preamble_flag {
                                PREAMBLE_YES, and then begins the handshake there */
     PREAMBLE_MAC = 256,     /* instead of PREAMBLE_ENCRYPT */
 };
-#define PREAMBLE_ASK "\nmprun-start-channel-1\n"
-#define PREAMBLE_YES "y"
+/* A start channel that is a terminal (tasks of a job have them where the job has: qrsh -pty y)
+ * prints what it is sent, and makes something of it, as long as nobody has set it. mpstarter does,
+ * and says so on standard output: nothing is sent before. */
+#define PREAMBLE_READY "<mprun-start-ready-1>"
+#define PREAMBLE_ASK   "\nmprun-start-channel-1\n"
+#define PREAMBLE_YES   "y"
 
 static inline enum link_security preamble_security(uint32_t flags)
 {

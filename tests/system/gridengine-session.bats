@@ -5,7 +5,7 @@ load '../lib/mprun'
 load '../lib/hosts'
 load '../lib/gridengine'
 
-setup_file() { gridengine_setup; }
+setup_file() { gridengine_setup --set queue:notify=3; }
 teardown_file() { gridengine_teardown; }
 setup() { gridengine_begin; }
 teardown() { gridengine_end; }
@@ -81,4 +81,49 @@ wait co.?de 3
 PLAY
     echo "$output"
     [ "$status" -eq 0 ]
+}
+
+@test "qrsh -pty y: the job's tasks have terminals, and start as any" {
+    cat >"$HOSTS_DIR/shared/script" <<SCRIPT
+for transport in auto tcp stdio; do
+    $MPRUN --quiet --containment=tree --transport=\$transport hostname | sort | tr '\n' ' '
+done
+head -c 100000 /dev/urandom >/tmp/input
+$MPRUN --quiet --containment=tree --transport=stdio --stdin 5 sh -c '[ \$MPRUN_RANK != 5 ] || cat' </tmp/input | cmp - /tmp/input && echo same
+rm /tmp/input
+$MPRUN --quiet --containment=tree sh -c 'exit 7'
+echo "code \$?"
+SCRIPT
+    run on_terminal n0 qrsh -pty y -now no -pe lab 6 sh "$HOSTS_DIR/shared/script" <<<'wait code 7'
+    echo "$output"
+    [[ $output == *"n1 n1 n2 n2 n3 n3 n1 n1 n2 n2 n3 n3 n1 n1 n2 n2 n3 n3 same"* ]]
+    # nothing of what is sent to the starters
+    [[ $output != *said* ]]
+    [[ $output != *mprun-start* ]]
+}
+
+# deleted QRSH...: the job of this, by somebody else, while a rank has its terminal
+deleted() {
+    local dir player
+    dir=$(mktemp -d "$HOSTS_DIR/shared/pty.XXXXXX") && chmod 777 "$dir"
+    printf '%s\n' '#!/bin/bash' '(setsid sleep 777 &)' '[ ! -t 0 ] || touch "$0.begun"' \
+        'while :; do sleep 0.2; done' >"$dir/rank"
+    chmod 755 "$dir/rank"
+    printf '%s\n' "stty -g >$dir/before" "$*" "stty -g >$dir/after" >"$dir/user"
+    on_terminal n0 sh "$dir/user" <<PLAY >"$dir/shown" 2>&1 3>&- &
+wait [$] $
+type $MPRUN --containment=tree --pmi none --pty -n 4 $dir/rank\r
+PLAY
+    player=$!
+    wait_until 40 test -e "$dir/rank.begun"
+    on n0 qdel -u labuser
+    wait $player || true
+    cat "$dir/shown"
+    cmp "$dir/before" "$dir/after"
+    nothing_left
+}
+
+@test "--pty: when the job is deleted, with -notify or without, the terminal is as before, and nothing is left" {
+    deleted qrsh -now no -pe lab 4
+    deleted qrsh -notify -pty y -now no -pe lab 4 bash --norc
 }
