@@ -161,3 +161,53 @@ go() { # the exit code of job $1
     [[ $output != *MiB* ]]
     "$MPBIND" --forget 23.4
 }
+
+# job NAME OPTIONS...: one that stays, in the background; what it may run on in /tmp/lab/NAME
+job() {
+    rm -f "/tmp/lab/$1"
+    timeout -k 5 60 "$MPRUND" enter --job "$1" --user $LAB_UID "${@:2}" setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups \
+        sh -c 'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status >"$0"; exec sleep 50' "/tmp/lab/$1" 3>&- &
+    wait_until 30 test -s "/tmp/lab/$1"
+}
+of_node() { cat /sys/devices/system/node/node"$1"/cpulist; }
+shows() { # NAME TEXT: its line of status has the text
+    run "$MPRUND" status
+    grep -q "^$1 .* $2" <<<"$output" || { echo "of $1 '$2' was expected in: $output"; return 1; }
+}
+job_end() { # NAME
+    kill "$(pgrep -x sleep -u $LAB_UID | while read -r pid; do ! grep -q "site-$1-" "/proc/$pid/cgroup" || echo "$pid"; done)"
+    wait_until 60 job_gone "$1"
+}
+job_gone() { ! "$MPRUND" status | grep -q "^$1 "; }
+
+@test "jobs at once share no core and are in one node each; a restart keeps that, an end gives cores and GPUs back" {
+    [ "$(of_node 0) $(of_node 1)" = "0-3 4-7" ] || skip "written for two nodes of four cores"
+    echo 'gpus = {"0", "1"}' >>/tmp/mprund.conf
+    kill -HUP "$(cat /tmp/mprund.pid)"
+    job 1.1 --cores 3 --gpus 1
+    job 2.1 --cores 4 --gpus 1
+    job 3.1 --cores 1
+    [ "$(cat /tmp/lab/1.1 /tmp/lab/2.1 /tmp/lab/3.1 | paste -sd' ')" = "0-2 4-7 3" ]
+    kill -9 "$(cat /tmp/mprund.pid)"
+    "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 3>&-
+    shows 1.1 '0-2  *0'
+    shows 2.1 '4-7  *1'
+    [[ $output == *"0 of 8 cores are no job's"* ]]
+    job 4.1 --cores 2 --gpus 1 # nothing is left
+    [ "$(cat /tmp/lab/4.1)" = 0-7 ]
+    shows 4.1 '0-7 (shared)'
+    job_end 2.1
+    job 5.1 --cores 2 --gpus 1
+    [ "$(cat /tmp/lab/5.1)" = 4-5 ]
+    shows 5.1 '4-5  *1'
+    # ranks stay in what is left, one a core
+    run -0 --separate-stderr timeout -k 5 60 "$MPRUND" enter --job 6.1 --user $LAB_UID --cores 2 setpriv --reuid $LAB_UID --regid $LAB_UID \
+        --clear-groups env HOME=/tmp/lab TMPDIR=/tmp/lab XDG_RUNTIME_DIR=/tmp/lab "$MPRUN" -n 2 sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
+    [ "$(sort <<<"$output" | paste -sd' ')" = "6 7" ]
+    wait_until 60 job_gone 6.1
+    "$MPBIND" 5.1 4 0 0 # while it runs: near those that it has
+    shows 5.1 '4-7 '
+    "$MPBIND" 5.1 1 0 0
+    shows 5.1 '4 '
+    for name in 1.1 3.1 4.1 5.1; do job_end $name; done
+}
