@@ -106,15 +106,16 @@ static int read_job(const struct mprsrc_options *o, struct gridengine_job *ret, 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* This machine, by its own name or by the one that the job's execd calls it. */
-static const struct resource_host *own_host(const struct mprsrc_result *r, char *name, size_t size)
+static const struct resource_host *
+own_host(const struct resources *r, const struct gridengine_job *job, char *name, size_t size)
 {
     uint32_t task;
     const char *execd_name = getenv("HOSTNAME");
     const struct resource_host *h = NULL;
     if (gethostname(name, size) == 0)
-        h = resources_host(r->resources, name);
-    if (!h && execd_name && mprsrc_is_own_job(r->job->id, &task))
-        h = resources_host(r->resources, execd_name);
+        h = resources_host(r, name);
+    if (!h && execd_name && mprsrc_is_own_job(job->id, &task))
+        h = resources_host(r, execd_name);
     return h;
 }
 
@@ -123,7 +124,7 @@ static int choose_host(struct mprsrc_result *r, struct error *err)
     char name[256] = "";
     if (!r->options->only && !r->options->host)
         return MPRSRC_OK;
-    r->host = r->options->only ? own_host(r, name, sizeof(name) - 1)
+    r->host = r->options->only ? own_host(r->resources, r->job, name, sizeof(name) - 1)
                                : resources_host(r->resources, r->options->host);
     if (r->host)
         return MPRSRC_OK;
@@ -144,6 +145,15 @@ static int print(const struct mprsrc_result *r, struct error *err)
     return MPRSRC_FAILED;
 }
 
+/* Of other hosts their own mprunds know. */
+static void name_devices(const struct gridengine_job *job, struct resources *r)
+{
+    char name[256] = "";
+    const struct resource_host *here = own_host(r, job, name, sizeof(name) - 1);
+    if (here)
+        mprsrc_ask_daemon(job, &r->hosts[here - r->hosts].gpu);
+}
+
 static int show_job(const struct mprsrc_options *o, const struct gridengine_job *job,
                     struct error *err)
 {
@@ -153,6 +163,7 @@ static int show_job(const struct mprsrc_options *o, const struct gridengine_job 
         error_context(err, "job %u.%u", job->id, job->task);
         return err->code == ENOMEM ? MPRSRC_FAILED : MPRSRC_DAMAGED;
     }
+    name_devices(job, &resources);
     int code = choose_host(&r, err);
     if (code == MPRSRC_OK)
         code = print(&r, err);

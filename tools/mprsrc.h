@@ -54,6 +54,10 @@ int mprsrc_is_own_job(uint32_t job, uint32_t *ret_task);
 int mprsrc_find_hosts(const struct mprsrc_options *o, struct gridengine_job *job,
                       struct error *err);
 
+/* Fill in which GPUs of this host the job has, if only their number is known, and mprund says so.
+ */
+void mprsrc_ask_daemon(const struct gridengine_job *job, struct resource_devices *gpus);
+
 /* What was found out, as it is printed. */
 struct mprsrc_result {
     const struct mprsrc_options *options;

@@ -139,6 +139,22 @@ user_home() { mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"; }
     ends 1.1
 }
 
+@test "mprsrc knows from mprund which GPUs a job has that its manager only counts" {
+    job=$MPRUN_SOURCE/tests/fuzz/corpus/qstat-xml/parallel.xml
+    printf '%s\n' "$(hostname) 2 lab.q@x UNDEFINED" 'gelab1 1 lab.q@gelab1 UNDEFINED' >pe_hostfile
+    id=$(grep -o 'JB_job_number>[0-9]*' "$job" | head -n 1 | tr -dc 0-9)
+    mprsrc() { as_nobody "$MPRUN_BUILD/tools/mprsrc" --pe-hostfile pe_hostfile "$@" <"$job"; }
+    [ "$(eval "$(mprsrc --only)"; echo "$SGE_RESOURCE_GPU_COUNT/$SGE_RESOURCE_GPU")" = 2/ ]
+    running "$id.1" --gpus 2
+    [ "$(eval "$(mprsrc --only)"; echo "$SGE_RESOURCE_GPU")" = '0 1' ]
+    eval "$(mprsrc)"
+    [ "${SGE_RESOURCE_GPU[0]}/${SGE_RESOURCE_GPU[1]}" = '0 1/' ]
+    [ "$(mprsrc --json | json 'd["hosts"][0]["gpu"]')" = "{'count': 2, 'ids': ['0', '1']}" ]
+    as_other "$MPRUN_BUILD/tools/mprsrc" --pe-hostfile pe_hostfile --only <"$job" >other
+    [ "$(. ./other; echo "$SGE_RESOURCE_GPU_COUNT/$SGE_RESOURCE_GPU")" = 2/ ]
+    ends "$id.1"
+}
+
 # spool_job JOB[/TASK] GROUP [LINE...]: as the execd writes it
 spool_job() {
     local dir=$SPOOL/active_jobs/$1
