@@ -66,7 +66,7 @@ struct search {
     const struct conf *conf;
     const struct peer *peer;
     const char *job;
-    int is_master;
+    int job_dir;
     struct evidence *ret;
 };
 
@@ -77,7 +77,7 @@ static int task_proves(void *arg, int fd, const char *task)
     struct ge_config config;
     return ge_spool_config(s->conf, fd, &config, NULL) == 0 &&
            peer_has_group(s->peer, config.group) &&
-           fill(s->conf, fd, &config, s->job, s->is_master, s->ret, NULL) == 0 &&
+           fill(s->conf, fd, &config, s->job, is_master(s->conf, s->job_dir), s->ret, NULL) == 0 &&
            s->ret->uid == s->peer->uid;
 }
 
@@ -86,7 +86,7 @@ static int job_proves(void *arg, int fd, const char *job)
 {
     struct search *s = arg;
     s->job = job;
-    s->is_master = is_master(s->conf, fd);
+    s->job_dir = fd;
     return task_proves(s, fd, "") || ge_spool_each(s->conf, fd, ge_is_task, task_proves, s);
 }
 

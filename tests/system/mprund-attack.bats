@@ -277,3 +277,59 @@ as_few_descriptors() { [ "$(descriptors)" -le "$1" ]; }
         wait_until 10 process_gone "$pid"
     done
 }
+
+# ---- grants: what a job asks for -------------------------------------------------------------------------
+
+# asking SECONDS COMMAND: mprund with a key, and this for qstat
+asking() {
+    printf '#!/bin/sh\n%s\n' "$2" >"$MPRUN_TEST_TOP/qstat" && chmod 755 "$MPRUN_TEST_TOP" "$MPRUN_TEST_TOP/qstat"
+    here "$MPRUND" --make-key "$MPRUN_TEST_TOP/key"
+    sed -i "s|^gridengine.*|gridengine { spool = \"$SPOOL\" qstat = \"$MPRUN_TEST_TOP/qstat\" qstat_seconds = $1 }|" "$MPRUND_CONF"
+    echo "grant_key = \"$MPRUN_TEST_TOP/key\"" >>"$MPRUND_CONF"
+    mprund_kill
+    mprund_start_logged
+}
+
+@test "grants are for the job that one is in, and only where its script runs and there is a key" {
+    spool_job 23.1 65400 "$(nobody_name)"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" token
+    refuses # no key
+    asking 10 "cat '$MPRUN_SOURCE/tests/unit/gridengine-jobs/n-slot/qstat.xml'"
+    run -0 as_task "$TEST_UID" 65400 "$GRANT_PROBE" token
+    [[ $output =~ ^-\ [A-Za-z0-9_-]{448}$ ]]
+    grep -q 'job 23.1 may use 400 MiB of memory' "$MPRUND_LOG" || { cat "$MPRUND_LOG"; false; }
+    run as_nobody "$GRANT_PROBE" token
+    refuses
+    run as_task "$OTHER_UID" 65400 "$GRANT_PROBE" token
+    refuses
+    run enter 12.1 setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups "$GRANT_PROBE" token
+    refuses # of a job that no manager has
+    mkdir "$SPOOL/active_jobs/24.1"
+    spool_job 24.1/1.n12 65401 "$(nobody_name)"
+    run as_task "$TEST_UID" 65401 "$GRANT_PROBE" token
+    refuses # a slave task's host
+}
+
+@test "a manager that gives no answer keeps nobody waiting but those who want it, and them not for ever" {
+    asking 2 'sleep 1000'
+    spool_job 23.1 65400 "$(nobody_name)"
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    [[ $output == "ok $GROUND/ge-23.1-"* ]]
+    waiting=()
+    for i in 1 2 3; do
+        as_task "$TEST_UID" 65400 "$GRANT_PROBE" token >"token$i" 3>&- &
+        waiting+=($!)
+    done
+    spool_job 24.1 65401 "$(nobody_name)"
+    run as_task "$TEST_UID" 65401 "$GRANT_PROBE" place
+    [[ $output == "ok $GROUND/ge-24.1-"* ]]
+    unharmed
+    wait "${waiting[@]}" || true # each has its refusal
+    for i in 1 2 3; do
+        grep -q '^refused what job 23.1 asks for is not known here$' "token$i" || { cat "token$i"; false; }
+    done
+    [ "$(grep -c 'what job 23.1 asks for is not known' "$MPRUND_LOG")" -eq 1 ]
+    wait_until 10 no_children
+    unharmed
+}
+no_children() { ! pgrep -P "$MPRUND_PID" >/dev/null; }
