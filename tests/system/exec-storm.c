@@ -2,9 +2,10 @@
 /* exec-storm - as many processes as this machine can begin and end
  *
  *   exec-storm SECONDS PARALLEL COMMAND [ARGS...]
- *       PARALLEL processes run COMMAND again and again for so long, one at a time each; prints how
- *       many there were. */
+ *       PARALLEL processes run COMMAND again and again, one at a time each, for so long, or until a
+ *       TERM; prints how many there were a second, and in all. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,6 +14,16 @@
 #include <unistd.h>
 
 enum { PARALLEL_MAX = 64 };
+
+static struct {
+    volatile sig_atomic_t stop;
+    unsigned long count[PARALLEL_MAX];
+} * shared;
+
+static void on_term(int signo)
+{
+    shared->stop = 1;
+}
 
 static double now(void)
 {
@@ -34,7 +45,7 @@ static int run_one(char **command)
 
 static void run_until(double end, char **command, unsigned long *ret)
 {
-    while (now() < end) {
+    while (now() < end && !shared->stop) {
         if (run_one(command) < 0)
             _exit(1);
         ++*ret;
@@ -51,18 +62,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: exec-storm SECONDS PARALLEL COMMAND [ARGS...]\n");
         return 2;
     }
-    unsigned long *count = mmap(NULL, sizeof(*count) * PARALLEL_MAX, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (count == MAP_FAILED)
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || signal(SIGTERM, on_term) == SIG_ERR)
         return 1;
     double begin = now();
     for (int i = 0; i < parallel; i++)
         if (fork() == 0)
-            run_until(begin + seconds, argv + 3, &count[i]);
-    while (wait(&status) > 0)
+            run_until(begin + seconds, argv + 3, &shared->count[i]);
+    while (wait(&status) > 0 || errno == EINTR)
         failed |= status != 0;
     for (int i = 0; i < parallel; i++)
-        sum += count[i];
-    printf("%lu\n", sum);
+        sum += shared->count[i];
+    printf("%.0f a second, %lu in all\n", (double)sum / (now() - begin), sum);
     return failed;
 }

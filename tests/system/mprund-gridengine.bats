@@ -9,7 +9,7 @@ load '../lib/mprund-hosts'
 
 setup_file() {
     gridengine_setup
-    [ -n "${HOSTS_LACK:-}" ] || { mprund_asking && mprunds_start 'stuck_after = 1' 'retry = 1' "${ASKING[@]}"; }
+    [ -n "${HOSTS_LACK:-}" ] || { mprund_asking && mprunds_start 'stuck_after = 1' 'retry = 1' 'trace = "/run/mprund.trace"' "${ASKING[@]}"; }
 }
 teardown_file() {
     mprunds_stop
@@ -145,14 +145,14 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     for host in n1 n2 n3; do mprund_end $host; done
     run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
     [[ $output != *mprund* ]]
-    mprunds_start 'stuck_after = 1' 'retry = 1' 'gridengine.shepherd_needs_mprund = true'
+    mprunds_start 'stuck_after = 1' 'retry = 1' 'trace = "/run/mprund.trace"' 'gridengine.shepherd_needs_mprund = true'
     for host in n1 n2 n3; do mprund_end $host; done
     qsub_start <<<'echo it ran'
     wait_until 60 was_put_back # to be tried elsewhere, where it is the same
     [ ! -s "$(job_out)" ]
     on n0 qdel "$(job)"
     wait_until 20 job_in gone
-    mprunds_start 'stuck_after = 1' 'retry = 1'
+    mprunds_start 'stuck_after = 1' 'retry = 1' 'trace = "/run/mprund.trace"'
     run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
     [[ $output == *"/ge-$(job).1-"*/task ]]
 }
@@ -298,3 +298,76 @@ EOF
     [ "$(mprund_limits "${lines[0]}")" = "by=execd slots=1 memory=0 swap=0" ]
     touch "$dir/go"
 }
+
+# ---- quarantine: jobs that do not ask, without mprun-shepherd
+
+traced() { on_root "$1" grep -qE "$2" /run/mprund.trace; } # HOST REGULAR-EXPRESSION
+shepherd_inside() { # HOST: the real one is where its job is
+    on_root "$1" sh -c 'pid=$(pgrep -x sge_shepherd) && grep -q "/ge-$0\.1-[0-9a-f]*/task$" "/proc/$pid/cgroup"' "$(job)"
+}
+cgroups_of_job() { on_root "$1" sh -c 'cat $(for p in $(pgrep -u labuser) $(pgrep -x sge_shepherd); do echo /proc/$p/cgroup; done) | grep 0::'; }
+
+@test "a job that does not ask is found by what the execds write, on all its hosts, and its prolog can wait for that" {
+    run -0 qsub_wait -pe lab 6 -masterq lab.q@n1 <<'EOF'
+inside='until [ -e /run/mprun/sentinels/$JOB_ID.1 ]; do sleep 0.05; done; until grep -q "/ge-$JOB_ID[.]1-" /proc/self/cgroup; do sleep 0.05; done; grep 0:: /proc/self/cgroup'
+bash -c "$inside"
+for host in n2 n3; do
+    qrsh -inherit -noshell $host bash -c "$inside" </dev/null
+done
+EOF
+    echo "$output"
+    [ "${#lines[@]}" -eq 3 ]
+    for i in 0 1 2; do
+        [[ ${lines[$i]} == 0::*/n$((i + 1))/mprund/ge-"$(job)".1-*/task ]]
+    done
+    traced n1 " enter job=$(job).1 task= pid=[0-9]* below=[0-9]* how=spool"
+    traced n2 " enter job=$(job).1 task=1.n2 pid=[0-9]* below=[0-9]* how=spool"
+    grounds_empty
+    for host in n1 n2 n3; do
+        traced $host " sentinel-removed job=$(job).1"
+        on_root $host test ! -e "/run/mprun/sentinels/$(job).1"
+    done
+}
+
+@test "a daemon that comes to a running job takes all of it in, those that left it, too, and nothing survives qdel" {
+    mprund_end n1
+    on_root n1 rm /run/mprund.trace
+    qsub_start -l hostname=n1 <<<'(setsid sleep 1000 &); sleep 1000; true'
+    wait_until 20 two_sleep n1
+    mprund_start n1
+    wait_until 20 traced n1 " enter job=$(job).1 task= pid=[0-9]* below=0 how=group"
+    wait_until 20 traced n1 " enter job=$(job).1 task= pid=[0-9]* below=[1-9] how=(scan|spool)"
+    cgroups_of_job n1 >cgroups
+    cat cgroups
+    [ "$(wc -l <cgroups)" -ge 4 ] # shepherd, script, sleeps
+    [ "$(grep -c "/ge-$(job)\.1-[0-9a-f]*/task$" cgroups)" = "$(wc -l <cgroups)" ]
+    on n0 qdel "$(job)"
+    grounds_empty
+    run ! on n1 pgrep -x -u labuser sleep
+}
+
+@test "the real shepherd, started by a user in its job's directory or its own, is put nowhere" {
+    qsub_start -l hostname=n1 <<<'sleep 1000'
+    wait_until 20 job_in r
+    wait_until 20 shepherd_inside n1
+    # ld.so waits for who reads what it says, in the shepherd's process
+    fake='mkfifo "/tmp/hold.$$" && cd "$0" && LD_DEBUG=files LD_DEBUG_OUTPUT=/tmp/hold exec -a "sge_shepherd-$1" /usr/lib/gridengine/sge_shepherd -bg'
+    for dir in "$HOSTS_DIR/gridengine/spool/execd/n1/active_jobs/$(job).1" /tmp; do
+        on n1 bash -c "$fake" "$dir" "$(job)" </dev/null >/dev/null 2>&1 3>&- &
+        wait_until 20 fake_there n1
+        pid=$(on_root n1 pgrep -u labuser -x sge_shepherd)
+        [ "$(on_root n1 readlink "/proc/$pid/exe")" = /usr/lib/gridengine/sge_shepherd ]
+        count=$(on_root n1 grep -c ' scan number=' /run/mprund.trace)
+        on_root n1 sh -c 'kill -HUP $(cat /run/mprund.pid)' # a look at everything
+        wait_until 20 looked_again "$count"
+        run on_root n1 cat "/proc/$pid/cgroup"
+        [[ $output != *mprund/* ]]
+        traced n1 " refused pid=$pid uid=64000 how=scan .*: it was started by user 64000 and not by root"
+        on_root n1 kill -KILL "$pid"
+        wait $! || true
+    done
+    on n0 qdel "$(job)"
+    grounds_empty
+}
+fake_there() { on_root "$1" pgrep -u labuser -x sge_shepherd >/dev/null; }
+looked_again() { [ "$(on_root n1 grep -c ' scan number=' /run/mprund.trace)" -gt "$1" ]; }
