@@ -14,6 +14,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/path.h"
+#include "common/step-directory.h"
 #include "starter/keeper.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
@@ -35,13 +36,13 @@ const char *host_state_text(enum host_state s)
 
 /* ---- preparing ------------------------------------------------------------------------------- */
 
-static int make_directory(struct worker *w, char *ret, size_t n, const char *base,
+static int make_directory(struct worker *w, char *ret, size_t n, int *ret_fd, const char *base,
                           struct error *err)
 {
     int base_len = (int)strnlen(base, OPEN_MPI_PATH_MAX + 1);
     while (base_len > 1 && base[base_len - 1] == '/')
         base_len--;
-    int len = snprintf(ret, n, "%.*s/mprun-%s.%u", base_len, base, w->launch.step.id,
+    int len = snprintf(ret, n, "%.*s/" STEP_DIRECTORY "%s.%u", base_len, base, w->launch.step.id,
                        w->launch.host_index);
     if (len < 0 || (size_t)len >= n || len > OPEN_MPI_PATH_MAX) {
         ret[0] = 0;
@@ -50,11 +51,12 @@ static int make_directory(struct worker *w, char *ret, size_t n, const char *bas
                          w->host_name);
     }
     keeper_tell(w->keeper_fd, KEEPER_DIRECTORY, ret);
-    AUTO_CLOSE int fd = path_make_private(ret, err);
-    if (fd < 0) {
+    *ret_fd = path_make_private(ret, err);
+    if (*ret_fd < 0) {
         ret[0] = 0;
         return error_context(err, "make a directory for the ranks on %s", w->host_name);
     }
+    step_directory_lock(*ret_fd); /* as long as this process lives */
     return 0;
 }
 
@@ -86,12 +88,12 @@ static int make_main_directory(struct worker *w, struct error *err)
 {
     const char *here = host_machine_tmpdir(w);
     const char *tmp = here ? here : variable(w, "TMPDIR=/", "/tmp");
-    if (make_directory(w, w->directory, sizeof(w->directory), tmp, err) == 0)
+    if (make_directory(w, w->directory, sizeof(w->directory), &w->directory_fd, tmp, err) == 0)
         return 0;
     if (strcmp(tmp, "/tmp") == 0)
         return -1;
     log_debug("%s; '/tmp' is used instead", err->text);
-    return make_directory(w, w->directory, sizeof(w->directory), "/tmp", err);
+    return make_directory(w, w->directory, sizeof(w->directory), &w->directory_fd, "/tmp", err);
 }
 
 /* For a step within a step in the outer one's directory, which goes whatever happens to this one.
@@ -100,9 +102,10 @@ static int make_shm_directory(struct worker *w, struct error *err)
 {
     static const char outer[] = "OMPI_MCA_btl_vader_backing_directory=/dev/shm/mprun-";
     const char *base = variable(w, outer, "/dev/shm");
-    if (make_directory(w, w->shm_directory, sizeof(w->shm_directory), base, err) == 0)
+    if (make_directory(w, w->shm_directory, sizeof(w->shm_directory), &w->shm_fd, base, err) == 0)
         return 0;
-    return make_directory(w, w->shm_directory, sizeof(w->shm_directory), "/dev/shm", err);
+    return make_directory(w, w->shm_directory, sizeof(w->shm_directory), &w->shm_fd, "/dev/shm",
+                          err);
 }
 
 static int make_directories(struct worker *w, struct error *err)
@@ -351,11 +354,27 @@ static enum host_state ending(struct worker *w)
     return HOST_REPORTED;
 }
 
+/* Other steps of this user that were killed, keeper and worker, have left theirs. */
+static void sweep_around(const struct worker *w, const char *directory)
+{
+    char place[sizeof(w->directory)];
+    snprintf(place, sizeof(place), "%s", directory);
+    char *end = strrchr(place, '/');
+    if (!w->have_launch || !end || end == place)
+        return;
+    *end = 0;
+    step_directories_sweep(place, w->launch.step.id, DIRECTORY_OF_HOST);
+}
+
 static enum host_state reported(struct worker *w)
 {
     if (!ending_cleaned(w))
         return HOST_REPORTED;
     ending_send_cleaned(w);
+    if (w->up)
+        link_flush(w->up);
+    sweep_around(w, w->directory);
+    sweep_around(w, w->shm_directory[0] ? w->shm_directory : "/dev/shm/");
     worker_fault_point(w, "cleaned");
     if (!w->up)
         worker_exit(w, w->exit_code);

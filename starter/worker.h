@@ -74,6 +74,7 @@ struct worker {
     const char *host_name;     /* as ranks see it */
     char directory[128];       /* private, on this host; "" before it is made */
     char shm_directory[128];   /* the same on /dev/shm */
+    int directory_fd, shm_fd;  /* hold the locks on them */
     struct topology *topology; /* NULL: not needed */
     struct plan_binding binding;
     struct contain contain;

@@ -6,7 +6,7 @@ load '../lib/mprun'
 
 homes() { find "$XDG_RUNTIME_DIR" -mindepth 1 -maxdepth 1 -name 'mprun-*' "$@"; }
 # as if it had been there for a while
-aged() { touch -d '1 minute ago' "$@"; }
+aged() { touch -c -d '1 minute ago' "$@"; }
 needs_local_files() {
     case $(stat -f -c %T "$XDG_RUNTIME_DIR") in
     tmpfs | ext* | xfs | btrfs | overlayfs) ;;
@@ -84,4 +84,37 @@ needs_local_files() {
     # one call; each directory that is removed needs two more
     [ "$(awk '/getdents64/ && $NF > 30000' trace | wc -l)" -eq 1 ]
     rm -rf "$XDG_RUNTIME_DIR"/some-*
+}
+
+# of the hosts of a step
+parts() { find /dev/shm "$TMPDIR" -mindepth 1 -maxdepth 1 -name "mprun-$1.*"; }
+below() { ps -o pid= --ppid "$1" | while read -r pid; do echo "$pid" && below "$pid"; done; }
+
+@test "what a starter left that was killed with its mprun goes with a later step; what another one has stays" {
+    local victims live lost
+    needs_local_files
+    [ "$(stat -f -c %T /dev/shm)" = tmpfs ] || skip "/dev/shm is no tmpfs"
+    mprun_start --containment=tree -n 1 sh -c 'echo runs; exec sleep 60'
+    wait_until 20 grep -q runs "$MPRUN_OUT"
+    lost=$(homes) && lost=${lost##*mprun-}
+    # mprun last: who loses a stopped parent is continued
+    victims="$(below "$MPRUN_PID" | tac) $MPRUN_PID"
+    kill -STOP $victims
+    kill -KILL $victims
+    mprun_wait || true
+    [ "$(parts "$lost" | wc -l)" = 2 ]
+    mprun_start -n 1 sh -c 'echo runs; exec sleep 60'
+    wait_until 20 grep -q runs "$MPRUN_OUT"
+    live=$(homes ! -name "mprun-$lost") && live=${live##*mprun-}
+    [ "$(parts "$live" | wc -l)" = 2 ]
+    # they could be some that are just being made
+    run -0 mprun -q -n 1 true
+    [ "$(parts "$lost" | wc -l)" = 2 ]
+    aged $(parts "$lost") $(parts "$live") "$XDG_RUNTIME_DIR/mprun-$lost"
+    run -0 --separate-stderr mprun -n 1 true
+    [ -z "$(parts "$lost")" ]
+    [ "$(parts "$live" | wc -l)" = 2 ]
+    kill -TERM "$MPRUN_PID"
+    mprun_wait || true
+    [ -z "$(parts "$live")" ]
 }
