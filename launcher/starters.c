@@ -475,7 +475,8 @@ static void channel_ended(struct host *h, int status)
     /* a starter that was told to go, or that only said HELLO, ends with 0 */
     if (h->state < AGENT_CLEANED) {
         h->failed = 1;
-        if (r->killing && (h->told || host_is_behind(h, has_died))) /* ended for the other's sake */
+        /* ended for the other's sake: told to, cancelled before it was there, or behind it */
+        if (r->killing && (h->told || h->state < AGENT_CONNECTED || host_is_behind(h, has_died)))
             log_debug("host %s: its start client %s", h->name, how);
         else if (h->state < AGENT_CONNECTED)
             say_not_started(h, status, how);
