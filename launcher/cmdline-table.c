@@ -213,6 +213,15 @@ static int apply_prefix(void *target, const char *value, struct error *err)
     return strchr(value, '\n') ? error_set(err, EINVAL, "the path has a newline") : 0;
 }
 
+static int apply_start_tree(void *target, const char *value, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 0, UINT32_MAX, &n, err) < 0)
+        return -1;
+    line_of(target)->start_tree = n;
+    return 0;
+}
+
 static int apply_start_concurrency(void *target, const char *value, struct error *err)
 {
     int64_t n;
@@ -642,6 +651,9 @@ static const struct option_def table[] = {
     {"--agent", "CMD", PLACE,
      "Start hosts by 'CMD HOST COMMAND' instead of ssh; CMD may have options", OPTION_ONCE,
      apply_agent},
+    {"--start-tree", "N", PLACE,
+     "From N hosts on, hosts start others where the manager can; 0: never", OPTION_ONCE,
+     apply_start_tree},
     {"--start-concurrency", "N", PLACE, "Start at most N hosts at once; 64 by default", OPTION_ONCE,
      apply_start_concurrency},
     {"--start-timeout", "TIME", PLACE,

@@ -195,6 +195,7 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
         .start_timeout = 120,
         .fanout = TREE_FANOUT,
         .link_grace = 60,
+        .start_tree = -1,
         .heartbeat = 15,
         .preload_limit = (uint64_t)1 << 30,
     };

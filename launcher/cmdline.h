@@ -54,8 +54,9 @@ struct cmdline {
     struct host_request hosts;   /* its lists and files are this struct's */
     char **agent;                /* words of --agent; NULL: none */
     const char *prefix;          /* where mprun is installed on other machines; NULL: as here */
-    uint32_t start_concurrency;  /* 0: the adapter's default */
-    double start_timeout;        /* seconds that a host has to report back */
+    int64_t start_tree; /* from so many hosts on they start others; 0: never; -1: not said */
+    uint32_t start_concurrency; /* 0: the adapter's default */
+    double start_timeout;       /* seconds that a host has to report back */
     enum transport transport;
     enum link_security security; /* of links between hosts; Unix sockets have none */
     const char *interface;       /* NULL: all */

@@ -57,7 +57,7 @@ static void retry_due(void *arg)
     for (size_t i = 0; i < r->nused; i++) {
         struct host *h = r->launched[i];
         if (h->waits && r->starting)
-            r->adapter->retry(r->starting, (size_t)h->launch_index);
+            starters_retry(h);
         h->waits = 0;
     }
 }

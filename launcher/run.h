@@ -25,6 +25,7 @@
  *     collect.c       collectives and data exchange between hosts
  *     control.c       the step's control socket
  *     errands.c       programs that hosts' starters start for mprun
+ *     through.c       hosts that are started by others
  *     handing.c       hosts that the manager has no room on now; guests.c those of another mprun
  *     output.c input.c report*.c
  */
@@ -111,6 +112,8 @@ struct host {
     struct neighbour *asked;   /* to have it started; no answer yet */
     struct neighbour *handed;  /* has it started; no HELLO yet */
     char handed_to[64];        /* the step whose starter has started it; "": none */
+    uint32_t errand;           /* of the host above, which starts it; 0: none */
+    int direct;                /* it is for mprun to start, although there is a host above */
     unsigned nguests;          /* other steps' starters that live with it */
     uint32_t first_rank, nranks, started, ended;
     int launch_index;     /* among the hosts that have ranks: its number on the wire */
@@ -181,6 +184,7 @@ struct run {
     int nforeign;
     size_t nhosts, nused;    /* used: those with ranks */
     size_t nsessions;        /* hosts whose starters a login has put into a session of its own */
+    int starts_through;      /* hosts start those below them */
     struct handing *handing; /* NULL: the manager had room for all so far */
     struct errand *errands;
     uint32_t last_errand;
@@ -308,6 +312,13 @@ int starters_preamble(struct host *h, uint32_t more_flags, uint8_t ret[PREAMBLE_
                       struct error *err);
 /* Nothing of a start that failed is left, and there is to be another one. */
 void starters_forget(struct host *h);
+/* mprun starts it, now and again. */
+void starters_retry(struct host *h);
+/* The start client that another host has run has ended; status as from waitpid(). */
+void starters_client_ended(struct host *h, int status);
+/* Nothing is known any more of that, as that host has gone: nor of this one, but by its own link.
+ */
+void starters_client_unknown(struct host *h);
 /* Its start client runs, and its end says more than the end of its link. One that another step's
  * starter needs as well is not waited for. */
 int starters_has_client(const struct host *h);
@@ -321,6 +332,12 @@ void errand_forget(struct run *r, uint32_t id);               /* nothing of it i
 int errands_news(struct host *h, const uint8_t *p, size_t n); /* a frame; -1: it cannot be */
 void errands_host_gone(struct host *h);
 void errands_free(struct run *r);
+
+/* through.c: hosts that are started by the starter of the host above them */
+void through_begin(struct run *r);
+int through_is_elsewhere(void *arg, size_t host); /* for an adapter */
+void through_reported(struct host *h);            /* it has its starter */
+void through_cancel(struct run *r);
 
 /* guests.c: HAND has come over the control socket, -1: it cannot be read; who has asked is gone */
 int guests_hand(struct run *r, struct link *asker, const uint8_t *p, size_t n);
@@ -362,6 +379,7 @@ double run_seconds(const struct run *r); /* since the step began */
 void launch_is_over(struct run *r);      /* all ranks were started */
 
 /* tree.c */
+struct host *host_above(const struct host *h); /* in the tree; NULL: mprun itself */
 struct host *host_top(struct host *h); /* the nearest above, or itself, with a link; or NULL */
 /* Whether it is reached through a host that `which` is true of. */
 int host_is_behind(const struct host *h, int (*which)(const struct host *));

@@ -513,6 +513,28 @@ static void start_event(void *arg, size_t host, enum start_event event,
     step_changed(r);
 }
 
+void starters_retry(struct host *h)
+{
+    h->direct = 1;
+    h->run->adapter->retry(h->run->starting, (size_t)h->launch_index);
+}
+
+void starters_client_ended(struct host *h, int status)
+{
+    channel_ended(h, status);
+    step_changed(h->run);
+}
+
+void starters_client_unknown(struct host *h)
+{
+    h->channel_open = 0;
+    h->worker_over = 1;
+    if (h->state < AGENT_CLEANED)
+        h->failed = 1;
+    host_gone(h);
+    step_changed(h->run);
+}
+
 /* Its start client is ended, or, where that must not be, not waited for. */
 static void abandon(struct host *h)
 {
@@ -568,6 +590,7 @@ void starters_cancel(struct run *r)
         return;
     r->adapter->cancel(r->starting);
     handing_cancel(r);
+    through_cancel(r);
     if (!r->adapter->abandon)
         abandon_after(r, UNREACHABLE_SECONDS);
 }
@@ -650,6 +673,7 @@ struct start_request starters_request(struct run *r)
         .patience = r->cmd.start_timeout,
         .concurrency = r->cmd.start_concurrency,
         .event = start_event,
+        .is_elsewhere = through_is_elsewhere,
         .arg = r,
     };
 }
@@ -665,6 +689,7 @@ int starters_begin(struct run *r, struct error *err)
     struct start_request request = starters_request(r);
     request.allocation = &r->used;
     request.variables = (const char *const *)r->grants;
+    through_begin(r);
     r->starting = r->adapter->start(&request, err);
     if (!r->starting)
         return -1;
@@ -712,6 +737,7 @@ void starters_reported(struct host *h)
         close_input(h);
     if (r->adapter->reported && r->starting)
         r->adapter->reported(r->starting, (size_t)h->launch_index);
+    through_reported(h);
     r->nreported++;
     if (r->nreported == r->nused) {
         log_debug("all hosts have reported back");

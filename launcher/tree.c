@@ -11,7 +11,7 @@
 #include "common/log.h"
 #include "launcher/run.h"
 
-static struct host *host_above(const struct host *h)
+struct host *host_above(const struct host *h)
 {
     uint32_t above = tree_parent((uint32_t)h->launch_index, h->run->fanout);
     return above == TREE_LAUNCHER ? NULL : h->run->launched[above];

@@ -64,10 +64,14 @@ struct start_request {
                                      NULL; NULL: for none */
     unsigned concurrency;         /* start clients at once; 0: the adapter's default */
     start_event_fn event;
+    /* Is this host started by another's starter, with words()? Nothing is done for it then, and no
+     * event comes, before retry(). NULL: none is. */
+    int (*is_elsewhere)(void *arg, size_t host);
     void *arg;
 };
 
 struct starting; /* of a start in progress */
+enum { START_WORDS = 16 };
 
 enum start_again {
     START_NOT,       /* that was it */
@@ -103,8 +107,12 @@ struct rm_adapter {
     /* The host's start client ended with this status and these words before HELLO. Unless it is
      * START_NOT, another OPEN or FAILED comes. NULL: never. */
     enum start_again (*again)(struct starting *s, size_t host, int status, const char *words);
-    /* Begin the start of a host once more, after START_LATER. */
+    /* Begin the start of a host once more, after START_LATER, or after all. */
     void (*retry)(struct starting *s, size_t host);
+    /* May a host that has its starter start others? The words of the client that starts this one
+     * from there, its path first: they live as long as s. Their number; 0: this one cannot be.
+     * NULL: none can. */
+    size_t (*words)(struct starting *s, size_t host, const char *words[START_WORDS]);
     /* How this host would be started, for --explain; loop and event of the request are not looked
      * at. */
     void (*describe)(const struct start_request *request, const struct alloc_host *host, char *buf,

@@ -141,6 +141,10 @@ static void start_next(void *arg)
     struct error err = {0};
     size_t i = take_next(s);
     int alive;
+    if (s->request.is_elsewhere && s->request.is_elsewhere(s->request.arg, i)) {
+        start_more(s);
+        return;
+    }
     if (open_host(s, i, &channel, &err) == 0) {
         alive = send_event(s, i, START_CHANNEL_OPEN, &channel, 0, NULL);
     } else {
@@ -153,8 +157,10 @@ static void start_next(void *arg)
 
 void fanout_again(struct starting *s, size_t host)
 {
-    s->nagain += !s->hosts[host].again;
-    s->hosts[host].again = 1;
+    if (host < s->started) { /* else its turn comes anyway */
+        s->nagain += !s->hosts[host].again;
+        s->hosts[host].again = 1;
+    }
     start_more(s);
 }
 

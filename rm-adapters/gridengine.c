@@ -266,6 +266,27 @@ static void qrsh_words(const struct start_request *r, const struct alloc_host *h
     words[n] = NULL;
 }
 
+static const char *variable_of(const struct start_request *r, size_t host)
+{
+    return r->variables ? r->variables[host] : NULL;
+}
+
+/* The variables that qrsh needs are in the environment of every task. In a job with a terminal it
+ * needs that as well. */
+static size_t gridengine_words(struct starting *s, size_t host, const char *words[START_WORDS])
+{
+    const struct start_request *r = fanout_request(s);
+    const struct qrsh *q = fanout_arg(s);
+    size_t n = 0;
+    if (r->allocation->hosts[host].here || q->terminal)
+        return 0;
+    qrsh_words(r, &r->allocation->hosts[host], variable_of(r, host), words);
+    words[0] = q->path;
+    while (words[n])
+        n++;
+    return n;
+}
+
 static int open_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
 {
     const struct start_request *r = fanout_request(s);
@@ -273,7 +294,7 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
     const char *words[QRSH_WORDS];
     if (q->forked[i])
         return fanout_starter(s, i, ret, err);
-    qrsh_words(r, &r->allocation->hosts[i], r->variables ? r->variables[i] : NULL, words);
+    qrsh_words(r, &r->allocation->hosts[i], variable_of(r, i), words);
     if (fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, 0, ret, err) < 0)
         return -1;
     ret->terminal = q->terminal;
@@ -432,6 +453,7 @@ const struct rm_adapter rm_adapter_gridengine = {
     .reported = fanout_reported,
     .again = gridengine_again,
     .retry = fanout_again,
+    .words = gridengine_words,
     .describe = gridengine_describe,
     .advice = gridengine_advice,
     .client = "qrsh",

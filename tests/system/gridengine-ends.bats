@@ -175,3 +175,31 @@ code_of() { grep -qx "$1 code $2" "$(job_out)"; }
     wait_until 30 job_in gone
     nothing_left
 }
+
+# The host in the middle has started the last one.
+@test "hosts that were started by others: qdel, and kill -9 of the worker that has started one, leave nothing" {
+    STEP_OPTIONS="--fanout 1 --start-tree 1 -v"
+    step_start
+    on n0 qdel "$(job)"
+    wait_until 20 job_in gone
+    nothing_left
+    step_start
+    OTHER=$(sed -n 's/.*host n[123]: started from host \(n[123]\)$/\1/p' "$(job_err)" | grep -vx "$MASTER")
+    kill_there "$OTHER" mpstarter -n
+    wait_until 20 grep -qx "code 125" "$(job_out)"
+    grep -q "host $OTHER: " "$(job_err)"
+    nothing_left
+    job_wait || true
+    manager_saw_no_failure
+}
+
+@test "an end of the step ends no qrsh that another host has started" {
+    STEP_OPTIONS="--fanout 1 --start-tree 1"
+    step_start
+    on "$MASTER" pkill -TERM -x mprun
+    nothing_left
+    run -0 job_wait
+    grep -qx "code 143" "$(job_out)"
+    manager_saw_no_failure
+    [ "$(job_records 42 | grep -c '^[0-9]')" = 3 ]
+}

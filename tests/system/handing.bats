@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# handing.bats - a host takes no further task of a job: the starter that is there starts another
-# step's. The job is one of Grid Engine by its variables; its qrsh is a script that takes one task for
-# each host, all of which are this machine
+# handing.bats - what starters start beside their ranks: another step's, where a host takes no further
+# task of the job, and the clients of other hosts. The job is one of Grid Engine by its variables; its
+# qrsh is a script that takes one task for each host, all of which are this machine
 load '../lib/mprun'
 
 setup() {
@@ -14,6 +14,7 @@ setup() {
     printf 'h%d 1 q UNDEFINED\n' 0 1 >sge/hosts
     cat >sge/qrsh <<'EOF'
 #!/bin/bash
+if [ -f "$SGE_ROOT/does.$3" ]; then . "$SGE_ROOT/does.$3"; fi
 exec 9>"$SGE_ROOT/task.$3"
 flock -n 9 || { echo "error: execution daemon on host \"$3\" didn't accept task" >&2; exit 1; }
 exec "$4"
@@ -89,11 +90,14 @@ its_worker() { pgrep -o -P "$1" -x mpstarter; }
 
 @test "each step reports its own ranks alone" {
     cpu() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1])); print(sum(u[k][f] for k in ("usage",) for f in ("cpu_user_us", "cpu_system_us")) / 1e6)' "$1"; }
-    first --report-json a.json
-    run -0 mprun --report-json b.json perl -e '1 while (times)[0] < 1'
-    touch over.A
-    wait_for A 0
-    awk -v a="$(cpu a.json)" -v b="$(cpu b.json)" 'BEGIN { print a, b; exit !(a < 0.6 && b > 1.9) }'
+    mprun_start --report-json a.json sh -c 'echo >>began.A; exec sleep 1000'
+    PID_A=$MPRUN_PID
+    ln -s "$MPRUN_ERR" err.A
+    wait_until 10 has_begun A
+    MPRUN_TEST_LIMIT=100 run -0 mprun --report-json b.json perl -e 'while ((times)[0] < .5) { $i++ for 1 .. 100000 }'
+    kill "$PID_A"
+    wait_for A 143
+    awk -v a="$(cpu a.json)" -v b="$(cpu b.json)" 'BEGIN { print a, b; exit !(a < 0.5 && b > 0.95) }'
 }
 
 @test "kill -9 of the other mprun, or of a worker of its: the step goes on" {
@@ -210,4 +214,43 @@ silent_ends() {
     touch over.A
     wait_for A 0
     silent_ends
+}
+
+# tree ARGS...: ten hosts, of which mprun starts two, and each of these the ones below it
+tree() {
+    printf 'h%d 1 q UNDEFINED\n' {0..9} >sge/hosts
+    mprun --fanout 2 --start-tree 1 "$@"
+}
+started_from() { grep -o 'host h[0-9]: started from host h[0-9]' <<<"$1" | sort | sed 's/.*host \(h.\):.*\(h.\)$/\2 \1/' | tr '\n' ,; }
+
+@test "hosts that have their starters start those below them" {
+    run -0 --separate-stderr tree -v sh -c 'echo $MPRUN_RANK'
+    [ "$(sort <<<"$output" | tr '\n' ' ')" = "0 1 2 3 4 5 6 7 8 9 " ]
+    [ "$(started_from "$stderr")" = "h0 h2,h0 h3,h1 h4,h1 h5,h2 h6,h2 h7,h3 h8,h3 h9," ]
+    no_leftovers
+}
+
+@test "mprun starts all: links that carry no keys, the start channel, no tree, few hosts, --start-concurrency" {
+    printf 'h%d 1 q UNDEFINED\n' {0..9} >sge/hosts
+    for options in "--link-security=mac --fanout 2 --start-tree 1" "--transport=stdio --fanout 2 --start-tree 1" \
+        "--fanout 0 --start-tree 1" "--fanout 2 --start-tree 0" "--fanout 2" "--fanout 2 --start-concurrency 20"; do
+        run -0 --separate-stderr mprun -v $options true
+        [ -z "$(started_from "$stderr")" ]
+    done
+}
+
+@test "a client that fails on another host: its own words, and the host" {
+    mkdir -p sge && echo 'echo "no way to $3" >&2; exit 1' >sge/does.h7
+    run -125 --separate-stderr tree true
+    echo "$stderr"
+    [ "$(grep -c . <<<"$stderr")" = 1 ]
+    [[ $stderr == "mprun: host h7: qrsh ended with code 1 before mpstarter reported back: no way to h7"* ]]
+    no_leftovers 20
+}
+
+@test "one that has no room is started by mprun itself, when there is some" {
+    echo 'if ! [ -e "$SGE_ROOT/tried" ]; then touch "$SGE_ROOT/tried"; echo "$3 didn'"'"'t accept task" >&2; exit 1; fi' >sge/does.h6
+    run -0 --separate-stderr tree sh -c 'echo $MPRUN_RANK'
+    [ "$(wc -l <<<"$output")" = 10 ]
+    [[ $stderr == *"host h6: gridengine has no room"*"this is tried again"* ]]
 }
