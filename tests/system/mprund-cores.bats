@@ -20,9 +20,16 @@ teardown() {
     mprun_teardown && return $failed
 }
 json() { python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
-# of_job JOB FIELD: what mprund says of it
-of_job() { here "$MPRUND" status --json | json "next((j.get('$2', '') for j in d['jobs'] if j['job'] == '$1'), 'no job')"; }
-free_cores() { here "$MPRUND" status --json | json 'd["cores_free"]'; }
+# state: lines "JOB HOW CORES THREADS GPUS" ("-": none) and "free N of TOTAL", as mprund has it now
+state() {
+    here "$MPRUND" status --json | json '"\n".join(["%s %s %s %s %s" % (j["job"], j["cores_how"], j.get("cores", "-"),
+        j.get("hardware_threads", "-"), j.get("gpus", "-")) for j in d["jobs"]] + ["free %d of %d" % (d["cores_free"], d["cores"])])' >state
+}
+now_is() { # LINE...: of the state, which must have them
+    state
+    for line; do grep -qx -e "$line" state || { echo "'$line' is not in:" && cat state && return 1; }; done
+}
+total() { here "$MPRUND" status --json | json 'd["cores"]'; }
 conf() { # EXPRESSION...: of sed, and the daemon reads it again
     sed -i "$@" "$MPRUND_CONF"
     mprund_kill
@@ -34,33 +41,29 @@ running() { # JOB OPTIONS... COMMAND...: in the background; $JOB_PID, what it ma
 }
 ends() { # JOB
     echo 1 >"$(echo "$GROUND"/*-"$1"-*)/cgroup.kill"
-    wait_until 15 no_job "$1"
+    gone "$1"
 }
+gone() { wait_until 15 no_job "$1"; }
+no_job() { ! compgen -G "$GROUND/*-$1-*" >/dev/null; }
 
 @test "two jobs at once share no core; a restart keeps that, the end of one gives its core back" {
-    total=$(here "$MPRUND" status --json | json 'd["cores"]')
-    [ "$(free_cores)" = "$total" ]
+    total=$(total)
     running 1.1 --cores 1
-    [ "$(cat 1.1.cpus)" = "$(of_job 1.1 hardware_threads)" ]
-    [ "$(of_job 1.1 cores_how)" = own ]
+    now_is "1.1 own 1 $(cat 1.1.cpus) -" "free $((total - 1)) of $total"
     mprund_kill
     mprund_start
-    [ "$(of_job 1.1 cores_how) $(of_job 1.1 cores) $(of_job 1.1 hardware_threads)" = "own 1 $(cat 1.1.cpus)" ]
-    [ "$(free_cores)" = $((total - 1)) ]
+    now_is "1.1 own 1 $(cat 1.1.cpus) -" "free $((total - 1)) of $total"
     running 2.1 --cores $((total - 1))
-    [ "$(of_job 2.1 cores_how)" = own ]
     [ -z "$(comm -12 <(ids <1.1.cpus | sort) <(ids <2.1.cpus | sort))" ]
-    [ "$(free_cores)" = 0 ]
     # nothing left: a third one runs all the same, and that is said
     running 3.1 --cores 1
-    [ "$(of_job 3.1 cores_how)" = shared ]
+    now_is "2.1 own $((total - 1)) $(cat 2.1.cpus) -" "3.1 shared 1 $(cat 3.1.cpus) -" "free 0 of $total"
     [ "$(cat 3.1.cpus)" = "$(cat 1.1.cpus 2.1.cpus | ids | sort -n | list)" ]
     run here "$MPRUND" status
     [[ $output == *"3.1 "*"$(cat 3.1.cpus) (shared)"* ]]
     [[ ${lines[-1]} == "0 of $total cores are no job's" ]]
     ends 3.1
     ends 1.1
-    [ "$(free_cores)" = 1 ]
     running 4.1 --cores 1
     [ "$(cat 4.1.cpus)" = "$(cat 1.1.cpus)" ]
     ends 4.1
@@ -74,17 +77,16 @@ for n in map(int, sys.stdin):
     if out and out[-1][1] == n - 1: out[-1][1] = n
     else: out.append([n, n])
 print(",".join(str(a) if a == b else "%d-%d" % (a, b) for a, b in out))'; }
-no_job() { [ "$(of_job "$1" state)" = 'no job' ]; }
 
 @test "system_cpus are no job's; with cores = exclusive who cannot have its own does not begin" {
     conf '$a system_cpus = "0"'
-    total=$(here "$MPRUND" status --json | json 'd["cores"]')
+    total=$(total)
     running 1.1 --cores 1
     ! ids <1.1.cpus | grep -qx 0 || false
     # of whom nothing is said: anywhere else than there
     running 2.1
     ! ids <2.1.cpus | grep -qx 0 || false
-    [ "$(of_job 2.1 cores_how)" = shared ]
+    now_is '2.1 shared - .*'
     ends 2.1
     conf 's/system_cpus/cores = exclusive\n&/'
     run enter 3.1 --cores "$total" true
@@ -93,22 +95,20 @@ no_job() { [ "$(of_job "$1" state)" = 'no job' ]; }
     conf 's/cores = exclusive/cores = off/'
     running 4.1 --cores 1
     ids <4.1.cpus | grep -qx 0
-    [ "$(of_job 4.1 cores_how)" = all ]
+    here "$MPRUND" status --json | json '[j["cores_how"] for j in d["jobs"] if j["job"] == "4.1"]' | grep -qx "\['all'\]"
     ends 4.1
     ends 1.1
 }
 
 @test "GPUs are given once, kept over a restart, and free again when a job has gone" {
     running 1.1 --gpus 2
-    [ "$(of_job 1.1 gpus)" = 0,1 ]
     mprund_kill
     mprund_start
-    [ "$(of_job 1.1 gpus)" = 0,1 ]
     running 2.1 --gpus 2 # there is one left
-    [ "$(of_job 2.1 gpus)" = GPU-2 ]
+    now_is '1.1 all - - 0,1' '2.1 all - - GPU-2'
     ends 1.1
     running 3.1 --gpus 1
-    [ "$(of_job 3.1 gpus)" = 0 ]
+    now_is '3.1 all - - 0'
     run here "$MPRUND" status
     [[ $output == *GPUs* ]]
     [[ $output == *"2.1 "*GPU-2* ]]
@@ -130,11 +130,11 @@ user_home() { mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"; }
     [ "${lines[0]}" = "$free" ]
     [ "${lines[1]}" = '1,GPU-2|1 GPU-2' ]
     [[ $stderr == *"hardware thread"*"$free"* ]]
-    wait_until 15 no_job 2.1
+    gone 2.1
     for row in '0=1,GPU-2' '1=1' 'GPU-2,1=GPU-2,1' '=' '-1=-1' '0,1=1,GPU-2'; do
         run -0 --separate-stderr enter 3.1 --gpus 2 $(in_job) CUDA_VISIBLE_DEVICES="${row%=*}" "$MPRUN" -n 1 sh -c 'echo "$CUDA_VISIBLE_DEVICES"'
         [ "$output" = "${row#*=}" ] || { echo "$row: $output"; return 1; }
-        wait_until 15 no_job 3.1
+        gone 3.1
     done
     ends 1.1
 }
@@ -168,7 +168,7 @@ as_task() {
 }
 @test "the cores of a job of Grid Engine that asks: as many as slots, and ranks stay within" {
     user_home
-    total=$(here "$MPRUND" status --json | json 'd["cores"]')
+    total=$(total)
     running 1.1 --cores 1
     spool_job 23.1 65400 host_slots=$((total - 1)) binding=NULL
     # the starter may run anywhere when it begins
@@ -177,35 +177,32 @@ as_task() {
     [ -z "$(comm -12 <(ids <1.1.cpus | sort) <(ids <<<"$output" | sort))" ]
     [ "$(ids <<<"$output" | sort -u | wc -l)" = $((total - 1)) ]
     [[ $stderr != *warning* ]]
-    [ "$(of_job 23.1 cores_how) $(of_job 23.1 cores)" = "own $((total - 1))" ]
+    now_is "23.1 own $((total - 1)) .*"
     rm -r "$SPOOL/active_jobs/23.1"
-    wait_until 15 no_job 23.1
+    gone 23.1
     ends 1.1
 }
 
 @test "cores that Grid Engine's execd states are the job's, of all its tasks; who has them by mprund's choice moves" {
     [ "$(nproc --all)" = 2 ] && [ "$(cat /sys/devices/system/cpu/online)" = 0-1 ] || skip "written for two cores"
     running 1.1 --cores 1
-    [ "$(of_job 1.1 hardware_threads)" = 0 ]
+    [ "$(cat 1.1.cpus)" = 0 ]
     spool_job 23.1 65400 host_slots=4 binding=explicit:0,0:ScC
     run as_task 65400 "$GRANT_PROBE" place
     [[ $output == "ok "* ]]
-    [ "$(of_job 23.1 cores_how) $(of_job 23.1 hardware_threads)" = "manager 0" ]
-    [ "$(of_job 1.1 cores_how) $(of_job 1.1 hardware_threads)" = "own 1" ]
+    now_is '23.1 manager 1 0 -' '1.1 own 1 1 -'
     # another task of it has the other one: nobody else can have one for itself
     spool_job 23.1/1.n12 65401 host_slots=4 binding=pe_explicit:0,1:SCc
     run as_task 65401 "$GRANT_PROBE" place
-    [ "$(of_job 23.1 cores_how) $(of_job 23.1 hardware_threads)" = "manager 0-1" ]
-    [ "$(of_job 1.1 cores_how) $(of_job 1.1 hardware_threads)" = "shared 0-1" ]
     mprund_kill
     mprund_start
-    [ "$(of_job 23.1 cores_how) $(of_job 23.1 cores) $(of_job 23.1 hardware_threads)" = "manager 2 0-1" ]
+    now_is '23.1 manager 2 0-1 -' '1.1 shared 1 0-1 -'
     # cores that are not there, or the system's
     spool_job 24.1 65402 host_slots=1 binding=explicit:1,0:SCCScC
     run as_task 65402 "$GRANT_PROBE" place
-    [[ $(of_job 24.1 cores_how) = shared ]]
+    now_is '24.1 shared 1 0-1 -'
     rm -r "$SPOOL/active_jobs/"*
-    wait_until 15 no_job 23.1
-    wait_until 15 no_job 24.1
+    gone 23.1
+    gone 24.1
     ends 1.1
 }
