@@ -8,9 +8,12 @@ load '../lib/gridengine'
 load '../lib/mprund-hosts'
 
 setup_file() {
+    export SUBSYSTEMS='cpu, cpuset'
     gridengine_setup
-    [ -n "${HOSTS_LACK:-}" ] || { mprund_asking && mprunds_start 'stuck_after = 1' 'retry = 1' 'trace = "/run/mprund.trace"' "${ASKING[@]}"; }
+    [ -n "${HOSTS_LACK:-}" ] || daemons_start
 }
+# daemons_start [LINE...]: as all tests of this file want them
+daemons_start() { mprund_asking && mprunds_start 'stuck_after = 1' 'retry = 1' "${ASKING[@]}" "$@"; }
 teardown_file() {
     mprunds_stop
     gridengine_teardown
@@ -145,14 +148,14 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     for host in n1 n2 n3; do mprund_end $host; done
     run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
     [[ $output != *mprund* ]]
-    mprunds_start 'stuck_after = 1' 'retry = 1' 'trace = "/run/mprund.trace"' 'gridengine.shepherd_needs_mprund = true'
+    daemons_start 'gridengine.shepherd_needs_mprund = true'
     for host in n1 n2 n3; do mprund_end $host; done
     qsub_start <<<'echo it ran'
     wait_until 60 was_put_back # to be tried elsewhere, where it is the same
     [ ! -s "$(job_out)" ]
     on n0 qdel "$(job)"
     wait_until 20 job_in gone
-    mprunds_start 'stuck_after = 1' 'retry = 1' 'trace = "/run/mprund.trace"'
+    daemons_start
     run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
     [[ $output == *"/ge-$(job).1-"*/task ]]
 }
@@ -206,6 +209,7 @@ EOF
     thaw_n1
     wait_until 60 is_open
     load_value_is mprund_ok 1
+    load_value_is free_cores "$(on n1 "$MPRUND" status --json | sed -n 's/.*"cores_free": \([0-9]*\).*/\1/p')"
 }
 load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
 
@@ -224,6 +228,31 @@ load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
         [[ $output == *"0::"*"/ge-$(job).1-"*/task ]]
         [[ $output != *"mprund does not have"* ]]
     done
+}
+
+@test "a prolog that is told how to reach the job's other hosts gives it its cores there before it comes" {
+    needs_tool ssh-keygen /usr/sbin/sshd
+    on_root n1 grep -q ':cpuset:' /proc/self/cgroup || skip "needs cpusets of cgroup v1"
+    hosts sshd
+    site_files
+    cp -r "$SITE" "$SITE.bind"
+    printf '%s\n' BIND=remote 'REMOTE=(ssh -o BatchMode=yes)' >>"$SITE.bind/gridengine/hooks.conf"
+    ge_set queue:prolog="root@$SITE.bind/gridengine/prolog" queue:epilog="root@$SITE.bind/gridengine/epilog"
+    qsub_start -pe lab 4 <<<'touch begun; until [ -e go ]; do sleep 0.1; done; mprun -n 4 sh -c "echo \$(hostname) \$(grep 0:: /proc/self/cgroup)"'
+    wait_until 60 test -e "$(dirname "$(job_out)")/begun"
+    other=n1
+    [ "$(job_host)" != n1 ] || other=n2
+    grep -x "\[PROLOG\] limits on $other: set" "$(job_out)"
+    # there it is, though nothing of it is
+    before=$(job_cgroup "$other")
+    [ -d "$before" ]
+    run on_root "$other" "$MPRUND" status
+    [[ $output =~ $(job)\.1\ +gridengine\ +64000\ +running\ +0\  ]]
+    run on_root "$other" "$MPRUND" status --json
+    [[ $output == *'"cores_how": "own"'* ]]
+    touch "$(dirname "$(job_out)")/go"
+    job_wait
+    [ "$(grep -c "^$other 0::.*/${before##*/}/u/" "$(job_out)")" -eq 1 ]
 }
 
 # limits_are HOST BY LIMITS: the last ones of the last job there. No cgroup of this machine may hold them.
