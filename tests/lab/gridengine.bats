@@ -42,7 +42,8 @@ sleeping() { on "$1" pgrep -x sleep -u labuser >/dev/null; }
 
 @test "a job's exit code comes back, and what it writes to stderr" {
     run -7 --separate-stderr qsub_wait <<<'echo out; echo err >&2; exit 7'
-    [ "$output" = out ] && [ "$stderr" = err ]
+    [ "$output" = out ]
+    [ "$stderr" = err ]
 }
 
 @test "a job has nothing of our environment, and mprun in its path" {

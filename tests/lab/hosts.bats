@@ -94,8 +94,10 @@ connect() { echo "exec 5<>/dev/tcp/$1/${2:-22} && read -r -t 10 line <&5 && echo
     run -7 on n0 sh -c 'exit 7'
     run -137 on n0 sh -c 'kill -KILL $$'
     run --separate-stderr on_root n0 sh -c 'cat; echo error >&2' <<<input
-    [ "$output" = input ] && [ "$stderr" = error ]
-    [ "$(on n0 id -un)" = labuser ] && [ "$(on_root n0 id -un)" = root ]
+    [ "$output" = input ]
+    [ "$stderr" = error ]
+    [ "$(on n0 id -un)" = labuser ]
+    [ "$(on_root n0 id -un)" = root ]
     run -125 --separate-stderr on n9 true
     [[ $stderr == *"there is no host 'n9'; there are n0 n1 n2"* ]]
 }

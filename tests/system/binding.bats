@@ -65,7 +65,8 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
         'echo "$MPRUN_HOST_INDEX $(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status)"'
     first=$(sed -n 's/^0 //p' <<<"$output" | sort -u | ids | sort -u)
     second=$(sed -n 's/^1 //p' <<<"$output" | sort -u | ids | sort -u)
-    [ -n "$first" ] && [ -n "$second" ]
+    [ -n "$first" ]
+    [ -n "$second" ]
     [ -z "$(comm -12 <(echo "$first") <(echo "$second"))" ]
     # --bind-to none does not take what was granted to the other host
     run -0 --separate-stderr mprun --rm local:2 -n 2 --bind-to none sh -c "$show"

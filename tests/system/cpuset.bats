@@ -17,7 +17,7 @@ may_hold() {
     path=$(sed -n 's/^[0-9]*:cpuset:\(.*\)/\1/p' /proc/self/cgroup)
     if [ -n "$path" ]; then
         dir=$(awk '$9 == "cgroup" && $NF ~ /(^|,)cpuset(,|$)/ { print $5; exit }' /proc/self/mountinfo)
-        [ -n "$dir" ] && [ -w "$dir$path/cgroup.procs" ]
+        [ -w "${dir:-/nowhere}$path/cgroup.procs" ]
     else
         may_make_cgroups && grep -qw cpuset "$(own_v2_cgroup)/cgroup.controllers"
     fi
@@ -36,7 +36,8 @@ needs_cpuset() {
     run -0 --separate-stderr mprun --rm local:2 --oversubscribe -n "$(nproc)" --containment=rank,cpuset sh -c \
         '"$1" widen | sed "s/^/$MPRUN_HOST_INDEX /"' sh "$PROBE"
     first=$(sed -n 's/^0 //p' <<<"$output" | sort -u | ids) second=$(sed -n 's/^1 //p' <<<"$output" | sort -u | ids)
-    [ -n "$first" ] && [ -n "$second" ]
+    [ -n "$first" ]
+    [ -n "$second" ]
     [ -z "$(comm -12 <(sort <<<"$first") <(sort <<<"$second"))" ]
     [ "$(sort -n <<<"$first"$'\n'"$second")" = "$(allowed | ids)" ]
 }

@@ -112,10 +112,13 @@ deleted() {
     printf '%s\n' "stty -g >$dir/before" "$*" "stty -g >$dir/after" >"$dir/user"
     on_terminal n0 sh "$dir/user" <<PLAY >"$dir/shown" 2>&1 3>&- &
 wait [$] $
-type $MPRUN --containment=tree --pmi none --pty -n 4 $dir/rank\r
+type $MPRUN --containment=tree --pmi none --verbose --pty -n 4 $dir/rank 2>$dir/err\r
 PLAY
     player=$!
-    wait_until 40 test -e "$dir/rank.begun"
+    if ! wait_until 40 test -e "$dir/rank.begun"; then
+        cat "$dir/err"
+        return 1
+    fi
     on n0 qdel -u labuser
     wait $player || true
     cat "$dir/shown"

@@ -116,7 +116,8 @@ EOF
 @test "a command of qrsh: output, input, exit code" {
     use_starter
     run -3 --separate-stderr on n0 qrsh 'echo $MPRUN_JOB_RM "$(hostname)" >&2; cat; exit 3' <<<"input"
-    [ "$output" = input ] && [[ $stderr == "gridengine n"[123] ]]
+    [ "$output" = input ]
+    [[ $stderr == "gridengine n"[123] ]]
 }
 
 @test "mprun: in a queue with this starter method, and no process more than without" {

@@ -308,11 +308,13 @@ EOF
     echo 'ps -o args= -p $PPID; ps -o args= -p $(ps -o ppid= -p $PPID)' >parents
     run -0 --separate-stderr mprun --agent ./agent --host n0:1,n1:1 sh parents
     # worker and keeper of both hosts, which are what was called first
-    [ "$(sort -u <<<"$output")" = "$STARTER $STARTER" ] && [ "${#lines[@]}" -eq 4 ]
+    [ "$(sort -u <<<"$output")" = "$STARTER $STARTER" ]
+    [ "${#lines[@]}" -eq 4 ]
     # by another name of the same file, too
     for name in "$STARTER" "$PWD/link"; do
         run -125 --separate-stderr "$STARTER" "$name" </dev/null
-        [[ $stderr == "mpstarter: on "* ]] && [[ $stderr != *"run '"* ]]
+        [[ $stderr == "mpstarter: on "* ]]
+        [[ $stderr != *"run '"* ]]
     done
     # another file is a command like any other
     cp "$STARTER" copy
@@ -427,7 +429,8 @@ real_jobs() {
             spool_make "$TMPDIR/spool" "starter_method=$name" "script_file=$PWD/script"
             shepherd_run "$TMPDIR/spool" >"said.${name##*/}"
         done
-        [ -s said.none ] && diff said.none said.mpstarter
+        [ -s said.none ]
+        diff said.none said.mpstarter
     done
     # a missing shell ends the job; without the starter method it puts the job in error
     spool_make "$TMPDIR/spool" "starter_method=$STARTER" shell_path=/no/shell shell_start_mode=posix_compliant "script_file=$PWD/script"
@@ -470,6 +473,7 @@ compare_tasks() {
         QRSH=1 spool_make "$TMPDIR/spool" "starter_method=$STARTER" -- "$STARTER"
         run qrsh_starter_run "$TMPDIR/spool" $option </dev/null
         # said by the starter, which has found nothing on its standard input
-        [[ $output == "mpstarter: on $(hostname): "*"status 32000" ]] && [[ $output != *"run '"* ]]
+        [[ $output == "mpstarter: on $(hostname): "*"status 32000" ]]
+        [[ $output != *"run '"* ]]
     done
 }

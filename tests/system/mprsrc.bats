@@ -284,7 +284,8 @@ END
     chmod -R a+rwX . && chmod a+x cell/qstat path/qstat
     chmod a+rx "$MPRUN_TEST_TOP" "$TMPDIR"
     run -0 run_as_user env SGE_BINARY_PATH="$PWD/cell" PATH="$PWD/path:$PATH" "$MPRUN_BUILD/tools/mprsrc" -j 47
-    [ -e cell/calls ] && [ ! -e path/calls ]
+    [ -e cell/calls ]
+    [ ! -e path/calls ]
     run -0 run_as_user env SGE_BINARY_PATH="$PWD/none" PATH="$PWD/path:$PATH" "$MPRUN_BUILD/tools/mprsrc" -j 47
     [ -e path/calls ]
 }

@@ -57,17 +57,32 @@ unharmed() { # others are served as before
     spool_job 23.1 65400 "$(nobody_name)"
     config=$SPOOL/active_jobs/23.1/config
     refused_then() { run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place; refuses; }
-    chown "$TEST_UID" "$config" && refused_then && chown 0 "$config"
-    chmod 666 "$config" && refused_then && chmod 644 "$config"
-    chmod 777 "${config%/*}" && refused_then && chmod 755 "${config%/*}"
-    chown "$TEST_UID" "${config%/*}" && refused_then && chown 0 "${config%/*}"
-    chmod 777 "$SPOOL/active_jobs" && refused_then && chmod 755 "$SPOOL/active_jobs"
-    mv "$config" "$TMPDIR/elsewhere" && ln -s "$TMPDIR/elsewhere" "$config" && refused_then
-    rm "$config" && mkfifo -m 644 "$config" && refused_then # does not wait for a writer
-    rm "$config" && mkdir "$config" && refused_then
-    rmdir "$config" && truncate -s 1G "$config" && refused_then
+    chown "$TEST_UID" "$config"
+    refused_then
+    chown 0 "$config"
+    chmod 666 "$config"
+    refused_then
+    chmod 644 "$config"
+    chmod 777 "${config%/*}"
+    refused_then
+    chmod 755 "${config%/*}"
+    chown "$TEST_UID" "${config%/*}"
+    refused_then
+    chown 0 "${config%/*}"
+    chmod 777 "$SPOOL/active_jobs"
+    refused_then
+    chmod 755 "$SPOOL/active_jobs"
+    mv "$config" "$TMPDIR/elsewhere" && ln -s "$TMPDIR/elsewhere" "$config"
+    refused_then
+    rm "$config" && mkfifo -m 644 "$config"
+    refused_then # does not wait for a writer
+    rm "$config" && mkdir "$config"
+    refused_then
+    rmdir "$config" && truncate -s 1G "$config"
+    refused_then
     rm "$config" && mv "${config%/*}" "$TMPDIR/23.1" && ln -s "$TMPDIR/23.1" "${config%/*}"
-    mv "$TMPDIR/elsewhere" "$TMPDIR/23.1/config" && refused_then
+    mv "$TMPDIR/elsewhere" "$TMPDIR/23.1/config"
+    refused_then
     rm "${config%/*}" && mv "$TMPDIR/23.1" "${config%/*}"
     run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
     [[ $output == "ok "* ]]

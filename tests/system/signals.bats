@@ -94,8 +94,10 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
     run -124 --separate-stderr timeout 2 "$MPRUN" $transport -n 2 --oversubscribe --kill-grace 10 sh -c '
         trap "read -r -t 1 x <>fifo.$MPRUN_RANK; echo saved >saved.$MPRUN_RANK; exit 0" TERM
         mkfifo fifo.$MPRUN_RANK; echo >begun.$MPRUN_RANK; while :; do sleep .05; done'
-    [ -e begun.0 ] && [ -e begun.1 ]
-    [ -e saved.0 ] && [ -e saved.1 ]
+    [ -e begun.0 ]
+    [ -e begun.1 ]
+    [ -e saved.0 ]
+    [ -e saved.1 ]
 }
 
 @test "USR1, USR2, WINCH and ALRM are passed on, once, and nothing else happens" {

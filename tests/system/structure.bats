@@ -62,6 +62,26 @@ END
     [ "$(cut -d : -f 2 <<<"$output" | paste -sd ' ')" = "1 3 7" ]
 }
 
+# Of two checks in a line the first could not fail either.
+ignored_checks() {
+    (cd "$MPRUN_SOURCE" && grep -rnE '^[[:space:]]*\[\[? .* \]\]? && (\[\[? .*\]\]?|diff .*|grep .*|cmp .*)$' tests --include='*.bats') || :
+}
+
+@test "checks in a test are a line each" {
+    run ignored_checks
+    [ -z "$output" ]
+    mkdir -p tree/tests
+    sed 's/AND/\&\&/' >tree/tests/x.bats <<'END'
+    [ a ] AND [ b ]
+    [[ a == b ]] AND grep x y
+    [ a ] AND return
+    if [ a ] AND [ b ]; then
+    [ a ] || { [ b ] AND [ c ]; }
+END
+    MPRUN_SOURCE=$PWD/tree run ignored_checks
+    [ "$(cut -d : -f 2 <<<"$output" | paste -sd ' ')" = "1 2" ]
+}
+
 @test "one module per external library" {
     cd "$MPRUN_SOURCE"
     only() { # HEADER FILE-PATTERN
