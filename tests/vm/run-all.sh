@@ -26,7 +26,7 @@ fi
 machine() {
     local code=0 kind=(--cgroup "$1")
     [ "$1" != systemd ] || kind=(--cgroup v2 --init systemd)
-    "$HERE/vmrun.sh" "${kind[@]}" --cpus 8 --nodes 2 --cwd /tmp --timeout "${VMRUN_TIMEOUT:-540}" \
+    "$HERE/vmrun.sh" "${kind[@]}" --cpus 4 --nodes 2 --cwd /tmp --timeout "${VMRUN_TIMEOUT:-540}" \
         --env MPRUN_SOURCE="$MPRUN_SOURCE" --env MPRUN_BUILD="$MPRUN_BUILD" \
         --env MPRUN_TEST_LIMIT=60 -- "$HERE/in-guest.sh" 2>&1 || code=$?
     printf '\n#### begin %s: machine\n' "$1"
