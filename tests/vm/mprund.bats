@@ -211,3 +211,62 @@ job_gone() { ! "$MPRUND" status | grep -q "^$1 "; }
     shows 5.1 '2 '
     for name in 1.1 3.1 4.1 5.1; do job_end $name; done
 }
+
+# What job 4.1 has: memory, and on v1 memory and swap together
+limit_of_4() {
+    if [ "$VMRUN_CGROUP" = v1 ]; then
+        cat /sys/fs/cgroup/memory/mprund/ge-4.1-*/memory.limit_in_bytes
+    else
+        cat /sys/fs/cgroup/mprund/ge-4.1-*/memory.max
+    fi
+}
+limit_of_4_is() { [ "$(limit_of_4)" = "$1" ]; }
+# asking SAMPLE: mprund with the execd's directory /tmp/spool and this for qstat
+asking() {
+    mkdir -p /tmp/spool/active_jobs
+    printf '#!/bin/sh\nuntil [ -e /tmp/lab/go ]; do sleep 0.1; done; cat "%s"\n' \
+        "$MPRUN_SOURCE/tests/unit/gridengine-jobs/$1/qstat.xml" >/tmp/qstat
+    chmod 755 /tmp/qstat
+    printf '%s\n' 'systemd = no' 'gridengine { spool = "/tmp/spool" qstat = "/tmp/qstat" qstat_seconds = 100 }' >/tmp/mprund.conf
+    kill "$(cat /tmp/mprund.pid)"
+    wait_until 30 test ! -e /tmp/mprund.pid
+    "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 2>/tmp/mprund.log 3>&-
+}
+spool_4() { # LINE...
+    mkdir -p /tmp/spool/active_jobs/4.1
+    printf '%s\n' add_grp_id=65400 "job_owner=$(id -un $LAB_UID)" "$@" >/tmp/spool/active_jobs/4.1/config
+    chmod 644 /tmp/spool/active_jobs/4.1/config
+}
+in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
+
+@test "what a job asks for becomes its limit while it runs: a larger one, a smaller one, and swap" {
+    asking n-slot # m_mem_free=200M
+    spool_4 host_slots=2 h_vmem=100M
+    in_4 timeout 60 "$MPRUN_BUILD/tests/system/grant-probe" place sleep 1000 >/tmp/lab/place 3>&- &
+    wait_until 30 limit_of_4_is $((200 << 20)) # what the execd wrote, times two slots
+    touch /tmp/lab/go
+    wait_until 30 limit_of_4_is $((400 << 20))
+    for file in /sys/fs/cgroup/memory/mprund/ge-4.1-*/memory.memsw.limit_in_bytes; do
+        [ ! -e "$file" ] || [ "$(cat "$file")" = $((400 << 20)) ]
+    done
+    for file in /sys/fs/cgroup/mprund/ge-4.1-*/memory.swap.max; do
+        [ ! -e "$file" ] || [ "$(cat "$file")" = 0 ]
+    done
+    rm -r /tmp/spool/active_jobs/4.1 /tmp/lab/go
+    wait $! || true
+    wait_until 60 no_job
+    asking serial # m_mem_free=1G, h_vmem=2G
+    spool_4 host_slots=1 h_vmem=2G
+    in_4 timeout 60 "$MPRUN_BUILD/tests/system/grant-probe" place sleep 1000 >/tmp/lab/place 3>&- &
+    wait_until 30 limit_of_4_is $((2 << 30))
+    touch /tmp/lab/go
+    wait_until 30 limit_of_4_is $((1 << 30))
+    for file in /sys/fs/cgroup/memory/mprund/ge-4.1-*/memory.memsw.limit_in_bytes; do
+        [ ! -e "$file" ] || [ "$(cat "$file")" = $((2 << 30)) ]
+    done
+    for file in /sys/fs/cgroup/mprund/ge-4.1-*/memory.swap.max; do
+        [ ! -e "$file" ] || [ "$(cat "$file")" = $((1 << 30)) ]
+    done
+    rm -r /tmp/spool/active_jobs/4.1 /tmp/lab/go
+    wait $! || true
+}
