@@ -4,7 +4,7 @@
 
 #include "node-daemon/ground.h"
 
-int ground_prepare(const struct ground *g, struct error *err)
+int ground_prepare(const struct ground *g, int exclusive, struct error *err)
 {
     for (size_t i = 0; i < g->n; i++) {
         const struct ground_part *p = &g->part[i];
@@ -13,7 +13,7 @@ int ground_prepare(const struct ground *g, struct error *err)
             continue;
         if (p->driver->prepare(above, here, p->controllers) < 0)
             return error_errno(err, errno, "give cpus and memory nodes to cgroup '%s'", p->path);
-        if (at_write(here, "cpuset.cpu_exclusive", "1") < 0)
+        if (exclusive && at_write(here, "cpuset.cpu_exclusive", "1") < 0)
             return error_errno(err, errno, "make the cpus of cgroup '%s' exclusive", p->path);
     }
     return 0;

@@ -33,10 +33,9 @@ static inline struct cgroup_at ground_at(const struct ground *g, size_t part, co
 {
     return (struct cgroup_at){g->part[part].fd, name};
 }
-/* In v1: cpus and memory nodes as the cgroup above has them where there are none, and the cpus
- * exclusive, no sibling's. In v2 all of this is as it was made. 0, or -1 with err: not exclusive.
- */
-int ground_prepare(const struct ground *g, struct error *err);
+/* In v1: cpus and memory nodes as the cgroup above has them where there are none; exclusive: and
+ * the cpus no sibling's. In v2 all of this is as it was made. 0, or -1 with err. */
+int ground_prepare(const struct ground *g, int exclusive, struct error *err);
 /* What of this process's cgroup is below the ground, in the part that tracks: "JOB/u/home", "" for
  * the ground itself; caller frees. NULL: it is elsewhere, or has ended. */
 char *ground_membership(const struct ground *g, pid_t pid);

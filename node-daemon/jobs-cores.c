@@ -42,7 +42,7 @@ int cores_open(struct jobs *j, struct error *err)
     /* v1: below a cpuset that is exclusive, so that nobody else can make one that overlaps, those
      * of jobs can be, too. That is for who asks for it. */
     struct error e;
-    if (j->conf->cores == CORES_EXCLUSIVE && ground_prepare(j->ground, &e) < 0)
+    if (j->conf->cores == CORES_EXCLUSIVE && ground_prepare(j->ground, 1, &e) < 0)
         log_note("%s; jobs have cores of their own all the same", e.text);
     return 0;
 }

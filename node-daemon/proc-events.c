@@ -99,16 +99,13 @@ static int set_filter(int fd)
 
 static int send_wish(int fd, enum proc_cn_mcast_op op)
 {
-    struct {
-        struct nlmsghdr head;
-        struct cn_msg cn;
-        enum proc_cn_mcast_op op;
-    } __attribute__((packed)) m = {
-        .head = {.nlmsg_len = sizeof(m), .nlmsg_type = NLMSG_DONE},
-        .cn = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .len = sizeof(op)},
-        .op = op,
-    };
-    return send(fd, &m, sizeof(m), 0) < 0 ? -1 : 0;
+    struct cn_msg cn = {.id = {CN_IDX_PROC, CN_VAL_PROC}, .len = sizeof(op)};
+    char m[NLMSG_HDRLEN + sizeof(cn) + sizeof(op)];
+    struct nlmsghdr head = {.nlmsg_len = sizeof(m), .nlmsg_type = NLMSG_DONE};
+    memcpy(m, &head, sizeof(head));
+    memcpy(m + NLMSG_HDRLEN, &cn, sizeof(cn));
+    memcpy(m + NLMSG_HDRLEN + sizeof(cn), &op, sizeof(op));
+    return send(fd, m, sizeof(m), 0) < 0 ? -1 : 0;
 }
 
 /* In another process namespace there are events, or none, of processes that have other numbers

@@ -29,9 +29,9 @@ struct proc_events_calls {
     void (*exec)(void *arg, pid_t pid); /* a number: the process may have ended */
     void (*lost)(void *arg);            /* execs were not heard of */
 };
-/* Begin to hear; the kernel keeps queue_bytes of what is not read yet (an exec takes some 800). That
- * it does not answer, as it does not everywhere, is logged. NULL with err: ECONNREFUSED, another
- * network namespace; ENOTSUP, another process namespace; EPERM. */
+/* Begin to hear; the kernel keeps queue_bytes of what is not read yet (an exec takes some 800).
+ * That it does not answer, as it does not everywhere, is logged. NULL with err: ECONNREFUSED,
+ * another network namespace; ENOTSUP, another process namespace; EPERM. */
 struct proc_events *proc_events_create(struct loop *l, size_t queue_bytes,
                                        const struct proc_events_calls *calls, void *arg,
                                        struct error *err);

@@ -217,7 +217,7 @@ static void daemon_runs(struct quarantine *q, const struct watched *w, pid_t pid
     const char *name = w->rule ? w->rule->name : "gridengine";
     if (!is_roots(pid))
         return;
-    if (ground_prepare(q->r->ground, &e) < 0) {
+    if (ground_prepare(q->r->ground, q->r->conf->cores == CORES_EXCLUSIVE, &e) < 0) {
         log_warn("%s", e.text);
         trace("daemon manager=%s pid=%d how=%s: %s", name, (int)pid, how, e.text);
     } else {

@@ -178,6 +178,7 @@ thaw() {
     printf 'stuck_after = 1\nretry = 1\n' >>"$MPRUND_CONF"
     mprund_start
     coproc SENSOR { here setpriv --reuid="$OTHER_UID" --regid="$OTHER_UID" --clear-groups "$MPRUND" sensor --host n7; }
+    sensor=$SENSOR_PID # which bash unsets when it has ended
     report() { # what it says to one line
         local line
         echo >&"${SENSOR[1]}"
@@ -203,7 +204,7 @@ thaw() {
     mprund_gone
     [ "$(report)" = $'begin\nn7:mprund_ok:1\nn7:mprund_stuck:0\nend' ]
     echo quit >&"${SENSOR[1]}"
-    wait "$SENSOR_PID"
+    wait "$sensor"
     wait "$JOB_PID" || true
 }
 is_stuck() { here "$MPRUND" status | grep -q stuck; }

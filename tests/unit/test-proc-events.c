@@ -19,17 +19,25 @@
 /* ---- process events ---------------------------------------------------------------------------
  */
 
-struct message {
+struct message { /* its parts; the order of the bytes is put()'s */
     struct nlmsghdr head;
-    struct cn_msg cn;
     struct proc_event e;
-} __attribute__((packed));
+    struct cn_msg cn;
+};
+enum { WHOLE = sizeof(struct nlmsghdr) + sizeof(struct cn_msg) + sizeof(struct proc_event) };
+
+static void put_message(const struct message *m, char *to)
+{
+    memcpy(to, &m->head, sizeof(m->head));
+    memcpy(to + sizeof(m->head), &m->cn, sizeof(m->cn));
+    memcpy(to + sizeof(m->head) + sizeof(m->cn), &m->e, sizeof(m->e));
+}
 
 static struct message exec_of(int pid, int tgid)
 {
     struct message m;
     memset(&m, 0, sizeof(m));
-    m.head.nlmsg_len = sizeof(m);
+    m.head.nlmsg_len = WHOLE;
     m.head.nlmsg_type = NLMSG_DONE;
     m.cn.id.idx = CN_IDX_PROC;
     m.cn.id.val = CN_VAL_PROC;
@@ -42,9 +50,11 @@ static struct message exec_of(int pid, int tgid)
 
 static struct proc_event_seen only(const struct message *m, size_t n)
 {
+    char bytes[WHOLE];
     size_t at = 0;
     struct proc_event_seen e = {.kind = PROC_OTHER, .pid = -7};
-    if (!proc_event_next(m, n, &at, &e))
+    put_message(m, bytes);
+    if (!proc_event_next(bytes, n, &at, &e))
         e.pid = -1;
     else
         assert_true(at > 0 && at <= n);
@@ -54,7 +64,7 @@ static struct proc_event_seen only(const struct message *m, size_t n)
 static void an_exec_is_told_with_its_process_and_not_its_thread(void **state)
 {
     struct message m = exec_of(4712, 4711);
-    struct proc_event_seen e = only(&m, sizeof(m));
+    struct proc_event_seen e = only(&m, WHOLE);
     assert_int_equal(e.kind, PROC_EXEC);
     assert_int_equal(e.pid, 4711);
 }
@@ -64,7 +74,7 @@ static void the_kernels_answer_has_its_error(void **state)
     struct message m = exec_of(0, 0);
     m.e.what = PROC_EVENT_NONE;
     m.e.event_data.ack.err = EPERM;
-    struct proc_event_seen e = only(&m, sizeof(m));
+    struct proc_event_seen e = only(&m, WHOLE);
     assert_int_equal(e.kind, PROC_ANSWER);
     assert_int_equal(e.error, EPERM);
 }
@@ -73,61 +83,65 @@ static void other_events_and_other_senders_are_nothing(void **state)
 {
     struct message m = exec_of(4711, 4711);
     m.e.what = PROC_EVENT_FORK;
-    assert_int_equal(only(&m, sizeof(m)).kind, PROC_OTHER);
+    assert_int_equal(only(&m, WHOLE).kind, PROC_OTHER);
     m = exec_of(4711, 4711);
     m.cn.id.idx = CN_IDX_PROC + 1;
-    assert_int_equal(only(&m, sizeof(m)).kind, PROC_OTHER);
+    assert_int_equal(only(&m, WHOLE).kind, PROC_OTHER);
     m = exec_of(4711, 4711);
     m.cn.id.val = CN_VAL_PROC + 1;
-    assert_int_equal(only(&m, sizeof(m)).kind, PROC_OTHER);
+    assert_int_equal(only(&m, WHOLE).kind, PROC_OTHER);
 }
 
 static void a_number_that_no_process_has_is_nothing(void **state)
 {
     for (int pid = -1; pid <= 0; pid++) {
         struct message m = exec_of(pid, pid);
-        assert_int_equal(only(&m, sizeof(m)).kind, PROC_OTHER);
+        assert_int_equal(only(&m, WHOLE).kind, PROC_OTHER);
     }
 }
 
 static void a_message_that_is_cut_off_is_none(void **state)
 {
     struct message m = exec_of(4711, 4711);
-    for (size_t n = 0; n < sizeof(m); n++)
+    for (size_t n = 0; n < WHOLE; n++)
         assert_int_equal(only(&m, n).pid, -1);
     m.head.nlmsg_len = sizeof(m.head) - 1;
-    assert_int_equal(only(&m, sizeof(m)).pid, -1);
+    assert_int_equal(only(&m, WHOLE).pid, -1);
     m.head.nlmsg_len = UINT32_MAX;
-    assert_int_equal(only(&m, sizeof(m)).pid, -1);
+    assert_int_equal(only(&m, WHOLE).pid, -1);
 }
 
 static void a_message_whose_inner_lengths_lie_is_nothing(void **state)
 {
     struct message m = exec_of(4711, 4711);
     m.cn.len = sizeof(m.e) + 1;
-    assert_int_equal(only(&m, sizeof(m)).kind, PROC_OTHER);
+    assert_int_equal(only(&m, WHOLE).kind, PROC_OTHER);
     m.cn.len = offsetof(struct proc_event, event_data) + 4;
-    assert_int_equal(only(&m, sizeof(m)).kind, PROC_OTHER);
+    assert_int_equal(only(&m, WHOLE).kind, PROC_OTHER);
     m.cn.len = 0;
-    assert_int_equal(only(&m, sizeof(m)).kind, PROC_OTHER);
+    assert_int_equal(only(&m, WHOLE).kind, PROC_OTHER);
     m = exec_of(4711, 4711);
     m.head.nlmsg_len = sizeof(m.head) + 3;
-    assert_int_equal(only(&m, sizeof(m)).kind, PROC_OTHER);
+    assert_int_equal(only(&m, WHOLE).kind, PROC_OTHER);
 }
 
 static void several_messages_in_one_datagram_are_all_read(void **state)
 {
-    struct message m[3] = {exec_of(1, 11), exec_of(2, 12), exec_of(3, 13)};
+    char bytes[3 * WHOLE];
     struct proc_event_seen e;
     size_t at = 0;
-    _Static_assert(sizeof(m[0]) % NLMSG_ALIGNTO == 0, "as the kernel aligns them");
+    _Static_assert(WHOLE % NLMSG_ALIGNTO == 0, "as the kernel aligns them");
     for (int i = 0; i < 3; i++) {
-        assert_true(proc_event_next(m, sizeof(m), &at, &e));
+        struct message m = exec_of(i + 1, 11 + i);
+        put_message(&m, bytes + i * WHOLE);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_true(proc_event_next(bytes, sizeof(bytes), &at, &e));
         assert_int_equal(e.kind, PROC_EXEC);
         assert_int_equal(e.pid, 11 + i);
     }
-    assert_false(proc_event_next(m, sizeof(m), &at, &e));
-    assert_int_equal(at, sizeof(m));
+    assert_false(proc_event_next(bytes, sizeof(bytes), &at, &e));
+    assert_int_equal(at, sizeof(bytes));
 }
 
 /* ---- names in directories ---------------------------------------------------------------------

@@ -13,8 +13,9 @@ setup_file() {
     [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" != systemd ] || return 0
     export HOSTS_TEST_LIMIT=60
     gridengine_setup --here --slots 8
-    mprunds_start "trace = \"$TRACE\"" 'quarantine {' 'spool = false' 'process_events = true' '}'
+    start
 }
+start() { mprunds_start "trace = \"$TRACE\"" 'quarantine {' 'spool = false' 'process_events = true' '}' "$@"; }
 teardown_file() {
     mprunds_stop
     gridengine_teardown
@@ -34,6 +35,8 @@ execd_pid() { cat "$HOSTS_DIR/gridengine/spool/execd/n1/execd.pid"; }
 execd_gone() { ! kill -0 "$EXECD" 2>/dev/null; }
 
 @test "when the execd starts, what its jobs' cgroups are in is ready" {
+    mprund_end n1
+    start 'cores = exclusive'
     traced ' begin execs=yes spool=no'
     EXECD=$(execd_pid)
     kill "$EXECD"
@@ -47,6 +50,8 @@ execd_gone() { ! kill -0 "$EXECD" 2>/dev/null; }
     else
         grep -qw cpuset "$(ground n1)/cgroup.subtree_control"
     fi
+    mprund_end n1
+    start
 }
 
 @test "while processes begin and end as fast as they can, no shepherd is missed" {
