@@ -83,6 +83,10 @@ int cgroup_daemon_place(const struct grant_answer *answer, struct cgroup_place *
                         struct error *err);
 /* The calling process's own (delegated) cgroup: source-own.c. */
 extern const struct cgroup_source cgroup_source_own;
+/* The last words of its error where there is none: of no use where a manager has the processes. */
+#define CGROUP_ADVICE                                                                              \
+    ". To get one, start in a delegated scope, for example by "                                    \
+    "'systemd-run --user --scope -p Delegate=yes mprun ...'"
 
 /* ---- what: the step's subtree --------------------------------------------------------------- */
 

@@ -295,9 +295,7 @@ static int find_place(const pid_t *self, size_t nself, struct cgroup_place *plac
         int have_v1 = find_v1(&mounts, &own, place, &v1) == 0;
         if (!have_v2 && !have_v1)
             rc = error_set(err, v2.code,
-                           "find a cgroup of our own that is writable: %s; %s. "
-                           "To get one, start in a delegated scope, for example by "
-                           "'systemd-run --user --scope -p Delegate=yes mprun ...'",
+                           "find a cgroup of our own that is writable: %s; %s" CGROUP_ADVICE,
                            v2.text, v1.text);
     }
     cgroup_mounts_free(&mounts);

@@ -119,13 +119,17 @@ static void have_place(void *arg, const struct cgroup_place *place, const struct
 /* No cgroup: the resource manager's own way, or the process tree alone. */
 static void fall_to_manager(struct contain *c)
 {
-    char how[160], why[sizeof(c->reason)];
+    char how[160], why[sizeof(c->reason)], *advice;
     c->level = TRACK_TREE;
     if (!rm_tracking(how, sizeof(how)))
         return;
     c->level = TRACK_RM;
     memcpy(why, c->reason, sizeof(why));
-    snprintf(c->reason, sizeof(c->reason), "%s; %s", how, why);
+    advice = strstr(why, CGROUP_ADVICE);
+    if (advice) /* that would take them out of the job */
+        *advice = 0;
+    snprintf(c->reason, sizeof(c->reason), "%s; %s%s", how, why,
+             advice ? "; the administrator can give jobs cgroups with mprund" : "");
 }
 
 static int use_answer(struct contain *c, struct error *err)

@@ -29,10 +29,13 @@ EOF
 }
 
 @test "each host is started by the job's qrsh, and --explain says all that with its sources" {
-    run -0 qsub_wait -pe lab 6 <<<'m --explain hostname'
+    run -0 qsub_wait -pe lab 6 <<<'mprun --explain hostname'
     echo "$output"
     [[ $output == *"adapter     gridengine: this is job $(job) of Grid Engine (JOB_ID, SGE_TASK_ID, PE_HOSTFILE)"* ]]
     [[ $output == *"6 ranks on 3 hosts by slot: 2 slots each (PE_HOSTFILE)"* ]]
+    # the advice on cgroups is none that leads out of the job
+    [ "$(grep -c "containment 'rm': rm:gid: .* with mprund$" <<<"$output")" = 3 ]
+    [[ $output != *systemd-run* ]]
     for host in n1 n2 n3; do
         grep -Eq "^host  *$host: 2 slots \(PE_HOSTFILE line [123]\)" <<<"$output"
         grep -q "started by /[^ ]*/qrsh -inherit -noshell $host $MPRUN_BUILD/starter/mpstarter" <<<"$output"
