@@ -68,8 +68,8 @@ execd_gone() { ! kill -0 "$EXECD" 2>/dev/null; }
     kill $storm
     wait $storm
     echo "# processes: $(cat storm); mprund took $((($(mprund_ticks) - ticks) * 10)) ms of CPU time" >&3
-    [ "$(grep -cE " enter job=$(job)\.[0-9]+ task= pid=[0-9]* below=[0-9]* how=(exec|scan)$" $TRACE)" -eq 8 ]
-    echo "# $(grep -cE " enter job=$(job)\..* how=exec$" $TRACE) of 8 shepherds by their exec, $(($(grep -c ' scan number=' $TRACE) - before)) looks at everything" >&3
+    [ "$(grep -oE " enter job=$(job)\.[0-9]+ " $TRACE | sort -u | wc -l)" -eq 8 ]
+    echo "# $(grep -E " enter job=$(job)\..* how=exec$" $TRACE | cut -d " " -f 3 | sort -u | wc -l) of 8 shepherds by their exec, $(($(grep -c ' scan number=' $TRACE) - before)) looks at everything" >&3
     [ $(($(grep -c ' scan number=' $TRACE) - before)) -le $((SECONDS - begin + 1)) ]
 }
 all_in() { [ "$(find "$dir" -name 'in.*' | wc -l)" = 8 ]; }
