@@ -74,7 +74,7 @@ PLAY
 type $MPRUN --quiet --pty -n 1 bash --norc; echo "co\\de \$?"\r
 wait bash-.*[$] $
 size 50 132
-type stty size\r
+type while [ "\$(stty size)" = '24 80' ]; do sleep 0.1; done; stty size\r
 wait 50 132
 type exit 3\r
 wait co.?de 3
