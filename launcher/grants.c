@@ -13,7 +13,9 @@
 #include "containment/grant.h"
 #include "launcher/run.h"
 
-static const double WAIT_S = 0.5;
+/* mprund answers within 5 s, mostly at once: it waits for qstat. Without a grant nothing would hold
+ * the job's memory on its other hosts. */
+static const double WAIT_S = 6;
 enum { ANSWERS_MAX = 65536 };
 
 void grants_ask(struct run *r)

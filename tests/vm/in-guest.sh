@@ -50,6 +50,9 @@ done
 [ "$VMRUN_CGROUP" = hybrid ] || program root mprund.bats bats --formatter tap "$HERE/mprund.bats"
 # one machine is enough for process events, and v1 has a cpuset to be made ready for the execd
 [ "$VMRUN_CGROUP" != v1 ] || program root quarantine.bats bats --formatter tap "$HERE/quarantine.bats"
+# a minute each
+[ "$VMRUN_CGROUP${MPRUN_LONG:+ long}" != "v1 long" ] && [ "$VMRUN_CGROUP" != v2 ] ||
+    program root whole.bats bats --formatter tap "$HERE/whole.bats"
 [ "$VMRUN_CGROUP" = v1 ] || library delegated "$HERE/delegate.sh" --
 if [ "$VMRUN_CGROUP" = v2 ]; then
     mprun_itself delegated "$HERE/delegate.sh" --

@@ -33,7 +33,7 @@ enter() {
 # same_job: the job is as it was made
 same_job() {
     local dir
-    wait_until 30 "$MPRUND" status >/dev/null
+    wait_until 30 "$MPRUND" status >/dev/null || return 1
     dir=$(echo $SCOPE/site-12.1-*) && [ "$dir" = "$JOB" ] || { echo "job in $dir"; return 1; }
     [ "$(cat "$dir/memory.max")" = $((48 << 20)) ] || return 1
     for c in memory pids cpuset; do
@@ -42,6 +42,11 @@ same_job() {
     "$MPRUND" status | grep -q '^12.1 .*running'
 }
 
+# held: also while there is no daemon
+held() {
+    [ "$(cat "$JOB/memory.max")" = $((48 << 20)) ] || return 1
+    [ -n "$(cat "$JOB/task/cgroup.procs")" ]
+}
 main_pid() { systemctl show -p MainPID --value mprund; }
 another_runs() { [ "$(main_pid)" != 0 ] && [ "$(main_pid)" != "$1" ]; }
 
@@ -59,19 +64,36 @@ another_runs() { [ "$(main_pid)" != 0 ] && [ "$(main_pid)" != "$1" ]; }
     wait_until 30 no_job
 }
 
-@test "a job keeps cgroup, controllers and limits through restart, stop, kill and reload" {
+@test "a job keeps cgroup, controllers and limits through restart, stop, upgrade, kill and reload" {
     enter sh -c 'until [ -e /tmp/go ]; do sleep 0.2; done; exec "$1" take 200' sh "$PROBE" &
     pid=$!
     in_scope() { [ -d "$(echo $SCOPE/site-12.1-*/task)" ]; }
     wait_until 30 in_scope
     JOB=$(echo $SCOPE/site-12.1-*)
     same_job
-    systemctl restart mprund && same_job
-    systemctl daemon-reload && same_job
-    before=$(main_pid) && systemctl kill -s KILL mprund && wait_until 60 another_runs "$before" && same_job
-    systemctl stop mprund && systemctl daemon-reload && systemctl start mprund && same_job
+    systemctl restart mprund
+    same_job
+    systemctl daemon-reload
+    same_job
+    before=$(main_pid)
+    systemctl kill -s KILL mprund
+    wait_until 60 another_runs "$before"
+    same_job
+    systemctl stop mprund
+    held
+    systemctl daemon-reload
+    held
+    systemctl start mprund
+    same_job
+    # an upgrade: the program that runs, and that of the holder, are no longer there
+    install "$MPRUND" /usr/local/sbin/mprund.new
+    mv /usr/local/sbin/mprund.new /usr/local/sbin/mprund
+    systemctl restart mprund
+    same_job
+    [ "$(stat -L -c %i "/proc/$(main_pid)/exe")" = "$(stat -c %i /usr/local/sbin/mprund)" ]
     kill -9 "$(cat $SCOPE/holder/cgroup.procs)" # the jobs keep the scope, the next daemon gives it a holder
-    systemctl restart mprund && same_job
+    systemctl restart mprund
+    same_job
     [ -n "$(cat $SCOPE/holder/cgroup.procs)" ]
     systemctl is-active mprund-jobs.scope
     touch /tmp/go

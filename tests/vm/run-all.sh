@@ -5,7 +5,8 @@
 #
 #   run-all.sh [v2] [v1] [hybrid] [systemd]
 #
-# Limits of memory, and what happens at them, are tested only here: see vmrun.sh. The build is
+# Limits of memory, and what happens at them, are tested only here: see vmrun.sh. With MPRUN_LONG set
+# a whole Grid Engine is on v1, too. The build is
 # $MPRUN_BUILD (default: build/ of this source). Skips, saying why, where no machine can be had.
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -28,7 +29,7 @@ machine() {
     [ "$1" != systemd ] || kind=(--cgroup v2 --init systemd)
     "$HERE/vmrun.sh" "${kind[@]}" --cpus 4 --nodes 2 --cwd /tmp --timeout "${VMRUN_TIMEOUT:-540}" \
         --env MPRUN_SOURCE="$MPRUN_SOURCE" --env MPRUN_BUILD="$MPRUN_BUILD" \
-        --env MPRUN_TEST_LIMIT=60 -- "$HERE/in-guest.sh" 2>&1 || code=$?
+        --env MPRUN_TEST_LIMIT=60 --env MPRUN_LONG="${MPRUN_LONG:-}" -- "$HERE/in-guest.sh" 2>&1 || code=$?
     printf '\n#### begin %s: machine\n' "$1"
     [ $code -eq 0 ] && echo "ok 1 - it ran to its end" || echo "not ok 1 - it ended with code $code"
     printf '1..1\n#### end %s: machine 0\n' "$1"
