@@ -55,7 +55,7 @@ const char *grant_request_fault(const struct grant_request *r, size_t n)
     if (r->version != GRANT_VERSION)
         return "the request is of another version than this mprund";
     if (r->op < GRANT_PLACE || r->op > GRANT_TOKEN || r->manager > GRANT_GRIDENGINE ||
-        r->bind > GRANT_BIND_FORGET)
+        r->bind > GRANT_BIND_TRY)
         return "the request asks for something that this mprund does not know";
     if (!is_text(r->job, sizeof(r->job)) || !is_text(r->task, sizeof(r->task)))
         return "the request has a text without an end";

@@ -53,6 +53,7 @@ enum grant_bind {
     GRANT_BIND_UNLIMIT = 1, /* what the manager's own daemon has on this host */
     GRANT_BIND_HAVE = 2,    /* nothing: it is here when this is answered */
     GRANT_BIND_FORGET = 3,  /* remove it if nothing of it came yet; nothing when it is not here */
+    GRANT_BIND_TRY = 4,     /* as TO; cores that cannot be given are left: text says why */
 };
 
 #define GRANT_VARIABLE "MPRUN_GRANT"
@@ -70,12 +71,13 @@ struct grant_request {
     uint32_t manager; /* enum grant_manager */
     uint32_t uid;     /* ENTER with GRANT_SITE: who the job's delegated part belongs to; BIND: the
                          same, 0: as evidence says, now or later; else 0 */
-    uint64_t memory;  /* ENTER with GRANT_SITE, BIND_TO: bytes, or GRANT_UNLIMITED; else 0 */
-    uint64_t pids;    /* ENTER with GRANT_SITE: processes and threads, as memory; else 0 */
-    uint32_t cores; /* ENTER with GRANT_SITE, BIND_TO: cores of its own; 0: it is not said; BIND_TO:
-                       all that jobs can have */
-    uint32_t gpus;  /* ENTER with GRANT_SITE: how many */
-    uint64_t virtual_memory; /* BIND_TO: bytes of memory and swap together, or GRANT_UNLIMITED */
+    uint64_t memory; /* ENTER with GRANT_SITE, BIND_TO, BIND_TRY: bytes, or GRANT_UNLIMITED; or 0 */
+    uint64_t pids;   /* ENTER with GRANT_SITE: processes and threads, as memory; else 0 */
+    uint32_t cores;  /* ENTER with GRANT_SITE, BIND_TO, BIND_TRY: cores of its own; 0: it is not
+                        said;  binding: all that jobs can have */
+    uint32_t gpus;   /* ENTER with GRANT_SITE: how many */
+    uint64_t virtual_memory; /* BIND_TO, BIND_TRY: bytes of memory and swap together, or
+                                GRANT_UNLIMITED */
     uint32_t bind;           /* BIND: enum grant_bind; else 0 */
     uint32_t zero;
     char job[GRANT_JOB_MAX];  /* ENTER, BIND: "23.1"; else "": nobody says in which job it is */

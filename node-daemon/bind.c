@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "node-daemon/ge-config.h"
 #include "node-daemon/own-limits.h"
 
@@ -103,16 +104,24 @@ static int set_cores(struct jobs *j, struct job *job, unsigned cores, struct err
 }
 
 int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
-                const struct grant_request *q, struct error *err)
+                const struct grant_request *q, struct error *ret_left, struct error *err)
 {
     struct limits limits = {0};
-    if (set_cores(j, job, q->bind == GRANT_BIND_TO ? q->cores : 0, err) < 0)
-        return -1;
+    int unlimit = q->bind == GRANT_BIND_UNLIMIT;
+    ret_left->text[0] = 0;
     keep_pids(j, job, &limits);
-    if (q->bind == GRANT_BIND_TO)
-        limits_of(q, &limits);
-    else
+    if (unlimit)
         limits.memory = managers_own(c, job->manager);
+    else
+        limits_of(q, &limits);
     jobs_bind(j, job, job->awaited);
-    return jobs_set_limits(j, job, &limits, err);
+    if (jobs_set_limits(j, job, &limits, err) < 0)
+        return -1;
+    int rc = set_cores(j, job, unlimit ? 0 : q->cores, err);
+    if (rc == 0 || q->bind != GRANT_BIND_TRY)
+        return rc;
+    *ret_left = *err;
+    log_note("job %s has its limits of memory, but not its %u core%s: %s", job->name, q->cores,
+             q->cores == 1 ? "" : "s", err->text);
+    return 0;
 }

@@ -379,7 +379,7 @@ static int forget(struct requests *r, const struct grant_request *q, struct erro
 static void bind_job(struct requests *r, const struct peer *peer, const struct grant_request *q,
                      struct grant_answer *a)
 {
-    struct error e;
+    struct error e, left = {.text = ""};
     struct job *job = NULL;
     int rc = 0;
     answer_init(a, GRANT_OK, NULL);
@@ -392,8 +392,8 @@ static void bind_job(struct requests *r, const struct peer *peer, const struct g
         rc = forget(r, q, &e);
     else if (!(job = job_to_bind(r, q, &e)))
         rc = -1;
-    else if (q->bind != GRANT_BIND_HAVE && (rc = bind_limits(r->jobs, r->conf, job, q, &e)) < 0 &&
-             job->awaited)
+    else if (q->bind != GRANT_BIND_HAVE &&
+             (rc = bind_limits(r->jobs, r->conf, job, q, &left, &e)) < 0 && job->awaited)
         job_end(job); /* nobody is to find it without its limits */
     trace("bind job=%s what=%u memory=%llu cores=%u result=%d", q->job, (unsigned)q->bind,
           (unsigned long long)q->memory, (unsigned)q->cores, rc);
@@ -401,6 +401,8 @@ static void bind_job(struct requests *r, const struct peer *peer, const struct g
         fail(r, a, peer, "bind", &e);
     else if (job)
         jobs_describe(r->jobs, job, a);
+    if (rc == 0 && left.text[0])
+        snprintf(a->text, sizeof(a->text), "%s", left.text);
 }
 
 /* ---- status -----------------------------------------------------------------------------------

@@ -39,6 +39,13 @@ static int apply_wait(void *target, const char *value, struct error *err)
     return set_action(o, BIND_WAIT, err);
 }
 
+static int apply_try_cores(void *target, const char *value, struct error *err)
+{
+    struct mpbind_options *o = target;
+    o->try_cores = 1;
+    return 0;
+}
+
 static int apply_user(void *target, const char *value, struct error *err)
 {
     struct mpbind_options *o = target;
@@ -76,6 +83,9 @@ const struct option_def mpbind_option_table[] = {
      apply_wait},
     {"--forget", NULL, INSTEAD, "Remove a job that was made here in advance and did not come",
      OPTION_ONCE, apply_forget},
+    {"--try-cores", NULL, JOB,
+     "When the job cannot have CORES here, say so and give it its limits of memory all the same",
+     OPTION_ONCE, apply_try_cores},
     {"--user", "NAME", JOB,
      "Whose the job is, by name or number, where it is not here yet; without it the manager's "
      "word counts, when it comes",
@@ -119,6 +129,8 @@ static int take_words(struct mpbind_options *o, char *const words[], size_t n, s
     if (o->action == BIND_TO && n != WORDS_MAX)
         return error_set(err, EINVAL,
                          "JOB[.TASK] CORES MEM VMEM are wanted, 0 for what is not to be limited");
+    if (o->try_cores && o->action != BIND_TO)
+        return error_set(err, EINVAL, "--try-cores: no CORES are given here; leave it out");
     if (n > 1 && (o->action == BIND_WAIT || o->action == BIND_FORGET))
         return error_set(err, EINVAL, "'%.60s': one job is enough", words[1]);
     return o->action == BIND_TO ? take_limits(o, words, err) : 0;
@@ -167,7 +179,7 @@ char *mpbind_help(size_t width)
         "\n"
         "%s"
         "\n"
-        "Exit code: 0 done; 1 mprund refused or could not, 2 wrong use, 3 no mprund answers\n"
+        "Exit code: 0 done; 1 mprund refused or could not, 2 wrong use, 3 no mprund runs\n"
         "here, 4 the job was not ready in time. More is in mpbind(8).\n",
         options);
     return n < 0 ? NULL : text;

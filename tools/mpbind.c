@@ -23,7 +23,7 @@
 #include "config.h"
 #endif
 
-enum { ANSWER_MS = 5000, PAUSE_MS = 50, RESTART_MS = 2000 };
+enum { ANSWER_MS = 5000, ANSWER_LEAST_MS = 1000, PAUSE_MS = 50, RESTART_MS = 2000 };
 
 static void pause_ms(long ms)
 {
@@ -70,7 +70,7 @@ static int fill_request(const struct mpbind_options *o, struct grant_request *q,
                                            [BIND_WAIT] = GRANT_BIND_HAVE,
                                            [BIND_FORGET] = GRANT_BIND_FORGET};
     grant_request_init(q, GRANT_BIND, GRANT_ANY);
-    q->bind = what[o->action];
+    q->bind = o->try_cores ? GRANT_BIND_TRY : what[o->action];
     q->memory = o->memory;
     q->virtual_memory = o->virtual_memory;
     q->cores = o->cores;
@@ -78,20 +78,26 @@ static int fill_request(const struct mpbind_options *o, struct grant_request *q,
     return o->user ? find_user(o->user, &q->uid, err) : 0;
 }
 
-/* One answer; an exit code. */
-static int ask(const struct grant_request *q, struct error *err)
+/* What stands behind a question that was not answered; an exit code. */
+static int no_answer(int code)
 {
-    struct grant_answer a;
-    AUTO_CLOSE int fd = send_patiently(q, err);
-    if (fd < 0)
-        return errno == EPERM ? MPBIND_REFUSED : MPBIND_NO_DAEMON;
-    if (grant_receive(fd, ANSWER_MS, &a, err) < 0)
+    if (code == ENOENT || code == ECONNREFUSED)
         return MPBIND_NO_DAEMON;
-    if (a.result != GRANT_OK) {
-        error_set(err, EPERM, "mprund says: %s", a.text);
-        return MPBIND_REFUSED;
-    }
-    return MPBIND_OK;
+    /* it is slow, busy, or was started again in between */
+    return code == EAGAIN || code == EPIPE || code == ECONNRESET ? MPBIND_NOT_IN_TIME
+                                                                 : MPBIND_REFUSED;
+}
+
+/* One answer, within ms; an exit code. */
+static int ask(const struct grant_request *q, int ms, struct grant_answer *ret, struct error *err)
+{
+    AUTO_CLOSE int fd = send_patiently(q, err);
+    if (fd < 0 || grant_receive(fd, ms, ret, err) < 0)
+        return no_answer(errno);
+    if (ret->result == GRANT_OK)
+        return MPBIND_OK;
+    error_set(err, EPERM, "mprund says: %s", ret->text);
+    return ret->result == GRANT_BUSY ? MPBIND_NOT_IN_TIME : MPBIND_REFUSED;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -104,37 +110,71 @@ static int is_named(const struct grant_answer *a, const char *job)
            (is_number && !strncmp(a->job, job, n) && !strcmp(a->job + n, ".1"));
 }
 
-/* Is the job here, with all that will be known of it? 1, 0, or -1 with err. */
-static int is_ready(const char *job, struct error *err)
+/* Is the job here, with all that will be known of it? An exit code; with MPBIND_NOT_IN_TIME err's
+ * text says why, or is "": it is not yet. */
+static int look(const char *job, int ms, struct error *err)
 {
     struct grant_request q;
     struct grant_answer a;
     int ready = 0;
     grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
+    err->text[0] = 0;
     AUTO_CLOSE int fd = send_patiently(&q, err);
     if (fd < 0)
-        return -1;
-    while (grant_receive(fd, ANSWER_MS, &a, err) == 0) {
-        if (a.result == GRANT_BUSY)
-            return 0;
-        if (a.result != GRANT_MORE)
-            return a.result == GRANT_OK ? ready : error_set(err, EPERM, "mprund says: %s", a.text);
+        return no_answer(errno);
+    while (grant_receive(fd, ms, &a, err) == 0) {
+        if (a.result == GRANT_OK)
+            return ready ? MPBIND_OK : MPBIND_NOT_IN_TIME;
+        if (a.result != GRANT_MORE) {
+            error_set(err, EPERM, "mprund says: %s", a.text);
+            return a.result == GRANT_BUSY ? MPBIND_NOT_IN_TIME : MPBIND_REFUSED;
+        }
         ready |= is_named(&a, job) && a.state == GRANT_RUNNING && !a.pending;
     }
-    return -1;
+    return no_answer(errno);
 }
 
-static int wait_for(const struct mpbind_options *o, struct error *err)
+/* How long an answer is waited for, ms: no longer than there is time, but a second always. */
+static int answer_ms(double end)
+{
+    double left = (end - now()) * 1000;
+    return left > ANSWER_MS ? ANSWER_MS : left > ANSWER_LEAST_MS ? (int)left : ANSWER_LEAST_MS;
+}
+
+/* As root the job is made first. An mprund that does not answer is asked again until the time is
+ * over. An exit code. */
+static int wait_for(const struct mpbind_options *o, const struct grant_request *q,
+                    struct error *err)
 {
     double end = now() + o->wait;
-    int ready;
-    while ((ready = is_ready(o->job, err)) == 0 && now() < end)
+    struct grant_answer a;
+    int code, is_made = geteuid() != 0;
+    for (;;) {
+        if (!is_made)
+            is_made = (code = ask(q, answer_ms(end), &a, err)) == MPBIND_OK;
+        if (is_made)
+            code = look(o->job, answer_ms(end), err);
+        if (code != MPBIND_NOT_IN_TIME || now() >= end)
+            break;
         pause_ms(PAUSE_MS);
-    if (ready < 0)
-        return MPBIND_NO_DAEMON;
-    if (!ready)
+    }
+    if (code == MPBIND_NOT_IN_TIME && err->text[0])
+        error_context(err, "it was not ready within %g s", o->wait);
+    else if (code == MPBIND_NOT_IN_TIME)
         error_set(err, ETIMEDOUT, "it was not ready within %g s", o->wait);
-    return ready ? MPBIND_OK : MPBIND_NOT_IN_TIME;
+    return code;
+}
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+static int bind_now(const struct mpbind_options *o, const struct grant_request *q,
+                    struct error *err)
+{
+    struct grant_answer a;
+    int code = ask(q, ANSWER_MS, &a, err);
+    if (code == MPBIND_OK && o->try_cores && a.text[0])
+        log_note("job %s: its cores are left as they are: %s", o->job, a.text);
+    return code == MPBIND_NOT_IN_TIME ? MPBIND_REFUSED : code;
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -148,9 +188,7 @@ static int run(const struct mpbind_options *o, struct error *err)
     struct grant_request q;
     if (fill_request(o, &q, err) < 0)
         return MPBIND_USAGE;
-    int code = o->action == BIND_WAIT && geteuid() != 0 ? MPBIND_OK : ask(&q, err);
-    if (code == MPBIND_OK && o->action == BIND_WAIT)
-        code = wait_for(o, err);
+    int code = o->action == BIND_WAIT ? wait_for(o, &q, err) : bind_now(o, &q, err);
     if (code != MPBIND_OK)
         error_context(err, "%s job %s", doing[o->action], o->job);
     return code;

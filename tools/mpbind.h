@@ -22,6 +22,7 @@ enum mpbind_action { BIND_TO, BIND_UNLIMIT, BIND_WAIT, BIND_FORGET };
 struct mpbind_options {
     enum mpbind_action action;
     int action_given;
+    int try_cores;    /* of BIND_TO: without the cores when they cannot be given */
     const char *user; /* a name or a number; NULL: not given */
     double wait;      /* seconds, of BIND_WAIT */
     int help, version;

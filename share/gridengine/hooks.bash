@@ -14,12 +14,14 @@ set -f
 MPRSRC=mprsrc             # the program, with further options in MPRSRC_OPTIONS
 MPRSRC_OPTIONS=()
 COPROCESSOR_D=$HERE/../coprocessor.d
-REMOTE=()                 # how to reach the job's other hosts: (ssh -o BatchMode=yes); none: not at all
+REMOTE=()                 # how to have a shell run a line on the job's other hosts: (ssh -o
+                          # BatchMode=yes); none: not at all
 ON_UNKNOWN=continue       # mprsrc fails: continue, reschedule or job-error
 ON_DEVICE=job-error       # a device that was granted cannot be prepared: continue, reschedule, job-error
 ON_RESET=continue         # a device cannot be reset at the end: continue or queue-error
 MPBIND=mpbind             # the program, on the job's other hosts, too
-WAIT=10                   # seconds until this host's mprund has the job in its cgroup; 0: do not wait
+WAIT=15                   # seconds until this host's mprund has the job in its cgroup (more than its
+                          # qstat_seconds, 10); 0: do not wait
 SENTINEL_D=/run/mprun/sentinels # with a file JOB.TASK then; empty: jobs are not put there here
 ON_WAIT=continue          # it has not by then: continue, reschedule, job-error
 BIND=none                 # limits by mpbind: on the hosts of none, remote (by REMOTE) or all
@@ -67,6 +69,27 @@ read_job() {
     eval "$vars"
 }
 
+# Is the job's owner a name that can be a word of a command, here and over there? Hosts and devices
+# mprsrc has looked at. 1 with a sentence.
+check_owner() {
+    local -n user=SGE_${NAME}_JOB_OWNER
+    [[ $user =~ ^[A-Za-z_][A-Za-z0-9_.-]*$ ]] && return
+    warn "the job's owner '$user' is no user"
+    return 1
+}
+
+# command_on PLACE HOST WORD...: sets COMMAND, which runs the words there with nothing of our
+# environment; PLACE 0 is this host. What reaches the others hands the words to a shell, so they are
+# quoted for one.
+command_on() {
+    local place=$1 host=$2 line
+    shift 2
+    COMMAND=(env -i PATH="$PATH" "$@")
+    [ "$place" != 0 ] || return 0
+    printf -v line ' %q' "$@"
+    COMMAND=(env -i PATH="$PATH" "${REMOTE[@]}" "$host" "${line# }")
+}
+
 # ---- mprund ----------------------------------------------------------------------------------------------
 
 # Until this host's mprund has the job's cgroup with its limits, and the job's own process in it; as
@@ -86,24 +109,15 @@ wait_for_mprund() {
     return $code
 }
 
-# bind_host PLACE HOST WORD...: mpbind there, within its time
-bind_host() {
-    local place=$1 host=$2
-    shift 2
-    if [ "$place" = 0 ]; then
-        timeout -k 5 "$BIND_LIMIT" env -i PATH="$PATH" "$MPBIND" "$@" </dev/null
-    else
-        timeout -k 5 "$BIND_LIMIT" env -i PATH="$PATH" "${REMOTE[@]}" "$host" "$MPBIND" "$@" </dev/null
-    fi
-}
-
-# bind_hosts ACTION: "bind" gives the job its cores and limits on the hosts that BIND says, all at
-# once; "forget" takes that back where it did not come. 1 when a host failed; forgetting, none does.
+# bind_hosts ACTION: "bind" gives the job its limits, and its cores where there are such, on the hosts
+# that BIND says, all at once; "forget" takes that back where it did not come. 1 when a host failed;
+# forgetting, none does.
 bind_hosts() {
     local action=$1 i failed=0 words pids=()
     local -n hosts=SGE_${NAME}_HOSTS slots=SGE_${NAME}_NSLOTS mem=SGE_${NAME}_MEM vmem=SGE_${NAME}_VMEM \
         owner=SGE_${NAME}_JOB_OWNER
     [[ $BIND == remote || $BIND == all ]] || return 0
+    check_owner || return 1
     if [ ${#REMOTE[@]} -eq 0 ] && [ ${#hosts[@]} -gt 1 ]; then
         warn "$action job $JOB on its other hosts: hooks.conf says not how to reach them"
         return 1
@@ -111,8 +125,10 @@ bind_hosts() {
     for ((i = 0; i < ${#hosts[@]}; i++)); do
         [ $i -gt 0 ] || [ "$BIND" = all ] || continue
         words=(--forget "$JOB")
-        [ "$action" = forget ] || words=(--user "$owner" "$JOB" "${slots[i]}" "${mem[i]:-0}" "${vmem[i]:-0}")
-        bind_host $i "${hosts[i]}" "${words[@]}" &
+        [ "$action" = forget ] || words=(--try-cores --user "$owner" "$JOB" "${slots[i]}" "${mem[i]:-0}" \
+            "${vmem[i]:-0}")
+        command_on $i "${hosts[i]}" "$MPBIND" "${words[@]}"
+        timeout -k 5 "$BIND_LIMIT" "${COMMAND[@]}" </dev/null &
         pids[i]=$!
     done
     for i in "${!pids[@]}"; do
@@ -129,15 +145,15 @@ bind_hosts() {
 # run_hook KIND ACTION PLACE HOST OWNER ID...: 0, or what it exits with. It has nothing of our
 # environment.
 run_hook() {
-    local kind=$1 action=$2 place=$3 host=$4 owner=$5 hook=$COPROCESSOR_D/$1 there=()
+    local kind=$1 action=$2 place=$3 host=$4 owner=$5 hook=$COPROCESSOR_D/$1
     shift 5
     [ -x "$hook" ] || return 0
     if [ "$place" != 0 ] && [ ${#REMOTE[@]} -eq 0 ]; then
         warn "$kind $* on $host: left as they are: hooks.conf says not how to reach other hosts"
         return 0
     fi
-    [ "$place" = 0 ] || there=("${REMOTE[@]}" "$host")
-    env -i PATH="$PATH" "${there[@]}" "$hook" "$action" "$owner" "$@" </dev/null || return
+    command_on "$place" "$host" "$hook" "$action" "$owner" "$@"
+    "${COMMAND[@]}" </dev/null || return
     [ "$action" != boot ] || say "$kind $* on $host: ready"
 }
 
@@ -146,10 +162,7 @@ run_hook() {
 each_device() {
     local action=$1 failed=0 i kind name ids
     local -n hosts=SGE_${NAME}_HOSTS owner=SGE_${NAME}_JOB_OWNER
-    if ! [[ $owner =~ ^[A-Za-z_][A-Za-z0-9_.-]*$ ]]; then
-        warn "the job's owner '$owner' is no user"
-        return 1
-    fi
+    check_owner || return 1
     for kind in phi gpu; do
         name=SGE_${NAME}_${kind^^}
         local -n list=$name

@@ -322,7 +322,7 @@ with_mprund() {
     stand_in mpbind "{ sleep 0.3; touch sentinels/310145.30; } >/dev/null 2>&1 &"
     run -0 --separate-stderr gridengine/prolog
     [[ $stderr != *mprund* ]]
-    [ "$(head -n 1 calls)" = "mpbind --wait 10 310145.30" ]
+    [ "$(head -n 1 calls)" = "mpbind --wait 15 310145.30" ]
     [ -e sentinels/310145.30 ]
     [ "$(cat mic0)" = online ]
     rm sentinels/310145.30
@@ -361,17 +361,34 @@ with_mprund() {
     stand_in ssh 'exit "$(cat code)"'
     echo "REMOTE=($PWD/ssh -o BatchMode=yes)" >>gridengine/hooks.conf
     run -0 gridengine/prolog
-    run -1 grep -e 'mpbind --user' calls # which is not needed, and not done
-    for case in remote: "all:mpbind --user nobody 310145.30 2 6442450944 4294967296"; do
+    run -1 grep -e 'mpbind .*--user' calls # which is not needed, and not done
+    for case in remote: "all:mpbind --try-cores --user nobody 310145.30 2 6442450944 4294967296"; do
         echo "BIND=${case%%:*}" >>gridengine/hooks.conf
         : >calls
         run -0 gridengine/prolog
-        { [ -z "${case#*:}" ] || echo "${case#*:}"; echo "ssh -o BatchMode=yes n086 $PWD/mpbind --user nobody 310145.30 1 3221225472 2147483648"; } |
+        { [ -z "${case#*:}" ] || echo "${case#*:}"; echo "ssh -o BatchMode=yes n086 $PWD/mpbind --try-cores --user nobody 310145.30 1 3221225472 2147483648"; } |
             diff - <(grep -e --user calls | grep mpbind | sort)
         : >calls
         run -0 --separate-stderr gridengine/epilog
         grep -qx "ssh -o BatchMode=yes n086 $PWD/mpbind --forget 310145.30" calls
     done
+}
+
+@test "what the job's owner is called is no command on its other hosts" {
+    with_mprund
+    touch sentinels/310145.30
+    stand_in ssh 'shift; exec sh -c "$*"' # as sshd does
+    printf 'BIND=remote\nREMOTE=(%q)\n' "$PWD/ssh" >>gridengine/hooks.conf
+    run -0 --separate-stderr gridengine/prolog
+    grep -qx 'mpbind --try-cores --user nobody 310145.30 1 3221225472 2147483648' calls
+    : >calls
+    # shellcheck disable=SC2016
+    sed -i 's/>nobody</>nobody;touch${IFS}evil</' job.xml
+    run -100 --separate-stderr gridengine/prolog
+    [[ $stderr == "[PROLOG] the job's owner 'nobody;touch"*"' is no user" ]]
+    run -0 gridengine/epilog
+    run -1 grep ^ssh calls
+    [ ! -e evil ]
 }
 
 @test "limits that cannot be given put the job in error, or what hooks.conf says; a host that hangs has a time" {

@@ -78,6 +78,9 @@ jobs_here() { here "$MPRUND" status | awk '$4 == "running" { print $1, $3, $5 }'
     all=$(field 'd["cores"]')
     mpbind --user "$TEST_UID" 12.1 1 0 0
     [ "$(field '(d["cores_free"], d["jobs"][0]["cores_how"])')" = "($((all - 1)), 'own')" ]
+    mpbind --try-cores --user "$TEST_UID" 13.1 "$all" 0 0 2>left
+    grep -q "job 13.1: its cores are left as they are: job 13.1 is to have $all cores of its own" left
+    mpbind --forget 13.1
     run -1 mpbind --user "$TEST_UID" 13.1 "$all" 0 0
     [[ $output == *"bind job 13.1: mprund says: job 13.1 is to have $all cores of its own, and of the $all for jobs here"* ]]
     wait_until 10 only_one_job
@@ -107,6 +110,17 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
         [[ $output == *"mpbind: bind job 23.4: mprund says: limit the memory of job 23.4: no cgroup of this host "* ]]
         mprund_gone
     done
+    # with --try-cores it is, too, but not that no cores can be chosen here
+    run -1 mpbind --user "$TEST_UID" --try-cores 23.4 1 48M 0
+    [[ $output == *"no cgroup of this host "* ]]
+    mprund_gone
+    run -1 mpbind --user "$TEST_UID" 23.4 1 0 0
+    [[ $output == *"jobs have no cpusets on this host"* ]]
+    mprund_gone
+    run -0 mpbind --user "$TEST_UID" --try-cores 23.4 1 0 0
+    [[ $output == *"job 23.4: its cores are left as they are: "*"jobs have no cpusets on this host"* ]]
+    [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
+    mpbind --forget 23.4
     job_start 12.1 sleep 60
     run -1 mpbind 12.1 0 48M 0
     [ -d "$JOB" ] # a job that runs goes on
@@ -138,6 +152,13 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
     wait $!
     [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
     run -4 as_other "$MPBIND" --wait 0.2 23.4 # another's job
+    # an mprund that does not answer is one all the same, and may do so later
+    kill -STOP "$MPRUND_PID"
+    run -4 mpbind --wait 0.2 23.4
+    [[ $output == *"wait for job 23.4: it was not ready within 0.2 s: mprund did not answer in time"* ]]
+    mpbind --wait 20 23.4 &
+    kill -CONT "$MPRUND_PID"
+    wait $!
 }
 
 @test "--wait: while the manager is still asked what the job asks for it is not ready" {
@@ -185,6 +206,8 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
 --unlimit
 --unlimit --forget 23.4
 --wait 23.4
+--wait 1s --try-cores 23.4
+--unlimit --try-cores 23.4
 --wait 1s 23.4 24.4
 --forget 23.4 0 0 0
 --no-such-option 23.4 0 0 0
@@ -200,6 +223,6 @@ END
     [[ ${lines[0]} == "Usage: mpbind [OPTION...] JOB[.TASK] CORES MEM VMEM" ]]
     sed 's/^\.It Fl -/--/; s/ *, Fl -/ --/g' "$MPRUN_SOURCE/share/man/mpbind.8" >man.8
     grep -oE -- '^ +(-[a-zA-Z], )?--[a-z]+' <<<"$output" | grep -oE -- '--[a-z]+' >options
-    [ "$(wc -l <options)" -eq 6 ]
+    [ "$(wc -l <options)" -eq 7 ]
     while read -r option; do grep -q -e "^$option\|^\.It .* $option" man.8 || { echo "no $option"; false; }; done <options
 }

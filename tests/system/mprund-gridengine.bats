@@ -219,7 +219,7 @@ load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
         ge_set queue:prolog="$prolog"
         on_root n1 sh -c 'kill -STOP $(cat /run/mprund.pid)'
         qsub_start -l hostname=n1 <<<'grep 0:: /proc/self/cgroup'
-        wait_until 30 on_root n1 pgrep -f "$MPRUN_BUILD/tools/mpbind --wait 10 $(job).1"
+        wait_until 30 on_root n1 pgrep -f "$MPRUN_BUILD/tools/mpbind --wait 15 $(job).1"
         [ ! -s "$(job_out)" ]
         on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
         job_wait
