@@ -407,6 +407,15 @@ static void say_not_started(struct host *h, int status, const char *how)
                  start_client(r), how, colon, why, advice(r, why, what, sizeof(what)));
 }
 
+/* The step ends for a reason of its own: neither this end nor the client's words are one. */
+static void say_cancelled(struct host *h, const char *how)
+{
+    char why[800];
+    start_words_reason(h, why, sizeof(why));
+    log_debug("host %s: %s %s before mpstarter reported back%s%s", h->name, start_client(h->run),
+              how, *why ? ": " : "", why);
+}
+
 /* The end of a start client whose host was there. */
 static void say_ended(struct host *h, const char *how)
 {
@@ -475,9 +484,10 @@ static void channel_ended(struct host *h, int status)
     /* a starter that was told to go, or that only said HELLO, ends with 0 */
     if (h->state < AGENT_CLEANED) {
         h->failed = 1;
-        /* ended for the other's sake: told to, cancelled before it was there, or behind it */
-        if (r->killing && (h->told || h->state < AGENT_CONNECTED || host_is_behind(h, has_died)))
-            log_debug("host %s: its start client %s", h->name, how);
+        if (r->killing && h->state < AGENT_CONNECTED)
+            say_cancelled(h, how);
+        else if (r->killing && (h->told || host_is_behind(h, has_died)))
+            log_debug("host %s: its start client %s, for the other's sake", h->name, how);
         else if (h->state < AGENT_CONNECTED)
             say_not_started(h, status, how);
         else
