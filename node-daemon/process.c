@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -112,29 +113,38 @@ int process_environment(const struct process *p, const char *name, char *buf, si
 /* ---- programs ---------------------------------------------------------------------------------
  */
 
-static void take_file(const struct stat *st, struct program *p)
+/* A user's program may be on a file system whose server, the user's own perhaps, never answers:
+ * which file it is the kernel knows, and nobody is asked. (Before Linux 4.11 there is only stat.)
+ */
+static int take_file(int dir, const char *name, struct program *p)
 {
-    p->dev = st->st_dev;
-    p->ino = st->st_ino;
+    struct statx x;
+    struct stat st;
+    int rc = statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &x);
+    if (rc == 0) {
+        p->dev = makedev(x.stx_dev_major, x.stx_dev_minor);
+        p->ino = x.stx_ino;
+    } else if (errno == ENOSYS && (rc = fstatat(dir, name, &st, 0)) == 0) {
+        p->dev = st.st_dev;
+        p->ino = st.st_ino;
+    }
+    return rc;
 }
 
 void program_look(struct program *p)
 {
-    struct stat st;
     p->ino = 0;
-    if (stat(p->path, &st) == 0)
-        take_file(&st, p);
+    (void)take_file(AT_FDCWD, p->path, p);
 }
 
 int program_of(pid_t pid, struct program *ret)
 {
     char path[32];
-    struct stat st;
+    struct program its = {.path = NULL};
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    if (stat(path, &st) < 0)
+    if (take_file(AT_FDCWD, path, &its) < 0)
         return -1;
-    *ret = (struct program){.path = NULL};
-    take_file(&st, ret);
+    *ret = its;
     return 0;
 }
 
@@ -145,11 +155,8 @@ int program_is(const struct program *a, const struct program *b)
 
 int process_runs(const struct process *p, const struct program *program)
 {
-    struct stat st;
     struct program its = {.path = NULL};
-    if (fstatat(p->dir, "exe", &st, 0) == 0)
-        take_file(&st, &its);
-    return program_is(&its, program);
+    return take_file(p->dir, "exe", &its) == 0 && program_is(&its, program);
 }
 
 /* The same, or the file of that path that was there when it began, and was replaced: the path is a

@@ -141,18 +141,25 @@ int ge_task_read(const struct conf *c, const char *job, const char *task, struct
     return 0;
 }
 
-int proof_by_group(const struct conf *c, const struct ge_task *t, const struct process *p,
+static int look_up_once(const struct conf *c, struct ge_task *t, struct error *err)
+{
+    if (t->state == GE_TASK_NEW)
+        t->state = evidence_gridengine.look_up(c, t->job, t->task, &t->evidence, err) == 0
+                       ? GE_TASK_KNOWN
+                       : GE_TASK_UNKNOWN;
+    return t->state == GE_TASK_KNOWN ? 0 : error_set(err, ENOENT, "nothing is known of its task");
+}
+
+int proof_by_group(const struct conf *c, struct ge_task *t, const struct process *p,
                    struct proof *ret, struct error *err)
 {
-    struct proof proof = {.manager = GRANT_GRIDENGINE};
     if (!peer_has_group(&p->peer, t->group))
         return error_set(err, EPERM, "it has not the task's group");
-    memcpy(proof.evidence.name, t->job, sizeof(proof.evidence.name));
-    memcpy(proof.task, t->task, sizeof(proof.task));
-    if (look_up(c, &proof, err) < 0)
+    if (look_up_once(c, t, err) < 0)
         return -1;
-    if (p->real_uid != proof.evidence.uid && p->peer.uid != proof.evidence.uid)
+    if (p->real_uid != t->evidence.uid && p->peer.uid != t->evidence.uid)
         return error_set(err, EPERM, "it is not of the job's owner");
-    *ret = proof;
+    *ret = (struct proof){.manager = GRANT_GRIDENGINE, .evidence = t->evidence};
+    memcpy(ret->task, t->task, sizeof(ret->task));
     return 0;
 }

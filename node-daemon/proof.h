@@ -32,11 +32,14 @@ struct ge_task {
     char job[GRANT_JOB_MAX], task[GRANT_JOB_MAX];
     gid_t group;
     pid_t shepherd; /* as the directory has it; 0: not there yet */
+    enum { GE_TASK_NEW, GE_TASK_KNOWN, GE_TASK_UNKNOWN } state; /* of what follows */
+    struct evidence evidence; /* looked up when the first process of the task is found */
 };
 /* 0, or -1: it has ended, or begins. */
 int ge_task_read(const struct conf *c, const char *job, const char *task, struct ge_task *ret);
-/* Is this process in the task: its group, and its owner's uid? 0 with *ret, or -1. */
-int proof_by_group(const struct conf *c, const struct ge_task *t, const struct process *p,
+/* Is this process in the task: its group, and its owner's uid? 0 with *ret, or -1. What is known of
+ * the task is looked up once, and kept in t, which is to be read again before that is old. */
+int proof_by_group(const struct conf *c, struct ge_task *t, const struct process *p,
                    struct proof *ret, struct error *err);
 
 #endif

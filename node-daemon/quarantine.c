@@ -52,7 +52,21 @@ struct quarantine {
 /* ---- moving -----------------------------------------------------------------------------------
  */
 
-/* A child of one that is in the job, and is itself in none. */
+/* In what mprun made for a step while there was no mprund: it would not be held or ended in a job's
+ * cgroup any more, nor counted. Who cannot be looked at is left where it is, too. */
+static int is_in_step(pid_t pid)
+{
+    struct cgroup_membership m = {0};
+    if (cgroup_membership_read(pid, &m, NULL) < 0)
+        return 1;
+    int is = m.v2 && strstr(m.v2, "/mprun.") != NULL;
+    for (int c = 0; c < CGROUP_CONTROLLER_COUNT && !is; c++)
+        is = m.v1[c] && strstr(m.v1[c], "/mprun.") != NULL;
+    cgroup_membership_free(&m);
+    return is;
+}
+
+/* A child of one that is in the job, and is itself in none, nor in a step. */
 static int move_child(struct quarantine *q, struct job *job, pid_t pid, pid_t parent)
 {
     struct process p;
@@ -60,7 +74,7 @@ static int move_child(struct quarantine *q, struct job *job, pid_t pid, pid_t pa
     if (process_open(pid, &p) < 0)
         return 0;
     int moved = p.parent == parent && !jobs_of_process(q->r->jobs, pid, &part) &&
-                jobs_of_process(q->r->jobs, parent, &parents) == job &&
+                !is_in_step(pid) && jobs_of_process(q->r->jobs, parent, &parents) == job &&
                 jobs_enter(q->r->jobs, job, &p.peer, JOB_TASK, NULL) == 0;
     process_close(&p);
     return moved;
@@ -81,11 +95,9 @@ static size_t move_below(struct quarantine *q, struct job *job, pid_t top)
     return n - 1;
 }
 
-/* Where it is already: 1; 0: in no job; -1: in another one, or in what mprun made for a step while
- * there was no mprund, which would not be held or ended there any more. */
+/* Where it is already: 1; 0: in no job; -1: in another one, or in a step. */
 static int where(struct quarantine *q, const struct process *p, const struct proof *proof)
 {
-    struct cgroup_membership m = {0};
     AUTO_FREE char *part = NULL;
     const struct job *job = jobs_of_process(q->r->jobs, p->peer.pid, &part);
     if (job)
@@ -93,11 +105,7 @@ static int where(struct quarantine *q, const struct process *p, const struct pro
                        !strcmp(job->name, proof->evidence.name)
                    ? 1
                    : -1;
-    if (cgroup_membership_read(p->peer.pid, &m, NULL) < 0)
-        return -1;
-    int in_step = m.v2 && strstr(m.v2, "/mprun.") != NULL;
-    cgroup_membership_free(&m);
-    return in_step ? -1 : 0;
+    return is_in_step(p->peer.pid) ? -1 : 0;
 }
 
 static void schedule_scan(struct quarantine *q, const char *why);
@@ -328,7 +336,8 @@ static void look_at_group(struct scan *s, pid_t pid)
 {
     struct process p;
     struct proof proof;
-    if (s->n == 0 || process_open(pid, &p) < 0)
+    AUTO_FREE char *part = NULL;
+    if (s->n == 0 || jobs_of_process(s->q->r->jobs, pid, &part) || process_open(pid, &p) < 0)
         return;
     for (size_t i = 0; i < s->n; i++)
         if (proof_by_group(s->q->r->conf, &s->task[i], &p, &proof, NULL) == 0) {

@@ -129,12 +129,17 @@ no_sentinel() { ! sentinel "$1"; }
     quarantine_setup
     mprund_kill
     rm "$TRACE"
-    toy_start 6 'sleep 1000 & sleep 1000 & wait'
-    three() { [ "$(pgrep -c -P "$(pgrep -f "^$TOY/toy-job")")" = 2 ]; }
-    wait_until 10 three
+    toy_start 6 'sleep 1000 & sleep 1000 & sleep 1000 & wait'
+    four() { [ "$(pgrep -c -P "$(pgrep -f "^$TOY/toy-job")")" = 3 ]; }
+    wait_until 10 four
+    step=$GROUND/mprun.step # as mprun makes them where there is no mprund: who is in one stays
+    mkdir "$step"
+    pgrep -n -P "$(pgrep -f "^$TOY/toy-job")" >"$step/cgroup.procs"
     mprund_start
     wait_until 10 traced ' enter job=toy.6 task= pid=[0-9]* below=2 how=scan'
     [ "$(wc -l <"$(job_of 6)/task/cgroup.procs")" = 3 ]
+    [ "$(wc -l <"$step/cgroup.procs")" = 1 ]
+    echo 1 >"$step/cgroup.kill"
     mprund_kill # its sentinel is that of the next one
     here touch /run/mprun/sentinels/stale && here chmod 444 /run/mprun/sentinels/stale
     here touch /run/mprun/sentinels/others
@@ -143,6 +148,7 @@ no_sentinel() { ! sentinel "$1"; }
     no_sentinel stale
     sentinel others
     echo 1 >"$(job_of 6)/cgroup.kill"
+    wait_until 10 rmdir "$step"
     mprund_gone
 }
 

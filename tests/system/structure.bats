@@ -35,6 +35,15 @@ may_include() {
     [[ $output == *'plan/x.c:1:'* ]]
 }
 
+@test "mprund's manual has the words of all lines of the trace" {
+    sed -n '/^The trace has a line/,/^and words/p' "$MPRUN_SOURCE/share/man/mprund.8" |
+        sed 's/\\-/-/g' | grep -oE '[a-z-]+' >manual
+    (cd "$MPRUN_SOURCE" && grep -ohE '\<trace\("[a-z-]+' node-daemon/*.c) | sed 's/.*"//' | sort -u >words
+    grep -qx scan words
+    run grep -vxFf manual words
+    [ -z "$output" ]
+}
+
 # Prints the lines with a '!' that errexit ignores: everywhere but in a test's last line they could
 # not fail.
 ignored_negations() {
