@@ -71,7 +71,9 @@ struct sets {
     unsigned char *pool;   /* that jobs can have */
     unsigned char *free;   /* those of them that nobody has */
     unsigned char *chosen; /* the result */
-    unsigned char *other;  /* for whoever needs one more */
+    unsigned char *own;    /* that the job has already */
+    unsigned char *some;   /* for whoever needs one more */
+    unsigned char *other;  /* the same */
 };
 
 static void sets_free(struct sets *s)
@@ -100,17 +102,20 @@ static void find_free(const struct jobs *j, const struct job *except, const unsi
     }
 }
 
-/* A core of which one hardware thread is the system's is the system's. */
-static int find_sets(const struct jobs *j, const struct job *except, struct sets *s)
+/* A core of which one hardware thread is the system's is the system's. What `job` has (NULL: a new
+ * one, nothing) is free. */
+static int find_sets(const struct jobs *j, const struct job *job, struct sets *s)
 {
     struct idset here = {0};
     size_t n = j->cores.n;
-    if (!(s->all = calloc(4, n + 1)))
+    if (!(s->all = calloc(6, n + 1)))
         return -1;
     s->pool = s->all;
     s->free = s->pool + n;
     s->chosen = s->free + n;
-    s->other = s->chosen + n;
+    s->own = s->chosen + n;
+    s->some = s->own + n;
+    s->other = s->some + n;
     if (at_read_cpus(ground_at(j->ground, (size_t)j->cores_part, "."), &here) < 0)
         return -1;
     host_cores_of_threads(&j->cores, &here, s->pool);
@@ -118,7 +123,9 @@ static int find_sets(const struct jobs *j, const struct job *except, struct sets
     for (size_t c = 0; c < n; c++)
         s->pool[c] &= !s->other[c];
     idset_free(&here);
-    find_free(j, except, NULL, s);
+    if (job && is_held(job))
+        host_cores_of_threads(&j->cores, &job->cores.cpus, s->own);
+    find_free(j, job, NULL, s);
     return 0;
 }
 
@@ -149,9 +156,17 @@ static void take_note(const struct job *job)
     char text[48];
     snprintf(text, sizeof(text), "%s %u", how_words[job->cores.how], job->cores.n);
     if (at_note(ground_at(job->jobs->ground, 0, job->dir), note, text) < 0)
-        log_warn("note the cores of job %s at its cgroup: %s; they are counted as its own after a "
-                 "restart",
-                 job->name, strerror(errno));
+        log_warn(
+            "note the cores of job %s at its cgroup: %s; a daemon that is started again goes by "
+            "its cpuset",
+            job->name, strerror(errno));
+}
+
+/* Takes what is in cpus. */
+static void record(struct job *job, enum grant_cores how, size_t n, struct idset *cpus)
+{
+    idset_free(&job->cores.cpus);
+    job->cores = (struct job_cores){.how = how, .n = (unsigned)n, .cpus = *cpus};
 }
 
 /* What is known of a job's cores is this from here on; its cpuset is another matter. */
@@ -162,20 +177,29 @@ static int set_cores(struct job *job, enum grant_cores how, size_t n, const unsi
         idset_free(&cpus);
         return -1;
     }
-    idset_free(&job->cores.cpus);
-    job->cores = (struct job_cores){.how = how, .n = (unsigned)n, .cpus = cpus};
+    record(job, how, n, &cpus);
     return 0;
 }
 
-/* A job that is there already gets others. */
+/* A job that is there already gets others: they are known as its own when its cpuset has them. */
 static int change(struct job *job, enum grant_cores how, size_t n, const unsigned char *set,
                   struct error *err)
 {
-    if (set_cores(job, how, n, set) < 0)
-        return error_errno(err, errno, "give job %s other cores", job->name);
-    take_note(job);
-    if (at_write_cpus(cpuset_of(job), &job->cores.cpus, err) < 0)
+    struct idset cpus = {0};
+    int rc = threads_of(job->jobs, set, &cpus);
+    if (rc < 0) {
+        error_errno(err, errno, "choose its hardware threads");
+    } else if ((rc = at_write_cpus(cpuset_of(job), &cpus, err)) < 0 &&
+               idset_count(&job->cores.cpus) > 0) { /* it perhaps took others than these */
+        struct error e;
+        (void)at_write_cpus(cpuset_of(job), &job->cores.cpus, &e);
+    }
+    if (rc < 0) {
+        idset_free(&cpus);
         return error_context(err, "give job %s other cores", job->name);
+    }
+    record(job, how, n, &cpus);
+    take_note(job);
     AUTO_FREE char *text = idset_format(&job->cores.cpus);
     log_note("job %s now has hardware threads %s%s", job->name, text ? text : "?",
              how == GRANT_CORES_SHARED ? ", as others have" : "");
@@ -231,6 +255,29 @@ static size_t find_stated(const struct jobs *j, const struct job *job, const cha
     return n > 0 ? (size_t)n : 0;
 }
 
+/* A user may ask for any number of cores to be stated: of those that are chosen no more than the
+ * job has slots here, those that it has first, then such as nobody has. */
+static void keep_to_slots(const struct job *job, size_t slots, struct sets *s)
+{
+    const struct jobs *j = job->jobs;
+    size_t stated = count(j, s->chosen), has = count(j, s->own);
+    size_t more = slots > has ? slots - has : 0;
+    if (slots == 0 || stated <= slots)
+        return;
+    for (size_t c = 0; c < j->cores.n; c++) {
+        s->other[c] = s->chosen[c] && !s->own[c];
+        s->some[c] = s->other[c] && s->free[c];
+    }
+    if (choose_cores(&j->cores, s->some, more, s->chosen) < 0)
+        (void)choose_cores(&j->cores, s->other, more, s->chosen);
+    for (size_t c = 0; c < j->cores.n; c++)
+        s->chosen[c] |= s->own[c];
+    if (more > 0) /* and not each time that it asks */
+        log_note("job %s: its manager states %zu cores, and it has %zu slot%s here: it gets as "
+                 "many of them",
+                 job->name, stated, slots, plural(slots));
+}
+
 int jobs_add_task(struct job *job, const struct evidence *e, struct error *err)
 {
     struct jobs *j = job->jobs;
@@ -241,11 +288,10 @@ int jobs_add_task(struct job *job, const struct evidence *e, struct error *err)
         return error_errno(err, errno, "read which cores there are for jobs");
     if (find_stated(j, job, e->binding, &s) == 0)
         return 0;
-    host_cores_of_threads(&j->cores, &job->cores.cpus, s.other);
-    size_t before = count(j, s.other);
     for (size_t c = 0; c < j->cores.n; c++)
-        s.chosen[c] |= s.other[c];
-    if (count(j, s.chosen) == before)
+        s.chosen[c] |= s.own[c];
+    keep_to_slots(job, e->cores, &s);
+    if (count(j, s.chosen) == count(j, s.own))
         return 0;
     make_room(j, job, &s);
     return change(job, GRANT_CORES_MANAGER, count(j, s.chosen), s.chosen, err);
@@ -281,10 +327,11 @@ static int choose_shared(struct job *job, size_t want, const struct sets *s, str
 static int choose(struct job *job, const struct evidence *e, struct sets *s, struct error *err)
 {
     struct jobs *j = job->jobs;
-    size_t want = e->cores, stated = find_stated(j, job, e->binding, s);
-    if (stated > 0) {
+    size_t want = e->cores;
+    if (find_stated(j, job, e->binding, s) > 0) {
+        keep_to_slots(job, want, s);
         make_room(j, job, s);
-        return set_cores(job, GRANT_CORES_MANAGER, stated, s->chosen);
+        return set_cores(job, GRANT_CORES_MANAGER, count(j, s->chosen), s->chosen);
     }
     if (want == 0 && j->conf->cores == CORES_EXCLUSIVE)
         want = 1;
@@ -350,12 +397,31 @@ static enum grant_cores parse_note(const char *text, unsigned *ret_n)
     return GRANT_CORES_ALL;
 }
 
+/* Without a note: who is held to fewer cores than jobs can have has them for itself. */
+static void go_by_cpuset(struct job *job)
+{
+    AUTO_SETS struct sets s = {0};
+    struct idset has = {0};
+    size_t n = 0;
+    if (at_read_cpus(cpuset_of(job), &has) == 0 && find_sets(job->jobs, job, &s) == 0) {
+        host_cores_of_threads(&job->jobs->cores, &has, s.own);
+        n = count(job->jobs, s.own);
+    }
+    if (n > 0 && n < count(job->jobs, s.pool))
+        record(job, GRANT_CORES_CHOSEN, n, &has);
+    else
+        idset_free(&has);
+}
+
 void cores_read(struct job *job)
 {
     char text[64];
-    if (job->jobs->cores_part < 0 ||
-        at_read_note(ground_at(job->jobs->ground, 0, job->dir), note, text, sizeof(text)) <= 0)
+    if (job->jobs->cores_part < 0)
         return;
+    if (at_read_note(ground_at(job->jobs->ground, 0, job->dir), note, text, sizeof(text)) <= 0) {
+        go_by_cpuset(job);
+        return;
+    }
     job->cores.how = parse_note(text, &job->cores.n);
     if (job->cores.how != GRANT_CORES_ALL && at_read_cpus(cpuset_of(job), &job->cores.cpus) < 0)
         log_warn("read which cores job %s has: %s", job->name, strerror(errno));
@@ -365,23 +431,23 @@ void cores_read(struct job *job)
  */
 
 /* Those that it has and more, in the same nodes where there are; or fewer of them. */
-static int resize(const struct jobs *j, const unsigned char *own, size_t n, struct sets *s)
+static int resize(const struct jobs *j, size_t n, struct sets *s)
 {
-    size_t has = count(j, own), more = n - has;
+    size_t has = count(j, s->own), more = n - has;
     if (n <= has)
-        return choose_cores(&j->cores, own, n, s->chosen);
-    AUTO_FREE unsigned char *near = calloc(1, j->cores.n + 1);
-    for (size_t c = 0; near && c < j->cores.n; c++) {
-        s->free[c] &= !own[c];
+        return choose_cores(&j->cores, s->own, n, s->chosen);
+    for (size_t c = 0; c < j->cores.n; c++) {
+        s->free[c] &= !s->own[c];
+        s->some[c] = 0;
         for (size_t k = 0; s->free[c] && k < j->cores.n; k++)
-            near[c] |=
-                own[k] && j->cores.core[k].group[NEAR_NODE] == j->cores.core[c].group[NEAR_NODE];
+            s->some[c] |=
+                s->own[k] && j->cores.core[k].group[NEAR_NODE] == j->cores.core[c].group[NEAR_NODE];
     }
-    if ((!near || choose_cores(&j->cores, near, more, s->chosen) < 0) &&
+    if (choose_cores(&j->cores, s->some, more, s->chosen) < 0 &&
         choose_cores(&j->cores, s->free, more, s->chosen) < 0)
         return -1;
     for (size_t c = 0; c < j->cores.n; c++)
-        s->chosen[c] |= own[c];
+        s->chosen[c] |= s->own[c];
     return 0;
 }
 
@@ -396,13 +462,9 @@ int jobs_set_cores(struct jobs *j, struct job *job, unsigned n, struct error *er
         return error_errno(err, errno, "read which cores there are for jobs");
     if (n == 0)
         return change(job, GRANT_CORES_SHARED, 0, s.pool, err);
-    AUTO_FREE unsigned char *own = calloc(1, j->cores.n + 1);
-    if (!own)
-        return error_errno(err, ENOMEM, "choose cores for job %s", job->name);
-    host_cores_of_threads(&j->cores, &job->cores.cpus, s.other);
-    for (size_t c = 0; is_held(job) && c < j->cores.n; c++)
-        own[c] = s.other[c] && s.free[c];
-    if (resize(j, own, n, &s) < 0) {
+    for (size_t c = 0; c < j->cores.n; c++)
+        s.own[c] &= s.free[c];
+    if (resize(j, n, &s) < 0) {
         find_free(j, job, NULL, &s);
         return too_few(job, n, &s, err);
     }

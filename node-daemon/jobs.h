@@ -88,11 +88,11 @@ void jobs_bind(struct jobs *j, struct job *job, int awaited);
 /* A job that was made for nobody (uid 0) is this user's from now on. 0, or -1 with err. */
 int jobs_own(struct jobs *j, struct job *job, uid_t uid, struct error *err);
 /* Give a job n cores of its own, whether processes are in it or not: those that it has and more, as
- * near as can be, or fewer of them. 0: all that jobs can have, shared with others. -1 with err:
- * nothing has changed, or (not ENOSPC, too few are free) its cpuset did not take them. */
+ * near as can be, or fewer of them. 0: all that jobs can have, shared with others. -1 with err
+ * (ENOSPC: too few are free): nothing has changed. */
 int jobs_set_cores(struct jobs *j, struct job *job, unsigned n, struct error *err);
 /* A task of the job has come of which the manager states cores, too: the job has those of all its
- * tasks. 0, or -1 with err. */
+ * tasks, as many as it has slots here. 0, or -1 with err. */
 int jobs_add_task(struct job *job, const struct evidence *e, struct error *err);
 /* Cores that jobs can have on this host, and those of them that no job has for itself. 0, or -1:
  * none are chosen here. */
