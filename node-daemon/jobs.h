@@ -41,7 +41,9 @@ struct job {
     struct job_cores cores;
     char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
     enum { JOB_DEMAND_NEW, JOB_DEMAND_ASKED, JOB_DEMAND_KNOWN, JOB_DEMAND_UNKNOWN } demand_state;
-    struct demand demand; /* what it asks for, once that is known: refine.c */
+    struct demand demand;  /* what it asks for, once that is known: refine.c */
+    unsigned demand_tries; /* how often its manager was asked */
+    double demand_again;   /* when it is to be asked again, by loop_now(), where it is not known */
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct killer killer;

@@ -183,7 +183,10 @@ static int daemon_open(struct daemon *d, struct error *err)
                                     .conf = &d->conf,
                                     .sentinels = -1};
     d->server = server_create(d->loop, GRANT_SOCKET, &d->requests, err); /* and its directory */
-    return d->server ? start_quarantine(d, err) : -1;
+    if (!d->server || start_quarantine(d, err) < 0)
+        return -1;
+    refine_resume(d->refine);
+    return 0;
 }
 
 static void daemon_close(struct daemon *d)

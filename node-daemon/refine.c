@@ -15,6 +15,8 @@
 #include "node-daemon/trace.h"
 
 static const char note[] = "demand";
+enum { TRIES = 3 };
+static const double LAST_TIMES = 10; /* as long as to the second try, to the last one */
 
 struct refine {
     struct jobs *jobs;
@@ -22,6 +24,8 @@ struct refine {
     struct inquiries *inquiries;
     void (*settled)(void *arg);
     void *arg;
+    struct loop_timer *soon;  /* for settled: nobody who asks is to be answered while one asks */
+    struct loop_timer *later; /* while there are jobs to ask about again */
 };
 
 /* ---- beside the job ---------------------------------------------------------------------------
@@ -83,24 +87,79 @@ static void apply(struct refine *r, struct job *job, const struct share *share, 
         log_warn("%s", e.text);
 }
 
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+/* What its manager wrote of the job on the host of its script. 0, or -1: not here, or not now. */
+static int look_up(const struct refine *r, const struct job *job, struct evidence *ret)
+{
+    const struct evidence_source *s = evidence_of(r->conf, job->manager);
+    return s ? s->look_up(r->conf, job->name, "", ret, NULL) : -1;
+}
+
+static int is_to_ask_again(const struct job *job)
+{
+    return job->state == GRANT_RUNNING && job->demand_state == JOB_DEMAND_UNKNOWN &&
+           job->demand_tries < TRIES;
+}
+
+static void put_off(struct refine *r, struct job *job)
+{
+    double pause = r->conf->retry * (job->demand_tries < TRIES - 1 ? 1 : LAST_TIMES);
+    job->demand_state = JOB_DEMAND_UNKNOWN;
+    job->demand_again = loop_now() + pause;
+    if (is_to_ask_again(job) && !loop_timer_active(r->later))
+        loop_timer_start(r->later, r->conf->retry, r->conf->retry);
+}
+
+/* What is kept holds already: a daemon that ends between the two asks again. */
 static void answered(void *arg, const char *name, const struct demand *d, const struct error *err)
 {
     struct refine *r = arg;
     struct evidence e;
     struct job *job = jobs_find(r->jobs, GRANT_GRIDENGINE, name);
-    const struct evidence_source *s = evidence_of(r->conf, GRANT_GRIDENGINE);
     if (!d)
         log_warn("what job %s asks for is not known, what its execd wrote holds: %s", name,
                  err->text);
-    if (job && !d) {
-        job->demand_state = JOB_DEMAND_UNKNOWN;
-    } else if (job && job->demand_state == JOB_DEMAND_ASKED) {
-        know(job, d);
-        keep(r, job);
-        if (s && s->look_up(r->conf, name, "", &e, NULL) == 0)
+    if (job && job->demand_state == JOB_DEMAND_ASKED) {
+        if (d && look_up(r, job, &e) == 0) {
+            know(job, d);
             apply(r, job, &e.share, "qstat");
+            keep(r, job);
+        } else {
+            put_off(r, job);
+        }
     }
+    loop_timer_start(r->soon, 0, 0);
+}
+
+static void tell_settled(void *arg)
+{
+    struct refine *r = arg;
     r->settled(r->arg);
+}
+
+static void resume(struct refine *r, struct job *job)
+{
+    struct evidence e;
+    if (job->state != GRANT_RUNNING || job->manager != GRANT_GRIDENGINE || look_up(r, job, &e) < 0)
+        return;
+    job->demand_state = JOB_DEMAND_NEW;
+    refine_begin(r, job, &e);
+}
+
+static void ask_again(void *arg)
+{
+    struct refine *r = arg;
+    int more = 0;
+    for (size_t i = 0; i < jobs_count(r->jobs); i++) {
+        struct job *job = jobs_at(r->jobs, i);
+        if (is_to_ask_again(job) && loop_now() >= job->demand_again)
+            resume(r, job);
+        more |= is_to_ask_again(job);
+    }
+    if (!more)
+        loop_timer_stop(r->later);
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------
@@ -117,11 +176,14 @@ struct refine *refine_create(struct loop *l, struct jobs *jobs, const struct con
         return NULL;
     }
     *r = (struct refine){.jobs = jobs, .conf = conf, .settled = settled, .arg = arg};
-    r->inquiries =
-        inquiries_create(l, conf, path ? path : PKGLIBEXECDIR "/mprund-qstat", answered, r, err);
-    if (r->inquiries)
+    r->soon = loop_timer_create(l, tell_settled, r);
+    r->later = loop_timer_create(l, ask_again, r);
+    if (!r->soon || !r->later)
+        error_errno(err, ENOMEM, "prepare to ask Grid Engine");
+    else if ((r->inquiries = inquiries_create(l, conf, path ? path : PKGLIBEXECDIR "/mprund-qstat",
+                                              answered, r, err)))
         return r;
-    free(r);
+    refine_destroy(r);
     return NULL;
 }
 
@@ -130,7 +192,15 @@ void refine_destroy(struct refine *r)
     if (!r)
         return;
     inquiries_destroy(r->inquiries);
+    loop_timer_destroy(r->soon);
+    loop_timer_destroy(r->later);
     free(r);
+}
+
+void refine_resume(struct refine *r)
+{
+    for (size_t i = 0; i < jobs_count(r->jobs); i++)
+        resume(r, jobs_at(r->jobs, i));
 }
 
 void refine_made(struct refine *r, struct job *job, const struct evidence *e)
@@ -147,18 +217,20 @@ void refine_made(struct refine *r, struct job *job, const struct evidence *e)
 void refine_begin(struct refine *r, struct job *job, const struct evidence *e)
 {
     struct error err;
-    if (job->manager != GRANT_GRIDENGINE || job->demand_state != JOB_DEMAND_NEW)
+    if (job->manager != GRANT_GRIDENGINE || job->demand_state != JOB_DEMAND_NEW ||
+        !e->share.is_master)
         return;
     if (find_kept(r, job)) {
         job->demand_state = JOB_DEMAND_KNOWN;
         return;
     }
-    if (!e->share.is_master || !r->conf->ge_qstat)
+    if (!r->conf->ge_qstat)
         return;
     job->demand_state = JOB_DEMAND_ASKED;
+    job->demand_tries++;
     if (inquiries_ask(r->inquiries, job->name, &err) < 0) {
         log_warn("%s", err.text);
-        job->demand_state = JOB_DEMAND_UNKNOWN;
+        put_off(r, job);
     }
 }
 
@@ -167,6 +239,6 @@ void refine_learn(struct refine *r, struct job *job, const struct evidence *e)
     if (!e->demand_known || job->demand_state == JOB_DEMAND_KNOWN || find_kept(r, job))
         return;
     know(job, &e->demand);
-    keep(r, job);
     apply(r, job, &e->share, "grant");
+    keep(r, job);
 }

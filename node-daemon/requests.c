@@ -154,6 +154,7 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
         return NULL;
     if (job) {
         refine_learn(r->refine, job, e);
+        refine_begin(r->refine, job, e);
         return job;
     }
     job = jobs_make(r->jobs, manager, &known, err);

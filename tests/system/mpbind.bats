@@ -162,17 +162,26 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
 }
 
 @test "--wait: while the manager is still asked what the job asks for it is not ready" {
-    printf '#!/bin/sh\nuntil [ -e %q ]; do sleep 0.05; done\ncat %q\n' "$TMPDIR/answer" \
-        "$MPRUN_SOURCE/tests/unit/gridengine-jobs/threaded/qstat.xml" >qstat
+    sample=$MPRUN_SOURCE/tests/unit/gridengine-jobs/threaded/qstat.xml
+    printf '#!/bin/sh\nuntil [ -e %q ]; do sleep 0.05; done\ncat %q\n' "$TMPDIR/answer" "$TMPDIR/answer" >qstat
     chmod 755 qstat
+    printf 'retry = 1\ntrace = "%s"\n' "$TMPDIR/trace" >>"$MPRUND_CONF"
     sed -i "s,^gridengine.*,gridengine { spool = \"$SPOOL\" qstat = \"$TMPDIR/qstat\" qstat_user = \"$(nobody_name)\" }," "$MPRUND_CONF"
     mprund_kill
     mprund_start
-    job=$(sed -n 's,.*<JB_job_number>\([0-9]*\)</JB_job_number>.*,\1,p' "$MPRUN_SOURCE/tests/unit/gridengine-jobs/threaded/qstat.xml").1
+    job=$(sed -n 's,.*<JB_job_number>\([0-9]*\)</JB_job_number>.*,\1,p' "$sample").1
     spool_job "$job" 65400 "$(nobody_name)"
     run -4 mpbind --wait 0.2 "$job"
+    # nor for a daemon that is started again meanwhile
+    mprund_kill
+    mprund_start
+    run -4 mpbind --wait 0.2 "$job"
+    run ! grep "limit job=$job by=qstat" trace
+    # no answer: it is asked again later
     touch answer
     mpbind --wait 20 "$job"
+    cat "$sample" >all && mv all answer
+    wait_until 20 grep "limit job=$job by=qstat" trace
 }
 
 @test "only root binds, and where there is no mprund that is said" {
