@@ -56,6 +56,7 @@ struct run;
 struct collect;
 struct control;
 struct errand;
+struct grants_asked;
 struct guest;
 struct handing;
 struct neighbour;
@@ -160,9 +161,9 @@ struct run {
     const struct rm_adapter *adapter;
     char adapter_reason[256];
     struct allocation alloc;
-    struct allocation used; /* its hosts that have ranks; borrows their contents */
-    int grants_fd;          /* where mprund answers; -1: it was not asked, or has answered */
-    char **grants;          /* of each host of `used`: "NAME=VALUE" for its starter; NULL: none */
+    struct allocation used;            /* its hosts that have ranks; borrows their contents */
+    struct grants_asked *grants_asked; /* NULL: mprund was not asked, or has answered */
+    char **grants; /* of each host of `used`: "NAME=VALUE" for its starter; NULL: none */
     struct plan plan;
     struct step step;
     uint8_t key[LINK_KEY];
@@ -277,12 +278,15 @@ void run_drop_output(struct run *r, double grace);
 /* grants.c */
 /* Ask this host's mprund, if the manager carries what it signs to the job's other hosts. */
 void grants_ask(struct run *r);
-/* Wait for it, half a second at most. What does not come is not there. */
-void grants_take(struct run *r);
+/* Call `then` when it has come, or after 6 s: what does not come is not there. At once where
+ * nothing was asked for. */
+void grants_await(struct run *r, void (*then)(struct run *r));
+/* It is not waited for any more: `then` is not called. 1: it would have been. */
+int grants_forget(struct run *r);
 void grants_free(struct run *r);
 
 /* starters.c */
-int starters_begin(struct run *r, struct error *err);
+void starters_begin(struct run *r); /* what cannot be is told by run_fail() */
 /* Where mpstarter is, here and elsewhere. */
 int starters_find(struct run *r, struct error *err);
 /* What an adapter is told. Its allocation is not set. */

@@ -593,9 +593,18 @@ void starters_lost(struct host *h, int silent)
     starters_await_end(r);
 }
 
+/* No host is there, and none will be. */
+static void use_none(struct run *r)
+{
+    for (size_t i = 0; i < r->nhosts; i++)
+        agent_enter(&r->hosts[i], AGENT_UNUSED);
+}
+
 /* Where start clients are not ended, those whose starters never come are not waited for. */
 void starters_cancel(struct run *r)
 {
+    if (grants_forget(r))
+        use_none(r);
     if (!r->starting)
         return;
     r->adapter->cancel(r->starting);
@@ -688,23 +697,42 @@ struct start_request starters_request(struct run *r)
     };
 }
 
-int starters_begin(struct run *r, struct error *err)
+static int prepare(struct run *r, struct error *err)
 {
     r->nforeign = proc_children(getpid(), &r->foreign);
     if (starters_find(r, err) < 0 || door_open(r, err) < 0 || silent_begin(r, err) < 0)
         return -1;
     if (used_hosts(r, &r->used) < 0)
         return error_errno(err, ENOMEM, "start on %zu host%s", r->nused, plural(r->nused));
-    grants_take(r);
+    return 0;
+}
+
+static void begin(struct run *r)
+{
+    struct error e;
     struct start_request request = starters_request(r);
     request.allocation = &r->used;
     request.variables = (const char *const *)r->grants;
     through_begin(r);
-    r->starting = r->adapter->start(&request, err);
-    if (!r->starting)
-        return -1;
-    progress_begin(r);
-    return 0;
+    r->starting = r->adapter->start(&request, &e);
+    if (r->starting) {
+        progress_begin(r);
+    } else {
+        use_none(r);
+        run_fail(r, EXIT_CODE_MPRUN, "%s", e.text);
+    }
+    step_changed(r);
+}
+
+void starters_begin(struct run *r)
+{
+    struct error e;
+    if (prepare(r, &e) == 0) {
+        grants_await(r, begin);
+        return;
+    }
+    use_none(r);
+    run_fail(r, EXIT_CODE_MPRUN, "%s", e.text);
 }
 
 void starters_fell_back(struct host *h, const char *why)

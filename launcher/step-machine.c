@@ -271,7 +271,6 @@ static void explain_due(void *arg)
 
 void step_begin(struct run *r)
 {
-    struct error e;
     r->machine = loop_defer_create(r->loop, machine_due, r);
     r->explain_timer = loop_timer_create(r->loop, explain_due, r);
     r->timeout_timer = loop_timer_create(r->loop, timed_out, r);
@@ -279,10 +278,6 @@ void step_begin(struct run *r)
     failed_begin(r);
     if (r->cmd.timeout > 0)
         step_timeout(r, r->cmd.timeout);
-    if (starters_begin(r, &e) < 0) {
-        for (size_t i = 0; i < r->nhosts; i++)
-            agent_enter(&r->hosts[i], AGENT_UNUSED);
-        run_fail(r, EXIT_CODE_MPRUN, "%s", e.text);
-    }
+    starters_begin(r);
     step_changed(r);
 }

@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# grants.bats - what mprund signs of the job is waited for before hosts are started, and nothing else
+# waits for it. The job is one of Grid Engine by its variables; mprund is a script that has its socket,
+# where /run is a directory of the test's own
+load '../lib/mprun'
+
+setup() {
+    mprun_setup
+    needs_root
+    needs_tool unshare nsenter python3
+    export SGE_ROOT=$TMPDIR/sge SGE_BINARY_PATH=$TMPDIR/sge PE_HOSTFILE=$TMPDIR/sge/hosts
+    export JOB_ID=1 SGE_TASK_ID=undefined
+    unset PE SGE_JOB_SPOOL_DIR
+    mkdir sge
+    printf 'h%d 1 q UNDEFINED\n' 0 1 >sge/hosts
+    cat >sge/qrsh <<'END'
+#!/bin/bash
+given=none
+while [[ $1 == -* ]]; do
+    [ "$1" != -v ] || { given=$2 && shift; }
+    shift
+done
+echo "$1 $given" >>"$SGE_ROOT/begun"
+exec "$2"
+END
+    cat >daemon.py <<'END'
+import socket, struct, sys
+def answer(result, host="", token="", text=""):
+    words = (b"", b"", b"", b"", text.encode(), host.encode(), token.encode())
+    return struct.pack("=IHH4I5Q8I64s512s512s256s352s64s456s", 0x4d50474e, 3, result, *[0] * 17, *words)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind("/run/mprun/mprund.sock")
+s.listen()
+print("ready", flush=True)
+kept = []
+while True:
+    c, _ = s.accept()
+    op = struct.unpack_from("=H", c.recv(1000), 6)[0]
+    if op != 5:
+        c.send(answer(2, text="no place"))
+        continue
+    print("asked", flush=True)
+    if sys.argv[1] == "signs":
+        c.send(answer(1, "h1", "of-h1"))
+        c.send(answer(0, "", "of-all"))
+    if sys.argv[1] == "hangs":
+        kept.append(c)
+    c = None
+END
+    chmod +x sge/qrsh
+}
+teardown() {
+    [ -z "${MPRUND:-}" ] || { kill -KILL "$MPRUND" && wait "$MPRUND"; } 2>/dev/null || true
+    mprun_teardown
+}
+
+# mprund signs|leaves|hangs: $MPRUN runs where it is
+mprund() {
+    unshare --mount --propagation private sh -c \
+        'mount -t tmpfs none /run && mkdir /run/mprun && exec python3 daemon.py "$1"' sh "$1" >daemon.out 3>&- &
+    MPRUND=$!
+    wait_until 10 grep -q ready daemon.out
+    printf '#!/bin/sh\nexec nsenter -m -t %s --wd="$PWD" -- "%s" "$@"\n' "$MPRUND" "$MPRUN" >there
+    chmod +x there
+    MPRUN=$TMPDIR/there
+}
+begun() { sort sge/begun; }
+
+@test "each host has its own grant, or that of all" {
+    mprund signs
+    run -0 --separate-stderr mprun true
+    [ "$(begun)" = $'h0 MPRUN_GRANT=of-all\nh1 MPRUN_GRANT=of-h1' ]
+}
+
+@test "where mprund gives none, hosts are started without, and it is said" {
+    mprund leaves
+    run -0 --separate-stderr mprun true
+    [ "$(begun)" = $'h0 none\nh1 none' ]
+    [[ $stderr == *"other hosts get no grant"*"mprund hung up without an answer"* ]]
+}
+
+@test "one that does not answer is not waited for when the step ends, nor without end" {
+    mprund hangs
+    mprun_start true
+    wait_until 10 grep -q asked daemon.out
+    kill -TERM "$MPRUN_PID"
+    run -143 mprun_wait
+    [ ! -e sge/begun ]
+    run -0 --separate-stderr mprun true
+    [ "$(begun)" = $'h0 none\nh1 none' ]
+    [[ $stderr == *"other hosts get no grant"*"has not answered within 6 s"* ]]
+}
