@@ -227,7 +227,8 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
             j->watch.made(j->watch.arg, job, e);
         return job;
     }
-    job_end(job); /* removes what there is of it */
+    job->told = 1; /* it never was one: there is nothing to say of its end */
+    job_end(job);  /* removes what there is of it */
     return NULL;
 }
 

@@ -96,6 +96,17 @@ static void stop_quarantine(struct daemon *d)
     d->requests.sentinels = -1;
 }
 
+/* What the old configuration had done and the new one has elsewhere, or otherwise. */
+static void undo(struct daemon *d, const struct conf *new)
+{
+    struct error e;
+    if (strcmp(new->sentinel_dir, d->conf.sentinel_dir) != 0)
+        sentinel_clear(d->requests.sentinels);
+    if (new->cores != d->conf.cores &&new->cores == CORES_EXCLUSIVE &&
+        ground_prepare(&d->ground, 1, &e) < 0)
+        log_warn("%s", e.text);
+}
+
 /* What can change while it runs changes; where the jobs are cannot. */
 static void reload(struct daemon *d)
 {
@@ -112,6 +123,7 @@ static void reload(struct daemon *d)
     new.cgroup = take_ptr(d->conf.cgroup);
     new.controllers = d->conf.controllers;
     new.systemd = d->conf.systemd;
+    undo(d, &new);
     stop_quarantine(d);
     conf_free(&d->conf);
     d->conf = new;

@@ -146,7 +146,7 @@ static int look_up_once(const struct conf *c, struct ge_task *t, struct error *e
     if (t->state == GE_TASK_NEW)
         t->state = evidence_gridengine.look_up(c, t->job, t->task, &t->evidence, err) == 0
                        ? GE_TASK_KNOWN
-                       : GE_TASK_UNKNOWN;
+                       : GE_TASK_FAILED;
     return t->state == GE_TASK_KNOWN ? 0 : error_set(err, ENOENT, "nothing is known of its task");
 }
 

@@ -32,7 +32,7 @@ struct ge_task {
     char job[GRANT_JOB_MAX], task[GRANT_JOB_MAX];
     gid_t group;
     pid_t shepherd; /* as the directory has it; 0: not there yet */
-    enum { GE_TASK_NEW, GE_TASK_KNOWN, GE_TASK_UNKNOWN } state; /* of what follows */
+    enum { GE_TASK_NEW, GE_TASK_KNOWN, GE_TASK_FAILED } state; /* of what follows */
     struct evidence evidence; /* looked up when the first process of the task is found */
 };
 /* 0, or -1: it has ended, or begins. */

@@ -25,12 +25,31 @@
 #include "node-daemon/spool-watch.h"
 #include "node-daemon/trace.h"
 
-static const double SCAN_S = 1, PROGRAMS_S = 1, REFUSAL_S = 1;
-enum { BELOW_MAX = 1024 };
+static const double SCAN_S = 1, PROGRAMS_S = 1, TELL_S = 1;
+enum { BELOW_MAX = 1024, TURN = 128 /* processes between two looks at all else */, DAEMONS = 8 };
 
 struct watched {                  /* a manager */
     const struct conf_rule *rule; /* NULL: Grid Engine */
     struct program daemon, process;
+    struct {
+        pid_t pid;
+        unsigned long long starttime;
+    } seen[DAEMONS]; /* the last ones, for which the ground was made ready */
+    unsigned nseen;
+    int warned; /* that it could not be */
+};
+
+struct throttle { /* users can cause as many lines as they like */
+    double told;
+    unsigned untold; /* since then */
+};
+
+/* A look at everything, TURN processes at a time. */
+struct look {
+    DIR *proc; /* NULL: none is under way */
+    double begin;
+    size_t tasks, processes, moved;
+    const char *again; /* why there is to be another one after it; NULL: there is not */
 };
 
 struct quarantine {
@@ -43,11 +62,23 @@ struct quarantine {
     struct spool_watch *spool;
     struct loop_timer *timer; /* of the next look at everything */
     const char *why;          /* it is to be */
+    struct look look;
     double scanned;
     unsigned long scans;
-    double told; /* when a refusal was */
-    unsigned untold;
+    struct throttle refusals, failures;
 };
+
+/* How many lines were left out before this one; -1: it is left out itself. */
+static int throttle(struct throttle *t)
+{
+    if (loop_now() - t->told < TELL_S) {
+        t->untold++;
+        return -1;
+    }
+    int before = (int)t->untold;
+    *t = (struct throttle){.told = loop_now()};
+    return before;
+}
 
 /* ---- moving -----------------------------------------------------------------------------------
  */
@@ -121,7 +152,20 @@ static void tell_moved(const struct job *job, const struct proof *proof, const s
              (int)p->peer.pid, below ? ", with what it had started," : "", how);
 }
 
-/* Put a process that was proven into its job. 1: it was moved. */
+/* A user can be the cause, of one that has ended as well as of a job that cannot be made. */
+static void tell_failed(struct quarantine *q, const struct process *p, const struct proof *proof,
+                        const char *how, const struct error *why)
+{
+    int before = throttle(&q->failures);
+    if (before < 0)
+        return;
+    trace("failed job=%s pid=%d how=%s before=%d", proof->evidence.name, p->peer.pid, how, before);
+    log_error("put pid %d into job %s: %s", (int)p->peer.pid, proof->evidence.name, why->text);
+    if (before > 0)
+        log_error("%d other processes before it were put into no job", before);
+}
+
+/* Put a process that was proven into its job. 1: it was moved; -1: it cannot be. */
 static int contain(struct quarantine *q, const struct process *p, const struct proof *proof,
                    const char *how)
 {
@@ -134,11 +178,10 @@ static int contain(struct quarantine *q, const struct process *p, const struct p
     }
     if (!(job = requests_job(q->r, proof->manager, &proof->evidence, &e)) ||
         (is == 0 && jobs_enter(q->r->jobs, job, &p->peer, JOB_TASK, &e) < 0)) {
-        trace("failed job=%s pid=%d how=%s", proof->evidence.name, p->peer.pid, how);
         if (job && errno == ESRCH)
             return 0;
-        log_error("put pid %d into job %s: %s", (int)p->peer.pid, proof->evidence.name, e.text);
-        return 0;
+        tell_failed(q, p, proof, how, &e);
+        return -1;
     }
     size_t below = move_below(q, job, p->peer.pid);
     if (is == 0 || below > 0)
@@ -158,17 +201,14 @@ static int contain(struct quarantine *q, const struct process *p, const struct p
 static void refuse(struct quarantine *q, const struct process *p, const struct error *why,
                    const char *how)
 {
-    if (loop_now() - q->told < REFUSAL_S) {
-        q->untold++;
+    int before = throttle(&q->refusals);
+    if (before < 0)
         return;
-    }
-    trace("refused pid=%d uid=%u how=%s before=%u: %s", (int)p->peer.pid, (unsigned)p->real_uid,
-          how, q->untold, why->text);
+    trace("refused pid=%d uid=%u how=%s before=%d: %s", (int)p->peer.pid, (unsigned)p->real_uid,
+          how, before, why->text);
     if (p->real_uid == 0)
         log_warn("pid %d, which looks like a manager's, is put into no job: %s", (int)p->peer.pid,
                  why->text);
-    q->told = loop_now();
-    q->untold = 0;
 }
 
 static int prove(const struct quarantine *q, const struct watched *w, const struct process *p,
@@ -189,7 +229,7 @@ static int consider(struct quarantine *q, const struct watched *w, pid_t pid, co
     if (process_open(pid, &p) < 0)
         return 0;
     if (prove(q, w, &p, &proof, &e) == 0)
-        moved = contain(q, &p, &proof, how);
+        moved = contain(q, &p, &proof, how) > 0;
     else if (peer_is_alive(&p.peer))
         refuse(q, &p, &e, how);
     process_close(&p);
@@ -208,30 +248,43 @@ static void look_at_programs(struct quarantine *q)
     }
 }
 
-static int is_roots(pid_t pid)
+static int was_seen(const struct watched *w, const struct peer *p)
 {
-    struct process p;
-    if (process_open(pid, &p) < 0)
-        return 0;
-    int is = p.real_uid == 0;
-    process_close(&p);
-    return is;
+    for (size_t i = 0; i < DAEMONS; i++)
+        if (w->seen[i].pid == p->pid && w->seen[i].starttime == p->starttime)
+            return 1;
+    return 0;
 }
 
-/* A manager's daemon: what its jobs' cgroups are in has to be ready. Users can start it as well. */
-static void daemon_runs(struct quarantine *q, const struct watched *w, pid_t pid, const char *how)
+static void prepare_for(struct quarantine *q, struct watched *w, const struct peer *p,
+                        const char *how)
 {
     struct error e;
     const char *name = w->rule ? w->rule->name : "gridengine";
-    if (!is_roots(pid))
-        return;
     if (ground_prepare(q->r->ground, q->r->conf->cores == CORES_EXCLUSIVE, &e) < 0) {
+        if (w->warned++)
+            return;
         log_warn("%s", e.text);
-        trace("daemon manager=%s pid=%d how=%s: %s", name, (int)pid, how, e.text);
-    } else {
-        trace("daemon manager=%s pid=%d how=%s ground=%s", name, (int)pid, how,
-              q->r->ground->part[0].path);
+        trace("daemon manager=%s pid=%d how=%s: %s", name, (int)p->pid, how, e.text);
+        return;
     }
+    w->warned = 0;
+    w->seen[w->nseen].pid = p->pid;
+    w->seen[w->nseen].starttime = p->starttime;
+    w->nseen = (w->nseen + 1) % DAEMONS;
+    trace("daemon manager=%s pid=%d how=%s ground=%s", name, (int)p->pid, how,
+          q->r->ground->part[0].path);
+}
+
+/* A manager's daemon: what its jobs' cgroups are in has to be ready. Users can start it as well. */
+static void daemon_runs(struct quarantine *q, struct watched *w, pid_t pid, const char *how)
+{
+    struct process p;
+    if (process_open(pid, &p) < 0)
+        return;
+    if (p.real_uid == 0 && !was_seen(w, &p.peer))
+        prepare_for(q, w, &p.peer, how);
+    process_close(&p);
 }
 
 /* 1: it was moved; 0; -1: it runs nothing of a manager's. */
@@ -241,7 +294,7 @@ static int look_at(struct quarantine *q, pid_t pid, const char *how)
     if (program_of(pid, &runs) < 0)
         return 0;
     for (size_t i = 0; i < q->n; i++) {
-        const struct watched *w = &q->watched[i];
+        struct watched *w = &q->watched[i];
         if (program_is(&runs, &w->process))
             return consider(q, w, pid, how);
         if (program_is(&runs, &w->daemon)) {
@@ -341,19 +394,22 @@ static void look_at_group(struct scan *s, pid_t pid)
         return;
     for (size_t i = 0; i < s->n; i++)
         if (proof_by_group(s->q->r->conf, &s->task[i], &p, &proof, NULL) == 0) {
-            s->moved += where(s->q, &p, &proof) == 0 && contain(s->q, &p, &proof, "group");
+            int is = where(s->q, &p, &proof) == 0 ? contain(s->q, &p, &proof, "group") : 0;
+            if (is < 0) /* nor can the next one of it be */
+                s->task[i].state = GE_TASK_FAILED;
+            s->moved += is > 0;
             break;
         }
     process_close(&p);
 }
 
-static size_t look_at_all(struct scan *s)
+/* How many it were; less than TURN: there are no more. */
+static size_t look_at_some(struct scan *s, DIR *d)
 {
-    AUTO_DIR DIR *d = opendir("/proc");
     struct dirent *e;
     int64_t pid;
     size_t n = 0;
-    while (d && (e = readdir(d))) {
+    while (n < TURN && (e = readdir(d))) {
         if (number_parse(e->d_name, NULL, 1, INT32_MAX, &pid, NULL) < 0)
             continue;
         n++;
@@ -366,28 +422,51 @@ static size_t look_at_all(struct scan *s)
     return n;
 }
 
-static void scan_now(void *arg)
+static void end_look(struct quarantine *q)
+{
+    struct look l = q->look;
+    q->look = (struct look){.proc = NULL};
+    (void)closedir(l.proc);
+    q->scanned = loop_now();
+    trace("scan number=%lu why=%s tasks=%zu processes=%zu moved=%zu ms=%.0f", q->scans, q->why,
+          l.tasks, l.processes, l.moved, (q->scanned - l.begin) * 1000);
+    if (l.again || l.moved > 0) /* until there is nobody left to move */
+        schedule_scan(q, l.again ? l.again : "moved");
+}
+
+/* What is known of tasks is of this turn only: in the next one they may have ended. */
+static void look_on(void *arg)
 {
     struct quarantine *q = arg;
     struct scan s = {.q = q};
-    const char *why = q->why;
-    double begin = q->scanned = loop_now(); /* what it finds may ask for the next one */
-    q->scans++;
+    struct look *l = &q->look;
+    if (!l->proc) {
+        q->scans++;
+        *l = (struct look){.proc = opendir("/proc"), .begin = loop_now()};
+        if (!l->proc) {
+            log_error("look at all processes: open '/proc': %s", strerror(errno));
+            return;
+        }
+    }
     look_at_programs(q);
     find_tasks(&s);
-    size_t processes = look_at_all(&s);
-    q->scanned = loop_now();
-    trace("scan number=%lu why=%s tasks=%zu processes=%zu moved=%zu ms=%.0f", q->scans, why, s.n,
-          processes, s.moved, (q->scanned - begin) * 1000);
+    size_t n = look_at_some(&s, l->proc);
     free(s.task);
-    if (s.moved > 0) /* until there is nobody left to move */
-        schedule_scan(q, "moved");
+    l->tasks = s.n;
+    l->processes += n;
+    l->moved += s.moved;
+    if (n == TURN)
+        loop_timer_start(q->timer, 0, 0);
+    else
+        end_look(q);
 }
 
 /* At most one a second, and none while one is to come. */
 static void schedule_scan(struct quarantine *q, const char *why)
 {
-    if (loop_timer_active(q->timer))
+    if (q->look.proc && !q->look.again)
+        q->look.again = why;
+    if (q->look.proc || loop_timer_active(q->timer))
         return;
     double wait = q->scanned + SCAN_S - loop_now();
     q->why = why;
@@ -435,7 +514,7 @@ struct quarantine *quarantine_create(struct loop *l, struct requests *r, struct 
     if (q) {
         q->loop = l;
         q->r = r;
-        q->timer = loop_timer_create(l, scan_now, q);
+        q->timer = loop_timer_create(l, look_on, q);
     }
     if (!q || !q->timer || take_rules(q) < 0) {
         quarantine_destroy(q);
@@ -455,6 +534,8 @@ void quarantine_destroy(struct quarantine *q)
     proc_events_destroy(q->events);
     spool_watch_destroy(q->spool);
     loop_timer_destroy(q->timer);
+    if (q->look.proc)
+        (void)closedir(q->look.proc);
     free(q->watched);
     free(q);
 }

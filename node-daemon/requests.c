@@ -49,20 +49,25 @@ static void refuse(struct requests *r, struct grant_answer *a, const struct peer
     r->untold = 0;
 }
 
-/* A user can be the cause, by removing what is its own: of users' failures the first few are told
- * one by one, then when there are ten times as many. */
+/* What users can cause is told the first few times, then when there are ten times as many. */
+static int is_to_tell(uint64_t times)
+{
+    uint64_t power = 10;
+    while (power < times)
+        power *= 10;
+    return times <= 3 || times == power;
+}
+
+/* A user can be the cause, by removing what is its own. */
 static void fail(struct requests *r, struct grant_answer *a, const struct peer *peer,
                  const char *what, const struct error *why)
 {
-    uint64_t power = 10;
     answer_init(a, GRANT_FAILED, why->text);
     r->failed += peer->uid != 0;
-    while (power < r->failed)
-        power *= 10;
     if (peer->uid == 0 || r->failed <= 3)
         log_error("%s for pid %d of user %u: %s", what, (int)peer->pid, (unsigned)peer->uid,
                   why->text);
-    else if (r->failed == power)
+    else if (is_to_tell(r->failed))
         log_error("%s for pid %d of user %u: %s; so it was %llu times by now", what, (int)peer->pid,
                   (unsigned)peer->uid, why->text, (unsigned long long)r->failed);
 }
@@ -172,10 +177,12 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
 /* ---- place ------------------------------------------------------------------------------------
  */
 
-static void give_place(struct requests *r, const struct job *job, const struct peer *peer,
+static void give_place(struct requests *r, struct job *job, const struct peer *peer,
                        struct grant_answer *a)
 {
-    trace("asked job=%s pid=%d", job->name, (int)peer->pid);
+    if (is_to_tell(++job->asked))
+        trace("asked job=%s pid=%d times=%llu", job->name, (int)peer->pid,
+              (unsigned long long)job->asked);
     sentinel_put(r->sentinels, job);
     answer_init(a, GRANT_OK, NULL);
     jobs_describe(r->jobs, job, a);

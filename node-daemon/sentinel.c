@@ -67,6 +67,7 @@ static int is_sentinel(int dir, const char *name)
            S_ISREG(st.st_mode) && (st.st_mode & 07777) == MODE && st.st_size == 0;
 }
 
+/* jobs: those whose files stay; NULL: none do. */
 static void remove_others(int dir, struct jobs *jobs)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -77,8 +78,14 @@ static void remove_others(int dir, struct jobs *jobs)
         return;
     }
     while ((e = readdir(d)))
-        if (is_sentinel(dir, e->d_name) && !is_of_a_job(jobs, e->d_name))
+        if (is_sentinel(dir, e->d_name) && !(jobs && is_of_a_job(jobs, e->d_name)))
             (void)unlinkat(dir, e->d_name, 0);
+}
+
+void sentinel_clear(int dir)
+{
+    if (dir >= 0)
+        remove_others(dir, NULL);
 }
 
 void sentinel_sync(int dir, struct jobs *jobs)

@@ -17,6 +17,8 @@ int sentinel_open(const char *dir, struct error *err);
 /* dir -1: nothing is done. */
 void sentinel_put(int dir, const struct job *job);
 void sentinel_remove(int dir, const struct job *job);
+/* All files of jobs go: the directory is to be another one. */
+void sentinel_clear(int dir);
 /* As the jobs are now: a file for each that runs and has somebody in it, and no others. */
 void sentinel_sync(int dir, struct jobs *jobs);
 

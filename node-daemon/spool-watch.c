@@ -34,8 +34,11 @@ struct spool_watch {
     void *arg;
     struct entry *e;
     size_t n, cap;
-    int told; /* that no watch could be had */
+    struct loop_timer *again; /* for what could not be watched */
+    int failed, told;         /* a watch could not be had; and that was said */
 };
+
+static const double AGAIN_S = 10;
 
 /* ---- events -----------------------------------------------------------------------------------
  */
@@ -95,16 +98,22 @@ static struct entry *room(struct spool_watch *w)
     return &w->e[w->n];
 }
 
-/* Without a watch (a user's limit of them is the host's) jobs that do not ask are not noticed. */
+/* Without a watch (a user's limit of them is the host's) jobs that do not ask are not noticed but
+ * by a look at everything, which each new try begins. What has gone meanwhile needs none. */
 static void add(struct spool_watch *w, const char *path, uint32_t mask, enum kind kind,
                 const char *job, const char *task)
 {
     struct entry *e = room(w);
     int wd = e ? inotify_add_watch(w->fd, path, mask | IN_ONLYDIR) : -1;
     if (wd < 0) {
+        if (e && (errno == ENOENT || errno == ENOTDIR))
+            return;
         if (!w->told++)
-            log_error("watch '%s': %s; jobs that do not ask may be missed", path,
-                      strerror(e ? errno : ENOMEM));
+            log_error("watch '%s': %s; jobs that do not ask may be noticed late; trying again "
+                      "every %g s",
+                      path, strerror(e ? errno : ENOMEM), AGAIN_S);
+        w->failed = 1;
+        loop_timer_start(w->again, AGAIN_S, 0);
         return;
     }
     forget(w, wd); /* the same directory again */
@@ -169,8 +178,7 @@ static void watch_above(struct spool_watch *w)
     } while (strcmp(path, again) != 0);
 }
 
-/* Everything anew. */
-static void arm(struct spool_watch *w)
+static void watch_all(struct spool_watch *w)
 {
     watch_above(w);
     AUTO_CLOSE int jobs = ge_spool_active_jobs(w->conf);
@@ -182,10 +190,26 @@ static void arm(struct spool_watch *w)
     (void)ge_spool_each(w->conf, jobs, ge_is_job, job_found, w);
 }
 
+/* Everything anew. */
+static void arm(struct spool_watch *w)
+{
+    w->failed = 0;
+    watch_all(w);
+    if (w->told && !w->failed) {
+        log_note("'%s/active_jobs' is watched", w->conf->ge_spool);
+        w->told = 0;
+    }
+}
+
 static void arm_and_tell(struct spool_watch *w)
 {
     arm(w);
     w->calls.lost(w->arg);
+}
+
+static void try_again(void *arg)
+{
+    arm_and_tell(arg);
 }
 
 /* ---- what happens -----------------------------------------------------------------------------
@@ -259,8 +283,12 @@ struct spool_watch *spool_watch_create(struct loop *l, const struct conf *conf,
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), saved = errno;
     if (w && fd >= 0)
         w->io = loop_io_create(l, fd, LOOP_READ, readable, w);
-    if (!w || !w->io) {
+    if (w && w->io)
+        w->again = loop_timer_create(l, try_again, w);
+    if (!w || !w->again) {
         error_errno(err, fd < 0 ? saved : ENOMEM, "watch '%s/active_jobs'", conf->ge_spool);
+        if (w)
+            loop_io_destroy(w->io);
         cleanup_close(&fd);
         free(w);
         return NULL;
@@ -277,6 +305,7 @@ void spool_watch_destroy(struct spool_watch *w)
 {
     if (!w)
         return;
+    loop_timer_destroy(w->again);
     loop_io_destroy(w->io);
     close(w->fd);
     free(w->e);

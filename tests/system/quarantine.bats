@@ -163,6 +163,13 @@ no_sentinel() { ! sentinel "$1"; }
     kill -HUP "$MPRUND_PID"
     wait_until 10 traced ' begin execs=yes'
     toy 7 "$UNTIL_IN"
+    toy_start 8 'sleep 1000; true'
+    wait_until 10 sentinel toy.8
+    { echo "sentinel_dir = \"$TMPDIR/sentinels\"" && cat conf.before; } >"$MPRUND_CONF"
+    kill -HUP "$MPRUND_PID"
+    wait_until 10 no_sentinel toy.8 # in the old directory
+    wait_until 10 test -e "$TMPDIR/sentinels/toy.8"
+    echo 1 >"$(job_of 8)/cgroup.kill"
     mprund_gone
 }
 
@@ -195,11 +202,31 @@ no_sentinel() { ! sentinel "$1"; }
 }
 
 @test "where no process events are to be had that is said, and all else is done" {
-    mprund_setup "trace = \"$TRACE\"" "$RULE" 'quarantine { process_events = true }'
+    spool_setup
+    mprund_setup "trace = \"$TRACE\"" "$RULE" "gridengine { spool = \"$SPOOL\" }" 'quarantine { process_events = true }'
     mprund_kill
+    rm "$TRACE"
+    # a job that cannot be made is tried and told once, whatever the number of its processes
+    spool_job 21.1 64321 "$(nobody_name)"
+    for i in 1 2 3; do
+        as_task "$TEST_UID" 64321 sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
+    done
+    three() { [ "$(pgrep -c -fx "sleep 1000.$$")" = 3 ]; }
+    wait_until 10 three
+    echo 0 >"$GROUND/cgroup.max.descendants"
     mprund_start_logged
     grep -q 'hear of processes (mprund has to be root and in the host.s own network namespace): Connection refused; going on without' "$MPRUND_LOG"
     traced ' begin execs=no'
+    wait_until 10 traced ' scan number=1 why=begin tasks=1 processes=[0-9]* moved=0'
+    [ "$(grep -c ' failed job=21.1 ' "$TRACE")" = 1 ]
+    [ "$(grep -c 'put pid [0-9]* into job 21.1: make cgroup' "$MPRUND_LOG")" = 1 ]
+    run ! grep 'ended here' "$MPRUND_LOG"
+    echo max >"$GROUND/cgroup.max.descendants"
+    kill -HUP "$MPRUND_PID"
+    wait_until 10 traced ' scan number=1 why=begin tasks=1 processes=[0-9]* moved=3'
+    [ "$(grep -c ' enter job=21.1 .*how=group' "$TRACE")" = 3 ]
+    echo 1 >"$(echo "$GROUND"/ge-21.1-*)/cgroup.kill"
+    rm -r "$SPOOL/active_jobs/21.1"
     job_start 12.1 sleep 60
     job_kill
     mprund_gone
