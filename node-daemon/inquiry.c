@@ -25,6 +25,7 @@ enum {
     WAITING_MAX = 4096,
     ENV_MAX = 6,
     DESCRIPTORS_MAX = 256,
+    PROCESSES_MAX = 4096, /* of that user in all, here */
     DESCRIPTORS_CLOSED = 4096
 };
 #ifndef SYS_close_range
@@ -110,6 +111,7 @@ static int set_limits(const struct conf *c)
                   {RLIMIT_FSIZE, 0},
                   {RLIMIT_AS, ADDRESSES_MAX},
                   {RLIMIT_CPU, (rlim_t)c->qstat_seconds},
+                  {RLIMIT_NPROC, PROCESSES_MAX},
                   {RLIMIT_NOFILE, DESCRIPTORS_MAX}};
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         struct rlimit l = {limits[i].most, limits[i].most};
@@ -117,6 +119,17 @@ static int set_limits(const struct conf *c)
             return -1;
     }
     return 0;
+}
+
+/* The daemon's own place among those that the kernel kills for want of memory is not for what users
+ * can make large. */
+static int be_killed_as_others(void)
+{
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    int rc = fd >= 0 && write(fd, "0", 1) == 1 ? 0 : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
 }
 
 static int lay_down_privileges(const struct conf *c)
@@ -147,8 +160,8 @@ static void close_others(void)
         (void)close(fd);
 }
 
-/* Its own session, so that all of it can be killed, and nothing of the daemon's: no descriptor, no
- * variable, no signal, no right. */
+/* Its own session, so that all of it can be killed (mprund-qstat and qstat are in one process
+ * group), and nothing of the daemon's: no descriptor, no variable, no signal, no right. */
 static void be_unprivileged(const struct prepared *p, const struct conf *c, int to, pid_t parent)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -158,7 +171,7 @@ static void be_unprivileged(const struct prepared *p, const struct conf *c, int 
     umask(077);
     plain_signals();
     close_others();
-    if (set_limits(c) < 0 || lay_down_privileges(c) < 0)
+    if (be_killed_as_others() < 0 || set_limits(c) < 0 || lay_down_privileges(c) < 0)
         _exit(126);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a change of uid takes it away */
     if (getppid() != parent)

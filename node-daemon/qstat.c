@@ -65,8 +65,11 @@ static int understand(const struct question *q, const struct ask_answer *a, stru
 static int ask_about(const struct question *q, struct demand *ret, struct error *err)
 {
     char *words[] = {(char *)"qstat", (char *)"-xml", (char *)"-j", (char *)q->job, NULL};
-    struct ask a = {
-        .path = q->qstat, .argv = words, .seconds = (double)q->seconds, .max = GRIDENGINE_XML_MAX};
+    struct ask a = {.path = q->qstat,
+                    .argv = words,
+                    .seconds = (double)q->seconds,
+                    .max = GRIDENGINE_XML_MAX,
+                    .same_group = 1}; /* so that mprund can end it with this one */
     struct ask_answer answer;
     if (ask_run(&a, &answer, err) < 0)
         return error_context(err, "run '%s -xml -j %s'", q->qstat, q->job);

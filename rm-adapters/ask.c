@@ -43,7 +43,7 @@ static int start(struct talk *t, struct error *err)
     s.envp = t->ask->envp ? t->ask->envp : environ;
     s.fds[1] = to_out;
     s.fds[2] = to_errors;
-    s.new_pgrp = 1; /* Debian's are scripts around the real ones */
+    s.new_pgrp = !t->ask->same_group; /* Debian's are scripts around the real ones */
     s.parent_death_signal = SIGKILL;
     t->pid = spawn_process(&s, NULL, err);
     return t->pid > 0 ? 0 : -1;
@@ -114,7 +114,7 @@ static int finish(struct talk *t, struct error *err)
         if (ended < 0)
             return rc;
     }
-    kill(-t->pid, SIGKILL);
+    kill(t->ask->same_group ? t->pid : -t->pid, SIGKILL);
     wait_until(t->pid, loop_now() + REAP_SECONDS, &t->answer->status);
     return rc;
 }

@@ -17,6 +17,7 @@ struct ask {
     char *const *envp; /* NULL: ours */
     double seconds;    /* until it has ended, not only said all */
     size_t max;        /* more bytes of output are an error */
+    int same_group;    /* it stays in our process group, whose end is for others to bring */
 };
 
 struct ask_answer {
@@ -26,8 +27,8 @@ struct ask_answer {
 };
 
 /* Run it to its end, whatever that is. 0 with *ret, to be freed with ask_answer_free(); or -1 with
- * err, and nothing to free: it could not be run, ETIMEDOUT, EFBIG. Then it was killed, with its
- * process group. */
+ * err, and nothing to free: it could not be run, ETIMEDOUT, EFBIG. Then it was killed, where it has
+ * a process group of its own with that. */
 int ask_run(const struct ask *a, struct ask_answer *ret, struct error *err);
 void ask_answer_free(struct ask_answer *answer);
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -123,6 +124,19 @@ static void many_are_asked_a_few_at_a_time(void **state)
     assert_int_equal(a.known, 20);
 }
 
+/* The new one of this process; what it was, for the caller to free. */
+static char *oom_score(const char *new)
+{
+    char *old = NULL;
+    FILE *f = fopen("/proc/self/oom_score_adj", "r+");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%m[-0-9]", &old), 1);
+    rewind(f);
+    fputs(new, f);
+    assert_int_equal(fclose(f), 0);
+    return old;
+}
+
 /* Nothing of root's: no right, no group, no descriptor, no variable but what the configuration
  * says. */
 static void it_runs_with_nothing(void **state)
@@ -141,10 +155,14 @@ static void it_runs_with_nothing(void **state)
                          "[ ! -e /proc/$$/fd/100 ] || ok=7\n"
                          "[ $(ulimit -c) = 0 ] || ok=8\n"
                          "[ \"$*\" = '-xml -j 4' ] || ok=9\n"
+                         "[ $(cat /proc/self/oom_score_adj) = 0 ] || ok=10\n"
+                         "grep -q '^Max processes *4096 ' /proc/self/limits || ok=11\n"
                          "[ $ok = 0 ] || { echo wrong: $ok >&2; exit 1; }\n%s",
                          sample) > 0);
     assert_int_equal(dup2(STDERR_FILENO, 100), 100); /* somebody forgot to close it */
+    AUTO_FREE char *before = oom_score("100");
     ask_qstat(body, 1, &a);
+    free(oom_score(before));
     close(100);
     if (geteuid() == 0 && !a.known)
         fail_msg("%s", a.err.text);
@@ -182,6 +200,18 @@ static void one_that_never_ends_is_ended(void **state)
     ask_qstat("sleep 1000 & exec sleep 1000", 1, &a);
     conf.qstat_seconds = 10;
     must_fail(&a, "-xml -j 4");
+}
+
+/* What a script that is called qstat has begun and left goes with the inquiry. */
+static void nothing_of_it_outlives_its_answer(void **state)
+{
+    struct asked a;
+    double begin = loop_now();
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0); /* it is waited for */
+    ask_qstat("sleep 60 >/dev/null 2>&1 & exit 1", 1, &a);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+    must_fail(&a, "printed nothing");
+    assert_true(loop_now() - begin < 40);
 }
 
 /* A helper that was taken over by what it read. */
@@ -247,6 +277,7 @@ int main(void)
         cmocka_unit_test(it_runs_with_nothing),
         cmocka_unit_test(what_qstat_cannot_say_is_told),
         cmocka_unit_test(one_that_never_ends_is_ended),
+        cmocka_unit_test(nothing_of_it_outlives_its_answer),
         cmocka_unit_test(other_answers_are_none),
         cmocka_unit_test(one_that_cannot_be_run_is_told),
     };
