@@ -196,7 +196,8 @@ EOF
 }
 
 @test "descriptors, signals, limits, priority, umask and directory are the job's own" {
-    status_script >status && chmod 755 status
+    status_script >status
+    chmod 755 status
     for how in "" "$STARTER"; do
         (
             ulimit -S -n 200 -c 0

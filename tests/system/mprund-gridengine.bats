@@ -42,8 +42,12 @@ teardown() {
 
 @test "of two jobs of one user on one host each is in its own" {
     ask='mprun -n 1 grep 0:: /proc/self/cgroup >mine; until [ -e go ]; do sleep 0.1; done'
-    qsub_start -l hostname=n1 <<<"$ask" && first=$(job) && dir1=$(dirname "$(job_out)")
-    qsub_start -l hostname=n1 <<<"$ask" && second=$(job) && dir2=$(dirname "$(job_out)")
+    qsub_start -l hostname=n1 <<<"$ask"
+    first=$(job)
+    dir1=$(dirname "$(job_out)")
+    qsub_start -l hostname=n1 <<<"$ask"
+    second=$(job)
+    dir2=$(dirname "$(job_out)")
     wait_until 60 grep -q 0:: "$dir1/mine"
     wait_until 60 grep -q 0:: "$dir2/mine"
     touch "$dir1/go" "$dir2/go"
@@ -192,7 +196,11 @@ load_value() { on n0 qhost -h n1 -F "$1" | sed -n "s/.*hl:$1=//p"; }
     site_files
     ge_set configuration:shepherd_cmd="$(setting_of mprund-configuration shepherd_cmd)" \
         configuration:load_sensor="$(setting_of mprund-configuration load_sensor)" \
-        queue:load_thresholds="$(setting_of mprund-queue load_thresholds)"
+        queue:load_thresholds=np_load_avg=1000
+    # as README.md says: what the queue had stays
+    on_root n0 qconf -mattr queue load_thresholds "$(setting_of mprund-queue load_thresholds)" lab.q
+    run -0 on n0 env SGE_SINGLE_LINE=1 qconf -sq lab.q
+    [[ $output =~ load_thresholds\ +np_load_avg=1000,mprund_stuck=1 ]]
     qsub_start -l hostname=n1 <<'EOF'
 setsid sleep 1234 >/dev/null 2>&1 </dev/null &
 until [ -e go ]; do sleep 0.1; done

@@ -46,8 +46,10 @@ alone_on() { [ -n "$(threads "$1" "$2")" ] && [ -z "$(comm -12 <(threads "$1" "$
             \$(sed -n s/.*:cpuset://p /proc/self/cgroup) \$(sed -n s/^Cpus_allowed_list:.//p /proc/self/status)
         until [ -e go ]; do sleep 0.1; done
         exec '$SPIN' 2"'
-    start -pe lab 3 <<<"$ask" && first=$JOB dir1=$DIR
-    start -pe lab 3 <<<"$ask" && second=$JOB dir2=$DIR
+    start -pe lab 3 <<<"$ask"
+    first=$JOB dir1=$DIR
+    start -pe lab 3 <<<"$ask"
+    second=$JOB dir2=$DIR
     wait_until 60 lines_in 3 "$dir1/out"
     wait_until 60 lines_in 3 "$dir2/out"
     cat "$dir1/out" "$dir2/out"

@@ -303,7 +303,8 @@ hang_up() {
         echo "$wrong: $output"
         [[ $output == *"check.conf:2: "* ]]
     done
-    check 'user_rate = 5' && chmod 666 check.conf
+    check 'user_rate = 5'
+    chmod 666 check.conf
     run here "$MPRUND" --config "$PWD/check.conf" --check
     [ "$status" -eq 1 ]
     [[ $output == *"must belong to root and be writable to nobody else"* ]]

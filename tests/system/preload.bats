@@ -218,7 +218,9 @@ forget() { eight --quiet sh -c 'rm -rf /tmp/mprun-cache.*'; }
 
 @test "hosts that have neither program nor library nor data run it" {
     hosts_only
-    make_program "$TMPDIR/p" && echo data >"$TMPDIR/p/data" && chmod -R a+rX "$TMPDIR/p"
+    make_program "$TMPDIR/p"
+    echo data >"$TMPDIR/p/data"
+    chmod -R a+rX "$TMPDIR/p"
     tar -C "$TMPDIR/p" -cf - . | on n0 sh -c 'mkdir /tmp/p && tar -C /tmp/p -xf -'
     for run in first second; do
         run -0 --separate-stderr on n0 env LD_LIBRARY_PATH=/tmp/p/lib "$MPRUN" --containment=tree --verbose --host $ALL --fanout 2 \

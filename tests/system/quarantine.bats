@@ -141,7 +141,8 @@ no_sentinel() { ! sentinel "$1"; }
     [ "$(wc -l <"$step/cgroup.procs")" = 1 ]
     echo 1 >"$step/cgroup.kill"
     mprund_kill # its sentinel is that of the next one
-    here touch /run/mprun/sentinels/stale && here chmod 444 /run/mprun/sentinels/stale
+    here touch /run/mprun/sentinels/stale
+    here chmod 444 /run/mprun/sentinels/stale
     here touch /run/mprun/sentinels/others
     mprund_start
     sentinel toy.6

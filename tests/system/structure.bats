@@ -91,6 +91,54 @@ END
     [ "$(cut -d : -f 2 <<<"$output" | paste -sd ' ')" = "1 2" ]
 }
 
+# In a list of commands all but the last could not fail either: prints the lines of tests in which
+# one of those is a function of the file's or a library's.
+ignored_functions() {
+    local file
+    (cd "$MPRUN_SOURCE" && find tests -name '*.bats') | while read -r file; do
+        (cd "$MPRUN_SOURCE" && awk '
+            FNR == 1 { in_test = 0; reading[FILENAME]++ }
+            match($0, /^ *[a-z_0-9]+\(\)/) { name = $1; sub(/\(.*/, "", name); is_function[name] = 1 }
+            reading[FILENAME] < 2 { next }
+            /^@test/ || /^}/ { in_test = /^@test/ }
+            !in_test || /\|\||^ *(if|elif|while|until|for|local|\{) / { next }
+            {
+                line = $0
+                gsub(/\\./, "", line)
+                gsub(/\047[^\047]*\047/, "", line)
+                gsub(/"[^"]*"/, "", line)
+                n = split(line, part, / && /)
+                for (i = 1; i < n; i++) {
+                    split(part[i], word, " ")
+                    if (word[1] in is_function) { print FILENAME ":" FNR ":" $0; next }
+                }
+            }' "$LIBRARIES_OF_TESTS"/*.bash "$file" "$file")
+    done
+}
+LIBRARIES_OF_TESTS=$MPRUN_SOURCE/tests/lib
+
+@test "checks by functions in a test are a line each, too" {
+    run ignored_functions
+    [ -z "$output" ]
+    mkdir -p tree/tests
+    sed 's/AND/\&\&/g; s/^TEST/@test/' >tree/tests/x.bats <<'END'
+own_check() { a AND b; }
+TEST "x" {
+    x AND own_check AND y
+    x AND y AND own_check
+    wait_until 10 own_check AND x
+    if own_check AND x; then
+    run x 'own_check AND y' "own_check AND y"
+    own_check AND x || return 1
+}
+helper() {
+    own_check AND y
+}
+END
+    MPRUN_SOURCE=$PWD/tree run ignored_functions
+    [ "$(cut -d : -f 2 <<<"$output" | paste -sd ' ')" = "3 5" ]
+}
+
 @test "one module per external library" {
     cd "$MPRUN_SOURCE"
     only() { # HEADER FILE-PATTERN
