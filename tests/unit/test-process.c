@@ -10,9 +10,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/fuse.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,8 +26,8 @@
 enum { GROUP = 65432, OTHER_UID = 65533 };
 
 /* A child that waits until it is killed; that it runs the program is known by the pipe that exec
- * closes. */
-static pid_t start(uid_t uid, const char *program, char *const env[])
+ * closes. mounts: the namespace it is in; NULL: ours. */
+static pid_t start_in(const char *mounts, uid_t uid, const char *program, char *const env[])
 {
     int p[2];
     char byte;
@@ -33,6 +38,9 @@ static pid_t start(uid_t uid, const char *program, char *const env[])
     assert_return_code(pid, errno);
     if (pid == 0) {
         alarm(60);
+        int ns = mounts ? open(mounts, O_RDONLY | O_CLOEXEC) : -1;
+        if (mounts && (ns < 0 || setns(ns, CLONE_NEWNS) < 0))
+            _exit(1);
         if (uid && (setgroups(2, groups) < 0 || setresuid(uid, uid, uid) < 0))
             _exit(1);
         if (program)
@@ -45,6 +53,11 @@ static pid_t start(uid_t uid, const char *program, char *const env[])
     assert_int_equal(read(p[0], &byte, 1), program ? 0 : 1);
     close(p[0]);
     return pid;
+}
+
+static pid_t start(uid_t uid, const char *program, char *const env[])
+{
+    return start_in(NULL, uid, program, env);
 }
 
 static void stop(pid_t pid)
@@ -113,6 +126,150 @@ static void who_is_of_another_user_is_no_child_of_a_daemon(void **state)
     stop(pid);
     assert_false(process_is_child_of(&p, &own)); /* not any more */
     process_close(&p);
+}
+
+/* ---- a file system that does not answer -------------------------------------------------------
+ */
+
+enum { FILE_NODE = 2, REQUEST_MAX = 1 << 17 };
+
+static volatile sig_atomic_t silent;
+
+/* Who waits for an answer is let go with an error when the server ends, and by nothing before. */
+static void fall_silent(int signo)
+{
+    silent = 1;
+    alarm(10);
+}
+
+static void answer(int fd, uint64_t unique, int error, const void *body, size_t n)
+{
+    char out[REQUEST_MAX];
+    struct fuse_out_header h = {.len = (uint32_t)(sizeof(h) + n), .error = error, .unique = unique};
+    memcpy(out, &h, sizeof(h));
+    if (n > 0)
+        memcpy(out + sizeof(h), body, n);
+    if (write(fd, out, h.len) < 0 && errno != ENOENT) /* nobody waits for it any more */
+        _exit(3);
+}
+
+static struct fuse_attr attributes(uint64_t node, int file)
+{
+    struct stat st;
+    if (fstat(file, &st) < 0)
+        _exit(4);
+    struct fuse_attr a = {.ino = node, .nlink = 1, .blksize = 4096};
+    a.mode = node == FILE_NODE ? S_IFREG | 0755 : S_IFDIR | 0755;
+    a.size = node == FILE_NODE ? (uint64_t)st.st_size : 0;
+    return a;
+}
+
+static void serve_read(int fd, const char *request, uint64_t unique, int file)
+{
+    struct fuse_read_in in;
+    char data[REQUEST_MAX / 2];
+    memcpy(&in, request + sizeof(struct fuse_in_header), sizeof(in));
+    size_t want = in.size < sizeof(data) ? in.size : sizeof(data);
+    ssize_t n = pread(file, data, want, (off_t)in.offset);
+    answer(fd, unique, n < 0 ? -EIO : 0, data, n < 0 ? 0 : (size_t)n);
+}
+
+/* One file, which is the given one; what is known of it is to be asked for each time. */
+static void serve(int fd, const char *request, int file)
+{
+    struct fuse_in_header h;
+    memcpy(&h, request, sizeof(h));
+    struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096};
+    struct fuse_entry_out entry = {.nodeid = FILE_NODE, .attr = attributes(FILE_NODE, file)};
+    struct fuse_attr_out attr = {.attr = attributes(h.nodeid, file)};
+    struct fuse_open_out opened = {.fh = 0};
+    if (h.opcode == FUSE_INIT)
+        answer(fd, h.unique, 0, &init, sizeof(init));
+    else if (h.opcode == FUSE_LOOKUP)
+        answer(fd, h.unique, 0, &entry, sizeof(entry));
+    else if (h.opcode == FUSE_GETATTR && !silent)
+        answer(fd, h.unique, 0, &attr, sizeof(attr));
+    else if (h.opcode == FUSE_OPEN)
+        answer(fd, h.unique, 0, &opened, sizeof(opened));
+    else if (h.opcode == FUSE_READ)
+        serve_read(fd, request, h.unique, file);
+    else if (h.opcode != FUSE_GETATTR && h.opcode != FUSE_FORGET && h.opcode != FUSE_BATCH_FORGET &&
+             h.opcode != FUSE_INTERRUPT)
+        answer(fd, h.unique, -ENOSYS, NULL, 0);
+}
+
+/* In mounts of its own; ready is closed when it is there, with a byte written where it cannot be.
+ */
+static void be_server(int ready, const char *dir)
+{
+    char options[96];
+    static char request[REQUEST_MAX + 4096];
+    struct sigaction sa = {.sa_handler = fall_silent};
+    int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), file = open("/bin/sleep", O_RDONLY | O_CLOEXEC);
+    snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+    alarm(60);
+    sigaction(SIGUSR1, &sa, NULL);
+    if (fd < 0 || file < 0 || unshare(CLONE_NEWNS) < 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("silent", dir, "fuse", 0, options) < 0) {
+        (void)!write(ready, "x", 1);
+        _exit(1);
+    }
+    close(ready);
+    for (;;) {
+        ssize_t n = read(fd, request, sizeof(request));
+        if (n > 0)
+            serve(fd, request, file);
+        else if (errno != EINTR && errno != EAGAIN && errno != ENOENT)
+            _exit(2);
+    }
+}
+
+static pid_t start_server(const char *dir)
+{
+    int p[2];
+    char byte;
+    assert_return_code(pipe2(p, O_CLOEXEC), errno);
+    pid_t pid = fork();
+    assert_return_code(pid, errno);
+    if (pid == 0) {
+        close(p[0]);
+        be_server(p[1], dir);
+    }
+    close(p[1]);
+    int failed = read(p[0], &byte, 1) != 0;
+    close(p[0]);
+    if (!failed)
+        return pid;
+    stop(pid);
+    return -1;
+}
+
+static void a_program_is_known_where_its_file_system_does_not_answer(void **state)
+{
+    needs_root();
+    char dir[] = "/tmp/test-process.XXXXXX", path[64], mounts[64];
+    struct program its, own = self();
+    struct process p;
+    assert_non_null(mkdtemp(dir));
+    pid_t server = start_server(dir);
+    if (server < 0) {
+        rmdir(dir);
+        skip(); /* no FUSE here */
+    }
+    snprintf(path, sizeof(path), "%s/sleeper", dir);
+    snprintf(mounts, sizeof(mounts), "/proc/%d/ns/mnt", (int)server);
+    pid_t pid = start_in(mounts, 0, path, (char *[]){NULL});
+    assert_return_code(kill(server, SIGUSR1), errno);
+    assert_return_code(process_open(pid, &p), errno);
+    int rc = program_of(pid, &its), runs_own = process_runs(&p, &own);
+    process_close(&p);
+    stop(pid);
+    stop(server);
+    rmdir(dir);
+    assert_int_equal(rc, 0);
+    assert_int_equal(its.ino, FILE_NODE);
+    assert_false(runs_own);
 }
 
 /* ---- rules ------------------------------------------------------------------------------------
@@ -184,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_process_is_read_as_it_is),
         cmocka_unit_test(a_program_is_its_file_and_not_its_name),
         cmocka_unit_test(who_is_of_another_user_is_no_child_of_a_daemon),
+        cmocka_unit_test(a_program_is_known_where_its_file_system_does_not_answer),
         cmocka_unit_test(a_daemons_process_says_its_job_and_owner),
         cmocka_unit_test(what_says_no_job_of_a_users_is_in_none),
         cmocka_unit_test(a_users_process_proves_nothing),
