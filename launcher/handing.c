@@ -27,19 +27,35 @@
 
 enum { NEIGHBOURS_MAX = 16 };
 
+/* What another mprun is to a host. */
+enum standing {
+    MAY_BE_ASKED,
+    OWES_ANSWER, /* it is not asked again before that */
+    HAS_FAILED,  /* what it has started came to nothing */
+};
+
 /* Another mprun. It stays in the list when it is dead: hosts may have it as the one asked last. */
 struct neighbour {
     struct neighbour *next;
     struct handing *handing;
     char *path, *step;
+    unsigned char *of; /* enum standing, by launch_index */
     int dead;
     struct dial *dial;
     struct link *link;
     struct loop_timer *timer;
 };
 
+/* A host that the manager had no room on. */
+struct waiting {
+    double asked_at;   /* loop_now() */
+    char refusal[400]; /* the manager's words */
+    char failure[600]; /* of what another step's starter has started; "": nothing has failed */
+};
+
 struct handing {
     struct run *run;
+    struct waiting *of; /* by launch_index */
     struct loop_timer *retry;
     struct neighbour *all;
     size_t n;
@@ -78,11 +94,20 @@ static void wait_for_room(struct host *h)
 
 /* ---- what another mprun says ----------------------------------------------------------------- */
 
+static struct waiting *waiting_of(const struct host *h)
+{
+    return &h->run->handing->of[h->launch_index];
+}
+
 /* What it was asked for did not come to be. */
 static void lost(struct host *h, const char *why)
 {
-    log_debug("host %s: its start by the starter of step %s has failed: %s%s%s", h->name,
-              h->handed_to, why, *why ? "; " : "", start_words_held(h));
+    struct waiting *w = waiting_of(h);
+    char said[500];
+    start_words_reason(h, said, sizeof(said));
+    snprintf(w->failure, sizeof(w->failure), "the starter of step %.20s has started it, and %s%s%s",
+             h->handed_to, why, *said ? ": " : "", said);
+    log_debug("host %s: %s", h->name, w->failure);
     h->channel_open = 0;
     h->handed = NULL;
     h->handed_to[0] = 0;
@@ -102,6 +127,8 @@ static void dies(struct neighbour *n, const char *why)
     n->link = NULL;
     for (size_t i = 0; i < r->nused; i++) {
         struct host *h = r->launched[i];
+        if (n->of[i] == OWES_ANSWER)
+            n->of[i] = MAY_BE_ASKED;
         if (h->asked == n)
             ask(h);
         else if (h->handed == n)
@@ -110,9 +137,26 @@ static void dies(struct neighbour *n, const char *why)
     step_changed(r);
 }
 
+/* The starter of that host, or that mprun, is stopped. */
 static void too_slow(void *arg)
 {
-    dies(arg, "it gives no answer");
+    struct neighbour *n = arg;
+    struct run *r = n->handing->run;
+    int awaited = 0;
+    for (size_t i = 0; i < r->nused; i++) {
+        struct host *h = r->launched[i];
+        if (h->asked != n)
+            continue;
+        if (loop_now() - waiting_of(h)->asked_at < ANSWER_SECONDS * 0.9) {
+            awaited = 1;
+            continue;
+        }
+        log_debug("host %s: step %s gives no answer", h->name, n->step);
+        ask(h);
+    }
+    if (awaited)
+        loop_timer_start(n->timer, ANSWER_SECONDS, 0);
+    step_changed(r);
 }
 
 static void is_handed(struct neighbour *n, struct host *h)
@@ -124,6 +168,7 @@ static void is_handed(struct neighbour *n, struct host *h)
 static void accepted(struct neighbour *n, struct host *h)
 {
     h->asked = NULL;
+    h->waits = 0;
     h->handed = n;
     h->channel_open = 1;
     h->client_pid = 0;
@@ -133,25 +178,44 @@ static void accepted(struct neighbour *n, struct host *h)
     is_handed(n, h);
 }
 
+static void refused(struct neighbour *n, struct host *h, const Mprun__ErrandNews *m)
+{
+    if (h->asked != n) /* too late */
+        return;
+    log_debug("host %s: not handed to the starter of step %s: %.*s", h->name, n->step,
+              (int)m->text.len, (const char *)m->text.data);
+    ask(h);
+}
+
+static void take_answer(struct neighbour *n, struct host *h, const Mprun__ErrandNews *m)
+{
+    n->of[h->launch_index] = MAY_BE_ASKED;
+    if (m->what == ERRAND_REFUSED)
+        refused(n, h, m);
+    else if (m->what == ERRAND_STARTED && (h->asked == n || (h->waits && !h->run->killing)))
+        accepted(n, h);
+}
+
+static void take_end(struct neighbour *n, struct host *h)
+{
+    n->of[h->launch_index] = HAS_FAILED;
+    lost(h, "it has ended");
+}
+
 static int take_news(struct neighbour *n, const Mprun__ErrandNews *m)
 {
     struct run *r = n->handing->run;
     struct host *h = m->id < r->nused ? r->launched[m->id] : NULL;
-    int refused = m->what == ERRAND_REFUSED, ended = m->what == ERRAND_ENDED;
-    loop_timer_stop(n->timer);
-    if (h && h->asked == n && refused) {
-        log_debug("host %s: not handed to the starter of step %s: %.*s", h->name, n->step,
-                  (int)m->text.len, (const char *)m->text.data);
-        ask(h);
-    } else if (h && h->asked == n && m->what == ERRAND_STARTED) {
-        accepted(n, h);
-    } else if (h && h->handed == n && m->what == ERRAND_SAID) {
+    if (!h)
+        return -1;
+    if (n->of[m->id] == OWES_ANSWER)
+        take_answer(n, h, m);
+    else if (h->handed == n && m->what == ERRAND_SAID)
         start_words_add(h, m->text.data, m->text.len);
-    } else if (h && h->handed == n && (ended || refused)) {
-        lost(h, "it has ended");
-    }
+    else if (h->handed == n && (m->what == ERRAND_ENDED || m->what == ERRAND_REFUSED))
+        take_end(n, h);
     step_changed(r);
-    return h ? 0 : -1;
+    return 0;
 }
 
 static void neighbour_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p,
@@ -188,6 +252,8 @@ static void send_hand(struct neighbour *n, struct host *h)
     m.input = (ProtobufCBinaryData){.data = packed, .len = len < 0 ? 0 : (size_t)len};
     link_send(n->link, FRAME_HAND, &m.base);
     explicit_bzero(packed, sizeof(packed));
+    n->of[h->launch_index] = OWES_ANSWER;
+    waiting_of(h)->asked_at = loop_now();
     if (!loop_timer_active(n->timer))
         loop_timer_start(n->timer, ANSWER_SECONDS, 0);
 }
@@ -237,6 +303,7 @@ static void neighbour_free(struct neighbour *n)
     dial_destroy(n->dial);
     link_destroy(n->link);
     free(n->path);
+    free(n->of);
     free(n);
 }
 
@@ -254,8 +321,9 @@ static void other_step(void *arg, const char *path)
         n->handing = g;
         n->dead = 1;
         n->path = strdup(path);
+        n->of = calloc(g->run->nused, 1);
         n->timer = loop_timer_create(g->run->loop, too_slow, n);
-        if (!n->path || !n->timer) {
+        if (!n->path || !n->of || !n->timer) {
             neighbour_free(n);
             return;
         }
@@ -271,7 +339,7 @@ static void other_step(void *arg, const char *path)
 static void ask(struct host *h)
 {
     struct neighbour *n = h->asked ? h->asked->next : h->run->handing->all;
-    while (n && n->dead)
+    while (n && (n->dead || n->of[h->launch_index] != MAY_BE_ASKED))
         n = n->next;
     h->asked = n;
     if (!n || h->run->killing)
@@ -286,9 +354,11 @@ static struct handing *handing_create(struct run *r)
     if (!g)
         return NULL;
     g->run = r;
-    g->retry = loop_timer_create(r->loop, retry_due, g);
+    g->of = calloc(r->nused, sizeof(*g->of));
+    g->retry = g->of ? loop_timer_create(r->loop, retry_due, g) : NULL;
     if (g->retry)
         return g;
+    free(g->of);
     free(g);
     return NULL;
 }
@@ -298,9 +368,10 @@ int handing_begin(struct host *h, const char *words)
     struct run *r = h->run;
     if (!r->handing && !(r->handing = handing_create(r)))
         return -1;
-    if (++h->no_room * RETRY_SECONDS > r->cmd.start_timeout)
-        return -1;
-    log_debug("host %s: no room: %.*s", h->name, (int)strcspn(words, "\n"), words);
+    h->no_room = 1;
+    snprintf(waiting_of(h)->refusal, sizeof(waiting_of(h)->refusal), "%.*s",
+             (int)strcspn(words, "\n"), words);
+    log_debug("host %s: no room: %s", h->name, waiting_of(h)->refusal);
     starters_forget(h);
     if (r->transport != TRANSPORT_STDIO) /* where the start channel is the link */
         home_others(r, other_step, r->handing);
@@ -309,6 +380,21 @@ int handing_begin(struct host *h, const char *words)
     else
         wait_for_room(h);
     return 0;
+}
+
+void handing_time_over(struct host *h)
+{
+    struct run *r = h->run;
+    const struct waiting *w = waiting_of(h);
+    char advice[500];
+    if (w->failure[0])
+        run_fail(r, EXIT_CODE_MPRUN,
+                 "host %s: %s; %s itself has had no room there for %g s (--start-timeout): %s",
+                 h->name, w->failure, r->adapter->name, r->cmd.start_timeout, w->refusal);
+    else
+        run_fail(r, EXIT_CODE_MPRUN, "host %s: not started within %g s (--start-timeout): %s%s",
+                 h->name, r->cmd.start_timeout, w->refusal,
+                 starters_advice(r, w->refusal, advice, sizeof(advice)));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -342,5 +428,6 @@ void handing_end(struct run *r)
         neighbour_free(n);
     }
     loop_timer_destroy(g->retry);
+    free(g->of);
     free(g);
 }

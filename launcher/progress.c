@@ -67,14 +67,24 @@ static void say_awaited(struct run *r)
             start_words_show(r->launched[i]);
 }
 
+/* From its first start on, however often there are others. */
+static int is_being_started(const struct host *h)
+{
+    return h->state == AGENT_STARTED || (h->state == AGENT_WAITING && h->no_room);
+}
+
 /* A host had its time. */
 static int check_patience(struct run *r)
 {
     char why[600];
     for (size_t i = 0; i < r->nused; i++) {
         struct host *h = r->launched[i];
-        if (h->state != AGENT_STARTED || ++h->waited * TICK < r->cmd.start_timeout)
+        if (!is_being_started(h) || ++h->waited * TICK < r->cmd.start_timeout)
             continue;
+        if (h->no_room && !h->handed) {
+            handing_time_over(h);
+            return -1;
+        }
         h->failed = 1;
         start_words_reason(h, why, sizeof(why));
         run_fail(r, EXIT_CODE_MPRUN,

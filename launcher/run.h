@@ -107,8 +107,8 @@ struct host {
     char kept[sizeof(PREAMBLE_ASK)]; /* the last of its stdout: the beginning of the question? */
     size_t nkept;
     struct start_words *words; /* of the start channel's stderr; NULL: none, or it is mprun's own */
-    unsigned waited;           /* ticks since its start client began */
-    unsigned no_room;          /* times that the manager had none */
+    unsigned waited;           /* ticks since its first start client began */
+    int no_room;               /* the manager had none, so far at least once */
     int waits;                 /* for room */
     struct neighbour *asked;   /* to have it started; no answer yet */
     struct neighbour *handed;  /* has it started; no HELLO yet */
@@ -314,6 +314,9 @@ void starters_sweep(struct host *h); /* what a dead starter left on this machine
 /* For who gets no preamble on a start channel that leads both ways. Length, or -1. */
 int starters_preamble(struct host *h, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
                       struct error *err);
+/* What the user can do about what the start client said, to go behind it: in buf, "" for nothing.
+ */
+const char *starters_advice(const struct run *r, const char *why, char *buf, size_t n);
 /* Nothing of a start that failed is left, and there is to be another one. */
 void starters_forget(struct host *h);
 /* mprun starts it, now and again. */
@@ -347,9 +350,10 @@ void through_cancel(struct run *r);
 int guests_hand(struct run *r, struct link *asker, const uint8_t *p, size_t n);
 void guests_asker_gone(struct run *r, const struct link *asker);
 
-/* handing.c: the manager has no room on a host: -1, it is not to be waited for any longer. */
+/* handing.c: the manager has no room on a host, in these words. -1: out of memory. */
 int handing_begin(struct host *h, const char *words);
-void handing_reported(struct host *h); /* HELLO has come */
+void handing_time_over(struct host *h); /* --start-timeout, since there was none: the step fails */
+void handing_reported(struct host *h);  /* HELLO has come */
 void handing_cancel(struct run *r);
 void handing_end(struct run *r);
 

@@ -371,8 +371,7 @@ static const char *start_client(const struct run *r)
     return r->adapter->client ? r->adapter->client : r->adapter->name;
 }
 
-/* What the user can do about what the start client said. */
-static const char *advice(const struct run *r, const char *why, char *buf, size_t n)
+const char *starters_advice(const struct run *r, const char *why, char *buf, size_t n)
 {
     buf[0] = 0;
     if (!r->cmd.agent && r->adapter->advice)
@@ -401,10 +400,10 @@ static void say_not_started(struct host *h, int status, const char *how)
                  PACKAGE_VERSION);
     else if (*why && (code == 255 || code == EXIT_CODE_MPRUN))
         run_fail(r, EXIT_CODE_MPRUN, "host %s: %s%s", h->name, why,
-                 advice(r, why, what, sizeof(what)));
+                 starters_advice(r, why, what, sizeof(what)));
     else
         run_fail(r, EXIT_CODE_MPRUN, "host %s: %s %s before mpstarter reported back%s%s%s", h->name,
-                 start_client(r), how, colon, why, advice(r, why, what, sizeof(what)));
+                 start_client(r), how, colon, why, starters_advice(r, why, what, sizeof(what)));
 }
 
 /* The step ends for a reason of its own: neither this end nor the client's words are one. */
@@ -439,7 +438,6 @@ void starters_forget(struct host *h)
     h->link = NULL;
     h->nkept = 0;
     h->failed = h->lost = 0;
-    h->waited = 0;
     agent_enter(h, AGENT_WAITING);
 }
 

@@ -190,7 +190,7 @@ silent_ends() {
 @test "one that gives no answer is not waited for without end" {
     silent_first
     holds B -v
-    wait_until 10 grep -q 'takes nothing over: it gives no answer' err.B
+    wait_until 10 grep -q 'step a* gives no answer' err.B
     wait_until 10 grep -q 'this is tried again' err.B
     touch over.A over.B
     wait_for A 0
@@ -208,6 +208,35 @@ silent_ends() {
     touch over.A
     wait_for A 0
     silent_ends
+}
+
+@test "one host's starter gives no answer: --start-timeout holds; an answer that comes late is one" {
+    first
+    worker=$(its_worker "$(one_keeper)")
+    kill -STOP "$worker"
+    run -125 --separate-stderr mprun --start-timeout 3 true
+    echo "$stderr"
+    [[ $stderr == *"mprun: host h"[01]": not started within 3 s (--start-timeout): error: "*"didn't accept task"* ]]
+    holds B -v
+    wait_until 10 grep -q 'gives no answer' err.B
+    kill -CONT "$worker"
+    wait_until 10 has_begun B
+    was_handed
+    touch over.A over.B
+    wait_for A 0
+    wait_for B 0
+    no_leftovers
+}
+
+@test "--start-timeout is a time, however long the manager takes to say that it has no room" {
+    echo 'echo >>"$SGE_ROOT/tries"; sleep 2' >sge/does.h1
+    exec 8>sge/task.h1
+    flock 8
+    run -125 --separate-stderr mprun --start-timeout 4 true 8>&-
+    exec 8>&-
+    echo "$stderr"
+    [[ $stderr == *"mprun: host h1: not started within 4 s (--start-timeout): error: execution daemon"*"; a host takes as many tasks"* ]]
+    [ "$(wc -l <sge/tries)" -le 2 ]
 }
 
 # tree ARGS...: ten hosts, of which mprun starts two, and each of these the ones below it
