@@ -293,6 +293,9 @@ int starters_find(struct run *r, struct error *err);
 struct start_request starters_request(struct run *r);
 /* A login has put its starter into a control group of its own. */
 void starters_in_session(struct host *h, const char *session);
+/* Where nobody has asked for another way, a firewall is no reason not to run: started by mprun, it
+ * can be linked by its start channel. */
+int starters_may_fall_back(const struct host *h);
 /* It is linked by its start channel because mprun cannot be reached from there. */
 void starters_fell_back(struct host *h, const char *why);
 void starters_reported(struct host *h);  /* HELLO came */
@@ -344,7 +347,7 @@ void errands_free(struct run *r);
 void through_begin(struct run *r);
 int through_is_elsewhere(void *arg, size_t host); /* for an adapter */
 void through_reported(struct host *h);            /* it has its starter */
-void through_cancel(struct run *r);
+void through_end(struct run *r);                  /* mprun starts the rest */
 
 /* guests.c: HAND has come over the control socket, -1: it cannot be read; who has asked is gone */
 int guests_hand(struct run *r, struct link *asker, const uint8_t *p, size_t n);

@@ -173,8 +173,7 @@ static void use_channel(struct host *h)
     make_stdio_link(h, in, out);
 }
 
-/* Where nobody has asked for another way, a firewall is no reason not to run. */
-static int may_fall_back(const struct host *h)
+int starters_may_fall_back(const struct host *h)
 {
     const struct run *r = h->run;
     return r->transport == TRANSPORT_TCP && r->cmd.transport == TRANSPORT_AUTO &&
@@ -218,7 +217,7 @@ static int send_preamble(struct host *h, struct error *err)
     uint32_t flags = 0;
     if (h->is_starter)
         flags |= PREAMBLE_SUBREAPER;
-    if (may_fall_back(h))
+    if (starters_may_fall_back(h))
         flags |= PREAMBLE_FALLBACK;
     int n = starters_preamble(h, flags, packed, err);
     int rc = n < 0 ? -1 : fd_write_all(h->in_fd, packed, (size_t)n);
@@ -235,7 +234,7 @@ static void talk(struct host *h)
 {
     struct run *r = h->run;
     struct error e;
-    h->question = may_fall_back(h) ? PREAMBLE_ASK : NULL;
+    h->question = starters_may_fall_back(h) ? PREAMBLE_ASK : NULL;
     if (send_preamble(h, &e) < 0) {
         log_debug("host %s: %s", h->name, e.text); /* its end is told by its status */
         close_channel(h);
@@ -607,7 +606,7 @@ void starters_cancel(struct run *r)
         return;
     r->adapter->cancel(r->starting);
     handing_cancel(r);
-    through_cancel(r);
+    through_end(r);
     if (!r->adapter->abandon)
         abandon_after(r, UNREACHABLE_SECONDS);
 }
@@ -737,6 +736,9 @@ void starters_fell_back(struct host *h, const char *why)
 {
     struct run *r = h->run;
     log_debug("host %s: %s", h->name, why);
+    if (!host_above(
+            h)) /* those below it are not better off, and mprun has to start them for that */
+        through_end(r);
     if (r->nfallback++ == 0)
         snprintf(r->fallback_text, sizeof(r->fallback_text), "%s (%s)", h->name, why);
 }

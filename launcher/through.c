@@ -7,6 +7,7 @@
  * and are what they would be if mprun had started it. What cannot be started so, mprun starts. */
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "common/log.h"
 #include "launcher/run.h"
@@ -31,6 +32,24 @@ int through_is_elsewhere(void *arg, size_t host)
     return r->starts_through && !h->direct && host_above(h);
 }
 
+static void start_directly(struct host *h)
+{
+    h->channel_open = 0;
+    starters_forget(h);
+    starters_retry(h);
+}
+
+/* A starter that could not connect may be able to by a start channel that leads to mprun. */
+static int is_retried(struct host *h, int status)
+{
+    if (h->state != AGENT_STARTED || h->run->killing || !WIFEXITED(status) ||
+        WEXITSTATUS(status) != EXIT_CODE_MPRUN || !starters_may_fall_back(h))
+        return 0;
+    log_debug("host %s: it is started by mprun itself: %s", h->name, start_words_held(h));
+    start_directly(h);
+    return 1;
+}
+
 static void news(void *arg, const Mprun__ErrandNews *m)
 {
     struct host *h = arg;
@@ -41,12 +60,10 @@ static void news(void *arg, const Mprun__ErrandNews *m)
     } else if (m && m->what == ERRAND_REFUSED) {
         log_debug("host %s: it is started by mprun itself: %.*s", h->name, (int)m->text.len,
                   (const char *)m->text.data);
-        h->channel_open = 0;
-        starters_forget(h);
-        starters_retry(h);
+        start_directly(h);
     } else if (m && m->what == ERRAND_SAID) {
         start_words_add(h, m->text.data, m->text.len);
-    } else if (m && m->what == ERRAND_ENDED) {
+    } else if (m && m->what == ERRAND_ENDED && !is_retried(h, m->status)) {
         starters_client_ended(h, m->status);
     }
     if (!m)
@@ -101,8 +118,8 @@ void through_reported(struct host *h)
     }
 }
 
-/* Nobody starts them now: the adapter says so. */
-void through_cancel(struct run *r)
+/* Those that nobody has started yet are mprun's own now; after a cancel the adapter says so. */
+void through_end(struct run *r)
 {
     for (size_t i = 0; r->starts_through && i < r->nused; i++) {
         struct host *h = r->launched[i];

@@ -262,6 +262,20 @@ started_from() { grep -o 'host h[0-9]: started from host h[0-9]' <<<"$1" | sort 
     done
 }
 
+@test "what cannot reach mprun from its host is started by mprun itself, and uses the start channel" {
+    needs_root
+    mkdir -p sge && echo 'exec unshare --net "$4"' | tee sge/does.h9 >sge/does.h5
+    run -0 --separate-stderr tree --pmi none -v sh -c 'echo $MPRUN_RANK'
+    [ "$(wc -l <<<"$output")" = 10 ]
+    [[ $(started_from "$stderr") == *"h3 h9,"* ]]
+    [[ $stderr == *"mprun cannot be reached from h5"* || $stderr == *"mprun cannot be reached from h9"* ]]
+    # one of those that mprun starts: the rest is not even tried from there
+    rm sge/does.h? && echo 'exec unshare --net "$4"' >sge/does.h0
+    run -0 --separate-stderr tree --pmi none -v sh -c 'echo $MPRUN_RANK'
+    [ "$(wc -l <<<"$output")" = 10 ]
+    [[ $(started_from "$stderr") != *"h0 h2"* ]]
+}
+
 @test "a client that fails on another host: its own words, and the host" {
     mkdir -p sge && echo 'echo "no way to $3" >&2; exit 1' >sge/does.h7
     run -125 --separate-stderr tree true
