@@ -439,6 +439,7 @@ int suspension_begin(struct run *r, struct error *err); /* before there are star
 void suspension_end(struct run *r);
 /* Is the job suspended, or not any more? */
 void suspension_look(struct run *r, enum suspension_cause cause);
+int suspension_has(const struct run *r, pid_t pid); /* a child that is there for this */
 int suspension_holds(const struct run *r); /* the job is suspended: no ranks are to be started */
 /* mprun is to be stopped, and to stay so; not any more. */
 void suspension_rest(struct run *r, int rest);

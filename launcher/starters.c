@@ -815,6 +815,8 @@ void starters_close(struct run *r)
  * mprun. */
 static int stays(const struct run *r, pid_t pid)
 {
+    if (suspension_has(r, pid))
+        return 1;
     for (int i = 0; i < r->nforeign; i++)
         if (r->foreign[i] == pid)
             return 1;

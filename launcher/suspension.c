@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -57,30 +58,57 @@ static void be_witness(pid_t launcher)
     _exit(0);
 }
 
-static void end_witness(pid_t witness)
+static void end_witness(struct suspension *s)
 {
-    kill(witness, SIGKILL);
-    while (waitpid(witness, NULL, 0) < 0 && errno == EINTR)
+    if (s->witness <= 0)
+        return;
+    reaper_remove(s->run->reaper, s->witness);
+    kill(s->witness, SIGKILL);
+    while (waitpid(s->witness, NULL, 0) < 0 && errno == EINTR)
         ;
+}
+
+static void witness_ended(void *arg, pid_t pid, int status, const struct rusage *usage);
+
+static int begin_witness(struct suspension *s)
+{
+    pid_t self = getpid(), pid = fork();
+    if (pid == 0)
+        be_witness(self);
+    if (pid < 0)
+        return -1;
+    s->witness = pid;
+    if (s->suspended)
+        kill(pid, SIGSTOP); /* as the one before it was */
+    if (reaper_add(s->run->reaper, pid, witness_ended, s) == 0)
+        return 0;
+    end_witness(s);
+    s->witness = 0;
+    errno = ENOMEM;
+    return -1;
+}
+
+/* Somebody has ended it: its number is nobody's now, or another's soon. */
+static void witness_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
+{
+    struct suspension *s = arg;
+    s->witness = 0;
+    if (begin_witness(s) < 0)
+        log_warn("a suspension of the job is not seen any more: %s", strerror(errno));
 }
 
 int suspension_begin(struct run *r, struct error *err)
 {
     struct sigevent continued = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
-    pid_t self = getpid();
     if (!r->adapter->suspends_script)
         return 0;
     struct suspension *s = calloc(1, sizeof(*s));
     if (!s)
         return error_errno(err, ENOMEM, "look for a suspension of the job");
     s->run = r;
-    s->witness = fork();
-    if (s->witness == 0)
-        be_witness(self);
-    if (s->witness < 0 || timer_create(CLOCK_MONOTONIC, &continued, &s->timer) < 0) {
+    if (begin_witness(s) < 0 || timer_create(CLOCK_MONOTONIC, &continued, &s->timer) < 0) {
         error_errno(err, errno, "look for a suspension of the job");
-        if (s->witness > 0)
-            end_witness(s->witness);
+        end_witness(s);
         free(s);
         return -1;
     }
@@ -102,9 +130,14 @@ void suspension_end(struct run *r)
     if (!r->suspension)
         return;
     timer_delete(r->suspension->timer);
-    end_witness(r->suspension->witness);
+    end_witness(r->suspension);
     free(r->suspension);
     r->suspension = NULL;
+}
+
+int suspension_has(const struct run *r, pid_t pid)
+{
+    return r->suspension && r->suspension->witness == pid;
 }
 
 int suspension_holds(const struct run *r)
@@ -178,7 +211,8 @@ void suspension_look(struct run *r, enum suspension_cause cause)
     struct proc_stat st;
     if (!s)
         return;
-    int now = proc_stat_read(s->witness, &st) == 0 && st.state == 'T';
+    int now = s->witness > 0 && proc_stat_read(s->witness, &st) == 0 && st.ppid == getpid() &&
+              st.state == 'T';
     if (now && !s->suspended)
         suspended(s);
     else if (!now && s->suspended)

@@ -29,6 +29,11 @@ suspend_and_resume() {
 
 @test "suspend and resume: the ranks of all hosts stop and go on, and the job ends well" {
     step_start
+    # what it is seen by is killed: there is another one
+    local witness
+    witness=$(on "$MASTER" pgrep -x mprun-witness)
+    on "$MASTER" kill -KILL "$witness"
+    wait_until 5 eval 'on "$MASTER" pgrep -x mprun-witness | grep -vx "$witness"'
     suspend_and_resume
     resume
     wait_until 10 ranks_are S
