@@ -211,25 +211,25 @@ as_task() {
     gone 24.1
     ends 1.1
     # who has one slot gets one core, whatever number was asked for: that which nobody has, and no more later
-    running 1.1 --cores 1
-    [ "$(cat 1.1.cpus)" = 0 ]
+    running 2.1 --cores 1
+    [ "$(cat 2.1.cpus)" = 0 ]
     spool_job 25.1 65403 host_slots=1 binding=explicit:0,0:0,1:Scc
     run as_task 65403 "$GRANT_PROBE" place
     spool_job 25.1/1.n12 65404 host_slots=1 binding=pe_explicit:0,0:0,1:Scc
     run as_task 65404 "$GRANT_PROBE" place
-    now_is '1.1 own 1 0 -' '25.1 manager 1 1 -'
+    now_is '2.1 own 1 0 -' '25.1 manager 1 1 -'
     rm -r "$SPOOL/active_jobs/"*
     gone 25.1
     # a cpuset that cannot be changed: the job is known to have what it has
     below=$(own_v1_cgroups "$(basename "$GROUND")" | grep cpuset)
-    below=$(echo "$below"/site-1.1-*)/below
+    below=$(echo "$below"/site-2.1-*)/below
     mkdir "$below"
     echo 0 >"$below/cpuset.cpus"
     spool_job 26.1 65405 host_slots=1 binding=explicit:0,0:ScC
     run as_task 65405 "$GRANT_PROBE" place
-    now_is '1.1 own 1 0 -' '26.1 manager 1 0 -' 'free 1 of 2'
+    now_is '2.1 own 1 0 -' '26.1 manager 1 0 -' 'free 1 of 2'
     rmdir "$below"
     rm -r "$SPOOL/active_jobs/"*
     gone 26.1
-    ends 1.1
+    ends 2.1
 }
