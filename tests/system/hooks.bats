@@ -34,7 +34,7 @@ END
 }
 
 # for tests of what hangs
-short_limit() { echo LIMIT=4 >>coprocessor.d/coprocessor.conf; }
+short_limit() { echo LIMIT=2 >>coprocessor.d/coprocessor.conf; }
 
 # stand_in NAME COMMANDS
 stand_in() {
@@ -171,7 +171,7 @@ END
 @test "phi boot: when one fails, or hangs, all are reset, and the reason is said" {
     for case in "boot.mic1:boot mic1: exit code 3: micctrl: mic1: cannot" \
         "useradd.mic1:add user nobody to mic1: exit code 3" \
-        "wait.mic1=hang:wait for mic1: no answer within 4 s" "boot.mic1=hang:boot mic1: no answer within 4 s"; do
+        "wait.mic1=hang:wait for mic1: no answer within 2 s" "boot.mic1=hang:boot mic1: no answer within 2 s"; do
         rm -f ./*.mic1
         what=${case%%:*}
         [[ $what != *hang ]] || short_limit
@@ -201,7 +201,7 @@ END
     echo hang >reset.mic0
     short_limit
     run -1 --separate-stderr hook phi reset nobody mic0 mic1
-    [ "$stderr" = "phi: reset mic0: no answer within 4 s" ]
+    [ "$stderr" = "phi: reset mic0: no answer within 2 s" ]
     [ "$(cat mic1)" = ready ]
     rm reset.mic0
     touch userdel.mic0
@@ -231,7 +231,7 @@ nvidia-smi --gpu-reset -i 2" ]
     touch hang.2
     short_limit
     run -1 --separate-stderr hook gpu boot nobody 2
-    [ "$stderr" = "gpu: look at 2: no answer within 4 s" ]
+    [ "$stderr" = "gpu: look at 2: no answer within 2 s" ]
     touch fail.0
     run -1 --separate-stderr hook gpu reset nobody 0 2
     [ "$stderr" = "gpu: reset 0: exit code 19: GPU is in use by another client" ]
