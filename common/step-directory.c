@@ -66,16 +66,29 @@ static int is_local(int dir)
     }
 }
 
-static void sweep_entry(void *arg, int parent, const char *place, const char *name)
+/* Locked, or -1: it is somebody's. Without a lock on one that was just made: its owner takes it. */
+static int open_stale(int parent, const char *name)
 {
-    char path[512];
     struct stat st;
-    struct error e;
     AUTO_CLOSE int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 07777) != 0700 ||
         time(NULL) - st.st_mtime < STALE_AGE_S || flock(dir, LOCK_EX | LOCK_NB) < 0)
-        return;
-    if (snprintf(path, sizeof(path), "%s/%s", place, name) >= (int)sizeof(path))
+        return -1;
+    return take_fd(&dir);
+}
+
+int step_directory_is_stale(int dir, const char *name)
+{
+    AUTO_CLOSE int fd = open_stale(dir, name);
+    return fd >= 0;
+}
+
+static void sweep_entry(void *arg, int parent, const char *place, const char *name)
+{
+    char path[512];
+    struct error e;
+    AUTO_CLOSE int dir = open_stale(parent, name);
+    if (dir < 0 || snprintf(path, sizeof(path), "%s/%s", place, name) >= (int)sizeof(path))
         return;
     log_debug("remove '%s', which a step that was killed has left", path);
     if (path_remove_tree(path, &e) < 0)

@@ -21,6 +21,8 @@ void step_directory_lock(int fd);
 void step_directories(const char *place, const char *id, enum step_directory_of of,
                       void (*fn)(void *arg, int dir, const char *place, const char *name),
                       void *arg);
+/* Whether the one of this name in `dir` is this user's and belongs to nobody. */
+int step_directory_is_stale(int dir, const char *name);
 /* Remove those of this user that belong to nobody. */
 void step_directories_sweep(const char *place, const char *id, enum step_directory_of of);
 

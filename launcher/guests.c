@@ -23,17 +23,22 @@ struct guest {
     uint32_t errand;
 };
 
-static void answer(struct link *l, uint32_t id, const Mprun__ErrandNews *news, const char *why)
+static void refuse(struct link *l, uint32_t id, enum errand_news what, const char *why)
 {
     Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
     m.id = id;
-    m.what = ERRAND_REFUSED;
+    m.what = what;
     m.text = bytes_of(why);
-    if (news) {
-        m.what = news->what;
-        m.text = news->text;
-        m.status = news->status;
-    }
+    link_send(l, FRAME_ERRAND_NEWS, &m.base);
+}
+
+static void pass_on(struct link *l, uint32_t id, const Mprun__ErrandNews *news)
+{
+    Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
+    m.id = id;
+    m.what = news->what;
+    m.text = news->text;
+    m.status = news->status;
     link_send(l, FRAME_ERRAND_NEWS, &m.base);
 }
 
@@ -49,7 +54,10 @@ static void guest_remove(struct guest *g)
 static void news(void *arg, const Mprun__ErrandNews *m)
 {
     struct guest *g = arg;
-    answer(g->asker, g->asker_id, m, "the host's starter has gone");
+    if (m)
+        pass_on(g->asker, g->asker_id, m);
+    else
+        refuse(g->asker, g->asker_id, ERRAND_REFUSED, "the host's starter has gone");
     if (!m || m->what == ERRAND_REFUSED || m->what == ERRAND_ENDED)
         guest_remove(g);
 }
@@ -63,16 +71,22 @@ static struct host *find_host(struct run *r, const ProtobufCBinaryData *name)
     return NULL;
 }
 
-/* NULL: a starter of ours can be asked, *ret. */
-static const char *why_not(struct run *r, const Mprun__Hand *m, struct host **ret)
+/* NULL: it can be; else nothing that it asks is ever done. */
+static const char *why_never(struct run *r, const Mprun__Hand *m)
 {
-    struct host *h = *ret = find_host(r, &m->host);
     if (strcmp(m->version, PACKAGE_VERSION) != 0)
         return "it is another version of mprun";
     if (strcmp(m->adapter, r->adapter->name) != 0 || strcmp(m->job, r->alloc.job_id) != 0)
         return "it is in another job";
     if (!errands_may_be_sent(r))
         return "its links are not encrypted";
+    return NULL;
+}
+
+/* NULL: a starter of ours can be asked, *ret. */
+static const char *why_not(struct run *r, const Mprun__Hand *m, struct host **ret)
+{
+    struct host *h = *ret = find_host(r, &m->host);
     if (!h)
         return "it is not on this host";
     if (r->killing || h->state != AGENT_READY || !host_link(h))
@@ -84,7 +98,7 @@ static int take(struct run *r, struct link *asker, const Mprun__Hand *m)
 {
     struct host *h;
     Mprun__Errand e = MPRUN__ERRAND__INIT;
-    const char *why = why_not(r, m, &h);
+    const char *never = why_never(r, m), *why = never ? never : why_not(r, m, &h);
     struct guest *g = why ? NULL : calloc(1, sizeof(*g));
     if (g) {
         *g = (struct guest){.next = r->guests, .run = r, .asker = asker, .asker_id = m->id};
@@ -93,7 +107,7 @@ static int take(struct run *r, struct link *asker, const Mprun__Hand *m)
     }
     if (!g || !g->errand) {
         free(g);
-        answer(asker, m->id, NULL, why ? why : "out of memory");
+        refuse(asker, m->id, never ? ERRAND_NEVER : ERRAND_REFUSED, why ? why : "out of memory");
         return 0;
     }
     r->guests = g;

@@ -25,7 +25,7 @@
 #define RETRY_SECONDS  1.0
 #define ANSWER_SECONDS 2.0 /* one that is stopped gives none */
 
-enum { NEIGHBOURS_MAX = 16 };
+enum { OPEN_MAX = 16 }; /* connections to others at once */
 
 /* What another mprun is to a host. */
 enum standing {
@@ -41,6 +41,7 @@ struct neighbour {
     char *path, *step;
     unsigned char *of; /* enum standing, by launch_index */
     int dead;
+    int foreign; /* it never starts anything for us */
     struct dial *dial;
     struct link *link;
     struct loop_timer *timer;
@@ -58,7 +59,7 @@ struct handing {
     struct waiting *of; /* by launch_index */
     struct loop_timer *retry;
     struct neighbour *all;
-    size_t n;
+    size_t nopen;
     int told;
 };
 
@@ -70,12 +71,19 @@ static void retry_due(void *arg)
 {
     struct handing *g = arg;
     struct run *r = g->run;
+    int more = 0;
     for (size_t i = 0; i < r->nused; i++) {
         struct host *h = r->launched[i];
+        if (h->link && h->waits && !r->killing) { /* its HELLO comes */
+            more = 1;
+            continue;
+        }
         if (h->waits && r->starting)
             starters_retry(h);
         h->waits = 0;
     }
+    if (more)
+        loop_timer_start(g->retry, RETRY_SECONDS, 0);
 }
 
 static void wait_for_room(struct host *h)
@@ -99,6 +107,18 @@ static struct waiting *waiting_of(const struct host *h)
     return &h->run->handing->of[h->launch_index];
 }
 
+/* The client that was started last has come to nothing. A starter that may be another's, and is
+ * there already, is left alone. */
+static void forget(struct host *h)
+{
+    if (!h->link || !h->stray) {
+        starters_forget(h);
+        return;
+    }
+    start_words_drop(h);
+    agent_enter(h, AGENT_WAITING);
+}
+
 /* What it was asked for did not come to be. */
 static void lost(struct host *h, const char *why)
 {
@@ -110,8 +130,9 @@ static void lost(struct host *h, const char *why)
     log_debug("host %s: %s", h->name, w->failure);
     h->channel_open = 0;
     h->handed = NULL;
-    h->handed_to[0] = 0;
-    starters_forget(h);
+    if (!h->link)
+        h->handed_to[0] = 0;
+    forget(h);
     wait_for_room(h);
 }
 
@@ -120,6 +141,7 @@ static void dies(struct neighbour *n, const char *why)
     struct run *r = n->handing->run;
     log_debug("step %s takes nothing over: %s", n->step, why);
     n->dead = 1;
+    n->handing->nopen--;
     loop_timer_stop(n->timer);
     dial_destroy(n->dial);
     link_destroy(n->link);
@@ -127,6 +149,7 @@ static void dies(struct neighbour *n, const char *why)
     n->link = NULL;
     for (size_t i = 0; i < r->nused; i++) {
         struct host *h = r->launched[i];
+        h->stray |= n->of[i] == OWES_ANSWER || h->handed == n;
         if (n->of[i] == OWES_ANSWER)
             n->of[i] = MAY_BE_ASKED;
         if (h->asked == n)
@@ -152,6 +175,7 @@ static void too_slow(void *arg)
             continue;
         }
         log_debug("host %s: step %s gives no answer", h->name, n->step);
+        h->stray = 1;
         ask(h);
     }
     if (awaited)
@@ -187,10 +211,21 @@ static void refused(struct neighbour *n, struct host *h, const Mprun__ErrandNews
     ask(h);
 }
 
+static void is_foreign(struct neighbour *n, const Mprun__ErrandNews *m)
+{
+    char why[100];
+    snprintf(why, sizeof(why), "%.*s", (int)m->text.len, (const char *)m->text.data);
+    n->foreign = 1;
+    memset(n->of, MAY_BE_ASKED, n->handing->run->nused); /* it has started nothing */
+    dies(n, why);
+}
+
 static void take_answer(struct neighbour *n, struct host *h, const Mprun__ErrandNews *m)
 {
     n->of[h->launch_index] = MAY_BE_ASKED;
-    if (m->what == ERRAND_REFUSED)
+    if (m->what == ERRAND_NEVER)
+        is_foreign(n, m);
+    else if (m->what == ERRAND_REFUSED)
         refused(n, h, m);
     else if (m->what == ERRAND_STARTED && (h->asked == n || (h->waits && !h->run->killing)))
         accepted(n, h);
@@ -295,6 +330,7 @@ static void begin_to_connect(struct neighbour *n)
     n->dead = address_of_path("unix", path, address) < 0 ||
               !(n->dial = dial_create(n->handing->run->loop, address, NULL, ANSWER_SECONDS,
                                       connected, n));
+    n->handing->nopen += !n->dead;
 }
 
 static void neighbour_free(struct neighbour *n)
@@ -307,6 +343,31 @@ static void neighbour_free(struct neighbour *n)
     free(n);
 }
 
+static struct neighbour *neighbour_create(struct handing *g, const char *path)
+{
+    struct neighbour *n = calloc(1, sizeof(*n));
+    if (!n)
+        return NULL;
+    n->handing = g;
+    n->dead = 1;
+    n->path = strdup(path);
+    n->of = calloc(g->run->nused, 1);
+    n->timer = loop_timer_create(g->run->loop, too_slow, n);
+    if (!n->path || !n->of || !n->timer) {
+        neighbour_free(n);
+        return NULL;
+    }
+    n->step = strrchr(n->path, '/') + sizeof("mprun-");
+    return n;
+}
+
+static int has_socket(const char *directory)
+{
+    char path[300];
+    return snprintf(path, sizeof(path), "%s/control", directory) < (int)sizeof(path) &&
+           access(path, F_OK) == 0;
+}
+
 /* Their directories are beside ours: an mprun of the same job has the same TMPDIR. */
 static void other_step(void *arg, const char *path)
 {
@@ -314,25 +375,25 @@ static void other_step(void *arg, const char *path)
     struct neighbour **at = &g->all;
     while (*at && strcmp((*at)->path, path) != 0)
         at = &(*at)->next;
-    if (!*at && g->n < NEIGHBOURS_MAX) {
-        struct neighbour *n = calloc(1, sizeof(*n));
-        if (!n)
-            return;
-        n->handing = g;
-        n->dead = 1;
-        n->path = strdup(path);
-        n->of = calloc(g->run->nused, 1);
-        n->timer = loop_timer_create(g->run->loop, too_slow, n);
-        if (!n->path || !n->of || !n->timer) {
-            neighbour_free(n);
-            return;
-        }
-        n->step = strrchr(n->path, '/') + sizeof("mprun-");
-        *at = n;
-        g->n++;
-    }
-    if (*at && (*at)->dead)
+    if (!*at && g->nopen < OPEN_MAX && has_socket(path) && (*at = neighbour_create(g, path)))
         begin_to_connect(*at);
+}
+
+/* Those that are not known yet before those that were dead; who is gone is forgotten. */
+static void look_for_others(struct handing *g)
+{
+    for (struct neighbour **at = &g->all, *n; (n = *at);) {
+        if (n->dead && !has_socket(n->path)) { /* no host has it any more */
+            *at = n->next;
+            neighbour_free(n);
+        } else {
+            at = &n->next;
+        }
+    }
+    home_others(g->run, other_step, g);
+    for (struct neighbour *n = g->all; n; n = n->next)
+        if (n->dead && !n->foreign && g->nopen < OPEN_MAX)
+            begin_to_connect(n);
 }
 
 /* The next one; behind the last, the manager. */
@@ -372,13 +433,13 @@ int handing_begin(struct host *h, const char *words)
     snprintf(waiting_of(h)->refusal, sizeof(waiting_of(h)->refusal), "%.*s",
              (int)strcspn(words, "\n"), words);
     log_debug("host %s: no room: %s", h->name, waiting_of(h)->refusal);
-    starters_forget(h);
-    if (r->transport != TRANSPORT_STDIO) /* where the start channel is the link */
-        home_others(r, other_step, r->handing);
-    if (r->transport != TRANSPORT_STDIO)
-        ask(h);
-    else
+    forget(h);
+    if (h->link || r->transport == TRANSPORT_STDIO) { /* where the start channel is the link */
         wait_for_room(h);
+        return 0;
+    }
+    look_for_others(r->handing);
+    ask(h);
     return 0;
 }
 

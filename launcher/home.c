@@ -68,7 +68,8 @@ static void other_entry(void *arg, int parent, const char *place, const char *na
     int n = snprintf(path, sizeof(path), "%s/%s", place, name);
     if (n < (int)sizeof(path) && strcmp(path, o->run->directory) != 0 &&
         fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
-        st.st_uid == geteuid() && (st.st_mode & 07777) == 0700)
+        st.st_uid == geteuid() && (st.st_mode & 07777) == 0700 &&
+        !step_directory_is_stale(parent, name))
         o->fn(o->arg, path);
 }
 

@@ -400,6 +400,10 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
         return;
     }
     h->link = NULL;
+    if (h->waits && !r->killing) { /* before its HELLO: it is started again */
+        link_destroy(l);
+        return;
+    }
     if (h->state < AGENT_CLEANED && !(h->state == AGENT_PLACED && r->cmd.explain)) {
         if (why->code && why->code != ECONNRESET)
             host_fails(h, why->code == ETIMEDOUT, "the link to its mpstarter is gone: %s",

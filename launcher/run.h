@@ -112,6 +112,7 @@ struct host {
     int waits;                 /* for room */
     struct neighbour *asked;   /* to have it started; no answer yet */
     struct neighbour *handed;  /* has it started; no HELLO yet */
+    int stray;                 /* a starter may come that another mprun has started after all */
     char handed_to[64];        /* the step whose starter has started it; "": none */
     uint32_t errand;           /* of the host above, which starts it; 0: none */
     int direct;                /* it is for mprun to start, although there is a host above */

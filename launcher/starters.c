@@ -469,12 +469,19 @@ static int worker_may_live(const struct host *h, int status)
     return proc_stat_read((pid_t)h->worker_pid, &st) == 0 && st.ppid == getpid() && st.state != 'Z';
 }
 
+/* Where another mprun may have started a starter as well, which of them has reported is not known:
+ * its link tells of its end. */
+static int may_be_anothers(struct host *h)
+{
+    return h->stray && h->state >= AGENT_CONNECTED && h->state < AGENT_CLEANED && is_linked(h);
+}
+
 static void channel_ended(struct host *h, int status)
 {
     struct run *r = h->run;
     char how[160];
     h->channel_open = 0;
-    if (starts_again(h, status))
+    if (starts_again(h, status) || may_be_anothers(h))
         return;
     h->worker_over = !worker_may_live(h, status);
     describe_status(status, how, sizeof(how));

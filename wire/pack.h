@@ -54,6 +54,7 @@ enum errand_news {
     ERRAND_STARTED,
     ERRAND_SAID,
     ERRAND_ENDED, /* nothing more will be told */
+    ERRAND_NEVER, /* as REFUSED, and so is whatever else the asker asks: of another mprun only */
 };
 
 void window_pack(const struct tty_size *size, Mprun__Window *ret);

@@ -117,7 +117,13 @@ its_worker() { pgrep -o -P "$1" -x mpstarter; }
     wait_for B 0
     [ "$(sort out.B)" = $'B 0\nB 1' ]
 }
-without_A() { ! pgrep -f 'until \[ -e over.\$0 \].* A$' >/dev/null; }
+# among this test's processes, by their directory
+without_A() {
+    local pid
+    for pid in $(pgrep -f 'until \[ -e over.\$0 \].* A$'); do
+        ! [ "/proc/$pid/cwd" -ef . ] || return 1
+    done
+}
 
 @test "kill -9 of a keeper of the other: with it ends the step that is in its task, and names the host" {
     first
@@ -208,6 +214,25 @@ silent_ends() {
     touch over.A
     wait_for A 0
     silent_ends
+}
+
+@test "directories of steps that are no more, many of them, hide nobody" {
+    first
+    python3 -c '
+import os, socket, sys
+os.chdir(sys.argv[1])
+for i in range(60):
+    d = "mprun-" + "abcdefgh"[i // 8] * 5 + "abcdefgh"[i % 8] * 7
+    os.mkdir(d, 0o700)
+    if i % 2:
+        socket.socket(socket.AF_UNIX).bind(d + "/control")
+' "$XDG_RUNTIME_DIR"
+    second
+    was_handed
+    touch over.A over.B
+    wait_for A 0
+    wait_for B 0
+    rm -r "$XDG_RUNTIME_DIR"/mprun-*
 }
 
 @test "one host's starter gives no answer: --start-timeout holds; an answer that comes late is one" {
