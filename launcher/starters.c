@@ -563,13 +563,16 @@ static void abandon(struct host *h)
     host_gone(h);
 }
 
-/* Hosts below a lost one have had the time to notice, and to end by themselves. */
+/* Hosts below a lost one have had the time to notice, and to end by themselves. One that has never
+ * reported back is reached by nobody, whoever is above it. */
 static void abandon_unreachable(void *arg)
 {
     struct run *r = arg;
-    for (size_t i = 0; i < r->nused; i++)
-        if (!host_top(r->launched[i]))
-            abandon(r->launched[i]);
+    for (size_t i = 0; i < r->nused; i++) {
+        struct host *h = r->launched[i];
+        if (!host_top(h) || h->state == AGENT_STARTED)
+            abandon(h);
+    }
 }
 
 static void abandon_after(struct run *r, double seconds)
