@@ -26,7 +26,7 @@ struct errand {
     uint8_t input[ERRAND_INPUT_MAX]; /* may be the key of another step */
     size_t ninput;
     size_t said;
-    int refused;
+    char *refused; /* why it is, which is told when it has ended */
 };
 
 static void tell(struct worker *w, uint32_t id, enum errand_news what, const void *text, size_t n,
@@ -52,6 +52,7 @@ static void errand_free(struct errand *e)
     cleanup_close(&e->in_fd);
     cleanup_close(&e->out_fd);
     explicit_bzero(e->input, sizeof(e->input));
+    free(e->refused);
     free(e);
 }
 
@@ -84,6 +85,14 @@ static void readable(void *arg, int fd, unsigned events)
     read_some(arg);
 }
 
+static int watch_output(struct errand *e)
+{
+    e->out_io = loop_io_create(e->worker->loop, e->out_fd, LOOP_READ, readable, e);
+    if (!e->out_io)
+        errno = ENOMEM;
+    return e->out_io ? fd_set_nonblock(e->out_fd, 1) : -1;
+}
+
 /* ---- asking the keeper ----------------------------------------------------------------------- */
 
 /* Words as the keeper takes them. -1: too long, or no words. */
@@ -110,9 +119,6 @@ static int pack_request(const Mprun__Errand *m, char packet[KEEPER_PACKET])
     memcpy(packet + 1, &q, sizeof(q));
     if (add_words(words, &n, m->argv, m->n_argv) < 0)
         return -1;
-    words[n++] = 0;
-    if (add_words(words, &n, m->env, m->n_env) < 0)
-        return -1;
     return (int)(1 + sizeof(q) + n);
 }
 
@@ -134,13 +140,15 @@ static int ask_keeper(struct errand *e, const char *packet, size_t n)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     int rc = pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 ? -1 : 0;
+    e->in_fd = in[1];
+    e->out_fd = out[0];
+    if (rc == 0)
+        rc = watch_output(e);
     if (rc == 0)
         rc = send_with_fds(e->worker->keeper_fd, packet, n, (int[]){in[0], out[1], out[0]});
     int saved = errno;
     cleanup_close(&in[0]);
     cleanup_close(&out[1]);
-    e->in_fd = in[1];
-    e->out_fd = out[0];
     errno = saved;
     return rc;
 }
@@ -152,7 +160,8 @@ static struct errand *errand_create(struct worker *w, const Mprun__Errand *m)
         return NULL;
     *e = (struct errand){
         .worker = w, .id = m->id, .in_fd = -1, .out_fd = -1, .ninput = m->input.len};
-    memcpy(e->input, m->input.data, m->input.len);
+    if (m->input.len)
+        memcpy(e->input, m->input.data, m->input.len);
     return e;
 }
 
@@ -164,11 +173,7 @@ static int errand_begin(struct errand *e, const Mprun__Errand *m)
         errno = E2BIG;
         return -1;
     }
-    if (ask_keeper(e, packet, (size_t)n) < 0)
-        return -1;
-    fd_set_nonblock(e->out_fd, 1);
-    e->out_io = loop_io_create(e->worker->loop, e->out_fd, LOOP_READ, readable, e);
-    return 0;
+    return ask_keeper(e, packet, (size_t)n);
 }
 
 static void take(struct worker *w, const Mprun__Errand *m)
@@ -203,17 +208,16 @@ int errands_take(struct worker *w, const uint8_t *p, size_t n)
 /* ---- what the keeper answers ----------------------------------------------------------------- */
 
 /* It waits for its input, so until then nothing has come from it: it can be taken out of the step's
- * cgroups, which it outlives. A pipe takes so much at once. */
+ * cgroups, which it outlives. A pipe takes so much at once. One that cannot be taken out gets none
+ * and ends by that; until it has, there is not to be another. */
 static void has_pid(struct errand *e, pid_t pid)
 {
     struct cgroup_tree *tree = e->worker->contain.tree;
     struct error err;
-    if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
-        e->refused = 1;
-        refuse(e->worker, e->id, err.text);
-    } else if (fd_write_all(e->in_fd, e->input, e->ninput) < 0) {
+    if (tree && cgroup_tree_send_home(tree, pid, &err) < 0)
+        e->refused = strdup(err.text);
+    else if (fd_write_all(e->in_fd, e->input, e->ninput) < 0)
         log_debug("on %s: an errand takes no input", e->worker->hostname); /* its end is told */
-    }
     explicit_bzero(e->input, sizeof(e->input));
     close(take_fd(&e->in_fd));
     if (!e->refused)
@@ -226,7 +230,9 @@ static void over(struct errand *e, const struct errand_reply *r)
         ;
     if (r->what == ERRAND_FAILED)
         refuse(e->worker, e->id, strerror(r->value));
-    else if (!e->refused)
+    else if (e->refused)
+        refuse(e->worker, e->id, e->refused);
+    else
         tell(e->worker, e->id, ERRAND_ENDED, NULL, 0, r->value);
     errand_free(e);
 }

@@ -20,47 +20,21 @@ static void reply(int fd, uint32_t id, int what, int value)
         ;
 }
 
-/* The words up to an empty one, or the end; *at behind it. The number, -1: too many, or unended. */
-static int take_words(char **at, char *end, const char **words, size_t max)
+enum { WORDS = 64 };
+
+/* Their number, -1: too many, or one without an end. */
+static int take_words(char *at, char *end, const char *words[WORDS])
 {
     size_t n = 0;
-    while (*at < end) {
-        char *word = *at, *stop = memchr(word, 0, (size_t)(end - word));
-        if (!stop || n + 1 >= max)
+    while (at < end) {
+        char *stop = memchr(at, 0, (size_t)(end - at));
+        if (!stop || n + 1 >= WORDS)
             return -1;
-        *at = stop + 1;
-        if (!*word)
-            break;
-        words[n++] = word;
+        words[n++] = at;
+        at = stop + 1;
     }
     words[n] = NULL;
     return (int)n;
-}
-
-enum { WORDS = 64 };
-
-static int is_named_in(const char *const *list, size_t n, const char *entry)
-{
-    size_t name = strcspn(entry, "=") + 1;
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(list[i], entry, name) == 0)
-            return 1;
-    return 0;
-}
-
-static char **environment_with(const char *const *more, size_t n)
-{
-    size_t have = 0;
-    while (environ[have])
-        have++;
-    char **all = calloc(n + have + 1, sizeof(*all));
-    if (!all)
-        return NULL;
-    memcpy(all, more, n * sizeof(*all));
-    for (size_t i = 0, at = n; i < have; i++)
-        if (!is_named_in(more, n, environ[i]))
-            all[at++] = environ[i];
-    return all;
 }
 
 /* By its path, so that it has its name, unless another file is there by now. */
@@ -81,19 +55,18 @@ static const char *own_path(char *buf, size_t size)
 static pid_t start(char *words, char *end, const int fds[3], pid_t worker, int *ret_is_starter)
 {
     static const char *const own[] = {"mpstarter", NULL};
-    const char *argv[WORDS], *env[WORDS];
+    const char *argv[WORDS];
     char self[4096];
     struct spawn s;
     struct error e = {.code = EINVAL};
-    int nargv = take_words(&words, end, argv, WORDS), nenv = take_words(&words, end, env, WORDS);
-    AUTO_FREE char **all = nargv < 0 || nenv < 0 ? NULL : environment_with(env, (size_t)nenv);
-    if (!all)
+    int nargv = take_words(words, end, argv);
+    if (nargv < 0)
         return -EINVAL;
     *ret_is_starter = nargv == 0;
     spawn_init(&s);
     s.path = nargv ? argv[0] : own_path(self, sizeof(self));
     s.argv = (char *const *)(uintptr_t)(nargv ? argv : own);
-    s.envp = all;
+    s.envp = environ;
     s.fds[0] = fds[0];
     s.fds[1] = s.fds[2] = fds[1];
     if (*ret_is_starter) {

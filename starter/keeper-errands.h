@@ -24,8 +24,7 @@ struct keeper_errands {
     size_t n;
 };
 
-/* To the keeper, behind KEEPER_ERRAND: this, and its words, each ended by a NUL: the arguments, an
- * empty one, and environment entries beside the keeper's own. No argument: this
+/* To the keeper, behind KEEPER_ERRAND: this, and its arguments, each ended by a NUL. None: this
  * program itself. With it come its standard input, its output, and the other end of that. */
 struct errand_request {
     uint32_t id;

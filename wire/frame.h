@@ -117,7 +117,7 @@ enum {
 
 enum {
     ERRAND_INPUT_MAX = 4096, /* what a pipe takes at once */
-    ERRAND_WORDS_MAX = 4096, /* arguments and environment of an errand, with a byte for each end */
+    ERRAND_WORDS_MAX = 4096, /* arguments of an errand, with a byte for the end of each */
     ERRAND_SAYS_MAX = 65536, /* what is told of its output; the rest is not */
 };
 
