@@ -278,13 +278,27 @@ started_from() { grep -o 'host h[0-9]: started from host h[0-9]' <<<"$1" | sort 
     no_leftovers
 }
 
-@test "mprun starts all: links that carry no keys, the start channel, no tree, few hosts, --start-concurrency" {
+@test "mprun starts all: links that carry no keys, the start channel, no tree, few hosts" {
     printf 'h%d 1 q UNDEFINED\n' {0..9} >sge/hosts
     for options in "--link-security=mac --fanout 2 --start-tree 1" "--transport=stdio --fanout 2 --start-tree 1" \
-        "--fanout 0 --start-tree 1" "--fanout 2 --start-tree 0" "--fanout 2" "--fanout 2 --start-concurrency 20"; do
+        "--fanout 0 --start-tree 1" "--fanout 2 --start-tree 0" "--fanout 2"; do
         run -0 --separate-stderr mprun -v $options true
         [ -z "$(started_from "$stderr")" ]
     done
+}
+
+begun_of_192() {
+    rm -f sge/begun
+    run -125 mprun --fanout 2 "$@" true
+    wc -l <sge/begun
+}
+@test "of many hosts mprun starts the first level, or as many at once as --start-concurrency says" {
+    printf 'h%d 1 q UNDEFINED\n' {0..191} >sge/hosts
+    # fails when as many clients are there as are to be
+    echo 'echo >>"$SGE_ROOT/begun"; until [ "$(wc -l <"$SGE_ROOT/begun")" -ge "$AT_ONCE" ]; do sleep .1; done; exit 1' |
+        tee sge/does.h{0..191} >sge/does
+    [ "$(AT_ONCE=2 begun_of_192)" = 2 ]
+    [ "$(AT_ONCE=20 begun_of_192 --start-concurrency 20)" -ge 20 ]
 }
 
 @test "what cannot reach mprun from its host is started by mprun itself, and uses the start channel" {
