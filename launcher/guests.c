@@ -23,7 +23,7 @@ struct guest {
     uint32_t errand;
 };
 
-static void refuse(struct link *l, uint32_t id, enum errand_news what, const char *why)
+static void answer(struct link *l, uint32_t id, enum errand_news what, const char *why)
 {
     Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
     m.id = id;
@@ -57,7 +57,7 @@ static void news(void *arg, const Mprun__ErrandNews *m)
     if (m)
         pass_on(g->asker, g->asker_id, m);
     else
-        refuse(g->asker, g->asker_id, ERRAND_REFUSED, "the host's starter has gone");
+        answer(g->asker, g->asker_id, ERRAND_REFUSED, "the host's starter has gone");
     if (!m || m->what == ERRAND_REFUSED || m->what == ERRAND_ENDED)
         guest_remove(g);
 }
@@ -99,6 +99,10 @@ static int take(struct run *r, struct link *asker, const Mprun__Hand *m)
     struct host *h;
     Mprun__Errand e = MPRUN__ERRAND__INIT;
     const char *never = why_never(r, m), *why = never ? never : why_not(r, m, &h);
+    if (!why && m->input.len == 0) {
+        answer(asker, m->id, ERRAND_WILLING, "");
+        return 0;
+    }
     struct guest *g = why ? NULL : calloc(1, sizeof(*g));
     if (g) {
         *g = (struct guest){.next = r->guests, .run = r, .asker = asker, .asker_id = m->id};
@@ -107,7 +111,7 @@ static int take(struct run *r, struct link *asker, const Mprun__Hand *m)
     }
     if (!g || !g->errand) {
         free(g);
-        refuse(asker, m->id, never ? ERRAND_NEVER : ERRAND_REFUSED, why ? why : "out of memory");
+        answer(asker, m->id, never ? ERRAND_NEVER : ERRAND_REFUSED, why ? why : "out of memory");
         return 0;
     }
     r->guests = g;

@@ -41,6 +41,7 @@ struct neighbour {
     char *path, *step;
     unsigned char *of; /* enum standing, by launch_index */
     int dead;
+    int willing; /* it is of our job: it may have our step's key */
     int foreign; /* it never starts anything for us */
     struct dial *dial;
     struct link *link;
@@ -64,6 +65,7 @@ struct handing {
 };
 
 static void ask(struct host *h);
+static void send_hand(struct neighbour *n, struct host *h);
 
 /* ---- waiting for room ------------------------------------------------------------------------ */
 
@@ -141,6 +143,7 @@ static void dies(struct neighbour *n, const char *why)
     struct run *r = n->handing->run;
     log_debug("step %s takes nothing over: %s", n->step, why);
     n->dead = 1;
+    n->willing = 0;
     n->handing->nopen--;
     loop_timer_stop(n->timer);
     dial_destroy(n->dial);
@@ -220,11 +223,25 @@ static void is_foreign(struct neighbour *n, const Mprun__ErrandNews *m)
     dies(n, why);
 }
 
+/* What was asked for too late is asked for again, if it still waits. */
+static void is_willing(struct neighbour *n, struct host *h)
+{
+    n->willing = 1;
+    if (h->waits && !h->link && !h->run->killing) {
+        h->waits = 0;
+        h->asked = n;
+    }
+    if (h->asked == n)
+        send_hand(n, h);
+}
+
 static void take_answer(struct neighbour *n, struct host *h, const Mprun__ErrandNews *m)
 {
     n->of[h->launch_index] = MAY_BE_ASKED;
     if (m->what == ERRAND_NEVER)
         is_foreign(n, m);
+    else if (m->what == ERRAND_WILLING)
+        is_willing(n, h);
     else if (m->what == ERRAND_REFUSED)
         refused(n, h, m);
     else if (m->what == ERRAND_STARTED && (h->asked == n || (h->waits && !h->run->killing)))
@@ -272,13 +289,14 @@ static void neighbour_closed(void *arg, struct link *l, const struct error *why)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* The key is for who has said that it is of the job. */
 static void send_hand(struct neighbour *n, struct host *h)
 {
     struct run *r = h->run;
     uint8_t packed[PREAMBLE_MAX];
     struct error e;
     Mprun__Hand m = MPRUN__HAND__INIT;
-    int len = starters_preamble(h, 0, packed, &e);
+    int len = n->willing ? starters_preamble(h, 0, packed, &e) : 0;
     m.id = (uint32_t)h->launch_index;
     m.version = PACKAGE_VERSION;
     m.adapter = (char *)(uintptr_t)r->adapter->name;

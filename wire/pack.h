@@ -53,8 +53,9 @@ enum errand_news {
     ERRAND_REFUSED = 1, /* it was not started, and nothing more will be told */
     ERRAND_STARTED,
     ERRAND_SAID,
-    ERRAND_ENDED, /* nothing more will be told */
-    ERRAND_NEVER, /* as REFUSED, and so is whatever else the asker asks: of another mprun only */
+    ERRAND_ENDED,   /* nothing more will be told */
+    ERRAND_NEVER,   /* as REFUSED, and so is whatever else the asker asks: of another mprun only */
+    ERRAND_WILLING, /* HAND without input would have been done with it: of another mprun only */
 };
 
 void window_pack(const struct tty_size *size, Mprun__Window *ret);

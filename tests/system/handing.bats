@@ -253,6 +253,85 @@ for i in range(60):
     no_leftovers
 }
 
+# leaves_starter [WORDS]: another mprun as B sees it: its starter has begun, it goes, and only then the
+# starter reports; or with these words it ends
+leaves_starter() {
+    mkdir -m 700 "$XDG_RUNTIME_DIR/mprun-aaaaaaaaaaaa"
+    python3 -c '
+import os, shutil, socket, struct, subprocess, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1] + "/control")
+s.listen()
+c = s.accept()[0]
+def number(at):
+    n = shift = 0
+    while True:
+        n |= (hand[at] & 127) << shift
+        shift, at = shift + 7, at + 1
+        if hand[at - 1] < 128: return n, at
+def take():
+    global header, hand, fields
+    header = c.recv(12, socket.MSG_WAITALL)
+    if not header: return 0
+    hand = c.recv(struct.unpack("<I", header[:4])[0], socket.MSG_WAITALL)
+    at, fields = 0, {1: 0, 6: b""}
+    while at < len(hand):
+        tag, at = number(at)
+        n, at = number(at)
+        if tag & 7: n, at = hand[at:at + n], at + n
+        fields[tag >> 3] = n
+    return 1
+def tell(what, text=b""):
+    news = bytes([8, fields[1], 16, what, 26, len(text)]) + text
+    c.sendall(struct.pack("<IBBHI", len(news), header[4] - 1, 0, 0, 0) + news)
+take()
+if fields[6]: sys.exit("it sends its key to anybody")
+tell(6)
+take()
+tell(2)
+if sys.argv[3:]:
+    tell(3, sys.argv[3].encode())
+    tell(4)
+    sys.exit("it is asked again" if take() else 0)
+shutil.rmtree(sys.argv[1])
+s.close()
+c.close()
+while not os.path.exists("second"): time.sleep(.02)
+sys.exit(subprocess.run([sys.argv[2]], input=fields[6]).returncode)
+' "$XDG_RUNTIME_DIR/mprun-aaaaaaaaaaaa" "$MPRUN_BUILD/starter/mpstarter" "$@" 3>&- 8>&- &
+    LEAVES=$!
+    wait_until 10 test -S "$XDG_RUNTIME_DIR/mprun-aaaaaaaaaaaa/control"
+}
+
+@test "the other goes before the starter that it has begun reports: that one is taken, its ranks run" {
+    # the manager is asked a second time, and says no when the ranks run
+    echo 'if [ -e first ]; then touch second; until [ -e began.B ]; do sleep .02; done; fi; touch first' >sge/does.h1
+    exec 8>sge/task.h1
+    flock 8
+    leaves_starter
+    holds B -v 8>&-
+    wait_until 10 has_begun B
+    wait_until 10 grep -q 'the starter of step a* has started it, and' err.B
+    wait_until 10 grep -q '^mprun: host h1: error: execution daemon' err.B
+    touch over.B
+    wait_for B 0
+    [ "$(sort out.B)" = $'B 0\nB 1' ]
+    wait "$LEAVES"
+    exec 8>&-
+}
+
+@test "what the other has begun fails: its words are the reason, it is not asked again" {
+    exec 8>sge/task.h1
+    flock 8
+    leaves_starter "no way back"
+    run -125 --separate-stderr mprun --start-timeout 3 true 8>&-
+    exec 8>&-
+    echo "$stderr"
+    [[ $stderr == *"mprun: host h1: the starter of step aaaaaaaaaaaa has started it, and it has ended: no way back; gridengine itself has had no room there for 3 s"* ]]
+    wait "$LEAVES"
+    rm -r "$XDG_RUNTIME_DIR/mprun-aaaaaaaaaaaa"
+}
+
 @test "--start-timeout is a time, however long the manager takes to say that it has no room" {
     echo 'echo >>"$SGE_ROOT/tries"; sleep 2' >sge/does.h1
     exec 8>sge/task.h1
