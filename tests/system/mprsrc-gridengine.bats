@@ -142,7 +142,7 @@ esac
 EOF
     echo ready >"$HOOKS/state"
     printf 'MPRSRC=%q\nMPRSRC_OPTIONS=(--qstat %q)\n' "$M" "$HOOKS/qstat" >"$HOOKS/gridengine/hooks.conf"
-    echo "MICCTRL=$HOOKS/micctrl" >"$HOOKS/coprocessor.d/coprocessor.conf"
+    printf 'MICCTRL=%q\nPHI_STATE=%q\n' "$HOOKS/micctrl" "$HOOKS/phi" >"$HOOKS/coprocessor.d/coprocessor.conf"
     chmod -R a+rX "$HOOKS" && chmod 755 "$HOOKS/qstat" "$HOOKS/micctrl"
     ge_set "queue:prolog=root@$HOOKS/gridengine/prolog" "queue:epilog=root@$HOOKS/gridengine/epilog"
 }
