@@ -31,7 +31,11 @@ enum {
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
+#if defined(__SANITIZE_ADDRESS__)
+static const rlim_t ADDRESSES_MAX = RLIM_INFINITY; /* for its shadow */
+#else
 static const rlim_t ADDRESSES_MAX = (rlim_t)1 << 30;
+#endif
 /* Beyond the time of the tool itself, in which mprund-qstat says that it took too long. */
 static const double MARGIN_S = 1, REAP_S = 0.05;
 

@@ -190,7 +190,8 @@ needs_tool() {
 needs_mpicc() { needs_tool "mpicc.${1:-openmpi}"; }
 needs_cores() { (($(nproc) >= $1)) || skip "needs $1 cores, has $(nproc)"; }
 # A build with sanitizers has a shadow of its memory, and its leak checker cannot be traced.
-needs_no_sanitizers() { ! ldd "$MPRUN" 2>/dev/null | grep -q 'lib[a-z]*san\.' || skip "not with sanitizers: $1"; }
+has_sanitizers() { ldd "$MPRUN" 2>/dev/null | grep -q 'lib[a-z]*san\.'; }
+needs_no_sanitizers() { ! has_sanitizers || skip "not with sanitizers: $1"; }
 needs_not_transport() { [ "${MPRUN_TRANSPORT:-}" != "$1" ] || skip "not with --transport=$1"; }
 
 # The directory of our own cgroup in a cgroup2 mount, or nothing.
