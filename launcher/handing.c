@@ -296,7 +296,7 @@ static void send_hand(struct neighbour *n, struct host *h)
     uint8_t packed[PREAMBLE_MAX];
     struct error e;
     Mprun__Hand m = MPRUN__HAND__INIT;
-    int len = n->willing ? starters_preamble(h, 0, packed, &e) : 0;
+    int len = n->willing ? start_channel_preamble(h, 0, packed, &e) : 0;
     m.id = (uint32_t)h->launch_index;
     m.version = PACKAGE_VERSION;
     m.adapter = (char *)(uintptr_t)r->adapter->name;

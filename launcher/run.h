@@ -6,7 +6,8 @@
  *     home.c          the directory of the step's sockets
  *     step-machine.c  the states a step goes through
  *     explain.c       what is printed instead of running
- *     starters.c      start channels, links as they come and go
+ *     start-channel.c standard input and output of a start client
+ *     starters.c      start clients, links as they come and go
  *     start-words.c   what start clients say
  *     progress.c      who has not reported back yet
  *     door.c          where the launcher listens
@@ -47,6 +48,7 @@
 #include "model/step.h"
 #include "plan/plan.h"
 #include "rm-adapters/adapter.h"
+#include "wire/await.h"
 #include "wire/link.h"
 #include "wire/listen.h"
 #include "wire/pack.h"
@@ -103,9 +105,8 @@ struct host {
                        terminal to the end */
     int out_fd;     /* start channel's stdout until HELLO */
     struct loop_io *out_io;
-    const char *question;            /* that the starter may have; NULL: none */
-    char kept[sizeof(PREAMBLE_ASK)]; /* the last of its stdout: the beginning of the question? */
-    size_t nkept;
+    int is_ready;         /* mpstarter has said so on it, and has been told what it has to know */
+    struct await awaited; /* what it may say next */
     struct start_words *words; /* of the start channel's stderr; NULL: none, or it is mprun's own */
     unsigned waited;           /* ticks since its first start client began */
     int no_room;               /* the manager had none, so far at least once */
@@ -294,9 +295,6 @@ int starters_find(struct run *r, struct error *err);
 struct start_request starters_request(struct run *r);
 /* A login has put its starter into a control group of its own. */
 void starters_in_session(struct host *h, const char *session);
-/* Where nobody has asked for another way, a firewall is no reason not to run: started by mprun, it
- * can be linked by its start channel. */
-int starters_may_fall_back(const struct host *h);
 /* It is linked by its start channel because mprun cannot be reached from there. */
 void starters_fell_back(struct host *h, const char *why);
 void starters_reported(struct host *h);  /* HELLO came */
@@ -315,9 +313,6 @@ void starters_close(struct run *r);
 void starters_await_end(struct run *r);
 void starters_sweep(struct host *h); /* what a dead starter left on this machine */
 
-/* For who gets no preamble on a start channel that leads both ways. Length, or -1. */
-int starters_preamble(struct host *h, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
-                      struct error *err);
 /* What the user can do about what the start client said, to go behind it: in buf, "" for nothing.
  */
 const char *starters_advice(const struct run *r, const char *why, char *buf, size_t n);
@@ -333,6 +328,18 @@ void starters_client_unknown(struct host *h);
 /* Its start client runs, and its end says more than the end of its link. One that another step's
  * starter needs as well is not waited for. */
 int starters_has_client(const struct host *h);
+
+/* start-channel.c */
+void start_channel_open(struct host *h, const struct start_channel *c);
+void start_channel_close(struct host *h);
+void start_channel_close_input(struct host *h);
+void start_channel_drain(struct host *h); /* its client has ended: what it still said */
+/* Where nobody has asked for another way, a firewall is no reason not to run: started by mprun, it
+ * can be linked by its start channel. */
+int start_channel_may_be_link(const struct host *h);
+/* For who gets no preamble on a start channel that leads both ways. Length, or -1. */
+int start_channel_preamble(struct host *h, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
+                           struct error *err);
 
 /* errands.c. m NULL: the host is gone. Nothing more is told then, nor after REFUSED and ENDED. */
 typedef void (*errand_fn)(void *arg, const Mprun__ErrandNews *m);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start channels and links as they come and go. A starter is a start client (with its stdin,
- * stdout, exit status) and a link; each may end first, and both ends are needed before the host is
- * gone. Whatever a starter says on its stdout before it speaks the protocol is shown. */
+/* starters.c - start clients and links as they come and go
+ *
+ * A starter is a start client (with its start channel and exit status) and a link; each may end
+ * first, and both ends are needed before the host is gone. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fault.h"
-#include "common/fdio.h"
 #include "common/log.h"
 #include "common/login-session.h"
 #include "common/number.h"
@@ -21,8 +19,6 @@
 #include "common/proc.h"
 #include "containment/cgroup.h"
 #include "launcher/run.h"
-#include "wire/address.h"
-#include "wire/preamble.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -81,242 +77,7 @@ static struct link *returns(void *arg, uint32_t host_id)
 const struct listen_events door_events = {
     .arrived = arrived, .returns = returns, .refused = refused};
 
-/* What came on a start channel beside the protocol: a login script, or why there is no starter. */
-static void show_text(struct host *h, const char *text)
-{
-    if (*text)
-        log_note("host %s said: %s", h->name, text);
-}
-
-/* A start channel as link: it is the host's by construction, and its peer proves the key too. */
-static int stdio_opened(void *arg, struct link *l, uint32_t host_id, struct error *why)
-{
-    struct host *h = arg;
-    if (host_id != (uint32_t)h->launch_index)
-        return error_set(why, EPROTO, "the starter claims to be host %u", host_id);
-    show_text(h, link_noise(l));
-    link_set_events(l, &host_link_events, h);
-    return 0;
-}
-
-static void stdio_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
-{
-}
-
-static void stdio_closed(void *arg, struct link *l, const struct error *why)
-{
-    show_text(arg, link_noise(l));
-    host_link_events.closed(arg, l, why);
-}
-
-static const struct link_events stdio_events = {
-    .opened = stdio_opened, .frame = stdio_frame, .closed = stdio_closed};
-
-/* ---- start channels -------------------------------------------------------------------------- */
-
-static void close_input(struct host *h)
-{
-    if (h->in_fd >= 0)
-        close(take_fd(&h->in_fd));
-}
-
-static void close_channel(struct host *h)
-{
-    loop_io_destroy(h->out_io);
-    h->out_io = NULL;
-    close_input(h);
-    if (h->out_fd >= 0)
-        close(take_fd(&h->out_fd));
-}
-
-static int make_stdio_link(struct host *h, int in_fd, int out_fd)
-{
-    struct run *r = h->run;
-    struct error e;
-    char name[300];
-    struct link_options o = {.role = LINK_ACCEPTOR, .key = r->key, .skip_noise = 1};
-    snprintf(name, sizeof(name), "host %s", h->name);
-    h->link = link_create(r->loop, out_fd, in_fd, &o, name, &stdio_events, h, &e);
-    if (!h->link)
-        run_fail(r, EXIT_CODE_MPRUN, "%s", e.text);
-    return h->link ? 0 : -1;
-}
-
-/* How many of the last bytes may be the beginning of the question. */
-static size_t beginning_of_question(const struct host *h, const char *text, size_t n)
-{
-    size_t most = h->question ? strlen(h->question) - 1 : 0;
-    for (size_t k = n < most ? n : most; k > 0; k--)
-        if (memcmp(text + n - k, h->question, k) == 0)
-            return k;
-    return 0;
-}
-
-/* The starter says nothing more on its stdout before it has an answer. */
-static int asks(struct host *h, char *text, size_t *n)
-{
-    size_t all = h->question ? strlen(h->question) : 0;
-    if (!all || h->in_fd < 0 || h->link || *n < all || memcmp(text + *n - all, h->question, all))
-        return 0;
-    *n -= all;
-    return 1;
-}
-
-/* No address of ours can be reached from there. */
-static void use_channel(struct host *h)
-{
-    loop_io_destroy(h->out_io);
-    h->out_io = NULL;
-    int in = take_fd(&h->in_fd), out = take_fd(&h->out_fd);
-    if (fd_write_all(in, PREAMBLE_YES, strlen(PREAMBLE_YES)) < 0)
-        log_debug("host %s: its start channel takes nothing", h->name); /* its end is told */
-    make_stdio_link(h, in, out);
-}
-
-int starters_may_fall_back(const struct host *h)
-{
-    const struct run *r = h->run;
-    return r->transport == TRANSPORT_TCP && r->cmd.transport == TRANSPORT_AUTO &&
-           r->adapter->stdio_channel == STDIO_PER_HOST;
-}
-
-int starters_preamble(struct host *h, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
-                      struct error *err)
-{
-    struct run *r = h->run;
-    char home[ADDRESS_TEXT] = "";
-    struct preamble p = {
-        .host_id = (uint32_t)h->launch_index, .launcher = (uint32_t)getpid(), .flags = more_flags};
-    memcpy(p.key, r->key, sizeof(p.key));
-    if (r->alloc.hosts[h->index].here && r->directory[0] &&
-        address_of_path("home", r->directory, home) < 0)
-        home[0] = 0;
-    snprintf(p.addresses, sizeof(p.addresses), "%s%s%s", home, *home ? " " : "", r->addresses);
-    if (r->transport == TRANSPORT_STDIO)
-        p.flags |= PREAMBLE_STDIO;
-    if (r->transport == TRANSPORT_TCP && r->cmd.security == LINK_ENCRYPT)
-        p.flags |= PREAMBLE_ENCRYPT;
-    if (r->transport == TRANSPORT_TCP && r->cmd.security == LINK_MAC)
-        p.flags |= PREAMBLE_MAC;
-    if (r->cmd.verbose)
-        p.flags |= PREAMBLE_VERBOSE;
-    if (r->cmd.explain)
-        p.flags |= PREAMBLE_EXPLAIN;
-    if (r->step.pmi && !r->cmd.explain)
-        p.flags |= PREAMBLE_PMI;
-    if (r->transport == TRANSPORT_TCP)
-        p.link_grace = (uint32_t)(r->cmd.link_grace + 0.999);
-    int n = preamble_pack(&p, ret, err);
-    explicit_bzero(&p, sizeof(p));
-    return n;
-}
-
-static int send_preamble(struct host *h, struct error *err)
-{
-    uint8_t packed[PREAMBLE_MAX];
-    uint32_t flags = 0;
-    if (h->is_starter)
-        flags |= PREAMBLE_SUBREAPER;
-    if (starters_may_fall_back(h))
-        flags |= PREAMBLE_FALLBACK;
-    int n = starters_preamble(h, flags, packed, err);
-    int rc = n < 0 ? -1 : fd_write_all(h->in_fd, packed, (size_t)n);
-    if (n >= 0 && rc < 0)
-        error_errno(err, errno, "write the start parameters");
-    explicit_bzero(packed, sizeof(packed));
-    return rc;
-}
-
-static void channel_text(void *arg, int fd, unsigned events);
-
-/* The starter reads what it is to know. */
-static void talk(struct host *h)
-{
-    struct run *r = h->run;
-    struct error e;
-    h->question = starters_may_fall_back(h) ? PREAMBLE_ASK : NULL;
-    if (send_preamble(h, &e) < 0) {
-        log_debug("host %s: %s", h->name, e.text); /* its end is told by its status */
-        close_channel(h);
-        return;
-    }
-    if (r->transport == TRANSPORT_STDIO) {
-        int in = take_fd(&h->in_fd), out = take_fd(&h->out_fd);
-        loop_io_destroy(h->out_io);
-        h->out_io = NULL;
-        make_stdio_link(h, in, out);
-    } else {
-        if (!h->question && !h->terminal)
-            close_input(h);
-        if (!h->out_io)
-            h->out_io = loop_io_create(r->loop, h->out_fd, LOOP_READ, channel_text, h);
-    }
-    fault_point("starting");
-}
-
-static void answer(struct host *h)
-{
-    if (strcmp(h->question, PREAMBLE_READY) == 0)
-        talk(h);
-    else
-        use_channel(h);
-}
-
-/* A starter's stdout before (or beside) the protocol: login scripts, prologs. What was asked for
- * may come in pieces, so the last bytes are kept until more come. */
-static void channel_text(void *arg, int fd, unsigned events)
-{
-    struct host *h = arg;
-    char buf[2048];
-    size_t kept = h->nkept;
-    memcpy(buf, h->kept, kept);
-    ssize_t n = read(fd, buf + kept, sizeof(buf) - 1 - kept);
-    if (n > 0) {
-        size_t have = kept + (size_t)n;
-        int asked = asks(h, buf, &have);
-        h->nkept = asked ? 0 : beginning_of_question(h, buf, have);
-        have -= h->nkept;
-        memcpy(h->kept, buf + have, h->nkept);
-        n = (ssize_t)have;
-        while (n > 0 && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
-            n--;
-        buf[n] = 0;
-        show_text(h, buf);
-        if (asked)
-            answer(h);
-        return;
-    }
-    if (n < 0 && errno == EINTR)
-        return;
-    if (kept) {
-        h->nkept = 0;
-        buf[kept] = 0;
-        show_text(h, buf);
-    }
-    loop_io_destroy(h->out_io);
-    h->out_io = NULL;
-    close(take_fd(&h->out_fd));
-}
-
-static void channel_open(struct host *h, const struct start_channel *c)
-{
-    struct run *r = h->run;
-    h->channel_open = 1;
-    h->client_pid = c->pid;
-    h->is_starter = c->is_starter;
-    agent_enter(h, AGENT_STARTED);
-    if (c->err_fd >= 0)
-        start_words_open(h, c->err_fd);
-    h->terminal = c->terminal;
-    h->in_fd = c->in_fd;
-    h->out_fd = c->out_fd;
-    if (!c->terminal) {
-        talk(h);
-        return;
-    }
-    h->question = PREAMBLE_READY;
-    h->out_io = loop_io_create(r->loop, h->out_fd, LOOP_READ, channel_text, h);
-}
+/* ---- start clients --------------------------------------------------------------------------- */
 
 static void describe_status(int status, char *buf, size_t n)
 {
@@ -350,11 +111,7 @@ static void host_gone(struct host *h)
 {
     if (!client_is_over(h) || is_linked(h) || h->state == AGENT_GONE)
         return;
-    if (h->out_io) { /* what it still said */
-        fd_set_nonblock(h->out_fd, 1);
-        while (h->out_io)
-            channel_text(h, h->out_fd, LOOP_READ);
-    }
+    start_channel_drain(h);
     start_words_close(h);
     if (h->failed && h->state < AGENT_CLEANED)
         starters_sweep(h);
@@ -431,11 +188,10 @@ static int has_died(const struct host *h)
 
 void starters_forget(struct host *h)
 {
-    close_channel(h);
+    start_channel_close(h);
     start_words_drop(h);
     link_destroy(h->link);
     h->link = NULL;
-    h->nkept = 0;
     h->failed = h->lost = 0;
     agent_enter(h, AGENT_WAITING);
 }
@@ -513,7 +269,7 @@ static void start_event(void *arg, size_t host, enum start_event event,
     struct host *h = r->launched[host]; /* host counts those that have ranks */
     switch (event) {
     case START_CHANNEL_OPEN:
-        channel_open(h, channel);
+        start_channel_open(h, channel);
         break;
     case START_CHANNEL_ENDED:
         channel_ended(h, status);
@@ -782,7 +538,7 @@ void starters_reported(struct host *h)
     start_words_reported(h);
     handing_reported(h);
     if (!h->terminal)
-        close_input(h);
+        start_channel_close_input(h);
     if (r->adapter->reported && r->starting)
         r->adapter->reported(r->starting, (size_t)h->launch_index);
     through_reported(h);
@@ -813,7 +569,7 @@ void starters_close(struct run *r)
         link_destroy(r->hosts[i].first);
         r->hosts[i].first = NULL;
         orphan_leave(&r->hosts[i]);
-        close_channel(&r->hosts[i]);
+        start_channel_close(&r->hosts[i]);
     }
     home_remove(r);
 }

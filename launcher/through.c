@@ -43,7 +43,7 @@ static void start_directly(struct host *h)
 static int is_retried(struct host *h, int status)
 {
     if (h->state != AGENT_STARTED || h->run->killing || !WIFEXITED(status) ||
-        WEXITSTATUS(status) != EXIT_CODE_MPRUN || !starters_may_fall_back(h))
+        WEXITSTATUS(status) != EXIT_CODE_MPRUN || !start_channel_may_be_link(h))
         return 0;
     log_debug("host %s: it is started by mprun itself: %s", h->name, start_words_held(h));
     start_directly(h);
@@ -79,7 +79,7 @@ static int send(struct host *from, struct host *h)
     struct error e;
     Mprun__Errand m = MPRUN__ERRAND__INIT;
     m.n_argv = r->adapter->words(r->starting, (size_t)h->launch_index, words);
-    int n = m.n_argv ? starters_preamble(h, 0, packed, &e) : -1;
+    int n = m.n_argv ? start_channel_preamble(h, 0, packed, &e) : -1;
     if (n < 0)
         return -1;
     for (size_t i = 0; i < m.n_argv; i++)

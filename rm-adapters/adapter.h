@@ -31,8 +31,7 @@ struct start_channel {
     int err_fd;     /* read end of its stderr, or -1 when it is mprun's own; the receiver owns it */
     pid_t pid;      /* start client */
     int is_starter; /* which is mpstarter itself: what it leaves is mprun's to take in */
-    int terminal;   /* it is a terminal there: the starter says when it may be written to, and it
-                       hangs up when stdin is closed */
+    int terminal;   /* it is a terminal there, which hangs up when stdin is closed */
 };
 
 /* An event of one host. channel only with START_CHANNEL_OPEN, status only with ENDED. */

@@ -15,6 +15,7 @@
 #include "starter/keeper-errands.h"
 #include "starter/keeper.h"
 #include "starter/worker.h"
+#include "wire/await.h"
 
 struct errand {
     struct worker *worker;
@@ -23,6 +24,9 @@ struct errand {
     int in_fd; /* -1: it has its input */
     int out_fd;
     struct loop_io *out_io;
+    struct await awaited;            /* mpstarter says that it is there, and has its input then */
+    int is_ready;                    /* it has said so */
+    int is_home;                     /* it is where it may go on */
     uint8_t input[ERRAND_INPUT_MAX]; /* may be the key of another step */
     size_t ninput;
     size_t said;
@@ -58,10 +62,43 @@ static void errand_free(struct errand *e)
 
 /* ---- what it says ---------------------------------------------------------------------------- */
 
+/* What has said so much, or nothing more, and is not ready, will not be. */
 static void stop_reading(struct errand *e)
 {
+    char text[AWAIT_MAX];
+    size_t n = await_rest(&e->awaited, text);
+    if (n > 0 && !e->refused)
+        tell(e->worker, e->id, ERRAND_SAID, text, n, 0);
     loop_io_destroy(e->out_io);
     e->out_io = NULL;
+}
+
+static void close_input(struct errand *e)
+{
+    explicit_bzero(e->input, sizeof(e->input));
+    if (e->in_fd >= 0)
+        close(take_fd(&e->in_fd));
+}
+
+/* A pipe takes so much at once. */
+static void feed(struct errand *e)
+{
+    if (!e->is_ready || !e->is_home || e->in_fd < 0)
+        return;
+    if (fd_write_all(e->in_fd, e->input, e->ninput) < 0)
+        log_debug("on %s: an errand takes no input", e->worker->hostname); /* its end is told */
+    close_input(e);
+}
+
+static void heard(struct errand *e, const char *p, size_t n)
+{
+    char text[2048 + AWAIT_MAX];
+    int found;
+    size_t length = await_take(&e->awaited, p, n, text, &found);
+    if (length > 0 && !e->refused)
+        tell(e->worker, e->id, ERRAND_SAID, text, length, 0);
+    e->is_ready |= found;
+    feed(e);
 }
 
 /* 1 when there may be more. */
@@ -71,11 +108,12 @@ static int read_some(struct errand *e)
     ssize_t n = read(e->out_fd, buf, sizeof(buf));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return errno == EINTR;
-    if (n > 0 && !e->refused)
-        tell(e->worker, e->id, ERRAND_SAID, buf, (size_t)n, 0);
+    if (n > 0)
+        heard(e, buf, (size_t)n);
     e->said += n > 0 ? (size_t)n : 0;
     if (n > 0 && e->said < ERRAND_SAYS_MAX)
         return 1;
+    close_input(e);
     stop_reading(e);
     return 0;
 }
@@ -158,8 +196,12 @@ static struct errand *errand_create(struct worker *w, const Mprun__Errand *m)
     struct errand *e = calloc(1, sizeof(*e));
     if (!e)
         return NULL;
-    *e = (struct errand){
-        .worker = w, .id = m->id, .in_fd = -1, .out_fd = -1, .ninput = m->input.len};
+    *e = (struct errand){.worker = w,
+                         .id = m->id,
+                         .in_fd = -1,
+                         .out_fd = -1,
+                         .ninput = m->input.len,
+                         .awaited = {.word = PREAMBLE_READY}};
     if (m->input.len)
         memcpy(e->input, m->input.data, m->input.len);
     return e;
@@ -208,18 +250,18 @@ int errands_take(struct worker *w, const uint8_t *p, size_t n)
 /* ---- what the keeper answers ----------------------------------------------------------------- */
 
 /* It waits for its input, so until then nothing has come from it: it can be taken out of the step's
- * cgroups, which it outlives. A pipe takes so much at once. One that cannot be taken out gets none
- * and ends by that; until it has, there is not to be another. */
+ * cgroups, which it outlives. One that cannot be taken out gets none and ends by that; until it
+ * has, there is not to be another. */
 static void has_pid(struct errand *e, pid_t pid)
 {
     struct cgroup_tree *tree = e->worker->contain.tree;
     struct error err;
-    if (tree && cgroup_tree_send_home(tree, pid, &err) < 0)
+    if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
         e->refused = strdup(err.text);
-    else if (fd_write_all(e->in_fd, e->input, e->ninput) < 0)
-        log_debug("on %s: an errand takes no input", e->worker->hostname); /* its end is told */
-    explicit_bzero(e->input, sizeof(e->input));
-    close(take_fd(&e->in_fd));
+        close_input(e);
+    }
+    e->is_home = 1;
+    feed(e);
     if (!e->refused)
         tell(e->worker, e->id, ERRAND_STARTED, NULL, 0, 0);
 }

@@ -73,7 +73,6 @@ static void block_signals(void)
         sigaddset(&set, signals[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no status */
-    signal(SIGPIPE, SIG_IGN); /* whoever reads our standard error may have gone */
 }
 
 /* A start channel that is a terminal goes with us. Who started us may not have put us in its
@@ -86,28 +85,36 @@ static int take_terminal(void)
     if (rc == 0)
         rc = tty_make_raw(STDIN_FILENO, &before);
     signal(SIGTTOU, background);
-    return rc < 0 ? -1 : fd_write_all(STDOUT_FILENO, PREAMBLE_READY, strlen(PREAMBLE_READY));
+    return rc;
+}
+
+/* Say that we are here, and be told what there is to know. */
+static int read_start(const char *hostname, struct preamble *ret)
+{
+    struct error e;
+    if (isatty(STDIN_FILENO) && take_terminal() < 0)
+        error_errno(&e, errno, "set the terminal of the start channel");
+    else if (fd_write_all(STDOUT_FILENO, PREAMBLE_READY, strlen(PREAMBLE_READY)) < 0)
+        error_errno(&e, errno, "write to the start channel");
+    else if (preamble_read(STDIN_FILENO, ret, &e) == 0)
+        return 0;
+    log_error("on %s: %s", hostname, e.text);
+    return -1;
 }
 
 /* The starter of one host: fork into keeper and worker. */
 static int run_starter(void)
 {
     struct preamble start;
-    struct error e;
     char hostname[256] = "this host";
     int pair[2];
 
     fd_open_standard();
-    umask(077); /* whatever the resource manager's is; ranks have mprun's */
+    signal(SIGPIPE, SIG_IGN); /* whoever reads our output may have gone */
+    umask(077);               /* whatever the resource manager's is; ranks have mprun's */
     gethostname(hostname, sizeof(hostname) - 1);
-    if (isatty(STDIN_FILENO) && take_terminal() < 0) {
-        log_error("on %s: set the terminal of the start channel: %s", hostname, strerror(errno));
+    if (read_start(hostname, &start) < 0)
         return EXIT_CODE_MPRUN;
-    }
-    if (preamble_read(STDIN_FILENO, &start, &e) < 0) {
-        log_error("on %s: %s", hostname, e.text);
-        return EXIT_CODE_MPRUN;
-    }
     if (start.flags & PREAMBLE_VERBOSE)
         log_open("mpstarter", LOG_DEBUG);
     /* orphans of the worker come to the keeper, so it has to be a subreaper before there are any */

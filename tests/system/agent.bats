@@ -45,6 +45,17 @@ EOF
     [[ $stderr == "mprun: --agent: "*"'not/there'"*"No such file or directory" ]]
 }
 
+@test "the step's key is sent when mpstarter is there, and to nobody before" {
+    # bash, which says what it has found within a second
+    does n1 'printf "no line end"; bash -c "IFS= read -r -t 1 -N 1 byte; echo \$? >$AGENT.found"; printf "<mprun-start-rea"'
+    run -0 --separate-stderr three sh -c 'echo $MPRUN_RANK'
+    [ "$(cat "$AGENT.found")" -gt 128 ]
+    [ "$(sort <<<"$output" | xargs)" = "0 1 2 3 4" ]
+    [[ $stderr == *"host n1 said: no line end"* ]]
+    [[ $stderr == *"<mprun-start-rea"* ]]
+    [[ $stderr != *"start-ready"* ]]
+}
+
 # fails HOST TEXT: the step does not start; one sentence names HOST and has TEXT; nobody else stays
 fails() {
     run -125 --separate-stderr three sh -c 'echo started'

@@ -109,6 +109,7 @@ int main(void)
     const char *rogue = getenv("ROGUE");
     signal(SIGPIPE, SIG_IGN);
     if (!rogue || sscanf(rogue, "%15s %31s", r.what, type) < 1 ||
+        write(STDOUT_FILENO, PREAMBLE_READY, strlen(PREAMBLE_READY)) < 0 ||
         preamble_read(STDIN_FILENO, &r.start, &e) < 0 || handshake_library_init(&e) < 0 ||
         !(r.loop = loop_create(&e)))
         return 1;
