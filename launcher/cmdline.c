@@ -267,6 +267,23 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
     return NULL;
 }
 
+char **cmdline_app_given(const struct cmdline_app *app)
+{
+    size_t n = 0;
+    char **names = calloc(app->nenv + 1, sizeof(*names));
+    for (size_t i = 0; names && i < app->nenv; i++) {
+        const char *equals = strchr(app->env[i], '=');
+        if (!equals)
+            continue;
+        names[n] = strndup(app->env[i], (size_t)(equals - app->env[i]));
+        if (!names[n++]) {
+            free_strings(names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
 /* ---- help ------------------------------------------------------------------------------------ */
 
 char *cmdline_help(const char *name, size_t width)

@@ -102,6 +102,9 @@ void cmdline_free(struct cmdline *c); /* what it holds, not itself */
  * of malloc'ed strings; NULL: out of memory. */
 char **cmdline_app_environ(const struct cmdline_app *app, char *const base[]);
 
+/* The names of the variables that the app's settings give a value, in order: as above. */
+char **cmdline_app_given(const struct cmdline_app *app);
+
 /* The name beneath MPRUN_PRELOAD_DIR of a file of --preload-files: a relative one stays as it is (a
  * part of `path`), of an absolute one the last part. */
 const char *cmdline_preload_name(const char *path);

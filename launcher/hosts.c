@@ -137,6 +137,15 @@ static void announce_tracking(struct host *h, const Mprun__Ready *m)
              m->tracking_reason);
 }
 
+/* So are warnings: of whatever host says it first. */
+static void warn_once(const struct host *h, const char *text, int *said)
+{
+    if (!text[0] || *said)
+        return;
+    *said = 1;
+    log_warn("on %s: %s", h->name, text);
+}
+
 static int take_ready(struct host *h, const uint8_t *p, size_t n)
 {
     Mprun__Ready *m = h->state == AGENT_LAUNCHED ? mprun__ready__unpack(NULL, n, p) : NULL;
@@ -158,6 +167,8 @@ static int take_ready(struct host *h, const uint8_t *p, size_t n)
     for (uint32_t i = 0; i < h->nranks; i++)
         h->run->ranks[h->first_rank + i].limits = rank_limits;
     announce_tracking(h, m);
+    warn_once(h, m->gpus_unchecked, &h->run->announced_gpus_unchecked);
+    warn_once(h, m->gpus_outside, &h->run->announced_gpus_outside);
     if (h->run->cmd.verbose)
         log_note("host %s: containment '%s'%s%s; %s", h->name, tracking_text(h->report.tracking),
                  m->tracking_reason[0] ? ": " : "", m->tracking_reason, m->bind_reason);

@@ -245,7 +245,7 @@ struct run {
     char failure_text[1200];
     uint64_t start_ns;
     double start_time, interrupt_time;
-    int announced_tree, announced_oversubscribed;
+    int announced_tree, announced_oversubscribed, announced_gpus_unchecked, announced_gpus_outside;
 };
 
 /* setup.c */

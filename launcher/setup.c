@@ -66,13 +66,14 @@ static int copy_app(struct run *r, const struct cmdline_app *from, uint32_t firs
     for (size_t i = 0; to->argv && i < from->argc; i++)
         to->argv[i] = strdup(from->argv[i]);
     to->envp = cmdline_app_environ(from, environ);
+    to->given_env = cmdline_app_given(from);
     if (from->wdir && from->wdir[0] != '/') {
         if (asprintf(&to->directory, "%s/%s", here, from->wdir) < 0)
             to->directory = NULL;
     } else {
         to->directory = from->wdir ? strdup(from->wdir) : take_ptr(here);
     }
-    if (!to->argv || !to->envp || !to->directory)
+    if (!to->argv || !to->envp || !to->given_env || !to->directory)
         return error_errno(err, ENOMEM, "prepare the program");
     to->first_rank = first;
     to->count = from->nranks;

@@ -16,6 +16,7 @@ void app_free(struct app *a)
 {
     free_strings(a->argv);
     free_strings(a->envp);
+    free_strings(a->given_env);
     free(a->directory);
     *a = (struct app){0};
 }

@@ -16,6 +16,8 @@
 struct app {
     char **argv; /* NULL-terminated */
     char **envp; /* the ranks' whole environment before mprun's own variables; NULL-terminated */
+    char **given_env; /* names of those in envp that the user gave for these ranks, not for mprun;
+                         NULL-terminated */
     char *directory;
     uint32_t first_rank; /* ranks first_rank .. first_rank + count - 1 of world 0 */
     uint32_t count;

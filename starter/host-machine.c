@@ -18,6 +18,7 @@
 #include "starter/keeper.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
+#include "starter/rank-gpus.h"
 #include "starter/worker.h"
 
 enum { HOST_TMPDIR_MAX = 256 };
@@ -264,8 +265,19 @@ void host_machine_prepared(struct worker *w)
     loop_defer_schedule(w->step);
 }
 
+/* What the user is told of GPUs; buffers of equal size. */
+static void judge_gpus(struct worker *w, char *unchecked, char *outside, size_t n)
+{
+    const struct step *s = &w->launch.step;
+    const struct placement *here = &w->launch.hosts[w->launch.host_index];
+    const char *granted = contain_gpus(&w->contain);
+    rank_gpus_sentence(s, here, granted, GPUS_UNCHECKED, unchecked, n);
+    rank_gpus_sentence(s, here, granted, GPUS_OUTSIDE, outside, n);
+}
+
 static void send_ready(struct worker *w)
 {
+    char unchecked[400], outside[400];
     Mprun__Ready m = MPRUN__READY__INIT;
     struct packed_limits rank_limits, host_limits;
     ProtobufCBinaryData paths[32], directories[2];
@@ -290,6 +302,9 @@ static void send_ready(struct worker *w)
     m.bound = w->binding.bound;
     m.bind_reason = w->binding.reason;
     m.cores = cpus_count_cores(threads_here(w));
+    judge_gpus(w, unchecked, outside, sizeof(outside));
+    m.gpus_unchecked = unchecked;
+    m.gpus_outside = outside;
     if (w->up)
         link_send(w->up, FRAME_READY, &m.base);
 }

@@ -16,6 +16,7 @@
 #include "common/spawn.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
+#include "starter/rank-gpus.h"
 #include "starter/worker.h"
 
 enum { OWN_VARIABLES = 36, OWN_SIZE = 320 };
@@ -129,34 +130,6 @@ static const char *env_of(const struct app *app, const char *name)
     return NULL;
 }
 
-/* ---- GPUs ------------------------------------------------------------------------------------ */
-
-static int has_id(const char *list, const char *id, size_t len)
-{
-    for (; *list; list += strcspn(list, ","), list += *list == ',')
-        if (strcspn(list, ",") == len && strncmp(list, id, len) == 0)
-            return 1;
-    return 0;
-}
-
-/* None of them, or some of the granted ones: "-1" is how programs are told of none. */
-static int is_narrower(const char *users, const char *granted)
-{
-    for (const char *at = users; *at && strcmp(at, "-1") != 0;
-         at += strcspn(at, ","), at += *at == ',')
-        if (!has_id(granted, at, strcspn(at, ",")))
-            return 0;
-    return 1;
-}
-
-/* Which GPUs ranks are to see: NULL: as the user has it. */
-static const char *gpus_of_ranks(const struct worker *w, const struct app *app)
-{
-    const char *granted = contain_gpus(&w->contain);
-    const char *users = env_of(app, "CUDA_VISIBLE_DEVICES");
-    return !granted[0] || (users && is_narrower(users, granted)) ? NULL : granted;
-}
-
 /* As mprsrc has it: with blanks. */
 static void put_gpu_list(const char *granted, char *ret)
 {
@@ -207,8 +180,8 @@ static size_t own_variables(const struct rank *r, int pmi1_fd, char (*own)[OWN_S
         ADD("MPI_LOCALRANKID=%u", r->local);
         ADD("MPI_LOCALNRANKS=%u", here->count);
     }
-    if (gpus_of_ranks(w, r->app))
-        ADD("CUDA_VISIBLE_DEVICES=%s", gpus_of_ranks(w, r->app));
+    if (rank_gpus(r->app, contain_gpus(&w->contain)))
+        ADD("CUDA_VISIBLE_DEVICES=%s", rank_gpus(r->app, contain_gpus(&w->contain)));
 #undef ADD
     if (contain_gpus(&w->contain)[0])
         put_gpu_list(contain_gpus(&w->contain), own[n++]);

@@ -147,6 +147,7 @@ static void apps_free(struct packed_apps *p)
     for (size_t i = 0; p->apps && i < p->n; i++) {
         free(p->apps[i].argv);
         free(p->apps[i].env);
+        free(p->apps[i].given_env);
     }
     free(p->apps);
     free(p->pointers);
@@ -162,6 +163,7 @@ static void apps_pack(const struct step *s, struct packed_apps *ret)
         mprun__app__init(m);
         m->argv = strings_pack(s->apps[i].argv, &m->n_argv);
         m->env = strings_pack(s->apps[i].envp, &m->n_env);
+        m->given_env = strings_pack(s->apps[i].given_env, &m->n_given_env);
         m->directory = bytes_of(s->apps[i].directory);
         m->first_rank = s->apps[i].first_rank;
         m->count = s->apps[i].count;
@@ -333,10 +335,11 @@ static int app_unpack(const Mprun__App *m, uint32_t first, struct app *ret, stru
         return error_set(err, EPROTO, "programs whose ranks do not follow each other");
     ret->argv = strings_unpack(m->argv, m->n_argv);
     ret->envp = strings_unpack(m->env, m->n_env);
+    ret->given_env = strings_unpack(m->given_env, m->n_given_env);
     ret->directory = bytes_dup(&m->directory);
     ret->first_rank = first;
     ret->count = m->count;
-    if (!ret->argv || !ret->envp || !ret->directory)
+    if (!ret->argv || !ret->envp || !ret->given_env || !ret->directory)
         return error_set(err, EPROTO, "a program with a NUL byte in a string, or no memory");
     return 0;
 }

@@ -126,7 +126,7 @@ in_job() { # COMMAND...: behind `enter OPTIONS...`: as nobody
 }
 user_home() { mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"; }
 
-@test "ranks are bound within the job's cores, and see the job's GPUs or fewer" {
+@test "ranks are bound within the job's cores, and see the job's GPUs, or fewer where -x says so" {
     user_home
     running 1.1 --cores 1 --gpus 1
     run -0 --separate-stderr enter 2.1 --cores 1 --gpus 2 $(in_job) "$MPRUN" -n 1 --report-bindings \
@@ -136,11 +136,26 @@ user_home() { mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"; }
     [ "${lines[1]}" = '1,GPU-2|1 GPU-2' ]
     [[ $stderr == *"hardware thread"*"$free"* ]]
     gone 2.1
-    for row in '0=1,GPU-2' '1=1' 'GPU-2,1=GPU-2,1' '=' '-1=-1' '0,1=1,GPU-2'; do
-        run -0 --separate-stderr enter 3.1 --gpus 2 $(in_job) CUDA_VISIBLE_DEVICES="${row%=*}" "$MPRUN" -n 1 sh -c 'echo "$CUDA_VISIBLE_DEVICES"'
-        [ "$output" = "${row#*=}" ] || { echo "$row: $output"; return 1; }
-        gone 3.1
+    # what mprun has in its environment is of mprun's host; what a user gives for the ranks is a choice
+    run -0 --separate-stderr enter 3.1 --gpus 2 $(in_job) CUDA_VISIBLE_DEVICES=1 bash -c 'for row in "$@"; do
+        "$0" -n 1 -x "CUDA_VISIBLE_DEVICES${row%%:*}" sh -c "echo \"$row:\$CUDA_VISIBLE_DEVICES\"" || exit; done' "$MPRUN" \
+        : =1 =GPU-2,1 = =-1 =0 =0,1 =MIG-1/2 =1,GPU-3
+    [ "$output" = "$(printf '%s\n' ::1,GPU-2 =1:1 =GPU-2,1:GPU-2,1 =: =-1:-1 =0:1,GPU-2 =0,1:1,GPU-2 =MIG-1/2:MIG-1/2 =1,GPU-3:1,GPU-3)" ]
+    [ "$(grep -c 'GPUs there' <<<"$stderr")" -eq 4 ]
+    for row in '=0 is not within' '=0,1 is not within' '=MIG-1/2 is kept, but' '=1,GPU-3 is kept, but'; do
+        [ "$(grep -c "^mprun: on $(hostname): CUDA_VISIBLE_DEVICES$row.*'1,GPU-2'" <<<"$stderr")" -eq 1 ]
     done
+    gone 3.1
+    # of a job that has no GPUs, and of two programs; one warning whatever the number of hosts
+    run -0 --separate-stderr enter 4.1 $(in_job) CUDA_VISIBLE_DEVICES=7 "$MPRUN" \
+        -n 1 sh -c 'echo "$CUDA_VISIBLE_DEVICES"' : -n 1 -x CUDA_VISIBLE_DEVICES=MIG-8 sh -c 'echo "$CUDA_VISIBLE_DEVICES"'
+    [ "$(sort <<<"$output")" = $'7\nMIG-8' ]
+    [[ $stderr != *GPUs* ]]
+    gone 4.1
+    run -0 --separate-stderr enter 5.1 --gpus 2 $(in_job) CUDA_VISIBLE_DEVICES=7 "$MPRUN" --rm local:2 -N 1 \
+        -n 1 sh -c 'echo "$CUDA_VISIBLE_DEVICES"' : -n 1 -x CUDA_VISIBLE_DEVICES=5 sh -c 'echo "$CUDA_VISIBLE_DEVICES"'
+    [ "$output" = $'1,GPU-2\n1,GPU-2' ]
+    [ "$(grep -c 'GPUs there' <<<"$stderr")" -eq 1 ]
     ends 1.1
 }
 

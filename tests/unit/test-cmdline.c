@@ -146,6 +146,25 @@ static void settings_replace_and_extend_the_environment(void **state)
     cmdline_free(&c);
 }
 
+static void names_that_are_given_values_are_known(void **state)
+{
+    static const char *const want[] = {"A", "D", "C", NULL};
+    struct cmdline c;
+    must_parse(&c, LINE("-n", "1", "-x", "A=new=x", "-x", "D=", "-x", "AB", "--env", "C=c", "./a",
+                        ":", "-n", "1", "./b"));
+    char **given = cmdline_app_given(&c.apps[0]), **none = cmdline_app_given(&c.apps[1]);
+    size_t i;
+    for (i = 0; want[i]; i++) {
+        assert_string_equal(given[i], want[i]);
+        free(given[i]);
+    }
+    assert_null(given[i]);
+    assert_null(none[0]);
+    free(given);
+    free(none);
+    cmdline_free(&c);
+}
+
 /* ---- the table, the manual page and --help --------------------------------------------------- */
 
 static void the_manual_page_lists_the_options_there_are(void **state)
@@ -177,6 +196,7 @@ int main(void)
         cmocka_unit_test(help_and_version_need_no_program),
         cmocka_unit_test(a_failed_parse_leaves_nothing_to_free),
         cmocka_unit_test(settings_replace_and_extend_the_environment),
+        cmocka_unit_test(names_that_are_given_values_are_known),
         cmocka_unit_test(the_manual_page_lists_the_options_there_are),
         cmocka_unit_test(help_lists_the_options_there_are),
         cmocka_unit_test(no_name_is_in_the_table_twice),

@@ -27,9 +27,21 @@ static char *argv0[] = {"./solver", "", "caf\xe9 \xff\xfe", "a b\n", NULL};
 static char *argv1[] = {"other", NULL};
 static char *env0[] = {"PATH=/bin", "NOT_UTF8=\x80\xc0\xff", "EMPTY=", "no equals sign", NULL};
 static char *env1[] = {NULL};
+static char *given0[] = {"EMPTY", "NOT_UTF8", NULL};
+static char *given1[] = {NULL};
 static struct app apps[2] = {
-    {.argv = argv0, .envp = env0, .directory = "/tmp/\xe9", .first_rank = 0, .count = 3},
-    {.argv = argv1, .envp = env1, .directory = "/", .first_rank = 3, .count = 1},
+    {.argv = argv0,
+     .envp = env0,
+     .given_env = given0,
+     .directory = "/tmp/\xe9",
+     .first_rank = 0,
+     .count = 3},
+    {.argv = argv1,
+     .envp = env1,
+     .given_env = given1,
+     .directory = "/",
+     .first_rank = 3,
+     .count = 1},
 };
 static struct idset granted;
 static struct placement hosts[2] = {{"n1", 0, 1, NULL, NULL}, {"n2", 1, 3, NULL, NULL}};
@@ -90,6 +102,7 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     for (int i = 0; i < 2; i++) {
         same_strings(got.step.apps[i].argv, apps[i].argv);
         same_strings(got.step.apps[i].envp, apps[i].envp);
+        same_strings(got.step.apps[i].given_env, apps[i].given_env);
         assert_string_equal(got.step.apps[i].directory, apps[i].directory);
         assert_int_equal(got.step.apps[i].first_rank, apps[i].first_rank);
         assert_int_equal(got.step.apps[i].count, apps[i].count);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-rank-gpus.c - the user's choice of GPUs against those that the job has on a host */
+#include "starter/rank-gpus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *given[] = {"OTHER", "CUDA_VISIBLE_DEVICES", NULL};
+
+static void a_choice_is_within_outside_or_cannot_be_checked(void **state)
+{
+    static const struct {
+        const char *named, *granted;
+        enum gpus_verdict verdict;
+    } rows[] = {
+        {"", "0,1", GPUS_WITHIN},
+        {"-1", "0,1", GPUS_WITHIN},
+        {"1", "0,1", GPUS_WITHIN},
+        {"1, 0", "0,1", GPUS_WITHIN},
+        {"0,-1,7", "0,1", GPUS_WITHIN}, /* programs use what is before it */
+        {"0,,7", "0,1", GPUS_WITHIN},
+        {"1,GPU-2", "1,GPU-2", GPUS_WITHIN},
+        {"0", "1,10", GPUS_OUTSIDE},
+        {"1,0", "1,10", GPUS_OUTSIDE},
+        {" 0", "1,10", GPUS_OUTSIDE},
+        {"01", "1", GPUS_OUTSIDE},
+        {"0,GPU-8f2b", "1", GPUS_OUTSIDE},
+        {"GPU-8f2b,0", "1", GPUS_OUTSIDE},
+        {"0", "GPU-8f2b", GPUS_OUTSIDE},
+        {"GPU-8f2b", "0,1", GPUS_UNCHECKED},
+        {"GPU-8f", "GPU-8f2b", GPUS_UNCHECKED}, /* the beginning of it may do */
+        {"MIG-GPU-8f2b/1/0", "0,1", GPUS_UNCHECKED},
+        {"0,MIG-8f2b", "0", GPUS_UNCHECKED},
+        {"-2", "0", GPUS_UNCHECKED},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (gpus_check(rows[i].named, rows[i].granted) != rows[i].verdict)
+            fail_msg("'%s' of '%s'", rows[i].named, rows[i].granted);
+}
+
+static void only_what_was_given_for_the_ranks_is_a_choice(void **state)
+{
+    char *one[] = {"A=b", "CUDA_VISIBLE_DEVICES=1", NULL},
+         *seven[] = {"CUDA_VISIBLE_DEVICES=7", NULL};
+    char *none[] = {NULL};
+    assert_string_equal(rank_gpus(&(struct app){.envp = one, .given_env = none}, "0,1"), "0,1");
+    assert_string_equal(rank_gpus(&(struct app){.envp = one, .given_env = given + 2}, "0,1"),
+                        "0,1");
+    assert_null(rank_gpus(&(struct app){.envp = one, .given_env = given}, "0,1"));
+    assert_string_equal(rank_gpus(&(struct app){.envp = seven, .given_env = given}, "0,1"), "0,1");
+    assert_string_equal(rank_gpus(&(struct app){.envp = none, .given_env = given + 2}, "2"), "2");
+    /* nothing was granted: as any variable */
+    assert_null(rank_gpus(&(struct app){.envp = seven, .given_env = given}, ""));
+    assert_null(rank_gpus(&(struct app){.envp = one, .given_env = none}, ""));
+}
+
+static void what_is_told_is_told_of_programs_that_are_here(void **state)
+{
+    char *mig[] = {"CUDA_VISIBLE_DEVICES=MIG-1", NULL}, *seven[] = {"CUDA_VISIBLE_DEVICES=7", NULL};
+    struct app apps[] = {{.envp = mig, .given_env = given, .first_rank = 0, .count = 2},
+                         {.envp = seven, .given_env = given, .first_rank = 2, .count = 2}};
+    const struct step s = {.apps = apps, .napps = 2};
+    const struct placement first = {.first_rank = 0, .count = 2},
+                           second = {.first_rank = 2, .count = 2},
+                           both = {.first_rank = 1, .count = 2};
+    char text[400], tiny[8];
+    rank_gpus_sentence(&s, &first, "0", GPUS_UNCHECKED, text, sizeof(text));
+    assert_non_null(strstr(text, "MIG-1"));
+    rank_gpus_sentence(&s, &first, "0", GPUS_OUTSIDE, text, sizeof(text));
+    assert_string_equal(text, "");
+    rank_gpus_sentence(&s, &second, "0", GPUS_UNCHECKED, text, sizeof(text));
+    assert_string_equal(text, "");
+    rank_gpus_sentence(&s, &second, "0", GPUS_OUTSIDE, text, sizeof(text));
+    assert_non_null(strstr(text, "=7 "));
+    assert_non_null(strstr(text, "'0'"));
+    rank_gpus_sentence(&s, &both, "0", GPUS_OUTSIDE, text, sizeof(text));
+    assert_non_null(strstr(text, "=7 "));
+    rank_gpus_sentence(&s, &both, "7", GPUS_OUTSIDE, text, sizeof(text));
+    assert_string_equal(text, "");
+    rank_gpus_sentence(&s, &both, "", GPUS_OUTSIDE, text, sizeof(text));
+    assert_string_equal(text, "");
+    rank_gpus_sentence(&s, &both, "0", GPUS_OUTSIDE, tiny, sizeof(tiny));
+    assert_int_equal(strlen(tiny), sizeof(tiny) - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_choice_is_within_outside_or_cannot_be_checked),
+        cmocka_unit_test(only_what_was_given_for_the_ranks_is_a_choice),
+        cmocka_unit_test(what_is_told_is_told_of_programs_that_are_here),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
