@@ -145,7 +145,9 @@ int main(int argc, char **argv)
     int command = method_command(argc, argv);
     if (argc > 1 && command == 0)
         return usage(argc, argv);
-    if (command > 0 && !method_is_starter(argv + command))
-        return method_run(argv + command);
-    return run_starter();
+    if (command == 0)
+        return run_starter();
+    if (method_is_refused(argv[command]))
+        return EXIT_CODE_MPRUN;
+    return method_is_starter(argv + command) ? run_starter() : method_run(argv + command);
 }

@@ -13,8 +13,13 @@
  * one (qrsh -noshell) in the arguments of the parent, qrsh_starter. The words of a task come apart,
  * or as one command line, as they were written after qrsh.
  *
- * LSF and Torque hand over words that a shell has split already, or (JOB_STARTER = mpstarter
- * "%USRCMD") one command line. */
+ * LSF hands over words that a shell has split already, or (JOB_STARTER = mpstarter "%USRCMD") one
+ * command line.
+ *
+ * Torque (its sources of 2020, pbs_mom's start_exec.c) hands over the path of the job's shell, for
+ * a script's, which is on its standard input by name, alone: without the dash of a login shell that
+ * the shell would be called with. From 4.2.2 on it hands over the words of tm_spawn, too. All are
+ * executed as they are. It sets PBS_ENVIRONMENT itself, behind what the user says. */
 #include "starter/method.h"
 
 #include <errno.h>
@@ -222,6 +227,15 @@ static int complain(const char *object, const char *reason, const char *advice, 
     gethostname(host, sizeof(host) - 1);
     log_error("on %s: run '%s': %s; %s", host, object, reason, advice);
     return code;
+}
+
+int method_is_refused(const char *command)
+{
+    if (geteuid() != 0 || !getenv("PBS_ENVIRONMENT"))
+        return 0;
+    complain(command, "mpstarter was called as root and does not become the job's user",
+             "take $job_starter_run_privileged out of pbs_mom's configuration", EXIT_CODE_MPRUN);
+    return 1;
 }
 
 /* The file is there: something that it needs is not. */

@@ -10,6 +10,8 @@
 
 /* Where in argv the command begins that a manager has handed over; 0: this is no such call. */
 int method_command(int argc, char **argv);
+/* Is it called as root for a job of Torque, which may be anybody's? Then standard error says so. */
+int method_is_refused(const char *command);
 /* Is the command this program itself, and nothing more? A manager's start of a starter comes so. */
 int method_is_starter(char **command);
 /* Become the job. Returns only where that failed: an exit code; why is on standard error. */

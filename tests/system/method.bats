@@ -146,9 +146,43 @@ needs_shell() {
     cp "$SCRIPT" 'with blanks'
     run -0 "$STARTER" "$PWD/with blanks"
     [ "$output" = "file $BASH_FILE name $PWD/with blanks"$'\n.' ]
-    # Torque: the shell, and the script on its standard input
-    run -0 "$STARTER" /bin/sh <"$LOOK"
-    [ "$output" = "file $SH_FILE name /bin/sh"$'\n.' ]
+}
+
+# called as pbs_mom does: each of these functions by an ordinary user
+torque_script() { echo "$LOOK 'a  b' -F" | PBS_ENVIRONMENT=PBS_BATCH "$STARTER" /bin/bash; }
+torque_piped() { PBS_ENVIRONMENT=PBS_BATCH "$STARTER" /bin/bash <"$LOOK"; }
+torque_argument() { PBS_ENVIRONMENT=PBS_BATCH "$STARTER" /bin/bash "$LOOK" </dev/null; }
+torque_interactive() { PBS_ENVIRONMENT=PBS_INTERACTIVE "$STARTER" /bin/bash -c 'shopt -q login_shell; echo "$? $0"; exit 7'; }
+torque_task() { PBS_ENVIRONMENT=PBS_BATCH "$STARTER" "$SCRIPT" 'a  b' '$HOME' '' </dev/null; }
+torque_missing() { PBS_ENVIRONMENT=PBS_BATCH "$STARTER" ./missing </dev/null; }
+
+@test "Torque: the shell with the script's name, or the script, on its standard input or as an argument; words of tm_spawn" {
+    export -f torque_script torque_piped torque_argument torque_interactive torque_task torque_missing
+    export STARTER SCRIPT LOOK
+    as=
+    [ "$(id -u)" != 0 ] || as=run_as_user
+    run -0 $as bash -c torque_script
+    [ "$output" = "file $BASH_FILE name $LOOK"$'\n<a  b><-F>.' ]
+    run -0 $as bash -c torque_piped
+    [ "$output" = "file $BASH_FILE name /bin/bash"$'\n.' ]
+    run -0 $as bash -c torque_argument
+    [ "$output" = "file $BASH_FILE name $LOOK"$'\n.' ]
+    run -7 $as bash -c torque_interactive
+    [ "$output" = '1 /bin/bash' ] # no login shell
+    run -0 $as bash -c torque_task
+    [ "$output" = "file $BASH_FILE name $SCRIPT"$'\n<a  b><$HOME><>.' ]
+    run -127 $as bash -c torque_missing
+    [[ $output == "mpstarter: on $(hostname): run './missing': "* ]]
+    # with $job_starter_run_privileged everybody's job would be root's
+    needs_root
+    for what in torque_script torque_piped torque_argument torque_interactive torque_task torque_missing; do
+        run -125 --separate-stderr "$what"
+        [ -z "$output" ]
+        [[ $stderr == *'as root'*'$job_starter_run_privileged'* ]]
+    done
+    # neither does it become a starter
+    PBS_ENVIRONMENT=PBS_BATCH run -125 --separate-stderr "$STARTER" "$STARTER" </dev/null
+    [[ $stderr == *'as root'* ]]
 }
 
 @test "arguments come with their exact bytes" {
