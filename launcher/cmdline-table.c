@@ -318,6 +318,12 @@ static int apply_bind(void *target, const char *value, struct error *err)
     return i < 0 ? -1 : 0;
 }
 
+static int apply_overlap(void *target, const char *value, struct error *err)
+{
+    line_of(target)->overlap = 1;
+    return 0;
+}
+
 static int apply_report_bindings(void *target, const char *value, struct error *err)
 {
     line_of(target)->report_bindings = 1;
@@ -686,6 +692,8 @@ static const struct option_def table[] = {
     {"--bind-to --bindto", "WHAT", CONTAINMENT,
      "Bind ranks to a core each, or none; without it, core where there are enough cores",
      OPTION_ONCE, apply_bind},
+    {"--overlap", NULL, CONTAINMENT, "Bind ranks to cores that your other steps have, too",
+     OPTION_ONCE, apply_overlap},
     {"--report-bindings", NULL, CONTAINMENT,
      "Print the cores of each rank as the kernel reports them", OPTION_ONCE, apply_report_bindings},
     {"--mem-per-rank", "SIZE", CONTAINMENT, "Limit the memory of each rank", OPTION_ONCE,

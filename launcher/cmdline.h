@@ -64,7 +64,7 @@ struct cmdline {
 
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
     enum bind_policy bind;
-    int report_bindings;
+    int report_bindings, overlap;
     unsigned pmi; /* of enum pmi_kind */
 
     struct containment_request containment;

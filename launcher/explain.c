@@ -121,6 +121,7 @@ static void print_binding(const struct run *r, const struct host *h, unsigned nc
     struct error e;
     AUTO_FREE struct plan_core *cores = calloc(ncores + 1, sizeof(*cores));
     t.cores = cores;
+    t.share = h->nranks ? r->placements[h->launch_index].share : 0;
     if (cores && plan_binding(&t, r->step.bind, h->nranks, NULL, &b, &e) == 0)
         printf("            %s\n", b.reason);
     else if (cores)

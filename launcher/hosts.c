@@ -45,7 +45,6 @@ void hosts_launch(struct run *r)
         .nhosts = r->nused,
         .report_bindings = r->cmd.report_bindings,
         .same_machine = r->same_machine,
-        .fixed_grants = r->same_machine,
     };
     size_t n;
     AUTO_FREE uint8_t *packed = launch_pack(&l, &n);

@@ -145,6 +145,7 @@ static int make_step(struct run *r, struct error *err)
     random_name(s->nspace + 6, 26); /* 130 bits */
     s->oversubscribed = r->plan.oversubscribed;
     s->bind = r->cmd.bind;
+    s->overlap = r->cmd.overlap;
     s->containment = r->cmd.containment;
     s->rank_limits = r->cmd.rank_limits;
     s->host_limits = r->cmd.host_limits;
@@ -162,6 +163,12 @@ static int make_step(struct run *r, struct error *err)
         return error_set(err, EINVAL, "--stdin %u: there are only ranks 0 to %u", s->stdin_rank,
                          s->nranks - 1);
     return 0;
+}
+
+/* Where a manager counts slots and says nothing of cores, the others may be another job's. */
+static uint32_t share_of(const struct allocation *a, const struct alloc_host *h)
+{
+    return a->job_id[0] && !h->cores_known && !h->core_list ? h->slots.value : 0;
 }
 
 static int make_hosts(struct run *r, struct error *err)
@@ -204,6 +211,7 @@ static int make_hosts(struct run *r, struct error *err)
             .count = h->nranks,
             .granted = r->alloc.hosts[i].cores_known ? &r->alloc.hosts[i].cores : NULL,
             .granted_cores = r->alloc.hosts[i].core_list,
+            .share = share_of(&r->alloc, &r->alloc.hosts[i]),
         };
         for (uint32_t k = 0; k < h->nranks; k++)
             r->ranks[h->first_rank + k] =

@@ -2,9 +2,9 @@
 /* start-channel.c - standard input and output of a start client
  *
  * mpstarter says that it is there, and is told then what it has to know: key and addresses go to
- * nobody else, and a qrsh that has input before its task runs holds the task up by a second (its
- * two threads wait for each other's wake-up, of which one is lost). Whatever else comes is
- * somebody's text (login scripts, task prologs) and is shown. */
+ * nobody else, and a qrsh that has input before its task runs starts the task a second later in
+ * four of ten runs (8.1.9). Whatever else comes is somebody's text (login scripts, task prologs)
+ * and is shown. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

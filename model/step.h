@@ -30,13 +30,14 @@ struct placement {
     uint32_t count;
     const struct idset *granted; /* threads, borrowed; NULL: all that its starter is allowed */
     const char *granted_cores;   /* instead, borrowed: alloc_host.core_list; NULL: none stated */
+    uint32_t share; /* so many cores of those are the job's, and nobody says which; 0: all are */
 };
 
 enum tracking { /* strongest first */
-    TRACK_RANK,
-    TRACK_STEP,
-    TRACK_RM,
-    TRACK_TREE,
+                TRACK_RANK,
+                TRACK_STEP,
+                TRACK_RM,
+                TRACK_TREE,
 };
 const char *tracking_text(enum tracking t);
 
@@ -63,6 +64,7 @@ struct step {
     uint32_t nranks;
     int oversubscribed; /* some host has more ranks than cores */
     enum bind_policy bind;
+    int overlap; /* cores of the user's other steps are used as if they were free */
     struct containment_request containment;
     struct limits rank_limits; /* --mem-per-rank */
     struct limits host_limits; /* --mem */
@@ -70,7 +72,7 @@ struct step {
     enum stdin_target stdin_target;
     uint32_t stdin_rank;
     int stdin_slow; /* one page ahead of the rank and no more: the input is a pipe or a terminal */
-    int terminal; /* the rank that has stdin has it as a terminal */
+    int terminal;   /* the rank that has stdin has it as a terminal */
     struct tty_size terminal_size;
     int umask;
     int nice;

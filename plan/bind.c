@@ -60,11 +60,21 @@ static const char *counted(char buf[32], size_t n, const char *noun)
     return buf;
 }
 
+static int is_part(const struct plan_topology *t)
+{
+    return t->share > 0 && t->share < t->ncores;
+}
+
 /* Why ranks are not bound although nobody asked for that. */
-static void explain_unbound(struct plan_binding *b, size_t ncores, size_t nfree)
+static void explain_unbound(struct plan_binding *b, const struct plan_topology *t, size_t nfree)
 {
     char ranks[32], cores[32];
-    if (nfree < ncores)
+    size_t ncores = t->ncores;
+    if (is_part(t))
+        snprintf(b->reason, sizeof(b->reason),
+                 "not bound: which %zu of %s the job has was not said", t->share,
+                 counted(cores, ncores, "core"));
+    else if (nfree < ncores)
         snprintf(b->reason, sizeof(b->reason), "not bound: %s on %zu free of %s",
                  counted(ranks, b->nranks, "rank"), nfree, counted(cores, ncores, "core"));
     else
@@ -113,8 +123,8 @@ int plan_binding(const struct plan_topology *t, enum bind_policy policy, uint32_
         goto no_memory;
     if (policy == BIND_NONE || nranks == 0) {
         strcpy(b.reason, nranks ? "not bound: asked for" : "not bound: no ranks");
-    } else if (policy == BIND_DEFAULT && nranks > nfree) {
-        explain_unbound(&b, t->ncores, nfree);
+    } else if (policy == BIND_DEFAULT && (nranks > nfree || is_part(t))) {
+        explain_unbound(&b, t, nfree);
     } else {
         if (bind_to(&b, order) < 0)
             goto no_memory;

@@ -47,6 +47,7 @@ struct plan_core {
 struct plan_topology {
     struct plan_core *cores; /* in the machine's order; those with no usable thread are left out */
     size_t ncores;
+    size_t share; /* so many of them are the job's, and nobody says which; 0: all are */
 };
 void plan_topology_free(struct plan_topology *t);
 
@@ -58,7 +59,7 @@ struct plan_binding {
 };
 /* A core each, in the topology's order. `busy` (may be NULL): hardware threads that other steps
  * have taken; free cores are used first, and by default no other ones: BIND_CORE shares them and
- * says so. */
+ * says so. By default nobody is bound to a share, either: two jobs would choose the same cores. */
 int plan_binding(const struct plan_topology *t, enum bind_policy policy, uint32_t nranks,
                  const struct idset *busy, struct plan_binding *ret, struct error *err);
 void plan_binding_free(struct plan_binding *b);

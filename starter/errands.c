@@ -160,20 +160,6 @@ static int pack_request(const Mprun__Errand *m, char packet[KEEPER_PACKET])
     return (int)(1 + sizeof(q) + n);
 }
 
-static int send_with_fds(int fd, const char *packet, size_t n, const int fds[3])
-{
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(3 * sizeof(int))] = {0};
-    struct iovec v = {(void *)(uintptr_t)packet, n};
-    struct msghdr m = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(3 * sizeof(int));
-    memcpy(CMSG_DATA(c), fds, 3 * sizeof(int));
-    return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
-}
-
 static int ask_keeper(struct errand *e, const char *packet, size_t n)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
@@ -183,7 +169,7 @@ static int ask_keeper(struct errand *e, const char *packet, size_t n)
     if (rc == 0)
         rc = watch_output(e);
     if (rc == 0)
-        rc = send_with_fds(e->worker->keeper_fd, packet, n, (int[]){in[0], out[1], out[0]});
+        rc = keeper_send(e->worker->keeper_fd, packet, n, (int[]){in[0], out[1], out[0]}, 3);
     int saved = errno;
     cleanup_close(&in[0]);
     cleanup_close(&out[1]);

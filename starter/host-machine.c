@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "common/step-directory.h"
+#include "starter/cores.h"
 #include "starter/keeper.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
@@ -128,84 +129,6 @@ static int make_directories(struct worker *w, struct error *err)
     return 0;
 }
 
-/* The hardware threads that ranks may use here. */
-static const struct idset *threads_here(const struct worker *w)
-{
-    return w->launch.granted_all ? &w->allowed : &w->launch.granted;
-}
-
-static int needs_topology(const struct worker *w)
-{
-    const struct step *s = &w->launch.step;
-    const struct placement *here = &w->launch.hosts[w->launch.host_index];
-    if (s->pmi || w->launch.granted_cores) /* mppmi would look for itself, which takes it longer */
-        return 1;
-    if (w->launch.report_bindings || s->bind == BIND_CORE)
-        return 1;
-    return s->bind == BIND_DEFAULT && cpus_count_cores(threads_here(w)) >= here->count;
-}
-
-static int bind_ranks(struct worker *w, struct error *err)
-{
-    struct plan_topology cores = {0};
-    if (!w->topology)
-        return 0;
-    if (topology_cores(w->topology, &cores, err) < 0)
-        return -1;
-    int r = plan_binding(&cores, w->launch.step.bind, w->ranks.n, NULL, &w->binding, err);
-    plan_topology_free(&cores);
-    return r;
-}
-
-/* What this process may run on is the kernel's word, and may have become less than what was granted
- * when the node daemon put it into its job's cgroup. */
-static void cut_grant(struct worker *w)
-{
-    struct launch *l = &w->launch;
-    struct idset both = {0};
-    if (l->granted_all || idset_copy(&both, &l->granted) < 0)
-        return;
-    idset_intersect(&both, &w->allowed);
-    AUTO_FREE char *granted = idset_format(&l->granted), *allowed = idset_format(&w->allowed);
-    if (idset_count(&both) > 0) {
-        idset_free(&l->granted);
-        l->granted = both;
-        return;
-    }
-    idset_free(&both);
-    l->granted_all = 1;
-    log_warn("on %s: of the granted hardware threads %s none may be used here; those that may, %s, "
-             "are",
-             w->host_name, granted ? granted : "", allowed ? allowed : "");
-}
-
-/* What the manager says of cores has been found out for one host, perhaps, and is said of all:
- * where there are none of these, it means nothing. */
-static int take_granted_cores(struct worker *w, struct error *err)
-{
-    struct launch *l = &w->launch;
-    if (topology_find_cores(w->topology, l->granted_cores, &l->granted, err) < 0)
-        return -1;
-    if (idset_count(&l->granted) == 0) {
-        log_warn("on %s: the granted cores '%s' (socket,core) do not exist here; all that may be "
-                 "used are",
-                 w->host_name, l->granted_cores);
-        return 0;
-    }
-    l->granted_all = 0;
-    cut_grant(w);
-    return l->granted_all ? 0 : topology_cut(w->topology, &l->granted, err);
-}
-
-static int load_topology(struct worker *w, struct error *err)
-{
-    cut_grant(w);
-    if (!needs_topology(w))
-        return 0;
-    w->topology = topology_load(w->launch.granted_all ? NULL : &w->launch.granted, err);
-    return !w->topology ? -1 : w->launch.granted_cores ? take_granted_cores(w, err) : 0;
-}
-
 static void contained(void *arg, const struct error *err)
 {
     struct worker *w = arg;
@@ -238,13 +161,13 @@ static int prepare(struct worker *w, struct error *err)
 {
     pid_t self[5] = {w->pid, w->keeper, w->pmi ? pmi_link_pid(w->pmi) : w->pid, w->launcher};
     if (make_io(w, err) < 0 || ranks_create(w, err) < 0 || make_directories(w, err) < 0 ||
-        load_topology(w, err) < 0 || bind_ranks(w, err) < 0)
+        cores_choose(w, err) < 0)
         return -1;
     if (w->pmi)
         pmi_link_begin(w->pmi);
     /* cgroups are made while mppmi initialises */
-    contain_begin(&w->contain, w->loop, &w->launch.step, w->launch.host_index, threads_here(w),
-                  self, w->launcher ? 4 : 3, contained, w);
+    contain_begin(&w->contain, w->loop, &w->launch.step, w->launch.host_index, cores_here(w), self,
+                  w->launcher ? 4 : 3, contained, w);
     return 0;
 }
 
@@ -301,7 +224,7 @@ static void send_ready(struct worker *w)
     m.host_limits = &host_limits.message;
     m.bound = w->binding.bound;
     m.bind_reason = w->binding.reason;
-    m.cores = cpus_count_cores(threads_here(w));
+    m.cores = cpus_count_cores(cores_here(w));
     judge_gpus(w, unchecked, outside, sizeof(outside));
     m.gpus_unchecked = unchecked;
     m.gpus_outside = outside;

@@ -22,6 +22,7 @@
 #include "common/proc.h"
 #include "containment/cgroup.h"
 #include "model/outcome.h"
+#include "starter/core-ledger.h"
 #include "starter/keeper-errands.h"
 
 enum { THINGS = 64, SWEEP_MS = 4000, KILL_SECONDS = 5 };
@@ -31,6 +32,7 @@ struct keeper {
     int status;   /* so, */
     int judged;   /* which was looked at */
     int fd;       /* -1: nobody is at its other end any more */
+    int cores_fd; /* -1: none are taken */
     const char *host;
     struct keeper_errands errands;
     int orphans; /* another step's starter has ended, and may have left some */
@@ -51,6 +53,22 @@ void keeper_tell(int fd, enum keeper_message what, const char *text)
         ;
 }
 
+int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfds)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KEEPER_FDS * sizeof(int))] = {0};
+    struct iovec v = {(void *)(uintptr_t)packet, n};
+    struct msghdr m = {.msg_iov = &v,
+                       .msg_iovlen = 1,
+                       .msg_control = control,
+                       .msg_controllen = CMSG_SPACE(nfds * sizeof(int))};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
+    return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+}
+
 static void remember(char **list, size_t *n, const char *text)
 {
     if (*n < THINGS && (list[*n] = strdup(text)))
@@ -64,7 +82,7 @@ static void forget(char **list, size_t *n)
 }
 
 static void take_message(struct keeper *k, const char *text, size_t n, enum keeper_message what,
-                         int fds[3])
+                         int fds[KEEPER_FDS])
 {
     switch (what) {
     case KEEPER_CGROUP:
@@ -83,25 +101,29 @@ static void take_message(struct keeper *k, const char *text, size_t n, enum keep
     case KEEPER_ERRAND:
         keeper_errand_start(&k->errands, text, n, fds, k->worker, k->fd);
         break;
+    case KEEPER_CORES:
+        if (k->cores_fd < 0)
+            k->cores_fd = take_fd(&fds[0]);
+        break;
     }
 }
 
-/* The descriptors that came with a packet, if they are as many as an errand has. */
-static void take_fds(struct msghdr *m, int fds[3])
+/* The descriptors that came with a packet. */
+static void take_fds(struct msghdr *m, int fds[KEEPER_FDS])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(m);
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(3 * sizeof(int)))
-        memcpy(fds, CMSG_DATA(c), 3 * sizeof(int));
+        c->cmsg_len <= CMSG_LEN(KEEPER_FDS * sizeof(int)))
+        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 }
 
 /* All packets that wait; 0 at end of file. */
 static int take_messages(struct keeper *k)
 {
     char packet[KEEPER_PACKET + 1];
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(3 * sizeof(int))];
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KEEPER_FDS * sizeof(int))];
     for (;;) {
-        int fds[3] = {-1, -1, -1};
+        int fds[KEEPER_FDS] = {-1, -1, -1};
         struct iovec v = {packet, KEEPER_PACKET};
         struct msghdr m = {.msg_iov = &v,
                            .msg_iovlen = 1,
@@ -115,7 +137,7 @@ static int take_messages(struct keeper *k)
         take_fds(&m, fds);
         packet[n] = 0;
         take_message(k, packet + 1, (size_t)n - 1, (enum keeper_message)packet[0], fds);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < KEEPER_FDS; i++)
             cleanup_close(&fds[i]);
     }
 }
@@ -183,6 +205,7 @@ static void sweep(struct keeper *k)
     struct error e;
     kill_once(k);
     remove_directories(k, 0);
+    core_ledger_remove(NULL, k->cores_fd);
     if (k->ncgroups && cgroup_sweep((const char *const *)k->cgroups, k->ncgroups, SWEEP_MS, &e) < 0)
         log_error("on %s: %s", k->host, e.text);
     kill_children(k);
@@ -261,6 +284,7 @@ static int look_after_children(struct keeper *k, pid_t worker, int *code)
     if (k->worker == 0 && !k->judged) {
         k->judged = 1;
         *code = worker_ended(k, worker);
+        core_ledger_leave(NULL, take_fd(&k->cores_fd));
     } else if (k->orphans) {
         k->orphans = 0;
         kill_children(k);
@@ -270,7 +294,7 @@ static int look_after_children(struct keeper *k, pid_t worker, int *code)
 
 int keeper_run(pid_t worker, int fd, const char *host)
 {
-    struct keeper k = {.worker = worker, .fd = fd, .host = host};
+    struct keeper k = {.worker = worker, .fd = fd, .cores_fd = -1, .host = host};
     static const int passed[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
     sigset_t set;
     int code = EXIT_CODE_MPRUN;

@@ -18,6 +18,7 @@ enum keeper_message {
     KEEPER_CLEANED = 'x',   /* nothing is left of what was told */
     KEEPER_STUCK = 's',     /* something is left; mprun knows. It is tried once more */
     KEEPER_ERRAND = 'r',    /* a program to start: keeper-errands.h, with three descriptors */
+    KEEPER_CORES = 'l',     /* with a descriptor, core-ledger.h: to be kept until all has ended */
 };
 enum { KEEPER_PACKET = 8192 };
 
@@ -27,5 +28,8 @@ int keeper_run(pid_t worker, int fd, const char *host);
 
 /* Worker's side. */
 void keeper_tell(int fd, enum keeper_message what, const char *text);
+enum { KEEPER_FDS = 3 };
+/* A whole packet with 1 to KEEPER_FDS descriptors. 0, or -1 with errno. */
+int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfds);
 
 #endif

@@ -22,11 +22,12 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/login-session.h"
 #include "common/path.h"
 #include "common/proc.h"
-#include "starter/orphan.h"
-#include "common/login-session.h"
+#include "starter/core-ledger.h"
 #include "starter/errands.h"
+#include "starter/orphan.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
 #include "starter/tree.h"
@@ -626,6 +627,8 @@ static void worker_free(struct worker *w)
     ending_destroy(w->ending);
     errands_destroy(w);
     plan_binding_free(&w->binding);
+    if (!w->keeper_io) /* it has gone */
+        core_ledger_leave(NULL, w->cores_fd);
     topology_destroy(w->topology);
     if (w->contain.tree)
         cgroup_tree_destroy(w->contain.tree);
@@ -645,6 +648,7 @@ int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *
         .pid = getpid(),
         .keeper = keeper,
         .keeper_fd = keeper_fd,
+        .cores_fd = -1,
     };
     struct error e = {0};
     explicit_bzero(start->key, sizeof(start->key));

@@ -190,6 +190,7 @@ static void step_pack(const struct step *s, Mprun__Launch *m)
     m->nranks = s->nranks;
     m->oversubscribed = s->oversubscribed;
     m->bind = s->bind;
+    m->overlap = s->overlap;
     m->tracking_set = s->containment.tracking_set;
     m->tracking = s->containment.tracking;
     m->need_memory = s->containment.memory;
@@ -220,7 +221,7 @@ static int follows(const struct placement *p, const char *granted, const struct 
 {
     char name[NAME_MAX_LENGTH];
     const char *cores = p->granted_cores ? p->granted_cores : "";
-    if (q->count != p->count || !q->granted != !granted ||
+    if (q->count != p->count || q->share != p->share || !q->granted != !granted ||
         strcmp(q->granted_cores ? q->granted_cores : "", cores) != 0 ||
         name_run_at(p->host, strlen(p->host), k, name, sizeof(name)) < 0 ||
         strcmp(name, q->host) != 0)
@@ -237,6 +238,7 @@ static void placement_pack(const struct placement *p, Mprun__Placement *ret)
     ret->first_rank = p->first_rank;
     ret->count = p->count;
     ret->granted_all = !granted;
+    ret->share = p->share;
     if (granted)
         ret->granted_threads = granted;
     if (p->granted_cores)
@@ -281,7 +283,6 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.world = l->world;
     m.report_bindings = l->report_bindings;
     m.same_machine = l->same_machine;
-    m.fixed_grants = l->fixed_grants;
     limits_pack(&l->step.rank_limits, &rank_limits);
     limits_pack(&l->step.host_limits, &host_limits);
     m.rank_limits = &rank_limits.message;
@@ -396,6 +397,7 @@ static int placement_unpack(const Mprun__Placement *m, uint64_t *next, struct la
         p->host = name_in_run(m, k);
         p->first_rank = m->first_rank + k * m->count;
         p->count = m->count;
+        p->share = m->share;
         if (!p->host || p->first_rank != *next)
             return error_set(err, EPROTO, "hosts whose ranks do not follow each other");
         *next += p->count;
@@ -446,6 +448,7 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     strcpy(s->nspace, m->nspace);
     s->oversubscribed = m->oversubscribed;
     s->bind = (enum bind_policy)m->bind;
+    s->overlap = m->overlap;
     s->containment = (struct containment_request){
         .tracking_set = m->tracking_set,
         .tracking = (enum tracking)m->tracking,
@@ -492,7 +495,6 @@ int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch
     ret->world = m->world;
     ret->report_bindings = m->report_bindings;
     ret->same_machine = m->same_machine;
-    ret->fixed_grants = m->fixed_grants;
     mprun__launch__free_unpacked(m, NULL);
     if (r < 0) {
         error_context(err, "protocol error: LAUNCH");

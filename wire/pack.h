@@ -24,7 +24,6 @@ struct launch {
     char *granted_cores; /* of these: see struct placement; NULL: not stated */
     int report_bindings;
     int same_machine;
-    int fixed_grants;
 };
 enum { LAUNCH_RANKS_MAX = IDSET_MAX }; /* of a world */
 void launch_free(struct launch *l);

@@ -4,7 +4,8 @@
 #   mprun ARGS...            the built launcher under a time limit ($MPRUN_TEST_LIMIT, 20 s; then 199),
 #                            with --transport=$MPRUN_TRANSPORT when that is set, and with
 #                            --containment=tree for a user who may make no cgroup, or mprun would say so
-#                            in each run
+#                            in each run; and with --overlap, because other tests run at the same time
+#                            (MPRUN_OVERLAP= leaves it out)
 #   without_notes TEXT       TEXT without the lines in which mprun says that there are no cgroups for the
 #                            user (where the launcher is not run by the helpers), or too few slots
 #   mprun_start ARGS...      the same in the background: $MPRUN_PID; output in $MPRUN_OUT and $MPRUN_ERR

@@ -121,3 +121,101 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
     [[ $output == *"would fail: bind "* ]]
     [ ! -e started ]
 }
+
+# steps TEXT: run it where /dev/shm is nobody else's, with
+#   step NAME OPTIONS...   a step that runs until the file over.NAME is there: err.NAME says where its ranks are
+#   over NAME...           and has ended
+#   cores NAME             the hardware threads of its ranks
+steps() {
+    needs_cores 2
+    local namespace=(unshare --mount --propagation private)
+    [ "$(id -u)" = 0 ] || namespace+=(--user --map-root-user)
+    "${namespace[@]}" mount -t tmpfs tmpfs /dev/shm 2>/dev/null || skip "needs a /dev/shm of its own"
+    test_options --overlap
+    cat >script <<'END'
+set -eu
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+ledger=/dev/shm/mprun.cores.0
+n=$1
+shift
+options=("$@")
+declare -A pid
+until_true() { for ((i = 0; i < 300; i++)); do if "$@"; then return 0; fi; sleep .05; done; echo "never: $*" >&2; exit 1; }
+is_there() { [ "$(grep -c "hardware thread\|not bound" "err.$1")" -ge 1 ] && [ -e "runs.$1" ]; }
+step() {
+    local name=$1
+    shift
+    "$MPRUN" "${options[@]}" -v --report-bindings "$@" \
+        sh -c 'touch runs.$0; until [ -e over.$0 ]; do sleep .05; done' "$name" 2>"err.$name" &
+    pid[$name]=$!
+}
+runs() { step "$@"; until_true is_there "$1"; }
+over() { for name; do touch "over.$name"; wait "${pid[$name]}"; done; }
+cores() { sed -n 's/^mprun: rank .*hardware threads\? //p' "err.$1"; }
+END
+    echo "$1" >>script
+    MPRUN=$MPRUN time_limited 60 "${namespace[@]}" bash script "$(ncores)" \
+        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --containment=tree
+}
+
+@test "steps that run at the same time are bound to different cores while there are free ones" {
+    steps '
+        runs A -n 1
+        [ "$(stat -c "%a %s" $ledger)" = "600 0" ]
+        runs B -n $((n - 1))
+        [ "$(cat <(cores A) <(cores B) | sort -u | wc -l)" = "$n" ]
+        runs C -n 1
+        grep -q "not bound: 1 rank on 0 free of $n cores" err.C
+        runs D -n 1 --bind-to core
+        grep -q "bound to cores: 1 rank, $n cores, 1 core shared with other steps" err.D
+        runs E -n $n --overlap
+        [ "$(cores E | sort -u | wc -l)" = "$n" ]
+        over A
+        runs F -n 1
+        [ "$(cores F)" = "$(cores A)" ]
+        over B C D E F
+        [ ! -e $ledger ]'
+}
+
+@test "the cores of a step are free when its keeper has gone, however it went" {
+    steps '
+        runs A -n $n
+        keeper=$(pgrep -P ${pid[A]} -x mpstarter)
+        kill -KILL $(pgrep -P $keeper -x mpstarter) $keeper
+        touch over.A
+        if wait ${pid[A]}; then exit 1; fi
+        [ -e $ledger ] # nobody could remove it
+        runs B -n $n
+        [ "$(cores B)" = "$(cores A)" ]
+        keeper=$(pgrep -P ${pid[B]} -x mpstarter)
+        kill -KILL $(pgrep -P $keeper -x mpstarter)
+        if wait ${pid[B]}; then exit 1; fi
+        touch over.B
+        [ ! -e $ledger ]
+        runs C -n 1
+        kill -KILL $(pgrep -P ${pid[C]} -x mpstarter)
+        if wait ${pid[C]}; then exit 1; fi
+        touch over.C
+        until_true test ! -e $ledger'
+}
+
+@test "steps that begin at the same moment have different cores" {
+    steps '
+        for round in 1 2 3 4 5; do
+            for ((k = 0; k < n; k++)); do step $round.$k -n 1; done
+            for ((k = 0; k < n; k++)); do until_true is_there $round.$k; done
+            [ "$(for ((k = 0; k < n; k++)); do cores $round.$k; done | sort -u | wc -l)" = "$n" ]
+            for ((k = 0; k < n; k++)); do over $round.$k; done
+        done
+        [ ! -e $ledger ]'
+}
+
+@test "without a ledger of the user alone steps run, and -v says why it was not used" {
+    steps '
+        install -m 666 /dev/null $ledger
+        runs A -n 1
+        grep -q "other steps. cores are not known: .$ledger. is not a file of this user alone" err.A
+        [ "$(cores A | wc -l)" = 1 ]
+        over A
+        [ -e $ledger ]'
+}

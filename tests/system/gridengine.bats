@@ -52,6 +52,14 @@ EOF
     [ "${lines[0]}" = 0,0 ]
     [ "${lines[1]}" = "cores 0,0 as socket,core (PE_HOSTFILE column 4)" ]
     [ "${lines[2]}" = " 3 Cpus_allowed_list: $(cat /sys/devices/system/cpu/cpu0/topology/thread_siblings_list)" ]
+    # one of a host's cores, and nobody says which
+    run -0 qsub_wait -pe lab1 3 <<'EOF'
+mprun --explain true | grep -o 'not bound: which 1 of .*'
+mprun -v true 2>&1 | grep -o 'not bound: which 1 of .*'
+mprun -v --bind-to core true 2>&1 | grep -o 'bound to cores: 1 rank'
+EOF
+    [ "$(grep -c '^not bound: which 1 of [0-9]* cores the job has was not said$' <<<"$output")" = 6 ]
+    [ "$(grep -c '^bound to cores: 1 rank$' <<<"$output")" = 3 ]
 }
 
 @test "more ranks than slots: the arithmetic and the way out" {

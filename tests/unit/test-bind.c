@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 struct bind_case {
-    const char *cores; /* usable threads of each core: "0;1" */
+    const char *cores; /* usable threads of each core: "0;1"; "0;1/1": one of them, a share */
     const char *busy;  /* or NULL */
     enum bind_policy policy;
     uint32_t nranks;
@@ -46,6 +46,14 @@ static const struct bind_case cases[] = {
     {"0,4;1,5", "4", BIND_DEFAULT, 1, "1,5", "bound"}, /* half a core is a busy core */
     {"0;1", "8-15", BIND_DEFAULT, 2, "0;1", "bound to cores: 2 ranks, 2 cores"},
     {"0;1", "0", BIND_NONE, 1, "", "not bound: asked for"},
+    /* two of four are the job's, whichever; four of four are all */
+    {"0;1;2;3/2", NULL, BIND_DEFAULT, 2, ";",
+     "not bound: which 2 of 4 cores the job has was not said"},
+    {"0;1;2;3/2", "0-3", BIND_DEFAULT, 1, "", "not bound: which 2 of 4 cores"},
+    {"0;1;2;3/2", NULL, BIND_CORE, 2, "0;1", "bound to cores: 2 ranks, 4 cores"},
+    {"0;1;2;3/2", NULL, BIND_NONE, 2, ";", "not bound: asked for"},
+    {"0;1;2;3/4", NULL, BIND_DEFAULT, 2, "0;1", "bound"},
+    {"0;1/4", NULL, BIND_DEFAULT, 2, "0;1", "bound"}, /* it was confined to them */
     /* nothing usable */
     {"", NULL, BIND_DEFAULT, 1, "", "not bound: 1 rank on 0 cores"},
     {"", NULL, BIND_CORE, 1, NULL, "only 0 cores may be used"},
@@ -53,7 +61,11 @@ static const struct bind_case cases[] = {
 
 static void build(struct plan_topology *t, const char *text)
 {
-    char *copy = strdup(text), *save = NULL;
+    char *copy = strdup(text), *save = NULL, *share = strchr(copy, '/');
+    if (share) {
+        t->share = (size_t)atoi(share + 1);
+        *share = 0;
+    }
     t->cores = calloc(16, sizeof(*t->cores));
     for (char *item = strtok_r(copy, ";", &save); item; item = strtok_r(NULL, ";", &save))
         assert_int_equal(idset_parse(item, &t->cores[t->ncores++].threads, NULL), 0);

@@ -44,7 +44,7 @@ static struct app apps[2] = {
      .count = 1},
 };
 static struct idset granted;
-static struct placement hosts[2] = {{"n1", 0, 1, NULL, NULL}, {"n2", 1, 3, NULL, NULL}};
+static struct placement hosts[2] = {{"n1", 0, 1, NULL, NULL, 0}, {"n2", 1, 3, NULL, NULL, 0}};
 
 static char *host_env[] = {(char *)"TMPDIR", (char *)"SGE_BINDING", NULL};
 
@@ -123,7 +123,7 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_int_equal(idset_count(&got.granted), 4);
     assert_string_equal(got.granted_cores, "0,0:1,3");
     same_strings(got.step.host_env, host_env);
-    assert_true(got.same_machine && !got.granted_all && !got.fixed_grants);
+    assert_true(got.same_machine && !got.granted_all);
     launch_free(&got);
     free(bytes);
 }
@@ -153,6 +153,7 @@ static size_t comes_back(const struct placement *many, size_t n, uint32_t nranks
             assert_string_equal(got.hosts[i].host, many[i].host);
             assert_int_equal(got.hosts[i].first_rank, many[i].first_rank);
             assert_int_equal(got.hosts[i].count, many[i].count);
+            assert_int_equal(got.hosts[i].share, many[i].share);
         }
         assert_int_equal(got.granted_all, !many[here].granted);
         assert_true(got.granted_all || idset_equal(&got.granted, many[here].granted));
@@ -169,7 +170,7 @@ static void hosts_whose_names_count_up_take_no_room(void **state)
     size_t few, all;
     for (uint32_t i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof(names[i]), "rack1-n%03u.x2", i);
-        many[i] = (struct placement){names[i], 2 * i, 2, NULL, NULL};
+        many[i] = (struct placement){names[i], 2 * i, 2, NULL, NULL, 8};
     }
     few = comes_back(many, 2, 4);
     all = comes_back(many, MANY, 2 * MANY);
@@ -184,13 +185,13 @@ static void hosts_that_differ_in_anything_come_back(void **state)
     idset_add_range(&one, 0, 3);
     idset_add_range(&two, 4, 7);
     struct placement mixed[] = {
-        {"n9", 0, 1, NULL, NULL},          {"n10", 1, 1, NULL, NULL},
-        {"n11", 2, 2, NULL, NULL},         {"n12", 4, 2, &one, NULL},
-        {"n13", 6, 2, &one, "0,0"},        {"n14", 8, 2, &two, NULL},
-        {"n15", 10, 2, NULL, NULL},        {"n16", 12, 2, &two, NULL},
-        {"n016", 14, 2, &two, NULL},       {"n18", 16, 2, &two, NULL},
-        {"a", 18, 2, &two, NULL},          {"", 20, 2, NULL, NULL},
-        {"n999999999", 22, 1, NULL, NULL}, {"n1000000000", 23, 1, NULL, NULL},
+        {"n9", 0, 1, NULL, NULL, 0},          {"n10", 1, 1, NULL, NULL, 0},
+        {"n11", 2, 2, NULL, NULL, 0},         {"n12", 4, 2, &one, NULL, 0},
+        {"n13", 6, 2, &one, "0,0", 0},        {"n14", 8, 2, &two, NULL, 0},
+        {"n15", 10, 2, NULL, NULL, 0},        {"n16", 12, 2, &two, NULL, 0},
+        {"n016", 14, 2, &two, NULL, 0},       {"n18", 16, 2, &two, NULL, 0},
+        {"a", 18, 2, &two, NULL, 0},          {"", 20, 2, NULL, NULL, 0},
+        {"n999999999", 22, 1, NULL, NULL, 4}, {"n1000000000", 23, 1, NULL, NULL, 5},
     };
     comes_back(mixed, sizeof(mixed) / sizeof(mixed[0]), 24);
     idset_free(&one);
