@@ -5,6 +5,7 @@
  * What is asked over the control socket becomes an errand of the host's starter; what that tells of
  * it goes back. Once the other step's starter has reported to its own mprun, this one is not needed
  * any more, and does not wait for it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,39 +72,62 @@ static struct host *find_host(struct run *r, const ProtobufCBinaryData *name)
     return NULL;
 }
 
-/* NULL: it can be; else nothing that it asks is ever done. */
-static const char *why_never(struct run *r, const Mprun__Hand *m)
+static int is_stranger(struct run *r, const Mprun__Hand *m)
 {
-    if (strcmp(m->version, PACKAGE_VERSION) != 0)
-        return "it is another version of mprun";
-    if (strcmp(m->adapter, r->adapter->name) != 0 || strcmp(m->job, r->alloc.job_id) != 0)
-        return "it is in another job";
-    if (!errands_may_be_sent(r))
-        return "its links are not encrypted";
-    return NULL;
+    return strcmp(m->adapter, r->adapter->name) != 0 || strcmp(m->job, r->alloc.job_id) != 0;
 }
 
-/* NULL: a starter of ours can be asked, *ret. */
-static const char *why_not(struct run *r, const Mprun__Hand *m, struct host **ret)
+/* Why nothing that it asks is ever done, and what its user can do; "": it can be. */
+static void why_never(struct run *r, const Mprun__Hand *m, char *buf, size_t n)
 {
-    struct host *h = *ret = find_host(r, &m->host);
-    if (!h)
-        return "it is not on this host";
+    buf[0] = 0;
+    if (strcmp(m->version, PACKAGE_VERSION) != 0)
+        snprintf(buf, n,
+                 "it is mprun version %s, this one is version %.40s; use one version for all steps "
+                 "of a job, or run them one after the other",
+                 PACKAGE_VERSION, m->version);
+    else if (!errands_may_be_sent(r))
+        snprintf(buf, n,
+                 "its links are not encrypted; leave out its --link-security, or run the steps one "
+                 "after the other");
+}
+
+/* NULL: a starter of that host, which is ours, can be asked. */
+static const char *why_not(struct run *r, const Mprun__Hand *m, struct host *h)
+{
     if (r->killing || h->state != AGENT_READY || !host_link(h))
         return "its ranks do not run";
     return m->input.len > ERRAND_INPUT_MAX ? "too long" : NULL;
 }
 
-static int take(struct run *r, struct link *asker, const Mprun__Hand *m)
+/* Is it to be done? 0 when it is answered. */
+static int is_accepted(struct run *r, struct link *asker, const Mprun__Hand *m, struct host *h)
 {
-    struct host *h;
-    Mprun__Errand e = MPRUN__ERRAND__INIT;
-    const char *never = why_never(r, m), *why = never ? never : why_not(r, m, &h);
-    if (!why && m->input.len == 0) {
-        answer(asker, m->id, ERRAND_WILLING, "");
+    char never[200];
+    if (is_stranger(r, m)) {
+        answer(asker, m->id, ERRAND_STRANGER, "it is in another job");
         return 0;
     }
-    struct guest *g = why ? NULL : calloc(1, sizeof(*g));
+    if (!h) {
+        answer(asker, m->id, ERRAND_REFUSED, "it is not on this host");
+        return 0;
+    }
+    why_never(r, m, never, sizeof(never));
+    const char *why = never[0] ? never : why_not(r, m, h);
+    if (why)
+        answer(asker, m->id, never[0] ? ERRAND_NEVER : ERRAND_REFUSED, why);
+    else if (m->input.len == 0)
+        answer(asker, m->id, ERRAND_WILLING, "");
+    return !why && m->input.len > 0;
+}
+
+static int take(struct run *r, struct link *asker, const Mprun__Hand *m)
+{
+    struct host *h = find_host(r, &m->host);
+    Mprun__Errand e = MPRUN__ERRAND__INIT;
+    if (!is_accepted(r, asker, m, h))
+        return 0;
+    struct guest *g = calloc(1, sizeof(*g));
     if (g) {
         *g = (struct guest){.next = r->guests, .run = r, .asker = asker, .asker_id = m->id};
         e.input = m->input;
@@ -111,7 +135,7 @@ static int take(struct run *r, struct link *asker, const Mprun__Hand *m)
     }
     if (!g || !g->errand) {
         free(g);
-        answer(asker, m->id, never ? ERRAND_NEVER : ERRAND_REFUSED, why ? why : "out of memory");
+        answer(asker, m->id, ERRAND_REFUSED, "out of memory");
         return 0;
     }
     r->guests = g;

@@ -62,6 +62,7 @@ struct handing {
     struct neighbour *all;
     size_t nopen;
     int told;
+    char obstacle[300]; /* why another step of the job cannot start ours, and what to do; or "" */
 };
 
 static void ask(struct host *h);
@@ -88,16 +89,28 @@ static void retry_due(void *arg)
         loop_timer_start(g->retry, RETRY_SECONDS, 0);
 }
 
+/* Once, with the first host of which it is so. */
+static void tell(const struct host *h)
+{
+    const struct run *r = h->run;
+    struct handing *g = r->handing;
+    const char *why = g->obstacle;
+    if (g->told++ > 0)
+        return;
+    log_note("host %s: %s has no room for one more task of the job%s%s%s: this is tried again "
+             "until another mprun of the job has ended, or for %.0f s (--start-timeout)",
+             h->name, r->adapter->name, *why ? " (" : "", why, *why ? ")" : "",
+             r->cmd.start_timeout);
+}
+
 static void wait_for_room(struct host *h)
 {
     struct run *r = h->run;
     struct handing *g = r->handing;
     h->asked = NULL;
     h->waits = 1;
-    if (g->told++ == 0 && !r->killing)
-        log_note("host %s: %s has no room for one more task of the job: this is tried again until "
-                 "another mprun of the job has ended, or for %.0f s (--start-timeout)",
-                 h->name, r->adapter->name, r->cmd.start_timeout);
+    if (!r->killing)
+        tell(h);
     if (!loop_timer_active(g->retry) || r->killing) /* it is told that it was cancelled */
         loop_timer_start(g->retry, r->killing ? 0 : RETRY_SECONDS, 0);
 }
@@ -214,11 +227,18 @@ static void refused(struct neighbour *n, struct host *h, const Mprun__ErrandNews
     ask(h);
 }
 
-static void is_foreign(struct neighbour *n, const Mprun__ErrandNews *m)
+static void is_foreign(struct neighbour *n, const struct host *h, const Mprun__ErrandNews *m)
 {
-    char why[100];
+    struct handing *g = n->handing;
+    char why[200];
     snprintf(why, sizeof(why), "%.*s", (int)m->text.len, (const char *)m->text.data);
     n->foreign = 1;
+    if (m->what == ERRAND_NEVER && !g->obstacle[0]) {
+        snprintf(g->obstacle, sizeof(g->obstacle), "step %.20s there cannot start it: %s", n->step,
+                 why);
+        if (g->told) /* too late to be said then */
+            log_note("host %s: %s", h->name, g->obstacle);
+    }
     memset(n->of, MAY_BE_ASKED, n->handing->run->nused); /* it has started nothing */
     dies(n, why);
 }
@@ -238,8 +258,8 @@ static void is_willing(struct neighbour *n, struct host *h)
 static void take_answer(struct neighbour *n, struct host *h, const Mprun__ErrandNews *m)
 {
     n->of[h->launch_index] = MAY_BE_ASKED;
-    if (m->what == ERRAND_NEVER)
-        is_foreign(n, m);
+    if (m->what == ERRAND_NEVER || m->what == ERRAND_STRANGER)
+        is_foreign(n, h, m);
     else if (m->what == ERRAND_WILLING)
         is_willing(n, h);
     else if (m->what == ERRAND_REFUSED)
@@ -452,6 +472,9 @@ int handing_begin(struct host *h, const char *words)
              (int)strcspn(words, "\n"), words);
     log_debug("host %s: no room: %s", h->name, waiting_of(h)->refusal);
     forget(h);
+    if (r->transport == TRANSPORT_STDIO)
+        snprintf(r->handing->obstacle, sizeof(r->handing->obstacle),
+                 "with --transport=stdio no other step can start it; leave that out");
     if (h->link || r->transport == TRANSPORT_STDIO) { /* where the start channel is the link */
         wait_for_room(h);
         return 0;
@@ -471,9 +494,10 @@ void handing_time_over(struct host *h)
                  "host %s: %s; %s itself has had no room there for %g s (--start-timeout): %s",
                  h->name, w->failure, r->adapter->name, r->cmd.start_timeout, w->refusal);
     else
-        run_fail(r, EXIT_CODE_MPRUN, "host %s: not started within %g s (--start-timeout): %s%s",
+        run_fail(r, EXIT_CODE_MPRUN, "host %s: not started within %g s (--start-timeout): %s%s%s%s",
                  h->name, r->cmd.start_timeout, w->refusal,
-                 starters_advice(r, w->refusal, advice, sizeof(advice)));
+                 starters_advice(r, w->refusal, advice, sizeof(advice)),
+                 r->handing->obstacle[0] ? "; " : "", r->handing->obstacle);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -53,8 +53,10 @@ enum errand_news {
     ERRAND_STARTED,
     ERRAND_SAID,
     ERRAND_ENDED,   /* nothing more will be told */
-    ERRAND_NEVER,   /* as REFUSED, and so is whatever else the asker asks: of another mprun only */
-    ERRAND_WILLING, /* HAND without input would have been done with it: of another mprun only */
+    /* of another mprun only: */
+    ERRAND_NEVER,    /* as REFUSED, and so is whatever else the asker asks; the user can mend that */
+    ERRAND_WILLING,  /* HAND without input would have been done with it */
+    ERRAND_STRANGER, /* as NEVER, but nothing is to be mended: it is in another job */
 };
 
 void window_pack(const struct tty_size *size, Mprun__Window *ret);

@@ -145,30 +145,55 @@ without_A() {
     wait_for A 0
 }
 
-@test "who cannot be asked is waited for: another job, links without encryption, another transport" {
-    waits() { grep -q 'h[01]: gridengine has no room .*: this is tried again' err.B; }
+# other_version: $OTHER, an installation of another version than $VERSION
+other_version() {
+    VERSION=$("$MPRUN" --version | sed 's/.* //')
+    OTHER=$(tr 0-9 1-90 <<<"$VERSION")
+    mkdir -p other/launcher other/starter other/pmix-server
+    cp "$MPRUN_BUILD/launcher/mprun" other/launcher
+    cp "$MPRUN_BUILD/starter/mpstarter" other/starter
+    cp "$MPRUN_BUILD/pmix-server/mppmi" other/pmix-server
+    sed -i "s/${VERSION//./\\.}/$OTHER/g" other/*/*
+    [ "$(other/launcher/mprun --version | sed 's/.* //')" = "$OTHER" ]
+}
+
+@test "who cannot be asked is waited for, and why: another version, links without encryption, another transport, another job" {
+    # waits WHY: once it has said so, in one sentence, without -v
+    waits() {
+        wait_until 10 grep -q 'this is tried again' err.B
+        cat err.B
+        [ "$(grep -Ecx "mprun: host h[01]: gridengine has no room for one more task of the job$1: this is tried again until .*" err.B)" = 1 ]
+        [ "$(wc -l <err.B)" = "${2:-1}" ]
+        touch over.A over.B
+        wait_for A 0
+        wait_for B 0
+        rm over.* began.*
+    }
+    own='step [a-z2-7]+ there cannot start it: it'
+    other_version
+    first
+    MPRUN=$PWD/other/launcher/mprun holds B
+    waits " \($own is mprun version $VERSION, this one is version $OTHER; use one version .*\)"
+
     first --link-security=none
     holds B
-    wait_until 10 waits
-    touch over.A over.B
-    wait_for A 0
-    wait_for B 0
-    rm over.* began.*
-
-    first
-    JOB_ID=2 holds B
-    wait_until 10 waits
-    touch over.A over.B
-    wait_for A 0
-    wait_for B 0
-    rm over.* began.*
+    waits " \(${own}s links are not encrypted; leave out its --link-security, .*\)"
 
     first
     holds B --transport=stdio
-    wait_until 10 waits
-    touch over.A over.B
+    waits ' \(with --transport=stdio no other step can start it; leave that out\)'
+
+    first
+    JOB_ID=2 holds B
+    waits ''
+
+    # when it is not waited for any longer
+    first
+    run -125 --separate-stderr other/launcher/mprun --start-timeout 2 true 3>&-
+    echo "$stderr"
+    [[ $stderr == *"mprun: host h"[01]": not started within 2 s (--start-timeout): error: "*"didn't accept task"*"; step "*" there cannot start it: it is mprun version $VERSION,"* ]]
+    touch over.A
     wait_for A 0
-    wait_for B 0
 }
 
 # Another mprun as B sees it, which takes what it is asked and says nothing; A's place is another.
