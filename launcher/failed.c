@@ -2,7 +2,8 @@
 /* failed.c - hosts that fail: one sentence for those that do at about the same time
  *
  * The step is ended at once; the sentence waits for what else is lost with the same switch, or the
- * same power supply. Hosts that are reached through a failed one are no failures of their own. */
+ * same power supply. Hosts that are reached through a failed one are no failures of their own, nor
+ * are those whose start was cancelled. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,16 @@ static int is_listed(const struct host *h)
 static int is_behind(const struct host *h)
 {
     return (h->failed || h->state < AGENT_CLEANED) && host_is_behind(h, is_listed);
+}
+
+static int has_died(const struct host *h)
+{
+    return h->failed;
+}
+
+int host_was_ended(const struct host *h)
+{
+    return h->cancelled || (h->run->killing && (h->told || host_is_behind(h, has_died)));
 }
 
 static int has_failed(const struct host *h)
@@ -90,6 +101,8 @@ void host_fails(struct host *h, int silent, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     log_debug("host %s: %s", h->name, text);
+    if (host_was_ended(h))
+        return;
     if (r->exit_code < 0) {
         r->exit_code = EXIT_CODE_MPRUN;
         r->explained = 1; /* what ranks do after this is a consequence */

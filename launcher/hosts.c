@@ -184,7 +184,7 @@ static int failure_code(uint32_t code)
 int hosts_await_status(const struct run *r)
 {
     for (size_t i = 0; i < r->nhosts; i++)
-        if (r->hosts[i].failed && r->hosts[i].state < AGENT_CLEANED &&
+        if (r->hosts[i].failed && !r->hosts[i].cancelled && r->hosts[i].state < AGENT_CLEANED &&
             starters_has_client(&r->hosts[i]) && !r->hosts[i].link)
             return 1;
     return 0;
@@ -195,7 +195,8 @@ static int take_cannot_run(struct host *h, const uint8_t *p, size_t n)
     Mprun__CannotRun *m = mprun__cannot_run__unpack(NULL, n, p);
     if (!m)
         return -1;
-    if (h->run->killing && hosts_await_status(h->run)) /* this one was told to end for that */
+    if (host_was_ended(h) || (h->run->killing && hosts_await_status(h->run)))
+        /* this one was told to end for that */
         log_debug("host %s: %s", h->name, m->text);
     else if (strstr(m->text, h->name))
         run_fail(h->run, failure_code(m->exit_code), "%s", m->text);

@@ -95,6 +95,7 @@ struct host {
     int told;           /* by that, that the step ends: it goes without further words */
     struct link *frame_link; /* by which the present frame came */
     int left_first;          /* it has said its last word on the first one */
+    int below;               /* it has joined the host above, and ends with it */
     char *door;              /* where the hosts below it connect; NULL: not known */
     int channel_open;        /* the start client runs, or what another mprun was asked for */
     int worker_over;         /* nothing but its link may still tell of it */
@@ -121,6 +122,7 @@ struct host {
     uint32_t first_rank, nranks, started, ended;
     int launch_index;     /* among the hosts that have ranks: its number on the wire */
     int failed;           /* its starter died; counted */
+    int cancelled;        /* its start: what it comes to then is no failure */
     int listed;           /* in the sentence about hosts that failed */
     int lost;             /* nothing can be sent to it, or to those below it */
     enum silence silence; /* of its starter */
@@ -400,7 +402,7 @@ void launch_is_over(struct run *r);      /* all ranks were started */
 /* tree.c */
 struct host *host_above(const struct host *h); /* in the tree; NULL: mprun itself */
 struct host *host_top(struct host *h); /* the nearest above, or itself, with a link; or NULL */
-/* Whether it is reached through a host that `which` is true of. */
+/* Whether it has joined, or one above it has, a host that `which` is true of. */
 int host_is_behind(const struct host *h, int (*which)(const struct host *));
 struct link *host_link(struct host *h); /* addressed to h; NULL: it cannot be reached */
 /* The host that a frame of top's link is from; NULL: it has no such host below. */
@@ -461,10 +463,14 @@ int orphan_arrived(struct host *h, struct link *l); /* 0: it is none */
 void orphans_kill(struct run *r);
 void orphan_leave(struct host *h);
 
-/* failed.c: the step ends because of this host. The text goes behind its name; the host itself may
- * be found to be behind one that has failed. silent: it gives no answer any more. */
+/* failed.c: the step ends because of this host, unless that was ended itself. The text goes behind
+ * its name; the host may be found to be behind one that has failed. silent: it gives no answer any
+ * more. */
 void host_fails(struct host *h, int silent, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* mprun has cancelled its start, or told it to end without further words, or it has lost the host
+ * above: that it ends is a consequence, which is told to nobody. */
+int host_was_ended(const struct host *h);
 void failed_begin(struct run *r);
 void failed_say(struct run *r); /* what is not said yet */
 

@@ -167,8 +167,8 @@ static void say_cancelled(struct host *h, const char *how)
 {
     char why[800];
     start_words_reason(h, why, sizeof(why));
-    log_debug("host %s: %s %s before mpstarter reported back%s%s", h->name, start_client(h->run),
-              how, *why ? ": " : "", why);
+    log_debug("host %s: its start was cancelled, %s %s%s%s", h->name, start_client(h->run), how,
+              *why ? ": " : "", why);
 }
 
 /* The end of a start client whose host was there. */
@@ -179,11 +179,6 @@ static void say_ended(struct host *h, const char *how)
     host_fails(h, 0, "%s %s%s%s%s; its ranks are ended",
                h->is_starter ? "mpstarter" : start_client(h->run), how, *why ? " (" : "", why,
                *why ? ")" : "");
-}
-
-static int has_died(const struct host *h)
-{
-    return h->failed;
 }
 
 void starters_forget(struct host *h)
@@ -239,14 +234,16 @@ static void channel_ended(struct host *h, int status)
     h->channel_open = 0;
     if (starts_again(h, status) || may_be_anothers(h))
         return;
+    if (h->link)
+        link_read_rest(h->link); /* that it has joined another host, or was done */
     h->worker_over = !worker_may_live(h, status);
     describe_status(status, how, sizeof(how));
     /* a starter that was told to go, or that only said HELLO, ends with 0 */
     if (h->state < AGENT_CLEANED) {
         h->failed = 1;
-        if (r->killing && h->state < AGENT_CONNECTED)
+        if (h->cancelled)
             say_cancelled(h, how);
-        else if (r->killing && (h->told || host_is_behind(h, has_died)))
+        else if (host_was_ended(h))
             log_debug("host %s: its start client %s, for the other's sake", h->name, how);
         else if (h->state < AGENT_CONNECTED)
             say_not_started(h, status, how);
@@ -276,7 +273,10 @@ static void start_event(void *arg, size_t host, enum start_event event,
         break;
     case START_FAILED:
         h->failed = 1;
-        run_fail(r, EXIT_CODE_MPRUN, "%s", err->text);
+        if (h->cancelled)
+            log_debug("%s", err->text);
+        else
+            run_fail(r, EXIT_CODE_MPRUN, "%s", err->text);
         host_gone(h);
         break;
     }
@@ -370,6 +370,9 @@ void starters_cancel(struct run *r)
         use_none(r);
     if (!r->starting)
         return;
+    for (size_t i = 0; i < r->nused; i++)
+        if (r->launched[i]->state < AGENT_CONNECTED)
+            r->launched[i]->cancelled = 1;
     r->adapter->cancel(r->starting);
     handing_cancel(r);
     through_end(r);

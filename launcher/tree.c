@@ -26,9 +26,11 @@ struct host *host_top(struct host *h)
 
 int host_is_behind(const struct host *h, int (*which)(const struct host *))
 {
-    while (!h->link && (h = host_above(h)))
+    while (h->below) {
+        h = host_above(h);
         if (which(h))
             return 1;
+    }
     return 0;
 }
 
@@ -107,11 +109,31 @@ int tree_door(struct host *h, const uint8_t *p, size_t n)
     return 0;
 }
 
+static void is_placed(struct host *h)
+{
+    if (h->state == AGENT_CONNECTED)
+        agent_enter(h, AGENT_PLACED);
+}
+
 /* The last word on a first link may come late. */
 static int last_word(struct host *h)
 {
     h->left_first = 1;
     return 0;
+}
+
+/* By either word: the other one may be lost with the host above. */
+static void has_joined(struct host *h)
+{
+    h->below = 1;
+    if (h->frame_link == h->link) {
+        h->left_first = 1;
+        return;
+    }
+    h->first = h->link;
+    h->link = NULL;
+    h->run->unsettled = 1; /* its start client may have ended already */
+    is_placed(h);
 }
 
 /* A host that was on its way when the step was to end has been told so, and is further than that.
@@ -120,12 +142,6 @@ static int may_join(const struct host *h)
 {
     return h->state == AGENT_CONNECTED ||
            (h->run->killing && h->state > AGENT_CONNECTED && h->link && !h->first);
-}
-
-static void is_placed(struct host *h)
-{
-    if (h->state == AGENT_CONNECTED)
-        agent_enter(h, AGENT_PLACED);
 }
 
 int tree_joined(struct host *h, const uint8_t *p, size_t n)
@@ -138,13 +154,8 @@ int tree_joined(struct host *h, const uint8_t *p, size_t n)
     if (m->why_not[0]) {
         log_debug("host %s stays linked to mprun itself: %s", h->name, m->why_not);
         is_placed(h);
-    } else if (h->frame_link == h->link) {
-        h->left_first = 1;
     } else {
-        h->first = h->link;
-        h->link = NULL;
-        h->run->unsettled = 1; /* its start client may have ended already */
-        is_placed(h);
+        has_joined(h);
     }
     mprun__joined__free_unpacked(m, NULL);
     return 0;

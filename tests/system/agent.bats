@@ -125,6 +125,35 @@ fails() {
     no_leftovers
 }
 
+# lost_at_start TERMED LOST: n1 has reported back and is lost while n0, which has no more than mpstarter's
+# first word, and n2 are on their way; n3 is not begun. Their start is cancelled for that: n0 does TERMED
+# then, and n1's client LOST when its starter has ended. Whichever ends first, n1 is named and nobody else.
+lost_at_start() {
+    does n0 "echo \$\$ >n0.pid; trap '$1; exit 1' TERM; printf '<mprun-start-ready-1>'; while :; do sleep .02; done"
+    does n1 "echo \$\$ >n1.pid; sh -c \"echo \\\$\\\$ >keeper; \$command\"; code=\$?; exec >&-; $2; exit \$code"
+    does n2 'until [ -e n0.pid ]; do sleep .02; done; kill -KILL $(pgrep -o -P $(cat keeper) -x mpstarter); exec sleep 1000'
+    for transport in ${MPRUN_TRANSPORT:-tcp stdio}; do
+        rm -f n?.pid keeper "$AGENT.calls"
+        MPRUN_TRANSPORT=$transport run -125 --separate-stderr mprun --agent "$AGENT" --start-concurrency 2 \
+            --fanout 1 --host n0,n1,n2,n3 true
+        echo "$transport: $stderr"
+        [ "$(said | grep -c "^mprun: host n1: .* ended with code 125")" = 1 ]
+        [ -z "$(said | grep -e n0 -e n2 -e n3 -e together)" ]
+        [ "$(sort "$AGENT.calls" | xargs)" = "n0 n1 n2" ]
+    done
+    no_leftovers
+}
+# mprun has taken the status of who is not even a zombie any more
+gone() { echo "while kill -0 \$(cat $1.pid) 2>/dev/null; do sleep .02; done"; }
+
+@test "a host is lost while others are being started: they end first, and it is named" {
+    lost_at_start : "$(gone n0)"
+}
+
+@test "a host is lost while others are being started: what is left of them ends later, and it is named" {
+    lost_at_start "$(gone n1); (trap : TERM; $(gone n0)) &" :
+}
+
 @test "--start-concurrency: no more are on their way at once, and all are started" {
     for host in n0 n1; do does $host "until [ -e $TMPDIR/go ]; do sleep .02; done"; done
     for host in n2 n3 n4; do does $host "[ -e $TMPDIR/go ] || echo \$host too early >>$TMPDIR/early"; done
