@@ -435,6 +435,16 @@ static int try_file(const char *base, const char *dir, size_t ndir, const char *
     return 0;
 }
 
+/* Some other launchers look into the directory, too. */
+static int not_in_path(const char *name, const char *directory, struct error *err)
+{
+    AUTO_FREE char *path = NULL;
+    if (directory && try_file(directory, "", 0, name, &path) == 0)
+        return error_set(err, ENOENT, "execute '%s': not found in PATH; the one in '%s' is './%s'",
+                         name, directory, name);
+    return error_set(err, ENOENT, "execute '%s': not found in PATH", name);
+}
+
 int spawn_resolve(const char *name, char *const envp[], const char *directory, char **ret,
                   struct error *err)
 {
@@ -442,6 +452,8 @@ int spawn_resolve(const char *name, char *const envp[], const char *directory, c
         return error_set(err, ENOENT, "the program's name is empty");
     if (strchr(name, '/')) {
         int code = try_file(name[0] == '/' ? NULL : directory, "", 0, name, ret);
+        if (code && directory && name[0] != '/')
+            return error_errno(err, code, "execute '%s' in '%s'", name, directory);
         return code ? error_errno(err, code, "execute '%s'", name) : 0;
     }
     const char *path = env_value(envp, "PATH");
@@ -460,6 +472,6 @@ int spawn_resolve(const char *name, char *const envp[], const char *directory, c
             break;
     }
     if (worst == ENOENT)
-        return error_set(err, ENOENT, "execute '%s': not found in PATH", name);
+        return not_in_path(name, directory, err);
     return error_errno(err, worst, "execute '%s' found in PATH", name);
 }

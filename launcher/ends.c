@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
+#include "common/spawn.h"
 #include "launcher/run.h"
 
 const struct rank_end *ends_first(const struct run *r)
@@ -22,6 +24,22 @@ static const char *text_of(const struct run *r, const struct rank_end *e)
     return t && *t ? t : NULL;
 }
 
+/* A program that the rank's host has not got, although this one has it. */
+static const char *where_it_is(const struct run *r, const struct rank_end *e)
+{
+    AUTO_FREE char *path = NULL;
+    if (e->code != EXIT_CODE_NOT_FOUND || r->alloc.hosts[e->host].here || r->cmd.preload_binary)
+        return "";
+    for (size_t i = 0; i < r->step.napps; i++) {
+        const struct app *a = &r->step.apps[i];
+        if (e->name.rank - a->first_rank < a->count &&
+            spawn_resolve(a->argv[0], a->envp, a->directory, &path, NULL) == 0)
+            return "; this host has it: put it in a place that all hosts share, or add "
+                   "--preload-binary";
+    }
+    return "";
+}
+
 static void describe(struct run *r, const struct rank_end *e)
 {
     char name[RANK_NAME_TEXT], who[400];
@@ -31,8 +49,10 @@ static void describe(struct run *r, const struct rank_end *e)
     size_t n = sizeof(r->failure_text);
     const char *others = r->step.nranks > 1 ? "; the other ranks are ended" : "";
     switch (e->cause) {
-    case END_LIMIT:
     case END_NOT_STARTED:
+        snprintf(to, n, "%s%s%s", text_of(r, e) ? text_of(r, e) : who, where_it_is(r, e), others);
+        break;
+    case END_LIMIT:
         snprintf(to, n, "%s%s", text_of(r, e) ? text_of(r, e) : who, others);
         break;
     case END_SIGNAL:

@@ -76,7 +76,7 @@ static int is_being_started(const struct host *h)
 /* A host had its time. */
 static int check_patience(struct run *r)
 {
-    char why[600];
+    char why[600], what[500];
     for (size_t i = 0; i < r->nused; i++) {
         struct host *h = r->launched[i];
         if (!is_being_started(h) || ++h->waited * TICK < r->cmd.start_timeout)
@@ -88,8 +88,9 @@ static int check_patience(struct run *r)
         h->failed = 1;
         start_words_reason(h, why, sizeof(why));
         run_fail(r, EXIT_CODE_MPRUN,
-                 "host %s: its mpstarter has not reported back within %g s (--start-timeout)%s%s",
-                 h->name, r->cmd.start_timeout, *why ? ": " : "", why);
+                 "host %s: its mpstarter has not reported back within %g s (--start-timeout)%s%s%s",
+                 h->name, r->cmd.start_timeout, *why ? ": " : "", why,
+                 starters_advice(r, why, what, sizeof(what)));
         return -1;
     }
     return 0;

@@ -54,7 +54,9 @@ static void refused(void *arg, const char *peer, const struct error *why)
 {
     struct run *r = arg;
     if (why->code == 0) { /* closed */
-        log_debug("a peer (%s) went away without a proof of the step's key", peer);
+        log_debug("a peer (%s) went away without a proof of the step's key, as a host does with "
+                  "those of its tries that another one has overtaken",
+                  peer);
         return;
     }
     r->nrefused++;

@@ -316,13 +316,14 @@ static int slaves_are_not_controlled(const char *pe)
     return line && sscanf(line, "control_slaves %15s", value) == 1 && strcmp(value, "FALSE") == 0;
 }
 
-/* JOB_ID may be another one's, which no host ever has room for: the spool directory tells. */
+/* JOB_ID may be another one's, or one that has ended, which no host ever has room for: the spool
+ * directory tells. */
 static int is_own_job(void)
 {
     const char *spool = variable("SGE_JOB_SPOOL_DIR");
     char part[64];
     snprintf(part, sizeof(part), "/%.50s.", variable("JOB_ID"));
-    return !spool || strstr(spool, part) != NULL;
+    return !spool || (strstr(spool, part) && (access(spool, F_OK) == 0 || errno != ENOENT));
 }
 
 /* It takes as many tasks of a job as the job has slots there: another mprun has them. */
@@ -420,8 +421,17 @@ static void not_accepted(char *buf, size_t n)
             variable("JOB_ID"));
 }
 
+/* Of the queue's starter_method only the last part of the path is said, of ours all of it. */
+static int method_is_missing(const char *words)
+{
+    static const char before[] = "executing child process ";
+    const char *at = strstr(words, before);
+    return at && at[sizeof(before) - 1] != '/';
+}
+
 static void gridengine_advice(const char *words, char *buf, size_t n)
 {
+    const char *queue = variable("QUEUE");
     buf[0] = 0;
     if (strstr(words, "didn't accept task"))
         not_accepted(buf, n);
@@ -433,10 +443,20 @@ static void gridengine_advice(const char *words, char *buf, size_t n)
         snprintf(buf, n,
                  "; no sge_execd answers there: 'qhost' shows what Grid Engine knows of "
                  "the host, its administrator starts it");
+    else if (method_is_missing(words))
+        snprintf(buf, n,
+                 "; that is the queue's starter_method, which every host needs: 'qconf -sq %.60s' "
+                 "shows its path",
+                 queue ? queue : "QUEUE");
     else if (strstr(words, "executing child process"))
         snprintf(buf, n,
                  "; install mprun in the same place on all hosts, or say with --prefix "
                  "where it is");
+    else if (!strstr(words, "mpstarter:"))
+        snprintf(buf, n,
+                 "; 'qhost' shows whether Grid Engine hears of the host, 'qconf -sq %.60s' whether "
+                 "a starter_method is run there before mpstarter",
+                 queue ? queue : "QUEUE");
 }
 
 /* The path of TMPDIR has the queue's name in it, and hosts may be of several. */

@@ -27,12 +27,14 @@ static int refuse_limit(const struct contain *c, const char *option, const struc
                         struct error *err)
 {
     char size[16];
-    return error_set(
-        err, ENOTSUP,
-        "%s %s: nothing on this host can hold this limit (%s); leave the option out, or "
-        "run where a cgroup with the memory controller may be made, as in "
-        "`systemd-run --user --scope -p Delegate=yes mprun ...`",
-        option, size_format(l->value, size, sizeof(size)), why_no_limits(c));
+    const char *way = c->level == TRACK_RM /* nothing that would take them out of the job */
+                          ? "ask the resource manager for a limit of the job instead"
+                          : "run where a cgroup with the memory controller may be made, as in "
+                            "`systemd-run --user --scope -p Delegate=yes mprun ...`";
+    return error_set(err, ENOTSUP,
+                     "%s %s: nothing on this host can hold this limit (%s); leave the option out, "
+                     "or %s",
+                     option, size_format(l->value, size, sizeof(size)), why_no_limits(c), way);
 }
 
 /* What was asked for against what was reached. */

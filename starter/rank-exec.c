@@ -17,6 +17,7 @@
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
 #include "starter/rank-gpus.h"
+#include "starter/start-advice.h"
 #include "starter/worker.h"
 
 enum { OWN_VARIABLES = 36, OWN_SIZE = 320 };
@@ -364,9 +365,11 @@ pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struc
         *f = (struct spawn_failure){.step = SPAWN_EXEC, .code = env->resolve_error.code};
         if (access(r->app->directory, X_OK) < 0) { /* what a relative name was looked up in */
             *f = (struct spawn_failure){.step = SPAWN_DIRECTORY, .code = errno};
-            return (pid_t)error_errno(err, errno, "change to directory '%s'", r->app->directory);
+            error_errno(err, errno, "change to directory '%s'", r->app->directory);
+        } else {
+            *err = env->resolve_error;
         }
-        *err = env->resolve_error;
+        start_advice(f, NULL, r->app->directory, err);
         return -1;
     }
     if ((step->pmi & PMI_KIND_PMI1) &&
@@ -398,5 +401,7 @@ pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struc
     if (affinity)
         CPU_FREE(affinity);
     errno = saved;
+    if (pid < 0)
+        start_advice(f, env->program, s.directory, err);
     return pid;
 }

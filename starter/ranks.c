@@ -300,20 +300,6 @@ static int start_exit_code(const struct spawn_failure *f)
     return f->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
 }
 
-static void explain_start(const struct spawn_failure *f, struct error *err)
-{
-    size_t n = strlen(err->text);
-    const char *hint = NULL;
-    if (f->step == SPAWN_EXEC && f->code == E2BIG)
-        hint = "; arguments and environment together are larger than the kernel takes (ulimit -s)";
-    else if (f->step == SPAWN_EXEC && f->code == ENOEXEC)
-        hint = "; a script needs a first line such as '#!/bin/sh'";
-    else if (f->step == SPAWN_FORK && f->code == EAGAIN)
-        hint = "; the user's limit of processes (ulimit -u) or the cgroup's is reached";
-    if (hint)
-        snprintf(err->text + n, sizeof(err->text) - n, "%s", hint);
-}
-
 /* What the kernel says of the running process, not what was asked for. */
 static void read_back_binding(struct rank *r)
 {
@@ -402,7 +388,6 @@ static void rank_start(struct rank *r)
         return;
     }
     if (pid < 0) {
-        explain_start(&f, &e);
         not_started(r, start_exit_code(&f), &e);
         return;
     }

@@ -17,7 +17,26 @@ said() {
 
 @test "a program that is not there" {
     run -127 --separate-stderr mprun -q -n 2 ./is-not-there
-    said "start rank 0 on $HOST: execute './is-not-there': No such file or directory"
+    said "start rank 0 on $HOST: execute './is-not-there' in '$PWD': No such file or directory"
+    run -127 --separate-stderr mprun -q -n 2 is-not-there
+    said "start rank 0 on $HOST: execute 'is-not-there': not found in PATH"
+    [[ $stderr != *"the one in"* ]]
+    cp /bin/true is-not-there
+    run -127 --separate-stderr mprun -q -n 2 is-not-there
+    said "not found in PATH; the one in '$PWD' is './is-not-there'"
+}
+
+@test "a program that is there, when what should read it is not" {
+    printf '#! /not/there -e\n' >script
+    printf '#!/bin/sh\r\n' >windows
+    sed 's:/lib\(64/ld-linux\|/ld-linux\):/nil\1:' /bin/true >other
+    chmod +x script windows other
+    run -126 --separate-stderr mprun -q -n 1 ./script
+    said "execute './script': No such file or directory; it is there, but not the program '/not/there' of its first line"
+    run -126 --separate-stderr mprun -q -n 1 ./windows
+    said "'/bin/sh\\r' of its first line" "carriage return"
+    run -126 --separate-stderr mprun -q -n 1 ./other
+    said "but not the dynamic loader that it names"
 }
 
 @test "a file that cannot be executed, a directory, and one of no known format" {

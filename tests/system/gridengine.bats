@@ -114,6 +114,10 @@ EOF
     run -0 --separate-stderr qsub_wait -pe lab 6 <<<'m hostname'
     [ "$(sorted)" = "n1 n1 n2 n2 n3 n3 " ]
     [ "$(grep -cx "1: $MPRUN_BUILD/starter/mpstarter" "$log")" = 3 ]
+    printf '#!/bin/sh\ncase $* in *mpstarter*) exit 4 ;; esac\nexec "$@"\n' >"$HOSTS_DIR/shared/method"
+    run -125 --separate-stderr qsub_wait -pe lab 6 <<<'m hostname'
+    says "qrsh ended with code 4 before mpstarter reported back; 'qhost' shows"
+    says "'qconf -sq lab.q' whether a starter_method is run there"
     rm "$HOSTS_DIR"/shared/method*
 }
 

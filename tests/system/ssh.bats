@@ -131,11 +131,15 @@ fails() {
     for host in n1 n2; do on_root $host rm -r /tmp/p; done
 }
 
-@test "a directory that is not there on a host" {
+@test "a directory, or a program, that is not there on a host" {
     on n0 mkdir /tmp/only-here
+    on n0 cp /bin/true /tmp/only-here/program
+    run -127 --separate-stderr on n0 mprun --host n0,n1 /tmp/only-here/program
+    [[ $stderr == *"rank 1 on n1: execute '/tmp/only-here/program': No such file or directory; this host has it: "*--preload-binary* ]]
+    on n0 rm /tmp/only-here/program
     run -125 --separate-stderr on n0 mprun --wdir /tmp/only-here --host n0,n1 hostname
     on n0 rmdir /tmp/only-here
-    [[ $stderr == *"rank 1 on n1: change to directory '/tmp/only-here': No such file or directory"* ]]
+    [[ $stderr == *"rank 1 on n1: change to directory '/tmp/only-here': No such file or directory; every host needs it"* ]]
 }
 
 @test "the end of a host's ssh while ranks run ends the step and names the host" {

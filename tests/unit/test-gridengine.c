@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-static const char *const variables[] = {"JOB_ID",      "SGE_TASK_ID",    "SGE_ROOT",
-                                        "PE_HOSTFILE", "NSLOTS",         "SGE_JOB_SPOOL_DIR",
-                                        "PE",          "SGE_BINARY_PATH"};
+static const char *const variables[] = {"JOB_ID",      "SGE_TASK_ID",     "SGE_ROOT",
+                                        "PE_HOSTFILE", "NSLOTS",          "SGE_JOB_SPOOL_DIR",
+                                        "PE",          "SGE_BINARY_PATH", "QUEUE"};
 static char directory[] = "/tmp/test-gridengine.XXXXXX";
 static char file[64];
 
@@ -241,6 +241,27 @@ static void named_hosts_are_chosen_from_the_grant(void **state)
     assert_non_null(strstr(err.text, "--host: 3 slots of 'n1', which has 2 (PE_HOSTFILE line 1)"));
 }
 
+static void says(const char *words, const char *advice)
+{
+    char buf[500];
+    rm_adapter_gridengine.advice(words, buf, sizeof(buf));
+    if (*advice ? !strstr(buf, advice) : *buf != 0)
+        fail_msg("of '%s': '%s', not '%s'", words, buf, advice);
+}
+
+static void words_of_qrsh_are_followed_by_what_to_do(void **state)
+{
+    job("1", "undefined", file);
+    setenv("QUEUE", "lab.q", 1);
+    says("error: can't resolve host name", "name service");
+    says("commlib error: got select error (Connection refused)", "no sge_execd answers there");
+    says("qrsh_starter: executing child process /opt/mpstarter failed: No such file", "--prefix");
+    says("qrsh_starter: executing child process method failed: No such file",
+         "starter_method, which every host needs: 'qconf -sq lab.q'");
+    says("", "'qhost' shows");
+    says("mpstarter: no memory", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +273,7 @@ int main(void)
         cmocka_unit_test_teardown(a_job_without_a_parallel_environment_has_this_host, no_job),
         cmocka_unit_test_teardown(what_is_wrong_is_named, no_job),
         cmocka_unit_test_teardown(named_hosts_are_chosen_from_the_grant, no_job),
+        cmocka_unit_test_teardown(words_of_qrsh_are_followed_by_what_to_do, no_job),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
