@@ -3,8 +3,9 @@
  * "simulated:N,B" has them do a fence with B bytes from each
  *
  * mprun-scale is mprun with this adapter beside the others. It starts one bench/scale-hosts for all
- * hosts; the start channels of the hosts are all that program's standard input and output, so that
- * it gets their preambles one after the other. */
+ * hosts; what hosts are sent is all that program's standard input, so that it gets their preambles
+ * one after the other. What they say first is said for each of them here: on one standard output it
+ * would not be known who is ready. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,11 +16,13 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/number.h"
 #include "common/path.h"
 #include "rm-adapters/adapter.h"
 #include "rm-adapters/client.h"
 #include "rm-adapters/fanout.h"
+#include "wire/preamble.h"
 
 enum { HOSTS_MAX = 65536, INPUT_SIZE = 1024 * 1024, FENCE_MAX = 65536 };
 
@@ -99,12 +102,25 @@ static void simulation_ended(void *arg, pid_t pid, int status, const struct rusa
         ;
 }
 
+/* The output of a host that is ready, and says nothing else; -1 with errno. */
+static int ready_output(void)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    AUTO_CLOSE int out = ends[0];
+    AUTO_CLOSE int said = ends[1];
+    if (fd_write_all(said, PREAMBLE_READY, strlen(PREAMBLE_READY)) < 0)
+        return -1;
+    return take_fd(&out);
+}
+
 static int open_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
 {
     struct simulation *sim = fanout_arg(s);
     AUTO_CLOSE int in = fcntl(sim->channel.in_fd, F_DUPFD_CLOEXEC, 3);
-    AUTO_CLOSE int out = fcntl(sim->channel.out_fd, F_DUPFD_CLOEXEC, 3);
-    if (sim->ended || in < 0 || out < 0)
+    AUTO_CLOSE int out = in < 0 ? -1 : ready_output();
+    if (sim->ended || out < 0)
         return error_errno(err, sim->ended ? ECHILD : errno, "open its start channel");
     *ret = (struct start_channel){
         .in_fd = take_fd(&in), .out_fd = take_fd(&out), .err_fd = -1, .pid = sim->channel.pid};
@@ -138,7 +154,7 @@ static struct starting *simulated_start(const struct start_request *request, str
         simulation_destroy(sim);
         return NULL;
     }
-    /* all preambles fit: writing them waits for nobody, as with a channel for each host */
+    /* thousands of preambles fit: writing one waits for nobody, as with a channel for each host */
     fcntl(sim->channel.in_fd, F_SETPIPE_SZ, INPUT_SIZE);
     struct starting *s = fanout_begin(request, &way, sim, HOSTS_MAX, err);
     if (s)
