@@ -178,9 +178,10 @@ static void say_ended(struct host *h, const char *how)
 {
     char why[800];
     start_words_reason(h, why, sizeof(why));
-    host_fails(h, 0, "%s %s%s%s%s; its ranks are ended",
+    const char *manager = h->run->adapter->ends_hosts;
+    host_fails(h, 0, "%s %s%s%s%s; its ranks are ended%s%s",
                h->is_starter ? "mpstarter" : start_client(h->run), how, *why ? " (" : "", why,
-               *why ? ")" : "");
+               *why ? ")" : "", manager ? "; " : "", manager ? manager : "");
 }
 
 void starters_forget(struct host *h)

@@ -136,6 +136,8 @@ struct rm_adapter {
     const char *login_session; /* what it means, and what to do, when the login that a start goes
                                   through has moved the starter to a control group of its own; NULL:
                                   nothing */
+    const char *ends_hosts;    /* when the manager itself ends what it has started on a host while
+                                  ranks    run there, and where that is to be seen; NULL: never */
     const char *loose;         /* no manager accounts for what is started so: the sentence that says
                                   it; NULL: one does, or there is none to */
 };

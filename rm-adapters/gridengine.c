@@ -482,6 +482,8 @@ const struct rm_adapter rm_adapter_gridengine = {
     .login_session =
         "that is not the job's, whose limits and books may not hold there; the sshd of "
         "rsh_daemon should run with 'UsePAM no', or without pam_systemd",
+    .ends_hosts = "Grid Engine does so at a job's limits such as h_rt (qsub -l, which 'qstat -j "
+                  "$JOB_ID' shows, and 'qconf -sq $QUEUE'), and for qdel",
     .rm_signals_remote = 1UL << SIGUSR2,
     .suspends_script = 1,
     .carries_variables = 1,

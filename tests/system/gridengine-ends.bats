@@ -112,7 +112,7 @@ manager_saw_no_failure() { [ "$(job_records 12 | sort -u)" = 0 ]; }
     kill_there "$MASTER" qrsh -o
     nothing_left
     job_wait || true
-    grep -Eq "^mprun: host n[123]: qrsh was killed by signal 9 \(Killed\); its ranks are ended" "$(job_err)"
+    grep -Eq "^mprun: host n[123]: qrsh was killed by signal 9 \(Killed\); its ranks are ended; Grid Engine does so at a job.s limits such as h_rt" "$(job_err)"
 }
 
 @test "an end of the step ends no qrsh: the manager sees every task end well" {
