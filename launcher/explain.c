@@ -121,7 +121,8 @@ static void print_binding(const struct run *r, const struct host *h, unsigned nc
     struct error e;
     AUTO_FREE struct plan_core *cores = calloc(ncores + 1, sizeof(*cores));
     t.cores = cores;
-    t.share = h->nranks ? r->placements[h->launch_index].share : 0;
+    const struct alloc_host *a = &r->alloc.hosts[h->index];
+    t.share = a->cores_known || a->core_list ? 0 : a->granted;
     if (cores && plan_binding(&t, r->step.bind, h->nranks, NULL, &b, &e) == 0)
         printf("            %s\n", b.reason);
     else if (cores)

@@ -165,12 +165,6 @@ static int make_step(struct run *r, struct error *err)
     return 0;
 }
 
-/* Where a manager counts slots and says nothing of cores, the others may be another job's. */
-static uint32_t share_of(const struct allocation *a, const struct alloc_host *h)
-{
-    return a->job_id[0] && !h->cores_known && !h->core_list ? h->slots.value : 0;
-}
-
 static int make_hosts(struct run *r, struct error *err)
 {
     r->nhosts = r->alloc.nhosts;
@@ -211,7 +205,7 @@ static int make_hosts(struct run *r, struct error *err)
             .count = h->nranks,
             .granted = r->alloc.hosts[i].cores_known ? &r->alloc.hosts[i].cores : NULL,
             .granted_cores = r->alloc.hosts[i].core_list,
-            .share = share_of(&r->alloc, &r->alloc.hosts[i]),
+            .share = r->alloc.hosts[i].granted,
         };
         for (uint32_t k = 0; k < h->nranks; k++)
             r->ranks[h->first_rank + k] =

@@ -18,6 +18,8 @@ struct alloc_host {
     char *name;                 /* as ranks and messages name it; unique in the allocation */
     struct sourced_count slots;
     uint32_t max_slots;         /* never more ranks than so many; 0: no such bound */
+    uint32_t granted;           /* slots that a manager has given the job here, however many of
+                                   them are used; 0: there is none, or it did not say */
     int here;                   /* it is the machine that mprun runs on */
     int cores_known;            /* 0: all that the host's starter is allowed */
     struct idset cores;         /* granted hardware threads, by operating system index */

@@ -30,14 +30,14 @@ struct placement {
     uint32_t count;
     const struct idset *granted; /* threads, borrowed; NULL: all that its starter is allowed */
     const char *granted_cores;   /* instead, borrowed: alloc_host.core_list; NULL: none stated */
-    uint32_t share; /* so many cores of those are the job's, and nobody says which; 0: all are */
+    uint32_t share; /* where neither says which: the job has so many cores; 0: it has all */
 };
 
 enum tracking { /* strongest first */
-                TRACK_RANK,
-                TRACK_STEP,
-                TRACK_RM,
-                TRACK_TREE,
+    TRACK_RANK,
+    TRACK_STEP,
+    TRACK_RM,
+    TRACK_TREE,
 };
 const char *tracking_text(enum tracking t);
 

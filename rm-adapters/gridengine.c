@@ -147,11 +147,12 @@ static int read_own_host(struct hostlist *l, struct error *err)
 static int read_granted(struct hostlist *l, struct error *err)
 {
     const char *file = variable("PE_HOSTFILE");
-    if (!file)
-        return read_own_host(l, err);
-    if (hostfile_read(file, l, err) < 0)
+    if (file ? hostfile_read(file, l, err) < 0 : read_own_host(l, err) < 0)
         return -1;
-    name_sources(&l->allocation);
+    if (file)
+        name_sources(&l->allocation);
+    for (size_t i = 0; i < l->allocation.nhosts; i++)
+        l->allocation.hosts[i].granted = l->allocation.hosts[i].slots.value;
     return 0;
 }
 

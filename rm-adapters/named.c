@@ -50,6 +50,7 @@ static int choose_host(struct hostlist *from, const struct alloc_host *h, const 
         return error_errno(err, ENOMEM, "list the hosts");
     added->slots = all ? there->slots : h->slots;
     added->max_slots = there->max_slots;
+    added->granted = there->granted;
     added->core_list = take_ptr(there->core_list);
     snprintf(added->cores_source, sizeof(added->cores_source), "%s", there->cores_source);
     return 0;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PRESENT = IDSET_MAX, TRIES = 100 };
+enum { PRESENT = IDSET_MAX, TRIES = 20 };
 
 static const char *own_path(const char *path, char *buf, size_t n)
 {
@@ -24,19 +24,19 @@ static int lock(int fd, short type, off_t first, off_t n)
     return fcntl(fd, F_OFD_SETLK, &f);
 }
 
-/* 1: it is our own, and the one of that name; 0: it has just been removed; -1. */
+/* 1: it is our own, and the one of that name; 0: it is being removed; -1. */
 static int is_good(int fd, const char *path, struct error *err)
 {
     struct stat s;
+    if (fstat(fd, &s) < 0)
+        return error_errno(err, errno, "look at '%s'", path);
+    if (!S_ISREG(s.st_mode) || s.st_uid != geteuid() || (s.st_mode & 077) || s.st_nlink > 1)
+        return error_set(err, EPERM, "'%s' is not a file of this user alone", path);
     if (lock(fd, F_RDLCK, PRESENT, 1) < 0)
         return errno == EAGAIN || errno == EACCES ? 0 : error_errno(err, errno, "lock '%s'", path);
     if (fstat(fd, &s) < 0)
         return error_errno(err, errno, "look at '%s'", path);
-    if (s.st_nlink == 0)
-        return 0;
-    if (!S_ISREG(s.st_mode) || s.st_uid != geteuid() || (s.st_mode & 077) || s.st_nlink > 1)
-        return error_set(err, EPERM, "'%s' is not a file of this user alone", path);
-    return 1;
+    return s.st_nlink == 1;
 }
 
 int core_ledger_open(const char *path, struct error *err)
@@ -106,13 +106,17 @@ int core_ledger_take(int fd, const struct idset *threads, struct error *err)
     return 1;
 }
 
+/* Of several that leave at once the last to let go of it has it alone. */
 void core_ledger_remove(const char *path, int fd)
 {
     char own[64];
     struct stat s, there;
     path = own_path(path, own, sizeof(own));
-    if (fd >= 0 && lock(fd, F_WRLCK, PRESENT, 1) == 0 && fstat(fd, &s) == 0 &&
-        lstat(path, &there) == 0 && s.st_ino == there.st_ino && s.st_dev == there.st_dev)
+    if (fd < 0)
+        return;
+    lock(fd, F_UNLCK, PRESENT, 1);
+    if (lock(fd, F_WRLCK, PRESENT, 1) == 0 && fstat(fd, &s) == 0 && lstat(path, &there) == 0 &&
+        s.st_ino == there.st_ino && s.st_dev == there.st_dev)
         unlink(path);
 }
 

@@ -109,13 +109,32 @@ static int try_cores(struct worker *w, const struct plan_topology *t, int ledger
     return rc;
 }
 
-/* The keeper has them until all has ended. */
+/* Those of a step on one machine that poses as several hosts would be each other's. */
+static int has_ledger(const struct launch *l)
+{
+    return !l->step.overlap && l->step.bind != BIND_NONE && !(l->same_machine && l->nhosts > 1);
+}
+
+/* Should the worker die, the keeper has them until it has ended the ranks. */
 static void keep(struct worker *w, int ledger)
 {
-    if (w->binding.bound && keeper_send(w->keeper_fd, (char[]){KEEPER_CORES}, 1, &ledger, 1) == 0)
-        w->cores_fd = ledger;
-    else
+    if (!w->binding.bound) {
         core_ledger_leave(NULL, ledger);
+        return;
+    }
+    keeper_send(w->keeper_fd, (char[]){KEEPER_CORES}, 1, &ledger, 1);
+    w->cores_fd = ledger;
+}
+
+/* Who is always slower than others is bound as if it were alone. */
+static int choose(struct worker *w, const struct plan_topology *t, int ledger, struct error *err)
+{
+    int rc = 0;
+    for (int i = 0; i < TRIES && rc == 0 && ledger >= 0; i++)
+        rc = try_cores(w, t, ledger, err);
+    if (rc == 0)
+        rc = try_cores(w, t, -1, err);
+    return rc;
 }
 
 static int bind_ranks(struct worker *w, struct error *err)
@@ -123,23 +142,19 @@ static int bind_ranks(struct worker *w, struct error *err)
     const struct launch *l = &w->launch;
     struct plan_topology cores = {0};
     struct error why;
-    int ledger = -1, rc = 0;
+    int ledger = -1;
     if (!w->topology)
         return 0;
     if (topology_cores(w->topology, &cores, err) < 0)
         return -1;
-    if (l->granted_all && !l->granted_cores)
+    if (l->granted_all)
         cores.share = l->hosts[l->host_index].share;
-    if (!l->step.overlap && l->step.bind != BIND_NONE &&
-        (ledger = core_ledger_open(NULL, &why)) < 0)
+    if (has_ledger(l) && (ledger = core_ledger_open(NULL, &why)) < 0)
         log_debug("on %s: other steps' cores are not known: %s", w->host_name, why.text);
-    for (int i = 0; i < TRIES && rc == 0; i++)
-        rc = try_cores(w, &cores, ledger, err);
+    int rc = choose(w, &cores, ledger, err);
     plan_topology_free(&cores);
     if (ledger >= 0)
         keep(w, ledger);
-    if (rc == 0)
-        return error_set(err, EAGAIN, "bind ranks: other steps take cores again and again");
     return rc < 0 ? -1 : 0;
 }
 

@@ -627,8 +627,7 @@ static void worker_free(struct worker *w)
     ending_destroy(w->ending);
     errands_destroy(w);
     plan_binding_free(&w->binding);
-    if (!w->keeper_io) /* it has gone */
-        core_ledger_leave(NULL, w->cores_fd);
+    core_ledger_leave(NULL, w->cores_fd);
     topology_destroy(w->topology);
     if (w->contain.tree)
         cgroup_tree_destroy(w->contain.tree);

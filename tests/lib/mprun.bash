@@ -5,7 +5,6 @@
 #                            with --transport=$MPRUN_TRANSPORT when that is set, and with
 #                            --containment=tree for a user who may make no cgroup, or mprun would say so
 #                            in each run; and with --overlap, because other tests run at the same time
-#                            (MPRUN_OVERLAP= leaves it out)
 #   without_notes TEXT       TEXT without the lines in which mprun says that there are no cgroups for the
 #                            user (where the launcher is not run by the helpers), or too few slots
 #   mprun_start ARGS...      the same in the background: $MPRUN_PID; output in $MPRUN_OUT and $MPRUN_ERR
@@ -82,7 +81,7 @@ time_limited() {
 
 # Options that a test has not given: MPRUN_OPTIONS.
 test_options() {
-    MPRUN_OPTIONS=(${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"})
+    MPRUN_OPTIONS=(${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --overlap)
     [ "$(id -u)" != 0 ] && ! may_make_cgroups || return 0
     tree_option "$@"
 }
@@ -166,7 +165,7 @@ run_as_user() {
     if [ "$1" = mprun ]; then
         shift
         set -- timeout -k 5 "${MPRUN_TEST_LIMIT:-20}" "$MPRUN" \
-            ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} "$@"
+            ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --overlap "$@"
     fi
     if [ "$(id -u)" != 0 ]; then
         "$@" 3>&-

@@ -127,11 +127,10 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
 #   over NAME...           and has ended
 #   cores NAME             the hardware threads of its ranks
 steps() {
-    needs_cores 2
+    [ "$(ncores)" -ge 2 ] || skip "needs 2 cores"
     local namespace=(unshare --mount --propagation private)
     [ "$(id -u)" = 0 ] || namespace+=(--user --map-root-user)
     "${namespace[@]}" mount -t tmpfs tmpfs /dev/shm 2>/dev/null || skip "needs a /dev/shm of its own"
-    test_options --overlap
     cat >script <<'END'
 set -eu
 mount -t tmpfs -o mode=1777 tmpfs /dev/shm
@@ -181,6 +180,7 @@ END
     steps '
         runs A -n $n
         keeper=$(pgrep -P ${pid[A]} -x mpstarter)
+        kill -STOP $keeper
         kill -KILL $(pgrep -P $keeper -x mpstarter) $keeper
         touch over.A
         if wait ${pid[A]}; then exit 1; fi

@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#include "common/path.h"
+
 static char directory[64], path[100];
 
 static int make_directory(void **state)
@@ -31,8 +33,8 @@ static int make_directory(void **state)
 
 static int remove_directory(void **state)
 {
-    unlink(path);
-    return rmdir(directory);
+    struct error e;
+    return path_remove_tree(directory, &e);
 }
 
 static int opened(void)
@@ -149,49 +151,76 @@ static void another_s_file_is_refused(void **state)
     }
 }
 
-/* Many steps that come and go at once: never two with the same thread, and nothing stays. */
+enum { STEPS = 8, ROUNDS = 300, THREADS = 3 };
+
+/* A step that comes and goes: 0 when what it had was its own each time. */
+static int comes_and_goes(int self, int owners)
+{
+    for (int k = 0; k < ROUNDS; k++) {
+        struct error e;
+        struct idset s = {0};
+        int fd = core_ledger_open(path, &e), thread = (self + k) % THREADS;
+        char mine = (char)('a' + self), now = 0;
+        idset_add(&s, (unsigned)thread);
+        int rc = fd < 0 ? -1 : core_ledger_take(fd, &s, &e);
+        idset_free(&s);
+        if (rc < 0)
+            return 2;
+        if (rc == 1 && pwrite(owners, &mine, 1, thread) != 1)
+            return 3;
+        sched_yield();
+        if (rc == 1 && (pread(owners, &now, 1, thread) != 1 || now != mine))
+            return 4;
+        core_ledger_leave(path, fd);
+    }
+    return 0;
+}
+
 static void steps_that_race(void **state)
 {
-    enum { STEPS = 8, ROUNDS = 300, THREADS = 3 };
     char owner[100];
     pid_t pids[STEPS];
+    int status[STEPS];
     snprintf(owner, sizeof(owner), "%s/owner", directory);
-    int fd = open(owner, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    for (int i = 0; i < STEPS; i++) {
-        if ((pids[i] = fork()) != 0)
-            continue;
-        int had = 0;
-        for (int k = 0; k < ROUNDS || (!had && k < 100 * ROUNDS); k++) {
-            struct error e;
-            struct idset s = {0};
-            int own = core_ledger_open(path, &e), thread = (i + k) % THREADS;
-            char mine = (char)('a' + i), now = 0;
-            idset_add(&s, (unsigned)thread);
-            int rc = own < 0 ? -1 : core_ledger_take(own, &s, &e);
-            idset_free(&s);
-            if (rc < 0)
-                _exit(2);
-            if (rc == 1) {
-                had = 1;
-                if (pwrite(fd, &mine, 1, thread) != 1)
-                    _exit(3);
-                sched_yield();
-                if (pread(fd, &now, 1, thread) != 1 || now != mine)
-                    _exit(4);
-            }
-            core_ledger_leave(path, own);
-        }
-        _exit(had ? 0 : 5);
-    }
-    for (int i = 0; i < STEPS; i++) {
-        int status;
-        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-        assert_int_equal(status, 0);
-    }
-    close(fd);
-    unlink(owner);
+    int owners = open(owner, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    assert_true(owners >= 0);
+    for (int i = 0; i < STEPS; i++)
+        if ((pids[i] = fork()) == 0)
+            _exit(comes_and_goes(i, owners));
+    for (int i = 0; i < STEPS; i++)
+        waitpid(pids[i], &status[i], 0);
+    close(owners);
+    for (int i = 0; i < STEPS; i++)
+        assert_int_equal(status[i], 0);
     assert_int_not_equal(access(path, F_OK), 0);
+}
+
+/* Each has it when the other begins to leave. */
+static void two_that_leave_at_once(void **state)
+{
+    for (int i = 0; i < 500; i++) {
+        int begin[2], fd = opened();
+        assert_int_equal(pipe(begin), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            struct error e;
+            int own = core_ledger_open(path, &e);
+            close(fd);
+            close(begin[0]);
+            close(begin[1]);
+            core_ledger_leave(path, own);
+            _exit(own < 0);
+        }
+        char c;
+        int status;
+        close(begin[1]);
+        assert_int_equal(read(begin[0], &c, 1), 0);
+        close(begin[0]);
+        core_ledger_leave(path, fd);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
 }
 
 int main(void)
@@ -205,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_s_file_is_refused, make_directory,
                                         remove_directory),
         cmocka_unit_test_setup_teardown(steps_that_race, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(two_that_leave_at_once, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
