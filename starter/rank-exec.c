@@ -181,8 +181,9 @@ static size_t own_variables(const struct rank *r, int pmi1_fd, char (*own)[OWN_S
         ADD("MPI_LOCALRANKID=%u", r->local);
         ADD("MPI_LOCALNRANKS=%u", here->count);
     }
-    if (rank_gpus(r->app, contain_gpus(&w->contain)))
-        ADD("CUDA_VISIBLE_DEVICES=%s", rank_gpus(r->app, contain_gpus(&w->contain)));
+    const char *gpus = rank_gpus(r->app, contain_gpus(&w->contain), l->same_machine);
+    if (gpus)
+        ADD("CUDA_VISIBLE_DEVICES=%s", gpus);
 #undef ADD
     if (contain_gpus(&w->contain)[0])
         put_gpu_list(contain_gpus(&w->contain), own[n++]);

@@ -59,10 +59,12 @@ static const char *given(const struct app *app)
     return NULL;
 }
 
-const char *rank_gpus(const struct app *app, const char *granted)
+const char *rank_gpus(const struct app *app, const char *granted, int its_own)
 {
-    const char *users = given(app);
+    const char *users = given(app), *inherited = its_own ? value_of(app->envp) : NULL;
     if (!granted[0] || (users && gpus_check(users, granted) != GPUS_OUTSIDE))
+        return NULL;
+    if (!users && inherited && gpus_check(inherited, granted) == GPUS_WITHIN)
         return NULL;
     return granted;
 }

@@ -20,8 +20,10 @@ enum gpus_verdict {
 enum gpus_verdict gpus_check(const char *named, const char *granted);
 
 /* What ranks of the app are to have in CUDA_VISIBLE_DEVICES: `granted`, or NULL: what the app has
- * there, if anything, as where nothing was granted (""). */
-const char *rank_gpus(const struct app *app, const char *granted);
+ * there, if anything, as where nothing was granted (""). its_own: the ranks run where mprun does,
+ * so that what mprun itself has there means the same GPUs, and is a choice when all are granted
+ * ones. */
+const char *rank_gpus(const struct app *app, const char *granted, int its_own);
 
 /* The sentence for the first app with ranks on this host whose user's choice is to be judged so;
  * "" where there is none. */

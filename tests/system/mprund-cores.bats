@@ -136,11 +136,11 @@ user_home() { mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"; }
     [ "${lines[1]}" = '1,GPU-2|1 GPU-2' ]
     [[ $stderr == *"hardware thread"*"$free"* ]]
     gone 2.1
-    # what mprun has in its environment is of mprun's host; what a user gives for the ranks is a choice
+    # what mprun has in its environment is of its own host, and a choice there; so is what a user gives
     run -0 --separate-stderr enter 3.1 --gpus 2 $(in_job) CUDA_VISIBLE_DEVICES=1 bash -c 'for row in "$@"; do
         "$0" -n 1 -x "CUDA_VISIBLE_DEVICES${row%%:*}" sh -c "echo \"$row:\$CUDA_VISIBLE_DEVICES\"" || exit; done' "$MPRUN" \
         : =1 =GPU-2,1 = =-1 =0 =0,1 =MIG-1/2 =1,GPU-3
-    [ "$output" = "$(printf '%s\n' ::1,GPU-2 =1:1 =GPU-2,1:GPU-2,1 =: =-1:-1 =0:1,GPU-2 =0,1:1,GPU-2 =MIG-1/2:MIG-1/2 =1,GPU-3:1,GPU-3)" ]
+    [ "$output" = "$(printf '%s\n' ::1 =1:1 =GPU-2,1:GPU-2,1 =: =-1:-1 =0:1,GPU-2 =0,1:1,GPU-2 =MIG-1/2:MIG-1/2 =1,GPU-3:1,GPU-3)" ]
     [ "$(grep -c 'GPUs there' <<<"$stderr")" -eq 4 ]
     for row in '=0 is not within' '=0,1 is not within' '=MIG-1/2 is kept, but' '=1,GPU-3 is kept, but'; do
         [ "$(grep -c "^mprun: on $(hostname): CUDA_VISIBLE_DEVICES$row.*'1,GPU-2'" <<<"$stderr")" -eq 1 ]

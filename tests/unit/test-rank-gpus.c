@@ -47,15 +47,24 @@ static void only_what_was_given_for_the_ranks_is_a_choice(void **state)
     char *one[] = {"A=b", "CUDA_VISIBLE_DEVICES=1", NULL},
          *seven[] = {"CUDA_VISIBLE_DEVICES=7", NULL};
     char *none[] = {NULL};
-    assert_string_equal(rank_gpus(&(struct app){.envp = one, .given_env = none}, "0,1"), "0,1");
-    assert_string_equal(rank_gpus(&(struct app){.envp = one, .given_env = given + 2}, "0,1"),
+    assert_string_equal(rank_gpus(&(struct app){.envp = one, .given_env = none}, "0,1", 0), "0,1");
+    assert_string_equal(rank_gpus(&(struct app){.envp = one, .given_env = given + 2}, "0,1", 0),
                         "0,1");
-    assert_null(rank_gpus(&(struct app){.envp = one, .given_env = given}, "0,1"));
-    assert_string_equal(rank_gpus(&(struct app){.envp = seven, .given_env = given}, "0,1"), "0,1");
-    assert_string_equal(rank_gpus(&(struct app){.envp = none, .given_env = given + 2}, "2"), "2");
+    assert_null(rank_gpus(&(struct app){.envp = one, .given_env = given}, "0,1", 0));
+    assert_string_equal(rank_gpus(&(struct app){.envp = seven, .given_env = given}, "0,1", 0),
+                        "0,1");
+    assert_string_equal(rank_gpus(&(struct app){.envp = none, .given_env = given + 2}, "2", 0),
+                        "2");
     /* nothing was granted: as any variable */
-    assert_null(rank_gpus(&(struct app){.envp = seven, .given_env = given}, ""));
-    assert_null(rank_gpus(&(struct app){.envp = one, .given_env = none}, ""));
+    assert_null(rank_gpus(&(struct app){.envp = seven, .given_env = given}, "", 0));
+    /* ranks where mprun is: its own value means the same GPUs */
+    assert_null(rank_gpus(&(struct app){.envp = one, .given_env = none}, "0,1", 1));
+    assert_string_equal(rank_gpus(&(struct app){.envp = seven, .given_env = none}, "0,1", 1),
+                        "0,1");
+    assert_string_equal(rank_gpus(&(struct app){.envp = none, .given_env = none}, "0,1", 1), "0,1");
+    assert_string_equal(rank_gpus(&(struct app){.envp = seven, .given_env = given}, "0,1", 1),
+                        "0,1");
+    assert_null(rank_gpus(&(struct app){.envp = one, .given_env = none}, "", 0));
 }
 
 static void what_is_told_is_told_of_programs_that_are_here(void **state)
