@@ -11,6 +11,10 @@
 #include "common/log.h"
 #include "launcher/run.h"
 
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #define TICK         0.25 /* seconds */
 #define QUIET_TICKS  2u   /* a start that takes no longer is not drawn */
 #define SLOW_TICKS   40u  /* nobody new for so long: who is awaited is said */
@@ -73,10 +77,28 @@ static int is_being_started(const struct host *h)
     return h->state == AGENT_STARTED || (h->state == AGENT_WAITING && h->no_room);
 }
 
-/* A host had its time. */
+/* It had its time. */
+static void say_too_late(struct host *h)
+{
+    struct run *r = h->run;
+    char why[600], what[500];
+    start_words_reason(h, why, sizeof(why));
+    const char *colon = *why ? ": " : "", *advice = starters_advice(r, why, what, sizeof(what));
+    if (start_channel_awaits_word(h) && !h->is_starter)
+        run_fail(r, EXIT_CODE_MPRUN,
+                 "host %s: its mpstarter has not said on its standard output within %g s "
+                 "(--start-timeout) that it is there (does '%s' pass that on? is mpstarter of this "
+                 "version, %s?)%s%s%s",
+                 h->name, r->cmd.start_timeout, starters_client(r), PACKAGE_VERSION, colon, why,
+                 advice);
+    else
+        run_fail(r, EXIT_CODE_MPRUN,
+                 "host %s: its mpstarter has not reported back within %g s (--start-timeout)%s%s%s",
+                 h->name, r->cmd.start_timeout, colon, why, advice);
+}
+
 static int check_patience(struct run *r)
 {
-    char why[600], what[500];
     for (size_t i = 0; i < r->nused; i++) {
         struct host *h = r->launched[i];
         if (!is_being_started(h) || ++h->waited * TICK < r->cmd.start_timeout)
@@ -86,11 +108,7 @@ static int check_patience(struct run *r)
             return -1;
         }
         h->failed = 1;
-        start_words_reason(h, why, sizeof(why));
-        run_fail(r, EXIT_CODE_MPRUN,
-                 "host %s: its mpstarter has not reported back within %g s (--start-timeout)%s%s%s",
-                 h->name, r->cmd.start_timeout, *why ? ": " : "", why,
-                 starters_advice(r, why, what, sizeof(what)));
+        say_too_late(h);
         return -1;
     }
     return 0;

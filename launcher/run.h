@@ -315,6 +315,7 @@ void starters_close(struct run *r);
 void starters_await_end(struct run *r);
 void starters_sweep(struct host *h); /* what a dead starter left on this machine */
 
+const char *starters_client(const struct run *r); /* its name for messages */
 /* What the user can do about what the start client said, to go behind it: in buf, "" for nothing.
  */
 const char *starters_advice(const struct run *r, const char *why, char *buf, size_t n);
@@ -336,6 +337,8 @@ void start_channel_open(struct host *h, const struct start_channel *c);
 void start_channel_close(struct host *h);
 void start_channel_close_input(struct host *h);
 void start_channel_drain(struct host *h); /* its client has ended: what it still said */
+/* mprun has its client's output, on which mpstarter has not said yet that it is there. */
+int start_channel_awaits_word(const struct host *h);
 /* Where nobody has asked for another way, a firewall is no reason not to run: started by mprun, it
  * can be linked by its start channel. */
 int start_channel_may_be_link(const struct host *h);

@@ -50,6 +50,11 @@ static void stdio_closed(void *arg, struct link *l, const struct error *why)
 static const struct link_events stdio_events = {
     .opened = stdio_opened, .frame = stdio_frame, .closed = stdio_closed};
 
+int start_channel_awaits_word(const struct host *h)
+{
+    return h->channel_open && h->in_fd >= 0 && !h->is_ready;
+}
+
 void start_channel_close_input(struct host *h)
 {
     if (h->in_fd >= 0)

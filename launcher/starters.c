@@ -122,7 +122,7 @@ static void host_gone(struct host *h)
     step_changed(h->run);
 }
 
-static const char *start_client(const struct run *r)
+const char *starters_client(const struct run *r)
 {
     if (r->cmd.agent)
         return r->cmd.agent[0];
@@ -161,7 +161,7 @@ static void say_not_started(struct host *h, int status, const char *how)
                  starters_advice(r, why, what, sizeof(what)));
     else
         run_fail(r, EXIT_CODE_MPRUN, "host %s: %s %s before mpstarter reported back%s%s%s", h->name,
-                 start_client(r), how, colon, why, starters_advice(r, why, what, sizeof(what)));
+                 starters_client(r), how, colon, why, starters_advice(r, why, what, sizeof(what)));
 }
 
 /* The step ends for a reason of its own: neither this end nor the client's words are one. */
@@ -169,7 +169,7 @@ static void say_cancelled(struct host *h, const char *how)
 {
     char why[800];
     start_words_reason(h, why, sizeof(why));
-    log_debug("host %s: its start was cancelled, %s %s%s%s", h->name, start_client(h->run), how,
+    log_debug("host %s: its start was cancelled, %s %s%s%s", h->name, starters_client(h->run), how,
               *why ? ": " : "", why);
 }
 
@@ -180,7 +180,7 @@ static void say_ended(struct host *h, const char *how)
     start_words_reason(h, why, sizeof(why));
     const char *manager = h->run->adapter->ends_hosts;
     host_fails(h, 0, "%s %s%s%s%s; its ranks are ended%s%s",
-               h->is_starter ? "mpstarter" : start_client(h->run), how, *why ? " (" : "", why,
+               h->is_starter ? "mpstarter" : starters_client(h->run), how, *why ? " (" : "", why,
                *why ? ")" : "", manager ? "; " : "", manager ? manager : "");
 }
 
@@ -556,7 +556,7 @@ void starters_reported(struct host *h)
     if (r->nreported == r->nused && r->nfallback > 0)
         say_fallback(r);
     if (r->nreported == r->nused && r->adapter->loose && !r->same_machine)
-        log_note("hosts are started by '%s': %s", start_client(r), r->adapter->loose);
+        log_note("hosts are started by '%s': %s", starters_client(r), r->adapter->loose);
 }
 
 void starters_close(struct run *r)

@@ -33,8 +33,9 @@ enum preamble_flag {
 /* What the starter says on its standard output before anything is sent to it. A start channel that
  * is a terminal (tasks of a job have them where the job has: qrsh -pty y) prints what it is sent,
  * and makes something of it, as long as nobody has set it; a program before the starter's may read
- * what is not for it; and qrsh takes a second longer when it has input before its task runs. */
-#define PREAMBLE_READY "<mprun-start-ready-1>"
+ * what is not for it; and qrsh takes a second longer when it has input before its task runs. Both
+ * words are lines: what passes output on by lines passes them on at once. */
+#define PREAMBLE_READY "<mprun-start-ready-1>\n"
 #define PREAMBLE_ASK   "\nmprun-start-channel-1\n"
 #define PREAMBLE_YES   "y"
 

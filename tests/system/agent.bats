@@ -99,10 +99,29 @@ fails() {
     [[ $stderr == *"mprun: host n1: mind the gap"* ]]
 }
 
-@test "an agent that does nothing: --start-timeout ends the step and names the host" {
-    does n1 'echo "I wait" >&2; exec sleep 1000'
-    run -125 --separate-stderr three --start-timeout 1 true
-    [[ $(said) == "mprun: host n1: its mpstarter has not reported back within 1 s (--start-timeout): I wait" ]]
+@test "an agent that passes output on by lines, as pdsh does" {
+    does n1 'sh -c "$command" | grep --line-buffered ""; exit'
+    MPRUN_TRANSPORT=tcp run -0 --separate-stderr three sh -c 'echo $MPRUN_RANK'
+    [ "$(sort <<<"$output" | xargs)" = "0 1 2 3 4" ]
+    [ -z "$(said)" ]
+}
+
+@test "an agent that does nothing, or loses what mpstarter says: --start-timeout ends the step and names the host" {
+    # too_late WORDS TEXT: n1 writes WORDS and does TEXT; SAID is the sentence
+    too_late() {
+        does n1 "echo '$1' >&2; $2"
+        run -125 --separate-stderr three --start-timeout 1 true
+        SAID=$(said)
+        echo "$SAID"
+    }
+    mute="has not said on its standard output within 1 s (--start-timeout) that it is there"
+    version=$("$MPRUN" --version | sed 's/.* //')
+    too_late "I wait" 'exec sleep 1000'
+    [ "$SAID" = "mprun: host n1: its mpstarter $mute (does '$AGENT' pass that on? is mpstarter of this version, $version?): I wait" ]
+    too_late "I lose" 'exec sh -c "$command" >/dev/null'
+    [[ $SAID == "mprun: host n1: its mpstarter $mute ("*"?): I lose" ]]
+    too_late "I speak" 'echo "<mprun-start-ready-1>"; exec sleep 1000'
+    [ "$SAID" = "mprun: host n1: its mpstarter has not reported back within 1 s (--start-timeout): I speak" ]
     no_leftovers
 }
 
@@ -129,7 +148,7 @@ fails() {
 # first word, and n2 are on their way; n3 is not begun. Their start is cancelled for that: n0 does TERMED
 # then, and n1's client LOST when its starter has ended. Whichever ends first, n1 is named and nobody else.
 lost_at_start() {
-    does n0 "echo \$\$ >n0.pid; trap '$1; exit 1' TERM; printf '<mprun-start-ready-1>'; while :; do sleep .02; done"
+    does n0 "echo \$\$ >n0.pid; trap '$1; exit 1' TERM; echo '<mprun-start-ready-1>'; while :; do sleep .02; done"
     does n1 "echo \$\$ >n1.pid; sh -c \"echo \\\$\\\$ >keeper; \$command\"; code=\$?; exec >&-; $2; exit \$code"
     does n2 'until [ -e n0.pid ]; do sleep .02; done; kill -KILL $(pgrep -o -P $(cat keeper) -x mpstarter); exec sleep 1000'
     for transport in ${MPRUN_TRANSPORT:-tcp stdio}; do
