@@ -66,17 +66,29 @@ void failed_say(struct run *r)
     say(r);
 }
 
+/* The end of one that is behind another may be noticed first, and much earlier: that one's keeper
+ * cleans up, and its link waits for another connection. Of one that has died by itself the host
+ * above says so. */
+static int may_be_behind(const struct host *h)
+{
+    return h->below && !h->lost;
+}
+
 /* What has happened meanwhile may not have been looked at yet: to clean up after one takes time. */
 static void due(void *arg)
 {
     struct run *r = arg;
-    if (r->failed_due++)
-        say(r);
-    else
+    if (!r->failed_due) {
+        r->failed_due = 1;
         loop_timer_start(r->failed_timer, 0, 0);
+    } else if (may_be_behind(r->first_failed) && loop_now() < r->failed_until) {
+        r->failed_due = 0;
+        loop_timer_start(r->failed_timer, TOGETHER, 0);
+    } else {
+        say(r);
+    }
 }
 
-/* The end of one that is behind another may be noticed first. */
 static void list(struct host *h, const char *text)
 {
     struct run *r = h->run;
@@ -106,6 +118,7 @@ void host_fails(struct host *h, int silent, const char *fmt, ...)
     if (r->exit_code < 0) {
         r->exit_code = EXIT_CODE_MPRUN;
         r->explained = 1; /* what ranks do after this is a consequence */
+        r->failed_until = loop_now() + TOGETHER_SILENT;
         loop_timer_start(r->failed_timer, silent ? TOGETHER_SILENT : TOGETHER, 0);
     }
     if (loop_timer_active(r->failed_timer))

@@ -215,6 +215,7 @@ struct run {
     struct host *first_failed;
     struct loop_timer *failed_timer; /* runs while others may fail with it */
     int failed_due;
+    double failed_until; /* loop_now(): it runs no longer, whatever is not known */
     struct control *control;
     struct preload *preload; /* NULL: nothing is brought to the hosts */
     struct report_rank *ranks;

@@ -166,6 +166,25 @@ connections() { ls -l "/proc/$1/fd" | grep -c socket; }
     [ "$(grep -c '^mprun: host' "$MPRUN_ERR")" -eq 1 ] || [ "${MPRUN_TRANSPORT:-}" = tcp ]
 }
 
+@test "of a host that is slow to end and those behind it, which end faster, it is the one that failed" {
+    MPRUN_TRANSPORT=tcp start_sleepers # its link waits for another connection
+    worker=$(worker_of 1)
+    keeper=$(ps -o ppid= -p "$worker" | tr -d ' ')
+    behind=$(ps -o ppid= -p "$(worker_of 4)" -p "$(worker_of 5)")
+    kill -STOP "$keeper"
+    kill -KILL "$worker"
+    for pid in $behind; do wait_until 10 process_gone "$pid"; done
+    sleep 0.5 # longer than mprun waits for others that fail at the same time
+    kill -CONT "$keeper"
+    code=0
+    mprun_wait || code=$?
+    [ "$code" -eq 125 ]
+    name=$(hostname)
+    cat "$MPRUN_ERR"
+    grep -q "mprun: host $name-1: mpstarter ended with code .*; behind it, and ended as well: $name-4, $name-5" "$MPRUN_ERR"
+    [ "$(grep -c '^mprun: hosts\? .* ended with code' "$MPRUN_ERR")" -eq 1 ]
+}
+
 @test "the usage report has every host of the tree" {
     run -0 --separate-stderr tree --report-json report.json true
     python3 -c 'import json
