@@ -138,7 +138,7 @@ static int send_preamble(struct host *h, struct error *err)
     uint32_t flags = 0;
     if (h->is_starter)
         flags |= PREAMBLE_SUBREAPER;
-    if (start_channel_may_be_link(h))
+    if (h->awaited.word)
         flags |= PREAMBLE_FALLBACK;
     int n = start_channel_preamble(h, flags, packed, err);
     int rc = n < 0 ? -1 : fd_write_all(h->in_fd, packed, (size_t)n);
@@ -148,18 +148,19 @@ static int send_preamble(struct host *h, struct error *err)
     return rc;
 }
 
-/* The starter reads what it is to know. */
+/* The starter reads what it is to know; also when the host has one already (another mprun may have
+ * started it after all): it is refused then and ends, as one that is told nothing may not. */
 static void talk(struct host *h)
 {
     struct run *r = h->run;
     struct error e;
-    h->awaited.word = start_channel_may_be_link(h) ? PREAMBLE_ASK : NULL;
+    h->awaited.word = start_channel_may_be_link(h) && !h->link ? PREAMBLE_ASK : NULL;
     if (send_preamble(h, &e) < 0) {
         log_debug("host %s: %s", h->name, e.text); /* its end is told by its status */
         start_channel_close(h);
         return;
     }
-    if (r->transport == TRANSPORT_STDIO) {
+    if (r->transport == TRANSPORT_STDIO && !h->link) {
         int in = take_fd(&h->in_fd), out = take_fd(&h->out_fd);
         loop_io_destroy(h->out_io);
         h->out_io = NULL;
@@ -173,13 +174,15 @@ static void talk(struct host *h)
 /* The starter says nothing more on its stdout before it has an answer. */
 static void answer(struct host *h)
 {
-    if (h->in_fd < 0 || h->link || !h->channel_open)
+    if (h->in_fd < 0 || !h->channel_open)
         return;
-    if (h->is_ready) {
-        use_channel(h);
-    } else {
+    if (!h->is_ready) {
         h->is_ready = 1;
         talk(h);
+    } else if (h->link) {
+        start_channel_close_input(h);
+    } else {
+        use_channel(h);
     }
 }
 

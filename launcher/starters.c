@@ -407,6 +407,8 @@ void starters_settle(struct run *r)
 
 void starters_released(struct host *h)
 {
+    if (start_channel_awaits_word(h))
+        start_channel_close_input(h);
     host_gone(h);
 }
 
@@ -543,7 +545,7 @@ void starters_reported(struct host *h)
     struct run *r = h->run;
     start_words_reported(h);
     handing_reported(h);
-    if (!h->terminal)
+    if (!h->terminal && h->is_ready) /* else another one than its client's has reported */
         start_channel_close_input(h);
     if (r->adapter->reported && r->starting)
         r->adapter->reported(r->starting, (size_t)h->launch_index);

@@ -329,20 +329,27 @@ sys.exit(subprocess.run([sys.argv[2]], input=fields[6]).returncode)
 }
 
 @test "the other goes before the starter that it has begun reports: that one is taken, its ranks run" {
-    # the manager is asked a second time, and says no when the ranks run
-    echo 'if [ -e first ]; then touch second; until [ -e began.B ]; do sleep .02; done; fi; touch first' >sge/does.h1
-    exec 8>sge/task.h1
-    flock 8
-    leaves_starter
-    holds B -v 8>&-
-    wait_until 10 has_begun B
-    wait_until 10 grep -q 'the starter of step a* has started it, and' err.B
-    wait_until 10 grep -q '^mprun: host h1: error: execution daemon' err.B
-    touch over.B
-    wait_for B 0
-    [ "$(sort out.B)" = $'B 0\nB 1' ]
-    wait "$LEAVES"
-    exec 8>&-
+    # stray END WORDS: the manager is asked a second time; when the ranks run it does END, which mprun tells with WORDS
+    stray() {
+        echo "if [ -e first ]; then touch second; until [ -e began.B ]; do sleep .02; done; $1; fi; touch first" >sge/does.h1
+        exec 8>sge/task.h1
+        flock 8
+        leaves_starter
+        holds B -v 8>&-
+        wait_until 10 has_begun B
+        wait_until 10 grep -q 'the starter of step a* has started it, and' err.B
+        wait_until 10 grep -q "$2" err.B
+        touch over.B
+        wait_for B 0
+        [ "$(sort out.B)" = $'B 0\nB 1' ]
+        wait "$LEAVES"
+        exec 8>&-
+    }
+    stray : '^mprun: host h1: error: execution daemon'
+    rm first second began.B over.B
+    # one starter too many is told so
+    stray 'exec "$4"' "host 1 ('h1') is taken already"
+    [ "$(grep -c 'by hand' err.B)" = 0 ]
 }
 
 @test "what the other has begun fails: its words are the reason, it is not asked again" {
