@@ -231,7 +231,7 @@ static int complain(const char *object, const char *reason, const char *advice, 
 
 int method_is_refused(const char *command)
 {
-    if (geteuid() != 0 || !getenv("PBS_ENVIRONMENT") || getenv("SGE_STARTER_SHELL_START_MODE"))
+    if (geteuid() != 0 || !getenv("PBS_ENVIRONMENT"))
         return 0;
     complain(command, "mpstarter was called as root and does not become the job's user",
              "take $job_starter_run_privileged out of pbs_mom's configuration", EXIT_CODE_MPRUN);
