@@ -63,16 +63,51 @@ static void detach_input_and_output(void)
     close(null);
 }
 
-/* Until keeper and worker read them: one that comes earlier must not end either by itself. */
-static void block_signals(void)
+static char received[320]; /* "mpstarter: on HOST: received SIG" */
+
+/* While nothing is known but that mprun will say what there is to do. */
+static void end_early(int signo)
 {
-    static const int signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    char text[sizeof(received) + 100];
+    char *end = stpcpy(text, received);
+    end = stpcpy(end, sigabbrev_np(signo));
+    end = stpcpy(end, " before mprun has said what there is to do\n");
+    fd_write_all(STDERR_FILENO, text, (size_t)(end - text));
+    _exit(EXIT_CODE_MPRUN);
+}
+
+static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+static const int others[] = {SIGCHLD, SIGUSR1, SIGUSR2};
+
+/* Each signal's action, and whether it is blocked: how, as of sigprocmask(). */
+static void set_signals(const int *signals, size_t n, void (*action)(int), int how)
+{
     sigset_t set;
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+    for (size_t i = 0; i < n; i++)
         sigaddset(&set, signals[i]);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGCHLD, SIG_DFL); /* ignored, children would leave no status */
+    if (how == SIG_BLOCK) /* first: none is to meet the action */
+        sigprocmask(how, &set, NULL);
+    for (size_t i = 0; i < n; i++)
+        signal(signals[i], action);
+    if (how == SIG_UNBLOCK)
+        sigprocmask(how, &set, NULL);
+}
+
+/* No signal may end the starter by itself: a manager may take that for the end of the job. Before
+ * there is a worker, those that are to end it do so with a code; SIGCHLD is not ignored, as
+ * children would leave no status. */
+static void take_signals(const char *hostname)
+{
+    snprintf(received, sizeof(received), "mpstarter: on %s: received SIG", hostname);
+    set_signals(others, sizeof(others) / sizeof(others[0]), SIG_DFL, SIG_BLOCK);
+    set_signals(ending, sizeof(ending) / sizeof(ending[0]), end_early, SIG_UNBLOCK);
+}
+
+/* Until keeper and worker read them. */
+static void block_signals(void)
+{
+    set_signals(ending, sizeof(ending) / sizeof(ending[0]), SIG_DFL, SIG_BLOCK);
 }
 
 /* A start channel that is a terminal goes with us. Who started us may not have put us in its
@@ -113,6 +148,7 @@ static int run_starter(void)
     signal(SIGPIPE, SIG_IGN); /* whoever reads our output may have gone */
     umask(077);               /* whatever the resource manager's is; ranks have mprun's */
     gethostname(hostname, sizeof(hostname) - 1);
+    take_signals(hostname);
     if (read_start(hostname, &start) < 0)
         return EXIT_CODE_MPRUN;
     if (start.flags & PREAMBLE_VERBOSE)

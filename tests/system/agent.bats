@@ -144,6 +144,27 @@ fails() {
     no_leftovers
 }
 
+@test "an mpstarter that waits to be told its step ends with a code by TERM and HUP, and not by USR1" {
+    does n1 'mkfifo silent; exec 5<>silent; { code=0; sh -c "echo \$\$ >pid; $command" <&5 || code=$?; echo $code >code; } | tee said; exit $(cat code)'
+    for signal in TERM HUP KILL; do
+        mprun_start --agent "$AGENT" --host n0,n1 true
+        wait_until 10 grep -qs ready said
+        kill -USR1 "$(cat pid)"
+        kill -$signal "$(cat pid)"
+        code=0
+        mprun_wait || code=$?
+        [ "$code" = 125 ]
+        case $signal in
+        KILL) reason="$AGENT ended with code 137 before mpstarter reported back" ;;
+        *) reason="mpstarter: on $(hostname): received SIG$signal before mprun has said what there is to do" ;;
+        esac
+        cat "$MPRUN_ERR"
+        grep -qF "mprun: host n1: $reason" "$MPRUN_ERR"
+        rm silent pid said
+    done
+    no_leftovers
+}
+
 # lost_at_start TERMED LOST: n1 has reported back and is lost while n0, which has no more than mpstarter's
 # first word, and n2 are on their way; n3 is not begun. Their start is cancelled for that: n0 does TERMED
 # then, and n1's client LOST when its starter has ended. Whichever ends first, n1 is named and nobody else.
