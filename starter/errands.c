@@ -24,8 +24,8 @@ struct errand {
     int in_fd; /* -1: it has its input */
     int out_fd;
     struct loop_io *out_io;
-    struct await awaited;            /* mpstarter says that it is there, and has its input then */
-    int is_ready;                    /* it has said so */
+    struct await awaited;            /* mpstarter says that it is there */
+    int is_ready;                    /* it has said so, or is nobody else: it may have its input */
     int is_home;                     /* it is where it may go on */
     uint8_t input[ERRAND_INPUT_MAX]; /* may be the key of another step */
     size_t ninput;
@@ -62,13 +62,20 @@ static void errand_free(struct errand *e)
 
 /* ---- what it says ---------------------------------------------------------------------------- */
 
-/* What has said so much, or nothing more, and is not ready, will not be. */
+/* As much as is told of one. */
+static void pass_on(struct errand *e, const char *text, size_t n)
+{
+    if (n > ERRAND_SAYS_MAX - e->said)
+        n = ERRAND_SAYS_MAX - e->said;
+    e->said += n;
+    if (n > 0 && !e->refused)
+        tell(e->worker, e->id, ERRAND_SAID, text, n, 0);
+}
+
 static void stop_reading(struct errand *e)
 {
     char text[AWAIT_MAX];
-    size_t n = await_rest(&e->awaited, text);
-    if (n > 0 && !e->refused)
-        tell(e->worker, e->id, ERRAND_SAID, text, n, 0);
+    pass_on(e, text, await_rest(&e->awaited, text));
     loop_io_destroy(e->out_io);
     e->out_io = NULL;
 }
@@ -94,26 +101,24 @@ static void heard(struct errand *e, const char *p, size_t n)
 {
     char text[2048 + AWAIT_MAX];
     int found;
-    size_t length = await_take(&e->awaited, p, n, text, &found);
-    if (length > 0 && !e->refused)
-        tell(e->worker, e->id, ERRAND_SAID, text, length, 0);
+    pass_on(e, text, await_take(&e->awaited, p, n, text, &found));
     e->is_ready |= found;
     feed(e);
 }
 
-/* 1 when there may be more. */
+/* 1 when there may be more. Behind any login script's words mpstarter may say that it is there; a
+ * client that says more than is told is not to wait for a reader. */
 static int read_some(struct errand *e)
 {
     char buf[2048];
     ssize_t n = read(e->out_fd, buf, sizeof(buf));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return errno == EINTR;
-    if (n > 0)
+    if (n > 0) {
         heard(e, buf, (size_t)n);
-    e->said += n > 0 ? (size_t)n : 0;
-    if (n > 0 && e->said < ERRAND_SAYS_MAX)
         return 1;
-    close_input(e);
+    }
+    close_input(e); /* who says nothing more will not be ready */
     stop_reading(e);
     return 0;
 }
@@ -186,6 +191,7 @@ static struct errand *errand_create(struct worker *w, const Mprun__Errand *m)
                          .id = m->id,
                          .in_fd = -1,
                          .out_fd = -1,
+                         .is_ready = m->n_argv == 0, /* mpstarter itself, with nobody before it */
                          .ninput = m->input.len,
                          .awaited = {.word = PREAMBLE_READY}};
     if (m->input.len)
@@ -254,7 +260,7 @@ static void has_pid(struct errand *e, pid_t pid)
 
 static void over(struct errand *e, const struct errand_reply *r)
 {
-    while (e->out_io && read_some(e))
+    while (e->out_io && e->said < ERRAND_SAYS_MAX && read_some(e))
         ;
     if (r->what == ERRAND_FAILED)
         refuse(e->worker, e->id, strerror(r->value));

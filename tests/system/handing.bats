@@ -68,6 +68,28 @@ its_worker() { pgrep -o -P "$1" -x mpstarter; }
     wait_until 5 task_is_over h1
 }
 
+@test "a step ends just when it has handed another's starter over: that one goes on" {
+    # what A's keepers start waits in its dynamic linker as long as this is a FIFO which nobody writes into
+    echo '[ -e hold ] || export LD_PRELOAD=./hold' | tee sge/does.h0 >sge/does.h1
+    first
+    old=$(keepers)
+    mkfifo hold
+    holds B -v
+    wait_until 10 was_handed
+    touch over.A
+    wait_for A 0
+    exec 6>hold
+    rm hold
+    exec 6>&-
+    wait_until 10 has_begun B
+    for pid in $old; do ! process_gone "$pid" || return 1; done
+    touch over.B
+    wait_for B 0
+    [ "$(sort out.B)" = $'B 0\nB 1' ]
+    wait_until 5 task_is_over h0
+    wait_until 5 task_is_over h1
+}
+
 @test "one that ends first leaves the other as it was; a third is handed to either; --explain says so" {
     first
     run -0 mprun --explain true
@@ -383,6 +405,9 @@ tree() {
 started_from() { grep -o 'host h[0-9]: started from host h[0-9]' <<<"$1" | sort | sed 's/.*host \(h.\):.*\(h.\)$/\2 \1/' | tr '\n' ,; }
 
 @test "hosts that have their starters start those below them" {
+    # a login may say more than is told of an errand; or just so much, which ends within mpstarter's first word
+    echo 'head -c 200000 /dev/zero | tr "\0" x' | tee sge/does.h0 >sge/does.h7
+    echo 'head -c 65530 /dev/zero | tr "\0" x' >sge/does.h8
     run -0 --separate-stderr tree -v sh -c 'echo $MPRUN_RANK'
     [ "$(sort <<<"$output" | tr '\n' ' ')" = "0 1 2 3 4 5 6 7 8 9 " ]
     [ "$(started_from "$stderr")" = "h0 h2,h0 h3,h1 h4,h1 h5,h2 h6,h2 h7,h3 h8,h3 h9," ]
