@@ -137,7 +137,7 @@ END
     run -127 --separate-stderr seven --preload-binary nothing-in-the-path
     [[ $stderr == *"'nothing-in-the-path': not found in PATH"* ]]
     echo x >plain && run -126 --separate-stderr seven --preload-binary ./plain
-    [[ $stderr == *"'./plain': Permission denied"* ]]
+    [[ $stderr == *"'./plain' in '$PWD': Permission denied"* ]]
     mkdir p && run -125 --separate-stderr seven --preload-files p true
     [[ $stderr == *"'p' on mprun's host is a directory"* ]]
     ln -s loop loop && run -125 --separate-stderr seven --preload-files loop true
