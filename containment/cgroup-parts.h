@@ -108,6 +108,7 @@ struct cgroup_driver {
      */
     void (*oom_group)(struct cgroup_at d);
     void (*usage)(struct cgroup_at d, unsigned controllers, struct usage *u);
+    const char *memory; /* file with the bytes that d and all below have now */
     int (*oom_count)(struct cgroup_at d, struct oom_count *ret);
     /* Start freezing or thawing; 1: that state is reached, 0: not yet (call again), -1: errno. */
     int (*freeze)(struct cgroup_at d, int frozen);

@@ -146,6 +146,9 @@ const struct limits *cgroup_leaf_limits(const struct cgroup_leaf *leaf); /* held
 /* What the leaf's processes used so far, dead ones included; adds to *u what it knows. */
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u);
 void cgroup_tree_usage(const struct cgroup_tree *t, struct usage *u); /* all ranks */
+/* Bytes that all ranks have now: what USAGE_MEMORY_PEAK is the highest of. 0 with *ret, or -1 where
+ * nothing here counts it. */
+int cgroup_tree_memory(const struct cgroup_tree *t, uint64_t *ret);
 /* pids in the leaf now: number, or -1; *ret is malloc'ed. ENOTSUP, here and for kill, at
  * TRACK_STEP: the processes are not of one rank. */
 int cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t **ret);

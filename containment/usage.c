@@ -26,16 +26,32 @@ static void add_events(const struct cgroup_tree *t, size_t i, struct usage *u)
     usage_set(u, USAGE_OOM_KILLS, u->value[USAGE_OOM_KILLS] + kills);
 }
 
+/* A hierarchy that not every rank was in from its birth knows only a part. */
+static int knows_all(const struct hierarchy *h)
+{
+    return hierarchy_made(h) && !(h->missed && h->driver->version == 1);
+}
+
 void cgroup_tree_usage(const struct cgroup_tree *t, struct usage *u)
 {
     for (size_t i = 0; i < t->nh; i++) {
         const struct hierarchy *h = &t->h[i];
-        /* a hierarchy that not every rank was in from its birth knows only a part */
-        if (!hierarchy_made(h) || (h->missed && h->driver->version == 1))
+        if (!knows_all(h))
             continue;
         h->driver->usage(hierarchy_ranks(h), h->controllers, u);
         if (h->driver->version == 1 && usage_has(u, USAGE_OOM_KILLS) &&
             (h->controllers & CGROUP_BIT(CGROUP_MEMORY)))
             add_events(t, i, u);
     }
+}
+
+int cgroup_tree_memory(const struct cgroup_tree *t, uint64_t *ret)
+{
+    for (size_t i = 0; i < t->nh; i++) {
+        const struct hierarchy *h = &t->h[i];
+        if (knows_all(h) && (h->controllers & CGROUP_BIT(CGROUP_MEMORY)) &&
+            at_read_u64(hierarchy_ranks(h), h->driver->memory, ret) == 0)
+            return 0;
+    }
+    return -1;
 }

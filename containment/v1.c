@@ -186,6 +186,7 @@ const struct cgroup_driver cgroup_driver_v1 = {
     .lift = v1_lift,
     .oom_group = v1_oom_group,
     .usage = v1_usage,
+    .memory = "memory.usage_in_bytes",
     .oom_count = v1_oom_count,
     .freeze = v1_freeze,
     .populated = at_has_processes,

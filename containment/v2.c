@@ -193,6 +193,7 @@ const struct cgroup_driver cgroup_driver_v2 = {
     .lift = v2_lift,
     .oom_group = v2_oom_group,
     .usage = v2_usage,
+    .memory = "memory.current",
     .oom_count = v2_oom_count,
     .freeze = v2_freeze,
     .populated = v2_populated,

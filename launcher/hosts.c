@@ -481,6 +481,7 @@ static int is_too_late(const struct host *h, enum frame_type type)
     case FRAME_PRELOAD_WANTED:
     case FRAME_PRELOAD_TAKEN:
     case FRAME_ERRAND_NEWS:
+    case FRAME_PRESENT:
         return h->state == AGENT_GONE;
     default:
         return 0;
@@ -514,6 +515,7 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
         [FRAME_MODEX_REQUEST] = collect_modex_request,
         [FRAME_MODEX_REPLY] = collect_modex_reply,
         [FRAME_ERRAND_NEWS] = errands_news,
+        [FRAME_PRESENT] = present_answer,
     };
     struct error why;
     top->run->nframes++;

@@ -20,6 +20,7 @@
  *     failed.c        hosts that fail
  *     ends.c          how ranks ended, the first failure, the exit code
  *     signals.c       what mprun's own signals mean
+ *     present.c       what all ranks use now
  *     suspension.c    the manager has stopped mprun, and not the ranks
  *     preload.c       files that are brought to the hosts before the step; preload-files.c which,
  *                     libraries.c what a program needs
@@ -64,6 +65,7 @@ struct handing;
 struct neighbour;
 struct heartbeat;
 struct preload;
+struct present;
 struct suspension;
 
 /* of a host's starter */
@@ -237,6 +239,7 @@ struct run {
     int last_signal;               /* the last of these, */
     double signal_time;            /* and when it came */
     double manager_signals[2];     /* when USR1, USR2 came from the manager */
+    struct present *present;       /* NULL: nobody has asked what the ranks use */
     struct suspension *suspension; /* NULL: none is looked for */
     double timeout_at;             /* --timeout is over then */
     uint64_t nrefused;             /* peers at the door */
@@ -485,6 +488,12 @@ void silent_end(struct run *r);
 int silent_pong(struct host *h, const uint8_t *p, size_t n);
 int silent_told(struct host *h, const uint8_t *p, size_t n);
 void silent_heard(struct host *top); /* something came on its link */
+
+/* present.c: say what all ranks use now, when their hosts have answered or half a second is over;
+ * nothing while there are none */
+void present_ask(struct run *r);
+int present_answer(struct host *h, const uint8_t *p, size_t n); /* a frame; -1: it cannot be */
+void present_end(struct run *r);
 
 /* collect.c */
 struct collect *collect_create(struct run *r);

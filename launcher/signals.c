@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signals.c - what signals to mprun mean for the step
  *
- * INT on a foreground terminal: the first one shows the state, a second within a second ends the
- * step. INT elsewhere, or called as another launcher, and TERM, HUP, QUIT: the step ends (TERM,
- * grace, KILL); once more: at once; a third time: mprun leaves, whether its starters answer or not,
- * and they end without it. USR1, USR2, WINCH, ALRM are passed on, but for what the manager has sent
- * to the ranks as well. TSTP and CONT stop and continue the ranks, then mprun (suspension.c: what
- * the manager does to the job). */
+ * INT on a foreground terminal: the first one shows the state and what the ranks use, a second
+ * within a second ends the step. INT elsewhere, or called as another launcher, and TERM, HUP, QUIT:
+ * the step ends (TERM, grace, KILL); once more: at once; a third time: mprun leaves, whether its
+ * starters answer or not, and they end without it. USR1, USR2, WINCH, ALRM are passed on, but for
+ * what the manager has sent to the ranks as well. TSTP and CONT stop and continue the ranks, then
+ * mprun (suspension.c: what the manager does to the job). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +76,7 @@ static void end_step(struct run *r, int signo)
     run_drop_output(r, r->step.kill_grace);
 }
 
+/* What is known here is said at once; what the ranks use is asked for. */
 static void show_state(struct run *r)
 {
     log_note("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s; "
@@ -83,6 +84,7 @@ static void show_state(struct run *r)
              r->step.id, step_state_text(r->state), r->nstarted, r->step.nranks,
              plural(r->step.nranks), r->nended, r->nused, plural(r->nused),
              loop_now() - r->start_time);
+    present_ask(r);
 }
 
 static void interrupted(struct run *r)

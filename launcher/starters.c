@@ -570,6 +570,7 @@ void starters_close(struct run *r)
     errands_free(r);
     progress_end(r);
     silent_end(r);
+    present_end(r);
     for (size_t i = 0; i < r->nhosts; i++) {
         link_destroy(r->hosts[i].link);
         r->hosts[i].link = NULL;

@@ -30,6 +30,7 @@
 #include "starter/orphan.h"
 #include "starter/pmi-link.h"
 #include "starter/preload.h"
+#include "starter/present.h"
 #include "starter/tree.h"
 #include "wire/address.h"
 #include "wire/handshake.h"
@@ -342,6 +343,8 @@ static int up_message(struct worker *w, struct link *l, enum frame_type type, co
         return take_signal(w, p, n);
     case FRAME_WINDOW:
         return take_window(w, p, n);
+    case FRAME_PRESENT_ASK:
+        return present_asked(w, p, n);
     case FRAME_OUTPUT_CREDIT:
         return take_output_credit(w, p, n);
     case FRAME_OUTPUT_CLOSED:

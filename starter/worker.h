@@ -13,6 +13,7 @@
  *     rank-io.c       pipes and credit
  *     ending.c        the kill ladder, and what is left behind
  *     sampler.c       samples of memory
+ *     present.c       what the ranks use now
  *     errands.c       programs that are started for mprun beside the ranks
  */
 #ifndef STARTER_WORKER_H

@@ -54,6 +54,8 @@ static const char *const type_text[FRAME_TYPE_COUNT] = {
     [FRAME_ERRAND] = "ERRAND",
     [FRAME_ERRAND_NEWS] = "ERRAND_NEWS",
     [FRAME_HAND] = "HAND",
+    [FRAME_PRESENT_ASK] = "PRESENT_ASK",
+    [FRAME_PRESENT] = "PRESENT",
 };
 
 const char *frame_type_text(unsigned type)

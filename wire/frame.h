@@ -80,6 +80,8 @@ enum frame_type {
     FRAME_ERRAND,         /* down */
     FRAME_ERRAND_NEWS,    /* up, tool */
     FRAME_HAND,           /* tool */
+    FRAME_PRESENT_ASK,    /* down */
+    FRAME_PRESENT,        /* up */
     FRAME_TYPE_COUNT,
 };
 

@@ -42,6 +42,8 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_ERRAND] = &mprun__errand__descriptor,
     [FRAME_ERRAND_NEWS] = &mprun__errand_news__descriptor,
     [FRAME_HAND] = &mprun__hand__descriptor,
+    [FRAME_PRESENT_ASK] = &mprun__present_ask__descriptor,
+    [FRAME_PRESENT] = &mprun__present__descriptor,
 };
 
 /* Packing it again reads every byte of what was taken in. (Not always to the same message: field

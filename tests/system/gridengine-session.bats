@@ -38,11 +38,12 @@ PLAY
     [[ $output == *"1 rank on 1 host"*"NSLOTS, no parallel environment"* ]]
 }
 @test "the first ^C shows the state, the second ends the step; the job goes on" {
-    run session qrsh -now no -pe lab 4 <<PLAY
+    run session qlogin -now no -pe lab 4 <<PLAY
 type $MPRUN sh -c 'echo beg\\\\un; exec sleep 1000'; echo "co\\de \$?"\r
 wait begun\\s+begun\\s+begun\\s+begun
 type \x03
 wait 4 of 4 ranks started.*again within 1 s
+wait all ranks: CPU time [0-9.]+ s so far .*now memory .* 4 processes
 type \x03
 wait co.?de 130
 type echo still he\\\\re\r

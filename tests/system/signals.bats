@@ -247,6 +247,83 @@ at_terminal() {
     [[ $output == "code 130"* ]]
 }
 
+# books TEXT JSON: of N ranks (one a host) that have burnt 1.1 s and hold 50 MiB each, what TEXT, an mprun's
+# terminal, says of all and of each host, held to that, to the time and to the final report
+books() {
+    python3 - "$@" <<'PY'
+import json, os, re, sys
+text, final, n = open(sys.argv[1]).read(), json.load(open(sys.argv[2])), int(sys.argv[3])
+amount = r"CPU time ([\d.]+) s so far \(([\d.]+) cores busy on average\); now memory (?:<= )?([\d.]+) MiB, (\d+) process"
+cpu, busy, memory, processes = map(float, re.search("all ranks: " + amount, text).groups())
+wall = float(re.search(r", for (\d+) s; \^C again", text).group(1)) + 1.5
+cores = len(os.sched_getaffinity(0))
+assert n * 1.1 - 0.05 * n <= cpu <= wall * cores, (cpu, wall, cores)
+assert n * 1.1 / (wall + 1) - 0.1 <= busy <= cores + 0.1, busy
+assert 50 * n <= memory <= 60 * n, memory
+assert processes == n, processes
+used = final["ranks_usage"]
+assert cpu - 0.05 * n <= (used["cpu_user_us"] + used["cpu_system_us"]) / 1e6 <= cpu + 0.5, (cpu, used)
+hosts = [list(map(float, h)) for h in re.findall("on \\S+: " + amount, text)]
+if n <= 4:
+    assert len(hosts) == n and all(h[0] >= 1.05 and h[2] >= 50 and h[3] == 1 for h in hosts), hosts
+    assert abs(sum(h[0] for h in hosts) - cpu) < 0.05 and abs(sum(h[2] for h in hosts) - memory) < 1
+else:
+    least, most, low, high = map(float, re.search(
+        r"a host: from ([\d.]+) cores busy \(\S+\) to ([\d.]+) \(\S+\); "
+        r"memory from (?:<= )?([\d.]+) MiB \(\S+\) to (?:<= )?([\d.]+) MiB", text).groups())
+    assert not hosts and 1.1 / (wall + 1) - 0.1 <= least <= busy / n + 0.1 and most <= 1.1 and 50 <= low <= high <= 60, text
+PY
+}
+
+# at_books PLAY OPTIONS...: mprun at a terminal, a rank on each host, with a report at the end
+at_books() {
+    local play=$1
+    shift
+    time_limited 90 "$MPRUN_SOURCE/tests/lib/terminal" "$MPRUN" $transport --overlap --npernode 1 \
+        --oversubscribe --report-json report.json "$@" <<<"$play"
+}
+
+@test "^C shows what all ranks use now: on several hosts, and through a tree" {
+    local spin memhog n options
+    needs_tool python3
+    spin=$(mpi_program spin none)
+    memhog=$(mpi_program memhog none)
+    for options in "--rm local:3 -n 3" "--rm local:5 -n 5 --fanout 2 --containment=tree"; do
+        n=${options#*-n }
+        n=${n%% *}
+        run -131 at_books "wait (rank \d: 50 MiB touched\s+){$n}
+type \x03
+wait again within 1 s to end it\s+mprun: all ranks: CPU time
+wait MiB
+type \x1c" $options sh -c "'$spin' 1.1; exec '$memhog' 50 1000"
+        echo "$output" | tee shown
+        books shown report.json "$n"
+    done
+}
+
+# The rank of n1 has ended; what is stopped is the starter of n2, by its rank: it goes on when a line is typed for
+# rank 0.
+@test "^C counts a host that is done, and names one that does not answer in time" {
+    local spin cpu
+    spin=$(mpi_program spin none)
+    run -131 at_books 'wait all set
+type \x03
+wait ranks on 2 of 3 hosts: CPU time .* process[^$]*no answer within 0.5 s of 1 host: \S+-2\s
+type go\n
+wait goes on
+type \x1c' --rm local:3 -n 3 --fanout 0 bash -c 'case $MPRUN_RANK in
+        0) until [ -e stopped ] && [ -e burnt ]; do sleep 0.05; done
+           echo "all set"; read word; touch "$word"; exec sleep 1000 ;;
+        1) "$0" 0.6; touch burnt ;;
+        2) kill -STOP $PPID; touch stopped; until [ -e go ]; do sleep 0.05; done
+           kill -CONT $PPID; echo goes on; exec sleep 1000 ;;
+        esac' "$spin"
+    echo "$output"
+    [ "$(grep -c 'no answer within' <<<"$output")" -eq 1 ]
+    cpu=$(sed -nE 's/.*on \S+-1: CPU time ([0-9.]+) s so far.*/\1/p' <<<"$output")
+    awk -v cpu="$cpu" 'BEGIN { exit !(cpu >= 0.58 && cpu < 1.5) }'
+}
+
 @test "called as mpirun or mpiexec, the first ^C ends the step" {
     for name in mpirun mpiexec; do
         ln -s "$MPRUN" $name

@@ -143,6 +143,44 @@ static void the_sum_keeps_what_removed_leaves_counted(void **state)
     fixture_close(&f);
 }
 
+/* Until somebody ends it. */
+static int hold_memory(void *arg)
+{
+    int rc = take_memory(arg);
+    raise(SIGSTOP);
+    return rc;
+}
+
+static void the_present_memory_is_that_of_all_ranks(void **state)
+{
+    struct fixture f;
+    struct limits l = memory_limit(128 * MIB); /* v1 counts nothing without */
+    struct usage all = {0};
+    uint64_t some = 24 * MIB, before, with, after;
+    pid_t pids[2];
+    int status;
+    open_with_memory(&f, NULL);
+    struct cgroup_leaf *leaves[] = {fixture_leaf(&f, 0, &l), fixture_leaf(&f, 1, &l)};
+    assert_int_equal(cgroup_tree_memory(f.tree, &before), 0);
+    for (int i = 0; i < 2; i++) {
+        pids[i] = fixture_start(leaves[i], hold_memory, &some);
+        assert_int_equal(waitpid(pids[i], &status, WUNTRACED), pids[i]);
+        assert_true(WIFSTOPPED(status));
+    }
+    assert_int_equal(cgroup_tree_memory(f.tree, &with), 0);
+    cgroup_tree_usage(f.tree, &all);
+    assert_in_range(with, 2 * some, 2 * some + 24 * MIB);
+    if (usage_has(&all, USAGE_MEMORY_PEAK)) /* not before Linux 5.19 */
+        assert_true(with <= all.value[USAGE_MEMORY_PEAK]);
+    for (int i = 0; i < 2; i++) {
+        kill(pids[i], SIGKILL);
+        assert_true(is_killed(fixture_wait(pids[i])));
+    }
+    assert_int_equal(cgroup_tree_memory(f.tree, &after), 0);
+    assert_true(before < some && after < with - some);
+    fixture_close(&f);
+}
+
 static void the_steps_limit_is_told_as_the_steps(void **state)
 {
     struct fixture f;
@@ -411,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_limit_is_rounded_as_the_kernel_does_and_held),
         cmocka_unit_test(a_rank_over_its_limit_is_killed_and_named),
         cmocka_unit_test(the_sum_keeps_what_removed_leaves_counted),
+        cmocka_unit_test(the_present_memory_is_that_of_all_ranks),
         cmocka_unit_test(the_steps_limit_is_told_as_the_steps),
         cmocka_unit_test(a_rank_below_its_own_limit_is_not_blamed),
         cmocka_unit_test(out_of_memory_ends_the_whole_rank),

@@ -57,6 +57,24 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     no_cgroups
 }
 
+@test "^C shows the memory that the cgroup counts, and not what processes add up to" {
+    needs_memory
+    run -131 time_limited 60 "$MPRUN_SOURCE/tests/lib/terminal" "$MPRUN" -n 2 --oversubscribe \
+        --mem-per-rank 200M --report-json report.json \
+        sh -c 'x=$(head -c 30000000 /dev/zero | tr "\0" x); echo held; while :; do sleep 1; done' <<'PLAY'
+wait (held\s+){2}
+type \x03
+wait all ranks: CPU time .* so far .*; now memory \d+.* MiB, \d+ process
+type \x1c
+PLAY
+    echo "$output"
+    local now peak
+    now=$(sed -nE 's/.*all ranks:.*; now memory ([0-9]+).* MiB,.*/\1/p' <<<"$output")
+    ((now >= 57))
+    peak=$(python3 -c 'import json; print(json.load(open("report.json"))["ranks_usage"]["memory_peak_bytes"] >> 20)')
+    ((now <= peak))
+}
+
 @test "a rank within --mem-per-rank is left alone" {
     needs_memory
     run --separate-stderr mprun -n 2 --mem-per-rank 64M "$PROBE" take 16 exit 0
