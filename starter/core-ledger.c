@@ -126,3 +126,15 @@ void core_ledger_leave(const char *path, int fd)
     if (fd >= 0)
         close(fd);
 }
+
+void core_ledger_sweep(const char *path)
+{
+    char own[64];
+    struct error ignored;
+    path = own_path(path, own, sizeof(own));
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && is_good(fd, path, &ignored) > 0)
+        core_ledger_leave(path, fd);
+    else if (fd >= 0)
+        close(fd);
+}

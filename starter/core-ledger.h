@@ -4,7 +4,7 @@
  * A file of the user on /dev/shm, empty and never written: a hardware thread is taken by a lock of
  * its byte (an open file description's, fcntl(2)), which ends with the last process that has the
  * descriptor, whatever ends it. The file goes with the last step; one whose processes were all
- * killed at once leaves it to the next. Other users' steps are not in it. */
+ * killed at once leaves it to the next that ends. Other users' steps are not in it. */
 #ifndef STARTER_CORE_LEDGER_H
 #define STARTER_CORE_LEDGER_H
 
@@ -22,5 +22,7 @@ int core_ledger_take(int fd, const struct idset *threads, struct error *err);
 void core_ledger_remove(const char *path, int fd);
 /* The same, and close it. */
 void core_ledger_leave(const char *path, int fd);
+/* Remove a file that processes left that were all killed at once, if there is one. */
+void core_ledger_sweep(const char *path);
 
 #endif

@@ -285,6 +285,7 @@ static int look_after_children(struct keeper *k, pid_t worker, int *code)
         k->judged = 1;
         *code = worker_ended(k, worker);
         core_ledger_leave(NULL, take_fd(&k->cores_fd));
+        core_ledger_sweep(NULL);
     } else if (k->orphans) {
         k->orphans = 0;
         kill_children(k);

@@ -631,6 +631,8 @@ static void worker_free(struct worker *w)
     errands_destroy(w);
     plan_binding_free(&w->binding);
     core_ledger_leave(NULL, w->cores_fd);
+    if (w->have_launch)
+        core_ledger_sweep(NULL);
     topology_destroy(w->topology);
     if (w->contain.tree)
         cgroup_tree_destroy(w->contain.tree);

@@ -117,6 +117,25 @@ static void what_a_killed_step_leaves_is_used(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
+static void what_a_killed_step_leaves_is_swept(void **state)
+{
+    core_ledger_sweep(path); /* there is none */
+    assert_int_not_equal(access(path, F_OK), 0);
+    close(open(path, O_CREAT | O_RDWR, 0600));
+    int fd = opened();
+    assert_int_equal(takes(fd, "2"), 1);
+    core_ledger_sweep(path); /* it is in use */
+    assert_int_equal(access(path, F_OK), 0);
+    sees(fd, "");
+    close(fd);
+    core_ledger_sweep(path);
+    assert_int_not_equal(access(path, F_OK), 0);
+    close(open(path, O_CREAT | O_RDWR, 0600));
+    chmod(path, 0666);
+    core_ledger_sweep(path); /* it is none of ours */
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 /* Another file of that name is another ledger, which the last of the first does not remove. */
 static void removes_its_own_alone(void **state)
 {
@@ -229,6 +248,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(is_taken_once, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(ends_with_who_has_it, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(what_a_killed_step_leaves_is_used, make_directory,
+                                        remove_directory),
+        cmocka_unit_test_setup_teardown(what_a_killed_step_leaves_is_swept, make_directory,
                                         remove_directory),
         cmocka_unit_test_setup_teardown(removes_its_own_alone, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(another_s_file_is_refused, make_directory,
