@@ -76,7 +76,7 @@ EOF
 mprun sh -c '
     $say
     setsid sh -c "trap : TERM HUP; sleep 1000 & sleep 1000" </dev/null >/dev/null 2>&1 &
-    exec "$HOSTS_DIR/shared/memhog" 50 1000'
+    exec "$HOSTS_DIR/shared/memhog" 25 1000'
 EOF
     second=$JOB dir2=$DIR
     wait_until 120 lines_in $ranks "$dir1/out"
