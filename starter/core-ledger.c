@@ -41,7 +41,8 @@ static int is_good(int fd, const char *path, struct error *err)
 
 int core_ledger_open(const char *path, struct error *err)
 {
-    static const struct timespec bit = {.tv_nsec = 1000 * 1000}; /* a removal is under way */
+    /* while a removal is under way; waiting for its lock would be without end if it was stopped */
+    static const struct timespec bit = {.tv_nsec = 1000 * 1000};
     char own[64];
     path = own_path(path, own, sizeof(own));
     for (int i = 0; i < TRIES; i++) {

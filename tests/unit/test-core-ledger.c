@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@ static char directory[64], path[100];
 
 static int make_directory(void **state)
 {
-    strcpy(directory, "/tmp/mprun-test.XXXXXX");
+    snprintf(directory, sizeof(directory), "/tmp/mprun-test.XXXXXX");
     if (!mkdtemp(directory))
         return -1;
     snprintf(path, sizeof(path), "%s/cores", directory);
