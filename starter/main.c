@@ -65,22 +65,27 @@ static void detach_input_and_output(void)
 
 static char received[320]; /* "mpstarter: on HOST: received SIG" */
 
-/* While nothing is known but that mprun will say what there is to do. */
-static void end_early(int signo)
+/* While nothing is known but that mprun will say what there is to do. A parent that ends us needs
+ * no words for it: it is the mprun that has forked us, and has said why. */
+static void end_early(int signo, siginfo_t *info, void *context)
 {
     char text[sizeof(received) + 100];
     char *end = stpcpy(text, received);
     end = stpcpy(end, sigabbrev_np(signo));
     end = stpcpy(end, " before mprun has said what there is to do\n");
-    fd_write_all(STDERR_FILENO, text, (size_t)(end - text));
+    if (info->si_code != SI_USER || info->si_pid != getppid())
+        fd_write_all(STDERR_FILENO, text, (size_t)(end - text));
     _exit(EXIT_CODE_MPRUN);
 }
 
 static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 static const int others[] = {SIGCHLD, SIGUSR1, SIGUSR2};
 
+static const struct sigaction by_default = {.sa_handler = SIG_DFL};
+static const struct sigaction to_the_end = {.sa_sigaction = end_early, .sa_flags = SA_SIGINFO};
+
 /* Each signal's action, and whether it is blocked: how, as of sigprocmask(). */
-static void set_signals(const int *signals, size_t n, void (*action)(int), int how)
+static void set_signals(const int *signals, size_t n, const struct sigaction *action, int how)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -89,7 +94,7 @@ static void set_signals(const int *signals, size_t n, void (*action)(int), int h
     if (how == SIG_BLOCK) /* first: none is to meet the action */
         sigprocmask(how, &set, NULL);
     for (size_t i = 0; i < n; i++)
-        signal(signals[i], action);
+        sigaction(signals[i], action, NULL);
     if (how == SIG_UNBLOCK)
         sigprocmask(how, &set, NULL);
 }
@@ -100,14 +105,14 @@ static void set_signals(const int *signals, size_t n, void (*action)(int), int h
 static void take_signals(const char *hostname)
 {
     snprintf(received, sizeof(received), "mpstarter: on %s: received SIG", hostname);
-    set_signals(others, sizeof(others) / sizeof(others[0]), SIG_DFL, SIG_BLOCK);
-    set_signals(ending, sizeof(ending) / sizeof(ending[0]), end_early, SIG_UNBLOCK);
+    set_signals(others, sizeof(others) / sizeof(others[0]), &by_default, SIG_BLOCK);
+    set_signals(ending, sizeof(ending) / sizeof(ending[0]), &to_the_end, SIG_UNBLOCK);
 }
 
 /* Until keeper and worker read them. */
 static void block_signals(void)
 {
-    set_signals(ending, sizeof(ending) / sizeof(ending[0]), SIG_DFL, SIG_BLOCK);
+    set_signals(ending, sizeof(ending) / sizeof(ending[0]), &by_default, SIG_BLOCK);
 }
 
 /* A start channel that is a terminal goes with us. Who started us may not have put us in its

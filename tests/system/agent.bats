@@ -165,6 +165,17 @@ fails() {
     no_leftovers
 }
 
+@test "an mpstarter that its parent ends, as mprun does on its own host when another one fails, has no words for it" {
+    coproc STARTER { exec "$MPRUN_BUILD/starter/mpstarter" 2>words; }
+    pid=$STARTER_PID code=0
+    read -r line <&"${STARTER[0]}"
+    [[ $line == *ready* ]]
+    kill -TERM "$pid"
+    wait "$pid" || code=$?
+    [ "$code" = 125 ]
+    [ ! -s words ]
+}
+
 # lost_at_start TERMED LOST: n1 has reported back and is lost while n0, which has no more than mpstarter's
 # first word, and n2 are on their way; n3 is not begun. Their start is cancelled for that: n0 does TERMED
 # then, and n1's client LOST when its starter has ended. Whichever ends first, n1 is named and nobody else.
