@@ -2,11 +2,11 @@
 /* step-directory.h - directories of steps, and of their hosts, in places that others can write:
  * which ones are there, and which of them belong to nobody any more
  *
- * They are called "mprun-" and the step's id, those of a host with a dot and its number behind
- * that. Who makes one holds a lock on it, which the kernel gives back however it ends; so one that
- * is not locked, and was not made just now, belongs to nobody. Only the first entries of a place
- * are looked at: in a directory of a hundred thousand files a whole look would take longer than a
- * step does. */
+ * They are called "mprun-" and the step's id, those of a host "mprun-", as many letters that nobody
+ * can foresee, a dot and its number. Who makes one holds a lock on it, which the kernel gives back
+ * however it ends; so one that is not locked, and was not made just now, belongs to nobody. Only
+ * the first entries of a place are looked at: in a directory of a hundred thousand files a whole
+ * look would take longer than a step does. */
 #ifndef COMMON_STEP_DIRECTORY_H
 #define COMMON_STEP_DIRECTORY_H
 

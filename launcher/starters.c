@@ -19,6 +19,7 @@
 #include "common/proc.h"
 #include "containment/cgroup.h"
 #include "launcher/run.h"
+#include "wire/host-directory.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -676,8 +677,9 @@ static void sweep_directory(const char *path)
  */
 static void sweep_below(struct host *h, const char *base)
 {
-    char path[512];
-    snprintf(path, sizeof(path), "%s/mprun-%s.%d", base, h->run->step.id, h->launch_index);
+    char path[512], name[HOST_DIRECTORY_NAME];
+    host_directory_name(name, h->run->key, (uint32_t)h->launch_index);
+    snprintf(path, sizeof(path), "%s/%s", base, name);
     sweep_directory(path);
 }
 

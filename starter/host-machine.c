@@ -44,8 +44,7 @@ static int make_directory(struct worker *w, char *ret, size_t n, int *ret_fd, co
     int base_len = (int)strnlen(base, OPEN_MPI_PATH_MAX + 1);
     while (base_len > 1 && base[base_len - 1] == '/')
         base_len--;
-    int len = snprintf(ret, n, "%.*s/" STEP_DIRECTORY "%s.%u", base_len, base, w->launch.step.id,
-                       w->launch.host_index);
+    int len = snprintf(ret, n, "%.*s/%s", base_len, base, w->directory_name);
     if (len < 0 || (size_t)len >= n || len > OPEN_MPI_PATH_MAX) {
         ret[0] = 0;
         return error_set(err, ENAMETOOLONG,

@@ -656,6 +656,7 @@ int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *
     };
     struct error e = {0};
     explicit_bzero(start->key, sizeof(start->key));
+    host_directory_name(w.directory_name, w.start.key, w.start.host_id);
     snprintf(w.hostname, sizeof(w.hostname), "%s", hostname);
     w.host_name = w.hostname;
     if (start->flags & PREAMBLE_SUBREAPER)

@@ -27,6 +27,7 @@
 #include "starter/contain.h"
 #include "starter/rank-io.h"
 #include "starter/ranks.h"
+#include "wire/host-directory.h"
 #include "wire/link.h"
 #include "wire/pack.h"
 #include "wire/preamble.h"
@@ -56,6 +57,7 @@ struct worker {
     struct reaper *reaper;
     struct preamble start;
     char hostname[256];
+    char directory_name[HOST_DIRECTORY_NAME]; /* of those it makes for the ranks */
     pid_t pid, keeper, launcher; /* launcher: its pid when it runs on this machine, else 0 */
     int keeper_fd;
     struct loop_io *keeper_io;

@@ -35,7 +35,7 @@ needs_local_files() {
 }
 
 @test "the directory of a step that runs stays, however old it is" {
-    mprun_start -n 1 sh -c 'echo runs; exec sleep 60'
+    mprun_start -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 60'
     wait_until 20 grep -q runs "$MPRUN_OUT"
     live=$(homes)
     [ -d "$live" ]
@@ -86,31 +86,33 @@ needs_local_files() {
     rm -rf "$XDG_RUNTIME_DIR"/some-*
 }
 
-# of the hosts of a step
+# the directories of a host, whose rank has written "runs TMPDIR" to mprun's output; its name there
+host_name() { sed -nE 's|^runs .*/mprun-([^/]*)[.][0-9]+/t$|\1|p' "$MPRUN_OUT"; }
 parts() { find /dev/shm "$TMPDIR" -mindepth 1 -maxdepth 1 -name "mprun-$1.*"; }
 below() { ps -o pid= --ppid "$1" | while read -r pid; do echo "$pid" && below "$pid"; done; }
 
 @test "what a starter left that was killed with its mprun goes with a later step; what another one has stays" {
-    local victims live lost
+    local victims live lost home
     needs_local_files
     [ "$(stat -f -c %T /dev/shm)" = tmpfs ] || skip "/dev/shm is no tmpfs"
-    mprun_start --containment=tree -n 1 sh -c 'echo runs; exec sleep 60'
+    mprun_start --containment=tree -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 60'
     wait_until 20 grep -q runs "$MPRUN_OUT"
-    lost=$(homes) && lost=${lost##*mprun-}
+    home=$(homes)
+    lost=$(host_name)
     # mprun last: who loses a stopped parent is continued
     victims="$(below "$MPRUN_PID" | tac) $MPRUN_PID"
     kill -STOP $victims
     kill -KILL $victims
     mprun_wait || true
     [ "$(parts "$lost" | wc -l)" = 2 ]
-    mprun_start -n 1 sh -c 'echo runs; exec sleep 60'
+    mprun_start -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 60'
     wait_until 20 grep -q runs "$MPRUN_OUT"
-    live=$(homes ! -name "mprun-$lost") && live=${live##*mprun-}
+    live=$(host_name)
     [ "$(parts "$live" | wc -l)" = 2 ]
     # they could be some that are just being made
     run -0 mprun -q -n 1 true
     [ "$(parts "$lost" | wc -l)" = 2 ]
-    aged $(parts "$lost") $(parts "$live") "$XDG_RUNTIME_DIR/mprun-$lost"
+    aged $(parts "$lost") $(parts "$live") "$home"
     run -0 --separate-stderr mprun -n 1 true
     [ -z "$(parts "$lost")" ]
     [ "$(parts "$live" | wc -l)" = 2 ]

@@ -153,6 +153,16 @@ END
     done <<<"$output"
 }
 
+@test "nobody can foresee how the directory of a host will be called" {
+    run -0 --separate-stderr under mprun --rm local:3 -n 3 sh -c 'echo "${TMPDIR%/t} $MPRUN_STEP_ID"'
+    [ "$(wc -l <<<"$output")" = 3 ]
+    [ "$(sed 's/.*mprun-//; s/[.].*//' <<<"$output" | sort -u | wc -l)" = 3 ] # none tells another
+    while read -r directory id; do
+        [[ $directory =~ /mprun-[a-z2-7]{12}[.][0-2]$ ]]
+        [[ $directory != *"$id"* ]]
+    done <<<"$output"
+}
+
 @test "a TMPDIR that is too long, missing, or not absolute does not keep anybody from running" {
     long=$TMPDIR/$(printf 'x%.0s' {1..120})
     mkdir "$long"
