@@ -164,7 +164,7 @@ static struct cache *open_cache(const Mprun__PreloadOffer *o, struct error *err)
     }
     struct cache *c = cache_open(named[0] ? named : path, o->cache_limit, err);
     if (!c)
-        error_context(err, "open the cache of files");
+        error_context(err, "open the cache of files (MPRUN_PRELOAD_CACHE sets another place)");
     return c;
 }
 
