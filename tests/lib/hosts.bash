@@ -17,7 +17,7 @@
 #   cut HOST [NET], mend HOST [NET], shape HOST ..., kill_host HOST, hosts COMMAND ARGS...
 #                             as of tests/lab/hosts, which says what they do
 #   hosts_machine             what of this machine could be changed by hosts, to be compared
-#   hosts_clean [HOST...]     fails when something stays in the hosts, within 5 s
+#   hosts_clean [HOST...]     fails when something stays in the hosts, within 20 s
 #
 # In the hosts the build, the checkout and $HOSTS_DIR are where they are here. Their /tmp and
 # /dev/shm are their own, and so a test's $TMPDIR is not there: a command starts in labuser's home,
@@ -162,7 +162,7 @@ hosts_machine() {
 
 hosts_clean() {
     local what
-    wait_until 5 hosts_empty "$@" && return
+    wait_until 20 hosts_empty "$@" && return
     what=$(hosts left "$@") || true
     printf 'left in the hosts:\n%s\n' "$what"
     [ -z "$what" ]

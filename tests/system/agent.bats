@@ -107,21 +107,33 @@ fails() {
 }
 
 @test "an agent that does nothing, or loses what mpstarter says: --start-timeout ends the step and names the host" {
-    # too_late WORDS TEXT: n1 writes WORDS and does TEXT; SAID is the sentence
+    # late HOST WORDS TEXT: HOST writes WORDS and does TEXT
+    late() {
+        does "$1" "echo '$2' >&2; $3"
+        mprun_start --agent "$AGENT" --host "n0:2,$1:2,n9" --start-timeout 3 true
+        PIDS[$1]=$MPRUN_PID ERRS[$1]=$MPRUN_ERR
+    }
     too_late() {
-        does n1 "echo '$1' >&2; $2"
-        run -125 --separate-stderr three --start-timeout 1 true
+        local code=0
+        MPRUN_PID=${PIDS[$1]}
+        mprun_wait || code=$?
+        [ $code = 125 ]
+        stderr=$(cat "${ERRS[$1]}")
         SAID=$(said)
         echo "$SAID"
     }
-    mute="has not said on its standard output within 1 s (--start-timeout) that it is there"
+    declare -A PIDS ERRS
+    mute="has not said on its standard output within 3 s (--start-timeout) that it is there"
     version=$("$MPRUN" --version | sed 's/.* //')
-    too_late "I wait" 'exec sleep 1000'
+    late n1 "I wait" 'exec sleep 1000'
+    late n2 "I lose" 'exec sh -c "$command" >/dev/null'
+    late n3 "I speak" 'echo "<mprun-start-ready-1>"; exec sleep 1000'
+    too_late n1
     [ "$SAID" = "mprun: host n1: its mpstarter $mute (does '$AGENT' pass that on? is mpstarter of this version, $version?): I wait" ]
-    too_late "I lose" 'exec sh -c "$command" >/dev/null'
-    [[ $SAID == "mprun: host n1: its mpstarter $mute ("*"?): I lose" ]]
-    too_late "I speak" 'echo "<mprun-start-ready-1>"; exec sleep 1000'
-    [ "$SAID" = "mprun: host n1: its mpstarter has not reported back within 1 s (--start-timeout): I speak" ]
+    too_late n2
+    [[ $SAID == "mprun: host n2: its mpstarter $mute ("*"?): I lose" ]]
+    too_late n3
+    [ "$SAID" = "mprun: host n3: its mpstarter has not reported back within 3 s (--start-timeout): I speak" ]
     no_leftovers
 }
 

@@ -11,7 +11,7 @@ teardown_file() { gridengine_teardown; }
 setup() { gridengine_begin; }
 teardown() { gridengine_end; }
 
-mprun_is() { [[ $(on_root "$MASTER" ps --no-headers -C mprun -o stat) == "$1"* ]]; }
+mprun_goes_on() { [[ $(on_root "$MASTER" ps --no-headers -C mprun -o stat) == [RSD]* ]]; }
 kill_there() { # HOST PROGRAM [-n|-o]
     on_root "$1" pkill -KILL ${3:-} -x "$2"
 }
@@ -34,7 +34,7 @@ manager_saw_no_failure() { [ "$(job_records 12 | sort -u)" = 0 ]; }
     local before=$SECONDS
     on n0 qdel "$(job)"
     wait_until 10 grep -q USR2 "$(job_dir)"/rank.{0,1,2,3,4,5}
-    mprun_is S
+    mprun_goes_on
     # the manager itself sends it to the task's group and to each process: never a third time
     for rank in 0 1 2 3 4 5; do (($(grep -c USR2 "$(job_dir)/rank.$rank") <= 2)); done
     wait_until 20 no_process

@@ -44,8 +44,7 @@ wait begun\\s+begun\\s+begun\\s+begun
 type \x03
 wait 4 of 4 ranks started.*again within 1 s
 wait all ranks: CPU time [0-9.]+ s so far .*now memory .* 4 processes
-type \x03
-wait co.?de 130
+end co.?de 130
 type echo still he\\\\re\r
 wait still here
 PLAY
@@ -63,8 +62,7 @@ type fg\r
 wait continued\\s+continued\\s+continued\\s+continued
 type \x03
 wait again within 1 s
-type \x03
-wait [$] $
+end [$] $
 PLAY
     echo "$output"
     [ "$status" -eq 0 ]

@@ -91,11 +91,14 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
 
 @test "a signal that comes twice, as timeout(1) sends it, leaves the ranks their grace" {
     # TERM to mprun and to its group; the ranks have something to do
-    run -124 --separate-stderr timeout 2 "$MPRUN" $transport -n 2 --oversubscribe --kill-grace 10 sh -c '
+    timeout 60 "$MPRUN" $transport -n 2 --oversubscribe --kill-grace 10 sh -c '
         trap "read -r -t 1 x <>fifo.$MPRUN_RANK; echo saved >saved.$MPRUN_RANK; exit 0" TERM
-        mkfifo fifo.$MPRUN_RANK; echo >begun.$MPRUN_RANK; while :; do sleep .05; done'
-    [ -e begun.0 ]
-    [ -e begun.1 ]
+        mkfifo fifo.$MPRUN_RANK; echo >begun.$MPRUN_RANK; while :; do sleep .05; done' 2>err 3>&- &
+    MPRUN_PID=$!
+    wait_until 20 test -e begun.0
+    wait_until 20 test -e begun.1
+    kill -ALRM "$MPRUN_PID" # its time is over
+    ends_with 124
     [ -e saved.0 ]
     [ -e saved.1 ]
 }
@@ -200,7 +203,8 @@ END
 }
 
 @test "--timeout ends the step with TERM first, a sentence, and code 124" {
-    run -124 --separate-stderr mprun -n 2 --oversubscribe --timeout 1 sh -c "$(as_ranks wait)"
+    # long enough for the ranks to be ready
+    run -124 --separate-stderr mprun -n 2 --oversubscribe --timeout 3 sh -c "$(as_ranks wait)"
     [[ $(logged 0) == TERM* ]]
     [[ $(logged 1) == TERM* ]]
     [ "$(grep -c -- --timeout <<<"$stderr")" -eq 1 ]
