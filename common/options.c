@@ -228,7 +228,43 @@ static int is_option(const char *word)
 
 static int may_be_left_out(const struct option_def *def, const char *next)
 {
-    return def->argument[0] == '[' && (!next || is_option(next));
+    if (def->argument[0] != '[')
+        return 0;
+    return def->argument[1] == '=' || !next || is_option(next);
+}
+
+static int is_pair(const struct option_def *def)
+{
+    return def->argument && def->argument[0] != '[' && strchr(def->argument, ' ');
+}
+
+/* The value of a use whose own words end before *next: *next is moved behind it. joined is for the
+ * memory of a value of two words. */
+static int read_value(const struct option_def *defs, struct use *u, char *const **next,
+                      char *const *end, char **joined, struct error *err)
+{
+    const char *word = *next < end ? **next : NULL;
+    if (!u->def->argument)
+        return 0;
+    if (!u->value && !may_be_left_out(u->def, word)) {
+        if (!(u->value = value_in(defs, word, u, err)))
+            return -1;
+        word = ++*next < end ? **next : NULL;
+    }
+    if (!is_pair(u->def))
+        return 0;
+    if (strchr(u->value, '='))
+        return error_set(err, EINVAL, "option '%.*s': '%.60s' is no name; write '%.*s %s'",
+                         USE_NAME(u), u->value, USE_NAME(u), u->def->argument);
+    if (!value_in(defs, word, u, err))
+        return -1;
+    if (asprintf(joined, "%s=%s", u->value, word) < 0) {
+        *joined = NULL;
+        return error_set(err, ENOMEM, "out of memory");
+    }
+    u->value = *joined;
+    ++*next;
+    return 0;
 }
 
 static size_t count_defs(const struct option_def *defs)
@@ -245,26 +281,22 @@ int options_parse(const struct option_def *defs, int argc, char *const argv[], i
     AUTO_FREE const char **seen = calloc(count_defs(defs) + 1, sizeof(*seen));
     if (!seen)
         return error_set(err, ENOMEM, "out of memory");
-    int i = from;
-    while (i < argc && is_option(argv[i])) {
+    char *const *at = argv + from, *const *end = argv + argc;
+    while (at < end && is_option(*at)) {
+        AUTO_FREE char *joined = NULL;
         struct use u;
-        if (strcmp(argv[i], "--") == 0)
-            return i + 1;
-        if (recognise(defs, argv[i++], &u, err) < 0)
+        if (strcmp(*at, "--") == 0)
+            return (int)(at - argv) + 1;
+        if (recognise(defs, *at++, &u, err) < 0)
             return -1;
         if (!u.def->apply)
             return error_set(err, EINVAL, "option '%.*s': %s", USE_NAME(&u), u.def->help);
-        const char *next = i < argc ? argv[i] : NULL;
-        if (u.def->argument && !u.value && !may_be_left_out(u.def, next)) {
-            u.value = value_in(defs, next, &u, err);
-            if (!u.value)
-                return -1;
-            i++;
-        }
+        if (read_value(defs, &u, &at, end, &joined, err) < 0)
+            return -1;
         if (apply_use(&u, &seen[u.def - defs], target, err) < 0)
             return -1;
     }
-    return i;
+    return (int)(at - argv);
 }
 
 /* ---- help ------------------------------------------------------------------------------------ */
@@ -308,7 +340,9 @@ static size_t print_names(FILE *out, const struct option_def *def, size_t width)
         used += n;
     }
     if (def->argument)
-        used += (size_t)fprintf(out, " %s", def->argument);
+        used += (size_t)fprintf(out, "%s%s",
+                                def->argument[0] == '[' && def->argument[1] == '=' ? "" : " ",
+                                def->argument);
     return used;
 }
 

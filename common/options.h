@@ -20,13 +20,15 @@ enum option_repeat {
 struct option_def {
     const char *names;    /* as typed, the main one first: "-n --np" */
     const char *argument; /* "N"; NULL: a switch; "[FILE]": may be left out where nothing follows
-                             but options, and is NULL for apply then */
+                             but options, and is NULL for apply then; "[=N]": only behind a '=',
+                             else NULL; "NAME VALUE": two words, for apply NAME=VALUE */
     const char *group;    /* heading in --help: "Starting" */
     const char *help;     /* one sentence without its full stop */
     enum option_repeat repeat;
-    /* Apply a use. value is NULL for a switch. The error needs no option name: it is put before.
-     * NULL: a name that other launchers have and this one refuses; help is the sentence that says
-     * what to do instead. It is in no list and is nobody's nearest. */
+    /* Apply a use. value is NULL for a switch; that of two words is gone after the call. The error
+     * needs no option name: it is put before. NULL: a name that other launchers have and this one
+     * refuses; help is the sentence that says what to do instead. It is in no list and is nobody's
+     * nearest. */
     int (*apply)(void *target, const char *value, struct error *err);
 };
 

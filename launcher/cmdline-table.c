@@ -38,7 +38,7 @@ static int word_index(const char *word, size_t len, const char *const words[], s
     return error_set(err, EINVAL, "unknown word '%s'; valid: %s", copy, list);
 }
 
-static int choice(const char *value, const char *const words[], struct error *err)
+int cmdline_choice(const char *value, const char *const words[], struct error *err)
 {
     return word_index(value, strlen(value), words, err);
 }
@@ -114,9 +114,8 @@ static int is_own_variable(const char *value, size_t len)
     return len == 6 && memcmp(value, "TMPDIR", 6) == 0;
 }
 
-static int apply_env(void *target, const char *value, struct error *err)
+int cmdline_set_variable(struct cmdline_app *app, const char *value, struct error *err)
 {
-    struct cmdline_app *app = ((struct cmdline_target *)target)->app;
     size_t len = strcspn(value, "=");
     if (len == 0)
         return error_set(err, EINVAL, "'%.60s' names no variable; write NAME or NAME=VALUE", value);
@@ -137,6 +136,11 @@ static int apply_env(void *target, const char *value, struct error *err)
     app->env = grown;
     app->env[app->nenv++] = value;
     return 0;
+}
+
+static int apply_env(void *target, const char *value, struct error *err)
+{
+    return cmdline_set_variable(((struct cmdline_target *)target)->app, value, err);
 }
 
 /* ---- where ----------------------------------------------------------------------------------- */
@@ -275,7 +279,7 @@ static int apply_transport(void *target, const char *value, struct error *err)
         [TRANSPORT_STDIO] = "stdio",
         NULL,
     };
-    int i = choice(value, words, err);
+    int i = cmdline_choice(value, words, err);
     line_of(target)->transport = i < 0 ? TRANSPORT_AUTO : (enum transport)i;
     return i < 0 ? -1 : 0;
 }
@@ -284,7 +288,7 @@ static int apply_link_security(void *target, const char *value, struct error *er
 {
     static const char *const words[] = {
         [LINK_PLAIN] = "none", [LINK_ENCRYPT] = "encrypt", [LINK_MAC] = "mac", NULL};
-    int i = choice(value, words, err);
+    int i = cmdline_choice(value, words, err);
     line_of(target)->security = i < 0 ? LINK_ENCRYPT : (enum link_security)i;
     return i < 0 ? -1 : 0;
 }
@@ -313,7 +317,7 @@ static int apply_nooversubscribe(void *target, const char *value, struct error *
 static int apply_bind(void *target, const char *value, struct error *err)
 {
     static const char *const words[] = {"none", "core", NULL};
-    int i = choice(value, words, err);
+    int i = cmdline_choice(value, words, err);
     line_of(target)->bind = i == 1 ? BIND_CORE : BIND_NONE;
     return i < 0 ? -1 : 0;
 }
@@ -599,9 +603,9 @@ static int apply_quiet(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int apply_root(void *target, const char *value, struct error *err)
+static int apply_anyway(void *target, const char *value, struct error *err)
 {
-    return 0; /* mprun asks nobody for a permission that the kernel gives */
+    return 0; /* what is asked for is so without it */
 }
 
 static int apply_help(void *target, const char *value, struct error *err)
@@ -637,6 +641,18 @@ static const struct option_def table[] = {
     {"-x --env", "NAME[=VALUE]", PROGRAMS,
      "Set a variable for the ranks; NAME alone passes the one that is here, as all others are",
      OPTION_APPEND, apply_env},
+    {"-env", "NAME VALUE", PROGRAMS, "The same, as Hydra has it", OPTION_APPEND,
+     cmdline_apply_pair},
+    {"--mca", "NAME VALUE", PROGRAMS,
+     "Set a parameter of Open MPI for the ranks, the variable OMPI_MCA_NAME", OPTION_APPEND,
+     cmdline_apply_mca},
+    {"--genv", "NAME VALUE", PROGRAMS, "As -env, for all programs of the line", OPTION_APPEND,
+     cmdline_apply_genv},
+    {"--gmca", "NAME VALUE", PROGRAMS, "As --mca, for all programs of the line", OPTION_APPEND,
+     cmdline_apply_gmca},
+    {"--export", "LIST", PROGRAMS,
+     "As srun: 'ALL,NAME=VALUE' sets variables for all programs of the line", OPTION_APPEND,
+     cmdline_apply_export},
     {"--wdir --wd --chdir -D", "DIR", PROGRAMS,
      "Start the ranks in DIR; without it, in mprun's directory", OPTION_ONCE, apply_wdir},
 
@@ -675,7 +691,7 @@ static const struct option_def table[] = {
     {"--transport", "KIND", PLACE,
      "Connect the hosts by auto, unix, tcp, or stdio (through the start channel, without a port)",
      OPTION_ONCE, apply_transport},
-    {"--interface", "LIST", PLACE,
+    {"--interface --iface", "LIST", PLACE,
      "Listen on these interfaces, addresses or networks alone: eth0, 10.0.0.1, 10.0.0.0/8",
      OPTION_ONCE, apply_interface},
     {"--port-range", "LOW-HIGH", PLACE, "Listen on a port of this range", OPTION_ONCE,
@@ -692,6 +708,8 @@ static const struct option_def table[] = {
     {"--bind-to --bindto", "WHAT", CONTAINMENT,
      "Bind ranks to a core each, or none; without it, core where there are enough cores",
      OPTION_ONCE, apply_bind},
+    {"--cpu-bind", "WHAT", CONTAINMENT, "As srun: cores, none, or verbose, which reports bindings",
+     OPTION_ONCE, cmdline_apply_cpu_bind},
     {"--overlap", NULL, CONTAINMENT, "Bind ranks to cores that your other steps have, too",
      OPTION_ONCE, apply_overlap},
     {"--report-bindings", NULL, CONTAINMENT,
@@ -704,8 +722,8 @@ static const struct option_def table[] = {
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",
      OPTION_ONCE, apply_containment},
-    {"--pmi", "LIST", CONTAINMENT, "Offer MPI programs pmix, pmi1, both (the default), or none",
-     OPTION_ONCE, apply_pmi},
+    {"--pmi --mpi", "LIST", CONTAINMENT,
+     "Offer MPI programs pmix, pmi1, both (the default), or none", OPTION_ONCE, apply_pmi},
 
     {"--tag-output --label -l -prepend-rank", NULL, STREAMS,
      "Begin each line of output with its rank", OPTION_ONCE, apply_tag_output},
@@ -759,9 +777,15 @@ static const struct option_def table[] = {
      "Look at every host, print what was found and decided with the reasons, and run no program",
      OPTION_ONCE, apply_explain},
     {"--verbose -v", NULL, OTHER, "Say more", OPTION_ONCE, apply_verbose},
-    {"--quiet -q", NULL, OTHER, "Say nothing but warnings and errors", OPTION_ONCE, apply_quiet},
-    {"--allow-run-as-root", NULL, OTHER, "Accepted and not needed: mprun runs as any user",
-     OPTION_ONCE, apply_root},
+    {"--quiet -q -Q", NULL, OTHER, "Say nothing but warnings and errors", OPTION_ONCE, apply_quiet},
+    {"--allow-run-as-root --genvall -envall --unbuffered -u --exact --exclusive", NULL, OTHER,
+     "Accepted and not needed: mprun runs as any user, passes its whole environment and each byte "
+     "at "
+     "once, and steps have cores of their own",
+     OPTION_ONCE, apply_anyway},
+    {"--kill-on-bad-exit -K", "[=1]", OTHER,
+     "Accepted and not needed: when a rank fails, mprun always ends the others", OPTION_ONCE,
+     cmdline_apply_kill_on_bad_exit},
     {"--help -h", NULL, OTHER, "Print this help", OPTION_ONCE, apply_help},
     {"--version -V", NULL, OTHER, "Print the version", OPTION_ONCE, apply_version},
 
@@ -772,37 +796,70 @@ static const struct option_def table[] = {
     REFUSED("--nodes",
             "hosts come from the resource manager, --host or --hostfile; for this machine "
             "posing as N hosts write '--rm local:N'"),
+    REFUSED("--exclude --relative -r --nolocal",
+            "not in this release; name the hosts to use with --host"),
     REFUSED("--launcher-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
+    REFUSED(
+        "--launcher --bootstrap --rmk",
+        "leave it out: mprun finds the resource manager of a job; '--rm gridengine', '--rm ssh' "
+        "or '--rm local' chooses another one"),
+    REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
+            "--licenses -L --dependency -d",
+            "it says what the resource manager is to do; give it to the command that submits the "
+            "job, and leave it out here"),
     REFUSED("--map-by --mapby --rank-by --rankby --bynode --byslot --bycore --distribution "
             "-rankmap --rankfile -rf",
             "this release fills hosts in order, rank after rank; '-N K' puts at most K ranks on a "
             "host"),
-    REFUSED("--nolocal", "not in this release: mprun itself uses next to nothing, so that its host "
-                         "runs ranks, too"),
+    REFUSED("--ntasks-per-socket --ntasks-per-core --npersocket --cores-per-socket "
+            "--sockets-per-node --threads-per-core --hint",
+            "this release counts ranks by host: '-N K' puts at most K on each; '--bind-to core' "
+            "binds each to a core"),
     REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
     REFUSED("--pernode", "write '-N 1' for one rank on each host"),
-    REFUSED("--cpu-bind --cpu-set --cpu-list", "write '--bind-to core' or '--bind-to none'"),
-    REFUSED("--mca --gmca --omca --pmixmca --prtemca",
-            "set a parameter of Open MPI as a variable: '-x OMPI_MCA_<name>=<value>'"),
-    REFUSED("-env --genv", "write '-x NAME=VALUE'"),
-    REFUSED("-envlist --genvlist -envall --genvall --export",
-            "ranks get mprun's whole environment; write '-x NAME=VALUE' to set a variable"),
+    REFUSED("--cpu-set --cpu-list", "write '--bind-to core' or '--bind-to none'"),
+    REFUSED("--mem-bind --membind",
+            "not in this release: the kernel takes memory near the core that a rank is bound to; "
+            "otherwise start the program by numactl"),
+    REFUSED("--gres --gpus -G --gpus-per-task --gpus-per-node --gpus-per-proc --gpu-bind "
+            "--tres-per-task --cpu-freq",
+            "ask the resource manager for them; ranks have the devices that their job has on their "
+            "host"),
+    REFUSED("--omca", "write '--mca NAME VALUE'"),
+    REFUSED("--pmixmca", "set a parameter of PMIx as a variable: '-x PMIX_MCA_<name>=<value>'"),
+    REFUSED("--prtemca --tune --am",
+            "it is for Open MPI's own launcher; parameters of the MPI library are set by '--mca "
+            "NAME VALUE'"),
+    REFUSED("-envlist --genvlist",
+            "ranks get mprun's whole environment, and so these; leave it out"),
     REFUSED("-envnone --genvnone",
             "ranks get mprun's whole environment; start mprun by 'env -i' for an empty one"),
-    REFUSED("--mpi", "write '--pmi pmix', '--pmi pmi1' or '--pmi none'"),
+    REFUSED("--propagate", "ranks get mprun's soft limits; leave it out"),
     REFUSED("--mem-per-cpu", "write '--mem-per-rank SIZE'"),
-    REFUSED("--output --output-filename -outfile-pattern -errfile-pattern -o -e",
-            "this release writes to its own output; redirect that, or write '--tag-output'"),
-    REFUSED("--input -i", "write '--stdin N', '--stdin all' or '--stdin none'"),
-    REFUSED("--launcher --bootstrap --rmk", "write '--rm NAME'"),
-    REFUSED("--display --display-map --display-allocation",
-            "write '--dry-run' for the map, '--explain' for all that was found"),
+    REFUSED("--output --output-filename -outfile-pattern -errfile-pattern -o -e --error",
+            "redirect mprun's own output, in which '--tag-output' names the rank of each line; a "
+            "file for each rank: mprun sh -c 'exec ./a >out.$MPRUN_RANK 2>&1'"),
+    REFUSED("--merge-stderr-to-stdout", "write '2>&1' behind the line"),
+    REFUSED("--input -i",
+            "write '<FILE' behind the line; '--stdin N', '--stdin all' or '--stdin none' says who "
+            "reads it"),
+    REFUSED(
+        "--display --display-map --display-allocation --print-rank-map",
+        "write '--dry-run' for the map, '--explain' for all that was found; without it ranks run"),
+    REFUSED("--print-all-exitcodes", "write '--report usage=all', which has the end of each rank"),
     REFUSED("--test-only --rtos", "write '--dry-run'"),
     REFUSED("--app --configfile --multi-prog",
             "write the programs on the line: 'mprun -n 1 ./a : -n 2 ./b'"),
-    REFUSED("-t --time", "write '--timeout TIME'"),
-    REFUSED("--kill-on-bad-exit -K", "not needed: when a rank fails, mprun always ends the others"),
+    REFUSED("--debug --debugger --tv -gdb -ddd --xterm",
+            "start the debugger as the program: 'mprun -n 1 --pty gdb ./a', 'mprun -n 1 --pty gdb "
+            "./a : -n 3 ./a'"),
+    REFUSED("-t --time", "write '--timeout TIME'; a number alone is seconds, not minutes"),
+    REFUSED("--wait -W",
+            "leave it out: mprun waits for all ranks, and when one fails it ends them"),
+    REFUSED("--signal", "not in this release: send mprun the signal, and all ranks have it"),
+    REFUSED("--bcast --send-libs", "write '--preload-binary' and '--preload-libs'"),
+    REFUSED("-s", "it is --preload-binary to mpirun and --oversubscribe to srun; write that"),
     REFUSED("--no-kill -k --continuous --enable-recovery -disable-auto-cleanup",
             "not in this release: when a rank fails, the step ends"),
     {.names = NULL},
@@ -815,5 +872,6 @@ const struct option_def *cmdline_options(void)
 
 int cmdline_is_app_option(const struct option_def *def)
 {
-    return def->apply == apply_np || def->apply == apply_env || def->apply == apply_wdir;
+    return def->apply == apply_np || def->apply == apply_env || def->apply == apply_wdir ||
+           def->apply == cmdline_apply_pair || def->apply == cmdline_apply_mca;
 }

@@ -18,12 +18,19 @@ void cmdline_free(struct cmdline *c)
     for (size_t i = 0; i < c->napps; i++)
         free(c->apps[i].env);
     free(c->apps);
+    free(c->all_apps.env);
+    for (size_t i = 0; i < c->ntexts; i++)
+        free(c->texts[i]);
+    free(c->texts);
     free((void *)(uintptr_t)c->hosts.lists);
     free((void *)(uintptr_t)c->hosts.files);
     free(c->preload_files);
     words_free(c->agent);
     c->apps = NULL;
     c->napps = 0;
+    c->all_apps = (struct cmdline_app){.nranks = 0};
+    c->texts = NULL;
+    c->ntexts = 0;
     c->hosts = (struct host_request){.argument = NULL};
     c->agent = NULL;
     c->preload_files = NULL;
@@ -35,8 +42,8 @@ static int refuse_in_part(void *target, const char *value, struct error *err)
 {
     return error_set(
         err, EINVAL,
-        "it holds for the whole step; put it before the first program, only -n, -x and "
-        "--wdir belong to a single one");
+        "it holds for the whole step; put it before the first program, only -n, -x, -env, "
+        "--mca and --wdir belong to a single one");
 }
 
 /* The table for the parts behind the first ":". Caller frees. */
@@ -132,6 +139,17 @@ static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct e
     return at < 0 ? -1 : 0;
 }
 
+/* What was set for all programs; a program's own setting comes before it. */
+static int share_settings(struct cmdline *c, struct error *err)
+{
+    for (size_t i = 0; i < c->napps; i++)
+        for (size_t k = 0; k < c->all_apps.nenv; k++)
+            if (!cmdline_setting_for(&c->apps[i], c->all_apps.env[k]) &&
+                cmdline_set_variable(&c->apps[i], c->all_apps.env[k], err) < 0)
+                return -1;
+    return 0;
+}
+
 /* ---- what must agree ------------------------------------------------------------------------- */
 
 static int sum_ranks(struct cmdline *c, struct error *err)
@@ -204,6 +222,8 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
     if (status == 0 && !c.help && !c.version) {
         status = sum_ranks(&c, err);
         if (status == 0)
+            status = share_settings(&c, err);
+        if (status == 0)
             status = check_agreement(&c, err);
     }
     if (status < 0)
@@ -215,8 +235,7 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-/* The setting of this app for the variable that `entry` ("NAME=VALUE") sets, or NULL. */
-static const char *setting_for(const struct cmdline_app *app, const char *entry)
+const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry)
 {
     size_t len = strcspn(entry, "=");
     for (size_t i = 0; i < app->nenv; i++)
@@ -251,7 +270,7 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
         return NULL;
     int failed = 0;
     for (size_t i = 0; i < n && !failed; i++) {
-        const char *setting = setting_for(app, base[i]);
+        const char *setting = cmdline_setting_for(app, base[i]);
         envp[used] = strdup(setting ? setting : base[i]);
         failed = !envp[used++];
     }

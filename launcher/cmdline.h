@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmdline.h - mprun's command line: what was asked for, before anything is looked at
  *
- * Parsing has no side effects and looks at nothing but the words. One table (cmdline.c) gives
+ * Parsing has no side effects and looks at nothing but the words. One table (cmdline-table.c) gives
  * parsing, --help, and what tests hold the manual page to. */
 #ifndef LAUNCHER_CMDLINE_H
 #define LAUNCHER_CMDLINE_H
@@ -34,7 +34,8 @@ enum report_usage {
     REPORT_USAGE_ALL, /* a row for every rank */
 };
 
-/* One program; ":" separates several. Strings belong to the argv that was parsed. */
+/* One program; ":" separates several. Strings belong to the argv that was parsed, or to struct
+ * cmdline. */
 struct cmdline_app {
     uint32_t nranks;   /* 0: not given (only possible with a single program) */
     char *const *argv; /* argc words of the caller's argv, not NULL-terminated */
@@ -47,6 +48,9 @@ struct cmdline_app {
 struct cmdline {
     struct cmdline_app *apps;
     size_t napps;
+    struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
+    char **texts;                /* what env points to beside argv; ntexts of them */
+    size_t ntexts;
     uint32_t nranks;   /* of all apps; 0: one per slot */
     uint32_t per_host; /* 0: no bound */
 

@@ -204,6 +204,23 @@ END
     run -0 --separate-stderr mprun -n 1 --allow-run-as-root true
 }
 
+@test "lines that were written for mpirun, mpiexec.hydra and srun run as they are" {
+    shows='echo "$A $B $OMPI_MCA_btl_tcp_if_include"'
+    while read -r words; do
+        eval "words=($words)"
+        run -0 --separate-stderr mprun --oversubscribe "${words[@]}" sh -c "$shows"
+        [ "$(sort -u <<<"$output")" = "a b c eth0" ]
+        [ "${#lines[@]}" -eq 2 ]
+    done <<'EOF'
+-np 2 --allow-run-as-root -x A=a -x B='b c' --mca btl_tcp_if_include eth0
+-n 2 -genvall -genv A a -genv B 'b c' -genv OMPI_MCA_btl_tcp_if_include eth0
+-n 2 -env A a -env B 'b c' -gmca btl_tcp_if_include eth0
+-n 2 -K --kill-on-bad-exit=1 -u --exact -Q --mpi=pmix --cpu-bind=none --export=ALL,A=a,B='b c',OMPI_MCA_btl_tcp_if_include=eth0
+EOF
+    run -0 --separate-stderr mprun --oversubscribe -genv A all -n 1 -env A one sh -c 'echo $A' : -n 1 sh -c 'echo $A'
+    [ "$(sort <<<"$output")" = $'all\none' ]
+}
+
 @test "each rank has the variables that the manual lists" {
     run -0 --separate-stderr mprun --rm local:2 -N 1 env
     sed -n '/^\.Sh ENVIRONMENT/,/^\.Sh SIGNALS/p' "$MPRUN_SOURCE/share/man/mprun.1" |

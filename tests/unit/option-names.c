@@ -86,7 +86,7 @@ static struct names names_of_help(char *text)
         if ((blanks != 2 && blanks != 4) || line[blanks] != '-')
             continue;
         for (char *at = line + blanks; *at == '-';) {
-            size_t len = strcspn(at, ", ");
+            size_t len = strcspn(at, ", [");
             add_name(&n, at, len);
             at += len + (at[len] == ',') + (at[len] && at[len + 1] == ' ');
         }

@@ -146,6 +146,43 @@ static void settings_replace_and_extend_the_environment(void **state)
     cmdline_free(&c);
 }
 
+/* "A=1 B=2 ": what is set for one program of a line */
+static void format_settings(const struct cmdline_app *app, char *buf, size_t n)
+{
+    buf[0] = 0;
+    for (size_t i = 0; i < app->nenv; i++)
+        snprintf(buf + strlen(buf), n - strlen(buf), "%s ", app->env[i]);
+}
+
+static void settings_in_the_words_of_other_launchers_are_the_same(void **state)
+{
+    struct cmdline c;
+    char first[200], second[200];
+    must_parse(&c, LINE("-genv", "A", "all", "-gmca", "pml", "ob1", "--export=ALL,E=1,F=,G",
+                        "--mca", "btl", "self,tcp", "-n", "1", "-x", "B=b", "./a", ":", "-n", "1",
+                        "-env", "A", "own", "./b"));
+    format_settings(&c.apps[0], first, sizeof(first));
+    format_settings(&c.apps[1], second, sizeof(second));
+    assert_string_equal(first, "OMPI_MCA_btl=self,tcp B=b A=all OMPI_MCA_pml=ob1 E=1 F= ");
+    assert_string_equal(second, "A=own OMPI_MCA_pml=ob1 E=1 F= ");
+    cmdline_free(&c);
+}
+
+static void words_of_srun_for_cores_and_mpi_are_the_same(void **state)
+{
+    struct cmdline c;
+    must_parse(&c, LINE("--cpu-bind=verbose,cores", "--mpi=pmix", "-u", "-K", "--exact", "./a"));
+    assert_true(c.bind == BIND_CORE && c.report_bindings && c.pmi == PMI_KIND_PMIX);
+    assert_int_equal(c.apps[0].argc, 1);
+    cmdline_free(&c);
+    must_parse(&c, LINE("--cpu-bind=q,none", "-Q", "-K1", "-genvall", "./a"));
+    assert_true(c.bind == BIND_NONE && !c.report_bindings && c.quiet);
+    cmdline_free(&c);
+    must_parse(&c, LINE("--cpu-bind", "v", "./a"));
+    assert_true(c.bind == BIND_DEFAULT && c.report_bindings);
+    cmdline_free(&c);
+}
+
 static void names_that_are_given_values_are_known(void **state)
 {
     static const char *const want[] = {"A", "D", "C", NULL};
@@ -196,6 +233,8 @@ int main(void)
         cmocka_unit_test(help_and_version_need_no_program),
         cmocka_unit_test(a_failed_parse_leaves_nothing_to_free),
         cmocka_unit_test(settings_replace_and_extend_the_environment),
+        cmocka_unit_test(settings_in_the_words_of_other_launchers_are_the_same),
+        cmocka_unit_test(words_of_srun_for_cores_and_mpi_are_the_same),
         cmocka_unit_test(names_that_are_given_values_are_known),
         cmocka_unit_test(the_manual_page_lists_the_options_there_are),
         cmocka_unit_test(help_lists_the_options_there_are),

@@ -52,6 +52,18 @@ static int apply_tag(void *target, const char *value, struct error *err)
     return 0;
 }
 
+static int apply_pair(void *target, const char *value, struct error *err)
+{
+    note(target, "pair", value);
+    return 0;
+}
+
+static int apply_kill(void *target, const char *value, struct error *err)
+{
+    note(target, "kill", value);
+    return 0;
+}
+
 static const struct option_def defs[] = {
     {"-n --np", "N", "Starting", "Start N ranks", OPTION_ONCE, apply_n},
     {"-x", "NAME", "Starting", "Set a variable", OPTION_APPEND, apply_x},
@@ -59,6 +71,8 @@ static const struct option_def defs[] = {
      "Begin each line of output with the rank that wrote it, which is long enough for two lines",
      OPTION_ONCE, apply_tag},
     {"--chdir -D", "DIR", "Starting", "Start in DIR", OPTION_ONCE, apply_dir},
+    {"--pair", "NAME VALUE", "Starting", "Set two", OPTION_APPEND, apply_pair},
+    {"--kill -K", "[=N]", "Output", "Kill", OPTION_ONCE, apply_kill},
     {.names = "--map-by -dirt", .help = "write '-n' instead"},
     {.names = NULL},
 };
@@ -109,6 +123,26 @@ static void uses_are_applied_in_order_and_values_may_hold_anything(void **state)
     assert_string_equal(log.text, "x=A=1 tag x=B= dir=/tmp n=2 x=-y ");
 }
 
+static void a_value_of_two_words_is_one_setting(void **state)
+{
+    struct log log;
+    struct error err;
+    assert_int_equal(parse(&log, &err, WORDS("--pair", "A", "-1=x", "-pair", "B", "", "./a")), 6);
+    assert_string_equal(log.text, "pair=A=-1=x pair=B= ");
+    assert_int_equal(parse(&log, &err, WORDS("--pair=A", "b", "./a")), 2);
+    assert_string_equal(log.text, "pair=A=b ");
+}
+
+static void a_value_that_stands_behind_an_equals_sign_alone_leaves_the_next_word(void **state)
+{
+    struct log log;
+    struct error err;
+    assert_int_equal(parse(&log, &err, WORDS("-K", "./a")), 1);
+    assert_string_equal(log.text, "kill ");
+    assert_int_equal(parse(&log, &err, WORDS("--kill=1", "-K1", "-l", "./a")), 3);
+    assert_string_equal(log.text, "kill=1 kill=1 tag ");
+}
+
 static void the_same_value_twice_is_fine_and_different_ones_are_not(void **state)
 {
     struct log log;
@@ -134,6 +168,10 @@ static void a_mistake_is_told_precisely(void **state)
         {{"--np=0"}, "option '--np': '0' is too small"},
         {{"--tag-output=yes"}, "option '--tag-output' takes no value, but has 'yes'"},
         {{"--tagoutput"}, "unknown option '--tagoutput'; the nearest is '--tag-output'"},
+        {{"--pair", "A"}, "option '--pair' needs a value: '--pair NAME VALUE'"},
+        {{"--pair", "A", "-l"},
+         "option '--pair' needs a value ('--pair NAME VALUE'), but the option '-l' follows"},
+        {{"--pair", "A=1", "b"}, "option '--pair': 'A=1' is no name; write '--pair NAME VALUE'"},
         {{"--chidr=x"}, "unknown option '--chidr=x'; the nearest is '--chdir'"},
         {{"--tag"}, "unknown option '--tag'; the nearest is '--tag-output'"},
         {{"--frobnicate"}, "unknown option '--frobnicate'; --help lists them all"},
@@ -187,11 +225,13 @@ static void help_lists_each_group_once_and_wraps(void **state)
                         "  -n, --np N                Start N ranks\n"
                         "  -x NAME                   Set a variable\n"
                         "  --chdir, -D DIR           Start in DIR\n"
+                        "  --pair NAME VALUE         Set two\n"
                         "\n"
                         "Output:\n"
                         "  --tag-output, -l          Begin each line of output with the rank\n"
                         "                            that wrote it, which is long enough for\n"
-                        "                            two lines\n");
+                        "                            two lines\n"
+                        "  --kill, -K[=N]            Kill\n");
     free(help);
 }
 
@@ -201,6 +241,8 @@ int main(void)
         cmocka_unit_test(every_spelling_of_a_value_is_the_same),
         cmocka_unit_test(parsing_stops_at_the_program_at_a_colon_and_behind_two_dashes),
         cmocka_unit_test(uses_are_applied_in_order_and_values_may_hold_anything),
+        cmocka_unit_test(a_value_of_two_words_is_one_setting),
+        cmocka_unit_test(a_value_that_stands_behind_an_equals_sign_alone_leaves_the_next_word),
         cmocka_unit_test(the_same_value_twice_is_fine_and_different_ones_are_not),
         cmocka_unit_test(a_mistake_is_told_precisely),
         cmocka_unit_test(very_long_words_are_cut_in_messages),
