@@ -270,6 +270,9 @@ static void start_event(void *arg, size_t host, enum start_event event,
     struct host *h = r->launched[host]; /* host counts those that have ranks */
     switch (event) {
     case START_CHANNEL_OPEN:
+        if (channel->instead)
+            log_debug("host %s: %s; mprun starts mpstarter itself, not by %s", h->name,
+                      channel->instead, starters_client(r));
         start_channel_open(h, channel);
         break;
     case START_CHANNEL_ENDED:

@@ -32,6 +32,8 @@ struct start_channel {
     pid_t pid;      /* start client */
     int is_starter; /* which is mpstarter itself: what it leaves is mprun's to take in */
     int terminal;   /* it is a terminal there, which hangs up when stdin is closed */
+    const char *instead; /* why it is mpstarter and not the start client, where that is to be known;
+                            valid during the event; NULL: nothing to say */
 };
 
 /* An event of one host. channel only with START_CHANNEL_OPEN, status only with ENDED. */

@@ -22,6 +22,7 @@
 #include "common/spawn.h"
 #include "rm-adapters/ask.h"
 #include "rm-adapters/fanout.h"
+#include "rm-adapters/gridengine-directory.h"
 #include "rm-adapters/gridengine-session.h"
 #include "rm-adapters/hostfile.h"
 #include "rm-adapters/named.h"
@@ -200,10 +201,11 @@ static int gridengine_read_allocation(const struct host_request *request, struct
 
 struct qrsh {
     char *path;
-    unsigned char
-        *forked;   /* hosts where qrsh is refused: they take no task beside the job itself */
-    int terminal;  /* tasks have one */
-    int forbidden; /* no host takes a task, ever; -1: not known yet */
+    unsigned char *forked; /* hosts, this machine, that take no task: beside the job itself, or
+                              because none can be begun there */
+    int terminal;          /* tasks have one */
+    struct error no_task;  /* why none can be begun on this machine; no text: one can */
+    int forbidden;         /* no host takes a task, ever; -1: not known yet */
 };
 
 static void qrsh_destroy(void *arg)
@@ -293,8 +295,12 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
     const struct start_request *r = fanout_request(s);
     const struct qrsh *q = fanout_arg(s);
     const char *words[QRSH_WORDS];
-    if (q->forked[i])
-        return fanout_starter(s, i, ret, err);
+    if (q->forked[i]) {
+        if (fanout_starter(s, i, ret, err) < 0)
+            return -1;
+        ret->instead = q->no_task.text[0] ? q->no_task.text : NULL;
+        return 0;
+    }
     qrsh_words(r, &r->allocation->hosts[i], variable_of(r, i), words);
     if (fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, 0, ret, err) < 0)
         return -1;
@@ -367,6 +373,14 @@ static struct qrsh *qrsh_create(const struct start_request *request)
     return NULL;
 }
 
+/* A task that fails would cost the job; so here, where it can be known, none is begun. */
+static void fork_where_no_task_can_be(struct qrsh *q, const struct allocation *a)
+{
+    for (size_t i = 0; i < a->nhosts; i++)
+        if (a->hosts[i].here && gridengine_directory_takes_tasks(&q->no_task) < 0)
+            q->forked[i] = 1;
+}
+
 static struct starting *gridengine_start(const struct start_request *request, struct error *err)
 {
     static const struct fanout_way way = {
@@ -385,6 +399,7 @@ static struct starting *gridengine_start(const struct start_request *request, st
         qrsh_destroy(q);
         return NULL;
     }
+    fork_where_no_task_can_be(q, request->allocation);
     return fanout_begin(request, &way, q, at_once, err);
 }
 
@@ -430,6 +445,13 @@ static int method_is_missing(const char *words)
     return at && at[sizeof(before) - 1] != '/';
 }
 
+/* "qrsh_starter: cannot write pid file ...", "cannot open file .../qrsh_error: ..." */
+static int task_could_not_write(const char *words)
+{
+    return strstr(words, "qrsh_starter: cannot write") ||
+           strstr(words, "qrsh_starter: cannot open");
+}
+
 static void gridengine_advice(const char *words, char *buf, size_t n)
 {
     const char *queue = variable("QUEUE");
@@ -453,10 +475,16 @@ static void gridengine_advice(const char *words, char *buf, size_t n)
         snprintf(buf, n,
                  "; install mprun in the same place on all hosts, or say with --prefix "
                  "where it is");
+    else if (task_could_not_write(words))
+        snprintf(buf, n,
+                 "; Grid Engine writes files of its own into the job's directory on each host "
+                 "(TMPDIR), and ends the job where it cannot: that has to be there, yours and "
+                 "writable, on a file system with room");
     else if (!strstr(words, "mpstarter:"))
         snprintf(buf, n,
                  "; 'qhost' shows whether Grid Engine hears of the host, 'qconf -sq %.60s' whether "
-                 "a starter_method is run there before mpstarter",
+                 "a starter_method is run there before mpstarter, the file 'messages' of its "
+                 "sge_execd why no task could be begun, as without the job's TMPDIR",
                  queue ? queue : "QUEUE");
 }
 

@@ -148,21 +148,34 @@ static int is_directory(const char *path)
     return path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Beside the directories of steps, so that a file can have a name in both. */
-static struct cache *open_cache(const Mprun__PreloadOffer *o, struct error *err)
+static struct cache *open_cache_in(const char *base, uint64_t limit, struct error *err)
 {
-    AUTO_FREE char *named = bytes_dup(&o->cache), *base = bytes_dup(&o->beside), *path = NULL;
-    if (!named || !base) {
-        error_set(err, EPROTO, "protocol error: a name with a NUL in it");
-        return NULL;
-    }
-    if (asprintf(&path, "%s/mprun-cache.%u", is_directory(base) ? base : "/tmp",
-                 (unsigned)geteuid()) < 0) {
+    AUTO_FREE char *path = NULL;
+    struct stat st;
+    if (asprintf(&path, "%s/mprun-cache.%u", base, (unsigned)geteuid()) < 0) {
         path = NULL;
         error_errno(err, ENOMEM, "open the cache of files");
         return NULL;
     }
-    struct cache *c = cache_open(named[0] ? named : path, o->cache_limit, err);
+    struct cache *c = cache_open(path, limit, err);
+    /* one that is there and not as it has to be is told of; where none can be made, /tmp serves */
+    if (c || lstat(path, &st) == 0 || strcmp(base, "/tmp") == 0)
+        return c;
+    log_debug("%s; '/tmp' is used instead", err->text);
+    return open_cache_in("/tmp", limit, err);
+}
+
+/* Beside the directories of steps, so that a file can have a name in both. */
+static struct cache *open_cache(const Mprun__PreloadOffer *o, struct error *err)
+{
+    AUTO_FREE char *named = bytes_dup(&o->cache), *base = bytes_dup(&o->beside);
+    if (!named || !base) {
+        error_set(err, EPROTO, "protocol error: a name with a NUL in it");
+        return NULL;
+    }
+    struct cache *c = named[0]
+                          ? cache_open(named, o->cache_limit, err)
+                          : open_cache_in(is_directory(base) ? base : "/tmp", o->cache_limit, err);
     if (!c)
         error_context(err, "open the cache of files (MPRUN_PRELOAD_CACHE sets another place)");
     return c;

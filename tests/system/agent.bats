@@ -30,6 +30,16 @@ three() { mprun --agent "$AGENT" --host n0:2,n1:2,n2 "$@"; }
     [ -z "$(said)" ]
 }
 
+@test "one of the hosts has TMPDIR without a way to write: /tmp serves there alone, and --verbose says so" {
+    unshare --mount mount -t tmpfs tmpfs /mnt 2>/dev/null || skip "may not mount here"
+    mkdir place
+    does n1 "exec unshare --mount sh -c 'mount -t tmpfs -o ro tmpfs $PWD/place && exec \"\$@\"' n1 sh -c \"\$command\""
+    TMPDIR=$PWD/place run -0 --separate-stderr three -v sh -c 'touch "$TMPDIR/x"; echo "$MPRUN_HOST_INDEX ${TMPDIR%/mprun-*}"'
+    echo "$stderr"
+    [ "$(sort <<<"$output")" = "$(printf '%s\n' "0 $PWD/place" "0 $PWD/place" "1 /tmp" "1 /tmp" "2 $PWD/place")" ]
+    [ "$(grep -c "on n1: make directory '$PWD/place/mprun-[^']*': Read-only file system; '/tmp' is used instead" <<<"$stderr")" = 1 ]
+}
+
 @test "an agent can have options and quotes, and gets HOST and COMMAND behind them" {
     cat >words <<'EOF'
 #!/bin/sh

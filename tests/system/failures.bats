@@ -150,6 +150,34 @@ needs_mounts() {
     [ "$output" = $'hello\nhello' ]
 }
 
+# in_tmpdir DIRECTORY OPTIONS...: mprun with that TMPDIR as an ordinary user, who has no other directory
+in_tmpdir() {
+    run --separate-stderr run_as_user env TMPDIR="$1" XDG_RUNTIME_DIR= timeout -k 5 20 "$MPRUN" \
+        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --overlap -v "${@:2}"
+}
+
+@test "TMPDIR is not there, or not the user's to write: /tmp serves instead, and --verbose says so" {
+    needs_root
+    mkdir -m 755 roots && chmod 755 .
+    local tmpdir host kept=/tmp/mprun-cache.$TEST_UID
+    local -A why=([/nowhere]="No such file or directory" [$PWD/roots]="Permission denied")
+    for tmpdir in "${!why[@]}"; do
+        in_tmpdir "$tmpdir" --rm local:2 -n 2 sh -c 'touch "$TMPDIR/x"; echo "$TMPDIR $MPRUN_SUBMIT_TMPDIR"'
+        [ "$status" = 0 ]
+        [ "$(grep -c "^/tmp/mprun-[a-z0-9]*\.[01]/t $tmpdir$" <<<"$output")" = 2 ]
+        for host in "$HOST-0" "$HOST-1"; do
+            grep "on $host: make directory '$tmpdir/mprun-[^']*': ${why[$tmpdir]}; '/tmp' is used instead" <<<"$stderr"
+        done
+    done
+    # what is kept of files, too
+    in_tmpdir "$PWD/roots" --preload-binary -n 1 sh -c 'echo brought'
+    [ -d "$kept" ]
+    rm -rf "$kept"
+    [ "$status" = 0 ]
+    [ "$output" = brought ]
+    grep "make directory '$PWD/roots/mprun-cache.$TEST_UID': Permission denied; '/tmp' is used instead" <<<"$stderr"
+}
+
 @test "no file can be made in TMPDIR: /tmp serves instead" {
     needs_mounts
     mkdir full

@@ -137,6 +137,32 @@ EOF
     [ "${#lines[@]}" = 2 ]
 }
 
+@test "the job's directory cannot be written or has gone: on its script's host mprun starts without a task" {
+    for loss in 'chmod 555 "$TMPDIR"' 'rmdir "$TMPDIR"; export TMPDIR=/nowhere'; do
+        run -0 --separate-stderr qsub_wait -pe lab 6 <<<"$loss; hostname; m -v hostname"
+        echo "$output"; echo "$stderr"
+        [ "$(sort <<<"${output#*$'\n'}" | tr '\n' ' ')" = "n1 n1 n2 n2 n3 n3 " ]
+        [ "$(grep -c "^mprun: host ${lines[0]}: write into the job's directory '/tmp/$(job).1.lab.q': [PN][^;]*; mprun starts mpstarter itself" <<<"$stderr")" = 1 ]
+        [ "$(job_records 12 | sort -u)" = 0 ]
+    done
+}
+
+@test "the job's directory cannot be written on another host: what Grid Engine says of it, and what to do" {
+    qsub_start -pe lab 6 <<'EOF'
+other=$(tail -n 1 "$PE_HOSTFILE" | cut -d ' ' -f 1)
+m --host "$other" true # makes it
+echo "$other" >other
+until [ -e go ]; do sleep 0.1; done
+m --host "$other" hostname
+EOF
+    wait_until 30 test -s "$(job_dir)/other"
+    on_root "$(cat "$(job_dir)/other")" chmod 555 "/tmp/$(job).1.lab.q"
+    on n0 touch "$(job_dir)/go"
+    job_wait || true
+    [ ! -s "$(job_out)" ]
+    grep "^mprun: host $(cat "$(job_dir)/other"): .*qrsh_starter: cannot open file /tmp/$(job).1.lab.q/[^ ]*: Permission denied; Grid Engine writes files of its own into the job's directory on each host (TMPDIR), and ends the job where it cannot" "$(job_err)"
+}
+
 @test "exit codes; a failed rank takes down the step but not the job" {
     run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'
 m sh -c '[ $MPRUN_RANK != 5 ] || exit 7; sleep 60'

@@ -2,6 +2,7 @@
 /* test-gridengine.c - when a job of Grid Engine is recognized, and what it was granted */
 #include "rm-adapters/adapter.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "rm-adapters/gridengine-directory.h"
 
 static const char *const variables[] = {"JOB_ID",      "SGE_TASK_ID",     "SGE_ROOT",
                                         "PE_HOSTFILE", "NSLOTS",          "SGE_JOB_SPOOL_DIR",
@@ -258,8 +261,49 @@ static void words_of_qrsh_are_followed_by_what_to_do(void **state)
     says("qrsh_starter: executing child process /opt/mpstarter failed: No such file", "--prefix");
     says("qrsh_starter: executing child process method failed: No such file",
          "starter_method, which every host needs: 'qconf -sq lab.q'");
+    says("qrsh_starter: cannot write pid file /tmp/1.1.lab.q/pid.1.n2: No space left on device",
+         "files of its own into the job's directory on each host (TMPDIR)");
+    says("qrsh_starter: cannot open file /tmp/1.1.lab.q/qrsh_error: Permission denied",
+         "and ends the job where it cannot");
+    says("qrsh_starter: cannot fork child process: Resource temporarily unavailable",
+         "'qhost' shows");
     says("", "'qhost' shows");
     says("mpstarter: no memory", "");
+}
+
+/* As the execd has set both; the script may have changed them. */
+static void tmpdirs(const char *tmpdir, const char *tmp)
+{
+    setenv("TMPDIR", tmpdir, 1);
+    setenv("TMP", tmp, 1);
+}
+
+static void a_directory_of_the_job_that_cannot_be_written_takes_no_tasks(void **state)
+{
+    char own[80], fifth[80];
+    struct error err;
+    job("7", "undefined", NULL);
+    setenv("QUEUE", "lab.q", 1);
+    snprintf(own, sizeof(own), "%s/7.1.lab.q", directory);
+    snprintf(fifth, sizeof(fifth), "%s/7.5.lab.q", directory);
+
+    tmpdirs("/nowhere/7.2.lab.q", "7.1.lab.q"); /* neither is */
+    assert_int_equal(gridengine_directory_takes_tasks(&err), 0);
+    tmpdirs("/nowhere", own);
+    assert_int_equal(gridengine_directory_takes_tasks(&err), -1);
+    assert_int_equal(err.code, ENOENT);
+    assert_non_null(strstr(err.text, own));
+    assert_int_equal(mkdir(own, 0700), 0);
+    assert_int_equal(gridengine_directory_takes_tasks(&err), 0);
+    assert_int_equal(rmdir(own), 0); /* so nothing was left in it */
+
+    setenv("SGE_TASK_ID", "5", 1);
+    tmpdirs(fifth, "/tmp");
+    assert_int_equal(symlink("/dev/null", fifth), 0);
+    assert_int_equal(gridengine_directory_takes_tasks(&err), -1);
+    assert_int_equal(err.code, ENOTDIR);
+    assert_int_equal(unlink(fifth), 0);
+    tmpdirs("/tmp", "/tmp");
 }
 
 int main(void)
@@ -273,6 +317,8 @@ int main(void)
         cmocka_unit_test_teardown(a_job_without_a_parallel_environment_has_this_host, no_job),
         cmocka_unit_test_teardown(what_is_wrong_is_named, no_job),
         cmocka_unit_test_teardown(named_hosts_are_chosen_from_the_grant, no_job),
+        cmocka_unit_test_teardown(a_directory_of_the_job_that_cannot_be_written_takes_no_tasks,
+                                  no_job),
         cmocka_unit_test_teardown(words_of_qrsh_are_followed_by_what_to_do, no_job),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
