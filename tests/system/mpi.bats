@@ -288,6 +288,16 @@ stranger() {
         [ "$status" -eq 1 ] || [ "$status" -eq 124 ]
     done
 
+    # who only connects gets nothing, and is not waited for; nor does it help to know the namespace
+    port=$(sed -n 's/^PMIX_SERVER_URI2=.*:\([0-9]*\)$/\1/p' env.0)
+    for words in "" ask; do
+        run -0 run_as_user timeout -k 1 20 perl -MIO::Socket -e '$s = IO::Socket::INET->new("127.0.0.1:$ARGV[0]") or die $@;
+            syswrite $s, $ARGV[1] if length $ARGV[1]; exit(sysread($s, my $answer, 1) ? 1 : 0)' "$port" "$words"
+    done
+    stranger client "${uris[@]}" "${others[@]}" PMIX_NAMESPACE="$nspace" PMIX_RANK=0
+    [ "$status" -eq 1 ] || [ "$status" -eq 124 ]
+    [[ $output != *": "*SUCCESS* ]]
+
     visible_to_others >visible
     grep -q "$(basename "$MPRUN_TEST_TOP")" visible # it sees what there is to see
     run -1 grep -F "$nspace" visible
