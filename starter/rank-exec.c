@@ -22,7 +22,8 @@
 
 enum { OWN_VARIABLES = 36, OWN_SIZE = 320 };
 
-/* Variables with these beginnings describe a launch; ours replace them. PMIX_MCA_ and OMPI_MCA_ are
+/* Variables with these beginnings describe a launch, or a single task of a manager or of another
+ * launcher, in which mprun itself is; ours replace them. PMIX_MCA_ and the other OMPI_MCA_ are
  * settings of the user and stay, as does what else may begin with MPRUN_. */
 static const char *const launch_prefixes[] = {
     "PMIX_",
@@ -38,6 +39,35 @@ static const char *const launch_prefixes[] = {
     "MPI_LOCALRANKID",
     "MPI_LOCALNRANKS",
     "HYDI_CONTROL_FD",
+    "MV2_COMM_WORLD_",
+    "SLURM_PROCID=",
+    "SLURM_LOCALID=",
+    "SLURM_NODEID=",
+    "SLURM_TASK_PID=",
+    "SLURM_GTIDS=",
+    "PBS_TASKNUM=",
+    "PBS_NODENUM=",
+    "PBS_VNODENUM=",
+    "LSF_PM_TASKID=",
+    "JSM_NAMESPACE_",
+    "FLUX_TASK_",
+    "PALS_",
+    "OMPI_MCA_ess=", /* these: as Open MPI 4.1's mpirun sets them for its own ranks */
+    "OMPI_MCA_ess_base_",
+    "OMPI_MCA_initial_wdir=",
+    "OMPI_MCA_mpi_oversubscribe=",
+    "OMPI_MCA_orte_app_num=",
+    "OMPI_MCA_orte_bound_at_launch=",
+    "OMPI_MCA_orte_ess_",
+    "OMPI_MCA_orte_hnp_uri=",
+    "OMPI_MCA_orte_jobfam_session_dir=",
+    "OMPI_MCA_orte_launch=",
+    "OMPI_MCA_orte_local_daemon_uri=",
+    "OMPI_MCA_orte_num_nodes=",
+    "OMPI_MCA_orte_precondition_transports=",
+    "OMPI_MCA_orte_top_session_dir=",
+    "OMPI_MCA_pmix=^s1,s2,cray,isolated",
+    "OMPI_MCA_shmem_RUNTIME_QUERY_hint=",
     "MPRUN_SUBMIT_TMPDIR=",
     "MPRUN_PRELOAD_DIR=",
     "MPRUN_GRANT=", /* of a task that mprun itself is in: for mprund */

@@ -55,6 +55,35 @@ users_own() {
     done
 }
 
+@test "what says which single task of a manager or launcher mprun is in does not reach the ranks; the job's variables do" {
+    local task=(SLURM_{PROCID,LOCALID,NODEID,TASK_PID,GTIDS}=0 PBS_{TASK,NODE,VNODE}NUM=1 LSF_PM_TASKID=1
+        PALS_RANKID=0 FLUX_TASK_RANK=0 JSM_NAMESPACE_RANK=0 MV2_COMM_WORLD_RANK=0 PMI_RANK=0 OMPI_COMM_WORLD_RANK=7)
+    local job=(SLURM_JOB_ID=5 SLURM_NTASKS=4 PBS_JOBID=5.server PBS_NODEFILE=/f LSB_JOBID=5 NSLOTS=4
+        OMPI_MCA_orte_base_help_aggregate=0 OMPI_MCA_pmix=^s1)
+    under env "${task[@]}" "${job[@]}" mprun -n 2 --oversubscribe --pmi none env >all
+    for entry in "${job[@]}"; do
+        [ "$(grep -cxF -- "$entry" all)" = 2 ]
+    done
+    for entry in "${task[@]}"; do
+        run -1 grep -xF -- "$entry" all
+    done
+}
+
+@test "in a script that mpirun has started a rank has nothing of its place there" {
+    needs_tool mpirun.openmpi
+    cat >script <<'EOF'
+env | grep -o '^OMPI_MCA_[^=]*' | sort >outer
+"$@" --pmi none -n 2 --oversubscribe env | grep '^OMPI_' >inner
+EOF
+    time_limited 60 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mine=1 \
+        mpirun.openmpi -n 1 sh script "$MPRUN" --containment=tree
+    grep -qx OMPI_MCA_orte_hnp_uri outer
+    cat inner
+    # the user's, what mprun sets, and what mpirun sets of the user's choice
+    [ -z "$(grep -vE '^OMPI_(ALLOW_RUN_AS_ROOT(_CONFIRM)?|COMM_WORLD_[A-Z_]*|UNIVERSE_SIZE|MCA_(mine|pml|mpi_yield_when_idle|orte_tmpdir_base|btl_vader_[a-z_]*|schizo|hwloc_[a-z_]*)=)' inner)" ]
+    grep -qx OMPI_MCA_mine=1 inner
+}
+
 @test "umask, directory, priority, session, soft limits and signals are the shell's" {
     needs_no_sanitizers "a small address space is one of the settings"
     for setting in true "umask 027" "umask 0777" "ulimit -S -s 4096" "ulimit -S -s unlimited" \
