@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmdline-peers.c - options of other launchers that say what mprun says in another way
  *
- * Open MPI's --mca, Hydra's -genv, srun's --cpu-bind and --export, and switches that ask
- * for what mprun does anyhow. What cannot be meant here is an error, never left out. */
+ * Open MPI's --mca and --map-by, Hydra's -genv, srun's --cpu-bind and --export, and switches that
+ * ask for what mprun does anyhow. What cannot be meant here is an error, never left out. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "launcher/cmdline-private.h"
 
 #include "common/cleanup.h"
+#include "common/number.h"
 
 /* A string of the line's own for what no word of argv is. takes text; NULL: out of memory. */
 static const char *keep(struct cmdline *c, char *text, struct error *err)
@@ -88,6 +91,59 @@ int cmdline_apply_export(void *target, const char *value, struct error *err)
                      "'%.60s' is without ALL, but ranks get mprun's whole environment; write "
                      "'ALL,NAME=VALUE' to set a variable, and start mprun by 'env -i' for an empty "
                      "environment",
+                     value);
+}
+
+/* ---- where ----------------------------------------------------------------------------------- */
+
+int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err)
+{
+    AUTO_FREE char *text = strndup(value, len);
+    int64_t n;
+    if (!text)
+        return error_set(err, ENOMEM, "out of memory");
+    if (number_parse(text, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
+        return -1;
+    if (*count && *count != (uint32_t)n)
+        return error_set(err, EINVAL,
+                         "'%s' contradicts the %" PRIu32 " of another option; keep one", text,
+                         *count);
+    *count = (uint32_t)n;
+    return 0;
+}
+
+/* The words before ":pe=" at the beginning of value: how many bytes; 0: they mean nothing here. */
+static int map_words(struct cmdline *c, const char *value, size_t *ret_len, struct error *err)
+{
+    size_t digits;
+    *ret_len = 4;
+    if (strncasecmp(value, "slot", 4) == 0 || strncasecmp(value, "core", 4) == 0)
+        return 0;
+    *ret_len = 0;
+    if (strncasecmp(value, "ppr:", 4) != 0)
+        return 0;
+    digits = strcspn(value + 4, ":");
+    if (strncasecmp(value + 4 + digits, ":node", 5) != 0)
+        return 0;
+    *ret_len = 4 + digits + 5;
+    return cmdline_set_count(&c->per_host, value + 4, digits, err);
+}
+
+/* "slot", "core" or "ppr:N:node", and ":pe=M" or nothing. */
+int cmdline_apply_map_by(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = ((struct cmdline_target *)target)->line;
+    size_t len;
+    if (map_words(c, value, &len, err) < 0)
+        return -1;
+    const char *rest = value + len;
+    if (len && !*rest)
+        return 0;
+    if (len && strncasecmp(rest, ":pe=", 4) == 0)
+        return cmdline_set_count(&c->rank_cores, rest + 4, strlen(rest + 4), err);
+    return error_set(err, EINVAL,
+                     "'%.60s' is not in this release, which fills hosts in order; write 'slot', "
+                     "'core' or 'ppr:N:node' (N ranks on a host), with ':pe=M' for M cores a rank",
                      value);
 }
 

@@ -15,6 +15,9 @@ struct cmdline_target {
 /* The index of value in words (NULL-terminated), or -1 with the valid ones in err. */
 int cmdline_choice(const char *value, const char *const words[], struct error *err);
 
+/* value[0..len) as a number of ranks or cores into *count, where another one (not 0) is refused. */
+int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err);
+
 /* Set a variable, "NAME=VALUE" or "NAME" as -x has it, for the ranks of this program, which keeps
  * the pointer. */
 int cmdline_set_variable(struct cmdline_app *app, const char *value, struct error *err);
@@ -27,6 +30,7 @@ int cmdline_apply_gmca(void *target, const char *value, struct error *err);
 int cmdline_apply_pair(void *target, const char *value, struct error *err);
 int cmdline_apply_genv(void *target, const char *value, struct error *err);
 int cmdline_apply_export(void *target, const char *value, struct error *err);
+int cmdline_apply_map_by(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err);
 

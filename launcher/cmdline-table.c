@@ -147,7 +147,7 @@ static int apply_env(void *target, const char *value, struct error *err)
 
 static int apply_per_host(void *target, const char *value, struct error *err)
 {
-    return count_parse(value, &line_of(target)->per_host, err);
+    return cmdline_set_count(&line_of(target)->per_host, value, strlen(value), err);
 }
 
 enum { FANOUT_MAX = 4096, LINK_GRACE_MAX = 86400 };
@@ -320,6 +320,11 @@ static int apply_bind(void *target, const char *value, struct error *err)
     int i = cmdline_choice(value, words, err);
     line_of(target)->bind = i == 1 ? BIND_CORE : BIND_NONE;
     return i < 0 ? -1 : 0;
+}
+
+static int apply_rank_cores(void *target, const char *value, struct error *err)
+{
+    return cmdline_set_count(&line_of(target)->rank_cores, value, strlen(value), err);
 }
 
 static int apply_overlap(void *target, const char *value, struct error *err)
@@ -658,6 +663,10 @@ static const struct option_def table[] = {
 
     {"-N --npernode --ntasks-per-node --ppn --perhost", "N", PLACE,
      "Start at most N ranks on a host", OPTION_ONCE, apply_per_host},
+    {"--map-by --mapby", "HOW", PLACE,
+     "As mpirun: slot and core fill hosts in order, which is done anyway; ppr:N:node is -N; with "
+     "':pe=M' behind it each rank has M cores",
+     OPTION_ONCE, cmdline_apply_map_by},
     {"--rm", "NAME[:ARG]", PLACE,
      "Use this resource manager instead of the one that is found; 'local' is this machine, "
      "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named",
@@ -706,8 +715,12 @@ static const struct option_def table[] = {
      OPTION_ONCE, apply_link_security},
 
     {"--bind-to --bindto", "WHAT", CONTAINMENT,
-     "Bind ranks to a core each, or none; without it, core where there are enough cores",
+     "Bind ranks to cores of their own, or none; without it, core where there are enough cores",
      OPTION_ONCE, apply_bind},
+    {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CONTAINMENT,
+     "Give each rank N cores, and as many slots; without it, OMP_NUM_THREADS cores where there are "
+     "enough, else one",
+     OPTION_ONCE, apply_rank_cores},
     {"--cpu-bind", "WHAT", CONTAINMENT, "As srun: cores, none, or verbose, which reports bindings",
      OPTION_ONCE, cmdline_apply_cpu_bind},
     {"--overlap", NULL, CONTAINMENT, "Bind ranks to cores that your other steps have, too",
@@ -778,10 +791,10 @@ static const struct option_def table[] = {
      OPTION_ONCE, apply_explain},
     {"--verbose -v", NULL, OTHER, "Say more", OPTION_ONCE, apply_verbose},
     {"--quiet -q -Q", NULL, OTHER, "Say nothing but warnings and errors", OPTION_ONCE, apply_quiet},
-    {"--allow-run-as-root --genvall -envall --unbuffered -u --exact --exclusive", NULL, OTHER,
+    {"--allow-run-as-root --genvall -envall --unbuffered -u --exact --exclusive --byslot --bycore",
+     NULL, OTHER,
      "Accepted and not needed: mprun runs as any user, passes its whole environment and each byte "
-     "at "
-     "once, and steps have cores of their own",
+     "at once, fills hosts by slot, and steps have cores of their own",
      OPTION_ONCE, apply_anyway},
     {"--kill-on-bad-exit -K", "[=1]", OTHER,
      "Accepted and not needed: when a rank fails, mprun always ends the others", OPTION_ONCE,
@@ -790,9 +803,7 @@ static const struct option_def table[] = {
     {"--version -V", NULL, OTHER, "Print the version", OPTION_ONCE, apply_version},
 
     REFUSED("-c --c", "it is the number of ranks to mpirun and of cores per rank to srun; write "
-                      "'-n N' for ranks"),
-    REFUSED("--cpus-per-task --cpus-per-rank --cpus-per-proc --tpp",
-            "this release binds a rank to one core; for several threads write '--bind-to none'"),
+                      "'-n N' for ranks, '--cpus-per-rank N' for cores"),
     REFUSED("--nodes",
             "hosts come from the resource manager, --host or --hostfile; for this machine "
             "posing as N hosts write '--rm local:N'"),
@@ -808,8 +819,7 @@ static const struct option_def table[] = {
             "--licenses -L --dependency -d",
             "it says what the resource manager is to do; give it to the command that submits the "
             "job, and leave it out here"),
-    REFUSED("--map-by --mapby --rank-by --rankby --bynode --byslot --bycore --distribution "
-            "-rankmap --rankfile -rf",
+    REFUSED("--rank-by --rankby --bynode --distribution -rankmap --rankfile -rf",
             "this release fills hosts in order, rank after rank; '-N K' puts at most K ranks on a "
             "host"),
     REFUSED("--ntasks-per-socket --ntasks-per-core --npersocket --cores-per-socket "

@@ -68,6 +68,7 @@ struct cmdline {
 
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
     enum bind_policy bind;
+    uint32_t rank_cores; /* of each rank, and slots that it takes; 0: not said */
     int report_bindings, overlap;
     unsigned pmi; /* of enum pmi_kind */
 

@@ -123,8 +123,9 @@ static void print_binding(const struct run *r, const struct host *h, unsigned nc
     t.cores = cores;
     const struct alloc_host *a = &r->alloc.hosts[h->index];
     t.share = a->cores_known || a->core_list ? 0 : a->granted;
-    if (cores && plan_binding(&t, r->step.bind, h->nranks, NULL, &b, &e) == 0)
-        printf("            %s\n", b.reason);
+    if (cores && plan_binding(&t, &r->step.bind, h->nranks, NULL, &b, &e) == 0)
+        printf("            %s%s\n", b.reason,
+               b.bound && r->step.bind.cores > 1 && !r->cmd.rank_cores ? " (OMP_NUM_THREADS)" : "");
     else if (cores)
         printf("            would fail: %s\n", e.text);
     plan_binding_free(&b);

@@ -49,6 +49,7 @@ static int make_plan(struct run *r, struct error *err)
     struct plan_options o = {
         .nranks = r->cmd.nranks,
         .per_host = r->cmd.per_host,
+        .cores = r->cmd.rank_cores,
         .oversubscribe = r->cmd.oversubscribe,
     };
     return plan(&r->alloc, &o, &r->plan, err);
@@ -132,6 +133,25 @@ static int copy_host_env(const char *const *names, struct step *s, struct error 
     return s->host_env ? 0 : error_errno(err, ENOMEM, "prepare the environment");
 }
 
+/* OMP_NUM_THREADS of the ranks, the most of all programs; 0: not set, or no number ("4,2": 4). */
+static uint32_t threads_of_ranks(const struct step *s)
+{
+    static const char name[] = "OMP_NUM_THREADS=";
+    uint32_t most = 0;
+    for (size_t i = 0; i < s->napps; i++)
+        for (char **e = s->apps[i].envp; *e; e++) {
+            AUTO_FREE char *first = NULL;
+            int64_t n;
+            if (strncmp(*e, name, strlen(name)) != 0)
+                continue;
+            const char *value = *e + strlen(name);
+            first = strndup(value, strcspn(value, ","));
+            if (first && number_parse(first, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 && n > most)
+                most = (uint32_t)n;
+        }
+    return most;
+}
+
 static int make_step(struct run *r, struct error *err)
 {
     struct step *s = &r->step;
@@ -144,7 +164,9 @@ static int make_step(struct run *r, struct error *err)
     memcpy(s->nspace, "mprun-", 6);
     random_name(s->nspace + 6, 26); /* 130 bits */
     s->oversubscribed = r->plan.oversubscribed;
-    s->bind = r->cmd.bind;
+    s->bind = (struct binding_request){r->cmd.bind, r->cmd.rank_cores};
+    if (r->cmd.bind == BIND_DEFAULT && !r->cmd.rank_cores)
+        s->bind.cores = threads_of_ranks(s);
     s->overlap = r->cmd.overlap;
     s->containment = r->cmd.containment;
     s->rank_limits = r->cmd.rank_limits;

@@ -3,10 +3,17 @@
 #ifndef MODEL_BINDING_H
 #define MODEL_BINDING_H
 
+#include <stdint.h>
+
 enum bind_policy {
     BIND_DEFAULT, /* to cores when there are enough, else not at all */
     BIND_NONE,
     BIND_CORE, /* asked for: sharing a core is an error unless overload is allowed */
+};
+
+struct binding_request {
+    enum bind_policy policy;
+    uint32_t cores; /* of each rank; 0 is one */
 };
 
 #endif

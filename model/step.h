@@ -63,7 +63,7 @@ struct step {
     size_t napps;
     uint32_t nranks;
     int oversubscribed; /* some host has more ranks than cores */
-    enum bind_policy bind;
+    struct binding_request bind;
     int overlap; /* cores of the user's other steps are used as if they were free */
     struct containment_request containment;
     struct limits rank_limits; /* --mem-per-rank */

@@ -65,10 +65,25 @@ static int is_part(const struct plan_topology *t)
     return t->share > 0 && t->share < t->ncores;
 }
 
-/* Why ranks are not bound although nobody asked for that. */
-static void explain_unbound(struct plan_binding *b, const struct plan_topology *t, size_t nfree)
+static size_t cores_each(const struct binding_request *how)
 {
-    char ranks[32], cores[32];
+    return how->cores ? how->cores : 1;
+}
+
+static const char *counted_ranks(char buf[64], uint32_t nranks, size_t each)
+{
+    char cores[32] = "";
+    if (each > 1)
+        snprintf(cores, sizeof(cores), " of %zu cores", each);
+    snprintf(buf, 64, "%" PRIu32 " rank%s%s", nranks, plural(nranks), cores);
+    return buf;
+}
+
+/* Why ranks are not bound although nobody asked for that. */
+static void explain_unbound(struct plan_binding *b, const struct plan_topology *t, size_t each,
+                            size_t nfree)
+{
+    char ranks[64], cores[32];
     size_t ncores = t->ncores;
     if (is_part(t))
         snprintf(b->reason, sizeof(b->reason),
@@ -76,59 +91,70 @@ static void explain_unbound(struct plan_binding *b, const struct plan_topology *
                  counted(cores, ncores, "core"));
     else if (nfree < ncores)
         snprintf(b->reason, sizeof(b->reason), "not bound: %s on %zu free of %s",
-                 counted(ranks, b->nranks, "rank"), nfree, counted(cores, ncores, "core"));
+                 counted_ranks(ranks, b->nranks, each), nfree, counted(cores, ncores, "core"));
     else
         snprintf(b->reason, sizeof(b->reason), "not bound: %s on %s",
-                 counted(ranks, b->nranks, "rank"), counted(cores, ncores, "core"));
+                 counted_ranks(ranks, b->nranks, each), counted(cores, ncores, "core"));
 }
 
-static void explain_bound(struct plan_binding *b, size_t ncores, size_t nfree)
+static void explain_bound(struct plan_binding *b, size_t each, size_t ncores, size_t nfree)
 {
-    char ranks[32], cores[32], shared[80] = "";
-    if (b->nranks > nfree)
+    char ranks[64], cores[32], shared_cores[32], shared[80] = "";
+    size_t taken = b->nranks * each;
+    if (taken > nfree)
         snprintf(shared, sizeof(shared), ", %s shared with other steps",
-                 counted(ranks, b->nranks - nfree, "core"));
+                 counted(shared_cores, taken - nfree, "core"));
     snprintf(b->reason, sizeof(b->reason), "bound to cores: %s, %s%s",
-             counted(ranks, b->nranks, "rank"), counted(cores, ncores, "core"), shared);
+             counted_ranks(ranks, b->nranks, each), counted(cores, ncores, "core"), shared);
 }
 
-static int bind_to(struct plan_binding *b, const struct plan_core *const *order)
+static int add_threads(struct idset *to, const struct idset *threads)
+{
+    for (int t = idset_next(threads, 0); t >= 0; t = idset_next(threads, (unsigned)t + 1))
+        if (idset_add(to, (unsigned)t) < 0)
+            return -1;
+    return 0;
+}
+
+static int bind_to(struct plan_binding *b, size_t each, const struct plan_core *const *order)
 {
     for (uint32_t i = 0; i < b->nranks; i++)
-        if (idset_copy(&b->ranks[i], &order[i]->threads) < 0)
-            return -1;
+        for (size_t k = 0; k < each; k++, order++)
+            if (add_threads(&b->ranks[i], &(*order)->threads) < 0)
+                return -1;
     b->bound = 1;
     return 0;
 }
 
-static int refuse_overload(uint32_t nranks, size_t ncores, struct error *err)
+static int refuse_overload(uint32_t nranks, size_t each, size_t ncores, struct error *err)
 {
-    char ranks[32], cores[32];
+    char ranks[64], cores[32];
     return error_set(err, EINVAL,
                      "bind %s to cores: only %s may be used here, and ranks would have to share "
                      "them; start at most %zu here, or use --bind-to none",
-                     counted(ranks, nranks, "rank"), counted(cores, ncores, "core"), ncores);
+                     counted_ranks(ranks, nranks, each), counted(cores, ncores, "core"),
+                     ncores / each);
 }
 
-int plan_binding(const struct plan_topology *t, enum bind_policy policy, uint32_t nranks,
+int plan_binding(const struct plan_topology *t, const struct binding_request *how, uint32_t nranks,
                  const struct idset *busy, struct plan_binding *ret, struct error *err)
 {
     struct plan_binding b = {.nranks = nranks};
-    size_t nfree;
-    if (policy == BIND_CORE && nranks > t->ncores)
-        return refuse_overload(nranks, t->ncores, err);
+    size_t nfree, each = cores_each(how), want = nranks * each;
+    if (how->policy == BIND_CORE && want > t->ncores)
+        return refuse_overload(nranks, each, t->ncores, err);
     const struct plan_core **order = order_cores(t, busy, &nfree);
     b.ranks = calloc(nranks ? nranks : 1, sizeof(*b.ranks));
     if (!order || !b.ranks)
         goto no_memory;
-    if (policy == BIND_NONE || nranks == 0) {
+    if (how->policy == BIND_NONE || nranks == 0) {
         strcpy(b.reason, nranks ? "not bound: asked for" : "not bound: no ranks");
-    } else if (policy == BIND_DEFAULT && (nranks > nfree || is_part(t))) {
-        explain_unbound(&b, t, nfree);
+    } else if (how->policy == BIND_DEFAULT && (want > nfree || is_part(t))) {
+        explain_unbound(&b, t, each, nfree);
     } else {
-        if (bind_to(&b, order) < 0)
+        if (bind_to(&b, each, order) < 0)
             goto no_memory;
-        explain_bound(&b, t->ncores, nfree);
+        explain_bound(&b, each, t->ncores, nfree);
     }
     free(order);
     *ret = b;

@@ -20,11 +20,16 @@ static uint32_t host_bound(const struct alloc_host *h, const struct plan_options
     return o->per_host < h->max_slots ? o->per_host : h->max_slots;
 }
 
-/* Slots that a host gives to ranks: cut to what may be on a host. */
+static uint32_t cores_each(const struct plan_options *o)
+{
+    return o->cores ? o->cores : 1;
+}
+
+/* Ranks that a host's slots are enough for: cut to what may be on a host. */
 static uint32_t usable_slots(const struct alloc_host *h, const struct plan_options *o)
 {
-    uint32_t bound = host_bound(h, o);
-    return bound && bound < h->slots.value ? bound : h->slots.value;
+    uint32_t bound = host_bound(h, o), room = h->slots.value / cores_each(o);
+    return bound && bound < room ? bound : room;
 }
 
 /* Ranks that all hosts together have room for; UINT64_MAX: one has no bound. */
@@ -69,18 +74,48 @@ static uint64_t count_ranks(const struct allocation *a, const struct plan_option
     return sum;
 }
 
+/* " of 2 cores", where a rank takes more than one slot */
+static const char *each_text(char buf[32], const struct plan_options *o)
+{
+    buf[0] = 0;
+    if (cores_each(o) > 1)
+        snprintf(buf, 32, " of %" PRIu32 " cores", o->cores);
+    return buf;
+}
+
+static int too_few_slots(const struct allocation *a, const struct plan_options *o, uint64_t nranks,
+                         const char *bound, struct error *err)
+{
+    uint64_t room = sum_usable_slots(a, o), slots = cores_each(o) > 1 ? allocation_slots(a) : room;
+    char more[160] = "", lack[64], each[32];
+    if (a->more[0])
+        snprintf(more, sizeof(more), "submit the job with '%s %" PRIu64 "', ", a->more,
+                 nranks * cores_each(o));
+    if (cores_each(o) > 1)
+        snprintf(lack, sizeof(lack), "room for %" PRIu64, room);
+    else
+        snprintf(lack, sizeof(lack), "%" PRIu64 " too few", nranks - slots);
+    return error_set(err, EINVAL,
+                     "place %" PRIu64 " rank%s%s: %zu host%s%s %s %" PRIu64 " slot%s (%s), %s; ask "
+                     "for at most %" PRIu64
+                     " rank%s, %sor allow more ranks than slots with --oversubscribe",
+                     nranks, plural(nranks), each_text(each, o), a->nhosts, plural(a->nhosts),
+                     bound, a->nhosts == 1 ? "has" : "have", slots, plural(slots), slot_source(a),
+                     lack, room, plural(room), more);
+}
+
 static int check_slots(const struct allocation *a, const struct plan_options *o, uint64_t nranks,
                        struct error *err)
 {
     int may = o->oversubscribe < 0 ? a->may_oversubscribe : o->oversubscribe;
-    uint64_t slots = sum_usable_slots(a, o);
-    char bound[64] = "", more[160] = "";
+    char bound[64] = "", each[32];
     if (o->per_host)
         snprintf(bound, sizeof(bound), " with at most %" PRIu32 " rank%s on a host", o->per_host,
                  plural(o->per_host));
     if (nranks == 0)
-        return error_set(err, EINVAL, "place ranks: %zu host%s and no slot on any (%s)", a->nhosts,
-                         plural(a->nhosts), slot_source(a));
+        return error_set(err, EINVAL, "place ranks%s: %zu host%s and %s on any (%s)",
+                         each_text(each, o), a->nhosts, plural(a->nhosts),
+                         cores_each(o) > 1 ? "too few slots" : "no slot", slot_source(a));
     if (nranks > IDSET_MAX)
         return error_set(err, EINVAL, "place %" PRIu64 " ranks: at most %d are possible", nranks,
                          IDSET_MAX);
@@ -96,17 +131,7 @@ static int check_slots(const struct allocation *a, const struct plan_options *o,
                          " (max_slots); ask for fewer ranks",
                          nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
                          sum_bounds(a, o));
-    if (a->more[0])
-        snprintf(more, sizeof(more), "submit the job with '%s %" PRIu64 "', ", a->more, nranks);
-    if (nranks > slots && !may)
-        return error_set(err, EINVAL,
-                         "place %" PRIu64 " rank%s: %zu host%s%s %s %" PRIu64
-                         " slot%s (%s), %" PRIu64 " too few; ask for at most %" PRIu64
-                         " rank%s, %sor allow more ranks than slots with --oversubscribe",
-                         nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
-                         a->nhosts == 1 ? "has" : "have", slots, plural(slots), slot_source(a),
-                         nranks - slots, slots, plural(slots), more);
-    return 0;
+    return nranks > sum_usable_slots(a, o) && !may ? too_few_slots(a, o, nranks, bound, err) : 0;
 }
 
 /* Fill slots in the order of hosts: what is left over. */
@@ -155,13 +180,13 @@ static void deal_rest(struct plan *p, const struct allocation *a, const struct p
     }
 }
 
-static void number_ranks(struct plan *p, const struct allocation *a)
+static void number_ranks(struct plan *p, const struct allocation *a, const struct plan_options *o)
 {
     uint32_t next = 0;
     for (size_t i = 0; i < p->nhosts; i++) {
         p->hosts[i].first_rank = next;
         next += p->hosts[i].nranks;
-        p->oversubscribed |= p->hosts[i].nranks > a->hosts[i].slots.value;
+        p->oversubscribed |= (uint64_t)p->hosts[i].nranks * cores_each(o) > a->hosts[i].slots.value;
     }
 }
 
@@ -171,7 +196,7 @@ static void explain(struct plan *p, const struct allocation *a, const struct pla
 {
     size_t used = 0;
     uint32_t least = UINT32_MAX, most = 0;
-    char bound[64] = "", slots[48];
+    char bound[64] = "", slots[48], each[32];
     for (size_t i = 0; i < p->nhosts; i++) {
         uint32_t n = a->hosts[i].slots.value;
         if (!p->hosts[i].nranks)
@@ -187,9 +212,9 @@ static void explain(struct plan *p, const struct allocation *a, const struct pla
     if (o->per_host)
         snprintf(bound, sizeof(bound), ", at most %" PRIu32 " on a host", o->per_host);
     snprintf(p->reason, sizeof(p->reason),
-             "%" PRIu64 " rank%s on %zu host%s by slot%s: %s%s (%s)%s", nranks, plural(nranks),
-             used, plural(used), bound, slots, used > 1 ? " each" : "", slot_source(a),
-             p->oversubscribed ? ", more ranks than slots" : "");
+             "%" PRIu64 " rank%s%s on %zu host%s by slot%s: %s%s (%s)%s", nranks, plural(nranks),
+             each_text(each, o), used, plural(used), bound, slots, used > 1 ? " each" : "",
+             slot_source(a), p->oversubscribed ? ", more ranks than slots" : "");
 }
 
 int plan(const struct allocation *a, const struct plan_options *o, struct plan *ret,
@@ -205,7 +230,7 @@ int plan(const struct allocation *a, const struct plan_options *o, struct plan *
     if (!p.hosts)
         return error_errno(err, ENOMEM, "place %" PRIu64 " rank%s", nranks, plural(nranks));
     deal_rest(&p, a, o, fill_slots(&p, a, o, nranks));
-    number_ranks(&p, a);
+    number_ranks(&p, a, o);
     explain(&p, a, o, nranks);
     *ret = p;
     return 0;

@@ -30,6 +30,7 @@ struct plan {
 struct plan_options {
     uint32_t nranks;   /* 0: one per slot, or per_host on every host when that is set */
     uint32_t per_host; /* --npernode/-N: at most this many on a host; 0: no bound */
+    uint32_t cores;    /* a rank takes as many slots; 0 is one */
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
 };
 
@@ -57,10 +58,11 @@ struct plan_binding {
     int bound;
     char reason[256]; /* "bound to cores: 2 ranks, 2 cores", "not bound: 4 ranks on 2 cores" */
 };
-/* A core each, in the topology's order. `busy` (may be NULL): hardware threads that other steps
- * have taken; free cores are used first, and by default no other ones: BIND_CORE shares them and
- * says so. By default nobody is bound to a share, either: two jobs would choose the same cores. */
-int plan_binding(const struct plan_topology *t, enum bind_policy policy, uint32_t nranks,
+/* A core each, or as many as `how` says, in the topology's order. `busy` (may be NULL): hardware
+ * threads that other steps have taken; free cores are used first, and by default no other ones:
+ * BIND_CORE shares them and says so. By default nobody is bound to a share, either: two jobs would
+ * choose the same cores. */
+int plan_binding(const struct plan_topology *t, const struct binding_request *how, uint32_t nranks,
                  const struct idset *busy, struct plan_binding *ret, struct error *err);
 void plan_binding_free(struct plan_binding *b);
 

@@ -27,9 +27,10 @@ static int needs_topology(const struct worker *w)
     const struct placement *here = &w->launch.hosts[w->launch.host_index];
     if (s->pmi || w->launch.granted_cores) /* mppmi would look for itself, which takes it longer */
         return 1;
-    if (w->launch.report_bindings || s->bind == BIND_CORE)
+    if (w->launch.report_bindings || s->bind.policy == BIND_CORE)
         return 1;
-    return s->bind == BIND_DEFAULT && cpus_count_cores(cores_here(w)) >= here->count;
+    uint64_t cores = (uint64_t)here->count * (s->bind.cores ? s->bind.cores : 1);
+    return s->bind.policy == BIND_DEFAULT && cpus_count_cores(cores_here(w)) >= cores;
 }
 
 /* What this process may run on is the kernel's word, and may have become less than what was granted
@@ -99,7 +100,7 @@ static int try_cores(struct worker *w, const struct plan_topology *t, int ledger
     int rc = ledger >= 0 ? core_ledger_busy(ledger, &busy, err) : 0;
     plan_binding_free(&w->binding);
     if (rc == 0)
-        rc = plan_binding(t, w->launch.step.bind, w->ranks.n, &busy, &w->binding, err);
+        rc = plan_binding(t, &w->launch.step.bind, w->ranks.n, &busy, &w->binding, err);
     if (rc == 0 && add_bound(&w->binding, &busy, &taken) < 0)
         rc = error_errno(err, ENOMEM, "bind ranks");
     if (rc == 0)
@@ -112,7 +113,8 @@ static int try_cores(struct worker *w, const struct plan_topology *t, int ledger
 /* Those of a step on one machine that poses as several hosts would be each other's. */
 static int has_ledger(const struct launch *l)
 {
-    return !l->step.overlap && l->step.bind != BIND_NONE && !(l->same_machine && l->nhosts > 1);
+    int is_shared = l->same_machine && l->nhosts > 1;
+    return !l->step.overlap && l->step.bind.policy != BIND_NONE && !is_shared;
 }
 
 /* Should the worker die, the keeper has them until it has ended the ranks. */

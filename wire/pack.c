@@ -189,7 +189,8 @@ static void step_pack(const struct step *s, Mprun__Launch *m)
     m->nspace = (char *)(uintptr_t)s->nspace;
     m->nranks = s->nranks;
     m->oversubscribed = s->oversubscribed;
-    m->bind = s->bind;
+    m->bind = s->bind.policy;
+    m->rank_cores = s->bind.cores;
     m->overlap = s->overlap;
     m->tracking_set = s->containment.tracking_set;
     m->tracking = s->containment.tracking;
@@ -447,7 +448,7 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     strcpy(s->id, m->step_id);
     strcpy(s->nspace, m->nspace);
     s->oversubscribed = m->oversubscribed;
-    s->bind = (enum bind_policy)m->bind;
+    s->bind = (struct binding_request){(enum bind_policy)m->bind, m->rank_cores};
     s->overlap = m->overlap;
     s->containment = (struct containment_request){
         .tracking_set = m->tracking_set,

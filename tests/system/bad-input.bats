@@ -68,7 +68,7 @@ fits_in_six_lines() {
 
 @test "a name of other launchers is answered when mprun is called by their name, too" {
     ln -s "$MPRUN" mpirun
-    run -125 --separate-stderr timeout 10 ./mpirun -n 2 --map-by core ./a
+    run -125 --separate-stderr timeout 10 ./mpirun -n 2 --map-by node ./a
     [[ $stderr == "mprun: option '--map-by': "* ]]
     [ -z "$output" ]
 }

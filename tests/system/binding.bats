@@ -36,6 +36,27 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
     [ "$(threads_of 0 | wc -l)" -le "$(lscpu | sed -n 's/^Thread(s) per core: *//p')" ]
 }
 
+@test "a rank has as many cores and slots as --cpus-per-rank says, and the cores that OMP_NUM_THREADS says" {
+    needs_cores 2
+    cores=$(ncores)
+    run -0 --separate-stderr mprun --cpus-per-rank "$cores" --verbose sh -c "$show"
+    [ "$output" = "0 $(allowed)" ]
+    [[ $stderr == *"bound to cores: 1 rank of $cores cores, $cores cores"* ]]
+    run -125 --separate-stderr mprun -n 2 --map-by "slot:pe=$cores" --nooversubscribe sh -c "$show"
+    [[ $stderr == *"place 2 ranks of $cores cores: 1 host has $cores slots (cores of this machine), room for 1; "* ]]
+    run -0 --separate-stderr env OMP_NUM_THREADS="$cores,1" "$MPRUN" -n 1 --verbose sh -c "$show"
+    [ "$output" = "0 $(allowed)" ]
+    [[ $stderr == *"bound to cores: 1 rank of $cores cores"* ]]
+    run -0 --separate-stderr env OMP_NUM_THREADS=1 "$MPRUN" -n 1 -x "OMP_NUM_THREADS=$cores" --explain true
+    [[ $output == *"bound to cores: 1 rank of $cores cores, $cores cores (OMP_NUM_THREADS)"* ]]
+    run -0 --separate-stderr env OMP_NUM_THREADS=64000 "$MPRUN" -n 1 --verbose true
+    [[ $stderr == *"not bound: 1 rank of 64000 cores on $cores cores"* ]]
+    run -0 --separate-stderr env OMP_NUM_THREADS=many "$MPRUN" -n "$cores" --verbose true
+    [[ $stderr == *"bound to cores: $cores ranks, $cores cores"* ]]
+    run -0 --separate-stderr env OMP_NUM_THREADS="$cores" "$MPRUN" -n 1 --bind-to core --verbose true
+    [[ $stderr == *"bound to cores: 1 rank, $cores cores"* ]]
+}
+
 @test "--bind-to core with more ranks than cores says how many there are, and starts nothing" {
     many=$(($(ncores) + 1))
     run -125 --separate-stderr mprun -n $many --oversubscribe --bind-to core touch started

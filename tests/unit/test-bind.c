@@ -59,6 +59,24 @@ static const struct bind_case cases[] = {
     {"", NULL, BIND_CORE, 1, NULL, "only 0 cores may be used"},
 };
 
+/* Several cores for a rank: near ones, as the machine has them. */
+static const struct {
+    uint32_t each;
+    struct bind_case c;
+} several[] = {
+    {2, {"0;1;2;3", NULL, BIND_DEFAULT, 2, "0-1;2-3", "bound to cores: 2 ranks of 2 cores, 4"}},
+    {3, {"0,4;1,5;2,6;3,7", NULL, BIND_DEFAULT, 1, "0-2,4-6", "1 rank of 3 cores, 4 cores"}},
+    {3, {"0;1;2;3", NULL, BIND_DEFAULT, 2, ";", "not bound: 2 ranks of 3 cores on 4 cores"}},
+    {3, {"0;1;2;3", "1", BIND_DEFAULT, 1, "0,2-3", "bound"}},
+    {3, {"0;1;2;3", "1-2", BIND_DEFAULT, 1, "", "not bound: 1 rank of 3 cores on 2 free of 4"}},
+    {3, {"0;1;2;3", "1-2", BIND_CORE, 1, "0-1,3", "1 core shared with other steps"}},
+    {3,
+     {"0;1;2;3", NULL, BIND_CORE, 2, NULL, "bind 2 ranks of 3 cores to cores: only 4 cores may"}},
+    {3, {"0;1;2;3", NULL, BIND_CORE, 2, NULL, "have to share them; start at most 1 here"}},
+    {4294967295u, {"0;1", NULL, BIND_DEFAULT, 4, ";;;", "not bound"}},
+    {2, {"0;1", NULL, BIND_NONE, 1, "", "not bound: asked for"}},
+};
+
 static void build(struct plan_topology *t, const char *text)
 {
     char *copy = strdup(text), *save = NULL, *share = strchr(copy, '/');
@@ -82,17 +100,18 @@ static void format_binding(const struct plan_binding *b, char *buf, size_t n)
     }
 }
 
-static void check_case(const struct bind_case *c, size_t i)
+static void check_case(const struct bind_case *c, uint32_t each, size_t i)
 {
     struct plan_topology t = {0};
     struct plan_binding b = {0};
+    struct binding_request how = {c->policy, each};
     struct idset busy = {0};
     struct error err = {0};
     char ranks[256] = "";
     build(&t, c->cores);
     if (c->busy)
         assert_int_equal(idset_parse(c->busy, &busy, NULL), 0);
-    int rc = plan_binding(&t, c->policy, c->nranks, c->busy ? &busy : NULL, &b, &err);
+    int rc = plan_binding(&t, &how, c->nranks, c->busy ? &busy : NULL, &b, &err);
     format_binding(&b, ranks, sizeof(ranks));
     if (rc == 0 && c->ranks && strcmp(ranks, c->ranks) != 0)
         fail_msg("case %zu: ranks have '%s'", i, ranks);
@@ -111,7 +130,9 @@ static void check_case(const struct bind_case *c, size_t i)
 static void the_table_of_bindings_holds(void **state)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        check_case(&cases[i], i);
+        check_case(&cases[i], 0, i);
+    for (size_t i = 0; i < sizeof(several) / sizeof(several[0]); i++)
+        check_case(&several[i].c, several[i].each, i);
 }
 
 static void bound_ranks_never_share_while_there_are_free_cores(void **state)
@@ -121,7 +142,8 @@ static void bound_ranks_never_share_while_there_are_free_cores(void **state)
     for (uint32_t n = 1; n <= 8; n++) {
         struct plan_binding b;
         struct idset seen = {0};
-        assert_int_equal(plan_binding(&t, BIND_CORE, n, NULL, &b, NULL), 0);
+        assert_int_equal(
+            plan_binding(&t, &(struct binding_request){.policy = BIND_CORE}, n, NULL, &b, NULL), 0);
         for (uint32_t i = 0; i < n; i++) {
             struct idset both = {0};
             idset_copy(&both, &b.ranks[i]);

@@ -183,6 +183,20 @@ static void words_of_srun_for_cores_and_mpi_are_the_same(void **state)
     cmdline_free(&c);
 }
 
+static void words_of_mpirun_for_places_are_the_same(void **state)
+{
+    struct cmdline c;
+    must_parse(&c, LINE("--map-by", "ppr:2:node:PE=4", "-N", "2", "./a"));
+    assert_true(c.per_host == 2 && c.rank_cores == 4);
+    cmdline_free(&c);
+    must_parse(&c, LINE("-map-by", "core", "--byslot", "--cpus-per-task=3", "./a"));
+    assert_true(c.per_host == 0 && c.rank_cores == 3);
+    cmdline_free(&c);
+    must_parse(&c, LINE("--map-by=slot:pe=2", "./a"));
+    assert_true(c.per_host == 0 && c.rank_cores == 2);
+    cmdline_free(&c);
+}
+
 static void names_that_are_given_values_are_known(void **state)
 {
     static const char *const want[] = {"A", "D", "C", NULL};
@@ -235,6 +249,7 @@ int main(void)
         cmocka_unit_test(settings_replace_and_extend_the_environment),
         cmocka_unit_test(settings_in_the_words_of_other_launchers_are_the_same),
         cmocka_unit_test(words_of_srun_for_cores_and_mpi_are_the_same),
+        cmocka_unit_test(words_of_mpirun_for_places_are_the_same),
         cmocka_unit_test(names_that_are_given_values_are_known),
         cmocka_unit_test(the_manual_page_lists_the_options_there_are),
         cmocka_unit_test(help_lists_the_options_there_are),

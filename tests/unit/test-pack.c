@@ -56,7 +56,7 @@ static struct launch a_launch(void)
                  .apps = apps,
                  .napps = 2,
                  .nranks = 4,
-                 .bind = BIND_CORE,
+                 .bind = {BIND_CORE, 3},
                  .pmi = PMI_KIND_PMIX | PMI_KIND_PMI1,
                  .stdin_target = STDIN_RANK,
                  .stdin_rank = 2,
@@ -111,7 +111,8 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_string_equal(got.hosts[1].host, "n2");
     assert_int_equal(got.hosts[1].count, 3);
     assert_int_equal(got.host_index, 1);
-    assert_int_equal(got.step.bind, BIND_CORE);
+    assert_int_equal(got.step.bind.policy, BIND_CORE);
+    assert_int_equal(got.step.bind.cores, 3);
     assert_int_equal(got.step.nice, -3);
     assert_int_equal(got.step.umask, 027);
     assert_true(got.step.kill_grace == 2.5);

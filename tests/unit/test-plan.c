@@ -24,6 +24,11 @@ struct plan_case {
         .nranks = (n), .per_host = (ph), .oversubscribe = (over)                                   \
     }
 
+#define CORES(n, ph, over, each)                                                                   \
+    {                                                                                              \
+        .nranks = (n), .per_host = (ph), .oversubscribe = (over), .cores = (each)                  \
+    }
+
 static const struct plan_case cases[] = {
     /* one per slot */
     {"2", OPT(0, 0, -1), "2", "2 ranks on 1 host by slot: 2 slots (test)", 0},
@@ -70,6 +75,18 @@ static const struct plan_case cases[] = {
     {"4,1,1", OPT(6, 2, 1), "2,2,2", "", 1},
     {"2,0", OPT(4, 2, 1), "2,2", "", 1},
     {"1,1", OPT(0, 1, 0), "1,1", "at most 1 on a host", 0},
+    /* several slots for a rank */
+    {"4,4", CORES(0, 0, 0, 2), "2,2", "4 ranks of 2 cores on 2 hosts by slot: 4 slots each", 0},
+    {"4,5,1", CORES(0, 0, 0, 2), "2,2,0", "4 ranks of 2 cores on 2 hosts", 0},
+    {"4,4", CORES(3, 0, 0, 2), "2,1", "", 0},
+    {"4,4", CORES(0, 1, 0, 4), "1,1", "2 ranks of 4 cores on 2 hosts by slot, at most 1", 0},
+    {"4,4", CORES(5, 0, 0, 2), NULL,
+     "place 5 ranks of 2 cores: 2 hosts have 8 slots (test), room for 4; ask for at most 4 ranks",
+     0},
+    {"4,4", CORES(5, 0, 1, 2), "3,2", "more ranks than slots", 1},
+    {"4,4", CORES(0, 2, 0, 3), NULL, "room for 2; ask for at most 2 ranks", 0},
+    {"2,2", CORES(0, 0, 0, 3), NULL, "place ranks of 3 cores: 2 hosts and too few slots on any", 0},
+    {"2", CORES(1, 0, 1, 4000000000u), "1", "more ranks than slots", 1},
     /* bounds */
     {"1", OPT(4000000000u, 0, 1), NULL, "at most 1048576 are possible", 0},
 };
