@@ -199,7 +199,7 @@ not_busy() { run "$@" && [[ $output != "busy "* ]]; }
 }
 
 @test "a user whose requests fail for what it did is soon turned away, and fills no log" {
-    sed -i 's/^user_rate.*/user_rate = 1000/' "$MPRUND_CONF"
+    sed -i 's/^user_rate.*/user_rate = 600/' "$MPRUND_CONF"
     mprund_kill
     mprund_start_logged
     job_start 12.1 sleep 60
