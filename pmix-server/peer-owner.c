@@ -158,6 +158,5 @@ int peer_owner_by_proc(int fd, uid_t *ret)
 
 int peer_owner(int fd, uid_t *ret)
 {
-    int rc = peer_owner_by_diag(fd, ret);
-    return rc < 0 && errno != ENOENT ? peer_owner_by_proc(fd, ret) : rc;
+    return peer_owner_by_diag(fd, ret) == 0 ? 0 : peer_owner_by_proc(fd, ret);
 }

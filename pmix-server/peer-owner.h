@@ -12,9 +12,9 @@
  * this network namespace is at the other end, another one when the kernel cannot be asked. */
 int peer_owner(int fd, uid_t *ret);
 
-/* The two ways that peer_owner() goes, the second where the first fails with another error than
- * ENOENT: by a sock_diag netlink socket (sock_diag(7)), which takes some microseconds however many
- * sockets there are, but needs the kernel's module tcp_diag; and by /proc/net/tcp and tcp6
+/* The two ways that peer_owner() goes, the second where the first fails: by a sock_diag netlink
+ * socket (sock_diag(7)), which takes some microseconds however many sockets there are, but needs
+ * the kernel's module tcp_diag, without which it says ENOENT, too; and by /proc/net/tcp and tcp6
  * (proc(5)). */
 int peer_owner_by_diag(int fd, uid_t *ret);
 int peer_owner_by_proc(int fd, uid_t *ret);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,7 +22,12 @@
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 
-enum { READ_MAX = 16 * 1024 };
+enum {
+    READ_MAX = 16 * 1024,
+    UNREAD_MAX = 64 * 1024, /* answers that wait for a rank that does not read them */
+    PUT_MAX =
+        16 * 1024 * 1024, /* all keys and values of a rank; an MPICH puts some hundred bytes */
+};
 
 struct space { /* a world, as PMI-1 sees it */
     struct space *next;
@@ -38,6 +44,7 @@ struct connection {
     struct space *space; /* NULL until the hello has come */
     uint32_t rank;
     int fd, in_barrier;
+    size_t nput; /* bytes */
     struct loop_io *io;
     struct buffer in, out;
 };
@@ -66,6 +73,13 @@ static void connection_destroy(struct connection *c)
     free(c);
 }
 
+/* Who does not read what it has asked for is not asked what else it wants. */
+static void await(struct connection *c)
+{
+    size_t unread = buffer_len(&c->out);
+    loop_io_set(c->io, (unread < UNREAD_MAX ? LOOP_READ : 0) | (unread ? LOOP_WRITE : 0));
+}
+
 /* Answers are far smaller than a socket's buffer, and a rank waits for each: what does not go out
  * at once is rare, and waits. */
 static void answer(struct connection *c, const char *fmt, ...)
@@ -84,7 +98,7 @@ static void answer(struct connection *c, const char *fmt, ...)
         return;
     if (buffer_write(&c->out, c->fd) < 0 && errno != EAGAIN)
         return; /* the rank is gone: the end of its input will tell */
-    loop_io_set(c->io, LOOP_READ | (buffer_len(&c->out) ? LOOP_WRITE : 0));
+    await(c);
 }
 
 static struct world *world_of(const struct connection *c)
@@ -198,6 +212,8 @@ static void cmd_put(struct connection *c, const struct pmi1_line *l)
     if (!is_our_kvs(c, l) || !key || !value || strlen(key) >= PMI1_KEY_MAX ||
         strlen(value) >= PMI1_VALUE_MAX)
         answer(c, "cmd=put_result rc=-1 msg=bad_put");
+    else if ((c->nput += strlen(key) + strlen(value)) > PUT_MAX)
+        answer(c, "cmd=put_result rc=-1 msg=more_than_%d_bytes_of_a_rank", PUT_MAX);
     else if (kvs_put(c->space->kvs, key, value) < 0 || kvs_pack(&c->space->fresh, key, value) < 0)
         answer(c, "cmd=put_result rc=-1 msg=out_of_memory");
     else
@@ -383,8 +399,7 @@ static void connection_ready(void *arg, int fd, unsigned events)
     if (events & LOOP_WRITE) {
         if (buffer_len(&c->out) && buffer_write(&c->out, fd) < 0 && errno != EAGAIN)
             buffer_consume(&c->out, buffer_len(&c->out));
-        if (!buffer_len(&c->out))
-            loop_io_set(c->io, LOOP_READ);
+        await(c);
     }
     if (events & LOOP_READ)
         connection_read(c);
@@ -410,14 +425,19 @@ static void listener_ready(void *arg, int fd, unsigned events)
     }
 }
 
-/* A rank that aborts does not wait for an answer: its last words may be unread. */
+/* A rank that aborts does not wait for an answer: its last words may be unread. What is there now
+ * is all that there is: a process that it has left behind may write on. */
 void pmi1_rank_gone(struct pmi1 *p, uint32_t world, uint32_t rank)
 {
     struct connection *c = p ? p->connections : NULL;
     while (c && (!c->space || c->space->world != world || c->rank != rank))
         c = c->next;
-    while (c && connection_read(c))
-        continue;
+    int unread = 0;
+    if (c && ioctl(c->fd, FIONREAD, &unread) < 0)
+        unread = 0;
+    for (; c && unread > 0; unread -= READ_MAX)
+        if (!connection_read(c))
+            return;
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- */

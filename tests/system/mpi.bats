@@ -237,6 +237,31 @@ in_mpi_init() {
     ends 4 "$(rank_on 2 1) exited with code 4; *" 2 late 2 exit 4
 }
 
+@test "PMI-1: a rank that does not read its answers is not listened to, and what a rank leaves behind stops nobody" {
+    # 64 MiB of questions: sooner or later nothing more is taken
+    run -0 mprun -n 1 --pmi pmi1 perl -e '
+        use Fcntl; $| = 1;
+        open F, "+<&=", $ENV{PMI_FD} or die; fcntl F, F_SETFL, O_NONBLOCK or die;
+        for ($n = 0; $n < 64 << 20;) {
+            $w = ""; vec($w, fileno F, 1) = 1;
+            select undef, $w, undef, 1 or exit 0;
+            $n += syswrite F, "cmd=get_maxes\n" x 1000 or $!{EAGAIN} or die
+        }
+        exit 1'
+    # the other rank is served while the first one, which has ended, asks on
+    run -0 --separate-stderr mprun -n 2 --oversubscribe --pmi pmi1 perl -e '
+        open F, "+<&=", $ENV{PMI_FD} or die;
+        sub ask { syswrite F, "cmd=get_maxes\n" or exit 1; sysread F, my $answer, 1000; $answer }
+        if ($ENV{MPRUN_RANK} == 0) {
+            pipe R, W;
+            if (!fork) { setpgrp; open G, ">", "asks"; close W; 1 while ask }
+            close W; 1 until -e "asks"; exit 0
+        }
+        1 until -e "asks"; for (1 .. 2000) { ask =~ /maxes/ or die } print "served\n"'
+    echo "$stderr"
+    [ "$output" = served ]
+}
+
 # ---- other users --------------------------------------------------------------------------------
 
 # What any user can read of it: arguments of processes, names of files, names of sockets.
