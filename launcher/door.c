@@ -27,7 +27,7 @@ static int add_listener(struct run *r, int fd, enum link_security security, stru
 {
     if (fd < 0)
         return -1;
-    struct listener *l = listener_create(r->loop, fd, r->key, security, &door_events, r, err);
+    struct listener *l = listener_create(r->loop, fd, r->key, security, &arrival_events, r, err);
     if (!l)
         return -1;
     listener_expect(l, r->nused);

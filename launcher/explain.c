@@ -40,7 +40,7 @@ static void print_granted(const struct run *r, const struct host *h)
 static void print_start(struct run *r, const struct host *h)
 {
     char how[1500] = "";
-    struct start_request request = starters_request(r);
+    struct start_request request = starting_request(r);
     if (h->nranks == 0 || !r->adapter->describe)
         return;
     r->adapter->describe(&request, &r->alloc.hosts[h->index], how, sizeof(how));

@@ -496,7 +496,7 @@ void handing_time_over(struct host *h)
     else
         run_fail(r, EXIT_CODE_MPRUN, "host %s: not started within %g s (--start-timeout): %s%s%s%s",
                  h->name, r->cmd.start_timeout, w->refusal,
-                 starters_advice(r, w->refusal, advice, sizeof(advice)),
+                 start_client_advice(r, w->refusal, advice, sizeof(advice)),
                  r->handing->obstacle[0] ? "; " : "", r->handing->obstacle);
 }
 

@@ -114,10 +114,10 @@ static int take_hello(struct host *h, const uint8_t *p, size_t n)
         }
         agent_enter(h, AGENT_CONNECTED);
         if (m->why_stdio[0])
-            starters_fell_back(h, m->why_stdio);
+            starting_fell_back(h, m->why_stdio);
         if (m->login_session[0])
-            starters_in_session(h, m->login_session);
-        starters_reported(h);
+            starting_in_session(h, m->login_session);
+        starting_reported(h);
         tree_place(h);
     }
     mprun__hello__free_unpacked(m, NULL);

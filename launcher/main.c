@@ -259,7 +259,7 @@ static void close_everything(struct run *r)
     input_destroy(r->input);
     control_destroy(r->control);
     collect_destroy(r->collect);
-    starters_close(r);
+    starting_close(r);
     suspension_end(r);
     log_set_sink(NULL, NULL);
     output_destroy(r->output);
@@ -278,7 +278,7 @@ static int run_step(struct run *r)
         log_error("%s", e.text);
         code = r->exit_code >= 0 ? r->exit_code : code;
     } else if (r->cmd.dry_run) {
-        code = starters_find(r, &e) < 0 ? EXIT_CODE_MPRUN : EXIT_CODE_OK;
+        code = starting_find(r, &e) < 0 ? EXIT_CODE_MPRUN : EXIT_CODE_OK;
         if (code == EXIT_CODE_OK)
             run_print_plan(r);
         else

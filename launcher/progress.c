@@ -83,13 +83,13 @@ static void say_too_late(struct host *h)
     struct run *r = h->run;
     char why[600], what[500];
     start_words_reason(h, why, sizeof(why));
-    const char *colon = *why ? ": " : "", *advice = starters_advice(r, why, what, sizeof(what));
+    const char *colon = *why ? ": " : "", *advice = start_client_advice(r, why, what, sizeof(what));
     if (start_channel_awaits_word(h) && !h->is_starter)
         run_fail(r, EXIT_CODE_MPRUN,
                  "host %s: its mpstarter has not said on its standard output within %g s "
                  "(--start-timeout) that it is there (does '%s' pass that on? is mpstarter of this "
                  "version, %s?)%s%s%s",
-                 h->name, r->cmd.start_timeout, starters_client(r), PACKAGE_VERSION, colon, why,
+                 h->name, r->cmd.start_timeout, start_client_name(r), PACKAGE_VERSION, colon, why,
                  advice);
     else
         run_fail(r, EXIT_CODE_MPRUN,

@@ -7,10 +7,14 @@
  *     step-machine.c  the states a step goes through
  *     explain.c       what is printed instead of running
  *     start-channel.c standard input and output of a start client
- *     starters.c      start clients, links as they come and go
+ *     starting.c      the start of all hosts: what the adapter is told, and its end
+ *     starters.c      each host's start client and link as they come and go
+ *     start-client.c  what is said of a start client's end
  *     start-words.c   what start clients say
+ *     sweep.c         what a starter that died has left on this machine
  *     progress.c      who has not reported back yet
  *     door.c          where the launcher listens
+ *     arrivals.c      who comes in there
  *     agents.c        the states of hosts' starters
  *     tree.c          through whom each host is reached
  *     orphans.c       hosts that get no answer of the host above
@@ -293,17 +297,25 @@ void grants_await(struct run *r, void (*then)(struct run *r));
 int grants_forget(struct run *r);
 void grants_free(struct run *r);
 
-/* starters.c */
-void starters_begin(struct run *r); /* what cannot be is told by run_fail() */
+/* starting.c */
+void starting_begin(struct run *r); /* what cannot be is told by run_fail() */
 /* Where mpstarter is, here and elsewhere. */
-int starters_find(struct run *r, struct error *err);
+int starting_find(struct run *r, struct error *err);
 /* What an adapter is told. Its allocation is not set. */
-struct start_request starters_request(struct run *r);
+struct start_request starting_request(struct run *r);
+/* No host is there, and none will be. */
+void starting_none(struct run *r);
 /* A login has put its starter into a control group of its own. */
-void starters_in_session(struct host *h, const char *session);
+void starting_in_session(struct host *h, const char *session);
 /* It is linked by its start channel because mprun cannot be reached from there. */
-void starters_fell_back(struct host *h, const char *why);
-void starters_reported(struct host *h);  /* HELLO came */
+void starting_fell_back(struct host *h, const char *why);
+void starting_reported(struct host *h); /* HELLO came */
+void starting_close(struct run *r);
+
+/* starters.c */
+/* What the adapter tells; arg is the run. */
+void starters_event(void *arg, size_t host, enum start_event event,
+                    const struct start_channel *channel, int status, const struct error *err);
 void starters_host_gone(struct host *h); /* its link has ended */
 /* A process that was not started from here but came here: a worker without its keeper? */
 void starters_orphan_ended(struct run *r, pid_t pid);
@@ -314,15 +326,8 @@ void starters_released(struct host *h); /* it may go; its start client may have 
 void starters_lost(struct host *h, int silent);
 /* No host is to be started any more. */
 void starters_cancel(struct run *r);
-void starters_close(struct run *r);
 /* RELEASE was sent: who is out of reach, and does not end, is not waited for without end. */
 void starters_await_end(struct run *r);
-void starters_sweep(struct host *h); /* what a dead starter left on this machine */
-
-const char *starters_client(const struct run *r); /* its name for messages */
-/* What the user can do about what the start client said, to go behind it: in buf, "" for nothing.
- */
-const char *starters_advice(const struct run *r, const char *why, char *buf, size_t n);
 /* Nothing of a start that failed is left, and there is to be another one. */
 void starters_forget(struct host *h);
 /* mprun starts it, now and again. */
@@ -335,6 +340,22 @@ void starters_client_unknown(struct host *h);
 /* Its start client runs, and its end says more than the end of its link. One that another step's
  * starter needs as well is not waited for. */
 int starters_has_client(const struct host *h);
+/* By its own link, or through the host above it. */
+int starters_is_linked(struct host *h);
+
+/* start-client.c */
+const char *start_client_name(const struct run *r); /* for messages; the run's or a constant */
+/* What the user can do about what the start client said, to go behind it: in buf, "" for nothing.
+ */
+const char *start_client_advice(const struct run *r, const char *why, char *buf, size_t n);
+/* It ended before its host was clean, status as from waitpid(): the step ends by run_fail() or
+ * host_fails() with the reason, or, where mprun is that reason, only --verbose says so. */
+void start_client_say_end(struct host *h, int status);
+
+/* sweep.c */
+/* Ends and removes what a dead starter left; nothing where its host is another machine. Waits for
+ * it, some seconds at most; what cannot be removed is a warning. */
+void sweep_host(struct host *h);
 
 /* start-channel.c */
 void start_channel_open(struct host *h, const struct start_channel *c);
@@ -394,8 +415,10 @@ void progress_begin(struct run *r);
 void progress_erase(struct run *r); /* something else is about to be written */
 void progress_end(struct run *r);
 
+/* arrivals.c */
+extern const struct listen_events arrival_events; /* arg is the run */
+
 /* door.c */
-extern const struct listen_events door_events; /* of starters.c */
 int door_open(struct run *r, struct error *err);
 void door_close(struct run *r);
 

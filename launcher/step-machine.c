@@ -278,6 +278,6 @@ void step_begin(struct run *r)
     failed_begin(r);
     if (r->cmd.timeout > 0)
         step_timeout(r, r->cmd.timeout);
-    starters_begin(r);
+    starting_begin(r);
     step_changed(r);
 }
