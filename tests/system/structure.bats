@@ -152,7 +152,7 @@ END
         only '(lib|g)?elf\.h' 'launcher/libraries\.c'
         only 'jansson' 'common/json\.c'
         only 'libxml/' 'rm-adapters/gridengine-xml\.c'
-        only 'confuse' 'node-daemon/conf\.c'
+        only 'confuse' 'node-daemon/conf-private\.h'
     } >"$TMPDIR/wrong"
     cat "$TMPDIR/wrong"
     [ ! -s "$TMPDIR/wrong" ]
