@@ -39,13 +39,25 @@ static void show(struct start_words *w, const char *line)
         log_note("host %s: what its start client says further is not shown", w->host->name);
 }
 
+static void drop_oldest(struct start_words *w)
+{
+    const char *end = memchr(w->held, '\n', w->nheld);
+    size_t n = (size_t)(end - w->held) + 1;
+    memmove(w->held, w->held + n, w->nheld - n);
+    w->nheld -= n;
+    w->lines--;
+}
+
+/* Behind much noise of a login comes the reason: the last words are kept. */
 static void hold(struct start_words *w, const char *line)
 {
     size_t n = strlen(line);
     if (!w->held)
         w->held = malloc(HELD_MAX);
-    if (!w->held || w->nheld + n + 2 > HELD_MAX)
+    if (!w->held)
         return;
+    while (w->nheld + n + 2 > HELD_MAX)
+        drop_oldest(w);
     memcpy(w->held + w->nheld, line, n);
     w->held[w->nheld + n] = '\n';
     w->nheld += n + 1;

@@ -17,6 +17,8 @@
 #include "starter/worker.h"
 #include "wire/await.h"
 
+enum { REST_READS = 64 }; /* of 2 KiB: a pipe's 64 KiB and more */
+
 struct errand {
     struct worker *worker;
     struct errand *next;
@@ -30,7 +32,10 @@ struct errand {
     uint8_t input[ERRAND_INPUT_MAX]; /* may be the key of another step */
     size_t ninput;
     size_t said;
-    char *refused; /* why it is, which is told when it has ended */
+    uint8_t
+        last[ERRAND_LAST_MAX]; /* what it said behind that, told when it has ended: its reason */
+    size_t nlast, nnot_told;   /* bytes there; bytes between the two that are not told */
+    char *refused;             /* why it is, which is told when it has ended */
 };
 
 static void tell(struct worker *w, uint32_t id, enum errand_news what, const void *text, size_t n,
@@ -62,14 +67,39 @@ static void errand_free(struct errand *e)
 
 /* ---- what it says ---------------------------------------------------------------------------- */
 
+static void keep_last(struct errand *e, const char *text, size_t n)
+{
+    if (n > sizeof(e->last)) {
+        e->nnot_told += n - sizeof(e->last);
+        text += n - sizeof(e->last);
+        n = sizeof(e->last);
+    }
+    size_t drop = e->nlast + n > sizeof(e->last) ? e->nlast + n - sizeof(e->last) : 0;
+    memmove(e->last, e->last + drop, e->nlast - drop);
+    e->nlast -= drop;
+    e->nnot_told += drop;
+    memcpy(e->last + e->nlast, text, n);
+    e->nlast += n;
+}
+
 /* As much as is told of one. */
 static void pass_on(struct errand *e, const char *text, size_t n)
 {
-    if (n > ERRAND_SAYS_MAX - e->said)
-        n = ERRAND_SAYS_MAX - e->said;
-    e->said += n;
-    if (n > 0 && !e->refused)
-        tell(e->worker, e->id, ERRAND_SAID, text, n, 0);
+    size_t now = n < ERRAND_SAYS_MAX - e->said ? n : ERRAND_SAYS_MAX - e->said;
+    e->said += now;
+    if (now > 0 && !e->refused)
+        tell(e->worker, e->id, ERRAND_SAID, text, now, 0);
+    keep_last(e, text + now, n - now);
+}
+
+static void tell_last(struct errand *e)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "\n(%zu bytes left out)\n", e->nnot_told);
+    if (e->nnot_told)
+        tell(e->worker, e->id, ERRAND_SAID, text, (size_t)n, 0);
+    if (e->nlast)
+        tell(e->worker, e->id, ERRAND_SAID, e->last, e->nlast, 0);
 }
 
 static void stop_reading(struct errand *e)
@@ -260,14 +290,17 @@ static void has_pid(struct errand *e, pid_t pid)
 
 static void over(struct errand *e, const struct errand_reply *r)
 {
-    while (e->out_io && e->said < ERRAND_SAYS_MAX && read_some(e))
+    /* what is in the pipe; who else has it open may go on for ever */
+    for (int i = 0; i < REST_READS && e->out_io && read_some(e); i++)
         ;
-    if (r->what == ERRAND_FAILED)
+    if (r->what == ERRAND_FAILED) {
         refuse(e->worker, e->id, strerror(r->value));
-    else if (e->refused)
+    } else if (e->refused) {
         refuse(e->worker, e->id, e->refused);
-    else
+    } else {
+        tell_last(e);
         tell(e->worker, e->id, ERRAND_ENDED, NULL, 0, r->value);
+    }
     errand_free(e);
 }
 

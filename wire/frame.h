@@ -120,7 +120,8 @@ enum {
 enum {
     ERRAND_INPUT_MAX = 4096, /* what a pipe takes at once */
     ERRAND_WORDS_MAX = 4096, /* arguments of an errand, with a byte for the end of each */
-    ERRAND_SAYS_MAX = 65536, /* what is told of its output; the rest is not */
+    ERRAND_SAYS_MAX = 65536, /* what is told of its output at once; of the rest, at its end, */
+    ERRAND_LAST_MAX = 2048,  /* this much of the end */
 };
 
 /* Flow control, the same arithmetic at both ends.

@@ -458,6 +458,19 @@ begun_of_192() {
     [ "$(grep -c . <<<"$stderr")" = 1 ]
     [[ $stderr == "mprun: host h7: qrsh ended with code 1 before mpstarter reported back: no way to h7"* ]]
     no_leftovers 20
+    local code=
+    # behind more than is told, and more than is kept of that: on h7 by a host's starter, on h0 by mprun
+    echo 'yes "a line that says nothing" | head -n 8000; echo "no way to $3" >&2; exit 1' | tee sge/noisy >sge/does.h7
+    code=0 && tree true 2>err || code=$?
+    [ "$code" = 125 ]
+    tail -n 3 err
+    grep '^mprun: host h7: qrsh ended with code 1 before mpstarter reported back: no way to h7; ' err
+    mv sge/noisy sge/does.h0 && rm sge/does.h7
+    code=0 && tree true 2>err || code=$?
+    [ "$code" = 125 ]
+    tail -n 3 err
+    grep '^mprun: host h0: qrsh ended with code 1 before mpstarter reported back: no way to h0; ' err
+    no_leftovers 20
 }
 
 @test "one that has no room is started by mprun itself, when there is some" {
