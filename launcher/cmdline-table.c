@@ -860,7 +860,8 @@ static const struct option_def table[] = {
     REFUSED("--print-all-exitcodes", "write '--report usage=all', which has the end of each rank"),
     REFUSED("--test-only --rtos", "write '--dry-run'"),
     REFUSED("--app --configfile --multi-prog",
-            "write the programs on the line: 'mprun -n 1 ./a : -n 2 ./b'"),
+            "write the programs on the line, 'mprun -n 1 ./a : -n 2 ./b'; from a file with such a "
+            "part in each line: mprun $(sed '$!s/$/ :/' FILE)"),
     REFUSED("--debug --debugger --tv -gdb -ddd --xterm",
             "start the debugger as the program: 'mprun -n 1 --pty gdb ./a', 'mprun -n 1 --pty gdb "
             "./a : -n 3 ./a'"),

@@ -162,13 +162,14 @@ static int cut_to_named(const struct host_request *request, struct hostlist *gra
                         struct error *err)
 {
     struct hostlist named = {.stated = 0};
+    struct error why;
     char is_not[80];
     if (request->nlists == 0 && request->nfiles == 0)
         return 0;
     snprintf(is_not, sizeof(is_not), "no host of job %.20s; for others there is '--rm ssh'",
              variable("JOB_ID"));
-    if (named_read(request, &named, err) < 0)
-        return -1;
+    if (named_read(request, &named, &why) < 0)
+        return error_set(err, why.code, "%s; without it mprun uses the hosts of the job", why.text);
     int rc = named_choose(granted, &named, is_not, err);
     hostlist_free(&named);
     return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;

@@ -77,7 +77,8 @@ EOF
 @test "-m FILE as in the article; --host chooses; a host that the job does not have is named" {
     run -0 --separate-stderr qsub_wait -pe lab 6 <<<'m -np 6 -m "$PE_HOSTFILE" hostname; m --host "$(hostname):1" hostname | grep -cx "$(hostname)"'
     [ "$(sorted)" = "1 n1 n1 n2 n2 n3 n3 " ]
-    run -125 --separate-stderr qsub_wait -pe lab 6 <<<'m --host n1,n0 hostname'
+    run -125 --separate-stderr qsub_wait -pe lab 6 <<<'m -machinefile "$TMPDIR/machines" hostname; m --host n1,n0 hostname'
+    [[ $stderr == *"read host file '/tmp/$(job).1.lab.q/machines': No such file or directory; without it mprun uses the hosts of the job"* ]]
     [[ $stderr == *"'n0' is no host of job $(job)"* ]]
 }
 

@@ -217,6 +217,11 @@ END
 -n 2 -env A a -env B 'b c' -gmca btl_tcp_if_include eth0
 -n 2 -K --kill-on-bad-exit=1 -u --exact -Q --mpi=pmix --cpu-bind=none --export=ALL,A=a,B='b c',OMPI_MCA_btl_tcp_if_include=eth0
 EOF
+    printf '%s\n' '-n 1 echo a b' '-n 2 -x X=1 echo c' >apps
+    # what is said to those who have an appfile
+    [[ $("$MPRUN" --app apps 2>&1) == *": mprun \$(sed '\$!s/\$/ :/' FILE)" ]]
+    run -0 --separate-stderr mprun --oversubscribe $(sed '$!s/$/ :/' apps)
+    [ "$(sort <<<"$output")" = $'a b\nc\nc' ]
     run -0 --separate-stderr mprun --oversubscribe -genv A all -n 1 -env A one sh -c 'echo $A' : -n 1 sh -c 'echo $A'
     [ "$(sort <<<"$output")" = $'all\none' ]
 }

@@ -310,7 +310,8 @@ $(realpath "$MPRUN_BUILD")/pmix-server/mppmi"
 $prefix/libexec/mprun/mppmi" ]
         [ ! -e "$prefix/bin/mpirun" ]
         [ ! -e "$prefix/bin/mpiexec" ]
-        [ -r "$prefix/share/doc/mprun/gridengine.md" ] # the manual names it
+        [ -r "$prefix/share/doc/mprun/gridengine.md" ] # the manual names them
+        [ -r "$prefix/share/doc/mprun/migrating.md" ]
         run -0 --separate-stderr time_limited 20 "$prefix/bin/mprun" -n 1 --explain true
         [[ $output == *"starter "*"$(realpath "$prefix")/libexec/mprun/mpstarter"* ]]
     done
