@@ -274,13 +274,22 @@ static int read_preload(struct run *r, struct error *err)
     return rc;
 }
 
+/* A list of hosts may be a pipe, and a manager's commands may hang. */
+static int read_allocation(struct run *r, struct error *err)
+{
+    signals_leave();
+    int rc = r->adapter->read_allocation(&r->cmd.hosts, &r->alloc, err);
+    signals_return();
+    return rc;
+}
+
 int run_setup(struct run *r, struct error *err)
 {
     if (handshake_library_init(err) < 0)
         return -1;
     randombytes_buf(r->key, sizeof(r->key));
     choose_adapter(r);
-    if (r->adapter->read_allocation(&r->cmd.hosts, &r->alloc, err) < 0)
+    if (read_allocation(r, err) < 0)
         return r->adapter->loose ? -1
                                  : error_context(err, "read what '%s' granted", r->adapter->name);
     if (make_plan(r, err) < 0 || make_step(r, err) < 0 || make_hosts(r, err) < 0 ||

@@ -226,6 +226,19 @@ watches_signals() {
     done
 }
 
+@test "mprun ends by a signal while it reads a list of hosts that does not come" {
+    mkfifo list
+    for signal in TERM HUP; do # INT and QUIT are ignored in the background
+        mprun_start --hostfile list true
+        exec 5>list # opened when mprun has opened it
+        kill -$signal "$MPRUN_PID"
+        code=0
+        mprun_wait || code=$?
+        exec 5>&-
+        [ "$code" = $((128 + $(kill -l $signal))) ]
+    done
+}
+
 # ---- at a terminal -----------------------------------------------------------------------------------
 
 at_terminal() {
