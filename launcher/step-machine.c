@@ -250,11 +250,15 @@ static void machine_due(void *arg)
     step_machine(arg);
 }
 
+/* Where a rank has failed before, the step is ending already, and that decides the code. */
 static void timed_out(void *arg)
 {
     struct run *r = arg;
-    run_fail(r, EXIT_CODE_TIMEOUT, "--timeout: the step ran for %g s; its ranks are ended",
-             r->cmd.timeout);
+    if (ends_first(r))
+        log_debug("--timeout: %g s are over; the step is ending", r->cmd.timeout);
+    else
+        run_fail(r, EXIT_CODE_TIMEOUT, "--timeout: the step ran for %g s; its ranks are ended",
+                 r->cmd.timeout);
     run_drop_output(r, r->step.kill_grace);
 }
 

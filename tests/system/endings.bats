@@ -62,6 +62,18 @@ writer_is_stuck() {
     grep -q 'are dropped' "$MPRUN_ERR"
 }
 
+@test "--timeout that is over while a failed step ends changes neither its code nor what is said" {
+    MPRUN_ERR=err
+    "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -v --timeout 4 --kill-grace 60 -n 2 sh -c '
+        if [ $MPRUN_RANK = 0 ]; then until [ -e ready ]; do sleep .02; done; exit 3; fi
+        trap "" TERM; : >ready
+        until grep -q "^mprun: --timeout: 4 s are over; the step is ending" err; do sleep .1; done' </dev/null 2>err 3>&- &
+    MPRUN_PID=$!
+    ends_with 3 40
+    grep '^mprun: rank 0 on .* exited with code 3; the other ranks are ended' err
+    [ "$(grep -c 'the step ran for' err)" = 0 ]
+}
+
 @test "output that was written before the end of ranks waits for its reader" {
     # without a signal nothing is dropped, however long the reader takes
     mkfifo slow
