@@ -89,6 +89,10 @@ static void explain_unbound(struct plan_binding *b, const struct plan_topology *
         snprintf(b->reason, sizeof(b->reason),
                  "not bound: which %zu of %s the job has was not said", t->share,
                  counted(cores, ncores, "core"));
+    else if (nfree == 0 && ncores > 0 && t->inside)
+        snprintf(b->reason, sizeof(b->reason),
+                 "not bound: %s on %s, which the rank has that this step runs in",
+                 counted_ranks(ranks, b->nranks, each), counted(cores, ncores, "core"));
     else if (nfree < ncores)
         snprintf(b->reason, sizeof(b->reason), "not bound: %s on %zu free of %s",
                  counted_ranks(ranks, b->nranks, each), nfree, counted(cores, ncores, "core"));

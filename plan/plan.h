@@ -49,6 +49,7 @@ struct plan_topology {
     struct plan_core *cores; /* in the machine's order; those with no usable thread are left out */
     size_t ncores;
     size_t share; /* so many of them are the job's, and nobody says which; 0: all are */
+    int inside;   /* the step runs in a rank of another one, whose cores are not free for that */
 };
 void plan_topology_free(struct plan_topology *t);
 

@@ -151,6 +151,7 @@ static int bind_ranks(struct worker *w, struct error *err)
         return -1;
     if (l->granted_all)
         cores.share = l->hosts[l->host_index].share;
+    cores.inside = getenv("MPRUN_STEP_ID") != NULL;
     if (has_ledger(l) && (ledger = core_ledger_open(NULL, &why)) < 0)
         log_debug("on %s: other steps' cores are not known: %s", w->host_name, why.text);
     int rc = choose(w, &cores, ledger, err);

@@ -194,6 +194,9 @@ END
         runs F -n 1
         [ "$(cores F)" = "$(cores A)" ]
         over B C D E F
+        # each in a rank that has a core, and that stays on it
+        "$MPRUN" "${options[@]}" -n $n "$MPRUN" "${options[@]}" -v -n 1 true 2>err
+        [ "$(grep -c "not bound: 1 rank on 1 core, which the rank has that this step runs in" err)" = "$n" ]
         [ ! -e $ledger ]'
 }
 

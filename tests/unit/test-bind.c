@@ -77,6 +77,28 @@ static const struct {
     {2, {"0;1", NULL, BIND_NONE, 1, "", "not bound: asked for"}},
 };
 
+static void a_step_in_a_rank_is_told_whose_its_cores_are(void **state)
+{
+    struct plan_core core = {.threads = {0}};
+    struct plan_topology t = {.cores = &core, .ncores = 1, .inside = 1};
+    struct binding_request how = {BIND_DEFAULT, 0};
+    struct plan_binding b = {0};
+    struct idset busy = {0};
+    struct error err;
+    assert_int_equal(idset_add(&core.threads, 3), 0);
+    assert_int_equal(plan_binding(&t, &how, 1, &busy, &b, &err), 0);
+    assert_true(b.bound); /* it was not bound itself */
+    plan_binding_free(&b);
+    assert_int_equal(idset_add(&busy, 3), 0);
+    assert_int_equal(plan_binding(&t, &how, 1, &busy, &b, &err), 0);
+    assert_true(!b.bound);
+    assert_string_equal(b.reason,
+                        "not bound: 1 rank on 1 core, which the rank has that this step runs in");
+    plan_binding_free(&b);
+    idset_free(&busy);
+    idset_free(&core.threads);
+}
+
 static void build(struct plan_topology *t, const char *text)
 {
     char *copy = strdup(text), *save = NULL, *share = strchr(copy, '/');
@@ -164,6 +186,7 @@ static void bound_ranks_never_share_while_there_are_free_cores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_in_a_rank_is_told_whose_its_cores_are),
         cmocka_unit_test(the_table_of_bindings_holds),
         cmocka_unit_test(bound_ranks_never_share_while_there_are_free_cores),
     };
