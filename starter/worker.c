@@ -630,9 +630,7 @@ static void worker_free(struct worker *w)
     ending_destroy(w->ending);
     errands_destroy(w);
     plan_binding_free(&w->binding);
-    core_ledger_leave(NULL, w->cores_fd);
-    if (w->have_launch)
-        core_ledger_sweep(NULL);
+    core_ledger_leave(NULL, w->cores_fd); /* the keeper sweeps, however this process ends */
     topology_destroy(w->topology);
     if (w->contain.tree)
         cgroup_tree_destroy(w->contain.tree);

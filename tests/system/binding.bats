@@ -220,7 +220,20 @@ END
         kill -KILL $(pgrep -P ${pid[C]} -x mpstarter)
         if wait ${pid[C]}; then exit 1; fi
         touch over.C
-        until_true test ! -e $ledger'
+        until_true test ! -e $ledger
+        # one that others have left goes with the end of a step that has none, also when its worker was killed
+        install -m 600 /dev/null $ledger
+        runs D -n 1 --bind-to none
+        [ -e $ledger ]
+        over D
+        [ ! -e $ledger ]
+        install -m 600 /dev/null $ledger
+        runs E -n 1 --bind-to none
+        keeper=$(pgrep -P ${pid[E]} -x mpstarter)
+        kill -KILL $(pgrep -P $keeper -x mpstarter)
+        if wait ${pid[E]}; then exit 1; fi
+        touch over.E
+        [ ! -e $ledger ]'
 }
 
 @test "steps that begin at the same moment have different cores" {
