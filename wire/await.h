@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-enum { AWAIT_MAX = 32 }; /* a word is shorter */
+enum { AWAIT_MAX = 320 }; /* a word is shorter */
 
 struct await {
     const char *word; /* whose first letter is not in it again, but for its last; NULL: none */

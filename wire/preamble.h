@@ -34,10 +34,14 @@ enum preamble_flag {
  * is a terminal (tasks of a job have them where the job has: qrsh -pty y) prints what it is sent,
  * and makes something of it, as long as nobody has set it; a program before the starter's may read
  * what is not for it; and qrsh takes a second longer when it has input before its task runs. Both
- * words are lines: what passes output on by lines passes them on at once. */
-#define PREAMBLE_READY "<mprun-start-ready-1>\n"
-#define PREAMBLE_ASK   "\nmprun-start-channel-1\n"
-#define PREAMBLE_YES   "y"
+ * words are lines: what passes output on by lines passes them on at once. The first one is as long
+ * as it is because the shepherd of a task of Grid Engine waits 10 ms for more output before it
+ * sends less than 256 bytes. */
+#define PREAMBLE_DOTS "..........................................................."
+#define PREAMBLE_READY                                                                             \
+    "<mprun-start-ready-1" PREAMBLE_DOTS PREAMBLE_DOTS PREAMBLE_DOTS PREAMBLE_DOTS ">\n"
+#define PREAMBLE_ASK "\nmprun-start-channel-1\n"
+#define PREAMBLE_YES "y"
 
 static inline enum link_security preamble_security(uint32_t flags)
 {

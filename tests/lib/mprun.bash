@@ -7,6 +7,7 @@
 #                            in each run; and with --overlap, because other tests run at the same time
 #   without_notes TEXT       TEXT without the lines in which mprun says that there are no cgroups for the
 #                            user (where the launcher is not run by the helpers), or too few slots
+#   first_word               what mpstarter says on its standard output before it reads what there is to do
 #   mprun_start ARGS...      the same in the background: $MPRUN_PID; output in $MPRUN_OUT and $MPRUN_ERR
 #   mprun_wait               wait for it: its exit code, under the same time limit
 #   mpi_program NAME [MPI]   path of NAME.c in examples/, tests/programs/ or tests/system/mpi/, compiled once with
@@ -100,6 +101,8 @@ mprun() {
 }
 
 without_notes() { sed -E '/^mprun: (ranks are tracked by|[0-9]+ ranks on )/d' <<<"$1"; }
+
+first_word() { "$MPRUN_BUILD/starter/mpstarter" </dev/null 2>/dev/null || true; }
 
 # The launcher itself is $MPRUN_PID, so that a test can send it signals.
 mprun_start() {

@@ -137,7 +137,7 @@ fails() {
     version=$("$MPRUN" --version | sed 's/.* //')
     late n1 "I wait" 'exec sleep 1000'
     late n2 "I lose" 'exec sh -c "$command" >/dev/null'
-    late n3 "I speak" 'echo "<mprun-start-ready-1>"; exec sleep 1000'
+    late n3 "I speak" "echo '$(first_word)'; exec sleep 1000"
     too_late n1
     [ "$SAID" = "mprun: host n1: its mpstarter $mute (does '$AGENT' pass that on? is mpstarter of this version, $version?): I wait" ]
     too_late n2
@@ -202,7 +202,7 @@ fails() {
 # first word, and n2 are on their way; n3 is not begun. Their start is cancelled for that: n0 does TERMED
 # then, and n1's client LOST when its starter has ended. Whichever ends first, n1 is named and nobody else.
 lost_at_start() {
-    does n0 "echo \$\$ >n0.pid; trap '$1; exit 1' TERM; echo '<mprun-start-ready-1>'; while :; do sleep .02; done"
+    does n0 "echo \$\$ >n0.pid; trap '$1; exit 1' TERM; echo '$(first_word)'; while :; do sleep .02; done"
     does n1 "echo \$\$ >n1.pid; sh -c \"echo \\\$\\\$ >keeper; \$command\"; code=\$?; exec >&-; $2; exit \$code"
     does n2 'until [ -e n0.pid ]; do sleep .02; done; kill -KILL $(pgrep -o -P $(cat keeper) -x mpstarter); exec sleep 1000'
     for transport in ${MPRUN_TRANSPORT:-tcp stdio}; do

@@ -508,7 +508,7 @@ compare_tasks() {
         QRSH=1 spool_make "$TMPDIR/spool" "starter_method=$STARTER" -- "$STARTER"
         run qrsh_starter_run "$TMPDIR/spool" $option </dev/null
         # said by the starter, which has found nothing on its standard input
-        [[ $output == "<mprun-start-ready-1>"$'\n'"mpstarter: on $(hostname): "*"status 32000" ]]
+        [[ $output == "$(first_word)"$'\n'"mpstarter: on $(hostname): "*"status 32000" ]]
         [[ $output != *"run '"* ]]
     done
 }

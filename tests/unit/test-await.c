@@ -35,7 +35,7 @@ static int passes(const char *word, const char *text, size_t piece, char *out)
 
 static void in_all_pieces(const char *word, const char *text, int times, const char *rest)
 {
-    char out[400];
+    char out[1000];
     for (size_t piece = 1; piece <= strlen(text); piece++) {
         assert_int_equal(passes(word, text, piece, out), times);
         assert_string_equal(out, rest);
@@ -45,7 +45,7 @@ static void in_all_pieces(const char *word, const char *text, int times, const c
 static void is_taken_out(void **state)
 {
     static const char *const words[] = {PREAMBLE_READY, PREAMBLE_ASK};
-    char text[200], rest[200];
+    char text[2 * AWAIT_MAX + 20], rest[AWAIT_MAX + 20];
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t n = strlen(words[i]);
         assert_true(n < AWAIT_MAX);
@@ -73,12 +73,19 @@ static void is_found_once(void **state)
     in_all_pieces(PREAMBLE_READY, PREAMBLE_READY PREAMBLE_READY, 1, PREAMBLE_READY);
 }
 
+/* The shepherd of a task of Grid Engine keeps less for 10 ms, and the starter awaits an answer. */
+static void is_not_held_back(void **state)
+{
+    assert_true(strlen(PREAMBLE_READY) >= 256);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_taken_out),
         cmocka_unit_test(is_not_there),
         cmocka_unit_test(is_found_once),
+        cmocka_unit_test(is_not_held_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
