@@ -139,12 +139,13 @@ void ask_answer_free(struct ask_answer *answer)
     buffer_free(&answer->errors);
 }
 
-int ask_command(const char *path, char *const argv[], double seconds, char *buf, size_t n)
+int ask_command(const char *path, char *const argv[], double seconds, char *buf, size_t n,
+                struct error *err)
 {
     struct ask a = {.path = path, .argv = argv, .seconds = seconds, .max = COMMAND_MAX};
     struct ask_answer answer;
     buf[0] = 0;
-    if (ask_run(&a, &answer, NULL) < 0)
+    if (ask_run(&a, &answer, err) < 0)
         return -1;
     size_t have = buffer_len(&answer.said);
     have = have < n ? have : n - 1;
@@ -153,5 +154,5 @@ int ask_command(const char *path, char *const argv[], double seconds, char *buf,
     buf[have] = 0;
     int status = answer.status;
     ask_answer_free(&answer);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : error_set(err, EPROTO, "it failed");
 }

@@ -33,8 +33,9 @@ int ask_run(const struct ask *a, struct ask_answer *ret, struct error *err);
 void ask_answer_free(struct ask_answer *answer);
 
 /* Run a program for at most so many seconds. What it wrote to its standard output, cut to n - 1
- * bytes, is in buf; 0, or -1 when it could not run, took too long, said more than a MiB, or
- * failed. */
-int ask_command(const char *path, char *const argv[], double seconds, char *buf, size_t n);
+ * bytes, is in buf; 0, or -1 with err when it could not run, took too long (ETIMEDOUT), said more
+ * than a MiB, or failed. */
+int ask_command(const char *path, char *const argv[], double seconds, char *buf, size_t n,
+                struct error *err);
 
 #endif

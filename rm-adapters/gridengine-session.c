@@ -16,7 +16,7 @@
 #include "rm-adapters/ask.h"
 
 enum { ANCESTORS_MAX = 64, ENVIRONMENT_MAX = 1 << 20 };
-#define QCONF_SECONDS 5.0
+#define QCONF_SECONDS 20.0
 
 /* ---- which job ------------------------------------------------------------------------------- */
 
@@ -76,13 +76,15 @@ size_t gridengine_session_adopt(char *text)
 }
 
 /* execd_spool_dir, of this host's configuration or of all hosts'. */
-static int ask_spool(const char *qconf, const char *host, char *ret, size_t n)
+static int ask_spool(const char *qconf, const char *host, char *ret, size_t n, struct error *err)
 {
     static const char KEY[] = "execd_spool_dir";
     const char *words[] = {"qconf", "-sconf", host, NULL};
     char said[16384];
-    if (ask_command(qconf, (char *const *)(uintptr_t)words, QCONF_SECONDS, said, sizeof(said)) < 0)
-        return -1;
+    if (ask_command(qconf, (char *const *)(uintptr_t)words, QCONF_SECONDS, said, sizeof(said),
+                    err) < 0)
+        return error_context(err, "'qconf -sconf'");
+    error_set(err, EPROTO, "'qconf -sconf' does not say where execd_spool_dir is");
     char *line = strstr(said, KEY);
     if (!line || (line != said && line[-1] != '\n'))
         return -1;
@@ -103,9 +105,9 @@ static int find_spool(char *ret, size_t n, char *host, size_t nhost, struct erro
     host[nhost - 1] = 0;
     if (spawn_resolve("qconf", environ, NULL, &qconf, err) < 0)
         return -1;
-    if (ask_spool(qconf, host, ret, n) == 0 || ask_spool(qconf, NULL, ret, n) == 0)
+    if (ask_spool(qconf, host, ret, n, err) == 0)
         return 0;
-    return error_set(err, EPROTO, "'qconf -sconf' does not say where execd_spool_dir is");
+    return err->code == ETIMEDOUT ? -1 : ask_spool(qconf, NULL, ret, n, err);
 }
 
 int gridengine_session_enter(unsigned job, struct error *err)

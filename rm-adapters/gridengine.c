@@ -27,7 +27,7 @@
 #include "rm-adapters/hostfile.h"
 #include "rm-adapters/named.h"
 
-#define QCONF_SECONDS 3.0
+#define QCONF_SECONDS 10.0
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
@@ -318,7 +318,8 @@ static int slaves_are_not_controlled(const char *pe)
     const char *words[] = {"qconf", "-sp", pe, NULL};
     char said[4096], value[16] = "";
     if (find_program("qconf", &path, NULL) < 0 ||
-        ask_command(path, (char *const *)(uintptr_t)words, QCONF_SECONDS, said, sizeof(said)) < 0)
+        ask_command(path, (char *const *)(uintptr_t)words, QCONF_SECONDS, said, sizeof(said),
+                    NULL) < 0)
         return 0;
     const char *line = strstr(said, "control_slaves");
     return line && sscanf(line, "control_slaves %15s", value) == 1 && strcmp(value, "FALSE") == 0;

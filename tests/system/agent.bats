@@ -87,12 +87,12 @@ fails() {
     fails n1 "was killed by signal 9 (Killed) before mpstarter reported back"
 }
 
-@test "an agent that says much: the last line is the reason, the others are shown, in bounds" {
-    does n1 'i=0; while [ $i -lt 5000 ]; do i=$((i + 1)); echo "line $i: $(printf %0300d 0)"; done >&2; echo "the reason" >&2; exit 255'
+@test "an agent that says much: the last line is the reason, those before it are shown, in bounds" {
+    does n1 'i=0 o=$(printf %0300d 0); while [ $i -lt 5000 ]; do i=$((i + 1)); echo "line $i: $o"; done >&2; echo "the reason" >&2; exit 255'
     run -125 --separate-stderr three true
     [ "$(wc -c <<<"$stderr")" -lt 20000 ]
     [ "$(grep -c '^mprun: host n1: line' <<<"$stderr")" -ge 3 ]
-    [[ $stderr == *"mprun: host n1: line 1: "* ]]
+    [[ $stderr == *"mprun: host n1: line 5000: "*"mprun: host n1: "*"the reason" ]]
 }
 
 @test "what a terminal would act on is not passed on" {

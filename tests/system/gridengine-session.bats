@@ -40,7 +40,7 @@ PLAY
 @test "the first ^C shows the state, the second ends the step; the job goes on" {
     run session qlogin -now no -pe lab 4 <<PLAY
 type $MPRUN sh -c 'echo beg\\\\un; exec sleep 1000'; echo "co\\de \$?"\r
-wait begun\\s+begun\\s+begun\\s+begun
+wait (begun(\\s|\x1b\[K)+){4}
 type \x03
 wait 4 of 4 ranks started.*again within 1 s
 wait all ranks: CPU time [0-9.]+ s so far .*now memory .* 4 processes
@@ -55,7 +55,7 @@ PLAY
 @test "^Z stops the ranks on all hosts, fg continues them" {
     run session qrsh -now no -pe lab 4 <<PLAY
 type $MPRUN sh -c 'trap "echo conti\\\\nued" CONT; echo beg\\\\un; while :; do sleep 0.1; done'\r
-wait begun\\s+begun\\s+begun\\s+begun
+wait (begun(\\s|\x1b\[K)+){4}
 type \x1a
 wait Stopped
 type fg\r

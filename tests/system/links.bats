@@ -28,10 +28,10 @@ ALL=n0,n1,n2,n3,n4,n5,n6
 start() {
     on_start n0 mprun --host $ALL --fanout 2 "$@"
 }
-everywhere() { # a command line runs on all hosts
+everywhere() { # a command line, and not one that has it in it, as mprun's does, runs on all hosts
     local i
     for i in 0 1 2 3 4 5 6; do
-        wait_until 20 on_root n$i pgrep -f "$1" >/dev/null || return 1
+        wait_until 20 on_root n$i pgrep -x -f "$1" >/dev/null || return 1
     done
 }
 cut_off() { cut "$1" && CUT+=("$1"); }

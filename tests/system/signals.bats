@@ -310,8 +310,8 @@ at_books() {
         n=${n%% *}
         hosts="(mprun: on \S+: .*\s+){$n}"
         [ "$n" -le 4 ] || hosts="mprun: a host: .*\s+"
-        # all of it first: ^\ flushes what the terminal has not shown yet
-        run -131 at_books "wait (rank \d: 50 MiB touched\s+){$n}
+        # all of it first: ^\ flushes what the terminal has not shown yet; a slow start's progress is erased
+        run -131 at_books "wait (rank \d: 50 MiB touched(\s|\x1b\[K)+){$n}
 type \x03
 wait again within 1 s to end it\s+mprun: all ranks: CPU time .*\s+$hosts
 type \x1c" $options sh -c "'$spin' 1.1; exec '$memhog' 50 1000"

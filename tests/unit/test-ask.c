@@ -15,10 +15,12 @@
 
 #include "common/loop.h"
 
+static struct error why; /* of the last one that failed */
+
 static int ask(const char *commands, double seconds, char *buf, size_t n)
 {
     char *const argv[] = {(char *)"sh", (char *)"-c", (char *)(uintptr_t)commands, NULL};
-    int rc = ask_command("/bin/sh", argv, seconds, buf, n);
+    int rc = ask_command("/bin/sh", argv, seconds, buf, n, &why);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
     assert_int_equal(errno, ECHILD);
     return rc;
@@ -50,6 +52,8 @@ static void who_says_nothing_is_ended(void **state)
 {
     char buf[64];
     assert_int_equal(ask("exec sleep 1000", 0.3, buf, sizeof(buf)), -1);
+    assert_int_equal(why.code, ETIMEDOUT);
+    assert_string_equal(why.text, "no answer within 0.3 s");
     assert_int_equal(ask("exec 2>&-; sleep 1000; echo said", 0.3, buf, sizeof(buf)), -1);
 }
 
