@@ -24,14 +24,32 @@ static int lock(int fd, short type, off_t first, off_t n)
     return fcntl(fd, F_OFD_SETLK, &f);
 }
 
+/* Everybody may make files there. */
+static int check_owner(const struct stat *s, const char *path, struct error *err)
+{
+    if (s->st_uid != geteuid())
+        return error_set(err, EPERM, "'%s' belongs to user %u", path, (unsigned)s->st_uid);
+    if (!S_ISREG(s->st_mode) || (s->st_mode & 077) || s->st_nlink > 1)
+        return error_set(err, EPERM, "'%s' is not a file of this user alone", path);
+    return 0;
+}
+
+static int cannot_open(const char *path, int why, struct error *err)
+{
+    struct stat s;
+    if (lstat(path, &s) == 0 && check_owner(&s, path, err) < 0)
+        return -1;
+    return error_errno(err, why, "open '%s'", path);
+}
+
 /* 1: it is our own, and the one of that name; 0: it is being removed; -1. */
 static int is_good(int fd, const char *path, struct error *err)
 {
     struct stat s;
     if (fstat(fd, &s) < 0)
         return error_errno(err, errno, "look at '%s'", path);
-    if (!S_ISREG(s.st_mode) || s.st_uid != geteuid() || (s.st_mode & 077) || s.st_nlink > 1)
-        return error_set(err, EPERM, "'%s' is not a file of this user alone", path);
+    if (check_owner(&s, path, err) < 0)
+        return -1;
     if (lock(fd, F_RDLCK, PRESENT, 1) < 0)
         return errno == EAGAIN || errno == EACCES ? 0 : error_errno(err, errno, "lock '%s'", path);
     if (fstat(fd, &s) < 0)
@@ -48,7 +66,7 @@ int core_ledger_open(const char *path, struct error *err)
     for (int i = 0; i < TRIES; i++) {
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
         if (fd < 0)
-            return error_errno(err, errno, "open '%s'", path);
+            return cannot_open(path, errno, err);
         int good = is_good(fd, path, err);
         if (good > 0)
             return fd;

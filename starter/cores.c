@@ -3,6 +3,7 @@
  * what other steps of the user have taken */
 #include "starter/cores.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -139,6 +140,17 @@ static int choose(struct worker *w, const struct plan_topology *t, int ledger, s
     return rc;
 }
 
+/* Another's doing is for the user to know, and to have mended. */
+static void say_no_ledger(const struct worker *w, const struct error *why)
+{
+    if (why->code == EPERM)
+        log_warn("on %s: %s: until it is removed, ranks of steps that run at the same time may be "
+                 "bound to the same cores (--bind-to none helps)",
+                 w->host_name, why->text);
+    else
+        log_debug("on %s: other steps' cores are not known: %s", w->host_name, why->text);
+}
+
 static int bind_ranks(struct worker *w, struct error *err)
 {
     const struct launch *l = &w->launch;
@@ -153,7 +165,7 @@ static int bind_ranks(struct worker *w, struct error *err)
         cores.share = l->hosts[l->host_index].share;
     cores.inside = getenv("MPRUN_STEP_ID") != NULL;
     if (has_ledger(l) && (ledger = core_ledger_open(NULL, &why)) < 0)
-        log_debug("on %s: other steps' cores are not known: %s", w->host_name, why.text);
+        say_no_ledger(w, &why);
     int rc = choose(w, &cores, ledger, err);
     plan_topology_free(&cores);
     if (ledger >= 0)

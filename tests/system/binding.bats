@@ -247,12 +247,18 @@ END
         [ ! -e $ledger ]'
 }
 
-@test "without a ledger of the user alone steps run, and -v says why it was not used" {
+@test "without a ledger of the user alone steps run, and are told why" {
     steps '
         install -m 666 /dev/null $ledger
         runs A -n 1
-        grep -q "other steps. cores are not known: .$ledger. is not a file of this user alone" err.A
+        grep -q "^mprun: .*.$ledger. is not a file of this user alone: until it is removed, " err.A
         [ "$(cores A | wc -l)" = 1 ]
         over A
-        [ -e $ledger ]'
+        [ -e $ledger ]
+        [ "$(id -u nobody)" = 65534 ]
+        if chown nobody $ledger 2>/dev/null; then
+            runs B -n 1
+            grep -q "^mprun: .*.$ledger. belongs to user 65534: until it is removed, " err.B
+            over B
+        fi'
 }
