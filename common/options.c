@@ -137,6 +137,16 @@ static const struct option_def *find_glued(const struct option_def *defs, const 
     return def && def->apply && def->argument ? def : NULL;
 }
 
+/* As nearest_name(), of a word with one dash that may be a name with two. */
+static const char *nearest_long(const struct option_def *defs, const char *word, size_t *ret_len)
+{
+    char name[NEAREST_MAX + 2];
+    if (strlen(word) < 4 || word[1] == '-' ||
+        snprintf(name, sizeof(name), "-%s", word) >= (int)sizeof(name))
+        return NULL;
+    return nearest_name(defs, name, ret_len);
+}
+
 static int unknown(const struct option_def *defs, const char *word, struct error *err)
 {
     size_t len;
@@ -146,19 +156,35 @@ static int unknown(const struct option_def *defs, const char *word, struct error
                          (int)len, word, word + len);
     AUTO_FREE char *name = strndup(word, strcspn(word, "="));
     const char *near = name ? nearest_name(defs, name, &len) : NULL;
+    if (name && !near)
+        near = nearest_long(defs, name, &len);
     if (!near)
         return error_set(err, EINVAL, "unknown option '%.60s'; --help lists them all", word);
     return error_set(err, EINVAL, "unknown option '%.60s'; the nearest is '%.*s'", word, (int)len,
                      near);
 }
 
-/* "-n4": the value of a one-letter option. A number begins with no letter: "-nolocal" is another
- * name and not -n with the value "olocal". */
-static int is_attached(const struct option_def *def, const char *value)
+/* Is word a slip of a long name that begins with the same letter, "-machinfile"? */
+static int is_slip(const struct option_def *defs, const char *word)
 {
-    if (!def || !def->argument)
+    size_t len;
+    const char *near = nearest_long(defs, word, &len);
+    return near && len > 3 && near[2] == word[1];
+}
+
+/* "-n4": the value of a one-letter option. A number begins with no letter: "-nolocal" is another
+ * name and not -n with the value "olocal"; nor is "-xml" -x with the name of a variable. */
+static int is_attached(const struct option_def *defs, const struct option_def *letter,
+                       const char *word)
+{
+    const char *value = word + 2;
+    if (!letter->apply || !letter->argument)
         return 0;
-    return strcmp(def->argument, "N") != 0 || !isalpha((unsigned char)*value);
+    if (strcmp(letter->argument, "N") == 0)
+        return !isalpha((unsigned char)*value);
+    if (strncmp(letter->argument, "NAME[=", 6) == 0)
+        return strchr(value, '=') != NULL;
+    return !is_slip(defs, word);
 }
 
 /* What word uses: 0, or -1 for an unknown option. */
@@ -172,7 +198,7 @@ static int recognise(const struct option_def *defs, const char *word, struct use
         return 0;
     }
     const struct option_def *letter = word[1] == '-' ? NULL : options_find(defs, word, 2);
-    if (letter && letter->apply && is_attached(letter, word + 2)) {
+    if (letter && is_attached(defs, letter, word)) {
         *ret = (struct use){.def = letter, .name = word, .name_len = 2, .value = word + 2};
         return 0;
     }

@@ -816,7 +816,7 @@ static const struct option_def table[] = {
         "leave it out: mprun finds the resource manager of a job; '--rm gridengine', '--rm ssh' "
         "or '--rm local' chooses another one"),
     REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
-            "--licenses -L --dependency -d",
+            "--licenses -L --dependency",
             "it says what the resource manager is to do; give it to the command that submits the "
             "job, and leave it out here"),
     REFUSED("--rank-by --rankby --bynode --distribution -rankmap --rankfile -rf",
@@ -871,6 +871,12 @@ static const struct option_def table[] = {
     REFUSED("--signal", "not in this release: send mprun the signal, and all ranks have it"),
     REFUSED("--bcast --send-libs", "write '--preload-binary' and '--preload-libs'"),
     REFUSED("-s", "it is --preload-binary to mpirun and --oversubscribe to srun; write that"),
+    REFUSED("--hetero-nodes --personality --show-progress --resv-ports --immediate -I --comment",
+            "mprun has no need of it; leave it out"),
+    REFUSED("--use-hwthread-cpus",
+            "slots are the resource manager's, or cores; write '-n N', with '--oversubscribe' for "
+            "more ranks than slots"),
+    REFUSED("--path", "programs are looked for in mprun's PATH; start it by 'env PATH=DIR:$PATH'"),
     REFUSED("--no-kill -k --continuous --enable-recovery -disable-auto-cleanup",
             "not in this release: when a rank fails, the step ends"),
     {.names = NULL},

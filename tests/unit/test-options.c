@@ -70,7 +70,8 @@ static const struct option_def defs[] = {
     {"--tag-output -l", NULL, "Output",
      "Begin each line of output with the rank that wrote it, which is long enough for two lines",
      OPTION_ONCE, apply_tag},
-    {"--chdir -D", "DIR", "Starting", "Start in DIR", OPTION_ONCE, apply_dir},
+    {"--chdir -D --Directory", "DIR", "Starting", "Start in DIR", OPTION_ONCE, apply_dir},
+    {"-v", "NAME[=VALUE]", "Starting", "Set a variable", OPTION_APPEND, apply_x},
     {"--pair", "NAME VALUE", "Starting", "Set two", OPTION_APPEND, apply_pair},
     {"--kill -K", "[=N]", "Output", "Kill", OPTION_ONCE, apply_kill},
     {.names = "--map-by -dirt", .help = "write '-n' instead"},
@@ -119,7 +120,7 @@ static void uses_are_applied_in_order_and_values_may_hold_anything(void **state)
     struct log log;
     struct error err;
     assert_int_equal(
-        parse(&log, &err, WORDS("-x", "A=1", "-l", "-xB=", "-D/tmp", "-n", "2", "-x", "-y")), 9);
+        parse(&log, &err, WORDS("-vA=1", "-l", "-xB=", "-D/tmp", "-n", "2", "-x", "-y")), 8);
     assert_string_equal(log.text, "x=A=1 tag x=B= dir=/tmp n=2 x=-y ");
 }
 
@@ -177,6 +178,8 @@ static void a_mistake_is_told_precisely(void **state)
         {{"--frobnicate"}, "unknown option '--frobnicate'; --help lists them all"},
         {{"-z"}, "unknown option '-z'; --help lists them all"},
         {{"-np4"}, "unknown option '-np4'; a value is a word of its own: '-np 4'"},
+        {{"-Dircetory"}, "unknown option '-Dircetory'; the nearest is '--Directory'"},
+        {{"-vml"}, "unknown option '-vml'; --help lists them all"},
         {{"-nolocal"}, "unknown option '-nolocal'; --help lists them all"},
         {{"-lx"}, "unknown option '-lx'; --help lists them all"},
         {{"--map-by", "core"}, "option '--map-by': write '-n' instead"},
@@ -224,7 +227,9 @@ static void help_lists_each_group_once_and_wraps(void **state)
                         "Starting:\n"
                         "  -n, --np N                Start N ranks\n"
                         "  -x NAME                   Set a variable\n"
-                        "  --chdir, -D DIR           Start in DIR\n"
+                        "  --chdir, -D, --Directory DIR\n"
+                        "                            Start in DIR\n"
+                        "  -v NAME[=VALUE]           Set a variable\n"
                         "  --pair NAME VALUE         Set two\n"
                         "\n"
                         "Output:\n"
