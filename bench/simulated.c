@@ -149,8 +149,7 @@ static struct starting *simulated_start(const struct start_request *request, str
         return NULL;
     sim->reaper = request->reaper;
     sim->channel.in_fd = sim->channel.out_fd = -1;
-    if (client_start(request->reaper, path, argv, 1, simulation_ended, sim, &sim->channel, err) <
-        0) {
+    if (client_start(request, path, argv, 1, simulation_ended, sim, &sim->channel, err) < 0) {
         simulation_destroy(sim);
         return NULL;
     }

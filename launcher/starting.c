@@ -61,6 +61,8 @@ struct start_request starting_request(struct run *r)
         .starter_argv = argv,
         .agent = r->cmd.agent,
         .patience = r->cmd.start_timeout,
+        .soft_limits = r->step.soft_limits,
+        .umask = r->step.umask,
         .concurrency = r->cmd.start_concurrency,
         .event = starters_event,
         .is_elsewhere = through_is_elsewhere,

@@ -7,6 +7,7 @@
 #define RM_ADAPTERS_ADAPTER_H
 
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "common/error.h"
@@ -60,10 +61,13 @@ struct start_request {
                                   NULL-terminated; NULL: that one */
     double patience;           /* seconds that a host has from its start to its HELLO */
     char *const *starter_argv; /* NULL-terminated, argv[0] included; the same on every host */
-    const char *const *variables; /* with carries_variables: for each host of the allocation a
-                                     "NAME=VALUE" of safe letters that its starter is to have, or
-                                     NULL; NULL: for none */
-    unsigned concurrency;         /* start clients at once; 0: the adapter's default */
+    const char *const *variables;     /* with carries_variables: for each host of the allocation a
+                                         "NAME=VALUE" of safe letters that its starter is to have, or
+                                         NULL; NULL: for none */
+    const struct rlimit *soft_limits; /* RLIM_NLIMITS entries, as in struct spawn, and the */
+    int umask;                        /* umask that start clients have, the user's; NULL, -1: this
+                                         process's */
+    unsigned concurrency;             /* start clients at once; 0: the adapter's default */
     start_event_fn event;
     /* Is this host started by another's starter, with words()? Nothing is done for it then, and no
      * event comes, before retry(). NULL: none is. */

@@ -36,8 +36,8 @@ static int open_pipes(struct pipes *p, int n, struct error *err)
     return 0;
 }
 
-static pid_t spawn_client(const char *path, char *const argv[], const struct pipes *p,
-                          struct error *err)
+static pid_t spawn_client(const struct start_request *request, const char *path, char *const argv[],
+                          const struct pipes *p, struct error *err)
 {
     struct spawn sp;
     spawn_init(&sp);
@@ -50,21 +50,24 @@ static pid_t spawn_client(const char *path, char *const argv[], const struct pip
     if (sp.fds[2] < 0 && fcntl(STDERR_FILENO, F_GETFD) >= 0)
         sp.fds[2] = STDERR_FILENO;
     sp.new_pgrp = 1;
+    sp.limits = request->soft_limits;
+    sp.umask = request->umask;
     return spawn_process(&sp, NULL, err);
 }
 
-int client_start(struct reaper *reaper, const char *path, char *const argv[], int own_stderr,
-                 reaper_fn ended, void *arg, struct start_channel *ret, struct error *err)
+int client_start(const struct start_request *request, const char *path, char *const argv[],
+                 int own_stderr, reaper_fn ended, void *arg, struct start_channel *ret,
+                 struct error *err)
 {
     struct pipes p;
     if (open_pipes(&p, own_stderr ? 2 : 3, err) < 0)
         return -1;
-    pid_t pid = spawn_client(path, argv, &p, err);
+    pid_t pid = spawn_client(request, path, argv, &p, err);
     if (pid <= 0) {
         close_pipes(&p);
         return -1;
     }
-    if (reaper_add(reaper, pid, ended, arg) < 0) {
+    if (reaper_add(request->reaper, pid, ended, arg) < 0) {
         close_pipes(&p); /* it sees the end of its input; the reaper takes it as an orphan */
         return error_errno(err, ENOMEM, "keep the start client's process");
     }

@@ -94,7 +94,7 @@ int fanout_client(struct starting *s, size_t host, const char *path, char *const
                   int own_stderr, struct start_channel *ret, struct error *err)
 {
     struct fanout_host *h = &s->hosts[host];
-    if (client_start(s->request.reaper, path, argv, own_stderr, client_ended, h, ret, err) < 0)
+    if (client_start(&s->request, path, argv, own_stderr, client_ended, h, ret, err) < 0)
         return -1;
     h->pid = ret->pid;
     return 0;

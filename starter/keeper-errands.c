@@ -52,7 +52,8 @@ static const char *own_path(char *buf, size_t size)
 
 /* The group of the task is what the manager ends; a start client stays out of it, with the keeper.
  */
-static pid_t start(char *words, char *end, const int fds[3], pid_t worker, int *ret_is_starter)
+static pid_t start(const struct keeper_errands *all, char *words, char *end, const int fds[3],
+                   pid_t worker, int *ret_is_starter)
 {
     static const char *const own[] = {"mpstarter", NULL};
     const char *argv[WORDS];
@@ -67,6 +68,7 @@ static pid_t start(char *words, char *end, const int fds[3], pid_t worker, int *
     s.path = nargv ? argv[0] : own_path(self, sizeof(self));
     s.argv = (char *const *)(uintptr_t)(nargv ? argv : own);
     s.envp = environ;
+    s.umask = all->umask;
     s.fds[0] = fds[0];
     s.fds[1] = s.fds[2] = fds[1];
     if (*ret_is_starter) {
@@ -91,7 +93,7 @@ void keeper_errand_start(struct keeper_errands *e, const char *request, size_t n
     if (e->n == ERRANDS_MAX)
         pid = -EAGAIN;
     else if (fds[2] >= 0 && worker > 0) /* without it there is nobody to tell */
-        pid = start(words, words + n - sizeof(q), fds, worker, &is_starter);
+        pid = start(e, words, words + n - sizeof(q), fds, worker, &is_starter);
     if (pid > 0)
         e->all[e->n++] = (struct keeper_errand){
             .id = q.id, .pid = pid, .out_fd = take_fd(&fds[2]), .is_starter = is_starter};

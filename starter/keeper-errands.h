@@ -22,6 +22,7 @@ struct keeper_errands {
         int is_starter; /* of another step */
     } all[ERRANDS_MAX];
     size_t n;
+    int umask; /* that they have; -1: this process's */
 };
 
 /* To the keeper, behind KEEPER_ERRAND: this, and its arguments, each ended by a NUL. None: this

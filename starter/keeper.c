@@ -293,9 +293,10 @@ static int look_after_children(struct keeper *k, pid_t worker, int *code)
     return k->judged && k->errands.n == 0;
 }
 
-int keeper_run(pid_t worker, int fd, const char *host)
+int keeper_run(pid_t worker, int fd, const char *host, mode_t mask)
 {
-    struct keeper k = {.worker = worker, .fd = fd, .cores_fd = -1, .host = host};
+    struct keeper k = {
+        .worker = worker, .fd = fd, .cores_fd = -1, .host = host, .errands.umask = (int)mask};
     static const int passed[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
     sigset_t set;
     int code = EXIT_CODE_MPRUN;

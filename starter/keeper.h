@@ -23,8 +23,8 @@ enum keeper_message {
 enum { KEEPER_PACKET = 8192 };
 
 /* The keeper's life: returns the exit code for mpstarter. worker: child to wait for; fd: its end of
- * the packet socket. host: for messages. */
-int keeper_run(pid_t worker, int fd, const char *host);
+ * the packet socket. host: for messages. mask: the umask that errands have. */
+int keeper_run(pid_t worker, int fd, const char *host, mode_t mask);
 
 /* Worker's side. */
 void keeper_tell(int fd, enum keeper_message what, const char *text);

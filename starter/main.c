@@ -151,7 +151,7 @@ static int run_starter(void)
 
     fd_open_standard();
     signal(SIGPIPE, SIG_IGN); /* whoever reads our output may have gone */
-    umask(077);               /* whatever the resource manager's is; ranks have mprun's */
+    mode_t mask = umask(077); /* whatever the resource manager's is; ranks have mprun's */
     gethostname(hostname, sizeof(hostname) - 1);
     take_signals(hostname);
     if (read_start(hostname, &start) < 0)
@@ -177,7 +177,7 @@ static int run_starter(void)
     close(pair[1]);
     explicit_bzero(&start, sizeof(start));
     detach_input_and_output();
-    return keeper_run(worker, pair[0], hostname);
+    return keeper_run(worker, pair[0], hostname, mask);
 }
 
 int main(int argc, char **argv)

@@ -30,6 +30,12 @@ three() { mprun --agent "$AGENT" --host n0:2,n1:2,n2 "$@"; }
     [ -z "$(said)" ]
 }
 
+@test "the agent has the user's own limit of open files and umask" {
+    does n0 'umask >"$AGENT.umask"; ulimit -S -n >"$AGENT.files"'
+    (ulimit -S -n 200 && umask 027 && three true)
+    [ "$(cat "$AGENT.umask" "$AGENT.files")" = $'0027\n200' ]
+}
+
 @test "one of the hosts has TMPDIR without a way to write: /tmp serves there alone, and --verbose says so" {
     unshare --mount mount -t tmpfs tmpfs /mnt 2>/dev/null || skip "may not mount here"
     mkdir place

@@ -23,7 +23,7 @@ static int reply_pair[2], in_pipe[2], out_pipe[2];
 
 static int open_all(void **state)
 {
-    memset(&errands, 0, sizeof(errands));
+    errands = (struct keeper_errands){.umask = -1};
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reply_pair) < 0 ||
            pipe2(in_pipe, O_CLOEXEC) < 0 || pipe2(out_pipe, O_CLOEXEC) < 0;
 }
@@ -90,6 +90,17 @@ static void it_has_its_arguments_and_input(void **state)
     assert_int_equal(errands.n, 0);
 }
 
+static void it_has_the_umask_that_it_is_to_have(void **state)
+{
+    char said[20] = "";
+    errands.umask = 0213;
+    struct errand_reply r = START("/bin/sh\0-c\0umask");
+    assert_int_equal(r.what, ERRAND_HAS_PID);
+    end_of((pid_t)r.value);
+    assert_true(read(out_pipe[0], said, sizeof(said) - 1) > 0);
+    assert_string_equal(said, "0213\n");
+}
+
 static void what_cannot_be_executed_is_told(void **state)
 {
     struct errand_reply r = START("/no/such/program");
@@ -139,11 +150,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)
     const struct CMUnitTest tests[] = {
-        T(it_has_its_arguments_and_input),
-        T(what_cannot_be_executed_is_told),
-        T(words_without_an_end_and_too_many_are_refused),
-        T(signals_are_for_starters_only),
-        T(others_are_none),
+        T(it_has_its_arguments_and_input),  T(it_has_the_umask_that_it_is_to_have),
+        T(what_cannot_be_executed_is_told), T(words_without_an_end_and_too_many_are_refused),
+        T(signals_are_for_starters_only),   T(others_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,6 +197,7 @@ static void run_start(struct run *r, const char *hosts, const char *path, const 
         .allocation = &r->allocation,
         .starter_path = path,
         .starter_argv = argv,
+        .umask = -1,
         .event = on_event,
         .arg = r,
     };
