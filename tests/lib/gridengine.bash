@@ -36,7 +36,7 @@
 #   ranks_are STATES               the states of those on all hosts: S, T, ST
 #   finish                         they end
 #   processes, no_process          what of labuser's is there on the job's hosts
-#   nothing_left                   within 5 s
+#   nothing_left                   within 20 s
 
 gridengine_setup() { lab_setup gridengine "$(gridengine_lack "$@")" "$@"; }
 needs_gridengine() { needs_hosts; }
@@ -172,7 +172,7 @@ ranks_are() {
 processes() { for host in $EXECS; do on_root "$host" ps --no-headers -u labuser -o pid,ppid,stat,args | sed "s/^/$host /"; done; }
 no_process() { [ -z "$(processes)" ]; }
 nothing_left() {
-    wait_until 5 no_process && return
+    wait_until 20 no_process && return
     processes
     return 1
 }

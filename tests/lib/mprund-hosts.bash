@@ -119,7 +119,7 @@ mprunds_clean() {
     [ -n "${BATS_TEST_COMPLETED:-}" ] || ge_said
     hosts empty && hosts reset && grounds_empty || return
     for host in $(mprund_hosts); do
-        wait_until 5 nobody_is_there "$host" || { on_root "$host" ps -u labuser -o pid,args; return 1; }
+        wait_until 20 nobody_is_there "$host" || { on_root "$host" ps -u labuser -o pid,args; return 1; }
     done
 }
 nobody_is_there() { ! on_root "$1" pgrep -u labuser >/dev/null; }
