@@ -5,6 +5,7 @@
  * state. */
 #include "common/spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -159,11 +160,34 @@ static void set_scheduling(struct child *c)
         child_fails(c, SPAWN_AFFINITY, errno);
 }
 
+/* Those that are open, by what the kernel lists: libc's opendir() allocates. */
+static int mark_listed_cloexec(void)
+{
+    _Alignas(struct dirent64) char listing[4096];
+    int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long n;
+    if (dir < 0)
+        return -1;
+    while ((n = syscall(SYS_getdents64, dir, listing, sizeof(listing))) > 0)
+        for (long at = 0; at < n;) {
+            const struct dirent64 *e = (const void *)(listing + at);
+            int fd = 0;
+            for (const char *c = e->d_name; *c >= '0' && *c <= '9'; c++)
+                fd = fd * 10 + *c - '0';
+            if (fd > 2) /* neither one of the three nor "." */
+                fcntl(fd, F_SETFD, FD_CLOEXEC);
+            at += e->d_reclen;
+        }
+    close(dir);
+    return n < 0 ? -1 : 0;
+}
+
+/* close_range() can mark from 5.11 on. Where there is no /proc, nothing says which are open. */
 static void mark_all_cloexec(void)
 {
-    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_) == 0)
-        return;
     struct rlimit r;
+    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_) == 0 || mark_listed_cloexec() == 0)
+        return;
     int last = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < 65536 ? (int)r.rlim_cur : 65536;
     for (int fd = 3; fd < last; fd++)
         fcntl(fd, F_SETFD, FD_CLOEXEC);

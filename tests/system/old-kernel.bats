@@ -43,6 +43,11 @@ old_mprun() {
     [ "$(tr '\n' ' ' <<<"$output")" = "0 1 2 3 " ] # 3 is the directory that ls reads
 }
 
+@test "nor those above the limit of open files, which was higher when they were opened" {
+    (ulimit -S -n 1000 && exec 900</dev/null && ulimit -n 200 && old_mprun --pmi none -n 1 ls /proc/self/fd) >fds
+    [ "$(tr '\n' ' ' <fds)" = "0 1 2 3 " ]
+}
+
 @test "daemons of ranks are ended with the step" {
     run old_mprun -n 2 sh -c 'setsid sleep 987 >/dev/null 2>&1 & exit 0'
     [ "$status" -eq 0 ]
