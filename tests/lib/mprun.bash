@@ -46,6 +46,7 @@ mprun_setup() {
     # looking for fast networks that are not there costs MPI_Init of Open MPI 200 ms; and root may
     export OMPI_MCA_pml=${OMPI_MCA_pml-ob1}
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    unset OMP_NUM_THREADS # ranks are bound to so many cores
     cd "$TMPDIR" || return 1
     snapshot take >"$MPRUN_TEST_TOP/before"
 }

@@ -44,16 +44,21 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
     [[ $stderr == *"bound to cores: 1 rank of $cores cores, $cores cores"* ]]
     run -125 --separate-stderr mprun -n 2 --map-by "slot:pe=$cores" --nooversubscribe sh -c "$show"
     [[ $stderr == *"place 2 ranks of $cores cores: 1 host has $cores slots (cores of this machine), room for 1; "* ]]
-    run -0 --separate-stderr env OMP_NUM_THREADS="$cores,1" "$MPRUN" -n 1 --verbose sh -c "$show"
+    export OMP_NUM_THREADS="$cores,1"
+    run -0 --separate-stderr mprun -n 1 --verbose sh -c "$show"
     [ "$output" = "0 $(allowed)" ]
     [[ $stderr == *"bound to cores: 1 rank of $cores cores"* ]]
-    run -0 --separate-stderr env OMP_NUM_THREADS=1 "$MPRUN" -n 1 -x "OMP_NUM_THREADS=$cores" --explain true
+    export OMP_NUM_THREADS=1
+    run -0 --separate-stderr mprun -n 1 -x "OMP_NUM_THREADS=$cores" --explain true
     [[ $output == *"bound to cores: 1 rank of $cores cores, $cores cores (OMP_NUM_THREADS)"* ]]
-    run -0 --separate-stderr env OMP_NUM_THREADS=64000 "$MPRUN" -n 1 --verbose true
+    export OMP_NUM_THREADS=64000
+    run -0 --separate-stderr mprun -n 1 --verbose true
     [[ $stderr == *"not bound: 1 rank of 64000 cores on $cores cores"* ]]
-    run -0 --separate-stderr env OMP_NUM_THREADS=many "$MPRUN" -n "$cores" --verbose true
+    export OMP_NUM_THREADS=many
+    run -0 --separate-stderr mprun -n "$cores" --verbose true
     [[ $stderr == *"bound to cores: $cores ranks, $cores cores"* ]]
-    run -0 --separate-stderr env OMP_NUM_THREADS="$cores" "$MPRUN" -n 1 --bind-to core --verbose true
+    export OMP_NUM_THREADS="$cores"
+    run -0 --separate-stderr mprun -n 1 --bind-to core --verbose true
     [[ $stderr == *"bound to cores: 1 rank, $cores cores"* ]]
 }
 
