@@ -189,27 +189,49 @@ static void fill_report(struct run *r, struct report *ret, struct report_host *h
     own_usage(&ret->launcher);
 }
 
-static void write_reports(struct run *r, int exit_code)
+static int print_report(const char *text, struct error *err)
+{
+    if (!text)
+        return error_errno(err, ENOMEM, "print the report");
+    fputs(text, stderr);
+    return 0;
+}
+
+/* All that were asked for: 0, or -1 with one error of those that are not there. */
+static int write_reports(struct run *r, int exit_code, struct error *err)
 {
     struct report report;
     struct rank_end first;
-    struct error e;
+    int rc = 0;
+    if (!r->cmd.report_usage && !r->cmd.report_launch && !r->cmd.report_json)
+        return 0;
     AUTO_FREE struct report_host *hosts = calloc(r->nhosts, sizeof(*hosts));
     AUTO_FREE char *command = command_line(r);
-    if (!hosts || (!r->cmd.report_usage && !r->cmd.report_launch && !r->cmd.report_json))
-        return;
+    if (!hosts)
+        return error_errno(err, ENOMEM, "make the report");
     fill_report(r, &report, hosts, &first, command, exit_code);
     umask((mode_t)r->step.umask); /* the report is the user's */
     if (r->cmd.report_launch) {
         AUTO_FREE char *text = report_launch_text(&report);
-        fputs(text ? text : "mprun: out of memory for the report\n", stderr);
+        rc |= print_report(text, err);
     }
     if (r->cmd.report_usage) {
         AUTO_FREE char *text = report_text(&report, r->cmd.report_usage == REPORT_USAGE_ALL);
-        fputs(text ? text : "mprun: out of memory for the report\n", stderr);
+        rc |= print_report(text, err);
     }
-    if (r->cmd.report_json && report_write_json(&report, r->cmd.report_json, &e) < 0)
-        log_error("%s", e.text);
+    if (r->cmd.report_json)
+        rc |= report_write_json(&report, r->cmd.report_json, err);
+    return rc;
+}
+
+/* The step's code, unless that says that all is well, and a report is missing. */
+static int end_with_reports(struct run *r, int code)
+{
+    struct error e;
+    if (write_reports(r, code, &e) == 0)
+        return code;
+    log_error("%s", e.text);
+    return code == EXIT_CODE_OK ? EXIT_CODE_MPRUN : code;
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
@@ -296,7 +318,7 @@ static int run_step(struct run *r)
         if (r->cmd.explain)
             run_print_found(r);
         else
-            write_reports(r, code);
+            code = end_with_reports(r, code);
     }
     run_free(r);
     return code;

@@ -152,8 +152,17 @@ END
     [ -z "$(find . -name 'report.json?*')" ]
     mprun -n 1 --report-json - true >out
     python3 -c 'import json; json.load(open("out"))'
-    run --separate-stderr mprun -n 1 --report-json missing/report.json true
-    [[ $stderr == *"'missing/report.json"* ]]
+}
+
+@test "a report that cannot be written is one line that names it, and 125, or the code of a step that failed" {
+    reason="create 'missing/report.json.*.new': No such file or directory"
+    run -125 --separate-stderr mprun -n 1 --report-json missing/report.json true
+    [[ $stderr == "mprun: write the report 'missing/report.json': "$reason ]]
+    run -3 --separate-stderr mprun -n 1 --report-json missing/report.json sh -c 'exit 3'
+    [[ $stderr == *"mprun: write the report 'missing/report.json': "$reason ]]
+    run -125 --separate-stderr mprun -n 1 --report-json /dev/full true
+    [[ $stderr == "mprun: write the report '/dev/full': "*": No space left on device" ]]
+    run -125 sh -c '"$1" -n 1 --report-json - true >/dev/full' sh "$MPRUN"
 }
 
 @test "--dry-run starts nothing and prints where each rank would run" {
