@@ -4,8 +4,10 @@
  * A file of the user on /dev/shm, empty and never written: a hardware thread is taken by a lock of
  * its byte (an open file description's, fcntl(2)), which ends with the last process that has the
  * descriptor, whatever ends it. The file goes with the last step; one whose processes were all
- * killed at once leaves it to the next that ends. Should somebody else remove it, those that have
- * it open make another one (cores-kept.c). Other users' steps are not in it. */
+ * killed at once leaves it to the next that ends. Somebody else may remove it (systemd-logind's
+ * RemoveIPC): then steps lose sight of each other. To watch it by inotify(7) would cost each step
+ * 11 ms, which the kernel takes to close the watch, and let a manager that kills the worker be
+ * faster than the keeper. Other users' steps are not in it. */
 #ifndef STARTER_CORE_LEDGER_H
 #define STARTER_CORE_LEDGER_H
 

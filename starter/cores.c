@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "plan/topology.h"
 #include "starter/core-ledger.h"
+#include "starter/keeper.h"
 #include "starter/worker.h"
 
 enum { TRIES = 100 }; /* to take cores that others take at the same time */
@@ -117,6 +118,17 @@ static int has_ledger(const struct launch *l)
     return !l->step.overlap && l->step.bind.policy != BIND_NONE && !is_shared;
 }
 
+/* Should the worker die, the keeper has them until it has ended the ranks. */
+static void keep(struct worker *w, int ledger)
+{
+    if (!w->binding.bound) {
+        core_ledger_leave(NULL, ledger);
+        return;
+    }
+    keeper_send(w->keeper_fd, (char[]){KEEPER_CORES}, 1, &ledger, 1);
+    w->cores_fd = ledger;
+}
+
 /* Who is always slower than others is bound as if it were alone. */
 static int choose(struct worker *w, const struct plan_topology *t, int ledger, struct error *err)
 {
@@ -156,10 +168,8 @@ static int bind_ranks(struct worker *w, struct error *err)
         say_no_ledger(w, &why);
     int rc = choose(w, &cores, ledger, err);
     plan_topology_free(&cores);
-    if (ledger >= 0 && w->binding.bound)
-        cores_keep(w, ledger);
-    else
-        core_ledger_leave(NULL, ledger);
+    if (ledger >= 0)
+        keep(w, ledger);
     return rc < 0 ? -1 : 0;
 }
 

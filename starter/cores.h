@@ -15,9 +15,4 @@ const struct idset *cores_here(const struct worker *w);
  * -1. */
 int cores_choose(struct worker *w, struct error *err);
 
-/* cores-kept.c: `ledger` (core-ledger.h), in which those cores were taken, becomes the worker's and
- * the keeper's. Somebody may remove its file: then it is made again. */
-void cores_keep(struct worker *w, int ledger);
-void cores_let_go(struct worker *w); /* also where none were taken */
-
 #endif

@@ -102,8 +102,8 @@ static void take_message(struct keeper *k, const char *text, size_t n, enum keep
         keeper_errand_start(&k->errands, text, n, fds, k->worker, k->fd);
         break;
     case KEEPER_CORES:
-        cleanup_close(&k->cores_fd); /* of a file that was removed */
-        k->cores_fd = take_fd(&fds[0]);
+        if (k->cores_fd < 0)
+            k->cores_fd = take_fd(&fds[0]);
         break;
     }
 }

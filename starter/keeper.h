@@ -18,8 +18,7 @@ enum keeper_message {
     KEEPER_CLEANED = 'x',   /* nothing is left of what was told */
     KEEPER_STUCK = 's',     /* something is left; mprun knows. It is tried once more */
     KEEPER_ERRAND = 'r',    /* a program to start: keeper-errands.h, with three descriptors */
-    KEEPER_CORES = 'l',     /* with a descriptor, core-ledger.h: to be kept until all has ended, or
-                               another one comes */
+    KEEPER_CORES = 'l',     /* with a descriptor, core-ledger.h: to be kept until all has ended */
 };
 enum { KEEPER_PACKET = 8192 };
 

@@ -25,7 +25,7 @@
 #include "common/login-session.h"
 #include "common/path.h"
 #include "common/proc.h"
-#include "starter/cores.h"
+#include "starter/core-ledger.h"
 #include "starter/errands.h"
 #include "starter/orphan.h"
 #include "starter/pmi-link.h"
@@ -630,7 +630,7 @@ static void worker_free(struct worker *w)
     ending_destroy(w->ending);
     errands_destroy(w);
     plan_binding_free(&w->binding);
-    cores_let_go(w); /* the keeper sweeps, however this process ends */
+    core_ledger_leave(NULL, w->cores_fd); /* the keeper sweeps, however this process ends */
     topology_destroy(w->topology);
     if (w->contain.tree)
         cgroup_tree_destroy(w->contain.tree);
@@ -651,7 +651,6 @@ int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *
         .keeper = keeper,
         .keeper_fd = keeper_fd,
         .cores_fd = -1,
-        .cores_watch = -1,
     };
     struct error e = {0};
     explicit_bzero(start->key, sizeof(start->key));

@@ -80,9 +80,7 @@ struct worker {
     int directory_fd, shm_fd;  /* hold the locks on them */
     struct topology *topology; /* NULL: not needed */
     struct plan_binding binding;
-    int cores_fd;    /* core-ledger.h; the keeper has it, too; -1: no cores were taken */
-    int cores_watch; /* inotify(7) of its file, or -1 */
-    struct loop_io *cores_io;
+    int cores_fd; /* core-ledger.h; the keeper has it, too; -1: no cores were taken */
     struct contain contain;
     struct preload *preload; /* NULL: nothing was offered */
     struct pmi_link *pmi;    /* NULL: no PMI */

@@ -241,29 +241,6 @@ END
         [ ! -e $ledger ]'
 }
 
-@test "a ledger that somebody removes is made again by the steps that run" {
-    needs_cores 2
-    steps '
-        runs A -n 1
-        runs B -n 1 --overlap
-        for i in 1 2; do
-            rm $ledger
-            until_true test -e $ledger
-        done
-        runs C -n $((n - 1))
-        [ "$(cat <(cores A) <(cores C) | sort -u | wc -l)" = "$n" ]
-        # the keeper has it, too
-        keeper=$(pgrep -P ${pid[A]} -x mpstarter)
-        kill -STOP $keeper
-        kill -KILL $(pgrep -P $keeper -x mpstarter)
-        runs D -n 1
-        grep -q "not bound: 1 rank on 0 free of $n cores" err.D
-        kill -CONT $keeper
-        if wait ${pid[A]}; then exit 1; fi
-        over B C D
-        [ ! -e $ledger ]'
-}
-
 @test "steps that begin at the same moment have different cores" {
     steps '
         for round in 1 2 3 4 5; do
