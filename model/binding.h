@@ -13,7 +13,12 @@ enum bind_policy {
 
 struct binding_request {
     enum bind_policy policy;
-    uint32_t cores; /* of each rank; 0 is one */
+    uint32_t cores; /* of each rank; 0 is one: binding_cores() */
 };
+
+static inline uint32_t binding_cores(const struct binding_request *b)
+{
+    return b->cores ? b->cores : 1;
+}
 
 #endif

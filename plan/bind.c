@@ -65,11 +65,6 @@ static int is_part(const struct plan_topology *t)
     return t->share > 0 && t->share < t->ncores;
 }
 
-static size_t cores_each(const struct binding_request *how)
-{
-    return how->cores ? how->cores : 1;
-}
-
 static const char *counted_ranks(char buf[64], uint32_t nranks, size_t each)
 {
     char cores[32] = "";
@@ -144,7 +139,7 @@ int plan_binding(const struct plan_topology *t, const struct binding_request *ho
                  const struct idset *busy, struct plan_binding *ret, struct error *err)
 {
     struct plan_binding b = {.nranks = nranks};
-    size_t nfree, each = cores_each(how), want = nranks * each;
+    size_t nfree, each = binding_cores(how), want = nranks * each;
     if (how->policy == BIND_CORE && want > t->ncores)
         return refuse_overload(nranks, each, t->ncores, err);
     const struct plan_core **order = order_cores(t, busy, &nfree);

@@ -30,7 +30,7 @@ static int needs_topology(const struct worker *w)
         return 1;
     if (w->launch.report_bindings || s->bind.policy == BIND_CORE)
         return 1;
-    uint64_t cores = (uint64_t)here->count * (s->bind.cores ? s->bind.cores : 1);
+    uint64_t cores = (uint64_t)here->count * binding_cores(&s->bind);
     return s->bind.policy == BIND_DEFAULT && cpus_count_cores(cores_here(w)) >= cores;
 }
 
