@@ -40,7 +40,7 @@ static int is_wanted(const char *name, size_t id, enum step_directory_of of)
     if (strncmp(name, STEP_DIRECTORY, prefix) != 0)
         return 0;
     name += prefix;
-    if (strspn(name, "abcdefghijklmnopqrstuvwxyz234567") != id)
+    if (strspn(name, STEP_ID_LETTERS) != id)
         return 0;
     name += id;
     if (of == DIRECTORY_OF_STEP)

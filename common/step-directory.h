@@ -11,6 +11,8 @@
 #define COMMON_STEP_DIRECTORY_H
 
 #define STEP_DIRECTORY "mprun-"
+/* Of ids, and of what hosts' directories are called instead: 5 bits each. */
+#define STEP_ID_LETTERS "abcdefghijklmnopqrstuvwxyz234567"
 
 enum step_directory_of { DIRECTORY_OF_STEP, DIRECTORY_OF_HOST };
 

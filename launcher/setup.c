@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
+#include "common/step-directory.h"
 #include "launcher/preload.h"
 #include "launcher/run.h"
 #include "wire/handshake.h"
@@ -21,9 +22,8 @@ enum { SAMPLE_PERIOD = 2 }; /* seconds between samples of memory, for reports */
 
 static void random_name(char *to, size_t n)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567"; /* 5 bits each */
     for (size_t i = 0; i < n; i++)
-        to[i] = letters[randombytes_uniform(32)];
+        to[i] = STEP_ID_LETTERS[randombytes_uniform(32)];
     to[n] = 0;
 }
 

@@ -2,8 +2,8 @@
 /* guard.c - the PMIx library gets no byte of another user
  *
  * The library listens on TCP at 127.0.0.1, where every user of the host can connect, and reads the
- * first packet before it looks at any credential: one with wrong lengths makes it read and write
- * behind its buffers, one that does not come stops it (4.2.2: a header of 16 bytes that
+ * first packet before it looks at any credential: it waits for one that does not come, and one with
+ * wrong lengths makes it read and write behind its buffers (4.2.2: a header of 16 bytes that
  * announces 128, and 128 random ones). It has no option for another kind of socket. So its accept()
  * is this one: a program's own function goes before the C library's. */
 #include <errno.h>

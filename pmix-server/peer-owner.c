@@ -14,10 +14,10 @@
 
 #include "common/cleanup.h"
 
+/* In network order, as the kernel has it. */
 struct end {
-    uint32_t
-        address[4]; /* one of IPv4 is in the first alone; network order, as the kernel has it */
-    in_port_t port; /* network order */
+    uint32_t address[4]; /* one of IPv4 is in the first alone */
+    in_port_t port;
 };
 
 /* As the peer has it: its own end first. */

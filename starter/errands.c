@@ -32,10 +32,9 @@ struct errand {
     uint8_t input[ERRAND_INPUT_MAX]; /* may be the key of another step */
     size_t ninput;
     size_t said;
-    uint8_t
-        last[ERRAND_LAST_MAX]; /* what it said behind that, told when it has ended: its reason */
-    size_t nlast, nnot_told;   /* bytes there; bytes between the two that are not told */
-    char *refused;             /* why it is, which is told when it has ended */
+    uint8_t last[ERRAND_LAST_MAX]; /* what it said behind that, its reason; told at its end */
+    size_t nlast, nnot_told;       /* bytes there; bytes between the two that are not told */
+    char *refused;                 /* why it is, which is told when it has ended */
 };
 
 static void tell(struct worker *w, uint32_t id, enum errand_news what, const void *text, size_t n,

@@ -154,7 +154,7 @@ static struct cache *open_cache_in(const char *base, uint64_t limit, struct erro
     struct stat st;
     if (asprintf(&path, "%s/mprun-cache.%u", base, (unsigned)geteuid()) < 0) {
         path = NULL;
-        error_errno(err, ENOMEM, "open the cache of files");
+        error_errno(err, ENOMEM, "name it");
         return NULL;
     }
     struct cache *c = cache_open(path, limit, err);
