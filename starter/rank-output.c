@@ -6,13 +6,17 @@
  * credit and room again the list is served from its front, one read each, so that all ranks get
  * their turn. */
 #include <errno.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "starter/rank-io-private.h"
 #include "wire/link.h"
 
-enum { BULK = 32 * 1024 };
+enum {
+    BULK = 32 * 1024,
+    TERMINAL_HOLDS = 128 * 1024, /* more than a terminal keeps of what nobody has read */
+};
 
 void stream_free(struct stream *s)
 {
@@ -136,6 +140,19 @@ static ssize_t copy_stream(struct stream *s, size_t max)
     return n;
 }
 
+/* Is there anything now? To ask makes the kernel bring what a terminal's processes have written. */
+static int is_readable(const struct stream *s)
+{
+    struct pollfd p = {.fd = s->fd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0;
+}
+
+/* Of a stream that is bounded: was everything taken? */
+static int is_taken(const struct stream *s)
+{
+    return s->left == 0 || (s->rank->in.terminal && !is_readable(s));
+}
+
 /* Up to max bytes into the link; the stream may be gone after it. */
 static void read_stream(struct stream *s, size_t max)
 {
@@ -151,7 +168,7 @@ static void read_stream(struct stream *s, size_t max)
         s->bounded = 1;
         s->left = 0;
     }
-    if (s->bounded && s->left == 0)
+    if (s->bounded && is_taken(s))
         stream_end(s);
 }
 
@@ -209,12 +226,17 @@ void rank_io_output_closed(struct rank_io *io, unsigned stream)
     }
 }
 
+/* Of a terminal only the first part of what is in it is counted. */
 void stream_bound(struct stream *s)
 {
     int n = 0;
     if (s->fd < 0 || s->bounded)
         return;
-    if (ioctl(s->fd, FIONREAD, &n) < 0 || n <= 0) {
+    if (s->rank->in.terminal)
+        n = is_readable(s) ? TERMINAL_HOLDS : 0;
+    else if (ioctl(s->fd, FIONREAD, &n) < 0)
+        n = 0;
+    if (n <= 0) {
         stream_end(s);
         return;
     }

@@ -14,7 +14,7 @@ setup() {
 terminal() {
     local what=$1
     shift
-    time_limited 60 "$play" "$what" - "$MPRUN" $transport --pmi none --pty "$@"
+    time_limited 90 "$play" "$what" - "$MPRUN" $transport --pmi none --pty "$@"
 }
 
 @test "a rank with a terminal: size, resize, a line, ^C, the end; and the terminal is as before" {
@@ -54,6 +54,14 @@ terminal() {
     run --separate-stderr bash -c 'cat in | "$@"' - "$MPRUN" $transport --pmi none --pty -n 1 \
         sh -c 'stty -echo; sleep 0.3; n=0; while read -r x; do n=$((n + 1)); last=$x; done; echo "$n lines to $last"'
     [[ $output == *"2000 lines to 2000"* ]]
+}
+
+@test "all arrives that a rank has written when it ends" {
+    for _ in 1 2 3; do
+        run --separate-stderr mprun --pmi none --pty -n 1 seq 3000
+        [ "$status" -eq 0 ]
+        [ "$(tr -d '\r' <<<"$output")" = "$(seq 3000)" ]
+    done
 }
 
 @test "nothing stays of a rank that leaves its terminal to a child" {

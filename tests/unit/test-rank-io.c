@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -494,6 +495,55 @@ static void abandoned_pipes_give_what_they_hold_and_end(void **state)
     assert_int_equal(w->drained, 1);
 }
 
+static void open_terminal(struct world *w, uint32_t rank)
+{
+    static const struct tty_size size = {.rows = 24, .columns = 80};
+    const struct rank_io_wish wish = {.input = 1, .terminal = &size};
+    struct termios raw;
+    assert_int_equal(rank_io_open(w->io, name_of(rank), &wish, w->child[rank], NULL), 0);
+    assert_int_equal(tcgetattr(w->child[rank][1], &raw), 0);
+    cfmakeraw(&raw);
+    assert_int_equal(tcsetattr(w->child[rank][1], TCSANOW, &raw), 0);
+}
+
+/* More than can be seen of it before it is read. */
+static void an_abandoned_terminal_gives_all_that_was_written(void **state)
+{
+    struct world *w = *state;
+    uint8_t block[8000];
+    size_t n = sizeof(block);
+    fill(block, n, 0);
+    open_terminal(w, 0);
+    w->link.room = 0;
+    pid_t pid = start_rank(w, 0, write_a_lot, &n);
+    assert_int_equal(exit_code_of(pid), 0);
+    settle(w);
+    rank_io_rank_ended(w->io, name_of(0));
+    rank_io_abandon(w->io);
+    w->link.room = 1000;
+    rank_io_writable(w->io);
+    settle(w);
+    assert_got(w, 0, 1, block, n);
+    assert_int_equal(w->link.got[0][1].ends, 1);
+    assert_true(rank_io_idle(w->io));
+}
+
+static void an_abandoned_terminal_that_somebody_holds_ends_too(void **state)
+{
+    struct world *w = *state;
+    open_terminal(w, 0);
+    open_terminal(w, 1);
+    put_string(w->child[0][1], "last words");
+    rank_io_rank_ended(w->io, name_of(0));
+    rank_io_rank_ended(w->io, name_of(1));
+    rank_io_abandon(w->io); /* the test still holds both */
+    settle(w);
+    assert_got(w, 0, 1, "last words", 10);
+    assert_int_equal(w->link.got[0][1].ends, 1);
+    assert_int_equal(w->link.got[1][1].ends, 1);
+    assert_true(rank_io_idle(w->io));
+}
+
 /* ---- input ------------------------------------------------------------------------------------
  */
 
@@ -706,6 +756,8 @@ int main(void)
         TEST(ranks_take_turns),
         TEST(a_closed_reader_is_a_broken_pipe_to_all_ranks_of_today_and_tomorrow),
         TEST(abandoned_pipes_give_what_they_hold_and_end),
+        TEST(an_abandoned_terminal_gives_all_that_was_written),
+        TEST(an_abandoned_terminal_that_somebody_holds_ends_too),
         TEST(credit_of_a_fast_source_is_for_what_the_pipe_took),
         TEST(more_input_than_credit_is_an_error),
         TEST(credit_of_a_slow_source_comes_when_the_rank_has_read_everything),
