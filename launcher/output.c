@@ -1,40 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* output.c - see output.h
  *
- * A sink is where bytes go: stdout, stderr, or both where they are one. Bytes are written at once
- * when nothing waits, straight from the frame; the rest is queued until the descriptor is writable.
- * Credit for a frame is due when the sink has written up to the frame's end. Dues of one host and
- * stream that follow each other are put together, in steps small enough that the host goes on
- * sending while the rest of its window drains. */
+ * A sink is where bytes go: stdout, stderr, or both where they are one. Credit for a frame is due
+ * when the sink has written up to the frame's end. Dues of one host and stream that follow each
+ * other are put together, in steps small enough that the host goes on sending while the rest of its
+ * window drains. */
 #include "launcher/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "common/buffer.h"
-#include "common/loop.h"
+#include "launcher/output-lines.h"
+#include "launcher/output-sink.h"
 #include "wire/frame.h"
 
-enum {
-    STREAMS = 2,
-    SAFE_WRITE = 4096, /* PIPE_BUF: what a writable pipe takes whole */
-    PIPE_WANTED = 256 * 1024,
-};
-
-enum sink_way {
-    WAY_DIRECT,   /* files and devices: written at once */
-    WAY_OWN,      /* our own non-blocking description of a pipe or terminal */
-    WAY_SOCKET,   /* MSG_DONTWAIT */
-    WAY_CAREFULLY /* a shared, blocking description: only when poll() says so, a little each time */
-};
+enum { STREAMS = 2 };
 
 struct due {
     uint64_t end; /* of the sink's bytes */
@@ -43,31 +26,11 @@ struct due {
     uint64_t credit;
 };
 
-struct sink {
+struct outlet {
     struct output *o;
-    enum sink_way way;
-    int fd;      /* the one to write to */
-    int own;     /* the same when it is ours to close, else -1 */
-    int streams; /* bit per stream (1, 2) that goes here */
-    int dead;
-    int grown;
-    int is_pipe;           /* with WAY_OWN */
-    uint8_t last;          /* byte put in, to know whether a line is open */
-    struct loop_io *watch; /* NULL with WAY_DIRECT */
-    struct buffer queue;
-    uint64_t put, written; /* bytes, ever */
-    struct buffer dues;    /* of struct due */
-};
-
-struct line { /* what a rank has begun to write, when lines are put together */
-    struct rank_name name;
-    unsigned stream;
-    char tag[RANK_NAME_TEXT + 16];
-    size_t tag_len;
-    struct buffer part;
-    int continued;
-    uint64_t time_ns; /* of its first byte */
-    struct line *next;
+    struct output_sink *sink; /* NULL: this stream goes where the other one does */
+    int streams;              /* bit per stream (1, 2) that goes here */
+    struct buffer dues;       /* of struct due */
 };
 
 struct host_credit {
@@ -75,18 +38,14 @@ struct host_credit {
 };
 
 struct output {
-    struct loop *loop;
     struct output_options options;
     struct output_events events;
     void *arg;
-    struct sink sinks[STREAMS];
-    struct sink *of[STREAMS]; /* the sink of each stream */
+    struct outlet outlets[STREAMS];
+    struct outlet *of[STREAMS]; /* the one of each stream */
     struct host_credit *hosts;
     size_t nhosts;
-    struct line **lines; /* hash table */
-    size_t nbuckets, nlines;
-    time_t stamp_second; /* the second that `stamp` says */
-    char stamp[24];
+    struct output_lines *lines; /* NULL: bytes pass as they came */
 };
 
 /* ---- credit ---------------------------------------------------------------------------------- */
@@ -128,384 +87,89 @@ static void give_credit(struct output *o, uint32_t host, unsigned stream, uint64
         o->events.consumed(o->arg, host, stream, all);
 }
 
-static struct due *last_due(struct sink *s)
+static struct due *last_due(struct outlet *l)
 {
-    if (buffer_len(&s->dues) == 0)
+    if (buffer_len(&l->dues) == 0)
         return NULL;
-    return (struct due *)(void *)(s->dues.data + s->dues.end) - 1;
+    return (struct due *)(void *)(l->dues.data + l->dues.end) - 1;
 }
 
 /* Credit is due when all that was put in so far is written. */
-static void add_due(struct sink *s, uint32_t host, unsigned stream, uint64_t credit)
+static void add_due(struct outlet *l, uint32_t host, unsigned stream, uint64_t credit)
 {
-    struct due *last = last_due(s);
-    struct due d = {s->put, host, stream, credit};
-    if (s->written == s->put || s->dead) {
-        give_credit(s->o, host, stream, credit);
+    struct due *last = last_due(l);
+    uint64_t end = sink_end(l->sink);
+    struct due d = {end, host, stream, credit};
+    if (sink_is_empty(l->sink)) {
+        give_credit(l->o, host, stream, credit);
         return;
     }
     if (last && last->host == host && last->stream == stream &&
-        last->credit + credit <= credit_step(s->o)) {
-        last->end = s->put;
+        last->credit + credit <= credit_step(l->o)) {
+        last->end = end;
         last->credit += credit;
         return;
     }
-    if (buffer_append(&s->dues, &d, sizeof(d)) < 0)
-        give_credit(s->o, host, stream, credit); /* rather than stop the host for good */
+    if (buffer_append(&l->dues, &d, sizeof(d)) < 0)
+        give_credit(l->o, host, stream, credit); /* rather than stop the host for good */
 }
 
-static void pay_dues(struct sink *s)
+static void pay_dues(void *arg)
 {
-    while (buffer_len(&s->dues)) {
+    struct outlet *l = arg;
+    while (buffer_len(&l->dues)) {
         struct due d;
-        memcpy(&d, buffer_ptr(&s->dues), sizeof(d));
-        if (d.end > s->written)
+        memcpy(&d, buffer_ptr(&l->dues), sizeof(d));
+        if (d.end > sink_written(l->sink))
             return;
-        buffer_consume(&s->dues, sizeof(d));
-        give_credit(s->o, d.host, d.stream, d.credit);
+        buffer_consume(&l->dues, sizeof(d));
+        give_credit(l->o, d.host, d.stream, d.credit);
     }
 }
 
-/* ---- sinks ----------------------------------------------------------------------------------- */
+/* ---- the two streams --------------------------------------------------------------------------
+ */
 
-static void sink_fail(struct sink *s, int code)
+static void tell_closed(void *arg, int code)
 {
     struct error why;
-    s->dead = 1;
-    if (s->watch)
-        loop_io_set(s->watch, 0);
-    buffer_free(&s->queue);
-    s->written = s->put;
-    pay_dues(s);
+    struct outlet *l = arg;
     for (unsigned stream = 1; stream <= STREAMS; stream++) {
-        if (!(s->streams & 1 << stream))
+        if (!(l->streams & 1 << stream))
             continue;
         error_errno(&why, code, "write to standard %s", stream == 1 ? "output" : "error");
-        s->o->events.closed(s->o->arg, stream, &why);
+        l->o->events.closed(l->o->arg, stream, &why);
     }
 }
 
-static ssize_t write_carefully(int fd, const uint8_t *p, size_t n)
+static void on_emptied(void *arg)
 {
-    struct pollfd w = {.fd = fd, .events = POLLOUT};
-    int ready = poll(&w, 1, 0);
-    if (ready == 0) {
-        errno = EAGAIN;
-        return -1;
-    }
-    return ready < 0 ? -1 : write(fd, p, n < SAFE_WRITE ? n : SAFE_WRITE);
+    struct outlet *l = arg;
+    if (output_idle(l->o))
+        l->o->events.drained(l->o->arg); /* may destroy it */
 }
 
-static ssize_t write_once(struct sink *s, const uint8_t *p, size_t n)
-{
-    ssize_t done;
-    do {
-        if (s->way == WAY_SOCKET)
-            done = send(s->fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-        else if (s->way == WAY_CAREFULLY)
-            done = write_carefully(s->fd, p, n);
-        else
-            done = write(s->fd, p, n);
-    } while (done < 0 && errno == EINTR);
-    return done;
-}
+static const struct sink_events sink_events = {pay_dues, tell_closed, on_emptied};
 
-/* A pipe that was filled is made larger, once: fewer turns between us and its reader. */
-static int grow_pipe(struct sink *s)
-{
-    if (s->grown)
-        return 0;
-    s->grown = 1;
-    int size = fcntl(s->fd, F_GETPIPE_SZ);
-    return size > 0 && size < PIPE_WANTED && fcntl(s->fd, F_SETPIPE_SZ, PIPE_WANTED) >= 0;
-}
-
-/* Write what the descriptor takes now: how much that was. The sink may be dead after it. */
-static size_t write_now(struct sink *s, const uint8_t *p, size_t n)
-{
-    size_t done = 0;
-    while (done < n && !s->dead) {
-        ssize_t w = write_once(s, p + done, n - done);
-        if (w < 0 && errno == EAGAIN && s->watch)
-            break;
-        if (w < 0) {
-            sink_fail(s, errno);
-            break;
-        }
-        done += (size_t)w;
-        if (s->way == WAY_OWN && done < n && !grow_pipe(s))
-            break; /* a short write: it is full */
-    }
-    return done;
-}
-
-static void want_write(struct sink *s)
-{
-    if (s->watch && !s->dead)
-        loop_io_set(s->watch, buffer_len(&s->queue) ? LOOP_WRITE : 0);
-}
-
-/* Bytes as they come. */
-static void sink_put(struct sink *s, const uint8_t *p, size_t n)
-{
-    if (s->dead || n == 0)
-        return;
-    size_t done = buffer_len(&s->queue) ? 0 : write_now(s, p, n);
-    if (s->dead)
-        return;
-    s->last = p[n - 1];
-    s->put += n;
-    s->written += done;
-    if (done < n && buffer_append(&s->queue, p + done, n - done) < 0)
-        sink_fail(s, ENOMEM);
-    want_write(s);
-}
-
-static void sink_flush(struct sink *s)
-{
-    size_t done = write_now(s, buffer_ptr(&s->queue), buffer_len(&s->queue));
-    if (s->dead)
-        return;
-    buffer_consume(&s->queue, done);
-    s->written += done;
-    pay_dues(s);
-    want_write(s);
-}
-
-static void sink_writable(void *arg, int fd, unsigned events)
-{
-    struct sink *s = arg;
-    struct output *o = s->o;
-    sink_flush(s);
-    if (output_idle(o))
-        o->events.drained(o->arg); /* may destroy o */
-}
-
-/* Another description of what fd refers to, ours alone, so that O_NONBLOCK is ours too. -1: not to
- * be had (another user's terminal, no /proc). */
-static int reopen(int fd)
-{
-    char path[40];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
-static int find_way(struct sink *s, int fd, const struct stat *st)
-{
-    s->fd = fd;
-    s->way = WAY_DIRECT;
-    if (S_ISSOCK(st->st_mode)) {
-        s->way = WAY_SOCKET;
-    } else if (S_ISFIFO(st->st_mode) || (S_ISCHR(st->st_mode) && isatty(fd))) {
-        s->own = reopen(fd);
-        s->way = s->own >= 0 ? WAY_OWN : WAY_CAREFULLY;
-        s->fd = s->own >= 0 ? s->own : fd;
-        s->is_pipe = s->own >= 0 && S_ISFIFO(st->st_mode);
-    }
-    if (s->way == WAY_DIRECT)
-        return 0;
-    s->watch = loop_io_create(s->o->loop, s->fd, 0, sink_writable, s);
-    return s->watch ? 0 : -1;
-}
-
-static int open_sinks(struct output *o, struct error *err)
+static int open_outlets(struct output *o, struct loop *loop, struct error *err)
 {
     struct stat st[STREAMS];
     for (int i = 0; i < STREAMS; i++) {
-        struct sink *s = &o->sinks[i];
-        s->o = o;
-        s->own = -1;
-        s->last = '\n';
-        o->of[i] = s;
+        const char *name = i == 0 ? "output" : "error";
+        struct outlet *l = &o->outlets[i];
+        l->o = o;
+        o->of[i] = l;
         if (fstat(o->options.fds[i], &st[i]) < 0)
-            return error_errno(err, errno, "use standard %s", i == 0 ? "output" : "error");
+            return error_errno(err, errno, "use standard %s", name);
         int same = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino;
-        if (same && o->sinks[0].way != WAY_DIRECT)
-            o->of[i] = &o->sinks[0];
-        else if (find_way(s, o->options.fds[i], &st[i]) < 0)
-            return error_errno(err, ENOMEM, "watch standard %s", i == 0 ? "output" : "error");
+        if (same && sink_can_wait(o->outlets[0].sink))
+            o->of[i] = &o->outlets[0];
+        else if (!(l->sink = sink_create(loop, o->options.fds[i], st[i].st_mode, &sink_events, l)))
+            return error_errno(err, ENOMEM, "watch standard %s", name);
         o->of[i]->streams |= 1 << (i + 1);
     }
     return 0;
 }
-
-static void close_sink(struct sink *s)
-{
-    loop_io_destroy(s->watch);
-    if (s->own >= 0)
-        close(s->own);
-    buffer_free(&s->queue);
-    buffer_free(&s->dues);
-}
-
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-static size_t line_hash(struct rank_name n, unsigned stream)
-{
-    uint64_t h = ((uint64_t)n.world << 40) ^ ((uint64_t)n.incarnation << 33) ^
-                 ((uint64_t)n.rank << 1) ^ stream;
-    h *= 0x9e3779b97f4a7c15u;
-    return (size_t)(h >> 20);
-}
-
-static struct line **find_line(struct output *o, struct rank_name name, unsigned stream)
-{
-    struct line **at = &o->lines[line_hash(name, stream) & (o->nbuckets - 1)];
-    while (*at && !(rank_name_equal((*at)->name, name) && (*at)->stream == stream))
-        at = &(*at)->next;
-    return at;
-}
-
-static int grow_lines(struct output *o)
-{
-    size_t n = o->nbuckets ? o->nbuckets * 2 : 64;
-    struct line **old = o->lines, **table = calloc(n, sizeof(*table));
-    if (!table)
-        return -1;
-    for (size_t i = 0; i < o->nbuckets; i++)
-        for (struct line *l = old[i], *next; l; l = next) {
-            size_t to = line_hash(l->name, l->stream) & (n - 1);
-            next = l->next;
-            l->next = table[to];
-            table[to] = l;
-        }
-    free(old);
-    o->lines = table;
-    o->nbuckets = n;
-    return 0;
-}
-
-static struct line *get_line(struct output *o, struct rank_name name, unsigned stream)
-{
-    char text[RANK_NAME_TEXT];
-    if (o->nlines >= o->nbuckets && grow_lines(o) < 0 && o->nbuckets == 0)
-        return NULL;
-    struct line **at = find_line(o, name, stream);
-    if (*at)
-        return *at;
-    struct line *l = calloc(1, sizeof(*l));
-    if (!l)
-        return NULL;
-    l->name = name;
-    l->stream = stream;
-    if (o->options.tag)
-        l->tag_len =
-            (size_t)snprintf(l->tag, sizeof(l->tag), "%s[%s]<%s>", o->options.timestamp ? " " : "",
-                             rank_name_format(name, text), stream == 1 ? "stdout" : "stderr");
-    *at = l;
-    o->nlines++;
-    return l;
-}
-
-static void drop_line(struct output *o, struct line **at)
-{
-    struct line *l = *at;
-    *at = l->next;
-    o->nlines--;
-    buffer_free(&l->part);
-    free(l);
-}
-
-/* "2026-08-02T10:11:12.123456"; the second's text is kept, because lines come in thousands. */
-static size_t put_stamp(struct output *o, uint64_t ns, char *to)
-{
-    time_t second = (time_t)(ns / 1000000000u);
-    unsigned micro = (unsigned)(ns % 1000000000u / 1000);
-    if (second != o->stamp_second || !o->stamp[0]) {
-        struct tm tm;
-        localtime_r(&second, &tm);
-        strftime(o->stamp, sizeof(o->stamp), "%Y-%m-%dT%H:%M:%S.", &tm);
-        o->stamp_second = second;
-    }
-    size_t n = strlen(o->stamp);
-    memcpy(to, o->stamp, n);
-    for (int i = 5; i >= 0; i--, micro /= 10)
-        to[n + (size_t)i] = (char)('0' + micro % 10);
-    return n + 6;
-}
-
-/* Queue the line's part and the text after it as one whole line. */
-static int emit_line(struct output *o, struct sink *s, struct line *l, const uint8_t *text,
-                     size_t n)
-{
-    size_t part = buffer_len(&l->part);
-    uint8_t *start =
-        buffer_reserve(&s->queue, sizeof(o->stamp) + 8 + l->tag_len + 2 + part + n + 1);
-    uint8_t *to = start;
-    if (!start)
-        return -1;
-    if (o->options.timestamp)
-        to += put_stamp(o, l->time_ns, (char *)to);
-    memcpy(to, l->tag, l->tag_len);
-    to += l->tag_len;
-    *to++ = l->continued ? '+' : ':';
-    *to++ = ' ';
-    if (part)
-        memcpy(to, buffer_ptr(&l->part), part);
-    if (n)
-        memcpy(to + part, text, n);
-    to += part + n;
-    *to++ = '\n';
-    buffer_commit(&s->queue, (size_t)(to - start));
-    s->put += (uint64_t)(to - start);
-    s->last = '\n';
-    buffer_free(&l->part);
-    return 0;
-}
-
-/* Take one line, or a part of one, from the text: how many bytes, or -1. */
-static ssize_t take_line(struct output *o, struct sink *s, struct line *l, const uint8_t *p,
-                         size_t n)
-{
-    size_t room = OUTPUT_LINE_MAX - buffer_len(&l->part);
-    const uint8_t *nl = memchr(p, '\n', n < room + 1 ? n : room + 1);
-    if (nl) { /* a whole line */
-        if (emit_line(o, s, l, p, (size_t)(nl - p)) < 0)
-            return -1;
-        l->continued = 0;
-        return nl - p + 1;
-    }
-    if (n > room) { /* too long: a piece of it */
-        if (emit_line(o, s, l, p, room) < 0)
-            return -1;
-        l->continued = 1;
-        return (ssize_t)room;
-    }
-    return buffer_append(&l->part, p, n) < 0 ? -1 : (ssize_t)n;
-}
-
-static int put_lines(struct output *o, struct sink *s, const struct bulk_header *h,
-                     const uint8_t *p, size_t n)
-{
-    struct line *l = get_line(o, h->name, h->stream);
-    if (!l)
-        return -1;
-    while (n > 0) {
-        if (buffer_len(&l->part) == 0)
-            l->time_ns = h->time_ns;
-        ssize_t took = take_line(o, s, l, p, n);
-        if (took < 0)
-            return -1;
-        p += took;
-        n -= (size_t)took;
-    }
-    return 0;
-}
-
-/* The stream has ended: its last line may lack its newline. */
-static void end_lines(struct output *o, struct sink *s, const struct bulk_header *h)
-{
-    if (o->nbuckets == 0)
-        return;
-    struct line **at = find_line(o, h->name, h->stream);
-    if (!*at)
-        return;
-    if (buffer_len(&(*at)->part) && !s->dead)
-        emit_line(o, s, *at, NULL, 0);
-    drop_line(o, at);
-}
-
-/* ---- the outside ----------------------------------------------------------------------------- */
 
 struct output *output_create(struct loop *loop, const struct output_options *options,
                              const struct output_events *events, void *arg, struct error *err)
@@ -515,15 +179,16 @@ struct output *output_create(struct loop *loop, const struct output_options *opt
         error_errno(err, ENOMEM, "prepare the output");
         return NULL;
     }
-    o->loop = loop;
     o->options = *options;
     o->events = *events;
     o->arg = arg;
-    if (open_sinks(o, err) < 0) {
-        output_destroy(o);
-        return NULL;
-    }
-    return o;
+    int by_line = options->tag || options->timestamp;
+    if (by_line && !(o->lines = lines_create(options->tag, options->timestamp)))
+        error_errno(err, ENOMEM, "prepare the output");
+    else if (open_outlets(o, loop, err) == 0)
+        return o;
+    output_destroy(o);
+    return NULL;
 }
 
 void output_destroy(struct output *o)
@@ -531,21 +196,32 @@ void output_destroy(struct output *o)
     if (!o)
         return;
     int saved = errno;
-    for (int i = 0; i < STREAMS; i++)
-        if (o->sinks[i].o)
-            close_sink(&o->sinks[i]);
-    for (size_t i = 0; i < o->nbuckets; i++)
-        while (o->lines[i])
-            drop_line(o, &o->lines[i]);
-    free(o->lines);
+    for (int i = 0; i < STREAMS; i++) {
+        sink_destroy(o->outlets[i].sink);
+        buffer_free(&o->outlets[i].dues);
+    }
+    lines_destroy(o->lines);
     free(o->hosts);
     free(o);
     errno = saved;
 }
 
-static int by_line(const struct output *o)
+/* ---- what comes -------------------------------------------------------------------------------
+ */
+
+static void put_by_line(struct output *o, struct output_sink *s, const struct bulk_header *h,
+                        const uint8_t *p, size_t n)
 {
-    return o->options.tag || o->options.timestamp;
+    int waited = !sink_is_empty(s), failed = 0;
+    struct buffer *to = sink_queue(s);
+    if (n == 0)
+        failed = lines_end(o->lines, h, to);
+    else if (to)
+        failed = lines_put(o->lines, h, p, n, to);
+    if (failed)
+        sink_fail(s, ENOMEM);
+    if (!waited && !sink_is_empty(s))
+        sink_flush(s);
 }
 
 void output_put(struct output *o, uint32_t host, const struct bulk_header *h, const void *data,
@@ -553,87 +229,54 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
 {
     if (h->stream < 1 || h->stream > STREAMS)
         return;
-    struct sink *s = o->of[h->stream - 1];
-    if (!by_line(o)) {
-        sink_put(s, data, n);
-    } else {
-        int waited = buffer_len(&s->queue) > 0;
-        if (n == 0)
-            end_lines(o, s, h);
-        else if (!s->dead && put_lines(o, s, h, data, n) < 0)
-            sink_fail(s, ENOMEM);
-        if (!waited && buffer_len(&s->queue))
-            sink_flush(s);
-    }
+    struct outlet *l = o->of[h->stream - 1];
+    if (o->lines)
+        put_by_line(o, l->sink, h, data, n);
+    else
+        sink_put(l->sink, data, n);
     if (n)
-        add_due(s, host, h->stream, output_cost(n));
-}
-
-/* Nothing comes from fd: has nothing come yet (0), or is it the sink that is full (-1)? */
-static ssize_t why_not_moved(struct sink *s, int fd, int code)
-{
-    struct pollfd from = {.fd = fd, .events = POLLIN};
-    if (code == EINTR)
-        return 0;
-    if (code != EAGAIN)
-        return -1;
-    if (poll(&from, 1, 0) == 0)
-        return 0;
-    return grow_pipe(s) ? 0 : -1;
+        add_due(l, host, h->stream, output_cost(n));
 }
 
 ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h, int fd, size_t n)
 {
-    struct sink *s = h->stream >= 1 && h->stream <= STREAMS ? o->of[h->stream - 1] : NULL;
-    if (!s || !s->is_pipe || s->dead || by_line(o) || buffer_len(&s->queue))
+    if (h->stream < 1 || h->stream > STREAMS || o->lines)
         return -1;
-    ssize_t moved = splice(fd, NULL, s->fd, NULL, n, SPLICE_F_NONBLOCK);
-    if (moved <= 0)
-        return moved < 0 ? why_not_moved(s, fd, errno) : -1;
-    s->put += (uint64_t)moved;
-    s->written += (uint64_t)moved;
-    s->last = '\n'; /* not known: taken as the end of a line */
+    ssize_t moved = sink_move(o->of[h->stream - 1]->sink, fd, n);
     /* the frame's headers are paid for with its last byte, here or in output_put() */
-    give_credit(o, host, h->stream, (size_t)moved == n ? output_cost(n) : (uint64_t)moved);
+    if (moved > 0)
+        give_credit(o, host, h->stream, (size_t)moved == n ? output_cost(n) : (uint64_t)moved);
     return moved;
 }
 
 void output_message(struct output *o, const char *text, size_t n)
 {
-    struct sink *s = o->of[1];
-    if (s->last != '\n')
+    struct output_sink *s = o->of[1]->sink;
+    if (!sink_at_line_start(s))
         sink_put(s, (const uint8_t *)"\n", 1);
     sink_put(s, (const uint8_t *)text, n);
 }
 
+/* ---- how it stands ----------------------------------------------------------------------------
+ */
+
 int output_is_closed(const struct output *o, unsigned stream)
 {
-    return stream >= 1 && stream <= STREAMS && o->of[stream - 1]->dead;
+    return stream >= 1 && stream <= STREAMS && sink_is_dead(o->of[stream - 1]->sink);
 }
 
 int output_idle(const struct output *o)
 {
-    return buffer_len(&o->sinks[0].queue) == 0 && buffer_len(&o->sinks[1].queue) == 0;
+    return sink_is_empty(o->of[0]->sink) && sink_is_empty(o->of[1]->sink);
 }
 
 uint64_t output_taken(const struct output *o)
 {
-    return o->sinks[0].written + o->sinks[1].written;
+    uint64_t taken = sink_written(o->of[0]->sink);
+    return o->of[1] == o->of[0] ? taken : taken + sink_written(o->of[1]->sink);
 }
 
 uint64_t output_drop(struct output *o)
 {
-    uint64_t dropped = 0;
-    for (int i = 0; i < STREAMS; i++) {
-        struct sink *s = &o->sinks[i];
-        if (buffer_len(&s->queue) == 0)
-            continue;
-        dropped += buffer_len(&s->queue);
-        s->dead = 1;
-        loop_io_set(s->watch, 0);
-        buffer_free(&s->queue);
-        s->written = s->put;
-        pay_dues(s);
-    }
-    return dropped;
+    return sink_drop(o->of[0]->sink) + sink_drop(o->of[1]->sink);
 }

@@ -8,15 +8,7 @@
  * same terminal, pipe or socket they share one queue, and the order of arrival is kept.
  *
  * Without tag and timestamp bytes pass as they came, partial lines included. With them output is
- * put together to lines, and each is written whole, as
- *
- *     [7]<stdout>: text
- *     [7]<stdout>+ rest of a line that was longer than OUTPUT_LINE_MAX
- *     2026-08-02T10:11:12.123456 [1.0]<stderr>: of rank 0 of world 1, with the time at its host
- *     2026-08-02T10:11:12.123456: with the time only
- *
- * so "+" instead of ":" means that the line before of the same rank and stream goes on. A last line
- * without a newline gets one.
+ * put together to lines, and each is written whole (output-lines.h).
  *
  * SIGPIPE must be ignored in this process, and descriptors 0 to 2 must be open. */
 #ifndef LAUNCHER_OUTPUT_H
@@ -31,8 +23,6 @@
 struct bulk_header;
 struct loop;
 struct output;
-
-enum { OUTPUT_LINE_MAX = 64 * 1024 };
 
 struct output_options {
     int fds[2];      /* where stdout and stderr go: 1 and 2 */

@@ -2,6 +2,7 @@
 /* test-output.c - output onto pipes, terminals, sockets and files whose readers behave and do not
  */
 #include "launcher/output.h"
+#include "launcher/output-lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
