@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scale-hosts - the starters of many hosts in one process, for bench/scale
  *
- * Each endpoint speaks the protocol as mpstarter does (starter/worker.c, starter/tree.c): it
+ * Each endpoint speaks the protocol as mpstarter does (starter/uplink.c, frames.c, tree.c): it
  * connects, proves the key, says HELLO, takes its place in the tree, passes on what is not its own,
  * and answers LAUNCH. There is no keeper, no cgroup, no PMI server and no rank: ranks are said to
  * run, and to have ended once those of all hosts run. Preambles come one after the other on

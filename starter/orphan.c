@@ -8,6 +8,7 @@
 #include <sodium.h>
 
 #include "common/log.h"
+#include "starter/uplink.h"
 #include "starter/worker.h"
 #include "wire/dial.h"
 #include "wire/heartbeat.h"
@@ -50,7 +51,7 @@ static void side_frame(void *arg, struct link *l, enum frame_type type, const ui
     if (!m)
         return;
     error_set(&why, EHOSTUNREACH, "the host above gives no answer, and mprun ends the step");
-    worker_give_up(o->worker, &why, 0, seconds_unpack(m->grace));
+    uplink_give_up(o->worker, &why, 0, seconds_unpack(m->grace));
     mprun__kill__free_unpacked(m, NULL);
 }
 
@@ -78,7 +79,7 @@ static void dialed(void *arg, int fd, const struct error *why)
     if (fd >= 0)
         o->link = link_create(w->loop, fd, fd, &options, "mprun", &events, o, &e);
     else if (e.code == ECONNREFUSED || e.code == ENOENT) /* of a Unix socket */
-        worker_give_up(w, &e, 1, ORPHAN_KILL_SECONDS);
+        uplink_give_up(w, &e, 1, ORPHAN_KILL_SECONDS);
     if (!o->link)
         try_later(o);
 }

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "starter/orphan.h"
 #include "starter/preload.h"
+#include "starter/uplink.h"
 #include "starter/worker.h"
 #include "wire/address.h"
 #include "wire/gather.h"
@@ -320,7 +321,7 @@ void tree_link_failed(struct worker *w, const char *why)
 static void join(struct worker *w, const char *addresses)
 {
     struct error e;
-    if (worker_connect_above(w, addresses, JOIN_SECONDS, &e) < 0)
+    if (uplink_connect_above(w, addresses, JOIN_SECONDS, &e) < 0)
         tree_link_failed(w, e.text);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* worker.h - the worker of one host's starter: its parts, and the machine that drives them
  *
- *     worker.c        life of the process, the link to the launcher, what each frame does
+ *     worker.c        life of the process
+ *     uplink.c        the link to the launcher, or to the host above
+ *     frames.c        what each frame does
  *     host-machine.c  the states a host goes through, and what each event does in each
  *     tree.c          the hosts above and below, frames that are passed on
  *     orphan.c        what to do while the host above gives no answer
@@ -105,15 +107,6 @@ void worker_cannot_run(struct worker *w, int exit_code, const char *text);
 
 /* fault_point() (common/fault.h), once what was said to the launcher has gone out. */
 void worker_fault_point(struct worker *w, const char *phase);
-
-/* Make the link that is to replace w->up: tree_link_opened() or tree_link_failed() tells. */
-int worker_connect_above(struct worker *w, const char *addresses, double timeout,
-                         struct error *err);
-
-/* There is nobody above any more: end the ranks, clean up and exit. A second call may only shorten
- * the grace. mprun_has_gone: that is known. */
-void worker_give_up(struct worker *w, const struct error *why, int mprun_has_gone, double grace);
-#define ORPHAN_KILL_SECONDS 2.0 /* grace for ranks whose mprun has gone */
 
 /* host-machine.c: called when anything has changed; does what is due in the present state. */
 void host_machine_step(struct worker *w);
