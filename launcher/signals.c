@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -98,18 +99,6 @@ static void interrupted(struct run *r)
         end_step(r, SIGINT);
 }
 
-/* Ranks first; the links are flushed because a stopped mprun sends nothing. */
-static void suspend(struct run *r)
-{
-    signals_pass_on(r, SIGTSTP);
-    for (size_t i = 0; i < r->nhosts; i++)
-        if (r->hosts[i].link)
-            link_flush(r->hosts[i].link);
-    terminal_give_back(r);
-    suspension_rest(r, 1);
-    kill(getpid(), SIGSTOP);
-}
-
 static void continued(struct run *r)
 {
     if (loop_signal_is_timer(r->loop)) {
@@ -125,6 +114,33 @@ static void continued(struct run *r)
         terminal_take(r);
     if (r->input)
         input_continued(r->input);
+}
+
+/* The kernel forgets a CONT that waits when a STOP is sent, and one that came while ranks were told
+ * to stop is not to be lost. One by a timer is nobody's word. */
+static int has_been_continued(void)
+{
+    static const struct timespec now;
+    siginfo_t si;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCONT);
+    return sigtimedwait(&set, &si, &now) == SIGCONT && si.si_code != SI_TIMER;
+}
+
+/* Ranks first; the links are flushed because a stopped mprun sends nothing. */
+static void suspend(struct run *r)
+{
+    signals_pass_on(r, SIGTSTP);
+    for (size_t i = 0; i < r->nhosts; i++)
+        if (r->hosts[i].link)
+            link_flush(r->hosts[i].link);
+    terminal_give_back(r);
+    suspension_rest(r, 1);
+    if (has_been_continued())
+        continued(r);
+    else
+        kill(getpid(), SIGSTOP);
 }
 
 /* What the manager sends may come twice, to the group and to each process, and some of it has come

@@ -136,6 +136,25 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
     ends_with 143
 }
 
+@test "a CONT that comes while mprun tells its ranks to stop is not lost" {
+    needs_tool strace
+    needs_no_sanitizers "traced"
+    start_ranks 1 wait
+    # what mprun sends has gone, and mprun is held for a while
+    strace -qq -o trace -p "$MPRUN_PID" -e trace=write,writev -e inject=write,writev:delay_exit=1000000 2>strace.err 3>&- &
+    strace=$!
+    traced() { process_gone $strace || grep -q '^TracerPid:.*[1-9]' "/proc/$MPRUN_PID/status"; }
+    wait_until 10 traced
+    ! process_gone $strace || skip "a process cannot be traced here: $(cat strace.err)"
+    kill -TSTP "$MPRUN_PID"
+    wait_until 10 has_state "$(rank_pid 0)" T
+    kill -CONT "$MPRUN_PID"
+    wait_until 10 has_state "$(rank_pid 0)" SR
+    kill $strace
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+}
+
 @test "mprun that is stopped with STOP goes on where it was; its ranks do not stop" {
     start_ranks 2 wait
     kill -STOP "$MPRUN_PID"
