@@ -210,7 +210,7 @@ fails() {
 lost_at_start() {
     does n0 "echo \$\$ >n0.pid; trap '$1; exit 1' TERM; echo '$(first_word)'; while :; do sleep .02; done"
     does n1 "echo \$\$ >n1.pid; sh -c \"echo \\\$\\\$ >keeper; \$command\"; code=\$?; exec >&-; $2; exit \$code"
-    does n2 'until [ -e n0.pid ]; do sleep .02; done; kill -KILL $(pgrep -o -P $(cat keeper) -x mpstarter); exec sleep 1000'
+    does n2 'until [ -e n0.pid ]; do sleep .02; done; kill -KILL $(pgrep -P $(cat keeper) -x mpstarter); exec sleep 1000'
     for transport in ${MPRUN_TRANSPORT:-tcp stdio}; do
         rm -f n?.pid keeper "$AGENT.calls"
         MPRUN_TRANSPORT=$transport run -125 --separate-stderr mprun --agent "$AGENT" --start-concurrency 2 \

@@ -484,8 +484,8 @@ begun_of_192() {
 @test "a client that hangs on another host does not hold up the end" {
     [ -n "${MPRUN_LONG:-}" ] || skip "long: only with MPRUN_LONG=1"
     mkdir -p sge && echo 'echo $$ >"$SGE_ROOT/hangs"; exec sleep 1000' >sge/does.h7
-    MPRUN_TEST_LIMIT=100 run -125 --separate-stderr tree --start-timeout 3 true
-    [[ $stderr == "mprun: host h7: its mpstarter has not reported back within 3 s"* ]]
+    MPRUN_TEST_LIMIT=100 run -125 --separate-stderr tree --start-timeout 8 true
+    [[ $stderr == "mprun: host h7: its mpstarter has not reported back within 8 s"* ]]
     kill "$(cat sge/hangs)"
     no_leftovers
 }

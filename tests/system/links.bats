@@ -14,12 +14,10 @@ setup() {
     mprun_setup
     needs_hosts
     CUT=()
-    HELD=()
 }
 teardown() {
     local h
     for h in "${CUT[@]}"; do mend "$h"; done
-    for h in "${HELD[@]}"; do kill -CONT "$h" 2>/dev/null || :; done
     mprun_teardown || return 1
     [ -z "${HOSTS_DIR:-}" ] || hosts_clean
 }
@@ -47,19 +45,32 @@ ends() {
     echo "code $code after $((SECONDS - start)) s: $(cat "$ON_ERR")"
     [ "$code" -eq "$1" ]
 }
-# of a host as this machine sees it: the worker of mpstarter, which is its keeper's child
+# PART_pid HOST: the worker of mpstarter is its keeper's child
 worker_pid() {
     local pid
     for pid in $(on_root "$1" pgrep -x mpstarter); do
-        [ "$(on_root "$1" ps -o comm= -p "$(on_root "$1" ps -o ppid= -p "$pid" | tr -d ' ')")" = mpstarter ] && echo "$pid"
+        [ "$(on_root "$1" ps -o comm= -p "$(on_root "$1" ps -o ppid= -p "$pid" | tr -d ' ')")" != mpstarter ] || echo "$pid"
     done
 }
+keeper_pid() { on_root "$1" ps -o ppid= -p "$(worker_pid "$1")" | tr -d ' '; }
+mppmi_pid() { on_root "$1" pgrep -x mppmi; }
+mprun_pid() { on_root "$1" pgrep -x mprun; }
 kill_worker() { on_root "$1" kill "-$2" "$(worker_pid "$1")"; }
-kill_keeper() { on_root "$1" kill "-$2" "$(on_root "$1" ps -o ppid= -p "$(worker_pid "$1")" | tr -d ' ')"; }
-kill_mppmi() { on_root "$1" sh -c "kill -$2 \$(pgrep -x mppmi)"; }
 
-# writes numbered lines for some five seconds
-COUNT='i=0; while [ $i -lt 100 ]; do echo "line $i"; i=$((i+1)); sleep 0.05; done'
+# numbered lines: some at once, and those that take some five seconds when `flow` was called
+COUNT='i=0
+while [ $i -lt 100 ]; do
+    echo "line $i"
+    i=$((i+1))
+    until [ $i -ne 10 ] || [ -e "$0" ]; do sleep 0.05; done
+    [ $i -lt 10 ] || sleep 0.05
+done'
+counting() {
+    rm -f "$HOSTS_DIR/shared/flow"
+    start --tag-output sh -c "$COUNT" "$HOSTS_DIR/shared/flow"
+    everywhere 'sleep 0.05'
+}
+flow() { touch "$HOSTS_DIR/shared/flow"; }
 all_lines() {
     local rank
     for rank in 0 1 2 3 4 5 6; do
@@ -69,8 +80,8 @@ all_lines() {
 
 # HOST SECONDS
 interrupted() {
-    start --tag-output sh -c "$COUNT"
-    everywhere 'sleep 0.05'
+    counting
+    flow
     cut_off "$1"
     sleep "$2" # how long the network is away is the test
     mend_all
@@ -156,7 +167,7 @@ cut_for_good() {
 dies() {
     start sleep 1000
     everywhere 'sleep 1000'
-    "kill_$1" "$2" KILL
+    on_root "$2" kill -KILL "$("$1_pid" "$2")"
     ends 125 15
     grep -q "mprun: .*$2" "$ON_ERR"
     hosts_clean
@@ -181,7 +192,14 @@ dies() {
     hosts_clean
 }
 
-# SIGNAL reaches all: STOP and CONT of ranks
+# nsenter, which $ON_PID is, stops when mprun has, and is to be continued, too
+has_stopped() { [[ $(ps -o stat= -p "$ON_PID") == T* ]]; }
+continue_mprun() {
+    wait_until 10 has_stopped
+    on_signal CONT
+    kill -CONT "$ON_PID"
+}
+
 @test "suspend and continue reach all hosts" {
     start sleep 1000
     everywhere 'sleep 1000'
@@ -193,8 +211,7 @@ dies() {
     }
     on_signal TSTP
     wait_until 10 stopped T
-    on_signal CONT
-    kill -CONT "$ON_PID" # nsenter, which stops with its child
+    continue_mprun
     wait_until 10 stopped S
     on_signal TERM
     ends 143 20
@@ -202,11 +219,13 @@ dies() {
 
 # PART HOST: it is stopped for longer than it takes to call a host dead, and nothing happens
 survives_stop() {
-    start --tag-output sh -c "$COUNT"
-    everywhere 'sleep 0.05'
-    "kill_$1" "$2" STOP
+    local pid
+    counting
+    pid=$("$1_pid" "$2")
+    flow
+    on_root "$2" kill -STOP "$pid"
     sleep 16 # the time is the test
-    "kill_$1" "$2" CONT
+    on_root "$2" kill -CONT "$pid"
     # nsenter stops with its child, where that is mprun; where it is not, all may have ended by now
     kill -CONT "$ON_PID" 2>/dev/null || :
     ends 0 60
@@ -217,21 +236,18 @@ survives_stop() {
 # bats test_tags=long
 @test "a stopped keeper goes unnoticed" { long; survives_stop keeper n1; }
 # bats test_tags=long
-@test "a stopped mprun loses nothing" {
-    long
-    kill_mprun() { on_root n0 sh -c "kill -$2 \$(pgrep -x mprun)"; }
-    survives_stop mprun n0
-}
+@test "a stopped mprun loses nothing" { long; survives_stop mprun n0; }
 # bats test_tags=long
 @test "stopped for a minute: worker, mprun" {
     long
-    kill_both() { on_root n0 sh -c "kill -$2 \$(pgrep -x mprun)" && kill_worker n2 "$2"; }
-    start --tag-output sh -c "$COUNT"
-    everywhere 'sleep 0.05'
-    kill_both n0 STOP
+    counting
+    worker=$(worker_pid n2)
+    flow
+    on_signal STOP
+    on_root n2 kill -STOP "$worker"
     sleep 60
-    kill_both n0 CONT
-    kill -CONT "$ON_PID"
+    continue_mprun
+    on_root n2 kill -CONT "$worker"
     ends 0 60
     all_lines
 }
@@ -263,8 +279,7 @@ BACK='mprun: host n2: its starter answers again, after [0-9]* s of silence'
     everywhere 'sleep 1000'
     on_signal TSTP
     sleep 5 # the time is the test
-    on_signal CONT
-    kill -CONT "$ON_PID" # nsenter stops with its child
+    continue_mprun
     kill_worker n2 STOP
     wait_until 20 said 'host n2: its starter has been silent for 2 s' 1
     kill_worker n2 CONT

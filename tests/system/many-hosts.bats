@@ -14,6 +14,7 @@ teardown() {
     mprun_teardown || return 1
     [ -n "${HOSTS_DIR:-}" ] || return 0
     open_firewall n0
+    open_firewall n1
     hosts_clean
 }
 
@@ -102,7 +103,6 @@ open_firewall() { ! command -v nft >/dev/null || on_root "$1" nft flush ruleset;
     [ "$(sort <<<"$output" | tr '\n' ' ')" = "n0 n1 n2 n3 n4 n5 n6 n7 " ]
     [[ $stderr == *"host n4 stays linked to mprun itself: "*"Connection refused"* ]]
     [[ $stderr != *"host n2 stays linked"* ]]
-    open_firewall n1
 }
 
 # HOST: where processes of a step listen there, "ADDRESS PORT" a line
@@ -123,7 +123,10 @@ doors() {
 }
 
 @test "strangers at every door do nothing to a step" {
-    on_start n0 mprun --host $ALL --fanout 2 --tag-output sh -c 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done'
+    local visited=$HOSTS_DIR/shared/visited rank lines
+    rm -f "$visited"
+    on_start n0 mprun --host $ALL --fanout 2 --tag-output \
+        sh -c 'i=0; until [ -e "$0" ]; do i=$((i+1)); echo $i; sleep 0.1; done; echo "after $i"' "$visited"
     wait_until 20 on_root n2 pgrep -x mppmi >/dev/null
     wait_until 20 eval '[ -n "$(doors n2)" ]'
     for host in n0 n1 n2; do
@@ -131,11 +134,16 @@ doors() {
             on_root $host bash -c "for i in {1..30}; do (exec 3<>/dev/tcp/$address/$port && head -c 300 /dev/urandom >&3) 2>/dev/null; done; exec 4<>/dev/tcp/$address/$port; printf 'mprun\0\r\n' >&4"
         done
     done
+    touch "$visited"
     code=0
     on_wait || code=$?
     cat "$ON_ERR"
     [ "$code" -eq 0 ]
-    [ "$(wc -l <"$ON_OUT")" -eq 64 ]
+    for rank in 0 1 2 3 4 5 6 7; do
+        sed -n "s/^\[$rank\]<stdout>: //p" "$ON_OUT" >said
+        lines=$(sed -n 's/^after //p' said)
+        cmp said <(seq 1 "$lines" && echo "after $lines")
+    done
 }
 
 @test "--transport=stdio opens no port on any host" {
