@@ -38,21 +38,32 @@ static void answered(struct asking *a, const struct grant_answer *answer, const 
     fn(arg, answer, why);
 }
 
-static void answer_ready(void *arg, int fd, unsigned events)
+/* 1: there was an answer, and a is no more; 0: there is none yet */
+static int hear(struct asking *a)
 {
     struct grant_answer answer;
     struct error e;
-    int rc = grant_receive(fd, 0, &answer, &e);
+    int rc = grant_receive(a->fd, 0, &answer, &e);
     if (rc < 0 && errno == EAGAIN)
-        return;
+        return 0;
     if (rc == 0 && answer.result != GRANT_OK)
         rc = error_set(&e, EACCES, "mprund gives no place: %s", answer.text);
-    answered(arg, rc < 0 ? NULL : &answer, rc < 0 ? &e : NULL);
+    answered(a, rc < 0 ? NULL : &answer, rc < 0 ? &e : NULL);
+    return 1;
 }
 
+static void answer_ready(void *arg, int fd, unsigned events)
+{
+    (void)hear(arg);
+}
+
+/* Of a timer and a descriptor the timer comes first: where this process was itself kept from
+ * running for that long, the answer may be there. */
 static void time_over(void *arg)
 {
     struct error e;
+    if (hear(arg))
+        return;
     error_set(&e, ETIMEDOUT, "mprund does not answer");
     answered(arg, NULL, &e);
 }

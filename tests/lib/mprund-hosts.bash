@@ -99,9 +99,12 @@ mprunds_start() {
     done
 }
 mprund_start() { on_root "$1" "$MPRUND" --daemon --pidfile /run/mprund.pid; }
-mprund_ended() { on_root "$1" sh -c '! [ -e /run/mprund.pid ] || ! kill -0 $(cat /run/mprund.pid) 2>/dev/null'; }
+# Its file goes before it does, and until it has gone there can be no other one.
+mprund_ended() { ! on_root "$1" kill -0 "$2" 2>/dev/null; } # HOST PID
 mprund_end() { # HOST [SIGNAL]
-    on_root "$1" sh -c '! [ -e /run/mprund.pid ] || kill -s "$1" $(cat /run/mprund.pid)' sh "${2:-TERM}" && wait_until 20 mprund_ended "$1"
+    local pid
+    pid=$(on_root "$1" sh -c '! [ -e /run/mprund.pid ] || cat /run/mprund.pid') || return
+    [ -z "$pid" ] || { on_root "$1" kill -s "${2:-TERM}" "$pid" && wait_until 20 mprund_ended "$1" "$pid"; }
 }
 
 mprunds_stop() {

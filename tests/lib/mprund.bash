@@ -12,7 +12,7 @@
 #   mprund_start            start it (again); mprund_kill: SIGKILL
 #   mprund_start_logged     start it again, with what it says in $MPRUND_LOG
 #   enter JOB COMMAND...    as root in a job of nobody's
-#   job_start JOB COMMAND...  the same in the background; returns when it is there, in $JOB
+#   job_start JOB COMMAND...  the same in the background; returns when COMMAND runs in its cgroup, $JOB
 #   job_kill                that job's processes end
 #   spool_setup             before mprund_setup: an execd's spool directory without a job, in $SPOOL
 #   spool_job JOB GROUP USER [LINE...]  a job in it, as the execd writes it; JOB may be JOB/TASK
@@ -76,12 +76,17 @@ enter() {
     here "$MPRUND" enter --job "$job" --user "$TEST_UID" "$@"
 }
 
-has_process() { JOB=$(echo "$GROUND"/site-"$1"-*) && grep -q . "$JOB/task/cgroup.procs" 2>/dev/null; }
+# not only moved: by then mprund has answered, and may be killed
+has_begun() {
+    local pid name
+    JOB=$(echo "$GROUND"/site-"$1"-*)
+    { read -r pid <"$JOB/task/cgroup.procs" && read -r name <"/proc/$pid/comm"; } 2>/dev/null && [ "$name" != mprund ]
+}
 job_start() {
     local job=$1
     enter "$@" </dev/null >/dev/null 2>&1 3>&- &
     JOB_PID=$!
-    wait_until 10 has_process "$job"
+    wait_until 10 has_begun "$job"
 }
 job_kill() {
     echo 1 >"$JOB/cgroup.kill"

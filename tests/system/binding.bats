@@ -149,7 +149,7 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
 }
 
 # steps TEXT: run it where /dev/shm is nobody else's, with
-#   step NAME OPTIONS...   a step that runs until the file over.NAME is there: err.NAME says where its ranks are
+#   step NAME -n N OPTIONS...  a step that runs until the file over.NAME is there: err.NAME says where its ranks are
 #   over NAME...           and has ended
 #   cores NAME             the hardware threads of its ranks
 steps() {
@@ -164,15 +164,16 @@ ledger=/dev/shm/mprun.cores.0
 n=$1
 shift
 options=("$@")
-declare -A pid
+declare -A pid ranks
 until_true() { for ((i = 0; i < 300; i++)); do if "$@"; then return 0; fi; sleep .05; done; echo "never: $*" >&2; exit 1; }
-is_there() { [ "$(grep -c "hardware thread\|not bound" "err.$1")" -ge 1 ] && [ -e "runs.$1" ]; }
+# all of its ranks: each one's line comes when it was started
+is_there() { [ "$(grep -c "^mprun: rank [0-9]* on " "err.$1")" = "${ranks[$1]}" ] && [ -e "runs.$1" ]; }
 step() {
     local name=$1
     shift
     "$MPRUN" "${options[@]}" -v --report-bindings "$@" \
         sh -c 'touch runs.$0; until [ -e over.$0 ]; do sleep .05; done' "$name" 2>"err.$name" &
-    pid[$name]=$!
+    pid[$name]=$! ranks[$name]=$2
 }
 runs() { step "$@"; until_true is_there "$1"; }
 over() { for name; do touch "over.$name"; wait "${pid[$name]}"; done; }

@@ -94,9 +94,10 @@ crowd_is_refused() {
     local start=$SECONDS
     mprun_start --transport=unix --rm local:8 -n 8 sh -c 'echo begun; until [ -e go ]; do sleep .05; done'
     wait_until 10 compgen -G "$XDG_RUNTIME_DIR/mprun-*/link"
-    "$PEER" silent "unix:$(echo "$XDG_RUNTIME_DIR"/mprun-*/link)" 200 >/dev/null 3>&- &
+    "$PEER" silent "unix:$(echo "$XDG_RUNTIME_DIR"/mprun-*/link)" 200 connected >/dev/null 3>&- &
     wait_until 20 eight_have_begun
     ((SECONDS - start < 15))
+    wait_until 20 test -e connected # the last of them must still find a door
     touch go
     mprun_wait
     wait $!

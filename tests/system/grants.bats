@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # grants.bats - what mprund signs of the job is waited for before hosts are started, and nothing else
-# waits for it. The job is one of Grid Engine by its variables; mprund is a script that has its socket,
-# where /run is a directory of the test's own
+# waits for it; and that its answer to a starter is heard. The job is one of Grid Engine by its
+# variables; mprund is a script that has its socket, where /run is a directory of the test's own
 load '../lib/mprun'
 
 setup() {
@@ -25,9 +25,9 @@ echo "$1 $given" >>"$SGE_ROOT/begun"
 exec "$2"
 END
     cat >daemon.py <<'END'
-import socket, struct, sys
-def answer(result, host="", token="", text=""):
-    words = (b"", b"", b"", b"", text.encode(), host.encode(), token.encode())
+import os, signal, socket, struct, sys, time
+def answer(result, host="", token="", text="", gpus=""):
+    words = (b"", b"", b"", gpus.encode(), text.encode(), host.encode(), token.encode())
     return struct.pack("=IHH4I5Q8I64s512s512s256s352s64s456s", 0x4d50474e, 3, result, *[0] * 17, *words)
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.bind("/run/mprun/mprund.sock")
@@ -37,6 +37,15 @@ kept = []
 while True:
     c, _ = s.accept()
     op = struct.unpack_from("=H", c.recv(1000), 6)[0]
+    if sys.argv[1] == "stops" and op == 1: # who asks is kept from hearing the answer in time
+        pid = struct.unpack("3i", c.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+        os.kill(pid, signal.SIGSTOP)
+        while open("/proc/%d/stat" % pid).read().rpartition(") ")[2][0] != "T":
+            pass
+        c.send(answer(0, gpus="3"))
+        time.sleep(0.5)
+        os.kill(pid, signal.SIGCONT)
+        continue
     if op != 5:
         c.send(answer(2, text="no place"))
         continue
@@ -55,7 +64,7 @@ teardown() {
     mprun_teardown
 }
 
-# mprund signs|leaves|hangs: $MPRUN runs where it is
+# mprund signs|leaves|hangs|stops: $MPRUN runs where it is
 mprund() {
     unshare --mount --propagation private sh -c \
         'mount -t tmpfs none /run && mkdir /run/mprun && exec python3 daemon.py "$1"' sh "$1" >daemon.out 3>&- &
@@ -92,4 +101,11 @@ begun() { sort sge/begun; }
     run -0 --separate-stderr mprun true
     [ "$(begun)" = $'h0 none\nh1 none' ]
     [[ $stderr == *"other hosts get no grant"*"has not answered within 6 s"* ]]
+}
+
+@test "an answer that came while the starter was kept from running is heard" {
+    echo 'h0 1 q UNDEFINED' >sge/hosts
+    mprund stops
+    run -0 --separate-stderr mprun sh -c 'echo "$CUDA_VISIBLE_DEVICES"'
+    [ "$output" = 3 ]
 }

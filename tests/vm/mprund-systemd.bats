@@ -23,11 +23,11 @@ setup() {
 teardown_file() {
     [ "${VMRUN_INIT:-}" = systemd ] || return 0
     systemctl stop mprund mprund-jobs.scope
-    [ ! -d $SCOPE ]
+    wait_until 30 test ! -d $SCOPE
 }
 
 enter() {
-    timeout -k 5 60 "$MPRUND" enter --job 12.1 --user $LAB_UID --memory 48M \
+    timeout -k 5 200 "$MPRUND" enter --job 12.1 --user $LAB_UID --memory 48M \
         setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups "$@" 3>&-
 }
 # same_job: the job is as it was made

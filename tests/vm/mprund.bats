@@ -15,13 +15,19 @@ setup() {
     cd /tmp || return 1
     mkdir -p /tmp/lab && chmod 777 /tmp/lab
     printf 'systemd = no\n' >/tmp/mprund.conf
-    "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 2>/tmp/mprund.log 3>&-
+    mprund_start
+}
+mprund_start() { "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 2>/tmp/mprund.log 3>&-; }
+# Its file goes before it does, and until it has gone there can be no other one.
+mprund_end() { # [SIGNAL]
+    local pid
+    pid=$(cat /tmp/mprund.pid) && kill -s "${1:-TERM}" "$pid" && wait_until 30 process_gone "$pid"
 }
 teardown() {
     [ "${VMRUN:-}" = 1 ] && [ -e /tmp/mprund.pid ] || return 0
     wait_until 60 no_job || { "$MPRUND" status; find /sys/fs/cgroup -path '*/mprund/*' -type d; return 1; }
-    kill "$(cat /tmp/mprund.pid)"
-    wait_until 30 test ! -e /tmp/mprund.pid
+    mprund_end
+    [ ! -e /tmp/mprund.pid ]
     find /sys/fs/cgroup -depth -type d -name mprund -exec rmdir {} \;
 }
 no_job() { [ -z "$(find /sys/fs/cgroup -path '*/mprund/*-*.*-*' -type d -print -quit)" ]; }
@@ -29,7 +35,7 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
     local limits=()
     while [ "$1" != -- ]; do limits+=("$1") && shift; done
     shift
-    timeout -k 5 40 "$MPRUND" enter --job 12.1 --user $LAB_UID "${limits[@]}" \
+    timeout -k 5 200 "$MPRUND" enter --job 12.1 --user $LAB_UID "${limits[@]}" \
         setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups \
         env HOME=/tmp/lab TMPDIR=/tmp/lab XDG_RUNTIME_DIR=/tmp/lab "$@" 3>&-
 }
@@ -91,8 +97,8 @@ job_is_shown() { "$MPRUND" status | grep -q '^12.1 .* 1 '; }
     enter --memory 64M -- sh -c 'until [ -e /tmp/lab/go ]; do sleep 0.1; done; exec "$1" take 200' sh "$PROBE" &
     job=$!
     wait_until 30 job_is_shown_any
-    kill -9 "$(cat /tmp/mprund.pid)"
-    "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 3>&-
+    mprund_end KILL
+    mprund_start
     job_is_shown_any
     touch /tmp/lab/go
     status=0
@@ -165,8 +171,8 @@ go() { # the exit code of job $1
 # job NAME OPTIONS...: one that stays, in the background; what it may run on in /tmp/lab/NAME
 job() {
     rm -f "/tmp/lab/$1"
-    timeout -k 5 60 "$MPRUND" enter --job "$1" --user $LAB_UID "${@:2}" setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups \
-        sh -c 'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status >"$0"; exec sleep 50' "/tmp/lab/$1" 3>&- &
+    timeout -k 5 200 "$MPRUND" enter --job "$1" --user $LAB_UID "${@:2}" setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups \
+        sh -c 'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status >"$0"; exec sleep 1000' "/tmp/lab/$1" 3>&- &
     wait_until 30 test -s "/tmp/lab/$1"
 }
 of_node() { cat /sys/devices/system/node/node"$1"/cpulist; }
@@ -188,8 +194,8 @@ job_gone() { ! "$MPRUND" status | grep -q "^$1 "; }
     job 2.1 --cores 2 --gpus 1 # the first cores that are free are of two nodes
     job 3.1 --cores 1
     [ "$(cat /tmp/lab/1.1 /tmp/lab/2.1 /tmp/lab/3.1 | paste -sd' ')" = "0 2-3 1" ]
-    kill -9 "$(cat /tmp/mprund.pid)"
-    "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 3>&-
+    mprund_end KILL
+    mprund_start
     shows 1.1 '0  *0'
     shows 2.1 '2-3  *1'
     [[ $output == *"0 of 4 cores are no job's"* ]]
@@ -228,9 +234,8 @@ asking() {
         "$MPRUN_SOURCE/tests/unit/gridengine-jobs/$1/qstat.xml" >/tmp/qstat
     chmod 755 /tmp/qstat
     printf '%s\n' 'systemd = no' 'gridengine { spool = "/tmp/spool" qstat = "/tmp/qstat" qstat_seconds = 100 }' >/tmp/mprund.conf
-    kill "$(cat /tmp/mprund.pid)"
-    wait_until 30 test ! -e /tmp/mprund.pid
-    "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 2>/tmp/mprund.log 3>&-
+    mprund_end
+    mprund_start
 }
 spool_4() { # LINE...
     mkdir -p /tmp/spool/active_jobs/4.1
@@ -242,7 +247,7 @@ in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
 @test "what a job asks for becomes its limit while it runs: a larger one, a smaller one, and swap" {
     asking n-slot # m_mem_free=200M
     spool_4 host_slots=2 h_vmem=100M
-    in_4 timeout 60 "$MPRUN_BUILD/tests/system/grant-probe" place sleep 1000 >/tmp/lab/place 3>&- &
+    in_4 timeout 200 "$MPRUN_BUILD/tests/system/grant-probe" place sleep 1000 >/tmp/lab/place 3>&- &
     wait_until 30 limit_of_4_is $((200 << 20)) # what the execd wrote, times two slots
     touch /tmp/lab/go
     wait_until 30 limit_of_4_is $((400 << 20))
@@ -257,7 +262,7 @@ in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
     wait_until 60 no_job
     asking serial # m_mem_free=1G, h_vmem=2G
     spool_4 host_slots=1 h_vmem=2G
-    in_4 timeout 60 "$MPRUN_BUILD/tests/system/grant-probe" place sleep 1000 >/tmp/lab/place 3>&- &
+    in_4 timeout 200 "$MPRUN_BUILD/tests/system/grant-probe" place sleep 1000 >/tmp/lab/place 3>&- &
     wait_until 30 limit_of_4_is $((2 << 30))
     touch /tmp/lab/go
     wait_until 30 limit_of_4_is $((1 << 30))
