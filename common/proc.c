@@ -173,29 +173,41 @@ static int error_no_list(void)
     return -1;
 }
 
-/* The list can be longer than any fixed buffer: a rank may have thousands of children. */
-static int add_children_of_thread(struct pids *p, int task_fd, const char *tid)
+static int has_pid(const pid_t *list, size_t n, pid_t pid)
 {
-    char path[300];
-    snprintf(path, sizeof(path), "%s/children", tid);
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == pid)
+            return 1;
+    return 0;
+}
+
+/* The list can be longer than any fixed buffer: a rank may have thousands of children. */
+static int add_children_of_thread(struct pids *p, int task_fd, pid_t tid)
+{
+    char path[32], thread[16];
+    size_t others = p->n; /* those of other threads; one may have come from there meanwhile */
+    snprintf(thread, sizeof(thread), "%d", (int)tid);
+    snprintf(path, sizeof(path), "%s/children", thread);
     AUTO_FREE char *text = file_slurp_at(task_fd, path, 1 << 24, NULL);
     if (!text) {
         if (errno != ENOENT && errno != ESRCH)
             return -1;
         /* the thread is gone, and what it had is another thread's; or the kernel has no list */
-        return faccessat(task_fd, tid, F_OK, 0) < 0 ? 0 : error_no_list();
+        return faccessat(task_fd, thread, F_OK, 0) < 0 ? 0 : error_no_list();
     }
     char *end;
     for (char *at = text; *at; at = end) {
         long pid = strtol(at, &end, 10);
         if (end == at)
             break;
-        if (pids_add(p, (pid_t)pid) < 0)
+        if (!has_pid(p->list, others, (pid_t)pid) && pids_add(p, (pid_t)pid) < 0)
             return -1;
     }
     return 0;
 }
 
+/* The last thread first: what a thread that ends had becomes the first living one's, and would be
+ * missed if that had been looked at before. */
 static int children_by_thread(pid_t pid, struct pids *p)
 {
     char path[64];
@@ -205,10 +217,15 @@ static int children_by_thread(pid_t pid, struct pids *p)
         errno = errno == ENOENT ? ESRCH : errno;
         return -1;
     }
-    for (struct dirent *e; (e = readdir(tasks));)
-        if (is_number(e->d_name) && add_children_of_thread(p, dirfd(tasks), e->d_name) < 0)
-            return -1;
-    return 0;
+    struct pids threads = {0};
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(tasks));)
+        if (is_number(e->d_name))
+            rc = pids_add(&threads, (pid_t)atol(e->d_name));
+    for (size_t i = threads.n; rc == 0 && i-- > 0;)
+        rc = add_children_of_thread(p, dirfd(tasks), threads.list[i]);
+    cleanup_free(&threads.list);
+    return rc;
 }
 
 /* For kernels without CONFIG_PROC_CHILDREN. */

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PRESENT = IDSET_MAX, TRIES = 20 };
+enum { PRESENT = IDSET_MAX, TRIES = 500 };
 
 static const char *own_path(const char *path, char *buf, size_t n)
 {
@@ -59,7 +59,8 @@ static int is_good(int fd, const char *path, struct error *err)
 
 int core_ledger_open(const char *path, struct error *err)
 {
-    /* while a removal is under way; waiting for its lock would be without end if it was stopped */
+    /* while a removal is under way, which a busy machine may hold up; waiting for its lock would be
+     * without end if it was stopped */
     static const struct timespec bit = {.tv_nsec = 1000 * 1000};
     char own[64];
     path = own_path(path, own, sizeof(own));

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +193,34 @@ static void children_of_all_threads_are_found(void **state)
     end_child(by_thread);
 }
 
+static atomic_int forked; /* the child of a thread that is about to end */
+
+static void *fork_and_end(void *arg)
+{
+    atomic_store(&forked, start_child());
+    return NULL;
+}
+
+/* Its children become another thread's, while we look. */
+static void the_children_of_a_thread_that_ends_are_found_once(void **state)
+{
+    for (int round = 0; round < 300; round++) {
+        pthread_t thread;
+        atomic_store(&forked, 0);
+        assert_int_equal(pthread_create(&thread, NULL, fork_and_end, NULL), 0);
+        while (!atomic_load(&forked))
+            sched_yield();
+        for (int look = 0; look < 5; look++) {
+            pid_t *list = NULL;
+            assert_int_equal(proc_children(getpid(), &list), 1);
+            assert_int_equal(list[0], atomic_load(&forked));
+            free(list);
+        }
+        pthread_join(thread, NULL);
+        end_child(atomic_load(&forked));
+    }
+}
+
 static void the_boot_and_a_wait_channel_are_known(void **state)
 {
     char buf[64] = "x";
@@ -213,6 +243,7 @@ int main(void)
         cmocka_unit_test(memory_is_told_by_kind),
         cmocka_unit_test(bytes_are_read_even_of_a_zombie),
         cmocka_unit_test(children_of_all_threads_are_found),
+        cmocka_unit_test(the_children_of_a_thread_that_ends_are_found_once),
         cmocka_unit_test(the_boot_and_a_wait_channel_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
