@@ -82,12 +82,12 @@ static void an_error_says_which_it_was(void **state)
 {
     char *const argv[] = {(char *)"sh", (char *)"-c",
                           (char *)"echo said; exec >&- 2>&-; exec sleep 1000", NULL};
-    struct ask a = {.path = "/bin/sh", .argv = argv, .seconds = 0.3, .max = 1 << 20};
+    struct ask a = {.path = "/bin/sh", .argv = argv, .seconds = 2, .max = 1 << 20};
     struct ask_answer answer;
     struct error e;
     assert_int_equal(ask_run(&a, &answer, &e), -1);
     assert_int_equal(e.code, ETIMEDOUT);
-    assert_string_equal(e.text, "it closed its output and did not end within 0.3 s");
+    assert_string_equal(e.text, "it closed its output and did not end within 2 s");
     a.path = "/nowhere/sh";
     assert_int_equal(ask_run(&a, &answer, &e), -1);
     assert_int_equal(e.code, ENOENT);

@@ -17,7 +17,7 @@
 
 #include "wire/link.h"
 
-enum { PEERS = 3, PATIENCE = 20 };
+enum { PEERS = 3, PATIENCE = 20, TRIES = 10 };
 #define SECONDS 0.15 /* looks are a third of it apart */
 #define LOOK    (SECONDS / 3)
 
@@ -35,7 +35,8 @@ struct test {
     unsigned silent, back, calls;
     double seconds, began;
     struct loop_timer *timer;
-    int chatty; /* all send by themselves */
+    int chatty;           /* all send by themselves */
+    double turned, stood; /* when the timer came last, and the longest that it did not come */
 };
 
 /* ---- both ends ------------------------------------------------------------------------------- */
@@ -86,9 +87,17 @@ static void back(void *arg, uint32_t i, double seconds)
     loop_stop(t->loop);
 }
 
+static void note_turn(struct test *t)
+{
+    double now = loop_now(), since = now - t->turned;
+    t->stood = since > t->stood ? since : t->stood;
+    t->turned = now;
+}
+
 static void chat(void *arg)
 {
     struct test *t = arg;
+    note_turn(t);
     for (int i = 0; t->chatty && i < PEERS; i++)
         link_send_bytes(t->peers[i].other, FRAME_LOG, "x", 1);
 }
@@ -152,12 +161,28 @@ static int teardown(void **state)
     return 0;
 }
 
+/* For twelve looks. Where the machine has held us up for so long that a look came late, they say
+ * nothing, and all begins anew. */
+static struct test *run_freely(void **state, int chatty)
+{
+    for (int tries = 1;; tries++) {
+        struct test *t = *state;
+        t->chatty = chatty;
+        t->turned = loop_now();
+        run(t, 12 * LOOK);
+        note_turn(t);
+        if (t->stood < LOOK / 2 || tries == TRIES)
+            return t;
+        teardown(state);
+        setup(state);
+    }
+}
+
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static void a_peer_that_answers_is_not_silent(void **state)
 {
-    struct test *t = *state;
-    run(t, 12 * LOOK);
+    struct test *t = run_freely(state, 0);
     assert_int_equal(t->calls, 0);
     for (int i = 0; i < PEERS; i++) {
         assert_true(t->peers[i].pings > 0);
@@ -167,9 +192,7 @@ static void a_peer_that_answers_is_not_silent(void **state)
 
 static void nothing_is_sent_where_something_flows(void **state)
 {
-    struct test *t = *state;
-    t->chatty = 1;
-    run(t, 12 * LOOK);
+    struct test *t = run_freely(state, 1);
     assert_int_equal(t->calls, 0);
     for (int i = 0; i < PEERS; i++)
         assert_true(t->peers[i].pings <= 1); /* before the first words */

@@ -62,19 +62,23 @@ static pid_t child(int code, int signo)
     return pid;
 }
 
-/* Collect until that many were seen. SIGCHLD is blocked, so none is missed. */
+/* Collect until that many were seen, however often that wakes us. SIGCHLD is blocked, so none is
+ * missed. */
 static void collect(struct seen *s, int calls, int orphans)
 {
     sigset_t chld;
+    struct timespec second = {.tv_sec = 1}, now, end;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
-    for (double waited = 0; waited < 20; waited += 1) {
-        struct timespec second = {.tv_sec = 1};
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += 20;
+    do {
         reaper_collect(s->reaper);
         if (s->calls >= calls && s->orphans >= orphans)
             return;
         sigtimedwait(&chld, NULL, &second);
-    }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec < end.tv_sec);
     fail_msg("%d of %d children and %d of %d orphans were seen", s->calls, calls, s->orphans,
              orphans);
 }
