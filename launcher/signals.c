@@ -21,8 +21,11 @@
 #include "launcher/run.h"
 
 #define AGAIN_SECONDS 1.0
-/* timeout(1) and some managers send a signal to mprun and then to its group: that is one */
+/* timeout(1) and some managers send a signal to mprun and then to its group: that is one. */
 #define SAME_SECONDS 0.05
+/* The same of one that ends the step and that nobody types: where the machine is busy who sends it
+ * may be held up in between, and the ranks would lose their grace. */
+#define SAME_END_SECONDS 0.25
 
 static void pass_on(struct run *r, int signo, int manager)
 {
@@ -56,7 +59,8 @@ static void leave(struct run *r, int signo)
 
 static void end_step(struct run *r, int signo)
 {
-    if (signo == r->last_signal && loop_now() - r->signal_time < SAME_SECONDS)
+    double same = signo == SIGINT ? SAME_SECONDS : SAME_END_SECONDS;
+    if (signo == r->last_signal && loop_now() - r->signal_time < same)
         return;
     r->last_signal = signo;
     r->signal_time = loop_now();

@@ -5,7 +5,7 @@ load '../lib/mprun'
 
 @test "a process that stays is seen, even as an orphan in a session of its own" {
     setsid sleep 1000 </dev/null >/dev/null 2>&1 3>&- &
-    wait_until 5 test -d "/proc/$!"
+    wait_until 5 grep -q '^sleep' "/proc/$!/cmdline" # before, it does not carry the test's mark
     run no_leftovers 0.2
     [ "$status" -eq 1 ]
     [[ $output == *"process"*"sleep 1000"* ]]
