@@ -41,9 +41,7 @@ PLAY
     run session qlogin -now no -pe lab 4 <<PLAY
 type $MPRUN sh -c 'echo beg\\\\un; exec sleep 1000'; echo "co\\de \$?"\r
 wait (begun(\\s|\x1b\[K)+){4}
-type \x03
-wait 4 of 4 ranks started.*again within 1 s
-wait all ranks: CPU time [0-9.]+ s so far .*now memory .* 4 processes
+look 4 of 4 ranks started.*again within 1 s to end it(\s|\x1b\[K)+mprun: all ranks: CPU time [0-9.]+ s so far .*now memory .* 4 processes
 end co.?de 130
 type echo still he\\\\re\r
 wait still here
@@ -115,7 +113,9 @@ type $MPRUN --containment=tree --pmi none --verbose --pty -n 4 $dir/rank 2>$dir/
 PLAY
     player=$!
     if ! wait_until 40 test -e "$dir/rank.begun"; then
-        cat "$dir/err"
+        kill $player
+        wait $player || true
+        cat "$dir/shown" "$dir/err"
         return 1
     fi
     on n0 qdel -u labuser
@@ -128,5 +128,12 @@ PLAY
 
 @test "--pty: when the job is deleted, with -notify or without, the terminal is as before, and nothing is left" {
     deleted qrsh -now no -pe lab 4
-    deleted qrsh -notify -pty y -now no -pe lab 4 bash --norc
+    # qrsh_starter gives its command the terminal a moment after it has begun: a shell that looks before stops for good
+    cat >"$HOSTS_DIR/shared/shell" <<'SHELL'
+#!/bin/sh
+until [ "$(ps -o tpgid= -p $$)" = "$(ps -o pgid= -p $$)" ]; do sleep 0.05; done
+exec bash --norc
+SHELL
+    chmod 755 "$HOSTS_DIR/shared/shell"
+    deleted qrsh -notify -pty y -now no -pe lab 4 "$HOSTS_DIR/shared/shell"
 }
