@@ -26,6 +26,9 @@
 /* The same of one that ends the step and that nobody types: where the machine is busy who sends it
  * may be held up in between, and the ranks would lose their grace. */
 #define SAME_END_SECONDS 0.25
+/* Grid Engine sends one to the script's group, and then to each process of the job that it finds in
+ * /proc: on a busy machine mprun's turn comes late */
+#define MANAGER_SECONDS 1.0
 
 static void pass_on(struct run *r, int signo, int manager)
 {
@@ -157,7 +160,7 @@ static void pass_on_once(struct run *r, int signo)
         signals_pass_on(r, signo);
         return;
     }
-    if (!(r->adapter->rm_signals_remote >> signo & 1) && now - *last > SAME_SECONDS)
+    if (!(r->adapter->rm_signals_remote >> signo & 1) && now - *last > MANAGER_SECONDS)
         pass_on(r, signo, 1);
     *last = now;
 }
