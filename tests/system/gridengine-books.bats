@@ -61,23 +61,24 @@ live_usage() { on n0 qstat -j "$(job)" | grep -Eq '^usage .*cpu=00:00:(0[3-9]|[1
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<JOB
 for i in 1 2; do mprun --quiet --report-json report.\$i sh -c 'echo begun >>began; exec sleep 600' & done
 until [ "\$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
-mprun -v --report-json report $SPIN 5 2>third
+mprun -v --report-json report $SPIN 10 2>third
 kill %1 %2
 wait
 grep -c 'handed to the starter of step' third
 JOB
     echo "$output"
     [ "$output" = 2 ]
-    agree 14 report.1 report.2
+    agree 28 report.1 report.2
     awk -v others="$(reported report.1 report.2)" 'BEGIN { exit !(others < 1) }'
 }
 
 @test "the loose way, by ssh with a list of hosts: the same work, and the books show nothing of it" {
     run -0 --separate-stderr qsub_wait -pe labloose 6 <<EOF
 tail -n +2 "\$PE_HOSTFILE" >hosts
-mprun --containment=tree --rm ssh -np 4 -m hosts --report-json report $SPIN 1
+mprun --containment=tree --rm ssh -np 4 -m hosts --report-json report $SPIN 2
 EOF
     [[ $stderr == *"no resource manager accounts for what runs there"* ]]
     echo "booked $(booked) s, reported $(reported report) s"
-    awk -v b="$(booked)" -v r="$(reported report)" 'BEGIN { exit !(r >= 4 && b < 0.2) }'
+    # what there is, is mprun's and ssh's own time on the job's host
+    awk -v b="$(booked)" -v r="$(reported report)" 'BEGIN { exit !(r >= 8 && b < r / 10) }'
 }
