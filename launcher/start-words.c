@@ -64,12 +64,20 @@ static void hold(struct start_words *w, const char *line)
     w->lines++;
 }
 
+static int is_noise(const struct start_words *w)
+{
+    const struct run *r = w->host->run;
+    return !r->cmd.agent && r->adapter->is_noise && r->adapter->is_noise(w->line);
+}
+
 static void end_line(struct start_words *w)
 {
     while (w->n && strchr(" \t\r", w->line[w->n - 1]))
         w->n--;
     w->line[w->n] = 0;
-    if (w->n && w->at_once)
+    if (w->n && is_noise(w))
+        log_debug("host %s: %s", w->host->name, w->line);
+    else if (w->n && w->at_once)
         show(w, w->line);
     else if (w->n)
         hold(w, w->line);

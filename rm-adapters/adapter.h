@@ -125,6 +125,9 @@ struct rm_adapter {
     /* What the user can do about words that a start client ended with: "; do this", or "". May ask
      * the manager. NULL: nothing is known. */
     void (*advice)(const char *words, char *buf, size_t n);
+    /* Is this a line that the start client writes when nothing is wrong? It is no reason of
+     * anything then, and shown to nobody. NULL: there are none. */
+    int (*is_noise)(const char *line);
     const char *client; /* the start client's name for messages; NULL: the adapter's */
 
     /* Names of variables, NULL-terminated: what ranks have of these is what the manager has given

@@ -490,6 +490,13 @@ static void gridengine_advice(const char *words, char *buf, size_t n)
                  queue ? queue : "QUEUE");
 }
 
+/* On a busy machine qrsh's last answer finds that the task's shepherd has gone already. */
+static int gridengine_is_noise(const char *line)
+{
+    return strstr(line, "commlib error: got pipe error (closing ") &&
+           strstr(line, "/shepherd_ijs/");
+}
+
 /* The path of TMPDIR has the queue's name in it, and hosts may be of several. */
 static const char *const host_env[] = {"TMPDIR", "TMP", "SGE_BINDING", NULL};
 
@@ -507,6 +514,7 @@ const struct rm_adapter rm_adapter_gridengine = {
     .words = gridengine_words,
     .describe = gridengine_describe,
     .advice = gridengine_advice,
+    .is_noise = gridengine_is_noise,
     .client = "qrsh",
     .stdio_channel = STDIO_PER_HOST,
     .host_env = host_env,

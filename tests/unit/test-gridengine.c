@@ -271,6 +271,16 @@ static void words_of_qrsh_are_followed_by_what_to_do(void **state)
     says("mpstarter: no memory", "");
 }
 
+static void a_connection_that_has_ended_already_is_no_reason(void **state)
+{
+    const struct rm_adapter *a = &rm_adapter_gridengine;
+    assert_true(
+        a->is_noise("error: commlib error: got pipe error (closing \"n2/shepherd_ijs/1\")"));
+    assert_false(a->is_noise("error: commlib error: got pipe error (closing \"n0/qmaster/1\")"));
+    assert_false(a->is_noise("error: commlib error: got select error (Connection refused)"));
+    assert_false(a->is_noise(""));
+}
+
 /* As the execd has set both; the script may have changed them. */
 static void tmpdirs(const char *tmpdir, const char *tmp)
 {
@@ -320,6 +330,7 @@ int main(void)
         cmocka_unit_test_teardown(a_directory_of_the_job_that_cannot_be_written_takes_no_tasks,
                                   no_job),
         cmocka_unit_test_teardown(words_of_qrsh_are_followed_by_what_to_do, no_job),
+        cmocka_unit_test(a_connection_that_has_ended_already_is_no_reason),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
