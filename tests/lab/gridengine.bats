@@ -79,7 +79,7 @@ sleeping() { on "$1" pgrep -x sleep -u labuser >/dev/null; }
     wait_until 20 job_in r
     on n0 qdel "$(job)"
     wait_until 30 job_in gone
-    wait_until 10 hosts_empty
+    wait_until 20 hosts_empty
     code=0
     job_wait || code=$?
     [ "$code" -eq 137 ]
@@ -193,7 +193,7 @@ type ps -e -o args= | grep -c "^sshd: labuser"; exit 3\n
 wait ^2
 EOF
     done
-    wait_until 10 hosts_empty
+    wait_until 20 hosts_empty
 }
 
 @test "labs do not meet" {
@@ -241,6 +241,7 @@ EOF
     wait_until 20 sleeping n1
     read -r switch _ <"$HOSTS_DIR/switch"
     space=$(readlink "/proc/$switch/ns/mnt")
+    hold_space "/proc/$switch/ns/mnt"
     gridengine_teardown
     [ ! -e "$HOSTS_DIR" ]
     run grep -Fx "$space" <(readlink /proc/[0-9]*/ns/mnt 2>/dev/null)

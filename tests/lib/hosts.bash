@@ -17,6 +17,7 @@
 #   cut HOST [NET], mend HOST [NET], shape HOST ..., kill_host HOST, hosts COMMAND ARGS...
 #                             as of tests/lab/hosts, which says what they do
 #   hosts_machine             what of this machine could be changed by hosts, to be compared
+#   hold_space FILE           of /proc/PID/ns: until the test ends nobody else's namespace has its number
 #   hosts_clean [HOST...]     fails when something stays in the hosts, within 20 s
 #
 # In the hosts the build, the checkout and $HOSTS_DIR are where they are here. Their /tmp and
@@ -125,7 +126,7 @@ on_terminal() {
 }
 
 on_start() {
-    ON_OUT=$TMPDIR/on-out.$RANDOM ON_ERR=$TMPDIR/on-err.$RANDOM
+    ON_OUT=$(mktemp "$TMPDIR/on-out.XXXXXX") && ON_ERR=$(mktemp "$TMPDIR/on-err.XXXXXX") || return
     on_command labuser "$@"
     "${ON_COMMAND[@]}" </dev/null >"$ON_OUT" 2>"$ON_ERR" 3>&- &
     ON_PID=$!
@@ -144,6 +145,11 @@ on_wait() {
         return 199
     fi
     wait "$ON_PID"
+}
+
+hold_space() {
+    local fd
+    exec {fd}<"$1"
 }
 
 # What of this machine could be changed by hosts

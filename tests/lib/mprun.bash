@@ -107,7 +107,7 @@ first_word() { "$MPRUN_BUILD/starter/mpstarter" </dev/null 2>/dev/null || true; 
 
 # The launcher itself is $MPRUN_PID, so that a test can send it signals.
 mprun_start() {
-    MPRUN_OUT=$TMPDIR/out.$RANDOM MPRUN_ERR=$TMPDIR/err.$RANDOM
+    MPRUN_OUT=$(mktemp "$TMPDIR/out.XXXXXX") && MPRUN_ERR=$(mktemp "$TMPDIR/err.XXXXXX") || return
     test_options "$@"
     "$MPRUN" "${MPRUN_OPTIONS[@]}" "$@" \
         </dev/null >"$MPRUN_OUT" 2>"$MPRUN_ERR" 3>&- &
@@ -192,7 +192,17 @@ needs_tool() {
     done
 }
 needs_mpicc() { needs_tool "mpicc.${1:-openmpi}"; }
-needs_cores() { (($(nproc) >= $1)) || skip "needs $1 cores, has $(nproc)"; }
+# those that this process may use, whatever threads they have
+usable_cores() {
+    local range cpu list
+    list=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
+    for range in ${list//,/ }; do
+        for ((cpu = ${range%-*}; cpu <= ${range#*-}; cpu++)); do
+            cat "/sys/devices/system/cpu/cpu$cpu/topology/thread_siblings_list"
+        done
+    done | sort -u | wc -l
+}
+needs_cores() { (($(usable_cores) >= $1)) || skip "needs $1 cores, has $(usable_cores)"; }
 # A build with sanitizers has a shadow of its memory, and its leak checker cannot be traced.
 has_sanitizers() { ldd "$MPRUN" 2>/dev/null | grep -q 'lib[a-z]*san\.'; }
 needs_no_sanitizers() { ! has_sanitizers || skip "not with sanitizers: $1"; }
