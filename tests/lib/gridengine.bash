@@ -28,6 +28,7 @@
 #   job_records [FIELD...]         its accounting records, the job script's first: a line for each, with
 #                                  fields of accounting(5) by their numbers; 12 failed, 13 exit_status,
 #                                  35 slots, 37 cpu, 42 pe_taskid
+#   words TEXT                     without those of qrsh, on a busy machine, of how its connection ended
 #   step_start [OPTIONS]           a job (in $STEP_PE, `lab 6`, or `none`) of one step (with $STEP_OPTIONS) of six
 #                                  ranks that write what they get to rank.N of its directory, and have
 #                                  daemonised children. They run when it returns; MASTER is the host of
@@ -72,7 +73,9 @@ gridengine_end() {
 
 # What may tell why a test has failed
 ge_said() {
-    hosts messages | tail -n 40
+    on n0 qstat -f -u '*' || true
+    processes 2>&1 || true
+    hosts messages | tac | awk -F ': ' 'said[$1]++ < 8' | tac || true
     [ ! -e "$BATS_TEST_TMPDIR/job-dir" ] || tail -n 20 "$(job_dir)"/{out,err}* 2>/dev/null || true
 }
 
@@ -136,6 +139,8 @@ qsub_wait() {
     return $code
 }
 
+words() { grep -av 'commlib error: got [a-z]* error (closing "[^"]*/shepherd_ijs/' <<<"$1" || true; }
+
 EXECS="n1 n2 n3"
 
 # No PMI: its files on /dev/shm outlive a KILL of everything.
@@ -151,7 +156,7 @@ EOF
     chmod 755 "$HOSTS_DIR/shared/rank"
     { echo "trap '' USR2; trap : USR1" && echo "m --pmi none ${STEP_OPTIONS:-} $HOSTS_DIR/shared/rank; echo code \$?"; } |
         qsub_start "$@" $([ "${STEP_PE:-}" = none ] || echo -pe ${STEP_PE:-lab 6})
-    wait_until 30 ranks_have start 1
+    wait_until 30 ranks_have start 1 || return
     MASTER=$(job_host)
     read -r OTHER _ <<<"${EXECS//$MASTER/}"
 }

@@ -20,12 +20,15 @@ manager_saw_no_failure() { [ "$(job_records 12 | sort -u)" = 0 ]; }
 @test "a signal to mprun reaches each rank once" {
     step_start
     on "$MASTER" pkill -USR1 -x mprun
-    wait_until 10 ranks_have USR1 1
+    wait_until 30 ranks_have USR1 1
     on "$MASTER" pkill -USR2 -x mprun
-    wait_until 10 ranks_have USR2 1
+    wait_until 30 ranks_have USR2 1
+    # as the manager sends one: to the group and, on a busy machine a while later, to each process
+    on_root "$MASTER" perl -e 'chomp(my $pid = `pgrep -x mprun`); for (0, 0.15) { select undef, undef, undef, $_; kill USR1 => $pid or die }'
+    wait_until 30 ranks_have USR1 2
     finish
     run -0 job_wait
-    ranks_have USR1 1
+    ranks_have USR1 2
     ranks_have USR2 1
 }
 
@@ -49,8 +52,17 @@ manager_saw_no_failure() { [ "$(job_records 12 | sort -u)" = 0 ]; }
     nothing_left
 }
 
+# in_time LIMIT: a step whose ranks have begun when its job's time is over; again where a busy machine was late
+in_time() {
+    local seconds
+    for seconds in 6 20; do
+        if step_start -l "$1=$seconds"; then return; fi
+    done
+    return 1
+}
+
 @test "h_rt leaves nothing" {
-    step_start -l h_rt=6
+    in_time h_rt
     wait_until 60 job_in gone
     nothing_left
 }
@@ -58,9 +70,9 @@ manager_saw_no_failure() { [ "$(job_records 12 | sort -u)" = 0 ]; }
 @test "s_rt warns each rank once where the job is on its own host; a parallel job is killed, and nothing left" {
     local state=$BATS_TEST_TMPDIR/alone
     export STEP_OPTIONS="-n 6 --oversubscribe"
-    STEP_PE=none step_start -l s_rt=6
+    STEP_PE=none step_start -l s_rt=10
     mkdir "$state" && cp "$BATS_TEST_TMPDIR"/job{,-dir} "$state"
-    STEP_PE="lab 5" step_start -l s_rt=6
+    STEP_PE="lab 5" in_time s_rt
     wait_until 60 job_in gone
     cp "$state"/* "$BATS_TEST_TMPDIR"
     wait_until 30 ranks_have USR1 1

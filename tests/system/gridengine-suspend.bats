@@ -22,9 +22,9 @@ script_is() { [[ $(on_root "$MASTER" ps -o stat= -p "$(on_root "$MASTER" pgrep -
 suspend_and_resume() {
     local tries=0
     suspend
-    wait_until 10 ranks_are T
+    wait_until 30 ranks_are T
     resume
-    wait_until 10 ranks_are S
+    wait_until 30 ranks_are S
     # all of it before mprun can have looked; again when Grid Engine's shepherd, which loses a signal that
     # comes while it passes on another one, has not even stopped its own script
     until on n0 sh -c "qmod -sj $(job) && qmod -usj $(job) && qmod -sj $(job)" && wait_until 15 ranks_are T; do
@@ -39,10 +39,10 @@ suspend_and_resume() {
     local witness
     witness=$(on "$MASTER" pgrep -x mprun-witness)
     on "$MASTER" kill -KILL "$witness"
-    wait_until 5 eval 'on "$MASTER" pgrep -x mprun-witness | grep -vx "$witness"'
+    wait_until 30 eval 'on "$MASTER" pgrep -x mprun-witness | grep -vx "$witness"'
     suspend_and_resume
     resume
-    wait_until 10 ranks_are S
+    wait_until 30 ranks_are S
     finish
     run -0 job_wait
     grep -qx "code 0" "$(job_out)"
@@ -53,7 +53,7 @@ suspend_and_resume() {
     on "$MASTER" sh -c 'pgrep -P $(pgrep -x mprun) -x mpstarter'
     suspend_and_resume
     mprun_ends TERM
-    wait_until 10 ranks_are ""
+    wait_until 30 ranks_are ""
     resume
     run -0 job_wait
     grep -qx "code 143" "$(job_out)"
@@ -63,11 +63,11 @@ suspend_and_resume() {
     # the ranks on the job's own host get it from the manager, as mprun does
     STEP_PE="labjft 3" STEP_OPTIONS="--oversubscribe -n 6" step_start -notify
     suspend
-    wait_until 10 ranks_have USR1 1
-    wait_until 15 ranks_are T
+    wait_until 30 ranks_have USR1 1
+    wait_until 30 ranks_are T
     ranks_have USR1 1
     mprun_ends KILL
-    wait_until 10 eval '! processes | grep -Ev "job_scripts/$(job)|<defunct>" >/dev/null'
+    wait_until 30 eval '! processes | grep -Ev "job_scripts/$(job)|<defunct>" >/dev/null'
     resume
     job_wait || true
     grep -qx "code 137" "$(job_out)"
@@ -82,7 +82,7 @@ suspended_start() {
     local order
     wait_until 30 come_to "$1" "$2"
     suspend
-    wait_until 15 said "$1" "the job is suspended"
+    wait_until 30 said "$1" "the job is suspended"
     go "$1"
     wait_until 30 said "$1" "all hosts have reported back"
     resume
@@ -118,8 +118,8 @@ JOB
     wait_until 30 come_to 3 6
     suspend
     # the last is a shell yet
-    wait_until 10 said 3 "the job is suspended"
-    wait_until 10 ranks_are T
+    wait_until 30 said 3 "the job is suspended"
+    wait_until 30 ranks_are T
     go 3
     resume
     run -0 job_wait

@@ -400,7 +400,7 @@ sys.exit(subprocess.run([sys.argv[2]], input=fields[6]).returncode)
 # tree ARGS...: ten hosts, of which mprun starts two, and each of these the ones below it
 tree() {
     printf 'h%d 1 q UNDEFINED\n' {0..9} >sge/hosts
-    mprun --fanout 2 --start-tree 1 "$@"
+    MPRUN_TEST_LIMIT=${MPRUN_TEST_LIMIT:-90} mprun --fanout 2 --start-tree 1 "$@"
 }
 started_from() { grep -o 'host h[0-9]: started from host h[0-9]' <<<"$1" | sort | sed 's/.*host \(h.\):.*\(h.\)$/\2 \1/' | tr '\n' ,; }
 
@@ -418,7 +418,7 @@ started_from() { grep -o 'host h[0-9]: started from host h[0-9]' <<<"$1" | sort 
     printf 'h%d 1 q UNDEFINED\n' {0..9} >sge/hosts
     for options in "--link-security=mac --fanout 2 --start-tree 1" "--transport=stdio --fanout 2 --start-tree 1" \
         "--fanout 0 --start-tree 1" "--fanout 2 --start-tree 0" "--fanout 2"; do
-        run -0 --separate-stderr mprun -v $options true
+        MPRUN_TEST_LIMIT=90 run -0 --separate-stderr mprun -v $options true
         [ -z "$(started_from "$stderr")" ]
     done
 }

@@ -41,12 +41,15 @@ teardown() { gridengine_clean; }
 
 use_starter() { ge_set "queue:starter_method=$STARTER"; }
 
+# Grid Engine's tools on a busy machine
+export JOB_LIMIT=300 HOSTS_TEST_LIMIT=200
+
 # submit NAME OPTIONS... SCRIPT-OR-COMMAND WORDS...: on n1; returns when it has ended; its output is in $shared/NAME,
 # its exit code behind it
 submit() {
     local name=$1 code=0
     shift
-    HOSTS_TEST_LIMIT=60 on n0 qsub -sync y -cwd -o "$shared/$name" -j y -q lab.q@n1 -wd "$shared" "$@" >"$shared/$name.qsub" || code=$?
+    on n0 qsub -sync y -cwd -o "$shared/$name" -j y -q lab.q@n1 -wd "$shared" "$@" >"$shared/$name.qsub" || code=$?
     echo "code $code" >>"$shared/$name"
 }
 
@@ -85,7 +88,7 @@ submit_all() {
     [ "$(cat "$shared/code.unix_behavior")" = "code 7" ]
 }
 
-# what a job script does with its tasks
+# what a job script does with its tasks; qrsh itself may say how its connection ended
 tasks_script() {
     cat <<EOF
 for host in n1 n2; do
@@ -93,7 +96,7 @@ for host in n1 n2; do
         echo "--- \$host \$option"
         qrsh -inherit \$option \$host $shared/script 'a  b' '\$HOME' '' </dev/null
         qrsh -inherit \$option \$host $shared/script </dev/null
-        qrsh -inherit \$option \$host "$shared/script 'a  b' \\\$QUEUE" </dev/null 2>&1 | grep -avE 'failed: No such|run .* No such'
+        qrsh -inherit \$option \$host "$shared/script 'a  b' \\\$QUEUE" </dev/null 2>&1 | grep -avE 'failed: No such|run .* No such|commlib error: got [a-z]* error'
         qrsh -inherit \$option \$host /bin/sh -c 'exit 7' </dev/null
         echo "code \$?"
         echo input | qrsh -inherit \$option \$host /bin/cat
@@ -115,9 +118,9 @@ EOF
 
 @test "a command of qrsh: output, input, exit code" {
     use_starter
-    run -3 --separate-stderr on n0 qrsh 'echo $MPRUN_JOB_RM "$(hostname)" >&2; cat; exit 3' <<<"input"
+    run -3 --separate-stderr on n0 qrsh -now no 'echo $MPRUN_JOB_RM "$(hostname)" >&2; cat; exit 3' <<<"input"
     [ "$output" = input ]
-    [[ $stderr == "gridengine n"[123] ]]
+    [[ $(words "$stderr") == "gridengine n"[123] ]]
 }
 
 @test "mprun: in a queue with this starter method, and no process more than without" {

@@ -33,7 +33,7 @@ expected() {
 
 @test "a parallel job: hosts, slots and limits as its execution daemons have them" {
     for pe in lab labjft; do
-        run -0 qsub_wait -pe $pe 5 -l $REQUESTS <<EOF
+        run -0 --separate-stderr qsub_wait -pe $pe 5 -l $REQUESTS <<EOF
 cp \$PE_HOSTFILE hostfile
 vars=\$("$M" -j \$JOB_ID \$SGE_TASK_ID) || exit
 $LINES
@@ -44,6 +44,7 @@ done >ulimits
 EOF
         dir=$(job_dir)
         [ "$output" = "$(expected <"$dir/hostfile")" ]
+        [ -z "$(words "$stderr")" ]
         [ "$(cat "$dir/job")" = "3600 2147483648 labuser" ]
         # what the kernel holds the tasks to on each host is the same
         [ "$(sed 's/ .*vmem=\([0-9]*\) .*/ \1/' <<<"$output")" = "$(awk '{ printf "%s %.0f\n", $1, $2 * 1024 }' "$dir/ulimits")" ]
@@ -103,7 +104,7 @@ EOF
     [ "${lines[0]}" = "[PROLOG] Resources of job $(job).1 '$name' of labuser" ]
     [ "${lines[-1]}" = "1 1073741824" ]
     [ ! -e "$(job_dir)/pwned" ]
-    run -0 on n0 qrsh -now n -l m_mem_free=1G "$HOSTS_DIR/shared/read" a b
+    run -0 --separate-stderr on n0 qrsh -now n -l m_mem_free=1G "$HOSTS_DIR/shared/read" a b
     [ "${lines[-1]}" = "1 1073741824" ]
     on n0 cat odd.xml >odd.xml
     LC_ALL=C grep -q $'QRSH_COMMAND' odd.xml

@@ -87,7 +87,7 @@ teardown() {
 
 @test "with mprun-shepherd the whole job is born in its cgroup, and nothing of it stays" {
     ge_set configuration:shepherd_cmd="$SHEPHERD"
-    run -0 qsub_wait -pe lab 6 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'
 grep 0:: /proc/self/cgroup
 for host in n1 n2 n3; do
     qrsh -inherit -noshell $host sh -c 'grep 0:: /proc/self/cgroup; setsid sleep 1000 >/dev/null 2>&1 </dev/null &' </dev/null
@@ -95,6 +95,7 @@ done
 mprun grep 0:: /proc/self/cgroup
 EOF
     echo "$output"
+    [ -z "$(words "$stderr")" ]
     [ "${#lines[@]}" -eq 10 ]
     for line in "${lines[@]:0:4}"; do
         [[ $line == 0::*/n?/mprund/ge-"$(job)".1-*/task ]]
@@ -345,7 +346,7 @@ shepherd_inside() { # HOST: the real one is where its job is
 cgroups_of_job() { on_root "$1" sh -c 'cat $(for p in $(pgrep -u labuser) $(pgrep -x sge_shepherd); do echo /proc/$p/cgroup; done) | grep 0::'; }
 
 @test "a job that does not ask is found by what the execds write, on all its hosts, and its prolog can wait for that" {
-    run -0 qsub_wait -pe lab 6 -masterq lab.q@n1 <<'EOF'
+    run -0 --separate-stderr qsub_wait -pe lab 6 -masterq lab.q@n1 <<'EOF'
 inside='until [ -e /run/mprun/sentinels/$JOB_ID.1 ]; do sleep 0.05; done; until grep -q "/ge-$JOB_ID[.]1-" /proc/self/cgroup; do sleep 0.05; done; grep 0:: /proc/self/cgroup'
 bash -c "$inside"
 for host in n2 n3; do
@@ -353,6 +354,7 @@ for host in n2 n3; do
 done
 EOF
     echo "$output"
+    [ -z "$(words "$stderr")" ]
     [ "${#lines[@]}" -eq 3 ]
     for i in 0 1 2; do
         [[ ${lines[$i]} == 0::*/n$((i + 1))/mprund/ge-"$(job)".1-*/task ]]

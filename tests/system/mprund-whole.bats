@@ -108,6 +108,9 @@ victim() {
     rank) job_pids "$4" "$2" sleep ;;
     esac | head -n 1
 }
+# what a starter left that was killed with its keeper a later step there takes away
+files() { on_root "$1" find /tmp /dev/shm -path "$HOSTS_DIR" -prune -o -user labuser ! -path '/dev/shm/mprun-*' -print 2>&1; }
+no_file() { [ -z "$(files "$1")" ]; }
 all_here() { # DIRECTORY
     [ "$(sort -u "$1/here" 2>/dev/null | wc -l)" = 3 ]
 }
@@ -138,10 +141,7 @@ all_here() { # DIRECTORY
     done
     grounds_empty 60
     for host in n1 n2 n3; do
-        nobody_is_there $host || { on_root $host ps -u labuser -o pid,ppid,args; false; }
-        # what a starter left that was killed with its keeper a later step there takes away
-        run -0 on_root $host find /tmp /dev/shm -path "$HOSTS_DIR" -prune -o -user labuser ! -path '/dev/shm/mprun-*' -print
-        echo "$output"
-        [ -z "$output" ]
+        wait_until 20 nobody_is_there $host || { on_root $host ps -u labuser -o pid,ppid,args; false; }
+        wait_until 20 no_file $host || { files $host; false; }
     done
 }
