@@ -84,7 +84,9 @@ for n in map(int, sys.stdin):
 print(",".join(str(a) if a == b else "%d-%d" % (a, b) for a, b in out))'; }
 
 @test "system_cpus are no job's; with cores = exclusive who cannot have its own does not begin" {
-    conf '$a system_cpus = "0"'
+    # below a place that is not exclusive: were the jobs' own so, no other test could have a cpuset meanwhile
+    local GROUND=$GROUND/below
+    conf -e "s|^cgroup = .*|cgroup = \"$GROUND_CGROUP/below\"|" -e '$a system_cpus = "0"'
     total=$(total)
     running 1.1 --cores 1
     ! ids <1.1.cpus | grep -qx 0 || false
