@@ -52,8 +52,8 @@ agree() {
 live_usage() { on n0 qstat -j "$(job)" | grep -Eq '^usage .*cpu=00:00:(0[3-9]|[1-5])'; }
 
 @test "accounting_summary TRUE: one record with everything" {
-    run -0 qsub_wait -pe labsum 6 <<<"m -np 6 --report-json report $SPIN 5"
-    agree 30
+    run -0 qsub_wait -pe labsum 6 <<<"m -np 6 --report-json report $SPIN 3"
+    agree 18
     [ "$(job_records 42)" = NONE ]
 }
 
@@ -61,14 +61,14 @@ live_usage() { on n0 qstat -j "$(job)" | grep -Eq '^usage .*cpu=00:00:(0[3-9]|[1
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<JOB
 for i in 1 2; do mprun --quiet --report-json report.\$i sh -c 'echo begun >>began; exec sleep 600' & done
 until [ "\$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
-mprun -v --report-json report $SPIN 10 2>third
+mprun -v --report-json report $SPIN 8 2>third
 kill %1 %2
 wait
 grep -c 'handed to the starter of step' third
 JOB
     echo "$output"
     [ "$output" = 2 ]
-    agree 28 report.1 report.2
+    agree 23 report.1 report.2
     awk -v others="$(reported report.1 report.2)" 'BEGIN { exit !(others < 1) }'
 }
 
