@@ -56,6 +56,7 @@ done
 while IFS= read -r -d '' variable; do export "${variable?}"; done <$PAYLOAD/env
 mapfile -d '' -t COMMAND <$PAYLOAD/argv
 cd "$CWD" 2>/dev/null || cd /
+: >/vmout/.vmrun-begun
 export VMRUN=1 VMRUN_INIT=$INIT VMRUN_CGROUP=$CGROUP
 # Output goes through a pipe into a file that the host reads: many times as fast as a console, and
 # a program may open /dev/stderr anew. What the command left running does not hold up the end.

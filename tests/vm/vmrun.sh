@@ -220,6 +220,7 @@ add_nodes() {
 # share TAG DIRECTORY
 share_by_virtiofs() {
     local socket=$WORK/$1.sock tries=0
+    rm -f "$socket"
     # without CAP_SYS_RESOURCE it may not raise its limit of open files: leave that alone
     $VIRTIOFSD --socket-path="$socket" -o source="$2" -o cache=always -o sandbox=chroot \
         --rlimit-nofile=0 >"$WORK/$1.log" 2>&1 9>&- &
@@ -242,7 +243,7 @@ add_shares() {
     fi
 }
 
-run_machine() {
+start_machine() { # SECONDS
     QEMU=(qemu-system-x86_64 -nodefaults -no-user-config -no-reboot -display none -monitor none
         -smp "$CPUS,sockets=$NODES,cores=$((CPUS / NODES)),threads=1" -m "$MEM"
         -kernel "$KERNEL/vmlinuz" -initrd "$WORK/initrd" -serial "file:$WORK/console")
@@ -251,17 +252,44 @@ run_machine() {
     add_shares
     QEMU+=(-append "console=ttyS0 quiet loglevel=4 panic=-1 psi=1 tsc=reliable random.trust_cpu=on
         mitigations=off norandmaps audit=0 selinux=0 apparmor=0 $APPEND")
-    : >"$OUT/.vmrun-output"
     # it does not outlive this script, whatever ends that
-    setpriv --pdeathsig TERM timeout -k 5 "$TIMEOUT" "${QEMU[@]}" </dev/null >"$WORK/qemu.err" 2>&1 &
+    setpriv --pdeathsig TERM timeout -k 5 "$1" "${QEMU[@]}" </dev/null >"$WORK/qemu.err" 2>&1 &
     QEMU_PID=$!
+}
+
+stop_machine() {
+    kill "$QEMU_PID" ${HELPER_PIDS[@]+"${HELPER_PIDS[@]}"} 2>/dev/null
+    wait "$QEMU_PID" ${HELPER_PIDS[@]+"${HELPER_PIDS[@]}"} 2>/dev/null
+    QEMU_PID= HELPER_PIDS=()
+}
+
+# The kernel of an emulated machine may lock up for ever while it boots ("soft lockup" on its console, one
+# of a dozen boots on a crowded machine): then there is another one.
+BOOT_S=120
+boot_machine() {
+    local tries waited end=$((SECONDS + TIMEOUT))
+    for ((tries = 1; ; tries++)); do
+        rm -f "$OUT/.vmrun-begun"
+        start_machine $((end - SECONDS))
+        for ((waited = 0; tries == 3 || waited < BOOT_S * 10; waited++)); do
+            kill -0 "$QEMU_PID" 2>/dev/null && [ ! -e "$OUT/.vmrun-begun" ] || return
+            sleep 0.1
+        done
+        echo "vmrun: the machine did not begin within $BOOT_S s, and another one is started: $(tail -n 1 "$WORK/console")" >&2
+        stop_machine
+    done
+}
+
+run_machine() {
+    : >"$OUT/.vmrun-output"
+    boot_machine
     tail -c +1 -s 0.1 -f --pid=$QEMU_PID "$OUT/.vmrun-output" &
     local reader=$!
     wait $QEMU_PID
     QEMU_CODE=$?
     QEMU_PID=
     wait $reader
-    rm -f "$OUT/.vmrun-output"
+    rm -f "$OUT/.vmrun-output" "$OUT/.vmrun-begun"
 }
 
 # ---- the end ------------------------------------------------------------------------------------------
