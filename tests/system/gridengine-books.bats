@@ -52,8 +52,8 @@ agree() {
 live_usage() { on n0 qstat -j "$(job)" | grep -Eq '^usage .*cpu=00:00:(0[3-9]|[1-5])'; }
 
 @test "accounting_summary TRUE: one record with everything" {
-    run -0 qsub_wait -pe labsum 6 <<<"m -np 6 --report-json report $SPIN 3"
-    agree 18
+    run -0 qsub_wait -pe labsum 6 <<<"m -np 6 --report-json report $SPIN 5"
+    agree 30
     [ "$(job_records 42)" = NONE ]
 }
 
