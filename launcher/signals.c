@@ -160,9 +160,11 @@ static void pass_on_once(struct run *r, int signo)
         signals_pass_on(r, signo);
         return;
     }
-    if (!(r->adapter->rm_signals_remote >> signo & 1) && now - *last > MANAGER_SECONDS)
-        pass_on(r, signo, 1);
+    if (now - *last <= MANAGER_SECONDS)
+        return;
     *last = now;
+    if (!(r->adapter->rm_signals_remote >> signo & 1))
+        pass_on(r, signo, 1);
 }
 
 static void on_signal(void *arg, int signo)

@@ -126,7 +126,7 @@ struct rm_adapter {
      * the manager. NULL: nothing is known. */
     void (*advice)(const char *words, char *buf, size_t n);
     /* Is this a line that the start client writes when nothing is wrong? It is no reason of
-     * anything then, and shown to nobody. NULL: there are none. */
+     * anything then, and shown with -v only. NULL: there are none. */
     int (*is_noise)(const char *line);
     const char *client; /* the start client's name for messages; NULL: the adapter's */
 

@@ -75,7 +75,7 @@ connections() { ls -l "/proc/$1/fd" | grep -c socket; }
     stopped() { for pid in $pids; do [[ $(ps -o stat= -p "$pid") == T* ]] || return 1; done; }
     mprun_has_stopped() { [[ $(ps -o stat= -p "$MPRUN_PID") == T* ]]; }
     wait_until 10 stopped
-    wait_until 10 mprun_has_stopped # a CONT that comes before its own stop would be lost
+    wait_until 10 mprun_has_stopped # a CONT that comes right before its own stop would be lost
     kill -CONT "$MPRUN_PID"
     running() { for pid in $pids; do [[ $(ps -o stat= -p "$pid") == S* ]] || return 1; done; }
     wait_until 10 running
