@@ -72,19 +72,22 @@ load '../lib/mprun'
         of flaky "$b" 'ok 2 - c'; again flaky 'ok 1 - b' 'ok 2 - c'
         of twice "$b" "$c"; again twice 'ok 1 - b' "$c"
         of other "$b" 'ok 2 - c'; again other 'ok 1 - b' "$c"
+        of short "$b" 'ok 2 - c'; again short 'ok 1 - b' 'ok 2 - c' | sed s/1..2/1..3/
         of ends "$b" 'ok 2 - c'; echo '#### again ends'; echo '#### begin ends'; echo '#### end ends 134'
     } >"$log"
     run "$MPRUN_SOURCE/tests/lib/tap-count" "$log"
     printf '%s\n' "${lines[@]}"
-    [ "${lines[0]}" = "4 3 0" ]
+    [ "${lines[0]}" = "6 4 0" ]
     [ "${lines[1]}" = "FAILED once: 1 - a" ]
     [ "${lines[2]}" = "FLAKY flaky: 1 - b: \`false' failed" ]
     [ "${lines[3]}" = "FAILED twice: 2 - c" ]
     [ "${lines[4]}" = "FLAKY twice: 1 - b: \`false' failed" ]
     [ "${lines[5]}" = "FLAKY other: 1 - b: \`false' failed" ]
     [ "${lines[6]}" = "FLAKY other: 2 - c" ]
-    [ "${lines[7]}" = "FAILED ends: ended with code 134" ]
-    [ "${#lines[@]}" = 8 ]
+    [[ ${lines[7]} == "FAILED short: - 2 of 3 tests reported, ended with code 0"* ]]
+    [[ ${lines[8]} == "FLAKY short: 1 - b: "* ]]
+    [ "${lines[9]}" = "FAILED ends: ended with code 134" ]
+    [ "${#lines[@]}" = 10 ]
     run "$MPRUN_SOURCE/tests/lib/tap-count" --full "$log"
     [[ $output == *"FAILED in once:"*"not ok 1 - a"* ]]
     [[ $output == *"FLAKY in flaky, "*"not ok 1 - b"*"line 5"*"said"* ]]
