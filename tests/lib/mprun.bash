@@ -14,6 +14,7 @@
 #                            mpicc.MPI (openmpi; mpich; "none" for a plain C program)
 #   run_as_user CMD...       as an ordinary user with a HOME, TMPDIR and runtime directory of its own;
 #                            CMD may be mprun
+#   sorted                   the lines of $output, in order, on one line
 #   wait_until SECONDS CMD   until CMD succeeds; 1 when it never did
 #   needs_...                skip the test, saying why: needs_root, needs_tool T..., needs_mpicc [MPI],
 #                            needs_cores N, needs_v2 (writable cgroup2), needs_not_transport T
@@ -125,6 +126,8 @@ mprun_wait() {
     fi
     wait "$MPRUN_PID"
 }
+
+sorted() { sort <<<"$output" | tr '\n' ' '; }
 
 wait_until() {
     local limit=$1 end

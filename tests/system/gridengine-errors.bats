@@ -11,8 +11,6 @@ teardown_file() { gridengine_teardown; }
 setup() { gridengine_begin; }
 teardown() { gridengine_end; }
 
-sorted() { sort <<<"$output" | tr '\n' ' '; }
-
 # says TEXT: one sentence, with this in it
 says() {
     echo "$stderr"

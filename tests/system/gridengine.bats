@@ -11,8 +11,6 @@ teardown_file() { gridengine_teardown; }
 setup() { gridengine_begin; }
 teardown() { gridengine_end; }
 
-sorted() { sort <<<"$output" | tr '\n' ' '; }
-
 @test "without any option the ranks are on all slots of the job's hosts" {
     run -0 --separate-stderr qsub_wait -pe lab 6 <<<'m hostname'
     [ "$(sorted)" = "n1 n1 n2 n2 n3 n3 " ]

@@ -3,8 +3,6 @@
 # options.bats - every option of mprun does what its manual says (wrong ones are in bad-input.bats)
 load '../lib/mprun'
 
-sorted() { sort <<<"$output" | tr '\n' ' '; }
-
 @test "all spellings of -n start that many ranks" {
     for words in "-n 3" "-n3" "-np 3" "--np 3" "--np=3" "--n 3" "--ntasks=3"; do
         # shellcheck disable=SC2086
