@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scale-hosts - the starters of many hosts in one process, for bench/scale
  *
- * Each endpoint speaks the protocol as mpstarter does (starter/uplink.c, frames.c, tree.c): it
- * connects, proves the key, says HELLO, takes its place in the tree, passes on what is not its own,
- * and answers LAUNCH. There is no keeper, no cgroup, no PMI server and no rank: ranks are said to
- * run, and to have ended once those of all hosts run. Preambles come one after the other on
- * standard input.
+ * Each endpoint speaks the protocol as mpstarter does (starter/links/uplink.c and child-hosts.c,
+ * starter/launcher-messages.c): it connects, proves the key, says HELLO, takes its place in the
+ * tree, passes on what is not its own, and answers LAUNCH. There is no keeper, no cgroup, no PMI
+ * server and no rank: ranks are said to run, and to have ended once those of all hosts run.
+ * Preambles come one after the other on standard input.
  *
  * With an argument the hosts do a fence before that, with so many bytes from each: the parts are
  * gathered in the tree, and everybody gets all. How long that took is printed. */
@@ -15,23 +15,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/buffer.h"
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "model/outcome.h"
-#include "wire/address.h"
-#include "wire/gather.h"
-#include "wire/handshake.h"
-#include "wire/listen.h"
-#include "wire/pack.h"
-#include "wire/preamble.h"
-#include "wire/tree.h"
+#include "model/rank-end.h"
+#include "wire/link/key-proof.h"
+#include "wire/link/listener.h"
+#include "wire/messages/launch.h"
+#include "wire/start-channel/preamble.h"
+#include "wire/transport/address.h"
+#include "wire/tree/gather.h"
+#include "wire/tree/tree.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
+#include "wire/messages/values.h"
+#include "wire/mprun.pb-c.h"
+#include "wire/transport/dial.h"
 #endif
 
 #define CONNECT_SECONDS 30.0
@@ -45,7 +50,7 @@ struct below {
 struct endpoint {
     struct simulation *s;
     uint32_t id;
-    struct link *up, *first, *joining; /* as in starter/worker.h */
+    struct link *up, *first, *joining; /* as in starter/links/uplink.c */
     struct below *below;
     uint32_t first_below, nbelow, nlinked;
     struct listener *door;
@@ -57,7 +62,7 @@ struct simulation {
     struct loop *loop;
     struct buffer in;
     struct loop_io *in_io;
-    struct loop_defer *connects;
+    struct loop_defer connects;
     struct preamble start; /* the same for all, but for the host's number */
     struct endpoint **endpoints;
     size_t nendpoints, connected, ngone; /* connected: those that were tried */
@@ -112,12 +117,12 @@ static void send_ready(struct endpoint *e)
 
 static struct rank_name rank_of(const struct endpoint *e, uint32_t i)
 {
-    return (struct rank_name){.rank = e->s->launch.hosts[e->id].first_rank + i};
+    return rank_set_at(&e->s->launch.hosts[e->id].ranks, i);
 }
 
 static uint32_t ranks_of(const struct endpoint *e)
 {
-    return e->launched ? e->s->launch.hosts[e->id].count : 0;
+    return e->launched ? rank_set_count(&e->s->launch.hosts[e->id].ranks) : 0;
 }
 
 static void send_started(struct endpoint *e)
@@ -332,8 +337,13 @@ static int listen_below(struct endpoint *e, char address[ADDRESS_TEXT], struct e
 {
     struct simulation *s = e->s;
     char home[PREAMBLE_ADDRESSES], path[PREAMBLE_ADDRESSES + 32];
-    if (s->own_address[0])
-        return address_listen_tcp(s->own_address, address, err);
+    if (s->own_address[0]) {
+        unsigned port;
+        int fd = address_listen(s->own_address, NULL, &port, err);
+        if (fd >= 0)
+            address_of_ip(s->own_address, port, address);
+        return fd;
+    }
     if (!address_home(s->start.addresses, home, sizeof(home)))
         return error_set(err, ENOENT, "no directory for its socket");
     snprintf(path, sizeof(path), "%s/link.%u", home, e->id);
@@ -372,7 +382,7 @@ static struct link *connect_to(struct endpoint *e, const char *addresses,
                              .security = preamble_security(s->start.flags),
                              .resume_seconds = s->start.link_grace,
                              .addresses = addresses};
-    int fd = address_connect(addresses, CONNECT_SECONDS, &err);
+    int fd = dial_wait(addresses, CONNECT_SECONDS, &err);
     if (fd >= 0 && !s->own_address[0])
         address_own(fd, s->own_address, sizeof(s->own_address));
     struct link *l = fd < 0 ? NULL : link_create(s->loop, fd, fd, &o, "above", events, e, &err);
@@ -537,7 +547,7 @@ static void connect_some(void *arg)
         e->up = connect_to(e, s->start.addresses, &up_events);
     }
     if (s->connected < s->nendpoints)
-        loop_defer_schedule(s->connects);
+        loop_defer_schedule(&s->connects);
 }
 
 static void add_endpoint(struct simulation *s, uint32_t id)
@@ -551,6 +561,16 @@ static void add_endpoint(struct simulation *s, uint32_t id)
     s->endpoints[s->nendpoints++] = e;
 }
 
+/* The bytes of the first preamble of the input, or -1: it is not whole, or none. */
+static int take_preamble(struct simulation *s, struct error *err)
+{
+    AUTO_CLOSE int fd = memfd_create("preamble", MFD_CLOEXEC);
+    if (fd < 0 || fd_write_all(fd, buffer_ptr(&s->in), buffer_len(&s->in)) < 0 ||
+        lseek(fd, 0, SEEK_SET) < 0)
+        return error_errno(err, errno, "keep the input");
+    return preamble_read(fd, &s->start, err) < 0 ? -1 : (int)lseek(fd, 0, SEEK_CUR);
+}
+
 static void input_ready(void *arg, int fd, unsigned events)
 {
     struct simulation *s = arg;
@@ -559,18 +579,18 @@ static void input_ready(void *arg, int fd, unsigned events)
     ssize_t n = buffer_read(&s->in, fd, 64 * 1024);
     if (n < 0)
         return;
-    while ((used = preamble_unpack(buffer_ptr(&s->in), buffer_len(&s->in), &s->start, &err)) > 0) {
+    while (buffer_len(&s->in) && (used = take_preamble(s, &err)) > 0) {
         buffer_consume(&s->in, (size_t)used);
         add_endpoint(s, s->start.host_id);
     }
-    if (used < 0)
-        fails("start parameters", &err);
     if (n == 0) {
+        if (buffer_len(&s->in))
+            fails("start parameters", &err);
         loop_io_destroy(s->in_io);
         s->in_io = NULL;
     }
     if (s->connected < s->nendpoints)
-        loop_defer_schedule(s->connects);
+        loop_defer_schedule(&s->connects);
 }
 
 static void raise_limit(void)
@@ -596,7 +616,7 @@ int main(int argc, char **argv)
         fails("begin", &err);
     fd_set_nonblock(STDIN_FILENO, 1);
     s.in_io = loop_io_create(s.loop, STDIN_FILENO, LOOP_READ, input_ready, &s);
-    s.connects = loop_defer_create(s.loop, connect_some, &s);
+    loop_defer_init(&s.connects, s.loop, connect_some, &s);
     loop_run(s.loop);
     return 0;
 }

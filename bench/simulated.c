@@ -20,23 +20,20 @@
 #include "common/number.h"
 #include "common/path.h"
 #include "rm-adapters/adapter.h"
-#include "rm-adapters/client.h"
-#include "rm-adapters/fanout.h"
-#include "wire/preamble.h"
+#include "rm-adapters/processes/start-client.h"
+#include "rm-adapters/hosts/named-hosts.h"
+#include "rm-adapters/processes/start-many.h"
+#include "wire/start-channel/preamble.h"
 
 enum { HOSTS_MAX = 65536, INPUT_SIZE = 1024 * 1024, FENCE_MAX = 65536 };
 
 static const struct rm_adapter rm_adapter_simulated;
 
 const struct rm_adapter *const rm_adapters[] = {
-    &rm_adapter_simulated,
-    &rm_adapter_gridengine,
-    &rm_adapter_ssh,
-    &rm_adapter_local,
-    NULL,
+    &rm_adapter_simulated, &rm_adapter_gridengine, &rm_adapter_ssh, &rm_adapter_local, NULL,
 };
 
-static int simulated_detect(char *reason, size_t n)
+static bool simulated_detect(const struct host_request *request, char *reason, size_t n)
 {
     snprintf(reason, n, "only where it is asked for");
     return 0;
@@ -66,7 +63,7 @@ static int simulated_read_allocation(const struct host_request *request, struct 
     struct allocation a = {.adapter = rm_adapter_simulated.name};
     int64_t nhosts;
     char name[32];
-    if (rm_adapter_refuse_hosts(&rm_adapter_simulated, request, err) < 0 ||
+    if (named_refuse(request, rm_adapter_simulated.name, err) < 0 ||
         take_argument(request->argument ? request->argument : "", &nhosts, err) < 0)
         return -1;
     for (int64_t i = 0; i < nhosts; i++) {
@@ -140,7 +137,8 @@ static void simulation_destroy(void *arg)
 
 static struct starting *simulated_start(const struct start_request *request, struct error *err)
 {
-    static const struct fanout_way way = {.open = open_host, .destroy = simulation_destroy};
+    static const struct fanout_way way = {
+        .open = open_host, .destroy = simulation_destroy, .at_once = HOSTS_MAX};
     static const char *const beside[] = {"scale-hosts", NULL};
     char *const argv[] = {(char *)(uintptr_t) "scale-hosts", *fence ? fence : NULL, NULL};
     AUTO_FREE char *path = path_find_helper(beside, PKGLIBEXECDIR "/scale-hosts", err);
@@ -149,13 +147,13 @@ static struct starting *simulated_start(const struct start_request *request, str
         return NULL;
     sim->reaper = request->reaper;
     sim->channel.in_fd = sim->channel.out_fd = -1;
-    if (client_start(request, path, argv, 1, simulation_ended, sim, &sim->channel, err) < 0) {
+    if (client_start(request, path, argv, true, simulation_ended, sim, &sim->channel, err) < 0) {
         simulation_destroy(sim);
         return NULL;
     }
     /* thousands of preambles fit: writing one waits for nobody, as with a channel for each host */
     fcntl(sim->channel.in_fd, F_SETPIPE_SZ, INPUT_SIZE);
-    struct starting *s = fanout_begin(request, &way, sim, HOSTS_MAX, err);
+    struct starting *s = fanout_begin(request, &way, sim, err);
     if (s)
         sim->starting = s;
     return s;
@@ -177,7 +175,6 @@ static void simulated_describe(const struct start_request *request, const struct
 
 static const struct rm_adapter rm_adapter_simulated = {
     .name = "simulated",
-    .summary = "simulated:N is N hosts in one process; with ,B they do a fence of B bytes",
     .detect = simulated_detect,
     .read_allocation = simulated_read_allocation,
     .start = simulated_start,

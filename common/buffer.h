@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* buffer.h - a growing queue of bytes: appended at the end, consumed from the front */
-#ifndef COMMON_BUFFER_H
-#define COMMON_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,9 +8,9 @@
 
 struct buffer {
     uint8_t *data; /* allocation; NULL while nothing was ever put in */
-    size_t start;  /* first byte that is not consumed */
+    size_t start;  /* index of the first byte that is not consumed */
     size_t end;    /* one past the last byte */
-    size_t cap;
+    size_t cap;    /* bytes allocated */
 };
 
 static inline size_t buffer_len(const struct buffer *b)
@@ -24,19 +23,18 @@ static inline uint8_t *buffer_ptr(const struct buffer *b)
 }
 
 void buffer_free(struct buffer *b); /* leaves an empty, usable buffer */
-/* Room for at least n more bytes at the end; NULL when memory is out. Consumed space is reused. */
+/* Make room for at least n more bytes at the end, and return where it begins; consumed space is
+ * reused. NULL: out of memory. buffer_commit() then says how many bytes were put there. */
 uint8_t *buffer_reserve(struct buffer *b, size_t n);
 static inline void buffer_commit(struct buffer *b, size_t n)
 {
     b->end += n;
 }
 int buffer_append(struct buffer *b, const void *p, size_t n); /* -1: out of memory */
-/* Drop n bytes from the front. A large buffer that is emptied gives its memory back. */
+/* Drop n bytes from the front. A large buffer that becomes empty frees its memory. */
 void buffer_consume(struct buffer *b, size_t n);
 
-/* One read of at most max bytes into the end: bytes read, 0 at end of file, -1 with errno. */
+/* Read once, at most max bytes, into the end: bytes read, 0 at end of file, -1 with errno. */
 ssize_t buffer_read(struct buffer *b, int fd, size_t max);
-/* One write of what is there, consumed by what went out: bytes written, or -1 with errno. */
+/* Write once what is there, and consume what was written: bytes written, or -1 with errno. */
 ssize_t buffer_write(struct buffer *b, int fd);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cleanup.h - locals that release what they hold when they go out of scope */
-#ifndef COMMON_CLEANUP_H
-#define COMMON_CLEANUP_H
+#pragma once
 
 #include <dirent.h>
 #include <errno.h>
@@ -59,5 +58,3 @@ static inline int take_fd(int *fd)
         (p) = NULL;                                                                                \
         taken_;                                                                                    \
     })
-
-#endif

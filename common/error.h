@@ -4,23 +4,20 @@
  * Functions that can fail return -1 or NULL and fill an optional struct error. Every layer adds
  * what only it knows with error_context(); the system's reason stays last. Libraries never print
  * and never exit; a program reports an error once. */
-#ifndef COMMON_ERROR_H
-#define COMMON_ERROR_H
+#pragma once
 
 struct error {
     int code; /* an errno value, 0 where none fits */
     char text[1024];
 };
 
-/* Set *err (may be NULL). Always returns -1, and sets errno to code. */
+/* Set *err (may be NULL) and errno. Returns -1. */
 int error_set(struct error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As error_set, with ": " and strerror(code) appended. */
+/* As error_set(), with ": " and strerror(code) appended. */
 int error_errno(struct error *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Put "context: " before the sentence that is there. Always returns -1. */
+/* Put "context: " before the sentence that is there. Returns -1. */
 int error_context(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

@@ -31,7 +31,7 @@ void fault_register(const char *part, pid_t pid)
     }
 }
 
-/* What a rank left in the background is known to the rank alone. */
+/* Only the rank knows what it left in the background. */
 static pid_t find_grandchild(void)
 {
     char text[32];
@@ -66,7 +66,8 @@ static int on_another_host(void)
     return wanted && own_host >= 0 && strtol(wanted, NULL, 10) != own_host;
 }
 
-/* How many; 0 when one of them is not known here. What is below the worker is the worker's. */
+/* The number of victims; 0 when one of them is not known here. The worker does harm to all below
+ * it. */
 static int find_victims(const char *name, pid_t ret[VICTIMS])
 {
     if (strcmp(name, "mprun") != 0 && find("worker") <= 1)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fault.h - named points at which a fault-injection build does harm to itself; nothing otherwise
+/* fault.h - named points at which a fault-injection build does harm to itself; other builds do
+ * nothing there
  *
  * MPRUN_FAULT=VICTIM@PHASE:ACTION, for example worker@launching:kill. Victims: mprun, keeper,
  * worker, both (keeper and worker), mppmi, rank (the first of a host), grandchild. Actions: kill,
- * segv, stop, and exit, which is segv where the victim is another process. The harm is done by
- * mprun to itself, and by the worker to all others, when the program reaches fault_point(PHASE).
+ * segv, stop, and exit, which is segv where the victim is another process. When the program reaches
+ * fault_point(PHASE), mprun does the harm to itself, and the worker does it to all others.
  *     MPRUN_FAULT_HOST        the number of the host where it is done; without it, anywhere
- *     MPRUN_FAULT_FILE        is made with the victim's pid in it, a line each; whoever makes it is
- *                             the one that does harm, so that it is done once in a step
- *     MPRUN_FAULT_WAIT        the point is left only when this file is there
+ *     MPRUN_FAULT_FILE        a file that is made with the victims' pids in it, a line each; only
+ *                             the process that makes it does harm, so that a step has one fault
+ *     MPRUN_FAULT_WAIT        the program leaves the point only when this file is there
  *     MPRUN_FAULT_GRANDCHILD  file in which a rank writes the pid of what it left in the background
  */
-#ifndef COMMON_FAULT_H
-#define COMMON_FAULT_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -22,7 +22,7 @@
 
 #ifdef FAULT_INJECTION
 enum { FAULT_BUILD = 1 };
-/* Who can be a victim of this process; 0: not any more. */
+/* This process can be the victim called `part`; pid 0: it no longer can. */
 void fault_register(const char *part, pid_t pid);
 void fault_host(unsigned number); /* this process works for that host of the step */
 void fault_point(const char *phase);
@@ -41,6 +41,4 @@ static inline void fault_point(const char *phase)
 {
     (void)phase;
 }
-#endif
-
 #endif

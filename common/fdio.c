@@ -6,9 +6,14 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
 
 void fd_open_standard(void)
 {
@@ -18,6 +23,11 @@ void fd_open_standard(void)
     while (fd >= 0 && fd < 3);
     if (fd >= 0)
         close(fd);
+}
+
+int fd_close_from(unsigned first, bool mark_only)
+{
+    return (int)syscall(SYS_close_range, first, ~0U, mark_only ? 4U /* CLOSE_RANGE_CLOEXEC */ : 0U);
 }
 
 int fd_set_nonblock(int fd, int on)

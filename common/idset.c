@@ -60,12 +60,6 @@ int idset_add_range(struct idset *s, unsigned first, unsigned last)
     return 0;
 }
 
-void idset_remove(struct idset *s, unsigned id)
-{
-    if (id / WORD_BITS < s->nwords)
-        s->words[id / WORD_BITS] &= ~(1UL << id % WORD_BITS);
-}
-
 int idset_has(const struct idset *s, unsigned id)
 {
     return id / WORD_BITS < s->nwords && (s->words[id / WORD_BITS] >> id % WORD_BITS & 1);
@@ -131,7 +125,7 @@ int idset_equal(const struct idset *a, const struct idset *b)
     return 1;
 }
 
-/* One number at *at, below IDSET_MAX; -1 when there is none. */
+/* A number at *at, below IDSET_MAX; -1: there is none. */
 static long parse_id(const char **at)
 {
     if (!isdigit((unsigned char)**at))

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* idset.h - sets of small numbers (hardware threads, ranks, hosts), written "0-3,7" */
-#ifndef COMMON_IDSET_H
-#define COMMON_IDSET_H
+#pragma once
 
 #include <stddef.h>
 
 #include "common/error.h"
 
-enum { IDSET_MAX = 1 << 20 }; /* ids are below this: foreign input cannot ask for more memory */
+enum { IDSET_MAX = 1 << 20 }; /* ids are below this, so that input cannot ask for much memory */
 
 struct idset {
-    unsigned long *words; /* NULL: empty */
+    unsigned long *words; /* a bit for each id; NULL: empty */
     size_t nwords;
 };
 
 void idset_free(struct idset *s);
 int idset_add(struct idset *s, unsigned id); /* -1: out of memory, or id >= IDSET_MAX */
 int idset_add_range(struct idset *s, unsigned first, unsigned last);
-void idset_remove(struct idset *s, unsigned id);
 int idset_has(const struct idset *s, unsigned id);
 size_t idset_count(const struct idset *s);
 /* Smallest member that is >= from, or -1. */
@@ -27,10 +25,8 @@ void idset_intersect(struct idset *s, const struct idset *with);
 void idset_subtract(struct idset *s, const struct idset *without);
 int idset_equal(const struct idset *a, const struct idset *b);
 
-/* Strict: "0-3,7", the whole string, no blanks, ranges ascending; "" is the empty set.
- * The set is unchanged on failure; the error quotes the offending part. */
+/* Parse the whole string: "0-3,7", no blanks, ranges ascending; "" is the empty set. Frees what
+ * *ret held. 0, or -1 with an err that quotes the wrong part; *ret is then unchanged. */
 int idset_parse(const char *text, struct idset *ret, struct error *err);
-/* Caller frees; "" for the empty set; NULL when memory is out. */
+/* The same form; the caller frees it. NULL: out of memory. */
 char *idset_format(const struct idset *s);
-
-#endif

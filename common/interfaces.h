@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* interfaces.h - the addresses of this machine */
-#ifndef COMMON_INTERFACES_H
-#define COMMON_INTERFACES_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stddef.h>
 
 #include "common/error.h"
 
-enum { INTERFACES_MAX = 128 }; /* that are looked at */
+enum { INTERFACES_MAX = 128 }; /* more are not looked at */
 
 struct interface {
     char name[24];
@@ -16,14 +15,13 @@ struct interface {
     int loopback;
 };
 
-/* Addresses of interfaces that are up, in the system's order, IPv4 and IPv6 without link-local
- * ones: their number, at most max, or -1. */
+/* List the addresses of interfaces that are up, in the system's order: IPv4, and IPv6 but for
+ * link-local ones. Their number, at most max, or -1 with err. */
 int interfaces_list(struct interface *ret, size_t max, struct error *err);
-/* Those that other hosts can reach: all but loopback, or loopback where there is nothing else. With
- * `only`, a list of names, addresses and networks ("eth0,10.0.0.0/8"), what it names, loopback
- * included; a part that names nothing is an error that lists what there is. */
+/* List the addresses that other hosts can reach: all but loopback, or loopback where there is
+ * nothing else. only: NULL, or a list of names, addresses and networks ("eth0,10.0.0.0/8") to take
+ * instead, loopback included; a part of it that names nothing is an error that lists what there is.
+ */
 int interfaces_choose(const char *only, struct interface *ret, size_t max, struct error *err);
-/* Is this, as a number, one of these addresses? */
+/* 1: one of the n is this numeric address, however it is written; 0: none is. */
 int interfaces_have(const struct interface *all, size_t n, const char *address);
-
-#endif

@@ -31,7 +31,7 @@ void log_set_sink(log_sink_fn sink, void *arg)
     self.arg = arg;
 }
 
-/* One write, so that lines of several processes on one terminal stay whole. */
+/* A line is one write, so that lines of several processes on one terminal stay whole. */
 static void to_stderr(const char *text)
 {
     char line[4200];

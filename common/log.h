@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* log.h - what a program says of itself, one line at a time */
-#ifndef COMMON_LOG_H
-#define COMMON_LOG_H
+#pragma once
 
 enum log_level { LOG_ERROR_, LOG_WARN, LOG_NOTE, LOG_DEBUG };
 
-/* Where lines go instead of standard error; text is one line without its newline. */
+/* Takes a line that would go to standard error; text has no newline. */
 typedef void (*log_sink_fn)(void *arg, enum log_level level, const char *text);
 
-/* name is put before every line ("mprun: ..."); both are copied. Level: most verbose one shown. */
+/* name stands before every line ("mprun: ...") and is copied. level: the most verbose one shown. */
 void log_open(const char *name, enum log_level level);
 enum log_level log_level(void);
 void log_set_sink(log_sink_fn sink, void *arg); /* NULL: standard error again */
@@ -23,5 +22,3 @@ void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(p
         if (log_level() >= LOG_DEBUG)                                                              \
             log_msg(LOG_DEBUG, __VA_ARGS__);                                                       \
     } while (0)
-
-#endif

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* login-session.h - has a login (sshd with PAM) put this process into a control group of its own?
- */
-#ifndef COMMON_LOGIN_SESSION_H
-#define COMMON_LOGIN_SESSION_H
+/* login-session.h - the session that a login by the network has put this process into */
+#pragma once
 
 #include <stddef.h>
 
-/* The session's name, "session-7.scope", or "". */
+/* The session's name, "session-7.scope"; "": this process is in none. */
 void login_session_find(char *buf, size_t n);
-
-#endif

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <ev.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -26,20 +27,10 @@ struct loop_io {
     void *arg;
 };
 
-struct loop_timer {
-    ev_timer w;
-    struct loop *loop;
-    loop_fn fn;
-    void *arg;
-};
-
-struct loop_defer {
-    ev_prepare w;
-    ev_idle idle; /* keeps the loop from waiting when scheduled after the prepare phase */
-    struct loop *loop;
-    loop_fn fn;
-    void *arg;
-};
+_Static_assert(sizeof(ev_timer) <= sizeof(((struct loop_timer *)0)->watcher), "room in loop_timer");
+_Static_assert(sizeof(ev_prepare) <= sizeof(((struct loop_defer *)0)->watcher),
+               "room in loop_defer");
+_Static_assert(sizeof(ev_idle) <= sizeof(((struct loop_defer *)0)->idle), "room in loop_defer");
 
 struct loop *loop_create(struct error *err)
 {
@@ -153,96 +144,92 @@ void loop_io_destroy(struct loop_io *io)
     free(io);
 }
 
+static ev_timer *timer_watcher(const struct loop_timer *t)
+{
+    return (ev_timer *)(uintptr_t)t->watcher;
+}
+
 static void timer_fired(struct ev_loop *ev, ev_timer *w, int revents)
 {
     struct loop_timer *t = w->data;
     t->fn(t->arg);
 }
 
-struct loop_timer *loop_timer_create(struct loop *l, loop_fn fn, void *arg)
+void loop_timer_init(struct loop_timer *t, struct loop *l, loop_fn fn, void *arg)
 {
-    struct loop_timer *t = calloc(1, sizeof(*t));
-    if (!t)
-        return NULL;
+    ev_timer *w = timer_watcher(t);
     t->loop = l;
     t->fn = fn;
     t->arg = arg;
-    ev_timer_init(&t->w, timer_fired, 0., 0.);
-    t->w.data = t;
-    return t;
+    ev_timer_init(w, timer_fired, 0., 0.);
+    w->data = t;
 }
 
 void loop_timer_start(struct loop_timer *t, double after, double every)
 {
+    ev_timer *w = timer_watcher(t);
     if (!(after > 0)) /* NaN too: it would put the loop's heap of timers out of order */
         after = 0;
-    ev_timer_stop(t->loop->ev, &t->w);
+    ev_timer_stop(t->loop->ev, w);
     ev_now_update(t->loop->ev); /* a long callback must not shorten the time */
-    ev_timer_set(&t->w, after, every);
-    ev_timer_start(t->loop->ev, &t->w);
+    ev_timer_set(w, after, every);
+    ev_timer_start(t->loop->ev, w);
 }
 
 void loop_timer_stop(struct loop_timer *t)
 {
-    if (t)
-        ev_timer_stop(t->loop->ev, &t->w);
+    if (t->loop)
+        ev_timer_stop(t->loop->ev, timer_watcher(t));
 }
 
 int loop_timer_active(const struct loop_timer *t)
 {
-    return ev_is_active(&t->w);
+    return t->loop && ev_is_active(timer_watcher(t));
 }
 
-void loop_timer_destroy(struct loop_timer *t)
+static ev_prepare *defer_watcher(struct loop_defer *d)
 {
-    if (!t)
-        return;
-    ev_timer_stop(t->loop->ev, &t->w);
-    free(t);
+    return (ev_prepare *)(void *)d->watcher;
+}
+
+static ev_idle *defer_idle(struct loop_defer *d) /* keeps the loop from waiting */
+{
+    return (ev_idle *)(void *)d->idle;
 }
 
 static void defer_run(struct ev_loop *ev, ev_prepare *w, int revents)
 {
     struct loop_defer *d = w->data;
-    ev_prepare_stop(ev, &d->w);
-    ev_idle_stop(ev, &d->idle);
+    loop_defer_stop(d);
     d->fn(d->arg);
 }
 
-static void defer_idle(struct ev_loop *ev, ev_idle *w, int revents)
+static void idle_run(struct ev_loop *ev, ev_idle *w, int revents)
 {
-    (void)revents;
 }
 
-struct loop_defer *loop_defer_create(struct loop *l, loop_fn fn, void *arg)
+void loop_defer_init(struct loop_defer *d, struct loop *l, loop_fn fn, void *arg)
 {
-    struct loop_defer *d = calloc(1, sizeof(*d));
-    if (!d)
-        return NULL;
     d->loop = l;
     d->fn = fn;
     d->arg = arg;
-    ev_prepare_init(&d->w, defer_run);
-    ev_idle_init(&d->idle, defer_idle);
-    d->w.data = d;
-    return d;
+    ev_prepare_init(defer_watcher(d), defer_run);
+    ev_idle_init(defer_idle(d), idle_run);
+    defer_watcher(d)->data = d;
 }
 
 void loop_defer_schedule(struct loop_defer *d)
 {
-    if (ev_is_active(&d->w))
-        return;
-    ev_prepare_start(d->loop->ev, &d->w);
-    ev_idle_start(d->loop->ev, &d->idle);
+    ev_prepare_start(d->loop->ev, defer_watcher(d));
+    ev_idle_start(d->loop->ev, defer_idle(d));
 }
 
-void loop_defer_destroy(struct loop_defer *d)
+void loop_defer_stop(struct loop_defer *d)
 {
-    if (!d)
+    if (!d->loop)
         return;
-    ev_prepare_stop(d->loop->ev, &d->w);
-    ev_idle_stop(d->loop->ev, &d->idle);
-    free(d);
+    ev_prepare_stop(d->loop->ev, defer_watcher(d));
+    ev_idle_stop(d->loop->ev, defer_idle(d));
 }
 
 static void signals_ready(void *arg, int fd, unsigned events)

@@ -3,8 +3,7 @@
  *
  * Single-threaded. Callbacks are short and never wait. Watches may be destroyed in any callback,
  * their own included. */
-#ifndef COMMON_LOOP_H
-#define COMMON_LOOP_H
+#pragma once
 
 #include <signal.h>
 
@@ -12,8 +11,6 @@
 
 struct loop;
 struct loop_io;
-struct loop_timer;
-struct loop_defer;
 
 enum { LOOP_READ = 1, LOOP_WRITE = 2 };
 
@@ -23,38 +20,53 @@ typedef void (*loop_signal_fn)(void *arg, int signo);
 
 struct loop *loop_create(struct error *err);
 void loop_destroy(struct loop *l);
-/* Until loop_stop(). */
+/* Run callbacks until loop_stop(). */
 void loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 /* CLOCK_MONOTONIC in seconds. */
 double loop_now(void);
-/* CLOCK_REALTIME in nanoseconds: the "time at the source" of output. */
+/* CLOCK_REALTIME in nanoseconds: when output was written, for people. */
 unsigned long long loop_wallclock_ns(void);
 
-/* events: LOOP_READ|LOOP_WRITE, or 0 for a watch that waits to be set. NULL: out of memory. */
+/* Call fn when the descriptor is ready. events: LOOP_READ|LOOP_WRITE; 0: not yet, loop_io_set()
+ * says more. NULL: out of memory. */
 struct loop_io *loop_io_create(struct loop *l, int fd, unsigned events, loop_io_fn fn, void *arg);
 void loop_io_set(struct loop_io *w, unsigned events);
 unsigned loop_io_events(const struct loop_io *w);
 void loop_io_destroy(struct loop_io *w); /* NULL is fine; never closes fd */
 
-struct loop_timer *loop_timer_create(struct loop *l, loop_fn fn, void *arg);
+/* Timers and deferred calls are members of their user's struct, so setting one up cannot fail.
+ * While one is active, that struct must not move, and must be stopped before it is freed. Stopping
+ * one that is zero, because it was not set up yet, does nothing. */
+struct loop_timer {
+    struct loop *loop;
+    loop_fn fn;
+    void *arg;
+    _Alignas(double) unsigned char watcher[48]; /* loop.c: libev's */
+};
+void loop_timer_init(struct loop_timer *t, struct loop *l, loop_fn fn, void *arg);
 /* Fire after `after` seconds, then every `every` seconds (0: once). Restarts a running timer. */
 void loop_timer_start(struct loop_timer *t, double after, double every);
 void loop_timer_stop(struct loop_timer *t);
 int loop_timer_active(const struct loop_timer *t);
-void loop_timer_destroy(struct loop_timer *t);
 
-/* fn runs once before the loop next waits, each time it is scheduled. */
-struct loop_defer *loop_defer_create(struct loop *l, loop_fn fn, void *arg);
+struct loop_defer {
+    struct loop *loop;
+    loop_fn fn;
+    void *arg;
+    _Alignas(double) unsigned char watcher[48], idle[48]; /* loop.c: libev's */
+};
+void loop_defer_init(struct loop_defer *d, struct loop *l, loop_fn fn, void *arg);
+/* Call fn once before the loop next waits. */
 void loop_defer_schedule(struct loop_defer *d);
-void loop_defer_destroy(struct loop_defer *d);
+void loop_defer_stop(struct loop_defer *d);
 
-/* In a loop_signal_fn: was the signal sent by another user's process, root's among them? Not so
- * what comes from the kernel or a terminal. */
+/* For a loop_signal_fn: 1 when a process of another user, root among them, sent the signal. Signals
+ * of the kernel or a terminal are not foreign. */
 int loop_signal_is_foreign(const struct loop *l);
-int loop_signal_is_timer(const struct loop *l); /* of timer_create() */
-/* Block these signals and deliver them through the loop. Called once in a program. */
+/* For a loop_signal_fn: 1 when a timer of timer_create() sent the signal. */
+int loop_signal_is_timer(const struct loop *l);
+/* Block these signals and deliver them through the loop. Called once in a program. 0, or -1 with
+ * err. */
 int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn, void *arg,
                  struct error *err);
-
-#endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* number.h - one strict parser each for counts, sizes and times, and their formats
+/* number.h - a strict parser each for counts, sizes and times, and their formats
  *
  * A parser takes the whole string or nothing; its sentence says what was read, what is wrong and
  * what the range is. `what` names the value ("--np", "slots") and may be NULL. */
-#ifndef COMMON_NUMBER_H
-#define COMMON_NUMBER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,19 +13,17 @@
 int number_parse(const char *text, const char *what, int64_t min, int64_t max, int64_t *ret,
                  struct error *err);
 /* Bytes: "1048576", "200M", "3.8GiB", "1.5g"; K, M, G, T, P with optional iB or B, all powers of
- * 1024 as in Grid Engine's upper case, srun and systemd. Rounded up to a byte. Never 0. */
+ * 1024. Rounded up to a byte; 0 is an error. */
 int size_parse(const char *text, const char *what, uint64_t *ret_bytes, struct error *err);
 /* Seconds: "90", "1.5", "90s", "2m", "1h30m", "1:30:00", "5:00" (minutes:seconds). */
 int duration_parse(const char *text, const char *what, double *ret_seconds, struct error *err);
 
 /* "3.8 GiB", "512 B": at most 12 characters. Returns buf. */
 const char *size_format(uint64_t bytes, char *buf, size_t n);
-/* What a noun ends with after this count: "s", or "" after 1. */
+/* The ending of a noun after this count: "s", or "" after 1. */
 static inline const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
 }
 /* "0.52 s", "1:02:03". Returns buf. */
 const char *duration_format(double seconds, char *buf, size_t n);
-
-#endif

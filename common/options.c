@@ -4,12 +4,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/number.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -22,6 +24,12 @@ static size_t next_name(const char **at)
 }
 
 /* dashes: how many of the known name's dashes are left off ("-word" for "--word": 1). */
+/* False: a name that is refused. */
+static bool is_known(const struct option_def *def)
+{
+    return def->apply || def->kind != OPTION_APPLIED;
+}
+
 static int has_name(const struct option_def *def, const char *name, size_t len, size_t dashes)
 {
     const char *at = def->names;
@@ -31,7 +39,9 @@ static int has_name(const struct option_def *def, const char *name, size_t len, 
     return 0;
 }
 
-const struct option_def *options_find(const struct option_def *defs, const char *name, size_t len)
+/* The definition that has this name, as typed ("--np", "-np"), or NULL. */
+static const struct option_def *options_find(const struct option_def *defs, const char *name,
+                                             size_t len)
 {
     /* a name that is in the table as typed comes before one that only lacks a dash */
     for (size_t dashes = 0; dashes <= (len > 2 && name[1] != '-'); dashes++)
@@ -72,7 +82,7 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
     return row[na % 3][nb];
 }
 
-/* How far a candidate is from word; SIZE_MAX when that is too far to be meant. */
+/* The distance of a candidate from word; SIZE_MAX: too far to be meant. */
 static size_t badness(const char *word, const char *candidate, size_t n)
 {
     size_t len = strlen(word), limit = (len < n ? len : n) / 3;
@@ -104,7 +114,7 @@ static const char *nearest_name(const struct option_def *defs, const char *word,
     size_t least = SIZE_MAX;
     for (; defs->names; defs++) {
         const char *at = defs->names;
-        for (size_t n; defs->apply && (n = next_name(&at)) > 0; at += n) {
+        for (size_t n; is_known(defs) && (n = next_name(&at)) > 0; at += n) {
             size_t d = badness(word, at, n);
             if (d < least) {
                 least = d;
@@ -134,7 +144,7 @@ static const struct option_def *find_glued(const struct option_def *defs, const 
     size_t len = strcspn(word, "0123456789");
     const struct option_def *def = len > 2 && word[len] ? options_find(defs, word, len) : NULL;
     *ret_len = len;
-    return def && def->apply && def->argument ? def : NULL;
+    return def && is_known(def) && def->argument ? def : NULL;
 }
 
 /* As nearest_name(), of a word with one dash that may be a name with two. */
@@ -178,7 +188,7 @@ static int is_attached(const struct option_def *defs, const struct option_def *l
                        const char *word)
 {
     const char *value = word + 2;
-    if (!letter->apply || !letter->argument)
+    if (!is_known(letter) || !letter->argument)
         return 0;
     if (strcmp(letter->argument, "N") == 0)
         return !isalpha((unsigned char)*value);
@@ -187,7 +197,7 @@ static int is_attached(const struct option_def *defs, const struct option_def *l
     return !is_slip(defs, word);
 }
 
-/* What word uses: 0, or -1 for an unknown option. */
+/* Find the option that word uses: 0, or -1: it is unknown. */
 static int recognise(const struct option_def *defs, const char *word, struct use *ret,
                      struct error *err)
 {
@@ -235,6 +245,35 @@ static int check_repeat(const struct use *u, const char **seen, struct error *er
     return 0;
 }
 
+static int set_member(const struct option_def *def, void *target, const char *value,
+                      struct error *err)
+{
+    void *to = (char *)target + def->member;
+    int64_t n;
+    switch (def->kind) {
+    case OPTION_FLAG:
+        *(bool *)to = true;
+        return 0;
+    case OPTION_TEXT:
+        *(const char **)to = value;
+        return 0;
+    case OPTION_SECONDS:
+        return duration_parse(value, NULL, to, err);
+    case OPTION_BYTES:
+        return size_parse(value, NULL, to, err);
+    default:
+        if (number_parse(value, NULL, def->low, def->high, &n, err) < 0)
+            return -1;
+        *(uint32_t *)to = (uint32_t)n;
+        return 0;
+    }
+}
+
+static int apply(const struct option_def *def, void *target, const char *value, struct error *err)
+{
+    return def->apply ? def->apply(target, value, err) : set_member(def, target, value, err);
+}
+
 static int apply_use(const struct use *u, const char **seen, void *target, struct error *err)
 {
     if (!u->def->argument && u->value)
@@ -242,7 +281,7 @@ static int apply_use(const struct use *u, const char **seen, void *target, struc
                          u->value);
     if (check_repeat(u, seen, err) < 0)
         return -1;
-    if (u->def->apply(target, u->value, err) < 0)
+    if (apply(u->def, target, u->value, err) < 0)
         return error_context(err, "option '%.*s'", USE_NAME(u));
     return 0;
 }
@@ -315,7 +354,7 @@ int options_parse(const struct option_def *defs, int argc, char *const argv[], i
             return (int)(at - argv) + 1;
         if (recognise(defs, *at++, &u, err) < 0)
             return -1;
-        if (!u.def->apply)
+        if (!is_known(u.def))
             return error_set(err, EINVAL, "option '%.*s': %s", USE_NAME(&u), u.def->help);
         if (read_value(defs, &u, &at, end, &joined, err) < 0)
             return -1;
@@ -386,7 +425,7 @@ static void print_option(FILE *out, const struct option_def *def, size_t width)
 static int group_done(const struct option_def *defs, const struct option_def *at)
 {
     for (; defs < at; defs++)
-        if (defs->apply && strcmp(defs->group, at->group) == 0)
+        if (is_known(defs) && strcmp(defs->group, at->group) == 0)
             return 1;
     return 0;
 }
@@ -401,11 +440,11 @@ char *options_help(const struct option_def *defs, size_t width)
     if (width < HELP_COLUMN + 20)
         width = HELP_COLUMN + 20;
     for (const struct option_def *g = defs; g->names; g++) {
-        if (!g->apply || group_done(defs, g))
+        if (!is_known(g) || group_done(defs, g))
             continue;
         fprintf(out, "%s%s:\n", g == defs ? "" : "\n", g->group);
         for (const struct option_def *d = g; d->names; d++)
-            if (d->apply && strcmp(d->group, g->group) == 0)
+            if (is_known(d) && strcmp(d->group, g->group) == 0)
                 print_option(out, d, width);
     }
     if (fclose(out) == 0)

@@ -1,46 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* options.h - one table of options gives parsing, --help, and what tests hold the manual to
+/* options.h - a table of options, from which come parsing, --help and the test of the manual
  *
  * Accepted: "-n 4", "-n4" (one letter), "--np 4", "--np=4", and every name that has two dashes with
- * one ("-np 4", as mpirun's have). Names are not abbreviated: an unknown one is answered with the
- * nearest known one. Parsing stops at the first word that is no option (the program), behind "--"
- * (which is used up), or at ":" (the next program). */
-#ifndef COMMON_OPTIONS_H
-#define COMMON_OPTIONS_H
+ * one ("-np 4", as mpirun's have). Names cannot be abbreviated; the error of an unknown name shows
+ * the nearest known one. Parsing stops at the first word that is no option (the program), behind
+ * "--", or at ":" (the next program). */
+#pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 
 enum option_repeat {
-    OPTION_ONCE,   /* given twice with different values: an error that shows both */
+    OPTION_ONCE,   /* two uses with different values are an error that shows both */
     OPTION_APPEND, /* every use counts (-x, --hostfile) */
+};
+
+/* What the value becomes of an option that needs no function of its own: a member of the target. */
+enum option_kind {
+    OPTION_APPLIED, /* `apply` is called */
+    OPTION_FLAG,    /* bool: true; of a switch */
+    OPTION_TEXT,    /* const char *: the word itself */
+    OPTION_COUNT,   /* uint32_t: a number from low to high */
+    OPTION_SECONDS, /* double */
+    OPTION_BYTES,   /* uint64_t */
 };
 
 struct option_def {
     const char *names;    /* as typed, the main one first: "-n --np" */
-    const char *argument; /* "N"; NULL: a switch; "[FILE]": may be left out where nothing follows
-                             but options, and is NULL for apply then; "[=N]": only behind a '=',
-                             else NULL; "NAME VALUE": two words, for apply NAME=VALUE */
+    const char *argument; /* "N"; NULL: a switch; "[FILE]": may be left out where only options
+                             follow; "[=N]": only behind a '='; apply gets NULL for an argument
+                             that is left out; "NAME VALUE": two words, apply gets NAME=VALUE */
     const char *group;    /* heading in --help: "Starting" */
     const char *help;     /* one sentence without its full stop */
     enum option_repeat repeat;
-    /* Apply a use. value is NULL for a switch; that of two words is gone after the call. The error
-     * needs no option name: it is put before. NULL: a name that other launchers have and this one
-     * refuses; help is the sentence that says what to do instead. It is in no list and is nobody's
-     * nearest. */
+    /* Apply a use: 0, or -1 with err, before which the option's name is put. value: NULL for a
+     * switch; a value made of two words is valid during the call. NULL: other launchers have this
+     * name and this one refuses it; help says what to do instead, and the name is in no list. */
     int (*apply)(void *target, const char *value, struct error *err);
+    /* Instead, by OPTION_SETS(), and for a count its bounds. */
+    enum option_kind kind;
+    size_t member; /* offset in the target */
+    uint32_t low, high;
 };
 
-/* Parse argv[from..argc): the index of the first word that was not used, or -1. defs ends with an
- * entry whose names is NULL. Applies in order. */
+#define OPTION_SETS(kind_, type, member_) .kind = (kind_), .member = offsetof(type, member_)
+
+/* Parse argv[from..argc), and apply each use in order: the index of the first word that was not
+ * used, or -1 with err. defs ends with an entry whose names is NULL. */
 int options_parse(const struct option_def *defs, int argc, char *const argv[], int from,
                   void *target, struct error *err);
-/* All options by group, wrapped to width columns. Caller frees. */
+/* All options by group, wrapped to width columns. The caller frees it. NULL: out of memory. */
 char *options_help(const struct option_def *defs, size_t width);
-/* The definition that has this name, as typed ("--np", "-np"), or NULL. */
-const struct option_def *options_find(const struct option_def *defs, const char *name, size_t len);
-/* The nearest of candidates (NULL-terminated) to word, or NULL when none is near. */
+/* The candidate (NULL-terminated list) that is nearest to word, or NULL when none is near. */
 const char *nearest_word(const char *word, const char *const candidates[]);
-
-#endif

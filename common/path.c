@@ -93,7 +93,7 @@ int path_ensure_private(const char *path, struct error *err)
     return take_fd(&fd);
 }
 
-/* ---- beneath ------------------------------------------------------------------------------- */
+/* ---- beneath --------------------------------------------------------------------------------- */
 
 int path_is_beneath(const char *name)
 {
@@ -131,7 +131,7 @@ int path_make_beneath(int dir, const char *name, const char **ret_last, struct e
     return take_fd(&at);
 }
 
-/* ---- removal ------------------------------------------------------------------------------- */
+/* ---- removal --------------------------------------------------------------------------------- */
 
 struct removal {
     dev_t dev;      /* the file system that is not left */

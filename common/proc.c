@@ -101,7 +101,6 @@ int proc_memory_read(pid_t pid, struct proc_memory *ret)
         .file = status_kib(buf, "RssFile"),
         .shared = status_kib(buf, "RssShmem"),
         .swap = status_kib(buf, "VmSwap"),
-        .peak_rss = status_kib(buf, "VmHWM"),
     };
     return 0;
 }
@@ -139,22 +138,17 @@ int proc_io_read(int fd, struct proc_io *ret)
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-struct pids {
-    pid_t *list;
-    size_t n, cap;
-};
-
-static int pids_add(struct pids *p, pid_t pid)
+int pid_list_add(struct pid_list *p, pid_t pid)
 {
     if (p->n == p->cap) {
         size_t cap = p->cap ? 2 * p->cap : 16;
-        pid_t *list = realloc(p->list, cap * sizeof(*list));
-        if (!list)
+        pid_t *grown = realloc(p->pids, cap * sizeof(*grown));
+        if (!grown)
             return -1;
-        p->list = list;
+        p->pids = grown;
         p->cap = cap;
     }
-    p->list[p->n++] = pid;
+    p->pids[p->n++] = pid;
     return 0;
 }
 
@@ -182,7 +176,7 @@ static int has_pid(const pid_t *list, size_t n, pid_t pid)
 }
 
 /* The list can be longer than any fixed buffer: a rank may have thousands of children. */
-static int add_children_of_thread(struct pids *p, int task_fd, pid_t tid)
+static int add_children_of_thread(struct pid_list *p, int task_fd, pid_t tid)
 {
     char path[32], thread[16];
     size_t others = p->n; /* those of other threads; one may have come from there meanwhile */
@@ -200,7 +194,7 @@ static int add_children_of_thread(struct pids *p, int task_fd, pid_t tid)
         long pid = strtol(at, &end, 10);
         if (end == at)
             break;
-        if (!has_pid(p->list, others, (pid_t)pid) && pids_add(p, (pid_t)pid) < 0)
+        if (!has_pid(p->pids, others, (pid_t)pid) && pid_list_add(p, (pid_t)pid) < 0)
             return -1;
     }
     return 0;
@@ -208,7 +202,7 @@ static int add_children_of_thread(struct pids *p, int task_fd, pid_t tid)
 
 /* The last thread first: what a thread that ends had becomes the first living one's, and would be
  * missed if that had been looked at before. */
-static int children_by_thread(pid_t pid, struct pids *p)
+static int children_by_thread(pid_t pid, struct pid_list *p)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -217,19 +211,19 @@ static int children_by_thread(pid_t pid, struct pids *p)
         errno = errno == ENOENT ? ESRCH : errno;
         return -1;
     }
-    struct pids threads = {0};
+    struct pid_list threads = {0};
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(tasks));)
         if (is_number(e->d_name))
-            rc = pids_add(&threads, (pid_t)atol(e->d_name));
+            rc = pid_list_add(&threads, (pid_t)atol(e->d_name));
     for (size_t i = threads.n; rc == 0 && i-- > 0;)
-        rc = add_children_of_thread(p, dirfd(tasks), threads.list[i]);
-    cleanup_free(&threads.list);
+        rc = add_children_of_thread(p, dirfd(tasks), threads.pids[i]);
+    cleanup_free(&threads.pids);
     return rc;
 }
 
 /* For kernels without CONFIG_PROC_CHILDREN. */
-static int children_by_scan(pid_t pid, struct pids *p)
+static int children_by_scan(pid_t pid, struct pid_list *p)
 {
     AUTO_DIR DIR *proc = opendir("/proc");
     if (!proc)
@@ -237,7 +231,7 @@ static int children_by_scan(pid_t pid, struct pids *p)
     for (struct dirent *e; (e = readdir(proc));) {
         struct proc_stat s;
         if (is_number(e->d_name) && proc_stat_read((pid_t)atol(e->d_name), &s) == 0 &&
-            s.ppid == pid && pids_add(p, s.pid) < 0)
+            s.ppid == pid && pid_list_add(p, s.pid) < 0)
             return -1;
     }
     return 0;
@@ -245,7 +239,7 @@ static int children_by_scan(pid_t pid, struct pids *p)
 
 int proc_children(pid_t pid, pid_t **ret)
 {
-    struct pids p = {0};
+    struct pid_list p = {0};
     int rc = children_by_thread(pid, &p);
     if (rc < 0 && errno == ENOENT) {
         p.n = 0;
@@ -253,11 +247,11 @@ int proc_children(pid_t pid, pid_t **ret)
     }
     if (rc < 0) {
         int saved = errno;
-        free(p.list);
+        free(p.pids);
         errno = saved;
         return -1;
     }
-    *ret = p.list;
+    *ret = p.pids;
     return (int)p.n;
 }
 

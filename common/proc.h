@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* proc.h - readers of /proc/PID */
-#ifndef COMMON_PROC_H
-#define COMMON_PROC_H
+#pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* comm is what the process calls itself: bytes that a terminal would act on, and what is no UTF-8,
- * are '?' here. */
 struct proc_stat {
     pid_t pid, ppid, pgid, sid;
-    char state; /* R S D T t Z ... */
-    char comm[32];
-    uint64_t starttime; /* clock ticks after boot: with pid, a process's identity */
+    char state;    /* R S D T t Z ... */
+    char comm[32]; /* its name, with '?' for bytes that a terminal would act on or that are no UTF-8
+                    */
+    uint64_t starttime; /* clock ticks after boot; with the pid it identifies a process */
     uint64_t utime, stime, cutime, cstime; /* clock ticks */
     uint64_t minflt, majflt;
     int processor;
@@ -21,22 +20,28 @@ struct proc_stat {
 int proc_stat_read(pid_t pid, struct proc_stat *ret); /* 0, or -1 with errno */
 
 struct proc_memory { /* bytes, from /proc/PID/status */
-    uint64_t anonymous, file, shared, swap, peak_rss;
+    uint64_t anonymous, file, shared, swap;
 };
-int proc_memory_read(pid_t pid, struct proc_memory *ret);
+int proc_memory_read(pid_t pid, struct proc_memory *ret); /* 0, or -1 with errno */
 
 struct proc_io { /* bytes, from /proc/PID/io: rchar and wchar, read_bytes and write_bytes */
     uint64_t read_chars, written_chars, read_storage, written_storage;
 };
-/* From a descriptor of /proc/PID/io, so that it can be read when the process is a zombie. */
+/* fd: /proc/PID/io, opened while the process lived: it can be read of a zombie. 0, or -1 with
+ * errno. */
 int proc_io_read(int fd, struct proc_io *ret);
 
-/* Children of a process (all its threads), a malloc'ed array; -1 with errno, or their number.
- * Uses /proc/PID/task/TID/children, and a scan of /proc where the kernel lacks it. */
-int proc_children(pid_t pid, pid_t **ret);
-/* Where a process waits in the kernel, "" when unknown. */
-void proc_wchan(pid_t pid, char *buf, size_t n);
-/* The kernel's id of this boot, as in /proc/sys/kernel/random/boot_id. */
-const char *proc_boot_id(void);
+struct pid_list { /* starts as zero; the user frees pids */
+    pid_t *pids;
+    size_t n, cap;
+};
+int pid_list_add(struct pid_list *l, pid_t pid); /* -1: out of memory */
 
-#endif
+/* Children of a process (of all its threads): their number, and an array that the caller frees; or
+ * -1 with errno. Uses /proc/PID/task/TID/children, and a scan of /proc where the kernel lacks it.
+ */
+int proc_children(pid_t pid, pid_t **ret);
+/* The kernel function in which a process waits; "": unknown. */
+void proc_wchan(pid_t pid, char *buf, size_t n);
+/* The kernel's id of this boot; "": unknown. */
+const char *proc_boot_id(void);

@@ -117,9 +117,3 @@ void reaper_collect(struct reaper *r)
             ;
     }
 }
-
-int reaper_has_children(void)
-{
-    siginfo_t si;
-    return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
-}

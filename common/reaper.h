@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reaper.h - the one place where children are waited for
+/* reaper.h - the only place where a program waits for its children
  *
  * A program calls reaper_collect() when SIGCHLD arrives. Children that were added are reported to
  * their callback while they are still zombies (so /proc/PID is readable and the pid is not reused)
- * and reaped right after it. Children nobody added - orphans that a child subreaper inherits - go
- * to the orphan callback. */
-#ifndef COMMON_REAPER_H
-#define COMMON_REAPER_H
+ * and reaped right after it. Children that were not added, such as orphans that a child subreaper
+ * inherits, go to the orphan callback. */
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -18,12 +17,9 @@ typedef void (*reaper_fn)(void *arg, pid_t pid, int status, const struct rusage 
 
 struct reaper *reaper_create(reaper_fn orphan, void *arg); /* orphan may be NULL */
 void reaper_destroy(struct reaper *r);
-/* Call in the same turn of the loop as the fork. 0, or -1 when memory is out. */
+/* Call fn when the child has ended. To be called in the same turn of the loop as the fork. 0, or
+ * -1: out of memory. */
 int reaper_add(struct reaper *r, pid_t pid, reaper_fn fn, void *arg);
-void reaper_remove(struct reaper *r, pid_t pid);
+void reaper_remove(struct reaper *r, pid_t pid); /* it counts as an orphan then */
 /* Report and reap every child that has ended. */
 void reaper_collect(struct reaper *r);
-/* Does this process have any child, ended or not? */
-int reaper_has_children(void);
-
-#endif

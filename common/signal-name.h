@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signal-name.h - the short names of signals */
-#ifndef COMMON_SIGNAL_NAME_H
-#define COMMON_SIGNAL_NAME_H
+#pragma once
 
-/* "SEGV"; "real-time" for those without a name; "unknown" for what is no signal. */
+/* "SEGV"; "real-time" for a signal without a name; "unknown" for another number. */
 const char *signal_name(int signo);
-
-#endif

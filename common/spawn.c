@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
@@ -29,10 +30,6 @@
 #ifndef SYS_clone3
 #define SYS_clone3 435
 #endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#define CLOSE_RANGE_CLOEXEC_ 4u
 #if defined(__SANITIZE_ADDRESS__)
 #define SHARE_MEMORY 0 /* the sanitizer's shadow does not survive two users of one memory */
 #else
@@ -160,7 +157,7 @@ static void set_scheduling(struct child *c)
         child_fails(c, SPAWN_AFFINITY, errno);
 }
 
-/* Those that are open, by what the kernel lists: libc's opendir() allocates. */
+/* Mark the descriptors that the kernel lists as open. libc's opendir() would allocate. */
 static int mark_listed_cloexec(void)
 {
     _Alignas(struct dirent64) char listing[4096];
@@ -182,11 +179,11 @@ static int mark_listed_cloexec(void)
     return n < 0 ? -1 : 0;
 }
 
-/* close_range() can mark from 5.11 on. Where there is no /proc, nothing says which are open. */
+/* Without /proc nothing says which descriptors are open, so all that may be are marked. */
 static void mark_all_cloexec(void)
 {
     struct rlimit r;
-    if (syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC_) == 0 || mark_listed_cloexec() == 0)
+    if (fd_close_from(3, true) == 0 || mark_listed_cloexec() == 0)
         return;
     int last = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < 65536 ? (int)r.rlim_cur : 65536;
     for (int fd = 3; fd < last; fd++)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn.h - start a program with everything prepared before the fork
  *
- * The caller waits only until the new process has called exec (or failed), as with vfork(): a
- * failure is known, with the step that failed, when spawn() returns, and no child can be seen
- * before it is recorded. In the child only system calls are made. */
-#ifndef COMMON_SPAWN_H
-#define COMMON_SPAWN_H
+ * The caller waits only until the new process has called exec (or failed), as with vfork(): when
+ * spawn_process() returns, a failure is known, with the step that failed, and the caller learns of
+ * every child before it can end. The child makes nothing but system calls. */
+#pragma once
 
 #include <sched.h>
 #include <stddef.h>
@@ -33,8 +32,8 @@ struct spawn {
     char *const *envp;
     const char *directory;       /* NULL: stay */
     int fds[3];                  /* become 0, 1, 2; -1: /dev/null */
-    const int *keep_fds;         /* further descriptors passed on under their own numbers */
-    size_t nkeep_fds;            /* all others are closed */
+    const int *keep_fds;         /* further descriptors, which keep their numbers; all others are */
+    size_t nkeep_fds;            /* closed */
     int umask;                   /* -1: as it is */
     int set_nice, nice;          /* nice only if set_nice */
     const struct rlimit *limits; /* RLIM_NLIMITS entries of soft limits, cut to the hard ones of the
@@ -60,15 +59,14 @@ struct spawn_failure {
     int code; /* errno */
 };
 
-/* A struct spawn with nothing set: fds {-1,-1,-1}, umask -1, cgroup_fd -1. */
+/* Set nothing: fds {-1,-1,-1}, umask -1, cgroup_fd -1, all else zero. */
 void spawn_init(struct spawn *s);
-/* The pid, or -1 with *ret_failure (may be NULL) and err ("exec './solver': No such file ..."). */
+/* The pid, or -1 with *ret_failure (may be NULL) and err ("exec './solver': No such file ..."); the
+ * process is then reaped already. */
 pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err);
-/* Resolve a program as execvp() does: name with '/' is itself (relative to directory), else PATH of
- * envp. 0 with *ret (caller frees), or -1 with errno ENOENT, EACCES, ... and err. */
+/* Find a program as execvp() does: a name with '/' from `directory` on, another in PATH of envp. 0
+ * with *ret, which the caller frees, or -1 with errno (ENOENT, EACCES ...) and err. */
 int spawn_resolve(const char *name, char *const envp[], const char *directory, char **ret,
                   struct error *err);
-/* "exec", "change to directory", ...: what was tried */
+/* The step as a verb for messages: "exec", "change to directory". */
 const char *spawn_step_text(enum spawn_step step);
-
-#endif

@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-directory.h - directories of steps, and of their hosts, in places that others can write:
- * which ones are there, and which of them belong to nobody any more
+/* step-directory.h - finding the directories of steps, and of their hosts, in places that others
+ * can write, and removing those whose owner is gone
  *
- * They are called "mprun-" and the step's id, those of a host "mprun-", as many letters that nobody
- * can foresee, a dot and its number. Who makes one holds a lock on it, which the kernel gives back
- * however it ends; so one that is not locked, and was not made just now, belongs to nobody. Only
- * the first entries of a place are looked at: in a directory of a hundred thousand files a whole
- * look would take longer than a step does. */
-#ifndef COMMON_STEP_DIRECTORY_H
-#define COMMON_STEP_DIRECTORY_H
+ * A step's directory is called "mprun-" and the step's id; a host's is called "mprun-", as many
+ * unforeseeable letters, a dot and the host's number. The process that makes one holds a lock on
+ * it, which the kernel releases however that process ends; so a directory that is not locked, and
+ * was not made just now, has no owner. Only the first entries of a place are looked at: in a
+ * directory of a hundred thousand files a whole look would take longer than a step does. */
+#pragma once
 
 #define STEP_DIRECTORY "mprun-"
-/* Of ids, and of what hosts' directories are called instead: 5 bits each. */
+/* Letters of ids, and of the names of hosts' directories: 5 bits each. */
 #define STEP_ID_LETTERS "abcdefghijklmnopqrstuvwxyz234567"
 
 enum step_directory_of { DIRECTORY_OF_STEP, DIRECTORY_OF_HOST };
 
-/* As long as the descriptor is open. Where there are no locks nothing is swept. */
+/* Own the directory for as long as the descriptor is open. Where the file system has no locks,
+ * nothing is swept. */
 void step_directory_lock(int fd);
-/* fn is called for each that is in `place`; `dir` is that place, opened. id: any step's, for its
- * length. Nothing is found where a lock may not be seen by other machines. */
+/* Call fn for each directory of this kind in `place`; `dir` is that place, opened. id: any step's,
+ * for its length. Finds nothing on a file system where other machines may not see a lock. */
 void step_directories(const char *place, const char *id, enum step_directory_of of,
                       void (*fn)(void *arg, int dir, const char *place, const char *name),
                       void *arg);
-/* Whether the one of this name in `dir` is this user's and belongs to nobody. */
+/* 1: the directory of this name in `dir` is this user's and has no owner. */
 int step_directory_is_stale(int dir, const char *name);
-/* Remove those of this user that belong to nobody. */
+/* Remove those of this user that have no owner. */
 void step_directories_sweep(const char *place, const char *id, enum step_directory_of of);
-
-#endif

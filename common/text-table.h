@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* text-table.h - columns of text, aligned, for reports on a terminal or in a job's output */
-#ifndef COMMON_TEXT_TABLE_H
-#define COMMON_TEXT_TABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,13 +9,11 @@ struct text_table;
 /* headings: NULL-terminated; a heading that starts with '>' makes a right-aligned column. */
 struct text_table *text_table_create(const char *const headings[]);
 void text_table_destroy(struct text_table *t);
-/* One cell after the other fills rows; NULL is an unknown value and prints as "-". */
+/* Add the next cell: cells fill row after row. */
 void text_table_cell(struct text_table *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void text_table_unknown(struct text_table *t);
+void text_table_unknown(struct text_table *t); /* a cell without a value, printed as "-" */
 /* Drop columns in which every row is unknown. */
 void text_table_drop_unknown(struct text_table *t);
-/* Each line starts with indent. Caller frees. */
+/* The table as text; each line starts with indent. The caller frees it. NULL: out of memory. */
 char *text_table_format(const struct text_table *t, const char *indent);
-
-#endif

@@ -96,3 +96,12 @@ char *word_quote(const char *word)
     *to = 0;
     return quoted;
 }
+
+const char *word_shown(const char *text, size_t n, char buf[64])
+{
+    size_t len = n < 60 ? n : 60;
+    for (size_t i = 0; i < len; i++)
+        buf[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
+    buf[len] = 0;
+    return buf;
+}

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* words.h - one text as words, and words as one text, by the rules of a POSIX shell
+/* words.h - splitting text into words, and quoting a word, by the rules of a POSIX shell
  *
  * Blanks separate, '...' and "..." and \ quote; nothing else is special: no variables, no
  * patterns. */
-#ifndef COMMON_WORDS_H
-#define COMMON_WORDS_H
+#pragma once
 
 #include <stddef.h>
 
 #include "common/error.h"
 
-/* A NULL-terminated array, or NULL with err: a quote that nothing closes, no word at all. */
+/* A NULL-terminated array, which the caller frees by words_free(). NULL with err: an open quote, or
+ * no word at all. */
 char **words_split(const char *text, struct error *err);
-void words_free(char **words); /* NULL is fine */
+/* Free any NULL-terminated array of strings, and the strings. NULL is fine. */
+void words_free(char **words);
 
-/* One word quoted so that sh and csh take it as it is; unquoted where nothing in it is special.
- * Caller frees. NULL: out of memory. */
+/* The word quoted so that sh and csh take it as it is; unquoted where nothing in it is special. The
+ * caller frees it. NULL: out of memory. */
 char *word_quote(const char *word);
 
-#endif
+/* Foreign text for a message: its first 60 bytes, '?' for what a terminal would act on. Returns
+ * buf. */
+const char *word_shown(const char *text, size_t n, char buf[64]);

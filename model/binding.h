@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* binding.h - what ranks are bound to */
-#ifndef MODEL_BINDING_H
-#define MODEL_BINDING_H
+/* binding.h - the user's request for binding ranks to cores */
+#pragma once
 
 #include <stdint.h>
 
 enum bind_policy {
-    BIND_DEFAULT, /* to cores when there are enough, else not at all */
+    BIND_DEFAULT, /* to cores when there are enough; else ranks are not bound */
     BIND_NONE,
-    BIND_CORE, /* asked for: sharing a core is an error unless overload is allowed */
+    BIND_CORE, /* asked for: cores of other steps may be shared; too few cores are an error */
 };
 
 struct binding_request {
@@ -20,5 +19,3 @@ static inline uint32_t binding_cores(const struct binding_request *b)
 {
     return b->cores ? b->cores : 1;
 }
-
-#endif

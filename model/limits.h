@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* limits.h - what a host or a rank may use, and what holds it to that */
-#ifndef MODEL_LIMITS_H
-#define MODEL_LIMITS_H
+/* limits.h - what a host or a rank may use, and what holds it to that
+ *
+ * A new kind of limit is a member of enum limit_kind and of struct limits, a line of the table in
+ * limits.c, an option, and a file in which each version of cgroups holds it; messages, checks and
+ * reports go through the kinds. */
+#pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum limit_holder {
@@ -19,10 +24,30 @@ struct limit {
     enum limit_holder held_by;
 };
 
+/* The numbers go over the wire. */
+enum limit_kind { LIMIT_MEMORY, LIMIT_SWAP, LIMIT_PIDS, LIMIT_KIND_COUNT };
+
 struct limits {
-    struct limit memory; /* bytes of memory, swap not counted */
-    struct limit swap;   /* bytes of swap; set together with memory to 0 */
-    struct limit pids;   /* processes and threads */
+    union {
+        struct {
+            struct limit memory; /* bytes of memory, swap not counted */
+            struct limit swap;   /* bytes of swap; set together with memory to 0 */
+            struct limit pids;   /* processes and threads */
+        };
+        struct limit of[LIMIT_KIND_COUNT];
+    };
 };
 
-#endif
+struct limit_words {
+    const char *name;        /* for people: "memory", "processes" */
+    const char *key;         /* in the JSON report: "memory_bytes" */
+    const char *controller;  /* of cgroups, that holds it: "memory", "pids" */
+    const char *rank_option; /* sets it for each rank: "--mem-per-rank"; NULL: none */
+    const char *host_option; /* sets it for each host: "--mem"; NULL: none */
+    bool is_bytes;           /* the value is a size */
+};
+const struct limit_words *limit_words(enum limit_kind k);
+void limit_format(enum limit_kind k, uint64_t value, char *buf, size_t n); /* "1.5G", "100" */
+
+bool limits_is_any_set(const struct limits *l);
+void limits_forget_holders(struct limits *l); /* held_by of all becomes HELD_BY_NONE */

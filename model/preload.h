@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* preload.h - what a file is that mprun brings to the hosts of a step (--preload-*) */
-#ifndef MODEL_PRELOAD_H
-#define MODEL_PRELOAD_H
+/* preload.h - the kinds of files that mprun brings to a step's hosts (--preload-*) */
+#pragma once
 
 enum preload_kind {
-    PRELOAD_PROGRAM, /* executed instead of what the host has by that name */
+    PRELOAD_PROGRAM, /* executed instead of the host's program of that name */
     PRELOAD_LIBRARY, /* in a directory that is first in LD_LIBRARY_PATH */
     PRELOAD_DATA,    /* in the directory that MPRUN_PRELOAD_DIR names */
     PRELOAD_KIND_COUNT,
 };
 
 enum { PRELOAD_FILES_MAX = 4096 };
-
-#endif

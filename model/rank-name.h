@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-name.h - the full name of a rank, in every message, cgroup name, usage row and stream */
-#ifndef MODEL_RANK_NAME_H
-#define MODEL_RANK_NAME_H
+/* rank-name.h - the full name of a rank, as messages, cgroups, usage rows and streams have it */
+#pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rank_name {
-    uint32_t world;       /* 0: started by mprun; each MPI_Comm_spawn makes another */
+    uint32_t world;       /* 0: mprun started it; each MPI_Comm_spawn makes another world */
     uint32_t rank;        /* within its world */
     uint32_t incarnation; /* 0; counts restarts */
 };
 
-static inline int rank_name_equal(struct rank_name a, struct rank_name b)
+static inline bool rank_name_equal(struct rank_name a, struct rank_name b)
 {
     return a.world == b.world && a.rank == b.rank && a.incarnation == b.incarnation;
 }
 
 enum { RANK_NAME_TEXT = 40 };
-/* For people: "7", in another world "1.7", restarted "0.7.2". Returns buf (RANK_NAME_TEXT bytes). */
+/* For people: "7", in another world "1.7", restarted "0.7.2". Returns buf, of RANK_NAME_TEXT. */
 const char *rank_name_format(struct rank_name r, char *buf);
-
-#endif

@@ -5,19 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_strings(char **list)
-{
-    for (size_t i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
-}
+#include "common/words.h"
 
-void app_free(struct app *a)
+static void app_free(struct app *a)
 {
-    free_strings(a->argv);
-    free_strings(a->envp);
-    free_strings(a->given_env);
+    words_free(a->argv);
+    words_free(a->envp);
+    words_free(a->given_env);
     free(a->directory);
+    rank_set_free(&a->ranks);
     *a = (struct app){0};
 }
 
@@ -26,7 +22,7 @@ void step_free(struct step *s)
     for (size_t i = 0; i < s->napps; i++)
         app_free(&s->apps[i]);
     free(s->apps);
-    free_strings(s->host_env);
+    words_free(s->host_env);
     s->host_env = NULL;
     s->apps = NULL;
     s->napps = 0;
@@ -35,15 +31,6 @@ void step_free(struct step *s)
 
 const char *tracking_text(enum tracking t)
 {
-    switch (t) {
-    case TRACK_RANK:
-        return "rank";
-    case TRACK_STEP:
-        return "step";
-    case TRACK_RM:
-        return "rm";
-    case TRACK_TREE:
-        return "tree";
-    }
-    return "unknown"; /* from a peer of another version */
+    static const char *const texts[] = {"rank", "step", "rm", "tree"};
+    return (size_t)t < sizeof(texts) / sizeof(texts[0]) ? texts[t] : "unknown"; /* a later peer's */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* step.h - one mprun: its programs (apps), its ranks, and how they are to be run */
-#ifndef MODEL_STEP_H
-#define MODEL_STEP_H
+#pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -11,37 +11,37 @@
 #include "common/tty.h"
 #include "model/binding.h"
 #include "model/limits.h"
+#include "model/rank-set.h"
 
-/* One program of a step; MPMD steps have several. Strings are exact bytes without NUL inside. */
+/* A program of a step; MPMD steps have several. Strings are exact bytes without NUL inside. */
 struct app {
     char **argv; /* NULL-terminated */
     char **envp; /* the ranks' whole environment before mprun's own variables; NULL-terminated */
-    char **given_env; /* names of those in envp that the user gave for these ranks, not for mprun;
+    char **given_env; /* names of the variables in envp that the user gave for these ranks (-x);
                          NULL-terminated */
     char *directory;
-    uint32_t first_rank; /* ranks first_rank .. first_rank + count - 1 of world 0 */
-    uint32_t count;
+    struct rank_set ranks; /* a block: programs' ranks follow each other */
 };
 
-/* The ranks of one host: contiguous in this release. */
+/* A host, its ranks and what it was granted for them. */
 struct placement {
     char *host; /* name as ranks see it */
-    uint32_t first_rank;
-    uint32_t count;
+    struct rank_set ranks;
     const struct idset *granted; /* threads, borrowed; NULL: all that its starter is allowed */
     const char *granted_cores;   /* instead, borrowed: alloc_host.core_list; NULL: none stated */
     uint32_t share; /* where neither says which: the job has so many cores; 0: it has all */
 };
 
-enum tracking { /* strongest first */
-    TRACK_RANK,
-    TRACK_STEP,
-    TRACK_RM,
-    TRACK_TREE,
+/* How a host knows which processes belong to a rank; strongest first. */
+enum tracking {
+    TRACK_RANK, /* each rank has a cgroup */
+    TRACK_STEP, /* the step has a cgroup */
+    TRACK_RM,   /* the manager marks all processes of its job */
+    TRACK_TREE, /* by parents and children alone */
 };
 const char *tracking_text(enum tracking t);
 
-/* --containment: what is asked for at the least; 0 requires nothing */
+/* --containment: what a host has to reach, else the step does not start; 0 requires nothing */
 struct containment_request {
     int tracking_set;
     enum tracking tracking; /* at least this strong; TRACK_TREE when set means: exactly the tree */
@@ -64,26 +64,25 @@ struct step {
     uint32_t nranks;
     int oversubscribed; /* some host has more ranks than cores */
     struct binding_request bind;
-    int overlap; /* cores of the user's other steps are used as if they were free */
+    bool overlap; /* --overlap: use cores of the user's other steps as if they were free */
     struct containment_request containment;
     struct limits rank_limits; /* --mem-per-rank */
     struct limits host_limits; /* --mem */
     unsigned pmi;              /* of enum pmi_kind */
     enum stdin_target stdin_target;
     uint32_t stdin_rank;
-    int stdin_slow; /* one page ahead of the rank and no more: the input is a pipe or a terminal */
-    int terminal;   /* the rank that has stdin has it as a terminal */
+    int stdin_slow; /* mprun's input is a pipe or terminal: read little ahead of the rank */
+    bool terminal;  /* --pty: the rank that gets stdin gets it as a terminal */
     struct tty_size terminal_size;
     int umask;
     int nice;
     struct rlimit soft_limits[RLIM_NLIMITS]; /* rlim_cur counts */
-    char **host_env;   /* names, NULL-terminated: what ranks have of these is their host's, as its
-                          manager gave it to the starter; NULL: nothing */
+    char **host_env;   /* names of variables, NULL-terminated: ranks get their host's values, which
+                          its manager gave to the starter; NULL: none */
+    char gpu_env[32];  /* name of the variable in which ranks find the GPUs that mprund granted on
+                           their host, with blanks between; "": none */
     double kill_grace; /* seconds between TERM and KILL */
     double sample_period; /* seconds between usage samples; 0: none */
 };
 
-void app_free(struct app *a);
 void step_free(struct step *s); /* what it holds, not itself */
-
-#endif

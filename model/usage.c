@@ -38,7 +38,7 @@ const char *usage_field_name(enum usage_field f)
     return f >= 0 && f < USAGE_FIELD_COUNT ? names[f] : "unknown";
 }
 
-/* Of spans and of largest processes the larger is the truth; everything else is an amount. */
+/* For spans and largest processes the larger value counts; other values add up. */
 static uint64_t combine(enum usage_field f, uint64_t a, uint64_t b)
 {
     if (f == USAGE_WALL || f == USAGE_RSS_PEAK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage.h - what a rank, a host's starter, or a step used; unknown is absent, never 0 */
-#ifndef MODEL_USAGE_H
-#define MODEL_USAGE_H
+/* usage.h - what a rank, a host's starter, or a step used. An unknown value is absent, never 0. */
+#pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum usage_field {
@@ -40,7 +40,7 @@ struct usage {
 };
 
 const char *usage_field_name(enum usage_field f); /* "cpu_user_us": keys of the JSON report */
-static inline int usage_has(const struct usage *u, enum usage_field f)
+static inline bool usage_has(const struct usage *u, enum usage_field f)
 {
     return (u->known >> f) & 1;
 }
@@ -49,13 +49,11 @@ static inline void usage_set(struct usage *u, enum usage_field f, uint64_t v)
     u->value[f] = v;
     u->known |= 1u << f;
 }
-/* Counters are summed; a field is known in the sum only when it is known in both, or when one side
- * is empty (nothing known). Peaks are summed too: the sum of peaks is an upper bound. Of wall times
- * and of largest processes the larger is kept. */
+/* Adds u to sum. A field of the sum is known only when both have it, or when one of them has no
+ * field at all. Peaks are added, too: the sum of peaks is an upper bound. Of wall times and of
+ * largest processes the larger counts. */
 void usage_add(struct usage *sum, const struct usage *u);
-/* Keep the larger value: for sampled peaks. */
+/* Sets a field to the larger of its value and v: for sampled peaks. */
 void usage_max(struct usage *u, enum usage_field f, uint64_t v);
 /* user + system in seconds, or -1 when unknown. */
 double usage_cpu_seconds(const struct usage *u);
-
-#endif

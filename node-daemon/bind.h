@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bind.h - a job's limits and cores as root wants them (mpbind) */
-#ifndef NODE_DAEMON_BIND_H
-#define NODE_DAEMON_BIND_H
+#pragma once
 
 #include "node-daemon/conf.h"
 #include "node-daemon/evidence.h"
@@ -19,5 +18,3 @@ int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
  * not yet; -1 with err. */
 int bind_describe(const struct conf *c, const struct grant_request *q, struct evidence *ret,
                   enum grant_manager *ret_manager, struct error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* choose-cores.h - which of a host's free cores a job is to have */
-#ifndef NODE_DAEMON_CHOOSE_CORES_H
-#define NODE_DAEMON_CHOOSE_CORES_H
+#pragma once
 
 #include "node-daemon/host-cores.h"
 
@@ -11,5 +10,3 @@
  * filled whether it succeeds or not: -1, fewer than n are free. Pure. */
 int choose_cores(const struct host_cores *h, const unsigned char *free, size_t n,
                  unsigned char *ret);
-
-#endif

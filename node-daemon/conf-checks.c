@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "containment/cgroup-parts.h"
-#include "containment/grant.h"
+#include "containment/cgroup/controllers.h"
+#include "containment/cgroup/dir.h"
+#include "containment/mprund-protocol.h"
 #include "node-daemon/conf-private.h"
 
 enum { RULE_NAME_MAX = 16, WORD_MAX = 32 };

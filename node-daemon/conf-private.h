@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* conf-private.h - what the files that read mprund.conf(5) know of each other: conf.c (what can be
  * in it, and what becomes of that), conf-checks.c (which values), conf-file.c (its text) */
-#ifndef NODE_DAEMON_CONF_PRIVATE_H
-#define NODE_DAEMON_CONF_PRIVATE_H
+#pragma once
 
 #include <confuse.h>
 #include <sys/types.h>
@@ -20,5 +19,3 @@ void conf_set_checks(cfg_t *cfg);
 enum { CONF_CORE_WORDS = CORES_OFF + 1 };
 unsigned conf_core_word(const char *word);        /* of enum conf_cores; CONF_CORE_WORDS: none */
 int conf_find_user(const char *name, uid_t *ret); /* -1: there is none */
-
-#endif

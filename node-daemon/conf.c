@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "containment/cgroup-parts.h"
 #include "node-daemon/conf-private.h"
 
 /* ---- what libconfuse says ---------------------------------------------------------------------

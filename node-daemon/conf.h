@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* conf.h - mprund.conf(5) */
-#ifndef NODE_DAEMON_CONF_H
-#define NODE_DAEMON_CONF_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -71,5 +70,3 @@ void conf_free(struct conf *c);
 /* The bit of a subsystem, by the kernel's names and those of v1's counting ones: 0, or -1 with err.
  */
 int conf_subsystem(const char *word, unsigned *ret, struct error *err);
-
-#endif

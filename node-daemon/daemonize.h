@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* daemonize.h - going into the background, and telling when the daemon serves */
-#ifndef NODE_DAEMON_DAEMONIZE_H
-#define NODE_DAEMON_DAEMONIZE_H
+#pragma once
 
 #include "common/error.h"
 
@@ -12,5 +11,3 @@ int daemonize(int *ret, struct error *err);
 void daemon_ready(int ready);
 /* Write this process's number into a new file, in place of an old one. */
 int pidfile_write(const char *path, struct error *err);
-
-#endif

@@ -11,7 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 
 enum { ANSWER_MS = 5000 };
 

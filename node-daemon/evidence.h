@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* evidence.h - in which job of a resource manager a process is, from what that manager's root wrote
  */
-#ifndef NODE_DAEMON_EVIDENCE_H
-#define NODE_DAEMON_EVIDENCE_H
+#pragma once
 
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 #include "model/limits.h"
 #include "node-daemon/conf.h"
 #include "node-daemon/peer.h"
@@ -49,5 +48,3 @@ int evidence_prove(const struct conf *c, const struct peer *peer, struct evidenc
                    enum grant_manager *ret_manager, struct error *err);
 
 extern const struct evidence_source evidence_gridengine;
-
-#endif

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "rm-adapters/gridengine-value.h"
+#include "rm-adapters/gridengine/complex-value.h"
 
 enum { DIGITS_MAX = 10, HOST_MAX = 64 };
 
@@ -92,7 +92,10 @@ static int read_topology(const char *p, const char *end, char ret[GE_BINDING_MAX
     return 0;
 }
 
-void ge_binding_parse(const char *value, size_t n, char ret[GE_BINDING_MAX])
+/* Which cores the value of `binding` names, as in struct ge_config: those that the topology at its
+ * end ("SccC") has in lower case, whatever strategy found them (Grid Engine 8.1.9, exec_job.c). "",
+ * where it names none, or says what is not known. Pure. */
+static void ge_binding_parse(const char *value, size_t n, char ret[GE_BINDING_MAX])
 {
     const char *last = n ? memrchr(value, ':', n) : NULL;
     ret[0] = 0;

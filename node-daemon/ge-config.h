@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ge-config.h - what an execd of Grid Engine wrote about a task:
  * active_jobs/JOB.TASK[/N.HOST]/config */
-#ifndef NODE_DAEMON_GE_CONFIG_H
-#define NODE_DAEMON_GE_CONFIG_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -25,13 +24,7 @@ struct ge_config {
 /* Lines KEY=VALUE. Values are partly the user's (job_name, paths), so a key that is used and stands
  * there twice makes the whole unusable. 0, or -1 with err. Pure. */
 int ge_config_parse(const char *text, struct ge_config *ret, struct error *err);
-/* Which cores the value of `binding` names, as in struct ge_config: those that the topology at its
- * end ("SccC") has in lower case, whatever strategy found them (Grid Engine 8.1.9, exec_job.c). "",
- * where it names none, or says what is not known. Pure. */
-void ge_binding_parse(const char *value, size_t n, char ret[GE_BINDING_MAX]);
 /* "23.1": a job and task as directories are called. */
 int ge_is_job(const char *name);
 /* "1.n12": a slave task of it. */
 int ge_is_task(const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * The execd of such a host, where it is not the host of the job's script, knows of one queue's
  * slots only. The pe_hostfile on the script's host has them all, a line for each: "HOST SLOTS QUEUE
  * ...". */
-#ifndef NODE_DAEMON_GE_HOSTS_H
-#define NODE_DAEMON_GE_HOSTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct ge_host {
 /* The hosts of a pe_hostfile that have more than one line, *ret_n of them, sorted by name: a
  * malloc'ed array (also of none), or NULL with errno; EINVAL: a line that is none. Pure. */
 struct ge_host *ge_hosts_of_several(const char *text, size_t *ret_n);
-
-#endif

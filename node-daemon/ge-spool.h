@@ -5,8 +5,7 @@
  * Everything is opened beneath the spool directory, part by part, without following a link, and
  * must belong to the manager's administrator (or root) and be writable to nobody else: in a task's
  * directory there are also files of the user's. */
-#ifndef NODE_DAEMON_GE_SPOOL_H
-#define NODE_DAEMON_GE_SPOOL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -31,5 +30,3 @@ char *ge_spool_text(const struct conf *c, int dir, const char *name);
  * returns non-0: 1 then, else 0. At most 4096 entries are looked at. */
 int ge_spool_each(const struct conf *c, int dir, int (*fits)(const char *name),
                   int (*fn)(void *arg, int fd, const char *name), void *arg);
-
-#endif

@@ -127,7 +127,7 @@ void gpus_free(struct gpus *g)
 /* ---- choosing ---------------------------------------------------------------------------------
  */
 
-int gpus_list_has(const char *list, const char *id)
+static int gpus_list_has(const char *list, const char *id)
 {
     size_t len = strlen(id);
     for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')

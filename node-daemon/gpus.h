@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gpus.h - the GPUs of this host, by the ids that jobs are given */
-#ifndef NODE_DAEMON_GPUS_H
-#define NODE_DAEMON_GPUS_H
+#pragma once
 
 #include "common/idset.h"
 #include "node-daemon/conf.h"
@@ -22,11 +21,7 @@ struct gpus {
 int gpus_read(int root, char *const *configured, struct gpus *ret);
 void gpus_free(struct gpus *g);
 
-/* "0,1" has "1". */
-int gpus_list_has(const char *list, const char *id);
 /* n of those that are not in `taken` (lists, NULL-terminated), of these nodes first: written to the
  * list ret, behind what is in it, with commas between them. How many that were. Pure. */
 size_t gpus_choose(const struct gpus *g, const char *const *taken, const struct idset *nodes,
                    size_t n, char *ret, size_t size);
-
-#endif

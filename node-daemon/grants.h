@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* grants.h - the grants of a job, for its other hosts */
-#ifndef NODE_DAEMON_GRANTS_H
-#define NODE_DAEMON_GRANTS_H
+#pragma once
 
 #include "node-daemon/jobs.h"
 
@@ -13,5 +12,3 @@ struct grant_answer *grants_sign(const struct conf *c, const struct job *job, si
 /* What the grant that the execd wrote into a task's directory says of the job on this host, added
  * to *e: slots, demand, limits, gpus. Without one, or without a key here, nothing. */
 void grants_take(const struct conf *c, int task_dir, struct evidence *e);
-
-#endif

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "containment/cgroup/mounts.h"
 
 /* ---- making -----------------------------------------------------------------------------------
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ground.h - the cgroup below which all jobs have theirs, in each hierarchy that is used */
-#ifndef NODE_DAEMON_GROUND_H
-#define NODE_DAEMON_GROUND_H
+#pragma once
 
-#include "containment/cgroup-parts.h"
+#include "common/error.h"
+#include "containment/cgroup/driver.h"
 
 enum { GROUND_PARTS = 1 + CGROUP_CONTROLLER_COUNT };
 
@@ -39,5 +39,3 @@ int ground_prepare(const struct ground *g, int exclusive, struct error *err);
 /* What of this process's cgroup is below the ground, in the part that tracks: "JOB/u/home", "" for
  * the ground itself; caller frees. NULL: it is elsewhere, or has ended. */
 char *ground_membership(const struct ground *g, pid_t pid);
-
-#endif

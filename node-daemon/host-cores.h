@@ -3,8 +3,7 @@
  *
  * From /sys alone: a topology by hwloc costs 3.7 MiB, its library included, of the 8 that mprund is
  * to have, and all that is asked here is four numbers a core. Ranks are bound by who has one. */
-#ifndef NODE_DAEMON_HOST_CORES_H
-#define NODE_DAEMON_HOST_CORES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -46,5 +45,3 @@ void host_cores_of_threads(const struct host_cores *h, const struct idset *threa
 /* All threads of a set of cores. -1: out of memory. */
 int host_cores_threads(const struct host_cores *h, const unsigned char *set, struct idset *ret);
 size_t host_cores_count(const struct host_cores *h, const unsigned char *set);
-
-#endif

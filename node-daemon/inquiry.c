@@ -11,14 +11,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 
 enum {
     AT_ONCE = 4,
@@ -28,9 +27,6 @@ enum {
     PROCESSES_MAX = 4096, /* of that user in all, here */
     DESCRIPTORS_CLOSED = 4096
 };
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 static const rlim_t ADDRESSES_MAX = RLIM_INFINITY; /* for its shadow */
 #else
@@ -46,7 +42,7 @@ struct inquiry {
     pid_t pid; /* 0: it waits */
     int fd;
     struct loop_io *io;
-    struct loop_timer *timer;
+    struct loop_timer timer;
     size_t n;
     struct inquiry_record record;
     int told;
@@ -158,7 +154,7 @@ static void plain_signals(void)
 
 static void close_others(void)
 {
-    if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0)
+    if (fd_close_from(3, false) == 0)
         return;
     for (int fd = 3; fd < DESCRIPTORS_CLOSED; fd++) /* before 5.9; all are closed by exec anyhow */
         (void)close(fd);
@@ -197,7 +193,7 @@ static void inquiry_free(struct inquiry *i)
     if (!i->next)
         q->last = at;
     loop_io_destroy(i->io);
-    loop_timer_destroy(i->timer);
+    loop_timer_stop(&i->timer);
     cleanup_close(&i->fd);
     free(i);
 }
@@ -210,7 +206,7 @@ static void reap(void *arg)
     struct inquiry *i = arg;
     struct inquiries *q = i->all;
     if (waitpid(i->pid, NULL, WNOHANG) == 0) {
-        loop_timer_start(i->timer, REAP_S, 0);
+        loop_timer_start(&i->timer, REAP_S, 0);
         return;
     }
     inquiry_free(i);
@@ -231,11 +227,10 @@ static void inquiry_end(struct inquiry *i, const struct demand *d, const struct 
     loop_io_destroy(take_ptr(i->io));
     (void)kill(-i->pid, SIGKILL);
     (void)kill(i->pid, SIGKILL); /* where it has no session yet */
-    loop_timer_destroy(i->timer);
-    i->timer = loop_timer_create(i->all->loop, reap, i);
+    loop_timer_stop(&i->timer);
+    loop_timer_init(&i->timer, i->all->loop, reap, i);
     tell(i, d, err);
-    if (i->timer)
-        loop_timer_start(i->timer, 0, 0);
+    loop_timer_start(&i->timer, 0, 0);
 }
 
 static void time_over(void *arg)
@@ -293,8 +288,8 @@ static int inquiry_start(struct inquiry *i, struct error *err)
     AUTO_CLOSE int from = ends[0], to = ends[1];
     (void)fcntl(to, F_SETFL, 0); /* the other end may wait */
     i->io = loop_io_create(q->loop, from, LOOP_READ, answer_ready, i);
-    i->timer = loop_timer_create(q->loop, time_over, i);
-    if (!i->io || !i->timer)
+    loop_timer_init(&i->timer, q->loop, time_over, i);
+    if (!i->io)
         return error_errno(err, ENOMEM, "watch '%s'", q->path);
     pid_t self = getpid();
     i->pid = fork();
@@ -305,7 +300,7 @@ static int inquiry_start(struct inquiry *i, struct error *err)
         return error_errno(err, errno, "start '%s'", q->path);
     }
     i->fd = take_fd(&from);
-    loop_timer_start(i->timer, (double)q->conf->qstat_seconds + MARGIN_S, 0);
+    loop_timer_start(&i->timer, (double)q->conf->qstat_seconds + MARGIN_S, 0);
     return 0;
 }
 

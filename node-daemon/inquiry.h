@@ -4,12 +4,11 @@
  * What the tool writes is the users' to influence, and large: it is read and understood by a
  * program of its own, mprund-qstat, which runs as an unprivileged user in an environment from the
  * configuration, with limits and a time, and answers by one small record. */
-#ifndef NODE_DAEMON_INQUIRY_H
-#define NODE_DAEMON_INQUIRY_H
+#pragma once
 
 #include "common/loop.h"
 #include "node-daemon/conf.h"
-#include "rm-adapters/demand.h"
+#include "rm-adapters/gridengine/job-demand.h"
 
 enum { INQUIRY_MAGIC = 0x5153504d, INQUIRY_TEXT_MAX = 256 };
 
@@ -20,8 +19,6 @@ struct inquiry_record { /* from mprund-qstat, through a pipe, on one machine */
     char text[INQUIRY_TEXT_MAX];
 };
 
-/* Why these n bytes are no record, or NULL: they are. */
-const char *inquiry_fault(const struct inquiry_record *r, size_t n);
 
 struct inquiries;
 /* demand: NULL where it is not known, with err. job is the name that was asked about; it may have
@@ -38,4 +35,5 @@ void inquiries_destroy(struct inquiries *q);
  * once, later. 0, or -1 with err: it is not asked. */
 int inquiries_ask(struct inquiries *q, const char *job, struct error *err);
 
-#endif
+/* Returns why these n bytes are no record, or NULL when they are one. */
+const char *inquiry_fault(const struct inquiry_record *r, size_t n);

@@ -159,7 +159,7 @@ static void end_turn(void *arg)
         return;
     if (since > job->jobs->conf->stuck_after)
         make_stuck(job);
-    loop_timer_start(job->timer, next_pause(job), 0);
+    loop_timer_start(&job->timer, next_pause(job), 0);
 }
 
 /* ---- beginning --------------------------------------------------------------------------------
@@ -176,11 +176,8 @@ void job_end(struct job *job)
     job->ended = loop_now();
     job->pause = PAUSE_FIRST;
     mark_ended(job);
-    job->timer = loop_timer_create(job->jobs->loop, end_turn, job);
-    if (job->timer)
-        loop_timer_start(job->timer, 0, 0);
-    else /* the mark is there for the next daemon */
-        log_error("end job %s: %s", job->name, strerror(ENOMEM));
+    loop_timer_init(&job->timer, job->jobs->loop, end_turn, job);
+    loop_timer_start(&job->timer, 0, 0);
 }
 
 void job_end_stray(struct jobs *j, size_t part, const char *dir)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jobs-private.h - what the files about jobs know of each other */
-#ifndef NODE_DAEMON_JOBS_PRIVATE_H
-#define NODE_DAEMON_JOBS_PRIVATE_H
+#pragma once
 
 #include "node-daemon/host-cores.h"
 #include "node-daemon/jobs.h"
@@ -13,7 +12,7 @@ struct jobs {
     struct jobs_watch watch;
     struct job **job;
     size_t n, cap;
-    struct loop_timer *check;
+    struct loop_timer check;
     struct host_cores cores;
     int cores_part;          /* the one of the ground in which jobs have cpusets; -1: none */
     struct watches *watches; /* NULL: none to be had; the timer does it later */
@@ -28,10 +27,7 @@ enum {
 };
 
 /* jobs-scan.c: names of directories, and finding them again */
-const char *job_manager_word(enum grant_manager m); /* "ge" */
-void job_dir_name(struct job *job);                 /* a new one, with a nonce */
-/* "ge-23.1-0a1b2c3d": 0, or -1: not one of ours */
-int job_parse_dir(const char *dir, struct job *ret);
+void job_dir_name(struct job *job);            /* a new one, with a nonce */
 int jobs_add(struct jobs *j, struct job *job); /* takes job */
 /* Look again as soon as nobody is in it any more. */
 void jobs_watch_empty(struct jobs *j, struct job *job);
@@ -57,5 +53,3 @@ void gpus_note_read(struct job *job);
 /* job-end.c */
 /* Directories of a job that are in some hierarchy but not in that which tracks. */
 void job_end_stray(struct jobs *j, size_t part, const char *dir);
-
-#endif

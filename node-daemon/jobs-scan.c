@@ -20,7 +20,8 @@
 static const char *const words[] = {[GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "ge"};
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 
-const char *job_manager_word(enum grant_manager m)
+/* The word for a manager in names of directories: "ge". */
+static const char *job_manager_word(enum grant_manager m)
 {
     return (unsigned)m < WORDS && words[m] ? words[m] : "?";
 }
@@ -34,7 +35,8 @@ void job_dir_name(struct job *job)
              nonce);
 }
 
-int job_parse_dir(const char *dir, struct job *ret)
+/* "ge-23.1-0a1b2c3d": 0, or -1: not one of ours */
+static int job_parse_dir(const char *dir, struct job *ret)
 {
     const char *name = strchr(dir, '-'), *nonce = strrchr(dir, '-');
     size_t len = strlen(dir);
@@ -79,7 +81,7 @@ void jobs_forget(struct jobs *j, struct job *job)
         if (j->job[i] == job)
             j->job[i] = j->job[--j->n];
     killer_stop(&job->killer);
-    loop_timer_destroy(job->timer);
+    loop_timer_stop(&job->timer);
     idset_free(&job->cores.cpus);
     free(job);
 }

@@ -39,9 +39,9 @@ static void check_now(void *arg)
 static void keep_checking(struct jobs *j)
 {
     if (j->n == 0)
-        loop_timer_stop(j->check);
-    else if (!loop_timer_active(j->check))
-        loop_timer_start(j->check, CHECK_S, CHECK_S);
+        loop_timer_stop(&j->check);
+    else if (!loop_timer_active(&j->check))
+        loop_timer_start(&j->check, CHECK_S, CHECK_S);
 }
 
 /* A job that the site names ends with its last process; v2 tells of that. */
@@ -65,10 +65,10 @@ struct jobs *jobs_create(struct loop *l, const struct ground *g, const struct co
         j->ground = g;
         j->conf = conf;
         j->watch = *watch;
-        j->check = loop_timer_create(l, check_now, j);
+        loop_timer_init(&j->check, l, check_now, j);
         j->watches = watches_create(l);
     }
-    if (!j || !j->check)
+    if (!j)
         error_errno(err, ENOMEM, "read which jobs there are");
     else if (cores_open(j, err) == 0 && jobs_scan(j, err) == 0) {
         jobs_check(j);
@@ -86,7 +86,7 @@ void jobs_destroy(struct jobs *j)
     while (j->n > 0)
         jobs_forget(j, j->job[j->n - 1]);
     cores_close(j);
-    loop_timer_destroy(j->check);
+    loop_timer_stop(&j->check);
     watches_destroy(j->watches);
     free(j->job);
     free(j);
@@ -385,9 +385,6 @@ int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size
 /* ---- what it has and uses ---------------------------------------------------------------------
  */
 
-/* v1 writes "no limit" as a number that no machine has memory for. */
-static const uint64_t V1_UNLIMITED = UINT64_C(1) << 60;
-
 static uint64_t read_or(struct cgroup_at d, const char *file, uint64_t otherwise)
 {
     uint64_t v;
@@ -403,7 +400,7 @@ static void describe_part(const struct ground_part *p, struct cgroup_at d, struc
         ret->cpu_us = u.value[USAGE_CPU_USER] + u.value[USAGE_CPU_SYSTEM];
     if (p->controllers & CGROUP_BIT(CGROUP_MEMORY)) {
         uint64_t max = read_or(d, v2 ? "memory.max" : "memory.limit_in_bytes", GRANT_UNLIMITED);
-        ret->memory = max < V1_UNLIMITED ? max : GRANT_UNLIMITED;
+        ret->memory = max < CGROUP_V1_UNLIMITED ? max : GRANT_UNLIMITED;
         ret->memory_now =
             read_or(d, v2 ? "memory.current" : "memory.usage_in_bytes", GRANT_UNLIMITED);
     }

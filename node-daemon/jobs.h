@@ -9,10 +9,11 @@
  *     MANAGER-JOB-NONCE/u/home  v2: processes that asked for a place
  * In v1 all processes of the job are in its one directory, and nothing is the user's.
  * These directories are all the state there is: a daemon that starts reads them. */
-#ifndef NODE_DAEMON_JOBS_H
-#define NODE_DAEMON_JOBS_H
+#pragma once
 
-#include "containment/grant.h"
+#include "containment/cgroup/kill.h"
+#include "containment/cgroup/watches.h"
+#include "containment/mprund-protocol.h"
 #include "node-daemon/conf.h"
 #include "node-daemon/evidence.h"
 #include "node-daemon/ground.h"
@@ -48,7 +49,7 @@ struct job {
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct killer killer;
-    struct loop_timer *timer;
+    struct loop_timer timer;
     int watch;    /* for its last process to go; 0: none */
     double idle;  /* since when nobody is in it; 0: somebody was */
     double ended; /* when its end began, by loop_now() */
@@ -127,5 +128,3 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
 int jobs_is_empty(const struct jobs *j, const struct job *job);
 /* End what no manager knows any more, and what nobody is in. */
 void jobs_check(struct jobs *j);
-
-#endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* logging.h - where the daemon's lines go */
-#ifndef NODE_DAEMON_LOGGING_H
-#define NODE_DAEMON_LOGGING_H
+#pragma once
 
 #include "common/log.h"
 
 /* To the journal when standard error is connected to it, to syslog when to_syslog, else to standard
  * error as it is. */
 void logging_open(enum log_level level, int to_syslog);
-
-#endif

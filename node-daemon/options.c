@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/number.h"
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 #include "node-daemon/conf.h"
 
 #define APPLY_SWITCH(field)                                                                        \
@@ -98,43 +98,43 @@ static int set_gpus(void *target, const char *value, struct error *err)
 
 const struct option_def mprund_option_defs[] = {
     {"--config", "FILE", "Daemon", "read this file instead of mprund.conf", OPTION_ONCE,
-     set_config},
+     .apply = set_config},
     {"--check", NULL, "Daemon", "read the configuration, say what is wrong with it, and exit",
-     OPTION_ONCE, set_check},
+     OPTION_ONCE, .apply = set_check},
     {"-D --daemon", NULL, "Daemon", "go into the background when ready", OPTION_ONCE,
-     set_background},
+     .apply = set_background},
     {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", OPTION_ONCE,
-     set_pidfile},
+     .apply = set_pidfile},
     {"-e --enable", "SUBSYSTEM", "Daemon", "jobs have this controller, too", OPTION_APPEND,
-     set_enable},
+     .apply = set_enable},
     {"-d --disable", "SUBSYSTEM", "Daemon", "jobs do not have this controller", OPTION_APPEND,
-     set_disable},
+     .apply = set_disable},
     {"-s --sentinel-dir", "DIR", "Daemon", "have a file there for each job that is in its cgroup",
-     OPTION_ONCE, set_sentinel_dir},
+     OPTION_ONCE, .apply = set_sentinel_dir},
     {"-t --tracefile", "[FILE]", "Daemon",
-     "write every action there; without FILE to standard error", OPTION_ONCE, set_trace},
-    {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, set_verbose},
+     "write every action there; without FILE to standard error", OPTION_ONCE, .apply = set_trace},
+    {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, .apply = set_verbose},
     {"--make-key", "FILE", "Daemon", "make a key for grant_key there, and exit", OPTION_ONCE,
-     set_make_key},
+     .apply = set_make_key},
     {"--json", NULL, "Status and sensor", "status: a JSON document instead of a table", OPTION_ONCE,
-     set_json},
+     .apply = set_json},
     {"--host", "NAME", "Status and sensor",
      "sensor: what the resource manager calls this host, if not by its own name", OPTION_ONCE,
-     set_host},
-    {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, set_job},
+     .apply = set_host},
+    {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, .apply = set_job},
     {"--user", "NAME", "Entering a job", "the job's user, by name or number", OPTION_ONCE,
-     set_user},
+     .apply = set_user},
     {"--memory", "SIZE", "Entering a job", "limit the memory of all its processes on this host",
-     OPTION_ONCE, set_memory},
+     OPTION_ONCE, .apply = set_memory},
     {"--pids", "N", "Entering a job", "limit its processes and threads on this host", OPTION_ONCE,
-     set_pids},
+     .apply = set_pids},
     {"--cores", "N", "Entering a job", "give it N cores of this host that no other job has",
-     OPTION_ONCE, set_cores},
+     OPTION_ONCE, .apply = set_cores},
     {"--gpus", "N", "Entering a job", "give it N GPUs of this host that no other job has",
-     OPTION_ONCE, set_gpus},
-    {"-h --help", NULL, "Help", "show this", OPTION_ONCE, set_help},
-    {"-V --version", NULL, "Help", "show the version", OPTION_ONCE, set_version},
-    {NULL, NULL, NULL, NULL, OPTION_ONCE, NULL},
+     OPTION_ONCE, .apply = set_gpus},
+    {"-h --help", NULL, "Help", "show this", OPTION_ONCE, .apply = set_help},
+    {"-V --version", NULL, "Help", "show the version", OPTION_ONCE, .apply = set_version},
+    {NULL, NULL, NULL, NULL, OPTION_ONCE, .apply = NULL},
 };
 
 /* ---- words ------------------------------------------------------------------------------------

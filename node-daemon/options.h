@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* options.h - mprund's command line */
-#ifndef NODE_DAEMON_OPTIONS_H
-#define NODE_DAEMON_OPTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ struct mprund_options {
 extern const struct option_def mprund_option_defs[];
 /* 0, or -1 with err: wrong use. */
 int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, struct error *err);
-
-#endif

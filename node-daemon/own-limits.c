@@ -7,14 +7,12 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "containment/cgroup-parts.h"
-
-/* v1 writes "no limit" as a number that no machine has memory for. */
-static const uint64_t V1_UNLIMITED = UINT64_C(1) << 60;
+#include "containment/cgroup/dir.h"
+#include "containment/cgroup/mounts.h"
 
 static void take_smaller(struct limit *l, uint64_t value)
 {
-    if (value < V1_UNLIMITED && (!l->set || value < l->value))
+    if (value < CGROUP_V1_UNLIMITED && (!l->set || value < l->value))
         *l = (struct limit){.set = 1, .value = value};
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* own-limits.h - what a process that this daemon knows is limited to by its cgroup */
-#ifndef NODE_DAEMON_OWN_LIMITS_H
-#define NODE_DAEMON_OWN_LIMITS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -10,5 +9,3 @@
 /* The smallest limit of memory (bytes) of the cgroups that it is in, v1 and v2; not set: none, or
  * none that can be read. */
 struct limit own_memory_limit(pid_t pid);
-
-#endif

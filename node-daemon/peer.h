@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* peer.h - who is at the other end of a connection, from the kernel alone */
-#ifndef NODE_DAEMON_PEER_H
-#define NODE_DAEMON_PEER_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -23,5 +22,3 @@ void peer_free(struct peer *p);
 /* Is it still the process that connected? What was read by its number before this is then its. */
 int peer_is_alive(const struct peer *p);
 int peer_has_group(const struct peer *p, gid_t group);
-
-#endif

@@ -77,7 +77,7 @@ int proc_event_next(const void *datagram, size_t n, size_t *at, struct proc_even
 struct proc_events {
     int fd;
     struct loop_io *io;
-    struct loop_timer *answer; /* until the kernel has answered */
+    struct loop_timer answer; /* until the kernel has answered */
     struct proc_events_calls calls;
     void *arg;
 };
@@ -146,7 +146,7 @@ static void take_answer(struct proc_events *p, int error)
     if (error)
         log_error("hear of processes: the kernel refuses: %s",
                   strerror(error < 0 ? -error : error));
-    loop_timer_stop(p->answer);
+    loop_timer_stop(&p->answer);
 }
 
 static void take_datagram(struct proc_events *p, const void *datagram, size_t n)
@@ -195,10 +195,10 @@ struct proc_events *proc_events_create(struct loop *l, size_t queue_bytes,
         p->fd = fd;
         p->calls = *calls;
         p->arg = arg;
+        loop_timer_init(&p->answer, l, no_answer, p);
         p->io = loop_io_create(l, fd, LOOP_READ, readable, p);
-        p->answer = loop_timer_create(l, no_answer, p);
-        if (p->io && p->answer) {
-            loop_timer_start(p->answer, ANSWER_S, 0);
+        if (p->io) {
+            loop_timer_start(&p->answer, ANSWER_S, 0);
             return p;
         }
         proc_events_destroy(p);
@@ -218,7 +218,7 @@ void proc_events_destroy(struct proc_events *p)
         return;
     (void)send_wish(p->fd, PROC_CN_MCAST_IGNORE);
     loop_io_destroy(p->io);
-    loop_timer_destroy(p->answer);
+    loop_timer_stop(&p->answer);
     close(p->fd);
     free(p);
 }

@@ -3,8 +3,7 @@
  *
  * It answers root in the initial network (and process) namespace only, and drops what nobody reads
  * in time: what is heard is where to look, and never all there is. */
-#ifndef NODE_DAEMON_PROC_EVENTS_H
-#define NODE_DAEMON_PROC_EVENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -36,5 +35,3 @@ struct proc_events *proc_events_create(struct loop *l, size_t queue_bytes,
                                        const struct proc_events_calls *calls, void *arg,
                                        struct error *err);
 void proc_events_destroy(struct proc_events *p); /* NULL is fine */
-
-#endif

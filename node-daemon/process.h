@@ -3,8 +3,7 @@
  *
  * Everything is read through one open /proc/PID, which stays that of this process, so that a number
  * that was given to another one meanwhile reads as nothing. */
-#ifndef NODE_DAEMON_PROCESS_H
-#define NODE_DAEMON_PROCESS_H
+#pragma once
 
 #include "node-daemon/peer.h"
 
@@ -38,5 +37,3 @@ int program_is(const struct program *a, const struct program *b);
 int process_runs(const struct process *p, const struct program *program);
 /* Is its parent a process of root's that runs this program? */
 int process_is_child_of(const struct process *p, const struct program *daemon);
-
-#endif

@@ -4,8 +4,7 @@
  * Such a process runs the program that the configuration names (that file, whatever it is called),
  * with the real uid of root, as a child of the manager's daemon, which is known the same way. Only
  * root can have started it, and what it then says of its job is root's word. */
-#ifndef NODE_DAEMON_PROOF_H
-#define NODE_DAEMON_PROOF_H
+#pragma once
 
 #include "node-daemon/evidence.h"
 #include "node-daemon/ge-config.h"
@@ -41,5 +40,3 @@ int ge_task_read(const struct conf *c, const char *job, const char *task, struct
  * the task is looked up once, and kept in t, which is to be read again before that is old. */
 int proof_by_group(const struct conf *c, struct ge_task *t, const struct process *p,
                    struct proof *ret, struct error *err);
-
-#endif

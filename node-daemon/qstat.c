@@ -15,8 +15,8 @@
 #include "common/fdio.h"
 #include "common/number.h"
 #include "node-daemon/inquiry.h"
-#include "rm-adapters/ask.h"
-#include "rm-adapters/gridengine-xml.h"
+#include "rm-adapters/processes/ask.h"
+#include "rm-adapters/gridengine/qstat-xml.h"
 
 struct question {
     const char *qstat;

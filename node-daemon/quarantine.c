@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/number.h"
 #include "common/proc.h"
+#include "containment/cgroup/mounts.h"
 #include "node-daemon/ge-spool.h"
 #include "node-daemon/proc-events.h"
 #include "node-daemon/proof.h"
@@ -60,8 +61,8 @@ struct quarantine {
     double looked; /* when the programs' files were found */
     struct proc_events *events;
     struct spool_watch *spool;
-    struct loop_timer *timer; /* of the next look at everything */
-    const char *why;          /* it is to be */
+    struct loop_timer timer; /* of the next look at everything */
+    const char *why;         /* it is to be */
     struct look look;
     double scanned;
     unsigned long scans;
@@ -456,7 +457,7 @@ static void look_on(void *arg)
     l->processes += n;
     l->moved += s.moved;
     if (n == TURN)
-        loop_timer_start(q->timer, 0, 0);
+        loop_timer_start(&q->timer, 0, 0);
     else
         end_look(q);
 }
@@ -466,11 +467,11 @@ static void schedule_scan(struct quarantine *q, const char *why)
 {
     if (q->look.proc && !q->look.again)
         q->look.again = why;
-    if (q->look.proc || loop_timer_active(q->timer))
+    if (q->look.proc || loop_timer_active(&q->timer))
         return;
     double wait = q->scanned + SCAN_S - loop_now();
     q->why = why;
-    loop_timer_start(q->timer, q->scans && wait > 0 ? wait : 0, 0);
+    loop_timer_start(&q->timer, q->scans && wait > 0 ? wait : 0, 0);
 }
 
 /* ---- beginning --------------------------------------------------------------------------------
@@ -514,9 +515,9 @@ struct quarantine *quarantine_create(struct loop *l, struct requests *r, struct 
     if (q) {
         q->loop = l;
         q->r = r;
-        q->timer = loop_timer_create(l, look_on, q);
+        loop_timer_init(&q->timer, l, look_on, q);
     }
-    if (!q || !q->timer || take_rules(q) < 0) {
+    if (!q || take_rules(q) < 0) {
         quarantine_destroy(q);
         error_errno(err, ENOMEM, "find jobs that do not ask");
         return NULL;
@@ -533,7 +534,7 @@ void quarantine_destroy(struct quarantine *q)
         return;
     proc_events_destroy(q->events);
     spool_watch_destroy(q->spool);
-    loop_timer_destroy(q->timer);
+    loop_timer_stop(&q->timer);
     if (q->look.proc)
         (void)closedir(q->look.proc);
     free(q->watched);

@@ -4,8 +4,7 @@
  * Where a manager's processes are not born contained (mprun-shepherd) this is how they come into
  * their job's cgroup; where they are it looks after that. What tells where to look is never what
  * proves: names, events and numbers only say which process is to be looked at. */
-#ifndef NODE_DAEMON_QUARANTINE_H
-#define NODE_DAEMON_QUARANTINE_H
+#pragma once
 
 #include "node-daemon/requests.h"
 
@@ -16,5 +15,3 @@ struct quarantine;
  * soon after. NULL with err. */
 struct quarantine *quarantine_create(struct loop *l, struct requests *r, struct error *err);
 void quarantine_destroy(struct quarantine *q); /* NULL is fine */
-
-#endif

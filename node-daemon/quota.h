@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* quota.h - how much of the daemon's time one user may take */
-#ifndef NODE_DAEMON_QUOTA_H
-#define NODE_DAEMON_QUOTA_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -23,5 +22,3 @@ int quota_enter(struct quota *q, uid_t uid, double now, unsigned connections, do
 /* A request that was refused: it costs as much as some others. */
 void quota_charge(struct quota *q, uid_t uid);
 void quota_leave(struct quota *q, uid_t uid);
-
-#endif

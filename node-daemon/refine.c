@@ -24,8 +24,8 @@ struct refine {
     struct inquiries *inquiries;
     void (*settled)(void *arg);
     void *arg;
-    struct loop_timer *soon;  /* for settled: nobody who asks is to be answered while one asks */
-    struct loop_timer *later; /* while there are jobs to ask about again */
+    struct loop_timer soon;  /* for settled: nobody who asks is to be answered while one asks */
+    struct loop_timer later; /* while there are jobs to ask about again */
 };
 
 /* ---- beside the job ---------------------------------------------------------------------------
@@ -108,8 +108,8 @@ static void put_off(struct refine *r, struct job *job)
     double pause = r->conf->retry * (job->demand_tries < TRIES - 1 ? 1 : LAST_TIMES);
     job->demand_state = JOB_DEMAND_UNKNOWN;
     job->demand_again = loop_now() + pause;
-    if (is_to_ask_again(job) && !loop_timer_active(r->later))
-        loop_timer_start(r->later, r->conf->retry, r->conf->retry);
+    if (is_to_ask_again(job) && !loop_timer_active(&r->later))
+        loop_timer_start(&r->later, r->conf->retry, r->conf->retry);
 }
 
 /* What is kept holds already: a daemon that ends between the two asks again. */
@@ -130,7 +130,7 @@ static void answered(void *arg, const char *name, const struct demand *d, const 
             put_off(r, job);
         }
     }
-    loop_timer_start(r->soon, 0, 0);
+    loop_timer_start(&r->soon, 0, 0);
 }
 
 static void tell_settled(void *arg)
@@ -159,7 +159,7 @@ static void ask_again(void *arg)
         more |= is_to_ask_again(job);
     }
     if (!more)
-        loop_timer_stop(r->later);
+        loop_timer_stop(&r->later);
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------
@@ -176,12 +176,10 @@ struct refine *refine_create(struct loop *l, struct jobs *jobs, const struct con
         return NULL;
     }
     *r = (struct refine){.jobs = jobs, .conf = conf, .settled = settled, .arg = arg};
-    r->soon = loop_timer_create(l, tell_settled, r);
-    r->later = loop_timer_create(l, ask_again, r);
-    if (!r->soon || !r->later)
-        error_errno(err, ENOMEM, "prepare to ask Grid Engine");
-    else if ((r->inquiries = inquiries_create(l, conf, path ? path : PKGLIBEXECDIR "/mprund-qstat",
-                                              answered, r, err)))
+    loop_timer_init(&r->soon, l, tell_settled, r);
+    loop_timer_init(&r->later, l, ask_again, r);
+    if ((r->inquiries = inquiries_create(l, conf, path ? path : PKGLIBEXECDIR "/mprund-qstat",
+                                         answered, r, err)))
         return r;
     refine_destroy(r);
     return NULL;
@@ -192,8 +190,8 @@ void refine_destroy(struct refine *r)
     if (!r)
         return;
     inquiries_destroy(r->inquiries);
-    loop_timer_destroy(r->soon);
-    loop_timer_destroy(r->later);
+    loop_timer_stop(&r->soon);
+    loop_timer_stop(&r->later);
     free(r);
 }
 

@@ -5,8 +5,7 @@
  * job goes on meanwhile with what its execd wrote. When the answer holds it stays with the job's
  * cgroup (an extended attribute), so that a daemon that is started again need not ask, unless it
  * ended before that. Other hosts' jobs come with a grant (token.h). */
-#ifndef NODE_DAEMON_REFINE_H
-#define NODE_DAEMON_REFINE_H
+#pragma once
 
 #include "node-daemon/evidence.h"
 #include "node-daemon/jobs.h"
@@ -26,5 +25,3 @@ void refine_resume(struct refine *r);
 void refine_begin(struct refine *r, struct job *job, const struct evidence *e);
 /* What e knows of a job that was made without it. */
 void refine_learn(struct refine *r, struct job *job, const struct evidence *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* requests.h - what is answered to whom */
-#ifndef NODE_DAEMON_REQUESTS_H
-#define NODE_DAEMON_REQUESTS_H
+#pragma once
 
 #include "node-daemon/evidence.h"
 #include "node-daemon/jobs.h"
@@ -30,5 +29,3 @@ struct grant_answer *requests_answer(struct requests *r, const struct peer *peer
 /* The job of this name and owner, made if it is not there. NULL with err. */
 struct job *requests_job(struct requests *r, enum grant_manager manager, const struct evidence *e,
                          struct error *err);
-
-#endif

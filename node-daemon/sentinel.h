@@ -3,8 +3,7 @@
  *
  * It comes when the job's first process is in and its limits are set, and goes when the job ends.
  */
-#ifndef NODE_DAEMON_SENTINEL_H
-#define NODE_DAEMON_SENTINEL_H
+#pragma once
 
 #include "common/error.h"
 
@@ -21,5 +20,3 @@ void sentinel_remove(int dir, const struct job *job);
 void sentinel_clear(int dir);
 /* As the jobs are now: a file for each that runs and has somebody in it, and no others. */
 void sentinel_sync(int dir, struct jobs *jobs);
-
-#endif

@@ -31,7 +31,7 @@ struct connection {
     int fd;
     struct peer peer;
     struct loop_io *io;
-    struct loop_timer *timer;
+    struct loop_timer timer;
     struct grant_answer *answers; /* NULL: nothing was asked yet, or it waits */
     int waits;                    /* for something to be settled: */
     struct grant_request asked;
@@ -43,7 +43,7 @@ struct server {
     struct requests *requests;
     int fd;
     struct loop_io *io;
-    struct loop_timer *again; /* after running out of descriptors */
+    struct loop_timer again; /* after running out of descriptors */
     struct connection *connections;
     long n;
     struct quota quota;
@@ -63,7 +63,7 @@ static void connection_close(struct connection *c)
     else
         s->connections = c->next;
     loop_io_destroy(c->io);
-    loop_timer_destroy(c->timer);
+    loop_timer_stop(&c->timer);
     peer_free(&c->peer);
     cleanup_close(&c->fd);
     free(c->answers);
@@ -102,7 +102,7 @@ static void send_answers(struct connection *c)
 static void wait_for_more(struct connection *c, const struct grant_request *q)
 {
     if (!c->waits) /* from the first time on */
-        loop_timer_start(c->timer, WAIT_S, 0);
+        loop_timer_start(&c->timer, WAIT_S, 0);
     c->waits = 1;
     c->asked = *q;
 }
@@ -130,7 +130,7 @@ static void answer(struct connection *c, const struct grant_request *q, size_t l
     unsigned result = c->answers[0].result;
     if (result == GRANT_REFUSED || result == GRANT_BAD || result == GRANT_FAILED)
         quota_charge(&c->server->quota, c->peer.uid);
-    loop_timer_start(c->timer, HEAR_S, 0);
+    loop_timer_start(&c->timer, HEAR_S, 0);
     send_answers(c);
 }
 
@@ -172,15 +172,11 @@ static void connection_open(struct server *s, int fd, struct peer *peer)
     struct connection *c = calloc(1, sizeof(*c));
     if (c) {
         c->io = loop_io_create(s->loop, fd, LOOP_READ, connection_ready, c);
-        c->timer = loop_timer_create(s->loop, time_over, c);
+        loop_timer_init(&c->timer, s->loop, time_over, c);
     }
-    if (!c || !c->io || !c->timer) {
+    if (!c || !c->io) {
         quota_leave(&s->quota, peer->uid);
         peer_free(peer);
-        if (c) {
-            loop_io_destroy(c->io);
-            loop_timer_destroy(c->timer);
-        }
         free(c);
         close(fd);
         return;
@@ -193,7 +189,7 @@ static void connection_open(struct server *s, int fd, struct peer *peer)
         c->next->prev = c;
     s->connections = c;
     s->n++;
-    loop_timer_start(c->timer, ASK_S, 0);
+    loop_timer_start(&c->timer, ASK_S, 0);
 }
 
 static void turn_away(int fd, const char *why)
@@ -244,7 +240,7 @@ static void server_ready(void *arg, int fd, unsigned events)
         welcome(s, one);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
         loop_io_set(s->io, 0);
-        loop_timer_start(s->again, SHORT_S, 0);
+        loop_timer_start(&s->again, SHORT_S, 0);
     }
 }
 
@@ -301,9 +297,9 @@ struct server *server_create(struct loop *l, const char *path, struct requests *
     s->requests = requests;
     s->fd = -1;
     if (server_listen(s, path, err) == 0) {
+        loop_timer_init(&s->again, l, accept_again, s);
         s->io = loop_io_create(l, s->fd, LOOP_READ, server_ready, s);
-        s->again = loop_timer_create(l, accept_again, s);
-        if (s->io && s->again)
+        if (s->io)
             return s;
         error_errno(err, ENOMEM, "listen at '%s'", path);
     }
@@ -319,7 +315,7 @@ void server_destroy(struct server *s)
     while (s->connections)
         connection_close(s->connections);
     loop_io_destroy(s->io);
-    loop_timer_destroy(s->again);
+    loop_timer_stop(&s->again);
     cleanup_close(&s->fd);
     free(s);
     errno = saved;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* server.h - the socket: connections of one request each, bounded in number and time */
-#ifndef NODE_DAEMON_SERVER_H
-#define NODE_DAEMON_SERVER_H
+#pragma once
 
 #include "node-daemon/requests.h"
 
@@ -16,5 +15,3 @@ struct server *server_create(struct loop *l, const char *path, struct requests *
 /* Something about jobs is settled: who waits for it is answered. */
 void server_settled(struct server *s);
 void server_destroy(struct server *s);
-
-#endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* share.h - a job's share of this host, and the limits that come of it */
-#ifndef NODE_DAEMON_SHARE_H
-#define NODE_DAEMON_SHARE_H
+#pragma once
 
 #include <stdint.h>
 
 #include "model/limits.h"
-#include "rm-adapters/demand.h"
+#include "rm-adapters/gridengine/job-demand.h"
 
 struct share {      /* what the manager wrote on this host; all zero where it wrote nothing */
     uint32_t slots; /* of the job here; 0: not known */
@@ -24,5 +23,3 @@ struct share {      /* what the manager wrote on this host; all zero where it wr
 struct limits share_limits(const struct share *s, const struct demand *demand);
 /* GPUs of the job here; 0: none, or not known. */
 uint32_t share_gpus(const struct share *s, const struct demand *demand);
-
-#endif

@@ -20,7 +20,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 #include "node-daemon/conf.h"
 #include "node-daemon/ge-config.h"
 

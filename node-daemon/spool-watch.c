@@ -34,8 +34,8 @@ struct spool_watch {
     void *arg;
     struct entry *e;
     size_t n, cap;
-    struct loop_timer *again; /* for what could not be watched */
-    int failed, told;         /* a watch could not be had; and that was said */
+    struct loop_timer again; /* for what could not be watched */
+    int failed, told;        /* a watch could not be had; and that was said */
 };
 
 static const double AGAIN_S = 10;
@@ -113,7 +113,7 @@ static void add(struct spool_watch *w, const char *path, uint32_t mask, enum kin
                       "every %g s",
                       path, strerror(e ? errno : ENOMEM), AGAIN_S);
         w->failed = 1;
-        loop_timer_start(w->again, AGAIN_S, 0);
+        loop_timer_start(&w->again, AGAIN_S, 0);
         return;
     }
     forget(w, wd); /* the same directory again */
@@ -283,16 +283,13 @@ struct spool_watch *spool_watch_create(struct loop *l, const struct conf *conf,
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), saved = errno;
     if (w && fd >= 0)
         w->io = loop_io_create(l, fd, LOOP_READ, readable, w);
-    if (w && w->io)
-        w->again = loop_timer_create(l, try_again, w);
-    if (!w || !w->again) {
+    if (!w || !w->io) {
         error_errno(err, fd < 0 ? saved : ENOMEM, "watch '%s/active_jobs'", conf->ge_spool);
-        if (w)
-            loop_io_destroy(w->io);
         cleanup_close(&fd);
         free(w);
         return NULL;
     }
+    loop_timer_init(&w->again, l, try_again, w);
     w->fd = fd;
     w->conf = conf;
     w->calls = *calls;
@@ -305,7 +302,7 @@ void spool_watch_destroy(struct spool_watch *w)
 {
     if (!w)
         return;
-    loop_timer_destroy(w->again);
+    loop_timer_stop(&w->again);
     loop_io_destroy(w->io);
     close(w->fd);
     free(w->e);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spool-watch.h - hearing of what an execd of Grid Engine writes about its tasks, by inotify */
-#ifndef NODE_DAEMON_SPOOL_WATCH_H
-#define NODE_DAEMON_SPOOL_WATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct spool_watch *spool_watch_create(struct loop *l, const struct conf *conf,
                                        const struct spool_watch_calls *calls, void *arg,
                                        struct error *err);
 void spool_watch_destroy(struct spool_watch *w); /* NULL is fine; not from a call */
-
-#endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* status.h - `mprund status`: the running daemon's jobs, for people and for programs */
-#ifndef NODE_DAEMON_STATUS_H
-#define NODE_DAEMON_STATUS_H
+#pragma once
 
 #include <stddef.h>
 
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 
 struct status {
     struct grant_answer *job; /* those that the caller may see */
@@ -25,5 +24,3 @@ const char *status_cores(uint32_t how); /* enum grant_cores */
 int status_print(int as_json, struct error *err);
 /* status-json.c */
 int status_write_json(const struct status *s, struct error *err);
-
-#endif

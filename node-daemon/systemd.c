@@ -26,7 +26,8 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/path.h"
-#include "containment/cgroup-parts.h"
+#include "containment/cgroup/dir.h"
+#include "containment/cgroup/mounts.h"
 
 #define SCOPE        "mprund-jobs.scope"
 #define SCOPE_CGROUP "/system.slice/" SCOPE

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* systemd.h - a place for jobs that systemd leaves alone */
-#ifndef NODE_DAEMON_SYSTEMD_H
-#define NODE_DAEMON_SYSTEMD_H
+#pragma once
 
 #include "node-daemon/conf.h"
 
@@ -14,5 +13,3 @@ int systemd_is_wanted(const struct conf *c);
 int systemd_scope(const char **ret_cgroup, struct error *err);
 /* What that process does (`mprund hold`): says that it is there, and waits for ever. */
 int systemd_hold(void);
-
-#endif

@@ -6,14 +6,13 @@
  * hands, and holds for its own job, user and cluster, for a time. As text it is base64 for URLs,
  * letters, digits, '-' and '_' only; on the way it may be seen, and says nothing that qstat does
  * not. */
-#ifndef NODE_DAEMON_TOKEN_H
-#define NODE_DAEMON_TOKEN_H
+#pragma once
 
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "containment/grant.h"
-#include "rm-adapters/demand.h"
+#include "containment/mprund-protocol.h"
+#include "rm-adapters/gridengine/job-demand.h"
 
 enum { TOKEN_KEY_BYTES = 32, TOKEN_HOST_MAX = 64, TOKEN_CELL_MAX = 32 };
 enum { TOKEN_LIFE_S = 3600, TOKEN_SKEW_S = 300 }; /* how far clocks of hosts may differ */
@@ -50,5 +49,3 @@ int token_open(const struct token_key *key, const char *text, int64_t now, struc
 /* NULL: it is for this job of this user here; else why not. */
 const char *token_is_for(const struct token *t, const char *job, uid_t uid, const char *cell,
                          const char *host);
-
-#endif

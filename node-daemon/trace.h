@@ -3,8 +3,7 @@
  *
  *     2026-11-22T03:25:21.123Z enter job=23.1 task=1.n12 pid=4711 ...
  * A word for the action, then words NAME=VALUE; nothing of a user's choice is in it. */
-#ifndef NODE_DAEMON_TRACE_H
-#define NODE_DAEMON_TRACE_H
+#pragma once
 
 #include "common/error.h"
 
@@ -12,5 +11,3 @@
  * as it was. */
 int trace_open(const char *path, struct error *err);
 void trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

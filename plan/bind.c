@@ -2,6 +2,7 @@
 /* bind.c - which hardware threads each rank of one host may use */
 #include "plan/plan.h"
 
+#include <stdbool.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,13 +27,13 @@ void plan_binding_free(struct plan_binding *b)
     *b = (struct plan_binding){0};
 }
 
-static int is_busy(const struct plan_core *core, const struct idset *busy)
+static bool is_busy(const struct plan_core *core, const struct idset *busy)
 {
     for (int t = idset_next(&core->threads, 0); busy && t >= 0;
          t = idset_next(&core->threads, (unsigned)t + 1))
         if (idset_has(busy, (unsigned)t))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* The cores in the order in which they are given out: free ones first. *ret_free: how many are. */
@@ -60,7 +61,7 @@ static const char *counted(char buf[32], size_t n, const char *noun)
     return buf;
 }
 
-static int is_part(const struct plan_topology *t)
+static bool is_part(const struct plan_topology *t)
 {
     return t->share > 0 && t->share < t->ncores;
 }

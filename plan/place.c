@@ -134,17 +134,23 @@ static int check_slots(const struct allocation *a, const struct plan_options *o,
     return nranks > sum_usable_slots(a, o) && !may ? too_few_slots(a, o, nranks, bound, err) : 0;
 }
 
-/* Fill slots in the order of hosts: what is left over. */
-static uint64_t fill_slots(struct plan *p, const struct allocation *a, const struct plan_options *o,
-                           uint64_t left)
+/* Fill slots, all of a host at once or in turns of one: what is left over. */
+static uint64_t fill_slots(uint32_t *counts, const struct allocation *a,
+                           const struct plan_options *o, uint64_t left)
 {
-    for (size_t i = 0; i < p->nhosts && left > 0; i++) {
-        uint32_t n = usable_slots(&a->hosts[i], o);
-        if (n > left)
-            n = (uint32_t)left;
-        p->hosts[i].nranks = n;
-        left -= n;
-    }
+    uint64_t before;
+    do {
+        before = left;
+        for (size_t i = 0; i < a->nhosts && left > 0; i++) {
+            uint32_t n = usable_slots(&a->hosts[i], o) - counts[i];
+            if (o->cyclic && n > 1)
+                n = 1;
+            if (n > left)
+                n = (uint32_t)left;
+            counts[i] += n;
+            left -= n;
+        }
+    } while (left > 0 && left < before);
     return left;
 }
 
@@ -157,20 +163,20 @@ static uint32_t share(const struct alloc_host *h, int no_slots)
 
 /* Deal the ranks beyond the slots: in rounds that give each host as many as it has slots, one host
  * after the other within a round. */
-static void deal_rest(struct plan *p, const struct allocation *a, const struct plan_options *o,
+static void deal_rest(uint32_t *counts, const struct allocation *a, const struct plan_options *o,
                       uint64_t left)
 {
     int no_slots = allocation_slots(a) == 0;
     uint32_t turn = 0; /* how often each host was asked in this round */
     while (left > 0) {
         int dealt = 0;
-        for (size_t i = 0; i < p->nhosts && left > 0; i++) {
+        for (size_t i = 0; i < a->nhosts && left > 0; i++) {
             if (turn >= share(&a->hosts[i], no_slots))
                 continue;
             uint32_t bound = host_bound(&a->hosts[i], o);
-            if (bound && p->hosts[i].nranks >= bound)
+            if (bound && counts[i] >= bound)
                 continue;
-            p->hosts[i].nranks++;
+            counts[i]++;
             left--;
             dealt = 1;
         }
@@ -180,14 +186,44 @@ static void deal_rest(struct plan *p, const struct allocation *a, const struct p
     }
 }
 
-static void number_ranks(struct plan *p, const struct allocation *a, const struct plan_options *o)
+/* Number the ranks: host after host, or one of each host in turn. */
+static int number_ranks(struct plan *p, const uint32_t *counts, const struct plan_options *o,
+                        uint64_t nranks)
 {
-    uint32_t next = 0;
-    for (size_t i = 0; i < p->nhosts; i++) {
-        p->hosts[i].first_rank = next;
-        next += p->hosts[i].nranks;
-        p->oversubscribed |= (uint64_t)p->hosts[i].nranks * cores_each(o) > a->hosts[i].slots.value;
+    struct rank_name next = {0};
+    while (next.rank < nranks)
+        for (size_t i = 0; i < p->nhosts; i++)
+            while (rank_set_count(&p->hosts[i]) < counts[i]) {
+                if (rank_set_add(&p->hosts[i], next) < 0)
+                    return -1;
+                next.rank++;
+                if (o->cyclic)
+                    break;
+            }
+    return 0;
+}
+
+static int place_ranks(struct plan *p, const struct allocation *a, const struct plan_options *o,
+                       uint64_t nranks, struct error *err)
+{
+    AUTO_FREE uint32_t *counts = calloc(a->nhosts, sizeof(*counts));
+    p->hosts = calloc(a->nhosts, sizeof(*p->hosts));
+    if (!counts || !p->hosts)
+        goto no_memory;
+    deal_rest(counts, a, o, fill_slots(counts, a, o, nranks));
+    if (number_ranks(p, counts, o, nranks) < 0)
+        goto no_memory;
+    if (rank_map_create(&p->map, 0, (uint32_t)nranks, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < p->nhosts; i++) {
+        p->oversubscribed |= (uint64_t)counts[i] * cores_each(o) > a->hosts[i].slots.value;
+        if (rank_map_put(&p->map, &p->hosts[i], i, err) < 0)
+            return -1;
     }
+    return 0;
+
+no_memory:
+    return error_errno(err, ENOMEM, "place %" PRIu64 " rank%s", nranks, plural(nranks));
 }
 
 /* "4 ranks on 2 hosts by slot: 2 slots each (cores of this machine)" */
@@ -199,7 +235,7 @@ static void explain(struct plan *p, const struct allocation *a, const struct pla
     char bound[64] = "", slots[48], each[32];
     for (size_t i = 0; i < p->nhosts; i++) {
         uint32_t n = a->hosts[i].slots.value;
-        if (!p->hosts[i].nranks)
+        if (!rank_set_count(&p->hosts[i]))
             continue;
         used++;
         least = n < least ? n : least;
@@ -211,9 +247,9 @@ static void explain(struct plan *p, const struct allocation *a, const struct pla
         snprintf(slots, sizeof(slots), "%" PRIu32 " to %" PRIu32 " slots", least, most);
     if (o->per_host)
         snprintf(bound, sizeof(bound), ", at most %" PRIu32 " on a host", o->per_host);
-    snprintf(p->reason, sizeof(p->reason),
-             "%" PRIu64 " rank%s%s on %zu host%s by slot%s: %s%s (%s)%s", nranks, plural(nranks),
-             each_text(each, o), used, plural(used), bound, slots, used > 1 ? " each" : "",
+    snprintf(p->reason, sizeof(p->reason), "%" PRIu64 " rank%s%s on %zu host%s %s%s: %s%s (%s)%s",
+             nranks, plural(nranks), each_text(each, o), used, plural(used),
+             o->cyclic ? "in turn" : "by slot", bound, slots, used > 1 ? " each" : "",
              slot_source(a), p->oversubscribed ? ", more ranks than slots" : "");
 }
 
@@ -226,11 +262,10 @@ int plan(const struct allocation *a, const struct plan_options *o, struct plan *
     uint64_t nranks = count_ranks(a, o);
     if (check_slots(a, o, nranks, err) < 0)
         return -1;
-    p.hosts = calloc(p.nhosts, sizeof(*p.hosts));
-    if (!p.hosts)
-        return error_errno(err, ENOMEM, "place %" PRIu64 " rank%s", nranks, plural(nranks));
-    deal_rest(&p, a, o, fill_slots(&p, a, o, nranks));
-    number_ranks(&p, a, o);
+    if (place_ranks(&p, a, o, nranks, err) < 0) {
+        plan_free(&p);
+        return -1;
+    }
     explain(&p, a, o, nranks);
     *ret = p;
     return 0;
@@ -238,6 +273,9 @@ int plan(const struct allocation *a, const struct plan_options *o, struct plan *
 
 void plan_free(struct plan *p)
 {
+    for (size_t i = 0; p->hosts && i < p->nhosts; i++)
+        rank_set_free(&p->hosts[i]);
     free(p->hosts);
+    rank_map_free(&p->map);
     *p = (struct plan){0};
 }

@@ -141,15 +141,6 @@ static unsigned package_of(const struct topology *t, hwloc_obj_t core)
     return package ? package->logical_index : 0;
 }
 
-static unsigned numa_of(const struct topology *t, hwloc_obj_t core)
-{
-    int first = core->nodeset ? hwloc_bitmap_first(core->nodeset) : -1;
-    if (first < 0)
-        return 0;
-    hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(t->hw, (unsigned)first);
-    return node ? node->logical_index : 0;
-}
-
 int topology_cores(const struct topology *t, struct plan_topology *ret, struct error *err)
 {
     hwloc_obj_type_t type = core_type(t);
@@ -164,7 +155,6 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
         }
         idset_intersect(&core->threads, &t->usable);
         core->package = package_of(t, obj);
-        core->numa = numa_of(t, obj);
         if (idset_count(&core->threads) > 0)
             found.ncores++;
         else
@@ -176,8 +166,7 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
     return 0;
 }
 
-/* ---- cores by socket and number ---------------------------------------------------------------
- */
+/* ---- cores by socket and number -------------------------------------------------------------- */
 
 /* NULL: there is none. A machine without packages is one. */
 static hwloc_obj_t core_at(const struct topology *t, unsigned package, unsigned core)

@@ -6,20 +6,21 @@
  * Descriptor N is a socket to the worker. It lives as long as that socket does. */
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/number.h"
-#include "pmix-server/client.h"
-#include "pmix-server/dmodex.h"
-#include "pmix-server/fence.h"
-#include "pmix-server/nspace.h"
+#include "pmix-server/pmi1/pmi1.h"
+#include "pmix-server/pmix/client.h"
+#include "pmix-server/pmix/collective.h"
+#include "pmix-server/pmix/dmodex.h"
+#include "pmix-server/pmix/library.h"
+#include "pmix-server/pmix/nspace.h"
+#include "pmix-server/prefault.h"
 #include "pmix-server/server.h"
-#include "pmix-server/warm.h"
 
-/* Only the worker ends us: a signal to the job's processes is for the ranks to act on. */
+/* Only the worker ends mppmi; signals to the job's processes are for its ranks. */
 static void ignore_signals(void)
 {
     static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
@@ -28,47 +29,59 @@ static void ignore_signals(void)
         signal(signals[i], SIG_IGN);
 }
 
-static void on_init(struct server *s, const void *message, struct error *err)
+struct mppmi {
+    struct server server;
+    struct library *library;
+};
+
+static void on_init(struct mppmi *p, const void *message, struct error *err)
 {
-    server_start(s, message, err);
+    const Mprun__PmiInit *m = message;
+    if (server_init(&p->server, m, err) == 0)
+        library_start(p->library, &p->server, m->topology_xml, err);
 }
 
-static void on_world(struct server *s, const void *message, struct error *err)
+static void on_world(struct mppmi *p, const void *message, struct error *err)
 {
-    if (!s->pmix_is_up)
+    if (!library_is_up(p->library))
         error_set(err, EPROTO, "take a world: PMI_INIT has not come");
     else
-        nspace_register(s, message, err);
+        nspace_register(&p->server, message, err);
 }
 
-static void on_gone(struct server *s, const void *message, struct error *err)
+/* The answer has to come behind all that the rank has still sent. */
+static void on_gone(struct mppmi *p, const void *message, struct error *err)
 {
-    client_gone(s, message);
+    const Mprun__PmiGone *m = message;
+    if (!m->name)
+        return;
+    pmi1_rank_gone(p->server.pmi1, m->name->world, m->name->rank);
+    client_gone(&p->server, m->name);
 }
 
-static void on_collected(struct server *s, const void *message, struct error *err)
+static void on_collected(struct mppmi *p, const void *message, struct error *err)
 {
-    collective_answer(s, message);
+    collective_answer(&p->server, message);
 }
 
-static void on_modex_request(struct server *s, const void *message, struct error *err)
+static void on_modex_request(struct mppmi *p, const void *message, struct error *err)
 {
-    dmodex_serve(s, message);
+    dmodex_serve(&p->server, message);
 }
 
-static void on_modex_reply(struct server *s, const void *message, struct error *err)
+static void on_modex_reply(struct mppmi *p, const void *message, struct error *err)
 {
-    dmodex_answer(s, message);
+    dmodex_answer(&p->server, message);
 }
 
-static void on_end(struct server *s, const void *message, struct error *err)
+static void on_end(struct mppmi *p, const void *message, struct error *err)
 {
-    server_end(s);
+    server_end(&p->server);
 }
 
 static const struct {
     const ProtobufCMessageDescriptor *descriptor; /* NULL: not for us */
-    void (*act)(struct server *s, const void *message, struct error *err);
+    void (*act)(struct mppmi *p, const void *message, struct error *err);
 } actions[FRAME_TYPE_COUNT] = {
     [FRAME_PMI_INIT] = {&mprun__pmi_init__descriptor, on_init},
     [FRAME_PMI_WORLD] = {&mprun__pmi_world__descriptor, on_world},
@@ -82,29 +95,28 @@ static const struct {
 static void on_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *payload,
                      size_t n)
 {
-    struct server *s = arg;
+    struct mppmi *p = arg;
     struct error err = {.code = 0};
     ProtobufCMessage *m = NULL;
-    if (s->exit_code) /* failed; what still comes in is of no use */
+    if (p->server.exit_code) /* failed; further messages are of no use */
         return;
     if (!actions[type].descriptor)
         error_set(&err, EPROTO, "message %s is not for mppmi", frame_type_text(type));
     else if (!(m = protobuf_c_message_unpack(actions[type].descriptor, NULL, n, payload)))
         error_set(&err, EPROTO, "read message %s: it is damaged", frame_type_text(type));
     else
-        actions[type].act(s, m, &err);
+        actions[type].act(p, m, &err);
     if (m)
         protobuf_c_message_free_unpacked(m, NULL);
     if (err.text[0])
-        server_fail(s, &err);
+        server_fail(&p->server, &err);
 }
 
 /* The worker is dead, and its ranks die. */
 static void on_closed(void *arg, struct link *l, const struct error *why)
 {
-    struct server *s = arg;
-    s->exit_code = 1;
-    loop_stop(s->loop);
+    struct mppmi *p = arg;
+    server_lose(&p->server);
 }
 
 static const struct link_events events = {.frame = on_frame, .closed = on_closed};
@@ -120,29 +132,25 @@ static int parse_fd(int argc, char **argv, int *ret, struct error *err)
     return 0;
 }
 
-static int open_server(struct server *s, int fd, struct error *err)
+static int prepare(struct mppmi *p, int fd, struct error *err)
 {
-    static const struct link_options options = {.role = LINK_TRUSTED};
-    warm_up(fd);
-    s->loop = loop_create(err);
-    if (!s->loop || server_prepare(s, err) < 0)
-        return -1;
-    s->link = link_create(s->loop, fd, fd, &options, "mpstarter", &events, s, err);
-    return s->link ? 0 : -1;
+    prefault(fd);
+    p->library = library_prepare(err);
+    return p->library ? server_open(&p->server, fd, &events, err) : -1;
 }
 
 int main(int argc, char **argv)
 {
-    struct server s = {.worlds = NULL};
+    struct mppmi p = {.library = NULL};
     struct error err;
     int fd = -1;
     log_open("mppmi", LOG_WARN);
     ignore_signals();
-    if (parse_fd(argc, argv, &fd, &err) < 0 || open_server(&s, fd, &err) < 0) {
+    if (parse_fd(argc, argv, &fd, &err) < 0 || prepare(&p, fd, &err) < 0) {
         log_error("%s", err.text);
         return 1;
     }
-    loop_run(s.loop);
-    server_stop(&s);
-    _exit(s.exit_code);
+    loop_run(p.server.loop);
+    library_stop(&p.server);
+    _exit(p.server.exit_code);
 }

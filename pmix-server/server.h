@@ -1,54 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* server.h - what mppmi is made of: one PMIx server for the ranks of one host
+/* server.h - what mppmi consists of: one PMIx server for the ranks of one host
  *
- * Two threads matter: the loop's, on which everything here lives, and PMIx's own, which calls
- * upcalls.c. The bridge is the only thing that both touch. */
-#ifndef PMIX_SERVER_SERVER_H
-#define PMIX_SERVER_SERVER_H
+ * Two threads run: the loop's, in which everything here lives, and the PMIx library's, which calls
+ * pmix/upcalls.c. Both touch the bridge only. server.c alone writes this struct; every member with
+ * a type of its own belongs to the module of that name. */
+#pragma once
 
-#include <hwloc.h>
+#include <stdbool.h>
 
 #include "common/error.h"
 #include "common/loop.h"
-#include "wire/link.h"
+#include "wire/link/link.h"
 #include "wire/mprun.pb-c.h"
 
 struct bridge;
+struct collectives;
 struct pmi1;
 struct requests;
 struct store;
-struct turn;
 struct world;
 
 struct server {
     struct loop *loop;
-    struct link *link; /* to the starter's worker; NULL once it is lost */
+    struct link *link; /* to the starter's worker */
     struct bridge *bridge;
-    struct requests *requests; /* what the launcher was asked and has not answered */
-    struct turn *turns;        /* of collectives (fence.c) */
-    struct store *store;       /* what ranks published */
-    struct pmi1 *pmi1;         /* NULL when no world offers PMI-1 */
-    struct world *worlds;
-    hwloc_topology_t topology; /* as the starter gave it */
-    char *directory;           /* NULL until PMI_INIT */
-    char *hostname;
-    int pmix_is_up;
-    int had_clients; /* some rank has connected */
-    int registering; /* worlds that the library's thread is at */
-    int ending;      /* PMI_END has come */
-    int exit_code;
+    struct requests *requests; /* asked of the launcher, not answered yet */
+    struct collectives *collectives;
+    struct store *store;  /* what ranks published */
+    struct pmi1 *pmi1;    /* NULL when no world offers PMI-1 */
+    struct world *worlds; /* the newest first */
+    char *directory;      /* for files of this server; NULL before PMI_INIT */
+    char *hostname;       /* NULL before PMI_INIT */
+    bool had_clients;     /* a rank has connected to the PMIx library */
+    bool ending;          /* PMI_END has come */
+    int busy;             /* worlds that the library's thread works on */
+    int exit_code;        /* not 0: the server has failed, and ignores further messages */
 };
 
-/* What can be made ready before anything is known of the step. */
-int server_prepare(struct server *s, struct error *err);
-/* PMI_INIT: start the PMIx library. */
-int server_start(struct server *s, const Mprun__PmiInit *m, struct error *err);
-/* Say PMI_FAILED, and leave the loop: the worker ends the step. */
-void server_fail(struct server *s, const struct error *err);
-/* PMI_END: leave the loop, once the library's thread no longer works on files in our directory. */
-void server_end(struct server *s);
-/* Let the library clean up behind the ranks, and remove our directory. The process has to leave by
- * _exit() then: the library's threads are still there. */
-void server_stop(struct server *s);
+/* Makes everything that does not depend on the step. Takes fd, the worker's socket. -1 with err. */
+int server_open(struct server *s, int fd, const struct link_events *events, struct error *err);
+/* PMI_INIT: notes directory and host name. -1 with err: given twice, or not usable. */
+int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err);
+/* Takes w, and p when no PMI-1 socket is there yet. */
+void server_add_world(struct server *s, struct world *w);
+void server_add_pmi1(struct server *s, struct pmi1 *p);
+void server_had_client(struct server *s);
 
-#endif
+/* Sends PMI_FAILED and leaves the loop: the worker ends the step. */
+void server_fail(struct server *s, const struct error *err);
+/* The link to the worker is closed: leaves the loop; the exit code becomes 1. */
+void server_lose(struct server *s);
+/* Between these two the library's thread works on files in our directory: server_end() waits. */
+void server_hold(struct server *s);
+void server_release(struct server *s);
+/* PMI_END: leaves the loop once nothing holds the server. */
+void server_end(struct server *s);

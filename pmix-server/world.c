@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes in is checked once, here: everything after it may rely on blocks that are ascending,
- * cover every rank once, and name nodes that exist. */
+/* world_create() checks the message; all other functions rely on a world in which each rank is on
+ * one node. */
 #include "pmix-server/world.h"
 
 #include <errno.h>
@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "wire/messages/launch.h"
+#include "wire/messages/placements.h"
 
 static char *bytes_text(ProtobufCBinaryData b)
 {
@@ -19,15 +21,18 @@ void world_destroy(struct world *w)
 {
     if (!w)
         return;
-    for (size_t i = 0; i < w->nnodes; i++)
+    for (size_t i = 0; i < w->nnodes; i++) {
         free(w->nodes[i].name);
+        rank_set_free(&w->nodes[i].ranks);
+    }
     for (size_t i = 0; i < w->napps; i++) {
+        rank_set_free(&w->apps[i].ranks);
         free(w->apps[i].program);
         free(w->apps[i].directory);
     }
     for (size_t i = 0; i < w->nbound; i++)
         free(w->bound[i]);
-    free(w->blocks);
+    rank_map_free(&w->map);
     free(w->nodes);
     free(w->apps);
     free(w->bound);
@@ -35,125 +40,59 @@ void world_destroy(struct world *w)
     free(w);
 }
 
-/* The node of a host name, new when it is the first block there; -1: out of memory. Blocks of one
- * host mostly follow each other, or there is one a host: the search backwards ends at once, or has
- * to see that the name is new. */
-static int node_for(struct world *w, const char *name, uint32_t host, int distinct)
+/* A node of each placement with ranks; takes its name and its ranks. */
+static int make_nodes(struct world *w, struct placement *hosts, struct error *err)
 {
-    for (size_t i = w->nnodes; !distinct && i-- > 0;)
-        if (!strcmp(w->nodes[i].name, name))
-            return (int)i;
-    struct world_node *n = &w->nodes[w->nnodes];
-    *n = (struct world_node){.name = strdup(name), .host = host};
-    if (!n->name)
-        return -1;
-    return (int)w->nnodes++;
-}
-
-static int block_order(const void *a, const void *b)
-{
-    const struct world_block *x = a, *y = b;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static int name_order(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Whether no host has two placements: then nodes need no search, and 4,096 hosts stay cheap. */
-static int names_distinct(char *const *names, size_t n)
-{
-    AUTO_FREE char **sorted = malloc(n * sizeof(*sorted));
-    if (!sorted)
-        return 0;
-    memcpy(sorted, names, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), name_order);
-    for (size_t i = 1; i < n; i++)
-        if (!strcmp(sorted[i - 1], sorted[i]))
-            return 0;
-    return 1;
-}
-
-static int check_cover(const struct world *w, struct error *err)
-{
-    uint64_t next = 0;
-    for (size_t i = 0; i < w->nblocks; i++) {
-        if (w->blocks[i].first != next)
-            return error_set(err, EINVAL,
-                             "take world %u: rank %llu has no host, or more than one host",
-                             w->number, (unsigned long long)next);
-        next += w->blocks[i].count;
-    }
-    if (next != w->nranks)
-        return error_set(err, EINVAL, "take world %u: placements for %llu ranks, but %u ranks",
-                         w->number, (unsigned long long)next, w->nranks);
-    return 0;
-}
-
-static void number_local_ranks(struct world *w)
-{
-    for (size_t i = 0; i < w->nblocks; i++) {
-        struct world_node *n = &w->nodes[w->blocks[i].node];
-        if (!n->nblocks++)
-            n->first_block = (uint32_t)i;
-        w->blocks[i].first_local = n->nranks;
-        n->nranks += w->blocks[i].count;
-    }
-}
-
-static int place_blocks(struct world *w, const Mprun__PmiWorld *m, char *const *names,
-                        struct error *err)
-{
-    int distinct = names_distinct(names, m->n_hosts);
     w->here = -1;
-    for (size_t i = 0; i < m->n_hosts; i++) {
-        const Mprun__Placement *p = m->hosts[i];
-        if (!p->count)
+    w->nodes = calloc(w->nhosts, sizeof(*w->nodes));
+    if (!w->nodes)
+        return error_errno(err, ENOMEM, "nodes");
+    for (uint32_t i = 0; i < w->nhosts; i++) {
+        uint32_t node = (uint32_t)w->nnodes;
+        if (!rank_set_count(&hosts[i].ranks))
             continue;
-        int node = node_for(w, names[i], (uint32_t)i, distinct);
-        if (node < 0)
-            return error_errno(err, ENOMEM, "take world %u", w->number);
-        if (!strcmp(names[i], names[m->host_index]))
-            w->here = node;
-        w->blocks[w->nblocks++] = (struct world_block){p->first_rank, p->count, (uint32_t)node, 0};
+        if (rank_map_put(&w->map, &hosts[i].ranks, node, err) < 0)
+            return -1;
+        if (i == w->own_host)
+            w->here = (int)node;
+        w->nodes[w->nnodes++] = (struct world_node){hosts[i].host, i, hosts[i].ranks};
+        hosts[i] = (struct placement){0};
     }
-    qsort(w->blocks, w->nblocks, sizeof(*w->blocks), block_order);
-    if (check_cover(w, err) < 0)
-        return -1;
-    number_local_ranks(w);
     return 0;
 }
 
 static int take_placements(struct world *w, const Mprun__PmiWorld *m, struct error *err)
 {
-    AUTO_FREE char **names = calloc(m->n_hosts, sizeof(*names));
-    w->blocks = calloc(m->n_hosts, sizeof(*w->blocks));
-    w->nodes = calloc(m->n_hosts, sizeof(*w->nodes));
-    int ok = names && w->blocks && w->nodes;
-    for (size_t i = 0; ok && i < m->n_hosts; i++)
-        ok = (names[i] = bytes_text(m->hosts[i]->host)) != NULL;
-    int rc =
-        ok ? place_blocks(w, m, names, err) : error_errno(err, ENOMEM, "take world %u", w->number);
-    for (size_t i = 0; names && i < m->n_hosts; i++)
-        free(names[i]);
-    return rc;
+    struct placement *hosts = NULL;
+    struct rank_map checked = {0};
+    size_t n = 0;
+    int rc = -1;
+    if (rank_map_create(&checked, w->number, w->nranks, err) < 0 ||
+        rank_map_create(&w->map, w->number, w->nranks, err) < 0 ||
+        placements_unpack(m->hosts, m->n_hosts, &checked, &hosts, &n, err) < 0)
+        goto out;
+    w->nhosts = (uint32_t)n;
+    rc = w->own_host < w->nhosts
+             ? make_nodes(w, hosts, err)
+             : error_set(err, EINVAL, "this is host %u of %u", w->own_host, w->nhosts);
+out:
+    placements_free(hosts, n);
+    rank_map_free(&checked);
+    return rc < 0 ? error_context(err, "take world %u", w->number) : 0;
 }
 
-static int take_app(struct world *w, const Mprun__App *a, struct error *err)
+static int take_app(struct world *w, const Mprun__App *a, uint32_t first, struct error *err)
 {
-    if ((uint64_t)a->first_rank + a->count > w->nranks)
+    if (!a->count || (uint64_t)first + a->count > w->nranks)
         return error_set(err, EINVAL,
-                         "take world %u: a program's ranks %u and following %u are "
-                         "not all in it",
-                         w->number, a->first_rank, a->count);
+                         "take world %u: a program's %u ranks from %u on are not all in it",
+                         w->number, a->count, first);
     ProtobufCBinaryData nothing = {0, NULL};
     struct world_app *to = &w->apps[w->napps++];
     to->program = bytes_text(a->n_argv ? a->argv[0] : nothing);
     to->directory = bytes_text(a->directory);
-    to->first = a->first_rank;
-    to->count = a->count;
-    if (!to->program || !to->directory)
+    if (!to->program || !to->directory ||
+        rank_set_add_block(&to->ranks, w->number, first, a->count) < 0)
         return error_errno(err, ENOMEM, "take world %u", w->number);
     return 0;
 }
@@ -163,8 +102,8 @@ static int take_apps(struct world *w, const Mprun__PmiWorld *m, struct error *er
     w->apps = calloc(m->n_apps ? m->n_apps : 1, sizeof(*w->apps));
     if (!w->apps)
         return error_errno(err, ENOMEM, "take world %u", w->number);
-    for (size_t i = 0; i < m->n_apps; i++)
-        if (take_app(w, m->apps[i], err) < 0)
+    for (uint32_t i = 0, next = 0; i < m->n_apps; next += m->apps[i++]->count)
+        if (take_app(w, m->apps[i], next, err) < 0)
             return -1;
     return 0;
 }
@@ -173,9 +112,10 @@ static int take_bindings(struct world *w, const Mprun__PmiWorld *m, struct error
 {
     if (!m->n_bound_threads)
         return 0;
-    if (m->n_bound_threads != world_local_count(w))
+    uint32_t n = rank_set_count(world_local_ranks(w));
+    if (m->n_bound_threads != n)
         return error_set(err, EINVAL, "take world %u: bindings of %zu ranks, but %u are here",
-                         w->number, m->n_bound_threads, world_local_count(w));
+                         w->number, m->n_bound_threads, n);
     w->bound = calloc(m->n_bound_threads, sizeof(*w->bound));
     if (!w->bound)
         return error_errno(err, ENOMEM, "take world %u", w->number);
@@ -191,11 +131,9 @@ static int check_message(const Mprun__PmiWorld *m, struct error *err)
 {
     if (!m->nspace[0] || strlen(m->nspace) > WORLD_NSPACE_MAX)
         return error_set(err, EINVAL, "take world %u: its name is empty or too long", m->world);
-    if (!m->nranks)
-        return error_set(err, EINVAL, "take world %u: it has no ranks", m->world);
-    if (m->host_index >= m->n_hosts)
-        return error_set(err, EINVAL, "take world %u: this is host %u of %zu", m->world,
-                         m->host_index, m->n_hosts);
+    if (!m->nranks || m->nranks > LAUNCH_RANKS_MAX)
+        return error_set(err, EINVAL, "take world %u: it has %s", m->world,
+                         m->nranks ? "too many ranks" : "no ranks");
     return 0;
 }
 
@@ -210,7 +148,6 @@ struct world *world_create(const Mprun__PmiWorld *m, struct error *err)
     }
     w->number = m->world;
     w->nranks = m->nranks;
-    w->nhosts = (uint32_t)m->n_hosts;
     w->own_host = m->host_index;
     snprintf(w->nspace, sizeof(w->nspace), "%s", m->nspace);
     w->directory = bytes_text(m->directory);
@@ -221,8 +158,6 @@ struct world *world_create(const Mprun__PmiWorld *m, struct error *err)
         world_destroy(w);
         return NULL;
     }
-    if (w->here >= 0)
-        w->own_host = w->nodes[w->here].host;
     return w;
 }
 
@@ -240,31 +175,20 @@ struct world *world_by_nspace(struct world *list, const char *nspace)
     return list;
 }
 
-uint32_t world_local_count(const struct world *w)
+const struct rank_set *world_local_ranks(const struct world *w)
 {
-    return w->here < 0 ? 0 : w->nodes[w->here].nranks;
+    static const struct rank_set none;
+    return w->here < 0 ? &none : &w->nodes[w->here].ranks;
 }
 
-const struct world_block *world_block_of(const struct world *w, uint32_t rank)
+int64_t world_node_of(const struct world *w, uint32_t rank)
 {
-    size_t low = 0, high = w->nblocks;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct world_block *b = &w->blocks[middle];
-        if (rank < b->first)
-            high = middle;
-        else if (rank - b->first >= b->count)
-            low = middle + 1;
-        else
-            return b;
-    }
-    return NULL;
+    return rank_map_host(&w->map, (struct rank_name){.world = w->number, .rank = rank});
 }
 
-int world_is_local(const struct world *w, uint32_t rank)
+bool world_is_local(const struct world *w, uint32_t rank)
 {
-    const struct world_block *b = world_block_of(w, rank);
-    return b && w->here >= 0 && b->node == (uint32_t)w->here;
+    return w->here >= 0 && world_node_of(w, rank) == w->here;
 }
 
 const char *world_bound(const struct world *w, uint32_t local_rank)
@@ -275,15 +199,15 @@ const char *world_bound(const struct world *w, uint32_t local_rank)
 const struct world_app *world_app_of(const struct world *w, uint32_t rank)
 {
     for (size_t i = 0; i < w->napps; i++)
-        if (rank >= w->apps[i].first && rank - w->apps[i].first < w->apps[i].count)
+        if (rank_set_has(&w->apps[i].ranks, (struct rank_name){w->number, rank, 0}))
             return &w->apps[i];
     return NULL;
 }
 
 int world_add_host(const struct world *w, uint32_t rank, struct idset *hosts)
 {
-    const struct world_block *b = world_block_of(w, rank);
-    return b ? idset_add(hosts, w->nodes[b->node].host) : -1;
+    int64_t node = world_node_of(w, rank);
+    return node < 0 ? -1 : idset_add(hosts, w->nodes[node].host);
 }
 
 int world_add_all_hosts(const struct world *w, struct idset *hosts)
@@ -296,21 +220,12 @@ int world_add_all_hosts(const struct world *w, struct idset *hosts)
 
 static void print_node_ranks(FILE *f, const struct world *w, uint32_t node)
 {
-    const char *separator = "";
-    uint32_t left = w->nodes[node].nblocks;
-    for (size_t i = w->nodes[node].first_block; left > 0; i++) {
-        const struct world_block *b = &w->blocks[i];
-        if (b->node != node)
-            continue;
-        left--;
-        for (uint32_t k = 0; k < b->count; k++) {
-            fprintf(f, "%s%u", separator, b->first + k);
-            separator = ",";
-        }
-    }
+    const struct rank_set *ranks = &w->nodes[node].ranks;
+    for (uint32_t i = 0; i < rank_set_count(ranks); i++)
+        fprintf(f, "%s%u", i ? "," : "", rank_set_at(ranks, i).rank);
 }
 
-/* One line of text from a function that prints it. */
+/* Returns the text that a function prints. */
 static char *printed(void (*print)(FILE *f, const struct world *w, uint32_t node),
                      const struct world *w, uint32_t node)
 {
@@ -341,22 +256,41 @@ static void print_map(FILE *f, const struct world *w, uint32_t unused)
     }
 }
 
-/* A run: blocks of equal size on nodes that follow each other. */
-static size_t run_length(const struct world *w, size_t at)
+/* The ranks after which the hosts begin anew; all, when they do not. Readers of a mapping repeat
+ * it. */
+static uint32_t turn_length(const struct world *w)
 {
-    size_t n = 1;
-    while (at + n < w->nblocks && w->blocks[at + n].count == w->blocks[at].count &&
-           w->blocks[at + n].node == w->blocks[at].node + n)
+    const uint32_t *node = w->map.host;
+    uint32_t n = 1;
+    while (n < w->nranks && (node[n] != node[0] || node[n - 1] == node[0]))
+        n++;
+    for (uint32_t rank = n; rank < w->nranks; rank++)
+        if (node[rank] != node[rank - n])
+            return w->nranks;
+    return n;
+}
+
+/* So many ranks from this one on are on the same node. */
+static uint32_t block_length(const struct world *w, uint32_t rank)
+{
+    uint32_t n = 1;
+    while (world_node_of(w, rank + n) == world_node_of(w, rank))
         n++;
     return n;
 }
 
+/* Parts are blocks of equal size on nodes that follow each other. */
 static void print_mapping(FILE *f, const struct world *w, uint32_t unused)
 {
+    uint32_t end = turn_length(w);
     fputs("(vector", f);
-    for (size_t i = 0, n; i < w->nblocks; i += n) {
-        n = run_length(w, i);
-        fprintf(f, ",(%u,%zu,%u)", w->blocks[i].node, n, w->blocks[i].count);
+    for (uint32_t rank = 0; rank < end;) {
+        uint32_t each = block_length(w, rank), n = 0;
+        int64_t first = world_node_of(w, rank);
+        for (; rank < end && world_node_of(w, rank) == first + n && block_length(w, rank) == each;
+             n++)
+            rank += each;
+        fprintf(f, ",(%u,%u,%u)", (uint32_t)first, n, each);
     }
     fputc(')', f);
 }

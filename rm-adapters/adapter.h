@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* adapter.h - what mprun knows of one resource manager: the contract of every field
+/* adapter.h - what mprun knows of one resource manager: the contract of an adapter
  *
- * A new one is a file with one constant table, a line in registry.c, a line in Makemodule.am, and a
- * test. Which hosts one has (read_allocation) and how one starts there (start) are separate. */
-#ifndef RM_ADAPTERS_ADAPTER_H
-#define RM_ADAPTERS_ADAPTER_H
+ * An adapter is one constant struct rm_adapter at the end of NAME/NAME.c. It answers two questions
+ * that have nothing to do with each other: which hosts a job has (read_allocation), and how
+ * mpstarter is started there (start). mprun calls all functions from its one thread and never at
+ * the same time. starter-side.h is mpstarter's side; doc/adding-an-adapter.md has the steps. */
+#pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -15,34 +17,9 @@
 #include "common/reaper.h"
 #include "model/allocation.h"
 
-enum stdio_channel {
-    STDIO_PER_HOST, /* the start channel of each host has its own stdin, stdout, stderr */
-    STDIO_NONE,     /* --transport=stdio is refused with the adapter's reason */
-};
+/* ---- what mprun gives an adapter ------------------------------------------------------------- */
 
-enum start_event {
-    START_CHANNEL_OPEN,  /* the start client runs; descriptors are valid */
-    START_CHANNEL_ENDED, /* the start client ended: status as from waitpid() */
-    START_FAILED,        /* it could not be started: err */
-};
-
-struct start_channel {
-    int in_fd;      /* write end of the start channel's stdin; the receiver owns it */
-    int out_fd;     /* read end of its stdout; the receiver owns it */
-    int err_fd;     /* read end of its stderr, or -1 when it is mprun's own; the receiver owns it */
-    pid_t pid;      /* start client */
-    int is_starter; /* which is mpstarter itself: what it leaves is mprun's to take in */
-    int terminal;   /* it is a terminal there, which hangs up when stdin is closed */
-    const char *instead; /* why it is mpstarter and not the start client, where that is to be known;
-                            valid during the event; NULL: nothing to say */
-};
-
-/* An event of one host. channel only with START_CHANNEL_OPEN, status only with ENDED. */
-typedef void (*start_event_fn)(void *arg, size_t host, enum start_event event,
-                               const struct start_channel *channel, int status,
-                               const struct error *err);
-
-/* What the user said of hosts. */
+/* The user's words about hosts. */
 struct host_request {
     const char *argument;     /* what followed "NAME:" in --rm ("2" of "local:2"), or NULL */
     const char *const *lists; /* of --host: "a:2,b" */
@@ -51,119 +28,172 @@ struct host_request {
     size_t nfiles;
 };
 
+enum start_event {
+    START_CHANNEL_OPEN,  /* the start client runs; its channel is open */
+    START_CHANNEL_ENDED, /* the start client has ended, with `status` as from waitpid() */
+    START_FAILED,        /* the start client could not be started; `err` says why */
+};
+
+/* An open start channel. Who receives START_CHANNEL_OPEN owns the descriptors. */
+struct start_channel {
+    int in_fd;        /* write end of the start client's standard input */
+    int out_fd;       /* read end of its standard output */
+    int err_fd;       /* read end of its standard error; -1: it has mprun's own */
+    pid_t pid;        /* the start client */
+    bool is_starter;  /* the start client is mpstarter itself: its orphans are mprun's */
+    bool is_terminal; /* the channel is a terminal there, which hangs up when in_fd is closed */
+    const char *why_forked; /* why mprun started mpstarter itself and not the start client, for -v;
+                               valid during the event; NULL: nothing to say */
+};
+
+/* Something has happened to the start of a host. `host` is the index in the request's allocation;
+ * `channel` is given with START_CHANNEL_OPEN alone, `status` with START_CHANNEL_ENDED, `err` with
+ * START_FAILED. The receiver may call the adapter again, and destroy() as well. */
+typedef void (*start_event_fn)(void *arg, size_t host, enum start_event event,
+                               const struct start_channel *channel, int status,
+                               const struct error *err);
+
+/* A start of all hosts. start() copies the struct; what it points to outlives the start. */
 struct start_request {
     struct loop *loop;
     struct reaper *reaper;
-    const struct allocation *allocation;
-    const char *starter_path;  /* mpstarter beside this mprun */
-    const char *remote_path;   /* where it is on other machines */
-    char *const *agent;        /* words of the program to start with instead of the adapter's own,
-                                  NULL-terminated; NULL: that one */
-    double patience;           /* seconds that a host has from its start to its HELLO */
-    char *const *starter_argv; /* NULL-terminated, argv[0] included; the same on every host */
-    const char *const *variables;     /* with carries_variables: for each host of the allocation a
-                                         "NAME=VALUE" of safe letters that its starter is to have, or
-                                         NULL; NULL: for none */
-    const struct rlimit *soft_limits; /* RLIM_NLIMITS entries, as in struct spawn, and the */
-    int umask;                        /* umask that start clients have, the user's; NULL, -1: this
-                                         process's */
+    const struct allocation *allocation; /* the hosts to start, each once */
+    const char *starter_path;            /* of mpstarter on mprun's host */
+    const char *remote_path;             /* of mpstarter on other hosts */
+    char *const *starter_argv;           /* of mpstarter, the same on every host */
+    char *const *agent;                  /* --agent: words of the start client to use instead of the
+                                            adapter's own; NULL: use that */
+    const char *const *variables;     /* for each host "NAME=VALUE" of safe letters, or NULL, that
+                                         its starter gets; NULL: none. Needs carries_variables. */
+    const struct rlimit *soft_limits; /* of start clients: RLIM_NLIMITS entries, as in struct
+                                         spawn; NULL: mprun's own */
+    int umask;                        /* of start clients; -1: mprun's own */
+    double patience;                  /* seconds that a host has from its start to its HELLO */
     unsigned concurrency;             /* start clients at once; 0: the adapter's default */
     start_event_fn event;
-    /* Is this host started by another's starter, with words()? Nothing is done for it then, and no
-     * event comes, before retry(). NULL: none is. */
-    int (*is_elsewhere)(void *arg, size_t host);
-    void *arg;
+    void *arg; /* of event and is_elsewhere */
+    /* Does another host start this one (see remote_command)? Then the adapter does nothing for the
+     * host, and sends no event, until retry(). NULL: no host is. */
+    bool (*is_elsewhere)(void *arg, size_t host);
 };
 
-struct starting; /* of a start in progress */
-enum { START_WORDS = 16 };
+/* A start in progress; the adapter's own, mostly made by processes/start-many.h. */
+struct starting;
 
+enum { REMOTE_COMMAND_WORDS = 16 };
+
+/* What follows when a start client has ended before its host's HELLO. */
 enum start_again {
-    START_NOT,       /* that was it */
-    START_OTHERWISE, /* the host is started in another way */
-    START_LATER,     /* in the same way, when retry() is called: the manager has no room now */
+    START_NOT,       /* nothing: the host is lost, and the step fails */
+    START_OTHERWISE, /* the adapter starts the host in another way, at once */
+    START_LATER,     /* the manager has no room for it now: mprun calls retry() when it may have */
 };
 
+enum stdio_channel {
+    STDIO_PER_HOST, /* each host's start channel has its own stdin, stdout and stderr */
+    STDIO_NONE,     /* it has not: --transport=stdio is refused, with the adapter's reason */
+};
+
+/* ---- an adapter ------------------------------------------------------------------------------ */
+
+/* Functions that return int return 0, or -1 with err. Strings are constants and nobody's to free.
+ * All fields but those that say what NULL or 0 means are required. */
 struct rm_adapter {
-    const char *name;    /* as --rm takes it */
-    const char *summary; /* one line for --help and --explain */
+    const char *name; /* what --rm takes; letters, digits */
 
-    /* Is this job's environment this manager's? Cheap, no side effects. 1 with the reason, or 0
-     * with "", or with what is missing where something of the manager's is there. */
-    int (*detect)(char *reason, size_t n);
+    /* Does this process run in a job of this manager? Called once, without --rm, in the order of
+     * registry.c until one says yes. Must be cheap and have no side effects. True with the reason
+     * for
+     * --explain. False with "", or, where something of the manager's is there, with what is
+     * missing.
+     */
+    bool (*detect)(const struct host_request *request, char *reason, size_t n);
 
-    /* Read what was granted. Each number gets its source. No side effects. */
+    /* Read which hosts and slots the manager granted; *ret becomes the caller's. Called once,
+     * before anything is started, also for --dry-run: no side effects. Each number gets its source.
+     */
     int (*read_allocation)(const struct host_request *request, struct allocation *ret,
                            struct error *err);
 
-    /* Start one starter per host, asynchronously on the loop with bounded concurrency; an event per
-     * host and change. NULL with err when nothing could even begin. */
+    /* Begin to start mpstarter on each host of request->allocation: asynchronously on the loop,
+     * some at once, an event for each host and change. No event comes before it has returned. NULL
+     * with err: nothing was begun. */
     struct starting *(*start)(const struct start_request *request, struct error *err);
-    /* Begin no further start and end what runs (SIGTERM to start clients where that is harmless to
-     * the job); events still come. */
+    /* Start no further host, and end start clients by SIGTERM where that does not harm the job.
+     * Events still come: START_FAILED for each host that was not begun. */
     void (*cancel)(struct starting *s);
-    void (*destroy)(struct starting *s); /* NULL is fine */
-    /* The host's starter has said HELLO: its start is over and makes room for another. A NULL
-     * function: every start client that runs has its starter at once. */
+    /* Free it; no event comes after this. Start clients that still run are left alone. NULL is
+     * fine.
+     */
+    void (*destroy)(struct starting *s);
+    /* The host's starter has said HELLO, so its start no longer counts as one of those at once.
+     * NULL: the adapter bounds nothing. */
     void (*reported)(struct starting *s, size_t host);
-    /* The host gives no answer any more: end its start client, which may never notice; its event
-     * still comes. NULL: clients are never ended. */
+    /* The host does not answer any more: kill its start client, which may never notice. Its event
+     * still comes. NULL: start clients must not be killed, and mprun stops waiting for them. */
     void (*abandon)(struct starting *s, size_t host);
-    /* The host's start client ended with this status and these words before HELLO. Unless it is
-     * START_NOT, another OPEN or FAILED comes. NULL: never. */
+    /* The start client ended before HELLO, with this status; `words` is what it wrote to standard
+     * error. Unless it says START_NOT, another OPEN or FAILED follows. NULL: always START_NOT. */
     enum start_again (*again)(struct starting *s, size_t host, int status, const char *words);
-    /* Begin the start of a host once more, after START_LATER, or after all. */
+    /* Begin the start of this host once more. Called after START_LATER, and for a host that was
+     * elsewhere. NULL where `again` and `remote_command` are. */
     void (*retry)(struct starting *s, size_t host);
-    /* May a host that has its starter start others? The words of the client that starts this one
-     * from there, its path first: they live as long as s. Their number; 0: this one cannot be.
-     * NULL: none can. */
-    size_t (*words)(struct starting *s, size_t host, const char *words[START_WORDS]);
-    /* How this host would be started, for --explain; loop and event of the request are not looked
-     * at. */
+    /* Give the command by which another host, whose starter runs already, starts this one: a path,
+     * then the words. They live as long as s. Returns their number; 0: this host must be started by
+     * mprun. NULL: all must. */
+    size_t (*remote_command)(struct starting *s, size_t host,
+                             const char *words[REMOTE_COMMAND_WORDS]);
+
+    /* Say how this host would be started, for --explain: "by ssh ...". Must start nothing, and not
+     * use loop, reaper and event of the request. NULL: --explain says nothing of it. */
     void (*describe)(const struct start_request *request, const struct alloc_host *host, char *buf,
                      size_t n);
-    /* What the user can do about words that a start client ended with: "; do this", or "". May ask
-     * the manager. NULL: nothing is known. */
-    void (*advice)(const char *words, char *buf, size_t n);
-    /* Is this a line that the start client writes when nothing is wrong? It is no reason of
-     * anything then, and shown with -v only. NULL: there are none. */
-    int (*is_noise)(const char *line);
-    const char *client; /* the start client's name for messages; NULL: the adapter's */
+    /* Say what the user can do about these words of a failed start client: "; do this", or "". May
+     * run the manager's commands. Not called with --agent. NULL: nothing is known. */
+    void (*advise)(const char *words, char *buf, size_t n);
+    /* Does the start client write this line when nothing is wrong? Then it is shown with -v alone,
+     * and is no reason of a failure. Not called with --agent. NULL: it writes no such line. */
+    bool (*is_noise)(const char *line);
+    const char *client_name; /* of the start client, for messages; NULL: the adapter's name */
+    int lost_code; /* exit code of a start client that has lost its host, where the starter
+                      may live on; 0: it has none */
 
-    /* Names of variables, NULL-terminated: what ranks have of these is what the manager has given
-     * the starter of their host. NULL: none. */
+    /* Names of variables, NULL-terminated, that differ between hosts: ranks get them as the manager
+     * gave them to their own host's starter. NULL: there are none. */
     const char *const *host_env;
+    /* Name of the variable in which ranks find the GPUs that mprund granted the job on their host,
+     * with blanks between them, besides CUDA_VISIBLE_DEVICES. NULL: there is none. */
+    const char *gpu_env;
 
-    /* Traits. */
     enum stdio_channel stdio_channel;
-    const char *stdio_reason;        /* why stdio_channel is STDIO_NONE */
-    unsigned long rm_signals_remote; /* bits, 1 << signal number: what the manager sends to mprun
-                                        it sends to the ranks of every host, too */
-    int suspends_script;       /* suspending a job stops what belongs to its script, on that host */
-    int carries_variables;     /* it takes variables of the environment to starters on other hosts,
-                                  where its own daemons write them down */
-    const char *login_session; /* what it means, and what to do, when the login that a start goes
-                                  through has moved the starter to a control group of its own; NULL:
-                                  nothing */
-    const char *ends_hosts;    /* when the manager itself ends what it has started on a host while
-                                  ranks    run there, and where that is to be seen; NULL: never */
-    const char *loose;         /* no manager accounts for what is started so: the sentence that says
-                                  it; NULL: one does, or there is none to */
+    const char *stdio_reason; /* why it is STDIO_NONE; else NULL */
+    unsigned long
+        signals_everywhere; /* bits, 1 << signal number: what the manager sends mprun it
+                               also sends the ranks of every host; mprun does not pass it on */
+    bool suspends_script;   /* suspending the job stops the processes of its script, on that host
+                               only:   mprun has to stop the ranks of other hosts */
+    bool carries_variables; /* start clients take request->variables to other hosts, where the
+                               manager's own daemons write them down */
+    /* Sentences for the user; NULL: nothing to say. */
+    const char *in_login_session; /* what it means, and what to do, when a login has moved the
+                                     starter into a control group of its own */
+    const char *ends_hosts;  /* when the manager itself ends what runs on a host, and where that
+                                can be seen */
+    const char *unaccounted; /* that no manager accounts for what is started in this way */
 };
 
-/* What every adapter does with hosts that it has not: lists or files in the request are an error.
- */
-int rm_adapter_refuse_hosts(const struct rm_adapter *a, const struct host_request *request,
-                            struct error *err);
+/* ---- all adapters ---------------------------------------------------------------------------- */
 
-/* NULL-terminated, in the order in which they are detected. */
+/* In the order in which they are asked, NULL-terminated (registry.c). */
 extern const struct rm_adapter *const rm_adapters[];
-const struct rm_adapter *rm_adapter_find(const char *name); /* NULL: unknown */
-/* The first that detects itself; "local" is the default and always does. */
-const struct rm_adapter *rm_adapter_detect(char *reason, size_t n);
+/* The first adapter that detects itself, with its reason and what the first one before it missed.
+ * "local" is the last one and always does. */
+const struct rm_adapter *rm_adapter_detect(const struct host_request *request, char *reason,
+                                           size_t n);
 
 extern const struct rm_adapter rm_adapter_gridengine;
 extern const struct rm_adapter rm_adapter_local;
 extern const struct rm_adapter rm_adapter_ssh;
 
-#endif
+/* gpu_env as mprsrc(1) names it, for the adapters under which mprund grants GPUs. */
+#define RM_GPU_ENV "SGE_RESOURCE_GPU"

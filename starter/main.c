@@ -16,10 +16,12 @@
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/tty.h"
-#include "model/outcome.h"
-#include "starter/keeper.h"
-#include "starter/method.h"
+#include "model/rank-end.h"
+#include "rm-adapters/starter-side/starter-side.h"
+#include "starter/keeper/keeper.h"
+#include "starter/method/starter-method.h"
 #include "starter/worker.h"
+#include "wire/start-channel/preamble.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -29,9 +31,7 @@ static const char help[] =
     "mpstarter                            one host's part of a step; mprun starts it\n"
     "mpstarter [--method] COMMAND...      a resource manager's starter method: become COMMAND\n"
     "mpstarter --help | --version\n"
-    "\n"
-    "Name it as starter_method of a Grid Engine queue, JOB_STARTER of LSF or $job_starter of\n"
-    "Torque; see mpstarter(1).\n";
+    "\n";
 
 static int usage(int argc, char **argv)
 {
@@ -40,7 +40,7 @@ static int usage(int argc, char **argv)
         return EXIT_CODE_OK;
     }
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        fputs(help, stdout);
+        printf("%s%s", help, rm_starter_side_help);
         return EXIT_CODE_OK;
     }
     if (argc == 2 && strcmp(argv[1], "--method") == 0)

@@ -3,6 +3,7 @@
  *
  * It asks mprund, which alone writes to cgroups. Root asks for whatever it likes; a user may wait
  * for its own job. */
+#include <stdbool.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -13,15 +14,9 @@
 #include "tools/mpbind.h"
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
 #include "common/log.h"
 #include "common/number.h"
-#include "common/tty.h"
-#include "containment/grant.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
+#include "containment/mprund-protocol.h"
 
 enum { ANSWER_MS = 5000, ANSWER_LEAST_MS = 1000, PAUSE_MS = 50, RESTART_MS = 2000 };
 
@@ -74,11 +69,11 @@ static int fill_request(const struct mpbind_options *o, struct grant_request *q,
     q->memory = o->memory;
     q->virtual_memory = o->virtual_memory;
     q->cores = o->cores;
-    snprintf(q->job, sizeof(q->job), "%s", o->job);
+    snprintf(q->job, sizeof(q->job), "%s", o->words[0]);
     return o->user ? find_user(o->user, &q->uid, err) : 0;
 }
 
-/* What stands behind a question that was not answered; an exit code. */
+/* Why mprund did not answer: an exit code. */
 static int no_answer(int code)
 {
     if (code == ENOENT || code == ECONNREFUSED)
@@ -88,7 +83,7 @@ static int no_answer(int code)
                                                                  : MPBIND_REFUSED;
 }
 
-/* One answer, within ms; an exit code. */
+/* Asks, and waits for one answer for so many ms. Returns an exit code. */
 static int ask(const struct grant_request *q, int ms, struct grant_answer *ret, struct error *err)
 {
     AUTO_CLOSE int fd = send_patiently(q, err);
@@ -102,7 +97,7 @@ static int ask(const struct grant_request *q, int ms, struct grant_answer *ret, 
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static int is_named(const struct grant_answer *a, const char *job)
+static bool is_named(const struct grant_answer *a, const char *job)
 {
     size_t n = strlen(job);
     int is_number = job[strspn(job, "0123456789")] == 0;
@@ -153,7 +148,7 @@ static int wait_for(const struct mpbind_options *o, const struct grant_request *
         if (!is_made)
             is_made = (code = ask(q, answer_ms(end), &a, err)) == MPBIND_OK;
         if (is_made)
-            code = look(o->job, answer_ms(end), err);
+            code = look(o->words[0], answer_ms(end), err);
         if (code != MPBIND_NOT_IN_TIME || now() >= end)
             break;
         pause_ms(PAUSE_MS);
@@ -173,14 +168,15 @@ static int bind_now(const struct mpbind_options *o, const struct grant_request *
     struct grant_answer a;
     int code = ask(q, ANSWER_MS, &a, err);
     if (code == MPBIND_OK && o->try_cores && a.text[0])
-        log_note("job %s: its cores are left as they are: %s", o->job, a.text);
+        log_note("job %s: its cores are left as they are: %s", o->words[0], a.text);
     return code == MPBIND_NOT_IN_TIME ? MPBIND_REFUSED : code;
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-static int run(const struct mpbind_options *o, struct error *err)
+static int run(const void *request, struct error *err)
 {
+    const struct mpbind_options *o = request;
     static const char *const doing[] = {[BIND_TO] = "bind",
                                         [BIND_UNLIMIT] = "unlimit",
                                         [BIND_WAIT] = "wait for",
@@ -190,37 +186,12 @@ static int run(const struct mpbind_options *o, struct error *err)
         return MPBIND_USAGE;
     int code = o->action == BIND_WAIT ? wait_for(o, &q, err) : bind_now(o, &q, err);
     if (code != MPBIND_OK)
-        error_context(err, "%s job %s", doing[o->action], o->job);
+        error_context(err, "%s job %s", doing[o->action], o->words[0]);
     return code;
-}
-
-static int print_help(void)
-{
-    AUTO_FREE char *text = mpbind_help((size_t)tty_width(STDOUT_FILENO));
-    fputs(text ? text : "", stdout);
-    return fflush(stdout) == 0 ? MPBIND_OK : MPBIND_REFUSED;
-}
-
-static int print_version(void)
-{
-    printf("mpbind %s\n", PACKAGE_VERSION);
-    return fflush(stdout) == 0 ? MPBIND_OK : MPBIND_REFUSED;
 }
 
 int main(int argc, char **argv)
 {
-    struct mpbind_options o;
-    struct error e = {.text = ""};
-    fd_open_standard();
-    log_open("mpbind", LOG_NOTE);
-    if (mpbind_options_parse(argc, argv, &o, &e) < 0) {
-        log_error("%s (mpbind --help shows how)", e.text);
-        return MPBIND_USAGE;
-    }
-    if (o.help || o.version)
-        return o.help ? print_help() : print_version();
-    int code = run(&o, &e);
-    if (code != MPBIND_OK)
-        log_error("%s", e.text);
-    return code;
+    struct mpbind_options o = {.action = BIND_TO};
+    return tool_main(&mpbind_tool, argc, argv, &o, run);
 }

@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 
 enum { ANSWER_MS = 1000 };
 

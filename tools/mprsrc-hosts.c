@@ -12,19 +12,19 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
-#include "rm-adapters/gridengine-tasks.h"
-#include "rm-adapters/hostfile.h"
+#include "rm-adapters/gridengine/qstat-tasks.h"
+#include "rm-adapters/hosts/hostfile-syntaxes.h"
 
-int mprsrc_is_own_job(uint32_t job, uint32_t *ret_task)
+bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task)
 {
     const char *id = getenv("JOB_ID"), *task = getenv("SGE_TASK_ID");
     int64_t number;
     if (!id || number_parse(id, NULL, 1, UINT32_MAX, &number, NULL) < 0 || (uint32_t)number != job)
-        return 0;
+        return false;
     *ret_task = 1;
     if (task && number_parse(task, NULL, 1, UINT32_MAX, &number, NULL) == 0)
         *ret_task = (uint32_t)number;
-    return 1;
+    return true;
 }
 
 /* Instead of those that are there. */

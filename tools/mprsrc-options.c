@@ -40,13 +40,6 @@ static int apply_epilog(void *target, const char *value, struct error *err)
     return set_mode(target, MODE_EPILOG, err);
 }
 
-static int apply_only(void *target, const char *value, struct error *err)
-{
-    struct mprsrc_options *o = target;
-    o->only = 1;
-    return 0;
-}
-
 static int apply_host(void *target, const char *value, struct error *err)
 {
     struct mprsrc_options *o = target;
@@ -80,33 +73,6 @@ static int apply_jobid(void *target, const char *value, struct error *err)
     return value[n] ? take_task(o, value + n + 1, err) : 0;
 }
 
-static int apply_json(void *target, const char *value, struct error *err)
-{
-    struct mprsrc_options *o = target;
-    o->json = 1;
-    return 0;
-}
-
-static int apply_pe_hostfile(void *target, const char *value, struct error *err)
-{
-    struct mprsrc_options *o = target;
-    o->pe_hostfile = value;
-    return 0;
-}
-
-static int apply_qstat(void *target, const char *value, struct error *err)
-{
-    struct mprsrc_options *o = target;
-    o->qstat = value;
-    return 0;
-}
-
-static int apply_timeout(void *target, const char *value, struct error *err)
-{
-    struct mprsrc_options *o = target;
-    return duration_parse(value, NULL, &o->timeout, err);
-}
-
 static int apply_complex(void *target, const char *value, struct error *err)
 {
     struct mprsrc_options *o = target;
@@ -127,100 +93,78 @@ static int apply_complex(void *target, const char *value, struct error *err)
                      value);
 }
 
-static int apply_help(void *target, const char *value, struct error *err)
-{
-    struct mprsrc_options *o = target;
-    o->help = 1;
-    return 0;
-}
-
-static int apply_version(void *target, const char *value, struct error *err)
-{
-    struct mprsrc_options *o = target;
-    o->version = 1;
-    return 0;
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define JOB    "Which job"
 #define OUTPUT "What is printed"
 #define SITE   "The site"
-#define OTHER  "Help"
 
-const struct option_def mprsrc_option_table[] = {
+static const struct option_def option_table[] = {
     {"-j --jobid", "JOB[.TASK]", JOB,
      "Ask qstat for this job; without it, what 'qstat -xml -j' prints is read from standard input",
-     OPTION_ONCE, apply_jobid},
+     OPTION_ONCE, .apply = apply_jobid},
     {"--pe-hostfile", "FILE", JOB,
      "The job's hosts and slots, where qstat names none; inside the job it is known", OPTION_ONCE,
-     apply_pe_hostfile},
+     OPTION_SETS(OPTION_TEXT, struct mprsrc_options, pe_hostfile)},
     {"-m --mode", "MODE", OUTPUT,
      "prolog: SGE_PROLOG_..., and what a job's output should tell; epilog: SGE_EPILOG_...; "
      "userenv: SGE_RESOURCE_... (the default)",
-     OPTION_ONCE, apply_mode},
-    {"-p --prolog", NULL, OUTPUT, "Short for --mode=prolog", OPTION_ONCE, apply_prolog},
-    {"-e --epilog", NULL, OUTPUT, "Short for --mode=epilog", OPTION_ONCE, apply_epilog},
+     OPTION_ONCE, .apply = apply_mode},
+    {"-p --prolog", NULL, OUTPUT, "Short for --mode=prolog", OPTION_ONCE, .apply = apply_prolog},
+    {"-e --epilog", NULL, OUTPUT, "Short for --mode=epilog", OPTION_ONCE, .apply = apply_epilog},
     {"-o --only", NULL, OUTPUT, "This host only: single values instead of arrays", OPTION_ONCE,
-     apply_only},
+     OPTION_SETS(OPTION_FLAG, struct mprsrc_options, only)},
     {"-H --host", "HOST", OUTPUT, "This host of the job only: single values instead of arrays",
-     OPTION_ONCE, apply_host},
-    {"--json", NULL, OUTPUT, "A JSON document instead of shell variables", OPTION_ONCE, apply_json},
+     OPTION_ONCE, .apply = apply_host},
+    {"--json", NULL, OUTPUT, "A JSON document instead of shell variables", OPTION_ONCE,
+     OPTION_SETS(OPTION_FLAG, struct mprsrc_options, json)},
     {"--complex", "WHAT=NAME", SITE,
      "The complex that holds memory, vmem, gpu, phi, runtime or standby here", OPTION_APPEND,
-     apply_complex},
+     .apply = apply_complex},
     {"--qstat", "PROGRAM", SITE, "The qstat to run, instead of the cell's or the one in PATH",
-     OPTION_ONCE, apply_qstat},
+     OPTION_ONCE, OPTION_SETS(OPTION_TEXT, struct mprsrc_options, qstat)},
     {"--timeout", "TIME", SITE, "How long a qstat may take; 60 s without it", OPTION_ONCE,
-     apply_timeout},
-    {"-h --help", NULL, OTHER, "This text", OPTION_ONCE, apply_help},
-    {"-V --version", NULL, OTHER, "The version", OPTION_ONCE, apply_version},
+     OPTION_SETS(OPTION_SECONDS, struct mprsrc_options, timeout)},
+    TOOL_OPTIONS,
     {.names = NULL},
 };
 
-int mprsrc_options_parse(int argc, char **argv, struct mprsrc_options *ret, struct error *err)
+static int take_word(void *request, size_t n, char *word, struct error *err)
 {
-    struct mprsrc_options o = {.timeout = 60, .names = resource_names_default};
-    int at = 1, words = 0;
-    while (at < argc) { /* the task may stand in front of options, as getopt's words may */
-        int dashes = strcmp(argv[at], "--") == 0;
-        at = options_parse(mprsrc_option_table, argc, argv, at, &o, err);
-        if (at < 0)
-            return -1;
-        if (at < argc && words++)
-            return error_set(err, EINVAL, "'%.60s': one task is enough; --help lists the options",
-                             argv[at]);
-        if (at < argc && take_task(&o, argv[at++], err) < 0)
-            return -1;
-        if (dashes)
-            break;
-    }
-    if (o.only && o.host)
+    if (n > 0)
+        return error_set(err, EINVAL, "'%.60s': one task is enough; --help lists the options",
+                         word);
+    return take_task(request, word, err);
+}
+
+static int check(void *request, size_t words, struct error *err)
+{
+    const struct mprsrc_options *o = request;
+    if (o->only && o->host)
         return error_set(err, EINVAL, "--only and --host both choose a host; keep one");
-    *ret = o;
     return 0;
 }
 
-char *mprsrc_help(size_t width)
+struct mprsrc_options mprsrc_defaults(void)
 {
-    AUTO_FREE char *options = options_help(mprsrc_option_table, width);
-    char *text = NULL;
-    if (!options)
-        return NULL;
-    int n = asprintf(
-        &text,
+    return (struct mprsrc_options){.timeout = 60, .names = resource_names_default};
+}
+
+const struct tool mprsrc_tool = {
+    .name = "mprsrc",
+    .options = option_table,
+    .take_word = take_word,
+    .check = check,
+    .hint = "",
+    .usage =
         "Usage: mprsrc [OPTION...] [TASK]\n"
         "Print what a Grid Engine job may use on each of its hosts: cores, memory, GPUs.\n"
         "\n"
         "Examples:\n"
         "  vars=$(mprsrc --only -j $JOB_ID $SGE_TASK_ID) && eval \"$vars\"    in a job script\n"
-        "  qstat -xml -j 23 | mprsrc --json                              anywhere\n"
-        "\n"
-        "%s"
-        "\n"
+        "  qstat -xml -j 23 | mprsrc --json                              anywhere\n",
+    .exit_codes =
         "Exit code: 0; 1 mprsrc failed, 2 it was used wrongly, 3 there is no such job, 4 the\n"
         "job has no hosts, or not this one, 5 qstat's text is damaged, 6 qstat failed. More is\n"
         "in mprsrc(1).\n",
-        options);
-    return n < 0 ? NULL : text;
-}
+};

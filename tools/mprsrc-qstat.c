@@ -14,8 +14,8 @@
 #include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/spawn.h"
-#include "rm-adapters/ask.h"
-#include "rm-adapters/gridengine-xml.h"
+#include "rm-adapters/processes/ask.h"
+#include "rm-adapters/gridengine/qstat-xml.h"
 
 enum { ARGUMENTS_MAX = 8 };
 

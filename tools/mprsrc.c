@@ -10,14 +10,7 @@
 
 #include "common/buffer.h"
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/log.h"
-#include "common/tty.h"
-#include "rm-adapters/gridengine-xml.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
+#include "rm-adapters/gridengine/qstat-xml.h"
 
 /* ---- what qstat says ------------------------------------------------------------------------- */
 
@@ -145,7 +138,7 @@ static int print(const struct mprsrc_result *r, struct error *err)
     return MPRSRC_FAILED;
 }
 
-/* Of other hosts their own mprunds know. */
+/* Only for this host: mprund knows its own GPUs. */
 static void name_devices(const struct gridengine_job *job, struct resources *r)
 {
     char name[256] = "";
@@ -171,8 +164,9 @@ static int show_job(const struct mprsrc_options *o, const struct gridengine_job 
     return code;
 }
 
-static int run(const struct mprsrc_options *o, struct error *err)
+static int run(const void *request, struct error *err)
 {
+    const struct mprsrc_options *o = request;
     struct gridengine_job job = {.id = 0};
     int code = read_job(o, &job, err);
     if (code == MPRSRC_OK)
@@ -183,33 +177,8 @@ static int run(const struct mprsrc_options *o, struct error *err)
     return code;
 }
 
-static int print_help(void)
-{
-    AUTO_FREE char *text = mprsrc_help((size_t)tty_width(STDOUT_FILENO));
-    fputs(text ? text : "", stdout);
-    return fflush(stdout) == 0 ? MPRSRC_OK : MPRSRC_FAILED;
-}
-
-static int print_version(void)
-{
-    printf("mprsrc %s\n", PACKAGE_VERSION);
-    return fflush(stdout) == 0 ? MPRSRC_OK : MPRSRC_FAILED;
-}
-
 int main(int argc, char **argv)
 {
-    struct mprsrc_options o;
-    struct error e = {.text = ""};
-    fd_open_standard();
-    log_open("mprsrc", LOG_NOTE);
-    if (mprsrc_options_parse(argc, argv, &o, &e) < 0) {
-        log_error("%s", e.text);
-        return MPRSRC_USAGE;
-    }
-    if (o.help || o.version)
-        return o.help ? print_help() : print_version();
-    int code = run(&o, &e);
-    if (code != MPRSRC_OK)
-        log_error("%s", e.text);
-    return code;
+    struct mprsrc_options o = mprsrc_defaults();
+    return tool_main(&mprsrc_tool, argc, argv, &o, run);
 }

@@ -1,71 +1,68 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprsrc.h - what the parts of mprsrc know of each other */
-#ifndef TOOLS_MPRSRC_H
-#define TOOLS_MPRSRC_H
+/* mprsrc.h - what the files of mprsrc share */
+#pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "common/error.h"
-#include "common/options.h"
-#include "rm-adapters/gridengine-job.h"
-#include "rm-adapters/resources.h"
+#include "rm-adapters/gridengine/qstat-job.h"
+#include "rm-adapters/gridengine/job-resources.h"
+#include "tools/tool.h"
 
-enum mprsrc_exit { /* mprsrc(1), EXIT STATUS */
-                   MPRSRC_OK = 0,
-                   MPRSRC_FAILED = 1,
-                   MPRSRC_USAGE = 2,
-                   MPRSRC_NO_JOB = 3,
-                   MPRSRC_NO_HOST = 4,
-                   MPRSRC_DAMAGED = 5,
-                   MPRSRC_QSTAT = 6,
+/* mprsrc(1), EXIT STATUS; the first three are those of every tool */
+enum mprsrc_exit {
+    MPRSRC_OK = TOOL_OK,
+    MPRSRC_FAILED = TOOL_FAILED,
+    MPRSRC_USAGE = TOOL_USAGE,
+    MPRSRC_NO_JOB = 3,
+    MPRSRC_NO_HOST = 4,
+    MPRSRC_DAMAGED = 5,
+    MPRSRC_QSTAT = 6,
 };
 
 enum mprsrc_mode { MODE_USERENV, MODE_PROLOG, MODE_EPILOG };
 
-struct mprsrc_options {
+struct mprsrc_options { /* texts are argv's */
+    struct tool_request request;
     enum mprsrc_mode mode;
     int mode_given;
-    int only;
+    bool only;
     const char *host; /* NULL: all */
     uint32_t job;     /* 0: from standard input */
     uint32_t task;    /* 0: not given */
-    int json, help, version;
+    bool json;
     const char *pe_hostfile, *qstat;
     double timeout; /* seconds for each qstat */
     struct resource_names names;
 };
 
-extern const struct option_def mprsrc_option_table[];
-/* 0, or -1 with a sentence. Texts are argv's. */
-int mprsrc_options_parse(int argc, char **argv, struct mprsrc_options *ret, struct error *err);
-char *mprsrc_help(size_t width); /* caller frees */
+extern const struct tool mprsrc_tool; /* mprsrc-options.c */
+struct mprsrc_options mprsrc_defaults(void);
 
-/* What qstat prints with these arguments (NULL-terminated, argv[0] left out), within o->timeout and
- * GRIDENGINE_XML_MAX; caller frees. NULL with err. */
+/* Runs qstat with these arguments (NULL-terminated, without argv[0]) and returns its output, at
+ * most GRIDENGINE_XML_MAX bytes within o->timeout. Caller frees. NULL with err. */
 char *mprsrc_qstat(const struct mprsrc_options *o, const char *const arguments[], size_t *ret_len,
                    struct error *err);
 
-/* Is this process one of that job? Then *ret_task is its task by the environment, 1 without tasks.
- */
-int mprsrc_is_own_job(uint32_t job, uint32_t *ret_task);
-/* Hosts of a job whose document names none, from where they can be had. An exit code. */
+/* Whether this process is one of that job. Then *ret_task is its task, 1 without tasks. */
+bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task);
+/* Finds the hosts of a job whose document names none. Returns an exit code. */
 int mprsrc_find_hosts(const struct mprsrc_options *o, struct gridengine_job *job,
                       struct error *err);
 
-/* Fill in which GPUs of this host the job has, if only their number is known, and mprund says so.
- */
+/* Asks mprund which GPUs of this host the job has, where only their number is known. Without an
+ * answer gpus stays as it is. */
 void mprsrc_ask_daemon(const struct gridengine_job *job, struct resource_devices *gpus);
 
-/* What was found out, as it is printed. */
+/* What there is to print. */
 struct mprsrc_result {
     const struct mprsrc_options *options;
     const struct gridengine_job *job;
     const struct resources *resources;
-    const struct resource_host *host; /* the one that is asked for, or NULL: all */
+    const struct resource_host *host; /* the host that the user asked for; NULL: all */
 };
 void mprsrc_print_shell(FILE *to, const struct mprsrc_result *r);
 int mprsrc_print_json(const struct mprsrc_result *r, struct error *err);
-
-#endif

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# common.bash - what the hooks of this directory have in common
+# common.bash - functions that the hooks of this directory share
 #
 #   HOOK boot OWNER ID...     before a job of the user OWNER starts
 #   HOOK reset OWNER ID...    after it has ended
 #
-# Exit codes: 0 all of them are done, 1 one is not (the others are), 2 used wrongly. What goes wrong is
-# a sentence on standard error that names the device. Every command has a time, after which it is
-# killed: LIMIT seconds.
+# Exit codes: 0 all devices are done, 1 one is not (the others are), 2 used wrongly. An error is a
+# sentence on standard error that names the device. A command that takes longer than LIMIT seconds is
+# killed.
 LIMIT=120
 if [ -r "$HERE/coprocessor.conf" ]; then
     . "$HERE/coprocessor.conf"
@@ -23,10 +23,10 @@ check_words() {
     local pattern=$1 id
     shift
     [ $# -ge 3 ] || usage "words are missing"
-    [[ $1 == boot || $1 == reset ]] || usage "'$1' is nothing to do"
-    [[ $2 =~ ^[A-Za-z_][A-Za-z0-9_.-]*$ ]] || usage "'$2' is no user"
+    [[ $1 == boot || $1 == reset ]] || usage "'$1' is not an action"
+    [[ $2 =~ ^[A-Za-z_][A-Za-z0-9_.-]*$ ]] || usage "'$2' is not a user name"
     for id in "${@:3}"; do
-        [[ $id =~ $pattern ]] || usage "'$id' is no device"
+        [[ $id =~ $pattern ]] || usage "'$id' is not a device"
     done
 }
 

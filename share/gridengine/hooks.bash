@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# hooks.bash - what prolog and epilog have in common; they say what they do
+# hooks.bash - functions and settings that prolog and epilog share; see there for what they do
 #
-# As root the environment is partly the job's user's: nothing of it is used but what the shepherd sets
-# for every job (JOB_ID, SGE_TASK_ID, PE_HOSTFILE, HOSTNAME), and what names the cell (SGE_ROOT,
-# SGE_CELL), unless hooks.conf does. The ports are not always the shepherd's: a job that sets them
-# could have another qmaster asked. PATH is set by who reads this.
+# When this runs as root, parts of the environment come from the job's user. So it uses only what the
+# shepherd sets for every job (JOB_ID, SGE_TASK_ID, PE_HOSTFILE, HOSTNAME), and the names of the cell
+# (SGE_ROOT, SGE_CELL), unless hooks.conf sets these. A job can set the ports, and so could choose
+# which qmaster is asked: they are unset. The script that reads this file sets PATH.
 unset IFS GLOBIGNORE TMOUT
 [ "$EUID" != 0 ] || unset SGE_QMASTER_PORT SGE_EXECD_PORT
 set -f
 
-# ---- hooks.conf, and what holds without it --------------------------------------------------------------
+# ---- hooks.conf, and the defaults -----------------------------------------------------------------------
 
 MPRSRC=mprsrc             # the program, with further options in MPRSRC_OPTIONS
 MPRSRC_OPTIONS=()
 COPROCESSOR_D=$HERE/../coprocessor.d
-REMOTE=()                 # how to have a shell run a line on the job's other hosts: (ssh -o
-                          # BatchMode=yes); none: not at all
-ON_UNKNOWN=continue       # mprsrc fails: continue, reschedule or job-error
-ON_DEVICE=job-error       # a device that was granted cannot be prepared: continue, reschedule, job-error
-ON_RESET=continue         # a device cannot be reset at the end: continue or queue-error
-MPBIND=mpbind             # the program, on the job's other hosts, too
+REMOTE=()                 # a program by which a shell on another host of the job runs a
+                          # line: (ssh -o BatchMode=yes); (): other hosts are left alone
+ON_UNKNOWN=continue       # if mprsrc fails: continue, reschedule or job-error
+ON_DEVICE=job-error       # if a granted device cannot be prepared: continue, reschedule, job-error
+ON_RESET=continue         # if a device cannot be reset at the end: continue or queue-error
+MPBIND=mpbind             # the program, also on the job's other hosts
 WAIT=15                   # seconds until this host's mprund has the job in its cgroup (more than its
                           # qstat_seconds, 10); 0: do not wait
-SENTINEL_D=/run/mprun/sentinels # with a file JOB.TASK then; empty: jobs are not put there here
-ON_WAIT=continue          # it has not by then: continue, reschedule, job-error
+SENTINEL_D=/run/mprun/sentinels # has a file JOB.TASK then; empty: no program puts jobs there
+ON_WAIT=continue          # if it does not have the job by then: continue, reschedule, job-error
 BIND=none                 # limits by mpbind: on the hosts of none, remote (by REMOTE) or all
 BIND_LIMIT=30             # seconds for each of them
-ON_BIND=job-error         # it cannot be done: continue, reschedule, job-error
+ON_BIND=job-error         # if mpbind fails: continue, reschedule, job-error
 if [ -r "$HERE/hooks.conf" ]; then
     . "$HERE/hooks.conf"
 fi
@@ -36,8 +36,8 @@ fi
 say() { echo "[$NAME] $*"; }
 warn() { echo "[$NAME] $*" >&2; }
 
-# What the shepherd makes of an exit code: 0 go on, 99 start the job again later, 100 the job is in
-# error; every other one puts the QUEUE in error, which stops a host for all jobs.
+# How the shepherd takes an exit code: 0 go on, 99 start the job again later, 100 the job is in error.
+# Every other code puts the QUEUE in error, which stops this host for all jobs.
 end_as() {
     case $1 in
     reschedule) exit 99 ;;
@@ -47,7 +47,7 @@ end_as() {
     esac
 }
 
-# The same, where what comes next is to be done all the same.
+# The same, but returns for "continue".
 end_unless_continue() { [ "$1" = continue ] || end_as "$1"; }
 
 # ---- the job ---------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ end_unless_continue() { [ "$1" = continue ] || end_as "$1"; }
 name_job() {
     local task=${SGE_TASK_ID:-undefined}
     if ! [[ ${JOB_ID:-} =~ ^[1-9][0-9]{0,9}$ && $task =~ ^(undefined|[1-9][0-9]{0,9})$ ]]; then
-        warn "JOB_ID '${JOB_ID:-}' or SGE_TASK_ID '$task' is none"
+        warn "JOB_ID '${JOB_ID:-}' or SGE_TASK_ID '$task' is not valid"
         return 1
     fi
     JOB=$JOB_ID.${task/undefined/1}
@@ -69,18 +69,17 @@ read_job() {
     eval "$vars"
 }
 
-# Is the job's owner a name that can be a word of a command, here and over there? Hosts and devices
-# mprsrc has looked at. 1 with a sentence.
+# Can the owner's name be a word of a command, here and on other hosts? (mprsrc has checked the names
+# of hosts and devices.) 1 with a sentence.
 check_owner() {
     local -n user=SGE_${NAME}_JOB_OWNER
     [[ $user =~ ^[A-Za-z_][A-Za-z0-9_.-]*$ ]] && return
-    warn "the job's owner '$user' is no user"
+    warn "the job's owner '$user' is not a user name"
     return 1
 }
 
-# command_on PLACE HOST WORD...: sets COMMAND, which runs the words there with nothing of our
-# environment; PLACE 0 is this host. What reaches the others hands the words to a shell, so they are
-# quoted for one.
+# command_on PLACE HOST WORD...: sets COMMAND, which runs the words on HOST without our environment;
+# PLACE 0 is this host. REMOTE gives the words to a shell, so they are quoted for a shell.
 command_on() {
     local place=$1 host=$2 line
     shift 2
@@ -92,8 +91,8 @@ command_on() {
 
 # ---- mprund ----------------------------------------------------------------------------------------------
 
-# Until this host's mprund has the job's cgroup with its limits, and the job's own process in it; as
-# root it is made if need be. Where there is no mprund there is nothing to wait for. 1 with a sentence.
+# Waits until this host's mprund has the job's cgroup with its limits, and the job's own process in it.
+# Root also makes it, if need be. Returns at once if there is no mprund. 1 with a sentence.
 wait_for_mprund() {
     local code=0 end=$((SECONDS + WAIT))
     [ "$WAIT" -gt 0 ] && command -v "$MPBIND" >/dev/null || return 0
@@ -109,9 +108,9 @@ wait_for_mprund() {
     return $code
 }
 
-# bind_hosts ACTION: "bind" gives the job its limits, and its cores where there are such, on the hosts
-# that BIND says, all at once; "forget" takes that back where it did not come. 1 when a host failed;
-# forgetting, none does.
+# bind_hosts ACTION: "bind" gives the job its limits, and cores if possible, on the hosts that BIND
+# names, on all at once; "forget" takes that back where the job did not come. 1 if a host failed
+# ("forget" never fails).
 bind_hosts() {
     local action=$1 i failed=0 words pids=()
     local -n hosts=SGE_${NAME}_HOSTS slots=SGE_${NAME}_NSLOTS mem=SGE_${NAME}_MEM vmem=SGE_${NAME}_VMEM \
@@ -119,7 +118,7 @@ bind_hosts() {
     [[ $BIND == remote || $BIND == all ]] || return 0
     check_owner || return 1
     if [ ${#REMOTE[@]} -eq 0 ] && [ ${#hosts[@]} -gt 1 ]; then
-        warn "$action job $JOB on its other hosts: hooks.conf says not how to reach them"
+        warn "$action job $JOB on its other hosts: REMOTE in hooks.conf does not say how to reach them"
         return 1
     fi
     for ((i = 0; i < ${#hosts[@]}; i++)); do
@@ -133,7 +132,7 @@ bind_hosts() {
     done
     for i in "${!pids[@]}"; do
         wait "${pids[i]}" && { [ "$action" = forget ] || say "limits on ${hosts[i]}: set"; } && continue
-        [ "$action" != forget ] || continue # there it has come, and ends by itself
+        [ "$action" != forget ] || continue # the job has come here, and ends by itself
         warn "$action job $JOB on ${hosts[i]}: failed"
         failed=1
     done
@@ -142,14 +141,13 @@ bind_hosts() {
 
 # ---- devices ---------------------------------------------------------------------------------------------
 
-# run_hook KIND ACTION PLACE HOST OWNER ID...: 0, or what it exits with. It has nothing of our
-# environment.
+# run_hook KIND ACTION PLACE HOST OWNER ID...: runs a hook without our environment; its exit code.
 run_hook() {
     local kind=$1 action=$2 place=$3 host=$4 owner=$5 hook=$COPROCESSOR_D/$1
     shift 5
     [ -x "$hook" ] || return 0
     if [ "$place" != 0 ] && [ ${#REMOTE[@]} -eq 0 ]; then
-        warn "$kind $* on $host: left as they are: hooks.conf says not how to reach other hosts"
+        warn "$kind $* on $host: left as they are: REMOTE in hooks.conf does not say how to reach other hosts"
         return 0
     fi
     command_on "$place" "$host" "$hook" "$action" "$owner" "$@"
@@ -157,8 +155,8 @@ run_hook() {
     [ "$action" != boot ] || say "$kind $* on $host: ready"
 }
 
-# each_device ACTION: the hooks for all devices that the job has by name. The master task's host, the
-# first, is this one: prolog and epilog run nowhere else. 1 when one of them failed.
+# each_device ACTION: runs the hooks for all devices that the job has by name. The first host, that of
+# the master task, is this one: prolog and epilog run nowhere else. 1 if a hook failed.
 each_device() {
     local action=$1 failed=0 i kind name ids
     local -n hosts=SGE_${NAME}_HOSTS owner=SGE_${NAME}_JOB_OWNER

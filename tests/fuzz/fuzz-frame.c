@@ -4,10 +4,13 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "wire/frame.h"
-#include "wire/handshake.h"
-#include "wire/preamble.h"
+#include "common/cleanup.h"
+#include "wire/link/key-proof.h"
+#include "wire/messages/frame.h"
+#include "wire/start-channel/preamble.h"
 
 static void try_frame_header(const uint8_t *data, size_t size)
 {
@@ -69,19 +72,27 @@ static void try_connector(const uint8_t *data, size_t size)
     handshake_wipe(&h);
 }
 
+/* The bytes read, or -1 with err. */
+static int preamble_from(const uint8_t *data, size_t size, struct preamble *ret, struct error *err)
+{
+    AUTO_CLOSE int fd = memfd_create("preamble", MFD_CLOEXEC);
+    MUST(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
+    return preamble_read(fd, ret, err) < 0 ? -1 : (int)lseek(fd, 0, SEEK_CUR);
+}
+
 static void try_preamble(const uint8_t *data, size_t size)
 {
     struct preamble p, again;
     struct error err = {.text = ""};
     uint8_t out[PREAMBLE_MAX];
-    int used = preamble_unpack(data, size, &p, &err);
-    if (used <= 0) {
-        MUST(used == 0 || err.text[0]);
+    int used = preamble_from(data, size, &p, &err);
+    if (used < 0) {
+        MUST(err.text[0]);
         return;
     }
     MUST((size_t)used <= size);
     int n = preamble_pack(&p, out, &err);
-    MUST(n > 0 && n <= PREAMBLE_MAX && preamble_unpack(out, (size_t)n, &again, &err) == n);
+    MUST(n > 0 && n <= PREAMBLE_MAX && preamble_from(out, (size_t)n, &again, &err) == n);
     MUST(memcmp(p.key, again.key, sizeof(p.key)) == 0 && p.host_id == again.host_id &&
          p.flags == again.flags && p.launcher == again.launcher &&
          strcmp(p.addresses, again.addresses) == 0);

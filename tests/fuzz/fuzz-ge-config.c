@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 #include "node-daemon/ge-config.h"
 
 static void try_config(const char *text)

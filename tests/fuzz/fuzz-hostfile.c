@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/words.h"
-#include "rm-adapters/hostfile.h"
+#include "rm-adapters/hosts/hostfile-syntaxes.h"
 
 static void check_hosts(const struct hostlist *l)
 {

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "wire/handshake.h"
-#include "wire/link.h"
+#include "wire/link/key-proof.h"
+#include "wire/link/link.h"
 
 struct peer {
     struct loop *loop;

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-#include "wire/frame.h"
-#include "wire/pack.h"
+#include "wire/messages/frame.h"
+#include "wire/messages/launch.h"
+#include "wire/messages/values.h"
 
 static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_HELLO] = &mprun__hello__descriptor,
@@ -82,12 +83,12 @@ static void check_launch(const struct launch *l)
     for (size_t i = 0; i < l->step.napps; i++) {
         const struct app *a = &l->step.apps[i];
         MUST(a->argv && a->argv[0] && a->envp && a->directory);
-        MUST(a->first_rank == ranks);
-        ranks += a->count;
+        MUST(rank_set_at(&a->ranks, 0).rank == ranks);
+        ranks += rank_set_count(&a->ranks);
     }
     for (size_t i = 0; i < l->nhosts; i++) {
-        MUST(l->hosts[i].host && l->hosts[i].first_rank == placed);
-        placed += l->hosts[i].count;
+        MUST(l->hosts[i].host);
+        placed += rank_set_count(&l->hosts[i].ranks);
     }
     MUST(ranks == l->step.nranks && placed == ranks);
     MUST(strlen(l->step.id) > 0 && !strchr(l->step.id, '/'));

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "launcher/cmdline.h"
+#include "launcher/cmdline/cmdline.h"
 
 enum { WORDS_MAX = 64 };
 
@@ -19,8 +19,8 @@ static void check_line(const struct cmdline *c, int argc, char *const argv[])
         ranks += app->nranks;
     }
     MUST(ranks == c->nranks && ranks <= CMDLINE_RANKS_MAX);
-    MUST(c->stdin_target != STDIN_RANK || c->nranks == 0 || c->stdin_rank < c->nranks);
-    MUST(c->timeout >= 0 && c->kill_grace >= 0);
+    MUST(c->step.stdin_target != STDIN_RANK || c->nranks == 0 || c->step.stdin_rank < c->nranks);
+    MUST(c->timeout >= 0 && c->step.kill_grace >= 0);
     MUST(!(c->quiet && c->verbose));
 }
 

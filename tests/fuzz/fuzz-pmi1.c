@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "pmix-server/kvs.h"
-#include "pmix-server/pmi1-wire.h"
+#include "pmix-server/pmi1/kvs.h"
+#include "pmix-server/pmi1/line.h"
 
 static void try_line(const uint8_t *data, size_t size)
 {

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#include "rm-adapters/gridengine-clean.h"
-#include "rm-adapters/gridengine-tasks.h"
-#include "rm-adapters/resources.h"
+#include "rm-adapters/gridengine/qstat-clean.h"
+#include "rm-adapters/gridengine/qstat-tasks.h"
+#include "rm-adapters/gridengine/job-resources.h"
 #include "tools/mprsrc.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz.h - what every libFuzzer target begins with */
-#ifndef TESTS_FUZZ_FUZZ_H
-#define TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
     text[size] = 0;
     return text;
 }
-
-#endif

@@ -14,6 +14,7 @@ SECONDS_EACH=${1:-30}
 TARGETS=("$@")
 [ $# -gt 0 ] || TARGETS=(number options frame hostfile link message pmi1 qstat-xml ge-config node-events node-grants)
 KEEP=$SOURCE/build/fuzz/found
+. "$SOURCE/tests/lib/slow.bash"
 [[ $SECONDS_EACH =~ ^[1-9][0-9]*$ ]] || { echo "run.sh: '$SECONDS_EACH' is no number of seconds" >&2; exit 1; }
 
 skip_all() {
@@ -54,8 +55,8 @@ one() {
     local number=$1 target=$2 code=0 inputs input
     mkdir -p "$WORK/$target/new" "$WORK/$target/found"
     # the outer limit is for a target that hangs where libFuzzer's own alarm does not reach
-    timeout -k 5 $((SECONDS_EACH + 60)) "$BUILD/tests/fuzz/fuzz-$target" \
-        -max_total_time="$SECONDS_EACH" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=256 \
+    timeout -k 5 $((SECONDS_EACH + $(patience 60))) "$BUILD/tests/fuzz/fuzz-$target" \
+        -max_total_time="$SECONDS_EACH" -timeout="$(patience 10)" -rss_limit_mb=1024 -malloc_limit_mb=256 \
         -print_final_stats=1 -verbosity=0 -artifact_prefix="$WORK/$target/found/" \
         "$WORK/$target/new" "$SOURCE/tests/fuzz/corpus/$target" >"$WORK/$target/log" 2>&1 || code=$?
     inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$WORK/$target/log")

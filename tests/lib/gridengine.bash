@@ -124,7 +124,7 @@ job_ended() { job_recorded && job_in gone; }
 job_wait() {
     local limit=${JOB_LIMIT:-60}
     if ! wait_until "$limit" job_ended; then
-        echo "time limit of $limit s reached by the job $(job), which is $(job_state)" >&2
+        echo "time limit of $limit s (on a quiet machine) reached by the job $(job), which is $(job_state)" >&2
         return 199
     fi
     return "$(job_records 13 | head -n 1)"

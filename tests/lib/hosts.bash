@@ -140,7 +140,7 @@ on_signal() {
 on_wait() {
     local limit=${HOSTS_TEST_LIMIT:-30}
     if ! wait_until "$limit" process_gone "$ON_PID"; then
-        echo "time limit of $limit s reached by: ${ON_COMMAND[*]}" >&2
+        echo "time limit of $limit s (on a quiet machine) reached by: ${ON_COMMAND[*]}" >&2
         kill -KILL "$ON_PID"
         return 199
     fi

@@ -16,8 +16,14 @@
 #                            CMD may be mprun
 #   sorted                   the lines of $output, in order, on one line
 #   wait_until SECONDS CMD   until CMD succeeds; 1 when it never did
+#   time_limited SECONDS CMD CMD under a time limit, then 199
+#   patience SECONDS         prints as many as a slow or busy machine needs for that. All time limits here are
+#                            multiplied likewise (slow.bash); what a test says of time itself has to be, too
+#   began, ended_within SECONDS
+#                            true when it was not longer ago that `began` was called
 #   needs_...                skip the test, saying why: needs_root, needs_tool T..., needs_mpicc [MPI],
-#                            needs_cores N, needs_v2 (writable cgroup2), needs_not_transport T
+#                            needs_cores N, needs_v2 (writable cgroup2), needs_not_transport T, needs_long: has the tag
+#                            "long", for what takes long and shows little more than another test
 #   no_leftovers             fails when the test left something on the machine (tests/lib/snapshot).
 #                            The default teardown calls it; a teardown of one's own must do so too
 #
@@ -30,6 +36,8 @@ MPRUN_SOURCE=${MPRUN_SOURCE:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 MPRUN_BUILD=${MPRUN_BUILD:-$MPRUN_SOURCE/build}
 MPRUN=${MPRUN:-$MPRUN_BUILD/launcher/mprun}
 SNAPSHOT=$MPRUN_SOURCE/tests/lib/snapshot
+. "$MPRUN_SOURCE/tests/lib/slow.bash"
+look_how_slow
 # the ordinary user of run_as_user
 TEST_UID=65534
 
@@ -55,7 +63,7 @@ mprun_setup() {
 mprun_teardown() {
     local failed=0
     if [ -d "${MPRUN_TEST_TOP:-}" ]; then
-        snapshot compare "$MPRUN_TEST_TOP/before" --kill || failed=1
+        snapshot compare "$MPRUN_TEST_TOP/before" --kill --within "$(patience 5)" || failed=1
         cd / && rm -rf "$MPRUN_TEST_TOP"
     fi
     return $failed
@@ -68,13 +76,14 @@ snapshot() {
         --dir "$MPRUN_TEST_TOP/tmp" --dir "$MPRUN_TEST_TOP/run" --dir "$MPRUN_TEST_TOP/user/tmp" 3>&-
 }
 
-no_leftovers() { snapshot compare "$MPRUN_TEST_TOP/before" --within "${1:-5}"; }
+no_leftovers() { snapshot compare "$MPRUN_TEST_TOP/before" --within "$(patience "${1:-5}")"; }
 
 # Ends with 199 where the limit was reached, which no launcher's exit code is.
 time_limited() {
-    local limit=$1 start=$SECONDS code=0
+    local limit start=$SECONDS code=0
+    limit=$(patience "$1")
     shift
-    timeout -k 5 "$limit" "$@" 3>&- || code=$?
+    timeout -k "$(patience 5)" "$limit" "$@" 3>&- || code=$?
     if ((SECONDS - start >= limit)) && ((code >= 124)); then
         echo "time limit of $limit s reached by: $*" >&2
         return 199
@@ -120,7 +129,7 @@ process_gone() { ! kill -0 "$1" 2>/dev/null || [[ $(ps -o stat= -p "$1") == Z* ]
 mprun_wait() {
     local limit=${MPRUN_TEST_LIMIT:-20}
     if ! wait_until "$limit" process_gone "$MPRUN_PID"; then
-        echo "time limit of $limit s reached by the launcher, pid $MPRUN_PID" >&2
+        echo "time limit of $limit s (on a quiet machine) reached by the launcher, pid $MPRUN_PID" >&2
         kill -KILL "$MPRUN_PID"
         return 199
     fi
@@ -130,13 +139,19 @@ mprun_wait() {
 sorted() { sort <<<"$output" | tr '\n' ' '; }
 
 wait_until() {
-    local limit=$1 end
+    local limit=$1 start=$SECONDS
     shift
-    end=$((SECONDS + limit + 1))
     until "$@"; do
-        ((SECONDS < end)) || return 1
+        # asked late, as the machine may have become slow meanwhile
+        ((SECONDS - start <= limit || SECONDS - start <= $(patience "$limit"))) || return 1
         sleep .02
     done
+}
+
+began() { BEGAN=$SECONDS; }
+ended_within() {
+    local took=$((SECONDS - BEGAN))
+    ((took <= $1 || took <= $(patience "$1"))) || { echo "it took $took s" && false; }
 }
 
 program_source() {
@@ -171,7 +186,7 @@ mpi_program() {
 run_as_user() {
     if [ "$1" = mprun ]; then
         shift
-        set -- timeout -k 5 "${MPRUN_TEST_LIMIT:-20}" "$MPRUN" \
+        set -- timeout -k 5 "$(patience "${MPRUN_TEST_LIMIT:-20}")" "$MPRUN" \
             ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --overlap "$@"
     fi
     if [ "$(id -u)" != 0 ]; then
@@ -194,6 +209,7 @@ needs_tool() {
         command -v "$tool" >/dev/null || skip "needs $tool"
     done
 }
+needs_long() { [ -n "${MPRUN_LONG:-}" ] || skip "long: only with MPRUN_LONG=1"; }
 needs_mpicc() { needs_tool "mpicc.${1:-openmpi}"; }
 # those that this process may use, whatever threads they have
 usable_cores() {

@@ -98,6 +98,7 @@ spool_make() {
     done
     (($# == 0)) || shift
     {
+        trap - DEBUG # bats would look at each of some hundred commands
         printf '%s\n' "${settings[@]}" # of two lines with a key the first counts
         if [ -z "${QRSH:-}" ]; then
             echo "njob_args=$#"
@@ -122,7 +123,7 @@ spool_make() {
 # They close all descriptors that there could be, one by one: half a second where those are a million.
 shepherd_run() {
     local dir=$1 code=0
-    (cd "$dir" && ulimit -n 256 && exec timeout -k 5 20 "$GRIDENGINE_LIB/sge_shepherd" >/dev/null 2>&1 3>&-) || code=$?
+    (cd "$dir" && ulimit -n 256 && exec timeout -k 5 $((20 * ${MPRUN_TEST_SLOW:-1})) "$GRIDENGINE_LIB/sge_shepherd" >/dev/null 2>&1 3>&-) || code=$?
     # its own lines begin with date and pid
     cat "$dir/out" && sed -E 's/^[0-9/]+ [0-9:]+ \[[0-9:]+\]/shepherd/' "$dir/error"
     sed -n 's/^exit_status=/status /p' "$dir/usage"
@@ -131,6 +132,6 @@ shepherd_run() {
 
 qrsh_starter_run() {
     local code=0
-    (ulimit -n 256 && exec timeout -k 5 20 "$GRIDENGINE_LIB/qrsh_starter" "$@" 3>&-) || code=$?
+    (ulimit -n 256 && exec timeout -k 5 $((20 * ${MPRUN_TEST_SLOW:-1})) "$GRIDENGINE_LIB/qrsh_starter" "$@" 3>&-) || code=$?
     echo "status $(cat "$1/qrsh_exit_code" 2>/dev/null || echo "unknown, exit code $code")"
 }

@@ -23,7 +23,7 @@ answer() {
     local -a words
     eval "words=($1)"
     code=0
-    timeout -k 5 10 "$MPRUN" "${words[@]}" </dev/null >out 2>err 3>&- 4>&- || code=$?
+    timeout -k 5 "$(patience 10)" "$MPRUN" "${words[@]}" </dev/null >out 2>err 3>&- 4>&- || code=$?
 }
 
 says_exactly() {
@@ -68,7 +68,7 @@ fits_in_six_lines() {
 
 @test "a name of other launchers is answered when mprun is called by their name, too" {
     ln -s "$MPRUN" mpirun
-    run -125 --separate-stderr timeout 10 ./mpirun -n 2 --map-by node ./a
+    run -125 --separate-stderr timeout "$(patience 10)" ./mpirun -n 2 --map-by socket ./a
     [[ $stderr == "mprun: option '--map-by': "* ]]
     [ -z "$output" ]
 }

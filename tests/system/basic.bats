@@ -68,9 +68,9 @@ load '../lib/mprun'
 }
 
 @test "the first failure ends the other ranks" {
-    start=$SECONDS
+    began
     run -7 --separate-stderr mprun -n 2 sh -c '[ "$PMIX_RANK" = 0 ] && exit 7; exec sleep 100'
-    ((SECONDS - start < 15))
+    ended_within 15
 }
 
 @test "a program that is not there is 127, with a sentence that names it" {

@@ -24,12 +24,14 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
-#include "wire/address.h"
-#include "wire/handshake.h"
-#include "wire/link.h"
+#include "wire/link/key-proof.h"
+#include "wire/link/link.h"
+#include "wire/messages/placements.h"
 #include "wire/mprun.pb-c.h"
+#include "wire/transport/address.h"
 
-enum { PATIENCE = 30 };
+#include "tests/unit/patience.h"
+#include "wire/transport/dial.h"
 
 static int fails(const char *what)
 {
@@ -40,8 +42,8 @@ static int fails(const char *what)
 static int knock(const char *address)
 {
     struct error e;
-    for (double end = loop_now() + PATIENCE; loop_now() < end;) {
-        int fd = address_connect(address, 5, &e);
+    for (double end = loop_now() + patience(30); loop_now() < end;) {
+        int fd = dial_wait(address, 5, &e);
         if (fd >= 0)
             return fd;
         if (e.code == EACCES || e.code == EPERM)
@@ -146,7 +148,7 @@ static int garbage(const char *address)
     memset(junk, 'x', sizeof(junk));
     struct pollfd p = {.fd = fd, .events = POLLIN};
     fd_set_nonblock(fd, 1);
-    for (double end = loop_now() + PATIENCE; loop_now() < end;) {
+    for (double end = loop_now() + patience(30); loop_now() < end;) {
         ssize_t n = send(fd, junk, sizeof(junk), MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN)
             return 0; /* thrown out */
@@ -161,7 +163,7 @@ static int wait_closed(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     char c;
-    return poll(&p, 1, PATIENCE * 1000) == 1 && recv(fd, &c, 1, 0) <= 0 ? 0 : -1;
+    return poll(&p, 1, patience(30) * 1000) == 1 && recv(fd, &c, 1, 0) <= 0 ? 0 : -1;
 }
 
 static int silent(const char *address, const char *number, const char *file)
@@ -189,10 +191,21 @@ static void print_status(const uint8_t *p, size_t n)
         exit(fails("the answer cannot be read"));
     printf("step %s: %s, %u ranks, %u started, %u ended\n", m->step_id, m->state, m->nranks,
            m->started, m->ended);
-    for (size_t i = 0; i < m->n_hosts; i++)
-        printf("host %.*s: ranks %u to %u, %s\n", (int)m->hosts[i]->host.len,
-               (const char *)m->hosts[i]->host.data, m->hosts[i]->first_rank,
-               m->hosts[i]->first_rank + m->hosts[i]->count - 1, m->host_states[i]);
+    struct rank_map map;
+    struct placement *hosts = NULL;
+    struct error e;
+    size_t nhosts = 0;
+    if (rank_map_create(&map, 0, m->nranks, &e) < 0 ||
+        placements_unpack(m->hosts, m->n_hosts, &map, &hosts, &nhosts, &e) < 0 ||
+        nhosts != m->n_host_states)
+        exit(fails("the hosts of the answer cannot be read"));
+    for (size_t i = 0; i < nhosts; i++) {
+        char *ranks = rank_set_format(&hosts[i].ranks);
+        printf("host %s: %s, %s\n", hosts[i].host, ranks, m->host_states[i]);
+        free(ranks);
+    }
+    placements_free(hosts, nhosts);
+    rank_map_free(&map);
     mprun__status_reply__free_unpacked(m, NULL);
 }
 
@@ -227,7 +240,7 @@ static int deaf(const char *socket_path)
         memcpy(many + i, request, FRAME_HEADER);
     fd_set_nonblock(fd, 1);
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    for (double end = loop_now() + PATIENCE; loop_now() < end;) {
+    for (double end = loop_now() + patience(30); loop_now() < end;) {
         /* whole requests only: a socket of the kernel takes all of so little, or nothing */
         if (send(fd, many, sizeof(many), MSG_NOSIGNAL) < 0 && errno != EAGAIN)
             return 0; /* thrown out */

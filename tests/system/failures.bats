@@ -78,12 +78,12 @@ with_environment() {
 @test "arguments and environment that are too large for a rank, but not for mprun" {
     local most=1000 size
     for size in 65536 32768 16384 8192 4096 2048 1024 512 256 128; do
-        if with_environment $((most + size)) timeout 20 "$MPRUN" --version >/dev/null 2>&1; then
+        if with_environment $((most + size)) timeout "$(patience 20)" "$MPRUN" --version >/dev/null 2>&1; then
             most=$((most + size))
         fi
     done
     ((most > 50000))
-    run --separate-stderr with_environment $((most - 128)) timeout -k 5 20 "$MPRUN" -q --pmi none \
+    run --separate-stderr with_environment $((most - 128)) timeout -k 5 "$(patience 20)" "$MPRUN" -q --pmi none \
         ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 true
     [ "$status" -eq 126 ]
     said "start rank 0 on $HOST: execute" "Argument list too long" "ulimit -s"
@@ -141,18 +141,18 @@ needs_mounts() {
 @test "no space in TMPDIR: said, with the host, when a PMI server needs some" {
     needs_mounts
     mkdir full
-    TMPDIR=$PWD/full run --separate-stderr in_full "$PWD/full" size=64k timeout -k 5 20 "$MPRUN" -q \
+    TMPDIR=$PWD/full run --separate-stderr in_full "$PWD/full" size=64k timeout -k 5 "$(patience 20)" "$MPRUN" -q \
         ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 true
     [ "$status" -eq 125 ]
     [[ $stderr == *"mprun: the PMI server on $HOST cannot serve"*"no space left where '$PWD/full/"* ]]
-    TMPDIR=$PWD/full run -0 --separate-stderr in_full "$PWD/full" size=64k timeout -k 5 20 "$MPRUN" -q \
+    TMPDIR=$PWD/full run -0 --separate-stderr in_full "$PWD/full" size=64k timeout -k 5 "$(patience 20)" "$MPRUN" -q \
         ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --pmi none -n 2 echo hello
     [ "$output" = $'hello\nhello' ]
 }
 
 # in_tmpdir DIRECTORY OPTIONS...: mprun with that TMPDIR as an ordinary user, who has no other directory
 in_tmpdir() {
-    run --separate-stderr run_as_user env TMPDIR="$1" XDG_RUNTIME_DIR= timeout -k 5 20 "$MPRUN" \
+    run --separate-stderr run_as_user env TMPDIR="$1" XDG_RUNTIME_DIR= timeout -k 5 "$(patience 20)" "$MPRUN" \
         ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --overlap -v "${@:2}"
 }
 
@@ -182,7 +182,7 @@ in_tmpdir() {
     needs_mounts
     mkdir full
     TMPDIR=$PWD/full run -0 --separate-stderr in_full "$PWD/full" size=64k,nr_inodes=3 \
-        timeout -k 5 20 "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 echo hello
+        timeout -k 5 "$(patience 20)" "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 echo hello
     [ "$output" = $'hello\nhello' ]
 }
 
@@ -190,7 +190,7 @@ in_tmpdir() {
     needs_mounts
     needs_mpicc openmpi
     program=$(mpi_program ring)
-    run -0 --separate-stderr in_full /dev/shm size=64k,nr_inodes=3 timeout -k 5 20 "$MPRUN" \
+    run -0 --separate-stderr in_full /dev/shm size=64k,nr_inodes=3 timeout -k 5 "$(patience 20)" "$MPRUN" \
         ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --oversubscribe -n 2 "$program" 20 # few rounds: they take turns
     [[ $stderr == *"on $HOST: make directory '/dev/shm/"*"No space left on device; Open MPI keeps"* ]]
     [[ $stderr != *"not enough space"* ]]

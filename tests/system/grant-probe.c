@@ -34,7 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 
 static const char *const results[] = {"ok", "more", "refused", "inside", "busy", "bad", "failed"};
 enum { RESULTS = sizeof(results) / sizeof(results[0]), WAIT_MS = 20000, PACKET_MAX = 100000 };

@@ -211,9 +211,12 @@ other_version() {
 
     # when it is not waited for any longer
     first
-    run -125 --separate-stderr other/launcher/mprun --start-timeout 2 true 3>&-
+    local limit
+    limit=$(patience 2)
+    ((limit <= 8)) || limit=8
+    run -125 --separate-stderr other/launcher/mprun --start-timeout "$limit" true 3>&-
     echo "$stderr"
-    [[ $stderr == *"mprun: host h"[01]": not started within 2 s (--start-timeout): error: "*"didn't accept task"*"; step "*" there cannot start it: it is mprun version $VERSION,"* ]]
+    [[ $stderr == *"mprun: host h"[01]": not started within $limit s (--start-timeout): error: "*"didn't accept task"*"; step "*" there cannot start it: it is mprun version $VERSION,"* ]]
     touch over.A
     wait_for A 0
 }
@@ -284,11 +287,14 @@ for i in range(60):
 
 @test "one host's starter gives no answer: --start-timeout holds; an answer that comes late is one" {
     first
+    local limit
+    limit=$(patience 3)
+    ((limit <= 8)) || limit=8
     worker=$(its_worker "$(one_keeper)")
     kill -STOP "$worker"
-    run -125 --separate-stderr mprun --start-timeout 3 true
+    run -125 --separate-stderr mprun --start-timeout "$limit" true
     echo "$stderr"
-    [[ $stderr == *"mprun: host h"[01]": not started within 3 s (--start-timeout): error: "*"didn't accept task"* ]]
+    [[ $stderr == *"mprun: host h"[01]": not started within $limit s (--start-timeout): error: "*"didn't accept task"* ]]
     holds B -v
     wait_until 10 grep -q 'gives no answer' err.B
     kill -CONT "$worker"
@@ -375,13 +381,16 @@ sys.exit(subprocess.run([sys.argv[2]], input=fields[6]).returncode)
 }
 
 @test "what the other has begun fails: its words are the reason, it is not asked again" {
+    local limit
+    limit=$(patience 3)
+    ((limit <= 8)) || limit=8
     exec 8>sge/task.h1
     flock 8
     leaves_starter "no way back"
-    run -125 --separate-stderr mprun --start-timeout 3 true 8>&-
+    run -125 --separate-stderr mprun --start-timeout "$limit" true 8>&-
     exec 8>&-
     echo "$stderr"
-    [[ $stderr == *"mprun: host h1: the starter of step aaaaaaaaaaaa has started it, and it has ended: no way back; gridengine itself has had no room there for 3 s"* ]]
+    [[ $stderr == *"mprun: host h1: the starter of step aaaaaaaaaaaa has started it, and it has ended: no way back; gridengine itself has had no room there for $limit s"* ]]
     wait "$LEAVES"
     rm -r "$XDG_RUNTIME_DIR/mprun-aaaaaaaaaaaa"
 }
@@ -437,6 +446,7 @@ begun_of_192() {
     [ "$(AT_ONCE=20 begun_of_192 --start-concurrency 20)" -ge 20 ]
 }
 
+# bats test_tags=root
 @test "what cannot reach mprun from its host is started by mprun itself, and uses the start channel" {
     needs_root
     mkdir -p sge && echo 'exec unshare --net "$4"' | tee sge/does.h9 >sge/does.h5
@@ -482,10 +492,12 @@ begun_of_192() {
 
 # bats test_tags=long
 @test "a client that hangs on another host does not hold up the end" {
-    [ -n "${MPRUN_LONG:-}" ] || skip "long: only with MPRUN_LONG=1"
+    needs_long
     mkdir -p sge && echo 'echo $$ >"$SGE_ROOT/hangs"; exec sleep 1000' >sge/does.h7
-    MPRUN_TEST_LIMIT=100 run -125 --separate-stderr tree --start-timeout 8 true
-    [[ $stderr == "mprun: host h7: its mpstarter has not reported back within 8 s"* ]]
+    local limit
+    limit=$(patience 8)
+    MPRUN_TEST_LIMIT=100 run -125 --separate-stderr tree --start-timeout "$limit" true
+    [[ $stderr == *"mprun: host h7: its mpstarter has not reported back within $limit s"* ]]
     kill "$(cat sge/hangs)"
     no_leftovers
 }

@@ -93,6 +93,90 @@ load '../lib/mprun'
     [[ $output == *"FLAKY in flaky, "*"not ok 1 - b"*"line 5"*"said"* ]]
 }
 
+@test "skipped tests are listed by reason, each with the stages that skipped it" {
+    printf '%s\n' '#### begin a.bats' 1..3 'ok 1 x # skip needs root' 'ok 2 y: z # skip no tool: t' 'ok 3 w' '#### end a.bats 0' \
+        '#### begin b' '1..0 # SKIP needs root' '#### end b 0' >log
+    run "$MPRUN_SOURCE/tests/lib/tap-count" log
+    [ "${lines[0]}" = "1 0 3" ]
+    sed -n 's/^skipped: //p' <<<"$output" >skips
+    run "$MPRUN_SOURCE/tests/lib/skips-by-reason" < <(sed $'s/$/\tuser/' skips && sed $'1!d; s/$/\ttcp/' skips)
+    [ "$output" = "needs root: 2
+    a.bats: x (user tcp)
+    b (user)
+no tool: t: 1
+    a.bats: y: z (user)" ]
+}
+
+# programs.bash as quickcheck has it
+programs() { bash -c '. "$0/tests/lib/slow.bash" && . "$0/tests/lib/programs.bash" && '"$1" "$MPRUN_SOURCE"; }
+
+@test "a time limit is as many times longer as the machine is slower, and its program ends when it is over" {
+    export MPRUN_TEST_BASE=$TMPDIR
+    # as if it had been measured now
+    echo "$((EPOCHSECONDS + 100)) 3" >slow
+    run programs 'patience 20; patience 0.5; look_how_slow; echo $MPRUN_TEST_SLOW; program p 1 sleep 100'
+    echo "$output"
+    [ "${lines[*]:0:3}" = "60 1.5 3" ]
+    [[ $output == *"time limit of 3 s reached"*"#### end p 124" ]]
+    # by now it is old, or nonsense
+    for text in "1 1000" "" "x y"; do
+        echo "$text" >slow
+        run programs 'patience 1'
+        ((output >= 1))
+        read -r when _ <slow
+        ((EPOCHSECONDS - when < 60))
+    done
+}
+
+@test "a busy machine is a slower one" {
+    needs_cores 2
+    one() { taskset -c "$core" env MPRUN_TEST_BASE="$TMPDIR/$1" bash -c '. "$0/tests/lib/slow.bash" && SLOW_REFERENCE=1 && patience 1' "$MPRUN_SOURCE"; }
+    mkdir quiet busy
+    core=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+    quiet=$(one quiet)
+    for i in 1 2 3 4 5 6 7 8; do
+        taskset -c "$core" sh -c 'while :; do :; done' 3>&- &
+        busy[i]=$!
+    done
+    busy=$(one busy)
+    kill "${busy[@]:1}"
+    echo "$quiet $busy"
+    ((busy * 4 > quiet * 5))
+}
+
+@test "so many programs at once as there are slots, and beside them one that is alone with its kind" {
+    run programs 'slots_make '"$TMPDIR"'/slots 3
+        one() { touch "begun.$1"; until [ -e "go.$1" ]; do sleep .02; done; rm "begun.$1"; }
+        alone one 5 & until [ -e begun.5 ]; do sleep .02; done
+        alone one 6 &
+        for i in 1 2 3 4; do slots_take; { one $i; slots_give; } & done
+        wait' 3>&- &
+    begun() { [ "$(echo begun.*)" = "$1" ]; }
+    wait_until 10 begun "begun.1 begun.2 begun.3 begun.5"
+    touch go.2
+    wait_until 10 begun "begun.1 begun.3 begun.4 begun.5"
+    touch go.5
+    wait_until 10 begun "begun.1 begun.3 begun.4 begun.6"
+    touch go.{1,3,4,6}
+    wait $!
+}
+
+@test "on a terminal one line tells how far all is, and is erased; a pipe gets nothing" {
+    needs_tool python3
+    local play='CHECK_PROGRESS=progress; : >progress; progress_plan 2; progress_show; tested p 9 true >log
+        read -r _; progress_hide; echo end'
+    run programs "$play" </dev/null
+    [ "$output" = end ]
+    export -f programs
+    run "$MPRUN_SOURCE/tests/lib/terminal" bash -c "programs '$play'" <<'END'
+wait 1 of 2 test programs have ended, 0:\d\d, the last was p
+type \n
+END
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *$'\e[Kend' ]]
+}
+
 @test "an ordinary user's processes have directories of their own" {
     needs_root
     run run_as_user sh -c 'id -u; echo "$HOME $TMPDIR"; touch "$TMPDIR/x" "$XDG_RUNTIME_DIR/x" "$HOME/../x"'

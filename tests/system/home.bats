@@ -35,7 +35,7 @@ needs_local_files() {
 }
 
 @test "the directory of a step that runs stays, however old it is" {
-    mprun_start -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 60'
+    mprun_start -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 1000'
     wait_until 20 grep -q runs "$MPRUN_OUT"
     live=$(homes)
     [ -d "$live" ]
@@ -95,7 +95,7 @@ below() { ps -o pid= --ppid "$1" | while read -r pid; do echo "$pid" && below "$
     local victims live lost home
     needs_local_files
     [ "$(stat -f -c %T /dev/shm)" = tmpfs ] || skip "/dev/shm is no tmpfs"
-    mprun_start --containment=tree -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 60'
+    mprun_start --containment=tree -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 1000'
     wait_until 20 grep -q runs "$MPRUN_OUT"
     home=$(homes)
     lost=$(host_name)
@@ -105,7 +105,7 @@ below() { ps -o pid= --ppid "$1" | while read -r pid; do echo "$pid" && below "$
     kill -KILL $victims
     mprun_wait || true
     [ "$(parts "$lost" | wc -l)" = 2 ]
-    mprun_start -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 60'
+    mprun_start -n 1 sh -c 'echo "runs $TMPDIR"; exec sleep 1000'
     wait_until 20 grep -q runs "$MPRUN_OUT"
     live=$(host_name)
     [ "$(parts "$live" | wc -l)" = 2 ]

@@ -24,6 +24,7 @@ LIMIT=30
 PHI_STATE=$PWD/phi-state
 PHI_NFS=("nfs:/export/opt/shared /opt/shared" "nfs:/export%h %h" "nfs:/export/work/%g /home/work/%g")
 END
+    limit=$(patience 2)
     export JOB_ID=310145 SGE_TASK_ID=30
     GROUP=$(id -gn nobody) GID=$(id -g nobody) USERID=$(id -u nobody)
     HOME_OF_NOBODY=$(getent passwd nobody | cut -d : -f 6)
@@ -34,7 +35,7 @@ END
 }
 
 # for tests of what hangs
-short_limit() { echo LIMIT=2 >>coprocessor.d/coprocessor.conf; }
+short_limit() { echo "LIMIT=$limit" >>coprocessor.d/coprocessor.conf; }
 
 # stand_in NAME COMMANDS
 stand_in() {
@@ -171,7 +172,7 @@ END
 @test "phi boot: when one fails, or hangs, all are reset, and the reason is said" {
     for case in "boot.mic1:boot mic1: exit code 3: micctrl: mic1: cannot" \
         "useradd.mic1:add user nobody to mic1: exit code 3" \
-        "wait.mic1=hang:wait for mic1: no answer within 2 s" "boot.mic1=hang:boot mic1: no answer within 2 s"; do
+        "wait.mic1=hang:wait for mic1: no answer within $limit s" "boot.mic1=hang:boot mic1: no answer within $limit s"; do
         rm -f ./*.mic1
         what=${case%%:*}
         [[ $what != *hang ]] || short_limit
@@ -201,7 +202,7 @@ END
     echo hang >reset.mic0
     short_limit
     run -1 --separate-stderr hook phi reset nobody mic0 mic1
-    [ "$stderr" = "phi: reset mic0: no answer within 2 s" ]
+    [ "$stderr" = "phi: reset mic0: no answer within $limit s" ]
     [ "$(cat mic1)" = ready ]
     rm reset.mic0
     touch userdel.mic0
@@ -231,7 +232,7 @@ nvidia-smi --gpu-reset -i 2" ]
     touch hang.2
     short_limit
     run -1 --separate-stderr hook gpu boot nobody 2
-    [ "$stderr" = "gpu: look at 2: no answer within 2 s" ]
+    [ "$stderr" = "gpu: look at 2: no answer within $limit s" ]
     touch fail.0
     run -1 --separate-stderr hook gpu reset nobody 0 2
     [ "$stderr" = "gpu: reset 0: exit code 19: GPU is in use by another client" ]
@@ -267,7 +268,7 @@ END
     run -0 --separate-stderr gridengine/prolog
     [[ ${lines[0]} == "[PROLOG] Resources of job 310145.30 'phi & 'friends'' of nobody" ]]
     [[ $output == *"[PROLOG]     Intel Phi: mic0 mic1"*"[PROLOG]   1 slot on n086"*"[PROLOG] phi mic0 mic1 on n085: ready"*"[PROLOG] gpu 0 2 on n085: ready"* ]]
-    [ "$stderr" = "[PROLOG] phi mic0 on n086: left as they are: hooks.conf says not how to reach other hosts" ]
+    [ "$stderr" = "[PROLOG] phi mic0 on n086: left as they are: REMOTE in hooks.conf does not say how to reach other hosts" ]
     { echo "qstat -xml -j 310145" && boot_calls mic0 && boot_calls mic1; } | calls_are
     [ "$(grep -c 'nvidia-smi -i [02] --query-gpu' calls)" -eq 2 ]
     : >calls
@@ -385,7 +386,7 @@ with_mprund() {
     # shellcheck disable=SC2016
     sed -i 's/>nobody</>nobody;touch${IFS}evil</' job.xml
     run -100 --separate-stderr gridengine/prolog
-    [[ $stderr == "[PROLOG] the job's owner 'nobody;touch"*"' is no user" ]]
+    [[ $stderr == "[PROLOG] the job's owner 'nobody;touch"*"' is not a user name" ]]
     run -0 gridengine/epilog
     run -1 grep ^ssh calls
     [ ! -e evil ]
@@ -396,7 +397,7 @@ with_mprund() {
     touch sentinels/310145.30
     echo BIND=remote >>gridengine/hooks.conf
     run -100 --separate-stderr gridengine/prolog
-    [[ $stderr == *"[PROLOG] bind job 310145.30 on its other hosts: hooks.conf says not how to reach them"* ]]
+    [[ $stderr == *"[PROLOG] bind job 310145.30 on its other hosts: REMOTE in hooks.conf does not say how to reach them"* ]]
     [ "$(cat mic0)" = ready ] # nothing else is done for a job that does not start
     stand_in ssh 'echo no route >&2; exit 255'
     echo "REMOTE=($PWD/ssh)" >>gridengine/hooks.conf
@@ -441,6 +442,7 @@ with_mprund() {
     both 0
 }
 
+# bats test_tags=root
 @test "what the job's user has in the environment reaches neither the scripts nor the hooks" {
     needs_root # an ordinary user's prolog has nothing to gain
     mkdir evil
@@ -459,6 +461,7 @@ with_mprund() {
     run -1 grep mic7 calls
 }
 
+# bats test_tags=root
 @test "as root qstat is told no ports but those of hooks.conf" {
     needs_root
     sed -i '2a env >'"$PWD"'/qstat-environment' qstat

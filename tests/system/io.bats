@@ -23,14 +23,18 @@ eight_times() { cat data data data data data data data data; }
 
 # ---- output ----------------------------------------------------------------------------------------
 
-@test "1 GiB of a rank arrives exactly, in a pipe and in a file" {
-    make_data 128M
+# what is eight times SIZE
+output_arrives() { # SIZE
+    make_data "$1"
     want=$(eight_times | sum)
     got=$(mprun -n 1 cat data data data data data data data data | sum)
     [ "$got" = "$want" ]
     mprun -n 1 cat data data data data data data data data >file
     [ "$(sum <file)" = "$want" ]
 }
+@test "256 MiB of a rank arrive exactly, in a pipe and in a file" { output_arrives 32M; }
+# bats test_tags=long
+@test "1 GiB of a rank arrives exactly, in a pipe and in a file" { needs_long; output_arrives 128M; }
 
 @test "standard error carries binary data as exactly as standard output" {
     make_data 8M
@@ -126,20 +130,23 @@ eight_times() { cat data data data data data data data data; }
     [ "$peak" -lt $((PEAK * 1024)) ]
 }
 
-@test "a slow reader of 1 GiB misses nothing and costs no memory" {
+slow_reader() { # MIB
     needs_no_sanitizers "they need memory"
-    make_data 128M
+    make_data $(($1 / 8))M
     launcher -n 1 cat data data data data data data data data
     run --separate-stderr "$PLAY" slow "${LAUNCHER[@]}"
     echo "$output $stderr"
     [ "$status" -eq 0 ]
     read -r _ bytes _ md5 _ peak _ code <<<"$output"
     [ "$code" -eq 0 ]
-    [ "$bytes" -eq $((1024 * 1024 * 1024)) ]
+    [ "$bytes" -eq $(($1 * 1024 * 1024)) ]
     [ "$md5" = "$(eight_times | sum)" ]
     [ "$peak" -gt 0 ]
     [ "$peak" -lt $((PEAK * 1024)) ]
 }
+@test "a slow reader of 256 MiB misses nothing and costs no memory" { slow_reader 256; }
+# bats test_tags=long
+@test "a slow reader of 1 GiB misses nothing and costs no memory" { needs_long; slow_reader 1024; }
 
 @test "a stalled standard output does not hold up standard error" {
     mkfifo go
@@ -189,13 +196,16 @@ eight_times() { cat data data data data data data data data; }
     done
 }
 
-@test "1 GiB of input arrives exactly, from a file and from a pipe" {
-    make_data 128M
+input_arrives() { # SIZE
+    make_data "$1"
     eight_times >big
     want=$(sum <big)
     [ "$(mprun -n 1 md5sum <big | cut -d' ' -f1)" = "$want" ]
     [ "$(cat big | mprun -n 1 md5sum | cut -d' ' -f1)" = "$want" ]
 }
+@test "256 MiB of input arrive exactly, from a file and from a pipe" { input_arrives 32M; }
+# bats test_tags=long
+@test "1 GiB of input arrives exactly, from a file and from a pipe" { needs_long; input_arrives 128M; }
 
 @test "the other ranks read an immediate end" {
     run --separate-stderr mprun -n 3 sh -c 'echo "$PMIX_RANK $(wc -c)"' <<<"12345"
@@ -291,10 +301,10 @@ eight_times() { cat data data data data data data data data; }
     needs_tool python3
     launcher -n 1 sh -c 'read -r x; echo "got $x"'
     run --separate-stderr python3 - "${LAUNCHER[@]}" <<'PY'
-import socket, subprocess, sys
+import os, socket, subprocess, sys
 ours, theirs = socket.socketpair()
 ours.sendall(b"first\nsecond\n")
-subprocess.run(sys.argv[1:], stdin=theirs, timeout=60, check=True)
+subprocess.run(sys.argv[1:], stdin=theirs, timeout=60 * int(os.environ["MPRUN_TEST_SLOW"]), check=True)
 print("left %s" % theirs.recv(100).decode().strip())
 PY
     [ "$output" = $'got first\nleft second' ]

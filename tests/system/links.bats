@@ -9,7 +9,6 @@ load '../lib/hosts'
 setup_file() { hosts_setup 7 --sshd; }
 teardown_file() { hosts_teardown; }
 # Those that wait for a network to be taken for dead, and what differs little from its neighbours.
-long() { [ -n "${MPRUN_LONG:-}" ] || skip "long: only with MPRUN_LONG=1"; }
 setup() {
     mprun_setup
     needs_hosts
@@ -40,9 +39,10 @@ mend_all() {
 }
 # CODE within SECONDS
 ends() {
-    local code=0 start=$SECONDS
+    local code=0
+    began
     HOSTS_TEST_LIMIT=$2 on_wait || code=$?
-    echo "code $code after $((SECONDS - start)) s: $(cat "$ON_ERR")"
+    echo "code $code after $((SECONDS - BEGAN)) s: $(cat "$ON_ERR")"
     [ "$code" -eq "$1" ]
 }
 # PART_pid HOST: the worker of mpstarter is its keeper's child
@@ -89,15 +89,15 @@ interrupted() {
     all_lines
 }
 # bats test_tags=long
-@test "the network of a root is away for 3 s: no byte is lost or comes twice" { long; interrupted n1 3; }
+@test "the network of a root is away for 3 s: no byte is lost or comes twice" { needs_long; interrupted n1 3; }
 @test "the network in the middle is away for 3 s: no byte is lost or comes twice" { interrupted n2 3; }
 # bats test_tags=long
-@test "the network of a leaf is away for 3 s: no byte is lost or comes twice" { long; interrupted n6 3; }
+@test "the network of a leaf is away for 3 s: no byte is lost or comes twice" { needs_long; interrupted n6 3; }
 # bats test_tags=long
-@test "the network of mprun is away for 3 s: no byte is lost or comes twice" { long; interrupted n0 3; }
+@test "the network of mprun is away for 3 s: no byte is lost or comes twice" { needs_long; interrupted n0 3; }
 # bats test_tags=long
 @test "connections that are taken for dead are resumed" {
-    long
+    needs_long
     interrupted n2 18
     grep -q 'is back after .* s; nothing was lost' "$ON_ERR"
 }
@@ -116,11 +116,11 @@ cut_for_good() {
     hosts_clean
 }
 # bats test_tags=long
-@test "a root is cut off for good: the step ends and names it" { long; cut_for_good n1 'behind it, and ended as well: n4, n5'; }
+@test "a root is cut off for good: the step ends and names it" { needs_long; cut_for_good n1 'behind it, and ended as well: n4, n5'; }
 # bats test_tags=long
-@test "a host in the middle is cut off for good: the step ends and names it" { long; cut_for_good n2 'behind it, and ended as well: n6'; }
+@test "a host in the middle is cut off for good: the step ends and names it" { needs_long; cut_for_good n2 'behind it, and ended as well: n6'; }
 # bats test_tags=long
-@test "a leaf is cut off for good: the step ends and names it" { long; cut_for_good n6; }
+@test "a leaf is cut off for good: the step ends and names it" { needs_long; cut_for_good n6; }
 
 @test "a connection that is slow and loses packets only takes longer" {
     shape n1 delay 100ms loss 2% || skip "$(hosts shape n1 none 2>&1)"
@@ -134,7 +134,7 @@ cut_for_good() {
 
 # bats test_tags=long
 @test "three hosts are cut off for good: they are one sentence" {
-    long
+    needs_long
     start --link-grace 3 sleep 1000
     everywhere 'sleep 1000'
     for h in n3 n4 n5; do cut_off $h; done
@@ -147,7 +147,7 @@ cut_for_good() {
 
 # bats test_tags=long
 @test "hosts below one that is cut off end with the step, long before the grace is over" {
-    long
+    needs_long
     on_start n0 mprun --host n1,n2,n3,n4,n5,n6 --fanout 2 sleep 1000 # n3 and n4 are below n1
     running() {
         local h
@@ -173,15 +173,15 @@ dies() {
     hosts_clean
 }
 # bats test_tags=long
-@test "a worker dies at the root" { long; dies worker n1; }
+@test "a worker dies at the root" { needs_long; dies worker n1; }
 @test "a worker dies in the middle" { dies worker n2; }
 # bats test_tags=long
-@test "a worker dies at a leaf" { long; dies worker n6; }
+@test "a worker dies at a leaf" { needs_long; dies worker n6; }
 # bats test_tags=long
-@test "a keeper dies at the root" { long; dies keeper n1; }
+@test "a keeper dies at the root" { needs_long; dies keeper n1; }
 @test "a keeper dies in the middle" { dies keeper n2; }
 # bats test_tags=long
-@test "a keeper dies at a leaf" { long; dies keeper n6; }
+@test "a keeper dies at a leaf" { needs_long; dies keeper n6; }
 @test "mppmi dies in the middle" { dies mppmi n2; }
 
 @test "mprun dies: every host is clean within some seconds" {
@@ -232,14 +232,14 @@ survives_stop() {
     all_lines
 }
 # bats test_tags=long
-@test "a stopped worker in the middle holds nothing up for good" { long; survives_stop worker n2; }
+@test "a stopped worker in the middle holds nothing up for good" { needs_long; survives_stop worker n2; }
 # bats test_tags=long
-@test "a stopped keeper goes unnoticed" { long; survives_stop keeper n1; }
+@test "a stopped keeper goes unnoticed" { needs_long; survives_stop keeper n1; }
 # bats test_tags=long
-@test "a stopped mprun loses nothing" { long; survives_stop mprun n0; }
+@test "a stopped mprun loses nothing" { needs_long; survives_stop mprun n0; }
 # bats test_tags=long
 @test "stopped for a minute: worker, mprun" {
-    long
+    needs_long
     counting
     worker=$(worker_pid n2)
     flow
@@ -292,7 +292,7 @@ BACK='mprun: host n2: its starter answers again, after [0-9]* s of silence'
 # last, because it is not there afterwards
 # bats test_tags=long
 @test "a whole host dies without a word: the step ends and names it" {
-    long
+    needs_long
     start --link-grace 3 sleep 1000
     everywhere 'sleep 1000'
     kill_host n2

@@ -158,7 +158,7 @@ doors() {
 
 # bats test_tags=long
 @test "hpcc over four hosts: it says Success, and no residual fails" {
-    [ -n "${MPRUN_LONG:-}" ] || skip "long: only with MPRUN_LONG=1"
+    needs_long
     needs_tool hpcc
     rm -rf "$HOSTS_DIR/shared/hpcc" && mkdir -m 777 "$HOSTS_DIR/shared/hpcc"
     cp /usr/share/doc/hpcc/examples/_hpccinf.txt "$HOSTS_DIR/shared/hpcc/hpccinf.txt"

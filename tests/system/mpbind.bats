@@ -86,7 +86,7 @@ jobs_here() { here "$MPRUND" status | awk '$4 == "running" { print $1, $3, $5 }'
     wait_until 10 only_one_job
     JOB=$(echo "$GROUND"/*-12.1-*)
     spool_job 12.1 65400 "$(nobody_name)"
-    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 60 >/dev/null 3>&- &
+    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
     wait_until 10 grep -q . "$JOB/u/home/cgroup.procs"
     [ "$(of_processes)" = "$(field 'd["jobs"][0]["hardware_threads"]')" ]
     mpbind 12.1 "$all" 0 0
@@ -121,7 +121,7 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
     [[ $output == *"job 23.4: its cores are left as they are: "*"jobs have no cpusets on this host"* ]]
     [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
     mpbind --forget 23.4
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     run -1 mpbind 12.1 0 48M 0
     [ -d "$JOB" ] # a job that runs goes on
     mpbind 12.1 0 0 0
@@ -143,12 +143,12 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
 @test "--wait: as root the job is made as its manager says, as its user it is waited for, and not for ever" {
     run -4 as_nobody "$MPBIND" --wait 0.2 23.4
     [[ $output == *"wait for job 23.4: it was not ready within 0.2 s"* ]]
-    run -1 mpbind --wait 10 23.4
+    run -1 mpbind --wait "$(patience 10)" 23.4
     [[ $output == *"no manager has written of it"* ]]
     no_jobs
     spool_job 23.4 65400 "$(nobody_name)"
-    as_nobody "$MPBIND" --wait 20 23.4 &
-    mpbind --wait 10 23.4
+    as_nobody "$MPBIND" --wait "$(patience 20)" 23.4 &
+    mpbind --wait "$(patience 10)" 23.4
     wait $!
     [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
     run -4 as_other "$MPBIND" --wait 0.2 23.4 # another's job
@@ -156,7 +156,7 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
     kill -STOP "$MPRUND_PID"
     run -4 mpbind --wait 0.2 23.4
     [[ $output == *"wait for job 23.4: it was not ready within 0.2 s: mprund did not answer in time"* ]]
-    mpbind --wait 20 23.4 &
+    mpbind --wait "$(patience 20)" 23.4 &
     kill -CONT "$MPRUND_PID"
     wait $!
 }
@@ -179,7 +179,7 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
     run ! grep "limit job=$job by=qstat" trace
     # no answer: it is asked again later
     touch answer
-    mpbind --wait 20 "$job"
+    mpbind --wait "$(patience 20)" "$job"
     cat "$sample" >all && mv all answer
     wait_until 20 grep "limit job=$job by=qstat" trace
 }

@@ -17,9 +17,8 @@ static void print_memory(const struct play_host *h)
 {
     struct proc_memory m;
     if (h->mppmi > 0 && proc_memory_read(h->mppmi, &m) == 0)
-        printf("mppmi %s: anonymous %.0f KiB, file %.0f KiB, shared %.0f KiB, peak %.0f KiB\n",
-               h->name, (double)m.anonymous / 1024, (double)m.file / 1024, (double)m.shared / 1024,
-               (double)m.peak_rss / 1024);
+        printf("mppmi %s: anonymous %.0f KiB, file %.0f KiB, shared %.0f KiB\n", h->name,
+               (double)m.anonymous / 1024, (double)m.file / 1024, (double)m.shared / 1024);
 }
 
 static int run(struct play *p, char **argv)

@@ -290,6 +290,7 @@ END
     [ -e path/calls ]
 }
 
+# bats test_tags=root
 @test "root takes neither PATH nor the rest of a user's environment" {
     needs_root
     stand_in "cat '$SAMPLES/gridware.xml'"

@@ -124,7 +124,7 @@ unharmed() { # others are served as before
 }
 
 @test "a user gets no place in another's cgroup, wherever a process of its own is put" {
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     sh -c 'echo 0 >"$1/task/cgroup.procs" && shift && exec "$@"' sh "$JOB" nsenter -m -t "$NAMESPACE" -- \
         setpriv --reuid="$OTHER_UID" --regid="$OTHER_UID" --clear-groups -- "$GRANT_PROBE" place >said 3>&-  || true
     grep -q '^refused .* is another user' said
@@ -148,10 +148,10 @@ unharmed() { # others are served as before
 }
 
 @test "a process that has ended gives nothing to another one that has its number" {
-    job_start 12.1 setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups sleep 60
+    job_start 12.1 setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups sleep 1000
     mkdir -m 777 "$TMPDIR/reuse"
     # root may choose a number: the process that asks, and the one that has its number later
-    run here timeout 10 "$GRANT_PROBE" reuse "$TMPDIR/reuse/pid"
+    run here timeout "$(patience 10)" "$GRANT_PROBE" reuse "$TMPDIR/reuse/pid"
     echo "$output"
     [[ $output == closed* || $output == refused* ]]
     pid=$(cat "$TMPDIR/reuse/pid")
@@ -202,7 +202,7 @@ not_busy() { run "$@" && [[ $output != "busy "* ]]; }
     sed -i 's/^user_rate.*/user_rate = 600/' "$MPRUND_CONF"
     mprund_kill
     mprund_start_logged
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     as_nobody rmdir "$JOB/u/home"
     run enter 12.1 setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups "$GRANT_PROBE" flood 1000
     echo "$output"

@@ -25,7 +25,7 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
 }
 
 @test "a job's delegated part is the user's, and nothing else of it" {
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     job=$JOB
     [ "$(stat -c %u "$job/u" "$job/u/home" "$job/u/cgroup.procs" "$job/u/cgroup.subtree_control" | sort -u)" = "$TEST_UID" ]
     # only what the kernel lists
@@ -81,7 +81,7 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
         [ "$status" -eq 1 ]
         [[ $output == *"limit the memory of job 12.1: no cgroup of this host can"* ]]
     done
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     for limit in '--memory 48M' '--pids 10'; do
         run enter 12.1 $limit true
         [ "$status" -eq 1 ]
@@ -100,7 +100,7 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
 }
 
 @test "kill -9 and a new start lose nothing" {
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     before=$(echo "$GROUND"/*)
     mprund_kill
     [ "$(echo "$GROUND"/*)" = "$before" ]
@@ -119,7 +119,7 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
 @test "a job whose making was interrupted, or whose end, is removed by the next daemon" {
     mprund_kill
     mkdir -m 700 "$GROUND/site-7.1-0badcafe" "$GROUND/site-7.1-0badcafe/task"
-    sleep 60 &
+    sleep 1000 &
     echo $! >"$GROUND/site-7.1-0badcafe/task/cgroup.procs"
     mkdir "$GROUND/something-else"
     mprund_start
@@ -129,7 +129,7 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
 }
 
 @test "a user sees its own jobs, and root everybody's" {
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     run as_nobody "$MPRUND" status
     [[ $output == *12.1* ]]
     run as_other "$MPRUND" status
@@ -143,7 +143,7 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
 
 @test "status --json says the same, and counts all of the host for everybody" {
     json() { python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     here "$MPRUND" status --json >root.json
     [ "$(json '[(j["job"], j["manager"], j["uid"], j["state"], j["processes"]) for j in d["jobs"]]' <root.json)" = \
         "[('12.1', 'site', $TEST_UID, 'running', 1)]" ]
@@ -189,7 +189,7 @@ thaw() {
         return 1
     }
     [ "$(report)" = $'begin\nn7:mprund_ok:1\nn7:mprund_stuck:0\nend' ]
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     freeze_job
     echo 1 >"$JOB/cgroup.kill"
     mprund_kill # a daemon that finds the job's mark goes on ending it
@@ -245,7 +245,7 @@ without_v2() {
 }
 
 @test "a SIGTERM ends the daemon and no job" {
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     kill -TERM "$MPRUND_PID"
     wait_until 10 process_gone "$MPRUND_PID"
     ! here test -e /run/mprund.pid || false

@@ -116,10 +116,10 @@ END
 }
 
 @test "--timeout ends the step with 124, and ranks that ignore TERM after --kill-grace" {
-    start=$SECONDS
+    began
     run -124 --separate-stderr mprun -n 2 --timeout 500ms --kill-grace 200ms \
         sh -c 'trap "" TERM; while :; do sleep 1; done'
-    [ $((SECONDS - start)) -lt 8 ]
+    ended_within 8
     [[ $stderr == *timeout* ]]
 }
 

@@ -22,8 +22,9 @@
 #include "common/reaper.h"
 #include "model/step.h"
 #include "plan/topology.h"
-#include "wire/link.h"
+#include "wire/link/link.h"
 #include "wire/mprun.pb-c.h"
+#include "tests/unit/patience.h"
 
 extern char **environ;
 
@@ -404,6 +405,7 @@ static void send_world(const struct play_host *h, const char *nspace)
 {
     const struct play *p = h->play;
     Mprun__Placement placements[PLAY_HOSTS_MAX], *hosts[PLAY_HOSTS_MAX];
+    uint32_t ranks[PLAY_HOSTS_MAX][3];
     char *texts[PLAY_RANKS_MAX];
     ProtobufCBinaryData argv0 = bytes_of("probe");
     Mprun__App app = MPRUN__APP__INIT, *apps = &app;
@@ -411,8 +413,11 @@ static void send_world(const struct play_host *h, const char *nspace)
     for (int i = 0; i < p->options.nhosts; i++) {
         mprun__placement__init(&placements[i]);
         placements[i].host = bytes_of(p->hosts[i].name);
-        placements[i].first_rank = (uint32_t)(i * p->options.ranks_per_host);
-        placements[i].count = (uint32_t)p->options.ranks_per_host;
+        ranks[i][0] = (uint32_t)(i * p->options.ranks_per_host);
+        ranks[i][1] = 1;
+        ranks[i][2] = (uint32_t)p->options.ranks_per_host;
+        placements[i].n_ranks = 3;
+        placements[i].ranks = ranks[i];
         hosts[i] = &placements[i];
     }
     app.n_argv = 1;
@@ -602,12 +607,13 @@ int play_until(struct play *p, int (*finished)(const struct play *p))
 {
     if (finished(p))
         return 0;
-    struct loop_timer *t = loop_timer_create(p->loop, time_is_up, p);
-    loop_timer_start(t, p->options.seconds > 0 ? p->options.seconds : 60, 0);
+    struct loop_timer t;
+    loop_timer_init(&t, p->loop, time_is_up, p);
+    loop_timer_start(&t, p->options.seconds > 0 ? p->options.seconds : patience(60), 0);
     p->finished = finished;
     loop_run(p->loop);
     p->finished = NULL;
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
     return p->timed_out ? -1 : 0;
 }
 

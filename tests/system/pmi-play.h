@@ -3,15 +3,14 @@
  *
  * One process holds the sockets of one mppmi for each "host" of this machine, starts the ranks, and
  * joins the parts of collectives as the launcher does. */
-#ifndef TESTS_SYSTEM_PMI_PLAY_H
-#define TESTS_SYSTEM_PMI_PLAY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "wire/gather.h"
 #include "common/error.h"
+#include "wire/tree/gather.h"
 
 enum { PLAY_HOSTS_MAX = 8, PLAY_RANKS_MAX = 512 };
 
@@ -93,5 +92,3 @@ char *play_output(const struct play *p, int rank);
 int play_leftovers(const struct play *p, int host);
 /* A value of PMI_READY's environment, or NULL. */
 const char *play_env(const struct play_host *h, const char *name);
-
-#endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "tests/unit/patience.h"
 
 static pmix_proc_t me, all;
 static uint32_t size;
@@ -72,14 +73,16 @@ static int fences(int times, int bytes)
 }
 
 /* Fences without data, then the last rank's value is fetched from where it is. */
-static int modex(int bytes)
+/* Asks one rank, 0: the last one, for its data. */
+static int modex(int bytes, int rank)
 {
     pmix_status_t rc = put("probe", bytes, (int)me.rank);
     if (rc == PMIX_SUCCESS)
         rc = fence(0, 0);
     if (rc != PMIX_SUCCESS)
         return fail("fence", rc);
-    printf("got %ld\n", got(size - 1, "probe"));
+    printf("got %ld\n", got(rank ? (uint32_t)rank : size - 1, "probe"));
+    fence(0, 0); /* the rank that is asked stays as long */
     return 0;
 }
 
@@ -111,7 +114,7 @@ static int lookup(void)
     pmix_pdata_t found;
     pmix_info_t info[2];
     bool yes = true;
-    int seconds = 20;
+    int seconds = (int)patience(20);
     pmix_status_t rc;
     PMIX_INFO_LOAD(&info[0], PMIX_WAIT, &yes, PMIX_BOOL);
     PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &seconds, PMIX_INT);
@@ -168,6 +171,60 @@ static int keys(void)
     return 0;
 }
 
+static void print_number(const pmix_proc_t *of, const char *key)
+{
+    pmix_value_t *v = NULL;
+    long n = -1;
+    if (PMIx_Get(of, key, NULL, 0, &v) != PMIX_SUCCESS) {
+        printf(" none");
+        return;
+    }
+    PMIX_VALUE_GET_NUMBER(n, v, n, long);
+    printf(" %ld", n);
+    PMIX_VALUE_RELEASE(v);
+}
+
+/* Where all ranks are, as this one sees it: "R HOST local L app-rank A" each, and the hosts
+ * with their ranks out of the maps of nodes and processes. */
+static int map(void)
+{
+    pmix_value_t *v = NULL;
+    char *nodes = NULL, *save = NULL;
+    if (PMIx_Get(&all, PMIX_LOCAL_PEERS, NULL, 0, &v) == PMIX_SUCCESS) {
+        printf("peers %s leader", v->data.string);
+        PMIX_VALUE_RELEASE(v);
+    }
+    print_number(&all, PMIX_LOCALLDR);
+    printf("\n");
+    for (uint32_t rank = 0; rank < size; rank++) {
+        pmix_proc_t of;
+        PMIX_LOAD_PROCID(&of, me.nspace, rank);
+        if (PMIx_Get(&of, PMIX_HOSTNAME, NULL, 0, &v) != PMIX_SUCCESS)
+            return 1;
+        printf("%u %s local", rank, v->data.string);
+        PMIX_VALUE_RELEASE(v);
+        print_number(&of, PMIX_LOCAL_RANK);
+        printf(" app-rank");
+        print_number(&of, PMIX_APP_RANK);
+        printf("\n");
+    }
+    if (PMIx_Resolve_nodes(me.nspace, &nodes) != PMIX_SUCCESS)
+        return 1;
+    for (char *node = strtok_r(nodes, ",", &save); node; node = strtok_r(NULL, ",", &save)) {
+        pmix_proc_t *procs = NULL;
+        size_t n = 0;
+        if (PMIx_Resolve_peers(node, me.nspace, &procs, &n) != PMIX_SUCCESS)
+            return 1;
+        printf("%s:", node);
+        for (size_t i = 0; i < n; i++)
+            printf(" %u", procs[i].rank);
+        printf("\n");
+        PMIX_PROC_FREE(procs, n);
+    }
+    free(nodes);
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -175,7 +232,7 @@ static int run(int argc, char **argv)
     if (!strcmp(what, "fences"))
         return fences(a, b);
     if (!strcmp(what, "modex"))
-        return modex(a);
+        return modex(a, b);
     if (!strcmp(what, "timeout"))
         return timeout();
     if (!strcmp(what, "connect"))
@@ -186,6 +243,8 @@ static int run(int argc, char **argv)
         return query();
     if (!strcmp(what, "keys"))
         return keys();
+    if (!strcmp(what, "map"))
+        return map();
     if (!strcmp(what, "init"))
         return 0;
     fprintf(stderr, "usage: pmix-probe COMMAND [NUMBER]...\n");

@@ -103,7 +103,7 @@ EOF
     for setting in "umask 0777" "umask 077" "ulimit -S -n 64" "ulimit -n 100" "nice"; do
         [ "$setting" != nice ] || setting="renice -n $(lower) -p \$\$"
         run_as_user sh -c "$setting >/dev/null; exec \"\$@\"" - "$probe" state | common_state >want
-        run_as_user sh -c "$setting >/dev/null; exec \"\$@\"" - timeout 20 "$MPRUN" \
+        run_as_user sh -c "$setting >/dev/null; exec \"\$@\"" - timeout "$(patience 20)" "$MPRUN" \
             ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 1 "$probe" state | common_state >got
         diff want got || { echo "with: $setting"; false; }
         [ "$(wc -l <got)" -ge 14 ]
@@ -249,14 +249,14 @@ END
 }
 
 @test "closed standard descriptors of mprun do no harm" {
-    two() { timeout -k 2 20 "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 --oversubscribe sh -c 'cat; echo out; echo err >&2'; }
+    two() { timeout -k 2 "$(patience 20)" "$MPRUN" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 --oversubscribe sh -c 'cat; echo out; echo err >&2'; }
     two 0<&- >out 2>err
     [ "$(grep -cx out out) $(grep -cx err err)" = "2 2" ]
     two </dev/null 1>&- 2>err
     [ "$(grep -cx err err)" -eq 2 ]
     two </dev/null >out 2>&-
     [ "$(grep -cx out out)" -eq 2 ]
-    timeout -k 2 20 "$MPRUN" -n 1 sh -c "echo x >'$TMPDIR/made'" 0<&- 1>&- 2>&-
+    timeout -k 2 "$(patience 20)" "$MPRUN" -n 1 sh -c "echo x >'$TMPDIR/made'" 0<&- 1>&- 2>&-
     [ "$(cat made)" = x ]
 }
 

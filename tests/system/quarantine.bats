@@ -197,7 +197,7 @@ no_sentinel() { ! sentinel "$1"; }
     start -e pids -d cpu -s "$TMPDIR/sentinels" -t "$TRACE" &
     wait_until 10 here test -s /run/mprund.pid
     MPRUND_PID=$(here cat /run/mprund.pid)
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     [ "$(stat -c '%u %a' "$TMPDIR/sentinels/12.1")" = "0 444" ]
     run ! grep -w cpu "$GROUND/cgroup.subtree_control"
     traced ' make job=12.1 uid='
@@ -239,7 +239,7 @@ no_sentinel() { ! sentinel "$1"; }
     [ "$(grep -c ' enter job=21.1 .*how=group' "$TRACE")" = 3 ]
     echo 1 >"$(echo "$GROUND"/ge-21.1-*)/cgroup.kill"
     rm -r "$SPOOL/active_jobs/21.1"
-    job_start 12.1 sleep 60
+    job_start 12.1 sleep 1000
     job_kill
     mprund_gone
 }

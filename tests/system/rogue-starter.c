@@ -15,15 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/outcome.h"
-#include "wire/address.h"
-#include "wire/handshake.h"
+#include "model/rank-end.h"
+#include "wire/link/key-proof.h"
+#include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
-#include "wire/pack.h"
-#include "wire/preamble.h"
+#include "wire/start-channel/preamble.h"
+#include "wire/transport/address.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
+#include "wire/transport/dial.h"
 #endif
 
 struct rogue {
@@ -117,7 +118,7 @@ int main(void)
         r.type++;
     struct link_options o = {
         .role = LINK_CONNECTOR, .key = r.start.key, .host_id = r.start.host_id};
-    int fd = address_connect(r.start.addresses, 5, &e);
+    int fd = dial_wait(r.start.addresses, 5, &e);
     if (fd < 0)
         return 1;
     struct link *l = link_create(r.loop, fd, fd, &o, "mprun", &events, &r, &e);

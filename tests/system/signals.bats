@@ -67,11 +67,11 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
 }
 
 @test "ranks that ignore TERM are killed when the grace is over" {
-    start_ranks 2 stay --kill-grace 1 # they have to log TERM in that time
-    start=$SECONDS
+    start_ranks 2 stay --kill-grace "$(patience 1)" # they have to log TERM in that time
+    began
     kill -TERM "$MPRUN_PID"
     ends_with 143
-    ((SECONDS - start < 9)) # without the option it would be 10
+    ended_within 9 # without the option it would be 10
     [[ $(logged 0) == TERM* ]]
     [ "$(said | wc -l)" -eq 1 ]
 }
@@ -91,7 +91,7 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
 
 @test "a signal that comes twice, as timeout(1) sends it, leaves the ranks their grace" {
     # TERM to mprun and to its group; the ranks have something to do
-    timeout 60 "$MPRUN" $transport -n 2 --oversubscribe --kill-grace 10 bash -c '
+    timeout "$(patience 60)" "$MPRUN" $transport -n 2 --oversubscribe --kill-grace "$(patience 10)" bash -c '
         trap "read -r -t 1 x <>fifo.$MPRUN_RANK; echo saved >saved.$MPRUN_RANK; exit 0" TERM
         mkfifo fifo.$MPRUN_RANK; echo >begun.$MPRUN_RANK; while :; do sleep .05; done' 2>err 3>&- &
     MPRUN_PID=$!
@@ -173,10 +173,10 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
         kill -STOP "$(rank_pid 0)" "$(rank_pid 1)"
         wait_until 10 has_state "$(rank_pid 0)" T
         wait_until 10 has_state "$(rank_pid 1)" T
-        start=$SECONDS
+        began
         kill -TERM "$MPRUN_PID"
         ends_with 143
-        ((SECONDS - start < 8))
+        ended_within 8
     done
 }
 

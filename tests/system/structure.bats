@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# structure.bats - who may know whom, read from the sources and the programs (doc/design.md, 3)
+# structure.bats - who may know whom, read from the sources and the programs (doc/design/03-programs.md)
 load '../lib/mprun'
 
 LIBRARIES="wire plan containment rm-adapters"
@@ -30,7 +30,7 @@ may_include() {
 }
 
 @test "the check of includes sees a wrong one" {
-    mkdir -p tree/plan && echo '#include "wire/link.h"' >tree/plan/x.c
+    mkdir -p tree/plan && echo '#include "wire/link/link.h"' >tree/plan/x.c
     MPRUN_SOURCE=$PWD/tree run may_include plan plan model common
     [[ $output == *'plan/x.c:1:'* ]]
 }
@@ -139,6 +139,26 @@ END
     [ "$(cut -d : -f 2 <<<"$output" | paste -sd ' ')" = "3 5" ]
 }
 
+# Prints the lines that name a resource manager, or a program or variable of one, outside of what is
+# about managers: rm-adapters/, node-daemon/, tools/. The command line speaks of other launchers and of
+# their options (srun), and the protocol of mprund numbers the managers that mprund knows.
+names_of_managers() {
+    (cd "$MPRUN_SOURCE" && grep -rniE '\<sge|grid.?engine|qrsh|\<execd|shepherd|slurm|\<srun|\<pbs|torque|\<lsf|\<ssh|\<q(sub|del|stat|conf|login)\>|\<h_(rt|vmem)|\<nslots|pe_hostfile|\<lsb_' \
+        launcher starter pmix-server containment wire plan model common --include='*.[ch]' --include='*.proto' |
+        grep -vE '^launcher/cmdline/|GRANT_GRIDENGINE') || :
+}
+
+@test "managers are known to their adapters alone" {
+    run names_of_managers
+    [ -z "$output" ]
+    mkdir -p tree/{launcher/cmdline,starter,pmix-server,containment,wire,plan,model,common}
+    echo '    const char *gpus = getenv("SGE_RESOURCE_GPU");' >tree/starter/x.c
+    echo '/* message of a path_find_helper (PKGLIBEXECDIR) */' >tree/common/x.c
+    echo '/* as srun */' | tee tree/launcher/cmdline/x.c >tree/launcher/x.h
+    MPRUN_SOURCE=$PWD/tree run names_of_managers
+    [ "$(cut -d : -f 1 <<<"$output" | sort | paste -sd ' ')" = "launcher/x.h starter/x.c" ]
+}
+
 @test "one module per external library" {
     cd "$MPRUN_SOURCE"
     only() { # HEADER FILE-PATTERN
@@ -149,9 +169,9 @@ END
         only 'ev\.h' 'common/loop\.c'
         only 'hwloc' 'plan/topology\.c|pmix-server/'
         only 'pmix' 'pmix-server/'
-        only '(lib|g)?elf\.h' 'launcher/libraries\.c'
+        only '(lib|g)?elf\.h' 'launcher/preload/shared-libraries\.c'
         only 'jansson' 'common/json\.c'
-        only 'libxml/' 'rm-adapters/gridengine-xml\.c'
+        only 'libxml/' 'rm-adapters/gridengine/qstat-xml\.c'
         only 'confuse' 'node-daemon/conf-private\.h'
     } >"$TMPDIR/wrong"
     cat "$TMPDIR/wrong"
@@ -191,4 +211,130 @@ END
     done >"$TMPDIR/wrong"
     cat "$TMPDIR/wrong"
     [ ! -s "$TMPDIR/wrong" ]
+}
+
+# Prints the files that a page names and that are not there: paths between backquotes (patterns too), file names
+# there without a path, and targets of links, which stand relative to the page. NAME stands for any name.
+missing_files() { # PAGE...
+    local page name folder
+    for page; do
+        folder=$(dirname "$page")
+        grep -oE '`(common|model|wire|plan|containment|rm-adapters|launcher|starter|pmix-server|node-daemon|tools|share|doc|examples|bench|tests|\.ci)/[^` ]*`' "$page" |
+            tr -d '`' | grep -v NAME | while read -r name; do
+            compgen -G "$MPRUN_SOURCE/$name" >found || compgen -G "$MPRUN_BUILD/$name" >found || echo "$page: $name"
+        done
+        grep -oE '`[a-z0-9_-]+\.(c|h|bats|bash|proto)`' "$page" | tr -d '`' | while read -r name; do
+            grep -qE "(^|/)$name\$" files || echo "$page: $name"
+        done
+        grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/[)#]$//' | while read -r name; do
+            [ -e "$folder/$name" ] || echo "$page: $name"
+        done
+    done
+}
+
+@test "every file that the documentation names is there" {
+    (cd "$MPRUN_SOURCE" && find $PROGRAMS $LIBRARIES model common tests bench examples share -type f) >files
+    run missing_files "$MPRUN_SOURCE"/{README,CONTRIBUTING}.md "$MPRUN_SOURCE"/doc/*.md "$MPRUN_SOURCE"/doc/design/*.md
+    echo "$output"
+    [ -z "$output" ]
+    echo '`launcher/no-such.c`, [x](no-such.md#a), `no-such.h`, `starter/*.c`, `launcher/`' >page.md
+    run missing_files page.md
+    [ "${#lines[@]}" -eq 3 ]
+}
+
+# Prints the lines of the product that compute with the ranks of a host themselves.
+arithmetic_on_ranks() {
+    (cd "$MPRUN_SOURCE" && grep -rnE 'first_rank|[.>]n?cycles\>' --include='*.[ch]' --include='*.proto' \
+        $PROGRAMS $LIBRARIES model | grep -vE '^(model/rank-set|wire/messages/placements)\.[ch]:') || :
+}
+
+@test "which ranks a host has is a question to model/rank-set.h, everywhere" {
+    run arithmetic_on_ranks
+    [ -z "$output" ]
+    mkdir -p tree/{launcher,starter,pmix-server,node-daemon,tools,wire,plan,containment,rm-adapters,model}
+    echo 'rank = h->first_rank + i;' >tree/launcher/x.c
+    echo 'n = h->ranks->ncycles;' >tree/starter/x.c
+    echo 's->cycles[0].first' >tree/model/rank-set.c
+    MPRUN_SOURCE=$PWD/tree run arithmetic_on_ranks
+    [ "$(cut -d : -f 1 <<<"$output" | paste -sd ' ')" = "launcher/x.c starter/x.c" ]
+}
+
+@test "every page of doc is in the archive, and the index of the design has each of its pages" {
+    cd "$MPRUN_SOURCE"
+    for page in doc/*.md doc/design/*.md; do
+        grep -qw "$page" doc/Makemodule.am || echo "doc/Makemodule.am lacks $page"
+    done >"$TMPDIR/wrong"
+    for page in doc/design/*.md; do
+        grep -qF "(${page#doc/})" doc/design.md || echo "doc/design.md lacks $page"
+    done >>"$TMPDIR/wrong"
+    cat "$TMPDIR/wrong"
+    [ ! -s "$TMPDIR/wrong" ]
+}
+
+@test "functions that CONTRIBUTING.md names are there" {
+    cd "$MPRUN_SOURCE"
+    grep -ohE '`[a-z0-9]+(_[a-z0-9]+)+`|break [a-z_]+' CONTRIBUTING.md | tr -d '`' | sed 's/^break //' |
+        grep -vx module_verb | sort -u >"$TMPDIR/names"
+    [ "$(wc -l <"$TMPDIR/names")" -ge 10 ]
+    while read -r name; do
+        grep -rqw -e "$name" $PROGRAMS $LIBRARIES model common tests/lib || echo "$name"
+    done <"$TMPDIR/names" >"$TMPDIR/wrong"
+    cat "$TMPDIR/wrong"
+    [ ! -s "$TMPDIR/wrong" ]
+}
+
+@test "every function of the product has a caller in it, and is static where one file calls it" {
+    run "$MPRUN_SOURCE/tests/lib/unused-functions"
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "the check of functions without callers sees them" {
+    folders="common model wire plan containment rm-adapters launcher starter pmix-server node-daemon tools"
+    for folder in $folders tests/unit bench; do
+        mkdir -p "tree/$folder" "build/$folder"
+    done
+    cat >tree/common/x.c <<'END'
+int used(void) { return 1; }
+int tested(void) { return 2; } /* tested() */
+int own(void) { return used(); }
+int own_and_tested(void) { return own(); }
+static int hidden(void) { return own_and_tested(); }
+int main(void) { return hidden(); }
+END
+    echo 'int used(void); int y(void) { return used(); } int main(void) { return y(); }' >tree/common/y.c
+    echo 'int tested(void), own_and_tested(void); int main(void) { return tested() + own_and_tested(); }' >tree/tests/unit/test-x.c
+    for file in common/x common/y; do
+        gcc -c -o "build/$file.o" "tree/$file.c"
+    done
+    cp build/common/x.o build/common/gone.o
+    MPRUN_SOURCE=$PWD/tree MPRUN_BUILD=$PWD/build run "$MPRUN_SOURCE/tests/lib/unused-functions"
+    [ "$status" -eq 0 ]
+    [ "$output" = "common/x.c: own: own file only
+common/x.c: tested: no caller
+common/y.c: y: own file only" ]
+}
+
+# objects_of PROGRAM MODULE: the object files of its present sources, whatever older ones are left
+objects_of() {
+    grep -oE "$2/[a-z0-9/-]+\.c" "$MPRUN_SOURCE/$2/Makemodule.am" | sort -u |
+        sed -E "s,^(.*)/([^/]*)\.c$,$MPRUN_BUILD/\1/$1-\2.o,"
+}
+
+@test "no file of mpstarter uses, directly or through others, a file that uses it" {
+    objects_of mpstarter starter >objects
+    [ "$(wc -l <objects)" -gt 40 ]
+    run xargs "$MPRUN_SOURCE/tests/lib/file-circles" -v <objects
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "the check of circles sees one" {
+    echo 'void b(void); void a(void) { b(); }' >a.c
+    echo 'void c(void); void b(void) { c(); }' >b.c
+    echo 'void a(void); void d(void); void c(void) { a(); d(); }' >c.c
+    echo 'void d(void) {}' >d.c
+    ${CC:-cc} -c a.c b.c c.c d.c
+    run "$MPRUN_SOURCE/tests/lib/file-circles" a.o b.o c.o d.o
+    [ "$output" = "a b c" ]
 }

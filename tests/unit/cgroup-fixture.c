@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/cgroup-fixture.h"
+#include "tests/unit/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ int fixture_try(struct fixture *f, enum tracking level, const struct limits *hos
                 const pid_t *self, size_t nself)
 {
     static unsigned count;
-    alarm(DEADLINE_S); /* a test that hangs fails */
+    alarm(patience(DEADLINE_S)); /* a test that hangs fails */
     memset(f, 0, sizeof(*f));
     f->level = level;
     if (host)
@@ -77,7 +78,7 @@ void fixture_close(struct fixture *f)
         copies[i] = strdup(paths[i]);
     empty_wait_stop(f->tree); /* one that the test began */
     f->flag = 0;
-    assert_int_equal(cgroup_tree_ops(f->tree)->kill(f->tree, &f->err), 0);
+    assert_int_equal(cgroup_tree_kill(f->tree, &f->err), 0);
     assert_int_equal(cgroup_tree_wait_empty(f->tree, fixture_flag, f, &f->err), 0);
     assert_true(fixture_run(f, 30));
     while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -94,12 +95,10 @@ void fixture_close(struct fixture *f)
 
 struct cgroup_leaf *fixture_leaf(struct fixture *f, unsigned rank, const struct limits *limits)
 {
-    struct cgroup_leaf *leaf = NULL;
     struct rank_name name = {.rank = rank};
-    if (cgroup_tree_ops(f->tree)->leaf_create(f->tree, name, limits, &leaf, NULL, NULL, &f->err) <
-        0)
+    struct cgroup_leaf *leaf = cgroup_leaf_create(f->tree, name, limits, &f->err);
+    if (!leaf)
         fail_msg("%s", f->err.text);
-    assert_non_null(leaf);
     return leaf;
 }
 
@@ -164,8 +163,7 @@ int fixture_wait(pid_t pid)
     return status;
 }
 
-/* ---- the loop
- * ------------------------------------------------------------------------------------ */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 void fixture_flag(void *arg)
 {
@@ -181,17 +179,16 @@ static void time_over(void *arg)
 
 int fixture_run(struct fixture *f, double seconds)
 {
-    struct loop_timer *t = loop_timer_create(f->loop, time_over, f->loop);
-    assert_non_null(t);
-    loop_timer_start(t, seconds, 0);
+    struct loop_timer t;
+    loop_timer_init(&t, f->loop, time_over, f->loop);
+    loop_timer_start(&t, seconds, 0);
     if (!f->flag)
         loop_run(f->loop);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
     return f->flag;
 }
 
-/* ---- helpers
- * -------------------------------------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 int sleep_forever(void *arg)
 {

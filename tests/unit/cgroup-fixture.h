@@ -3,10 +3,9 @@
  *
  * Where this process may write to no cgroup the tests skip. Every test leaves nothing behind, and
  * that is asserted. */
-#ifndef TESTS_CGROUP_FIXTURE_H
-#define TESTS_CGROUP_FIXTURE_H
+#pragma once
 
-#include "containment/cgroup-private.h"
+#include "containment/step/tree-private.h"
 
 struct fixture {
     struct loop *loop;
@@ -43,5 +42,3 @@ int sleep_forever(void *arg);
 void *shared_memory(size_t n);
 int path_exists(const char *path);
 int in_virtual_machine(void); /* tests of limits run only there */
-
-#endif

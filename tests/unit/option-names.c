@@ -54,7 +54,7 @@ static struct names names_of_table(const struct option_def *d)
     struct names n = {""};
     for (; d->names; d++) {
         const char *at = d->names;
-        for (size_t len; d->apply && (at += strspn(at, " "), (len = strcspn(at, " ")) > 0);
+        for (size_t len; (d->apply || d->kind) && (at += strspn(at, " "), (len = strcspn(at, " ")) > 0);
              at += len)
             add_name(&n, at, len);
     }

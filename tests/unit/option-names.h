@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* option-names.h - that a program's manual page and its --help list the options that it has */
-#ifndef TESTS_UNIT_OPTION_NAMES_H
-#define TESTS_UNIT_OPTION_NAMES_H
+#pragma once
 
 #include "common/options.h"
 
@@ -10,5 +9,3 @@ void assert_manual_lists(const struct option_def *defs, const char *page); /* "m
 void assert_help_lists(const struct option_def *defs, const char *help);
 /* And each has a sentence without its full stop. */
 void assert_names_are_unique(const struct option_def *defs);
-
-#endif

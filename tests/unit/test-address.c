@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-address.c - a listener's address leads to it, however its directory is called */
-#include "wire/address.h"
+#include "wire/transport/address.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "tests/unit/listen-tcp.h"
+#include "wire/transport/dial.h"
 
 static char top[200];
 
@@ -35,7 +38,7 @@ static int remove_top(void **state)
 static void leads_there(int listener, const char *address)
 {
     struct error e;
-    int fd = address_connect(address, 5, &e);
+    int fd = dial_wait(address, 5, &e);
     if (fd < 0)
         fail_msg("%s", e.text);
     int peer = accept(listener, NULL, NULL);
@@ -101,7 +104,7 @@ static void tcp_is_reached(void **state)
 {
     char address[ADDRESS_TEXT];
     struct error e;
-    int fd = address_listen_tcp("127.0.0.1", address, &e);
+    int fd = listen_tcp("127.0.0.1", address, &e);
     assert_true(fd >= 0);
     assert_memory_equal(address, "tcp:127.0.0.1:", 14);
     leads_there(fd, address);
@@ -112,7 +115,7 @@ static void tcp_over_ipv6_is_reached(void **state)
 {
     char address[ADDRESS_TEXT];
     struct error e;
-    int fd = address_listen_tcp("::1", address, &e);
+    int fd = listen_tcp("::1", address, &e);
     if (fd < 0)
         skip(); /* no IPv6 here */
     assert_memory_equal(address, "tcp:[::1]:", 10);
@@ -124,9 +127,9 @@ static void the_one_that_answers_is_taken(void **state)
 {
     char good[ADDRESS_TEXT], all[4 * ADDRESS_TEXT], gone[ADDRESS_TEXT];
     struct error e;
-    int dead = address_listen_tcp("127.0.0.1", gone, &e);
+    int dead = listen_tcp("127.0.0.1", gone, &e);
     close(dead); /* nobody is there any more */
-    int fd = address_listen_tcp("127.0.0.1", good, &e);
+    int fd = listen_tcp("127.0.0.1", good, &e);
     snprintf(all, sizeof(all), "home:/nowhere  %s unix:/is/not/there rubbish %s ", gone, good);
     leads_there(fd, all);
     close(fd);
@@ -135,14 +138,14 @@ static void the_one_that_answers_is_taken(void **state)
 static void each_failure_is_told(void **state)
 {
     struct error e;
-    assert_int_equal(address_connect("unix:/is/not/there tcp:nonsense what:ever", 5, &e), -1);
+    assert_int_equal(dial_wait("unix:/is/not/there tcp:nonsense what:ever", 5, &e), -1);
     assert_non_null(strstr(e.text, "/is/not/there"));
     assert_non_null(strstr(e.text, "No such file"));
     assert_non_null(strstr(e.text, "tcp:nonsense"));
     assert_non_null(strstr(e.text, "what:ever"));
-    assert_int_equal(address_connect("", 5, &e), -1);
+    assert_int_equal(dial_wait("", 5, &e), -1);
     assert_non_null(strstr(e.text, "no address"));
-    assert_int_equal(address_connect("home:/tmp", 5, &e), -1);
+    assert_int_equal(dial_wait("home:/tmp", 5, &e), -1);
 }
 
 static void strange_addresses_are_refused(void **state)
@@ -155,7 +158,7 @@ static void strange_addresses_are_refused(void **state)
     };
     struct error e;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(address_connect(bad[i], 1, &e), -1);
+        assert_int_equal(dial_wait(bad[i], 1, &e), -1);
 }
 
 static void the_launchers_home_is_found(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-cache.c - contents kept on a host: hit, miss, eviction, writers at the same time, what
  * others have left there, a full file system */
-#include "starter/cache.h"
+#include "starter/preload/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "containment/cgroup/mounts.h"
 
 static const uint64_t MIB = 1 << 20;
 
@@ -249,8 +250,7 @@ static void out_of_memory_ends_the_whole_rank(void **state)
     fixture_close(&f);
 }
 
-/* ---- processes
- * ------------------------------------------------------------------------------------ */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static int fork_ten(void *arg)
 {
@@ -330,16 +330,14 @@ static void two_hundred_sessions_end_with_the_tree(void **state)
         fixture_run(&f, 0.001);
     double t0 = loop_now();
     assert_int_equal(cgroup_tree_wait_empty(f.tree, fixture_flag, &f, &f.err), 0);
-    assert_int_equal(cgroup_tree_ops(f.tree)->kill(f.tree, &f.err), 0);
+    assert_int_equal(cgroup_tree_kill(f.tree, &f.err), 0);
     assert_true(fixture_run(&f, 60));
-    print_message("# %s: empty after %.0f ms\n", cgroup_tree_ops(f.tree)->name,
-                  (loop_now() - t0) * 1e3);
+    print_message("# %s: empty after %.0f ms\n", cgroup_tree_kind(f.tree), (loop_now() - t0) * 1e3);
     munmap((void *)n, sizeof(*n));
     fixture_close(&f);
 }
 
-/* ---- controllers of a populated cgroup (v2, as root)
- * --------------------------------------------- */
+/* ---- controllers of a populated cgroup (v2, as root) ----------------------------------------- */
 
 struct home {
     char path[CGROUP_PATH_MAX];
@@ -402,7 +400,7 @@ static int a_strangers_process_costs_the_controllers(void)
         sleep_forever(NULL);
     if (fixture_try(&f, TRACK_RANK, &host, &self, 1) < 0 || f.nmovers != 0)
         return 21;
-    if (f.v2_controllers != 0 || strcmp(cgroup_tree_ops(f.tree)->name, "v2") != 0)
+    if (f.v2_controllers != 0 || strcmp(cgroup_tree_kind(f.tree), "v2") != 0)
         return 22;
     const char *why = cgroup_tree_why_no_limits(f.tree);
     snprintf(who, sizeof(who), "pid %d (", (int)stranger);

@@ -9,8 +9,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "containment/cgroup-private.h"
+#include "containment/cgroup/dir.h"
+#include "containment/cgroup/mounts.h"
+#include "containment/step/sweep.h"
 
 static const char pure_v2[] =
     "21 26 0:20 / /proc rw,nosuid shared:12 - proc proc rw\n"
@@ -184,10 +187,13 @@ static void keys_and_words_are_matched_whole(void **state)
     assert_int_equal(v, 3);
     assert_int_equal(flat_key_u64(events, "kill", &v), -1);
     assert_int_equal(flat_key_u64("max max\n", "max", &v), -1);
-    assert_true(word_in_list("cpuset cpu io memory\n", "cpu"));
-    assert_true(word_in_list("cpuset cpu io memory\n", "memory"));
-    assert_false(word_in_list("cpuset io", "cpu"));
-    assert_false(word_in_list("", "cpu"));
+    assert_int_equal(cgroup_controllers_in("cpuset cpu io memory\n", ~0U),
+                     CGROUP_BIT(CGROUP_CPUSET) | CGROUP_BIT(CGROUP_CPU) |
+                         CGROUP_BIT(CGROUP_MEMORY));
+    assert_int_equal(cgroup_controllers_in("cpuset cpu io memory\n", CGROUP_LIMITS),
+                     CGROUP_BIT(CGROUP_MEMORY));
+    assert_int_equal(cgroup_controllers_in("cpuset io", CGROUP_BIT(CGROUP_CPU)), 0);
+    assert_int_equal(cgroup_controllers_in("", ~0U), 0);
 }
 
 static void a_sweep_touches_nothing_but_steps_on_cgroup_file_systems(void **state)

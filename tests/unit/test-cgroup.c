@@ -28,6 +28,9 @@
 #include "common/cpus.h"
 #include "common/fdio.h"
 #include "common/proc.h"
+#include "containment/cgroup/mounts.h"
+#include "containment/step/stale.h"
+#include "containment/step/sweep.h"
 
 static int is_killed(int status)
 {
@@ -105,19 +108,20 @@ static void the_place_of_root_is_its_own_cgroup(void **state)
     fixture_close(&f);
 }
 
-static void the_name_of_the_operations_fits_the_hierarchies(void **state)
+static void the_kind_fits_the_hierarchies(void **state)
 {
     struct fixture f;
     fixture_open(&f, TRACK_RANK, NULL);
-    const char *name = cgroup_tree_ops(f.tree)->name, *v2 = cgroup_tree_v2_path(f.tree);
+    const struct hierarchy *h = &f.tree->h[f.tree->track];
+    const char *kind = cgroup_tree_kind(f.tree);
     const char *const *paths;
     size_t n = cgroup_tree_paths(f.tree, &paths);
-    if (!strcmp(name, "v1"))
-        assert_null(v2);
-    else
-        assert_true(v2 && path_exists(v2));
-    if (!strcmp(name, "v2"))
+    assert_int_equal(h->driver->version, !strcmp(kind, "v1") ? 1 : 2);
+    assert_true(path_exists(h->ranks));
+    if (!strcmp(kind, "v2"))
         assert_int_equal(n, 1);
+    if (!strcmp(kind, "hybrid"))
+        assert_true(n > 1);
     for (size_t i = 0; i < n; i++)
         assert_non_null(strstr(paths[i], f.step));
     fixture_close(&f);
@@ -144,8 +148,7 @@ static void a_step_cannot_be_made_twice(void **state)
     fixture_close(&f);
 }
 
-/* ---- birth
- * --------------------------------------------------------------------------------------- */
+/* ---- birth ----------------------------------------------------------------------------------- */
 
 static void a_rank_is_born_in_its_leaf(void **state)
 {
@@ -160,51 +163,19 @@ static void a_rank_is_born_in_its_leaf(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), -1); /* reaped by then */
 }
 
-static void count_done(void *arg, const struct error *err)
-{
-    assert_null(err);
-    ++*(int *)arg;
-}
-
-static void done_is_called_when_the_leaf_is_there(void **state)
+static void a_rank_has_one_leaf(void **state)
 {
     struct fixture f;
-    struct cgroup_leaf *leaf = NULL;
     struct rank_name name = {1, 2, 3};
-    int done = 0;
     fixture_open(&f, TRACK_RANK, NULL);
-    assert_int_equal(
-        cgroup_tree_ops(f.tree)->leaf_create(f.tree, name, NULL, &leaf, count_done, &done, &f.err),
-        0);
-    assert_int_equal(done, 1);
+    struct cgroup_leaf *leaf = cgroup_leaf_create(f.tree, name, NULL, &f.err);
+    assert_non_null(leaf);
     assert_true(rank_name_equal(cgroup_leaf_rank(leaf), name));
     assert_string_equal(leaf->name, "1.2.3");
     /* the same rank again is an error, and the first leaf stays */
-    struct cgroup_leaf *again = NULL;
-    assert_int_equal(
-        cgroup_tree_ops(f.tree)->leaf_create(f.tree, name, NULL, &again, count_done, &done, &f.err),
-        -1);
+    assert_null(cgroup_leaf_create(f.tree, name, NULL, &f.err));
     assert_int_equal(f.err.code, EEXIST);
-    assert_int_equal(done, 1);
     assert_int_equal(cgroup_leaf_remove(leaf, &f.err), 0);
-    fixture_close(&f);
-}
-
-static void a_process_can_be_attached(void **state)
-{
-    struct fixture f;
-    int done = 0;
-    fixture_open(&f, TRACK_RANK, NULL);
-    struct cgroup_leaf *leaf = fixture_leaf(&f, 0, NULL);
-    pid_t pid = fork();
-    if (pid == 0)
-        sleep_forever(NULL);
-    assert_int_equal(cgroup_tree_ops(f.tree)->attach(leaf, pid, count_done, &done, &f.err), 0);
-    assert_int_equal(done, 1);
-    assert_in_leaf(&f, pid, "0.0.0");
-    assert_int_equal(cgroup_tree_ops(f.tree)->attach(leaf, 0, count_done, &done, &f.err), -1);
-    assert_int_equal(cgroup_tree_ops(f.tree)->attach(leaf, -1, count_done, &done, &f.err), -1);
-    assert_int_equal(done, 1);
     fixture_close(&f);
 }
 
@@ -220,8 +191,8 @@ static void many_leaves_are_made_and_removed(void **state)
     double t1 = loop_now();
     for (unsigned i = 0; i < N; i++)
         assert_int_equal(cgroup_leaf_remove(leaves[i], &f.err), 0);
-    print_message("# %s: %d leaves made in %.1f ms, removed in %.1f ms\n",
-                  cgroup_tree_ops(f.tree)->name, N, (t1 - t0) * 1e3, (loop_now() - t1) * 1e3);
+    print_message("# %s: %d leaves made in %.1f ms, removed in %.1f ms\n", cgroup_tree_kind(f.tree),
+                  N, (t1 - t0) * 1e3, (loop_now() - t1) * 1e3);
     fixture_close(&f);
 }
 
@@ -301,8 +272,7 @@ static void threads_that_the_place_does_not_have_cannot_hold_anybody(void **stat
     fixture_close(&f);
 }
 
-/* ---- the end
- * --------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 struct family {
     volatile pid_t grandchild;
@@ -340,31 +310,12 @@ static void kill_ends_what_left_session_and_parent(void **state)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t rank = start_family(fixture_leaf(&f, 0, NULL), fam);
     assert_int_equal(cgroup_tree_wait_empty(f.tree, fixture_flag, &f, &f.err), 0);
-    assert_int_equal(cgroup_tree_ops(f.tree)->kill(f.tree, &f.err), 0);
+    assert_int_equal(cgroup_tree_kill(f.tree, &f.err), 0);
     assert_true(fixture_run(&f, 30));
     assert_true(is_killed(fixture_wait(rank)));
     assert_true(is_killed(fixture_wait(fam->grandchild)));
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     munmap(fam, sizeof(*fam));
-    fixture_close(&f);
-}
-
-static void killing_one_leaf_spares_the_others(void **state)
-{
-    struct fixture f;
-    fixture_open(&f, TRACK_RANK, NULL);
-    struct cgroup_leaf *a = fixture_leaf(&f, 0, NULL), *b = fixture_leaf(&f, 1, NULL);
-    pid_t in_a = fixture_start(a, sleep_forever, NULL);
-    pid_t in_b = fixture_start(b, sleep_forever, NULL);
-    assert_int_equal(process_in(a), in_a);
-    assert_int_equal(process_in(b), in_b);
-    assert_int_equal(cgroup_leaf_kill(a, &f.err), 0);
-    /* v1 goes on by timers: let the loop turn until it is dead */
-    while (waitpid(in_a, NULL, WNOHANG) == 0)
-        fixture_run(&f, 0.01);
-    assert_int_equal(cgroup_leaf_remove(a, &f.err), 0);
-    assert_int_equal(process_in(b), in_b);
-    assert_int_equal(waitpid(in_b, NULL, WNOHANG), 0);
     fixture_close(&f);
 }
 
@@ -395,7 +346,7 @@ static void kill_ends_what_forks_all_the_time(void **state)
     while (*started < 5)
         sched_yield();
     assert_int_equal(cgroup_tree_wait_empty(f.tree, fixture_flag, &f, &f.err), 0);
-    assert_int_equal(cgroup_tree_ops(f.tree)->kill(f.tree, &f.err), 0);
+    assert_int_equal(cgroup_tree_kill(f.tree, &f.err), 0);
     assert_true(fixture_run(&f, 30));
     assert_true(is_killed(fixture_wait(pid)));
     munmap((void *)started, sizeof(*started));
@@ -457,7 +408,7 @@ static void the_tree_may_be_destroyed_when_it_is_empty(void **state)
     fixture_open(&f, TRACK_RANK, NULL);
     pid_t pid = fixture_start(fixture_leaf(&f, 0, NULL), sleep_forever, NULL);
     assert_int_equal(cgroup_tree_wait_empty(f.tree, destroy_tree, &f, &f.err), 0);
-    assert_int_equal(cgroup_tree_ops(f.tree)->kill(f.tree, &f.err), 0);
+    assert_int_equal(cgroup_tree_kill(f.tree, &f.err), 0);
     assert_true(fixture_run(&f, 30));
     assert_true(is_killed(fixture_wait(pid)));
     assert_null(f.tree);
@@ -499,8 +450,7 @@ static void cgroups_that_a_rank_made_go_with_its_leaf(void **state)
     fixture_close(&f);
 }
 
-/* ---- freezing
- * --------------------------------------------------------------------------------------- */
+/* ---- freezing -------------------------------------------------------------------------------- */
 
 static int count_up(void *arg)
 {
@@ -510,11 +460,14 @@ static int count_up(void *arg)
     return 0;
 }
 
-static void wait_until_frozen(struct fixture *f)
+/* A v1 freezer can stay in FREEZING until it is told again. */
+static void freeze(struct fixture *f, int frozen)
 {
     const struct hierarchy *h = &f->tree->h[f->tree->track];
-    while (h->driver->freeze(hierarchy_ranks(h), 1) == 0)
+    int state;
+    while ((state = h->driver->freeze(hierarchy_ranks(h), frozen)) == 0)
         fixture_run(f, 0.005);
+    assert_int_equal(state, 1);
 }
 
 static void a_frozen_rank_does_not_run_and_can_be_killed(void **state)
@@ -525,23 +478,20 @@ static void a_frozen_rank_does_not_run_and_can_be_killed(void **state)
     pid_t pid = fixture_start(fixture_leaf(&f, 0, NULL), count_up, (void *)n);
     while (*n == 0)
         sched_yield();
-    assert_int_equal(cgroup_tree_ops(f.tree)->freeze(f.tree, 1, &f.err), 0);
-    wait_until_frozen(&f);
+    freeze(&f, 1);
     uint64_t before = *n;
     assert_false(fixture_run(&f, 0.1));
     assert_int_equal(*n, before);
-    assert_int_equal(cgroup_tree_ops(f.tree)->freeze(f.tree, 0, &f.err), 0);
+    freeze(&f, 0);
     while (*n == before)
         sched_yield();
-    assert_int_equal(cgroup_tree_ops(f.tree)->freeze(f.tree, 1, &f.err), 0);
-    wait_until_frozen(&f);
+    freeze(&f, 1);
     munmap((void *)n, sizeof(*n));
     fixture_close(&f); /* kills it as it is */
     assert_int_equal(waitpid(pid, NULL, 0), -1);
 }
 
-/* ---- usage
- * ------------------------------------------------------------------------------------------ */
+/* ---- usage ----------------------------------------------------------------------------------- */
 
 static double cpu_seconds(void)
 {
@@ -602,8 +552,7 @@ static void what_no_controller_counts_is_unknown(void **state)
     fixture_close(&f);
 }
 
-/* ---- one cgroup for all
- * ----------------------------------------------------------------------------- */
+/* ---- one cgroup for all ---------------------------------------------------------------------- */
 
 static void at_level_step_ranks_share_one_cgroup(void **state)
 {
@@ -626,8 +575,6 @@ static void at_level_step_ranks_share_one_cgroup(void **state)
     assert_in_range(cpu_of(&all), 250000, 5000000);
     assert_int_equal(cgroup_leaf_pids(a, &pids), -1);
     assert_int_equal(errno, ENOTSUP);
-    assert_int_equal(cgroup_leaf_kill(a, &f.err), -1);
-    assert_int_equal(f.err.code, ENOTSUP);
     assert_int_equal(cgroup_leaf_limits(a)->pids.held_by, HELD_BY_NONE);
     assert_int_equal(cgroup_tree_controllers(f.tree), 0);
     assert_int_equal(waitpid(in_a, NULL, WNOHANG), 0);
@@ -635,8 +582,15 @@ static void at_level_step_ranks_share_one_cgroup(void **state)
     fixture_close(&f);
 }
 
-/* ---- the starter
- * ------------------------------------------------------------------------------------- */
+/* ---- the starter ----------------------------------------------------------------------------- */
+
+/* Move a process into `starter`, as a tree does with those that sit in its place. */
+static void adopt(struct fixture *f, pid_t pid)
+{
+    for (size_t i = 0; i < f->tree->nh; i++)
+        if (hierarchy_made(&f->tree->h[i]) && hierarchy_adopt(&f->tree->h[i], pid, &f->err) < 0)
+            fail_msg("%s", f->err.text);
+}
 
 static void a_starter_is_moved_in_spared_and_brought_back(void **state)
 {
@@ -646,14 +600,13 @@ static void a_starter_is_moved_in_spared_and_brought_back(void **state)
     if (pid == 0)
         sleep_forever(NULL);
     char *before = directory_of(&f, pid);
-    if (cgroup_tree_adopt_starter(f.tree, pid, &f.err) < 0)
-        fail_msg("%s", f.err.text);
+    adopt(&f, pid);
     char *inside = directory_of(&f, pid);
     assert_non_null(strstr(inside, "/starter"));
-    assert_int_equal(cgroup_tree_adopt_starter(f.tree, pid, &f.err), 0); /* again is nothing */
+    adopt(&f, pid); /* again is nothing */
     pid_t rank = fixture_start(fixture_leaf(&f, 0, NULL), sleep_forever, NULL);
     assert_int_equal(cgroup_tree_wait_empty(f.tree, fixture_flag, &f, &f.err), 0);
-    assert_int_equal(cgroup_tree_ops(f.tree)->kill(f.tree, &f.err), 0);
+    assert_int_equal(cgroup_tree_kill(f.tree, &f.err), 0);
     assert_true(fixture_run(&f, 30)); /* the starter does not count as a rank */
     assert_true(is_killed(fixture_wait(rank)));
     assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
@@ -670,8 +623,7 @@ static void a_starter_is_moved_in_spared_and_brought_back(void **state)
     loop_destroy(f.loop);
 }
 
-/* ---- sweeping
- * ---------------------------------------------------------------------------------------- */
+/* ---- sweeping -------------------------------------------------------------------------------- */
 
 static size_t copy_paths(struct fixture *f, const char *copies[HIERARCHY_MAX])
 {
@@ -743,8 +695,7 @@ static void a_sweep_by_the_starter_spares_the_starter(void **state)
     pid_t keeper = fork();
     if (keeper == 0)
         _exit(sweep_from_inside(&s));
-    if (cgroup_tree_adopt_starter(f.tree, keeper, &f.err) < 0)
-        fail_msg("%s", f.err.text);
+    adopt(&f, keeper);
     /* where the place has controllers and processes of ours came from below it, they cannot go
      * back into it; then the keeper says so */
     int can_go_back = !f.v2_controllers || geteuid() == 0;
@@ -783,8 +734,7 @@ static int own_a_step(struct owner *o)
     else
         p.v1[CGROUP_FREEZER] = o->place;
     struct cgroup_tree *t = cgroup_tree_create(l, &p, "owned", TRACK_RANK, NULL, &err);
-    if (!t || cgroup_tree_ops(t)->leaf_create(t, (struct rank_name){0}, NULL, &leaf, NULL, NULL,
-                                              &err) < 0)
+    if (!t || !(leaf = cgroup_leaf_create(t, (struct rank_name){0}, NULL, &err)))
         return 1;
     pid_t pid = fork();
     if (pid == 0) {
@@ -795,7 +745,7 @@ static int own_a_step(struct owner *o)
     }
     while (!o->exec_done)
         sched_yield();
-    if (cgroup_tree_ops(t)->attach(leaf, pid, NULL, NULL, &err) < 0)
+    if (at_write_u64(leaf_at(leaf, t->track), "cgroup.procs", (uint64_t)pid) < 0)
         return 2;
     o->rank = pid;
     return sleep_forever(NULL);
@@ -833,8 +783,7 @@ static void a_step_without_an_owner_is_swept_by_the_next(void **state)
     fixture_close(&f);
 }
 
-/* ---- kernels that lack something
- * ---------------------------------------------------------------------- */
+/* ---- kernels that lack something ------------------------------------------------------------- */
 
 static int absent(struct cgroup_at d)
 {
@@ -911,17 +860,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_own_source_finds_a_place_or_says_why_not),
         cmocka_unit_test(the_place_of_root_is_its_own_cgroup),
-        cmocka_unit_test(the_name_of_the_operations_fits_the_hierarchies),
+        cmocka_unit_test(the_kind_fits_the_hierarchies),
         cmocka_unit_test(a_step_cannot_be_made_twice),
         cmocka_unit_test(a_rank_is_born_in_its_leaf),
-        cmocka_unit_test(done_is_called_when_the_leaf_is_there),
-        cmocka_unit_test(a_process_can_be_attached),
+        cmocka_unit_test(a_rank_has_one_leaf),
         cmocka_unit_test(many_leaves_are_made_and_removed),
         cmocka_unit_test(ranks_stay_on_their_threads_whatever_they_set),
         cmocka_unit_test(ranks_that_share_a_cgroup_stay_on_their_threads_too),
         cmocka_unit_test(threads_that_the_place_does_not_have_cannot_hold_anybody),
         cmocka_unit_test(kill_ends_what_left_session_and_parent),
-        cmocka_unit_test(killing_one_leaf_spares_the_others),
         cmocka_unit_test(kill_ends_what_forks_all_the_time),
         cmocka_unit_test(empty_is_told_when_the_last_process_ends_by_itself),
         cmocka_unit_test(empty_is_told_from_the_loop_when_it_is_empty_already),

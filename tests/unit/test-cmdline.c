@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-cmdline.c - what mprun's command line gives, and that the manual page and --help list the
  * options there are (wrong lines are in tests/system/mistakes.txt) */
-#include "launcher/cmdline.h"
+#include "launcher/cmdline/cmdline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,13 +46,13 @@ static void without_options_everything_has_its_default(void **state)
     assert_int_equal(c.transport, TRANSPORT_AUTO);
     assert_int_equal(c.security, 1);
     assert_int_equal(c.oversubscribe, -1);
-    assert_int_equal(c.bind, BIND_DEFAULT);
-    assert_int_equal(c.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1);
-    assert_int_equal(c.stdin_target, STDIN_RANK);
-    assert_int_equal(c.stdin_rank, 0);
-    assert_true(c.kill_grace == 10 && c.timeout == 0);
-    assert_false(c.containment.tracking_set);
-    assert_false(c.rank_limits.memory.set || c.host_limits.memory.set);
+    assert_int_equal(c.step.bind.policy, BIND_DEFAULT);
+    assert_int_equal(c.step.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1);
+    assert_int_equal(c.step.stdin_target, STDIN_RANK);
+    assert_int_equal(c.step.stdin_rank, 0);
+    assert_true(c.step.kill_grace == 10 && c.timeout == 0);
+    assert_false(c.step.containment.tracking_set);
+    assert_false(c.step.rank_limits.memory.set || c.step.host_limits.memory.set);
     cmdline_free(&c);
 }
 
@@ -71,16 +71,16 @@ static void every_option_reaches_its_place(void **state)
     assert_int_equal(c.transport, TRANSPORT_TCP);
     assert_int_equal(c.security, 0);
     assert_int_equal(c.oversubscribe, 1);
-    assert_int_equal(c.bind, BIND_CORE);
+    assert_int_equal(c.step.bind.policy, BIND_CORE);
     assert_true(c.report_bindings && c.tag_output && c.timestamp && c.dry_run && c.report_usage);
-    assert_true(c.rank_limits.memory.value == 1ULL << 30);
-    assert_true(c.host_limits.memory.value == 2ULL << 30);
-    assert_true(c.containment.tracking_set && c.containment.tracking == TRACK_STEP);
-    assert_true(c.containment.memory && c.containment.pids);
-    assert_false(c.containment.cpuset || c.containment.devices);
-    assert_int_equal(c.pmi, 0);
-    assert_int_equal(c.stdin_target, STDIN_ALL);
-    assert_true(c.timeout == 60 && c.kill_grace == 0);
+    assert_true(c.step.rank_limits.memory.value == 1ULL << 30);
+    assert_true(c.step.host_limits.memory.value == 2ULL << 30);
+    assert_true(c.step.containment.tracking_set && c.step.containment.tracking == TRACK_STEP);
+    assert_true(c.step.containment.memory && c.step.containment.pids);
+    assert_false(c.step.containment.cpuset || c.step.containment.devices);
+    assert_int_equal(c.step.pmi, 0);
+    assert_int_equal(c.step.stdin_target, STDIN_ALL);
+    assert_true(c.timeout == 60 && c.step.kill_grace == 0);
     assert_string_equal(c.report_json, "-");
     assert_int_equal(c.verbose, 1);
     cmdline_free(&c);
@@ -172,14 +172,14 @@ static void words_of_srun_for_cores_and_mpi_are_the_same(void **state)
 {
     struct cmdline c;
     must_parse(&c, LINE("--cpu-bind=verbose,cores", "--mpi=pmix", "-u", "-K", "--exact", "./a"));
-    assert_true(c.bind == BIND_CORE && c.report_bindings && c.pmi == PMI_KIND_PMIX);
+    assert_true(c.step.bind.policy == BIND_CORE && c.report_bindings && c.step.pmi == PMI_KIND_PMIX);
     assert_int_equal(c.apps[0].argc, 1);
     cmdline_free(&c);
     must_parse(&c, LINE("--cpu-bind=q,none", "-Q", "-K1", "-genvall", "./a"));
-    assert_true(c.bind == BIND_NONE && !c.report_bindings && c.quiet);
+    assert_true(c.step.bind.policy == BIND_NONE && !c.report_bindings && c.quiet);
     cmdline_free(&c);
     must_parse(&c, LINE("--cpu-bind", "v", "./a"));
-    assert_true(c.bind == BIND_DEFAULT && c.report_bindings);
+    assert_true(c.step.bind.policy == BIND_DEFAULT && c.report_bindings);
     cmdline_free(&c);
 }
 
@@ -187,13 +187,25 @@ static void words_of_mpirun_for_places_are_the_same(void **state)
 {
     struct cmdline c;
     must_parse(&c, LINE("--map-by", "ppr:2:node:PE=4", "-N", "2", "./a"));
-    assert_true(c.per_host == 2 && c.rank_cores == 4);
+    assert_true(c.per_host == 2 && c.step.bind.cores == 4);
     cmdline_free(&c);
     must_parse(&c, LINE("-map-by", "core", "--byslot", "--cpus-per-task=3", "./a"));
-    assert_true(c.per_host == 0 && c.rank_cores == 3);
+    assert_true(c.per_host == 0 && c.step.bind.cores == 3);
     cmdline_free(&c);
     must_parse(&c, LINE("--map-by=slot:pe=2", "./a"));
-    assert_true(c.per_host == 0 && c.rank_cores == 2);
+    assert_true(c.per_host == 0 && c.step.bind.cores == 2 && !c.cyclic);
+    cmdline_free(&c);
+    must_parse(&c, LINE("--map-by", "node:PE=2", "./a"));
+    assert_true(c.cyclic && c.step.bind.cores == 2);
+    cmdline_free(&c);
+    must_parse(&c, LINE("-bynode", "./a"));
+    assert_true(c.cyclic);
+    cmdline_free(&c);
+    must_parse(&c, LINE("--distribution=cyclic", "./a"));
+    assert_true(c.cyclic);
+    cmdline_free(&c);
+    must_parse(&c, LINE("--distribution", "block", "./a"));
+    assert_false(c.cyclic);
     cmdline_free(&c);
 }
 

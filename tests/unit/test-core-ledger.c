@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-core-ledger.c - whoever opens the file is a step: what one takes no other has */
-#include "starter/core-ledger.h"
+#include "starter/binding/core-ledger.h"
 
 #include <fcntl.h>
 #include <sched.h>

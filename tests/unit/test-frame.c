@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-frame.c - the fixed headers: what is written is read again, and nothing else is taken */
-#include "wire/frame.h"
+#include "wire/messages/frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "wire/flow-control.h"
 
 static struct frame_header a_header(unsigned type, uint32_t length, unsigned flags)
 {

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "containment/grant.h"
+#include "containment/mprund-protocol.h"
 #include "node-daemon/quota.h"
 
 static struct grant_request request(enum grant_op op)

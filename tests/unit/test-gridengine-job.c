@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-gridengine-job.c - jobs as three Grid Engines describe them, whole and damaged; the samples
  * are tests/fuzz/corpus/qstat-xml */
-#include "rm-adapters/gridengine-job.h"
+#include "rm-adapters/gridengine/qstat-job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "common/fdio.h"
-#include "rm-adapters/gridengine-tasks.h"
+#include "rm-adapters/gridengine/qstat-tasks.h"
 
 static char *sample(const char *name, size_t *ret_len)
 {

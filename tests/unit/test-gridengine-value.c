@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-gridengine-value.c - values of complexes, and how many times slots they are */
-#include "rm-adapters/gridengine-value.h"
+#include "rm-adapters/gridengine/complex-value.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-gridengine-xml.c - bytes made harmless, and the walk over what they are then */
-#include "rm-adapters/gridengine-xml.h"
+#include "rm-adapters/gridengine/qstat-xml.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "rm-adapters/gridengine-clean.h"
+#include "rm-adapters/gridengine/qstat-clean.h"
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "rm-adapters/gridengine-directory.h"
+#include "rm-adapters/gridengine/task-directory.h"
 
 static const char *const variables[] = {"JOB_ID",      "SGE_TASK_ID",     "SGE_ROOT",
                                         "PE_HOSTFILE", "NSLOTS",          "SGE_JOB_SPOOL_DIR",
@@ -67,20 +67,24 @@ static void write_file(const char *text)
 static void detected(const char *says)
 {
     char reason[256];
-    assert_int_equal(rm_adapter_gridengine.detect(reason, sizeof(reason)), 1);
+    assert_int_equal(
+        rm_adapter_gridengine.detect(&(struct host_request){0}, reason, sizeof(reason)), 1);
     assert_non_null(strstr(reason, says));
-    assert_ptr_equal(rm_adapter_detect(reason, sizeof(reason)), &rm_adapter_gridengine);
+    assert_ptr_equal(rm_adapter_detect(&(struct host_request){0}, reason, sizeof(reason)),
+                     &rm_adapter_gridengine);
 }
 
 static void not_detected(const char *says)
 {
     char reason[256] = "x";
-    assert_int_equal(rm_adapter_gridengine.detect(reason, sizeof(reason)), 0);
+    assert_int_equal(
+        rm_adapter_gridengine.detect(&(struct host_request){0}, reason, sizeof(reason)), 0);
     if (!*says)
         assert_string_equal(reason, "");
     else if (!strstr(reason, says))
         fail_msg("'%s' is not said, but '%s'", says, reason);
-    assert_ptr_equal(rm_adapter_detect(reason, sizeof(reason)), &rm_adapter_local);
+    assert_ptr_equal(rm_adapter_detect(&(struct host_request){0}, reason, sizeof(reason)),
+                     &rm_adapter_local);
     if (!strstr(reason, says))
         fail_msg("'%s' is not said with the adapter that was found, but '%s'", says, reason);
 }
@@ -247,7 +251,7 @@ static void named_hosts_are_chosen_from_the_grant(void **state)
 static void says(const char *words, const char *advice)
 {
     char buf[500];
-    rm_adapter_gridengine.advice(words, buf, sizeof(buf));
+    rm_adapter_gridengine.advise(words, buf, sizeof(buf));
     if (*advice ? !strstr(buf, advice) : *buf != 0)
         fail_msg("of '%s': '%s', not '%s'", words, buf, advice);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-handshake.c - who knows the key gets in, and nobody else, whatever is changed on the way */
-#include "wire/handshake.h"
+#include "wire/link/key-proof.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-heartbeat.c - a peer that answers is never silent; one that does not is told of once, and
  * when it is back; who was stopped itself blames nobody; nothing is sent where something flows */
-#include "wire/heartbeat.h"
+#include "wire/link/heartbeat.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -15,10 +15,11 @@
 
 #include <cmocka.h>
 
-#include "wire/link.h"
+#include "wire/link/link.h"
+#include "tests/unit/patience.h"
 
-enum { PEERS = 3, PATIENCE = 20, TRIES = 10 };
-#define SECONDS 0.15 /* looks are a third of it apart */
+enum { PEERS = 3, TRIES = 10 };
+#define SECONDS patience(0.15) /* looks are a third of it apart */
 #define LOOK    (SECONDS / 3)
 
 struct peer {
@@ -34,7 +35,7 @@ struct test {
     struct peer peers[PEERS];
     unsigned silent, back, calls;
     double seconds, began;
-    struct loop_timer *timer;
+    struct loop_timer timer;
     int chatty;           /* all send by themselves */
     double turned, stood; /* when the timer came last, and the longest that it did not come */
 };
@@ -64,7 +65,7 @@ static void closed(void *arg, struct link *l, const struct error *why)
     abort();
 }
 
-static struct link *watched(void *arg, uint32_t i)
+static struct link *watched(void *arg, uint32_t i, uint32_t *ret_host)
 {
     return ((struct test *)arg)->peers[i].link;
 }
@@ -104,7 +105,7 @@ static void chat(void *arg)
 
 static void too_long(void *arg)
 {
-    fprintf(stderr, "test-heartbeat: nothing happened for %d s\n", PATIENCE);
+    fprintf(stderr, "test-heartbeat: nothing happened for %g s\n", patience(20));
     abort();
 }
 
@@ -116,11 +117,12 @@ static void stop(void *arg)
 /* Until something is told, or for so long. */
 static void run(struct test *t, double seconds)
 {
-    struct loop_timer *limit = loop_timer_create(t->loop, seconds > 0 ? stop : too_long, t);
-    loop_timer_start(limit, seconds > 0 ? seconds : PATIENCE, 0);
+    struct loop_timer limit;
+    loop_timer_init(&limit, t->loop, seconds > 0 ? stop : too_long, t);
+    loop_timer_start(&limit, seconds > 0 ? seconds : patience(20), 0);
     t->began = loop_now();
     loop_run(t->loop);
-    loop_timer_destroy(limit);
+    loop_timer_stop(&limit);
 }
 
 static int setup(void **state)
@@ -141,8 +143,8 @@ static int setup(void **state)
         p->other = link_create(t->loop, fd[1], fd[1], &o, "watcher", &theirs, p, &e);
     }
     t->heartbeat = heartbeat_create(t->loop, PEERS, SECONDS, &events, t);
-    t->timer = loop_timer_create(t->loop, chat, t);
-    loop_timer_start(t->timer, 0, LOOK / 5);
+    loop_timer_init(&t->timer, t->loop, chat, t);
+    loop_timer_start(&t->timer, 0, LOOK / 5);
     *state = t;
     return 0;
 }
@@ -151,7 +153,7 @@ static int teardown(void **state)
 {
     struct test *t = *state;
     heartbeat_destroy(t->heartbeat);
-    loop_timer_destroy(t->timer);
+    loop_timer_stop(&t->timer);
     for (int i = 0; i < PEERS; i++) {
         link_destroy(t->peers[i].link);
         link_destroy(t->peers[i].other);
@@ -236,7 +238,8 @@ static void it_is_back_with_its_first_word(void **state)
 static void who_was_stopped_blames_nobody(void **state)
 {
     struct test *t = *state;
-    struct timespec pause = {.tv_nsec = (long)(6 * LOOK * 1e9)};
+    long ns = (long)(6 * LOOK * 1e9);
+    struct timespec pause = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     for (int i = 0; i < PEERS; i++)
         t->peers[i].deaf = 1;
     for (int stops = 0; stops < 5; stops++) {

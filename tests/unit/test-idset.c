@@ -77,7 +77,7 @@ static void bad_text_is_refused_by_its_bad_part_and_changes_nothing(void **state
     }
 }
 
-static void members_are_added_removed_and_found(void **state)
+static void members_are_added_and_found(void **state)
 {
     struct idset s = {0};
     assert_int_equal(idset_next(&s, 0), -1);
@@ -91,10 +91,7 @@ static void members_are_added_removed_and_found(void **state)
     assert_int_equal(idset_next(&s, 3), 3);
     assert_int_equal(idset_next(&s, 4), 200);
     assert_int_equal(idset_next(&s, 201), -1);
-    idset_remove(&s, 3);
-    idset_remove(&s, 3);
-    idset_remove(&s, 5000);
-    assert_set(&s, "200");
+    assert_set(&s, "3,200");
     idset_free(&s);
     assert_set(&s, "");
 }
@@ -131,7 +128,7 @@ static void sets_of_different_size_are_combined(void **state)
     idset_free(&a);
     idset_parse("4-5", &a, &err);
     idset_add(&c, 900);
-    idset_remove(&c, 900);
+    idset_intersect(&c, &a);
     assert_true(idset_equal(&a, &c)); /* whatever room each has */
     assert_int_equal(idset_copy(&c, &c), 0);
     assert_set(&c, "4-5");
@@ -145,7 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_survives_a_round_trip),
         cmocka_unit_test(bad_text_is_refused_by_its_bad_part_and_changes_nothing),
-        cmocka_unit_test(members_are_added_removed_and_found),
+        cmocka_unit_test(members_are_added_and_found),
         cmocka_unit_test(ids_beyond_the_bound_ask_for_no_memory),
         cmocka_unit_test(sets_of_different_size_are_combined),
     };

@@ -2,7 +2,7 @@
 /* test-input.c - sources of every kind, read by ranks that the test plays
  *
  * What matters most is what is left in the source afterwards. */
-#include "launcher/input.h"
+#include "launcher/io/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,9 @@
 #include "common/buffer.h"
 #include "common/fdio.h"
 #include "common/loop.h"
-#include "wire/frame.h"
+#include "wire/messages/frame.h"
+#include "wire/policy.h"
+#include "tests/unit/patience.h"
 
 enum { RANKS = 4 };
 
@@ -35,7 +37,7 @@ struct rank {
 
 struct world {
     struct loop *loop;
-    struct loop_timer *turn, *watchdog;
+    struct loop_timer turn, watchdog;
     struct input *in;
     struct rank ranks[RANKS];
     struct error failure;
@@ -88,9 +90,9 @@ static int set_up(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
     w->loop = loop_create(NULL);
-    w->turn = loop_timer_create(w->loop, stop, w->loop);
-    w->watchdog = loop_timer_create(w->loop, too_long, w);
-    loop_timer_start(w->watchdog, 60, 0);
+    loop_timer_init(&w->turn, w->loop, stop, w->loop);
+    loop_timer_init(&w->watchdog, w->loop, too_long, w);
+    loop_timer_start(&w->watchdog, patience(60), 0);
     w->fds[0] = w->fds[1] = -1;
     *state = w;
     return 0;
@@ -100,8 +102,8 @@ static int tear_down(void **state)
 {
     struct world *w = *state;
     input_destroy(w->in);
-    loop_timer_destroy(w->turn);
-    loop_timer_destroy(w->watchdog);
+    loop_timer_stop(&w->turn);
+    loop_timer_stop(&w->watchdog);
     loop_destroy(w->loop);
     for (int r = 0; r < RANKS; r++)
         buffer_free(&w->ranks[r].got);
@@ -124,7 +126,7 @@ static void begin(struct world *w, int fd, uint32_t targets)
 
 static void turn(struct world *w)
 {
-    loop_timer_start(w->turn, 0, 0);
+    loop_timer_start(&w->turn, 0, 0);
     loop_run(w->loop);
 }
 
@@ -589,7 +591,7 @@ static void on_a_terminal(struct world *w, int (*fn)(struct world *, int, int))
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        alarm(20);
+        alarm(patience(20));
         if (setsid() < 0 || ioctl(tty, TIOCSCTTY, 0) < 0)
             _exit(255);
         _exit(fn(w, master, tty));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-keeper-errands.c - what the keeper starts for the worker: words, descriptors, answers */
-#include "starter/keeper-errands.h"
+#include "starter/errands/keeper-errands.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,8 @@
 
 #include <cmocka.h>
 
-#include "wire/frame.h"
+#include "wire/messages/errand.h"
+#include "wire/messages/frame.h"
 
 static struct keeper_errands errands;
 static int reply_pair[2], in_pipe[2], out_pipe[2];

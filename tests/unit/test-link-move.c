@@ -4,7 +4,7 @@
  * A sender moves pages from a pipe into a link, the receiver from the link into a pipe, by
  * splice(2). Whatever either end can or cannot move, and however it is cut, the same bytes must
  * come out, and control messages between them. */
-#include "wire/link.h"
+#include "wire/link/link.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,12 +21,14 @@
 
 #include "common/buffer.h"
 #include "common/fdio.h"
+#include "wire/flow-control.h"
+#include "tests/unit/patience.h"
 
 enum { TOTAL = 12 * 1024 * 1024, MESSAGES = 500 };
 
 struct world {
     struct loop *loop;
-    struct loop_timer *watchdog;
+    struct loop_timer watchdog;
     struct link *sender, *receiver;
     int source[2], sink[2];
     struct loop_io *source_io;
@@ -165,8 +167,8 @@ static int set_up(void **state)
     signal(SIGPIPE, SIG_IGN);
     srand(20260803);
     w->loop = loop_create(NULL);
-    w->watchdog = loop_timer_create(w->loop, too_long, w);
-    loop_timer_start(w->watchdog, 60, 0);
+    loop_timer_init(&w->watchdog, w->loop, too_long, w);
+    loop_timer_start(&w->watchdog, patience(60), 0);
     assert_int_equal(pipe2(w->source, O_CLOEXEC | O_NONBLOCK), 0);
     assert_int_equal(pipe2(w->sink, O_CLOEXEC | O_NONBLOCK), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s), 0);
@@ -184,7 +186,7 @@ static int tear_down(void **state)
     loop_io_destroy(w->source_io);
     link_destroy(w->sender);
     link_destroy(w->receiver);
-    loop_timer_destroy(w->watchdog);
+    loop_timer_stop(&w->watchdog);
     loop_destroy(w->loop);
     for (int i = 0; i < 2; i++) {
         close(w->source[i]);

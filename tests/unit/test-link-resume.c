@@ -3,7 +3,7 @@
  * twice, and its end is told as soon as it can be known
  *
  * Both ends and a proxy between them run on one loop. The proxy cuts what goes through it. */
-#include "wire/link.h"
+#include "wire/link/link.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -21,14 +21,17 @@
 
 #include "common/buffer.h"
 #include "common/fdio.h"
-#include "wire/address.h"
-#include "wire/bytes.h"
-#include "wire/handshake.h"
-#include "wire/listen.h"
+#include "tests/unit/listen-tcp.h"
+#include "tests/unit/patience.h"
+#include "wire/link/key-proof.h"
+#include "wire/link/link-private.h"
+#include "wire/link/listener.h"
+#include "wire/little-endian.h"
+#include "wire/transport/dial.h"
 
 static const uint8_t key[LINK_KEY] = "the key of a step, 32 bytes long";
 
-enum { PATIENCE = 60, HOST = 7, PIPES = 4, FORWARD_MAX = 256 * 1024 };
+enum { HOST = 7, PIPES = 4, FORWARD_MAX = 256 * 1024 };
 
 /* ---- the proxy ------------------------------------------------------------------------------- */
 
@@ -157,7 +160,7 @@ static void proxy_accept(void *arg, int fd, unsigned events)
         return;
     }
     struct tunnel *t = calloc(1, sizeof(*t));
-    int door = address_connect(p->door, 5, NULL);
+    int door = dial_wait(p->door, 5, NULL);
     assert_true(door >= 0);
     t->proxy = p;
     t->next = p->tunnels;
@@ -174,7 +177,7 @@ static void proxy_accept(void *arg, int fd, unsigned events)
 static void proxy_listen(struct proxy *p)
 {
     struct error e;
-    p->fd = address_listen_tcp("127.0.0.1", p->address, &e);
+    p->fd = listen_tcp("127.0.0.1", p->address, &e);
     assert_true(p->fd >= 0);
     p->io = loop_io_create(p->loop, p->fd, LOOP_READ, proxy_accept, p);
 }
@@ -240,9 +243,15 @@ static void look(struct world *w)
         loop_stop(w->loop);
 }
 
+/* Bytes of frames that the peer has not acknowledged; 0 for links that cannot be resumed. */
+static size_t unacknowledged(const struct link *l)
+{
+    return l->session ? buffer_len(&l->session->kept) : 0;
+}
+
 static void note_kept(struct end *e)
 {
-    size_t kept = e->link ? link_unacknowledged(e->link) : 0;
+    size_t kept = e->link ? unacknowledged(e->link) : 0;
     if (kept > e->most_kept)
         e->most_kept = kept;
 }
@@ -340,7 +349,7 @@ static void resumed(void *arg, struct link *l, double seconds)
 {
     struct end *e = arg;
     e->resumed++;
-    assert_true(seconds >= 0 && seconds < PATIENCE);
+    assert_true(seconds >= 0 && seconds < patience(60));
     if (e->destroy_when_resumed) {
         link_destroy(l);
         e->link = NULL;
@@ -413,7 +422,7 @@ static struct link *connect_as(struct world *w, struct end *e, const struct how 
                                                                : 50,
                              .resume_bytes = how->bytes,
                              .addresses = address};
-    int fd = address_connect(address, 5, &err);
+    int fd = dial_wait(address, 5, &err);
     assert_true(fd >= 0);
     return link_create(w->loop, fd, fd, &o, "mprun", &events, e, &err);
 }
@@ -425,18 +434,19 @@ static int both_open(struct world *w)
 
 static void too_long(void *arg)
 {
-    fprintf(stderr, "test-link-resume: not done after %d s\n", PATIENCE);
+    fprintf(stderr, "test-link-resume: not done after %g s\n", patience(60));
     abort();
 }
 
 static void run(struct world *w, int (*done)(struct world *w))
 {
-    struct loop_timer *t = loop_timer_create(w->loop, too_long, NULL);
+    struct loop_timer t;
+    loop_timer_init(&t, w->loop, too_long, NULL);
     w->done = done;
-    loop_timer_start(t, PATIENCE, 0);
+    loop_timer_start(&t, patience(60), 0);
     if (!done(w))
         loop_run(w->loop);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
 }
 
 static struct world *begin(const struct how *how)
@@ -449,7 +459,7 @@ static struct world *begin(const struct how *how)
                              .resume_patience = how->patience ? how->patience : 40,
                              .resume_bytes = how->bytes};
     w->loop = w->proxy.loop = loop_create(&e);
-    int fd = address_listen_tcp("127.0.0.1", w->proxy.door, &e);
+    int fd = listen_tcp("127.0.0.1", w->proxy.door, &e);
     assert_true(fd >= 0);
     w->listener = listener_create(w->loop, fd, key, how->security, &door_events, w, &e);
     listener_resumable(w->listener, &o);
@@ -596,7 +606,7 @@ static void a_half_open_connection_is_replaced(void **state)
 
 static int stands_still(struct world *w)
 {
-    return link_bulk_room(w->up.link) == 0 && link_unacknowledged(w->up.link) >= 512 * 1024;
+    return link_bulk_room(w->up.link) == 0 && unacknowledged(w->up.link) >= 512 * 1024;
 }
 
 static void tick(void *arg)
@@ -608,10 +618,11 @@ static void tick(void *arg)
 
 static void run_ticking(struct world *w, int (*done)(struct world *w))
 {
-    struct loop_timer *t = loop_timer_create(w->loop, tick, w);
-    loop_timer_start(t, 0.01, 0.01);
+    struct loop_timer t;
+    loop_timer_init(&t, w->loop, tick, w);
+    loop_timer_start(&t, 0.01, 0.01);
     run(w, done);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
 }
 
 static void a_peer_that_never_acknowledges_stops_the_sender(void **state)
@@ -622,7 +633,7 @@ static void a_peer_that_never_acknowledges_stops_the_sender(void **state)
     w->up.goal = GOAL;
     w->up.goal_control = 1;
     run_ticking(w, stands_still);
-    assert_in_range(link_unacknowledged(w->up.link), KEPT, KEPT + FRAME_HEADER + FRAME_PAYLOAD_MAX);
+    assert_in_range(unacknowledged(w->up.link), KEPT, KEPT + FRAME_HEADER + FRAME_PAYLOAD_MAX);
     assert_in_range(w->up.sent, KEPT / 2, 2 * KEPT);
     assert_int_equal(w->up.lost, 0);
     proxy_silence(&w->proxy, 1, 0);
@@ -633,7 +644,7 @@ static void a_peer_that_never_acknowledges_stops_the_sender(void **state)
 
 static int nothing_kept(struct world *w)
 {
-    return link_unacknowledged(w->up.link) == 0 && link_unacknowledged(w->down.link) == 0;
+    return unacknowledged(w->up.link) == 0 && unacknowledged(w->down.link) == 0;
 }
 
 static void an_idle_link_keeps_nothing(void **state)
@@ -690,7 +701,7 @@ static void a_peer_that_is_gone_refuses_and_that_is_the_end(void **state)
     run(w, up_closed);
     assert_int_equal(w->up.why.code, ECONNREFUSED);
     assert_non_null(strstr(w->up.why.text, "nobody listens there any more"));
-    assert_true(w->up.closed_at - before < 5);
+    assert_true(w->up.closed_at - before < patience(5));
     assert_int_equal(w->up.lost, 1);
     finish(w);
 }
@@ -773,7 +784,7 @@ static void it_takes_both_to_resume(void **state)
     for (int i = 0; i < 2; i++) {
         struct world *w = begin(&(struct how){.security = 1, .not_up = i, .not_down = !i});
         transfer(w, 1024 * 1024, 10);
-        assert_int_equal(link_unacknowledged(w->up.link), 0);
+        assert_int_equal(unacknowledged(w->up.link), 0);
         cut_now(w, CUT_END);
         run(w, up_closed);
         run(w, down_closed);
@@ -794,10 +805,11 @@ static void stop_soon(void *arg)
 /* The loop goes round once. */
 static void turn(struct world *w)
 {
-    struct loop_timer *t = loop_timer_create(w->loop, stop_soon, w->loop);
-    loop_timer_start(t, 0.001, 0);
+    struct loop_timer t;
+    loop_timer_init(&t, w->loop, stop_soon, w->loop);
+    loop_timer_start(&t, 0.001, 0);
     loop_run(w->loop);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
 }
 
 static int one_refused(struct world *w)
@@ -862,7 +874,7 @@ static enum handshake_answer claim(struct world *w, const struct handshake_sessi
 {
     struct claimer c = {.world = w, .session = *s, .answer = -1};
     uint8_t c1[HANDSHAKE_C1];
-    c.fd = address_connect(w->proxy.door, 5, NULL);
+    c.fd = dial_wait(w->proxy.door, 5, NULL);
     c.io = loop_io_create(w->loop, c.fd, LOOP_READ, claimer_ready, &c);
     handshake_init(&c.shake, key, host_id, HANDSHAKE_RESUME);
     handshake_c1(&c.shake, c1);

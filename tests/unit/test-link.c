@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-link.c - frames arrive whole and in order, plain and encrypted, however they are cut on the
  * way; what is not a frame ends the link; owners may destroy it at any time */
-#include "wire/link.h"
+#include "wire/link/link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +18,14 @@
 #include <cmocka.h>
 
 #include "common/buffer.h"
-#include "wire/handshake.h"
+#include "wire/link/key-proof.h"
 #include "wire/mprun.pb-c.h"
+#include "tests/unit/patience.h"
 
 static const uint8_t key[LINK_KEY] = "the key of a step, 32 bytes long";
 static const uint8_t wrong[LINK_KEY] = "the key of a step, 32 bytes lonG";
 
-enum { MOST = 200000, PATIENCE = 20 };
+enum { MOST = 200000 };
 
 /* ---- one end of a link ----------------------------------------------------------------------- */
 
@@ -97,16 +98,17 @@ static const struct link_events events = {
 
 static void too_long(void *arg)
 {
-    fprintf(stderr, "test-link: nothing happened for %d s\n", PATIENCE);
+    fprintf(stderr, "test-link: nothing happened for %g s\n", patience(20));
     abort();
 }
 
 static void run(struct loop *loop)
 {
-    struct loop_timer *t = loop_timer_create(loop, too_long, NULL);
-    loop_timer_start(t, PATIENCE, 0);
+    struct loop_timer t;
+    loop_timer_init(&t, loop, too_long, NULL);
+    loop_timer_start(&t, patience(20), 0);
     loop_run(loop);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
 }
 
 static void make(struct end *e, struct loop *loop, int fd, struct link_options o)
@@ -231,10 +233,11 @@ static void stop_soon(void *arg)
 /* The loop goes round once. */
 static void turn(struct loop *loop)
 {
-    struct loop_timer *t = loop_timer_create(loop, stop_soon, loop);
-    loop_timer_start(t, 0, 0);
+    struct loop_timer t;
+    loop_timer_init(&t, loop, stop_soon, loop);
+    loop_timer_start(&t, 0, 0);
     run(loop);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
 }
 
 static void a_message_of_5_mib_arrives_as_one(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-listen.c - the launcher's door: who has the key gets in beside any number of others */
-#include "wire/listen.h"
+#include "wire/link/listener.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,13 +17,15 @@
 
 #include <cmocka.h>
 
-#include "wire/address.h"
-#include "wire/handshake.h"
+#include "tests/unit/listen-tcp.h"
+#include "tests/unit/patience.h"
+#include "wire/link/key-proof.h"
+#include "wire/transport/dial.h"
 
 static const uint8_t key[LINK_KEY] = "the key of a step, 32 bytes long";
 static const uint8_t wrong[LINK_KEY] = "the key of a step, 32 bytes lonG";
 
-enum { HOSTS = 256, PATIENCE = 20 };
+enum { HOSTS = 256 };
 
 struct door {
     struct loop *loop;
@@ -72,18 +74,19 @@ static const struct listen_events listen_events = {.arrived = arrived, .refused 
 
 static void too_long(void *arg)
 {
-    fprintf(stderr, "test-listen: nothing happened for %d s\n", PATIENCE);
+    fprintf(stderr, "test-listen: nothing happened for %g s\n", patience(20));
     abort();
 }
 
 static void run_until(struct door *d, size_t arrivals, size_t refusals)
 {
-    struct loop_timer *t = loop_timer_create(d->loop, too_long, NULL);
+    struct loop_timer t;
+    loop_timer_init(&t, d->loop, too_long, NULL);
     d->want_arrived = arrivals;
     d->want_refused = refusals;
-    loop_timer_start(t, PATIENCE, 0);
+    loop_timer_start(&t, patience(20), 0);
     loop_run(d->loop);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
 }
 
 static struct door *open_door(int encrypt)
@@ -91,7 +94,7 @@ static struct door *open_door(int encrypt)
     struct door *d = calloc(1, sizeof(*d));
     struct error e;
     d->loop = loop_create(&e);
-    int fd = address_listen_tcp("127.0.0.1", d->address, &e);
+    int fd = listen_tcp("127.0.0.1", d->address, &e);
     assert_true(fd >= 0);
     d->listener = listener_create(d->loop, fd, key, encrypt, &listen_events, d, &e);
     assert_non_null(d->listener);
@@ -112,7 +115,7 @@ static void close_door(struct door *d)
 static int knock(const struct door *d)
 {
     struct error e;
-    int fd = address_connect(d->address, 5, &e);
+    int fd = dial_wait(d->address, 5, &e);
     if (fd < 0)
         fail_msg("%s", e.text);
     return fd;
@@ -212,7 +215,7 @@ static void a_silent_peer_is_refused_after_a_while(void **state)
     int fd = knock(d);
     starter(d, key, 5, 0); /* nobody waits for it */
     run_until(d, 1, 0);
-    assert_true(loop_now() - begin < 4);
+    assert_true(loop_now() - begin < patience(4));
     run_until(d, 1, 1);
     assert_int_equal(d->last.code, ETIMEDOUT);
     char c;
@@ -241,7 +244,7 @@ static void a_starter_gets_in_past_200_silent_peers(void **state)
     starter(d, key, 5, 0);
     run_until(d, 1, 0);
     /* three times LISTEN_PENDING peers had to have their time */
-    assert_true(loop_now() - begin < 8);
+    assert_true(loop_now() - begin < patience(8));
     assert_non_null(d->hosts[5]);
     for (int i = 0; i < 200; i++)
         close(silent[i]);
@@ -273,8 +276,9 @@ static void a_door_without_descriptors_does_not_spin(void **state)
     few = old;
     few.rlim_cur = (rlim_t)fd + 1;
     setrlimit(RLIMIT_NOFILE, &few);
-    struct loop_timer *t = loop_timer_create(d->loop, (loop_fn)loop_stop, d->loop);
-    loop_timer_start(t, 0.5, 0);
+    struct loop_timer t;
+    loop_timer_init(&t, d->loop, (loop_fn)loop_stop, d->loop);
+    loop_timer_start(&t, 0.5, 0);
     getrusage(RUSAGE_SELF, &before);
     loop_run(d->loop);
     getrusage(RUSAGE_SELF, &after);
@@ -287,7 +291,7 @@ static void a_door_without_descriptors_does_not_spin(void **state)
     assert_int_equal(write(fd, "garbage, and enough of it to fill the first message of it", 57),
                      57);
     run_until(d, 0, 1); /* with descriptors again it is heard */
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
     close(fd);
     close_door(d);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-loop.c - callbacks may destroy what they were called for, and nothing scheduled is lost */
 #include "common/loop.h"
+#include "tests/unit/patience.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,8 +19,8 @@
 struct seen {
     struct loop *loop;
     struct loop_io *io, *other;
-    struct loop_timer *timer;
-    struct loop_defer *defer;
+    struct loop_timer timer;
+    struct loop_defer defer;
     int n, limit;
     char order[32];
     int signals[8], nsignals;
@@ -38,19 +39,21 @@ static void too_long(void *arg)
 
 static void run(struct loop *l)
 {
-    struct loop_timer *t = loop_timer_create(l, too_long, NULL);
-    loop_timer_start(t, 20, 0);
+    struct loop_timer t;
+    loop_timer_init(&t, l, too_long, NULL);
+    loop_timer_start(&t, patience(20), 0);
     loop_run(l);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
 }
 
 /* One round, I/O included. */
 static void turn(struct loop *l)
 {
-    struct loop_timer *t = loop_timer_create(l, stop, l);
-    loop_timer_start(t, 0, 0);
+    struct loop_timer t;
+    loop_timer_init(&t, l, stop, l);
+    loop_timer_start(&t, 0, 0);
     run(l);
-    loop_timer_destroy(t);
+    loop_timer_stop(&t);
 }
 
 static void destroys_both(void *arg, int fd, unsigned events)
@@ -62,7 +65,7 @@ static void destroys_both(void *arg, int fd, unsigned events)
     s->io = s->other = NULL;
 }
 
-static void a_watch_may_destroy_itself_and_others(void **state)
+static void a_watch_may_stop_itself_and_others(void **state)
 {
     struct seen s = {.loop = loop_create(NULL)};
     int a[2], b[2];
@@ -115,7 +118,7 @@ static void again(void *arg)
 {
     struct seen *s = arg;
     if (++s->n < s->limit)
-        loop_defer_schedule(s->defer);
+        loop_defer_schedule(&s->defer);
     else
         loop_stop(s->loop);
 }
@@ -123,13 +126,13 @@ static void again(void *arg)
 static void what_schedules_itself_runs_again(void **state)
 {
     struct seen s = {.loop = loop_create(NULL), .limit = 1000};
-    s.defer = loop_defer_create(s.loop, again, &s);
-    loop_defer_schedule(s.defer);
-    loop_defer_schedule(s.defer); /* once, however often it is asked for */
+    loop_defer_init(&s.defer, s.loop, again, &s);
+    loop_defer_schedule(&s.defer);
+    loop_defer_schedule(&s.defer); /* once, however often it is asked for */
     run(s.loop);
     assert_int_equal(s.n, 1000);
-    loop_defer_destroy(s.defer);
-    loop_defer_destroy(NULL);
+    loop_defer_stop(&s.defer);
+    loop_defer_stop(&(struct loop_defer){0});
     loop_destroy(s.loop);
 }
 
@@ -137,7 +140,7 @@ static void schedule_other(void *arg)
 {
     struct seen *s = arg;
     s->order[s->n++] = 'a';
-    loop_defer_schedule(s->defer);
+    loop_defer_schedule(&s->defer);
 }
 
 static void the_other(void *arg)
@@ -150,13 +153,14 @@ static void the_other(void *arg)
 static void what_is_scheduled_by_another_runs(void **state)
 {
     struct seen s = {.loop = loop_create(NULL)};
-    struct loop_defer *first = loop_defer_create(s.loop, schedule_other, &s);
-    s.defer = loop_defer_create(s.loop, the_other, &s);
-    loop_defer_schedule(first);
+    struct loop_defer first;
+    loop_defer_init(&first, s.loop, schedule_other, &s);
+    loop_defer_init(&s.defer, s.loop, the_other, &s);
+    loop_defer_schedule(&first);
     run(s.loop);
     assert_string_equal(s.order, "ab");
-    loop_defer_destroy(first);
-    loop_defer_destroy(s.defer);
+    loop_defer_stop(&first);
+    loop_defer_stop(&s.defer);
     loop_destroy(s.loop);
 }
 
@@ -164,15 +168,15 @@ static void defer_ends(void *arg)
 {
     struct seen *s = arg;
     s->n++;
-    loop_defer_destroy(s->defer);
+    loop_defer_stop(&s->defer);
     loop_stop(s->loop);
 }
 
-static void a_defer_may_destroy_itself(void **state)
+static void a_defer_may_stop_itself(void **state)
 {
     struct seen s = {.loop = loop_create(NULL)};
-    s.defer = loop_defer_create(s.loop, defer_ends, &s);
-    loop_defer_schedule(s.defer);
+    loop_defer_init(&s.defer, s.loop, defer_ends, &s);
+    loop_defer_schedule(&s.defer);
     run(s.loop);
     assert_int_equal(s.n, 1);
     loop_destroy(s.loop);
@@ -183,23 +187,22 @@ static void tick(void *arg)
     struct seen *s = arg;
     if (++s->n < s->limit)
         return;
-    loop_timer_destroy(s->timer);
+    loop_timer_stop(&s->timer);
     loop_stop(s->loop);
 }
 
-static void a_timer_repeats_and_may_destroy_itself(void **state)
+static void a_timer_repeats_and_may_stop_itself(void **state)
 {
     struct seen s = {.loop = loop_create(NULL), .limit = 5};
     double begin = loop_now();
-    s.timer = loop_timer_create(s.loop, tick, &s);
-    assert_false(loop_timer_active(s.timer));
-    loop_timer_start(s.timer, 0.01, 0.01);
-    assert_true(loop_timer_active(s.timer));
+    loop_timer_init(&s.timer, s.loop, tick, &s);
+    assert_false(loop_timer_active(&s.timer));
+    loop_timer_start(&s.timer, 0.01, 0.01);
+    assert_true(loop_timer_active(&s.timer));
     run(s.loop);
     assert_int_equal(s.n, 5);
     assert_true(loop_now() - begin >= 0.045);
-    loop_timer_destroy(NULL);
-    loop_timer_stop(NULL);
+    loop_timer_stop(&(struct loop_timer){0});
     loop_destroy(s.loop);
 }
 
@@ -208,13 +211,14 @@ static void strange_times_fire_at_once(void **state)
     static const double strange[] = {NAN, -5, -INFINITY, 0};
     for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
         struct loop *l = loop_create(NULL);
-        struct loop_timer *t = loop_timer_create(l, stop, l);
-        loop_timer_start(t, strange[i], 0);
+        struct loop_timer t;
+        loop_timer_init(&t, l, stop, l);
+        loop_timer_start(&t, strange[i], 0);
         double begin = loop_now();
         run(l);
         assert_true(loop_now() - begin < 5);
-        assert_false(loop_timer_active(t));
-        loop_timer_destroy(t);
+        assert_false(loop_timer_active(&t));
+        loop_timer_stop(&t);
         loop_destroy(l);
     }
 }
@@ -248,12 +252,12 @@ static void signals_come_through_the_loop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_watch_may_destroy_itself_and_others),
+        cmocka_unit_test(a_watch_may_stop_itself_and_others),
         cmocka_unit_test(events_can_be_changed),
         cmocka_unit_test(what_schedules_itself_runs_again),
         cmocka_unit_test(what_is_scheduled_by_another_runs),
-        cmocka_unit_test(a_defer_may_destroy_itself),
-        cmocka_unit_test(a_timer_repeats_and_may_destroy_itself),
+        cmocka_unit_test(a_defer_may_stop_itself),
+        cmocka_unit_test(a_timer_repeats_and_may_stop_itself),
         cmocka_unit_test(strange_times_fire_at_once),
         cmocka_unit_test(signals_come_through_the_loop),
     };

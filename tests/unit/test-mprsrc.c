@@ -20,7 +20,8 @@ static int parse(struct mprsrc_options *o, char **argv, struct error *err)
     int argc = 0;
     while (argv[argc])
         argc++;
-    return mprsrc_options_parse(argc, argv, o, err);
+    *o = mprsrc_defaults();
+    return tool_parse(&mprsrc_tool, argc, argv, o, err);
 }
 
 static struct mprsrc_options must_parse(char **argv)
@@ -58,7 +59,7 @@ static void the_spellings_of_the_document_are_understood(void **state)
     assert_int_equal(must_parse(LINE("-j", "23")).job, 23);
     assert_int_equal(must_parse(LINE("-j23")).job, 23);
     assert_int_equal(must_parse(LINE("--jobid=23")).job, 23);
-    assert_true(must_parse(LINE("-h")).help && must_parse(LINE("--help")).help);
+    assert_true(must_parse(LINE("-h")).request.help && must_parse(LINE("--help")).request.help);
 }
 
 static void a_task_stands_alone_or_behind_the_job(void **state)
@@ -116,21 +117,21 @@ static void what_is_wrong_is_named(void **state)
 
 static void the_manual_page_lists_the_options_there_are(void **state)
 {
-    assert_manual_lists(mprsrc_option_table, "mprsrc.1");
+    assert_manual_lists(mprsrc_tool.options, "mprsrc.1");
 }
 
 static void help_lists_the_options_there_are(void **state)
 {
     for (size_t width = 60; width <= 120; width += 20) {
-        char *text = mprsrc_help(width);
-        assert_help_lists(mprsrc_option_table, text);
+        char *text = tool_help(&mprsrc_tool, width);
+        assert_help_lists(mprsrc_tool.options, text);
         free(text);
     }
 }
 
 static void no_name_is_in_the_table_twice(void **state)
 {
-    assert_names_are_unique(mprsrc_option_table);
+    assert_names_are_unique(mprsrc_tool.options);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-name-run.c - names of hosts that count up, and lists of them for messages */
-#include "common/name-run.h"
+#include "common/host-name-list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

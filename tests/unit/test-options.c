@@ -65,15 +65,15 @@ static int apply_kill(void *target, const char *value, struct error *err)
 }
 
 static const struct option_def defs[] = {
-    {"-n --np", "N", "Starting", "Start N ranks", OPTION_ONCE, apply_n},
-    {"-x", "NAME", "Starting", "Set a variable", OPTION_APPEND, apply_x},
+    {"-n --np", "N", "Starting", "Start N ranks", OPTION_ONCE, .apply = apply_n},
+    {"-x", "NAME", "Starting", "Set a variable", OPTION_APPEND, .apply = apply_x},
     {"--tag-output -l", NULL, "Output",
      "Begin each line of output with the rank that wrote it, which is long enough for two lines",
-     OPTION_ONCE, apply_tag},
-    {"--chdir -D --Directory", "DIR", "Starting", "Start in DIR", OPTION_ONCE, apply_dir},
-    {"-v", "NAME[=VALUE]", "Starting", "Set a variable", OPTION_APPEND, apply_x},
-    {"--pair", "NAME VALUE", "Starting", "Set two", OPTION_APPEND, apply_pair},
-    {"--kill -K", "[=N]", "Output", "Kill", OPTION_ONCE, apply_kill},
+     OPTION_ONCE, .apply = apply_tag},
+    {"--chdir -D --Directory", "DIR", "Starting", "Start in DIR", OPTION_ONCE, .apply = apply_dir},
+    {"-v", "NAME[=VALUE]", "Starting", "Set a variable", OPTION_APPEND, .apply = apply_x},
+    {"--pair", "NAME VALUE", "Starting", "Set two", OPTION_APPEND, .apply = apply_pair},
+    {"--kill -K", "[=N]", "Output", "Kill", OPTION_ONCE, .apply = apply_kill},
     {.names = "--map-by -dirt", .help = "write '-n' instead"},
     {.names = NULL},
 };

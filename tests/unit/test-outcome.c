@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-outcome.c - which end explains a step, and mprun's exit code for it */
-#include "model/outcome.h"
+#include "launcher/outcome/first-failure.h"
 
 #include <setjmp.h>
 #include <signal.h>

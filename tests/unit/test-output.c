@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-output.c - output onto pipes, terminals, sockets and files whose readers behave and do not
  */
-#include "launcher/output.h"
-#include "launcher/output-lines.h"
+#include "launcher/io/output.h"
+#include "launcher/io/output-lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,9 @@
 #include "common/buffer.h"
 #include "common/fdio.h"
 #include "common/loop.h"
-#include "wire/frame.h"
+#include "wire/flow-control.h"
+#include "wire/messages/frame.h"
+#include "tests/unit/patience.h"
 
 enum { WINDOW = 64 * 1024, HOSTS = 4 };
 
@@ -42,7 +44,7 @@ enum { SANITIZED = 0 };
 
 struct world {
     struct loop *loop;
-    struct loop_timer *turn, *watchdog;
+    struct loop_timer turn, watchdog;
     struct output *o;
     uint64_t put[HOSTS][3], consumed[HOSTS][3]; /* cost */
     int closed[3], closed_code[3];
@@ -90,9 +92,9 @@ static int set_up(void **state)
     struct world *w = calloc(1, sizeof(*w));
     signal(SIGPIPE, SIG_IGN);
     w->loop = loop_create(NULL);
-    w->turn = loop_timer_create(w->loop, stop, w->loop);
-    w->watchdog = loop_timer_create(w->loop, too_long, w);
-    loop_timer_start(w->watchdog, 100, 0);
+    loop_timer_init(&w->turn, w->loop, stop, w->loop);
+    loop_timer_init(&w->watchdog, w->loop, too_long, w);
+    loop_timer_start(&w->watchdog, patience(100), 0);
     for (int i = 0; i < 4; i++)
         w->fds[i] = -1;
     *state = w;
@@ -103,8 +105,8 @@ static int tear_down(void **state)
 {
     struct world *w = *state;
     output_destroy(w->o);
-    loop_timer_destroy(w->turn);
-    loop_timer_destroy(w->watchdog);
+    loop_timer_stop(&w->turn);
+    loop_timer_stop(&w->watchdog);
     loop_destroy(w->loop);
     for (int i = 0; i < 4; i++)
         if (w->fds[i] >= 0)
@@ -122,7 +124,7 @@ static void begin(struct world *w, int out, int err, int tag, int timestamp)
 
 static void turn(struct world *w)
 {
-    loop_timer_start(w->turn, 0, 0);
+    loop_timer_start(&w->turn, 0, 0);
     loop_run(w->loop);
 }
 
@@ -555,7 +557,7 @@ static void memory_is_bounded_by_the_windows(void **state)
         pid_t pid = fork();
         int status;
         if (pid == 0) {
-            loop_timer_start(w->turn, 0.001, 0.001); /* wakes loop_run() above */
+            loop_timer_start(&w->turn, 0.001, 0.001); /* wakes loop_run() above */
             _exit(memory_child(w, tag));
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);

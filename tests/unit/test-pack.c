@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-pack.c - LAUNCH comes back byte by byte, and one that cannot be is refused with a reason */
-#include "wire/pack.h"
+#include "wire/messages/launch.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "wire/messages/values.h"
 
 /* The packed message; caller frees. */
 static uint8_t *sent(const struct launch *l, size_t *ret_n)
@@ -29,22 +31,23 @@ static char *env0[] = {"PATH=/bin", "NOT_UTF8=\x80\xc0\xff", "EMPTY=", "no equal
 static char *env1[] = {NULL};
 static char *given0[] = {"EMPTY", "NOT_UTF8", NULL};
 static char *given1[] = {NULL};
+/* Initializers of a struct rank_set. */
+#define CYCLE(first, stride, count)                                                                \
+    {                                                                                              \
+        (struct rank_cycle[]){{0, first, stride, count, 0}}, 1                                     \
+    }
+#define BLOCK(first, count) CYCLE(first, 1, count)
 static struct app apps[2] = {
     {.argv = argv0,
      .envp = env0,
      .given_env = given0,
      .directory = "/tmp/\xe9",
-     .first_rank = 0,
-     .count = 3},
-    {.argv = argv1,
-     .envp = env1,
-     .given_env = given1,
-     .directory = "/",
-     .first_rank = 3,
-     .count = 1},
+     .ranks = BLOCK(0, 3)},
+    {.argv = argv1, .envp = env1, .given_env = given1, .directory = "/", .ranks = BLOCK(3, 1)},
 };
 static struct idset granted;
-static struct placement hosts[2] = {{"n1", 0, 1, NULL, NULL, 0}, {"n2", 1, 3, NULL, NULL, 0}};
+static struct placement hosts[2] = {{"n1", BLOCK(0, 1), NULL, NULL, 0},
+                                    {"n2", BLOCK(1, 3), NULL, NULL, 0}};
 
 static char *host_env[] = {(char *)"TMPDIR", (char *)"SGE_BINDING", NULL};
 
@@ -78,6 +81,7 @@ static struct launch a_launch(void)
     hosts[1].granted = &granted;
     hosts[1].granted_cores = "0,0:1,3";
     l.step.host_env = host_env;
+    strcpy(l.step.gpu_env, "RESOURCE_GPU");
     return l;
 }
 
@@ -104,12 +108,11 @@ static void a_launch_comes_back_byte_by_byte(void **state)
         same_strings(got.step.apps[i].envp, apps[i].envp);
         same_strings(got.step.apps[i].given_env, apps[i].given_env);
         assert_string_equal(got.step.apps[i].directory, apps[i].directory);
-        assert_int_equal(got.step.apps[i].first_rank, apps[i].first_rank);
-        assert_int_equal(got.step.apps[i].count, apps[i].count);
+        assert_int_equal(rank_set_distance(&got.step.apps[i].ranks, &apps[i].ranks), 0);
     }
     assert_int_equal(got.nhosts, 2);
     assert_string_equal(got.hosts[1].host, "n2");
-    assert_int_equal(got.hosts[1].count, 3);
+    assert_int_equal(rank_set_distance(&got.hosts[1].ranks, &hosts[1].ranks), 0);
     assert_int_equal(got.host_index, 1);
     assert_int_equal(got.step.bind.policy, BIND_CORE);
     assert_int_equal(got.step.bind.cores, 3);
@@ -124,6 +127,7 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_int_equal(idset_count(&got.granted), 4);
     assert_string_equal(got.granted_cores, "0,0:1,3");
     same_strings(got.step.host_env, host_env);
+    assert_string_equal(got.step.gpu_env, "RESOURCE_GPU");
     assert_true(got.same_machine && !got.granted_all);
     launch_free(&got);
     free(bytes);
@@ -140,7 +144,7 @@ static size_t comes_back(const struct placement *many, size_t n, uint32_t nranks
     struct app all = apps[0];
     struct error e;
     size_t size;
-    all.count = nranks;
+    all.ranks = (struct rank_set)BLOCK(0, nranks);
     l.step.apps = &all;
     l.step.napps = 1;
     l.step.nranks = nranks;
@@ -152,8 +156,7 @@ static size_t comes_back(const struct placement *many, size_t n, uint32_t nranks
         assert_int_equal(got.nhosts, n);
         for (size_t i = 0; i < n; i++) {
             assert_string_equal(got.hosts[i].host, many[i].host);
-            assert_int_equal(got.hosts[i].first_rank, many[i].first_rank);
-            assert_int_equal(got.hosts[i].count, many[i].count);
+            assert_int_equal(rank_set_distance(&got.hosts[i].ranks, &many[i].ranks), 0);
             assert_int_equal(got.hosts[i].share, many[i].share);
         }
         assert_int_equal(got.granted_all, !many[here].granted);
@@ -164,20 +167,70 @@ static size_t comes_back(const struct placement *many, size_t n, uint32_t nranks
     return size;
 }
 
-static void hosts_whose_names_count_up_take_no_room(void **state)
+/* 4,096 hosts without ranks. */
+static struct placement *many_hosts(void)
 {
     static struct placement many[MANY];
     static char names[MANY][32];
-    size_t few, all;
     for (uint32_t i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof(names[i]), "rack1-n%03u.x2", i);
-        many[i] = (struct placement){names[i], 2 * i, 2, NULL, NULL, 8};
+        rank_set_free(&many[i].ranks);
+        many[i] = (struct placement){.host = names[i], .share = 8};
     }
+    return many;
+}
+
+static void hosts_whose_names_count_up_take_no_room(void **state)
+{
+    struct placement *many = many_hosts();
+    size_t few, all;
+    for (uint32_t i = 0; i < MANY; i++)
+        rank_set_add_block(&many[i].ranks, 0, 2 * i, 2);
     few = comes_back(many, 2, 4);
     all = comes_back(many, MANY, 2 * MANY);
     assert_in_range(all, few, few + 16);
     many[7].host = (char *)(uintptr_t) "other"; /* three runs */
     assert_in_range(comes_back(many, MANY, 2 * MANY), all + 20, all + 100);
+}
+
+/* Deals the ranks of world 0 to n hosts in turn; hosts below `small` take no more than two. */
+static void deal(struct placement *many, uint32_t n, uint32_t small, uint32_t nranks)
+{
+    struct rank_name r = {0};
+    for (uint32_t i = 0; i < n; i++)
+        rank_set_free(&many[i].ranks);
+    for (uint32_t turn = 0; r.rank < nranks; turn++)
+        for (uint32_t i = 0; i < n && r.rank < nranks; i++)
+            if (turn < 2 || i >= small) {
+                assert_int_equal(rank_set_add(&many[i].ranks, r), 0);
+                r.rank++;
+            }
+}
+
+static void ranks_dealt_in_turn_take_no_room_either(void **state)
+{
+    struct placement *many = many_hosts();
+    deal(many, 2, 0, 6);
+    size_t few = comes_back(many, 2, 6);
+    deal(many, MANY, 0, 3 * MANY);
+    assert_in_range(comes_back(many, MANY, 3 * MANY), few, few + 16);
+    deal(many, MANY, 0, 3 * MANY + 5); /* the first five have one more */
+    assert_in_range(comes_back(many, MANY, 3 * MANY + 5), few + 10, few + 60);
+    deal(many, MANY, 1000, 3 * MANY); /* two runs, of one cycle and of two */
+    assert_in_range(comes_back(many, MANY, 3 * MANY), few + 10, few + 100);
+}
+
+static void lists_of_ranks_come_back(void **state)
+{
+    struct rank_set one = {0}, other = {0};
+    for (uint32_t rank = 0; rank < 64; rank++)
+        rank_set_add(rank % 7 && rank % 5 ? &one : &other, (struct rank_name){.rank = rank});
+    struct placement hosts[] = {{"n1", one, NULL, NULL, 0},
+                                {"n2", BLOCK(64, 1), NULL, NULL, 0},
+                                {"n3", other, NULL, NULL, 0}};
+    comes_back(hosts, 3, 65);
+    rank_set_free(&one);
+    rank_set_free(&other);
 }
 
 static void hosts_that_differ_in_anything_come_back(void **state)
@@ -186,13 +239,13 @@ static void hosts_that_differ_in_anything_come_back(void **state)
     idset_add_range(&one, 0, 3);
     idset_add_range(&two, 4, 7);
     struct placement mixed[] = {
-        {"n9", 0, 1, NULL, NULL, 0},          {"n10", 1, 1, NULL, NULL, 0},
-        {"n11", 2, 2, NULL, NULL, 0},         {"n12", 4, 2, &one, NULL, 0},
-        {"n13", 6, 2, &one, "0,0", 0},        {"n14", 8, 2, &two, NULL, 0},
-        {"n15", 10, 2, NULL, NULL, 0},        {"n16", 12, 2, &two, NULL, 0},
-        {"n016", 14, 2, &two, NULL, 0},       {"n18", 16, 2, &two, NULL, 0},
-        {"a", 18, 2, &two, NULL, 0},          {"", 20, 2, NULL, NULL, 0},
-        {"n999999999", 22, 1, NULL, NULL, 4}, {"n1000000000", 23, 1, NULL, NULL, 5},
+        {"n9", BLOCK(0, 1), NULL, NULL, 0},          {"n10", BLOCK(1, 1), NULL, NULL, 0},
+        {"n11", BLOCK(2, 2), NULL, NULL, 0},         {"n12", BLOCK(4, 2), &one, NULL, 0},
+        {"n13", BLOCK(6, 2), &one, "0,0", 0},        {"n14", BLOCK(8, 2), &two, NULL, 0},
+        {"n15", BLOCK(10, 2), NULL, NULL, 0},        {"n16", BLOCK(12, 2), &two, NULL, 0},
+        {"n016", BLOCK(14, 2), &two, NULL, 0},       {"n18", BLOCK(16, 2), &two, NULL, 0},
+        {"a", BLOCK(18, 2), &two, NULL, 0},          {"", BLOCK(20, 2), NULL, NULL, 0},
+        {"n999999999", BLOCK(22, 1), NULL, NULL, 4}, {"n1000000000", BLOCK(23, 1), NULL, NULL, 5},
     };
     comes_back(mixed, sizeof(mixed) / sizeof(mixed[0]), 24);
     idset_free(&one);
@@ -211,7 +264,7 @@ static void an_environment_of_a_mebibyte_comes_back(void **state)
     memcpy(env[0], "BIG=", 4);
     env[0][MIB - 1] = 0;
     big.envp = env;
-    big.count = 4;
+    big.ranks = (struct rank_set)BLOCK(0, 4);
     l.step.apps = &big;
     l.step.napps = 1;
     uint8_t *bytes = sent(&l, &n);
@@ -269,41 +322,62 @@ static void numbers_that_do_not_agree_are_refused(void **state)
     m = message();
     m->nranks = 0xffffffff;
     m->apps[1]->count = 0xffffffff - 3;
-    m->hosts[1]->count = 0xffffffff - 1;
+    m->hosts[1]->ranks[2] = 0xffffffff - 1;
     unpacked(m, "more than");
     m = message();
     mprun__placement__free_unpacked(m->hosts[--m->n_hosts], NULL);
-    unpacked(m, "no place for host 1 of 1");
+    m->hosts[0]->ranks[2] = 4;
+    unpacked(m, "no place for host 1");
     m = message();
     m->hosts[0]->following = 0xffffffff;
-    unpacked(m, "no place for host 1 of 0");
+    unpacked(m, "more hosts than ranks");
     m = message();
     m->hosts[1]->following = 1;
-    unpacked(m, "another number of ranks");
+    unpacked(m, "rank 1 has more than one host");
+    m = message();
+    m->hosts[1]->following = 1;
+    m->hosts[1]->shift = 3;
+    unpacked(m, "rank 4 of a world of 4 ranks");
+    m = message();
+    m->hosts[1]->following = 2;
+    m->hosts[1]->shift = 0x80000000;
+    unpacked(m, "rank 2147483649 of a world of 4 ranks");
+    m = message();
+    m->hosts[1]->following = 1;
+    m->hosts[1]->shift = 0xffffffff;
+    unpacked(m, "do not ascend");
     m = message();
     m->hosts[0]->following = 1;
-    unpacked(m, "hosts whose ranks do not follow");
+    m->hosts[0]->shift = 1;
+    unpacked(m, "rank 1 has more than one host");
     m = message();
     m->hosts[0]->host.len = 1; /* "n": no number to count from */
     m->hosts[0]->following = 1;
-    unpacked(m, "hosts whose ranks do not follow");
+    unpacked(m, "names cannot be");
     m = message();
-    m->hosts[1]->first_rank = 2;
-    unpacked(m, "hosts whose ranks do not follow");
+    m->hosts[1]->ranks[0] = 2;
+    unpacked(m, "rank 4 of a world of 4 ranks");
     m = message();
-    m->hosts[1]->count = 4;
-    unpacked(m, "hosts that hold another number");
+    m->hosts[1]->ranks[0] = 0;
+    unpacked(m, "rank 0 has more than one host");
     m = message();
-    m->apps[1]->first_rank = 2;
-    unpacked(m, "programs whose ranks do not follow");
+    m->hosts[1]->ranks[2] = 2;
+    unpacked(m, "rank 3 has no host");
+    m = message();
+    m->hosts[1]->ranks[2] = 0;
+    unpacked(m, "do not ascend");
+    m = message();
+    m->hosts[1]->ranks[1] = 0x80000000;
+    unpacked(m, "do not ascend");
+    m = message();
+    m->hosts[1]->n_ranks = 2;
+    unpacked(m, "do not ascend");
     m = message();
     m->apps[0]->count = 0;
-    unpacked(m, "programs whose ranks do not follow");
+    unpacked(m, "a program without ranks");
     m = message();
-    m->hosts[0]->count = 0xffffffff; /* the sum wraps */
-    m->hosts[1]->first_rank = 0xffffffff;
-    m->hosts[1]->count = 5;
-    unpacked(m, "hosts that hold another number");
+    m->hosts[0]->ranks[2] = 0xffffffff;
+    unpacked(m, "rank 4 of a world of 4 ranks");
 }
 
 static void an_empty_step_is_refused(void **state)
@@ -389,7 +463,7 @@ static void bits_that_mean_nothing_are_dropped(void **state)
     m->pmi = 0xffffffff;
     m->umask = -1;
     m->n_soft_limits = 1;
-    m->rank_limits->memory->held_by = 77;
+    m->rank_limits->limits[0]->held_by = 77;
     struct launch got = unpacked(m, NULL);
     assert_int_equal(got.step.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2);
     assert_int_equal(got.step.umask, 0777);
@@ -460,6 +534,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_launch_comes_back_byte_by_byte),
         cmocka_unit_test(hosts_whose_names_count_up_take_no_room),
+        cmocka_unit_test(ranks_dealt_in_turn_take_no_room_either),
+        cmocka_unit_test(lists_of_ranks_come_back),
         cmocka_unit_test(hosts_that_differ_in_anything_come_back),
         cmocka_unit_test(an_environment_of_a_mebibyte_comes_back),
         cmocka_unit_test(numbers_that_do_not_agree_are_refused),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-peer-owner.c - connections of this user and of another one, open ones and closed ones, asked
  * of the real kernel in both ways */
-#include "pmix-server/peer-owner.h"
+#include "pmix-server/pmix/peer-owner.h"
 
 #include <errno.h>
 #include <netinet/in.h>

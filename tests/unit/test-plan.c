@@ -110,7 +110,8 @@ static void format_ranks(const struct plan *p, char *buf, size_t n)
 {
     buf[0] = 0;
     for (size_t i = 0; i < p->nhosts; i++)
-        snprintf(buf + strlen(buf), n - strlen(buf), "%s%u", i ? "," : "", p->hosts[i].nranks);
+        snprintf(buf + strlen(buf), n - strlen(buf), "%s%u", i ? "," : "",
+                 rank_set_count(&p->hosts[i]));
 }
 
 static void check_case(const struct plan_case *c, size_t i)
@@ -131,8 +132,11 @@ static void check_case(const struct plan_case *c, size_t i)
         fail_msg("case %zu: '%s' does not say '%s'", i, text, c->says);
     if (rc == 0 && p.oversubscribed != c->oversubscribed)
         fail_msg("case %zu: oversubscribed %d", i, p.oversubscribed);
-    for (size_t h = 0, next = 0; rc == 0 && h < p.nhosts; next += p.hosts[h++].nranks)
-        assert_int_equal(p.hosts[h].first_rank, next);
+    for (uint32_t h = 0, next = 0; rc == 0 && h < p.nhosts; h++)
+        for (uint32_t k = 0; k < rank_set_count(&p.hosts[h]); k++, next++) {
+            assert_int_equal(rank_set_at(&p.hosts[h], k).rank, next);
+            assert_int_equal(rank_map_host(&p.map, (struct rank_name){.rank = next}), h);
+        }
     plan_free(&p);
     allocation_free(&a);
 }
@@ -160,8 +164,8 @@ static void every_rank_has_one_place_whatever_is_asked_for(void **state)
                     continue;
                 }
                 for (size_t i = 0; i < p.nhosts; i++) {
-                    sum += p.hosts[i].nranks;
-                    assert_true(!per || p.hosts[i].nranks <= per);
+                    sum += rank_set_count(&p.hosts[i]);
+                    assert_true(!per || rank_set_count(&p.hosts[i]) <= per);
                 }
                 assert_int_equal(sum, n);
                 plan_free(&p);
@@ -223,9 +227,55 @@ static void many_hosts_and_ranks_take_no_time(void **state)
     }
     assert_int_equal(allocation_slots(&a), 4096);
     assert_int_equal(plan(&a, &o, &p, NULL), 0);
-    assert_int_equal(p.hosts[4095].nranks, IDSET_MAX / 4096);
+    assert_int_equal(rank_set_count(&p.hosts[4095]), IDSET_MAX / 4096);
     plan_free(&p);
     allocation_free(&a);
+}
+
+/* ---- one rank to each host in turn ----------------------------------------------------------- */
+
+/* Slots of the hosts, ranks (0: one a slot), at most on a host, oversubscribe; the host of each
+ * rank. */
+static const struct {
+    const char *slots;
+    uint32_t nranks, per_host;
+    int oversubscribe;
+    const char *hosts, *says;
+} turns[] = {
+    {"2,2,2", 0, 0, 0, "012012", "6 ranks on 3 hosts in turn: 2 slots each (test)"},
+    {"4,4,4", 5, 0, 0, "01201", "5 ranks on 3 hosts in turn"},
+    {"8,8,8", 2, 0, 0, "01", "2 ranks on 2 hosts in turn"},
+    {"1,3,2", 0, 0, 0, "012121", "6 ranks on 3 hosts in turn: 1 to 3 slots each"},
+    {"0,2,1", 0, 0, 0, "121", "3 ranks on 2 hosts in turn"},
+    {"4,4", 0, 2, 0, "0101", "at most 2 on a host"},
+    {"1,1", 5, 0, 1, "01010", "more ranks than slots"},
+    {"2,1", 6, 0, 1, "010100", "more ranks than slots"},
+    {"3", 3, 0, 0, "000", "3 ranks on 1 host in turn: 3 slots"},
+};
+
+static void ranks_go_to_hosts_in_turn(void **state)
+{
+    for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+        struct allocation a = {0};
+        struct plan p;
+        struct error err = {0};
+        struct plan_options o = {.nranks = turns[i].nranks,
+                                 .per_host = turns[i].per_host,
+                                 .oversubscribe = turns[i].oversubscribe,
+                                 .cyclic = true};
+        build(&a, turns[i].slots);
+        assert_int_equal(plan(&a, &o, &p, &err), 0);
+        assert_int_equal(p.map.nranks, strlen(turns[i].hosts));
+        for (uint32_t rank = 0; rank < p.map.nranks; rank++) {
+            struct rank_name name = {.rank = rank};
+            int64_t host = rank_map_host(&p.map, name);
+            assert_int_equal(host, turns[i].hosts[rank] - '0');
+            assert_true(rank_set_has(&p.hosts[host], name));
+        }
+        assert_non_null(strstr(p.reason, turns[i].says));
+        plan_free(&p);
+        allocation_free(&a);
+    }
 }
 
 int main(void)
@@ -237,6 +287,7 @@ int main(void)
         cmocka_unit_test(sources_of_slots_are_named),
         cmocka_unit_test(an_allocation_without_hosts_is_refused),
         cmocka_unit_test(many_hosts_and_ranks_take_no_time),
+        cmocka_unit_test(ranks_go_to_hosts_in_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

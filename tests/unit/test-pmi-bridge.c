@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "pmix-server/bridge.h"
+#include "pmix-server/thread-bridge.h"
 
 enum { THREADS = 4, EACH = 5000 };
 

@@ -10,20 +10,31 @@
 
 #include "pmix-server/world.h"
 
-enum { HOSTS_MAX = 8 };
+enum { HOSTS_MAX = 8, NUMBERS_MAX = 24 };
 
 static Mprun__Placement placements[HOSTS_MAX], *list[HOSTS_MAX];
+static uint32_t cycles[HOSTS_MAX][NUMBERS_MAX];
 static Mprun__PmiWorld message;
+
+/* Further ranks of the host that was placed last. */
+static void and_ranks(uint32_t first, uint32_t stride, uint32_t count)
+{
+    Mprun__Placement *p = &placements[message.n_hosts - 1];
+    p->ranks = cycles[message.n_hosts - 1];
+    p->ranks[p->n_ranks++] = first;
+    p->ranks[p->n_ranks++] = stride;
+    p->ranks[p->n_ranks++] = count;
+}
 
 static void place(const char *host, uint32_t first, uint32_t count)
 {
     Mprun__Placement *p = &placements[message.n_hosts];
     mprun__placement__init(p);
     p->host = (ProtobufCBinaryData){strlen(host), (uint8_t *)host};
-    p->first_rank = first;
-    p->count = count;
     list[message.n_hosts++] = p;
     message.hosts = list;
+    if (count)
+        and_ranks(first, 1, count);
 }
 
 static void begin(uint32_t nranks, uint32_t host_index)
@@ -66,7 +77,7 @@ static void one_block_a_host(void **state)
     assert_int_equal(w->nnodes, 2);
     assert_int_equal(w->here, 1);
     assert_int_equal(w->own_host, 1);
-    assert_int_equal(world_local_count(w), 3);
+    assert_int_equal(rank_set_count(world_local_ranks(w)), 3);
     assert_text(world_node_names(w), "n1,n2");
     assert_text(world_rank_map(w), "0,1;2,3,4");
     assert_text(world_node_ranks(w, 1), "2,3,4");
@@ -74,7 +85,8 @@ static void one_block_a_host(void **state)
     assert_false(world_is_local(w, 1));
     assert_true(world_is_local(w, 4));
     assert_false(world_is_local(w, 5));
-    assert_null(world_block_of(w, 5));
+    assert_int_equal(world_node_of(w, 4), 1);
+    assert_int_equal(world_node_of(w, 5), -1);
     assert_string_equal(world_bound(w, 0), "");
     world_destroy(w);
 }
@@ -83,27 +95,75 @@ static void ranks_dealt_out_in_turns(void **state)
 {
     begin(6, 1);
     place("n1", 0, 1);
+    and_ranks(2, 3, 2);
     place("n2", 1, 1);
-    place("n1", 2, 1);
-    place("n2", 3, 2);
-    place("n1", 5, 1);
+    and_ranks(3, 1, 2);
     struct world *w = made();
     assert_int_equal(w->nnodes, 2);
     assert_text(world_rank_map(w), "0,2,5;1,3,4");
     assert_text(world_process_mapping(w), "(vector,(0,2,1),(0,1,1),(1,1,2),(0,1,1))");
-    assert_int_equal(world_local_count(w), 3);
-    assert_int_equal(world_block_of(w, 4)->first_local, 1);
-    assert_int_equal(world_block_of(w, 5)->first_local, 2);
+    assert_int_equal(rank_set_count(world_local_ranks(w)), 3);
+    assert_int_equal(rank_set_at(world_local_ranks(w), 2).rank, 4);
+    assert_int_equal(world_node_of(w, 4), 1);
+    assert_int_equal(world_node_of(w, 5), 0);
     world_destroy(w);
 }
 
-static void a_host_of_several_placements_counts_once(void **state)
+static void assert_dealt(uint32_t nranks, uint32_t nhosts, const char *mapping)
+{
+    static const char *const names[] = {"n1", "n2", "n3", "n4"};
+    begin(nranks, 0);
+    for (uint32_t i = 0; i < nhosts; i++) {
+        place(names[i], 0, 0);
+        and_ranks(i, nhosts, (nranks - i + nhosts - 1) / nhosts);
+    }
+    struct world *w = made();
+    assert_text(world_process_mapping(w), mapping);
+    world_destroy(w);
+}
+
+static void the_mapping_of_cycles_is_repeated(void **state)
+{
+    assert_dealt(8, 4, "(vector,(0,4,1))");
+    assert_dealt(11, 4, "(vector,(0,4,1))");
+    assert_dealt(3, 2, "(vector,(0,2,1))");
+    begin(7, 0); /* n1 has room for two */
+    place("n1", 0, 0);
+    and_ranks(0, 3, 2);
+    place("n2", 0, 0);
+    and_ranks(1, 3, 2);
+    and_ranks(6, 1, 1);
+    place("n3", 0, 0);
+    and_ranks(2, 3, 2);
+    struct world *w = made();
+    assert_text(world_process_mapping(w), "(vector,(0,3,1),(0,3,1),(1,1,1))");
+    assert_text(world_rank_map(w), "0,3;1,4,6;2,5");
+    world_destroy(w);
+}
+
+static void messages_of_hosts_that_count_up_are_taken(void **state)
+{
+    begin(8, 2);
+    place("n1", 0, 0);
+    and_ranks(0, 3, 2);
+    placements[0].following = 2;
+    placements[0].shift = 1;
+    place("other", 6, 2);
+    struct world *w = made();
+    assert_text(world_node_names(w), "n1,n2,n3,other");
+    assert_text(world_rank_map(w), "0,3;1,4;2,5;6,7");
+    assert_int_equal(w->here, 2);
+    assert_int_equal(w->nhosts, 4);
+    world_destroy(w);
+}
+
+static void hosts_of_ranks_are_collected(void **state)
 {
     struct idset hosts = {.words = NULL};
-    begin(3, 2);
-    place("n1", 0, 1);
+    begin(3, 0);
+    place("n1", 0, 0);
+    and_ranks(0, 2, 2);
     place("n2", 1, 1);
-    place("n1", 2, 1);
     struct world *w = made();
     assert_int_equal(w->own_host, 0);
     assert_int_equal(world_add_all_hosts(w, &hosts), 0);
@@ -125,7 +185,7 @@ static void hosts_without_ranks_are_no_nodes(void **state)
     struct world *w = made();
     assert_int_equal(w->nnodes, 1);
     assert_int_equal(w->here, -1);
-    assert_int_equal(world_local_count(w), 0);
+    assert_int_equal(rank_set_count(world_local_ranks(w)), 0);
     assert_int_equal(w->nodes[0].host, 1);
     assert_false(world_is_local(w, 0));
     world_destroy(w);
@@ -138,33 +198,36 @@ static void order_of_placements_does_not_matter(void **state)
     place("n1", 0, 2);
     struct world *w = made();
     assert_text(world_rank_map(w), "2,3;0,1");
-    assert_int_equal(world_block_of(w, 3)->node, 0);
+    assert_int_equal(world_node_of(w, 3), 0);
     world_destroy(w);
 }
 
 static void programs_and_bindings_are_kept(void **state)
 {
-    Mprun__App app = MPRUN__APP__INIT, *apps[] = {&app};
+    Mprun__App app = MPRUN__APP__INIT;
     char *bound[] = {(char *)"0-1", (char *)""};
     ProtobufCBinaryData argv = {5, (uint8_t *)"progX"};
+    Mprun__App first = MPRUN__APP__INIT, *apps[] = {&first, &app};
     begin(2, 0);
     place("n1", 0, 2);
     app.n_argv = 1;
     app.argv = &argv;
-    app.first_rank = 1;
-    app.count = 1;
+    first.count = app.count = 1;
     message.apps = apps;
-    message.n_apps = 1;
+    message.n_apps = 2;
     message.bound_threads = bound;
     message.n_bound_threads = 2;
     struct world *w = made();
-    assert_null(world_app_of(w, 0));
+    assert_string_equal(world_app_of(w, 0)->program, "");
     assert_string_equal(world_app_of(w, 1)->program, "progX");
+    assert_null(world_app_of(w, 2));
     assert_string_equal(world_bound(w, 0), "0-1");
     assert_string_equal(world_bound(w, 1), "");
     assert_string_equal(world_bound(w, 2), "");
     world_destroy(w);
     app.count = 2;
+    assert_refused("not all in it");
+    app.count = 0;
     assert_refused("not all in it");
     app.count = 1;
     message.n_bound_threads = 1;
@@ -174,19 +237,25 @@ static void programs_and_bindings_are_kept(void **state)
 static void worlds_that_do_not_hold_together_are_refused(void **state)
 {
     begin(2, 0);
-    assert_refused("this is host 0 of 0");
+    assert_refused("take world 0: rank 0 has no host");
     place("n1", 0, 1);
-    assert_refused("placements for 1 ranks, but 2 ranks");
+    assert_refused("rank 1 has no host");
     place("n2", 0, 1);
-    assert_refused("rank 1 has no host");
-    placements[1].first_rank = 2;
-    assert_refused("rank 1 has no host");
-    placements[1].first_rank = 1;
-    placements[1].count = UINT32_MAX;
-    assert_refused("placements for 4294967296 ranks");
-    placements[1].count = 1;
+    assert_refused("rank 0 has more than one host");
+    cycles[1][0] = 2;
+    assert_refused("rank 2 of a world of 2 ranks");
+    cycles[1][0] = 1;
+    cycles[1][2] = UINT32_MAX - 1;
+    assert_refused("rank 2 of a world of 2 ranks");
+    cycles[1][0] = 2;
+    cycles[1][2] = UINT32_MAX;
+    assert_refused("do not ascend");
+    cycles[1][0] = 1;
+    cycles[1][2] = 1;
     message.nranks = 0;
     assert_refused("no ranks");
+    message.nranks = UINT32_MAX;
+    assert_refused("too many ranks");
     message.nranks = 2;
     message.nspace = (char *)"";
     assert_refused("empty or too long");
@@ -220,7 +289,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_block_a_host),
         cmocka_unit_test(ranks_dealt_out_in_turns),
-        cmocka_unit_test(a_host_of_several_placements_counts_once),
+        cmocka_unit_test(the_mapping_of_cycles_is_repeated),
+        cmocka_unit_test(messages_of_hosts_that_count_up_are_taken),
+        cmocka_unit_test(hosts_of_ranks_are_collected),
         cmocka_unit_test(hosts_without_ranks_are_no_nodes),
         cmocka_unit_test(order_of_placements_does_not_matter),
         cmocka_unit_test(programs_and_bindings_are_kept),

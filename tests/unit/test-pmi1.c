@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "pmix-server/kvs.h"
-#include "pmix-server/pmi1-wire.h"
+#include "pmix-server/pmi1/kvs.h"
+#include "pmix-server/pmi1/line.h"
 
 static void a_line_is_cut_into_fields(void **state)
 {

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "node-daemon/proof.h"
+#include "tests/unit/patience.h"
 
 enum { GROUP = 65432, OTHER_UID = 65533 };
 
@@ -37,7 +38,7 @@ static pid_t start_in(const char *mounts, uid_t uid, const char *program, char *
     pid_t pid = fork();
     assert_return_code(pid, errno);
     if (pid == 0) {
-        alarm(60);
+        alarm(patience(60));
         int ns = mounts ? open(mounts, O_RDONLY | O_CLOEXEC) : -1;
         if (mounts && (ns < 0 || setns(ns, CLONE_NEWNS) < 0))
             _exit(1);
@@ -139,7 +140,7 @@ static volatile sig_atomic_t silent;
 static void fall_silent(int signo)
 {
     silent = 1;
-    alarm(10);
+    alarm(patience(10));
 }
 
 static void answer(int fd, uint64_t unique, int error, const void *body, size_t n)
@@ -207,7 +208,7 @@ static void be_server(int ready, const char *dir)
     struct sigaction sa = {.sa_handler = fall_silent};
     int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC), file = open("/bin/sleep", O_RDONLY | O_CLOEXEC);
     snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
-    alarm(60);
+    alarm(patience(60));
     sigaction(SIGUSR1, &sa, NULL);
     if (fd < 0 || file < 0 || unshare(CLONE_NEWNS) < 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-rank-gpus.c - the user's choice of GPUs against those that the job has on a host */
-#include "starter/rank-gpus.h"
+#include "starter/ranks/rank-gpus.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,12 +70,14 @@ static void only_what_was_given_for_the_ranks_is_a_choice(void **state)
 static void what_is_told_is_told_of_programs_that_are_here(void **state)
 {
     char *mig[] = {"CUDA_VISIBLE_DEVICES=MIG-1", NULL}, *seven[] = {"CUDA_VISIBLE_DEVICES=7", NULL};
-    struct app apps[] = {{.envp = mig, .given_env = given, .first_rank = 0, .count = 2},
-                         {.envp = seven, .given_env = given, .first_rank = 2, .count = 2}};
+    struct rank_cycle pairs[] = {{.first = 0, .stride = 1, .count = 2},
+                                 {.first = 2, .stride = 1, .count = 2},
+                                 {.first = 0, .stride = 3, .count = 2}};
+    struct app apps[] = {{.envp = mig, .given_env = given, .ranks = {&pairs[0], 1}},
+                         {.envp = seven, .given_env = given, .ranks = {&pairs[1], 1}}};
     const struct step s = {.apps = apps, .napps = 2};
-    const struct placement first = {.first_rank = 0, .count = 2},
-                           second = {.first_rank = 2, .count = 2},
-                           both = {.first_rank = 1, .count = 2};
+    const struct placement first = {.ranks = {&pairs[0], 1}}, second = {.ranks = {&pairs[1], 1}},
+                           both = {.ranks = {&pairs[2], 1}};
     char text[400], tiny[8];
     rank_gpus_sentence(&s, &first, "0", GPUS_UNCHECKED, text, sizeof(text));
     assert_non_null(strstr(text, "MIG-1"));

@@ -2,7 +2,7 @@
 /* test-rank-io.c - pipes of ranks against a link of the test's own, whose room the test decides
  *
  * Most tests play the rank themselves, with the descriptors a rank would get. */
-#include "starter/rank-io.h"
+#include "starter/io/rank-io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,10 @@
 #include "common/buffer.h"
 #include "common/fdio.h"
 #include "common/loop.h"
-#include "wire/link.h"
+#include "wire/flow-control.h"
+#include "wire/link/link.h"
 #include "wire/mprun.pb-c.h"
+#include "tests/unit/patience.h"
 
 enum { RANKS = 8, WINDOW = 64 * 1024 };
 
@@ -118,7 +120,7 @@ void link_send(struct link *l, enum frame_type type, const ProtobufCMessage *m)
 
 struct world {
     struct loop *loop;
-    struct loop_timer *turn, *watchdog;
+    struct loop_timer turn, watchdog;
     struct link link;
     struct rank_io *io;
     int drained;
@@ -146,9 +148,9 @@ static int set_up(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
     w->loop = loop_create(NULL);
-    w->turn = loop_timer_create(w->loop, stop, w->loop);
-    w->watchdog = loop_timer_create(w->loop, too_long, w);
-    loop_timer_start(w->watchdog, 60, 0);
+    loop_timer_init(&w->turn, w->loop, stop, w->loop);
+    loop_timer_init(&w->watchdog, w->loop, too_long, w);
+    loop_timer_start(&w->watchdog, patience(60), 0);
     w->link.room = BULK_DATA_MAX;
     w->link.keep = 1;
     w->io = rank_io_create(w->loop, WINDOW, on_drained, w, NULL);
@@ -166,8 +168,8 @@ static int tear_down(void **state)
     for (int r = 0; r < RANKS; r++)
         rank_io_close_child_ends(w->child[r]);
     rank_io_destroy(w->io);
-    loop_timer_destroy(w->turn);
-    loop_timer_destroy(w->watchdog);
+    loop_timer_stop(&w->turn);
+    loop_timer_stop(&w->watchdog);
     loop_destroy(w->loop);
     for (int r = 0; r < RANKS; r++)
         for (int s = 0; s < 3; s++)
@@ -184,14 +186,14 @@ static struct rank_name name_of(uint32_t rank)
 
 static void open_rank(struct world *w, uint32_t rank, int wants_stdin, int slow)
 {
-    const struct rank_io_wish wish = {.input = wants_stdin, .slow = slow};
+    const struct rank_io_wish wish = {.has_input = wants_stdin, .is_slow = slow};
     assert_int_equal(rank_io_open(w->io, name_of(rank), &wish, w->child[rank], NULL), 0);
 }
 
 /* Once through the loop: everything that is ready is served. */
 static void turn(struct world *w)
 {
-    loop_timer_start(w->turn, 0, 0);
+    loop_timer_start(&w->turn, 0, 0);
     loop_run(w->loop);
 }
 
@@ -290,14 +292,14 @@ static void streams_arrive_under_their_rank_and_number_and_end(void **state)
         close_child(w, r, 1);
         settle(w);
         assert_int_equal(w->link.got[r][1].ends, 1);
-        assert_false(rank_io_idle(w->io));
+        assert_false(rank_io_is_idle(w->io));
         close_child(w, r, 2);
         rank_io_rank_ended(w->io, name_of(r));
     }
     assert_int_equal(w->drained, 0);
     settle(w);
     assert_int_equal(w->link.got[1][2].ends, 1);
-    assert_true(rank_io_idle(w->io));
+    assert_true(rank_io_is_idle(w->io));
     assert_int_equal(w->drained, 1);
 }
 
@@ -309,7 +311,7 @@ static void idle_waits_for_what_the_link_has_not_sent(void **state)
     w->link.pending = 10;
     rank_io_close_child_ends(w->child[0]);
     settle(w);
-    assert_false(rank_io_idle(w->io));
+    assert_false(rank_io_is_idle(w->io));
     assert_int_equal(w->drained, 0);
     w->link.pending = 0;
     rank_io_writable(w->io);
@@ -341,7 +343,7 @@ static void megabytes_are_exact(struct world *w)
     size_t n = 8 * 1024 * 1024 + 13;
     open_rank(w, 0, 0, 0);
     pid_t pid = start_rank(w, 0, write_a_lot, &n);
-    while (!rank_io_idle(w->io)) {
+    while (!rank_io_is_idle(w->io)) {
         turn(w);
         return_all_credit(w);
     }
@@ -468,7 +470,7 @@ static void a_closed_reader_is_a_broken_pipe_to_all_ranks_of_today_and_tomorrow(
     assert_got(w, 1, 2, "stderr is read", 14);
     rank_io_close_child_ends(w->child[1]);
     settle(w);
-    assert_true(rank_io_idle(w->io));
+    assert_true(rank_io_is_idle(w->io));
 }
 
 static void abandoned_pipes_give_what_they_hold_and_end(void **state)
@@ -484,21 +486,21 @@ static void abandoned_pipes_give_what_they_hold_and_end(void **state)
     rank_io_rank_ended(w->io, name_of(0));
     rank_io_rank_ended(w->io, name_of(1));
     rank_io_abandon(w->io); /* the test still holds all write ends */
-    assert_false(rank_io_idle(w->io));
+    assert_false(rank_io_is_idle(w->io));
     assert_int_equal(w->link.got[1][1].ends, 1);
     put_string(w->child[0][1], "too late");
     w->link.room = 1000;
     rank_io_writable(w->io);
     settle(w);
     assert_got(w, 0, 1, block, sizeof(block));
-    assert_true(rank_io_idle(w->io));
+    assert_true(rank_io_is_idle(w->io));
     assert_int_equal(w->drained, 1);
 }
 
 static void open_terminal(struct world *w, uint32_t rank)
 {
     static const struct tty_size size = {.rows = 24, .columns = 80};
-    const struct rank_io_wish wish = {.input = 1, .terminal = &size};
+    const struct rank_io_wish wish = {.has_input = true, .terminal = &size};
     struct termios raw;
     assert_int_equal(rank_io_open(w->io, name_of(rank), &wish, w->child[rank], NULL), 0);
     assert_int_equal(tcgetattr(w->child[rank][1], &raw), 0);
@@ -525,7 +527,7 @@ static void an_abandoned_terminal_gives_all_that_was_written(void **state)
     settle(w);
     assert_got(w, 0, 1, block, n);
     assert_int_equal(w->link.got[0][1].ends, 1);
-    assert_true(rank_io_idle(w->io));
+    assert_true(rank_io_is_idle(w->io));
 }
 
 static void an_abandoned_terminal_that_somebody_holds_ends_too(void **state)
@@ -541,7 +543,7 @@ static void an_abandoned_terminal_that_somebody_holds_ends_too(void **state)
     assert_got(w, 0, 1, "last words", 10);
     assert_int_equal(w->link.got[0][1].ends, 1);
     assert_int_equal(w->link.got[1][1].ends, 1);
-    assert_true(rank_io_idle(w->io));
+    assert_true(rank_io_is_idle(w->io));
 }
 
 /* ---- input ------------------------------------------------------------------------------------
@@ -648,7 +650,7 @@ static void what_the_rank_has_read_is_exact_when_it_ends(void **state)
         rank_io_close_child_ends(w->child[r]);
     }
     settle(w);
-    assert_true(rank_io_idle(w->io));
+    assert_true(rank_io_is_idle(w->io));
 }
 
 static void the_end_of_input_is_an_end_of_file_after_all_data(void **state)
@@ -737,7 +739,7 @@ static void no_descriptor_is_inherited_or_left_open(void **state)
         rank_io_rank_ended(w->io, name_of(r));
     }
     settle(w);
-    assert_true(rank_io_idle(w->io));
+    assert_true(rank_io_is_idle(w->io));
     assert_int_equal(count_descriptors(), before);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-report.c - the report for people, against golden texts, and the one for programs, against
  * its schema */
-#include "launcher/report.h"
+#include "launcher/outcome/first-failure.h"
+#include "launcher/report/report.h"
 
 #include <jansson.h>
 #include <setjmp.h>
@@ -14,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "launcher/report-json.h"
-#include "launcher/report-launch.h"
+#include "launcher/report/report-json.h"
+#include "launcher/report/report-launch.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define T0  UINT64_C(1785665472000000000) /* 2026-08-02 10:11:12 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-resources.c - limits times slots, once, for every kind of request and of job */
-#include "rm-adapters/resources.h"
+#include "rm-adapters/gridengine/job-resources.h"
 
 #include <errno.h>
 #include <setjmp.h>

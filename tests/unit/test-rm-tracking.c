@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-rm-tracking.c - a Grid Engine task's group, in a spool directory of the test's own */
-#include "starter/rm-tracking.h"
+#include "rm-adapters/starter-side/starter-side.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static int asked_with(gid_t group)
         char text[160] = "";
         if (setgroups(1, &group) < 0 || setuid(USER) < 0)
             _exit(9);
-        int found = rm_tracking(text, sizeof(text));
+        int found = rm_starter_side_is_tracked(text, sizeof(text));
         _exit(found && !strstr(text, "by their group 65432") ? 2 : found);
     }
     assert_true(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status));
@@ -83,16 +83,16 @@ static void what_a_user_can_write_is_none(void **state)
 static void nothing_is_made_of_nothing(void **state)
 {
     char text[160];
-    assert_int_equal(rm_tracking(text, sizeof(text)), 0); /* no file */
+    assert_false(rm_starter_side_is_tracked(text, sizeof(text))); /* no file */
     static const char *const bad[] = {"", "\n", "0\n", "-5\n", "1e3\n", "99999999999999999999\n"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         write_group(bad[i]);
-        assert_int_equal(rm_tracking(text, sizeof(text)), 0);
+        assert_false(rm_starter_side_is_tracked(text, sizeof(text)));
     }
     unsetenv("SGE_JOB_SPOOL_DIR");
-    assert_int_equal(rm_tracking(text, sizeof(text)), 0);
+    assert_false(rm_starter_side_is_tracked(text, sizeof(text)));
     setenv("SGE_JOB_SPOOL_DIR", "relative", 1);
-    assert_int_equal(rm_tracking(text, sizeof(text)), 0);
+    assert_false(rm_starter_side_is_tracked(text, sizeof(text)));
 }
 
 int main(void)

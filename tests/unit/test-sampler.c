@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-sampler.c - samples of the memory of processes that we start and know */
-#include "starter/sampler.h"
+#include "starter/usage/memory-sampler.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "starter/process-tree.h"
 #include "common/loop.h"
 
 enum { MIB = 1 << 20, RANKS = 2 };
@@ -98,7 +99,7 @@ static void a_tree_counts_with_its_grandchildren(void **state)
     struct usage u = {0};
     pid_t *pids;
     struct child c = start(1, 16 * MIB, MIB);
-    int n = sampler_tree_pids(c.pid, &pids);
+    int n = process_tree_pids(c.pid, &pids);
     assert_int_equal(n, 2);
     assert_int_equal(pids[0], c.pid);
     assert_true(pids[1] != c.pid);

@@ -26,6 +26,7 @@
 #include <cmocka.h>
 
 #include "common/fdio.h"
+#include "tests/unit/patience.h"
 
 static char *no_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};
 
@@ -246,7 +247,7 @@ static void a_child_dies_with_its_parent(void **state)
     assert_int_equal(waitpid(middle, &status, 0), middle);
     assert_int_equal(status, 0);
     char c;
-    alarm(20);
+    alarm(patience(20));
     assert_int_equal(read(p[0], &c, 1), 0); /* its end of the pipe is closed: it has died */
     alarm(0);
     close(p[0]);

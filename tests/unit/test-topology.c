@@ -36,8 +36,8 @@ static void format_cores(const struct plan_topology *t, char *buf, size_t n)
     buf[0] = 0;
     for (size_t i = 0; i < t->ncores; i++) {
         char *text = idset_format(&t->cores[i].threads);
-        snprintf(buf + strlen(buf), n - strlen(buf), "%s%u.%u:%s", i ? " " : "",
-                 t->cores[i].package, t->cores[i].numa, text);
+        snprintf(buf + strlen(buf), n - strlen(buf), "%s%u:%s", i ? " " : "", t->cores[i].package,
+                 text);
         free(text);
     }
 }
@@ -45,14 +45,14 @@ static void format_cores(const struct plan_topology *t, char *buf, size_t n)
 static void cores_are_cut_to_the_grant(void **state)
 {
     static const struct {
-        const char *machine, *granted, *cores; /* package.numa:threads */
+        const char *machine, *granted, *cores; /* package:threads */
     } cases[] = {
-        {two_packages, NULL, "0.0:0-1 0.0:2-3 1.1:4-5 1.1:6-7"},
-        {two_packages, "0-3", "0.0:0-1 0.0:2-3"},
-        {two_packages, "1,4-6", "0.0:1 1.1:4-5 1.1:6"},
-        {two_packages, "7,1000", "1.1:7"},
-        {"core:3 pu:1", NULL, "0.0:0 0.0:1 0.0:2"},
-        {"pu:2", NULL, "0.0:0 0.0:1"}, /* a machine that tells nothing of cores */
+        {two_packages, NULL, "0:0-1 0:2-3 1:4-5 1:6-7"},
+        {two_packages, "0-3", "0:0-1 0:2-3"},
+        {two_packages, "1,4-6", "0:1 1:4-5 1:6"},
+        {two_packages, "7,1000", "1:7"},
+        {"core:3 pu:1", NULL, "0:0 0:1 0:2"},
+        {"pu:2", NULL, "0:0 0:1"}, /* a machine that tells nothing of cores */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct plan_topology cores;

@@ -9,6 +9,7 @@
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
 export CMOCKA_MESSAGE_OUTPUT=TAP
+. "$MPRUN_SOURCE/tests/lib/slow.bash"
 UNIT="test-cgroup-parse test-cgroup test-cgroup-refused test-cgroup-limits"
 
 # program WHO NAME COMMAND...
@@ -16,7 +17,7 @@ program() {
     local name="$VMRUN_CGROUP $1: $2" code=0 start=$SECONDS
     shift 2
     echo "#### begin $name"
-    timeout -k 10 240 "$@" 2>&1 || code=$?
+    timeout -k 10 "$(patience 240)" "$@" 2>&1 || code=$?
     printf '\n# %s s\n#### end %s %s\n' $((SECONDS - start)) "$name" $code
 }
 

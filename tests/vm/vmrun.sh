@@ -265,7 +265,7 @@ stop_machine() {
 
 # The kernel of an emulated machine may lock up for ever while it boots ("soft lockup" on its console, one
 # of a dozen boots on a crowded machine): then there is another one.
-BOOT_S=120
+BOOT_S=$((120 * ${MPRUN_TEST_SLOW:-1})) # how slow this machine is: tests/lib/slow.bash
 boot_machine() {
     local tries waited end=$((SECONDS + TIMEOUT))
     for ((tries = 1; ; tries++)); do

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* controllers.h - the controllers of cgroups that mprun uses, and sets of them */
+#pragma once
+
+#include "model/limits.h"
+
+enum cgroup_controller {
+    CGROUP_MEMORY,
+    CGROUP_CPUSET,
+    CGROUP_CPU, /* v2: cpu; v1: cpuacct */
+    CGROUP_PIDS,
+    CGROUP_DEVICES,
+    CGROUP_FREEZER, /* v1 only */
+    CGROUP_CONTROLLER_COUNT,
+};
+
+/* A set of controllers is an unsigned with a bit for each. */
+#define CGROUP_BIT(c) (1u << (c))
+#define CGROUP_LIMITS (CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS)) /* hold limits */
+
+/* The name that v2's files use. */
+const char *cgroup_controller_text(enum cgroup_controller c);
+/* The controllers of `among` that a list separated by blanks names. */
+unsigned cgroup_controllers_in(const char *list, unsigned among);
+/* The controller that holds this kind of limit, and those for all limits that are set. */
+unsigned cgroup_limit_controller(enum limit_kind k);
+unsigned cgroup_limits_controllers(const struct limits *l);

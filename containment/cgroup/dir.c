@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dir.c - reading, writing, walking and removing cgroup directories
+ *
+ * Paths are never built from the root again: everything is opened beneath a descriptor that was
+ * taken when the directory was made, and symbolic links are not followed (there are none). */
+#include "containment/cgroup/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/proc.h"
+#include "containment/policy.h"
+
+enum { FILE_PATH_MAX = CGROUP_NAME_MAX + 256 + 64, PROCS_MAX = 64 << 20 };
+
+static const char *file_path(struct cgroup_at d, const char *file, char *buf)
+{
+    if (!strcmp(d.name, "."))
+        return file;
+    snprintf(buf, FILE_PATH_MAX, "%s/%s", d.name, file);
+    return buf;
+}
+
+int at_open(struct cgroup_at d)
+{
+    return openat(d.fd, d.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+ssize_t at_read(struct cgroup_at d, const char *file, char *buf, size_t n)
+{
+    char path[FILE_PATH_MAX];
+    return file_read_at(d.fd, file_path(d, file, path), buf, n);
+}
+
+int at_write(struct cgroup_at d, const char *file, const char *text)
+{
+    char path[FILE_PATH_MAX];
+    return file_write_at(d.fd, file_path(d, file, path), text);
+}
+
+int at_write_u64(struct cgroup_at d, const char *file, uint64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    return at_write(d, file, text);
+}
+
+/* ---- notes ------------------------------------------------------------------------------------
+ */
+
+static void note_name(const char *name, char *buf, size_t n)
+{
+    snprintf(buf, n, "trusted.mprun.%s", name);
+}
+
+int at_note(struct cgroup_at d, const char *name, const char *text)
+{
+    char full[64];
+    note_name(name, full, sizeof(full));
+    AUTO_CLOSE int fd = at_open(d);
+    return fd < 0 ? -1 : fsetxattr(fd, full, text, strlen(text), 0);
+}
+
+ssize_t at_read_note(struct cgroup_at d, const char *name, char *buf, size_t n)
+{
+    char full[64];
+    note_name(name, full, sizeof(full));
+    AUTO_CLOSE int fd = at_open(d);
+    ssize_t len = fd < 0 ? -1 : fgetxattr(fd, full, buf, n - 1);
+    buf[len < 0 ? 0 : len] = 0;
+    return len;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
+static int parse_u64(const char *text, uint64_t *ret)
+{
+    char *end;
+    if (*text < '0' || *text > '9') {
+        errno = ERANGE;
+        return -1;
+    }
+    *ret = strtoull(text, &end, 10);
+    if (*end != 0 && *end != '\n') {
+        errno = ERANGE;
+        return -1;
+    }
+    return 0;
+}
+
+int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret)
+{
+    char buf[64];
+    if (at_read(d, file, buf, sizeof(buf)) < 0)
+        return -1;
+    return parse_u64(buf, ret);
+}
+
+int at_exists(struct cgroup_at d, const char *file)
+{
+    char path[FILE_PATH_MAX];
+    return faccessat(d.fd, file_path(d, file, path), F_OK, 0) == 0;
+}
+
+int flat_key_u64(const char *text, const char *key, uint64_t *ret)
+{
+    size_t len = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, key, len) && line[len] == ' ')
+            return parse_u64(line + len + 1, ret);
+    }
+    errno = ENOENT;
+    return -1;
+}
+
+/* ---- walking -------------------------------------------------------------------------------- */
+
+static int walk_from(struct cgroup_at d, int depth, int (*fn)(struct cgroup_at d, void *arg),
+                     void *arg)
+{
+    int fd = at_open(d);
+    if (fd < 0)
+        return -1;
+    AUTO_DIR DIR *dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return -1;
+    }
+    struct dirent *e;
+    int rc = 0;
+    while (rc == 0 && (e = readdir(dir))) {
+        if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+            continue;
+        struct cgroup_at below = {dirfd(dir), e->d_name};
+        rc = depth < POLICY_WALK_DEPTH ? walk_from(below, depth + 1, fn, arg) : 0;
+        if (rc < 0 && errno == ENOENT) /* it went away meanwhile */
+            rc = 0;
+    }
+    return rc ? rc : fn(d, arg);
+}
+
+/* Call fn for each directory below, children first, and then for d itself, until it returns non-0,
+ * which is passed on; -1 when a directory cannot be read. */
+static int walk(struct cgroup_at d, int (*fn)(struct cgroup_at d, void *arg), void *arg)
+{
+    return walk_from(d, 0, fn, arg);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+/* A cgroup that was removed while we walk; or a threaded one, whose processes the next cgroup above
+ * lists that is not. */
+static int gone_or_threaded(void)
+{
+    return errno == ENOENT || errno == ENODEV || errno == EOPNOTSUPP;
+}
+
+static int collect_pids(struct cgroup_at d, void *arg)
+{
+    char path[FILE_PATH_MAX];
+    AUTO_FREE char *text = file_slurp_at(d.fd, file_path(d, "cgroup.procs", path), PROCS_MAX, NULL);
+    if (!text)
+        return gone_or_threaded() ? 0 : -1;
+    char *end;
+    for (char *p = text; *p; p = end + (*end != 0)) {
+        long pid = strtol(p, &end, 10);
+        /* 0 stands for a process outside of this pid namespace */
+        if (end == p || (pid > 0 && pid_list_add(arg, (pid_t)pid) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+ssize_t at_pids(struct cgroup_at d, pid_t **ret)
+{
+    struct pid_list l = {0};
+    if (walk(d, collect_pids, &l) < 0) {
+        free(l.pids);
+        return -1;
+    }
+    *ret = l.pids;
+    return (ssize_t)l.n;
+}
+
+static int any_process(struct cgroup_at d, void *arg)
+{
+    char buf[32];
+    ssize_t n = at_read(d, "cgroup.procs", buf, sizeof(buf));
+    if (n < 0)
+        return gone_or_threaded() ? 0 : -1;
+    return n > 0;
+}
+
+int at_has_processes(struct cgroup_at d)
+{
+    int rc = walk(d, any_process, NULL);
+    return rc < 0 && errno == ENOENT ? 0 : rc;
+}
+
+void at_describe(struct cgroup_at d, char *buf, size_t n)
+{
+    AUTO_FREE pid_t *pids = NULL;
+    ssize_t count = at_pids(d, &pids);
+    struct proc_stat st;
+    char wchan[64] = "";
+    if (count <= 0 || proc_stat_read(pids[0], &st) < 0) {
+        snprintf(buf, n, "no process that can be named");
+        return;
+    }
+    proc_wchan(pids[0], wchan, sizeof(wchan));
+    int len = snprintf(buf, n, "pid %d (%s, state %c%s%s)", (int)pids[0], st.comm, st.state,
+                       *wchan ? ", waiting in " : "", wchan);
+    if (count > 1 && len > 0 && (size_t)len < n)
+        snprintf(buf + len, n - (size_t)len, " and %zd more", count - 1);
+}
+
+/* ---- removing -------------------------------------------------------------------------------- */
+
+static int remove_one(struct cgroup_at d, void *arg)
+{
+    int *first = arg;
+    if (!strcmp(d.name, "."))
+        return 0;
+    if (unlinkat(d.fd, d.name, AT_REMOVEDIR) < 0 && errno != ENOENT && *first == 0)
+        *first = errno;
+    return 0; /* go on: what can go goes */
+}
+
+int at_remove(struct cgroup_at d)
+{
+    int first = 0;
+    /* nearly always there is nothing below */
+    if (strcmp(d.name, ".") != 0 && (unlinkat(d.fd, d.name, AT_REMOVEDIR) == 0 || errno == ENOENT))
+        return 0;
+    if (walk(d, remove_one, &first) < 0 && errno != ENOENT && first == 0)
+        first = errno;
+    errno = first;
+    return first ? -1 : 0;
+}

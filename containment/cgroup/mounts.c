@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mounts.c - where cgroups can be seen and which are ours, from /proc/PID/mountinfo and
+ * /proc/PID/cgroup
+ *
+ * Both tables speak from the reader's cgroup namespace: a path that begins with "/.." lies outside
+ * of it, and a mount whose root begins so was made before the namespace was. Neither can be joined
+ * to a directory. */
+#include "containment/cgroup/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+
+enum { TABLE_MAX = 8 << 20 };
+
+/* ---- mountinfo ------------------------------------------------------------------------------- */
+
+static int octal(const char *s)
+{
+    if (s[0] < '0' || s[0] > '3' || s[1] < '0' || s[1] > '7' || s[2] < '0' || s[2] > '7')
+        return -1;
+    return (s[0] - '0') * 64 + (s[1] - '0') * 8 + (s[2] - '0');
+}
+
+/* The kernel writes blank, tab, newline and backslash in paths as \040 and so on. */
+static void unescape(char *s)
+{
+    char *to = s;
+    while (*s) {
+        int c = s[0] == '\\' ? octal(s + 1) : -1;
+        *to++ = c >= 0 ? (char)c : *s;
+        s += c >= 0 ? 4 : 1;
+    }
+    *to = 0;
+}
+
+static const struct {
+    const char *name;
+    enum cgroup_controller controller;
+} v1_names[] = {
+    {"memory", CGROUP_MEMORY}, {"cpuset", CGROUP_CPUSET},   {"cpuacct", CGROUP_CPU},
+    {"pids", CGROUP_PIDS},     {"devices", CGROUP_DEVICES}, {"freezer", CGROUP_FREEZER},
+};
+
+/* Bits of the v1 controllers named in a list such as "rw,cpu,cpuacct". Changes the list. */
+static unsigned controllers_in(char *list)
+{
+    unsigned found = 0;
+    char *save = NULL;
+    for (char *w = strtok_r(list, ",", &save); w; w = strtok_r(NULL, ",", &save))
+        for (size_t i = 0; i < sizeof(v1_names) / sizeof(v1_names[0]); i++)
+            if (!strcmp(w, v1_names[i].name))
+                found |= CGROUP_BIT(v1_names[i].controller);
+    return found;
+}
+
+static int has_option(const char *options, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *p = options; p; p = strchr(p, ',')) {
+        p += *p == ',';
+        if (!strncmp(p, name, len) && (p[len] == ',' || p[len] == 0))
+            return 1;
+    }
+    return 0;
+}
+
+/* id parent major:minor root point options [tags...] - type source super-options */
+enum { FIELD_ROOT = 3, FIELD_POINT = 4, FIELD_OPTIONS = 5, FIELDS_BEFORE = 6 };
+
+struct mount_line {
+    char *root, *point, *options, *type, *super;
+};
+
+static int split_line(char *line, struct mount_line *ret)
+{
+    char *before[FIELDS_BEFORE], *save = NULL;
+    char *w = strtok_r(line, " ", &save);
+    size_t n = 0;
+    for (; w && n < FIELDS_BEFORE; w = strtok_r(NULL, " ", &save))
+        before[n++] = w;
+    while (w && strcmp(w, "-") != 0)
+        w = strtok_r(NULL, " ", &save);
+    if (!w || n < FIELDS_BEFORE)
+        return -1;
+    ret->type = strtok_r(NULL, " ", &save);
+    char *source = strtok_r(NULL, " ", &save);
+    ret->super = strtok_r(NULL, " ", &save);
+    ret->root = before[FIELD_ROOT];
+    ret->point = before[FIELD_POINT];
+    ret->options = before[FIELD_OPTIONS];
+    return ret->type && source && ret->super ? 0 : -1;
+}
+
+static int mounts_append(struct cgroup_mounts *mounts, const struct mount_line *line, int version)
+{
+    struct cgroup_mount *m = realloc(mounts->m, (mounts->n + 1) * sizeof(*m));
+    if (!m)
+        return -1;
+    mounts->m = m;
+    m += mounts->n;
+    m->version = version;
+    m->read_only = has_option(line->options, "ro") || has_option(line->super, "ro");
+    m->controllers = version == 1 ? controllers_in(line->super) : 0;
+    m->root = strdup(line->root);
+    m->point = strdup(line->point);
+    mounts->n++; /* half-filled entries can be freed, too */
+    if (!m->root || !m->point)
+        return -1;
+    unescape(m->root);
+    unescape(m->point);
+    return 0;
+}
+
+int cgroup_mounts_parse(const char *text, struct cgroup_mounts *ret)
+{
+    struct cgroup_mounts found = {0};
+    AUTO_FREE char *copy = strdup(text);
+    if (!copy)
+        return -1;
+    char *save = NULL;
+    for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        struct mount_line f;
+        if (split_line(line, &f) < 0)
+            continue;
+        int version = !strcmp(f.type, "cgroup2") ? 2 : !strcmp(f.type, "cgroup") ? 1 : 0;
+        if (version && mounts_append(&found, &f, version) < 0) {
+            cgroup_mounts_free(&found);
+            return -1;
+        }
+    }
+    *ret = found;
+    return 0;
+}
+
+void cgroup_mounts_free(struct cgroup_mounts *mounts)
+{
+    for (size_t i = 0; i < mounts->n; i++) {
+        free(mounts->m[i].root);
+        free(mounts->m[i].point);
+    }
+    free(mounts->m);
+    memset(mounts, 0, sizeof(*mounts));
+}
+
+/* ---- /proc/PID/cgroup ------------------------------------------------------------------------ */
+
+/* "0::/a/b" is the cgroup2 hierarchy, "4:cpu,cpuacct:/a" one of v1, "1:name=systemd:/" no concern
+ */
+static int membership_line(char *line, struct cgroup_membership *m)
+{
+    char *names = strchr(line, ':');
+    char *path = names ? strchr(names + 1, ':') : NULL;
+    if (!path || path[1] != '/')
+        return 0;
+    *names++ = 0;
+    *path++ = 0;
+    if (!strcmp(line, "0") && *names == 0)
+        return m->v2 || (m->v2 = strdup(path)) ? 0 : -1;
+    unsigned found = controllers_in(names);
+    for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
+        if ((found & CGROUP_BIT(c)) && !m->v1[c] && !(m->v1[c] = strdup(path)))
+            return -1;
+    return 0;
+}
+
+int cgroup_membership_parse(const char *text, struct cgroup_membership *ret)
+{
+    struct cgroup_membership m = {0};
+    AUTO_FREE char *copy = strdup(text);
+    if (!copy)
+        return -1;
+    char *save = NULL;
+    for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        if (membership_line(line, &m) < 0) {
+            cgroup_membership_free(&m);
+            return -1;
+        }
+    *ret = m;
+    return 0;
+}
+
+void cgroup_membership_free(struct cgroup_membership *m)
+{
+    free(m->v2);
+    for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
+        free(m->v1[c]);
+    memset(m, 0, sizeof(*m));
+}
+
+/* ---- both together --------------------------------------------------------------------------- */
+
+static int is_outside(const char *path)
+{
+    return !strncmp(path, "/..", 3) && (path[3] == '/' || path[3] == 0);
+}
+
+/* The part of `path` below `root` ("" or "/..."); NULL: it is not below. */
+static const char *path_below(const char *path, const char *root)
+{
+    size_t len = strcmp(root, "/") ? strlen(root) : 0;
+    if (is_outside(path) || is_outside(root) || strncmp(path, root, len) != 0)
+        return NULL;
+    if (path[len] == 0 || !strcmp(path + len, "/"))
+        return "";
+    return path[len] == '/' ? path + len : NULL;
+}
+
+static int serves(const struct cgroup_mount *m, int version, enum cgroup_controller c)
+{
+    return m->version == version && (version == 2 || (m->controllers & CGROUP_BIT(c)));
+}
+
+/* The last mount that shows the path: a later one lies over an earlier one. A writable mount is
+ * better than one that is not. */
+static const struct cgroup_mount *best_mount(const struct cgroup_mounts *mounts, int version,
+                                             enum cgroup_controller c, const char *cgroup,
+                                             int *ret_any)
+{
+    const struct cgroup_mount *best = NULL;
+    for (size_t i = mounts->n; i-- > 0;) {
+        const struct cgroup_mount *m = &mounts->m[i];
+        if (!serves(m, version, c))
+            continue;
+        *ret_any = 1;
+        if (path_below(cgroup, m->root) && (!best || (best->read_only && !m->read_only)))
+            best = m;
+    }
+    return best;
+}
+
+char *cgroup_directory(const struct cgroup_mounts *mounts, int version, enum cgroup_controller c,
+                       const char *cgroup, size_t *ret_root, struct error *err)
+{
+    const char *what = version == 2 ? "cgroup v2" : cgroup_controller_text(c);
+    int any = 0;
+    const struct cgroup_mount *m = best_mount(mounts, version, c, cgroup, &any);
+    if (!m) {
+        if (any)
+            error_set(err, ENOENT, "no mount of %s shows cgroup '%s'", what, cgroup);
+        else
+            error_set(err, ENOENT, "%s is not mounted", what);
+        return NULL;
+    }
+    char *dir = NULL;
+    const char *point = strcmp(m->point, "/") ? m->point : "";
+    if (asprintf(&dir, "%s%s", point, path_below(cgroup, m->root)) < 0) {
+        error_errno(err, ENOMEM, "name the directory of cgroup '%s'", cgroup);
+        return NULL;
+    }
+    if (ret_root)
+        *ret_root = strlen(point);
+    return dir;
+}
+
+int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err)
+{
+    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, "/proc/self/mountinfo", TABLE_MAX, NULL);
+    if (!text)
+        return error_errno(err, errno, "read '/proc/self/mountinfo'");
+    if (cgroup_mounts_parse(text, ret) < 0)
+        return error_errno(err, ENOMEM, "read '/proc/self/mountinfo'");
+    return 0;
+}
+
+int cgroup_membership_read(pid_t pid, struct cgroup_membership *ret, struct error *err)
+{
+    char path[64] = "/proc/self/cgroup";
+    if (pid > 0)
+        snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, path, TABLE_MAX, NULL);
+    if (!text)
+        return error_errno(err, errno, "read '%s'", path);
+    if (cgroup_membership_parse(text, ret) < 0)
+        return error_errno(err, ENOMEM, "read '%s'", path);
+    return 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* watches.c - hearing of changes in the event files of v2
+ *
+ * cgroup.events and memory.events announce a change to inotify. A watch is set before the file is
+ * read, so that no change falls between. */
+#include "containment/cgroup/watches.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+struct watch {
+    int id;
+    watch_fn fn;
+    void *arg;
+};
+
+struct watches {
+    int fd;
+    struct loop_io *io;
+    struct watch *w;
+    size_t n, cap;
+    bool busy, destroyed; /* a callback may destroy it while others wait to be called */
+};
+
+static struct watch *watches_find(struct watches *w, int id)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->w[i].id == id)
+            return &w->w[i];
+    return NULL;
+}
+
+/* Callbacks may add and remove watches, so each event is looked up anew. */
+static void watches_ready(void *arg, int fd, unsigned events)
+{
+    struct watches *w = arg;
+    char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    ssize_t n = read(fd, buf, sizeof(buf));
+    w->busy = true;
+    for (ssize_t at = 0; at < n && !w->destroyed;) {
+        const struct inotify_event *e = (const struct inotify_event *)(buf + at);
+        at += (ssize_t)(sizeof(*e) + e->len);
+        struct watch *found = (e->mask & IN_MODIFY) ? watches_find(w, e->wd) : NULL;
+        if (found)
+            found->fn(found->arg);
+    }
+    w->busy = false;
+    if (w->destroyed)
+        watches_destroy(w);
+}
+
+struct watches *watches_create(struct loop *l)
+{
+    struct watches *w = calloc(1, sizeof(*w));
+    if (!w)
+        return NULL;
+    w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (w->fd >= 0)
+        w->io = loop_io_create(l, w->fd, LOOP_READ, watches_ready, w);
+    if (w->io)
+        return w;
+    watches_destroy(w);
+    return NULL;
+}
+
+void watches_destroy(struct watches *w)
+{
+    if (!w)
+        return;
+    w->destroyed = true;
+    if (w->busy)
+        return;
+    loop_io_destroy(w->io);
+    cleanup_close(&w->fd);
+    free(w->w);
+    free(w);
+}
+
+int watches_add(struct watches *w, const char *path, watch_fn fn, void *arg)
+{
+    if (w->n == w->cap) {
+        size_t cap = w->cap ? 2 * w->cap : 16;
+        struct watch *grown = realloc(w->w, cap * sizeof(*grown));
+        if (!grown)
+            return -1;
+        w->w = grown;
+        w->cap = cap;
+    }
+    int id = inotify_add_watch(w->fd, path, IN_MODIFY);
+    if (id < 0)
+        return -1;
+    w->w[w->n++] = (struct watch){id, fn, arg};
+    return id;
+}
+
+void watches_remove(struct watches *w, int id)
+{
+    struct watch *found = watches_find(w, id);
+    if (!found)
+        return;
+    (void)inotify_rm_watch(w->fd, id);
+    *found = w->w[--w->n];
+}

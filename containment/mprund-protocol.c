@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprund-protocol.c - checking the messages of grant.h, and the client's half
+ *
+ * The client has no reason to trust what listens at the socket more than it must: the directory is
+ * root's, and the process behind the socket has to be, too. */
+#include "containment/mprund-protocol.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+enum { JOB_NAME_LETTERS = 40 };
+
+int grant_is_job_name(const char *text)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._";
+    size_t n = strnlen(text, JOB_NAME_LETTERS + 1);
+    return n > 0 && n <= JOB_NAME_LETTERS && strchr(letters, text[0]) && strspn(text, all) == n;
+}
+
+void grant_request_init(struct grant_request *r, enum grant_op op, enum grant_manager manager)
+{
+    memset(r, 0, sizeof(*r));
+    r->magic = GRANT_MAGIC;
+    r->version = GRANT_VERSION;
+    r->op = (uint16_t)op;
+    r->manager = manager;
+}
+
+/* Text that ends within its field, and nothing behind it. */
+static int is_text(const char *field, size_t size)
+{
+    size_t n = strnlen(field, size);
+    for (size_t i = n; i < size; i++)
+        if (field[i])
+            return 0;
+    return n < size;
+}
+
+const char *grant_request_fault(const struct grant_request *r, size_t n)
+{
+    if (n != sizeof(*r))
+        return "the request has a wrong size";
+    if (r->magic != GRANT_MAGIC)
+        return "the request is none";
+    if (r->version != GRANT_VERSION)
+        return "the request is of another version than this mprund";
+    if (r->op < GRANT_PLACE || r->op > GRANT_TOKEN || r->manager > GRANT_GRIDENGINE ||
+        r->bind > GRANT_BIND_TRY)
+        return "the request asks for something that this mprund does not know";
+    if (!is_text(r->job, sizeof(r->job)) || !is_text(r->task, sizeof(r->task)))
+        return "the request has a text without an end";
+    int names_job = r->op == GRANT_ENTER || r->op == GRANT_BIND;
+    if (!names_job && (r->manager || r->uid || r->memory || r->pids || r->cores || r->gpus ||
+                       r->job[0] || r->task[0]))
+        return "the request says what is for mprund to find out";
+    if (r->op != GRANT_BIND && (r->bind || r->virtual_memory))
+        return "the request binds without being one that does";
+    return NULL;
+}
+
+static const char *grant_answer_fault(const struct grant_answer *a, size_t n)
+{
+    if (n != sizeof(*a) || a->magic != GRANT_MAGIC)
+        return "the answer is none";
+    if (a->version != GRANT_VERSION)
+        return "the answer is of another version: mprun and mprund are not of one release";
+    if (!is_text(a->job, sizeof(a->job)) || !is_text(a->v2, sizeof(a->v2)) ||
+        !is_text(a->cpus, sizeof(a->cpus)) || !is_text(a->gpus, sizeof(a->gpus)) ||
+        !is_text(a->text, sizeof(a->text)) || !is_text(a->host, sizeof(a->host)) ||
+        !is_text(a->token, sizeof(a->token)))
+        return "the answer has a text without an end";
+    return NULL;
+}
+
+static int check_daemon(int fd, const char *path, struct error *err)
+{
+    struct ucred who;
+    socklen_t len = sizeof(who);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+        return error_errno(err, errno, "ask mprund at '%s' who it is", path);
+    if (who.uid != 0)
+        return error_set(err, EPERM, "ask mprund at '%s': what answers there is not root's", path);
+    return 0;
+}
+
+int grant_send(const char *path, const struct grant_request *r, struct error *err)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    path = path ? path : GRANT_SOCKET;
+    if (strlen(path) >= sizeof(to.sun_path))
+        return error_errno(err, ENAMETOOLONG, "ask mprund at '%s'", path);
+    strcpy(to.sun_path, path);
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+        return error_errno(err, errno, "ask mprund at '%s'", path);
+    if (check_daemon(fd, path, err) < 0)
+        return -1;
+    /* who was turned away before it asked has its answer */
+    if (send(fd, r, sizeof(*r), MSG_NOSIGNAL) != (ssize_t)sizeof(*r) && errno != EPIPE)
+        return error_errno(err, errno, "ask mprund at '%s'", path);
+    return take_fd(&fd);
+}
+
+/* When the daemon closed before it read the request, the kernel tells that first, and only once. */
+static ssize_t receive(int fd, struct grant_answer *ret)
+{
+    ssize_t n = recv(fd, ret, sizeof(*ret), MSG_TRUNC);
+    return n < 0 && errno == ECONNRESET ? recv(fd, ret, sizeof(*ret), MSG_TRUNC) : n;
+}
+
+int grant_receive(int fd, int timeout_ms, struct grant_answer *ret, struct error *err)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    ssize_t n = receive(fd, ret);
+    if (n < 0 && errno == EAGAIN && timeout_ms > 0 && poll(&p, 1, timeout_ms) > 0)
+        n = receive(fd, ret);
+    if (n < 0 && errno == EAGAIN)
+        return error_set(err, EAGAIN, "mprund did not answer in time");
+    if (n < 0)
+        return error_errno(err, errno, "hear from mprund");
+    if (n == 0)
+        return error_set(err, EPIPE, "mprund hung up without an answer");
+    const char *fault = grant_answer_fault(ret, (size_t)n);
+    return fault ? error_set(err, EPROTO, "hear from mprund: %s", fault) : 0;
+}

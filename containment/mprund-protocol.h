@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprund-protocol.h - what mprund, the node daemon, is asked and what it answers
+ *
+ * The daemon listens on a Unix socket of type SOCK_SEQPACKET at GRANT_SOCKET. A connection carries
+ * one request: the client sends a struct grant_request, mprund answers with a struct grant_answer
+ * and closes. GRANT_STATUS has an answer for each job, and GRANT_TOKEN one for each host that has
+ * its own, all with GRANT_MORE, and a last one without. Both structs are of fixed size, in the byte
+ * order of the machine; every byte that has no meaning is zero, and text ends with a zero byte
+ * within its field. mprund answers a packet of another size, magic or version with GRANT_BAD.
+ *
+ * Only the kernel tells mprund who asks (SO_PEERCRED, SO_PEERPIDFD, SO_PEERGROUPS): nothing in a
+ * request says it, and a request never names a process. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+#ifndef GRANT_SOCKET
+#define GRANT_SOCKET "/run/mprun/mprund.sock"
+#endif
+
+#define GRANT_MAGIC     0x4d50474eU /* "NGPM" in memory on a little-endian machine */
+#define GRANT_UNLIMITED UINT64_MAX
+#define GRANT_UNKNOWN   UINT32_MAX /* of a number of cores */
+
+enum { GRANT_VERSION = 3, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
+enum { GRANT_TOKEN_MAX = 449 }; /* a grant as text, and its end */
+enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256 };
+
+enum grant_op {
+    /* Any user: a place for cgroups in the job that the asking process is in. mprund moves that
+     * process, and no other, into the job's delegated part. */
+    GRANT_PLACE = 1,
+    /* Root: put the asking process into the job's cgroup, which is made and limited first if it is
+     * not there. */
+    GRANT_ENTER = 2,
+    /* Any user: an answer for each of its jobs; root: for each job of any user. The last answer
+     * counts all jobs of the host, for any user. */
+    GRANT_STATUS = 3,
+    /* Root: give a job other limits and cores on this host; the job is made here if need be. */
+    GRANT_BIND = 4,
+    /* Any user, on the host of its job's script: grants of the job that the asking process is in,
+     * for the job's other hosts. The tasks there get them in their environment, as GRANT_VARIABLE.
+     * The answer can take as long as the job's manager does. With GRANT_MORE the grant is for one
+     * host; the last one is for all hosts that have none of their own. */
+    GRANT_TOKEN = 5,
+};
+
+enum grant_bind {
+    GRANT_BIND_TO = 0,      /* what the request says */
+    GRANT_BIND_UNLIMIT = 1, /* what the manager's own daemon has on this host */
+    GRANT_BIND_HAVE = 2,    /* nothing: it is here when this is answered */
+    GRANT_BIND_FORGET = 3,  /* remove it if nothing of it came yet; nothing when it is not here */
+    GRANT_BIND_TRY = 4,     /* as TO; cores that cannot be given are left: text says why */
+};
+
+#define GRANT_VARIABLE "MPRUN_GRANT"
+
+enum grant_manager {
+    GRANT_ANY = 0,        /* PLACE: whichever has evidence; BIND: by its name; ENTER: not allowed */
+    GRANT_SITE = 1,       /* ENTER: the request says uid and limits itself */
+    GRANT_GRIDENGINE = 2, /* uid and limits are what its daemon wrote in its spool directory */
+};
+
+struct grant_request {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t op;      /* enum grant_op */
+    uint32_t manager; /* enum grant_manager */
+    uint32_t uid;     /* ENTER with GRANT_SITE: who the job's delegated part belongs to; BIND: the
+                         same, 0: as evidence says, now or later; else 0 */
+    uint64_t memory; /* ENTER with GRANT_SITE, BIND_TO, BIND_TRY: bytes, or GRANT_UNLIMITED; or 0 */
+    uint64_t pids;   /* ENTER with GRANT_SITE: processes and threads, as memory; else 0 */
+    uint32_t cores;  /* ENTER with GRANT_SITE, BIND_TO, BIND_TRY: cores of its own; 0: ENTER: not
+                        said; BIND: all that jobs can have */
+    uint32_t gpus;   /* ENTER with GRANT_SITE: how many */
+    uint64_t virtual_memory; /* BIND_TO, BIND_TRY: bytes of memory and swap together, or
+                                GRANT_UNLIMITED */
+    uint32_t bind;           /* BIND: enum grant_bind; else 0 */
+    uint32_t zero;
+    char job[GRANT_JOB_MAX];  /* ENTER, BIND: "23.1"; else "": nobody says in which job it is */
+    char task[GRANT_JOB_MAX]; /* ENTER with GRANT_GRIDENGINE: "1.n12" for a slave task; else "" */
+};
+
+enum grant_result {
+    GRANT_OK = 0,
+    GRANT_MORE = 1,    /* STATUS: a job, and another answer follows */
+    GRANT_REFUSED = 2, /* no evidence, or not allowed; text says why */
+    GRANT_INSIDE = 3,  /* PLACE: the process is in a step's cgroup already, and stays there */
+    GRANT_BUSY = 4,    /* too many requests of this user, or of all */
+    GRANT_BAD = 5,     /* not a request of this version */
+    GRANT_FAILED = 6,  /* the daemon could not; text says why */
+};
+
+enum grant_job_state { GRANT_RUNNING = 0, GRANT_ENDING = 1, GRANT_STUCK = 2 };
+
+/* The cores that a job's processes are held to. */
+enum grant_cores {
+    GRANT_CORES_ALL = 0,     /* any: mprund chose none, or nothing here can hold a job */
+    GRANT_CORES_CHOSEN = 1,  /* chosen by mprund; no other job has them */
+    GRANT_CORES_MANAGER = 2, /* stated by the job's manager */
+    GRANT_CORES_SHARED = 3,  /* all but the system's: there were too few for the job alone */
+};
+
+struct grant_answer {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t result;       /* enum grant_result */
+    uint32_t manager;      /* of the job */
+    uint32_t uid;          /* of the job */
+    uint32_t state;        /* STATUS: enum grant_job_state */
+    uint32_t controllers;  /* PLACE: bit per enum cgroup_controller that v2 subtrees can have */
+    uint64_t memory, pids; /* limits of the job on this host that hold, or GRANT_UNLIMITED */
+    uint64_t memory_now;   /* STATUS: bytes; GRANT_UNLIMITED: not known */
+    uint64_t processes;    /* STATUS: how many there are now */
+    uint64_t cpu_us;       /* STATUS: CPU time used, microseconds */
+    uint32_t jobs, stuck;  /* STATUS, the last: jobs on this host, and those that are stuck */
+    uint32_t cores_total;  /* STATUS, the last: cores that jobs can have here, and */
+    uint32_t cores_free;   /* those that no job has; GRANT_UNKNOWN */
+    uint32_t cores_how;    /* enum grant_cores, of the job */
+    uint32_t cores;        /* how many it was to have; 0: it was not said */
+    uint32_t pending;      /* of the job: what it may use is still being found out */
+    uint32_t zero;
+    char job[GRANT_JOB_MAX];   /* its name */
+    char v2[GRANT_PATH_MAX];   /* PLACE: directory for subtrees; "": there is no cgroup2 here */
+    char cpus[GRANT_CPUS_MAX]; /* hardware threads that its processes are held to, "2-3,18-19";
+                                  ends with "..." where they are too many; "": to none */
+    char gpus[GRANT_GPUS_MAX]; /* ids of GPUs that are the job's alone here, "0,1"; "": none */
+    char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; else "" */
+    char host[GRANT_JOB_MAX];  /* TOKEN: the host that it is for; "": any */
+    char token[GRANT_TOKEN_MAX + 7]; /* TOKEN: the grant: letters, digits, '-' and '_' */
+};
+
+_Static_assert(sizeof(struct grant_request) == 184, "fixed size");
+_Static_assert(sizeof(struct grant_answer) == 2312, "fixed size");
+
+/* 1: a job may have this name: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit. */
+int grant_is_job_name(const char *text);
+/* Set the constant fields, and everything else to zero. */
+void grant_request_init(struct grant_request *r, enum grant_op op, enum grant_manager manager);
+/* NULL: a packet of n bytes holds a well-formed request; else a sentence for people, constant. */
+const char *grant_request_fault(const struct grant_request *r, size_t n);
+
+/* Connect to the daemon at path (NULL: GRANT_SOCKET), which must be root's, and send the request,
+ * without waiting: a descriptor for grant_receive(), which the caller closes, or -1 with err.
+ * ENOENT and ECONNREFUSED: there is no daemon. */
+int grant_send(const char *path, const struct grant_request *r, struct error *err);
+/* Take the next answer, waiting at most timeout_ms. 0, or -1 with err; EAGAIN: it has not come yet.
+ */
+int grant_receive(int fd, int timeout_ms, struct grant_answer *ret, struct error *err);

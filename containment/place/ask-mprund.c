@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ask-mprund.c - the place that mprund, the node daemon, gives in the job's cgroup
+ *
+ * Where no daemon listens, that is known at once; a daemon that does not answer in time is done
+ * without. The daemon moves the calling process into the job's delegated part, so that what it
+ * starts can be moved below that. */
+#include "containment/place/ask-mprund.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "containment/policy.h"
+
+struct asking {
+    int fd;
+    struct loop_io *io;
+    struct loop_timer timer;
+    cgroup_daemon_fn fn;
+    void *arg;
+};
+
+static void asking_end(struct asking *a)
+{
+    loop_io_destroy(a->io);
+    loop_timer_stop(&a->timer);
+    cleanup_close(&a->fd);
+    free(a);
+}
+
+static void answered(struct asking *a, const struct grant_answer *answer, const struct error *why)
+{
+    cgroup_daemon_fn fn = a->fn;
+    void *arg = a->arg;
+    asking_end(a);
+    fn(arg, answer, why);
+}
+
+/* 1: there was an answer, and a is no more; 0: there is none yet */
+static int hear(struct asking *a)
+{
+    struct grant_answer answer;
+    struct error e;
+    int rc = grant_receive(a->fd, 0, &answer, &e);
+    if (rc < 0 && errno == EAGAIN)
+        return 0;
+    if (rc == 0 && answer.result != GRANT_OK)
+        rc = error_set(&e, EACCES, "mprund gives no place: %s", answer.text);
+    answered(a, rc < 0 ? NULL : &answer, rc < 0 ? &e : NULL);
+    return 1;
+}
+
+static void answer_ready(void *arg, int fd, unsigned events)
+{
+    (void)hear(arg);
+}
+
+/* The loop calls timers before descriptors: when this process itself did not run for that long, the
+ * answer may be there already. */
+static void time_over(void *arg)
+{
+    struct error e;
+    if (hear(arg))
+        return;
+    error_set(&e, ETIMEDOUT, "mprund does not answer");
+    answered(arg, NULL, &e);
+}
+
+int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err)
+{
+    struct grant_request q;
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    struct asking *a = calloc(1, sizeof(*a));
+    if (!a)
+        return error_errno(err, ENOMEM, "ask mprund");
+    a->fn = fn;
+    a->arg = arg;
+    a->fd = grant_send(NULL, &q, err);
+    if (a->fd >= 0) {
+        loop_timer_init(&a->timer, l, time_over, a);
+        a->io = loop_io_create(l, a->fd, LOOP_READ, answer_ready, a);
+        if (a->io) {
+            loop_timer_start(&a->timer, POLICY_DAEMON_ANSWER_S, 0);
+            return 0;
+        }
+        error_errno(err, ENOMEM, "ask mprund");
+    }
+    if (err->code == ENOENT)
+        err->text[0] = 0; /* it is optional, and not there */
+    int saved = errno;
+    asking_end(a);
+    errno = saved;
+    return -1;
+}
+
+/* On v1 nothing can be delegated: the daemon's limits hold what is started all the same. */
+int cgroup_daemon_place(const struct grant_answer *answer, struct cgroup_place *ret,
+                        struct error *err)
+{
+    *ret = (struct cgroup_place){.source = cgroup_source_daemon.name};
+    if (!answer->v2[0])
+        return error_set(err, ENOTSUP,
+                         "mprund has put this process into the cgroup of job %s, but there is no "
+                         "cgroup v2 here that it could give a part of",
+                         answer->job);
+    if (answer->v2[0] != '/' || !(ret->v2 = strdup(answer->v2)))
+        return error_set(err, EPROTO, "mprund gives a place that is none");
+    ret->v2_controllers = answer->controllers;
+    return 0;
+}
+
+/* ---- as a source ------------------------------------------------------------------------------
+ */
+
+struct acquiring {
+    cgroup_place_fn done;
+    void *arg;
+};
+
+static void place_answered(void *arg, const struct grant_answer *answer, const struct error *why)
+{
+    struct acquiring a = *(struct acquiring *)arg;
+    struct cgroup_place place = {.source = cgroup_source_daemon.name};
+    struct error e;
+    int rc = answer ? cgroup_daemon_place(answer, &place, &e) : -1;
+    free(arg);
+    a.done(a.arg, rc < 0 ? NULL : &place, rc == 0 ? NULL : answer ? &e : why);
+    cgroup_place_free(&place);
+}
+
+static int daemon_acquire(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done,
+                          void *arg, struct error *err)
+{
+    struct acquiring *a = malloc(sizeof(*a));
+    if (!a)
+        return error_errno(err, ENOMEM, "ask mprund");
+    *a = (struct acquiring){.done = done, .arg = arg};
+    if (cgroup_daemon_ask(l, place_answered, a, err) == 0)
+        return 0;
+    int saved = errno;
+    free(a);
+    errno = saved;
+    return -1;
+}
+
+const struct cgroup_source cgroup_source_daemon = {
+    .name = "daemon",
+    .acquire = daemon_acquire,
+};

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* own-cgroup.c - the cgroup in which the calling process already sits
+ *
+ * Root makes its subtree in its own cgroup and nowhere above. An ordinary user may have been given
+ * a subtree (by systemd's Delegate=, or by an administrator's chown): the shell then often sits in
+ * a leaf of it, and controllers can be enabled only further up. So a user goes up as long as that
+ * is delegated too, and as long as nothing that was set is escaped: a cgroup with a limit, or one
+ * that systemd marks as the top of a delegation, is never left. */
+#include "containment/place/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/proc.h"
+#include "containment/cgroup/dir.h"
+#include "containment/cgroup/mounts.h"
+
+/* ---- what a directory allows ----------------------------------------------------------------- */
+
+static int open_cgroup(const char *path, long magic)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct statfs fs;
+    if (fd < 0 || fstatfs(fd, &fs) < 0)
+        return -1;
+    if (fs.f_type != magic) { /* something else is mounted over it */
+        errno = ENODEV;
+        return -1;
+    }
+    return take_fd(&fd);
+}
+
+/* May this process make cgroups here and put its own processes into them? */
+static int is_writable(int dir, int version)
+{
+    return faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
+           faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
+           (version == 1 || faccessat(dir, "cgroup.subtree_control", W_OK, AT_EACCESS) == 0);
+}
+
+/* The root of the hierarchy itself, which has no such file, may have processes and controllers. */
+static int is_real_root(struct cgroup_at d)
+{
+    return !at_exists(d, "cgroup.events");
+}
+
+static int is_limited(struct cgroup_at d)
+{
+    static const char *const files[] = {"memory.max",       "memory.high", "memory.swap.max",
+                                        "memory.swap.high", "pids.max",    "cpu.max",
+                                        "cpuset.cpus",      "cpuset.mems"};
+    char text[256];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (at_read(d, files[i], text, sizeof(text)) > 0 && strncmp(text, "max", 3) != 0)
+            return 1;
+    return 0;
+}
+
+static int is_delegation_top(int dir)
+{
+    char mark = 0;
+    return fgetxattr(dir, "user.delegate", &mark, 1) == 1 && mark == '1';
+}
+
+/* A threaded cgroup cannot have children that hold processes. */
+static int is_threaded(struct cgroup_at d)
+{
+    char type[64];
+    return at_read(d, "cgroup.type", type, sizeof(type)) > 0 && strcmp(type, "domain") != 0;
+}
+
+/* ---- cgroup2 --------------------------------------------------------------------------------- */
+
+static int is_parent_better(const char *dir, size_t root_len)
+{
+    AUTO_CLOSE int fd = open_cgroup(dir, CGROUP2_SUPER_MAGIC);
+    struct cgroup_at at = {fd, "."};
+    return fd >= 0 && strlen(dir) > root_len && !is_delegation_top(fd) && !is_limited(at);
+}
+
+/* Shorten path to the highest directory that may serve: 0, or -1 when there is none. */
+static int climb(char *path, size_t root_len)
+{
+    size_t best = 0;
+    AUTO_FREE char *at = strdup(path);
+    while (at) {
+        AUTO_CLOSE int fd = open_cgroup(at, CGROUP2_SUPER_MAGIC);
+        int ok = fd >= 0 && is_writable(fd, 2);
+        if (ok)
+            best = strlen(at);
+        else if (best)
+            break; /* higher up is somebody else's */
+        if (!is_parent_better(at, root_len))
+            break;
+        *strrchr(at, '/') = 0;
+        if (!*at)
+            break;
+    }
+    if (!best)
+        return -1;
+    path[best] = 0;
+    return 0;
+}
+
+static unsigned controllers_in_file(struct cgroup_at d, const char *file)
+{
+    char text[512];
+    return at_read(d, file, text, sizeof(text)) < 0 ? 0 : cgroup_controllers_in(text, ~0U);
+}
+
+static int is_among(pid_t pid, const pid_t *set, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (set[i] == pid)
+            return 1;
+    return 0;
+}
+
+/* The processes in d itself, not below: their number, or -1 when one of them has no number in this
+ * pid namespace, or the file cannot be read. */
+static ssize_t own_pids(struct cgroup_at d, pid_t **ret)
+{
+    char text[4096]; /* many more than mprun's own: then it does not matter how many */
+    ssize_t len = at_read(d, "cgroup.procs", text, sizeof(text));
+    if (len < 0 || (size_t)len >= sizeof(text) - 1)
+        return -1;
+    pid_t *pids = calloc((size_t)len / 2 + 1, sizeof(*pids));
+    ssize_t n = 0;
+    char *end;
+    for (char *p = text; pids && *p; p = end + (*end != 0)) {
+        long pid = strtol(p, &end, 10);
+        if (end == p || pid <= 0) {
+            free(pids);
+            return -1;
+        }
+        pids[n++] = (pid_t)pid;
+    }
+    *ret = pids;
+    return pids ? n : -1;
+}
+
+static void no_controllers(struct cgroup_place *place, const char *path, const char *why)
+{
+    free(place->v2_why);
+    if (asprintf(&place->v2_why, "cgroup '%s' %s", path, why) < 0)
+        place->v2_why = NULL;
+}
+
+/* Say which process of another program is in the place. */
+static void blame_stranger(struct cgroup_place *place, const char *path, pid_t pid)
+{
+    struct proc_stat st;
+    char why[256];
+    if (proc_stat_read(pid, &st) < 0)
+        snprintf(st.comm, sizeof(st.comm), "?");
+    snprintf(why, sizeof(why),
+             "holds another process than mprun's, pid %d (%s), and so cannot give controllers to "
+             "cgroups below it",
+             (int)pid, st.comm);
+    no_controllers(place, path, why);
+}
+
+/* The kernel refuses controllers to the children of a cgroup that holds processes itself. mprun's
+ * own processes can be moved out of the way. */
+static void make_room(struct cgroup_at d, const char *path, const pid_t *self, size_t nself,
+                      unsigned available, struct cgroup_place *place)
+{
+    AUTO_FREE pid_t *pids = NULL;
+    ssize_t n = own_pids(d, &pids);
+    if (n < 0) {
+        no_controllers(place, path, "holds other processes than mprun's");
+        return;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        if (!is_among(pids[i], self, nself)) {
+            blame_stranger(place, path, pids[i]);
+            return;
+        }
+    place->v2_controllers = available;
+    if (n == 0)
+        return;
+    place->v2_movers = take_ptr(pids);
+    place->nv2_movers = (size_t)n;
+}
+
+static void find_controllers(struct cgroup_at d, const char *path, const pid_t *self, size_t nself,
+                             struct cgroup_place *place)
+{
+    unsigned available = controllers_in_file(d, "cgroup.controllers");
+    unsigned enabled = controllers_in_file(d, "cgroup.subtree_control") & available;
+    place->v2_controllers = is_real_root(d) ? available : enabled;
+    if ((available & CGROUP_LIMITS) != CGROUP_LIMITS)
+        no_controllers(place, path, "has not been given the controllers memory and pids");
+    if (place->v2_controllers != available)
+        make_room(d, path, self, nself, available, place);
+}
+
+static int refuse(struct error *err, const char *path, const char *why)
+{
+    return error_set(err, EACCES, "cgroup '%s' %s", path, why);
+}
+
+static int find_v2(const struct cgroup_mounts *mounts, const struct cgroup_membership *own,
+                   const pid_t *self, size_t nself, struct cgroup_place *place, struct error *err)
+{
+    size_t root_len;
+    if (!own->v2)
+        return error_set(err, ENOENT, "cgroup v2 is not mounted");
+    AUTO_FREE char *path = cgroup_directory(mounts, 2, 0, own->v2, &root_len, err);
+    if (!path)
+        return -1;
+    if (geteuid() != 0 && climb(path, root_len) < 0)
+        return refuse(err, path, "is not delegated to this user");
+    AUTO_CLOSE int fd = open_cgroup(path, CGROUP2_SUPER_MAGIC);
+    if (fd < 0)
+        return error_errno(err, errno, "open cgroup '%s'", path);
+    if (!is_writable(fd, 2))
+        return error_errno(err, errno, "cgroup '%s' is not writable", path);
+    struct cgroup_at d = {fd, "."};
+    if (is_threaded(d))
+        return refuse(err, path, "is threaded and cannot hold cgroups of processes");
+    find_controllers(d, path, self, nself, place);
+    place->v2 = take_ptr(path);
+    return 0;
+}
+
+/* ---- v1 -------------------------------------------------------------------------------------- */
+
+static int find_v1_controller(const struct cgroup_mounts *mounts,
+                              const struct cgroup_membership *own, enum cgroup_controller c,
+                              struct cgroup_place *place, struct error *err)
+{
+    if (!own->v1[c])
+        return error_set(err, ENOENT, "%s is not in use as v1", cgroup_controller_text(c));
+    AUTO_FREE char *path = cgroup_directory(mounts, 1, c, own->v1[c], NULL, err);
+    if (!path)
+        return -1;
+    AUTO_CLOSE int fd = open_cgroup(path, CGROUP_SUPER_MAGIC);
+    if (fd < 0)
+        return error_errno(err, errno, "open cgroup '%s'", path);
+    if (!is_writable(fd, 1))
+        return error_errno(err, errno, "cgroup '%s' is not writable", path);
+    place->v1[c] = take_ptr(path);
+    return 0;
+}
+
+/* 0 when at least one controller can be used; else the first one's reason in err. */
+static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membership *own,
+                   struct cgroup_place *place, struct error *err)
+{
+    static const enum cgroup_controller wanted[] = {CGROUP_MEMORY, CGROUP_CPUSET, CGROUP_CPU,
+                                                    CGROUP_PIDS, CGROUP_FREEZER};
+    int found = 0, any = 0;
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        struct error one;
+        if (find_v1_controller(mounts, own, wanted[i], place, &one) == 0)
+            found = 1;
+        else if (own->v1[wanted[i]] && !any++ && err)
+            *err = one;
+    }
+    if (found)
+        return 0;
+    return any ? -1 : error_set(err, ENOENT, "no v1 controller is in use");
+}
+
+/* ---- the source ------------------------------------------------------------------------------ */
+
+static int find_place(const pid_t *self, size_t nself, struct cgroup_place *place,
+                      struct error *err)
+{
+    struct cgroup_mounts mounts = {0};
+    struct cgroup_membership own = {0};
+    struct error v2, v1;
+    int rc = cgroup_mounts_read(&mounts, err);
+    if (rc == 0)
+        rc = cgroup_membership_read(0, &own, err);
+    if (rc == 0) {
+        int have_v2 = find_v2(&mounts, &own, self, nself, place, &v2) == 0;
+        int have_v1 = find_v1(&mounts, &own, place, &v1) == 0;
+        if (!have_v2 && !have_v1)
+            rc = error_set(err, v2.code,
+                           "find a cgroup of our own that is writable: %s; %s" CGROUP_ADVICE,
+                           v2.text, v1.text);
+    }
+    cgroup_mounts_free(&mounts);
+    cgroup_membership_free(&own);
+    return rc;
+}
+
+/* Nothing has to be waited for, so the answer comes before this returns. */
+static int own_acquire(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done,
+                       void *arg, struct error *err)
+{
+    struct cgroup_place place = {.source = cgroup_source_own.name};
+    struct error why;
+    int found = find_place(self, nself, &place, &why) == 0;
+    done(arg, found ? &place : NULL, found ? NULL : &why);
+    cgroup_place_free(&place);
+    return 0;
+}
+
+const struct cgroup_source cgroup_source_own = {
+    .name = "own",
+    .acquire = own_acquire,
+};

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hierarchy.c - the step's subtree in one hierarchy: made, given controllers, removed */
+#include "containment/step/hierarchy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "containment/cgroup/mounts.h"
+#include "containment/policy.h"
+#include "containment/step/stale.h"
+
+int hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, const char *parent,
+                   unsigned available, const char *step_name)
+{
+    memset(h, 0, sizeof(*h));
+    h->driver = driver;
+    h->available = available;
+    h->parent_fd = h->top_fd = h->ranks_fd = h->ranks_procs_fd = -1;
+    h->parent = strdup(parent);
+    if (asprintf(&h->top, "%s/%s", strcmp(parent, "/") ? parent : "", step_name) < 0)
+        h->top = NULL;
+    if (h->top && asprintf(&h->ranks, "%s/ranks", h->top) < 0)
+        h->ranks = NULL;
+    if (h->parent && h->top && h->ranks)
+        return 0;
+    hierarchy_free(h);
+    return -1;
+}
+
+static void close_all(struct hierarchy *h)
+{
+    int *fds[] = {&h->ranks_procs_fd, &h->ranks_fd, &h->top_fd, &h->parent_fd};
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        cleanup_close(fds[i]);
+        *fds[i] = -1;
+    }
+}
+
+void hierarchy_free(struct hierarchy *h)
+{
+    close_all(h);
+    free(h->parent);
+    free(h->top);
+    free(h->ranks);
+    free(h->home);
+    h->parent = h->top = h->ranks = h->home = NULL;
+}
+
+static const char *step_name(const struct hierarchy *h)
+{
+    return strrchr(h->top, '/') + 1;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int make_directory(const struct hierarchy *h, struct cgroup_at parent, struct cgroup_at d,
+                          const char *path, int *ret_fd, struct error *err)
+{
+    if (mkdirat(d.fd, d.name, 0755) < 0)
+        return error_errno(err, errno, "make cgroup '%s'", path);
+    if (h->driver->prepare(parent, d, h->available) == 0 && (*ret_fd = at_open(d)) >= 0)
+        return 0;
+    int saved = errno;
+    (void)unlinkat(d.fd, d.name, AT_REMOVEDIR);
+    return error_errno(err, saved, "set up cgroup '%s'", path);
+}
+
+unsigned hierarchy_add_controllers(struct hierarchy *h, unsigned controllers)
+{
+    struct cgroup_at parent = {h->parent_fd, "."};
+    char had[512] = "";
+    (void)at_read(parent, "cgroup.subtree_control", had, sizeof(had));
+    unsigned given = h->driver->enable(parent, controllers);
+    h->turned_on |= given & ~cgroup_controllers_in(had, given);
+    h->controllers |= given;
+    return h->driver->enable(hierarchy_top(h), given);
+}
+
+static int make_all(struct hierarchy *h, const pid_t *movers, size_t nmovers, bool leaves,
+                    struct error *err)
+{
+    struct cgroup_at parent = {h->parent_fd, "."}, top = {h->parent_fd, step_name(h)};
+    if (make_directory(h, parent, top, h->top, &h->top_fd, err) < 0)
+        return -1;
+    stale_lock(h->top_fd);
+    for (size_t i = 0; i < nmovers; i++)
+        if (hierarchy_adopt(h, movers[i], err) < 0 && errno != ESRCH)
+            return -1;
+    struct cgroup_at in_top = hierarchy_top(h), ranks = {h->top_fd, "ranks"};
+    unsigned below = hierarchy_add_controllers(h, h->available);
+    if (make_directory(h, in_top, ranks, h->ranks, &h->ranks_fd, err) < 0)
+        return -1;
+    h->for_ranks = leaves ? h->driver->enable(hierarchy_ranks(h), below) : 0;
+    return 0;
+}
+
+int hierarchy_make(struct hierarchy *h, const pid_t *movers, size_t nmovers, bool leaves,
+                   struct error *err)
+{
+    h->parent_fd = open(h->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (h->parent_fd < 0)
+        return error_errno(err, errno, "open cgroup '%s'", h->parent);
+    stale_sweep(h->parent, POLICY_STALE_AGE_S);
+    if (make_all(h, movers, nmovers, leaves, err) == 0)
+        return 0;
+    int saved = errno;
+    if (saved == EEXIST && h->top_fd < 0)
+        close_all(h); /* the directory is another step's */
+    else
+        (void)hierarchy_remove(h, NULL);
+    close_all(h);
+    errno = saved;
+    return -1;
+}
+
+/* ---- own processes --------------------------------------------------------------------------- */
+
+/* The directory of the process's cgroup in this hierarchy; NULL with err. */
+static char *directory_of(const struct hierarchy *h, pid_t pid, struct error *err)
+{
+    struct cgroup_mounts mounts = {0};
+    struct cgroup_membership m = {0};
+    char *dir = NULL;
+    int version = h->driver->version;
+    unsigned c = 0;
+    while (version == 1 && c + 1 < CGROUP_CONTROLLER_COUNT && !(h->available & CGROUP_BIT(c)))
+        c++;
+    if (cgroup_mounts_read(&mounts, err) == 0 && cgroup_membership_read(pid, &m, err) == 0) {
+        const char *cgroup = version == 2 ? m.v2 : m.v1[c];
+        if (cgroup)
+            dir = cgroup_directory(&mounts, version, c, cgroup, NULL, err);
+        else
+            error_set(err, ENOENT, "pid %d is in no cgroup of this hierarchy", (int)pid);
+    }
+    int saved = errno;
+    cgroup_mounts_free(&mounts);
+    cgroup_membership_free(&m);
+    errno = saved;
+    return dir;
+}
+
+static int is_below(const char *dir, const char *top)
+{
+    size_t len = strlen(top);
+    return !strncmp(dir, top, len) && (dir[len] == '/' || dir[len] == 0);
+}
+
+int hierarchy_adopt(struct hierarchy *h, pid_t pid, struct error *err)
+{
+    AUTO_FREE char *from = directory_of(h, pid, err);
+    if (!from)
+        return -1;
+    if (is_below(from, h->top))
+        return 0;
+    struct cgroup_at starter = {h->top_fd, "starter"};
+    if (mkdirat(h->top_fd, "starter", 0755) < 0 && errno != EEXIST)
+        return error_errno(err, errno, "make cgroup '%s/starter'", h->top);
+    if (h->driver->prepare(hierarchy_top(h), starter, h->available) < 0 ||
+        at_write_u64(starter, "cgroup.procs", (uint64_t)pid) < 0)
+        return error_errno(err, errno, "move pid %d into cgroup '%s/starter'", (int)pid, h->top);
+    if (!h->home)
+        h->home = take_ptr(from);
+    return 0;
+}
+
+int hierarchy_send_home(const struct hierarchy *h, pid_t pid, struct error *err)
+{
+    if (!h->home)
+        return 0;
+    AUTO_CLOSE int home = open(h->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (home < 0 || at_write_u64((struct cgroup_at){home, "."}, "cgroup.procs", (uint64_t)pid) < 0)
+        return error_errno(err, errno, "move pid %d into cgroup '%s'", (int)pid, h->home);
+    return 0;
+}
+
+/* mprun's own processes, which outlive the tree for a moment, go back to where they came from. If
+ * that is the place itself, it can take them only when its children have no controllers. */
+static void send_home(struct hierarchy *h)
+{
+    struct cgroup_at starter = {h->top_fd, "starter"};
+    AUTO_FREE pid_t *pids = NULL;
+    ssize_t n = h->home ? at_pids(starter, &pids) : 0;
+    if (n <= 0)
+        return;
+    if (!strcmp(h->home, h->parent) && h->turned_on) {
+        h->driver->disable(hierarchy_top(h), h->controllers);
+        h->driver->disable((struct cgroup_at){h->parent_fd, "."}, h->turned_on);
+    }
+    AUTO_CLOSE int home = open(h->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (ssize_t i = 0; home >= 0 && i < n; i++)
+        (void)at_write_u64((struct cgroup_at){home, "."}, "cgroup.procs", (uint64_t)pids[i]);
+}
+
+/* ---- removing -------------------------------------------------------------------------------- */
+
+int hierarchy_remove(struct hierarchy *h, struct error *err)
+{
+    if (!hierarchy_made(h))
+        return 0;
+    char who[256];
+    struct cgroup_at ranks = {h->top_fd, "ranks"}, top = {h->parent_fd, step_name(h)};
+    if (at_remove(ranks) < 0) {
+        int saved = errno;
+        at_describe(ranks, who, sizeof(who));
+        return error_errno(err, saved, "remove cgroup '%s', in which is %s", h->ranks, who);
+    }
+    send_home(h);
+    if (at_remove(top) < 0) {
+        int saved = errno;
+        at_describe(top, who, sizeof(who));
+        return error_errno(err, saved, "remove cgroup '%s', in which is %s", h->top, who);
+    }
+    close_all(h);
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* hold-cpus.c - holding a step's ranks to their hardware threads, whatever affinity they set
+ *
+ * By the cpuset of `ranks`, made only where it was asked for: each rank has its own cores within it
+ * by affinity. v2 where the subtree can have the controller there, else a v1 hierarchy for it. */
+#include "containment/step/tree-private.h"
+
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "containment/cgroup/cpus.h"
+
+static int hold(struct hierarchy *h, const struct idset *cpus, struct error *err)
+{
+    struct idset wanted = {0};
+    struct cgroup_at d = hierarchy_ranks(h);
+    AUTO_FREE char *text = idset_format(cpus);
+    int rc = at_read_cpus(d, &wanted);
+    if (rc < 0) {
+        error_errno(err, errno, "read which hardware threads it has");
+    } else {
+        AUTO_FREE char *has = idset_format(&wanted);
+        idset_intersect(&wanted, cpus);
+        rc = idset_count(&wanted) > 0 ? at_write_cpus(d, &wanted, err)
+                                      : error_set(err, ENOTSUP, "it has only %s", has ? has : "?");
+    }
+    idset_free(&wanted);
+    return rc == 0 ? 0
+                   : error_context(err, "hold ranks to hardware threads %s by cgroup '%s'",
+                                   text ? text : "?", h->ranks);
+}
+
+/* The hierarchy in which `ranks` can have a cpuset, made; NULL with err. */
+static struct hierarchy *holder(struct cgroup_tree *t, struct error *err)
+{
+    const unsigned cpuset = CGROUP_BIT(CGROUP_CPUSET);
+    if ((t->v2_offers & cpuset) && hierarchy_add_controllers(&t->h[0], cpuset))
+        return &t->h[0];
+    struct hierarchy *h = tree_v1_hierarchy(t, CGROUP_CPUSET);
+    if (!h && t->v1_cpuset && !(h = tree_add_v1(t, t->v1_cpuset, cpuset))) {
+        error_errno(err, ENOMEM, "hold ranks to their hardware threads by cgroup");
+        return NULL;
+    }
+    if (!h) {
+        error_set(err, ENOTSUP, "no cgroup that can be made here has the controller cpuset%s%s%s",
+                  t->why_no_limits ? " (" : "", t->why_no_limits ? t->why_no_limits : "",
+                  t->why_no_limits ? ")" : "");
+        return NULL;
+    }
+    if (hierarchy_made(h) || hierarchy_make(h, NULL, 0, t->level == TRACK_RANK, err) == 0)
+        return h;
+    return NULL;
+}
+
+int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err)
+{
+    struct hierarchy *h = holder(t, err);
+    return h ? hold(h, cpus, err) : -1;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sweep.c - ending and removing steps' cgroups by their paths alone, after a crash
+ *
+ * Only directories called mprun.* on a cgroup file system are touched, whatever is asked: a wrong
+ * path must not end the machine. If the caller itself was moved into the step's `starter` it ends
+ * the ranks only, and brings itself and its companions back before it removes. */
+#include "containment/step/sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "containment/cgroup/kill.h"
+#include "containment/step/hierarchy.h"
+
+struct swept {
+    const char *path;
+    char *parent;
+    int parent_fd, dir;
+    const struct cgroup_driver *driver;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void swept_close(struct swept *s)
+{
+    cleanup_close(&s->dir);
+    cleanup_close(&s->parent_fd);
+    free(s->parent);
+}
+
+static const char *base_name(const struct swept *s)
+{
+    return strrchr(s->path, '/') + 1;
+}
+
+static int is_ours(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return path[0] == '/' && slash &&
+           !strncmp(slash + 1, CGROUP_STEP_PREFIX, strlen(CGROUP_STEP_PREFIX));
+}
+
+/* 1: open, 0: not there, -1 with err */
+static int swept_open(struct swept *s, const char *path, struct error *err)
+{
+    struct statfs fs;
+    *s = (struct swept){.path = path, .parent_fd = -1, .dir = -1};
+    if (!is_ours(path))
+        return error_set(err, EINVAL, "remove cgroup '%s': not the name of a step's cgroup", path);
+    s->parent = strndup(path, (size_t)(strrchr(path, '/') - path));
+    s->parent_fd = s->parent ? open(s->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    s->dir = s->parent_fd < 0 ? -1 : at_open((struct cgroup_at){s->parent_fd, base_name(s)});
+    if (s->dir < 0 && errno == ENOENT)
+        return 0;
+    if (s->dir < 0 || fstatfs(s->dir, &fs) < 0)
+        return error_errno(err, errno, "open cgroup '%s'", path);
+    if (fs.f_type == CGROUP2_SUPER_MAGIC)
+        s->driver = &cgroup_driver_v2;
+    else if (fs.f_type == CGROUP_SUPER_MAGIC)
+        s->driver = &cgroup_driver_v1;
+    else
+        return error_set(err, EINVAL, "remove cgroup '%s': not on a cgroup file system", path);
+    return 1;
+}
+
+static int am_inside(const struct swept *s)
+{
+    struct cgroup_at starter = {s->dir, "starter"};
+    pid_t *pids = NULL;
+    ssize_t n = at_pids(starter, &pids);
+    int inside = 0;
+    for (ssize_t i = 0; i < n && !inside; i++)
+        inside = pids[i] == getpid();
+    free(pids);
+    return inside;
+}
+
+/* ---- killing --------------------------------------------------------------------------------- */
+
+/* v2 tells by POLLPRI on cgroup.events; v1 has nothing to wait for but time. */
+static void pause_for_change(const struct swept *s, struct cgroup_at d, int ms, int ladder_ms)
+{
+    char path[CGROUP_NAME_MAX + 32], text[256];
+    struct pollfd p = {.fd = -1, .events = POLLPRI};
+    if (s->driver->version == 2) {
+        snprintf(path, sizeof(path), "%.63s/cgroup.events", d.name);
+        p.fd = openat(d.fd, path, O_RDONLY | O_CLOEXEC);
+    }
+    if (p.fd >= 0) { /* a change after this read is told */
+        ssize_t n = pread(p.fd, text, sizeof(text) - 1, 0);
+        text[n > 0 ? n : 0] = 0;
+        if (strstr(text, "populated 0"))
+            ms = 0;
+    }
+    (void)poll(&p, 1, ms < ladder_ms ? ms : ladder_ms);
+    cleanup_close(&p.fd);
+}
+
+static int kill_all(const struct swept *s, struct cgroup_at d, int64_t deadline, struct error *err)
+{
+    struct kill_ladder ladder;
+    char who[256];
+    int wait;
+    kill_ladder_init(&ladder, d, s->driver);
+    while ((wait = kill_ladder_step(&ladder)) > 0) {
+        int64_t left = deadline - now_ms();
+        if (left <= 0) {
+            at_describe(d, who, sizeof(who));
+            return error_set(err, EBUSY, "end what is in cgroup '%s': %s was killed but stays",
+                             s->path, who);
+        }
+        pause_for_change(s, d, (int)left, wait);
+    }
+    if (wait < 0 && errno != ENOENT)
+        return error_errno(err, errno, "end what is in cgroup '%s'", s->path);
+    return 0;
+}
+
+/* ---- removing -------------------------------------------------------------------------------- */
+
+/* Out of the directory that is to go; where the place has controllers it cannot take us back. */
+static void step_out(const struct swept *s)
+{
+    struct cgroup_at starter = {s->dir, "starter"}, parent = {s->parent_fd, "."};
+    pid_t *pids = NULL;
+    ssize_t n = at_pids(starter, &pids);
+    for (ssize_t i = 0; i < n; i++)
+        (void)at_write_u64(parent, "cgroup.procs", (uint64_t)pids[i]);
+    free(pids);
+}
+
+static int remove_it(const struct swept *s, struct error *err)
+{
+    struct cgroup_at d = {s->parent_fd, base_name(s)};
+    char who[256];
+    if (at_remove(d) == 0)
+        return 0;
+    int saved = errno;
+    at_describe(d, who, sizeof(who));
+    return error_errno(err, saved, "remove cgroup '%s', in which is %s", s->path, who);
+}
+
+static int sweep_one(const struct swept *s, int64_t deadline, struct error *err)
+{
+    int inside = am_inside(s);
+    struct cgroup_at all = {s->parent_fd, base_name(s)}, ranks = {s->dir, "ranks"};
+    if (kill_all(s, inside ? ranks : all, deadline, err) < 0)
+        return -1;
+    if (inside) {
+        (void)at_remove(ranks);
+        step_out(s);
+    }
+    return remove_it(s, err);
+}
+
+/* cgroup2 and the freezer end forking processes for sure; other v1 hierarchies hold the same
+ * processes and come after them. */
+static int turn_of(const struct swept *s)
+{
+    if (s->driver->version == 2)
+        return 0;
+    return at_exists((struct cgroup_at){s->dir, "."}, "freezer.state") ? 1 : 2;
+}
+
+int cgroup_sweep(const char *const *paths, size_t n, int timeout_ms, struct error *err)
+{
+    int64_t deadline = now_ms() + timeout_ms;
+    struct error first;
+    int failed = 0;
+    for (int turn = 0; turn < 3; turn++)
+        for (size_t i = 0; i < n; i++) {
+            struct swept s;
+            struct error e;
+            int rc = swept_open(&s, paths[i], &e);
+            if (rc > 0)
+                rc = turn_of(&s) == turn ? sweep_one(&s, deadline, &e) : 0;
+            swept_close(&s);
+            if (rc < 0 && !failed++)
+                first = e;
+        }
+    if (failed && err)
+        *err = first;
+    if (failed)
+        errno = first.code;
+    return failed ? -1 : 0;
+}

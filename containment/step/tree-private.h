@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tree-private.h - what the files of containment/step/ know of a tree and its leaves
+ *
+ * A tree uses one or more hierarchies: the cgroup2 mount, and each v1 mount that is needed. Every
+ * hierarchy holds the same shape (top, ranks, a leaf per rank); a driver knows how its files are
+ * called. One of the hierarchies tracks: its leaves tell who is alive, and ranks are killed through
+ * it. */
+#pragma once
+
+#include "containment/cgroup/kill.h"
+#include "containment/cgroup/watches.h"
+#include "containment/step/hierarchy.h"
+#include "containment/step/tree.h"
+
+enum { HIERARCHY_MAX = 1 + CGROUP_CONTROLLER_COUNT };
+
+struct empty_wait {        /* written by empty.c */
+    void (*fn)(void *arg); /* NULL: the step does not wait */
+    void *arg;
+    int watch;    /* v2; -1: none */
+    double delay; /* seconds until the next look, where there is no watch */
+    struct loop_timer timer;
+    struct loop_defer defer;
+};
+
+struct oom_watch { /* of one cgroup with a memory limit; written by oom.c */
+    struct cgroup_tree *tree;
+    struct cgroup_leaf *leaf; /* NULL: the step's */
+    uint64_t told;            /* kills that were reported, or were another cgroup's */
+    int watch;                /* v2; -1: none */
+    int eventfd;              /* v1; -1: none */
+    struct loop_io *io;
+};
+
+struct oom_state {    /* written by oom.c */
+    cgroup_oom_fn fn; /* NULL: the step does not watch */
+    void *arg;
+    struct oom_watch step;
+    uint64_t told_leaves; /* sum over leaves, removed ones too */
+    uint64_t gone_kills;  /* OOM kills in leaves that were removed: v1 counts them nowhere else */
+    uint64_t gone_hits;
+    struct loop_timer again; /* v1 tells of an OOM before it kills */
+    double delay;            /* seconds until the next look */
+};
+
+enum leaf_in { LEAF_NONE, LEAF_OWN, LEAF_SHARED };
+
+struct cgroup_leaf { /* written by leaf.c, but for `oom` */
+    struct cgroup_tree *tree;
+    struct cgroup_leaf *next, *prev;
+    struct rank_name rank;
+    char name[CGROUP_NAME_MAX]; /* W.R.I */
+    struct limits limits;
+    enum leaf_in in[HIERARCHY_MAX];
+    int procs_fd[HIERARCHY_MAX]; /* cgroup.procs to be written at birth; -1: none */
+    int v2_fd;                   /* -1: no v2 */
+    bool counted;                /* its OOM kills are in the tree's sum */
+    struct oom_watch oom;
+};
+
+struct cgroup_tree { /* written by tree.c, but for what says something else */
+    struct loop *loop;
+    enum tracking level;
+    char name[CGROUP_NAME_MAX]; /* mprun.<step> */
+    struct hierarchy h[HIERARCHY_MAX];
+    size_t nh;
+    size_t track;       /* index in h */
+    unsigned v2_offers; /* controllers that subtrees of the place can have in v2 */
+    char *v1_cpuset;    /* the place in v1's hierarchy of cpuset; NULL: none */
+    struct limits limits;
+    char *why_no_limits; /* NULL: they can be had, or it is not known */
+    const char *paths[HIERARCHY_MAX];
+    struct cgroup_leaf *leaves; /* leaf.c */
+    size_t nleaves;             /* made so far; leaf.c */
+    struct watches *watches;    /* NULL: none yet, or none to be had; tree_watches() */
+    struct empty_wait empty;
+    struct oom_state oom;
+    struct killer killer;
+};
+
+/* One inotify instance serves a tree, made when first asked for: a user has few. May be NULL. */
+static inline struct watches *tree_watches(struct cgroup_tree *t)
+{
+    if (!t->watches)
+        t->watches = watches_create(t->loop);
+    return t->watches;
+}
+static inline struct hierarchy *tree_tracker(struct cgroup_tree *t)
+{
+    return &t->h[t->track];
+}
+/* A leaf's directory in a hierarchy; `ranks` where it shares that. */
+static inline struct cgroup_at leaf_at(const struct cgroup_leaf *leaf, size_t h)
+{
+    return (struct cgroup_at){leaf->tree->h[h].ranks_fd,
+                              leaf->in[h] == LEAF_OWN ? leaf->name : "."};
+}
+
+/* ---- tree.c --------------------------------------------------------------------------------- */
+
+/* The v1 hierarchy, made or not, with this controller; NULL: not among those of the tree. */
+struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controller c);
+/* Add a v1 hierarchy, which is not made yet; NULL: out of memory. */
+struct hierarchy *tree_add_v1(struct cgroup_tree *t, const char *parent, unsigned available);
+
+/* ---- leaf.c --------------------------------------------------------------------------------- */
+
+void leaf_free(struct cgroup_leaf *leaf); /* forgets it; removes nothing */
+
+/* ---- empty.c -------------------------------------------------------------------------------- */
+
+void empty_wait_stop(struct cgroup_tree *t);
+
+/* ---- oom.c ---------------------------------------------------------------------------------- */
+
+void oom_watch_init(struct oom_watch *w, struct cgroup_tree *t, struct cgroup_leaf *leaf);
+void oom_watch_stop(struct oom_watch *w);
+/* Watch a leaf that is made after cgroup_tree_watch_oom(). A leaf without a memory limit needs no
+ * watch. 0, or -1 with err. */
+int oom_leaf_start(struct cgroup_leaf *leaf, struct error *err);
+/* Keep what a leaf counted, before it is removed. */
+void oom_leaf_gone(struct cgroup_leaf *leaf);
+void oom_stop(struct cgroup_tree *t);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tree.c - the step's subtree in all hierarchies it needs
+ *
+ * A writable cgroup2 mount tracks the ranks, even without controllers, and v1 serves only for
+ * limits that v2 cannot set here. On a machine with v1 alone the freezer tracks (it is what can
+ * kill), and cpuacct counts. */
+#include "containment/step/tree-private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+/* ---- which hierarchies ----------------------------------------------------------------------- */
+
+/* Controllers of ours that are mounted together with c, at the same place. */
+static unsigned mounted_together(const struct cgroup_place *p, size_t c)
+{
+    unsigned set = 0;
+    for (size_t i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
+        if (p->v1[i] && !strcmp(p->v1[i], p->v1[c])) {
+            if (i < c)
+                return 0; /* seen already */
+            set |= CGROUP_BIT(i);
+        }
+    return set;
+}
+
+static int add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
+                         const char *parent, unsigned available)
+{
+    if (hierarchy_init(&t->h[t->nh], driver, parent, available, t->name) < 0)
+        return -1;
+    t->paths[t->nh] = t->h[t->nh].top;
+    t->nh++;
+    return 0;
+}
+
+static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_place *p)
+{
+    unsigned wanted = CGROUP_LIMITS;
+    if (p->v1[CGROUP_CPUSET] && !(t->v1_cpuset = strdup(p->v1[CGROUP_CPUSET])))
+        return -1;
+    if (p->v2) {
+        t->v2_offers = p->v2_controllers;
+        if (add_hierarchy(t, &cgroup_driver_v2, p->v2, p->v2_controllers & CGROUP_LIMITS) < 0)
+            return -1;
+        wanted &= ~p->v2_controllers;
+        if (p->v2_why && !(t->why_no_limits = strdup(p->v2_why)))
+            return -1;
+    } else {
+        wanted |= CGROUP_BIT(CGROUP_FREEZER) | CGROUP_BIT(CGROUP_CPU);
+    }
+    for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++) {
+        unsigned together = p->v1[c] ? mounted_together(p, c) : 0;
+        if ((together & wanted) && add_hierarchy(t, &cgroup_driver_v1, p->v1[c], together) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controller c)
+{
+    for (size_t i = 0; i < t->nh; i++)
+        if (t->h[i].driver->version == 1 && (t->h[i].available & CGROUP_BIT(c)))
+            return &t->h[i];
+    return NULL;
+}
+
+struct hierarchy *tree_add_v1(struct cgroup_tree *t, const char *parent, unsigned available)
+{
+    if (add_hierarchy(t, &cgroup_driver_v1, parent, available) < 0)
+        return NULL;
+    return &t->h[t->nh - 1];
+}
+
+/* The hierarchy by which ranks are tracked, and on v1 the one that counts CPU time. */
+static int choose_tracker(struct cgroup_tree *t, struct error *err)
+{
+    static const enum cgroup_controller order[] = {CGROUP_FREEZER, CGROUP_CPU, CGROUP_PIDS,
+                                                   CGROUP_MEMORY};
+    if (t->nh == 0)
+        return error_set(err, ENOTSUP, "track ranks by cgroup: no hierarchy here can");
+    if (t->h[0].driver->version == 2) {
+        t->track = 0;
+        t->h[0].every_rank = true;
+        return 0;
+    }
+    struct hierarchy *found = NULL, *cpu = tree_v1_hierarchy(t, CGROUP_CPU);
+    for (size_t i = 0; !found && i < sizeof(order) / sizeof(order[0]); i++)
+        found = tree_v1_hierarchy(t, order[i]);
+    t->track = found ? (size_t)(found - t->h) : 0;
+    t->h[t->track].every_rank = true;
+    if (cpu)
+        cpu->every_rank = true;
+    return 0;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static int needs_now(const struct hierarchy *h, const struct limits *l)
+{
+    return h->every_rank || (h->available & cgroup_limits_controllers(l));
+}
+
+static int make_hierarchies(struct cgroup_tree *t, const struct cgroup_place *p, struct error *err)
+{
+    for (size_t i = 0; i < t->nh; i++) {
+        struct hierarchy *h = &t->h[i];
+        int v2 = h->driver->version == 2;
+        if (!needs_now(h, &t->limits))
+            continue;
+        /* v1 counts a kill only where the process was: that is how one knows which rank it was */
+        if (t->limits.memory.set && (h->available & CGROUP_BIT(CGROUP_MEMORY)))
+            h->every_rank = true;
+        if (hierarchy_make(h, v2 ? p->v2_movers : NULL, v2 ? p->nv2_movers : 0,
+                           t->level == TRACK_RANK, err) < 0)
+            return -1;
+        h->driver->limit(hierarchy_top(h), h->controllers, &t->limits);
+    }
+    return 0;
+}
+
+static int is_step_id(const char *id)
+{
+    size_t len = strlen(id);
+    return len > 0 && len < CGROUP_NAME_MAX - sizeof(CGROUP_STEP_PREFIX) &&
+           strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
+static struct cgroup_tree *tree_new(struct loop *l, const char *step_id, enum tracking level)
+{
+    struct cgroup_tree *t = calloc(1, sizeof(*t));
+    if (!t)
+        return NULL;
+    t->loop = l;
+    t->level = level;
+    t->empty.watch = -1;
+    oom_watch_init(&t->oom.step, t, NULL);
+    snprintf(t->name, sizeof(t->name), CGROUP_STEP_PREFIX "%s", step_id);
+    return t;
+}
+
+struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_place *place,
+                                       const char *step_id, enum tracking level,
+                                       struct limits *host_limits, struct error *err)
+{
+    if (!is_step_id(step_id) || (level != TRACK_RANK && level != TRACK_STEP)) {
+        error_set(err, EINVAL, "make the cgroup of step '%s': not a step's name", step_id);
+        return NULL;
+    }
+    struct cgroup_tree *t = tree_new(l, step_id, level);
+    if (!t || collect_hierarchies(t, place) < 0) {
+        cgroup_tree_destroy(t);
+        error_errno(err, ENOMEM, "make the cgroup of step '%s'", step_id);
+        return NULL;
+    }
+    if (host_limits)
+        t->limits = *host_limits;
+    limits_forget_holders(&t->limits);
+    if (choose_tracker(t, err) < 0 || make_hierarchies(t, place, err) < 0) {
+        int saved = errno;
+        (void)cgroup_tree_remove(t, NULL);
+        cgroup_tree_destroy(t);
+        errno = saved;
+        return NULL;
+    }
+    if (host_limits)
+        *host_limits = t->limits;
+    return t;
+}
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+/* v2 is the first of the hierarchies where it is used. */
+const char *cgroup_tree_kind(const struct cgroup_tree *t)
+{
+    if (t->h[0].driver->version == 1)
+        return "v1";
+    return t->nh > 1 ? "hybrid" : "v2";
+}
+
+/* Hierarchies that may still be made for the first rank with a limit are among them: the program
+ * that sweeps cannot be told later, and a path that is not there costs nothing. */
+size_t cgroup_tree_paths(const struct cgroup_tree *t, const char *const **ret)
+{
+    *ret = t->paths;
+    return t->nh;
+}
+
+unsigned cgroup_tree_controllers(const struct cgroup_tree *t)
+{
+    unsigned can = 0;
+    if (t->level != TRACK_RANK)
+        return 0;
+    for (size_t i = 0; i < t->nh; i++)
+        can |= hierarchy_made(&t->h[i]) ? t->h[i].for_ranks : t->h[i].available;
+    return can & CGROUP_LIMITS; /* v1 also counts and freezes by controllers, but limits nothing by
+                                   them */
+}
+
+const char *cgroup_tree_why_no_limits(const struct cgroup_tree *t)
+{
+    int can = cgroup_tree_controllers(t) == CGROUP_LIMITS;
+    return t->why_no_limits && !can ? t->why_no_limits : "";
+}
+
+int cgroup_tree_send_home(struct cgroup_tree *t, pid_t pid, struct error *err)
+{
+    for (size_t i = 0; i < t->nh; i++)
+        if (hierarchy_made(&t->h[i]) && hierarchy_send_home(&t->h[i], pid, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- killing --------------------------------------------------------------------------------- */
+
+int cgroup_tree_kill(struct cgroup_tree *t, struct error *err)
+{
+    const struct hierarchy *h = tree_tracker(t);
+    if (killer_start(&t->killer, t->loop, hierarchy_ranks(h), h->driver, err) < 0)
+        return error_context(err, "kill what is in '%s'", h->ranks);
+    return 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+int cgroup_tree_remove(struct cgroup_tree *t, struct error *err)
+{
+    for (struct cgroup_leaf *leaf = t->leaves, *next; leaf; leaf = next) {
+        next = leaf->next;
+        if (cgroup_leaf_remove(leaf, err) < 0)
+            return -1;
+    }
+    for (size_t i = t->nh; i-- > 0;)
+        if (hierarchy_remove(&t->h[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+void cgroup_tree_destroy(struct cgroup_tree *t)
+{
+    if (!t)
+        return;
+    int saved = errno;
+    oom_stop(t);
+    empty_wait_stop(t);
+    while (t->leaves)
+        leaf_free(t->leaves);
+    killer_stop(&t->killer);
+    watches_destroy(t->watches);
+    for (size_t i = 0; i < t->nh; i++)
+        hierarchy_free(&t->h[i]);
+    free(t->why_no_limits);
+    free(t->v1_cpuset);
+    free(t);
+    errno = saved;
+}

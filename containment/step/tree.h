@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tree.h - the cgroups of one step on one host: a tree for the step, and in it a leaf for each rank
+ *
+ * The interface is the same for v1, v2 and hybrid machines. Below the place (in v2, and in each v1
+ * hierarchy that is used):
+ *     mprun.<step>/               limits of the host (--mem)
+ *     mprun.<step>/starter        the starter's own processes, where they may be moved
+ *     mprun.<step>/ranks/W.R.I    a rank: its limits, its processes, born there
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "common/idset.h"
+#include "common/loop.h"
+#include "containment/place/place.h"
+#include "model/limits.h"
+#include "model/rank-name.h"
+#include "model/step.h"
+#include "model/usage.h"
+
+struct cgroup_tree;
+struct cgroup_leaf;
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+/* Make the step's subtree and set the host's limits while it is empty. Subtrees at the same place
+ * whose starter was killed before it could remove them are ended and removed first: a lock on its
+ * directory, which ends with the process that made it, shows that a step has an owner. held_by of
+ * each set limit is filled in; a limit that the place cannot hold stays HELD_BY_NONE. level:
+ * TRACK_RANK, or TRACK_STEP (ranks share one cgroup). NULL with err: nothing was left behind. */
+struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_place *place,
+                                       const char *step_id, enum tracking level,
+                                       struct limits *host_limits, struct error *err);
+/* Forget everything; removes no cgroup. NULL is fine. */
+void cgroup_tree_destroy(struct cgroup_tree *t);
+/* Remove all its cgroups. EBUSY: one of them still has a process; the caller tries again. */
+int cgroup_tree_remove(struct cgroup_tree *t, struct error *err);
+
+/* Which versions of cgroups it uses: "v2", "v1", or "hybrid" for both. */
+const char *cgroup_tree_kind(const struct cgroup_tree *t);
+/* The directories that were made, or may still be made for a later rank's limits: a sweep after a
+ * crash needs them. They stay the tree's; returns their number. */
+size_t cgroup_tree_paths(const struct cgroup_tree *t, const char *const **ret);
+/* The set of controllers that can limit ranks here. */
+unsigned cgroup_tree_controllers(const struct cgroup_tree *t);
+/* Why the tree cannot limit memory or processes, for a message; "" where it can, or where the
+ * reason is not known. */
+const char *cgroup_tree_why_no_limits(const struct cgroup_tree *t);
+
+/* Hold all ranks to these hardware threads, cut with those that the place has, whatever affinity
+ * ranks set; memory nodes are those of the place. To be called before the first leaf is made. -1
+ * with err: nothing here can hold them, or nothing would be left; more paths may have been made. */
+int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err);
+/* A process that was born in `starter`, because its parent is there, goes to where that parent came
+ * from, and so can outlive the tree. 0, also where mprun's processes were not moved; -1 with err.
+ */
+int cgroup_tree_send_home(struct cgroup_tree *t, pid_t pid, struct error *err);
+
+/* What all ranks used so far, ended ones included; adds to *u what is counted here. */
+void cgroup_tree_usage(const struct cgroup_tree *t, struct usage *u);
+/* Bytes that all ranks have now; USAGE_MEMORY_PEAK is the highest of this. 0 with *ret, or -1:
+ * nothing here counts them. */
+int cgroup_tree_memory(const struct cgroup_tree *t, uint64_t *ret);
+
+/* Begin to kill all ranks; the loop goes on with it until none is left. 0, or -1 with err. */
+int cgroup_tree_kill(struct cgroup_tree *t, struct error *err);
+/* Call fn once, from the loop, when no process is left in any rank's leaf. EALREADY: an earlier
+ * call still waits. */
+int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *arg,
+                           struct error *err);
+
+/* Out of memory: the limit of a leaf, or of the step (leaf NULL), made the kernel kill. count:
+ * processes killed since the last call. cgroup_leaf_usage() at a rank's end also knows of kills for
+ * a limit further up. fn may kill, but not remove or destroy. */
+typedef void (*cgroup_oom_fn)(void *arg, struct cgroup_leaf *leaf, uint64_t count);
+int cgroup_tree_watch_oom(struct cgroup_tree *t, cgroup_oom_fn fn, void *arg, struct error *err);
+
+/* ---- a leaf --------------------------------------------------------------------------------- */
+
+/* Make a rank's cgroup, with its limits. A limit that nothing here can hold stays HELD_BY_NONE.
+ * NULL with err: nothing was left behind. */
+struct cgroup_leaf *cgroup_leaf_create(struct cgroup_tree *t, struct rank_name rank,
+                                       const struct limits *limits, struct error *err);
+/* Remove and forget it. EBUSY: it still has a process; the caller tries again. */
+int cgroup_leaf_remove(struct cgroup_leaf *leaf, struct error *err);
+
+struct rank_name cgroup_leaf_rank(const struct cgroup_leaf *leaf);
+const struct limits *cgroup_leaf_limits(const struct cgroup_leaf *leaf); /* held_by filled in */
+/* What the leaf's processes used so far, ended ones included; adds to *u what is counted here. */
+void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u);
+/* Its processes now: their number, and *ret, which the caller frees; -1 with errno. ENOTSUP at
+ * TRACK_STEP: the processes are not of one rank. */
+int cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t **ret);
+
+struct cgroup_birth { /* how a new process gets into a leaf, for struct spawn */
+    int v2_fd;        /* directory for CLONE_INTO_CGROUP; -1: none */
+    int v1_procs_fds[CGROUP_CONTROLLER_COUNT]; /* cgroup.procs: write "0" to each before exec */
+    size_t nv1;
+    int v2_procs_fd; /* cgroup.procs of the v2 leaf, to be written like v1's where the kernel
+                        refuses clone3 into a cgroup; -1: the kernel does not refuse it */
+};
+/* The descriptors stay the leaf's. */
+void cgroup_leaf_birth(const struct cgroup_leaf *leaf, struct cgroup_birth *ret);

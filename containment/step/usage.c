@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* usage.c - what a rank's processes, or all ranks', used as the kernel counted it */
+#include "containment/step/tree-private.h"
+
+void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u)
+{
+    const struct cgroup_tree *t = leaf->tree;
+    for (size_t i = 0; i < t->nh; i++)
+        if (leaf->in[i] == LEAF_OWN)
+            t->h[i].driver->usage(leaf_at(leaf, i), t->h[i].for_ranks, u);
+}
+
+/* v1 counts hits and kills where they happen and nowhere above. */
+static void add_events(const struct cgroup_tree *t, size_t i, struct usage *u)
+{
+    uint64_t hits = t->oom.gone_hits, kills = t->oom.gone_kills;
+    for (const struct cgroup_leaf *leaf = t->leaves; leaf; leaf = leaf->next) {
+        struct oom_count c;
+        if (leaf->in[i] != LEAF_OWN || leaf->counted ||
+            t->h[i].driver->oom_count(leaf_at(leaf, i), &c) < 0)
+            continue;
+        hits += c.hits;
+        kills += c.kills;
+    }
+    usage_set(u, USAGE_LIMIT_EVENTS, u->value[USAGE_LIMIT_EVENTS] + hits);
+    usage_set(u, USAGE_OOM_KILLS, u->value[USAGE_OOM_KILLS] + kills);
+}
+
+/* A hierarchy that not every rank was in from its birth knows only a part. */
+static int knows_all(const struct hierarchy *h)
+{
+    return hierarchy_made(h) && !(h->missed && h->driver->version == 1);
+}
+
+void cgroup_tree_usage(const struct cgroup_tree *t, struct usage *u)
+{
+    for (size_t i = 0; i < t->nh; i++) {
+        const struct hierarchy *h = &t->h[i];
+        if (!knows_all(h))
+            continue;
+        h->driver->usage(hierarchy_ranks(h), h->controllers, u);
+        if (h->driver->version == 1 && usage_has(u, USAGE_OOM_KILLS) &&
+            (h->controllers & CGROUP_BIT(CGROUP_MEMORY)))
+            add_events(t, i, u);
+    }
+}
+
+int cgroup_tree_memory(const struct cgroup_tree *t, uint64_t *ret)
+{
+    for (size_t i = 0; i < t->nh; i++) {
+        const struct hierarchy *h = &t->h[i];
+        if (knows_all(h) && (h->controllers & CGROUP_BIT(CGROUP_MEMORY)) &&
+            at_read_u64(hierarchy_ranks(h), h->driver->memory, ret) == 0)
+            return 0;
+    }
+    return -1;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cmdline.h - mprun's command line: what was asked for, before anything is looked at
+ *
+ * Parsing has no side effects and looks at nothing but the words. One table (option-table.c) gives
+ * parsing, --help, and what tests hold the manual page to. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "model/step.h"
+#include "rm-adapters/adapter.h"
+#include "wire/link/link.h"
+#include "wire/transport/address.h"
+
+struct option_def;
+
+enum { CMDLINE_RANKS_MAX = 1 << 20 };
+
+enum transport {
+    TRANSPORT_AUTO, /* unix where all hosts are this machine, else tcp */
+    TRANSPORT_UNIX,
+    TRANSPORT_TCP,
+    TRANSPORT_STDIO,
+};
+
+enum report_usage {
+    REPORT_USAGE_NONE,
+    REPORT_USAGE,     /* many ranks are summarised */
+    REPORT_USAGE_ALL, /* a row for every rank */
+};
+
+/* One program; ":" separates several. Strings belong to the argv that was parsed, or to struct
+ * cmdline. */
+struct cmdline_app {
+    uint32_t nranks;   /* 0: not given (only possible with a single program) */
+    char *const *argv; /* argc words of the caller's argv, not NULL-terminated */
+    size_t argc;       /* at least 1 */
+    const char *wdir;  /* NULL: mprun's own */
+    const char **env;  /* -x in order: "NAME=VALUE", or "NAME" to keep what is here */
+    size_t nenv;
+};
+
+struct cmdline {
+    struct cmdline_app *apps;
+    size_t napps;
+    struct cmdline_app *app;     /* while the line is parsed: the program of this part */
+    struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
+    char **texts;                /* what env points to beside argv; ntexts of them */
+    size_t ntexts;
+    uint32_t nranks;   /* of all apps; 0: one per slot */
+    uint32_t per_host; /* 0: no bound */
+    bool cyclic;       /* one rank to each host in turn */
+
+    /* Options fill a part of the step; the rest of it is unset. bind.cores: slots that each rank
+     * takes, too; 0: not said. */
+    struct step step;
+
+    const struct rm_adapter *rm; /* NULL: detect */
+    struct host_request hosts;   /* its lists and files are this struct's */
+    char **agent;                /* words of --agent; NULL: none */
+    const char *prefix;          /* where mprun is installed on other machines; NULL: as here */
+    int64_t start_tree; /* from so many hosts on they start others; 0: never; -1: not said */
+    uint32_t start_concurrency; /* 0: the adapter's default */
+    double start_timeout;       /* seconds that a host has to report back */
+    enum transport transport;
+    enum link_security security; /* of links between hosts; Unix sockets have none */
+    const char *interface;       /* NULL: all */
+    struct port_range ports;     /* 0, 0: any */
+
+    int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
+    bool report_bindings;
+
+    bool tag_output, timestamp;
+
+    bool preload_binary, preload_libs, preload_clean;
+    const char **preload_files; /* lists with commas; they belong to the argv that was parsed */
+    size_t npreload_files;
+    uint64_t preload_limit; /* bytes that a host keeps */
+
+    double link_grace; /* seconds that an interrupted link is waited for; 0: it is not */
+    double heartbeat;  /* seconds of silence after which a host is named; 0: none is */
+    uint32_t fanout;   /* hosts that one passes on to; 0: none */
+    double timeout;    /* seconds; 0: none */
+
+    enum report_usage report_usage;
+    bool report_launch;
+    const char *report_json; /* file, "-": standard output; NULL: none */
+    int verbose;             /* how often it was said */
+    bool dry_run, explain, quiet;
+    bool help, version; /* asked for: nothing else counts, and there may be no program */
+};
+
+/* argv[0] is skipped. 0, or -1 with a sentence; *ret is empty then. */
+int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct error *err);
+void cmdline_free(struct cmdline *c); /* what it holds, not itself */
+
+/* The environment of an app's ranks: base with the app's settings applied. A NULL-terminated array
+ * of malloc'ed strings; NULL: out of memory. */
+char **cmdline_app_environ(const struct cmdline_app *app, char *const base[]);
+
+/* The names of the variables that the app's settings give a value, in order: as above. */
+char **cmdline_app_given(const struct cmdline_app *app);
+
+/* The name beneath MPRUN_PRELOAD_DIR of a file of --preload-files: a relative one stays as it is (a
+ * part of `path`), of an absolute one the last part. */
+const char *cmdline_preload_name(const char *path);
+
+/* --help, for a program called `name`, wrapped to width columns. Caller frees. */
+char *cmdline_help(const char *name, size_t width);
+/* The table, ending with names NULL. Entries without apply are refused names, in no list. */
+const struct option_def *cmdline_options(void);

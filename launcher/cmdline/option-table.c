@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* option-table.c - the one table of mprun's options, and what each of them does
+ *
+ * Synonyms are the spellings of Open MPI's mpirun, Hydra's mpiexec and srun where they mean the
+ * same thing. Names that mean something else there, or nothing here yet, are refused with the way
+ * out instead of being guessed at. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/cmdline/cmdline-private.h"
+
+#include "common/number.h"
+#include "common/path.h"
+#include "common/words.h"
+#include "rm-adapters/adapter.h"
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static int not_empty(const char *value, const char *what, struct error *err)
+{
+    return *value ? 0 : error_set(err, EINVAL, "the name of %s is empty", what);
+}
+
+static int count_parse(const char *value, uint32_t *ret, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
+        return -1;
+    *ret = (uint32_t)n;
+    return 0;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static int apply_np(void *target, const char *value, struct error *err)
+{
+    return count_parse(value, &((struct cmdline *)target)->app->nranks, err);
+}
+
+static int apply_wdir(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->app->wdir = value;
+    return not_empty(value, "the directory", err);
+}
+
+static int apply_env(void *target, const char *value, struct error *err)
+{
+    return cmdline_set_variable(((struct cmdline *)target)->app, value, err);
+}
+
+/* ---- where ----------------------------------------------------------------------------------- */
+
+static int apply_per_host(void *target, const char *value, struct error *err)
+{
+    return cmdline_set_count(&((struct cmdline *)target)->per_host, value, strlen(value), err);
+}
+
+enum { FANOUT_MAX = 4096, LINK_GRACE_MAX = 86400 };
+
+static int apply_rm(void *target, const char *value, struct error *err)
+{
+    const char *names[32];
+    size_t n = 0, len = strcspn(value, ":");
+    while (rm_adapters[n] && n < sizeof(names) / sizeof(*names) - 1) {
+        names[n] = rm_adapters[n]->name;
+        n++;
+    }
+    names[n] = NULL;
+    int i = cmdline_word(value, len, names, err);
+    if (i < 0)
+        return -1;
+    ((struct cmdline *)target)->rm = rm_adapters[i];
+    ((struct cmdline *)target)->hosts.argument = value[len] ? value + len + 1 : NULL;
+    return 0;
+}
+
+static int append(const char *const **list, size_t *n, const char *value, struct error *err)
+{
+    const char **grown = reallocarray((void *)(uintptr_t)*list, *n + 1, sizeof(*grown));
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    grown[(*n)++] = value;
+    *list = grown;
+    return 0;
+}
+
+static int apply_host(void *target, const char *value, struct error *err)
+{
+    struct host_request *h = &((struct cmdline *)target)->hosts;
+    return append(&h->lists, &h->nlists, value, err);
+}
+
+static int apply_hostfile(void *target, const char *value, struct error *err)
+{
+    struct host_request *h = &((struct cmdline *)target)->hosts;
+    if (not_empty(value, "the file", err) < 0)
+        return -1;
+    return append(&h->files, &h->nfiles, value, err);
+}
+
+static int apply_agent(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->agent = words_split(value, err);
+    return ((struct cmdline *)target)->agent ? 0 : -1;
+}
+
+static int apply_prefix(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->prefix = value;
+    if (value[0] != '/')
+        return error_set(err, EINVAL, "'%.60s' is no absolute path; it is one of other machines",
+                         value);
+    return strchr(value, '\n') ? error_set(err, EINVAL, "the path has a newline") : 0;
+}
+
+static int apply_start_tree(void *target, const char *value, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 0, UINT32_MAX, &n, err) < 0)
+        return -1;
+    ((struct cmdline *)target)->start_tree = n;
+    return 0;
+}
+
+static int apply_start_timeout(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (duration_parse(value, NULL, &c->start_timeout, err) < 0)
+        return -1;
+    if (c->start_timeout < 1)
+        return error_set(err, EINVAL, "'%.60s' is too short; the least is 1 second", value);
+    return 0;
+}
+
+static int apply_interface(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->interface = value;
+    return not_empty(value, "the interface", err);
+}
+
+static int apply_port_range(void *target, const char *value, struct error *err)
+{
+    struct port_range *p = &((struct cmdline *)target)->ports;
+    const char *dash = strchr(value, '-');
+    char low_text[64];
+    int64_t low, high;
+    snprintf(low_text, sizeof(low_text), "%.*s",
+             dash && dash - value < 60 ? (int)(dash - value) : 60, value);
+    if (number_parse(low_text, NULL, 1, 65535, &low, err) < 0)
+        return -1;
+    high = low;
+    if (dash && number_parse(dash + 1, NULL, 1, 65535, &high, err) < 0)
+        return -1;
+    if (high < low)
+        return error_set(err, EINVAL, "'%.60s' ends before it begins", value);
+    *p = (struct port_range){(unsigned)low, (unsigned)high};
+    return 0;
+}
+
+static int apply_transport(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {
+        [TRANSPORT_AUTO] = "auto",
+        [TRANSPORT_UNIX] = "unix",
+        [TRANSPORT_TCP] = "tcp",
+        [TRANSPORT_STDIO] = "stdio",
+        NULL,
+    };
+    int i = cmdline_choice(value, words, err);
+    ((struct cmdline *)target)->transport = i < 0 ? TRANSPORT_AUTO : (enum transport)i;
+    return i < 0 ? -1 : 0;
+}
+
+static int apply_link_security(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {
+        [LINK_PLAIN] = "none", [LINK_ENCRYPT] = "encrypt", [LINK_MAC] = "mac", NULL};
+    int i = cmdline_choice(value, words, err);
+    ((struct cmdline *)target)->security = i < 0 ? LINK_ENCRYPT : (enum link_security)i;
+    return i < 0 ? -1 : 0;
+}
+
+static int set_oversubscribe(struct cmdline *c, int on, struct error *err)
+{
+    if (c->oversubscribe == !on)
+        return error_set(err, EINVAL, "it contradicts '--%soversubscribe'; keep one",
+                         on ? "no" : "");
+    c->oversubscribe = on;
+    return 0;
+}
+
+static int apply_oversubscribe(void *target, const char *value, struct error *err)
+{
+    return set_oversubscribe(target, 1, err);
+}
+
+static int apply_nooversubscribe(void *target, const char *value, struct error *err)
+{
+    return set_oversubscribe(target, 0, err);
+}
+
+/* ---- cores and containment ------------------------------------------------------------------- */
+
+static int apply_bind(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"none", "core", NULL};
+    int i = cmdline_choice(value, words, err);
+    ((struct cmdline *)target)->step.bind.policy = i == 1 ? BIND_CORE : BIND_NONE;
+    return i < 0 ? -1 : 0;
+}
+
+static int apply_rank_cores(void *target, const char *value, struct error *err)
+{
+    return cmdline_set_count(&((struct cmdline *)target)->step.bind.cores, value, strlen(value),
+                             err);
+}
+
+static const char *const containment_words[] = {
+    [TRACK_RANK] = "rank",
+    [TRACK_STEP] = "step",
+    [TRACK_RM] = "rm",
+    [TRACK_TREE] = "tree",
+    "memory",
+    "cpuset",
+    "pids",
+    "devices",
+    NULL,
+};
+
+static int take_containment(struct cmdline *c, int word, struct error *err)
+{
+    struct containment_request *r = &c->step.containment;
+    int *const limits[] = {&r->memory, &r->cpuset, &r->pids, &r->devices};
+    if (word > TRACK_TREE) {
+        *limits[word - TRACK_TREE - 1] = 1;
+        return 0;
+    }
+    if (r->tracking_set && (int)r->tracking != word)
+        return error_set(err, EINVAL, "'%s' and '%s' contradict each other; keep one",
+                         containment_words[r->tracking], containment_words[word]);
+    r->tracking_set = 1;
+    r->tracking = (enum tracking)word;
+    return 0;
+}
+
+static int apply_containment(void *target, const char *value, struct error *err)
+{
+    return cmdline_each_word(value, containment_words, take_containment, target, err);
+}
+
+static int memory_parse(struct limit *l, const char *value, struct error *err)
+{
+    if (size_parse(value, NULL, &l->value, err) < 0)
+        return -1;
+    l->set = 1;
+    return 0;
+}
+
+static int apply_mem_per_rank(void *target, const char *value, struct error *err)
+{
+    return memory_parse(&((struct cmdline *)target)->step.rank_limits.memory, value, err);
+}
+
+static int apply_mem(void *target, const char *value, struct error *err)
+{
+    return memory_parse(&((struct cmdline *)target)->step.host_limits.memory, value, err);
+}
+
+/* ---- output and input ------------------------------------------------------------------------ */
+
+static int apply_stdin(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    int64_t rank = 0;
+    if (strcmp(value, "all") == 0) {
+        c->step.stdin_target = STDIN_ALL;
+    } else if (strcmp(value, "none") == 0) {
+        c->step.stdin_target = STDIN_NONE;
+    } else if (value[0] >= '0' && value[0] <= '9') {
+        if (number_parse(value, NULL, 0, CMDLINE_RANKS_MAX - 1, &rank, err) < 0)
+            return -1;
+        c->step.stdin_target = STDIN_RANK;
+    } else {
+        return error_set(err, EINVAL, "'%.60s' is neither a rank's number, nor 'all', nor 'none'",
+                         value);
+    }
+    c->step.stdin_rank = (uint32_t)rank;
+    return 0;
+}
+
+/* ---- MPI ------------------------------------------------------------------------------------- */
+
+static int take_pmi(struct cmdline *c, int word, struct error *err)
+{
+    static const unsigned kinds[] = {0, PMI_KIND_PMIX, PMI_KIND_PMI1};
+    c->step.pmi |= kinds[word];
+    return 0;
+}
+
+static int apply_pmi(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"none", "pmix", "pmi1", NULL};
+    struct cmdline *c = target;
+    c->step.pmi = 0;
+    if (cmdline_each_word(value, words, take_pmi, c, err) < 0)
+        return -1;
+    if (c->step.pmi && strstr(value, "none"))
+        return error_set(err, EINVAL, "'none' stands alone, but the list is '%.60s'", value);
+    return 0;
+}
+
+/* ---- the end, and reports -------------------------------------------------------------------- */
+
+static int apply_timeout(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (duration_parse(value, NULL, &c->timeout, err) < 0)
+        return -1;
+    if (c->timeout == 0)
+        return error_set(err, EINVAL,
+                         "'%.60s' would end the step at once; leave it out for no limit", value);
+    return 0;
+}
+
+static int apply_link_grace(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (duration_parse(value, NULL, &c->link_grace, err) < 0)
+        return -1;
+    if (c->link_grace > LINK_GRACE_MAX)
+        return error_set(err, EINVAL, "'%.60s' is longer than a day", value);
+    return 0;
+}
+
+static int apply_heartbeat(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (duration_parse(value, NULL, &c->heartbeat, err) < 0)
+        return -1;
+    if (c->heartbeat > LINK_GRACE_MAX)
+        return error_set(err, EINVAL, "'%.60s' is longer than a day", value);
+    if (c->heartbeat > 0 && c->heartbeat < 1)
+        return error_set(err, EINVAL, "'%.60s' is less than a second; 0 is never", value);
+    return 0;
+}
+
+static int take_report(struct cmdline *c, int word, struct error *err)
+{
+    if (word == 2)
+        c->report_launch = 1;
+    else
+        c->report_usage = word ? REPORT_USAGE_ALL : REPORT_USAGE;
+    return 0;
+}
+
+static int apply_report(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"usage", "usage=all", "launch", NULL};
+    return cmdline_each_word(value, words, take_report, target, err);
+}
+
+static int apply_report_json(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->report_json = value;
+    return not_empty(value, "the file", err);
+}
+
+/* ---- files that are brought to the hosts ----------------------------------------------------- */
+
+const char *cmdline_preload_name(const char *path)
+{
+    if (path[0] == '/')
+        return strrchr(path, '/') + 1;
+    while (path[0] == '.' && path[1] == '/')
+        for (path += 2; *path == '/';)
+            path++;
+    return path;
+}
+
+/* Beneath the directory in which hosts keep it, it must stay. */
+static int check_preload_name(const char *name, size_t len, struct error *err)
+{
+    char copy[PATH_MAX];
+    if (len == 0)
+        return error_set(err, EINVAL, "the name of a file is missing");
+    if (snprintf(copy, sizeof(copy), "%.*s", (int)len, name) >= (int)sizeof(copy))
+        return error_set(err, EINVAL, "'%.60s...' is too long for the name of a file", copy);
+    if (path_is_beneath(cmdline_preload_name(copy)))
+        return 0;
+    return error_set(err, EINVAL,
+                     "'%.200s' leads out of this directory, so that hosts have no place for it; "
+                     "write it from '/' on to bring it by its last name",
+                     copy);
+}
+
+static int apply_preload_files(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    for (const char *at = value;; at++) {
+        size_t len = strcspn(at, ",");
+        if (check_preload_name(at, len, err) < 0)
+            return -1;
+        at += len;
+        if (!*at)
+            break;
+    }
+    const char **grown = reallocarray(c->preload_files, c->npreload_files + 1, sizeof(*grown));
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    c->preload_files = grown;
+    c->preload_files[c->npreload_files++] = value;
+    return 0;
+}
+
+/* ---- mprun itself ---------------------------------------------------------------------------- */
+
+static int apply_verbose(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->verbose++;
+    return 0;
+}
+
+static int apply_anyway(void *target, const char *value, struct error *err)
+{
+    return 0; /* what is asked for is so without it */
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define PROGRAMS    "Programs (one set for each program of the line)"
+#define PLACE       "Where ranks run"
+#define CONTAINMENT "Cores, limits and containment"
+#define STREAMS     "Output and input"
+#define ENDING      "Ending and reporting"
+#define PRELOAD     "Files that are brought to the hosts"
+#define OTHER       "Other"
+
+#define SETS(kind_, member_) OPTION_SETS(OPTION_##kind_, struct cmdline, member_)
+#define REFUSED(names_, help_)                                                                     \
+    {                                                                                              \
+        .names = (names_), .help = (help_)                                                         \
+    }
+
+static const struct option_def table[] = {
+    {"-n --np --n --ntasks", "N", PROGRAMS, "Start N ranks; without it, one for each slot",
+     OPTION_ONCE, .apply = apply_np},
+    {"-x --env", "NAME[=VALUE]", PROGRAMS,
+     "Set a variable for the ranks; NAME alone passes the one that is here, as all others are",
+     OPTION_APPEND, .apply = apply_env},
+    {"-env", "NAME VALUE", PROGRAMS, "The same, as Hydra has it", OPTION_APPEND,
+     .apply = cmdline_apply_pair},
+    {"--mca", "NAME VALUE", PROGRAMS,
+     "Set a parameter of Open MPI for the ranks, the variable OMPI_MCA_NAME", OPTION_APPEND,
+     .apply = cmdline_apply_mca},
+    {"--genv", "NAME VALUE", PROGRAMS, "As -env, for all programs of the line", OPTION_APPEND,
+     .apply = cmdline_apply_genv},
+    {"--gmca", "NAME VALUE", PROGRAMS, "As --mca, for all programs of the line", OPTION_APPEND,
+     .apply = cmdline_apply_gmca},
+    {"--export", "LIST", PROGRAMS,
+     "As srun: 'ALL,NAME=VALUE' sets variables for all programs of the line", OPTION_APPEND,
+     .apply = cmdline_apply_export},
+    {"--wdir --wd --chdir -D", "DIR", PROGRAMS,
+     "Start the ranks in DIR; without it, in mprun's directory", OPTION_ONCE, .apply = apply_wdir},
+
+    {"-N --npernode --ntasks-per-node --ppn --perhost", "N", PLACE,
+     "Start at most N ranks on a host", OPTION_ONCE, .apply = apply_per_host},
+    {"--map-by --mapby", "HOW", PLACE,
+     "As mpirun: slot and core fill hosts in order, which is done anyway; node starts a rank on "
+     "each host in turn; ppr:N:node is -N; with ':pe=M' behind it each rank has M cores",
+     OPTION_ONCE, .apply = cmdline_apply_map_by},
+    {"--bynode", NULL, PLACE, "The same as --map-by node", OPTION_ONCE,
+     .apply = cmdline_apply_distribution},
+    {"--distribution", "HOW", PLACE, "As srun: block fills hosts in order, cyclic is --map-by node",
+     OPTION_ONCE, .apply = cmdline_apply_distribution},
+    {"--rm", "NAME[:ARG]", PLACE,
+     "Use this resource manager instead of the one that is found; 'local' is this machine, "
+     "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named",
+     OPTION_ONCE, .apply = apply_rm},
+    {"--host -H --hosts --hostlist -w --nodelist", "LIST", PLACE,
+     "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "
+     "and "
+     "one on n2; with --hostfile, use these of its hosts",
+     OPTION_APPEND, .apply = apply_host},
+    {"--hostfile --machinefile -m -f --default-hostfile -F --nodefile", "FILE", PLACE,
+     "Use the hosts of FILE; Open MPI's, Hydra's, PBS's and Grid Engine's syntax are understood",
+     OPTION_APPEND, .apply = apply_hostfile},
+    {"--agent", "CMD", PLACE,
+     "Start hosts by 'CMD HOST COMMAND' instead of ssh; CMD may have options", OPTION_ONCE,
+     .apply = apply_agent},
+    {"--start-tree", "N", PLACE,
+     "From N hosts on, hosts start others where the manager can; 0: never", OPTION_ONCE,
+     .apply = apply_start_tree},
+    {"--start-concurrency", "N", PLACE, "Start at most N hosts at once; 64 by default", OPTION_ONCE,
+     SETS(COUNT, start_concurrency), .low = 1, .high = 4096},
+    {"--start-timeout", "TIME", PLACE,
+     "A host that has not reported back after TIME ends the step; 120 seconds by default",
+     OPTION_ONCE, .apply = apply_start_timeout},
+    {"--prefix", "DIR", PLACE,
+     "On other machines mprun is installed in DIR; without it, in the same place as here",
+     OPTION_ONCE, .apply = apply_prefix},
+    {"--oversubscribe --overcommit -O", NULL, PLACE, "Allow more ranks than slots", OPTION_ONCE,
+     .apply = apply_oversubscribe},
+    {"--nooversubscribe --no-oversubscribe", NULL, PLACE, "Never start more ranks than slots",
+     OPTION_ONCE, .apply = apply_nooversubscribe},
+    {"--transport", "KIND", PLACE,
+     "Connect the hosts by auto, unix, tcp, or stdio (through the start channel, without a port)",
+     OPTION_ONCE, .apply = apply_transport},
+    {"--interface --iface", "LIST", PLACE,
+     "Listen on these interfaces, addresses or networks alone: eth0, 10.0.0.1, 10.0.0.0/8",
+     OPTION_ONCE, .apply = apply_interface},
+    {"--port-range", "LOW-HIGH", PLACE, "Listen on a port of this range", OPTION_ONCE,
+     .apply = apply_port_range},
+    {"--fanout", "N", PLACE,
+     "Link at most N hosts (32 by default) to mprun itself, and N further ones to each host; 0: "
+     "all to mprun",
+     OPTION_ONCE, SETS(COUNT, fanout), .low = 0, .high = FANOUT_MAX},
+    {"--link-security", "KIND", PLACE,
+     "Protect connections between hosts: encrypt (the default), mac (against changes only), or "
+     "none",
+     OPTION_ONCE, .apply = apply_link_security},
+
+    {"--bind-to --bindto", "WHAT", CONTAINMENT,
+     "Bind ranks to cores of their own, or none; without it, core where there are enough cores",
+     OPTION_ONCE, .apply = apply_bind},
+    {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CONTAINMENT,
+     "Give each rank N cores, and as many slots; without it, OMP_NUM_THREADS cores where there are "
+     "enough, else one",
+     OPTION_ONCE, .apply = apply_rank_cores},
+    {"--cpu-bind", "WHAT", CONTAINMENT, "As srun: cores, none, or verbose, which reports bindings",
+     OPTION_ONCE, .apply = cmdline_apply_cpu_bind},
+    {"--overlap", NULL, CONTAINMENT, "Bind ranks to cores that your other steps have, too",
+     OPTION_ONCE, SETS(FLAG, step.overlap)},
+    {"--report-bindings", NULL, CONTAINMENT,
+     "Print the cores of each rank as the kernel reports them", OPTION_ONCE,
+     SETS(FLAG, report_bindings)},
+    {"--mem-per-rank", "SIZE", CONTAINMENT, "Limit the memory of each rank", OPTION_ONCE,
+     .apply = apply_mem_per_rank},
+    {"--mem", "SIZE", CONTAINMENT, "Limit the memory of all ranks of a host together", OPTION_ONCE,
+     .apply = apply_mem},
+    {"--containment", "LIST", CONTAINMENT,
+     "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
+     "devices; a host that cannot is an error",
+     OPTION_ONCE, .apply = apply_containment},
+    {"--pmi --mpi", "LIST", CONTAINMENT,
+     "Offer MPI programs pmix, pmi1, both (the default), or none", OPTION_ONCE, .apply = apply_pmi},
+
+    {"--tag-output --label -l -prepend-rank", NULL, STREAMS,
+     "Begin each line of output with its rank", OPTION_ONCE, SETS(FLAG, tag_output)},
+    {"--timestamp-output", NULL, STREAMS,
+     "Begin each line of output with the time at which it was written", OPTION_ONCE,
+     SETS(FLAG, timestamp)},
+    {"--stdin", "WHO", STREAMS,
+     "Give standard input to this rank (0 by default), to all, or to none", OPTION_ONCE,
+     .apply = apply_stdin},
+    {"--pty", NULL, STREAMS, "Give that rank a terminal, as an interactive program wants it",
+     OPTION_ONCE, SETS(FLAG, step.terminal)},
+
+    {"--timeout", "TIME", ENDING,
+     "End the step after TIME (seconds, 1h30m, 1:30:00) with exit code 124", OPTION_ONCE,
+     .apply = apply_timeout},
+    {"--link-grace", "TIME", ENDING,
+     "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
+     OPTION_ONCE, .apply = apply_link_grace},
+    {"--heartbeat", "TIME", ENDING,
+     "Name a host whose mpstarter says nothing for so long (15 s by default), which ends nothing; "
+     "0: never",
+     OPTION_ONCE, .apply = apply_heartbeat},
+    {"--kill-grace", "TIME", ENDING,
+     "When ranks are ended, wait this long between TERM and KILL; 10 seconds by default",
+     OPTION_ONCE, SETS(SECONDS, step.kill_grace)},
+    {"--report", "LIST", ENDING,
+     "At the end, print the usage of ranks and hosts (usage), or how the start went (launch)",
+     OPTION_ONCE, .apply = apply_report},
+    {"--report-json", "FILE", ENDING,
+     "At the end, write the usage and outcome of everything to FILE (- is standard output)",
+     OPTION_ONCE, .apply = apply_report_json},
+
+    {"--preload-binary", NULL, PRELOAD, "Bring the programs to the hosts, which need not have them",
+     OPTION_ONCE, SETS(FLAG, preload_binary)},
+    {"--preload-libs", NULL, PRELOAD,
+     "Bring the shared libraries that the programs need and that are not the system's", OPTION_ONCE,
+     SETS(FLAG, preload_libs)},
+    {"--preload-files", "LIST", PRELOAD,
+     "Bring these files, with commas between them, into the directory that MPRUN_PRELOAD_DIR names",
+     OPTION_APPEND, .apply = apply_preload_files},
+    {"--preload-limit", "SIZE", PRELOAD,
+     "Let a host keep so many bytes of files for later steps; 1 GiB by default", OPTION_ONCE,
+     SETS(BYTES, preload_limit)},
+    {"--preload-clean", NULL, PRELOAD,
+     "Remove what the hosts have kept, before anything is brought", OPTION_ONCE,
+     SETS(FLAG, preload_clean)},
+
+    {"--dry-run --do-not-launch", NULL, OTHER,
+     "Print which rank would run where, and start nothing", OPTION_ONCE, SETS(FLAG, dry_run)},
+    {"--explain", NULL, OTHER,
+     "Look at every host, print what was found and decided with the reasons, and run no program",
+     OPTION_ONCE, SETS(FLAG, explain)},
+    {"--verbose -v", NULL, OTHER, "Say more", OPTION_ONCE, .apply = apply_verbose},
+    {"--quiet -q -Q", NULL, OTHER, "Say nothing but warnings and errors", OPTION_ONCE,
+     SETS(FLAG, quiet)},
+    {"--allow-run-as-root --genvall -envall --unbuffered -u --exact --exclusive --byslot --bycore",
+     NULL, OTHER,
+     "Accepted and not needed: mprun runs as any user, passes its whole environment and each byte "
+     "at once, fills hosts by slot, and steps have cores of their own",
+     OPTION_ONCE, .apply = apply_anyway},
+    {"--kill-on-bad-exit -K", "[=1]", OTHER,
+     "Accepted and not needed: when a rank fails, mprun always ends the others", OPTION_ONCE,
+     .apply = cmdline_apply_kill_on_bad_exit},
+    {"--help -h", NULL, OTHER, "Print this help", OPTION_ONCE, SETS(FLAG, help)},
+    {"--version -V", NULL, OTHER, "Print the version", OPTION_ONCE, SETS(FLAG, version)},
+
+    REFUSED("-c --c", "it is the number of ranks to mpirun and of cores per rank to srun; write "
+                      "'-n N' for ranks, '--cpus-per-rank N' for cores"),
+    REFUSED("--nodes",
+            "hosts come from the resource manager, --host or --hostfile; for this machine "
+            "posing as N hosts write '--rm local:N'"),
+    REFUSED("--exclude --relative -r --nolocal",
+            "not in this release; name the hosts to use with --host"),
+    REFUSED("--launcher-exec --rsh --plm-rsh-agent",
+            "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
+    REFUSED(
+        "--launcher --bootstrap --rmk",
+        "leave it out: mprun finds the resource manager of a job; '--rm gridengine', '--rm ssh' "
+        "or '--rm local' chooses another one"),
+    REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
+            "--licenses -L --dependency",
+            "it says what the resource manager is to do; give it to the command that submits the "
+            "job, and leave it out here"),
+    REFUSED("--rank-by --rankby -rankmap --rankfile -rf",
+            "this release numbers ranks as it places them: host after host, or with '--map-by "
+            "node' one on each host in turn; '-N K' puts at most K ranks on a host"),
+    REFUSED("--ntasks-per-socket --ntasks-per-core --npersocket --cores-per-socket "
+            "--sockets-per-node --threads-per-core --hint",
+            "this release counts ranks by host: '-N K' puts at most K on each; '--bind-to core' "
+            "binds each to a core"),
+    REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
+    REFUSED("--pernode", "write '-N 1' for one rank on each host"),
+    REFUSED("--cpu-set --cpu-list", "write '--bind-to core' or '--bind-to none'"),
+    REFUSED("--mem-bind --membind",
+            "not in this release: the kernel takes memory near the core that a rank is bound to; "
+            "otherwise start the program by numactl"),
+    REFUSED("--gres --gpus -G --gpus-per-task --gpus-per-node --gpus-per-proc --gpu-bind "
+            "--tres-per-task --cpu-freq",
+            "ask the resource manager for them; ranks have the devices that their job has on their "
+            "host"),
+    REFUSED("--omca", "write '--mca NAME VALUE'"),
+    REFUSED("--pmixmca", "set a parameter of PMIx as a variable: '-x PMIX_MCA_<name>=<value>'"),
+    REFUSED("--prtemca --tune --am",
+            "it is for Open MPI's own launcher; parameters of the MPI library are set by '--mca "
+            "NAME VALUE'"),
+    REFUSED("-envlist --genvlist",
+            "ranks get mprun's whole environment, and so these; leave it out"),
+    REFUSED("-envnone --genvnone",
+            "ranks get mprun's whole environment; start mprun by 'env -i' for an empty one"),
+    REFUSED("--propagate", "ranks get mprun's soft limits; leave it out"),
+    REFUSED("--mem-per-cpu", "write '--mem-per-rank SIZE'"),
+    REFUSED("--output --output-filename -outfile-pattern -errfile-pattern -o -e --error",
+            "redirect mprun's own output, in which '--tag-output' names the rank of each line; a "
+            "file for each rank: mprun sh -c 'exec ./a >out.$MPRUN_RANK 2>&1'"),
+    REFUSED("--merge-stderr-to-stdout", "write '2>&1' behind the line"),
+    REFUSED("--input -i",
+            "write '<FILE' behind the line; '--stdin N', '--stdin all' or '--stdin none' says who "
+            "reads it"),
+    REFUSED(
+        "--display --display-map --display-allocation --print-rank-map",
+        "write '--dry-run' for the map, '--explain' for all that was found; without it ranks run"),
+    REFUSED("--print-all-exitcodes", "write '--report usage=all', which has the end of each rank"),
+    REFUSED("--test-only --rtos", "write '--dry-run'"),
+    REFUSED("--app --configfile --multi-prog",
+            "write the programs on the line, 'mprun -n 1 ./a : -n 2 ./b'; from a file with such a "
+            "part in each line: mprun $(sed '$!s/$/ :/' FILE)"),
+    REFUSED("--debug --debugger --tv -gdb -ddd --xterm",
+            "start the debugger as the program: 'mprun -n 1 --pty gdb ./a', 'mprun -n 1 --pty gdb "
+            "./a : -n 3 ./a'"),
+    REFUSED("-t --time", "write '--timeout TIME'; a number alone is seconds, not minutes"),
+    REFUSED("--wait -W",
+            "leave it out: mprun waits for all ranks, and when one fails it ends them"),
+    REFUSED("--signal", "not in this release: send mprun the signal, and all ranks have it"),
+    REFUSED("--bcast --send-libs", "write '--preload-binary' and '--preload-libs'"),
+    REFUSED("-s", "it is --preload-binary to mpirun and --oversubscribe to srun; write that"),
+    REFUSED("--hetero-nodes --personality --show-progress --resv-ports --immediate -I --comment",
+            "mprun has no need of it; leave it out"),
+    REFUSED("--use-hwthread-cpus",
+            "slots are the resource manager's, or cores; write '-n N', with '--oversubscribe' for "
+            "more ranks than slots"),
+    REFUSED("--path", "programs are looked for in mprun's PATH; start it by 'env PATH=DIR:$PATH'"),
+    REFUSED("--no-kill -k --continuous --enable-recovery -disable-auto-cleanup",
+            "not in this release: when a rank fails, the step ends"),
+    {.names = NULL},
+};
+
+const struct option_def *cmdline_options(void)
+{
+    return table;
+}
+
+int cmdline_is_app_option(const struct option_def *def)
+{
+    return def->apply == apply_np || def->apply == apply_env || def->apply == apply_wdir ||
+           def->apply == cmdline_apply_pair || def->apply == cmdline_apply_mca;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* option-values.c - words, counts and variables as values of several options */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/number.h"
+#include "launcher/cmdline/cmdline-private.h"
+
+/* The place of word[0..len) in words (NULL-terminated), or -1 with the valid ones in err. */
+int cmdline_word(const char *word, size_t len, const char *const words[], struct error *err)
+{
+    char copy[64], list[256] = "";
+    for (int i = 0; words[i]; i++)
+        if (strlen(words[i]) == len && memcmp(words[i], word, len) == 0)
+            return i;
+    for (int i = 0; words[i]; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", words[i]);
+    snprintf(copy, sizeof(copy), "%.*s", (int)(len < 60 ? len : 60), word);
+    const char *near = nearest_word(copy, words);
+    if (len == 0)
+        return error_set(err, EINVAL, "a word is missing; valid: %s", list);
+    if (near)
+        return error_set(err, EINVAL, "unknown word '%s', the nearest is '%s'; valid: %s", copy,
+                         near, list);
+    return error_set(err, EINVAL, "unknown word '%s'; valid: %s", copy, list);
+}
+
+int cmdline_choice(const char *value, const char *const words[], struct error *err)
+{
+    return cmdline_word(value, strlen(value), words, err);
+}
+
+/* Call take for each word of a comma-separated list. */
+int cmdline_each_word(const char *value, const char *const words[],
+                      int (*take)(struct cmdline *c, int word, struct error *err),
+                      struct cmdline *c, struct error *err)
+{
+    for (;; value++) {
+        size_t len = strcspn(value, ",");
+        int word = cmdline_word(value, len, words, err);
+        if (word < 0 || take(c, word, err) < 0)
+            return -1;
+        value += len;
+        if (!*value)
+            return 0;
+    }
+}
+
+int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err)
+{
+    AUTO_FREE char *text = strndup(value, len);
+    int64_t n;
+    if (!text)
+        return error_set(err, ENOMEM, "out of memory");
+    if (number_parse(text, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
+        return -1;
+    if (*count && *count != (uint32_t)n)
+        return error_set(err, EINVAL,
+                         "'%s' contradicts the %" PRIu32 " of another option; keep one", text,
+                         *count);
+    *count = (uint32_t)n;
+    return 0;
+}
+
+/* Has the app a setting of the same variable that contradicts this one? */
+static const char *other_setting(const struct cmdline_app *app, const char *value, size_t len)
+{
+    for (size_t i = 0; i < app->nenv; i++)
+        if (strncmp(app->env[i], value, len) == 0 && app->env[i][len] == '=' && value[len] == '=' &&
+            strcmp(app->env[i], value) != 0)
+            return app->env[i];
+    return NULL;
+}
+
+/* Is this variable mprun's to set? What a user set would be replaced in every rank. */
+static int is_own_variable(const char *value, size_t len)
+{
+    static const char *const prefixes[] = {
+        "MPRUN_", "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
+    if (strncmp(value, "PMIX_MCA_", 9) == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+        if (strncmp(value, prefixes[i], strlen(prefixes[i])) == 0)
+            return 1;
+    return len == 6 && memcmp(value, "TMPDIR", 6) == 0;
+}
+
+int cmdline_set_variable(struct cmdline_app *app, const char *value, struct error *err)
+{
+    size_t len = strcspn(value, "=");
+    if (len == 0)
+        return error_set(err, EINVAL, "'%.60s' names no variable; write NAME or NAME=VALUE", value);
+    if (strcspn(value, ", \t\n") < len)
+        return error_set(err, EINVAL,
+                         "'%.*s' is no name of one variable; give -x once for each variable",
+                         (int)(len < 60 ? len : 60), value);
+    if (value[len] && is_own_variable(value, len))
+        return error_set(err, EINVAL,
+                         "'%.*s' is set by mprun for each rank; mprun(1) lists the variables",
+                         (int)(len < 60 ? len : 60), value);
+    const char *other = other_setting(app, value, len);
+    if (other)
+        return error_set(err, EINVAL, "'%.60s' contradicts '%.60s'; keep one", value, other);
+    const char **grown = reallocarray(app->env, app->nenv + 1, sizeof(*grown));
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    app->env = grown;
+    app->env[app->nenv++] = value;
+    return 0;
+}

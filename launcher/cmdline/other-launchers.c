@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* other-launchers.c - options of other launchers that say what mprun says in another way
+ *
+ * Open MPI's --mca and --map-by, Hydra's -genv, srun's --cpu-bind and --export, and switches that
+ * ask for what mprun does anyhow. What cannot be meant here is an error, never left out. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "launcher/cmdline/cmdline-private.h"
+
+#include "common/cleanup.h"
+#include "common/number.h"
+
+/* A string of the line's own for what no word of argv is. takes text; NULL: out of memory. */
+static const char *keep(struct cmdline *c, char *text, struct error *err)
+{
+    char **grown = text ? reallocarray(c->texts, c->ntexts + 1, sizeof(*grown)) : NULL;
+    if (!grown) {
+        free(text);
+        error_set(err, ENOMEM, "out of memory");
+        return NULL;
+    }
+    c->texts = grown;
+    return c->texts[c->ntexts++] = text;
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* "NAME=VALUE" of len bytes, with `before` in front of its name. */
+static int set_variable(struct cmdline *c, struct cmdline_app *app, const char *before,
+                        const char *value, size_t len, struct error *err)
+{
+    char *text = NULL;
+    if (asprintf(&text, "%s%.*s", before, (int)len, value) < 0)
+        text = NULL;
+    const char *kept = keep(c, text, err);
+    return kept ? cmdline_set_variable(app, kept, err) : -1;
+}
+
+int cmdline_apply_mca(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    return set_variable(c, c->app, "OMPI_MCA_", value, strlen(value), err);
+}
+
+int cmdline_apply_gmca(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    return set_variable(c, &c->all_apps, "OMPI_MCA_", value, strlen(value), err);
+}
+
+int cmdline_apply_pair(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    return set_variable(c, c->app, "", value, strlen(value), err);
+}
+
+int cmdline_apply_genv(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    return set_variable(c, &c->all_apps, "", value, strlen(value), err);
+}
+
+static int is_word(const char *at, size_t len, const char *word)
+{
+    return len == strlen(word) && strncmp(at, word, len) == 0;
+}
+
+/* "ALL,NAME=VALUE,NAME": without ALL srun passes nothing else, which is not to be had here. */
+int cmdline_apply_export(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    int all = 0;
+    for (const char *at = value;; at++) {
+        size_t len = strcspn(at, ",");
+        if (is_word(at, len, "ALL"))
+            all = 1;
+        else if (memchr(at, '=', len) && set_variable(c, &c->all_apps, "", at, len, err) < 0)
+            return -1;
+        at += len;
+        if (!*at)
+            break;
+    }
+    if (all)
+        return 0;
+    return error_set(err, EINVAL,
+                     "'%.60s' is without ALL, but ranks get mprun's whole environment; write "
+                     "'ALL,NAME=VALUE' to set a variable, and start mprun by 'env -i' for an empty "
+                     "environment",
+                     value);
+}
+
+/* ---- where ----------------------------------------------------------------------------------- */
+
+/* The words before ":pe=" at the beginning of value: how many bytes; 0: they mean nothing here. */
+static int map_words(struct cmdline *c, const char *value, size_t *ret_len, struct error *err)
+{
+    size_t digits;
+    *ret_len = 4;
+    if (strncasecmp(value, "slot", 4) == 0 || strncasecmp(value, "core", 4) == 0)
+        return 0;
+    if (strncasecmp(value, "node", 4) == 0) {
+        c->cyclic = true;
+        return 0;
+    }
+    *ret_len = 0;
+    if (strncasecmp(value, "ppr:", 4) != 0)
+        return 0;
+    digits = strcspn(value + 4, ":");
+    if (strncasecmp(value + 4 + digits, ":node", 5) != 0)
+        return 0;
+    *ret_len = 4 + digits + 5;
+    return cmdline_set_count(&c->per_host, value + 4, digits, err);
+}
+
+/* "slot", "core", "node" or "ppr:N:node", and ":pe=M" or nothing. */
+int cmdline_apply_map_by(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    size_t len;
+    if (map_words(c, value, &len, err) < 0)
+        return -1;
+    const char *rest = value + len;
+    if (len && !*rest)
+        return 0;
+    if (len && strncasecmp(rest, ":pe=", 4) == 0)
+        return cmdline_set_count(&c->step.bind.cores, rest + 4, strlen(rest + 4), err);
+    return error_set(err, EINVAL,
+                     "'%.60s' is not in this release; write 'slot' or 'core' (hosts are filled in "
+                     "order), 'node' (a rank on each host in turn) or 'ppr:N:node' (N ranks on a "
+                     "host), with ':pe=M' for M cores a rank",
+                     value);
+}
+
+int cmdline_apply_distribution(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"block", "cyclic", NULL};
+    int i = value ? cmdline_choice(value, words, err) : 1; /* none: --bynode */
+    if (i < 0)
+        return -1;
+    ((struct cmdline *)target)->cyclic = i == 1;
+    return 0;
+}
+
+/* ---- cores and the end ----------------------------------------------------------------------- */
+
+int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"none", "no", "cores", "core", NULL};
+    struct cmdline *c = target;
+    size_t len = strcspn(value, ",");
+    int is_verbose = is_word(value, len, "verbose") || is_word(value, len, "v");
+    if (is_verbose)
+        c->report_bindings = 1;
+    if (is_verbose && !value[len])
+        return 0;
+    if (value[len] && (is_verbose || is_word(value, len, "quiet") || is_word(value, len, "q")))
+        value += len + 1;
+    int i = cmdline_choice(value, words, err);
+    if (i < 0)
+        return -1;
+    c->step.bind.policy = i < 2 ? BIND_NONE : BIND_CORE;
+    return 0;
+}
+
+int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err)
+{
+    if (!value || strcmp(value, "1") == 0)
+        return 0;
+    return error_set(err, EINVAL,
+                     "'%.60s' is not in this release: when a rank fails, the step ends", value);
+}

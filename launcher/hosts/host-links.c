@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-links.c - through whom each host is reached */
+#include "launcher/hosts/host-links.h"
+
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "launcher/hosts/cut-off-hosts.h"
+#include "wire/link/link.h"
+#include "wire/tree/tree.h"
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+struct host *host_above(const struct host *h)
+{
+    uint32_t above = tree_parent(h->launch_index, h->table->plan->fanout);
+    return above == TREE_LAUNCHER ? NULL : h->table->used[above];
+}
+
+struct host *host_top(struct host *h)
+{
+    while (h && !h->link && !h->lost)
+        h = host_above(h);
+    return h && h->link ? h : NULL;
+}
+
+bool host_is_behind(const struct host *h, host_question which, const void *arg)
+{
+    while (h->below) {
+        h = host_above(h);
+        if (which(arg, h))
+            return true;
+    }
+    return false;
+}
+
+struct host *host_sender(struct host *top, uint32_t launch_index)
+{
+    struct host *sender = host_at(top->table, launch_index), *h = sender;
+    while (h && h != top)
+        h = host_above(h);
+    return h ? sender : NULL;
+}
+
+/* ---- links of hosts -------------------------------------------------------------------------- */
+
+void host_set_link(struct host *h, struct link *l)
+{
+    h->link = l;
+}
+
+bool host_drop_link(struct host *h, struct link *l)
+{
+    bool own = l != h->first;
+    if (own)
+        h->link = NULL;
+    else
+        h->first = NULL;
+    return own;
+}
+
+void host_received(struct host *h, struct link *l)
+{
+    h->frame_link = l;
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static struct link *way_to(const struct host *h)
+{
+    const struct host *top = h->state < AGENT_GONE ? host_top((struct host *)(uintptr_t)h) : NULL;
+    return top ? top->link : NULL;
+}
+
+bool host_is_reachable(const struct host *h)
+{
+    return way_to(h) != NULL;
+}
+
+bool host_send(struct host *h, enum frame_type type, const ProtobufCMessage *m)
+{
+    struct link *l = way_to(h);
+    if (l)
+        link_send_to(l, h->launch_index, type, m);
+    return l != NULL;
+}
+
+void host_send_bulk(struct host *h, enum frame_type type, const struct bulk_header *bh,
+                    const void *data, size_t n)
+{
+    struct link *l = way_to(h);
+    if (l)
+        link_send_bulk_to(l, h->launch_index, type, bh, data, n);
+}
+
+void host_send_down(struct host *top, enum frame_type type, const void *p, size_t n)
+{
+    if (top->link)
+        link_relay(top->link, FRAME_EVERY_HOST, type, p, n);
+}
+
+void hosts_broadcast_bytes(struct host_table *t, enum frame_type type, const void *p, size_t n)
+{
+    for (size_t i = 0; i < t->plan->nused; i++)
+        if (t->used[i]->link && link_is_open(t->used[i]->link))
+            host_send_down(t->used[i], type, p, n);
+}
+
+void hosts_broadcast(struct host_table *t, enum frame_type type, const ProtobufCMessage *m)
+{
+    size_t n = protobuf_c_message_get_packed_size(m);
+    AUTO_FREE uint8_t *packed = malloc(n + 1);
+    if (!packed) {
+        log_error("%s: out of memory", frame_type_text(type));
+        return;
+    }
+    protobuf_c_message_pack(m, packed);
+    hosts_broadcast_bytes(t, type, packed, n);
+}
+
+void hosts_signal(struct host_table *t, int signo, bool from_manager)
+{
+    Mprun__Signal m = MPRUN__SIGNAL__INIT;
+    m.signo = (uint32_t)signo;
+    m.manager = from_manager;
+    hosts_broadcast(t, FRAME_SIGNAL, &m.base);
+}
+
+void hosts_end_ranks(struct host_table *t, double grace, const char *why)
+{
+    Mprun__Kill m = MPRUN__KILL__INIT;
+    t->ending = true;
+    t->end_grace = m.grace = grace;
+    m.reason = (char *)(uintptr_t)why;
+    hosts_broadcast(t, FRAME_KILL, &m.base);
+    cut_off_hosts_end(t);
+}
+
+void hosts_flush(struct host_table *t)
+{
+    for (size_t i = 0; i < t->plan->nused; i++)
+        if (t->used[i]->link)
+            link_flush(t->used[i]->link);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-links.h - through whom each host is reached, and what is sent to hosts */
+#pragma once
+
+#include "launcher/hosts/host-table.h"
+#include "wire/messages/frame.h"
+#include "wire/messages/values.h"
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+struct host *host_above(const struct host *h); /* in the tree; NULL: mprun itself */
+/* The nearest host above, or h itself, that has a link of its own; NULL: h cannot be reached. */
+struct host *host_top(struct host *h);
+/* Has it joined, or has one above it joined, a host that `which` is true of? */
+bool host_is_behind(const struct host *h, host_question which, const void *arg);
+/* The host that a frame on top's link is from; NULL: it has no such host below. */
+struct host *host_sender(struct host *top, uint32_t launch_index);
+
+/* ---- links of hosts -------------------------------------------------------------------------- */
+
+/* The host has a link of its own from now on; it takes l. */
+void host_set_link(struct host *h, struct link *l);
+/* Its own link has ended; the caller destroys it. False: it was only the first one of a host that
+ * is reached through another. */
+bool host_drop_link(struct host *h, struct link *l);
+/* A frame of this host has come by that link. */
+void host_received(struct host *h, struct link *l);
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/* All of these drop what they are to send to a host that cannot be reached. */
+bool host_is_reachable(const struct host *h); /* by its own link, or through a host above it */
+/* Send to this host's starter. False: it cannot be reached. */
+bool host_send(struct host *h, enum frame_type type, const ProtobufCMessage *m);
+void host_send_bulk(struct host *h, enum frame_type type, const struct bulk_header *bh,
+                    const void *data, size_t n);
+/* Send a frame to a host that has a link of its own, and to all below it. */
+void host_send_down(struct host *top, enum frame_type type, const void *p, size_t n);
+void hosts_broadcast(struct host_table *t, enum frame_type type, const ProtobufCMessage *m);
+void hosts_broadcast_bytes(struct host_table *t, enum frame_type type, const void *p, size_t n);
+/* A signal to the ranks of all hosts. from_manager: not to ranks that have it from the manager. */
+void hosts_signal(struct host_table *t, int signo, bool from_manager);
+/* All hosts are to end their ranks: TERM, and KILL after `grace` seconds. why: for their logs. */
+void hosts_end_ranks(struct host_table *t, double grace, const char *why);
+/* Write what waits now: mprun is about to be stopped. */
+void hosts_flush(struct host_table *t);

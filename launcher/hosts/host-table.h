@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-table.h - the hosts of a step and the states of their starters
+ *
+ * Everybody may read a host; only the files of hosts/ write it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launcher/step-plan.h"
+
+struct host_table;
+struct link;
+struct step_record;
+
+/* of a host's starter */
+enum agent_state {
+    AGENT_UNUSED,    /* no rank is placed there: never started */
+    AGENT_WAITING,   /* its start has not begun */
+    AGENT_STARTED,   /* the start client runs */
+    AGENT_CONNECTED, /* HELLO came */
+    AGENT_PLACED,    /* it has its place in the tree */
+    AGENT_LAUNCHED,  /* LAUNCH was sent */
+    AGENT_READY,     /* contained and bound; ranks are being started */
+    AGENT_REPORTED,
+    AGENT_CLEANED,
+    AGENT_RELEASED,
+    AGENT_GONE, /* link and start client have ended */
+    AGENT_STATE_COUNT,
+};
+
+struct host {
+    struct host_table *table;
+    const char *name;
+    uint32_t index;               /* in the allocation */
+    uint32_t launch_index;        /* among the hosts that have ranks: its number on the wire */
+    const struct rank_set *ranks; /* the plan's */
+    enum agent_state state;
+    bool failed;    /* its starter has died, or never came */
+    bool cancelled; /* mprun has cancelled its start: what comes of that is no failure */
+
+    /* links: host-links.c, host-places.c, cut-off-hosts.c */
+    struct link *link;       /* its own; NULL: it is reached through the host above it */
+    struct link *first;      /* its own, when it has another way, until all of it is read */
+    struct link *frame_link; /* by which the present frame came */
+    bool left_first;         /* it has said its last word on `first` */
+    bool below;              /* it has joined the host above, and ends with it */
+    bool lost;               /* nothing can be sent to it, or to those below it */
+    char *door;              /* addresses where the hosts below it connect; NULL: not known */
+    struct link *side;       /* its own, while it gets no answer of the host above; else NULL */
+    bool told;               /* on that link, that the step ends: it goes without further words */
+};
+
+struct host_table {
+    void *context; /* its owner's, for events of links */
+    const struct step_plan *plan;
+    struct step_record *record;
+    struct host *all;   /* of the allocation; plan->nhosts */
+    struct host **used; /* those with ranks, by launch_index; plan->nused */
+    size_t counts[AGENT_STATE_COUNT];
+    bool ending;      /* all hosts have been told to end their ranks, */
+    double end_grace; /* with so many seconds between TERM and KILL */
+};
+
+/* NULL: out of memory. */
+struct host_table *host_table_create(const struct step_plan *plan, struct step_record *record);
+void host_table_destroy(struct host_table *t); /* NULL is fine; the links are closed */
+
+void host_table_close_links(struct host_table *t);
+
+/* Every change of a host's state. The record learns when it was. */
+void host_enter(struct host *h, enum agent_state state);
+size_t hosts_in(const struct host_table *t, enum agent_state state);
+/* How many of the hosts that have ranks have not got to this state. */
+size_t hosts_before(const struct host_table *t, enum agent_state state);
+size_t hosts_with_links(const struct host_table *t); /* of their own */
+
+void host_close_link(struct host *h); /* its own, if it has one */
+void host_mark_failed(struct host *h);
+void host_mark_cancelled(struct host *h);
+/* Nothing can be sent to it any more, nor to the hosts below it. */
+void host_mark_lost(struct host *h);
+/* Its start came to nothing: it waits for another one. */
+void host_forget_start(struct host *h);
+
+/* The host that has this rank; NULL: none has. */
+struct host *host_of_rank(const struct host_table *t, struct rank_name name);
+/* The host with this number on the wire; NULL: there is none. */
+struct host *host_at(const struct host_table *t, uint32_t launch_index);
+
+/* The hosts that `which` is true of, in a message: "n2, n[5-7] and 12 others" (size: at least
+ * NAME_RUN_TEXT). Returns their number. */
+typedef bool (*host_question)(const void *arg, const struct host *h);
+size_t hosts_list(const struct host_table *t, host_question which, const void *arg, char *buf,
+                  size_t size);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* output-lines.c - see output-lines.h */
+#include "launcher/io/output-lines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "common/buffer.h"
+#include "wire/messages/frame.h"
+
+struct line { /* what a rank has begun to write */
+    struct rank_name name;
+    unsigned stream;
+    char tag[RANK_NAME_TEXT + 16];
+    size_t tag_len;
+    struct buffer part;
+    int continued;
+    uint64_t time_ns; /* of its first byte */
+    struct line *next;
+};
+
+struct output_lines {
+    int tag, timestamp;
+    struct line **table; /* by rank and stream */
+    size_t nbuckets, n;
+    time_t stamp_second; /* the second that `stamp` says */
+    char stamp[24];
+};
+
+static size_t line_hash(struct rank_name n, unsigned stream)
+{
+    uint64_t h = ((uint64_t)n.world << 40) ^ ((uint64_t)n.incarnation << 33) ^
+                 ((uint64_t)n.rank << 1) ^ stream;
+    h *= 0x9e3779b97f4a7c15u;
+    return (size_t)(h >> 20);
+}
+
+static struct line **find_line(struct output_lines *t, struct rank_name name, unsigned stream)
+{
+    struct line **at = &t->table[line_hash(name, stream) & (t->nbuckets - 1)];
+    while (*at && !(rank_name_equal((*at)->name, name) && (*at)->stream == stream))
+        at = &(*at)->next;
+    return at;
+}
+
+static int grow_lines(struct output_lines *t)
+{
+    size_t n = t->nbuckets ? t->nbuckets * 2 : 64;
+    struct line **old = t->table, **table = calloc(n, sizeof(*table));
+    if (!table)
+        return -1;
+    for (size_t i = 0; i < t->nbuckets; i++)
+        for (struct line *l = old[i], *next; l; l = next) {
+            size_t to = line_hash(l->name, l->stream) & (n - 1);
+            next = l->next;
+            l->next = table[to];
+            table[to] = l;
+        }
+    free(old);
+    t->table = table;
+    t->nbuckets = n;
+    return 0;
+}
+
+static struct line *get_line(struct output_lines *t, struct rank_name name, unsigned stream)
+{
+    char text[RANK_NAME_TEXT];
+    if (t->n >= t->nbuckets && grow_lines(t) < 0 && t->nbuckets == 0)
+        return NULL;
+    struct line **at = find_line(t, name, stream);
+    if (*at)
+        return *at;
+    struct line *l = calloc(1, sizeof(*l));
+    if (!l)
+        return NULL;
+    l->name = name;
+    l->stream = stream;
+    if (t->tag)
+        l->tag_len =
+            (size_t)snprintf(l->tag, sizeof(l->tag), "%s[%s]<%s>", t->timestamp ? " " : "",
+                             rank_name_format(name, text), stream == 1 ? "stdout" : "stderr");
+    *at = l;
+    t->n++;
+    return l;
+}
+
+static void drop_line(struct output_lines *t, struct line **at)
+{
+    struct line *l = *at;
+    *at = l->next;
+    t->n--;
+    buffer_free(&l->part);
+    free(l);
+}
+
+/* "2026-08-02T10:11:12.123456"; the second's text is kept, because lines come in thousands. */
+static size_t put_stamp(struct output_lines *t, uint64_t ns, char *to)
+{
+    time_t second = (time_t)(ns / 1000000000u);
+    unsigned micro = (unsigned)(ns % 1000000000u / 1000);
+    if (second != t->stamp_second || !t->stamp[0]) {
+        struct tm tm;
+        localtime_r(&second, &tm);
+        strftime(t->stamp, sizeof(t->stamp), "%Y-%m-%dT%H:%M:%S.", &tm);
+        t->stamp_second = second;
+    }
+    size_t n = strlen(t->stamp);
+    memcpy(to, t->stamp, n);
+    for (int i = 5; i >= 0; i--, micro /= 10)
+        to[n + (size_t)i] = (char)('0' + micro % 10);
+    return n + 6;
+}
+
+/* Queue the line's part and the text after it as one whole line. */
+static int emit_line(struct output_lines *t, struct line *l, const uint8_t *text, size_t n,
+                     struct buffer *to)
+{
+    size_t part = buffer_len(&l->part);
+    uint8_t *start = buffer_reserve(to, sizeof(t->stamp) + 8 + l->tag_len + 2 + part + n + 1);
+    uint8_t *at = start;
+    if (!start)
+        return -1;
+    if (t->timestamp)
+        at += put_stamp(t, l->time_ns, (char *)at);
+    memcpy(at, l->tag, l->tag_len);
+    at += l->tag_len;
+    *at++ = l->continued ? '+' : ':';
+    *at++ = ' ';
+    if (part)
+        memcpy(at, buffer_ptr(&l->part), part);
+    if (n)
+        memcpy(at + part, text, n);
+    at += part + n;
+    *at++ = '\n';
+    buffer_commit(to, (size_t)(at - start));
+    buffer_free(&l->part);
+    return 0;
+}
+
+/* Take one line, or a part of one, from the text: how many bytes, or -1. */
+static ssize_t take_line(struct output_lines *t, struct line *l, const uint8_t *p, size_t n,
+                         struct buffer *to)
+{
+    size_t room = OUTPUT_LINE_MAX - buffer_len(&l->part);
+    const uint8_t *nl = memchr(p, '\n', n < room + 1 ? n : room + 1);
+    if (nl) { /* a whole line */
+        if (emit_line(t, l, p, (size_t)(nl - p), to) < 0)
+            return -1;
+        l->continued = 0;
+        return nl - p + 1;
+    }
+    if (n > room) { /* too long: a piece of it */
+        if (emit_line(t, l, p, room, to) < 0)
+            return -1;
+        l->continued = 1;
+        return (ssize_t)room;
+    }
+    return buffer_append(&l->part, p, n) < 0 ? -1 : (ssize_t)n;
+}
+
+int lines_put(struct output_lines *t, const struct bulk_header *h, const uint8_t *p, size_t n,
+              struct buffer *to)
+{
+    struct line *l = get_line(t, h->name, h->stream);
+    if (!l)
+        return -1;
+    while (n > 0) {
+        if (buffer_len(&l->part) == 0)
+            l->time_ns = h->time_ns;
+        ssize_t took = take_line(t, l, p, n, to);
+        if (took < 0)
+            return -1;
+        p += took;
+        n -= (size_t)took;
+    }
+    return 0;
+}
+
+int lines_end(struct output_lines *t, const struct bulk_header *h, struct buffer *to)
+{
+    int failed = 0;
+    if (t->nbuckets == 0)
+        return 0;
+    struct line **at = find_line(t, h->name, h->stream);
+    if (!*at)
+        return 0;
+    if (buffer_len(&(*at)->part) && to)
+        failed = emit_line(t, *at, NULL, 0, to);
+    drop_line(t, at);
+    return failed;
+}
+
+struct output_lines *lines_create(int tag, int timestamp)
+{
+    struct output_lines *t = calloc(1, sizeof(*t));
+    if (t) {
+        t->tag = tag;
+        t->timestamp = timestamp;
+    }
+    return t;
+}
+
+void lines_destroy(struct output_lines *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->nbuckets; i++)
+        while (t->table[i])
+            drop_line(t, &t->table[i]);
+    free(t->table);
+    free(t);
+}

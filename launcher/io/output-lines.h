@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* output-lines.h - the output of ranks as whole lines, each with the name of its rank
+ *
+ *     [7]<stdout>: text
+ *     [7]<stdout>+ rest of a line that was longer than OUTPUT_LINE_MAX
+ *     2026-08-02T10:11:12.123456 [1.0]<stderr>: of rank 0 of world 1, with the time at its host
+ *     2026-08-02T10:11:12.123456: with the time only
+ *
+ * so "+" instead of ":" means that the line before of the same rank and stream goes on. A last line
+ * without a newline gets one. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer;
+struct bulk_header;
+struct output_lines;
+
+enum { OUTPUT_LINE_MAX = 64 * 1024 };
+
+/* tag: rank and stream before each line; timestamp: the time at its source. NULL: out of memory. */
+struct output_lines *lines_create(int tag, int timestamp);
+void lines_destroy(struct output_lines *t); /* unfinished lines are lost. NULL is fine */
+
+/* A rank has written n bytes to a stream: append whole lines to `to` and keep the rest. -1: out of
+ * memory. */
+int lines_put(struct output_lines *t, const struct bulk_header *h, const uint8_t *p, size_t n,
+              struct buffer *to);
+/* The stream has ended: append what is kept of it to `to`, or drop it (NULL). */
+int lines_end(struct output_lines *t, const struct bulk_header *h, struct buffer *to);

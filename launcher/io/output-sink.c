@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* output-sink.c - see output-sink.h */
+#include "launcher/io/output-sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/buffer.h"
+#include "common/loop.h"
+
+enum {
+    SAFE_WRITE = 4096, /* PIPE_BUF: what a writable pipe takes whole */
+    PIPE_WANTED = 256 * 1024,
+};
+
+enum sink_way {
+    WAY_DIRECT,   /* files and devices: written at once */
+    WAY_OWN,      /* our own non-blocking description of a pipe or terminal */
+    WAY_SOCKET,   /* MSG_DONTWAIT */
+    WAY_CAREFULLY /* a shared, blocking description: only when poll() says so, a little each time */
+};
+
+struct output_sink {
+    struct sink_events events;
+    void *arg;
+    enum sink_way way;
+    int fd;  /* the one to write to */
+    int own; /* the same when it is ours to close, else -1 */
+    int dead;
+    int grown;
+    int is_pipe;           /* with WAY_OWN */
+    uint8_t last;          /* byte put in, to know whether a line is open */
+    struct loop_io *watch; /* NULL with WAY_DIRECT */
+    struct buffer queue;
+    uint64_t written; /* bytes, ever */
+};
+
+static void forget(struct output_sink *s)
+{
+    s->dead = 1;
+    if (s->watch)
+        loop_io_set(s->watch, 0);
+    s->written = sink_end(s);
+    buffer_free(&s->queue);
+    s->events.advanced(s->arg);
+}
+
+void sink_fail(struct output_sink *s, int code)
+{
+    forget(s);
+    s->events.failed(s->arg, code);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static ssize_t write_carefully(int fd, const uint8_t *p, size_t n)
+{
+    struct pollfd w = {.fd = fd, .events = POLLOUT};
+    int ready = poll(&w, 1, 0);
+    if (ready == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return ready < 0 ? -1 : write(fd, p, n < SAFE_WRITE ? n : SAFE_WRITE);
+}
+
+static ssize_t write_once(struct output_sink *s, const uint8_t *p, size_t n)
+{
+    ssize_t done;
+    do {
+        if (s->way == WAY_SOCKET)
+            done = send(s->fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        else if (s->way == WAY_CAREFULLY)
+            done = write_carefully(s->fd, p, n);
+        else
+            done = write(s->fd, p, n);
+    } while (done < 0 && errno == EINTR);
+    return done;
+}
+
+/* A pipe that was filled is made larger, once: fewer turns between us and its reader. */
+static int grow_pipe(struct output_sink *s)
+{
+    if (s->grown)
+        return 0;
+    s->grown = 1;
+    int size = fcntl(s->fd, F_GETPIPE_SZ);
+    return size > 0 && size < PIPE_WANTED && fcntl(s->fd, F_SETPIPE_SZ, PIPE_WANTED) >= 0;
+}
+
+/* Write what the descriptor takes now: how much that was. The sink may be dead after it. */
+static size_t write_now(struct output_sink *s, const uint8_t *p, size_t n)
+{
+    size_t done = 0;
+    while (done < n && !s->dead) {
+        ssize_t w = write_once(s, p + done, n - done);
+        if (w < 0 && errno == EAGAIN && s->watch)
+            break;
+        if (w < 0) {
+            sink_fail(s, errno);
+            break;
+        }
+        done += (size_t)w;
+        if (s->way == WAY_OWN && done < n && !grow_pipe(s))
+            break; /* a short write: it is full */
+    }
+    return done;
+}
+
+static void want_write(struct output_sink *s)
+{
+    if (s->watch && !s->dead)
+        loop_io_set(s->watch, sink_is_empty(s) ? 0 : LOOP_WRITE);
+}
+
+void sink_put(struct output_sink *s, const uint8_t *p, size_t n)
+{
+    if (s->dead || n == 0)
+        return;
+    size_t done = sink_is_empty(s) ? write_now(s, p, n) : 0;
+    if (s->dead)
+        return;
+    s->last = p[n - 1];
+    s->written += done;
+    if (done < n && buffer_append(&s->queue, p + done, n - done) < 0)
+        sink_fail(s, ENOMEM);
+    want_write(s);
+}
+
+struct buffer *sink_queue(struct output_sink *s)
+{
+    if (s->dead)
+        return NULL;
+    s->last = '\n';
+    return &s->queue;
+}
+
+void sink_flush(struct output_sink *s)
+{
+    size_t done = write_now(s, buffer_ptr(&s->queue), buffer_len(&s->queue));
+    if (s->dead)
+        return;
+    buffer_consume(&s->queue, done);
+    s->written += done;
+    s->events.advanced(s->arg);
+    want_write(s);
+}
+
+static void sink_writable(void *arg, int fd, unsigned events)
+{
+    struct output_sink *s = arg;
+    sink_flush(s);
+    if (sink_is_empty(s))
+        s->events.emptied(s->arg); /* may destroy s */
+}
+
+/* Nothing comes from fd: has nothing come yet (0), or is it the sink that is full (-1)? */
+static ssize_t why_not_moved(struct output_sink *s, int fd, int code)
+{
+    struct pollfd from = {.fd = fd, .events = POLLIN};
+    if (code == EINTR)
+        return 0;
+    if (code != EAGAIN)
+        return -1;
+    if (poll(&from, 1, 0) == 0)
+        return 0;
+    return grow_pipe(s) ? 0 : -1;
+}
+
+ssize_t sink_move(struct output_sink *s, int from, size_t n)
+{
+    if (!s->is_pipe || s->dead || !sink_is_empty(s))
+        return -1;
+    ssize_t moved = splice(from, NULL, s->fd, NULL, n, SPLICE_F_NONBLOCK);
+    if (moved <= 0)
+        return moved < 0 ? why_not_moved(s, from, errno) : -1;
+    s->written += (uint64_t)moved;
+    s->last = '\n'; /* not known: taken as the end of a line */
+    return moved;
+}
+
+uint64_t sink_drop(struct output_sink *s)
+{
+    uint64_t dropped = buffer_len(&s->queue);
+    if (dropped)
+        forget(s);
+    return dropped;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Another description of what fd refers to, ours alone, so that O_NONBLOCK is ours too. -1: not to
+ * be had (another user's terminal, no /proc). */
+static int reopen(int fd)
+{
+    char path[40];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static void find_way(struct output_sink *s, int fd, mode_t mode)
+{
+    s->fd = fd;
+    s->way = WAY_DIRECT;
+    if (S_ISSOCK(mode)) {
+        s->way = WAY_SOCKET;
+    } else if (S_ISFIFO(mode) || (S_ISCHR(mode) && isatty(fd))) {
+        s->own = reopen(fd);
+        s->way = s->own >= 0 ? WAY_OWN : WAY_CAREFULLY;
+        s->fd = s->own >= 0 ? s->own : fd;
+        s->is_pipe = s->own >= 0 && S_ISFIFO(mode);
+    }
+}
+
+struct output_sink *sink_create(struct loop *loop, int fd, mode_t mode,
+                                const struct sink_events *events, void *arg)
+{
+    struct output_sink *s = calloc(1, sizeof(*s));
+    if (!s)
+        return NULL;
+    s->events = *events;
+    s->arg = arg;
+    s->own = -1;
+    s->last = '\n';
+    find_way(s, fd, mode);
+    if (s->way != WAY_DIRECT && !(s->watch = loop_io_create(loop, s->fd, 0, sink_writable, s))) {
+        sink_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void sink_destroy(struct output_sink *s)
+{
+    if (!s)
+        return;
+    loop_io_destroy(s->watch);
+    if (s->own >= 0)
+        close(s->own);
+    buffer_free(&s->queue);
+    free(s);
+}
+
+/* ---- what it is and has ------------------------------------------------------------------------
+ */
+
+int sink_can_wait(const struct output_sink *s)
+{
+    return s->way != WAY_DIRECT;
+}
+
+int sink_is_dead(const struct output_sink *s)
+{
+    return s->dead;
+}
+
+int sink_is_empty(const struct output_sink *s)
+{
+    return buffer_len(&s->queue) == 0;
+}
+
+int sink_at_line_start(const struct output_sink *s)
+{
+    return s->last == '\n';
+}
+
+uint64_t sink_end(const struct output_sink *s)
+{
+    return s->written + buffer_len(&s->queue);
+}
+
+uint64_t sink_written(const struct output_sink *s)
+{
+    return s->written;
+}

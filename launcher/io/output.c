@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* output.c - see output.h
+ *
+ * A sink is where bytes go: stdout, stderr, or both where they are one. Credit for a frame is due
+ * when the sink has written up to the frame's end. Dues of one host and stream that follow each
+ * other are put together, in steps small enough that the host goes on sending while the rest of its
+ * window drains. */
+#include "launcher/io/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/buffer.h"
+#include "launcher/io/output-lines.h"
+#include "launcher/io/output-sink.h"
+#include "wire/flow-control.h"
+#include "wire/messages/frame.h"
+
+enum { STREAMS = 2 };
+
+struct due {
+    uint64_t end; /* of the sink's bytes */
+    uint32_t host;
+    uint32_t stream;
+    uint64_t credit;
+};
+
+struct outlet {
+    struct output *o;
+    struct output_sink *sink; /* NULL: this stream goes where the other one does */
+    int streams;              /* bit per stream (1, 2) that goes here */
+    struct buffer dues;       /* of struct due */
+};
+
+struct host_credit {
+    uint64_t pending[STREAMS];
+};
+
+struct output {
+    struct output_options options;
+    struct output_events events;
+    void *arg;
+    struct outlet outlets[STREAMS];
+    struct outlet *of[STREAMS]; /* the one of each stream */
+    struct host_credit *hosts;
+    size_t nhosts;
+    struct output_lines *lines; /* NULL: bytes pass as they came */
+};
+
+/* ---- credit ---------------------------------------------------------------------------------- */
+
+static uint32_t credit_step(const struct output *o)
+{
+    return o->options.window / 4;
+}
+
+static int know_host(struct output *o, uint32_t host)
+{
+    if (host < o->nhosts)
+        return 0;
+    size_t n = o->nhosts ? o->nhosts : 16;
+    while (n <= host)
+        n *= 2;
+    struct host_credit *grown = realloc(o->hosts, n * sizeof(*grown));
+    if (!grown)
+        return -1;
+    memset(grown + o->nhosts, 0, (n - o->nhosts) * sizeof(*grown));
+    o->hosts = grown;
+    o->nhosts = n;
+    return 0;
+}
+
+/* Credit goes back in steps of a quarter of the window: what is kept back can never stop a host. */
+static void give_credit(struct output *o, uint32_t host, unsigned stream, uint64_t n)
+{
+    uint64_t all = n;
+    if (know_host(o, host) == 0) {
+        uint64_t *pending = &o->hosts[host].pending[stream - 1];
+        *pending += n;
+        if (*pending < credit_step(o))
+            return;
+        all = *pending;
+        *pending = 0;
+    }
+    if (all)
+        o->events.consumed(o->arg, host, stream, all);
+}
+
+static struct due *last_due(struct outlet *l)
+{
+    if (buffer_len(&l->dues) == 0)
+        return NULL;
+    return (struct due *)(void *)(l->dues.data + l->dues.end) - 1;
+}
+
+/* Credit is due when all that was put in so far is written. */
+static void add_due(struct outlet *l, uint32_t host, unsigned stream, uint64_t credit)
+{
+    struct due *last = last_due(l);
+    uint64_t end = sink_end(l->sink);
+    struct due d = {end, host, stream, credit};
+    if (sink_is_empty(l->sink)) {
+        give_credit(l->o, host, stream, credit);
+        return;
+    }
+    if (last && last->host == host && last->stream == stream &&
+        last->credit + credit <= credit_step(l->o)) {
+        last->end = end;
+        last->credit += credit;
+        return;
+    }
+    if (buffer_append(&l->dues, &d, sizeof(d)) < 0)
+        give_credit(l->o, host, stream, credit); /* rather than stop the host for good */
+}
+
+static void pay_dues(void *arg)
+{
+    struct outlet *l = arg;
+    while (buffer_len(&l->dues)) {
+        struct due d;
+        memcpy(&d, buffer_ptr(&l->dues), sizeof(d));
+        if (d.end > sink_written(l->sink))
+            return;
+        buffer_consume(&l->dues, sizeof(d));
+        give_credit(l->o, d.host, d.stream, d.credit);
+    }
+}
+
+/* ---- the two streams --------------------------------------------------------------------------
+ */
+
+static void tell_closed(void *arg, int code)
+{
+    struct error why;
+    struct outlet *l = arg;
+    for (unsigned stream = 1; stream <= STREAMS; stream++) {
+        if (!(l->streams & 1 << stream))
+            continue;
+        error_errno(&why, code, "write to standard %s", stream == 1 ? "output" : "error");
+        l->o->events.closed(l->o->arg, stream, &why);
+    }
+}
+
+static void on_emptied(void *arg)
+{
+    struct outlet *l = arg;
+    if (output_idle(l->o))
+        l->o->events.drained(l->o->arg); /* may destroy it */
+}
+
+static const struct sink_events sink_events = {pay_dues, tell_closed, on_emptied};
+
+static int open_outlets(struct output *o, struct loop *loop, struct error *err)
+{
+    struct stat st[STREAMS];
+    for (int i = 0; i < STREAMS; i++) {
+        const char *name = i == 0 ? "output" : "error";
+        struct outlet *l = &o->outlets[i];
+        l->o = o;
+        o->of[i] = l;
+        if (fstat(o->options.fds[i], &st[i]) < 0)
+            return error_errno(err, errno, "use standard %s", name);
+        int same = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino;
+        if (same && sink_can_wait(o->outlets[0].sink))
+            o->of[i] = &o->outlets[0];
+        else if (!(l->sink = sink_create(loop, o->options.fds[i], st[i].st_mode, &sink_events, l)))
+            return error_errno(err, ENOMEM, "watch standard %s", name);
+        o->of[i]->streams |= 1 << (i + 1);
+    }
+    return 0;
+}
+
+struct output *output_create(struct loop *loop, const struct output_options *options,
+                             const struct output_events *events, void *arg, struct error *err)
+{
+    struct output *o = calloc(1, sizeof(*o));
+    if (!o) {
+        error_errno(err, ENOMEM, "prepare the output");
+        return NULL;
+    }
+    o->options = *options;
+    o->events = *events;
+    o->arg = arg;
+    int by_line = options->tag || options->timestamp;
+    if (by_line && !(o->lines = lines_create(options->tag, options->timestamp)))
+        error_errno(err, ENOMEM, "prepare the output");
+    else if (open_outlets(o, loop, err) == 0)
+        return o;
+    output_destroy(o);
+    return NULL;
+}
+
+void output_destroy(struct output *o)
+{
+    if (!o)
+        return;
+    int saved = errno;
+    for (int i = 0; i < STREAMS; i++) {
+        sink_destroy(o->outlets[i].sink);
+        buffer_free(&o->outlets[i].dues);
+    }
+    lines_destroy(o->lines);
+    free(o->hosts);
+    free(o);
+    errno = saved;
+}
+
+/* ---- what comes -------------------------------------------------------------------------------
+ */
+
+static void put_by_line(struct output *o, struct output_sink *s, const struct bulk_header *h,
+                        const uint8_t *p, size_t n)
+{
+    int waited = !sink_is_empty(s), failed = 0;
+    struct buffer *to = sink_queue(s);
+    if (n == 0)
+        failed = lines_end(o->lines, h, to);
+    else if (to)
+        failed = lines_put(o->lines, h, p, n, to);
+    if (failed)
+        sink_fail(s, ENOMEM);
+    if (!waited && !sink_is_empty(s))
+        sink_flush(s);
+}
+
+void output_put(struct output *o, uint32_t host, const struct bulk_header *h, const void *data,
+                size_t n)
+{
+    if (h->stream < 1 || h->stream > STREAMS)
+        return;
+    struct outlet *l = o->of[h->stream - 1];
+    if (o->lines)
+        put_by_line(o, l->sink, h, data, n);
+    else
+        sink_put(l->sink, data, n);
+    if (n)
+        add_due(l, host, h->stream, output_cost(n));
+}
+
+ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h, int fd, size_t n)
+{
+    if (h->stream < 1 || h->stream > STREAMS || o->lines)
+        return -1;
+    ssize_t moved = sink_move(o->of[h->stream - 1]->sink, fd, n);
+    /* the frame's headers are paid for with its last byte, here or in output_put() */
+    if (moved > 0)
+        give_credit(o, host, h->stream, (size_t)moved == n ? output_cost(n) : (uint64_t)moved);
+    return moved;
+}
+
+void output_message(struct output *o, const char *text, size_t n)
+{
+    struct output_sink *s = o->of[1]->sink;
+    if (!sink_at_line_start(s))
+        sink_put(s, (const uint8_t *)"\n", 1);
+    sink_put(s, (const uint8_t *)text, n);
+}
+
+/* ---- how it stands ----------------------------------------------------------------------------
+ */
+
+int output_is_closed(const struct output *o, unsigned stream)
+{
+    return stream >= 1 && stream <= STREAMS && sink_is_dead(o->of[stream - 1]->sink);
+}
+
+int output_idle(const struct output *o)
+{
+    return sink_is_empty(o->of[0]->sink) && sink_is_empty(o->of[1]->sink);
+}
+
+uint64_t output_taken(const struct output *o)
+{
+    uint64_t taken = sink_written(o->of[0]->sink);
+    return o->of[1] == o->of[0] ? taken : taken + sink_written(o->of[1]->sink);
+}
+
+uint64_t output_drop(struct output *o)
+{
+    return sink_drop(o->of[0]->sink) + sink_drop(o->of[1]->sink);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* output.h - what ranks write, onto mprun's stdout and stderr
+ *
+ * Never waits and never changes descriptors that mprun shares with others: a terminal or pipe is
+ * opened once more for non-blocking writes, a socket is written with MSG_DONTWAIT, a file is
+ * written at once. What a reader does not take is queued; the queue is bounded because credit for a
+ * frame is returned (consumed) only when its bytes were written. When stdout and stderr are the
+ * same terminal, pipe or socket they share one queue, and the order of arrival is kept.
+ *
+ * Without tag and timestamp bytes pass as they came, partial lines included. With them output is
+ * put together to lines, and each is written whole (output-lines.h).
+ *
+ * SIGPIPE must be ignored in this process, and descriptors 0 to 2 must be open. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+struct bulk_header;
+struct loop;
+struct output;
+
+struct output_options {
+    int fds[2];      /* where stdout and stderr go: 1 and 2 */
+    int tag;         /* rank and stream before each line */
+    int timestamp;   /* time at the source before each line */
+    uint32_t window; /* output_window() of the number of hosts (wire/flow-control.h) */
+};
+
+/* Called from output_put(), output_message() and the loop; the output must not be destroyed in
+ * consumed and closed. */
+struct output_events {
+    /* Send OUTPUT_CREDIT of so many bytes to this host. */
+    void (*consumed)(void *arg, uint32_t host, unsigned stream, uint64_t bytes);
+    /* The stream (1 or 2) has no reader any more: why->code EPIPE; or it cannot be written (disk
+     * full): another code and a sentence. Send OUTPUT_CLOSED to all hosts. Once per stream. */
+    void (*closed)(void *arg, unsigned stream, const struct error *why);
+    /* output_idle() became true. */
+    void (*drained)(void *arg);
+};
+
+struct output *output_create(struct loop *loop, const struct output_options *o,
+                             const struct output_events *events, void *arg, struct error *err);
+void output_destroy(struct output *o); /* what is queued is lost. NULL is fine */
+
+/* One frame of output of a rank on a host; n 0: the end of that stream. */
+void output_put(struct output *o, uint32_t host, const struct bulk_header *h, const void *data,
+                size_t n);
+/* The same for n bytes that are still to be read from fd, the link's descriptor: as the link's
+ * `move` event (wire/link/link.h). */
+ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h, int fd, size_t n);
+/* A message of mprun's own (with its newline) onto stderr, in order and never inside a line of
+ * tagged output. */
+void output_message(struct output *o, const char *text, size_t n);
+/* Was `closed` called for this stream? A host that sends some of it did not hear of that. */
+int output_is_closed(const struct output *o, unsigned stream);
+/* Nothing is queued. */
+int output_idle(const struct output *o);
+
+/* Bytes that readers have taken so far: whether anybody still reads. */
+uint64_t output_taken(const struct output *o);
+/* Drop what waits, and all that comes later, for each sink that does not take it now; hosts get
+ * credit for it. Returns the bytes dropped; 0: nothing waits. */
+uint64_t output_drop(struct output *o);

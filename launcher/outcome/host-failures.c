@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-failures.c - hosts that fail: one sentence for those that do at about the same time
+ *
+ * The step is ended at once; the sentence waits for what else is lost with the same switch, or the
+ * same power supply. Hosts that are reached through a failed one are no failures of their own, nor
+ * are those whose start was cancelled. */
+#include "launcher/outcome/host-failures.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/host-name-list.h"
+#include "launcher/hosts/host-links.h"
+#include "launcher/outcome/verdict.h"
+#include "launcher/policy.h"
+#include "model/rank-end.h"
+
+struct host_failures {
+    const struct host_table *hosts;
+    struct verdict *verdict;
+    struct loop_timer timer; /* runs while others may fail with the first */
+    bool is_due;             /* the time is over; what has happened meanwhile is looked at first */
+    double until;            /* loop_now(): the sentence waits no longer */
+    struct host *first;
+    char text[900]; /* of the first */
+    bool listed[];  /* by launch_index: in the sentence */
+};
+
+static bool is_listed(const void *arg, const struct host *h)
+{
+    const struct host_failures *f = arg;
+    return f->listed[h->launch_index];
+}
+
+static bool is_behind(const void *arg, const struct host *h)
+{
+    return (h->failed || h->state < AGENT_CLEANED) && host_is_behind(h, is_listed, arg);
+}
+
+static bool has_failed(const void *arg, const struct host *h)
+{
+    return is_listed(arg, h) && !is_behind(arg, h);
+}
+
+static bool has_died(const void *arg, const struct host *h)
+{
+    return h->failed;
+}
+
+bool host_failures_is_consequence(const struct host_failures *f, const struct host *h)
+{
+    return h->cancelled ||
+           (verdict_is_ending(f->verdict) && (h->told || host_is_behind(h, has_died, NULL)));
+}
+
+static void say(struct host_failures *f)
+{
+    char names[600], behind[NAME_RUN_TEXT], text[1200];
+    size_t n = hosts_list(f->hosts, has_failed, f, names, sizeof(names));
+    size_t nbehind = hosts_list(f->hosts, is_behind, f, behind, sizeof(behind));
+    int at = n > 1 ? snprintf(text, sizeof(text),
+                              "hosts %s: they failed together; %s was the first: %.400s", names,
+                              f->first->name, f->text)
+                   : snprintf(text, sizeof(text), "host %s: %s", f->first->name, f->text);
+    if (nbehind && at > 0 && (size_t)at < sizeof(text))
+        snprintf(text + at, sizeof(text) - (size_t)at, "; behind %s, and ended as well: %s",
+                 n > 1 ? "them" : "it", behind);
+    verdict_explain(f->verdict, text);
+    log_error("%s", text);
+}
+
+void host_failures_say(struct host_failures *f)
+{
+    if (!loop_timer_active(&f->timer))
+        return;
+    loop_timer_stop(&f->timer);
+    say(f);
+}
+
+/* The end of a host that is behind another may be noticed first, and much earlier: the other's
+ * keeper cleans up, and its link waits for another connection. When a host has died by itself, the
+ * host above says so. */
+static bool may_be_behind(const struct host *h)
+{
+    return h->below && !h->lost;
+}
+
+/* The clean-up after a host takes time, and events may have waited for it: they come first. */
+static void due(void *arg)
+{
+    struct host_failures *f = arg;
+    if (!f->is_due) {
+        f->is_due = true;
+        loop_timer_start(&f->timer, 0, 0);
+    } else if (may_be_behind(f->first) && loop_now() < f->until) {
+        f->is_due = false;
+        loop_timer_start(&f->timer, FAIL_TOGETHER_SECONDS, 0);
+    } else {
+        say(f);
+    }
+}
+
+static void list(struct host_failures *f, struct host *h, const char *text)
+{
+    f->listed[h->launch_index] = true;
+    if (f->first && !is_behind(f, f->first))
+        return;
+    f->first = h;
+    snprintf(f->text, sizeof(f->text), "%s", text);
+}
+
+void host_failures_add(struct host_failures *f, struct host *h, bool silent, const char *fmt, ...)
+{
+    char text[900];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    log_debug("host %s: %s", h->name, text);
+    if (host_failures_is_consequence(f, h))
+        return;
+    if (verdict_fail_silently(f->verdict, EXIT_CODE_MPRUN)) {
+        f->until = loop_now() + FAIL_TOGETHER_SILENT_SECONDS;
+        loop_timer_start(&f->timer, silent ? FAIL_TOGETHER_SILENT_SECONDS : FAIL_TOGETHER_SECONDS,
+                         0);
+    }
+    if (loop_timer_active(&f->timer))
+        list(f, h, text);
+    verdict_end_ranks(f->verdict, -1, text);
+}
+
+struct host_failures *host_failures_create(struct loop *loop, const struct host_table *t,
+                                           struct verdict *verdict)
+{
+    struct host_failures *f = calloc(1, sizeof(*f) + t->plan->nused * sizeof(f->listed[0]));
+    if (!f)
+        return NULL;
+    f->hosts = t;
+    f->verdict = verdict;
+    loop_timer_init(&f->timer, loop, due, f);
+    return f;
+}
+
+void host_failures_destroy(struct host_failures *f)
+{
+    if (f)
+        loop_timer_stop(&f->timer);
+    free(f);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-failures.h - hosts that fail: one sentence for those that do at about the same time */
+#pragma once
+
+#include <stdbool.h>
+
+#include "launcher/hosts/host-table.h"
+
+struct host_failures;
+struct loop;
+struct verdict;
+
+/* NULL: out of memory. */
+struct host_failures *host_failures_create(struct loop *loop, const struct host_table *t,
+                                           struct verdict *verdict);
+void host_failures_destroy(struct host_failures *f); /* NULL is fine */
+
+/* The step ends because of this host, unless mprun itself has ended that. The text goes behind the
+ * host's name; the host may be found to be behind another one that has failed. silent: it gives no
+ * answer any more. */
+void host_failures_add(struct host_failures *f, struct host *h, bool silent, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Says what waits to be said. */
+void host_failures_say(struct host_failures *f);
+
+/* Its end is a consequence, which is told to nobody: mprun has cancelled its start, or told it on a
+ * link of its own to end, or has lost the host above. */
+bool host_failures_is_consequence(const struct host_failures *f, const struct host *h);

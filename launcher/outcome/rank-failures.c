@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-failures.c - how ranks ended: the first failure is said once, and decides the exit code
+ *
+ * Ends that come within OUTCOME_WINDOW_MS of each other are weighed (model/rank-end.h), so the
+ * sentence waits that long; the other ranks are ended at once. */
+#include "launcher/outcome/rank-failures.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "launcher/outcome/first-failure.h"
+#include "common/loop.h"
+#include "common/spawn.h"
+#include "launcher/outcome/verdict.h"
+#include "launcher/step-record.h"
+
+struct rank_failures {
+    const struct step_plan *plan;
+    struct step_record *record;
+    struct verdict *verdict;
+    struct loop_timer timer; /* until the first failure is said */
+    struct rank_end *all;    /* failures that count, in order of arrival */
+    size_t n;
+    bool init_called;     /* some rank has called MPI_Init */
+    struct rank_end lone; /* with END_NO_INIT: the first that ended well without it */
+    bool reader_left;
+};
+
+/* ---- the sentence ---------------------------------------------------------------------------- */
+
+const struct rank_end *rank_failures_first(const struct rank_failures *f)
+{
+    return outcome_first_failure(f->all, f->n);
+}
+
+/* A program that the rank's host has not got, although this one has it. */
+static const char *where_it_is(const struct rank_failures *f, const struct rank_end *e)
+{
+    AUTO_FREE char *path = NULL;
+    if (e->code != EXIT_CODE_NOT_FOUND || f->plan->used.hosts[e->host].here ||
+        f->plan->cmd->preload_binary)
+        return "";
+    for (size_t i = 0; i < f->plan->step.napps; i++) {
+        const struct app *a = &f->plan->step.apps[i];
+        if (rank_set_has(&a->ranks, e->name) &&
+            spawn_resolve(a->argv[0], a->envp, a->directory, &path, NULL) == 0)
+            return "; this host has it: put it in a place that all hosts share, or add "
+                   "--preload-binary";
+    }
+    return "";
+}
+
+static void describe(const struct rank_failures *f, const struct rank_end *e, char *to, size_t n)
+{
+    char name[RANK_NAME_TEXT], who[400];
+    snprintf(who, sizeof(who), "rank %s on %s (pid %d)", rank_name_format(e->name, name),
+             f->plan->used.hosts[e->host].name, (int)step_record_rank(f->record, e->name)->pid);
+    const char *text = step_record_end_text(f->record, e->name);
+    const char *others = f->plan->step.nranks > 1 ? "; the other ranks are ended" : "";
+    switch (e->cause) {
+    case END_NOT_STARTED:
+        snprintf(to, n, "%s%s%s", text ? text : who, where_it_is(f, e), others);
+        break;
+    case END_LIMIT:
+        snprintf(to, n, "%s%s", text ? text : who, others);
+        break;
+    case END_SIGNAL:
+        snprintf(to, n, "%s was killed by signal %d (%s)%s", who, e->code, strsignal(e->code),
+                 others);
+        break;
+    case END_ABORT:
+        snprintf(to, n, "%s called abort with code %d%s", who, e->code, others);
+        break;
+    case END_NO_FINALIZE:
+        snprintf(to, n, "%s exited after MPI_Init without MPI_Finalize%s", who, others);
+        break;
+    case END_NO_INIT:
+        snprintf(to, n, "%s exited without MPI_Init, in which other ranks wait for it%s", who,
+                 others);
+        break;
+    default:
+        snprintf(to, n, "%s exited with code %d%s", who, e->code, others);
+    }
+}
+
+void rank_failures_explain(struct rank_failures *f)
+{
+    const struct rank_end *first = rank_failures_first(f);
+    char text[1200];
+    if (!first || !verdict_claim_explanation(f->verdict))
+        return;
+    loop_timer_stop(&f->timer);
+    describe(f, first, text, sizeof(text));
+    verdict_explain(f->verdict, text);
+    /* `mprun ... | head`: the reader had enough, which is no failure to tell of */
+    if (f->reader_left && first->cause == END_SIGNAL && first->code == SIGPIPE)
+        return;
+    log_error("%s", text);
+}
+
+static void explain_due(void *arg)
+{
+    rank_failures_explain(arg);
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void add(struct rank_failures *f, const struct rank_end *end, const char *why)
+{
+    if (f->n < f->plan->step.nranks + 1u)
+        f->all[f->n++] = *end;
+    verdict_end_ranks(f->verdict, -1, why);
+    if (!verdict_is_explained(f->verdict) && !loop_timer_active(&f->timer))
+        loop_timer_start(&f->timer, OUTCOME_WINDOW_MS / 1000.0, 0);
+}
+
+void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bool counts)
+{
+    if (counts && end->cause != END_OK && end->cause != END_KILLED)
+        add(f, end, "a rank failed");
+}
+
+void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint32_t host, int code)
+{
+    const struct rank_end end = {
+        .name = name,
+        .host = host,
+        .cause = END_ABORT,
+        .code = code,
+        .time_ns = loop_wallclock_ns(),
+    };
+    if (f->n < f->plan->step.nranks)
+        add(f, &end, "a rank called abort");
+}
+
+static void judge_lone(struct rank_failures *f)
+{
+    const struct rank_end *e = &f->lone;
+    if (!f->init_called || e->cause != END_NO_INIT || verdict_is_ending(f->verdict))
+        return;
+    step_record_change_cause(f->record, e->name, END_NO_INIT);
+    add(f, e, "a rank ended without MPI_Init");
+}
+
+void rank_failures_ended_without_init(struct rank_failures *f, const struct rank_end *end)
+{
+    if (f->lone.cause == END_NO_INIT)
+        return;
+    f->lone = *end;
+    f->lone.cause = END_NO_INIT;
+    judge_lone(f);
+}
+
+void rank_failures_init_called(struct rank_failures *f)
+{
+    f->init_called = true;
+    judge_lone(f);
+}
+
+void rank_failures_reader_left(struct rank_failures *f)
+{
+    f->reader_left = true;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct rank_failures *rank_failures_create(struct loop *loop, const struct step_plan *plan,
+                                           struct step_record *record, struct verdict *verdict)
+{
+    struct rank_failures *f = calloc(1, sizeof(*f));
+    if (!f)
+        return NULL;
+    f->plan = plan;
+    f->record = record;
+    f->verdict = verdict;
+    f->all = calloc(plan->step.nranks + 1u, sizeof(*f->all));
+    loop_timer_init(&f->timer, loop, explain_due, f);
+    if (f->all)
+        return f;
+    rank_failures_destroy(f);
+    return NULL;
+}
+
+void rank_failures_destroy(struct rank_failures *f)
+{
+    if (!f)
+        return;
+    loop_timer_stop(&f->timer);
+    free(f->all);
+    free(f);
+}

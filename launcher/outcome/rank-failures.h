@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-failures.h - which rank's failure ends the step: it is said once, and gives the exit code */
+#pragma once
+
+#include <stdbool.h>
+
+#include "launcher/step-plan.h"
+#include "model/rank-end.h"
+
+struct loop;
+struct rank_failures;
+struct step_record;
+struct verdict;
+
+/* NULL: out of memory. */
+struct rank_failures *rank_failures_create(struct loop *loop, const struct step_plan *plan,
+                                           struct step_record *record, struct verdict *verdict);
+void rank_failures_destroy(struct rank_failures *f); /* NULL is fine */
+
+/* A rank has ended, as the record says. counts: false for a rank that we have killed. */
+void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bool counts);
+void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint32_t host, int code);
+/* A rank has ended well and has not called MPI_Init; some rank has called it. MPI_Init waits for
+ * every rank, so both together make a failure of the first, in whichever order they come. */
+void rank_failures_ended_without_init(struct rank_failures *f, const struct rank_end *end);
+void rank_failures_init_called(struct rank_failures *f);
+/* The reader of mprun's output has closed it: a rank that dies of that is not worth a sentence. */
+void rank_failures_reader_left(struct rank_failures *f);
+
+/* Says the first failure, if there is one that was not said. */
+void rank_failures_explain(struct rank_failures *f);
+const struct rank_end *rank_failures_first(const struct rank_failures *f); /* NULL: none */

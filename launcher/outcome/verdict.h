@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* verdict.h - how the step ends: whether its ranks are to be ended, the exit code, and the sentence
+ *
+ * Everybody records here what has gone wrong; nothing is done at once. The step machine gets a turn
+ * soon, takes the wish to end the ranks, and carries it out on all hosts. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct loop_defer;
+struct verdict;
+
+/* turn: what gives the step machine a turn. NULL: out of memory. */
+struct verdict *verdict_create(struct loop_defer *turn);
+void verdict_destroy(struct verdict *v); /* NULL is fine */
+
+/* mprun itself has failed. The first failure is said at once and gives the step its exit code; what
+ * ranks do after it is a consequence, and explained no more. The ranks are to be ended. */
+void verdict_fail(struct verdict *v, int exit_code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same without a sentence yet: verdict_explain() has it later. False: something else was
+ * first, and counts. */
+bool verdict_fail_silently(struct verdict *v, int exit_code);
+
+/* A failure is going to be explained, by the caller. False: one has been, or is going to be. */
+bool verdict_claim_explanation(struct verdict *v);
+bool verdict_is_explained(const struct verdict *v);
+/* The sentence that reports and users get. It is not printed here. */
+void verdict_explain(struct verdict *v, const char *text);
+const char *verdict_text(const struct verdict *v); /* "": none */
+
+/* The ranks are to be ended on all hosts: TERM, and KILL after `grace` seconds; grace < 0: as
+ * --kill-grace says, and no change where they are ended already. why: for hosts' logs. */
+void verdict_end_ranks(struct verdict *v, double grace, const char *why);
+/* The ranks are being ended, or are about to be. */
+bool verdict_is_ending(const struct verdict *v);
+/* For the step machine: is there a wish that has not been carried out? It counts as carried out
+ * then. *ret_grace is negative where it is --kill-grace's; *ret_why lives until the next wish. */
+bool verdict_take_wish(struct verdict *v, double *ret_grace, const char **ret_why);
+
+/* The exit code of mprun's own failure, of --timeout or of a signal; -1: the ranks' ends decide. */
+int verdict_exit_code(const struct verdict *v);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmi-exchange.c - collectives among ranks of several hosts, and data of one rank for another host
+ *
+ * Parts come gathered from the hosts right below (wire/tree/gather.h). When all are here they go
+ * back as one run of bytes, in the order of hosts: to everybody by one message a link, to some by
+ * one a host. */
+#include "launcher/pmi-exchange.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "launcher/hosts/host-links.h"
+#include "wire/tree/gather.h"
+
+enum { PMIX_ERROR = -1 }; /* the only status that is made here */
+
+struct pmi_exchange {
+    struct host_table *hosts;
+    struct gather_rules rules;
+    struct gather *gather;
+};
+
+static int awaited(void *arg, uint32_t host)
+{
+    return 1; /* everything comes here */
+}
+
+/* NULL: no memory. */
+static uint8_t *all_parts(const Mprun__Collect *m, size_t *ret_n)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_parts; i++)
+        n += m->parts[i]->data.len;
+    uint8_t *all = malloc(n + 1);
+    *ret_n = all ? n : 0;
+    for (size_t i = 0, at = 0; all && i < m->n_parts; at += m->parts[i++]->data.len)
+        if (m->parts[i]->data.len)
+            memcpy(all + at, m->parts[i]->data.data, m->parts[i]->data.len);
+    return all;
+}
+
+static void complete(void *arg, const Mprun__Collect *m)
+{
+    struct pmi_exchange *c = arg;
+    Mprun__Collected answer = MPRUN__COLLECTED__INIT;
+    size_t n;
+    AUTO_FREE uint8_t *all = all_parts(m, &n);
+    answer.signature = m->signature;
+    answer.turn = m->turn;
+    answer.status = all ? 0 : PMIX_ERROR;
+    answer.data = (ProtobufCBinaryData){.len = n, .data = all};
+    if (m->n_hosts == 0)
+        hosts_broadcast(c->hosts, FRAME_COLLECTED, &answer.base);
+    for (size_t i = 0; i < m->n_hosts; i++) {
+        struct host *h = host_at(c->hosts, m->hosts[i]);
+        if (h)
+            host_send(h, FRAME_COLLECTED, &answer.base);
+    }
+}
+
+struct pmi_exchange *pmi_exchange_create(struct host_table *hosts)
+{
+    struct pmi_exchange *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->hosts = hosts;
+    c->rules = (struct gather_rules){
+        .nhosts = (uint32_t)hosts->plan->nused, .awaited = awaited, .complete = complete};
+    c->gather = gather_create(&c->rules, c);
+    if (!c->gather) {
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void pmi_exchange_destroy(struct pmi_exchange *c)
+{
+    if (!c)
+        return;
+    gather_destroy(c->gather);
+    free(c);
+}
+
+int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n)
+{
+    struct error e;
+    if (gather_add(c->gather, p, n, &e) == 0)
+        return 0;
+    log_warn("host %s: %s", from->name, e.text);
+    return -1;
+}
+
+/* ---- direct modex ---------------------------------------------------------------------------- */
+
+static void refuse_modex(struct host *to, const Mprun__ModexRequest *m)
+{
+    Mprun__ModexReply no = MPRUN__MODEX_REPLY__INIT;
+    no.id = m->id;
+    no.status = PMIX_ERROR;
+    no.to_host = to->launch_index;
+    host_send(to, FRAME_MODEX_REPLY, &no.base);
+}
+
+int pmi_exchange_modex_request(struct pmi_exchange *c, struct host *from, Mprun__ModexRequest *m)
+{
+    struct host *owner = m->name ? host_of_rank(c->hosts, rank_name_unpack(m->name)) : NULL;
+    m->from_host = from->launch_index;
+    if (!owner || owner == from || !host_send(owner, FRAME_MODEX_REQUEST, &m->base))
+        refuse_modex(from, m);
+    return 0;
+}
+
+int pmi_exchange_modex_reply(struct pmi_exchange *c, const Mprun__ModexReply *m)
+{
+    struct host *to = host_at(c->hosts, m->to_host);
+    if (to)
+        host_send(to, FRAME_MODEX_REPLY, &m->base);
+    return 0;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* preload-files.c - which files of mprun's host are brought to the hosts of a step */
+#include "launcher/preload/preload-files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/spawn.h"
+#include "launcher/cmdline/cmdline.h"
+#include "launcher/preload/shared-libraries.h"
+#include "model/rank-end.h"
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static int open_regular(const char *path, struct stat *ret, struct error *err)
+{
+    /* a FIFO would wait for somebody to write */
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, ret) < 0)
+        return error_errno(err, errno, "open '%s' on mprun's host, to bring it to the others",
+                           path);
+    if (S_ISDIR(ret->st_mode))
+        return error_set(
+            err, EISDIR,
+            "'%s' on mprun's host is a directory; only files are brought to the others", path);
+    if (!S_ISREG(ret->st_mode))
+        return error_set(err, EINVAL,
+                         "'%s' on mprun's host is no regular file; only those are brought to the "
+                         "others",
+                         path);
+    return take_fd(&fd);
+}
+
+static int same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+int preload_source_check(const struct preload_source *s, int fd, struct error *err)
+{
+    struct stat now;
+    if (fstat(fd, &now) == 0 && same_file(&now, &s->seen))
+        return 0;
+    return error_set(err, EAGAIN,
+                     "'%s' on mprun's host was changed while it was brought to the others; start "
+                     "again",
+                     s->path);
+}
+
+int preload_source_open(const struct preload_source *s, struct error *err)
+{
+    struct stat now;
+    AUTO_CLOSE int fd = open_regular(s->path, &now, err);
+    if (fd < 0 || preload_source_check(s, fd, err) < 0)
+        return -1;
+    return take_fd(&fd);
+}
+
+static int read_source(struct preload_source *s, struct error *err)
+{
+    AUTO_CLOSE int fd = open_regular(s->path, &s->seen, err);
+    if (fd < 0)
+        return -1;
+    if (content_read(fd, &s->what) < 0)
+        return error_errno(err, errno, "read '%s' on mprun's host", s->path);
+    return preload_source_check(s, fd, err);
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static int no_memory(struct error *err)
+{
+    return error_errno(err, ENOMEM, "prepare the files that are brought to the hosts");
+}
+
+static int same_content(const struct content *a, const struct content *b)
+{
+    return memcmp(a->hash, b->hash, CONTENT_HASH) == 0 && a->executable == b->executable;
+}
+
+static int add_source(struct preload_files *f, const char *path, int executable, size_t *ret,
+                      struct error *err)
+{
+    struct preload_source *grown = reallocarray(f->sources, f->nsources + 1, sizeof(*grown));
+    if (!grown)
+        return no_memory(err);
+    f->sources = grown;
+    struct preload_source *s = &grown[f->nsources];
+    *s = (struct preload_source){.what.executable = executable, .path = strdup(path)};
+    if (!s->path)
+        return no_memory(err);
+    if (read_source(s, err) < 0) {
+        free(s->path);
+        return -1;
+    }
+    for (*ret = 0; *ret < f->nsources; ++*ret)
+        if (same_content(&f->sources[*ret].what, &s->what)) {
+            free(s->path);
+            return 0;
+        }
+    f->nsources++;
+    return 0;
+}
+
+static int is_taken(const struct preload_files *f, const struct preload_target *t)
+{
+    for (size_t i = 0; i < f->ntargets; i++)
+        if (f->targets[i].kind == t->kind && f->targets[i].app == t->app &&
+            strcmp(f->targets[i].name, t->name) == 0)
+            return 1;
+    return 0;
+}
+
+static int add(struct preload_files *f, const char *path, struct preload_target t, const char *name,
+               struct error *err)
+{
+    struct preload_target *grown = reallocarray(f->targets, f->ntargets + 1, sizeof(*grown));
+    if (!grown)
+        return no_memory(err);
+    f->targets = grown;
+    t.name = (char *)(uintptr_t)name;
+    if (is_taken(f, &t))
+        return error_set(err, EEXIST, "--preload-files: two files would be '%s' on the hosts",
+                         name);
+    if (f->ntargets == PRELOAD_FILES_MAX)
+        return error_set(err, E2BIG, "more than %d files cannot be brought to the hosts",
+                         PRELOAD_FILES_MAX);
+    if (add_source(f, path, t.kind == PRELOAD_PROGRAM, &t.source, err) < 0)
+        return -1;
+    t.mode = f->sources[t.source].seen.st_mode & 0777;
+    t.name = strdup(name);
+    if (!t.name)
+        return no_memory(err);
+    f->targets[f->ntargets++] = t;
+    return 0;
+}
+
+/* ---- what was asked for ---------------------------------------------------------------------- */
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *library_path(const struct app *a)
+{
+    static const char name[] = "LD_LIBRARY_PATH=";
+    for (char *const *e = a->envp; *e; e++)
+        if (strncmp(*e, name, sizeof(name) - 1) == 0)
+            return *e + sizeof(name) - 1;
+    return NULL;
+}
+
+static int collect_app(const struct cmdline *cmd, const struct app *a, uint32_t index,
+                       struct preload_files *ret, struct libraries *libraries, struct error *err)
+{
+    AUTO_FREE char *path = NULL;
+    struct preload_target t = {.kind = PRELOAD_PROGRAM, .app = index};
+    if (spawn_resolve(a->argv[0], a->envp, a->directory, &path, err) < 0) {
+        path = NULL;
+        ret->no_program = err->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
+        return error_context(err, "find the program on mprun's host, to bring it to the others");
+    }
+    if (cmd->preload_libs && libraries_find(path, library_path(a), libraries, err) < 0)
+        return error_context(err, "--preload-libs");
+    return cmd->preload_binary ? add(ret, path, t, last_part(path), err) : 0;
+}
+
+static int collect_apps(const struct cmdline *cmd, const struct step *step,
+                        struct preload_files *ret, struct error *err)
+{
+    struct libraries libraries = {0};
+    int rc = 0;
+    for (size_t i = 0; i < step->napps && rc == 0; i++)
+        rc = collect_app(cmd, &step->apps[i], (uint32_t)i, ret, &libraries, err);
+    for (size_t i = 0; i < libraries.n && rc == 0; i++)
+        rc = add(ret, libraries.all[i].path, (struct preload_target){.kind = PRELOAD_LIBRARY},
+                 libraries.all[i].name, err);
+    libraries_free(&libraries);
+    return rc;
+}
+
+static int collect_list(const char *list, struct preload_files *ret, struct error *err)
+{
+    for (;; list++) {
+        size_t len = strcspn(list, ",");
+        AUTO_FREE char *path = strndup(list, len);
+        struct preload_target t = {.kind = PRELOAD_DATA};
+        if (!path)
+            return no_memory(err);
+        if (add(ret, path, t, cmdline_preload_name(path), err) < 0)
+            return -1;
+        list += len;
+        if (!*list)
+            return 0;
+    }
+}
+
+int preload_files_collect(const struct cmdline *cmd, const struct step *step,
+                          struct preload_files *ret, struct error *err)
+{
+    if ((cmd->preload_binary || cmd->preload_libs) && collect_apps(cmd, step, ret, err) < 0)
+        return -1;
+    for (size_t i = 0; i < cmd->npreload_files; i++)
+        if (collect_list(cmd->preload_files[i], ret, err) < 0)
+            return -1;
+    return 0;
+}
+
+void preload_files_free(struct preload_files *f)
+{
+    for (size_t i = 0; i < f->nsources; i++)
+        free(f->sources[i].path);
+    for (size_t i = 0; i < f->ntargets; i++)
+        free(f->targets[i].name);
+    free(f->sources);
+    free(f->targets);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* preload-files.h - which files of mprun's host are brought to the hosts of a step */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "common/error.h"
+#include "model/preload.h"
+#include "model/step.h"
+#include "wire/preload-content.h"
+
+struct cmdline;
+
+struct preload_source { /* one content, wherever it is to appear */
+    struct content what;
+    char *path;       /* here */
+    struct stat seen; /* when its hash was made */
+};
+
+struct preload_target { /* one place of a content on each host */
+    size_t source;
+    enum preload_kind kind;
+    uint32_t app;
+    char *name;
+    uint32_t mode;
+};
+
+struct preload_files {
+    struct preload_source *sources;
+    size_t nsources;
+    struct preload_target *targets;
+    size_t ntargets;
+    int no_program; /* enum exit_code, of a program that cannot be executed; 0: that is not it */
+};
+
+/* Opens and reads them all. */
+int preload_files_collect(const struct cmdline *cmd, const struct step *step,
+                          struct preload_files *ret, struct error *err);
+void preload_files_free(struct preload_files *f); /* what it holds, not itself */
+/* Open a source again; -1 when it is not the file any more that was read first. */
+int preload_source_open(const struct preload_source *s, struct error *err);
+/* -1 when the open file has changed since it was read first. */
+int preload_source_check(const struct preload_source *s, int fd, struct error *err);

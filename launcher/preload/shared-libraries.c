@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shared-libraries.c - the shared libraries of a program that are not the system's
+ *
+ * What ld.so does, read instead of run: an object's DT_NEEDED names are looked for in its DT_RPATH
+ * and those of the objects that loaded it (unless it has a DT_RUNPATH), LD_LIBRARY_PATH, its
+ * DT_RUNPATH, the directories of /etc/ld.so.conf, and the system's. */
+#include "launcher/preload/shared-libraries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+enum {
+    OBJECTS_MAX = 1024,
+    NEEDED_MAX = 512,
+    CONF_DEPTH = 4,
+};
+
+static const char *const system_directories[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+
+struct object {
+    char *path;
+    int class, machine;
+    size_t loader; /* the object that needs it; of the program: itself */
+    char *rpath, *runpath, *origin;
+    char **needed;
+    size_t nneeded;
+    char *name; /* by which it is needed; NULL: the program */
+    int is_system;
+};
+
+struct search {
+    struct object all[OBJECTS_MAX];
+    size_t n;
+    const char *library_path;
+    char *configured; /* directories of ld.so.conf, with ':' */
+};
+
+/* ---- what an object says --------------------------------------------------------------------- */
+
+static void object_free(struct object *o)
+{
+    for (size_t i = 0; i < o->nneeded; i++)
+        free(o->needed[i]);
+    free(o->needed);
+    free(o->path);
+    free(o->rpath);
+    free(o->runpath);
+    free(o->origin);
+    free(o->name);
+}
+
+static int keep(char **to, const char *text)
+{
+    free(*to);
+    *to = text ? strdup(text) : NULL;
+    return *to ? 0 : -1;
+}
+
+static int take_entry(struct object *o, Elf *elf, size_t strings, const GElf_Dyn *d)
+{
+    const char *text = NULL;
+    if (d->d_tag == DT_NEEDED || d->d_tag == DT_RPATH || d->d_tag == DT_RUNPATH)
+        text = elf_strptr(elf, strings, d->d_un.d_val);
+    if (!text)
+        return 0;
+    if (d->d_tag == DT_RPATH)
+        return keep(&o->rpath, text);
+    if (d->d_tag == DT_RUNPATH)
+        return keep(&o->runpath, text);
+    if (o->nneeded == NEEDED_MAX)
+        return -1;
+    return keep(&o->needed[o->nneeded++], text);
+}
+
+static int read_dynamic(struct object *o, Elf *elf)
+{
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    o->needed = calloc(NEEDED_MAX, sizeof(*o->needed));
+    if (!o->needed)
+        return -1;
+    while ((section = elf_nextscn(elf, section))) {
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC || !header.sh_entsize)
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        GElf_Dyn d;
+        for (int i = 0; data && gelf_getdyn(data, i, &d) && d.d_tag != DT_NULL; i++)
+            if (take_entry(o, elf, header.sh_link, &d) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* 1: an ELF object of which all is known now; 0: something else. */
+static int object_read(struct object *o, const char *path)
+{
+    GElf_Ehdr header;
+    int ok = 0;
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+    if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header)) {
+        AUTO_FREE char *whole = realpath(path, NULL);
+        o->class = header.e_ident[EI_CLASS];
+        o->machine = header.e_machine;
+        ok = whole && keep(&o->path, path) == 0 && keep(&o->origin, whole) == 0 &&
+             read_dynamic(o, elf) == 0;
+        if (ok)
+            *strrchr(o->origin, '/') = 0;
+    }
+    elf_end(elf);
+    return ok;
+}
+
+/* ---- where libraries are --------------------------------------------------------------------- */
+
+static int append(char **list, const char *directory)
+{
+    char *grown;
+    if (asprintf(&grown, "%s%s%s", *list ? *list : "", *list ? ":" : "", directory) < 0)
+        return -1;
+    free(*list);
+    *list = grown;
+    return 0;
+}
+
+static void read_configuration(char **list, const char *file, unsigned depth)
+{
+    AUTO_FILE FILE *f = fopen(file, "re");
+    char line[1024], word[1024];
+    while (f && fgets(line, sizeof(line), f)) {
+        glob_t found;
+        line[strcspn(line, "#\n")] = 0;
+        if (sscanf(line, " include %1023s", word) == 1) {
+            if (depth < CONF_DEPTH && glob(word, 0, NULL, &found) == 0) {
+                for (size_t i = 0; i < found.gl_pathc; i++)
+                    read_configuration(list, found.gl_pathv[i], depth + 1);
+                globfree(&found);
+            }
+        } else if (sscanf(line, " %1023s", word) == 1 && word[0] == '/') {
+            append(list, word);
+        }
+    }
+}
+
+/* One directory of a path, with $ORIGIN put in; NULL: not one that is understood. */
+static char *expand(const char *part, size_t len, const char *origin)
+{
+    static const char *const forms[] = {"$ORIGIN", "${ORIGIN}"};
+    char *ret = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(forms[i]);
+        if (len >= n && memcmp(part, forms[i], n) == 0)
+            return asprintf(&ret, "%s%.*s", origin, (int)(len - n), part + n) < 0 ? NULL : ret;
+    }
+    if (memchr(part, '$', len))
+        return NULL;
+    return strndup(len ? part : ".", len ? len : 1);
+}
+
+static int try_at(const char *directory, const char *name, const struct object *needs,
+                  struct object *ret)
+{
+    AUTO_FREE char *path = NULL;
+    if (asprintf(&path, "%s/%s", directory, name) < 0) {
+        path = NULL;
+        return 0;
+    }
+    struct object found = {0};
+    if (object_read(&found, path) && found.class == needs->class &&
+        found.machine == needs->machine) {
+        *ret = found;
+        return 1;
+    }
+    object_free(&found);
+    return 0;
+}
+
+static int look_in(const char *list, const char *origin, const char *name,
+                   const struct object *needs, struct object *ret)
+{
+    for (; list; list = strpbrk(list, ":;") ? strpbrk(list, ":;") + 1 : NULL) {
+        AUTO_FREE char *directory = expand(list, strcspn(list, ":;"), origin);
+        if (directory && try_at(directory, name, needs, ret))
+            return 1;
+    }
+    return 0;
+}
+
+static int look_in_rpaths(struct search *s, size_t who, const char *name, struct object *ret)
+{
+    for (size_t at = who;; at = s->all[at].loader) {
+        const struct object *o = &s->all[at];
+        if (o->rpath && !o->runpath && look_in(o->rpath, o->origin, name, &s->all[who], ret))
+            return 1;
+        if (s->all[at].loader == at)
+            return 0;
+    }
+}
+
+static int find(struct search *s, size_t who, const char *name, struct object *ret)
+{
+    const struct object *o = &s->all[who];
+    if (strchr(name, '/')) /* a path is not looked for, and is not sent */
+        return 0;
+    if (!o->runpath && look_in_rpaths(s, who, name, ret))
+        return 1;
+    if ((s->library_path && *s->library_path &&
+         look_in(s->library_path, o->origin, name, o, ret)) ||
+        (o->runpath && look_in(o->runpath, o->origin, name, o, ret)) ||
+        (s->configured && look_in(s->configured, o->origin, name, o, ret)))
+        return 1;
+    for (size_t i = 0; i < sizeof(system_directories) / sizeof(*system_directories); i++)
+        if (try_at(system_directories[i], name, o, ret))
+            return 1;
+    return 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int is_in_system(const char *path)
+{
+    for (size_t i = 0; i < sizeof(system_directories) / sizeof(*system_directories); i++) {
+        size_t n = strlen(system_directories[i]);
+        if (strncmp(path, system_directories[i], n) == 0 && (!path[n] || path[n] == '/'))
+            return 1;
+    }
+    return 0;
+}
+
+/* Links of the system lead elsewhere, and links from elsewhere into the system. */
+static int is_system(const struct object *o)
+{
+    return is_in_system(o->path) || is_in_system(o->origin);
+}
+
+static int is_known(const struct search *s, const char *name)
+{
+    for (size_t i = 1; i < s->n; i++)
+        if (strcmp(s->all[i].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+static int add(struct search *s, size_t who, const char *name, struct error *err)
+{
+    struct object found = {0};
+    if (is_known(s, name) || strchr(name, '/'))
+        return 0;
+    if (s->n == OBJECTS_MAX)
+        return error_set(err, E2BIG, "'%s' needs more than %d libraries", s->all[0].path,
+                         OBJECTS_MAX);
+    if (!find(s, who, name, &found))
+        return error_set(err, ENOENT, "'%s' needs the library '%s', which is not found here",
+                         s->all[who].path, name);
+    found.loader = who;
+    found.is_system = is_system(&found);
+    s->all[s->n++] = found;
+    if (keep(&s->all[s->n - 1].name, name) < 0)
+        return error_errno(err, ENOMEM, "look for '%s'", name);
+    return 0;
+}
+
+/* Libraries that the system's libraries need are the system's. */
+static int walk(struct search *s, struct error *err)
+{
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; !s->all[i].is_system && k < s->all[i].nneeded; k++)
+            if (add(s, i, s->all[i].needed[k], err) < 0)
+                return -1;
+    return 0;
+}
+
+static int has(const struct libraries *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->all[i].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+static int give(struct search *s, struct libraries *ret, struct error *err)
+{
+    for (size_t i = 1; i < s->n; i++) {
+        if (s->all[i].is_system || has(ret, s->all[i].name))
+            continue;
+        struct library *grown = reallocarray(ret->all, ret->n + 1, sizeof(*grown));
+        if (!grown)
+            return error_errno(err, ENOMEM, "look for libraries");
+        ret->all = grown;
+        grown[ret->n++] =
+            (struct library){.name = take_ptr(s->all[i].name), .path = take_ptr(s->all[i].path)};
+    }
+    return 0;
+}
+
+int libraries_find(const char *path, const char *library_path, struct libraries *ret,
+                   struct error *err)
+{
+    AUTO_FREE struct search *s = calloc(1, sizeof(*s));
+    int rc = 0;
+    if (!s)
+        return error_errno(err, ENOMEM, "look for the libraries of '%s'", path);
+    elf_version(EV_CURRENT);
+    s->library_path = library_path;
+    if (object_read(&s->all[0], path)) {
+        s->n = 1;
+        read_configuration(&s->configured, "/etc/ld.so.conf", 0);
+        rc = walk(s, err) < 0 ? -1 : give(s, ret, err);
+    } else {
+        object_free(&s->all[0]);
+    }
+    for (size_t i = 0; i < s->n; i++)
+        object_free(&s->all[i]);
+    free(s->configured);
+    return rc;
+}
+
+void libraries_free(struct libraries *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        free(l->all[i].name);
+        free(l->all[i].path);
+    }
+    free(l->all);
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report-text.c - the report for people: a head, tables of ranks and hosts, and what was held how
+ *
+ * Up to REPORT_ROWS_MAX ranks have a row each. Of more, every quantity has a row with the least,
+ * the median and the most, and whose they are; ranks that failed keep their rows. */
+#include "launcher/report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/number.h"
+#include "common/text-table.h"
+
+enum format { FORMAT_TIME, FORMAT_BYTES, FORMAT_SHARE, FORMAT_COUNT };
+
+enum { /* quantities that are no single field */
+       QUANTITY_CPU = USAGE_FIELD_COUNT,
+       QUANTITY_EFFICIENCY,
+};
+
+struct quantity {
+    const char *heading;
+    int what; /* a field, or one of the above */
+    enum format format;
+    int only_if_used; /* not worth a column while it is 0 for all */
+    int peak;         /* bytes at the worst moment, which several need not have had together */
+    int sampled;
+};
+
+static const struct quantity quantities[] = {
+    {"CPU", QUANTITY_CPU, FORMAT_TIME, 0, 0, 0},
+    {"system", USAGE_CPU_SYSTEM, FORMAT_TIME, 0, 0, 0},
+    {"wall", USAGE_WALL, FORMAT_TIME, 0, 0, 0},
+    {"eff.", QUANTITY_EFFICIENCY, FORMAT_SHARE, 0, 0, 0},
+    {"memory", USAGE_MEMORY_PEAK, FORMAT_BYTES, 0, 1, 0},
+    {"largest", USAGE_RSS_PEAK, FORMAT_BYTES, 0, 0, 0},
+    {"anon~", USAGE_ANON_PEAK, FORMAT_BYTES, 0, 1, 1},
+    {"shared~", USAGE_SHARED_PEAK, FORMAT_BYTES, 1, 1, 1},
+    {"swap~", USAGE_SWAP_PEAK, FORMAT_BYTES, 1, 1, 1},
+    {"read", USAGE_READ_BYTES, FORMAT_BYTES, 0, 0, 0},
+    {"written", USAGE_WRITTEN_BYTES, FORMAT_BYTES, 0, 0, 0},
+    {"majflt", USAGE_FAULTS_MAJOR, FORMAT_COUNT, 1, 0, 0},
+    {"throttled", USAGE_THROTTLED, FORMAT_TIME, 1, 0, 0},
+    {"limit hits", USAGE_LIMIT_EVENTS, FORMAT_COUNT, 1, 0, 0},
+};
+enum { QUANTITIES = sizeof(quantities) / sizeof(quantities[0]) };
+
+/* The owner of a usage: a rank, a host, or a sum. */
+struct subject {
+    const struct usage *usage;
+    double cores;     /* 0: unknown */
+    int several;      /* it was added up: peaks are upper bounds, */
+    int memory_exact; /* but that of all memory is one */
+};
+
+struct writer {
+    const struct report *r;
+    struct report_sums sums;
+    FILE *out;
+    int all;
+    int shown[QUANTITIES];
+};
+
+/* -1: unknown. Times are in seconds. */
+static double value_of(const struct quantity *q, const struct subject *s)
+{
+    if (q->what == QUANTITY_CPU)
+        return usage_cpu_seconds(s->usage);
+    if (q->what == QUANTITY_EFFICIENCY)
+        return report_efficiency(s->usage, s->cores);
+    if (!usage_has(s->usage, (enum usage_field)q->what))
+        return -1;
+    double v = (double)s->usage->value[q->what];
+    return q->format == FORMAT_TIME ? v / 1e6 : v;
+}
+
+static const char *format_value(const struct quantity *q, double v, char *buf, size_t n)
+{
+    switch (q->format) {
+    case FORMAT_TIME:
+        return duration_format(v, buf, n);
+    case FORMAT_BYTES:
+        return size_format((uint64_t)v, buf, n);
+    case FORMAT_SHARE:
+        snprintf(buf, n, "%.0f %%", 100 * v);
+        break;
+    case FORMAT_COUNT:
+        snprintf(buf, n, "%.0f", v);
+        break;
+    }
+    return buf;
+}
+
+static struct subject rank_subject(const struct writer *w, size_t i)
+{
+    return (struct subject){&w->r->ranks[i].usage, report_rank_cores(w->r, &w->sums, i), 0, 1};
+}
+
+static struct subject sum_subject(const struct report_host_sum *s)
+{
+    return (struct subject){&s->usage, s->cores, s->nranks != 1, s->memory_exact};
+}
+
+/* Does it say anything about this one? */
+static int is_telling(const struct quantity *q, const struct subject *s)
+{
+    if (q->what == USAGE_RSS_PEAK && usage_has(s->usage, USAGE_MEMORY_PEAK))
+        return 0; /* the whole is known: the largest process is a detail */
+    return value_of(q, s) > (q->only_if_used ? 0 : -1);
+}
+
+/* The quantities that have a column: those that tell of a rank or of a host. */
+static void choose_quantities(struct writer *w)
+{
+    for (size_t q = 0; q < QUANTITIES; q++) {
+        int telling = 0;
+        for (size_t i = 0; !telling && i < w->r->nranks; i++) {
+            struct subject s = rank_subject(w, i);
+            telling = is_telling(&quantities[q], &s);
+        }
+        for (size_t i = 0; !telling && i < w->r->nhosts; i++) {
+            struct subject s = sum_subject(&w->sums.hosts[i]);
+            telling = is_telling(&quantities[q], &s);
+        }
+        w->shown[q] = telling;
+    }
+}
+
+/* The user's text on one line of ours. */
+static void print_plain(struct writer *w, const char *text, size_t max)
+{
+    size_t n = 0;
+    for (; text[n] && n < max; n++)
+        fputc((unsigned char)text[n] < ' ' || text[n] == 0x7f ? ' ' : text[n], w->out);
+    if (text[n])
+        fputs("...", w->out);
+}
+
+/* ---- head ------------------------------------------------------------------------------------ */
+
+static void print_failure(struct writer *w)
+{
+    const struct rank_end *e = w->r->first_failure;
+    char name[RANK_NAME_TEXT], how[64];
+    if (w->r->failure_text) {
+        fputs("first failure: ", w->out);
+        print_plain(w, w->r->failure_text, 400);
+        fputc('\n', w->out);
+    } else if (e) {
+        fprintf(w->out, "first failure: rank %s on %s: %s\n", rank_name_format(e->name, name),
+                e->host < w->r->nhosts ? w->r->hosts[e->host].name : "?",
+                report_end_text(e, how, sizeof(how)));
+    }
+}
+
+static void print_head(struct writer *w)
+{
+    const struct report *r = w->r;
+    time_t start = (time_t)(r->start_ns / 1000000000);
+    struct tm tm;
+    char date[32], wall[32];
+    fprintf(w->out, "step %s", r->step_id);
+    if (r->job_id && r->job_id[0])
+        fprintf(w->out, " of job %s", r->job_id);
+    fprintf(w->out, " (%s): ", r->adapter);
+    print_plain(w, r->command, 100);
+    strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", localtime_r(&start, &tm));
+    duration_format((double)(r->end_ns - r->start_ns) / 1e9, wall, sizeof(wall));
+    fprintf(w->out, "\n%zu rank%s on %zu host%s, from %s for %s, exit code %d\n", r->nranks,
+            plural(r->nranks), r->nhosts, plural(r->nhosts), date, wall, r->exit_code);
+    print_failure(w);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* A table whose columns are some of our own, the quantities, and one at the end (or NULL). */
+static struct text_table *start_table(const struct writer *w, const char *const own[],
+                                      const char *last)
+{
+    const char *headings[QUANTITIES + 8];
+    char names[QUANTITIES][24];
+    size_t n = 0;
+    for (size_t i = 0; own[i]; i++)
+        headings[n++] = own[i];
+    for (size_t q = 0; q < QUANTITIES; q++) {
+        if (!w->shown[q])
+            continue;
+        snprintf(names[q], sizeof(names[q]), ">%s", quantities[q].heading);
+        headings[n++] = names[q];
+    }
+    if (last)
+        headings[n++] = last;
+    headings[n] = NULL;
+    return text_table_create(headings);
+}
+
+static int is_upper_bound(const struct quantity *q, const struct subject *s)
+{
+    return q->peak && s->several && !(q->what == USAGE_MEMORY_PEAK && s->memory_exact);
+}
+
+static void add_quantities(const struct writer *w, struct text_table *t, const struct subject *s)
+{
+    for (size_t i = 0; i < QUANTITIES; i++) {
+        const struct quantity *q = &quantities[i];
+        char text[32];
+        double v = value_of(q, s);
+        if (!w->shown[i])
+            continue;
+        if (v < 0)
+            text_table_unknown(t);
+        else
+            text_table_cell(t, "%s%s", is_upper_bound(q, s) ? "<= " : "",
+                            format_value(q, v, text, sizeof(text)));
+    }
+}
+
+static void print_table(struct writer *w, struct text_table *t)
+{
+    text_table_drop_unknown(t);
+    AUTO_FREE char *text = text_table_format(t, "  ");
+    if (text)
+        fprintf(w->out, "\n%s", text);
+    text_table_destroy(t);
+}
+
+static void add_count(struct text_table *t, uint32_t n)
+{
+    if (n)
+        text_table_cell(t, "%" PRIu32, n);
+    else
+        text_table_unknown(t);
+}
+
+static void add_rank(const struct writer *w, struct text_table *t, size_t i)
+{
+    const struct report_rank *k = &w->r->ranks[i];
+    struct subject s = rank_subject(w, i);
+    char text[64];
+    text_table_cell(t, "%s", rank_name_format(k->name, text));
+    text_table_cell(t, "%s", w->r->hosts[k->host].name);
+    if (k->bound_threads)
+        text_table_cell(t, "%s", k->bound_threads[0] ? k->bound_threads : "any");
+    else
+        text_table_unknown(t);
+    if (k->limits.memory.set)
+        text_table_cell(t, "%s", size_format(k->limits.memory.value, text, sizeof(text)));
+    else
+        text_table_unknown(t);
+    add_quantities(w, t, &s);
+    if (k->end)
+        text_table_cell(t, "%s", report_end_text(k->end, text, sizeof(text)));
+    else
+        text_table_unknown(t);
+}
+
+static int failed(const struct report_rank *k)
+{
+    return k->end && k->end->cause != END_OK && k->end->cause != END_KILLED;
+}
+
+/* Rows of all ranks, or of at most REPORT_ROWS_MAX that failed. */
+static void print_ranks(struct writer *w, int only_failed)
+{
+    static const char *const own[] = {">rank", "host", "cpus", ">limit", NULL};
+    struct text_table *t = start_table(w, own, "end");
+    size_t rows = 0, more = 0;
+    for (size_t i = 0; t && i < w->r->nranks; i++) {
+        if (only_failed && !failed(&w->r->ranks[i]))
+            continue;
+        if (only_failed && rows == REPORT_ROWS_MAX) {
+            more++;
+            continue;
+        }
+        add_rank(w, t, i);
+        rows++;
+    }
+    if (t && rows)
+        print_table(w, t);
+    else
+        text_table_destroy(t);
+    if (more)
+        fprintf(w->out, "  and %zu more rank%s that failed\n", more, plural(more));
+}
+
+/* ---- summaries of many ----------------------------------------------------------------------- */
+
+struct named_value {
+    double value;
+    size_t index;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct named_value *x = a, *y = b;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+struct crowd {
+    const char *noun; /* "rank", "host" */
+    size_t n;
+    struct subject (*subject)(const struct writer *w, size_t i);
+    const char *(*name)(const struct writer *w, size_t i, char *buf);
+};
+
+static struct subject host_subject(const struct writer *w, size_t i)
+{
+    return sum_subject(&w->sums.hosts[i]);
+}
+
+static const char *rank_label(const struct writer *w, size_t i, char *buf)
+{
+    return rank_name_format(w->r->ranks[i].name, buf);
+}
+
+static const char *host_label(const struct writer *w, size_t i, char *buf)
+{
+    return w->r->hosts[i].name;
+}
+
+static void add_named(const struct writer *w, struct text_table *t, const struct crowd *c,
+                      const struct quantity *q, const struct named_value *v, int named)
+{
+    char text[64];
+    text_table_cell(t, "%s", format_value(q, v->value, text, sizeof(text)));
+    text_table_cell(t, "%s", named ? c->name(w, v->index, text) : "all");
+}
+
+static void add_summary_row(const struct writer *w, struct text_table *t, const struct crowd *c,
+                            const struct quantity *q, struct named_value *values)
+{
+    size_t n = 0;
+    char text[32];
+    for (size_t i = 0; i < c->n; i++) {
+        struct subject s = c->subject(w, i);
+        double v = value_of(q, &s);
+        if (v >= 0)
+            values[n++] = (struct named_value){v, i};
+    }
+    if (n == 0)
+        return;
+    qsort(values, n, sizeof(*values), by_value);
+    int differ = values[0].value < values[n - 1].value;
+    text_table_cell(t, "%s", q->heading);
+    add_named(w, t, c, q, &values[0], differ);
+    text_table_cell(t, "%s", format_value(q, values[n / 2].value, text, sizeof(text)));
+    add_named(w, t, c, q, &values[n - 1], differ);
+    if (n < c->n)
+        text_table_cell(t, "%zu", c->n - n);
+    else
+        text_table_unknown(t);
+}
+
+static void print_summary(struct writer *w, const struct crowd *c)
+{
+    char title[64], of[32];
+    snprintf(title, sizeof(title), "of %zu %ss", c->n, c->noun);
+    snprintf(of, sizeof(of), "%s", c->noun);
+    const char *const headings[] = {title, ">least", of, ">median", ">most", of, ">unknown", NULL};
+    struct text_table *t = text_table_create(headings);
+    AUTO_FREE struct named_value *values = malloc(c->n * sizeof(*values));
+    for (size_t q = 0; t && values && q < QUANTITIES; q++)
+        if (w->shown[q])
+            add_summary_row(w, t, c, &quantities[q], values);
+    if (t)
+        print_table(w, t);
+}
+
+static void print_all_ranks(struct writer *w)
+{
+    struct crowd c = {"rank", w->r->nranks, rank_subject, rank_label};
+    if (w->all || c.n <= REPORT_ROWS_MAX) {
+        print_ranks(w, 0);
+        return;
+    }
+    print_summary(w, &c);
+    print_ranks(w, 1);
+}
+
+/* ---- hosts and sums -------------------------------------------------------------------------- */
+
+static void add_sum(const struct writer *w, struct text_table *t, const char *name,
+                    const struct report_host_sum *sum)
+{
+    struct subject s = sum_subject(sum);
+    text_table_cell(t, "%s", name);
+    add_count(t, sum->nranks);
+    add_count(t, sum->cores);
+    add_quantities(w, t, &s);
+}
+
+/* A row for what is no rank: without ranks and cores, and so without efficiency. */
+static void add_usage(const struct writer *w, struct text_table *t, const char *name,
+                      const struct usage *u)
+{
+    struct subject s = {.usage = u, .several = 1};
+    text_table_cell(t, "%s", name);
+    text_table_unknown(t);
+    text_table_unknown(t);
+    add_quantities(w, t, &s);
+}
+
+static void print_hosts(struct writer *w)
+{
+    static const char *const own[] = {"host", ">ranks", ">cores", NULL};
+    struct crowd c = {"host", w->r->nhosts, host_subject, host_label};
+    int rows = w->all || c.n <= REPORT_ROWS_MAX;
+    if (!rows)
+        print_summary(w, &c);
+    struct text_table *t = start_table(w, own, NULL);
+    if (!t)
+        return;
+    for (size_t i = 0; rows && i < w->r->nhosts; i++)
+        add_sum(w, t, w->r->hosts[i].name, &w->sums.hosts[i]);
+    if (!rows || w->r->nhosts > 1)
+        add_sum(w, t, "all ranks", &w->sums.ranks);
+    add_usage(w, t, "mprun", &w->sums.mprun);
+    add_usage(w, t, "step", &w->sums.step);
+    print_table(w, t);
+}
+
+/* ---- what was held how ----------------------------------------------------------------------- */
+
+static void say_tracking(const struct writer *w, size_t host, char *buf, size_t n)
+{
+    const struct report_host *h = &w->r->hosts[host];
+    const char *reason = h->tracking_reason ? h->tracking_reason : "";
+    const char *kind = h->cgroup_kind ? h->cgroup_kind : "";
+    size_t length = strlen(reason);
+    if (h->tracking == TRACK_RM &&
+        strstr(reason, "; ")) /* why there are no cgroups is for --explain */
+        length = (size_t)(strstr(reason, "; ") - reason);
+    if (!h->ready)
+        snprintf(buf, n, "tracking unknown");
+    else
+        snprintf(buf, n, "tracking %s%s%s%s%s%.*s%s", tracking_text(h->tracking),
+                 kind[0] ? " in " : "", kind, kind[0] ? " cgroups" : "", length ? " (" : "",
+                 (int)length, reason, length ? ")" : "");
+}
+
+static void say_limit(enum limit_kind k, const char *of, const struct limit *l, char *buf, size_t n)
+{
+    char value[32];
+    size_t len = strlen(buf);
+    if (!l->set)
+        return;
+    limit_format(k, l->value, value, sizeof(value));
+    snprintf(buf + len, n - len, "%s%s of a %s limited to %s, held by %s", len ? "; " : "",
+             limit_words(k)->name, of, value,
+             l->held_by == HELD_BY_NONE ? "nothing" : limit_holder_text(l->held_by));
+}
+
+static void say_limits(const char *of, const struct limits *l, char *buf, size_t n)
+{
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        say_limit(k, of, &l->of[k], buf, n);
+}
+
+static void say_host_limits(const struct writer *w, size_t host, char *buf, size_t n)
+{
+    buf[0] = 0;
+    if (w->r->hosts[host].ready)
+        say_limits("host", &w->r->hosts[host].limits, buf, n);
+}
+
+/* All ranks of a host have the same limits, held in the same way. */
+static void say_rank_limits(const struct writer *w, size_t host, char *buf, size_t n)
+{
+    const struct report_host_sum *sum = &w->sums.hosts[host];
+    buf[0] = 0;
+    if (sum->nranks)
+        say_limits("rank", &w->r->ranks[sum->any_rank].limits, buf, n);
+}
+
+typedef void (*say_fn)(const struct writer *w, size_t host, char *buf, size_t n);
+
+struct sentence {
+    char *text;
+    size_t host;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct sentence *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : (x->host > y->host) - (x->host < y->host);
+}
+
+struct told { /* sentences[from] to sentences[from + n - 1] are the same */
+    size_t from, n, first_host;
+};
+
+static int by_first_host(const void *a, const void *b)
+{
+    const struct told *x = a, *y = b;
+    return (x->first_host > y->first_host) - (x->first_host < y->first_host);
+}
+
+/* The sentences below the tables, sorted. */
+static size_t find_sentences(const struct writer *w, say_fn say, struct sentence *ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->r->nhosts; i++) {
+        char text[512];
+        say(w, i, text, sizeof(text));
+        ret[n] = (struct sentence){text[0] ? strdup(text) : NULL, i};
+        n += ret[n].text != NULL;
+    }
+    qsort(ret, n, sizeof(*ret), by_text);
+    return n;
+}
+
+static size_t group_sentences(const struct sentence *s, size_t n, struct told *ret)
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || strcmp(s[i].text, s[i - 1].text) != 0)
+            ret[groups++] = (struct told){.from = i, .first_host = s[i].host};
+        ret[groups - 1].n++;
+    }
+    qsort(ret, groups, sizeof(*ret), by_first_host);
+    return groups;
+}
+
+/* "n1, n2 and 5 more: " */
+static void print_host_names(struct writer *w, const struct sentence *s, size_t n)
+{
+    enum { SHOWN = 4 };
+    for (size_t i = 0; i < n && i < SHOWN; i++)
+        fprintf(w->out, "%s%s", i ? ", " : "", w->r->hosts[s[i].host].name);
+    if (n > SHOWN)
+        fprintf(w->out, " and %zu more", n - SHOWN);
+    fputs(": ", w->out);
+}
+
+/* A line per different sentence, with the hosts of which it is true. */
+static void print_sentences(struct writer *w, say_fn say)
+{
+    AUTO_FREE struct sentence *s = malloc((w->r->nhosts + 1) * sizeof(*s));
+    AUTO_FREE struct told *told = malloc((w->r->nhosts + 1) * sizeof(*told));
+    size_t n = s && told ? find_sentences(w, say, s) : 0;
+    size_t groups = n ? group_sentences(s, n, told) : 0;
+    for (size_t i = 0; i < groups; i++) {
+        fputs("  ", w->out);
+        print_host_names(w, &s[told[i].from], told[i].n);
+        fprintf(w->out, "%s\n", s[told[i].from].text);
+    }
+    for (size_t i = 0; i < n; i++)
+        free(s[i].text);
+}
+
+static void print_notes(struct writer *w)
+{
+    int sampled = 0;
+    for (size_t q = 0; q < QUANTITIES; q++)
+        sampled |= w->shown[q] && quantities[q].sampled;
+    fputc('\n', w->out);
+    print_sentences(w, say_tracking);
+    print_sentences(w, say_host_limits);
+    print_sentences(w, say_rank_limits);
+    if (sampled && w->r->sample_period > 0)
+        fprintf(w->out, "  ~ the highest of samples, one every %g s\n", w->r->sample_period);
+    else if (sampled)
+        fputs("  ~ the highest of samples\n", w->out);
+}
+
+char *report_text(const struct report *r, int all)
+{
+    struct writer w = {.r = r, .all = all};
+    char *text = NULL;
+    size_t len = 0;
+    if (report_sums_create(r, &w.sums, NULL) < 0)
+        return NULL;
+    w.out = open_memstream(&text, &len);
+    if (w.out) {
+        choose_quantities(&w);
+        print_head(&w);
+        print_all_ranks(&w);
+        print_hosts(&w);
+        print_notes(&w);
+        if (fclose(w.out) != 0) {
+            free(text);
+            text = NULL;
+        }
+    }
+    report_sums_free(&w.sums);
+    return text;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report.h - what a step used: the facts, their sums, and the report for people
+ *
+ * Unknown is absent: a field that is not known is "-" in the tables and missing in JSON, a column
+ * that nobody knows is dropped, and a sum is known only when all its parts are. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "model/limits.h"
+#include "model/rank-end.h"
+#include "model/rank-name.h"
+#include "model/step.h"
+#include "model/usage.h"
+
+/* All strings and arrays are the caller's and stay; a NULL string is unknown. */
+struct report_rank {
+    struct rank_name name;
+    uint32_t host;              /* index in hosts */
+    pid_t pid;                  /* 0: never started */
+    uint64_t start_ns;          /* CLOCK_REALTIME at its host; 0: unknown */
+    const struct rank_end *end; /* NULL: unknown */
+    const char *bound_threads;  /* idset; "" not bound; NULL unknown */
+    uint32_t cores;             /* cores it is bound to; 0: not bound, or unknown */
+    struct limits limits;       /* with held_by */
+    struct usage usage;
+};
+
+/* The phases of each host's start, until its ranks run. */
+enum launch_phase {
+    LAUNCH_BEGUN,    /* its start client was started */
+    LAUNCH_REPORTED, /* its starter said HELLO */
+    LAUNCH_PLACED,   /* it has its place in the tree */
+    LAUNCH_READY,    /* after LAUNCH: contained, bound, PMI server ready */
+    LAUNCH_RUNNING,  /* all its ranks were started */
+    LAUNCH_PHASE_COUNT,
+};
+
+struct report_host {
+    const char *name;
+    float reached[LAUNCH_PHASE_COUNT]; /* seconds since the step began; 0: never */
+    int ready;                         /* 0: it never got so far; the next five mean nothing */
+    enum tracking tracking;
+    const char *tracking_reason; /* why no stronger one; "" at the strongest */
+    const char *cgroup_kind;     /* "v1", "v2", "hybrid"; "" none */
+    struct limits limits;        /* of the step on this host, with held_by */
+    uint32_t cores;              /* that ranks may use here */
+    struct usage starter;        /* keeper, worker and mppmi */
+    struct usage others;         /* processes of the ranks that no rank could be named for */
+    struct usage total;          /* all of the step's ranks here, where a cgroup knows it */
+};
+
+/* The start of the step as a whole; times in seconds since the step began, 0: never. */
+struct report_launch {
+    double known;          /* hosts and places of ranks */
+    double sent;           /* LAUNCH */
+    double running;        /* all ranks were started */
+    uint32_t fanout;       /* of the tree; 0: every host is linked to mprun */
+    uint32_t depth;        /* levels of hosts */
+    size_t links;          /* of mprun itself */
+    size_t starts_at_once; /* the most that were under way */
+    uint64_t messages;     /* of hosts, taken by mprun until all ranks were started */
+    double cpu;            /* seconds of mprun's own until then */
+};
+
+struct report {
+    const char *version; /* of mprun */
+    const char *step_id;
+    const char *job_id; /* "": none */
+    const char *adapter;
+    const char *command;       /* as typed, without mprun's options */
+    uint64_t start_ns, end_ns; /* of the step, CLOCK_REALTIME */
+    int exit_code;
+    const struct rank_end *first_failure; /* NULL: none, or not a rank's */
+    const char *failure_text;             /* the sentence the user saw; NULL: none */
+    double sample_period;                 /* seconds; 0: no samples */
+    struct usage launcher;
+    struct report_launch launch;
+    const struct report_rank *ranks;
+    size_t nranks;
+    const struct report_host *hosts;
+    size_t nhosts;
+};
+
+/* Sums of the facts. */
+struct report_host_sum {
+    struct usage usage; /* ranks and others; the host's total where it is known exactly */
+    int memory_exact;   /* USAGE_MEMORY_PEAK is one exact peak, no sum of peaks */
+    uint32_t nranks;
+    size_t any_rank; /* index of one of them */
+    uint32_t cores;  /* used to the full these would be efficiency 1; 0: unknown */
+};
+struct report_sums {
+    struct report_host_sum *hosts;
+    struct report_host_sum ranks; /* of all hosts */
+    struct usage mprun;           /* mprun itself, starters, mppmi */
+    struct usage step;            /* ranks and mprun: what the resource manager should have seen */
+};
+int report_sums_create(const struct report *r, struct report_sums *ret, struct error *err);
+void report_sums_free(struct report_sums *s);
+
+/* CPU time over wall time x cores, or -1 when one of them is unknown. */
+double report_efficiency(const struct usage *u, double cores);
+/* Cores that a rank's efficiency is measured by: those it is bound to, else its share of the
+ * host's; 0: unknown. */
+double report_rank_cores(const struct report *r, const struct report_sums *s, size_t rank);
+/* How a rank ended, in a word or two: "ok", "code 3", "signal 11 (SEGV)". Returns buf. */
+const char *report_end_text(const struct rank_end *e, char *buf, size_t n);
+
+enum { REPORT_ROWS_MAX = 32 }; /* more ranks, or hosts, than this are summarised */
+
+/* The report for people, of several lines; caller frees. all: a row for every rank and host,
+ * however many there are. NULL: out of memory. */
+char *report_text(const struct report *r, int all);

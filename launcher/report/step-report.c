@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-report.c - the reports of a step, from what is recorded of it */
+#include "launcher/report/step-report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "launcher/report/report-json.h"
+#include "launcher/report/report-launch.h"
+#include "launcher/step-record.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+static char *command_line(const struct cmdline *cmd)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    if (!f)
+        return NULL;
+    for (size_t i = 0; i < cmd->napps; i++) {
+        fputs(i ? " :" : "", f);
+        for (size_t k = 0; k < cmd->apps[i].argc; k++)
+            fprintf(f, "%s%s", i || k ? " " : "", cmd->apps[i].argv[k]);
+    }
+    fclose(f);
+    return text;
+}
+
+static void own_usage(struct usage *u)
+{
+    struct rusage self;
+    getrusage(RUSAGE_SELF, &self);
+    usage_set(u, USAGE_CPU_USER,
+              (uint64_t)self.ru_utime.tv_sec * 1000000u + (uint64_t)self.ru_utime.tv_usec);
+    usage_set(u, USAGE_CPU_SYSTEM,
+              (uint64_t)self.ru_stime.tv_sec * 1000000u + (uint64_t)self.ru_stime.tv_usec);
+    usage_set(u, USAGE_RSS_PEAK, (uint64_t)self.ru_maxrss * 1024);
+}
+
+static int print_report(const char *text, struct error *err)
+{
+    if (!text)
+        return error_errno(err, ENOMEM, "print the report");
+    fputs(text, stderr);
+    return 0;
+}
+
+int step_report_write(const struct step_plan *plan, const struct step_record *record,
+                      const struct rank_end *first, const char *text, int exit_code,
+                      struct error *err)
+{
+    const struct cmdline *cmd = plan->cmd;
+    int rc = 0;
+    if (!cmd->report_usage && !cmd->report_launch && !cmd->report_json)
+        return 0;
+    AUTO_FREE char *command = command_line(cmd);
+    struct report report = {
+        .version = PACKAGE_VERSION,
+        .step_id = plan->step.id,
+        .job_id = plan->alloc.job_id,
+        .adapter = plan->adapter->name,
+        .command = command,
+        .start_ns = plan->start_ns,
+        .end_ns = loop_wallclock_ns(),
+        .exit_code = exit_code,
+        .first_failure = first,
+        .failure_text = *text ? text : NULL,
+        .sample_period = plan->step.sample_period,
+    };
+    step_record_fill(record, &report);
+    own_usage(&report.launcher);
+    umask((mode_t)plan->step.umask); /* the report is the user's */
+    if (cmd->report_launch) {
+        AUTO_FREE char *table = report_launch_text(&report);
+        rc |= print_report(table, err);
+    }
+    if (cmd->report_usage) {
+        AUTO_FREE char *table = report_text(&report, cmd->report_usage == REPORT_USAGE_ALL);
+        rc |= print_report(table, err);
+    }
+    if (cmd->report_json)
+        rc |= report_write_json(&report, cmd->report_json, err);
+    return rc;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* usage-now.c - what all ranks use now, for somebody at the terminal
+ *
+ * Every host is asked; of those that have sent their REPORT that is the answer. Who has not
+ * answered after USAGE_NOW_SECONDS is named and not waited for. How many cores are busy follows
+ * from the CPU time since the last time that all had answered, or since LAUNCH. */
+#include "launcher/report/usage-now.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "common/number.h"
+#include "launcher/hosts/host-links.h"
+#include "launcher/outcome/verdict.h"
+#include "launcher/policy.h"
+#include "launcher/step-record.h"
+
+enum { ROWS_MAX = 4 }; /* more hosts than this are summarised */
+
+struct amount {
+    double at; /* loop_now() when it was so */
+    uint64_t cpu, memory;
+    uint64_t processes;
+    double busy; /* cores, since the last look at all */
+    int memory_added;
+    int known;
+};
+
+struct look {
+    struct amount now;
+    uint64_t cpu_before; /* at the last look at all */
+    double at_before;
+};
+
+struct usage_now {
+    struct host_table *hosts;
+    const struct step_record *record;
+    const struct verdict *verdict;
+    struct loop_timer timer; /* runs while answers are awaited */
+    uint32_t turn;
+    bool begun; /* somebody has asked */
+    size_t awaited;
+    double last;      /* loop_now() of the last look at all; 0: there was none */
+    struct look of[]; /* by launch_index */
+};
+
+/* ---- what is said ---------------------------------------------------------------------------- */
+
+static bool has_not_answered(const void *arg, const struct host *h)
+{
+    const struct usage_now *u = arg;
+    return !u->of[h->launch_index].now.known;
+}
+
+static const char *memory_text(const struct amount *a, char *buf, size_t n)
+{
+    char size[16];
+    snprintf(buf, n, "%s%s", a->memory_added ? "<= " : "",
+             size_format(a->memory, size, sizeof(size)));
+    return buf;
+}
+
+static const char *amount_text(const struct usage_now *u, const struct amount *a, char *buf,
+                               size_t n)
+{
+    char cpu[32], memory[24], since[32], when[64] = "on average";
+    duration_format((double)a->cpu / 1e6, cpu, sizeof(cpu));
+    if (u->last > 0)
+        snprintf(when, sizeof(when), "in the last %s",
+                 duration_format(loop_now() - u->last, since, sizeof(since)));
+    snprintf(buf, n, "CPU time %s so far (%.1f cores busy %s); now memory %s, %llu process%s", cpu,
+             a->busy, when, memory_text(a, memory, sizeof(memory)),
+             (unsigned long long)a->processes, a->processes == 1 ? "" : "es");
+    return buf;
+}
+
+static void say_each(const struct usage_now *u)
+{
+    char text[256];
+    for (size_t i = 0; i < u->hosts->plan->nused; i++)
+        if (u->of[i].now.known)
+            log_note("on %s: %s", u->hosts->used[i]->name,
+                     amount_text(u, &u->of[i].now, text, sizeof(text)));
+}
+
+static double busy_of(const struct amount *a)
+{
+    return a->busy;
+}
+
+static double memory_of(const struct amount *a)
+{
+    return (double)a->memory;
+}
+
+/* The hosts that have answered with the least and the most of it; the first of several. */
+static void extremes(const struct usage_now *u, double (*of)(const struct amount *a), size_t ret[2])
+{
+    int begun = 0;
+    for (size_t i = 0; i < u->hosts->plan->nused; i++) {
+        const struct look *all = u->of;
+        if (!all[i].now.known)
+            continue;
+        if (!begun || of(&all[i].now) < of(&all[ret[0]].now))
+            ret[0] = i;
+        if (!begun || of(&all[i].now) > of(&all[ret[1]].now))
+            ret[1] = i;
+        begun = 1;
+    }
+}
+
+static void say_extremes(const struct usage_now *u)
+{
+    const struct look *all = u->of;
+    size_t busy[2] = {0, 0}, memory[2] = {0, 0};
+    char least[24], most[24];
+    extremes(u, busy_of, busy);
+    extremes(u, memory_of, memory);
+    log_note("a host: from %.1f cores busy (%s) to %.1f (%s); memory from %s (%s) to %s (%s)",
+             all[busy[0]].now.busy, u->hosts->used[busy[0]]->name, all[busy[1]].now.busy,
+             u->hosts->used[busy[1]]->name, memory_text(&all[memory[0]].now, least, sizeof(least)),
+             u->hosts->used[memory[0]]->name, memory_text(&all[memory[1]].now, most, sizeof(most)),
+             u->hosts->used[memory[1]]->name);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* Adds up the hosts that have answered. Returns their number. */
+static size_t add_up(struct usage_now *u, struct amount *sum)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < u->hosts->plan->nused; i++) {
+        struct look *k = &u->of[i];
+        double seconds = k->now.at - k->at_before;
+        if (!k->now.known)
+            continue;
+        if (seconds > 0 && k->now.cpu > k->cpu_before)
+            k->now.busy = (double)(k->now.cpu - k->cpu_before) / 1e6 / seconds;
+        sum->cpu += k->now.cpu;
+        sum->memory += k->now.memory;
+        sum->processes += k->now.processes;
+        sum->busy += k->now.busy;
+        sum->memory_added |= k->now.memory_added;
+        n++;
+    }
+    return n;
+}
+
+static void remember(struct usage_now *u)
+{
+    for (size_t i = 0; i < u->hosts->plan->nused; i++) {
+        u->of[i].cpu_before = u->of[i].now.cpu;
+        u->of[i].at_before = u->of[i].now.at;
+    }
+    u->last = loop_now();
+}
+
+static void say(struct usage_now *u)
+{
+    struct amount sum = {0};
+    char text[256], who[64] = "all ranks", names[600];
+    size_t n = add_up(u, &sum),
+           missing = hosts_list(u->hosts, has_not_answered, u, names, sizeof(names));
+    if (missing)
+        snprintf(who, sizeof(who), "ranks on %zu of %zu hosts", n, u->hosts->plan->nused);
+    if (n)
+        log_note("%s: %s", who, amount_text(u, &sum, text, sizeof(text)));
+    if (n && u->hosts->plan->nused > ROWS_MAX)
+        say_extremes(u);
+    else if (u->hosts->plan->nused > 1)
+        say_each(u);
+    if (missing)
+        log_note("no answer within %g s of %zu host%s: %s", USAGE_NOW_SECONDS, missing,
+                 plural(missing), names);
+    else
+        remember(u);
+}
+
+static void over(void *arg)
+{
+    struct usage_now *u = arg;
+    loop_timer_stop(&u->timer);
+    if (!verdict_is_ending(u->verdict)) /* the step was ended meanwhile: nobody asks any more */
+        say(u);
+}
+
+/* ---- questions and answers ------------------------------------------------------------------- */
+
+/* Takes the numbers of the host's REPORT, as report.c adds them up. False: there was none. */
+static bool have_report(const struct usage_now *u, const struct host *h, struct amount *ret)
+{
+    const struct report_host *r = step_record_host(u->record, h->launch_index);
+    struct usage sum = {0};
+    if (h->state < AGENT_REPORTED || !step_record_has_report(u->record, h->launch_index))
+        return false;
+    for (uint32_t i = 0; i < rank_set_count(h->ranks); i++)
+        usage_add(&sum, &step_record_rank(u->record, rank_set_at(h->ranks, i))->usage);
+    usage_add(&sum, &r->others);
+    double cpu = usage_cpu_seconds(&r->total);
+    if (cpu < 0)
+        cpu = usage_cpu_seconds(&sum);
+    *ret =
+        (struct amount){.at = loop_now(), .known = 1, .cpu = cpu > 0 ? (uint64_t)(cpu * 1e6) : 0};
+    return true;
+}
+
+/* CPU time is counted from LAUNCH on. */
+static void begin(struct usage_now *u)
+{
+    const struct step_plan *p = u->hosts->plan;
+    u->begun = true;
+    for (size_t i = 0; i < p->nused; i++)
+        u->of[i].at_before = p->start_time + step_record_launch(u->record)->sent;
+}
+
+void usage_now_ask(struct usage_now *u)
+{
+    Mprun__PresentAsk m = MPRUN__PRESENT_ASK__INIT;
+    if (loop_timer_active(&u->timer))
+        return;
+    if (!u->begun)
+        begin(u);
+    u->awaited = 0;
+    for (size_t i = 0; i < u->hosts->plan->nused; i++) {
+        u->of[i].now = (struct amount){0};
+        u->awaited += !have_report(u, u->hosts->used[i], &u->of[i].now);
+    }
+    m.turn = ++u->turn;
+    hosts_broadcast(u->hosts, FRAME_PRESENT_ASK, &m.base);
+    if (u->awaited)
+        loop_timer_start(&u->timer, USAGE_NOW_SECONDS, 0);
+    else
+        over(u);
+}
+
+static void take(struct look *k, const Mprun__Present *m)
+{
+    k->now = (struct amount){
+        .at = loop_now(),
+        .cpu = m->cpu,
+        .memory = m->memory,
+        .processes = m->processes,
+        .memory_added = m->memory_added,
+        .known = 1,
+    };
+}
+
+int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m)
+{
+    struct look *k = &u->of[h->launch_index];
+    int rc = m->turn > 0 && m->turn <= u->turn ? 0 : -1;
+    if (rc == 0 && m->turn == u->turn && loop_timer_active(&u->timer) && !k->now.known) {
+        take(k, m);
+        if (--u->awaited == 0)
+            over(u);
+    } /* else it comes too late */
+    return rc;
+}
+
+struct usage_now *usage_now_create(struct loop *loop, struct host_table *hosts,
+                                   const struct step_record *record, const struct verdict *verdict)
+{
+    struct usage_now *u = calloc(1, sizeof(*u) + hosts->plan->nused * sizeof(u->of[0]));
+    if (!u)
+        return NULL;
+    u->hosts = hosts;
+    u->record = record;
+    u->verdict = verdict;
+    loop_timer_init(&u->timer, loop, over, u);
+    return u;
+}
+
+void usage_now_destroy(struct usage_now *u)
+{
+    if (u)
+        loop_timer_stop(&u->timer);
+    free(u);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* run.c - the objects of a step: made, and destroyed */
+#include "launcher/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "common/cleanup.h"
+#include "launcher/step-signals.h"
+
+static void orphan_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
+{
+    struct run *r = arg;
+    if (r->starters)
+        starters_orphan_ended(r->starters, pid);
+}
+
+int run_create_loop(struct run *r, struct error *err)
+{
+    r->loop = loop_create(err);
+    if (!r->loop)
+        return -1;
+    r->reaper = reaper_create(orphan_reaped, r);
+    loop_defer_init(&r->turn, r->loop, step_turn, r);
+    r->timeout = step_timeout_create(r->loop, step_timed_out, r);
+    r->verdict = verdict_create(&r->turn);
+    return r->reaper && r->timeout && r->verdict ? 0 : error_errno(err, ENOMEM, "prepare the step");
+}
+
+int run_create(struct run *r, const struct step_plan *plan, struct error *err)
+{
+    r->plan = plan;
+    r->record = step_record_create(plan);
+    r->hosts = r->record ? host_table_create(plan, r->record) : NULL;
+    if (!r->hosts)
+        return error_errno(err, ENOMEM, "prepare the step");
+    r->hosts->context = r;
+    r->rank_failures = rank_failures_create(r->loop, plan, r->record, r->verdict);
+    r->host_failures = host_failures_create(r->loop, r->hosts, r->verdict);
+    r->usage_now = usage_now_create(r->loop, r->hosts, r->record, r->verdict);
+    r->exchange = pmi_exchange_create(r->hosts);
+    if (plan->cmd->heartbeat > 0)
+        r->silent = silent_hosts_create(r->loop, r->hosts);
+    if (!r->rank_failures || !r->host_failures || !r->usage_now || !r->exchange ||
+        (plan->cmd->heartbeat > 0 && !r->silent))
+        return error_errno(err, ENOMEM, "prepare the step");
+    return 0;
+}
+
+static bool is_any_here(const struct step_plan *p)
+{
+    for (size_t i = 0; i < p->nused; i++)
+        if (p->used.hosts[i].here)
+            return true;
+    return false;
+}
+
+int run_open(struct run *r, struct error *err)
+{
+    if (is_any_here(r->plan))
+        prctl(PR_SET_CHILD_SUBREAPER, 1); /* what keeper and worker leave comes to us */
+    if (r->plan->adapter->suspends_script &&
+        !(r->suspension = job_suspension_create(r->reaper, &step_suspension_events, r, err)))
+        return -1;
+    r->starters = starters_create(&(struct starters_step){
+        .loop = r->loop,
+        .reaper = r->reaper,
+        .turn = &r->turn,
+        .plan = r->plan,
+        .record = r->record,
+        .hosts = r->hosts,
+        .verdict = r->verdict,
+        .failures = r->host_failures,
+        .directory = &r->directory,
+        .suspension = r->suspension,
+        .links = &host_link_events,
+    });
+    if (!r->starters)
+        return error_errno(err, ENOMEM, "prepare the step");
+    if (socket_directory_make(&r->directory, r->plan->step.id, err) < 0 ||
+        step_open_streams(r, err) < 0)
+        return -1;
+    r->control = control_socket_create(r->loop, r->directory.path, &step_control_events, r, err);
+    return r->control ? 0 : -1;
+}
+
+void run_close(struct run *r)
+{
+    terminal_give_back(r->terminal);
+    input_destroy(take_ptr(r->input));
+    control_socket_destroy(r->control);
+    starters_close(r->starters);
+    host_table_close_links(r->hosts);
+    socket_directory_remove(&r->directory);
+    job_suspension_destroy(r->suspension);
+    step_close_streams(r); /* all that is said before goes the way of the ranks' output */
+}
+
+void run_free(struct run *r)
+{
+    silent_hosts_destroy(r->silent);
+    pmi_exchange_destroy(r->exchange);
+    usage_now_destroy(r->usage_now);
+    host_failures_destroy(r->host_failures);
+    rank_failures_destroy(r->rank_failures);
+    preload_destroy(r->preload);
+    starters_destroy(r->starters);
+    host_table_destroy(r->hosts);
+    step_record_destroy(r->record);
+    step_signals_destroy(r->signals);
+    verdict_destroy(r->verdict);
+    step_timeout_destroy(r->timeout);
+    loop_defer_stop(&r->turn);
+    reaper_destroy(r->reaper);
+    loop_destroy(r->loop);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job-suspension.c - the manager stops what is on mprun's host, and not the ranks of other hosts
+ *
+ * Where the adapter says suspends_script, the manager sends SIGSTOP to everything that belongs to
+ * the job's script on its host: mprun, its start clients, a starter that was forked. It cannot be
+ * caught, and no process of ours that could tell the other hosts need be left running there. But
+ * SIGCONT that comes from a timer of the kernel continues a stopped process as any other does: once
+ * a second mprun has one. Whether the job is suspended is the state of a witness, a child that is
+ * stopped and continued with everything else and does nothing: so nothing is missed, in whatever
+ * order processes are stopped, and nothing is taken for a suspension that is none.
+ *
+ * While the job is suspended all ranks are stopped and no step begins; mprun, its start clients and
+ * starters are not stopped, so that hosts that are being started, links and deaths are looked after
+ * as always. They use next to no time. */
+#include "launcher/signals/job-suspension.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+#include "common/log.h"
+#include "common/proc.h"
+#include "common/reaper.h"
+#include "launcher/policy.h"
+
+struct job_suspension {
+    struct reaper *reaper;
+    const struct job_suspension_events *events;
+    void *arg;
+    pid_t witness;
+    timer_t timer;
+    bool suspended;
+    int settling; /* looks that are left of it */
+};
+
+/* ---- the witness and the timer --------------------------------------------------------------- */
+
+static void be_witness(pid_t launcher)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    prctl(PR_SET_NAME, "mprun-witness");
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)fd_close_from(0, false);
+    while (getppid() == launcher)
+        pause();
+    _exit(0);
+}
+
+static void end_witness(struct job_suspension *s)
+{
+    if (s->witness <= 0)
+        return;
+    reaper_remove(s->reaper, s->witness);
+    kill(s->witness, SIGKILL);
+    while (waitpid(s->witness, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static void witness_ended(void *arg, pid_t pid, int status, const struct rusage *usage);
+
+static int begin_witness(struct job_suspension *s)
+{
+    pid_t self = getpid(), pid = fork();
+    if (pid == 0)
+        be_witness(self);
+    if (pid < 0)
+        return -1;
+    s->witness = pid;
+    if (s->suspended)
+        kill(pid, SIGSTOP); /* as the one before it was */
+    if (reaper_add(s->reaper, pid, witness_ended, s) == 0)
+        return 0;
+    end_witness(s);
+    s->witness = 0;
+    errno = ENOMEM;
+    return -1;
+}
+
+/* Somebody has ended the witness: its pid may soon be another process's. */
+static void witness_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
+{
+    struct job_suspension *s = arg;
+    s->witness = 0;
+    if (begin_witness(s) < 0)
+        log_warn("a suspension of the job is not seen any more: %s", strerror(errno));
+}
+
+struct job_suspension *job_suspension_create(struct reaper *reaper,
+                                             const struct job_suspension_events *events, void *arg,
+                                             struct error *err)
+{
+    struct sigevent continued = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+    struct job_suspension *s = calloc(1, sizeof(*s));
+    if (!s) {
+        error_errno(err, ENOMEM, "look for a suspension of the job");
+        return NULL;
+    }
+    *s = (struct job_suspension){.reaper = reaper, .events = events, .arg = arg};
+    if (begin_witness(s) < 0 || timer_create(CLOCK_MONOTONIC, &continued, &s->timer) < 0) {
+        error_errno(err, errno, "look for a suspension of the job");
+        end_witness(s);
+        free(s);
+        return NULL;
+    }
+    job_suspension_rest(s, false);
+    return s;
+}
+
+void job_suspension_rest(struct job_suspension *s, bool rest)
+{
+    const struct itimerspec every = {.it_interval.tv_sec = rest ? 0 : SUSPENSION_LOOK_SECONDS,
+                                     .it_value.tv_sec = rest ? 0 : SUSPENSION_LOOK_SECONDS};
+    if (s)
+        timer_settime(s->timer, 0, &every, NULL);
+}
+
+void job_suspension_destroy(struct job_suspension *s)
+{
+    if (!s)
+        return;
+    timer_delete(s->timer);
+    end_witness(s);
+    free(s);
+}
+
+bool job_suspension_has(const struct job_suspension *s, pid_t pid)
+{
+    return s && s->witness == pid;
+}
+
+bool job_suspension_holds(const struct job_suspension *s)
+{
+    return s && s->suspended;
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+void job_suspension_look(struct job_suspension *s, enum suspension_cause cause)
+{
+    struct proc_stat st;
+    if (!s)
+        return;
+    bool now = s->witness > 0 && proc_stat_read(s->witness, &st) == 0 && st.ppid == getpid() &&
+               st.state == 'T';
+    if (now && !s->suspended) {
+        s->suspended = true;
+        s->settling = SUSPENSION_SETTLING_LOOKS;
+        s->events->suspended(s->arg);
+    } else if (!now && s->suspended) {
+        s->suspended = false;
+        s->settling = 0;
+        s->events->resumed(s->arg);
+    } else if (now && cause == LOOK_CONTINUED) { /* and suspended again, perhaps */
+        s->settling = SUSPENSION_SETTLING_LOOKS;
+    } else if (now && cause == LOOK_TICK && s->settling > 0) {
+        s->settling--;
+        s->events->hold(s->arg);
+    }
+}

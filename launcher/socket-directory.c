@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* socket-directory.c - the directory of the step's sockets: made, locked, removed, and those of
+ * steps whose mprun was killed before a starter of this machine knew of it
+ *
+ * These are looked for at the end of a step, when nobody waits any more. */
+#include "launcher/socket-directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/path.h"
+#include "common/step-directory.h"
+
+/* ---- our own --------------------------------------------------------------------------------- */
+
+static int try_directory(struct socket_directory *d, const char *base, const char *step_id,
+                         struct error *err)
+{
+    int n = snprintf(d->path, sizeof(d->path), "%s/" STEP_DIRECTORY "%s", base, step_id);
+    if (n < 0 || (size_t)n >= sizeof(d->path)) {
+        d->path[0] = 0;
+        return error_set(err, ENAMETOOLONG, "'%.80s...' is too long for a directory of sockets",
+                         base);
+    }
+    d->fd = path_make_private(d->path, err);
+    if (d->fd < 0) {
+        d->path[0] = 0;
+        return -1;
+    }
+    step_directory_lock(d->fd);
+    return 0;
+}
+
+int socket_directory_make(struct socket_directory *d, const char *step_id, struct error *err)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+    /* in a rank of another step TMPDIR is that step's, and goes with it whatever happens to us */
+    if (!getenv("MPRUN_STEP_ID") && runtime && runtime[0] == '/' &&
+        try_directory(d, runtime, step_id, err) == 0)
+        return 0;
+    if (tmp && tmp[0] == '/' && try_directory(d, tmp, step_id, err) == 0)
+        return 0;
+    if (try_directory(d, "/tmp", step_id, err) == 0)
+        return 0;
+    return error_context(err, "make a directory for the step's sockets");
+}
+
+/* "/run/user/7/mprun-STEP": place is "/run/user/7", and step_id "STEP". */
+static const char *place_of(const struct socket_directory *d, char place[sizeof(d->path)])
+{
+    snprintf(place, sizeof(d->path), "%s", d->path);
+    char *end = strrchr(place, '/');
+    if (!end)
+        return NULL;
+    *end = 0;
+    return d->path + (end - place) + strlen("/" STEP_DIRECTORY);
+}
+
+/* ---- directories of other steps -------------------------------------------------------------- */
+
+struct others {
+    const struct socket_directory *own;
+    void (*fn)(void *arg, const char *path);
+    void *arg;
+};
+
+static void other_entry(void *arg, int parent, const char *place, const char *name)
+{
+    const struct others *o = arg;
+    char path[sizeof(o->own->path) + 64];
+    struct stat st;
+    int n = snprintf(path, sizeof(path), "%s/%s", place, name);
+    if (n < (int)sizeof(path) && strcmp(path, o->own->path) != 0 &&
+        fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+        st.st_uid == geteuid() && (st.st_mode & 07777) == 0700 &&
+        !step_directory_is_stale(parent, name))
+        o->fn(o->arg, path);
+}
+
+void socket_directory_others(const struct socket_directory *d,
+                             void (*fn)(void *arg, const char *path), void *arg)
+{
+    struct others o = {.own = d, .fn = fn, .arg = arg};
+    char place[sizeof(d->path)];
+    const char *step_id = place_of(d, place);
+    if (step_id)
+        step_directories(place[0] ? place : "/", step_id, DIRECTORY_OF_STEP, other_entry, &o);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void socket_directory_remove(struct socket_directory *d)
+{
+    char place[sizeof(d->path)];
+    struct error e;
+    if (!d->path[0])
+        return;
+    if (path_remove_tree(d->path, &e) < 0)
+        log_warn("%s", e.text);
+    close(take_fd(&d->fd));
+    const char *step_id = place_of(d, place);
+    if (step_id)
+        step_directories_sweep(place[0] ? place : "/", step_id, DIRECTORY_OF_STEP);
+    d->path[0] = 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* by-other-starters.h - starters that others start: the hosts above, or another step of the job */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/messages/errand.h"
+#include "wire/mprun.pb-c.h"
+
+struct errands;
+struct host;
+struct other_steps;
+struct starter;
+struct starters;
+struct step_plan;
+
+/* ---- errands.c ------------------------------------------------------------------------------- */
+
+/* Programs that a host's starter starts for mprun, beside the step's ranks. */
+
+/* m NULL: the host is gone. Nothing more is told then, nor after REFUSED and ENDED. */
+typedef void (*errand_fn)(void *arg, const Mprun__ErrandNews *m);
+
+struct errands *errands_create(size_t nhosts); /* NULL: out of memory */
+void errands_destroy(struct errands *e);       /* NULL is fine */
+/* An errand carries a step's key, which must not go over a link that is not encrypted. */
+bool errands_may_be_sent(const struct step_plan *plan);
+/* m without its id. The errand's number, 0: it cannot be sent. */
+uint32_t errand_send(struct errands *e, struct host *on, Mprun__Errand *m, errand_fn fn, void *arg);
+void errand_forget(struct errands *e, uint32_t id); /* nothing of it is told any more */
+/* ERRAND_NEWS of the host; -1: it cannot be. */
+void errands_news(struct errands *e, const struct host *h, const Mprun__ErrandNews *m);
+void errands_host_gone(struct errands *e, const struct host *h);
+/* Other steps' starters live with this host's. */
+bool errands_has_guests(const struct errands *e, const struct host *h);
+
+/* ---- start-through-hosts.c ------------------------------------------------------------------- */
+
+/* Hosts that are started by the starter of the host above them. */
+
+void through_begin(struct starters *s);
+bool through_is_elsewhere(void *arg, size_t host); /* for an adapter */
+void through_reported(struct starter *st);         /* it has its starter */
+void through_end(struct starters *s);              /* mprun starts the rest */
+
+/* ---- ask-other-steps.c ----------------------------------------------------------------------- */
+
+/* Hosts that the manager has no room on. */
+
+struct other_steps *other_steps_create(struct starters *s); /* NULL: out of memory */
+void other_steps_destroy(struct other_steps *o);            /* NULL is fine */
+/* The manager has no room on the host, in these words. -1: out of memory. */
+int other_steps_ask(struct other_steps *o, struct starter *st, const char *words);
+/* Its --start-timeout is over: fails the step if that is for want of room. */
+bool other_steps_fail_for_room(struct other_steps *o, struct starter *st);
+void other_steps_reported(struct other_steps *o, struct starter *st); /* HELLO has come */
+void other_steps_cancel(struct other_steps *o);
+void other_steps_end(struct other_steps *o); /* no host waits any more */
+/* The manager had no room for it, so far at least once. */
+bool other_steps_had_no_room(const struct other_steps *o, const struct host *h);
+/* It is started again, later. */
+bool other_steps_waits(const struct other_steps *o, const struct host *h);
+/* A starter may come that another mprun has started after all. */
+bool other_steps_may_have_started(const struct other_steps *o, const struct host *h);
+/* The step whose starter has started this host's; "": none. */
+const char *other_steps_lender(const struct other_steps *o, const struct host *h);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* start-through-hosts.c - hosts that are started by the starter of the host above them
+ *
+ * One client of the manager takes its time, and so many are on their way at once (start-many.h); of
+ * many hosts mprun starts the first level, and each of these, when it has said HELLO, those below
+ * it: an errand whose words are the adapter's. The client's output and status come back as news,
+ * and are what they would be if mprun had started it. What cannot be started so, mprun starts. */
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/log.h"
+#include "launcher/policy.h"
+#include "launcher/start/by-other-starters/by-other-starters.h"
+#include "launcher/start/start-preamble.h"
+#include "launcher/start/starter-private.h"
+#include "wire/tree/tree.h"
+
+void through_begin(struct starters *s)
+{
+    const struct step_plan *plan = s->plan;
+    int64_t from = plan->cmd->start_tree;
+    if (from < 0)
+        from = plan->cmd->start_concurrency ? 0 : THROUGH_HOSTS;
+    s->starts_through = from > 0 && (int64_t)plan->nused >= from && plan->fanout > 0 &&
+                        plan->nused > plan->fanout && plan->adapter->remote_command &&
+                        errands_may_be_sent(plan) && plan->transport != TRANSPORT_STDIO;
+}
+
+bool through_is_elsewhere(void *arg, size_t host)
+{
+    const struct starters *s = arg;
+    const struct starter *st = &s->of[host];
+    return s->starts_through && !st->is_direct && host_above(st->host);
+}
+
+static void start_directly(struct starter *st)
+{
+    starter_client_ends(st);
+    starter_forget(st);
+    starter_retry(st);
+}
+
+/* A starter that could not connect may be able to by a start channel that leads to mprun. */
+static bool is_retried(struct starter *st, int status)
+{
+    if (st->host->state != AGENT_STARTED || verdict_is_ending(st->all->step.verdict) ||
+        !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_CODE_MPRUN ||
+        !start_preamble_allows_channel(st->all->plan))
+        return false;
+    log_debug("host %s: it is started by mprun itself: %s", st->host->name,
+              client_stderr_held(st->said));
+    start_directly(st);
+    return true;
+}
+
+static void news(void *arg, const Mprun__ErrandNews *m)
+{
+    struct starter *st = arg;
+    const struct host *h = st->host;
+    if (!m && h->state < AGENT_CONNECTED && !verdict_is_ending(st->all->step.verdict)) {
+        log_debug("host %s: the host that has started it has gone", h->name);
+    } else if (m && m->what == ERRAND_REFUSED) {
+        log_debug("host %s: it is started by mprun itself: %.*s", h->name, (int)m->text.len,
+                  (const char *)m->text.data);
+        start_directly(st);
+    } else if (m && m->what == ERRAND_SAID) {
+        client_stderr_add(st->said, m->text.data, m->text.len);
+    } else if (m && m->what == ERRAND_ENDED && !is_retried(st, m->status)) {
+        starter_life_client_ended(st, m->status);
+    }
+    if (!m)
+        starter_life_client_unknown(st);
+}
+
+static int send(struct starter *from, struct starter *st)
+{
+    struct starters *s = st->all;
+    const char *words[REMOTE_COMMAND_WORDS];
+    ProtobufCBinaryData argv[REMOTE_COMMAND_WORDS];
+    uint8_t packed[PREAMBLE_MAX];
+    struct error e;
+    Mprun__Errand m = MPRUN__ERRAND__INIT;
+    m.n_argv = s->plan->adapter->remote_command(s->starting, (size_t)st->host->launch_index, words);
+    int n = m.n_argv ? starter_preamble(st, 0, packed, &e) : -1;
+    if (n < 0)
+        return -1;
+    for (size_t i = 0; i < m.n_argv; i++)
+        argv[i] = bytes_of(words[i]);
+    m.argv = argv;
+    m.input = (ProtobufCBinaryData){.data = packed, .len = (size_t)n};
+    uint32_t errand = errand_send(s->errands, from->host, &m, news, st);
+    explicit_bzero(packed, sizeof(packed));
+    return errand ? 0 : -1;
+}
+
+/* What comes of it may be there before the news that it has begun. */
+static void start(struct starter *from, struct starter *st)
+{
+    if (send(from, st) < 0) {
+        starter_retry(st);
+        return;
+    }
+    log_debug("host %s: started from host %s", st->host->name, from->host->name);
+    starter_client_begins(st, 0, false);
+    st->said = client_stderr_create(st->all->step.loop, st->all->plan, st->host, -1);
+}
+
+void through_reported(struct starter *st)
+{
+    struct starters *s = st->all;
+    uint32_t self = st->host->launch_index, nhosts = (uint32_t)s->plan->nused;
+    uint32_t first = tree_first_child(self, s->plan->fanout, nhosts);
+    if (!s->starts_through || verdict_is_ending(s->step.verdict))
+        return;
+    for (uint32_t i = 0; i < tree_children(self, s->plan->fanout, nhosts); i++) {
+        struct starter *below = &s->of[first + i];
+        if (below->host->state == AGENT_WAITING && !below->is_direct)
+            start(st, below);
+    }
+}
+
+/* Those that nobody has started yet are mprun's own now; after a cancel the adapter says so. */
+void through_end(struct starters *s)
+{
+    for (size_t i = 0; s->starts_through && i < s->plan->nused; i++) {
+        struct starter *st = &s->of[i];
+        if (st->host->state == AGENT_WAITING && !st->is_direct && host_above(st->host))
+            starter_retry(st);
+    }
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprund-grants.c - grants are asked for, awaited and kept */
+#include "launcher/start/mprund-grants.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "containment/mprund-protocol.h"
+#include "launcher/policy.h"
+#include "launcher/step-plan.h"
+
+struct grants {
+    const struct step_plan *plan;
+    char **variables; /* of each host of `used`: "NAME=VALUE" or NULL; NULL: none */
+    int fd;           /* to mprund; -1: not asked, or it has answered */
+    int n;            /* answers that have come */
+    struct loop_io *io;
+    struct loop_timer timer;
+    void (*then)(void *arg); /* NULL: nobody waits */
+    void *arg;
+};
+
+static void hang_up(struct grants *g)
+{
+    loop_io_destroy(g->io);
+    loop_timer_stop(&g->timer);
+    g->io = NULL;
+    g->then = NULL;
+    cleanup_close(&g->fd);
+    g->fd = -1;
+}
+
+struct grants *grants_ask(const struct step_plan *plan)
+{
+    struct grant_request q;
+    struct error e;
+    size_t others = 0;
+    struct grants *g = calloc(1, sizeof(*g));
+    if (!g)
+        return NULL;
+    g->plan = plan;
+    g->fd = -1;
+    for (size_t i = 0; i < plan->alloc.nhosts; i++)
+        others += !plan->alloc.hosts[i].here;
+    if (!plan->adapter->carries_variables || others == 0)
+        return g;
+    grant_request_init(&q, GRANT_TOKEN, GRANT_ANY);
+    g->fd = grant_send(NULL, &q, &e);
+    if (g->fd < 0 && e.code != ENOENT && e.code != ECONNREFUSED)
+        log_note("the job's other hosts get no grant: %s", e.text);
+    return g;
+}
+
+/* To every host of that name, or of none: to those that have no grant of their own. */
+static int give(struct grants *g, const struct grant_answer *a)
+{
+    for (size_t i = 0; i < g->plan->used.nhosts; i++) {
+        const struct alloc_host *h = &g->plan->used.hosts[i];
+        if (h->here || g->variables[i] || (a->host[0] && strcmp(a->host, h->name) != 0))
+            continue;
+        if (asprintf(&g->variables[i], GRANT_VARIABLE "=%s", a->token) < 0) {
+            g->variables[i] = NULL;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* It goes through a command line, where blanks, commas and the like would mean something. */
+static int is_plain(const char *token)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    return *token && strspn(token, letters) == strlen(token);
+}
+
+/* 1: that was the last one. 0: more are to come. */
+static int take_one(struct grants *g, struct error *err)
+{
+    struct grant_answer a;
+    if (grant_receive(g->fd, 0, &a, err) < 0)
+        return err->code == EAGAIN ? 0 : -1;
+    if ((a.result != GRANT_OK && a.result != GRANT_MORE) || !is_plain(a.token))
+        return error_set(err, a.result == GRANT_REFUSED ? EPERM : EPROTO, "mprund says: %s",
+                         a.text);
+    if (give(g, &a) < 0)
+        return error_errno(err, ENOMEM, "keep a grant");
+    if (a.result == GRANT_MORE && ++g->n == GRANTS_MAX)
+        return error_set(err, EPROTO, "mprund does not come to an end");
+    return a.result == GRANT_OK;
+}
+
+/* why NULL: all have come. What a site does not sign is no news to its users. */
+static void over(struct grants *g, const struct error *why)
+{
+    void (*then)(void *) = g->then;
+    hang_up(g);
+    if (why && why->code == EPERM)
+        log_debug("the job's other hosts get no grant: %s", why->text);
+    else if (why)
+        log_note("the job's other hosts get no grant, and have the limits of memory that their "
+                 "own daemons find: %s",
+                 why->text);
+    then(g->arg);
+}
+
+static void readable(void *arg, int fd, unsigned events)
+{
+    struct grants *g = arg;
+    struct error e;
+    int rc = take_one(g, &e);
+    if (rc != 0)
+        over(g, rc < 0 ? &e : NULL);
+}
+
+static void too_late(void *arg)
+{
+    struct error e;
+    error_set(&e, ETIMEDOUT, "mprund has not answered within %g s", GRANTS_SECONDS);
+    over(arg, &e);
+}
+
+void grants_await(struct grants *g, struct loop *loop, void (*then)(void *arg), void *arg)
+{
+    struct error e;
+    if (g->fd < 0) {
+        then(arg);
+        return;
+    }
+    g->then = then;
+    g->arg = arg;
+    g->variables = calloc(g->plan->used.nhosts + 1, sizeof(*g->variables));
+    g->io = loop_io_create(loop, g->fd, LOOP_READ, readable, g);
+    loop_timer_init(&g->timer, loop, too_late, g);
+    if (g->variables && g->io) {
+        loop_timer_start(&g->timer, GRANTS_SECONDS, 0);
+        return;
+    }
+    error_errno(&e, ENOMEM, "wait for mprund");
+    over(g, &e);
+}
+
+bool grants_forget(struct grants *g)
+{
+    bool waits = g->then != NULL;
+    hang_up(g);
+    return waits;
+}
+
+const char *const *grants_variables(const struct grants *g)
+{
+    return (const char *const *)g->variables;
+}
+
+void grants_destroy(struct grants *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; g->variables && i < g->plan->used.nhosts; i++)
+        free(g->variables[i]);
+    free(g->variables);
+    hang_up(g);
+    free(g);
+}

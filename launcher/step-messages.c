@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-messages.c - what each message of a host's starter does */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "launcher/preload/preload.h"
+#include "launcher/run.h"
+#include "wire/messages/frame-handler.h"
+#include "launcher/hosts/host-places.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+static struct run *run_of(const struct host *h)
+{
+    return h->table->context;
+}
+
+static int take_hello(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Hello *m = message;
+    struct run *r = run_of(h);
+    if (h->state > AGENT_STARTED) { /* twice */
+        return -1;
+    }
+    if (strcmp(m->version, PACKAGE_VERSION) != 0) {
+        verdict_fail(
+            r->verdict, EXIT_CODE_MPRUN,
+            "host %s: its mpstarter is version %s, this mprun version %s; install the same "
+            "version on all hosts",
+            h->name, m->version, PACKAGE_VERSION);
+    } else {
+        step_record_hello(r->record, h->launch_index, m);
+        host_enter(h, AGENT_CONNECTED);
+        starters_said_hello(r->starters, h, m->why_stdio, m->login_session);
+        host_place(h);
+    }
+    return 0;
+}
+
+/* The same reason on many hosts is said once. */
+static void announce_tracking(struct host *h, const Mprun__Ready *m)
+{
+    struct run *r = run_of(h);
+    if (m->tracking != TRACK_TREE || r->tracking_said || r->plan->cmd->quiet ||
+        r->plan->cmd->step.containment.tracking_set)
+        return;
+    r->tracking_said = true;
+    log_note("ranks are tracked by process tree only, no cgroup holds them: %s",
+             m->tracking_reason);
+}
+
+/* So are warnings: of whatever host says it first. */
+static void warn_once(const struct host *h, const char *text, bool *said)
+{
+    if (!text[0] || *said)
+        return;
+    *said = true;
+    log_warn("on %s: %s", h->name, text);
+}
+
+static int take_ready(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Ready *m = message;
+    if (h->state != AGENT_LAUNCHED)
+        return -1;
+    host_enter(h, AGENT_READY);
+    step_record_ready(run_of(h)->record, h->launch_index, m);
+    announce_tracking(h, m);
+    warn_once(h, m->gpus_unchecked, &run_of(h)->gpus_unchecked_said);
+    warn_once(h, m->gpus_outside, &run_of(h)->gpus_outside_said);
+    if (run_of(h)->plan->cmd->verbose)
+        log_note("host %s: containment '%s'%s%s; %s", h->name,
+                 tracking_text(step_record_host(run_of(h)->record, h->launch_index)->tracking),
+                 m->tracking_reason[0] ? ": " : "", m->tracking_reason, m->bind_reason);
+    return 0;
+}
+
+/* The exit code of a failure: never a success, whatever the message says. */
+static int failure_code(uint32_t code)
+{
+    return code > 0 && code < 256 ? (int)code : EXIT_CODE_MPRUN;
+}
+
+/* A starter has died, and how it did is not known yet: what other hosts say now is no cause. */
+static bool awaits_status(const struct run *r)
+{
+    for (size_t i = 0; i < r->plan->nused; i++) {
+        const struct host *h = r->hosts->used[i];
+        if (h->failed && !h->cancelled && h->state < AGENT_CLEANED && !h->link &&
+            starters_has_client(r->starters, h))
+            return true;
+    }
+    return false;
+}
+
+static int take_cannot_run(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__CannotRun *m = message;
+    if (host_failures_is_consequence(run_of(h)->host_failures, h) ||
+        (verdict_is_ending(run_of(h)->verdict) && awaits_status(run_of(h))))
+        /* this one was told to end for that */
+        log_debug("host %s: %s", h->name, m->text);
+    else if (strstr(m->text, h->name))
+        verdict_fail(run_of(h)->verdict, failure_code(m->exit_code), "%s", m->text);
+    else
+        verdict_fail(run_of(h)->verdict, failure_code(m->exit_code), "host %s: %s", h->name,
+                     m->text);
+    return 0;
+}
+
+static void print_binding(struct run *r, const struct host *h, const Mprun__Started__Rank *s)
+{
+    char name[RANK_NAME_TEXT];
+    if (!r->plan->cmd->report_bindings)
+        return;
+    log_note("rank %s on %s: %s", rank_name_format(rank_name_unpack(s->name), name), h->name,
+             s->bound_text[0] ? s->bound_text : "not bound");
+}
+
+static int take_started(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Started *m = message;
+    struct run *r = run_of(h);
+    for (size_t i = 0; i < m->n_ranks; i++) {
+        struct rank_name name = rank_name_unpack(m->ranks[i]->name);
+        if (rank_set_has(h->ranks, name) &&
+            step_record_started(r->record, name, (pid_t)m->ranks[i]->pid, m->ranks[i]->time_ns))
+            print_binding(r, h, m->ranks[i]);
+    }
+    return 0;
+}
+
+/* Signal numbers and exit codes are used as such. */
+static int end_code(enum end_cause cause, int32_t code)
+{
+    if (cause == END_SIGNAL || cause == END_LIMIT)
+        return code > 0 && code < NSIG ? code : SIGKILL;
+    return cause == END_NOT_STARTED ? failure_code((uint32_t)code) : code;
+}
+
+static void rank_has_ended(struct run *r, const struct rank_end *end, const Mprun__Exited *m)
+{
+    if (r->input)
+        input_credit(r->input, end->name, 0, 0, 1);
+    rank_failures_ended(r->rank_failures, end, !m->killed_by_us);
+    if (end->cause == END_OK && !m->joined)
+        rank_failures_ended_without_init(r->rank_failures, end);
+}
+
+static int take_exited(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Exited *m = message;
+    struct run *r = run_of(h);
+    struct rank_name name = rank_name_unpack(m->name);
+    if (rank_set_has(h->ranks, name)) {
+        struct rank_end end = {
+            .name = name,
+            .host = h->launch_index,
+            .cause = m->cause <= END_KILLED ? (enum end_cause)m->cause : END_KILLED,
+            .time_ns = m->time_ns,
+        };
+        end.code = end_code(end.cause, m->code);
+        if (step_record_ended(r->record, &end, m->usage, m->text))
+            rank_has_ended(r, &end, m);
+    }
+    return 0;
+}
+
+static int take_client(void *host, const uint8_t *p, size_t n)
+{
+    struct host *h = host;
+    rank_failures_init_called(run_of(h)->rank_failures);
+    return 0;
+}
+
+static int take_aborted(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Aborted *m = message;
+    struct rank_name name = rank_name_unpack(m->name);
+    if (rank_set_has(h->ranks, name))
+        rank_failures_aborted(run_of(h)->rank_failures, name, h->launch_index, m->code);
+    return 0;
+}
+
+static void tell_closed(struct host *h, unsigned stream)
+{
+    Mprun__OutputClosed m = MPRUN__OUTPUT_CLOSED__INIT;
+    m.stream = stream;
+    host_send(h, FRAME_OUTPUT_CLOSED, &m.base);
+}
+
+static int take_output(void *host, const uint8_t *p, size_t n)
+{
+    struct host *h = host;
+    struct bulk_header bh;
+    struct error e;
+    if (bulk_header_unpack(p, n, &bh, &e) < 0 || bh.stream == 0 || !rank_set_has(h->ranks, bh.name))
+        return -1;
+    output_put(run_of(h)->output, h->launch_index, &bh, p + BULK_HEADER, n - BULK_HEADER);
+    if (n > BULK_HEADER && output_is_closed(run_of(h)->output, bh.stream))
+        tell_closed(h, bh.stream); /* its ranks were not there when all hosts were told */
+    return 0;
+}
+
+static ssize_t host_move(void *arg, struct link *l, const struct bulk_header *bh, int fd, size_t n)
+{
+    struct host *h = host_sender(arg, link_frame_host(l));
+    if (!h || !rank_set_has(h->ranks, bh->name))
+        return -1; /* it becomes a frame, and is refused as such */
+    return output_move(run_of(h)->output, h->launch_index, bh, fd, n);
+}
+
+static int take_input_credit(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__InputCredit *m = message;
+    struct rank_name name = rank_name_unpack(m->name);
+    if (run_of(h)->input && rank_set_has(h->ranks, name))
+        input_credit(run_of(h)->input, name, m->consumed, m->limit, m->closed);
+    return 0;
+}
+
+static int take_report(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Report *m = message;
+    if (h->state >= AGENT_REPORTED)
+        return -1;
+    step_record_report(run_of(h)->record, h->launch_index, m);
+    host_enter(h, AGENT_REPORTED);
+    return 0;
+}
+
+static int take_cleaned(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Cleaned *m = message;
+    if (h->state >= AGENT_CLEANED)
+        return -1;
+    for (size_t i = 0; i < m->n_stuck; i++)
+        log_warn("host %s: could not be cleaned up: %s", h->name, m->stuck[i]);
+    host_enter(h, AGENT_CLEANED);
+    return 0;
+}
+
+static int take_log(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Log *m = message;
+    enum log_level level = m->level <= LOG_DEBUG ? (enum log_level)m->level : LOG_NOTE;
+    if (strstr(m->text, h->name))
+        log_msg(level, "%s", m->text);
+    else
+        log_msg(level, "host %s: %s", h->name, m->text);
+    return 0;
+}
+
+static int take_joined(void *host, void *message)
+{
+    struct host *h = host;
+    int rc = host_place_joined(h, message);
+    if (h->below) /* its start client may have ended already */
+        starters_unsettle(run_of(h)->starters);
+    return rc;
+}
+
+static int take_lost(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Lost *m = message;
+    struct run *r = run_of(h);
+    struct host *lost = host_at(r->hosts, m->host);
+    bool below = lost && host_above(lost) == h;
+    if (below && host_place_is_awaited(lost)) {
+        if (starters_has_client(r->starters, lost) && lost->state < AGENT_CLEANED && !m->silent)
+            /* an exit status says more, and comes next */
+            verdict_end_ranks(r->verdict, -1, "a starter died");
+        else
+            host_failures_add(r->host_failures, lost, m->silent, "its link to %s is gone: %s",
+                              h->name, m->text);
+    }
+    if (below && lost->state < AGENT_RELEASED)
+        starters_lost(r->starters, lost, m->silent);
+    return below ? 0 : -1;
+}
+
+/* ---- messages of one object ------------------------------------------------------------------ */
+
+static int take_door(void *host, void *message)
+{
+    return host_place_door(host, message);
+}
+
+static int take_pong(void *host, const uint8_t *p, size_t n)
+{
+    struct host *h = host;
+    return silent_hosts_pong(run_of(h)->silent, h, n);
+}
+
+static int take_silent(void *host, void *message)
+{
+    struct host *h = host;
+    return silent_hosts_told(run_of(h)->silent, h, message);
+}
+
+static int take_preload_wanted(void *host, void *message)
+{
+    struct host *h = host;
+    return preload_wanted(run_of(h)->preload, h, message);
+}
+
+static int take_preload_taken(void *host, void *message)
+{
+    struct host *h = host;
+    return preload_taken(run_of(h)->preload, h, message);
+}
+
+static int take_part(void *host, const uint8_t *p, size_t n)
+{
+    struct host *h = host;
+    return pmi_exchange_part(run_of(h)->exchange, h, p, n);
+}
+
+static int take_modex_request(void *host, void *message)
+{
+    struct host *h = host;
+    return pmi_exchange_modex_request(run_of(h)->exchange, h, message);
+}
+
+static int take_modex_reply(void *host, void *message)
+{
+    struct host *h = host;
+    return pmi_exchange_modex_reply(run_of(h)->exchange, message);
+}
+
+static int take_errand_news(void *host, void *message)
+{
+    struct host *h = host;
+    starters_errand_news(run_of(h)->starters, h, message);
+    return 0;
+}
+
+static int take_usage_now(void *host, void *message)
+{
+    struct host *h = host;
+    return usage_now_answer(run_of(h)->usage_now, h, message);
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+static void host_closed(void *arg, struct link *l, const struct error *why)
+{
+    struct host *h = arg;
+    struct run *r = run_of(h);
+    if (!host_drop_link(h, l)) {
+        link_destroy(l);
+        return;
+    }
+    if (starters_waits_for_room(r->starters, h) &&
+        !verdict_is_ending(r->verdict)) { /* before its HELLO: it is started again */
+        link_destroy(l);
+        return;
+    }
+    if (h->state < AGENT_CLEANED && !(h->state == AGENT_PLACED && r->plan->cmd->explain)) {
+        if (why->code && why->code != ECONNRESET)
+            host_failures_add(r->host_failures, h, why->code == ETIMEDOUT,
+                              "the link to its mpstarter is gone: %s", why->text);
+        else if (!starters_has_client(r->starters, h) &&
+                 !(verdict_is_ending(r->verdict) && awaits_status(r)))
+            host_failures_add(r->host_failures, h, false, "its mpstarter has gone");
+        else if (starters_client_runs(r->starters, h) && h->state < AGENT_CONNECTED)
+            /* its start client is about to end with the reason: it must not be ended before that */
+            log_debug("host %s: its start channel is closed", h->name);
+        else /* an exit status says more, and comes next */
+            verdict_end_ranks(r->verdict, -1, "a starter died");
+    }
+    bool silent = why->code == ETIMEDOUT;
+    link_destroy(l);
+    if (h->state < AGENT_RELEASED)
+        starters_lost(r->starters, h, silent);
+    starters_link_ended(r->starters, h);
+}
+
+static void host_lost(void *arg, struct link *l, const struct error *why)
+{
+    struct host *h = arg;
+    char grace[32];
+    if (h->state < AGENT_RELEASED)
+        log_warn("host %s: the connection is interrupted (%s); waiting for it for %s at most "
+                 "(--link-grace)",
+                 h->name, why->text,
+                 duration_format(run_of(h)->plan->cmd->link_grace, grace, sizeof(grace)));
+}
+
+static void host_resumed(void *arg, struct link *l, double seconds)
+{
+    struct host *h = arg;
+    log_note("host %s: the connection is back after %.1f s; nothing was lost", h->name, seconds);
+}
+
+/* Can a host send it only after it was told to run ranks? */
+static bool is_of_ranks(enum frame_type type)
+{
+    switch (type) {
+    case FRAME_STARTED:
+    case FRAME_EXITED:
+    case FRAME_ABORTED:
+    case FRAME_OUTPUT:
+    case FRAME_INPUT_CREDIT:
+    case FRAME_COLLECT:
+    case FRAME_MODEX_REQUEST:
+    case FRAME_MODEX_REPLY:
+    case FRAME_PMI_CLIENT:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Was it on its way through other hosts when the end of its start client was known? */
+static bool is_too_late(const struct host *h, enum frame_type type)
+{
+    switch (type) {
+    case FRAME_DOOR:
+    case FRAME_JOINED:
+    case FRAME_READY:
+    case FRAME_REPORT:
+    case FRAME_CLEANED:
+    case FRAME_PRELOAD_WANTED:
+    case FRAME_PRELOAD_TAKEN:
+    case FRAME_ERRAND_NEWS:
+    case FRAME_PRESENT:
+        return h->state == AGENT_GONE;
+    default:
+        return 0;
+    }
+}
+
+/* Each message that a host may send, and the function that takes it. */
+static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
+    [FRAME_HELLO] = {.message = &mprun__hello__descriptor, .take = take_hello},
+    [FRAME_DOOR] = {.message = &mprun__door__descriptor, .take = take_door},
+    [FRAME_JOINED] = {.message = &mprun__joined__descriptor, .take = take_joined},
+    [FRAME_LOST] = {.message = &mprun__lost__descriptor, .take = take_lost},
+    [FRAME_PONG] = {.take_bytes = take_pong},
+    [FRAME_SILENT] = {.message = &mprun__silent__descriptor, .take = take_silent},
+    [FRAME_READY] = {.message = &mprun__ready__descriptor, .take = take_ready},
+    [FRAME_CANNOT_RUN] = {.message = &mprun__cannot_run__descriptor, .take = take_cannot_run},
+    [FRAME_STARTED] = {.message = &mprun__started__descriptor, .take = take_started},
+    [FRAME_EXITED] = {.message = &mprun__exited__descriptor, .take = take_exited},
+    [FRAME_ABORTED] = {.message = &mprun__aborted__descriptor, .take = take_aborted},
+    [FRAME_OUTPUT] = {.take_bytes = take_output},
+    [FRAME_INPUT_CREDIT] = {.message = &mprun__input_credit__descriptor, .take = take_input_credit},
+    [FRAME_REPORT] = {.message = &mprun__report__descriptor, .take = take_report},
+    [FRAME_CLEANED] = {.message = &mprun__cleaned__descriptor, .take = take_cleaned},
+    [FRAME_LOG] = {.message = &mprun__log__descriptor, .take = take_log},
+    [FRAME_PRELOAD_WANTED] = {.message = &mprun__preload_wanted__descriptor,
+                              .take = take_preload_wanted},
+    [FRAME_PRELOAD_TAKEN] = {.message = &mprun__preload_taken__descriptor,
+                             .take = take_preload_taken},
+    [FRAME_PMI_CLIENT] = {.take_bytes = take_client},
+    [FRAME_COLLECT] = {.take_bytes = take_part},
+    [FRAME_MODEX_REQUEST] = {.message = &mprun__modex_request__descriptor,
+                             .take = take_modex_request},
+    [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
+    [FRAME_ERRAND_NEWS] = {.message = &mprun__errand_news__descriptor, .take = take_errand_news},
+    [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_usage_now},
+};
+
+static void host_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
+{
+    struct host *top = arg, *h = host_sender(top, link_frame_host(l));
+    struct error why;
+    step_record_count_message(run_of(top)->record);
+    silent_hosts_heard(run_of(top)->silent, top);
+    if (h && is_too_late(h, type))
+        return;
+    if (h)
+        host_received(h, l);
+    if (!h || (is_of_ranks(type) && h->state < AGENT_LAUNCHED) ||
+        frame_handle(&handlers[type], h, p, n) < 0) {
+        error_set(&why, EPROTO, "protocol error: %s that is not understood, or not in its place",
+                  frame_type_text(type));
+        host_closed(top, l, &why);
+    }
+    if (h)
+        host_place_leave_first(h);
+    if (type != FRAME_OUTPUT)
+        loop_defer_schedule(&run_of(top)->turn);
+}
+
+const struct link_events host_link_events = {
+    .frame = host_frame,
+    .move = host_move,
+    .lost = host_lost,
+    .resumed = host_resumed,
+    .closed = host_closed,
+};

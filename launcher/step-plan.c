@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-plan.c - from the command line to a step that hosts can be told of */
+#include "launcher/step-plan.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/number.h"
+#include "common/path.h"
+#include "common/step-directory.h"
+#include "launcher/io/input.h"
+#include "launcher/io/terminal.h"
+#include "launcher/policy.h"
+#include "launcher/signals/signal-mask.h"
+#include "wire/link/key-proof.h"
+#include "wire/tree/tree.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+static void random_name(char *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = STEP_ID_LETTERS[randombytes_uniform(32)];
+    to[n] = 0;
+}
+
+static void choose_adapter(struct step_plan *p)
+{
+    p->adapter = p->cmd->rm;
+    if (p->adapter)
+        snprintf(p->adapter_reason, sizeof(p->adapter_reason), "asked for with --rm");
+    else
+        p->adapter =
+            rm_adapter_detect(&p->cmd->hosts, p->adapter_reason, sizeof(p->adapter_reason));
+}
+
+static int make_plan(struct step_plan *p, struct error *err)
+{
+    struct plan_options o = {
+        .nranks = p->cmd->nranks,
+        .per_host = p->cmd->per_host,
+        .cyclic = p->cmd->cyclic,
+        .cores = p->cmd->step.bind.cores,
+        .oversubscribe = p->cmd->oversubscribe,
+    };
+    return plan(&p->alloc, &o, &p->placement, err);
+}
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t count, struct app *to,
+                    struct error *err)
+{
+    AUTO_FREE char *here = getcwd(NULL, 0);
+    if (!here)
+        return error_errno(err, errno, "find the working directory");
+    to->argv = calloc(from->argc + 1, sizeof(*to->argv));
+    for (size_t i = 0; to->argv && i < from->argc; i++)
+        to->argv[i] = strdup(from->argv[i]);
+    to->envp = cmdline_app_environ(from, environ);
+    to->given_env = cmdline_app_given(from);
+    if (from->wdir && from->wdir[0] != '/') {
+        if (asprintf(&to->directory, "%s/%s", here, from->wdir) < 0)
+            to->directory = NULL;
+    } else {
+        to->directory = from->wdir ? strdup(from->wdir) : take_ptr(here);
+    }
+    if (!to->argv || !to->envp || !to->given_env || !to->directory ||
+        rank_set_add_block(&to->ranks, 0, first, count) < 0)
+        return error_errno(err, ENOMEM, "prepare the program");
+    return 0;
+}
+
+static int copy_apps(struct step_plan *p, struct error *err)
+{
+    struct step *s = &p->step;
+    uint32_t next = 0;
+    s->apps = calloc(p->cmd->napps, sizeof(*s->apps));
+    if (!s->apps)
+        return error_errno(err, ENOMEM, "prepare the programs");
+    for (size_t i = 0; i < p->cmd->napps; i++) {
+        const struct cmdline_app *from = &p->cmd->apps[i];
+        uint32_t count = from->nranks ? from->nranks : p->placement.map.nranks;
+        s->napps = i + 1;
+        if (copy_app(from, next, count, &s->apps[i], err) < 0)
+            return -1;
+        next += count;
+    }
+    s->nranks = next;
+    return 0;
+}
+
+static void pass_on(const struct inherited *user, struct step *s)
+{
+    memcpy(s->soft_limits, user->limits, sizeof(s->soft_limits));
+    s->umask = (int)user->umask;
+    s->nice = user->nice;
+}
+
+static int copy_host_env(const char *const *names, struct step *s, struct error *err)
+{
+    size_t n = 0;
+    while (names && names[n])
+        n++;
+    s->host_env = calloc(n + 1, sizeof(*s->host_env));
+    for (size_t i = 0; s->host_env && i < n; i++)
+        if (!(s->host_env[i] = strdup(names[i])))
+            return error_errno(err, ENOMEM, "prepare the environment");
+    return s->host_env ? 0 : error_errno(err, ENOMEM, "prepare the environment");
+}
+
+/* OMP_NUM_THREADS of the ranks, the most of all programs; 0: not set, or no number ("4,2": 4). */
+static uint32_t threads_of_ranks(const struct step *s)
+{
+    static const char name[] = "OMP_NUM_THREADS=";
+    uint32_t most = 0;
+    for (size_t i = 0; i < s->napps; i++)
+        for (char **e = s->apps[i].envp; *e; e++) {
+            AUTO_FREE char *first = NULL;
+            int64_t n;
+            if (strncmp(*e, name, strlen(name)) != 0)
+                continue;
+            const char *value = *e + strlen(name);
+            first = strndup(value, strcspn(value, ","));
+            if (first && number_parse(first, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 && n > most)
+                most = (uint32_t)n;
+        }
+    return most;
+}
+
+static int make_step(struct step_plan *p, const struct inherited *user, struct error *err)
+{
+    struct step *s = &p->step;
+    *s = p->cmd->step;
+    if (copy_apps(p, err) < 0 || copy_host_env(p->adapter->host_env, s, err) < 0)
+        return -1;
+    snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", p->adapter->gpu_env ? p->adapter->gpu_env : "");
+    random_name(s->id, 12);
+    memcpy(s->nspace, "mprun-", 6);
+    random_name(s->nspace + 6, 26); /* 130 bits */
+    s->oversubscribed = p->placement.oversubscribed;
+    if (s->bind.policy == BIND_DEFAULT && !s->bind.cores)
+        s->bind.cores = threads_of_ranks(s);
+    s->stdin_slow = input_is_slow(STDIN_FILENO);
+    s->terminal_size = terminal_size();
+    s->sample_period = p->cmd->report_usage || p->cmd->report_json ? SAMPLE_SECONDS : 0;
+    pass_on(user, s);
+    if (s->stdin_target == STDIN_RANK && s->stdin_rank >= s->nranks)
+        return error_set(err, EINVAL, "--stdin %u: there are only ranks 0 to %u", s->stdin_rank,
+                         s->nranks - 1);
+    return 0;
+}
+
+/* The hosts that have ranks, and what their starters are told of each. */
+static int choose_hosts(struct step_plan *p, struct error *err)
+{
+    p->nhosts = p->alloc.nhosts;
+    p->used = p->alloc;
+    p->used.hosts = calloc(p->nhosts + 1, sizeof(*p->used.hosts));
+    p->used.nhosts = 0;
+    p->placements = calloc(p->nhosts + 1, sizeof(*p->placements));
+    if (!p->used.hosts || !p->placements)
+        return error_errno(err, ENOMEM, "place ranks on %zu host%s", p->nhosts, plural(p->nhosts));
+    for (size_t i = 0; i < p->nhosts; i++) {
+        const struct alloc_host *h = &p->alloc.hosts[i];
+        if (!rank_set_count(&p->placement.hosts[i]))
+            continue;
+        p->used.hosts[p->nused] = *h;
+        p->placements[p->nused++] = (struct placement){
+            .host = h->name,
+            .ranks = p->placement.hosts[i], /* borrowed */
+            .granted = h->cores_known ? &h->cores : NULL,
+            .granted_cores = h->core_list,
+            .share = h->granted,
+        };
+    }
+    p->used.nhosts = p->nused;
+    return 0;
+}
+
+static bool is_one_machine(const struct step_plan *p)
+{
+    for (size_t i = 0; i < p->nused; i++)
+        if (!p->used.hosts[i].here)
+            return false;
+    return true;
+}
+
+/* And whether hosts are linked to each other: a start channel leads to mprun only. */
+static int choose_transport(struct step_plan *p, struct error *err)
+{
+    p->same_machine = is_one_machine(p);
+    p->transport = p->cmd->transport;
+    if (p->transport == TRANSPORT_AUTO)
+        p->transport = p->same_machine ? TRANSPORT_UNIX : TRANSPORT_TCP;
+    if (p->transport == TRANSPORT_UNIX && !p->same_machine)
+        return error_set(err, EINVAL,
+                         "--transport=unix: hosts of '%s' are other machines; use tcp or stdio",
+                         p->adapter->name);
+    if (p->transport == TRANSPORT_STDIO && p->adapter->stdio_channel == STDIO_NONE)
+        return error_set(err, EINVAL, "--transport=stdio cannot be used with '%s': %s",
+                         p->adapter->name, p->adapter->stdio_reason);
+    int star = p->transport == TRANSPORT_STDIO || p->cmd->explain || p->nused <= p->cmd->fanout;
+    p->fanout = star ? 0 : p->cmd->fanout;
+    return 0;
+}
+
+/* A list of hosts may be a pipe, and a manager's commands may hang. */
+static int read_allocation(struct step_plan *p, struct error *err)
+{
+    signal_mask_open();
+    int rc = p->adapter->read_allocation(&p->cmd->hosts, &p->alloc, err);
+    signal_mask_close();
+    return rc;
+}
+
+int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, const struct inherited *user,
+                   bool as_mpirun, struct error *err)
+{
+    struct step_plan *p = ret;
+    *p = (struct step_plan){.cmd = cmd, .as_mpirun = as_mpirun};
+    p->start_ns = loop_wallclock_ns();
+    p->start_time = loop_now();
+    if (handshake_library_init(err) < 0)
+        return -1;
+    randombytes_buf(p->key, sizeof(p->key));
+    choose_adapter(p);
+    if (read_allocation(p, err) < 0)
+        return p->adapter->unaccounted
+                   ? -1
+                   : error_context(err, "read what '%s' granted", p->adapter->name);
+    if (make_plan(p, err) < 0 || make_step(p, user, err) < 0 || choose_hosts(p, err) < 0 ||
+        choose_transport(p, err) < 0)
+        return -1;
+    return 0;
+}
+
+int step_plan_find_starter(struct step_plan *p, struct error *err)
+{
+    static const char *const beside[] = {"../starter/mpstarter", "../libexec/mprun/mpstarter",
+                                         NULL};
+    AUTO_FREE char *found = path_find_helper(beside, PKGLIBEXECDIR "/mpstarter", err);
+    if (!found)
+        return error_context(err, "find mpstarter");
+    p->starter_path = realpath(found, NULL);
+    if (!p->starter_path)
+        return error_errno(err, errno, "find mpstarter: '%s'", found);
+    if (!p->cmd->prefix)
+        p->remote_path = strdup(p->starter_path);
+    else if (asprintf(&p->remote_path, "%s/libexec/mprun/mpstarter", p->cmd->prefix) < 0)
+        p->remote_path = NULL;
+    return p->remote_path ? 0 : error_errno(err, ENOMEM, "find mpstarter");
+}
+
+double step_plan_seconds(const struct step_plan *p)
+{
+    return loop_now() - p->start_time;
+}
+
+void step_plan_free(struct step_plan *p)
+{
+    free(p->starter_path);
+    free(p->remote_path);
+    free(p->placements);
+    free(p->used.hosts);
+    step_free(&p->step);
+    plan_free(&p->placement);
+    allocation_free(&p->alloc);
+    sodium_memzero(p->key, sizeof(p->key));
+}

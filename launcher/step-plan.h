@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-plan.h - what is to be run, where, and how hosts are reached
+ *
+ * main() makes it from the command line before anything is started. Nothing changes it afterwards:
+ * everybody else has a const pointer. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launcher/cmdline/cmdline.h"
+#include "launcher/inherited.h"
+#include "model/allocation.h"
+#include "model/step.h"
+#include "plan/plan.h"
+#include "rm-adapters/adapter.h"
+#include "wire/link/link.h"
+
+struct step_plan {
+    const struct cmdline *cmd; /* the caller's */
+    bool as_mpirun;            /* mprun was called by the name of another launcher */
+    const struct rm_adapter *adapter;
+    char adapter_reason[256];
+    struct allocation alloc; /* all granted hosts */
+    size_t nhosts;           /* of them */
+    struct allocation used;  /* the hosts that have ranks; borrows their contents from `alloc` */
+    size_t nused;            /* of them: a host's index in `used` is its number on the wire */
+    struct plan placement;
+    struct placement *placements; /* of the hosts in `used` */
+    struct step step;
+    uint8_t key[LINK_KEY];    /* wiped by step_plan_free() */
+    enum transport transport; /* never TRANSPORT_AUTO */
+    bool same_machine;        /* all hosts in `used` are the machine that mprun runs on */
+    uint32_t fanout;          /* of the tree of hosts; 0: each is linked to mprun itself */
+    char *starter_path;       /* mpstarter beside this program */
+    char *remote_path;        /* mpstarter on other machines */
+    uint64_t start_ns;        /* CLOCK_REALTIME when the step began */
+    double start_time;        /* loop_now() then */
+};
+
+/* Reads what was granted and decides everything that does not need the hosts' answers. Starts
+ * nothing. Returns 0, or -1 with err; *ret is to be freed in both cases. */
+int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, const struct inherited *user,
+                   bool as_mpirun, struct error *err);
+/* Finds mpstarter here, and decides where it is on other hosts. Returns 0, or -1 with err. */
+int step_plan_find_starter(struct step_plan *p, struct error *err);
+void step_plan_free(struct step_plan *p); /* what it holds, not itself */
+
+/* Seconds since the step began. */
+double step_plan_seconds(const struct step_plan *p);

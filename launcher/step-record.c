@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-record.c - what hosts and ranks have said of themselves */
+#include "launcher/step-record.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "common/words.h"
+#include "wire/tree/tree.h"
+
+struct rank_facts {
+    struct rank_end end; /* valid where `ended` */
+    char *end_text;
+    bool started, ended;
+};
+
+struct step_record {
+    const struct step_plan *plan;
+    struct report_launch launch;
+    uint64_t nmessages;
+    struct host_facts *facts;
+    struct report_host *hosts;
+    struct report_rank *ranks;
+    struct rank_facts *rank_facts;
+    struct rank_counts counts;
+};
+
+struct step_record *step_record_create(const struct step_plan *plan)
+{
+    struct step_record *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->plan = plan;
+    r->facts = calloc(plan->nused + 1, sizeof(*r->facts));
+    r->hosts = calloc(plan->nused + 1, sizeof(*r->hosts));
+    r->ranks = calloc(plan->step.nranks + 1, sizeof(*r->ranks));
+    r->rank_facts = calloc(plan->step.nranks + 1, sizeof(*r->rank_facts));
+    if (!r->facts || !r->hosts || !r->ranks || !r->rank_facts) {
+        step_record_destroy(r);
+        return NULL;
+    }
+    r->launch.fanout = plan->fanout;
+    r->launch.depth = plan->fanout ? tree_depth(plan->fanout, (uint32_t)plan->nused) : 1;
+    for (uint32_t i = 0; i < plan->nused; i++) {
+        const struct rank_set *ranks = &plan->placements[i].ranks;
+        r->hosts[i].name = plan->used.hosts[i].name;
+        for (uint32_t k = 0; k < rank_set_count(ranks); k++) {
+            struct rank_name name = rank_set_at(ranks, k);
+            r->ranks[name.rank] = (struct report_rank){.name = name, .host = i};
+        }
+    }
+    return r;
+}
+
+void step_record_destroy(struct step_record *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; r->facts && i < r->plan->nused; i++) {
+        struct host_facts *f = &r->facts[i];
+        free(f->kernel_name);
+        free(f->version);
+        free(f->allowed_threads);
+        words_free(f->cgroup_paths);
+        words_free(f->directories);
+    }
+    for (size_t i = 0; r->hosts && i < r->plan->nused; i++) {
+        free((char *)(uintptr_t)r->hosts[i].tracking_reason);
+        free((char *)(uintptr_t)r->hosts[i].cgroup_kind);
+    }
+    for (uint32_t i = 0; r->ranks && r->rank_facts && i < r->plan->step.nranks; i++) {
+        free((char *)(uintptr_t)r->ranks[i].bound_threads);
+        free(r->rank_facts[i].end_text);
+    }
+    free(r->facts);
+    free(r->hosts);
+    free(r->ranks);
+    free(r->rank_facts);
+    free(r);
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+const struct host_facts *step_record_facts(const struct step_record *r, uint32_t host)
+{
+    return &r->facts[host];
+}
+
+const struct report_host *step_record_host(const struct step_record *r, uint32_t host)
+{
+    return &r->hosts[host];
+}
+
+void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase phase)
+{
+    float *reached = &r->hosts[host].reached[phase];
+    if (*reached == 0)
+        *reached = (float)step_plan_seconds(r->plan);
+}
+
+static char **strings_of(const ProtobufCBinaryData *b, size_t n)
+{
+    char **s = calloc(n + 1, sizeof(*s));
+    for (size_t i = 0, k = 0; s && i < n; i++)
+        if ((s[k] = bytes_dup(&b[i])))
+            k++;
+    return s;
+}
+
+static void set_text(const char **to, const char *text)
+{
+    free((char *)(uintptr_t)*to);
+    *to = strdup(text);
+}
+
+static void set_tracking(struct report_host *h, uint32_t tracking, const char *reason)
+{
+    h->tracking = tracking <= TRACK_TREE ? (enum tracking)tracking : TRACK_TREE;
+    set_text(&h->tracking_reason, reason);
+}
+
+void step_record_hello(struct step_record *r, uint32_t host, const Mprun__Hello *m)
+{
+    struct host_facts *f = &r->facts[host];
+    f->kernel_name = bytes_dup(&m->hostname);
+    f->version = strdup(m->version);
+    f->allowed_threads = strdup(m->allowed_threads);
+    f->memory = m->memory;
+    f->worker = (pid_t)m->worker_pid;
+    r->hosts[host].cores = m->allowed_cores;
+    set_tracking(&r->hosts[host], m->tracking, m->tracking_reason);
+}
+
+void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready *m)
+{
+    struct host_facts *f = &r->facts[host];
+    struct report_host *h = &r->hosts[host];
+    const struct rank_set *ranks = &r->plan->placements[host].ranks;
+    struct limits rank_limits;
+    f->cgroup_paths = strings_of(m->cgroup_paths, m->n_cgroup_paths);
+    f->directories = strings_of(m->directories, m->n_directories);
+    h->ready = 1;
+    set_tracking(h, m->tracking, m->tracking_reason);
+    set_text(&h->cgroup_kind, m->cgroup_kind);
+    h->cores = m->cores;
+    limits_unpack(m->host_limits, &h->limits);
+    limits_unpack(m->rank_limits, &rank_limits);
+    for (uint32_t i = 0; i < rank_set_count(ranks); i++)
+        r->ranks[rank_set_at(ranks, i).rank].limits = rank_limits;
+}
+
+static void take_rank_report(struct report_rank *rank, const Mprun__Report__Rank *m)
+{
+    usage_unpack(m->usage, &rank->usage);
+    rank->cores = m->cores;
+    set_text(&rank->bound_threads, m->bound_threads);
+    if (m->limits)
+        limits_unpack(m->limits, &rank->limits);
+}
+
+void step_record_report(struct step_record *r, uint32_t host, const Mprun__Report *m)
+{
+    struct report_host *h = &r->hosts[host];
+    for (size_t i = 0; i < m->n_ranks; i++) {
+        struct rank_name name = rank_name_unpack(m->ranks[i]->name);
+        if (rank_set_has(&r->plan->placements[host].ranks, name))
+            take_rank_report(&r->ranks[name.rank], m->ranks[i]);
+    }
+    usage_unpack(m->starter, &h->starter);
+    usage_unpack(m->others, &h->others);
+    usage_unpack(m->step, &h->total);
+}
+
+bool step_record_has_report(const struct step_record *r, uint32_t host)
+{
+    return r->hosts[host].starter.known;
+}
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+static bool has_rank(const struct step_record *r, struct rank_name name)
+{
+    return name.world == 0 && name.rank < r->plan->step.nranks;
+}
+
+const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name)
+{
+    return has_rank(r, name) ? &r->ranks[name.rank] : NULL;
+}
+
+bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid, uint64_t start_ns)
+{
+    struct rank_facts *f = &r->rank_facts[name.rank];
+    struct report_rank *rank = &r->ranks[name.rank];
+    if (f->started)
+        return false;
+    f->started = true;
+    rank->pid = pid;
+    rank->start_ns = start_ns;
+    r->counts.started++;
+    r->counts.known += !f->ended;
+    if (++r->facts[rank->host].started == rank_set_count(&r->plan->placements[rank->host].ranks))
+        step_record_reached(r, rank->host, LAUNCH_RUNNING);
+    return true;
+}
+
+bool step_record_ended(struct step_record *r, const struct rank_end *end, const Mprun__Usage *usage,
+                       const char *text)
+{
+    struct rank_facts *f = &r->rank_facts[end->name.rank];
+    struct report_rank *rank = &r->ranks[end->name.rank];
+    if (f->ended)
+        return false;
+    f->ended = true;
+    f->end = *end;
+    f->end_text = *text ? strdup(text) : NULL;
+    rank->end = &f->end;
+    usage_unpack(usage, &rank->usage);
+    r->counts.ended++;
+    r->counts.known += !f->started;
+    r->facts[rank->host].ended++;
+    return true;
+}
+
+const char *step_record_end_text(const struct step_record *r, struct rank_name name)
+{
+    return has_rank(r, name) ? r->rank_facts[name.rank].end_text : NULL;
+}
+
+void step_record_change_cause(struct step_record *r, struct rank_name name, enum end_cause cause)
+{
+    r->rank_facts[name.rank].end.cause = cause;
+}
+
+struct rank_counts step_record_counts(const struct step_record *r)
+{
+    return r->counts;
+}
+
+/* ---- the start of the step ------------------------------------------------------------------- */
+
+void step_record_count_message(struct step_record *r)
+{
+    r->nmessages++;
+}
+
+void step_record_note_starts(struct step_record *r, size_t under_way)
+{
+    if (under_way > r->launch.starts_at_once)
+        r->launch.starts_at_once = under_way;
+}
+
+void step_record_planned(struct step_record *r)
+{
+    r->launch.known = step_plan_seconds(r->plan);
+}
+
+void step_record_launch_sent(struct step_record *r)
+{
+    r->launch.sent = step_plan_seconds(r->plan);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage u;
+    if (getrusage(RUSAGE_SELF, &u) < 0)
+        return 0;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+void step_record_all_running(struct step_record *r, size_t links)
+{
+    r->launch.running = step_plan_seconds(r->plan);
+    r->launch.messages = r->nmessages;
+    r->launch.cpu = cpu_seconds();
+    r->launch.links = links;
+}
+
+const struct report_launch *step_record_launch(const struct step_record *r)
+{
+    return &r->launch;
+}
+
+void step_record_fill(const struct step_record *r, struct report *ret)
+{
+    ret->launch = r->launch;
+    ret->ranks = r->ranks;
+    ret->nranks = r->plan->step.nranks;
+    ret->hosts = r->hosts;
+    ret->nhosts = r->plan->nused;
+}

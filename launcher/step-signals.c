@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-signals.c - what signals to mprun mean for the step
+ *
+ * INT on a foreground terminal: the first one shows the state and what the ranks use, a second
+ * within a second ends the step. INT elsewhere, or called as another launcher, and TERM, HUP, QUIT:
+ * the step ends (TERM, grace, KILL); once more: at once; a third time: mprun leaves, whether its
+ * starters answer or not, and they end without it. USR1, USR2, WINCH, ALRM are passed on, but for
+ * what the manager has sent to the ranks as well. TSTP and CONT stop and continue the ranks, then
+ * mprun (job-suspension.c: what the manager does to the job). */
+#include "launcher/step-signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/number.h"
+#include "common/proc.h"
+#include "common/signal-name.h"
+#include "common/tty.h"
+#include "launcher/policy.h"
+#include "launcher/run.h"
+
+struct step_signals {
+    struct run *run;
+    double interrupted;       /* loop_now() of the last INT */
+    unsigned nending;         /* signals that ask for the end of the step, */
+    int last_ending;          /* the last of these, */
+    double last_ending_time;  /* and when it came */
+    double manager_signal[2]; /* when USR1, USR2 came from the manager */
+};
+
+/* ---- the end of the step --------------------------------------------------------------------- */
+
+static bool is_there(const void *arg, const struct host *h)
+{
+    return h->state < AGENT_GONE;
+}
+
+/* Starters that do not answer any more, perhaps because they were stopped, find their link closed
+ * and clean up when they can. */
+static void leave(struct run *r, int signo)
+{
+    char hosts[400];
+    size_t n = hosts_list(r->hosts, is_there, NULL, hosts, sizeof(hosts));
+    if (n)
+        log_error("SIG%s a third time: leaving without an answer of %zu host%s (%s)",
+                  signal_name(signo), n, plural(n), hosts);
+    loop_stop(r->loop);
+}
+
+static bool is_repeated(const struct step_signals *s, int signo)
+{
+    double same = signo == SIGINT ? SAME_INT_SECONDS : SAME_END_SECONDS;
+    return signo == s->last_ending && loop_now() - s->last_ending_time < same;
+}
+
+static void end_step(struct step_signals *s, int signo)
+{
+    struct run *r = s->run;
+    if (is_repeated(s, signo))
+        return;
+    s->last_ending = signo;
+    s->last_ending_time = loop_now();
+    s->nending++;
+    if (s->nending >= 3) {
+        leave(r, signo);
+        return;
+    }
+    if (verdict_is_ending(r->verdict)) {
+        log_note("received SIG%s%s: killing the ranks at once", signal_name(signo),
+                 s->nending > 1 ? " again" : "");
+        verdict_end_ranks(r->verdict, 0, "a second signal");
+        unread_output_drop(r->unread, 0);
+        return;
+    }
+    verdict_fail(r->verdict, EXIT_CODE_SIGNAL + signo,
+                 "received SIG%s: ending the ranks of step %s", signal_name(signo),
+                 r->plan->step.id);
+    unread_output_drop(r->unread, r->plan->step.kill_grace);
+}
+
+/* ---- signals that are passed on -------------------------------------------------------------- */
+
+/* Says at once what is known here, and asks hosts what their ranks use. */
+static void show_state(struct run *r)
+{
+    struct rank_counts n = step_record_counts(r->record);
+    log_note("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s; "
+             "^C again within %g s to end it",
+             r->plan->step.id, step_state_text(r->state), n.started, r->plan->step.nranks,
+             plural(r->plan->step.nranks), n.ended, r->plan->nused, plural(r->plan->nused),
+             loop_now() - r->plan->start_time, INT_AGAIN_SECONDS);
+    if (r->state >= STEP_LAUNCHING && r->state < STEP_RELEASING)
+        usage_now_ask(r->usage_now);
+}
+
+static void interrupted(struct step_signals *s)
+{
+    struct run *r = s->run;
+    double now = loop_now();
+    bool second = now - s->interrupted < INT_AGAIN_SECONDS;
+    s->interrupted = now;
+    if (!r->plan->as_mpirun && tty_have_foreground() && !second && !verdict_is_ending(r->verdict))
+        show_state(r);
+    else
+        end_step(s, SIGINT);
+}
+
+static void continued(struct run *r)
+{
+    if (loop_signal_is_timer(r->loop)) {
+        job_suspension_look(r->suspension, LOOK_TICK);
+        return;
+    }
+    job_suspension_rest(r->suspension, false);
+    job_suspension_look(r->suspension, LOOK_CONTINUED);
+    if (job_suspension_holds(r->suspension)) /* the witness is not continued yet */
+        return;
+    hosts_signal(r->hosts, SIGCONT, false);
+    if (r->state == STEP_RUNNING)
+        terminal_take(r->terminal);
+    if (r->input)
+        input_continued(r->input);
+}
+
+/* A CONT may have come while ranks were told to stop. The kernel forgets it when a STOP is sent, so
+ * it is taken here. A CONT from our own timer does not come from the manager; ignore it. */
+static bool has_been_continued(void)
+{
+    static const struct timespec now;
+    siginfo_t si;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCONT);
+    return sigtimedwait(&set, &si, &now) == SIGCONT && si.si_code != SI_TIMER;
+}
+
+/* Ranks first; the links are flushed because a stopped mprun sends nothing. */
+static void suspend(struct run *r)
+{
+    hosts_signal(r->hosts, SIGTSTP, false);
+    hosts_flush(r->hosts);
+    terminal_give_back(r->terminal);
+    job_suspension_rest(r->suspension, true);
+    if (has_been_continued())
+        continued(r);
+    else
+        kill(getpid(), SIGSTOP);
+}
+
+/* The manager may send a signal twice, to the group and to each process, and some signals to the
+ * ranks, too. */
+static void pass_on_once(struct step_signals *s, int signo)
+{
+    struct run *r = s->run;
+    double now = loop_now(), *last = &s->manager_signal[signo == SIGUSR2];
+    bool known = signo == SIGUSR1 || signo == SIGUSR2;
+    if (!known || !loop_signal_is_foreign(r->loop) || r->plan->adapter->signals_everywhere == 0) {
+        hosts_signal(r->hosts, signo, false);
+        return;
+    }
+    if (now - *last <= SAME_MANAGER_SECONDS)
+        return;
+    *last = now;
+    if (!(r->plan->adapter->signals_everywhere >> signo & 1))
+        hosts_signal(r->hosts, signo, true);
+}
+
+/* ---- the manager suspends the job ------------------------------------------------------------ */
+
+static void wake(pid_t pid, int levels)
+{
+    pid_t *children = NULL;
+    if (pid <= 1)
+        return;
+    kill(pid, SIGCONT);
+    int n = levels > 0 ? proc_children(pid, &children) : 0;
+    for (int i = 0; i < n; i++)
+        wake(children[i], levels - 1);
+    free(children);
+}
+
+/* Start clients with what they have started, which of a forked starter is its worker. Below that
+ * are ranks and their PMI server: these only while there may be ranks that are being started, as
+ * the worker waits for each until it has called exec. */
+static void wake_client(void *arg, const struct host *h, pid_t client)
+{
+    const struct host_facts *f = step_record_facts(arg, h->launch_index);
+    wake(client, f->started + f->ended < rank_set_count(h->ranks) ? 2 : 1);
+}
+
+static void hold(void *arg)
+{
+    struct run *r = arg;
+    starters_each_client(r->starters, wake_client, r->record);
+    if (!verdict_is_ending(r->verdict)) /* their end is not to wait */
+        hosts_signal(r->hosts, SIGTSTP, false);
+}
+
+static void job_suspended(void *arg)
+{
+    struct run *r = arg;
+    log_debug("the job is suspended");
+    step_timeout_pause(r->timeout);
+    hold(r);
+}
+
+static void job_resumed(void *arg)
+{
+    struct run *r = arg;
+    log_debug("the job is resumed");
+    step_timeout_resume(r->timeout);
+    hosts_signal(r->hosts, SIGCONT, false);
+}
+
+const struct job_suspension_events step_suspension_events = {
+    .suspended = job_suspended, .hold = hold, .resumed = job_resumed};
+
+/* ---- all signals ----------------------------------------------------------------------------- */
+
+static void on_signal(void *arg, int signo)
+{
+    struct step_signals *s = arg;
+    struct run *r = s->run;
+    switch (signo) {
+    case SIGCHLD:
+        reaper_collect(r->reaper);
+        job_suspension_look(r->suspension, LOOK_CHILD);
+        break;
+    case SIGINT:
+        interrupted(s);
+        break;
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+        end_step(s, signo);
+        break;
+    case SIGTSTP:
+        suspend(r);
+        break;
+    case SIGCONT:
+        continued(r);
+        break;
+    case SIGWINCH:
+        terminal_resized(r->terminal);
+        hosts_signal(r->hosts, signo, false);
+        break;
+    default:
+        pass_on_once(s, signo);
+    }
+    loop_defer_schedule(&r->turn);
+}
+
+struct step_signals *step_signals_create(struct run *r, struct error *err)
+{
+    static const int watched[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGTSTP,
+                                  SIGCONT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
+    struct step_signals *s = calloc(1, sizeof(*s));
+    sigset_t set;
+    if (!s) {
+        error_errno(err, ENOMEM, "watch for signals");
+        return NULL;
+    }
+    *s = (struct step_signals){.run = r, .interrupted = -INT_AGAIN_SECONDS};
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++) {
+        struct sigaction now;
+        /* what the user's shell told us to ignore (nohup) stays ignored */
+        if (watched[i] == SIGHUP && sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            continue;
+        sigaddset(&set, watched[i]);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    if (loop_signals(r->loop, &set, on_signal, s, err) == 0)
+        return s;
+    step_signals_destroy(s);
+    return NULL;
+}
+
+void step_signals_destroy(struct step_signals *s)
+{
+    free(s);
+}

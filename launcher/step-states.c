@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-states.c - the states of a step
+ *
+ * One function per state looks at what has happened and returns the next state, or the same one;
+ * events only record facts and ask for a turn of this machine. */
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "launcher/preload/preload.h"
+#include "launcher/run.h"
+#include "wire/messages/launch.h"
+
+const char *step_state_text(enum step_state s)
+{
+    static const char *const text[STEP_STATE_COUNT] = {
+        [STEP_STARTING] = "starting",   [STEP_PRELOADING] = "preloading",
+        [STEP_LAUNCHING] = "launching", [STEP_RUNNING] = "running",
+        [STEP_ENDING] = "ending",       [STEP_CLEANING] = "cleaning",
+        [STEP_RELEASING] = "releasing", [STEP_DONE] = "done",
+    };
+    return text[s];
+}
+
+/* The wish to end the ranks is carried out: every host is told, and no further one is started. */
+static void end_ranks(struct run *r)
+{
+    const char *why;
+    double grace;
+    if (!verdict_take_wish(r->verdict, &grace, &why))
+        return;
+    hosts_end_ranks(r->hosts, grace < 0 ? r->plan->step.kill_grace : grace, why);
+    if (r->state == STEP_STARTING)
+        starters_cancel(r->starters);
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static void announce_oversubscription(struct run *r)
+{
+    if (!r->plan->step.oversubscribed || r->oversubscription_said || r->plan->cmd->quiet ||
+        r->plan->cmd->oversubscribe == 1)
+        return;
+    r->oversubscription_said = 1;
+    log_note("%s; ranks share cores (--oversubscribe: do not say this)", r->plan->placement.reason);
+}
+
+/* The same bytes for all: each starter finds its own place in them. */
+static void launch(struct run *r)
+{
+    const struct step_plan *p = r->plan;
+    struct launch l = {
+        .step = p->step, /* borrowed */
+        .hosts = p->placements,
+        .nhosts = p->nused,
+        .report_bindings = p->cmd->report_bindings,
+        .same_machine = p->same_machine,
+    };
+    size_t n;
+    AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
+    if (!packed) {
+        verdict_fail(r->verdict, EXIT_CODE_MPRUN, "launch %u rank%s: out of memory", p->step.nranks,
+                     plural(p->step.nranks));
+        return;
+    }
+    hosts_broadcast_bytes(r->hosts, FRAME_LAUNCH, packed, n);
+    step_record_launch_sent(r->record);
+    for (size_t i = 0; i < p->nused; i++)
+        if (r->hosts->used[i]->state == AGENT_PLACED)
+            host_enter(r->hosts->used[i], AGENT_LAUNCHED);
+}
+
+static enum step_state starting(struct run *r)
+{
+    if (verdict_is_ending(r->verdict))
+        return STEP_ENDING;
+    if (hosts_before(r->hosts, AGENT_PLACED) > 0 || job_suspension_holds(r->suspension))
+        return STEP_STARTING;
+    fault_point("connected");
+    if (r->plan->cmd->explain)
+        return STEP_RELEASING;
+    announce_oversubscription(r);
+    if (r->preload) {
+        preload_begin(r->preload);
+        return STEP_PRELOADING;
+    }
+    launch(r);
+    return STEP_LAUNCHING;
+}
+
+static enum step_state preloading(struct run *r)
+{
+    if (verdict_is_ending(r->verdict))
+        return STEP_ENDING;
+    if (!preload_done(r->preload) || job_suspension_holds(r->suspension))
+        return STEP_PRELOADING;
+    launch(r);
+    return STEP_LAUNCHING;
+}
+
+static enum step_state launching(struct run *r)
+{
+    if (verdict_is_ending(r->verdict))
+        return STEP_ENDING;
+    struct rank_counts n = step_record_counts(r->record);
+    if (n.started + n.ended > 0)
+        fault_point("launching");
+    if (n.known < r->plan->step.nranks)
+        return STEP_LAUNCHING;
+    if (n.started == r->plan->step.nranks)
+        step_record_all_running(r->record, hosts_with_links(r->hosts));
+    return STEP_RUNNING;
+}
+
+static enum step_state running(struct run *r)
+{
+    if (verdict_is_ending(r->verdict) ||
+        step_record_counts(r->record).ended == r->plan->step.nranks)
+        return STEP_ENDING;
+    return STEP_RUNNING;
+}
+
+/* A host that came late, or was told nothing yet, is ended as well. */
+static void kill_latecomers(struct run *r)
+{
+    for (size_t i = 0; i < r->plan->nhosts; i++) {
+        struct host *h = &r->hosts->all[i];
+        Mprun__Kill m = MPRUN__KILL__INIT;
+        if ((h->state == AGENT_CONNECTED || h->state == AGENT_PLACED) &&
+            host_send(h, FRAME_KILL, &m.base))
+            host_enter(h, AGENT_LAUNCHED);
+    }
+}
+
+static enum step_state ending(struct run *r)
+{
+    fault_point("ending");
+    if (verdict_is_ending(r->verdict) &&
+        hosts_in(r->hosts, AGENT_CONNECTED) + hosts_in(r->hosts, AGENT_PLACED) > 0)
+        kill_latecomers(r);
+    if (hosts_before(r->hosts, AGENT_REPORTED) > 0)
+        return STEP_ENDING;
+    if (r->input)
+        input_finish(r->input);
+    return STEP_CLEANING;
+}
+
+static enum step_state cleaning(struct run *r)
+{
+    host_failures_say(r->host_failures);
+    rank_failures_explain(r->rank_failures);
+    return hosts_before(r->hosts, AGENT_CLEANED) > 0 ? STEP_CLEANING : STEP_RELEASING;
+}
+
+/* Those that may go now are told so. */
+static void release(struct run *r, enum agent_state due)
+{
+    Mprun__Release m = MPRUN__RELEASE__INIT;
+    size_t told = 0;
+    for (size_t i = 0; i < r->plan->nhosts && hosts_in(r->hosts, due) > 0; i++) {
+        struct host *h = &r->hosts->all[i];
+        if (h->state == due && host_top(h)) {
+            host_enter(h, AGENT_RELEASED);
+            told++;
+        }
+    }
+    if (told) {
+        hosts_broadcast(r->hosts, FRAME_RELEASE, &m.base);
+        starters_await_end(r->starters);
+    }
+    for (size_t i = 0; told && i < r->plan->nused; i++)
+        if (r->hosts->used[i]->state == AGENT_RELEASED)
+            starters_released(r->starters, r->hosts->used[i]);
+}
+
+static enum step_state releasing(struct run *r)
+{
+    release(r, AGENT_CLEANED);
+    if (r->plan->cmd->explain)
+        release(r, AGENT_PLACED);
+    if (hosts_before(r->hosts, AGENT_GONE) > 0 || !output_idle(r->output))
+        return STEP_RELEASING;
+    return STEP_DONE;
+}
+
+static enum step_state done(struct run *r)
+{
+    loop_stop(r->loop);
+    return STEP_DONE;
+}
+
+static void step_machine(struct run *r)
+{
+    static enum step_state (*const due[STEP_STATE_COUNT])(struct run *) = {
+        [STEP_STARTING] = starting,   [STEP_PRELOADING] = preloading,
+        [STEP_LAUNCHING] = launching, [STEP_RUNNING] = running,
+        [STEP_ENDING] = ending,       [STEP_CLEANING] = cleaning,
+        [STEP_RELEASING] = releasing, [STEP_DONE] = done,
+    };
+    static const char *const fault_of[STEP_STATE_COUNT] = {
+        [STEP_LAUNCHING] = "preparing",
+        [STEP_RUNNING] = "running",
+        [STEP_CLEANING] = "reported",
+        [STEP_RELEASING] = "cleaned",
+    };
+    for (;;) {
+        enum step_state next = due[r->state](r);
+        if (next == r->state)
+            return;
+        r->state = next;
+        log_debug("step %s: %s", r->plan->step.id, step_state_text(next));
+        if (next == STEP_RUNNING)
+            terminal_take(r->terminal);
+        if (fault_of[next])
+            fault_point(fault_of[next]);
+    }
+}
+
+void step_turn(void *arg)
+{
+    end_ranks(arg);
+    starters_settle(((struct run *)arg)->starters);
+    step_machine(arg);
+}
+
+/* Where a rank has failed before, the step is ending already, and that decides the code. */
+void step_timed_out(void *arg)
+{
+    struct run *r = arg;
+    if (rank_failures_first(r->rank_failures))
+        log_debug("--timeout: %g s are over; the step is ending", r->plan->cmd->timeout);
+    else
+        verdict_fail(r->verdict, EXIT_CODE_TIMEOUT,
+                     "--timeout: the step ran for %g s; its ranks are ended",
+                     r->plan->cmd->timeout);
+    unread_output_drop(r->unread, r->plan->step.kill_grace);
+}
+
+void step_begin(struct run *r)
+{
+    step_timeout_start(r->timeout, r->plan->cmd->timeout);
+    starters_begin(r->starters);
+    loop_defer_schedule(&r->turn);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-status.c - what tools, and other steps of the job, get over the control socket
+ *
+ * STATUS_REQUEST is answered by STATUS_REPLY, another mprun's HAND by ERRAND_NEWS. */
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "launcher/run.h"
+#include "wire/messages/placements.h"
+
+static const char *agent_state_text(enum agent_state s)
+{
+    static const char *const text[] = {
+        [AGENT_UNUSED] = "unused",   [AGENT_WAITING] = "waiting",
+        [AGENT_STARTED] = "started", [AGENT_CONNECTED] = "connected",
+        [AGENT_PLACED] = "placed",   [AGENT_LAUNCHED] = "launched",
+        [AGENT_READY] = "running",   [AGENT_REPORTED] = "reported",
+        [AGENT_CLEANED] = "cleaned", [AGENT_RELEASED] = "released",
+        [AGENT_GONE] = "gone",
+    };
+    return text[s];
+}
+
+static void send_status(struct run *r, struct link *to)
+{
+    Mprun__StatusReply m = MPRUN__STATUS_REPLY__INIT;
+    AUTO_FREE struct placement *hosts = calloc(r->plan->nhosts, sizeof(*hosts));
+    AUTO_FREE char **states = calloc(r->plan->nhosts, sizeof(*states));
+    struct rank_counts n = step_record_counts(r->record);
+    struct packed_placements packed;
+    for (size_t i = 0; hosts && states && i < r->plan->nhosts; i++) {
+        hosts[i] = (struct placement){.host = r->plan->alloc.hosts[i].name,
+                                      .ranks = *r->hosts->all[i].ranks};
+        states[i] = (char *)(uintptr_t)agent_state_text(r->hosts->all[i].state);
+    }
+    if (!hosts || !states || placements_pack(hosts, r->plan->nhosts, &packed) < 0)
+        return;
+    m.n_hosts = packed.n;
+    m.hosts = packed.list;
+    m.n_host_states = r->plan->nhosts;
+    m.host_states = states;
+    m.step_id = (char *)(uintptr_t)r->plan->step.id;
+    m.state = (char *)(uintptr_t)step_state_text(r->state);
+    m.nranks = r->plan->step.nranks;
+    m.started = n.started;
+    m.ended = n.ended;
+    m.seconds = loop_now() - r->plan->start_time;
+    link_send(to, FRAME_STATUS_REPLY, &m.base);
+    packed_placements_free(&packed);
+}
+
+static bool request(void *arg, struct link *tool, enum frame_type type, const uint8_t *p, size_t n)
+{
+    struct run *r = arg;
+    if (type == FRAME_STATUS_REQUEST)
+        send_status(r, tool);
+    return type == FRAME_STATUS_REQUEST ||
+           (type == FRAME_HAND && starters_hand(r->starters, tool, p, n) == 0);
+}
+
+static void gone(void *arg, struct link *tool)
+{
+    struct run *r = arg;
+    starters_asker_gone(r->starters, tool);
+}
+
+const struct control_events step_control_events = {.request = request, .gone = gone};

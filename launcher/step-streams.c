@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-streams.c - what ranks write, read, and see of mprun's terminal, between hosts and mprun's
+ * own descriptors */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "launcher/run.h"
+#include "wire/flow-control.h"
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static void output_consumed(void *arg, uint32_t host, unsigned stream, uint64_t bytes)
+{
+    struct run *r = arg;
+    Mprun__OutputCredit m = MPRUN__OUTPUT_CREDIT__INIT;
+    m.stream = stream;
+    m.bytes = bytes;
+    struct host *h = host_at(r->hosts, host);
+    if (h)
+        host_send(h, FRAME_OUTPUT_CREDIT, &m.base);
+}
+
+static void output_stream_closed(void *arg, unsigned stream, const struct error *why)
+{
+    struct run *r = arg;
+    Mprun__OutputClosed m = MPRUN__OUTPUT_CLOSED__INIT;
+    m.stream = stream;
+    hosts_broadcast(r->hosts, FRAME_OUTPUT_CLOSED, &m.base);
+    if (why->code == EPIPE)
+        rank_failures_reader_left(r->rank_failures);
+    else
+        verdict_fail(r->verdict, EXIT_CODE_MPRUN, "%s", why->text);
+}
+
+static void output_drained(void *arg)
+{
+    loop_defer_schedule(&((struct run *)arg)->turn);
+}
+
+static const struct output_events output_events = {
+    .consumed = output_consumed, .closed = output_stream_closed, .drained = output_drained};
+
+/* mprun's own words go the way of the ranks', in order with them. */
+static void log_to_output(void *arg, enum log_level level, const char *text)
+{
+    struct run *r = arg;
+    char line[4300];
+    int n = snprintf(line, sizeof(line) - 1, "mprun: %s", text);
+    if (n < 0)
+        return;
+    starters_erase_progress(r->starters);
+    if ((size_t)n > sizeof(line) - 3)
+        n = sizeof(line) - 3;
+    if (terminal_is_taken(r->terminal))
+        line[n++] = '\r';
+    line[n++] = '\n';
+    output_message(r->output, line, (size_t)n);
+}
+
+/* n 0: the end of the input. */
+static void input_send(void *arg, struct rank_name name, const void *data, size_t n)
+{
+    struct run *r = arg;
+    struct host *h = host_of_rank(r->hosts, name);
+    struct bulk_header bh = {.name = name, .stream = 0, .time_ns = loop_wallclock_ns()};
+    if (h)
+        host_send_bulk(h, FRAME_INPUT, &bh, data, n);
+}
+
+static void input_end(void *arg, struct rank_name name)
+{
+    input_send(arg, name, NULL, 0);
+}
+
+static void input_failed(void *arg, const struct error *why)
+{
+    log_warn("%s", why->text);
+}
+
+static const struct input_events input_events = {
+    .send = input_send, .end = input_end, .failed = input_failed};
+
+static int open_output(struct run *r, struct error *err)
+{
+    struct output_options o = {
+        .fds = {STDOUT_FILENO, STDERR_FILENO},
+        .tag = r->plan->cmd->tag_output,
+        .timestamp = r->plan->cmd->timestamp,
+        .window = output_window(r->plan->nused),
+    };
+    r->output = output_create(r->loop, &o, &output_events, r, err);
+    if (!r->output)
+        return -1;
+    log_set_sink(log_to_output, r);
+    r->unread = unread_output_create(r->loop, r->output, &r->turn);
+    return r->unread ? 0 : error_errno(err, ENOMEM, "open the output");
+}
+
+static void terminal_has_size(void *arg, const struct tty_size *size)
+{
+    struct run *r = arg;
+    Mprun__Window m;
+    window_pack(size, &m);
+    hosts_broadcast(r->hosts, FRAME_WINDOW, &m.base);
+}
+
+static int open_terminal(struct run *r, struct error *err)
+{
+    if (!r->plan->step.terminal)
+        return 0;
+    r->terminal = terminal_create(terminal_has_size, r);
+    return r->terminal ? 0 : error_errno(err, ENOMEM, "prepare the terminal");
+}
+
+static int open_input(struct run *r, struct error *err)
+{
+    const struct step *s = &r->plan->step;
+    size_t n = s->stdin_target == STDIN_ALL ? s->nranks : 1;
+    if (s->stdin_target == STDIN_NONE)
+        return 0;
+    AUTO_FREE struct rank_name *targets = calloc(n, sizeof(*targets));
+    if (!targets)
+        return error_errno(err, ENOMEM, "open the input");
+    for (size_t i = 0; i < n; i++)
+        targets[i].rank = s->stdin_target == STDIN_ALL ? (uint32_t)i : s->stdin_rank;
+    r->input = input_create(r->loop, STDIN_FILENO, targets, n, &input_events, r, err);
+    return r->input ? 0 : -1;
+}
+
+int step_open_streams(struct run *r, struct error *err)
+{
+    return open_terminal(r, err) < 0 || open_output(r, err) < 0 || open_input(r, err) < 0 ? -1 : 0;
+}
+
+void step_close_streams(struct run *r)
+{
+    log_set_sink(NULL, NULL);
+    unread_output_destroy(r->unread);
+    output_destroy(r->output);
+    terminal_destroy(r->terminal);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "model/rank-set.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rank_set_free(struct rank_set *s)
+{
+    free(s->cycles);
+    *s = (struct rank_set){0};
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static uint32_t last_of(const struct rank_cycle *c)
+{
+    return c->first + c->stride * (c->count - 1);
+}
+
+/* The last cycle; NULL: the set is empty. */
+static struct rank_cycle *end_of(const struct rank_set *s)
+{
+    return s->ncycles ? &s->cycles[s->ncycles - 1] : NULL;
+}
+
+static bool is_behind(const struct rank_set *s, uint32_t world, uint32_t rank)
+{
+    const struct rank_cycle *end = end_of(s);
+    return !end || world > end->world || (world == end->world && rank > last_of(end));
+}
+
+int rank_set_add_cycle(struct rank_set *s, struct rank_cycle c)
+{
+    uint64_t last = c.first + (uint64_t)c.stride * (c.count - 1);
+    uint64_t total = (uint64_t)rank_set_count(s) + c.count;
+    if (c.count == 0 || c.stride == 0 || last > UINT32_MAX || total > UINT32_MAX ||
+        !is_behind(s, c.world, c.first)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if ((s->ncycles & (s->ncycles - 1)) == 0) { /* room for as many is used up */
+        size_t room = s->ncycles ? 2 * s->ncycles : 1;
+        struct rank_cycle *grown = reallocarray(s->cycles, room, sizeof(*grown));
+        if (!grown)
+            return -1;
+        s->cycles = grown;
+    }
+    c.before = rank_set_count(s);
+    s->cycles[s->ncycles++] = c;
+    return 0;
+}
+
+int rank_set_add_block(struct rank_set *s, uint32_t world, uint32_t first, uint32_t count)
+{
+    return rank_set_add_cycle(s, (struct rank_cycle){world, first, 1, count, 0});
+}
+
+int rank_set_add(struct rank_set *s, struct rank_name r)
+{
+    struct rank_cycle *end = end_of(s);
+    if (!end || end->world != r.world || !is_behind(s, r.world, r.rank) ||
+        (end->count > 1 && r.rank - last_of(end) != end->stride))
+        return rank_set_add_block(s, r.world, r.rank, 1);
+    end->stride = r.rank - last_of(end);
+    end->count++;
+    return 0;
+}
+
+/* ---- asking it ------------------------------------------------------------------------------- */
+
+uint32_t rank_set_count(const struct rank_set *s)
+{
+    const struct rank_cycle *end = end_of(s);
+    return end ? end->before + end->count : 0;
+}
+
+struct rank_name rank_set_at(const struct rank_set *s, uint32_t index)
+{
+    size_t low = 0, high = s->ncycles;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (s->cycles[middle].before <= index)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct rank_cycle *c = &s->cycles[low];
+    return (struct rank_name){.world = c->world,
+                              .rank = c->first + c->stride * (index - c->before)};
+}
+
+int64_t rank_set_index(const struct rank_set *s, struct rank_name r)
+{
+    size_t low = 0, high = s->ncycles;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct rank_cycle *c = &s->cycles[middle];
+        if (r.world < c->world || (r.world == c->world && r.rank < c->first))
+            high = middle;
+        else if (r.world > c->world || r.rank > last_of(c))
+            low = middle + 1;
+        else if ((r.rank - c->first) % c->stride)
+            return -1;
+        else
+            return c->before + (r.rank - c->first) / c->stride;
+    }
+    return -1;
+}
+
+bool rank_set_has(const struct rank_set *s, struct rank_name r)
+{
+    return rank_set_index(s, r) >= 0;
+}
+
+bool rank_set_meets(const struct rank_set *a, const struct rank_set *b)
+{
+    for (uint32_t i = 0; i < rank_set_count(a); i++)
+        if (rank_set_has(b, rank_set_at(a, i)))
+            return true;
+    return false;
+}
+
+int64_t rank_set_distance(const struct rank_set *a, const struct rank_set *b)
+{
+    int64_t distance = 0;
+    if (a->ncycles != b->ncycles)
+        return -1;
+    for (size_t i = 0; i < a->ncycles; i++) {
+        const struct rank_cycle *x = &a->cycles[i], *y = &b->cycles[i];
+        int64_t here = (int64_t)y->first - x->first;
+        if (x->world != y->world || x->count != y->count || x->stride != y->stride || here < 0 ||
+            (i > 0 && here != distance))
+            return -1;
+        distance = here;
+    }
+    return distance;
+}
+
+/* ---- in words -------------------------------------------------------------------------------- */
+
+static void print_cycle(FILE *f, const struct rank_cycle *c)
+{
+    char first[RANK_NAME_TEXT], last[RANK_NAME_TEXT];
+    rank_name_format((struct rank_name){c->world, c->first, 0}, first);
+    rank_name_format((struct rank_name){c->world, last_of(c), 0}, last);
+    if (c->count == 1)
+        fprintf(f, "%s", first);
+    else if (c->stride == 1)
+        fprintf(f, "%s to %s", first, last);
+    else if (c->count == 2)
+        fprintf(f, "%s, %s", first, last);
+    else
+        fprintf(f, "%s to %s in steps of %u", first, last, c->stride);
+}
+
+char *rank_set_format(const struct rank_set *s)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return NULL;
+    fputs(s->ncycles == 0 ? "no ranks" : rank_set_count(s) == 1 ? "rank " : "ranks ", f);
+    for (size_t i = 0; i < s->ncycles; i++) {
+        fputs(i ? ", " : "", f);
+        print_cycle(f, &s->cycles[i]);
+    }
+    return fclose(f) == 0 ? text : NULL;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-set.h - which ranks of which worlds a host, or a program, has
+ *
+ * A set is kept as cycles: the ranks first, first + stride, ... of one world. A block has stride 1,
+ * a list is as many cycles as it needs. Ranks are ascending by world and rank, and a rank's index
+ * in its host's set is its local rank. The incarnation of a name does not matter here.
+ *
+ * All arithmetic on ranks is in rank-set.c; which host has a rank is the question of rank-map.h. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/rank-name.h"
+
+struct rank_cycle {
+    uint32_t world, first, stride, count; /* count is never 0 */
+    uint32_t before;                      /* ranks of the set in front of it; rank-set.c sets it */
+};
+
+/* Empty when zeroed. The cycles are for wire/messages/placements.c; others ask the functions below.
+ */
+struct rank_set {
+    struct rank_cycle *cycles;
+    size_t ncycles;
+};
+
+void rank_set_free(struct rank_set *s);
+
+/* Add at the end. -1 with errno: EINVAL when not all are behind the last rank of the set, or when
+ * their numbers do not fit; ENOMEM. Nothing is changed then. */
+int rank_set_add(struct rank_set *s, struct rank_name r); /* makes cycles of what is regular */
+int rank_set_add_block(struct rank_set *s, uint32_t world, uint32_t first, uint32_t count);
+int rank_set_add_cycle(struct rank_set *s, struct rank_cycle c);
+
+uint32_t rank_set_count(const struct rank_set *s);
+/* The rank with this index, which is below the count. */
+struct rank_name rank_set_at(const struct rank_set *s, uint32_t index);
+/* The index of a rank; -1: it is not in the set. */
+int64_t rank_set_index(const struct rank_set *s, struct rank_name r);
+bool rank_set_has(const struct rank_set *s, struct rank_name r);
+bool rank_set_meets(const struct rank_set *a, const struct rank_set *b); /* a rank is in both */
+/* By how much each rank of b is above the same of a; -1: they differ in more than that. */
+int64_t rank_set_distance(const struct rank_set *a, const struct rank_set *b);
+
+/* "rank 7", "ranks 0 to 3", "ranks 1, 4 to 10 in steps of 2, 12", "no ranks". The caller frees it.
+ * NULL: no memory. */
+char *rank_set_format(const struct rank_set *s);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pmix-server/pmi1/kvs.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kvs {
+    void *root; /* of tsearch(3) */
+};
+
+struct pair {
+    char *value;
+    char key[];
+};
+
+static int pair_order(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+    return strcmp(x->key, y->key);
+}
+
+static struct pair *pair_create(const char *key, const char *value)
+{
+    size_t n = strlen(key) + 1;
+    struct pair *p = malloc(sizeof(*p) + n);
+    if (!p)
+        return NULL;
+    memcpy(p->key, key, n);
+    p->value = strdup(value);
+    if (p->value)
+        return p;
+    free(p);
+    return NULL;
+}
+
+static void pair_destroy(void *arg)
+{
+    struct pair *p = arg;
+    free(p->value);
+    free(p);
+}
+
+struct kvs *kvs_create(void)
+{
+    return calloc(1, sizeof(struct kvs));
+}
+
+void kvs_destroy(struct kvs *k)
+{
+    if (!k)
+        return;
+    tdestroy(k->root, pair_destroy);
+    free(k);
+}
+
+int kvs_put(struct kvs *k, const char *key, const char *value)
+{
+    struct pair *p = pair_create(key, value);
+    struct pair **at = p ? tsearch(p, &k->root, pair_order) : NULL;
+    if (!at) {
+        if (p)
+            pair_destroy(p);
+        return -1;
+    }
+    if (*at == p)
+        return 0;
+    char *old = (*at)->value;
+    (*at)->value = p->value;
+    p->value = old;
+    pair_destroy(p);
+    return 0;
+}
+
+const char *kvs_get(const struct kvs *k, const char *key)
+{
+    struct pair *like = pair_create(key, "");
+    struct pair **at = like ? tfind(like, &k->root, pair_order) : NULL;
+    if (like)
+        pair_destroy(like);
+    return at ? (*at)->value : NULL;
+}
+
+int kvs_pack(struct buffer *to, const char *key, const char *value)
+{
+    if (buffer_append(to, key, strlen(key) + 1) < 0)
+        return -1;
+    return buffer_append(to, value, strlen(value) + 1);
+}
+
+int kvs_put_packed(struct kvs *k, const uint8_t *p, size_t n)
+{
+    while (n > 0) {
+        const char *key = (const char *)p;
+        const uint8_t *value = memchr(p, 0, n);
+        const uint8_t *end =
+            value && ++value < p + n ? memchr(value, 0, n - (size_t)(value - p)) : NULL;
+        if (!end || kvs_put(k, key, (const char *)value) < 0)
+            return -1;
+        n -= (size_t)(end + 1 - p);
+        p = end + 1;
+    }
+    return 0;
+}

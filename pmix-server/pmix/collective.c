@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pmix-server/pmix/collective.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/idset.h"
+#include "pmix-server/server.h"
+#include "pmix-server/thread-bridge.h"
+#include "pmix-server/world.h"
+#include "wire/little-endian.h"
+
+struct collective_item {
+    struct bridge_item item;
+    struct server *server;
+    enum collective kind;
+    struct asker asker;
+    int seconds;
+    size_t nprocs, ndata;
+    pmix_proc_t procs[]; /* then the data */
+};
+
+struct participant {
+    uint32_t world, rank;
+};
+
+enum { PARTICIPANT_SIZE = 8 };
+
+static const uint8_t *item_data(const struct collective_item *c)
+{
+    return (const uint8_t *)&c->procs[c->nprocs];
+}
+
+static int add_participant(const struct server *s, const pmix_proc_t *proc, struct participant *ret,
+                           struct idset *hosts)
+{
+    const struct world *w = world_by_nspace(s->worlds, proc->nspace);
+    if (!w)
+        return -1;
+    *ret = (struct participant){w->number, proc->rank};
+    return proc->rank == PMIX_RANK_WILDCARD ? world_add_all_hosts(w, hosts)
+                                            : world_add_host(w, proc->rank, hosts);
+}
+
+static int participant_order(const void *a, const void *b)
+{
+    const struct participant *x = a, *y = b;
+    if (x->world != y->world)
+        return x->world < y->world ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Sorts p. */
+static void write_signature(enum collective kind, struct participant *p, size_t n, uint8_t *to)
+{
+    qsort(p, n, sizeof(*p), participant_order);
+    *to++ = (uint8_t)kind;
+    for (size_t i = 0; i < n; i++, to += PARTICIPANT_SIZE) {
+        put32(to, p[i].world);
+        put32(to + 4, p[i].rank);
+    }
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+/* The collectives of one signature so far. Never freed: there are few groups of ranks. */
+struct turn {
+    struct turn *next;
+    uint64_t used;     /* turns that were begun */
+    uint64_t *waiting; /* requests in the order of turns, from `answered` to `used` */
+    uint64_t answered;
+    size_t room, nsignature;
+    uint8_t signature[];
+};
+
+struct collectives {
+    struct turn *turns;
+};
+
+struct collectives *collectives_create(struct error *err)
+{
+    struct collectives *c = calloc(1, sizeof(*c));
+    if (!c)
+        error_errno(err, ENOMEM, "make the list of collectives");
+    return c;
+}
+
+static struct turn *find_turn(const struct collectives *c, const uint8_t *signature, size_t n)
+{
+    struct turn *t = c->turns;
+    while (t && (t->nsignature != n || memcmp(t->signature, signature, n) != 0))
+        t = t->next;
+    return t;
+}
+
+static struct turn *turn_of(struct collectives *c, const uint8_t *signature, size_t n)
+{
+    struct turn *t = find_turn(c, signature, n);
+    if (t)
+        return t;
+    t = calloc(1, sizeof(*t) + n);
+    if (!t)
+        return NULL;
+    memcpy(t->signature, signature, n);
+    t->nsignature = n;
+    t->next = c->turns;
+    c->turns = t;
+    return t;
+}
+
+static int turn_make_room(struct turn *t)
+{
+    size_t n = (size_t)(t->used - t->answered);
+    if (n < t->room)
+        return 0;
+    uint64_t *more = realloc(t->waiting, (t->room + 8) * sizeof(*more));
+    if (!more)
+        return -1;
+    t->waiting = more;
+    t->room += 8;
+    return 0;
+}
+
+/* Answers come in the order of turns; one that does not is for nobody. */
+static uint64_t turn_take(struct turn *t, uint64_t turn)
+{
+    if (!t || turn != t->answered || t->answered == t->used)
+        return 0;
+    uint64_t id = t->waiting[0];
+    t->answered++;
+    memmove(t->waiting, t->waiting + 1, (size_t)(t->used - t->answered) * sizeof(*t->waiting));
+    return id;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void send_collect(const struct collective_item *c, struct participant *p,
+                         const struct idset *hosts)
+{
+    size_t nhosts = idset_count(hosts);
+    AUTO_FREE uint8_t *signature = malloc(1 + c->nprocs * PARTICIPANT_SIZE);
+    AUTO_FREE uint32_t *list = calloc(nhosts, sizeof(*list));
+    if (!signature || !list) {
+        asker_answer(&c->asker, PMIX_ERR_NOMEM, NULL, 0);
+        return;
+    }
+    size_t n = 1 + c->nprocs * PARTICIPANT_SIZE;
+    write_signature(c->kind, p, c->nprocs, signature);
+    struct turn *t = turn_of(c->server->collectives, signature, n);
+    if (!t || turn_make_room(t) < 0) {
+        asker_answer(&c->asker, PMIX_ERR_NOMEM, NULL, 0);
+        return;
+    }
+    uint64_t id = requests_add(c->server->requests, &c->asker, c->seconds);
+    if (!id)
+        return;
+    Mprun__Collect m = MPRUN__COLLECT__INIT;
+    Mprun__Collect__Part part = MPRUN__COLLECT__PART__INIT, *parts[] = {&part};
+    t->waiting[t->used - t->answered] = id;
+    m.turn = t->used++;
+    m.signature = (ProtobufCBinaryData){n, signature};
+    for (int h = idset_next(hosts, 0); h >= 0; h = idset_next(hosts, (unsigned)h + 1))
+        list[m.n_hosts++] = (uint32_t)h;
+    m.hosts = list;
+    if (m.n_hosts == c->server->worlds->nhosts) /* all: nobody has to be named */
+        m.n_hosts = 0;
+    part.host = c->server->worlds->own_host;
+    part.data = (ProtobufCBinaryData){c->ndata, (uint8_t *)item_data(c)};
+    m.n_parts = 1;
+    m.parts = parts;
+    link_send(c->server->link, FRAME_COLLECT, &m.base);
+}
+
+static void collective_run(struct bridge_item *item)
+{
+    struct collective_item *c = (struct collective_item *)item;
+    struct idset hosts = {.words = NULL};
+    AUTO_FREE struct participant *p = calloc(c->nprocs ? c->nprocs : 1, sizeof(*p));
+    int ok = p != NULL;
+    for (size_t i = 0; ok && i < c->nprocs; i++)
+        ok = add_participant(c->server, &c->procs[i], &p[i], &hosts) == 0;
+    if (!ok)
+        asker_answer(&c->asker, p ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOMEM, NULL, 0);
+    else if (idset_count(&hosts) < 2) /* the library rarely asks then: all of it is here */
+        asker_answer(&c->asker, PMIX_SUCCESS, item_data(c), c->ndata);
+    else
+        send_collect(c, p, &hosts);
+    idset_free(&hosts);
+    free(c);
+}
+
+/* The data stays the library's, as its header has it, although no version is known that frees it:
+ * so a collective leaks what this host brought to it, about 100 bytes a rank in MPI_Init. */
+pmix_status_t collective_upcall(struct server *s, const struct collective_call *call,
+                                const struct asker *asker)
+{
+    size_t nprocs_size = call->nprocs * sizeof(pmix_proc_t);
+    struct collective_item *c = malloc(sizeof(*c) + nprocs_size + call->ndata);
+    if (!c)
+        return PMIX_ERR_NOMEM;
+    *c = (struct collective_item){.item.run = collective_run,
+                                  .server = s,
+                                  .kind = call->kind,
+                                  .asker = *asker,
+                                  .seconds = asker_timeout(call->info, call->ninfo),
+                                  .nprocs = call->nprocs,
+                                  .ndata = call->ndata};
+    memcpy(c->procs, call->procs, nprocs_size);
+    if (call->ndata)
+        memcpy(&c->procs[c->nprocs], call->data, call->ndata);
+    bridge_post(s->bridge, &c->item);
+    return PMIX_SUCCESS;
+}
+
+void collective_answer(struct server *s, const Mprun__Collected *m)
+{
+    uint64_t id =
+        turn_take(find_turn(s->collectives, m->signature.data, m->signature.len), m->turn);
+    if (id)
+        requests_answer(s->requests, id, m->status, m->data.data, m->data.len);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pmix-server/pmix/dmodex.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmix-server/server.h"
+#include "pmix-server/thread-bridge.h"
+#include "pmix-server/world.h"
+
+struct want_item { /* out: from the library to the launcher */
+    struct bridge_item item;
+    struct server *server;
+    pmix_proc_t proc;
+    int seconds;
+    struct asker asker;
+};
+
+struct serve { /* in: who asked; lives until the library has the data */
+    struct server *server;
+    uint64_t id;
+    uint32_t from_host;
+};
+
+struct found_item {
+    struct bridge_item item;
+    struct serve serve;
+    pmix_status_t status;
+    size_t n;
+    uint8_t data[];
+};
+
+static void want_run(struct bridge_item *item)
+{
+    struct want_item *q = (struct want_item *)item;
+    const struct world *w = world_by_nspace(q->server->worlds, q->proc.nspace);
+    if (!w || world_node_of(w, q->proc.rank) < 0 || world_is_local(w, q->proc.rank)) {
+        asker_answer(&q->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
+        free(q);
+        return;
+    }
+    Mprun__RankName name = MPRUN__RANK_NAME__INIT;
+    name.world = w->number;
+    name.rank = q->proc.rank;
+    Mprun__ModexRequest m = MPRUN__MODEX_REQUEST__INIT;
+    m.id = requests_add(q->server->requests, &q->asker, q->seconds);
+    m.name = &name;
+    m.from_host = w->own_host;
+    if (m.id)
+        link_send(q->server->link, FRAME_MODEX_REQUEST, &m.base);
+    free(q);
+}
+
+pmix_status_t dmodex_upcall(struct server *s, const pmix_proc_t *proc, const pmix_info_t *info,
+                            size_t ninfo, const struct asker *asker)
+{
+    struct want_item *q = calloc(1, sizeof(*q));
+    if (!q)
+        return PMIX_ERR_NOMEM;
+    *q = (struct want_item){.item.run = want_run,
+                            .server = s,
+                            .proc = *proc,
+                            .seconds = asker_timeout(info, ninfo),
+                            .asker = *asker};
+    bridge_post(s->bridge, &q->item);
+    return PMIX_SUCCESS;
+}
+
+void dmodex_answer(struct server *s, const Mprun__ModexReply *m)
+{
+    requests_answer(s->requests, m->id, m->status, m->data.data, m->data.len);
+}
+
+static void send_reply(const struct serve *to, pmix_status_t status, const uint8_t *data, size_t n)
+{
+    Mprun__ModexReply m = MPRUN__MODEX_REPLY__INIT;
+    m.id = to->id;
+    m.status = status;
+    m.data = (ProtobufCBinaryData){n, (uint8_t *)data};
+    m.to_host = to->from_host;
+    link_send(to->server->link, FRAME_MODEX_REPLY, &m.base);
+}
+
+static void found_run(struct bridge_item *item)
+{
+    struct found_item *f = (struct found_item *)item;
+    send_reply(&f->serve, f->status, f->data, f->n);
+    free(f);
+}
+
+/* In the library's thread; data is the library's. */
+static void found(pmix_status_t status, char *data, size_t n, void *cbdata)
+{
+    struct serve *serve = cbdata;
+    struct found_item *f = malloc(sizeof(*f) + n);
+    if (!f) /* the asker's own time limit has to end this */
+        return;
+    f->item.run = found_run;
+    f->serve = *serve;
+    f->status = status;
+    f->n = n;
+    if (n)
+        memcpy(f->data, data, n);
+    bridge_post(serve->server->bridge, &f->item);
+    free(serve);
+}
+
+void dmodex_serve(struct server *s, const Mprun__ModexRequest *m)
+{
+    struct serve asked = {s, m->id, m->from_host};
+    const struct world *w = m->name ? world_by_number(s->worlds, m->name->world) : NULL;
+    if (!w || !world_is_local(w, m->name->rank)) {
+        send_reply(&asked, PMIX_ERR_NOT_FOUND, NULL, 0);
+        return;
+    }
+    struct serve *serve = malloc(sizeof(*serve));
+    if (!serve) {
+        send_reply(&asked, PMIX_ERR_NOMEM, NULL, 0);
+        return;
+    }
+    *serve = asked;
+    pmix_proc_t proc;
+    PMIX_LOAD_PROCID(&proc, w->nspace, m->name->rank);
+    pmix_status_t rc = PMIx_server_dmodex_request(&proc, found, serve);
+    if (rc != PMIX_SUCCESS) {
+        free(serve);
+        send_reply(&asked, rc, NULL, 0);
+    }
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arrays inside arrays are handed over, not copied: a world of many ranks has one for each. */
+#include "pmix-server/pmix/infos.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pmix.h>
+
+void infos_free(struct infos *i)
+{
+    for (size_t k = 0; k < i->n; k++) {
+        if (i->v[k].value.type == PMIX_TOPO)
+            i->v[k].value.type = PMIX_UNDEF;
+        PMIX_INFO_DESTRUCT(&i->v[k]);
+    }
+    free(i->v);
+    *i = (struct infos){.v = NULL};
+}
+
+/* The next free element, with its key, or NULL with i->status set. */
+static pmix_info_t *infos_next(struct infos *i, const char *key)
+{
+    if (i->status != PMIX_SUCCESS)
+        return NULL;
+    if (i->n == i->cap) {
+        size_t cap = i->cap ? i->cap * 2 : 16;
+        pmix_info_t *v = realloc(i->v, cap * sizeof(*v));
+        if (!v) {
+            i->status = PMIX_ERR_NOMEM;
+            return NULL;
+        }
+        i->v = v;
+        i->cap = cap;
+    }
+    pmix_info_t *info = &i->v[i->n];
+    PMIX_INFO_CONSTRUCT(info);
+    PMIX_LOAD_KEY(info->key, key);
+    return info;
+}
+
+void infos_add(struct infos *i, const char *key, const void *value, pmix_data_type_t type)
+{
+    pmix_info_t *info = infos_next(i, key);
+    if (!info)
+        return;
+    i->status = PMIx_Value_load(&info->value, value, type);
+    if (i->status == PMIX_SUCCESS)
+        i->n++;
+}
+
+void infos_string(struct infos *i, const char *key, const char *value)
+{
+    infos_add(i, key, value, PMIX_STRING);
+}
+
+void infos_u16(struct infos *i, const char *key, uint16_t value)
+{
+    infos_add(i, key, &value, PMIX_UINT16);
+}
+
+void infos_u32(struct infos *i, const char *key, uint32_t value)
+{
+    infos_add(i, key, &value, PMIX_UINT32);
+}
+
+void infos_rank(struct infos *i, const char *key, pmix_rank_t value)
+{
+    infos_add(i, key, &value, PMIX_PROC_RANK);
+}
+
+void infos_true(struct infos *i, const char *key)
+{
+    bool yes = true;
+    infos_add(i, key, &yes, PMIX_BOOL);
+}
+
+void infos_array(struct infos *i, const char *key, struct infos *sub)
+{
+    pmix_data_array_t *array = calloc(1, sizeof(*array));
+    pmix_info_t *info = array && sub->status == PMIX_SUCCESS ? infos_next(i, key) : NULL;
+    if (!info) {
+        if (i->status == PMIX_SUCCESS)
+            i->status = array ? sub->status : PMIX_ERR_NOMEM;
+        free(array);
+        infos_free(sub);
+        return;
+    }
+    *array = (pmix_data_array_t){.type = PMIX_INFO, .size = sub->n, .array = sub->v};
+    info->value.type = PMIX_DATA_ARRAY;
+    info->value.data.darray = array;
+    i->n++;
+    *sub = (struct infos){.v = NULL};
+}
+
+void infos_topology(struct infos *i, const char *key, pmix_topology_t *topology)
+{
+    pmix_info_t *info = infos_next(i, key);
+    if (!info)
+        return;
+    info->value.type = PMIX_TOPO;
+    info->value.data.topo = topology;
+    i->n++;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The library's thread tells its own functions of the clients, as soon as the world is there: from
+ * that thread each is a mere entry in its queue, which comes before whatever a rank that starts
+ * after PMI_READY can send. From ours each would cost two switches between the threads. */
+#include "pmix-server/pmix/nspace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <pmix.h>
+#include <pmix_server.h>
+
+#include "common/cleanup.h"
+#include "model/step.h"
+#include "pmix-server/pmi1/pmi1.h"
+#include "pmix-server/pmix/client.h"
+#include "pmix-server/pmix/infos.h"
+#include "pmix-server/pmix/nspace-keys.h"
+#include "pmix-server/server.h"
+#include "pmix-server/thread-bridge.h"
+#include "pmix-server/world.h"
+#include "wire/messages/values.h"
+
+/* Beside what the library says, Open MPI 4 needs to be told that it was started: without the first
+ * it takes every rank for a world of its own, without the second it may bind ranks itself. */
+static const char *const open_mpi_env[] = {"OMPI_MCA_schizo=^orte",
+                                           "OMPI_MCA_orte_externally_bound=1"};
+enum { OPEN_MPI_ENV = sizeof(open_mpi_env) / sizeof(open_mpi_env[0]) };
+
+/* The session directory of the world's ranks here: ours when the starter named none. */
+static int session_directory(const struct server *s, const struct world *w, char **ret,
+                             struct error *err)
+{
+    AUTO_FREE char *path = NULL;
+    int n = w->directory[0] ? asprintf(&path, "%s", w->directory)
+                            : asprintf(&path, "%s/world-%u", s->directory, w->number);
+    if (n < 0) {
+        path = NULL;
+        return error_errno(err, ENOMEM, "make a session directory");
+    }
+    if (mkdir(path, 0700) < 0 && errno != EEXIST)
+        return error_errno(err, errno, "make the session directory '%s'", path);
+    *ret = take_ptr(path);
+    return 0;
+}
+
+static uint32_t first_local_rank(const struct world *w)
+{
+    return rank_set_at(world_local_ranks(w), 0).rank;
+}
+
+/* All but the one variable that differs from rank to rank. */
+static int send_ready(const struct server *s, const struct world *w, char **env, struct error *err)
+{
+    size_t n = 0;
+    while (env && env[n])
+        n++;
+    AUTO_FREE ProtobufCBinaryData *all = calloc(n + OPEN_MPI_ENV, sizeof(*all));
+    if (!all)
+        return error_errno(err, ENOMEM, "make the environment of world %u", w->number);
+    Mprun__PmiReady ready = MPRUN__PMI_READY__INIT;
+    ready.world = w->number;
+    ready.env = all;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(env[i], "PMIX_RANK=", 10))
+            all[ready.n_env++] = bytes_of(env[i]);
+    for (size_t i = 0; n && i < OPEN_MPI_ENV; i++)
+        all[ready.n_env++] = bytes_of(open_mpi_env[i]);
+    if (pmi1_path(s->pmi1))
+        ready.pmi1_socket = bytes_of(pmi1_path(s->pmi1));
+    link_send(s->link, FRAME_PMI_READY, &ready.base);
+    link_flush(s->link);
+    return 0;
+}
+
+/* ---- registering: to the library's thread, and back ------------------------------------------ */
+
+struct registration {
+    struct bridge_item item;
+    struct server *server;
+    struct world *world;
+    struct infos keys;
+    char **env;       /* of a local rank */
+    struct error err; /* text is "" when all went well */
+};
+
+static void registration_free(struct registration *r)
+{
+    infos_free(&r->keys);
+    pmix_argv_free(r->env);
+    free(r);
+}
+
+static void registration_run(struct bridge_item *item)
+{
+    struct registration *r = (struct registration *)item;
+    struct server *s = r->server;
+    if (!r->err.text[0])
+        send_ready(s, r->world, r->env, &r->err);
+    if (r->err.text[0])
+        server_fail(s, &r->err);
+    registration_free(r);
+    server_release(s);
+}
+
+/* In the library's thread. */
+static int register_ranks(struct registration *r)
+{
+    const struct world *w = r->world;
+    if (!rank_set_count(world_local_ranks(w)))
+        return 0;
+    pmix_proc_t first;
+    PMIX_LOAD_PROCID(&first, w->nspace, first_local_rank(w));
+    pmix_status_t rc = PMIx_server_setup_fork(&first, &r->env);
+    if (rc != PMIX_SUCCESS)
+        return error_set(&r->err, EIO, "make the environment of world %u: PMIx library: %s",
+                         w->number, PMIx_Error_string(rc));
+    return clients_register(w, &r->err);
+}
+
+/* In the library's thread. */
+static void registered(pmix_status_t status, void *cbdata)
+{
+    struct registration *r = cbdata;
+    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+        error_set(&r->err, EIO, "register world %u with the PMIx library: %s", r->world->number,
+                  PMIx_Error_string(status));
+    else
+        register_ranks(r);
+    bridge_post(r->server->bridge, &r->item);
+}
+
+static int register_world(struct server *s, struct world *w, struct error *err)
+{
+    AUTO_FREE char *nsdir = NULL;
+    pmix_nspace_t nspace;
+    if (session_directory(s, w, &nsdir, err) < 0)
+        return -1;
+    struct registration *r = calloc(1, sizeof(*r));
+    if (!r)
+        return error_errno(err, ENOMEM, "register world %u", w->number);
+    r->item.run = registration_run;
+    r->server = s;
+    r->world = w;
+    nspace_keys(w, s->directory, nsdir, &r->keys);
+    PMIX_LOAD_NSPACE(nspace, w->nspace);
+    pmix_status_t rc = r->keys.status;
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_server_register_nspace(nspace, (int)rank_set_count(world_local_ranks(w)),
+                                         r->keys.v, r->keys.n, registered, r);
+    if (rc == PMIX_SUCCESS) {
+        server_hold(s);
+        return 0;
+    }
+    registration_free(r);
+    return error_set(err, EIO, "register world %u with the PMIx library: %s", w->number,
+                     PMIx_Error_string(rc));
+}
+
+static int listen_for_pmi1(struct server *s, struct error *err)
+{
+    struct pmi1 *p = s->pmi1 ? s->pmi1 : pmi1_listen(s, err);
+    if (p)
+        server_add_pmi1(s, p);
+    return p ? 0 : -1;
+}
+
+int nspace_register(struct server *s, const Mprun__PmiWorld *m, struct error *err)
+{
+    if (world_by_number(s->worlds, m->world) || world_by_nspace(s->worlds, m->nspace))
+        return error_set(err, EEXIST, "take world %u: it is there already", m->world);
+    struct world *w = world_create(m, err);
+    if (!w)
+        return -1;
+    server_add_world(s, w);
+    if ((m->pmi & PMI_KIND_PMI1) && listen_for_pmi1(s, err) < 0)
+        return -1;
+    return m->pmi & PMI_KIND_PMIX ? register_world(s, w, err) : send_ready(s, w, NULL, err);
+}
+
+void nspace_deregister_all(const struct server *s)
+{
+    for (const struct world *w = s->worlds; w; w = w->next) {
+        pmix_nspace_t nspace;
+        PMIX_LOAD_NSPACE(nspace, w->nspace);
+        PMIx_server_deregister_nspace(nspace, NULL, NULL);
+    }
+}

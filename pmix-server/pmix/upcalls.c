@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The PMIx library calls these on its own thread and holds locks meanwhile: an upcall must not
+ * wait, not call a PMIx function that waits, and not answer before it has returned.
+ *
+ * Upcalls that are missing in the table the library answers with "not supported": spawn, query, job
+ * control, groups, tools. */
+#include "pmix-server/pmix/upcalls.h"
+
+#include <stdlib.h>
+
+#include "pmix-server/pmix/abort.h"
+#include "pmix-server/pmix/client.h"
+#include "pmix-server/pmix/collective.h"
+#include "pmix-server/pmix/dmodex.h"
+#include "pmix-server/pmix/publish.h"
+#include "pmix-server/server.h"
+#include "pmix-server/thread-bridge.h"
+
+/* Upcalls have no context argument. The program has one server. */
+static struct server *self;
+
+static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
+                                  size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    return client_upcall(self, proc, 1, cbfunc, cbdata);
+}
+
+static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cbfunc,
+                                  void *cbdata)
+{
+    return client_upcall(self, proc, 0, cbfunc, cbdata);
+}
+
+static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
+                              pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cbfunc,
+                              void *cbdata)
+{
+    return abort_upcall(self, proc, status, text, cbfunc, cbdata);
+}
+
+static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                              size_t ninfo, char *data, size_t ndata, pmix_modex_cbfunc_t cbfunc,
+                              void *cbdata)
+{
+    struct collective_call call = {COLLECTIVE_FENCE, procs, nprocs, info, ninfo, data, ndata};
+    struct asker asker = {.modex = cbfunc, .cbdata = cbdata};
+    return collective_upcall(self, &call, &asker);
+}
+
+static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                                size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    struct collective_call call = {COLLECTIVE_CONNECT, procs, nprocs, info, ninfo, NULL, 0};
+    struct asker asker = {.op = cbfunc, .cbdata = cbdata};
+    return collective_upcall(self, &call, &asker);
+}
+
+static pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs,
+                                   const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
+                                   void *cbdata)
+{
+    struct collective_call call = {COLLECTIVE_DISCONNECT, procs, nprocs, info, ninfo, NULL, 0};
+    struct asker asker = {.op = cbfunc, .cbdata = cbdata};
+    return collective_upcall(self, &call, &asker);
+}
+
+static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                              pmix_modex_cbfunc_t cbfunc, void *cbdata)
+{
+    struct asker asker = {.modex = cbfunc, .cbdata = cbdata};
+    return dmodex_upcall(self, proc, info, ninfo, &asker);
+}
+
+static pmix_status_t on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                                pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    return publish_upcall(self, proc, info, ninfo, cbfunc, cbdata);
+}
+
+static pmix_status_t on_lookup(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                               size_t ninfo, pmix_lookup_cbfunc_t cbfunc, void *cbdata)
+{
+    return lookup_upcall(self, proc, keys, info, ninfo, cbfunc, cbdata);
+}
+
+static pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pmix_info_t info[],
+                                  size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    return unpublish_upcall(self, proc, keys, cbfunc, cbdata);
+}
+
+/* mppmi reports no events of the machine: a rank that waits for them misses nothing. */
+static pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes,
+                                        const pmix_info_t info[], size_t ninfo,
+                                        pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes,
+                                          pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* The library has told the ranks here; those elsewhere are not told. */
+static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
+                               pmix_data_range_t range, pmix_info_t info[], size_t ninfo,
+                               pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+struct log_item {
+    struct bridge_item item;
+    pmix_op_cbfunc_t cbfunc;
+    void *cbdata;
+};
+
+static void log_run(struct bridge_item *item)
+{
+    struct log_item *l = (struct log_item *)item;
+    l->cbfunc(PMIX_SUCCESS, l->cbdata);
+    free(l);
+}
+
+/* Help texts of Open MPI, which its ranks print themselves as well. Calling back from here would
+ * lock the library up. */
+static void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
+                   const pmix_info_t directives[], size_t ndirectives, pmix_op_cbfunc_t cbfunc,
+                   void *cbdata)
+{
+    struct log_item *l = cbfunc ? calloc(1, sizeof(*l)) : NULL;
+    if (!l)
+        return;
+    *l = (struct log_item){{.run = log_run}, cbfunc, cbdata};
+    bridge_post(self->bridge, &l->item);
+}
+
+static pmix_server_module_t table = {
+    .client_connected2 = on_connected,
+    .client_finalized = on_finalized,
+    .abort = on_abort,
+    .fence_nb = on_fence,
+    .connect = on_connect,
+    .disconnect = on_disconnect,
+    .direct_modex = on_modex,
+    .publish = on_publish,
+    .lookup = on_lookup,
+    .unpublish = on_unpublish,
+    .register_events = on_register_events,
+    .deregister_events = on_deregister_events,
+    .notify_event = on_notify,
+    .log = on_log,
+};
+
+pmix_server_module_t *upcalls_for(struct server *s)
+{
+    self = s;
+    return &table;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gridengine-private.h - functions of the adapter's table that are in qrsh.c; adapter.h says what
+ * each does */
+#pragma once
+
+#include <stdlib.h>
+
+#include "rm-adapters/adapter.h"
+
+/* The value of a variable of the environment; NULL: it is not set, or empty. */
+static inline const char *gridengine_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+struct starting *qrsh_start(const struct start_request *request, struct error *err);
+enum start_again qrsh_again(struct starting *s, size_t host, int status, const char *words);
+size_t qrsh_remote_command(struct starting *s, size_t host,
+                           const char *words[REMOTE_COMMAND_WORDS]);
+void qrsh_describe(const struct start_request *request, const struct alloc_host *host, char *buf,
+                   size_t n);
+void qrsh_advise(const char *words, char *buf, size_t n);
+bool qrsh_is_noise(const char *line);

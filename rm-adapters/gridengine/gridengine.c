@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gridengine.c - a job of Grid Engine: its hosts from PE_HOSTFILE, reached by qrsh -inherit */
+#include "rm-adapters/gridengine/gridengine-private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/number.h"
+#include "rm-adapters/processes/start-many.h"
+#include "rm-adapters/gridengine/qlogin-session.h"
+#include "rm-adapters/hosts/hostfile-syntaxes.h"
+#include "rm-adapters/hosts/named-hosts.h"
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+static bool is_number(const char *text)
+{
+    return text && *text && strspn(text, "0123456789") == strlen(text);
+}
+
+/* Has the process the variables that every job has and that qrsh needs? A job that is no array has
+ * the word "undefined". */
+static bool have_job(char *reason, size_t n)
+{
+    const char *task = gridengine_variable("SGE_TASK_ID");
+    const char *wrong = NULL;
+    if (!is_number(gridengine_variable("JOB_ID")))
+        wrong = "JOB_ID";
+    else if (!is_number(task) && !(task && strcmp(task, "undefined") == 0))
+        wrong = "SGE_TASK_ID";
+    else if (!gridengine_variable("SGE_ROOT"))
+        wrong = "SGE_ROOT";
+    if (wrong)
+        snprintf(reason, n, "%s is not set as in a job of Grid Engine", wrong);
+    return !wrong;
+}
+
+/* Variables outlive their job and are copied to other hosts. The job's directory is not. */
+static bool job_is_here(char *reason, size_t n)
+{
+    const char *file = gridengine_variable("PE_HOSTFILE"),
+               *spool = gridengine_variable("SGE_JOB_SPOOL_DIR");
+    const char *path = file ? file : spool;
+    struct stat st;
+    if (!path)
+        snprintf(reason, n, "neither PE_HOSTFILE nor SGE_JOB_SPOOL_DIR is set");
+    else if (stat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+        snprintf(reason, n, "%s '%.100s' is not there: job %.20s is over, or on another host",
+                 file ? "PE_HOSTFILE" : "SGE_JOB_SPOOL_DIR", path, gridengine_variable("JOB_ID"));
+    else
+        return true;
+    return false;
+}
+
+/* A login shell has no variables of its job. */
+static bool is_session(char *reason, size_t n)
+{
+    pid_t shepherd = 0;
+    unsigned job = gridengine_session_job(&shepherd);
+    if (job > 0)
+        snprintf(reason, n,
+                 "this is a session of job %u of Grid Engine (process %d is its shepherd)", job,
+                 (int)shepherd);
+    return job > 0;
+}
+
+static bool gridengine_detect(const struct host_request *request, char *reason, size_t n)
+{
+    reason[0] = 0;
+    if (!gridengine_variable("JOB_ID") && !gridengine_variable("SGE_TASK_ID") &&
+        !gridengine_variable("PE_HOSTFILE"))
+        return is_session(reason, n);
+    if (!have_job(reason, n) || !job_is_here(reason, n))
+        return false;
+    snprintf(reason, n, "this is job %.20s of Grid Engine (JOB_ID, SGE_TASK_ID, %s)",
+             gridengine_variable("JOB_ID"),
+             gridengine_variable("PE_HOSTFILE") ? "PE_HOSTFILE" : "no PE_HOSTFILE");
+    return true;
+}
+
+/* ---- allocation ------------------------------------------------------------------------------ */
+
+static void name_job(struct allocation *a)
+{
+    const char *task = gridengine_variable("SGE_TASK_ID"), *pe = gridengine_variable("PE");
+    a->adapter = rm_adapter_gridengine.name;
+    snprintf(a->job_id, sizeof(a->job_id), is_number(task) ? "%.30s.%.30s" : "%.30s",
+             gridengine_variable("JOB_ID"), task);
+    snprintf(a->more, sizeof(a->more), "qsub -pe %.60s", pe ? pe : "PE");
+}
+
+/* From "host file 'pe_hostfile' line 2" keep the line alone. */
+static void name_sources(struct allocation *a)
+{
+    snprintf(a->source, sizeof(a->source), "PE_HOSTFILE");
+    for (size_t i = 0; i < a->nhosts; i++) {
+        struct alloc_host *h = &a->hosts[i];
+        char lines[sizeof(h->slots.source)];
+        const char *line = strstr(h->slots.source, " line ");
+        snprintf(lines, sizeof(lines), "%s", line ? line : "");
+        snprintf(h->slots.source, sizeof(h->slots.source), "PE_HOSTFILE%.50s", lines);
+        snprintf(h->cores_source, sizeof(h->cores_source), "PE_HOSTFILE column 4");
+    }
+}
+
+/* Without a parallel environment there is no such file, and the job is on this host. */
+static int read_own_host(struct hostlist *l, struct error *err)
+{
+    const char *slots = gridengine_variable("NSLOTS");
+    char name[256];
+    int64_t n = 1;
+    if (gethostname(name, sizeof(name)) < 0)
+        return error_errno(err, errno, "read the name of this machine");
+    name[sizeof(name) - 1] = 0;
+    if (slots && number_parse(slots, "NSLOTS", 1, HOSTLIST_SLOTS_MAX, &n, err) < 0)
+        return -1;
+    return hostlist_add_slots(
+        l, name, (uint32_t)n,
+        slots ? "NSLOTS, no parallel environment" : "a job without a parallel environment", err);
+}
+
+static int read_granted(struct hostlist *l, struct error *err)
+{
+    const char *file = gridengine_variable("PE_HOSTFILE");
+    if (file ? hostfile_read(file, l, err) < 0 : read_own_host(l, err) < 0)
+        return -1;
+    if (file)
+        name_sources(&l->allocation);
+    for (size_t i = 0; i < l->allocation.nhosts; i++)
+        l->allocation.hosts[i].granted = l->allocation.hosts[i].slots.value;
+    return 0;
+}
+
+/* --host and --hostfile choose among the hosts of the job. */
+static int cut_to_named(const struct host_request *request, struct hostlist *granted,
+                        struct error *err)
+{
+    struct hostlist named = {.stated = 0};
+    struct error why;
+    char is_not[80];
+    if (request->nlists == 0 && request->nfiles == 0)
+        return 0;
+    snprintf(is_not, sizeof(is_not), "no host of job %.20s; for others there is '--rm ssh'",
+             gridengine_variable("JOB_ID"));
+    if (named_read(request, &named, &why) < 0)
+        return error_set(err, why.code, "%s; without it mprun uses the hosts of the job", why.text);
+    int rc = named_choose(granted, &named, is_not, err);
+    hostlist_free(&named);
+    return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;
+}
+
+static int gridengine_read_allocation(const struct host_request *request, struct allocation *ret,
+                                      struct error *err)
+{
+    struct hostlist granted = {.stated = 0};
+    char reason[200];
+    if (request->argument)
+        return error_set(err, EINVAL, "'--rm gridengine' takes no ':%.60s'", request->argument);
+    pid_t shepherd;
+    unsigned session = gridengine_variable("JOB_ID") ? 0 : gridengine_session_job(&shepherd);
+    if (session > 0 && gridengine_session_enter(session, err) < 0)
+        return -1;
+    if (!have_job(reason, sizeof(reason)))
+        return error_set(err, EINVAL, "%s; start mprun from a job script, qrsh or qlogin", reason);
+    if (read_granted(&granted, err) < 0 || cut_to_named(request, &granted, err) < 0) {
+        hostlist_free(&granted);
+        return -1;
+    }
+    *ret = hostlist_take(&granted);
+    name_job(ret);
+    named_mark_here(ret);
+    return 0;
+}
+
+/* The path of TMPDIR contains the queue's name, and hosts may be in several queues. */
+static const char *const host_env[] = {"TMPDIR", "TMP", "SGE_BINDING", NULL};
+
+const struct rm_adapter rm_adapter_gridengine = {
+    .name = "gridengine",
+    .detect = gridengine_detect,
+    .read_allocation = gridengine_read_allocation,
+    .start = qrsh_start,
+    .cancel = fanout_cancel,
+    .destroy = fanout_destroy,
+    .reported = fanout_reported,
+    .again = qrsh_again,
+    .retry = fanout_again,
+    .remote_command = qrsh_remote_command,
+    .describe = qrsh_describe,
+    .advise = qrsh_advise,
+    .is_noise = qrsh_is_noise,
+    .client_name = "qrsh",
+    .lost_code = 255,
+    .gpu_env = RM_GPU_ENV,
+    .stdio_channel = STDIO_PER_HOST,
+    .host_env = host_env,
+    .in_login_session =
+        "that is not the job's, whose limits and books may not hold there; the sshd of "
+        "rsh_daemon should run with 'UsePAM no', or without pam_systemd",
+    .ends_hosts = "Grid Engine does so at a job's limits such as h_rt (qsub -l, which 'qstat -j "
+                  "$JOB_ID' shows, and 'qconf -sq $QUEUE'), and for qdel",
+    .signals_everywhere = 1UL << SIGUSR2,
+    .suspends_script = true, /* SIGSTOP to all that carries the group id of the job's script */
+    .carries_variables = true,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rm-adapters/gridengine/task-spool.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/number.h"
+
+enum { CONFIG_MAX = 8 << 20 }; /* bytes; the arguments of a job stand in it, too */
+
+static int open_directory(void)
+{
+    const char *path = getenv("SGE_JOB_SPOOL_DIR");
+    return path && path[0] == '/' ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+void task_spool_read(struct task_spool *s)
+{
+    AUTO_CLOSE int dir = open_directory();
+    *s = (struct task_spool){0};
+    if (dir >= 0)
+        s->text = file_slurp_at(dir, "config", CONFIG_MAX, &s->len);
+    for (size_t i = 0; s->text && i < s->len; i++)
+        if (s->text[i] == '\n')
+            s->text[i] = '\0';
+}
+
+void task_spool_free(struct task_spool *s)
+{
+    free(s->text);
+    *s = (struct task_spool){0};
+}
+
+const char *task_spool_value(const struct task_spool *s, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *line = s->text; line && line < s->text + s->len; line += strlen(line) + 1)
+        if (strncmp(line, name, n) == 0 && line[n] == '=')
+            return line + n + 1;
+    return NULL;
+}
+
+static bool have_group(gid_t group)
+{
+    int n = getgroups(0, NULL);
+    AUTO_FREE gid_t *groups = n > 0 ? calloc((size_t)n, sizeof(*groups)) : NULL;
+    n = groups ? getgroups(n, groups) : 0;
+    for (int i = 0; i < n; i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
+unsigned task_spool_group(void)
+{
+    char text[32];
+    int64_t group;
+    struct stat st;
+    AUTO_CLOSE int dir = open_directory();
+    if (dir < 0 || fstat(dir, &st) < 0 || (st.st_uid == getuid() && st.st_uid != 0) ||
+        file_read_at(dir, "addgrpid", text, sizeof(text)) <= 0)
+        return 0;
+    text[strcspn(text, "\n")] = 0;
+    if (number_parse(text, NULL, 1, INT32_MAX, &group, NULL) < 0 || !have_group((gid_t)group))
+        return 0;
+    return (unsigned)group;
+}

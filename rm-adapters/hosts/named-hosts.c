@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* named-hosts.c - lists of the command line and host files, and what they have in common */
+#include "rm-adapters/hosts/named-hosts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/interfaces.h"
+#include "rm-adapters/hosts/hostfile-syntaxes.h"
+
+static int read_lists(const struct host_request *r, struct hostlist *l, struct error *err)
+{
+    for (size_t i = 0; i < r->nlists; i++)
+        if (hostlist_parse(r->lists[i], l, err) < 0)
+            return error_context(err, "--host");
+    return 0;
+}
+
+static int read_files(const struct host_request *r, struct hostlist *l, struct error *err)
+{
+    struct allocation *a = &l->allocation;
+    for (size_t i = 0; i < r->nfiles; i++)
+        if (hostfile_read(r->files[i], l, err) < 0)
+            return -1;
+    const char *file = r->nfiles == 1 ? r->files[0] : "...";
+    const char *slash = strrchr(file, '/');
+    if (r->nfiles)
+        snprintf(a->source, sizeof(a->source), "host file '%.80s'%s", slash ? slash + 1 : file,
+                 l->stated ? "" : ", one for each host, as it has no numbers");
+    return 0;
+}
+
+static int choose_host(struct hostlist *from, const struct alloc_host *h, const char *is_not,
+                       struct hostlist *to, struct error *err)
+{
+    struct alloc_host *there = hostlist_find(from, h->name);
+    int all = h->slots.value == 1 && strcmp(h->slots.source, HOSTLIST_NO_NUMBER) == 0;
+    if (!there)
+        return error_set(err, EINVAL, "'%.100s' is %s", h->name, is_not);
+    if (!all && h->slots.value > there->slots.value)
+        return error_set(err, EINVAL, "%u slots of '%.100s', which has %u (%s)", h->slots.value,
+                         h->name, there->slots.value, there->slots.source);
+    struct alloc_host *added = allocation_add_host(&to->allocation, h->name);
+    if (!added)
+        return error_errno(err, ENOMEM, "list the hosts");
+    added->slots = all ? there->slots : h->slots;
+    added->max_slots = there->max_slots;
+    added->granted = there->granted;
+    added->core_list = take_ptr(there->core_list);
+    snprintf(added->cores_source, sizeof(added->cores_source), "%s", there->cores_source);
+    return 0;
+}
+
+int named_choose(struct hostlist *from, const struct hostlist *named, const char *is_not,
+                 struct error *err)
+{
+    struct hostlist kept = {.stated = from->stated || named->stated};
+    memcpy(kept.allocation.source, from->allocation.source, sizeof(kept.allocation.source));
+    for (size_t i = 0; i < named->allocation.nhosts; i++) {
+        if (choose_host(from, &named->allocation.hosts[i], is_not, &kept, err) < 0) {
+            hostlist_free(&kept);
+            return -1;
+        }
+    }
+    hostlist_free(from);
+    *from = kept;
+    return 0;
+}
+
+int named_read(const struct host_request *request, struct hostlist *ret, struct error *err)
+{
+    struct hostlist files = {.stated = 0}, lists = {.stated = 0};
+    snprintf(lists.allocation.source, sizeof(lists.allocation.source), "--host");
+    int rc = read_files(request, &files, err) < 0 || read_lists(request, &lists, err) < 0 ? -1 : 0;
+    if (rc == 0 && request->nfiles && request->nlists &&
+        named_choose(&files, &lists, "not in the host file", err) < 0)
+        rc = error_context(err, "--host");
+    struct hostlist *l = request->nfiles ? &files : &lists;
+    if (rc == 0) {
+        *ret = *l;
+        *l = (struct hostlist){.stated = 0};
+    }
+    hostlist_free(&files);
+    hostlist_free(&lists);
+    return rc;
+}
+
+/* ---- this machine ---------------------------------------------------------------------------- */
+
+struct self {
+    char name[256]; /* "" unknown */
+    struct interface addresses[INTERFACES_MAX];
+    size_t naddresses;
+};
+
+static void self_find(struct self *s)
+{
+    int n = interfaces_list(s->addresses, INTERFACES_MAX, NULL);
+    s->naddresses = n > 0 ? (size_t)n : 0;
+    if (gethostname(s->name, sizeof(s->name)) < 0)
+        s->name[0] = 0;
+    s->name[sizeof(s->name) - 1] = 0;
+}
+
+/* Is this name, or address, this machine's? */
+static bool is_self(const struct self *s, const char *name)
+{
+    size_t first = strcspn(s->name, ".");
+    if (strcasecmp(name, "localhost") == 0 || strcasecmp(name, s->name) == 0)
+        return true;
+    if (first && strlen(name) == first && strncasecmp(name, s->name, first) == 0)
+        return true;
+    return interfaces_have(s->addresses, s->naddresses, name);
+}
+
+void named_mark_here(struct allocation *a)
+{
+    struct self s;
+    struct alloc_host *self = NULL;
+    size_t kept = 0;
+    self_find(&s);
+    for (size_t i = 0; i < a->nhosts; i++) {
+        struct alloc_host *h = &a->hosts[i];
+        h->here = is_self(&s, h->name);
+        if (h->here && self) {
+            self->slots.value += h->slots.value;
+            self->max_slots = self->max_slots && h->max_slots ? self->max_slots + h->max_slots : 0;
+            if (h->core_list)
+                allocation_add_cores(self, h->core_list, strlen(h->core_list));
+            free(h->core_list);
+            free(h->name);
+            continue;
+        }
+        a->hosts[kept] = *h;
+        if (h->here)
+            self = &a->hosts[kept];
+        kept++;
+    }
+    a->nhosts = kept;
+}
+
+int named_refuse(const struct host_request *request, const char *adapter, struct error *err)
+{
+    if (request->nlists == 0 && request->nfiles == 0)
+        return 0;
+    return error_set(err, EINVAL, "%s: hosts cannot be named with '--rm %s'; leave one of both out",
+                     request->nlists ? "--host" : "--hostfile", adapter);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* named-hosts.h - the hosts that the user names with --host and --hostfile, and which of them are
+ * this machine */
+#pragma once
+
+#include "rm-adapters/adapter.h"
+#include "rm-adapters/hosts/hostlist.h"
+
+/* Read all of them; with both options, those hosts of the files that --host names. 0 with *ret,
+ * which hostlist_free() empties, or -1. */
+int named_read(const struct host_request *request, struct hostlist *ret, struct error *err);
+/* Remove from `from` the hosts that `named` does not name. A host keeps all its slots where no
+ * number is written, or has as many as `named` says. 0, or -1 for a named host that is not in
+ * `from`; is_not is the end of that sentence: "not in the host file". */
+int named_choose(struct hostlist *from, const struct hostlist *named, const char *is_not,
+                 struct error *err);
+/* Mark the hosts that are this machine, known by its name, the name's first part, "localhost" or an
+ * address; several such names become one host. */
+void named_mark_here(struct allocation *a);
+
+/* For adapters whose hosts cannot be named: 0, or -1 where the request names any. */
+int named_refuse(const struct host_request *request, const char *adapter, struct error *err);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* local.c - no resource manager: this machine, as one host or posing as several
+ *
+ * "local" is one host with all the cores that mprun may use. "local:N" is N hosts, each with a
+ * starter and cores of its own while there are enough: for trying out what needs several hosts.
+ * Starters are children of mprun; one is spawned per turn of the loop. */
+#include "rm-adapters/adapter.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cpus.h"
+#include "common/number.h"
+#include "rm-adapters/hosts/named-hosts.h"
+#include "rm-adapters/policy.h"
+#include "rm-adapters/processes/start-many.h"
+
+/* ---- allocation ------------------------------------------------------------------------------ */
+
+static bool local_detect(const struct host_request *request, char *reason, size_t n)
+{
+    snprintf(reason, n, "no resource manager is needed: this machine alone");
+    return true;
+}
+
+static int own_name(char *buf, size_t n, struct error *err)
+{
+    if (gethostname(buf, n) < 0)
+        return error_errno(err, errno, "read the name of this machine");
+    buf[n - 1] = 0;
+    if (!buf[0])
+        return error_set(err, ENOENT, "read the name of this machine: it has none");
+    return 0;
+}
+
+static void set_slots(struct alloc_host *h, const struct idset *threads)
+{
+    unsigned cores = cpus_count_cores(threads);
+    h->slots.value = cores ? cores : 1;
+    snprintf(h->slots.source, sizeof(h->slots.source), "cores of this machine");
+}
+
+static int add_whole_machine(struct allocation *a, const char *name, const struct idset *allowed,
+                             struct error *err)
+{
+    struct alloc_host *h = allocation_add_host(a, name);
+    if (!h)
+        return error_errno(err, ENOMEM, "list the hosts");
+    set_slots(h, allowed);
+    return 0;
+}
+
+static int add_part(struct allocation *a, const char *name, unsigned index, struct idset *part,
+                    struct error *err)
+{
+    char full[320];
+    snprintf(full, sizeof(full), "%s-%u", name, index);
+    struct alloc_host *h = allocation_add_host(a, full);
+    if (!h)
+        return error_errno(err, ENOMEM, "list the hosts");
+    h->cores_known = 1;
+    h->cores = *part;
+    *part = (struct idset){0};
+    snprintf(h->cores_source, sizeof(h->cores_source), "local:N's share of this machine");
+    set_slots(h, &h->cores);
+    return 0;
+}
+
+static int add_parts(struct allocation *a, const char *name, const struct idset *allowed,
+                     unsigned nhosts, struct error *err)
+{
+    struct idset parts[LOCAL_HOSTS_MAX] = {0};
+    int rc = cpus_split(allowed, nhosts, parts, err);
+    for (unsigned i = 0; rc == 0 && i < nhosts; i++)
+        rc = add_part(a, name, i, &parts[i], err);
+    for (unsigned i = 0; i < nhosts; i++)
+        idset_free(&parts[i]);
+    return rc;
+}
+
+static int local_read_allocation(const struct host_request *request, struct allocation *ret,
+                                 struct error *err)
+{
+    const char *argument = request->argument;
+    struct allocation a = {.adapter = rm_adapter_local.name, .may_oversubscribe = 1};
+    struct idset allowed = {0};
+    int64_t nhosts = 0;
+    char name[256];
+    if (named_refuse(request, rm_adapter_local.name, err) < 0)
+        return -1;
+    if (argument &&
+        number_parse(argument, "hosts of 'local:N'", 1, LOCAL_HOSTS_MAX, &nhosts, err) < 0)
+        return -1;
+    if (own_name(name, sizeof(name), err) < 0 || cpus_allowed(&allowed, err) < 0)
+        return -1;
+    int rc = argument ? add_parts(&a, name, &allowed, (unsigned)nhosts, err)
+                      : add_whole_machine(&a, name, &allowed, err);
+    idset_free(&allowed);
+    if (rc < 0) {
+        allocation_free(&a);
+        return -1;
+    }
+    for (size_t i = 0; i < a.nhosts; i++)
+        a.hosts[i].here = 1;
+    *ret = a;
+    return 0;
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+static struct starting *local_start(const struct start_request *request, struct error *err)
+{
+    static const struct fanout_way way = {.open = fanout_starter, .at_once = LOCAL_HOSTS_MAX};
+    return fanout_begin(request, &way, NULL, err);
+}
+
+static void local_describe(const struct start_request *request, const struct alloc_host *host,
+                           char *buf, size_t n)
+{
+    snprintf(buf, n, "by mprun itself: %s", request->starter_path);
+}
+
+const struct rm_adapter rm_adapter_local = {
+    .name = "local",
+    .detect = local_detect,
+    .read_allocation = local_read_allocation,
+    .start = local_start,
+    .cancel = fanout_cancel,
+    .destroy = fanout_destroy,
+    .reported = fanout_reported,
+    .describe = local_describe,
+    .gpu_env = RM_GPU_ENV,
+    .stdio_channel = STDIO_PER_HOST,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* policy.h - the adapters' times and bounds: one place, each with its unit and its reason
+ *
+ * Bounds of what is read (bytes of a file, length of a name) stand in the header of the reader. */
+#pragma once
+
+/* ---- start clients --------------------------------------------------------------------------- */
+
+/* Hosts that are being started at once, without --start-concurrency. Each is a process of mprun's
+ * host until its starter says HELLO; more of them gain little, because they share its cores. */
+#define START_AT_ONCE 64
+/* Hosts of local:N, all started at once: they are this machine. */
+#define LOCAL_HOSTS_MAX 64
+/* Seconds between SIGTERM and SIGKILL to start clients of a cancelled start. The user waits. */
+#define CLIENT_KILL_SECONDS 2.0
+/* Seconds of ssh's own ConnectTimeout: this part of --start-timeout, and at least so many. A name
+ * may have several addresses, each of which may take that long, and ssh's sentence about the last
+ * one has to come before mprun's own. */
+#define SSH_CONNECT_PARTS       4
+#define SSH_CONNECT_SECONDS_MIN 2
+
+/* ---- managers' commands ---------------------------------------------------------------------- */
+
+/* Seconds for qconf when it explains a failed start: the user waits for the message. */
+#define QCONF_ADVICE_SECONDS 10.0
+/* Seconds for qconf when nothing can start without its answer. */
+#define QCONF_SPOOL_SECONDS 20.0
+/* Seconds for a command to be gone after SIGKILL. One that the kernel holds longer is left alone.
+ */
+#define ASK_REAP_SECONDS 5.0
+/* Milliseconds between two looks at whether a command has ended; they grow up to this. */
+#define ASK_NAP_MAX_MS 20
+
+/* Ancestors of a process among which the shepherd of a session is looked for. */
+#define SESSION_ANCESTORS_MAX 64

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* start-many.c - begins the start clients of many hosts one by one, and ends them together
+ *
+ * A client stays as long as its starter. Bounded is the number of clients that run and whose hosts
+ * have not reported back: those "on their way". */
+#include "rm-adapters/processes/start-many.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "rm-adapters/policy.h"
+#include "rm-adapters/processes/start-client.h"
+
+struct fanout_host {
+    struct starting *starting;
+    pid_t pid; /* of the client; 0: none runs */
+    bool on_way, again;
+    bool is_starter; /* the process is mpstarter itself */
+};
+
+struct starting {
+    struct start_request request;
+    const struct fanout_way *way;
+    void *arg;
+    struct loop_defer next;       /* opens the channel of one host */
+    struct loop_timer kill_timer; /* clients that TERM did not end */
+    struct fanout_host *hosts;
+    size_t nhosts;
+    size_t started; /* hosts that were tried so far */
+    size_t on_way;
+    size_t nagain; /* hosts to be tried once more */
+    size_t at_once;
+    bool cancelled;
+    int in_event;   /* how deep in calls of the receiver, which may destroy us */
+    bool destroyed; /* it did */
+};
+
+static void starting_free(struct starting *s)
+{
+    loop_defer_stop(&s->next);
+    loop_timer_stop(&s->kill_timer);
+    if (s->way->destroy)
+        s->way->destroy(s->arg);
+    free(s->hosts);
+    free(s);
+}
+
+/* Tell the receiver. Returns false when *s is gone after that. */
+static bool send_event(struct starting *s, size_t host, enum start_event event,
+                       const struct start_channel *channel, int status, const struct error *err)
+{
+    s->in_event++;
+    s->request.event(s->request.arg, host, event, channel, status, err);
+    s->in_event--;
+    if (s->destroyed && !s->in_event) {
+        starting_free(s);
+        return false;
+    }
+    return !s->destroyed;
+}
+
+static void start_more(struct starting *s)
+{
+    bool due = s->started < s->nhosts || s->nagain > 0;
+    if (due && (s->on_way < s->at_once || s->cancelled))
+        loop_defer_schedule(&s->next);
+}
+
+static void arrived(struct starting *s, size_t host)
+{
+    s->on_way -= s->hosts[host].on_way;
+    s->hosts[host].on_way = false;
+}
+
+bool fanout_ended(struct starting *s, size_t host, int status)
+{
+    s->hosts[host].pid = 0;
+    arrived(s, host);
+    if (!send_event(s, host, START_CHANNEL_ENDED, NULL, status, NULL))
+        return false;
+    start_more(s);
+    return true;
+}
+
+static void client_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
+{
+    struct fanout_host *h = arg;
+    fanout_ended(h->starting, (size_t)(h - h->starting->hosts), status);
+}
+
+int fanout_client(struct starting *s, size_t host, const char *path, char *const argv[],
+                  bool own_stderr, struct start_channel *ret, struct error *err)
+{
+    struct fanout_host *h = &s->hosts[host];
+    if (client_start(&s->request, path, argv, own_stderr, client_ended, h, ret, err) < 0)
+        return -1;
+    h->pid = ret->pid;
+    return 0;
+}
+
+int fanout_starter(struct starting *s, size_t host, struct start_channel *ret, struct error *err)
+{
+    if (fanout_client(s, host, s->request.starter_path, s->request.starter_argv, true, ret, err) <
+        0)
+        return -1;
+    s->hosts[host].is_starter = true;
+    ret->is_starter = true;
+    return 0;
+}
+
+/* The next host that has not been tried, or one that is to be tried again. */
+static size_t take_next(struct starting *s)
+{
+    if (s->started < s->nhosts)
+        return s->started++;
+    size_t i = 0;
+    while (!s->hosts[i].again)
+        i++;
+    s->hosts[i].again = false;
+    s->nagain--;
+    return i;
+}
+
+static int open_host(struct starting *s, size_t host, struct start_channel *ret, struct error *err)
+{
+    if (s->cancelled)
+        return error_set(err, ECANCELED, "not begun, because the start was cancelled");
+    if (s->way->open(s, host, ret, err) < 0)
+        return -1;
+    s->hosts[host].on_way = true;
+    s->on_way++;
+    return 0;
+}
+
+/* Starts one host per turn of the loop; after a cancel, reports one as failed. */
+static void start_next(void *arg)
+{
+    struct starting *s = arg;
+    struct start_channel channel;
+    struct error err = {0};
+    size_t i = take_next(s);
+    bool is_alive;
+    if (s->request.is_elsewhere && s->request.is_elsewhere(s->request.arg, i)) {
+        start_more(s);
+        return;
+    }
+    if (open_host(s, i, &channel, &err) == 0) {
+        is_alive = send_event(s, i, START_CHANNEL_OPEN, &channel, 0, NULL);
+    } else {
+        error_context(&err, "start the starter of host '%s'", s->request.allocation->hosts[i].name);
+        is_alive = send_event(s, i, START_FAILED, NULL, 0, &err);
+    }
+    if (is_alive)
+        start_more(s);
+}
+
+void fanout_again(struct starting *s, size_t host)
+{
+    if (host < s->started) { /* else its turn comes anyway */
+        s->nagain += !s->hosts[host].again;
+        s->hosts[host].again = true;
+    }
+    start_more(s);
+}
+
+/* Signals process groups, because a client may be a script that waits for what it has started. A
+ * host that has reported back is ended through its link, and its client ends with it. */
+static void signal_clients(struct starting *s, int signo)
+{
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->hosts[i].pid > 1 && s->hosts[i].on_way)
+            kill(-s->hosts[i].pid, signo);
+}
+
+static void kill_clients(void *arg)
+{
+    signal_clients(arg, SIGKILL);
+}
+
+struct starting *fanout_begin(const struct start_request *request, const struct fanout_way *way,
+                              void *arg, struct error *err)
+{
+    struct starting *s = calloc(1, sizeof(*s));
+    size_t n = request->allocation->nhosts;
+    if (!s) {
+        if (way->destroy)
+            way->destroy(arg);
+        error_errno(err, ENOMEM, "start starters");
+        return NULL;
+    }
+    s->request = *request;
+    s->way = way;
+    s->arg = arg;
+    s->at_once = way->at_once           ? way->at_once
+                 : request->concurrency ? request->concurrency
+                                        : START_AT_ONCE;
+    s->nhosts = n;
+    s->hosts = calloc(n ? n : 1, sizeof(*s->hosts));
+    loop_defer_init(&s->next, request->loop, start_next, s);
+    loop_timer_init(&s->kill_timer, request->loop, kill_clients, s);
+    if (!s->hosts) {
+        starting_free(s);
+        error_errno(err, ENOMEM, "start starters");
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        s->hosts[i].starting = s;
+    start_more(s);
+    return s;
+}
+
+void *fanout_arg(const struct starting *s)
+{
+    return s->arg;
+}
+
+const struct start_request *fanout_request(const struct starting *s)
+{
+    return &s->request;
+}
+
+void fanout_cancel(struct starting *s)
+{
+    if (s->cancelled)
+        return;
+    s->cancelled = true;
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->hosts[i].pid > 1 && s->hosts[i].is_starter &&
+            (!s->hosts[i].on_way || s->way->let_clients_be))
+            kill(s->hosts[i].pid, SIGTERM);
+    if (!s->way->let_clients_be) {
+        signal_clients(s, SIGTERM);
+        loop_timer_start(&s->kill_timer, CLIENT_KILL_SECONDS, CLIENT_KILL_SECONDS);
+    }
+    start_more(s);
+}
+
+void fanout_reported(struct starting *s, size_t host)
+{
+    arrived(s, host);
+    start_more(s);
+}
+
+void fanout_abandon(struct starting *s, size_t host)
+{
+    if (s->hosts[host].pid > 1)
+        kill(-s->hosts[host].pid, SIGKILL);
+}
+
+void fanout_destroy(struct starting *s)
+{
+    if (!s || s->destroyed)
+        return;
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->hosts[i].pid > 0)
+            reaper_remove(s->request.reaper, s->hosts[i].pid);
+    s->destroyed = true;
+    if (!s->in_event)
+        starting_free(s);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ssh.c - hosts that the user names, reached by ssh or another program of that kind
+ *
+ * Each host has a client of its own, in batch mode, so that nothing waits for an answer of the
+ * user. The host that mprun itself runs on needs none. */
+#include "rm-adapters/adapter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/spawn.h"
+#include "common/words.h"
+#include "rm-adapters/processes/start-many.h"
+#include "rm-adapters/hosts/named-hosts.h"
+#include "rm-adapters/policy.h"
+
+enum { CLIENT_WORDS = 16 };
+
+/* ---- allocation ------------------------------------------------------------------------------ */
+
+static bool ssh_detect(const struct host_request *request, char *reason, size_t n)
+{
+    bool is_named = request->nlists || request->nfiles;
+    snprintf(reason, n, "%s%s", is_named ? "hosts are named with " : "",
+             !is_named         ? ""
+             : request->nfiles ? "--hostfile"
+                               : "--host");
+    return is_named;
+}
+
+static int ssh_read_allocation(const struct host_request *request, struct allocation *ret,
+                               struct error *err)
+{
+    struct hostlist named = {.stated = 0};
+    if (request->argument)
+        return error_set(err, EINVAL, "'--rm ssh' takes no ':%.60s'; name hosts with --host",
+                         request->argument);
+    if (request->nlists == 0 && request->nfiles == 0)
+        return error_set(err, EINVAL, "no host is named; write --host or --hostfile");
+    if (named_read(request, &named, err) < 0)
+        return -1;
+    bool is_stated = named.stated;
+    *ret = hostlist_take(&named);
+    ret->adapter = rm_adapter_ssh.name;
+    ret->may_oversubscribe = !is_stated;
+    named_mark_here(ret);
+    return 0;
+}
+
+/* ---- the client ------------------------------------------------------------------------------ */
+
+/* The program that starts a starter on another machine. */
+struct client {
+    char *path;    /* of the program */
+    char *command; /* for the other machine's shell */
+    char timeout[40];
+    char *argv[CLIENT_WORDS + 64]; /* host and command are put at the end */
+    size_t argc;
+};
+
+static void client_free(struct client *c)
+{
+    free(c->path);
+    free(c->command);
+}
+
+static void client_destroy(void *arg)
+{
+    client_free(arg);
+    free(arg);
+}
+
+static void set_ssh_words(struct client *c, double patience)
+{
+    static const char *const words[] = {"ssh",
+                                        "-x",
+                                        "-T",
+                                        "-o",
+                                        "BatchMode=yes",
+                                        "-o",
+                                        "ClearAllForwardings=yes",
+                                        "-o",
+                                        "RemoteCommand=none",
+                                        "-o",
+                                        NULL};
+    unsigned seconds = (unsigned)(patience / SSH_CONNECT_PARTS);
+    if (seconds < SSH_CONNECT_SECONDS_MIN)
+        seconds = SSH_CONNECT_SECONDS_MIN;
+    for (c->argc = 0; words[c->argc]; c->argc++)
+        c->argv[c->argc] = (char *)(uintptr_t)words[c->argc];
+    snprintf(c->timeout, sizeof(c->timeout), "ConnectTimeout=%u", seconds);
+    c->argv[c->argc++] = c->timeout;
+}
+
+static int set_agent_words(struct client *c, char *const *agent, struct error *err)
+{
+    for (c->argc = 0; agent[c->argc]; c->argc++) {
+        if (c->argc == CLIENT_WORDS + 60)
+            return error_set(err, E2BIG, "--agent: more than %d words", CLIENT_WORDS + 60);
+        c->argv[c->argc] = agent[c->argc];
+    }
+    return 0;
+}
+
+static int client_make(const struct start_request *r, struct client *c, struct error *err)
+{
+    AUTO_FREE char *path = word_quote(r->remote_path);
+    if (!path || asprintf(&c->command, "exec %s", path) < 0) {
+        c->command = NULL;
+        return error_errno(err, ENOMEM, "prepare the start of hosts");
+    }
+    if (!r->agent)
+        set_ssh_words(c, r->patience);
+    else if (set_agent_words(c, r->agent, err) < 0)
+        return -1;
+    if (spawn_resolve(c->argv[0], environ, NULL, &c->path, err) == 0)
+        return 0;
+    if (!r->agent)
+        return error_context(err, "start hosts by ssh (install it, or name another program with "
+                                  "--agent)");
+    return error_context(err, "--agent");
+}
+
+static char **client_argv(struct client *c, const char *host)
+{
+    c->argv[c->argc] = (char *)(uintptr_t)host;
+    c->argv[c->argc + 1] = c->command;
+    c->argv[c->argc + 2] = NULL;
+    return c->argv;
+}
+
+static void ssh_describe(const struct start_request *request, const struct alloc_host *host,
+                         char *buf, size_t n)
+{
+    struct client c = {.argc = 0};
+    struct error e;
+    size_t at = 0;
+    if (host->here) {
+        snprintf(buf, n, "by mprun itself, as it is this machine: %s", request->starter_path);
+        return;
+    }
+    if (client_make(request, &c, &e) < 0 && !c.argc) {
+        snprintf(buf, n, "cannot be started: %s", e.text);
+    } else {
+        char **argv = client_argv(&c, host->name);
+        at = (size_t)snprintf(buf, n, "by");
+        for (size_t i = 0; argv[i] && at < n; i++) {
+            AUTO_FREE char *quoted = word_quote(argv[i]);
+            at += (size_t)snprintf(buf + at, n - at, " %s", quoted ? quoted : argv[i]);
+        }
+    }
+    client_free(&c);
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+static int open_host(struct starting *s, size_t i, struct start_channel *ret, struct error *err)
+{
+    const struct alloc_host *host = &fanout_request(s)->allocation->hosts[i];
+    struct client *c = fanout_arg(s);
+    return host->here ? fanout_starter(s, i, ret, err)
+                      : fanout_client(s, i, c->path, client_argv(c, host->name), false, ret, err);
+}
+
+static bool needs_client(const struct start_request *r)
+{
+    for (size_t i = 0; i < r->allocation->nhosts; i++)
+        if (!r->allocation->hosts[i].here)
+            return true;
+    return false;
+}
+
+static struct starting *ssh_start(const struct start_request *request, struct error *err)
+{
+    static const struct fanout_way way = {.open = open_host, .destroy = client_destroy};
+    struct client *c = calloc(1, sizeof(*c));
+    if (!c) {
+        error_errno(err, ENOMEM, "start starters");
+        return NULL;
+    }
+    if (needs_client(request) && client_make(request, c, err) < 0) {
+        client_destroy(c);
+        return NULL;
+    }
+    return fanout_begin(request, &way, c, err);
+}
+
+/* ssh's own sentences. */
+static void ssh_advise(const char *words, char *buf, size_t n)
+{
+    const char *what = "";
+    if (strstr(words, "Host key verification failed"))
+        what = "; make its key known, for example with ssh-keyscan, or connect once by hand";
+    else if (strstr(words, "Permission denied"))
+        what = "; ssh must get there without a question: by a key that ssh-agent holds, or one "
+               "without a passphrase";
+    snprintf(buf, n, "%s", what);
+}
+
+const struct rm_adapter rm_adapter_ssh = {
+    .name = "ssh",
+    .detect = ssh_detect,
+    .read_allocation = ssh_read_allocation,
+    .start = ssh_start,
+    .cancel = fanout_cancel,
+    .destroy = fanout_destroy,
+    .reported = fanout_reported,
+    .abandon = fanout_abandon,
+    .describe = ssh_describe,
+    .advise = ssh_advise,
+    .lost_code = 255,
+    .gpu_env = RM_GPU_ENV,
+    .stdio_channel = STDIO_PER_HOST,
+    .unaccounted = "no resource manager accounts for what runs there",
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* starter-side.c - the resource managers that mpstarter knows: one line each; and questions to all
+ */
+#include "rm-adapters/starter-side/starter-side.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_lsf,
+    rm_starter_side_slurm, rm_starter_side_torque;
+
+const struct rm_starter_side *const rm_starter_sides[] = {
+    &rm_starter_side_gridengine,
+    &rm_starter_side_lsf,
+    &rm_starter_side_torque,
+    &rm_starter_side_slurm,
+    NULL,
+};
+
+const char rm_starter_side_help[] =
+    "Name it as starter_method of a Grid Engine queue, JOB_STARTER of LSF or $job_starter of\n"
+    "Torque; see mpstarter(1).\n";
+
+const struct rm_starter_side *rm_starter_side_caller(void)
+{
+    for (size_t i = 0; rm_starter_sides[i]; i++)
+        if (rm_starter_sides[i]->has_called && rm_starter_sides[i]->has_called())
+            return rm_starter_sides[i];
+    return NULL;
+}
+
+const struct rm_starter_side *rm_starter_side_of_job(void)
+{
+    for (size_t i = 0; rm_starter_sides[i]; i++) {
+        const struct rm_starter_side *m = rm_starter_sides[i];
+        const char *id = m->variables[JOB_ID];
+        if (id && getenv(id) && (!m->has_called || m->has_called()))
+            return m;
+    }
+    return NULL;
+}
+
+bool rm_starter_side_is_tracked(char *how, size_t n)
+{
+    for (size_t i = 0; rm_starter_sides[i]; i++)
+        if (rm_starter_sides[i]->is_tracked && rm_starter_sides[i]->is_tracked(how, n))
+            return true;
+    return false;
+}
+
+bool rm_starter_side_is_task_variable(const char *entry)
+{
+    for (size_t i = 0; rm_starter_sides[i]; i++)
+        for (const char *const *v = rm_starter_sides[i]->task_variables; v && *v; v++)
+            if (strncmp(entry, *v, strlen(*v)) == 0)
+                return true;
+    return false;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* starter-side.h - what mpstarter knows of resource managers, on the host of a task
+ *
+ * adapter.h is mprun's side. This side serves a process inside a job: it reads variables and files
+ * that the manager left for the task, runs no command and asks nobody. Every host loads it, so it
+ * links no parser library. The file is starter-side/NAME.c, the list is in starter-side.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct job_command;
+
+/* What a job can know of itself: MPRUN_JOB_* of mpstarter(1). */
+enum job_variable {
+    JOB_RM,
+    JOB_ID,
+    JOB_TASK,
+    JOB_QUEUE,
+    JOB_PE,
+    JOB_SLOTS,
+    JOB_HOSTS,
+    JOB_HOST_SLOTS,
+    JOB_HOSTFILE,
+    JOB_VMEM,
+    JOB_CPU_TIME,
+    JOB_CPUS,
+    JOB_VARIABLES
+};
+
+/* Set a count of the job, unless the text is NULL or no number above 0. Returns true if it is set.
+ */
+typedef bool (*job_count_fn)(enum job_variable v, const char *text);
+
+struct rm_starter_side {
+    const char *name; /* value of MPRUN_JOB_RM */
+
+    /* The manager's own variable for each of a job's; NULL: it has none, or one that means
+     * something else. A manager without the one for JOB_ID is never taken for the job's. */
+    const char *variables[JOB_VARIABLES];
+    /* Set the counts that no variable gives. Called after those of `variables`. NULL: none. */
+    void (*set_counts)(job_count_fn set);
+
+    /* Did the manager call this process as its starter method? Then the job is its, and plan()
+     * decides. NULL: that cannot be told; the job is its where its variable for JOB_ID is set. */
+    bool (*has_called)(void);
+    /* Does the manager write this word, which begins with a dash, before a command? Called only
+     * after has_called() said yes. NULL: it writes none. */
+    bool (*is_own_option)(const char *word);
+    /* Decide what the manager would have executed for these words (NULL-terminated; may be changed,
+     * and are kept by the command). 0, or -1: out of memory. Called only after has_called() said
+     * yes; NULL where that is NULL. */
+    int (*plan)(struct job_command *ret, char **words);
+    /* Must this process not become a job, because it would have rights that are not the job's? The
+     * reason, and in *ret_advice what the administrator does. NULL, or a NULL function: it may. */
+    const char *(*refusal)(const char **ret_advice);
+    const char *shell_advice; /* how a job names another shell, where its own is missing */
+
+    /* Does the manager hold this process by something of its own? True with a sentence that says by
+     * what, where there is evidence that the user cannot forge. NULL: no evidence is known. */
+    bool (*is_tracked)(char *how, size_t n);
+
+    /* Beginnings of "NAME=VALUE" entries that describe one task, NULL-terminated: ranks do not get
+     * what mprun has of them. NULL: none. */
+    const char *const *task_variables;
+};
+
+/* Where an administrator names mpstarter as starter method: the end of `mpstarter --help`. */
+extern const char rm_starter_side_help[];
+
+/* NULL-terminated. */
+extern const struct rm_starter_side *const rm_starter_sides[];
+
+/* The manager that called this process as its starter method; NULL: none that can be told. */
+const struct rm_starter_side *rm_starter_side_caller(void);
+/* The manager whose job this process is in, as far as variables tell; NULL: none. */
+const struct rm_starter_side *rm_starter_side_of_job(void);
+/* Does a manager hold this process? True with the first one's sentence. */
+bool rm_starter_side_is_tracked(char *how, size_t n);
+/* Does "NAME=VALUE" describe one task of some manager? */
+bool rm_starter_side_is_task_variable(const char *entry);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* core-ledger.c - bytes 0 to IDSET_MAX - 1 are hardware threads; one behind them is shared by all
+ * that have the file open, and whoever has it alone may remove it */
+#include "starter/binding/core-ledger.h"
+#include "starter/policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PRESENT = IDSET_MAX };
+
+static const char *own_path(const char *path, char *buf, size_t n)
+{
+    snprintf(buf, n, "/dev/shm/mprun.cores.%u", (unsigned)geteuid());
+    return path ? path : buf;
+}
+
+static int lock(int fd, short type, off_t first, off_t n)
+{
+    struct flock f = {.l_type = type, .l_whence = SEEK_SET, .l_start = first, .l_len = n};
+    return fcntl(fd, F_OFD_SETLK, &f);
+}
+
+/* Everybody may make files there. */
+static int check_owner(const struct stat *s, const char *path, struct error *err)
+{
+    if (s->st_uid != geteuid())
+        return error_set(err, EPERM, "'%s' belongs to user %u", path, (unsigned)s->st_uid);
+    if (!S_ISREG(s->st_mode) || (s->st_mode & 077) || s->st_nlink > 1)
+        return error_set(err, EPERM, "'%s' is not a file of this user alone", path);
+    return 0;
+}
+
+static int cannot_open(const char *path, int why, struct error *err)
+{
+    struct stat s;
+    if (lstat(path, &s) == 0 && check_owner(&s, path, err) < 0)
+        return -1;
+    return error_errno(err, why, "open '%s'", path);
+}
+
+/* 1: it is our own, and the one of that name; 0: it is being removed; -1. */
+static int is_good(int fd, const char *path, struct error *err)
+{
+    struct stat s;
+    if (fstat(fd, &s) < 0)
+        return error_errno(err, errno, "look at '%s'", path);
+    if (check_owner(&s, path, err) < 0)
+        return -1;
+    if (lock(fd, F_RDLCK, PRESENT, 1) < 0)
+        return errno == EAGAIN || errno == EACCES ? 0 : error_errno(err, errno, "lock '%s'", path);
+    if (fstat(fd, &s) < 0)
+        return error_errno(err, errno, "look at '%s'", path);
+    return s.st_nlink == 1;
+}
+
+int core_ledger_open(const char *path, struct error *err)
+{
+    /* while a removal is under way, which a busy machine may hold up; waiting for its lock would be
+     * without end if it was stopped */
+    static const struct timespec bit = {.tv_nsec = LEDGER_WAIT_NS};
+    char own[64];
+    path = own_path(path, own, sizeof(own));
+    for (int i = 0; i < LEDGER_TRIES; i++) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+        if (fd < 0)
+            return cannot_open(path, errno, err);
+        int good = is_good(fd, path, err);
+        if (good > 0)
+            return fd;
+        close(fd);
+        if (good < 0)
+            return -1;
+        nanosleep(&bit, NULL);
+    }
+    return error_set(err, EAGAIN, "open '%s': it is removed again and again", path);
+}
+
+/* Threads from first up to end: the kernel names any lock that is in the way, not the first. */
+static int add_busy(int fd, off_t first, off_t end, struct idset *ret)
+{
+    while (first < end) {
+        struct flock f = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = first, .l_len = end - first};
+        if (fcntl(fd, F_OFD_GETLK, &f) < 0)
+            return -1;
+        if (f.l_type == F_UNLCK)
+            return 0;
+        off_t from = f.l_start > first ? f.l_start : first;
+        off_t to = f.l_len && f.l_start + f.l_len < end ? f.l_start + f.l_len : end;
+        if (idset_add_range(ret, (unsigned)from, (unsigned)to - 1) < 0 ||
+            add_busy(fd, first, from, ret) < 0)
+            return -1;
+        first = to;
+    }
+    return 0;
+}
+
+int core_ledger_busy(int fd, struct idset *ret, struct error *err)
+{
+    return add_busy(fd, 0, IDSET_MAX, ret) < 0 ? error_errno(err, errno, "ask who has which core")
+                                               : 0;
+}
+
+static void give_back(int fd, const struct idset *threads, int before)
+{
+    for (int t = idset_next(threads, 0); t >= 0 && t < before;
+         t = idset_next(threads, (unsigned)t + 1))
+        lock(fd, F_UNLCK, t, 1);
+}
+
+int core_ledger_take(int fd, const struct idset *threads, struct error *err)
+{
+    for (int t = idset_next(threads, 0); t >= 0; t = idset_next(threads, (unsigned)t + 1)) {
+        if (lock(fd, F_WRLCK, t, 1) == 0)
+            continue;
+        int why = errno;
+        give_back(fd, threads, t);
+        if (why == EAGAIN || why == EACCES)
+            return 0;
+        return error_errno(err, why, "take hardware thread %d", t);
+    }
+    return 1;
+}
+
+/* When several steps leave at once, the last one finds that it has the file alone. */
+void core_ledger_remove(const char *path, int fd)
+{
+    char own[64];
+    struct stat s, there;
+    path = own_path(path, own, sizeof(own));
+    if (fd < 0)
+        return;
+    lock(fd, F_UNLCK, PRESENT, 1);
+    if (lock(fd, F_WRLCK, PRESENT, 1) == 0 && fstat(fd, &s) == 0 && lstat(path, &there) == 0 &&
+        s.st_ino == there.st_ino && s.st_dev == there.st_dev)
+        unlink(path);
+}
+
+void core_ledger_leave(const char *path, int fd)
+{
+    core_ledger_remove(path, fd);
+    if (fd >= 0)
+        close(fd);
+}
+
+void core_ledger_sweep(const char *path)
+{
+    char own[64];
+    struct error ignored;
+    path = own_path(path, own, sizeof(own));
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && is_good(fd, path, &ignored) > 0)
+        core_ledger_leave(path, fd);
+    else if (fd >= 0)
+        close(fd);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-binding.c - see rank-binding.h */
+#include "starter/binding/rank-binding.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/cpus.h"
+#include "common/log.h"
+#include "plan/topology.h"
+#include "starter/binding/core-ledger.h"
+#include "starter/keeper/keeper-channel.h"
+#include "starter/policy.h"
+#include "wire/messages/launch.h"
+
+struct rank_binding {
+    const struct launch *launch;
+    const struct idset *allowed;
+    struct idset granted; /* as LAUNCH says, less what may not be used here */
+    bool has_all;         /* all that is allowed is granted; else `granted` */
+    uint32_t nranks;
+    struct topology *topology; /* NULL: not needed */
+    struct plan_binding plan;
+    int ledger; /* core-ledger.h; the keeper has it, too; -1: no cores were taken */
+};
+
+static const char *host_name(const struct rank_binding *b)
+{
+    return b->launch->hosts[b->launch->host_index].host;
+}
+
+static bool needs_topology(const struct rank_binding *b)
+{
+    const struct step *s = &b->launch->step;
+    const struct placement *here = &b->launch->hosts[b->launch->host_index];
+    if (s->pmi || b->launch->granted_cores) /* mppmi would load it itself, which takes longer */
+        return true;
+    if (b->launch->report_bindings || s->bind.policy == BIND_CORE)
+        return true;
+    uint64_t cores = (uint64_t)rank_set_count(&here->ranks) * binding_cores(&s->bind);
+    return s->bind.policy == BIND_DEFAULT && cpus_count_cores(rank_binding_usable(b)) >= cores;
+}
+
+/* The kernel's word on what this process may run on counts. It may be less than what was granted
+ * when the node daemon has put this process into its job's cgroup. */
+static void cut_grant(struct rank_binding *b)
+{
+    struct idset both = {0};
+    if (b->has_all || idset_copy(&both, &b->granted) < 0)
+        return;
+    idset_intersect(&both, b->allowed);
+    AUTO_FREE char *granted = idset_format(&b->granted), *allowed = idset_format(b->allowed);
+    if (idset_count(&both) > 0) {
+        idset_free(&b->granted);
+        b->granted = both;
+        return;
+    }
+    idset_free(&both);
+    b->has_all = true;
+    log_warn("on %s: of the granted hardware threads %s none may be used here; those that may, %s, "
+             "are",
+             host_name(b), granted ? granted : "", allowed ? allowed : "");
+}
+
+/* The manager's list of cores may describe one host and be given for all: a host that has none of
+ * them ignores it. */
+static int take_granted_cores(struct rank_binding *b, struct error *err)
+{
+    const char *cores = b->launch->granted_cores;
+    if (topology_find_cores(b->topology, cores, &b->granted, err) < 0)
+        return -1;
+    if (idset_count(&b->granted) == 0) {
+        log_warn("on %s: the granted cores '%s' (socket,core) do not exist here; all that may be "
+                 "used are",
+                 host_name(b), cores);
+        return 0;
+    }
+    b->has_all = false;
+    cut_grant(b);
+    return b->has_all ? 0 : topology_cut(b->topology, &b->granted, err);
+}
+
+static int load_topology(struct rank_binding *b, struct error *err)
+{
+    cut_grant(b);
+    if (!needs_topology(b))
+        return 0;
+    b->topology = topology_load(b->has_all ? NULL : &b->granted, err);
+    return !b->topology ? -1 : b->launch->granted_cores ? take_granted_cores(b, err) : 0;
+}
+
+/* The threads that ranks are bound to, without those that other steps had taken before. */
+static int add_bound(const struct plan_binding *b, const struct idset *busy, struct idset *ret)
+{
+    for (uint32_t i = 0; i < b->nranks; i++)
+        for (int t = idset_next(&b->ranks[i], 0); t >= 0;
+             t = idset_next(&b->ranks[i], (unsigned)t + 1))
+            if (!idset_has(busy, (unsigned)t) && idset_add(ret, (unsigned)t) < 0)
+                return -1;
+    return 0;
+}
+
+/* 1: chosen and taken; 0: another step was faster; -1. */
+static int try_cores(struct rank_binding *b, const struct plan_topology *t, int ledger,
+                     struct error *err)
+{
+    struct idset busy = {0}, taken = {0};
+    int rc = ledger >= 0 ? core_ledger_busy(ledger, &busy, err) : 0;
+    plan_binding_free(&b->plan);
+    if (rc == 0)
+        rc = plan_binding(t, &b->launch->step.bind, b->nranks, &busy, &b->plan, err);
+    if (rc == 0 && add_bound(&b->plan, &busy, &taken) < 0)
+        rc = error_errno(err, ENOMEM, "bind ranks");
+    if (rc == 0)
+        rc = ledger >= 0 ? core_ledger_take(ledger, &taken, err) : 1;
+    idset_free(&busy);
+    idset_free(&taken);
+    return rc;
+}
+
+/* Hosts of one step that share a machine would take each other's cores: no ledger there. */
+static bool has_ledger(const struct launch *l)
+{
+    bool is_shared = l->same_machine && l->nhosts > 1;
+    return !l->step.overlap && l->step.bind.policy != BIND_NONE && !is_shared;
+}
+
+/* If the worker dies, the keeper holds the cores until it has ended the ranks. */
+static void keep(struct rank_binding *b, int ledger, int keeper_fd)
+{
+    if (!b->plan.bound) {
+        core_ledger_leave(NULL, ledger);
+        return;
+    }
+    keeper_send(keeper_fd, (char[]){KEEPER_CORES}, 1, &ledger, 1);
+    b->ledger = ledger;
+}
+
+/* Where other steps are faster again and again, bind as if this step were alone. */
+static int choose(struct rank_binding *b, const struct plan_topology *t, int ledger,
+                  struct error *err)
+{
+    int rc = 0;
+    for (int i = 0; i < CORE_TRIES && rc == 0 && ledger >= 0; i++)
+        rc = try_cores(b, t, ledger, err);
+    if (rc == 0)
+        rc = try_cores(b, t, -1, err);
+    return rc;
+}
+
+/* EPERM: another user has made the file; the user should know, and have it removed. */
+static void say_no_ledger(const struct rank_binding *b, const struct error *why)
+{
+    if (why->code == EPERM)
+        log_warn("on %s: %s: until it is removed, ranks of steps that run at the same time may be "
+                 "bound to the same cores (--bind-to none helps)",
+                 host_name(b), why->text);
+    else
+        log_debug("on %s: other steps' cores are not known: %s", host_name(b), why->text);
+}
+
+static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
+{
+    const struct launch *l = b->launch;
+    struct plan_topology cores = {0};
+    struct error why;
+    int ledger = -1;
+    if (!b->topology)
+        return 0;
+    if (topology_cores(b->topology, &cores, err) < 0)
+        return -1;
+    if (b->has_all)
+        cores.share = l->hosts[l->host_index].share;
+    cores.inside = getenv("MPRUN_STEP_ID") != NULL;
+    if (has_ledger(l) && (ledger = core_ledger_open(NULL, &why)) < 0)
+        say_no_ledger(b, &why);
+    int rc = choose(b, &cores, ledger, err);
+    plan_topology_free(&cores);
+    if (ledger >= 0)
+        keep(b, ledger, keeper_fd);
+    return rc < 0 ? -1 : 0;
+}
+
+struct rank_binding *rank_binding_create(const struct launch *launch, const struct idset *allowed,
+                                         int keeper_fd, struct error *err)
+{
+    struct rank_binding *b = calloc(1, sizeof(*b));
+    if (b)
+        *b = (struct rank_binding){
+            .launch = launch,
+            .allowed = allowed,
+            .has_all = launch->granted_all,
+            .nranks = rank_set_count(&launch->hosts[launch->host_index].ranks),
+            .ledger = -1,
+        };
+    if (!b || idset_copy(&b->granted, &launch->granted) < 0)
+        error_errno(err, ENOMEM, "bind ranks");
+    else if (load_topology(b, err) == 0 && bind_ranks(b, keeper_fd, err) == 0)
+        return b;
+    rank_binding_destroy(b);
+    return NULL;
+}
+
+void rank_binding_destroy(struct rank_binding *b)
+{
+    if (!b)
+        return;
+    plan_binding_free(&b->plan);
+    core_ledger_leave(NULL, b->ledger);
+    topology_destroy(b->topology);
+    idset_free(&b->granted);
+    free(b);
+}
+
+const struct idset *rank_binding_usable(const struct rank_binding *b)
+{
+    return b->has_all ? b->allowed : &b->granted;
+}
+
+const struct idset *rank_binding_threads(const struct rank_binding *b, uint32_t local)
+{
+    return b->plan.bound && local < b->plan.nranks ? &b->plan.ranks[local] : NULL;
+}
+
+const struct idset *rank_binding_affinity(const struct rank_binding *b, uint32_t local)
+{
+    const struct idset *threads = rank_binding_threads(b, local);
+    return threads || b->has_all ? threads : &b->granted;
+}
+
+bool rank_binding_is_bound(const struct rank_binding *b)
+{
+    return b && b->plan.bound;
+}
+
+const char *rank_binding_reason(const struct rank_binding *b)
+{
+    return b->plan.reason;
+}
+
+struct topology *rank_binding_topology(const struct rank_binding *b)
+{
+    return b->topology;
+}

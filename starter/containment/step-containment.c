@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-containment.c - see step-containment.h */
+#include "starter/containment/step-containment.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "containment/place/ask-mprund.h"
+#include "containment/step/tree.h"
+#include "rm-adapters/starter-side/starter-side.h"
+
+struct asked { /* the node daemon, once */
+    enum { ASKED_NOT, ASKED_NOW, ASKED_DONE } state;
+    bool has_answer;
+    struct grant_answer answer;
+    struct error why; /* there is no answer */
+    void (*answered)(void *arg);
+    void *arg;
+};
+
+struct step_containment {
+    struct asked asked;
+    enum tracking level;
+    char reason[512];                       /* why not stronger; "" at TRACK_RANK */
+    struct cgroup_tree *tree;               /* NULL: none is made */
+    struct limits rank_limits, host_limits; /* held_by filled in */
+    bool is_busy;                           /* begun, and not done yet */
+    bool is_ready;
+
+    struct loop *loop;
+    const struct step *step;  /* NULL: only asked what could be had */
+    const struct idset *cpus; /* hardware threads that the step has on this host */
+    char id[64];              /* of the step on this host: hosts may share a machine */
+    size_t next_source;
+    cgroup_place_fn place_fn; /* gets what a source found */
+    pid_t self[8];
+    size_t nself;
+    containment_fn done;
+    void *arg;
+};
+
+static void try_next_source(struct step_containment *c);
+
+static void finish(struct step_containment *c, const struct error *err)
+{
+    c->is_busy = false;
+    c->is_ready = err == NULL;
+    c->done(c->arg, err);
+}
+
+static const char *why_no_limits(const struct step_containment *c)
+{
+    return c->reason[0] || !c->tree ? c->reason : cgroup_tree_why_no_limits(c->tree);
+}
+
+static int refuse_limit(const struct step_containment *c, enum limit_kind k, const char *option,
+                        const struct limit *l, struct error *err)
+{
+    char value[32];
+    limit_format(k, l->value, value, sizeof(value));
+    if (c->level == TRACK_RM) /* nothing that would take them out of the job */
+        return error_set(err, ENOTSUP,
+                         "%s %s: nothing on this host can hold this limit (%s); leave the option "
+                         "out, or ask the resource manager for a limit of the job instead",
+                         option, value, why_no_limits(c));
+    return error_set(err, ENOTSUP,
+                     "%s %s: nothing on this host can hold this limit (%s); leave the option out, "
+                     "or run where a cgroup with the %s controller may be made, as in "
+                     "`systemd-run --user --scope -p Delegate=yes mprun ...`",
+                     option, value, why_no_limits(c), limit_words(k)->controller);
+}
+
+/* Compare what was asked for with what was reached. */
+static int check(const struct step_containment *c, struct error *err)
+{
+    const struct containment_request *r = &c->step->containment;
+    unsigned have = c->tree ? cgroup_tree_controllers(c->tree) : 0;
+    if (r->tracking_set && c->level > r->tracking)
+        return error_set(err, ENOTSUP, "--containment=%s: this host can only give '%s': %s",
+                         tracking_text(r->tracking), tracking_text(c->level), c->reason);
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
+        const struct limit *host = &c->host_limits.of[k], *rank = &c->rank_limits.of[k];
+        if (host->set && host->held_by == HELD_BY_NONE)
+            return refuse_limit(c, k, limit_words(k)->host_option, host, err);
+        if (rank->set && rank->held_by == HELD_BY_NONE)
+            return refuse_limit(c, k, limit_words(k)->rank_option, rank, err);
+    }
+    const struct {
+        int wanted;
+        enum cgroup_controller controller;
+    } needs[] = {{r->memory, CGROUP_MEMORY}, {r->pids, CGROUP_PIDS}};
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+        if (needs[i].wanted && !(have & (1u << needs[i].controller)))
+            return error_set(err, ENOTSUP,
+                             "--containment=...,%s: no cgroup of this host can hold it (%s)",
+                             cgroup_controller_text(needs[i].controller), why_no_limits(c));
+    if (r->devices)
+        return error_set(err, ENOTSUP,
+                         "--containment=...,devices: mprun does not hold ranks to devices; leave "
+                         "'devices' out, and have the resource manager grant them: what it keeps "
+                         "from its job it keeps from every rank");
+    return 0;
+}
+
+static int hold_cpus(struct step_containment *c, struct error *err)
+{
+    if (!c->step->containment.cpuset)
+        return 0;
+    if (!c->tree)
+        return error_set(err, ENOTSUP,
+                         "--containment=...,cpuset: no cgroup of this host can hold it (%s)",
+                         c->reason);
+    if (cgroup_tree_hold_cpus(c->tree, c->cpus, err) < 0)
+        return error_context(err, "--containment=...,cpuset");
+    return 0;
+}
+
+static void settle(struct step_containment *c)
+{
+    struct error e;
+    unsigned have = c->tree ? cgroup_tree_controllers(c->tree) : 0;
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        if (c->rank_limits.of[k].set && (have & cgroup_limit_controller(k)))
+            c->rank_limits.of[k].held_by = HELD_BY_CGROUP;
+    finish(c, check(c, &e) < 0 || hold_cpus(c, &e) < 0 ? &e : NULL);
+}
+
+static void add_reason(struct step_containment *c, const char *why)
+{
+    size_t n = strlen(c->reason);
+    if (why[0])
+        snprintf(c->reason + n, sizeof(c->reason) - n, "%s%s", n ? "; " : "", why);
+}
+
+static void have_place(void *arg, const struct cgroup_place *place, const struct error *why)
+{
+    struct step_containment *c = arg;
+    struct error e;
+    const struct containment_request *r = &c->step->containment;
+    enum tracking level = r->tracking_set && r->tracking == TRACK_STEP ? TRACK_STEP : TRACK_RANK;
+    if (!place) {
+        add_reason(c, why ? why->text : "no place for cgroups");
+        try_next_source(c);
+        return;
+    }
+    c->tree = cgroup_tree_create(c->loop, place, c->id, level, &c->host_limits, &e);
+    if (!c->tree) {
+        add_reason(c, e.text);
+        try_next_source(c);
+        return;
+    }
+    c->level = level;
+    if (level != TRACK_RANK)
+        add_reason(c, "--containment=step");
+    settle(c);
+}
+
+/* No cgroup: the resource manager's own way, or the process tree alone. */
+static void fall_to_manager(struct step_containment *c)
+{
+    char how[160], why[sizeof(c->reason)], *advice;
+    c->level = TRACK_TREE;
+    if (!rm_starter_side_is_tracked(how, sizeof(how)))
+        return;
+    c->level = TRACK_RM;
+    memcpy(why, c->reason, sizeof(why));
+    advice = strstr(why, CGROUP_ADVICE);
+    if (advice) /* that would take them out of the job */
+        *advice = 0;
+    snprintf(c->reason, sizeof(c->reason), "%s; %s%s", how, why,
+             advice ? "; the administrator can give jobs cgroups with mprund" : "");
+}
+
+static int use_answer(struct step_containment *c, struct error *err)
+{
+    struct cgroup_place place;
+    if (!c->asked.has_answer) {
+        *err = c->asked.why;
+        return -1;
+    }
+    if (cgroup_daemon_place(&c->asked.answer, &place, err) < 0)
+        return -1;
+    c->place_fn(c, &place, NULL);
+    cgroup_place_free(&place);
+    return 0;
+}
+
+static void try_next_source(struct step_containment *c)
+{
+    struct error e;
+    while (cgroup_sources[c->next_source]) {
+        const struct cgroup_source *s = cgroup_sources[c->next_source++];
+        int has_asked = s == &cgroup_source_daemon && c->asked.state == ASKED_DONE;
+        if (has_asked && use_answer(c, &e) == 0)
+            return;
+        if (!has_asked && s->acquire(c->loop, c->self, c->nself, c->place_fn, c, &e) == 0)
+            return;
+        add_reason(c, e.text);
+    }
+    fall_to_manager(c);
+    if (c->step)
+        settle(c);
+    else
+        finish(c, NULL);
+}
+
+/* ---- only asked ------------------------------------------------------------------------------ */
+
+static void add_words(struct step_containment *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_words(struct step_containment *c, const char *fmt, ...)
+{
+    size_t n = strlen(c->reason);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(c->reason + n, sizeof(c->reason) - n, fmt, ap);
+    va_end(ap);
+}
+
+static void describe_place(struct step_containment *c, const struct cgroup_place *p)
+{
+    const char *between = " (";
+    c->reason[0] = 0;
+    if (p->v2) {
+        add_words(c, "cgroup v2 in '%s'", p->v2);
+        for (int k = 0; k < CGROUP_CONTROLLER_COUNT; k++)
+            if (p->v2_controllers & (1u << k)) {
+                add_words(c, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
+                between = ", ";
+            }
+        add_words(c, "%s", p->v2_controllers ? ")" : ", without controllers");
+    }
+    between = p->v2 ? "; cgroup v1: " : "cgroup v1: ";
+    for (int k = 0; k < CGROUP_CONTROLLER_COUNT; k++)
+        if (p->v1[k]) {
+            add_words(c, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
+            between = ", ";
+        }
+}
+
+static void probed_place(void *arg, const struct cgroup_place *place, const struct error *why)
+{
+    struct step_containment *c = arg;
+    if (!place) {
+        add_reason(c, why ? why->text : "no place for cgroups");
+        try_next_source(c);
+        return;
+    }
+    c->level = TRACK_RANK;
+    describe_place(c, place);
+    finish(c, NULL);
+}
+
+/* ---- the node daemon ------------------------------------------------------------------------- */
+
+static void asked(void *arg, const struct grant_answer *answer, const struct error *why)
+{
+    struct asked *a = &((struct step_containment *)arg)->asked;
+    a->state = ASKED_DONE;
+    a->has_answer = answer != NULL;
+    if (answer)
+        a->answer = *answer;
+    else
+        a->why = *why;
+    a->answered(a->arg);
+}
+
+void containment_ask(struct step_containment *c, void (*answered)(void *arg), void *arg)
+{
+    struct error e;
+    c->asked = (struct asked){.state = ASKED_NOW, .answered = answered, .arg = arg};
+    if (cgroup_daemon_ask(c->loop, asked, c, &e) < 0)
+        asked(c, NULL, &e);
+}
+
+bool containment_is_asking(const struct step_containment *c)
+{
+    return c->asked.state == ASKED_NOW;
+}
+
+const char *containment_gpus(const struct step_containment *c)
+{
+    return c->asked.has_answer ? c->asked.answer.gpus : "";
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+struct step_containment *containment_create(struct loop *loop)
+{
+    struct step_containment *c = calloc(1, sizeof(*c));
+    if (c)
+        c->loop = loop;
+    return c;
+}
+
+void containment_destroy(struct step_containment *c)
+{
+    if (c)
+        cgroup_tree_destroy(c->tree);
+    free(c);
+}
+
+static void prepare(struct step_containment *c, const pid_t *self, size_t nself,
+                    containment_fn done, void *arg)
+{
+    *c = (struct step_containment){
+        .asked = c->asked, .is_busy = true, .loop = c->loop, .done = done, .arg = arg};
+    for (; c->nself < nself && c->nself < sizeof(c->self) / sizeof(c->self[0]); c->nself++)
+        c->self[c->nself] = self[c->nself];
+}
+
+void containment_probe(struct step_containment *c, const pid_t *self, size_t nself,
+                       containment_fn done, void *arg)
+{
+    prepare(c, self, nself, done, arg);
+    c->place_fn = probed_place;
+    try_next_source(c);
+}
+
+void containment_begin(struct step_containment *c, const struct step *step, uint32_t host,
+                       const struct idset *cpus, const pid_t *self, size_t nself,
+                       containment_fn done, void *arg)
+{
+    prepare(c, self, nself, done, arg);
+    c->cpus = cpus;
+    c->place_fn = have_place;
+    c->step = step;
+    snprintf(c->id, sizeof(c->id), "%s-%u", step->id, host);
+    c->rank_limits = step->rank_limits;
+    c->host_limits = step->host_limits;
+    if (step->containment.tracking_set && step->containment.tracking == TRACK_TREE) {
+        c->level = TRACK_TREE;
+        add_reason(c, "--containment=tree");
+        settle(c);
+        return;
+    }
+    try_next_source(c);
+}
+
+int containment_remove(struct step_containment *c, struct error *err)
+{
+    if (!c->tree)
+        return 0;
+    if (cgroup_tree_remove(c->tree, err) < 0)
+        return -1;
+    cgroup_tree_destroy(c->tree);
+    c->tree = NULL;
+    return 0;
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+bool containment_is_busy(const struct step_containment *c)
+{
+    return c->is_busy;
+}
+
+bool containment_is_ready(const struct step_containment *c)
+{
+    return c->is_ready;
+}
+
+enum tracking containment_level(const struct step_containment *c)
+{
+    return c->level;
+}
+
+const char *containment_reason(const struct step_containment *c)
+{
+    return c->reason;
+}
+
+struct cgroup_tree *containment_tree(const struct step_containment *c)
+{
+    return c->tree;
+}
+
+const struct limits *containment_rank_limits(const struct step_containment *c)
+{
+    return &c->rank_limits;
+}
+
+const struct limits *containment_host_limits(const struct step_containment *c)
+{
+    return &c->host_limits;
+}

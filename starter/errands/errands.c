@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "starter/errands/errands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "containment/step/tree.h"
+#include "starter/keeper/keeper-channel.h"
+#include "starter/links/uplink.h"
+#include "starter/containment/step-containment.h"
+#include "starter/errands/keeper-errands.h"
+#include "starter/step-end.h"
+#include "wire/link/link.h"
+#include "wire/messages/errand.h"
+#include "wire/mprun.pb-c.h"
+#include "wire/start-channel/await-word.h"
+#include "wire/start-channel/preamble.h"
+
+enum { REST_READS = 64 }; /* of 2 KiB: a pipe's 64 KiB and more */
+
+struct errands {
+    struct errands_setup with;
+    struct errand *first;
+    bool has_keeper;
+};
+
+struct errand {
+    struct errands *all;
+    struct errand *next;
+    uint32_t id;
+    int in_fd; /* -1: it has its input */
+    int out_fd;
+    struct loop_io *out_io;
+    struct await awaited;            /* mpstarter says that it is there */
+    int is_ready;                    /* it has said so, or is nobody else: it may have its input */
+    int is_home;                     /* it is where it may go on */
+    uint8_t input[ERRAND_INPUT_MAX]; /* may be the key of another step */
+    size_t ninput;
+    size_t said;
+    uint8_t last[ERRAND_LAST_MAX]; /* what it said behind that, its reason; told at its end */
+    size_t nlast, nnot_told;       /* bytes there; bytes between the two that are not told */
+    char *refused;                 /* why it is, which is told when it has ended */
+};
+
+static void tell(struct errands *all, uint32_t id, enum errand_news what, const void *text,
+                 size_t n, int status)
+{
+    Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
+    m.id = id;
+    m.what = what;
+    m.text = (ProtobufCBinaryData){.data = (uint8_t *)(uintptr_t)text, .len = n};
+    m.status = status;
+    uplink_send(all->with.up, FRAME_ERRAND_NEWS, &m.base);
+}
+
+static void refuse(struct errands *all, uint32_t id, const char *why)
+{
+    tell(all, id, ERRAND_REFUSED, why, strlen(why), 0);
+}
+
+static void errand_free(struct errand *e)
+{
+    loop_io_destroy(e->out_io);
+    cleanup_close(&e->in_fd);
+    cleanup_close(&e->out_fd);
+    explicit_bzero(e->input, sizeof(e->input));
+    free(e->refused);
+    free(e);
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+static void keep_last(struct errand *e, const char *text, size_t n)
+{
+    if (n > sizeof(e->last)) {
+        e->nnot_told += n - sizeof(e->last);
+        text += n - sizeof(e->last);
+        n = sizeof(e->last);
+    }
+    size_t drop = e->nlast + n > sizeof(e->last) ? e->nlast + n - sizeof(e->last) : 0;
+    memmove(e->last, e->last + drop, e->nlast - drop);
+    e->nlast -= drop;
+    e->nnot_told += drop;
+    memcpy(e->last + e->nlast, text, n);
+    e->nlast += n;
+}
+
+/* As much as is told of one. */
+static void pass_on(struct errand *e, const char *text, size_t n)
+{
+    size_t now = n < ERRAND_SAYS_MAX - e->said ? n : ERRAND_SAYS_MAX - e->said;
+    e->said += now;
+    if (now > 0 && !e->refused)
+        tell(e->all, e->id, ERRAND_SAID, text, now, 0);
+    keep_last(e, text + now, n - now);
+}
+
+static void tell_last(struct errand *e)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "\n(%zu bytes left out)\n", e->nnot_told);
+    if (e->nnot_told)
+        tell(e->all, e->id, ERRAND_SAID, text, (size_t)n, 0);
+    if (e->nlast)
+        tell(e->all, e->id, ERRAND_SAID, e->last, e->nlast, 0);
+}
+
+static void stop_reading(struct errand *e)
+{
+    char text[AWAIT_MAX];
+    pass_on(e, text, await_rest(&e->awaited, text));
+    loop_io_destroy(e->out_io);
+    e->out_io = NULL;
+}
+
+static void close_input(struct errand *e)
+{
+    explicit_bzero(e->input, sizeof(e->input));
+    if (e->in_fd >= 0)
+        close(take_fd(&e->in_fd));
+}
+
+/* A pipe takes so much at once. */
+static void feed(struct errand *e)
+{
+    if (!e->is_ready || !e->is_home || e->in_fd < 0)
+        return;
+    if (fd_write_all(e->in_fd, e->input, e->ninput) < 0)
+        log_debug("on %s: an errand takes no input", e->all->with.hostname); /* its end is told */
+    close_input(e);
+}
+
+static void heard(struct errand *e, const char *p, size_t n)
+{
+    char text[2048 + AWAIT_MAX];
+    int found;
+    pass_on(e, text, await_take(&e->awaited, p, n, text, &found));
+    e->is_ready |= found;
+    feed(e);
+}
+
+/* 1 when there may be more. Behind any login script's words mpstarter may say that it is there; a
+ * client that says more than is told is not to wait for a reader. */
+static int read_some(struct errand *e)
+{
+    char buf[2048];
+    ssize_t n = read(e->out_fd, buf, sizeof(buf));
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return errno == EINTR;
+    if (n > 0) {
+        heard(e, buf, (size_t)n);
+        return 1;
+    }
+    close_input(e); /* who says nothing more will not be ready */
+    stop_reading(e);
+    return 0;
+}
+
+static void readable(void *arg, int fd, unsigned events)
+{
+    read_some(arg);
+}
+
+static int watch_output(struct errand *e)
+{
+    e->out_io = loop_io_create(e->all->with.loop, e->out_fd, LOOP_READ, readable, e);
+    if (!e->out_io)
+        errno = ENOMEM;
+    return e->out_io ? fd_set_nonblock(e->out_fd, 1) : -1;
+}
+
+/* ---- asking the keeper ----------------------------------------------------------------------- */
+
+/* Words as the keeper takes them. -1: too long, or no words. */
+static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const ProtobufCBinaryData *b = &words[i];
+        if (b->len == 0 || memchr(b->data, 0, b->len) || *at + b->len + 2 > ERRAND_WORDS_MAX)
+            return -1;
+        memcpy(to + *at, b->data, b->len);
+        *at += b->len;
+        to[(*at)++] = 0;
+    }
+    return 0;
+}
+
+/* The packet's length, or -1. */
+static int pack_request(const Mprun__Errand *m, char packet[KEEPER_PACKET])
+{
+    struct errand_request q = {.id = m->id};
+    char *words = packet + 1 + sizeof(q);
+    size_t n = 0;
+    packet[0] = KEEPER_ERRAND;
+    memcpy(packet + 1, &q, sizeof(q));
+    if (add_words(words, &n, m->argv, m->n_argv) < 0)
+        return -1;
+    return (int)(1 + sizeof(q) + n);
+}
+
+static int ask_keeper(struct errand *e, const char *packet, size_t n)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    int rc = pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 ? -1 : 0;
+    e->in_fd = in[1];
+    e->out_fd = out[0];
+    if (rc == 0)
+        rc = watch_output(e);
+    if (rc == 0)
+        rc = keeper_send(e->all->with.keeper_fd, packet, n, (int[]){in[0], out[1], out[0]}, 3);
+    int saved = errno;
+    cleanup_close(&in[0]);
+    cleanup_close(&out[1]);
+    errno = saved;
+    return rc;
+}
+
+static struct errand *errand_create(struct errands *all, const Mprun__Errand *m)
+{
+    struct errand *e = calloc(1, sizeof(*e));
+    if (!e)
+        return NULL;
+    *e = (struct errand){.all = all,
+                         .id = m->id,
+                         .in_fd = -1,
+                         .out_fd = -1,
+                         .is_ready = m->n_argv == 0, /* mpstarter itself, with nobody before it */
+                         .ninput = m->input.len,
+                         .awaited = {.word = PREAMBLE_READY}};
+    if (m->input.len)
+        memcpy(e->input, m->input.data, m->input.len);
+    return e;
+}
+
+static int errand_begin(struct errand *e, const Mprun__Errand *m)
+{
+    char packet[KEEPER_PACKET];
+    int n = pack_request(m, packet);
+    if (n < 0) {
+        errno = E2BIG;
+        return -1;
+    }
+    return ask_keeper(e, packet, (size_t)n);
+}
+
+static void take(struct errands *all, const Mprun__Errand *m)
+{
+    if (step_end_has_begun(all->with.end) || !all->has_keeper) {
+        refuse(all, m->id, "its part of the step is ending");
+        return;
+    }
+    struct errand *e = errand_create(all, m);
+    if (!e || errand_begin(e, m) < 0) {
+        refuse(all, m->id, strerror(e ? errno : ENOMEM));
+        if (e)
+            errand_free(e);
+        return;
+    }
+    e->next = all->first;
+    all->first = e;
+}
+
+int errands_take(struct errands *all, const uint8_t *p, size_t n)
+{
+    Mprun__Errand *m = mprun__errand__unpack(NULL, n, p);
+    int rc = m && m->input.len <= ERRAND_INPUT_MAX ? 0 : -1;
+    if (rc == 0)
+        take(all, m);
+    if (m && m->input.data)
+        explicit_bzero(m->input.data, m->input.len);
+    mprun__errand__free_unpacked(m, NULL);
+    return rc;
+}
+
+/* ---- what the keeper answers ----------------------------------------------------------------- */
+
+/* It waits for its input, so until then nothing has come from it: it can be taken out of the step's
+ * cgroups, which it outlives. One that cannot be taken out gets none and ends by that; until it
+ * has, there is not to be another. */
+static void has_pid(struct errand *e, pid_t pid)
+{
+    struct cgroup_tree *tree = containment_tree(e->all->with.containment);
+    struct error err;
+    if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
+        e->refused = strdup(err.text);
+        close_input(e);
+    }
+    e->is_home = 1;
+    feed(e);
+    if (!e->refused)
+        tell(e->all, e->id, ERRAND_STARTED, NULL, 0, 0);
+}
+
+static void over(struct errand *e, const struct errand_reply *r)
+{
+    /* what is in the pipe; who else has it open may go on for ever */
+    for (int i = 0; i < REST_READS && e->out_io && read_some(e); i++)
+        ;
+    if (r->what == ERRAND_FAILED) {
+        refuse(e->all, e->id, strerror(r->value));
+    } else if (e->refused) {
+        refuse(e->all, e->id, e->refused);
+    } else {
+        tell_last(e);
+        tell(e->all, e->id, ERRAND_ENDED, NULL, 0, r->value);
+    }
+    errand_free(e);
+}
+
+static void answered(struct errands *all, const struct errand_reply *r)
+{
+    struct errand **at = &all->first, *e;
+    while (*at && (*at)->id != r->id)
+        at = &(*at)->next;
+    if (!(e = *at))
+        return;
+    if (r->what == ERRAND_HAS_PID) {
+        has_pid(e, (pid_t)r->value);
+        return;
+    }
+    *at = e->next;
+    over(e, r);
+}
+
+bool errands_keeper_readable(struct errands *all)
+{
+    struct errand_reply r;
+    for (;;) {
+        ssize_t n = recv(all->with.keeper_fd, &r, sizeof(r), MSG_DONTWAIT);
+        if (n == (ssize_t)sizeof(r))
+            answered(all, &r);
+        else if (n >= 0 || (errno != EINTR && errno != EAGAIN))
+            return all->has_keeper = false;
+        else if (errno == EAGAIN)
+            return true;
+    }
+}
+
+struct errands *errands_create(const struct errands_setup *setup)
+{
+    struct errands *all = calloc(1, sizeof(*all));
+    if (all)
+        *all = (struct errands){.with = *setup, .has_keeper = true};
+    return all;
+}
+
+void errands_destroy(struct errands *all)
+{
+    while (all && all->first) {
+        struct errand *e = all->first;
+        all->first = e->next;
+        errand_free(e);
+    }
+    free(all);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* errands.h - programs that mprun has this host start beside its ranks (ERRAND in wire/mprun.proto)
+ *
+ * The keeper has them as its children (keeper-errands.h); the worker gives them their input and
+ * tells mprun what they say and how they end, as long as it lives. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct errands;
+struct loop;
+struct step_containment;
+struct step_end;
+struct uplink;
+
+struct errands_setup { /* all must live as long as the errands */
+    struct loop *loop;
+    struct uplink *up;
+    const struct step_end *end;
+    struct step_containment *containment;
+    int keeper_fd;
+    const char *hostname;
+};
+
+struct errands *errands_create(const struct errands_setup *setup); /* NULL: no memory */
+void errands_destroy(struct errands *all);                         /* NULL is fine */
+/* ERRAND has come. -1: it cannot be read. */
+int errands_take(struct errands *all, const uint8_t *p, size_t n);
+/* The keeper's descriptor is readable. false: the keeper has gone. */
+bool errands_keeper_readable(struct errands *all);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-directories.c - see host-directories.h */
+#include "starter/host-directories.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/path.h"
+#include "common/step-directory.h"
+#include "starter/keeper/keeper-channel.h"
+#include "wire/messages/launch.h"
+
+enum {
+    TMPDIR_MAX = 256, /* bytes of a job's TMPDIR, so that it fits into a variable of a rank */
+    SOCKET_DIRECTORY_MAX = 60, /* bytes; MPIs need the rest of a socket's 108 for their names */
+};
+
+struct directory {
+    char path[128]; /* "": it was not made */
+    int fd;         /* holds the lock; -1: none */
+};
+
+struct host_directories {
+    const struct launch *launch;
+    const char *name;
+    const char *job_tmpdir;
+    struct directory main, memory;
+};
+
+static const char *host_name(const struct host_directories *d)
+{
+    return d->launch->hosts[d->launch->host_index].host;
+}
+
+static const char *find_job_tmpdir(const struct launch *l)
+{
+    const char *own = getenv("TMPDIR");
+    for (char *const *name = l->step.host_env; name && *name; name++)
+        if (strcmp(*name, "TMPDIR") == 0)
+            return own && own[0] == '/' && strlen(own) < TMPDIR_MAX && access(own, W_OK | X_OK) == 0
+                       ? own
+                       : NULL;
+    return NULL;
+}
+
+struct host_directories *host_directories_create(const struct launch *launch, const char *name)
+{
+    struct host_directories *d = calloc(1, sizeof(*d));
+    if (d)
+        *d = (struct host_directories){.launch = launch,
+                                       .name = name,
+                                       .job_tmpdir = find_job_tmpdir(launch),
+                                       .main.fd = -1,
+                                       .memory.fd = -1};
+    return d;
+}
+
+void host_directories_destroy(struct host_directories *d)
+{
+    if (!d)
+        return;
+    cleanup_close(&d->main.fd);
+    cleanup_close(&d->memory.fd);
+    free(d);
+}
+
+/* ---- making them ----------------------------------------------------------------------------- */
+
+static int make(const struct host_directories *d, struct directory *ret, int keeper_fd,
+                const char *base, struct error *err)
+{
+    int base_len = (int)strnlen(base, SOCKET_DIRECTORY_MAX + 1);
+    while (base_len > 1 && base[base_len - 1] == '/')
+        base_len--;
+    int len = snprintf(ret->path, sizeof(ret->path), "%.*s/%s", base_len, base, d->name);
+    if (len < 0 || (size_t)len >= sizeof(ret->path) || len > SOCKET_DIRECTORY_MAX) {
+        ret->path[0] = 0;
+        return error_set(err, ENAMETOOLONG,
+                         "use '%.200s' on %s: it is too long for a directory of sockets", base,
+                         host_name(d));
+    }
+    keeper_tell(keeper_fd, KEEPER_DIRECTORY, ret->path);
+    ret->fd = path_make_private(ret->path, err);
+    if (ret->fd < 0) {
+        ret->path[0] = 0;
+        return error_context(err, "make a directory for the ranks on %s", host_name(d));
+    }
+    step_directory_lock(ret->fd);
+    return 0;
+}
+
+/* The value of the first variable of the ranks' environment that begins with `beginning`, which has
+ * its name, "=", and the beginning of its value. */
+static const char *rank_variable(const struct host_directories *d, const char *beginning,
+                                 const char *otherwise)
+{
+    for (char *const *e = d->launch->step.apps[0].envp; *e; e++)
+        if (strncmp(*e, beginning, strlen(beginning)) == 0)
+            return strchr(*e, '=') + 1;
+    return otherwise;
+}
+
+/* A TMPDIR that is too long, or that only mprun's host has, must not keep the step from running. */
+static int make_main(struct host_directories *d, int keeper_fd, struct error *err)
+{
+    const char *tmp = d->job_tmpdir ? d->job_tmpdir : rank_variable(d, "TMPDIR=/", "/tmp");
+    if (make(d, &d->main, keeper_fd, tmp, err) == 0)
+        return 0;
+    if (strcmp(tmp, "/tmp") == 0)
+        return -1;
+    log_debug("%s; '/tmp' is used instead", err->text);
+    return make(d, &d->main, keeper_fd, "/tmp", err);
+}
+
+/* A step within a step uses the outer one's directory, which is removed whatever happens to this
+ * step. */
+static int make_memory(struct host_directories *d, int keeper_fd, struct error *err)
+{
+    static const char outer[] = "OMPI_MCA_btl_vader_backing_directory=/dev/shm/mprun-";
+    const char *base = rank_variable(d, outer, "/dev/shm");
+    if (make(d, &d->memory, keeper_fd, base, err) == 0)
+        return 0;
+    return make(d, &d->memory, keeper_fd, "/dev/shm", err);
+}
+
+int host_directories_make(struct host_directories *d, int keeper_fd, struct error *err)
+{
+    char ranks[160];
+    struct error why;
+    if (make_main(d, keeper_fd, err) < 0)
+        return -1;
+    snprintf(ranks, sizeof(ranks), "%s/t", d->main.path);
+    if (mkdir(ranks, 0700) < 0)
+        return error_errno(err, errno, "make the directory '%s' for ranks on %s", ranks,
+                           host_name(d));
+    /* MPIs run without shared memory, too, only slower */
+    if ((d->launch->step.pmi & PMI_KIND_PMIX) && make_memory(d, keeper_fd, &why) < 0)
+        log_warn("%s; Open MPI keeps its shared memory in '%s' instead", why.text, d->main.path);
+    return 0;
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+size_t host_directories_list(const struct host_directories *d,
+                             const char *ret[HOST_DIRECTORIES_MAX])
+{
+    size_t n = 0;
+    if (d && d->main.path[0])
+        ret[n++] = d->main.path;
+    if (d && d->memory.path[0])
+        ret[n++] = d->memory.path;
+    return n;
+}
+
+const char *host_directories_main(const struct host_directories *d)
+{
+    return d->main.path;
+}
+
+const char *host_directories_memory(const struct host_directories *d)
+{
+    return d->memory.path[0] ? d->memory.path : d->main.path;
+}
+
+const char *host_directories_job_tmpdir(const struct host_directories *d)
+{
+    return d->job_tmpdir;
+}
+
+static void sweep_beside(const struct host_directories *d, const char *path)
+{
+    char place[sizeof(d->main.path)];
+    snprintf(place, sizeof(place), "%s", path);
+    char *end = strrchr(place, '/');
+    if (!end || end == place)
+        return;
+    *end = 0;
+    step_directories_sweep(place, d->launch->step.id, DIRECTORY_OF_HOST);
+}
+
+void host_directories_sweep(const struct host_directories *d)
+{
+    sweep_beside(d, d->main.path);
+    sweep_beside(d, d->memory.path[0] ? d->memory.path : "/dev/shm/");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-directories.h - the step's private directories on this host, and the TMPDIR of its ranks
+ *
+ * One directory is in the job's TMPDIR, or in /tmp; it holds sockets, the ranks' TMPDIR and files
+ * that were brought. A step with PMIx has another one on /dev/shm, for shared memory. Both are
+ * locked as long as this process lives: other steps remove directories that nobody locks. */
+#pragma once
+
+#include <stddef.h>
+
+#include "common/error.h"
+
+struct host_directories;
+struct launch;
+
+/* name: of the directories (wire/host-directory.h). launch and name must live as long. NULL: no
+ * memory. */
+struct host_directories *host_directories_create(const struct launch *launch, const char *name);
+void host_directories_destroy(struct host_directories *d); /* removes nothing; NULL is fine */
+/* Make them, and tell the keeper each. -1 with err; those that were made are still listed. */
+int host_directories_make(struct host_directories *d, int keeper_fd, struct error *err);
+
+/* The directories that were made: their number, and their paths. d NULL: none. */
+enum { HOST_DIRECTORIES_MAX = 2 };
+size_t host_directories_list(const struct host_directories *d,
+                             const char *ret[HOST_DIRECTORIES_MAX]);
+const char *host_directories_main(const struct host_directories *d);   /* "": it was not made */
+const char *host_directories_memory(const struct host_directories *d); /* for shared memory */
+/* The TMPDIR that the resource manager made for the job on this host; NULL: there is none, ranks
+ * have `t` in the main directory. */
+const char *host_directories_job_tmpdir(const struct host_directories *d);
+/* Remove what other steps of this user left beside these directories when they were killed. */
+void host_directories_sweep(const struct host_directories *d);

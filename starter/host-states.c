@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-states.c - the states that a host goes through
+ *
+ * One function per state looks at what has happened and returns the next state, or the same one.
+ * Events change facts (a rank has ended, the link is gone, mppmi is ready) and schedule a turn; no
+ * event but LAUNCH changes the state itself. */
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "starter/containment/step-containment.h"
+#include "starter/ending/cleanup.h"
+#include "starter/ending/kill-ladder.h"
+#include "starter/host-directories.h"
+#include "starter/host-private.h"
+#include "starter/io/rank-io.h"
+#include "starter/links/uplink.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/preload/preload.h"
+#include "starter/ranks/ranks.h"
+#include "starter/step-end.h"
+#include "starter/usage/final-report.h"
+
+static const char *state_text(enum host_state s)
+{
+    static const char *const text[HOST_STATE_COUNT] = {
+        [HOST_STARTING] = "starting",   [HOST_CONNECTED] = "connected",
+        [HOST_PREPARING] = "preparing", [HOST_LAUNCHING] = "launching",
+        [HOST_RUNNING] = "running",     [HOST_ENDING] = "ending",
+        [HOST_REPORTED] = "reported",   [HOST_CLEANED] = "cleaned",
+    };
+    return text[s];
+}
+
+static enum host_state preparing(struct host *h)
+{
+    if (step_end_has_begun(h->end))
+        return HOST_ENDING;
+    if (!host_is_prepared(h))
+        return HOST_PREPARING;
+    return host_prepare_finish(h) < 0 ? HOST_ENDING : HOST_LAUNCHING;
+}
+
+static enum host_state launching(struct host *h)
+{
+    if (h->is_stopped && !step_end_has_begun(h->end))
+        return HOST_LAUNCHING;
+    if (ranks_start_some(h->ranks)) {
+        loop_defer_schedule(&h->turn); /* the loop sees to everything else in between */
+        return HOST_LAUNCHING;
+    }
+    return HOST_RUNNING;
+}
+
+static enum host_state running(struct host *h)
+{
+    return ranks_have_ended(h->ranks) ? HOST_ENDING : HOST_RUNNING;
+}
+
+static void send_report(struct host *h)
+{
+    const struct final_report f = {
+        .ranks = h->ranks,
+        .binding = h->binding,
+        .containment = h->containment,
+        .others = h->with.others,
+        .pmi = h->pmi,
+        .keeper = h->with.keeper,
+    };
+    final_report_send(h->uplink, &f);
+    uplink_fault_point(h->uplink, "reported");
+}
+
+static enum host_state ending(struct host *h)
+{
+    preload_stop(h->preload);
+    /* cgroups that are being made have to be removed */
+    if (ranks_running(h->ranks) > 0 || containment_is_busy(h->containment))
+        return HOST_ENDING;
+    if (!rank_kill_ladder_leftovers(h->ladder))
+        return HOST_ENDING;
+    if (h->pmi)
+        pmi_server_end(h->pmi);
+    if (h->io && uplink_is_there(h->uplink)) {
+        rank_io_abandon(h->io);
+        if (!rank_io_is_idle(h->io))
+            return HOST_ENDING;
+    }
+    if (h->pmi && !pmi_server_has_ended(h->pmi))
+        return HOST_ENDING;
+    send_report(h);
+    cleanup_begin(h->cleanup, h->directories);
+    return HOST_REPORTED;
+}
+
+static enum host_state reported(struct host *h)
+{
+    if (!cleanup_is_done(h->cleanup))
+        return HOST_REPORTED;
+    cleanup_report(h->cleanup, h->with.keeper_fd, h->uplink, h->with.hostname);
+    uplink_flush(h->uplink);
+    if (h->directories)
+        host_directories_sweep(h->directories);
+    uplink_fault_point(h->uplink, "cleaned");
+    if (!uplink_is_there(h->uplink))
+        loop_stop(h->with.loop);
+    return HOST_CLEANED;
+}
+
+static enum host_state stay(struct host *h)
+{
+    if (h->state < HOST_PREPARING && step_end_has_begun(h->end))
+        return HOST_ENDING;
+    return h->state;
+}
+
+void host_machine_turn(void *arg)
+{
+    static enum host_state (*const due[HOST_STATE_COUNT])(struct host *) = {
+        [HOST_STARTING] = stay,       [HOST_CONNECTED] = stay,  [HOST_PREPARING] = preparing,
+        [HOST_LAUNCHING] = launching, [HOST_RUNNING] = running, [HOST_ENDING] = ending,
+        [HOST_REPORTED] = reported,   [HOST_CLEANED] = stay,
+    };
+    struct host *h = arg;
+    rank_kill_ladder_step(h->ladder);
+    for (;;) {
+        enum host_state before = h->state, next = due[before](h);
+        if (next == before || h->state != before)
+            return;
+        h->state = next;
+        log_debug("host %s: %s", h->with.hostname, state_text(next));
+        if (next == HOST_RUNNING)
+            fault_point("running");
+    }
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-io-private.h - the structs behind rank-io.h, and what its files offer each other
+ *
+ * rank-descriptors.c uses rank-output.c, that uses rank-input.c, and all use rank-stream-list.c. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/buffer.h"
+#include "common/loop.h"
+#include "starter/io/rank-io.h"
+
+enum { STDOUT, STDERR, KINDS };
+
+struct rank_streams;
+
+struct stream { /* stdout or stderr of a rank */
+    struct rank_streams *rank;
+    int kind;
+    int fd; /* read end; -1: the stream has ended */
+    struct loop_io *watch;
+    struct stream *next; /* in the list of waiting streams */
+    bool is_waiting;
+    bool is_bounded; /* after rank_io_abandon(): `left` bytes are still taken */
+    size_t left;
+    bool is_bulk; /* the last read gave much: the next is worth moving instead of copying */
+};
+
+struct kind {                    /* stdout or stderr of all ranks */
+    uint64_t credit;             /* bytes that the launcher still takes */
+    bool is_closed;              /* the launcher has nowhere to write it */
+    struct stream *first, *last; /* readable, but without credit or room */
+};
+
+struct feed { /* stdin of a rank */
+    int fd;   /* write end; once `has_ended`, a read end that only counts what is left; -1: none */
+    bool is_slow;         /* its source cannot take anything back (rank-io.h) */
+    bool is_terminal;     /* fd is our end of a terminal */
+    bool has_open_line;   /* of a terminal: the last byte ended no line */
+    bool ends;            /* the end of input has come: close the pipe behind the backlog */
+    bool has_ended;       /* the pipe was closed */
+    bool is_credit_due;   /* credit is to be sent as soon as there is a link */
+    bool was_told_closed; /* the launcher knows that the rank takes no more input */
+    struct loop_io *watch;
+    struct buffer backlog;
+    uint64_t received, written; /* bytes from the launcher, bytes into the pipe */
+    uint64_t limit;             /* the credit that was sent last */
+    uint64_t consumed;          /* final, once the feed is closed */
+};
+
+struct rank_streams {
+    struct rank_io *io;
+    struct rank_name name;
+    bool has_ended; /* the rank was reaped, or could not be started */
+    struct stream out[KINDS];
+    struct feed in;
+};
+
+struct rank_io {
+    struct loop *loop;
+    struct link *link;
+    struct rank_streams **ranks;
+    size_t nranks, cap;
+    size_t open_streams;
+    struct kind kinds[KINDS];
+    struct loop_defer check; /* looks whether all is idle now */
+    bool told_idle;
+    void (*drained)(void *arg);
+    void *arg;
+};
+
+/* ---- rank-stream-list.c
+ * -------------------------------------------------------------------------- */
+
+struct rank_streams *streams_new(struct rank_io *io, struct rank_name name); /* NULL: no memory */
+void streams_free(struct rank_streams *r);
+int streams_add(struct rank_io *io, struct rank_streams *r);
+struct rank_streams *streams_find(const struct rank_io *io, struct rank_name name); /* NULL: none */
+/* Free a rank that has ended and has nothing open any more; r must not be used after this. */
+void streams_release(struct rank_streams *r);
+/* A pipe. ours: 0 keeps the read end, 1 the write end; the other end goes to *ret_child. -1 with
+ * errno. */
+int streams_pipe(int ours, int *ret_ours, int *ret_child);
+void stream_free(struct stream *s); /* sends nothing */
+void feed_free(struct feed *f);     /* sends nothing */
+
+/* ---- rank-input.c ---------------------------------------------------------------------------- */
+
+/* Make the rank's stdin: a pipe, whose other end goes to *ret_child. -1 with errno. */
+int feed_open(struct rank_streams *r, bool is_slow, int *ret_child);
+/* The same with a terminal. The feed owns fd, our end of it, from now on. */
+int feed_open_terminal(struct rank_streams *r, bool is_slow, int fd);
+/* The rank takes no more input: tell the launcher how much it has read, once. */
+void feed_close(struct rank_streams *r);
+void feed_give_credit(struct rank_streams *r);
+void feed_send_credit(struct rank_streams *r);
+
+/* ---- rank-output.c --------------------------------------------------------------------------- */
+
+int stream_watch(struct rank_streams *r, int kind); /* read it from now on; -1 with errno */
+/* Tell the launcher that the stream has ended. Releases the rank when nothing else is open. */
+void stream_end(struct stream *s);
+/* Take no more than what is in the stream now. */
+void stream_bound(struct stream *s);
+void output_serve(struct rank_io *io); /* read streams that waited for credit or room */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-stream-list.c - the streams of each rank: the list of ranks, and their descriptors */
+#include "starter/io/rank-io-private.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+
+struct rank_streams *streams_new(struct rank_io *io, struct rank_name name)
+{
+    struct rank_streams *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->io = io;
+    r->name = name;
+    r->in.fd = -1;
+    for (int k = 0; k < KINDS; k++)
+        r->out[k] = (struct stream){.rank = r, .kind = k, .fd = -1};
+    return r;
+}
+
+void stream_free(struct stream *s)
+{
+    loop_io_destroy(s->watch);
+    s->watch = NULL;
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+}
+
+void feed_free(struct feed *f)
+{
+    loop_io_destroy(f->watch);
+    f->watch = NULL;
+    if (f->fd >= 0)
+        close(f->fd);
+    f->fd = -1;
+    buffer_free(&f->backlog);
+}
+
+void streams_free(struct rank_streams *r)
+{
+    for (int k = 0; k < KINDS; k++)
+        stream_free(&r->out[k]);
+    feed_free(&r->in);
+    free(r);
+}
+
+int streams_add(struct rank_io *io, struct rank_streams *r)
+{
+    if (io->nranks == io->cap) {
+        size_t cap = io->cap ? io->cap * 2 : 16;
+        struct rank_streams **grown = realloc(io->ranks, cap * sizeof(*grown));
+        if (!grown)
+            return -1;
+        io->ranks = grown;
+        io->cap = cap;
+    }
+    io->ranks[io->nranks++] = r;
+    return 0;
+}
+
+struct rank_streams *streams_find(const struct rank_io *io, struct rank_name name)
+{
+    for (size_t i = 0; i < io->nranks; i++)
+        if (rank_name_equal(io->ranks[i]->name, name))
+            return io->ranks[i];
+    return NULL;
+}
+
+void streams_release(struct rank_streams *r)
+{
+    struct rank_io *io = r->io;
+    if (!r->has_ended || r->out[STDOUT].fd >= 0 || r->out[STDERR].fd >= 0 || r->in.is_credit_due)
+        return;
+    for (size_t i = 0; i < io->nranks; i++)
+        if (io->ranks[i] == r) {
+            io->ranks[i] = io->ranks[--io->nranks];
+            break;
+        }
+    streams_free(r);
+}
+
+int streams_pipe(int ours, int *ret_ours, int *ret_child)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    *ret_ours = ends[ours];
+    *ret_child = ends[!ours];
+    return fd_set_nonblock(ends[ours], 1);
+}

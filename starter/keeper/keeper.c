@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* keeper.c - see keeper.h
+ *
+ * No event loop, and hardly an allocation beyond two lists: what this process does when everything
+ * else has failed must be simple. */
+#include "starter/keeper/keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/path.h"
+#include "common/proc.h"
+#include "containment/step/sweep.h"
+#include "model/rank-end.h"
+#include "starter/binding/core-ledger.h"
+#include "starter/keeper/keeper-channel.h"
+#include "starter/policy.h"
+#include "starter/errands/keeper-errands.h"
+
+enum { THINGS = 64 }; /* cgroups, and directories, that the keeper remembers at most */
+
+struct keeper {
+    pid_t worker;    /* 0: it has ended */
+    int status;      /* of the worker, as of waitpid() */
+    bool was_judged; /* what the worker's end means for the exit code is known */
+    int fd;          /* to the worker; -1: it has ended */
+    int cores_fd;    /* core-ledger.h; -1: none are taken */
+    const char *host;
+    struct keeper_errands errands;
+    bool has_orphans; /* another step's starter has ended, and may have left processes */
+    char *cgroups[THINGS], *directories[THINGS];
+    size_t ncgroups, ndirectories;
+    bool is_stuck; /* the worker ended as it should, and could not remove everything */
+};
+
+static void remember(char **list, size_t *n, const char *text)
+{
+    if (*n < THINGS && (list[*n] = strdup(text)))
+        (*n)++;
+}
+
+static void forget(char **list, size_t *n)
+{
+    while (*n > 0)
+        free(list[--*n]);
+}
+
+static void take_message(struct keeper *k, const char *text, size_t n, enum keeper_message what,
+                         int fds[KEEPER_FDS])
+{
+    switch (what) {
+    case KEEPER_CGROUP:
+        remember(k->cgroups, &k->ncgroups, text);
+        break;
+    case KEEPER_DIRECTORY:
+        remember(k->directories, &k->ndirectories, text);
+        break;
+    case KEEPER_STUCK:
+        k->is_stuck = true;
+        break;
+    case KEEPER_CLEANED:
+        forget(k->cgroups, &k->ncgroups);
+        forget(k->directories, &k->ndirectories);
+        break;
+    case KEEPER_ERRAND:
+        keeper_errand_start(&k->errands, text, n, fds, k->worker, k->fd);
+        break;
+    case KEEPER_CORES:
+        if (k->cores_fd < 0)
+            k->cores_fd = take_fd(&fds[0]);
+        break;
+    }
+}
+
+/* The descriptors that came with a packet. */
+static void take_fds(struct msghdr *m, int fds[KEEPER_FDS])
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len <= CMSG_LEN(KEEPER_FDS * sizeof(int)))
+        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+}
+
+/* Take all packets that wait. false: end of file. */
+static bool take_messages(struct keeper *k)
+{
+    char packet[KEEPER_PACKET + 1];
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KEEPER_FDS * sizeof(int))];
+    for (;;) {
+        int fds[KEEPER_FDS] = {-1, -1, -1};
+        struct iovec v = {packet, KEEPER_PACKET};
+        struct msghdr m = {.msg_iov = &v,
+                           .msg_iovlen = 1,
+                           .msg_control = control,
+                           .msg_controllen = sizeof(control)};
+        ssize_t n = k->fd < 0 ? 0 : recvmsg(k->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n != 0;
+        take_fds(&m, fds);
+        packet[n] = 0;
+        take_message(k, packet + 1, (size_t)n - 1, (enum keeper_message)packet[0], fds);
+        for (int i = 0; i < KEEPER_FDS; i++)
+            cleanup_close(&fds[i]);
+    }
+}
+
+/* Kill all children but the worker and errands; the children of what dies come to the keeper.
+ * Returns the number of processes that were killed. */
+static int kill_once(const struct keeper *k)
+{
+    pid_t *children = NULL;
+    int n = proc_children(getpid(), &children), killed = 0;
+    for (int i = 0; i < n; i++)
+        if (children[i] > 1 && children[i] != k->worker &&
+            !keeper_errands_has(&k->errands, children[i])) {
+            kill(children[i], SIGKILL);
+            killed++;
+        }
+    free(children);
+    return killed;
+}
+
+/* Reap what has ended; keep the worker's status. */
+static void reap(struct keeper *k)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == k->worker) {
+            k->worker = 0;
+            k->status = status;
+        } else if (keeper_errand_ended(&k->errands, pid, status, k->fd) == 2) {
+            k->has_orphans = true;
+        }
+    }
+}
+
+/* Kill every process below the keeper, level by level: as a subreaper it inherits the orphans of
+ * what dies. Processes that cannot die (state D) are given up after KEEPER_KILL_SECONDS. */
+static void kill_children(struct keeper *k)
+{
+    sigset_t chld;
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    for (double end = loop_now() + KEEPER_KILL_SECONDS; loop_now() < end;) {
+        reap(k);
+        if (kill_once(k) == 0)
+            return;
+        struct timespec bit = {.tv_nsec = KEEPER_KILL_WAIT_NS};
+        sigtimedwait(&chld, NULL, &bit);
+    }
+    log_error("on %s: processes of the step could not be killed", k->host);
+}
+
+static void remove_directories(struct keeper *k, bool say)
+{
+    struct error e;
+    for (size_t i = k->ndirectories; i > 0; i--)
+        if (path_remove_tree(k->directories[i - 1], &e) < 0 && say)
+            log_error("on %s: %s", k->host, e.text);
+}
+
+/* A manager that has killed the worker's group may kill the keeper any moment: do first what takes
+ * no time. Remove afterwards what dying processes have made meanwhile. */
+static void sweep(struct keeper *k)
+{
+    struct error e;
+    kill_once(k);
+    remove_directories(k, false);
+    core_ledger_remove(NULL, k->cores_fd);
+    if (k->ncgroups &&
+        cgroup_sweep((const char *const *)k->cgroups, k->ncgroups, KEEPER_SWEEP_MS, &e) < 0)
+        log_error("on %s: %s", k->host, e.text);
+    kill_children(k);
+    remove_directories(k, true);
+    forget(k->cgroups, &k->ncgroups);
+    forget(k->directories, &k->ndirectories);
+}
+
+static int worker_ended(struct keeper *k, pid_t worker)
+{
+    int status = k->status;
+    take_messages(k);
+    k->fd = -1;
+    if (WIFEXITED(status) && k->ncgroups == 0 && k->ndirectories == 0) {
+        kill_children(k);
+        return WEXITSTATUS(status);
+    }
+    if (WIFEXITED(status) && k->is_stuck) {
+        sweep(k);
+        return WEXITSTATUS(status);
+    }
+    const char *next = k->ncgroups + k->ndirectories ? "ending its ranks" : "it has no ranks";
+    if (WIFSIGNALED(status))
+        log_error("on %s: mpstarter's worker (pid %d) was killed by signal %d (%s); %s", k->host,
+                  (int)worker, WTERMSIG(status), strsignal(WTERMSIG(status)), next);
+    else
+        log_error("on %s: mpstarter's worker (pid %d) ended early with code %d; %s", k->host,
+                  (int)worker, WEXITSTATUS(status), next);
+    sweep(k);
+    return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_CODE_MPRUN;
+}
+
+/* A process group of our own, although we may lead the one we are in: a short-lived child founds
+ * the new group and we join it. A session leader cannot; then we stay. */
+static void leave_group(void)
+{
+    int gate[2];
+    char c;
+    if (pipe(gate) < 0)
+        return;
+    pid_t founder = fork();
+    if (founder == 0) {
+        close(gate[1]);
+        setpgid(0, 0);
+        _exit(read(gate[0], &c, 1) < 0);
+    }
+    if (founder > 0) {
+        setpgid(founder, founder);
+        setpgid(0, founder);
+    }
+    close(gate[0]);
+    close(gate[1]);
+    if (founder > 0)
+        waitpid(founder, NULL, 0);
+}
+
+/* Signals for the starter are the worker's business; it may be waiting for them. Without it they
+ * are for those that are still here. */
+static void pass_on(struct keeper *k, int signal_fd)
+{
+    struct signalfd_siginfo si;
+    while (read(signal_fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+        if (si.ssi_signo == SIGCHLD || si.ssi_code > 0) /* not sent by a process */
+            continue;
+        if (k->worker > 1)
+            kill(k->worker, (int)si.ssi_signo);
+        else
+            keeper_errands_signal(&k->errands, (int)si.ssi_signo);
+    }
+}
+
+/* See what has ended. Returns whether nothing is left to wait for; *code is then the exit code. */
+static bool look_after_children(struct keeper *k, pid_t worker, int *code)
+{
+    reap(k);
+    if (k->worker == 0 && !k->was_judged) {
+        k->was_judged = true;
+        *code = worker_ended(k, worker);
+        core_ledger_leave(NULL, take_fd(&k->cores_fd));
+        core_ledger_sweep(NULL);
+    } else if (k->has_orphans) {
+        k->has_orphans = false;
+        kill_children(k);
+    }
+    return k->was_judged && k->errands.n == 0;
+}
+
+int keeper_run(pid_t worker, int fd, const char *host, mode_t mask)
+{
+    struct keeper k = {
+        .worker = worker, .fd = fd, .cores_fd = -1, .host = host, .errands.umask = (int)mask};
+    static const int passed[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    int code = EXIT_CODE_MPRUN;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+        sigaddset(&set, passed[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    leave_group();
+    int signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    struct pollfd p[2] = {{.fd = signal_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    while (!look_after_children(&k, worker, &code)) {
+        if (poll(p, 2, signal_fd < 0 ? 1000 : -1) < 0 && errno != EINTR)
+            return EXIT_CODE_MPRUN;
+        if (p[1].revents && !take_messages(&k))
+            p[1].fd = -1; /* closed: the worker is ending, SIGCHLD follows */
+        if (p[0].revents)
+            pass_on(&k, signal_fd);
+    }
+    return code;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* uplink.h - the link by which a host reaches mprun: straight, or by its parent host in the tree
+ *
+ * A host is linked to mprun first, by one of mprun's addresses or over the start channel. It may
+ * then make a second link to its parent host: from there on everything goes up by that link; what
+ * mprun has sent on the first one still comes. Whatever is sent without a link is dropped. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <protobuf-c/protobuf-c.h>
+
+#include "common/error.h"
+#include "wire/messages/frame.h"
+
+struct link;
+struct loop;
+struct preamble;
+struct uplink;
+
+struct uplink_events {
+    void (*opened)(void *arg); /* the link to mprun is open */
+    /* A frame has come on l, from mprun or through the parent; payload is valid during the call. */
+    void (*frame)(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n);
+    void (*writable)(void *arg);                        /* there is room for bulk data again */
+    void (*closed)(void *arg, const struct error *why); /* it is gone: call uplink_cut() */
+};
+
+struct uplink_parent_events {
+    void (*reached)(void *arg); /* from now on everything goes by the parent */
+    void (*failed)(void *arg, const char *why);
+    void (*interrupted)(void *arg); /* the connection of the uplink is lost; it may come back */
+    void (*resumed)(void *arg);
+};
+
+/* Takes what the preamble says, its key among it, and wipes the key in *start. hostname, for
+ * messages, must live as long. NULL: no memory. */
+struct uplink *uplink_create(struct loop *loop, struct preamble *start, const char *hostname,
+                             const struct uplink_events *events, void *arg);
+void uplink_destroy(struct uplink *u); /* NULL is fine */
+const struct preamble *uplink_preamble(const struct uplink *u);
+
+/* Make the link to mprun. 0, or -1 with err. */
+int uplink_connect(struct uplink *u, struct error *err);
+/* Make the link to the parent host: reached() or failed() follows. -1 with err: it cannot be
+ * reached at all, and neither follows. events must live as long as the uplink. */
+int uplink_connect_parent(struct uplink *u, const char *addresses,
+                          const struct uplink_parent_events *events, void *arg, struct error *err);
+/* Tell mprun, on both links if there are two, that the parent is reached (why_not ""), or why not.
+ */
+void uplink_send_joined(struct uplink *u, const char *why_not);
+/* All links that need the key have been made: wipe it. */
+void uplink_forget_key(struct uplink *u);
+/* Close the link: nothing can be said to mprun any more. mprun_has_gone: that is known, and not
+ * only that the parent is lost. Removes mprun's directory of sockets where mprun cannot do it. */
+void uplink_cut(struct uplink *u, bool mprun_has_gone);
+
+bool uplink_is_there(const struct uplink *u);     /* it may be interrupted */
+struct link *uplink_link(const struct uplink *u); /* NULL: none */
+void uplink_send(struct uplink *u, enum frame_type type, const ProtobufCMessage *m);
+void uplink_send_bytes(struct uplink *u, enum frame_type type, const void *p, size_t n);
+/* Try to send all that waits, without blocking. */
+void uplink_flush(struct uplink *u);
+/* fault_point() (common/fault.h), once what was said before has gone out. */
+void uplink_fault_point(struct uplink *u, const char *phase);
+
+/* This host's address by which mprun was reached; "": over a Unix socket or the start channel. */
+const char *uplink_own_address(const struct uplink *u);
+bool uplink_is_start_channel(const struct uplink *u);
+/* Why the start channel is the link although mprun has addresses; "": it is not so. */
+const char *uplink_why_start_channel(const struct uplink *u);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* starter-method.c - from a manager's call of a starter method to the job's exec
+ *
+ * What the manager would have executed itself is the manager's knowledge
+ * (rm-adapters/starter-side/starter-side.h). Of a manager that cannot be told from another: its
+ * words as they are, or one command line. */
+#include "starter/method/starter-method.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+#include "common/log.h"
+#include "model/rank-end.h"
+#include "rm-adapters/processes/job-command.h"
+#include "rm-adapters/starter-side/starter-side.h"
+#include "starter/method/job-variables.h"
+
+#define PLAIN_SHELL "/bin/sh"
+
+int method_command(int argc, char **argv)
+{
+    if (argc < 2)
+        return 0;
+    if (strcmp(argv[1], "--method") == 0)
+        return argc > 2 ? 2 : 0;
+    if (argv[1][0] != '-')
+        return 1;
+    const struct rm_starter_side *m = rm_starter_side_caller();
+    return m && m->is_own_option && m->is_own_option(argv[1]);
+}
+
+int method_is_starter(char **command)
+{
+    struct stat named, own;
+    return !command[1] && strchr(command[0], '/') && stat(command[0], &named) == 0 &&
+           stat("/proc/self/exe", &own) == 0 && named.st_dev == own.st_dev &&
+           named.st_ino == own.st_ino;
+}
+
+static int plan(const struct rm_starter_side *m, struct job_command *ret, char **words)
+{
+    if (m && m->plan)
+        return m->plan(ret, words);
+    return job_command_is_line(words) ? job_command_line(ret, PLAIN_SHELL, words[0])
+                                      : job_command_words(ret, words);
+}
+
+/* ---- what went wrong ------------------------------------------------------------------------- */
+
+static int complain(const char *object, const char *reason, const char *advice, int code)
+{
+    char host[256] = "this host";
+    gethostname(host, sizeof(host) - 1);
+    log_error("on %s: run '%s': %s; %s", host, object, reason, advice);
+    return code;
+}
+
+int method_is_refused(const char *command)
+{
+    for (size_t i = 0; rm_starter_sides[i]; i++) {
+        const struct rm_starter_side *m = rm_starter_sides[i];
+        const char *advice, *reason = m->refusal ? m->refusal(&advice) : NULL;
+        if (reason) {
+            complain(command, reason, advice, EXIT_CODE_MPRUN);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The file is there: something that it needs is not. */
+static int explain_interpreter(const char *file)
+{
+    char line[256], reason[300];
+    const char *advice = "mend its first line, or install that on this host";
+    if (file_read_at(AT_FDCWD, file, line, sizeof(line)) <= 0 || strncmp(line, "#!", 2) != 0)
+        return complain(file, "the loader that it names does not exist here",
+                        "build it for this machine", EXIT_CODE_NOT_FOUND);
+    char *at = line + 2 + strspn(line + 2, " \t"), *end = at + strcspn(at, "\n");
+    *end = '\0';
+    if (end > at && end[-1] == '\r') {
+        end[-1] = '\0';
+        advice = "that line ends in a carriage return, as on Windows: convert the file (dos2unix)";
+    }
+    at[strcspn(at, " \t")] = '\0';
+    snprintf(reason, sizeof(reason), "its interpreter '%s' does not exist here", at);
+    return complain(file, reason, advice, EXIT_CODE_NOT_FOUND);
+}
+
+static int explain_missing(const struct job_command *c, const char *shell_advice)
+{
+    if (c->words[0] != c->file) /* that is a shell's name */
+        return complain(c->file, "there is no such shell here",
+                        shell_advice ? shell_advice : "install it", EXIT_CODE_NOT_FOUND);
+    if (!strchr(c->file, '/'))
+        return complain(c->file, "it is not in PATH", "write its whole path", EXIT_CODE_NOT_FOUND);
+    if (access(c->file, F_OK) < 0)
+        return complain(c->file, strerror(errno),
+                        "is its path right, and its file system mounted on this host?",
+                        EXIT_CODE_NOT_FOUND);
+    return explain_interpreter(c->file);
+}
+
+static int explain(const struct job_command *c, const char *shell_advice, int code)
+{
+    if (code == ENOENT || code == ENOTDIR)
+        return explain_missing(c, shell_advice);
+    if (code == EACCES)
+        return complain(c->file, strerror(code),
+                        "it has to be a file with permission to execute it (chmod +x), in a file "
+                        "system that is not mounted noexec",
+                        EXIT_CODE_CANNOT_EXEC);
+    return complain(c->file, strerror(code),
+                    code == E2BIG ? "give it fewer arguments, or a smaller environment"
+                                  : "try it by hand on this host",
+                    EXIT_CODE_CANNOT_EXEC);
+}
+
+int method_run(char **command)
+{
+    static struct job_command c; /* what it holds goes with the process, one way or the other */
+    const struct rm_starter_side *m = rm_starter_side_caller();
+    if (plan(m, &c, command) < 0)
+        return complain(command[0], strerror(ENOMEM), "the host has no memory left",
+                        EXIT_CODE_MPRUN);
+    if (c.script && access(c.script, R_OK) < 0)
+        return complain(c.script, strerror(errno),
+                        "the shell cannot read it: is its file system mounted on this host?",
+                        errno == EACCES ? EXIT_CODE_CANNOT_EXEC : EXIT_CODE_NOT_FOUND);
+    job_variables_set();
+    /* a script without a first line that names an interpreter goes to /bin/sh, as without us */
+    execvp(c.file, c.words);
+    return explain(&c, m ? m->shell_advice : NULL, errno);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmi-server.c - see pmi-server.h */
+#include "starter/pmi/pmi-server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/path.h"
+#include "common/reaper.h"
+#include "common/spawn.h"
+#include "model/rank-end.h"
+#include "starter/links/uplink.h"
+#include "starter/pmi/pmi-world.h"
+#include "starter/pmi/pmi1-connect.h"
+#include "starter/pmi/server-stderr.h"
+#include "starter/policy.h"
+#include "starter/step-end.h"
+#include "wire/link/link.h"
+#include "wire/messages/launch.h"
+#include "wire/messages/values.h"
+#include "wire/mprun.pb-c.h"
+
+extern char **environ;
+
+struct pmi_server {
+    struct pmi_server_setup with;
+    const struct pmi_server_events *events;
+    void *arg;
+    const char *host_name;
+    const char *directory; /* the step's on this host; NULL: not known yet */
+    pid_t pid;             /* 0: has ended */
+    struct link *link;     /* NULL: closed by the server, which is about to end */
+    bool has_begun;        /* it was told of the world, and answers with READY */
+    bool is_asked_to_end;
+    bool was_killed;         /* by us, because it gave no answer */
+    bool has_refused;        /* the connection of a rank: it is about to end */
+    bool has_told_client;    /* mprun knows that a rank has connected */
+    unsigned gone_asked;     /* PMI_GONE that are not answered yet */
+    struct loop_timer watch; /* ticks each second while an answer is due */
+    unsigned silent;         /* ticks since it last said something */
+    char **env;              /* NULL: not ready */
+    struct sockaddr_un pmi1; /* sun_path "": PMI-1 is not served */
+    struct rusage usage;
+    struct server_stderr *text;
+};
+
+/* ---- answers that are due -------------------------------------------------------------------- */
+
+/* Seconds are counted one by one: when this process was stopped for a while, that counts as one
+ * second, and the server, which was stopped as well, still has its time. */
+static void expect_answer(struct pmi_server *p)
+{
+    p->silent = 0;
+    if (!loop_timer_active(&p->watch))
+        loop_timer_start(&p->watch, 1, 1);
+}
+
+static void answer_due(void *arg)
+{
+    struct pmi_server *p = arg;
+    bool is_starting = p->has_begun && !p->env;
+    bool is_due = p->gone_asked || p->is_asked_to_end || p->has_refused || !p->link;
+    if (p->pid <= 0 || (!is_starting && !is_due)) {
+        loop_timer_stop(&p->watch);
+        return;
+    }
+    if (++p->silent < (is_due ? PMI_ANSWER_SECONDS : PMI_READY_SECONDS))
+        return;
+    loop_timer_stop(&p->watch);
+    pmi_server_kill(p);
+}
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void free_env(struct pmi_server *p)
+{
+    for (size_t i = 0; p->env && p->env[i]; i++)
+        free(p->env[i]);
+    free(p->env);
+    p->env = NULL;
+}
+
+static void take_ready(struct pmi_server *p, const uint8_t *payload, size_t n)
+{
+    Mprun__PmiReady *m = mprun__pmi_ready__unpack(NULL, n, payload);
+    if (!m)
+        return;
+    free_env(p);
+    p->env = calloc(m->n_env + 1, sizeof(*p->env));
+    for (size_t i = 0, k = 0; p->env && i < m->n_env; i++)
+        if ((p->env[k] = bytes_dup(&m->env[i])))
+            k++;
+    if (m->pmi1_socket.len > 0 && m->pmi1_socket.len < sizeof(p->pmi1.sun_path)) {
+        p->pmi1.sun_family = AF_UNIX;
+        memcpy(p->pmi1.sun_path, m->pmi1_socket.data, m->pmi1_socket.len);
+    }
+    mprun__pmi_ready__free_unpacked(m, NULL);
+    p->events->ready(p->arg);
+}
+
+/* The PMIx library says "ERROR" where its files do not fit. */
+static void explain_space(const char *directory, char *text, size_t size)
+{
+    struct statvfs fs;
+    if (statvfs(directory, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < PMI_SPACE_NEEDED)
+        snprintf(text, size, "; there is no space left where '%s' is (TMPDIR)", directory);
+}
+
+static void take_failed(struct pmi_server *p, const uint8_t *payload, size_t n)
+{
+    Mprun__PmiFailed *m = mprun__pmi_failed__unpack(NULL, n, payload);
+    char text[1024], space[200] = "";
+    if (p->directory)
+        explain_space(p->directory, space, sizeof(space));
+    snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name,
+             m ? m->text : "unreadable message", space);
+    mprun__pmi_failed__free_unpacked(m, NULL);
+    step_end_cannot_run(p->with.end, EXIT_CODE_MPRUN, text);
+}
+
+static void take_client(struct pmi_server *p, const uint8_t *payload, size_t n)
+{
+    Mprun__PmiClient *m = mprun__pmi_client__unpack(NULL, n, payload);
+    if (m)
+        p->events->client(p->arg, rank_name_unpack(m->name), m->connected);
+    if (m && !p->has_told_client && uplink_is_there(p->with.up)) {
+        p->has_told_client = true;
+        uplink_send_bytes(p->with.up, FRAME_PMI_CLIENT, payload, n);
+    }
+    mprun__pmi_client__free_unpacked(m, NULL);
+}
+
+static void take_gone(struct pmi_server *p, const uint8_t *payload, size_t n)
+{
+    Mprun__PmiGone *m = mprun__pmi_gone__unpack(NULL, n, payload);
+    if (p->gone_asked)
+        p->gone_asked--;
+    if (m)
+        p->events->rank_gone(p->arg, rank_name_unpack(m->name));
+    mprun__pmi_gone__free_unpacked(m, NULL);
+}
+
+static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t *payload, size_t n)
+{
+    struct pmi_server *p = arg;
+    p->silent = 0;
+    switch (type) {
+    case FRAME_PMI_READY:
+        take_ready(p, payload, n);
+        break;
+    case FRAME_PMI_FAILED:
+        take_failed(p, payload, n);
+        break;
+    case FRAME_PMI_CLIENT:
+        take_client(p, payload, n);
+        break;
+    case FRAME_PMI_GONE:
+        take_gone(p, payload, n);
+        break;
+    case FRAME_COLLECT:
+        p->events->collect(p->arg, payload, n);
+        break;
+    case FRAME_MODEX_REQUEST:
+    case FRAME_MODEX_REPLY:
+    case FRAME_ABORTED:
+        uplink_send_bytes(p->with.up, type, payload, n);
+        break;
+    default:
+        log_warn("mppmi sent an unexpected %s", frame_type_text(type));
+    }
+}
+
+static void closed(void *arg, struct link *l, const struct error *why)
+{
+    struct pmi_server *p = arg;
+    link_destroy(p->link);
+    p->link = NULL; /* its end is told by its exit status */
+    expect_answer(p);
+}
+
+static const struct link_events link_events = {.frame = frame, .closed = closed};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Why the step cannot go on without it; NULL: it ended as it was to. */
+static const char *why_ended(const struct pmi_server *p, pid_t pid, int status, char *text,
+                             size_t size)
+{
+    char how[128];
+    if ((p->is_asked_to_end && !p->has_refused) ||
+        (p->was_killed && step_end_has_begun(p->with.end)))
+        return NULL;
+    if (p->was_killed)
+        snprintf(how, sizeof(how), "did not answer and was killed");
+    else if (WIFSIGNALED(status))
+        snprintf(how, sizeof(how), "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(how, sizeof(how), "ended with code %d", WEXITSTATUS(status));
+    snprintf(text, size, "the PMI server (mppmi, pid %d) on %s %s; ending the step", (int)pid,
+             p->host_name, how);
+    return text;
+}
+
+static void server_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
+{
+    struct pmi_server *p = arg;
+    char text[512];
+    fault_register("mppmi", 0);
+    if (p->link)
+        link_read_rest(p->link); /* it may have said why */
+    p->pid = 0;
+    p->usage = *usage;
+    p->events->ended(p->arg, why_ended(p, pid, status, text, sizeof(text)));
+}
+
+static int spawn_server(struct pmi_server *p, const char *path, int fd, int text_fd,
+                        struct error *err)
+{
+    char number[16];
+    char *argv[] = {"mppmi", "--fd", number, NULL};
+    struct spawn s;
+    snprintf(number, sizeof(number), "%d", fd);
+    spawn_init(&s);
+    s.path = path;
+    s.argv = argv;
+    s.envp = environ;
+    s.fds[2] = text_fd;
+    s.keep_fds = &fd;
+    s.nkeep_fds = 1;
+    s.parent_death_signal = SIGKILL;
+    p->pid = spawn_process(&s, NULL, err);
+    if (p->pid < 0)
+        return -1;
+    fault_register("mppmi", p->pid);
+    return reaper_add(p->with.reaper, p->pid, server_ended, p);
+}
+
+static int start(struct pmi_server *p, struct error *err)
+{
+    static const char *const beside[] = {"mppmi", "../pmix-server/mppmi", NULL};
+    struct link_options trusted = {.role = LINK_TRUSTED};
+    AUTO_FREE char *path = path_find_helper(beside, PKGLIBEXECDIR "/mppmi", err);
+    AUTO_CLOSE int theirs = -1;
+    AUTO_CLOSE int text_write = -1;
+    int pair[2];
+    if (!path)
+        return -1;
+    p->text = server_stderr_create(p->with.loop, p->with.end, p->host_name, &text_write, err);
+    if (!p->text)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, errno, "connect to the PMI server");
+    theirs = pair[1];
+    p->link = link_create(p->with.loop, pair[0], pair[0], &trusted, "mppmi", &link_events, p, err);
+    if (!p->link || spawn_server(p, path, theirs, text_write, err) < 0)
+        return error_context(err, "start the PMI server");
+    return 0;
+}
+
+struct pmi_server *pmi_server_create(const struct pmi_server_setup *setup,
+                                     const struct pmi_server_events *events, void *arg,
+                                     struct error *err)
+{
+    struct pmi_server *p = calloc(1, sizeof(*p));
+    if (!p) {
+        error_errno(err, ENOMEM, "start the PMI server");
+        return NULL;
+    }
+    *p = (struct pmi_server){
+        .with = *setup, .events = events, .arg = arg, .host_name = setup->hostname};
+    loop_timer_init(&p->watch, setup->loop, answer_due, p);
+    if (start(p, err) < 0) {
+        pmi_server_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+void pmi_server_destroy(struct pmi_server *p)
+{
+    if (!p)
+        return;
+    if (p->pid > 0)
+        reaper_remove(p->with.reaper, p->pid);
+    link_destroy(p->link);
+    server_stderr_destroy(p->text);
+    loop_timer_stop(&p->watch);
+    free_env(p);
+    free(p);
+}
+
+/* ---- what the worker asks of it -------------------------------------------------------------- */
+
+void pmi_server_begin(struct pmi_server *p, const struct launch *launch,
+                      const struct rank_binding *binding, const char *directory)
+{
+    p->host_name = launch->hosts[launch->host_index].host;
+    p->directory = directory;
+    server_stderr_set_host(p->text, p->host_name);
+    if (!p->link)
+        return;
+    pmi_world_send(p->link, launch, binding, directory);
+    p->has_begun = true;
+    expect_answer(p);
+}
+
+bool pmi_server_is_ready(const struct pmi_server *p)
+{
+    return p->env != NULL;
+}
+
+char *const *pmi_server_env(const struct pmi_server *p)
+{
+    return p->env;
+}
+
+int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct error *err)
+{
+    if (!p->pmi1.sun_path[0])
+        return error_set(err, ENOTCONN, "connect to the PMI server: it does not serve PMI-1");
+    int fd = pmi1_connect(&p->pmi1, rank), why = errno;
+    if (fd >= 0)
+        return fd;
+    if (why == ECONNREFUSED) {
+        p->has_refused = true;
+        expect_answer(p);
+    }
+    return error_errno(err, why, "connect to the PMI server at '%s' for PMI-1", p->pmi1.sun_path);
+}
+
+bool pmi_server_refuses(const struct pmi_server *p)
+{
+    return p->has_refused;
+}
+
+void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank)
+{
+    Mprun__PmiGone m = MPRUN__PMI_GONE__INIT;
+    Mprun__RankName name;
+    rank_name_pack(rank, &name);
+    m.name = &name;
+    if (!p->link)
+        return; /* the server is about to end, and ended() answers for all ranks */
+    link_send(p->link, FRAME_PMI_GONE, &m.base);
+    p->gone_asked++;
+    if (p->gone_asked == 1)
+        expect_answer(p);
+}
+
+void pmi_server_pass_down(struct pmi_server *p, enum frame_type type, const uint8_t *payload,
+                          size_t n)
+{
+    if (p->link)
+        link_send_bytes(p->link, type, payload, n);
+}
+
+void pmi_server_end(struct pmi_server *p)
+{
+    if (p->is_asked_to_end)
+        return;
+    p->is_asked_to_end = true;
+    expect_answer(p);
+    if (p->link)
+        link_send_bytes(p->link, FRAME_PMI_END, NULL, 0);
+}
+
+void pmi_server_kill(struct pmi_server *p)
+{
+    if (p->pid <= 0)
+        return;
+    log_warn("the PMI server (mppmi, pid %d) on %s does not answer; killing it", (int)p->pid,
+             p->host_name);
+    p->was_killed = true;
+    kill(p->pid, SIGKILL);
+}
+
+bool pmi_server_has_ended(const struct pmi_server *p)
+{
+    return p->pid == 0;
+}
+
+pid_t pmi_server_pid(const struct pmi_server *p)
+{
+    return p->pid;
+}
+
+const struct rusage *pmi_server_usage(const struct pmi_server *p)
+{
+    return &p->usage;
+}

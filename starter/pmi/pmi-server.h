@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmi-server.h - mppmi, the PMI server of this host: its process, and the messages with it
+ *
+ * The worker starts mppmi as early as possible, tells it of the world once LAUNCH has come, and
+ * passes on what mprun and mppmi say to each other. A server that gives no answer is killed; when
+ * it ends early, the step cannot go on. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "model/rank-name.h"
+#include "wire/messages/frame.h"
+
+struct launch;
+struct loop;
+struct pmi_server;
+struct rank_binding;
+struct reaper;
+struct step_end;
+struct uplink;
+
+struct pmi_server_events {
+    void (*ready)(void *arg); /* answers pmi_server_begin() */
+    /* A rank has connected, or finalized. */
+    void (*client)(void *arg, struct rank_name rank, bool has_connected);
+    /* Answers pmi_server_rank_gone(): nothing more will be said of this rank. */
+    void (*rank_gone)(void *arg, struct rank_name rank);
+    /* This host's part of a collective: COLLECT. */
+    void (*collect)(void *arg, const uint8_t *p, size_t n);
+    /* The process has ended, and answers nothing more. why: a sentence, unless it was asked to end
+     * or was killed as the ranks were; NULL then. */
+    void (*ended)(void *arg, const char *why);
+};
+
+struct pmi_server_setup { /* all must live as long as the server */
+    struct loop *loop;
+    struct reaper *reaper;
+    struct uplink *up;
+    struct step_end *end;
+    const char *hostname; /* for messages, until pmi_server_begin() */
+};
+
+/* Start the program. NULL with err. */
+struct pmi_server *pmi_server_create(const struct pmi_server_setup *setup,
+                                     const struct pmi_server_events *events, void *arg,
+                                     struct error *err);
+void pmi_server_destroy(struct pmi_server *p); /* NULL is fine */
+/* Tell it of the world and its ranks here; ready() answers. directory: the step's own on this host.
+ * launch and directory must live as long as the server. */
+void pmi_server_begin(struct pmi_server *p, const struct launch *launch,
+                      const struct rank_binding *binding, const char *directory);
+bool pmi_server_is_ready(const struct pmi_server *p);
+/* Variables for every rank, "NAME=value", NULL-terminated; once it is ready. */
+char *const *pmi_server_env(const struct pmi_server *p);
+
+/* A connection that a rank inherits as its PMI-1 (PMI_FD); the caller closes it once the rank has
+ * it. -1 with err. */
+int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct error *err);
+/* Was such a connection refused? Then the server is about to end, or is killed after a while, and
+ * that is the cause to tell. */
+bool pmi_server_refuses(const struct pmi_server *p);
+/* A rank was reaped: ask for what the server knows of it; rank_gone() answers. */
+void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank);
+/* A frame of mprun for mppmi: COLLECTED, MODEX_*. */
+void pmi_server_pass_down(struct pmi_server *p, enum frame_type type, const uint8_t *payload,
+                          size_t n);
+
+void pmi_server_end(struct pmi_server *p);  /* ask it to end; ended() answers */
+void pmi_server_kill(struct pmi_server *p); /* it gives no answer */
+bool pmi_server_has_ended(const struct pmi_server *p);
+pid_t pmi_server_pid(const struct pmi_server *p);                  /* 0: it has ended */
+const struct rusage *pmi_server_usage(const struct pmi_server *p); /* once it has ended */

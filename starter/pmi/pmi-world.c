@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmi-world.c - see pmi-world.h */
+#include "starter/pmi/pmi-world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "plan/topology.h"
+#include "starter/binding/rank-binding.h"
+#include "wire/link/link.h"
+#include "wire/messages/launch.h"
+#include "wire/messages/placements.h"
+#include "wire/messages/values.h"
+
+static void send_init(struct link *server, const char *host, struct topology *topology,
+                      const char *directory)
+{
+    Mprun__PmiInit m = MPRUN__PMI_INIT__INIT;
+    char own[160];
+    size_t n = 0;
+    snprintf(own, sizeof(own), "%s/p", directory);
+    mkdir(own, 0700);
+    m.directory = bytes_of(own);
+    m.hostname = bytes_of(host);
+    if (topology) {
+        const char *xml = topology_xml(topology, &n);
+        m.topology_xml =
+            (ProtobufCBinaryData){.len = xml ? n : 0, .data = (uint8_t *)(uintptr_t)xml};
+    }
+    link_send(server, FRAME_PMI_INIT, &m.base);
+}
+
+static char *bound_threads(const struct rank_binding *b, uint32_t local)
+{
+    const struct idset *threads = rank_binding_threads(b, local);
+    return threads ? idset_format(threads) : strdup("");
+}
+
+static void send_world(struct link *server, const struct launch *l,
+                       const struct rank_binding *binding, const char *directory)
+{
+    uint32_t n = rank_set_count(&l->hosts[l->host_index].ranks);
+    Mprun__PmiWorld m = MPRUN__PMI_WORLD__INIT;
+    char own[160];
+    struct packed_placements hosts;
+    struct packed_apps apps;
+    AUTO_FREE char **bound = calloc(n + 1, sizeof(*bound));
+    if (!bound || placements_pack(l->hosts, l->nhosts, &hosts) < 0)
+        return;
+    if (apps_pack(&l->step, false, &apps) < 0) {
+        packed_placements_free(&hosts);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        bound[i] = bound_threads(binding, i);
+    snprintf(own, sizeof(own), "%s/s", directory);
+    mkdir(own, 0700);
+    m.world = l->world;
+    m.nspace = (char *)(uintptr_t)l->step.nspace;
+    m.nranks = l->step.nranks;
+    m.n_hosts = hosts.n;
+    m.hosts = hosts.list;
+    m.host_index = l->host_index;
+    m.n_bound_threads = n;
+    m.bound_threads = bound;
+    m.directory = bytes_of(own);
+    m.n_apps = apps.n;
+    m.apps = apps.list;
+    m.pmi = l->step.pmi;
+    link_send(server, FRAME_PMI_WORLD, &m.base);
+    packed_placements_free(&hosts);
+    packed_apps_free(&apps);
+    for (uint32_t i = 0; i < n; i++)
+        free(bound[i]);
+}
+
+void pmi_world_send(struct link *server, const struct launch *launch,
+                    const struct rank_binding *binding, const char *directory)
+{
+    const char *host = launch->hosts[launch->host_index].host;
+    send_init(server, host, rank_binding_topology(binding), directory);
+    send_world(server, launch, binding, directory);
+}

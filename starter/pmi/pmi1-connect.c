@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmi1-connect.c - see pmi1-connect.h */
+#include "starter/pmi/pmi1-connect.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "starter/policy.h"
+#include "wire/little-endian.h"
+
+enum { PMI1_HELLO = 12 }; /* bytes: world, rank and incarnation, little endian */
+
+/* The kernel completes the connection, and holds these bytes: the server need not be waited for.
+ * Only a full queue makes connect() wait, which the time limit for sending bounds; the rank's own
+ * use of the socket has none. */
+static int connect_and_greet(int fd, const struct sockaddr_un *to, struct rank_name name)
+{
+    struct timeval limit = {.tv_sec = PMI1_CONNECT_SECONDS}, none = {0};
+    uint8_t hello[PMI1_HELLO];
+    put32(hello, name.world);
+    put32(hello + 4, name.rank);
+    put32(hello + 8, name.incarnation);
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
+        connect(fd, (const struct sockaddr *)to, sizeof(*to)) < 0 ||
+        fd_write_all(fd, hello, sizeof(hello)) < 0)
+        return -1;
+    return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
+}
+
+int pmi1_connect(const struct sockaddr_un *server, struct rank_name rank)
+{
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd >= 0 && connect_and_greet(fd, server, rank) == 0 ? take_fd(&fd) : -1;
+}

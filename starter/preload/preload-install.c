@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* preload-install.c - where the ranks of this host find the files that were brought
+ *
+ * In the step's directory, with which they go: programs in x0, x1, ... (by app), libraries in l,
+ * data in f. Programs and libraries are further names of the cache's files where that can be; data
+ * are copies: a rank may change its own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/path.h"
+#include "starter/policy.h"
+#include "starter/preload/preload-private.h"
+#include "wire/messages/values.h"
+#include "wire/mprun.pb-c.h"
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static int copy_plainly(int from, int to)
+{
+    AUTO_FREE char *data = malloc(COPY_BYTES);
+    ssize_t n = data ? 0 : -1;
+    for (off_t at = 0; data && (n = pread(from, data, COPY_BYTES, at)) > 0; at += n)
+        if (fd_write_all(to, data, (size_t)n) < 0)
+            return -1;
+    return n < 0 ? -1 : 0;
+}
+
+/* Where the file system can, both share their blocks until one is changed. */
+static int copy_content(int from, int to)
+{
+    return ioctl(to, FICLONE, from) == 0 ? 0 : copy_plainly(from, to);
+}
+
+static int copy_file(int from, int dir, const char *name, mode_t mode)
+{
+    AUTO_CLOSE int to =
+        openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (to < 0)
+        return -1;
+    if (copy_content(from, to) == 0 && fchmod(to, mode) == 0)
+        return 0;
+    int saved = errno;
+    unlinkat(dir, name, 0);
+    errno = saved;
+    return -1;
+}
+
+/* Not where it lies on another file system, or was removed from the cache in the meantime. */
+static int link_file(int from, int dir, const char *name)
+{
+    char path[40];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", from);
+    return linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW);
+}
+
+static int put(const struct preload_content *c, const Mprun__PreloadPlace *m, int dir,
+               const char *name)
+{
+    if (m->kind == PRELOAD_DATA) /* whatever else: its user can read it, and it is not set-id */
+        return copy_file(c->fd, dir, name, (m->mode & 0777) | 0400);
+    if (link_file(c->fd, dir, name) == 0)
+        return 0;
+    return copy_file(c->fd, dir, name, c->what.executable ? 0500 : 0400);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void directory_of(const Mprun__PreloadPlace *m, char ret[16])
+{
+    if (m->kind == PRELOAD_PROGRAM)
+        snprintf(ret, 16, "x%u", m->app);
+    else
+        snprintf(ret, 16, "%s", m->kind == PRELOAD_LIBRARY ? "l" : "f");
+}
+
+static int remember(struct preload *pre, const char *home, const Mprun__PreloadPlace *m,
+                    const char *name)
+{
+    char directory[16], **to = &pre->directories[m->kind];
+    directory_of(m, directory);
+    if (m->kind != PRELOAD_PROGRAM)
+        return *to || asprintf(to, "%s/%s", home, directory) >= 0 ? 0 : -1;
+    to = &pre->programs[m->app];
+    free(*to);
+    *to = NULL;
+    return asprintf(to, "%s/%s/%s", home, directory, name) >= 0 ? 0 : -1;
+}
+
+static int place(struct preload *pre, const char *home, int home_fd, const Mprun__PreloadPlace *m,
+                 struct error *err)
+{
+    const struct preload_content *c = &pre->contents[m->content];
+    AUTO_FREE char *name = bytes_dup(&m->name), *path = NULL;
+    char directory[16];
+    const char *last;
+    if (m->kind == PRELOAD_PROGRAM && m->app >= pre->napps)
+        return error_set(err, EPROTO, "protocol error: a program %u that there is not", m->app);
+    directory_of(m, directory);
+    if (!name || asprintf(&path, "%s/%s", directory, name) < 0)
+        return error_errno(err, ENOMEM, "make a file in '%s'", home);
+    AUTO_CLOSE int dir = path_make_beneath(home_fd, path, &last, err);
+    if (dir < 0)
+        return error_context(err, "make '%s/%s'", home, path);
+    if (put(c, m, dir, last) < 0 || remember(pre, home, m, name) < 0)
+        return error_errno(err, errno, "make '%s/%s'", home, path);
+    return 0;
+}
+
+static int place_all(struct preload *pre, const char *home, struct error *err)
+{
+    AUTO_CLOSE int home_fd = open(home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (home_fd < 0)
+        return error_errno(err, errno, "open '%s'", home);
+    for (size_t i = 0; i < pre->offer->n_places; i++)
+        if (place(pre, home, home_fd, pre->offer->places[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int preload_install(struct preload *pre, const char *directory, const char *host_name,
+                    uint32_t napps, struct error *err)
+{
+    if (!pre)
+        return 0;
+    if (pre->is_stopped || !pre->is_done)
+        return error_set(err, EPROTO, "protocol error: LAUNCH before all files are here");
+    pre->napps = napps;
+    pre->programs = calloc(pre->napps, sizeof(*pre->programs));
+    if (!pre->programs)
+        return error_errno(err, ENOMEM, "make files in '%s'", directory);
+    if (place_all(pre, directory, err) < 0)
+        return error_context(err, "on %s", host_name);
+    preload_close_files(pre);
+    cache_trim(pre->cache, 0); /* a content that is larger than the cache may be has had its use */
+    return 0;
+}
+
+const char *preload_program(const struct preload *pre, uint32_t app)
+{
+    return pre && pre->programs && app < pre->napps ? pre->programs[app] : NULL;
+}
+
+const char *preload_library_directory(const struct preload *pre)
+{
+    return pre ? pre->directories[PRELOAD_LIBRARY] : NULL;
+}
+
+const char *preload_data_directory(const struct preload *pre)
+{
+    return pre ? pre->directories[PRELOAD_DATA] : NULL;
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* preload-transfer.c - what a host wants of the contents that are offered, and how they come and go
+ * on */
+#include "starter/preload/preload-private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/path.h"
+#include "model/rank-end.h"
+#include "model/preload.h"
+#include "starter/links/child-hosts.h"
+#include "starter/links/uplink.h"
+#include "starter/step-end.h"
+#include "starter/links/child-hosts.h"
+#include "wire/link/link.h"
+#include "wire/messages/values.h"
+#include "wire/mprun.pb-c.h"
+#include "wire/policy.h"
+
+static void fail(struct preload *pre, const struct error *err)
+{
+    char text[1200];
+    if (pre->is_stopped)
+        return;
+    preload_stop(pre);
+    snprintf(text, sizeof(text), "on %s: %s", pre->with.hostname, err->text);
+    step_end_cannot_run(pre->with.end, EXIT_CODE_MPRUN, text);
+}
+
+static void fail_content(struct preload *pre, const struct preload_content *c, struct error *err)
+{
+    error_context(err, "'%s' cannot be brought here", c->name ? c->name : "a file");
+    fail(pre, err);
+}
+
+static void misunderstood(struct preload *pre, enum frame_type type, const char *whose)
+{
+    struct error e;
+    error_set(&e, EPROTO, "protocol error: %s from %s that is not understood, or not in its place",
+              frame_type_text(type), whose);
+    fail(pre, &e);
+}
+
+/* ---- what is wanted -------------------------------------------------------------------------- */
+
+static bool all_answered(const struct preload *pre)
+{
+    for (unsigned i = 0; i < pre->nbelow; i++)
+        if (child_hosts_is_linked(pre->with.children, i) && !pre->below[i].has_answered)
+            return false;
+    return pre->looked == pre->n;
+}
+
+static bool below_wants(const struct preload *pre, unsigned place, uint32_t content)
+{
+    return pre->below[place].nwanted > 0 && pre->below[place].wants[content] &&
+           child_hosts_is_linked(pre->with.children, place);
+}
+
+static bool is_wanted(const struct preload *pre, uint32_t content)
+{
+    bool wanted = pre->contents[content].writing != NULL;
+    for (unsigned i = 0; i < pre->nbelow; i++)
+        wanted |= below_wants(pre, i, content);
+    return wanted;
+}
+
+static int send_wanted(struct preload *pre)
+{
+    Mprun__PreloadWanted m = MPRUN__PRELOAD_WANTED__INIT;
+    AUTO_FREE uint32_t *list = calloc(pre->n + 1, sizeof(*list));
+    if (!list)
+        return -1;
+    m.contents = list;
+    for (uint32_t i = 0; i < pre->n; i++)
+        if ((pre->contents[i].is_wanted = is_wanted(pre, i)))
+            list[m.n_contents++] = i;
+    pre->has_answered = true;
+    pre->is_done = m.n_contents == 0;
+    uplink_send(pre->with.up, FRAME_PRELOAD_WANTED, &m.base);
+    return 0;
+}
+
+/* Nothing is wanted here or below any more. */
+static bool has_all(const struct preload *pre)
+{
+    for (uint32_t i = 0; i < pre->n; i++)
+        if (pre->contents[i].fd < 0)
+            return false;
+    for (unsigned i = 0; i < pre->nbelow; i++)
+        if (child_hosts_is_linked(pre->with.children, i) && pre->below[i].nwanted > 0)
+            return false;
+    return true;
+}
+
+static void answer(struct preload *pre)
+{
+    struct error e;
+    if (pre->is_stopped || pre->is_done || !all_answered(pre) ||
+        (pre->has_answered && !has_all(pre)))
+        return;
+    if (send_wanted(pre) < 0) {
+        error_errno(&e, ENOMEM, "say which files are wanted");
+        fail(pre, &e);
+    }
+}
+
+/* ---- what is here ---------------------------------------------------------------------------- */
+
+static int look_for(struct preload *pre, struct preload_content *c, struct error *err)
+{
+    c->fd = cache_find(pre->cache, &c->what);
+    if (c->fd >= 0)
+        return 0;
+    c->writing = cache_create(pre->cache, &c->what, err);
+    if (!c->writing)
+        return -1;
+    if (c->what.size > 0)
+        return 0;
+    c->fd = cache_finish(take_ptr(c->writing), err);
+    return c->fd < 0 ? -1 : 0;
+}
+
+/* Look for one content at a time: a large one takes a second to read. */
+static void look(void *arg)
+{
+    struct preload *pre = arg;
+    struct error e;
+    if (pre->is_stopped)
+        return;
+    if (pre->looked < pre->n) {
+        struct preload_content *c = &pre->contents[pre->looked];
+        if (look_for(pre, c, &e) < 0) {
+            fail_content(pre, c, &e);
+            return;
+        }
+        pre->looked++;
+        loop_defer_schedule(&pre->look);
+        return;
+    }
+    answer(pre);
+}
+
+/* ---- the offer ------------------------------------------------------------------------------- */
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    return path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static struct cache *open_cache_in(const char *base, uint64_t limit, struct error *err)
+{
+    AUTO_FREE char *path = NULL;
+    struct stat st;
+    if (asprintf(&path, "%s/mprun-cache.%u", base, (unsigned)geteuid()) < 0) {
+        path = NULL;
+        error_errno(err, ENOMEM, "name it");
+        return NULL;
+    }
+    struct cache *c = cache_open(path, limit, err);
+    /* one that is there and not as it has to be is told of; where none can be made, /tmp serves */
+    if (c || lstat(path, &st) == 0 || strcmp(base, "/tmp") == 0)
+        return c;
+    log_debug("%s; '/tmp' is used instead", err->text);
+    return open_cache_in("/tmp", limit, err);
+}
+
+/* Beside the directories of steps, so that a file can have a name in both. */
+static struct cache *open_cache(const Mprun__PreloadOffer *o, struct error *err)
+{
+    AUTO_FREE char *named = bytes_dup(&o->cache), *base = bytes_dup(&o->beside);
+    if (!named || !base) {
+        error_set(err, EPROTO, "protocol error: a name with a NUL in it");
+        return NULL;
+    }
+    struct cache *c = named[0]
+                          ? cache_open(named, o->cache_limit, err)
+                          : open_cache_in(is_directory(base) ? base : "/tmp", o->cache_limit, err);
+    if (!c)
+        error_context(err, "open the cache of files (MPRUN_PRELOAD_CACHE sets another place)");
+    return c;
+}
+
+static int check_place(const struct preload *pre, const Mprun__PreloadPlace *m)
+{
+    AUTO_FREE char *name = bytes_dup(&m->name);
+    return name && path_is_beneath(name) && m->content < pre->n && m->kind < PRELOAD_KIND_COUNT &&
+                   (m->kind == PRELOAD_DATA || !strchr(name, '/'))
+               ? 0
+               : -1;
+}
+
+static int take_contents(struct preload *pre, const Mprun__PreloadOffer *o)
+{
+    pre->contents = calloc(o->n_contents + 1, sizeof(*pre->contents));
+    if (!pre->contents || o->n_contents > PRELOAD_FILES_MAX || o->n_places > PRELOAD_FILES_MAX)
+        return -1;
+    for (size_t i = 0; i < o->n_contents; i++) {
+        const Mprun__PreloadContent *m = o->contents[i];
+        struct preload_content *c = &pre->contents[pre->n++];
+        c->fd = -1;
+        if (m->hash.len != CONTENT_HASH || m->size > INT64_MAX)
+            return -1;
+        memcpy(c->what.hash, m->hash.data, CONTENT_HASH);
+        c->what.size = m->size;
+        c->what.executable = m->executable;
+    }
+    return 0;
+}
+
+static int name_contents(struct preload *pre, const Mprun__PreloadOffer *o)
+{
+    for (size_t i = o->n_places; i-- > 0;) {
+        Mprun__PreloadPlace *m = o->places[i];
+        if (check_place(pre, m) < 0)
+            return -1;
+        free(pre->contents[m->content].name);
+        pre->contents[m->content].name = bytes_dup(&m->name);
+    }
+    return 0;
+}
+
+static int prepare_below(struct preload *pre)
+{
+    pre->nbelow = child_hosts_places(pre->with.children);
+    pre->below = calloc(pre->nbelow + 1, sizeof(*pre->below));
+    if (!pre->below)
+        return -1;
+    for (unsigned i = 0; i < pre->nbelow; i++) {
+        pre->below[i].wants = calloc(pre->n + 1, 1);
+        pre->below[i].credit = PRELOAD_WINDOW;
+        if (!pre->below[i].wants)
+            return -1;
+    }
+    return 0;
+}
+
+static void begin(struct preload *pre)
+{
+    struct error e;
+    loop_defer_init(&pre->look, pre->with.loop, look, pre);
+    if (prepare_below(pre) < 0)
+        error_errno(&e, ENOMEM, "prepare for files");
+    else if ((pre->cache = open_cache(pre->offer, &e))) {
+        if (pre->offer->clean)
+            cache_empty(pre->cache);
+        loop_defer_schedule(&pre->look);
+        return;
+    }
+    fail(pre, &e);
+}
+
+struct preload *preload_create(const struct preload_setup *setup, const uint8_t *p, size_t n)
+{
+    struct preload *pre = calloc(1, sizeof(*pre));
+    if (!pre)
+        return NULL;
+    pre->with = *setup;
+    pre->last = &pre->first;
+    pre->offer = mprun__preload_offer__unpack(NULL, n, p);
+    if (!pre->offer || take_contents(pre, pre->offer) < 0 || name_contents(pre, pre->offer) < 0) {
+        preload_destroy(pre);
+        return NULL;
+    }
+    begin(pre);
+    return pre;
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static void say_taken(struct preload *pre, uint64_t bytes)
+{
+    Mprun__PreloadTaken m = MPRUN__PRELOAD_TAKEN__INIT;
+    m.bytes = bytes;
+    uplink_send(pre->with.up, FRAME_PRELOAD_TAKEN, &m.base);
+}
+
+static bool may_pass_on(const struct preload *pre, uint32_t content, size_t n)
+{
+    for (unsigned i = 0; i < pre->nbelow; i++)
+        if (below_wants(pre, i, content) && pre->below[i].credit < n)
+            return false;
+    return true;
+}
+
+/* The slowest host below sets the pace. */
+static void pass_on(struct preload *pre)
+{
+    struct preload_header h;
+    while (pre->first) {
+        struct preload_piece *piece = pre->first;
+        preload_header_unpack(piece->payload, piece->n, &h, NULL);
+        size_t n = piece->n - PRELOAD_HEADER;
+        if (!may_pass_on(pre, h.content, n))
+            return;
+        for (unsigned i = 0; i < pre->nbelow; i++) {
+            if (!below_wants(pre, i, h.content))
+                continue;
+            child_hosts_send(pre->with.children, i, FRAME_PRELOAD_DATA, piece->payload, piece->n);
+            pre->below[i].credit -= n;
+        }
+        pre->first = piece->next;
+        if (!pre->first)
+            pre->last = &pre->first;
+        pre->queued -= n;
+        free(piece);
+        say_taken(pre, n);
+    }
+}
+
+static int keep_piece(struct preload *pre, const uint8_t *p, size_t n)
+{
+    struct preload_piece *piece = malloc(sizeof(*piece) + n);
+    if (!piece)
+        return -1;
+    piece->next = NULL;
+    piece->n = n;
+    memcpy(piece->payload, p, n);
+    *pre->last = piece;
+    pre->last = &piece->next;
+    pre->queued += n - PRELOAD_HEADER;
+    return 0;
+}
+
+static int write_here(struct preload_content *c, const uint8_t *p, size_t n, struct error *err)
+{
+    if (!c->writing)
+        return 0;
+    if (cache_write(c->writing, p, n, err) < 0)
+        return -1;
+    if (c->come < c->what.size)
+        return 0;
+    c->fd = cache_finish(take_ptr(c->writing), err);
+    return c->fd < 0 ? -1 : 0;
+}
+
+static bool is_expected(const struct preload *pre, const struct preload_header *h, size_t n)
+{
+    if (!pre->has_answered || h->content >= pre->n || pre->queued + n > PRELOAD_WINDOW)
+        return false;
+    const struct preload_content *c = &pre->contents[h->content];
+    return c->is_wanted && h->offset == c->come && n <= c->what.size - c->come;
+}
+
+void preload_data(struct preload *pre, const uint8_t *p, size_t n)
+{
+    struct preload_header h;
+    struct error e;
+    if (!pre || pre->is_stopped)
+        return;
+    if (preload_header_unpack(p, n, &h, &e) < 0 || !is_expected(pre, &h, n - PRELOAD_HEADER)) {
+        misunderstood(pre, FRAME_PRELOAD_DATA, "mprun");
+        return;
+    }
+    struct preload_content *c = &pre->contents[h.content];
+    c->come += n - PRELOAD_HEADER;
+    if (write_here(c, p + PRELOAD_HEADER, n - PRELOAD_HEADER, &e) < 0) {
+        fail_content(pre, c, &e);
+    } else if (keep_piece(pre, p, n) < 0) {
+        error_errno(&e, ENOMEM, "pass it on");
+        fail_content(pre, c, &e);
+    } else {
+        pass_on(pre);
+        answer(pre);
+    }
+}
+
+/* ---- from below ------------------------------------------------------------------------------ */
+
+/* The first answer says what is wanted, the second one that nothing is any more. */
+static int take_wanted(struct preload *pre, struct preload_below *b, const Mprun__PreloadWanted *m)
+{
+    if (b->has_answered && (b->nwanted == 0 || m->n_contents > 0))
+        return -1;
+    for (size_t i = 0; i < m->n_contents; i++) {
+        if (m->contents[i] >= pre->n)
+            return -1;
+        b->wants[m->contents[i]] = 1;
+    }
+    b->has_answered = true;
+    b->nwanted = m->n_contents;
+    return 0;
+}
+
+static int wanted_below(struct preload *pre, struct preload_below *b, const uint8_t *p, size_t n)
+{
+    Mprun__PreloadWanted *m = mprun__preload_wanted__unpack(NULL, n, p);
+    int rc = m ? take_wanted(pre, b, m) : -1;
+    mprun__preload_wanted__free_unpacked(m, NULL);
+    return rc;
+}
+
+static int taken_below(struct preload_below *b, const uint8_t *p, size_t n)
+{
+    Mprun__PreloadTaken *m = mprun__preload_taken__unpack(NULL, n, p);
+    int rc = m && m->bytes <= PRELOAD_WINDOW - b->credit ? 0 : -1;
+    if (rc == 0)
+        b->credit += m->bytes;
+    mprun__preload_taken__free_unpacked(m, NULL);
+    return rc;
+}
+
+void preload_from_child(struct preload *pre, unsigned place, enum frame_type type, const uint8_t *p,
+                        size_t n)
+{
+    if (!pre || pre->is_stopped || place >= pre->nbelow)
+        return;
+    struct preload_below *b = &pre->below[place];
+    int rc = type == FRAME_PRELOAD_WANTED ? wanted_below(pre, b, p, n) : taken_below(b, p, n);
+    if (rc < 0) {
+        misunderstood(pre, type, "a host below");
+        return;
+    }
+    pass_on(pre);
+    answer(pre);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+void preload_close_files(struct preload *pre)
+{
+    for (size_t i = 0; i < pre->n; i++) {
+        cache_drop(take_ptr(pre->contents[i].writing));
+        if (pre->contents[i].fd >= 0)
+            close(take_fd(&pre->contents[i].fd));
+    }
+}
+
+void preload_stop(struct preload *pre)
+{
+    if (!pre || pre->is_stopped)
+        return;
+    pre->is_stopped = true;
+    preload_close_files(pre);
+    while (pre->first) {
+        struct preload_piece *piece = pre->first;
+        pre->first = piece->next;
+        free(piece);
+    }
+    pre->last = &pre->first;
+    pre->queued = 0;
+}
+
+void preload_destroy(struct preload *pre)
+{
+    if (!pre)
+        return;
+    preload_stop(pre);
+    loop_defer_stop(&pre->look);
+    for (unsigned i = 0; pre->below && i < pre->nbelow; i++)
+        free(pre->below[i].wants);
+    for (uint32_t i = 0; pre->programs && i < pre->napps; i++)
+        free(pre->programs[i]);
+    for (size_t i = 0; i < PRELOAD_KIND_COUNT; i++)
+        free(pre->directories[i]);
+    free(pre->programs);
+    free(pre->below);
+    for (size_t i = 0; i < pre->n; i++)
+        free(pre->contents[i].name);
+    free(pre->contents);
+    cache_close(pre->cache);
+    if (pre->offer)
+        mprun__preload_offer__free_unpacked(pre->offer, NULL);
+    free(pre);
+}

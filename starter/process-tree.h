@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* process-tree.h - a process and all its descendants, for ranks that no cgroup knows */
+#pragma once
+
+#include <sys/types.h>
+
+/* The processes of a tree, its root first: their number and *ret, which the caller frees; -1: no
+ * memory. */
+int process_tree_pids(pid_t root, pid_t **ret);
+/* Signal a process and its descendants, parents first. Ignores pids that cannot be a rank's (0, 1).
+ */
+void process_tree_signal(pid_t root, int signo);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-end.c - how a rank ended: exit status, limits, PMI; and EXITED, which tells mprun */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fault.h"
+#include "common/loop.h"
+#include "common/number.h"
+#include "common/proc.h"
+#include "model/rank-end.h"
+#include "starter/containment/step-containment.h"
+#include "starter/io/rank-io.h"
+#include "starter/links/uplink.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/ranks/ranks-private.h"
+#include "starter/step-end.h"
+#include "starter/usage/rusage.h"
+#include "wire/messages/launch.h"
+#include "wire/messages/values.h"
+#include "wire/mprun.pb-c.h"
+
+static const char *host_name(const struct rank *r)
+{
+    const struct launch *l = r->all->with.launch;
+    return l->hosts[l->host_index].host;
+}
+
+static void usage_from_io(struct rank *r)
+{
+    struct proc_io io;
+    if (r->io_fd < 0)
+        return;
+    if (proc_io_read(r->io_fd, &io) == 0) {
+        usage_set(&r->usage, USAGE_READ_BYTES, io.read_chars);
+        usage_set(&r->usage, USAGE_WRITTEN_BYTES, io.written_chars);
+        usage_set(&r->usage, USAGE_STORAGE_READ, io.read_storage);
+        usage_set(&r->usage, USAGE_STORAGE_WRITTEN, io.written_storage);
+    }
+    close(r->io_fd);
+    r->io_fd = -1;
+}
+
+void rank_read_cgroup_usage(struct rank *r)
+{
+    if (r->leaf && containment_level(r->all->with.containment) == TRACK_RANK)
+        cgroup_leaf_usage(r->leaf, &r->usage);
+}
+
+/* Did the kernel kill it for want of memory? Then text says for which limit. */
+static bool oom_text(const struct rank *r, char *text, size_t n)
+{
+    char name[RANK_NAME_TEXT], limit[16], peak[16];
+    const struct limits *host = containment_host_limits(r->all->with.containment);
+    const struct limits *l = r->leaf ? cgroup_leaf_limits(r->leaf) : NULL;
+    bool own = usage_has(&r->usage, USAGE_OOM_KILLS) && r->usage.value[USAGE_OOM_KILLS] > 0;
+    if (!own && !r->oom_kills)
+        return false;
+    rank_name_format(r->name, name);
+    size_format(usage_has(&r->usage, USAGE_MEMORY_PEAK) ? r->usage.value[USAGE_MEMORY_PEAK]
+                                                        : r->usage.value[USAGE_RSS_PEAK],
+                peak, sizeof(peak));
+    if (l && l->memory.set && l->memory.held_by == HELD_BY_CGROUP && own)
+        snprintf(text, n, "rank %s on %s exceeded its memory limit %s (peak %s)", name,
+                 host_name(r), size_format(l->memory.value, limit, sizeof(limit)), peak);
+    else if (host->memory.set)
+        snprintf(text, n,
+                 "rank %s on %s was killed: the ranks of this host exceeded --mem %s (peak of this "
+                 "rank %s)",
+                 name, host_name(r), size_format(host->memory.value, limit, sizeof(limit)), peak);
+    else
+        snprintf(text, n, "rank %s on %s was killed: out of memory (its peak %s)", name,
+                 host_name(r), peak);
+    return true;
+}
+
+static enum end_cause cause_of(struct rank *r, int *ret_code, char *text, size_t n)
+{
+    int status = r->status;
+    *ret_code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && oom_text(r, text, n))
+        return END_LIMIT;
+    if (r->was_killed)
+        return END_KILLED;
+    if (WIFSIGNALED(status))
+        return END_SIGNAL;
+    if (*ret_code != 0)
+        return END_CODE;
+    if (r->pmi_connected && !r->pmi_finalized)
+        return END_NO_FINALIZE;
+    return END_OK;
+}
+
+static void send_exited(struct rank *r, enum end_cause cause, int code, const char *text)
+{
+    Mprun__Exited m = MPRUN__EXITED__INIT;
+    Mprun__RankName name;
+    struct packed_usage usage;
+    rank_name_pack(r->name, &name);
+    usage_pack(&r->usage, &usage);
+    m.name = &name;
+    m.cause = cause;
+    m.code = code;
+    m.time_ns = r->end_ns;
+    m.killed_by_us = r->was_killed;
+    m.joined = r->pmi_connected;
+    m.text = (char *)(uintptr_t)text;
+    m.usage = &usage.message;
+    uplink_send(r->all->with.up, FRAME_EXITED, &m.base);
+}
+
+void rank_end(struct rank *r)
+{
+    char text[512] = "";
+    int code = 0;
+    if (r->state == RANK_ENDED)
+        return;
+    rank_read_cgroup_usage(r);
+    enum end_cause cause = cause_of(r, &code, text, sizeof(text));
+    r->state = RANK_ENDED;
+    r->all->ended++;
+    send_exited(r, cause, code, text);
+    uplink_fault_point(r->all->with.up, "ending");
+    loop_defer_schedule(r->all->with.turn);
+}
+
+/* The kernel tells how the rank ended, the PMI server whether it had finalized before: the server
+ * is asked, and answers when it has said everything that it knows of the rank. */
+void rank_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
+{
+    struct rank *r = arg;
+    struct ranks *s = r->all;
+    r->end_ns = loop_wallclock_ns();
+    r->status = status;
+    r->was_killed = step_end_has_begun(s->with.end);
+    usage_from_io(r);
+    usage_from_rusage(&r->usage, usage);
+    usage_set(&r->usage, USAGE_WALL, (uint64_t)((loop_now() - r->start_time) * 1e6));
+    if (r->local == 0)
+        fault_register("rank", 0);
+    r->pid = 0;
+    r->state = RANK_EXITED;
+    s->running--;
+    rank_io_rank_ended(s->with.io, r->name);
+    if (s->with.pmi && !pmi_server_has_ended(s->with.pmi))
+        pmi_server_rank_gone(s->with.pmi, r->name);
+    else
+        rank_end(r);
+}
+
+void rank_not_started(struct rank *r, int exit_code, const struct error *why)
+{
+    char text[1200], name[RANK_NAME_TEXT];
+    struct ranks *s = r->all;
+    snprintf(text, sizeof(text), "start rank %s on %s: %s", rank_name_format(r->name, name),
+             host_name(r), why->text);
+    r->end_ns = loop_wallclock_ns();
+    r->was_killed = step_end_has_begun(s->with.end);
+    r->state = RANK_ENDED;
+    s->ended++;
+    rank_io_rank_ended(s->with.io, r->name);
+    send_exited(r, r->was_killed ? END_KILLED : END_NOT_STARTED, exit_code, text);
+    loop_defer_schedule(s->with.turn);
+}
+
+void rank_end_killed(struct rank *r)
+{
+    r->state = RANK_ENDED;
+    r->was_killed = true;
+    r->end_ns = loop_wallclock_ns();
+    r->all->ended++;
+    send_exited(r, END_KILLED, 0, "");
+}

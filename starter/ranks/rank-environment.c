@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-environment.c - see rank-environment.h */
+#include "starter/ranks/rank-environment.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model/step.h"
+#include "rm-adapters/starter-side/starter-side.h"
+#include "starter/host-directories.h"
+#include "starter/preload/preload.h"
+#include "starter/ranks/rank-gpus.h"
+#include "wire/messages/launch.h"
+
+enum { OWN_VARIABLES = 36, OWN_SIZE = 320 };
+
+struct rank_environment {
+    const struct app *app;
+    const struct rank_host *host;
+    char **envp; /* what all ranks of the app share, then room for our own, then NULL */
+    size_t nshared;
+    char (*own)[OWN_SIZE]; /* mprun's own variables of the rank that was asked for last */
+    char *library_path;    /* with libraries that were brought here; NULL: the user's */
+};
+
+/* Variables with these beginnings describe a launch, or a single task of another launcher, in which
+ * mprun itself is; ours replace them, and those of a manager's task. PMIX_MCA_ and the other
+ * OMPI_MCA_ are settings of the user and stay, as does what else may begin with MPRUN_. */
+static const char *const launch_prefixes[] = {
+    "PMIX_",
+    "PMI_",
+    "OMPI_COMM_WORLD_",
+    "OMPI_UNIVERSE_SIZE",
+    "OMPI_APP_CTX_",
+    "OMPI_FIRST_RANKS",
+    "OMPI_FILE_LOCATION",
+    "OMPI_NUM_APP_CTX",
+    "OMPI_ARGV",
+    "OMPI_COMMAND",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "HYDI_CONTROL_FD",
+    "MV2_COMM_WORLD_",
+    "JSM_NAMESPACE_",
+    "FLUX_TASK_",
+    "PALS_",
+    "OMPI_MCA_ess=", /* these: as Open MPI 4.1's mpirun sets them for its own ranks */
+    "OMPI_MCA_ess_base_",
+    "OMPI_MCA_initial_wdir=",
+    "OMPI_MCA_mpi_oversubscribe=",
+    "OMPI_MCA_orte_app_num=",
+    "OMPI_MCA_orte_bound_at_launch=",
+    "OMPI_MCA_orte_ess_",
+    "OMPI_MCA_orte_hnp_uri=",
+    "OMPI_MCA_orte_jobfam_session_dir=",
+    "OMPI_MCA_orte_launch=",
+    "OMPI_MCA_orte_local_daemon_uri=",
+    "OMPI_MCA_orte_num_nodes=",
+    "OMPI_MCA_orte_precondition_transports=",
+    "OMPI_MCA_orte_top_session_dir=",
+    "OMPI_MCA_pmix=^s1,s2,cray,isolated",
+    "OMPI_MCA_shmem_RUNTIME_QUERY_hint=",
+    "MPRUN_SUBMIT_TMPDIR=",
+    "MPRUN_PRELOAD_DIR=",
+    "MPRUN_GRANT=", /* of a task that mprun itself is in: for mprund */
+    "OMPI_MCA_btl_vader_backing_directory=/dev/shm/mprun-", /* of a step that this one runs in */
+};
+
+static bool is_launch_variable(const char *entry)
+{
+    if (strncmp(entry, "PMIX_MCA_", 9) == 0)
+        return false;
+    for (size_t i = 0; i < sizeof(launch_prefixes) / sizeof(launch_prefixes[0]); i++)
+        if (strncmp(entry, launch_prefixes[i], strlen(launch_prefixes[i])) == 0)
+            return true;
+    return rm_starter_side_is_task_variable(entry);
+}
+
+/* Do both have the same name? other: "NAME=value", or "NAME". */
+static bool same_name(const char *entry, const char *other)
+{
+    size_t n = strcspn(other, "=");
+    return strncmp(entry, other, n) == 0 && entry[n] == '=';
+}
+
+static bool is_in(const char *entry, char *const *list)
+{
+    for (; list && *list; list++)
+        if (same_name(entry, *list))
+            return true;
+    return false;
+}
+
+static bool user_has(const struct app *app, const char *entry)
+{
+    for (char *const *e = app->envp; *e; e++)
+        if (same_name(*e, entry) && !is_launch_variable(*e))
+            return true;
+    return false;
+}
+
+static size_t count(char *const *s)
+{
+    size_t n = 0;
+    while (s && s[n])
+        n++;
+    return n;
+}
+
+static bool user_decides(const char *entry)
+{
+    /* a launcher's defaults that a user may have set otherwise */
+    return strncmp(entry, "OMPI_MCA_", 9) == 0;
+}
+
+static const char *env_of(const struct app *app, const char *name)
+{
+    size_t n = strlen(name);
+    for (char *const *e = app->envp; *e; e++)
+        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+            return *e + n + 1;
+    return NULL;
+}
+
+/* ---- mprun's own variables ------------------------------------------------------------------- */
+
+/* Defaults for Open MPI on hosts that are one machine, and with more ranks than cores; not where
+ * the user has set the same. */
+static size_t defaults(const struct rank_environment *e, char (*own)[OWN_SIZE])
+{
+    const struct launch *l = e->host->launch;
+    size_t n = 0;
+    if (l->step.oversubscribed)
+        snprintf(own[n++], OWN_SIZE, "OMPI_MCA_mpi_yield_when_idle=1");
+    if (l->step.pmi & PMI_KIND_PMIX)
+        snprintf(own[n++], OWN_SIZE, "OMPI_MCA_btl_vader_backing_directory=%s",
+                 host_directories_memory(e->host->directories));
+    /* the default anyway; another that Open MPI tries out leaves /dev/shm/open_mpi.* when it is
+     * killed in that moment */
+    if (l->step.pmi & PMI_KIND_PMIX)
+        snprintf(own[n++], OWN_SIZE, "OMPI_MCA_shmem=mmap");
+    if (l->same_machine && l->nhosts > 1)
+        snprintf(own[n++], OWN_SIZE, "OMPI_MCA_btl_tcp_if_include=lo");
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!user_has(e->app, own[i]) && kept++ != i)
+            memcpy(own[kept - 1], own[i], OWN_SIZE);
+    return kept;
+}
+
+/* With blanks between the ids. */
+static void put_gpu_list(const char *name, const char *granted, char *ret)
+{
+    snprintf(ret, OWN_SIZE, "%s=%s", name, granted);
+    for (char *c = ret; *c; c++)
+        if (*c == ',')
+            *c = ' ';
+}
+
+/* Put mprun's own variables of this rank into e->own: those that differ between ranks, and those
+ * that all ranks of the host share. Returns their number. */
+static size_t own_variables(const struct rank_environment *e, struct rank_name name, uint32_t local,
+                            int pmi1_fd)
+{
+    const struct launch *l = e->host->launch;
+    const char *granted = e->host->gpus, *data = preload_data_directory(e->host->preload);
+    uint32_t nlocal = rank_set_count(&l->hosts[l->host_index].ranks);
+    char(*own)[OWN_SIZE] = e->own;
+    const char *submitted = env_of(e->app, "TMPDIR");
+    const char *tmpdir = host_directories_job_tmpdir(e->host->directories);
+    size_t n = 0;
+#define ADD(...) snprintf(own[n++], OWN_SIZE, __VA_ARGS__)
+    ADD("MPRUN_RANK=%u", name.rank);
+    ADD("MPRUN_SIZE=%u", l->step.nranks);
+    ADD("MPRUN_LOCAL_RANK=%u", local);
+    ADD("MPRUN_LOCAL_SIZE=%u", nlocal);
+    ADD("MPRUN_HOST_INDEX=%u", l->host_index);
+    ADD("MPRUN_HOSTS=%zu", l->nhosts);
+    ADD("MPRUN_HOST_NAME=%s", l->hosts[l->host_index].host);
+    ADD("MPRUN_STEP_ID=%s", l->step.id);
+    ADD("MPRUN_WORLD=%u", name.world);
+    ADD("MPRUN_INCARNATION=%u", name.incarnation);
+    if (submitted && !tmpdir && strlen(submitted) < OWN_SIZE - 32)
+        ADD("MPRUN_SUBMIT_TMPDIR=%s", submitted);
+    ADD("TMPDIR=%s%s", tmpdir ? tmpdir : host_directories_main(e->host->directories),
+        tmpdir ? "" : "/t");
+    if (data)
+        ADD("MPRUN_PRELOAD_DIR=%s", data);
+    ADD("OMPI_COMM_WORLD_RANK=%u", name.rank);
+    ADD("OMPI_COMM_WORLD_SIZE=%u", l->step.nranks);
+    ADD("OMPI_COMM_WORLD_LOCAL_RANK=%u", local);
+    ADD("OMPI_COMM_WORLD_LOCAL_SIZE=%u", nlocal);
+    ADD("OMPI_COMM_WORLD_NODE_RANK=%u", local);
+    ADD("OMPI_UNIVERSE_SIZE=%u", l->step.nranks);
+    if (l->step.pmi & PMI_KIND_PMIX)
+        ADD("PMIX_RANK=%u", name.rank);
+    if (l->step.pmi & PMI_KIND_PMI1) {
+        ADD("PMI_FD=%d", pmi1_fd);
+        ADD("PMI_RANK=%u", name.rank);
+        ADD("PMI_SIZE=%u", l->step.nranks);
+        ADD("MPI_LOCALRANKID=%u", local);
+        ADD("MPI_LOCALNRANKS=%u", nlocal);
+    }
+    const char *gpus = rank_gpus(e->app, granted, l->same_machine);
+    if (gpus)
+        ADD("CUDA_VISIBLE_DEVICES=%s", gpus);
+#undef ADD
+    if (l->step.gpu_env[0] && granted[0])
+        put_gpu_list(l->step.gpu_env, granted, own[n++]);
+    n += defaults(e, own + n);
+    return n;
+}
+
+/* ---- what all ranks of an app share ---------------------------------------------------------- */
+
+/* Libraries that were brought go before those that the user named. */
+static int put_libraries_first(struct rank_environment *e)
+{
+    const char *directory = preload_library_directory(e->host->preload);
+    const char *users = env_of(e->app, "LD_LIBRARY_PATH");
+    if (!directory)
+        return 0;
+    int n = asprintf(&e->library_path, "LD_LIBRARY_PATH=%s%s%s", directory,
+                     users && *users ? ":" : "", users ? users : "");
+    if (n < 0)
+        e->library_path = NULL;
+    return n < 0 ? -1 : 0;
+}
+
+/* Add the variables that ranks have from this host instead of mprun's; those that the manager does
+ * not set here are left out. */
+static size_t add_host_env(const struct rank_environment *env, char *const own[], char **to)
+{
+    size_t n = 0;
+    for (char *const *name = env->host->launch->step.host_env; name && *name; name++)
+        for (char **e = environ; *e; e++)
+            if (same_name(*e, *name) && !is_in(*e, own)) {
+                to[n++] = *e;
+                break;
+            }
+    return n;
+}
+
+static int build(struct rank_environment *env)
+{
+    const struct app *app = env->app;
+    char *const *host_env = env->host->launch->step.host_env, *const *pmi = env->host->pmi_env;
+    size_t n = 0;
+    env->own = calloc(OWN_VARIABLES, sizeof(*env->own));
+    env->envp = calloc(count(app->envp) + count(pmi) + count(host_env) + OWN_VARIABLES + 2,
+                       sizeof(*env->envp));
+    if (!env->own || !env->envp || put_libraries_first(env) < 0)
+        return -1;
+    if (env->library_path)
+        env->envp[n++] = env->library_path;
+    size_t nown = own_variables(env, (struct rank_name){0}, 0, -1);
+    char *own[OWN_VARIABLES + 1] = {0};
+    for (size_t i = 0; i < nown; i++)
+        own[i] = env->own[i];
+    for (char *const *e = app->envp; *e; e++)
+        if (!is_launch_variable(*e) && !is_in(*e, own) && !is_in(*e, host_env) &&
+            !(env->library_path && same_name(*e, env->library_path)) &&
+            (!is_in(*e, pmi) || user_decides(*e)))
+            env->envp[n++] = *e;
+    n += add_host_env(env, own, env->envp + n);
+    for (char *const *e = pmi; e && *e; e++) {
+        int taken = is_in(*e, own) || (user_decides(*e) && is_in(*e, app->envp));
+        if (!taken)
+            env->envp[n++] = *e;
+    }
+    env->nshared = n;
+    return 0;
+}
+
+struct rank_environment *rank_environment_create(const struct app *app,
+                                                 const struct rank_host *host)
+{
+    struct rank_environment *e = calloc(1, sizeof(*e));
+    if (!e)
+        return NULL;
+    e->app = app;
+    e->host = host;
+    if (build(e) < 0) {
+        rank_environment_destroy(e);
+        return NULL;
+    }
+    return e;
+}
+
+void rank_environment_destroy(struct rank_environment *e)
+{
+    if (!e)
+        return;
+    free(e->envp);
+    free(e->own);
+    free(e->library_path);
+    free(e);
+}
+
+char *const *rank_environment_of(struct rank_environment *e, struct rank_name name, uint32_t local,
+                                 int pmi1_fd)
+{
+    size_t n = own_variables(e, name, local, pmi1_fd);
+    for (size_t i = 0; i < n; i++)
+        e->envp[e->nshared + i] = e->own[i];
+    e->envp[e->nshared + n] = NULL;
+    return e->envp;
+}

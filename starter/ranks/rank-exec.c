@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-exec.c - the process of a rank: program, limits, affinity, cgroup, descriptors */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/spawn.h"
+#include "starter/binding/rank-binding.h"
+#include "starter/containment/step-containment.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/preload/preload.h"
+#include "starter/ranks/rank-environment.h"
+#include "starter/ranks/ranks-private.h"
+#include "starter/ranks/start-failure-advice.h"
+#include "wire/messages/launch.h"
+
+struct rank_program { /* of an app */
+    struct rank_environment *environment;
+    char *path;             /* to execute; NULL: it was not found, */
+    struct error not_found; /* and why */
+};
+
+struct rank_programs {
+    struct rank_host host; /* of the environments */
+    struct rank_program apps[];
+};
+
+/* ---- the programs of all apps ---------------------------------------------------------------- */
+
+/* The program that was brought here, or the one that this host has. */
+static void find_program(const struct ranks *s, const struct app *app, struct rank_program *p)
+{
+    const struct step *step = &s->with.launch->step;
+    const char *brought = preload_program(s->with.preload, (uint32_t)(app - step->apps));
+    if (!brought) {
+        if (spawn_resolve(app->argv[0], app->envp, app->directory, &p->path, &p->not_found) < 0)
+            p->path = NULL;
+        return;
+    }
+    p->path = strdup(brought);
+    if (!p->path)
+        error_errno(&p->not_found, ENOMEM, "execute '%s'", brought);
+}
+
+int rank_programs_create(struct ranks *s, struct error *err)
+{
+    const struct step *step = &s->with.launch->step;
+    struct rank_programs *all = calloc(1, sizeof(*all) + step->napps * sizeof(all->apps[0]));
+    s->programs = all;
+    if (!all)
+        return error_errno(err, ENOMEM, "prepare the environment of ranks");
+    all->host = (struct rank_host){
+        .launch = s->with.launch,
+        .directories = s->with.directories,
+        .preload = s->with.preload,
+        .gpus = containment_gpus(s->with.containment),
+        .pmi_env = s->with.pmi ? pmi_server_env(s->with.pmi) : NULL,
+    };
+    for (size_t i = 0; i < step->napps; i++) {
+        struct rank_program *p = &all->apps[i];
+        p->environment = rank_environment_create(&step->apps[i], &all->host);
+        if (!p->environment) {
+            rank_programs_destroy(s);
+            return error_errno(err, ENOMEM, "prepare the environment of ranks");
+        }
+        find_program(s, &step->apps[i], p);
+    }
+    return 0;
+}
+
+void rank_programs_destroy(struct ranks *s)
+{
+    for (size_t i = 0; s->programs && i < s->with.launch->step.napps; i++) {
+        rank_environment_destroy(s->programs->apps[i].environment);
+        free(s->programs->apps[i].path);
+    }
+    free(s->programs);
+    s->programs = NULL;
+}
+
+/* ---- one rank -------------------------------------------------------------------------------- */
+
+bool rank_wants_stdin(const struct rank *r)
+{
+    const struct step *s = &r->all->with.launch->step;
+    return s->stdin_target == STDIN_ALL ||
+           (s->stdin_target == STDIN_RANK && s->stdin_rank == r->name.rank && r->name.world == 0);
+}
+
+bool rank_has_terminal(const struct rank *r)
+{
+    return r->all->with.launch->step.terminal && rank_wants_stdin(r);
+}
+
+static cpu_set_t *make_affinity(const struct rank *r, size_t *ret_size)
+{
+    const struct idset *threads = rank_binding_affinity(r->all->with.binding, r->local);
+    if (!threads || idset_count(threads) == 0)
+        return NULL;
+    int highest = 0;
+    for (int id = idset_next(threads, 0); id >= 0; id = idset_next(threads, (unsigned)id + 1))
+        highest = id;
+    cpu_set_t *set = CPU_ALLOC((size_t)highest + 1);
+    *ret_size = CPU_ALLOC_SIZE((size_t)highest + 1);
+    if (!set)
+        return NULL;
+    CPU_ZERO_S(*ret_size, set);
+    for (int id = idset_next(threads, 0); id >= 0; id = idset_next(threads, (unsigned)id + 1))
+        CPU_SET_S((size_t)id, *ret_size, set);
+    return set;
+}
+
+static void set_birth(const struct rank *r, struct spawn *s, struct cgroup_birth *birth)
+{
+    if (!r->leaf)
+        return;
+    cgroup_leaf_birth(r->leaf, birth);
+    s->cgroup_fd = birth->v2_fd;
+    s->cgroup_fallback_fd = birth->v2_procs_fd;
+    s->cgroup_procs_fds = birth->v1_procs_fds;
+    s->ncgroup_procs_fds = birth->nv1;
+}
+
+/* Does this process have another score than ranks are to have? */
+static bool oom_score_differs(void)
+{
+    char text[16];
+    return file_read_at(AT_FDCWD, "/proc/self/oom_score_adj", text, sizeof(text)) > 0 &&
+           strcmp(text, "0") != 0;
+}
+
+/* A relative program was looked up in the rank's directory: if that is missing, say so. */
+static pid_t fail_without_program(const struct rank *r, const struct rank_program *p,
+                                  struct spawn_failure *f, struct error *err)
+{
+    const char *directory = r->app->directory;
+    if (access(directory, X_OK) < 0) {
+        *f = (struct spawn_failure){.step = SPAWN_DIRECTORY, .code = errno};
+        error_errno(err, errno, "change to directory '%s'", directory);
+    } else {
+        *f = (struct spawn_failure){.step = SPAWN_EXEC, .code = p->not_found.code};
+        *err = p->not_found;
+    }
+    start_failure_advice(f, NULL, directory, err);
+    return -1;
+}
+
+/* Set what the step asks for all its ranks. */
+static void set_step(struct spawn *s, const struct step *step)
+{
+    s->umask = step->umask;
+    s->set_nice = 1;
+    s->nice = step->nice;
+    s->limits = step->soft_limits;
+    s->parent_death_signal = SIGKILL;
+    s->set_oom_score_adj = oom_score_differs();
+}
+
+static pid_t spawn(const struct rank *r, const struct rank_program *p, const int fds[3],
+                   const int *pmi1_fd, struct spawn_failure *f, struct error *err)
+{
+    struct cgroup_birth birth;
+    struct spawn s;
+    size_t affinity_size = 0;
+    cpu_set_t *affinity = make_affinity(r, &affinity_size);
+    spawn_init(&s);
+    set_step(&s, &r->all->with.launch->step);
+    s.path = p->path;
+    s.argv = r->app->argv;
+    s.envp = rank_environment_of(p->environment, r->name, r->local, *pmi1_fd);
+    s.directory = r->app->directory;
+    memcpy(s.fds, fds, sizeof(s.fds));
+    s.new_session = s.take_terminal = rank_has_terminal(r);
+    s.keep_fds = pmi1_fd;
+    s.nkeep_fds = *pmi1_fd >= 0;
+    set_birth(r, &s, &birth);
+    s.affinity = affinity;
+    s.affinity_size = affinity_size;
+    pid_t pid = spawn_process(&s, f, err);
+    int saved = errno;
+    if (affinity)
+        CPU_FREE(affinity);
+    errno = saved;
+    return pid;
+}
+
+pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struct error *err)
+{
+    const struct step *step = &r->all->with.launch->step;
+    const struct rank_program *p = &r->all->programs->apps[r->app - step->apps];
+    AUTO_CLOSE int pmi1_fd = -1;
+    if (!p->path)
+        return fail_without_program(r, p, f, err);
+    if ((step->pmi & PMI_KIND_PMI1) &&
+        (pmi1_fd = pmi_server_connect_rank(r->all->with.pmi, r->name, err)) < 0) {
+        *f = (struct spawn_failure){.step = SPAWN_DESCRIPTORS, .code = err->code};
+        return -1;
+    }
+    pid_t pid = spawn(r, p, fds, &pmi1_fd, f, err);
+    if (pid < 0)
+        start_failure_advice(f, p->path, r->app->directory, err);
+    return pid;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ranks-private.h - the structs behind ranks.h, and what its files offer each other
+ *
+ * ranks.c uses rank-start.c and rank-end.c; rank-start.c uses rank-exec.c and rank-end.c. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/spawn.h"
+#include "containment/step/tree.h"
+#include "model/step.h"
+#include "starter/ranks/ranks.h"
+
+struct sampler;
+struct rank_programs; /* rank-exec.c */
+
+enum rank_state {
+    RANK_WAITING,
+    RANK_RUNNING,
+    RANK_EXITED, /* reaped; the PMI server is asked for what it knows of it */
+    RANK_ENDED,  /* mprun was told: EXITED */
+};
+
+struct rank {
+    struct ranks *all;
+    struct rank_name name;
+    uint32_t local; /* index on this host */
+    const struct app *app;
+    enum rank_state state;
+    pid_t pid; /* 0 when not running */
+    struct cgroup_leaf *leaf;
+    int io_fd; /* /proc/PID/io, opened at its start; -1 */
+    bool pmi_connected, pmi_finalized;
+    bool was_killed;           /* it ended after the step's end had begun */
+    int status;                /* of waitpid() */
+    uint64_t start_ns, end_ns; /* of the wall clock */
+    double start_time;         /* of loop_now() */
+    uint64_t oom_kills;        /* by the kernel in the step's cgroup, while the rank ran */
+    struct usage usage;
+    char *bound_threads; /* what the kernel says; NULL when not bound */
+};
+
+struct ranks {
+    struct ranks_setup with;
+    struct rank *ranks;
+    uint32_t n, next, running, ended; /* all; to be started next; number in these states */
+    struct rank_programs *programs;   /* of all apps; NULL before ranks_prepare() */
+    struct sampler *sampler;          /* NULL: no samples */
+    bool watches_oom;
+};
+
+/* ---- rank-start.c ---------------------------------------------------------------------------- */
+
+/* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
+void rank_start(struct rank *r);
+
+/* ---- rank-exec.c ----------------------------------------------------------------------------- */
+
+/* Find the programs of all apps, and build the environments. -1 with err. */
+int rank_programs_create(struct ranks *s, struct error *err);
+void rank_programs_destroy(struct ranks *s);
+/* Fork, and execute the rank's program. fds: its stdin, stdout, stderr. The pid, or -1. */
+pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struct error *err);
+bool rank_wants_stdin(const struct rank *r);
+bool rank_has_terminal(const struct rank *r); /* --pty */
+
+/* ---- rank-end.c ------------------------------------------------------------------------------ */
+
+/* The rank's process has ended: a callback of the reaper. arg: the rank. */
+void rank_reaped(void *arg, pid_t pid, int status, const struct rusage *usage);
+void rank_not_started(struct rank *r, int exit_code, const struct error *why);
+/* Report the rank as killed, without an exit status. */
+void rank_end_killed(struct rank *r);
+/* Nothing more will be known of the rank: report its end. */
+void rank_end(struct rank *r);
+/* Add to the rank's usage what only its cgroup knows. */
+void rank_read_cgroup_usage(struct rank *r);

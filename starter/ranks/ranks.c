@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ranks.c - see ranks.h: all ranks of this host, as a list */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/fault.h"
+#include "common/log.h"
+#include "common/loop.h"
+#include "common/number.h"
+#include "common/proc.h"
+#include "common/reaper.h"
+#include "starter/containment/step-containment.h"
+#include "starter/io/rank-io.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/policy.h"
+#include "starter/process-tree.h"
+#include "starter/ranks/ranks-private.h"
+#include "starter/step-end.h"
+#include "starter/usage/memory-sampler.h"
+#include "wire/messages/launch.h"
+
+static const struct rank_set *here(const struct ranks *s)
+{
+    return &s->with.launch->hosts[s->with.launch->host_index].ranks;
+}
+
+static const struct app *app_of(const struct step *s, struct rank_name name)
+{
+    for (size_t i = 0; i < s->napps; i++)
+        if (rank_set_has(&s->apps[i].ranks, name))
+            return &s->apps[i];
+    return NULL;
+}
+
+/* ---- samples of memory ----------------------------------------------------------------------- */
+
+static size_t sampled_count(void *arg)
+{
+    return ranks_count(arg);
+}
+
+static int sampled_pids(void *arg, size_t rank, pid_t **ret)
+{
+    const struct ranks *s = arg;
+    return s->ranks[rank].state == RANK_RUNNING ? ranks_pids(s, (uint32_t)rank, ret) : 0;
+}
+
+static struct usage *sampled_usage(void *arg, size_t rank)
+{
+    struct ranks *s = arg;
+    return &s->ranks[rank].usage;
+}
+
+static int begin_samples(struct ranks *s, struct error *err)
+{
+    static const struct sampler_source source = {sampled_count, sampled_pids, sampled_usage};
+    double period = s->with.launch->step.sample_period;
+    if (period <= 0)
+        return 0;
+    s->sampler = sampler_create(s->with.loop, period, &source, s, err);
+    return s->sampler ? 0 : -1;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int make_ranks(struct ranks *s, struct error *err)
+{
+    uint32_t n = rank_set_count(here(s));
+    s->ranks = calloc(n ? n : 1, sizeof(*s->ranks));
+    if (!s->ranks)
+        return error_errno(err, ENOMEM, "prepare %u rank%s", n, plural(n));
+    s->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        struct rank_name name = rank_set_at(here(s), i);
+        s->ranks[i] = (struct rank){.all = s,
+                                    .name = name,
+                                    .local = i,
+                                    .app = app_of(&s->with.launch->step, name),
+                                    .io_fd = -1};
+    }
+    return begin_samples(s, err);
+}
+
+struct ranks *ranks_create(const struct ranks_setup *setup, struct error *err)
+{
+    struct ranks *s = calloc(1, sizeof(*s));
+    if (!s) {
+        error_errno(err, ENOMEM, "prepare ranks");
+        return NULL;
+    }
+    s->with = *setup;
+    if (make_ranks(s, err) < 0) {
+        ranks_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void ranks_destroy(struct ranks *s)
+{
+    if (!s)
+        return;
+    sampler_destroy(s->sampler);
+    rank_programs_destroy(s);
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->ranks[i].io_fd >= 0)
+            close(s->ranks[i].io_fd);
+        free(s->ranks[i].bound_threads);
+    }
+    free(s->ranks);
+    free(s);
+}
+
+/* NULL: not here */
+static struct rank *find(const struct ranks *s, struct rank_name name)
+{
+    int64_t local = s && s->n ? rank_set_index(here(s), name) : -1;
+    struct rank *r = local < 0 ? NULL : &s->ranks[local];
+    return r && rank_name_equal(r->name, name) ? r : NULL;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+void ranks_set_place(struct ranks *s, const struct rank_binding *binding,
+                     const struct host_directories *directories, const struct preload *preload)
+{
+    s->with.binding = binding;
+    s->with.directories = directories;
+    s->with.preload = preload;
+}
+
+int ranks_prepare(struct ranks *s, struct error *err)
+{
+    return rank_programs_create(s, err);
+}
+
+static void out_of_memory(void *arg, struct cgroup_leaf *leaf, uint64_t n)
+{
+    struct rank *r = leaf ? find(arg, cgroup_leaf_rank(leaf)) : NULL;
+    if (r)
+        r->oom_kills += n;
+}
+
+static void watch_oom(struct ranks *s)
+{
+    struct cgroup_tree *tree = containment_tree(s->with.containment);
+    struct error e;
+    if (!tree || s->watches_oom)
+        return;
+    s->watches_oom = true;
+    if (cgroup_tree_watch_oom(tree, out_of_memory, s, &e) < 0)
+        log_debug("%s", e.text);
+}
+
+bool ranks_start_some(struct ranks *s)
+{
+    watch_oom(s);
+    for (int i = 0; i < RANK_STARTS_PER_TURN && s->next < s->n; i++) {
+        if (step_end_has_begun(s->with.end))
+            break;
+        if (s->next == s->n / 2)
+            fault_point("launching");
+        rank_start(&s->ranks[s->next++]);
+    }
+    if (step_end_has_begun(s->with.end))
+        ranks_cancel_waiting(s);
+    return s->next < s->n;
+}
+
+void ranks_cancel_waiting(struct ranks *s)
+{
+    if (!s || !s->programs || s->next == s->n)
+        return;
+    s->next = s->n;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->ranks[i].state == RANK_WAITING)
+            rank_end_killed(&s->ranks[i]);
+    loop_defer_schedule(s->with.turn);
+}
+
+/* ---- ending ---------------------------------------------------------------------------------- */
+
+static void give_up(struct rank *r)
+{
+    struct ranks *s = r->all;
+    reaper_remove(s->with.reaper, r->pid);
+    r->pid = 0;
+    s->running--;
+    rank_io_rank_ended(s->with.io, r->name);
+    rank_end_killed(r);
+    loop_defer_schedule(s->with.turn);
+}
+
+void ranks_give_up_killed(struct ranks *s, void (*fn)(void *arg, const char *text), void *arg)
+{
+    for (uint32_t i = 0; i < ranks_count(s); i++) {
+        struct rank *r = &s->ranks[i];
+        struct proc_stat st = {.state = '?'};
+        char text[256], where[64] = "", name[RANK_NAME_TEXT];
+        if (r->state != RANK_RUNNING)
+            continue;
+        proc_stat_read(r->pid, &st);
+        proc_wchan(r->pid, where, sizeof(where));
+        snprintf(text, sizeof(text), "rank %s (pid %d) was killed and does not end: state %c%s%s",
+                 rank_name_format(r->name, name), (int)r->pid, st.state, *where ? " in " : "",
+                 where);
+        fn(arg, text);
+        give_up(r);
+    }
+}
+
+void ranks_pmi_client(struct ranks *s, struct rank_name name, bool has_connected)
+{
+    struct rank *r = find(s, name);
+    if (!r)
+        return;
+    if (has_connected)
+        r->pmi_connected = true;
+    else
+        r->pmi_finalized = true;
+}
+
+void ranks_pmi_gone(struct ranks *s, struct rank_name name)
+{
+    struct rank *r = find(s, name);
+    if (r && r->state == RANK_EXITED)
+        rank_end(r);
+}
+
+void ranks_pmi_ended(struct ranks *s)
+{
+    for (uint32_t i = 0; i < ranks_count(s); i++)
+        if (s->ranks[i].state == RANK_EXITED)
+            rank_end(&s->ranks[i]);
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+uint32_t ranks_count(const struct ranks *s)
+{
+    return s ? s->n : 0;
+}
+
+uint32_t ranks_running(const struct ranks *s)
+{
+    return s ? s->running : 0;
+}
+
+bool ranks_have_ended(const struct ranks *s)
+{
+    return !s || s->ended == s->n;
+}
+
+int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret)
+{
+    const struct rank *r = &s->ranks[local];
+    if (r->leaf)
+        return cgroup_leaf_pids(r->leaf, ret);
+    return r->pid > 0 ? process_tree_pids(r->pid, ret) : 0;
+}
+
+uint64_t ranks_ended_cpu(const struct ranks *s)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < ranks_count(s); i++) {
+        const struct rank *r = &s->ranks[i];
+        if (r->pid == 0)
+            sum += r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
+    }
+    return sum;
+}
+
+struct rank_account ranks_account(struct ranks *s, uint32_t local)
+{
+    struct rank *r = &s->ranks[local];
+    rank_read_cgroup_usage(r);
+    return (struct rank_account){.name = r->name,
+                                 .usage = &r->usage,
+                                 .bound_threads = r->bound_threads,
+                                 .limits = r->leaf ? cgroup_leaf_limits(r->leaf) : NULL};
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ranks.h - the ranks of this host: started, signalled, and reported to mprun when they end */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "model/limits.h"
+#include "model/rank-name.h"
+#include "model/usage.h"
+
+struct host_directories;
+struct launch;
+struct loop;
+struct loop_defer;
+struct pmi_server;
+struct preload;
+struct rank_binding;
+struct rank_io;
+struct ranks;
+struct reaper;
+struct step_containment;
+struct step_end;
+struct uplink;
+
+struct ranks_setup { /* all must live as long as the ranks */
+    struct loop *loop;
+    struct reaper *reaper;
+    struct loop_defer *turn; /* scheduled when a rank has ended */
+    struct uplink *up;
+    struct step_end *end;
+    struct pmi_server *pmi; /* NULL: no PMI */
+    struct rank_io *io;
+    struct step_containment *containment;
+    const struct launch *launch;
+    /* before ranks_prepare() */
+    const struct rank_binding *binding;
+    const struct host_directories *directories;
+    const struct preload *preload; /* NULL: no files were brought */
+};
+
+/* The ranks that LAUNCH gives this host, none started; samples of their memory begin. NULL with
+ * err. */
+struct ranks *ranks_create(const struct ranks_setup *setup, struct error *err);
+void ranks_destroy(struct ranks *s); /* NULL is fine, here and below: there are no ranks */
+
+/* Cores, directories and files are chosen: their part of the setup counts from now on. */
+void ranks_set_place(struct ranks *s, const struct rank_binding *binding,
+                     const struct host_directories *directories, const struct preload *preload);
+/* Containment and PMI server are ready: find the programs, build the environments. -1 with err. */
+int ranks_prepare(struct ranks *s, struct error *err);
+/* Start the next few. Returns whether there are more to start. */
+bool ranks_start_some(struct ranks *s);
+/* Once they may be started: start no more, and report those that were not as killed. */
+void ranks_cancel_waiting(struct ranks *s);
+/* Send a signal to all processes of all running ranks. */
+void ranks_signal(const struct ranks *s, int signo);
+/* Give up ranks that were killed and do not end: fn gets a sentence for each. */
+void ranks_give_up_killed(struct ranks *s, void (*fn)(void *arg, const char *text), void *arg);
+
+/* The PMI server says that a rank has connected, or finalized; */
+void ranks_pmi_client(struct ranks *s, struct rank_name name, bool has_connected);
+/* that it knows nothing more of a rank that was reaped; */
+void ranks_pmi_gone(struct ranks *s, struct rank_name name);
+void ranks_pmi_ended(struct ranks *s); /* or has ended, and answers no more */
+
+uint32_t ranks_count(const struct ranks *s);
+uint32_t ranks_running(const struct ranks *s);
+bool ranks_have_ended(const struct ranks *s); /* all have, and mprun was told */
+/* The processes of a rank now, by its index on this host: their number and *ret, which the caller
+ * frees; 0 or -1: none, and *ret is not set. */
+int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret);
+/* CPU time in microseconds of ranks that have ended. */
+uint64_t ranks_ended_cpu(const struct ranks *s);
+
+struct rank_account { /* a rank's line of the final report; pointers are borrowed */
+    struct rank_name name;
+    const struct usage *usage;
+    const char *bound_threads;   /* as the kernel said after the start; NULL: not bound */
+    const struct limits *limits; /* those of its cgroup; NULL: none */
+};
+struct rank_account ranks_account(struct ranks *s, uint32_t local);

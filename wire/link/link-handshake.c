@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* link-handshake.c - the handshake on a connection: noise before it, its steps, its time */
+#include "wire/link/link-private.h"
+
+#include <errno.h>
+#include <string.h>
+
+void link_handshake_end_noise(struct link *l)
+{
+    struct buffer *b = &l->noise;
+    while (buffer_len(b) && strchr("\r\n", b->data[b->end - 1]))
+        b->end--;
+    for (size_t i = b->start; i < b->end; i++)
+        if (b->data[i] < ' ' && b->data[i] != '\n' && b->data[i] != '\t')
+            b->data[i] = '?';
+    buffer_append(b, "", 1);
+}
+
+const char *link_noise(const struct link *l)
+{
+    int ended = l->state != SKIP_NOISE && buffer_len(&l->noise);
+    return ended ? (const char *)buffer_ptr(&l->noise) : "";
+}
+
+/* Is this another connection of a link that was open before? */
+static bool is_resuming(const struct link *l)
+{
+    return l->session && l->session->begun;
+}
+
+double link_handshake_seconds(const struct link *l)
+{
+    return l->options.role == LINK_ACCEPTOR || is_resuming(l) ? HANDSHAKE_ACCEPT_SECONDS
+                                                              : HANDSHAKE_CONNECT_SECONDS;
+}
+
+static uint32_t flags_of(enum link_security s)
+{
+    return s == LINK_ENCRYPT ? HANDSHAKE_ENCRYPT : s == LINK_MAC ? HANDSHAKE_MAC : 0;
+}
+
+static void begin(struct link *l, const uint8_t *key)
+{
+    const struct link_options *o = &l->options;
+    handshake_init(&l->shake, key, o->host_id,
+                   flags_of(o->security) | (l->session ? HANDSHAKE_RESUME : 0));
+    if (o->role == LINK_CONNECTOR) {
+        uint8_t c1[HANDSHAKE_C1];
+        handshake_c1(&l->shake, c1);
+        buffer_append(&l->shake_out, c1, sizeof(c1));
+    }
+    l->state = o->skip_noise ? SKIP_NOISE : SHAKE_FIRST;
+    if (!o->skip_noise) /* how long a peer takes to be started is its starter's business */
+        loop_timer_start(&l->limit, link_handshake_seconds(l), 0);
+}
+
+void link_handshake_begin(struct link *l)
+{
+    begin(l, l->options.key);
+    l->options.key = NULL; /* the caller's; copied now */
+}
+
+void link_handshake_again(struct link *l)
+{
+    begin(l, l->session->key);
+}
+
+static void answer(struct link *l, enum handshake_answer answer)
+{
+    uint8_t a3[HANDSHAKE_VERDICT];
+    handshake_verdict(&l->shake, answer, &l->session->mine, a3);
+    buffer_append(&l->shake_out, a3, sizeof(a3));
+    link_want_write(l);
+}
+
+void link_handshake_accept(struct link *l)
+{
+    answer(l, HANDSHAKE_RESUMED);
+}
+
+/* The peer proved the key: it may know that it is not wanted, rather than try again. */
+static void say_refused(struct link *l)
+{
+    if (!l->session || l->state == DEAD)
+        return;
+    buffer_free(&l->shake_out); /* where it was told that it is welcome, before the owner knew */
+    answer(l, HANDSHAKE_REFUSED);
+    buffer_write(&l->shake_out, l->out_fd); /* a connection that is new has room */
+}
+
+/* Nothing but what the key proved is as before: the owner has to know what it goes on with. */
+static int begin_session(struct link *l)
+{
+    if (l->options.role == LINK_ACCEPTOR) {
+        if (link_claims(l))
+            return 0;
+        randombytes_buf(l->session->mine.id, HANDSHAKE_SESSION);
+        answer(l, HANDSHAKE_NEW);
+    }
+    l->session->begun = 1;
+    return 0;
+}
+
+/* The handshake is over: 1 when the owner refused, or the link is gone. */
+static int link_opens(struct link *l)
+{
+    struct error e = {0};
+    int claims = link_claims(l); /* then the owner has another link for this connection */
+    if ((l->session && begin_session(l) < 0) ||
+        (!claims && l->options.security && link_cipher_begin(l) < 0)) {
+        link_no_memory(l);
+        return 1;
+    }
+    loop_timer_stop(&l->limit);
+    l->state = OPEN;
+    link_enter(l);
+    int refused = l->events->opened(l->arg, l, l->shake.host_id, &e) < 0;
+    if (link_leave(l))
+        return 1;
+    if (claims && !refused)
+        refused = error_set(&e, EPROTO, "this link cannot be resumed here") < 0;
+    if (refused) {
+        say_refused(l);
+        if (l->session)
+            l->session->begun = 0;
+        link_dies(l, &e);
+    } else {
+        link_want_write(l);
+    }
+    if (!l->cipher)
+        sodium_memzero(l->shake.key, sizeof(l->shake.key));
+    return refused || l->state != OPEN;
+}
+
+static int skip_noise(struct link *l)
+{
+    struct buffer *in = &l->in;
+    while (buffer_len(in) >= HANDSHAKE_MAGIC) {
+        if (memcmp(buffer_ptr(in), handshake_magic, HANDSHAKE_MAGIC) == 0) {
+            link_handshake_end_noise(l);
+            l->state = SHAKE_FIRST;
+            loop_timer_start(&l->limit, link_handshake_seconds(l), 0);
+            return 0;
+        }
+        if (buffer_len(&l->noise) < NOISE_MAX)
+            buffer_append(&l->noise, buffer_ptr(in), 1);
+        buffer_consume(in, 1);
+    }
+    return 1;
+}
+
+/* A link whose peer does not want it resumable is as any other. */
+static int opens_or_waits(struct link *l)
+{
+    if (l->shake.flags & HANDSHAKE_RESUME) {
+        l->state = SHAKE_THIRD;
+        link_want_write(l);
+        return 0;
+    }
+    link_retransmit_destroy(l);
+    return link_opens(l);
+}
+
+static int shake_acceptor(struct link *l, struct error *e)
+{
+    if (l->state == SHAKE_FIRST) {
+        uint8_t a1[HANDSHAKE_A1];
+        if (buffer_len(&l->in) < HANDSHAKE_C1)
+            return 1;
+        if (handshake_take_c1(&l->shake, buffer_ptr(&l->in), a1, e) < 0)
+            return -1;
+        buffer_consume(&l->in, HANDSHAKE_C1);
+        buffer_append(&l->shake_out, a1, sizeof(a1));
+        l->state = SHAKE_SECOND;
+        link_want_write(l);
+        return 0;
+    }
+    if (l->state == SHAKE_SECOND) {
+        if (buffer_len(&l->in) < HANDSHAKE_C2)
+            return 1;
+        if (handshake_take_c2(&l->shake, buffer_ptr(&l->in), e) < 0)
+            return -1;
+        buffer_consume(&l->in, HANDSHAKE_C2);
+        return opens_or_waits(l);
+    }
+    if (buffer_len(&l->in) < HANDSHAKE_CLAIM)
+        return 1;
+    if (handshake_take_claim(&l->shake, buffer_ptr(&l->in), &l->session->claim, e) < 0)
+        return -1;
+    buffer_consume(&l->in, HANDSHAKE_CLAIM);
+    return link_opens(l);
+}
+
+/* The acceptor's word on what this connector claimed. */
+static int take_verdict(struct link *l, struct error *e)
+{
+    struct session *s = l->session;
+    struct handshake_session theirs;
+    enum handshake_answer answer;
+    if (handshake_take_verdict(&l->shake, buffer_ptr(&l->in), &answer, &theirs, e) < 0)
+        return -1;
+    buffer_consume(&l->in, HANDSHAKE_VERDICT);
+    if (answer == HANDSHAKE_REFUSED) {
+        error_set(e, ECONNREFUSED,
+                  s->begun ? "the other end has given this link up" : "the other end refused it");
+        link_dies(l, e);
+        return 1;
+    }
+    if (answer == HANDSHAKE_NEW && !s->begun) {
+        s->mine = (struct handshake_session){.received = 0};
+        memcpy(s->mine.id, theirs.id, HANDSHAKE_SESSION);
+        return link_opens(l);
+    }
+    if (answer == HANDSHAKE_NEW || !s->begun ||
+        sodium_memcmp(s->mine.id, theirs.id, HANDSHAKE_SESSION) != 0 ||
+        link_retransmit_forget(l, theirs.received) < 0) {
+        error_set(e, EPROTO, "protocol error: the other end goes on with another link");
+        link_dies(l, e);
+        return 1;
+    }
+    if (l->options.security && link_cipher_begin(l) < 0) {
+        link_no_memory(l);
+        return 1;
+    }
+    link_enter(l);
+    link_resumed(l);
+    return link_leave(l) || l->state != OPEN;
+}
+
+static int shake_connector(struct link *l, struct error *e)
+{
+    uint8_t c2[HANDSHAKE_C2], c3[HANDSHAKE_CLAIM];
+    if (l->state == SHAKE_THIRD)
+        return buffer_len(&l->in) < HANDSHAKE_VERDICT ? 1 : take_verdict(l, e);
+    if (buffer_len(&l->in) < HANDSHAKE_A1)
+        return 1;
+    if (handshake_take_a1(&l->shake, buffer_ptr(&l->in), c2, e) < 0)
+        return -1;
+    buffer_consume(&l->in, HANDSHAKE_A1);
+    if (is_resuming(l) && !(l->shake.flags & HANDSHAKE_RESUME))
+        return error_set(e, EPROTO, "the other end does not resume links");
+    buffer_append(&l->shake_out, c2, sizeof(c2));
+    if (l->shake.flags & HANDSHAKE_RESUME) {
+        handshake_claim(&l->shake, &l->session->mine, c3);
+        buffer_append(&l->shake_out, c3, sizeof(c3));
+    }
+    return opens_or_waits(l);
+}
+
+/* 0: try again with what is there, 1: wait for more or stop, after which OPEN is to be checked. */
+static int shake_step(struct link *l)
+{
+    struct error e = {0};
+    int r;
+    if (l->state == SKIP_NOISE)
+        return skip_noise(l);
+    r = l->options.role == LINK_ACCEPTOR ? shake_acceptor(l, &e) : shake_connector(l, &e);
+    if (r < 0)
+        link_interrupted(l,
+                         &e); /* dead, unless it was open before: another may be at the address */
+    return r;
+}
+
+void link_handshake_take(struct link *l)
+{
+    while (l->state < OPEN)
+        if (shake_step(l) != 0)
+            break;
+}

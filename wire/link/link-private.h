@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* link-private.h - what the files of a link share
+ *
+ *     link.c             creates and destroys it, reports its death; readable and writable
+ *     link-handshake.c   does the handshake on a connection
+ *     link-cipher.c      encrypts frames, or only authenticates them, as records
+ *     link-queue.c       puts frames into the queues
+ *     link-write.c       writes the queues into the descriptor
+ *     link-read.c        takes frames out of what was read, and messages out of frames
+ *     link-splice.c      moves large frames without copying their data
+ *     link-retransmit.c  numbers frames and keeps them until they are acknowledged
+ *     link-resume.c      the time between two connections
+ *
+ * Two queues hold whole frames: urgent (control) and bulk. A frame that has begun to go out is
+ * finished first; then urgent frames go ahead of bulk frames. A frame is encrypted when it leaves
+ * its queue, because the cipher stream has an order of its own. The handshake's bytes have a queue
+ * of their own ahead of both: frames that are sent early wait until the peer has proved the key. */
+#pragma once
+
+#include <sodium.h>
+
+#include "common/buffer.h"
+#include "wire/link/key-proof.h"
+#include "wire/link/link.h"
+#include "wire/policy.h"
+#include "wire/little-endian.h"
+
+enum {
+    CIPHER_HEADER = crypto_secretstream_xchacha20poly1305_HEADERBYTES,
+    CIPHER_EXTRA = crypto_secretstream_xchacha20poly1305_ABYTES,
+    MAC_EXTRA = crypto_aead_chacha20poly1305_ietf_ABYTES,
+    RECORD_HEADER = 4,
+    MOVE_HEADER = FRAME_HEADER + BULK_HEADER,
+};
+
+enum link_state { SKIP_NOISE, SHAKE_FIRST, SHAKE_SECOND, SHAKE_THIRD, OPEN, LOST, DEAD };
+
+struct cipher {
+    int mac; /* LINK_MAC: only these two lines */
+    struct mac {
+        uint8_t key[crypto_aead_chacha20poly1305_ietf_KEYBYTES];
+        uint64_t records;
+    } mac_out, mac_in;
+    crypto_secretstream_xchacha20poly1305_state out, in;
+    int in_ready; /* the peer's header has come */
+};
+
+/* The part of a link that can be resumed. Frames go from their queue to `kept` and
+ * to the wire; only ACK and BYE, which belong to a connection, are neither numbered nor kept. */
+struct session {
+    struct handshake_session mine;  /* id, and number of frames received */
+    struct handshake_session claim; /* a newcomer: the link that it wants to go on with */
+    int begun;                      /* the peer knows the id */
+    int ended;                      /* BYE is queued: nothing goes out behind it */
+    struct buffer kept;             /* whole frames that the peer has not acknowledged */
+    uint64_t first, sent;           /* number of the first of them, and behind the last */
+    size_t coded;                   /* bytes of them that went to the present connection */
+    size_t owed;                    /* bytes received since our last ACK */
+    int ack_due;
+    struct loop_timer ack, tick, again;
+    double owing_since; /* the peer's kernel owes an answer since then; 0: it does not */
+    /* between two connections */
+    struct error why; /* the connection was lost */
+    int fresh;        /* lost, and the owner does not know yet */
+    int peer_ends;    /* an end of file means that the peer's process has ended */
+    double lost_at, last_tick, waited, allowed;
+    /* a connector's */
+    uint8_t key[LINK_KEY];
+    char *addresses, peer[80];
+    struct dial *dial;
+    double back_off;
+    int only_peer;
+};
+
+struct link {
+    struct loop *loop;
+    int in_fd, out_fd;
+    struct loop_io *in_io, *out_io; /* the same watch when the descriptors are */
+    char name[128];
+    const struct link_events *events;
+    void *arg;
+    enum link_state state;
+    struct link_options options;
+    struct handshake shake;
+    struct loop_timer limit; /* of the handshake, or of a peer that is deaf */
+    int deaf;
+    struct loop_defer die;
+    struct error death;
+    struct buffer in, shake_out, urgent, bulk;
+    struct buffer wire; /* what waits in the form in which it goes out: records; frames of a link
+                           that can be resumed */
+    struct message {    /* being put together from FRAME_MORE, one of each queue */
+        struct buffer data;
+        enum frame_type type;
+        uint32_t host;
+    } messages[2];
+    uint32_t host;                 /* of frames that are made */
+    uint32_t frame_host;           /* of the frame that is being delivered */
+    uint32_t heard;                /* how often something was read */
+    size_t urgent_open, bulk_open; /* bytes left of a frame that has begun to go out */
+    size_t reserved;
+    size_t read_size; /* LINK_READ_MIN to LINK_READ_MAX */
+    int bulk_waited;
+    int move_next;             /* the next frame may be one to move: stop reading at its header */
+    struct bulk_header moving; /* of the frame of which move_left bytes are being moved */
+    size_t move_left;
+    struct cipher *cipher;
+    struct session *session; /* NULL: the link dies with its connection */
+    struct buffer noise;
+    int depth;     /* callbacks on the stack */
+    int destroyed; /* freed when depth falls to 0 */
+};
+
+static inline uint32_t frame_length_at(const uint8_t *p)
+{
+    return FRAME_HEADER + get32(p);
+}
+
+/* link.c. These two stand around every callback, which may destroy the link. link_leave() returns 1
+ * when the link is gone and must not be touched. */
+void link_enter(struct link *l);
+int link_leave(struct link *l);
+/* The loop reports the death: closed() never comes from inside link_send(). */
+void link_dies(struct link *l, const struct error *why);
+void link_no_memory(struct link *l);
+void link_want_write(struct link *l);
+int link_make_watches(struct link *l); /* of its descriptors; -1: no memory */
+void link_close_descriptors(struct link *l);
+
+/* link-handshake.c */
+void link_handshake_begin(struct link *l);
+void link_handshake_accept(struct link *l);          /* the newcomer that goes on with it */
+void link_handshake_again(struct link *l);           /* a connector, on another connection */
+double link_handshake_seconds(const struct link *l); /* how long the peer has */
+/* Go on with what was read, until the link is open, or more is needed, or it died. */
+void link_handshake_take(struct link *l);
+void link_handshake_end_noise(
+    struct link *l); /* what came before the peer's magic becomes a text */
+
+/* link-cipher.c */
+int link_cipher_begin(struct link *l);                                   /* -1: no memory */
+int link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n); /* -1: no memory */
+int link_cipher_take(struct link *l);                                    /* 1: dead or gone */
+void link_cipher_free(struct cipher *c);
+
+/* link-queue.c */
+int link_goes_behind(enum frame_type type); /* of control frames: behind bulk frames */
+
+/* link-write.c */
+void link_write_ready(struct link *l); /* the descriptor is writable */
+
+/* link-read.c */
+void link_read_input(struct link *l); /* frames, and the handshake, out of what was read */
+int link_read_frame(struct link *l, const struct frame_header *h,
+                    const uint8_t *p); /* 1: stop, the link is dead or gone */
+int link_read_has_part(const struct link *l);
+
+/* link-retransmit.c */
+int link_retransmit_create(struct link *l, const struct link_options *o); /* -1: no memory */
+void link_retransmit_destroy(struct link *l);
+void link_retransmit_stop(struct link *l); /* the link is dead */
+/* Puts one more frame on the wire: 1; 0: there is none, or too many are kept; -1: no memory. */
+int link_retransmit_code(struct link *l);
+size_t link_retransmit_pending(const struct link *l);
+void link_retransmit_watch(struct link *l);               /* there was something to write */
+void link_retransmit_count(struct link *l, size_t bytes); /* a frame was taken in */
+/* ACK and BYE: the length of such a frame, 0 when it is none; take it: 1: the link is dead. */
+size_t link_retransmit_own(const uint8_t *frame);
+int link_retransmit_take(struct link *l, const uint8_t *frame);
+/* The peer has all frames before this one. -1: that cannot be. */
+int link_retransmit_forget(struct link *l, uint64_t received);
+void link_retransmit_rewind(struct link *l); /* for another connection */
+void link_retransmit_bye(struct link *l);
+
+/* link-resume.c */
+/* The connection has ended without a goodbye: the link is interrupted, or dead. */
+void link_interrupted(struct link *l, const struct error *why);
+void link_lost(struct link *l);    /* from the loop: tell, and dial */
+void link_resumed(struct link *l); /* it is back */
+void link_resume_tick(struct link *l);
+void link_resume_again(void *arg);
+
+/* link-splice.c */
+size_t link_splice_boundary(const struct link *l); /* how far to read, at most */
+int link_splice_begin(
+    struct link *l); /* 1: what was read is the header of a frame that moves now */
+void link_splice_go_on(struct link *l);

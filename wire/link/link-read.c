@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* link-read.c - frames out of what was read, and messages out of frames */
+#include "wire/link/link-private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int deliver(struct link *l, enum frame_type type, const uint8_t *p, size_t n)
+{
+    link_enter(l);
+    l->events->frame(l->arg, l, type, p, n);
+    return link_leave(l);
+}
+
+static int bad_part(struct link *l, const char *fmt, const char *what, const char *other)
+{
+    struct error e;
+    error_set(&e, EPROTO, fmt, what, other);
+    link_dies(l, &e);
+    return 1;
+}
+
+static int take_part(struct link *l, struct message *m, const struct frame_header *h,
+                     const uint8_t *p)
+{
+    if (buffer_len(&m->data) && (m->type != h->type || m->host != h->host))
+        return bad_part(l, "protocol error: %s inside of %s", frame_type_text(h->type),
+                        frame_type_text(m->type));
+    if (buffer_len(&m->data) + h->length > MESSAGE_MAX)
+        return bad_part(l, "protocol error: %s longer than a message may be%s",
+                        frame_type_text(h->type), "");
+    m->type = h->type;
+    m->host = h->host;
+    if (buffer_append(&m->data, p, h->length) < 0) {
+        link_no_memory(l);
+        return 1;
+    }
+    if (h->flags & FRAME_MORE)
+        return 0;
+    struct buffer whole = m->data;
+    memset(&m->data, 0, sizeof(m->data));
+    int gone = deliver(l, h->type, buffer_ptr(&whole), buffer_len(&whole));
+    buffer_free(&whole);
+    return gone;
+}
+
+int link_read_has_part(const struct link *l)
+{
+    return buffer_len(&l->messages[0].data) || buffer_len(&l->messages[1].data);
+}
+
+int link_read_frame(struct link *l, const struct frame_header *h, const uint8_t *p)
+{
+    int bulk = h->type == FRAME_OUTPUT || h->type == FRAME_INPUT || link_goes_behind(h->type);
+    struct message *m = &l->messages[bulk];
+    l->frame_host = h->host;
+    if (l->session)
+        link_retransmit_count(l, FRAME_HEADER + h->length);
+    if (h->flags & FRAME_MORE || buffer_len(&m->data))
+        return take_part(l, m, h, p) || l->state != OPEN;
+    return deliver(l, h->type, p, h->length) || l->state != OPEN;
+}
+
+static int take_plain_frames(struct link *l)
+{
+    struct error e;
+    while (buffer_len(&l->in) >= FRAME_HEADER) {
+        struct frame_header h;
+        size_t own = l->session ? link_retransmit_own(buffer_ptr(&l->in)) : 0;
+        if (own) {
+            if (buffer_len(&l->in) < own)
+                return 0;
+            if (link_retransmit_take(l, buffer_ptr(&l->in)))
+                return 1;
+            buffer_consume(&l->in, own);
+            continue;
+        }
+        if (frame_header_unpack(buffer_ptr(&l->in), &h, &e) < 0) {
+            link_dies(l, &e);
+            return 1;
+        }
+        if (buffer_len(&l->in) < FRAME_HEADER + h.length)
+            return 0;
+        /* the callback may destroy the link, but its buffers live until we return from it */
+        link_enter(l);
+        int stop = link_read_frame(l, &h, buffer_ptr(&l->in) + FRAME_HEADER);
+        if (link_leave(l) || stop)
+            return 1;
+        buffer_consume(&l->in, FRAME_HEADER + h.length);
+        l->move_next =
+            l->events->move && !l->session && h.type == FRAME_OUTPUT && h.length >= LINK_SPLICE_MIN;
+    }
+    return 0;
+}
+
+void link_read_input(struct link *l)
+{
+    link_enter(l);
+    link_handshake_take(l);
+    if (!link_leave(l) && l->state == OPEN) {
+        if (l->cipher)
+            link_cipher_take(l);
+        else
+            take_plain_frames(l);
+    }
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* link-retransmit.c - frames numbered, kept and acknowledged, so that another connection can go on
+ *
+ * Both ends count the frames; no number is sent with one. An ACK (8 bytes: how many frames were
+ * taken in) follows every LINK_ACK_BYTES, and the last frame after LINK_ACK_SECONDS. It is not
+ * counted itself, and the bound on what is kept does not hold it up: two ends that both wait for
+ * each other's ACK cannot be. BYE is the last frame of a link that ends by its owner's will. */
+#include "wire/link/link-private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "wire/transport/dial.h"
+#include "wire/transport/tcp.h"
+
+enum {
+    LINK_ACK = 0xfe, /* frame types beside those of frame.h */
+    LINK_BYE = 0xff,
+    ACK_PAYLOAD = 8,
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void ack_time(void *arg)
+{
+    struct link *l = arg;
+    if (l->session->owed && l->state == OPEN) {
+        l->session->ack_due = 1;
+        link_want_write(l);
+    }
+}
+
+static void tick(void *arg)
+{
+    link_resume_tick(arg);
+}
+
+static int fill(struct link *l, const struct link_options *o)
+{
+    struct session *s = l->session;
+    if (o->role == LINK_CONNECTOR) {
+        memcpy(s->key, o->key, LINK_KEY);
+        s->addresses = strdup(o->addresses ? o->addresses : "");
+        tcp_peer(l->in_fd, s->peer, sizeof(s->peer));
+    }
+    loop_timer_init(&s->ack, l->loop, ack_time, l);
+    loop_timer_init(&s->tick, l->loop, tick, l);
+    loop_timer_init(&s->again, l->loop, link_resume_again, l);
+    return s->addresses || o->role != LINK_CONNECTOR ? 0 : -1;
+}
+
+int link_retransmit_create(struct link *l, const struct link_options *o)
+{
+    l->options.addresses = NULL; /* the caller's */
+    if (l->in_fd != l->out_fd || o->role == LINK_TRUSTED || !tcp_is(l->in_fd))
+        return 0;
+    if (l->options.dead_seconds <= 0)
+        l->options.dead_seconds = LINK_DEAD_SECONDS;
+    if (l->options.resume_patience <= 0)
+        l->options.resume_patience = RESUME_PATIENCE_SECONDS;
+    if (l->options.resume_bytes == 0)
+        l->options.resume_bytes = LINK_KEEP_BYTES;
+    tcp_prepare(l->in_fd, l->options.dead_seconds);
+    if (o->resume_seconds <= 0)
+        return 0;
+    l->session = calloc(1, sizeof(*l->session));
+    return l->session ? fill(l, o) : -1;
+}
+
+void link_retransmit_stop(struct link *l)
+{
+    struct session *s = l->session;
+    if (!s)
+        return;
+    loop_timer_stop(&s->ack);
+    loop_timer_stop(&s->tick);
+    loop_timer_stop(&s->again);
+    dial_destroy(s->dial);
+    s->dial = NULL;
+}
+
+void link_retransmit_destroy(struct link *l)
+{
+    struct session *s = l->session;
+    if (!s)
+        return;
+    l->session = NULL;
+    dial_destroy(s->dial);
+    loop_timer_stop(&s->ack);
+    loop_timer_stop(&s->tick);
+    loop_timer_stop(&s->again);
+    buffer_free(&s->kept);
+    free(s->addresses);
+    sodium_memzero(s, sizeof(*s));
+    free(s);
+}
+
+/* ---- out ------------------------------------------------------------------------------------- */
+
+static int to_wire(struct link *l, const uint8_t *frame, size_t n)
+{
+    return l->cipher ? link_cipher_encrypt(l, frame, n) : buffer_append(&l->wire, frame, n);
+}
+
+static int code_ack(struct link *l)
+{
+    struct session *s = l->session;
+    uint8_t frame[FRAME_HEADER + ACK_PAYLOAD];
+    struct frame_header h = {.length = ACK_PAYLOAD, .type = LINK_ACK};
+    frame_header_pack(&h, frame);
+    put64(frame + FRAME_HEADER, s->mine.received);
+    s->ack_due = 0;
+    s->owed = 0;
+    loop_timer_stop(&s->ack);
+    return to_wire(l, frame, sizeof(frame)) < 0 ? -1 : 1;
+}
+
+/* The next frame out of its queue: 1; 0: there is none, or too much is kept already. */
+static int keep_one(struct link *l)
+{
+    struct session *s = l->session;
+    struct buffer *queue = buffer_len(&l->urgent) ? &l->urgent : &l->bulk;
+    if (buffer_len(queue) == 0 || buffer_len(&s->kept) >= l->options.resume_bytes)
+        return 0;
+    size_t n = frame_length_at(buffer_ptr(queue));
+    if (buffer_append(&s->kept, buffer_ptr(queue), n) < 0)
+        return -1;
+    buffer_consume(queue, n);
+    s->sent++;
+    return 1;
+}
+
+int link_retransmit_code(struct link *l)
+{
+    struct session *s = l->session;
+    if (s->ended)
+        return 0;
+    if (s->ack_due)
+        return code_ack(l);
+    if (s->coded == buffer_len(&s->kept)) {
+        int kept = keep_one(l);
+        if (kept <= 0)
+            return kept;
+    }
+    const uint8_t *frame = buffer_ptr(&s->kept) + s->coded;
+    size_t n = frame_length_at(frame);
+    if (to_wire(l, frame, n) < 0)
+        return -1;
+    s->coded += n;
+    return 1;
+}
+
+size_t link_retransmit_pending(const struct link *l)
+{
+    const struct session *s = l->session;
+    return buffer_len(&s->kept) - s->coded + (s->ack_due ? FRAME_HEADER + ACK_PAYLOAD : 0);
+}
+
+void link_retransmit_watch(struct link *l)
+{
+    double every = l->options.dead_seconds / LINK_WATCHES;
+    if (!loop_timer_active(&l->session->tick))
+        loop_timer_start(&l->session->tick, every, every);
+}
+
+void link_retransmit_rewind(struct link *l)
+{
+    struct session *s = l->session;
+    s->coded = 0;
+    s->ack_due = 0; /* the handshake says it */
+    s->owed = 0;
+    s->owing_since = 0;
+    loop_timer_stop(&s->ack);
+    loop_timer_stop(&s->tick);
+}
+
+/* Close in such a way that the peer reads all that was written: with unread data in the socket the
+ * kernel would send a reset, and forget what is on its way. */
+static void close_softly(int fd)
+{
+    char junk[4096];
+    shutdown(fd, SHUT_WR);
+    for (size_t n = 0; n < LINK_DRAIN_MAX; n += sizeof(junk))
+        if (recv(fd, junk, sizeof(junk), MSG_DONTWAIT) <= 0)
+            break;
+}
+
+void link_retransmit_bye(struct link *l)
+{
+    uint8_t frame[FRAME_HEADER];
+    struct frame_header h = {.type = LINK_BYE};
+    link_enter(l);
+    link_flush(l);
+    frame_header_pack(&h, frame);
+    if (l->state == OPEN && !l->deaf && to_wire(l, frame, sizeof(frame)) == 0) {
+        l->session->ended = 1;
+        link_flush(l);
+        if (l->state == OPEN)
+            close_softly(l->out_fd);
+    }
+    l->depth--;
+}
+
+/* ---- in -------------------------------------------------------------------------------------- */
+
+void link_retransmit_count(struct link *l, size_t bytes)
+{
+    struct session *s = l->session;
+    s->mine.received++;
+    s->owed += bytes;
+    if (s->owed >= LINK_ACK_BYTES && !s->ack_due) {
+        s->ack_due = 1;
+        link_want_write(l);
+    } else if (!loop_timer_active(&s->ack)) {
+        loop_timer_start(&s->ack, LINK_ACK_SECONDS, 0);
+    }
+}
+
+int link_retransmit_forget(struct link *l, uint64_t received)
+{
+    struct session *s = l->session;
+    size_t n = 0;
+    if (received < s->first || received > s->sent)
+        return -1;
+    for (uint64_t i = s->first; i < received; i++)
+        n += frame_length_at(buffer_ptr(&s->kept) + n);
+    buffer_consume(&s->kept, n);
+    s->first = received;
+    s->coded -= n < s->coded ? n : s->coded;
+    if (buffer_len(&s->kept) == 0 && s->kept.cap > LINK_IDLE_BYTES)
+        buffer_free(&s->kept);
+    if (buffer_len(&l->wire) == 0 && l->wire.cap > LINK_IDLE_BYTES && buffer_len(&s->kept) == 0)
+        buffer_free(&l->wire);
+    return 0;
+}
+
+size_t link_retransmit_own(const uint8_t *frame)
+{
+    if (frame[4] == LINK_ACK)
+        return FRAME_HEADER + ACK_PAYLOAD;
+    return frame[4] == LINK_BYE ? FRAME_HEADER : 0;
+}
+
+static int bad_frame(struct link *l)
+{
+    struct error e;
+    error_set(&e, EPROTO, "protocol error: an acknowledgement that cannot be");
+    link_dies(l, &e);
+    return 1;
+}
+
+static void take_bye(struct link *l)
+{
+    struct error e;
+    if (link_read_has_part(l))
+        error_set(&e, ECONNRESET, "closed in the middle of a message");
+    else
+        error_set(&e, 0, "closed");
+    link_dies(l, &e);
+}
+
+int link_retransmit_take(struct link *l, const uint8_t *frame)
+{
+    struct session *s = l->session;
+    if (get32(frame) != link_retransmit_own(frame) - FRAME_HEADER)
+        return bad_frame(l);
+    if (frame[4] == LINK_BYE) {
+        take_bye(l);
+        return 1;
+    }
+    /* what has not gone out on this connection was acknowledged in its handshake, if ever */
+    size_t not_coded = buffer_len(&s->kept) - s->coded;
+    if (link_retransmit_forget(l, get64(frame + FRAME_HEADER)) < 0 ||
+        buffer_len(&s->kept) < not_coded)
+        return bad_frame(l);
+    if (link_pending(l) > 0)
+        link_want_write(l);
+    return 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* link-write.c - the queues into the descriptor, as much as it takes */
+#include "wire/link/link-private.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* n bytes of a queue went out: how much of its last, cut frame is left to go? */
+static void sent_from(struct buffer *queue, size_t *open, size_t n)
+{
+    size_t done = n < *open ? n : *open;
+    *open -= done;
+    buffer_consume(queue, done);
+    n -= done;
+    while (n > 0) {
+        size_t frame = frame_length_at(buffer_ptr(queue));
+        size_t part = n < frame ? n : frame;
+        *open = frame - part;
+        buffer_consume(queue, part);
+        n -= part;
+    }
+}
+
+static ssize_t write_parts(struct link *l)
+{
+    struct iovec v[3];
+    int nv = 0;
+    size_t bulk_first = l->bulk_open;
+    if (bulk_first)
+        v[nv++] = (struct iovec){buffer_ptr(&l->bulk), bulk_first};
+    if (buffer_len(&l->urgent))
+        v[nv++] = (struct iovec){buffer_ptr(&l->urgent), buffer_len(&l->urgent)};
+    if (buffer_len(&l->bulk) > bulk_first)
+        v[nv++] =
+            (struct iovec){buffer_ptr(&l->bulk) + bulk_first, buffer_len(&l->bulk) - bulk_first};
+    if (nv == 0)
+        return 0;
+    ssize_t n = nv == 1 ? write(l->out_fd, v[0].iov_base, v[0].iov_len) : writev(l->out_fd, v, nv);
+    if (n <= 0)
+        return n;
+    size_t left = (size_t)n, part = left < bulk_first ? left : bulk_first;
+    sent_from(&l->bulk, &l->bulk_open, part);
+    left -= part;
+    part = left < buffer_len(&l->urgent) ? left : buffer_len(&l->urgent);
+    sent_from(&l->urgent, &l->urgent_open, part);
+    left -= part;
+    sent_from(&l->bulk, &l->bulk_open, left);
+    return n;
+}
+
+static ssize_t write_plain(struct link *l)
+{
+    if (l->urgent_open) { /* a control frame was cut: it ends first */
+        ssize_t n = write(l->out_fd, buffer_ptr(&l->urgent), buffer_len(&l->urgent));
+        if (n > 0)
+            sent_from(&l->urgent, &l->urgent_open, (size_t)n);
+        return n;
+    }
+    return write_parts(l);
+}
+
+/* The next frame into the wire's form: 1; 0: there is none; -1: no memory. */
+static int code_one(struct link *l)
+{
+    struct buffer *queue = buffer_len(&l->urgent) ? &l->urgent : &l->bulk;
+    if (l->session)
+        return link_retransmit_code(l);
+    if (buffer_len(queue) == 0)
+        return 0;
+    size_t n = frame_length_at(buffer_ptr(queue));
+    if (link_cipher_encrypt(l, buffer_ptr(queue), n) < 0)
+        return -1;
+    buffer_consume(queue, n);
+    return 1;
+}
+
+static ssize_t write_coded(struct link *l)
+{
+    int coded = 1;
+    while (buffer_len(&l->wire) < LINK_WIRE_QUEUE && (coded = code_one(l)) > 0)
+        ;
+    if (coded < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    if (l->session)
+        link_retransmit_watch(l);
+    return buffer_len(&l->wire) ? buffer_write(&l->wire, l->out_fd) : 0;
+}
+
+static ssize_t write_some(struct link *l)
+{
+    ssize_t n;
+    do {
+        if (buffer_len(&l->shake_out))
+            n = buffer_write(&l->shake_out, l->out_fd);
+        else if (l->state != OPEN)
+            n = 0; /* frames wait for the end of the handshake */
+        else
+            n = l->cipher || l->session ? write_coded(l) : write_plain(l);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* The peer has gone. What it sent before that is still to be read, and reading reports the end; if
+ * it never comes, as with two pipes of which one is held open by others, that is the end too. */
+static void peer_is_deaf(struct link *l)
+{
+    l->deaf = 1;
+    buffer_free(&l->shake_out);
+    buffer_free(&l->wire);
+    if (!l->session) {
+        buffer_free(&l->urgent);
+        buffer_free(&l->bulk);
+        l->urgent_open = l->bulk_open = 0;
+    }
+    loop_timer_start(&l->limit, LINK_DEAF_SECONDS, 0);
+}
+
+/* 1: all that can go is out, 0: the kernel takes no more now, -1: the link died. */
+static int push(struct link *l)
+{
+    while (l->out_fd >= 0 && !l->deaf && link_pending(l) > 0) {
+        ssize_t n = write_some(l);
+        if (n < 0 && errno == EAGAIN)
+            return 0;
+        if (n < 0) {
+            struct error e;
+            if (errno == EPIPE || errno == ECONNRESET) {
+                peer_is_deaf(l);
+                return 1;
+            }
+            error_errno(&e, errno, "write to %s", l->name);
+            link_interrupted(l, &e);
+            return -1;
+        }
+        if (n == 0)
+            break;
+    }
+    return 1;
+}
+
+int link_flush(struct link *l)
+{
+    return l->state == DEAD || (push(l) == 1 && link_pending(l) == 0);
+}
+
+/* A long message is over; where output flows, the next will need as much. */
+static void give_back(struct link *l)
+{
+    if (l->urgent.cap > LINK_IDLE_BYTES)
+        buffer_free(&l->urgent);
+    if (l->wire.cap > LINK_IDLE_BYTES)
+        buffer_free(&l->wire);
+}
+
+void link_write_ready(struct link *l)
+{
+    int had_bulk = l->bulk_waited;
+    int done = push(l);
+    l->bulk_waited = buffer_len(&l->bulk) > 0;
+    if (done == 1 && l->out_io)
+        loop_io_set(l->out_io, loop_io_events(l->out_io) & ~LOOP_WRITE);
+    if (done == 1 && !had_bulk && link_pending(l) == 0)
+        give_back(l);
+    if (done >= 0 && had_bulk && l->events->writable && link_bulk_room(l) > 0) {
+        link_enter(l);
+        l->events->writable(l->arg, l);
+        link_leave(l);
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* errand.h - ErrandNews.what, and the sizes of an errand's parts */
+#pragma once
+
+enum errand_news {
+    ERRAND_REFUSED = 1, /* it was not started; the last news of it */
+    ERRAND_STARTED,
+    ERRAND_SAID,
+    ERRAND_ENDED, /* the last news of it */
+    /* from another mprun only: */
+    ERRAND_NEVER,    /* REFUSED, and so will all else of this asker be; the user can mend that */
+    ERRAND_WILLING,  /* the answer to a HAND without input: with input it would have been done */
+    ERRAND_STRANGER, /* NEVER, but nobody can mend it: the other mprun is in another job */
+};
+
+enum {
+    ERRAND_INPUT_MAX = 4096, /* bytes of standard input: what a pipe takes at once */
+    ERRAND_WORDS_MAX = 4096, /* bytes of all arguments, with a byte for the end of each */
+    ERRAND_SAYS_MAX = 65536, /* bytes of output that are told at once; of the rest, at its end, */
+    ERRAND_LAST_MAX = 2048,  /* its last bytes */
+};

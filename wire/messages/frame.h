@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* frame.h - length-prefixed frames
+ *
+ *     offset  size  field
+ *     0       4     length of the payload, little endian, at most FRAME_PAYLOAD_MAX
+ *     4       1     type (enum frame_type)
+ *     5       1     flags (enum frame_flag)
+ *     6       2     zero
+ *     8       4     host: its starter sends the frame (up) or receives it (down; FRAME_EVERY_HOST:
+ *                   all starters); 0 on links within a host
+ *     12            payload
+ *
+ * Starters pass on frames of other hosts (starter/links/child-hosts.h). A control message longer
+ * than a frame is cut into frames of its type, all but the last with FRAME_MORE. The payload of
+ * FRAME_OUTPUT and FRAME_INPUT is a bulk header and raw bytes; of FRAME_PRELOAD_DATA a preload
+ * header and raw bytes. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+#include "model/rank-name.h"
+
+enum {
+    PROTOCOL_VERSION = 2, /* another one for each change of a message or a frame */
+    FRAME_HEADER = 12,
+    FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
+    MESSAGE_MAX = 64 * 1024 * 1024, /* put together from frames with FRAME_MORE */
+    BULK_HEADER = 24,
+    BULK_DATA_MAX = 128 * 1024,
+};
+
+/* All types; their numbers count from 1. up: from starter to launcher; down: from launcher to
+ * starters; pmi: between starter and mppmi; tool: over the control socket. The messages are in
+ * mprun.proto. */
+#define FRAME_TYPES(X)                                                                             \
+    X(HELLO)          /* up */                                                                     \
+    X(PLACE)          /* down */                                                                   \
+    X(DOOR)           /* up */                                                                     \
+    X(JOINED)         /* up */                                                                     \
+    X(LOST)           /* up */                                                                     \
+    X(LAUNCH)         /* down */                                                                   \
+    X(READY)          /* up */                                                                     \
+    X(CANNOT_RUN)     /* up */                                                                     \
+    X(STARTED)        /* up */                                                                     \
+    X(EXITED)         /* up */                                                                     \
+    X(ABORTED)        /* up, pmi */                                                                \
+    X(KILL)           /* down */                                                                   \
+    X(SIGNAL)         /* down */                                                                   \
+    X(OUTPUT)         /* up, bulk */                                                               \
+    X(OUTPUT_CREDIT)  /* down */                                                                   \
+    X(OUTPUT_CLOSED)  /* down */                                                                   \
+    X(INPUT)          /* down, bulk */                                                             \
+    X(INPUT_CREDIT)   /* up */                                                                     \
+    X(REPORT)         /* up */                                                                     \
+    X(CLEANED)        /* up */                                                                     \
+    X(RELEASE)        /* down */                                                                   \
+    X(PING)           /* both */                                                                   \
+    X(LOG)            /* up */                                                                     \
+    X(COLLECT)        /* up, pmi */                                                                \
+    X(COLLECTED)      /* down, pmi */                                                              \
+    X(MODEX_REQUEST)  /* up and down, pmi */                                                       \
+    X(MODEX_REPLY)    /* up and down, pmi */                                                       \
+    X(PMI_INIT)       /* pmi */                                                                    \
+    X(PMI_WORLD)      /* pmi */                                                                    \
+    X(PMI_READY)      /* pmi */                                                                    \
+    X(PMI_FAILED)     /* pmi */                                                                    \
+    X(PMI_CLIENT)     /* up, pmi */                                                                \
+    X(PMI_GONE)       /* pmi */                                                                    \
+    X(PMI_END)        /* pmi */                                                                    \
+    X(STATUS_REQUEST) /* tool */                                                                   \
+    X(STATUS_REPLY)   /* tool */                                                                   \
+    X(PRELOAD_OFFER)  /* down */                                                                   \
+    X(PRELOAD_WANTED) /* up */                                                                     \
+    X(PRELOAD_DATA)   /* down, preload header */                                                   \
+    X(PRELOAD_TAKEN)  /* up */                                                                     \
+    X(SILENT)         /* up */                                                                     \
+    X(WINDOW)         /* down */                                                                   \
+    X(PONG)           /* both */                                                                   \
+    X(ERRAND)         /* down */                                                                   \
+    X(ERRAND_NEWS)    /* up, tool */                                                               \
+    X(HAND)           /* tool */                                                                   \
+    X(PRESENT_ASK)    /* down */                                                                   \
+    X(PRESENT)        /* up */
+
+#define FRAME_TYPE(name) FRAME_##name,
+enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };
+#undef FRAME_TYPE
+
+enum frame_flag { FRAME_MORE = 1 };
+#define FRAME_EVERY_HOST 0xffffffffu
+
+struct frame_header {
+    uint32_t length;
+    uint8_t type;
+    uint8_t flags;
+    uint32_t host;
+};
+
+/* The bulk header: world, rank, incarnation (4 bytes each, little endian), stream (1 byte), 3 zero
+ * bytes, time at the source in ns (8 bytes). A bulk frame without data is the end of its stream. */
+struct bulk_header {
+    struct rank_name name;
+    uint8_t stream; /* 0 stdin, 1 stdout, 2 stderr */
+    uint64_t time_ns;
+};
+
+/* The preload header: number of the offered content (4 bytes, little endian), 4 zero bytes, offset
+ * of the data in the content (8 bytes). The bytes of a content come in order. */
+struct preload_header {
+    uint32_t content;
+    uint64_t offset;
+};
+enum {
+    PRELOAD_HEADER = 16,
+    PRELOAD_DATA_MAX = 128 * 1024,
+};
+
+const char *frame_type_text(unsigned type);
+void frame_header_pack(const struct frame_header *h, uint8_t out[FRAME_HEADER]);
+/* Refuses unknown types, flags and lengths: -1 with err, which names them. So do the others. */
+int frame_header_unpack(const uint8_t in[FRAME_HEADER], struct frame_header *ret,
+                        struct error *err);
+void bulk_header_pack(const struct bulk_header *h, uint8_t out[BULK_HEADER]);
+int bulk_header_unpack(const uint8_t *in, size_t n, struct bulk_header *ret, struct error *err);
+void preload_header_pack(const struct preload_header *h, uint8_t out[PRELOAD_HEADER]);
+int preload_header_unpack(const uint8_t *in, size_t n, struct preload_header *ret,
+                          struct error *err);

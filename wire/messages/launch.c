@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* launch.c - checks what comes in for what its receivers rely on, not for whether it is wise */
+#include "wire/messages/launch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "wire/messages/placements.h"
+#include "wire/messages/values.h"
+#include "wire/mprun.pb-c.h"
+#include "wire/policy.h"
+
+/* ---- the step's numbers ---- */
+
+/* The step's properties that are one number: the message's field and the step's. A new one is a
+ * line here, a member of struct step and a field of Launch; and in judge_numbers() its range, if it
+ * has one. */
+#define STEP_NUMBERS(X)                                                                            \
+    X(nranks, nranks)                                                                              \
+    X(oversubscribed, oversubscribed)                                                              \
+    X(bind, bind.policy)                                                                           \
+    X(rank_cores, bind.cores)                                                                      \
+    X(overlap, overlap)                                                                            \
+    X(tracking_set, containment.tracking_set)                                                      \
+    X(tracking, containment.tracking)                                                              \
+    X(need_memory, containment.memory)                                                             \
+    X(need_cpuset, containment.cpuset)                                                             \
+    X(need_pids, containment.pids)                                                                 \
+    X(need_devices, containment.devices)                                                           \
+    X(pmi, pmi)                                                                                    \
+    X(stdin_target, stdin_target)                                                                  \
+    X(stdin_rank, stdin_rank)                                                                      \
+    X(stdin_slow, stdin_slow)                                                                      \
+    X(umask, umask)                                                                                \
+    X(nice, nice)                                                                                  \
+    X(kill_grace, kill_grace)                                                                      \
+    X(sample_period, sample_period)
+
+static void numbers_pack(const struct step *s, Mprun__Launch *m)
+{
+#define PACK(field, own) m->field = s->own;
+    STEP_NUMBERS(PACK)
+#undef PACK
+}
+
+static void numbers_unpack(const Mprun__Launch *m, struct step *s)
+{
+#define UNPACK(field, own) s->own = m->field;
+    STEP_NUMBERS(UNPACK)
+#undef UNPACK
+}
+
+static int judge_numbers(struct step *s, struct error *err)
+{
+    if (s->nranks > LAUNCH_RANKS_MAX)
+        return error_set(err, EPROTO, "%u ranks, more than %d", s->nranks, LAUNCH_RANKS_MAX);
+    if ((unsigned)s->bind.policy > BIND_CORE || (unsigned)s->containment.tracking > TRACK_TREE ||
+        (unsigned)s->stdin_target > STDIN_ALL)
+        return error_set(err, EPROTO, "a policy that this version does not know");
+    s->pmi &= PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2;
+    s->umask &= 0777;
+    s->kill_grace = seconds_unpack(s->kill_grace);
+    s->sample_period = seconds_unpack(s->sample_period);
+    if (s->sample_period > 0 && s->sample_period < SAMPLE_PERIOD_MIN_SECONDS)
+        s->sample_period = SAMPLE_PERIOD_MIN_SECONDS;
+    return 0;
+}
+
+/* ---- LAUNCH, out ----------------------------------------------------------------------------- */
+
+/* NULL only when memory is out or there are none. */
+static ProtobufCBinaryData *strings_pack(char *const *s, size_t *ret_n)
+{
+    size_t n = 0;
+    while (s && s[n])
+        n++;
+    ProtobufCBinaryData *b = n ? malloc(n * sizeof(*b)) : NULL;
+    *ret_n = b ? n : 0;
+    for (size_t i = 0; i < *ret_n; i++)
+        b[i] = bytes_of(s[i]);
+    return b;
+}
+
+void packed_apps_free(struct packed_apps *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        free(p->list[i]->argv);
+        free(p->list[i]->env);
+        free(p->list[i]->given_env);
+    }
+    free(p->list);
+}
+
+int apps_pack(const struct step *s, bool with_env, struct packed_apps *ret)
+{
+    size_t n = s->napps;
+    *ret = (struct packed_apps){.list = calloc(n, sizeof(*ret->list) + sizeof(**ret->list))};
+    if (!ret->list)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        Mprun__App *m = ret->list[ret->n++] = (Mprun__App *)(ret->list + n) + i;
+        mprun__app__init(m);
+        m->argv = strings_pack(s->apps[i].argv, &m->n_argv);
+        m->env = strings_pack(with_env ? s->apps[i].envp : NULL, &m->n_env);
+        m->given_env = strings_pack(s->apps[i].given_env, &m->n_given_env);
+        m->directory = bytes_of(s->apps[i].directory);
+        m->count = rank_set_count(&s->apps[i].ranks);
+    }
+    return 0;
+}
+
+uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
+{
+    Mprun__Window window;
+    Mprun__Launch m = MPRUN__LAUNCH__INIT;
+    struct packed_apps apps;
+    struct packed_limits rank_limits, host_limits;
+    struct packed_placements hosts;
+    uint64_t soft[RLIM_NLIMITS];
+
+    if (placements_pack(l->hosts, l->nhosts, &hosts) < 0)
+        return NULL;
+    if (apps_pack(&l->step, true, &apps) < 0) {
+        packed_placements_free(&hosts);
+        return NULL;
+    }
+    numbers_pack(&l->step, &m);
+    m.step_id = (char *)(uintptr_t)l->step.id;
+    m.nspace = (char *)(uintptr_t)l->step.nspace;
+    window_pack(&l->step.terminal_size, &window);
+    m.terminal = l->step.terminal ? &window : NULL;
+    m.n_apps = apps.n;
+    m.apps = apps.list;
+    m.n_hosts = hosts.n;
+    m.hosts = hosts.list;
+    m.world = l->world;
+    m.report_bindings = l->report_bindings;
+    m.same_machine = l->same_machine;
+    limits_pack(&l->step.rank_limits, &rank_limits);
+    limits_pack(&l->step.host_limits, &host_limits);
+    m.rank_limits = &rank_limits.message;
+    m.host_limits = &host_limits.message;
+    for (int r = 0; r < RLIM_NLIMITS; r++)
+        soft[r] = l->step.soft_limits[r].rlim_cur;
+    m.gpu_env = (char *)(uintptr_t)l->step.gpu_env;
+    m.host_env = strings_pack(l->step.host_env, &m.n_host_env);
+    m.n_soft_limits = RLIM_NLIMITS;
+    m.soft_limits = soft;
+    *ret_n = mprun__launch__get_packed_size(&m);
+    uint8_t *packed = malloc(*ret_n + 1);
+    if (packed)
+        mprun__launch__pack(&m, packed);
+    free(m.host_env);
+    packed_apps_free(&apps);
+    packed_placements_free(&hosts);
+    return packed;
+}
+
+/* ---- LAUNCH, in ------------------------------------------------------------------------------ */
+
+void launch_free(struct launch *l)
+{
+    step_free(&l->step);
+    placements_free(l->hosts, l->nhosts);
+    idset_free(&l->granted);
+    free(l->granted_cores);
+    memset(l, 0, sizeof(*l));
+}
+
+static char **strings_unpack(const ProtobufCBinaryData *b, size_t n)
+{
+    char **s = calloc(n + 1, sizeof(*s));
+    for (size_t i = 0; s && i < n; i++)
+        if (!(s[i] = bytes_dup(&b[i]))) {
+            while (i > 0)
+                free(s[--i]);
+            free(s);
+            return NULL;
+        }
+    return s;
+}
+
+static int app_unpack(const Mprun__App *m, uint32_t world, uint32_t first, struct app *ret,
+                      struct error *err)
+{
+    if (m->n_argv == 0)
+        return error_set(err, EPROTO, "a program without arguments");
+    if (m->count == 0)
+        return error_set(err, EPROTO, "a program without ranks");
+    ret->argv = strings_unpack(m->argv, m->n_argv);
+    ret->envp = strings_unpack(m->env, m->n_env);
+    ret->given_env = strings_unpack(m->given_env, m->n_given_env);
+    ret->directory = bytes_dup(&m->directory);
+    if (!ret->argv || !ret->envp || !ret->given_env || !ret->directory ||
+        rank_set_add_block(&ret->ranks, world, first, m->count) < 0)
+        return error_set(err, EPROTO, "a program with a NUL byte in a string, or no memory");
+    return 0;
+}
+
+static int apps_unpack(const Mprun__Launch *m, struct step *ret, struct error *err)
+{
+    uint64_t next = 0;
+    ret->apps = calloc(m->n_apps + 1, sizeof(*ret->apps));
+    if (!ret->apps)
+        return error_errno(err, ENOMEM, "programs");
+    for (size_t i = 0; i < m->n_apps && next <= m->nranks; i++) {
+        ret->napps = i + 1;
+        if (app_unpack(m->apps[i], m->world, (uint32_t)next, &ret->apps[i], err) < 0)
+            return -1;
+        next += m->apps[i]->count;
+    }
+    if (next != m->nranks || next == 0)
+        return error_set(err, EPROTO, "programs that make up another number of ranks than %u",
+                         m->nranks);
+    return 0;
+}
+
+/* Copies this host's grant out of the placement that it is in. */
+static int grant_unpack(const Mprun__Launch *m, struct launch *ret, struct error *err)
+{
+    const Mprun__Placement *own;
+    uint64_t next = 0;
+    size_t i = 0;
+    if (ret->host_index >= ret->nhosts)
+        return error_set(err, EPROTO, "no place for host %u of %zu", ret->host_index, ret->nhosts);
+    do {
+        own = m->hosts[i++];
+        next += 1 + (uint64_t)own->following;
+    } while (next <= ret->host_index);
+    ret->granted_all = own->granted_all;
+    if (idset_parse(own->granted_threads, &ret->granted, err) < 0)
+        return -1;
+    if (own->granted_cores[0] && !(ret->granted_cores = strdup(own->granted_cores)))
+        return error_errno(err, ENOMEM, "hosts");
+    return 0;
+}
+
+static int hosts_unpack(const Mprun__Launch *m, uint32_t host_index, struct launch *ret,
+                        struct error *err)
+{
+    struct rank_map map;
+    if (rank_map_create(&map, m->world, m->nranks, err) < 0)
+        return -1;
+    ret->host_index = host_index;
+    int rc = placements_unpack(m->hosts, m->n_hosts, &map, &ret->hosts, &ret->nhosts, err);
+    rank_map_free(&map);
+    return rc < 0 ? -1 : grant_unpack(m, ret, err);
+}
+
+/* Names that become parts of paths. */
+static int plain_name(const char *s, size_t max)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");
+    return n > 0 && n < max && s[n] == 0;
+}
+
+static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err)
+{
+    if (!plain_name(m->step_id, sizeof(s->id)) || !plain_name(m->nspace, sizeof(s->nspace)))
+        return error_set(err, EPROTO, "a step whose name has other characters than allowed");
+    numbers_unpack(m, s);
+    if (judge_numbers(s, err) < 0)
+        return -1;
+    strcpy(s->id, m->step_id);
+    strcpy(s->nspace, m->nspace);
+    limits_unpack(m->rank_limits, &s->rank_limits);
+    limits_unpack(m->host_limits, &s->host_limits);
+    s->terminal = m->terminal != NULL;
+    if (m->terminal)
+        s->terminal_size = window_unpack(m->terminal);
+    for (int r = 0; r < RLIM_NLIMITS; r++)
+        s->soft_limits[r].rlim_cur =
+            (size_t)r < m->n_soft_limits ? m->soft_limits[r] : RLIM_INFINITY;
+    snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", m->gpu_env);
+    if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
+        return error_set(err, EPROTO, "a variable's name with a NUL byte, or no memory");
+    return 0;
+}
+
+int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch *ret,
+                  struct error *err)
+{
+    memset(ret, 0, sizeof(*ret));
+    Mprun__Launch *m = mprun__launch__unpack(NULL, n, p);
+    if (!m)
+        return error_set(err, EPROTO, "protocol error: LAUNCH cannot be read");
+    int r = step_unpack(m, &ret->step, err);
+    if (r == 0)
+        r = apps_unpack(m, &ret->step, err);
+    if (r == 0)
+        r = hosts_unpack(m, host_index, ret, err);
+    ret->world = m->world;
+    ret->report_bindings = m->report_bindings;
+    ret->same_machine = m->same_machine;
+    mprun__launch__free_unpacked(m, NULL);
+    if (r < 0) {
+        error_context(err, "protocol error: LAUNCH");
+        launch_free(ret);
+    }
+    return r;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* launch.h - LAUNCH: what every host is told to run
+ *
+ * All hosts get the same bytes, and each finds its own place in them. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/error.h"
+#include "common/idset.h"
+#include "model/step.h"
+
+struct launch {
+    struct step step;
+    uint32_t world;
+    struct placement *hosts; /* all hosts of the world */
+    size_t nhosts;
+    /* Only in what launch_unpack() returns: the receiver's own place. */
+    uint32_t host_index;
+    bool granted_all; /* it may use all threads that it is allowed; else those in `granted` */
+    struct idset granted;
+    char *granted_cores; /* instead: see struct placement; NULL: not stated */
+
+    bool report_bindings;
+    bool same_machine; /* hosts of this step share one machine */
+};
+
+enum { LAUNCH_RANKS_MAX = IDSET_MAX }; /* of a world */
+
+void launch_free(struct launch *l); /* what it holds, not itself */
+/* Takes grants from the placements; neither keeps nor changes l. The caller frees the message.
+ * NULL: out of memory. */
+uint8_t *launch_pack(const struct launch *l, size_t *ret_n);
+/* Checks everything that a receiver relies on. -1 with err, which says what does not hold. */
+int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch *ret,
+                  struct error *err);
+
+/* The step's programs as messages, which borrow their texts; of their environments only with_env.
+ * -1: out of memory; there is nothing to free then. */
+struct packed_apps {
+    size_t n;
+    struct Mprun__App **list;
+};
+int apps_pack(const struct step *s, bool with_env, struct packed_apps *ret);
+void packed_apps_free(struct packed_apps *p);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* preamble.c - written at one go, read byte by byte: nothing behind it may be taken */
+#include "wire/start-channel/preamble.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/fdio.h"
+#include "wire/little-endian.h"
+
+enum { MAGIC = 16, FIXED = LINK_KEY + 16 };
+static const uint8_t magic[MAGIC] = "\nmprun-start-1\n";
+
+int preamble_pack(const struct preamble *p, uint8_t out[PREAMBLE_MAX], struct error *err)
+{
+    size_t text = strnlen(p->addresses, PREAMBLE_ADDRESSES);
+    if (text == PREAMBLE_ADDRESSES)
+        return error_set(err, E2BIG, "the launcher's addresses are longer than %d bytes",
+                         PREAMBLE_ADDRESSES);
+    size_t len = FIXED + text;
+    memcpy(out, magic, MAGIC);
+    out[MAGIC] = (uint8_t)len;
+    out[MAGIC + 1] = (uint8_t)(len >> 8);
+    uint8_t *at = out + MAGIC + 2;
+    memcpy(at, p->key, LINK_KEY);
+    put32(at + LINK_KEY, p->host_id);
+    put32(at + LINK_KEY + 4, p->flags);
+    put32(at + LINK_KEY + 8, p->launcher);
+    put32(at + LINK_KEY + 12, p->link_grace);
+    memcpy(at + FIXED, p->addresses, text);
+    return (int)(MAGIC + 2 + len);
+}
+
+/* Reads the part behind the magic and the length. */
+static int unpack_body(const uint8_t *body, size_t len, struct preamble *ret, struct error *err)
+{
+    size_t text = len - FIXED;
+    if (memchr(body + FIXED, 0, text))
+        return error_set(err, EPROTO, "start parameters: a NUL byte in the addresses");
+    memcpy(ret->key, body, LINK_KEY);
+    ret->host_id = get32(body + LINK_KEY);
+    ret->flags = get32(body + LINK_KEY + 4);
+    ret->launcher = get32(body + LINK_KEY + 8);
+    ret->link_grace = get32(body + LINK_KEY + 12);
+    memcpy(ret->addresses, body + FIXED, text);
+    ret->addresses[text] = 0;
+    return 0;
+}
+
+static int check_length(size_t len, struct error *err)
+{
+    if (len < FIXED || len >= FIXED + PREAMBLE_ADDRESSES)
+        return error_set(err, EPROTO, "start parameters of impossible length %zu", len);
+    return 0;
+}
+
+/* Byte by byte up to the magic: nothing after the preamble may be taken. */
+static int read_magic(int fd, struct error *err)
+{
+    uint8_t window[MAGIC] = {0};
+    for (size_t n = 0; n < NOISE_MAX; n++) {
+        memmove(window, window + 1, MAGIC - 1);
+        if (fd_read_all(fd, window + MAGIC - 1, 1) < 0)
+            return error_set(err, EPROTO,
+                             "standard input ended before the start parameters: mpstarter is "
+                             "started by mprun, not by hand");
+        if (memcmp(window, magic, MAGIC) == 0)
+            return 0;
+    }
+    return error_set(err, EPROTO, "no start parameters in the first %d bytes of input", NOISE_MAX);
+}
+
+int preamble_read(int fd, struct preamble *ret, struct error *err)
+{
+    uint8_t length[2], body[FIXED + PREAMBLE_ADDRESSES];
+    if (read_magic(fd, err) < 0)
+        return -1;
+    if (fd_read_all(fd, length, 2) < 0)
+        return error_errno(err, errno, "read the start parameters");
+    size_t len = (size_t)length[0] | (size_t)length[1] << 8;
+    if (check_length(len, err) < 0)
+        return -1;
+    if (fd_read_all(fd, body, len) < 0)
+        return error_errno(err, errno, "read the start parameters");
+    int r = unpack_body(body, len, ret, err);
+    explicit_bzero(body, sizeof(body));
+    return r;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tcp.c - options and state of TCP sockets that links look at */
+#include "wire/transport/tcp.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#ifndef TCP_RTO_MAX_MS /* Linux 6.15 */
+#define TCP_RTO_MAX_MS 44
+#endif
+
+union any_address {
+    struct sockaddr sa;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+};
+
+bool tcp_is(int fd)
+{
+    union any_address a = {.sa.sa_family = AF_UNSPEC};
+    socklen_t len = sizeof(a);
+    if (getsockname(fd, &a.sa, &len) < 0)
+        return false;
+    return a.sa.sa_family == AF_INET || a.sa.sa_family == AF_INET6;
+}
+
+static void set(int fd, int option, int value)
+{
+    setsockopt(fd, IPPROTO_TCP, option, &value, sizeof(value));
+}
+
+void tcp_prepare(int fd, double seconds)
+{
+    int one = 1, third = seconds < 3 ? 1 : (int)(seconds / 3);
+    set(fd, TCP_NODELAY, 1);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    set(fd, TCP_KEEPIDLE, third);
+    set(fd, TCP_KEEPINTVL, third);
+    set(fd, TCP_KEEPCNT, 2);
+    /* so that what was cut off is heard of again soon, and a shut window is probed often */
+    set(fd, TCP_RTO_MAX_MS, third < 2 ? 1000 : third * 1000 / 2);
+}
+
+double tcp_unheard(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t len = sizeof(info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+        return 0;
+    if (info.tcpi_unacked == 0 && info.tcpi_probes == 0)
+        return 0;
+    return info.tcpi_last_ack_recv / 1000.0;
+}
+
+void tcp_peer(int fd, char *ret, size_t size)
+{
+    union any_address a = {.sa.sa_family = AF_UNSPEC};
+    socklen_t len = sizeof(a);
+    char ip[INET6_ADDRSTRLEN] = "";
+    ret[0] = 0;
+    if (getpeername(fd, &a.sa, &len) < 0)
+        return;
+    if (a.sa.sa_family == AF_INET && inet_ntop(AF_INET, &a.in.sin_addr, ip, sizeof(ip)))
+        snprintf(ret, size, "tcp:%s:%u", ip, ntohs(a.in.sin_port));
+    else if (a.sa.sa_family == AF_INET6 && inet_ntop(AF_INET6, &a.in6.sin6_addr, ip, sizeof(ip)))
+        snprintf(ret, size, "tcp:[%s]:%u", ip, ntohs(a.in6.sin6_port));
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tcp.h - options of TCP sockets, and whether the peer's kernel still answers
+ *
+ * The kernel of a stopped process answers, so such a connection must stay. TCP_USER_TIMEOUT would
+ * end it: the peer's window stays shut, although its kernel acknowledges every probe. So keep-alive
+ * watches an idle connection, and tcp_unheard() a connection with data under way. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool tcp_is(int fd); /* whether fd is a TCP socket */
+/* Sends without delay, and makes an idle connection fail with ETIMEDOUT when the peer's kernel has
+ * not answered for about `seconds` (at least 3). */
+void tcp_prepare(int fd, double seconds);
+/* Returns the seconds since the peer's kernel last answered; 0: it owes no answer. */
+double tcp_unheard(int fd);
+/* Writes the peer's numeric address into ret as "tcp:IP:PORT"; "" when there is none. */
+void tcp_peer(int fd, char *ret, size_t size);
