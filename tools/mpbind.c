@@ -3,7 +3,6 @@
  *
  * It asks mprund, which alone writes to cgroups. Root asks for whatever it likes; a user may wait
  * for its own job. */
-#include <stdbool.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -11,29 +10,147 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/mpbind.h"
-
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/loop.h"
 #include "common/number.h"
 #include "containment/mprund-protocol.h"
+#include "tools/tool.h"
 
 enum { ANSWER_MS = 5000, ANSWER_LEAST_MS = 1000, PAUSE_MS = 50, RESTART_MS = 2000 };
+
+/* mpbind(8), EXIT STATUS; the first three are those of every tool */
+enum exit_code {
+    OK = TOOL_OK,
+    REFUSED = TOOL_FAILED,
+    USAGE = TOOL_USAGE,
+    NO_DAEMON = 3,
+    NOT_IN_TIME = 4,
+};
+
+enum { WORDS = 4 }; /* JOB CORES MEM VMEM */
+
+struct options { /* texts are argv's */
+    struct tool_request request;
+    bool unlimit, forget;
+    bool try_cores;                  /* without the cores when they cannot be given */
+    double wait;                     /* seconds; below 0: not given */
+    const char *user;                /* a name or a number; NULL: not given */
+    const char *words[WORDS];        /* the job's name, and numbers as they were written */
+    uint32_t cores;                  /* 0: all */
+    uint64_t memory, virtual_memory; /* bytes, or GRANT_UNLIMITED */
+};
+
+static bool is_with_limits(const struct options *o)
+{
+    return !o->unlimit && !o->forget && o->wait < 0;
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+#define INSTEAD "Instead of limits"
+#define JOB     "The job"
+
+static const struct option_def option_table[] = {
+    {"--unlimit", NULL, INSTEAD,
+     "Give the job what the resource manager's own daemon (sge_execd) has here; CORES, MEM and "
+     "VMEM may follow and are not looked at",
+     OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, unlimit)},
+    {"--wait", "TIME", INSTEAD,
+     "Wait until the job has its cgroup with its limits; root has it made if need be", OPTION_ONCE,
+     OPTION_SETS(OPTION_SECONDS, struct options, wait)},
+    {"--forget", NULL, INSTEAD, "Remove a job that was made here in advance and did not come",
+     OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, forget)},
+    {"--try-cores", NULL, JOB,
+     "When the job cannot have CORES here, say so and give it its limits of memory all the same",
+     OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, try_cores)},
+    {"--user", "NAME", JOB,
+     "Whose the job is, by name or number, where it is not here yet; without it the manager's "
+     "word counts, when it comes",
+     OPTION_ONCE, OPTION_SETS(OPTION_TEXT, struct options, user)},
+    TOOL_OPTIONS,
+    {.names = NULL},
+};
+
+static int take_size(const char *text, const char *what, uint64_t *ret, struct error *err)
+{
+    *ret = GRANT_UNLIMITED;
+    return strcmp(text, "0") == 0 ? 0 : size_parse(text, what, ret, err);
+}
+
+static int take_limits(struct options *o, struct error *err)
+{
+    int64_t cores;
+    if (number_parse(o->words[1], "CORES", 0, UINT16_MAX, &cores, err) < 0 ||
+        take_size(o->words[2], "MEM", &o->memory, err) < 0 ||
+        take_size(o->words[3], "VMEM", &o->virtual_memory, err) < 0)
+        return -1;
+    o->cores = (uint32_t)cores;
+    return 0;
+}
+
+static int take_word(void *request, size_t n, char *word, struct error *err)
+{
+    struct options *o = request;
+    if (n == WORDS)
+        return error_set(err, EINVAL, "unexpected word '%.60s'", word);
+    o->words[n] = word;
+    return 0;
+}
+
+static int check(void *request, size_t n, struct error *err)
+{
+    struct options *o = request;
+    if (n == 0)
+        return error_set(err, EINVAL, "which job? JOB[.TASK] is missing");
+    if (!grant_is_job_name(o->words[0]))
+        return error_set(err, EINVAL,
+                         "'%.60s' is no job: 1 to 40 letters, digits, '.' and '_' are wanted, the "
+                         "first a letter or digit",
+                         o->words[0]);
+    if (o->unlimit + o->forget + (o->wait >= 0) > 1)
+        return error_set(err, EINVAL,
+                         "--unlimit, --wait and --forget exclude each other; keep one");
+    if (is_with_limits(o) && n != WORDS)
+        return error_set(err, EINVAL,
+                         "JOB[.TASK] CORES MEM VMEM are wanted, 0 for what is not to be limited");
+    if (o->try_cores && !is_with_limits(o))
+        return error_set(err, EINVAL, "--try-cores: no CORES are given here; leave it out");
+    if (n > 1 && (o->wait >= 0 || o->forget))
+        return error_set(err, EINVAL, "'%.60s': one job is enough", o->words[1]);
+    return is_with_limits(o) ? take_limits(o, err) : 0;
+}
+
+static const struct tool tool = {
+    .name = "mpbind",
+    .options = option_table,
+    .take_word = take_word,
+    .check = check,
+    .hint = " (mpbind --help shows how)",
+    .usage =
+        "Usage: mpbind [OPTION...] JOB[.TASK] CORES MEM VMEM\n"
+        "       mpbind --unlimit|--wait TIME|--forget JOB[.TASK]\n"
+        "Give a job's processes on this host, all together, cores and limits of memory (MEM), and\n"
+        "of memory and swap (VMEM); 0 is no limit. Asks mprund, as root. The job need not have\n"
+        "come to this host yet: it finds what was given to it.\n"
+        "\n"
+        "Examples:\n"
+        "  mpbind 23.4 4 1073741824 0              four cores, 1 GiB, no limit of virtual memory\n"
+        "  mpbind --user traine 23.4 8 16G 20G     on a host that the job will come to\n"
+        "  mpbind --unlimit 23.4 0 0 0             as sge_execd itself\n"
+        "  mpbind --wait 10s $JOB_ID               in a prolog\n",
+    .exit_codes =
+        "Exit code: 0 done; 1 mprund refused or could not, 2 wrong use, 3 no mprund runs\n"
+        "here, 4 the job was not ready in time. More is in mpbind(8).\n",
+};
+
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static void pause_ms(long ms)
 {
     struct timespec t = {.tv_nsec = ms * 1000000};
     nanosleep(&t, NULL);
 }
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* A socket where nobody listens is that of a daemon which is being started again; a busy one is
  * asked again. An open connection, or -1 with err. */
@@ -58,14 +175,14 @@ static int find_user(const char *user, uint32_t *ret, struct error *err)
     return uid ? 0 : error_set(err, EINVAL, "--user %s: no job is root's", user);
 }
 
-static int fill_request(const struct mpbind_options *o, struct grant_request *q, struct error *err)
+static int fill_request(const struct options *o, struct grant_request *q, struct error *err)
 {
-    static const enum grant_bind what[] = {[BIND_TO] = GRANT_BIND_TO,
-                                           [BIND_UNLIMIT] = GRANT_BIND_UNLIMIT,
-                                           [BIND_WAIT] = GRANT_BIND_HAVE,
-                                           [BIND_FORGET] = GRANT_BIND_FORGET};
     grant_request_init(q, GRANT_BIND, GRANT_ANY);
-    q->bind = o->try_cores ? GRANT_BIND_TRY : what[o->action];
+    q->bind = o->unlimit     ? GRANT_BIND_UNLIMIT
+              : o->forget    ? GRANT_BIND_FORGET
+              : o->wait >= 0 ? GRANT_BIND_HAVE
+              : o->try_cores ? GRANT_BIND_TRY
+                             : GRANT_BIND_TO;
     q->memory = o->memory;
     q->virtual_memory = o->virtual_memory;
     q->cores = o->cores;
@@ -77,10 +194,9 @@ static int fill_request(const struct mpbind_options *o, struct grant_request *q,
 static int no_answer(int code)
 {
     if (code == ENOENT || code == ECONNREFUSED)
-        return MPBIND_NO_DAEMON;
+        return NO_DAEMON;
     /* it is slow, busy, or was started again in between */
-    return code == EAGAIN || code == EPIPE || code == ECONNRESET ? MPBIND_NOT_IN_TIME
-                                                                 : MPBIND_REFUSED;
+    return code == EAGAIN || code == EPIPE || code == ECONNRESET ? NOT_IN_TIME : REFUSED;
 }
 
 /* Asks, and waits for one answer for so many ms. Returns an exit code. */
@@ -90,9 +206,9 @@ static int ask(const struct grant_request *q, int ms, struct grant_answer *ret, 
     if (fd < 0 || grant_receive(fd, ms, ret, err) < 0)
         return no_answer(errno);
     if (ret->result == GRANT_OK)
-        return MPBIND_OK;
+        return OK;
     error_set(err, EPERM, "mprund says: %s", ret->text);
-    return ret->result == GRANT_BUSY ? MPBIND_NOT_IN_TIME : MPBIND_REFUSED;
+    return ret->result == GRANT_BUSY ? NOT_IN_TIME : REFUSED;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -105,8 +221,8 @@ static bool is_named(const struct grant_answer *a, const char *job)
            (is_number && !strncmp(a->job, job, n) && !strcmp(a->job + n, ".1"));
 }
 
-/* Is the job here, with all that will be known of it? An exit code; with MPBIND_NOT_IN_TIME err's
- * text says why, or is "": it is not yet. */
+/* Is the job here, with all that will be known of it? An exit code; with NOT_IN_TIME err's text
+ * says why, or is "": it is not yet. */
 static int look(const char *job, int ms, struct error *err)
 {
     struct grant_request q;
@@ -119,10 +235,10 @@ static int look(const char *job, int ms, struct error *err)
         return no_answer(errno);
     while (grant_receive(fd, ms, &a, err) == 0) {
         if (a.result == GRANT_OK)
-            return ready ? MPBIND_OK : MPBIND_NOT_IN_TIME;
+            return ready ? OK : NOT_IN_TIME;
         if (a.result != GRANT_MORE) {
             error_set(err, EPERM, "mprund says: %s", a.text);
-            return a.result == GRANT_BUSY ? MPBIND_NOT_IN_TIME : MPBIND_REFUSED;
+            return a.result == GRANT_BUSY ? NOT_IN_TIME : REFUSED;
         }
         ready |= is_named(&a, job) && a.state == GRANT_RUNNING && !a.pending;
     }
@@ -132,66 +248,61 @@ static int look(const char *job, int ms, struct error *err)
 /* How long an answer is waited for, ms: no longer than there is time, but a second always. */
 static int answer_ms(double end)
 {
-    double left = (end - now()) * 1000;
+    double left = (end - loop_now()) * 1000;
     return left > ANSWER_MS ? ANSWER_MS : left > ANSWER_LEAST_MS ? (int)left : ANSWER_LEAST_MS;
 }
 
 /* As root the job is made first. An mprund that does not answer is asked again until the time is
  * over. An exit code. */
-static int wait_for(const struct mpbind_options *o, const struct grant_request *q,
-                    struct error *err)
+static int wait_for(const struct options *o, const struct grant_request *q, struct error *err)
 {
-    double end = now() + o->wait;
+    double end = loop_now() + o->wait;
     struct grant_answer a;
     int code, is_made = geteuid() != 0;
     for (;;) {
         if (!is_made)
-            is_made = (code = ask(q, answer_ms(end), &a, err)) == MPBIND_OK;
+            is_made = (code = ask(q, answer_ms(end), &a, err)) == OK;
         if (is_made)
             code = look(o->words[0], answer_ms(end), err);
-        if (code != MPBIND_NOT_IN_TIME || now() >= end)
+        if (code != NOT_IN_TIME || loop_now() >= end)
             break;
         pause_ms(PAUSE_MS);
     }
-    if (code == MPBIND_NOT_IN_TIME && err->text[0])
+    if (code == NOT_IN_TIME && err->text[0])
         error_context(err, "it was not ready within %g s", o->wait);
-    else if (code == MPBIND_NOT_IN_TIME)
+    else if (code == NOT_IN_TIME)
         error_set(err, ETIMEDOUT, "it was not ready within %g s", o->wait);
     return code;
 }
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
-static int bind_now(const struct mpbind_options *o, const struct grant_request *q,
-                    struct error *err)
+static int bind_now(const struct options *o, const struct grant_request *q, struct error *err)
 {
     struct grant_answer a;
     int code = ask(q, ANSWER_MS, &a, err);
-    if (code == MPBIND_OK && o->try_cores && a.text[0])
+    if (code == OK && o->try_cores && a.text[0])
         log_note("job %s: its cores are left as they are: %s", o->words[0], a.text);
-    return code == MPBIND_NOT_IN_TIME ? MPBIND_REFUSED : code;
+    return code == NOT_IN_TIME ? REFUSED : code;
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
 static int run(const void *request, struct error *err)
 {
-    const struct mpbind_options *o = request;
-    static const char *const doing[] = {[BIND_TO] = "bind",
-                                        [BIND_UNLIMIT] = "unlimit",
-                                        [BIND_WAIT] = "wait for",
-                                        [BIND_FORGET] = "forget"};
+    const struct options *o = request;
+    const char *doing = o->unlimit ? "unlimit" : o->forget ? "forget" : "bind";
     struct grant_request q;
     if (fill_request(o, &q, err) < 0)
-        return MPBIND_USAGE;
-    int code = o->action == BIND_WAIT ? wait_for(o, &q, err) : bind_now(o, &q, err);
-    if (code != MPBIND_OK)
-        error_context(err, "%s job %s", doing[o->action], o->words[0]);
+        return USAGE;
+    int code = o->wait >= 0 ? wait_for(o, &q, err) : bind_now(o, &q, err);
+    if (code != OK)
+        error_context(err, "%s job %s", o->wait >= 0 ? "wait for" : doing, o->words[0]);
     return code;
 }
 
 int main(int argc, char **argv)
 {
-    struct mpbind_options o = {.action = BIND_TO};
-    return tool_main(&mpbind_tool, argc, argv, &o, run);
+    struct options o = {.wait = -1};
+    return tool_main(&tool, argc, argv, &o, run);
 }

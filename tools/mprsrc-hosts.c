@@ -44,11 +44,7 @@ static int from_file(const char *path, struct gridengine_job *job, struct error 
 static int from_own_host(struct gridengine_job *job, struct error *err)
 {
     const char *name = getenv("HOSTNAME");
-    struct hostlist_entry e = {.name = name, .slots = 1, .source = "HOSTNAME"};
-    if (!name)
-        return MPRSRC_OK;
-    e.len = strlen(name);
-    if (hostlist_add(&job->hosts, &e, err) == 0)
+    if (!name || hostlist_add_slots(&job->hosts, name, 1, "HOSTNAME", err) == 0)
         return MPRSRC_OK;
     error_context(err, "HOSTNAME of the job's environment");
     return MPRSRC_NO_HOST;
@@ -67,31 +63,31 @@ static int from_environment(struct gridengine_job *job, struct error *err)
 
 static int from_qstat(const struct mprsrc_options *o, struct gridengine_job *job, struct error *err)
 {
-    const char *const arguments[] = {
-        "-xml", "-g", "t", "-r", "-u", job->owner[0] ? job->owner : "*", NULL};
-    size_t n;
+    const char *owner = job->owner[0] ? job->owner : "*";
+    const char *const words[] = {"qstat", "-xml", "-g", "t", "-r", "-u", owner, NULL};
+    struct buffer text = {.data = NULL};
     if (job->owner[0] == '-') {
         error_set(err, EBADMSG, "the owner of job %u is '%.60s', which is no user", job->id,
                   job->owner);
         return MPRSRC_DAMAGED;
     }
-    AUTO_FREE char *text = mprsrc_qstat(o, arguments, &n, err);
-    if (!text)
+    if (mprsrc_qstat(o, words, &text, err) < 0)
         return MPRSRC_QSTAT;
-    if (gridengine_tasks_parse(text, n, job->id, job->task, &job->hosts, err) == 0)
-        return MPRSRC_OK;
-    error_context(err, "read 'qstat -xml -g t'");
-    return MPRSRC_DAMAGED;
+    int rc = gridengine_tasks_parse((const char *)buffer_ptr(&text), buffer_len(&text), job->id,
+                                    job->task, &job->hosts, err);
+    buffer_free(&text);
+    if (rc < 0)
+        error_context(err, "read 'qstat -xml -g t'");
+    return rc < 0 ? MPRSRC_DAMAGED : MPRSRC_OK;
 }
 
 int mprsrc_find_hosts(const struct mprsrc_options *o, struct gridengine_job *job, struct error *err)
 {
-    int code = MPRSRC_OK;
     if (o->pe_hostfile)
         return from_file(o->pe_hostfile, job, err);
     if (job->hosts.allocation.nhosts > 0)
         return MPRSRC_OK;
-    code = from_environment(job, err);
+    int code = from_environment(job, err);
     if (code == MPRSRC_OK && job->hosts.allocation.nhosts == 0 && o->job)
         code = from_qstat(o, job, err);
     if (code != MPRSRC_OK || job->hosts.allocation.nhosts > 0)

@@ -17,8 +17,6 @@
 #include "rm-adapters/processes/ask.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
-enum { ARGUMENTS_MAX = 8 };
-
 /* ---- which, and with what -------------------------------------------------------------------- */
 
 static char *const root_environment_path = (char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin";
@@ -82,60 +80,40 @@ static int no_answer(const struct ask_answer *answer, struct error *err)
     return error_set(err, EIO, "it printed nothing, exit code %d", WEXITSTATUS(status));
 }
 
-/* All bytes of the answer and a NUL; caller frees. With an answer the exit code means nothing: the
- * answer may be that there is no such job. */
-static char *take_text(const struct ask_answer *answer, size_t *ret_len, struct error *err)
-{
-    size_t n = buffer_len(&answer->said);
-    if (n == 0) {
-        no_answer(answer, err);
-        return NULL;
-    }
-    char *text = malloc(n + 1);
-    if (!text) {
-        error_errno(err, ENOMEM, "keep what it prints");
-        return NULL;
-    }
-    memcpy(text, buffer_ptr(&answer->said), n);
-    text[n] = 0;
-    *ret_len = n;
-    return text;
-}
-
-static char *ask_qstat(const struct ask *a, size_t *ret_len, struct error *err)
+/* With an answer the exit code means nothing: the answer may be that there is no such job. */
+static int ask_qstat(const struct ask *a, struct buffer *ret, struct error *err)
 {
     struct ask_answer answer;
     if (ask_run(a, &answer, err) < 0) {
         if (err->code == ETIMEDOUT)
             error_set(err, ETIMEDOUT, "%s; does the qmaster run?", strdupa(err->text));
-        return NULL;
+        return -1;
     }
-    char *text = take_text(&answer, ret_len, err);
+    if (buffer_len(&answer.said) == 0)
+        no_answer(&answer, err);
+    *ret = answer.said;
+    answer.said = (struct buffer){.data = NULL};
     ask_answer_free(&answer);
-    return text;
+    return buffer_len(ret) > 0 ? 0 : -1;
 }
 
 /* "qstat -xml -j 20" */
-static void command_text(char *const argv[], char *buf, size_t n)
+static void command_text(const char *const argv[], char *buf, size_t n)
 {
     size_t at = 0;
     for (int i = 0; argv[i] && at < n; i++)
         at += (size_t)snprintf(buf + at, n - at, "%s%s", i ? " " : "", argv[i]);
 }
 
-char *mprsrc_qstat(const struct mprsrc_options *o, const char *const arguments[], size_t *ret_len,
-                   struct error *err)
+int mprsrc_qstat(const struct mprsrc_options *o, const char *const words[], struct buffer *ret,
+                 struct error *err)
 {
-    char *argv[ARGUMENTS_MAX + 2] = {(char *)"qstat"}, command[200];
-    for (size_t i = 0; i < ARGUMENTS_MAX && arguments[i]; i++)
-        argv[i + 1] = (char *)arguments[i];
-    command_text(argv, command, sizeof(command));
+    char *const *argv = (char *const *)(uintptr_t)words;
+    char command[200];
+    command_text(words, command, sizeof(command));
     AUTO_FREE char **env = make_environment();
     AUTO_FREE char *path = env ? find_qstat(o, env, err) : NULL;
     struct ask a = {
         .path = path, .argv = argv, .envp = env, .seconds = o->timeout, .max = GRIDENGINE_XML_MAX};
-    char *text = path ? ask_qstat(&a, ret_len, err) : NULL;
-    if (!text)
-        error_context(err, "run '%s'", command);
-    return text;
+    return path && ask_qstat(&a, ret, err) == 0 ? 0 : error_context(err, "run '%s'", command);
 }

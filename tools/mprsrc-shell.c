@@ -4,6 +4,7 @@
  * Every value is within single quotes, every statement ends with a semicolon and a newline. What
  * was in the variables before is unset first: it may be the user's. */
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +34,22 @@ static void put_quoted(FILE *to, const char *text)
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* A host's value of a variable, into buf; "" where it has none. */
-typedef const char *(*host_value_fn)(const struct resource_host *h, char *buf, size_t n);
+/* Which members of struct resource_host become variables. */
+static const struct {
+    const char *name;
+    enum { A_TEXT, A_COUNT, AN_AMOUNT } kind; /* char *, uint32_t, struct resource_amount */
+    size_t member;
+} host_variables[] = {
+    {"HOSTS", A_TEXT, offsetof(struct resource_host, name)},
+    {"NSLOTS", A_COUNT, offsetof(struct resource_host, slots)},
+    {"MEM", AN_AMOUNT, offsetof(struct resource_host, memory)},
+    {"VMEM", AN_AMOUNT, offsetof(struct resource_host, virtual_memory)},
+    {"GPU", A_TEXT, offsetof(struct resource_host, gpu.ids)},
+    {"PHI", A_TEXT, offsetof(struct resource_host, phi.ids)},
+    {"GPU_COUNT", AN_AMOUNT, offsetof(struct resource_host, gpu.count)},
+    {"PHI_COUNT", AN_AMOUNT, offsetof(struct resource_host, phi.count)},
+};
+enum { NHOST_VARIABLES = sizeof(host_variables) / sizeof(host_variables[0]) };
 
 static const char *amount_text(const struct resource_amount *a, char *buf, size_t n)
 {
@@ -44,61 +59,19 @@ static const char *amount_text(const struct resource_amount *a, char *buf, size_
     return buf;
 }
 
-static const char *name_of(const struct resource_host *h, char *buf, size_t n)
+/* A host's value of a variable, maybe in buf; "" where it has none. */
+static const char *host_value(const struct resource_host *h, size_t variable, char *buf, size_t n)
 {
-    return h->name;
+    const char *member = (const char *)h + host_variables[variable].member;
+    const char *text = buf;
+    if (host_variables[variable].kind == AN_AMOUNT)
+        return amount_text((const struct resource_amount *)(const void *)member, buf, n);
+    if (host_variables[variable].kind == A_TEXT)
+        text = *(const char *const *)(const void *)member;
+    else
+        snprintf(buf, n, "%u", *(const uint32_t *)(const void *)member);
+    return text ? text : "";
 }
-
-static const char *slots_of(const struct resource_host *h, char *buf, size_t n)
-{
-    snprintf(buf, n, "%u", h->slots);
-    return buf;
-}
-
-static const char *memory_of(const struct resource_host *h, char *buf, size_t n)
-{
-    return amount_text(&h->memory, buf, n);
-}
-
-static const char *virtual_memory_of(const struct resource_host *h, char *buf, size_t n)
-{
-    return amount_text(&h->virtual_memory, buf, n);
-}
-
-static const char *gpu_of(const struct resource_host *h, char *buf, size_t n)
-{
-    return h->gpu.ids ? h->gpu.ids : "";
-}
-
-static const char *phi_of(const struct resource_host *h, char *buf, size_t n)
-{
-    return h->phi.ids ? h->phi.ids : "";
-}
-
-static const char *gpu_count_of(const struct resource_host *h, char *buf, size_t n)
-{
-    return amount_text(&h->gpu.count, buf, n);
-}
-
-static const char *phi_count_of(const struct resource_host *h, char *buf, size_t n)
-{
-    return amount_text(&h->phi.count, buf, n);
-}
-
-static const struct {
-    const char *name;
-    host_value_fn value;
-} host_variables[] = {
-    {"HOSTS", name_of},
-    {"NSLOTS", slots_of},
-    {"MEM", memory_of},
-    {"VMEM", virtual_memory_of},
-    {"GPU", gpu_of},
-    {"PHI", phi_of},
-    {"GPU_COUNT", gpu_count_of},
-    {"PHI_COUNT", phi_count_of},
-};
-enum { NHOST_VARIABLES = sizeof(host_variables) / sizeof(host_variables[0]) };
 
 static void print_unset(const struct shell *s)
 {
@@ -118,7 +91,7 @@ static void print_host_variable(const struct shell *s, size_t variable)
     fprintf(s->to, "SGE_%s_%s=%s", s->mode, host_variables[variable].name, single ? "" : "(");
     for (size_t i = 0; i < s->nhosts; i++) {
         fputs(i ? " " : "", s->to);
-        put_quoted(s->to, host_variables[variable].value(&s->first[i], buf, sizeof(buf)));
+        put_quoted(s->to, host_value(&s->first[i], variable, buf, sizeof(buf)));
     }
     fputs(single ? ";\n" : ");\n", s->to);
 }

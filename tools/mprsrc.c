@@ -8,34 +8,23 @@
 
 #include "tools/mprsrc.h"
 
-#include "common/buffer.h"
 #include "common/cleanup.h"
+#include "common/log.h"
+#include "containment/mprund-protocol.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
 /* ---- what qstat says ------------------------------------------------------------------------- */
 
-/* All of standard input; caller frees. */
-static char *read_input(size_t *ret_len, struct error *err)
+static int read_input(struct buffer *ret, struct error *err)
 {
-    struct buffer b = {.data = NULL};
     ssize_t n;
-    while ((n = buffer_read(&b, STDIN_FILENO, 1 << 16)) != 0) {
+    while ((n = buffer_read(ret, STDIN_FILENO, 1 << 16)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || buffer_len(&b) > GRIDENGINE_XML_MAX) {
-            error_errno(err, n < 0 ? errno : EFBIG, "read standard input");
-            buffer_free(&b);
-            return NULL;
-        }
+        if (n < 0 || buffer_len(ret) > GRIDENGINE_XML_MAX)
+            return error_errno(err, n < 0 ? errno : EFBIG, "read standard input");
     }
-    *ret_len = buffer_len(&b);
-    char *text = malloc(*ret_len + 1);
-    if (text && *ret_len)
-        memcpy(text, buffer_ptr(&b), *ret_len);
-    buffer_free(&b);
-    if (!text)
-        error_errno(err, ENOMEM, "read standard input");
-    return text;
+    return 0;
 }
 
 static int parse_failed(const struct mprsrc_options *o, struct error *err)
@@ -52,9 +41,11 @@ static int parse_failed(const struct mprsrc_options *o, struct error *err)
 }
 
 /* The task that was given; else, of the job that this is in, its own. */
-static int parse(const struct mprsrc_options *o, const char *text, size_t n,
-                 struct gridengine_job *ret, struct error *err)
+static int parse(const struct mprsrc_options *o, const struct buffer *b, struct gridengine_job *ret,
+                 struct error *err)
 {
+    const char *text = (const char *)buffer_ptr(b);
+    size_t n = buffer_len(b);
     uint32_t own = 0;
     if (gridengine_job_parse(text, n, o->task, ret, err) == 0) {
         if (o->task || !mprsrc_is_own_job(ret->id, &own) || own == ret->task)
@@ -79,14 +70,19 @@ static int parse(const struct mprsrc_options *o, const char *text, size_t n,
 static int read_job(const struct mprsrc_options *o, struct gridengine_job *ret, struct error *err)
 {
     char id[16];
-    size_t n = 0;
+    struct buffer text = {.data = NULL};
     snprintf(id, sizeof(id), "%u", o->job);
-    const char *const arguments[] = {"-xml", "-j", id, NULL};
-    AUTO_FREE char *text = o->job ? mprsrc_qstat(o, arguments, &n, err) : read_input(&n, err);
-    if (!text)
-        return o->job ? MPRSRC_QSTAT : err->code == EFBIG ? MPRSRC_DAMAGED : MPRSRC_FAILED;
-    if (parse(o, text, n, ret, err) < 0)
-        return parse_failed(o, err);
+    const char *const words[] = {"qstat", "-xml", "-j", id, NULL};
+    int code = MPRSRC_OK;
+    if (o->job && mprsrc_qstat(o, words, &text, err) < 0)
+        code = MPRSRC_QSTAT;
+    else if (!o->job && read_input(&text, err) < 0)
+        code = err->code == EFBIG ? MPRSRC_DAMAGED : MPRSRC_FAILED;
+    else if (parse(o, &text, ret, err) < 0)
+        code = parse_failed(o, err);
+    buffer_free(&text);
+    if (code != MPRSRC_OK)
+        return code;
     if (o->job && ret->id != o->job) {
         error_set(err, EBADMSG, "qstat was asked for job %u and answered for job %u", o->job,
                   ret->id);
@@ -95,6 +91,8 @@ static int read_job(const struct mprsrc_options *o, struct gridengine_job *ret, 
     }
     return MPRSRC_OK;
 }
+
+enum { ANSWER_MS = 1000 };
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
@@ -138,13 +136,40 @@ static int print(const struct mprsrc_result *r, struct error *err)
     return MPRSRC_FAILED;
 }
 
-/* Only for this host: mprund knows its own GPUs. */
-static void name_devices(const struct gridengine_job *job, struct resources *r)
+/* The answer about the job of that name, or -1. */
+static int find_job(int fd, const char *name, struct grant_answer *ret, struct error *err)
 {
-    char name[256] = "";
-    const struct resource_host *here = own_host(r, job, name, sizeof(name) - 1);
-    if (here)
-        mprsrc_ask_daemon(job, &r->hosts[here - r->hosts].gpu);
+    while (grant_receive(fd, ANSWER_MS, ret, err) == 0)
+        if (ret->result != GRANT_MORE)
+            return error_set(err, 0, "mprund knows of no job %s of yours", name);
+        else if (!strcmp(ret->job, name))
+            return 0;
+    return -1;
+}
+
+/* Where the manager only counts a job's GPUs, mprund of this host chose them, and tells root and
+ * the job's user which. Without its answer they stay unknown. */
+static void name_gpus(const struct gridengine_job *job, struct resources *r)
+{
+    char name[GRANT_JOB_MAX], here[256] = "";
+    struct grant_request q;
+    struct grant_answer a;
+    struct error e;
+    const struct resource_host *host = own_host(r, job, here, sizeof(here) - 1);
+    struct resource_devices *gpus = host ? &r->hosts[host - r->hosts].gpu : NULL;
+    if (!gpus || gpus->ids || !gpus->count.set || gpus->count.value == 0)
+        return;
+    snprintf(name, sizeof(name), "%u.%u", job->id, job->task ? job->task : 1);
+    grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
+    AUTO_CLOSE int fd = grant_send(NULL, &q, &e);
+    if (fd < 0 || find_job(fd, name, &a, &e) < 0) {
+        log_debug("which GPUs of this host are the job's: %s", e.text);
+        return;
+    }
+    for (char *c = a.gpus; *c; c++)
+        if (*c == ',')
+            *c = ' ';
+    gpus->ids = a.gpus[0] ? strdup(a.gpus) : NULL;
 }
 
 static int show_job(const struct mprsrc_options *o, const struct gridengine_job *job,
@@ -156,7 +181,7 @@ static int show_job(const struct mprsrc_options *o, const struct gridengine_job 
         error_context(err, "job %u.%u", job->id, job->task);
         return err->code == ENOMEM ? MPRSRC_FAILED : MPRSRC_DAMAGED;
     }
-    name_devices(job, &resources);
+    name_gpus(job, &resources);
     int code = choose_host(&r, err);
     if (code == MPRSRC_OK)
         code = print(&r, err);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/buffer.h"
 #include "common/error.h"
 #include "rm-adapters/gridengine/qstat-job.h"
 #include "rm-adapters/gridengine/job-resources.h"
@@ -42,20 +43,16 @@ struct mprsrc_options { /* texts are argv's */
 extern const struct tool mprsrc_tool; /* mprsrc-options.c */
 struct mprsrc_options mprsrc_defaults(void);
 
-/* Runs qstat with these arguments (NULL-terminated, without argv[0]) and returns its output, at
- * most GRIDENGINE_XML_MAX bytes within o->timeout. Caller frees. NULL with err. */
-char *mprsrc_qstat(const struct mprsrc_options *o, const char *const arguments[], size_t *ret_len,
-                   struct error *err);
+/* Runs qstat with these words (NULL-terminated, from argv[0] on) within o->timeout. 0 with its
+ * output, 1 to GRIDENGINE_XML_MAX bytes that the caller frees; or -1. */
+int mprsrc_qstat(const struct mprsrc_options *o, const char *const words[], struct buffer *ret,
+                 struct error *err);
 
 /* Whether this process is one of that job. Then *ret_task is its task, 1 without tasks. */
 bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task);
 /* Finds the hosts of a job whose document names none. Returns an exit code. */
 int mprsrc_find_hosts(const struct mprsrc_options *o, struct gridengine_job *job,
                       struct error *err);
-
-/* Asks mprund which GPUs of this host the job has, where only their number is known. Without an
- * answer gpus stays as it is. */
-void mprsrc_ask_daemon(const struct gridengine_job *job, struct resource_devices *gpus);
 
 /* What there is to print. */
 struct mprsrc_result {
