@@ -13,7 +13,6 @@
 #include "starter/links/uplink.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
-#include "wire/start-channel/preamble.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -28,7 +27,7 @@ void hello_send(struct uplink *up, const char *hostname, pid_t keeper, const str
     AUTO_FREE char *threads = idset_format(allowed);
     m.protocol = PROTOCOL_VERSION;
     m.version = PACKAGE_VERSION;
-    m.host_id = uplink_preamble(up)->host_id;
+    m.host_id = up->start.host_id;
     m.hostname = bytes_of(hostname);
     m.worker_pid = (uint64_t)getpid();
     m.keeper_pid = (uint64_t)keeper;
@@ -38,7 +37,7 @@ void hello_send(struct uplink *up, const char *hostname, pid_t keeper, const str
     m.allowed_cores = cpus_count_cores(allowed);
     if (sysinfo(&si) == 0)
         m.memory = (uint64_t)si.totalram * si.mem_unit;
-    m.why_stdio = (char *)(uintptr_t)uplink_why_start_channel(up);
+    m.why_stdio = (char *)(uintptr_t)up->why_start_channel;
     login_session_find(session, sizeof(session));
     m.login_session = session;
     m.tracking = containment_level(containment);

@@ -16,7 +16,6 @@
 #include "starter/host-private.h"
 #include "starter/io/rank-io.h"
 #include "starter/keeper/keeper-channel.h"
-#include "starter/links/uplink.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/rank-gpus.h"
@@ -58,7 +57,7 @@ static int make_io(struct host *h, struct error *err)
     h->io = rank_io_create(h->with.loop, output_window(h->launch.nhosts), io_drained, h, err);
     if (!h->io)
         return -1;
-    rank_io_set_link(h->io, uplink_link(h->uplink));
+    rank_io_set_link(h->io, h->uplink.link);
     return 0;
 }
 
@@ -69,7 +68,7 @@ static int make_ranks(struct host *h, struct error *err)
             .loop = h->with.loop,
             .reaper = h->with.reaper,
             .turn = &h->turn,
-            .up = h->uplink,
+            .up = &h->uplink,
             .end = h->end,
             .pmi = h->pmi,
             .io = h->io,
@@ -165,7 +164,7 @@ static void send_ready(struct host *h)
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_OUTSIDE, outside, sizeof(outside));
     m.gpus_unchecked = unchecked;
     m.gpus_outside = outside;
-    uplink_send(h->uplink, FRAME_READY, &m.base);
+    uplink_send(&h->uplink, FRAME_READY, &m.base);
 }
 
 int host_prepare_finish(struct host *h)

@@ -5,10 +5,11 @@
 #pragma once
 
 #include "common/idset.h"
-#include "common/loop.h"
 #include "starter/host.h"
+#include "starter/links/tree-place.h"
+#include "starter/links/uplink.h"
+#include "starter/services.h"
 #include "wire/host-directory.h"
-#include "wire/messages/frame.h"
 #include "wire/messages/launch.h"
 
 enum host_state {
@@ -24,7 +25,7 @@ enum host_state {
 };
 
 struct host {
-    struct host_setup with;
+    struct starter_services with;
     enum host_state state;
     struct loop_defer turn;                   /* of the host machine */
     char directory_name[HOST_DIRECTORY_NAME]; /* of the step's directories here */
@@ -35,9 +36,9 @@ struct host {
     struct launch launch;
     bool is_stopped; /* by SIGSTOP of mprun: start no rank before SIGCONT */
     /* made by host_create() */
-    struct uplink *uplink;
+    struct uplink uplink;
     struct step_end *end;
-    struct tree_place *tree;
+    struct tree_place tree;
     struct step_containment *containment;
     struct cleanup *cleanup;
     struct errands *errands;

@@ -13,7 +13,6 @@
 #include "starter/host-directories.h"
 #include "starter/host-private.h"
 #include "starter/io/rank-io.h"
-#include "starter/links/uplink.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/ranks.h"
@@ -66,8 +65,8 @@ static void send_report(struct host *h)
         .pmi = h->pmi,
         .keeper = h->with.keeper,
     };
-    final_report_send(h->uplink, &f);
-    uplink_fault_point(h->uplink, "reported");
+    final_report_send(&h->uplink, &f);
+    uplink_fault_point(&h->uplink, "reported");
 }
 
 static enum host_state ending(struct host *h)
@@ -80,7 +79,7 @@ static enum host_state ending(struct host *h)
         return HOST_ENDING;
     if (h->pmi)
         pmi_server_end(h->pmi);
-    if (h->io && uplink_is_there(h->uplink)) {
+    if (h->io && h->uplink.link) {
         rank_io_abandon(h->io);
         if (!rank_io_is_idle(h->io))
             return HOST_ENDING;
@@ -96,12 +95,12 @@ static enum host_state reported(struct host *h)
 {
     if (!cleanup_is_done(h->cleanup))
         return HOST_REPORTED;
-    cleanup_report(h->cleanup, h->with.keeper_fd, h->uplink, h->with.hostname);
-    uplink_flush(h->uplink);
+    cleanup_report(h->cleanup, h->with.keeper_fd, &h->uplink, h->with.hostname);
+    uplink_flush(&h->uplink);
     if (h->directories)
         host_directories_sweep(h->directories);
-    uplink_fault_point(h->uplink, "cleaned");
-    if (!uplink_is_there(h->uplink))
+    uplink_fault_point(&h->uplink, "cleaned");
+    if (!h->uplink.link)
         loop_stop(h->with.loop);
     return HOST_CLEANED;
 }

@@ -20,22 +20,18 @@
 #include "starter/host-private.h"
 #include "starter/io/rank-io.h"
 #include "starter/launcher-messages.h"
-#include "starter/links/tree-place.h"
-#include "starter/links/uplink.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/policy.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/ranks.h"
 #include "starter/errands/errands.h"
 #include "starter/step-end.h"
-#include "wire/mprun.pb-c.h"
-#include "wire/start-channel/preamble.h"
 
 /* ---- HELLO ----------------------------------------------------------------------------------- */
 
 static void send_hello(struct host *h)
 {
-    hello_send(h->uplink, h->with.hostname, h->with.keeper, &h->allowed, h->containment);
+    hello_send(&h->uplink, h->with.hostname, h->with.keeper, &h->allowed, h->containment);
 }
 
 static void probed(void *arg, const struct error *err)
@@ -46,7 +42,7 @@ static void probed(void *arg, const struct error *err)
 static void say_hello(struct host *h)
 {
     const pid_t self[] = {getpid(), h->with.keeper};
-    if (uplink_preamble(h->uplink)->flags & PREAMBLE_EXPLAIN)
+    if (h->uplink.start.flags & PREAMBLE_EXPLAIN)
         containment_probe(h->containment, self, sizeof(self) / sizeof(self[0]), probed, h);
     else
         send_hello(h);
@@ -59,7 +55,7 @@ static void daemon_answered(void *arg)
     struct error e;
     if (cpus_allowed(&h->allowed, &e) < 0)
         log_warn("on %s: %s", h->with.hostname, e.text);
-    if (h->hello_waits && uplink_is_there(h->uplink))
+    if (h->hello_waits && h->uplink.link)
         say_hello(h);
     h->hello_waits = false;
 }
@@ -77,7 +73,7 @@ static void log_to_launcher(void *arg, enum log_level level, const char *text)
 static void up_opened(void *arg)
 {
     struct host *h = arg;
-    log_set_sink(log_to_launcher, h->uplink);
+    log_set_sink(log_to_launcher, &h->uplink);
     h->hello_waits = containment_is_asking(h->containment);
     if (!h->hello_waits)
         say_hello(h);
@@ -96,7 +92,7 @@ static void give_up(void *arg, const struct error *why, bool mprun_has_gone, dou
 {
     struct host *h = arg;
     char text[1200];
-    if (!uplink_is_there(h->uplink)) {
+    if (!h->uplink.link) {
         step_end_kill(h->end, grace, why->text);
         return;
     }
@@ -107,8 +103,8 @@ static void give_up(void *arg, const struct error *why, bool mprun_has_gone, dou
         snprintf(text, sizeof(text), "on %s: the link to mprun is gone (%s); %s", h->with.hostname,
                  why->text, h->state < HOST_REPORTED ? "ending its ranks" : "its ranks have ended");
     log_error("%s", text);
-    uplink_cut(h->uplink, mprun_has_gone);
-    child_hosts_cut(tree_place_children(h->tree));
+    uplink_cut(&h->uplink, mprun_has_gone);
+    child_hosts_cut(&h->tree.children);
     if (h->io)
         rank_io_set_link(h->io, NULL);
     step_end_set_exit_code(h->end, EXIT_CODE_MPRUN);
@@ -120,7 +116,7 @@ static void give_up(void *arg, const struct error *why, bool mprun_has_gone, dou
 static void up_closed(void *arg, const struct error *why)
 {
     struct host *h = arg;
-    give_up(h, why, !tree_place_has_parent(h->tree), LOST_MPRUN_GRACE_SECONDS);
+    give_up(h, why, !h->tree.has_parent, LOST_MPRUN_GRACE_SECONDS);
 }
 
 static void child_preload(void *arg, unsigned place, enum frame_type type, const uint8_t *p,
@@ -149,8 +145,8 @@ static void pmi_rank_gone(void *arg, struct rank_name rank)
 static void pmi_collect(void *arg, const uint8_t *p, size_t n)
 {
     struct host *h = arg;
-    if (!child_hosts_collect(tree_place_children(h->tree), p, n))
-        uplink_send_bytes(h->uplink, FRAME_COLLECT, p, n);
+    if (!child_hosts_collect(&h->tree.children, p, n))
+        uplink_send_bytes(&h->uplink, FRAME_COLLECT, p, n);
 }
 
 /* A step that is over does not fail because of its server. */
@@ -174,16 +170,9 @@ static int start_pmi_server(struct host *h, struct error *err)
         .collect = pmi_collect,
         .ended = pmi_ended,
     };
-    const struct pmi_server_setup setup = {
-        .loop = h->with.loop,
-        .reaper = h->with.reaper,
-        .up = h->uplink,
-        .end = h->end,
-        .hostname = h->with.hostname,
-    };
-    if (!(uplink_preamble(h->uplink)->flags & PREAMBLE_PMI))
+    if (!(h->uplink.start.flags & PREAMBLE_PMI))
         return 0;
-    h->pmi = pmi_server_create(&setup, &events, h, err);
+    h->pmi = pmi_server_create(&h->with, &events, h, err);
     return h->pmi ? 0 : -1;
 }
 
@@ -199,37 +188,32 @@ static int make_links(struct host *h, struct preamble *start)
     };
     static const struct tree_place_events tree_events = {.parent_lost = give_up,
                                                          .child_preload = child_preload};
-    struct loop *loop = h->with.loop;
-    h->uplink = uplink_create(loop, start, h->with.hostname, &up_events, h);
-    if (!h->uplink)
-        return -1;
-    h->end = step_end_create(h->uplink, &h->turn, h->with.hostname);
-    h->tree = tree_place_create(loop, h->uplink, h->end, h->with.hostname, &tree_events, h);
-    return h->end && h->tree ? 0 : -1;
+    h->with.up = &h->uplink;
+    uplink_init(&h->uplink, &h->with, start, &up_events, h);
+    h->end = step_end_create(&h->uplink, &h->turn, h->with.hostname);
+    h->with.end = h->end;
+    tree_place_init(&h->tree, &h->with, &tree_events, h);
+    return h->end ? 0 : -1;
 }
 
 static int make_parts(struct host *h)
 {
     h->containment = containment_create(h->with.loop);
+    h->with.containment = h->containment;
     if (!h->containment)
         return -1;
     h->cleanup = cleanup_create(h->with.loop, &h->turn, h->containment);
-    h->errands = errands_create(&(struct errands_setup){
-        .loop = h->with.loop,
-        .up = h->uplink,
-        .end = h->end,
-        .containment = h->containment,
-        .keeper_fd = h->with.keeper_fd,
-        .hostname = h->with.hostname,
-    });
+    h->errands = errands_create(&h->with);
     return h->cleanup && h->errands ? 0 : -1;
 }
 
-struct host *host_create(const struct host_setup *setup, struct preamble *start, struct error *err)
+struct host *host_create(const struct starter_services *setup, struct preamble *start,
+                         struct error *err)
 {
     struct host *h = calloc(1, sizeof(*h));
     if (h) {
         h->with = *setup;
+        h->with.turn = &h->turn;
         loop_defer_init(&h->turn, setup->loop, host_machine_turn, h);
         host_directory_name(h->directory_name, start->key, start->host_id);
         if (start->flags & PREAMBLE_SUBREAPER)
@@ -264,7 +248,7 @@ int host_start(struct host *h, struct error *err)
         return -1;
     containment_ask(h->containment, daemon_answered, h); /* while mprun is being reached */
     fault_point("starting");
-    return uplink_connect(h->uplink, err);
+    return uplink_connect(&h->uplink, err);
 }
 
 void host_take_signal(struct host *h, int signo)
@@ -297,7 +281,7 @@ bool host_keeper_readable(struct host *h)
 
 int host_finish(struct host *h)
 {
-    uplink_flush(h->uplink);
+    uplink_flush(&h->uplink);
     return step_end_exit_code(h->end);
 }
 
@@ -308,7 +292,7 @@ void host_destroy(struct host *h)
     log_set_sink(NULL, NULL);
     rank_kill_ladder_destroy(h->ladder);
     cleanup_destroy(h->cleanup);
-    tree_place_destroy(h->tree);
+    tree_place_close(&h->tree);
     rank_io_destroy(h->io);
     pmi_server_destroy(h->pmi);
     preload_destroy(h->preload);
@@ -318,7 +302,7 @@ void host_destroy(struct host *h)
     host_directories_destroy(h->directories);
     containment_destroy(h->containment);
     step_end_destroy(h->end);
-    uplink_destroy(h->uplink);
+    uplink_close(&h->uplink);
     launch_free(&h->launch);
     idset_free(&h->allowed);
     loop_defer_stop(&h->turn);

@@ -7,27 +7,17 @@
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "common/error.h"
 
 struct host;
-struct loop;
-struct other_processes;
 struct preamble;
-struct reaper;
+struct starter_services;
 
-struct host_setup { /* all must live as long as the host */
-    struct loop *loop;
-    struct reaper *reaper;
-    const struct other_processes *others; /* what processes of no known rank have used */
-    const char *hostname;
-    pid_t keeper;
-    int keeper_fd;
-};
-
-/* Takes the preamble, and wipes its key. NULL with err. */
-struct host *host_create(const struct host_setup *setup, struct preamble *start, struct error *err);
+/* Takes the services that the worker itself makes, and the preamble, of which it wipes the key.
+ * NULL with err. */
+struct host *host_create(const struct starter_services *setup, struct preamble *start,
+                         struct error *err);
 void host_destroy(struct host *h); /* NULL is fine */
 /* Start the PMI server, ask the node daemon, connect to mprun. -1 with err. */
 int host_start(struct host *h, struct error *err);

@@ -10,25 +10,21 @@
 #include "model/rank-end.h"
 #include "starter/host-private.h"
 #include "starter/io/rank-io.h"
-#include "starter/links/tree-place.h"
-#include "starter/links/uplink.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/ranks.h"
 #include "starter/errands/errands.h"
 #include "starter/step-end.h"
 #include "starter/usage/usage-now.h"
-#include "wire/link/link.h"
+#include "wire/link/heartbeat.h"
 #include "wire/messages/values.h"
-#include "wire/mprun.pb-c.h"
-#include "wire/start-channel/preamble.h"
 
 static int take_place(struct host *h, const uint8_t *p, size_t n)
 {
     if (h->state == HOST_STARTING)
         h->state = HOST_CONNECTED;
     fault_point("connected");
-    return tree_place_take(h->tree, p, n);
+    return tree_place_take(&h->tree, p, n);
 }
 
 static int take_offer(struct host *h, const uint8_t *p, size_t n)
@@ -37,15 +33,7 @@ static int take_offer(struct host *h, const uint8_t *p, size_t n)
         return 0;
     if (h->preload || h->state != HOST_CONNECTED)
         return -1;
-    h->preload = preload_create(
-        &(struct preload_setup){
-            .loop = h->with.loop,
-            .up = h->uplink,
-            .end = h->end,
-            .children = tree_place_children(h->tree),
-            .hostname = h->with.hostname,
-        },
-        p, n);
+    h->preload = preload_create(&h->with, &h->tree.children, p, n);
     return h->preload ? 0 : -1;
 }
 
@@ -54,12 +42,12 @@ static void take_launch(struct host *h, const uint8_t *p, size_t n)
     struct error e;
     if (h->has_launch || step_end_has_begun(h->end))
         return;
-    if (launch_unpack(p, n, uplink_preamble(h->uplink)->host_id, &h->launch, &e) < 0) {
+    if (launch_unpack(p, n, h->uplink.start.host_id, &h->launch, &e) < 0) {
         step_end_cannot_run(h->end, EXIT_CODE_MPRUN, e.text);
         return;
     }
     step_end_set_grace(h->end, h->launch.step.kill_grace);
-    child_hosts_set_names(tree_place_children(h->tree), &h->launch);
+    h->tree.children.launch = &h->launch;
     host_prepare(h);
 }
 
@@ -149,7 +137,7 @@ static int take_present_ask(struct host *h, const uint8_t *p, size_t n)
         .others = h->with.others,
         .pmi_server = h->pmi ? pmi_server_pid(h->pmi) : 0,
     };
-    return current_usage_answer(h->uplink, &c, p, n);
+    return current_usage_answer(&h->uplink, &c, p, n);
 }
 
 static void all_released(void *arg)
@@ -196,13 +184,13 @@ static int take_frame(struct host *h, struct link *l, enum frame_type type, cons
     case FRAME_RELEASE:
         fault_point("released");
         if (h->state == HOST_CLEANED || h->state < HOST_PREPARING)
-            child_hosts_await_end(tree_place_children(h->tree), all_released, h);
+            child_hosts_await_end(&h->tree.children, all_released, h);
         return 0;
     case FRAME_PING:
         link_send_bytes(l, FRAME_PONG, NULL, 0);
         return 0;
     case FRAME_PONG:
-        return tree_place_pong(h->tree);
+        return heartbeat_answered(h->tree.heartbeat, 0);
     default:
         return -1;
     }
@@ -213,12 +201,12 @@ void launcher_messages_take(void *arg, struct link *l, enum frame_type type, con
 {
     struct host *h = arg;
     char text[400];
-    tree_place_heard(h->tree);
+    heartbeat_heard(h->tree.heartbeat, 0);
     if (type == FRAME_PRELOAD_DATA) { /* goes only to children that want it */
         preload_data(h->preload, p, n);
         return;
     }
-    if (!tree_place_pass_down(h->tree, link_frame_host(l), type, p, n))
+    if (!tree_place_pass_down(&h->tree, link_frame_host(l), type, p, n))
         return;
     if (take_frame(h, l, type, p, n) < 0) {
         snprintf(text, sizeof(text), "on %s: protocol error: %s from mprun is not understood",

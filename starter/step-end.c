@@ -37,7 +37,7 @@ void step_end_cannot_run(struct step_end *e, int exit_code, const char *text)
     Mprun__CannotRun m = MPRUN__CANNOT_RUN__INIT;
     m.exit_code = (uint32_t)exit_code;
     m.text = (char *)(uintptr_t)text;
-    if (uplink_is_there(e->up))
+    if (e->up->link)
         uplink_send(e->up, FRAME_CANNOT_RUN, &m.base);
     else
         log_error("%s", text);

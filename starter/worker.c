@@ -15,6 +15,7 @@
 #include "common/reaper.h"
 #include "model/rank-end.h"
 #include "starter/host.h"
+#include "starter/services.h"
 #include "starter/usage/rusage.h"
 #include "wire/link/key-proof.h"
 #include "wire/start-channel/preamble.h"
@@ -73,7 +74,7 @@ static int prepare(struct worker *w, pid_t keeper, int keeper_fd, struct preambl
     if (!w->loop || !w->reaper || handshake_library_init(err) < 0 || watch_signals(w, err) < 0)
         return -1;
     w->host = host_create(
-        &(struct host_setup){
+        &(struct starter_services){
             .loop = w->loop,
             .reaper = w->reaper,
             .others = &w->others,

@@ -108,6 +108,6 @@ void cleanup_report(const struct cleanup *c, int keeper_fd, struct uplink *up, c
     m.stuck = (char **)(uintptr_t)c->stuck;
     keeper_tell(keeper_fd, c->nstuck ? KEEPER_STUCK : KEEPER_CLEANED, "");
     uplink_send(up, FRAME_CLEANED, &m.base);
-    for (size_t i = 0; !uplink_is_there(up) && i < c->nstuck; i++)
+    for (size_t i = 0; !up->link && i < c->nstuck; i++)
         log_error("on %s: %s", hostname, c->stuck[i]);
 }

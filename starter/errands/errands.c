@@ -18,17 +18,16 @@
 #include "starter/links/uplink.h"
 #include "starter/containment/step-containment.h"
 #include "starter/errands/keeper-errands.h"
+#include "starter/services.h"
 #include "starter/step-end.h"
-#include "wire/link/link.h"
 #include "wire/messages/errand.h"
 #include "wire/mprun.pb-c.h"
 #include "wire/start-channel/await-word.h"
-#include "wire/start-channel/preamble.h"
 
 enum { REST_READS = 64 }; /* of 2 KiB: a pipe's 64 KiB and more */
 
 struct errands {
-    struct errands_setup with;
+    const struct starter_services *services;
     struct errand *first;
     bool has_keeper;
 };
@@ -59,7 +58,7 @@ static void tell(struct errands *all, uint32_t id, enum errand_news what, const 
     m.what = what;
     m.text = (ProtobufCBinaryData){.data = (uint8_t *)(uintptr_t)text, .len = n};
     m.status = status;
-    uplink_send(all->with.up, FRAME_ERRAND_NEWS, &m.base);
+    uplink_send(all->services->up, FRAME_ERRAND_NEWS, &m.base);
 }
 
 static void refuse(struct errands *all, uint32_t id, const char *why)
@@ -135,7 +134,8 @@ static void feed(struct errand *e)
     if (!e->is_ready || !e->is_home || e->in_fd < 0)
         return;
     if (fd_write_all(e->in_fd, e->input, e->ninput) < 0)
-        log_debug("on %s: an errand takes no input", e->all->with.hostname); /* its end is told */
+        log_debug("on %s: an errand takes no input",
+                  e->all->services->hostname); /* its end is told */
     close_input(e);
 }
 
@@ -172,7 +172,7 @@ static void readable(void *arg, int fd, unsigned events)
 
 static int watch_output(struct errand *e)
 {
-    e->out_io = loop_io_create(e->all->with.loop, e->out_fd, LOOP_READ, readable, e);
+    e->out_io = loop_io_create(e->all->services->loop, e->out_fd, LOOP_READ, readable, e);
     if (!e->out_io)
         errno = ENOMEM;
     return e->out_io ? fd_set_nonblock(e->out_fd, 1) : -1;
@@ -216,7 +216,7 @@ static int ask_keeper(struct errand *e, const char *packet, size_t n)
     if (rc == 0)
         rc = watch_output(e);
     if (rc == 0)
-        rc = keeper_send(e->all->with.keeper_fd, packet, n, (int[]){in[0], out[1], out[0]}, 3);
+        rc = keeper_send(e->all->services->keeper_fd, packet, n, (int[]){in[0], out[1], out[0]}, 3);
     int saved = errno;
     cleanup_close(&in[0]);
     cleanup_close(&out[1]);
@@ -254,7 +254,7 @@ static int errand_begin(struct errand *e, const Mprun__Errand *m)
 
 static void take(struct errands *all, const Mprun__Errand *m)
 {
-    if (step_end_has_begun(all->with.end) || !all->has_keeper) {
+    if (step_end_has_begun(all->services->end) || !all->has_keeper) {
         refuse(all, m->id, "its part of the step is ending");
         return;
     }
@@ -288,7 +288,7 @@ int errands_take(struct errands *all, const uint8_t *p, size_t n)
  * has, there is not to be another. */
 static void has_pid(struct errand *e, pid_t pid)
 {
-    struct cgroup_tree *tree = containment_tree(e->all->with.containment);
+    struct cgroup_tree *tree = containment_tree(e->all->services->containment);
     struct error err;
     if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
         e->refused = strdup(err.text);
@@ -335,7 +335,7 @@ bool errands_keeper_readable(struct errands *all)
 {
     struct errand_reply r;
     for (;;) {
-        ssize_t n = recv(all->with.keeper_fd, &r, sizeof(r), MSG_DONTWAIT);
+        ssize_t n = recv(all->services->keeper_fd, &r, sizeof(r), MSG_DONTWAIT);
         if (n == (ssize_t)sizeof(r))
             answered(all, &r);
         else if (n >= 0 || (errno != EINTR && errno != EAGAIN))
@@ -345,11 +345,11 @@ bool errands_keeper_readable(struct errands *all)
     }
 }
 
-struct errands *errands_create(const struct errands_setup *setup)
+struct errands *errands_create(const struct starter_services *services)
 {
     struct errands *all = calloc(1, sizeof(*all));
     if (all)
-        *all = (struct errands){.with = *setup, .has_keeper = true};
+        *all = (struct errands){.services = services, .has_keeper = true};
     return all;
 }
 

@@ -10,22 +10,10 @@
 #include <stdint.h>
 
 struct errands;
-struct loop;
-struct step_containment;
-struct step_end;
-struct uplink;
+struct starter_services;
 
-struct errands_setup { /* all must live as long as the errands */
-    struct loop *loop;
-    struct uplink *up;
-    const struct step_end *end;
-    struct step_containment *containment;
-    int keeper_fd;
-    const char *hostname;
-};
-
-struct errands *errands_create(const struct errands_setup *setup); /* NULL: no memory */
-void errands_destroy(struct errands *all);                         /* NULL is fine */
+struct errands *errands_create(const struct starter_services *services); /* NULL: no memory */
+void errands_destroy(struct errands *all);                               /* NULL is fine */
 /* ERRAND has come. -1: it cannot be read. */
 int errands_take(struct errands *all, const uint8_t *p, size_t n);
 /* The keeper's descriptor is readable. false: the keeper has gone. */

@@ -12,44 +12,15 @@
 #include "model/rank-end.h"
 #include "starter/links/uplink.h"
 #include "starter/policy.h"
+#include "starter/services.h"
 #include "starter/step-end.h"
 #include "wire/link/heartbeat.h"
-#include "wire/link/link.h"
 #include "wire/link/listener.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/values.h"
-#include "wire/mprun.pb-c.h"
-#include "wire/start-channel/preamble.h"
 #include "wire/transport/address.h"
 #include "wire/tree/gather.h"
 #include "wire/tree/tree.h"
-
-struct child {
-    struct child_hosts *all;
-    uint32_t host;
-    struct link *link; /* NULL: not there yet, or gone */
-};
-
-struct child_hosts {
-    struct loop *loop;
-    struct uplink *up;
-    struct step_end *end;
-    const char *hostname;
-    const struct launch *launch; /* for names; NULL: not known yet */
-    uint32_t self, fanout, nhosts, first;
-    struct port_range ports; /* of the door */
-    struct child *children;
-    unsigned nchildren, nlinked;
-    struct listener *door;
-    struct gather_rules rules;
-    struct gather *gather;       /* of collectives; NULL where there are no children */
-    struct heartbeat *heartbeat; /* of the children; NULL where it is not wanted */
-    child_preload_fn preload;
-    void *arg;
-    struct loop_timer limit; /* of the wait for `gone` */
-    void (*gone)(void *arg);
-    void *gone_arg;
-};
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
@@ -62,7 +33,7 @@ static int awaited(void *arg, uint32_t host)
 static void gathered(void *arg, const Mprun__Collect *m)
 {
     struct child_hosts *c = arg;
-    uplink_send(c->up, FRAME_COLLECT, &m->base);
+    uplink_send(c->services->up, FRAME_COLLECT, &m->base);
 }
 
 static void collect(struct child_hosts *c, const uint8_t *p, size_t n, const char *whose)
@@ -71,13 +42,14 @@ static void collect(struct child_hosts *c, const uint8_t *p, size_t n, const cha
     char text[400];
     if (gather_add(c->gather, p, n, &e) == 0)
         return;
-    snprintf(text, sizeof(text), "on %s: protocol error: %s: %.200s", c->hostname, whose, e.text);
-    step_end_cannot_run(c->end, EXIT_CODE_MPRUN, text);
+    snprintf(text, sizeof(text), "on %s: protocol error: %s: %.200s", c->services->hostname, whose,
+             e.text);
+    step_end_cannot_run(c->services->end, EXIT_CODE_MPRUN, text);
 }
 
 bool child_hosts_collect(struct child_hosts *c, const uint8_t *p, size_t n)
 {
-    if (!c || !c->gather)
+    if (!c->gather)
         return false;
     collect(c, p, n, "mppmi");
     return true;
@@ -121,7 +93,7 @@ static void say_silent(void *arg, const uint32_t *places, size_t n, double secon
     m.n_hosts = n;
     m.seconds = seconds;
     m.back = back;
-    uplink_send(c->up, FRAME_SILENT, &m.base);
+    uplink_send(c->services->up, FRAME_SILENT, &m.base);
 }
 
 static void child_silent(void *arg, const uint32_t *places, size_t n, double seconds)
@@ -154,13 +126,8 @@ static void child_closed(void *arg, struct link *l, const struct error *why)
     m.silent = why->code == ETIMEDOUT;
     let_go(h);
     if (!c->gone)
-        uplink_send(c->up, FRAME_LOST, &m.base);
+        uplink_send(c->services->up, FRAME_LOST, &m.base);
     maybe_all_gone(c);
-}
-
-static void answer(struct child *h)
-{
-    link_relay(h->link, h->host, FRAME_PONG, NULL, 0);
 }
 
 static void child_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
@@ -179,13 +146,13 @@ static void child_frame(void *arg, struct link *l, enum frame_type type, const u
     if (type == FRAME_PONG && heartbeat_answered(c->heartbeat, h->host - c->first) == 0)
         return;
     if (type == FRAME_PING)
-        answer(h);
+        link_relay(h->link, h->host, FRAME_PONG, NULL, 0);
     else if (type == FRAME_COLLECT)
         collect(c, p, n, "a host below");
     else if (type == FRAME_PRELOAD_WANTED || type == FRAME_PRELOAD_TAKEN)
         c->preload(c->arg, h->host - c->first, type, p, n);
-    else if (uplink_is_there(c->up))
-        link_relay(uplink_link(c->up), from, type, p, n);
+    else if (c->services->up->link)
+        link_relay(c->services->up->link, from, type, p, n);
 }
 
 static const char *name_of(const struct child_hosts *c, uint32_t host, char *buf, size_t n)
@@ -204,7 +171,7 @@ static void child_interrupted(void *arg, struct link *l, const struct error *why
         log_warn("the connection to host %s is interrupted (%s); waiting for it for %u s at most "
                  "(--link-grace)",
                  name_of(h->all, h->host, name, sizeof(name)), why->text,
-                 uplink_preamble(h->all->up)->link_grace);
+                 h->all->services->up->start.link_grace);
 }
 
 static void child_resumed(void *arg, struct link *l, double seconds)
@@ -253,17 +220,17 @@ static const struct listen_events door_events = {
 /* Beside mprun's own socket, or at the address by which mprun was reached. */
 static int listen_for_children(struct child_hosts *c, char address[ADDRESS_TEXT], struct error *err)
 {
-    const char *own = uplink_own_address(c->up);
+    const struct uplink *up = c->services->up;
     char home[PREAMBLE_ADDRESSES], path[PREAMBLE_ADDRESSES + 32];
-    if (uplink_is_start_channel(c->up))
+    if (up->is_start_channel)
         return error_set(err, EHOSTUNREACH, "it is itself linked by its start channel only");
-    if (own[0]) {
+    if (up->own_address[0]) {
         unsigned port = 0;
-        int fd = address_listen(own, &c->ports, &port, err);
-        address_of_ip(own, port, address);
+        int fd = address_listen(up->own_address, &c->ports, &port, err);
+        address_of_ip(up->own_address, port, address);
         return fd;
     }
-    if (!address_home(uplink_preamble(c->up)->addresses, home, sizeof(home)))
+    if (!address_home(up->start.addresses, home, sizeof(home)))
         return error_set(err, ENOENT, "no directory for its socket");
     snprintf(path, sizeof(path), "%s/link.%u", home, c->self);
     return address_listen_unix(path, address, err);
@@ -271,56 +238,44 @@ static int listen_for_children(struct child_hosts *c, char address[ADDRESS_TEXT]
 
 void child_hosts_open_door(struct child_hosts *c)
 {
-    const struct preamble *p = uplink_preamble(c->up);
+    struct uplink *up = c->services->up;
+    const struct preamble *p = &up->start;
     struct error e;
     char address[ADDRESS_TEXT];
     Mprun__Door m = MPRUN__DOOR__INIT;
-    enum link_security security =
-        uplink_own_address(c->up)[0] ? preamble_security(p->flags) : LINK_PLAIN;
+    enum link_security security = up->own_address[0] ? preamble_security(p->flags) : LINK_PLAIN;
     if (c->nchildren == 0)
         return;
     int fd = listen_for_children(c, address, &e);
     if (fd >= 0)
-        c->door = listener_create(c->loop, fd, p->key, security, &door_events, c, &e);
+        c->door = listener_create(c->services->loop, fd, p->key, security, &door_events, c, &e);
     if (c->door) {
         listener_resumable(c->door, &(struct link_options){.resume_seconds = p->link_grace});
         m.addresses = address;
         listener_expect(c->door, c->nchildren);
     } else {
-        log_debug("on %s: no hosts below this one: %s", c->hostname, e.text);
+        log_debug("on %s: no hosts below this one: %s", c->services->hostname, e.text);
     }
-    uplink_send(c->up, FRAME_DOOR, &m.base);
+    uplink_send(up, FRAME_DOOR, &m.base);
 }
 
 /* ---- passing on ------------------------------------------------------------------------------ */
 
-unsigned child_hosts_places(const struct child_hosts *c)
-{
-    return c ? c->nchildren : 0;
-}
-
-bool child_hosts_is_linked(const struct child_hosts *c, unsigned place)
-{
-    return place < child_hosts_places(c) && c->children[place].link;
-}
-
 void child_hosts_send(struct child_hosts *c, unsigned place, enum frame_type type, const void *p,
                       size_t n)
 {
-    if (child_hosts_is_linked(c, place))
+    if (c->children[place].link)
         link_relay(c->children[place].link, FRAME_EVERY_HOST, type, p, n);
 }
 
 void child_hosts_pass_down(struct child_hosts *c, uint32_t host, enum frame_type type,
                            const void *p, size_t n)
 {
-    struct child *h = NULL;
-    for (unsigned i = 0; host == FRAME_EVERY_HOST && i < child_hosts_places(c); i++)
+    for (unsigned i = 0; host == FRAME_EVERY_HOST && i < c->nchildren; i++)
         child_hosts_send(c, i, type, p, n);
     if (host == FRAME_EVERY_HOST)
         return;
-    if (c)
-        h = find_child(c, tree_way(c->self, host, c->fanout));
+    struct child *h = c->nchildren ? find_child(c, tree_way(c->self, host, c->fanout)) : NULL;
     if (h && h->link)
         link_relay(h->link, host, type, p, n);
     else
@@ -331,8 +286,6 @@ void child_hosts_pass_down(struct child_hosts *c, uint32_t host, enum frame_type
 
 void child_hosts_cut(struct child_hosts *c)
 {
-    if (!c)
-        return;
     listener_destroy(c->door);
     c->door = NULL;
     for (unsigned i = 0; c->children && i < c->nchildren; i++)
@@ -348,7 +301,7 @@ static void waited_enough(void *arg)
 
 void child_hosts_await_end(struct child_hosts *c, void (*gone)(void *arg), void *arg)
 {
-    if (!c || c->nlinked == 0) {
+    if (c->nlinked == 0) {
         gone(arg);
         return;
     }
@@ -358,21 +311,36 @@ void child_hosts_await_end(struct child_hosts *c, void (*gone)(void *arg), void 
         if (c->children[i].link)
             link_peer_ends(c->children[i].link);
     loop_timer_stop(&c->limit);
-    loop_timer_init(&c->limit, c->loop, waited_enough, c);
+    loop_timer_init(&c->limit, c->services->loop, waited_enough, c);
     loop_timer_start(&c->limit, CHILDREN_END_SECONDS, 0);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int prepare(struct child_hosts *c, double heartbeat)
+int child_hosts_init(struct child_hosts *c, const struct starter_services *services,
+                     const Mprun__Place *place, child_preload_fn preload, void *arg)
 {
+    double heartbeat = seconds_unpack(place->heartbeat);
+    uint32_t self = services->up->start.host_id;
+    *c = (struct child_hosts){
+        .services = services,
+        .self = self,
+        .fanout = place->fanout,
+        .nhosts = place->nhosts,
+        .first = tree_first_child(self, place->fanout, place->nhosts),
+        .nchildren = tree_children(self, place->fanout, place->nhosts),
+        .ports = {.low = place->port_low, .high = place->port_high},
+        .rules = {.nhosts = place->nhosts, .awaited = awaited, .complete = gathered},
+        .preload = preload,
+        .arg = arg,
+    };
     if (c->nchildren == 0)
         return 0;
     c->children = calloc(c->nchildren, sizeof(*c->children));
-    c->rules = (struct gather_rules){.nhosts = c->nhosts, .awaited = awaited, .complete = gathered};
     c->gather = gather_create(&c->rules, c);
     if (heartbeat > 0)
-        c->heartbeat = heartbeat_create(c->loop, c->nchildren, heartbeat, &heartbeat_events, c);
+        c->heartbeat =
+            heartbeat_create(services->loop, c->nchildren, heartbeat, &heartbeat_events, c);
     if (!c->children || !c->gather || (heartbeat > 0 && !c->heartbeat))
         return -1;
     for (unsigned i = 0; i < c->nchildren; i++)
@@ -380,50 +348,12 @@ static int prepare(struct child_hosts *c, double heartbeat)
     return 0;
 }
 
-struct child_hosts *child_hosts_create(struct loop *loop, struct uplink *up, struct step_end *end,
-                                       const char *hostname, const Mprun__Place *place,
-                                       child_preload_fn preload, void *arg, struct error *err)
+void child_hosts_close(struct child_hosts *c)
 {
-    uint32_t self = uplink_preamble(up)->host_id;
-    struct child_hosts *c = calloc(1, sizeof(*c));
-    if (c)
-        *c = (struct child_hosts){
-            .loop = loop,
-            .up = up,
-            .end = end,
-            .hostname = hostname,
-            .self = self,
-            .fanout = place->fanout,
-            .nhosts = place->nhosts,
-            .first = tree_first_child(self, place->fanout, place->nhosts),
-            .nchildren = tree_children(self, place->fanout, place->nhosts),
-            .ports = {.low = place->port_low, .high = place->port_high},
-            .preload = preload,
-            .arg = arg,
-        };
-    if (!c || prepare(c, seconds_unpack(place->heartbeat)) < 0) {
-        child_hosts_destroy(c);
-        error_errno(err, ENOMEM, "make room for the hosts below");
-        return NULL;
-    }
-    return c;
-}
-
-void child_hosts_set_names(struct child_hosts *c, const struct launch *launch)
-{
-    if (c)
-        c->launch = launch;
-}
-
-void child_hosts_destroy(struct child_hosts *c)
-{
-    if (!c)
-        return;
     c->gone = NULL;
     child_hosts_cut(c);
     loop_timer_stop(&c->limit);
     heartbeat_destroy(c->heartbeat);
     gather_destroy(c->gather);
     free(c->children);
-    free(c);
 }

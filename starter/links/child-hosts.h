@@ -8,37 +8,51 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
-#include "wire/messages/frame.h"
+#include "common/loop.h"
+#include "wire/link/link.h"
 #include "wire/mprun.pb-c.h"
+#include "wire/transport/address.h"
+#include "wire/tree/gather.h"
 
-struct child_hosts;
 struct launch;
-struct loop;
-struct step_end;
-struct uplink;
+struct starter_services;
 
-/* A child has sent PRELOAD_WANTED or PRELOAD_TAKEN; place: 0 .. child_hosts_places() - 1. */
+/* A child has sent PRELOAD_WANTED or PRELOAD_TAKEN; place: 0 .. nchildren - 1. */
 typedef void (*child_preload_fn)(void *arg, unsigned place, enum frame_type type, const uint8_t *p,
                                  size_t n);
 
-/* place: this host's place in the tree, as mprun says. hostname must live as long. NULL with err.
- */
-struct child_hosts *child_hosts_create(struct loop *loop, struct uplink *up, struct step_end *end,
-                                       const char *hostname, const Mprun__Place *place,
-                                       child_preload_fn preload, void *arg, struct error *err);
-/* NULL is fine, here and below: this host has no place yet. */
-void child_hosts_destroy(struct child_hosts *c);
+struct child_hosts { /* all zero: this host has no place yet */
+    struct child {
+        struct child_hosts *all;
+        uint32_t host;
+        struct link *link; /* NULL: not there yet, or gone */
+    } * children;
+    unsigned nchildren;          /* that are to be there */
+    const struct launch *launch; /* set once LAUNCH has come, for names; NULL before */
+    /* private to child-hosts.c */
+    const struct starter_services *services;
+    uint32_t self, fanout, nhosts, first;
+    struct port_range ports; /* of the door */
+    unsigned nlinked;
+    struct listener *door;
+    struct gather_rules rules;
+    struct gather *gather;       /* of collectives; NULL where there are no children */
+    struct heartbeat *heartbeat; /* of the children; NULL where it is not wanted */
+    child_preload_fn preload;
+    void *arg;
+    struct loop_timer limit; /* of the wait for `gone` */
+    void (*gone)(void *arg);
+    void *gone_arg;
+};
+
+/* place: this host's place in the tree, as mprun says. -1: no memory. */
+int child_hosts_init(struct child_hosts *c, const struct starter_services *services,
+                     const Mprun__Place *place, child_preload_fn preload, void *arg);
+void child_hosts_close(struct child_hosts *c); /* all zero is fine, here and below */
 /* Where there are to be children, listen for them and tell mprun the address (DOOR). */
 void child_hosts_open_door(struct child_hosts *c);
-/* LAUNCH has come: hosts have these names in messages. launch must live as long as c. */
-void child_hosts_set_names(struct child_hosts *c, const struct launch *launch);
-
-unsigned child_hosts_places(const struct child_hosts *c); /* children that are to be there */
-bool child_hosts_is_linked(const struct child_hosts *c, unsigned place);
 /* Send a frame to the child in this place, if it is linked, and to all hosts below it. */
 void child_hosts_send(struct child_hosts *c, unsigned place, enum frame_type type, const void *p,
                       size_t n);

@@ -2,82 +2,174 @@
 /* tree-place.c - see tree-place.h */
 #include "starter/links/tree-place.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <string.h>
 
-#include "common/log.h"
+#include <sodium.h>
+
 #include "model/rank-end.h"
 #include "starter/links/uplink.h"
+#include "starter/policy.h"
+#include "starter/services.h"
 #include "starter/step-end.h"
+#include "wire/link/heartbeat.h"
 #include "wire/messages/values.h"
-#include "wire/mprun.pb-c.h"
-#include "wire/start-channel/preamble.h"
+#include "wire/transport/dial.h"
 
-struct tree_place {
-    struct loop *loop;
-    struct uplink *up;
-    struct step_end *end;
-    const char *hostname;
-    const struct tree_place_events *events;
-    void *arg;
-    double heartbeat;             /* seconds */
-    struct child_hosts *children; /* NULL: no place yet */
-    struct parent_watch *watch;   /* NULL: linked to mprun itself */
-};
+enum { INTERRUPTED = 1, SILENT = 2 }; /* why the parent gives no answer */
 
-struct tree_place *tree_place_create(struct loop *loop, struct uplink *up, struct step_end *end,
-                                     const char *hostname, const struct tree_place_events *events,
-                                     void *arg)
+/* ---- a connection to mprun, when the parent gives no answer ---------------------------------- */
+
+static void try_later(struct tree_place *t)
 {
-    struct tree_place *t = calloc(1, sizeof(*t));
-    if (t)
-        *t = (struct tree_place){
-            .loop = loop, .up = up, .end = end, .hostname = hostname, .events = events, .arg = arg};
-    return t;
+    double spread = LOST_PARENT_SPREAD_SECONDS * randombytes_uniform(1000) / 1000;
+    if (t->why)
+        loop_timer_start(&t->again, LOST_PARENT_WAIT_SECONDS + spread, 0);
 }
 
-void tree_place_destroy(struct tree_place *t)
+static int side_opened(void *arg, struct link *l, uint32_t host_id, struct error *why)
 {
-    if (!t)
+    return 0;
+}
+
+static void side_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
+{
+    struct tree_place *t = arg;
+    Mprun__Kill *m = type == FRAME_KILL ? mprun__kill__unpack(NULL, n, p) : NULL;
+    struct error why;
+    if (!m)
         return;
-    parent_watch_destroy(t->watch);
-    child_hosts_destroy(t->children);
-    free(t);
+    error_set(&why, EHOSTUNREACH, "the host above gives no answer, and mprun ends the step");
+    t->events->parent_lost(t->arg, &why, false, seconds_unpack(m->grace));
+    mprun__kill__free_unpacked(m, NULL);
 }
+
+static void side_closed(void *arg, struct link *l, const struct error *why)
+{
+    struct tree_place *t = arg;
+    link_destroy(l);
+    t->link = NULL;
+    try_later(t);
+}
+
+static void dialed(void *arg, int fd, const struct error *why)
+{
+    static const struct link_events events = {
+        .opened = side_opened, .frame = side_frame, .closed = side_closed};
+    struct tree_place *t = arg;
+    const struct preamble *p = &t->services->up->start;
+    struct error e = *why;
+    struct link_options options = {.role = LINK_CONNECTOR,
+                                   .key = t->key,
+                                   .host_id = p->host_id,
+                                   .security = preamble_security(p->flags)};
+    dial_destroy(t->dial);
+    t->dial = NULL;
+    if (fd >= 0)
+        t->link = link_create(t->services->loop, fd, fd, &options, "mprun", &events, t, &e);
+    else if (e.code == ECONNREFUSED || e.code == ENOENT) /* of a Unix socket */
+        t->events->parent_lost(t->arg, &e, true, LOST_MPRUN_GRACE_SECONDS);
+    if (!t->link)
+        try_later(t);
+}
+
+static void ask(void *arg)
+{
+    struct tree_place *t = arg;
+    if (!t->why || t->dial || t->link)
+        return;
+    t->dial = dial_create(t->services->loop, t->services->up->start.addresses, NULL,
+                          LOST_PARENT_DIAL_SECONDS, dialed, t);
+    if (!t->dial)
+        try_later(t);
+}
+
+/* ---- does the parent answer? ----------------------------------------------------------------- */
+
+static void begin_asking(struct tree_place *t, unsigned why)
+{
+    if (!t->why && !t->link && !t->dial) {
+        t->why = why;
+        try_later(t);
+    }
+    t->why |= why;
+}
+
+static void end_asking(struct tree_place *t, unsigned why)
+{
+    t->why &= ~why;
+    if (t->why || !t->services->up->link) /* mprun may want KILL to come sooner */
+        return;
+    loop_timer_stop(&t->again);
+    dial_destroy(t->dial);
+    link_destroy(t->link);
+    t->dial = NULL;
+    t->link = NULL;
+}
+
+static void parent_interrupted(void *arg)
+{
+    struct tree_place *t = arg;
+    if (t->has_parent)
+        begin_asking(t, INTERRUPTED);
+}
+
+static void parent_resumed(void *arg)
+{
+    end_asking(arg, INTERRUPTED);
+}
+
+static struct link *parent_link(void *arg, uint32_t peer, uint32_t *ret_host)
+{
+    struct tree_place *t = arg;
+    *ret_host = t->services->up->start.host_id;
+    return t->services->up->link;
+}
+
+static void parent_silent(void *arg, const uint32_t *peers, size_t n, double seconds)
+{
+    begin_asking(arg, SILENT);
+}
+
+static void parent_back(void *arg, uint32_t peer, double seconds)
+{
+    end_asking(arg, SILENT);
+}
+
+static int watch_parent(struct tree_place *t)
+{
+    static const struct heartbeat_events events = {
+        .link = parent_link, .silent = parent_silent, .back = parent_back};
+    t->has_parent = true;
+    memcpy(t->key, t->services->up->start.key, LINK_KEY);
+    if (t->heartbeat_seconds > 0)
+        t->heartbeat = heartbeat_create(t->services->loop, 1, t->heartbeat_seconds, &events, t);
+    return t->heartbeat_seconds > 0 && !t->heartbeat ? -1 : 0;
+}
+
+/* ---- PLACE ----------------------------------------------------------------------------------- */
 
 /* Children only now: what they send must not go by a link that is about to be left. */
 static void place_is_taken(struct tree_place *t)
 {
-    child_hosts_open_door(t->children);
-    uplink_forget_key(t->up); /* links and door have what they need */
+    child_hosts_open_door(&t->children);
+    uplink_forget_key(t->services->up); /* links and door have what they need */
 }
 
 static void parent_reached(void *arg)
 {
     struct tree_place *t = arg;
-    t->watch = parent_watch_create(t->loop, t->up, t->heartbeat, t->events->parent_lost, t->arg);
-    if (!t->watch)
-        step_end_cannot_run(t->end, EXIT_CODE_MPRUN, "out of memory");
-    uplink_send_joined(t->up, "");
+    if (watch_parent(t) < 0)
+        step_end_cannot_run(t->services->end, EXIT_CODE_MPRUN, "out of memory");
+    uplink_send_joined(t->services->up, "");
     place_is_taken(t);
 }
 
 static void parent_failed(void *arg, const char *why)
 {
     struct tree_place *t = arg;
-    uplink_send_joined(t->up, why);
+    uplink_send_joined(t->services->up, why);
     place_is_taken(t);
-}
-
-static void parent_interrupted(void *arg)
-{
-    struct tree_place *t = arg;
-    parent_watch_interrupted(t->watch);
-}
-
-static void parent_resumed(void *arg)
-{
-    struct tree_place *t = arg;
-    parent_watch_resumed(t->watch);
 }
 
 static void join(struct tree_place *t, const char *addresses)
@@ -87,20 +179,19 @@ static void join(struct tree_place *t, const char *addresses)
                                                        .interrupted = parent_interrupted,
                                                        .resumed = parent_resumed};
     struct error e;
-    if (uplink_connect_parent(t->up, addresses, &events, t, &e) < 0)
+    if (uplink_connect_parent(t->services->up, addresses, &events, t, &e) < 0)
         parent_failed(t, e.text);
 }
 
 static int take(struct tree_place *t, const Mprun__Place *m)
 {
-    struct error e;
-    if (t->children || m->fanout > m->nhosts || uplink_preamble(t->up)->host_id >= m->nhosts)
+    if (t->is_taken || m->fanout > m->nhosts || t->services->up->start.host_id >= m->nhosts)
         return -1;
-    t->heartbeat = seconds_unpack(m->heartbeat);
-    t->children = child_hosts_create(t->loop, t->up, t->end, t->hostname, m,
-                                     t->events->child_preload, t->arg, &e);
-    if (!t->children)
-        step_end_cannot_run(t->end, EXIT_CODE_MPRUN, e.text);
+    t->is_taken = true;
+    t->heartbeat_seconds = seconds_unpack(m->heartbeat);
+    if (child_hosts_init(&t->children, t->services, m, t->events->child_preload, t->arg) < 0)
+        step_end_cannot_run(t->services->end, EXIT_CODE_MPRUN,
+                            "out of memory: make room for the hosts below");
     else if (m->stay)
         place_is_taken(t);
     else
@@ -119,28 +210,27 @@ int tree_place_take(struct tree_place *t, const uint8_t *p, size_t n)
 bool tree_place_pass_down(struct tree_place *t, uint32_t host, enum frame_type type, const void *p,
                           size_t n)
 {
-    if (host == uplink_preamble(t->up)->host_id)
+    if (host == t->services->up->start.host_id)
         return true;
-    child_hosts_pass_down(t->children, host, type, p, n);
+    child_hosts_pass_down(&t->children, host, type, p, n);
     return host == FRAME_EVERY_HOST;
 }
 
-struct child_hosts *tree_place_children(const struct tree_place *t)
+/* ---- life ------------------------------------------------------------------------------------ */
+
+void tree_place_init(struct tree_place *t, const struct starter_services *services,
+                     const struct tree_place_events *events, void *arg)
 {
-    return t->children;
+    *t = (struct tree_place){.services = services, .events = events, .arg = arg};
+    loop_timer_init(&t->again, services->loop, ask, t);
 }
 
-bool tree_place_has_parent(const struct tree_place *t)
+void tree_place_close(struct tree_place *t)
 {
-    return t->watch != NULL;
-}
-
-void tree_place_heard(struct tree_place *t)
-{
-    parent_watch_heard(t->watch);
-}
-
-int tree_place_pong(struct tree_place *t)
-{
-    return parent_watch_pong(t->watch);
+    heartbeat_destroy(t->heartbeat);
+    loop_timer_stop(&t->again);
+    dial_destroy(t->dial);
+    link_destroy(t->link);
+    sodium_memzero(t->key, sizeof(t->key));
+    child_hosts_close(&t->children);
 }

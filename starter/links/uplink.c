@@ -5,38 +5,23 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sodium.h>
 
+#include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/fdio.h"
-#include "common/loop.h"
-#include "starter/links/launcher-home.h"
+#include "common/log.h"
+#include "common/path.h"
 #include "starter/policy.h"
-#include "wire/link/link.h"
+#include "starter/services.h"
 #include "wire/mprun.pb-c.h"
-#include "wire/start-channel/preamble.h"
 #include "wire/transport/address.h"
 #include "wire/transport/dial.h"
-
-struct uplink {
-    struct loop *loop;
-    struct preamble start;
-    const char *hostname;
-    const struct uplink_events *events;
-    void *arg;
-    const struct uplink_parent_events *parent_events; /* NULL: no parent was tried */
-    void *parent_arg;
-    struct link *link;    /* to mprun, or to the parent; NULL: none */
-    struct link *first;   /* to mprun, until mprun has seen that the parent is reached */
-    struct link *joining; /* to the parent, until it is proved */
-    bool is_start_channel;
-    char own_address[64];
-    char why_start_channel[800];
-};
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -147,7 +132,8 @@ int uplink_connect_parent(struct uplink *u, const char *addresses,
     int fd = dial_wait(addresses, PARENT_CONNECT_SECONDS, err);
     if (fd < 0)
         return -1;
-    u->joining = link_create(u->loop, fd, fd, &o, "the host above", &parent_events, u, err);
+    u->joining =
+        link_create(u->services->loop, fd, fd, &o, "the host above", &parent_events, u, err);
     return u->joining ? 0 : -1;
 }
 
@@ -161,6 +147,30 @@ void uplink_send_joined(struct uplink *u, const char *why_not)
 }
 
 /* ---- mprun ----------------------------------------------------------------------------------- */
+
+/* mprun locks its directory as long as it lives. */
+static bool is_locked(const char *path)
+{
+    AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return dir < 0 || flock(dir, LOCK_EX | LOCK_NB) < 0;
+}
+
+/* Remove mprun's directory of sockets, if mprun was killed; several hosts of its machine may try.
+ * Addresses are foreign input: only a directory of a step of this user's may go. */
+static void remove_launcher_home(const struct uplink *u, bool mprun_has_gone)
+{
+    char path[PREAMBLE_ADDRESSES];
+    struct stat st;
+    struct error e;
+    if (!address_home(u->start.addresses, path, sizeof(path)))
+        return;
+    const char *name = strrchr(path, '/');
+    if (!name || strncmp(name + 1, "mprun-", 6) != 0 || lstat(path, &st) < 0 ||
+        !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (!mprun_has_gone && is_locked(path)))
+        return;
+    if (path_remove_tree(path, &e) < 0)
+        log_warn("on %s: %s", u->services->hostname, e.text);
+}
 
 /* Ask mprun for the start channel as the link. `why` is sent with HELLO. */
 static int ask_for_start_channel(struct uplink *u, const struct error *why)
@@ -186,7 +196,7 @@ static int connect_by_address(struct uplink *u, struct error *err)
         return fd;
     }
     if (!has_fallback || ask_for_start_channel(u, err) < 0)
-        launcher_home_remove(u->start.addresses, u->hostname, true);
+        remove_launcher_home(u, true);
     return -1;
 }
 
@@ -204,41 +214,29 @@ int uplink_connect(struct uplink *u, struct error *err)
     struct link_options o = link_options(u);
     if (u->is_start_channel)
         o.security = LINK_PLAIN; /* protected as the start channel is */
-    u->link = link_create(u->loop, in, out, &o, "mprun", &up_events, u, err);
+    u->link = link_create(u->services->loop, in, out, &o, "mprun", &up_events, u, err);
     return u->link ? 0 : -1;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct uplink *uplink_create(struct loop *loop, struct preamble *start, const char *hostname,
-                             const struct uplink_events *events, void *arg)
+void uplink_init(struct uplink *u, const struct starter_services *services, struct preamble *start,
+                 const struct uplink_events *events, void *arg)
 {
-    struct uplink *u = calloc(1, sizeof(*u));
-    if (u)
-        *u = (struct uplink){.loop = loop,
-                             .start = *start,
-                             .hostname = hostname,
-                             .events = events,
-                             .arg = arg,
-                             .is_start_channel = start->flags & PREAMBLE_STDIO};
+    *u = (struct uplink){.services = services,
+                         .start = *start,
+                         .events = events,
+                         .arg = arg,
+                         .is_start_channel = start->flags & PREAMBLE_STDIO};
     explicit_bzero(start->key, sizeof(start->key));
-    return u;
 }
 
-void uplink_destroy(struct uplink *u)
+void uplink_close(struct uplink *u)
 {
-    if (!u)
-        return;
     link_destroy(u->link);
     link_destroy(u->first);
     link_destroy(u->joining);
     uplink_forget_key(u);
-    free(u);
-}
-
-const struct preamble *uplink_preamble(const struct uplink *u)
-{
-    return &u->start;
 }
 
 void uplink_forget_key(struct uplink *u)
@@ -250,20 +248,10 @@ void uplink_cut(struct uplink *u, bool mprun_has_gone)
 {
     link_destroy(u->link);
     u->link = NULL;
-    launcher_home_remove(u->start.addresses, u->hostname, mprun_has_gone);
+    remove_launcher_home(u, mprun_has_gone);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
-
-bool uplink_is_there(const struct uplink *u)
-{
-    return u->link != NULL;
-}
-
-struct link *uplink_link(const struct uplink *u)
-{
-    return u->link;
-}
 
 void uplink_send(struct uplink *u, enum frame_type type, const ProtobufCMessage *m)
 {
@@ -288,19 +276,4 @@ void uplink_fault_point(struct uplink *u, const char *phase)
     if (FAULT_BUILD)
         uplink_flush(u);
     fault_point(phase);
-}
-
-const char *uplink_own_address(const struct uplink *u)
-{
-    return u->own_address;
-}
-
-bool uplink_is_start_channel(const struct uplink *u)
-{
-    return u->is_start_channel;
-}
-
-const char *uplink_why_start_channel(const struct uplink *u)
-{
-    return u->why_start_channel;
 }

@@ -7,18 +7,11 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <protobuf-c/protobuf-c.h>
+#include "wire/link/link.h"
+#include "wire/start-channel/preamble.h"
 
-#include "common/error.h"
-#include "wire/messages/frame.h"
-
-struct link;
-struct loop;
-struct preamble;
-struct uplink;
+struct starter_services;
 
 struct uplink_events {
     void (*opened)(void *arg); /* the link to mprun is open */
@@ -35,12 +28,26 @@ struct uplink_parent_events {
     void (*resumed)(void *arg);
 };
 
-/* Takes what the preamble says, its key among it, and wipes the key in *start. hostname, for
- * messages, must live as long. NULL: no memory. */
-struct uplink *uplink_create(struct loop *loop, struct preamble *start, const char *hostname,
-                             const struct uplink_events *events, void *arg);
-void uplink_destroy(struct uplink *u); /* NULL is fine */
-const struct preamble *uplink_preamble(const struct uplink *u);
+struct uplink { /* others only read the first part */
+    struct preamble start;
+    struct link *link;    /* to mprun, or to the parent, perhaps interrupted; NULL: none */
+    char own_address[64]; /* by which mprun was reached; "": Unix socket or start channel */
+    bool is_start_channel;
+    char why_start_channel[800]; /* although mprun has addresses; "": it is not so */
+    /* private to uplink.c */
+    const struct starter_services *services;
+    const struct uplink_events *events;
+    void *arg;
+    const struct uplink_parent_events *parent_events; /* NULL: no parent was tried */
+    void *parent_arg;
+    struct link *first;   /* to mprun, until mprun has seen that the parent is reached */
+    struct link *joining; /* to the parent, until it is proved */
+};
+
+/* Takes what the preamble says, its key among it, and wipes the key in *start. */
+void uplink_init(struct uplink *u, const struct starter_services *services, struct preamble *start,
+                 const struct uplink_events *events, void *arg);
+void uplink_close(struct uplink *u); /* all zero is fine */
 
 /* Make the link to mprun. 0, or -1 with err. */
 int uplink_connect(struct uplink *u, struct error *err);
@@ -57,17 +64,9 @@ void uplink_forget_key(struct uplink *u);
  * only that the parent is lost. Removes mprun's directory of sockets where mprun cannot do it. */
 void uplink_cut(struct uplink *u, bool mprun_has_gone);
 
-bool uplink_is_there(const struct uplink *u);     /* it may be interrupted */
-struct link *uplink_link(const struct uplink *u); /* NULL: none */
 void uplink_send(struct uplink *u, enum frame_type type, const ProtobufCMessage *m);
 void uplink_send_bytes(struct uplink *u, enum frame_type type, const void *p, size_t n);
 /* Try to send all that waits, without blocking. */
 void uplink_flush(struct uplink *u);
 /* fault_point() (common/fault.h), once what was said before has gone out. */
 void uplink_fault_point(struct uplink *u, const char *phase);
-
-/* This host's address by which mprun was reached; "": over a Unix socket or the start channel. */
-const char *uplink_own_address(const struct uplink *u);
-bool uplink_is_start_channel(const struct uplink *u);
-/* Why the start channel is the link although mprun has addresses; "": it is not so. */
-const char *uplink_why_start_channel(const struct uplink *u);

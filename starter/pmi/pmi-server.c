@@ -26,8 +26,8 @@
 #include "starter/pmi/pmi1-connect.h"
 #include "starter/pmi/server-stderr.h"
 #include "starter/policy.h"
+#include "starter/services.h"
 #include "starter/step-end.h"
-#include "wire/link/link.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
@@ -35,7 +35,7 @@
 extern char **environ;
 
 struct pmi_server {
-    struct pmi_server_setup with;
+    const struct starter_services *services;
     const struct pmi_server_events *events;
     void *arg;
     const char *host_name;
@@ -127,7 +127,7 @@ static void take_failed(struct pmi_server *p, const uint8_t *payload, size_t n)
     snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name,
              m ? m->text : "unreadable message", space);
     mprun__pmi_failed__free_unpacked(m, NULL);
-    step_end_cannot_run(p->with.end, EXIT_CODE_MPRUN, text);
+    step_end_cannot_run(p->services->end, EXIT_CODE_MPRUN, text);
 }
 
 static void take_client(struct pmi_server *p, const uint8_t *payload, size_t n)
@@ -135,9 +135,9 @@ static void take_client(struct pmi_server *p, const uint8_t *payload, size_t n)
     Mprun__PmiClient *m = mprun__pmi_client__unpack(NULL, n, payload);
     if (m)
         p->events->client(p->arg, rank_name_unpack(m->name), m->connected);
-    if (m && !p->has_told_client && uplink_is_there(p->with.up)) {
+    if (m && !p->has_told_client && p->services->up->link) {
         p->has_told_client = true;
-        uplink_send_bytes(p->with.up, FRAME_PMI_CLIENT, payload, n);
+        uplink_send_bytes(p->services->up, FRAME_PMI_CLIENT, payload, n);
     }
     mprun__pmi_client__free_unpacked(m, NULL);
 }
@@ -175,7 +175,7 @@ static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t
     case FRAME_MODEX_REQUEST:
     case FRAME_MODEX_REPLY:
     case FRAME_ABORTED:
-        uplink_send_bytes(p->with.up, type, payload, n);
+        uplink_send_bytes(p->services->up, type, payload, n);
         break;
     default:
         log_warn("mppmi sent an unexpected %s", frame_type_text(type));
@@ -200,7 +200,7 @@ static const char *why_ended(const struct pmi_server *p, pid_t pid, int status, 
 {
     char how[128];
     if ((p->is_asked_to_end && !p->has_refused) ||
-        (p->was_killed && step_end_has_begun(p->with.end)))
+        (p->was_killed && step_end_has_begun(p->services->end)))
         return NULL;
     if (p->was_killed)
         snprintf(how, sizeof(how), "did not answer and was killed");
@@ -245,7 +245,7 @@ static int spawn_server(struct pmi_server *p, const char *path, int fd, int text
     if (p->pid < 0)
         return -1;
     fault_register("mppmi", p->pid);
-    return reaper_add(p->with.reaper, p->pid, server_ended, p);
+    return reaper_add(p->services->reaper, p->pid, server_ended, p);
 }
 
 static int start(struct pmi_server *p, struct error *err)
@@ -258,19 +258,21 @@ static int start(struct pmi_server *p, struct error *err)
     int pair[2];
     if (!path)
         return -1;
-    p->text = server_stderr_create(p->with.loop, p->with.end, p->host_name, &text_write, err);
+    p->text =
+        server_stderr_create(p->services->loop, p->services->end, p->host_name, &text_write, err);
     if (!p->text)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, errno, "connect to the PMI server");
     theirs = pair[1];
-    p->link = link_create(p->with.loop, pair[0], pair[0], &trusted, "mppmi", &link_events, p, err);
+    p->link =
+        link_create(p->services->loop, pair[0], pair[0], &trusted, "mppmi", &link_events, p, err);
     if (!p->link || spawn_server(p, path, theirs, text_write, err) < 0)
         return error_context(err, "start the PMI server");
     return 0;
 }
 
-struct pmi_server *pmi_server_create(const struct pmi_server_setup *setup,
+struct pmi_server *pmi_server_create(const struct starter_services *services,
                                      const struct pmi_server_events *events, void *arg,
                                      struct error *err)
 {
@@ -280,8 +282,8 @@ struct pmi_server *pmi_server_create(const struct pmi_server_setup *setup,
         return NULL;
     }
     *p = (struct pmi_server){
-        .with = *setup, .events = events, .arg = arg, .host_name = setup->hostname};
-    loop_timer_init(&p->watch, setup->loop, answer_due, p);
+        .services = services, .events = events, .arg = arg, .host_name = services->hostname};
+    loop_timer_init(&p->watch, services->loop, answer_due, p);
     if (start(p, err) < 0) {
         pmi_server_destroy(p);
         return NULL;
@@ -294,7 +296,7 @@ void pmi_server_destroy(struct pmi_server *p)
     if (!p)
         return;
     if (p->pid > 0)
-        reaper_remove(p->with.reaper, p->pid);
+        reaper_remove(p->services->reaper, p->pid);
     link_destroy(p->link);
     server_stderr_destroy(p->text);
     loop_timer_stop(&p->watch);

@@ -17,12 +17,9 @@
 #include "wire/messages/frame.h"
 
 struct launch;
-struct loop;
 struct pmi_server;
 struct rank_binding;
-struct reaper;
-struct step_end;
-struct uplink;
+struct starter_services;
 
 struct pmi_server_events {
     void (*ready)(void *arg); /* answers pmi_server_begin() */
@@ -37,16 +34,8 @@ struct pmi_server_events {
     void (*ended)(void *arg, const char *why);
 };
 
-struct pmi_server_setup { /* all must live as long as the server */
-    struct loop *loop;
-    struct reaper *reaper;
-    struct uplink *up;
-    struct step_end *end;
-    const char *hostname; /* for messages, until pmi_server_begin() */
-};
-
 /* Start the program. NULL with err. */
-struct pmi_server *pmi_server_create(const struct pmi_server_setup *setup,
+struct pmi_server *pmi_server_create(const struct starter_services *services,
                                      const struct pmi_server_events *events, void *arg,
                                      struct error *err);
 void pmi_server_destroy(struct pmi_server *p); /* NULL is fine */

@@ -34,7 +34,8 @@ struct preload_piece { /* a PRELOAD_DATA that is written here, and not passed on
 };
 
 struct preload {
-    struct preload_setup with;
+    const struct starter_services *services;
+    struct child_hosts *children;
     Mprun__PreloadOffer *offer;
     struct cache *cache;
     struct preload_content *contents;

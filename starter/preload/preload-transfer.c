@@ -16,11 +16,9 @@
 #include "model/preload.h"
 #include "starter/links/child-hosts.h"
 #include "starter/links/uplink.h"
+#include "starter/services.h"
 #include "starter/step-end.h"
-#include "starter/links/child-hosts.h"
-#include "wire/link/link.h"
 #include "wire/messages/values.h"
-#include "wire/mprun.pb-c.h"
 #include "wire/policy.h"
 
 static void fail(struct preload *pre, const struct error *err)
@@ -29,8 +27,8 @@ static void fail(struct preload *pre, const struct error *err)
     if (pre->is_stopped)
         return;
     preload_stop(pre);
-    snprintf(text, sizeof(text), "on %s: %s", pre->with.hostname, err->text);
-    step_end_cannot_run(pre->with.end, EXIT_CODE_MPRUN, text);
+    snprintf(text, sizeof(text), "on %s: %s", pre->services->hostname, err->text);
+    step_end_cannot_run(pre->services->end, EXIT_CODE_MPRUN, text);
 }
 
 static void fail_content(struct preload *pre, const struct preload_content *c, struct error *err)
@@ -52,7 +50,7 @@ static void misunderstood(struct preload *pre, enum frame_type type, const char 
 static bool all_answered(const struct preload *pre)
 {
     for (unsigned i = 0; i < pre->nbelow; i++)
-        if (child_hosts_is_linked(pre->with.children, i) && !pre->below[i].has_answered)
+        if (pre->children->children[i].link && !pre->below[i].has_answered)
             return false;
     return pre->looked == pre->n;
 }
@@ -60,7 +58,7 @@ static bool all_answered(const struct preload *pre)
 static bool below_wants(const struct preload *pre, unsigned place, uint32_t content)
 {
     return pre->below[place].nwanted > 0 && pre->below[place].wants[content] &&
-           child_hosts_is_linked(pre->with.children, place);
+           pre->children->children[place].link;
 }
 
 static bool is_wanted(const struct preload *pre, uint32_t content)
@@ -83,7 +81,7 @@ static int send_wanted(struct preload *pre)
             list[m.n_contents++] = i;
     pre->has_answered = true;
     pre->is_done = m.n_contents == 0;
-    uplink_send(pre->with.up, FRAME_PRELOAD_WANTED, &m.base);
+    uplink_send(pre->services->up, FRAME_PRELOAD_WANTED, &m.base);
     return 0;
 }
 
@@ -94,7 +92,7 @@ static bool has_all(const struct preload *pre)
         if (pre->contents[i].fd < 0)
             return false;
     for (unsigned i = 0; i < pre->nbelow; i++)
-        if (child_hosts_is_linked(pre->with.children, i) && pre->below[i].nwanted > 0)
+        if (pre->children->children[i].link && pre->below[i].nwanted > 0)
             return false;
     return true;
 }
@@ -229,7 +227,7 @@ static int name_contents(struct preload *pre, const Mprun__PreloadOffer *o)
 
 static int prepare_below(struct preload *pre)
 {
-    pre->nbelow = child_hosts_places(pre->with.children);
+    pre->nbelow = pre->children->nchildren;
     pre->below = calloc(pre->nbelow + 1, sizeof(*pre->below));
     if (!pre->below)
         return -1;
@@ -245,7 +243,7 @@ static int prepare_below(struct preload *pre)
 static void begin(struct preload *pre)
 {
     struct error e;
-    loop_defer_init(&pre->look, pre->with.loop, look, pre);
+    loop_defer_init(&pre->look, pre->services->loop, look, pre);
     if (prepare_below(pre) < 0)
         error_errno(&e, ENOMEM, "prepare for files");
     else if ((pre->cache = open_cache(pre->offer, &e))) {
@@ -257,12 +255,14 @@ static void begin(struct preload *pre)
     fail(pre, &e);
 }
 
-struct preload *preload_create(const struct preload_setup *setup, const uint8_t *p, size_t n)
+struct preload *preload_create(const struct starter_services *services,
+                               struct child_hosts *children, const uint8_t *p, size_t n)
 {
     struct preload *pre = calloc(1, sizeof(*pre));
     if (!pre)
         return NULL;
-    pre->with = *setup;
+    pre->services = services;
+    pre->children = children;
     pre->last = &pre->first;
     pre->offer = mprun__preload_offer__unpack(NULL, n, p);
     if (!pre->offer || take_contents(pre, pre->offer) < 0 || name_contents(pre, pre->offer) < 0) {
@@ -279,7 +279,7 @@ static void say_taken(struct preload *pre, uint64_t bytes)
 {
     Mprun__PreloadTaken m = MPRUN__PRELOAD_TAKEN__INIT;
     m.bytes = bytes;
-    uplink_send(pre->with.up, FRAME_PRELOAD_TAKEN, &m.base);
+    uplink_send(pre->services->up, FRAME_PRELOAD_TAKEN, &m.base);
 }
 
 static bool may_pass_on(const struct preload *pre, uint32_t content, size_t n)
@@ -303,7 +303,7 @@ static void pass_on(struct preload *pre)
         for (unsigned i = 0; i < pre->nbelow; i++) {
             if (!below_wants(pre, i, h.content))
                 continue;
-            child_hosts_send(pre->with.children, i, FRAME_PRELOAD_DATA, piece->payload, piece->n);
+            child_hosts_send(pre->children, i, FRAME_PRELOAD_DATA, piece->payload, piece->n);
             pre->below[i].credit -= n;
         }
         pre->first = piece->next;

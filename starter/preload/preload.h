@@ -15,22 +15,13 @@
 #include "wire/messages/frame.h"
 
 struct child_hosts;
-struct loop;
 struct preload;
-struct step_end;
-struct uplink;
-
-struct preload_setup { /* all must live as long as the preload */
-    struct loop *loop;
-    struct uplink *up;
-    struct step_end *end;
-    struct child_hosts *children;
-    const char *hostname;
-};
+struct starter_services;
 
 /* PRELOAD_OFFER has come: look which files are here already, and answer. NULL: it cannot be read,
  * or no memory. */
-struct preload *preload_create(const struct preload_setup *setup, const uint8_t *p, size_t n);
+struct preload *preload_create(const struct starter_services *services,
+                               struct child_hosts *children, const uint8_t *p, size_t n);
 void preload_destroy(struct preload *pre); /* NULL is fine, here and below: nothing was offered */
 /* PRELOAD_DATA has come. */
 void preload_data(struct preload *pre, const uint8_t *p, size_t n);

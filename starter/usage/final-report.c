@@ -77,7 +77,7 @@ void final_report_send(struct uplink *up, const struct final_report *f)
     AUTO_FREE Mprun__Report__Rank **list = calloc(n + 1, sizeof(*list));
     struct packed_usage starter, others, step;
     struct usage u = {0}, o = {0}, s = {0};
-    if (!uplink_is_there(up) || !lines || !list)
+    if (!up->link || !lines || !list)
         return;
     for (uint32_t i = 0; i < n; i++) {
         fill_line(&lines[i], f, i);
