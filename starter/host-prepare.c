@@ -33,19 +33,6 @@ static const char *host_name(const struct host *h)
     return h->launch.hosts[h->launch.host_index].host;
 }
 
-static void contained(void *arg, const struct error *err)
-{
-    struct host *h = arg;
-    struct cgroup_tree *tree = containment_tree(h->containment);
-    const char *const *paths;
-    size_t n = tree ? cgroup_tree_paths(tree, &paths) : 0;
-    for (size_t i = 0; i < n; i++)
-        keeper_tell(h->with.keeper_fd, KEEPER_CGROUP, paths[i]);
-    if (err)
-        step_end_cannot_run(h->end, EXIT_CODE_MPRUN, err->text);
-    loop_defer_schedule(&h->turn);
-}
-
 static void io_drained(void *arg)
 {
     struct host *h = arg;
@@ -100,12 +87,20 @@ static int bind_ranks(struct host *h, struct error *err)
 /* Cgroups are made while mppmi initialises. */
 static void begin_slow_parts(struct host *h)
 {
+    struct error e;
     pid_t own = getpid();
     pid_t self[] = {own, h->with.keeper, h->pmi ? pmi_server_pid(h->pmi) : own, h->launcher};
     if (h->pmi)
         pmi_server_begin(h->pmi, &h->launch, h->binding, host_directories_main(h->directories));
-    containment_begin(h->containment, &h->launch.step, h->launch.host_index,
-                      rank_binding_usable(h->binding), self, h->launcher ? 4 : 3, contained, h);
+    int rc = containment_begin(h->containment, &h->launch.step, h->launch.host_index,
+                               rank_binding_usable(h->binding), self, h->launcher ? 4 : 3, &e);
+    struct cgroup_tree *tree = containment_tree(h->containment);
+    const char *const *paths;
+    size_t n = tree ? cgroup_tree_paths(tree, &paths) : 0;
+    for (size_t i = 0; i < n; i++)
+        keeper_tell(h->with.keeper_fd, KEEPER_CGROUP, paths[i]);
+    if (rc < 0)
+        step_end_cannot_run(h->end, EXIT_CODE_MPRUN, e.text);
 }
 
 void host_prepare(struct host *h)

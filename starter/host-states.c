@@ -72,8 +72,7 @@ static void send_report(struct host *h)
 static enum host_state ending(struct host *h)
 {
     preload_stop(h->preload);
-    /* cgroups that are being made have to be removed */
-    if (ranks_running(h->ranks) > 0 || containment_is_busy(h->containment))
+    if (ranks_running(h->ranks) > 0)
         return HOST_ENDING;
     if (!rank_kill_ladder_leftovers(h->ladder))
         return HOST_ENDING;

@@ -29,23 +29,12 @@
 
 /* ---- HELLO ----------------------------------------------------------------------------------- */
 
-static void send_hello(struct host *h)
-{
-    hello_send(&h->uplink, h->with.hostname, h->with.keeper, &h->allowed, h->containment);
-}
-
-static void probed(void *arg, const struct error *err)
-{
-    send_hello(arg);
-}
-
 static void say_hello(struct host *h)
 {
     const pid_t self[] = {getpid(), h->with.keeper};
     if (h->uplink.start.flags & PREAMBLE_EXPLAIN)
-        containment_probe(h->containment, self, sizeof(self) / sizeof(self[0]), probed, h);
-    else
-        send_hello(h);
+        containment_probe(h->containment, self, sizeof(self) / sizeof(self[0]));
+    hello_send(&h->uplink, h->with.hostname, h->with.keeper, &h->allowed, h->containment);
 }
 
 /* The node daemon has answered: which cores are the job's is known from here on. */

@@ -179,7 +179,7 @@ int hierarchy_send_home(const struct hierarchy *h, pid_t pid, struct error *err)
 }
 
 /* mprun's own processes, which outlive the tree for a moment, go back to where they came from. If
- * that is the place itself, it can take them only when its children have no controllers. */
+ * that is the parent itself, it can take them only when its children have no controllers. */
 static void send_home(struct hierarchy *h)
 {
     struct cgroup_at starter = {h->top_fd, "starter"};

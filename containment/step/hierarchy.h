@@ -16,7 +16,7 @@ struct hierarchy {
     unsigned for_ranks;   /* controllers that leaves have */
     bool every_rank;    /* all ranks get a leaf here, not only those with a limit; set by tree.c */
     bool missed;        /* some rank is not in it: it was made later; set by leaf.c */
-    char *parent;       /* the place */
+    char *parent;       /* below which it may be made */
     char *top;          /* parent/mprun.<step> */
     char *ranks;        /* top/ranks */
     char *home;         /* where processes in `starter` came from; NULL: none was moved */

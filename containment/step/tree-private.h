@@ -65,8 +65,8 @@ struct cgroup_tree { /* written by tree.c, but for what says something else */
     struct hierarchy h[HIERARCHY_MAX];
     size_t nh;
     size_t track;       /* index in h */
-    unsigned v2_offers; /* controllers that subtrees of the place can have in v2 */
-    char *v1_cpuset;    /* the place in v1's hierarchy of cpuset; NULL: none */
+    unsigned v2_offers; /* controllers that subtrees can have in v2 */
+    char *v1_cpuset;    /* the parent in v1's hierarchy of cpuset; NULL: none */
     struct limits limits;
     char *why_no_limits; /* NULL: they can be had, or it is not known */
     const char *paths[HIERARCHY_MAX];

@@ -16,7 +16,7 @@
 /* ---- which hierarchies ----------------------------------------------------------------------- */
 
 /* Controllers of ours that are mounted together with c, at the same place. */
-static unsigned mounted_together(const struct cgroup_place *p, size_t c)
+static unsigned mounted_together(const struct cgroup_parents *p, size_t c)
 {
     unsigned set = 0;
     for (size_t i = 0; i < CGROUP_CONTROLLER_COUNT; i++)
@@ -38,7 +38,7 @@ static int add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driv
     return 0;
 }
 
-static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_place *p)
+static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *p)
 {
     unsigned wanted = CGROUP_LIMITS;
     if (p->v1[CGROUP_CPUSET] && !(t->v1_cpuset = strdup(p->v1[CGROUP_CPUSET])))
@@ -105,7 +105,8 @@ static int needs_now(const struct hierarchy *h, const struct limits *l)
     return h->every_rank || (h->available & cgroup_limits_controllers(l));
 }
 
-static int make_hierarchies(struct cgroup_tree *t, const struct cgroup_place *p, struct error *err)
+static int make_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *p,
+                            struct error *err)
 {
     for (size_t i = 0; i < t->nh; i++) {
         struct hierarchy *h = &t->h[i];
@@ -143,7 +144,7 @@ static struct cgroup_tree *tree_new(struct loop *l, const char *step_id, enum tr
     return t;
 }
 
-struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_place *place,
+struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_parents *parents,
                                        const char *step_id, enum tracking level,
                                        struct limits *host_limits, struct error *err)
 {
@@ -152,7 +153,7 @@ struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_place
         return NULL;
     }
     struct cgroup_tree *t = tree_new(l, step_id, level);
-    if (!t || collect_hierarchies(t, place) < 0) {
+    if (!t || collect_hierarchies(t, parents) < 0) {
         cgroup_tree_destroy(t);
         error_errno(err, ENOMEM, "make the cgroup of step '%s'", step_id);
         return NULL;
@@ -160,7 +161,7 @@ struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_place
     if (host_limits)
         t->limits = *host_limits;
     limits_forget_holders(&t->limits);
-    if (choose_tracker(t, err) < 0 || make_hierarchies(t, place, err) < 0) {
+    if (choose_tracker(t, err) < 0 || make_hierarchies(t, parents, err) < 0) {
         int saved = errno;
         (void)cgroup_tree_remove(t, NULL);
         cgroup_tree_destroy(t);

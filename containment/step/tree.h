@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tree.h - the cgroups of one step on one host: a tree for the step, and in it a leaf for each rank
  *
- * The interface is the same for v1, v2 and hybrid machines. Below the place (in v2, and in each v1
- * hierarchy that is used):
+ * The interface is the same for v1, v2 and hybrid machines. Below its parent (in v2, and in each
+ * v1 hierarchy that is used):
  *     mprun.<step>/               limits of the host (--mem)
  *     mprun.<step>/starter        the starter's own processes, where they may be moved
  *     mprun.<step>/ranks/W.R.I    a rank: its limits, its processes, born there
@@ -16,7 +16,7 @@
 #include "common/error.h"
 #include "common/idset.h"
 #include "common/loop.h"
-#include "containment/place/place.h"
+#include "containment/parents/parents.h"
 #include "model/limits.h"
 #include "model/rank-name.h"
 #include "model/step.h"
@@ -27,12 +27,13 @@ struct cgroup_leaf;
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* Make the step's subtree and set the host's limits while it is empty. Subtrees at the same place
- * whose starter was killed before it could remove them are ended and removed first: a lock on its
- * directory, which ends with the process that made it, shows that a step has an owner. held_by of
- * each set limit is filled in; a limit that the place cannot hold stays HELD_BY_NONE. level:
- * TRACK_RANK, or TRACK_STEP (ranks share one cgroup). NULL with err: nothing was left behind. */
-struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_place *place,
+/* Make the step's subtree and set the host's limits while it is empty. Subtrees of the same
+ * parent whose starter was killed before it could remove them are ended and removed first: a lock
+ * on its directory, which ends with the process that made it, shows that a step has an owner.
+ * held_by of each set limit is filled in; a limit that the parents cannot hold stays HELD_BY_NONE.
+ * level: TRACK_RANK, or TRACK_STEP (ranks share one cgroup). NULL with err: nothing was left
+ * behind. */
+struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_parents *parents,
                                        const char *step_id, enum tracking level,
                                        struct limits *host_limits, struct error *err);
 /* Forget everything; removes no cgroup. NULL is fine. */
@@ -51,8 +52,8 @@ unsigned cgroup_tree_controllers(const struct cgroup_tree *t);
  * reason is not known. */
 const char *cgroup_tree_why_no_limits(const struct cgroup_tree *t);
 
-/* Hold all ranks to these hardware threads, cut with those that the place has, whatever affinity
- * ranks set; memory nodes are those of the place. To be called before the first leaf is made. -1
+/* Hold all ranks to these hardware threads, cut with those that the parent has, whatever affinity
+ * ranks set; memory nodes are those of the parent. To be called before the first leaf is made. -1
  * with err: nothing here can hold them, or nothing would be left; more paths may have been made. */
 int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err);
 /* A process that was born in `starter`, because its parent is there, goes to where that parent came

@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "common/proc.h"
-#include "containment/place/place.h"
+#include "containment/parents/parents.h"
 #include "containment/step/sweep.h"
 #include "launcher/policy.h"
 #include "launcher/hosts/host-table.h"
@@ -79,26 +79,21 @@ static void kill_orphans(const struct sweep *s)
     }
 }
 
-struct lost_host {
-    const struct sweep *sweep;
-    const struct host *host;
-};
-
 /* Where the host's starter makes its cgroups, when it died before it could say: in this process's
  * own cgroup, or above the step's part of it, into which mprun may have been moved. */
-static void sweep_place(void *arg, const struct cgroup_place *place, const struct error *why)
+static void sweep_where_it_may_be(const struct sweep *s, const struct host *h)
 {
-    const struct lost_host *lost = arg;
-    const struct host *h = lost->host;
+    struct cgroup_parents parents;
     char inside[80], path[4096];
     const char *one = path;
     struct error e;
-    if (!place)
+    if (cgroup_parents_own(NULL, 0, &parents, &e) < 0) {
+        log_debug("host %s: %s", h->name, e.text);
         return;
-    snprintf(inside, sizeof(inside), "/mprun.%s-%d", lost->sweep->step->plan->step.id,
-             h->launch_index);
+    }
+    snprintf(inside, sizeof(inside), "/mprun.%s-%d", s->step->plan->step.id, h->launch_index);
     for (int c = -1; c < CGROUP_CONTROLLER_COUNT; c++) {
-        const char *parent = c < 0 ? place->v2 : place->v1[c];
+        const char *parent = c < 0 ? parents.v2 : parents.v1[c];
         const char *end = parent ? strstr(parent, inside) : NULL;
         size_t n = end ? (size_t)(end - parent) : parent ? strlen(parent) : 0;
         if (parent && n + sizeof(inside) < sizeof(path)) {
@@ -107,11 +102,11 @@ static void sweep_place(void *arg, const struct cgroup_place *place, const struc
                 log_warn("host %s: %s", h->name, e.text);
         }
     }
+    cgroup_parents_free(&parents);
 }
 
 static void sweep_cgroups(const struct sweep *s, const struct host *h)
 {
-    struct lost_host lost = {s, h};
     struct error e;
     size_t n = 0;
     char *const *paths = step_record_facts(s->step->record, h->launch_index)->cgroup_paths;
@@ -120,8 +115,8 @@ static void sweep_cgroups(const struct sweep *s, const struct host *h)
     if (paths) {
         if (n && cgroup_sweep((const char *const *)paths, n, SWEEP_CGROUPS_MS, &e) < 0)
             log_warn("host %s: %s", h->name, e.text);
-    } else if (cgroup_source_own.acquire(s->step->loop, NULL, 0, sweep_place, &lost, &e) < 0) {
-        log_debug("host %s: %s", h->name, e.text);
+    } else {
+        sweep_where_it_may_be(s, h);
     }
 }
 

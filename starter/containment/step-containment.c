@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "common/number.h"
-#include "containment/place/ask-mprund.h"
+#include "containment/mprund-protocol.h"
+#include "containment/parents/parents.h"
 #include "containment/step/tree.h"
 #include "rm-adapters/starter-side/starter-side.h"
 
@@ -28,29 +29,13 @@ struct step_containment {
     char reason[512];                       /* why not stronger; "" at TRACK_RANK */
     struct cgroup_tree *tree;               /* NULL: none is made */
     struct limits rank_limits, host_limits; /* held_by filled in */
-    bool is_busy;                           /* begun, and not done yet */
     bool is_ready;
 
     struct loop *loop;
     const struct step *step;  /* NULL: only asked what could be had */
     const struct idset *cpus; /* hardware threads that the step has on this host */
     char id[64];              /* of the step on this host: hosts may share a machine */
-    size_t next_source;
-    cgroup_place_fn place_fn; /* gets what a source found */
-    pid_t self[8];
-    size_t nself;
-    containment_fn done;
-    void *arg;
 };
-
-static void try_next_source(struct step_containment *c);
-
-static void finish(struct step_containment *c, const struct error *err)
-{
-    c->is_busy = false;
-    c->is_ready = err == NULL;
-    c->done(c->arg, err);
-}
 
 static const char *why_no_limits(const struct step_containment *c)
 {
@@ -119,14 +104,14 @@ static int hold_cpus(struct step_containment *c, struct error *err)
     return 0;
 }
 
-static void settle(struct step_containment *c)
+static int settle(struct step_containment *c, struct error *err)
 {
-    struct error e;
     unsigned have = c->tree ? cgroup_tree_controllers(c->tree) : 0;
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         if (c->rank_limits.of[k].set && (have & cgroup_limit_controller(k)))
             c->rank_limits.of[k].held_by = HELD_BY_CGROUP;
-    finish(c, check(c, &e) < 0 || hold_cpus(c, &e) < 0 ? &e : NULL);
+    c->is_ready = check(c, err) == 0 && hold_cpus(c, err) == 0;
+    return c->is_ready ? 0 : -1;
 }
 
 static void add_reason(struct step_containment *c, const char *why)
@@ -136,27 +121,18 @@ static void add_reason(struct step_containment *c, const char *why)
         snprintf(c->reason + n, sizeof(c->reason) - n, "%s%s", n ? "; " : "", why);
 }
 
-static void have_place(void *arg, const struct cgroup_place *place, const struct error *why)
+static int make_tree(struct step_containment *c, const struct cgroup_parents *parents,
+                     struct error *err)
 {
-    struct step_containment *c = arg;
-    struct error e;
     const struct containment_request *r = &c->step->containment;
     enum tracking level = r->tracking_set && r->tracking == TRACK_STEP ? TRACK_STEP : TRACK_RANK;
-    if (!place) {
-        add_reason(c, why ? why->text : "no place for cgroups");
-        try_next_source(c);
-        return;
-    }
-    c->tree = cgroup_tree_create(c->loop, place, c->id, level, &c->host_limits, &e);
-    if (!c->tree) {
-        add_reason(c, e.text);
-        try_next_source(c);
-        return;
-    }
+    c->tree = cgroup_tree_create(c->loop, parents, c->id, level, &c->host_limits, err);
+    if (!c->tree)
+        return -1;
     c->level = level;
     if (level != TRACK_RANK)
         add_reason(c, "--containment=step");
-    settle(c);
+    return 0;
 }
 
 /* No cgroup: the resource manager's own way, or the process tree alone. */
@@ -175,37 +151,39 @@ static void fall_to_manager(struct step_containment *c)
              advice ? "; the administrator can give jobs cgroups with mprund" : "");
 }
 
-static int use_answer(struct step_containment *c, struct error *err)
+/* ---- where cgroups may be made --------------------------------------------------------------- */
+
+enum source { SOURCE_DAEMON, SOURCE_OWN, SOURCE_COUNT }; /* in this order */
+
+static int find_parents(const struct step_containment *c, enum source source, const pid_t *self,
+                        size_t nself, struct cgroup_parents *ret, struct error *err)
 {
-    struct cgroup_place place;
-    if (!c->asked.has_answer) {
-        *err = c->asked.why;
-        return -1;
-    }
-    if (cgroup_daemon_place(&c->asked.answer, &place, err) < 0)
-        return -1;
-    c->place_fn(c, &place, NULL);
-    cgroup_place_free(&place);
-    return 0;
+    if (source == SOURCE_OWN)
+        return cgroup_parents_own(self, nself, ret, err);
+    if (c->asked.has_answer)
+        return cgroup_parents_granted(&c->asked.answer, ret, err);
+    *err = c->asked.why;
+    return -1;
 }
 
-static void try_next_source(struct step_containment *c)
+/* Call use with what each source has, until it returns 0. */
+static void use_first(struct step_containment *c, const pid_t *self, size_t nself,
+                      int (*use)(struct step_containment *c, const struct cgroup_parents *parents,
+                                 struct error *err))
 {
-    struct error e;
-    while (cgroup_sources[c->next_source]) {
-        const struct cgroup_source *s = cgroup_sources[c->next_source++];
-        int has_asked = s == &cgroup_source_daemon && c->asked.state == ASKED_DONE;
-        if (has_asked && use_answer(c, &e) == 0)
-            return;
-        if (!has_asked && s->acquire(c->loop, c->self, c->nself, c->place_fn, c, &e) == 0)
+    for (enum source source = 0; source < SOURCE_COUNT; source++) {
+        struct cgroup_parents parents;
+        struct error e;
+        int rc = find_parents(c, source, self, nself, &parents, &e);
+        if (rc == 0) {
+            rc = use(c, &parents, &e);
+            cgroup_parents_free(&parents);
+        }
+        if (rc == 0)
             return;
         add_reason(c, e.text);
     }
     fall_to_manager(c);
-    if (c->step)
-        settle(c);
-    else
-        finish(c, NULL);
 }
 
 /* ---- only asked ------------------------------------------------------------------------------ */
@@ -221,9 +199,11 @@ static void add_words(struct step_containment *c, const char *fmt, ...)
     va_end(ap);
 }
 
-static void describe_place(struct step_containment *c, const struct cgroup_place *p)
+static int describe_parents(struct step_containment *c, const struct cgroup_parents *p,
+                            struct error *err)
 {
     const char *between = " (";
+    c->level = TRACK_RANK;
     c->reason[0] = 0;
     if (p->v2) {
         add_words(c, "cgroup v2 in '%s'", p->v2);
@@ -240,19 +220,7 @@ static void describe_place(struct step_containment *c, const struct cgroup_place
             add_words(c, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
             between = ", ";
         }
-}
-
-static void probed_place(void *arg, const struct cgroup_place *place, const struct error *why)
-{
-    struct step_containment *c = arg;
-    if (!place) {
-        add_reason(c, why ? why->text : "no place for cgroups");
-        try_next_source(c);
-        return;
-    }
-    c->level = TRACK_RANK;
-    describe_place(c, place);
-    finish(c, NULL);
+    return 0;
 }
 
 /* ---- the node daemon ------------------------------------------------------------------------- */
@@ -304,30 +272,15 @@ void containment_destroy(struct step_containment *c)
     free(c);
 }
 
-static void prepare(struct step_containment *c, const pid_t *self, size_t nself,
-                    containment_fn done, void *arg)
+void containment_probe(struct step_containment *c, const pid_t *self, size_t nself)
 {
-    *c = (struct step_containment){
-        .asked = c->asked, .is_busy = true, .loop = c->loop, .done = done, .arg = arg};
-    for (; c->nself < nself && c->nself < sizeof(c->self) / sizeof(c->self[0]); c->nself++)
-        c->self[c->nself] = self[c->nself];
+    use_first(c, self, nself, describe_parents);
 }
 
-void containment_probe(struct step_containment *c, const pid_t *self, size_t nself,
-                       containment_fn done, void *arg)
+int containment_begin(struct step_containment *c, const struct step *step, uint32_t host,
+                      const struct idset *cpus, const pid_t *self, size_t nself, struct error *err)
 {
-    prepare(c, self, nself, done, arg);
-    c->place_fn = probed_place;
-    try_next_source(c);
-}
-
-void containment_begin(struct step_containment *c, const struct step *step, uint32_t host,
-                       const struct idset *cpus, const pid_t *self, size_t nself,
-                       containment_fn done, void *arg)
-{
-    prepare(c, self, nself, done, arg);
     c->cpus = cpus;
-    c->place_fn = have_place;
     c->step = step;
     snprintf(c->id, sizeof(c->id), "%s-%u", step->id, host);
     c->rank_limits = step->rank_limits;
@@ -335,10 +288,10 @@ void containment_begin(struct step_containment *c, const struct step *step, uint
     if (step->containment.tracking_set && step->containment.tracking == TRACK_TREE) {
         c->level = TRACK_TREE;
         add_reason(c, "--containment=tree");
-        settle(c);
-        return;
+    } else {
+        use_first(c, self, nself, make_tree);
     }
-    try_next_source(c);
+    return settle(c, err);
 }
 
 int containment_remove(struct step_containment *c, struct error *err)
@@ -353,11 +306,6 @@ int containment_remove(struct step_containment *c, struct error *err)
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
-
-bool containment_is_busy(const struct step_containment *c)
-{
-    return c->is_busy;
-}
 
 bool containment_is_ready(const struct step_containment *c)
 {

@@ -17,9 +17,6 @@ struct cgroup_tree;
 struct idset;
 struct step_containment;
 
-/* err NULL: done. */
-typedef void (*containment_fn)(void *arg, const struct error *err);
-
 struct step_containment *containment_create(struct loop *loop); /* NULL: no memory */
 /* Removes no cgroup. NULL is fine. */
 void containment_destroy(struct step_containment *c);
@@ -29,22 +26,18 @@ void containment_destroy(struct step_containment *c);
 void containment_ask(struct step_containment *c, void (*answered)(void *arg), void *arg);
 bool containment_is_asking(const struct step_containment *c);
 
-/* Find a place for cgroups, make the step's cgroup, set the host's limits. Calls done once, perhaps
- * at once; with err the step must not run here. host: index among the step's hosts, several of
- * which may share a machine. cpus: hardware threads that ranks may use. self: the starter's own
- * processes. step and cpus must live as long as c. */
-void containment_begin(struct step_containment *c, const struct step *step, uint32_t host,
-                       const struct idset *cpus, const pid_t *self, size_t nself,
-                       containment_fn done, void *arg);
+/* Make the step's cgroup, set the host's limits: 0, or -1 with err, and the step must not run here.
+ * host: index among the step's hosts, several of which may share a machine. cpus: hardware threads
+ * that ranks may use. self: the starter's own processes. step and cpus must live as long as c. */
+int containment_begin(struct step_containment *c, const struct step *step, uint32_t host,
+                      const struct idset *cpus, const pid_t *self, size_t nself, struct error *err);
 /* Find out what containment_begin() would most likely reach, without making anything: the level,
  * and as reason where cgroups could be made, or why not. */
-void containment_probe(struct step_containment *c, const pid_t *self, size_t nself,
-                       containment_fn done, void *arg);
+void containment_probe(struct step_containment *c, const pid_t *self, size_t nself);
 /* Remove the step's cgroups. 0, or -1 with err: some cannot go yet, try again. */
 int containment_remove(struct step_containment *c, struct error *err);
 
-bool containment_is_busy(const struct step_containment *c); /* begun, and not done yet */
-bool containment_is_ready(const struct step_containment *c);
+bool containment_is_ready(const struct step_containment *c); /* containment_begin() is done */
 enum tracking containment_level(const struct step_containment *c);
 /* Why the level is not stronger; "" at TRACK_RANK. */
 const char *containment_reason(const struct step_containment *c);

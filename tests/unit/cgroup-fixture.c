@@ -24,22 +24,11 @@
 
 enum { DEADLINE_S = 120 };
 
-static void have_place(void *arg, const struct cgroup_place *place, const struct error *err)
-{
-    struct fixture *f = arg;
-    if (!place) {
-        f->err = *err;
-        return;
-    }
-    f->v2_controllers = place->v2_controllers;
-    f->nmovers = place->nv2_movers;
-    f->tree = cgroup_tree_create(f->loop, place, f->step, f->level, &f->host, &f->err);
-}
-
 int fixture_try(struct fixture *f, enum tracking level, const struct limits *host,
                 const pid_t *self, size_t nself)
 {
     static unsigned count;
+    struct cgroup_parents parents;
     alarm(patience(DEADLINE_S)); /* a test that hangs fails */
     memset(f, 0, sizeof(*f));
     f->level = level;
@@ -48,7 +37,12 @@ int fixture_try(struct fixture *f, enum tracking level, const struct limits *hos
     snprintf(f->step, sizeof(f->step), "test-%d-%u", (int)getpid(), count++);
     f->loop = loop_create(&f->err);
     assert_non_null(f->loop);
-    assert_int_equal(cgroup_source_own.acquire(f->loop, self, nself, have_place, f, &f->err), 0);
+    if (cgroup_parents_own(self, nself, &parents, &f->err) == 0) {
+        f->v2_controllers = parents.v2_controllers;
+        f->nmovers = parents.nv2_movers;
+        f->tree = cgroup_tree_create(f->loop, &parents, f->step, f->level, &f->host, &f->err);
+        cgroup_parents_free(&parents);
+    }
     if (f->tree)
         return 0;
     loop_destroy(f->loop);

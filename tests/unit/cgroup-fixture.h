@@ -21,7 +21,7 @@ struct fixture {
 
 /* A tree in our own cgroup; skips the test when there is none to be had. host may be NULL. */
 void fixture_open(struct fixture *f, enum tracking level, const struct limits *host);
-/* The same, but returns -1 instead of skipping; self: as for cgroup_source.acquire. */
+/* The same, but returns -1 instead of skipping; self: as for cgroup_parents_own(). */
 int fixture_try(struct fixture *f, enum tracking level, const struct limits *host,
                 const pid_t *self, size_t nself);
 /* Kill and remove everything, and assert that it is gone. */

@@ -131,7 +131,7 @@ static void a_step_cannot_be_made_twice(void **state)
 {
     struct fixture f;
     struct error err;
-    struct cgroup_place p = {.source = "own"};
+    struct cgroup_parents p = {0};
     fixture_open(&f, TRACK_RANK, NULL);
     struct hierarchy *h = &f.tree->h[f.tree->track];
     if (h->driver->version == 2)
@@ -144,7 +144,7 @@ static void a_step_cannot_be_made_twice(void **state)
     assert_null(cgroup_tree_create(f.loop, &p, "../up", TRACK_RANK, NULL, &err));
     assert_null(cgroup_tree_create(f.loop, &p, "", TRACK_RANK, NULL, &err));
     assert_null(cgroup_tree_create(f.loop, &p, "a", TRACK_TREE, NULL, &err));
-    cgroup_place_free(&p);
+    cgroup_parents_free(&p);
     fixture_close(&f);
 }
 
@@ -726,7 +726,7 @@ struct owner {
 static int own_a_step(struct owner *o)
 {
     struct error err;
-    struct cgroup_place p = {.source = "own"};
+    struct cgroup_parents p = {0};
     struct loop *l = loop_create(&err);
     struct cgroup_leaf *leaf = NULL;
     if (o->version == 2)

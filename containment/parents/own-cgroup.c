@@ -6,11 +6,12 @@
  * a leaf of it, and controllers can be enabled only further up. So a user goes up as long as that
  * is delegated too, and as long as nothing that was set is escaped: a cgroup with a limit, or one
  * that systemd marks as the top of a delegation, is never left. */
-#include "containment/place/place.h"
+#include "containment/parents/parents.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static int open_cgroup(const char *path, long magic)
 }
 
 /* May this process make cgroups here and put its own processes into them? */
-static int is_writable(int dir, int version)
+static bool is_writable(int dir, int version)
 {
     return faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
            faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) == 0 &&
@@ -47,12 +48,12 @@ static int is_writable(int dir, int version)
 }
 
 /* The root of the hierarchy itself, which has no such file, may have processes and controllers. */
-static int is_real_root(struct cgroup_at d)
+static bool is_real_root(struct cgroup_at d)
 {
     return !at_exists(d, "cgroup.events");
 }
 
-static int is_limited(struct cgroup_at d)
+static bool is_limited(struct cgroup_at d)
 {
     static const char *const files[] = {"memory.max",       "memory.high", "memory.swap.max",
                                         "memory.swap.high", "pids.max",    "cpu.max",
@@ -60,18 +61,18 @@ static int is_limited(struct cgroup_at d)
     char text[256];
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (at_read(d, files[i], text, sizeof(text)) > 0 && strncmp(text, "max", 3) != 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
-static int is_delegation_top(int dir)
+static bool is_delegation_top(int dir)
 {
     char mark = 0;
     return fgetxattr(dir, "user.delegate", &mark, 1) == 1 && mark == '1';
 }
 
 /* A threaded cgroup cannot have children that hold processes. */
-static int is_threaded(struct cgroup_at d)
+static bool is_threaded(struct cgroup_at d)
 {
     char type[64];
     return at_read(d, "cgroup.type", type, sizeof(type)) > 0 && strcmp(type, "domain") != 0;
@@ -79,7 +80,7 @@ static int is_threaded(struct cgroup_at d)
 
 /* ---- cgroup2 --------------------------------------------------------------------------------- */
 
-static int is_parent_better(const char *dir, size_t root_len)
+static bool is_parent_better(const char *dir, size_t root_len)
 {
     AUTO_CLOSE int fd = open_cgroup(dir, CGROUP2_SUPER_MAGIC);
     struct cgroup_at at = {fd, "."};
@@ -116,91 +117,78 @@ static unsigned controllers_in_file(struct cgroup_at d, const char *file)
     return at_read(d, file, text, sizeof(text)) < 0 ? 0 : cgroup_controllers_in(text, ~0U);
 }
 
-static int is_among(pid_t pid, const pid_t *set, size_t n)
+static void no_controllers(struct cgroup_parents *ret, const char *path, const char *why)
+{
+    free(ret->v2_why);
+    if (asprintf(&ret->v2_why, "cgroup '%s' %s", path, why) < 0)
+        ret->v2_why = NULL;
+}
+
+static bool is_among(pid_t pid, const pid_t *set, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (set[i] == pid)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
-/* The processes in d itself, not below: their number, or -1 when one of them has no number in this
- * pid namespace, or the file cannot be read. */
-static ssize_t own_pids(struct cgroup_at d, pid_t **ret)
-{
-    char text[4096]; /* many more than mprun's own: then it does not matter how many */
-    ssize_t len = at_read(d, "cgroup.procs", text, sizeof(text));
-    if (len < 0 || (size_t)len >= sizeof(text) - 1)
-        return -1;
-    pid_t *pids = calloc((size_t)len / 2 + 1, sizeof(*pids));
-    ssize_t n = 0;
-    char *end;
-    for (char *p = text; pids && *p; p = end + (*end != 0)) {
-        long pid = strtol(p, &end, 10);
-        if (end == p || pid <= 0) {
-            free(pids);
-            return -1;
-        }
-        pids[n++] = (pid_t)pid;
-    }
-    *ret = pids;
-    return pids ? n : -1;
-}
-
-static void no_controllers(struct cgroup_place *place, const char *path, const char *why)
-{
-    free(place->v2_why);
-    if (asprintf(&place->v2_why, "cgroup '%s' %s", path, why) < 0)
-        place->v2_why = NULL;
-}
-
-/* Say which process of another program is in the place. */
-static void blame_stranger(struct cgroup_place *place, const char *path, pid_t pid)
+/* pid 0: one without a number in this pid namespace, or too many to list. */
+static void blame_stranger(struct cgroup_parents *ret, const char *path, pid_t pid)
 {
     struct proc_stat st;
     char why[256];
+    if (pid == 0) {
+        no_controllers(ret, path, "holds other processes than mprun's");
+        return;
+    }
     if (proc_stat_read(pid, &st) < 0)
         snprintf(st.comm, sizeof(st.comm), "?");
     snprintf(why, sizeof(why),
              "holds another process than mprun's, pid %d (%s), and so cannot give controllers to "
              "cgroups below it",
              (int)pid, st.comm);
-    no_controllers(place, path, why);
+    no_controllers(ret, path, why);
 }
 
 /* The kernel refuses controllers to the children of a cgroup that holds processes itself. mprun's
  * own processes can be moved out of the way. */
 static void make_room(struct cgroup_at d, const char *path, const pid_t *self, size_t nself,
-                      unsigned available, struct cgroup_place *place)
+                      unsigned available, struct cgroup_parents *ret)
 {
-    AUTO_FREE pid_t *pids = NULL;
-    ssize_t n = own_pids(d, &pids);
-    if (n < 0) {
-        no_controllers(place, path, "holds other processes than mprun's");
+    char text[4096]; /* many more than mprun's own */
+    ssize_t len = at_read(d, "cgroup.procs", text, sizeof(text));
+    bool is_whole = len >= 0 && (size_t)len < sizeof(text) - 1;
+    AUTO_FREE pid_t *pids = is_whole ? calloc((size_t)len / 2 + 1, sizeof(*pids)) : NULL;
+    if (!pids) {
+        blame_stranger(ret, path, 0);
         return;
     }
-    for (ssize_t i = 0; i < n; i++)
-        if (!is_among(pids[i], self, nself)) {
-            blame_stranger(place, path, pids[i]);
+    size_t n = 0;
+    for (char *p = text; *p; p += *p != 0) {
+        pid_t pid = (pid_t)strtol(p, &p, 10);
+        if (pid <= 0 || !is_among(pid, self, nself)) {
+            blame_stranger(ret, path, pid);
             return;
         }
-    place->v2_controllers = available;
-    if (n == 0)
-        return;
-    place->v2_movers = take_ptr(pids);
-    place->nv2_movers = (size_t)n;
+        pids[n++] = pid;
+    }
+    ret->v2_controllers = available;
+    if (n > 0) {
+        ret->v2_movers = take_ptr(pids);
+        ret->nv2_movers = n;
+    }
 }
 
 static void find_controllers(struct cgroup_at d, const char *path, const pid_t *self, size_t nself,
-                             struct cgroup_place *place)
+                             struct cgroup_parents *ret)
 {
     unsigned available = controllers_in_file(d, "cgroup.controllers");
     unsigned enabled = controllers_in_file(d, "cgroup.subtree_control") & available;
-    place->v2_controllers = is_real_root(d) ? available : enabled;
+    ret->v2_controllers = is_real_root(d) ? available : enabled;
     if ((available & CGROUP_LIMITS) != CGROUP_LIMITS)
-        no_controllers(place, path, "has not been given the controllers memory and pids");
-    if (place->v2_controllers != available)
-        make_room(d, path, self, nself, available, place);
+        no_controllers(ret, path, "has not been given the controllers memory and pids");
+    if (ret->v2_controllers != available)
+        make_room(d, path, self, nself, available, ret);
 }
 
 static int refuse(struct error *err, const char *path, const char *why)
@@ -209,7 +197,7 @@ static int refuse(struct error *err, const char *path, const char *why)
 }
 
 static int find_v2(const struct cgroup_mounts *mounts, const struct cgroup_membership *own,
-                   const pid_t *self, size_t nself, struct cgroup_place *place, struct error *err)
+                   const pid_t *self, size_t nself, struct cgroup_parents *ret, struct error *err)
 {
     size_t root_len;
     if (!own->v2)
@@ -227,8 +215,8 @@ static int find_v2(const struct cgroup_mounts *mounts, const struct cgroup_membe
     struct cgroup_at d = {fd, "."};
     if (is_threaded(d))
         return refuse(err, path, "is threaded and cannot hold cgroups of processes");
-    find_controllers(d, path, self, nself, place);
-    place->v2 = take_ptr(path);
+    find_controllers(d, path, self, nself, ret);
+    ret->v2 = take_ptr(path);
     return 0;
 }
 
@@ -236,7 +224,7 @@ static int find_v2(const struct cgroup_mounts *mounts, const struct cgroup_membe
 
 static int find_v1_controller(const struct cgroup_mounts *mounts,
                               const struct cgroup_membership *own, enum cgroup_controller c,
-                              struct cgroup_place *place, struct error *err)
+                              struct cgroup_parents *ret, struct error *err)
 {
     if (!own->v1[c])
         return error_set(err, ENOENT, "%s is not in use as v1", cgroup_controller_text(c));
@@ -248,20 +236,20 @@ static int find_v1_controller(const struct cgroup_mounts *mounts,
         return error_errno(err, errno, "open cgroup '%s'", path);
     if (!is_writable(fd, 1))
         return error_errno(err, errno, "cgroup '%s' is not writable", path);
-    place->v1[c] = take_ptr(path);
+    ret->v1[c] = take_ptr(path);
     return 0;
 }
 
 /* 0 when at least one controller can be used; else the first one's reason in err. */
 static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membership *own,
-                   struct cgroup_place *place, struct error *err)
+                   struct cgroup_parents *ret, struct error *err)
 {
     static const enum cgroup_controller wanted[] = {CGROUP_MEMORY, CGROUP_CPUSET, CGROUP_CPU,
                                                     CGROUP_PIDS, CGROUP_FREEZER};
     int found = 0, any = 0;
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         struct error one;
-        if (find_v1_controller(mounts, own, wanted[i], place, &one) == 0)
+        if (find_v1_controller(mounts, own, wanted[i], ret, &one) == 0)
             found = 1;
         else if (own->v1[wanted[i]] && !any++ && err)
             *err = one;
@@ -271,21 +259,22 @@ static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membe
     return any ? -1 : error_set(err, ENOENT, "no v1 controller is in use");
 }
 
-/* ---- the source ------------------------------------------------------------------------------ */
+/* ---- both ------------------------------------------------------------------------------------ */
 
-static int find_place(const pid_t *self, size_t nself, struct cgroup_place *place,
-                      struct error *err)
+int cgroup_parents_own(const pid_t *self, size_t nself, struct cgroup_parents *ret,
+                       struct error *err)
 {
     struct cgroup_mounts mounts = {0};
     struct cgroup_membership own = {0};
     struct error v2, v1;
+    *ret = (struct cgroup_parents){0};
     int rc = cgroup_mounts_read(&mounts, err);
     if (rc == 0)
         rc = cgroup_membership_read(0, &own, err);
     if (rc == 0) {
-        int have_v2 = find_v2(&mounts, &own, self, nself, place, &v2) == 0;
-        int have_v1 = find_v1(&mounts, &own, place, &v1) == 0;
-        if (!have_v2 && !have_v1)
+        bool has_v2 = find_v2(&mounts, &own, self, nself, ret, &v2) == 0;
+        bool has_v1 = find_v1(&mounts, &own, ret, &v1) == 0;
+        if (!has_v2 && !has_v1)
             rc = error_set(err, v2.code,
                            "find a cgroup of our own that is writable: %s; %s" CGROUP_ADVICE,
                            v2.text, v1.text);
@@ -295,19 +284,12 @@ static int find_place(const pid_t *self, size_t nself, struct cgroup_place *plac
     return rc;
 }
 
-/* Nothing has to be waited for, so the answer comes before this returns. */
-static int own_acquire(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done,
-                       void *arg, struct error *err)
+void cgroup_parents_free(struct cgroup_parents *p)
 {
-    struct cgroup_place place = {.source = cgroup_source_own.name};
-    struct error why;
-    int found = find_place(self, nself, &place, &why) == 0;
-    done(arg, found ? &place : NULL, found ? NULL : &why);
-    cgroup_place_free(&place);
-    return 0;
+    free(p->v2);
+    free(p->v2_why);
+    free(p->v2_movers);
+    for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
+        free(p->v1[c]);
+    *p = (struct cgroup_parents){0};
 }
-
-const struct cgroup_source cgroup_source_own = {
-    .name = "own",
-    .acquire = own_acquire,
-};

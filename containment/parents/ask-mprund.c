@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ask-mprund.c - the place that mprund, the node daemon, gives in the job's cgroup
+/* ask-mprund.c - the part of the job's cgroup that mprund, the node daemon, gives
  *
  * Where no daemon listens, that is known at once; a daemon that does not answer in time is done
  * without. The daemon moves the calling process into the job's delegated part, so that what it
  * starts can be moved below that. */
-#include "containment/place/ask-mprund.h"
+#include "containment/parents/parents.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/loop.h"
+#include "containment/mprund-protocol.h"
 #include "containment/policy.h"
 
 struct asking {
@@ -37,18 +40,18 @@ static void answered(struct asking *a, const struct grant_answer *answer, const 
     fn(arg, answer, why);
 }
 
-/* 1: there was an answer, and a is no more; 0: there is none yet */
-static int hear(struct asking *a)
+/* True: there was an answer, and a is no more. */
+static bool hear(struct asking *a)
 {
     struct grant_answer answer;
     struct error e;
     int rc = grant_receive(a->fd, 0, &answer, &e);
     if (rc < 0 && errno == EAGAIN)
-        return 0;
+        return false;
     if (rc == 0 && answer.result != GRANT_OK)
         rc = error_set(&e, EACCES, "mprund gives no place: %s", answer.text);
     answered(a, rc < 0 ? NULL : &answer, rc < 0 ? &e : NULL);
-    return 1;
+    return true;
 }
 
 static void answer_ready(void *arg, int fd, unsigned events)
@@ -95,10 +98,10 @@ int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct err
 }
 
 /* On v1 nothing can be delegated: the daemon's limits hold what is started all the same. */
-int cgroup_daemon_place(const struct grant_answer *answer, struct cgroup_place *ret,
-                        struct error *err)
+int cgroup_parents_granted(const struct grant_answer *answer, struct cgroup_parents *ret,
+                           struct error *err)
 {
-    *ret = (struct cgroup_place){.source = cgroup_source_daemon.name};
+    *ret = (struct cgroup_parents){0};
     if (!answer->v2[0])
         return error_set(err, ENOTSUP,
                          "mprund has put this process into the cgroup of job %s, but there is no "
@@ -109,42 +112,3 @@ int cgroup_daemon_place(const struct grant_answer *answer, struct cgroup_place *
     ret->v2_controllers = answer->controllers;
     return 0;
 }
-
-/* ---- as a source ------------------------------------------------------------------------------
- */
-
-struct acquiring {
-    cgroup_place_fn done;
-    void *arg;
-};
-
-static void place_answered(void *arg, const struct grant_answer *answer, const struct error *why)
-{
-    struct acquiring a = *(struct acquiring *)arg;
-    struct cgroup_place place = {.source = cgroup_source_daemon.name};
-    struct error e;
-    int rc = answer ? cgroup_daemon_place(answer, &place, &e) : -1;
-    free(arg);
-    a.done(a.arg, rc < 0 ? NULL : &place, rc == 0 ? NULL : answer ? &e : why);
-    cgroup_place_free(&place);
-}
-
-static int daemon_acquire(struct loop *l, const pid_t *self, size_t nself, cgroup_place_fn done,
-                          void *arg, struct error *err)
-{
-    struct acquiring *a = malloc(sizeof(*a));
-    if (!a)
-        return error_errno(err, ENOMEM, "ask mprund");
-    *a = (struct acquiring){.done = done, .arg = arg};
-    if (cgroup_daemon_ask(l, place_answered, a, err) == 0)
-        return 0;
-    int saved = errno;
-    free(a);
-    errno = saved;
-    return -1;
-}
-
-const struct cgroup_source cgroup_source_daemon = {
-    .name = "daemon",
-    .acquire = daemon_acquire,
-};

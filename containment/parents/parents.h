@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* parents.h - the cgroups below which a step may make its own: those that mprund, the node daemon,
+ * gives, or those that the process is in */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "containment/cgroup/controllers.h"
+
+struct grant_answer;
+struct loop;
+
+/* Writable cgroups. Paths are absolute directories; NULL: there is none. */
+struct cgroup_parents {
+    char *v2;                /* parent for the step's subtree in a cgroup2 mount */
+    unsigned v2_controllers; /* set of controllers that v2 subtrees can have */
+    char *v2_why;            /* why it lacks memory or pids; NULL: it has them */
+    pid_t *v2_movers;        /* mprun's processes in v2 that have to go into `starter` before v2 */
+    size_t nv2_movers;       /* can give controllers; moved back when the tree goes */
+    char *v1[CGROUP_CONTROLLER_COUNT]; /* parent in the hierarchy of each v1 controller */
+};
+void cgroup_parents_free(struct cgroup_parents *p);
+
+/* The calling process's own (delegated) cgroups. self: mprun's own processes on this host; a cgroup
+ * that holds only these may be reorganised. 0 with *ret, which the caller frees, or -1 with err. */
+int cgroup_parents_own(const pid_t *self, size_t nself, struct cgroup_parents *ret,
+                       struct error *err);
+/* The last words of its error. A program leaves them out where a resource manager has the
+ * processes: the advice is of no use there. */
+#define CGROUP_ADVICE                                                                              \
+    ". To get one, start in a delegated scope, for example by "                                    \
+    "'systemd-run --user --scope -p Delegate=yes mprun ...'"
+
+/* answer NULL: there is none, and why says so, without text where there is nothing worth saying */
+typedef void (*cgroup_daemon_fn)(void *arg, const struct grant_answer *answer,
+                                 const struct error *why);
+/* The daemon moves the calling process into its job's cgroup. 0: fn will be called once, soon; -1
+ * with err: it will not. */
+int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err);
+/* What the daemon gives, as cgroup_parents_own(); -1 with err: the answer gives no cgroup. */
+int cgroup_parents_granted(const struct grant_answer *answer, struct cgroup_parents *ret,
+                           struct error *err);
