@@ -20,7 +20,6 @@
 #include "common/number.h"
 #include "common/path.h"
 #include "rm-adapters/adapter.h"
-#include "rm-adapters/processes/start-client.h"
 #include "rm-adapters/hosts/named-hosts.h"
 #include "rm-adapters/processes/start-many.h"
 #include "wire/start-channel/preamble.h"

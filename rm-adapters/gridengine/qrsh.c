@@ -16,7 +16,6 @@
 
 #include "common/cleanup.h"
 #include "common/spawn.h"
-#include "rm-adapters/gridengine/task-directory.h"
 #include "rm-adapters/gridengine/task-spool.h"
 #include "rm-adapters/policy.h"
 #include "rm-adapters/processes/ask.h"

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* qstat-job.c - the elements of detailed_job_info that matter here
+/* qstat-job.c - the elements of detailed_job_info that matter here: the tables `lists` and `leaves`
  *
- *   djob_info/element/                                 a job
- *     JB_job_number JB_owner JB_job_name JB_pe
- *     JB_hard_resource_list/(X)/CE_...                 requests (Grid Engine, Univa)
- *     JB_request_set_list/(X)/JRS_scope                requests (Gridware)
- *                             JRS_hard_resource_list/(X)/CE_...
- *     JB_ja_tasks/(X)/JAT_task_number                  a task that runs
- *       JAT_granted_destin_identifier_list/(X)/JG_qhostname JG_slots
- *       JAT_granted_resources_list/(X)/GRU_name GRU_host
- *                                      GRU_amount      (Gridware)
- *                                      GRU_value       (Univa: "2.000G", "mic0 mic1")
- *                                      GRU_resource_map_list/(X)/RESL_value
- *
- * (X) has another name in each of them. */
+ * A list is an element whose elements are all of one kind; their names differ between versions.
+ * Gridware has requests in sets, and of what it granted GRU_amount; Univa has GRU_value ("2.000G",
+ * "mic0 mic1"). */
 #include "rm-adapters/gridengine/qstat-job.h"
 
 #include <errno.h>
@@ -31,28 +21,27 @@ enum {
     NAME_MAX_BYTES = 255,
 };
 
-/* The parts of a task, or of an element of a list, that were read so far. */
+/* The parts of a host, request or grant that were read so far. */
 struct entry {
     char name[NAME_MAX_BYTES + 1], host[NAME_MAX_BYTES + 1];
     struct gridengine_value value, number; /* of its text; as a number */
-    unsigned consumable;
-    int64_t slots;
+    uint32_t consumable, slots;
     char *ids;
     size_t nids;
     char id[NAME_MAX_BYTES + 1];
 };
 
 struct reading {
-    struct gridengine_job *job;
+    struct gridengine_job job;
     uint32_t want; /* task; 0: the only one */
     uint32_t task; /* the one that is being read */
     size_t njobs, set_first;
     struct entry entry;
-    unsigned scope;        /* of the request set */
+    uint32_t scope;        /* of the request set */
     struct hostlist hosts; /* of the task that is being read */
     struct gridengine_grant *grants;
     size_t ngrants;
-    int unknown;
+    bool is_unknown;
     char unknown_name[64];
 };
 
@@ -101,16 +90,19 @@ static int keep_name(char to[NAME_MAX_BYTES + 1], const struct xml_place *p, con
     return 0;
 }
 
-static int keep_number(int64_t *to, const struct xml_place *p, const char *text, int64_t max,
+static int keep_number(uint32_t *to, const struct xml_place *p, const char *text, uint32_t max,
                        struct error *err)
 {
     char shown[64], what[64];
+    int64_t number;
     snprintf(what, sizeof(what), "<%.40s>", xml_name(p, 0));
-    if (number_parse(word_shown(text, strlen(text), shown), what, 0, max, to, err) == 0)
-        return 0;
-    if (err)
-        err->code = EBADMSG;
-    return -1;
+    if (number_parse(word_shown(text, strlen(text), shown), what, 0, max, &number, err) < 0) {
+        if (err)
+            err->code = EBADMSG;
+        return -1;
+    }
+    *to = (uint32_t)number;
+    return 0;
 }
 
 /* Adds an element to the end of an array that has n. NULL: too many, or memory is out. */
@@ -124,35 +116,9 @@ static void *grow(void *array, size_t n, size_t size, struct error *err)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static int in_requests(const struct xml_place *p, size_t up)
-{
-    size_t depth = p->depth - up;
-    return (depth == 4 && xml_is(p, up, "JB_hard_resource_list")) ||
-           (depth == 6 && xml_is(p, up, "JRS_hard_resource_list") &&
-            xml_is(p, up + 2, "JB_request_set_list"));
-}
-
-static int request_leaf(struct reading *r, const struct xml_place *p, const char *text,
-                        struct error *err)
-{
-    int64_t number;
-    if (xml_is(p, 0, "CE_name"))
-        return keep_name(r->entry.name, p, text, err);
-    if (xml_is(p, 0, "CE_stringval"))
-        gridengine_value_parse(text, &r->entry.value);
-    else if (xml_is(p, 0, "CE_doubleval"))
-        gridengine_value_parse(text, &r->entry.number);
-    else if (xml_is(p, 0, "CE_consumable")) {
-        if (keep_number(&number, p, text, 100, err) < 0)
-            return -1;
-        r->entry.consumable = (unsigned)number;
-    }
-    return 0;
-}
-
 static int request_ends(struct reading *r, struct error *err)
 {
-    struct gridengine_job *job = r->job;
+    struct gridengine_job *job = &r->job;
     struct gridengine_request *list = grow(job->requests, job->nrequests, sizeof(*list), err);
     if (!list)
         return -1;
@@ -170,9 +136,9 @@ static int request_ends(struct reading *r, struct error *err)
 
 static void request_set_ends(struct reading *r)
 {
-    for (size_t i = r->set_first; i < r->job->nrequests; i++)
-        r->job->requests[i].scope = r->scope;
-    r->set_first = r->job->nrequests;
+    for (size_t i = r->set_first; i < r->job.nrequests; i++)
+        r->job.requests[i].scope = r->scope;
+    r->set_first = r->job.nrequests;
     r->scope = GRIDENGINE_ALL_TASKS;
 }
 
@@ -202,20 +168,6 @@ static int grant_value(struct entry *e, const char *text, struct error *err)
     return 0;
 }
 
-static int grant_leaf(struct reading *r, const struct xml_place *p, const char *text,
-                      struct error *err)
-{
-    if (xml_is(p, 0, "GRU_name"))
-        return keep_name(r->entry.name, p, text, err);
-    if (xml_is(p, 0, "GRU_host"))
-        return keep_name(r->entry.host, p, text, err);
-    if (xml_is(p, 0, "GRU_amount"))
-        gridengine_value_parse(text, &r->entry.number);
-    else if (xml_is(p, 0, "GRU_value"))
-        return grant_value(&r->entry, text, err);
-    return 0;
-}
-
 static int id_ends(struct reading *r, struct error *err)
 {
     int failed = r->entry.id[0] && add_id(&r->entry, r->entry.id, err) < 0;
@@ -241,21 +193,11 @@ static int grant_ends(struct reading *r, struct error *err)
     return g->name && g->host ? 0 : error_errno(err, ENOMEM, "read a job's resources");
 }
 
-static int host_leaf(struct reading *r, const struct xml_place *p, const char *text,
-                     struct error *err)
-{
-    if (xml_is(p, 0, "JG_qhostname"))
-        return keep_name(r->entry.host, p, text, err);
-    if (xml_is(p, 0, "JG_slots"))
-        return keep_number(&r->entry.slots, p, text, HOSTLIST_SLOTS_MAX, err);
-    return 0;
-}
-
 /* The list has a host once for each of its queues. */
 static int host_ends(struct reading *r, struct error *err)
 {
-    if (r->entry.slots == 0 || hostlist_add_slots(&r->hosts, r->entry.host,
-                                                  (uint32_t)r->entry.slots, "qstat -j", err) == 0)
+    if (r->entry.slots == 0 ||
+        hostlist_add_slots(&r->hosts, r->entry.host, r->entry.slots, "qstat -j", err) == 0)
         return 0;
     if (err && err->code == EINVAL)
         err->code = EBADMSG;
@@ -274,7 +216,7 @@ static void task_begins(struct reading *r)
 /* Keep the task that was asked for, or else the first. */
 static void task_ends(struct reading *r)
 {
-    struct gridengine_job *job = r->job;
+    struct gridengine_job *job = &r->job;
     job->ntasks++;
     if (job->task_known || (r->want && r->task != r->want))
         return;
@@ -287,123 +229,130 @@ static void task_ends(struct reading *r)
     r->ngrants = 0;
 }
 
-/* ---- the job --------------------------------------------------------------------------------- */
-
-static int job_leaf(struct reading *r, const struct xml_place *p, const char *text,
-                    struct error *err)
-{
-    int64_t number;
-    if (xml_is(p, 0, "JB_job_number")) {
-        if (keep_number(&number, p, text, UINT32_MAX, err) < 0)
-            return -1;
-        r->job->id = (uint32_t)number;
-    } else if (xml_is(p, 0, "JB_owner")) {
-        return keep(&r->job->owner, text, err);
-    } else if (xml_is(p, 0, "JB_job_name")) {
-        return keep(&r->job->name, text, err);
-    } else if (xml_is(p, 0, "JB_pe")) {
-        return keep(&r->job->pe, text, err);
-    }
-    return 0;
-}
-
-static int task_leaf(struct reading *r, const struct xml_place *p, const char *text,
-                     struct error *err)
-{
-    int64_t number;
-    if (!xml_is(p, 0, "JAT_task_number"))
-        return 0;
-    if (keep_number(&number, p, text, UINT32_MAX, err) < 0)
-        return -1;
-    r->task = (uint32_t)number;
-    return 0;
-}
-
 /* ---- which is what --------------------------------------------------------------------------- */
 
-static int in_job(const struct xml_place *p)
+enum thing { NOTHING, JOB, REQUEST, REQUEST_SET, TASK, HOST, GRANT, DEVICE };
+
+/* The elements of this list, in a thing of that kind, are things. */
+static const struct {
+    enum thing within;
+    const char *list;
+    enum thing is;
+} lists[] = {
+    {JOB, "JB_hard_resource_list", REQUEST},
+    {JOB, "JB_request_set_list", REQUEST_SET},
+    {REQUEST_SET, "JRS_hard_resource_list", REQUEST},
+    {JOB, "JB_ja_tasks", TASK},
+    {TASK, "JAT_granted_destin_identifier_list", HOST},
+    {TASK, "JAT_granted_resources_list", GRANT},
+    {GRANT, "GRU_resource_map_list", DEVICE},
+};
+
+/* What becomes of the text of an element in a thing of that kind. */
+static const struct {
+    enum thing of;
+    const char *element;
+    enum { TEXT, NAME, NUMBER, VALUE, VALUE_OR_IDS } kind;
+    size_t member; /* of struct reading: char *, char[], uint32_t, struct gridengine_value */
+    uint32_t max;  /* of a number */
+} leaves[] = {
+    {JOB, "JB_job_number", NUMBER, offsetof(struct reading, job.id), UINT32_MAX},
+    {JOB, "JB_owner", TEXT, offsetof(struct reading, job.owner), 0},
+    {JOB, "JB_job_name", TEXT, offsetof(struct reading, job.name), 0},
+    {JOB, "JB_pe", TEXT, offsetof(struct reading, job.pe), 0},
+    {REQUEST, "CE_name", NAME, offsetof(struct reading, entry.name), 0},
+    {REQUEST, "CE_stringval", VALUE, offsetof(struct reading, entry.value), 0},
+    {REQUEST, "CE_doubleval", VALUE, offsetof(struct reading, entry.number), 0},
+    {REQUEST, "CE_consumable", NUMBER, offsetof(struct reading, entry.consumable), 100},
+    {REQUEST_SET, "JRS_scope", NUMBER, offsetof(struct reading, scope), GRIDENGINE_SLAVE_TASKS},
+    {TASK, "JAT_task_number", NUMBER, offsetof(struct reading, task), UINT32_MAX},
+    {HOST, "JG_qhostname", NAME, offsetof(struct reading, entry.host), 0},
+    {HOST, "JG_slots", NUMBER, offsetof(struct reading, entry.slots), HOSTLIST_SLOTS_MAX},
+    {GRANT, "GRU_name", NAME, offsetof(struct reading, entry.name), 0},
+    {GRANT, "GRU_host", NAME, offsetof(struct reading, entry.host), 0},
+    {GRANT, "GRU_amount", VALUE, offsetof(struct reading, entry.number), 0},
+    {GRANT, "GRU_value", VALUE_OR_IDS, offsetof(struct reading, entry), 0},
+    {DEVICE, "RESL_value", NAME, offsetof(struct reading, entry.id), 0},
+};
+
+static bool is_in_job(const struct xml_place *p)
 {
     return p->depth >= 3 && strcmp(p->names[0], "detailed_job_info") == 0 &&
            strcmp(p->names[1], "djob_info") == 0;
 }
 
-static int in_task(const struct xml_place *p)
+/* The kind of the element `up` levels above a place in a job. */
+static enum thing thing_at(const struct xml_place *p, size_t up)
 {
-    return p->depth >= 5 && strcmp(p->names[3], "JB_ja_tasks") == 0;
-}
-
-/* A list within a task, or one deeper in it: is the element `up` levels above it? */
-static int task_list(const struct xml_place *p, size_t up, const char *name)
-{
-    return in_task(p) && p->depth == 6 + up && xml_is(p, up, name);
-}
-
-static int id_list(const struct xml_place *p, size_t up)
-{
-    return in_task(p) && p->depth == 8 + up && xml_is(p, up, "GRU_resource_map_list") &&
-           xml_is(p, up + 2, "JAT_granted_resources_list");
-}
-
-static int element_of_list(const struct xml_place *p)
-{
-    return in_requests(p, 1) || task_list(p, 1, "JAT_granted_resources_list") ||
-           task_list(p, 1, "JAT_granted_destin_identifier_list");
+    if (p->depth <= up + 3)
+        return p->depth == up + 3 ? JOB : NOTHING;
+    enum thing within = thing_at(p, up + 2);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        if (lists[i].within == within && xml_is(p, up + 1, lists[i].list))
+            return lists[i].is;
+    return NOTHING;
 }
 
 static void begins(void *arg, const struct xml_place *p)
 {
     struct reading *r = arg;
-    if (!in_job(p))
-        return;
-    if (p->depth == 5 && in_task(p))
+    enum thing thing = is_in_job(p) ? thing_at(p, 0) : NOTHING;
+    if (thing == TASK)
         task_begins(r);
-    if (element_of_list(p)) {
+    if (thing == REQUEST || thing == HOST || thing == GRANT) {
         free(r->entry.ids);
         r->entry = (struct entry){.name = ""};
     }
 }
 
-static int element_ends(struct reading *r, const struct xml_place *p, struct error *err)
+static int thing_ends(struct reading *r, enum thing thing, struct error *err)
 {
-    if (p->depth == 3)
-        r->njobs++;
-    if (in_requests(p, 1))
+    switch (thing) {
+    case REQUEST:
         return request_ends(r, err);
-    if (task_list(p, 1, "JAT_granted_resources_list"))
-        return grant_ends(r, err);
-    if (task_list(p, 1, "JAT_granted_destin_identifier_list"))
+    case HOST:
         return host_ends(r, err);
-    if (id_list(p, 1))
+    case GRANT:
+        return grant_ends(r, err);
+    case DEVICE:
         return id_ends(r, err);
-    if (p->depth == 5 && xml_is(p, 1, "JB_request_set_list"))
+    case JOB:
+        r->njobs++;
+        return 0;
+    case REQUEST_SET:
         request_set_ends(r);
-    if (p->depth == 5 && in_task(p))
+        return 0;
+    case TASK:
         task_ends(r);
-    return 0;
+        return 0;
+    default:
+        return 0;
+    }
 }
 
 static int leaf_ends(struct reading *r, const struct xml_place *p, const char *text,
                      struct error *err)
 {
-    int64_t number;
-    if (p->depth == 4)
-        return job_leaf(r, p, text, err);
-    if (in_requests(p, 2))
-        return request_leaf(r, p, text, err);
-    if (task_list(p, 2, "JAT_granted_resources_list"))
-        return grant_leaf(r, p, text, err);
-    if (task_list(p, 2, "JAT_granted_destin_identifier_list"))
-        return host_leaf(r, p, text, err);
-    if (id_list(p, 2))
-        return xml_is(p, 0, "RESL_value") ? keep_name(r->entry.id, p, text, err) : 0;
-    if (p->depth == 6 && in_task(p))
-        return task_leaf(r, p, text, err);
-    if (p->depth == 6 && xml_is(p, 0, "JRS_scope") && xml_is(p, 2, "JB_request_set_list")) {
-        if (keep_number(&number, p, text, GRIDENGINE_SLAVE_TASKS, err) < 0)
-            return -1;
-        r->scope = (unsigned)number;
+    enum thing of = thing_at(p, 1);
+    size_t i = 0, n = sizeof(leaves) / sizeof(leaves[0]);
+    while (i < n && (leaves[i].of != of || !xml_is(p, 0, leaves[i].element)))
+        i++;
+    if (i == n)
+        return 0;
+    void *to = (char *)r + leaves[i].member;
+    switch (leaves[i].kind) {
+    case TEXT:
+        return keep(to, text, err);
+    case NAME:
+        return keep_name(to, p, text, err);
+    case NUMBER:
+        return keep_number(to, p, text, leaves[i].max, err);
+    case VALUE:
+        gridengine_value_parse(text, to); /* not set where it is a text */
+        return 0;
+    default:
+        return grant_value(to, text, err);
     }
-    return 0;
 }
 
 /* The answer for a job that is not there: <unknown_jobs><ST_name>, in one more element or not. */
@@ -411,7 +360,7 @@ static int other_document(struct reading *r, const struct xml_place *p, const ch
                           struct error *err)
 {
     if (strcmp(p->names[0], "unknown_jobs") == 0) {
-        r->unknown = 1;
+        r->is_unknown = true;
         if (xml_is(p, 0, "ST_name"))
             word_shown(text, strlen(text), r->unknown_name);
     } else if (strcmp(p->names[0], "detailed_job_info") != 0) {
@@ -425,21 +374,19 @@ static int other_document(struct reading *r, const struct xml_place *p, const ch
 static int ends(void *arg, const struct xml_place *p, const char *text, struct error *err)
 {
     struct reading *r = arg;
-    if (!in_job(p))
+    if (!is_in_job(p))
         return other_document(r, p, text, err);
-    if (leaf_ends(r, p, text, err) < 0)
-        return -1;
-    return element_ends(r, p, err);
+    return leaf_ends(r, p, text, err) < 0 ? -1 : thing_ends(r, thing_at(p, 0), err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static int check(struct reading *r, struct error *err)
 {
-    struct gridengine_job *job = r->job;
-    if (r->unknown && r->unknown_name[0])
+    struct gridengine_job *job = &r->job;
+    if (r->is_unknown && r->unknown_name[0])
         return error_set(err, ESRCH, "Grid Engine knows no job '%s' (any more)", r->unknown_name);
-    if (r->unknown || r->njobs == 0)
+    if (r->is_unknown || r->njobs == 0)
         return error_set(err, ESRCH, "there is no job in it");
     if (r->njobs > 1)
         return error_set(err, EBADMSG, "there are %zu jobs in it; ask qstat for one", r->njobs);
@@ -452,9 +399,10 @@ static int check(struct reading *r, struct error *err)
         job->task = r->want ? r->want : 1;
     if (job->task == 0)
         return error_set(err, EBADMSG, "a task of job %u has no number", job->id);
-    if ((!job->owner && keep(&job->owner, "", err) < 0) ||
-        (!job->name && keep(&job->name, "", err) < 0) || (!job->pe && keep(&job->pe, "", err) < 0))
-        return -1;
+    char **texts[] = {&job->owner, &job->name, &job->pe};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (!*texts[i] && keep(texts[i], "", err) < 0)
+            return -1;
     return 0;
 }
 
@@ -462,15 +410,14 @@ int gridengine_job_parse(const char *bytes, size_t n, uint32_t task, struct grid
                          struct error *err)
 {
     static const struct xml_events events = {.begin = begins, .end = ends};
-    struct gridengine_job job = {.id = 0};
-    struct reading r = {.job = &job, .want = task};
+    struct reading r = {.want = task};
     int failed = gridengine_xml_walk(bytes, n, &events, &r, err) < 0 || check(&r, err) < 0;
     task_begins(&r); /* frees what no task has */
     free(r.entry.ids);
     if (failed) {
-        gridengine_job_free(&job);
+        gridengine_job_free(&r.job);
         return -1;
     }
-    *ret = job;
+    *ret = r.job;
     return 0;
 }

@@ -8,6 +8,14 @@
 
 #include "rm-adapters/adapter.h"
 
+/* Start a client in a process group of its own, so that a terminal's signals reach mprun alone,
+ * with the limits and umask of the request. The request's reaper calls ended() with arg at its end.
+ * own_stderr: it writes to mprun's standard error; else to a pipe. 0 with *ret, whose descriptors
+ * are the caller's; or -1. */
+int client_start(const struct start_request *request, const char *path, char *const argv[],
+                 bool own_stderr, reaper_fn ended, void *arg, struct start_channel *ret,
+                 struct error *err);
+
 struct fanout_way { /* constant, of an adapter */
     /* Open the start channel of a host of the request, mostly with fanout_client(). 0 with *ret,
      * or -1. */

@@ -22,7 +22,6 @@
 
 #include "common/fdio.h"
 #include "rm-adapters/gridengine/task-spool.h"
-#include "rm-adapters/processes/job-command.h"
 #include "rm-adapters/starter-side/starter-side.h"
 
 static const char *start_mode(void)

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct job_command;
-
 /* What a job can know of itself: MPRUN_JOB_* of mpstarter(1). */
 enum job_variable {
     JOB_RM,
@@ -31,6 +29,14 @@ enum job_variable {
 /* Set a count of the job, unless the text is NULL or no number above 0. Returns true if it is set.
  */
 typedef bool (*job_count_fn)(enum job_variable v, const char *text);
+
+/* What to execute for a job's words: the words themselves, or a shell with them. */
+struct job_command {    /* filled by the functions below; nothing of it is freed: exec follows */
+    bool is_login;      /* a shell is called as a login shell; set by the caller, before */
+    const char *file;   /* a path, or a name that is looked up in PATH */
+    char **words;       /* NULL-terminated; words[0] is not `file` where that is a shell */
+    const char *script; /* file that the shell is to read; NULL: none; set by the caller */
+};
 
 struct rm_starter_side {
     const char *name; /* value of MPRUN_JOB_RM */
@@ -79,3 +85,13 @@ const struct rm_starter_side *rm_starter_side_of_job(void);
 bool rm_starter_side_is_tracked(char *how, size_t n);
 /* Does "NAME=VALUE" describe one task of some manager? */
 bool rm_starter_side_is_task_variable(const char *entry);
+
+/* Execute the words, which the command keeps. Returns 0. */
+int job_command_words(struct job_command *c, char **words);
+/* Have the shell run `option` (NULL: none) and these words. 0, or -1: out of memory. */
+int job_command_shell(struct job_command *c, const char *shell, char *option, char **words);
+/* Have the shell run one command line (NULL: memory was out when it was made). 0, or -1: out of
+ * memory. */
+int job_command_line(struct job_command *c, const char *shell, char *line);
+/* Is this one word, in which only a shell sees more than one, and which names no program? */
+bool job_command_is_line(char *const *words);

@@ -17,7 +17,6 @@
 #include "common/fdio.h"
 #include "common/log.h"
 #include "model/rank-end.h"
-#include "rm-adapters/processes/job-command.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/method/job-variables.h"
 

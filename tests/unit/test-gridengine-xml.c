@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "rm-adapters/gridengine/qstat-clean.h"
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 

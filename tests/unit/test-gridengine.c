@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "rm-adapters/gridengine/task-directory.h"
+#include "rm-adapters/gridengine/task-spool.h"
 
 static const char *const variables[] = {"JOB_ID",      "SGE_TASK_ID",     "SGE_ROOT",
                                         "PE_HOSTFILE", "NSLOTS",          "SGE_JOB_SPOOL_DIR",
