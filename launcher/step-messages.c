@@ -13,7 +13,6 @@
 #include "launcher/preload/preload.h"
 #include "launcher/run.h"
 #include "wire/messages/frame-handler.h"
-#include "launcher/hosts/host-places.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"

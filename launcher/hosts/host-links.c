@@ -6,7 +6,6 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "launcher/hosts/cut-off-hosts.h"
 #include "wire/link/link.h"
 #include "wire/tree/tree.h"
 
@@ -63,6 +62,44 @@ bool host_drop_link(struct host *h, struct link *l)
 void host_received(struct host *h, struct link *l)
 {
     h->frame_link = l;
+}
+
+/* ---- links of hosts that get no answer of the host above --------------------------------------
+ */
+
+/* These links say one thing: that the step ends. While it does not, the way through the host above
+ * may come back. */
+static void tell_end(struct host *h)
+{
+    Mprun__Kill m = MPRUN__KILL__INIT;
+    m.grace = h->table->end_grace;
+    link_send_to(h->side, h->launch_index, FRAME_KILL, &m.base);
+    h->told = true;
+}
+
+static void side_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
+{
+}
+
+static void side_closed(void *arg, struct link *l, const struct error *why)
+{
+    struct host *h = arg;
+    if (h->side == l)
+        h->side = NULL;
+    link_destroy(l);
+}
+
+bool host_take_side_link(struct host *h, struct link *l)
+{
+    static const struct link_events events = {.frame = side_frame, .closed = side_closed};
+    if (h->link || h->state < AGENT_PLACED || h->state >= AGENT_GONE)
+        return false;
+    link_destroy(h->side); /* of an earlier try */
+    h->side = l;
+    link_set_events(l, &events, h);
+    if (h->table->ending)
+        tell_end(h);
+    return true;
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -134,7 +171,9 @@ void hosts_end_ranks(struct host_table *t, double grace, const char *why)
     t->end_grace = m.grace = grace;
     m.reason = (char *)(uintptr_t)why;
     hosts_broadcast(t, FRAME_KILL, &m.base);
-    cut_off_hosts_end(t);
+    for (size_t i = 0; i < t->plan->nused; i++)
+        if (t->used[i]->side)
+            tell_end(t->used[i]);
 }
 
 void hosts_flush(struct host_table *t)

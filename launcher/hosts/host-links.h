@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host-links.h - through whom each host is reached, and what is sent to hosts */
+/* host-links.h - the tree of hosts: through whom each is reached, and what is sent to hosts */
 #pragma once
 
 #include "launcher/hosts/host-table.h"
@@ -25,6 +25,22 @@ void host_set_link(struct host *h, struct link *l);
 bool host_drop_link(struct host *h, struct link *l);
 /* A frame of this host has come by that link. */
 void host_received(struct host *h, struct link *l);
+/* A host that gets no answer of the host above has connected to mprun itself: it takes l, and is
+ * told there that the step ends, as host_table says. False: it is not cut off, and l is not taken.
+ */
+bool host_take_side_link(struct host *h, struct link *l);
+
+/* ---- host-places.c: how each host finds its place in the tree -------------------------------- */
+
+/* HELLO has come: tells the host its place, or lets it wait until the host above is ready. */
+void host_place(struct host *h);
+/* DOOR and JOINED of a host. -1: not now. */
+int host_place_door(struct host *h, const Mprun__Door *m);
+int host_place_joined(struct host *h, const Mprun__Joined *m);
+/* After each frame: close the link that is not needed any more. */
+void host_place_leave_first(struct host *h);
+/* Are last words of this host, or of one below it, still to come? */
+bool host_place_is_awaited(struct host *h);
 
 /* ---- sending --------------------------------------------------------------------------------- */
 

@@ -4,12 +4,11 @@
  * Every starter comes to the launcher first. A host that is to be below another one waits here
  * until that one has opened its door, is sent there, and says through it that it has arrived; its
  * first link is given up then. A host that cannot get there stays, and says why. */
-#include "launcher/hosts/host-places.h"
+#include "launcher/hosts/host-links.h"
 
 #include <string.h>
 
 #include "common/log.h"
-#include "launcher/hosts/host-links.h"
 #include "wire/link/link.h"
 #include "wire/tree/tree.h"
 

@@ -40,7 +40,7 @@ struct host {
     bool failed;    /* its starter has died, or never came */
     bool cancelled; /* mprun has cancelled its start: what comes of that is no failure */
 
-    /* links: host-links.c, host-places.c, cut-off-hosts.c */
+    /* links: host-links.c, host-places.c */
     struct link *link;       /* its own; NULL: it is reached through the host above it */
     struct link *first;      /* its own, when it has another way, until all of it is read */
     struct link *frame_link; /* by which the present frame came */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* client-stderr.c - lines of a start client are held, and shown */
+/* client-stderr.c - lines of a start client are held, shown, and explained */
 #include "launcher/start/client-stderr.h"
 
 #include <errno.h>
@@ -11,22 +11,28 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "launcher/policy.h"
-#include "launcher/hosts/host-table.h"
-#include "launcher/start/start-client-words.h"
 
-struct client_stderr {
-    const struct step_plan *plan;
-    const struct host *host;
-    int fd;
-    struct loop_io *io;
-    char line[CLIENT_LINE_MAX + 1]; /* what has no end yet */
-    size_t n;
-    char *held; /* lines, each ended by a newline; NULL: none */
-    size_t nheld;
-    unsigned lines, shown;
-    bool at_once; /* nothing is held any more */
-};
+const char *start_client_name(const struct step_plan *plan)
+{
+    if (plan->cmd->agent)
+        return plan->cmd->agent[0];
+    return plan->adapter->client_name ? plan->adapter->client_name : plan->adapter->name;
+}
+
+const char *start_client_advice(const struct step_plan *plan, const char *words, char *buf,
+                                size_t n)
+{
+    buf[0] = 0;
+    if (!plan->cmd->agent && plan->adapter->advise)
+        plan->adapter->advise(words, buf, n);
+    return buf;
+}
+
+/* The client says this line although nothing is wrong. */
+static bool is_noise(const struct step_plan *plan, const char *line)
+{
+    return !plan->cmd->agent && plan->adapter->is_noise && plan->adapter->is_noise(line);
+}
 
 /* Nobody needs what a client says of its connection while it ends well. */
 static void show(struct client_stderr *c, const char *line)
@@ -69,7 +75,7 @@ static void end_line(struct client_stderr *c)
     while (c->n && strchr(" \t\r", c->line[c->n - 1]))
         c->n--;
     c->line[c->n] = 0;
-    if (c->n && start_client_is_noise(c->plan, c->line))
+    if (c->n && is_noise(c->host->table->plan, c->line))
         log_debug("host %s: %s", c->host->name, c->line);
     else if (c->n && c->at_once)
         show(c, c->line);
@@ -116,39 +122,30 @@ static void drain(struct client_stderr *c)
     end_line(c);
 }
 
-struct client_stderr *client_stderr_create(struct loop *loop, const struct step_plan *plan,
-                                           const struct host *h, int fd)
+void client_stderr_open(struct client_stderr *c, struct loop *loop, const struct host *h, int fd)
 {
-    struct client_stderr *c = calloc(1, sizeof(*c));
-    if (c) {
-        c->plan = plan;
-        c->host = h;
-        c->fd = fd;
-    }
-    if (c && fd >= 0) {
-        fd_set_nonblock(fd, 1);
-        c->io = loop_io_create(loop, fd, LOOP_READ, readable, c);
-    }
-    if (c && (fd < 0 || c->io))
-        return c;
-    free(c);
-    cleanup_close(&fd);
-    return NULL;
+    *c = (struct client_stderr){.host = h, .fd = fd};
+    if (fd < 0)
+        return;
+    fd_set_nonblock(fd, 1);
+    c->io = loop_io_create(loop, fd, LOOP_READ, readable, c);
+    if (!c->io)
+        client_stderr_close(c);
 }
 
-void client_stderr_destroy(struct client_stderr *c)
+void client_stderr_close(struct client_stderr *c)
 {
-    if (!c)
+    if (!c->host)
         return;
     loop_io_destroy(c->io);
     cleanup_close(&c->fd);
     free(c->held);
-    free(c);
+    *c = (struct client_stderr){.host = NULL};
 }
 
 void client_stderr_add(struct client_stderr *c, const void *p, size_t n)
 {
-    if (c)
+    if (c->host)
         take(c, p, n);
 }
 
@@ -169,14 +166,11 @@ static void show_held(struct client_stderr *c, unsigned keep)
 
 void client_stderr_show(struct client_stderr *c)
 {
-    if (c)
-        show_held(c, 0);
+    show_held(c, 0);
 }
 
 void client_stderr_show_at_once(struct client_stderr *c)
 {
-    if (!c)
-        return;
     show_held(c, 0);
     free(take_ptr(c->held));
     c->at_once = true;
@@ -184,17 +178,14 @@ void client_stderr_show_at_once(struct client_stderr *c)
 
 void client_stderr_finish(struct client_stderr *c)
 {
-    if (!c)
-        return;
     drain(c);
     show_held(c, 0);
+    client_stderr_close(c);
 }
 
 void client_stderr_take_reason(struct client_stderr *c, char *buf, size_t n)
 {
     buf[0] = 0;
-    if (!c)
-        return;
     c->at_once = false;
     drain(c);
     if (c->lines > CLIENT_JOINED_LINES)
@@ -211,8 +202,6 @@ void client_stderr_take_reason(struct client_stderr *c, char *buf, size_t n)
 
 const char *client_stderr_held(struct client_stderr *c)
 {
-    if (!c)
-        return "";
     drain(c);
     if (!c->held)
         return "";

@@ -1,30 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* client-stderr.h - what a host's start client writes to its standard error
+/* client-stderr.h - what a host's start client writes to its standard error, and what it means
  *
  * Until the host's starter reports back the lines are held: they are the reason if it never does,
  * and are shown if it does. Afterwards each line is shown as it comes. Both are bounded. */
 #pragma once
 
-#include <stddef.h>
+#include "launcher/hosts/host-table.h"
+#include "launcher/policy.h"
 
-struct client_stderr;
-struct host;
-struct loop;
-struct step_plan;
+/* Its name in messages: the first word of --agent, or the adapter's. Lives as long as the plan. */
+const char *start_client_name(const struct step_plan *plan);
+/* Writes into buf what the user can do about these words, to go behind them; "": nothing is known.
+ * Returns buf. */
+const char *start_client_advice(const struct step_plan *plan, const char *words, char *buf,
+                                size_t n);
+
+/* Private to client-stderr.c. All 0: closed; the functions below do nothing then. So it stays for a
+ * client whose standard error is mprun's own. */
+struct client_stderr {
+    const struct host *host;
+    int fd; /* -1: another host runs the client */
+    struct loop_io *io;
+    char line[CLIENT_LINE_MAX + 1]; /* what has no end yet */
+    size_t n;
+    char *held; /* lines, each ended by a newline; NULL: none */
+    size_t nheld;
+    unsigned lines, shown;
+    bool at_once; /* nothing is held any more */
+};
 
 /* Reads fd from now on, and owns it. fd -1: another host runs the client, and client_stderr_add()
- * gets its words. NULL: out of memory. All functions below take NULL, for a client whose standard
- * error is mprun's own. */
-struct client_stderr *client_stderr_create(struct loop *loop, const struct step_plan *plan,
-                                           const struct host *h, int fd);
-void client_stderr_destroy(struct client_stderr *c); /* held lines are not shown */
+ * gets its words. Where memory is short it stays closed. */
+void client_stderr_open(struct client_stderr *c, struct loop *loop, const struct host *h, int fd);
+void client_stderr_close(struct client_stderr *c); /* held lines are not shown */
 void client_stderr_add(struct client_stderr *c, const void *p, size_t n);
 
 /* Shows the lines held so far. */
 void client_stderr_show(struct client_stderr *c);
 /* The host has reported back: shows the lines held so far, and from now on each as it comes. */
 void client_stderr_show_at_once(struct client_stderr *c);
-/* The client has ended: reads what is left, and shows what is held. */
+/* The client has ended: reads what is left, shows what is held, and closes. */
 void client_stderr_finish(struct client_stderr *c);
 
 /* Writes the lines held into buf as part of a sentence, and forgets them; "": there are none. Of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* listen.c - where the launcher listens
+/* listen.c - where the launcher listens, and the peers that come
  *
  * A Unix socket or loopback where all hosts are this machine. Else one socket for all addresses of
  * this machine, of which starters are told those of interfaces that are up; with --interface a
@@ -8,24 +8,62 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/interfaces.h"
-#include "launcher/policy.h"
-#include "launcher/step-plan.h"
+#include "common/log.h"
+#include "launcher/hosts/host-links.h"
 #include "wire/transport/address.h"
 
-struct listeners {
-    struct loop *loop;
-    const struct step_plan *plan;
-    const struct listen_events *events;
-    void *arg;
-    struct listener *all[LISTENERS_MAX];
-    size_t n;
-    char addresses[1200];
-};
+/* ---- peers ----------------------------------------------------------------------------------- */
+
+/* A host's first link, or the connection of one that gets no answer from the host above. */
+static int arrived(void *arg, struct link *l, uint32_t host_id, struct error *why)
+{
+    struct listeners *listeners = arg;
+    struct host *h = host_at(listeners->hosts, host_id);
+    if (!h)
+        return error_set(why, EINVAL, "there is no host %u in this step", host_id);
+    if (host_take_side_link(h, l))
+        return 0;
+    if (h->link || h->state > AGENT_STARTED)
+        return error_set(why, EBUSY, "host %u ('%s') is taken already", host_id, h->name);
+    host_set_link(h, l);
+    link_set_events(l, listeners->links, h);
+    return 0;
+}
+
+/* The first few one by one, then when there are ten times as many: nobody can fill a log. */
+static void refused(void *arg, const char *peer, const struct error *why)
+{
+    struct listeners *listeners = arg;
+    if (why->code == 0) { /* closed */
+        log_debug("a peer (%s) went away without a proof of the step's key, as a host does with "
+                  "those of its tries that another one has overtaken",
+                  peer);
+        return;
+    }
+    listeners->nrefused++;
+    uint64_t power = 10;
+    while (power < listeners->nrefused)
+        power *= 10;
+    if (listeners->nrefused <= 3)
+        log_warn("refused a peer (%s): %s", peer, why->text);
+    else if (listeners->nrefused == power)
+        log_warn("refused %llu peers so far, the last one (%s): %s",
+                 (unsigned long long)listeners->nrefused, peer, why->text);
+}
+
+static struct link *returns(void *arg, uint32_t host_id)
+{
+    const struct host *h = host_at(((struct listeners *)arg)->hosts, host_id);
+    return h ? h->link : NULL;
+}
+
+static const struct listen_events peer_events = {
+    .arrived = arrived, .returns = returns, .refused = refused};
+
+/* ---- sockets --------------------------------------------------------------------------------- */
 
 static void tell(struct listeners *l, const char *address)
 {
@@ -40,12 +78,13 @@ static int add_listener(struct listeners *l, int fd, enum link_security security
     if (fd < 0)
         return -1;
     struct listener *one =
-        listener_create(l->loop, fd, l->plan->key, security, l->events, l->arg, err);
+        listener_create(l->loop, fd, l->hosts->plan->key, security, &peer_events, l, err);
     if (!one)
         return -1;
-    listener_expect(one, l->plan->nused);
-    if (l->plan->transport == TRANSPORT_TCP && l->plan->cmd->link_grace > 0)
-        listener_resumable(one, &(struct link_options){.resume_seconds = l->plan->cmd->link_grace});
+    listener_expect(one, l->hosts->plan->nused);
+    if (l->hosts->plan->transport == TRANSPORT_TCP && l->hosts->plan->cmd->link_grace > 0)
+        listener_resumable(
+            one, &(struct link_options){.resume_seconds = l->hosts->plan->cmd->link_grace});
     l->all[l->n++] = one;
     return 0;
 }
@@ -66,8 +105,8 @@ static int open_tcp(struct listeners *l, const char *on, const struct interface 
 {
     char address[ADDRESS_TEXT];
     unsigned port;
-    if (add_listener(l, address_listen(on, &l->plan->cmd->ports, &port, err),
-                     l->plan->cmd->security, err) < 0)
+    if (add_listener(l, address_listen(on, &l->hosts->plan->cmd->ports, &port, err),
+                     l->hosts->plan->cmd->security, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         address_of_ip(ips[i].address, port, address);
@@ -79,7 +118,7 @@ static int open_tcp(struct listeners *l, const char *on, const struct interface 
 static int open_chosen(struct listeners *l, struct error *err)
 {
     struct interface ips[ADDRESSES_MAX];
-    int n = interfaces_choose(l->plan->cmd->interface, ips, LISTENERS_MAX, err);
+    int n = interfaces_choose(l->hosts->plan->cmd->interface, ips, LISTENERS_MAX, err);
     if (n < 0)
         return error_context(err, "--interface");
     for (int i = 0; i < n; i++)
@@ -92,45 +131,30 @@ static int open_all(struct listeners *l, const char *directory, struct error *er
 {
     static const struct interface loopback = {.name = "lo", .address = "127.0.0.1", .loopback = 1};
     struct interface ips[ADDRESSES_MAX];
-    if (l->plan->transport == TRANSPORT_STDIO)
+    if (l->hosts->plan->transport == TRANSPORT_STDIO)
         return 0;
-    if (l->plan->transport == TRANSPORT_UNIX)
+    if (l->hosts->plan->transport == TRANSPORT_UNIX)
         return open_unix(l, directory, err);
-    if (l->plan->cmd->interface)
+    if (l->hosts->plan->cmd->interface)
         return open_chosen(l, err);
-    if (l->plan->same_machine)
+    if (l->hosts->plan->same_machine)
         return open_tcp(l, loopback.address, &loopback, 1, err);
     int n = interfaces_choose(NULL, ips, ADDRESSES_MAX, err);
     return n < 0 ? -1 : open_tcp(l, NULL, ips, (size_t)n, err);
 }
 
-struct listeners *listeners_open(struct loop *loop, const struct step_plan *plan,
-                                 const char *directory, const struct listen_events *events,
-                                 void *arg, struct error *err)
+int listeners_open(struct listeners *l, struct loop *loop, struct host_table *hosts,
+                   const struct link_events *links, const char *directory, struct error *err)
 {
-    struct listeners *l = calloc(1, sizeof(*l));
-    if (!l) {
-        error_errno(err, ENOMEM, "listen for starters");
-        return NULL;
-    }
-    l->loop = loop;
-    l->plan = plan;
-    l->events = events;
-    l->arg = arg;
+    *l = (struct listeners){.loop = loop, .hosts = hosts, .links = links};
     if (open_all(l, directory, err) == 0)
-        return l;
+        return 0;
     listeners_close(l);
-    return NULL;
+    return -1;
 }
 
 void listeners_close(struct listeners *l)
 {
-    while (l && l->n > 0)
+    while (l->n > 0)
         listener_destroy(l->all[--l->n]);
-    free(l);
-}
-
-const char *listeners_addresses(const struct listeners *l)
-{
-    return l->addresses;
 }

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* listen.h - where the launcher listens, and the addresses that starters are given */
+/* listen.h - where the launcher listens, the addresses that starters are given, and the peers that
+ * come: which host each is, and who is refused */
 #pragma once
 
 #include "common/error.h"
+#include "launcher/hosts/host-table.h"
+#include "launcher/policy.h"
 #include "wire/link/listener.h"
 
-struct listeners;
-struct step_plan;
+/* Private to listen.c, but for `addresses`. All 0: closed. */
+struct listeners {
+    struct loop *loop;
+    struct host_table *hosts;
+    const struct link_events *links; /* of hosts' links; their arg is the host */
+    struct listener *all[LISTENERS_MAX];
+    size_t n;
+    uint64_t nrefused;    /* peers, so far */
+    char addresses[1200]; /* separated by blanks; "": none */
+};
 
-/* directory: of the step's sockets. NULL with err. With --transport=stdio there is no listener. */
-struct listeners *listeners_open(struct loop *loop, const struct step_plan *plan,
-                                 const char *directory, const struct listen_events *events,
-                                 void *arg, struct error *err);
-void listeners_close(struct listeners *l);                  /* NULL is fine */
-const char *listeners_addresses(const struct listeners *l); /* separated by blanks; "": none */
+/* directory: of the step's sockets. -1 with err. With --transport=stdio there is no listener. */
+int listeners_open(struct listeners *l, struct loop *loop, struct host_table *hosts,
+                   const struct link_events *links, const char *directory, struct error *err);
+void listeners_close(struct listeners *l);

@@ -10,18 +10,6 @@
 #include "common/log.h"
 #include "containment/mprund-protocol.h"
 #include "launcher/policy.h"
-#include "launcher/step-plan.h"
-
-struct grants {
-    const struct step_plan *plan;
-    char **variables; /* of each host of `used`: "NAME=VALUE" or NULL; NULL: none */
-    int fd;           /* to mprund; -1: not asked, or it has answered */
-    int n;            /* answers that have come */
-    struct loop_io *io;
-    struct loop_timer timer;
-    void (*then)(void *arg); /* NULL: nobody waits */
-    void *arg;
-};
 
 static void hang_up(struct grants *g)
 {
@@ -33,25 +21,20 @@ static void hang_up(struct grants *g)
     g->fd = -1;
 }
 
-struct grants *grants_ask(const struct step_plan *plan)
+void grants_ask(struct grants *g, const struct step_plan *plan)
 {
     struct grant_request q;
     struct error e;
     size_t others = 0;
-    struct grants *g = calloc(1, sizeof(*g));
-    if (!g)
-        return NULL;
-    g->plan = plan;
-    g->fd = -1;
+    *g = (struct grants){.plan = plan, .fd = -1};
     for (size_t i = 0; i < plan->alloc.nhosts; i++)
         others += !plan->alloc.hosts[i].here;
     if (!plan->adapter->carries_variables || others == 0)
-        return g;
+        return;
     grant_request_init(&q, GRANT_TOKEN, GRANT_ANY);
     g->fd = grant_send(NULL, &q, &e);
     if (g->fd < 0 && e.code != ENOENT && e.code != ECONNREFUSED)
         log_note("the job's other hosts get no grant: %s", e.text);
-    return g;
 }
 
 /* To every host of that name, or of none: to those that have no grant of their own. */
@@ -150,18 +133,10 @@ bool grants_forget(struct grants *g)
     return waits;
 }
 
-const char *const *grants_variables(const struct grants *g)
+void grants_close(struct grants *g)
 {
-    return (const char *const *)g->variables;
-}
-
-void grants_destroy(struct grants *g)
-{
-    if (!g)
-        return;
     for (size_t i = 0; g->variables && i < g->plan->used.nhosts; i++)
         free(g->variables[i]);
     free(g->variables);
     hang_up(g);
-    free(g);
 }

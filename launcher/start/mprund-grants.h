@@ -8,19 +8,27 @@
 
 #include <stdbool.h>
 
-struct grants;
-struct loop;
-struct step_plan;
+#include "common/loop.h"
+#include "launcher/step-plan.h"
 
-/* Asks mprund, where the manager carries what it signs to the job's other hosts. NULL: out of
- * memory. */
-struct grants *grants_ask(const struct step_plan *plan);
-void grants_destroy(struct grants *g); /* NULL is fine */
+/* mprund-grants.c alone changes it. */
+struct grants {
+    const struct step_plan *plan;
+    char *
+        *variables; /* of each host of `used`: "NAME=VALUE" for its starter, or NULL; NULL: none */
+    int fd;         /* to mprund; -1: not asked, or it has answered */
+    int n;          /* answers that have come */
+    struct loop_io *io;
+    struct loop_timer timer;
+    void (*then)(void *arg); /* NULL: nobody waits */
+    void *arg;
+};
+
+/* Asks mprund, where the manager carries what it signs to the job's other hosts. */
+void grants_ask(struct grants *g, const struct step_plan *plan);
+void grants_close(struct grants *g);
 /* Calls `then` when the answer has come, or after GRANTS_SECONDS without; at once where nothing was
  * asked for. */
 void grants_await(struct grants *g, struct loop *loop, void (*then)(void *arg), void *arg);
 /* Stops waiting; `then` will not be called. True if it was still to come. */
 bool grants_forget(struct grants *g);
-/* An entry for each host of the plan's `used`: "NAME=VALUE" for its starter, or NULL. Returns NULL
- * where no host gets one. */
-const char *const *grants_variables(const struct grants *g);

@@ -1,27 +1,84 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* start-timeout.c - the clock of a start */
-#include "launcher/start/start-timeout.h"
+/* start-timeout.c - while hosts are being started: those whose --start-timeout is over end the
+ * step, and progress is shown
+ *
+ * Time is counted in ticks of the loop, so that a suspended mprun or job loses none of it. On a
+ * terminal one line is drawn again and again, and erased at the end or before anything else is
+ * written. Where nothing happens for a while, a note names the hosts that are awaited. */
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
 
-#include <stdlib.h>
-
-#include "common/cleanup.h"
-#include "launcher/policy.h"
+#include "common/log.h"
 #include "launcher/signals/job-suspension.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
-#include "launcher/start/start-client-words.h"
-#include "launcher/start/start-progress.h"
 #include "launcher/start/starter-private.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-struct start_timeout {
-    struct starters *starters;
-    struct start_progress *progress;
-    struct loop_timer timer;
-    unsigned *waited; /* by launch_index: ticks since the host's first start client began */
-};
+/* ---- progress -------------------------------------------------------------------------------- */
+
+void starters_erase_progress(struct starters *s)
+{
+    static const char erase[] = "\r\033[K";
+    struct start_timeout *t = &s->timeout;
+    if (t->is_drawn && write(STDERR_FILENO, erase, sizeof(erase) - 1) < 0)
+        t->draws = false;
+    t->is_drawn = false;
+}
+
+static void draw(const struct step_plan *plan, struct start_timeout *t)
+{
+    char line[80];
+    struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (!t->draws || t->ticks < PROGRESS_QUIET_TICKS || poll(&terminal, 1, 0) <= 0 ||
+        !(terminal.revents & POLLOUT)) /* a terminal that was stopped */
+        return;
+    int n = snprintf(line, sizeof(line), "\rmprun: starting hosts %zu/%zu\033[K", t->nreported,
+                     plan->nused);
+    t->is_drawn = write(STDERR_FILENO, line, (size_t)n) == n;
+}
+
+/* "n3, n7 and 12 others" */
+static void name_awaited(const struct starters *s, char *buf, size_t n)
+{
+    size_t named = 0, others = 0, at = 0;
+    size_t awaited = s->plan->nused - s->nreported;
+    for (size_t i = 0; i < s->plan->nused && at < n; i++) {
+        const struct host *h = s->of[i].host;
+        if (h->state >= AGENT_CONNECTED)
+            continue;
+        /* a last one is named as well as counted */
+        if (named < PROGRESS_NAMED_HOSTS || awaited == PROGRESS_NAMED_HOSTS + 1)
+            at += (size_t)snprintf(buf + at, n - at, "%s%.100s", named ? ", " : "", h->name);
+        else
+            others++;
+        named++;
+    }
+    if (others && at < n)
+        snprintf(buf + at, n - at, " and %zu others", others);
+}
+
+static void name_if_slow(struct starters *s)
+{
+    struct start_timeout *t = &s->timeout;
+    char names[340] = "";
+    t->ticks++;
+    t->still = t->nreported == s->nreported ? t->still + 1 : 0;
+    t->nreported = s->nreported;
+    if (t->still != PROGRESS_SLOW_TICKS && t->still != PROGRESS_SLOWER_TICKS)
+        return;
+    name_awaited(s, names, sizeof(names));
+    log_note("waiting for %s to report back (at most %g s each, --start-timeout)", names,
+             s->plan->cmd->start_timeout);
+    for (size_t i = 0; i < s->plan->nused; i++)
+        if (s->of[i].host->state < AGENT_CONNECTED)
+            client_stderr_show(&s->of[i].said);
+}
+
+/* ---- --start-timeout ------------------------------------------------------------------------- */
 
 /* From its first start on, however many follow. */
 static bool is_being_started(const struct starters *s, const struct host *h)
@@ -35,10 +92,10 @@ static void say_too_late(struct starter *st)
     const struct step_plan *plan = st->all->plan;
     struct verdict *v = st->all->step.verdict;
     char why[600], advice[500];
-    client_stderr_take_reason(st->said, why, sizeof(why));
+    client_stderr_take_reason(&st->said, why, sizeof(why));
     const char *colon = *why ? ": " : "";
     start_client_advice(plan, why, advice, sizeof(advice));
-    if (client_channel_awaits_ready(st->channel) && !st->client_is_starter)
+    if (start_channel_awaits_ready(st) && !st->client_is_starter)
         verdict_fail(v, EXIT_CODE_MPRUN,
                      "host %s: its mpstarter has not said on its standard output within %g s "
                      "(--start-timeout) that it is there (does '%s' pass that on? is mpstarter of "
@@ -53,13 +110,12 @@ static void say_too_late(struct starter *st)
 }
 
 /* False: the time of one is over. */
-static bool all_in_time(struct start_timeout *t)
+static bool all_in_time(struct starters *s)
 {
-    struct starters *s = t->starters;
     for (size_t i = 0; i < s->plan->nused; i++) {
         struct starter *st = &s->of[i];
         if (!is_being_started(s, st->host) ||
-            ++t->waited[i] * START_TICK_SECONDS < s->plan->cmd->start_timeout)
+            ++st->waited * START_TICK_SECONDS < s->plan->cmd->start_timeout)
             continue;
         if (other_steps_fail_for_room(s->other_steps, st))
             return false;
@@ -70,60 +126,30 @@ static bool all_in_time(struct start_timeout *t)
     return true;
 }
 
-static void end(struct start_timeout *t)
-{
-    start_progress_destroy(take_ptr(t->progress));
-    loop_timer_stop(&t->timer);
-}
-
 static void tick(void *arg)
 {
-    struct start_timeout *t = arg;
-    struct starters *s = t->starters;
+    struct starters *s = arg;
     bool suspended = job_suspension_holds(s->step.suspension);
     if (verdict_is_ending(s->step.verdict) ||
         (!suspended && hosts_before(s->step.hosts, AGENT_PLACED) == 0)) {
-        end(t);
+        start_timeout_end(s);
         return;
     }
-    if (suspended || !all_in_time(t))
+    if (suspended || !all_in_time(s))
         return;
-    if (start_progress_tick(t->progress, s->nreported))
-        for (size_t i = 0; i < s->plan->nused; i++)
-            if (s->of[i].host->state < AGENT_CONNECTED)
-                client_stderr_show(s->of[i].said);
-    start_progress_draw(t->progress);
+    name_if_slow(s);
+    draw(s->plan, &s->timeout);
 }
 
-struct start_timeout *start_timeout_create(struct starters *s)
+void start_timeout_begin(struct starters *s)
 {
-    struct start_timeout *t = calloc(1, sizeof(*t));
-    if (!t)
-        return NULL;
-    t->starters = s;
-    t->progress = start_progress_create(s->plan, s->step.hosts->used);
-    t->waited = calloc(s->plan->nused, sizeof(*t->waited));
-    loop_timer_init(&t->timer, s->step.loop, tick, t);
-    if (t->progress && t->waited) {
-        loop_timer_start(&t->timer, START_TICK_SECONDS, START_TICK_SECONDS);
-        return t;
-    }
-    start_timeout_destroy(t);
-    return NULL;
+    s->timeout.draws = s->plan->nused > 1 && !s->plan->cmd->quiet && isatty(STDERR_FILENO);
+    loop_timer_init(&s->timeout.timer, s->step.loop, tick, s);
+    loop_timer_start(&s->timeout.timer, START_TICK_SECONDS, START_TICK_SECONDS);
 }
 
-void start_timeout_destroy(struct start_timeout *t)
+void start_timeout_end(struct starters *s)
 {
-    if (!t)
-        return;
-    start_progress_destroy(t->progress);
-    loop_timer_stop(&t->timer);
-    free(t->waited);
-    free(t);
-}
-
-void start_timeout_erase_progress(struct start_timeout *t)
-{
-    if (t)
-        start_progress_erase(t->progress);
+    starters_erase_progress(s);
+    loop_timer_stop(&s->timeout.timer);
 }

@@ -5,29 +5,45 @@
 #include <stdbool.h>
 
 #include "launcher/hosts/host-links.h"
-#include "launcher/hosts/host-table.h"
 #include "launcher/outcome/verdict.h"
-#include "launcher/start/accept.h"
-#include "launcher/start/client-channel.h"
 #include "launcher/start/client-stderr.h"
-#include "launcher/start/start-remarks.h"
+#include "launcher/start/listen.h"
+#include "launcher/start/mprund-grants.h"
 #include "launcher/start/starters.h"
 #include "model/rank-end.h"
+#include "wire/start-channel/await-word.h"
 #include "wire/start-channel/preamble.h"
 
-/* The starter of a host that has ranks. starter.c, starter-life.c and start-channel-protocol.c
- * change it.
- */
+/* mprun's ends of a start channel: start-channel.c changes it. */
+struct client_channel {
+    int in_fd, out_fd; /* write end of stdin, read end of stdout; -1: closed, or a link's */
+    struct loop_io *out_io;
+    struct await awaited; /* what mpstarter may say next */
+    bool is_terminal, is_ready;
+};
+
+/* The starter of a host that has ranks. starter.c and starter-events.c change it. */
 struct starter {
     struct starters *all;
     struct host *host;
-    struct client_channel *channel; /* NULL: another host runs the client, or it has not begun */
-    struct client_stderr *said; /* NULL: its standard error is mprun's own, or it has not begun */
-    pid_t client_pid;           /* 0: another host runs it */
-    bool client_runs;           /* or another mprun has been asked for one */
-    bool client_is_starter;     /* mpstarter itself: what it leaves comes to mprun */
-    bool worker_over;           /* only its link may still tell of it */
-    bool is_direct; /* mprun starts it, although the host above might (start-through-hosts.c) */
+    struct client_channel channel; /* closed where another host runs the client */
+    struct client_stderr said;
+    pid_t client_pid;       /* 0: another host runs it */
+    bool client_runs;       /* or another mprun has been asked for one */
+    bool client_is_starter; /* mpstarter itself: what it leaves comes to mprun */
+    bool worker_over;       /* only its link may still tell of it */
+    bool is_direct;   /* mprun starts it, although the host above might (start-through-hosts.c) */
+    unsigned waited;  /* ticks since its first start client began: start-timeout.c */
+    unsigned nguests; /* other steps' starters that live with it: errands.c */
+};
+
+/* While hosts are being started: start-timeout.c changes it. */
+struct start_timeout {
+    struct loop_timer timer;
+    unsigned ticks, still; /* since the start began, and since a host reported back */
+    size_t nreported;      /* hosts, at the last tick */
+    bool draws;            /* there is a terminal, and more than one host */
+    bool is_drawn;         /* the line of progress is there now */
 };
 
 struct starters {
@@ -35,19 +51,22 @@ struct starters {
     const struct step_plan *plan; /* the step's */
     struct starter *of;           /* by launch_index */
     struct starting *starting;    /* the adapter's; NULL: nothing has begun */
-    struct grants *grants;
-    struct arrivals arrivals;
-    struct listeners *listeners;
-    struct sweep *sweep;
-    struct start_timeout *timeout;
-    struct start_remarks remarks;
-    struct loop_timer unreachable; /* end-unreachable-clients.c */
+    struct grants grants;
+    struct listeners listeners;
+    struct start_timeout timeout;
+    pid_t *foreign; /* children of a shell that exec'ed mprun: sweep-dead-starter.c */
+    int nforeign;
+    bool said_session;
+    size_t nfallback;        /* hosts linked by their start channels as nothing else answers */
+    char fallback_text[900]; /* the first of them, and why */
+    struct loop_timer unreachable; /* ends start clients of hosts that are out of reach */
     size_t nreported;              /* hosts whose HELLO has come */
     bool unsettled; /* a client or a link has ended: of which hosts is nothing left? */
     /* by-other-starters/ */
-    struct errands *errands;
+    struct errand *errands;
+    uint32_t last_errand; /* its number */
     struct other_steps *other_steps;
-    struct guest *guests; /* serve-other-steps.c */
+    struct guest *guests; /* errands.c */
     bool starts_through;  /* hosts start those below them */
 };
 
@@ -56,7 +75,33 @@ static inline struct starter *starter_of(const struct starters *s, const struct 
     return &s->of[h->launch_index];
 }
 
-/* ---- starter.c: what is done with one -------------------------------------------------------- */
+/* ---- start-channel.c: the start channel of a start client -------------------------------------
+ */
+
+/* Packs what a starter is told before it has a link. Returns the length in ret, or -1 with err. The
+ * caller wipes ret, which has the step's key. */
+int start_preamble(const struct starter *st, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
+                   struct error *err);
+/* A start channel to a host that reaches none of mprun's addresses may become its link: the user
+ * has asked for no transport, and each host has a channel of its own. */
+bool start_channel_may_be_link(const struct step_plan *plan);
+
+/* The starter's client has begun on this channel: owns its descriptors, and tells mpstarter, when
+ * it is there, what it has to know. */
+void start_channel_open(struct starter *st, const struct start_channel *from);
+/* mpstarter has not said yet that it is there, and can still be told something. */
+bool start_channel_awaits_ready(const struct starter *st);
+/* mpstarter is told nothing more: ends its input, unless the channel is a terminal, which would
+ * hang up. Does nothing before mpstarter is ready. */
+void start_channel_end_input(struct starter *st);
+/* Ends its input in any case. */
+void start_channel_close_input(struct starter *st);
+/* Reads what the client still said. */
+void start_channel_drain(struct starter *st);
+void start_channel_close(struct starter *st);
+
+/* ---- starter.c: what is done with a starter ---------------------------------------------------
+ */
 
 /* pid 0: another host, or another mprun, runs the client. */
 void starter_client_begins(struct starter *st, pid_t pid, bool is_starter);
@@ -67,38 +112,34 @@ void starter_forget(struct starter *st);
 void starter_retry(struct starter *st);
 /* By its own link, or through the host above it. */
 bool starter_is_linked(const struct starter *st);
-/* Packs what it is told on its start channel. Returns the length in ret, or -1 with err. */
-int starter_preamble(const struct starter *st, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
-                     struct error *err);
 
-/* ---- start-channel-protocol.c
- * ----------------------------------------------------------------------- */
+/* ---- sweep-dead-starter.c ----------------------------------------------------------------------
+ */
 
-/* Its client has begun on this channel: mpstarter is told what it has to know. */
-void start_handshake_begin(struct starter *st, const struct start_channel *c);
+/* Children that mprun has now are left alone: it was started with them. */
+void sweep_prepare(struct starters *s);
+/* Ends and removes what a dead starter of this machine has left: processes, cgroups, directories.
+ * Starters of other machines are swept by the next step there, or by mprund. Waits for it, some
+ * seconds at most; what cannot be removed is a warning. */
+void sweep_dead_starter(const struct starter *st);
 
-/* ---- why-client-ended.c
- * ---------------------------------------------------------------------------- */
-
-/* Its client ended before its host was clean, with this status as from waitpid(): the step fails
- * for that reason, or, where mprun itself is the reason, only --verbose says so. */
-void client_end_say(struct starter *st, int status);
-
-/* ---- starter-life.c -------------------------------------------------------------------------- */
+/* ---- starter-events.c: what happens to a starter -----------------------------------------------
+ */
 
 /* For the adapter; arg is the starters. */
-void starter_life_event(void *arg, size_t host, enum start_event event,
-                        const struct start_channel *channel, int status, const struct error *err);
+void starter_event(void *arg, size_t host, enum start_event event,
+                   const struct start_channel *channel, int status, const struct error *err);
 /* The client that another host has run has ended; status as from waitpid(). */
-void starter_life_client_ended(struct starter *st, int status);
+void starter_client_ended(struct starter *st, int status);
 /* The host that runs its client has gone: only its own link may still tell of this one. */
-void starter_life_client_unknown(struct starter *st);
-/* The host becomes AGENT_GONE if neither client nor link is left. */
-void starter_life_settle(struct starter *st);
+void starter_client_unknown(struct starter *st);
+/* Ends the start clients of all hosts that are out of reach after so many seconds, or, where the
+ * adapter ends none, stops waiting for them. Does nothing when that is due already. */
+void starters_abandon_after(struct starters *s, double seconds);
 
-/* ---- end-unreachable-clients.c
- * --------------------------------------------------------------------------- */
+/* ---- start-timeout.c ---------------------------------------------------------------------------
+ */
 
-/* End the start clients of all hosts that are out of reach after so many seconds, or, where the
- * adapter ends none, stop waiting for them. Does nothing when that is due already. */
-void unreachable_abandon_after(struct starters *s, double seconds);
+/* Begins at once; ends by itself when all hosts have their place, or the step is to end. */
+void start_timeout_begin(struct starters *s);
+void start_timeout_end(struct starters *s);

@@ -1,38 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* starters.c - the start of a step's starters as a whole: its parts, beginning and end */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "launcher/policy.h"
-#include "launcher/signals/job-suspension.h"
+#include "common/login-session.h"
+#include "common/number.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
-#include "launcher/start/listen.h"
-#include "launcher/start/mprund-grants.h"
-#include "launcher/start/start-timeout.h"
 #include "launcher/start/starter-private.h"
-#include "launcher/start/sweep-dead-starter.h"
-#include "launcher/step-record.h"
 
 struct starters *starters_create(const struct starters_step *step)
 {
+    size_t n = step->plan->nused;
     struct starters *s = calloc(1, sizeof(*s));
     if (!s)
         return NULL;
     s->step = *step;
     s->plan = step->plan;
-    s->grants = grants_ask(s->plan);
-    s->arrivals = (struct arrivals){.hosts = step->hosts, .links = step->links};
-    s->errands = errands_create(s->plan->nused);
+    grants_ask(&s->grants, s->plan);
     s->other_steps = other_steps_create(s);
-    s->of = calloc(s->plan->nused, sizeof(*s->of));
-    if (!s->grants || !s->errands || !s->other_steps || !s->of) {
+    s->of = calloc(n, sizeof(*s->of));
+    if (!s->other_steps || !s->of) {
         starters_destroy(s);
         return NULL;
     }
-    for (size_t i = 0; i < s->plan->nused; i++)
-        s->of[i] = (struct starter){.all = s, .host = step->hosts->used[i]};
+    for (size_t i = 0; i < n; i++)
+        s->of[i] = (struct starter){
+            .all = s, .host = step->hosts->used[i], .channel = {.in_fd = -1, .out_fd = -1}};
     return s;
 }
 
@@ -40,11 +36,11 @@ void starters_destroy(struct starters *s)
 {
     if (!s)
         return;
-    grants_destroy(s->grants);
+    grants_close(&s->grants);
     loop_timer_stop(&s->unreachable);
-    errands_destroy(s->errands);
+    errands_close(s);
     other_steps_destroy(s->other_steps);
-    sweep_destroy(s->sweep);
+    free(s->foreign);
     free(s->of);
     free(s);
 }
@@ -86,59 +82,79 @@ static void begin(void *arg)
     struct start_request request = starters_request(s->plan);
     request.loop = s->step.loop;
     request.reaper = s->step.reaper;
-    request.event = starter_life_event;
+    request.event = starter_event;
     request.is_elsewhere = through_is_elsewhere;
     request.arg = s;
     request.allocation = &s->plan->used;
-    request.variables = grants_variables(s->grants);
+    request.variables = (const char *const *)s->grants.variables;
     through_begin(s);
     s->starting = s->plan->adapter->start(&request, &e);
     if (s->starting)
-        s->timeout = start_timeout_create(s);
+        start_timeout_begin(s);
     else
         cannot_begin(s, &e);
     loop_defer_schedule(s->step.turn);
 }
 
-/* Start clients of other hosts, and what is on this machine of a host that still answers. */
-static bool is_needed(void *arg, pid_t pid)
-{
-    const struct starters *s = arg;
-    if (job_suspension_has(s->step.suspension, pid))
-        return true;
-    for (size_t i = 0; i < s->plan->nused; i++) {
-        const struct starter *st = &s->of[i];
-        bool is_worker = s->plan->used.hosts[i].here &&
-                         step_record_facts(s->step.record, (uint32_t)i)->worker == pid;
-        if ((st->client_pid == pid || is_worker) && (st->client_runs || starter_is_linked(st)))
-            return true;
-    }
-    return false;
-}
-
 void starters_begin(struct starters *s)
 {
-    struct starters_step *step = &s->step;
+    const struct starters_step *step = &s->step;
     struct error e;
-    s->sweep = sweep_create(step, is_needed, s);
-    if (s->sweep)
-        s->listeners = listeners_open(step->loop, s->plan, step->directory->path, &arrival_events,
-                                      &s->arrivals, &e);
-    else
-        error_errno(&e, ENOMEM, "start the hosts");
-    if (s->listeners)
-        grants_await(s->grants, step->loop, begin, s);
+    sweep_prepare(s);
+    if (listeners_open(&s->listeners, step->loop, step->hosts, step->links, step->directory->path,
+                       &e) == 0)
+        grants_await(&s->grants, step->loop, begin, s);
     else
         cannot_begin(s, &e);
 }
 
 /* ---- on the way ------------------------------------------------------------------------------ */
 
-static void fell_back(struct starter *st, const char *why)
+/* A login has moved the host's starter to a session of its own. Said once: logins are configured in
+ * the same way everywhere. Nothing is said where mprun itself is in a session: its user has started
+ * the manager's daemons by hand, and has put everything there. */
+static void say_session(struct starters *s, const struct host *h, const char *session)
 {
-    start_remarks_fell_back(&st->all->remarks, st->host, why);
-    if (!host_above(st->host)) /* mprun has to start those below it for them to have a channel */
-        through_end(st->all);
+    const char *advice = s->plan->adapter->in_login_session;
+    char own[64];
+    login_session_find(own, sizeof(own));
+    if (own[0] || !advice || s->said_session)
+        return;
+    s->said_session = true;
+    log_warn("host %s: a login has put mpstarter into the session '%.60s'; %s", h->name, session,
+             advice);
+}
+
+/* The host is linked by its start channel because mprun cannot be reached from there. */
+static void fell_back(struct starters *s, const struct host *h, const char *why)
+{
+    log_debug("host %s: %s", h->name, why);
+    if (s->nfallback++ == 0)
+        snprintf(s->fallback_text, sizeof(s->fallback_text), "%s (%s)", h->name, why);
+    if (!host_above(h)) /* mprun has to start those below it for them to have a channel */
+        through_end(s);
+}
+
+static void say_fallback(const struct starters *s)
+{
+    char others[64] = "";
+    if (s->nfallback > 1)
+        snprintf(others, sizeof(others), " and %zu other%s", s->nfallback - 1,
+                 plural(s->nfallback - 1));
+    log_note("mprun cannot be reached from %s%s: the start channel is used there, which is slower; "
+             "--interface and --port-range choose where mprun listens",
+             s->fallback_text, others);
+}
+
+static void all_reported(struct starters *s)
+{
+    other_steps_end(s->other_steps);
+    log_debug("all hosts have reported back");
+    if (s->nfallback > 0)
+        say_fallback(s);
+    if (s->plan->adapter->unaccounted && !s->plan->same_machine)
+        log_note("hosts are started by '%s': %s", start_client_name(s->plan),
+                 s->plan->adapter->unaccounted);
 }
 
 void starters_said_hello(struct starters *s, struct host *h, const char *why_stdio,
@@ -147,25 +163,23 @@ void starters_said_hello(struct starters *s, struct host *h, const char *why_std
     const struct rm_adapter *a = s->plan->adapter;
     struct starter *st = starter_of(s, h);
     if (why_stdio[0])
-        fell_back(st, why_stdio);
+        fell_back(s, h, why_stdio);
     if (login_session[0] && !st->client_is_starter)
-        start_remarks_session(&s->remarks, s->plan, h, login_session);
-    client_stderr_show_at_once(st->said);
+        say_session(s, h, login_session);
+    client_stderr_show_at_once(&st->said);
     other_steps_reported(s->other_steps, st);
-    client_channel_end_input(st->channel); /* if another client's starter has reported */
+    start_channel_end_input(st); /* if another client's starter has reported */
     if (a->reported && s->starting)
         a->reported(s->starting, (size_t)h->launch_index);
     through_reported(st);
-    if (++s->nreported < s->plan->nused)
-        return;
-    other_steps_end(s->other_steps);
-    start_remarks_all_reported(&s->remarks, s->plan);
+    if (++s->nreported == s->plan->nused)
+        all_reported(s);
 }
 
 /* Where start clients are not ended, those whose starters never come are not waited for. */
 void starters_cancel(struct starters *s)
 {
-    if (grants_forget(s->grants))
+    if (grants_forget(&s->grants))
         none_begins(s);
     if (!s->starting)
         return;
@@ -176,12 +190,7 @@ void starters_cancel(struct starters *s)
     other_steps_cancel(s->other_steps);
     through_end(s);
     if (!s->plan->adapter->abandon)
-        unreachable_abandon_after(s, UNREACHABLE_SECONDS);
-}
-
-void starters_erase_progress(struct starters *s)
-{
-    start_timeout_erase_progress(s->timeout);
+        starters_abandon_after(s, UNREACHABLE_SECONDS);
 }
 
 void starters_close(struct starters *s)
@@ -189,14 +198,13 @@ void starters_close(struct starters *s)
     if (!s)
         return;
     s->plan->adapter->destroy(take_ptr(s->starting));
-    listeners_close(take_ptr(s->listeners));
+    listeners_close(&s->listeners);
     other_steps_end(s->other_steps);
-    errands_destroy(take_ptr(s->errands));
-    start_timeout_destroy(take_ptr(s->timeout));
+    errands_close(s);
+    start_timeout_end(s);
     for (size_t i = 0; i < s->plan->nused; i++) {
-        client_stderr_finish(s->of[i].said);
-        client_stderr_destroy(take_ptr(s->of[i].said));
-        client_channel_destroy(take_ptr(s->of[i].channel));
+        client_stderr_finish(&s->of[i].said);
+        start_channel_close(&s->of[i]);
     }
 }
 
@@ -209,7 +217,7 @@ bool starters_client_runs(const struct starters *s, const struct host *h)
 
 bool starters_has_client(const struct starters *s, const struct host *h)
 {
-    return starter_of(s, h)->client_runs && !errands_has_guests(s->errands, h);
+    return starter_of(s, h)->client_runs && starter_of(s, h)->nguests == 0;
 }
 
 bool starters_waits_for_room(const struct starters *s, const struct host *h)
@@ -228,9 +236,4 @@ void starters_each_client(const struct starters *s,
     for (size_t i = 0; i < s->plan->nused; i++)
         if (s->of[i].client_runs)
             fn(arg, s->of[i].host, s->of[i].client_pid);
-}
-
-void starters_errand_news(struct starters *s, const struct host *h, const Mprun__ErrandNews *m)
-{
-    errands_news(s->errands, h, m);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sweep-dead-starter.c - a dead starter of this machine is swept up */
-#include "launcher/start/sweep-dead-starter.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,55 +12,44 @@
 #include "common/proc.h"
 #include "containment/parents/parents.h"
 #include "containment/step/sweep.h"
-#include "launcher/policy.h"
-#include "launcher/hosts/host-table.h"
-#include "launcher/start/starters.h"
+#include "launcher/signals/job-suspension.h"
+#include "launcher/start/starter-private.h"
 #include "launcher/step-record.h"
 #include "wire/host-directory.h"
 
-struct sweep {
-    const struct starters_step *step;
-    bool (*is_needed)(void *arg, pid_t pid);
-    void *arg;
-    pid_t *foreign; /* children of a shell that exec'ed mprun */
-    int nforeign;
-};
-
-struct sweep *sweep_create(const struct starters_step *step,
-                           bool (*is_needed)(void *arg, pid_t pid), void *arg)
+void sweep_prepare(struct starters *s)
 {
-    struct sweep *s = calloc(1, sizeof(*s));
-    if (!s)
-        return NULL;
-    *s = (struct sweep){.step = step, .is_needed = is_needed, .arg = arg};
     s->nforeign = proc_children(getpid(), &s->foreign);
-    return s;
 }
 
-void sweep_destroy(struct sweep *s)
+/* What was there before, start clients of other hosts, and what is on this machine of a host that
+ * still answers. */
+static bool is_needed(const struct starters *s, pid_t pid)
 {
-    if (s)
-        free(s->foreign);
-    free(s);
-}
-
-static bool stays(const struct sweep *s, pid_t pid)
-{
+    if (job_suspension_has(s->step.suspension, pid))
+        return true;
     for (int i = 0; i < s->nforeign; i++)
         if (s->foreign[i] == pid)
             return true;
-    return s->is_needed(s->arg, pid);
+    for (size_t i = 0; i < s->plan->nused; i++) {
+        const struct starter *st = &s->of[i];
+        bool is_worker = s->plan->used.hosts[i].here &&
+                         step_record_facts(s->step.record, (uint32_t)i)->worker == pid;
+        if ((st->client_pid == pid || is_worker) && (st->client_runs || starter_is_linked(st)))
+            return true;
+    }
+    return false;
 }
 
 /* Orphans of keeper and worker come to mprun, a subreaper where a host is this machine. */
-static void kill_orphans(const struct sweep *s)
+static void kill_orphans(const struct starters *s)
 {
     for (int round = 0; round < SWEEP_ROUNDS; round++) {
         pid_t *children = NULL;
         int n = proc_children(getpid(), &children);
         bool any = false;
         for (int i = 0; i < n; i++) {
-            if (children[i] <= 1 || stays(s, children[i]))
+            if (children[i] <= 1 || is_needed(s, children[i]))
                 continue;
             kill(children[i], SIGKILL);
             any = true;
@@ -75,14 +62,15 @@ static void kill_orphans(const struct sweep *s)
         sigemptyset(&chld);
         sigaddset(&chld, SIGCHLD);
         sigtimedwait(&chld, NULL, &bit);
-        reaper_collect(s->step->reaper);
+        reaper_collect(s->step.reaper);
     }
 }
 
 /* Where the host's starter makes its cgroups, when it died before it could say: in this process's
  * own cgroup, or above the step's part of it, into which mprun may have been moved. */
-static void sweep_where_it_may_be(const struct sweep *s, const struct host *h)
+static void sweep_where_it_may_be(const struct starter *st)
 {
+    const struct host *h = st->host;
     struct cgroup_parents parents;
     char inside[80], path[4096];
     const char *one = path;
@@ -91,7 +79,7 @@ static void sweep_where_it_may_be(const struct sweep *s, const struct host *h)
         log_debug("host %s: %s", h->name, e.text);
         return;
     }
-    snprintf(inside, sizeof(inside), "/mprun.%s-%d", s->step->plan->step.id, h->launch_index);
+    snprintf(inside, sizeof(inside), "/mprun.%s-%d", st->all->plan->step.id, h->launch_index);
     for (int c = -1; c < CGROUP_CONTROLLER_COUNT; c++) {
         const char *parent = c < 0 ? parents.v2 : parents.v1[c];
         const char *end = parent ? strstr(parent, inside) : NULL;
@@ -105,18 +93,19 @@ static void sweep_where_it_may_be(const struct sweep *s, const struct host *h)
     cgroup_parents_free(&parents);
 }
 
-static void sweep_cgroups(const struct sweep *s, const struct host *h)
+static void sweep_cgroups(const struct starter *st)
 {
+    const struct host *h = st->host;
     struct error e;
     size_t n = 0;
-    char *const *paths = step_record_facts(s->step->record, h->launch_index)->cgroup_paths;
+    char *const *paths = step_record_facts(st->all->step.record, h->launch_index)->cgroup_paths;
     while (paths && paths[n])
         n++;
     if (paths) {
         if (n && cgroup_sweep((const char *const *)paths, n, SWEEP_CGROUPS_MS, &e) < 0)
             log_warn("host %s: %s", h->name, e.text);
     } else {
-        sweep_where_it_may_be(s, h);
+        sweep_where_it_may_be(st);
     }
 }
 
@@ -129,26 +118,27 @@ static void sweep_directory(const char *path)
 
 /* The directories that a host makes where `base` is its TMPDIR; it may have died before it said so.
  */
-static void sweep_below(const struct sweep *s, const struct host *h, const char *base)
+static void sweep_below(const struct starter *st, const char *base)
 {
     char path[512], name[HOST_DIRECTORY_NAME];
-    host_directory_name(name, s->step->plan->key, h->launch_index);
+    host_directory_name(name, st->all->plan->key, st->host->launch_index);
     snprintf(path, sizeof(path), "%s/%s", base, name);
     sweep_directory(path);
 }
 
-void sweep_host(const struct sweep *s, const struct host *h)
+void sweep_dead_starter(const struct starter *st)
 {
+    const struct starters *s = st->all;
     const char *tmp = getenv("TMPDIR");
-    if (!s->step->plan->alloc.hosts[h->index].here)
+    if (!s->plan->alloc.hosts[st->host->index].here)
         return;
-    sweep_cgroups(s, h);
+    sweep_cgroups(st);
     kill_orphans(s);
-    char *const *made = step_record_facts(s->step->record, h->launch_index)->directories;
+    char *const *made = step_record_facts(s->step.record, st->host->launch_index)->directories;
     for (size_t i = 0; made && made[i]; i++)
         sweep_directory(made[i]);
     if (tmp && tmp[0] == '/')
-        sweep_below(s, h, tmp);
-    sweep_below(s, h, "/tmp");
-    sweep_below(s, h, "/dev/shm");
+        sweep_below(st, tmp);
+    sweep_below(st, "/tmp");
+    sweep_below(st, "/dev/shm");
 }

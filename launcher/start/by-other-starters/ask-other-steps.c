@@ -2,7 +2,7 @@
 /* ask-other-steps.c - hosts on which the resource manager has no room for one more task of the job
  *
  * Another mprun of the job has its task there. Those of this machine are asked, by their control
- * sockets, to have their starter start ours (serve-other-steps.c); it reports to us as any other
+ * sockets, to have their starter start ours (errands.c); it reports to us as any other
  * does, and nobody else is needed then. Where none can, the manager is asked again later, until
  * there is room or --start-timeout is over. */
 #include <errno.h>
@@ -16,7 +16,6 @@
 #include "common/log.h"
 #include "launcher/policy.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
-#include "launcher/start/start-client-words.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"
 #include "wire/transport/address.h"
@@ -134,7 +133,7 @@ static void forget(struct waiting *w)
         starter_forget(w->starter);
         return;
     }
-    client_stderr_destroy(take_ptr(w->starter->said));
+    client_stderr_close(&w->starter->said);
     host_enter(w->host, AGENT_WAITING);
 }
 
@@ -142,7 +141,7 @@ static void forget(struct waiting *w)
 static void lost(struct waiting *w, const char *why)
 {
     char said[500];
-    client_stderr_take_reason(w->starter->said, said, sizeof(said));
+    client_stderr_take_reason(&w->starter->said, said, sizeof(said));
     snprintf(w->failure, sizeof(w->failure), "the starter of step %.20s has started it, and %s%s%s",
              w->handed_to, why, *said ? ": " : "", said);
     log_debug("host %s: %s", w->host->name, w->failure);
@@ -214,8 +213,7 @@ static void accepted(struct neighbour *n, struct waiting *w)
     w->waits = 0;
     w->handed = n;
     starter_client_begins(w->starter, 0, false);
-    w->starter->said =
-        client_stderr_create(w->starter->all->step.loop, w->starter->all->step.plan, w->host, -1);
+    client_stderr_open(&w->starter->said, w->starter->all->step.loop, w->host, -1);
     is_handed(n, w);
 }
 
@@ -285,7 +283,7 @@ static int take_news(struct neighbour *n, const Mprun__ErrandNews *m)
     if (n->of[m->id] == OWES_ANSWER)
         take_answer(n, w, m);
     else if (w->handed == n && m->what == ERRAND_SAID)
-        client_stderr_add(w->starter->said, m->text.data, m->text.len);
+        client_stderr_add(&w->starter->said, m->text.data, m->text.len);
     else if (w->handed == n && (m->what == ERRAND_ENDED || m->what == ERRAND_REFUSED))
         take_end(n, w);
     loop_defer_schedule(step->turn);
@@ -318,7 +316,7 @@ static void send_hand(struct neighbour *n, struct waiting *w)
     uint8_t packed[PREAMBLE_MAX];
     struct error e;
     Mprun__Hand m = MPRUN__HAND__INIT;
-    int len = n->willing ? starter_preamble(w->starter, 0, packed, &e) : 0;
+    int len = n->willing ? start_preamble(w->starter, 0, packed, &e) : 0;
     m.id = (uint32_t)w->host->launch_index;
     m.version = PACKAGE_VERSION;
     m.adapter = (char *)(uintptr_t)step->plan->adapter->name;

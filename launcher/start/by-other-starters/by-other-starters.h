@@ -9,7 +9,6 @@
 #include "wire/messages/errand.h"
 #include "wire/mprun.pb-c.h"
 
-struct errands;
 struct host;
 struct other_steps;
 struct starter;
@@ -23,18 +22,12 @@ struct step_plan;
 /* m NULL: the host is gone. Nothing more is told then, nor after REFUSED and ENDED. */
 typedef void (*errand_fn)(void *arg, const Mprun__ErrandNews *m);
 
-struct errands *errands_create(size_t nhosts); /* NULL: out of memory */
-void errands_destroy(struct errands *e);       /* NULL is fine */
 /* An errand carries a step's key, which must not go over a link that is not encrypted. */
 bool errands_may_be_sent(const struct step_plan *plan);
 /* m without its id. The errand's number, 0: it cannot be sent. */
-uint32_t errand_send(struct errands *e, struct host *on, Mprun__Errand *m, errand_fn fn, void *arg);
-void errand_forget(struct errands *e, uint32_t id); /* nothing of it is told any more */
-/* ERRAND_NEWS of the host; -1: it cannot be. */
-void errands_news(struct errands *e, const struct host *h, const Mprun__ErrandNews *m);
-void errands_host_gone(struct errands *e, const struct host *h);
-/* Other steps' starters live with this host's. */
-bool errands_has_guests(const struct errands *e, const struct host *h);
+uint32_t errand_send(struct starter *on, Mprun__Errand *m, errand_fn fn, void *arg);
+void errands_host_gone(struct starters *s, const struct host *h);
+void errands_close(struct starters *s);
 
 /* ---- start-through-hosts.c ------------------------------------------------------------------- */
 

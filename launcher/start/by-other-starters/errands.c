@@ -1,120 +1,259 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* errands.c - programs that a host's starter starts for mprun, beside the step's ranks: who is told
- * what becomes of each */
+ * what becomes of each; among them starters of another mprun of the same job
+ *
+ * The resource manager takes no further task on a host (adapter.h: START_LATER), and ours is there.
+ * What is asked over the control socket becomes an errand of the host's starter; what that tells of
+ * it goes back. Once the other step's starter has reported to its own mprun, this one is not needed
+ * any more, and does not wait for it. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "launcher/hosts/host-links.h"
+#include "common/log.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
+#include "launcher/start/starter-private.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 
 struct errand {
     struct errand *next;
     uint32_t id;
-    struct host *host;
+    struct starter *on;
     errand_fn fn; /* NULL: nobody is told any more */
     void *arg;
-    int outlives; /* the host's part of the step */
+    bool outlives; /* the host's part of the step */
 };
-
-struct errands {
-    struct errand *all;
-    uint32_t last;
-    unsigned *nguests; /* by launch_index: other steps' starters that live with the host */
-};
-
-struct errands *errands_create(size_t nhosts)
-{
-    struct errands *e = calloc(1, sizeof(*e));
-    if (e && !(e->nguests = calloc(nhosts, sizeof(*e->nguests)))) {
-        free(e);
-        e = NULL;
-    }
-    return e;
-}
 
 bool errands_may_be_sent(const struct step_plan *plan)
 {
     return plan->transport != TRANSPORT_TCP || plan->cmd->security == LINK_ENCRYPT;
 }
 
-bool errands_has_guests(const struct errands *e, const struct host *h)
+uint32_t errand_send(struct starter *on, Mprun__Errand *m, errand_fn fn, void *arg)
 {
-    return e->nguests[h->launch_index] > 0;
-}
-
-uint32_t errand_send(struct errands *all, struct host *on, Mprun__Errand *m, errand_fn fn,
-                     void *arg)
-{
-    struct errand *e = host_is_reachable(on) ? calloc(1, sizeof(*e)) : NULL;
+    struct starters *s = on->all;
+    struct errand *e = host_is_reachable(on->host) ? calloc(1, sizeof(*e)) : NULL;
     if (!e)
         return 0;
-    *e = (struct errand){.next = all->all,
-                         .id = ++all->last,
-                         .host = on,
+    *e = (struct errand){.next = s->errands,
+                         .id = ++s->last_errand,
+                         .on = on,
                          .fn = fn,
                          .arg = arg,
                          .outlives = m->n_argv == 0};
-    all->all = e;
-    all->nguests[on->launch_index] += (unsigned)e->outlives;
+    s->errands = e;
+    on->nguests += e->outlives;
     m->id = e->id;
-    host_send(on, FRAME_ERRAND, &m->base);
+    host_send(on->host, FRAME_ERRAND, &m->base);
     return e->id;
 }
 
-static struct errand **find(struct errands *all, uint32_t id)
+static struct errand **find(struct starters *s, uint32_t id)
 {
-    struct errand **at = &all->all;
+    struct errand **at = &s->errands;
     while (*at && (*at)->id != id)
         at = &(*at)->next;
     return at;
 }
 
-void errand_forget(struct errands *all, uint32_t id)
+static void errand_forget(struct starters *s, uint32_t id)
 {
-    struct errand *e = *find(all, id);
+    struct errand *e = *find(s, id);
     if (e)
         e->fn = NULL;
 }
 
-static void errand_remove(struct errands *all, struct errand **at)
+static void errand_remove(struct errand **at)
 {
     struct errand *e = *at;
     *at = e->next;
-    all->nguests[e->host->launch_index] -= (unsigned)e->outlives;
+    e->on->nguests -= e->outlives;
     free(e);
 }
 
-void errands_news(struct errands *all, const struct host *h, const Mprun__ErrandNews *m)
+void starters_errand_news(struct starters *s, const struct host *h, const Mprun__ErrandNews *m)
 {
-    struct errand **at = find(all, m->id), *e = *at;
-    if (e && e->host == h) {
+    struct errand **at = find(s, m->id), *e = *at;
+    if (e && e->on->host == h) {
         errand_fn fn = e->fn;
         void *arg = e->arg;
         if (m->what == ERRAND_REFUSED || m->what == ERRAND_ENDED)
-            errand_remove(all, at);
+            errand_remove(at);
         if (fn)
             fn(arg, m);
     }
 }
 
 /* Those who are told may send others. */
-void errands_host_gone(struct errands *all, const struct host *h)
+void errands_host_gone(struct starters *s, const struct host *h)
 {
-    struct errand *e = all->all;
+    struct errand *e = s->errands;
     while (e) {
-        errand_fn fn = e->host == h ? e->fn : NULL;
+        errand_fn fn = e->on->host == h ? e->fn : NULL;
         e->fn = fn ? NULL : e->fn;
         if (fn)
             fn(e->arg, NULL);
-        e = fn ? all->all : e->next;
+        e = fn ? s->errands : e->next;
     }
 }
 
-void errands_destroy(struct errands *all)
+void errands_close(struct starters *s)
 {
-    if (!all)
-        return;
-    while (all->all)
-        errand_remove(all, &all->all);
-    free(all->nguests);
-    free(all);
+    while (s->errands)
+        errand_remove(&s->errands);
+}
+
+/* ---- for other steps of the job -------------------------------------------------------------- */
+
+struct guest {
+    struct guest *next;
+    struct starters *starters;
+    struct link *asker;
+    uint32_t asker_id; /* its number for it */
+    uint32_t errand;
+};
+
+static void answer(struct link *l, uint32_t id, enum errand_news what, const char *why)
+{
+    Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
+    m.id = id;
+    m.what = what;
+    m.text = bytes_of(why);
+    link_send(l, FRAME_ERRAND_NEWS, &m.base);
+}
+
+static void pass_on(struct link *l, uint32_t id, const Mprun__ErrandNews *news)
+{
+    Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
+    m.id = id;
+    m.what = news->what;
+    m.text = news->text;
+    m.status = news->status;
+    link_send(l, FRAME_ERRAND_NEWS, &m.base);
+}
+
+static void guest_remove(struct guest *g)
+{
+    struct guest **at = &g->starters->guests;
+    while (*at != g)
+        at = &(*at)->next;
+    *at = g->next;
+    free(g);
+}
+
+static void news(void *arg, const Mprun__ErrandNews *m)
+{
+    struct guest *g = arg;
+    if (m)
+        pass_on(g->asker, g->asker_id, m);
+    else
+        answer(g->asker, g->asker_id, ERRAND_REFUSED, "the host's starter has gone");
+    if (!m || m->what == ERRAND_REFUSED || m->what == ERRAND_ENDED)
+        guest_remove(g);
+}
+
+static struct host *find_host(struct starters *s, const ProtobufCBinaryData *name)
+{
+    for (size_t i = 0; i < s->plan->nused; i++)
+        if (strlen(s->of[i].host->name) == name->len &&
+            memcmp(s->of[i].host->name, name->data, name->len) == 0)
+            return s->of[i].host;
+    return NULL;
+}
+
+static int is_stranger(struct starters *s, const Mprun__Hand *m)
+{
+    return strcmp(m->adapter, s->plan->adapter->name) != 0 ||
+           strcmp(m->job, s->plan->alloc.job_id) != 0;
+}
+
+/* Why nothing that it asks is ever done, and what its user can do; "": it can be. */
+static void why_never(struct starters *s, const Mprun__Hand *m, char *buf, size_t n)
+{
+    buf[0] = 0;
+    if (strcmp(m->version, PACKAGE_VERSION) != 0)
+        snprintf(buf, n,
+                 "it is mprun version %s, this one is version %.40s; use one version for all steps "
+                 "of a job, or run them one after the other",
+                 PACKAGE_VERSION, m->version);
+    else if (!errands_may_be_sent(s->plan))
+        snprintf(buf, n,
+                 "its links are not encrypted; leave out its --link-security, or run the steps one "
+                 "after the other");
+}
+
+/* NULL: a starter of that host, which is ours, can be asked. */
+static const char *why_not(struct starters *s, const Mprun__Hand *m, struct host *h)
+{
+    if (verdict_is_ending(s->step.verdict) || h->state != AGENT_READY || !host_is_reachable(h))
+        return "its ranks do not run";
+    return m->input.len > ERRAND_INPUT_MAX ? "too long" : NULL;
+}
+
+/* Is it to be done? 0 when it is answered. */
+static int is_accepted(struct starters *s, struct link *asker, const Mprun__Hand *m, struct host *h)
+{
+    char never[200];
+    if (is_stranger(s, m)) {
+        answer(asker, m->id, ERRAND_STRANGER, "it is in another job");
+        return 0;
+    }
+    if (!h) {
+        answer(asker, m->id, ERRAND_REFUSED, "it is not on this host");
+        return 0;
+    }
+    why_never(s, m, never, sizeof(never));
+    const char *why = never[0] ? never : why_not(s, m, h);
+    if (why)
+        answer(asker, m->id, never[0] ? ERRAND_NEVER : ERRAND_REFUSED, why);
+    else if (m->input.len == 0)
+        answer(asker, m->id, ERRAND_WILLING, "");
+    return !why && m->input.len > 0;
+}
+
+static int take(struct starters *s, struct link *asker, const Mprun__Hand *m)
+{
+    struct host *h = find_host(s, &m->host);
+    Mprun__Errand e = MPRUN__ERRAND__INIT;
+    if (!is_accepted(s, asker, m, h))
+        return 0;
+    struct guest *g = calloc(1, sizeof(*g));
+    if (g) {
+        *g = (struct guest){.next = s->guests, .starters = s, .asker = asker, .asker_id = m->id};
+        e.input = m->input;
+        g->errand = errand_send(starter_of(s, h), &e, news, g);
+    }
+    if (!g || !g->errand) {
+        free(g);
+        answer(asker, m->id, ERRAND_REFUSED, "out of memory");
+        return 0;
+    }
+    s->guests = g;
+    log_debug("host %s: starts a starter for another step", h->name);
+    return 0;
+}
+
+int starters_hand(struct starters *s, struct link *asker, const uint8_t *p, size_t n)
+{
+    Mprun__Hand *m = mprun__hand__unpack(NULL, n, p);
+    int rc = m ? take(s, asker, m) : -1;
+    if (m && m->input.data)
+        explicit_bzero(m->input.data, m->input.len);
+    mprun__hand__free_unpacked(m, NULL);
+    return rc;
+}
+
+void starters_asker_gone(struct starters *s, const struct link *asker)
+{
+    struct guest *next;
+    for (struct guest *g = s->guests; g; g = next) {
+        next = g->next;
+        if (g->asker != asker)
+            continue;
+        errand_forget(s, g->errand);
+        guest_remove(g);
+    }
 }

@@ -11,7 +11,6 @@
 #include "common/log.h"
 #include "launcher/policy.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
-#include "launcher/start/start-preamble.h"
 #include "launcher/start/starter-private.h"
 #include "wire/tree/tree.h"
 
@@ -45,10 +44,10 @@ static bool is_retried(struct starter *st, int status)
 {
     if (st->host->state != AGENT_STARTED || verdict_is_ending(st->all->step.verdict) ||
         !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_CODE_MPRUN ||
-        !start_preamble_allows_channel(st->all->plan))
+        !start_channel_may_be_link(st->all->plan))
         return false;
     log_debug("host %s: it is started by mprun itself: %s", st->host->name,
-              client_stderr_held(st->said));
+              client_stderr_held(&st->said));
     start_directly(st);
     return true;
 }
@@ -64,12 +63,12 @@ static void news(void *arg, const Mprun__ErrandNews *m)
                   (const char *)m->text.data);
         start_directly(st);
     } else if (m && m->what == ERRAND_SAID) {
-        client_stderr_add(st->said, m->text.data, m->text.len);
+        client_stderr_add(&st->said, m->text.data, m->text.len);
     } else if (m && m->what == ERRAND_ENDED && !is_retried(st, m->status)) {
-        starter_life_client_ended(st, m->status);
+        starter_client_ended(st, m->status);
     }
     if (!m)
-        starter_life_client_unknown(st);
+        starter_client_unknown(st);
 }
 
 static int send(struct starter *from, struct starter *st)
@@ -81,14 +80,14 @@ static int send(struct starter *from, struct starter *st)
     struct error e;
     Mprun__Errand m = MPRUN__ERRAND__INIT;
     m.n_argv = s->plan->adapter->remote_command(s->starting, (size_t)st->host->launch_index, words);
-    int n = m.n_argv ? starter_preamble(st, 0, packed, &e) : -1;
+    int n = m.n_argv ? start_preamble(st, 0, packed, &e) : -1;
     if (n < 0)
         return -1;
     for (size_t i = 0; i < m.n_argv; i++)
         argv[i] = bytes_of(words[i]);
     m.argv = argv;
     m.input = (ProtobufCBinaryData){.data = packed, .len = (size_t)n};
-    uint32_t errand = errand_send(s->errands, from->host, &m, news, st);
+    uint32_t errand = errand_send(from, &m, news, st);
     explicit_bzero(packed, sizeof(packed));
     return errand ? 0 : -1;
 }
@@ -102,7 +101,7 @@ static void start(struct starter *from, struct starter *st)
     }
     log_debug("host %s: started from host %s", st->host->name, from->host->name);
     starter_client_begins(st, 0, false);
-    st->said = client_stderr_create(st->all->step.loop, st->all->plan, st->host, -1);
+    client_stderr_open(&st->said, st->all->step.loop, st->host, -1);
 }
 
 void through_reported(struct starter *st)

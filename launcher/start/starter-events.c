@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* starter-events.c - each host's start client and link as they come and go
+ *
+ * A starter is a start client (with its start channel and exit status) and a link; each may end
+ * first, and both ends are needed before the host is gone. A client may end before its host reports
+ * back (then its end is the reason why the step ends), with the host (the same), or because the
+ * start was cancelled (then it is none). */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/proc.h"
+#include "launcher/outcome/host-failures.h"
+#include "launcher/start/by-other-starters/by-other-starters.h"
+#include "launcher/start/starter-private.h"
+#include "launcher/step-record.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+/* ---- why a start client has ended ------------------------------------------------------------ */
+
+/* Why no starter came to be, or which start client has ended: its words, and the shell's codes for
+ * a program that is not there. */
+static void say_not_started(struct starter *st, int status, const char *how)
+{
+    const struct step_plan *plan = st->all->plan;
+    struct verdict *v = st->all->step.verdict;
+    char why[800], what[500];
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    client_stderr_take_reason(&st->said, why, sizeof(why));
+    const char *colon = *why ? ": " : "";
+    if (st->client_is_starter)
+        verdict_fail(v, EXIT_CODE_MPRUN, "host %s: mpstarter %s before it reported back%s%s",
+                     st->host->name, how, colon, why);
+    else if (code == EXIT_CODE_NOT_FOUND || code == EXIT_CODE_CANNOT_EXEC)
+        verdict_fail(
+            v, EXIT_CODE_MPRUN,
+            "host %s: '%s' %s there%s%s; install mprun %s on all hosts, or say with --prefix "
+            "where it is",
+            st->host->name, plan->remote_path,
+            code == EXIT_CODE_NOT_FOUND ? "does not exist" : "cannot be executed", colon, why,
+            PACKAGE_VERSION);
+    else if (*why && (code == plan->adapter->lost_code || code == EXIT_CODE_MPRUN))
+        verdict_fail(v, EXIT_CODE_MPRUN, "host %s: %s%s", st->host->name, why,
+                     start_client_advice(plan, why, what, sizeof(what)));
+    else
+        verdict_fail(v, EXIT_CODE_MPRUN, "host %s: %s %s before mpstarter reported back%s%s%s",
+                     st->host->name, start_client_name(plan), how, colon, why,
+                     start_client_advice(plan, why, what, sizeof(what)));
+}
+
+/* The step ends for a reason of its own: neither this end nor the client's words are one. */
+static void say_cancelled(struct starter *st, const char *how)
+{
+    char why[800];
+    client_stderr_take_reason(&st->said, why, sizeof(why));
+    log_debug("host %s: its start was cancelled, %s %s%s%s", st->host->name,
+              start_client_name(st->all->plan), how, *why ? ": " : "", why);
+}
+
+/* The end of a start client whose host was there. */
+static void say_ended(struct starter *st, const char *how)
+{
+    char why[800];
+    client_stderr_take_reason(&st->said, why, sizeof(why));
+    const char *manager = st->all->plan->adapter->ends_hosts;
+    host_failures_add(
+        st->all->step.failures, st->host, false, "%s %s%s%s%s; its ranks are ended%s%s",
+        st->client_is_starter ? "mpstarter" : start_client_name(st->all->plan), how,
+        *why ? " (" : "", why, *why ? ")" : "", manager ? "; " : "", manager ? manager : "");
+}
+
+static void describe_status(int status, char *buf, size_t n)
+{
+    if (WIFSIGNALED(status))
+        snprintf(buf, n, "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(buf, n, "ended with code %d", WEXITSTATUS(status));
+}
+
+static void say_client_ended(struct starter *st, int status)
+{
+    const struct host *h = st->host;
+    char how[160];
+    describe_status(status, how, sizeof(how));
+    if (h->cancelled)
+        say_cancelled(st, how);
+    else if (host_failures_is_consequence(st->all->step.failures, h))
+        log_debug("host %s: its start client %s, for the other's sake", h->name, how);
+    else if (h->state < AGENT_CONNECTED)
+        say_not_started(st, status, how);
+    else
+        say_ended(st, how);
+}
+
+/* ---- beginning and end of a start client ------------------------------------------------------
+ */
+
+/* Its start client is over, or need not be waited for. */
+static bool client_is_over(const struct starter *st)
+{
+    const struct host *h = st->host;
+    return !st->client_runs || (st->nguests > 0 && (h->failed || h->state >= AGENT_RELEASED));
+}
+
+static void settle(struct starter *st)
+{
+    struct starters *s = st->all;
+    struct host *h = st->host;
+    if (!client_is_over(st) || starter_is_linked(st) || h->state == AGENT_GONE)
+        return;
+    start_channel_drain(st);
+    client_stderr_finish(&st->said);
+    if (h->failed && h->state < AGENT_CLEANED)
+        sweep_dead_starter(st);
+    host_enter(h, AGENT_GONE);
+    errands_host_gone(s, h);
+    loop_defer_schedule(s->step.turn);
+}
+
+/* The adapter may have another way to start the host. */
+static bool starts_again(struct starter *st, int status)
+{
+    struct starters *s = st->all;
+    const struct rm_adapter *a = s->plan->adapter;
+    if (st->host->state != AGENT_STARTED || verdict_is_ending(s->step.verdict) || !a->again)
+        return false;
+    const char *words = client_stderr_held(&st->said);
+    enum start_again again = a->again(s->starting, (size_t)st->host->launch_index, status, words);
+    if (again == START_NOT)
+        return false;
+    if (again == START_LATER)
+        return other_steps_ask(s->other_steps, st, words) == 0;
+    log_debug("host %s: %s; it is started in another way", st->host->name, words);
+    starter_forget(st);
+    return true;
+}
+
+/* A keeper that ends by itself has seen the end of its worker; a client that has lost the host may
+ * leave both alive. Where mprun started the keeper, a worker without it is mprun's child. */
+static bool worker_may_live(const struct starter *st, int status)
+{
+    struct proc_stat ps;
+    pid_t worker = step_record_facts(st->all->step.record, st->host->launch_index)->worker;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code == 0 || (code > 0 && code != st->all->plan->adapter->lost_code))
+        return false;
+    if (!st->client_is_starter || worker <= 1)
+        return true;
+    return proc_stat_read(worker, &ps) == 0 && ps.ppid == getpid() && ps.state != 'Z';
+}
+
+/* Where another mprun may have started a starter as well, which of them has reported is not known:
+ * its link tells of its end. */
+static bool may_be_anothers(const struct starter *st)
+{
+    const struct host *h = st->host;
+    return other_steps_may_have_started(st->all->other_steps, h) && h->state >= AGENT_CONNECTED &&
+           h->state < AGENT_CLEANED && starter_is_linked(st);
+}
+
+static void client_ended(struct starter *st, int status)
+{
+    struct host *h = st->host;
+    starter_client_ends(st);
+    if (starts_again(st, status) || may_be_anothers(st))
+        return;
+    if (h->link)
+        link_read_rest(h->link); /* that it has joined another host, or was done */
+    st->worker_over = !worker_may_live(st, status);
+    /* a starter that was told to go, or that only said HELLO, ends with 0 */
+    if (h->state < AGENT_CLEANED) {
+        host_mark_failed(h);
+        say_client_ended(st, status);
+    }
+    if (h->link)
+        link_peer_ends(h->link);
+    if (h->state < AGENT_CONNECTED && st->all->plan->transport != TRANSPORT_STDIO)
+        host_close_link(h); /* without HELLO it has nothing to tell */
+    settle(st);
+}
+
+static void not_started(struct starter *st, const struct error *err)
+{
+    host_mark_failed(st->host);
+    if (st->host->cancelled)
+        log_debug("%s", err->text);
+    else
+        verdict_fail(st->all->step.verdict, EXIT_CODE_MPRUN, "%s", err->text);
+    settle(st);
+}
+
+void starter_event(void *arg, size_t host, enum start_event event,
+                   const struct start_channel *channel, int status, const struct error *err)
+{
+    struct starters *s = arg;
+    struct starter *st = &s->of[host]; /* host counts those that have ranks */
+    switch (event) {
+    case START_CHANNEL_OPEN:
+        if (channel->why_forked)
+            log_debug("host %s: %s; mprun starts mpstarter itself, not by %s", st->host->name,
+                      channel->why_forked, start_client_name(s->plan));
+        starter_client_begins(st, channel->pid, channel->is_starter);
+        start_channel_open(st, channel);
+        break;
+    case START_CHANNEL_ENDED:
+        client_ended(st, status);
+        break;
+    case START_FAILED:
+        not_started(st, err);
+        break;
+    }
+    loop_defer_schedule(s->step.turn);
+}
+
+void starter_client_ended(struct starter *st, int status)
+{
+    client_ended(st, status);
+    loop_defer_schedule(st->all->step.turn);
+}
+
+void starter_client_unknown(struct starter *st)
+{
+    starter_client_ends(st);
+    st->worker_over = true;
+    if (st->host->state < AGENT_CLEANED)
+        host_mark_failed(st->host);
+    settle(st);
+    loop_defer_schedule(st->all->step.turn);
+}
+
+/* ---- what other rooms tell ------------------------------------------------------------------- */
+
+void starters_orphan_ended(struct starters *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->plan->nused; i++) {
+        struct starter *st = &s->of[i];
+        if (st->client_runs || step_record_facts(s->step.record, (uint32_t)i)->worker != pid ||
+            !s->plan->used.hosts[i].here)
+            continue;
+        st->worker_over = true;
+        s->unsettled = true;
+        loop_defer_schedule(s->step.turn);
+    }
+}
+
+void starters_unsettle(struct starters *s)
+{
+    s->unsettled = true;
+}
+
+void starters_settle(struct starters *s)
+{
+    if (!s->unsettled)
+        return;
+    s->unsettled = false;
+    for (size_t i = 0; i < s->plan->nused; i++)
+        if (s->of[i].host->state >= AGENT_STARTED)
+            settle(&s->of[i]);
+}
+
+void starters_released(struct starters *s, struct host *h)
+{
+    struct starter *st = starter_of(s, h);
+    if (start_channel_awaits_ready(st))
+        start_channel_close_input(st);
+    settle(st);
+}
+
+void starters_link_ended(struct starters *s, struct host *h)
+{
+    if (h->state < AGENT_RELEASED)
+        host_mark_failed(h);
+    settle(starter_of(s, h));
+}
+
+/* ---- hosts out of reach, whose start clients may never end by themselves --------------------- */
+
+static void abandon(struct starter *st)
+{
+    struct starters *s = st->all;
+    if (!st->client_runs)
+        return;
+    if (s->starting && s->plan->adapter->abandon) {
+        s->plan->adapter->abandon(s->starting, (size_t)st->host->launch_index);
+        return;
+    }
+    starter_client_ends(st);
+    settle(st);
+}
+
+/* Hosts below a lost one have had the time to notice, and to end by themselves. One that has never
+ * reported back is reached by nobody, whatever host is above it. */
+static void due(void *arg)
+{
+    struct starters *s = arg;
+    for (size_t i = 0; i < s->plan->nused; i++)
+        if (!host_top(s->of[i].host) || s->of[i].host->state == AGENT_STARTED)
+            abandon(&s->of[i]);
+}
+
+void starters_abandon_after(struct starters *s, double seconds)
+{
+    if (loop_timer_active(&s->unreachable))
+        return;
+    loop_timer_init(&s->unreachable, s->step.loop, due, s);
+    loop_timer_start(&s->unreachable, seconds, UNREACHABLE_SECONDS);
+}
+
+void starters_await_end(struct starters *s)
+{
+    starters_abandon_after(s, s->plan->cmd->link_grace + UNREACHABLE_SECONDS);
+}
+
+void starters_lost(struct starters *s, struct host *h, bool silent)
+{
+    host_mark_failed(h);
+    host_mark_lost(h);
+    if (silent)
+        abandon(starter_of(s, h));
+    s->unsettled = true; /* those below it, too */
+    loop_defer_schedule(s->step.turn);
+    starters_await_end(s);
+}
