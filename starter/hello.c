@@ -40,7 +40,7 @@ void hello_send(struct uplink *up, const char *hostname, pid_t keeper, const str
     m.why_stdio = (char *)(uintptr_t)up->why_start_channel;
     login_session_find(session, sizeof(session));
     m.login_session = session;
-    m.tracking = containment_level(containment);
-    m.tracking_reason = (char *)(uintptr_t)containment_reason(containment);
+    m.tracking = containment->level;
+    m.tracking_reason = (char *)(uintptr_t)containment->reason;
     uplink_send(up, FRAME_HELLO, &m.base);
 }

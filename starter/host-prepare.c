@@ -10,7 +10,6 @@
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/binding/rank-binding.h"
-#include "starter/containment/step-containment.h"
 #include "starter/ending/kill-ladder.h"
 #include "starter/host-directories.h"
 #include "starter/host-private.h"
@@ -59,7 +58,7 @@ static int make_ranks(struct host *h, struct error *err)
             .end = h->end,
             .pmi = h->pmi,
             .io = h->io,
-            .containment = h->containment,
+            .containment = &h->containment,
             .launch = &h->launch,
         },
         err);
@@ -92,9 +91,9 @@ static void begin_slow_parts(struct host *h)
     pid_t self[] = {own, h->with.keeper, h->pmi ? pmi_server_pid(h->pmi) : own, h->launcher};
     if (h->pmi)
         pmi_server_begin(h->pmi, &h->launch, h->binding, host_directories_main(h->directories));
-    int rc = containment_begin(h->containment, &h->launch.step, h->launch.host_index,
+    int rc = containment_begin(&h->containment, &h->launch.step, h->launch.host_index,
                                rank_binding_usable(h->binding), self, h->launcher ? 4 : 3, &e);
-    struct cgroup_tree *tree = containment_tree(h->containment);
+    struct cgroup_tree *tree = h->containment.tree;
     const char *const *paths;
     size_t n = tree ? cgroup_tree_paths(tree, &paths) : 0;
     for (size_t i = 0; i < n; i++)
@@ -121,22 +120,22 @@ void host_prepare(struct host *h)
 
 bool host_is_prepared(const struct host *h)
 {
-    return containment_is_ready(h->containment) && (!h->pmi || pmi_server_is_ready(h->pmi));
+    return h->containment.is_ready && (!h->pmi || pmi_server_is_ready(h->pmi));
 }
 
 /* ---- READY ----------------------------------------------------------------------------------- */
 
 static void send_ready(struct host *h)
 {
-    const struct step_containment *c = h->containment;
+    const struct step_containment *c = &h->containment;
     const struct placement *here = &h->launch.hosts[h->launch.host_index];
-    const char *gpus = containment_gpus(c), *made[HOST_DIRECTORIES_MAX];
+    const char *gpus = c->answer.gpus, *made[HOST_DIRECTORIES_MAX];
     char unchecked[400], outside[400];
     Mprun__Ready m = MPRUN__READY__INIT;
     struct packed_limits rank_limits, host_limits;
     ProtobufCBinaryData paths[PATHS_MAX], directories[HOST_DIRECTORIES_MAX];
     const char *const *list = NULL;
-    size_t n = containment_tree(c) ? cgroup_tree_paths(containment_tree(c), &list) : 0;
+    size_t n = c->tree ? cgroup_tree_paths(c->tree, &list) : 0;
     for (size_t i = 0; i < n && i < PATHS_MAX; i++)
         paths[m.n_cgroup_paths++] = bytes_of(list[i]);
     m.cgroup_paths = paths;
@@ -144,12 +143,11 @@ static void send_ready(struct host *h)
     for (size_t i = 0; i < m.n_directories; i++)
         directories[i] = bytes_of(made[i]);
     m.directories = directories;
-    m.tracking = containment_level(c);
-    m.tracking_reason = (char *)(uintptr_t)containment_reason(c);
-    m.cgroup_kind =
-        (char *)(uintptr_t)(containment_tree(c) ? cgroup_tree_kind(containment_tree(c)) : "");
-    limits_pack(containment_rank_limits(c), &rank_limits);
-    limits_pack(containment_host_limits(c), &host_limits);
+    m.tracking = c->level;
+    m.tracking_reason = (char *)(uintptr_t)c->reason;
+    m.cgroup_kind = (char *)(uintptr_t)(c->tree ? cgroup_tree_kind(c->tree) : "");
+    limits_pack(&c->rank_limits, &rank_limits);
+    limits_pack(&c->host_limits, &host_limits);
     m.rank_limits = &rank_limits.message;
     m.host_limits = &host_limits.message;
     m.bound = rank_binding_is_bound(h->binding);

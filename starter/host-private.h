@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/idset.h"
+#include "starter/containment/step-containment.h"
 #include "starter/host.h"
 #include "starter/links/tree-place.h"
 #include "starter/links/uplink.h"
@@ -39,7 +40,7 @@ struct host {
     struct uplink uplink;
     struct step_end *end;
     struct tree_place tree;
-    struct step_containment *containment;
+    struct step_containment containment;
     struct cleanup *cleanup;
     struct errands *errands;
     /* made by host_start() */

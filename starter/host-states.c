@@ -7,7 +7,6 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/loop.h"
-#include "starter/containment/step-containment.h"
 #include "starter/ending/cleanup.h"
 #include "starter/ending/kill-ladder.h"
 #include "starter/host-directories.h"
@@ -60,7 +59,7 @@ static void send_report(struct host *h)
     const struct final_report f = {
         .ranks = h->ranks,
         .binding = h->binding,
-        .containment = h->containment,
+        .containment = &h->containment,
         .others = h->with.others,
         .pmi = h->pmi,
         .keeper = h->with.keeper,

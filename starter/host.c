@@ -10,9 +10,9 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/binding/rank-binding.h"
-#include "starter/containment/step-containment.h"
 #include "starter/ending/cleanup.h"
 #include "starter/ending/kill-ladder.h"
 #include "starter/hello.h"
@@ -33,8 +33,8 @@ static void say_hello(struct host *h)
 {
     const pid_t self[] = {getpid(), h->with.keeper};
     if (h->uplink.start.flags & PREAMBLE_EXPLAIN)
-        containment_probe(h->containment, self, sizeof(self) / sizeof(self[0]));
-    hello_send(&h->uplink, h->with.hostname, h->with.keeper, &h->allowed, h->containment);
+        containment_probe(&h->containment, self, sizeof(self) / sizeof(self[0]));
+    hello_send(&h->uplink, h->with.hostname, h->with.keeper, &h->allowed, &h->containment);
 }
 
 /* The node daemon has answered: which cores are the job's is known from here on. */
@@ -63,7 +63,7 @@ static void up_opened(void *arg)
 {
     struct host *h = arg;
     log_set_sink(log_to_launcher, &h->uplink);
-    h->hello_waits = containment_is_asking(h->containment);
+    h->hello_waits = h->containment.is_asking;
     if (!h->hello_waits)
         say_hello(h);
 }
@@ -187,11 +187,9 @@ static int make_links(struct host *h, struct preamble *start)
 
 static int make_parts(struct host *h)
 {
-    h->containment = containment_create(h->with.loop);
-    h->with.containment = h->containment;
-    if (!h->containment)
-        return -1;
-    h->cleanup = cleanup_create(h->with.loop, &h->turn, h->containment);
+    h->containment.loop = h->with.loop;
+    h->with.containment = &h->containment;
+    h->cleanup = cleanup_create(h->with.loop, &h->turn, &h->containment);
     h->errands = errands_create(&h->with);
     return h->cleanup && h->errands ? 0 : -1;
 }
@@ -222,7 +220,7 @@ static int make_ladder(struct host *h, struct error *err)
         .loop = h->with.loop,
         .turn = &h->turn,
         .end = h->end,
-        .containment = h->containment,
+        .containment = &h->containment,
         .pmi = h->pmi,
         .cleanup = h->cleanup,
         .hostname = h->with.hostname,
@@ -235,7 +233,7 @@ int host_start(struct host *h, struct error *err)
 {
     if (start_pmi_server(h, err) < 0 || make_ladder(h, err) < 0)
         return -1;
-    containment_ask(h->containment, daemon_answered, h); /* while mprun is being reached */
+    containment_ask(&h->containment, daemon_answered, h); /* while mprun is being reached */
     fault_point("starting");
     return uplink_connect(&h->uplink, err);
 }
@@ -289,7 +287,7 @@ void host_destroy(struct host *h)
     errands_destroy(h->errands);
     rank_binding_destroy(h->binding);
     host_directories_destroy(h->directories);
-    containment_destroy(h->containment);
+    cgroup_tree_destroy(h->containment.tree);
     step_end_destroy(h->end);
     uplink_close(&h->uplink);
     launch_free(&h->launch);

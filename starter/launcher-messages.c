@@ -133,7 +133,7 @@ static int take_present_ask(struct host *h, const uint8_t *p, size_t n)
 {
     const struct current_usage c = {
         .ranks = h->ranks,
-        .containment = h->containment,
+        .containment = &h->containment,
         .others = h->with.others,
         .pmi_server = h->pmi ? pmi_server_pid(h->pmi) : 0,
     };

@@ -3,39 +3,13 @@
 #include "starter/containment/step-containment.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
-#include "containment/mprund-protocol.h"
+#include "common/cleanup.h"
 #include "containment/parents/parents.h"
 #include "containment/step/tree.h"
 #include "rm-adapters/starter-side/starter-side.h"
-
-struct asked { /* the node daemon, once */
-    enum { ASKED_NOT, ASKED_NOW, ASKED_DONE } state;
-    bool has_answer;
-    struct grant_answer answer;
-    struct error why; /* there is no answer */
-    void (*answered)(void *arg);
-    void *arg;
-};
-
-struct step_containment {
-    struct asked asked;
-    enum tracking level;
-    char reason[512];                       /* why not stronger; "" at TRACK_RANK */
-    struct cgroup_tree *tree;               /* NULL: none is made */
-    struct limits rank_limits, host_limits; /* held_by filled in */
-    bool is_ready;
-
-    struct loop *loop;
-    const struct step *step;  /* NULL: only asked what could be had */
-    const struct idset *cpus; /* hardware threads that the step has on this host */
-    char id[64];              /* of the step on this host: hosts may share a machine */
-};
 
 static const char *why_no_limits(const struct step_containment *c)
 {
@@ -160,9 +134,9 @@ static int find_parents(const struct step_containment *c, enum source source, co
 {
     if (source == SOURCE_OWN)
         return cgroup_parents_own(self, nself, ret, err);
-    if (c->asked.has_answer)
-        return cgroup_parents_granted(&c->asked.answer, ret, err);
-    *err = c->asked.why;
+    if (c->has_answer)
+        return cgroup_parents_granted(&c->answer, ret, err);
+    *err = c->why_no_answer;
     return -1;
 }
 
@@ -186,38 +160,29 @@ static void use_first(struct step_containment *c, const pid_t *self, size_t nsel
     fall_to_manager(c);
 }
 
-/* ---- only asked ------------------------------------------------------------------------------ */
-
-static void add_words(struct step_containment *c, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-static void add_words(struct step_containment *c, const char *fmt, ...)
-{
-    size_t n = strlen(c->reason);
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(c->reason + n, sizeof(c->reason) - n, fmt, ap);
-    va_end(ap);
-}
-
+/* Only asked: say where cgroups could be made. */
 static int describe_parents(struct step_containment *c, const struct cgroup_parents *p,
                             struct error *err)
 {
     const char *between = " (";
+    memset(c->reason, 0, sizeof(c->reason));
+    AUTO_FILE FILE *to = fmemopen(c->reason, sizeof(c->reason) - 1, "w");
+    if (!to)
+        return error_errno(err, errno, "describe cgroups");
     c->level = TRACK_RANK;
-    c->reason[0] = 0;
     if (p->v2) {
-        add_words(c, "cgroup v2 in '%s'", p->v2);
+        fprintf(to, "cgroup v2 in '%s'", p->v2);
         for (int k = 0; k < CGROUP_CONTROLLER_COUNT; k++)
             if (p->v2_controllers & (1u << k)) {
-                add_words(c, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
+                fprintf(to, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
                 between = ", ";
             }
-        add_words(c, "%s", p->v2_controllers ? ")" : ", without controllers");
+        fputs(p->v2_controllers ? ")" : ", without controllers", to);
     }
     between = p->v2 ? "; cgroup v1: " : "cgroup v1: ";
     for (int k = 0; k < CGROUP_CONTROLLER_COUNT; k++)
         if (p->v1[k]) {
-            add_words(c, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
+            fprintf(to, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
             between = ", ";
         }
     return 0;
@@ -227,50 +192,27 @@ static int describe_parents(struct step_containment *c, const struct cgroup_pare
 
 static void asked(void *arg, const struct grant_answer *answer, const struct error *why)
 {
-    struct asked *a = &((struct step_containment *)arg)->asked;
-    a->state = ASKED_DONE;
-    a->has_answer = answer != NULL;
+    struct step_containment *c = arg;
+    c->is_asking = false;
+    c->has_answer = answer != NULL;
     if (answer)
-        a->answer = *answer;
+        c->answer = *answer;
     else
-        a->why = *why;
-    a->answered(a->arg);
+        c->why_no_answer = *why;
+    c->answered(c->arg);
 }
 
 void containment_ask(struct step_containment *c, void (*answered)(void *arg), void *arg)
 {
     struct error e;
-    c->asked = (struct asked){.state = ASKED_NOW, .answered = answered, .arg = arg};
+    c->is_asking = true;
+    c->answered = answered;
+    c->arg = arg;
     if (cgroup_daemon_ask(c->loop, asked, c, &e) < 0)
         asked(c, NULL, &e);
 }
 
-bool containment_is_asking(const struct step_containment *c)
-{
-    return c->asked.state == ASKED_NOW;
-}
-
-const char *containment_gpus(const struct step_containment *c)
-{
-    return c->asked.has_answer ? c->asked.answer.gpus : "";
-}
-
 /* ---- beginning and end ----------------------------------------------------------------------- */
-
-struct step_containment *containment_create(struct loop *loop)
-{
-    struct step_containment *c = calloc(1, sizeof(*c));
-    if (c)
-        c->loop = loop;
-    return c;
-}
-
-void containment_destroy(struct step_containment *c)
-{
-    if (c)
-        cgroup_tree_destroy(c->tree);
-    free(c);
-}
 
 void containment_probe(struct step_containment *c, const pid_t *self, size_t nself)
 {
@@ -303,36 +245,4 @@ int containment_remove(struct step_containment *c, struct error *err)
     cgroup_tree_destroy(c->tree);
     c->tree = NULL;
     return 0;
-}
-
-/* ---- queries --------------------------------------------------------------------------------- */
-
-bool containment_is_ready(const struct step_containment *c)
-{
-    return c->is_ready;
-}
-
-enum tracking containment_level(const struct step_containment *c)
-{
-    return c->level;
-}
-
-const char *containment_reason(const struct step_containment *c)
-{
-    return c->reason;
-}
-
-struct cgroup_tree *containment_tree(const struct step_containment *c)
-{
-    return c->tree;
-}
-
-const struct limits *containment_rank_limits(const struct step_containment *c)
-{
-    return &c->rank_limits;
-}
-
-const struct limits *containment_host_limits(const struct step_containment *c)
-{
-    return &c->host_limits;
 }

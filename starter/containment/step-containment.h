@@ -9,22 +9,35 @@
 
 #include <stdbool.h>
 
-#include "common/error.h"
 #include "common/loop.h"
+#include "containment/mprund-protocol.h"
 #include "model/step.h"
 
 struct cgroup_tree;
 struct idset;
-struct step_containment;
 
-struct step_containment *containment_create(struct loop *loop); /* NULL: no memory */
-/* Removes no cgroup. NULL is fine. */
-void containment_destroy(struct step_containment *c);
+struct step_containment { /* begins as all zero but for loop; others only read the first part */
+    struct loop *loop;
+    bool is_asking; /* the node daemon */
+    bool is_ready;  /* containment_begin() is done */
+    enum tracking level;
+    char reason[512];         /* why not stronger; "" at TRACK_RANK */
+    struct cgroup_tree *tree; /* NULL at TRACK_RM and TRACK_TREE, and once it is removed */
+    struct limits rank_limits, host_limits; /* the step's, with what holds each of them */
+    struct grant_answer answer;             /* the node daemon's; all zero: none */
+    /* private to step-containment.c */
+    bool has_answer;
+    struct error why_no_answer;
+    void (*answered)(void *arg);
+    void *arg;
+    const struct step *step;  /* NULL: only asked what could be had */
+    const struct idset *cpus; /* hardware threads that the step has on this host */
+    char id[64];              /* of the step on this host: hosts may share a machine */
+};
 
 /* Ask the node daemon. answered is called once, perhaps at once. The functions below do not wait
  * for the answer; they use it if it is there. */
 void containment_ask(struct step_containment *c, void (*answered)(void *arg), void *arg);
-bool containment_is_asking(const struct step_containment *c);
 
 /* Make the step's cgroup, set the host's limits: 0, or -1 with err, and the step must not run here.
  * host: index among the step's hosts, several of which may share a machine. cpus: hardware threads
@@ -36,15 +49,3 @@ int containment_begin(struct step_containment *c, const struct step *step, uint3
 void containment_probe(struct step_containment *c, const pid_t *self, size_t nself);
 /* Remove the step's cgroups. 0, or -1 with err: some cannot go yet, try again. */
 int containment_remove(struct step_containment *c, struct error *err);
-
-bool containment_is_ready(const struct step_containment *c); /* containment_begin() is done */
-enum tracking containment_level(const struct step_containment *c);
-/* Why the level is not stronger; "" at TRACK_RANK. */
-const char *containment_reason(const struct step_containment *c);
-/* NULL at TRACK_RM and TRACK_TREE, and once the cgroups are removed. */
-struct cgroup_tree *containment_tree(const struct step_containment *c);
-/* The step's limits with what holds each of them. */
-const struct limits *containment_rank_limits(const struct step_containment *c);
-const struct limits *containment_host_limits(const struct step_containment *c);
-/* The job's own GPUs on this host, "0,1"; "": none, or nobody says so. */
-const char *containment_gpus(const struct step_containment *c);

@@ -54,7 +54,7 @@ static bool kill_children(const struct rank_kill_ladder *k)
 /* By cgroup, and by descent: a rank may have moved itself out of its cgroup. */
 static void kill_all(struct rank_kill_ladder *k)
 {
-    struct cgroup_tree *tree = containment_tree(k->with.containment);
+    struct cgroup_tree *tree = k->with.containment->tree;
     struct error e;
     if (tree && cgroup_tree_kill(tree, &e) < 0 && !k->has_said_why) {
         k->has_said_why = true;
@@ -137,7 +137,7 @@ static void kill_leftovers(void *arg)
 
 static void begin_leftovers(struct rank_kill_ladder *k)
 {
-    struct cgroup_tree *tree = containment_tree(k->with.containment);
+    struct cgroup_tree *tree = k->with.containment->tree;
     struct error err;
     if (k->has_leftovers_begun)
         return;
@@ -155,7 +155,7 @@ bool rank_kill_ladder_leftovers(struct rank_kill_ladder *k)
 {
     begin_leftovers(k);
     bool any = kill_children(k);
-    if (containment_tree(k->with.containment) && !k->is_cgroup_empty)
+    if (k->with.containment->tree && !k->is_cgroup_empty)
         any = true;
     if (any && !k->has_given_up)
         return false;

@@ -288,7 +288,7 @@ int errands_take(struct errands *all, const uint8_t *p, size_t n)
  * has, there is not to be another. */
 static void has_pid(struct errand *e, pid_t pid)
 {
-    struct cgroup_tree *tree = containment_tree(e->all->services->containment);
+    struct cgroup_tree *tree = e->all->services->containment->tree;
     struct error err;
     if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
         e->refused = strdup(err.text);

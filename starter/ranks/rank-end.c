@@ -44,7 +44,7 @@ static void usage_from_io(struct rank *r)
 
 void rank_read_cgroup_usage(struct rank *r)
 {
-    if (r->leaf && containment_level(r->all->with.containment) == TRACK_RANK)
+    if (r->leaf && r->all->with.containment->level == TRACK_RANK)
         cgroup_leaf_usage(r->leaf, &r->usage);
 }
 
@@ -52,7 +52,7 @@ void rank_read_cgroup_usage(struct rank *r)
 static bool oom_text(const struct rank *r, char *text, size_t n)
 {
     char name[RANK_NAME_TEXT], limit[16], peak[16];
-    const struct limits *host = containment_host_limits(r->all->with.containment);
+    const struct limits *host = &r->all->with.containment->host_limits;
     const struct limits *l = r->leaf ? cgroup_leaf_limits(r->leaf) : NULL;
     bool own = usage_has(&r->usage, USAGE_OOM_KILLS) && r->usage.value[USAGE_OOM_KILLS] > 0;
     if (!own && !r->oom_kills)

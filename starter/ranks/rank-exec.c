@@ -59,7 +59,7 @@ int rank_programs_create(struct ranks *s, struct error *err)
         .launch = s->with.launch,
         .directories = s->with.directories,
         .preload = s->with.preload,
-        .gpus = containment_gpus(s->with.containment),
+        .gpus = s->with.containment->answer.gpus,
         .pmi_env = s->with.pmi ? pmi_server_env(s->with.pmi) : NULL,
     };
     for (size_t i = 0; i < step->napps; i++) {

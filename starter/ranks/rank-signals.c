@@ -12,7 +12,7 @@
 static void signal_rank(const struct rank *r, int signo)
 {
     pid_t *pids = NULL;
-    int n = r->leaf && containment_level(r->all->with.containment) == TRACK_RANK
+    int n = r->leaf && r->all->with.containment->level == TRACK_RANK
                 ? cgroup_leaf_pids(r->leaf, &pids)
                 : -1;
     if (n < 0) {

@@ -125,7 +125,7 @@ static void start_process(struct rank *r)
 
 void rank_start(struct rank *r)
 {
-    struct cgroup_tree *tree = containment_tree(r->all->with.containment);
+    struct cgroup_tree *tree = r->all->with.containment->tree;
     struct error e;
     if (tree &&
         !(r->leaf = cgroup_leaf_create(tree, r->name, &r->all->with.launch->step.rank_limits, &e)))

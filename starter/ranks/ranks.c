@@ -145,7 +145,7 @@ static void out_of_memory(void *arg, struct cgroup_leaf *leaf, uint64_t n)
 
 static void watch_oom(struct ranks *s)
 {
-    struct cgroup_tree *tree = containment_tree(s->with.containment);
+    struct cgroup_tree *tree = s->with.containment->tree;
     struct error e;
     if (!tree || s->watches_oom)
         return;

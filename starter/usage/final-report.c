@@ -63,7 +63,7 @@ static void add_starter(const struct final_report *f, struct usage *u)
 /* A rank's leaf has counted them already where there is one. */
 static void add_others(const struct final_report *f, struct usage *u)
 {
-    if (f->others->n == 0 || containment_level(f->containment) == TRACK_RANK)
+    if (f->others->n == 0 || f->containment->level == TRACK_RANK)
         return;
     usage_add_rusage(u, &f->others->sum);
     usage_set(u, USAGE_PROCESSES, f->others->n);
@@ -91,8 +91,8 @@ void final_report_send(struct uplink *up, const struct final_report *f)
     add_others(f, &o);
     usage_pack(&o, &others);
     m.others = &others.message;
-    if (containment_tree(f->containment))
-        cgroup_tree_usage(containment_tree(f->containment), &s);
+    if (f->containment->tree)
+        cgroup_tree_usage(f->containment->tree, &s);
     usage_pack(&s, &step);
     m.step = &step.message;
     uplink_send(up, FRAME_REPORT, &m.base);

@@ -69,7 +69,7 @@ static uint64_t add_cpu(const struct current_usage *c, const struct processes *l
 {
     uint64_t sum = ranks_ended_cpu(c->ranks), tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
     struct proc_stat s;
-    if (containment_level(c->containment) != TRACK_RANK) /* in a leaf they are counted already */
+    if (c->containment->level != TRACK_RANK) /* in a leaf they are counted already */
         sum += rusage_cpu(&c->others->sum);
     for (size_t i = 0; i < list->n; i++)
         if (proc_stat_read(list->pids[i], &s) == 0)
@@ -90,8 +90,8 @@ static void answer(struct uplink *up, const struct current_usage *c, uint32_t tu
     Mprun__Present m = MPRUN__PRESENT__INIT;
     struct processes list = {0};
     struct usage counted = {0};
-    const struct cgroup_tree *t = containment_tree(c->containment);
-    if (t && containment_level(c->containment) == TRACK_RANK)
+    const struct cgroup_tree *t = c->containment->tree;
+    if (t && c->containment->level == TRACK_RANK)
         find_in_leaves(c->ranks, &list);
     else
         find_below(c->pmi_server, &list);
