@@ -88,7 +88,7 @@ static void begin_slow_parts(struct host *h)
 {
     struct error e;
     pid_t own = getpid();
-    pid_t self[] = {own, h->with.keeper, h->pmi ? pmi_server_pid(h->pmi) : own, h->launcher};
+    pid_t self[] = {own, h->with.keeper, h->pmi ? h->pmi->pid : own, h->launcher};
     if (h->pmi)
         pmi_server_begin(h->pmi, &h->launch, h->binding, host_directories_main(h->directories));
     int rc = containment_begin(&h->containment, &h->launch.step, h->launch.host_index,
@@ -120,7 +120,7 @@ void host_prepare(struct host *h)
 
 bool host_is_prepared(const struct host *h)
 {
-    return h->containment.is_ready && (!h->pmi || pmi_server_is_ready(h->pmi));
+    return h->containment.is_ready && (!h->pmi || h->pmi->env);
 }
 
 /* ---- READY ----------------------------------------------------------------------------------- */

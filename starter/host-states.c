@@ -82,7 +82,7 @@ static enum host_state ending(struct host *h)
         if (!rank_io_is_idle(h->io))
             return HOST_ENDING;
     }
-    if (h->pmi && !pmi_server_has_ended(h->pmi))
+    if (h->pmi && h->pmi->pid)
         return HOST_ENDING;
     send_report(h);
     cleanup_begin(h->cleanup, h->directories);

@@ -142,8 +142,7 @@ static void pmi_collect(void *arg, const uint8_t *p, size_t n)
 static void pmi_ended(void *arg, const char *why)
 {
     struct host *h = arg;
-    bool is_over =
-        ranks_count(h->ranks) > 0 && ranks_have_ended(h->ranks) && !pmi_server_refuses(h->pmi);
+    bool is_over = ranks_count(h->ranks) > 0 && ranks_have_ended(h->ranks) && !h->pmi->refuses;
     if (why && !is_over)
         step_end_cannot_run(h->end, EXIT_CODE_MPRUN, why);
     ranks_pmi_ended(h->ranks);

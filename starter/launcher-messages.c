@@ -67,8 +67,8 @@ static void signal_ranks(struct host *h, int signo)
 {
     if (signo == SIGSTOP && !step_end_has_begun(h->end)) {
         h->is_stopped = true;
-        if (h->pmi && pmi_server_pid(h->pmi) > 1)
-            kill(pmi_server_pid(h->pmi), SIGCONT);
+        if (h->pmi && h->pmi->pid > 1)
+            kill(h->pmi->pid, SIGCONT);
     } else if (signo == SIGCONT) {
         h->is_stopped = false;
     }
@@ -135,7 +135,7 @@ static int take_present_ask(struct host *h, const uint8_t *p, size_t n)
         .ranks = h->ranks,
         .containment = &h->containment,
         .others = h->with.others,
-        .pmi_server = h->pmi ? pmi_server_pid(h->pmi) : 0,
+        .pmi_server = h->pmi ? h->pmi->pid : 0,
     };
     return current_usage_answer(&h->uplink, &c, p, n);
 }

@@ -38,7 +38,7 @@ struct rank_kill_ladder {
 /* Kill everything below this process but the PMI server. Returns whether there was anything. */
 static bool kill_children(const struct rank_kill_ladder *k)
 {
-    pid_t *children = NULL, server = k->with.pmi ? pmi_server_pid(k->with.pmi) : 0;
+    pid_t *children = NULL, server = k->with.pmi ? k->with.pmi->pid : 0;
     int n = proc_children(getpid(), &children);
     bool any = false;
     for (int i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static void ranks_stuck(void *arg)
 static void pmi_silent(void *arg)
 {
     struct rank_kill_ladder *k = arg;
-    if (k->with.pmi && !pmi_server_has_ended(k->with.pmi))
+    if (k->with.pmi && k->with.pmi->pid)
         pmi_server_kill(k->with.pmi);
 }
 

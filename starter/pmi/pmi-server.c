@@ -9,22 +9,18 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/loop.h"
 #include "common/path.h"
 #include "common/reaper.h"
 #include "common/spawn.h"
 #include "model/rank-end.h"
 #include "starter/links/uplink.h"
-#include "starter/pmi/pmi-world.h"
-#include "starter/pmi/pmi1-connect.h"
-#include "starter/pmi/server-stderr.h"
+#include "starter/pmi/pmi-private.h"
 #include "starter/policy.h"
 #include "starter/services.h"
 #include "starter/step-end.h"
@@ -33,28 +29,6 @@
 #include "wire/mprun.pb-c.h"
 
 extern char **environ;
-
-struct pmi_server {
-    const struct starter_services *services;
-    const struct pmi_server_events *events;
-    void *arg;
-    const char *host_name;
-    const char *directory; /* the step's on this host; NULL: not known yet */
-    pid_t pid;             /* 0: has ended */
-    struct link *link;     /* NULL: closed by the server, which is about to end */
-    bool has_begun;        /* it was told of the world, and answers with READY */
-    bool is_asked_to_end;
-    bool was_killed;         /* by us, because it gave no answer */
-    bool has_refused;        /* the connection of a rank: it is about to end */
-    bool has_told_client;    /* mprun knows that a rank has connected */
-    unsigned gone_asked;     /* PMI_GONE that are not answered yet */
-    struct loop_timer watch; /* ticks each second while an answer is due */
-    unsigned silent;         /* ticks since it last said something */
-    char **env;              /* NULL: not ready */
-    struct sockaddr_un pmi1; /* sun_path "": PMI-1 is not served */
-    struct rusage usage;
-    struct server_stderr *text;
-};
 
 /* ---- answers that are due -------------------------------------------------------------------- */
 
@@ -71,7 +45,7 @@ static void answer_due(void *arg)
 {
     struct pmi_server *p = arg;
     bool is_starting = p->has_begun && !p->env;
-    bool is_due = p->gone_asked || p->is_asked_to_end || p->has_refused || !p->link;
+    bool is_due = p->gone_asked || p->is_asked_to_end || p->refuses || !p->link;
     if (p->pid <= 0 || (!is_starting && !is_due)) {
         loop_timer_stop(&p->watch);
         return;
@@ -199,7 +173,7 @@ static const char *why_ended(const struct pmi_server *p, pid_t pid, int status, 
                              size_t size)
 {
     char how[128];
-    if ((p->is_asked_to_end && !p->has_refused) ||
+    if ((p->is_asked_to_end && !p->refuses) ||
         (p->was_killed && step_end_has_begun(p->services->end)))
         return NULL;
     if (p->was_killed)
@@ -256,11 +230,7 @@ static int start(struct pmi_server *p, struct error *err)
     AUTO_CLOSE int theirs = -1;
     AUTO_CLOSE int text_write = -1;
     int pair[2];
-    if (!path)
-        return -1;
-    p->text =
-        server_stderr_create(p->services->loop, p->services->end, p->host_name, &text_write, err);
-    if (!p->text)
+    if (!path || server_stderr_open(p, &text_write, err) < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, errno, "connect to the PMI server");
@@ -281,8 +251,11 @@ struct pmi_server *pmi_server_create(const struct starter_services *services,
         error_errno(err, ENOMEM, "start the PMI server");
         return NULL;
     }
-    *p = (struct pmi_server){
-        .services = services, .events = events, .arg = arg, .host_name = services->hostname};
+    *p = (struct pmi_server){.services = services,
+                             .events = events,
+                             .arg = arg,
+                             .host_name = services->hostname,
+                             .text.fd = -1};
     loop_timer_init(&p->watch, services->loop, answer_due, p);
     if (start(p, err) < 0) {
         pmi_server_destroy(p);
@@ -298,7 +271,7 @@ void pmi_server_destroy(struct pmi_server *p)
     if (p->pid > 0)
         reaper_remove(p->services->reaper, p->pid);
     link_destroy(p->link);
-    server_stderr_destroy(p->text);
+    server_stderr_close(p);
     loop_timer_stop(&p->watch);
     free_env(p);
     free(p);
@@ -311,22 +284,11 @@ void pmi_server_begin(struct pmi_server *p, const struct launch *launch,
 {
     p->host_name = launch->hosts[launch->host_index].host;
     p->directory = directory;
-    server_stderr_set_host(p->text, p->host_name);
     if (!p->link)
         return;
     pmi_world_send(p->link, launch, binding, directory);
     p->has_begun = true;
     expect_answer(p);
-}
-
-bool pmi_server_is_ready(const struct pmi_server *p)
-{
-    return p->env != NULL;
-}
-
-char *const *pmi_server_env(const struct pmi_server *p)
-{
-    return p->env;
 }
 
 int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct error *err)
@@ -337,15 +299,10 @@ int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct 
     if (fd >= 0)
         return fd;
     if (why == ECONNREFUSED) {
-        p->has_refused = true;
+        p->refuses = true;
         expect_answer(p);
     }
     return error_errno(err, why, "connect to the PMI server at '%s' for PMI-1", p->pmi1.sun_path);
-}
-
-bool pmi_server_refuses(const struct pmi_server *p)
-{
-    return p->has_refused;
 }
 
 void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank)
@@ -387,19 +344,4 @@ void pmi_server_kill(struct pmi_server *p)
              p->host_name);
     p->was_killed = true;
     kill(p->pid, SIGKILL);
-}
-
-bool pmi_server_has_ended(const struct pmi_server *p)
-{
-    return p->pid == 0;
-}
-
-pid_t pmi_server_pid(const struct pmi_server *p)
-{
-    return p->pid;
-}
-
-const struct rusage *pmi_server_usage(const struct pmi_server *p)
-{
-    return &p->usage;
 }

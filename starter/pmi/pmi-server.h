@@ -7,17 +7,13 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
-#include <sys/types.h>
+#include <sys/un.h>
 
-#include "common/error.h"
 #include "model/rank-name.h"
-#include "wire/messages/frame.h"
+#include "wire/link/link.h"
 
 struct launch;
-struct pmi_server;
 struct rank_binding;
 struct starter_services;
 
@@ -34,6 +30,35 @@ struct pmi_server_events {
     void (*ended)(void *arg, const char *why);
 };
 
+struct pmi_server { /* others only read the first part */
+    pid_t pid;      /* 0: it has ended */
+    char **env;     /* for every rank, "NAME=value", NULL-terminated; NULL: it is not ready */
+    bool refuses;   /* a connection of a rank: it is about to end, or is killed after a while, and
+                     * that is the cause to tell */
+    struct rusage usage; /* once it has ended */
+    /* private to the room */
+    const struct starter_services *services;
+    const struct pmi_server_events *events;
+    void *arg;
+    const char *host_name;
+    const char *directory; /* the step's on this host; NULL: not known yet */
+    struct link *link;     /* NULL: closed by the server, which is about to end */
+    bool has_begun;        /* it was told of the world, and answers with READY */
+    bool is_asked_to_end;
+    bool was_killed;         /* by us, because it gave no answer */
+    bool has_told_client;    /* mprun knows that a rank has connected */
+    unsigned gone_asked;     /* PMI_GONE that are not answered yet */
+    struct loop_timer watch; /* ticks each second while an answer is due */
+    unsigned silent;         /* ticks since it last said something */
+    struct sockaddr_un pmi1; /* sun_path "": PMI-1 is not served */
+    struct server_stderr {
+        struct loop_io *watch;
+        int fd;
+        char line[1024];
+        size_t n;
+    } text;
+};
+
 /* Start the program. NULL with err. */
 struct pmi_server *pmi_server_create(const struct starter_services *services,
                                      const struct pmi_server_events *events, void *arg,
@@ -43,16 +68,10 @@ void pmi_server_destroy(struct pmi_server *p); /* NULL is fine */
  * launch and directory must live as long as the server. */
 void pmi_server_begin(struct pmi_server *p, const struct launch *launch,
                       const struct rank_binding *binding, const char *directory);
-bool pmi_server_is_ready(const struct pmi_server *p);
-/* Variables for every rank, "NAME=value", NULL-terminated; once it is ready. */
-char *const *pmi_server_env(const struct pmi_server *p);
 
 /* A connection that a rank inherits as its PMI-1 (PMI_FD); the caller closes it once the rank has
  * it. -1 with err. */
 int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct error *err);
-/* Was such a connection refused? Then the server is about to end, or is killed after a while, and
- * that is the cause to tell. */
-bool pmi_server_refuses(const struct pmi_server *p);
 /* A rank was reaped: ask for what the server knows of it; rank_gone() answers. */
 void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank);
 /* A frame of mprun for mppmi: COLLECTED, MODEX_*. */
@@ -61,6 +80,3 @@ void pmi_server_pass_down(struct pmi_server *p, enum frame_type type, const uint
 
 void pmi_server_end(struct pmi_server *p);  /* ask it to end; ended() answers */
 void pmi_server_kill(struct pmi_server *p); /* it gives no answer */
-bool pmi_server_has_ended(const struct pmi_server *p);
-pid_t pmi_server_pid(const struct pmi_server *p);                  /* 0: it has ended */
-const struct rusage *pmi_server_usage(const struct pmi_server *p); /* once it has ended */

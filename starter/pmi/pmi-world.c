@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmi-world.c - see pmi-world.h */
-#include "starter/pmi/pmi-world.h"
+/* pmi-world.c - what mppmi is told of its host and of the world; see pmi-private.h */
+#include "starter/pmi/pmi-private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "common/cleanup.h"
 #include "plan/topology.h"
 #include "starter/binding/rank-binding.h"
-#include "wire/link/link.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"

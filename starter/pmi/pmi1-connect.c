@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmi1-connect.c - see pmi1-connect.h */
-#include "starter/pmi/pmi1-connect.h"
+/* pmi1-connect.c - a rank's connection to mppmi for PMI-1; see pmi-private.h */
+#include "starter/pmi/pmi-private.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,88 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* server-stderr.c - see server-stderr.h */
-#include "starter/pmi/server-stderr.h"
+/* server-stderr.c - lines that mppmi writes on its standard error; see pmi-private.h */
+#include "starter/pmi/pmi-private.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/loop.h"
+#include "starter/services.h"
 #include "starter/step-end.h"
-
-struct server_stderr {
-    const struct step_end *end;
-    const char *host;
-    struct loop_io *watch;
-    int fd;
-    char line[1024];
-    size_t n;
-};
 
 /* Once ranks are being killed, the PMIx library complains of how their connections end: that is no
  * news. Its lines begin with "[host:pid]", those of mppmi itself do not. */
-static void say_line(struct server_stderr *s)
+static void say_line(struct pmi_server *p)
 {
-    bool is_expected = s->line[0] == '[' && step_end_has_begun(s->end);
+    struct server_stderr *s = &p->text;
+    bool is_expected = s->line[0] == '[' && step_end_has_begun(p->services->end);
     s->line[s->n] = 0;
     if (s->n)
-        log_msg(is_expected ? LOG_DEBUG : LOG_WARN, "mppmi on %s: %s", s->host, s->line);
+        log_msg(is_expected ? LOG_DEBUG : LOG_WARN, "mppmi on %s: %s", p->host_name, s->line);
     s->n = 0;
 }
 
 static void readable(void *arg, int fd, unsigned events)
 {
-    struct server_stderr *s = arg;
+    struct pmi_server *p = arg;
+    struct server_stderr *s = &p->text;
     char buf[1024];
     ssize_t n = read(fd, buf, sizeof(buf));
     if (n <= 0) {
-        say_line(s);
+        say_line(p);
         loop_io_destroy(s->watch);
         s->watch = NULL;
         return;
     }
     for (ssize_t i = 0; i < n; i++) {
         if (buf[i] == '\n' || s->n == sizeof(s->line) - 1)
-            say_line(s);
+            say_line(p);
         if (buf[i] != '\n')
             s->line[s->n++] = buf[i];
     }
 }
 
-struct server_stderr *server_stderr_create(struct loop *loop, const struct step_end *end,
-                                           const char *hostname, int *ret_write, struct error *err)
+int server_stderr_open(struct pmi_server *p, int *ret_write, struct error *err)
 {
     int ends[2];
-    struct server_stderr *s = calloc(1, sizeof(*s));
-    if (!s || pipe2(ends, O_CLOEXEC) < 0) {
-        error_errno(err, s ? errno : ENOMEM, "connect to the PMI server");
-        free(s);
-        return NULL;
-    }
-    *s = (struct server_stderr){.end = end, .host = hostname, .fd = ends[0]};
-    s->watch = loop_io_create(loop, s->fd, LOOP_READ, readable, s);
-    if (!s->watch) {
-        close(ends[1]);
-        server_stderr_destroy(s);
-        error_errno(err, ENOMEM, "watch its messages");
-        return NULL;
-    }
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return error_errno(err, errno, "connect to the PMI server");
     *ret_write = ends[1];
-    return s;
+    p->text.fd = ends[0];
+    p->text.watch = loop_io_create(p->services->loop, ends[0], LOOP_READ, readable, p);
+    return p->text.watch ? 0 : error_errno(err, ENOMEM, "watch its messages");
 }
 
-void server_stderr_destroy(struct server_stderr *s)
+void server_stderr_close(struct pmi_server *p)
 {
-    if (!s)
-        return;
-    loop_io_destroy(s->watch);
-    cleanup_close(&s->fd);
-    free(s);
-}
-
-void server_stderr_set_host(struct server_stderr *s, const char *name)
-{
-    s->host = name;
+    loop_io_destroy(p->text.watch);
+    cleanup_close(&p->text.fd);
 }

@@ -143,7 +143,7 @@ void rank_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
     r->state = RANK_EXITED;
     s->running--;
     rank_io_rank_ended(s->with.io, r->name);
-    if (s->with.pmi && !pmi_server_has_ended(s->with.pmi))
+    if (s->with.pmi && s->with.pmi->pid)
         pmi_server_rank_gone(s->with.pmi, r->name);
     else
         rank_end(r);

@@ -60,7 +60,7 @@ int rank_programs_create(struct ranks *s, struct error *err)
         .directories = s->with.directories,
         .preload = s->with.preload,
         .gpus = s->with.containment->answer.gpus,
-        .pmi_env = s->with.pmi ? pmi_server_env(s->with.pmi) : NULL,
+        .pmi_env = s->with.pmi ? s->with.pmi->env : NULL,
     };
     for (size_t i = 0; i < step->napps; i++) {
         struct rank_program *p = &all->apps[i];

@@ -101,7 +101,7 @@ static void start_process(struct rank *r)
     r->start_time = loop_now();
     pid_t pid = rank_exec(r, fds, &f, &e);
     rank_io_close_child_ends(fds);
-    if (pid < 0 && s->with.pmi && pmi_server_refuses(s->with.pmi)) {
+    if (pid < 0 && s->with.pmi && s->with.pmi->refuses) {
         rank_io_rank_ended(s->with.io, r->name);
         rank_end_killed(r);
         return;

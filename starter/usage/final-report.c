@@ -52,7 +52,7 @@ static void add_starter(const struct final_report *f, struct usage *u)
     getrusage(RUSAGE_SELF, &self);
     usage_add_rusage(u, &self);
     if (f->pmi)
-        usage_add_rusage(u, pmi_server_usage(f->pmi));
+        usage_add_rusage(u, &f->pmi->usage);
     if (proc_stat_read(f->keeper, &keeper) == 0) {
         uint64_t tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
         u->value[USAGE_CPU_USER] += keeper.utime * tick;

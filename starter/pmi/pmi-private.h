@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmi-private.h - what the files behind pmi-server.h offer each other */
+#pragma once
+
+#include <sys/un.h>
+
+#include "starter/pmi/pmi-server.h"
+
+/* pmi-world.c: make mppmi's directories in the step's, and tell it of its host and of the world
+ * (PMI_INIT, PMI_WORLD). Sends less when memory is out; the server is then not ready in time. */
+void pmi_world_send(struct link *server, const struct launch *launch,
+                    const struct rank_binding *binding, const char *directory);
+
+/* pmi1-connect.c: connect a rank to mppmi's socket for PMI-1, and say which rank has this
+ * connection. A descriptor, or -1 with errno; ECONNREFUSED: mppmi is about to end. */
+int pmi1_connect(const struct sockaddr_un *server, struct rank_name rank);
+
+/* server-stderr.c: what mppmi writes on its standard error, as lines of the step's log. *ret_write
+ * is for the server, and the caller closes it. -1 with err. */
+int server_stderr_open(struct pmi_server *p, int *ret_write, struct error *err);
+void server_stderr_close(struct pmi_server *p); /* not opened is fine */
