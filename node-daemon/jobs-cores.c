@@ -15,7 +15,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
-#include "containment/cgroup/cpus.h"
+#include "containment/cgroup/dir.h"
 #include "node-daemon/choose-cores.h"
 #include "node-daemon/jobs-private.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "containment/cgroup/controllers.h"
 
-#include <stdbool.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "common/fdio.h"
 
 const char *cgroup_controller_text(enum cgroup_controller c)
 {
@@ -14,12 +16,15 @@ const char *cgroup_controller_text(enum cgroup_controller c)
     return c < CGROUP_CONTROLLER_COUNT ? names[c] : "unknown";
 }
 
-static bool has_word(const char *list, const char *word)
+bool cgroup_list_has(const char *list, const char *word)
 {
-    size_t len = strlen(word);
-    for (const char *p = list; (p = strstr(p, word)); p += len)
-        if ((p == list || p[-1] == ' ') && (p[len] == 0 || p[len] == ' ' || p[len] == '\n'))
+    static const char between[] = " ,\n";
+    for (list += strspn(list, between); *list; list += strspn(list, between)) {
+        size_t len = strcspn(list, between);
+        if (len == strlen(word) && memcmp(list, word, len) == 0)
             return true;
+        list += len;
+    }
     return false;
 }
 
@@ -27,7 +32,7 @@ unsigned cgroup_controllers_in(const char *list, unsigned among)
 {
     unsigned found = 0;
     for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
-        if ((among & CGROUP_BIT(c)) && has_word(list, cgroup_controller_text(c)))
+        if ((among & CGROUP_BIT(c)) && cgroup_list_has(list, cgroup_controller_text(c)))
             found |= CGROUP_BIT(c);
     return found;
 }
@@ -43,4 +48,10 @@ unsigned cgroup_limits_controllers(const struct limits *l)
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         controllers |= l->of[k].set ? cgroup_limit_controller(k) : 0;
     return controllers;
+}
+
+bool machine_has_swap(void)
+{
+    char text[1024]; /* a line of headings, then a line for each device */
+    return file_read_at(AT_FDCWD, "/proc/swaps", text, sizeof(text)) > 0 && strchr(text, '\n');
 }

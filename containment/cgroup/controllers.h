@@ -2,6 +2,8 @@
 /* controllers.h - the controllers of cgroups that mprun uses, and sets of them */
 #pragma once
 
+#include <stdbool.h>
+
 #include "model/limits.h"
 
 enum cgroup_controller {
@@ -20,8 +22,13 @@ enum cgroup_controller {
 
 /* The name that v2's files use. */
 const char *cgroup_controller_text(enum cgroup_controller c);
-/* The controllers of `among` that a list separated by blanks names. */
+/* Is the word in a list separated by blanks or commas? */
+bool cgroup_list_has(const char *list, const char *word);
+/* The controllers of `among` that such a list names. */
 unsigned cgroup_controllers_in(const char *list, unsigned among);
 /* The controller that holds this kind of limit, and those for all limits that are set. */
 unsigned cgroup_limit_controller(enum limit_kind k);
 unsigned cgroup_limits_controllers(const struct limits *l);
+
+/* Without swap space a limit of swap holds by itself. */
+bool machine_has_swap(void);

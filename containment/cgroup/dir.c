@@ -20,7 +20,11 @@
 #include "common/proc.h"
 #include "containment/policy.h"
 
-enum { FILE_PATH_MAX = CGROUP_NAME_MAX + 256 + 64, PROCS_MAX = 64 << 20 };
+enum {
+    FILE_PATH_MAX = CGROUP_NAME_MAX + 256 + 64,
+    PROCS_MAX = 64 << 20,
+    CPU_LIST_MAX = 16384, /* every second one of 4096 threads, with room to spare */
+};
 
 static const char *file_path(struct cgroup_at d, const char *file, char *buf)
 {
@@ -41,6 +45,12 @@ ssize_t at_read(struct cgroup_at d, const char *file, char *buf, size_t n)
     return file_read_at(d.fd, file_path(d, file, path), buf, n);
 }
 
+bool at_has_file(struct cgroup_at d, const char *file)
+{
+    char path[FILE_PATH_MAX];
+    return faccessat(d.fd, file_path(d, file, path), F_OK, 0) == 0;
+}
+
 int at_write(struct cgroup_at d, const char *file, const char *text)
 {
     char path[FILE_PATH_MAX];
@@ -54,48 +64,36 @@ int at_write_u64(struct cgroup_at d, const char *file, uint64_t value)
     return at_write(d, file, text);
 }
 
-/* ---- notes ------------------------------------------------------------------------------------
- */
-
-static void note_name(const char *name, char *buf, size_t n)
-{
-    snprintf(buf, n, "trusted.mprun.%s", name);
-}
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 int at_note(struct cgroup_at d, const char *name, const char *text)
 {
     char full[64];
-    note_name(name, full, sizeof(full));
     AUTO_CLOSE int fd = at_open(d);
+    snprintf(full, sizeof(full), "trusted.mprun.%s", name);
     return fd < 0 ? -1 : fsetxattr(fd, full, text, strlen(text), 0);
 }
 
 ssize_t at_read_note(struct cgroup_at d, const char *name, char *buf, size_t n)
 {
     char full[64];
-    note_name(name, full, sizeof(full));
     AUTO_CLOSE int fd = at_open(d);
+    snprintf(full, sizeof(full), "trusted.mprun.%s", name);
     ssize_t len = fd < 0 ? -1 : fgetxattr(fd, full, buf, n - 1);
     buf[len < 0 ? 0 : len] = 0;
     return len;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static int parse_u64(const char *text, uint64_t *ret)
 {
     char *end;
-    if (*text < '0' || *text > '9') {
-        errno = ERANGE;
-        return -1;
-    }
     *ret = strtoull(text, &end, 10);
-    if (*end != 0 && *end != '\n') {
-        errno = ERANGE;
-        return -1;
-    }
-    return 0;
+    if (*text >= '0' && *text <= '9' && (*end == 0 || *end == '\n'))
+        return 0;
+    errno = ERANGE;
+    return -1;
 }
 
 int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret)
@@ -104,12 +102,6 @@ int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret)
     if (at_read(d, file, buf, sizeof(buf)) < 0)
         return -1;
     return parse_u64(buf, ret);
-}
-
-int at_exists(struct cgroup_at d, const char *file)
-{
-    char path[FILE_PATH_MAX];
-    return faccessat(d.fd, file_path(d, file, path), F_OK, 0) == 0;
 }
 
 int flat_key_u64(const char *text, const char *key, uint64_t *ret)
@@ -124,7 +116,40 @@ int flat_key_u64(const char *text, const char *key, uint64_t *ret)
     return -1;
 }
 
-/* ---- walking -------------------------------------------------------------------------------- */
+/* ---- hardware threads ------------------------------------------------------------------------ */
+
+/* v1 before 3.17 tells only what was set. */
+int at_read_cpus(struct cgroup_at d, struct idset *ret)
+{
+    static const char *const files[] = {"cpuset.cpus.effective", "cpuset.effective_cpus",
+                                        "cpuset.cpus"};
+    char text[CPU_LIST_MAX];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (at_read(d, files[i], text, sizeof(text)) >= 0)
+            return idset_parse(text, ret, NULL);
+    return -1;
+}
+
+/* Both versions take a set of which nothing can be had without a word (v2 then gives all that the
+ * parent has), so what holds is read back. */
+int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err)
+{
+    struct idset held = {0};
+    AUTO_FREE char *text = idset_format(cpus);
+    if (!text || at_write(d, "cpuset.cpus", text) < 0 || at_read_cpus(d, &held) < 0) {
+        idset_free(&held);
+        return error_errno(err, text ? errno : ENOMEM, "give it hardware threads %s",
+                           text ? text : "");
+    }
+    AUTO_FREE char *has = idset_format(&held);
+    int same = idset_equal(cpus, &held);
+    idset_free(&held);
+    return same ? 0
+                : error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", text,
+                            has ? has : "others");
+}
+
+/* ---- walking --------------------------------------------------------------------------------- */
 
 static int walk_from(struct cgroup_at d, int depth, int (*fn)(struct cgroup_at d, void *arg),
                      void *arg)
@@ -247,4 +272,14 @@ int at_remove(struct cgroup_at d)
         first = errno;
     errno = first;
     return first ? -1 : 0;
+}
+
+int at_remove_or_tell(struct cgroup_at d, const char *path, struct error *err)
+{
+    char who[256];
+    if (at_remove(d) == 0)
+        return 0;
+    int saved = errno;
+    at_describe(d, who, sizeof(who));
+    return error_errno(err, saved, "remove cgroup '%s', in which is %s", path, who);
 }

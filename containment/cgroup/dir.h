@@ -4,9 +4,13 @@
  * Functions return 0 or a length, or -1 with errno, unless they say something else. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "common/error.h"
+#include "common/idset.h"
 
 enum { CGROUP_PATH_MAX = 4096, CGROUP_NAME_MAX = 64 };
 
@@ -17,8 +21,8 @@ struct cgroup_at {
     const char *name;
 };
 
-int at_open(struct cgroup_at d);                     /* a descriptor that the caller closes */
-int at_exists(struct cgroup_at d, const char *file); /* 1: the file is there, 0: it is not */
+int at_open(struct cgroup_at d); /* a descriptor that the caller closes */
+bool at_has_file(struct cgroup_at d, const char *file);
 ssize_t at_read(struct cgroup_at d, const char *file, char *buf, size_t n); /* as file_read_at */
 int at_write(struct cgroup_at d, const char *file, const char *text);       /* as file_write_at */
 /* v1 writes "no limit" as a number, and no machine has memory for one from here on. */
@@ -28,6 +32,12 @@ int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret);
 int at_write_u64(struct cgroup_at d, const char *file, uint64_t value);
 /* The value of `key` in lines "key value"; ENOENT: no such line. */
 int flat_key_u64(const char *text, const char *key, uint64_t *ret);
+
+/* The hardware threads that a cgroup with the controller cpuset really has. */
+int at_read_cpus(struct cgroup_at d, struct idset *ret);
+/* Give it these threads, and read back what it has: -1 with err when that is something else. v1
+ * takes only threads that the parent has. */
+int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err);
 
 /* Text that mprun keeps with a directory: an extended attribute, trusted.mprun.NAME, which only
  * root can read and write. */
@@ -44,3 +54,5 @@ void at_describe(struct cgroup_at d, char *buf, size_t n);
 
 /* Remove all cgroups below and the directory itself. A directory that is not there is success. */
 int at_remove(struct cgroup_at d);
+/* The same; err says what is still in the cgroup, and calls it by its path. */
+int at_remove_or_tell(struct cgroup_at d, const char *path, struct error *err);

@@ -45,6 +45,3 @@ struct cgroup_driver {
 };
 extern const struct cgroup_driver cgroup_driver_v1;
 extern const struct cgroup_driver cgroup_driver_v2;
-
-/* 1: this machine has swap space. Without, a limit of swap holds by itself. */
-int machine_has_swap(void);

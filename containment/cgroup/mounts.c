@@ -39,35 +39,10 @@ static void unescape(char *s)
     *to = 0;
 }
 
-static const struct {
-    const char *name;
-    enum cgroup_controller controller;
-} v1_names[] = {
-    {"memory", CGROUP_MEMORY}, {"cpuset", CGROUP_CPUSET},   {"cpuacct", CGROUP_CPU},
-    {"pids", CGROUP_PIDS},     {"devices", CGROUP_DEVICES}, {"freezer", CGROUP_FREEZER},
-};
-
-/* Bits of the v1 controllers named in a list such as "rw,cpu,cpuacct". Changes the list. */
-static unsigned controllers_in(char *list)
+static unsigned v1_controllers_in(const char *list)
 {
-    unsigned found = 0;
-    char *save = NULL;
-    for (char *w = strtok_r(list, ",", &save); w; w = strtok_r(NULL, ",", &save))
-        for (size_t i = 0; i < sizeof(v1_names) / sizeof(v1_names[0]); i++)
-            if (!strcmp(w, v1_names[i].name))
-                found |= CGROUP_BIT(v1_names[i].controller);
-    return found;
-}
-
-static int has_option(const char *options, const char *name)
-{
-    size_t len = strlen(name);
-    for (const char *p = options; p; p = strchr(p, ',')) {
-        p += *p == ',';
-        if (!strncmp(p, name, len) && (p[len] == ',' || p[len] == 0))
-            return 1;
-    }
-    return 0;
+    unsigned found = cgroup_controllers_in(list, ~CGROUP_BIT(CGROUP_CPU));
+    return found | (cgroup_list_has(list, "cpuacct") ? CGROUP_BIT(CGROUP_CPU) : 0);
 }
 
 /* id parent major:minor root point options [tags...] - type source super-options */
@@ -105,8 +80,8 @@ static int mounts_append(struct cgroup_mounts *mounts, const struct mount_line *
     mounts->m = m;
     m += mounts->n;
     m->version = version;
-    m->read_only = has_option(line->options, "ro") || has_option(line->super, "ro");
-    m->controllers = version == 1 ? controllers_in(line->super) : 0;
+    m->read_only = cgroup_list_has(line->options, "ro") || cgroup_list_has(line->super, "ro");
+    m->controllers = version == 1 ? v1_controllers_in(line->super) : 0;
     m->root = strdup(line->root);
     m->point = strdup(line->point);
     mounts->n++; /* half-filled entries can be freed, too */
@@ -162,7 +137,7 @@ static int membership_line(char *line, struct cgroup_membership *m)
     *path++ = 0;
     if (!strcmp(line, "0") && *names == 0)
         return m->v2 || (m->v2 = strdup(path)) ? 0 : -1;
-    unsigned found = controllers_in(names);
+    unsigned found = v1_controllers_in(names);
     for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
         if ((found & CGROUP_BIT(c)) && !m->v1[c] && !(m->v1[c] = strdup(path)))
             return -1;
@@ -195,7 +170,7 @@ void cgroup_membership_free(struct cgroup_membership *m)
 
 /* ---- both together --------------------------------------------------------------------------- */
 
-static int is_outside(const char *path)
+static bool is_outside(const char *path)
 {
     return !strncmp(path, "/..", 3) && (path[3] == '/' || path[3] == 0);
 }
@@ -211,7 +186,7 @@ static const char *path_below(const char *path, const char *root)
     return path[len] == '/' ? path + len : NULL;
 }
 
-static int serves(const struct cgroup_mount *m, int version, enum cgroup_controller c)
+static bool serves(const struct cgroup_mount *m, int version, enum cgroup_controller c)
 {
     return m->version == version && (version == 2 || (m->controllers & CGROUP_BIT(c)));
 }
@@ -220,14 +195,14 @@ static int serves(const struct cgroup_mount *m, int version, enum cgroup_control
  * better than one that is not. */
 static const struct cgroup_mount *best_mount(const struct cgroup_mounts *mounts, int version,
                                              enum cgroup_controller c, const char *cgroup,
-                                             int *ret_any)
+                                             bool *ret_any)
 {
     const struct cgroup_mount *best = NULL;
     for (size_t i = mounts->n; i-- > 0;) {
         const struct cgroup_mount *m = &mounts->m[i];
         if (!serves(m, version, c))
             continue;
-        *ret_any = 1;
+        *ret_any = true;
         if (path_below(cgroup, m->root) && (!best || (best->read_only && !m->read_only)))
             best = m;
     }
@@ -238,7 +213,7 @@ char *cgroup_directory(const struct cgroup_mounts *mounts, int version, enum cgr
                        const char *cgroup, size_t *ret_root, struct error *err)
 {
     const char *what = version == 2 ? "cgroup v2" : cgroup_controller_text(c);
-    int any = 0;
+    bool any = false;
     const struct cgroup_mount *m = best_mount(mounts, version, c, cgroup, &any);
     if (!m) {
         if (any)

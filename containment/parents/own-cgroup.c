@@ -50,7 +50,7 @@ static bool is_writable(int dir, int version)
 /* The root of the hierarchy itself, which has no such file, may have processes and controllers. */
 static bool is_real_root(struct cgroup_at d)
 {
-    return !at_exists(d, "cgroup.events");
+    return !at_has_file(d, "cgroup.events");
 }
 
 static bool is_limited(struct cgroup_at d)

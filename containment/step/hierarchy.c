@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 #include "containment/cgroup/mounts.h"
 #include "containment/policy.h"
-#include "containment/step/stale.h"
+#include "containment/step/orphans.h"
 
 int hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, const char *parent,
                    unsigned available, const char *step_name)
@@ -87,7 +87,7 @@ static int make_all(struct hierarchy *h, const pid_t *movers, size_t nmovers, bo
     struct cgroup_at parent = {h->parent_fd, "."}, top = {h->parent_fd, step_name(h)};
     if (make_directory(h, parent, top, h->top, &h->top_fd, err) < 0)
         return -1;
-    stale_lock(h->top_fd);
+    orphans_lock(h->top_fd);
     for (size_t i = 0; i < nmovers; i++)
         if (hierarchy_adopt(h, movers[i], err) < 0 && errno != ESRCH)
             return -1;
@@ -105,7 +105,7 @@ int hierarchy_make(struct hierarchy *h, const pid_t *movers, size_t nmovers, boo
     h->parent_fd = open(h->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (h->parent_fd < 0)
         return error_errno(err, errno, "open cgroup '%s'", h->parent);
-    stale_sweep(h->parent, POLICY_STALE_AGE_S);
+    orphans_sweep(h->parent, POLICY_STALE_AGE_S);
     if (make_all(h, movers, nmovers, leaves, err) == 0)
         return 0;
     int saved = errno;
@@ -202,19 +202,12 @@ int hierarchy_remove(struct hierarchy *h, struct error *err)
 {
     if (!hierarchy_made(h))
         return 0;
-    char who[256];
     struct cgroup_at ranks = {h->top_fd, "ranks"}, top = {h->parent_fd, step_name(h)};
-    if (at_remove(ranks) < 0) {
-        int saved = errno;
-        at_describe(ranks, who, sizeof(who));
-        return error_errno(err, saved, "remove cgroup '%s', in which is %s", h->ranks, who);
-    }
+    if (at_remove_or_tell(ranks, h->ranks, err) < 0)
+        return -1;
     send_home(h);
-    if (at_remove(top) < 0) {
-        int saved = errno;
-        at_describe(top, who, sizeof(who));
-        return error_errno(err, saved, "remove cgroup '%s', in which is %s", h->top, who);
-    }
+    if (at_remove_or_tell(top, h->top, err) < 0)
+        return -1;
     close_all(h);
     return 0;
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
-#include "containment/cgroup/cpus.h"
 
 static int hold(struct hierarchy *h, const struct idset *cpus, struct error *err)
 {

@@ -68,7 +68,7 @@ static void choose_places(struct cgroup_leaf *leaf)
 
 /* Can processes be born in a v2 cgroup here (5.7, and no filter of system calls against it)?
  * If they cannot, they have to write themselves into cgroup.procs. */
-static int birth_is_possible(void)
+static int is_birth_possible(void)
 {
     static int known = -1;
     int major = 0, minor = 0;
@@ -101,7 +101,7 @@ static int open_for_birth(struct cgroup_leaf *leaf, size_t i)
         leaf->v2_fd = leaf->in[i] == LEAF_OWN ? at_open(d) : d.fd;
         if (leaf->v2_fd < 0)
             return -1;
-        if (birth_is_possible())
+        if (is_birth_possible())
             return 0;
     }
     leaf->procs_fd[i] = open_procs(h, d);
@@ -252,19 +252,15 @@ void leaf_free(struct cgroup_leaf *leaf)
 int cgroup_leaf_remove(struct cgroup_leaf *leaf, struct error *err)
 {
     struct cgroup_tree *t = leaf->tree;
-    char who[256];
     if (!leaf->counted) {
         oom_leaf_gone(leaf);
         leaf->counted = true;
     }
     for (size_t i = 0; i < t->nh; i++) {
-        struct cgroup_at d = leaf_at(leaf, i);
-        if (leaf->in[i] != LEAF_OWN || at_remove(d) == 0)
-            continue;
-        int saved = errno;
-        at_describe(d, who, sizeof(who));
-        return error_errno(err, saved, "remove cgroup '%s/%s', in which is %s", t->h[i].ranks,
-                           leaf->name, who);
+        char path[CGROUP_PATH_MAX];
+        snprintf(path, sizeof(path), "%s/%s", t->h[i].ranks, leaf->name);
+        if (leaf->in[i] == LEAF_OWN && at_remove_or_tell(leaf_at(leaf, i), path, err) < 0)
+            return -1;
     }
     leaf_free(leaf);
     return 0;

@@ -14,7 +14,7 @@
 
 enum { HIERARCHY_MAX = 1 + CGROUP_CONTROLLER_COUNT };
 
-struct empty_wait {        /* written by empty.c */
+struct empty_wait {        /* the wait of cgroup_tree_wait_empty() */
     void (*fn)(void *arg); /* NULL: the step does not wait */
     void *arg;
     int watch;    /* v2; -1: none */
@@ -102,14 +102,11 @@ static inline struct cgroup_at leaf_at(const struct cgroup_leaf *leaf, size_t h)
 struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controller c);
 /* Add a v1 hierarchy, which is not made yet; NULL: out of memory. */
 struct hierarchy *tree_add_v1(struct cgroup_tree *t, const char *parent, unsigned available);
+void empty_wait_stop(struct cgroup_tree *t);
 
 /* ---- leaf.c --------------------------------------------------------------------------------- */
 
 void leaf_free(struct cgroup_leaf *leaf); /* forgets it; removes nothing */
-
-/* ---- empty.c -------------------------------------------------------------------------------- */
-
-void empty_wait_stop(struct cgroup_tree *t);
 
 /* ---- oom.c ---------------------------------------------------------------------------------- */
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tree.c - the step's subtree in all hierarchies it needs
- *
- * A writable cgroup2 mount tracks the ranks, even without controllers, and v1 serves only for
+/* A writable cgroup2 mount tracks the ranks, even without controllers, and v1 serves only for
  * limits that v2 cannot set here. On a machine with v1 alone the freezer tracks (it is what can
  * kill), and cpuacct counts. */
 #include "containment/step/tree-private.h"
@@ -11,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
+#include "containment/policy.h"
 
 /* ---- which hierarchies ----------------------------------------------------------------------- */
 
@@ -100,7 +98,7 @@ static int choose_tracker(struct cgroup_tree *t, struct error *err)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static int needs_now(const struct hierarchy *h, const struct limits *l)
+static bool needs_now(const struct hierarchy *h, const struct limits *l)
 {
     return h->every_rank || (h->available & cgroup_limits_controllers(l));
 }
@@ -110,7 +108,7 @@ static int make_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *
 {
     for (size_t i = 0; i < t->nh; i++) {
         struct hierarchy *h = &t->h[i];
-        int v2 = h->driver->version == 2;
+        bool v2 = h->driver->version == 2;
         if (!needs_now(h, &t->limits))
             continue;
         /* v1 counts a kill only where the process was: that is how one knows which rank it was */
@@ -124,7 +122,7 @@ static int make_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *
     return 0;
 }
 
-static int is_step_id(const char *id)
+static bool is_step_id(const char *id)
 {
     size_t len = strlen(id);
     return len > 0 && len < CGROUP_NAME_MAX - sizeof(CGROUP_STEP_PREFIX) &&
@@ -224,6 +222,81 @@ int cgroup_tree_kill(struct cgroup_tree *t, struct error *err)
     if (killer_start(&t->killer, t->loop, hierarchy_ranks(h), h->driver, err) < 0)
         return error_context(err, "kill what is in '%s'", h->ranks);
     return 0;
+}
+
+/* ---- until it is empty ----------------------------------------------------------------------- */
+
+static void empty_tell(void *arg)
+{
+    struct cgroup_tree *t = arg;
+    void (*fn)(void *) = t->empty.fn;
+    void *fn_arg = t->empty.arg;
+    empty_wait_stop(t);
+    if (fn)
+        fn(fn_arg);
+}
+
+/* No process is left; there is none in a directory that is gone either. */
+static bool is_empty(struct cgroup_tree *t)
+{
+    const struct hierarchy *h = tree_tracker(t);
+    int populated = h->driver->populated(hierarchy_ranks(h));
+    return populated == 0 || (populated < 0 && errno == ENOENT);
+}
+
+static void look_again_later(struct empty_wait *e)
+{
+    loop_timer_start(&e->timer, e->delay, 0);
+    e->delay = e->delay * 2 < POLICY_EMPTY_LAST_S ? e->delay * 2 : POLICY_EMPTY_LAST_S;
+}
+
+static void empty_check(void *arg)
+{
+    struct cgroup_tree *t = arg;
+    if (is_empty(t))
+        empty_tell(t);
+    else if (t->empty.watch < 0)
+        look_again_later(&t->empty);
+}
+
+static int watch_populated(struct cgroup_tree *t)
+{
+    const struct hierarchy *h = tree_tracker(t);
+    char path[CGROUP_PATH_MAX];
+    struct watches *w = h->driver->version == 2 ? tree_watches(t) : NULL;
+    if (!w || snprintf(path, sizeof(path), "%s/cgroup.events", h->ranks) >= (int)sizeof(path))
+        return -1;
+    return watches_add(w, path, empty_check, t);
+}
+
+int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *arg,
+                           struct error *err)
+{
+    struct empty_wait *e = &t->empty;
+    if (e->fn)
+        return error_set(err, EALREADY, "wait for cgroup '%s' to empty: already waiting",
+                         tree_tracker(t)->ranks);
+    loop_timer_init(&e->timer, t->loop, empty_check, t);
+    loop_defer_init(&e->defer, t->loop, empty_tell, t);
+    e->fn = fn;
+    e->arg = arg;
+    e->delay = POLICY_EMPTY_FIRST_S;
+    e->watch = watch_populated(t);
+    if (is_empty(t)) /* never from inside this call */
+        loop_defer_schedule(&e->defer);
+    else if (e->watch < 0)
+        look_again_later(e);
+    return 0;
+}
+
+void empty_wait_stop(struct cgroup_tree *t)
+{
+    struct empty_wait *e = &t->empty;
+    if (e->watch >= 0 && t->watches)
+        watches_remove(t->watches, e->watch);
+    loop_timer_stop(&e->timer);
+    loop_defer_stop(&e->defer);
+    *e = (struct empty_wait){.watch = -1};
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

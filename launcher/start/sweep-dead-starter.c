@@ -11,7 +11,7 @@
 #include "common/path.h"
 #include "common/proc.h"
 #include "containment/parents/parents.h"
-#include "containment/step/sweep.h"
+#include "containment/step/orphans.h"
 #include "launcher/signals/job-suspension.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/step-record.h"

@@ -23,7 +23,7 @@
 #include "common/loop.h"
 #include "common/path.h"
 #include "common/proc.h"
-#include "containment/step/sweep.h"
+#include "containment/step/orphans.h"
 #include "model/rank-end.h"
 #include "starter/binding/core-ledger.h"
 #include "starter/keeper/keeper-channel.h"

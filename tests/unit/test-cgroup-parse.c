@@ -13,7 +13,7 @@
 
 #include "containment/cgroup/dir.h"
 #include "containment/cgroup/mounts.h"
-#include "containment/step/sweep.h"
+#include "containment/step/orphans.h"
 
 static const char pure_v2[] =
     "21 26 0:20 / /proc rw,nosuid shared:12 - proc proc rw\n"

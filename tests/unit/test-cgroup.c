@@ -29,8 +29,7 @@
 #include "common/fdio.h"
 #include "common/proc.h"
 #include "containment/cgroup/mounts.h"
-#include "containment/step/stale.h"
-#include "containment/step/sweep.h"
+#include "containment/step/orphans.h"
 
 static int is_killed(int status)
 {
@@ -768,16 +767,16 @@ static void a_step_without_an_owner_is_swept_by_the_next(void **state)
         _exit(own_a_step(o));
     while (!o->rank)
         assert_int_equal(waitpid(owner, NULL, WNOHANG), 0);
-    stale_sweep(o->place, 0); /* its owner lives */
+    orphans_sweep(o->place, 0); /* its owner lives */
     assert_true(path_exists(step));
     assert_int_equal(kill(owner, SIGKILL), 0);
     fixture_wait(owner);
-    stale_sweep(o->place, 1000); /* too young */
+    orphans_sweep(o->place, 1000); /* too young */
     assert_true(path_exists(step));
-    stale_sweep(o->place, 0);
+    orphans_sweep(o->place, 0);
     assert_true(is_killed(fixture_wait(o->rank)));
     while (path_exists(step)) /* on a slow machine it was left for the next time */
-        stale_sweep(o->place, 0);
+        orphans_sweep(o->place, 0);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     munmap(o, sizeof(*o));
     fixture_close(&f);

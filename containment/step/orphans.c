@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sweep.c - ending and removing steps' cgroups by their paths alone, after a crash
- *
- * Only directories called mprun.* on a cgroup file system are touched, whatever is asked: a wrong
+/* Only directories called mprun.* on a cgroup file system are touched, whatever is asked: a wrong
  * path must not end the machine. If the caller itself was moved into the step's `starter` it ends
  * the ranks only, and brings itself and its companions back before it removes. */
-#include "containment/step/sweep.h"
+#include "containment/step/orphans.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "containment/cgroup/kill.h"
+#include "containment/policy.h"
 #include "containment/step/hierarchy.h"
 
 struct swept {
@@ -145,17 +147,6 @@ static void step_out(const struct swept *s)
     free(pids);
 }
 
-static int remove_it(const struct swept *s, struct error *err)
-{
-    struct cgroup_at d = {s->parent_fd, base_name(s)};
-    char who[256];
-    if (at_remove(d) == 0)
-        return 0;
-    int saved = errno;
-    at_describe(d, who, sizeof(who));
-    return error_errno(err, saved, "remove cgroup '%s', in which is %s", s->path, who);
-}
-
 static int sweep_one(const struct swept *s, int64_t deadline, struct error *err)
 {
     int inside = am_inside(s);
@@ -166,7 +157,7 @@ static int sweep_one(const struct swept *s, int64_t deadline, struct error *err)
         (void)at_remove(ranks);
         step_out(s);
     }
-    return remove_it(s, err);
+    return at_remove_or_tell(all, s->path, err);
 }
 
 /* cgroup2 and the freezer end forking processes for sure; other v1 hierarchies hold the same
@@ -175,7 +166,7 @@ static int turn_of(const struct swept *s)
 {
     if (s->driver->version == 2)
         return 0;
-    return at_exists((struct cgroup_at){s->dir, "."}, "freezer.state") ? 1 : 2;
+    return at_has_file((struct cgroup_at){s->dir, "."}, "freezer.state") ? 1 : 2;
 }
 
 int cgroup_sweep(const char *const *paths, size_t n, int timeout_ms, struct error *err)
@@ -199,4 +190,48 @@ int cgroup_sweep(const char *const *paths, size_t n, int timeout_ms, struct erro
     if (failed)
         errno = first.code;
     return failed ? -1 : 0;
+}
+
+/* ---- without an owner ------------------------------------------------------------------------ */
+
+/* When keeper and worker are killed at once, no process is left to remove what they made, and the
+ * next step of the same parent does it. A step's owner holds a lock on its directory, which the
+ * kernel releases however the owner ends; so a directory without a lock has no owner. It must also
+ * have been there for a while, because a moment lies between making a directory and locking it. */
+void orphans_lock(int dir)
+{
+    (void)flock(dir, LOCK_EX | LOCK_NB); /* without it, the next step sweeps it after a while */
+}
+
+static bool has_no_owner(int dir, int min_age)
+{
+    struct stat st;
+    if (fstat(dir, &st) < 0 || st.st_uid != geteuid() || time(NULL) - st.st_ctime < min_age)
+        return false;
+    return flock(dir, LOCK_EX | LOCK_NB) == 0;
+}
+
+static void sweep_entry(int parent_fd, const char *parent, const char *name, int min_age)
+{
+    char path[CGROUP_PATH_MAX];
+    const char *const paths[] = {path};
+    AUTO_CLOSE int dir = at_open((struct cgroup_at){parent_fd, name});
+    if (dir < 0 || !has_no_owner(dir, min_age))
+        return;
+    if (snprintf(path, sizeof(path), "%s/%s", parent, name) < (int)sizeof(path))
+        (void)cgroup_sweep(paths, 1, POLICY_STALE_WAIT_MS, NULL); /* the next step tries again */
+}
+
+void orphans_sweep(const char *parent, int min_age)
+{
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *e;
+    if (!dir) {
+        cleanup_close(&fd);
+        return;
+    }
+    while ((e = readdir(dir)))
+        if (!strncmp(e->d_name, CGROUP_STEP_PREFIX, strlen(CGROUP_STEP_PREFIX)))
+            sweep_entry(fd, parent, e->d_name, min_age);
 }
