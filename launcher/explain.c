@@ -158,8 +158,7 @@ void explain_found(const struct host_table *hosts, const struct step_record *rec
         print_granted(p, h);
         print_start(p, h, starters);
         if (rank_set_count(h->ranks))
-            print_found(p, h, step_record_facts(record, h->launch_index),
-                        step_record_host(record, h->launch_index));
+            print_found(p, h, &record->facts[h->launch_index], &record->hosts[h->launch_index]);
     }
     print_programs(p);
 }

@@ -15,7 +15,6 @@
 #include "launcher/report/step-report.h"
 #include "launcher/run.h"
 #include "launcher/signals/signal-mask.h"
-#include "launcher/step-signals.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -33,7 +32,7 @@ static const char *own_name(const char *argv0)
 static int read_preload(struct run *r, int *code, struct error *err)
 {
     signal_mask_open();
-    int rc = preload_create(r->hosts, r->verdict, &r->preload, code, err);
+    int rc = preload_create(r->hosts, &r->verdict, &r->preload, code, err);
     signal_mask_close();
     return rc;
 }
@@ -45,11 +44,11 @@ static int prepare(struct run *r, struct step_plan *plan, const struct cmdline *
 {
     struct inherited user;
     inherited_replace(&user);
-    if (run_create_loop(r, err) < 0 || !(r->signals = step_signals_create(r, err)) ||
+    if (run_create_loop(r, err) < 0 || step_watch_signals(r, err) < 0 ||
         step_plan_make(plan, cmd, &user, as_mpirun, err) < 0 || run_create(r, plan, err) < 0 ||
         read_preload(r, code, err) < 0)
         return -1;
-    step_record_planned(r->record);
+    step_record_planned(&r->record);
     return step_plan_find_starter(plan, err);
 }
 
@@ -61,16 +60,15 @@ static int run_to_end(struct run *r)
     loop_run(r->loop);
     host_failures_say(r->host_failures);
     first = rank_failures_first(r->rank_failures);
-    return verdict_exit_code(r->verdict) >= 0 ? verdict_exit_code(r->verdict)
-                                              : outcome_exit_code(first);
+    return r->verdict.exit_code >= 0 ? r->verdict.exit_code : outcome_exit_code(first);
 }
 
 /* Returns the step's code; mprun's own where all is well but for a report that is missing. */
 static int report(struct run *r, int code)
 {
     struct error e;
-    if (step_report_write(r->plan, r->record, rank_failures_first(r->rank_failures),
-                          verdict_text(r->verdict), code, &e) == 0)
+    if (step_report_write(r->plan, &r->record, rank_failures_first(r->rank_failures),
+                          r->verdict.text, code, &e) == 0)
         return code;
     log_error("%s", e.text);
     return code == EXIT_CODE_OK ? EXIT_CODE_MPRUN : code;
@@ -96,7 +94,7 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
         run_close(&r);
         signal_mask_open();
         if (cmd->explain)
-            explain_found(r.hosts, r.record, r.starters);
+            explain_found(r.hosts, &r.record, r.starters);
         else
             code = report(&r, code);
     }

@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 
 #include "common/cleanup.h"
-#include "launcher/step-signals.h"
 
 static void orphan_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
@@ -23,22 +22,20 @@ int run_create_loop(struct run *r, struct error *err)
         return -1;
     r->reaper = reaper_create(orphan_reaped, r);
     loop_defer_init(&r->turn, r->loop, step_turn, r);
-    r->timeout = step_timeout_create(r->loop, step_timed_out, r);
-    r->verdict = verdict_create(&r->turn);
-    return r->reaper && r->timeout && r->verdict ? 0 : error_errno(err, ENOMEM, "prepare the step");
+    verdict_init(&r->verdict, &r->turn);
+    return r->reaper ? 0 : error_errno(err, ENOMEM, "prepare the step");
 }
 
 int run_create(struct run *r, const struct step_plan *plan, struct error *err)
 {
     r->plan = plan;
-    r->record = step_record_create(plan);
-    r->hosts = r->record ? host_table_create(plan, r->record) : NULL;
+    r->hosts = step_record_init(&r->record, plan) == 0 ? host_table_create(plan, &r->record) : NULL;
     if (!r->hosts)
         return error_errno(err, ENOMEM, "prepare the step");
     r->hosts->context = r;
-    r->rank_failures = rank_failures_create(r->loop, plan, r->record, r->verdict);
-    r->host_failures = host_failures_create(r->loop, r->hosts, r->verdict);
-    r->usage_now = usage_now_create(r->loop, r->hosts, r->record, r->verdict);
+    r->rank_failures = rank_failures_create(r->loop, plan, &r->record, &r->verdict);
+    r->host_failures = host_failures_create(r->loop, r->hosts, &r->verdict);
+    r->usage_now = usage_now_create(r->loop, r->hosts, &r->record, &r->verdict);
     r->exchange = pmi_exchange_create(r->hosts);
     if (plan->cmd->heartbeat > 0)
         r->silent = silent_hosts_create(r->loop, r->hosts);
@@ -68,9 +65,9 @@ int run_open(struct run *r, struct error *err)
         .reaper = r->reaper,
         .turn = &r->turn,
         .plan = r->plan,
-        .record = r->record,
+        .record = &r->record,
         .hosts = r->hosts,
-        .verdict = r->verdict,
+        .verdict = &r->verdict,
         .failures = r->host_failures,
         .directory = &r->directory,
         .suspension = r->suspension,
@@ -87,7 +84,7 @@ int run_open(struct run *r, struct error *err)
 
 void run_close(struct run *r)
 {
-    terminal_give_back(r->terminal);
+    terminal_give_back(&r->terminal);
     input_destroy(take_ptr(r->input));
     control_socket_destroy(r->control);
     starters_close(r->starters);
@@ -107,10 +104,8 @@ void run_free(struct run *r)
     preload_destroy(r->preload);
     starters_destroy(r->starters);
     host_table_destroy(r->hosts);
-    step_record_destroy(r->record);
-    step_signals_destroy(r->signals);
-    verdict_destroy(r->verdict);
-    step_timeout_destroy(r->timeout);
+    step_record_free(&r->record);
+    loop_timer_stop(&r->timeout);
     loop_defer_stop(&r->turn);
     reaper_destroy(r->reaper);
     loop_destroy(r->loop);

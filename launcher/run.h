@@ -20,10 +20,8 @@
 #include "launcher/io/input.h"
 #include "launcher/io/output.h"
 #include "launcher/io/terminal.h"
-#include "launcher/io/unread-output.h"
 #include "launcher/outcome/host-failures.h"
 #include "launcher/outcome/rank-failures.h"
-#include "launcher/outcome/step-timeout.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/pmi-exchange.h"
 #include "launcher/preload/preload.h"
@@ -47,13 +45,22 @@ enum step_state {
     STEP_STATE_COUNT,
 };
 
+/* step-signals.c: the signals that mprun got */
+struct step_signals {
+    double interrupted;       /* loop_now() of the last INT */
+    unsigned nending;         /* signals that ask for the end of the step, */
+    int last_ending;          /* the last of these, */
+    double last_ending_time;  /* and when it came */
+    double manager_signal[2]; /* when USR1, USR2 came from the manager */
+};
+
 struct run {
     struct loop *loop;
     struct reaper *reaper;
     struct loop_defer turn; /* of the step machine: to be scheduled when anything has happened */
     const struct step_plan *plan;
-    struct step_record *record;
-    struct verdict *verdict;
+    struct step_record record;
+    struct verdict verdict;
     enum step_state state; /* the step machine's */
     bool oversubscription_said;
     bool tracking_said, gpus_unchecked_said, gpus_outside_said; /* step-messages.c */
@@ -63,14 +70,17 @@ struct run {
     struct preload *preload;           /* NULL: nothing is brought to the hosts */
     struct silent_hosts *silent;       /* NULL: no host is watched */
     struct job_suspension *suspension; /* NULL: mprun is stopped like any other process */
-    struct step_timeout *timeout;
-    struct step_signals *signals;
+    struct loop_timer timeout;         /* --timeout: how long the step may run, */
+    double timeout_end;                /* loop_now() when that is over, */
+    double timeout_left; /* seconds, while the clock stands still; 0: there is no limit */
+    struct step_signals signals;
     struct rank_failures *rank_failures;
     struct host_failures *host_failures;
     struct output *output;
-    struct unread_output *unread;
-    struct input *input;       /* NULL: no rank has any */
-    struct terminal *terminal; /* NULL: no rank has one */
+    struct loop_timer unread; /* looks whether the output of a step that ends is read */
+    uint64_t taken_before;    /* bytes of the output, at the last look */
+    struct input *input;      /* NULL: no rank has any */
+    struct terminal terminal;
     struct pmi_exchange *exchange;
     struct usage_now *usage_now;
     struct control_socket *control;
@@ -92,12 +102,21 @@ void run_free(struct run *r); /* what it holds, not itself */
 
 void step_turn(void *arg); /* of the step machine; arg is the run */
 void step_begin(struct run *r);
-void step_timed_out(void *arg); /* --timeout is over; arg is the run */
+/* The clock of --timeout stops while the job is suspended, and goes on with what was left. */
+void step_pause_timeout(struct run *r);
+void step_resume_timeout(struct run *r);
 const char *step_state_text(enum step_state s);
 
 extern const struct link_events host_link_events;       /* step-messages.c; arg is the host */
 extern const struct control_events step_control_events; /* step-status.c; arg is the run */
 
+/* From now on signals wait for the loop. Called once in a program. -1 with err. */
+int step_watch_signals(struct run *r, struct error *err);
+extern const struct job_suspension_events step_suspension_events; /* arg is the run */
+
 /* -1 with err. */
 int step_open_streams(struct run *r, struct error *err);
 void step_close_streams(struct run *r);
+/* The step is to end whether its output is read or not: from `grace` seconds on, drops what nobody
+ * takes for UNREAD_SECONDS, with a warning. */
+void step_drop_unread_output(struct run *r, double grace);

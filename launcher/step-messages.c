@@ -33,12 +33,12 @@ static int take_hello(void *host, void *message)
     }
     if (strcmp(m->version, PACKAGE_VERSION) != 0) {
         verdict_fail(
-            r->verdict, EXIT_CODE_MPRUN,
+            &r->verdict, EXIT_CODE_MPRUN,
             "host %s: its mpstarter is version %s, this mprun version %s; install the same "
             "version on all hosts",
             h->name, m->version, PACKAGE_VERSION);
     } else {
-        step_record_hello(r->record, h->launch_index, m);
+        step_record_hello(&r->record, h->launch_index, m);
         host_enter(h, AGENT_CONNECTED);
         starters_said_hello(r->starters, h, m->why_stdio, m->login_session);
         host_place(h);
@@ -74,13 +74,13 @@ static int take_ready(void *host, void *message)
     if (h->state != AGENT_LAUNCHED)
         return -1;
     host_enter(h, AGENT_READY);
-    step_record_ready(run_of(h)->record, h->launch_index, m);
+    step_record_ready(&run_of(h)->record, h->launch_index, m);
     announce_tracking(h, m);
     warn_once(h, m->gpus_unchecked, &run_of(h)->gpus_unchecked_said);
     warn_once(h, m->gpus_outside, &run_of(h)->gpus_outside_said);
     if (run_of(h)->plan->cmd->verbose)
         log_note("host %s: containment '%s'%s%s; %s", h->name,
-                 tracking_text(step_record_host(run_of(h)->record, h->launch_index)->tracking),
+                 tracking_text(run_of(h)->record.hosts[h->launch_index].tracking),
                  m->tracking_reason[0] ? ": " : "", m->tracking_reason, m->bind_reason);
     return 0;
 }
@@ -108,13 +108,13 @@ static int take_cannot_run(void *host, void *message)
     struct host *h = host;
     const Mprun__CannotRun *m = message;
     if (host_failures_is_consequence(run_of(h)->host_failures, h) ||
-        (verdict_is_ending(run_of(h)->verdict) && awaits_status(run_of(h))))
+        (verdict_is_ending(&run_of(h)->verdict) && awaits_status(run_of(h))))
         /* this one was told to end for that */
         log_debug("host %s: %s", h->name, m->text);
     else if (strstr(m->text, h->name))
-        verdict_fail(run_of(h)->verdict, failure_code(m->exit_code), "%s", m->text);
+        verdict_fail(&run_of(h)->verdict, failure_code(m->exit_code), "%s", m->text);
     else
-        verdict_fail(run_of(h)->verdict, failure_code(m->exit_code), "host %s: %s", h->name,
+        verdict_fail(&run_of(h)->verdict, failure_code(m->exit_code), "host %s: %s", h->name,
                      m->text);
     return 0;
 }
@@ -136,7 +136,7 @@ static int take_started(void *host, void *message)
     for (size_t i = 0; i < m->n_ranks; i++) {
         struct rank_name name = rank_name_unpack(m->ranks[i]->name);
         if (rank_set_has(h->ranks, name) &&
-            step_record_started(r->record, name, (pid_t)m->ranks[i]->pid, m->ranks[i]->time_ns))
+            step_record_started(&r->record, name, (pid_t)m->ranks[i]->pid, m->ranks[i]->time_ns))
             print_binding(r, h, m->ranks[i]);
     }
     return 0;
@@ -173,7 +173,7 @@ static int take_exited(void *host, void *message)
             .time_ns = m->time_ns,
         };
         end.code = end_code(end.cause, m->code);
-        if (step_record_ended(r->record, &end, m->usage, m->text))
+        if (step_record_ended(&r->record, &end, m->usage, m->text))
             rank_has_ended(r, &end, m);
     }
     return 0;
@@ -240,7 +240,7 @@ static int take_report(void *host, void *message)
     const Mprun__Report *m = message;
     if (h->state >= AGENT_REPORTED)
         return -1;
-    step_record_report(run_of(h)->record, h->launch_index, m);
+    step_record_report(&run_of(h)->record, h->launch_index, m);
     host_enter(h, AGENT_REPORTED);
     return 0;
 }
@@ -288,7 +288,7 @@ static int take_lost(void *host, void *message)
     if (below && host_place_is_awaited(lost)) {
         if (starters_has_client(r->starters, lost) && lost->state < AGENT_CLEANED && !m->silent)
             /* an exit status says more, and comes next */
-            verdict_end_ranks(r->verdict, -1, "a starter died");
+            verdict_end_ranks(&r->verdict, -1, "a starter died");
         else
             host_failures_add(r->host_failures, lost, m->silent, "its link to %s is gone: %s",
                               h->name, m->text);
@@ -371,7 +371,7 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
         return;
     }
     if (starters_waits_for_room(r->starters, h) &&
-        !verdict_is_ending(r->verdict)) { /* before its HELLO: it is started again */
+        !verdict_is_ending(&r->verdict)) { /* before its HELLO: it is started again */
         link_destroy(l);
         return;
     }
@@ -380,13 +380,13 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
             host_failures_add(r->host_failures, h, why->code == ETIMEDOUT,
                               "the link to its mpstarter is gone: %s", why->text);
         else if (!starters_has_client(r->starters, h) &&
-                 !(verdict_is_ending(r->verdict) && awaits_status(r)))
+                 !(verdict_is_ending(&r->verdict) && awaits_status(r)))
             host_failures_add(r->host_failures, h, false, "its mpstarter has gone");
         else if (starters_client_runs(r->starters, h) && h->state < AGENT_CONNECTED)
             /* its start client is about to end with the reason: it must not be ended before that */
             log_debug("host %s: its start channel is closed", h->name);
         else /* an exit status says more, and comes next */
-            verdict_end_ranks(r->verdict, -1, "a starter died");
+            verdict_end_ranks(&r->verdict, -1, "a starter died");
     }
     bool silent = why->code == ETIMEDOUT;
     link_destroy(l);
@@ -485,7 +485,7 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
 {
     struct host *top = arg, *h = host_sender(top, link_frame_host(l));
     struct error why;
-    step_record_count_message(run_of(top)->record);
+    step_record_count_message(&run_of(top)->record);
     silent_hosts_heard(run_of(top)->silent, top);
     if (h && is_too_late(h, type))
         return;

@@ -15,31 +15,15 @@ struct rank_facts {
     bool started, ended;
 };
 
-struct step_record {
-    const struct step_plan *plan;
-    struct report_launch launch;
-    uint64_t nmessages;
-    struct host_facts *facts;
-    struct report_host *hosts;
-    struct report_rank *ranks;
-    struct rank_facts *rank_facts;
-    struct rank_counts counts;
-};
-
-struct step_record *step_record_create(const struct step_plan *plan)
+int step_record_init(struct step_record *r, const struct step_plan *plan)
 {
-    struct step_record *r = calloc(1, sizeof(*r));
-    if (!r)
-        return NULL;
-    r->plan = plan;
+    *r = (struct step_record){.plan = plan};
     r->facts = calloc(plan->nused + 1, sizeof(*r->facts));
     r->hosts = calloc(plan->nused + 1, sizeof(*r->hosts));
     r->ranks = calloc(plan->step.nranks + 1, sizeof(*r->ranks));
-    r->rank_facts = calloc(plan->step.nranks + 1, sizeof(*r->rank_facts));
-    if (!r->facts || !r->hosts || !r->ranks || !r->rank_facts) {
-        step_record_destroy(r);
-        return NULL;
-    }
+    r->endings = calloc(plan->step.nranks + 1, sizeof(*r->endings));
+    if (!r->facts || !r->hosts || !r->ranks || !r->endings)
+        return -1;
     r->launch.fanout = plan->fanout;
     r->launch.depth = plan->fanout ? tree_depth(plan->fanout, (uint32_t)plan->nused) : 1;
     for (uint32_t i = 0; i < plan->nused; i++) {
@@ -50,13 +34,11 @@ struct step_record *step_record_create(const struct step_plan *plan)
             r->ranks[name.rank] = (struct report_rank){.name = name, .host = i};
         }
     }
-    return r;
+    return 0;
 }
 
-void step_record_destroy(struct step_record *r)
+void step_record_free(struct step_record *r)
 {
-    if (!r)
-        return;
     for (size_t i = 0; r->facts && i < r->plan->nused; i++) {
         struct host_facts *f = &r->facts[i];
         free(f->kernel_name);
@@ -69,28 +51,17 @@ void step_record_destroy(struct step_record *r)
         free((char *)(uintptr_t)r->hosts[i].tracking_reason);
         free((char *)(uintptr_t)r->hosts[i].cgroup_kind);
     }
-    for (uint32_t i = 0; r->ranks && r->rank_facts && i < r->plan->step.nranks; i++) {
+    for (uint32_t i = 0; r->ranks && r->endings && i < r->plan->step.nranks; i++) {
         free((char *)(uintptr_t)r->ranks[i].bound_threads);
-        free(r->rank_facts[i].end_text);
+        free(r->endings[i].end_text);
     }
     free(r->facts);
     free(r->hosts);
     free(r->ranks);
-    free(r->rank_facts);
-    free(r);
+    free(r->endings);
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
-
-const struct host_facts *step_record_facts(const struct step_record *r, uint32_t host)
-{
-    return &r->facts[host];
-}
-
-const struct report_host *step_record_host(const struct step_record *r, uint32_t host)
-{
-    return &r->hosts[host];
-}
 
 void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase phase)
 {
@@ -172,11 +143,6 @@ void step_record_report(struct step_record *r, uint32_t host, const Mprun__Repor
     usage_unpack(m->step, &h->total);
 }
 
-bool step_record_has_report(const struct step_record *r, uint32_t host)
-{
-    return r->hosts[host].starter.known;
-}
-
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
 static bool has_rank(const struct step_record *r, struct rank_name name)
@@ -191,7 +157,7 @@ const struct report_rank *step_record_rank(const struct step_record *r, struct r
 
 bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid, uint64_t start_ns)
 {
-    struct rank_facts *f = &r->rank_facts[name.rank];
+    struct rank_facts *f = &r->endings[name.rank];
     struct report_rank *rank = &r->ranks[name.rank];
     if (f->started)
         return false;
@@ -208,7 +174,7 @@ bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid
 bool step_record_ended(struct step_record *r, const struct rank_end *end, const Mprun__Usage *usage,
                        const char *text)
 {
-    struct rank_facts *f = &r->rank_facts[end->name.rank];
+    struct rank_facts *f = &r->endings[end->name.rank];
     struct report_rank *rank = &r->ranks[end->name.rank];
     if (f->ended)
         return false;
@@ -225,17 +191,12 @@ bool step_record_ended(struct step_record *r, const struct rank_end *end, const 
 
 const char *step_record_end_text(const struct step_record *r, struct rank_name name)
 {
-    return has_rank(r, name) ? r->rank_facts[name.rank].end_text : NULL;
+    return has_rank(r, name) ? r->endings[name.rank].end_text : NULL;
 }
 
 void step_record_change_cause(struct step_record *r, struct rank_name name, enum end_cause cause)
 {
-    r->rank_facts[name.rank].end.cause = cause;
-}
-
-struct rank_counts step_record_counts(const struct step_record *r)
-{
-    return r->counts;
+    r->endings[name.rank].end.cause = cause;
 }
 
 /* ---- the start of the step ------------------------------------------------------------------- */
@@ -276,18 +237,4 @@ void step_record_all_running(struct step_record *r, size_t links)
     r->launch.messages = r->nmessages;
     r->launch.cpu = cpu_seconds();
     r->launch.links = links;
-}
-
-const struct report_launch *step_record_launch(const struct step_record *r)
-{
-    return &r->launch;
-}
-
-void step_record_fill(const struct step_record *r, struct report *ret)
-{
-    ret->launch = r->launch;
-    ret->ranks = r->ranks;
-    ret->nranks = r->plan->step.nranks;
-    ret->hosts = r->hosts;
-    ret->nhosts = r->plan->nused;
 }

@@ -11,14 +11,6 @@
 #include "launcher/step-plan.h"
 #include "wire/messages/values.h"
 
-struct step_record;
-
-/* NULL: out of memory. */
-struct step_record *step_record_create(const struct step_plan *plan);
-void step_record_destroy(struct step_record *r); /* NULL is fine */
-
-/* ---- hosts ----------------------------------------------------------------------------------- */
-
 /* Facts that a host's starter has said, beside those of reports. */
 struct host_facts {
     char *kernel_name, *version, *allowed_threads; /* HELLO's; NULL before it */
@@ -29,14 +21,34 @@ struct host_facts {
     uint32_t started, ended;            /* ranks */
 };
 
-const struct host_facts *step_record_facts(const struct step_record *r, uint32_t host);
-const struct report_host *step_record_host(const struct step_record *r, uint32_t host);
+struct rank_counts {
+    uint32_t started, ended;
+    uint32_t known; /* started or ended */
+};
+
+/* Everybody may read it; only step-record.c writes. */
+struct step_record {
+    const struct step_plan *plan;
+    struct report_launch launch;
+    struct host_facts *facts;   /* of each host */
+    struct report_host *hosts;  /* of each host */
+    struct report_rank *ranks;  /* of each rank */
+    struct rank_facts *endings; /* private to step-record.c */
+    struct rank_counts counts;
+    uint64_t nmessages;
+};
+
+/* -1: out of memory; step_record_free() is still to be called. */
+int step_record_init(struct step_record *r, const struct step_plan *plan);
+void step_record_free(struct step_record *r); /* what it holds, not itself; zero is fine */
+
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
 void step_record_hello(struct step_record *r, uint32_t host, const Mprun__Hello *m);
 void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready *m);
 void step_record_report(struct step_record *r, uint32_t host, const Mprun__Report *m);
 /* The host has got so far now; the first time counts. */
 void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase phase);
-bool step_record_has_report(const struct step_record *r, uint32_t host);
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
@@ -52,12 +64,6 @@ const char *step_record_end_text(const struct step_record *r, struct rank_name n
 /* The end of this rank has another cause than the record says. */
 void step_record_change_cause(struct step_record *r, struct rank_name name, enum end_cause cause);
 
-struct rank_counts {
-    uint32_t started, ended;
-    uint32_t known; /* started or ended */
-};
-struct rank_counts step_record_counts(const struct step_record *r);
-
 /* ---- the start of the step ------------------------------------------------------------------- */
 
 void step_record_count_message(struct step_record *r); /* a host has sent one */
@@ -65,7 +71,3 @@ void step_record_note_starts(struct step_record *r, size_t under_way);
 void step_record_planned(struct step_record *r);
 void step_record_launch_sent(struct step_record *r);
 void step_record_all_running(struct step_record *r, size_t links);
-const struct report_launch *step_record_launch(const struct step_record *r);
-
-/* Sets the hosts, ranks and start of a report; they stay the record's. */
-void step_record_fill(const struct step_record *r, struct report *ret);

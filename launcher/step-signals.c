@@ -7,8 +7,6 @@
  * starters answer or not, and they end without it. USR1, USR2, WINCH, ALRM are passed on, but for
  * what the manager has sent to the ranks as well. TSTP and CONT stop and continue the ranks, then
  * mprun (job-suspension.c: what the manager does to the job). */
-#include "launcher/step-signals.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -24,15 +22,6 @@
 #include "common/tty.h"
 #include "launcher/policy.h"
 #include "launcher/run.h"
-
-struct step_signals {
-    struct run *run;
-    double interrupted;       /* loop_now() of the last INT */
-    unsigned nending;         /* signals that ask for the end of the step, */
-    int last_ending;          /* the last of these, */
-    double last_ending_time;  /* and when it came */
-    double manager_signal[2]; /* when USR1, USR2 came from the manager */
-};
 
 /* ---- the end of the step --------------------------------------------------------------------- */
 
@@ -59,9 +48,9 @@ static bool is_repeated(const struct step_signals *s, int signo)
     return signo == s->last_ending && loop_now() - s->last_ending_time < same;
 }
 
-static void end_step(struct step_signals *s, int signo)
+static void end_step(struct run *r, int signo)
 {
-    struct run *r = s->run;
+    struct step_signals *s = &r->signals;
     if (is_repeated(s, signo))
         return;
     s->last_ending = signo;
@@ -71,17 +60,17 @@ static void end_step(struct step_signals *s, int signo)
         leave(r, signo);
         return;
     }
-    if (verdict_is_ending(r->verdict)) {
+    if (verdict_is_ending(&r->verdict)) {
         log_note("received SIG%s%s: killing the ranks at once", signal_name(signo),
                  s->nending > 1 ? " again" : "");
-        verdict_end_ranks(r->verdict, 0, "a second signal");
-        unread_output_drop(r->unread, 0);
+        verdict_end_ranks(&r->verdict, 0, "a second signal");
+        step_drop_unread_output(r, 0);
         return;
     }
-    verdict_fail(r->verdict, EXIT_CODE_SIGNAL + signo,
+    verdict_fail(&r->verdict, EXIT_CODE_SIGNAL + signo,
                  "received SIG%s: ending the ranks of step %s", signal_name(signo),
                  r->plan->step.id);
-    unread_output_drop(r->unread, r->plan->step.kill_grace);
+    step_drop_unread_output(r, r->plan->step.kill_grace);
 }
 
 /* ---- signals that are passed on -------------------------------------------------------------- */
@@ -89,7 +78,7 @@ static void end_step(struct step_signals *s, int signo)
 /* Says at once what is known here, and asks hosts what their ranks use. */
 static void show_state(struct run *r)
 {
-    struct rank_counts n = step_record_counts(r->record);
+    struct rank_counts n = r->record.counts;
     log_note("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s; "
              "^C again within %g s to end it",
              r->plan->step.id, step_state_text(r->state), n.started, r->plan->step.nranks,
@@ -99,16 +88,15 @@ static void show_state(struct run *r)
         usage_now_ask(r->usage_now);
 }
 
-static void interrupted(struct step_signals *s)
+static void interrupted(struct run *r)
 {
-    struct run *r = s->run;
     double now = loop_now();
-    bool second = now - s->interrupted < INT_AGAIN_SECONDS;
-    s->interrupted = now;
-    if (!r->plan->as_mpirun && tty_have_foreground() && !second && !verdict_is_ending(r->verdict))
+    bool second = now - r->signals.interrupted < INT_AGAIN_SECONDS;
+    r->signals.interrupted = now;
+    if (!r->plan->as_mpirun && tty_have_foreground() && !second && !verdict_is_ending(&r->verdict))
         show_state(r);
     else
-        end_step(s, SIGINT);
+        end_step(r, SIGINT);
 }
 
 static void continued(struct run *r)
@@ -123,7 +111,7 @@ static void continued(struct run *r)
         return;
     hosts_signal(r->hosts, SIGCONT, false);
     if (r->state == STEP_RUNNING)
-        terminal_take(r->terminal);
+        terminal_take(&r->terminal);
     if (r->input)
         input_continued(r->input);
 }
@@ -145,7 +133,7 @@ static void suspend(struct run *r)
 {
     hosts_signal(r->hosts, SIGTSTP, false);
     hosts_flush(r->hosts);
-    terminal_give_back(r->terminal);
+    terminal_give_back(&r->terminal);
     job_suspension_rest(r->suspension, true);
     if (has_been_continued())
         continued(r);
@@ -155,10 +143,9 @@ static void suspend(struct run *r)
 
 /* The manager may send a signal twice, to the group and to each process, and some signals to the
  * ranks, too. */
-static void pass_on_once(struct step_signals *s, int signo)
+static void pass_on_once(struct run *r, int signo)
 {
-    struct run *r = s->run;
-    double now = loop_now(), *last = &s->manager_signal[signo == SIGUSR2];
+    double now = loop_now(), *last = &r->signals.manager_signal[signo == SIGUSR2];
     bool known = signo == SIGUSR1 || signo == SIGUSR2;
     if (!known || !loop_signal_is_foreign(r->loop) || r->plan->adapter->signals_everywhere == 0) {
         hosts_signal(r->hosts, signo, false);
@@ -190,15 +177,16 @@ static void wake(pid_t pid, int levels)
  * the worker waits for each until it has called exec. */
 static void wake_client(void *arg, const struct host *h, pid_t client)
 {
-    const struct host_facts *f = step_record_facts(arg, h->launch_index);
+    const struct step_record *record = arg;
+    const struct host_facts *f = &record->facts[h->launch_index];
     wake(client, f->started + f->ended < rank_set_count(h->ranks) ? 2 : 1);
 }
 
 static void hold(void *arg)
 {
     struct run *r = arg;
-    starters_each_client(r->starters, wake_client, r->record);
-    if (!verdict_is_ending(r->verdict)) /* their end is not to wait */
+    starters_each_client(r->starters, wake_client, &r->record);
+    if (!verdict_is_ending(&r->verdict)) /* their end is not to wait */
         hosts_signal(r->hosts, SIGTSTP, false);
 }
 
@@ -206,7 +194,7 @@ static void job_suspended(void *arg)
 {
     struct run *r = arg;
     log_debug("the job is suspended");
-    step_timeout_pause(r->timeout);
+    step_pause_timeout(r);
     hold(r);
 }
 
@@ -214,7 +202,7 @@ static void job_resumed(void *arg)
 {
     struct run *r = arg;
     log_debug("the job is resumed");
-    step_timeout_resume(r->timeout);
+    step_resume_timeout(r);
     hosts_signal(r->hosts, SIGCONT, false);
 }
 
@@ -225,20 +213,19 @@ const struct job_suspension_events step_suspension_events = {
 
 static void on_signal(void *arg, int signo)
 {
-    struct step_signals *s = arg;
-    struct run *r = s->run;
+    struct run *r = arg;
     switch (signo) {
     case SIGCHLD:
         reaper_collect(r->reaper);
         job_suspension_look(r->suspension, LOOK_CHILD);
         break;
     case SIGINT:
-        interrupted(s);
+        interrupted(r);
         break;
     case SIGTERM:
     case SIGHUP:
     case SIGQUIT:
-        end_step(s, signo);
+        end_step(r, signo);
         break;
     case SIGTSTP:
         suspend(r);
@@ -247,26 +234,21 @@ static void on_signal(void *arg, int signo)
         continued(r);
         break;
     case SIGWINCH:
-        terminal_resized(r->terminal);
+        terminal_resized(&r->terminal);
         hosts_signal(r->hosts, signo, false);
         break;
     default:
-        pass_on_once(s, signo);
+        pass_on_once(r, signo);
     }
     loop_defer_schedule(&r->turn);
 }
 
-struct step_signals *step_signals_create(struct run *r, struct error *err)
+int step_watch_signals(struct run *r, struct error *err)
 {
     static const int watched[] = {SIGCHLD, SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGTSTP,
                                   SIGCONT, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
-    struct step_signals *s = calloc(1, sizeof(*s));
     sigset_t set;
-    if (!s) {
-        error_errno(err, ENOMEM, "watch for signals");
-        return NULL;
-    }
-    *s = (struct step_signals){.run = r, .interrupted = -INT_AGAIN_SECONDS};
+    r->signals.interrupted = -INT_AGAIN_SECONDS;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++) {
         struct sigaction now;
@@ -276,13 +258,5 @@ struct step_signals *step_signals_create(struct run *r, struct error *err)
         sigaddset(&set, watched[i]);
     }
     signal(SIGPIPE, SIG_IGN);
-    if (loop_signals(r->loop, &set, on_signal, s, err) == 0)
-        return s;
-    step_signals_destroy(s);
-    return NULL;
-}
-
-void step_signals_destroy(struct step_signals *s)
-{
-    free(s);
+    return loop_signals(r->loop, &set, on_signal, r, err);
 }

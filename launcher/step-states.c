@@ -29,7 +29,7 @@ static void end_ranks(struct run *r)
 {
     const char *why;
     double grace;
-    if (!verdict_take_wish(r->verdict, &grace, &why))
+    if (!verdict_take_wish(&r->verdict, &grace, &why))
         return;
     hosts_end_ranks(r->hosts, grace < 0 ? r->plan->step.kill_grace : grace, why);
     if (r->state == STEP_STARTING)
@@ -61,12 +61,12 @@ static void launch(struct run *r)
     size_t n;
     AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
     if (!packed) {
-        verdict_fail(r->verdict, EXIT_CODE_MPRUN, "launch %u rank%s: out of memory", p->step.nranks,
-                     plural(p->step.nranks));
+        verdict_fail(&r->verdict, EXIT_CODE_MPRUN, "launch %u rank%s: out of memory",
+                     p->step.nranks, plural(p->step.nranks));
         return;
     }
     hosts_broadcast_bytes(r->hosts, FRAME_LAUNCH, packed, n);
-    step_record_launch_sent(r->record);
+    step_record_launch_sent(&r->record);
     for (size_t i = 0; i < p->nused; i++)
         if (r->hosts->used[i]->state == AGENT_PLACED)
             host_enter(r->hosts->used[i], AGENT_LAUNCHED);
@@ -74,7 +74,7 @@ static void launch(struct run *r)
 
 static enum step_state starting(struct run *r)
 {
-    if (verdict_is_ending(r->verdict))
+    if (verdict_is_ending(&r->verdict))
         return STEP_ENDING;
     if (hosts_before(r->hosts, AGENT_PLACED) > 0 || job_suspension_holds(r->suspension))
         return STEP_STARTING;
@@ -92,7 +92,7 @@ static enum step_state starting(struct run *r)
 
 static enum step_state preloading(struct run *r)
 {
-    if (verdict_is_ending(r->verdict))
+    if (verdict_is_ending(&r->verdict))
         return STEP_ENDING;
     if (!preload_done(r->preload) || job_suspension_holds(r->suspension))
         return STEP_PRELOADING;
@@ -102,22 +102,21 @@ static enum step_state preloading(struct run *r)
 
 static enum step_state launching(struct run *r)
 {
-    if (verdict_is_ending(r->verdict))
+    if (verdict_is_ending(&r->verdict))
         return STEP_ENDING;
-    struct rank_counts n = step_record_counts(r->record);
+    struct rank_counts n = r->record.counts;
     if (n.started + n.ended > 0)
         fault_point("launching");
     if (n.known < r->plan->step.nranks)
         return STEP_LAUNCHING;
     if (n.started == r->plan->step.nranks)
-        step_record_all_running(r->record, hosts_with_links(r->hosts));
+        step_record_all_running(&r->record, hosts_with_links(r->hosts));
     return STEP_RUNNING;
 }
 
 static enum step_state running(struct run *r)
 {
-    if (verdict_is_ending(r->verdict) ||
-        step_record_counts(r->record).ended == r->plan->step.nranks)
+    if (verdict_is_ending(&r->verdict) || r->record.counts.ended == r->plan->step.nranks)
         return STEP_ENDING;
     return STEP_RUNNING;
 }
@@ -137,7 +136,7 @@ static void kill_latecomers(struct run *r)
 static enum step_state ending(struct run *r)
 {
     fault_point("ending");
-    if (verdict_is_ending(r->verdict) &&
+    if (verdict_is_ending(&r->verdict) &&
         hosts_in(r->hosts, AGENT_CONNECTED) + hosts_in(r->hosts, AGENT_PLACED) > 0)
         kill_latecomers(r);
     if (hosts_before(r->hosts, AGENT_REPORTED) > 0)
@@ -212,7 +211,7 @@ static void step_machine(struct run *r)
         r->state = next;
         log_debug("step %s: %s", r->plan->step.id, step_state_text(next));
         if (next == STEP_RUNNING)
-            terminal_take(r->terminal);
+            terminal_take(&r->terminal);
         if (fault_of[next])
             fault_point(fault_of[next]);
     }
@@ -226,21 +225,41 @@ void step_turn(void *arg)
 }
 
 /* Where a rank has failed before, the step is ending already, and that decides the code. */
-void step_timed_out(void *arg)
+static void timed_out(void *arg)
 {
     struct run *r = arg;
     if (rank_failures_first(r->rank_failures))
         log_debug("--timeout: %g s are over; the step is ending", r->plan->cmd->timeout);
     else
-        verdict_fail(r->verdict, EXIT_CODE_TIMEOUT,
+        verdict_fail(&r->verdict, EXIT_CODE_TIMEOUT,
                      "--timeout: the step ran for %g s; its ranks are ended",
                      r->plan->cmd->timeout);
-    unread_output_drop(r->unread, r->plan->step.kill_grace);
+    step_drop_unread_output(r, r->plan->step.kill_grace);
+}
+
+static void start_timeout(struct run *r, double seconds)
+{
+    if (seconds <= 0)
+        return;
+    r->timeout_end = loop_now() + seconds;
+    loop_timer_start(&r->timeout, seconds, 0);
+}
+
+void step_pause_timeout(struct run *r)
+{
+    r->timeout_left = loop_timer_active(&r->timeout) ? r->timeout_end - loop_now() : 0;
+    loop_timer_stop(&r->timeout);
+}
+
+void step_resume_timeout(struct run *r)
+{
+    start_timeout(r, r->timeout_left);
 }
 
 void step_begin(struct run *r)
 {
-    step_timeout_start(r->timeout, r->plan->cmd->timeout);
+    loop_timer_init(&r->timeout, r->loop, timed_out, r);
+    start_timeout(r, r->plan->cmd->timeout);
     starters_begin(r->starters);
     loop_defer_schedule(&r->turn);
 }

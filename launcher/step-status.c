@@ -26,7 +26,7 @@ static void send_status(struct run *r, struct link *to)
     Mprun__StatusReply m = MPRUN__STATUS_REPLY__INIT;
     AUTO_FREE struct placement *hosts = calloc(r->plan->nhosts, sizeof(*hosts));
     AUTO_FREE char **states = calloc(r->plan->nhosts, sizeof(*states));
-    struct rank_counts n = step_record_counts(r->record);
+    struct rank_counts n = r->record.counts;
     struct packed_placements packed;
     for (size_t i = 0; hosts && states && i < r->plan->nhosts; i++) {
         hosts[i] = (struct placement){.host = r->plan->alloc.hosts[i].name,

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "launcher/policy.h"
 #include "launcher/run.h"
 #include "wire/flow-control.h"
 
@@ -33,7 +34,7 @@ static void output_stream_closed(void *arg, unsigned stream, const struct error 
     if (why->code == EPIPE)
         rank_failures_reader_left(r->rank_failures);
     else
-        verdict_fail(r->verdict, EXIT_CODE_MPRUN, "%s", why->text);
+        verdict_fail(&r->verdict, EXIT_CODE_MPRUN, "%s", why->text);
 }
 
 static void output_drained(void *arg)
@@ -55,7 +56,7 @@ static void log_to_output(void *arg, enum log_level level, const char *text)
     starters_erase_progress(r->starters);
     if ((size_t)n > sizeof(line) - 3)
         n = sizeof(line) - 3;
-    if (terminal_is_taken(r->terminal))
+    if (r->terminal.taken)
         line[n++] = '\r';
     line[n++] = '\n';
     output_message(r->output, line, (size_t)n);
@@ -84,6 +85,27 @@ static void input_failed(void *arg, const struct error *why)
 static const struct input_events input_events = {
     .send = input_send, .end = input_end, .failed = input_failed};
 
+/* Readers have taken nothing since the last look: nobody reads. */
+static void look_for_readers(void *arg)
+{
+    struct run *r = arg;
+    uint64_t taken = output_taken(r->output), dropped = 0;
+    if (taken == r->taken_before)
+        dropped = output_drop(r->output);
+    r->taken_before = taken;
+    if (dropped)
+        log_warn("%llu bytes of output, and what ranks still had to say, are dropped: nobody "
+                 "reads them",
+                 (unsigned long long)dropped);
+    loop_defer_schedule(&r->turn);
+}
+
+void step_drop_unread_output(struct run *r, double grace)
+{
+    r->taken_before = UINT64_MAX;
+    loop_timer_start(&r->unread, grace, UNREAD_SECONDS);
+}
+
 static int open_output(struct run *r, struct error *err)
 {
     struct output_options o = {
@@ -96,8 +118,8 @@ static int open_output(struct run *r, struct error *err)
     if (!r->output)
         return -1;
     log_set_sink(log_to_output, r);
-    r->unread = unread_output_create(r->loop, r->output, &r->turn);
-    return r->unread ? 0 : error_errno(err, ENOMEM, "open the output");
+    loop_timer_init(&r->unread, r->loop, look_for_readers, r);
+    return 0;
 }
 
 static void terminal_has_size(void *arg, const struct tty_size *size)
@@ -106,14 +128,6 @@ static void terminal_has_size(void *arg, const struct tty_size *size)
     Mprun__Window m;
     window_pack(size, &m);
     hosts_broadcast(r->hosts, FRAME_WINDOW, &m.base);
-}
-
-static int open_terminal(struct run *r, struct error *err)
-{
-    if (!r->plan->step.terminal)
-        return 0;
-    r->terminal = terminal_create(terminal_has_size, r);
-    return r->terminal ? 0 : error_errno(err, ENOMEM, "prepare the terminal");
 }
 
 static int open_input(struct run *r, struct error *err)
@@ -133,13 +147,15 @@ static int open_input(struct run *r, struct error *err)
 
 int step_open_streams(struct run *r, struct error *err)
 {
-    return open_terminal(r, err) < 0 || open_output(r, err) < 0 || open_input(r, err) < 0 ? -1 : 0;
+    if (r->plan->step.terminal)
+        terminal_init(&r->terminal, terminal_has_size, r);
+    return open_output(r, err) < 0 || open_input(r, err) < 0 ? -1 : 0;
 }
 
 void step_close_streams(struct run *r)
 {
     log_set_sink(NULL, NULL);
-    unread_output_destroy(r->unread);
+    loop_timer_stop(&r->unread);
     output_destroy(r->output);
-    terminal_destroy(r->terminal);
+    terminal_give_back(&r->terminal);
 }

@@ -2,46 +2,29 @@
 /* terminal.c - mprun's own terminal while a rank has one */
 #include "launcher/io/terminal.h"
 
-#include <stdlib.h>
-#include <termios.h>
 #include <unistd.h>
-
-struct terminal {
-    void (*resized)(void *arg, const struct tty_size *size);
-    void *arg;
-    bool taken;
-    struct termios before;
-};
 
 struct tty_size terminal_size(void)
 {
     return tty_get_size(isatty(STDIN_FILENO) ? STDIN_FILENO : STDOUT_FILENO);
 }
 
-struct terminal *terminal_create(void (*resized)(void *arg, const struct tty_size *size), void *arg)
+void terminal_init(struct terminal *t, void (*resized)(void *arg, const struct tty_size *size),
+                   void *arg)
 {
-    struct terminal *t = calloc(1, sizeof(*t));
-    if (t)
-        *t = (struct terminal){.resized = resized, .arg = arg};
-    return t;
-}
-
-void terminal_destroy(struct terminal *t)
-{
-    terminal_give_back(t);
-    free(t);
+    *t = (struct terminal){.resized = resized, .arg = arg};
 }
 
 void terminal_resized(struct terminal *t)
 {
     struct tty_size size = terminal_size();
-    if (t)
+    if (t->resized)
         t->resized(t->arg, &size);
 }
 
 void terminal_take(struct terminal *t)
 {
-    if (!t || t->taken || !isatty(STDIN_FILENO))
+    if (!t->resized || t->taken || !isatty(STDIN_FILENO))
         return;
     t->taken = tty_make_raw(STDIN_FILENO, &t->before) == 0;
     terminal_resized(t); /* it may have changed since LAUNCH, or while mprun was stopped */
@@ -49,13 +32,7 @@ void terminal_take(struct terminal *t)
 
 void terminal_give_back(struct terminal *t)
 {
-    if (!t || !t->taken)
-        return;
-    tty_restore(STDIN_FILENO, &t->before);
+    if (t->taken)
+        tty_restore(STDIN_FILENO, &t->before);
     t->taken = false;
-}
-
-bool terminal_is_taken(const struct terminal *t)
-{
-    return t && t->taken;
 }

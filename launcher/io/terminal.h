@@ -4,21 +4,24 @@
 #pragma once
 
 #include <stdbool.h>
+#include <termios.h>
 
 #include "common/tty.h"
 
-struct terminal;
+/* Zero: no rank has a terminal, and the functions below do nothing. */
+struct terminal {
+    bool taken;
+    struct termios before; /* while it is taken */
+    void (*resized)(void *arg, const struct tty_size *size);
+    void *arg;
+};
 
 /* The size of the terminal that is mprun's standard input, else its standard output. */
 struct tty_size terminal_size(void);
 
-/* resized is called with the new size. NULL: out of memory. All functions below take NULL, for
- * steps in which no rank has a terminal. */
-struct terminal *terminal_create(void (*resized)(void *arg, const struct tty_size *size),
-                                 void *arg);
-void terminal_destroy(struct terminal *t); /* gives it back first */
-
+/* A rank has a terminal. resized is called with the new size. */
+void terminal_init(struct terminal *t, void (*resized)(void *arg, const struct tty_size *size),
+                   void *arg);
 void terminal_take(struct terminal *t);      /* raw, where it is a terminal and in the foreground */
 void terminal_give_back(struct terminal *t); /* as it was */
 void terminal_resized(struct terminal *t);
-bool terminal_is_taken(const struct terminal *t);

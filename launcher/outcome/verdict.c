@@ -4,32 +4,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/log.h"
 #include "common/loop.h"
 
-struct verdict {
-    struct loop_defer *turn;
-    int exit_code;
-    bool explained, ending, wished;
-    double grace;
-    char text[1200], why[1200];
-};
-
-struct verdict *verdict_create(struct loop_defer *turn)
+void verdict_init(struct verdict *v, struct loop_defer *turn)
 {
-    struct verdict *v = calloc(1, sizeof(*v));
-    if (!v)
-        return NULL;
-    v->turn = turn;
-    v->exit_code = -1;
-    return v;
-}
-
-void verdict_destroy(struct verdict *v)
-{
-    free(v);
+    *v = (struct verdict){.exit_code = -1, .turn = turn};
 }
 
 bool verdict_fail_silently(struct verdict *v, int exit_code)
@@ -65,19 +46,9 @@ bool verdict_claim_explanation(struct verdict *v)
     return true;
 }
 
-bool verdict_is_explained(const struct verdict *v)
-{
-    return v->explained;
-}
-
 void verdict_explain(struct verdict *v, const char *text)
 {
     snprintf(v->text, sizeof(v->text), "%s", text);
-}
-
-const char *verdict_text(const struct verdict *v)
-{
-    return v->text;
 }
 
 void verdict_end_ranks(struct verdict *v, double grace, const char *why)
@@ -102,9 +73,4 @@ bool verdict_take_wish(struct verdict *v, double *ret_grace, const char **ret_wh
     *ret_grace = v->grace;
     *ret_why = v->why;
     return wished;
-}
-
-int verdict_exit_code(const struct verdict *v)
-{
-    return v->exit_code;
 }

@@ -9,11 +9,22 @@
 #include <stddef.h>
 
 struct loop_defer;
-struct verdict;
 
-/* turn: what gives the step machine a turn. NULL: out of memory. */
-struct verdict *verdict_create(struct loop_defer *turn);
-void verdict_destroy(struct verdict *v); /* NULL is fine */
+struct verdict {
+    int exit_code;   /* of mprun's own failure, of --timeout or of a signal; -1: the ranks' ends
+                        decide */
+    char text[1200]; /* the sentence that reports and users get; "": none */
+    bool explained;  /* a failure has been explained, or is going to be */
+
+    /* private to verdict.c */
+    struct loop_defer *turn;
+    bool ending, wished;
+    double grace;
+    char why[1200];
+};
+
+/* turn: what gives the step machine a turn. */
+void verdict_init(struct verdict *v, struct loop_defer *turn);
 
 /* mprun itself has failed. The first failure is said at once and gives the step its exit code; what
  * ranks do after it is a consequence, and explained no more. The ranks are to be ended. */
@@ -25,10 +36,8 @@ bool verdict_fail_silently(struct verdict *v, int exit_code);
 
 /* A failure is going to be explained, by the caller. False: one has been, or is going to be. */
 bool verdict_claim_explanation(struct verdict *v);
-bool verdict_is_explained(const struct verdict *v);
 /* The sentence that reports and users get. It is not printed here. */
 void verdict_explain(struct verdict *v, const char *text);
-const char *verdict_text(const struct verdict *v); /* "": none */
 
 /* The ranks are to be ended on all hosts: TERM, and KILL after `grace` seconds; grace < 0: as
  * --kill-grace says, and no change where they are ended already. why: for hosts' logs. */
@@ -38,6 +47,3 @@ bool verdict_is_ending(const struct verdict *v);
 /* For the step machine: is there a wish that has not been carried out? It counts as carried out
  * then. *ret_grace is negative where it is --kill-grace's; *ret_why lives until the next wish. */
 bool verdict_take_wish(struct verdict *v, double *ret_grace, const char **ret_why);
-
-/* The exit code of mprun's own failure, of --timeout or of a signal; -1: the ranks' ends decide. */
-int verdict_exit_code(const struct verdict *v);

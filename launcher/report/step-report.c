@@ -72,8 +72,12 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
         .first_failure = first,
         .failure_text = *text ? text : NULL,
         .sample_period = plan->step.sample_period,
+        .launch = record->launch,
+        .ranks = record->ranks,
+        .nranks = plan->step.nranks,
+        .hosts = record->hosts,
+        .nhosts = plan->nused,
     };
-    step_record_fill(record, &report);
     own_usage(&report.launcher);
     umask((mode_t)plan->step.umask); /* the report is the user's */
     if (cmd->report_launch) {

@@ -190,12 +190,12 @@ static void over(void *arg)
 /* Takes the numbers of the host's REPORT, as report.c adds them up. False: there was none. */
 static bool have_report(const struct usage_now *u, const struct host *h, struct amount *ret)
 {
-    const struct report_host *r = step_record_host(u->record, h->launch_index);
+    const struct report_host *r = &u->record->hosts[h->launch_index];
     struct usage sum = {0};
-    if (h->state < AGENT_REPORTED || !step_record_has_report(u->record, h->launch_index))
+    if (h->state < AGENT_REPORTED || !r->starter.known)
         return false;
     for (uint32_t i = 0; i < rank_set_count(h->ranks); i++)
-        usage_add(&sum, &step_record_rank(u->record, rank_set_at(h->ranks, i))->usage);
+        usage_add(&sum, &u->record->ranks[rank_set_at(h->ranks, i).rank].usage);
     usage_add(&sum, &r->others);
     double cpu = usage_cpu_seconds(&r->total);
     if (cpu < 0)
@@ -211,7 +211,7 @@ static void begin(struct usage_now *u)
     const struct step_plan *p = u->hosts->plan;
     u->begun = true;
     for (size_t i = 0; i < p->nused; i++)
-        u->of[i].at_before = p->start_time + step_record_launch(u->record)->sent;
+        u->of[i].at_before = p->start_time + u->record->launch.sent;
 }
 
 void usage_now_ask(struct usage_now *u)

@@ -147,7 +147,7 @@ static bool starts_again(struct starter *st, int status)
 static bool worker_may_live(const struct starter *st, int status)
 {
     struct proc_stat ps;
-    pid_t worker = step_record_facts(st->all->step.record, st->host->launch_index)->worker;
+    pid_t worker = st->all->step.record->facts[st->host->launch_index].worker;
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (code == 0 || (code > 0 && code != st->all->plan->adapter->lost_code))
         return false;
@@ -241,7 +241,7 @@ void starters_orphan_ended(struct starters *s, pid_t pid)
 {
     for (size_t i = 0; i < s->plan->nused; i++) {
         struct starter *st = &s->of[i];
-        if (st->client_runs || step_record_facts(s->step.record, (uint32_t)i)->worker != pid ||
+        if (st->client_runs || s->step.record->facts[i].worker != pid ||
             !s->plan->used.hosts[i].here)
             continue;
         st->worker_over = true;

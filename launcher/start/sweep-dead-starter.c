@@ -33,8 +33,7 @@ static bool is_needed(const struct starters *s, pid_t pid)
             return true;
     for (size_t i = 0; i < s->plan->nused; i++) {
         const struct starter *st = &s->of[i];
-        bool is_worker = s->plan->used.hosts[i].here &&
-                         step_record_facts(s->step.record, (uint32_t)i)->worker == pid;
+        bool is_worker = s->plan->used.hosts[i].here && s->step.record->facts[i].worker == pid;
         if ((st->client_pid == pid || is_worker) && (st->client_runs || starter_is_linked(st)))
             return true;
     }
@@ -98,7 +97,7 @@ static void sweep_cgroups(const struct starter *st)
     const struct host *h = st->host;
     struct error e;
     size_t n = 0;
-    char *const *paths = step_record_facts(st->all->step.record, h->launch_index)->cgroup_paths;
+    char *const *paths = st->all->step.record->facts[h->launch_index].cgroup_paths;
     while (paths && paths[n])
         n++;
     if (paths) {
@@ -134,7 +133,7 @@ void sweep_dead_starter(const struct starter *st)
         return;
     sweep_cgroups(st);
     kill_orphans(s);
-    char *const *made = step_record_facts(s->step.record, st->host->launch_index)->directories;
+    char *const *made = s->step.record->facts[st->host->launch_index].directories;
     for (size_t i = 0; made && made[i]; i++)
         sweep_directory(made[i]);
     if (tmp && tmp[0] == '/')
