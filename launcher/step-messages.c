@@ -71,16 +71,17 @@ static int take_ready(void *host, void *message)
 {
     struct host *h = host;
     const Mprun__Ready *m = message;
+    struct run *r = run_of(h);
     if (h->state != AGENT_LAUNCHED)
         return -1;
     host_enter(h, AGENT_READY);
-    step_record_ready(&run_of(h)->record, h->launch_index, m);
+    step_record_ready(&r->record, h->launch_index, m);
     announce_tracking(h, m);
-    warn_once(h, m->gpus_unchecked, &run_of(h)->gpus_unchecked_said);
-    warn_once(h, m->gpus_outside, &run_of(h)->gpus_outside_said);
-    if (run_of(h)->plan->cmd->verbose)
+    warn_once(h, m->gpus_unchecked, &r->gpus_unchecked_said);
+    warn_once(h, m->gpus_outside, &r->gpus_outside_said);
+    if (r->plan->cmd->verbose)
         log_note("host %s: containment '%s'%s%s; %s", h->name,
-                 tracking_text(run_of(h)->record.hosts[h->launch_index].tracking),
+                 tracking_text(r->record.hosts[h->launch_index].tracking),
                  m->tracking_reason[0] ? ": " : "", m->tracking_reason, m->bind_reason);
     return 0;
 }
@@ -107,15 +108,15 @@ static int take_cannot_run(void *host, void *message)
 {
     struct host *h = host;
     const Mprun__CannotRun *m = message;
-    if (host_failures_is_consequence(run_of(h)->host_failures, h) ||
-        (verdict_is_ending(&run_of(h)->verdict) && awaits_status(run_of(h))))
+    struct run *r = run_of(h);
+    if (host_failures_is_consequence(r->host_failures, h) ||
+        (verdict_is_ending(&r->verdict) && awaits_status(r)))
         /* this one was told to end for that */
         log_debug("host %s: %s", h->name, m->text);
     else if (strstr(m->text, h->name))
-        verdict_fail(&run_of(h)->verdict, failure_code(m->exit_code), "%s", m->text);
+        verdict_fail(&r->verdict, failure_code(m->exit_code), "%s", m->text);
     else
-        verdict_fail(&run_of(h)->verdict, failure_code(m->exit_code), "host %s: %s", h->name,
-                     m->text);
+        verdict_fail(&r->verdict, failure_code(m->exit_code), "host %s: %s", h->name, m->text);
     return 0;
 }
 
@@ -412,43 +413,20 @@ static void host_resumed(void *arg, struct link *l, double seconds)
     log_note("host %s: the connection is back after %.1f s; nothing was lost", h->name, seconds);
 }
 
-/* Can a host send it only after it was told to run ranks? */
-static bool is_of_ranks(enum frame_type type)
-{
-    switch (type) {
-    case FRAME_STARTED:
-    case FRAME_EXITED:
-    case FRAME_ABORTED:
-    case FRAME_OUTPUT:
-    case FRAME_INPUT_CREDIT:
-    case FRAME_COLLECT:
-    case FRAME_MODEX_REQUEST:
-    case FRAME_MODEX_REPLY:
-    case FRAME_PMI_CLIENT:
-        return 1;
-    default:
-        return 0;
-    }
-}
+#define FRAME_BIT(type) (UINT64_C(1) << (type))
+_Static_assert(FRAME_TYPE_COUNT <= 64, "types of frames are bits of 64");
 
-/* Was it on its way through other hosts when the end of its start client was known? */
-static bool is_too_late(const struct host *h, enum frame_type type)
-{
-    switch (type) {
-    case FRAME_DOOR:
-    case FRAME_JOINED:
-    case FRAME_READY:
-    case FRAME_REPORT:
-    case FRAME_CLEANED:
-    case FRAME_PRELOAD_WANTED:
-    case FRAME_PRELOAD_TAKEN:
-    case FRAME_ERRAND_NEWS:
-    case FRAME_PRESENT:
-        return h->state == AGENT_GONE;
-    default:
-        return 0;
-    }
-}
+/* A host can send these only after it was told to run ranks. */
+static const uint64_t frames_of_ranks =
+    FRAME_BIT(FRAME_STARTED) | FRAME_BIT(FRAME_EXITED) | FRAME_BIT(FRAME_ABORTED) |
+    FRAME_BIT(FRAME_OUTPUT) | FRAME_BIT(FRAME_INPUT_CREDIT) | FRAME_BIT(FRAME_COLLECT) |
+    FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT);
+
+/* These may be on their way through other hosts when the end of the start client is known. */
+static const uint64_t frames_too_late =
+    FRAME_BIT(FRAME_DOOR) | FRAME_BIT(FRAME_JOINED) | FRAME_BIT(FRAME_READY) |
+    FRAME_BIT(FRAME_REPORT) | FRAME_BIT(FRAME_CLEANED) | FRAME_BIT(FRAME_PRELOAD_WANTED) |
+    FRAME_BIT(FRAME_PRELOAD_TAKEN) | FRAME_BIT(FRAME_ERRAND_NEWS) | FRAME_BIT(FRAME_PRESENT);
 
 /* Each message that a host may send, and the function that takes it. */
 static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
@@ -487,11 +465,11 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
     struct error why;
     step_record_count_message(&run_of(top)->record);
     silent_hosts_heard(run_of(top)->silent, top);
-    if (h && is_too_late(h, type))
+    if (h && h->state == AGENT_GONE && (frames_too_late & FRAME_BIT(type)))
         return;
     if (h)
         host_received(h, l);
-    if (!h || (is_of_ranks(type) && h->state < AGENT_LAUNCHED) ||
+    if (!h || ((frames_of_ranks & FRAME_BIT(type)) && h->state < AGENT_LAUNCHED) ||
         frame_handle(&handlers[type], h, p, n) < 0) {
         error_set(&why, EPROTO, "protocol error: %s that is not understood, or not in its place",
                   frame_type_text(type));

@@ -113,6 +113,7 @@ static int open_output(struct run *r, struct error *err)
         .tag = r->plan->cmd->tag_output,
         .timestamp = r->plan->cmd->timestamp,
         .window = output_window(r->plan->nused),
+        .nhosts = r->plan->nused,
     };
     r->output = output_create(r->loop, &o, &output_events, r, err);
     if (!r->output)

@@ -2,6 +2,7 @@
 /* output-lines.c - see output-lines.h */
 #include "launcher/io/output-lines.h"
 
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,81 +20,54 @@ struct line { /* what a rank has begun to write */
     struct buffer part;
     int continued;
     uint64_t time_ns; /* of its first byte */
-    struct line *next;
 };
 
 struct output_lines {
     int tag, timestamp;
-    struct line **table; /* by rank and stream */
-    size_t nbuckets, n;
+    void *all;           /* tsearch()'s tree of lines, by rank and stream */
     time_t stamp_second; /* the second that `stamp` says */
     char stamp[24];
 };
 
-static size_t line_hash(struct rank_name n, unsigned stream)
+/* Any order does. */
+static int by_rank_and_stream(const void *a, const void *b)
 {
-    uint64_t h = ((uint64_t)n.world << 40) ^ ((uint64_t)n.incarnation << 33) ^
-                 ((uint64_t)n.rank << 1) ^ stream;
-    h *= 0x9e3779b97f4a7c15u;
-    return (size_t)(h >> 20);
+    const struct line *x = a, *y = b;
+    int order = memcmp(&x->name, &y->name, sizeof(x->name));
+    return order ? order : (int)x->stream - (int)y->stream;
 }
 
-static struct line **find_line(struct output_lines *t, struct rank_name name, unsigned stream)
+static void line_free(void *line)
 {
-    struct line **at = &t->table[line_hash(name, stream) & (t->nbuckets - 1)];
-    while (*at && !(rank_name_equal((*at)->name, name) && (*at)->stream == stream))
-        at = &(*at)->next;
-    return at;
+    struct line *l = line;
+    buffer_free(&l->part);
+    free(l);
 }
 
-static int grow_lines(struct output_lines *t)
+/* NULL: nothing is kept of this rank and stream. */
+static struct line *find_line(struct output_lines *t, const struct bulk_header *h)
 {
-    size_t n = t->nbuckets ? t->nbuckets * 2 : 64;
-    struct line **old = t->table, **table = calloc(n, sizeof(*table));
-    if (!table)
-        return -1;
-    for (size_t i = 0; i < t->nbuckets; i++)
-        for (struct line *l = old[i], *next; l; l = next) {
-            size_t to = line_hash(l->name, l->stream) & (n - 1);
-            next = l->next;
-            l->next = table[to];
-            table[to] = l;
-        }
-    free(old);
-    t->table = table;
-    t->nbuckets = n;
-    return 0;
+    const struct line key = {.name = h->name, .stream = h->stream};
+    struct line **found = tfind(&key, &t->all, by_rank_and_stream);
+    return found ? *found : NULL;
 }
 
-static struct line *get_line(struct output_lines *t, struct rank_name name, unsigned stream)
+static struct line *get_line(struct output_lines *t, const struct bulk_header *h)
 {
     char text[RANK_NAME_TEXT];
-    if (t->n >= t->nbuckets && grow_lines(t) < 0 && t->nbuckets == 0)
-        return NULL;
-    struct line **at = find_line(t, name, stream);
-    if (*at)
-        return *at;
-    struct line *l = calloc(1, sizeof(*l));
-    if (!l)
-        return NULL;
-    l->name = name;
-    l->stream = stream;
+    struct line *l = find_line(t, h);
+    if (l || !(l = calloc(1, sizeof(*l))))
+        return l;
+    l->name = h->name;
+    l->stream = h->stream;
     if (t->tag)
         l->tag_len =
             (size_t)snprintf(l->tag, sizeof(l->tag), "%s[%s]<%s>", t->timestamp ? " " : "",
-                             rank_name_format(name, text), stream == 1 ? "stdout" : "stderr");
-    *at = l;
-    t->n++;
-    return l;
-}
-
-static void drop_line(struct output_lines *t, struct line **at)
-{
-    struct line *l = *at;
-    *at = l->next;
-    t->n--;
-    buffer_free(&l->part);
+                             rank_name_format(h->name, text), h->stream == 1 ? "stdout" : "stderr");
+    if (tsearch(l, &t->all, by_rank_and_stream))
+        return l;
     free(l);
+    return NULL;
 }
 
 /* "2026-08-02T10:11:12.123456"; the second's text is kept, because lines come in thousands. */
@@ -164,7 +138,7 @@ static ssize_t take_line(struct output_lines *t, struct line *l, const uint8_t *
 int lines_put(struct output_lines *t, const struct bulk_header *h, const uint8_t *p, size_t n,
               struct buffer *to)
 {
-    struct line *l = get_line(t, h->name, h->stream);
+    struct line *l = get_line(t, h);
     if (!l)
         return -1;
     while (n > 0) {
@@ -182,34 +156,27 @@ int lines_put(struct output_lines *t, const struct bulk_header *h, const uint8_t
 int lines_end(struct output_lines *t, const struct bulk_header *h, struct buffer *to)
 {
     int failed = 0;
-    if (t->nbuckets == 0)
+    struct line *l = find_line(t, h);
+    if (!l)
         return 0;
-    struct line **at = find_line(t, h->name, h->stream);
-    if (!*at)
-        return 0;
-    if (buffer_len(&(*at)->part) && to)
-        failed = emit_line(t, *at, NULL, 0, to);
-    drop_line(t, at);
+    if (buffer_len(&l->part) && to)
+        failed = emit_line(t, l, NULL, 0, to);
+    tdelete(l, &t->all, by_rank_and_stream);
+    line_free(l);
     return failed;
 }
 
 struct output_lines *lines_create(int tag, int timestamp)
 {
     struct output_lines *t = calloc(1, sizeof(*t));
-    if (t) {
-        t->tag = tag;
-        t->timestamp = timestamp;
-    }
+    if (t)
+        *t = (struct output_lines){.tag = tag, .timestamp = timestamp};
     return t;
 }
 
 void lines_destroy(struct output_lines *t)
 {
-    if (!t)
-        return;
-    for (size_t i = 0; i < t->nbuckets; i++)
-        while (t->table[i])
-            drop_line(t, &t->table[i]);
-    free(t->table);
+    if (t)
+        tdestroy(t->all, line_free);
     free(t);
 }

@@ -44,8 +44,7 @@ struct output {
     void *arg;
     struct outlet outlets[STREAMS];
     struct outlet *of[STREAMS]; /* the one of each stream */
-    struct host_credit *hosts;
-    size_t nhosts;
+    struct host_credit *hosts;  /* options.nhosts */
     struct output_lines *lines; /* NULL: bytes pass as they came */
 };
 
@@ -56,36 +55,16 @@ static uint32_t credit_step(const struct output *o)
     return o->options.window / 4;
 }
 
-static int know_host(struct output *o, uint32_t host)
-{
-    if (host < o->nhosts)
-        return 0;
-    size_t n = o->nhosts ? o->nhosts : 16;
-    while (n <= host)
-        n *= 2;
-    struct host_credit *grown = realloc(o->hosts, n * sizeof(*grown));
-    if (!grown)
-        return -1;
-    memset(grown + o->nhosts, 0, (n - o->nhosts) * sizeof(*grown));
-    o->hosts = grown;
-    o->nhosts = n;
-    return 0;
-}
-
 /* Credit goes back in steps of a quarter of the window: what is kept back can never stop a host. */
 static void give_credit(struct output *o, uint32_t host, unsigned stream, uint64_t n)
 {
-    uint64_t all = n;
-    if (know_host(o, host) == 0) {
-        uint64_t *pending = &o->hosts[host].pending[stream - 1];
-        *pending += n;
-        if (*pending < credit_step(o))
-            return;
-        all = *pending;
-        *pending = 0;
-    }
-    if (all)
-        o->events.consumed(o->arg, host, stream, all);
+    uint64_t *pending = &o->hosts[host].pending[stream - 1];
+    *pending += n;
+    if (*pending < credit_step(o))
+        return;
+    n = *pending;
+    *pending = 0;
+    o->events.consumed(o->arg, host, stream, n);
 }
 
 static struct due *last_due(struct outlet *l)
@@ -176,15 +155,11 @@ struct output *output_create(struct loop *loop, const struct output_options *opt
                              const struct output_events *events, void *arg, struct error *err)
 {
     struct output *o = calloc(1, sizeof(*o));
-    if (!o) {
-        error_errno(err, ENOMEM, "prepare the output");
-        return NULL;
-    }
-    o->options = *options;
-    o->events = *events;
-    o->arg = arg;
     int by_line = options->tag || options->timestamp;
-    if (by_line && !(o->lines = lines_create(options->tag, options->timestamp)))
+    if (o)
+        *o = (struct output){.options = *options, .events = *events, .arg = arg};
+    if (!o || !(o->hosts = calloc(options->nhosts + 1, sizeof(*o->hosts))) ||
+        (by_line && !(o->lines = lines_create(options->tag, options->timestamp))))
         error_errno(err, ENOMEM, "prepare the output");
     else if (open_outlets(o, loop, err) == 0)
         return o;

@@ -27,7 +27,8 @@ struct output_options {
     int fds[2];      /* where stdout and stderr go: 1 and 2 */
     int tag;         /* rank and stream before each line */
     int timestamp;   /* time at the source before each line */
-    uint32_t window; /* output_window() of the number of hosts (wire/flow-control.h) */
+    uint32_t window; /* output_window() of the number of hosts (wire/flow-control.h), */
+    size_t nhosts;   /* and that number */
 };
 
 /* Called from output_put(), output_message() and the loop; the output must not be destroyed in

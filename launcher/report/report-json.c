@@ -3,14 +3,12 @@
  *
  * What is written here is described in share/report-schema.json and doc/report.md, and a test holds
  * them together. A key whose value is not known is left out. */
-#include "launcher/report/report-json.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "common/json.h"
-#include "launcher/report/report-launch.h"
+#include "launcher/report/report.h"
 
 /* RFC 3339, UTC, microseconds. */
 static void put_time(struct json *in, const char *key, uint64_t ns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launcher/report/report-launch.h"
+/* report-launch.c - how the start of a step went: its phases over all hosts, and slow ones */
+#include "launcher/report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>

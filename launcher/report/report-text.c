@@ -478,81 +478,50 @@ static void say_rank_limits(const struct writer *w, size_t host, char *buf, size
         say_limits("rank", &w->r->ranks[sum->any_rank].limits, buf, n);
 }
 
+enum { HOSTS_NAMED = 4 }; /* of a sentence; the rest is counted */
+
 typedef void (*say_fn)(const struct writer *w, size_t host, char *buf, size_t n);
 
+/* A sentence, and the hosts of which it is true. */
 struct sentence {
     char *text;
-    size_t host;
+    size_t nhosts;
+    size_t first[HOSTS_NAMED];
 };
 
-static int by_text(const void *a, const void *b)
-{
-    const struct sentence *x = a, *y = b;
-    int order = strcmp(x->text, y->text);
-    return order ? order : (x->host > y->host) - (x->host < y->host);
-}
-
-struct told { /* sentences[from] to sentences[from + n - 1] are the same */
-    size_t from, n, first_host;
-};
-
-static int by_first_host(const void *a, const void *b)
-{
-    const struct told *x = a, *y = b;
-    return (x->first_host > y->first_host) - (x->first_host < y->first_host);
-}
-
-/* The sentences below the tables, sorted. */
+/* The sentences in the order of their first hosts. Returns how many differ. */
 static size_t find_sentences(const struct writer *w, say_fn say, struct sentence *ret)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->r->nhosts; i++) {
         char text[512];
+        size_t at = 0;
         say(w, i, text, sizeof(text));
-        ret[n] = (struct sentence){text[0] ? strdup(text) : NULL, i};
-        n += ret[n].text != NULL;
+        while (at < n && strcmp(ret[at].text, text) != 0)
+            at++;
+        if (!text[0] || (at == n && !(ret[n].text = strdup(text))))
+            continue;
+        n += at == n;
+        if (ret[at].nhosts < HOSTS_NAMED)
+            ret[at].first[ret[at].nhosts] = i;
+        ret[at].nhosts++;
     }
-    qsort(ret, n, sizeof(*ret), by_text);
     return n;
 }
 
-static size_t group_sentences(const struct sentence *s, size_t n, struct told *ret)
-{
-    size_t groups = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || strcmp(s[i].text, s[i - 1].text) != 0)
-            ret[groups++] = (struct told){.from = i, .first_host = s[i].host};
-        ret[groups - 1].n++;
-    }
-    qsort(ret, groups, sizeof(*ret), by_first_host);
-    return groups;
-}
-
-/* "n1, n2 and 5 more: " */
-static void print_host_names(struct writer *w, const struct sentence *s, size_t n)
-{
-    enum { SHOWN = 4 };
-    for (size_t i = 0; i < n && i < SHOWN; i++)
-        fprintf(w->out, "%s%s", i ? ", " : "", w->r->hosts[s[i].host].name);
-    if (n > SHOWN)
-        fprintf(w->out, " and %zu more", n - SHOWN);
-    fputs(": ", w->out);
-}
-
-/* A line per different sentence, with the hosts of which it is true. */
+/* A line per different sentence: "n1, n2 and 5 more: ..." */
 static void print_sentences(struct writer *w, say_fn say)
 {
-    AUTO_FREE struct sentence *s = malloc((w->r->nhosts + 1) * sizeof(*s));
-    AUTO_FREE struct told *told = malloc((w->r->nhosts + 1) * sizeof(*told));
-    size_t n = s && told ? find_sentences(w, say, s) : 0;
-    size_t groups = n ? group_sentences(s, n, told) : 0;
-    for (size_t i = 0; i < groups; i++) {
-        fputs("  ", w->out);
-        print_host_names(w, &s[told[i].from], told[i].n);
-        fprintf(w->out, "%s\n", s[told[i].from].text);
+    AUTO_FREE struct sentence *all = calloc(w->r->nhosts + 1, sizeof(*all));
+    size_t n = all ? find_sentences(w, say, all) : 0;
+    for (struct sentence *s = all; s < all + n; s++) {
+        for (size_t i = 0; i < s->nhosts && i < HOSTS_NAMED; i++)
+            fprintf(w->out, "%s%s", i ? ", " : "  ", w->r->hosts[s->first[i]].name);
+        if (s->nhosts > HOSTS_NAMED)
+            fprintf(w->out, " and %zu more", s->nhosts - HOSTS_NAMED);
+        fprintf(w->out, ": %s\n", s->text);
+        free(s->text);
     }
-    for (size_t i = 0; i < n; i++)
-        free(s[i].text);
 }
 
 static void print_notes(struct writer *w)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.c - the sums and ratios of a report; report-text.c and report-json.c write them down */
+/* report.c - the sums and ratios of a report */
 #include "launcher/report/report.h"
 
 #include <errno.h>
@@ -148,34 +148,23 @@ double report_rank_cores(const struct report *r, const struct report_sums *s, si
 
 const char *report_end_text(const struct rank_end *e, char *buf, size_t n)
 {
-    switch (e->cause) {
-    case END_OK:
-        snprintf(buf, n, "ok");
-        break;
-    case END_CODE:
-        snprintf(buf, n, "code %d", e->code);
-        break;
-    case END_SIGNAL:
-        snprintf(buf, n, "signal %d (%s)", e->code, signal_name(e->code));
-        break;
-    case END_LIMIT:
-        snprintf(buf, n, "over limit");
-        break;
-    case END_ABORT:
-        snprintf(buf, n, "abort %d", e->code);
-        break;
-    case END_NOT_STARTED:
-        snprintf(buf, n, "not started");
-        break;
-    case END_NO_FINALIZE:
-        snprintf(buf, n, "no finalize");
-        break;
-    case END_NO_INIT:
-        snprintf(buf, n, "no init");
-        break;
-    case END_KILLED:
-        snprintf(buf, n, "ended by mprun");
-        break;
-    }
+    static const char *const words[] = {
+        [END_OK] = "ok",
+        [END_CODE] = "code",
+        [END_SIGNAL] = "signal",
+        [END_LIMIT] = "over limit",
+        [END_ABORT] = "abort",
+        [END_NOT_STARTED] = "not started",
+        [END_NO_FINALIZE] = "no finalize",
+        [END_NO_INIT] = "no init",
+        [END_KILLED] = "ended by mprun",
+    };
+    const char *word = words[e->cause];
+    if (e->cause == END_SIGNAL)
+        snprintf(buf, n, "%s %d (%s)", word, e->code, signal_name(e->code));
+    else if (e->cause == END_CODE || e->cause == END_ABORT)
+        snprintf(buf, n, "%s %d", word, e->code);
+    else
+        snprintf(buf, n, "%s", word);
     return buf;
 }

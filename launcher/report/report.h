@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.h - what a step used: the facts, their sums, and the report for people
+/* report.h - what a step used: the facts, their sums, and the reports
+ *
+ *     report.c         sums and ratios
+ *     report-text.c    the report for people
+ *     report-launch.c  for people: how the start of the step went
+ *     report-json.c    for programs: share/report-schema.json, explained in doc/report.md
+ *     step-report.c    the reports that were asked for, from the record of the step
  *
  * Unknown is absent: a field that is not known is "-" in the tables and missing in JSON, a column
  * that nobody knows is dropped, and a sum is known only when all its parts are. */
@@ -115,3 +121,26 @@ enum { REPORT_ROWS_MAX = 32 }; /* more ranks, or hosts, than this are summarised
 /* The report for people, of several lines; caller frees. all: a row for every rank and host,
  * however many there are. NULL: out of memory. */
 char *report_text(const struct report *r, int all);
+/* The report for programs, into a file that is replaced in one go ("-": standard output). 0, or -1
+ * with err. */
+int report_write_json(const struct report *r, const char *path, struct error *err);
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+enum { LAUNCH_SLOWEST = 3 };
+
+/* A phase over all hosts. */
+struct launch_sum {
+    size_t hosts;               /* that got so far; 0: the times mean nothing */
+    double first, median, last; /* seconds since the step began */
+    size_t nslowest;            /* hosts that took the longest from the phase before, */
+    struct {                    /* the slowest first */
+        size_t host;
+        double seconds;
+    } slowest[LAUNCH_SLOWEST];
+};
+
+int launch_sum(const struct report *r, enum launch_phase phase, struct launch_sum *ret,
+               struct error *err);
+/* For people; caller frees. NULL: out of memory. */
+char *report_launch_text(const struct report *r);

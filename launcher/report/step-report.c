@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "launcher/report/report-json.h"
-#include "launcher/report/report-launch.h"
 #include "launcher/step-record.h"
 
 #ifdef HAVE_CONFIG_H

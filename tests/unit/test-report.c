@@ -15,9 +15,6 @@
 
 #include <cmocka.h>
 
-#include "launcher/report/report-json.h"
-#include "launcher/report/report-launch.h"
-
 #define MIB (UINT64_C(1) << 20)
 #define T0  UINT64_C(1785665472000000000) /* 2026-08-02 10:11:12 */
 #define S   UINT64_C(1000000000)
