@@ -245,6 +245,18 @@ static int check_repeat(const struct use *u, const char **seen, struct error *er
     return 0;
 }
 
+static int set_seconds(const struct option_def *def, double *to, const char *value,
+                       struct error *err)
+{
+    if (duration_parse(value, NULL, to, err) < 0)
+        return -1;
+    if (*to < def->low)
+        return error_set(err, EINVAL, "'%.60s' is too short; the least is %u s", value, def->low);
+    if (def->high && *to > def->high)
+        return error_set(err, EINVAL, "'%.60s' is too long; the most is %u s", value, def->high);
+    return 0;
+}
+
 static int set_member(const struct option_def *def, void *target, const char *value,
                       struct error *err)
 {
@@ -256,9 +268,9 @@ static int set_member(const struct option_def *def, void *target, const char *va
         return 0;
     case OPTION_TEXT:
         *(const char **)to = value;
-        return 0;
+        return strlen(value) >= def->low ? 0 : error_set(err, EINVAL, "the name is empty");
     case OPTION_SECONDS:
-        return duration_parse(value, NULL, to, err);
+        return set_seconds(def, to, value, err);
     case OPTION_BYTES:
         return size_parse(value, NULL, to, err);
     default:

@@ -13,7 +13,8 @@
 #include "common/error.h"
 
 enum option_repeat {
-    OPTION_ONCE,   /* two uses with different values are an error that shows both */
+    OPTION_ONCE,   /* unless said otherwise: two uses with different values are an error that shows
+                      both */
     OPTION_APPEND, /* every use counts (-x, --hostfile) */
 };
 
@@ -21,9 +22,9 @@ enum option_repeat {
 enum option_kind {
     OPTION_APPLIED, /* `apply` is called */
     OPTION_FLAG,    /* bool: true; of a switch */
-    OPTION_TEXT,    /* const char *: the word itself */
+    OPTION_TEXT,    /* const char *: the word itself, of at least `low` bytes */
     OPTION_COUNT,   /* uint32_t: a number from low to high */
-    OPTION_SECONDS, /* double */
+    OPTION_SECONDS, /* double, at least low, and at most high unless that is 0 */
     OPTION_BYTES,   /* uint64_t */
 };
 
@@ -39,7 +40,7 @@ struct option_def {
      * switch; a value made of two words is valid during the call. NULL: other launchers have this
      * name and this one refuses it; help says what to do instead, and the name is in no list. */
     int (*apply)(void *target, const char *value, struct error *err);
-    /* Instead, by OPTION_SETS(), and for a count its bounds. */
+    /* Instead, by OPTION_SETS(), and its bounds. */
     enum option_kind kind;
     size_t member; /* offset in the target */
     uint32_t low, high;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mprun - start a parallel program on the hosts of a job */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,12 +20,6 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-
-static const char *own_name(const char *argv0)
-{
-    const char *slash = argv0 ? strrchr(argv0, '/') : NULL;
-    return slash ? slash + 1 : argv0 && *argv0 ? argv0 : "mprun";
-}
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
@@ -120,7 +115,7 @@ int main(int argc, char **argv)
 {
     struct cmdline cmd;
     struct error e;
-    const char *name = own_name(argv[0]);
+    const char *name = *program_invocation_short_name ? program_invocation_short_name : "mprun";
     int code;
     fd_open_standard();
     log_open("mprun", LOG_NOTE);

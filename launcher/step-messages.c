@@ -3,14 +3,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-#include "common/fault.h"
 #include "common/log.h"
 #include "common/number.h"
-#include "launcher/preload/preload.h"
 #include "launcher/run.h"
 #include "wire/messages/frame-handler.h"
 

@@ -7,12 +7,9 @@
  * starters answer or not, and they end without it. USR1, USR2, WINCH, ALRM are passed on, but for
  * what the manager has sent to the ranks as well. TSTP and CONT stop and continue the ranks, then
  * mprun (job-suspension.c: what the manager does to the job). */
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"

@@ -3,13 +3,11 @@
  *
  * One function per state looks at what has happened and returns the next state, or the same one;
  * events only record facts and ask for a turn of this machine. */
-#include <errno.h>
 
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/number.h"
-#include "launcher/preload/preload.h"
 #include "launcher/run.h"
 #include "wire/messages/launch.h"
 

@@ -2,7 +2,7 @@
 /* policy.h - the starter's times and sizes that somebody chose: each with its unit and reason
  *
  * Numbers that a protocol or the kernel fixes stay where they are used. Times that the user chooses
- * (the grace between TERM and KILL, the heartbeat; launcher/cmdline/option-defaults.h) and the
+ * (the grace between TERM and KILL, the heartbeat; launcher/cmdline/cmdline.c) and the
  * period of samples come with LAUNCH and
  * PLACE. */
 #pragma once

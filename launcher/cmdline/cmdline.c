@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmdline.c - from words to a struct cmdline: the programs between ":", and what must agree */
-#include "launcher/cmdline/cmdline.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +10,24 @@
 #include "common/number.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
-#include "launcher/cmdline/option-defaults.h"
 #include "wire/policy.h"
-#include "wire/tree/tree.h"
+
+/* What holds of an option that is not given; --help and mprun(1) name these values, too. */
+static const struct cmdline option_defaults = {
+    .transport = TRANSPORT_AUTO,
+    .security = LINK_ENCRYPT,
+    .oversubscribe = -1,
+    .step = {.bind.policy = BIND_DEFAULT,
+             .pmi = PMI_KIND_PMIX | PMI_KIND_PMI1,
+             .stdin_target = STDIN_RANK,
+             .kill_grace = 10 /* s, --kill-grace */},
+    .start_timeout = 120, /* s */
+    .fanout = TREE_FANOUT,
+    .link_grace = 60, /* s: a switch that restarts */
+    .heartbeat = 15,  /* s */
+    .start_tree = -1, /* the adapter's threshold */
+    .preload_limit = (uint64_t)1 << 30,
+};
 
 void cmdline_free(struct cmdline *c)
 {
@@ -26,16 +40,9 @@ void cmdline_free(struct cmdline *c)
     free(c->texts);
     free((void *)(uintptr_t)c->hosts.lists);
     free((void *)(uintptr_t)c->hosts.files);
-    free(c->preload_files);
+    free((void *)(uintptr_t)c->preload_files);
     words_free(c->agent);
-    c->apps = NULL;
-    c->napps = 0;
-    c->all_apps = (struct cmdline_app){.nranks = 0};
-    c->texts = NULL;
-    c->ntexts = 0;
-    c->hosts = (struct host_request){.argument = NULL};
-    c->agent = NULL;
-    c->preload_files = NULL;
+    *c = (struct cmdline){.napps = 0};
 }
 
 /* ---- one program ----------------------------------------------------------------------------- */
@@ -213,7 +220,7 @@ static int check_agreement(const struct cmdline *c, struct error *err)
 
 int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct error *err)
 {
-    struct cmdline c = OPTION_DEFAULTS;
+    struct cmdline c = option_defaults;
     *ret = (struct cmdline){.napps = 0};
     int status = parse_parts(&c, argc, argv, err);
     if (status == 0 && !c.help && !c.version) {

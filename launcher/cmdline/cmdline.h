@@ -14,8 +14,6 @@
 #include "wire/link/link.h"
 #include "wire/transport/address.h"
 
-struct option_def;
-
 enum { CMDLINE_RANKS_MAX = 1 << 20 };
 
 enum transport {
@@ -75,7 +73,7 @@ struct cmdline {
     bool tag_output, timestamp;
 
     bool preload_binary, preload_libs, preload_clean;
-    const char **preload_files; /* lists with commas; they belong to the argv that was parsed */
+    const char *const *preload_files; /* lists with commas, of the argv that was parsed */
     size_t npreload_files;
     uint64_t preload_limit; /* bytes that a host keeps */
 
@@ -87,8 +85,7 @@ struct cmdline {
     enum report_usage report_usage;
     bool report_launch;
     const char *report_json; /* file, "-": standard output; NULL: none */
-    int verbose;             /* how often it was said */
-    bool dry_run, explain, quiet;
+    bool dry_run, explain, verbose, quiet;
     bool help, version; /* asked for: nothing else counts, and there may be no program */
 };
 

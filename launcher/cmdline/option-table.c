@@ -58,7 +58,7 @@ static int apply_per_host(void *target, const char *value, struct error *err)
     return cmdline_set_count(&((struct cmdline *)target)->per_host, value, strlen(value), err);
 }
 
-enum { FANOUT_MAX = 4096, LINK_GRACE_MAX = 86400 };
+enum { FANOUT_MAX = 4096, DAY = 86400 };
 
 static int apply_rm(void *target, const char *value, struct error *err)
 {
@@ -123,22 +123,6 @@ static int apply_start_tree(void *target, const char *value, struct error *err)
         return -1;
     ((struct cmdline *)target)->start_tree = n;
     return 0;
-}
-
-static int apply_start_timeout(void *target, const char *value, struct error *err)
-{
-    struct cmdline *c = target;
-    if (duration_parse(value, NULL, &c->start_timeout, err) < 0)
-        return -1;
-    if (c->start_timeout < 1)
-        return error_set(err, EINVAL, "'%.60s' is too short; the least is 1 second", value);
-    return 0;
-}
-
-static int apply_interface(void *target, const char *value, struct error *err)
-{
-    ((struct cmdline *)target)->interface = value;
-    return not_empty(value, "the interface", err);
 }
 
 static int apply_port_range(void *target, const char *value, struct error *err)
@@ -325,22 +309,12 @@ static int apply_timeout(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int apply_link_grace(void *target, const char *value, struct error *err)
-{
-    struct cmdline *c = target;
-    if (duration_parse(value, NULL, &c->link_grace, err) < 0)
-        return -1;
-    if (c->link_grace > LINK_GRACE_MAX)
-        return error_set(err, EINVAL, "'%.60s' is longer than a day", value);
-    return 0;
-}
-
 static int apply_heartbeat(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     if (duration_parse(value, NULL, &c->heartbeat, err) < 0)
         return -1;
-    if (c->heartbeat > LINK_GRACE_MAX)
+    if (c->heartbeat > DAY)
         return error_set(err, EINVAL, "'%.60s' is longer than a day", value);
     if (c->heartbeat > 0 && c->heartbeat < 1)
         return error_set(err, EINVAL, "'%.60s' is less than a second; 0 is never", value);
@@ -360,12 +334,6 @@ static int apply_report(void *target, const char *value, struct error *err)
 {
     static const char *const words[] = {"usage", "usage=all", "launch", NULL};
     return cmdline_each_word(value, words, take_report, target, err);
-}
-
-static int apply_report_json(void *target, const char *value, struct error *err)
-{
-    ((struct cmdline *)target)->report_json = value;
-    return not_empty(value, "the file", err);
 }
 
 /* ---- files that are brought to the hosts ----------------------------------------------------- */
@@ -407,21 +375,10 @@ static int apply_preload_files(void *target, const char *value, struct error *er
         if (!*at)
             break;
     }
-    const char **grown = reallocarray(c->preload_files, c->npreload_files + 1, sizeof(*grown));
-    if (!grown)
-        return error_set(err, ENOMEM, "out of memory");
-    c->preload_files = grown;
-    c->preload_files[c->npreload_files++] = value;
-    return 0;
+    return append(&c->preload_files, &c->npreload_files, value, err);
 }
 
 /* ---- mprun itself ---------------------------------------------------------------------------- */
-
-static int apply_verbose(void *target, const char *value, struct error *err)
-{
-    ((struct cmdline *)target)->verbose++;
-    return 0;
-}
 
 static int apply_anyway(void *target, const char *value, struct error *err)
 {
@@ -446,7 +403,7 @@ static int apply_anyway(void *target, const char *value, struct error *err)
 
 static const struct option_def table[] = {
     {"-n --np --n --ntasks", "N", PROGRAMS, "Start N ranks; without it, one for each slot",
-     OPTION_ONCE, .apply = apply_np},
+     .apply = apply_np},
     {"-x --env", "NAME[=VALUE]", PROGRAMS,
      "Set a variable for the ranks; NAME alone passes the one that is here, as all others are",
      OPTION_APPEND, .apply = apply_env},
@@ -463,168 +420,159 @@ static const struct option_def table[] = {
      "As srun: 'ALL,NAME=VALUE' sets variables for all programs of the line", OPTION_APPEND,
      .apply = cmdline_apply_export},
     {"--wdir --wd --chdir -D", "DIR", PROGRAMS,
-     "Start the ranks in DIR; without it, in mprun's directory", OPTION_ONCE, .apply = apply_wdir},
+     "Start the ranks in DIR; without it, in mprun's directory", .apply = apply_wdir},
 
     {"-N --npernode --ntasks-per-node --ppn --perhost", "N", PLACE,
-     "Start at most N ranks on a host", OPTION_ONCE, .apply = apply_per_host},
+     "Start at most N ranks on a host", .apply = apply_per_host},
     {"--map-by --mapby", "HOW", PLACE,
      "As mpirun: slot and core fill hosts in order, which is done anyway; node starts a rank on "
      "each host in turn; ppr:N:node is -N; with ':pe=M' behind it each rank has M cores",
-     OPTION_ONCE, .apply = cmdline_apply_map_by},
-    {"--bynode", NULL, PLACE, "The same as --map-by node", OPTION_ONCE,
-     .apply = cmdline_apply_distribution},
+     .apply = cmdline_apply_map_by},
+    {"--bynode", NULL, PLACE, "The same as --map-by node", .apply = cmdline_apply_distribution},
     {"--distribution", "HOW", PLACE, "As srun: block fills hosts in order, cyclic is --map-by node",
-     OPTION_ONCE, .apply = cmdline_apply_distribution},
+     .apply = cmdline_apply_distribution},
     {"--rm", "NAME[:ARG]", PLACE,
      "Use this resource manager instead of the one that is found; 'local' is this machine, "
      "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named",
-     OPTION_ONCE, .apply = apply_rm},
+     .apply = apply_rm},
     {"--host -H --hosts --hostlist -w --nodelist", "LIST", PLACE,
      "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "
-     "and "
-     "one on n2; with --hostfile, use these of its hosts",
+     "and one on n2; with --hostfile, use these of its hosts",
      OPTION_APPEND, .apply = apply_host},
     {"--hostfile --machinefile -m -f --default-hostfile -F --nodefile", "FILE", PLACE,
      "Use the hosts of FILE; Open MPI's, Hydra's, PBS's and Grid Engine's syntax are understood",
      OPTION_APPEND, .apply = apply_hostfile},
     {"--agent", "CMD", PLACE,
-     "Start hosts by 'CMD HOST COMMAND' instead of ssh; CMD may have options", OPTION_ONCE,
+     "Start hosts by 'CMD HOST COMMAND' instead of ssh; CMD may have options",
      .apply = apply_agent},
     {"--start-tree", "N", PLACE,
-     "From N hosts on, hosts start others where the manager can; 0: never", OPTION_ONCE,
+     "From N hosts on, hosts start others where the manager can; 0: never",
      .apply = apply_start_tree},
-    {"--start-concurrency", "N", PLACE, "Start at most N hosts at once; 64 by default", OPTION_ONCE,
+    {"--start-concurrency", "N", PLACE, "Start at most N hosts at once; 64 by default",
      SETS(COUNT, start_concurrency), .low = 1, .high = 4096},
     {"--start-timeout", "TIME", PLACE,
      "A host that has not reported back after TIME ends the step; 120 seconds by default",
-     OPTION_ONCE, .apply = apply_start_timeout},
+     SETS(SECONDS, start_timeout), .low = 1},
     {"--prefix", "DIR", PLACE,
      "On other machines mprun is installed in DIR; without it, in the same place as here",
-     OPTION_ONCE, .apply = apply_prefix},
-    {"--oversubscribe --overcommit -O", NULL, PLACE, "Allow more ranks than slots", OPTION_ONCE,
+     .apply = apply_prefix},
+    {"--oversubscribe --overcommit -O", NULL, PLACE, "Allow more ranks than slots",
      .apply = apply_oversubscribe},
     {"--nooversubscribe --no-oversubscribe", NULL, PLACE, "Never start more ranks than slots",
-     OPTION_ONCE, .apply = apply_nooversubscribe},
+     .apply = apply_nooversubscribe},
     {"--transport", "KIND", PLACE,
      "Connect the hosts by auto, unix, tcp, or stdio (through the start channel, without a port)",
-     OPTION_ONCE, .apply = apply_transport},
+     .apply = apply_transport},
     {"--interface --iface", "LIST", PLACE,
      "Listen on these interfaces, addresses or networks alone: eth0, 10.0.0.1, 10.0.0.0/8",
-     OPTION_ONCE, .apply = apply_interface},
-    {"--port-range", "LOW-HIGH", PLACE, "Listen on a port of this range", OPTION_ONCE,
+     SETS(TEXT, interface), .low = 1},
+    {"--port-range", "LOW-HIGH", PLACE, "Listen on a port of this range",
      .apply = apply_port_range},
     {"--fanout", "N", PLACE,
      "Link at most N hosts (32 by default) to mprun itself, and N further ones to each host; 0: "
      "all to mprun",
-     OPTION_ONCE, SETS(COUNT, fanout), .low = 0, .high = FANOUT_MAX},
+     SETS(COUNT, fanout), .low = 0, .high = FANOUT_MAX},
     {"--link-security", "KIND", PLACE,
      "Protect connections between hosts: encrypt (the default), mac (against changes only), or "
      "none",
-     OPTION_ONCE, .apply = apply_link_security},
+     .apply = apply_link_security},
 
     {"--bind-to --bindto", "WHAT", CONTAINMENT,
      "Bind ranks to cores of their own, or none; without it, core where there are enough cores",
-     OPTION_ONCE, .apply = apply_bind},
+     .apply = apply_bind},
     {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CONTAINMENT,
      "Give each rank N cores, and as many slots; without it, OMP_NUM_THREADS cores where there are "
      "enough, else one",
-     OPTION_ONCE, .apply = apply_rank_cores},
+     .apply = apply_rank_cores},
     {"--cpu-bind", "WHAT", CONTAINMENT, "As srun: cores, none, or verbose, which reports bindings",
-     OPTION_ONCE, .apply = cmdline_apply_cpu_bind},
+     .apply = cmdline_apply_cpu_bind},
     {"--overlap", NULL, CONTAINMENT, "Bind ranks to cores that your other steps have, too",
-     OPTION_ONCE, SETS(FLAG, step.overlap)},
+     SETS(FLAG, step.overlap)},
     {"--report-bindings", NULL, CONTAINMENT,
-     "Print the cores of each rank as the kernel reports them", OPTION_ONCE,
-     SETS(FLAG, report_bindings)},
-    {"--mem-per-rank", "SIZE", CONTAINMENT, "Limit the memory of each rank", OPTION_ONCE,
+     "Print the cores of each rank as the kernel reports them", SETS(FLAG, report_bindings)},
+    {"--mem-per-rank", "SIZE", CONTAINMENT, "Limit the memory of each rank",
      .apply = apply_mem_per_rank},
-    {"--mem", "SIZE", CONTAINMENT, "Limit the memory of all ranks of a host together", OPTION_ONCE,
+    {"--mem", "SIZE", CONTAINMENT, "Limit the memory of all ranks of a host together",
      .apply = apply_mem},
     {"--containment", "LIST", CONTAINMENT,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",
-     OPTION_ONCE, .apply = apply_containment},
+     .apply = apply_containment},
     {"--pmi --mpi", "LIST", CONTAINMENT,
-     "Offer MPI programs pmix, pmi1, both (the default), or none", OPTION_ONCE, .apply = apply_pmi},
+     "Offer MPI programs pmix, pmi1, both (the default), or none", .apply = apply_pmi},
 
     {"--tag-output --label -l -prepend-rank", NULL, STREAMS,
-     "Begin each line of output with its rank", OPTION_ONCE, SETS(FLAG, tag_output)},
+     "Begin each line of output with its rank", SETS(FLAG, tag_output)},
     {"--timestamp-output", NULL, STREAMS,
-     "Begin each line of output with the time at which it was written", OPTION_ONCE,
-     SETS(FLAG, timestamp)},
+     "Begin each line of output with the time at which it was written", SETS(FLAG, timestamp)},
     {"--stdin", "WHO", STREAMS,
-     "Give standard input to this rank (0 by default), to all, or to none", OPTION_ONCE,
-     .apply = apply_stdin},
+     "Give standard input to this rank (0 by default), to all, or to none", .apply = apply_stdin},
     {"--pty", NULL, STREAMS, "Give that rank a terminal, as an interactive program wants it",
-     OPTION_ONCE, SETS(FLAG, step.terminal)},
+     SETS(FLAG, step.terminal)},
 
     {"--timeout", "TIME", ENDING,
-     "End the step after TIME (seconds, 1h30m, 1:30:00) with exit code 124", OPTION_ONCE,
+     "End the step after TIME (seconds, 1h30m, 1:30:00) with exit code 124",
      .apply = apply_timeout},
     {"--link-grace", "TIME", ENDING,
      "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
-     OPTION_ONCE, .apply = apply_link_grace},
+     SETS(SECONDS, link_grace), .high = DAY},
     {"--heartbeat", "TIME", ENDING,
      "Name a host whose mpstarter says nothing for so long (15 s by default), which ends nothing; "
      "0: never",
-     OPTION_ONCE, .apply = apply_heartbeat},
+     .apply = apply_heartbeat},
     {"--kill-grace", "TIME", ENDING,
      "When ranks are ended, wait this long between TERM and KILL; 10 seconds by default",
-     OPTION_ONCE, SETS(SECONDS, step.kill_grace)},
+     SETS(SECONDS, step.kill_grace)},
     {"--report", "LIST", ENDING,
      "At the end, print the usage of ranks and hosts (usage), or how the start went (launch)",
-     OPTION_ONCE, .apply = apply_report},
+     .apply = apply_report},
     {"--report-json", "FILE", ENDING,
      "At the end, write the usage and outcome of everything to FILE (- is standard output)",
-     OPTION_ONCE, .apply = apply_report_json},
+     SETS(TEXT, report_json), .low = 1},
 
     {"--preload-binary", NULL, PRELOAD, "Bring the programs to the hosts, which need not have them",
-     OPTION_ONCE, SETS(FLAG, preload_binary)},
+     SETS(FLAG, preload_binary)},
     {"--preload-libs", NULL, PRELOAD,
-     "Bring the shared libraries that the programs need and that are not the system's", OPTION_ONCE,
+     "Bring the shared libraries that the programs need and that are not the system's",
      SETS(FLAG, preload_libs)},
     {"--preload-files", "LIST", PRELOAD,
      "Bring these files, with commas between them, into the directory that MPRUN_PRELOAD_DIR names",
      OPTION_APPEND, .apply = apply_preload_files},
     {"--preload-limit", "SIZE", PRELOAD,
-     "Let a host keep so many bytes of files for later steps; 1 GiB by default", OPTION_ONCE,
+     "Let a host keep so many bytes of files for later steps; 1 GiB by default",
      SETS(BYTES, preload_limit)},
     {"--preload-clean", NULL, PRELOAD,
-     "Remove what the hosts have kept, before anything is brought", OPTION_ONCE,
-     SETS(FLAG, preload_clean)},
+     "Remove what the hosts have kept, before anything is brought", SETS(FLAG, preload_clean)},
 
     {"--dry-run --do-not-launch", NULL, OTHER,
-     "Print which rank would run where, and start nothing", OPTION_ONCE, SETS(FLAG, dry_run)},
+     "Print which rank would run where, and start nothing", SETS(FLAG, dry_run)},
     {"--explain", NULL, OTHER,
      "Look at every host, print what was found and decided with the reasons, and run no program",
-     OPTION_ONCE, SETS(FLAG, explain)},
-    {"--verbose -v", NULL, OTHER, "Say more", OPTION_ONCE, .apply = apply_verbose},
-    {"--quiet -q -Q", NULL, OTHER, "Say nothing but warnings and errors", OPTION_ONCE,
-     SETS(FLAG, quiet)},
+     SETS(FLAG, explain)},
+    {"--verbose -v", NULL, OTHER, "Say more", SETS(FLAG, verbose)},
+    {"--quiet -q -Q", NULL, OTHER, "Say nothing but warnings and errors", SETS(FLAG, quiet)},
     {"--allow-run-as-root --genvall -envall --unbuffered -u --exact --exclusive --byslot --bycore",
      NULL, OTHER,
      "Accepted and not needed: mprun runs as any user, passes its whole environment and each byte "
      "at once, fills hosts by slot, and steps have cores of their own",
-     OPTION_ONCE, .apply = apply_anyway},
+     .apply = apply_anyway},
     {"--kill-on-bad-exit -K", "[=1]", OTHER,
-     "Accepted and not needed: when a rank fails, mprun always ends the others", OPTION_ONCE,
+     "Accepted and not needed: when a rank fails, mprun always ends the others",
      .apply = cmdline_apply_kill_on_bad_exit},
-    {"--help -h", NULL, OTHER, "Print this help", OPTION_ONCE, SETS(FLAG, help)},
-    {"--version -V", NULL, OTHER, "Print the version", OPTION_ONCE, SETS(FLAG, version)},
+    {"--help -h", NULL, OTHER, "Print this help", SETS(FLAG, help)},
+    {"--version -V", NULL, OTHER, "Print the version", SETS(FLAG, version)},
 
     REFUSED("-c --c", "it is the number of ranks to mpirun and of cores per rank to srun; write "
                       "'-n N' for ranks, '--cpus-per-rank N' for cores"),
-    REFUSED("--nodes",
-            "hosts come from the resource manager, --host or --hostfile; for this machine "
-            "posing as N hosts write '--rm local:N'"),
+    REFUSED("--nodes", "hosts come from the resource manager, --host or --hostfile; for this "
+                       "machine posing as N hosts write '--rm local:N'"),
     REFUSED("--exclude --relative -r --nolocal",
             "not in this release; name the hosts to use with --host"),
     REFUSED("--launcher-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
-    REFUSED(
-        "--launcher --bootstrap --rmk",
-        "leave it out: mprun finds the resource manager of a job; '--rm gridengine', '--rm ssh' "
-        "or '--rm local' chooses another one"),
+    REFUSED("--launcher --bootstrap --rmk",
+            "leave it out: mprun finds the resource manager of a job; '--rm gridengine', '--rm "
+            "ssh' or '--rm local' chooses another one"),
     REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
             "--licenses -L --dependency",
             "it says what the resource manager is to do; give it to the command that submits the "
@@ -648,9 +596,8 @@ static const struct option_def table[] = {
             "host"),
     REFUSED("--omca", "write '--mca NAME VALUE'"),
     REFUSED("--pmixmca", "set a parameter of PMIx as a variable: '-x PMIX_MCA_<name>=<value>'"),
-    REFUSED("--prtemca --tune --am",
-            "it is for Open MPI's own launcher; parameters of the MPI library are set by '--mca "
-            "NAME VALUE'"),
+    REFUSED("--prtemca --tune --am", "it is for Open MPI's own launcher; parameters of the MPI "
+                                     "library are set by '--mca NAME VALUE'"),
     REFUSED("-envlist --genvlist",
             "ranks get mprun's whole environment, and so these; leave it out"),
     REFUSED("-envnone --genvnone",
@@ -661,9 +608,8 @@ static const struct option_def table[] = {
             "redirect mprun's own output, in which '--tag-output' names the rank of each line; a "
             "file for each rank: mprun sh -c 'exec ./a >out.$MPRUN_RANK 2>&1'"),
     REFUSED("--merge-stderr-to-stdout", "write '2>&1' behind the line"),
-    REFUSED("--input -i",
-            "write '<FILE' behind the line; '--stdin N', '--stdin all' or '--stdin none' says who "
-            "reads it"),
+    REFUSED("--input -i", "write '<FILE' behind the line; '--stdin N', '--stdin all' or '--stdin "
+                          "none' says who reads it"),
     REFUSED(
         "--display --display-map --display-allocation --print-rank-map",
         "write '--dry-run' for the map, '--explain' for all that was found; without it ranks run"),
@@ -683,9 +629,8 @@ static const struct option_def table[] = {
     REFUSED("-s", "it is --preload-binary to mpirun and --oversubscribe to srun; write that"),
     REFUSED("--hetero-nodes --personality --show-progress --resv-ports --immediate -I --comment",
             "mprun has no need of it; leave it out"),
-    REFUSED("--use-hwthread-cpus",
-            "slots are the resource manager's, or cores; write '-n N', with '--oversubscribe' for "
-            "more ranks than slots"),
+    REFUSED("--use-hwthread-cpus", "slots are the resource manager's, or cores; write '-n N', with "
+                                   "'--oversubscribe' for more ranks than slots"),
     REFUSED("--path", "programs are looked for in mprun's PATH; start it by 'env PATH=DIR:$PATH'"),
     REFUSED("--no-kill -k --continuous --enable-recovery -disable-auto-cleanup",
             "not in this release: when a rank fails, the step ends"),

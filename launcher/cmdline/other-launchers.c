@@ -4,16 +4,12 @@
  * Open MPI's --mca and --map-by, Hydra's -genv, srun's --cpu-bind and --export, and switches that
  * ask for what mprun does anyhow. What cannot be meant here is an error, never left out. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "launcher/cmdline/cmdline-private.h"
-
-#include "common/cleanup.h"
-#include "common/number.h"
 
 /* A string of the line's own for what no word of argv is. takes text; NULL: out of memory. */
 static const char *keep(struct cmdline *c, char *text, struct error *err)

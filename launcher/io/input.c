@@ -13,14 +13,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/loop.h"
 #include "common/tty.h"
-#include "wire/messages/frame.h"
 #include "wire/policy.h"
 
 enum {

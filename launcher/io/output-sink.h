@@ -7,11 +7,9 @@
  * descriptor is writable. SIGPIPE must be ignored in this process. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct buffer;
 struct loop;
 struct output_sink;
 

@@ -7,7 +7,6 @@
 #include "launcher/hosts/host-table.h"
 
 struct host_failures;
-struct loop;
 struct verdict;
 
 /* NULL: out of memory. */

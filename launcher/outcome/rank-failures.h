@@ -7,7 +7,6 @@
 #include "launcher/step-plan.h"
 #include "model/rank-end.h"
 
-struct loop;
 struct rank_failures;
 struct step_record;
 struct verdict;

@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/error.h"
 #include "wire/messages/values.h"
 

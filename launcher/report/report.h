@@ -11,7 +11,6 @@
  * that nobody knows is dropped, and a sum is known only when all its parts are. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -5,7 +5,6 @@
 #include "launcher/hosts/host-table.h"
 #include "wire/messages/values.h"
 
-struct loop;
 struct usage_now;
 struct verdict;
 
