@@ -251,9 +251,11 @@ static int set_seconds(const struct option_def *def, double *to, const char *val
     if (duration_parse(value, NULL, to, err) < 0)
         return -1;
     if (*to < def->low)
-        return error_set(err, EINVAL, "'%.60s' is too short; the least is %u s", value, def->low);
+        return error_set(err, EINVAL, "'%.60s' is too short; the least is %u second%s", value,
+                         def->low, plural(def->low));
     if (def->high && *to > def->high)
-        return error_set(err, EINVAL, "'%.60s' is too long; the most is %u s", value, def->high);
+        return error_set(err, EINVAL, "'%.60s' is too long; the most is %u second%s", value,
+                         def->high, plural(def->high));
     return 0;
 }
 

@@ -423,7 +423,7 @@ pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, st
 
 /* ---- finding the program --------------------------------------------------------------------- */
 
-static const char *env_value(char *const envp[], const char *name)
+const char *spawn_env_value(char *const envp[], const char *name)
 {
     size_t n = strlen(name);
     for (; envp && *envp; envp++)
@@ -477,7 +477,7 @@ int spawn_resolve(const char *name, char *const envp[], const char *directory, c
             return error_errno(err, code, "execute '%s' in '%s'", name, directory);
         return code ? error_errno(err, code, "execute '%s'", name) : 0;
     }
-    const char *path = env_value(envp, "PATH");
+    const char *path = spawn_env_value(envp, "PATH");
     if (!path)
         path = "/usr/local/bin:/usr/bin:/bin";
     int worst = ENOENT;

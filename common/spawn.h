@@ -70,3 +70,5 @@ int spawn_resolve(const char *name, char *const envp[], const char *directory, c
                   struct error *err);
 /* The step as a verb for messages: "exec", "change to directory". */
 const char *spawn_step_text(enum spawn_step step);
+/* The value of a variable of envp (NULL: no variables); NULL: it is not set. */
+const char *spawn_env_value(char *const envp[], const char *name);

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/number.h"
 #include "common/path.h"
+#include "common/spawn.h"
 #include "common/step-directory.h"
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
@@ -119,19 +120,14 @@ static int copy_host_env(const char *const *names, struct step *s, struct error 
 /* OMP_NUM_THREADS of the ranks, the most of all programs; 0: not set, or no number ("4,2": 4). */
 static uint32_t threads_of_ranks(const struct step *s)
 {
-    static const char name[] = "OMP_NUM_THREADS=";
     uint32_t most = 0;
-    for (size_t i = 0; i < s->napps; i++)
-        for (char **e = s->apps[i].envp; *e; e++) {
-            AUTO_FREE char *first = NULL;
-            int64_t n;
-            if (strncmp(*e, name, strlen(name)) != 0)
-                continue;
-            const char *value = *e + strlen(name);
-            first = strndup(value, strcspn(value, ","));
-            if (first && number_parse(first, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 && n > most)
-                most = (uint32_t)n;
-        }
+    for (size_t i = 0; i < s->napps; i++) {
+        const char *value = spawn_env_value(s->apps[i].envp, "OMP_NUM_THREADS");
+        AUTO_FREE char *first = value ? strndup(value, strcspn(value, ",")) : NULL;
+        int64_t n;
+        if (first && number_parse(first, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 && n > most)
+            most = (uint32_t)n;
+    }
     return most;
 }
 
@@ -164,7 +160,6 @@ static int choose_hosts(struct step_plan *p, struct error *err)
     p->nhosts = p->alloc.nhosts;
     p->used = p->alloc;
     p->used.hosts = calloc(p->nhosts + 1, sizeof(*p->used.hosts));
-    p->used.nhosts = 0;
     p->placements = calloc(p->nhosts + 1, sizeof(*p->placements));
     if (!p->used.hosts || !p->placements)
         return error_errno(err, ENOMEM, "place ranks on %zu host%s", p->nhosts, plural(p->nhosts));
@@ -207,7 +202,7 @@ static int choose_transport(struct step_plan *p, struct error *err)
     if (p->transport == TRANSPORT_STDIO && p->adapter->stdio_channel == STDIO_NONE)
         return error_set(err, EINVAL, "--transport=stdio cannot be used with '%s': %s",
                          p->adapter->name, p->adapter->stdio_reason);
-    int star = p->transport == TRANSPORT_STDIO || p->cmd->explain || p->nused <= p->cmd->fanout;
+    bool star = p->transport == TRANSPORT_STDIO || p->cmd->explain || p->nused <= p->cmd->fanout;
     p->fanout = star ? 0 : p->cmd->fanout;
     return 0;
 }
@@ -221,10 +216,9 @@ static int read_allocation(struct step_plan *p, struct error *err)
     return rc;
 }
 
-int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, const struct inherited *user,
+int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct inherited *user,
                    bool as_mpirun, struct error *err)
 {
-    struct step_plan *p = ret;
     *p = (struct step_plan){.cmd = cmd, .as_mpirun = as_mpirun};
     p->start_ns = loop_wallclock_ns();
     p->start_time = loop_now();
@@ -236,10 +230,9 @@ int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, const struc
         return p->adapter->unaccounted
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
-    if (make_plan(p, err) < 0 || make_step(p, user, err) < 0 || choose_hosts(p, err) < 0 ||
-        choose_transport(p, err) < 0)
-        return -1;
-    return 0;
+    return make_plan(p, err) < 0 || make_step(p, user, err) < 0 || choose_hosts(p, err) < 0
+               ? -1
+               : choose_transport(p, err);
 }
 
 int step_plan_find_starter(struct step_plan *p, struct error *err)

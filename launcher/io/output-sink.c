@@ -6,12 +6,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/buffer.h"
 #include "common/loop.h"
 
 enum {
@@ -19,31 +17,9 @@ enum {
     PIPE_WANTED = 256 * 1024,
 };
 
-enum sink_way {
-    WAY_DIRECT,   /* files and devices: written at once */
-    WAY_OWN,      /* our own non-blocking description of a pipe or terminal */
-    WAY_SOCKET,   /* MSG_DONTWAIT */
-    WAY_CAREFULLY /* a shared, blocking description: only when poll() says so, a little each time */
-};
-
-struct output_sink {
-    struct sink_events events;
-    void *arg;
-    enum sink_way way;
-    int fd;  /* the one to write to */
-    int own; /* the same when it is ours to close, else -1 */
-    int dead;
-    int grown;
-    int is_pipe;           /* with WAY_OWN */
-    uint8_t last;          /* byte put in, to know whether a line is open */
-    struct loop_io *watch; /* NULL with WAY_DIRECT */
-    struct buffer queue;
-    uint64_t written; /* bytes, ever */
-};
-
 static void forget(struct output_sink *s)
 {
-    s->dead = 1;
+    s->dead = true;
     if (s->watch)
         loop_io_set(s->watch, 0);
     s->written = sink_end(s);
@@ -89,7 +65,7 @@ static int grow_pipe(struct output_sink *s)
 {
     if (s->grown)
         return 0;
-    s->grown = 1;
+    s->grown = true;
     int size = fcntl(s->fd, F_GETPIPE_SZ);
     return size > 0 && size < PIPE_WANTED && fcntl(s->fd, F_SETPIPE_SZ, PIPE_WANTED) >= 0;
 }
@@ -126,7 +102,7 @@ void sink_put(struct output_sink *s, const uint8_t *p, size_t n)
     size_t done = sink_is_empty(s) ? write_now(s, p, n) : 0;
     if (s->dead)
         return;
-    s->last = p[n - 1];
+    s->at_line_start = p[n - 1] == '\n';
     s->written += done;
     if (done < n && buffer_append(&s->queue, p + done, n - done) < 0)
         sink_fail(s, ENOMEM);
@@ -137,7 +113,7 @@ struct buffer *sink_queue(struct output_sink *s)
 {
     if (s->dead)
         return NULL;
-    s->last = '\n';
+    s->at_line_start = true;
     return &s->queue;
 }
 
@@ -181,7 +157,7 @@ ssize_t sink_move(struct output_sink *s, int from, size_t n)
     if (moved <= 0)
         return moved < 0 ? why_not_moved(s, from, errno) : -1;
     s->written += (uint64_t)moved;
-    s->last = '\n'; /* not known: taken as the end of a line */
+    s->at_line_start = true; /* not known: taken as the end of a line */
     return moved;
 }
 
@@ -218,64 +194,30 @@ static void find_way(struct output_sink *s, int fd, mode_t mode)
     }
 }
 
-struct output_sink *sink_create(struct loop *loop, int fd, mode_t mode,
-                                const struct sink_events *events, void *arg)
+int sink_open(struct output_sink *s, struct loop *loop, int fd, mode_t mode,
+              const struct sink_events *events, void *arg)
 {
-    struct output_sink *s = calloc(1, sizeof(*s));
-    if (!s)
-        return NULL;
-    s->events = *events;
-    s->arg = arg;
-    s->own = -1;
-    s->last = '\n';
+    *s = (struct output_sink){.events = *events, .arg = arg, .own = -1, .at_line_start = true};
     find_way(s, fd, mode);
-    if (s->way != WAY_DIRECT && !(s->watch = loop_io_create(loop, s->fd, 0, sink_writable, s))) {
-        sink_destroy(s);
-        return NULL;
-    }
-    return s;
+    if (s->way != WAY_DIRECT)
+        s->watch = loop_io_create(loop, s->fd, 0, sink_writable, s);
+    return s->way == WAY_DIRECT || s->watch ? 0 : -1;
 }
 
-void sink_destroy(struct output_sink *s)
+void sink_close(struct output_sink *s)
 {
-    if (!s)
-        return;
     loop_io_destroy(s->watch);
-    if (s->own >= 0)
+    if (s->own > 0)
         close(s->own);
     buffer_free(&s->queue);
-    free(s);
 }
 
-/* ---- what it is and has ------------------------------------------------------------------------
- */
-
-int sink_can_wait(const struct output_sink *s)
-{
-    return s->way != WAY_DIRECT;
-}
-
-int sink_is_dead(const struct output_sink *s)
-{
-    return s->dead;
-}
-
-int sink_is_empty(const struct output_sink *s)
+bool sink_is_empty(const struct output_sink *s)
 {
     return buffer_len(&s->queue) == 0;
-}
-
-int sink_at_line_start(const struct output_sink *s)
-{
-    return s->last == '\n';
 }
 
 uint64_t sink_end(const struct output_sink *s)
 {
     return s->written + buffer_len(&s->queue);
-}
-
-uint64_t sink_written(const struct output_sink *s)
-{
-    return s->written;
 }

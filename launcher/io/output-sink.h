@@ -7,27 +7,49 @@
  * descriptor is writable. SIGPIPE must be ignored in this process. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct loop;
-struct output_sink;
+#include "common/buffer.h"
 
+struct loop;
 /* `advanced` and `failed` are called from sink_put(), sink_flush() and the loop, and must not
  * destroy the sink; `emptied` is called from the loop alone, and may. */
 struct sink_events {
-    void (*advanced)(void *arg);         /* sink_written() has grown */
+    void (*advanced)(void *arg);         /* `written` has grown */
     void (*failed)(void *arg, int code); /* errno: nothing can be written any more; once */
     void (*emptied)(void *arg);          /* the queue became empty */
 };
 
-/* mode: the kind of fd (st_mode), which stays the caller's. NULL: out of memory. */
-struct output_sink *sink_create(struct loop *loop, int fd, mode_t mode,
-                                const struct sink_events *events, void *arg);
-void sink_destroy(struct output_sink *s); /* what is queued is lost. NULL is fine */
+enum sink_way {
+    WAY_DIRECT,   /* files and devices: written at once */
+    WAY_OWN,      /* our own non-blocking description of a pipe or terminal */
+    WAY_SOCKET,   /* MSG_DONTWAIT */
+    WAY_CAREFULLY /* a shared, blocking description: only when poll() says so, a little each time */
+};
 
-/* Can the descriptor be full? A file or device cannot. */
-int sink_can_wait(const struct output_sink *s);
+struct output_sink {
+    enum sink_way way;   /* but for WAY_DIRECT the descriptor can be full */
+    bool dead;           /* nothing can be written any more */
+    bool at_line_start;  /* as far as it is known */
+    uint64_t written;    /* bytes that readers have taken, or will never take */
+    struct buffer queue; /* what the descriptor has not taken yet */
+
+    /* private to output-sink.c */
+    struct sink_events events;
+    void *arg;
+    int fd;  /* the one to write to */
+    int own; /* the same when it is ours to close, else -1 */
+    bool grown;
+    bool is_pipe;          /* with WAY_OWN */
+    struct loop_io *watch; /* NULL with WAY_DIRECT */
+};
+
+/* mode: the kind of fd (st_mode), which stays the caller's. -1: out of memory. */
+int sink_open(struct output_sink *s, struct loop *loop, int fd, mode_t mode,
+              const struct sink_events *events, void *arg);
+void sink_close(struct output_sink *s); /* what is queued is lost. Zero is fine */
 
 /* Write n bytes behind those that came before. A dead sink forgets them. */
 void sink_put(struct output_sink *s, const uint8_t *p, size_t n);
@@ -42,9 +64,5 @@ ssize_t sink_move(struct output_sink *s, int from, size_t n);
 uint64_t sink_drop(struct output_sink *s);
 void sink_fail(struct output_sink *s, int code); /* the caller's reason why it ends here */
 
-int sink_is_dead(const struct output_sink *s);
-int sink_is_empty(const struct output_sink *s);      /* nothing is queued */
-int sink_at_line_start(const struct output_sink *s); /* as far as it is known */
-/* Bytes that were put in; bytes that readers have taken, or will never take. */
-uint64_t sink_end(const struct output_sink *s);
-uint64_t sink_written(const struct output_sink *s);
+bool sink_is_empty(const struct output_sink *s); /* nothing is queued */
+uint64_t sink_end(const struct output_sink *s);  /* bytes that were put in */

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/buffer.h"
 #include "launcher/io/output-lines.h"
 #include "launcher/io/output-sink.h"
 #include "wire/flow-control.h"
@@ -29,9 +28,9 @@ struct due {
 
 struct outlet {
     struct output *o;
-    struct output_sink *sink; /* NULL: this stream goes where the other one does */
-    int streams;              /* bit per stream (1, 2) that goes here */
-    struct buffer dues;       /* of struct due */
+    struct output_sink sink; /* zero: this stream goes where the other one does */
+    int streams;             /* bit per stream (1, 2) that goes here */
+    struct buffer dues;      /* of struct due */
 };
 
 struct host_credit {
@@ -78,9 +77,9 @@ static struct due *last_due(struct outlet *l)
 static void add_due(struct outlet *l, uint32_t host, unsigned stream, uint64_t credit)
 {
     struct due *last = last_due(l);
-    uint64_t end = sink_end(l->sink);
+    uint64_t end = sink_end(&l->sink);
     struct due d = {end, host, stream, credit};
-    if (sink_is_empty(l->sink)) {
+    if (sink_is_empty(&l->sink)) {
         give_credit(l->o, host, stream, credit);
         return;
     }
@@ -100,7 +99,7 @@ static void pay_dues(void *arg)
     while (buffer_len(&l->dues)) {
         struct due d;
         memcpy(&d, buffer_ptr(&l->dues), sizeof(d));
-        if (d.end > sink_written(l->sink))
+        if (d.end > l->sink.written)
             return;
         buffer_consume(&l->dues, sizeof(d));
         give_credit(l->o, d.host, d.stream, d.credit);
@@ -142,9 +141,9 @@ static int open_outlets(struct output *o, struct loop *loop, struct error *err)
         if (fstat(o->options.fds[i], &st[i]) < 0)
             return error_errno(err, errno, "use standard %s", name);
         int same = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino;
-        if (same && sink_can_wait(o->outlets[0].sink))
+        if (same && o->outlets[0].sink.way != WAY_DIRECT)
             o->of[i] = &o->outlets[0];
-        else if (!(l->sink = sink_create(loop, o->options.fds[i], st[i].st_mode, &sink_events, l)))
+        else if (sink_open(&l->sink, loop, o->options.fds[i], st[i].st_mode, &sink_events, l) < 0)
             return error_errno(err, ENOMEM, "watch standard %s", name);
         o->of[i]->streams |= 1 << (i + 1);
     }
@@ -173,7 +172,7 @@ void output_destroy(struct output *o)
         return;
     int saved = errno;
     for (int i = 0; i < STREAMS; i++) {
-        sink_destroy(o->outlets[i].sink);
+        sink_close(&o->outlets[i].sink);
         buffer_free(&o->outlets[i].dues);
     }
     lines_destroy(o->lines);
@@ -207,9 +206,9 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
         return;
     struct outlet *l = o->of[h->stream - 1];
     if (o->lines)
-        put_by_line(o, l->sink, h, data, n);
+        put_by_line(o, &l->sink, h, data, n);
     else
-        sink_put(l->sink, data, n);
+        sink_put(&l->sink, data, n);
     if (n)
         add_due(l, host, h->stream, output_cost(n));
 }
@@ -218,7 +217,7 @@ ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h
 {
     if (h->stream < 1 || h->stream > STREAMS || o->lines)
         return -1;
-    ssize_t moved = sink_move(o->of[h->stream - 1]->sink, fd, n);
+    ssize_t moved = sink_move(&o->of[h->stream - 1]->sink, fd, n);
     /* the frame's headers are paid for with its last byte, here or in output_put() */
     if (moved > 0)
         give_credit(o, host, h->stream, (size_t)moved == n ? output_cost(n) : (uint64_t)moved);
@@ -227,8 +226,8 @@ ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h
 
 void output_message(struct output *o, const char *text, size_t n)
 {
-    struct output_sink *s = o->of[1]->sink;
-    if (!sink_at_line_start(s))
+    struct output_sink *s = &o->of[1]->sink;
+    if (!s->at_line_start)
         sink_put(s, (const uint8_t *)"\n", 1);
     sink_put(s, (const uint8_t *)text, n);
 }
@@ -238,21 +237,20 @@ void output_message(struct output *o, const char *text, size_t n)
 
 int output_is_closed(const struct output *o, unsigned stream)
 {
-    return stream >= 1 && stream <= STREAMS && sink_is_dead(o->of[stream - 1]->sink);
+    return stream >= 1 && stream <= STREAMS && o->of[stream - 1]->sink.dead;
 }
 
 int output_idle(const struct output *o)
 {
-    return sink_is_empty(o->of[0]->sink) && sink_is_empty(o->of[1]->sink);
+    return sink_is_empty(&o->of[0]->sink) && sink_is_empty(&o->of[1]->sink);
 }
 
 uint64_t output_taken(const struct output *o)
 {
-    uint64_t taken = sink_written(o->of[0]->sink);
-    return o->of[1] == o->of[0] ? taken : taken + sink_written(o->of[1]->sink);
+    return o->outlets[0].sink.written + o->outlets[1].sink.written;
 }
 
 uint64_t output_drop(struct output *o)
 {
-    return sink_drop(o->of[0]->sink) + sink_drop(o->of[1]->sink);
+    return sink_drop(&o->of[0]->sink) + sink_drop(&o->of[1]->sink);
 }

@@ -142,23 +142,16 @@ static int add(struct preload_files *f, const char *path, struct preload_target 
 
 /* ---- what was asked for ---------------------------------------------------------------------- */
 
-static const char *last_part(const char *path)
+/* Several programs may need the same library. */
+static int take_library(void *arg, const char *name, const char *path, struct error *err)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static const char *library_path(const struct app *a)
-{
-    static const char name[] = "LD_LIBRARY_PATH=";
-    for (char *const *e = a->envp; *e; e++)
-        if (strncmp(*e, name, sizeof(name) - 1) == 0)
-            return *e + sizeof(name) - 1;
-    return NULL;
+    struct preload_files *f = arg;
+    const struct preload_target t = {.kind = PRELOAD_LIBRARY, .name = (char *)(uintptr_t)name};
+    return is_taken(f, &t) ? 0 : add(f, path, t, name, err);
 }
 
 static int collect_app(const struct cmdline *cmd, const struct app *a, uint32_t index,
-                       struct preload_files *ret, struct libraries *libraries, struct error *err)
+                       struct preload_files *ret, struct error *err)
 {
     AUTO_FREE char *path = NULL;
     struct preload_target t = {.kind = PRELOAD_PROGRAM, .app = index};
@@ -167,23 +160,10 @@ static int collect_app(const struct cmdline *cmd, const struct app *a, uint32_t 
         ret->no_program = err->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
         return error_context(err, "find the program on mprun's host, to bring it to the others");
     }
-    if (cmd->preload_libs && libraries_find(path, library_path(a), libraries, err) < 0)
+    if (cmd->preload_libs && libraries_find(path, spawn_env_value(a->envp, "LD_LIBRARY_PATH"),
+                                            take_library, ret, err) < 0)
         return error_context(err, "--preload-libs");
-    return cmd->preload_binary ? add(ret, path, t, last_part(path), err) : 0;
-}
-
-static int collect_apps(const struct cmdline *cmd, const struct step *step,
-                        struct preload_files *ret, struct error *err)
-{
-    struct libraries libraries = {0};
-    int rc = 0;
-    for (size_t i = 0; i < step->napps && rc == 0; i++)
-        rc = collect_app(cmd, &step->apps[i], (uint32_t)i, ret, &libraries, err);
-    for (size_t i = 0; i < libraries.n && rc == 0; i++)
-        rc = add(ret, libraries.all[i].path, (struct preload_target){.kind = PRELOAD_LIBRARY},
-                 libraries.all[i].name, err);
-    libraries_free(&libraries);
-    return rc;
+    return cmd->preload_binary ? add(ret, path, t, basename(path), err) : 0;
 }
 
 static int collect_list(const char *list, struct preload_files *ret, struct error *err)
@@ -205,8 +185,9 @@ static int collect_list(const char *list, struct preload_files *ret, struct erro
 int preload_files_collect(const struct cmdline *cmd, const struct step *step,
                           struct preload_files *ret, struct error *err)
 {
-    if ((cmd->preload_binary || cmd->preload_libs) && collect_apps(cmd, step, ret, err) < 0)
-        return -1;
+    for (size_t i = 0; (cmd->preload_binary || cmd->preload_libs) && i < step->napps; i++)
+        if (collect_app(cmd, &step->apps[i], (uint32_t)i, ret, err) < 0)
+            return -1;
     for (size_t i = 0; i < cmd->npreload_files; i++)
         if (collect_list(cmd->preload_files[i], ret, err) < 0)
             return -1;

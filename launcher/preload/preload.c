@@ -80,12 +80,6 @@ void preload_destroy(struct preload *pre)
 
 /* ---- the offer ------------------------------------------------------------------------------- */
 
-struct packed_offer {
-    Mprun__PreloadOffer message;
-    Mprun__PreloadContent *contents, **content_list;
-    Mprun__PreloadPlace *places, **place_list;
-};
-
 static void pack_content(const struct preload_source *s, Mprun__PreloadContent *to)
 {
     mprun__preload_content__init(to);
@@ -111,40 +105,32 @@ static const char *from_environment(const char *name)
     return value && value[0] == '/' ? value : "";
 }
 
-static void pack_offer(const struct preload *pre, struct packed_offer *o)
-{
-    const struct preload_files *f = &pre->files;
-    mprun__preload_offer__init(&o->message);
-    for (size_t i = 0; i < f->nsources; i++)
-        pack_content(&f->sources[i], o->content_list[i] = &o->contents[i]);
-    for (size_t i = 0; i < f->ntargets; i++)
-        pack_place(&f->targets[i], o->place_list[i] = &o->places[i]);
-    o->message.contents = o->content_list;
-    o->message.n_contents = f->nsources;
-    o->message.places = o->place_list;
-    o->message.n_places = f->ntargets;
-    o->message.cache = bytes_of(from_environment("MPRUN_PRELOAD_CACHE"));
-    o->message.beside = bytes_of(from_environment("TMPDIR"));
-    o->message.cache_limit = pre->hosts->plan->cmd->preload_limit;
-    o->message.clean = pre->hosts->plan->cmd->preload_clean;
-}
-
 void preload_begin(struct preload *pre)
 {
     const struct preload_files *f = &pre->files;
-    struct packed_offer o;
-    AUTO_FREE void *contents = o.contents = calloc(f->nsources + 1, sizeof(*o.contents));
-    AUTO_FREE void *content_list = o.content_list =
-        calloc(f->nsources + 1, sizeof(*o.content_list));
-    AUTO_FREE void *places = o.places = calloc(f->ntargets + 1, sizeof(*o.places));
-    AUTO_FREE void *place_list = o.place_list = calloc(f->ntargets + 1, sizeof(*o.place_list));
+    Mprun__PreloadOffer m = MPRUN__PRELOAD_OFFER__INIT;
+    AUTO_FREE Mprun__PreloadContent *contents = calloc(f->nsources + 1, sizeof(*contents));
+    AUTO_FREE Mprun__PreloadContent **content_list = calloc(f->nsources + 1, sizeof(contents));
+    AUTO_FREE Mprun__PreloadPlace *places = calloc(f->ntargets + 1, sizeof(*places));
+    AUTO_FREE Mprun__PreloadPlace **place_list = calloc(f->ntargets + 1, sizeof(places));
     if (!contents || !content_list || !places || !place_list) {
         verdict_fail(pre->verdict, EXIT_CODE_MPRUN, "offer files to the hosts: out of memory");
         return;
     }
+    for (size_t i = 0; i < f->nsources; i++)
+        pack_content(&f->sources[i], content_list[i] = &contents[i]);
+    for (size_t i = 0; i < f->ntargets; i++)
+        pack_place(&f->targets[i], place_list[i] = &places[i]);
+    m.contents = content_list;
+    m.n_contents = f->nsources;
+    m.places = place_list;
+    m.n_places = f->ntargets;
+    m.cache = bytes_of(from_environment("MPRUN_PRELOAD_CACHE"));
+    m.beside = bytes_of(from_environment("TMPDIR"));
+    m.cache_limit = pre->hosts->plan->cmd->preload_limit;
+    m.clean = pre->hosts->plan->cmd->preload_clean;
     pre->begun = true;
-    pack_offer(pre, &o);
-    hosts_broadcast(pre->hosts, FRAME_PRELOAD_OFFER, &o.message.base);
+    hosts_broadcast(pre->hosts, FRAME_PRELOAD_OFFER, &m.base);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */

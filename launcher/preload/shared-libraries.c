@@ -277,30 +277,15 @@ static int walk(struct search *s, struct error *err)
     return 0;
 }
 
-static int has(const struct libraries *l, const char *name)
+static int give(const struct search *s, library_fn take, void *arg, struct error *err)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (strcmp(l->all[i].name, name) == 0)
-            return 1;
+    for (size_t i = 1; i < s->n; i++)
+        if (!s->all[i].is_system && take(arg, s->all[i].name, s->all[i].path, err) < 0)
+            return -1;
     return 0;
 }
 
-static int give(struct search *s, struct libraries *ret, struct error *err)
-{
-    for (size_t i = 1; i < s->n; i++) {
-        if (s->all[i].is_system || has(ret, s->all[i].name))
-            continue;
-        struct library *grown = reallocarray(ret->all, ret->n + 1, sizeof(*grown));
-        if (!grown)
-            return error_errno(err, ENOMEM, "look for libraries");
-        ret->all = grown;
-        grown[ret->n++] =
-            (struct library){.name = take_ptr(s->all[i].name), .path = take_ptr(s->all[i].path)};
-    }
-    return 0;
-}
-
-int libraries_find(const char *path, const char *library_path, struct libraries *ret,
+int libraries_find(const char *path, const char *library_path, library_fn take, void *arg,
                    struct error *err)
 {
     AUTO_FREE struct search *s = calloc(1, sizeof(*s));
@@ -312,7 +297,7 @@ int libraries_find(const char *path, const char *library_path, struct libraries 
     if (object_read(&s->all[0], path)) {
         s->n = 1;
         read_configuration(&s->configured, "/etc/ld.so.conf", 0);
-        rc = walk(s, err) < 0 ? -1 : give(s, ret, err);
+        rc = walk(s, err) < 0 ? -1 : give(s, take, arg, err);
     } else {
         object_free(&s->all[0]);
     }
@@ -320,13 +305,4 @@ int libraries_find(const char *path, const char *library_path, struct libraries 
         object_free(&s->all[i]);
     free(s->configured);
     return rc;
-}
-
-void libraries_free(struct libraries *l)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        free(l->all[i].name);
-        free(l->all[i].path);
-    }
-    free(l->all);
 }

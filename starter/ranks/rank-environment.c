@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/spawn.h"
 #include "model/step.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/host-directories.h"
@@ -116,15 +117,6 @@ static bool user_decides(const char *entry)
     return strncmp(entry, "OMPI_MCA_", 9) == 0;
 }
 
-static const char *env_of(const struct app *app, const char *name)
-{
-    size_t n = strlen(name);
-    for (char *const *e = app->envp; *e; e++)
-        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
-            return *e + n + 1;
-    return NULL;
-}
-
 /* ---- mprun's own variables ------------------------------------------------------------------- */
 
 /* Defaults for Open MPI on hosts that are one machine, and with more ranks than cores; not where
@@ -169,7 +161,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
     const char *granted = e->host->gpus, *data = preload_data_directory(e->host->preload);
     uint32_t nlocal = rank_set_count(&l->hosts[l->host_index].ranks);
     char(*own)[OWN_SIZE] = e->own;
-    const char *submitted = env_of(e->app, "TMPDIR");
+    const char *submitted = spawn_env_value(e->app->envp, "TMPDIR");
     const char *tmpdir = host_directories_job_tmpdir(e->host->directories);
     size_t n = 0;
 #define ADD(...) snprintf(own[n++], OWN_SIZE, __VA_ARGS__)
@@ -220,7 +212,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
 static int put_libraries_first(struct rank_environment *e)
 {
     const char *directory = preload_library_directory(e->host->preload);
-    const char *users = env_of(e->app, "LD_LIBRARY_PATH");
+    const char *users = spawn_env_value(e->app->envp, "LD_LIBRARY_PATH");
     if (!directory)
         return 0;
     int n = asprintf(&e->library_path, "LD_LIBRARY_PATH=%s%s%s", directory,
