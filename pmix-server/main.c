@@ -11,13 +11,10 @@
 
 #include "common/log.h"
 #include "common/number.h"
-#include "pmix-server/pmi1/pmi1.h"
 #include "pmix-server/pmix/client.h"
-#include "pmix-server/pmix/collective.h"
 #include "pmix-server/pmix/dmodex.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/nspace.h"
-#include "pmix-server/prefault.h"
 #include "pmix-server/server.h"
 
 /* Only the worker ends mppmi; signals to the job's processes are for its ranks. */
@@ -31,19 +28,19 @@ static void ignore_signals(void)
 
 struct mppmi {
     struct server server;
-    struct library *library;
+    struct hwloc_topology *topology;
 };
 
 static void on_init(struct mppmi *p, const void *message, struct error *err)
 {
     const Mprun__PmiInit *m = message;
     if (server_init(&p->server, m, err) == 0)
-        library_start(p->library, &p->server, m->topology_xml, err);
+        library_start(p->topology, &p->server, m->topology_xml, err);
 }
 
 static void on_world(struct mppmi *p, const void *message, struct error *err)
 {
-    if (!library_is_up(p->library))
+    if (!p->server.directory)
         error_set(err, EPROTO, "take a world: PMI_INIT has not come");
     else
         nspace_register(&p->server, message, err);
@@ -55,7 +52,7 @@ static void on_gone(struct mppmi *p, const void *message, struct error *err)
     const Mprun__PmiGone *m = message;
     if (!m->name)
         return;
-    pmi1_rank_gone(p->server.pmi1, m->name->world, m->name->rank);
+    pmi1_rank_gone(&p->server.pmi1, m->name->world, m->name->rank);
     client_gone(&p->server, m->name);
 }
 
@@ -132,21 +129,15 @@ static int parse_fd(int argc, char **argv, int *ret, struct error *err)
     return 0;
 }
 
-static int prepare(struct mppmi *p, int fd, struct error *err)
-{
-    prefault(fd);
-    p->library = library_prepare(err);
-    return p->library ? server_open(&p->server, fd, &events, err) : -1;
-}
-
 int main(int argc, char **argv)
 {
-    struct mppmi p = {.library = NULL};
+    struct mppmi p = {.topology = NULL};
     struct error err;
     int fd = -1;
     log_open("mppmi", LOG_WARN);
     ignore_signals();
-    if (parse_fd(argc, argv, &fd, &err) < 0 || prepare(&p, fd, &err) < 0) {
+    if (parse_fd(argc, argv, &fd, &err) < 0 || !(p.topology = library_prepare(fd, &err)) ||
+        server_open(&p.server, fd, &events, &err) < 0) {
         log_error("%s", err.text);
         return 1;
     }

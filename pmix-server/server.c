@@ -6,22 +6,16 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "pmix-server/pmix/collective.h"
-#include "pmix-server/pmix/publish.h"
-#include "pmix-server/pmix/requests.h"
-#include "pmix-server/thread-bridge.h"
 #include "pmix-server/world.h"
 
 int server_open(struct server *s, int fd, const struct link_events *events, struct error *err)
 {
     static const struct link_options options = {.role = LINK_TRUSTED};
     s->loop = loop_create(err);
-    s->bridge = s->loop ? bridge_create(s->loop, err) : NULL;
-    s->requests = s->bridge ? requests_create(s->loop, err) : NULL;
-    s->collectives = s->requests ? collectives_create(err) : NULL;
-    s->store = s->collectives ? store_create(err) : NULL;
-    if (!s->store)
+    if (!s->loop || bridge_init(&s->bridge, s->loop, s, err) < 0)
         return -1;
+    requests_init(&s->requests, s->loop);
+    store_init(&s->store);
     s->link = link_create(s->loop, fd, fd, &options, "mpstarter", events, s, err);
     return s->link ? 0 : -1;
 }
@@ -43,11 +37,6 @@ void server_add_world(struct server *s, struct world *w)
 {
     w->next = s->worlds;
     s->worlds = w;
-}
-
-void server_add_pmi1(struct server *s, struct pmi1 *p)
-{
-    s->pmi1 = p;
 }
 
 void server_had_client(struct server *s)

@@ -9,25 +9,24 @@
 #include <stdbool.h>
 
 #include "common/error.h"
-#include "common/loop.h"
+#include "pmix-server/pmi1/pmi1.h"
+#include "pmix-server/pmix/collective.h"
+#include "pmix-server/pmix/publish.h"
+#include "pmix-server/pmix/requests.h"
+#include "pmix-server/thread-bridge.h"
 #include "wire/link/link.h"
 #include "wire/mprun.pb-c.h"
 
-struct bridge;
-struct collectives;
-struct pmi1;
-struct requests;
-struct store;
 struct world;
 
 struct server {
     struct loop *loop;
     struct link *link; /* to the starter's worker */
-    struct bridge *bridge;
-    struct requests *requests; /* asked of the launcher, not answered yet */
-    struct collectives *collectives;
-    struct store *store;  /* what ranks published */
-    struct pmi1 *pmi1;    /* NULL when no world offers PMI-1 */
+    struct bridge bridge;
+    struct requests requests; /* asked of the launcher, not answered yet */
+    struct collectives collectives;
+    struct store store;   /* what ranks published */
+    struct pmi1 pmi1;     /* listens when a world offers PMI-1 */
     struct world *worlds; /* the newest first */
     char *directory;      /* for files of this server; NULL before PMI_INIT */
     char *hostname;       /* NULL before PMI_INIT */
@@ -41,9 +40,7 @@ struct server {
 int server_open(struct server *s, int fd, const struct link_events *events, struct error *err);
 /* PMI_INIT: notes directory and host name. -1 with err: given twice, or not usable. */
 int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err);
-/* Takes w, and p when no PMI-1 socket is there yet. */
-void server_add_world(struct server *s, struct world *w);
-void server_add_pmi1(struct server *s, struct pmi1 *p);
+void server_add_world(struct server *s, struct world *w); /* takes w */
 void server_had_client(struct server *s);
 
 /* Sends PMI_FAILED and leaves the loop: the worker ends the step. */

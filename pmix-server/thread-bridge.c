@@ -4,18 +4,9 @@
 #include "pmix-server/thread-bridge.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-struct bridge {
-    pthread_mutex_t lock;
-    struct bridge_item *first, **last; /* under lock */
-    int wake_fd;
-    struct loop_io *io;
-};
 
 static struct bridge_item *take_all(struct bridge *b)
 {
@@ -36,44 +27,19 @@ static void bridge_woken(void *arg, int fd, unsigned events)
     struct bridge_item *next;
     for (struct bridge_item *item = take_all(b); item; item = next) {
         next = item->next;
-        item->run(item);
+        item->run(item, b->server);
     }
 }
 
-struct bridge *bridge_create(struct loop *loop, struct error *err)
+int bridge_init(struct bridge *b, struct loop *loop, struct server *s, struct error *err)
 {
-    struct bridge *b = calloc(1, sizeof(*b));
-    if (!b) {
-        error_errno(err, ENOMEM, "make the queue of upcalls");
-        return NULL;
-    }
+    b->server = s;
     pthread_mutex_init(&b->lock, NULL);
     b->last = &b->first;
     b->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (b->wake_fd >= 0)
         b->io = loop_io_create(loop, b->wake_fd, LOOP_READ, bridge_woken, b);
-    if (!b->io) {
-        error_errno(err, errno, "make the queue of upcalls: eventfd");
-        bridge_destroy(b);
-        return NULL;
-    }
-    return b;
-}
-
-void bridge_destroy(struct bridge *b)
-{
-    if (!b)
-        return;
-    loop_io_destroy(b->io);
-    if (b->wake_fd >= 0)
-        close(b->wake_fd);
-    struct bridge_item *next;
-    for (struct bridge_item *item = take_all(b); item; item = next) {
-        next = item->next;
-        free(item);
-    }
-    pthread_mutex_destroy(&b->lock);
-    free(b);
+    return b->io ? 0 : error_errno(err, errno, "make the queue of upcalls: eventfd");
 }
 
 bool bridge_is_empty(struct bridge *b)
@@ -88,7 +54,7 @@ void bridge_post(struct bridge *b, struct bridge_item *item)
 {
     item->next = NULL;
     pthread_mutex_lock(&b->lock);
-    int was_empty = !b->first;
+    bool was_empty = !b->first;
     *b->last = item;
     b->last = &item->next;
     pthread_mutex_unlock(&b->lock);

@@ -5,22 +5,31 @@
  * it and returns; the loop's thread runs the items later, in their order. */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "common/error.h"
 #include "common/loop.h"
 
-struct bridge;
+struct server;
 
 struct bridge_item {
     struct bridge_item *next;
-    void (*run)(struct bridge_item *item); /* in the loop's thread; owns the item */
+    /* Called in the loop's thread, with the bridge's server. Owns the item. */
+    void (*run)(struct bridge_item *item, struct server *s);
 };
 
-struct bridge *bridge_create(struct loop *loop, struct error *err);
-/* Frees the items that wait without running them. No thread may post any more. NULL is fine. */
-void bridge_destroy(struct bridge *b);
-/* Adds an item, from any thread. Takes it; it comes from malloc(). */
+struct bridge { /* private to thread-bridge.c */
+    struct server *server;
+    pthread_mutex_t lock;
+    struct bridge_item *first, **last; /* under lock */
+    int wake_fd;
+    struct loop_io *io;
+};
+
+/* A bridge lives as long as the program. -1 with err. */
+int bridge_init(struct bridge *b, struct loop *loop, struct server *s, struct error *err);
+/* Adds an item, from any thread. Takes it. */
 void bridge_post(struct bridge *b, struct bridge_item *item);
 /* Whether no item waits. Called in the loop's thread. */
 bool bridge_is_empty(struct bridge *b);

@@ -67,33 +67,31 @@ static int take_placements(struct world *w, const Mprun__PmiWorld *m, struct err
     struct rank_map checked = {0};
     size_t n = 0;
     int rc = -1;
-    if (rank_map_create(&checked, w->number, w->nranks, err) < 0 ||
-        rank_map_create(&w->map, w->number, w->nranks, err) < 0 ||
-        placements_unpack(m->hosts, m->n_hosts, &checked, &hosts, &n, err) < 0)
-        goto out;
-    w->nhosts = (uint32_t)n;
-    rc = w->own_host < w->nhosts
-             ? make_nodes(w, hosts, err)
-             : error_set(err, EINVAL, "this is host %u of %u", w->own_host, w->nhosts);
-out:
+    if (rank_map_create(&checked, w->number, w->nranks, err) == 0 &&
+        rank_map_create(&w->map, w->number, w->nranks, err) == 0 &&
+        placements_unpack(m->hosts, m->n_hosts, &checked, &hosts, &n, err) == 0) {
+        w->nhosts = (uint32_t)n;
+        rc = w->own_host < w->nhosts
+                 ? make_nodes(w, hosts, err)
+                 : error_set(err, EINVAL, "this is host %u of %u", w->own_host, w->nhosts);
+    }
     placements_free(hosts, n);
     rank_map_free(&checked);
-    return rc < 0 ? error_context(err, "take world %u", w->number) : 0;
+    return rc;
 }
 
 static int take_app(struct world *w, const Mprun__App *a, uint32_t first, struct error *err)
 {
     if (!a->count || (uint64_t)first + a->count > w->nranks)
-        return error_set(err, EINVAL,
-                         "take world %u: a program's %u ranks from %u on are not all in it",
-                         w->number, a->count, first);
+        return error_set(err, EINVAL, "a program's %u ranks from %u on are not all in it", a->count,
+                         first);
     ProtobufCBinaryData nothing = {0, NULL};
     struct world_app *to = &w->apps[w->napps++];
     to->program = bytes_text(a->n_argv ? a->argv[0] : nothing);
     to->directory = bytes_text(a->directory);
     if (!to->program || !to->directory ||
         rank_set_add_block(&to->ranks, w->number, first, a->count) < 0)
-        return error_errno(err, ENOMEM, "take world %u", w->number);
+        return error_errno(err, ENOMEM, "programs");
     return 0;
 }
 
@@ -101,7 +99,7 @@ static int take_apps(struct world *w, const Mprun__PmiWorld *m, struct error *er
 {
     w->apps = calloc(m->n_apps ? m->n_apps : 1, sizeof(*w->apps));
     if (!w->apps)
-        return error_errno(err, ENOMEM, "take world %u", w->number);
+        return error_errno(err, ENOMEM, "programs");
     for (uint32_t i = 0, next = 0; i < m->n_apps; next += m->apps[i++]->count)
         if (take_app(w, m->apps[i], next, err) < 0)
             return -1;
@@ -114,51 +112,47 @@ static int take_bindings(struct world *w, const Mprun__PmiWorld *m, struct error
         return 0;
     uint32_t n = rank_set_count(world_local_ranks(w));
     if (m->n_bound_threads != n)
-        return error_set(err, EINVAL, "take world %u: bindings of %zu ranks, but %u are here",
-                         w->number, m->n_bound_threads, n);
+        return error_set(err, EINVAL, "bindings of %zu ranks, but %u are here", m->n_bound_threads,
+                         n);
     w->bound = calloc(m->n_bound_threads, sizeof(*w->bound));
     if (!w->bound)
-        return error_errno(err, ENOMEM, "take world %u", w->number);
+        return error_errno(err, ENOMEM, "bindings");
     for (size_t i = 0; i < m->n_bound_threads; i++) {
         w->bound[w->nbound++] = strdup(m->bound_threads[i]);
         if (!w->bound[i])
-            return error_errno(err, ENOMEM, "take world %u", w->number);
+            return error_errno(err, ENOMEM, "bindings");
     }
     return 0;
 }
 
-static int check_message(const Mprun__PmiWorld *m, struct error *err)
+static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
 {
     if (!m->nspace[0] || strlen(m->nspace) > WORLD_NSPACE_MAX)
-        return error_set(err, EINVAL, "take world %u: its name is empty or too long", m->world);
+        return error_set(err, EINVAL, "its name is empty or too long");
     if (!m->nranks || m->nranks > LAUNCH_RANKS_MAX)
-        return error_set(err, EINVAL, "take world %u: it has %s", m->world,
-                         m->nranks ? "too many ranks" : "no ranks");
-    return 0;
-}
-
-struct world *world_create(const Mprun__PmiWorld *m, struct error *err)
-{
-    if (check_message(m, err) < 0)
-        return NULL;
-    struct world *w = calloc(1, sizeof(*w));
-    if (!w) {
-        error_errno(err, ENOMEM, "take world %u", m->world);
-        return NULL;
-    }
+        return error_set(err, EINVAL, "it has %s", m->nranks ? "too many ranks" : "no ranks");
     w->number = m->world;
     w->nranks = m->nranks;
     w->own_host = m->host_index;
     snprintf(w->nspace, sizeof(w->nspace), "%s", m->nspace);
     w->directory = bytes_text(m->directory);
     if (!w->directory)
-        error_errno(err, ENOMEM, "take world %u", m->world);
-    if (!w->directory || take_placements(w, m, err) < 0 || take_apps(w, m, err) < 0 ||
-        take_bindings(w, m, err) < 0) {
-        world_destroy(w);
-        return NULL;
-    }
-    return w;
+        return error_errno(err, ENOMEM, "directory");
+    if (take_placements(w, m, err) < 0 || take_apps(w, m, err) < 0)
+        return -1;
+    return take_bindings(w, m, err);
+}
+
+struct world *world_create(const Mprun__PmiWorld *m, struct error *err)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    if (w && take(w, m, err) == 0)
+        return w;
+    if (!w)
+        error_errno(err, ENOMEM, "memory");
+    error_context(err, "take world %u", m->world);
+    world_destroy(w);
+    return NULL;
 }
 
 struct world *world_by_number(struct world *list, uint32_t number)

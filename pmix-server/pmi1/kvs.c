@@ -5,13 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct kvs {
-    void *root; /* of tsearch(3) */
-};
-
 struct pair {
-    char *value;
-    char key[];
+    const char *key, *value; /* both in bytes */
+    char bytes[];
 };
 
 static int pair_order(const void *a, const void *b)
@@ -22,36 +18,13 @@ static int pair_order(const void *a, const void *b)
 
 static struct pair *pair_create(const char *key, const char *value)
 {
-    size_t n = strlen(key) + 1;
-    struct pair *p = malloc(sizeof(*p) + n);
+    size_t nkey = strlen(key) + 1, nvalue = strlen(value) + 1;
+    struct pair *p = malloc(sizeof(*p) + nkey + nvalue);
     if (!p)
         return NULL;
-    memcpy(p->key, key, n);
-    p->value = strdup(value);
-    if (p->value)
-        return p;
-    free(p);
-    return NULL;
-}
-
-static void pair_destroy(void *arg)
-{
-    struct pair *p = arg;
-    free(p->value);
-    free(p);
-}
-
-struct kvs *kvs_create(void)
-{
-    return calloc(1, sizeof(struct kvs));
-}
-
-void kvs_destroy(struct kvs *k)
-{
-    if (!k)
-        return;
-    tdestroy(k->root, pair_destroy);
-    free(k);
+    p->key = memcpy(p->bytes, key, nkey);
+    p->value = memcpy(p->bytes + nkey, value, nvalue);
+    return p;
 }
 
 int kvs_put(struct kvs *k, const char *key, const char *value)
@@ -59,25 +32,20 @@ int kvs_put(struct kvs *k, const char *key, const char *value)
     struct pair *p = pair_create(key, value);
     struct pair **at = p ? tsearch(p, &k->root, pair_order) : NULL;
     if (!at) {
-        if (p)
-            pair_destroy(p);
+        free(p);
         return -1;
     }
-    if (*at == p)
-        return 0;
-    char *old = (*at)->value;
-    (*at)->value = p->value;
-    p->value = old;
-    pair_destroy(p);
+    if (*at != p) {
+        free(*at);
+        *at = p;
+    }
     return 0;
 }
 
 const char *kvs_get(const struct kvs *k, const char *key)
 {
-    struct pair *like = pair_create(key, "");
-    struct pair **at = like ? tfind(like, &k->root, pair_order) : NULL;
-    if (like)
-        pair_destroy(like);
+    struct pair like = {.key = key};
+    struct pair **at = tfind(&like, &k->root, pair_order);
     return at ? (*at)->value : NULL;
 }
 

@@ -7,10 +7,10 @@
 
 #include "common/buffer.h"
 
-struct kvs;
+struct kvs {
+    void *root; /* of tsearch(3); NULL: empty. Each node is one allocation */
+};
 
-struct kvs *kvs_create(void);    /* NULL: out of memory */
-void kvs_destroy(struct kvs *k); /* NULL is fine */
 /* Copies both; replaces an earlier value. -1: out of memory. */
 int kvs_put(struct kvs *k, const char *key, const char *value);
 const char *kvs_get(const struct kvs *k, const char *key); /* NULL: not there */

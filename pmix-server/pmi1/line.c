@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pmix-server/pmi1/line.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "common/number.h"
 
 int pmi1_parse(char *line, struct pmi1_line *ret)
 {
@@ -32,11 +33,8 @@ const char *pmi1_field(const struct pmi1_line *l, const char *name)
 int pmi1_number(const struct pmi1_line *l, const char *name, int max, int *ret)
 {
     const char *text = pmi1_field(l, name);
-    char *end;
-    if (!text || strspn(text, "-0123456789") != strlen(text))
-        return -1;
-    long v = strtol(text, &end, 10);
-    if (end == text || *end || v > max || v < -max)
+    int64_t v;
+    if (!text || number_parse(text, NULL, -max, max, &v, NULL) < 0)
         return -1;
     *ret = (int)v;
     return 0;

@@ -3,23 +3,19 @@
 
 #include <stdbool.h>
 #include <errno.h>
-#include <pmix.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/buffer.h"
 #include "common/cleanup.h"
 #include "pmix-server/pmi1/kvs.h"
 #include "pmix-server/pmi1/line.h"
-#include "pmix-server/pmix/abort.h"
 #include "pmix-server/pmix/client.h"
-#include "pmix-server/pmix/collective.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 #include "wire/little-endian.h"
@@ -28,7 +24,7 @@ struct space { /* a world, as PMI-1 sees it */
     struct space *next;
     struct pmi1 *pmi;
     uint32_t world;
-    struct kvs *kvs;
+    struct kvs kvs;
     struct buffer fresh; /* put here since the last barrier, packed */
     uint32_t waiting;    /* local ranks in the barrier */
 };
@@ -42,15 +38,6 @@ struct connection {
     size_t nput; /* bytes */
     struct loop_io *io;
     struct buffer in, out;
-};
-
-struct pmi1 {
-    struct server *server;
-    int fd;
-    struct loop_io *io;
-    struct space *spaces;
-    struct connection *connections;
-    struct sockaddr_un address;
 };
 
 /* ---- connections ----------------------------------------------------------------------------- */
@@ -119,7 +106,7 @@ static void barrier_collected(pmix_status_t status, const char *data, size_t n, 
                               pmix_release_cbfunc_t release, void *release_data)
 {
     struct space *s = cbdata;
-    if (status != PMIX_SUCCESS || kvs_put_packed(s->kvs, (const uint8_t *)data, n) < 0) {
+    if (status != PMIX_SUCCESS || kvs_put_packed(&s->kvs, (const uint8_t *)data, n) < 0) {
         struct error err;
         error_set(&err, EIO, "PMI-1 barrier of world %u: damaged data from other hosts", s->world);
         server_fail(s->pmi->server, &err);
@@ -209,7 +196,7 @@ static void cmd_put(struct connection *c, const struct pmi1_line *l)
         answer(c, "cmd=put_result rc=-1 msg=bad_put");
     else if ((c->nput += strlen(key) + strlen(value)) > PMI1_PUT_MAX)
         answer(c, "cmd=put_result rc=-1 msg=more_than_%d_bytes_of_a_rank", PMI1_PUT_MAX);
-    else if (kvs_put(c->space->kvs, key, value) < 0 || kvs_pack(&c->space->fresh, key, value) < 0)
+    else if (kvs_put(&c->space->kvs, key, value) < 0 || kvs_pack(&c->space->fresh, key, value) < 0)
         answer(c, "cmd=put_result rc=-1 msg=out_of_memory");
     else
         answer(c, "cmd=put_result rc=0 msg=success");
@@ -218,7 +205,7 @@ static void cmd_put(struct connection *c, const struct pmi1_line *l)
 static void cmd_get(struct connection *c, const struct pmi1_line *l)
 {
     const char *key = pmi1_field(l, "key");
-    const char *value = key && is_our_kvs(c, l) ? kvs_get(c->space->kvs, key) : NULL;
+    const char *value = key && is_our_kvs(c, l) ? kvs_get(&c->space->kvs, key) : NULL;
     if (value)
         answer(c, "cmd=get_result rc=0 msg=success value=%s", value);
     else
@@ -237,7 +224,7 @@ static void cmd_abort(struct connection *c, const struct pmi1_line *l)
     int code;
     if (pmi1_number(l, "exitcode", INT32_MAX, &code) < 0)
         code = 1;
-    abort_tell(c->pmi->server, world_of(c), c->rank, code, "");
+    client_tell_abort(c->pmi->server, world_of(c), c->rank, code, "");
 }
 
 static const struct {
@@ -317,10 +304,9 @@ static struct space *space_for(struct pmi1 *p, const struct world *w)
     AUTO_FREE char *mapping = world_process_mapping(w);
     s = calloc(1, sizeof(*s));
     /* Too long a mapping has to be absent: MPI finds out for itself then. */
-    if (!s || !mapping || !(s->kvs = kvs_create()) ||
-        (strlen(mapping) < PMI1_VALUE_MAX && kvs_put(s->kvs, "PMI_process_mapping", mapping) < 0)) {
-        if (s)
-            kvs_destroy(s->kvs);
+    if (!s || !mapping ||
+        (strlen(mapping) < PMI1_VALUE_MAX &&
+         kvs_put(&s->kvs, "PMI_process_mapping", mapping) < 0)) {
         free(s);
         return NULL;
     }
@@ -403,7 +389,7 @@ static void listener_ready(void *arg, int fd, unsigned events)
  * is all that there is: a process that it has left behind may write on. */
 void pmi1_rank_gone(struct pmi1 *p, uint32_t world, uint32_t rank)
 {
-    struct connection *c = p ? p->connections : NULL;
+    struct connection *c = p->connections;
     while (c && (!c->space || c->space->world != world || c->rank != rank))
         c = c->next;
     int unread = 0;
@@ -416,38 +402,22 @@ void pmi1_rank_gone(struct pmi1 *p, uint32_t world, uint32_t rank)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static int listen_at(struct pmi1 *p, struct error *err)
+int pmi1_listen(struct server *s, struct error *err)
 {
-    const char *path = p->address.sun_path;
-    p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&p->address, sizeof(p->address)) < 0 ||
-        listen(p->fd, SOMAXCONN) < 0)
-        return error_errno(err, errno, "listen for PMI-1 at '%s'", path);
-    p->io = loop_io_create(p->server->loop, p->fd, LOOP_READ, listener_ready, p);
-    return p->io ? 0 : error_errno(err, ENOMEM, "listen for PMI-1 at '%s'", path);
-}
-
-struct pmi1 *pmi1_listen(struct server *s, struct error *err)
-{
-    struct pmi1 *p = calloc(1, sizeof(*p));
-    if (!p) {
-        error_errno(err, ENOMEM, "listen for PMI-1");
-        return NULL;
-    }
+    struct pmi1 *p = &s->pmi1;
+    if (p->io)
+        return 0;
     p->server = s;
     p->address.sun_family = AF_UNIX;
     int n = snprintf(p->address.sun_path, sizeof(p->address.sun_path), "%s/pmi1", s->directory);
     if (n >= (int)sizeof(p->address.sun_path))
-        error_set(err, ENAMETOOLONG,
-                  "listen for PMI-1: '%s/pmi1' is longer than the name of a socket can be",
-                  s->directory);
-    else if (listen_at(p, err) == 0)
-        return p;
-    free(p);
-    return NULL;
-}
-
-const char *pmi1_path(const struct pmi1 *p)
-{
-    return p ? p->address.sun_path : NULL;
+        return error_set(err, ENAMETOOLONG,
+                         "listen for PMI-1: '%s/pmi1' is longer than the name of a socket can be",
+                         s->directory);
+    p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&p->address, sizeof(p->address)) < 0 ||
+        listen(p->fd, SOMAXCONN) < 0)
+        return error_errno(err, errno, "listen for PMI-1 at '%s'", p->address.sun_path);
+    p->io = loop_io_create(s->loop, p->fd, LOOP_READ, listener_ready, p);
+    return p->io ? 0 : error_errno(err, ENOMEM, "listen for PMI-1 at '%s'", p->address.sun_path);
 }

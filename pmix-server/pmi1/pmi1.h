@@ -11,18 +11,25 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/un.h>
 
 #include "common/error.h"
 
 struct server;
-struct pmi1;
 
 enum { PMI1_HELLO = 12 };
 
-/* Listens for the ranks of all worlds. NULL with err. */
-struct pmi1 *pmi1_listen(struct server *s, struct error *err);
-/* The path of the socket; NULL when p is. */
-const char *pmi1_path(const struct pmi1 *p);
+struct pmi1 {
+    struct sockaddr_un address; /* its path is "" while nobody listens */
+    /* private to pmi1.c */
+    struct server *server;
+    int fd;
+    struct loop_io *io;
+    struct space *spaces;
+    struct connection *connections;
+};
 
-/* The rank has ended: handles the requests that it has still sent. NULL is fine. */
+/* Listens for the ranks of all worlds, unless it does already. -1 with err. */
+int pmi1_listen(struct server *s, struct error *err);
+/* The rank has ended: handles the requests that it has still sent. */
 void pmi1_rank_gone(struct pmi1 *p, uint32_t world, uint32_t rank);

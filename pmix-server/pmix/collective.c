@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pmix-server/pmix/collective.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/idset.h"
 #include "pmix-server/server.h"
-#include "pmix-server/thread-bridge.h"
 #include "pmix-server/world.h"
 #include "wire/little-endian.h"
 
 struct collective_item {
     struct bridge_item item;
-    struct server *server;
     enum collective kind;
     struct asker asker;
     int seconds;
@@ -75,18 +72,6 @@ struct turn {
     uint8_t signature[];
 };
 
-struct collectives {
-    struct turn *turns;
-};
-
-struct collectives *collectives_create(struct error *err)
-{
-    struct collectives *c = calloc(1, sizeof(*c));
-    if (!c)
-        error_errno(err, ENOMEM, "make the list of collectives");
-    return c;
-}
-
 static struct turn *find_turn(const struct collectives *c, const uint8_t *signature, size_t n)
 {
     struct turn *t = c->turns;
@@ -136,7 +121,7 @@ static uint64_t turn_take(struct turn *t, uint64_t turn)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static void send_collect(const struct collective_item *c, struct participant *p,
+static void send_collect(struct server *s, const struct collective_item *c, struct participant *p,
                          const struct idset *hosts)
 {
     size_t nhosts = idset_count(hosts);
@@ -148,12 +133,12 @@ static void send_collect(const struct collective_item *c, struct participant *p,
     }
     size_t n = 1 + c->nprocs * PARTICIPANT_SIZE;
     write_signature(c->kind, p, c->nprocs, signature);
-    struct turn *t = turn_of(c->server->collectives, signature, n);
+    struct turn *t = turn_of(&s->collectives, signature, n);
     if (!t || turn_make_room(t) < 0) {
         asker_answer(&c->asker, PMIX_ERR_NOMEM, NULL, 0);
         return;
     }
-    uint64_t id = requests_add(c->server->requests, &c->asker, c->seconds);
+    uint64_t id = requests_add(&s->requests, &c->asker, c->seconds);
     if (!id)
         return;
     Mprun__Collect m = MPRUN__COLLECT__INIT;
@@ -164,29 +149,29 @@ static void send_collect(const struct collective_item *c, struct participant *p,
     for (int h = idset_next(hosts, 0); h >= 0; h = idset_next(hosts, (unsigned)h + 1))
         list[m.n_hosts++] = (uint32_t)h;
     m.hosts = list;
-    if (m.n_hosts == c->server->worlds->nhosts) /* all: nobody has to be named */
+    if (m.n_hosts == s->worlds->nhosts) /* all: nobody has to be named */
         m.n_hosts = 0;
-    part.host = c->server->worlds->own_host;
+    part.host = s->worlds->own_host;
     part.data = (ProtobufCBinaryData){c->ndata, (uint8_t *)item_data(c)};
     m.n_parts = 1;
     m.parts = parts;
-    link_send(c->server->link, FRAME_COLLECT, &m.base);
+    link_send(s->link, FRAME_COLLECT, &m.base);
 }
 
-static void collective_run(struct bridge_item *item)
+static void collective_run(struct bridge_item *item, struct server *s)
 {
     struct collective_item *c = (struct collective_item *)item;
     struct idset hosts = {.words = NULL};
     AUTO_FREE struct participant *p = calloc(c->nprocs ? c->nprocs : 1, sizeof(*p));
     int ok = p != NULL;
     for (size_t i = 0; ok && i < c->nprocs; i++)
-        ok = add_participant(c->server, &c->procs[i], &p[i], &hosts) == 0;
+        ok = add_participant(s, &c->procs[i], &p[i], &hosts) == 0;
     if (!ok)
         asker_answer(&c->asker, p ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOMEM, NULL, 0);
     else if (idset_count(&hosts) < 2) /* the library rarely asks then: all of it is here */
         asker_answer(&c->asker, PMIX_SUCCESS, item_data(c), c->ndata);
     else
-        send_collect(c, p, &hosts);
+        send_collect(s, c, p, &hosts);
     idset_free(&hosts);
     free(c);
 }
@@ -201,7 +186,6 @@ pmix_status_t collective_upcall(struct server *s, const struct collective_call *
     if (!c)
         return PMIX_ERR_NOMEM;
     *c = (struct collective_item){.item.run = collective_run,
-                                  .server = s,
                                   .kind = call->kind,
                                   .asker = *asker,
                                   .seconds = asker_timeout(call->info, call->ninfo),
@@ -210,14 +194,14 @@ pmix_status_t collective_upcall(struct server *s, const struct collective_call *
     memcpy(c->procs, call->procs, nprocs_size);
     if (call->ndata)
         memcpy(&c->procs[c->nprocs], call->data, call->ndata);
-    bridge_post(s->bridge, &c->item);
+    bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
 }
 
 void collective_answer(struct server *s, const Mprun__Collected *m)
 {
     uint64_t id =
-        turn_take(find_turn(s->collectives, m->signature.data, m->signature.len), m->turn);
+        turn_take(find_turn(&s->collectives, m->signature.data, m->signature.len), m->turn);
     if (id)
-        requests_answer(s->requests, id, m->status, m->data.data, m->data.len);
+        requests_answer(&s->requests, id, m->status, m->data.data, m->data.len);
 }

@@ -15,8 +15,11 @@
 #include "pmix-server/pmix/requests.h"
 #include "wire/mprun.pb-c.h"
 
-struct collectives; /* signatures and their turns */
 struct server;
+
+struct collectives { /* private to collective.c */
+    struct turn *turns;
+};
 
 enum collective {
     COLLECTIVE_FENCE = 'F',
@@ -35,7 +38,6 @@ struct collective_call { /* as in the upcall */
     size_t ndata;
 };
 
-struct collectives *collectives_create(struct error *err); /* NULL with err */
 /* Upcall, and PMI-1's barrier. Copies the call's data; answers through asker. */
 pmix_status_t collective_upcall(struct server *s, const struct collective_call *call,
                                 const struct asker *asker);

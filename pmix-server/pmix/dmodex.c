@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "pmix-server/server.h"
-#include "pmix-server/thread-bridge.h"
 #include "pmix-server/world.h"
 
 struct want_item { /* out: from the library to the launcher */
     struct bridge_item item;
-    struct server *server;
     pmix_proc_t proc;
     int seconds;
     struct asker asker;
@@ -30,10 +28,10 @@ struct found_item {
     uint8_t data[];
 };
 
-static void want_run(struct bridge_item *item)
+static void want_run(struct bridge_item *item, struct server *s)
 {
     struct want_item *q = (struct want_item *)item;
-    const struct world *w = world_by_nspace(q->server->worlds, q->proc.nspace);
+    const struct world *w = world_by_nspace(s->worlds, q->proc.nspace);
     if (!w || world_node_of(w, q->proc.rank) < 0 || world_is_local(w, q->proc.rank)) {
         asker_answer(&q->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
         free(q);
@@ -43,11 +41,11 @@ static void want_run(struct bridge_item *item)
     name.world = w->number;
     name.rank = q->proc.rank;
     Mprun__ModexRequest m = MPRUN__MODEX_REQUEST__INIT;
-    m.id = requests_add(q->server->requests, &q->asker, q->seconds);
+    m.id = requests_add(&s->requests, &q->asker, q->seconds);
     m.name = &name;
     m.from_host = w->own_host;
     if (m.id)
-        link_send(q->server->link, FRAME_MODEX_REQUEST, &m.base);
+        link_send(s->link, FRAME_MODEX_REQUEST, &m.base);
     free(q);
 }
 
@@ -58,17 +56,16 @@ pmix_status_t dmodex_upcall(struct server *s, const pmix_proc_t *proc, const pmi
     if (!q)
         return PMIX_ERR_NOMEM;
     *q = (struct want_item){.item.run = want_run,
-                            .server = s,
                             .proc = *proc,
                             .seconds = asker_timeout(info, ninfo),
                             .asker = *asker};
-    bridge_post(s->bridge, &q->item);
+    bridge_post(&s->bridge, &q->item);
     return PMIX_SUCCESS;
 }
 
 void dmodex_answer(struct server *s, const Mprun__ModexReply *m)
 {
-    requests_answer(s->requests, m->id, m->status, m->data.data, m->data.len);
+    requests_answer(&s->requests, m->id, m->status, m->data.data, m->data.len);
 }
 
 static void send_reply(const struct serve *to, pmix_status_t status, const uint8_t *data, size_t n)
@@ -81,7 +78,7 @@ static void send_reply(const struct serve *to, pmix_status_t status, const uint8
     link_send(to->server->link, FRAME_MODEX_REPLY, &m.base);
 }
 
-static void found_run(struct bridge_item *item)
+static void found_run(struct bridge_item *item, struct server *s)
 {
     struct found_item *f = (struct found_item *)item;
     send_reply(&f->serve, f->status, f->data, f->n);
@@ -101,7 +98,7 @@ static void found(pmix_status_t status, char *data, size_t n, void *cbdata)
     f->n = n;
     if (n)
         memcpy(f->data, data, n);
-    bridge_post(serve->server->bridge, &f->item);
+    bridge_post(&serve->server->bridge, &f->item);
     free(serve);
 }
 

@@ -2,9 +2,13 @@
 #include "pmix-server/pmix/library.h"
 
 #include <errno.h>
+#include <link.h>
+#include <malloc.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <hwloc.h>
@@ -16,12 +20,53 @@
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/pmix/nspace.h"
 #include "pmix-server/pmix/upcalls.h"
+#include "pmix-server/policy.h"
 #include "pmix-server/server.h"
 
-struct library {
-    hwloc_topology_t topology; /* as the starter gave it */
-    bool is_up;
-};
+#ifndef MADV_POPULATE_READ /* Linux 5.14; an older kernel refuses, and nothing is lost */
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static int prefault_library(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (!info->dlpi_name || !strstr(info->dlpi_name, "/libpmix."))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + p->p_vaddr;
+        uintptr_t from = start & ~(page - 1);
+        if (p->p_type == PT_LOAD)
+            madvise((void *)from, start + p->p_memsz - from,
+                    p->p_flags & PF_W ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+    }
+    return 0;
+}
+
+static void prefault_heap(void)
+{
+    void *p = malloc(PREFAULT_HEAP);
+    if (p)
+        explicit_bzero(p, PREFAULT_HEAP); /* a write that the compiler cannot drop */
+    free(p);
+}
+
+/* mppmi starts before everything else and waits for the topology. Then the whole step waits for the
+ * start of the PMIx library, which is a third faster (2.2 ms instead of 3.3) when the library's
+ * code is mapped and its heap is there. */
+static void prefault(int fd)
+{
+    /* All three threads share one heap, which is small and never given back. */
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TRIM_THRESHOLD, PREFAULT_KEEP);
+    mallopt(M_MMAP_THRESHOLD, PREFAULT_KEEP);
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    if (poll(&p, 1, 0) != 0)
+        return;
+    dl_iterate_phdr(prefault_library, NULL);
+    prefault_heap();
+}
 
 /* An outer launcher has set these for mppmi as one of its own processes; the library would act on
  * them, its security mode among others. Parameters that a user sets begin with PMIX_MCA_. */
@@ -41,31 +86,30 @@ static void forget_outer_pmix(void)
     }
 }
 
-struct library *library_prepare(struct error *err)
+struct hwloc_topology *library_prepare(int fd, struct error *err)
 {
+    hwloc_topology_t topology = NULL;
+    prefault(fd);
     /* Plug-ins of hwloc load X11, OpenCL and libxml2; a topology in memory needs none of them. */
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
     forget_outer_pmix();
-    struct library *l = calloc(1, sizeof(*l));
-    if (l && hwloc_topology_init(&l->topology) == 0)
-        return l;
-    error_errno(err, l ? errno : ENOMEM, "make a topology");
-    free(l);
-    return NULL;
+    if (hwloc_topology_init(&topology) < 0)
+        error_errno(err, errno, "make a topology");
+    return topology;
 }
 
-static int load_topology(struct library *l, ProtobufCBinaryData xml, struct error *err)
+static int load_topology(hwloc_topology_t topology, ProtobufCBinaryData xml, struct error *err)
 {
     /* hwloc wants the terminating zero to be counted. */
     char *text = strndup((const char *)xml.data, xml.len);
     if (!text)
         return error_errno(err, ENOMEM, "read the topology");
-    hwloc_topology_set_flags(l->topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
-    hwloc_topology_set_all_types_filter(l->topology, HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_io_types_filter(l->topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    int rc = hwloc_topology_set_xmlbuffer(l->topology, text, (int)strlen(text) + 1);
+    hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
+    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
+    hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    int rc = hwloc_topology_set_xmlbuffer(topology, text, (int)strlen(text) + 1);
     if (rc == 0)
-        rc = hwloc_topology_load(l->topology);
+        rc = hwloc_topology_load(topology);
     int code = errno;
     free(text);
     return rc == 0 ? 0 : error_errno(err, code, "read the topology");
@@ -86,27 +130,21 @@ static void server_keys(const struct server *s, pmix_topology_t *topology, struc
         infos_topology(to, PMIX_TOPOLOGY2, topology);
 }
 
-int library_start(struct library *l, struct server *s, ProtobufCBinaryData topology_xml,
-                  struct error *err)
+int library_start(struct hwloc_topology *topology, struct server *s,
+                  ProtobufCBinaryData topology_xml, struct error *err)
 {
     struct infos keys = {.v = NULL};
-    if (topology_xml.len && load_topology(l, topology_xml, err) < 0)
+    if (topology_xml.len && load_topology(topology, topology_xml, err) < 0)
         return -1;
-    pmix_topology_t topology = {.source = (char *)"hwloc", .topology = l->topology};
-    server_keys(s, topology_xml.len ? &topology : NULL, &keys);
+    pmix_topology_t shared = {.source = (char *)"hwloc", .topology = topology};
+    server_keys(s, topology_xml.len ? &shared : NULL, &keys);
     pmix_status_t rc = keys.status;
     if (rc == PMIX_SUCCESS)
         rc = PMIx_server_init(upcalls_for(s), keys.v, keys.n);
     infos_free(&keys);
-    if (rc != PMIX_SUCCESS)
-        return error_set(err, EIO, "start the PMIx library: %s", PMIx_Error_string(rc));
-    l->is_up = true;
-    return 0;
-}
-
-bool library_is_up(const struct library *l)
-{
-    return l && l->is_up;
+    return rc == PMIX_SUCCESS
+               ? 0
+               : error_set(err, EIO, "start the PMIx library: %s", PMIx_Error_string(rc));
 }
 
 /* An orderly end of the library would also free memory and remove the files that go with the

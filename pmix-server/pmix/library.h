@@ -5,23 +5,21 @@
  * gets the starter's topology, and shares it with the ranks. */
 #pragma once
 
-#include <stdbool.h>
-
 #include <protobuf-c/protobuf-c.h>
 
 #include "common/error.h"
 
-struct library;
+struct hwloc_topology;
 struct server;
 
-/* Makes what is possible before PMI_INIT, and changes the environment. NULL with err. */
-struct library *library_prepare(struct error *err);
+/* Makes what is possible before PMI_INIT, and changes the environment; touches memory that the
+ * start will need while no message waits at fd. Call before any thread is started. Returns an empty
+ * topology; NULL with err. */
+struct hwloc_topology *library_prepare(int fd, struct error *err);
 /* Starts the library for s, whose directory and host name are known. topology_xml may be empty:
- * then the library looks at the machine. -1 with err. */
-int library_start(struct library *l, struct server *s, ProtobufCBinaryData topology_xml,
-                  struct error *err);
-/* NULL is fine. */
-bool library_is_up(const struct library *l);
+ * then the library looks at the machine; else it goes into the topology. -1 with err. */
+int library_start(struct hwloc_topology *topology, struct server *s,
+                  ProtobufCBinaryData topology_xml, struct error *err);
 /* Lets the library clean up behind the ranks, and removes the server's directory. The process has
  * to leave by _exit() afterwards: the library's threads still run. */
 void library_stop(const struct server *s);

@@ -2,16 +2,16 @@
 /* Rules of the library that are not in its manual: an array of a rank begins with PMIX_RANK; once
  * there is one, PMIX_LOCAL_RANK and PMIX_NODE_RANK are not derived from the maps any more; local
  * and node ranks are 16 bits wide. */
-#include "pmix-server/pmix/nspace-keys.h"
+#include "pmix-server/pmix/nspace.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <pmix.h>
 #include <pmix_server.h>
 
 #include "common/cleanup.h"
+#include "pmix-server/pmix/infos.h"
+#include "pmix-server/world.h"
 
 /* text becomes a regular expression of the library's own kind, which may contain zeros. */
 static void add_map(struct infos *to, const char *key, const char *text,

@@ -9,18 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <pmix.h>
 #include <pmix_server.h>
 
 #include "common/cleanup.h"
 #include "model/step.h"
-#include "pmix-server/pmi1/pmi1.h"
-#include "pmix-server/pmix/client.h"
 #include "pmix-server/pmix/infos.h"
-#include "pmix-server/pmix/nspace-keys.h"
 #include "pmix-server/server.h"
-#include "pmix-server/thread-bridge.h"
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
 
@@ -47,11 +44,6 @@ static int session_directory(const struct server *s, const struct world *w, char
     return 0;
 }
 
-static uint32_t first_local_rank(const struct world *w)
-{
-    return rank_set_at(world_local_ranks(w), 0).rank;
-}
-
 /* All but the one variable that differs from rank to rank. */
 static int send_ready(const struct server *s, const struct world *w, char **env, struct error *err)
 {
@@ -69,8 +61,7 @@ static int send_ready(const struct server *s, const struct world *w, char **env,
             all[ready.n_env++] = bytes_of(env[i]);
     for (size_t i = 0; n && i < OPEN_MPI_ENV; i++)
         all[ready.n_env++] = bytes_of(open_mpi_env[i]);
-    if (pmi1_path(s->pmi1))
-        ready.pmi1_socket = bytes_of(pmi1_path(s->pmi1));
+    ready.pmi1_socket = bytes_of(s->pmi1.address.sun_path);
     link_send(s->link, FRAME_PMI_READY, &ready.base);
     link_flush(s->link);
     return 0;
@@ -94,10 +85,9 @@ static void registration_free(struct registration *r)
     free(r);
 }
 
-static void registration_run(struct bridge_item *item)
+static void registration_run(struct bridge_item *item, struct server *s)
 {
     struct registration *r = (struct registration *)item;
-    struct server *s = r->server;
     if (!r->err.text[0])
         send_ready(s, r->world, r->env, &r->err);
     if (r->err.text[0])
@@ -106,19 +96,31 @@ static void registration_run(struct bridge_item *item)
     server_release(s);
 }
 
+/* In the library's thread. A rank that could not be registered cannot connect, and says so. */
+static void client_registered(pmix_status_t status, void *cbdata)
+{
+}
+
 /* In the library's thread. */
 static int register_ranks(struct registration *r)
 {
     const struct world *w = r->world;
-    if (!rank_set_count(world_local_ranks(w)))
-        return 0;
-    pmix_proc_t first;
-    PMIX_LOAD_PROCID(&first, w->nspace, first_local_rank(w));
-    pmix_status_t rc = PMIx_server_setup_fork(&first, &r->env);
-    if (rc != PMIX_SUCCESS)
-        return error_set(&r->err, EIO, "make the environment of world %u: PMIx library: %s",
-                         w->number, PMIx_Error_string(rc));
-    return clients_register(w, &r->err);
+    const struct rank_set *here = world_local_ranks(w);
+    pmix_status_t rc;
+    for (uint32_t i = 0; i < rank_set_count(here); i++) {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, w->nspace, rank_set_at(here, i).rank);
+        rc = i == 0 ? PMIx_server_setup_fork(&proc, &r->env) : PMIX_SUCCESS;
+        if (rc != PMIX_SUCCESS)
+            return error_set(&r->err, EIO, "make the environment of world %u: PMIx library: %s",
+                             w->number, PMIx_Error_string(rc));
+        rc =
+            PMIx_server_register_client(&proc, geteuid(), getegid(), NULL, client_registered, NULL);
+        if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+            return error_set(&r->err, EIO, "register rank %u with the PMIx library: %s", proc.rank,
+                             PMIx_Error_string(rc));
+    }
+    return 0;
 }
 
 /* In the library's thread. */
@@ -130,7 +132,7 @@ static void registered(pmix_status_t status, void *cbdata)
                   PMIx_Error_string(status));
     else
         register_ranks(r);
-    bridge_post(r->server->bridge, &r->item);
+    bridge_post(&r->server->bridge, &r->item);
 }
 
 static int register_world(struct server *s, struct world *w, struct error *err)
@@ -160,14 +162,6 @@ static int register_world(struct server *s, struct world *w, struct error *err)
                      PMIx_Error_string(rc));
 }
 
-static int listen_for_pmi1(struct server *s, struct error *err)
-{
-    struct pmi1 *p = s->pmi1 ? s->pmi1 : pmi1_listen(s, err);
-    if (p)
-        server_add_pmi1(s, p);
-    return p ? 0 : -1;
-}
-
 int nspace_register(struct server *s, const Mprun__PmiWorld *m, struct error *err)
 {
     if (world_by_number(s->worlds, m->world) || world_by_nspace(s->worlds, m->nspace))
@@ -176,7 +170,7 @@ int nspace_register(struct server *s, const Mprun__PmiWorld *m, struct error *er
     if (!w)
         return -1;
     server_add_world(s, w);
-    if ((m->pmi & PMI_KIND_PMI1) && listen_for_pmi1(s, err) < 0)
+    if ((m->pmi & PMI_KIND_PMI1) && pmi1_listen(s, err) < 0)
         return -1;
     return m->pmi & PMI_KIND_PMIX ? register_world(s, w, err) : send_ready(s, w, NULL, err);
 }

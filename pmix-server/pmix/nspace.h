@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nspace.h - registers worlds with the PMIx library as namespaces */
+/* nspace.h - worlds as namespaces of the PMIx library, with the keys that ranks can read */
 #pragma once
 
 #include "common/error.h"
 #include "wire/mprun.pb-c.h"
 
+struct infos;
 struct server;
 struct world;
 
@@ -12,3 +13,7 @@ struct world;
  * that all local ranks share. -1 with err. */
 int nspace_register(struct server *s, const Mprun__PmiWorld *m, struct error *err);
 void nspace_deregister_all(const struct server *s);
+
+/* nspace-keys.c. Adds everything that PMIx_server_register_nspace() needs. tmpdir: the server's
+ * directory; nsdir: the session directory of the local ranks. The caller checks to->status. */
+void nspace_keys(const struct world *w, const char *tmpdir, const char *nsdir, struct infos *to);

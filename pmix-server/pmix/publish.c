@@ -3,21 +3,16 @@
  * wait stays on a list as such. */
 #include "pmix-server/pmix/publish.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <pmix.h>
-
 #include "common/cleanup.h"
-#include "pmix-server/pmix/requests.h"
 #include "pmix-server/server.h"
-#include "pmix-server/thread-bridge.h"
 #include "pmix-server/world.h"
 
 struct published {
-    struct published *next;
+    LIST_ENTRY(published) link;
     pmix_proc_t owner;
     pmix_data_range_t range;
     int first_read; /* goes with its first reader */
@@ -28,7 +23,7 @@ struct published {
 struct call {
     struct bridge_item item;
     struct server *server;
-    struct call *next; /* among those that wait */
+    TAILQ_ENTRY(call) link; /* among those that wait */
     pmix_proc_t proc;
     pmix_info_t *info; /* publish: directives and values */
     size_t ninfo;
@@ -43,17 +38,10 @@ struct call {
     void *cbdata;
 };
 
-struct store {
-    struct published *values;
-    struct call *waiting;
-};
-
-struct store *store_create(struct error *err)
+void store_init(struct store *st)
 {
-    struct store *st = calloc(1, sizeof(*st));
-    if (!st)
-        error_errno(err, ENOMEM, "make the store of published values");
-    return st;
+    LIST_INIT(&st->values);
+    TAILQ_INIT(&st->waiting);
 }
 
 static void call_destroy(struct call *c)
@@ -64,10 +52,9 @@ static void call_destroy(struct call *c)
     free(c);
 }
 
-static void remove_value(struct published **at)
+static void remove_value(struct published *p)
 {
-    struct published *p = *at;
-    *at = p->next;
+    LIST_REMOVE(p, link);
     PMIX_VALUE_DESTRUCT(&p->value);
     free(p);
 }
@@ -93,12 +80,13 @@ static int visible(const struct published *p, const pmix_proc_t *to)
     return p->range != PMIX_RANGE_NAMESPACE || !strcmp(p->owner.nspace, to->nspace);
 }
 
-static struct published **find_value(struct store *st, const char *key, const pmix_proc_t *reader)
+static struct published *find_value(const struct store *st, const char *key,
+                                    const pmix_proc_t *reader)
 {
-    struct published **at = &st->values;
-    while (*at && (strcmp((*at)->key, key) || !visible(*at, reader)))
-        at = &(*at)->next;
-    return at;
+    struct published *p = LIST_FIRST(&st->values);
+    while (p && (strcmp(p->key, key) || !visible(p, reader)))
+        p = LIST_NEXT(p, link);
+    return p;
 }
 
 static bool is_directive(const pmix_info_t *i)
@@ -112,7 +100,7 @@ static size_t count_found(struct store *st, const struct call *c)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->nkeys; i++)
-        n += *find_value(st, c->keys[i], &c->proc) != NULL;
+        n += find_value(st, c->keys[i], &c->proc) != NULL;
     return n;
 }
 
@@ -120,17 +108,17 @@ static size_t read_values(struct store *st, const struct call *c, pmix_pdata_t *
 {
     size_t n = 0;
     for (size_t i = 0; i < c->nkeys; i++) {
-        struct published **at = find_value(st, c->keys[i], &c->proc);
-        if (!*at)
+        struct published *p = find_value(st, c->keys[i], &c->proc);
+        if (!p)
             continue;
         PMIX_PDATA_CONSTRUCT(&out[n]);
-        out[n].proc = (*at)->owner;
-        PMIX_LOAD_KEY(out[n].key, (*at)->key);
-        if (PMIx_Value_xfer(&out[n].value, &(*at)->value) != PMIX_SUCCESS)
+        out[n].proc = p->owner;
+        PMIX_LOAD_KEY(out[n].key, p->key);
+        if (PMIx_Value_xfer(&out[n].value, &p->value) != PMIX_SUCCESS)
             continue;
         n++;
-        if ((*at)->first_read)
-            remove_value(at);
+        if (p->first_read)
+            remove_value(p);
     }
     return n;
 }
@@ -149,59 +137,38 @@ static void answer_lookup(struct store *st, struct call *c, pmix_status_t if_non
     call_destroy(c);
 }
 
-static void unlink_waiting(struct store *st, struct call *c)
-{
-    struct call **at = &st->waiting;
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
-}
-
 static void lookup_timed_out(void *arg)
 {
     struct call *c = arg;
-    unlink_waiting(c->server->store, c);
+    TAILQ_REMOVE(&c->server->store.waiting, c, link);
     c->looked_up(PMIX_ERR_TIMEOUT, NULL, 0, c->cbdata);
     call_destroy(c);
 }
 
-/* At the end of the list: first come, first read. */
-static void wait_for_values(struct server *s, struct call *c)
-{
-    struct call **at = &s->store->waiting;
-    while (*at)
-        at = &(*at)->next;
-    *at = c;
-    if (!c->seconds)
-        return;
-    loop_timer_init(&c->timer, s->loop, lookup_timed_out, c);
-    loop_timer_start(&c->timer, c->seconds, 0);
-}
-
-static void lookup_run(struct bridge_item *item)
+static void lookup_run(struct bridge_item *item, struct server *s)
 {
     struct call *c = (struct call *)item;
-    struct store *st = c->server->store;
-    if (!one_host(c->server)) {
+    if (!one_host(s)) {
         c->looked_up(PMIX_ERR_NOT_SUPPORTED, NULL, 0, c->cbdata);
         call_destroy(c);
-    } else if (count_found(st, c) >= c->wanted) {
-        answer_lookup(st, c, PMIX_ERR_NOT_FOUND);
+    } else if (count_found(&s->store, c) >= c->wanted) {
+        answer_lookup(&s->store, c, PMIX_ERR_NOT_FOUND);
     } else {
-        wait_for_values(c->server, c);
+        TAILQ_INSERT_TAIL(&s->store.waiting, c, link);
+        loop_timer_init(&c->timer, s->loop, lookup_timed_out, c);
+        if (c->seconds)
+            loop_timer_start(&c->timer, c->seconds, 0);
     }
 }
 
 static void answer_waiting(struct store *st)
 {
-    struct call **at = &st->waiting;
-    while (*at) {
-        struct call *c = *at;
-        if (count_found(st, c) < c->wanted) {
-            at = &c->next;
+    struct call *next;
+    for (struct call *c = TAILQ_FIRST(&st->waiting); c; c = next) {
+        next = TAILQ_NEXT(c, link);
+        if (count_found(st, c) < c->wanted)
             continue;
-        }
-        *at = c->next;
+        TAILQ_REMOVE(&st->waiting, c, link);
         answer_lookup(st, c, PMIX_ERR_NOT_FOUND);
     }
 }
@@ -223,8 +190,7 @@ static pmix_status_t add_value(struct store *st, const struct call *c, const pmi
         free(p);
         return rc;
     }
-    p->next = st->values;
-    st->values = p;
+    LIST_INSERT_HEAD(&st->values, p, link);
     return PMIX_SUCCESS;
 }
 
@@ -234,7 +200,7 @@ static pmix_status_t publish_all(struct store *st, const struct call *c)
     for (size_t i = 0; i < c->ninfo; i++) {
         if (PMIX_CHECK_KEY(&c->info[i], PMIX_PERSISTENCE))
             first_read = c->info[i].value.data.persist == PMIX_PERSIST_FIRST_READ;
-        if (!is_directive(&c->info[i]) && *find_value(st, c->info[i].key, &c->proc))
+        if (!is_directive(&c->info[i]) && find_value(st, c->info[i].key, &c->proc))
             return PMIX_ERR_DUPLICATE_KEY;
     }
     for (size_t i = 0; i < c->ninfo; i++) {
@@ -247,14 +213,12 @@ static pmix_status_t publish_all(struct store *st, const struct call *c)
     return PMIX_SUCCESS;
 }
 
-static void publish_run(struct bridge_item *item)
+static void publish_run(struct bridge_item *item, struct server *s)
 {
     struct call *c = (struct call *)item;
-    struct store *st = c->server->store;
-    pmix_status_t rc = one_host(c->server) ? publish_all(st, c) : PMIX_ERR_NOT_SUPPORTED;
-    c->done(rc, c->cbdata);
+    c->done(one_host(s) ? publish_all(&s->store, c) : PMIX_ERR_NOT_SUPPORTED, c->cbdata);
     call_destroy(c);
-    answer_waiting(st);
+    answer_waiting(&s->store);
 }
 
 static int names_key(const struct call *c, const char *key)
@@ -267,34 +231,29 @@ static int names_key(const struct call *c, const char *key)
     return 0;
 }
 
-static void unpublish_run(struct bridge_item *item)
+static void unpublish_run(struct bridge_item *item, struct server *s)
 {
     struct call *c = (struct call *)item;
-    pmix_status_t rc = one_host(c->server) ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED;
-    struct published **at = &c->server->store->values;
-    while (*at) {
-        if (same_proc(&(*at)->owner, &c->proc) && names_key(c, (*at)->key))
-            remove_value(at);
-        else
-            at = &(*at)->next;
+    struct published *next;
+    for (struct published *p = LIST_FIRST(&s->store.values); p; p = next) {
+        next = LIST_NEXT(p, link);
+        if (same_proc(&p->owner, &c->proc) && names_key(c, p->key))
+            remove_value(p);
     }
-    c->done(rc, c->cbdata);
+    c->done(one_host(s) ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED, c->cbdata);
     call_destroy(c);
 }
 
 /* ---- in the library's thread ----------------------------------------------------------------- */
 
 static struct call *call_create(struct server *s, const pmix_proc_t *proc,
-                                void (*run)(struct bridge_item *item), void *cbdata)
+                                void (*run)(struct bridge_item *, struct server *), void *cbdata)
 {
     struct call *c = calloc(1, sizeof(*c));
     if (!c)
         return NULL;
-    c->item.run = run;
-    c->server = s;
-    c->proc = *proc;
-    c->range = PMIX_RANGE_SESSION;
-    c->cbdata = cbdata;
+    *c = (struct call){
+        .item.run = run, .server = s, .proc = *proc, .range = PMIX_RANGE_SESSION, .cbdata = cbdata};
     return c;
 }
 
@@ -333,7 +292,7 @@ pmix_status_t publish_upcall(struct server *s, const pmix_proc_t *proc, const pm
         call_destroy(c);
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    bridge_post(s->bridge, &c->item);
+    bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
 }
 
@@ -366,7 +325,7 @@ pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **ke
     for (size_t i = 0; i < ninfo; i++)
         if (PMIX_CHECK_KEY(&info[i], PMIX_WAIT))
             c->wanted = wanted_values(&info[i], c->nkeys);
-    bridge_post(s->bridge, &c->item);
+    bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
 }
 
@@ -379,6 +338,6 @@ pmix_status_t unpublish_upcall(struct server *s, const pmix_proc_t *proc, char *
         return PMIX_ERR_NOMEM;
     }
     c->done = cbfunc;
-    bridge_post(s->bridge, &c->item);
+    bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
 }

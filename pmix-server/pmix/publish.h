@@ -5,14 +5,18 @@
  * calls, rather than the values that happen to be on its host. */
 #pragma once
 
+#include <sys/queue.h>
+
 #include <pmix_server.h>
 
-#include "common/error.h"
-
 struct server;
-struct store;
 
-struct store *store_create(struct error *err); /* NULL with err */
+struct store { /* private to publish.c */
+    LIST_HEAD(, published) values;
+    TAILQ_HEAD(, call) waiting; /* lookups; first come, first read */
+};
+
+void store_init(struct store *st);
 
 pmix_status_t publish_upcall(struct server *s, const pmix_proc_t *proc, const pmix_info_t *info,
                              size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata);

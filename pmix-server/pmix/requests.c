@@ -2,24 +2,15 @@
 /* A list in the order of asking: answers come in about that order, so searches end early. */
 #include "pmix-server/pmix/requests.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <pmix.h>
-
 struct request {
-    struct request *next;
+    TAILQ_ENTRY(request) link;
     struct requests *all;
     uint64_t id;
     struct asker asker;
     struct loop_timer timer; /* not started without a time limit */
-};
-
-struct requests {
-    struct loop *loop;
-    struct request *first, **last;
-    uint64_t last_id;
 };
 
 void asker_answer(const struct asker *a, pmix_status_t status, const void *data, size_t n)
@@ -49,31 +40,10 @@ int asker_timeout(const pmix_info_t *info, size_t ninfo)
     return 0;
 }
 
-struct requests *requests_create(struct loop *loop, struct error *err)
+void requests_init(struct requests *r, struct loop *loop)
 {
-    struct requests *r = calloc(1, sizeof(*r));
-    if (!r) {
-        error_errno(err, ENOMEM, "make the list of requests");
-        return NULL;
-    }
     r->loop = loop;
-    r->last = &r->first;
-    return r;
-}
-
-static struct request *request_unlink(struct requests *r, struct request **at)
-{
-    struct request *q = *at;
-    *at = q->next;
-    if (r->last == &q->next)
-        r->last = at;
-    return q;
-}
-
-static void request_destroy(struct request *q)
-{
-    loop_timer_stop(&q->timer);
-    free(q);
+    TAILQ_INIT(&r->list);
 }
 
 static void request_timed_out(void *arg)
@@ -93,8 +63,7 @@ uint64_t requests_add(struct requests *r, const struct asker *a, int seconds)
     q->all = r;
     q->id = ++r->last_id;
     q->asker = *a;
-    *r->last = q;
-    r->last = &q->next;
+    TAILQ_INSERT_TAIL(&r->list, q, link);
     if (seconds)
         loop_timer_start(&q->timer, seconds, 0);
     return q->id;
@@ -103,12 +72,13 @@ uint64_t requests_add(struct requests *r, const struct asker *a, int seconds)
 void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, const void *data,
                      size_t n)
 {
-    for (struct request **at = &r->first; *at; at = &(*at)->next) {
-        if ((*at)->id != id)
-            continue;
-        struct request *q = request_unlink(r, at);
-        asker_answer(&q->asker, status, data, n);
-        request_destroy(q);
+    struct request *q = TAILQ_FIRST(&r->list);
+    while (q && q->id != id)
+        q = TAILQ_NEXT(q, link);
+    if (!q)
         return;
-    }
+    TAILQ_REMOVE(&r->list, q, link);
+    asker_answer(&q->asker, status, data, n);
+    loop_timer_stop(&q->timer);
+    free(q);
 }

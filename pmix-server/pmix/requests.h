@@ -6,13 +6,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <pmix_server.h>
 
-#include "common/error.h"
 #include "common/loop.h"
-
-struct requests;
 
 /* The library's callback for the answer: either op or modex is set. */
 struct asker {
@@ -26,7 +24,13 @@ void asker_answer(const struct asker *a, pmix_status_t status, const void *data,
 /* Returns the time limit among an upcall's directives in seconds; 0: none. */
 int asker_timeout(const pmix_info_t *info, size_t ninfo);
 
-struct requests *requests_create(struct loop *loop, struct error *err);
+struct requests { /* private to requests.c */
+    struct loop *loop;
+    TAILQ_HEAD(, request) list;
+    uint64_t last_id;
+};
+
+void requests_init(struct requests *r, struct loop *loop);
 /* Adds a request and returns its id, under which the launcher is asked. After `seconds` (0: never)
  * the asker gets PMIX_ERR_TIMEOUT; a later answer is dropped. 0: out of memory; the asker knows. */
 uint64_t requests_add(struct requests *r, const struct asker *a, int seconds);

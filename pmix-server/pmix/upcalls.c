@@ -7,35 +7,91 @@
 #include "pmix-server/pmix/upcalls.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "pmix-server/pmix/abort.h"
 #include "pmix-server/pmix/client.h"
 #include "pmix-server/pmix/collective.h"
 #include "pmix-server/pmix/dmodex.h"
 #include "pmix-server/pmix/publish.h"
+#include "pmix-server/policy.h"
 #include "pmix-server/server.h"
-#include "pmix-server/thread-bridge.h"
+#include "pmix-server/world.h"
 
 /* Upcalls have no context argument. The program has one server. */
 static struct server *self;
 
+/* An upcall about one rank, on its way to the loop's thread. */
+struct rank_item {
+    struct bridge_item item;
+    pmix_proc_t proc;
+    int value; /* 1: connected, 0: finalized; the code of an abort */
+    pmix_op_cbfunc_t cbfunc;
+    void *cbdata;
+    char text[]; /* of an abort */
+};
+
+static pmix_status_t post_rank_item(const struct rank_item *like, const char *text, size_t n)
+{
+    struct rank_item *r = calloc(1, sizeof(*r) + n + 1);
+    if (!r)
+        return PMIX_ERR_NOMEM;
+    *r = *like;
+    /* the schema's strings are UTF-8, a rank's message is any bytes */
+    for (size_t i = 0; i < n; i++)
+        r->text[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+    bridge_post(&self->bridge, &r->item);
+    return PMIX_SUCCESS;
+}
+
+static void end_rank_item(struct rank_item *r)
+{
+    if (r->cbfunc)
+        r->cbfunc(PMIX_SUCCESS, r->cbdata);
+    free(r);
+}
+
+static void client_run(struct bridge_item *item, struct server *s)
+{
+    struct rank_item *r = (struct rank_item *)item;
+    const struct world *w = world_by_nspace(s->worlds, r->proc.nspace);
+    if (r->value)
+        server_had_client(s);
+    if (w)
+        client_tell(s, w, r->proc.rank, r->value);
+    end_rank_item(r);
+}
+
+static void abort_run(struct bridge_item *item, struct server *s)
+{
+    struct rank_item *r = (struct rank_item *)item;
+    const struct world *w = world_by_nspace(s->worlds, r->proc.nspace);
+    if (w)
+        client_tell_abort(s, w, r->proc.rank, r->value, r->text);
+    end_rank_item(r);
+}
+
 static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[],
                                   size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    return client_upcall(self, proc, 1, cbfunc, cbdata);
+    struct rank_item r = {{.run = client_run}, *proc, 1, cbfunc, cbdata};
+    return post_rank_item(&r, "", 0);
 }
 
 static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t cbfunc,
                                   void *cbdata)
 {
-    return client_upcall(self, proc, 0, cbfunc, cbdata);
+    struct rank_item r = {{.run = client_run}, *proc, 0, cbfunc, cbdata};
+    return post_rank_item(&r, "", 0);
 }
 
+/* "N/A" is Open MPI's for no text. */
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
                               pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cbfunc,
                               void *cbdata)
 {
-    return abort_upcall(self, proc, status, text, cbfunc, cbdata);
+    struct rank_item r = {{.run = abort_run}, *proc, status, cbfunc, cbdata};
+    size_t n = text && strcmp(text, "N/A") != 0 ? strnlen(text, ABORT_TEXT_MAX) : 0;
+    return post_rank_item(&r, text, n);
 }
 
 static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
@@ -111,17 +167,9 @@ static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-struct log_item {
-    struct bridge_item item;
-    pmix_op_cbfunc_t cbfunc;
-    void *cbdata;
-};
-
-static void log_run(struct bridge_item *item)
+static void log_run(struct bridge_item *item, struct server *s)
 {
-    struct log_item *l = (struct log_item *)item;
-    l->cbfunc(PMIX_SUCCESS, l->cbdata);
-    free(l);
+    end_rank_item((struct rank_item *)item);
 }
 
 /* Help texts of Open MPI, which its ranks print themselves as well. Calling back from here would
@@ -130,11 +178,8 @@ static void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t n
                    const pmix_info_t directives[], size_t ndirectives, pmix_op_cbfunc_t cbfunc,
                    void *cbdata)
 {
-    struct log_item *l = cbfunc ? calloc(1, sizeof(*l)) : NULL;
-    if (!l)
-        return;
-    *l = (struct log_item){{.run = log_run}, cbfunc, cbdata};
-    bridge_post(self->bridge, &l->item);
+    struct rank_item r = {.item.run = log_run, .cbfunc = cbfunc, .cbdata = cbdata};
+    post_rank_item(&r, "", 0);
 }
 
 static pmix_server_module_t table = {

@@ -5,6 +5,8 @@
  * The first byte of the input chooses which. */
 #include "tests/fuzz/fuzz.h"
 
+#include <search.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pmix-server/pmi1/kvs.h"
@@ -31,13 +33,12 @@ static void try_line(const uint8_t *data, size_t size)
 
 static void try_pairs(const uint8_t *data, size_t size)
 {
-    struct kvs *k = kvs_create();
-    MUST(k);
-    if (kvs_put_packed(k, data, size) == 0 && size > 0) {
+    struct kvs k = {.root = NULL};
+    if (kvs_put_packed(&k, data, size) == 0 && size > 0) {
         MUST(data[size - 1] == 0);
-        MUST(kvs_get(k, (const char *)data));
+        MUST(kvs_get(&k, (const char *)data));
     }
-    kvs_destroy(k);
+    tdestroy(k.root, free);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

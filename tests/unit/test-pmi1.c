@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <search.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -61,40 +63,38 @@ static void numbers_are_whole_and_bounded(void **state)
 
 static void values_are_found_and_replaced(void **state)
 {
-    struct kvs *k = kvs_create();
-    assert_non_null(k);
-    assert_null(kvs_get(k, "a"));
+    struct kvs k = {.root = NULL};
+    assert_null(kvs_get(&k, "a"));
     for (int i = 0; i < 1000; i++) {
         char key[16], value[16];
         snprintf(key, sizeof(key), "key-%d", i);
         snprintf(value, sizeof(value), "%d", i * 7);
-        assert_int_equal(kvs_put(k, key, value), 0);
+        assert_int_equal(kvs_put(&k, key, value), 0);
     }
-    assert_string_equal(kvs_get(k, "key-999"), "6993");
-    assert_int_equal(kvs_put(k, "key-999", "new"), 0);
-    assert_string_equal(kvs_get(k, "key-999"), "new");
-    assert_string_equal(kvs_get(k, "key-0"), "0");
-    kvs_destroy(k);
-    kvs_destroy(NULL);
+    assert_string_equal(kvs_get(&k, "key-999"), "6993");
+    assert_int_equal(kvs_put(&k, "key-999", "new"), 0);
+    assert_string_equal(kvs_get(&k, "key-999"), "new");
+    assert_string_equal(kvs_get(&k, "key-0"), "0");
+    tdestroy(k.root, free);
 }
 
 static void pairs_travel_between_hosts(void **state)
 {
     struct buffer b = {.data = NULL};
-    struct kvs *k = kvs_create();
+    struct kvs k = {.root = NULL};
     assert_int_equal(kvs_pack(&b, "one", "1"), 0);
     assert_int_equal(kvs_pack(&b, "empty", ""), 0);
     assert_int_equal(kvs_pack(&b, "two", "2"), 0);
-    assert_int_equal(kvs_put_packed(k, buffer_ptr(&b), buffer_len(&b)), 0);
-    assert_string_equal(kvs_get(k, "one"), "1");
-    assert_string_equal(kvs_get(k, "empty"), "");
-    assert_string_equal(kvs_get(k, "two"), "2");
-    assert_int_equal(kvs_put_packed(k, NULL, 0), 0);
+    assert_int_equal(kvs_put_packed(&k, buffer_ptr(&b), buffer_len(&b)), 0);
+    assert_string_equal(kvs_get(&k, "one"), "1");
+    assert_string_equal(kvs_get(&k, "empty"), "");
+    assert_string_equal(kvs_get(&k, "two"), "2");
+    assert_int_equal(kvs_put_packed(&k, NULL, 0), 0);
     for (size_t cut = 1; cut < 4; cut++)
-        assert_int_equal(kvs_put_packed(k, buffer_ptr(&b), cut), -1);
-    assert_int_equal(kvs_put_packed(k, buffer_ptr(&b), buffer_len(&b) - 1), -1);
+        assert_int_equal(kvs_put_packed(&k, buffer_ptr(&b), cut), -1);
+    assert_int_equal(kvs_put_packed(&k, buffer_ptr(&b), buffer_len(&b) - 1), -1);
     buffer_free(&b);
-    kvs_destroy(k);
+    tdestroy(k.root, free);
 }
 
 int main(void)
