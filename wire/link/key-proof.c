@@ -34,15 +34,24 @@ void handshake_wipe(struct handshake *h)
     sodium_memzero(h, sizeof(*h));
 }
 
-static void proof(const struct handshake *h, const char *label, size_t na1, uint8_t out[32])
+/* Proves the messages behind C2, too: the first bytes of the claim, and the n bytes after it. */
+static void late_proof(const struct handshake *h, const char *label, size_t na1, size_t nclaim,
+                       const uint8_t *more, size_t n, uint8_t out[32])
 {
     crypto_generichash_state st;
     crypto_generichash_init(&st, h->key, HANDSHAKE_KEY, 32);
     crypto_generichash_update(&st, (const uint8_t *)label, strlen(label) + 1);
     crypto_generichash_update(&st, h->c1, HANDSHAKE_C1);
     crypto_generichash_update(&st, h->a1, na1);
+    crypto_generichash_update(&st, h->claim, nclaim);
+    crypto_generichash_update(&st, more, n);
     crypto_generichash_final(&st, out, 32);
     sodium_memzero(&st, sizeof(st));
+}
+
+static void proof(const struct handshake *h, const char *label, size_t na1, uint8_t out[32])
+{
+    late_proof(h, label, na1, 0, NULL, 0, out);
 }
 
 static int check_magic(const uint8_t *in, uint32_t version, struct error *err)
@@ -115,21 +124,6 @@ int handshake_take_c2(struct handshake *h, const uint8_t in[HANDSHAKE_C2], struc
     return 0;
 }
 
-/* Proves the messages behind C2: the claim (whole, or its first n bytes) and the bytes after it. */
-static void late_proof(const struct handshake *h, const char *label, size_t nclaim,
-                       const uint8_t *more, size_t n, uint8_t out[32])
-{
-    crypto_generichash_state st;
-    crypto_generichash_init(&st, h->key, HANDSHAKE_KEY, 32);
-    crypto_generichash_update(&st, (const uint8_t *)label, strlen(label) + 1);
-    crypto_generichash_update(&st, h->c1, HANDSHAKE_C1);
-    crypto_generichash_update(&st, h->a1, HANDSHAKE_A1);
-    crypto_generichash_update(&st, h->claim, nclaim);
-    crypto_generichash_update(&st, more, n);
-    crypto_generichash_final(&st, out, 32);
-    sodium_memzero(&st, sizeof(st));
-}
-
 static void pack_session(const struct handshake_session *s, uint8_t *to)
 {
     memcpy(to, s->id, HANDSHAKE_SESSION);
@@ -146,7 +140,7 @@ void handshake_claim(struct handshake *h, const struct handshake_session *s,
                      uint8_t out[HANDSHAKE_CLAIM])
 {
     pack_session(s, h->claim);
-    late_proof(h, "claim", CLAIM_PROOF, NULL, 0, h->claim + CLAIM_PROOF);
+    late_proof(h, "claim", HANDSHAKE_A1, CLAIM_PROOF, NULL, 0, h->claim + CLAIM_PROOF);
     memcpy(out, h->claim, HANDSHAKE_CLAIM);
 }
 
@@ -155,7 +149,7 @@ int handshake_take_claim(struct handshake *h, const uint8_t in[HANDSHAKE_CLAIM],
 {
     uint8_t expected[32];
     memcpy(h->claim, in, HANDSHAKE_CLAIM);
-    late_proof(h, "claim", CLAIM_PROOF, NULL, 0, expected);
+    late_proof(h, "claim", HANDSHAKE_A1, CLAIM_PROOF, NULL, 0, expected);
     if (sodium_memcmp(expected, in + CLAIM_PROOF, 32) != 0)
         return error_set(err, EACCES, "the peer's claim to a link is not authentic");
     unpack_session(in, ret);
@@ -168,7 +162,8 @@ void handshake_verdict(const struct handshake *h, enum handshake_answer answer,
     memset(out, 0, HANDSHAKE_VERDICT);
     put32(out, answer);
     pack_session(s, out + 8);
-    late_proof(h, "verdict", HANDSHAKE_CLAIM, out, VERDICT_PROOF, out + VERDICT_PROOF);
+    late_proof(h, "verdict", HANDSHAKE_A1, HANDSHAKE_CLAIM, out, VERDICT_PROOF,
+               out + VERDICT_PROOF);
 }
 
 int handshake_take_verdict(const struct handshake *h, const uint8_t in[HANDSHAKE_VERDICT],
@@ -176,7 +171,7 @@ int handshake_take_verdict(const struct handshake *h, const uint8_t in[HANDSHAKE
                            struct error *err)
 {
     uint8_t expected[32];
-    late_proof(h, "verdict", HANDSHAKE_CLAIM, in, VERDICT_PROOF, expected);
+    late_proof(h, "verdict", HANDSHAKE_A1, HANDSHAKE_CLAIM, in, VERDICT_PROOF, expected);
     if (sodium_memcmp(expected, in + VERDICT_PROOF, 32) != 0 || get32(in) > HANDSHAKE_REFUSED)
         return error_set(err, EACCES, "the other end's verdict on a link is not authentic");
     *ret_answer = (enum handshake_answer)get32(in);

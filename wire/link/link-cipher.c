@@ -88,14 +88,6 @@ int link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n)
     return 0;
 }
 
-static int bad_record(struct link *l, const char *what)
-{
-    struct error e;
-    error_set(&e, EPROTO, "protocol error: %s", what);
-    link_dies(l, &e);
-    return 1;
-}
-
 /* The frame of a record, of *ret_n bytes. One that is encrypted is decrypted where it lies: behind
  * the tag, which takes the first of its bytes. NULL: it is not authentic. */
 static uint8_t *open_record(struct cipher *c, uint8_t *record, uint32_t len,
@@ -119,19 +111,15 @@ static int take_record(struct link *l, uint8_t *record, uint32_t len)
     unsigned long long n;
     uint8_t *plain = open_record(l->cipher, record, len, &n);
     if (!plain)
-        return bad_record(l, "a record is not authentic");
+        return link_fails(l, EPROTO, "protocol error: a record is not authentic");
     if (n < FRAME_HEADER)
-        return bad_record(l, "a record without a frame");
-    if (l->session && link_retransmit_own(plain))
-        return link_retransmit_own(plain) == n ? link_retransmit_take(l, plain)
-                                               : bad_record(l, "a record that is not one frame");
-    if (frame_header_unpack(plain, &h, &e) < 0) {
-        link_dies(l, &e);
-        return 1;
-    }
-    if (h.length + FRAME_HEADER != n)
-        return bad_record(l, "a record that is not one frame");
-    return link_read_frame(l, &h, plain + FRAME_HEADER);
+        return link_fails(l, EPROTO, "protocol error: a record without a frame");
+    size_t own = l->session ? link_retransmit_own(plain) : 0;
+    if (!own && frame_header_unpack(plain, &h, &e) < 0)
+        return link_fails(l, e.code, "%s", e.text);
+    if ((own ? own : h.length + FRAME_HEADER) != n)
+        return link_fails(l, EPROTO, "protocol error: a record that is not one frame");
+    return own ? link_retransmit_take(l, plain) : link_read_frame(l, &h, plain + FRAME_HEADER);
 }
 
 int link_cipher_take(struct link *l)
@@ -151,7 +139,7 @@ int link_cipher_take(struct link *l)
     while (buffer_len(&l->in) >= RECORD_HEADER) {
         uint32_t len = get32(buffer_ptr(&l->in));
         if (len < extra_of(c) || len > FRAME_HEADER + FRAME_PAYLOAD_MAX + extra_of(c))
-            return bad_record(l, "a record of impossible length");
+            return link_fails(l, EPROTO, "protocol error: a record of impossible length");
         if (buffer_len(&l->in) < RECORD_HEADER + len)
             return 0;
         link_enter(l);

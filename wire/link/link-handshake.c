@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* link-handshake.c - the handshake on a connection: noise before it, its steps, its time */
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -39,7 +38,7 @@ static uint32_t flags_of(enum link_security s)
     return s == LINK_ENCRYPT ? HANDSHAKE_ENCRYPT : s == LINK_MAC ? HANDSHAKE_MAC : 0;
 }
 
-static void begin(struct link *l, const uint8_t *key)
+void link_handshake_begin(struct link *l, const uint8_t *key)
 {
     const struct link_options *o = &l->options;
     handshake_init(&l->shake, key, o->host_id,
@@ -54,28 +53,12 @@ static void begin(struct link *l, const uint8_t *key)
         loop_timer_start(&l->limit, link_handshake_seconds(l), 0);
 }
 
-void link_handshake_begin(struct link *l)
-{
-    begin(l, l->options.key);
-    l->options.key = NULL; /* the caller's; copied now */
-}
-
-void link_handshake_again(struct link *l)
-{
-    begin(l, l->session->key);
-}
-
-static void answer(struct link *l, enum handshake_answer answer)
+void link_handshake_answer(struct link *l, enum handshake_answer answer)
 {
     uint8_t a3[HANDSHAKE_VERDICT];
     handshake_verdict(&l->shake, answer, &l->session->mine, a3);
     buffer_append(&l->shake_out, a3, sizeof(a3));
     link_want_write(l);
-}
-
-void link_handshake_accept(struct link *l)
-{
-    answer(l, HANDSHAKE_RESUMED);
 }
 
 /* The peer proved the key: it may know that it is not wanted, rather than try again. */
@@ -84,21 +67,18 @@ static void say_refused(struct link *l)
     if (!l->session || l->state == DEAD)
         return;
     buffer_free(&l->shake_out); /* where it was told that it is welcome, before the owner knew */
-    answer(l, HANDSHAKE_REFUSED);
+    link_handshake_answer(l, HANDSHAKE_REFUSED);
     buffer_write(&l->shake_out, l->out_fd); /* a connection that is new has room */
 }
 
 /* Nothing but what the key proved is as before: the owner has to know what it goes on with. */
-static int begin_session(struct link *l)
+static void begin_session(struct link *l)
 {
     if (l->options.role == LINK_ACCEPTOR) {
-        if (link_claims(l))
-            return 0;
         randombytes_buf(l->session->mine.id, HANDSHAKE_SESSION);
-        answer(l, HANDSHAKE_NEW);
+        link_handshake_answer(l, HANDSHAKE_NEW);
     }
     l->session->begun = 1;
-    return 0;
 }
 
 /* The handshake is over: 1 when the owner refused, or the link is gone. */
@@ -106,8 +86,9 @@ static int link_opens(struct link *l)
 {
     struct error e = {0};
     int claims = link_claims(l); /* then the owner has another link for this connection */
-    if ((l->session && begin_session(l) < 0) ||
-        (!claims && l->options.security && link_cipher_begin(l) < 0)) {
+    if (l->session && !claims)
+        begin_session(l);
+    if (!claims && l->options.security && link_cipher_begin(l) < 0) {
         link_no_memory(l);
         return 1;
     }
@@ -200,12 +181,9 @@ static int take_verdict(struct link *l, struct error *e)
     if (handshake_take_verdict(&l->shake, buffer_ptr(&l->in), &answer, &theirs, e) < 0)
         return -1;
     buffer_consume(&l->in, HANDSHAKE_VERDICT);
-    if (answer == HANDSHAKE_REFUSED) {
-        error_set(e, ECONNREFUSED,
-                  s->begun ? "the other end has given this link up" : "the other end refused it");
-        link_dies(l, e);
-        return 1;
-    }
+    if (answer == HANDSHAKE_REFUSED)
+        return link_fails(l, ECONNREFUSED, "the other end %s",
+                          s->begun ? "has given this link up" : "refused it");
     if (answer == HANDSHAKE_NEW && !s->begun) {
         s->mine = (struct handshake_session){.received = 0};
         memcpy(s->mine.id, theirs.id, HANDSHAKE_SESSION);
@@ -213,11 +191,8 @@ static int take_verdict(struct link *l, struct error *e)
     }
     if (answer == HANDSHAKE_NEW || !s->begun ||
         sodium_memcmp(s->mine.id, theirs.id, HANDSHAKE_SESSION) != 0 ||
-        link_retransmit_forget(l, theirs.received) < 0) {
-        error_set(e, EPROTO, "protocol error: the other end goes on with another link");
-        link_dies(l, e);
-        return 1;
-    }
+        link_retransmit_forget(l, theirs.received) < 0)
+        return link_fails(l, EPROTO, "protocol error: the other end goes on with another link");
     if (l->options.security && link_cipher_begin(l) < 0) {
         link_no_memory(l);
         return 1;
@@ -251,13 +226,11 @@ static int shake_connector(struct link *l, struct error *e)
 static int shake_step(struct link *l)
 {
     struct error e = {0};
-    int r;
     if (l->state == SKIP_NOISE)
         return skip_noise(l);
-    r = l->options.role == LINK_ACCEPTOR ? shake_acceptor(l, &e) : shake_connector(l, &e);
-    if (r < 0)
-        link_interrupted(l,
-                         &e); /* dead, unless it was open before: another may be at the address */
+    int r = l->options.role == LINK_ACCEPTOR ? shake_acceptor(l, &e) : shake_connector(l, &e);
+    if (r < 0) /* dead, unless it was open before: another may be at the address */
+        link_interrupted(l, &e);
     return r;
 }
 

@@ -122,20 +122,22 @@ void link_enter(struct link *l);
 int link_leave(struct link *l);
 /* The loop reports the death: closed() never comes from inside link_send(). */
 void link_dies(struct link *l, const struct error *why);
+/* The same with an error made here. Returns 1. */
+int link_fails(struct link *l, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 void link_no_memory(struct link *l);
 void link_want_write(struct link *l);
 int link_make_watches(struct link *l); /* of its descriptors; -1: no memory */
 void link_close_descriptors(struct link *l);
 
 /* link-handshake.c */
-void link_handshake_begin(struct link *l);
-void link_handshake_accept(struct link *l);          /* the newcomer that goes on with it */
-void link_handshake_again(struct link *l);           /* a connector, on another connection */
+void link_handshake_begin(struct link *l, const uint8_t *key);
+void link_handshake_answer(struct link *l, enum handshake_answer answer); /* an acceptor's A3 */
 double link_handshake_seconds(const struct link *l); /* how long the peer has */
 /* Go on with what was read, until the link is open, or more is needed, or it died. */
 void link_handshake_take(struct link *l);
-void link_handshake_end_noise(
-    struct link *l); /* what came before the peer's magic becomes a text */
+/* What came before the peer's magic becomes a text. */
+void link_handshake_end_noise(struct link *l);
 
 /* link-cipher.c */
 int link_cipher_begin(struct link *l);                                   /* -1: no memory */
@@ -177,11 +179,11 @@ void link_retransmit_bye(struct link *l);
 void link_interrupted(struct link *l, const struct error *why);
 void link_lost(struct link *l);    /* from the loop: tell, and dial */
 void link_resumed(struct link *l); /* it is back */
-void link_resume_tick(struct link *l);
-void link_resume_again(void *arg);
+void link_resume_tick(void *link);
+void link_resume_again(void *link);
 
 /* link-splice.c */
 size_t link_splice_boundary(const struct link *l); /* how far to read, at most */
-int link_splice_begin(
-    struct link *l); /* 1: what was read is the header of a frame that moves now */
+/* 1: what was read is the header of a frame that moves now. */
+int link_splice_begin(struct link *l);
 void link_splice_go_on(struct link *l);

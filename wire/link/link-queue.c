@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* link-queue.c - frames into the queues: messages whole or cut into parts, bulk data in place */
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -12,15 +11,11 @@
  * can be named. */
 static bool can_send(struct link *l, enum frame_type type, size_t n)
 {
-    struct error e;
     if (l->state == DEAD || (l->deaf && !l->session))
         return false;
-    if (n <= MESSAGE_MAX)
-        return true;
-    error_set(&e, EMSGSIZE, "%s of %zu bytes is longer than a message may be (%d)",
-              frame_type_text(type), n, MESSAGE_MAX);
-    link_dies(l, &e);
-    return false;
+    return n <= MESSAGE_MAX ||
+           !link_fails(l, EMSGSIZE, "%s of %zu bytes is longer than a message may be (%d)",
+                       frame_type_text(type), n, MESSAGE_MAX);
 }
 
 /* A host's last words must not overtake its output. */

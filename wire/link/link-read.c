@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* link-read.c - frames out of what was read, and messages out of frames */
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -12,23 +11,15 @@ static int deliver(struct link *l, enum frame_type type, const uint8_t *p, size_
     return link_leave(l);
 }
 
-static int bad_part(struct link *l, const char *fmt, const char *what, const char *other)
-{
-    struct error e;
-    error_set(&e, EPROTO, fmt, what, other);
-    link_dies(l, &e);
-    return 1;
-}
-
 static int take_part(struct link *l, struct message *m, const struct frame_header *h,
                      const uint8_t *p)
 {
     if (buffer_len(&m->data) && (m->type != h->type || m->host != h->host))
-        return bad_part(l, "protocol error: %s inside of %s", frame_type_text(h->type),
-                        frame_type_text(m->type));
+        return link_fails(l, EPROTO, "protocol error: %s inside of %s", frame_type_text(h->type),
+                          frame_type_text(m->type));
     if (buffer_len(&m->data) + h->length > MESSAGE_MAX)
-        return bad_part(l, "protocol error: %s longer than a message may be%s",
-                        frame_type_text(h->type), "");
+        return link_fails(l, EPROTO, "protocol error: %s longer than a message may be",
+                          frame_type_text(h->type));
     m->type = h->type;
     m->host = h->host;
     if (buffer_append(&m->data, p, h->length) < 0) {

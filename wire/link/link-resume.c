@@ -8,9 +8,7 @@
 #include "wire/link/link-private.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "wire/transport/dial.h"
 #include "wire/transport/tcp.h"
@@ -91,26 +89,21 @@ void link_lost(struct link *l)
 static void waited_too_long(struct link *l)
 {
     struct session *s = l->session;
-    struct error e;
     if (s->allowed < l->options.resume_seconds)
-        error_set(&e, ECONNRESET, "%s, and not connected again within %.3g s", s->why.text,
-                  s->allowed);
+        link_fails(l, ECONNRESET, "%s, and not connected again within %.3g s", s->why.text,
+                   s->allowed);
     else
-        error_set(&e, ETIMEDOUT, "no connection for %.3g s (%s)", s->allowed, s->why.text);
-    link_dies(l, &e);
+        link_fails(l, ETIMEDOUT, "no connection for %.3g s (%s)", s->allowed, s->why.text);
 }
 
 void link_peer_ends(struct link *l)
 {
     struct session *s = l->session;
-    struct error e;
     if (!s)
         return;
     s->peer_ends = 1;
-    if (l->state != LOST || !looks_like_an_end(&s->why))
-        return;
-    error_set(&e, ECONNRESET, "%s, and its process has ended", s->why.text);
-    link_dies(l, &e);
+    if (l->state == LOST && looks_like_an_end(&s->why))
+        link_fails(l, ECONNRESET, "%s, and its process has ended", s->why.text);
 }
 
 /* The peer's kernel owes an answer: for how long? */
@@ -136,8 +129,9 @@ static void look_at_connection(struct link *l)
     link_interrupted(l, &e);
 }
 
-void link_resume_tick(struct link *l)
+void link_resume_tick(void *arg)
 {
+    struct link *l = arg;
     struct session *s = l->session;
     if (l->state == OPEN) {
         look_at_connection(l);
@@ -183,7 +177,7 @@ static void dialed(void *arg, int fd, const struct error *why)
         return;
     }
     tcp_prepare(fd, l->options.dead_seconds);
-    link_handshake_again(l);
+    link_handshake_begin(l, s->key);
 }
 
 void link_resume_again(void *arg)
@@ -259,7 +253,7 @@ static int take_connection(struct link *l, struct link *newcomer)
     link_retransmit_rewind(l);
     if (link_make_watches(l) < 0)
         return -1;
-    link_handshake_accept(l);
+    link_handshake_answer(l, HANDSHAKE_RESUMED);
     return l->options.security ? link_cipher_begin(l) : 0;
 }
 

@@ -32,11 +32,6 @@ static void ack_time(void *arg)
     }
 }
 
-static void tick(void *arg)
-{
-    link_resume_tick(arg);
-}
-
 static int fill(struct link *l, const struct link_options *o)
 {
     struct session *s = l->session;
@@ -46,7 +41,7 @@ static int fill(struct link *l, const struct link_options *o)
         tcp_peer(l->in_fd, s->peer, sizeof(s->peer));
     }
     loop_timer_init(&s->ack, l->loop, ack_time, l);
-    loop_timer_init(&s->tick, l->loop, tick, l);
+    loop_timer_init(&s->tick, l->loop, link_resume_tick, l);
     loop_timer_init(&s->again, l->loop, link_resume_again, l);
     return s->addresses || o->role != LINK_CONNECTOR ? 0 : -1;
 }
@@ -86,11 +81,8 @@ void link_retransmit_destroy(struct link *l)
     struct session *s = l->session;
     if (!s)
         return;
+    link_retransmit_stop(l);
     l->session = NULL;
-    dial_destroy(s->dial);
-    loop_timer_stop(&s->ack);
-    loop_timer_stop(&s->tick);
-    loop_timer_stop(&s->again);
     buffer_free(&s->kept);
     free(s->addresses);
     sodium_memzero(s, sizeof(*s));
@@ -245,20 +237,7 @@ size_t link_retransmit_own(const uint8_t *frame)
 
 static int bad_frame(struct link *l)
 {
-    struct error e;
-    error_set(&e, EPROTO, "protocol error: an acknowledgement that cannot be");
-    link_dies(l, &e);
-    return 1;
-}
-
-static void take_bye(struct link *l)
-{
-    struct error e;
-    if (link_read_has_part(l))
-        error_set(&e, ECONNRESET, "closed in the middle of a message");
-    else
-        error_set(&e, 0, "closed");
-    link_dies(l, &e);
+    return link_fails(l, EPROTO, "protocol error: an acknowledgement that cannot be");
 }
 
 int link_retransmit_take(struct link *l, const uint8_t *frame)
@@ -266,10 +245,10 @@ int link_retransmit_take(struct link *l, const uint8_t *frame)
     struct session *s = l->session;
     if (get32(frame) != link_retransmit_own(frame) - FRAME_HEADER)
         return bad_frame(l);
-    if (frame[4] == LINK_BYE) {
-        take_bye(l);
-        return 1;
-    }
+    if (frame[4] == LINK_BYE && link_read_has_part(l))
+        return link_fails(l, ECONNRESET, "closed in the middle of a message");
+    if (frame[4] == LINK_BYE)
+        return link_fails(l, 0, "closed");
     /* what has not gone out on this connection was acknowledged in its handshake, if ever */
     size_t not_coded = buffer_len(&s->kept) - s->coded;
     if (link_retransmit_forget(l, get64(frame + FRAME_HEADER)) < 0 ||

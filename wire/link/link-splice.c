@@ -52,11 +52,8 @@ int link_bulk_move(struct link *l, enum frame_type type, const struct bulk_heade
         left -= (size_t)moved;
     }
     if ((left > 0 || w < (ssize_t)sizeof(head)) &&
-        queue_rest(l, head, sizeof(head) - (size_t)w, fd, left) < 0) {
-        struct error e;
-        error_set(&e, EPROTO, "write to %s: data for it was not where it was seen", l->name);
-        link_dies(l, &e);
-    }
+        queue_rest(l, head, sizeof(head) - (size_t)w, fd, left) < 0)
+        link_fails(l, EPROTO, "write to %s: data for it was not where it was seen", l->name);
     return 1;
 }
 

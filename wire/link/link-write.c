@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* link-write.c - the queues into the descriptor, as much as it takes */
 #include "wire/link/link-private.h"
 
 #include <errno.h>

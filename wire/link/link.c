@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* link.c - a link's life: create, death, destruction; readable and writable */
 #include "wire/link/link-private.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/fdio.h"
@@ -87,6 +88,17 @@ void link_dies(struct link *l, const struct error *why)
     loop_defer_schedule(&l->die);
 }
 
+int link_fails(struct link *l, int code, const char *fmt, ...)
+{
+    struct error why = {.code = code};
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(why.text, sizeof(why.text), fmt, ap);
+    va_end(ap);
+    link_dies(l, &why);
+    return 1;
+}
+
 static void report_end(void *arg)
 {
     struct link *l = arg;
@@ -148,10 +160,11 @@ struct link *link_create(struct loop *loop, int in_fd, int out_fd, const struct 
         link_destroy(l);
         return NULL;
     }
+    l->options.key = NULL; /* the caller's */
     if (o->role == LINK_TRUSTED)
         l->state = OPEN;
     else
-        link_handshake_begin(l);
+        link_handshake_begin(l, o->key);
     return l;
 }
 
@@ -192,9 +205,7 @@ void link_want_write(struct link *l)
 
 void link_no_memory(struct link *l)
 {
-    struct error e;
-    error_errno(&e, ENOMEM, "link to %s", l->name);
-    link_dies(l, &e);
+    link_fails(l, ENOMEM, "link to %s: %s", l->name, strerror(ENOMEM));
 }
 
 /* A link whose data comes in small pieces needs little memory; of many links nearly all do. */
