@@ -421,6 +421,31 @@ pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, st
     return pid;
 }
 
+pid_t spawn_piped(struct spawn s, int ret_ends[3], struct error *err)
+{
+    int theirs[3] = {-1, -1, -1}, ends[2];
+    pid_t pid = 0;
+    for (int i = 0; i < 3; i++) {
+        ret_ends[i] = -1;
+        if (s.fds[i] != SPAWN_PIPE || pid < 0)
+            continue;
+        if (pipe2(ends, O_CLOEXEC) < 0) {
+            pid = error_errno(err, errno, "make a pipe");
+            continue;
+        }
+        s.fds[i] = theirs[i] = ends[i > 0];
+        ret_ends[i] = ends[i == 0];
+    }
+    if (pid == 0)
+        pid = spawn_process(&s, NULL, err);
+    for (int i = 0; i < 3; i++) {
+        cleanup_close(&theirs[i]);
+        if (pid < 0 && ret_ends[i] >= 0)
+            close(take_fd(&ret_ends[i]));
+    }
+    return pid;
+}
+
 /* ---- finding the program --------------------------------------------------------------------- */
 
 const char *spawn_env_value(char *const envp[], const char *name)

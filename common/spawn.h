@@ -54,6 +54,8 @@ struct spawn {
     int set_oom_score_adj, oom_score_adj; /* best effort: lowering needs a privilege */
 };
 
+enum { SPAWN_PIPE = -2 };
+
 struct spawn_failure {
     enum spawn_step step;
     int code; /* errno */
@@ -64,6 +66,9 @@ void spawn_init(struct spawn *s);
 /* The pid, or -1 with *ret_failure (may be NULL) and err ("exec './solver': No such file ..."); the
  * process is then reaped already. */
 pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err);
+/* The same, with a pipe for each descriptor of s->fds that is SPAWN_PIPE. ret_ends gets the
+ * caller's ends, which are close-on-exec; -1 for descriptors without a pipe, and on failure. */
+pid_t spawn_piped(struct spawn s, int ret_ends[3], struct error *err);
 /* Find a program as execvp() does: a name with '/' from `directory` on, another in PATH of envp. 0
  * with *ret, which the caller frees, or -1 with errno (ENOENT, EACCES ...) and err. */
 int spawn_resolve(const char *name, char *const envp[], const char *directory, char **ret,

@@ -5,13 +5,15 @@
  * a list is as many cycles as it needs. Ranks are ascending by world and rank, and a rank's index
  * in its host's set is its local rank. The incarnation of a name does not matter here.
  *
- * All arithmetic on ranks is in rank-set.c; which host has a rank is the question of rank-map.h. */
+ * All arithmetic on ranks is in rank-set.c. A rank map, made of the rank sets of all hosts, answers
+ * which host has a rank of a world. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/error.h"
 #include "model/rank-name.h"
 
 struct rank_cycle {
@@ -47,3 +49,18 @@ int64_t rank_set_distance(const struct rank_set *a, const struct rank_set *b);
 /* "rank 7", "ranks 0 to 3", "ranks 1, 4 to 10 in steps of 2, 12", "no ranks". The caller frees it.
  * NULL: no memory. */
 char *rank_set_format(const struct rank_set *s);
+
+struct rank_map {
+    uint32_t world, nranks;
+    uint32_t *host; /* by rank */
+};
+
+/* No rank has a host yet. -1: no memory. */
+int rank_map_create(struct rank_map *m, uint32_t world, uint32_t nranks, struct error *err);
+void rank_map_free(struct rank_map *m);
+/* These ranks are on that host. -1: one is no rank of the world, or has another host already. */
+int rank_map_put(struct rank_map *m, const struct rank_set *s, uint32_t host, struct error *err);
+/* -1: some rank has no host. */
+int rank_map_check(const struct rank_map *m, struct error *err);
+/* The host; -1: there is no such rank. */
+int64_t rank_map_host(const struct rank_map *m, struct rank_name r);

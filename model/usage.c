@@ -2,8 +2,6 @@
 /* usage.c - adding up what was used, without making the unknown a number */
 #include "model/usage.h"
 
-#include <stddef.h>
-
 static const char *const names[USAGE_FIELD_COUNT] = {
     [USAGE_CPU_USER] = "cpu_user_us",
     [USAGE_CPU_SYSTEM] = "cpu_system_us",

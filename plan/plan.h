@@ -8,11 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
-#include "common/idset.h"
 #include "model/allocation.h"
-#include "model/binding.h"
-#include "model/rank-map.h"
 #include "model/step.h"
 
 struct plan {

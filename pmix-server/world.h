@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/idset.h"
-#include "model/rank-map.h"
+#include "model/rank-set.h"
 #include "wire/mprun.pb-c.h"
 
 enum { WORLD_NSPACE_MAX = 255 };

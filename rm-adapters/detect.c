@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* detect.c - the registered adapter that detects its manager */
 #include <stdio.h>
-#include <string.h>
 
 #include "rm-adapters/adapter.h"
 

@@ -4,13 +4,10 @@
  * In this order: the document itself; inside the job the file that its execd wrote, or its only
  * host; `qstat -g t`. --pe-hostfile comes before all of them. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/mprsrc.h"
 
-#include "common/cleanup.h"
 #include "common/number.h"
 #include "rm-adapters/gridengine/qstat-tasks.h"
 #include "rm-adapters/hosts/hostfile-syntaxes.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mprsrc-json.c - the same for programs; what is not known, or without a limit, is absent */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

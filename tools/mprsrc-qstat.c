@@ -11,7 +11,6 @@
 
 #include "tools/mprsrc.h"
 
-#include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/spawn.h"
 #include "rm-adapters/processes/ask.h"

@@ -5,8 +5,6 @@
  * was in the variables before is unset first: it may be the user's. */
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "tools/mprsrc.h"
 

@@ -3,13 +3,10 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "common/buffer.h"
-#include "common/error.h"
-#include "rm-adapters/gridengine/qstat-job.h"
 #include "rm-adapters/gridengine/job-resources.h"
 #include "tools/tool.h"
 

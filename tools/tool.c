@@ -2,7 +2,6 @@
 #include "tools/tool.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"

@@ -6,10 +6,8 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/number.h"
 #include "rm-adapters/processes/start-many.h"
@@ -115,9 +113,8 @@ static int read_own_host(struct hostlist *l, struct error *err)
     const char *slots = gridengine_variable("NSLOTS");
     char name[256];
     int64_t n = 1;
-    if (gethostname(name, sizeof(name)) < 0)
-        return error_errno(err, errno, "read the name of this machine");
-    name[sizeof(name) - 1] = 0;
+    if (named_self(name, sizeof(name), err) < 0)
+        return -1;
     if (slots && number_parse(slots, "NSLOTS", 1, HOSTLIST_SLOTS_MAX, &n, err) < 0)
         return -1;
     return hostlist_add_slots(

@@ -6,7 +6,6 @@
  * its own share from it, with its number of slots. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "rm-adapters/gridengine/job-resources.h"

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
 #include "rm-adapters/gridengine/qstat-job.h"
 
 struct resource_amount {

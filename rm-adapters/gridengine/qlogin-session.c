@@ -13,6 +13,7 @@
 #include "common/fdio.h"
 #include "common/proc.h"
 #include "common/spawn.h"
+#include "rm-adapters/hosts/named-hosts.h"
 #include "rm-adapters/policy.h"
 #include "rm-adapters/processes/ask.h"
 
@@ -100,10 +101,7 @@ static int ask_spool(const char *qconf, const char *host, char *ret, size_t n, s
 static int find_spool(char *ret, size_t n, char *host, size_t nhost, struct error *err)
 {
     AUTO_FREE char *qconf = NULL;
-    if (gethostname(host, nhost) < 0)
-        return error_errno(err, errno, "read the name of this machine");
-    host[nhost - 1] = 0;
-    if (spawn_resolve("qconf", environ, NULL, &qconf, err) < 0)
+    if (named_self(host, nhost, err) < 0 || spawn_resolve("qconf", environ, NULL, &qconf, err) < 0)
         return -1;
     if (ask_spool(qconf, host, ret, n, err) == 0)
         return 0;

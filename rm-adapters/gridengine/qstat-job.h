@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
 #include "rm-adapters/gridengine/complex-value.h"
 #include "rm-adapters/hosts/hostlist.h"
 

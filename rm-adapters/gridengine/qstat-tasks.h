@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/error.h"
 #include "rm-adapters/hosts/hostlist.h"
 
 /* Read the hosts of task `task` (1 where the job is no array) of job `id`, the master task's first,

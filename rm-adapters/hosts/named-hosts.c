@@ -92,6 +92,14 @@ int named_read(const struct host_request *request, struct hostlist *ret, struct 
 
 /* ---- this machine ---------------------------------------------------------------------------- */
 
+int named_self(char *buf, size_t n, struct error *err)
+{
+    if (gethostname(buf, n) < 0)
+        return error_errno(err, errno, "read the name of this machine");
+    buf[n - 1] = 0;
+    return buf[0] ? 0 : error_set(err, ENOENT, "read the name of this machine: it has none");
+}
+
 struct self {
     char name[256]; /* "" unknown */
     struct interface addresses[INTERFACES_MAX];
@@ -102,9 +110,8 @@ static void self_find(struct self *s)
 {
     int n = interfaces_list(s->addresses, INTERFACES_MAX, NULL);
     s->naddresses = n > 0 ? (size_t)n : 0;
-    if (gethostname(s->name, sizeof(s->name)) < 0)
+    if (named_self(s->name, sizeof(s->name), NULL) < 0)
         s->name[0] = 0;
-    s->name[sizeof(s->name) - 1] = 0;
 }
 
 /* Is this name, or address, this machine's? */

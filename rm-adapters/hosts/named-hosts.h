@@ -14,6 +14,8 @@ int named_read(const struct host_request *request, struct hostlist *ret, struct 
  * `from`; is_not is the end of that sentence: "not in the host file". */
 int named_choose(struct hostlist *from, const struct hostlist *named, const char *is_not,
                  struct error *err);
+/* The name of this machine. 0, or -1: it has none. */
+int named_self(char *buf, size_t n, struct error *err);
 /* Mark the hosts that are this machine, known by its name, the name's first part, "localhost" or an
  * address; several such names become one host. */
 void named_mark_here(struct allocation *a);

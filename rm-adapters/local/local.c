@@ -9,9 +9,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/cpus.h"
 #include "common/number.h"
@@ -27,56 +24,39 @@ static bool local_detect(const struct host_request *request, char *reason, size_
     return true;
 }
 
-static int own_name(char *buf, size_t n, struct error *err)
+static struct alloc_host *add_host(struct allocation *a, const char *name,
+                                   const struct idset *threads, struct error *err)
 {
-    if (gethostname(buf, n) < 0)
-        return error_errno(err, errno, "read the name of this machine");
-    buf[n - 1] = 0;
-    if (!buf[0])
-        return error_set(err, ENOENT, "read the name of this machine: it has none");
-    return 0;
-}
-
-static void set_slots(struct alloc_host *h, const struct idset *threads)
-{
+    struct alloc_host *h = allocation_add_host(a, name);
+    if (!h) {
+        error_errno(err, ENOMEM, "list the hosts");
+        return NULL;
+    }
     unsigned cores = cpus_count_cores(threads);
     h->slots.value = cores ? cores : 1;
     snprintf(h->slots.source, sizeof(h->slots.source), "cores of this machine");
-}
-
-static int add_whole_machine(struct allocation *a, const char *name, const struct idset *allowed,
-                             struct error *err)
-{
-    struct alloc_host *h = allocation_add_host(a, name);
-    if (!h)
-        return error_errno(err, ENOMEM, "list the hosts");
-    set_slots(h, allowed);
-    return 0;
-}
-
-static int add_part(struct allocation *a, const char *name, unsigned index, struct idset *part,
-                    struct error *err)
-{
-    char full[320];
-    snprintf(full, sizeof(full), "%s-%u", name, index);
-    struct alloc_host *h = allocation_add_host(a, full);
-    if (!h)
-        return error_errno(err, ENOMEM, "list the hosts");
-    h->cores_known = 1;
-    h->cores = *part;
-    *part = (struct idset){0};
-    snprintf(h->cores_source, sizeof(h->cores_source), "local:N's share of this machine");
-    set_slots(h, &h->cores);
-    return 0;
+    h->here = 1;
+    return h;
 }
 
 static int add_parts(struct allocation *a, const char *name, const struct idset *allowed,
                      unsigned nhosts, struct error *err)
 {
     struct idset parts[LOCAL_HOSTS_MAX] = {0};
+    char full[320];
     int rc = cpus_split(allowed, nhosts, parts, err);
-    for (unsigned i = 0; rc == 0 && i < nhosts; i++)
-        rc = add_part(a, name, i, &parts[i], err);
+    for (unsigned i = 0; rc == 0 && i < nhosts; i++) {
+        snprintf(full, sizeof(full), "%s-%u", name, i);
+        struct alloc_host *h = add_host(a, full, &parts[i], err);
+        if (!h) {
+            rc = -1;
+            break;
+        }
+        h->cores_known = 1;
+        h->cores = parts[i];
+        parts[i] = (struct idset){0};
+        snprintf(h->cores_source, sizeof(h->cores_source), "local:N's share of this machine");
+    }
     for (unsigned i = 0; i < nhosts; i++)
         idset_free(&parts[i]);
     return rc;
@@ -95,17 +75,16 @@ static int local_read_allocation(const struct host_request *request, struct allo
     if (argument &&
         number_parse(argument, "hosts of 'local:N'", 1, LOCAL_HOSTS_MAX, &nhosts, err) < 0)
         return -1;
-    if (own_name(name, sizeof(name), err) < 0 || cpus_allowed(&allowed, err) < 0)
+    if (named_self(name, sizeof(name), err) < 0 || cpus_allowed(&allowed, err) < 0)
         return -1;
     int rc = argument ? add_parts(&a, name, &allowed, (unsigned)nhosts, err)
-                      : add_whole_machine(&a, name, &allowed, err);
+             : add_host(&a, name, &allowed, err) ? 0
+                                                 : -1;
     idset_free(&allowed);
     if (rc < 0) {
         allocation_free(&a);
         return -1;
     }
-    for (size_t i = 0; i < a.nhosts; i++)
-        a.hosts[i].here = 1;
     *ret = a;
     return 0;
 }

@@ -2,7 +2,6 @@
 #include "rm-adapters/processes/ask.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -20,30 +19,20 @@ struct talk {
     const struct ask *ask;
     struct ask_answer *answer;
     pid_t pid;
-    int fds[2]; /* its standard output and error; -1 once they ended */
+    int fds[3]; /* of its standard output and error, at their numbers; -1 once they ended */
 };
 
 static int start(struct talk *t, struct error *err)
 {
-    int out[2], errors[2];
     struct spawn s;
-    if (pipe2(out, O_CLOEXEC) < 0)
-        return error_errno(err, errno, "make a pipe");
-    t->fds[0] = out[0];
-    AUTO_CLOSE int to_out = out[1];
-    if (pipe2(errors, O_CLOEXEC) < 0)
-        return error_errno(err, errno, "make a pipe");
-    t->fds[1] = errors[0];
-    AUTO_CLOSE int to_errors = errors[1];
     spawn_init(&s);
     s.path = t->ask->path;
     s.argv = t->ask->argv;
     s.envp = t->ask->envp ? t->ask->envp : environ;
-    s.fds[1] = to_out;
-    s.fds[2] = to_errors;
+    s.fds[1] = s.fds[2] = SPAWN_PIPE;
     s.new_pgrp = !t->ask->same_group; /* Debian's are scripts around the real ones */
     s.parent_death_signal = SIGKILL;
-    t->pid = spawn_process(&s, NULL, err);
+    t->pid = spawn_piped(s, t->fds, err);
     return t->pid > 0 ? 0 : -1;
 }
 
@@ -51,7 +40,7 @@ static int start(struct talk *t, struct error *err)
 static int take(struct talk *t, int i, struct error *err)
 {
     struct buffer *said = &t->answer->said, *errors = &t->answer->errors;
-    ssize_t n = buffer_read(i ? errors : said, t->fds[i], 1 << 16);
+    ssize_t n = buffer_read(i == STDERR_FILENO ? errors : said, t->fds[i], 1 << 16);
     if (n < 0 && errno != EINTR)
         return error_errno(err, errno, "read what it prints");
     if (n == 0)
@@ -65,9 +54,9 @@ static int take(struct talk *t, int i, struct error *err)
 
 static int read_all(struct talk *t, double end, struct error *err)
 {
-    while (t->fds[0] >= 0 || t->fds[1] >= 0) {
-        struct pollfd p[2] = {{.fd = t->fds[0], .events = POLLIN},
-                              {.fd = t->fds[1], .events = POLLIN}};
+    while (t->fds[1] >= 0 || t->fds[2] >= 0) {
+        struct pollfd p[2] = {{.fd = t->fds[1], .events = POLLIN},
+                              {.fd = t->fds[2], .events = POLLIN}};
         double left = end - loop_now();
         if (left <= 0)
             return error_set(err, ETIMEDOUT, "no answer within %g s", t->ask->seconds);
@@ -75,7 +64,7 @@ static int read_all(struct talk *t, double end, struct error *err)
         if (n < 0 && errno != EINTR)
             return error_errno(err, errno, "wait for it");
         for (int i = 0; n > 0 && i < 2; i++)
-            if (p[i].revents && take(t, i, err) < 0)
+            if (p[i].revents && take(t, i + 1, err) < 0)
                 return -1;
     }
     return 0;
@@ -119,13 +108,13 @@ static int finish(struct talk *t, struct error *err)
 
 int ask_run(const struct ask *a, struct ask_answer *ret, struct error *err)
 {
-    struct talk t = {.ask = a, .answer = ret, .fds = {-1, -1}};
+    struct talk t = {.ask = a, .answer = ret, .fds = {-1, -1, -1}};
     memset(ret, 0, sizeof(*ret));
     int rc = start(&t, err);
     if (rc == 0)
         rc = finish(&t, err);
-    cleanup_close(&t.fds[0]);
     cleanup_close(&t.fds[1]);
+    cleanup_close(&t.fds[2]);
     if (rc < 0)
         ask_answer_free(ret);
     return rc;

@@ -25,10 +25,9 @@ enum { CLIENT_WORDS = 16 };
 static bool ssh_detect(const struct host_request *request, char *reason, size_t n)
 {
     bool is_named = request->nlists || request->nfiles;
-    snprintf(reason, n, "%s%s", is_named ? "hosts are named with " : "",
-             !is_named         ? ""
-             : request->nfiles ? "--hostfile"
-                               : "--host");
+    reason[0] = 0;
+    if (is_named)
+        snprintf(reason, n, "hosts are named with %s", request->nfiles ? "--hostfile" : "--host");
     return is_named;
 }
 
@@ -76,17 +75,19 @@ static void client_destroy(void *arg)
 
 static void set_ssh_words(struct client *c, double patience)
 {
-    static const char *const words[] = {"ssh",
-                                        "-x",
-                                        "-T",
-                                        "-o",
-                                        "BatchMode=yes",
-                                        "-o",
-                                        "ClearAllForwardings=yes",
-                                        "-o",
-                                        "RemoteCommand=none",
-                                        "-o",
-                                        NULL};
+    static const char *const words[] = {
+        "ssh",
+        "-x",
+        "-T",
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        "ClearAllForwardings=yes",
+        "-o",
+        "RemoteCommand=none",
+        "-o",
+        NULL,
+    };
     unsigned seconds = (unsigned)(patience / SSH_CONNECT_PARTS);
     if (seconds < SSH_CONNECT_SECONDS_MIN)
         seconds = SSH_CONNECT_SECONDS_MIN;

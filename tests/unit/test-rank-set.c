@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "model/rank-map.h"
 #include "model/rank-set.h"
 
 static struct rank_name name(uint32_t world, uint32_t rank)

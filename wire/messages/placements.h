@@ -7,7 +7,7 @@
 #pragma once
 
 #include "common/error.h"
-#include "model/rank-map.h"
+#include "model/rank-set.h"
 #include "model/step.h"
 #include "wire/mprun.pb-c.h"
 
