@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host-directories.c - see host-directories.h */
 #include "starter/host-directories.h"
 
 #include <errno.h>
@@ -21,23 +20,6 @@ enum {
     SOCKET_DIRECTORY_MAX = 60, /* bytes; MPIs need the rest of a socket's 108 for their names */
 };
 
-struct directory {
-    char path[128]; /* "": it was not made */
-    int fd;         /* holds the lock; -1: none */
-};
-
-struct host_directories {
-    const struct launch *launch;
-    const char *name;
-    const char *job_tmpdir;
-    struct directory main, memory;
-};
-
-static const char *host_name(const struct host_directories *d)
-{
-    return d->launch->hosts[d->launch->host_index].host;
-}
-
 static const char *find_job_tmpdir(const struct launch *l)
 {
     const char *own = getenv("TMPDIR");
@@ -49,30 +31,17 @@ static const char *find_job_tmpdir(const struct launch *l)
     return NULL;
 }
 
-struct host_directories *host_directories_create(const struct launch *launch, const char *name)
+void host_directories_free(struct host_directories *d)
 {
-    struct host_directories *d = calloc(1, sizeof(*d));
-    if (d)
-        *d = (struct host_directories){.launch = launch,
-                                       .name = name,
-                                       .job_tmpdir = find_job_tmpdir(launch),
-                                       .main.fd = -1,
-                                       .memory.fd = -1};
-    return d;
-}
-
-void host_directories_destroy(struct host_directories *d)
-{
-    if (!d)
+    if (!d->launch)
         return;
     cleanup_close(&d->main.fd);
     cleanup_close(&d->memory.fd);
-    free(d);
 }
 
 /* ---- making them ----------------------------------------------------------------------------- */
 
-static int make(const struct host_directories *d, struct directory *ret, int keeper_fd,
+static int make(const struct host_directories *d, struct host_directory *ret, int keeper_fd,
                 const char *base, struct error *err)
 {
     int base_len = (int)strnlen(base, SOCKET_DIRECTORY_MAX + 1);
@@ -83,13 +52,14 @@ static int make(const struct host_directories *d, struct directory *ret, int kee
         ret->path[0] = 0;
         return error_set(err, ENAMETOOLONG,
                          "use '%.200s' on %s: it is too long for a directory of sockets", base,
-                         host_name(d));
+                         launch_here(d->launch)->host);
     }
     keeper_tell(keeper_fd, KEEPER_DIRECTORY, ret->path);
     ret->fd = path_make_private(ret->path, err);
     if (ret->fd < 0) {
         ret->path[0] = 0;
-        return error_context(err, "make a directory for the ranks on %s", host_name(d));
+        return error_context(err, "make a directory for the ranks on %s",
+                             launch_here(d->launch)->host);
     }
     step_directory_lock(ret->fd);
     return 0;
@@ -129,16 +99,22 @@ static int make_memory(struct host_directories *d, int keeper_fd, struct error *
     return make(d, &d->memory, keeper_fd, "/dev/shm", err);
 }
 
-int host_directories_make(struct host_directories *d, int keeper_fd, struct error *err)
+int host_directories_make(struct host_directories *d, const struct launch *launch, const char *name,
+                          int keeper_fd, struct error *err)
 {
     char ranks[160];
     struct error why;
+    *d = (struct host_directories){.launch = launch,
+                                   .name = name,
+                                   .job_tmpdir = find_job_tmpdir(launch),
+                                   .main.fd = -1,
+                                   .memory.fd = -1};
     if (make_main(d, keeper_fd, err) < 0)
         return -1;
     snprintf(ranks, sizeof(ranks), "%s/t", d->main.path);
     if (mkdir(ranks, 0700) < 0)
         return error_errno(err, errno, "make the directory '%s' for ranks on %s", ranks,
-                           host_name(d));
+                           launch_here(d->launch)->host);
     /* MPIs run without shared memory, too, only slower */
     if ((d->launch->step.pmi & PMI_KIND_PMIX) && make_memory(d, keeper_fd, &why) < 0)
         log_warn("%s; Open MPI keeps its shared memory in '%s' instead", why.text, d->main.path);
@@ -151,26 +127,16 @@ size_t host_directories_list(const struct host_directories *d,
                              const char *ret[HOST_DIRECTORIES_MAX])
 {
     size_t n = 0;
-    if (d && d->main.path[0])
+    if (d->main.path[0])
         ret[n++] = d->main.path;
-    if (d && d->memory.path[0])
+    if (d->memory.path[0])
         ret[n++] = d->memory.path;
     return n;
-}
-
-const char *host_directories_main(const struct host_directories *d)
-{
-    return d->main.path;
 }
 
 const char *host_directories_memory(const struct host_directories *d)
 {
     return d->memory.path[0] ? d->memory.path : d->main.path;
-}
-
-const char *host_directories_job_tmpdir(const struct host_directories *d)
-{
-    return d->job_tmpdir;
 }
 
 static void sweep_beside(const struct host_directories *d, const char *path)
@@ -186,6 +152,8 @@ static void sweep_beside(const struct host_directories *d, const char *path)
 
 void host_directories_sweep(const struct host_directories *d)
 {
+    if (!d->launch)
+        return;
     sweep_beside(d, d->main.path);
     sweep_beside(d, d->memory.path[0] ? d->memory.path : "/dev/shm/");
 }

@@ -10,24 +10,32 @@
 
 #include "common/error.h"
 
-struct host_directories;
 struct launch;
 
-/* name: of the directories (wire/host-directory.h). launch and name must live as long. NULL: no
- * memory. */
-struct host_directories *host_directories_create(const struct launch *launch, const char *name);
-void host_directories_destroy(struct host_directories *d); /* removes nothing; NULL is fine */
-/* Make them, and tell the keeper each. -1 with err; those that were made are still listed. */
-int host_directories_make(struct host_directories *d, int keeper_fd, struct error *err);
+struct host_directory {
+    char path[128]; /* "": it was not made */
+    int fd;         /* holds the lock; -1: none */
+};
 
-/* The directories that were made: their number, and their paths. d NULL: none. */
+/* Others only read it. As zero: none were made. */
+struct host_directories {
+    const struct launch *launch;
+    const char *name;
+    const char *job_tmpdir; /* the TMPDIR that the resource manager made for the job on this host;
+                               NULL: there is none, ranks have `t` in the main directory */
+    struct host_directory main, memory;
+};
+
+/* Make them, and tell the keeper each. name: of the directories (wire/host-directory.h). launch and
+ * name must live as long. -1 with err; those that were made are still listed. */
+int host_directories_make(struct host_directories *d, const struct launch *launch, const char *name,
+                          int keeper_fd, struct error *err);
+void host_directories_free(struct host_directories *d); /* removes nothing */
+
+/* The directories that were made: their number, and their paths. */
 enum { HOST_DIRECTORIES_MAX = 2 };
 size_t host_directories_list(const struct host_directories *d,
                              const char *ret[HOST_DIRECTORIES_MAX]);
-const char *host_directories_main(const struct host_directories *d);   /* "": it was not made */
 const char *host_directories_memory(const struct host_directories *d); /* for shared memory */
-/* The TMPDIR that the resource manager made for the job on this host; NULL: there is none, ranks
- * have `t` in the main directory. */
-const char *host_directories_job_tmpdir(const struct host_directories *d);
 /* Remove what other steps of this user left beside these directories when they were killed. */
 void host_directories_sweep(const struct host_directories *d);

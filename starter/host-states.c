@@ -6,17 +6,10 @@
  * event but LAUNCH changes the state itself. */
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/loop.h"
-#include "starter/ending/cleanup.h"
-#include "starter/ending/kill-ladder.h"
-#include "starter/host-directories.h"
-#include "starter/host-private.h"
-#include "starter/io/rank-io.h"
+#include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
-#include "starter/ranks/ranks.h"
-#include "starter/step-end.h"
-#include "starter/usage/final-report.h"
+#include "starter/usage/usage-messages.h"
 
 static const char *state_text(enum host_state s)
 {
@@ -31,7 +24,7 @@ static const char *state_text(enum host_state s)
 
 static enum host_state preparing(struct host *h)
 {
-    if (step_end_has_begun(h->end))
+    if (h->end.has_begun)
         return HOST_ENDING;
     if (!host_is_prepared(h))
         return HOST_PREPARING;
@@ -40,9 +33,9 @@ static enum host_state preparing(struct host *h)
 
 static enum host_state launching(struct host *h)
 {
-    if (h->is_stopped && !step_end_has_begun(h->end))
+    if (h->is_stopped && !h->end.has_begun)
         return HOST_LAUNCHING;
-    if (ranks_start_some(h->ranks)) {
+    if (ranks_start_some(&h->ranks)) {
         loop_defer_schedule(&h->turn); /* the loop sees to everything else in between */
         return HOST_LAUNCHING;
     }
@@ -51,52 +44,38 @@ static enum host_state launching(struct host *h)
 
 static enum host_state running(struct host *h)
 {
-    return ranks_have_ended(h->ranks) ? HOST_ENDING : HOST_RUNNING;
-}
-
-static void send_report(struct host *h)
-{
-    const struct final_report f = {
-        .ranks = h->ranks,
-        .binding = h->binding,
-        .containment = &h->containment,
-        .others = h->with.others,
-        .pmi = h->pmi,
-        .keeper = h->with.keeper,
-    };
-    final_report_send(&h->uplink, &f);
-    uplink_fault_point(&h->uplink, "reported");
+    return ranks_have_ended(&h->ranks) ? HOST_ENDING : HOST_RUNNING;
 }
 
 static enum host_state ending(struct host *h)
 {
-    preload_stop(h->preload);
-    if (ranks_running(h->ranks) > 0)
+    preload_stop(h->with.preload);
+    if (h->ranks.running > 0)
         return HOST_ENDING;
-    if (!rank_kill_ladder_leftovers(h->ladder))
+    if (!rank_kill_ladder_leftovers(&h->ladder))
         return HOST_ENDING;
-    if (h->pmi)
-        pmi_server_end(h->pmi);
-    if (h->io && h->uplink.link) {
-        rank_io_abandon(h->io);
-        if (!rank_io_is_idle(h->io))
+    if (h->with.pmi)
+        pmi_server_end(h->with.pmi);
+    if (h->uplink.link) {
+        rank_io_abandon(&h->io);
+        if (!rank_io_is_idle(&h->io))
             return HOST_ENDING;
     }
-    if (h->pmi && h->pmi->pid)
+    if (h->with.pmi && h->with.pmi->pid)
         return HOST_ENDING;
-    send_report(h);
-    cleanup_begin(h->cleanup, h->directories);
+    usage_report_send(&h->with);
+    uplink_fault_point(&h->uplink, "reported");
+    cleanup_begin(&h->cleanup);
     return HOST_REPORTED;
 }
 
 static enum host_state reported(struct host *h)
 {
-    if (!cleanup_is_done(h->cleanup))
+    if (!h->cleanup.is_done)
         return HOST_REPORTED;
-    cleanup_report(h->cleanup, h->with.keeper_fd, &h->uplink, h->with.hostname);
+    cleanup_report(&h->cleanup);
     uplink_flush(&h->uplink);
-    if (h->directories)
-        host_directories_sweep(h->directories);
+    host_directories_sweep(&h->directories);
     uplink_fault_point(&h->uplink, "cleaned");
     if (!h->uplink.link)
         loop_stop(h->with.loop);
@@ -105,7 +84,7 @@ static enum host_state reported(struct host *h)
 
 static enum host_state stay(struct host *h)
 {
-    if (h->state < HOST_PREPARING && step_end_has_begun(h->end))
+    if (h->state < HOST_PREPARING && h->end.has_begun)
         return HOST_ENDING;
     return h->state;
 }
@@ -118,7 +97,7 @@ void host_machine_turn(void *arg)
         [HOST_REPORTED] = reported,   [HOST_CLEANED] = stay,
     };
     struct host *h = arg;
-    rank_kill_ladder_step(h->ladder);
+    rank_kill_ladder_step(&h->ladder);
     for (;;) {
         enum host_state before = h->state, next = due[before](h);
         if (next == before || h->state != before)

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* services.h - what all parts of the worker use: set by worker.c and host_create(), and only read
- * by others; all must live as long as the host */
+/* services.h - what the parts of the worker use of each other: the worker sets each pointer once,
+ * and parts only read them; all live as long as the worker */
 #pragma once
 
 #include <sys/types.h>
-
-struct loop;
-struct loop_defer;
-struct other_processes;
-struct reaper;
-struct step_containment;
-struct step_end;
-struct uplink;
 
 struct starter_services {
     struct loop *loop;
     struct reaper *reaper;
     const struct other_processes *others; /* what processes of no known rank have used */
-    const char *hostname;                 /* for messages */
+    const char *hostname;                 /* for messages; ranks see that of LAUNCH */
     pid_t keeper;
     int keeper_fd;
-    /* made by host_create() */
     struct loop_defer *turn; /* of the host machine: scheduled when there is something to look at */
     struct uplink *up;
     struct step_end *end;
+    struct cleanup *cleanup;
     struct step_containment *containment;
+    struct pmi_server *pmi;  /* NULL: no PMI */
+    struct preload *preload; /* NULL: no files are brought */
+    /* as zero before LAUNCH has come */
+    const struct launch *launch;
+    struct host_directories *directories;
+    struct rank_binding *binding;
+    struct rank_io *io;
+    struct ranks *ranks;
 };

@@ -1,48 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* worker.c - see worker.h: the process, its signals and its event loop; host.h has the rest */
+/* worker.c - see worker.h: the process, its signals and its event loop, and the parts of its host
+ */
 #include "starter/worker.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/cpus.h"
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/loop.h"
 #include "common/reaper.h"
+#include "containment/step/tree.h"
 #include "model/rank-end.h"
+#include "starter/errands/errands.h"
 #include "starter/host.h"
-#include "starter/services.h"
-#include "starter/usage/rusage.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/preload/preload.h"
 #include "wire/link/key-proof.h"
 #include "wire/start-channel/preamble.h"
 
-struct worker {
-    struct loop *loop;
-    struct reaper *reaper;
-    struct loop_io *keeper; /* NULL: it has died */
-    struct other_processes others;
-    struct host *host;
-};
+/* ---- signals and the keeper ------------------------------------------------------------------ */
 
 static void on_signal(void *arg, int signo)
 {
-    struct worker *w = arg;
+    struct host *h = arg;
+    char text[256];
     if (signo == SIGCHLD)
-        reaper_collect(w->reaper);
-    host_take_signal(w->host, signo);
+        reaper_collect(h->with.reaper);
+    if (signo == SIGTERM || signo == SIGINT || signo == SIGHUP || signo == SIGQUIT) {
+        snprintf(text, sizeof(text), "mpstarter on %s received SIG%s; ending its ranks",
+                 h->with.hostname, sigabbrev_np(signo));
+        step_end_cannot_run(&h->end, EXIT_CODE_SIGNAL + signo, text);
+    }
+    loop_defer_schedule(&h->turn);
+}
+
+static int watch_signals(struct host *h, struct error *err)
+{
+    static const int watched[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
+                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGALRM, SIGWINCH};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
+        sigaddset(&set, watched[i]);
+    return loop_signals(h->with.loop, &set, on_signal, h, err);
 }
 
 static void keeper_readable(void *arg, int fd, unsigned events)
 {
-    struct worker *w = arg;
-    if (host_keeper_readable(w->host))
+    struct host *h = arg;
+    int keeper = (int)h->with.keeper;
+    char text[256];
+    if (errands_keeper_readable(h->errands))
         return;
-    loop_io_destroy(w->keeper);
-    w->keeper = NULL;
+    loop_io_destroy(h->keeper_watch);
+    h->keeper_watch = NULL;
+    if (h->state >= HOST_ENDING) { /* this process removes all that was made */
+        log_debug("on %s: mpstarter's keeper (pid %d) has died", h->with.hostname, keeper);
+        return;
+    }
+    snprintf(text, sizeof(text), "on %s: mpstarter's keeper (pid %d) has died; ending its ranks",
+             h->with.hostname, keeper);
+    step_end_cannot_run(&h->end, EXIT_CODE_MPRUN, text);
+    h->end.exit_code = EXIT_CODE_MPRUN;
 }
 
 /* A rank needs three pipes here. */
@@ -55,60 +80,103 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static int watch_signals(struct worker *w, struct error *err)
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* What everything else uses. */
+static int make_process(struct host *h, struct error *err)
 {
-    static const int watched[] = {SIGCHLD, SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
-                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGALRM, SIGWINCH};
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
-        sigaddset(&set, watched[i]);
-    return loop_signals(w->loop, &set, on_signal, w, err);
+    h->with.loop = loop_create(err);
+    h->with.reaper = reaper_create(other_processes_add, &h->others);
+    if (!h->with.loop || !h->with.reaper || handshake_library_init(err) < 0)
+        return -1;
+    return watch_signals(h, err);
 }
 
-static int prepare(struct worker *w, pid_t keeper, int keeper_fd, struct preamble *start,
-                   const char *hostname, struct error *err)
+static int make_parts(struct host *h, struct preamble *start, struct error *err)
 {
-    w->loop = loop_create(err);
-    w->reaper = reaper_create(other_processes_add, &w->others);
-    if (!w->loop || !w->reaper || handshake_library_init(err) < 0 || watch_signals(w, err) < 0)
+    struct starter_services *s = &h->with;
+    host_directory_name(h->directory_name, start->key, start->host_id);
+    if (start->flags & PREAMBLE_SUBREAPER)
+        h->launcher = (pid_t)start->launcher;
+    loop_defer_init(&h->turn, s->loop, host_machine_turn, h);
+    cleanup_init(&h->cleanup, s);
+    rank_kill_ladder_init(&h->ladder, s);
+    uplink_init(&h->uplink, s, start, &host_uplink_events, h);
+    tree_place_init(&h->tree, s, &host_tree_events, h);
+    h->containment.loop = s->loop;
+    h->errands = errands_create(s);
+    h->keeper_watch = loop_io_create(s->loop, s->keeper_fd, LOOP_READ, keeper_readable, h);
+    if (!h->errands || !h->keeper_watch)
+        return error_errno(err, ENOMEM, "prepare the starter");
+    return cpus_allowed(&h->allowed, err);
+}
+
+/* The PMI server first of all: its start overlaps with everything else. */
+static int start_parts(struct host *h, struct error *err)
+{
+    if (host_start_pmi_server(h, err) < 0)
         return -1;
-    w->host = host_create(
-        &(struct starter_services){
-            .loop = w->loop,
-            .reaper = w->reaper,
-            .others = &w->others,
-            .hostname = hostname,
-            .keeper = keeper,
-            .keeper_fd = keeper_fd,
-        },
-        start, err);
-    if (!w->host)
-        return -1;
-    w->keeper = loop_io_create(w->loop, keeper_fd, LOOP_READ, keeper_readable, w);
-    return w->keeper ? 0 : error_errno(err, ENOMEM, "watch the keeper");
+    containment_ask(&h->containment, host_daemon_answered, h); /* while mprun is being reached */
+    fault_point("starting");
+    return uplink_connect(&h->uplink, err);
+}
+
+static void free_parts(struct host *h)
+{
+    log_set_sink(NULL, NULL);
+    rank_kill_ladder_stop(&h->ladder);
+    cleanup_end(&h->cleanup);
+    tree_place_close(&h->tree);
+    rank_io_free(&h->io);
+    pmi_server_destroy(h->with.pmi);
+    preload_destroy(h->with.preload);
+    ranks_free(&h->ranks);
+    errands_destroy(h->errands);
+    rank_binding_free(&h->binding);
+    host_directories_free(&h->directories);
+    cgroup_tree_destroy(h->containment.tree);
+    uplink_close(&h->uplink);
+    launch_free(&h->launch);
+    idset_free(&h->allowed);
+    loop_defer_stop(&h->turn);
+    loop_io_destroy(h->keeper_watch);
+    reaper_destroy(h->with.reaper);
+    loop_destroy(h->with.loop);
 }
 
 int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *hostname)
 {
-    struct worker w = {0};
+    struct host h = {
+        .with = {.hostname = hostname,
+                 .keeper = keeper,
+                 .keeper_fd = keeper_fd,
+                 .turn = &h.turn,
+                 .up = &h.uplink,
+                 .end = &h.end,
+                 .cleanup = &h.cleanup,
+                 .containment = &h.containment,
+                 .others = &h.others,
+                 .launch = &h.launch,
+                 .directories = &h.directories,
+                 .binding = &h.binding,
+                 .io = &h.io,
+                 .ranks = &h.ranks},
+        .end.with = &h.with,
+    };
     struct error e = {0};
-    int code = EXIT_CODE_MPRUN;
     fault_register("worker", getpid());
     fault_register("keeper", keeper);
     fault_host(start->host_id);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     raise_descriptor_limit();
-    if (prepare(&w, keeper, keeper_fd, start, hostname, &e) < 0 || host_start(w.host, &e) < 0) {
+    if (make_process(&h, &e) < 0 || make_parts(&h, start, &e) < 0 || start_parts(&h, &e) < 0) {
         log_error("on %s: %s", hostname, e.text);
+        h.end.exit_code = EXIT_CODE_MPRUN;
     } else {
-        loop_run(w.loop);
-        code = host_finish(w.host);
+        loop_run(h.with.loop);
+        uplink_flush(h.with.up);
     }
-    host_destroy(w.host);
-    loop_io_destroy(w.keeper);
-    reaper_destroy(w.reaper);
-    loop_destroy(w.loop);
+    free_parts(&h);
     explicit_bzero(start->key, sizeof(start->key));
-    return code;
+    return h.end.exit_code;
 }

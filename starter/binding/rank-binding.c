@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-binding.c - see rank-binding.h */
 #include "starter/binding/rank-binding.h"
 
 #include <errno.h>
@@ -15,31 +14,15 @@
 #include "starter/policy.h"
 #include "wire/messages/launch.h"
 
-struct rank_binding {
-    const struct launch *launch;
-    const struct idset *allowed;
-    struct idset granted; /* as LAUNCH says, less what may not be used here */
-    bool has_all;         /* all that is allowed is granted; else `granted` */
-    uint32_t nranks;
-    struct topology *topology; /* NULL: not needed */
-    struct plan_binding plan;
-    int ledger; /* core-ledger.h; the keeper has it, too; -1: no cores were taken */
-};
-
-static const char *host_name(const struct rank_binding *b)
-{
-    return b->launch->hosts[b->launch->host_index].host;
-}
-
 static bool needs_topology(const struct rank_binding *b)
 {
     const struct step *s = &b->launch->step;
-    const struct placement *here = &b->launch->hosts[b->launch->host_index];
     if (s->pmi || b->launch->granted_cores) /* mppmi would load it itself, which takes longer */
         return true;
     if (b->launch->report_bindings || s->bind.policy == BIND_CORE)
         return true;
-    uint64_t cores = (uint64_t)rank_set_count(&here->ranks) * binding_cores(&s->bind);
+    uint64_t cores =
+        (uint64_t)rank_set_count(&launch_here(b->launch)->ranks) * binding_cores(&s->bind);
     return s->bind.policy == BIND_DEFAULT && cpus_count_cores(rank_binding_usable(b)) >= cores;
 }
 
@@ -61,7 +44,7 @@ static void cut_grant(struct rank_binding *b)
     b->has_all = true;
     log_warn("on %s: of the granted hardware threads %s none may be used here; those that may, %s, "
              "are",
-             host_name(b), granted ? granted : "", allowed ? allowed : "");
+             launch_here(b->launch)->host, granted ? granted : "", allowed ? allowed : "");
 }
 
 /* The manager's list of cores may describe one host and be given for all: a host that has none of
@@ -74,7 +57,7 @@ static int take_granted_cores(struct rank_binding *b, struct error *err)
     if (idset_count(&b->granted) == 0) {
         log_warn("on %s: the granted cores '%s' (socket,core) do not exist here; all that may be "
                  "used are",
-                 host_name(b), cores);
+                 launch_here(b->launch)->host, cores);
         return 0;
     }
     b->has_all = false;
@@ -107,10 +90,11 @@ static int try_cores(struct rank_binding *b, const struct plan_topology *t, int 
                      struct error *err)
 {
     struct idset busy = {0}, taken = {0};
+    uint32_t nranks = rank_set_count(&launch_here(b->launch)->ranks);
     int rc = ledger >= 0 ? core_ledger_busy(ledger, &busy, err) : 0;
     plan_binding_free(&b->plan);
     if (rc == 0)
-        rc = plan_binding(t, &b->launch->step.bind, b->nranks, &busy, &b->plan, err);
+        rc = plan_binding(t, &b->launch->step.bind, nranks, &busy, &b->plan, err);
     if (rc == 0 && add_bound(&b->plan, &busy, &taken) < 0)
         rc = error_errno(err, ENOMEM, "bind ranks");
     if (rc == 0)
@@ -156,9 +140,10 @@ static void say_no_ledger(const struct rank_binding *b, const struct error *why)
     if (why->code == EPERM)
         log_warn("on %s: %s: until it is removed, ranks of steps that run at the same time may be "
                  "bound to the same cores (--bind-to none helps)",
-                 host_name(b), why->text);
+                 launch_here(b->launch)->host, why->text);
     else
-        log_debug("on %s: other steps' cores are not known: %s", host_name(b), why->text);
+        log_debug("on %s: other steps' cores are not known: %s", launch_here(b->launch)->host,
+                  why->text);
 }
 
 static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
@@ -172,7 +157,7 @@ static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
     if (topology_cores(b->topology, &cores, err) < 0)
         return -1;
     if (b->has_all)
-        cores.share = l->hosts[l->host_index].share;
+        cores.share = launch_here(l)->share;
     cores.inside = getenv("MPRUN_STEP_ID") != NULL;
     if (has_ledger(l) && (ledger = core_ledger_open(NULL, &why)) < 0)
         say_no_ledger(b, &why);
@@ -183,35 +168,24 @@ static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
     return rc < 0 ? -1 : 0;
 }
 
-struct rank_binding *rank_binding_create(const struct launch *launch, const struct idset *allowed,
-                                         int keeper_fd, struct error *err)
+int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
+                        const struct idset *allowed, int keeper_fd, struct error *err)
 {
-    struct rank_binding *b = calloc(1, sizeof(*b));
-    if (b)
-        *b = (struct rank_binding){
-            .launch = launch,
-            .allowed = allowed,
-            .has_all = launch->granted_all,
-            .nranks = rank_set_count(&launch->hosts[launch->host_index].ranks),
-            .ledger = -1,
-        };
-    if (!b || idset_copy(&b->granted, &launch->granted) < 0)
-        error_errno(err, ENOMEM, "bind ranks");
-    else if (load_topology(b, err) == 0 && bind_ranks(b, keeper_fd, err) == 0)
-        return b;
-    rank_binding_destroy(b);
-    return NULL;
+    *b = (struct rank_binding){
+        .launch = launch, .allowed = allowed, .has_all = launch->granted_all, .ledger = -1};
+    if (idset_copy(&b->granted, &launch->granted) < 0)
+        return error_errno(err, ENOMEM, "bind ranks");
+    return load_topology(b, err) < 0 ? -1 : bind_ranks(b, keeper_fd, err);
 }
 
-void rank_binding_destroy(struct rank_binding *b)
+void rank_binding_free(struct rank_binding *b)
 {
-    if (!b)
+    if (!b->launch)
         return;
     plan_binding_free(&b->plan);
     core_ledger_leave(NULL, b->ledger);
     topology_destroy(b->topology);
     idset_free(&b->granted);
-    free(b);
 }
 
 const struct idset *rank_binding_usable(const struct rank_binding *b)
@@ -228,19 +202,4 @@ const struct idset *rank_binding_affinity(const struct rank_binding *b, uint32_t
 {
     const struct idset *threads = rank_binding_threads(b, local);
     return threads || b->has_all ? threads : &b->granted;
-}
-
-bool rank_binding_is_bound(const struct rank_binding *b)
-{
-    return b && b->plan.bound;
-}
-
-const char *rank_binding_reason(const struct rank_binding *b)
-{
-    return b->plan.reason;
-}
-
-struct topology *rank_binding_topology(const struct rank_binding *b)
-{
-    return b->topology;
 }

@@ -7,18 +7,27 @@
 
 #include "common/error.h"
 #include "common/idset.h"
+#include "plan/plan.h"
 
 struct launch;
-struct rank_binding;
-struct topology;
+
+struct rank_binding { /* others only read it; as zero, nothing is chosen */
+    const struct launch *launch;
+    const struct idset *allowed;
+    struct idset granted;      /* as LAUNCH says, less what may not be used here */
+    bool has_all;              /* all that is allowed is granted; else `granted` */
+    struct topology *topology; /* NULL: not needed */
+    struct plan_binding plan;  /* of the ranks by their index on this host */
+    int ledger;                /* core-ledger.h; the keeper has it, too; -1: no cores were taken */
+};
 
 /* Load the topology where it is needed, and choose cores as the step says: those that other steps
  * of this user have not taken. They are this step's until its ranks have ended: the keeper holds
  * them, too, on keeper_fd. allowed: hardware threads that this process may run on. launch and
- * allowed must live as long. NULL with err. */
-struct rank_binding *rank_binding_create(const struct launch *launch, const struct idset *allowed,
-                                         int keeper_fd, struct error *err);
-void rank_binding_destroy(struct rank_binding *b); /* NULL is fine */
+ * allowed must live as long. -1 with err. */
+int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
+                        const struct idset *allowed, int keeper_fd, struct error *err);
+void rank_binding_free(struct rank_binding *b);
 
 /* Hardware threads that ranks may use here: granted and allowed. */
 const struct idset *rank_binding_usable(const struct rank_binding *b);
@@ -27,6 +36,3 @@ const struct idset *rank_binding_usable(const struct rank_binding *b);
 const struct idset *rank_binding_threads(const struct rank_binding *b, uint32_t local);
 /* The affinity that a rank gets: the above, or what was granted; NULL: it keeps the starter's. */
 const struct idset *rank_binding_affinity(const struct rank_binding *b, uint32_t local);
-bool rank_binding_is_bound(const struct rank_binding *b);      /* NULL is fine: they are not */
-const char *rank_binding_reason(const struct rank_binding *b); /* why they are not; NULL: none */
-struct topology *rank_binding_topology(const struct rank_binding *b); /* NULL: not loaded */

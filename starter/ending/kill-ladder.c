@@ -1,44 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kill-ladder.c - see kill-ladder.h */
 #include "starter/ending/kill-ladder.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/error.h"
 #include "common/log.h"
-#include "common/loop.h"
 #include "common/proc.h"
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
 #include "starter/ending/cleanup.h"
+#include "starter/services.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/policy.h"
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks.h"
 #include "starter/step-end.h"
 
-struct rank_kill_ladder {
-    struct rank_kill_ladder_setup with;
-    struct ranks *ranks;
-    bool has_sent_term, has_sent_kill;
-    double kill_time;              /* of KILL, as of loop_now() */
-    struct loop_timer grace;       /* until KILL */
-    struct loop_timer stuck_timer; /* for ranks that do not end although they were killed */
-    struct loop_timer pmi_timer;   /* for the PMI server to end by itself */
-    bool has_said_why;             /* why the cgroup could not be killed */
-    struct loop_timer leftovers_timer;
-    bool has_leftovers_begun;
-    double leftovers_end; /* of loop_now() */
-    bool is_cgroup_empty; /* as the kernel says */
-    bool has_given_up;
-};
-
 /* Kill everything below this process but the PMI server. Returns whether there was anything. */
 static bool kill_children(const struct rank_kill_ladder *k)
 {
-    pid_t *children = NULL, server = k->with.pmi ? k->with.pmi->pid : 0;
+    pid_t *children = NULL, server = k->with->pmi ? k->with->pmi->pid : 0;
     int n = proc_children(getpid(), &children);
     bool any = false;
     for (int i = 0; i < n; i++) {
@@ -54,11 +36,11 @@ static bool kill_children(const struct rank_kill_ladder *k)
 /* By cgroup, and by descent: a rank may have moved itself out of its cgroup. */
 static void kill_all(struct rank_kill_ladder *k)
 {
-    struct cgroup_tree *tree = k->with.containment->tree;
+    struct cgroup_tree *tree = k->with->containment->tree;
     struct error e;
     if (tree && cgroup_tree_kill(tree, &e) < 0 && !k->has_said_why) {
         k->has_said_why = true;
-        log_warn("on %s: %s", k->with.hostname, e.text);
+        log_warn("on %s: %s", k->with->hostname, e.text);
     }
     kill_children(k);
 }
@@ -68,20 +50,20 @@ static void kill_all(struct rank_kill_ladder *k)
 static void add_stuck(void *arg, const char *text)
 {
     struct rank_kill_ladder *k = arg;
-    cleanup_add_stuck(k->with.cleanup, text);
+    cleanup_add_stuck(k->with->cleanup, text);
 }
 
 static void ranks_stuck(void *arg)
 {
     struct rank_kill_ladder *k = arg;
-    ranks_give_up_killed(k->ranks, add_stuck, k);
+    ranks_give_up_killed(k->with->ranks, add_stuck, k);
 }
 
 static void pmi_silent(void *arg)
 {
     struct rank_kill_ladder *k = arg;
-    if (k->with.pmi && k->with.pmi->pid)
-        pmi_server_kill(k->with.pmi);
+    if (k->with->pmi && k->with->pmi->pid)
+        pmi_server_kill(k->with->pmi);
 }
 
 static void kill_now(void *arg)
@@ -92,23 +74,23 @@ static void kill_now(void *arg)
     loop_timer_start(&k->pmi_timer, PMI_END_SECONDS, 0);
     loop_timer_start(&k->stuck_timer, KILLED_SECONDS, 0);
     kill_all(k);
-    loop_defer_schedule(k->with.turn);
+    loop_defer_schedule(k->with->turn);
 }
 
 void rank_kill_ladder_step(struct rank_kill_ladder *k)
 {
-    double at = step_end_kill_time(k->with.end);
-    if (!step_end_has_begun(k->with.end) || k->has_sent_kill)
+    double at = k->with->end->kill_time;
+    if (!k->with->end->has_begun || k->has_sent_kill)
         return;
     if (k->has_sent_term && at >= k->kill_time)
         return;
     if (!k->has_sent_term) {
         k->has_sent_term = true;
-        ranks_signal(k->ranks, SIGTERM);
-        ranks_signal(k->ranks, SIGCONT); /* a stopped process takes its TERM only then */
+        ranks_signal(k->with->ranks, SIGTERM);
+        ranks_signal(k->with->ranks, SIGCONT); /* a stopped process takes its TERM only then */
     }
     k->kill_time = at;
-    ranks_cancel_waiting(k->ranks);
+    ranks_cancel_waiting(k->with->ranks);
     if (at <= loop_now())
         kill_now(k);
     else
@@ -121,7 +103,7 @@ static void cgroup_is_empty(void *arg)
 {
     struct rank_kill_ladder *k = arg;
     k->is_cgroup_empty = true;
-    loop_defer_schedule(k->with.turn);
+    loop_defer_schedule(k->with->turn);
 }
 
 static void kill_leftovers(void *arg)
@@ -129,15 +111,15 @@ static void kill_leftovers(void *arg)
     struct rank_kill_ladder *k = arg;
     if (loop_now() > k->leftovers_end && !k->has_given_up) {
         k->has_given_up = true;
-        cleanup_add_stuck(k->with.cleanup, "processes of the ranks could not be killed");
+        cleanup_add_stuck(k->with->cleanup, "processes of the ranks could not be killed");
     }
     kill_all(k);
-    loop_defer_schedule(k->with.turn);
+    loop_defer_schedule(k->with->turn);
 }
 
 static void begin_leftovers(struct rank_kill_ladder *k)
 {
-    struct cgroup_tree *tree = k->with.containment->tree;
+    struct cgroup_tree *tree = k->with->containment->tree;
     struct error err;
     if (k->has_leftovers_begun)
         return;
@@ -145,7 +127,7 @@ static void begin_leftovers(struct rank_kill_ladder *k)
     k->leftovers_end = loop_now() + KILLED_SECONDS;
     kill_all(k);
     if (tree && cgroup_tree_wait_empty(tree, cgroup_is_empty, k, &err) < 0) {
-        log_warn("on %s: %s", k->with.hostname, err.text);
+        log_warn("on %s: %s", k->with->hostname, err.text);
         k->is_cgroup_empty = true;
     }
     loop_timer_start(&k->leftovers_timer, LEFTOVERS_PERIOD_SECONDS, LEFTOVERS_PERIOD_SECONDS);
@@ -155,7 +137,7 @@ bool rank_kill_ladder_leftovers(struct rank_kill_ladder *k)
 {
     begin_leftovers(k);
     bool any = kill_children(k);
-    if (k->with.containment->tree && !k->is_cgroup_empty)
+    if (k->with->containment->tree && !k->is_cgroup_empty)
         any = true;
     if (any && !k->has_given_up)
         return false;
@@ -165,31 +147,19 @@ bool rank_kill_ladder_leftovers(struct rank_kill_ladder *k)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct rank_kill_ladder *rank_kill_ladder_create(const struct rank_kill_ladder_setup *setup)
+void rank_kill_ladder_init(struct rank_kill_ladder *k, const struct starter_services *with)
 {
-    struct rank_kill_ladder *k = calloc(1, sizeof(*k));
-    if (!k)
-        return NULL;
-    k->with = *setup;
-    loop_timer_init(&k->grace, setup->loop, kill_now, k);
-    loop_timer_init(&k->stuck_timer, setup->loop, ranks_stuck, k);
-    loop_timer_init(&k->pmi_timer, setup->loop, pmi_silent, k);
-    loop_timer_init(&k->leftovers_timer, setup->loop, kill_leftovers, k);
-    return k;
+    k->with = with;
+    loop_timer_init(&k->grace, with->loop, kill_now, k);
+    loop_timer_init(&k->stuck_timer, with->loop, ranks_stuck, k);
+    loop_timer_init(&k->pmi_timer, with->loop, pmi_silent, k);
+    loop_timer_init(&k->leftovers_timer, with->loop, kill_leftovers, k);
 }
 
-void rank_kill_ladder_destroy(struct rank_kill_ladder *k)
+void rank_kill_ladder_stop(struct rank_kill_ladder *k)
 {
-    if (!k)
-        return;
     loop_timer_stop(&k->grace);
     loop_timer_stop(&k->stuck_timer);
     loop_timer_stop(&k->pmi_timer);
     loop_timer_stop(&k->leftovers_timer);
-    free(k);
-}
-
-void rank_kill_ladder_set_ranks(struct rank_kill_ladder *k, struct ranks *ranks)
-{
-    k->ranks = ranks;
 }

@@ -7,29 +7,27 @@
 
 #include <stdbool.h>
 
-struct cleanup;
-struct rank_kill_ladder;
-struct loop;
-struct loop_defer;
-struct pmi_server;
-struct ranks;
-struct step_containment;
-struct step_end;
+#include "common/loop.h"
 
-struct rank_kill_ladder_setup { /* all must live as long as the ladder */
-    struct loop *loop;
-    struct loop_defer *turn; /* scheduled when there is something to look at */
-    const struct step_end *end;
-    struct step_containment *containment;
-    struct pmi_server *pmi;  /* NULL: no PMI */
-    struct cleanup *cleanup; /* gets what cannot be killed */
-    const char *hostname;
+struct starter_services;
+
+struct rank_kill_ladder { /* private to kill-ladder.c */
+    const struct starter_services *with;
+    bool has_sent_term, has_sent_kill;
+    double kill_time;              /* of KILL, as of loop_now() */
+    struct loop_timer grace;       /* until KILL */
+    struct loop_timer stuck_timer; /* for ranks that do not end although they were killed */
+    struct loop_timer pmi_timer;   /* for the PMI server to end by itself */
+    bool has_said_why;             /* why the cgroup could not be killed */
+    struct loop_timer leftovers_timer;
+    bool has_leftovers_begun;
+    double leftovers_end; /* of loop_now() */
+    bool is_cgroup_empty; /* as the kernel says */
+    bool has_given_up;
 };
 
-struct rank_kill_ladder *
-rank_kill_ladder_create(const struct rank_kill_ladder_setup *setup); /* NULL: no memory */
-void rank_kill_ladder_destroy(struct rank_kill_ladder *k);           /* NULL is fine */
-void rank_kill_ladder_set_ranks(struct rank_kill_ladder *k, struct ranks *ranks); /* none before */
+void rank_kill_ladder_init(struct rank_kill_ladder *k, const struct starter_services *with);
+void rank_kill_ladder_stop(struct rank_kill_ladder *k);
 
 /* Do what is due now, if step-end.h says that the ranks are to be ended. */
 void rank_kill_ladder_step(struct rank_kill_ladder *k);

@@ -254,7 +254,7 @@ static int errand_begin(struct errand *e, const Mprun__Errand *m)
 
 static void take(struct errands *all, const Mprun__Errand *m)
 {
-    if (step_end_has_begun(all->services->end) || !all->has_keeper) {
+    if (all->services->end->has_begun || !all->has_keeper) {
         refuse(all, m->id, "its part of the step is ending");
         return;
     }

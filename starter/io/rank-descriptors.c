@@ -8,30 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/fdio.h"
 #include "wire/link/link.h"
 
-static void check_idle(void *arg);
-
-struct rank_io *rank_io_create(struct loop *loop, uint32_t window, void (*drained)(void *arg),
-                               void *arg, struct error *err)
-{
-    struct rank_io *io = calloc(1, sizeof(*io));
-    if (!io) {
-        error_errno(err, ENOMEM, "prepare the ranks' input and output");
-        return NULL;
-    }
-    loop_defer_init(&io->check, loop, check_idle, io);
-    io->loop = loop;
-    io->drained = drained;
-    io->arg = arg;
-    io->told_idle = true;
-    for (int k = 0; k < KINDS; k++)
-        io->kinds[k].credit = window;
-    return io;
-}
-
-/* ---- idleness and the end of a rank ---------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 bool rank_io_is_idle(const struct rank_io *io)
 {
@@ -47,17 +26,21 @@ static void check_idle(void *arg)
     io->drained(io->arg); /* may destroy io */
 }
 
-void rank_io_destroy(struct rank_io *io)
+void rank_io_init(struct rank_io *io, struct loop *loop, uint32_t window,
+                  void (*drained)(void *arg), void *arg)
 {
-    if (!io)
-        return;
-    int saved = errno;
+    *io = (struct rank_io){.loop = loop, .drained = drained, .arg = arg, .told_idle = true};
+    loop_defer_init(&io->check, loop, check_idle, io);
+    for (int k = 0; k < KINDS; k++)
+        io->kinds[k].credit = window;
+}
+
+void rank_io_free(struct rank_io *io)
+{
     for (size_t i = 0; i < io->nranks; i++)
         streams_free(io->ranks[i]);
     free(io->ranks);
     loop_defer_stop(&io->check);
-    free(io);
-    errno = saved;
 }
 
 void rank_io_writable(struct rank_io *io)

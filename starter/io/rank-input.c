@@ -14,6 +14,7 @@
 
 #include "starter/io/rank-io-private.h"
 #include "wire/link/link.h"
+#include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
 #include "wire/policy.h"
 
@@ -34,14 +35,12 @@ static uint64_t feed_consumed(const struct feed *f)
 void feed_send_credit(struct rank_streams *r)
 {
     struct feed *f = &r->in;
-    Mprun__RankName name = MPRUN__RANK_NAME__INIT;
+    Mprun__RankName name;
     Mprun__InputCredit m = MPRUN__INPUT_CREDIT__INIT;
     f->is_credit_due = true;
     if (!r->io->link)
         return;
-    name.world = r->name.world;
-    name.rank = r->name.rank;
-    name.incarnation = r->name.incarnation;
+    rank_name_pack(r->name, &name);
     m.name = &name;
     m.consumed = feed_consumed(f);
     m.limit = f->limit;

@@ -4,15 +4,8 @@
  * rank-descriptors.c uses rank-output.c, that uses rank-input.c, and all use rank-stream-list.c. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "common/buffer.h"
-#include "common/loop.h"
 #include "starter/io/rank-io.h"
-
-enum { STDOUT, STDERR, KINDS };
-
-struct rank_streams;
 
 struct stream { /* stdout or stderr of a rank */
     struct rank_streams *rank;
@@ -24,12 +17,6 @@ struct stream { /* stdout or stderr of a rank */
     bool is_bounded; /* after rank_io_abandon(): `left` bytes are still taken */
     size_t left;
     bool is_bulk; /* the last read gave much: the next is worth moving instead of copying */
-};
-
-struct kind {                    /* stdout or stderr of all ranks */
-    uint64_t credit;             /* bytes that the launcher still takes */
-    bool is_closed;              /* the launcher has nowhere to write it */
-    struct stream *first, *last; /* readable, but without credit or room */
 };
 
 struct feed { /* stdin of a rank */
@@ -56,21 +43,7 @@ struct rank_streams {
     struct feed in;
 };
 
-struct rank_io {
-    struct loop *loop;
-    struct link *link;
-    struct rank_streams **ranks;
-    size_t nranks, cap;
-    size_t open_streams;
-    struct kind kinds[KINDS];
-    struct loop_defer check; /* looks whether all is idle now */
-    bool told_idle;
-    void (*drained)(void *arg);
-    void *arg;
-};
-
-/* ---- rank-stream-list.c
- * -------------------------------------------------------------------------- */
+/* ---- rank-stream-list.c ---------------------------------------------------------------------- */
 
 struct rank_streams *streams_new(struct rank_io *io, struct rank_name name); /* NULL: no memory */
 void streams_free(struct rank_streams *r);

@@ -22,20 +22,40 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "common/loop.h"
 #include "common/tty.h"
 #include "model/rank-name.h"
 
 struct link;
-struct loop;
-struct rank_io;
+
+enum { STDOUT, STDERR, KINDS };
+
+struct kind {                    /* stdout or stderr of all ranks */
+    uint64_t credit;             /* bytes that the launcher still takes */
+    bool is_closed;              /* the launcher has nowhere to write it */
+    struct stream *first, *last; /* readable, but without credit or room */
+};
+
+struct rank_io { /* private to io/; as zero there are no ranks, and input and events are ignored */
+    struct loop *loop;
+    struct link *link;
+    struct rank_streams **ranks;
+    size_t nranks, cap;
+    size_t open_streams;
+    struct kind kinds[KINDS];
+    struct loop_defer check; /* looks whether all is idle now */
+    bool told_idle;
+    void (*drained)(void *arg);
+    void *arg;
+};
 
 /* window: bytes of output that each stream may send before the launcher gives credit
  * (output_window(), wire/flow-control.h). drained is called each time rank_io_is_idle() becomes
- * true, and may destroy the rank_io. NULL with err: no memory. */
-struct rank_io *rank_io_create(struct loop *loop, uint32_t window, void (*drained)(void *arg),
-                               void *arg, struct error *err);
-/* Close all pipes; sends nothing. NULL is fine. */
-void rank_io_destroy(struct rank_io *io);
+ * true, and may free the rank_io. */
+void rank_io_init(struct rank_io *io, struct loop *loop, uint32_t window,
+                  void (*drained)(void *arg), void *arg);
+/* Close all pipes; sends nothing. */
+void rank_io_free(struct rank_io *io);
 
 /* Set the link that frames go to. NULL: there is none, and output waits in the pipes. Sends input
  * credit that is due. */

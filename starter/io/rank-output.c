@@ -20,12 +20,17 @@ static struct kind *kind_of(const struct stream *s)
     return &s->rank->io->kinds[s->kind];
 }
 
+static struct bulk_header header_of(const struct stream *s)
+{
+    return (struct bulk_header){s->rank->name, (uint8_t)(s->kind + 1), loop_wallclock_ns()};
+}
+
 static void send_end(struct stream *s)
 {
     struct link *link = s->rank->io->link;
     if (!link)
         return;
-    struct bulk_header h = {s->rank->name, (uint8_t)(s->kind + 1), loop_wallclock_ns()};
+    struct bulk_header h = header_of(s);
     if (link_bulk_reserve(link, 0))
         link_bulk_commit(link, FRAME_OUTPUT, &h, 0, 1);
 }
@@ -92,11 +97,6 @@ static size_t allowance(const struct stream *s)
     if (n > BULK_DATA_MAX)
         n = BULK_DATA_MAX;
     return s->is_bounded && n > s->left ? s->left : n;
-}
-
-static struct bulk_header header_of(const struct stream *s)
-{
-    return (struct bulk_header){s->rank->name, (uint8_t)(s->kind + 1), loop_wallclock_ns()};
 }
 
 /* Hand the pages of a full pipe to the link without copying. Returns bytes; 0: read() them instead.
@@ -178,11 +178,7 @@ static void serve_waiting(struct rank_io *io, struct kind *k)
         size_t max = allowance(s);
         if (max == 0)
             return;
-        k->first = s->next;
-        if (!k->first)
-            k->last = NULL;
-        s->next = NULL;
-        s->is_waiting = false;
+        unlink_waiting(s);
         loop_io_set(s->watch, LOOP_READ);
         read_stream(s, max);
     }

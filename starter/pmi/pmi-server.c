@@ -173,8 +173,7 @@ static const char *why_ended(const struct pmi_server *p, pid_t pid, int status, 
                              size_t size)
 {
     char how[128];
-    if ((p->is_asked_to_end && !p->refuses) ||
-        (p->was_killed && step_end_has_begun(p->services->end)))
+    if ((p->is_asked_to_end && !p->refuses) || (p->was_killed && p->services->end->has_begun))
         return NULL;
     if (p->was_killed)
         snprintf(how, sizeof(how), "did not answer and was killed");

@@ -80,6 +80,6 @@ void pmi_world_send(struct link *server, const struct launch *launch,
                     const struct rank_binding *binding, const char *directory)
 {
     const char *host = launch->hosts[launch->host_index].host;
-    send_init(server, host, rank_binding_topology(binding), directory);
+    send_init(server, host, binding->topology, directory);
     send_world(server, launch, binding, directory);
 }

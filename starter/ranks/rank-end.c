@@ -16,16 +16,9 @@
 #include "starter/pmi/pmi-server.h"
 #include "starter/ranks/ranks-private.h"
 #include "starter/step-end.h"
-#include "starter/usage/rusage.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
-
-static const char *host_name(const struct rank *r)
-{
-    const struct launch *l = r->all->with.launch;
-    return l->hosts[l->host_index].host;
-}
 
 static void usage_from_io(struct rank *r)
 {
@@ -44,7 +37,7 @@ static void usage_from_io(struct rank *r)
 
 void rank_read_cgroup_usage(struct rank *r)
 {
-    if (r->leaf && r->all->with.containment->level == TRACK_RANK)
+    if (r->leaf && r->all->with->containment->level == TRACK_RANK)
         cgroup_leaf_usage(r->leaf, &r->usage);
 }
 
@@ -52,7 +45,7 @@ void rank_read_cgroup_usage(struct rank *r)
 static bool oom_text(const struct rank *r, char *text, size_t n)
 {
     char name[RANK_NAME_TEXT], limit[16], peak[16];
-    const struct limits *host = &r->all->with.containment->host_limits;
+    const struct limits *host = &r->all->with->containment->host_limits;
     const struct limits *l = r->leaf ? cgroup_leaf_limits(r->leaf) : NULL;
     bool own = usage_has(&r->usage, USAGE_OOM_KILLS) && r->usage.value[USAGE_OOM_KILLS] > 0;
     if (!own && !r->oom_kills)
@@ -63,15 +56,17 @@ static bool oom_text(const struct rank *r, char *text, size_t n)
                 peak, sizeof(peak));
     if (l && l->memory.set && l->memory.held_by == HELD_BY_CGROUP && own)
         snprintf(text, n, "rank %s on %s exceeded its memory limit %s (peak %s)", name,
-                 host_name(r), size_format(l->memory.value, limit, sizeof(limit)), peak);
+                 launch_here(r->all->with->launch)->host,
+                 size_format(l->memory.value, limit, sizeof(limit)), peak);
     else if (host->memory.set)
         snprintf(text, n,
                  "rank %s on %s was killed: the ranks of this host exceeded --mem %s (peak of this "
                  "rank %s)",
-                 name, host_name(r), size_format(host->memory.value, limit, sizeof(limit)), peak);
+                 name, launch_here(r->all->with->launch)->host,
+                 size_format(host->memory.value, limit, sizeof(limit)), peak);
     else
         snprintf(text, n, "rank %s on %s was killed: out of memory (its peak %s)", name,
-                 host_name(r), peak);
+                 launch_here(r->all->with->launch)->host, peak);
     return true;
 }
 
@@ -107,7 +102,7 @@ static void send_exited(struct rank *r, enum end_cause cause, int code, const ch
     m.joined = r->pmi_connected;
     m.text = (char *)(uintptr_t)text;
     m.usage = &usage.message;
-    uplink_send(r->all->with.up, FRAME_EXITED, &m.base);
+    uplink_send(r->all->with->up, FRAME_EXITED, &m.base);
 }
 
 void rank_end(struct rank *r)
@@ -121,8 +116,8 @@ void rank_end(struct rank *r)
     r->state = RANK_ENDED;
     r->all->ended++;
     send_exited(r, cause, code, text);
-    uplink_fault_point(r->all->with.up, "ending");
-    loop_defer_schedule(r->all->with.turn);
+    uplink_fault_point(r->all->with->up, "ending");
+    loop_defer_schedule(r->all->with->turn);
 }
 
 /* The kernel tells how the rank ended, the PMI server whether it had finalized before: the server
@@ -133,7 +128,7 @@ void rank_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
     struct ranks *s = r->all;
     r->end_ns = loop_wallclock_ns();
     r->status = status;
-    r->was_killed = step_end_has_begun(s->with.end);
+    r->was_killed = s->with->end->has_begun;
     usage_from_io(r);
     usage_from_rusage(&r->usage, usage);
     usage_set(&r->usage, USAGE_WALL, (uint64_t)((loop_now() - r->start_time) * 1e6));
@@ -142,9 +137,9 @@ void rank_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
     r->pid = 0;
     r->state = RANK_EXITED;
     s->running--;
-    rank_io_rank_ended(s->with.io, r->name);
-    if (s->with.pmi && s->with.pmi->pid)
-        pmi_server_rank_gone(s->with.pmi, r->name);
+    rank_io_rank_ended(s->with->io, r->name);
+    if (s->with->pmi && s->with->pmi->pid)
+        pmi_server_rank_gone(s->with->pmi, r->name);
     else
         rank_end(r);
 }
@@ -154,14 +149,14 @@ void rank_not_started(struct rank *r, int exit_code, const struct error *why)
     char text[1200], name[RANK_NAME_TEXT];
     struct ranks *s = r->all;
     snprintf(text, sizeof(text), "start rank %s on %s: %s", rank_name_format(r->name, name),
-             host_name(r), why->text);
+             launch_here(r->all->with->launch)->host, why->text);
     r->end_ns = loop_wallclock_ns();
-    r->was_killed = step_end_has_begun(s->with.end);
+    r->was_killed = s->with->end->has_begun;
     r->state = RANK_ENDED;
     s->ended++;
-    rank_io_rank_ended(s->with.io, r->name);
+    rank_io_rank_ended(s->with->io, r->name);
     send_exited(r, r->was_killed ? END_KILLED : END_NOT_STARTED, exit_code, text);
-    loop_defer_schedule(s->with.turn);
+    loop_defer_schedule(s->with->turn);
 }
 
 void rank_end_killed(struct rank *r)

@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-environment.c - see rank-environment.h */
 #include "starter/ranks/rank-environment.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/spawn.h"
-#include "model/step.h"
 #include "rm-adapters/starter-side/starter-side.h"
+#include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
+#include "starter/services.h"
+#include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/rank-gpus.h"
 #include "wire/messages/launch.h"
 
-enum { OWN_VARIABLES = 36, OWN_SIZE = 320 };
-
-struct rank_environment {
-    const struct app *app;
-    const struct rank_host *host;
-    char **envp; /* what all ranks of the app share, then room for our own, then NULL */
-    size_t nshared;
-    char (*own)[OWN_SIZE]; /* mprun's own variables of the rank that was asked for last */
-    char *library_path;    /* with libraries that were brought here; NULL: the user's */
-};
+enum { OWN_VARIABLES = 36, OWN_SIZE = RANK_VARIABLE_SIZE };
 
 /* Variables with these beginnings describe a launch, or a single task of another launcher, in which
  * mprun itself is; ours replace them, and those of a manager's task. PMIX_MCA_ and the other
@@ -123,13 +114,13 @@ static bool user_decides(const char *entry)
  * the user has set the same. */
 static size_t defaults(const struct rank_environment *e, char (*own)[OWN_SIZE])
 {
-    const struct launch *l = e->host->launch;
+    const struct launch *l = e->with->launch;
     size_t n = 0;
     if (l->step.oversubscribed)
         snprintf(own[n++], OWN_SIZE, "OMPI_MCA_mpi_yield_when_idle=1");
     if (l->step.pmi & PMI_KIND_PMIX)
         snprintf(own[n++], OWN_SIZE, "OMPI_MCA_btl_vader_backing_directory=%s",
-                 host_directories_memory(e->host->directories));
+                 host_directories_memory(e->with->directories));
     /* the default anyway; another that Open MPI tries out leaves /dev/shm/open_mpi.* when it is
      * killed in that moment */
     if (l->step.pmi & PMI_KIND_PMIX)
@@ -157,12 +148,13 @@ static void put_gpu_list(const char *name, const char *granted, char *ret)
 static size_t own_variables(const struct rank_environment *e, struct rank_name name, uint32_t local,
                             int pmi1_fd)
 {
-    const struct launch *l = e->host->launch;
-    const char *granted = e->host->gpus, *data = preload_data_directory(e->host->preload);
-    uint32_t nlocal = rank_set_count(&l->hosts[l->host_index].ranks);
+    const struct launch *l = e->with->launch;
+    const char *granted = e->with->containment->answer.gpus;
+    const char *data = preload_data_directory(e->with->preload);
+    uint32_t nlocal = rank_set_count(&launch_here(l)->ranks);
     char(*own)[OWN_SIZE] = e->own;
     const char *submitted = spawn_env_value(e->app->envp, "TMPDIR");
-    const char *tmpdir = host_directories_job_tmpdir(e->host->directories);
+    const char *tmpdir = e->with->directories->job_tmpdir;
     size_t n = 0;
 #define ADD(...) snprintf(own[n++], OWN_SIZE, __VA_ARGS__)
     ADD("MPRUN_RANK=%u", name.rank);
@@ -171,14 +163,13 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
     ADD("MPRUN_LOCAL_SIZE=%u", nlocal);
     ADD("MPRUN_HOST_INDEX=%u", l->host_index);
     ADD("MPRUN_HOSTS=%zu", l->nhosts);
-    ADD("MPRUN_HOST_NAME=%s", l->hosts[l->host_index].host);
+    ADD("MPRUN_HOST_NAME=%s", launch_here(l)->host);
     ADD("MPRUN_STEP_ID=%s", l->step.id);
     ADD("MPRUN_WORLD=%u", name.world);
     ADD("MPRUN_INCARNATION=%u", name.incarnation);
     if (submitted && !tmpdir && strlen(submitted) < OWN_SIZE - 32)
         ADD("MPRUN_SUBMIT_TMPDIR=%s", submitted);
-    ADD("TMPDIR=%s%s", tmpdir ? tmpdir : host_directories_main(e->host->directories),
-        tmpdir ? "" : "/t");
+    ADD("TMPDIR=%s%s", tmpdir ? tmpdir : e->with->directories->main.path, tmpdir ? "" : "/t");
     if (data)
         ADD("MPRUN_PRELOAD_DIR=%s", data);
     ADD("OMPI_COMM_WORLD_RANK=%u", name.rank);
@@ -211,7 +202,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
 /* Libraries that were brought go before those that the user named. */
 static int put_libraries_first(struct rank_environment *e)
 {
-    const char *directory = preload_library_directory(e->host->preload);
+    const char *directory = preload_library_directory(e->with->preload);
     const char *users = spawn_env_value(e->app->envp, "LD_LIBRARY_PATH");
     if (!directory)
         return 0;
@@ -227,7 +218,7 @@ static int put_libraries_first(struct rank_environment *e)
 static size_t add_host_env(const struct rank_environment *env, char *const own[], char **to)
 {
     size_t n = 0;
-    for (char *const *name = env->host->launch->step.host_env; name && *name; name++)
+    for (char *const *name = env->with->launch->step.host_env; name && *name; name++)
         for (char **e = environ; *e; e++)
             if (same_name(*e, *name) && !is_in(*e, own)) {
                 to[n++] = *e;
@@ -236,11 +227,13 @@ static size_t add_host_env(const struct rank_environment *env, char *const own[]
     return n;
 }
 
-static int build(struct rank_environment *env)
+int rank_environment_init(struct rank_environment *env, const struct app *app,
+                          const struct starter_services *with)
 {
-    const struct app *app = env->app;
-    char *const *host_env = env->host->launch->step.host_env, *const *pmi = env->host->pmi_env;
+    char *const *host_env = with->launch->step.host_env;
+    char *const *pmi = with->pmi ? with->pmi->env : NULL;
     size_t n = 0;
+    *env = (struct rank_environment){.app = app, .with = with};
     env->own = calloc(OWN_VARIABLES, sizeof(*env->own));
     env->envp = calloc(count(app->envp) + count(pmi) + count(host_env) + OWN_VARIABLES + 2,
                        sizeof(*env->envp));
@@ -267,29 +260,11 @@ static int build(struct rank_environment *env)
     return 0;
 }
 
-struct rank_environment *rank_environment_create(const struct app *app,
-                                                 const struct rank_host *host)
+void rank_environment_free(struct rank_environment *e)
 {
-    struct rank_environment *e = calloc(1, sizeof(*e));
-    if (!e)
-        return NULL;
-    e->app = app;
-    e->host = host;
-    if (build(e) < 0) {
-        rank_environment_destroy(e);
-        return NULL;
-    }
-    return e;
-}
-
-void rank_environment_destroy(struct rank_environment *e)
-{
-    if (!e)
-        return;
     free(e->envp);
     free(e->own);
     free(e->library_path);
-    free(e);
 }
 
 char *const *rank_environment_of(struct rank_environment *e, struct rank_name name, uint32_t local,

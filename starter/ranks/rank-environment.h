@@ -6,28 +6,29 @@
  * last are put together once for each program. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "model/rank-name.h"
 
 struct app;
-struct host_directories;
-struct launch;
-struct preload;
-struct rank_environment;
+struct starter_services;
 
-struct rank_host { /* what the environments of all programs on this host have in common */
-    const struct launch *launch;
-    const struct host_directories *directories;
-    const struct preload *preload; /* NULL: no files were brought */
-    const char *gpus;              /* the job's own here, "0,1"; "": nobody says so */
-    char *const *pmi_env;          /* of the PMI server, NULL-terminated; NULL: no PMI */
+enum { RANK_VARIABLE_SIZE = 320 }; /* bytes of a variable of mprun's own */
+
+struct rank_environment { /* private to rank-environment.c */
+    const struct app *app;
+    const struct starter_services *with;
+    char **envp; /* what all ranks of the app share, then room for our own, then NULL */
+    size_t nshared;
+    char (*own)[RANK_VARIABLE_SIZE]; /* those of the rank that was asked for last */
+    char *library_path;              /* with libraries that were brought here; NULL: the user's */
 };
 
-/* For the ranks of this app; app and host must live as long. NULL: no memory. */
-struct rank_environment *rank_environment_create(const struct app *app,
-                                                 const struct rank_host *host);
-void rank_environment_destroy(struct rank_environment *e); /* NULL is fine */
+/* For the ranks of this app; app must live as long. -1: no memory. */
+int rank_environment_init(struct rank_environment *e, const struct app *app,
+                          const struct starter_services *with);
+void rank_environment_free(struct rank_environment *e); /* as zero it is fine */
 /* The environment of one rank, NULL-terminated; valid until the next call. local: the rank's index
  * on this host. pmi1_fd: its connection to the PMI server; -1: none. */
 char *const *rank_environment_of(struct rank_environment *e, struct rank_name name, uint32_t local,

@@ -4,31 +4,25 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "common/spawn.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/containment/step-containment.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/rank-environment.h"
 #include "starter/ranks/ranks-private.h"
-#include "starter/ranks/start-failure-advice.h"
 #include "wire/messages/launch.h"
 
 struct rank_program { /* of an app */
-    struct rank_environment *environment;
+    struct rank_environment environment;
     char *path;             /* to execute; NULL: it was not found, */
     struct error not_found; /* and why */
-};
-
-struct rank_programs {
-    struct rank_host host; /* of the environments */
-    struct rank_program apps[];
 };
 
 /* ---- the programs of all apps ---------------------------------------------------------------- */
@@ -36,8 +30,8 @@ struct rank_programs {
 /* The program that was brought here, or the one that this host has. */
 static void find_program(const struct ranks *s, const struct app *app, struct rank_program *p)
 {
-    const struct step *step = &s->with.launch->step;
-    const char *brought = preload_program(s->with.preload, (uint32_t)(app - step->apps));
+    const struct step *step = &s->with->launch->step;
+    const char *brought = preload_program(s->with->preload, (uint32_t)(app - step->apps));
     if (!brought) {
         if (spawn_resolve(app->argv[0], app->envp, app->directory, &p->path, &p->not_found) < 0)
             p->path = NULL;
@@ -48,59 +42,108 @@ static void find_program(const struct ranks *s, const struct app *app, struct ra
         error_errno(&p->not_found, ENOMEM, "execute '%s'", brought);
 }
 
-int rank_programs_create(struct ranks *s, struct error *err)
+int rank_programs_find(struct ranks *s, struct error *err)
 {
-    const struct step *step = &s->with.launch->step;
-    struct rank_programs *all = calloc(1, sizeof(*all) + step->napps * sizeof(all->apps[0]));
-    s->programs = all;
-    if (!all)
-        return error_errno(err, ENOMEM, "prepare the environment of ranks");
-    all->host = (struct rank_host){
-        .launch = s->with.launch,
-        .directories = s->with.directories,
-        .preload = s->with.preload,
-        .gpus = s->with.containment->answer.gpus,
-        .pmi_env = s->with.pmi ? s->with.pmi->env : NULL,
-    };
-    for (size_t i = 0; i < step->napps; i++) {
-        struct rank_program *p = &all->apps[i];
-        p->environment = rank_environment_create(&step->apps[i], &all->host);
-        if (!p->environment) {
-            rank_programs_destroy(s);
-            return error_errno(err, ENOMEM, "prepare the environment of ranks");
-        }
+    const struct step *step = &s->with->launch->step;
+    s->programs = calloc(step->napps, sizeof(*s->programs));
+    for (size_t i = 0; s->programs && i < step->napps; i++) {
+        struct rank_program *p = &s->programs[i];
         find_program(s, &step->apps[i], p);
+        if (rank_environment_init(&p->environment, &step->apps[i], s->with) < 0)
+            rank_programs_free(s);
     }
-    return 0;
+    return s->programs ? 0 : error_errno(err, ENOMEM, "prepare the environment of ranks");
 }
 
-void rank_programs_destroy(struct ranks *s)
+void rank_programs_free(struct ranks *s)
 {
-    for (size_t i = 0; s->programs && i < s->with.launch->step.napps; i++) {
-        rank_environment_destroy(s->programs->apps[i].environment);
-        free(s->programs->apps[i].path);
+    for (size_t i = 0; s->programs && i < s->with->launch->step.napps; i++) {
+        rank_environment_free(&s->programs[i].environment);
+        free(s->programs[i].path);
     }
     free(s->programs);
     s->programs = NULL;
+}
+
+/* ---- what the user can do about a failure ---------------------------------------------------- */
+
+static void add(struct error *err, const char *text)
+{
+    size_t n = strlen(err->text);
+    snprintf(err->text + n, sizeof(err->text) - n, "%s", text);
+}
+
+/* The program that a script's first line names, '#!/bin/sh -e'. */
+static void add_interpreter(struct error *err, char *line)
+{
+    char text[400];
+    line += 2 + strspn(line + 2, " \t");
+    line[strcspn(line, " \t\n")] = 0;
+    char *end = strchr(line, '\r');
+    if (end)
+        *end = 0;
+    snprintf(
+        text, sizeof(text), "; it is there, but not the program '%.200s%s' of its first line%s",
+        line, end ? "\\r" : "",
+        end ? ", which ends with a carriage return as on Windows: dos2unix takes them out" : "");
+    add(err, text);
+}
+
+/* The kernel says ENOENT of a file that is there, too, when the one that should read it is missing.
+ * Is that so? */
+static int add_missing_reader(struct error *err, const char *program, const char *directory)
+{
+    char head[256] = "";
+    AUTO_CLOSE int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_CLOSE int fd = openat(at, program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || read(fd, head, sizeof(head) - 1) < 2)
+        return 0;
+    if (head[0] == '#' && head[1] == '!')
+        add_interpreter(err, head);
+    else
+        add(err, "; it is there, but not the dynamic loader that it names (see 'file' and 'ldd'): "
+                 "it was made for another system");
+    return 1;
+}
+
+/* Add to the sentence in err what the user can do, where that is known. If the program is there but
+ * its interpreter or loader is missing, say which, and set f->code to ENOEXEC. program: as execve()
+ * got it, from `directory`; NULL: none was found. */
+static void add_advice(struct spawn_failure *f, const char *program, const char *directory,
+                       struct error *err)
+{
+    if (f->step == SPAWN_EXEC && f->code == ENOENT && program) {
+        if (add_missing_reader(err, program, directory))
+            f->code = ENOEXEC;
+    } else if (f->step == SPAWN_EXEC && f->code == E2BIG)
+        add(err,
+            "; arguments and environment together are larger than the kernel takes (ulimit -s)");
+    else if (f->step == SPAWN_EXEC && f->code == ENOEXEC)
+        add(err, "; a script needs a first line such as '#!/bin/sh'");
+    else if (f->step == SPAWN_FORK && f->code == EAGAIN)
+        add(err, "; the user's limit of processes (ulimit -u) or the cgroup's is reached");
+    else if (f->step == SPAWN_DIRECTORY)
+        add(err, "; every host needs it: start mprun in a directory that all of them have, or name "
+                 "one with --wdir");
 }
 
 /* ---- one rank -------------------------------------------------------------------------------- */
 
 bool rank_wants_stdin(const struct rank *r)
 {
-    const struct step *s = &r->all->with.launch->step;
+    const struct step *s = &r->all->with->launch->step;
     return s->stdin_target == STDIN_ALL ||
            (s->stdin_target == STDIN_RANK && s->stdin_rank == r->name.rank && r->name.world == 0);
 }
 
 bool rank_has_terminal(const struct rank *r)
 {
-    return r->all->with.launch->step.terminal && rank_wants_stdin(r);
+    return r->all->with->launch->step.terminal && rank_wants_stdin(r);
 }
 
 static cpu_set_t *make_affinity(const struct rank *r, size_t *ret_size)
 {
-    const struct idset *threads = rank_binding_affinity(r->all->with.binding, r->local);
+    const struct idset *threads = rank_binding_affinity(r->all->with->binding, r->local);
     if (!threads || idset_count(threads) == 0)
         return NULL;
     int highest = 0;
@@ -147,7 +190,7 @@ static pid_t fail_without_program(const struct rank *r, const struct rank_progra
         *f = (struct spawn_failure){.step = SPAWN_EXEC, .code = p->not_found.code};
         *err = p->not_found;
     }
-    start_failure_advice(f, NULL, directory, err);
+    add_advice(f, NULL, directory, err);
     return -1;
 }
 
@@ -162,7 +205,7 @@ static void set_step(struct spawn *s, const struct step *step)
     s->set_oom_score_adj = oom_score_differs();
 }
 
-static pid_t spawn(const struct rank *r, const struct rank_program *p, const int fds[3],
+static pid_t spawn(const struct rank *r, struct rank_program *p, const int fds[3],
                    const int *pmi1_fd, struct spawn_failure *f, struct error *err)
 {
     struct cgroup_birth birth;
@@ -170,10 +213,10 @@ static pid_t spawn(const struct rank *r, const struct rank_program *p, const int
     size_t affinity_size = 0;
     cpu_set_t *affinity = make_affinity(r, &affinity_size);
     spawn_init(&s);
-    set_step(&s, &r->all->with.launch->step);
+    set_step(&s, &r->all->with->launch->step);
     s.path = p->path;
     s.argv = r->app->argv;
-    s.envp = rank_environment_of(p->environment, r->name, r->local, *pmi1_fd);
+    s.envp = rank_environment_of(&p->environment, r->name, r->local, *pmi1_fd);
     s.directory = r->app->directory;
     memcpy(s.fds, fds, sizeof(s.fds));
     s.new_session = s.take_terminal = rank_has_terminal(r);
@@ -192,18 +235,18 @@ static pid_t spawn(const struct rank *r, const struct rank_program *p, const int
 
 pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struct error *err)
 {
-    const struct step *step = &r->all->with.launch->step;
-    const struct rank_program *p = &r->all->programs->apps[r->app - step->apps];
+    const struct step *step = &r->all->with->launch->step;
+    struct rank_program *p = &r->all->programs[r->app - step->apps];
     AUTO_CLOSE int pmi1_fd = -1;
     if (!p->path)
         return fail_without_program(r, p, f, err);
     if ((step->pmi & PMI_KIND_PMI1) &&
-        (pmi1_fd = pmi_server_connect_rank(r->all->with.pmi, r->name, err)) < 0) {
+        (pmi1_fd = pmi_server_connect_rank(r->all->with->pmi, r->name, err)) < 0) {
         *f = (struct spawn_failure){.step = SPAWN_DESCRIPTORS, .code = err->code};
         return -1;
     }
     pid_t pid = spawn(r, p, fds, &pmi1_fd, f, err);
     if (pid < 0)
-        start_failure_advice(f, p->path, r->app->directory, err);
+        add_advice(f, p->path, r->app->directory, err);
     return pid;
 }

@@ -62,7 +62,7 @@ static void send_started(struct rank *r)
     Mprun__Started__Rank one = MPRUN__STARTED__RANK__INIT, *list[1] = {&one};
     Mprun__RankName name;
     struct ranks *s = r->all;
-    struct topology *topology = rank_binding_topology(s->with.binding);
+    struct topology *topology = s->with->binding->topology;
     struct idset threads = {0};
     AUTO_FREE char *words = NULL;
     rank_name_pack(r->name, &name);
@@ -71,7 +71,7 @@ static void send_started(struct rank *r)
     one.time_ns = r->start_ns;
     if (r->bound_threads)
         one.bound_threads = r->bound_threads;
-    if (s->with.launch->report_bindings && topology && r->bound_threads &&
+    if (s->with->launch->report_bindings && topology && r->bound_threads &&
         idset_parse(r->bound_threads, &threads, NULL) == 0)
         words = topology_describe(topology, &threads);
     if (words)
@@ -79,7 +79,7 @@ static void send_started(struct rank *r)
     idset_free(&threads);
     m.n_ranks = 1;
     m.ranks = list;
-    uplink_send(s->with.up, FRAME_STARTED, &m.base);
+    uplink_send(s->with->up, FRAME_STARTED, &m.base);
 }
 
 static void start_process(struct rank *r)
@@ -90,10 +90,10 @@ static void start_process(struct rank *r)
     int fds[3];
     struct rank_io_wish wish = {
         .has_input = rank_wants_stdin(r),
-        .is_slow = s->with.launch->step.stdin_slow,
-        .terminal = rank_has_terminal(r) ? &s->with.launch->step.terminal_size : NULL,
+        .is_slow = s->with->launch->step.stdin_slow,
+        .terminal = rank_has_terminal(r) ? &s->with->launch->step.terminal_size : NULL,
     };
-    if (rank_io_open(s->with.io, r->name, &wish, fds, &e) < 0) {
+    if (rank_io_open(s->with->io, r->name, &wish, fds, &e) < 0) {
         rank_not_started(r, EXIT_CODE_MPRUN, &e);
         return;
     }
@@ -101,8 +101,8 @@ static void start_process(struct rank *r)
     r->start_time = loop_now();
     pid_t pid = rank_exec(r, fds, &f, &e);
     rank_io_close_child_ends(fds);
-    if (pid < 0 && s->with.pmi && s->with.pmi->refuses) {
-        rank_io_rank_ended(s->with.io, r->name);
+    if (pid < 0 && s->with->pmi && s->with->pmi->refuses) {
+        rank_io_rank_ended(s->with->io, r->name);
         rank_end_killed(r);
         return;
     }
@@ -114,9 +114,9 @@ static void start_process(struct rank *r)
     r->state = RANK_RUNNING;
     s->running++;
     open_io(r);
-    if (reaper_add(s->with.reaper, pid, rank_reaped, r) < 0)
+    if (reaper_add(s->with->reaper, pid, rank_reaped, r) < 0)
         log_error("rank %u: out of memory", r->name.rank);
-    if (rank_binding_is_bound(s->with.binding) || s->with.launch->report_bindings)
+    if (s->with->binding->plan.bound || s->with->launch->report_bindings)
         read_back_binding(r);
     if (r->local == 0)
         fault_register("rank", pid);
@@ -125,10 +125,10 @@ static void start_process(struct rank *r)
 
 void rank_start(struct rank *r)
 {
-    struct cgroup_tree *tree = r->all->with.containment->tree;
+    struct cgroup_tree *tree = r->all->with->containment->tree;
     struct error e;
     if (tree &&
-        !(r->leaf = cgroup_leaf_create(tree, r->name, &r->all->with.launch->step.rank_limits, &e)))
+        !(r->leaf = cgroup_leaf_create(tree, r->name, &r->all->with->launch->step.rank_limits, &e)))
         rank_not_started(r, EXIT_CODE_MPRUN, &e);
     else
         start_process(r);

@@ -4,15 +4,11 @@
  * ranks.c uses rank-start.c and rank-end.c; rank-start.c uses rank-exec.c and rank-end.c. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "common/spawn.h"
 #include "containment/step/tree.h"
 #include "model/step.h"
+#include "starter/services.h"
 #include "starter/ranks/ranks.h"
-
-struct sampler;
-struct rank_programs; /* rank-exec.c */
 
 enum rank_state {
     RANK_WAITING,
@@ -40,15 +36,6 @@ struct rank {
     char *bound_threads; /* what the kernel says; NULL when not bound */
 };
 
-struct ranks {
-    struct ranks_setup with;
-    struct rank *ranks;
-    uint32_t n, next, running, ended; /* all; to be started next; number in these states */
-    struct rank_programs *programs;   /* of all apps; NULL before ranks_prepare() */
-    struct sampler *sampler;          /* NULL: no samples */
-    bool watches_oom;
-};
-
 /* ---- rank-start.c ---------------------------------------------------------------------------- */
 
 /* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
@@ -57,8 +44,8 @@ void rank_start(struct rank *r);
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
 
 /* Find the programs of all apps, and build the environments. -1 with err. */
-int rank_programs_create(struct ranks *s, struct error *err);
-void rank_programs_destroy(struct ranks *s);
+int rank_programs_find(struct ranks *s, struct error *err);
+void rank_programs_free(struct ranks *s);
 /* Fork, and execute the rank's program. fds: its stdin, stdout, stderr. The pid, or -1. */
 pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struct error *err);
 bool rank_wants_stdin(const struct rank *r);

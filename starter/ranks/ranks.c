@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.c - see ranks.h: all ranks of this host, as a list */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,12 +19,11 @@
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks-private.h"
 #include "starter/step-end.h"
-#include "starter/usage/memory-sampler.h"
 #include "wire/messages/launch.h"
 
 static const struct rank_set *here(const struct ranks *s)
 {
-    return &s->with.launch->hosts[s->with.launch->host_index].ranks;
+    return &launch_here(s->with->launch)->ranks;
 }
 
 static const struct app *app_of(const struct step *s, struct rank_name name)
@@ -38,7 +38,7 @@ static const struct app *app_of(const struct step *s, struct rank_name name)
 
 static size_t sampled_count(void *arg)
 {
-    return ranks_count(arg);
+    return ((struct ranks *)arg)->n;
 }
 
 static int sampled_pids(void *arg, size_t rank, pid_t **ret)
@@ -53,20 +53,14 @@ static struct usage *sampled_usage(void *arg, size_t rank)
     return &s->ranks[rank].usage;
 }
 
-static int begin_samples(struct ranks *s, struct error *err)
-{
-    static const struct sampler_source source = {sampled_count, sampled_pids, sampled_usage};
-    double period = s->with.launch->step.sample_period;
-    if (period <= 0)
-        return 0;
-    s->sampler = sampler_create(s->with.loop, period, &source, s, err);
-    return s->sampler ? 0 : -1;
-}
+static const struct sampler_source sampled = {sampled_count, sampled_pids, sampled_usage};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int make_ranks(struct ranks *s, struct error *err)
+int ranks_init(struct ranks *s, const struct starter_services *with, struct error *err)
 {
+    const struct step *step = &with->launch->step;
+    s->with = with;
     uint32_t n = rank_set_count(here(s));
     s->ranks = calloc(n ? n : 1, sizeof(*s->ranks));
     if (!s->ranks)
@@ -74,66 +68,39 @@ static int make_ranks(struct ranks *s, struct error *err)
     s->n = n;
     for (uint32_t i = 0; i < n; i++) {
         struct rank_name name = rank_set_at(here(s), i);
-        s->ranks[i] = (struct rank){.all = s,
-                                    .name = name,
-                                    .local = i,
-                                    .app = app_of(&s->with.launch->step, name),
-                                    .io_fd = -1};
+        s->ranks[i] = (struct rank){
+            .all = s, .name = name, .local = i, .app = app_of(step, name), .io_fd = -1};
     }
-    return begin_samples(s, err);
+    if (step->sample_period > 0)
+        sampler_start(&s->sampler, with->loop, step->sample_period, &sampled, s);
+    return 0;
 }
 
-struct ranks *ranks_create(const struct ranks_setup *setup, struct error *err)
+void ranks_free(struct ranks *s)
 {
-    struct ranks *s = calloc(1, sizeof(*s));
-    if (!s) {
-        error_errno(err, ENOMEM, "prepare ranks");
-        return NULL;
-    }
-    s->with = *setup;
-    if (make_ranks(s, err) < 0) {
-        ranks_destroy(s);
-        return NULL;
-    }
-    return s;
-}
-
-void ranks_destroy(struct ranks *s)
-{
-    if (!s)
-        return;
-    sampler_destroy(s->sampler);
-    rank_programs_destroy(s);
+    sampler_stop(&s->sampler);
+    rank_programs_free(s);
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->ranks[i].io_fd >= 0)
             close(s->ranks[i].io_fd);
         free(s->ranks[i].bound_threads);
     }
     free(s->ranks);
-    free(s);
 }
 
 /* NULL: not here */
 static struct rank *find(const struct ranks *s, struct rank_name name)
 {
-    int64_t local = s && s->n ? rank_set_index(here(s), name) : -1;
+    int64_t local = s->n ? rank_set_index(here(s), name) : -1;
     struct rank *r = local < 0 ? NULL : &s->ranks[local];
     return r && rank_name_equal(r->name, name) ? r : NULL;
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-void ranks_set_place(struct ranks *s, const struct rank_binding *binding,
-                     const struct host_directories *directories, const struct preload *preload)
-{
-    s->with.binding = binding;
-    s->with.directories = directories;
-    s->with.preload = preload;
-}
-
 int ranks_prepare(struct ranks *s, struct error *err)
 {
-    return rank_programs_create(s, err);
+    return rank_programs_find(s, err);
 }
 
 static void out_of_memory(void *arg, struct cgroup_leaf *leaf, uint64_t n)
@@ -145,7 +112,7 @@ static void out_of_memory(void *arg, struct cgroup_leaf *leaf, uint64_t n)
 
 static void watch_oom(struct ranks *s)
 {
-    struct cgroup_tree *tree = s->with.containment->tree;
+    struct cgroup_tree *tree = s->with->containment->tree;
     struct error e;
     if (!tree || s->watches_oom)
         return;
@@ -158,26 +125,52 @@ bool ranks_start_some(struct ranks *s)
 {
     watch_oom(s);
     for (int i = 0; i < RANK_STARTS_PER_TURN && s->next < s->n; i++) {
-        if (step_end_has_begun(s->with.end))
+        if (s->with->end->has_begun)
             break;
         if (s->next == s->n / 2)
             fault_point("launching");
         rank_start(&s->ranks[s->next++]);
     }
-    if (step_end_has_begun(s->with.end))
+    if (s->with->end->has_begun)
         ranks_cancel_waiting(s);
     return s->next < s->n;
 }
 
 void ranks_cancel_waiting(struct ranks *s)
 {
-    if (!s || !s->programs || s->next == s->n)
+    if (!s->programs || s->next == s->n)
         return;
     s->next = s->n;
     for (uint32_t i = 0; i < s->n; i++)
         if (s->ranks[i].state == RANK_WAITING)
             rank_end_killed(&s->ranks[i]);
-    loop_defer_schedule(s->with.turn);
+    loop_defer_schedule(s->with->turn);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+/* A rank's cgroup knows its processes; where there is none, its process tree does. */
+static void signal_rank(const struct rank *r, int signo)
+{
+    pid_t *pids = NULL;
+    int n = r->leaf && r->all->with->containment->level == TRACK_RANK
+                ? cgroup_leaf_pids(r->leaf, &pids)
+                : -1;
+    if (n < 0) {
+        process_tree_signal(r->pid, signo);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        if (pids[i] > 1)
+            kill(pids[i], signo);
+    free(pids);
+}
+
+void ranks_signal(const struct ranks *s, int signo)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->ranks[i].state == RANK_RUNNING)
+            signal_rank(&s->ranks[i], signo);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
@@ -185,17 +178,17 @@ void ranks_cancel_waiting(struct ranks *s)
 static void give_up(struct rank *r)
 {
     struct ranks *s = r->all;
-    reaper_remove(s->with.reaper, r->pid);
+    reaper_remove(s->with->reaper, r->pid);
     r->pid = 0;
     s->running--;
-    rank_io_rank_ended(s->with.io, r->name);
+    rank_io_rank_ended(s->with->io, r->name);
     rank_end_killed(r);
-    loop_defer_schedule(s->with.turn);
+    loop_defer_schedule(s->with->turn);
 }
 
 void ranks_give_up_killed(struct ranks *s, void (*fn)(void *arg, const char *text), void *arg)
 {
-    for (uint32_t i = 0; i < ranks_count(s); i++) {
+    for (uint32_t i = 0; i < s->n; i++) {
         struct rank *r = &s->ranks[i];
         struct proc_stat st = {.state = '?'};
         char text[256], where[64] = "", name[RANK_NAME_TEXT];
@@ -231,26 +224,16 @@ void ranks_pmi_gone(struct ranks *s, struct rank_name name)
 
 void ranks_pmi_ended(struct ranks *s)
 {
-    for (uint32_t i = 0; i < ranks_count(s); i++)
+    for (uint32_t i = 0; i < s->n; i++)
         if (s->ranks[i].state == RANK_EXITED)
             rank_end(&s->ranks[i]);
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-uint32_t ranks_count(const struct ranks *s)
-{
-    return s ? s->n : 0;
-}
-
-uint32_t ranks_running(const struct ranks *s)
-{
-    return s ? s->running : 0;
-}
-
 bool ranks_have_ended(const struct ranks *s)
 {
-    return !s || s->ended == s->n;
+    return s->ended == s->n;
 }
 
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret)
@@ -264,7 +247,7 @@ int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret)
 uint64_t ranks_ended_cpu(const struct ranks *s)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < ranks_count(s); i++) {
+    for (uint32_t i = 0; i < s->n; i++) {
         const struct rank *r = &s->ranks[i];
         if (r->pid == 0)
             sum += r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];

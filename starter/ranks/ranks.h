@@ -10,46 +10,26 @@
 #include "model/limits.h"
 #include "model/rank-name.h"
 #include "model/usage.h"
+#include "starter/usage/measures.h"
 
-struct host_directories;
-struct launch;
-struct loop;
-struct loop_defer;
-struct pmi_server;
-struct preload;
-struct rank_binding;
-struct rank_io;
-struct ranks;
-struct reaper;
-struct step_containment;
-struct step_end;
-struct uplink;
+struct starter_services;
 
-struct ranks_setup { /* all must live as long as the ranks */
-    struct loop *loop;
-    struct reaper *reaper;
-    struct loop_defer *turn; /* scheduled when a rank has ended */
-    struct uplink *up;
-    struct step_end *end;
-    struct pmi_server *pmi; /* NULL: no PMI */
-    struct rank_io *io;
-    struct step_containment *containment;
-    const struct launch *launch;
-    /* before ranks_prepare() */
-    const struct rank_binding *binding;
-    const struct host_directories *directories;
-    const struct preload *preload; /* NULL: no files were brought */
+struct ranks {                           /* others read n and running; as zero there are no ranks */
+    const struct starter_services *with; /* its turn is scheduled when a rank has ended */
+    struct rank *ranks;
+    uint32_t n, next, running, ended; /* all; to be started next; number in these states */
+    struct rank_program *programs;    /* of all apps; NULL before ranks_prepare() */
+    struct sampler sampler;
+    bool watches_oom;
 };
 
-/* The ranks that LAUNCH gives this host, none started; samples of their memory begin. NULL with
+/* The ranks that LAUNCH gives this host, none started; samples of their memory begin. -1 with
  * err. */
-struct ranks *ranks_create(const struct ranks_setup *setup, struct error *err);
-void ranks_destroy(struct ranks *s); /* NULL is fine, here and below: there are no ranks */
+int ranks_init(struct ranks *s, const struct starter_services *with, struct error *err);
+void ranks_free(struct ranks *s);
 
-/* Cores, directories and files are chosen: their part of the setup counts from now on. */
-void ranks_set_place(struct ranks *s, const struct rank_binding *binding,
-                     const struct host_directories *directories, const struct preload *preload);
-/* Containment and PMI server are ready: find the programs, build the environments. -1 with err. */
+/* Cores and directories are chosen, containment and PMI server are ready: find the programs, build
+ * the environments. -1 with err. */
 int ranks_prepare(struct ranks *s, struct error *err);
 /* Start the next few. Returns whether there are more to start. */
 bool ranks_start_some(struct ranks *s);
@@ -66,8 +46,6 @@ void ranks_pmi_client(struct ranks *s, struct rank_name name, bool has_connected
 void ranks_pmi_gone(struct ranks *s, struct rank_name name);
 void ranks_pmi_ended(struct ranks *s); /* or has ended, and answers no more */
 
-uint32_t ranks_count(const struct ranks *s);
-uint32_t ranks_running(const struct ranks *s);
 bool ranks_have_ended(const struct ranks *s); /* all have, and mprun was told */
 /* The processes of a rank now, by its index on this host: their number and *ret, which the caller
  * frees; 0 or -1: none, and *ret is not set. */

@@ -122,7 +122,7 @@ struct world {
     struct loop *loop;
     struct loop_timer turn, watchdog;
     struct link link;
-    struct rank_io *io;
+    struct rank_io io;
     int drained;
     uint64_t returned[3]; /* credit given back */
     int child[RANKS][3];
@@ -153,9 +153,8 @@ static int set_up(void **state)
     loop_timer_start(&w->watchdog, patience(60), 0);
     w->link.room = BULK_DATA_MAX;
     w->link.keep = 1;
-    w->io = rank_io_create(w->loop, WINDOW, on_drained, w, NULL);
-    assert_non_null(w->io);
-    rank_io_set_link(w->io, &w->link);
+    rank_io_init(&w->io, w->loop, WINDOW, on_drained, w);
+    rank_io_set_link(&w->io, &w->link);
     for (int r = 0; r < RANKS; r++)
         w->child[r][0] = w->child[r][1] = w->child[r][2] = -1;
     *state = w;
@@ -167,7 +166,7 @@ static int tear_down(void **state)
     struct world *w = *state;
     for (int r = 0; r < RANKS; r++)
         rank_io_close_child_ends(w->child[r]);
-    rank_io_destroy(w->io);
+    rank_io_free(&w->io);
     loop_timer_stop(&w->turn);
     loop_timer_stop(&w->watchdog);
     loop_destroy(w->loop);
@@ -187,7 +186,7 @@ static struct rank_name name_of(uint32_t rank)
 static void open_rank(struct world *w, uint32_t rank, int wants_stdin, int slow)
 {
     const struct rank_io_wish wish = {.has_input = wants_stdin, .is_slow = slow};
-    assert_int_equal(rank_io_open(w->io, name_of(rank), &wish, w->child[rank], NULL), 0);
+    assert_int_equal(rank_io_open(&w->io, name_of(rank), &wish, w->child[rank], NULL), 0);
 }
 
 /* Once through the loop: everything that is ready is served. */
@@ -215,7 +214,7 @@ static void return_all_credit(struct world *w)
         assert_true(due <= WINDOW);
         w->returned[s] += due;
         if (due)
-            rank_io_output_credit(w->io, s, due);
+            rank_io_output_credit(&w->io, s, due);
     }
 }
 
@@ -292,14 +291,14 @@ static void streams_arrive_under_their_rank_and_number_and_end(void **state)
         close_child(w, r, 1);
         settle(w);
         assert_int_equal(w->link.got[r][1].ends, 1);
-        assert_false(rank_io_is_idle(w->io));
+        assert_false(rank_io_is_idle(&w->io));
         close_child(w, r, 2);
-        rank_io_rank_ended(w->io, name_of(r));
+        rank_io_rank_ended(&w->io, name_of(r));
     }
     assert_int_equal(w->drained, 0);
     settle(w);
     assert_int_equal(w->link.got[1][2].ends, 1);
-    assert_true(rank_io_is_idle(w->io));
+    assert_true(rank_io_is_idle(&w->io));
     assert_int_equal(w->drained, 1);
 }
 
@@ -311,10 +310,10 @@ static void idle_waits_for_what_the_link_has_not_sent(void **state)
     w->link.pending = 10;
     rank_io_close_child_ends(w->child[0]);
     settle(w);
-    assert_false(rank_io_is_idle(w->io));
+    assert_false(rank_io_is_idle(&w->io));
     assert_int_equal(w->drained, 0);
     w->link.pending = 0;
-    rank_io_writable(w->io);
+    rank_io_writable(&w->io);
     settle(w);
     assert_int_equal(w->drained, 1);
 }
@@ -343,7 +342,7 @@ static void megabytes_are_exact(struct world *w)
     size_t n = 8 * 1024 * 1024 + 13;
     open_rank(w, 0, 0, 0);
     pid_t pid = start_rank(w, 0, write_a_lot, &n);
-    while (!rank_io_is_idle(w->io)) {
+    while (!rank_io_is_idle(&w->io)) {
         turn(w);
         return_all_credit(w);
     }
@@ -386,7 +385,7 @@ static void a_stalled_stdout_stops_neither_stderr_nor_anything_else(void **state
         turn(w);
         uint64_t due = w->link.cost[2] - w->returned[2];
         w->returned[2] += due;
-        rank_io_output_credit(w->io, 2, due);
+        rank_io_output_credit(&w->io, 2, due);
     }
     settle(w);
     assert_int_equal(w->link.total[2], 25000);
@@ -408,7 +407,7 @@ static void nothing_is_read_without_room_in_the_link(void **state)
     settle(w);
     assert_int_equal(w->link.frames, 0);
     w->link.room = 3;
-    rank_io_writable(w->io);
+    rank_io_writable(&w->io);
     settle(w);
     assert_got(w, 0, 1, "waiting", 7);
     assert_int_equal(w->link.frames, 3);
@@ -417,13 +416,13 @@ static void nothing_is_read_without_room_in_the_link(void **state)
 static void without_a_link_output_waits_in_the_pipes(void **state)
 {
     struct world *w = *state;
-    rank_io_set_link(w->io, NULL);
+    rank_io_set_link(&w->io, NULL);
     open_rank(w, 0, 0, 0);
     put_string(w->child[0][1], "later");
     close_child(w, 0, 1);
     settle(w);
     assert_int_equal(w->link.frames, 0);
-    rank_io_set_link(w->io, &w->link);
+    rank_io_set_link(&w->io, &w->link);
     settle(w);
     assert_got(w, 0, 1, "later", 5);
     assert_int_equal(w->link.got[0][1].ends, 1);
@@ -458,7 +457,7 @@ static void a_closed_reader_is_a_broken_pipe_to_all_ranks_of_today_and_tomorrow(
     open_rank(w, 0, 0, 0);
     pid_t pid = start_rank(w, 0, write_a_lot, &n);
     settle(w);
-    rank_io_output_closed(w->io, 1);
+    rank_io_output_closed(&w->io, 1);
     assert_int_equal(exit_code_of(pid), 32);
     assert_int_equal(w->link.got[0][1].ends, 1);
     open_rank(w, 1, 0, 0);
@@ -470,7 +469,7 @@ static void a_closed_reader_is_a_broken_pipe_to_all_ranks_of_today_and_tomorrow(
     assert_got(w, 1, 2, "stderr is read", 14);
     rank_io_close_child_ends(w->child[1]);
     settle(w);
-    assert_true(rank_io_is_idle(w->io));
+    assert_true(rank_io_is_idle(&w->io));
 }
 
 static void abandoned_pipes_give_what_they_hold_and_end(void **state)
@@ -483,17 +482,17 @@ static void abandoned_pipes_give_what_they_hold_and_end(void **state)
     w->link.room = 0;
     assert_int_equal(write(w->child[0][1], block, sizeof(block)), sizeof(block));
     settle(w);
-    rank_io_rank_ended(w->io, name_of(0));
-    rank_io_rank_ended(w->io, name_of(1));
-    rank_io_abandon(w->io); /* the test still holds all write ends */
-    assert_false(rank_io_is_idle(w->io));
+    rank_io_rank_ended(&w->io, name_of(0));
+    rank_io_rank_ended(&w->io, name_of(1));
+    rank_io_abandon(&w->io); /* the test still holds all write ends */
+    assert_false(rank_io_is_idle(&w->io));
     assert_int_equal(w->link.got[1][1].ends, 1);
     put_string(w->child[0][1], "too late");
     w->link.room = 1000;
-    rank_io_writable(w->io);
+    rank_io_writable(&w->io);
     settle(w);
     assert_got(w, 0, 1, block, sizeof(block));
-    assert_true(rank_io_is_idle(w->io));
+    assert_true(rank_io_is_idle(&w->io));
     assert_int_equal(w->drained, 1);
 }
 
@@ -502,7 +501,7 @@ static void open_terminal(struct world *w, uint32_t rank)
     static const struct tty_size size = {.rows = 24, .columns = 80};
     const struct rank_io_wish wish = {.has_input = true, .terminal = &size};
     struct termios raw;
-    assert_int_equal(rank_io_open(w->io, name_of(rank), &wish, w->child[rank], NULL), 0);
+    assert_int_equal(rank_io_open(&w->io, name_of(rank), &wish, w->child[rank], NULL), 0);
     assert_int_equal(tcgetattr(w->child[rank][1], &raw), 0);
     cfmakeraw(&raw);
     assert_int_equal(tcsetattr(w->child[rank][1], TCSANOW, &raw), 0);
@@ -520,14 +519,14 @@ static void an_abandoned_terminal_gives_all_that_was_written(void **state)
     pid_t pid = start_rank(w, 0, write_a_lot, &n);
     assert_int_equal(exit_code_of(pid), 0);
     settle(w);
-    rank_io_rank_ended(w->io, name_of(0));
-    rank_io_abandon(w->io);
+    rank_io_rank_ended(&w->io, name_of(0));
+    rank_io_abandon(&w->io);
     w->link.room = 1000;
-    rank_io_writable(w->io);
+    rank_io_writable(&w->io);
     settle(w);
     assert_got(w, 0, 1, block, n);
     assert_int_equal(w->link.got[0][1].ends, 1);
-    assert_true(rank_io_is_idle(w->io));
+    assert_true(rank_io_is_idle(&w->io));
 }
 
 static void an_abandoned_terminal_that_somebody_holds_ends_too(void **state)
@@ -536,14 +535,14 @@ static void an_abandoned_terminal_that_somebody_holds_ends_too(void **state)
     open_terminal(w, 0);
     open_terminal(w, 1);
     put_string(w->child[0][1], "last words");
-    rank_io_rank_ended(w->io, name_of(0));
-    rank_io_rank_ended(w->io, name_of(1));
-    rank_io_abandon(w->io); /* the test still holds both */
+    rank_io_rank_ended(&w->io, name_of(0));
+    rank_io_rank_ended(&w->io, name_of(1));
+    rank_io_abandon(&w->io); /* the test still holds both */
     settle(w);
     assert_got(w, 0, 1, "last words", 10);
     assert_int_equal(w->link.got[0][1].ends, 1);
     assert_int_equal(w->link.got[1][1].ends, 1);
-    assert_true(rank_io_is_idle(w->io));
+    assert_true(rank_io_is_idle(&w->io));
 }
 
 /* ---- input ------------------------------------------------------------------------------------
@@ -551,7 +550,7 @@ static void an_abandoned_terminal_that_somebody_holds_ends_too(void **state)
 
 static void input(struct world *w, uint32_t rank, const void *p, size_t n)
 {
-    assert_int_equal(rank_io_input(w->io, name_of(rank), p, n, NULL), 0);
+    assert_int_equal(rank_io_input(&w->io, name_of(rank), p, n, NULL), 0);
 }
 
 static size_t read_now(int fd, void *p, size_t n)
@@ -590,9 +589,9 @@ static void more_input_than_credit_is_an_error(void **state)
     static uint8_t block[INPUT_WINDOW + 1];
     struct error err;
     open_rank(w, 0, 1, 0);
-    assert_int_equal(rank_io_input(w->io, name_of(0), block, sizeof(block), &err), -1);
+    assert_int_equal(rank_io_input(&w->io, name_of(0), block, sizeof(block), &err), -1);
     assert_non_null(strstr(err.text, "rank 0"));
-    assert_int_equal(rank_io_input(w->io, name_of(5), block, sizeof(block), &err), 0);
+    assert_int_equal(rank_io_input(&w->io, name_of(5), block, sizeof(block), &err), 0);
 }
 
 static void credit_of_a_slow_source_comes_when_the_rank_has_read_everything(void **state)
@@ -643,14 +642,14 @@ static void what_the_rank_has_read_is_exact_when_it_ends(void **state)
             /* after the end of a fast input there is no writer to notice it */
             assert_int_equal(w->link.closed, !(with_end && !slow));
         }
-        rank_io_rank_ended(w->io, name_of(r));
+        rank_io_rank_ended(&w->io, name_of(r));
         assert_true(w->link.closed);
         assert_int_equal(w->link.credit_rank, r);
         assert_int_equal(w->link.consumed, 9000);
         rank_io_close_child_ends(w->child[r]);
     }
     settle(w);
-    assert_true(rank_io_is_idle(w->io));
+    assert_true(rank_io_is_idle(&w->io));
 }
 
 static void the_end_of_input_is_an_end_of_file_after_all_data(void **state)
@@ -673,7 +672,7 @@ static void the_end_of_input_is_an_end_of_file_after_all_data(void **state)
         }
         assert_int_equal(n, sizeof(block));
         assert_memory_equal(block, back, n);
-        rank_io_rank_ended(w->io, name_of(slow));
+        rank_io_rank_ended(&w->io, name_of(slow));
         assert_int_equal(w->link.consumed, sizeof(block));
         assert_true(w->link.closed);
     }
@@ -690,20 +689,20 @@ static void a_rank_that_closes_its_input_is_told_at_once(void **state)
     input(w, 2, "dropped", 7);
     input(w, 2, NULL, 0);
     int credits = w->link.credits;
-    rank_io_rank_ended(w->io, name_of(2));
+    rank_io_rank_ended(&w->io, name_of(2));
     assert_int_equal(w->link.credits, credits);
 }
 
 static void credit_that_was_due_without_a_link_is_sent_with_one(void **state)
 {
     struct world *w = *state;
-    rank_io_set_link(w->io, NULL);
+    rank_io_set_link(&w->io, NULL);
     open_rank(w, 0, 1, 0);
     rank_io_close_child_ends(w->child[0]);
     settle(w);
-    rank_io_rank_ended(w->io, name_of(0));
+    rank_io_rank_ended(&w->io, name_of(0));
     assert_int_equal(w->link.credits, 0);
-    rank_io_set_link(w->io, &w->link);
+    rank_io_set_link(&w->io, &w->link);
     assert_int_equal(w->link.credits, 1);
     assert_true(w->link.closed);
 }
@@ -736,10 +735,10 @@ static void no_descriptor_is_inherited_or_left_open(void **state)
     }
     for (uint32_t r = 0; r < RANKS; r++) {
         rank_io_close_child_ends(w->child[r]);
-        rank_io_rank_ended(w->io, name_of(r));
+        rank_io_rank_ended(&w->io, name_of(r));
     }
     settle(w);
-    assert_true(rank_io_is_idle(w->io));
+    assert_true(rank_io_is_idle(&w->io));
     assert_int_equal(count_descriptors(), before);
 }
 

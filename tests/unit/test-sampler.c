@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-sampler.c - samples of the memory of processes that we start and know */
-#include "starter/usage/memory-sampler.h"
+#include "starter/usage/measures.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +70,7 @@ static void memory_is_kept_by_kind_as_value_and_as_peak(void **state)
 {
     struct usage u = {0};
     struct child big = start(0, 16 * MIB, 8 * MIB);
-    assert_int_equal(sampler_read(&big.pid, 1, &u), 0);
+    assert_int_equal(usage_sample(&u, &big.pid, 1), 0);
     stop(&big);
     assert_in_range(u.value[USAGE_ANON], 15 * MIB, 40 * MIB);
     assert_in_range(u.value[USAGE_SHARED], 7 * MIB, 12 * MIB);
@@ -78,7 +78,7 @@ static void memory_is_kept_by_kind_as_value_and_as_peak(void **state)
     uint64_t peak = u.value[USAGE_ANON_PEAK];
     assert_int_equal(peak, u.value[USAGE_ANON]);
     struct child small = start(0, MIB, MIB);
-    assert_int_equal(sampler_read(&small.pid, 1, &u), 0);
+    assert_int_equal(usage_sample(&u, &small.pid, 1), 0);
     stop(&small);
     assert_true(u.value[USAGE_ANON] < peak - 10 * MIB); /* the present value falls, */
     assert_int_equal(u.value[USAGE_ANON_PEAK], peak);   /* the peak stays */
@@ -89,8 +89,8 @@ static void what_is_gone_leaves_the_usage_as_it_was(void **state)
     struct usage u = {0};
     struct child c = start(0, MIB, MIB);
     stop(&c);
-    assert_int_equal(sampler_read(&c.pid, 1, &u), -1);
-    assert_int_equal(sampler_read(NULL, 0, &u), -1);
+    assert_int_equal(usage_sample(&u, &c.pid, 1), -1);
+    assert_int_equal(usage_sample(&u, NULL, 0), -1);
     assert_int_equal(u.known, 0);
 }
 
@@ -103,7 +103,7 @@ static void a_tree_counts_with_its_grandchildren(void **state)
     assert_int_equal(n, 2);
     assert_int_equal(pids[0], c.pid);
     assert_true(pids[1] != c.pid);
-    assert_int_equal(sampler_read(pids, (size_t)n, &u), 0);
+    assert_int_equal(usage_sample(&u, pids, (size_t)n), 0);
     free(pids);
     stop(&c);
     assert_true(u.value[USAGE_ANON] >= 15 * MIB);
@@ -145,17 +145,15 @@ static void samples_come_again_and_again_from_the_loop(void **state)
     static const struct sampler_source source = {count, pids, usage};
     struct error err;
     struct ranks r = {.loop = loop_create(&err), .child = start(0, 4 * MIB, MIB)};
-    struct sampler *s = sampler_create(r.loop, 0.02, &source, &r, &err);
-    assert_non_null(s);
+    struct sampler s = {0};
+    sampler_stop(&s);
+    sampler_start(&s, r.loop, 0.02, &source, &r);
     assert_int_equal(r.samples, 0);
     loop_run(r.loop);
     assert_int_equal(r.samples, 3);
     assert_true(r.usage[0].value[USAGE_ANON_PEAK] >= 3 * MIB);
     assert_int_equal(r.usage[1].known, 0);
-    sampler_sample(s);
-    assert_int_equal(r.samples, 4);
-    sampler_destroy(s);
-    sampler_destroy(NULL);
+    sampler_stop(&s);
     stop(&r.child);
     loop_destroy(r.loop);
 }

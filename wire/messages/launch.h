@@ -25,6 +25,12 @@ struct launch {
     bool same_machine; /* hosts of this step share one machine */
 };
 
+/* The receiver's own place. */
+static inline const struct placement *launch_here(const struct launch *l)
+{
+    return &l->hosts[l->host_index];
+}
+
 enum { LAUNCH_RANKS_MAX = IDSET_MAX }; /* of a world */
 
 void launch_free(struct launch *l); /* what it holds, not itself */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* measures.h - what processes have used: rusage of those that were waited for, and samples
+ *
+ * The exact total peak of memory is the cgroup's, or getrusage()'s; what no counter remembers - how
+ * much was anonymous, shared, of files, swapped out - is read from /proc/PID/status of the rank's
+ * processes, added up, and kept in its struct usage: as the present values and as sampled peaks.
+ * Memory that several processes of a rank share counts for each of them. */
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "common/loop.h"
+#include "model/usage.h"
+
+/* ---- processes that were waited for ---------------------------------------------------------- */
+
+uint64_t rusage_cpu(const struct rusage *r); /* microseconds */
+/* Set what getrusage(2) knows of one rank: CPU time, memory peak, faults, switches. */
+void usage_from_rusage(struct usage *u, const struct rusage *r);
+/* Add CPU time; the larger memory peak stays. */
+void usage_add_rusage(struct usage *u, const struct rusage *r);
+
+/* Processes of no known rank: orphans that this process has inherited and reaped. */
+struct other_processes { /* written here; others read */
+    uint64_t n;
+    struct rusage sum; /* CPU time, and the largest memory peak of one */
+};
+/* Add one: a callback of the reaper. arg: the struct. */
+void other_processes_add(void *arg, pid_t pid, int status, const struct rusage *usage);
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* Set the memory of these processes. -1: none of them is there any more; *u is unchanged. */
+int usage_sample(struct usage *u, const pid_t *pids, size_t n);
+
+/* The ranks to sample, 0 .. count() - 1. */
+struct sampler_source {
+    size_t (*count)(void *arg);
+    /* The processes of a rank now: their number and *ret, malloc'ed; 0 or -1: none, *ret is not
+     * used. */
+    int (*pids)(void *arg, size_t rank, pid_t **ret);
+    struct usage *(*usage)(void *arg, size_t rank);
+};
+
+struct sampler { /* private to measures.c */
+    const struct sampler_source *source;
+    void *arg;
+    struct loop_timer timer;
+};
+
+/* Take a sample every period (seconds), and a first one after FIRST_SAMPLE_PART of it, so that
+ * short steps have one, too. source must live as long. */
+void sampler_start(struct sampler *s, struct loop *loop, double period,
+                   const struct sampler_source *source, void *arg);
+void sampler_stop(struct sampler *s); /* as zero it is fine */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "starter/usage/usage-messages.h"
+
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/cpus.h"
+#include "common/proc.h"
+#include "containment/step/tree.h"
+#include "starter/binding/rank-binding.h"
+#include "starter/containment/step-containment.h"
+#include "starter/services.h"
+#include "starter/links/uplink.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/process-tree.h"
+#include "starter/ranks/ranks.h"
+#include "starter/usage/measures.h"
+#include "wire/messages/values.h"
+#include "wire/mprun.pb-c.h"
+
+/* ---- REPORT ---------------------------------------------------------------------------------- */
+
+struct line { /* of one rank, with what its message points to */
+    Mprun__Report__Rank message;
+    Mprun__RankName name;
+    struct packed_usage usage;
+    struct packed_limits limits;
+};
+
+static void fill_line(struct line *l, const struct starter_services *s, uint32_t local)
+{
+    struct rank_account a = ranks_account(s->ranks, local);
+    mprun__report__rank__init(&l->message);
+    rank_name_pack(a.name, &l->name);
+    usage_pack(a.usage, &l->usage);
+    l->message.name = &l->name;
+    l->message.usage = &l->usage.message;
+    if (a.bound_threads && s->binding->plan.bound) {
+        l->message.bound_threads = (char *)(uintptr_t)a.bound_threads;
+        l->message.cores = cpus_count_cores(rank_binding_threads(s->binding, local));
+    }
+    if (a.limits && limits_is_any_set(a.limits)) {
+        limits_pack(a.limits, &l->limits);
+        l->message.limits = &l->limits.message;
+    }
+}
+
+/* The worker itself, the PMI server, the keeper. */
+static void add_starter(const struct starter_services *s, struct usage *u)
+{
+    struct rusage self;
+    struct proc_stat keeper;
+    getrusage(RUSAGE_SELF, &self);
+    usage_add_rusage(u, &self);
+    if (s->pmi)
+        usage_add_rusage(u, &s->pmi->usage);
+    if (proc_stat_read(s->keeper, &keeper) == 0) {
+        uint64_t tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+        u->value[USAGE_CPU_USER] += keeper.utime * tick;
+        u->value[USAGE_CPU_SYSTEM] += keeper.stime * tick;
+    }
+}
+
+/* A rank's leaf has counted them already where there is one. */
+static void add_others(const struct starter_services *s, struct usage *u)
+{
+    if (s->others->n == 0 || s->containment->level == TRACK_RANK)
+        return;
+    usage_add_rusage(u, &s->others->sum);
+    usage_set(u, USAGE_PROCESSES, s->others->n);
+}
+
+void usage_report_send(const struct starter_services *s)
+{
+    Mprun__Report m = MPRUN__REPORT__INIT;
+    uint32_t n = s->ranks->n;
+    AUTO_FREE struct line *lines = calloc(n + 1, sizeof(*lines));
+    AUTO_FREE Mprun__Report__Rank **list = calloc(n + 1, sizeof(*list));
+    struct packed_usage starter, others, step;
+    struct usage of_starter = {0}, of_others = {0}, of_step = {0};
+    if (!s->up->link || !lines || !list)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        fill_line(&lines[i], s, i);
+        list[i] = &lines[i].message;
+    }
+    m.n_ranks = n;
+    m.ranks = list;
+    add_starter(s, &of_starter);
+    usage_pack(&of_starter, &starter);
+    m.starter = &starter.message;
+    add_others(s, &of_others);
+    usage_pack(&of_others, &others);
+    m.others = &others.message;
+    if (s->containment->tree)
+        cgroup_tree_usage(s->containment->tree, &of_step);
+    usage_pack(&of_step, &step);
+    m.step = &step.message;
+    uplink_send(s->up, FRAME_REPORT, &m.base);
+}
+
+/* ---- PRESENT --------------------------------------------------------------------------------- */
+
+/* more is freed. What there is no memory for is left out. */
+static void add_processes(struct pid_list *to, pid_t *more, int n)
+{
+    for (int i = 0; i < n; i++)
+        pid_list_add(to, more[i]);
+    free(more);
+}
+
+static void find_in_leaves(const struct ranks *ranks, struct pid_list *ret)
+{
+    for (uint32_t i = 0; i < ranks->n; i++) {
+        pid_t *pids = NULL;
+        int n = ranks_pids(ranks, i, &pids);
+        add_processes(ret, pids, n);
+    }
+}
+
+/* Everything below this process but the PMI server: a process that loses its parent comes here. */
+static void find_below(pid_t server, struct pid_list *ret)
+{
+    pid_t *children = NULL;
+    int n = proc_children(getpid(), &children);
+    for (int i = 0; i < n; i++) {
+        pid_t *pids = NULL;
+        int found = children[i] == server ? 0 : process_tree_pids(children[i], &pids);
+        add_processes(ret, pids, found);
+    }
+    free(children);
+}
+
+static uint64_t cpu_of(const struct usage *u)
+{
+    return u->value[USAGE_CPU_USER] + u->value[USAGE_CPU_SYSTEM];
+}
+
+/* Microseconds, with those of children that the processes have waited for. */
+static uint64_t add_cpu(const struct starter_services *s, const struct pid_list *list)
+{
+    uint64_t sum = ranks_ended_cpu(s->ranks), tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    struct proc_stat p;
+    if (s->containment->level != TRACK_RANK) /* in a leaf they are counted already */
+        sum += rusage_cpu(&s->others->sum);
+    for (size_t i = 0; i < list->n; i++)
+        if (proc_stat_read(list->pids[i], &p) == 0)
+            sum += (p.utime + p.stime + p.cutime + p.cstime) * tick;
+    return sum;
+}
+
+static uint64_t add_memory(const struct pid_list *list)
+{
+    struct usage u = {0};
+    if (usage_sample(&u, list->pids, list->n) < 0)
+        return 0;
+    return u.value[USAGE_ANON] + u.value[USAGE_FILE] + u.value[USAGE_SHARED];
+}
+
+void usage_present_send(const struct starter_services *s, uint32_t turn)
+{
+    Mprun__Present m = MPRUN__PRESENT__INIT;
+    struct pid_list list = {0};
+    struct usage counted = {0};
+    const struct cgroup_tree *t = s->containment->tree;
+    if (t && s->containment->level == TRACK_RANK)
+        find_in_leaves(s->ranks, &list);
+    else
+        find_below(s->pmi ? s->pmi->pid : 0, &list);
+    if (t)
+        cgroup_tree_usage(t, &counted);
+    m.turn = turn;
+    m.processes = (uint32_t)list.n;
+    m.cpu = usage_cpu_seconds(&counted) >= 0 ? cpu_of(&counted) : add_cpu(s, &list);
+    if (!t || cgroup_tree_memory(t, &m.memory) < 0) {
+        m.memory = add_memory(&list);
+        m.memory_added = 1;
+    }
+    free(list.pids);
+    uplink_send(s->up, FRAME_PRESENT, &m.base);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* usage-messages.h - tells mprun what the ranks of this host use now, and what they have used */
+#pragma once
+
+#include <stdint.h>
+
+struct starter_services;
+
+/* Send REPORT: what the ranks, and the starter itself, have used. Nothing is sent without a link,
+ * or when memory is out. */
+void usage_report_send(const struct starter_services *s);
+/* PRESENT_ASK has come: answer by PRESENT.
+ *
+ * Where the step's cgroup counts CPU time or memory, its numbers are the answer. What it does not
+ * count is added up from the processes that are there, and from what the kernel has told of those
+ * that were waited for. */
+void usage_present_send(const struct starter_services *s, uint32_t turn);
