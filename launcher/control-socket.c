@@ -8,31 +8,20 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/loop.h"
 #include "wire/link/link.h"
 #include "wire/transport/address.h"
 
-enum { CLIENTS = 16, UNREAD_MAX = 1024 * 1024 };
-
-struct control_socket {
-    struct loop *loop;
-    const struct control_events *events;
-    void *arg;
-    int fd;
-    struct loop_io *io;
-    struct link *clients[CLIENTS];
-};
+enum { UNREAD_MAX = 1024 * 1024 };
 
 static void drop_client(struct control_socket *c, struct link *l)
 {
-    for (int i = 0; i < CLIENTS; i++)
+    for (int i = 0; i < CONTROL_CLIENTS; i++)
         if (c->clients[i] == l)
             c->clients[i] = NULL;
     c->events->gone(c->arg, l);
@@ -79,46 +68,35 @@ static void acceptable(void *arg, int fd, unsigned events)
     }
     if (peer < 0)
         return;
-    while (at < CLIENTS && c->clients[at])
+    while (at < CONTROL_CLIENTS && c->clients[at])
         at++;
-    if (at == CLIENTS || !is_own_user(peer)) {
+    if (at == CONTROL_CLIENTS || !is_own_user(peer)) {
         close(peer);
         return;
     }
     c->clients[at] = link_create(c->loop, peer, peer, &trusted, "tool", &client_events, c, &e);
 }
 
-struct control_socket *control_socket_create(struct loop *loop, const char *directory,
-                                             const struct control_events *events, void *arg,
-                                             struct error *err)
+int control_socket_open(struct control_socket *c, struct loop *loop, const char *directory,
+                        const struct control_events *events, void *arg, struct error *err)
 {
     char path[300], address[ADDRESS_TEXT];
-    struct control_socket *c = calloc(1, sizeof(*c));
-    if (!c) {
-        error_errno(err, ENOMEM, "open the step's control socket");
-        return NULL;
-    }
     *c = (struct control_socket){.loop = loop, .events = events, .arg = arg};
     snprintf(path, sizeof(path), "%s/control", directory);
     c->fd = address_listen_unix(path, address, err);
-    if (c->fd >= 0 && !(c->io = loop_io_create(loop, c->fd, LOOP_READ, acceptable, c)))
-        error_errno(err, ENOMEM, "open the step's control socket");
-    if (!c->io) {
-        control_socket_destroy(c);
-        return NULL;
-    }
-    return c;
+    if (c->fd < 0)
+        return -1;
+    c->io = loop_io_create(loop, c->fd, LOOP_READ, acceptable, c);
+    return c->io ? 0 : error_errno(err, ENOMEM, "open the step's control socket");
 }
 
-void control_socket_destroy(struct control_socket *c)
+void control_socket_close(struct control_socket *c)
 {
-    if (!c)
+    if (!c->events)
         return;
-    for (int i = 0; i < CLIENTS; i++)
+    for (int i = 0; i < CONTROL_CLIENTS; i++)
         if (c->clients[i])
             drop_client(c, c->clients[i]);
     loop_io_destroy(c->io);
-    if (c->fd >= 0)
-        close(c->fd);
-    free(c);
+    cleanup_close(&c->fd);
 }

@@ -9,7 +9,6 @@
 #include "common/error.h"
 #include "wire/messages/frame.h"
 
-struct control_socket;
 struct link;
 struct loop;
 
@@ -21,8 +20,19 @@ struct control_events {
     void (*gone)(void *arg, struct link *tool);
 };
 
-/* Opens "control" in the directory of the step's sockets. NULL with err on failure. */
-struct control_socket *control_socket_create(struct loop *loop, const char *directory,
-                                             const struct control_events *events, void *arg,
-                                             struct error *err);
-void control_socket_destroy(struct control_socket *c); /* NULL is fine */
+enum { CONTROL_CLIENTS = 16 };
+
+struct control_socket { /* control-socket.c alone changes it; all 0: it was not opened */
+    struct loop *loop;
+    const struct control_events *events;
+    void *arg;
+    int fd;
+    struct loop_io *io;
+    struct link *clients[CONTROL_CLIENTS];
+};
+
+/* Opens "control" in the directory of the step's sockets. -1 with err; closed by its owner also
+ * then. */
+int control_socket_open(struct control_socket *c, struct loop *loop, const char *directory,
+                        const struct control_events *events, void *arg, struct error *err);
+void control_socket_close(struct control_socket *c);

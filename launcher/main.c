@@ -12,10 +12,9 @@
 #include "launcher/outcome/first-failure.h"
 #include "common/tty.h"
 #include "launcher/explain.h"
-#include "launcher/inherited.h"
+#include "launcher/own-process.h"
 #include "launcher/report/step-report.h"
 #include "launcher/run.h"
-#include "launcher/signals/signal-mask.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -6,22 +6,14 @@
  * one a host. */
 #include "launcher/pmi-exchange.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "launcher/hosts/host-links.h"
-#include "wire/tree/gather.h"
 
 enum { PMIX_ERROR = -1 }; /* the only status that is made here */
-
-struct pmi_exchange {
-    struct host_table *hosts;
-    struct gather_rules rules;
-    struct gather *gather;
-};
 
 static int awaited(void *arg, uint32_t host)
 {
@@ -44,7 +36,7 @@ static uint8_t *all_parts(const Mprun__Collect *m, size_t *ret_n)
 
 static void complete(void *arg, const Mprun__Collect *m)
 {
-    struct pmi_exchange *c = arg;
+    struct host_table *hosts = arg;
     Mprun__Collected answer = MPRUN__COLLECTED__INIT;
     size_t n;
     AUTO_FREE uint8_t *all = all_parts(m, &n);
@@ -53,36 +45,20 @@ static void complete(void *arg, const Mprun__Collect *m)
     answer.status = all ? 0 : PMIX_ERROR;
     answer.data = (ProtobufCBinaryData){.len = n, .data = all};
     if (m->n_hosts == 0)
-        hosts_broadcast(c->hosts, FRAME_COLLECTED, &answer.base);
+        hosts_broadcast(hosts, FRAME_COLLECTED, &answer.base);
     for (size_t i = 0; i < m->n_hosts; i++) {
-        struct host *h = host_at(c->hosts, m->hosts[i]);
+        struct host *h = host_at(hosts, m->hosts[i]);
         if (h)
             host_send(h, FRAME_COLLECTED, &answer.base);
     }
 }
 
-struct pmi_exchange *pmi_exchange_create(struct host_table *hosts)
+int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts)
 {
-    struct pmi_exchange *c = calloc(1, sizeof(*c));
-    if (!c)
-        return NULL;
-    c->hosts = hosts;
     c->rules = (struct gather_rules){
         .nhosts = (uint32_t)hosts->plan->nused, .awaited = awaited, .complete = complete};
-    c->gather = gather_create(&c->rules, c);
-    if (!c->gather) {
-        free(c);
-        return NULL;
-    }
-    return c;
-}
-
-void pmi_exchange_destroy(struct pmi_exchange *c)
-{
-    if (!c)
-        return;
-    gather_destroy(c->gather);
-    free(c);
+    c->gather = gather_create(&c->rules, hosts);
+    return c->gather ? 0 : -1;
 }
 
 int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n)
@@ -105,18 +81,18 @@ static void refuse_modex(struct host *to, const Mprun__ModexRequest *m)
     host_send(to, FRAME_MODEX_REPLY, &no.base);
 }
 
-int pmi_exchange_modex_request(struct pmi_exchange *c, struct host *from, Mprun__ModexRequest *m)
+int pmi_exchange_modex_request(struct host *from, Mprun__ModexRequest *m)
 {
-    struct host *owner = m->name ? host_of_rank(c->hosts, rank_name_unpack(m->name)) : NULL;
+    struct host *owner = m->name ? host_of_rank(from->table, rank_name_unpack(m->name)) : NULL;
     m->from_host = from->launch_index;
     if (!owner || owner == from || !host_send(owner, FRAME_MODEX_REQUEST, &m->base))
         refuse_modex(from, m);
     return 0;
 }
 
-int pmi_exchange_modex_reply(struct pmi_exchange *c, const Mprun__ModexReply *m)
+int pmi_exchange_modex_reply(const struct host *from, const Mprun__ModexReply *m)
 {
-    struct host *to = host_at(c->hosts, m->to_host);
+    struct host *to = host_at(from->table, m->to_host);
     if (to)
         host_send(to, FRAME_MODEX_REPLY, &m->base);
     return 0;

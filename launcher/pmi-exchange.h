@@ -3,21 +3,19 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "launcher/hosts/host-table.h"
+#include "wire/tree/gather.h"
 
-#include "wire/messages/values.h"
+struct pmi_exchange { /* pmi-exchange.c alone changes it */
+    struct gather_rules rules;
+    struct gather *gather; /* its owner destroys it */
+};
 
-struct host;
-struct host_table;
-struct pmi_exchange;
-
-/* NULL: out of memory. */
-struct pmi_exchange *pmi_exchange_create(struct host_table *hosts);
-void pmi_exchange_destroy(struct pmi_exchange *c); /* NULL is fine */
+/* -1: out of memory. c must not move. */
+int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts);
 
 /* COLLECT, MODEX_REQUEST and MODEX_REPLY of a host. -1: a frame that cannot be. */
 int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n);
 /* Changes *m: it says on whose behalf it is passed on. */
-int pmi_exchange_modex_request(struct pmi_exchange *c, struct host *from, Mprun__ModexRequest *m);
-int pmi_exchange_modex_reply(struct pmi_exchange *c, const Mprun__ModexReply *m);
+int pmi_exchange_modex_request(struct host *from, Mprun__ModexRequest *m);
+int pmi_exchange_modex_reply(const struct host *from, const Mprun__ModexReply *m);

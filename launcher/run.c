@@ -36,11 +36,8 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
     r->rank_failures = rank_failures_create(r->loop, plan, &r->record, &r->verdict);
     r->host_failures = host_failures_create(r->loop, r->hosts, &r->verdict);
     r->usage_now = usage_now_create(r->loop, r->hosts, &r->record, &r->verdict);
-    r->exchange = pmi_exchange_create(r->hosts);
-    if (plan->cmd->heartbeat > 0)
-        r->silent = silent_hosts_create(r->loop, r->hosts);
-    if (!r->rank_failures || !r->host_failures || !r->usage_now || !r->exchange ||
-        (plan->cmd->heartbeat > 0 && !r->silent))
+    if (!r->rank_failures || !r->host_failures || !r->usage_now ||
+        pmi_exchange_init(&r->exchange, r->hosts) < 0 || hosts_watch(r->hosts, r->loop) < 0)
         return error_errno(err, ENOMEM, "prepare the step");
     return 0;
 }
@@ -78,15 +75,15 @@ int run_open(struct run *r, struct error *err)
     if (socket_directory_make(&r->directory, r->plan->step.id, err) < 0 ||
         step_open_streams(r, err) < 0)
         return -1;
-    r->control = control_socket_create(r->loop, r->directory.path, &step_control_events, r, err);
-    return r->control ? 0 : -1;
+    return control_socket_open(&r->control, r->loop, r->directory.path, &step_control_events, r,
+                               err);
 }
 
 void run_close(struct run *r)
 {
     terminal_give_back(&r->terminal);
     input_destroy(take_ptr(r->input));
-    control_socket_destroy(r->control);
+    control_socket_close(&r->control);
     starters_close(r->starters);
     host_table_close_links(r->hosts);
     socket_directory_remove(&r->directory);
@@ -96,8 +93,7 @@ void run_close(struct run *r)
 
 void run_free(struct run *r)
 {
-    silent_hosts_destroy(r->silent);
-    pmi_exchange_destroy(r->exchange);
+    gather_destroy(r->exchange.gather);
     usage_now_destroy(r->usage_now);
     host_failures_destroy(r->host_failures);
     rank_failures_destroy(r->rank_failures);

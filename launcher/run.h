@@ -16,7 +16,6 @@
 #include "common/reaper.h"
 #include "launcher/control-socket.h"
 #include "launcher/hosts/host-links.h"
-#include "launcher/hosts/silent-hosts.h"
 #include "launcher/io/input.h"
 #include "launcher/io/output.h"
 #include "launcher/io/terminal.h"
@@ -26,7 +25,7 @@
 #include "launcher/pmi-exchange.h"
 #include "launcher/preload/preload.h"
 #include "launcher/report/usage-now.h"
-#include "launcher/signals/job-suspension.h"
+#include "launcher/job-suspension.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starters.h"
 #include "launcher/step-plan.h"
@@ -68,7 +67,6 @@ struct run {
     struct socket_directory directory;
     struct starters *starters;         /* NULL with --dry-run */
     struct preload *preload;           /* NULL: nothing is brought to the hosts */
-    struct silent_hosts *silent;       /* NULL: no host is watched */
     struct job_suspension *suspension; /* NULL: mprun is stopped like any other process */
     struct loop_timer timeout;         /* --timeout: how long the step may run, */
     double timeout_end;                /* loop_now() when that is over, */
@@ -81,9 +79,9 @@ struct run {
     uint64_t taken_before;    /* bytes of the output, at the last look */
     struct input *input;      /* NULL: no rank has any */
     struct terminal terminal;
-    struct pmi_exchange *exchange;
+    struct pmi_exchange exchange;
     struct usage_now *usage_now;
-    struct control_socket *control;
+    struct control_socket control;
 };
 
 /* ---- run.c ----------------------------------------------------------------------------------- */

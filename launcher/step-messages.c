@@ -304,14 +304,12 @@ static int take_door(void *host, void *message)
 
 static int take_pong(void *host, const uint8_t *p, size_t n)
 {
-    struct host *h = host;
-    return silent_hosts_pong(run_of(h)->silent, h, n);
+    return host_pong(host, n);
 }
 
 static int take_silent(void *host, void *message)
 {
-    struct host *h = host;
-    return silent_hosts_told(run_of(h)->silent, h, message);
+    return host_told_silent(host, message);
 }
 
 static int take_preload_wanted(void *host, void *message)
@@ -329,19 +327,17 @@ static int take_preload_taken(void *host, void *message)
 static int take_part(void *host, const uint8_t *p, size_t n)
 {
     struct host *h = host;
-    return pmi_exchange_part(run_of(h)->exchange, h, p, n);
+    return pmi_exchange_part(&run_of(h)->exchange, h, p, n);
 }
 
 static int take_modex_request(void *host, void *message)
 {
-    struct host *h = host;
-    return pmi_exchange_modex_request(run_of(h)->exchange, h, message);
+    return pmi_exchange_modex_request(host, message);
 }
 
 static int take_modex_reply(void *host, void *message)
 {
-    struct host *h = host;
-    return pmi_exchange_modex_reply(run_of(h)->exchange, message);
+    return pmi_exchange_modex_reply(host, message);
 }
 
 static int take_errand_news(void *host, void *message)
@@ -460,7 +456,7 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
     struct host *top = arg, *h = host_sender(top, link_frame_host(l));
     struct error why;
     step_record_count_message(&run_of(top)->record);
-    silent_hosts_heard(run_of(top)->silent, top);
+    host_heard(top);
     if (h && h->state == AGENT_GONE && (frames_too_late & FRAME_BIT(type)))
         return;
     if (h)

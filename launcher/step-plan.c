@@ -17,7 +17,6 @@
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
 #include "launcher/policy.h"
-#include "launcher/signals/signal-mask.h"
 #include "wire/link/key-proof.h"
 #include "wire/tree/tree.h"
 

@@ -135,7 +135,7 @@ static enum step_state ending(struct run *r)
 {
     fault_point("ending");
     if (verdict_is_ending(&r->verdict) &&
-        hosts_in(r->hosts, AGENT_CONNECTED) + hosts_in(r->hosts, AGENT_PLACED) > 0)
+        r->hosts->counts[AGENT_CONNECTED] + r->hosts->counts[AGENT_PLACED] > 0)
         kill_latecomers(r);
     if (hosts_before(r->hosts, AGENT_REPORTED) > 0)
         return STEP_ENDING;
@@ -156,7 +156,7 @@ static void release(struct run *r, enum agent_state due)
 {
     Mprun__Release m = MPRUN__RELEASE__INIT;
     size_t told = 0;
-    for (size_t i = 0; i < r->plan->nhosts && hosts_in(r->hosts, due) > 0; i++) {
+    for (size_t i = 0; i < r->plan->nhosts && r->hosts->counts[due] > 0; i++) {
         struct host *h = &r->hosts->all[i];
         if (h->state == due && host_top(h)) {
             host_enter(h, AGENT_RELEASED);

@@ -30,18 +30,6 @@ void host_received(struct host *h, struct link *l);
  */
 bool host_take_side_link(struct host *h, struct link *l);
 
-/* ---- host-places.c: how each host finds its place in the tree -------------------------------- */
-
-/* HELLO has come: tells the host its place, or lets it wait until the host above is ready. */
-void host_place(struct host *h);
-/* DOOR and JOINED of a host. -1: not now. */
-int host_place_door(struct host *h, const Mprun__Door *m);
-int host_place_joined(struct host *h, const Mprun__Joined *m);
-/* After each frame: close the link that is not needed any more. */
-void host_place_leave_first(struct host *h);
-/* Are last words of this host, or of one below it, still to come? */
-bool host_place_is_awaited(struct host *h);
-
 /* ---- sending --------------------------------------------------------------------------------- */
 
 /* All of these drop what they are to send to a host that cannot be reached. */
@@ -60,3 +48,25 @@ void hosts_signal(struct host_table *t, int signo, bool from_manager);
 void hosts_end_ranks(struct host_table *t, double grace, const char *why);
 /* Write what waits now: mprun is about to be stopped. */
 void hosts_flush(struct host_table *t);
+
+/* ---- finding the place in the tree ----------------------------------------------------------- */
+
+/* HELLO has come: tells the host its place, or lets it wait until the host above is ready. */
+void host_place(struct host *h);
+/* DOOR and JOINED of a host. -1: not now. */
+int host_place_door(struct host *h, const Mprun__Door *m);
+int host_place_joined(struct host *h, const Mprun__Joined *m);
+/* After each frame: close the link that is not needed any more. */
+void host_place_leave_first(struct host *h);
+/* Are last words of this host, or of one below it, still to come? */
+bool host_place_is_awaited(struct host *h);
+
+/* ---- silent-hosts.c: starters that say nothing although their links stand --------------------- */
+
+/* Begins to watch, unless --heartbeat is 0. -1: out of memory. */
+int hosts_watch(struct host_table *t, struct loop *loop);
+/* Something came on the link of this host. */
+void host_heard(const struct host *top);
+/* PONG and SILENT of a host. -1: a frame that cannot be. */
+int host_pong(const struct host *h, size_t n);
+int host_told_silent(const struct host *from, const Mprun__Silent *m);

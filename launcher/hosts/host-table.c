@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/host-name-list.h"
 #include "launcher/step-record.h"
+#include "wire/link/heartbeat.h"
 #include "wire/link/link.h"
 
 static void add(struct host_table *t, uint32_t index, uint32_t *nused)
@@ -61,6 +62,8 @@ void host_table_destroy(struct host_table *t)
 {
     if (!t)
         return;
+    heartbeat_destroy(t->heartbeat);
+    loop_timer_stop(&t->silence);
     if (t->all)
         host_table_close_links(t);
     for (size_t i = 0; t->all && i < t->plan->nhosts; i++)
@@ -95,11 +98,6 @@ void host_enter(struct host *h, enum agent_state state)
     note_phase(h);
     if (state == AGENT_STARTED)
         step_record_note_starts(t->record, t->counts[AGENT_STARTED]);
-}
-
-size_t hosts_in(const struct host_table *t, enum agent_state state)
-{
-    return t->counts[state];
 }
 
 size_t hosts_before(const struct host_table *t, enum agent_state state)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/loop.h"
 #include "launcher/step-plan.h"
 
 struct host_table;
@@ -30,6 +31,9 @@ enum agent_state {
     AGENT_STATE_COUNT,
 };
 
+/* has its starter fallen silent, or answered again, and has this been said? */
+enum silence { HEARD, SILENT_UNSAID, SILENT, BACK_UNSAID };
+
 struct host {
     struct host_table *table;
     const char *name;
@@ -40,7 +44,7 @@ struct host {
     bool failed;    /* its starter has died, or never came */
     bool cancelled; /* mprun has cancelled its start: what comes of that is no failure */
 
-    /* links: host-links.c, host-places.c */
+    /* links: host-links.c */
     struct link *link;       /* its own; NULL: it is reached through the host above it */
     struct link *first;      /* its own, when it has another way, until all of it is read */
     struct link *frame_link; /* by which the present frame came */
@@ -50,17 +54,23 @@ struct host {
     char *door;              /* addresses where the hosts below it connect; NULL: not known */
     struct link *side;       /* its own, while it gets no answer of the host above; else NULL */
     bool told;               /* on that link, that the step ends: it goes without further words */
+
+    /* silent-hosts.c */
+    enum silence silence;
+    float silent_seconds;
 };
 
 struct host_table {
     void *context; /* its owner's, for events of links */
     const struct step_plan *plan;
     struct step_record *record;
-    struct host *all;   /* of the allocation; plan->nhosts */
-    struct host **used; /* those with ranks, by launch_index; plan->nused */
-    size_t counts[AGENT_STATE_COUNT];
-    bool ending;      /* all hosts have been told to end their ranks, */
-    double end_grace; /* with so many seconds between TERM and KILL */
+    struct host *all;                 /* of the allocation; plan->nhosts */
+    struct host **used;               /* those with ranks, by launch_index; plan->nused */
+    size_t counts[AGENT_STATE_COUNT]; /* hosts in each state */
+    bool ending;                      /* all hosts have been told to end their ranks, */
+    double end_grace;                 /* with so many seconds between TERM and KILL */
+    struct heartbeat *heartbeat;      /* NULL: no host is watched */
+    struct loop_timer silence;        /* runs while there is something to say of silent hosts */
 };
 
 /* NULL: out of memory. */
@@ -71,7 +81,6 @@ void host_table_close_links(struct host_table *t);
 
 /* Every change of a host's state. The record learns when it was. */
 void host_enter(struct host *h, enum agent_state state);
-size_t hosts_in(const struct host_table *t, enum agent_state state);
 /* How many of the hosts that have ranks have not got to this state. */
 size_t hosts_before(const struct host_table *t, enum agent_state state);
 size_t hosts_with_links(const struct host_table *t); /* of their own */

@@ -5,73 +5,52 @@
  * mprun watches those that are linked to it, every host those right below it; nothing is ended.
  * Each is named once, and once more when it is back; what comes at about the same time is one
  * sentence. Of those behind a silent one nothing is known: they are counted. */
-#include "launcher/hosts/silent-hosts.h"
+#include "launcher/hosts/host-links.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/log.h"
 #include "common/number.h"
-#include "launcher/hosts/host-links.h"
 #include "launcher/policy.h"
 #include "wire/link/heartbeat.h"
-#include "wire/tree/tree.h"
-
-enum silence { HEARD, SILENT_UNSAID, SILENT, BACK_UNSAID };
-
-/* of a host */
-struct watch {
-    enum silence silence;
-    float seconds;
-};
-
-struct silent_hosts {
-    struct host_table *hosts;
-    struct heartbeat *heartbeat;
-    struct loop_timer timer; /* runs while there is something to say */
-    struct watch of[];       /* by launch_index */
-};
 
 static bool is_newly_silent(const void *arg, const struct host *h)
 {
-    const struct silent_hosts *s = arg;
-    return s->of[h->launch_index].silence == SILENT_UNSAID;
+    return h->silence == SILENT_UNSAID;
 }
 
 static bool is_newly_back(const void *arg, const struct host *h)
 {
-    const struct silent_hosts *s = arg;
-    return s->of[h->launch_index].silence == BACK_UNSAID;
+    return h->silence == BACK_UNSAID;
 }
 
 /* The longest of these silences; they are said. */
-static double take_longest(struct silent_hosts *s, enum silence from, enum silence to)
+static double take_longest(struct host_table *t, enum silence from, enum silence to)
 {
     float longest = 0;
-    for (size_t i = 0; i < s->hosts->plan->nused; i++) {
-        struct watch *w = &s->of[i];
-        if (w->silence != from)
+    for (size_t i = 0; i < t->plan->nused; i++) {
+        struct host *h = t->used[i];
+        if (h->silence != from)
             continue;
-        w->silence = to;
-        if (w->seconds > longest)
-            longest = w->seconds;
+        h->silence = to;
+        if (h->silent_seconds > longest)
+            longest = h->silent_seconds;
     }
     return longest;
 }
 
-static void say_silent(struct silent_hosts *s)
+static void say_silent(struct host_table *t)
 {
     char names[600], behind[64] = "";
-    const struct host_table *t = s->hosts;
-    size_t n = hosts_list(t, is_newly_silent, s, names, sizeof(names)), nbehind = 0;
+    size_t n = hosts_list(t, is_newly_silent, NULL, names, sizeof(names)), nbehind = 0;
     if (n == 0)
         return;
     for (size_t i = 0; i < t->plan->nused; i++)
-        nbehind += host_is_behind(t->used[i], is_newly_silent, s);
+        nbehind += host_is_behind(t->used[i], is_newly_silent, NULL);
     if (nbehind)
         snprintf(behind, sizeof(behind), ", and %zu host%s %s behind %s", nbehind, plural(nbehind),
                  nbehind > 1 ? "are" : "is", n > 1 ? "them" : "it");
-    double seconds = take_longest(s, SILENT_UNSAID, SILENT);
+    double seconds = take_longest(t, SILENT_UNSAID, SILENT);
     if (n > 1)
         log_warn("hosts %s: their starters have been silent for %.0f s (stopped, or the hosts are "
                  "overloaded?)%s; still waiting",
@@ -82,13 +61,13 @@ static void say_silent(struct silent_hosts *s)
                  names, seconds, behind);
 }
 
-static void say_back(struct silent_hosts *s)
+static void say_back(struct host_table *t)
 {
     char names[600];
-    size_t n = hosts_list(s->hosts, is_newly_back, s, names, sizeof(names));
+    size_t n = hosts_list(t, is_newly_back, NULL, names, sizeof(names));
     if (n == 0)
         return;
-    double seconds = take_longest(s, BACK_UNSAID, HEARD);
+    double seconds = take_longest(t, BACK_UNSAID, HEARD);
     log_note("host%s %s: %s again, after %.0f s of silence", plural(n), names,
              n > 1 ? "their starters answer" : "its starter answers", seconds);
 }
@@ -99,7 +78,7 @@ static void say_all(void *arg)
     say_back(arg);
 }
 
-static void note(struct silent_hosts *s, uint32_t host, int back, double seconds)
+static void note(struct host *h, bool back, double seconds)
 {
     static const enum silence after[][2] = {
         [HEARD] = {SILENT_UNSAID, HEARD},
@@ -107,85 +86,70 @@ static void note(struct silent_hosts *s, uint32_t host, int back, double seconds
         [SILENT] = {SILENT, BACK_UNSAID},
         [BACK_UNSAID] = {SILENT, BACK_UNSAID},
     };
-    struct watch *w = &s->of[host];
-    w->silence = after[w->silence][back];
-    w->seconds = (float)seconds;
-    if (!loop_timer_active(&s->timer))
-        loop_timer_start(&s->timer, s->hosts->plan->cmd->heartbeat * SILENCE_TOGETHER, 0);
+    struct host_table *t = h->table;
+    h->silence = after[h->silence][back];
+    h->silent_seconds = (float)seconds;
+    if (!loop_timer_active(&t->silence))
+        loop_timer_start(&t->silence, t->plan->cmd->heartbeat * SILENCE_TOGETHER, 0);
 }
 
 /* ---- those that are linked to mprun itself --------------------------------------------------- */
 
 static struct link *watched(void *arg, uint32_t i, uint32_t *ret_host)
 {
-    const struct silent_hosts *s = arg;
-    const struct host *h = s->hosts->used[i];
+    const struct host_table *t = arg;
+    const struct host *h = t->used[i];
     *ret_host = i;
     return h->state >= AGENT_CONNECTED && h->state < AGENT_RELEASED ? h->link : NULL;
 }
 
 static void some_silent(void *arg, const uint32_t *list, size_t n, double seconds)
 {
+    const struct host_table *t = arg;
     for (size_t i = 0; i < n; i++)
-        note(arg, list[i], 0, seconds);
+        note(t->used[list[i]], false, seconds);
 }
 
 static void one_back(void *arg, uint32_t i, double seconds)
 {
-    note(arg, i, 1, seconds);
+    const struct host_table *t = arg;
+    note(t->used[i], true, seconds);
 }
 
-int silent_hosts_pong(struct silent_hosts *s, const struct host *h, size_t n)
+int hosts_watch(struct host_table *t, struct loop *loop)
 {
-    return s && n == 0 ? heartbeat_answered(s->heartbeat, h->launch_index) : -1;
+    static const struct heartbeat_events events = {
+        .link = watched, .silent = some_silent, .back = one_back};
+    if (t->plan->cmd->heartbeat <= 0)
+        return 0;
+    loop_timer_init(&t->silence, loop, say_all, t);
+    t->heartbeat =
+        heartbeat_create(loop, (uint32_t)t->plan->nused, t->plan->cmd->heartbeat, &events, t);
+    return t->heartbeat ? 0 : -1;
 }
 
-void silent_hosts_heard(struct silent_hosts *s, const struct host *top)
+void host_heard(const struct host *top)
 {
-    if (s)
-        heartbeat_heard(s->heartbeat, top->launch_index);
+    heartbeat_heard(top->table->heartbeat, top->launch_index);
 }
 
-/* ---- what others watch ----------------------------------------------------------------------- */
+int host_pong(const struct host *h, size_t n)
+{
+    return n == 0 ? heartbeat_answered(h->table->heartbeat, h->launch_index) : -1;
+}
 
-int silent_hosts_told(struct silent_hosts *s, const struct host *from, const Mprun__Silent *m)
+/* ---- those that others watch ----------------------------------------------------------------- */
+
+int host_told_silent(const struct host *from, const Mprun__Silent *m)
 {
     const struct host_table *t = from->table;
-    int rc = s && m->n_hosts ? 0 : -1;
-    for (size_t i = 0; s && i < m->n_hosts; i++) {
-        const struct host *h = host_at(t, m->hosts[i]);
+    int rc = t->heartbeat && m->n_hosts ? 0 : -1;
+    for (size_t i = 0; t->heartbeat && i < m->n_hosts; i++) {
+        struct host *h = host_at(t, m->hosts[i]);
         if (h && host_above(h) == from)
-            note(s, h->launch_index, m->back, seconds_unpack(m->seconds));
+            note(h, m->back, seconds_unpack(m->seconds));
         else
             rc = -1;
     }
     return rc;
-}
-
-/* ---- beginning and end ----------------------------------------------------------------------- */
-
-struct silent_hosts *silent_hosts_create(struct loop *loop, struct host_table *t)
-{
-    static const struct heartbeat_events events = {
-        .link = watched, .silent = some_silent, .back = one_back};
-    const struct step_plan *p = t->plan;
-    struct silent_hosts *s = calloc(1, sizeof(*s) + p->nused * sizeof(s->of[0]));
-    if (!s)
-        return NULL;
-    s->hosts = t;
-    loop_timer_init(&s->timer, loop, say_all, s);
-    s->heartbeat = heartbeat_create(loop, (uint32_t)p->nused, p->cmd->heartbeat, &events, s);
-    if (s->heartbeat)
-        return s;
-    silent_hosts_destroy(s);
-    return NULL;
-}
-
-void silent_hosts_destroy(struct silent_hosts *s)
-{
-    if (!s)
-        return;
-    heartbeat_destroy(s->heartbeat);
-    loop_timer_stop(&s->timer);
-    free(s);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "launcher/signals/job-suspension.h"
+#include "launcher/job-suspension.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/starter-private.h"
 

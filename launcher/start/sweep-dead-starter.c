@@ -12,7 +12,7 @@
 #include "common/proc.h"
 #include "containment/parents/parents.h"
 #include "containment/step/orphans.h"
-#include "launcher/signals/job-suspension.h"
+#include "launcher/job-suspension.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/step-record.h"
 #include "wire/host-directory.h"

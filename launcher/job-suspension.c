@@ -12,7 +12,7 @@
  * While the job is suspended all ranks are stopped and no step begins; mprun, its start clients and
  * starters are not stopped, so that hosts that are being started, links and deaths are looked after
  * as always. They use next to no time. */
-#include "launcher/signals/job-suspension.h"
+#include "launcher/job-suspension.h"
 
 #include <errno.h>
 #include <signal.h>
