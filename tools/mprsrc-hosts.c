@@ -9,8 +9,6 @@
 #include "tools/mprsrc.h"
 
 #include "common/number.h"
-#include "rm-adapters/gridengine/qstat-tasks.h"
-#include "rm-adapters/hosts/hostfile-syntaxes.h"
 
 bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task)
 {
@@ -27,7 +25,7 @@ bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task)
 /* Instead of those that are there. */
 static int from_file(const char *path, struct gridengine_job *job, struct error *err)
 {
-    struct hostlist hosts = {.places = NULL};
+    struct hostlist hosts = {.known = NULL};
     if (hostfile_read(path, &hosts, err) < 0) {
         hostlist_free(&hosts);
         return MPRSRC_NO_HOST;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gridengine-private.h - functions of the adapter's table that are in qrsh.c; adapter.h says what
- * each does */
+/* gridengine-private.h - what the files of the adapter share */
 #pragma once
 
 #include <stdlib.h>
@@ -14,6 +13,9 @@ static inline const char *gridengine_variable(const char *name)
     return value && *value ? value : NULL;
 }
 
+/* ---- qrsh.c: functions of the adapter's table, as adapter.h describes them --------------------
+ */
+
 struct starting *qrsh_start(const struct start_request *request, struct error *err);
 enum start_again qrsh_again(struct starting *s, size_t host, int status, const char *words);
 size_t qrsh_remote_command(struct starting *s, size_t host,
@@ -22,3 +24,18 @@ void qrsh_describe(const struct start_request *request, const struct alloc_host 
                    size_t n);
 void qrsh_advise(const char *words, char *buf, size_t n);
 bool qrsh_is_noise(const char *line);
+
+/* ---- qlogin-session.c ------------------------------------------------------------------------ */
+
+/* The number of the job whose shepherd is an ancestor of this process, and the shepherd in
+ * *ret_shepherd; 0: there is none. */
+unsigned gridengine_session_job(pid_t *ret_shepherd);
+
+/* Set the variables of the job that this process lacks. Runs qconf to find the spool directory. 0,
+ * or -1 with what the user can do. */
+int gridengine_session_enter(unsigned job, struct error *err);
+
+/* Set the variables in text, lines NAME=VALUE, that describe a job (JOB_ID, PE_HOSTFILE, SGE_...)
+ * and not its shell (PATH, HOME), and that this process lacks. Changes text. Returns their number.
+ */
+size_t gridengine_session_adopt(char *text);

@@ -11,8 +11,6 @@
 
 #include "common/number.h"
 #include "rm-adapters/processes/start-many.h"
-#include "rm-adapters/gridengine/qlogin-session.h"
-#include "rm-adapters/hosts/hostfile-syntaxes.h"
 #include "rm-adapters/hosts/named-hosts.h"
 
 /* ---- the job --------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rm-adapters/gridengine/job-demand.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -85,33 +86,24 @@ bool demand_on(const struct demand *d, enum demand_what what, uint32_t slots, bo
 
 /* ---- as bytes -------------------------------------------------------------------------------- */
 
-static void put(uint8_t *at, uint64_t v, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        at[i] = (uint8_t)(v >> (8 * i));
-}
+_Static_assert(sizeof(struct demand_part) == 16, "a part has no padding");
 
-static uint64_t get(const uint8_t *at, size_t n)
+/* Between this machine's order of bytes and that of the wire. */
+static struct demand_part swapped(struct demand_part p)
 {
-    uint64_t v = 0;
-    for (size_t i = n; i-- > 0;)
-        v = v << 8 | at[i];
-    return v;
+    p.millionths = htole32(p.millionths);
+    p.whole = htole64(p.whole);
+    return p;
 }
 
 void demand_put(const struct demand *d, uint8_t buf[DEMAND_BYTES])
 {
+    uint32_t n = htole32(d->n);
     memset(buf, 0, DEMAND_BYTES);
-    put(buf, d->n, 4);
-    for (uint32_t i = 0; i < d->n; i++) {
-        const struct demand_part *p = &d->part[i];
-        uint8_t *at = buf + 8 + 16 * (size_t)i;
-        at[0] = p->what;
-        at[1] = p->consumable;
-        at[2] = p->scope;
-        at[3] = p->infinite;
-        put(at + 4, p->millionths, 4);
-        put(at + 8, p->whole, 8);
+    memcpy(buf, &n, sizeof(n));
+    for (size_t i = 0; i < d->n; i++) {
+        struct demand_part p = swapped(d->part[i]);
+        memcpy(buf + 8 + i * sizeof(p), &p, sizeof(p));
     }
 }
 
@@ -126,18 +118,14 @@ static bool is_sound(const struct demand_part *p)
 int demand_get(const uint8_t buf[DEMAND_BYTES], struct demand *ret)
 {
     uint8_t again[DEMAND_BYTES];
-    uint64_t n = get(buf, 4);
-    struct demand d = {.n = (uint32_t)n};
-    if (n > DEMAND_PARTS)
+    struct demand d = {.n = 0};
+    memcpy(&d.n, buf, sizeof(d.n));
+    d.n = le32toh(d.n);
+    if (d.n > DEMAND_PARTS)
         return -1;
-    for (uint32_t i = 0; i < d.n; i++) {
-        const uint8_t *at = buf + 8 + 16 * (size_t)i;
-        d.part[i] = (struct demand_part){.what = at[0],
-                                         .consumable = at[1],
-                                         .scope = at[2],
-                                         .infinite = at[3],
-                                         .millionths = (uint32_t)get(at + 4, 4),
-                                         .whole = get(at + 8, 8)};
+    for (size_t i = 0; i < d.n; i++) {
+        memcpy(&d.part[i], buf + 8 + i * sizeof(d.part[i]), sizeof(d.part[i]));
+        d.part[i] = swapped(d.part[i]);
         if (!is_sound(&d.part[i]))
             return -1;
     }

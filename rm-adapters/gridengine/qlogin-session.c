@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* qlogin-session.c - see qlogin-session.h */
-#include "rm-adapters/gridengine/qlogin-session.h"
+/* qlogin-session.c - a session of Grid Engine: qlogin, or qrsh without a command
+ *
+ * Its shell is a login shell without the job's variables. One of the shell's ancestors is the job's
+ * shepherd, whose name has the job's number ("sge_shepherd-12"). The variables stand in the file
+ * `environment` of the job's spool directory on this host, which everybody may read. */
+#include "rm-adapters/gridengine/gridengine-private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -223,7 +223,7 @@ static void task_ends(struct reading *r)
     job->task_known = 1;
     job->task = r->task;
     job->hosts = r->hosts;
-    r->hosts = (struct hostlist){.places = NULL};
+    r->hosts = (struct hostlist){.known = NULL};
     job->grants = take_ptr(r->grants);
     job->ngrants = r->ngrants;
     r->ngrants = 0;

@@ -56,3 +56,9 @@ struct gridengine_job {
 int gridengine_job_parse(const char *bytes, size_t n, uint32_t task, struct gridengine_job *ret,
                          struct error *err);
 void gridengine_job_free(struct gridengine_job *job);
+
+/* Read the hosts of task `task` (1 where the job is no array) of job `id` from `qstat -xml -g t
+ * -r`, which has an entry for each task of a parallel job: the master task's host first, with their
+ * slots; none where it does not run. 0 with *ret, which hostlist_free() empties, or -1. */
+int gridengine_tasks_parse(const char *bytes, size_t n, uint32_t id, uint32_t task,
+                           struct hostlist *ret, struct error *err);

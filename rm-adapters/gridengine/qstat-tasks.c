@@ -7,7 +7,7 @@
  * A parallel job has a MASTER line, and a SLAVE line for each slot. Whether the master task takes
  * one of the slots depends on the parallel environment (job_is_first_task), which the document does
  * not say. It has the sum, granted_pe: the master's host has what the other hosts do not have. */
-#include "rm-adapters/gridengine/qstat-tasks.h"
+#include "rm-adapters/gridengine/qstat-job.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ int gridengine_tasks_parse(const char *bytes, size_t n, uint32_t id, uint32_t ta
 {
     static const struct xml_events events = {.begin = line_begins, .end = ends};
     struct tasks t = {.id = id, .task = task};
-    struct hostlist hosts = {.places = NULL};
+    struct hostlist hosts = {.known = NULL};
     int failed = gridengine_xml_walk(bytes, n, &events, &t, err) < 0 ||
                  (t.master[0] && put_together(&t, &hosts, err) < 0);
     hostlist_free(&t.slaves);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hostfile-syntaxes.c - a line is a host, in the syntax of the first line that shows one */
-#include "rm-adapters/hosts/hostfile-syntaxes.h"
+#include "rm-adapters/hosts/hostlist.h"
 
 #include <errno.h>
 #include <fcntl.h>

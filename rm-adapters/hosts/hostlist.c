@@ -3,61 +3,49 @@
 #include "rm-adapters/hosts/hostlist.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"
 #include "common/words.h"
-#include "rm-adapters/hosts/hostrange.h"
 
 /* ---- each host once -------------------------------------------------------------------------- */
 
-static size_t hash(const char *name)
-{
-    size_t h = 14695981039346656037u;
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 1099511628211u;
-    return h;
-}
+struct known {
+    const char *name; /* the host's */
+    size_t index;
+};
 
-/* The place of a name in the hash table, which is empty where the list has no such host. */
-static uint32_t *place_of(const struct hostlist *l, const char *name)
+static int by_name(const void *a, const void *b)
 {
-    size_t at = hash(name) & (l->nplaces - 1);
-    while (l->places[at] && strcmp(l->allocation.hosts[l->places[at] - 1].name, name) != 0)
-        at = (at + 1) & (l->nplaces - 1);
-    return &l->places[at];
-}
-
-/* Make room for one more host: there are twice as many places as hosts. */
-static int make_places(struct hostlist *l)
-{
-    if (2 * (l->allocation.nhosts + 1) <= l->nplaces)
-        return 0;
-    struct hostlist bigger = *l;
-    bigger.nplaces = l->nplaces ? 2 * l->nplaces : 64;
-    bigger.places = calloc(bigger.nplaces, sizeof(*bigger.places));
-    if (!bigger.places)
-        return -1;
-    for (uint32_t i = 0; i < l->allocation.nhosts; i++)
-        *place_of(&bigger, l->allocation.hosts[i].name) = i + 1;
-    free(l->places);
-    *l = bigger;
-    return 0;
+    return strcmp(((const struct known *)a)->name, ((const struct known *)b)->name);
 }
 
 struct alloc_host *hostlist_find(const struct hostlist *l, const char *name)
 {
-    uint32_t at = l->nplaces ? *place_of(l, name) : 0;
-    return at ? &l->allocation.hosts[at - 1] : NULL;
+    struct known key = {.name = name}, **found = tfind(&key, &l->known, by_name);
+    return found ? &l->allocation.hosts[(*found)->index] : NULL;
+}
+
+static struct alloc_host *add_host(struct hostlist *l, const char *name)
+{
+    struct known *k = malloc(sizeof(*k));
+    struct alloc_host *h = k ? allocation_add_host(&l->allocation, name) : NULL;
+    if (h)
+        *k = (struct known){h->name, l->allocation.nhosts - 1};
+    if (h && tsearch(k, &l->known, by_name))
+        return h;
+    free(k);
+    return NULL;
 }
 
 void hostlist_free(struct hostlist *l)
 {
     allocation_free(&l->allocation);
-    free(l->places);
-    *l = (struct hostlist){.places = NULL};
+    tdestroy(l->known, free);
+    *l = (struct hostlist){.known = NULL};
 }
 
 struct allocation hostlist_take(struct hostlist *l)
@@ -140,10 +128,8 @@ int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct erro
         return add_numbers(h, e, err);
     if (l->allocation.nhosts == HOSTLIST_HOSTS_MAX)
         return error_set(err, EINVAL, "more than %d hosts are named", HOSTLIST_HOSTS_MAX);
-    if (make_places(l) < 0 || !(h = allocation_add_host(&l->allocation, name)))
-        return error_errno(err, ENOMEM, "list the hosts");
-    *place_of(l, name) = (uint32_t)l->allocation.nhosts;
-    return add_numbers(h, e, err);
+    h = add_host(l, name);
+    return h ? add_numbers(h, e, err) : error_errno(err, ENOMEM, "list the hosts");
 }
 
 int hostlist_add_slots(struct hostlist *l, const char *name, uint32_t slots, const char *source,

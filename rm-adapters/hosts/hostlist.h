@@ -16,8 +16,7 @@ enum { HOSTLIST_SLOTS_MAX = 1 << 20, HOSTLIST_HOSTS_MAX = 1 << 16, HOSTLIST_NAME
 struct hostlist {
     struct allocation allocation; /* the hosts, in the order of first mention */
     bool stated;                  /* some host had a number, or was mentioned more than once */
-    uint32_t *places;             /* hash table: index of a host + 1 */
-    size_t nplaces;
+    void *known;                  /* tree of tsearch(3), by the names of the hosts */
 };
 
 struct hostlist_entry {
@@ -36,7 +35,7 @@ int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct erro
 /* The same for a name and a number alone; source as in an entry. */
 int hostlist_add_slots(struct hostlist *l, const char *name, uint32_t slots, const char *source,
                        struct error *err);
-/* The same for a name that may be a range ("n[1-4]", hostrange.h): each of its hosts gets the
+/* The same for a name that may be a range ("n[1-4]"): each of its hosts gets the
  * slots. After an error some of them may have been added. */
 int hostlist_add_range(struct hostlist *l, const struct hostlist_entry *e, struct error *err);
 /* The host of that name, which stays the list's; NULL: none. */
@@ -52,3 +51,34 @@ int hostlist_split(const char *text, size_t n, size_t *ret_len, uint32_t *ret_sl
 /* Add "a:2,b,b,n[1-4]:2", as --host has it, with "--host" or HOSTLIST_NO_NUMBER as source. 0, or
  * -1. */
 int hostlist_parse(const char *text, struct hostlist *l, struct error *err);
+
+/* ---- files of hosts -------------------------------------------------------------------------- */
+
+enum { HOSTFILE_MAX = 8 << 20 }; /* bytes of a file */
+
+/* Add the hosts of a file to l, in one of the four syntaxes that are in use, which its lines show:
+ *
+ *     Open MPI      n1 slots=4 max_slots=8
+ *     Hydra         n1:4
+ *     PBS           n1            (a line for each slot)
+ *     Grid Engine   n1 4 queue cores
+ *
+ * A line that is a name alone fits all but the last; '#' begins a comment. 0, or -1; errors name
+ * file and line. */
+int hostfile_read(const char *path, struct hostlist *l, struct error *err);
+/* The same for the file's text; path is for messages and sources. */
+int hostfile_parse(const char *text, size_t n, const char *path, struct hostlist *l,
+                   struct error *err);
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+enum { HOSTRANGE_HOSTS_MAX = 65536, HOSTRANGE_GROUPS_MAX = 4 };
+
+/* Is the text meant as a range: "n[1-4]", "n[01-16,20].x", "r[1-2]n[1-4]", as Slurm and
+ * ClusterShell have it? It is where a '[' begins no IPv6 address. It may still be wrong. */
+bool hostrange_is(const char *text, size_t n);
+/* Call fn for each name, in order, until it returns -1. Numbers have the width of the first one of
+ * their range. 0, or -1 with the reason, when fn may have been called for some. */
+int hostrange_each(const char *text, size_t n,
+                   int (*fn)(void *arg, const char *name, size_t len, struct error *err), void *arg,
+                   struct error *err);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rm-adapters/hosts/hostrange.h"
+#include "rm-adapters/hosts/hostlist.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/words.h"
-#include "rm-adapters/hosts/hostlist.h"
 
 enum { DIGITS_MAX = 9 };
 static const char digits[] = "0123456789";

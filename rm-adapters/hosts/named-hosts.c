@@ -11,7 +11,6 @@
 
 #include "common/cleanup.h"
 #include "common/interfaces.h"
-#include "rm-adapters/hosts/hostfile-syntaxes.h"
 
 static int read_lists(const struct host_request *r, struct hostlist *l, struct error *err)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/words.h"
-#include "rm-adapters/hosts/hostfile-syntaxes.h"
+#include "rm-adapters/hosts/hostlist.h"
 
 static void check_hosts(const struct hostlist *l)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "rm-adapters/gridengine/qstat-xml.h"
-#include "rm-adapters/gridengine/qstat-tasks.h"
+#include "rm-adapters/gridengine/qstat-job.h"
 #include "rm-adapters/gridengine/job-resources.h"
 #include "tools/mprsrc.h"
 

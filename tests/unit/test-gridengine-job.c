@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "common/fdio.h"
-#include "rm-adapters/gridengine/qstat-tasks.h"
 
 static char *sample(const char *name, size_t *ret_len)
 {

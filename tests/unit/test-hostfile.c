@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-hostfile.c - hosts with slots from --host and from files in four syntaxes */
-#include "rm-adapters/hosts/hostfile-syntaxes.h"
+#include "rm-adapters/hosts/hostlist.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

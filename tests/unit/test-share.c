@@ -18,7 +18,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "node-daemon/ge-config.h"
-#include "rm-adapters/hosts/hostfile-syntaxes.h"
+#include "rm-adapters/hosts/hostlist.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
