@@ -6,49 +6,48 @@
 #include <stdio.h>
 #include <string.h>
 
+static void write_text(struct error *err, int code, const char *fmt, va_list ap)
+{
+    err->code = code;
+    vsnprintf(err->text, sizeof(err->text), fmt, ap);
+}
+
 int error_set(struct error *err, int code, const char *fmt, ...)
 {
-    if (err) {
-        va_list ap;
-        va_start(ap, fmt);
-        err->code = code;
-        vsnprintf(err->text, sizeof(err->text), fmt, ap);
-        va_end(ap);
-    }
+    va_list ap;
+    va_start(ap, fmt);
+    if (err)
+        write_text(err, code, fmt, ap);
+    va_end(ap);
     errno = code;
     return -1;
 }
 
 int error_errno(struct error *err, int code, const char *fmt, ...)
 {
+    va_list ap;
+    va_start(ap, fmt);
     if (err) {
-        va_list ap;
-        va_start(ap, fmt);
-        err->code = code;
-        vsnprintf(err->text, sizeof(err->text), fmt, ap);
-        va_end(ap);
+        write_text(err, code, fmt, ap);
         size_t n = strlen(err->text);
         snprintf(err->text + n, sizeof(err->text) - n, ": %s", strerror(code));
     }
+    va_end(ap);
     errno = code;
     return -1;
 }
 
 int error_context(struct error *err, const char *fmt, ...)
 {
-    if (err) {
-        char old[sizeof(err->text)], context[sizeof(err->text)];
-        va_list ap;
-        memcpy(old, err->text, sizeof(old));
-        va_start(ap, fmt);
-        vsnprintf(context, sizeof(context), fmt, ap);
-        va_end(ap);
-        size_t n = strnlen(context, sizeof(context));
-        if (n > sizeof(err->text) - 3)
-            n = sizeof(err->text) - 3;
-        memcpy(err->text, context, n);
-        int room = (int)(sizeof(err->text) - n) - 3;
-        snprintf(err->text + n, sizeof(err->text) - n, ": %.*s", room, old);
-    }
+    if (!err)
+        return -1;
+    struct error inner = *err;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->text, sizeof(err->text) - 2, fmt, ap);
+    va_end(ap);
+    size_t n = strlen(err->text);
+    snprintf(err->text + n, sizeof(err->text) - n, ": %.*s", (int)(sizeof(err->text) - n) - 3,
+             inner.text);
     return -1;
 }

@@ -9,11 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/buffer.h"
 #include "common/cleanup.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
+
+enum { READ_AT_ONCE = 4096 };
 
 void fd_open_standard(void)
 {
@@ -111,38 +114,23 @@ ssize_t file_read_at(int dir, const char *path, char *buf, size_t size)
 
 char *file_slurp_at(int dir, const char *path, size_t max, size_t *ret_len)
 {
+    struct buffer b = {0};
     AUTO_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    size_t cap = 4096, len = 0;
-    AUTO_FREE char *buf = malloc(cap + 1);
-    while (buf) {
-        ssize_t n = read(fd, buf + len, cap - len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return NULL;
-        if (n == 0)
-            break;
-        len += (size_t)n;
-        if (len > max) {
+    ssize_t n = fd < 0 ? -1 : 1;
+    while (n > 0 || (n < 0 && fd >= 0 && errno == EINTR)) {
+        n = buffer_read(&b, fd, READ_AT_ONCE);
+        if (buffer_len(&b) > max) {
             errno = EFBIG;
-            return NULL;
-        }
-        if (len == cap) {
-            char *grown = realloc(buf, 2 * cap + 1);
-            if (!grown)
-                return NULL;
-            buf = grown;
-            cap *= 2;
+            n = -1;
         }
     }
-    if (!buf)
+    if (n < 0 || buffer_append(&b, "", 1) < 0) {
+        cleanup_free(&b.data);
         return NULL;
-    buf[len] = 0;
+    }
     if (ret_len)
-        *ret_len = len;
-    return take_ptr(buf);
+        *ret_len = buffer_len(&b) - 1;
+    return (char *)b.data;
 }
 
 int file_write_at(int dir, const char *path, const char *text)

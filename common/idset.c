@@ -41,10 +41,7 @@ static int idset_grow(struct idset *s, unsigned last)
 
 int idset_add(struct idset *s, unsigned id)
 {
-    if (idset_grow(s, id) < 0)
-        return -1;
-    s->words[id / WORD_BITS] |= 1UL << id % WORD_BITS;
-    return 0;
+    return idset_add_range(s, id, id);
 }
 
 int idset_add_range(struct idset *s, unsigned first, unsigned last)

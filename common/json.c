@@ -20,7 +20,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "common/utf8.h"
+#include "common/words.h"
 
 /* The one place that stays for the life of a process: a library is loaded once. */
 static struct {

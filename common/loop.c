@@ -16,7 +16,7 @@ struct loop {
     int signal_fd;
     struct loop_io *signal_io;
     loop_signal_fn signal_fn;
-    int signal_foreign, signal_timer;
+    bool is_signal_foreign, is_signal_timer;
     void *signal_arg;
 };
 
@@ -27,10 +27,11 @@ struct loop_io {
     void *arg;
 };
 
+_Static_assert((int)LOOP_READ == EV_READ && (int)LOOP_WRITE == EV_WRITE,
+               "events as libev has them");
 _Static_assert(sizeof(ev_timer) <= sizeof(((struct loop_timer *)0)->watcher), "room in loop_timer");
-_Static_assert(sizeof(ev_prepare) <= sizeof(((struct loop_defer *)0)->watcher),
-               "room in loop_defer");
-_Static_assert(sizeof(ev_idle) <= sizeof(((struct loop_defer *)0)->idle), "room in loop_defer");
+_Static_assert(sizeof(ev_prepare) <= sizeof(((struct loop_defer *)0)->watcher), "in loop_defer");
+_Static_assert(sizeof(ev_idle) <= sizeof(((struct loop_defer *)0)->idle), "in loop_defer");
 
 struct loop *loop_create(struct error *err)
 {
@@ -84,17 +85,7 @@ unsigned long long loop_wallclock_ns(void)
 static void io_ready(struct ev_loop *ev, ev_io *w, int revents)
 {
     struct loop_io *io = w->data;
-    unsigned events = 0;
-    if (revents & EV_READ)
-        events |= LOOP_READ;
-    if (revents & EV_WRITE)
-        events |= LOOP_WRITE;
-    io->fn(io->arg, w->fd, events);
-}
-
-static int to_ev(unsigned events)
-{
-    return ((events & LOOP_READ) ? EV_READ : 0) | ((events & LOOP_WRITE) ? EV_WRITE : 0);
+    io->fn(io->arg, w->fd, (unsigned)revents & (LOOP_READ | LOOP_WRITE));
 }
 
 struct loop_io *loop_io_create(struct loop *l, int fd, unsigned events, loop_io_fn fn, void *arg)
@@ -105,35 +96,30 @@ struct loop_io *loop_io_create(struct loop *l, int fd, unsigned events, loop_io_
     io->loop = l;
     io->fn = fn;
     io->arg = arg;
-    ev_io_init(&io->w, io_ready, fd, to_ev(events));
+    ev_io_init(&io->w, io_ready, fd, (int)events);
     io->w.data = io;
     if (events)
         ev_io_start(l->ev, &io->w);
     return io;
 }
 
+unsigned loop_io_events(const struct loop_io *io)
+{
+    return ev_is_active(&io->w) ? (unsigned)io->w.events & (LOOP_READ | LOOP_WRITE) : 0;
+}
+
 void loop_io_set(struct loop_io *io, unsigned events)
 {
-    int want = to_ev(events);
-    int have = ev_is_active(&io->w) ? (io->w.events & (EV_READ | EV_WRITE)) : 0;
-    if (want == have)
+    if (events == loop_io_events(io))
         return;
     ev_io_stop(io->loop->ev, &io->w);
 #ifdef ev_io_modify
-    ev_io_modify(&io->w, want); /* no system call when the same events are asked for again */
+    ev_io_modify(&io->w, (int)events); /* no system call when the same events are asked for again */
 #else
-    ev_io_set(&io->w, io->w.fd, want);
+    ev_io_set(&io->w, io->w.fd, (int)events);
 #endif
-    if (want)
+    if (events)
         ev_io_start(io->loop->ev, &io->w);
-}
-
-unsigned loop_io_events(const struct loop_io *io)
-{
-    if (!ev_is_active(&io->w))
-        return 0;
-    return ((io->w.events & EV_READ) ? LOOP_READ : 0) |
-           ((io->w.events & EV_WRITE) ? LOOP_WRITE : 0);
 }
 
 void loop_io_destroy(struct loop_io *io)
@@ -157,23 +143,21 @@ static void timer_fired(struct ev_loop *ev, ev_timer *w, int revents)
 
 void loop_timer_init(struct loop_timer *t, struct loop *l, loop_fn fn, void *arg)
 {
-    ev_timer *w = timer_watcher(t);
     t->loop = l;
     t->fn = fn;
     t->arg = arg;
-    ev_timer_init(w, timer_fired, 0., 0.);
-    w->data = t;
+    ev_timer_init(timer_watcher(t), timer_fired, 0., 0.);
+    timer_watcher(t)->data = t;
 }
 
 void loop_timer_start(struct loop_timer *t, double after, double every)
 {
-    ev_timer *w = timer_watcher(t);
     if (!(after > 0)) /* NaN too: it would put the loop's heap of timers out of order */
         after = 0;
-    ev_timer_stop(t->loop->ev, w);
+    ev_timer_stop(t->loop->ev, timer_watcher(t));
     ev_now_update(t->loop->ev); /* a long callback must not shorten the time */
-    ev_timer_set(w, after, every);
-    ev_timer_start(t->loop->ev, w);
+    ev_timer_set(timer_watcher(t), after, every);
+    ev_timer_start(t->loop->ev, timer_watcher(t));
 }
 
 void loop_timer_stop(struct loop_timer *t)
@@ -182,7 +166,7 @@ void loop_timer_stop(struct loop_timer *t)
         ev_timer_stop(t->loop->ev, timer_watcher(t));
 }
 
-int loop_timer_active(const struct loop_timer *t)
+bool loop_timer_is_active(const struct loop_timer *t)
 {
     return t->loop && ev_is_active(timer_watcher(t));
 }
@@ -237,20 +221,20 @@ static void signals_ready(void *arg, int fd, unsigned events)
     struct loop *l = arg;
     struct signalfd_siginfo si;
     while (read(fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-        l->signal_timer = si.ssi_code == SI_TIMER;
-        l->signal_foreign = si.ssi_code <= 0 && !l->signal_timer && si.ssi_uid != getuid();
+        l->is_signal_timer = si.ssi_code == SI_TIMER;
+        l->is_signal_foreign = si.ssi_code <= 0 && !l->is_signal_timer && si.ssi_uid != getuid();
         l->signal_fn(l->signal_arg, (int)si.ssi_signo);
     }
 }
 
-int loop_signal_is_foreign(const struct loop *l)
+bool loop_signal_is_foreign(const struct loop *l)
 {
-    return l->signal_foreign;
+    return l->is_signal_foreign;
 }
 
-int loop_signal_is_timer(const struct loop *l)
+bool loop_signal_is_timer(const struct loop *l)
 {
-    return l->signal_timer;
+    return l->is_signal_timer;
 }
 
 int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn, void *arg,

@@ -6,13 +6,14 @@
 #pragma once
 
 #include <signal.h>
+#include <stdbool.h>
 
 #include "common/error.h"
 
 struct loop;
 struct loop_io;
 
-enum { LOOP_READ = 1, LOOP_WRITE = 2 };
+enum { LOOP_READ = 1, LOOP_WRITE = 2 }; /* as libev has them */
 
 typedef void (*loop_io_fn)(void *arg, int fd, unsigned events);
 typedef void (*loop_fn)(void *arg);
@@ -48,7 +49,7 @@ void loop_timer_init(struct loop_timer *t, struct loop *l, loop_fn fn, void *arg
 /* Fire after `after` seconds, then every `every` seconds (0: once). Restarts a running timer. */
 void loop_timer_start(struct loop_timer *t, double after, double every);
 void loop_timer_stop(struct loop_timer *t);
-int loop_timer_active(const struct loop_timer *t);
+bool loop_timer_is_active(const struct loop_timer *t);
 
 struct loop_defer {
     struct loop *loop;
@@ -61,11 +62,11 @@ void loop_defer_init(struct loop_defer *d, struct loop *l, loop_fn fn, void *arg
 void loop_defer_schedule(struct loop_defer *d);
 void loop_defer_stop(struct loop_defer *d);
 
-/* For a loop_signal_fn: 1 when a process of another user, root among them, sent the signal. Signals
- * of the kernel or a terminal are not foreign. */
-int loop_signal_is_foreign(const struct loop *l);
-/* For a loop_signal_fn: 1 when a timer of timer_create() sent the signal. */
-int loop_signal_is_timer(const struct loop *l);
+/* For a loop_signal_fn: whether a process of another user, root among them, sent the signal.
+ * Signals of the kernel or a terminal are not foreign. */
+bool loop_signal_is_foreign(const struct loop *l);
+/* For a loop_signal_fn: whether a timer of timer_create() sent the signal. */
+bool loop_signal_is_timer(const struct loop *l);
 /* Block these signals and deliver them through the loop. Called once in a program. 0, or -1 with
  * err. */
 int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn, void *arg,

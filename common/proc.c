@@ -15,7 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "common/utf8.h"
+#include "common/words.h"
 
 /* /proc/PID/name into buf: its length, or -1 with errno ESRCH for a process that is gone. */
 static ssize_t read_of(pid_t pid, const char *name, char *buf, size_t size)
@@ -267,4 +267,21 @@ const char *proc_boot_id(void)
     if (!id[0] && file_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id)) < 0)
         id[0] = 0;
     return id;
+}
+
+/* systemd's login manager names the control groups of sessions session-ID.scope, in cgroup v2 and
+ * in v1's hierarchy "systemd". */
+void proc_login_session(char *buf, size_t n)
+{
+    char text[8192];
+    buf[0] = 0;
+    if (file_read_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) <= 0)
+        return;
+    for (const char *at = text; (at = strstr(at, "/session-")); at++) {
+        size_t len = strcspn(at + 1, "/\n");
+        if (len > strlen(".scope") && strncmp(at + 1 + len - 6, ".scope", 6) == 0) {
+            snprintf(buf, n, "%.*s", (int)len, at + 1);
+            return;
+        }
+    }
 }

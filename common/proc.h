@@ -45,3 +45,6 @@ int proc_children(pid_t pid, pid_t **ret);
 void proc_wchan(pid_t pid, char *buf, size_t n);
 /* The kernel's id of this boot; "": unknown. */
 const char *proc_boot_id(void);
+/* The session that a login by the network has put this process into, "session-7.scope"; "": none.
+ */
+void proc_login_session(char *buf, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The child shares the caller's memory, as after vfork(), or (where that cannot be had) has a copy
- * of it; in both cases CLONE_VFORK keeps the caller waiting until exec, and a failure is left in a
- * page that both share. Nothing between clone and exec may allocate, lock or call into libc's
+ * of it; in both cases CLONE_VFORK keeps the caller waiting until exec, and a failure is left in
+ * memory that both share. Nothing between clone and exec may allocate, lock or call into libc's
  * state. */
 #include "common/spawn.h"
 
@@ -10,7 +10,9 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -44,17 +46,19 @@ struct clone3_args {
     uint64_t set_tid, set_tid_size, cgroup;
 };
 
-struct report { /* shared with the child */
+struct shared { /* with the child */
     volatile int failed;
     volatile int step;
     volatile int code;
+    _Alignas(16) char stack[CHILD_STACK];
 };
 
 struct child {
     const struct spawn *s;
-    struct report *report;
+    struct shared *shared;
     pid_t parent;
-    int write_fallback; /* the cgroup has to be entered by writing */
+    bool write_fallback;    /* the cgroup has to be entered by writing */
+    char oom_score_adj[16]; /* as text: the child may not call printf() */
 };
 
 void spawn_init(struct spawn *s)
@@ -85,9 +89,9 @@ const char *spawn_step_text(enum spawn_step step)
 
 static void __attribute__((noreturn)) child_fails(struct child *c, enum spawn_step step, int code)
 {
-    c->report->step = (int)step;
-    c->report->code = code;
-    c->report->failed = 1;
+    c->shared->step = (int)step;
+    c->shared->code = code;
+    c->shared->failed = 1;
     _exit(127);
 }
 
@@ -119,25 +123,12 @@ static void set_limits(struct child *c)
     }
 }
 
-static void set_oom_score(const struct spawn *s)
+static void set_oom_score(const char *text)
 {
-    char text[16];
-    int n = 0, v = s->oom_score_adj;
-    if (v < 0) {
-        text[n++] = '-';
-        v = -v;
-    }
-    char digits[8];
-    int k = 0;
-    do
-        digits[k++] = (char)('0' + v % 10);
-    while ((v /= 10) > 0 && k < 8);
-    while (k > 0)
-        text[n++] = digits[--k];
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return;
-    ssize_t ignored = write(fd, text, (size_t)n);
+    ssize_t ignored = write(fd, text, strlen(text));
     (void)ignored;
     close(fd);
 }
@@ -146,7 +137,7 @@ static void set_scheduling(struct child *c)
 {
     const struct spawn *s = c->s;
     if (s->set_oom_score_adj)
-        set_oom_score(s);
+        set_oom_score(c->oom_score_adj);
     if (s->set_nice) {
         errno = 0;
         int now = getpriority(PRIO_PROCESS, 0);
@@ -256,36 +247,22 @@ static int child_main(void *arg)
 
 /* ---- in the caller --------------------------------------------------------------------------- */
 
-/* The page in which a child leaves its failure: one for the process, since starts do not overlap.
- */
-static struct report *shared_report(void)
+/* One for the process, since starts do not overlap. */
+static struct shared *shared_memory(void)
 {
-    static struct report *page;
-    if (!page) {
+    static struct shared *memory;
+    if (!memory) {
         void *p =
-            mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        page = p == MAP_FAILED ? NULL : p;
+            mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        memory = p == MAP_FAILED ? NULL : p;
     }
-    return page;
-}
-
-static char *child_stack(void)
-{
-    static char *stack;
-    if (!stack) {
-        void *p = mmap(NULL, CHILD_STACK, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-        stack = p == MAP_FAILED ? NULL : p;
-    }
-    return stack;
+    return memory;
 }
 
 static pid_t clone_sharing(struct child *c)
 {
-    char *stack = child_stack();
-    if (!stack)
-        return -1;
-    return clone(child_main, stack + CHILD_STACK, SHARE_MEMORY | CLONE_VFORK | SIGCHLD, c);
+    return clone(child_main, c->shared->stack + CHILD_STACK, SHARE_MEMORY | CLONE_VFORK | SIGCHLD,
+                 c);
 }
 
 /* libc has no function for clone3(), so the step from the call to the child's own stack is made
@@ -350,11 +327,10 @@ static pid_t clone_into_cgroup(struct child *c)
         .exit_signal = SIGCHLD,
         .cgroup = (uint64_t)c->s->cgroup_fd,
     };
-    char *stack = child_stack();
-    return stack ? (pid_t)clone3_on_stack(&a, stack, child_main, c) : -1;
+    return (pid_t)clone3_on_stack(&a, c->shared->stack, child_main, c);
 }
 
-static int kernel_lacks_it(int code)
+static bool kernel_lacks_it(int code)
 {
     return code == ENOSYS || code == E2BIG || code == EINVAL || code == EPERM || code == EBADF;
 }
@@ -366,7 +342,7 @@ static pid_t clone_child(struct child *c)
     pid_t pid = clone_into_cgroup(c);
     if (pid >= 0 || c->s->cgroup_fallback_fd < 0 || !kernel_lacks_it(errno))
         return pid;
-    c->write_fallback = 1;
+    c->write_fallback = true;
     return clone_sharing(c);
 }
 
@@ -390,13 +366,14 @@ static enum spawn_step clone_step(const struct spawn *s, int code)
 
 pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err)
 {
-    struct child c = {.s = s, .report = shared_report(), .parent = getpid()};
+    struct child c = {.s = s, .shared = shared_memory(), .parent = getpid()};
     struct spawn_failure f = {.step = SPAWN_FORK};
     sigset_t all, saved;
     pid_t pid = -1;
 
-    if (c.report) {
-        c.report->failed = 0;
+    snprintf(c.oom_score_adj, sizeof(c.oom_score_adj), "%d", s->oom_score_adj);
+    if (c.shared) {
+        c.shared->failed = 0;
         sigfillset(&all);
         sigprocmask(SIG_BLOCK, &all, &saved); /* no handler may run on shared memory */
         pid = clone_child(&c);
@@ -406,9 +383,9 @@ pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, st
     } else {
         f.code = errno;
     }
-    if (pid > 0 && c.report->failed) {
-        f.step = (enum spawn_step)c.report->step;
-        f.code = c.report->code;
+    if (pid > 0 && c.shared->failed) {
+        f.step = (enum spawn_step)c.shared->step;
+        f.code = c.shared->code;
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;
         pid = -1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/step-directory.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -26,15 +26,7 @@ enum {
     STALE_AGE_S = 30,        /* between making a directory and locking it there is a moment */
 };
 
-struct entry { /* struct linux_dirent64 */
-    uint64_t inode;
-    int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
-
-static int is_wanted(const char *name, size_t id, enum step_directory_of of)
+static bool is_wanted(const char *name, size_t id, enum step_directory_of of)
 {
     size_t prefix = strlen(STEP_DIRECTORY);
     if (strncmp(name, STEP_DIRECTORY, prefix) != 0)
@@ -49,7 +41,7 @@ static int is_wanted(const char *name, size_t id, enum step_directory_of of)
 }
 
 /* A lock on a file system of several machines may hold on the other ones only. */
-static int is_local(int dir)
+static bool is_local(int dir)
 {
     struct statfs fs;
     if (fstatfs(dir, &fs) < 0)
@@ -77,7 +69,7 @@ static int open_stale(int parent, const char *name)
     return take_fd(&dir);
 }
 
-int step_directory_is_stale(int dir, const char *name)
+bool step_directory_is_stale(int dir, const char *name)
 {
     AUTO_CLOSE int fd = open_stale(dir, name);
     return fd >= 0;
@@ -99,16 +91,16 @@ void step_directories(const char *place, const char *id, enum step_directory_of 
                       void (*fn)(void *arg, int dir, const char *place, const char *name),
                       void *arg)
 {
-    _Alignas(struct entry) char listing[LISTING_MAX];
+    _Alignas(struct dirent64) char listing[LISTING_MAX];
     AUTO_CLOSE int dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 || !is_local(dir))
         return;
     long n = syscall(SYS_getdents64, dir, listing, sizeof(listing));
     for (long at = 0; at < n;) {
-        const struct entry *e = (const void *)(listing + at);
-        if (is_wanted(e->name, strlen(id), of))
-            fn(arg, dir, place, e->name);
-        at += e->length;
+        const struct dirent64 *e = (const void *)(listing + at);
+        if (is_wanted(e->d_name, strlen(id), of))
+            fn(arg, dir, place, e->d_name);
+        at += e->d_reclen;
     }
 }
 

@@ -9,6 +9,8 @@
  * directory of a hundred thousand files a whole look would take longer than a step does. */
 #pragma once
 
+#include <stdbool.h>
+
 #define STEP_DIRECTORY "mprun-"
 /* Letters of ids, and of the names of hosts' directories: 5 bits each. */
 #define STEP_ID_LETTERS "abcdefghijklmnopqrstuvwxyz234567"
@@ -23,7 +25,7 @@ void step_directory_lock(int fd);
 void step_directories(const char *place, const char *id, enum step_directory_of of,
                       void (*fn)(void *arg, int dir, const char *place, const char *name),
                       void *arg);
-/* 1: the directory of this name in `dir` is this user's and has no owner. */
-int step_directory_is_stale(int dir, const char *name);
+/* The directory of this name in `dir` is this user's and has no owner. */
+bool step_directory_is_stale(int dir, const char *name);
 /* Remove those of this user that have no owner. */
 void step_directories_sweep(const char *place, const char *id, enum step_directory_of of);

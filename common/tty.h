@@ -2,20 +2,20 @@
 /* tty.h - terminals: whether this process may read one, its size, its mode; and making one */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <termios.h>
 
-/* 1: fd is this process's controlling terminal, and its process group is in the foreground there.
+/* fd is this process's controlling terminal, and its process group is in the foreground there.
  */
-int tty_is_foreground(int fd);
+bool tty_is_foreground(int fd);
 /* The same for the controlling terminal, whatever descriptor it has. */
-int tty_have_foreground(void);
-int tty_width(int fd); /* columns, or 80 */
+bool tty_has_foreground(void);
 
 struct tty_size {
     uint32_t rows, columns; /* characters, at most 65535 */
 };
-struct tty_size tty_get_size(int fd); /* 24 rows of 80 where fd is no terminal */
+struct tty_size tty_get_size(int fd); /* 24 rows, 80 columns where it is not known */
 void tty_set_size(int fd, const struct tty_size *size);
 
 /* Pass every byte on as it is typed or printed, none with a meaning of its own. -1: no terminal, or

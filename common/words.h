@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* words.h - splitting text into words, and quoting a word, by the rules of a POSIX shell
+/* words.h - splitting text into words, and quoting a word, by the rules of a POSIX shell; and what
+ * of foreign text can be shown
  *
  * Blanks separate, '...' and "..." and \ quote; nothing else is special: no variables, no
  * patterns. */
@@ -22,3 +23,6 @@ char *word_quote(const char *word);
 /* Foreign text for a message: its first 60 bytes, '?' for what a terminal would act on. Returns
  * buf. */
 const char *word_shown(const char *text, size_t n, char buf[64]);
+
+/* Length of the valid UTF-8 sequence at text[0..n) (no overlong form, no surrogate), or 0. */
+size_t utf8_sequence(const char *text, size_t n);

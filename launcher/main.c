@@ -99,7 +99,7 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
 
 static int print_help(const char *name)
 {
-    AUTO_FREE char *text = cmdline_help(name, (size_t)tty_width(STDOUT_FILENO));
+    AUTO_FREE char *text = cmdline_help(name, tty_get_size(STDOUT_FILENO).columns);
     fputs(text ? text : "", stdout);
     return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
 }

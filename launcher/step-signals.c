@@ -90,7 +90,7 @@ static void interrupted(struct run *r)
     double now = loop_now();
     bool second = now - r->signals.interrupted < INT_AGAIN_SECONDS;
     r->signals.interrupted = now;
-    if (!r->plan->as_mpirun && tty_have_foreground() && !second && !verdict_is_ending(&r->verdict))
+    if (!r->plan->as_mpirun && tty_has_foreground() && !second && !verdict_is_ending(&r->verdict))
         show_state(r);
     else
         end_step(r, SIGINT);

@@ -245,7 +245,7 @@ static void start_timeout(struct run *r, double seconds)
 
 void step_pause_timeout(struct run *r)
 {
-    r->timeout_left = loop_timer_active(&r->timeout) ? r->timeout_end - loop_now() : 0;
+    r->timeout_left = loop_timer_is_active(&r->timeout) ? r->timeout_end - loop_now() : 0;
     loop_timer_stop(&r->timeout);
 }
 

@@ -40,7 +40,7 @@ static void keep_checking(struct jobs *j)
 {
     if (j->n == 0)
         loop_timer_stop(&j->check);
-    else if (!loop_timer_active(&j->check))
+    else if (!loop_timer_is_active(&j->check))
         loop_timer_start(&j->check, CHECK_S, CHECK_S);
 }
 

@@ -467,7 +467,7 @@ static void schedule_scan(struct quarantine *q, const char *why)
 {
     if (q->look.proc && !q->look.again)
         q->look.again = why;
-    if (q->look.proc || loop_timer_active(&q->timer))
+    if (q->look.proc || loop_timer_is_active(&q->timer))
         return;
     double wait = q->scanned + SCAN_S - loop_now();
     q->why = why;

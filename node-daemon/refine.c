@@ -108,7 +108,7 @@ static void put_off(struct refine *r, struct job *job)
     double pause = r->conf->retry * (job->demand_tries < TRIES - 1 ? 1 : LAST_TIMES);
     job->demand_state = JOB_DEMAND_UNKNOWN;
     job->demand_again = loop_now() + pause;
-    if (is_to_ask_again(job) && !loop_timer_active(&r->later))
+    if (is_to_ask_again(job) && !loop_timer_is_active(&r->later))
         loop_timer_start(&r->later, r->conf->retry, r->conf->retry);
 }
 

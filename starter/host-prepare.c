@@ -6,7 +6,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/fault.h"
-#include "common/login-session.h"
+#include "common/proc.h"
 #include "common/proc.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
@@ -47,7 +47,7 @@ static void send_hello(struct host *h)
     if (sysinfo(&si) == 0)
         m.memory = (uint64_t)si.totalram * si.mem_unit;
     m.why_stdio = (char *)(uintptr_t)h->uplink.why_start_channel;
-    login_session_find(session, sizeof(session));
+    proc_login_session(session, sizeof(session));
     m.login_session = session;
     m.tracking = h->containment.level;
     m.tracking_reason = (char *)(uintptr_t)h->containment.reason;

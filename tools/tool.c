@@ -37,7 +37,7 @@ char *tool_help(const struct tool *t, size_t width)
 
 static int tell(const struct tool *t, bool help)
 {
-    AUTO_FREE char *text = help ? tool_help(t, (size_t)tty_width(STDOUT_FILENO)) : NULL;
+    AUTO_FREE char *text = help ? tool_help(t, tty_get_size(STDOUT_FILENO).columns) : NULL;
     if (help)
         fputs(text ? text : "", stdout);
     else

@@ -89,7 +89,7 @@ static void note(struct host *h, bool back, double seconds)
     struct host_table *t = h->table;
     h->silence = after[h->silence][back];
     h->silent_seconds = (float)seconds;
-    if (!loop_timer_active(&t->silence))
+    if (!loop_timer_is_active(&t->silence))
         loop_timer_start(&t->silence, t->plan->cmd->heartbeat * SILENCE_TOGETHER, 0);
 }
 

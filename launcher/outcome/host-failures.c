@@ -74,7 +74,7 @@ static void say(struct host_failures *f)
 
 void host_failures_say(struct host_failures *f)
 {
-    if (!loop_timer_active(&f->timer))
+    if (!loop_timer_is_active(&f->timer))
         return;
     loop_timer_stop(&f->timer);
     say(f);
@@ -127,7 +127,7 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, con
         loop_timer_start(&f->timer, silent ? FAIL_TOGETHER_SILENT_SECONDS : FAIL_TOGETHER_SECONDS,
                          0);
     }
-    if (loop_timer_active(&f->timer))
+    if (loop_timer_is_active(&f->timer))
         list(f, h, text);
     verdict_end_ranks(f->verdict, -1, text);
 }

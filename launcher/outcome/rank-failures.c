@@ -114,7 +114,7 @@ static void add(struct rank_failures *f, const struct rank_end *end, const char 
     if (f->n < f->plan->step.nranks + 1u)
         f->all[f->n++] = *end;
     verdict_end_ranks(f->verdict, -1, why);
-    if (!f->verdict->explained && !loop_timer_active(&f->timer))
+    if (!f->verdict->explained && !loop_timer_is_active(&f->timer))
         loop_timer_start(&f->timer, OUTCOME_WINDOW_MS / 1000.0, 0);
 }
 

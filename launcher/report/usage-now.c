@@ -217,7 +217,7 @@ static void begin(struct usage_now *u)
 void usage_now_ask(struct usage_now *u)
 {
     Mprun__PresentAsk m = MPRUN__PRESENT_ASK__INIT;
-    if (loop_timer_active(&u->timer))
+    if (loop_timer_is_active(&u->timer))
         return;
     if (!u->begun)
         begin(u);
@@ -250,7 +250,7 @@ int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Pre
 {
     struct look *k = &u->of[h->launch_index];
     int rc = m->turn > 0 && m->turn <= u->turn ? 0 : -1;
-    if (rc == 0 && m->turn == u->turn && loop_timer_active(&u->timer) && !k->now.known) {
+    if (rc == 0 && m->turn == u->turn && loop_timer_is_active(&u->timer) && !k->now.known) {
         take(k, m);
         if (--u->awaited == 0)
             over(u);

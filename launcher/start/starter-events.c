@@ -307,7 +307,7 @@ static void due(void *arg)
 
 void starters_abandon_after(struct starters *s, double seconds)
 {
-    if (loop_timer_active(&s->unreachable))
+    if (loop_timer_is_active(&s->unreachable))
         return;
     loop_timer_init(&s->unreachable, s->step.loop, due, s);
     loop_timer_start(&s->unreachable, seconds, UNREACHABLE_SECONDS);

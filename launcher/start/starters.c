@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/login-session.h"
+#include "common/proc.h"
 #include "common/number.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
@@ -117,7 +117,7 @@ static void say_session(struct starters *s, const struct host *h, const char *se
 {
     const char *advice = s->plan->adapter->in_login_session;
     char own[64];
-    login_session_find(own, sizeof(own));
+    proc_login_session(own, sizeof(own));
     if (own[0] || !advice || s->said_session)
         return;
     s->said_session = true;

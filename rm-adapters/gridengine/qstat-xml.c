@@ -14,7 +14,7 @@
 #include <libxml/parserInternals.h>
 
 #include "common/cleanup.h"
-#include "common/utf8.h"
+#include "common/words.h"
 
 /* ---- harmless bytes -------------------------------------------------------------------------- */
 

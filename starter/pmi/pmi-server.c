@@ -37,7 +37,7 @@ extern char **environ;
 static void expect_answer(struct pmi_server *p)
 {
     p->silent = 0;
-    if (!loop_timer_active(&p->watch))
+    if (!loop_timer_is_active(&p->watch))
         loop_timer_start(&p->watch, 1, 1);
 }
 

@@ -196,9 +196,9 @@ static void a_timer_repeats_and_may_stop_itself(void **state)
     struct seen s = {.loop = loop_create(NULL), .limit = 5};
     double begin = loop_now();
     loop_timer_init(&s.timer, s.loop, tick, &s);
-    assert_false(loop_timer_active(&s.timer));
+    assert_false(loop_timer_is_active(&s.timer));
     loop_timer_start(&s.timer, 0.01, 0.01);
-    assert_true(loop_timer_active(&s.timer));
+    assert_true(loop_timer_is_active(&s.timer));
     run(s.loop);
     assert_int_equal(s.n, 5);
     assert_true(loop_now() - begin >= 0.045);
@@ -217,7 +217,7 @@ static void strange_times_fire_at_once(void **state)
         double begin = loop_now();
         run(l);
         assert_true(loop_now() - begin < 5);
-        assert_false(loop_timer_active(&t));
+        assert_false(loop_timer_is_active(&t));
         loop_timer_stop(&t);
         loop_destroy(l);
     }

@@ -153,7 +153,7 @@ size_t link_retransmit_pending(const struct link *l)
 void link_retransmit_watch(struct link *l)
 {
     double every = l->options.dead_seconds / LINK_WATCHES;
-    if (!loop_timer_active(&l->session->tick))
+    if (!loop_timer_is_active(&l->session->tick))
         loop_timer_start(&l->session->tick, every, every);
 }
 
@@ -205,7 +205,7 @@ void link_retransmit_count(struct link *l, size_t bytes)
     if (s->owed >= LINK_ACK_BYTES && !s->ack_due) {
         s->ack_due = 1;
         link_want_write(l);
-    } else if (!loop_timer_active(&s->ack)) {
+    } else if (!loop_timer_is_active(&s->ack)) {
         loop_timer_start(&s->ack, LINK_ACK_SECONDS, 0);
     }
 }

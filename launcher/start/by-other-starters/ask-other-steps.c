@@ -118,7 +118,7 @@ static void wait_for_room(struct waiting *w)
     w->waits = 1;
     if (!verdict_is_ending(step->verdict))
         tell(w);
-    if (!loop_timer_active(&g->retry) ||
+    if (!loop_timer_is_active(&g->retry) ||
         verdict_is_ending(step->verdict)) /* it is told that it was cancelled */
         loop_timer_start(&g->retry, verdict_is_ending(step->verdict) ? 0 : ROOM_RETRY_SECONDS, 0);
 }
@@ -327,7 +327,7 @@ static void send_hand(struct neighbour *n, struct waiting *w)
     explicit_bzero(packed, sizeof(packed));
     n->of[w->host->launch_index] = OWES_ANSWER;
     w->asked_at = loop_now();
-    if (!loop_timer_active(&n->timer))
+    if (!loop_timer_is_active(&n->timer))
         loop_timer_start(&n->timer, NEIGHBOUR_SECONDS, 0);
 }
 
