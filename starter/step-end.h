@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 
-struct starter_services;
-
 struct step_end { /* sub-folders only read it */
     const struct starter_services *with;
     double grace;     /* the step's seconds between TERM and KILL; 0 before LAUNCH */

@@ -5,11 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/error.h"
 #include "common/idset.h"
 #include "plan/plan.h"
-
-struct launch;
 
 struct rank_binding { /* others only read it; as zero, nothing is chosen */
     const struct launch *launch;

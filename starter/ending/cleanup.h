@@ -8,8 +8,6 @@
 
 #include "common/loop.h"
 
-struct starter_services;
-
 enum { CLEANUP_STUCK_MAX = 16 }; /* sentences; more are not told */
 
 struct cleanup { /* private to cleanup.c but for is_done */

@@ -47,16 +47,10 @@ static void kill_all(struct rank_kill_ladder *k)
 
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
-static void add_stuck(void *arg, const char *text)
-{
-    struct rank_kill_ladder *k = arg;
-    cleanup_add_stuck(k->with->cleanup, text);
-}
-
 static void ranks_stuck(void *arg)
 {
     struct rank_kill_ladder *k = arg;
-    ranks_give_up_killed(k->with->ranks, add_stuck, k);
+    ranks_give_up_killed(k->with->ranks);
 }
 
 static void pmi_silent(void *arg)

@@ -9,8 +9,6 @@
 
 #include "common/loop.h"
 
-struct starter_services;
-
 struct rank_kill_ladder { /* private to kill-ladder.c */
     const struct starter_services *with;
     bool has_sent_term, has_sent_kill;

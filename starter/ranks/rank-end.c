@@ -87,6 +87,7 @@ static enum end_cause cause_of(struct rank *r, int *ret_code, char *text, size_t
     return END_OK;
 }
 
+/* mprun is told of the rank's end: by EXITED. */
 static void send_exited(struct rank *r, enum end_cause cause, int code, const char *text)
 {
     Mprun__Exited m = MPRUN__EXITED__INIT;
@@ -103,6 +104,9 @@ static void send_exited(struct rank *r, enum end_cause cause, int code, const ch
     m.text = (char *)(uintptr_t)text;
     m.usage = &usage.message;
     uplink_send(r->all->with->up, FRAME_EXITED, &m.base);
+    r->state = RANK_ENDED;
+    r->all->ended++;
+    loop_defer_schedule(r->all->with->turn);
 }
 
 void rank_end(struct rank *r)
@@ -113,11 +117,8 @@ void rank_end(struct rank *r)
         return;
     rank_read_cgroup_usage(r);
     enum end_cause cause = cause_of(r, &code, text, sizeof(text));
-    r->state = RANK_ENDED;
-    r->all->ended++;
     send_exited(r, cause, code, text);
     uplink_fault_point(r->all->with->up, "ending");
-    loop_defer_schedule(r->all->with->turn);
 }
 
 /* The kernel tells how the rank ended, the PMI server whether it had finalized before: the server
@@ -152,18 +153,13 @@ void rank_not_started(struct rank *r, int exit_code, const struct error *why)
              launch_here(r->all->with->launch)->host, why->text);
     r->end_ns = loop_wallclock_ns();
     r->was_killed = s->with->end->has_begun;
-    r->state = RANK_ENDED;
-    s->ended++;
     rank_io_rank_ended(s->with->io, r->name);
     send_exited(r, r->was_killed ? END_KILLED : END_NOT_STARTED, exit_code, text);
-    loop_defer_schedule(s->with->turn);
 }
 
 void rank_end_killed(struct rank *r)
 {
-    r->state = RANK_ENDED;
     r->was_killed = true;
     r->end_ns = loop_wallclock_ns();
-    r->all->ended++;
     send_exited(r, END_KILLED, 0, "");
 }

@@ -11,9 +11,6 @@
 
 #include "model/rank-name.h"
 
-struct app;
-struct starter_services;
-
 enum { RANK_VARIABLE_SIZE = 320 }; /* bytes of a variable of mprun's own */
 
 struct rank_environment { /* private to rank-environment.c */

@@ -12,7 +12,6 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "starter/binding/rank-binding.h"
-#include "starter/containment/step-containment.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/rank-environment.h"
@@ -42,7 +41,7 @@ static void find_program(const struct ranks *s, const struct app *app, struct ra
         error_errno(&p->not_found, ENOMEM, "execute '%s'", brought);
 }
 
-int rank_programs_find(struct ranks *s, struct error *err)
+int ranks_prepare(struct ranks *s, struct error *err)
 {
     const struct step *step = &s->with->launch->step;
     s->programs = calloc(step->napps, sizeof(*s->programs));

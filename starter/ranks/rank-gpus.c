@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/spawn.h"
+
 #define NAME "CUDA_VISIBLE_DEVICES"
 
 /* The next id of a list, without the blanks around it; its length, 0 at the end or where none is.
@@ -42,26 +44,19 @@ enum gpus_verdict gpus_check(const char *named, const char *granted)
     return verdict;
 }
 
-static const char *value_of(char *const *envp)
-{
-    for (; *envp; envp++)
-        if (strncmp(*envp, NAME "=", sizeof(NAME)) == 0)
-            return *envp + sizeof(NAME);
-    return NULL;
-}
-
 /* The value that the user gave for these ranks, or NULL. */
 static const char *given(const struct app *app)
 {
     for (char *const *name = app->given_env; name && *name; name++)
         if (strcmp(*name, NAME) == 0)
-            return value_of(app->envp);
+            return spawn_env_value(app->envp, NAME);
     return NULL;
 }
 
 const char *rank_gpus(const struct app *app, const char *granted, bool is_launcher_host)
 {
-    const char *users = given(app), *inherited = is_launcher_host ? value_of(app->envp) : NULL;
+    const char *users = given(app),
+               *inherited = is_launcher_host ? spawn_env_value(app->envp, NAME) : NULL;
     if (!granted[0] || (users && gpus_check(users, granted) != GPUS_OUTSIDE))
         return NULL;
     if (!users && inherited && gpus_check(inherited, granted) == GPUS_WITHIN)

@@ -43,8 +43,6 @@ void rank_start(struct rank *r);
 
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
 
-/* Find the programs of all apps, and build the environments. -1 with err. */
-int rank_programs_find(struct ranks *s, struct error *err);
 void rank_programs_free(struct ranks *s);
 /* Fork, and execute the rank's program. fds: its stdin, stdout, stderr. The pid, or -1. */
 pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struct error *err);

@@ -13,8 +13,8 @@
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "starter/containment/step-containment.h"
+#include "starter/ending/cleanup.h"
 #include "starter/io/rank-io.h"
-#include "starter/pmi/pmi-server.h"
 #include "starter/policy.h"
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks-private.h"
@@ -36,24 +36,18 @@ static const struct app *app_of(const struct step *s, struct rank_name name)
 
 /* ---- samples of memory ----------------------------------------------------------------------- */
 
-static size_t sampled_count(void *arg)
-{
-    return ((struct ranks *)arg)->n;
-}
-
-static int sampled_pids(void *arg, size_t rank, pid_t **ret)
-{
-    const struct ranks *s = arg;
-    return s->ranks[rank].state == RANK_RUNNING ? ranks_pids(s, (uint32_t)rank, ret) : 0;
-}
-
-static struct usage *sampled_usage(void *arg, size_t rank)
+static void sample(void *arg)
 {
     struct ranks *s = arg;
-    return &s->ranks[rank].usage;
+    for (uint32_t i = 0; i < s->n; i++) {
+        pid_t *pids;
+        int n = s->ranks[i].state == RANK_RUNNING ? ranks_pids(s, i, &pids) : 0;
+        if (n <= 0)
+            continue;
+        usage_sample(&s->ranks[i].usage, pids, (size_t)n);
+        free(pids);
+    }
 }
-
-static const struct sampler_source sampled = {sampled_count, sampled_pids, sampled_usage};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -71,14 +65,15 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
         s->ranks[i] = (struct rank){
             .all = s, .name = name, .local = i, .app = app_of(step, name), .io_fd = -1};
     }
+    loop_timer_init(&s->samples, with->loop, sample, s);
     if (step->sample_period > 0)
-        sampler_start(&s->sampler, with->loop, step->sample_period, &sampled, s);
+        loop_timer_start(&s->samples, step->sample_period * FIRST_SAMPLE_PART, step->sample_period);
     return 0;
 }
 
 void ranks_free(struct ranks *s)
 {
-    sampler_stop(&s->sampler);
+    loop_timer_stop(&s->samples);
     rank_programs_free(s);
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->ranks[i].io_fd >= 0)
@@ -97,11 +92,6 @@ static struct rank *find(const struct ranks *s, struct rank_name name)
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
-
-int ranks_prepare(struct ranks *s, struct error *err)
-{
-    return rank_programs_find(s, err);
-}
 
 static void out_of_memory(void *arg, struct cgroup_leaf *leaf, uint64_t n)
 {
@@ -144,7 +134,6 @@ void ranks_cancel_waiting(struct ranks *s)
     for (uint32_t i = 0; i < s->n; i++)
         if (s->ranks[i].state == RANK_WAITING)
             rank_end_killed(&s->ranks[i]);
-    loop_defer_schedule(s->with->turn);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -183,10 +172,9 @@ static void give_up(struct rank *r)
     s->running--;
     rank_io_rank_ended(s->with->io, r->name);
     rank_end_killed(r);
-    loop_defer_schedule(s->with->turn);
 }
 
-void ranks_give_up_killed(struct ranks *s, void (*fn)(void *arg, const char *text), void *arg)
+void ranks_give_up_killed(struct ranks *s)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         struct rank *r = &s->ranks[i];
@@ -199,7 +187,7 @@ void ranks_give_up_killed(struct ranks *s, void (*fn)(void *arg, const char *tex
         snprintf(text, sizeof(text), "rank %s (pid %d) was killed and does not end: state %c%s%s",
                  rank_name_format(r->name, name), (int)r->pid, st.state, *where ? " in " : "",
                  where);
-        fn(arg, text);
+        cleanup_add_stuck(s->with->cleanup, text);
         give_up(r);
     }
 }

@@ -6,20 +6,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/error.h"
-#include "model/limits.h"
+#include "common/loop.h"
 #include "model/rank-name.h"
-#include "model/usage.h"
 #include "starter/usage/measures.h"
-
-struct starter_services;
 
 struct ranks {                           /* others read n and running; as zero there are no ranks */
     const struct starter_services *with; /* its turn is scheduled when a rank has ended */
     struct rank *ranks;
     uint32_t n, next, running, ended; /* all; to be started next; number in these states */
     struct rank_program *programs;    /* of all apps; NULL before ranks_prepare() */
-    struct sampler sampler;
+    struct loop_timer samples;        /* of the ranks' memory */
     bool watches_oom;
 };
 
@@ -37,8 +33,8 @@ bool ranks_start_some(struct ranks *s);
 void ranks_cancel_waiting(struct ranks *s);
 /* Send a signal to all processes of all running ranks. */
 void ranks_signal(const struct ranks *s, int signo);
-/* Give up ranks that were killed and do not end: fn gets a sentence for each. */
-void ranks_give_up_killed(struct ranks *s, void (*fn)(void *arg, const char *text), void *arg);
+/* Give up ranks that were killed and do not end: ending/cleanup.h gets a sentence for each. */
+void ranks_give_up_killed(struct ranks *s);
 
 /* The PMI server says that a rank has connected, or finalized; */
 void ranks_pmi_client(struct ranks *s, struct rank_name name, bool has_connected);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "starter/usage/measures.h"
 
-#include <stdlib.h>
 #include <sys/time.h>
 
 #include "common/proc.h"
-#include "starter/policy.h"
 
 /* ---- processes that were waited for ---------------------------------------------------------- */
 
@@ -79,32 +77,4 @@ int usage_sample(struct usage *u, const pid_t *pids, size_t n)
     usage_max(u, USAGE_SHARED_PEAK, sum.shared);
     usage_max(u, USAGE_SWAP_PEAK, sum.swap);
     return 0;
-}
-
-static void sample_due(void *arg)
-{
-    struct sampler *s = arg;
-    size_t n = s->source->count(s->arg);
-    for (size_t i = 0; i < n; i++) {
-        pid_t *pids;
-        int npids = s->source->pids(s->arg, i, &pids);
-        if (npids <= 0)
-            continue;
-        usage_sample(s->source->usage(s->arg, i), pids, (size_t)npids);
-        free(pids);
-    }
-}
-
-void sampler_start(struct sampler *s, struct loop *loop, double period,
-                   const struct sampler_source *source, void *arg)
-{
-    s->source = source;
-    s->arg = arg;
-    loop_timer_init(&s->timer, loop, sample_due, s);
-    loop_timer_start(&s->timer, period * FIRST_SAMPLE_PART, period);
-}
-
-void sampler_stop(struct sampler *s)
-{
-    loop_timer_stop(&s->timer);
 }

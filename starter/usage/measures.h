@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "common/loop.h"
 #include "model/usage.h"
 
 /* ---- processes that were waited for ---------------------------------------------------------- */
@@ -33,24 +32,3 @@ void other_processes_add(void *arg, pid_t pid, int status, const struct rusage *
 
 /* Set the memory of these processes. -1: none of them is there any more; *u is unchanged. */
 int usage_sample(struct usage *u, const pid_t *pids, size_t n);
-
-/* The ranks to sample, 0 .. count() - 1. */
-struct sampler_source {
-    size_t (*count)(void *arg);
-    /* The processes of a rank now: their number and *ret, malloc'ed; 0 or -1: none, *ret is not
-     * used. */
-    int (*pids)(void *arg, size_t rank, pid_t **ret);
-    struct usage *(*usage)(void *arg, size_t rank);
-};
-
-struct sampler { /* private to measures.c */
-    const struct sampler_source *source;
-    void *arg;
-    struct loop_timer timer;
-};
-
-/* Take a sample every period (seconds), and a first one after FIRST_SAMPLE_PART of it, so that
- * short steps have one, too. source must live as long. */
-void sampler_start(struct sampler *s, struct loop *loop, double period,
-                   const struct sampler_source *source, void *arg);
-void sampler_stop(struct sampler *s); /* as zero it is fine */

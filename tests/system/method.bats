@@ -72,7 +72,7 @@ gives() {
     [ "$(wc -l <options)" -ge 3 ]
     sed -n '/^\.Sh OPTIONS/,/^\.Sh /p' "$page" | sed -nE 's/^\.It Fl -([a-z]+).*/--\1/p' | sort -u | diff - options
     sed -nE 's/^\.It Ev (MPRUN_JOB_[A-Z_]+)$/\1/p' "$page" | sort >listed
-    grep -oE '"MPRUN_JOB_[A-Z_]+"' "$MPRUN_SOURCE/starter/method/job-variables.c" | tr -d '"' | sort -u | diff listed -
+    grep -oE '"MPRUN_JOB_[A-Z_]+"' "$MPRUN_SOURCE/starter/method/starter-method.c" | tr -d '"' | sort -u | diff listed -
 }
 
 @test "unix_behavior, raw_exec: the script's first line says who reads it, and /bin/sh reads one without" {

@@ -15,9 +15,8 @@
 #include <cmocka.h>
 
 #include "starter/process-tree.h"
-#include "common/loop.h"
 
-enum { MIB = 1 << 20, RANKS = 2 };
+enum { MIB = 1 << 20 };
 
 struct child {
     pid_t pid;
@@ -109,62 +108,12 @@ static void a_tree_counts_with_its_grandchildren(void **state)
     assert_true(u.value[USAGE_ANON] >= 15 * MIB);
 }
 
-/* Two ranks, of which the second has no process. */
-struct ranks {
-    struct loop *loop;
-    struct child child;
-    struct usage usage[RANKS];
-    int samples;
-};
-
-static size_t count(void *arg)
-{
-    return RANKS;
-}
-
-static int pids(void *arg, size_t rank, pid_t **ret)
-{
-    struct ranks *r = arg;
-    if (rank == 1) {
-        if (++r->samples == 3)
-            loop_stop(r->loop);
-        return r->samples % 2 ? 0 : -1;
-    }
-    *ret = malloc(sizeof(**ret));
-    **ret = r->child.pid;
-    return 1;
-}
-
-static struct usage *usage(void *arg, size_t rank)
-{
-    return &((struct ranks *)arg)->usage[rank];
-}
-
-static void samples_come_again_and_again_from_the_loop(void **state)
-{
-    static const struct sampler_source source = {count, pids, usage};
-    struct error err;
-    struct ranks r = {.loop = loop_create(&err), .child = start(0, 4 * MIB, MIB)};
-    struct sampler s = {0};
-    sampler_stop(&s);
-    sampler_start(&s, r.loop, 0.02, &source, &r);
-    assert_int_equal(r.samples, 0);
-    loop_run(r.loop);
-    assert_int_equal(r.samples, 3);
-    assert_true(r.usage[0].value[USAGE_ANON_PEAK] >= 3 * MIB);
-    assert_int_equal(r.usage[1].known, 0);
-    sampler_stop(&s);
-    stop(&r.child);
-    loop_destroy(r.loop);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_kept_by_kind_as_value_and_as_peak),
         cmocka_unit_test(what_is_gone_leaves_the_usage_as_it_was),
         cmocka_unit_test(a_tree_counts_with_its_grandchildren),
-        cmocka_unit_test(samples_come_again_and_again_from_the_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
