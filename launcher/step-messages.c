@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "common/number.h"
 #include "launcher/run.h"
-#include "wire/messages/frame-handler.h"
+#include "wire/messages/frame.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* preload-content.c - a file's content, known by its hash */
 #include "wire/preload-content.h"
 
 #include <errno.h>
@@ -9,7 +8,6 @@
 
 #include "common/cleanup.h"
 #include "wire/policy.h"
-
 
 int content_read(int fd, struct content *ret)
 {

@@ -11,7 +11,6 @@
 #include "launcher/start/mprund-grants.h"
 #include "launcher/start/starters.h"
 #include "model/rank-end.h"
-#include "wire/start-channel/await-word.h"
 #include "wire/start-channel/preamble.h"
 
 /* mprun's ends of a start channel: start-channel.c changes it. */

@@ -22,7 +22,7 @@
 #include "starter/step-end.h"
 #include "wire/messages/errand.h"
 #include "wire/mprun.pb-c.h"
-#include "wire/start-channel/await-word.h"
+#include "wire/start-channel/preamble.h"
 
 enum { REST_READS = 64 }; /* of 2 KiB: a pipe's 64 KiB and more */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-await.c - the word is found in pieces of any size, and not a letter of anything else is lost
  */
-#include "wire/start-channel/await-word.h"
+#include "wire/start-channel/preamble.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#include "wire/start-channel/preamble.h"
 
 /* What is passed on of text that comes in pieces of so many bytes; returns how often it is found.
  */
@@ -50,7 +48,7 @@ static void is_taken_out(void **state)
         size_t n = strlen(words[i]);
         assert_true(n < AWAIT_MAX);
         const char *again = strchr(words[i] + 1, words[i][0]);
-        assert_true(!again || again == words[i] + n - 1); /* as await-word.h wants it */
+        assert_true(!again || again == words[i] + n - 1); /* as preamble.h wants it */
         in_all_pieces(words[i], words[i], 1, "");
         for (size_t k = 0; k < n - 1; k++) { /* behind any beginning of itself */
             snprintf(text, sizeof(text), "a<b\n%.*s%sbehind", (int)k, words[i], words[i]);

@@ -48,8 +48,9 @@ static int fill(struct link *l, const struct link_options *o)
 
 int link_retransmit_create(struct link *l, const struct link_options *o)
 {
+    struct tcp_end end;
     l->options.addresses = NULL; /* the caller's */
-    if (l->in_fd != l->out_fd || o->role == LINK_TRUSTED || !tcp_is(l->in_fd))
+    if (l->in_fd != l->out_fd || o->role == LINK_TRUSTED || !tcp_end_of(l->in_fd, false, &end))
         return 0;
     if (l->options.dead_seconds <= 0)
         l->options.dead_seconds = LINK_DEAD_SECONDS;

@@ -4,9 +4,7 @@
  * not turn each other away, and silent peers delay them only a little. */
 #include "wire/link/listener.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include <sodium.h>
 
 #include "wire/policy.h"
+#include "wire/transport/tcp.h"
 
 struct pending {
     struct listener *listener;
@@ -119,35 +118,22 @@ static void evict_oldest(struct listener *l)
 /* A name for messages; -1 with why when the peer may not even try. */
 static int check_peer(int fd, char *name, size_t n, struct error *why)
 {
-    struct sockaddr_storage a;
-    socklen_t len = sizeof(a);
-    if (getpeername(fd, (struct sockaddr *)&a, &len) < 0)
+    struct sockaddr_storage any;
+    struct tcp_end peer;
+    struct ucred c;
+    socklen_t len = sizeof(any);
+    if (getpeername(fd, (struct sockaddr *)&any, &len) < 0)
         return error_errno(why, errno, "peer");
-    if (a.ss_family == AF_UNIX) {
-        struct ucred c;
-        len = sizeof(c);
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &len) < 0)
-            return error_errno(why, errno, "peer");
-        snprintf(name, n, "pid %d of user %u", (int)c.pid, c.uid);
-        if (c.uid != geteuid() && c.uid != 0)
-            return error_set(why, EACCES, "another user's process");
+    if (tcp_end_of(fd, true, &peer)) {
+        snprintf(name, n, "%s port %u", peer.ip, peer.port);
         return 0;
     }
-    char host[INET6_ADDRSTRLEN] = "?";
-    unsigned port;
-    if (a.ss_family == AF_INET6) {
-        struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&a;
-        if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) /* of a socket for both */
-            inet_ntop(AF_INET, &in6->sin6_addr.s6_addr[12], host, sizeof(host));
-        else
-            inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-        port = ntohs(in6->sin6_port);
-    } else {
-        struct sockaddr_in *in = (struct sockaddr_in *)&a;
-        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
-        port = ntohs(in->sin_port);
-    }
-    snprintf(name, n, "%s port %u", host, port);
+    len = sizeof(c);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &len) < 0)
+        return error_errno(why, errno, "peer");
+    snprintf(name, n, "pid %d of user %u", (int)c.pid, c.uid);
+    if (c.uid != geteuid() && c.uid != 0)
+        return error_set(why, EACCES, "another user's process");
     return 0;
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* frame.c - the fixed headers of frames, and what is wrong with one that cannot be */
 #include "wire/messages/frame.h"
 
 #include <errno.h>
@@ -84,4 +83,14 @@ int preload_header_unpack(const uint8_t *in, size_t n, struct preload_header *re
     ret->content = get32(in);
     ret->offset = get64(in + 8);
     return 0;
+}
+
+int frame_handle(const struct frame_handler *h, void *to, const uint8_t *p, size_t n)
+{
+    if (h->take_bytes)
+        return h->take_bytes(to, p, n);
+    ProtobufCMessage *m = h->take ? protobuf_c_message_unpack(h->message, NULL, n, p) : NULL;
+    int rc = m ? h->take(to, m) : -1;
+    protobuf_c_message_free_unpacked(m, NULL);
+    return rc;
 }

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <protobuf-c/protobuf-c.h>
+
 #include "common/error.h"
 #include "model/rank-name.h"
 
@@ -127,3 +129,17 @@ int bulk_header_unpack(const uint8_t *in, size_t n, struct bulk_header *ret, str
 void preload_header_pack(const struct preload_header *h, uint8_t out[PRELOAD_HEADER]);
 int preload_header_unpack(const uint8_t *in, size_t n, struct preload_header *ret,
                           struct error *err);
+
+/* What to do with frames of one type; a receiver has an array of these, by frame type. */
+struct frame_handler {
+    /* The frame's message, and the function that takes it; the message is freed after the call.
+     * Returns -1 for a message that cannot be, or not now. */
+    const ProtobufCMessageDescriptor *message;
+    int (*take)(void *to, void *message);
+    /* Instead, where the frame is no message or is taken apart elsewhere. */
+    int (*take_bytes)(void *to, const uint8_t *p, size_t n);
+};
+
+/* Returns what the function returns; -1 where there is none, or for bytes that are no such
+ * message. */
+int frame_handle(const struct frame_handler *h, void *to, const uint8_t *p, size_t n);

@@ -3,10 +3,11 @@
 #include "wire/messages/launch.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
+#include "common/words.h"
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
@@ -174,9 +175,7 @@ static char **strings_unpack(const ProtobufCBinaryData *b, size_t n)
     char **s = calloc(n + 1, sizeof(*s));
     for (size_t i = 0; s && i < n; i++)
         if (!(s[i] = bytes_dup(&b[i]))) {
-            while (i > 0)
-                free(s[--i]);
-            free(s);
+            words_free(s);
             return NULL;
         }
     return s;

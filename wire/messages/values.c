@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/messages/values.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "wire/policy.h"
@@ -10,13 +9,7 @@ char *bytes_dup(const ProtobufCBinaryData *b)
 {
     if (b->len && memchr(b->data, 0, b->len))
         return NULL;
-    char *s = malloc(b->len + 1);
-    if (!s)
-        return NULL;
-    if (b->len)
-        memcpy(s, b->data, b->len);
-    s[b->len] = 0;
-    return s;
+    return strndup(b->data ? (const char *)b->data : "", b->len);
 }
 
 ProtobufCBinaryData bytes_of(const char *text)

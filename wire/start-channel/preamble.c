@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/fdio.h"
 #include "wire/little-endian.h"
@@ -32,29 +31,6 @@ int preamble_pack(const struct preamble *p, uint8_t out[PREAMBLE_MAX], struct er
     return (int)(MAGIC + 2 + len);
 }
 
-/* Reads the part behind the magic and the length. */
-static int unpack_body(const uint8_t *body, size_t len, struct preamble *ret, struct error *err)
-{
-    size_t text = len - FIXED;
-    if (memchr(body + FIXED, 0, text))
-        return error_set(err, EPROTO, "start parameters: a NUL byte in the addresses");
-    memcpy(ret->key, body, LINK_KEY);
-    ret->host_id = get32(body + LINK_KEY);
-    ret->flags = get32(body + LINK_KEY + 4);
-    ret->launcher = get32(body + LINK_KEY + 8);
-    ret->link_grace = get32(body + LINK_KEY + 12);
-    memcpy(ret->addresses, body + FIXED, text);
-    ret->addresses[text] = 0;
-    return 0;
-}
-
-static int check_length(size_t len, struct error *err)
-{
-    if (len < FIXED || len >= FIXED + PREAMBLE_ADDRESSES)
-        return error_set(err, EPROTO, "start parameters of impossible length %zu", len);
-    return 0;
-}
-
 /* Byte by byte up to the magic: nothing after the preamble may be taken. */
 static int read_magic(int fd, struct error *err)
 {
@@ -79,11 +55,48 @@ int preamble_read(int fd, struct preamble *ret, struct error *err)
     if (fd_read_all(fd, length, 2) < 0)
         return error_errno(err, errno, "read the start parameters");
     size_t len = (size_t)length[0] | (size_t)length[1] << 8;
-    if (check_length(len, err) < 0)
-        return -1;
+    if (len < FIXED || len >= FIXED + PREAMBLE_ADDRESSES)
+        return error_set(err, EPROTO, "start parameters of impossible length %zu", len);
     if (fd_read_all(fd, body, len) < 0)
         return error_errno(err, errno, "read the start parameters");
-    int r = unpack_body(body, len, ret, err);
+    size_t text = len - FIXED;
+    memcpy(ret->key, body, LINK_KEY);
+    ret->host_id = get32(body + LINK_KEY);
+    ret->flags = get32(body + LINK_KEY + 4);
+    ret->launcher = get32(body + LINK_KEY + 8);
+    ret->link_grace = get32(body + LINK_KEY + 12);
+    memcpy(ret->addresses, body + FIXED, text);
+    ret->addresses[text] = 0;
     explicit_bzero(body, sizeof(body));
-    return r;
+    if (strlen(ret->addresses) < text)
+        return error_set(err, EPROTO, "start parameters: a NUL byte in the addresses");
+    return 0;
+}
+
+/* ---- the word: letters of one that does not go on are given back ---- */
+
+size_t await_rest(struct await *a, char *out)
+{
+    size_t n = a->matched;
+    if (n > 0)
+        memcpy(out, a->word, n);
+    a->matched = 0;
+    return n;
+}
+
+size_t await_take(struct await *a, const char *in, size_t n, char *out, int *found)
+{
+    size_t length = 0;
+    *found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (a->word && in[i] != a->word[a->matched])
+            length += await_rest(a, out + length);
+        if (!a->word || in[i] != a->word[a->matched]) {
+            out[length++] = in[i];
+        } else if (!a->word[++a->matched]) {
+            *found = 1;
+            *a = (struct await){.word = NULL};
+        }
+    }
+    return length;
 }

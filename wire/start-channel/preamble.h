@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* preamble.h - the first bytes that a starter reads from its standard input: key and addresses
+/* preamble.h - a start channel: the first bytes that a starter reads from its standard input, key
+ * and addresses; and the word that it says before
  *
  *     magic (16): "\nmprun-start-1\n\0"; text before it (login scripts, task prologs) is skipped
  *     length (2, little endian) of what follows
@@ -60,3 +61,21 @@ int preamble_pack(const struct preamble *p, uint8_t out[PREAMBLE_MAX], struct er
 /* Reads from a blocking descriptor, and no byte behind the preamble. -1 with err: an end of file,
  * more than NOISE_MAX of other text, or a damaged preamble. */
 int preamble_read(int fd, struct preamble *ret, struct error *err);
+
+/* Login scripts and task prologs print on that channel, too, in pieces of any size; somewhere among
+ * that the starter says PREAMBLE_READY or PREAMBLE_ASK. The word is taken out; all other output is
+ * passed on. */
+enum { AWAIT_MAX = 320 }; /* bytes; every word is shorter */
+
+struct await {
+    const char *word; /* its first letter must not come again, except as the last; NULL: no word */
+    size_t matched;   /* letters of it that the output so far ends with */
+};
+
+/* Takes n bytes of output and writes those that do not belong to the word to out, which has room
+ * for n + AWAIT_MAX bytes. Returns how many. Sets *found when the word is complete; from then on no
+ * word is awaited. */
+size_t await_take(struct await *a, const char *in, size_t n, char *out, int *found);
+/* At the end of the output: writes the bytes that were held back as the beginning of the word, at
+ * most AWAIT_MAX, and returns how many. */
+size_t await_rest(struct await *a, char *out);

@@ -18,6 +18,7 @@
 #include "common/cleanup.h"
 #include "common/number.h"
 #include "wire/policy.h"
+#include "wire/transport/tcp.h"
 
 union any_address {
     struct sockaddr sa;
@@ -266,18 +267,8 @@ const char *address_next(const char *addresses, char ret[ADDRESS_TEXT])
 
 void address_own(int fd, char *ret, size_t size)
 {
-    union any_address a;
-    socklen_t len = sizeof(a);
-    const void *ip = NULL;
-    ret[0] = 0;
-    if (getsockname(fd, &a.sa, &len) < 0)
-        return;
-    if (a.sa.sa_family == AF_INET)
-        ip = &a.in.sin_addr;
-    else if (a.sa.sa_family == AF_INET6)
-        ip = &a.in6.sin6_addr;
-    if (!ip || !inet_ntop(a.sa.sa_family, ip, ret, (socklen_t)size))
-        ret[0] = 0;
+    struct tcp_end e;
+    snprintf(ret, size, "%s", tcp_end_of(fd, false, &e) ? e.ip : "");
 }
 
 int address_home(const char *addresses, char *ret, size_t size)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dial.c - sockets that are being connected, and the first of them that is */
 #include "wire/transport/dial.h"
 
 #include <stdbool.h>

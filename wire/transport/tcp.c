@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tcp.c - options and state of TCP sockets that links look at */
 #include "wire/transport/tcp.h"
 
 #include <arpa/inet.h>
@@ -18,13 +17,23 @@ union any_address {
     struct sockaddr_in6 in6;
 };
 
-bool tcp_is(int fd)
+bool tcp_end_of(int fd, bool peer, struct tcp_end *ret)
 {
     union any_address a = {.sa.sa_family = AF_UNSPEC};
     socklen_t len = sizeof(a);
-    if (getsockname(fd, &a.sa, &len) < 0)
+    const struct in6_addr *in6 = &a.in6.sin6_addr;
+    if ((peer ? getpeername : getsockname)(fd, &a.sa, &len) < 0)
         return false;
-    return a.sa.sa_family == AF_INET || a.sa.sa_family == AF_INET6;
+    if (a.sa.sa_family != AF_INET && a.sa.sa_family != AF_INET6)
+        return false;
+    bool mapped = a.sa.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(in6);
+    ret->is_ipv6 = a.sa.sa_family == AF_INET6 && !mapped;
+    ret->port = ntohs(a.in.sin_port); /* at the same place in both */
+    return inet_ntop(ret->is_ipv6 ? AF_INET6 : AF_INET,
+                     mapped         ? (const void *)&in6->s6_addr[12]
+                     : ret->is_ipv6 ? (const void *)in6
+                                    : &a.in.sin_addr,
+                     ret->ip, sizeof(ret->ip)) != NULL;
 }
 
 static void set(int fd, int option, int value)
@@ -57,14 +66,8 @@ double tcp_unheard(int fd)
 
 void tcp_peer(int fd, char *ret, size_t size)
 {
-    union any_address a = {.sa.sa_family = AF_UNSPEC};
-    socklen_t len = sizeof(a);
-    char ip[INET6_ADDRSTRLEN] = "";
+    struct tcp_end e;
     ret[0] = 0;
-    if (getpeername(fd, &a.sa, &len) < 0)
-        return;
-    if (a.sa.sa_family == AF_INET && inet_ntop(AF_INET, &a.in.sin_addr, ip, sizeof(ip)))
-        snprintf(ret, size, "tcp:%s:%u", ip, ntohs(a.in.sin_port));
-    else if (a.sa.sa_family == AF_INET6 && inet_ntop(AF_INET6, &a.in6.sin6_addr, ip, sizeof(ip)))
-        snprintf(ret, size, "tcp:[%s]:%u", ip, ntohs(a.in6.sin6_port));
+    if (tcp_end_of(fd, true, &e))
+        snprintf(ret, size, e.is_ipv6 ? "tcp:[%s]:%u" : "tcp:%s:%u", e.ip, e.port);
 }

@@ -9,7 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-bool tcp_is(int fd); /* whether fd is a TCP socket */
+#include <netinet/in.h>
+
+struct tcp_end {
+    bool is_ipv6; /* false also for an IPv4 address on a socket for both */
+    char ip[INET6_ADDRSTRLEN];
+    unsigned port;
+};
+
+/* The peer's end of a TCP connection, or our own. false: fd is none. */
+bool tcp_end_of(int fd, bool peer, struct tcp_end *ret);
 /* Sends without delay, and makes an idle connection fail with ETIMEDOUT when the peer's kernel has
  * not answered for about `seconds` (at least 3). */
 void tcp_prepare(int fd, double seconds);

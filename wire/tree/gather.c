@@ -52,19 +52,17 @@ void gather_destroy(struct gather *g)
 
 /* ---- which hosts ----------------------------------------------------------------------------- */
 
-static int takes_part(const struct gather *g, const Mprun__Collect *m, uint32_t host)
+static int by_number(const void *a, const void *b)
 {
-    size_t low = 0, high = m->n_hosts;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool takes_part(const struct gather *g, const Mprun__Collect *m, uint32_t host)
+{
     if (m->n_hosts == 0)
         return host < g->rules->nhosts;
-    while (low < high) { /* ascending */
-        size_t middle = (low + high) / 2;
-        if (m->hosts[middle] < host)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < m->n_hosts && m->hosts[low] == host;
+    return bsearch(&host, m->hosts, m->n_hosts, sizeof(*m->hosts), by_number) != NULL;
 }
 
 static size_t count_awaited(struct gather *g, const Mprun__Collect *m)
@@ -122,9 +120,8 @@ static void mark(struct pending *p, const Mprun__Collect *m)
 
 static int by_host(const void *a, const void *b)
 {
-    uint32_t x = (*(Mprun__Collect__Part *const *)a)->host;
-    uint32_t y = (*(Mprun__Collect__Part *const *)b)->host;
-    return (x > y) - (x < y);
+    Mprun__Collect__Part *const *x = a, *const *y = b;
+    return by_number(&(*x)->host, &(*y)->host);
 }
 
 /* No host may be in both. Parts are put in order when all are there: sorted with every message they
