@@ -26,14 +26,14 @@ bool tcp_end_of(int fd, bool peer, struct tcp_end *ret)
         return false;
     if (a.sa.sa_family != AF_INET && a.sa.sa_family != AF_INET6)
         return false;
-    bool mapped = a.sa.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(in6);
-    ret->is_ipv6 = a.sa.sa_family == AF_INET6 && !mapped;
+    const void *ip = &a.in.sin_addr;
+    ret->is_ipv6 = a.sa.sa_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(in6);
+    if (ret->is_ipv6)
+        ip = in6;
+    else if (a.sa.sa_family == AF_INET6)
+        ip = &in6->s6_addr[12];
     ret->port = ntohs(a.in.sin_port); /* at the same place in both */
-    return inet_ntop(ret->is_ipv6 ? AF_INET6 : AF_INET,
-                     mapped         ? (const void *)&in6->s6_addr[12]
-                     : ret->is_ipv6 ? (const void *)in6
-                                    : &a.in.sin_addr,
-                     ret->ip, sizeof(ret->ip)) != NULL;
+    return inet_ntop(ret->is_ipv6 ? AF_INET6 : AF_INET, ip, ret->ip, sizeof(ret->ip)) != NULL;
 }
 
 static void set(int fd, int option, int value)
