@@ -11,7 +11,7 @@
 #include "starter/preload/preload.h"
 #include "starter/usage/usage-messages.h"
 #include "wire/link/heartbeat.h"
-#include "wire/messages/frame-handler.h"
+#include "wire/messages/frame.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
 
