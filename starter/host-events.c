@@ -8,7 +8,6 @@
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/policy.h"
-#include "starter/preload/preload.h"
 #include "wire/mprun.pb-c.h"
 #include "wire/start-channel/preamble.h"
 
@@ -83,7 +82,7 @@ static void up_closed(void *arg, const struct error *why)
 static void child_preload(void *arg, unsigned place, enum frame_type type, const uint8_t *p,
                           size_t n)
 {
-    preload_from_child(((struct host *)arg)->with.preload, place, type, p, n);
+    preload_from_child(&((struct host *)arg)->preload, place, type, p, n);
 }
 
 const struct uplink_events host_uplink_events = {

@@ -11,9 +11,8 @@
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/host.h"
-#include "starter/keeper/keeper-channel.h"
+#include "starter/keeper/keeper.h"
 #include "starter/pmi/pmi-server.h"
-#include "starter/preload/preload.h"
 #include "starter/ranks/rank-gpus.h"
 #include "wire/flow-control.h"
 #include "wire/messages/values.h"
@@ -77,7 +76,7 @@ static int make_parts(struct host *h, struct error *err)
     if (ranks_init(&h->ranks, &h->with, err) < 0 ||
         host_directories_make(&h->directories, &h->launch, h->directory_name, h->with.keeper_fd,
                               err) < 0 ||
-        preload_install(h->with.preload, h->directories.main.path, launch_here(&h->launch)->host,
+        preload_install(&h->preload, h->directories.main.path, launch_here(&h->launch)->host,
                         (uint32_t)h->launch.step.napps, err) < 0)
         return -1;
     return rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err);

@@ -8,7 +8,6 @@
 #include "common/log.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
-#include "starter/preload/preload.h"
 #include "starter/usage/usage-messages.h"
 
 static const char *state_text(enum host_state s)
@@ -49,7 +48,7 @@ static enum host_state running(struct host *h)
 
 static enum host_state ending(struct host *h)
 {
-    preload_stop(h->with.preload);
+    preload_stop(&h->preload);
     if (h->ranks.running > 0)
         return HOST_ENDING;
     if (!rank_kill_ladder_leftovers(&h->ladder))

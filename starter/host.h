@@ -12,12 +12,14 @@
 #include "starter/containment/step-containment.h"
 #include "starter/ending/cleanup.h"
 #include "starter/ending/kill-ladder.h"
+#include "starter/errands/errands.h"
 #include "starter/host-directories.h"
-#include "starter/services.h"
 #include "starter/io/rank-io.h"
 #include "starter/links/tree-place.h"
 #include "starter/links/uplink.h"
+#include "starter/preload/preload.h"
 #include "starter/ranks/ranks.h"
+#include "starter/services.h"
 #include "starter/step-end.h"
 #include "starter/usage/measures.h"
 #include "wire/host-directory.h"
@@ -48,7 +50,8 @@ struct host {
     struct uplink uplink;
     struct tree_place tree;
     struct step_containment containment;
-    struct errands *errands;
+    struct errands errands;
+    struct preload preload;
     struct other_processes others;
     struct step_end end;
     struct cleanup cleanup;

@@ -5,10 +5,8 @@
 
 #include "common/fault.h"
 #include "model/rank-end.h"
-#include "starter/errands/errands.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
-#include "starter/preload/preload.h"
 #include "starter/usage/usage-messages.h"
 #include "wire/link/heartbeat.h"
 #include "wire/messages/frame.h"
@@ -29,10 +27,9 @@ static int take_offer(void *host, const uint8_t *p, size_t n)
     struct host *h = host;
     if (h->end.has_begun)
         return 0;
-    if (h->with.preload || h->state != HOST_CONNECTED)
+    if (h->preload.offer || h->state != HOST_CONNECTED)
         return -1;
-    h->with.preload = preload_create(&h->with, &h->tree.children, p, n);
-    return h->with.preload ? 0 : -1;
+    return preload_take_offer(&h->preload, &h->with, &h->tree.children, p, n);
 }
 
 static int take_launch(void *host, const uint8_t *p, size_t n)
@@ -124,7 +121,7 @@ static int take_present_ask(void *host, void *message)
 
 static int take_errand(void *host, const uint8_t *p, size_t n)
 {
-    return errands_take(((struct host *)host)->errands, p, n);
+    return errands_take(&((struct host *)host)->errands, p, n);
 }
 
 static void all_released(void *arg)
@@ -191,7 +188,7 @@ void launcher_messages_take(void *arg, struct link *l, enum frame_type type, con
     char text[400];
     heartbeat_heard(h->tree.heartbeat, 0);
     if (type == FRAME_PRELOAD_DATA) { /* goes only to children that want it */
-        preload_data(h->with.preload, p, n);
+        preload_data(&h->preload, p, n);
         return;
     }
     if (!tree_place_pass_down(&h->tree, link_frame_host(l), type, p, n))

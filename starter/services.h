@@ -17,8 +17,8 @@ struct starter_services {
     struct step_end *end;
     struct cleanup *cleanup;
     struct step_containment *containment;
-    struct pmi_server *pmi;  /* NULL: no PMI */
-    struct preload *preload; /* NULL: no files are brought */
+    struct pmi_server *pmi; /* NULL: no PMI */
+    const struct preload *preload;
     /* as zero before LAUNCH has come */
     const struct launch *launch;
     struct host_directories *directories;

@@ -17,10 +17,8 @@
 #include "common/reaper.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
-#include "starter/errands/errands.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
-#include "starter/preload/preload.h"
 #include "wire/link/key-proof.h"
 #include "wire/start-channel/preamble.h"
 
@@ -56,7 +54,7 @@ static void keeper_readable(void *arg, int fd, unsigned events)
     struct host *h = arg;
     int keeper = (int)h->with.keeper;
     char text[256];
-    if (errands_keeper_readable(h->errands))
+    if (errands_keeper_readable(&h->errands))
         return;
     loop_io_destroy(h->keeper_watch);
     h->keeper_watch = NULL;
@@ -104,9 +102,9 @@ static int make_parts(struct host *h, struct preamble *start, struct error *err)
     uplink_init(&h->uplink, s, start, &host_uplink_events, h);
     tree_place_init(&h->tree, s, &host_tree_events, h);
     h->containment.loop = s->loop;
-    h->errands = errands_create(s);
+    h->errands.services = s;
     h->keeper_watch = loop_io_create(s->loop, s->keeper_fd, LOOP_READ, keeper_readable, h);
-    if (!h->errands || !h->keeper_watch)
+    if (!h->keeper_watch)
         return error_errno(err, ENOMEM, "prepare the starter");
     return cpus_allowed(&h->allowed, err);
 }
@@ -129,9 +127,9 @@ static void free_parts(struct host *h)
     tree_place_close(&h->tree);
     rank_io_free(&h->io);
     pmi_server_destroy(h->with.pmi);
-    preload_destroy(h->with.preload);
+    preload_close(&h->preload);
     ranks_free(&h->ranks);
-    errands_destroy(h->errands);
+    errands_close(&h->errands);
     rank_binding_free(&h->binding);
     host_directories_free(&h->directories);
     cgroup_tree_destroy(h->containment.tree);
@@ -155,6 +153,7 @@ int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *
                  .end = &h.end,
                  .cleanup = &h.cleanup,
                  .containment = &h.containment,
+                 .preload = &h.preload,
                  .others = &h.others,
                  .launch = &h.launch,
                  .directories = &h.directories,

@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "plan/topology.h"
 #include "starter/binding/core-ledger.h"
-#include "starter/keeper/keeper-channel.h"
+#include "starter/keeper/keeper.h"
 #include "starter/policy.h"
 #include "wire/messages/launch.h"
 

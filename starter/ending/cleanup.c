@@ -9,7 +9,7 @@
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
 #include "starter/services.h"
-#include "starter/keeper/keeper-channel.h"
+#include "starter/keeper/keeper.h"
 #include "starter/links/uplink.h"
 #include "starter/policy.h"
 #include "wire/mprun.pb-c.h"

@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "containment/step/tree.h"
-#include "starter/keeper/keeper-channel.h"
+#include "starter/keeper/keeper.h"
 #include "starter/links/uplink.h"
 #include "starter/containment/step-containment.h"
 #include "starter/errands/keeper-errands.h"
@@ -25,12 +25,6 @@
 #include "wire/start-channel/preamble.h"
 
 enum { REST_READS = 64 }; /* of 2 KiB: a pipe's 64 KiB and more */
-
-struct errands {
-    const struct starter_services *services;
-    struct errand *first;
-    bool has_keeper;
-};
 
 struct errand {
     struct errands *all;
@@ -194,21 +188,16 @@ static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, siz
     return 0;
 }
 
-/* The packet's length, or -1. */
-static int pack_request(const Mprun__Errand *m, char packet[KEEPER_PACKET])
+static int ask_keeper(struct errand *e, const Mprun__Errand *m)
 {
     struct errand_request q = {.id = m->id};
-    char *words = packet + 1 + sizeof(q);
+    char packet[KEEPER_PACKET] = {KEEPER_ERRAND}, *words = packet + 1 + sizeof(q);
     size_t n = 0;
-    packet[0] = KEEPER_ERRAND;
     memcpy(packet + 1, &q, sizeof(q));
-    if (add_words(words, &n, m->argv, m->n_argv) < 0)
+    if (add_words(words, &n, m->argv, m->n_argv) < 0) {
+        errno = E2BIG;
         return -1;
-    return (int)(1 + sizeof(q) + n);
-}
-
-static int ask_keeper(struct errand *e, const char *packet, size_t n)
-{
+    }
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     int rc = pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 ? -1 : 0;
     e->in_fd = in[1];
@@ -216,11 +205,10 @@ static int ask_keeper(struct errand *e, const char *packet, size_t n)
     if (rc == 0)
         rc = watch_output(e);
     if (rc == 0)
-        rc = keeper_send(e->all->services->keeper_fd, packet, n, (int[]){in[0], out[1], out[0]}, 3);
-    int saved = errno;
+        rc = keeper_send(e->all->services->keeper_fd, packet, 1 + sizeof(q) + n,
+                         (int[]){in[0], out[1], out[0]}, 3);
     cleanup_close(&in[0]);
     cleanup_close(&out[1]);
-    errno = saved;
     return rc;
 }
 
@@ -241,25 +229,14 @@ static struct errand *errand_create(struct errands *all, const Mprun__Errand *m)
     return e;
 }
 
-static int errand_begin(struct errand *e, const Mprun__Errand *m)
-{
-    char packet[KEEPER_PACKET];
-    int n = pack_request(m, packet);
-    if (n < 0) {
-        errno = E2BIG;
-        return -1;
-    }
-    return ask_keeper(e, packet, (size_t)n);
-}
-
 static void take(struct errands *all, const Mprun__Errand *m)
 {
-    if (all->services->end->has_begun || !all->has_keeper) {
+    if (all->services->end->has_begun || all->has_no_keeper) {
         refuse(all, m->id, "its part of the step is ending");
         return;
     }
     struct errand *e = errand_create(all, m);
-    if (!e || errand_begin(e, m) < 0) {
+    if (!e || ask_keeper(e, m) < 0) {
         refuse(all, m->id, strerror(e ? errno : ENOMEM));
         if (e)
             errand_free(e);
@@ -334,31 +311,21 @@ static void answered(struct errands *all, const struct errand_reply *r)
 bool errands_keeper_readable(struct errands *all)
 {
     struct errand_reply r;
-    for (;;) {
-        ssize_t n = recv(all->services->keeper_fd, &r, sizeof(r), MSG_DONTWAIT);
+    ssize_t n;
+    do {
+        n = recv(all->services->keeper_fd, &r, sizeof(r), MSG_DONTWAIT);
         if (n == (ssize_t)sizeof(r))
             answered(all, &r);
-        else if (n >= 0 || (errno != EINTR && errno != EAGAIN))
-            return all->has_keeper = false;
-        else if (errno == EAGAIN)
-            return true;
-    }
+    } while (n == (ssize_t)sizeof(r) || (n < 0 && errno == EINTR));
+    all->has_no_keeper = n >= 0 || errno != EAGAIN;
+    return !all->has_no_keeper;
 }
 
-struct errands *errands_create(const struct starter_services *services)
+void errands_close(struct errands *all)
 {
-    struct errands *all = calloc(1, sizeof(*all));
-    if (all)
-        *all = (struct errands){.services = services, .has_keeper = true};
-    return all;
-}
-
-void errands_destroy(struct errands *all)
-{
-    while (all && all->first) {
+    while (all->first) {
         struct errand *e = all->first;
         all->first = e->next;
         errand_free(e);
     }
-    free(all);
 }

@@ -9,11 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct errands;
 struct starter_services;
 
-struct errands *errands_create(const struct starter_services *services); /* NULL: no memory */
-void errands_destroy(struct errands *all);                               /* NULL is fine */
+struct errands { /* private to errands.c */
+    const struct starter_services *services;
+    struct errand *first;
+    bool has_no_keeper;
+};
+
+void errands_close(struct errands *all); /* all zero is fine */
 /* ERRAND has come. -1: it cannot be read. */
 int errands_take(struct errands *all, const uint8_t *p, size_t n);
 /* The keeper's descriptor is readable. false: the keeper has gone. */

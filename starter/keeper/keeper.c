@@ -9,9 +9,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,7 +26,6 @@
 #include "containment/step/orphans.h"
 #include "model/rank-end.h"
 #include "starter/binding/core-ledger.h"
-#include "starter/keeper/keeper-channel.h"
 #include "starter/policy.h"
 #include "starter/errands/keeper-errands.h"
 
@@ -294,4 +293,35 @@ int keeper_run(pid_t worker, int fd, const char *host, mode_t mask)
             pass_on(&k, signal_fd);
     }
     return code;
+}
+
+/* ---- the worker's side
+ * --------------------------------------------------------------------------- */
+
+void keeper_tell(int fd, enum keeper_message what, const char *text)
+{
+    char packet[KEEPER_PACKET];
+    size_t n = strlen(text);
+    if (n > sizeof(packet) - 2)
+        return;
+    packet[0] = (char)what;
+    memcpy(packet + 1, text, n);
+    while (send(fd, packet, n + 1, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
+}
+
+int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfds)
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KEEPER_FDS * sizeof(int))] = {0};
+    struct iovec v = {(void *)(uintptr_t)packet, n};
+    struct msghdr m = {.msg_iov = &v,
+                       .msg_iovlen = 1,
+                       .msg_control = control,
+                       .msg_controllen = CMSG_SPACE(nfds * sizeof(int))};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
+    return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }

@@ -9,7 +9,6 @@
 #include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,9 +17,8 @@
 #include "common/fdio.h"
 #include "common/path.h"
 #include "starter/policy.h"
-#include "starter/preload/preload-private.h"
+#include "starter/preload/preload.h"
 #include "wire/messages/values.h"
-#include "wire/mprun.pb-c.h"
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
@@ -129,32 +127,17 @@ static int place_all(struct preload *pre, const char *home, struct error *err)
 int preload_install(struct preload *pre, const char *directory, const char *host_name,
                     uint32_t napps, struct error *err)
 {
-    if (!pre)
+    if (!pre->offer)
         return 0;
     if (pre->is_stopped || !pre->is_done)
         return error_set(err, EPROTO, "protocol error: LAUNCH before all files are here");
-    pre->napps = napps;
-    pre->programs = calloc(pre->napps, sizeof(*pre->programs));
+    pre->programs = calloc(napps, sizeof(*pre->programs));
     if (!pre->programs)
         return error_errno(err, ENOMEM, "make files in '%s'", directory);
+    pre->napps = napps;
     if (place_all(pre, directory, err) < 0)
         return error_context(err, "on %s", host_name);
-    preload_close_files(pre);
+    preload_stop(pre);
     cache_trim(pre->cache, 0); /* a content that is larger than the cache may be has had its use */
     return 0;
-}
-
-const char *preload_program(const struct preload *pre, uint32_t app)
-{
-    return pre && pre->programs && app < pre->napps ? pre->programs[app] : NULL;
-}
-
-const char *preload_library_directory(const struct preload *pre)
-{
-    return pre ? pre->directories[PRELOAD_LIBRARY] : NULL;
-}
-
-const char *preload_data_directory(const struct preload *pre)
-{
-    return pre ? pre->directories[PRELOAD_DATA] : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* preload-transfer.c - what a host wants of the contents that are offered, and how they come and go
  * on */
-#include "starter/preload/preload-private.h"
+#include "starter/preload/preload.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "model/rank-end.h"
-#include "model/preload.h"
 #include "starter/links/child-hosts.h"
 #include "starter/links/uplink.h"
 #include "starter/services.h"
@@ -111,18 +110,21 @@ static void answer(struct preload *pre)
 
 /* ---- what is here ---------------------------------------------------------------------------- */
 
+static int finish_if_whole(struct preload_content *c, struct error *err)
+{
+    if (c->come < c->what.size)
+        return 0;
+    c->fd = cache_finish(take_ptr(c->writing), err);
+    return c->fd < 0 ? -1 : 0;
+}
+
 static int look_for(struct preload *pre, struct preload_content *c, struct error *err)
 {
     c->fd = cache_find(pre->cache, &c->what);
     if (c->fd >= 0)
         return 0;
     c->writing = cache_create(pre->cache, &c->what, err);
-    if (!c->writing)
-        return -1;
-    if (c->what.size > 0)
-        return 0;
-    c->fd = cache_finish(take_ptr(c->writing), err);
-    return c->fd < 0 ? -1 : 0;
+    return c->writing ? finish_if_whole(c, err) : -1;
 }
 
 /* Look for one content at a time: a large one takes a second to read. */
@@ -132,17 +134,14 @@ static void look(void *arg)
     struct error e;
     if (pre->is_stopped)
         return;
-    if (pre->looked < pre->n) {
-        struct preload_content *c = &pre->contents[pre->looked];
-        if (look_for(pre, c, &e) < 0) {
-            fail_content(pre, c, &e);
-            return;
-        }
+    if (pre->looked == pre->n) {
+        answer(pre);
+    } else if (look_for(pre, &pre->contents[pre->looked], &e) < 0) {
+        fail_content(pre, &pre->contents[pre->looked], &e);
+    } else {
         pre->looked++;
         loop_defer_schedule(&pre->look);
-        return;
     }
-    answer(pre);
 }
 
 /* ---- the offer ------------------------------------------------------------------------------- */
@@ -255,22 +254,17 @@ static void begin(struct preload *pre)
     fail(pre, &e);
 }
 
-struct preload *preload_create(const struct starter_services *services,
-                               struct child_hosts *children, const uint8_t *p, size_t n)
+int preload_take_offer(struct preload *pre, const struct starter_services *services,
+                       struct child_hosts *children, const uint8_t *p, size_t n)
 {
-    struct preload *pre = calloc(1, sizeof(*pre));
-    if (!pre)
-        return NULL;
     pre->services = services;
     pre->children = children;
-    pre->last = &pre->first;
+    STAILQ_INIT(&pre->pieces);
     pre->offer = mprun__preload_offer__unpack(NULL, n, p);
-    if (!pre->offer || take_contents(pre, pre->offer) < 0 || name_contents(pre, pre->offer) < 0) {
-        preload_destroy(pre);
-        return NULL;
-    }
+    if (!pre->offer || take_contents(pre, pre->offer) < 0 || name_contents(pre, pre->offer) < 0)
+        return -1;
     begin(pre);
-    return pre;
+    return 0;
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
@@ -293,9 +287,9 @@ static bool may_pass_on(const struct preload *pre, uint32_t content, size_t n)
 /* The slowest host below sets the pace. */
 static void pass_on(struct preload *pre)
 {
+    struct preload_piece *piece;
     struct preload_header h;
-    while (pre->first) {
-        struct preload_piece *piece = pre->first;
+    while ((piece = STAILQ_FIRST(&pre->pieces))) {
         preload_header_unpack(piece->payload, piece->n, &h, NULL);
         size_t n = piece->n - PRELOAD_HEADER;
         if (!may_pass_on(pre, h.content, n))
@@ -306,9 +300,7 @@ static void pass_on(struct preload *pre)
             child_hosts_send(pre->children, i, FRAME_PRELOAD_DATA, piece->payload, piece->n);
             pre->below[i].credit -= n;
         }
-        pre->first = piece->next;
-        if (!pre->first)
-            pre->last = &pre->first;
+        STAILQ_REMOVE_HEAD(&pre->pieces, next);
         pre->queued -= n;
         free(piece);
         say_taken(pre, n);
@@ -320,11 +312,9 @@ static int keep_piece(struct preload *pre, const uint8_t *p, size_t n)
     struct preload_piece *piece = malloc(sizeof(*piece) + n);
     if (!piece)
         return -1;
-    piece->next = NULL;
     piece->n = n;
     memcpy(piece->payload, p, n);
-    *pre->last = piece;
-    pre->last = &piece->next;
+    STAILQ_INSERT_TAIL(&pre->pieces, piece, next);
     pre->queued += n - PRELOAD_HEADER;
     return 0;
 }
@@ -333,12 +323,7 @@ static int write_here(struct preload_content *c, const uint8_t *p, size_t n, str
 {
     if (!c->writing)
         return 0;
-    if (cache_write(c->writing, p, n, err) < 0)
-        return -1;
-    if (c->come < c->what.size)
-        return 0;
-    c->fd = cache_finish(take_ptr(c->writing), err);
-    return c->fd < 0 ? -1 : 0;
+    return cache_write(c->writing, p, n, err) < 0 ? -1 : finish_if_whole(c, err);
 }
 
 static bool is_expected(const struct preload *pre, const struct preload_header *h, size_t n)
@@ -353,7 +338,7 @@ void preload_data(struct preload *pre, const uint8_t *p, size_t n)
 {
     struct preload_header h;
     struct error e;
-    if (!pre || pre->is_stopped)
+    if (!pre->offer || pre->is_stopped)
         return;
     if (preload_header_unpack(p, n, &h, &e) < 0 || !is_expected(pre, &h, n - PRELOAD_HEADER)) {
         misunderstood(pre, FRAME_PRELOAD_DATA, "mprun");
@@ -410,7 +395,7 @@ static int taken_below(struct preload_below *b, const uint8_t *p, size_t n)
 void preload_from_child(struct preload *pre, unsigned place, enum frame_type type, const uint8_t *p,
                         size_t n)
 {
-    if (!pre || pre->is_stopped || place >= pre->nbelow)
+    if (pre->is_stopped || place >= pre->nbelow)
         return;
     struct preload_below *b = &pre->below[place];
     int rc = type == FRAME_PRELOAD_WANTED ? wanted_below(pre, b, p, n) : taken_below(b, p, n);
@@ -424,49 +409,36 @@ void preload_from_child(struct preload *pre, unsigned place, enum frame_type typ
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-void preload_close_files(struct preload *pre)
+void preload_stop(struct preload *pre)
 {
+    struct preload_piece *piece;
+    pre->is_stopped = true;
     for (size_t i = 0; i < pre->n; i++) {
         cache_drop(take_ptr(pre->contents[i].writing));
         if (pre->contents[i].fd >= 0)
             close(take_fd(&pre->contents[i].fd));
     }
-}
-
-void preload_stop(struct preload *pre)
-{
-    if (!pre || pre->is_stopped)
-        return;
-    pre->is_stopped = true;
-    preload_close_files(pre);
-    while (pre->first) {
-        struct preload_piece *piece = pre->first;
-        pre->first = piece->next;
+    while ((piece = STAILQ_FIRST(&pre->pieces))) {
+        STAILQ_REMOVE_HEAD(&pre->pieces, next);
         free(piece);
     }
-    pre->last = &pre->first;
-    pre->queued = 0;
 }
 
-void preload_destroy(struct preload *pre)
+void preload_close(struct preload *pre)
 {
-    if (!pre)
-        return;
     preload_stop(pre);
     loop_defer_stop(&pre->look);
     for (unsigned i = 0; pre->below && i < pre->nbelow; i++)
         free(pre->below[i].wants);
-    for (uint32_t i = 0; pre->programs && i < pre->napps; i++)
+    for (uint32_t i = 0; i < pre->napps; i++)
         free(pre->programs[i]);
     for (size_t i = 0; i < PRELOAD_KIND_COUNT; i++)
         free(pre->directories[i]);
-    free(pre->programs);
-    free(pre->below);
     for (size_t i = 0; i < pre->n; i++)
         free(pre->contents[i].name);
+    free(pre->programs);
+    free(pre->below);
     free(pre->contents);
     cache_close(pre->cache);
-    if (pre->offer)
-        mprun__preload_offer__free_unpacked(pre->offer, NULL);
-    free(pre);
+    mprun__preload_offer__free_unpacked(pre->offer, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* preload.h - files that are brought to this host before the ranks start, and passed on to the
- * hosts below it
+ * hosts below it: preload-transfer.c gets them, preload-install.c puts them where ranks find them
  *
  * mprun offers contents by their hashes. A host answers which of them it, or any host below it,
  * does not have; these come in pieces down the tree, once over each link, and only where somebody
@@ -8,35 +8,76 @@
  * want it: a slow host slows the whole, and no host holds more than PRELOAD_WINDOW bytes for it. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h>
+#include <sys/queue.h>
 
-#include "common/error.h"
+#include "common/loop.h"
+#include "model/preload.h"
+#include "starter/preload/cache.h"
 #include "wire/messages/frame.h"
+#include "wire/mprun.pb-c.h"
 
 struct child_hosts;
-struct preload;
 struct starter_services;
 
-/* PRELOAD_OFFER has come: look which files are here already, and answer. NULL: it cannot be read,
- * or no memory. */
-struct preload *preload_create(const struct starter_services *services,
-                               struct child_hosts *children, const uint8_t *p, size_t n);
-void preload_destroy(struct preload *pre); /* NULL is fine, here and below: nothing was offered */
+struct preload_content {
+    struct content what;
+    char *name;                 /* of the first file that has it: for messages */
+    int fd;                     /* -1: not here yet */
+    struct cache_file *writing; /* NULL: it is here, or has failed */
+    bool is_wanted;             /* here or below */
+    uint64_t come;              /* bytes that have come */
+};
+
+struct preload_below { /* a child host */
+    bool has_answered;
+    size_t nwanted;
+    unsigned char *wants; /* by content; NULL before the answer */
+    uint64_t credit;      /* bytes that may be sent to it */
+};
+
+struct preload_piece { /* a PRELOAD_DATA that is written here, and not passed on to all */
+    STAILQ_ENTRY(preload_piece) next;
+    size_t n;
+    uint8_t payload[]; /* of the frame */
+};
+
+struct preload { /* all zero: nothing was offered. Others only read the first part */
+    Mprun__PreloadOffer *offer;
+    char *directories[PRELOAD_KIND_COUNT]; /* of libraries and data; NULL: none were brought */
+    char **programs; /* by app; NULL entries: the ranks execute what the host has */
+    uint32_t napps;  /* 0: not installed yet */
+    /* private to the room */
+    const struct starter_services *services;
+    struct child_hosts *children;
+    struct cache *cache;
+    struct preload_content *contents;
+    size_t n;
+    size_t looked; /* number of contents that were looked for in the cache */
+    struct loop_defer look;
+    struct preload_below *below;
+    unsigned nbelow;
+    STAILQ_HEAD(, preload_piece) pieces;
+    uint64_t queued;   /* bytes in these pieces */
+    bool has_answered; /* mprun was told what is wanted */
+    bool is_done;      /* all is here and below */
+    bool is_stopped;   /* given up */
+};
+
+/* PRELOAD_OFFER has come: look which files are here already, and answer. -1: it cannot be read, or
+ * no memory. */
+int preload_take_offer(struct preload *pre, const struct starter_services *services,
+                       struct child_hosts *children, const uint8_t *p, size_t n);
+void preload_close(struct preload *pre); /* all zero is fine, here and below */
 /* PRELOAD_DATA has come. */
 void preload_data(struct preload *pre, const uint8_t *p, size_t n);
 /* PRELOAD_WANTED or PRELOAD_TAKEN of the child in this place has come (links/child-hosts.h). */
 void preload_from_child(struct preload *pre, unsigned place, enum frame_type type, const uint8_t *p,
                         size_t n);
-/* Nothing more is wanted: remove what is half written. */
+/* Nothing more is wanted: close all contents, and drop those that are half written. */
 void preload_stop(struct preload *pre);
 
 /* Put all files into the step's directory for napps programs. host_name: for messages. -1 with err.
  */
 int preload_install(struct preload *pre, const char *directory, const char *host_name,
                     uint32_t napps, struct error *err);
-/* The program that was brought for an app; NULL: the ranks execute what the host has. */
-const char *preload_program(const struct preload *pre, uint32_t app);
-/* Where libraries and data are; NULL: none were brought. */
-const char *preload_library_directory(const struct preload *pre);
-const char *preload_data_directory(const struct preload *pre);

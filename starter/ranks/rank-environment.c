@@ -150,7 +150,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
 {
     const struct launch *l = e->with->launch;
     const char *granted = e->with->containment->answer.gpus;
-    const char *data = preload_data_directory(e->with->preload);
+    const char *data = e->with->preload->directories[PRELOAD_DATA];
     uint32_t nlocal = rank_set_count(&launch_here(l)->ranks);
     char(*own)[OWN_SIZE] = e->own;
     const char *submitted = spawn_env_value(e->app->envp, "TMPDIR");
@@ -202,7 +202,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
 /* Libraries that were brought go before those that the user named. */
 static int put_libraries_first(struct rank_environment *e)
 {
-    const char *directory = preload_library_directory(e->with->preload);
+    const char *directory = e->with->preload->directories[PRELOAD_LIBRARY];
     const char *users = spawn_env_value(e->app->envp, "LD_LIBRARY_PATH");
     if (!directory)
         return 0;

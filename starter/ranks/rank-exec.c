@@ -30,7 +30,8 @@ struct rank_program { /* of an app */
 static void find_program(const struct ranks *s, const struct app *app, struct rank_program *p)
 {
     const struct step *step = &s->with->launch->step;
-    const char *brought = preload_program(s->with->preload, (uint32_t)(app - step->apps));
+    const struct preload *pre = s->with->preload;
+    const char *brought = pre->napps ? pre->programs[app - step->apps] : NULL;
     if (!brought) {
         if (spawn_resolve(app->argv[0], app->envp, app->directory, &p->path, &p->not_found) < 0)
             p->path = NULL;
