@@ -49,20 +49,15 @@ static int init_without_plugins(hwloc_topology_t *ret)
 
 static int load(hwloc_topology_t *ret, struct error *err)
 {
-    hwloc_topology_t hw;
-    if (init_without_plugins(&hw) < 0)
-        return error_errno(err, errno, "load the topology of this machine");
-    hwloc_topology_set_io_types_filter(hw, HWLOC_TYPE_FILTER_KEEP_NONE);
+    int rc = init_without_plugins(ret);
+    if (rc == 0) {
+        hwloc_topology_set_io_types_filter(*ret, HWLOC_TYPE_FILTER_KEEP_NONE);
 #if HWLOC_API_VERSION >= 0x00020500
-    hwloc_topology_set_flags(hw, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
+        hwloc_topology_set_flags(*ret, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
-    if (hwloc_topology_load(hw) < 0) {
-        error_errno(err, errno, "load the topology of this machine");
-        hwloc_topology_destroy(hw);
-        return -1;
+        rc = hwloc_topology_load(*ret);
     }
-    *ret = hw;
-    return 0;
+    return rc < 0 ? error_errno(err, errno, "load the topology of this machine") : 0;
 }
 
 /* usable = the machine's threads, cut with cpuset, affinity and grant. */
@@ -208,23 +203,15 @@ static unsigned index_in_package(const struct topology *t, hwloc_obj_t core)
     return first ? core->logical_index - first->logical_index : core->logical_index;
 }
 
-static int touches(hwloc_obj_t obj, const struct idset *threads)
-{
-    for (int i = hwloc_bitmap_first(obj->cpuset); i >= 0; i = hwloc_bitmap_next(obj->cpuset, i))
-        if (idset_has(threads, (unsigned)i))
-            return 1;
-    return 0;
-}
-
 /* "package 0 cores 0-1, " for one package; nothing when no core of it is used. */
 static int describe_package(FILE *f, const struct topology *t, int package,
                             const struct idset *threads)
 {
     struct idset cores = {0};
-    int n = hwloc_get_nbobjs_by_type(t->hw, HWLOC_OBJ_CORE);
-    for (int i = 0; i < n; i++) {
-        hwloc_obj_t core = hwloc_get_obj_by_type(t->hw, HWLOC_OBJ_CORE, (unsigned)i);
-        if (package_of(t, core) == (unsigned)package && touches(core, threads) &&
+    for (int id = idset_next(threads, 0); id >= 0; id = idset_next(threads, (unsigned)id + 1)) {
+        hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(t->hw, (unsigned)id);
+        hwloc_obj_t core = pu ? hwloc_get_ancestor_obj_by_type(t->hw, HWLOC_OBJ_CORE, pu) : NULL;
+        if (core && package_of(t, core) == (unsigned)package &&
             idset_add(&cores, index_in_package(t, core)) < 0)
             return -1;
     }

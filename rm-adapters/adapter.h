@@ -103,14 +103,12 @@ struct rm_adapter {
 
     /* Does this process run in a job of this manager? Called once, without --rm, in the order of
      * registry.c until one says yes. Must be cheap and have no side effects. True with the reason
-     * for
-     * --explain. False with "", or, where something of the manager's is there, with what is
-     * missing.
-     */
+     * for --explain. False with "", or, where something of the manager's is there, with what is
+     * missing. */
     bool (*detect)(const struct host_request *request, char *reason, size_t n);
 
     /* Read which hosts and slots the manager granted; *ret becomes the caller's. Called once,
-     * before anything is started, also for --dry-run: no side effects. Each number gets its source.
+     * before anything is started, also for --dry-run: no side effects. Each number has its source.
      */
     int (*read_allocation)(const struct host_request *request, struct allocation *ret,
                            struct error *err);
@@ -122,9 +120,8 @@ struct rm_adapter {
     /* Start no further host, and end start clients by SIGTERM where that does not harm the job.
      * Events still come: START_FAILED for each host that was not begun. */
     void (*cancel)(struct starting *s);
-    /* Free it; no event comes after this. Start clients that still run are left alone. NULL is
-     * fine.
-     */
+    /* Free it; no event comes after this. Start clients that still run are left alone. s may be
+     * NULL. */
     void (*destroy)(struct starting *s);
     /* The host's starter has said HELLO, so its start no longer counts as one of those at once.
      * NULL: the adapter bounds nothing. */
@@ -167,9 +164,9 @@ struct rm_adapter {
 
     enum stdio_channel stdio_channel;
     const char *stdio_reason; /* why it is STDIO_NONE; else NULL */
-    unsigned long
-        signals_everywhere; /* bits, 1 << signal number: what the manager sends mprun it
-                               also sends the ranks of every host; mprun does not pass it on */
+    /* Bits, 1 << signal number: what the manager sends mprun it also sends the ranks of every host;
+     * mprun does not pass it on. */
+    unsigned long signals_everywhere;
     bool suspends_script;   /* suspending the job stops the processes of its script, on that host
                                only:   mprun has to stop the ranks of other hosts */
     bool carries_variables; /* start clients take request->variables to other hosts, where the

@@ -3,6 +3,7 @@
 #include "rm-adapters/gridengine/complex-value.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -79,14 +80,10 @@ static int read_time(const char *at, unsigned __int128 v, struct gridengine_valu
 
 static int read_hex(const char *text, struct gridengine_value *ret)
 {
-    uint64_t v = 0;
-    if (!*text)
+    size_t n = strspn(text, "0123456789abcdefABCDEF");
+    uint64_t v = strtoull(text, NULL, 16);
+    if (n == 0 || text[n] || v > INT64_MAX)
         return -1;
-    for (; *text; text++) {
-        if (!isxdigit((unsigned char)*text) || v > INT64_MAX >> 4)
-            return -1;
-        v = v << 4 | (uint64_t)(is_digit(*text) ? *text - '0' : (*text | 0x20) - 'a' + 10);
-    }
     *ret = finite_value((unsigned __int128)v * MILLION);
     return 0;
 }
@@ -128,8 +125,7 @@ int gridengine_value_times(const struct gridengine_value *v, uint64_t n, uint64_
     if (!v->set || v->infinite)
         return -1;
     unsigned __int128 one = (unsigned __int128)v->whole * MILLION + v->millionths;
-    unsigned __int128 limit = (unsigned __int128)INT64_MAX * MILLION;
-    if (n > 0 && one > limit / n)
+    if (n > 0 && one > largest / n)
         return -1;
     *ret = (uint64_t)((one * n + MILLION - 1) / MILLION);
     return 0;

@@ -18,8 +18,6 @@
 #include "rm-adapters/hosts/named-hosts.h"
 #include "rm-adapters/policy.h"
 
-enum { CLIENT_WORDS = 16 };
-
 /* ---- allocation ------------------------------------------------------------------------------ */
 
 static bool ssh_detect(const struct host_request *request, char *reason, size_t n)
@@ -54,10 +52,10 @@ static int ssh_read_allocation(const struct host_request *request, struct alloca
 
 /* The program that starts a starter on another machine. */
 struct client {
-    char *path;    /* of the program */
-    char *command; /* for the other machine's shell */
-    char timeout[40];
-    char *argv[CLIENT_WORDS + 64]; /* host and command are put at the end */
+    char *path;       /* of the program */
+    char *command;    /* for the other machine's shell */
+    char **ssh_words; /* NULL with --agent */
+    char **argv;      /* its words, which are the request's or ssh_words; host and command follow */
     size_t argc;
 };
 
@@ -65,6 +63,8 @@ static void client_free(struct client *c)
 {
     free(c->path);
     free(c->command);
+    words_free(c->ssh_words);
+    free(c->argv);
 }
 
 static void client_destroy(void *arg)
@@ -73,52 +73,35 @@ static void client_destroy(void *arg)
     free(arg);
 }
 
-static void set_ssh_words(struct client *c, double patience)
+static char **make_ssh_words(double patience)
 {
-    static const char *const words[] = {
-        "ssh",
-        "-x",
-        "-T",
-        "-o",
-        "BatchMode=yes",
-        "-o",
-        "ClearAllForwardings=yes",
-        "-o",
-        "RemoteCommand=none",
-        "-o",
-        NULL,
-    };
+    char line[200];
     unsigned seconds = (unsigned)(patience / SSH_CONNECT_PARTS);
     if (seconds < SSH_CONNECT_SECONDS_MIN)
         seconds = SSH_CONNECT_SECONDS_MIN;
-    for (c->argc = 0; words[c->argc]; c->argc++)
-        c->argv[c->argc] = (char *)(uintptr_t)words[c->argc];
-    snprintf(c->timeout, sizeof(c->timeout), "ConnectTimeout=%u", seconds);
-    c->argv[c->argc++] = c->timeout;
-}
-
-static int set_agent_words(struct client *c, char *const *agent, struct error *err)
-{
-    for (c->argc = 0; agent[c->argc]; c->argc++) {
-        if (c->argc == CLIENT_WORDS + 60)
-            return error_set(err, E2BIG, "--agent: more than %d words", CLIENT_WORDS + 60);
-        c->argv[c->argc] = agent[c->argc];
-    }
-    return 0;
+    snprintf(line, sizeof(line),
+             "ssh -x -T -o BatchMode=yes -o ClearAllForwardings=yes -o RemoteCommand=none "
+             "-o ConnectTimeout=%u",
+             seconds);
+    return words_split(line, NULL);
 }
 
 static int client_make(const struct start_request *r, struct client *c, struct error *err)
 {
     AUTO_FREE char *path = word_quote(r->remote_path);
-    if (!path || asprintf(&c->command, "exec %s", path) < 0) {
+    size_t n = 0;
+    c->ssh_words = r->agent ? NULL : make_ssh_words(r->patience);
+    char *const *words = r->agent ? r->agent : c->ssh_words;
+    while (words && words[n])
+        n++;
+    c->argv = calloc(n + 3, sizeof(*c->argv));
+    if (!path || !words || !c->argv || asprintf(&c->command, "exec %s", path) < 0) {
         c->command = NULL;
         return error_errno(err, ENOMEM, "prepare the start of hosts");
     }
-    if (!r->agent)
-        set_ssh_words(c, r->patience);
-    else if (set_agent_words(c, r->agent, err) < 0)
-        return -1;
-    if (spawn_resolve(c->argv[0], environ, NULL, &c->path, err) == 0)
+    memcpy(c->argv, words, n * sizeof(*words));
+    c->argc = n;
+    if (spawn_resolve(words[0], environ, NULL, &c->path, err) == 0)
         return 0;
     if (!r->agent)
         return error_context(err, "start hosts by ssh (install it, or name another program with "
@@ -130,7 +113,6 @@ static char **client_argv(struct client *c, const char *host)
 {
     c->argv[c->argc] = (char *)(uintptr_t)host;
     c->argv[c->argc + 1] = c->command;
-    c->argv[c->argc + 2] = NULL;
     return c->argv;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* starter-side.c - the resource managers that mpstarter knows: one line each; and questions to all
- */
+/* starter-side.c - the resource managers that mpstarter knows, and questions to all */
 #include "rm-adapters/starter-side/starter-side.h"
 
 #include <stdio.h>
@@ -8,15 +7,30 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_lsf,
-    rm_starter_side_slurm, rm_starter_side_torque;
+extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_torque;
+
+/* LSF's JOB_STARTER hands over words that a shell has split already, or (JOB_STARTER = mpstarter
+ * "%USRCMD") one command line: what mpstarter does with any command. A job that is no array has
+ * index 0. */
+static const struct rm_starter_side lsf = {
+    .name = "lsf",
+    .variables = {[JOB_ID] = "LSB_JOBID",
+                  [JOB_TASK] = "LSB_JOBINDEX",
+                  [JOB_QUEUE] = "LSB_QUEUE",
+                  [JOB_SLOTS] = "LSB_DJOB_NUMPROC",
+                  [JOB_HOSTFILE] = "LSB_DJOB_HOSTFILE"},
+    .task_variables = (const char *const[]){"LSF_PM_TASKID=", NULL},
+};
+
+/* mprun may itself be a task of Slurm. */
+static const struct rm_starter_side slurm = {
+    .name = "slurm",
+    .task_variables = (const char *const[]){"SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_NODEID=",
+                                            "SLURM_TASK_PID=", "SLURM_GTIDS=", NULL},
+};
 
 const struct rm_starter_side *const rm_starter_sides[] = {
-    &rm_starter_side_gridengine,
-    &rm_starter_side_lsf,
-    &rm_starter_side_torque,
-    &rm_starter_side_slurm,
-    NULL,
+    &rm_starter_side_gridengine, &lsf, &rm_starter_side_torque, &slurm, NULL,
 };
 
 const char rm_starter_side_help[] =
