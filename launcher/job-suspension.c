@@ -16,11 +16,9 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/fdio.h"
@@ -28,16 +26,6 @@
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "launcher/policy.h"
-
-struct job_suspension {
-    struct reaper *reaper;
-    const struct job_suspension_events *events;
-    void *arg;
-    pid_t witness;
-    timer_t timer;
-    bool suspended;
-    int settling; /* looks that are left of it */
-};
 
 /* ---- the witness and the timer --------------------------------------------------------------- */
 
@@ -93,52 +81,35 @@ static void witness_ended(void *arg, pid_t pid, int status, const struct rusage 
         log_warn("a suspension of the job is not seen any more: %s", strerror(errno));
 }
 
-struct job_suspension *job_suspension_create(struct reaper *reaper,
-                                             const struct job_suspension_events *events, void *arg,
-                                             struct error *err)
+int job_suspension_begin(struct job_suspension *s, struct reaper *reaper,
+                         const struct job_suspension_events *events, void *arg, struct error *err)
 {
     struct sigevent continued = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
-    struct job_suspension *s = calloc(1, sizeof(*s));
-    if (!s) {
-        error_errno(err, ENOMEM, "look for a suspension of the job");
-        return NULL;
-    }
-    *s = (struct job_suspension){.reaper = reaper, .events = events, .arg = arg};
-    if (begin_witness(s) < 0 || timer_create(CLOCK_MONOTONIC, &continued, &s->timer) < 0) {
-        error_errno(err, errno, "look for a suspension of the job");
-        end_witness(s);
-        free(s);
-        return NULL;
-    }
+    struct job_suspension begun = {.reaper = reaper, .events = events, .arg = arg};
+    if (timer_create(CLOCK_MONOTONIC, &continued, &begun.timer) < 0)
+        return error_errno(err, errno, "look for a suspension of the job");
+    *s = begun;
+    if (begin_witness(s) < 0)
+        return error_errno(err, errno, "look for a suspension of the job");
     job_suspension_rest(s, false);
-    return s;
+    return 0;
 }
 
 void job_suspension_rest(struct job_suspension *s, bool rest)
 {
     const struct itimerspec every = {.it_interval.tv_sec = rest ? 0 : SUSPENSION_LOOK_SECONDS,
                                      .it_value.tv_sec = rest ? 0 : SUSPENSION_LOOK_SECONDS};
-    if (s)
+    if (s->reaper)
         timer_settime(s->timer, 0, &every, NULL);
 }
 
-void job_suspension_destroy(struct job_suspension *s)
+void job_suspension_end(struct job_suspension *s)
 {
-    if (!s)
+    if (!s->reaper)
         return;
     timer_delete(s->timer);
     end_witness(s);
-    free(s);
-}
-
-bool job_suspension_has(const struct job_suspension *s, pid_t pid)
-{
-    return s && s->witness == pid;
-}
-
-bool job_suspension_holds(const struct job_suspension *s)
-{
-    return s && s->suspended;
+    *s = (struct job_suspension){0};
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -146,8 +117,6 @@ bool job_suspension_holds(const struct job_suspension *s)
 void job_suspension_look(struct job_suspension *s, enum suspension_cause cause)
 {
     struct proc_stat st;
-    if (!s)
-        return;
     bool now = s->witness > 0 && proc_stat_read(s->witness, &st) == 0 && st.ppid == getpid() &&
                st.state == 'T';
     if (now && !s->suspended) {

@@ -4,10 +4,10 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "common/error.h"
 
-struct job_suspension;
 struct reaper;
 
 struct job_suspension_events {
@@ -23,17 +23,24 @@ enum suspension_cause {
     LOOK_CONTINUED, /* CONT has come from somebody */
 };
 
-/* Begin before mprun has other children. NULL with err on failure. All functions below take NULL,
- * for jobs of which mprun is stopped like any other process: nothing is ever suspended then. */
-struct job_suspension *job_suspension_create(struct reaper *reaper,
-                                             const struct job_suspension_events *events, void *arg,
-                                             struct error *err);
-void job_suspension_destroy(struct job_suspension *s);
+/* job-suspension.c alone changes it. All 0, for jobs of which mprun is stopped like any other
+ * process: nothing is ever suspended then. */
+struct job_suspension {
+    struct reaper *reaper;
+    const struct job_suspension_events *events;
+    void *arg;
+    pid_t witness; /* the child of mprun's that it looks at; 0: none */
+    timer_t timer;
+    bool suspended;
+    int settling; /* looks that are left of it */
+};
 
-/* Look whether the job is suspended now; events are called before it returns. */
+/* Begins; before mprun has other children. -1 with err. */
+int job_suspension_begin(struct job_suspension *s, struct reaper *reaper,
+                         const struct job_suspension_events *events, void *arg, struct error *err);
+void job_suspension_end(struct job_suspension *s);
+
+/* Looks whether the job is suspended now; events are called before it returns. */
 void job_suspension_look(struct job_suspension *s, enum suspension_cause cause);
-bool job_suspension_holds(const struct job_suspension *s); /* the job is suspended */
-/* Is this child of mprun's the one that it looks at? */
-bool job_suspension_has(const struct job_suspension *s, pid_t pid);
 /* mprun is about to stop itself, and must stay stopped: the timer rests. */
 void job_suspension_rest(struct job_suspension *s, bool rest);

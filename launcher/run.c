@@ -55,7 +55,7 @@ int run_open(struct run *r, struct error *err)
     if (is_any_here(r->plan))
         prctl(PR_SET_CHILD_SUBREAPER, 1); /* what keeper and worker leave comes to us */
     if (r->plan->adapter->suspends_script &&
-        !(r->suspension = job_suspension_create(r->reaper, &step_suspension_events, r, err)))
+        job_suspension_begin(&r->suspension, r->reaper, &step_suspension_events, r, err) < 0)
         return -1;
     r->starters = starters_create(&(struct starters_step){
         .loop = r->loop,
@@ -67,7 +67,7 @@ int run_open(struct run *r, struct error *err)
         .verdict = &r->verdict,
         .failures = r->host_failures,
         .directory = &r->directory,
-        .suspension = r->suspension,
+        .suspension = &r->suspension,
         .links = &host_link_events,
     });
     if (!r->starters)
@@ -87,7 +87,7 @@ void run_close(struct run *r)
     starters_close(r->starters);
     host_table_close_links(r->hosts);
     socket_directory_remove(&r->directory);
-    job_suspension_destroy(r->suspension);
+    job_suspension_end(&r->suspension);
     step_close_streams(r); /* all that is said before goes the way of the ranks' output */
 }
 

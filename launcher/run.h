@@ -65,12 +65,12 @@ struct run {
     bool tracking_said, gpus_unchecked_said, gpus_outside_said; /* step-messages.c */
     struct host_table *hosts;
     struct socket_directory directory;
-    struct starters *starters;         /* NULL with --dry-run */
-    struct preload *preload;           /* NULL: nothing is brought to the hosts */
-    struct job_suspension *suspension; /* NULL: mprun is stopped like any other process */
-    struct loop_timer timeout;         /* --timeout: how long the step may run, */
-    double timeout_end;                /* loop_now() when that is over, */
-    double timeout_left; /* seconds, while the clock stands still; 0: there is no limit */
+    struct starters *starters; /* NULL with --dry-run */
+    struct preload *preload;   /* NULL: nothing is brought to the hosts */
+    struct job_suspension suspension;
+    struct loop_timer timeout; /* --timeout: how long the step may run, */
+    double timeout_end;        /* loop_now() when that is over, */
+    double timeout_left;       /* seconds, while the clock stands still; 0: there is no limit */
     struct step_signals signals;
     struct rank_failures *rank_failures;
     struct host_failures *host_failures;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,14 @@
 static int try_directory(struct socket_directory *d, const char *base, const char *step_id,
                          struct error *err)
 {
+    if (!base || base[0] != '/')
+        return -1;
     int n = snprintf(d->path, sizeof(d->path), "%s/" STEP_DIRECTORY "%s", base, step_id);
-    if (n < 0 || (size_t)n >= sizeof(d->path)) {
-        d->path[0] = 0;
-        return error_set(err, ENAMETOOLONG, "'%.80s...' is too long for a directory of sockets",
-                         base);
-    }
-    d->fd = path_make_private(d->path, err);
+    bool fits = n > 0 && (size_t)n < sizeof(d->path);
+    d->place = strlen(base);
+    d->fd = fits ? path_make_private(d->path, err)
+                 : error_set(err, ENAMETOOLONG, "'%.80s...' is too long for a directory of sockets",
+                             base);
     if (d->fd < 0) {
         d->path[0] = 0;
         return -1;
@@ -40,27 +42,20 @@ static int try_directory(struct socket_directory *d, const char *base, const cha
 
 int socket_directory_make(struct socket_directory *d, const char *step_id, struct error *err)
 {
-    const char *runtime = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
     /* in a rank of another step TMPDIR is that step's, and goes with it whatever happens to us */
-    if (!getenv("MPRUN_STEP_ID") && runtime && runtime[0] == '/' &&
-        try_directory(d, runtime, step_id, err) == 0)
-        return 0;
-    if (tmp && tmp[0] == '/' && try_directory(d, tmp, step_id, err) == 0)
-        return 0;
-    if (try_directory(d, "/tmp", step_id, err) == 0)
+    const char *runtime = getenv("MPRUN_STEP_ID") ? NULL : getenv("XDG_RUNTIME_DIR");
+    if (try_directory(d, runtime, step_id, err) == 0 ||
+        try_directory(d, getenv("TMPDIR"), step_id, err) == 0 ||
+        try_directory(d, "/tmp", step_id, err) == 0)
         return 0;
     return error_context(err, "make a directory for the step's sockets");
 }
 
-/* "/run/user/7/mprun-STEP": place is "/run/user/7", and step_id "STEP". */
+/* Writes "/run/user/7" of "/run/user/7/mprun-STEP" into place, and returns "STEP". */
 static const char *place_of(const struct socket_directory *d, char place[sizeof(d->path)])
 {
-    snprintf(place, sizeof(d->path), "%s", d->path);
-    char *end = strrchr(place, '/');
-    if (!end)
-        return NULL;
-    *end = 0;
-    return d->path + (end - place) + strlen("/" STEP_DIRECTORY);
+    snprintf(place, sizeof(d->path), "%.*s", (int)d->place, d->path);
+    return d->path + d->place + strlen("/" STEP_DIRECTORY);
 }
 
 /* ---- directories of other steps -------------------------------------------------------------- */
@@ -90,8 +85,7 @@ void socket_directory_others(const struct socket_directory *d,
     struct others o = {.own = d, .fn = fn, .arg = arg};
     char place[sizeof(d->path)];
     const char *step_id = place_of(d, place);
-    if (step_id)
-        step_directories(place[0] ? place : "/", step_id, DIRECTORY_OF_STEP, other_entry, &o);
+    step_directories(place, step_id, DIRECTORY_OF_STEP, other_entry, &o);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -106,7 +100,6 @@ void socket_directory_remove(struct socket_directory *d)
         log_warn("%s", e.text);
     close(take_fd(&d->fd));
     const char *step_id = place_of(d, place);
-    if (step_id)
-        step_directories_sweep(place[0] ? place : "/", step_id, DIRECTORY_OF_STEP);
+    step_directories_sweep(place, step_id, DIRECTORY_OF_STEP);
     d->path[0] = 0;
 }

@@ -4,10 +4,13 @@
  * Starters of this machine, and other steps of the user, find the sockets in it. */
 #pragma once
 
+#include <stddef.h>
+
 #include "common/error.h"
 
 struct socket_directory {
     char path[256]; /* "" before it is made */
+    size_t place;   /* letters of path before "/mprun-STEP" */
     int fd;         /* holds the lock on it */
 };
 

@@ -99,12 +99,12 @@ static void interrupted(struct run *r)
 static void continued(struct run *r)
 {
     if (loop_signal_is_timer(r->loop)) {
-        job_suspension_look(r->suspension, LOOK_TICK);
+        job_suspension_look(&r->suspension, LOOK_TICK);
         return;
     }
-    job_suspension_rest(r->suspension, false);
-    job_suspension_look(r->suspension, LOOK_CONTINUED);
-    if (job_suspension_holds(r->suspension)) /* the witness is not continued yet */
+    job_suspension_rest(&r->suspension, false);
+    job_suspension_look(&r->suspension, LOOK_CONTINUED);
+    if (r->suspension.suspended) /* the witness is not continued yet */
         return;
     hosts_signal(r->hosts, SIGCONT, false);
     if (r->state == STEP_RUNNING)
@@ -131,7 +131,7 @@ static void suspend(struct run *r)
     hosts_signal(r->hosts, SIGTSTP, false);
     hosts_flush(r->hosts);
     terminal_give_back(&r->terminal);
-    job_suspension_rest(r->suspension, true);
+    job_suspension_rest(&r->suspension, true);
     if (has_been_continued())
         continued(r);
     else
@@ -214,7 +214,7 @@ static void on_signal(void *arg, int signo)
     switch (signo) {
     case SIGCHLD:
         reaper_collect(r->reaper);
-        job_suspension_look(r->suspension, LOOK_CHILD);
+        job_suspension_look(&r->suspension, LOOK_CHILD);
         break;
     case SIGINT:
         interrupted(r);

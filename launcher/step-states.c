@@ -74,7 +74,7 @@ static enum step_state starting(struct run *r)
 {
     if (verdict_is_ending(&r->verdict))
         return STEP_ENDING;
-    if (hosts_before(r->hosts, AGENT_PLACED) > 0 || job_suspension_holds(r->suspension))
+    if (hosts_before(r->hosts, AGENT_PLACED) > 0 || r->suspension.suspended)
         return STEP_STARTING;
     fault_point("connected");
     if (r->plan->cmd->explain)
@@ -92,7 +92,7 @@ static enum step_state preloading(struct run *r)
 {
     if (verdict_is_ending(&r->verdict))
         return STEP_ENDING;
-    if (!preload_done(r->preload) || job_suspension_holds(r->suspension))
+    if (!preload_done(r->preload) || r->suspension.suspended)
         return STEP_PRELOADING;
     launch(r);
     return STEP_LAUNCHING;

@@ -11,8 +11,6 @@
 #include "common/loop.h"
 #include "launcher/step-plan.h"
 
-struct host_table;
-struct link;
 struct step_record;
 
 /* of a host's starter */

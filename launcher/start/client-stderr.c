@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,29 +44,26 @@ static void show(struct client_stderr *c, const char *line)
         log_note("host %s: what its start client says further is not shown", c->host->name);
 }
 
-static void drop_oldest(struct client_stderr *c)
+/* Its newline becomes its end. Valid until the next line is taken. */
+static const char *take_first(struct client_stderr *c)
 {
-    const char *end = memchr(c->held, '\n', c->nheld);
-    size_t n = (size_t)(end - c->held) + 1;
-    memmove(c->held, c->held + n, c->nheld - n);
-    c->nheld -= n;
+    char *line = (char *)buffer_ptr(&c->held);
+    char *end = memchr(line, '\n', buffer_len(&c->held));
+    *end = 0;
+    buffer_consume(&c->held, (size_t)(end - line) + 1); /* a small one keeps its memory */
     c->lines--;
+    return line;
 }
 
 /* Behind much noise of a login comes the reason: the last words are kept. */
-static void hold(struct client_stderr *c, const char *line)
+static void hold(struct client_stderr *c)
 {
-    size_t n = strlen(line);
-    if (!c->held)
-        c->held = malloc(CLIENT_HELD_MAX);
-    if (!c->held)
+    c->line[c->n] = '\n';
+    if (buffer_append(&c->held, c->line, c->n + 1) < 0)
         return;
-    while (c->nheld + n + 2 > CLIENT_HELD_MAX)
-        drop_oldest(c);
-    memcpy(c->held + c->nheld, line, n);
-    c->held[c->nheld + n] = '\n';
-    c->nheld += n + 1;
     c->lines++;
+    while (buffer_len(&c->held) >= CLIENT_HELD_MAX)
+        take_first(c);
 }
 
 static void end_line(struct client_stderr *c)
@@ -80,7 +76,7 @@ static void end_line(struct client_stderr *c)
     else if (c->n && c->at_once)
         show(c, c->line);
     else if (c->n)
-        hold(c, c->line);
+        hold(c);
     c->n = 0;
 }
 
@@ -139,7 +135,7 @@ void client_stderr_close(struct client_stderr *c)
         return;
     loop_io_destroy(c->io);
     cleanup_close(&c->fd);
-    free(c->held);
+    buffer_free(&c->held);
     *c = (struct client_stderr){.host = NULL};
 }
 
@@ -149,19 +145,11 @@ void client_stderr_add(struct client_stderr *c, const void *p, size_t n)
         take(c, p, n);
 }
 
-/* Show all that is held, but the last `keep` lines. */
+/* Shows all that is held, but the last `keep` lines. */
 static void show_held(struct client_stderr *c, unsigned keep)
 {
-    size_t at = 0;
-    for (; c->lines > keep; c->lines--) {
-        char *end = memchr(c->held + at, '\n', c->nheld - at);
-        *end = 0;
-        show(c, c->held + at);
-        at = (size_t)(end - c->held) + 1;
-    }
-    if (at)
-        memmove(c->held, c->held + at, c->nheld - at);
-    c->nheld -= at;
+    while (c->lines > keep)
+        show(c, take_first(c));
 }
 
 void client_stderr_show(struct client_stderr *c)
@@ -172,7 +160,7 @@ void client_stderr_show(struct client_stderr *c)
 void client_stderr_show_at_once(struct client_stderr *c)
 {
     show_held(c, 0);
-    free(take_ptr(c->held));
+    buffer_free(&c->held);
     c->at_once = true;
 }
 
@@ -190,21 +178,18 @@ void client_stderr_take_reason(struct client_stderr *c, char *buf, size_t n)
     drain(c);
     if (c->lines > CLIENT_JOINED_LINES)
         show_held(c, 1);
-    for (size_t at = 0, to = 0; at < c->nheld && to < n; at++) {
-        bool last = at + 1 == c->nheld;
-        if (c->held[at] != '\n')
-            to += (size_t)snprintf(buf + to, n - to, "%c", c->held[at]);
-        else if (!last)
-            to += (size_t)snprintf(buf + to, n - to, "; ");
-    }
-    c->nheld = c->lines = 0;
+    for (size_t to = 0; c->lines > 0 && to < n;)
+        to += (size_t)snprintf(buf + to, n - to, "%s%s", to ? "; " : "", take_first(c));
+    buffer_free(&c->held);
+    c->lines = 0;
 }
 
 const char *client_stderr_held(struct client_stderr *c)
 {
     drain(c);
-    if (!c->held)
+    uint8_t *end = c->lines > 0 ? buffer_reserve(&c->held, 1) : NULL;
+    if (!end)
         return "";
-    c->held[c->nheld] = 0;
-    return c->held;
+    *end = 0;
+    return (const char *)buffer_ptr(&c->held);
 }

@@ -5,6 +5,7 @@
  * and are shown if it does. Afterwards each line is shown as it comes. Both are bounded. */
 #pragma once
 
+#include "common/buffer.h"
 #include "launcher/hosts/host-table.h"
 #include "launcher/policy.h"
 
@@ -23,8 +24,7 @@ struct client_stderr {
     struct loop_io *io;
     char line[CLIENT_LINE_MAX + 1]; /* what has no end yet */
     size_t n;
-    char *held; /* lines, each ended by a newline; NULL: none */
-    size_t nheld;
+    struct buffer held; /* lines, each ended by a newline */
     unsigned lines, shown;
     bool at_once; /* nothing is held any more */
 };

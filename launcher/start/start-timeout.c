@@ -129,7 +129,7 @@ static bool all_in_time(struct starters *s)
 static void tick(void *arg)
 {
     struct starters *s = arg;
-    bool suspended = job_suspension_holds(s->step.suspension);
+    bool suspended = s->step.suspension->suspended;
     if (verdict_is_ending(s->step.verdict) ||
         (!suspended && hosts_before(s->step.hosts, AGENT_PLACED) == 0)) {
         start_timeout_end(s);

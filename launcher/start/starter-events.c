@@ -5,7 +5,6 @@
  * first, and both ends are needed before the host is gone. A client may end before its host reports
  * back (then its end is the reason why the step ends), with the host (the same), or because the
  * start was cancelled (then it is none). */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>

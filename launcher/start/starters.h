@@ -15,16 +15,9 @@
 #include "wire/messages/values.h"
 
 struct host;
-struct host_failures;
-struct host_table;
-struct job_suspension;
 struct link;
-struct link_events;
-struct socket_directory;
 struct starters;
 struct step_plan;
-struct step_record;
-struct verdict;
 
 /* The step, as far as starters need to know it; all of it outlives them. */
 struct starters_step {
@@ -37,8 +30,8 @@ struct starters_step {
     struct verdict *verdict;
     struct host_failures *failures;
     const struct socket_directory *directory;
-    const struct job_suspension *suspension; /* NULL: mprun is stopped like any other process */
-    const struct link_events *links;         /* of hosts' links; their arg is the host */
+    const struct job_suspension *suspension;
+    const struct link_events *links; /* of hosts' links; their arg is the host */
 };
 
 /* Asks mprund of this host for what starters of other hosts are to carry; starts nothing. NULL: out

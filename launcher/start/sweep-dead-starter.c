@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -26,7 +25,7 @@ void sweep_prepare(struct starters *s)
  * still answers. */
 static bool is_needed(const struct starters *s, pid_t pid)
 {
-    if (job_suspension_has(s->step.suspension, pid))
+    if (s->step.suspension->witness == pid)
         return true;
     for (int i = 0; i < s->nforeign; i++)
         if (s->foreign[i] == pid)
