@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/host-name-list.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { DIGITS_MAX = 9 };
-
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* Find where the number of a name stands: 0, or -1: it has none. */
 static int find_number(const char *name, size_t n, size_t *ret_start, size_t *ret_end)
 {
     const char *dot = memchr(name, '.', n);
     size_t end = dot ? (size_t)(dot - name) : n;
-    while (end > 0 && !is_digit(name[end - 1]))
+    while (end > 0 && !isdigit((unsigned char)name[end - 1]))
         end--;
     size_t start = end;
-    while (start > 0 && is_digit(name[start - 1]) && end - start < DIGITS_MAX)
+    while (start > 0 && isdigit((unsigned char)name[start - 1]) && end - start < DIGITS_MAX)
         start--;
     *ret_start = start;
     *ret_end = end;

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
-
 enum { WORD_BITS = 8 * sizeof(unsigned long) };
 
 void idset_free(struct idset *s)
@@ -57,7 +55,7 @@ int idset_add_range(struct idset *s, unsigned first, unsigned last)
     return 0;
 }
 
-int idset_has(const struct idset *s, unsigned id)
+bool idset_has(const struct idset *s, unsigned id)
 {
     return id / WORD_BITS < s->nwords && (s->words[id / WORD_BITS] >> id % WORD_BITS & 1);
 }
@@ -86,16 +84,13 @@ int idset_next(const struct idset *s, unsigned from)
 
 int idset_copy(struct idset *to, const struct idset *from)
 {
-    struct idset copy = {0};
+    struct idset copy = {.nwords = from->nwords};
     if (to == from)
         return 0;
-    if (from->nwords > 0) {
-        copy.words = malloc(from->nwords * sizeof(*copy.words));
-        if (!copy.words)
-            return -1;
-        memcpy(copy.words, from->words, from->nwords * sizeof(*copy.words));
-        copy.nwords = from->nwords;
-    }
+    if (copy.nwords && !(copy.words = malloc(copy.nwords * sizeof(*copy.words))))
+        return -1;
+    for (size_t i = 0; i < copy.nwords; i++)
+        copy.words[i] = from->words[i];
     idset_free(to);
     *to = copy;
     return 0;
@@ -113,13 +108,13 @@ void idset_subtract(struct idset *s, const struct idset *without)
         s->words[i] &= ~without->words[i];
 }
 
-int idset_equal(const struct idset *a, const struct idset *b)
+bool idset_equal(const struct idset *a, const struct idset *b)
 {
     size_t n = a->nwords > b->nwords ? a->nwords : b->nwords;
     for (size_t i = 0; i < n; i++)
         if ((i < a->nwords ? a->words[i] : 0) != (i < b->nwords ? b->words[i] : 0))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 /* A number at *at, below IDSET_MAX; -1: there is none. */

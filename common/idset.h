@@ -2,6 +2,7 @@
 /* idset.h - sets of small numbers (hardware threads, ranks, hosts), written "0-3,7" */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/error.h"
@@ -16,14 +17,14 @@ struct idset {
 void idset_free(struct idset *s);
 int idset_add(struct idset *s, unsigned id); /* -1: out of memory, or id >= IDSET_MAX */
 int idset_add_range(struct idset *s, unsigned first, unsigned last);
-int idset_has(const struct idset *s, unsigned id);
+bool idset_has(const struct idset *s, unsigned id);
 size_t idset_count(const struct idset *s);
 /* Smallest member that is >= from, or -1. */
 int idset_next(const struct idset *s, unsigned from);
 int idset_copy(struct idset *to, const struct idset *from); /* frees what `to` held */
 void idset_intersect(struct idset *s, const struct idset *with);
 void idset_subtract(struct idset *s, const struct idset *without);
-int idset_equal(const struct idset *a, const struct idset *b);
+bool idset_equal(const struct idset *a, const struct idset *b);
 
 /* Parse the whole string: "0-3,7", no blanks, ranges ascending; "" is the empty set. Frees what
  * *ret held. 0, or -1 with an err that quotes the wrong part; *ret is then unchanged. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* interfaces.c - which addresses this machine has, and which of them are meant */
 #include "common/interfaces.h"
 
 #include <arpa/inet.h>
@@ -13,8 +12,8 @@
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-/* 0: not an address that a peer could be given */
-static int take(const struct ifaddrs *i, struct interface *ret)
+/* False: not an address that a peer could be given. */
+static bool take(const struct ifaddrs *i, struct interface *ret)
 {
     if (!i->ifa_addr || !(i->ifa_flags & IFF_UP))
         return 0;
@@ -53,7 +52,7 @@ static size_t address_bytes(const char *text, unsigned char ret[16])
     return inet_pton(AF_INET6, text, ret) == 1 ? 16 : 0;
 }
 
-static int same_bits(const unsigned char *a, const unsigned char *b, unsigned bits)
+static bool are_same_bits(const unsigned char *a, const unsigned char *b, unsigned bits)
 {
     unsigned whole = bits / 8, rest = bits % 8;
     if (memcmp(a, b, whole) != 0)
@@ -62,7 +61,7 @@ static int same_bits(const unsigned char *a, const unsigned char *b, unsigned bi
 }
 
 /* Is the interface named by one word: "eth0", "10.0.0.1", "10.0.0.0/8"? */
-static int is_named(const struct interface *i, const char *word)
+static bool is_named(const struct interface *i, const char *word)
 {
     char network[64];
     unsigned char want[16], have[16];
@@ -81,7 +80,7 @@ static int is_named(const struct interface *i, const char *word)
         bits = (int64_t)n * 8;
     else if (number_parse(word + len + 1, NULL, 0, (int64_t)n * 8, &bits, NULL) < 0)
         return 0;
-    return same_bits(want, have, (unsigned)bits);
+    return are_same_bits(want, have, (unsigned)bits);
 }
 
 static int names_nothing(const char *word, const struct interface *all, size_t n, struct error *err)
@@ -136,7 +135,7 @@ int interfaces_choose(const char *only, struct interface *ret, size_t max, struc
     return (int)chosen;
 }
 
-int interfaces_have(const struct interface *all, size_t n, const char *address)
+bool interfaces_have(const struct interface *all, size_t n, const char *address)
 {
     unsigned char want[16], have[16];
     size_t len = address_bytes(address, want);

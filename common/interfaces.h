@@ -3,6 +3,7 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/error.h"
@@ -12,7 +13,7 @@ enum { INTERFACES_MAX = 128 }; /* more are not looked at */
 struct interface {
     char name[24];
     char address[INET6_ADDRSTRLEN];
-    int loopback;
+    bool loopback;
 };
 
 /* List the addresses of interfaces that are up, in the system's order: IPv4, and IPv6 but for
@@ -23,5 +24,5 @@ int interfaces_list(struct interface *ret, size_t max, struct error *err);
  * instead, loopback included; a part of it that names nothing is an error that lists what there is.
  */
 int interfaces_choose(const char *only, struct interface *ret, size_t max, struct error *err);
-/* 1: one of the n is this numeric address, however it is written; 0: none is. */
-int interfaces_have(const struct interface *all, size_t n, const char *address);
+/* Is one of the n this numeric address, however it is written? */
+bool interfaces_have(const struct interface *all, size_t n, const char *address);

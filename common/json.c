@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,40 +21,24 @@
 #include "common/fdio.h"
 #include "common/words.h"
 
+#define JANSSON_FUNCTIONS(each)                                                                    \
+    each(json_object) each(json_array) each(json_string_nocheck) each(json_integer)                \
+        each(json_real) each(json_true) each(json_false) each(json_null)                           \
+            each(json_object_set_new_nocheck) each(json_array_append_new) each(json_delete)        \
+                each(json_dumps)
+
 /* The one place that stays for the life of a process: a library is loaded once. */
+#define MEMBER(function) __typeof__(function) *function;
 static struct {
     void *handle;
-    __typeof__(json_object) *object;
-    __typeof__(json_array) *array;
-    __typeof__(json_string_nocheck) *string;
-    __typeof__(json_integer) *integer;
-    __typeof__(json_real) *real;
-    __typeof__(json_true) *true_value;
-    __typeof__(json_false) *false_value;
-    __typeof__(json_null) *null_value;
-    __typeof__(json_object_set_new_nocheck) *object_set;
-    __typeof__(json_array_append_new) *array_append;
-    __typeof__(json_delete) *delete;
-    __typeof__(json_dumps) *dumps;
+    JANSSON_FUNCTIONS(MEMBER)
 } lib;
 
+#define SYMBOL(function) {#function, &lib.function},
 static const struct {
     const char *name;
     void *slot;
-} symbols[] = {
-    {"json_object", &lib.object},
-    {"json_array", &lib.array},
-    {"json_string_nocheck", &lib.string},
-    {"json_integer", &lib.integer},
-    {"json_real", &lib.real},
-    {"json_true", &lib.true_value},
-    {"json_false", &lib.false_value},
-    {"json_null", &lib.null_value},
-    {"json_object_set_new_nocheck", &lib.object_set},
-    {"json_array_append_new", &lib.array_append},
-    {"json_delete", &lib.delete},
-    {"json_dumps", &lib.dumps},
-};
+} symbols[] = {JANSSON_FUNCTIONS(SYMBOL)};
 
 int json_available(struct error *err)
 {
@@ -79,12 +62,12 @@ int json_available(struct error *err)
 
 struct json *json_new_object(void)
 {
-    return json_available(NULL) < 0 ? NULL : (struct json *)lib.object();
+    return json_available(NULL) < 0 ? NULL : (struct json *)lib.json_object();
 }
 
 struct json *json_new_array(void)
 {
-    return json_available(NULL) < 0 ? NULL : (struct json *)lib.array();
+    return json_available(NULL) < 0 ? NULL : (struct json *)lib.json_array();
 }
 
 /* jansson's json_decref() without its inline call of json_delete(). */
@@ -92,7 +75,7 @@ void json_free(struct json *j)
 {
     json_t *value = (json_t *)j;
     if (value && value->refcount != (size_t)-1 && __sync_sub_and_fetch(&value->refcount, 1) == 0)
-        lib.delete(value);
+        lib.json_delete(value);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -128,12 +111,12 @@ static void put(struct json *in, const char *key, json_t *value)
         return;
     }
     if (!key) {
-        lib.array_append((json_t *)in, value ? value : lib.null_value());
+        lib.json_array_append_new((json_t *)in, value ? value : lib.json_null());
         return;
     }
     AUTO_FREE char *clean = clean_text(key);
     if (value && clean)
-        lib.object_set((json_t *)in, clean, value);
+        lib.json_object_set_new_nocheck((json_t *)in, clean, value);
     else
         json_free((struct json *)value);
 }
@@ -148,25 +131,25 @@ void json_put_string(struct json *in, const char *key, const char *value)
     if (!in)
         return;
     AUTO_FREE char *clean = value ? clean_text(value) : NULL;
-    put(in, key, clean ? lib.string(clean) : NULL);
+    put(in, key, clean ? lib.json_string_nocheck(clean) : NULL);
 }
 
 void json_put_int(struct json *in, const char *key, int64_t value)
 {
     if (in)
-        put(in, key, lib.integer(value));
+        put(in, key, lib.json_integer(value));
 }
 
 void json_put_real(struct json *in, const char *key, double value)
 {
     if (in)
-        put(in, key, isfinite(value) ? lib.real(value) : NULL);
+        put(in, key, isfinite(value) ? lib.json_real(value) : NULL);
 }
 
 void json_put_bool(struct json *in, const char *key, int value)
 {
     if (in)
-        put(in, key, value ? lib.true_value() : lib.false_value());
+        put(in, key, value ? lib.json_true() : lib.json_false());
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -217,7 +200,7 @@ int json_write_file(const struct json *j, const char *path, struct error *err)
 {
     if (!j)
         return json_available(err) < 0 ? -1 : error_errno(err, ENOMEM, "write '%s'", path);
-    AUTO_FREE char *text = lib.dumps((const json_t *)j, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    AUTO_FREE char *text = lib.json_dumps((const json_t *)j, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     if (!text)
         return error_errno(err, ENOMEM, "write '%s'", path);
     if (strcmp(path, "-") == 0)

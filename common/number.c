@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* number.c - strict parsers of counts, sizes and times
- *
- * Everything is read digit by digit: strtol() and its kin accept blanks, signs and locales that
+/* Everything is read digit by digit: strtol() and its kin accept blanks, signs and locales that
  * nobody meant, and floating point would lose bytes of large sizes. */
 #include "common/number.h"
 
@@ -76,6 +74,29 @@ int number_parse(const char *text, const char *what, int64_t min, int64_t max, i
         return refuse_number(err, what, text, "is too large", min, max);
     *ret = value;
     return 0;
+}
+
+/* ---- the kernel's files ---------------------------------------------------------------------- */
+
+int u64_parse(const char *text, uint64_t *ret)
+{
+    if (read_digits(&text, ret) == 0 && (*text == 0 || *text == '\n' || *text == ' '))
+        return 0;
+    errno = ERANGE;
+    return -1;
+}
+
+int flat_key_u64(const char *text, const char *key, uint64_t *ret)
+{
+    size_t len = strlen(key);
+    for (; text; text = strchr(text, '\n')) {
+        text += *text == '\n';
+        const char *value = text + len;
+        if (strncmp(text, key, len) == 0 && (*value == ' ' || *value == ':'))
+            return u64_parse(value + strspn(value, ": \t"), ret);
+    }
+    errno = ENOENT;
+    return -1;
 }
 
 /* ---- decimals -------------------------------------------------------------------------------- */

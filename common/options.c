@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* options.c - parsing and help from one table */
 #include "common/options.h"
 
 #include <ctype.h>
@@ -23,20 +22,20 @@ static size_t next_name(const char **at)
     return strcspn(*at, " ");
 }
 
-/* dashes: how many of the known name's dashes are left off ("-word" for "--word": 1). */
 /* False: a name that is refused. */
 static bool is_known(const struct option_def *def)
 {
     return def->apply || def->kind != OPTION_APPLIED;
 }
 
-static int has_name(const struct option_def *def, const char *name, size_t len, size_t dashes)
+/* dashes: how many of the known name's dashes are left off ("-word" for "--word": 1). */
+static bool has_name(const struct option_def *def, const char *name, size_t len, size_t dashes)
 {
     const char *at = def->names;
     for (size_t n; (n = next_name(&at)) > 0; at += n)
         if (n == len + dashes && memcmp(at + dashes, name, len) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* The definition that has this name, as typed ("--np", "-np"), or NULL. */
@@ -55,10 +54,9 @@ static const struct option_def *options_find(const struct option_def *defs, cons
 
 enum { NEAREST_MAX = 48 }; /* longer words are near nothing */
 
-static size_t min3(size_t a, size_t b, size_t c)
+static size_t least_of(size_t a, size_t b, size_t c)
 {
-    size_t m = a < b ? a : b;
-    return m < c ? m : c;
+    return a < b ? (a < c ? a : c) : (b < c ? b : c);
 }
 
 /* Single-character edits between two words, a swap of neighbours being one. */
@@ -73,7 +71,7 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
         size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
         now[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            now[j] = min3(now[j - 1] + 1, last[j] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            now[j] = least_of(now[j - 1] + 1, last[j] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
             int swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
             if (swapped && before[j - 2] + 1 < now[j])
                 now[j] = before[j - 2] + 1;
@@ -175,7 +173,7 @@ static int unknown(const struct option_def *defs, const char *word, struct error
 }
 
 /* Is word a slip of a long name that begins with the same letter, "-machinfile"? */
-static int is_slip(const struct option_def *defs, const char *word)
+static bool is_slip(const struct option_def *defs, const char *word)
 {
     size_t len;
     const char *near = nearest_long(defs, word, &len);
@@ -184,8 +182,8 @@ static int is_slip(const struct option_def *defs, const char *word)
 
 /* "-n4": the value of a one-letter option. A number begins with no letter: "-nolocal" is another
  * name and not -n with the value "olocal"; nor is "-xml" -x with the name of a variable. */
-static int is_attached(const struct option_def *defs, const struct option_def *letter,
-                       const char *word)
+static bool is_attached(const struct option_def *defs, const struct option_def *letter,
+                        const char *word)
 {
     const char *value = word + 2;
     if (!is_known(letter) || !letter->argument)
@@ -283,11 +281,6 @@ static int set_member(const struct option_def *def, void *target, const char *va
     }
 }
 
-static int apply(const struct option_def *def, void *target, const char *value, struct error *err)
-{
-    return def->apply ? def->apply(target, value, err) : set_member(def, target, value, err);
-}
-
 static int apply_use(const struct use *u, const char **seen, void *target, struct error *err)
 {
     if (!u->def->argument && u->value)
@@ -295,24 +288,25 @@ static int apply_use(const struct use *u, const char **seen, void *target, struc
                          u->value);
     if (check_repeat(u, seen, err) < 0)
         return -1;
-    if (apply(u->def, target, u->value, err) < 0)
+    if ((u->def->apply ? u->def->apply(target, u->value, err)
+                       : set_member(u->def, target, u->value, err)) < 0)
         return error_context(err, "option '%.*s'", USE_NAME(u));
     return 0;
 }
 
-static int is_option(const char *word)
+static bool is_option(const char *word)
 {
     return word[0] == '-' && word[1];
 }
 
-static int may_be_left_out(const struct option_def *def, const char *next)
+static bool may_be_left_out(const struct option_def *def, const char *next)
 {
     if (def->argument[0] != '[')
         return 0;
     return def->argument[1] == '=' || !next || is_option(next);
 }
 
-static int is_pair(const struct option_def *def)
+static bool is_pair(const struct option_def *def)
 {
     return def->argument && def->argument[0] != '[' && strchr(def->argument, ' ');
 }
@@ -346,18 +340,13 @@ static int read_value(const struct option_def *defs, struct use *u, char *const 
     return 0;
 }
 
-static size_t count_defs(const struct option_def *defs)
-{
-    size_t n = 0;
-    while (defs[n].names)
-        n++;
-    return n;
-}
-
 int options_parse(const struct option_def *defs, int argc, char *const argv[], int from,
                   void *target, struct error *err)
 {
-    AUTO_FREE const char **seen = calloc(count_defs(defs) + 1, sizeof(*seen));
+    size_t ndefs = 0;
+    while (defs[ndefs].names)
+        ndefs++;
+    AUTO_FREE const char **seen = calloc(ndefs + 1, sizeof(*seen));
     if (!seen)
         return error_set(err, ENOMEM, "out of memory");
     char *const *at = argv + from, *const *end = argv + argc;
@@ -436,7 +425,7 @@ static void print_option(FILE *out, const struct option_def *def, size_t width)
 }
 
 /* Has an earlier option the same group? Then it is printed already. */
-static int group_done(const struct option_def *defs, const struct option_def *at)
+static bool group_done(const struct option_def *defs, const struct option_def *at)
 {
     for (; defs < at; defs++)
         if (is_known(defs) && strcmp(defs->group, at->group) == 0)

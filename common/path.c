@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* path.c - directories of our own in places that others can write
- *
- * Directories are walked by descriptor: a name is opened without following links, looked at, and
+/* Directories are walked by descriptor: a name is opened without following links, looked at, and
  * only then entered, so that nobody can exchange a part of the path under us. Removal goes no
  * deeper than REMOVE_DEPTH directories, which bounds stack and descriptors. */
 #include "common/path.h"

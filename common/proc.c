@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* proc.c - readers of /proc/PID
- *
- * A process can vanish between two reads: the readers answer ESRCH then, and never wait. */
+/* A process can vanish between two reads: the readers answer ESRCH then, and never wait. */
 #include "common/proc.h"
 
 #include <ctype.h>
@@ -15,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/number.h"
 #include "common/words.h"
 
 /* /proc/PID/name into buf: its length, or -1 with errno ESRCH for a process that is gone. */
@@ -78,13 +77,11 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret)
     return 0;
 }
 
-/* The value of "\nkey:   123 kB" in bytes; 0 when absent. Keys of a zombie are absent. */
+/* The value of "key:   123 kB" in bytes; 0 when absent. Keys of a zombie are absent. */
 static uint64_t status_kib(const char *text, const char *key)
 {
-    char line[40];
-    snprintf(line, sizeof(line), "\n%s:", key);
-    const char *at = strstr(text, line);
-    return at ? strtoull(at + strlen(line), NULL, 10) * 1024 : 0;
+    uint64_t kib;
+    return flat_key_u64(text, key, &kib) < 0 ? 0 : kib * 1024;
 }
 
 int proc_memory_read(pid_t pid, struct proc_memory *ret)
@@ -105,20 +102,6 @@ int proc_memory_read(pid_t pid, struct proc_memory *ret)
     return 0;
 }
 
-static int io_value(const char *text, const char *key, uint64_t *ret)
-{
-    size_t len = strlen(key);
-    for (const char *at = text; at; at = strchr(at, '\n')) {
-        at += *at == '\n';
-        if (strncmp(at, key, len) == 0 && at[len] == ':') {
-            *ret = strtoull(at + len + 1, NULL, 10);
-            return 0;
-        }
-    }
-    errno = EPROTO;
-    return -1;
-}
-
 int proc_io_read(int fd, struct proc_io *ret)
 {
     char buf[1024];
@@ -127,10 +110,10 @@ int proc_io_read(int fd, struct proc_io *ret)
     if (n < 0)
         return -1;
     buf[n] = 0;
-    if (io_value(buf, "rchar", &io.read_chars) < 0 ||
-        io_value(buf, "wchar", &io.written_chars) < 0 ||
-        io_value(buf, "read_bytes", &io.read_storage) < 0 ||
-        io_value(buf, "write_bytes", &io.written_storage) < 0)
+    if (flat_key_u64(buf, "rchar", &io.read_chars) < 0 ||
+        flat_key_u64(buf, "wchar", &io.written_chars) < 0 ||
+        flat_key_u64(buf, "read_bytes", &io.read_storage) < 0 ||
+        flat_key_u64(buf, "write_bytes", &io.written_storage) < 0)
         return -1;
     *ret = io;
     return 0;

@@ -3,7 +3,6 @@
 #include "common/signal-name.h"
 
 #include <signal.h>
-#include <stddef.h>
 
 static const char *const names[] = {
     [SIGHUP] = "HUP",   [SIGINT] = "INT",       [SIGQUIT] = "QUIT", [SIGILL] = "ILL",

@@ -3,6 +3,7 @@
 #include "common/text-table.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,7 @@
 
 struct column {
     char *heading; /* without its '>' */
-    int right;
-    int dropped;
+    bool right, dropped;
 };
 
 struct text_table {
@@ -73,14 +73,12 @@ static void add_cell(struct text_table *t, char *cell)
 
 void text_table_cell(struct text_table *t, const char *fmt, ...)
 {
-    char *cell = NULL;
-    if (fmt) {
-        va_list ap;
-        va_start(ap, fmt);
-        if (vasprintf(&cell, fmt, ap) < 0)
-            cell = NULL;
-        va_end(ap);
-    }
+    char *cell;
+    va_list ap;
+    va_start(ap, fmt);
+    if (vasprintf(&cell, fmt, ap) < 0)
+        cell = NULL;
+    va_end(ap);
     add_cell(t, cell);
 }
 
@@ -92,7 +90,7 @@ void text_table_unknown(struct text_table *t)
 void text_table_drop_unknown(struct text_table *t)
 {
     for (size_t c = 0; c < t->ncolumns; c++) {
-        int known = 0;
+        bool known = false;
         for (size_t i = c; i < t->ncells && !known; i += t->ncolumns)
             known = t->cells[i] != NULL;
         t->columns[c].dropped = !known && t->ncells > 0;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* words.c - the words of a command, split and quoted without a shell */
 #include "common/words.h"
 
 #include <errno.h>

@@ -6,14 +6,10 @@
 #include "containment/mprund-protocol.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 

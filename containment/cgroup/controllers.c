@@ -2,7 +2,6 @@
 #include "containment/cgroup/controllers.h"
 
 #include <fcntl.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "common/fdio.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dir.c - reading, writing, walking and removing cgroup directories
- *
- * Paths are never built from the root again: everything is opened beneath a descriptor that was
+/* Paths are never built from the root again: everything is opened beneath a descriptor that was
  * taken when the directory was made, and symbolic links are not followed (there are none). */
 #include "containment/cgroup/dir.h"
 
@@ -11,12 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
-#include <time.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/number.h"
 #include "common/proc.h"
 #include "containment/policy.h"
 
@@ -86,34 +83,12 @@ ssize_t at_read_note(struct cgroup_at d, const char *name, char *buf, size_t n)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static int parse_u64(const char *text, uint64_t *ret)
-{
-    char *end;
-    *ret = strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && (*end == 0 || *end == '\n'))
-        return 0;
-    errno = ERANGE;
-    return -1;
-}
-
 int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret)
 {
     char buf[64];
     if (at_read(d, file, buf, sizeof(buf)) < 0)
         return -1;
-    return parse_u64(buf, ret);
-}
-
-int flat_key_u64(const char *text, const char *key, uint64_t *ret)
-{
-    size_t len = strlen(key);
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (!strncmp(line, key, len) && line[len] == ' ')
-            return parse_u64(line + len + 1, ret);
-    }
-    errno = ENOENT;
-    return -1;
+    return u64_parse(buf, ret);
 }
 
 /* ---- hardware threads ------------------------------------------------------------------------ */
@@ -186,7 +161,7 @@ static int walk(struct cgroup_at d, int (*fn)(struct cgroup_at d, void *arg), vo
 
 /* A cgroup that was removed while we walk; or a threaded one, whose processes the next cgroup above
  * lists that is not. */
-static int gone_or_threaded(void)
+static bool is_gone_or_threaded(void)
 {
     return errno == ENOENT || errno == ENODEV || errno == EOPNOTSUPP;
 }
@@ -196,7 +171,7 @@ static int collect_pids(struct cgroup_at d, void *arg)
     char path[FILE_PATH_MAX];
     AUTO_FREE char *text = file_slurp_at(d.fd, file_path(d, "cgroup.procs", path), PROCS_MAX, NULL);
     if (!text)
-        return gone_or_threaded() ? 0 : -1;
+        return is_gone_or_threaded() ? 0 : -1;
     char *end;
     for (char *p = text; *p; p = end + (*end != 0)) {
         long pid = strtol(p, &end, 10);
@@ -218,12 +193,20 @@ ssize_t at_pids(struct cgroup_at d, pid_t **ret)
     return (ssize_t)l.n;
 }
 
+void at_move_all(struct cgroup_at from, struct cgroup_at to)
+{
+    AUTO_FREE pid_t *pids = NULL;
+    ssize_t n = at_pids(from, &pids);
+    for (ssize_t i = 0; i < n; i++)
+        (void)at_write_u64(to, "cgroup.procs", (uint64_t)pids[i]);
+}
+
 static int any_process(struct cgroup_at d, void *arg)
 {
     char buf[32];
     ssize_t n = at_read(d, "cgroup.procs", buf, sizeof(buf));
     if (n < 0)
-        return gone_or_threaded() ? 0 : -1;
+        return is_gone_or_threaded() ? 0 : -1;
     return n > 0;
 }
 

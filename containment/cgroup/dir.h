@@ -30,9 +30,6 @@ int at_write(struct cgroup_at d, const char *file, const char *text);       /* a
 /* A number alone in a file; reading something else ("max") fails with ERANGE. */
 int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret);
 int at_write_u64(struct cgroup_at d, const char *file, uint64_t value);
-/* The value of `key` in lines "key value"; ENOENT: no such line. */
-int flat_key_u64(const char *text, const char *key, uint64_t *ret);
-
 /* The hardware threads that a cgroup with the controller cpuset really has. */
 int at_read_cpus(struct cgroup_at d, struct idset *ret);
 /* Give it these threads, and read back what it has: -1 with err when that is something else. v1
@@ -49,6 +46,8 @@ ssize_t at_read_note(struct cgroup_at d, const char *name, char *buf, size_t n);
 ssize_t at_pids(struct cgroup_at d, pid_t **ret);
 /* 1: a process is there or below, perhaps one without a name here; 0: none. */
 int at_has_processes(struct cgroup_at d);
+/* Move the processes in `from` and below, as far as it can be done. */
+void at_move_all(struct cgroup_at from, struct cgroup_at to);
 /* For messages: "pid 17 (solver, state D, waiting in nfs_wait) and 3 more". */
 void at_describe(struct cgroup_at d, char *buf, size_t n);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kill.c - ending every process of a cgroup
- *
- * With cgroup.kill the kernel does it, forks in flight included. Without (v1, and v2 before 5.14)
+/* With cgroup.kill the kernel does it, forks in flight included. Without (v1, and v2 before 5.14)
  * the processes are frozen so that none can fork, each is killed, and they are thawed: on v1 a
  * frozen process does not die before it is. Freezing may stick in FREEZING until it is asked for
  * again, so it is asked again, and after a bounded number of times they are killed as they are.
@@ -15,7 +13,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -97,9 +94,7 @@ ssize_t kill_each(struct cgroup_at d)
 void kill_ladder_init(struct kill_ladder *k, struct cgroup_at at,
                       const struct cgroup_driver *driver)
 {
-    memset(k, 0, sizeof(*k));
-    k->at = at;
-    k->driver = driver;
+    *k = (struct kill_ladder){.at = at, .driver = driver};
 }
 
 static int round_pause(unsigned rounds)
@@ -110,8 +105,11 @@ static int round_pause(unsigned rounds)
     return ms < POLICY_KILL_PAUSE_LAST_MS ? ms : POLICY_KILL_PAUSE_LAST_MS;
 }
 
-static int kill_and_thaw(struct kill_ladder *k)
+/* Frozen, or not to be frozen: kill and thaw. On the way there: ask again later. */
+static int freeze_and_kill(struct kill_ladder *k)
 {
+    if (k->driver->freeze(k->at, 1) == 0 && ++k->frozen_tries < POLICY_FREEZE_TRIES)
+        return POLICY_FREEZE_PAUSE_MS;
     ssize_t n = kill_each(k->at);
     (void)k->driver->freeze(k->at, 0);
     k->frozen_tries = 0;
@@ -119,44 +117,35 @@ static int kill_and_thaw(struct kill_ladder *k)
     return n < 0 ? -1 : round_pause(k->rounds);
 }
 
-/* Frozen, or not to be frozen: kill. On the way there: ask again later. */
-static int freeze_or_kill(struct kill_ladder *k)
-{
-    int state = k->driver->freeze(k->at, 1);
-    if (state == 0 && ++k->frozen_tries < POLICY_FREEZE_TRIES)
-        return POLICY_FREEZE_PAUSE_MS;
-    return kill_and_thaw(k);
-}
-
 int kill_ladder_step(struct kill_ladder *k)
 {
     int populated = k->driver->populated(k->at);
-    if (populated < 0 && errno == ENOENT)
-        return 0; /* the cgroup is gone */
-    if (populated == 0 && k->frozen_tries == 0)
+    bool is_gone = populated < 0 && errno == ENOENT;
+    if (is_gone || (populated == 0 && k->frozen_tries == 0))
         return 0;
-    if (k->by_file) {
-        k->rounds++;
-        return round_pause(k->rounds);
-    }
-    if (k->driver->kill(k->at) == 0) {
-        k->by_file = 1;
-        k->rounds++;
-        return round_pause(k->rounds);
-    }
-    return freeze_or_kill(k);
+    if (!k->by_file && k->driver->kill(k->at) < 0)
+        return freeze_and_kill(k);
+    k->by_file = true;
+    k->rounds++;
+    return round_pause(k->rounds);
 }
 
 /* ---- on a loop ------------------------------------------------------------------------------- */
 
+/* Where the kernel does it, it needs no further help, and tells the end. */
+static int killer_step(struct killer *k)
+{
+    int ms = kill_ladder_step(&k->ladder);
+    if (ms > 0 && !k->ladder.by_file)
+        loop_timer_start(&k->timer, ms / 1e3, 0);
+    return ms;
+}
+
 static void killer_turn(void *arg)
 {
     struct killer *k = arg;
-    int ms = kill_ladder_step(&k->ladder);
-    if (ms < 0)
-        ms = POLICY_KILL_PAUSE_LAST_MS; /* memory or descriptors are short for the moment */
-    if (ms > 0 && !k->ladder.by_file)   /* the kernel needs no further help, and tells the end */
-        loop_timer_start(&k->timer, ms / 1e3, 0);
+    if (killer_step(k) < 0 && !k->ladder.by_file) /* memory or descriptors are short for now */
+        loop_timer_start(&k->timer, POLICY_KILL_PAUSE_LAST_MS / 1e3, 0);
 }
 
 int killer_start(struct killer *k, struct loop *l, struct cgroup_at at,
@@ -165,12 +154,7 @@ int killer_start(struct killer *k, struct loop *l, struct cgroup_at at,
     loop_timer_stop(&k->timer);
     loop_timer_init(&k->timer, l, killer_turn, k);
     kill_ladder_init(&k->ladder, at, driver);
-    int ms = kill_ladder_step(&k->ladder);
-    if (ms < 0)
-        return error_errno(err, errno, "kill processes by cgroup");
-    if (ms > 0 && !k->ladder.by_file)
-        loop_timer_start(&k->timer, ms / 1e3, 0);
-    return 0;
+    return killer_step(k) < 0 ? error_errno(err, errno, "kill processes by cgroup") : 0;
 }
 
 void killer_stop(struct killer *k)

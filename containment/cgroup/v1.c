@@ -6,11 +6,9 @@
 #include "containment/cgroup/driver.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "common/fdio.h"
+#include "common/number.h"
 
 enum { TEXT_MAX = 4096, NS_PER_US = 1000 };
 

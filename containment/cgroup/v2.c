@@ -6,12 +6,9 @@
  * memory.oom.group 4.19 (the kernel then kills one process, and we the others). */
 #include "containment/cgroup/driver.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "common/fdio.h"
+#include "common/number.h"
 
 enum { TEXT_MAX = 4096 };
 

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watches.c - hearing of changes in the event files of v2
- *
- * cgroup.events and memory.events announce a change to inotify. A watch is set before the file is
+/* cgroup.events and memory.events announce a change to inotify. A watch is set before the file is
  * read, so that no change falls between. */
 #include "containment/cgroup/watches.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hierarchy.c - the step's subtree in one hierarchy: made, given controllers, removed */
 #include "containment/step/hierarchy.h"
 
 #include <errno.h>
@@ -7,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
@@ -87,7 +87,8 @@ static int make_all(struct hierarchy *h, const pid_t *movers, size_t nmovers, bo
     struct cgroup_at parent = {h->parent_fd, "."}, top = {h->parent_fd, step_name(h)};
     if (make_directory(h, parent, top, h->top, &h->top_fd, err) < 0)
         return -1;
-    orphans_lock(h->top_fd);
+    (void)flock(h->top_fd,
+                LOCK_EX | LOCK_NB); /* without it, the next step sweeps it after a while */
     for (size_t i = 0; i < nmovers; i++)
         if (hierarchy_adopt(h, movers[i], err) < 0 && errno != ESRCH)
             return -1;
@@ -144,7 +145,7 @@ static char *directory_of(const struct hierarchy *h, pid_t pid, struct error *er
     return dir;
 }
 
-static int is_below(const char *dir, const char *top)
+static bool is_below(const char *dir, const char *top)
 {
     size_t len = strlen(top);
     return !strncmp(dir, top, len) && (dir[len] == '/' || dir[len] == 0);
@@ -183,17 +184,15 @@ int hierarchy_send_home(const struct hierarchy *h, pid_t pid, struct error *err)
 static void send_home(struct hierarchy *h)
 {
     struct cgroup_at starter = {h->top_fd, "starter"};
-    AUTO_FREE pid_t *pids = NULL;
-    ssize_t n = h->home ? at_pids(starter, &pids) : 0;
-    if (n <= 0)
+    if (!h->home || at_has_processes(starter) <= 0)
         return;
     if (!strcmp(h->home, h->parent) && h->turned_on) {
         h->driver->disable(hierarchy_top(h), h->controllers);
         h->driver->disable((struct cgroup_at){h->parent_fd, "."}, h->turned_on);
     }
     AUTO_CLOSE int home = open(h->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (ssize_t i = 0; home >= 0 && i < n; i++)
-        (void)at_write_u64((struct cgroup_at){home, "."}, "cgroup.procs", (uint64_t)pids[i]);
+    if (home >= 0)
+        at_move_all(starter, (struct cgroup_at){home, "."});
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */

@@ -36,7 +36,8 @@ static struct hierarchy *holder(struct cgroup_tree *t, struct error *err)
     if ((t->v2_offers & cpuset) && hierarchy_add_controllers(&t->h[0], cpuset))
         return &t->h[0];
     struct hierarchy *h = tree_v1_hierarchy(t, CGROUP_CPUSET);
-    if (!h && t->v1_cpuset && !(h = tree_add_v1(t, t->v1_cpuset, cpuset))) {
+    if (!h && t->v1_cpuset &&
+        !(h = tree_add_hierarchy(t, &cgroup_driver_v1, t->v1_cpuset, cpuset))) {
         error_errno(err, ENOMEM, "hold ranks to their hardware threads by cgroup");
         return NULL;
     }

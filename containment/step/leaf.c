@@ -19,11 +19,6 @@
 
 #include "common/cleanup.h"
 
-static size_t hierarchy_index(const struct cgroup_tree *t, const struct hierarchy *h)
-{
-    return (size_t)(h - t->h);
-}
-
 /* ---- where ----------------------------------------------------------------------------------- */
 
 /* The hierarchy that can limit by this controller; NULL: none. v2 comes first; a v1 hierarchy that
@@ -52,7 +47,7 @@ static void choose_places(struct cgroup_leaf *leaf)
     for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++) {
         struct hierarchy *h = (need & CGROUP_BIT(c)) ? limiter(t, c) : NULL;
         if (h)
-            leaf->in[hierarchy_index(t, h)] = LEAF_OWN;
+            leaf->in[h - t->h] = LEAF_OWN;
     }
     for (size_t i = 0; i < t->nh; i++) {
         if (!hierarchy_made(&t->h[i]))

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -30,7 +29,7 @@ static int memory_index(const struct cgroup_tree *t)
     return -1;
 }
 
-static int is_held(const struct limit *l)
+static bool is_held(const struct limit *l)
 {
     return l->set && l->held_by == HELD_BY_CGROUP;
 }
@@ -193,17 +192,14 @@ int cgroup_tree_watch_oom(struct cgroup_tree *t, cgroup_oom_fn fn, void *arg, st
     loop_timer_init(&t->oom.again, t->loop, look_again, t);
     t->oom.fn = fn;
     t->oom.arg = arg;
-    if (h >= 0 && is_held(&t->limits.memory) &&
-        start(&t->oom.step, &t->h[h], hierarchy_top(&t->h[h]), t->h[h].top, err) < 0) {
+    int rc = h >= 0 && is_held(&t->limits.memory)
+                 ? start(&t->oom.step, &t->h[h], hierarchy_top(&t->h[h]), t->h[h].top, err)
+                 : 0;
+    for (struct cgroup_leaf *leaf = t->leaves; rc == 0 && leaf; leaf = leaf->next)
+        rc = oom_leaf_start(leaf, err);
+    if (rc < 0)
         oom_stop(t);
-        return -1;
-    }
-    for (struct cgroup_leaf *leaf = t->leaves; leaf; leaf = leaf->next)
-        if (oom_leaf_start(leaf, err) < 0) {
-            oom_stop(t);
-            return -1;
-        }
-    return 0;
+    return rc;
 }
 
 void oom_watch_init(struct oom_watch *w, struct cgroup_tree *t, struct cgroup_leaf *leaf)

@@ -136,17 +136,6 @@ static int kill_all(const struct swept *s, struct cgroup_at d, int64_t deadline,
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
-/* Out of the directory that is to go; where the place has controllers it cannot take us back. */
-static void step_out(const struct swept *s)
-{
-    struct cgroup_at starter = {s->dir, "starter"}, parent = {s->parent_fd, "."};
-    pid_t *pids = NULL;
-    ssize_t n = at_pids(starter, &pids);
-    for (ssize_t i = 0; i < n; i++)
-        (void)at_write_u64(parent, "cgroup.procs", (uint64_t)pids[i]);
-    free(pids);
-}
-
 static int sweep_one(const struct swept *s, int64_t deadline, struct error *err)
 {
     int inside = am_inside(s);
@@ -155,7 +144,8 @@ static int sweep_one(const struct swept *s, int64_t deadline, struct error *err)
         return -1;
     if (inside) {
         (void)at_remove(ranks);
-        step_out(s);
+        /* where the parent has controllers it cannot take us back */
+        at_move_all((struct cgroup_at){s->dir, "starter"}, (struct cgroup_at){s->parent_fd, "."});
     }
     return at_remove_or_tell(all, s->path, err);
 }
@@ -198,11 +188,6 @@ int cgroup_sweep(const char *const *paths, size_t n, int timeout_ms, struct erro
  * next step of the same parent does it. A step's owner holds a lock on its directory, which the
  * kernel releases however the owner ends; so a directory without a lock has no owner. It must also
  * have been there for a while, because a moment lies between making a directory and locking it. */
-void orphans_lock(int dir)
-{
-    (void)flock(dir, LOCK_EX | LOCK_NB); /* without it, the next step sweeps it after a while */
-}
-
 static bool has_no_owner(int dir, int min_age)
 {
     struct stat st;

@@ -11,8 +11,6 @@
  * 0, or -1 with the first that stayed and why (pid, state, wait channel). */
 int cgroup_sweep(const char *const *paths, size_t n, int timeout_ms, struct error *err);
 
-/* Mark a step's directory as owned for as long as the descriptor is open. */
-void orphans_lock(int dir);
-/* End and remove the cgroups of steps below parent that are this user's, have no owner, and are at
- * least min_age seconds old. */
+/* End and remove the cgroups of steps below parent that are this user's, have no owner (a lock on
+ * top), and are at least min_age seconds old. */
 void orphans_sweep(const char *parent, int min_age);

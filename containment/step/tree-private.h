@@ -100,8 +100,9 @@ static inline struct cgroup_at leaf_at(const struct cgroup_leaf *leaf, size_t h)
 
 /* The v1 hierarchy, made or not, with this controller; NULL: not among those of the tree. */
 struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controller c);
-/* Add a v1 hierarchy, which is not made yet; NULL: out of memory. */
-struct hierarchy *tree_add_v1(struct cgroup_tree *t, const char *parent, unsigned available);
+/* Add a hierarchy, which is not made yet; NULL: out of memory. */
+struct hierarchy *tree_add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
+                                     const char *parent, unsigned available);
 void empty_wait_stop(struct cgroup_tree *t);
 
 /* ---- leaf.c --------------------------------------------------------------------------------- */

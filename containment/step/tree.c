@@ -26,14 +26,14 @@ static unsigned mounted_together(const struct cgroup_parents *p, size_t c)
     return set;
 }
 
-static int add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
-                         const char *parent, unsigned available)
+struct hierarchy *tree_add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
+                                     const char *parent, unsigned available)
 {
-    if (hierarchy_init(&t->h[t->nh], driver, parent, available, t->name) < 0)
-        return -1;
-    t->paths[t->nh] = t->h[t->nh].top;
-    t->nh++;
-    return 0;
+    struct hierarchy *h = &t->h[t->nh];
+    if (hierarchy_init(h, driver, parent, available, t->name) < 0)
+        return NULL;
+    t->paths[t->nh++] = h->top;
+    return h;
 }
 
 static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *p)
@@ -43,7 +43,7 @@ static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_parent
         return -1;
     if (p->v2) {
         t->v2_offers = p->v2_controllers;
-        if (add_hierarchy(t, &cgroup_driver_v2, p->v2, p->v2_controllers & CGROUP_LIMITS) < 0)
+        if (!tree_add_hierarchy(t, &cgroup_driver_v2, p->v2, p->v2_controllers & CGROUP_LIMITS))
             return -1;
         wanted &= ~p->v2_controllers;
         if (p->v2_why && !(t->why_no_limits = strdup(p->v2_why)))
@@ -53,7 +53,7 @@ static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_parent
     }
     for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++) {
         unsigned together = p->v1[c] ? mounted_together(p, c) : 0;
-        if ((together & wanted) && add_hierarchy(t, &cgroup_driver_v1, p->v1[c], together) < 0)
+        if ((together & wanted) && !tree_add_hierarchy(t, &cgroup_driver_v1, p->v1[c], together))
             return -1;
     }
     return 0;
@@ -65,13 +65,6 @@ struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controlle
         if (t->h[i].driver->version == 1 && (t->h[i].available & CGROUP_BIT(c)))
             return &t->h[i];
     return NULL;
-}
-
-struct hierarchy *tree_add_v1(struct cgroup_tree *t, const char *parent, unsigned available)
-{
-    if (add_hierarchy(t, &cgroup_driver_v1, parent, available) < 0)
-        return NULL;
-    return &t->h[t->nh - 1];
 }
 
 /* The hierarchy by which ranks are tracked, and on v1 the one that counts CPU time. */

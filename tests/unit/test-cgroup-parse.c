@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/number.h"
 #include "containment/cgroup/dir.h"
 #include "containment/cgroup/mounts.h"
 #include "containment/step/orphans.h"
