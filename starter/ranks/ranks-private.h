@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks-private.h - the structs behind ranks.h, and what its files offer each other
  *
- * ranks.c uses rank-start.c and rank-end.c; rank-start.c uses rank-exec.c and rank-end.c. */
+ * ranks.c uses rank-life.c, and that uses rank-exec.c. */
 #pragma once
 
 #include "common/spawn.h"
@@ -36,11 +36,6 @@ struct rank {
     char *bound_threads; /* what the kernel says; NULL when not bound */
 };
 
-/* ---- rank-start.c ---------------------------------------------------------------------------- */
-
-/* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
-void rank_start(struct rank *r);
-
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
 
 void rank_programs_free(struct ranks *s);
@@ -49,11 +44,10 @@ pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struc
 bool rank_wants_stdin(const struct rank *r);
 bool rank_has_terminal(const struct rank *r); /* --pty */
 
-/* ---- rank-end.c ------------------------------------------------------------------------------ */
+/* ---- rank-life.c ----------------------------------------------------------------------------- */
 
-/* The rank's process has ended: a callback of the reaper. arg: the rank. */
-void rank_reaped(void *arg, pid_t pid, int status, const struct rusage *usage);
-void rank_not_started(struct rank *r, int exit_code, const struct error *why);
+/* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
+void rank_start(struct rank *r);
 /* Report the rank as killed, without an exit status. */
 void rank_end_killed(struct rank *r);
 /* Nothing more will be known of the rank: report its end. */

@@ -8,7 +8,6 @@
 
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/loop.h"
 #include "common/number.h"
 #include "common/proc.h"
 #include "common/reaper.h"

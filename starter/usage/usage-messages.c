@@ -131,11 +131,6 @@ static void find_below(pid_t server, struct pid_list *ret)
     free(children);
 }
 
-static uint64_t cpu_of(const struct usage *u)
-{
-    return u->value[USAGE_CPU_USER] + u->value[USAGE_CPU_SYSTEM];
-}
-
 /* Microseconds, with those of children that the processes have waited for. */
 static uint64_t add_cpu(const struct starter_services *s, const struct pid_list *list)
 {
@@ -171,7 +166,9 @@ void usage_present_send(const struct starter_services *s, uint32_t turn)
         cgroup_tree_usage(t, &counted);
     m.turn = turn;
     m.processes = (uint32_t)list.n;
-    m.cpu = usage_cpu_seconds(&counted) >= 0 ? cpu_of(&counted) : add_cpu(s, &list);
+    m.cpu = usage_cpu_seconds(&counted) >= 0
+                ? counted.value[USAGE_CPU_USER] + counted.value[USAGE_CPU_SYSTEM]
+                : add_cpu(s, &list);
     if (!t || cgroup_tree_memory(t, &m.memory) < 0) {
         m.memory = add_memory(&list);
         m.memory_added = 1;

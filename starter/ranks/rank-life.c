@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-end.c - how a rank ended: exit status, limits, PMI; and EXITED, which tells mprun */
+/* rank-life.c - one rank: its cgroup, its streams, its process, and how it ended
+ *
+ * STARTED and EXITED tell mprun. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fault.h"
-#include "common/loop.h"
+#include "common/log.h"
 #include "common/number.h"
 #include "common/proc.h"
+#include "common/reaper.h"
 #include "model/rank-end.h"
+#include "plan/topology.h"
+#include "starter/binding/rank-binding.h"
 #include "starter/containment/step-containment.h"
 #include "starter/io/rank-io.h"
 #include "starter/links/uplink.h"
@@ -19,6 +28,8 @@
 #include "wire/messages/launch.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
+
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static void usage_from_io(struct rank *r)
 {
@@ -121,9 +132,11 @@ void rank_end(struct rank *r)
     uplink_fault_point(r->all->with->up, "ending");
 }
 
-/* The kernel tells how the rank ended, the PMI server whether it had finalized before: the server
+/* A callback of the reaper.
+ *
+ * The kernel tells how the rank ended, the PMI server whether it had finalized before: the server
  * is asked, and answers when it has said everything that it knows of the rank. */
-void rank_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
+static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
     struct rank *r = arg;
     struct ranks *s = r->all;
@@ -145,7 +158,7 @@ void rank_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
         rank_end(r);
 }
 
-void rank_not_started(struct rank *r, int exit_code, const struct error *why)
+static void not_started(struct rank *r, int exit_code, const struct error *why)
 {
     char text[1200], name[RANK_NAME_TEXT];
     struct ranks *s = r->all;
@@ -162,4 +175,116 @@ void rank_end_killed(struct rank *r)
     r->was_killed = true;
     r->end_ns = loop_wallclock_ns();
     send_exited(r, END_KILLED, 0, "");
+}
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+static int start_exit_code(const struct spawn_failure *f)
+{
+    if (f->step != SPAWN_EXEC)
+        return EXIT_CODE_MPRUN;
+    return f->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
+}
+
+/* Ask the kernel what the running process is bound to, whatever was asked for. */
+static void read_back_binding(struct rank *r)
+{
+    enum { MOST = 8192 }; /* hardware threads of a machine */
+    cpu_set_t *set = CPU_ALLOC(MOST);
+    size_t size = CPU_ALLOC_SIZE(MOST);
+    struct idset threads = {0};
+    if (set && sched_getaffinity(r->pid, size, set) == 0) {
+        for (int i = 0; i < MOST; i++)
+            if (CPU_ISSET_S((size_t)i, size, set))
+                idset_add(&threads, (unsigned)i);
+        r->bound_threads = idset_format(&threads);
+    }
+    idset_free(&threads);
+    if (set)
+        CPU_FREE(set);
+}
+
+static void open_io(struct rank *r)
+{
+    char path[40];
+    snprintf(path, sizeof(path), "/proc/%d/io", (int)r->pid);
+    r->io_fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void send_started(struct rank *r)
+{
+    Mprun__Started m = MPRUN__STARTED__INIT;
+    Mprun__Started__Rank one = MPRUN__STARTED__RANK__INIT, *list[1] = {&one};
+    Mprun__RankName name;
+    struct ranks *s = r->all;
+    struct topology *topology = s->with->binding->topology;
+    struct idset threads = {0};
+    AUTO_FREE char *words = NULL;
+    rank_name_pack(r->name, &name);
+    one.name = &name;
+    one.pid = (uint64_t)r->pid;
+    one.time_ns = r->start_ns;
+    if (r->bound_threads)
+        one.bound_threads = r->bound_threads;
+    if (s->with->launch->report_bindings && topology && r->bound_threads &&
+        idset_parse(r->bound_threads, &threads, NULL) == 0)
+        words = topology_describe(topology, &threads);
+    if (words)
+        one.bound_text = words;
+    idset_free(&threads);
+    m.n_ranks = 1;
+    m.ranks = list;
+    uplink_send(s->with->up, FRAME_STARTED, &m.base);
+}
+
+static void start_process(struct rank *r)
+{
+    struct ranks *s = r->all;
+    struct spawn_failure f = {0};
+    struct error e;
+    int fds[3];
+    struct rank_io_wish wish = {
+        .has_input = rank_wants_stdin(r),
+        .is_slow = s->with->launch->step.stdin_slow,
+        .terminal = rank_has_terminal(r) ? &s->with->launch->step.terminal_size : NULL,
+    };
+    if (rank_io_open(s->with->io, r->name, &wish, fds, &e) < 0) {
+        not_started(r, EXIT_CODE_MPRUN, &e);
+        return;
+    }
+    r->start_ns = loop_wallclock_ns();
+    r->start_time = loop_now();
+    pid_t pid = rank_exec(r, fds, &f, &e);
+    rank_io_close_child_ends(fds);
+    if (pid < 0 && s->with->pmi && s->with->pmi->refuses) {
+        rank_io_rank_ended(s->with->io, r->name);
+        rank_end_killed(r);
+        return;
+    }
+    if (pid < 0) {
+        not_started(r, start_exit_code(&f), &e);
+        return;
+    }
+    r->pid = pid;
+    r->state = RANK_RUNNING;
+    s->running++;
+    open_io(r);
+    if (reaper_add(s->with->reaper, pid, reaped, r) < 0)
+        log_error("rank %u: out of memory", r->name.rank);
+    if (s->with->binding->plan.bound || s->with->launch->report_bindings)
+        read_back_binding(r);
+    if (r->local == 0)
+        fault_register("rank", pid);
+    send_started(r);
+}
+
+void rank_start(struct rank *r)
+{
+    struct cgroup_tree *tree = r->all->with->containment->tree;
+    struct error e;
+    if (tree &&
+        !(r->leaf = cgroup_leaf_create(tree, r->name, &r->all->with->launch->step.rank_limits, &e)))
+        not_started(r, EXIT_CODE_MPRUN, &e);
+    else
+        start_process(r);
 }
