@@ -323,7 +323,7 @@ objects_of() {
 
 @test "no file of mpstarter uses, directly or through others, a file that uses it" {
     objects_of mpstarter starter >objects
-    [ "$(wc -l <objects)" -gt 40 ]
+    [ "$(wc -l <objects)" -gt 25 ]
     run xargs "$MPRUN_SOURCE/tests/lib/file-circles" -v <objects
     [ "$status" -eq 0 ]
     [ -z "$output" ]
