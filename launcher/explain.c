@@ -76,13 +76,11 @@ void explain_plan(const struct host_table *hosts)
 
 static void print_transport(const struct step_plan *p)
 {
-    static const char *const names[] = {
-        [TRANSPORT_UNIX] = "unix", [TRANSPORT_TCP] = "tcp", [TRANSPORT_STDIO] = "stdio"};
     static const char *const security[] = {[LINK_PLAIN] = "not encrypted",
                                            [LINK_ENCRYPT] = "encrypted",
                                            [LINK_MAC] = "authenticated and not encrypted"};
     const char *why = p->same_machine ? "all hosts are this machine" : "hosts are other machines";
-    printf("transport   %s: %s", names[p->transport],
+    printf("transport   %s: %s", transport_words[p->transport],
            p->cmd->transport == TRANSPORT_AUTO ? why : "asked for with --transport");
     if (p->transport == TRANSPORT_TCP)
         printf(", %s", security[p->cmd->security]);

@@ -13,7 +13,6 @@
 #include "common/tty.h"
 #include "launcher/explain.h"
 #include "launcher/own-process.h"
-#include "launcher/report/step-report.h"
 #include "launcher/run.h"
 
 #ifdef HAVE_CONFIG_H
@@ -42,7 +41,7 @@ static int prepare(struct run *r, struct step_plan *plan, const struct cmdline *
         step_plan_make(plan, cmd, &user, as_mpirun, err) < 0 || run_create(r, plan, err) < 0 ||
         read_preload(r, code, err) < 0)
         return -1;
-    step_record_planned(&r->record);
+    r->record.launch.known = step_plan_seconds(plan);
     return step_plan_find_starter(plan, err);
 }
 

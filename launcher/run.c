@@ -35,7 +35,7 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
     r->hosts->context = r;
     r->rank_failures = rank_failures_create(r->loop, plan, &r->record, &r->verdict);
     r->host_failures = host_failures_create(r->loop, r->hosts, &r->verdict);
-    r->usage_now = usage_now_create(r->loop, r->hosts, &r->record, &r->verdict);
+    r->usage_now = usage_now_create(r->loop, r->hosts, &r->verdict);
     if (!r->rank_failures || !r->host_failures || !r->usage_now ||
         pmi_exchange_init(&r->exchange, r->hosts) < 0 || hosts_watch(r->hosts, r->loop) < 0)
         return error_errno(err, ENOMEM, "prepare the step");

@@ -455,7 +455,7 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
 {
     struct host *top = arg, *h = host_sender(top, link_frame_host(l));
     struct error why;
-    step_record_count_message(&run_of(top)->record);
+    run_of(top)->record.nmessages++;
     host_heard(top);
     if (h && h->state == AGENT_GONE && (frames_too_late & FRAME_BIT(type)))
         return;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <time.h>
 
 #include "common/words.h"
 #include "wire/tree/tree.h"
@@ -145,16 +145,6 @@ void step_record_report(struct step_record *r, uint32_t host, const Mprun__Repor
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-static bool has_rank(const struct step_record *r, struct rank_name name)
-{
-    return name.world == 0 && name.rank < r->plan->step.nranks;
-}
-
-const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name)
-{
-    return has_rank(r, name) ? &r->ranks[name.rank] : NULL;
-}
-
 bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid, uint64_t start_ns)
 {
     struct rank_facts *f = &r->endings[name.rank];
@@ -191,7 +181,7 @@ bool step_record_ended(struct step_record *r, const struct rank_end *end, const 
 
 const char *step_record_end_text(const struct step_record *r, struct rank_name name)
 {
-    return has_rank(r, name) ? r->endings[name.rank].end_text : NULL;
+    return r->endings[name.rank].end_text;
 }
 
 void step_record_change_cause(struct step_record *r, struct rank_name name, enum end_cause cause)
@@ -201,40 +191,16 @@ void step_record_change_cause(struct step_record *r, struct rank_name name, enum
 
 /* ---- the start of the step ------------------------------------------------------------------- */
 
-void step_record_count_message(struct step_record *r)
-{
-    r->nmessages++;
-}
-
 void step_record_note_starts(struct step_record *r, size_t under_way)
 {
     if (under_way > r->launch.starts_at_once)
         r->launch.starts_at_once = under_way;
 }
 
-void step_record_planned(struct step_record *r)
-{
-    r->launch.known = step_plan_seconds(r->plan);
-}
-
-void step_record_launch_sent(struct step_record *r)
-{
-    r->launch.sent = step_plan_seconds(r->plan);
-}
-
-static double cpu_seconds(void)
-{
-    struct rusage u;
-    if (getrusage(RUSAGE_SELF, &u) < 0)
-        return 0;
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
-
 void step_record_all_running(struct step_record *r, size_t links)
 {
     r->launch.running = step_plan_seconds(r->plan);
     r->launch.messages = r->nmessages;
-    r->launch.cpu = cpu_seconds();
+    r->launch.cpu = (double)clock() / CLOCKS_PER_SEC;
     r->launch.links = links;
 }

@@ -26,7 +26,8 @@ struct rank_counts {
     uint32_t known; /* started or ended */
 };
 
-/* Everybody may read it; only step-record.c writes. */
+/* Everybody may read it; step-record.c writes, and the step's files beside it note times of the
+ * launch and count messages. */
 struct step_record {
     const struct step_plan *plan;
     struct report_launch launch;
@@ -52,8 +53,6 @@ void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* NULL: the step has no such rank. */
-const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name);
 /* False: it had been started before. */
 bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid,
                          uint64_t start_ns);
@@ -66,8 +65,5 @@ void step_record_change_cause(struct step_record *r, struct rank_name name, enum
 
 /* ---- the start of the step ------------------------------------------------------------------- */
 
-void step_record_count_message(struct step_record *r); /* a host has sent one */
 void step_record_note_starts(struct step_record *r, size_t under_way);
-void step_record_planned(struct step_record *r);
-void step_record_launch_sent(struct step_record *r);
 void step_record_all_running(struct step_record *r, size_t links);

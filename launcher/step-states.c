@@ -64,7 +64,7 @@ static void launch(struct run *r)
         return;
     }
     hosts_broadcast_bytes(r->hosts, FRAME_LAUNCH, packed, n);
-    step_record_launch_sent(&r->record);
+    r->record.launch.sent = step_plan_seconds(p);
     for (size_t i = 0; i < p->nused; i++)
         if (r->hosts->used[i]->state == AGENT_PLACED)
             host_enter(r->hosts->used[i], AGENT_LAUNCHED);

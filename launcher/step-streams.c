@@ -62,7 +62,6 @@ static void log_to_output(void *arg, enum log_level level, const char *text)
     output_message(r->output, line, (size_t)n);
 }
 
-/* n 0: the end of the input. */
 static void input_send(void *arg, struct rank_name name, const void *data, size_t n)
 {
     struct run *r = arg;
@@ -72,18 +71,12 @@ static void input_send(void *arg, struct rank_name name, const void *data, size_
         host_send_bulk(h, FRAME_INPUT, &bh, data, n);
 }
 
-static void input_end(void *arg, struct rank_name name)
-{
-    input_send(arg, name, NULL, 0);
-}
-
 static void input_failed(void *arg, const struct error *why)
 {
     log_warn("%s", why->text);
 }
 
-static const struct input_events input_events = {
-    .send = input_send, .end = input_end, .failed = input_failed};
+static const struct input_events input_events = {.send = input_send, .failed = input_failed};
 
 /* Readers have taken nothing since the last look: nobody reads. */
 static void look_for_readers(void *arg)

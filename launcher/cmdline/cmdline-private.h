@@ -14,8 +14,6 @@ int cmdline_word(const char *word, size_t len, const char *const words[], struct
 int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),
                       struct cmdline *c, struct error *err);
-/* The index of value in words (NULL-terminated), or -1 with the valid ones in err. */
-int cmdline_choice(const char *value, const char *const words[], struct error *err);
 
 /* value[0..len) as a number of ranks or cores into *count, where another one (not 0) is refused. */
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err);

@@ -222,19 +222,14 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
 {
     struct cmdline c = option_defaults;
     *ret = (struct cmdline){.napps = 0};
-    int status = parse_parts(&c, argc, argv, err);
-    if (status == 0 && !c.help && !c.version) {
-        status = sum_ranks(&c, err);
-        if (status == 0)
-            status = share_settings(&c, err);
-        if (status == 0)
-            status = check_agreement(&c, err);
-    }
-    if (status < 0)
+    if (parse_parts(&c, argc, argv, err) < 0 ||
+        (!c.help && !c.version &&
+         (sum_ranks(&c, err) < 0 || share_settings(&c, err) < 0 || check_agreement(&c, err) < 0))) {
         cmdline_free(&c);
-    else
-        *ret = c;
-    return status;
+        return -1;
+    }
+    *ret = c;
+    return 0;
 }
 
 /* ---- environment ----------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ enum transport {
     TRANSPORT_STDIO,
 };
 
+extern const char *const transport_words[]; /* by enum transport; NULL-terminated */
+
 enum report_usage {
     REPORT_USAGE_NONE,
     REPORT_USAGE,     /* many ranks are summarised */

@@ -144,16 +144,17 @@ static int apply_port_range(void *target, const char *value, struct error *err)
     return 0;
 }
 
+const char *const transport_words[] = {
+    [TRANSPORT_AUTO] = "auto",
+    [TRANSPORT_UNIX] = "unix",
+    [TRANSPORT_TCP] = "tcp",
+    [TRANSPORT_STDIO] = "stdio",
+    NULL,
+};
+
 static int apply_transport(void *target, const char *value, struct error *err)
 {
-    static const char *const words[] = {
-        [TRANSPORT_AUTO] = "auto",
-        [TRANSPORT_UNIX] = "unix",
-        [TRANSPORT_TCP] = "tcp",
-        [TRANSPORT_STDIO] = "stdio",
-        NULL,
-    };
-    int i = cmdline_choice(value, words, err);
+    int i = cmdline_word(value, strlen(value), transport_words, err);
     ((struct cmdline *)target)->transport = i < 0 ? TRANSPORT_AUTO : (enum transport)i;
     return i < 0 ? -1 : 0;
 }
@@ -162,7 +163,7 @@ static int apply_link_security(void *target, const char *value, struct error *er
 {
     static const char *const words[] = {
         [LINK_PLAIN] = "none", [LINK_ENCRYPT] = "encrypt", [LINK_MAC] = "mac", NULL};
-    int i = cmdline_choice(value, words, err);
+    int i = cmdline_word(value, strlen(value), words, err);
     ((struct cmdline *)target)->security = i < 0 ? LINK_ENCRYPT : (enum link_security)i;
     return i < 0 ? -1 : 0;
 }
@@ -191,7 +192,7 @@ static int apply_nooversubscribe(void *target, const char *value, struct error *
 static int apply_bind(void *target, const char *value, struct error *err)
 {
     static const char *const words[] = {"none", "core", NULL};
-    int i = cmdline_choice(value, words, err);
+    int i = cmdline_word(value, strlen(value), words, err);
     ((struct cmdline *)target)->step.bind.policy = i == 1 ? BIND_CORE : BIND_NONE;
     return i < 0 ? -1 : 0;
 }

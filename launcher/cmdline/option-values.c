@@ -10,7 +10,6 @@
 #include "common/number.h"
 #include "launcher/cmdline/cmdline-private.h"
 
-/* The place of word[0..len) in words (NULL-terminated), or -1 with the valid ones in err. */
 int cmdline_word(const char *word, size_t len, const char *const words[], struct error *err)
 {
     char copy[64], list[256] = "";
@@ -29,12 +28,6 @@ int cmdline_word(const char *word, size_t len, const char *const words[], struct
     return error_set(err, EINVAL, "unknown word '%s'; valid: %s", copy, list);
 }
 
-int cmdline_choice(const char *value, const char *const words[], struct error *err)
-{
-    return cmdline_word(value, strlen(value), words, err);
-}
-
-/* Call take for each word of a comma-separated list. */
 int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),
                       struct cmdline *c, struct error *err)

@@ -132,7 +132,7 @@ static void send_end(struct input *in)
     stop_reading(in);
     for (size_t i = 0; i < in->ntargets; i++)
         if (!in->targets[i].closed)
-            in->events.end(in->arg, in->targets[i].name);
+            in->events.send(in->arg, in->targets[i].name, NULL, 0);
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */

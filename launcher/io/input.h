@@ -27,10 +27,9 @@ struct input;
 struct loop;
 
 struct input_events {
-    /* Send FRAME_INPUT (n is at most BULK_DATA_MAX; without data at the end) to the rank's host.
-     * Only for ranks for which input_credit() was called, so that the rank is known there. */
+    /* Send FRAME_INPUT (n is at most BULK_DATA_MAX; 0 at the end) to the rank's host. Only for
+     * ranks for which input_credit() was called, so that the rank is known there. */
     void (*send)(void *arg, struct rank_name name, const void *data, size_t n);
-    void (*end)(void *arg, struct rank_name name);
     /* The source cannot be read; the ranks have been sent their end. May be NULL. */
     void (*failed)(void *arg, const struct error *why);
 };

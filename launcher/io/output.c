@@ -106,8 +106,7 @@ static void pay_dues(void *arg)
     }
 }
 
-/* ---- the two streams --------------------------------------------------------------------------
- */
+/* ---- the two streams ------------------------------------------------------------------------- */
 
 static void tell_closed(void *arg, int code)
 {
@@ -181,8 +180,7 @@ void output_destroy(struct output *o)
     errno = saved;
 }
 
-/* ---- what comes -------------------------------------------------------------------------------
- */
+/* ---- what comes ------------------------------------------------------------------------------ */
 
 static void put_by_line(struct output *o, struct output_sink *s, const struct bulk_header *h,
                         const uint8_t *p, size_t n)
@@ -232,8 +230,7 @@ void output_message(struct output *o, const char *text, size_t n)
     sink_put(s, (const uint8_t *)text, n);
 }
 
-/* ---- how it stands ----------------------------------------------------------------------------
- */
+/* ---- how it stands --------------------------------------------------------------------------- */
 
 int output_is_closed(const struct output *o, unsigned stream)
 {

@@ -58,7 +58,7 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, ch
 {
     char name[RANK_NAME_TEXT], who[400];
     snprintf(who, sizeof(who), "rank %s on %s (pid %d)", rank_name_format(e->name, name),
-             f->plan->used.hosts[e->host].name, (int)step_record_rank(f->record, e->name)->pid);
+             f->plan->used.hosts[e->host].name, (int)f->record->ranks[e->name.rank].pid);
     const char *text = step_record_end_text(f->record, e->name);
     const char *others = f->plan->step.nranks > 1 ? "; the other ranks are ended" : "";
     switch (e->cause) {

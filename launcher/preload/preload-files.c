@@ -10,7 +10,6 @@
 #include "common/cleanup.h"
 #include "common/spawn.h"
 #include "launcher/cmdline/cmdline.h"
-#include "launcher/preload/shared-libraries.h"
 #include "model/rank-end.h"
 
 /* ---- one file -------------------------------------------------------------------------------- */

@@ -43,3 +43,15 @@ void preload_files_free(struct preload_files *f); /* what it holds, not itself *
 int preload_source_open(const struct preload_source *s, struct error *err);
 /* -1 when the open file has changed since it was read first. */
 int preload_source_check(const struct preload_source *s, int fd, struct error *err);
+
+/* ---- shared-libraries.c: the libraries of a program that are not the system's ---------------- */
+
+/* A library: its name as programs ask for it, and where it was found. 0, or -1 with err. */
+typedef int (*library_fn)(void *arg, const char *name, const char *path, struct error *err);
+
+/* Calls take(arg) for those that the program at `path` needs, directly or not, and that the dynamic
+ * loader would find outside of /lib, /usr/lib, /lib64 and /usr/lib64 with this LD_LIBRARY_PATH
+ * (NULL: none). Nothing is executed. A file that is not ELF (a script) needs none. 0, or -1 with
+ * err. */
+int libraries_find(const char *path, const char *library_path, library_fn take, void *arg,
+                   struct error *err);

@@ -4,7 +4,7 @@
  * What ld.so does, read instead of run: an object's DT_NEEDED names are looked for in its DT_RPATH
  * and those of the objects that loaded it (unless it has a DT_RUNPATH), LD_LIBRARY_PATH, its
  * DT_RUNPATH, the directories of /etc/ld.so.conf, and the system's. */
-#include "launcher/preload/shared-libraries.h"
+#include "launcher/preload/preload-files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/words.h"
 
 enum {
     OBJECTS_MAX = 1024,
@@ -46,9 +47,7 @@ struct search {
 
 static void object_free(struct object *o)
 {
-    for (size_t i = 0; i < o->nneeded; i++)
-        free(o->needed[i]);
-    free(o->needed);
+    words_free(o->needed);
     free(o->path);
     free(o->rpath);
     free(o->runpath);
@@ -83,7 +82,7 @@ static int read_dynamic(struct object *o, Elf *elf)
 {
     Elf_Scn *section = NULL;
     GElf_Shdr header;
-    o->needed = calloc(NEEDED_MAX, sizeof(*o->needed));
+    o->needed = calloc(NEEDED_MAX + 1, sizeof(*o->needed));
     if (!o->needed)
         return -1;
     while ((section = elf_nextscn(elf, section))) {

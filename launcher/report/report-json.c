@@ -47,23 +47,19 @@ static void put_efficiency(struct json *in, const struct usage *u, double cores)
         json_put_real(in, "efficiency", e);
 }
 
-static void put_limit(struct json *in, const char *key, const struct limit *l)
-{
-    if (!l->set)
-        return;
-    struct json *j = json_new_object();
-    json_put_int(j, "value", (int64_t)l->value);
-    json_put_string(j, "held_by", limit_holder_text(l->held_by));
-    json_put(in, key, j);
-}
-
 static void put_limits(struct json *in, const struct limits *l)
 {
     if (!limits_is_any_set(l))
         return;
     struct json *j = json_new_object();
-    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
-        put_limit(j, limit_words(k)->key, &l->of[k]);
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
+        if (!l->of[k].set)
+            continue;
+        struct json *one = json_new_object();
+        json_put_int(one, "value", (int64_t)l->of[k].value);
+        json_put_string(one, "held_by", limit_holder_text(l->of[k].held_by));
+        json_put(j, limit_words(k)->key, one);
+    }
     json_put(in, "limits", j);
 }
 

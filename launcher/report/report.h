@@ -21,6 +21,9 @@
 #include "model/step.h"
 #include "model/usage.h"
 
+struct step_plan;
+struct step_record;
+
 /* All strings and arrays are the caller's and stay; a NULL string is unknown. */
 struct report_rank {
     struct rank_name name;
@@ -143,3 +146,12 @@ int launch_sum(const struct report *r, enum launch_phase phase, struct launch_su
                struct error *err);
 /* For people; caller frees. NULL: out of memory. */
 char *report_launch_text(const struct report *r);
+
+/* ---- step-report.c --------------------------------------------------------------------------- */
+
+/* Writes the reports that the command line asks for, with the user's umask. first: the rank's
+ * failure that ended the step; text: the sentence on the step's end, "" for none. Returns 0, or -1
+ * with one of the errors. */
+int step_report_write(const struct step_plan *plan, const struct step_record *record,
+                      const struct rank_end *first, const char *text, int exit_code,
+                      struct error *err);

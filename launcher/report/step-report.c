@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* step-report.c - the reports of a step, from what is recorded of it */
-#include "launcher/report/step-report.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>

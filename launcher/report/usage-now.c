@@ -35,7 +35,6 @@ struct look {
 
 struct usage_now {
     struct host_table *hosts;
-    const struct step_record *record;
     const struct verdict *verdict;
     struct loop_timer timer; /* runs while answers are awaited */
     uint32_t turn;
@@ -84,44 +83,32 @@ static void say_each(const struct usage_now *u)
                      amount_text(u, &u->of[i].now, text, sizeof(text)));
 }
 
-static double busy_of(const struct amount *a)
+static const char *name_of(const struct usage_now *u, const struct look *k)
 {
-    return a->busy;
-}
-
-static double memory_of(const struct amount *a)
-{
-    return (double)a->memory;
+    return u->hosts->used[k - u->of]->name;
 }
 
 /* The hosts that have answered with the least and the most of it; the first of several. */
-static void extremes(const struct usage_now *u, double (*of)(const struct amount *a), size_t ret[2])
-{
-    int begun = 0;
-    for (size_t i = 0; i < u->hosts->plan->nused; i++) {
-        const struct look *all = u->of;
-        if (!all[i].now.known)
-            continue;
-        if (!begun || of(&all[i].now) < of(&all[ret[0]].now))
-            ret[0] = i;
-        if (!begun || of(&all[i].now) > of(&all[ret[1]].now))
-            ret[1] = i;
-        begun = 1;
-    }
-}
-
 static void say_extremes(const struct usage_now *u)
 {
-    const struct look *all = u->of;
-    size_t busy[2] = {0, 0}, memory[2] = {0, 0};
+    const struct look *idle = NULL, *busy = NULL, *small = NULL, *large = NULL;
     char least[24], most[24];
-    extremes(u, busy_of, busy);
-    extremes(u, memory_of, memory);
+    for (const struct look *k = u->of; k < u->of + u->hosts->plan->nused; k++) {
+        if (!k->now.known)
+            continue;
+        if (!idle || k->now.busy < idle->now.busy)
+            idle = k;
+        if (!busy || k->now.busy > busy->now.busy)
+            busy = k;
+        if (!small || k->now.memory < small->now.memory)
+            small = k;
+        if (!large || k->now.memory > large->now.memory)
+            large = k;
+    }
     log_note("a host: from %.1f cores busy (%s) to %.1f (%s); memory from %s (%s) to %s (%s)",
-             all[busy[0]].now.busy, u->hosts->used[busy[0]]->name, all[busy[1]].now.busy,
-             u->hosts->used[busy[1]]->name, memory_text(&all[memory[0]].now, least, sizeof(least)),
-             u->hosts->used[memory[0]]->name, memory_text(&all[memory[1]].now, most, sizeof(most)),
-             u->hosts->used[memory[1]]->name);
+             idle->now.busy, name_of(u, idle), busy->now.busy, name_of(u, busy),
+             memory_text(&small->now, least, sizeof(least)), name_of(u, small),
+             memory_text(&large->now, most, sizeof(most)), name_of(u, large));
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -190,12 +177,12 @@ static void over(void *arg)
 /* Takes the numbers of the host's REPORT, as report.c adds them up. False: there was none. */
 static bool have_report(const struct usage_now *u, const struct host *h, struct amount *ret)
 {
-    const struct report_host *r = &u->record->hosts[h->launch_index];
+    const struct report_host *r = &u->hosts->record->hosts[h->launch_index];
     struct usage sum = {0};
     if (h->state < AGENT_REPORTED || !r->starter.known)
         return false;
     for (uint32_t i = 0; i < rank_set_count(h->ranks); i++)
-        usage_add(&sum, &u->record->ranks[rank_set_at(h->ranks, i).rank].usage);
+        usage_add(&sum, &u->hosts->record->ranks[rank_set_at(h->ranks, i).rank].usage);
     usage_add(&sum, &r->others);
     double cpu = usage_cpu_seconds(&r->total);
     if (cpu < 0)
@@ -211,7 +198,7 @@ static void begin(struct usage_now *u)
     const struct step_plan *p = u->hosts->plan;
     u->begun = true;
     for (size_t i = 0; i < p->nused; i++)
-        u->of[i].at_before = p->start_time + u->record->launch.sent;
+        u->of[i].at_before = p->start_time + u->hosts->record->launch.sent;
 }
 
 void usage_now_ask(struct usage_now *u)
@@ -259,13 +246,12 @@ int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Pre
 }
 
 struct usage_now *usage_now_create(struct loop *loop, struct host_table *hosts,
-                                   const struct step_record *record, const struct verdict *verdict)
+                                   const struct verdict *verdict)
 {
     struct usage_now *u = calloc(1, sizeof(*u) + hosts->plan->nused * sizeof(u->of[0]));
     if (!u)
         return NULL;
     u->hosts = hosts;
-    u->record = record;
     u->verdict = verdict;
     loop_timer_init(&u->timer, loop, over, u);
     return u;

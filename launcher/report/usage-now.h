@@ -10,7 +10,7 @@ struct verdict;
 
 /* NULL: out of memory. */
 struct usage_now *usage_now_create(struct loop *loop, struct host_table *hosts,
-                                   const struct step_record *record, const struct verdict *verdict);
+                                   const struct verdict *verdict);
 void usage_now_destroy(struct usage_now *u); /* NULL is fine */
 
 /* Ask all hosts, and say what all ranks use when they have answered or USAGE_NOW_SECONDS are over.
