@@ -51,8 +51,8 @@ static int run_to_end(struct run *r)
     const struct rank_end *first;
     step_begin(r);
     loop_run(r->loop);
-    host_failures_say(r->host_failures);
-    first = rank_failures_first(r->rank_failures);
+    host_failures_say(&r->host_failures);
+    first = rank_failures_first(&r->rank_failures);
     return r->verdict.exit_code >= 0 ? r->verdict.exit_code : outcome_exit_code(first);
 }
 
@@ -60,7 +60,7 @@ static int run_to_end(struct run *r)
 static int report(struct run *r, int code)
 {
     struct error e;
-    if (step_report_write(r->plan, &r->record, rank_failures_first(r->rank_failures),
+    if (step_report_write(r->plan, &r->record, rank_failures_first(&r->rank_failures),
                           r->verdict.text, code, &e) == 0)
         return code;
     log_error("%s", e.text);

@@ -33,10 +33,9 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
     if (!r->hosts)
         return error_errno(err, ENOMEM, "prepare the step");
     r->hosts->context = r;
-    r->rank_failures = rank_failures_create(r->loop, plan, &r->record, &r->verdict);
-    r->host_failures = host_failures_create(r->loop, r->hosts, &r->verdict);
-    r->usage_now = usage_now_create(r->loop, r->hosts, &r->verdict);
-    if (!r->rank_failures || !r->host_failures || !r->usage_now ||
+    if (rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict) < 0 ||
+        host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict) < 0 ||
+        usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict) < 0 ||
         pmi_exchange_init(&r->exchange, r->hosts) < 0 || hosts_watch(r->hosts, r->loop) < 0)
         return error_errno(err, ENOMEM, "prepare the step");
     return 0;
@@ -65,7 +64,7 @@ int run_open(struct run *r, struct error *err)
         .record = &r->record,
         .hosts = r->hosts,
         .verdict = &r->verdict,
-        .failures = r->host_failures,
+        .failures = &r->host_failures,
         .directory = &r->directory,
         .suspension = &r->suspension,
         .links = &host_link_events,
@@ -94,9 +93,9 @@ void run_close(struct run *r)
 void run_free(struct run *r)
 {
     gather_destroy(r->exchange.gather);
-    usage_now_destroy(r->usage_now);
-    host_failures_destroy(r->host_failures);
-    rank_failures_destroy(r->rank_failures);
+    usage_now_free(&r->usage_now);
+    host_failures_free(&r->host_failures);
+    rank_failures_free(&r->rank_failures);
     preload_destroy(r->preload);
     starters_destroy(r->starters);
     host_table_destroy(r->hosts);

@@ -72,15 +72,15 @@ struct run {
     double timeout_end;        /* loop_now() when that is over, */
     double timeout_left;       /* seconds, while the clock stands still; 0: there is no limit */
     struct step_signals signals;
-    struct rank_failures *rank_failures;
-    struct host_failures *host_failures;
+    struct rank_failures rank_failures;
+    struct host_failures host_failures;
     struct output *output;
     struct loop_timer unread; /* looks whether the output of a step that ends is read */
     uint64_t taken_before;    /* bytes of the output, at the last look */
     struct input *input;      /* NULL: no rank has any */
     struct terminal terminal;
     struct pmi_exchange exchange;
-    struct usage_now *usage_now;
+    struct usage_now usage_now;
     struct control_socket control;
 };
 

@@ -105,7 +105,7 @@ static int take_cannot_run(void *host, void *message)
     struct host *h = host;
     const Mprun__CannotRun *m = message;
     struct run *r = run_of(h);
-    if (host_failures_is_consequence(r->host_failures, h) ||
+    if (host_failures_is_consequence(&r->host_failures, h) ||
         (verdict_is_ending(&r->verdict) && awaits_status(r)))
         /* this one was told to end for that */
         log_debug("host %s: %s", h->name, m->text);
@@ -151,9 +151,9 @@ static void rank_has_ended(struct run *r, const struct rank_end *end, const Mpru
 {
     if (r->input)
         input_credit(r->input, end->name, 0, 0, 1);
-    rank_failures_ended(r->rank_failures, end, !m->killed_by_us);
+    rank_failures_ended(&r->rank_failures, end, !m->killed_by_us);
     if (end->cause == END_OK && !m->joined)
-        rank_failures_ended_without_init(r->rank_failures, end);
+        rank_failures_ended_without_init(&r->rank_failures, end);
 }
 
 static int take_exited(void *host, void *message)
@@ -179,7 +179,7 @@ static int take_exited(void *host, void *message)
 static int take_client(void *host, const uint8_t *p, size_t n)
 {
     struct host *h = host;
-    rank_failures_init_called(run_of(h)->rank_failures);
+    rank_failures_init_called(&run_of(h)->rank_failures);
     return 0;
 }
 
@@ -189,7 +189,7 @@ static int take_aborted(void *host, void *message)
     const Mprun__Aborted *m = message;
     struct rank_name name = rank_name_unpack(m->name);
     if (rank_set_has(h->ranks, name))
-        rank_failures_aborted(run_of(h)->rank_failures, name, h->launch_index, m->code);
+        rank_failures_aborted(&run_of(h)->rank_failures, name, h->launch_index, m->code);
     return 0;
 }
 
@@ -287,7 +287,7 @@ static int take_lost(void *host, void *message)
             /* an exit status says more, and comes next */
             verdict_end_ranks(&r->verdict, -1, "a starter died");
         else
-            host_failures_add(r->host_failures, lost, m->silent, "its link to %s is gone: %s",
+            host_failures_add(&r->host_failures, lost, m->silent, "its link to %s is gone: %s",
                               h->name, m->text);
     }
     if (below && lost->state < AGENT_RELEASED)
@@ -350,7 +350,7 @@ static int take_errand_news(void *host, void *message)
 static int take_usage_now(void *host, void *message)
 {
     struct host *h = host;
-    return usage_now_answer(run_of(h)->usage_now, h, message);
+    return usage_now_answer(&run_of(h)->usage_now, h, message);
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
@@ -370,11 +370,11 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
     }
     if (h->state < AGENT_CLEANED && !(h->state == AGENT_PLACED && r->plan->cmd->explain)) {
         if (why->code && why->code != ECONNRESET)
-            host_failures_add(r->host_failures, h, why->code == ETIMEDOUT,
+            host_failures_add(&r->host_failures, h, why->code == ETIMEDOUT,
                               "the link to its mpstarter is gone: %s", why->text);
         else if (!starters_has_client(r->starters, h) &&
                  !(verdict_is_ending(&r->verdict) && awaits_status(r)))
-            host_failures_add(r->host_failures, h, false, "its mpstarter has gone");
+            host_failures_add(&r->host_failures, h, false, "its mpstarter has gone");
         else if (starters_client_runs(r->starters, h) && h->state < AGENT_CONNECTED)
             /* its start client is about to end with the reason: it must not be ended before that */
             log_debug("host %s: its start channel is closed", h->name);

@@ -82,7 +82,7 @@ static void show_state(struct run *r)
              plural(r->plan->step.nranks), n.ended, r->plan->nused, plural(r->plan->nused),
              loop_now() - r->plan->start_time, INT_AGAIN_SECONDS);
     if (r->state >= STEP_LAUNCHING && r->state < STEP_RELEASING)
-        usage_now_ask(r->usage_now);
+        usage_now_ask(&r->usage_now);
 }
 
 static void interrupted(struct run *r)

@@ -72,8 +72,6 @@ static void launch(struct run *r)
 
 static enum step_state starting(struct run *r)
 {
-    if (verdict_is_ending(&r->verdict))
-        return STEP_ENDING;
     if (hosts_before(r->hosts, AGENT_PLACED) > 0 || r->suspension.suspended)
         return STEP_STARTING;
     fault_point("connected");
@@ -90,8 +88,6 @@ static enum step_state starting(struct run *r)
 
 static enum step_state preloading(struct run *r)
 {
-    if (verdict_is_ending(&r->verdict))
-        return STEP_ENDING;
     if (!preload_done(r->preload) || r->suspension.suspended)
         return STEP_PRELOADING;
     launch(r);
@@ -100,8 +96,6 @@ static enum step_state preloading(struct run *r)
 
 static enum step_state launching(struct run *r)
 {
-    if (verdict_is_ending(&r->verdict))
-        return STEP_ENDING;
     struct rank_counts n = r->record.counts;
     if (n.started + n.ended > 0)
         fault_point("launching");
@@ -114,9 +108,7 @@ static enum step_state launching(struct run *r)
 
 static enum step_state running(struct run *r)
 {
-    if (verdict_is_ending(&r->verdict) || r->record.counts.ended == r->plan->step.nranks)
-        return STEP_ENDING;
-    return STEP_RUNNING;
+    return r->record.counts.ended == r->plan->step.nranks ? STEP_ENDING : STEP_RUNNING;
 }
 
 /* A host that came late, or was told nothing yet, is ended as well. */
@@ -146,8 +138,8 @@ static enum step_state ending(struct run *r)
 
 static enum step_state cleaning(struct run *r)
 {
-    host_failures_say(r->host_failures);
-    rank_failures_explain(r->rank_failures);
+    host_failures_say(&r->host_failures);
+    rank_failures_explain(&r->rank_failures);
     return hosts_before(r->hosts, AGENT_CLEANED) > 0 ? STEP_CLEANING : STEP_RELEASING;
 }
 
@@ -203,7 +195,8 @@ static void step_machine(struct run *r)
         [STEP_RELEASING] = "cleaned",
     };
     for (;;) {
-        enum step_state next = due[r->state](r);
+        bool is_cut_short = r->state < STEP_ENDING && verdict_is_ending(&r->verdict);
+        enum step_state next = is_cut_short ? STEP_ENDING : due[r->state](r);
         if (next == r->state)
             return;
         r->state = next;
@@ -226,7 +219,7 @@ void step_turn(void *arg)
 static void timed_out(void *arg)
 {
     struct run *r = arg;
-    if (rank_failures_first(r->rank_failures))
+    if (rank_failures_first(&r->rank_failures))
         log_debug("--timeout: %g s are over; the step is ending", r->plan->cmd->timeout);
     else
         verdict_fail(&r->verdict, EXIT_CODE_TIMEOUT,

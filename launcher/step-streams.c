@@ -32,7 +32,7 @@ static void output_stream_closed(void *arg, unsigned stream, const struct error 
     m.stream = stream;
     hosts_broadcast(r->hosts, FRAME_OUTPUT_CLOSED, &m.base);
     if (why->code == EPIPE)
-        rank_failures_reader_left(r->rank_failures);
+        rank_failures_reader_left(&r->rank_failures);
     else
         verdict_fail(&r->verdict, EXIT_CODE_MPRUN, "%s", why->text);
 }

@@ -33,18 +33,14 @@ struct outlet {
     struct buffer dues;      /* of struct due */
 };
 
-struct host_credit {
-    uint64_t pending[STREAMS];
-};
-
 struct output {
     struct output_options options;
     struct output_events events;
     void *arg;
     struct outlet outlets[STREAMS];
-    struct outlet *of[STREAMS]; /* the one of each stream */
-    struct host_credit *hosts;  /* options.nhosts */
-    struct output_lines *lines; /* NULL: bytes pass as they came */
+    struct outlet *of[STREAMS];  /* the one of each stream */
+    uint64_t (*credit)[STREAMS]; /* of each host, kept back until it is worth a message */
+    struct output_lines *lines;  /* NULL: bytes pass as they came */
 };
 
 /* ---- credit ---------------------------------------------------------------------------------- */
@@ -57,7 +53,7 @@ static uint32_t credit_step(const struct output *o)
 /* Credit goes back in steps of a quarter of the window: what is kept back can never stop a host. */
 static void give_credit(struct output *o, uint32_t host, unsigned stream, uint64_t n)
 {
-    uint64_t *pending = &o->hosts[host].pending[stream - 1];
+    uint64_t *pending = &o->credit[host][stream - 1];
     *pending += n;
     if (*pending < credit_step(o))
         return;
@@ -156,7 +152,7 @@ struct output *output_create(struct loop *loop, const struct output_options *opt
     int by_line = options->tag || options->timestamp;
     if (o)
         *o = (struct output){.options = *options, .events = *events, .arg = arg};
-    if (!o || !(o->hosts = calloc(options->nhosts + 1, sizeof(*o->hosts))) ||
+    if (!o || !(o->credit = calloc(options->nhosts + 1, sizeof(*o->credit))) ||
         (by_line && !(o->lines = lines_create(options->tag, options->timestamp))))
         error_errno(err, ENOMEM, "prepare the output");
     else if (open_outlets(o, loop, err) == 0)
@@ -175,7 +171,7 @@ void output_destroy(struct output *o)
         buffer_free(&o->outlets[i].dues);
     }
     lines_destroy(o->lines);
-    free(o->hosts);
+    free(o->credit);
     free(o);
     errno = saved;
 }

@@ -11,23 +11,11 @@
 #include <stdlib.h>
 
 #include "common/log.h"
-#include "common/loop.h"
 #include "common/host-name-list.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/policy.h"
 #include "model/rank-end.h"
-
-struct host_failures {
-    const struct host_table *hosts;
-    struct verdict *verdict;
-    struct loop_timer timer; /* runs while others may fail with the first */
-    bool is_due;             /* the time is over; what has happened meanwhile is looked at first */
-    double until;            /* loop_now(): the sentence waits no longer */
-    struct host *first;
-    char text[900]; /* of the first */
-    bool listed[];  /* by launch_index: in the sentence */
-};
 
 static bool is_listed(const void *arg, const struct host *h)
 {
@@ -132,21 +120,17 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, con
     verdict_end_ranks(f->verdict, -1, text);
 }
 
-struct host_failures *host_failures_create(struct loop *loop, const struct host_table *t,
-                                           struct verdict *verdict)
+int host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,
+                       struct verdict *verdict)
 {
-    struct host_failures *f = calloc(1, sizeof(*f) + t->plan->nused * sizeof(f->listed[0]));
-    if (!f)
-        return NULL;
-    f->hosts = t;
-    f->verdict = verdict;
+    *f = (struct host_failures){.hosts = t, .verdict = verdict};
+    f->listed = calloc(t->plan->nused + 1, sizeof(*f->listed));
     loop_timer_init(&f->timer, loop, due, f);
-    return f;
+    return f->listed ? 0 : -1;
 }
 
-void host_failures_destroy(struct host_failures *f)
+void host_failures_free(struct host_failures *f)
 {
-    if (f)
-        loop_timer_stop(&f->timer);
-    free(f);
+    loop_timer_stop(&f->timer);
+    free(f->listed);
 }

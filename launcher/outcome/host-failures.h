@@ -4,15 +4,26 @@
 
 #include <stdbool.h>
 
+#include "common/loop.h"
 #include "launcher/hosts/host-table.h"
 
-struct host_failures;
 struct verdict;
 
-/* NULL: out of memory. */
-struct host_failures *host_failures_create(struct loop *loop, const struct host_table *t,
-                                           struct verdict *verdict);
-void host_failures_destroy(struct host_failures *f); /* NULL is fine */
+struct host_failures { /* private to host-failures.c */
+    const struct host_table *hosts;
+    struct verdict *verdict;
+    struct loop_timer timer; /* runs while others may fail with the first */
+    bool is_due;             /* the time is over; what has happened meanwhile is looked at first */
+    double until;            /* loop_now(): the sentence waits no longer */
+    struct host *first;
+    char text[900]; /* of the first */
+    bool *listed;   /* by launch_index: in the sentence */
+};
+
+/* -1: out of memory. */
+int host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,
+                       struct verdict *verdict);
+void host_failures_free(struct host_failures *f); /* what it holds, not itself; zero is fine */
 
 /* The step ends because of this host, unless mprun itself has ended that. The text goes behind the
  * host's name; the host may be found to be behind another one that has failed. silent: it gives no

@@ -13,22 +13,9 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "launcher/outcome/first-failure.h"
-#include "common/loop.h"
 #include "common/spawn.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/step-record.h"
-
-struct rank_failures {
-    const struct step_plan *plan;
-    struct step_record *record;
-    struct verdict *verdict;
-    struct loop_timer timer; /* until the first failure is said */
-    struct rank_end *all;    /* failures that count, in order of arrival */
-    size_t n;
-    bool init_called;     /* some rank has called MPI_Init */
-    struct rank_end lone; /* with END_NO_INIT: the first that ended well without it */
-    bool reader_left;
-};
 
 /* ---- the sentence ---------------------------------------------------------------------------- */
 
@@ -168,28 +155,17 @@ void rank_failures_reader_left(struct rank_failures *f)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct rank_failures *rank_failures_create(struct loop *loop, const struct step_plan *plan,
-                                           struct step_record *record, struct verdict *verdict)
+int rank_failures_init(struct rank_failures *f, struct loop *loop, const struct step_plan *plan,
+                       struct step_record *record, struct verdict *verdict)
 {
-    struct rank_failures *f = calloc(1, sizeof(*f));
-    if (!f)
-        return NULL;
-    f->plan = plan;
-    f->record = record;
-    f->verdict = verdict;
+    *f = (struct rank_failures){.plan = plan, .record = record, .verdict = verdict};
     f->all = calloc(plan->step.nranks + 1u, sizeof(*f->all));
     loop_timer_init(&f->timer, loop, explain_due, f);
-    if (f->all)
-        return f;
-    rank_failures_destroy(f);
-    return NULL;
+    return f->all ? 0 : -1;
 }
 
-void rank_failures_destroy(struct rank_failures *f)
+void rank_failures_free(struct rank_failures *f)
 {
-    if (!f)
-        return;
     loop_timer_stop(&f->timer);
     free(f->all);
-    free(f);
 }

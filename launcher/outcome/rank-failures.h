@@ -4,17 +4,29 @@
 
 #include <stdbool.h>
 
+#include "common/loop.h"
 #include "launcher/step-plan.h"
 #include "model/rank-end.h"
 
-struct rank_failures;
 struct step_record;
 struct verdict;
 
-/* NULL: out of memory. */
-struct rank_failures *rank_failures_create(struct loop *loop, const struct step_plan *plan,
-                                           struct step_record *record, struct verdict *verdict);
-void rank_failures_destroy(struct rank_failures *f); /* NULL is fine */
+struct rank_failures { /* private to rank-failures.c */
+    const struct step_plan *plan;
+    struct step_record *record;
+    struct verdict *verdict;
+    struct loop_timer timer; /* until the first failure is said */
+    struct rank_end *all;    /* failures that count, in order of arrival */
+    size_t n;
+    bool init_called;     /* some rank has called MPI_Init */
+    struct rank_end lone; /* with END_NO_INIT: the first that ended well without it */
+    bool reader_left;
+};
+
+/* -1: out of memory. */
+int rank_failures_init(struct rank_failures *f, struct loop *loop, const struct step_plan *plan,
+                       struct step_record *record, struct verdict *verdict);
+void rank_failures_free(struct rank_failures *f); /* what it holds, not itself; zero is fine */
 
 /* A rank has ended, as the record says. counts: false for a rank that we have killed. */
 void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bool counts);

@@ -206,8 +206,6 @@ static int look_in_rpaths(struct search *s, size_t who, const char *name, struct
 static int find(struct search *s, size_t who, const char *name, struct object *ret)
 {
     const struct object *o = &s->all[who];
-    if (strchr(name, '/')) /* a path is not looked for, and is not sent */
-        return 0;
     if (!o->runpath && look_in_rpaths(s, who, name, ret))
         return 1;
     if ((s->library_path && *s->library_path &&
@@ -250,7 +248,7 @@ static int is_known(const struct search *s, const char *name)
 static int add(struct search *s, size_t who, const char *name, struct error *err)
 {
     struct object found = {0};
-    if (is_known(s, name) || strchr(name, '/'))
+    if (is_known(s, name) || strchr(name, '/')) /* a path is not looked for, and is not sent */
         return 0;
     if (s->n == OBJECTS_MAX)
         return error_set(err, E2BIG, "'%s' needs more than %d libraries", s->all[0].path,

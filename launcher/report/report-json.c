@@ -4,7 +4,6 @@
  * What is written here is described in share/report-schema.json and doc/report.md, and a test holds
  * them together. A key whose value is not known is left out. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <time.h>
 
 #include "common/json.h"
@@ -120,15 +119,6 @@ static void put_seconds(struct json *in, const char *key, double seconds)
         json_put_real(in, key, seconds);
 }
 
-static const char *phase_key(enum launch_phase phase)
-{
-    static const char *const keys[LAUNCH_PHASE_COUNT] = {
-        [LAUNCH_BEGUN] = "begun", [LAUNCH_REPORTED] = "reported", [LAUNCH_PLACED] = "placed",
-        [LAUNCH_READY] = "ready", [LAUNCH_RUNNING] = "running",
-    };
-    return keys[phase];
-}
-
 static struct json *make_phase(const struct report *r, const struct launch_sum *s)
 {
     struct json *j = json_new_object(), *slowest = json_new_array();
@@ -164,7 +154,7 @@ static struct json *make_launch(const struct report *r)
     }
     for (int p = 0; p < LAUNCH_PHASE_COUNT; p++)
         if (launch_sum(r, (enum launch_phase)p, &s, NULL) == 0 && s.hosts > 0)
-            json_put(phases, phase_key((enum launch_phase)p), make_phase(r, &s));
+            json_put(phases, launch_phase_words[p].key, make_phase(r, &s));
     json_put(j, "phases", phases);
     return j;
 }
@@ -176,7 +166,7 @@ static void put_reached(struct json *in, const struct report_host *h)
     struct json *j = json_new_object();
     for (int p = 0; p < LAUNCH_PHASE_COUNT; p++) {
         char key[32];
-        snprintf(key, sizeof(key), "%s_s", phase_key((enum launch_phase)p));
+        snprintf(key, sizeof(key), "%s_s", launch_phase_words[p].key);
         put_seconds(j, key, h->reached[p]);
     }
     json_put(in, "launch", j);

@@ -4,22 +4,19 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
 #include "common/number.h"
 #include "common/text-table.h"
 
-static const char *phase_text(enum launch_phase phase)
-{
-    static const char *const text[LAUNCH_PHASE_COUNT] = {
-        [LAUNCH_BEGUN] = "start begun",     [LAUNCH_REPORTED] = "reported back",
-        [LAUNCH_PLACED] = "placed",         [LAUNCH_READY] = "ready for ranks",
-        [LAUNCH_RUNNING] = "ranks started",
-    };
-    return text[phase];
-}
+const struct launch_phase_words launch_phase_words[LAUNCH_PHASE_COUNT] = {
+    [LAUNCH_BEGUN] = {"begun", "start begun"},
+    [LAUNCH_REPORTED] = {"reported", "reported back"},
+    [LAUNCH_PLACED] = {"placed", "placed"},
+    [LAUNCH_READY] = {"ready", "ready for ranks"},
+    [LAUNCH_RUNNING] = {"running", "ranks started"},
+};
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
@@ -112,7 +109,7 @@ static void add_phase(const struct report *r, struct text_table *t, enum launch_
     int at = 0;
     if (launch_sum(r, phase, &s, NULL) < 0 || s.hosts == 0)
         return;
-    text_table_cell(t, "%s", phase_text(phase));
+    text_table_cell(t, "%s", launch_phase_words[phase].text);
     text_table_cell(t, "%zu", s.hosts);
     add_time(t, s.first);
     add_time(t, s.median);
@@ -168,17 +165,8 @@ static void print_phases(const struct report *r, FILE *out)
     text_table_destroy(t);
 }
 
-char *report_launch_text(const struct report *r)
+void report_print_launch(const struct report *r, FILE *out)
 {
-    char *text = NULL;
-    size_t len = 0;
-    FILE *out = open_memstream(&text, &len);
-    if (!out)
-        return NULL;
     print_head(r, out);
     print_phases(r, out);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
 }

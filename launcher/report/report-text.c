@@ -6,7 +6,6 @@
 #include "launcher/report/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -61,7 +60,7 @@ struct writer {
     const struct report *r;
     struct report_sums sums;
     FILE *out;
-    int all;
+    bool all;
     int shown[QUANTITIES];
 };
 
@@ -539,25 +538,16 @@ static void print_notes(struct writer *w)
         fputs("  ~ the highest of samples\n", w->out);
 }
 
-char *report_text(const struct report *r, int all)
+int report_print(const struct report *r, bool all, FILE *out, struct error *err)
 {
-    struct writer w = {.r = r, .all = all};
-    char *text = NULL;
-    size_t len = 0;
-    if (report_sums_create(r, &w.sums, NULL) < 0)
-        return NULL;
-    w.out = open_memstream(&text, &len);
-    if (w.out) {
-        choose_quantities(&w);
-        print_head(&w);
-        print_all_ranks(&w);
-        print_hosts(&w);
-        print_notes(&w);
-        if (fclose(w.out) != 0) {
-            free(text);
-            text = NULL;
-        }
-    }
+    struct writer w = {.r = r, .all = all, .out = out};
+    if (report_sums_create(r, &w.sums, err) < 0)
+        return -1;
+    choose_quantities(&w);
+    print_head(&w);
+    print_all_ranks(&w);
+    print_hosts(&w);
+    print_notes(&w);
     report_sums_free(&w.sums);
-    return text;
+    return 0;
 }

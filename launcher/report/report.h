@@ -11,7 +11,9 @@
  * that nobody knows is dropped, and a sum is known only when all its parts are. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "common/error.h"
@@ -46,6 +48,12 @@ enum launch_phase {
     LAUNCH_RUNNING,  /* all its ranks were started */
     LAUNCH_PHASE_COUNT,
 };
+
+struct launch_phase_words {
+    const char *key;  /* for programs */
+    const char *text; /* for people */
+};
+extern const struct launch_phase_words launch_phase_words[LAUNCH_PHASE_COUNT];
 
 struct report_host {
     const char *name;
@@ -120,9 +128,9 @@ const char *report_end_text(const struct rank_end *e, char *buf, size_t n);
 
 enum { REPORT_ROWS_MAX = 32 }; /* more ranks, or hosts, than this are summarised */
 
-/* The report for people, of several lines; caller frees. all: a row for every rank and host,
- * however many there are. NULL: out of memory. */
-char *report_text(const struct report *r, int all);
+/* The report for people, of several lines. all: a row for every rank and host, however many there
+ * are. 0, or -1 with err. */
+int report_print(const struct report *r, bool all, FILE *out, struct error *err);
 /* The report for programs, into a file that is replaced in one go ("-": standard output). 0, or -1
  * with err. */
 int report_write_json(const struct report *r, const char *path, struct error *err);
@@ -144,8 +152,7 @@ struct launch_sum {
 
 int launch_sum(const struct report *r, enum launch_phase phase, struct launch_sum *ret,
                struct error *err);
-/* For people; caller frees. NULL: out of memory. */
-char *report_launch_text(const struct report *r);
+void report_print_launch(const struct report *r, FILE *out); /* for people */
 
 /* ---- step-report.c --------------------------------------------------------------------------- */
 

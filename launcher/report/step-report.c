@@ -39,12 +39,23 @@ static void own_usage(struct usage *u)
     usage_set(u, USAGE_RSS_PEAK, (uint64_t)self.ru_maxrss * 1024);
 }
 
-static int print_report(const char *text, struct error *err)
+/* In one go, so that nothing comes between the lines. */
+static int print_reports(const struct cmdline *cmd, const struct report *report, struct error *err)
 {
-    if (!text)
-        return error_errno(err, ENOMEM, "print the report");
+    AUTO_FREE char *text = NULL;
+    size_t n = 0;
+    int rc = 0;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return error_errno(err, errno, "print the report");
+    if (cmd->report_launch)
+        report_print_launch(report, out);
+    if (cmd->report_usage)
+        rc = report_print(report, cmd->report_usage == REPORT_USAGE_ALL, out, err);
+    if (fclose(out) != 0)
+        return error_errno(err, errno, "print the report");
     fputs(text, stderr);
-    return 0;
+    return rc;
 }
 
 int step_report_write(const struct step_plan *plan, const struct step_record *record,
@@ -76,14 +87,8 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
     };
     own_usage(&report.launcher);
     umask((mode_t)plan->step.umask); /* the report is the user's */
-    if (cmd->report_launch) {
-        AUTO_FREE char *table = report_launch_text(&report);
-        rc |= print_report(table, err);
-    }
-    if (cmd->report_usage) {
-        AUTO_FREE char *table = report_text(&report, cmd->report_usage == REPORT_USAGE_ALL);
-        rc |= print_report(table, err);
-    }
+    if (cmd->report_launch || cmd->report_usage)
+        rc |= print_reports(cmd, &report, err);
     if (cmd->report_json)
         rc |= report_write_json(&report, cmd->report_json, err);
     return rc;

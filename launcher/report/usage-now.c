@@ -33,17 +33,6 @@ struct look {
     double at_before;
 };
 
-struct usage_now {
-    struct host_table *hosts;
-    const struct verdict *verdict;
-    struct loop_timer timer; /* runs while answers are awaited */
-    uint32_t turn;
-    bool begun; /* somebody has asked */
-    size_t awaited;
-    double last;      /* loop_now() of the last look at all; 0: there was none */
-    struct look of[]; /* by launch_index */
-};
-
 /* ---- what is said ---------------------------------------------------------------------------- */
 
 static bool has_not_answered(const void *arg, const struct host *h)
@@ -245,21 +234,17 @@ int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Pre
     return rc;
 }
 
-struct usage_now *usage_now_create(struct loop *loop, struct host_table *hosts,
-                                   const struct verdict *verdict)
+int usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
+                   const struct verdict *verdict)
 {
-    struct usage_now *u = calloc(1, sizeof(*u) + hosts->plan->nused * sizeof(u->of[0]));
-    if (!u)
-        return NULL;
-    u->hosts = hosts;
-    u->verdict = verdict;
+    *u = (struct usage_now){.hosts = hosts, .verdict = verdict};
+    u->of = calloc(hosts->plan->nused + 1, sizeof(*u->of));
     loop_timer_init(&u->timer, loop, over, u);
-    return u;
+    return u->of ? 0 : -1;
 }
 
-void usage_now_destroy(struct usage_now *u)
+void usage_now_free(struct usage_now *u)
 {
-    if (u)
-        loop_timer_stop(&u->timer);
-    free(u);
+    loop_timer_stop(&u->timer);
+    free(u->of);
 }

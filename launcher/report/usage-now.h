@@ -2,16 +2,27 @@
 /* usage-now.h - what all ranks use now, for somebody at the terminal */
 #pragma once
 
+#include "common/loop.h"
 #include "launcher/hosts/host-table.h"
 #include "wire/messages/values.h"
 
-struct usage_now;
 struct verdict;
 
-/* NULL: out of memory. */
-struct usage_now *usage_now_create(struct loop *loop, struct host_table *hosts,
-                                   const struct verdict *verdict);
-void usage_now_destroy(struct usage_now *u); /* NULL is fine */
+struct usage_now { /* private to usage-now.c */
+    struct host_table *hosts;
+    const struct verdict *verdict;
+    struct loop_timer timer; /* runs while answers are awaited */
+    uint32_t turn;
+    bool begun; /* somebody has asked */
+    size_t awaited;
+    double last;     /* loop_now() of the last look at all; 0: there was none */
+    struct look *of; /* by launch_index */
+};
+
+/* -1: out of memory. */
+int usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
+                   const struct verdict *verdict);
+void usage_now_free(struct usage_now *u); /* what it holds, not itself; zero is fine */
 
 /* Ask all hosts, and say what all ranks use when they have answered or USAGE_NOW_SECONDS are over.
  * To be called after LAUNCH. */
