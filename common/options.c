@@ -91,7 +91,8 @@ static size_t badness(const char *word, const char *candidate, size_t n)
     return len > 4 && len < n && memcmp(word, candidate, len) == 0 ? limit + n - len : SIZE_MAX;
 }
 
-const char *nearest_word(const char *word, const char *const candidates[])
+/* The candidate (NULL-terminated list) that is nearest to word, or NULL when none is near. */
+static const char *nearest_word(const char *word, const char *const candidates[])
 {
     const char *best = NULL;
     size_t least = SIZE_MAX;
@@ -243,6 +244,24 @@ static int check_repeat(const struct use *u, const char **seen, struct error *er
     return 0;
 }
 
+int option_word(const char *word, size_t len, const char *const words[], struct error *err)
+{
+    char copy[64], list[256] = "";
+    for (int i = 0; words[i]; i++)
+        if (strlen(words[i]) == len && memcmp(words[i], word, len) == 0)
+            return i;
+    for (int i = 0; words[i]; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", words[i]);
+    snprintf(copy, sizeof(copy), "%.*s", (int)(len < 60 ? len : 60), word);
+    const char *near = nearest_word(copy, words);
+    if (len == 0)
+        return error_set(err, EINVAL, "a word is missing; valid: %s", list);
+    if (near)
+        return error_set(err, EINVAL, "unknown word '%s', the nearest is '%s'; valid: %s", copy,
+                         near, list);
+    return error_set(err, EINVAL, "unknown word '%s'; valid: %s", copy, list);
+}
+
 static int set_seconds(const struct option_def *def, double *to, const char *value,
                        struct error *err)
 {
@@ -273,6 +292,10 @@ static int set_member(const struct option_def *def, void *target, const char *va
         return set_seconds(def, to, value, err);
     case OPTION_BYTES:
         return size_parse(value, NULL, to, err);
+    case OPTION_WORD:
+        n = option_word(value, strlen(value), def->words, err);
+        *(unsigned *)to = n < 0 ? 0 : (unsigned)n;
+        return n < 0 ? -1 : 0;
     default:
         if (number_parse(value, NULL, def->low, def->high, &n, err) < 0)
             return -1;

@@ -26,6 +26,7 @@ enum option_kind {
     OPTION_COUNT,   /* uint32_t: a number from low to high */
     OPTION_SECONDS, /* double, at least low, and at most high unless that is 0 */
     OPTION_BYTES,   /* uint64_t */
+    OPTION_WORD,    /* an enum: the place of the value in `words` */
 };
 
 struct option_def {
@@ -44,6 +45,7 @@ struct option_def {
     enum option_kind kind;
     size_t member; /* offset in the target */
     uint32_t low, high;
+    const char *const *words; /* NULL-terminated */
 };
 
 #define OPTION_SETS(kind_, type, member_) .kind = (kind_), .member = offsetof(type, member_)
@@ -54,5 +56,5 @@ int options_parse(const struct option_def *defs, int argc, char *const argv[], i
                   void *target, struct error *err);
 /* All options by group, wrapped to width columns. The caller frees it. NULL: out of memory. */
 char *options_help(const struct option_def *defs, size_t width);
-/* The candidate (NULL-terminated list) that is nearest to word, or NULL when none is near. */
-const char *nearest_word(const char *word, const char *const candidates[]);
+/* The index of word[0..len) in words (NULL-terminated), or -1 with the valid ones in err. */
+int option_word(const char *word, size_t len, const char *const words[], struct error *err);

@@ -28,11 +28,10 @@ static int take_hello(void *host, void *message)
         return -1;
     }
     if (strcmp(m->version, PACKAGE_VERSION) != 0) {
-        verdict_fail(
-            &r->verdict, EXIT_CODE_MPRUN,
-            "host %s: its mpstarter is version %s, this mprun version %s; install the same "
-            "version on all hosts",
-            h->name, m->version, PACKAGE_VERSION);
+        verdict_fail(&r->verdict, EXIT_CODE_MPRUN,
+                     "host %s: its mpstarter is version %s, this mprun version %s; install the "
+                     "same version on all hosts",
+                     h->name, m->version, PACKAGE_VERSION);
     } else {
         step_record_hello(&r->record, h->launch_index, m);
         host_enter(h, AGENT_CONNECTED);

@@ -8,8 +8,6 @@
 /* The target of all options is the struct cmdline; `app` is the program whose part of the line is
  * read. */
 
-/* The index of word[0..len) in words (NULL-terminated), or -1 with the valid ones in err. */
-int cmdline_word(const char *word, size_t len, const char *const words[], struct error *err);
 /* Calls take with the index of each word of a list with commas. */
 int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),

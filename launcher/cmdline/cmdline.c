@@ -49,10 +49,9 @@ void cmdline_free(struct cmdline *c)
 
 static int refuse_in_part(void *target, const char *value, struct error *err)
 {
-    return error_set(
-        err, EINVAL,
-        "it holds for the whole step; put it before the first program, only -n, -x, -env, "
-        "--mca and --wdir belong to a single one");
+    return error_set(err, EINVAL,
+                     "it holds for the whole step; put it before the first program, only -n, -x, "
+                     "-env, --mca and --wdir belong to a single one");
 }
 
 /* The table for the parts behind the first ":". Caller frees. */
@@ -99,8 +98,8 @@ static int no_program(const struct cmdline *c, int more, struct error *err)
         return error_set(err, EINVAL, "program %zu of the line is missing: nothing stands %s ':'",
                          c->napps, c->napps > 1 ? "behind" : "before");
     return error_set(err, EINVAL,
-                     "no program is given; write 'mprun [OPTION...] PROGRAM "
-                     "[ARGUMENT...]', for example 'mprun -n 4 ./solver'");
+                     "no program is given; write 'mprun [OPTION...] PROGRAM [ARGUMENT...]', for "
+                     "example 'mprun -n 4 ./solver'");
 }
 
 static struct cmdline_app *add_app(struct cmdline *c)
@@ -205,8 +204,7 @@ static int check_agreement(const struct cmdline *c, struct error *err)
         return error_set(err, EINVAL, "--quiet and --verbose contradict each other; keep one");
     if (c->dry_run && c->explain)
         return error_set(err, EINVAL,
-                         "--dry-run starts nothing and --explain looks at every host; "
-                         "keep one");
+                         "--dry-run starts nothing and --explain looks at every host; keep one");
     if (c->step.stdin_target == STDIN_RANK && c->nranks > 0 && c->step.stdin_rank >= c->nranks)
         return error_set(err, EINVAL, "--stdin names rank %u, but the ranks are 0 to %u",
                          c->step.stdin_rank, c->nranks - 1);
@@ -306,8 +304,7 @@ char *cmdline_help(const char *name, size_t width)
                  "  %1$s --host n1:2,n2:2 ./solver         four ranks on two hosts, by ssh\n"
                  "  %1$s -n 1 ./master : -n 7 ./worker     two programs in one MPI world\n"
                  "\n"
-                 "%2$s"
-                 "\n"
+                 "%2$s\n"
                  "Exit code: 0, or that of the first rank that failed, 128+N for signal N; 124\n"
                  "timeout, 125 %1$s failed or was used wrongly, 126 the program cannot be\n"
                  "executed, 127 it was not found. More is in mprun(1).\n",

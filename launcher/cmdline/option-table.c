@@ -24,20 +24,15 @@ static int not_empty(const char *value, const char *what, struct error *err)
     return *value ? 0 : error_set(err, EINVAL, "the name of %s is empty", what);
 }
 
-static int count_parse(const char *value, uint32_t *ret, struct error *err)
-{
-    int64_t n;
-    if (number_parse(value, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
-        return -1;
-    *ret = (uint32_t)n;
-    return 0;
-}
-
 /* ---- programs -------------------------------------------------------------------------------- */
 
 static int apply_np(void *target, const char *value, struct error *err)
 {
-    return count_parse(value, &((struct cmdline *)target)->app->nranks, err);
+    int64_t n;
+    if (number_parse(value, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
+        return -1;
+    ((struct cmdline *)target)->app->nranks = (uint32_t)n;
+    return 0;
 }
 
 static int apply_wdir(void *target, const char *value, struct error *err)
@@ -69,7 +64,7 @@ static int apply_rm(void *target, const char *value, struct error *err)
         n++;
     }
     names[n] = NULL;
-    int i = cmdline_word(value, len, names, err);
+    int i = option_word(value, len, names, err);
     if (i < 0)
         return -1;
     ((struct cmdline *)target)->rm = rm_adapters[i];
@@ -144,6 +139,9 @@ static int apply_port_range(void *target, const char *value, struct error *err)
     return 0;
 }
 
+static const char *const security_words[] = {
+    [LINK_PLAIN] = "none", [LINK_ENCRYPT] = "encrypt", [LINK_MAC] = "mac", NULL};
+
 const char *const transport_words[] = {
     [TRANSPORT_AUTO] = "auto",
     [TRANSPORT_UNIX] = "unix",
@@ -151,22 +149,6 @@ const char *const transport_words[] = {
     [TRANSPORT_STDIO] = "stdio",
     NULL,
 };
-
-static int apply_transport(void *target, const char *value, struct error *err)
-{
-    int i = cmdline_word(value, strlen(value), transport_words, err);
-    ((struct cmdline *)target)->transport = i < 0 ? TRANSPORT_AUTO : (enum transport)i;
-    return i < 0 ? -1 : 0;
-}
-
-static int apply_link_security(void *target, const char *value, struct error *err)
-{
-    static const char *const words[] = {
-        [LINK_PLAIN] = "none", [LINK_ENCRYPT] = "encrypt", [LINK_MAC] = "mac", NULL};
-    int i = cmdline_word(value, strlen(value), words, err);
-    ((struct cmdline *)target)->security = i < 0 ? LINK_ENCRYPT : (enum link_security)i;
-    return i < 0 ? -1 : 0;
-}
 
 static int set_oversubscribe(struct cmdline *c, int on, struct error *err)
 {
@@ -192,7 +174,7 @@ static int apply_nooversubscribe(void *target, const char *value, struct error *
 static int apply_bind(void *target, const char *value, struct error *err)
 {
     static const char *const words[] = {"none", "core", NULL};
-    int i = cmdline_word(value, strlen(value), words, err);
+    int i = option_word(value, strlen(value), words, err);
     ((struct cmdline *)target)->step.bind.policy = i == 1 ? BIND_CORE : BIND_NONE;
     return i < 0 ? -1 : 0;
 }
@@ -463,7 +445,7 @@ static const struct option_def table[] = {
      .apply = apply_nooversubscribe},
     {"--transport", "KIND", PLACE,
      "Connect the hosts by auto, unix, tcp, or stdio (through the start channel, without a port)",
-     .apply = apply_transport},
+     SETS(WORD, transport), .words = transport_words},
     {"--interface --iface", "LIST", PLACE,
      "Listen on these interfaces, addresses or networks alone: eth0, 10.0.0.1, 10.0.0.0/8",
      SETS(TEXT, interface), .low = 1},
@@ -476,7 +458,7 @@ static const struct option_def table[] = {
     {"--link-security", "KIND", PLACE,
      "Protect connections between hosts: encrypt (the default), mac (against changes only), or "
      "none",
-     .apply = apply_link_security},
+     SETS(WORD, security), .words = security_words},
 
     {"--bind-to --bindto", "WHAT", CONTAINMENT,
      "Bind ranks to cores of their own, or none; without it, core where there are enough cores",

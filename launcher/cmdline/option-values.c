@@ -10,31 +10,13 @@
 #include "common/number.h"
 #include "launcher/cmdline/cmdline-private.h"
 
-int cmdline_word(const char *word, size_t len, const char *const words[], struct error *err)
-{
-    char copy[64], list[256] = "";
-    for (int i = 0; words[i]; i++)
-        if (strlen(words[i]) == len && memcmp(words[i], word, len) == 0)
-            return i;
-    for (int i = 0; words[i]; i++)
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", words[i]);
-    snprintf(copy, sizeof(copy), "%.*s", (int)(len < 60 ? len : 60), word);
-    const char *near = nearest_word(copy, words);
-    if (len == 0)
-        return error_set(err, EINVAL, "a word is missing; valid: %s", list);
-    if (near)
-        return error_set(err, EINVAL, "unknown word '%s', the nearest is '%s'; valid: %s", copy,
-                         near, list);
-    return error_set(err, EINVAL, "unknown word '%s'; valid: %s", copy, list);
-}
-
 int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),
                       struct cmdline *c, struct error *err)
 {
     for (;; value++) {
         size_t len = strcspn(value, ",");
-        int word = cmdline_word(value, len, words, err);
+        int word = option_word(value, len, words, err);
         if (word < 0 || take(c, word, err) < 0)
             return -1;
         value += len;

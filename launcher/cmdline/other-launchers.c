@@ -135,7 +135,7 @@ int cmdline_apply_map_by(void *target, const char *value, struct error *err)
 int cmdline_apply_distribution(void *target, const char *value, struct error *err)
 {
     static const char *const words[] = {"block", "cyclic", NULL};
-    int i = value ? cmdline_word(value, strlen(value), words, err) : 1; /* none: --bynode */
+    int i = value ? option_word(value, strlen(value), words, err) : 1; /* none: --bynode */
     if (i < 0)
         return -1;
     ((struct cmdline *)target)->cyclic = i == 1;
@@ -156,7 +156,7 @@ int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
         return 0;
     if (value[len] && (is_verbose || is_word(value, len, "quiet") || is_word(value, len, "q")))
         value += len + 1;
-    int i = cmdline_word(value, strlen(value), words, err);
+    int i = option_word(value, strlen(value), words, err);
     if (i < 0)
         return -1;
     c->step.bind.policy = i < 2 ? BIND_NONE : BIND_CORE;

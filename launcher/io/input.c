@@ -357,11 +357,8 @@ struct input *input_create(struct loop *loop, int fd, const struct rank_name *ta
 {
     struct input *in = calloc(1, sizeof(*in));
     if (in) {
-        in->loop = loop;
-        in->events = *events;
-        in->arg = arg;
-        in->fd = fd;
-        in->own = in->scratch[0] = in->scratch[1] = -1;
+        *in = (struct input){.loop = loop, .events = *events, .arg = arg, .fd = fd, .own = -1};
+        in->scratch[0] = in->scratch[1] = -1;
         loop_defer_init(&in->pump, loop, pump, in);
         loop_timer_init(&in->foreground, loop, pump, in);
     }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* output.h - what ranks write, onto mprun's stdout and stderr
  *
- * Never waits and never changes descriptors that mprun shares with others: a terminal or pipe is
- * opened once more for non-blocking writes, a socket is written with MSG_DONTWAIT, a file is
- * written at once. What a reader does not take is queued; the queue is bounded because credit for a
- * frame is returned (consumed) only when its bytes were written. When stdout and stderr are the
- * same terminal, pipe or socket they share one queue, and the order of arrival is kept.
+ * Never waits and never changes descriptors that mprun shares with others (output-sink.h). What a
+ * reader does not take is queued; the queue is bounded because credit for a frame is returned
+ * (consumed) only when its bytes were written. When stdout and stderr are the same terminal, pipe
+ * or socket they share one queue, and the order of arrival is kept.
  *
  * Without tag and timestamp bytes pass as they came, partial lines included. With them output is
  * put together to lines, and each is written whole (output-lines.h).

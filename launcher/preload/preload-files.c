@@ -26,10 +26,9 @@ static int open_regular(const char *path, struct stat *ret, struct error *err)
             err, EISDIR,
             "'%s' on mprun's host is a directory; only files are brought to the others", path);
     if (!S_ISREG(ret->st_mode))
-        return error_set(err, EINVAL,
-                         "'%s' on mprun's host is no regular file; only those are brought to the "
-                         "others",
-                         path);
+        return error_set(
+            err, EINVAL,
+            "'%s' on mprun's host is no regular file; only those are brought to the others", path);
     return take_fd(&fd);
 }
 
@@ -45,10 +44,10 @@ int preload_source_check(const struct preload_source *s, int fd, struct error *e
     struct stat now;
     if (fstat(fd, &now) == 0 && same_file(&now, &s->seen))
         return 0;
-    return error_set(err, EAGAIN,
-                     "'%s' on mprun's host was changed while it was brought to the others; start "
-                     "again",
-                     s->path);
+    return error_set(
+        err, EAGAIN,
+        "'%s' on mprun's host was changed while it was brought to the others; start again",
+        s->path);
 }
 
 int preload_source_open(const struct preload_source *s, struct error *err)

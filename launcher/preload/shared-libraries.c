@@ -23,7 +23,7 @@ enum {
     CONF_DEPTH = 4,
 };
 
-static const char *const system_directories[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+#define SYSTEM_DIRECTORIES "/lib64:/usr/lib64:/lib:/usr/lib"
 
 struct object {
     char *path;
@@ -39,8 +39,8 @@ struct object {
 struct search {
     struct object all[OBJECTS_MAX];
     size_t n;
-    const char *library_path;
-    char *configured; /* directories of ld.so.conf, with ':' */
+    const char *library_path; /* NULL: none */
+    char *configured;         /* directories of ld.so.conf, with ':' */
 };
 
 /* ---- what an object says --------------------------------------------------------------------- */
@@ -181,6 +181,7 @@ static int try_at(const char *directory, const char *name, const struct object *
     return 0;
 }
 
+/* list: directories with ':' or ';' between them; NULL: none. */
 static int look_in(const char *list, const char *origin, const char *name,
                    const struct object *needs, struct object *ret)
 {
@@ -208,24 +209,20 @@ static int find(struct search *s, size_t who, const char *name, struct object *r
     const struct object *o = &s->all[who];
     if (!o->runpath && look_in_rpaths(s, who, name, ret))
         return 1;
-    if ((s->library_path && *s->library_path &&
-         look_in(s->library_path, o->origin, name, o, ret)) ||
-        (o->runpath && look_in(o->runpath, o->origin, name, o, ret)) ||
-        (s->configured && look_in(s->configured, o->origin, name, o, ret)))
-        return 1;
-    for (size_t i = 0; i < sizeof(system_directories) / sizeof(*system_directories); i++)
-        if (try_at(system_directories[i], name, o, ret))
-            return 1;
-    return 0;
+    return look_in(s->library_path, o->origin, name, o, ret) ||
+           look_in(o->runpath, o->origin, name, o, ret) ||
+           look_in(s->configured, o->origin, name, o, ret) ||
+           look_in(SYSTEM_DIRECTORIES, o->origin, name, o, ret);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static int is_in_system(const char *path)
 {
-    for (size_t i = 0; i < sizeof(system_directories) / sizeof(*system_directories); i++) {
-        size_t n = strlen(system_directories[i]);
-        if (strncmp(path, system_directories[i], n) == 0 && (!path[n] || path[n] == '/'))
+    for (const char *at = SYSTEM_DIRECTORIES; at;
+         at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+        size_t n = strcspn(at, ":");
+        if (strncmp(path, at, n) == 0 && (!path[n] || path[n] == '/'))
             return 1;
     }
     return 0;
@@ -290,7 +287,7 @@ int libraries_find(const char *path, const char *library_path, library_fn take, 
     if (!s)
         return error_errno(err, ENOMEM, "look for the libraries of '%s'", path);
     elf_version(EV_CURRENT);
-    s->library_path = library_path;
+    s->library_path = library_path && *library_path ? library_path : NULL;
     if (object_read(&s->all[0], path)) {
         s->n = 1;
         read_configuration(&s->configured, "/etc/ld.so.conf", 0);

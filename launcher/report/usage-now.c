@@ -181,24 +181,15 @@ static bool have_report(const struct usage_now *u, const struct host *h, struct 
     return true;
 }
 
-/* CPU time is counted from LAUNCH on. */
-static void begin(struct usage_now *u)
-{
-    const struct step_plan *p = u->hosts->plan;
-    u->begun = true;
-    for (size_t i = 0; i < p->nused; i++)
-        u->of[i].at_before = p->start_time + u->hosts->record->launch.sent;
-}
-
 void usage_now_ask(struct usage_now *u)
 {
     Mprun__PresentAsk m = MPRUN__PRESENT_ASK__INIT;
     if (loop_timer_is_active(&u->timer))
         return;
-    if (!u->begun)
-        begin(u);
     u->awaited = 0;
     for (size_t i = 0; i < u->hosts->plan->nused; i++) {
+        if (u->turn == 0) /* CPU time is counted from LAUNCH on */
+            u->of[i].at_before = u->hosts->plan->start_time + u->hosts->record->launch.sent;
         u->of[i].now = (struct amount){0};
         u->awaited += !have_report(u, u->hosts->used[i], &u->of[i].now);
     }
@@ -210,24 +201,19 @@ void usage_now_ask(struct usage_now *u)
         over(u);
 }
 
-static void take(struct look *k, const Mprun__Present *m)
-{
-    k->now = (struct amount){
-        .at = loop_now(),
-        .cpu = m->cpu,
-        .memory = m->memory,
-        .processes = m->processes,
-        .memory_added = m->memory_added,
-        .known = 1,
-    };
-}
-
 int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m)
 {
     struct look *k = &u->of[h->launch_index];
     int rc = m->turn > 0 && m->turn <= u->turn ? 0 : -1;
     if (rc == 0 && m->turn == u->turn && loop_timer_is_active(&u->timer) && !k->now.known) {
-        take(k, m);
+        k->now = (struct amount){
+            .at = loop_now(),
+            .cpu = m->cpu,
+            .memory = m->memory,
+            .processes = m->processes,
+            .memory_added = m->memory_added,
+            .known = 1,
+        };
         if (--u->awaited == 0)
             over(u);
     } /* else it comes too late */

@@ -12,8 +12,7 @@ struct usage_now { /* private to usage-now.c */
     struct host_table *hosts;
     const struct verdict *verdict;
     struct loop_timer timer; /* runs while answers are awaited */
-    uint32_t turn;
-    bool begun; /* somebody has asked */
+    uint32_t turn;           /* 0: nobody has asked */
     size_t awaited;
     double last;     /* loop_now() of the last look at all; 0: there was none */
     struct look *of; /* by launch_index */

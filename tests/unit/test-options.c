@@ -213,11 +213,26 @@ static void very_long_words_are_cut_in_messages(void **state)
 static void the_nearest_word_is_a_small_slip_away(void **state)
 {
     static const char *const words[] = {"rank", "step", "memory", "devices", NULL};
-    assert_string_equal(nearest_word("memroy", words), "memory");
-    assert_string_equal(nearest_word("ranks", words), "rank");
-    assert_string_equal(nearest_word("device", words), "devices");
-    assert_null(nearest_word("tree", words));
-    assert_null(nearest_word("", words));
+    static const char *const all = "valid: rank, step, memory, devices";
+    static const struct {
+        const char *word, *nearest;
+    } cases[] = {{"memroy", "memory"}, {"ranks", "rank"}, {"device", "devices"}, {"tree", NULL}};
+    struct error err;
+    char want[200];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *word = cases[i].word, *nearest = cases[i].nearest;
+        if (nearest)
+            snprintf(want, sizeof(want), "unknown word '%s', the nearest is '%s'; %s", word,
+                     nearest, all);
+        else
+            snprintf(want, sizeof(want), "unknown word '%s'; %s", word, all);
+        assert_int_equal(option_word(word, strlen(word), words, &err), -1);
+        assert_string_equal(err.text, want);
+    }
+    snprintf(want, sizeof(want), "a word is missing; %s", all);
+    assert_int_equal(option_word("", 0, words, &err), -1);
+    assert_string_equal(err.text, want);
+    assert_int_equal(option_word("step,rank", 4, words, &err), 1);
 }
 
 static void help_lists_each_group_once_and_wraps(void **state)
