@@ -103,27 +103,27 @@ static char *clean_text(const char *text)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Takes value; NULL is left out of an object, and null in an array so that places stay. */
-static void put(struct json *in, const char *key, json_t *value)
+/* NULL is left out of an object, and null in an array so that places stay. */
+void json_put(struct json *in, const char *key, struct json *value)
 {
     if (!in) {
-        json_free((struct json *)value);
+        json_free(value);
         return;
     }
     if (!key) {
-        lib.json_array_append_new((json_t *)in, value ? value : lib.json_null());
+        lib.json_array_append_new((json_t *)in, value ? (json_t *)value : lib.json_null());
         return;
     }
     AUTO_FREE char *clean = clean_text(key);
     if (value && clean)
-        lib.json_object_set_new_nocheck((json_t *)in, clean, value);
+        lib.json_object_set_new_nocheck((json_t *)in, clean, (json_t *)value);
     else
-        json_free((struct json *)value);
+        json_free(value);
 }
 
-void json_put(struct json *in, const char *key, struct json *value)
+static void put(struct json *in, const char *key, json_t *value)
 {
-    put(in, key, (json_t *)value);
+    json_put(in, key, (struct json *)value);
 }
 
 void json_put_string(struct json *in, const char *key, const char *value)

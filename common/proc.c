@@ -2,7 +2,6 @@
 /* A process can vanish between two reads: the readers answer ESRCH then, and never wait. */
 #include "common/proc.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -135,27 +134,12 @@ int pid_list_add(struct pid_list *p, pid_t pid)
     return 0;
 }
 
-/* The numbers in a directory's names: pids of /proc, threads of /proc/PID/task. */
-static int is_number(const char *name)
-{
-    const char *at = name;
-    while (isdigit((unsigned char)*at))
-        at++;
-    return at > name && !*at;
-}
-
-static int error_no_list(void)
-{
-    errno = ENOENT;
-    return -1;
-}
-
-static int has_pid(const pid_t *list, size_t n, pid_t pid)
+bool pids_have(const pid_t *pids, size_t n, pid_t pid)
 {
     for (size_t i = 0; i < n; i++)
-        if (list[i] == pid)
-            return 1;
-    return 0;
+        if (pids[i] == pid)
+            return true;
+    return false;
 }
 
 /* The list can be longer than any fixed buffer: a rank may have thousands of children. */
@@ -169,15 +153,17 @@ static int add_children_of_thread(struct pid_list *p, int task_fd, pid_t tid)
     if (!text) {
         if (errno != ENOENT && errno != ESRCH)
             return -1;
-        /* the thread is gone, and what it had is another thread's; or the kernel has no list */
-        return faccessat(task_fd, thread, F_OK, 0) < 0 ? 0 : error_no_list();
+        if (faccessat(task_fd, thread, F_OK, 0) < 0)
+            return 0;   /* the thread is gone, and what it had is another thread's */
+        errno = ENOENT; /* the kernel has no list */
+        return -1;
     }
     char *end;
     for (char *at = text; *at; at = end) {
         long pid = strtol(at, &end, 10);
         if (end == at)
             break;
-        if (!has_pid(p->pids, others, (pid_t)pid) && pid_list_add(p, (pid_t)pid) < 0)
+        if (!pids_have(p->pids, others, (pid_t)pid) && pid_list_add(p, (pid_t)pid) < 0)
             return -1;
     }
     return 0;
@@ -197,7 +183,7 @@ static int children_by_thread(pid_t pid, struct pid_list *p)
     struct pid_list threads = {0};
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(tasks));)
-        if (is_number(e->d_name))
+        if (atol(e->d_name) > 0)
             rc = pid_list_add(&threads, (pid_t)atol(e->d_name));
     for (size_t i = threads.n; rc == 0 && i-- > 0;)
         rc = add_children_of_thread(p, dirfd(tasks), threads.pids[i]);
@@ -213,7 +199,7 @@ static int children_by_scan(pid_t pid, struct pid_list *p)
         return -1;
     for (struct dirent *e; (e = readdir(proc));) {
         struct proc_stat s;
-        if (is_number(e->d_name) && proc_stat_read((pid_t)atol(e->d_name), &s) == 0 &&
+        if (atol(e->d_name) > 0 && proc_stat_read((pid_t)atol(e->d_name), &s) == 0 &&
             s.ppid == pid && pid_list_add(p, s.pid) < 0)
             return -1;
     }

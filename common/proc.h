@@ -2,6 +2,7 @@
 /* proc.h - readers of /proc/PID */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -36,6 +37,7 @@ struct pid_list { /* starts as zero; the user frees pids */
     size_t n, cap;
 };
 int pid_list_add(struct pid_list *l, pid_t pid); /* -1: out of memory */
+bool pids_have(const pid_t *pids, size_t n, pid_t pid);
 
 /* Children of a process (of all its threads): their number, and an array that the caller frees; or
  * -1 with errno. Uses /proc/PID/task/TID/children, and a scan of /proc where the kernel lacks it.

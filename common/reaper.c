@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,15 +15,13 @@ struct child {
     pid_t pid;
     reaper_fn fn;
     void *arg;
-    struct child *next;
 };
-
-enum { BUCKETS = 256 };
 
 struct reaper {
     reaper_fn orphan;
     void *arg;
-    struct child *table[BUCKETS];
+    struct child *children;
+    size_t n, cap;
 };
 
 struct reaper *reaper_create(reaper_fn orphan, void *arg)
@@ -41,46 +38,41 @@ struct reaper *reaper_create(reaper_fn orphan, void *arg)
 
 void reaper_destroy(struct reaper *r)
 {
-    if (!r)
-        return;
-    for (int i = 0; i < BUCKETS; i++) {
-        while (r->table[i]) {
-            struct child *c = r->table[i];
-            r->table[i] = c->next;
-            free(c);
-        }
-    }
+    if (r)
+        free(r->children);
     free(r);
-}
-
-static struct child **find(struct reaper *r, pid_t pid)
-{
-    struct child **c = &r->table[(unsigned)pid % BUCKETS];
-    while (*c && (*c)->pid != pid)
-        c = &(*c)->next;
-    return c;
 }
 
 int reaper_add(struct reaper *r, pid_t pid, reaper_fn fn, void *arg)
 {
-    struct child *c = calloc(1, sizeof(*c));
-    if (!c)
-        return -1;
-    c->pid = pid;
-    c->fn = fn;
-    c->arg = arg;
-    c->next = r->table[(unsigned)pid % BUCKETS];
-    r->table[(unsigned)pid % BUCKETS] = c;
+    if (r->n == r->cap) {
+        size_t cap = r->cap ? 2 * r->cap : 16;
+        struct child *grown = reallocarray(r->children, cap, sizeof(*grown));
+        if (!grown)
+            return -1;
+        r->children = grown;
+        r->cap = cap;
+    }
+    r->children[r->n++] = (struct child){pid, fn, arg};
     return 0;
+}
+
+/* Forget the child: what is to be called for it. */
+static struct child take(struct reaper *r, pid_t pid)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        struct child found = r->children[i];
+        if (found.pid != pid)
+            continue;
+        r->children[i] = r->children[--r->n];
+        return found;
+    }
+    return (struct child){.fn = r->orphan, .arg = r->arg};
 }
 
 void reaper_remove(struct reaper *r, pid_t pid)
 {
-    struct child **at = find(r, pid), *c = *at;
-    if (!c)
-        return;
-    *at = c->next;
-    free(c);
+    (void)take(r, pid);
 }
 
 static int wait_status(const siginfo_t *si)
@@ -93,10 +85,8 @@ static int wait_status(const siginfo_t *si)
 void reaper_collect(struct reaper *r)
 {
     for (;;) {
-        siginfo_t si;
-        struct rusage usage;
-        memset(&si, 0, sizeof(si));
-        memset(&usage, 0, sizeof(usage));
+        siginfo_t si = {0};
+        struct rusage usage = {0};
         if (syscall(SYS_waitid, P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT, &usage) < 0) {
             if (errno == EINTR)
                 continue;
@@ -105,14 +95,9 @@ void reaper_collect(struct reaper *r)
         pid_t pid = si.si_pid;
         if (pid <= 0)
             return;
-        struct child **at = find(r, pid), *c = *at;
-        if (c) {
-            *at = c->next;
-            c->fn(c->arg, pid, wait_status(&si), &usage);
-            free(c);
-        } else if (r->orphan) {
-            r->orphan(r->arg, pid, wait_status(&si), &usage);
-        }
+        struct child c = take(r, pid);
+        if (c.fn)
+            c.fn(c.arg, pid, wait_status(&si), &usage);
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }

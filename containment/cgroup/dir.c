@@ -126,35 +126,26 @@ int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *er
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-static int walk_from(struct cgroup_at d, int depth, int (*fn)(struct cgroup_at d, void *arg),
-                     void *arg)
+/* Call fn for each directory below, children first, and then for d itself, until it returns non-0,
+ * which is passed on; -1 when a directory cannot be read. depth: 0. */
+static int walk(struct cgroup_at d, int depth, int (*fn)(struct cgroup_at d, void *arg), void *arg)
 {
-    int fd = at_open(d);
-    if (fd < 0)
+    AUTO_CLOSE int fd = at_open(d);
+    AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir)
         return -1;
-    AUTO_DIR DIR *dir = fdopendir(fd);
-    if (!dir) {
-        close(fd);
-        return -1;
-    }
+    (void)take_fd(&fd); /* it is dir's */
     struct dirent *e;
     int rc = 0;
     while (rc == 0 && (e = readdir(dir))) {
         if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
             continue;
         struct cgroup_at below = {dirfd(dir), e->d_name};
-        rc = depth < POLICY_WALK_DEPTH ? walk_from(below, depth + 1, fn, arg) : 0;
+        rc = depth < POLICY_WALK_DEPTH ? walk(below, depth + 1, fn, arg) : 0;
         if (rc < 0 && errno == ENOENT) /* it went away meanwhile */
             rc = 0;
     }
     return rc ? rc : fn(d, arg);
-}
-
-/* Call fn for each directory below, children first, and then for d itself, until it returns non-0,
- * which is passed on; -1 when a directory cannot be read. */
-static int walk(struct cgroup_at d, int (*fn)(struct cgroup_at d, void *arg), void *arg)
-{
-    return walk_from(d, 0, fn, arg);
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -185,7 +176,7 @@ static int collect_pids(struct cgroup_at d, void *arg)
 ssize_t at_pids(struct cgroup_at d, pid_t **ret)
 {
     struct pid_list l = {0};
-    if (walk(d, collect_pids, &l) < 0) {
+    if (walk(d, 0, collect_pids, &l) < 0) {
         free(l.pids);
         return -1;
     }
@@ -212,7 +203,7 @@ static int any_process(struct cgroup_at d, void *arg)
 
 int at_has_processes(struct cgroup_at d)
 {
-    int rc = walk(d, any_process, NULL);
+    int rc = walk(d, 0, any_process, NULL);
     return rc < 0 && errno == ENOENT ? 0 : rc;
 }
 
@@ -251,7 +242,7 @@ int at_remove(struct cgroup_at d)
     /* nearly always there is nothing below */
     if (strcmp(d.name, ".") != 0 && (unlinkat(d.fd, d.name, AT_REMOVEDIR) == 0 || errno == ENOENT))
         return 0;
-    if (walk(d, remove_one, &first) < 0 && errno != ENOENT && first == 0)
+    if (walk(d, 0, remove_one, &first) < 0 && errno != ENOENT && first == 0)
         first = errno;
     errno = first;
     return first ? -1 : 0;

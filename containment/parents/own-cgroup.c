@@ -124,14 +124,6 @@ static void no_controllers(struct cgroup_parents *ret, const char *path, const c
         ret->v2_why = NULL;
 }
 
-static bool is_among(pid_t pid, const pid_t *set, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (set[i] == pid)
-            return true;
-    return false;
-}
-
 /* pid 0: one without a number in this pid namespace, or too many to list. */
 static void blame_stranger(struct cgroup_parents *ret, const char *path, pid_t pid)
 {
@@ -166,7 +158,7 @@ static void make_room(struct cgroup_at d, const char *path, const pid_t *self, s
     size_t n = 0;
     for (char *p = text; *p; p += *p != 0) {
         pid_t pid = (pid_t)strtol(p, &p, 10);
-        if (pid <= 0 || !is_among(pid, self, nself)) {
+        if (pid <= 0 || !pids_have(self, nself, pid)) {
             blame_stranger(ret, path, pid);
             return;
         }

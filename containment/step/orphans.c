@@ -30,13 +30,6 @@ struct swept {
     const struct cgroup_driver *driver;
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static void swept_close(struct swept *s)
@@ -114,20 +107,20 @@ static void pause_for_change(const struct swept *s, struct cgroup_at d, int ms, 
     cleanup_close(&p.fd);
 }
 
-static int kill_all(const struct swept *s, struct cgroup_at d, int64_t deadline, struct error *err)
+static int kill_all(const struct swept *s, struct cgroup_at d, double deadline, struct error *err)
 {
     struct kill_ladder ladder;
     char who[256];
     int wait;
     kill_ladder_init(&ladder, d, s->driver);
     while ((wait = kill_ladder_step(&ladder)) > 0) {
-        int64_t left = deadline - now_ms();
+        int left = (int)((deadline - loop_now()) * 1e3);
         if (left <= 0) {
             at_describe(d, who, sizeof(who));
             return error_set(err, EBUSY, "end what is in cgroup '%s': %s was killed but stays",
                              s->path, who);
         }
-        pause_for_change(s, d, (int)left, wait);
+        pause_for_change(s, d, left, wait);
     }
     if (wait < 0 && errno != ENOENT)
         return error_errno(err, errno, "end what is in cgroup '%s'", s->path);
@@ -136,7 +129,7 @@ static int kill_all(const struct swept *s, struct cgroup_at d, int64_t deadline,
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
-static int sweep_one(const struct swept *s, int64_t deadline, struct error *err)
+static int sweep_one(const struct swept *s, double deadline, struct error *err)
 {
     int inside = am_inside(s);
     struct cgroup_at all = {s->parent_fd, base_name(s)}, ranks = {s->dir, "ranks"};
@@ -161,9 +154,8 @@ static int turn_of(const struct swept *s)
 
 int cgroup_sweep(const char *const *paths, size_t n, int timeout_ms, struct error *err)
 {
-    int64_t deadline = now_ms() + timeout_ms;
-    struct error first;
-    int failed = 0;
+    double deadline = loop_now() + timeout_ms / 1e3;
+    int code = 0; /* of the first failure */
     for (int turn = 0; turn < 3; turn++)
         for (size_t i = 0; i < n; i++) {
             struct swept s;
@@ -172,14 +164,14 @@ int cgroup_sweep(const char *const *paths, size_t n, int timeout_ms, struct erro
             if (rc > 0)
                 rc = turn_of(&s) == turn ? sweep_one(&s, deadline, &e) : 0;
             swept_close(&s);
-            if (rc < 0 && !failed++)
-                first = e;
+            if (rc == 0 || code)
+                continue;
+            code = e.code;
+            if (err)
+                *err = e;
         }
-    if (failed && err)
-        *err = first;
-    if (failed)
-        errno = first.code;
-    return failed ? -1 : 0;
+    errno = code ? code : errno;
+    return code ? -1 : 0;
 }
 
 /* ---- without an owner ------------------------------------------------------------------------ */

@@ -122,19 +122,6 @@ static bool is_step_id(const char *id)
            strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
 }
 
-static struct cgroup_tree *tree_new(struct loop *l, const char *step_id, enum tracking level)
-{
-    struct cgroup_tree *t = calloc(1, sizeof(*t));
-    if (!t)
-        return NULL;
-    t->loop = l;
-    t->level = level;
-    t->empty.watch = -1;
-    oom_watch_init(&t->oom.step, t, NULL);
-    snprintf(t->name, sizeof(t->name), CGROUP_STEP_PREFIX "%s", step_id);
-    return t;
-}
-
 struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_parents *parents,
                                        const char *step_id, enum tracking level,
                                        struct limits *host_limits, struct error *err)
@@ -143,7 +130,12 @@ struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_paren
         error_set(err, EINVAL, "make the cgroup of step '%s': not a step's name", step_id);
         return NULL;
     }
-    struct cgroup_tree *t = tree_new(l, step_id, level);
+    struct cgroup_tree *t = calloc(1, sizeof(*t));
+    if (t) {
+        *t = (struct cgroup_tree){.loop = l, .level = level, .empty.watch = -1};
+        oom_watch_init(&t->oom.step, t, NULL);
+        snprintf(t->name, sizeof(t->name), CGROUP_STEP_PREFIX "%s", step_id);
+    }
     if (!t || collect_hierarchies(t, parents) < 0) {
         cgroup_tree_destroy(t);
         error_errno(err, ENOMEM, "make the cgroup of step '%s'", step_id);
