@@ -13,13 +13,13 @@
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
 
-static int take_place(void *host, const uint8_t *p, size_t n)
+static int take_place(void *host, void *message)
 {
     struct host *h = host;
     if (h->state == HOST_STARTING)
         h->state = HOST_CONNECTED;
     fault_point("connected");
-    return tree_place_take(&h->tree, p, n);
+    return tree_place_take(&h->tree, message);
 }
 
 static int take_offer(void *host, const uint8_t *p, size_t n)
@@ -119,9 +119,9 @@ static int take_present_ask(void *host, void *message)
     return 0;
 }
 
-static int take_errand(void *host, const uint8_t *p, size_t n)
+static int take_errand(void *host, void *message)
 {
-    return errands_take(&((struct host *)host)->errands, p, n);
+    return errands_take(&((struct host *)host)->errands, message);
 }
 
 static void all_released(void *arg)
@@ -146,7 +146,7 @@ static int take_pong(void *host, const uint8_t *p, size_t n)
 }
 
 static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
-    [FRAME_PLACE] = {.take_bytes = take_place},
+    [FRAME_PLACE] = {.message = &mprun__place__descriptor, .take = take_place},
     [FRAME_PRELOAD_OFFER] = {.take_bytes = take_offer},
     [FRAME_LAUNCH] = {.take_bytes = take_launch},
     [FRAME_KILL] = {.message = &mprun__kill__descriptor, .take = take_kill},
@@ -158,7 +158,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_OUTPUT_CLOSED] = {.message = &mprun__output_closed__descriptor,
                              .take = take_output_closed},
     [FRAME_INPUT] = {.take_bytes = take_input},
-    [FRAME_ERRAND] = {.take_bytes = take_errand},
+    [FRAME_ERRAND] = {.message = &mprun__errand__descriptor, .take = take_errand},
     [FRAME_RELEASE] = {.take_bytes = take_release},
     [FRAME_PONG] = {.take_bytes = take_pong},
 };

@@ -21,7 +21,6 @@
 #include "starter/services.h"
 #include "starter/step-end.h"
 #include "wire/messages/errand.h"
-#include "wire/mprun.pb-c.h"
 #include "wire/start-channel/preamble.h"
 
 enum { REST_READS = 64 }; /* of 2 KiB: a pipe's 64 KiB and more */
@@ -246,16 +245,14 @@ static void take(struct errands *all, const Mprun__Errand *m)
     all->first = e;
 }
 
-int errands_take(struct errands *all, const uint8_t *p, size_t n)
+int errands_take(struct errands *all, Mprun__Errand *m)
 {
-    Mprun__Errand *m = mprun__errand__unpack(NULL, n, p);
-    int rc = m && m->input.len <= ERRAND_INPUT_MAX ? 0 : -1;
-    if (rc == 0)
-        take(all, m);
-    if (m && m->input.data)
+    if (m->input.len > ERRAND_INPUT_MAX)
+        return -1;
+    take(all, m);
+    if (m->input.data)
         explicit_bzero(m->input.data, m->input.len);
-    mprun__errand__free_unpacked(m, NULL);
-    return rc;
+    return 0;
 }
 
 /* ---- what the keeper answers ----------------------------------------------------------------- */

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "wire/mprun.pb-c.h"
 
 struct starter_services;
 
@@ -18,7 +18,7 @@ struct errands { /* private to errands.c */
 };
 
 void errands_close(struct errands *all); /* all zero is fine */
-/* ERRAND has come. -1: it cannot be read. */
-int errands_take(struct errands *all, const uint8_t *p, size_t n);
+/* ERRAND has come; wipes its input. -1: it cannot be. */
+int errands_take(struct errands *all, Mprun__Errand *m);
 /* The keeper's descriptor is readable. false: the keeper has gone. */
 bool errands_keeper_readable(struct errands *all);

@@ -11,7 +11,6 @@
 #include "common/cleanup.h"
 #include "common/spawn.h"
 #include "wire/messages/errand.h"
-#include "wire/messages/frame.h"
 
 static void reply(int fd, uint32_t id, int what, int value)
 {

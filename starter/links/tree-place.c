@@ -183,7 +183,7 @@ static void join(struct tree_place *t, const char *addresses)
         parent_failed(t, e.text);
 }
 
-static int take(struct tree_place *t, const Mprun__Place *m)
+int tree_place_take(struct tree_place *t, const Mprun__Place *m)
 {
     if (t->is_taken || m->fanout > m->nhosts || t->services->up->start.host_id >= m->nhosts)
         return -1;
@@ -197,14 +197,6 @@ static int take(struct tree_place *t, const Mprun__Place *m)
     else
         join(t, m->parent_addresses);
     return 0;
-}
-
-int tree_place_take(struct tree_place *t, const uint8_t *p, size_t n)
-{
-    Mprun__Place *m = mprun__place__unpack(NULL, n, p);
-    int rc = m ? take(t, m) : -1;
-    mprun__place__free_unpacked(m, NULL);
-    return rc;
 }
 
 bool tree_place_pass_down(struct tree_place *t, uint32_t host, enum frame_type type, const void *p,

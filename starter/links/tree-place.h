@@ -42,9 +42,9 @@ void tree_place_init(struct tree_place *t, const struct starter_services *servic
                      const struct tree_place_events *events, void *arg);
 void tree_place_close(struct tree_place *t); /* all zero is fine */
 
-/* PLACE has come: connect to the parent, if there is one, and let children in. -1: it cannot be
- * read. */
-int tree_place_take(struct tree_place *t, const uint8_t *p, size_t n);
+/* PLACE has come: connect to the parent, if there is one, and let children in. -1: it cannot be, or
+ * not now. */
+int tree_place_take(struct tree_place *t, const Mprun__Place *m);
 /* A frame has come from above: pass it on where it is for hosts below. Is it for this host, too? */
 bool tree_place_pass_down(struct tree_place *t, uint32_t host, enum frame_type type, const void *p,
                           size_t n);

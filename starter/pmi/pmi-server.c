@@ -66,11 +66,10 @@ static void free_env(struct pmi_server *p)
     p->env = NULL;
 }
 
-static void take_ready(struct pmi_server *p, const uint8_t *payload, size_t n)
+static int take_ready(void *server, void *message)
 {
-    Mprun__PmiReady *m = mprun__pmi_ready__unpack(NULL, n, payload);
-    if (!m)
-        return;
+    struct pmi_server *p = server;
+    const Mprun__PmiReady *m = message;
     free_env(p);
     p->env = calloc(m->n_env + 1, sizeof(*p->env));
     for (size_t i = 0, k = 0; p->env && i < m->n_env; i++)
@@ -80,8 +79,8 @@ static void take_ready(struct pmi_server *p, const uint8_t *payload, size_t n)
         p->pmi1.sun_family = AF_UNIX;
         memcpy(p->pmi1.sun_path, m->pmi1_socket.data, m->pmi1_socket.len);
     }
-    mprun__pmi_ready__free_unpacked(m, NULL);
     p->events->ready(p->arg);
+    return 0;
 }
 
 /* The PMIx library says "ERROR" where its files do not fit. */
@@ -92,68 +91,64 @@ static void explain_space(const char *directory, char *text, size_t size)
         snprintf(text, size, "; there is no space left where '%s' is (TMPDIR)", directory);
 }
 
-static void take_failed(struct pmi_server *p, const uint8_t *payload, size_t n)
+static int take_failed(void *server, void *message)
 {
-    Mprun__PmiFailed *m = mprun__pmi_failed__unpack(NULL, n, payload);
+    struct pmi_server *p = server;
+    const Mprun__PmiFailed *m = message;
     char text[1024], space[200] = "";
     if (p->directory)
         explain_space(p->directory, space, sizeof(space));
-    snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name,
-             m ? m->text : "unreadable message", space);
-    mprun__pmi_failed__free_unpacked(m, NULL);
+    snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name, m->text,
+             space);
     step_end_cannot_run(p->services->end, EXIT_CODE_MPRUN, text);
+    return 0;
 }
 
-static void take_client(struct pmi_server *p, const uint8_t *payload, size_t n)
+static int take_client(void *server, void *message)
 {
-    Mprun__PmiClient *m = mprun__pmi_client__unpack(NULL, n, payload);
-    if (m)
-        p->events->client(p->arg, rank_name_unpack(m->name), m->connected);
-    if (m && !p->has_told_client && p->services->up->link) {
+    struct pmi_server *p = server;
+    const Mprun__PmiClient *m = message;
+    p->events->client(p->arg, rank_name_unpack(m->name), m->connected);
+    if (!p->has_told_client && p->services->up->link) {
         p->has_told_client = true;
-        uplink_send_bytes(p->services->up, FRAME_PMI_CLIENT, payload, n);
+        uplink_send(p->services->up, FRAME_PMI_CLIENT, &m->base);
     }
-    mprun__pmi_client__free_unpacked(m, NULL);
+    return 0;
 }
 
-static void take_gone(struct pmi_server *p, const uint8_t *payload, size_t n)
+static int take_gone(void *server, void *message)
 {
-    Mprun__PmiGone *m = mprun__pmi_gone__unpack(NULL, n, payload);
+    struct pmi_server *p = server;
+    const Mprun__PmiGone *m = message;
     if (p->gone_asked)
         p->gone_asked--;
-    if (m)
-        p->events->rank_gone(p->arg, rank_name_unpack(m->name));
-    mprun__pmi_gone__free_unpacked(m, NULL);
+    p->events->rank_gone(p->arg, rank_name_unpack(m->name));
+    return 0;
 }
+
+static int take_collect(void *server, const uint8_t *payload, size_t n)
+{
+    struct pmi_server *p = server;
+    p->events->collect(p->arg, payload, n);
+    return 0;
+}
+
+static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
+    [FRAME_PMI_READY] = {.message = &mprun__pmi_ready__descriptor, .take = take_ready},
+    [FRAME_PMI_FAILED] = {.message = &mprun__pmi_failed__descriptor, .take = take_failed},
+    [FRAME_PMI_CLIENT] = {.message = &mprun__pmi_client__descriptor, .take = take_client},
+    [FRAME_PMI_GONE] = {.message = &mprun__pmi_gone__descriptor, .take = take_gone},
+    [FRAME_COLLECT] = {.take_bytes = take_collect},
+};
 
 static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t *payload, size_t n)
 {
     struct pmi_server *p = arg;
     p->silent = 0;
-    switch (type) {
-    case FRAME_PMI_READY:
-        take_ready(p, payload, n);
-        break;
-    case FRAME_PMI_FAILED:
-        take_failed(p, payload, n);
-        break;
-    case FRAME_PMI_CLIENT:
-        take_client(p, payload, n);
-        break;
-    case FRAME_PMI_GONE:
-        take_gone(p, payload, n);
-        break;
-    case FRAME_COLLECT:
-        p->events->collect(p->arg, payload, n);
-        break;
-    case FRAME_MODEX_REQUEST:
-    case FRAME_MODEX_REPLY:
-    case FRAME_ABORTED:
+    if (type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED)
         uplink_send_bytes(p->services->up, type, payload, n);
-        break;
-    default:
+    else if (frame_handle(&handlers[type], p, payload, n) < 0)
         log_warn("mppmi sent an unexpected %s", frame_type_text(type));
-    }
 }
 
 static void closed(void *arg, struct link *l, const struct error *why)

@@ -232,6 +232,7 @@ static int prepare_below(struct preload *pre)
         return -1;
     for (unsigned i = 0; i < pre->nbelow; i++) {
         pre->below[i].wants = calloc(pre->n + 1, 1);
+        pre->below[i].ncontents = pre->n;
         pre->below[i].credit = PRELOAD_WINDOW;
         if (!pre->below[i].wants)
             return -1;
@@ -360,12 +361,14 @@ void preload_data(struct preload *pre, const uint8_t *p, size_t n)
 /* ---- from below ------------------------------------------------------------------------------ */
 
 /* The first answer says what is wanted, the second one that nothing is any more. */
-static int take_wanted(struct preload *pre, struct preload_below *b, const Mprun__PreloadWanted *m)
+static int take_wanted(void *child, void *message)
 {
+    struct preload_below *b = child;
+    const Mprun__PreloadWanted *m = message;
     if (b->has_answered && (b->nwanted == 0 || m->n_contents > 0))
         return -1;
     for (size_t i = 0; i < m->n_contents; i++) {
-        if (m->contents[i] >= pre->n)
+        if (m->contents[i] >= b->ncontents)
             return -1;
         b->wants[m->contents[i]] = 1;
     }
@@ -374,32 +377,27 @@ static int take_wanted(struct preload *pre, struct preload_below *b, const Mprun
     return 0;
 }
 
-static int wanted_below(struct preload *pre, struct preload_below *b, const uint8_t *p, size_t n)
+static int take_taken(void *child, void *message)
 {
-    Mprun__PreloadWanted *m = mprun__preload_wanted__unpack(NULL, n, p);
-    int rc = m ? take_wanted(pre, b, m) : -1;
-    mprun__preload_wanted__free_unpacked(m, NULL);
-    return rc;
+    struct preload_below *b = child;
+    const Mprun__PreloadTaken *m = message;
+    if (m->bytes > PRELOAD_WINDOW - b->credit)
+        return -1;
+    b->credit += m->bytes;
+    return 0;
 }
 
-static int taken_below(struct preload_below *b, const uint8_t *p, size_t n)
-{
-    Mprun__PreloadTaken *m = mprun__preload_taken__unpack(NULL, n, p);
-    int rc = m && m->bytes <= PRELOAD_WINDOW - b->credit ? 0 : -1;
-    if (rc == 0)
-        b->credit += m->bytes;
-    mprun__preload_taken__free_unpacked(m, NULL);
-    return rc;
-}
+static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
+    [FRAME_PRELOAD_WANTED] = {.message = &mprun__preload_wanted__descriptor, .take = take_wanted},
+    [FRAME_PRELOAD_TAKEN] = {.message = &mprun__preload_taken__descriptor, .take = take_taken},
+};
 
 void preload_from_child(struct preload *pre, unsigned place, enum frame_type type, const uint8_t *p,
                         size_t n)
 {
     if (pre->is_stopped || place >= pre->nbelow)
         return;
-    struct preload_below *b = &pre->below[place];
-    int rc = type == FRAME_PRELOAD_WANTED ? wanted_below(pre, b, p, n) : taken_below(b, p, n);
-    if (rc < 0) {
+    if (frame_handle(&handlers[type], &pre->below[place], p, n) < 0) {
         misunderstood(pre, type, "a host below");
         return;
     }

@@ -32,7 +32,8 @@ struct preload_content {
 struct preload_below { /* a child host */
     bool has_answered;
     size_t nwanted;
-    unsigned char *wants; /* by content; NULL before the answer */
+    size_t ncontents;
+    unsigned char *wants; /* by content */
     uint64_t credit;      /* bytes that may be sent to it */
 };
 
