@@ -11,12 +11,7 @@
 
 #include "common/log.h"
 #include "launcher/job-suspension.h"
-#include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/starter-private.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 
 /* ---- progress -------------------------------------------------------------------------------- */
 
@@ -84,7 +79,7 @@ static void name_if_slow(struct starters *s)
 static bool is_being_started(const struct starters *s, const struct host *h)
 {
     return h->state == AGENT_STARTED ||
-           (h->state == AGENT_WAITING && other_steps_had_no_room(s->other_steps, h));
+           (h->state == AGENT_WAITING && starter_of(s, h)->room.was_none);
 }
 
 static void say_too_late(struct starter *st)
@@ -117,7 +112,7 @@ static bool all_in_time(struct starters *s)
         if (!is_being_started(s, st->host) ||
             ++st->waited * START_TICK_SECONDS < s->plan->cmd->start_timeout)
             continue;
-        if (other_steps_fail_for_room(s->other_steps, st))
+        if (other_steps_fail_for_room(&s->other_steps, st))
             return false;
         host_mark_failed(st->host);
         say_too_late(st);

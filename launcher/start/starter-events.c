@@ -13,13 +13,8 @@
 #include "common/log.h"
 #include "common/proc.h"
 #include "launcher/outcome/host-failures.h"
-#include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/step-record.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 
 /* ---- why a start client has ended ------------------------------------------------------------ */
 
@@ -135,7 +130,7 @@ static bool starts_again(struct starter *st, int status)
     if (again == START_NOT)
         return false;
     if (again == START_LATER)
-        return other_steps_ask(s->other_steps, st, words) == 0;
+        return other_steps_ask(&s->other_steps, st, words) == 0;
     log_debug("host %s: %s; it is started in another way", st->host->name, words);
     starter_forget(st);
     return true;
@@ -160,14 +155,15 @@ static bool worker_may_live(const struct starter *st, int status)
 static bool may_be_anothers(const struct starter *st)
 {
     const struct host *h = st->host;
-    return other_steps_may_have_started(st->all->other_steps, h) && h->state >= AGENT_CONNECTED &&
-           h->state < AGENT_CLEANED && starter_is_linked(st);
+    return st->room.stray && h->state >= AGENT_CONNECTED && h->state < AGENT_CLEANED &&
+           starter_is_linked(st);
 }
 
-static void client_ended(struct starter *st, int status)
+void starter_client_ended(struct starter *st, int status)
 {
     struct host *h = st->host;
     starter_client_ends(st);
+    loop_defer_schedule(st->all->step.turn);
     if (starts_again(st, status) || may_be_anothers(st))
         return;
     if (h->link)
@@ -209,19 +205,13 @@ void starter_event(void *arg, size_t host, enum start_event event,
         start_channel_open(st, channel);
         break;
     case START_CHANNEL_ENDED:
-        client_ended(st, status);
+        starter_client_ended(st, status);
         break;
     case START_FAILED:
         not_started(st, err);
         break;
     }
     loop_defer_schedule(s->step.turn);
-}
-
-void starter_client_ended(struct starter *st, int status)
-{
-    client_ended(st, status);
-    loop_defer_schedule(st->all->step.turn);
 }
 
 void starter_client_unknown(struct starter *st)

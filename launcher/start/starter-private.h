@@ -6,12 +6,17 @@
 
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
+#include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/client-stderr.h"
 #include "launcher/start/listen.h"
 #include "launcher/start/mprund-grants.h"
 #include "launcher/start/starters.h"
 #include "model/rank-end.h"
 #include "wire/start-channel/preamble.h"
+
+#ifdef HAVE_CONFIG_H
+#include "config.h" /* PACKAGE_VERSION */
+#endif
 
 /* mprun's ends of a start channel: start-channel.c changes it. */
 struct client_channel {
@@ -34,6 +39,7 @@ struct starter {
     bool is_direct;   /* mprun starts it, although the host above might (start-through-hosts.c) */
     unsigned waited;  /* ticks since its first start client began: start-timeout.c */
     unsigned nguests; /* other steps' starters that live with it: errands.c */
+    struct room room;
 };
 
 /* While hosts are being started: start-timeout.c changes it. */
@@ -64,7 +70,7 @@ struct starters {
     /* by-other-starters/ */
     struct errand *errands;
     uint32_t last_errand; /* its number */
-    struct other_steps *other_steps;
+    struct other_steps other_steps;
     struct guest *guests; /* errands.c */
     bool starts_through;  /* hosts start those below them */
 };

@@ -8,7 +8,6 @@
 #include "common/proc.h"
 #include "common/number.h"
 #include "launcher/socket-directory.h"
-#include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/starter-private.h"
 
 struct starters *starters_create(const struct starters_step *step)
@@ -20,9 +19,9 @@ struct starters *starters_create(const struct starters_step *step)
     s->step = *step;
     s->plan = step->plan;
     grants_ask(&s->grants, s->plan);
-    s->other_steps = other_steps_create(s);
+    other_steps_init(&s->other_steps, s);
     s->of = calloc(n, sizeof(*s->of));
-    if (!s->other_steps || !s->of) {
+    if (!s->of) {
         starters_destroy(s);
         return NULL;
     }
@@ -39,7 +38,7 @@ void starters_destroy(struct starters *s)
     grants_close(&s->grants);
     loop_timer_stop(&s->unreachable);
     errands_close(s);
-    other_steps_destroy(s->other_steps);
+    other_steps_free(&s->other_steps);
     free(s->foreign);
     free(s->of);
     free(s);
@@ -148,7 +147,7 @@ static void say_fallback(const struct starters *s)
 
 static void all_reported(struct starters *s)
 {
-    other_steps_end(s->other_steps);
+    other_steps_end(&s->other_steps);
     log_debug("all hosts have reported back");
     if (s->nfallback > 0)
         say_fallback(s);
@@ -167,7 +166,7 @@ void starters_said_hello(struct starters *s, struct host *h, const char *why_std
     if (login_session[0] && !st->client_is_starter)
         say_session(s, h, login_session);
     client_stderr_show_at_once(&st->said);
-    other_steps_reported(s->other_steps, st);
+    other_steps_reported(&s->other_steps, st);
     start_channel_end_input(st); /* if another client's starter has reported */
     if (a->reported && s->starting)
         a->reported(s->starting, (size_t)h->launch_index);
@@ -187,7 +186,7 @@ void starters_cancel(struct starters *s)
         if (s->of[i].host->state < AGENT_CONNECTED)
             host_mark_cancelled(s->of[i].host);
     s->plan->adapter->cancel(s->starting);
-    other_steps_cancel(s->other_steps);
+    other_steps_cancel(&s->other_steps);
     through_end(s);
     if (!s->plan->adapter->abandon)
         starters_abandon_after(s, UNREACHABLE_SECONDS);
@@ -199,7 +198,7 @@ void starters_close(struct starters *s)
         return;
     s->plan->adapter->destroy(take_ptr(s->starting));
     listeners_close(&s->listeners);
-    other_steps_end(s->other_steps);
+    other_steps_end(&s->other_steps);
     errands_close(s);
     start_timeout_end(s);
     for (size_t i = 0; i < s->plan->nused; i++) {
@@ -222,12 +221,12 @@ bool starters_has_client(const struct starters *s, const struct host *h)
 
 bool starters_waits_for_room(const struct starters *s, const struct host *h)
 {
-    return other_steps_waits(s->other_steps, h);
+    return starter_of(s, h)->room.waits;
 }
 
 const char *starters_lender(const struct starters *s, const struct host *h)
 {
-    return s ? other_steps_lender(s->other_steps, h) : "";
+    return s ? starter_of(s, h)->room.lender : "";
 }
 
 void starters_each_client(const struct starters *s,

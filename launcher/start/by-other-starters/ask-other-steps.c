@@ -5,25 +5,18 @@
  * sockets, to have their starter start ours (errands.c); it reports to us as any other
  * does, and nobody else is needed then. Where none can, the manager is asked again later, until
  * there is room or --start-timeout is over. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "launcher/policy.h"
-#include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"
 #include "wire/transport/address.h"
 #include "wire/transport/dial.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 
 /* What another mprun is to a host. */
 enum standing {
@@ -36,40 +29,27 @@ enum standing {
 struct neighbour {
     struct neighbour *next;
     struct other_steps *others;
-    char *path, *step;
-    unsigned char *of; /* enum standing, by launch_index */
+    const char *step;
+    char path[292]; /* with "/control" 300 */
     int dead;
     int willing; /* it is of our job: it may have our step's key */
     int foreign; /* it never starts anything for us */
     struct dial *dial;
     struct link *link;
     struct loop_timer timer;
+    unsigned char of[]; /* enum standing, by launch_index */
 };
 
 /* Of each host. */
 struct waiting {
     struct starter *starter;
     struct host *host;
-    bool no_room;             /* the manager had none, so far at least once */
-    bool waits;               /* for room */
-    bool stray;               /* a starter may come that another mprun has started after all */
+    struct room *room;        /* the starter's */
     struct neighbour *asked;  /* to have it started; no answer yet */
     struct neighbour *handed; /* has it started; no HELLO yet */
-    char handed_to[64];       /* the step whose starter has started it; "": none */
     double asked_at;          /* loop_now() */
     char refusal[400];        /* the manager's words */
     char failure[600]; /* of what another step's starter has started; "": nothing has failed */
-};
-
-struct other_steps {
-    struct starters *starters;
-    const struct starters_step *step;
-    struct waiting *of; /* by launch_index; NULL: the manager had room for all so far */
-    struct loop_timer retry;
-    struct neighbour *all;
-    size_t nopen;
-    int told;
-    char obstacle[300]; /* why another step of the job cannot start ours, and what to do; or "" */
 };
 
 static void ask(struct waiting *w);
@@ -84,13 +64,14 @@ static void retry_due(void *arg)
     bool more = false;
     for (size_t i = 0; i < step->plan->nused; i++) {
         struct waiting *w = &g->of[i];
-        if (w->host->link && w->waits && !verdict_is_ending(step->verdict)) { /* its HELLO comes */
+        if (w->host->link && w->room->waits &&
+            !verdict_is_ending(step->verdict)) { /* its HELLO comes */
             more = true;
             continue;
         }
-        if (w->waits && g->starters->starting)
+        if (w->room->waits && g->starters->starting)
             starter_retry(w->starter);
-        w->waits = 0;
+        w->room->waits = 0;
     }
     if (more)
         loop_timer_start(&g->retry, ROOM_RETRY_SECONDS, 0);
@@ -100,7 +81,7 @@ static void retry_due(void *arg)
 static void tell(const struct waiting *w)
 {
     const struct starters_step *step = &w->starter->all->step;
-    struct other_steps *g = w->starter->all->other_steps;
+    struct other_steps *g = &w->starter->all->other_steps;
     const char *why = g->obstacle;
     if (g->told++ > 0)
         return;
@@ -113,9 +94,9 @@ static void tell(const struct waiting *w)
 static void wait_for_room(struct waiting *w)
 {
     const struct starters_step *step = &w->starter->all->step;
-    struct other_steps *g = w->starter->all->other_steps;
+    struct other_steps *g = &w->starter->all->other_steps;
     w->asked = NULL;
-    w->waits = 1;
+    w->room->waits = 1;
     if (!verdict_is_ending(step->verdict))
         tell(w);
     if (!loop_timer_is_active(&g->retry) ||
@@ -129,7 +110,7 @@ static void wait_for_room(struct waiting *w)
  * there already, is left alone. */
 static void forget(struct waiting *w)
 {
-    if (!w->host->link || !w->stray) {
+    if (!w->host->link || !w->room->stray) {
         starter_forget(w->starter);
         return;
     }
@@ -143,12 +124,12 @@ static void lost(struct waiting *w, const char *why)
     char said[500];
     client_stderr_take_reason(&w->starter->said, said, sizeof(said));
     snprintf(w->failure, sizeof(w->failure), "the starter of step %.20s has started it, and %s%s%s",
-             w->handed_to, why, *said ? ": " : "", said);
+             w->room->lender, why, *said ? ": " : "", said);
     log_debug("host %s: %s", w->host->name, w->failure);
     starter_client_ends(w->starter);
     w->handed = NULL;
     if (!w->host->link)
-        w->handed_to[0] = 0;
+        w->room->lender[0] = 0;
     forget(w);
     wait_for_room(w);
 }
@@ -167,7 +148,7 @@ static void dies(struct neighbour *n, const char *why)
     n->link = NULL;
     for (size_t i = 0; i < step->plan->nused; i++) {
         struct waiting *w = &n->others->of[i];
-        w->stray |= n->of[i] == OWES_ANSWER || w->handed == n;
+        w->room->stray |= n->of[i] == OWES_ANSWER || w->handed == n;
         if (n->of[i] == OWES_ANSWER)
             n->of[i] = MAY_BE_ASKED;
         if (w->asked == n)
@@ -193,7 +174,7 @@ static void too_slow(void *arg)
             continue;
         }
         log_debug("host %s: step %s gives no answer", w->host->name, n->step);
-        w->stray = 1;
+        w->room->stray = 1;
         ask(w);
     }
     if (awaited)
@@ -203,14 +184,14 @@ static void too_slow(void *arg)
 
 static void is_handed(struct neighbour *n, struct waiting *w)
 {
-    snprintf(w->handed_to, sizeof(w->handed_to), "%s", n->step);
+    snprintf(w->room->lender, sizeof(w->room->lender), "%s", n->step);
     log_debug("host %s: handed to the starter of step %s", w->host->name, n->step);
 }
 
 static void accepted(struct neighbour *n, struct waiting *w)
 {
     w->asked = NULL;
-    w->waits = 0;
+    w->room->waits = 0;
     w->handed = n;
     starter_client_begins(w->starter, 0, false);
     client_stderr_open(&w->starter->said, w->starter->all->step.loop, w->host, -1);
@@ -246,8 +227,8 @@ static void is_foreign(struct neighbour *n, const struct waiting *w, const Mprun
 static void is_willing(struct neighbour *n, struct waiting *w)
 {
     n->willing = 1;
-    if (w->waits && !w->host->link && !verdict_is_ending(w->starter->all->step.verdict)) {
-        w->waits = 0;
+    if (w->room->waits && !w->host->link && !verdict_is_ending(w->starter->all->step.verdict)) {
+        w->room->waits = 0;
         w->asked = n;
     }
     if (w->asked == n)
@@ -264,7 +245,8 @@ static void take_answer(struct neighbour *n, struct waiting *w, const Mprun__Err
     else if (m->what == ERRAND_REFUSED)
         refused(n, w, m);
     else if (m->what == ERRAND_STARTED &&
-             (w->asked == n || (w->waits && !verdict_is_ending(w->starter->all->step.verdict))))
+             (w->asked == n ||
+              (w->room->waits && !verdict_is_ending(w->starter->all->step.verdict))))
         accepted(n, w);
 }
 
@@ -376,26 +358,19 @@ static void neighbour_free(struct neighbour *n)
     loop_timer_stop(&n->timer);
     dial_destroy(n->dial);
     link_destroy(n->link);
-    free(n->path);
-    free(n->of);
     free(n);
 }
 
 static struct neighbour *neighbour_create(struct other_steps *g, const char *path)
 {
-    struct neighbour *n = calloc(1, sizeof(*n));
+    struct neighbour *n = calloc(1, sizeof(*n) + g->step->plan->nused);
     if (!n)
         return NULL;
     n->others = g;
     n->dead = 1;
-    n->path = strdup(path);
-    n->of = calloc(g->step->plan->nused, 1);
-    loop_timer_init(&n->timer, g->step->loop, too_slow, n);
-    if (!n->path || !n->of) {
-        neighbour_free(n);
-        return NULL;
-    }
+    snprintf(n->path, sizeof(n->path), "%s", path); /* has_socket(): it is short enough */
     n->step = strrchr(n->path, '/') + sizeof("mprun-");
+    loop_timer_init(&n->timer, g->step->loop, too_slow, n);
     return n;
 }
 
@@ -437,7 +412,7 @@ static void look_for_others(struct other_steps *g)
 /* The next one; behind the last, the manager. */
 static void ask(struct waiting *w)
 {
-    struct neighbour *n = w->asked ? w->asked->next : w->starter->all->other_steps->all;
+    struct neighbour *n = w->asked ? w->asked->next : w->starter->all->other_steps.all;
     while (n && (n->dead || n->of[w->host->launch_index] != MAY_BE_ASKED))
         n = n->next;
     w->asked = n;
@@ -455,6 +430,7 @@ static int allocate(struct other_steps *g)
         return -1;
     for (size_t i = 0; i < n; i++) {
         g->of[i].starter = &g->starters->of[i];
+        g->of[i].room = &g->starters->of[i].room;
         g->of[i].host = g->step->hosts->used[i];
     }
     return 0;
@@ -466,7 +442,7 @@ int other_steps_ask(struct other_steps *g, struct starter *st, const char *words
     if (!g->of && allocate(g) < 0)
         return -1;
     struct waiting *w = &g->of[st->host->launch_index];
-    w->no_room = true;
+    w->room->was_none = true;
     snprintf(w->refusal, sizeof(w->refusal), "%.*s", (int)strcspn(words, "\n"), words);
     log_debug("host %s: no room: %s", w->host->name, w->refusal);
     forget(w);
@@ -487,7 +463,7 @@ bool other_steps_fail_for_room(struct other_steps *g, struct starter *st)
     const struct step_plan *plan = g->step->plan;
     const struct waiting *w = g->of ? &g->of[st->host->launch_index] : NULL;
     char advice[500];
-    if (!w || !w->no_room || w->handed)
+    if (!w || !w->room->was_none || w->handed)
         return false;
     if (w->failure[0])
         verdict_fail(g->step->verdict, EXIT_CODE_MPRUN,
@@ -503,39 +479,13 @@ bool other_steps_fail_for_room(struct other_steps *g, struct starter *st)
     return true;
 }
 
-/* ---- what others ask ------------------------------------------------------------------------- */
-
-bool other_steps_had_no_room(const struct other_steps *g, const struct host *h)
-{
-    return g->of && g->of[h->launch_index].no_room;
-}
-
-bool other_steps_waits(const struct other_steps *g, const struct host *h)
-{
-    return g->of && g->of[h->launch_index].waits;
-}
-
-bool other_steps_may_have_started(const struct other_steps *g, const struct host *h)
-{
-    return g->of && g->of[h->launch_index].stray;
-}
-
-const char *other_steps_lender(const struct other_steps *g, const struct host *h)
-{
-    return g->of ? g->of[h->launch_index].handed_to : "";
-}
-
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-struct other_steps *other_steps_create(struct starters *s)
+void other_steps_init(struct other_steps *g, struct starters *s)
 {
-    struct other_steps *g = calloc(1, sizeof(*g));
-    if (!g)
-        return NULL;
     g->starters = s;
     g->step = &s->step;
     loop_timer_init(&g->retry, s->step.loop, retry_due, g);
-    return g;
 }
 
 /* Whoever has started it: nobody else is needed any more. */
@@ -549,13 +499,13 @@ void other_steps_reported(struct other_steps *g, struct starter *st)
     if (w->handed)
         starter_client_ends(st);
     w->handed = w->asked = NULL;
-    w->waits = false;
+    w->room->waits = false;
 }
 
 void other_steps_cancel(struct other_steps *g)
 {
     for (size_t i = 0; g->of && i < g->step->plan->nused; i++)
-        if (g->of[i].asked || g->of[i].waits)
+        if (g->of[i].asked || g->of[i].room->waits)
             wait_for_room(&g->of[i]);
 }
 
@@ -569,11 +519,8 @@ void other_steps_end(struct other_steps *g)
     loop_timer_stop(&g->retry);
 }
 
-void other_steps_destroy(struct other_steps *g)
+void other_steps_free(struct other_steps *g)
 {
-    if (!g)
-        return;
     other_steps_end(g);
     free(g->of);
-    free(g);
 }

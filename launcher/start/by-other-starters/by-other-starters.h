@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/loop.h"
 #include "wire/messages/errand.h"
 #include "wire/mprun.pb-c.h"
 
 struct host;
-struct other_steps;
 struct starter;
 struct starters;
 struct step_plan;
@@ -42,8 +42,27 @@ void through_end(struct starters *s);              /* mprun starts the rest */
 
 /* Hosts that the manager has no room on. */
 
-struct other_steps *other_steps_create(struct starters *s); /* NULL: out of memory */
-void other_steps_destroy(struct other_steps *o);            /* NULL is fine */
+/* Of each host; ask-other-steps.c changes it. */
+struct room {
+    bool was_none;   /* the manager had no room for it, so far at least once */
+    bool waits;      /* it is started again, later */
+    bool stray;      /* a starter may come that another mprun has started after all */
+    char lender[64]; /* the step whose starter has started it; "": none */
+};
+
+struct other_steps { /* ask-other-steps.c alone changes it */
+    struct starters *starters;
+    const struct starters_step *step;
+    struct waiting *of; /* by launch_index; NULL: the manager had room for all so far */
+    struct loop_timer retry;
+    struct neighbour *all;
+    size_t nopen;
+    int told;
+    char obstacle[300]; /* why another step of the job cannot start ours, and what to do; or "" */
+};
+
+void other_steps_init(struct other_steps *o, struct starters *s);
+void other_steps_free(struct other_steps *o);
 /* The manager has no room on the host, in these words. -1: out of memory. */
 int other_steps_ask(struct other_steps *o, struct starter *st, const char *words);
 /* Its --start-timeout is over: fails the step if that is for want of room. */
@@ -51,11 +70,3 @@ bool other_steps_fail_for_room(struct other_steps *o, struct starter *st);
 void other_steps_reported(struct other_steps *o, struct starter *st); /* HELLO has come */
 void other_steps_cancel(struct other_steps *o);
 void other_steps_end(struct other_steps *o); /* no host waits any more */
-/* The manager had no room for it, so far at least once. */
-bool other_steps_had_no_room(const struct other_steps *o, const struct host *h);
-/* It is started again, later. */
-bool other_steps_waits(const struct other_steps *o, const struct host *h);
-/* A starter may come that another mprun has started after all. */
-bool other_steps_may_have_started(const struct other_steps *o, const struct host *h);
-/* The step whose starter has started this host's; "": none. */
-const char *other_steps_lender(const struct other_steps *o, const struct host *h);

@@ -11,12 +11,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/starter-private.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 
 struct errand {
     struct errand *next;
@@ -116,15 +111,6 @@ struct guest {
     uint32_t errand;
 };
 
-static void answer(struct link *l, uint32_t id, enum errand_news what, const char *why)
-{
-    Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
-    m.id = id;
-    m.what = what;
-    m.text = bytes_of(why);
-    link_send(l, FRAME_ERRAND_NEWS, &m.base);
-}
-
 static void pass_on(struct link *l, uint32_t id, const Mprun__ErrandNews *news)
 {
     Mprun__ErrandNews m = MPRUN__ERRAND_NEWS__INIT;
@@ -133,6 +119,11 @@ static void pass_on(struct link *l, uint32_t id, const Mprun__ErrandNews *news)
     m.text = news->text;
     m.status = news->status;
     link_send(l, FRAME_ERRAND_NEWS, &m.base);
+}
+
+static void answer(struct link *l, uint32_t id, enum errand_news what, const char *why)
+{
+    pass_on(l, id, &(Mprun__ErrandNews){.what = what, .text = bytes_of(why)});
 }
 
 static void guest_remove(struct guest *g)

@@ -10,7 +10,6 @@
 
 #include "common/log.h"
 #include "launcher/policy.h"
-#include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/starter-private.h"
 #include "wire/tree/tree.h"
 
