@@ -11,7 +11,6 @@
 
 #include "common/log.h"
 #include "common/number.h"
-#include "pmix-server/pmix/client.h"
 #include "pmix-server/pmix/dmodex.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/nspace.h"
@@ -53,7 +52,7 @@ static void on_gone(struct mppmi *p, const void *message, struct error *err)
     if (!m->name)
         return;
     pmi1_rank_gone(&p->server.pmi1, m->name->world, m->name->rank);
-    client_gone(&p->server, m->name);
+    server_tell_gone(&p->server, m->name);
 }
 
 static void on_collected(struct mppmi *p, const void *message, struct error *err)

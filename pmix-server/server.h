@@ -52,3 +52,14 @@ void server_hold(struct server *s);
 void server_release(struct server *s);
 /* PMI_END: leaves the loop once nothing holds the server. */
 void server_end(struct server *s);
+
+/* Send PMI_CLIENT: the rank connected (1) or finalized (0); ABORTED: it asks for the end of the
+ * step. The library lets a rank return from PMIx_Init or PMIx_Finalize, and go on after PMIx_Abort,
+ * only when the message is in the starter's socket. */
+void server_tell_client(const struct server *s, const struct world *w, uint32_t rank,
+                        int connected);
+void server_tell_abort(const struct server *s, const struct world *w, uint32_t rank, int code,
+                       const char *text);
+/* Answers PMI_GONE with the same, behind everything that upcalls of the rank have queued: a starter
+ * that has the answer knows whether the rank had finalized. */
+void server_tell_gone(struct server *s, Mprun__RankName *name);

@@ -13,9 +13,7 @@
 
 #include "common/buffer.h"
 #include "common/cleanup.h"
-#include "pmix-server/pmi1/kvs.h"
-#include "pmix-server/pmi1/line.h"
-#include "pmix-server/pmix/client.h"
+#include "pmix-server/pmi1/pairs.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 #include "wire/little-endian.h"
@@ -30,7 +28,7 @@ struct space { /* a world, as PMI-1 sees it */
 };
 
 struct connection {
-    struct connection *next;
+    LIST_ENTRY(connection) list;
     struct pmi1 *pmi;
     struct space *space; /* NULL until the hello has come */
     uint32_t rank;
@@ -44,10 +42,7 @@ struct connection {
 
 static void connection_destroy(struct connection *c)
 {
-    struct connection **at = &c->pmi->connections;
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
+    LIST_REMOVE(c, list);
     loop_io_destroy(c->io);
     close(c->fd);
     buffer_free(&c->in);
@@ -93,7 +88,9 @@ static struct world *world_of(const struct connection *c)
 static void barrier_out(struct space *s)
 {
     s->waiting = 0;
-    for (struct connection *c = s->pmi->connections; c; c = c->next) {
+    struct connection *c;
+    LIST_FOREACH(c, &s->pmi->connections, list)
+    {
         if (c->space != s || !c->in_barrier)
             continue;
         c->in_barrier = 0;
@@ -131,16 +128,18 @@ static void cmd_barrier_in(struct connection *c, const struct pmi1_line *l)
         barrier_out(s);
         return;
     }
-    struct asker asker = {.modex = barrier_collected, .cbdata = s};
     pmix_proc_t all;
     PMIX_LOAD_PROCID(&all, w->nspace, PMIX_RANK_WILDCARD);
-    struct collective_call call = {.kind = COLLECTIVE_BARRIER, .procs = &all, .nprocs = 1};
-    call.ndata = buffer_len(&s->fresh);
+    struct collective_call call = {.kind = COLLECTIVE_BARRIER,
+                                   .procs = &all,
+                                   .nprocs = 1,
+                                   .ndata = buffer_len(&s->fresh),
+                                   .asker = {.modex = barrier_collected, .cbdata = s}};
     if (call.ndata)
         call.data = (const char *)buffer_ptr(&s->fresh);
-    pmix_status_t rc = collective_upcall(s->pmi->server, &call, &asker);
+    pmix_status_t rc = collective_upcall(s->pmi->server, &call);
     if (rc != PMIX_SUCCESS)
-        asker_answer(&asker, rc, NULL, 0);
+        asker_answer(&call.asker, rc, NULL, 0);
     buffer_consume(&s->fresh, buffer_len(&s->fresh));
 }
 
@@ -153,7 +152,7 @@ static void cmd_init(struct connection *c, const struct pmi1_line *l)
         answer(c, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1");
         return;
     }
-    client_tell(c->pmi->server, world_of(c), c->rank, 1);
+    server_tell_client(c->pmi->server, world_of(c), c->rank, 1);
     answer(c, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0");
 }
 
@@ -214,7 +213,7 @@ static void cmd_get(struct connection *c, const struct pmi1_line *l)
 
 static void cmd_finalize(struct connection *c, const struct pmi1_line *l)
 {
-    client_tell(c->pmi->server, world_of(c), c->rank, 0);
+    server_tell_client(c->pmi->server, world_of(c), c->rank, 0);
     answer(c, "cmd=finalize_ack");
 }
 
@@ -224,7 +223,7 @@ static void cmd_abort(struct connection *c, const struct pmi1_line *l)
     int code;
     if (pmi1_number(l, "exitcode", INT32_MAX, &code) < 0)
         code = 1;
-    client_tell_abort(c->pmi->server, world_of(c), c->rank, code, "");
+    server_tell_abort(c->pmi->server, world_of(c), c->rank, code, "");
 }
 
 static const struct {
@@ -380,8 +379,7 @@ static void listener_ready(void *arg, int fd, unsigned events)
         }
         c->pmi = p;
         c->fd = got;
-        c->next = p->connections;
-        p->connections = c;
+        LIST_INSERT_HEAD(&p->connections, c, list);
     }
 }
 
@@ -389,9 +387,10 @@ static void listener_ready(void *arg, int fd, unsigned events)
  * is all that there is: a process that it has left behind may write on. */
 void pmi1_rank_gone(struct pmi1 *p, uint32_t world, uint32_t rank)
 {
-    struct connection *c = p->connections;
-    while (c && (!c->space || c->space->world != world || c->rank != rank))
-        c = c->next;
+    struct connection *c;
+    LIST_FOREACH(c, &p->connections, list)
+    if (c->space && c->space->world == world && c->rank == rank)
+        break;
     int unread = 0;
     if (c && ioctl(c->fd, FIONREAD, &unread) < 0)
         unread = 0;

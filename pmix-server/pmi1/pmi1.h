@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/un.h>
 
 #include "common/error.h"
@@ -26,7 +27,7 @@ struct pmi1 {
     int fd;
     struct loop_io *io;
     struct space *spaces;
-    struct connection *connections;
+    LIST_HEAD(, connection) connections;
 };
 
 /* Listens for the ranks of all worlds, unless it does already. -1 with err. */

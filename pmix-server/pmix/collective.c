@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/idset.h"
 #include "pmix-server/server.h"
@@ -65,10 +66,9 @@ static void write_signature(enum collective kind, struct participant *p, size_t 
 /* The collectives of one signature so far. Never freed: there are few groups of ranks. */
 struct turn {
     struct turn *next;
-    uint64_t used;     /* turns that were begun */
-    uint64_t *waiting; /* requests in the order of turns, from `answered` to `used` */
-    uint64_t answered;
-    size_t room, nsignature;
+    uint64_t used, answered; /* turns that were begun, and ended */
+    struct buffer waiting;   /* requests (uint64_t) of the turns between */
+    size_t nsignature;
     uint8_t signature[];
 };
 
@@ -95,27 +95,15 @@ static struct turn *turn_of(struct collectives *c, const uint8_t *signature, siz
     return t;
 }
 
-static int turn_make_room(struct turn *t)
-{
-    size_t n = (size_t)(t->used - t->answered);
-    if (n < t->room)
-        return 0;
-    uint64_t *more = realloc(t->waiting, (t->room + 8) * sizeof(*more));
-    if (!more)
-        return -1;
-    t->waiting = more;
-    t->room += 8;
-    return 0;
-}
-
 /* Answers come in the order of turns; one that does not is for nobody. */
 static uint64_t turn_take(struct turn *t, uint64_t turn)
 {
+    uint64_t id;
     if (!t || turn != t->answered || t->answered == t->used)
         return 0;
-    uint64_t id = t->waiting[0];
+    memcpy(&id, buffer_ptr(&t->waiting), sizeof(id));
+    buffer_consume(&t->waiting, sizeof(id));
     t->answered++;
-    memmove(t->waiting, t->waiting + 1, (size_t)(t->used - t->answered) * sizeof(*t->waiting));
     return id;
 }
 
@@ -134,7 +122,7 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
     size_t n = 1 + c->nprocs * PARTICIPANT_SIZE;
     write_signature(c->kind, p, c->nprocs, signature);
     struct turn *t = turn_of(&s->collectives, signature, n);
-    if (!t || turn_make_room(t) < 0) {
+    if (!t || !buffer_reserve(&t->waiting, sizeof(uint64_t))) {
         asker_answer(&c->asker, PMIX_ERR_NOMEM, NULL, 0);
         return;
     }
@@ -143,7 +131,7 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
         return;
     Mprun__Collect m = MPRUN__COLLECT__INIT;
     Mprun__Collect__Part part = MPRUN__COLLECT__PART__INIT, *parts[] = {&part};
-    t->waiting[t->used - t->answered] = id;
+    buffer_append(&t->waiting, &id, sizeof(id)); /* there is room */
     m.turn = t->used++;
     m.signature = (ProtobufCBinaryData){n, signature};
     for (int h = idset_next(hosts, 0); h >= 0; h = idset_next(hosts, (unsigned)h + 1))
@@ -178,8 +166,7 @@ static void collective_run(struct bridge_item *item, struct server *s)
 
 /* The data stays the library's, as its header has it, although no version is known that frees it:
  * so a collective leaks what this host brought to it, about 100 bytes a rank in MPI_Init. */
-pmix_status_t collective_upcall(struct server *s, const struct collective_call *call,
-                                const struct asker *asker)
+pmix_status_t collective_upcall(struct server *s, const struct collective_call *call)
 {
     size_t nprocs_size = call->nprocs * sizeof(pmix_proc_t);
     struct collective_item *c = malloc(sizeof(*c) + nprocs_size + call->ndata);
@@ -187,7 +174,7 @@ pmix_status_t collective_upcall(struct server *s, const struct collective_call *
         return PMIX_ERR_NOMEM;
     *c = (struct collective_item){.item.run = collective_run,
                                   .kind = call->kind,
-                                  .asker = *asker,
+                                  .asker = call->asker,
                                   .seconds = asker_timeout(call->info, call->ninfo),
                                   .nprocs = call->nprocs,
                                   .ndata = call->ndata};

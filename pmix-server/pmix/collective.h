@@ -36,10 +36,10 @@ struct collective_call { /* as in the upcall */
     size_t ninfo;
     const char *data;
     size_t ndata;
+    struct asker asker;
 };
 
-/* Upcall, and PMI-1's barrier. Copies the call's data; answers through asker. */
-pmix_status_t collective_upcall(struct server *s, const struct collective_call *call,
-                                const struct asker *asker);
+/* Upcall, and PMI-1's barrier. Copies the call's data; answers through its asker. */
+pmix_status_t collective_upcall(struct server *s, const struct collective_call *call);
 /* COLLECTED: answers the call that waits for it; without one the message is dropped. */
 void collective_answer(struct server *s, const Mprun__Collected *m);

@@ -13,13 +13,11 @@
 
 #include <hwloc.h>
 #include <pmix.h>
-#include <pmix_server.h>
 
 #include "common/log.h"
 #include "common/path.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/pmix/nspace.h"
-#include "pmix-server/pmix/upcalls.h"
 #include "pmix-server/policy.h"
 #include "pmix-server/server.h"
 

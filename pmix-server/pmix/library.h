@@ -5,6 +5,7 @@
  * gets the starter's topology, and shares it with the ranks. */
 #pragma once
 
+#include <pmix_server.h>
 #include <protobuf-c/protobuf-c.h>
 
 #include "common/error.h"
@@ -23,3 +24,6 @@ int library_start(struct hwloc_topology *topology, struct server *s,
 /* Lets the library clean up behind the ranks, and removes the server's directory. The process has
  * to leave by _exit() afterwards: the library's threads still run. */
 void library_stop(const struct server *s);
+
+/* upcalls.c. Returns the functions that the library calls. All calls go to s from now on. */
+pmix_server_module_t *upcalls_for(struct server *s);

@@ -246,17 +246,6 @@ static void unpublish_run(struct bridge_item *item, struct server *s)
 
 /* ---- in the library's thread ----------------------------------------------------------------- */
 
-static struct call *call_create(struct server *s, const pmix_proc_t *proc,
-                                void (*run)(struct bridge_item *, struct server *), void *cbdata)
-{
-    struct call *c = calloc(1, sizeof(*c));
-    if (!c)
-        return NULL;
-    *c = (struct call){
-        .item.run = run, .server = s, .proc = *proc, .range = PMIX_RANGE_SESSION, .cbdata = cbdata};
-    return c;
-}
-
 static int copy_keys(struct call *c, char **keys)
 {
     for (; keys && keys[c->nkeys]; c->nkeys++)
@@ -267,8 +256,10 @@ static int copy_keys(struct call *c, char **keys)
 
 static int copy_infos(struct call *c, const pmix_info_t *info, size_t n)
 {
+    if (n == 0)
+        return 0;
     PMIX_INFO_CREATE(c->info, n);
-    if (n && !c->info)
+    if (!c->info)
         return -1;
     c->ninfo = n;
     for (size_t i = 0; i < n; i++) {
@@ -279,15 +270,28 @@ static int copy_infos(struct call *c, const pmix_info_t *info, size_t n)
     return 0;
 }
 
+/* A call like this one, with keys and infos of its own. NULL: out of memory. */
+static struct call *call_create(const struct call *like, char **keys, const pmix_info_t *info,
+                                size_t ninfo)
+{
+    struct call *c = malloc(sizeof(*c));
+    if (!c)
+        return NULL;
+    *c = *like;
+    c->range = PMIX_RANGE_SESSION;
+    if (copy_keys(c, keys) == 0 && copy_infos(c, info, ninfo) == 0)
+        return c;
+    call_destroy(c);
+    return NULL;
+}
+
 pmix_status_t publish_upcall(struct server *s, const pmix_proc_t *proc, const pmix_info_t *info,
                              size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    struct call *c = call_create(s, proc, publish_run, cbdata);
-    if (!c || copy_infos(c, info, ninfo) < 0) {
-        free(c);
+    struct call like = {{.run = publish_run}, s, .proc = *proc, .done = cbfunc, .cbdata = cbdata};
+    struct call *c = call_create(&like, NULL, info, ninfo);
+    if (!c)
         return PMIX_ERR_NOMEM;
-    }
-    c->done = cbfunc;
     if (c->range == PMIX_RANGE_RM || c->range == PMIX_RANGE_CUSTOM) {
         call_destroy(c);
         return PMIX_ERR_NOT_SUPPORTED;
@@ -311,16 +315,13 @@ pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **ke
                             const pmix_info_t *info, size_t ninfo, pmix_lookup_cbfunc_t cbfunc,
                             void *cbdata)
 {
-    struct call *c = call_create(s, proc, lookup_run, cbdata);
-    if (!c || copy_keys(c, keys) < 0) {
-        free(c);
-        return PMIX_ERR_NOMEM;
-    }
-    if (!c->nkeys) {
-        call_destroy(c);
+    struct call like = {
+        {.run = lookup_run}, s, .proc = *proc, .looked_up = cbfunc, .cbdata = cbdata};
+    if (!keys || !keys[0])
         return PMIX_ERR_BAD_PARAM;
-    }
-    c->looked_up = cbfunc;
+    struct call *c = call_create(&like, keys, NULL, 0);
+    if (!c)
+        return PMIX_ERR_NOMEM;
     c->seconds = asker_timeout(info, ninfo);
     for (size_t i = 0; i < ninfo; i++)
         if (PMIX_CHECK_KEY(&info[i], PMIX_WAIT))
@@ -332,12 +333,10 @@ pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **ke
 pmix_status_t unpublish_upcall(struct server *s, const pmix_proc_t *proc, char **keys,
                                pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    struct call *c = call_create(s, proc, unpublish_run, cbdata);
-    if (!c || copy_keys(c, keys) < 0) {
-        free(c);
+    struct call like = {{.run = unpublish_run}, s, .proc = *proc, .done = cbfunc, .cbdata = cbdata};
+    struct call *c = call_create(&like, keys, NULL, 0);
+    if (!c)
         return PMIX_ERR_NOMEM;
-    }
-    c->done = cbfunc;
     bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
 }

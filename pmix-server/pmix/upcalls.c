@@ -4,12 +4,11 @@
  *
  * Upcalls that are missing in the table the library answers with "not supported": spawn, query, job
  * control, groups, tools. */
-#include "pmix-server/pmix/upcalls.h"
+#include "pmix-server/pmix/library.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmix-server/pmix/client.h"
 #include "pmix-server/pmix/collective.h"
 #include "pmix-server/pmix/dmodex.h"
 #include "pmix-server/pmix/publish.h"
@@ -30,6 +29,7 @@ struct rank_item {
     char text[]; /* of an abort */
 };
 
+/* Copies n bytes of text into a copy of the item. */
 static pmix_status_t post_rank_item(const struct rank_item *like, const char *text, size_t n)
 {
     struct rank_item *r = calloc(1, sizeof(*r) + n + 1);
@@ -57,7 +57,7 @@ static void client_run(struct bridge_item *item, struct server *s)
     if (r->value)
         server_had_client(s);
     if (w)
-        client_tell(s, w, r->proc.rank, r->value);
+        server_tell_client(s, w, r->proc.rank, r->value);
     end_rank_item(r);
 }
 
@@ -66,7 +66,7 @@ static void abort_run(struct bridge_item *item, struct server *s)
     struct rank_item *r = (struct rank_item *)item;
     const struct world *w = world_by_nspace(s->worlds, r->proc.nspace);
     if (w)
-        client_tell_abort(s, w, r->proc.rank, r->value, r->text);
+        server_tell_abort(s, w, r->proc.rank, r->value, r->text);
     end_rank_item(r);
 }
 
@@ -98,26 +98,33 @@ static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pm
                               size_t ninfo, char *data, size_t ndata, pmix_modex_cbfunc_t cbfunc,
                               void *cbdata)
 {
-    struct collective_call call = {COLLECTIVE_FENCE, procs, nprocs, info, ninfo, data, ndata};
-    struct asker asker = {.modex = cbfunc, .cbdata = cbdata};
-    return collective_upcall(self, &call, &asker);
+    struct collective_call call = {COLLECTIVE_FENCE,
+                                   procs,
+                                   nprocs,
+                                   info,
+                                   ninfo,
+                                   data,
+                                   ndata,
+                                   {.modex = cbfunc, .cbdata = cbdata}};
+    return collective_upcall(self, &call);
 }
 
 static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                                 size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    struct collective_call call = {COLLECTIVE_CONNECT, procs, nprocs, info, ninfo, NULL, 0};
-    struct asker asker = {.op = cbfunc, .cbdata = cbdata};
-    return collective_upcall(self, &call, &asker);
+    struct collective_call call = {
+        COLLECTIVE_CONNECT, procs, nprocs, info, ninfo, NULL, 0, {.op = cbfunc, .cbdata = cbdata}};
+    return collective_upcall(self, &call);
 }
 
 static pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs,
                                    const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                    void *cbdata)
 {
-    struct collective_call call = {COLLECTIVE_DISCONNECT, procs, nprocs, info, ninfo, NULL, 0};
-    struct asker asker = {.op = cbfunc, .cbdata = cbdata};
-    return collective_upcall(self, &call, &asker);
+    struct collective_call call = {
+        COLLECTIVE_DISCONNECT,           procs, nprocs, info, ninfo, NULL, 0,
+        {.op = cbfunc, .cbdata = cbdata}};
+    return collective_upcall(self, &call);
 }
 
 static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmix-server/pmi1/kvs.h"
-#include "pmix-server/pmi1/line.h"
+#include "pmix-server/pmi1/pairs.h"
 
 static void try_line(const uint8_t *data, size_t size)
 {

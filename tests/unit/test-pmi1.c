@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-#include "pmix-server/pmi1/kvs.h"
-#include "pmix-server/pmi1/line.h"
+#include "pmix-server/pmi1/pairs.h"
 
 static void a_line_is_cut_into_fields(void **state)
 {

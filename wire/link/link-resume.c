@@ -146,11 +146,6 @@ void link_resume_tick(void *arg)
 
 /* ---- the connector --------------------------------------------------------------------------- */
 
-static void try_later(struct link *l, double seconds)
-{
-    loop_timer_start(&l->session->again, seconds, 0);
-}
-
 static void dialed(void *arg, int fd, const struct error *why)
 {
     struct link *l = arg;
@@ -167,13 +162,13 @@ static void dialed(void *arg, int fd, const struct error *why)
         return;
     }
     if (fd < 0) {
-        try_later(l, e.code == ETIMEDOUT ? 0 : s->back_off);
+        loop_timer_start(&s->again, e.code == ETIMEDOUT ? 0 : s->back_off, 0);
         return;
     }
     l->in_fd = l->out_fd = fd;
     if (link_make_watches(l) < 0) {
         link_close_descriptors(l);
-        try_later(l, s->back_off);
+        loop_timer_start(&s->again, s->back_off, 0);
         return;
     }
     tcp_prepare(fd, l->options.dead_seconds);
@@ -189,7 +184,7 @@ void link_resume_again(void *arg)
     s->dial = dial_create(l->loop, s->only_peer && s->peer[0] ? "" : s->addresses, s->peer,
                           RESUME_DIAL_SECONDS, dialed, l);
     if (!s->dial)
-        try_later(l, RESUME_BACK_OFF_MAX_SECONDS);
+        loop_timer_start(&s->again, RESUME_BACK_OFF_MAX_SECONDS, 0);
 }
 
 /* ---- back ------------------------------------------------------------------------------------ */

@@ -221,15 +221,12 @@ static int begin_tcp(const char *text)
         text++;
         n -= 2;
     }
-    if (!colon || n == 0 || n >= sizeof(host) ||
-        number_parse(colon + 1, "port", 1, 65535, &port, NULL) < 0) {
-        errno = EINVAL;
-        return -1;
-    }
-    memcpy(host, text, n);
-    host[n] = 0;
     union any_address a;
-    socklen_t len = parse_ip(host, (unsigned)port, &a);
+    socklen_t len = 0;
+    if (colon && n < sizeof(host) && number_parse(colon + 1, "port", 1, 65535, &port, NULL) == 0) {
+        snprintf(host, sizeof(host), "%.*s", (int)n, text);
+        len = parse_ip(host, (unsigned)port, &a);
+    }
     if (len == 0) {
         errno = EINVAL;
         return -1;
