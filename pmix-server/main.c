@@ -11,7 +11,6 @@
 
 #include "common/log.h"
 #include "common/number.h"
-#include "pmix-server/pmix/dmodex.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/nspace.h"
 #include "pmix-server/server.h"

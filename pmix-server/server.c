@@ -25,8 +25,8 @@ int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err)
 {
     if (s->directory)
         return error_set(err, EEXIST, "start the PMIx library: it is running already");
-    s->directory = strndup(m->directory.data ? (char *)m->directory.data : "", m->directory.len);
-    s->hostname = strndup(m->hostname.data ? (char *)m->hostname.data : "", m->hostname.len);
+    s->directory = bytes_dup(&m->directory);
+    s->hostname = bytes_dup(&m->hostname);
     if (!s->directory || !s->hostname)
         return error_errno(err, ENOMEM, "start the PMIx library");
     if (s->directory[0] != '/' || !s->hostname[0])

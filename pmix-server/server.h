@@ -10,7 +10,6 @@
 
 #include "common/error.h"
 #include "pmix-server/pmi1/pmi1.h"
-#include "pmix-server/pmix/collective.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
 #include "pmix-server/thread-bridge.h"

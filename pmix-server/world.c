@@ -11,11 +11,7 @@
 #include "common/cleanup.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/placements.h"
-
-static char *bytes_text(ProtobufCBinaryData b)
-{
-    return strndup(b.data ? (const char *)b.data : "", b.len);
-}
+#include "wire/messages/values.h"
 
 void world_destroy(struct world *w)
 {
@@ -85,10 +81,9 @@ static int take_app(struct world *w, const Mprun__App *a, uint32_t first, struct
     if (!a->count || (uint64_t)first + a->count > w->nranks)
         return error_set(err, EINVAL, "a program's %u ranks from %u on are not all in it", a->count,
                          first);
-    ProtobufCBinaryData nothing = {0, NULL};
     struct world_app *to = &w->apps[w->napps++];
-    to->program = bytes_text(a->n_argv ? a->argv[0] : nothing);
-    to->directory = bytes_text(a->directory);
+    to->program = a->n_argv ? bytes_dup(&a->argv[0]) : strdup("");
+    to->directory = bytes_dup(&a->directory);
     if (!to->program || !to->directory ||
         rank_set_add_block(&to->ranks, w->number, first, a->count) < 0)
         return error_errno(err, ENOMEM, "programs");
@@ -135,7 +130,7 @@ static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
     w->nranks = m->nranks;
     w->own_host = m->host_index;
     snprintf(w->nspace, sizeof(w->nspace), "%s", m->nspace);
-    w->directory = bytes_text(m->directory);
+    w->directory = bytes_dup(&m->directory);
     if (!w->directory)
         return error_errno(err, ENOMEM, "directory");
     if (take_placements(w, m, err) < 0 || take_apps(w, m, err) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pmix-server/pmix/collective.h"
+#include "pmix-server/pmix/requests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,15 +113,12 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
                          const struct idset *hosts)
 {
     size_t nhosts = idset_count(hosts);
-    AUTO_FREE uint8_t *signature = malloc(1 + c->nprocs * PARTICIPANT_SIZE);
-    AUTO_FREE uint32_t *list = calloc(nhosts, sizeof(*list));
-    if (!signature || !list) {
-        asker_answer(&c->asker, PMIX_ERR_NOMEM, NULL, 0);
-        return;
-    }
     size_t n = 1 + c->nprocs * PARTICIPANT_SIZE;
-    write_signature(c->kind, p, c->nprocs, signature);
-    struct turn *t = turn_of(&s->collectives, signature, n);
+    AUTO_FREE uint8_t *signature = malloc(n);
+    AUTO_FREE uint32_t *list = calloc(nhosts, sizeof(*list));
+    if (signature)
+        write_signature(c->kind, p, c->nprocs, signature);
+    struct turn *t = signature && list ? turn_of(&s->collectives, signature, n) : NULL;
     if (!t || !buffer_reserve(&t->waiting, sizeof(uint64_t))) {
         asker_answer(&c->asker, PMIX_ERR_NOMEM, NULL, 0);
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pmix-server/pmix/dmodex.h"
+#include "pmix-server/pmix/requests.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* requests.h - requests of the PMIx library that only the launcher can answer
+/* requests.h - requests of the PMIx library that only the launcher can answer: in general
+ * (requests.c), and the two kinds: collectives (collective.c) and direct modex (dmodex.c)
  *
  * Each request gets exactly one answer: the launcher's, or that its time limit has passed. */
 #pragma once
@@ -11,6 +12,9 @@
 #include <pmix_server.h>
 
 #include "common/loop.h"
+#include "wire/mprun.pb-c.h"
+
+struct server;
 
 /* The library's callback for the answer: either op or modex is set. */
 struct asker {
@@ -36,3 +40,49 @@ void requests_init(struct requests *r, struct loop *loop);
 uint64_t requests_add(struct requests *r, const struct asker *a, int seconds);
 void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, const void *data,
                      size_t n);
+
+/* Collectives among ranks of several hosts: fence, connect, disconnect, PMI-1's barrier.
+ *
+ * The library gathers the parts of the local ranks and calls once. This host's part goes to the
+ * launcher as COLLECT; COLLECTED brings the parts of all hosts, in the hosts' order.
+ *
+ * A collective has a signature: one byte for its kind, then eight bytes for each participant (world
+ * and rank, little endian, PMIx's number for "all ranks"), sorted. Ranks that do the same again
+ * have the same signature again; every host counts how often: that is the turn. */
+struct collectives { /* private to collective.c */
+    struct turn *turns;
+};
+
+enum collective {
+    COLLECTIVE_FENCE = 'F',
+    COLLECTIVE_CONNECT = 'C',
+    COLLECTIVE_DISCONNECT = 'D',
+    COLLECTIVE_BARRIER = 'B', /* of PMI-1 */
+};
+
+struct collective_call { /* as in the upcall */
+    enum collective kind;
+    const pmix_proc_t *procs;
+    size_t nprocs;
+    const pmix_info_t *info;
+    size_t ninfo;
+    const char *data;
+    size_t ndata;
+    struct asker asker;
+};
+
+/* Upcall, and PMI-1's barrier. Copies the call's data; answers through its asker. */
+pmix_status_t collective_upcall(struct server *s, const struct collective_call *call);
+/* COLLECTED: answers the call that waits for it; without one the message is dropped. */
+void collective_answer(struct server *s, const Mprun__Collected *m);
+
+/* Direct modex: a rank's data is fetched from its host when another rank needs it.
+ *
+ * Upcall: a local rank wants the data of a rank elsewhere. */
+pmix_status_t dmodex_upcall(struct server *s, const pmix_proc_t *proc, const pmix_info_t *info,
+                            size_t ninfo, const struct asker *asker);
+/* MODEX_REQUEST: a rank of another host wants the data of a local rank. Sends MODEX_REPLY once the
+ * local rank has published it. */
+void dmodex_serve(struct server *s, const Mprun__ModexRequest *m);
+/* MODEX_REPLY: answers the upcall that asked. */
+void dmodex_answer(struct server *s, const Mprun__ModexReply *m);

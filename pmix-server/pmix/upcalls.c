@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmix-server/pmix/collective.h"
-#include "pmix-server/pmix/dmodex.h"
 #include "pmix-server/pmix/publish.h"
+#include "pmix-server/pmix/requests.h"
 #include "pmix-server/policy.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"

@@ -5,11 +5,10 @@
  *     link-handshake.c   does the handshake on a connection
  *     link-cipher.c      encrypts frames, or only authenticates them, as records
  *     link-queue.c       puts frames into the queues
- *     link-write.c       writes the queues into the descriptor
- *     link-read.c        takes frames out of what was read, and messages out of frames
- *     link-splice.c      moves large frames without copying their data
- *     link-retransmit.c  numbers frames and keeps them until they are acknowledged
- *     link-resume.c      the time between two connections
+ *     link-write.c       writes the queues into the descriptor, or moves large frames
+ *     link-read.c        takes frames out of what was read, and messages out of frames; or moves
+ * them link-retransmit.c  numbers frames and keeps them until they are acknowledged link-resume.c
+ * the time between two connections
  *
  * Two queues hold whole frames: urgent (control) and bulk. A frame that has begun to go out is
  * finished first; then urgent frames go ahead of bulk frames. A frame is encrypted when it leaves
@@ -156,6 +155,10 @@ void link_read_input(struct link *l); /* frames, and the handshake, out of what 
 int link_read_frame(struct link *l, const struct frame_header *h,
                     const uint8_t *p); /* 1: stop, the link is dead or gone */
 int link_read_has_part(const struct link *l);
+size_t link_splice_boundary(const struct link *l); /* how far to read, at most */
+/* 1: what was read is the header of a frame that moves now. */
+int link_splice_begin(struct link *l);
+void link_splice_go_on(struct link *l);
 
 /* link-retransmit.c */
 int link_retransmit_create(struct link *l, const struct link_options *o); /* -1: no memory */
@@ -181,9 +184,3 @@ void link_lost(struct link *l);    /* from the loop: tell, and dial */
 void link_resumed(struct link *l); /* it is back */
 void link_resume_tick(void *link);
 void link_resume_again(void *link);
-
-/* link-splice.c */
-size_t link_splice_boundary(const struct link *l); /* how far to read, at most */
-/* 1: what was read is the header of a frame that moves now. */
-int link_splice_begin(struct link *l);
-void link_splice_go_on(struct link *l);

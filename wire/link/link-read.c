@@ -95,3 +95,59 @@ void link_read_input(struct link *l)
             take_plain_frames(l);
     }
 }
+
+/* ---- large frames, whose data goes on by splice(2) and is never copied ---- */
+
+/* Frames of this kind come one after the other: read to the end of the one that has begun, or the
+ * header of the next, and not further, so that its data is still in the kernel. */
+size_t link_splice_boundary(const struct link *l)
+{
+    size_t have = buffer_len(&l->in);
+    if (have < MOVE_HEADER)
+        return MOVE_HEADER - have;
+    size_t frame = frame_length_at(buffer_ptr(&l->in));
+    return frame > have && frame - have < LINK_READ_MAX ? frame - have : LINK_READ_MAX;
+}
+
+/* Is what was read the header of a large FRAME_OUTPUT? Then it is being moved now. */
+int link_splice_begin(struct link *l)
+{
+    struct frame_header h;
+    struct error e;
+    if (!l->move_next || buffer_len(&l->in) != MOVE_HEADER || link_read_has_part(l))
+        return 0;
+    if (frame_header_unpack(buffer_ptr(&l->in), &h, &e) < 0 || h.type != FRAME_OUTPUT || h.flags ||
+        h.length < BULK_HEADER + LINK_SPLICE_MIN ||
+        bulk_header_unpack(buffer_ptr(&l->in) + FRAME_HEADER, BULK_HEADER, &l->moving, &e) < 0)
+        return 0;
+    buffer_consume(&l->in, MOVE_HEADER);
+    l->frame_host = h.host;
+    l->move_left = h.length - BULK_HEADER;
+    return 1;
+}
+
+/* The rest of the frame is to be read after all: make it a frame of its own. */
+static void stop_moving(struct link *l)
+{
+    uint8_t head[MOVE_HEADER];
+    struct frame_header h = {.length = (uint32_t)(BULK_HEADER + l->move_left),
+                             .type = FRAME_OUTPUT,
+                             .host = l->frame_host};
+    frame_header_pack(&h, head);
+    bulk_header_pack(&l->moving, head + FRAME_HEADER);
+    l->move_left = 0;
+    if (buffer_append(&l->in, head, sizeof(head)) < 0)
+        link_no_memory(l);
+}
+
+void link_splice_go_on(struct link *l)
+{
+    link_enter(l);
+    ssize_t n = l->events->move(l->arg, l, &l->moving, l->in_fd, l->move_left);
+    if (link_leave(l) || l->state == DEAD)
+        return;
+    if (n < 0 || (size_t)n > l->move_left)
+        stop_moving(l);
+    else
+        l->move_left -= (size_t)n;
+}

@@ -2,6 +2,8 @@
 #include "wire/link/link-private.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -168,4 +170,55 @@ void link_write_ready(struct link *l)
         l->events->writable(l->arg, l);
         link_leave(l);
     }
+}
+
+/* ---- large frames, whose data comes from a pipe by splice(2) and is never copied ---- */
+
+/* Queues the rest of an open frame that could not be moved: it goes out first. */
+static int queue_rest(struct link *l, const uint8_t *head, size_t head_left, int fd, size_t left)
+{
+    uint8_t *to = buffer_reserve(&l->bulk, head_left + left);
+    if (!to)
+        return -1;
+    memcpy(to, head + MOVE_HEADER - head_left, head_left);
+    for (size_t got = 0; got < left;) {
+        ssize_t n = read(fd, to + head_left + got, left - got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        got += (size_t)n;
+    }
+    buffer_commit(&l->bulk, head_left + left);
+    l->bulk_open = head_left + left;
+    l->bulk_waited = 1;
+    link_want_write(l);
+    return 0;
+}
+
+int link_bulk_move(struct link *l, enum frame_type type, const struct bulk_header *bh, int fd,
+                   size_t n)
+{
+    uint8_t head[MOVE_HEADER];
+    struct frame_header h = {
+        .length = (uint32_t)(BULK_HEADER + n), .type = (uint8_t)type, .host = l->host};
+    if (l->state != OPEN || l->cipher || l->session || l->deaf || n < LINK_SPLICE_MIN ||
+        link_pending(l) > 0)
+        return 0;
+    frame_header_pack(&h, head);
+    bulk_header_pack(bh, head + FRAME_HEADER);
+    ssize_t w = write(l->out_fd, head, sizeof(head));
+    if (w <= 0)
+        return 0;
+    size_t left = n;
+    while (w == (ssize_t)sizeof(head) && left > 0) {
+        ssize_t moved = splice(fd, NULL, l->out_fd, NULL, left, SPLICE_F_NONBLOCK);
+        if (moved <= 0)
+            break;
+        left -= (size_t)moved;
+    }
+    if ((left > 0 || w < (ssize_t)sizeof(head)) &&
+        queue_rest(l, head, sizeof(head) - (size_t)w, fd, left) < 0)
+        link_fails(l, EPROTO, "write to %s: data for it was not where it was seen", l->name);
+    return 1;
 }

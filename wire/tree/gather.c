@@ -27,10 +27,8 @@ struct gather {
 struct gather *gather_create(const struct gather_rules *rules, void *arg)
 {
     struct gather *g = calloc(1, sizeof(*g));
-    if (g) {
-        g->rules = rules;
-        g->arg = arg;
-    }
+    if (g)
+        *g = (struct gather){.rules = rules, .arg = arg};
     return g;
 }
 
