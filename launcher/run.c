@@ -41,17 +41,9 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
     return 0;
 }
 
-static bool is_any_here(const struct step_plan *p)
-{
-    for (size_t i = 0; i < p->nused; i++)
-        if (p->used.hosts[i].here)
-            return true;
-    return false;
-}
-
 int run_open(struct run *r, struct error *err)
 {
-    if (is_any_here(r->plan))
+    if (r->plan->nhere > 0)
         prctl(PR_SET_CHILD_SUBREAPER, 1); /* what keeper and worker leave comes to us */
     if (r->plan->adapter->suspends_script &&
         job_suspension_begin(&r->suspension, r->reaper, &step_suspension_events, r, err) < 0)

@@ -166,6 +166,7 @@ static int choose_hosts(struct step_plan *p, struct error *err)
         const struct alloc_host *h = &p->alloc.hosts[i];
         if (!rank_set_count(&p->placement.hosts[i]))
             continue;
+        p->nhere += h->here != 0;
         p->used.hosts[p->nused] = *h;
         p->placements[p->nused++] = (struct placement){
             .host = h->name,
@@ -179,18 +180,10 @@ static int choose_hosts(struct step_plan *p, struct error *err)
     return 0;
 }
 
-static bool is_one_machine(const struct step_plan *p)
-{
-    for (size_t i = 0; i < p->nused; i++)
-        if (!p->used.hosts[i].here)
-            return false;
-    return true;
-}
-
 /* And whether hosts are linked to each other: a start channel leads to mprun only. */
 static int choose_transport(struct step_plan *p, struct error *err)
 {
-    p->same_machine = is_one_machine(p);
+    p->same_machine = p->nhere == p->nused;
     p->transport = p->cmd->transport;
     if (p->transport == TRANSPORT_AUTO)
         p->transport = p->same_machine ? TRANSPORT_UNIX : TRANSPORT_TCP;

@@ -26,6 +26,7 @@ struct step_plan {
     size_t nhosts;           /* of them */
     struct allocation used;  /* the hosts that have ranks; borrows their contents from `alloc` */
     size_t nused;            /* of them: a host's index in `used` is its number on the wire */
+    size_t nhere;            /* of those: on the machine that mprun runs on */
     struct plan placement;
     struct placement *placements; /* of the hosts in `used` */
     struct step step;

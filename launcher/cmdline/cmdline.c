@@ -247,24 +247,17 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
     while (base[n])
         n++;
     char **envp = calloc(n + app->nenv + 1, sizeof(*envp));
-    if (!envp)
-        return NULL;
-    int failed = 0;
-    for (size_t i = 0; i < n && !failed; i++) {
-        const char *setting = setting_for(app, base[i]);
-        envp[used] = strdup(setting ? setting : base[i]);
-        failed = !envp[used++];
-    }
-    for (size_t i = 0; i < app->nenv && !failed; i++) {
-        if (!strchr(app->env[i], '=') || is_in(envp, app->env[i]))
+    for (size_t i = 0; envp && i < n + app->nenv; i++) {
+        const char *setting = i < n ? setting_for(app, base[i]) : app->env[i - n];
+        if (i >= n && (!strchr(setting, '=') || is_in(envp, setting)))
             continue;
-        envp[used] = strdup(app->env[i]);
-        failed = !envp[used++];
+        envp[used] = strdup(setting ? setting : base[i]);
+        if (!envp[used++]) {
+            words_free(envp);
+            return NULL;
+        }
     }
-    if (!failed)
-        return envp;
-    words_free(envp);
-    return NULL;
+    return envp;
 }
 
 char **cmdline_app_given(const struct cmdline_app *app)

@@ -62,24 +62,12 @@ static void put_limits(struct json *in, const struct limits *l)
     json_put(in, "limits", j);
 }
 
-static const char *cause_text(enum end_cause cause)
-{
-    static const char *const words[] = {
-        [END_LIMIT] = "limit",           [END_SIGNAL] = "signal",
-        [END_ABORT] = "abort",           [END_NOT_STARTED] = "not_started",
-        [END_CODE] = "exit_code",        [END_NO_FINALIZE] = "no_finalize",
-        [END_NO_INIT] = "no_init",       [END_OK] = "ok",
-        [END_KILLED] = "ended_by_mprun",
-    };
-    return words[cause];
-}
-
 static void put_end(struct json *in, const struct rank_end *e)
 {
     if (!e)
         return;
     struct json *j = json_new_object();
-    json_put_string(j, "cause", cause_text(e->cause));
+    json_put_string(j, "cause", report_cause_key(e->cause));
     json_put_int(j, "code", e->code);
     put_time(j, "time", e->time_ns);
     json_put(in, "end", j);

@@ -358,10 +358,10 @@ static void add_summary_row(const struct writer *w, struct text_table *t, const 
 
 static void print_summary(struct writer *w, const struct crowd *c)
 {
-    char title[64], of[32];
+    char title[64];
     snprintf(title, sizeof(title), "of %zu %ss", c->n, c->noun);
-    snprintf(of, sizeof(of), "%s", c->noun);
-    const char *const headings[] = {title, ">least", of, ">median", ">most", of, ">unknown", NULL};
+    const char *const headings[] = {title,   ">least", c->noun,    ">median",
+                                    ">most", c->noun,  ">unknown", NULL};
     struct text_table *t = text_table_create(headings);
     AUTO_FREE struct named_value *values = malloc(c->n * sizeof(*values));
     for (size_t q = 0; t && values && q < QUANTITIES; q++)

@@ -146,25 +146,34 @@ double report_rank_cores(const struct report *r, const struct report_sums *s, si
     return (double)h->cores / s->hosts[k->host].nranks;
 }
 
+static const struct {
+    const char *key;  /* for programs */
+    const char *text; /* for people */
+} causes[] = {
+    [END_LIMIT] = {"limit", "over limit"},
+    [END_SIGNAL] = {"signal", "signal"},
+    [END_ABORT] = {"abort", "abort"},
+    [END_NOT_STARTED] = {"not_started", "not started"},
+    [END_CODE] = {"exit_code", "code"},
+    [END_NO_FINALIZE] = {"no_finalize", "no finalize"},
+    [END_NO_INIT] = {"no_init", "no init"},
+    [END_OK] = {"ok", "ok"},
+    [END_KILLED] = {"ended_by_mprun", "ended by mprun"},
+};
+
+const char *report_cause_key(enum end_cause cause)
+{
+    return causes[cause].key;
+}
+
 const char *report_end_text(const struct rank_end *e, char *buf, size_t n)
 {
-    static const char *const words[] = {
-        [END_OK] = "ok",
-        [END_CODE] = "code",
-        [END_SIGNAL] = "signal",
-        [END_LIMIT] = "over limit",
-        [END_ABORT] = "abort",
-        [END_NOT_STARTED] = "not started",
-        [END_NO_FINALIZE] = "no finalize",
-        [END_NO_INIT] = "no init",
-        [END_KILLED] = "ended by mprun",
-    };
-    const char *word = words[e->cause];
+    const char *text = causes[e->cause].text;
     if (e->cause == END_SIGNAL)
-        snprintf(buf, n, "%s %d (%s)", word, e->code, signal_name(e->code));
+        snprintf(buf, n, "%s %d (%s)", text, e->code, signal_name(e->code));
     else if (e->cause == END_CODE || e->cause == END_ABORT)
-        snprintf(buf, n, "%s %d", word, e->code);
+        snprintf(buf, n, "%s %d", text, e->code);
     else
-        snprintf(buf, n, "%s", word);
+        snprintf(buf, n, "%s", text);
     return buf;
 }

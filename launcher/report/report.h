@@ -123,6 +123,7 @@ double report_efficiency(const struct usage *u, double cores);
 /* Cores that a rank's efficiency is measured by: those it is bound to, else its share of the
  * host's; 0: unknown. */
 double report_rank_cores(const struct report *r, const struct report_sums *s, size_t rank);
+const char *report_cause_key(enum end_cause cause); /* of the report for programs */
 /* How a rank ended, in a word or two: "ok", "code 3", "signal 11 (SEGV)". Returns buf. */
 const char *report_end_text(const struct rank_end *e, char *buf, size_t n);
 
