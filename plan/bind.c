@@ -80,21 +80,17 @@ static void explain_unbound(struct plan_binding *b, const struct plan_topology *
                             size_t nfree)
 {
     char ranks[64], cores[32];
-    size_t ncores = t->ncores;
+    counted_ranks(ranks, b->nranks, each);
+    counted(cores, t->ncores, "core");
     if (is_part(t))
         snprintf(b->reason, sizeof(b->reason),
-                 "not bound: which %zu of %s the job has was not said", t->share,
-                 counted(cores, ncores, "core"));
-    else if (nfree == 0 && ncores > 0 && t->inside)
-        snprintf(b->reason, sizeof(b->reason),
-                 "not bound: %s on %s, which the rank has that this step runs in",
-                 counted_ranks(ranks, b->nranks, each), counted(cores, ncores, "core"));
-    else if (nfree < ncores)
-        snprintf(b->reason, sizeof(b->reason), "not bound: %s on %zu free of %s",
-                 counted_ranks(ranks, b->nranks, each), nfree, counted(cores, ncores, "core"));
+                 "not bound: which %zu of %s the job has was not said", t->share, cores);
+    else if (nfree < t->ncores && (nfree > 0 || !t->inside))
+        snprintf(b->reason, sizeof(b->reason), "not bound: %s on %zu free of %s", ranks, nfree,
+                 cores);
     else
-        snprintf(b->reason, sizeof(b->reason), "not bound: %s on %s",
-                 counted_ranks(ranks, b->nranks, each), counted(cores, ncores, "core"));
+        snprintf(b->reason, sizeof(b->reason), "not bound: %s on %s%s", ranks, cores,
+                 nfree < t->ncores ? ", which the rank has that this step runs in" : "");
 }
 
 static void explain_bound(struct plan_binding *b, size_t each, size_t ncores, size_t nfree)

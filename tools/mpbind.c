@@ -4,10 +4,10 @@
  * It asks mprund, which alone writes to cgroups. Root asks for whatever it likes; a user may wait
  * for its own job. */
 #include <errno.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -146,12 +146,6 @@ static const struct tool tool = {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static void pause_ms(long ms)
-{
-    struct timespec t = {.tv_nsec = ms * 1000000};
-    nanosleep(&t, NULL);
-}
-
 /* A socket where nobody listens is that of a daemon which is being started again; a busy one is
  * asked again. An open connection, or -1 with err. */
 static int send_patiently(const struct grant_request *q, struct error *err)
@@ -160,7 +154,7 @@ static int send_patiently(const struct grant_request *q, struct error *err)
         int fd = grant_send(NULL, q, err);
         if (fd >= 0 || (errno != ECONNREFUSED && errno != EAGAIN) || waited >= RESTART_MS)
             return fd;
-        pause_ms(PAUSE_MS);
+        poll(NULL, 0, PAUSE_MS);
     }
 }
 
@@ -266,7 +260,7 @@ static int wait_for(const struct options *o, const struct grant_request *q, stru
             code = look(o->words[0], answer_ms(end), err);
         if (code != NOT_IN_TIME || loop_now() >= end)
             break;
-        pause_ms(PAUSE_MS);
+        poll(NULL, 0, PAUSE_MS);
     }
     if (code == NOT_IN_TIME && err->text[0])
         error_context(err, "it was not ready within %g s", o->wait);

@@ -24,18 +24,17 @@
 
 struct qrsh {
     char *path;
-    unsigned char *forked; /* per host: it is this machine, and mprun starts mpstarter itself, since
-                              no task can begin there */
-    bool has_terminal;     /* tasks have one */
-    struct error no_task;  /* why none can be begun on this machine; no text: one can */
-    int forbidden;         /* 1: no host ever takes a task; 0: it may; -1: not known yet */
+    bool has_terminal;    /* tasks have one */
+    struct error no_task; /* why none can be begun on this machine; no text: one can */
+    int forbidden;        /* 1: no host ever takes a task; 0: it may; -1: not known yet */
+    bool forked[]; /* per host: it is this machine, and mprun starts mpstarter itself, since no
+                      task can begin there */
 };
 
 static void qrsh_destroy(void *arg)
 {
     struct qrsh *q = arg;
     free(q->path);
-    free(q->forked);
     free(q);
 }
 
@@ -174,23 +173,9 @@ enum start_again qrsh_again(struct starting *s, size_t host, int status, const c
         return again_later(q);
     if (q->forked[host])
         return START_NOT;
-    q->forked[host] = 1;
+    q->forked[host] = true;
     fanout_again(s, host);
     return START_OTHERWISE;
-}
-
-static struct qrsh *qrsh_create(const struct start_request *request)
-{
-    struct qrsh *q = calloc(1, sizeof(*q));
-    if (!q)
-        return NULL;
-    q->has_terminal = tasks_have_terminals();
-    q->forbidden = -1;
-    q->forked = calloc(request->allocation->nhosts + 1, sizeof(*q->forked));
-    if (q->forked)
-        return q;
-    qrsh_destroy(q);
-    return NULL;
 }
 
 /* A task that fails would cost the job. On this machine mprun can know that it would, and begins
@@ -199,18 +184,20 @@ static void fork_where_no_task_can_be(struct qrsh *q, const struct allocation *a
 {
     for (size_t i = 0; i < a->nhosts; i++)
         if (a->hosts[i].here && gridengine_directory_takes_tasks(&q->no_task) < 0)
-            q->forked[i] = 1;
+            q->forked[i] = true;
 }
 
 struct starting *qrsh_start(const struct start_request *request, struct error *err)
 {
     static const struct fanout_way way = {
         .open = open_host, .destroy = qrsh_destroy, .let_clients_be = true};
-    struct qrsh *q = qrsh_create(request);
+    struct qrsh *q = calloc(1, sizeof(*q) + request->allocation->nhosts * sizeof(q->forked[0]));
     if (!q) {
         error_errno(err, ENOMEM, "start starters");
         return NULL;
     }
+    q->has_terminal = tasks_have_terminals();
+    q->forbidden = -1;
     if (request->agent)
         error_set(err, EINVAL,
                   "--agent: hosts of a Grid Engine job are started by qrsh; use "

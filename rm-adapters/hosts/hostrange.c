@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/words.h"
@@ -52,35 +53,23 @@ static int wrong(struct expansion *x, const char *fmt, const char *part, size_t 
     return error_context(err, "'%s'", word_shown(x->text, x->n, shown));
 }
 
-/* Read the number at *at; -1: there are no digits, or too many. */
-static long take_number(const char **at, const char *end)
-{
-    long n = 0;
-    const char *from = *at;
-    for (; *at < end && **at && strchr(digits, **at); ++*at)
-        if (*at - from < DIGITS_MAX)
-            n = n * 10 + (**at - '0');
-    return *at > from && *at - from <= DIGITS_MAX ? n : -1;
-}
-
+/* Read the item of a group from `at` to `end`, where a ',' or a ']' stands. */
 static int take_range(struct expansion *x, const char *at, const char *end, struct range *ret)
 {
-    const char *from = at;
-    size_t n = (size_t)(end - from);
-    long first = take_number(&at, end), last = first;
-    ret->width = (int)(at - from);
-    if (first >= 0 && at < end && *at == '-') {
-        at++;
-        last = take_number(&at, end);
+    size_t n = (size_t)(end - at), width = strspn(at, digits), used = width;
+    const char *last = at;
+    if (at[width] == '-') {
+        last = at + width + 1;
+        used += 1 + strspn(last, digits);
     }
-    if (first < 0 || last < 0 || at < end)
-        return wrong(x, "'%s' is no number and no range such as 1-4", from, n);
-    if (last < first)
-        return wrong(x, "the range %s counts down; write the smaller number first", from, n);
-    if (last - first >= HOSTRANGE_HOSTS_MAX)
-        return wrong(x, "the range %s is too long: a list has at most 65536 hosts", from, n);
-    ret->first = (unsigned long)first;
-    ret->last = (unsigned long)last;
+    size_t last_width = (size_t)(at + used - last);
+    if (width == 0 || width > DIGITS_MAX || last_width == 0 || last_width > DIGITS_MAX || used != n)
+        return wrong(x, "'%s' is no number and no range such as 1-4", at, n);
+    *ret = (struct range){strtoul(at, NULL, 10), strtoul(last, NULL, 10), (int)width};
+    if (ret->last < ret->first)
+        return wrong(x, "the range %s counts down; write the smaller number first", at, n);
+    if (ret->last - ret->first >= HOSTRANGE_HOSTS_MAX)
+        return wrong(x, "the range %s is too long: a list has at most 65536 hosts", at, n);
     return 0;
 }
 

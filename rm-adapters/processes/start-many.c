@@ -63,15 +63,15 @@ struct starting {
     void *arg;
     struct loop_defer next;       /* opens the channel of one host */
     struct loop_timer kill_timer; /* clients that TERM did not end */
-    struct fanout_host *hosts;
-    size_t nhosts;
-    size_t started; /* hosts that were tried so far */
+    size_t started;               /* hosts that were tried so far */
     size_t on_way;
     size_t nagain; /* hosts to be tried once more */
     size_t at_once;
     bool cancelled;
     int in_event;   /* how deep in calls of the receiver, which may destroy us */
     bool destroyed; /* it did */
+    size_t nhosts;
+    struct fanout_host hosts[];
 };
 
 static void starting_free(struct starting *s)
@@ -80,7 +80,6 @@ static void starting_free(struct starting *s)
     loop_timer_stop(&s->kill_timer);
     if (s->way->destroy)
         s->way->destroy(s->arg);
-    free(s->hosts);
     free(s);
 }
 
@@ -219,8 +218,8 @@ static void kill_clients(void *arg)
 struct starting *fanout_begin(const struct start_request *request, const struct fanout_way *way,
                               void *arg, struct error *err)
 {
-    struct starting *s = calloc(1, sizeof(*s));
     size_t n = request->allocation->nhosts;
+    struct starting *s = calloc(1, sizeof(*s) + n * sizeof(s->hosts[0]));
     if (!s) {
         if (way->destroy)
             way->destroy(arg);
@@ -234,14 +233,8 @@ struct starting *fanout_begin(const struct start_request *request, const struct 
                  : request->concurrency ? request->concurrency
                                         : START_AT_ONCE;
     s->nhosts = n;
-    s->hosts = calloc(n ? n : 1, sizeof(*s->hosts));
     loop_defer_init(&s->next, request->loop, start_next, s);
     loop_timer_init(&s->kill_timer, request->loop, kill_clients, s);
-    if (!s->hosts) {
-        starting_free(s);
-        error_errno(err, ENOMEM, "start starters");
-        return NULL;
-    }
     for (size_t i = 0; i < n; i++)
         s->hosts[i].starting = s;
     start_more(s);
