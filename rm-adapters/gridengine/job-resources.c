@@ -95,27 +95,15 @@ static bool is_standby(const struct making *m)
 
 /* ---- what was granted ------------------------------------------------------------------------ */
 
-static int same_host(const char *a, const char *b)
-{
-    return strcasecmp(a, b) == 0;
-}
-
+/* What the manager granted of this complex on a host; h NULL: on any. */
 static const struct gridengine_grant *granted(const struct making *m, const char *name,
                                               const struct resource_host *h)
 {
     for (size_t i = 0; i < m->job->ngrants; i++)
-        if (strcmp(m->job->grants[i].name, name) == 0 && same_host(m->job->grants[i].host, h->name))
+        if (strcmp(m->job->grants[i].name, name) == 0 &&
+            (!h || strcasecmp(m->job->grants[i].host, h->name) == 0))
             return &m->job->grants[i];
     return NULL;
-}
-
-/* Does the manager name what it granted of this complex? Then it does so for every host. */
-static bool is_granted_by_host(const struct making *m, const char *name)
-{
-    for (size_t i = 0; i < m->job->ngrants; i++)
-        if (strcmp(m->job->grants[i].name, name) == 0)
-            return true;
-    return false;
 }
 
 static int amount_on(const struct making *m, const char *name, const struct resource_host *h,
@@ -123,7 +111,7 @@ static int amount_on(const struct making *m, const char *name, const struct reso
 {
     const struct gridengine_grant *g = granted(m, name, h);
     *ret = (struct resource_amount){.set = 0};
-    if (!is_granted_by_host(m, name))
+    if (!granted(m, name, NULL)) /* else the manager names what it granted on every host */
         return requested(m, name, h, ret);
     if (!g || !g->amount.set || g->amount.infinite)
         return 0;
@@ -135,12 +123,12 @@ static int amount_on(const struct making *m, const char *name, const struct reso
 static int check_ids(const struct making *m, const char *name, const struct resource_host *h,
                      const char *ids)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static const char allowed[] =
+        "._:/+@-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     char shown[64];
     for (const char *id = ids; *id; id += strspn(id, " ")) {
         size_t n = strcspn(id, " ");
-        if (strspn(id, letters) == 0 ||
-            strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/+@-") < n)
+        if (n == 0 || strchr("._:/+@-", *id) || strspn(id, allowed) < n)
             return error_set(m->err, EBADMSG,
                              "'%.60s' on host '%.60s': '%s' is no name of a device; expected are "
                              "letters, digits and '._:/+@-'",
