@@ -6,7 +6,6 @@
  * without a limit, is absent. */
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/mprsrc.h"

@@ -12,11 +12,6 @@ enum { MILLION = 1000000 };
 /* Refuse larger values, in millionths: a product with slots has to fit as well. */
 static const unsigned __int128 largest = (unsigned __int128)INT64_MAX * MILLION;
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static struct gridengine_value finite_value(unsigned __int128 millionths)
 {
     return (struct gridengine_value){.set = 1,
@@ -30,15 +25,15 @@ static int read_decimal(const char **at, unsigned __int128 *ret)
     const char *p = *at;
     unsigned __int128 v = 0, unit = MILLION;
     int rest = 0;
-    if (!is_digit(*p))
+    if (!isdigit((unsigned char)*p))
         return -1;
-    for (; is_digit(*p); p++) {
+    for (; isdigit((unsigned char)*p); p++) {
         v = v * 10 + (unsigned)(*p - '0') * (unsigned __int128)MILLION;
         if (v > largest)
             return -1;
     }
     if (*p == '.')
-        for (p++; is_digit(*p); p++) {
+        for (p++; isdigit((unsigned char)*p); p++) {
             unit /= 10;
             v += (unsigned)(*p - '0') * unit;
             rest |= unit == 0 && *p != '0';
@@ -66,7 +61,7 @@ static int read_time(const char *at, unsigned __int128 v, struct gridengine_valu
     for (int parts = 1; *at == ':'; parts++) {
         unsigned __int128 next = 0;
         at++;
-        if (parts == 3 || (is_digit(*at) && read_decimal(&at, &next) < 0))
+        if (parts == 3 || (isdigit((unsigned char)*at) && read_decimal(&at, &next) < 0))
             return -1;
         v = v * 60 + next;
         if (v > largest)

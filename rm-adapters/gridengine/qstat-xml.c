@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include <libxml/parser.h>
-#include <libxml/parserInternals.h>
 
 #include "common/cleanup.h"
 #include "common/words.h"
