@@ -3,8 +3,8 @@
 
 #include "common/log.h"
 #include "common/loop.h"
-#include "starter/services.h"
 #include "starter/links/uplink.h"
+#include "starter/services.h"
 #include "wire/mprun.pb-c.h"
 
 void step_end_cannot_run(struct step_end *e, int exit_code, const char *text)

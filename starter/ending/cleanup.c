@@ -8,10 +8,10 @@
 #include "common/path.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
-#include "starter/services.h"
 #include "starter/keeper/keeper.h"
 #include "starter/links/uplink.h"
 #include "starter/policy.h"
+#include "starter/services.h"
 #include "wire/mprun.pb-c.h"
 
 /* Try everything, whatever could not go. The last try puts what stays on the list. */

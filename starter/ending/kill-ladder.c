@@ -10,11 +10,11 @@
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
 #include "starter/ending/cleanup.h"
-#include "starter/services.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/policy.h"
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks.h"
+#include "starter/services.h"
 #include "starter/step-end.h"
 
 /* Kill everything below this process but the PMI server. Returns whether there was anything. */

@@ -26,8 +26,8 @@
 #include "containment/step/orphans.h"
 #include "model/rank-end.h"
 #include "starter/binding/core-ledger.h"
-#include "starter/policy.h"
 #include "starter/errands/keeper-errands.h"
+#include "starter/policy.h"
 
 enum { THINGS = 64 }; /* cgroups, and directories, that the keeper remembers at most */
 

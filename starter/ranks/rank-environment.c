@@ -10,10 +10,10 @@
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
-#include "starter/services.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/rank-gpus.h"
+#include "starter/services.h"
 #include "wire/messages/launch.h"
 
 enum { OWN_VARIABLES = 36, OWN_SIZE = RANK_VARIABLE_SIZE };

@@ -7,8 +7,8 @@
 #include "common/spawn.h"
 #include "containment/step/tree.h"
 #include "model/step.h"
-#include "starter/services.h"
 #include "starter/ranks/ranks.h"
+#include "starter/services.h"
 
 enum rank_state {
     RANK_WAITING,
