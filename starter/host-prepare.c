@@ -76,8 +76,7 @@ static int make_parts(struct host *h, struct error *err)
     if (ranks_init(&h->ranks, &h->with, err) < 0 ||
         host_directories_make(&h->directories, &h->launch, h->directory_name, h->with.keeper_fd,
                               err) < 0 ||
-        preload_install(&h->preload, h->directories.main.path, launch_here(&h->launch)->host,
-                        (uint32_t)h->launch.step.napps, err) < 0)
+        preload_install(&h->preload, err) < 0)
         return -1;
     return rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err);
 }
@@ -89,7 +88,7 @@ static void begin_slow_parts(struct host *h)
     pid_t own = getpid();
     pid_t self[] = {own, h->with.keeper, h->with.pmi ? h->with.pmi->pid : own, h->launcher};
     if (h->with.pmi)
-        pmi_server_begin(h->with.pmi, &h->launch, &h->binding, h->directories.main.path);
+        pmi_server_begin(h->with.pmi);
     int rc = containment_begin(&h->containment, &h->launch.step, h->launch.host_index,
                                rank_binding_usable(&h->binding), self, h->launcher ? 4 : 3, &e);
     struct cgroup_tree *tree = h->containment.tree;

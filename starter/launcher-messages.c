@@ -43,7 +43,6 @@ static int take_launch(void *host, const uint8_t *p, size_t n)
         return 0;
     }
     h->end.grace = h->launch.step.kill_grace;
-    h->tree.children.launch = &h->launch;
     host_prepare(h);
     return 0;
 }

@@ -156,8 +156,8 @@ static void child_frame(void *arg, struct link *l, enum frame_type type, const u
 
 static const char *name_of(const struct child_hosts *c, uint32_t host, char *buf, size_t n)
 {
-    if (c->launch && host < c->launch->nhosts)
-        return c->launch->hosts[host].host;
+    if (host < c->services->launch->nhosts)
+        return c->services->launch->hosts[host].host;
     snprintf(buf, n, "number %u", host);
     return buf;
 }

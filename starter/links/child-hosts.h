@@ -16,7 +16,6 @@
 #include "wire/transport/address.h"
 #include "wire/tree/gather.h"
 
-struct launch;
 struct starter_services;
 
 /* A child has sent PRELOAD_WANTED or PRELOAD_TAKEN; place: 0 .. nchildren - 1. */
@@ -29,8 +28,7 @@ struct child_hosts { /* all zero: this host has no place yet */
         uint32_t host;
         struct link *link; /* NULL: not there yet, or gone */
     } * children;
-    unsigned nchildren;          /* that are to be there */
-    const struct launch *launch; /* set once LAUNCH has come, for names; NULL before */
+    unsigned nchildren; /* that are to be there */
     /* private to child-hosts.c */
     const struct starter_services *services;
     uint32_t self, fanout, nhosts, first;

@@ -8,8 +8,7 @@
 
 /* pmi-world.c: make mppmi's directories in the step's, and tell it of its host and of the world
  * (PMI_INIT, PMI_WORLD). Sends less when memory is out; the server is then not ready in time. */
-void pmi_world_send(struct link *server, const struct launch *launch,
-                    const struct rank_binding *binding, const char *directory);
+void pmi_world_send(struct link *server, const struct starter_services *s);
 
 /* pmi1-connect.c: connect a rank to mppmi's socket for PMI-1, and say which rank has this
  * connection. A descriptor, or -1 with errno; ECONNREFUSED: mppmi is about to end. */

@@ -19,6 +19,7 @@
 #include "common/reaper.h"
 #include "common/spawn.h"
 #include "model/rank-end.h"
+#include "starter/host-directories.h"
 #include "starter/links/uplink.h"
 #include "starter/pmi/pmi-private.h"
 #include "starter/policy.h"
@@ -96,8 +97,8 @@ static int take_failed(void *server, void *message)
     struct pmi_server *p = server;
     const Mprun__PmiFailed *m = message;
     char text[1024], space[200] = "";
-    if (p->directory)
-        explain_space(p->directory, space, sizeof(space));
+    if (p->services->directories->main.path[0])
+        explain_space(p->services->directories->main.path, space, sizeof(space));
     snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name, m->text,
              space);
     step_end_cannot_run(p->services->end, EXIT_CODE_MPRUN, text);
@@ -273,14 +274,12 @@ void pmi_server_destroy(struct pmi_server *p)
 
 /* ---- what the worker asks of it -------------------------------------------------------------- */
 
-void pmi_server_begin(struct pmi_server *p, const struct launch *launch,
-                      const struct rank_binding *binding, const char *directory)
+void pmi_server_begin(struct pmi_server *p)
 {
-    p->host_name = launch->hosts[launch->host_index].host;
-    p->directory = directory;
+    p->host_name = launch_here(p->services->launch)->host;
     if (!p->link)
         return;
-    pmi_world_send(p->link, launch, binding, directory);
+    pmi_world_send(p->link, p->services);
     p->has_begun = true;
     expect_answer(p);
 }

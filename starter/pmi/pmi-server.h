@@ -13,8 +13,6 @@
 #include "model/rank-name.h"
 #include "wire/link/link.h"
 
-struct launch;
-struct rank_binding;
 struct starter_services;
 
 struct pmi_server_events {
@@ -41,9 +39,8 @@ struct pmi_server { /* others only read the first part */
     const struct pmi_server_events *events;
     void *arg;
     const char *host_name;
-    const char *directory; /* the step's on this host; NULL: not known yet */
-    struct link *link;     /* NULL: closed by the server, which is about to end */
-    bool has_begun;        /* it was told of the world, and answers with READY */
+    struct link *link; /* NULL: closed by the server, which is about to end */
+    bool has_begun;    /* it was told of the world, and answers with READY */
     bool is_asked_to_end;
     bool was_killed;         /* by us, because it gave no answer */
     bool has_told_client;    /* mprun knows that a rank has connected */
@@ -64,10 +61,9 @@ struct pmi_server *pmi_server_create(const struct starter_services *services,
                                      const struct pmi_server_events *events, void *arg,
                                      struct error *err);
 void pmi_server_destroy(struct pmi_server *p); /* NULL is fine */
-/* Tell it of the world and its ranks here; ready() answers. directory: the step's own on this host.
- * launch and directory must live as long as the server. */
-void pmi_server_begin(struct pmi_server *p, const struct launch *launch,
-                      const struct rank_binding *binding, const char *directory);
+/* LAUNCH has come, and the step's directories and bindings are there: tell it of the world and its
+ * ranks here; ready() answers. */
+void pmi_server_begin(struct pmi_server *p);
 
 /* A connection that a rank inherits as its PMI-1 (PMI_FD); the caller closes it once the rank has
  * it. -1 with err. */

@@ -10,20 +10,22 @@
 #include "common/cleanup.h"
 #include "plan/topology.h"
 #include "starter/binding/rank-binding.h"
+#include "starter/host-directories.h"
+#include "starter/services.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 
-static void send_init(struct link *server, const char *host, struct topology *topology,
-                      const char *directory)
+static void send_init(struct link *server, const struct starter_services *s)
 {
+    struct topology *topology = s->binding->topology;
     Mprun__PmiInit m = MPRUN__PMI_INIT__INIT;
     char own[160];
     size_t n = 0;
-    snprintf(own, sizeof(own), "%s/p", directory);
+    snprintf(own, sizeof(own), "%s/p", s->directories->main.path);
     mkdir(own, 0700);
     m.directory = bytes_of(own);
-    m.hostname = bytes_of(host);
+    m.hostname = bytes_of(launch_here(s->launch)->host);
     if (topology) {
         const char *xml = topology_xml(topology, &n);
         m.topology_xml =
@@ -38,9 +40,9 @@ static char *bound_threads(const struct rank_binding *b, uint32_t local)
     return threads ? idset_format(threads) : strdup("");
 }
 
-static void send_world(struct link *server, const struct launch *l,
-                       const struct rank_binding *binding, const char *directory)
+static void send_world(struct link *server, const struct starter_services *s)
 {
+    const struct launch *l = s->launch;
     uint32_t n = rank_set_count(&l->hosts[l->host_index].ranks);
     Mprun__PmiWorld m = MPRUN__PMI_WORLD__INIT;
     char own[160];
@@ -54,8 +56,8 @@ static void send_world(struct link *server, const struct launch *l,
         return;
     }
     for (uint32_t i = 0; i < n; i++)
-        bound[i] = bound_threads(binding, i);
-    snprintf(own, sizeof(own), "%s/s", directory);
+        bound[i] = bound_threads(s->binding, i);
+    snprintf(own, sizeof(own), "%s/s", s->directories->main.path);
     mkdir(own, 0700);
     m.world = l->world;
     m.nspace = (char *)(uintptr_t)l->step.nspace;
@@ -76,10 +78,8 @@ static void send_world(struct link *server, const struct launch *l,
         free(bound[i]);
 }
 
-void pmi_world_send(struct link *server, const struct launch *launch,
-                    const struct rank_binding *binding, const char *directory)
+void pmi_world_send(struct link *server, const struct starter_services *s)
 {
-    const char *host = launch->hosts[launch->host_index].host;
-    send_init(server, host, binding->topology, directory);
-    send_world(server, launch, binding, directory);
+    send_init(server, s);
+    send_world(server, s);
 }

@@ -16,8 +16,11 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/path.h"
+#include "starter/host-directories.h"
 #include "starter/policy.h"
 #include "starter/preload/preload.h"
+#include "starter/services.h"
+#include "wire/messages/launch.h"
 #include "wire/messages/values.h"
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -124,19 +127,20 @@ static int place_all(struct preload *pre, const char *home, struct error *err)
     return 0;
 }
 
-int preload_install(struct preload *pre, const char *directory, const char *host_name,
-                    uint32_t napps, struct error *err)
+int preload_install(struct preload *pre, struct error *err)
 {
     if (!pre->offer)
         return 0;
+    const struct launch *launch = pre->services->launch;
+    const char *home = pre->services->directories->main.path;
     if (pre->is_stopped || !pre->is_done)
         return error_set(err, EPROTO, "protocol error: LAUNCH before all files are here");
-    pre->programs = calloc(napps, sizeof(*pre->programs));
+    pre->programs = calloc(launch->step.napps, sizeof(*pre->programs));
     if (!pre->programs)
-        return error_errno(err, ENOMEM, "make files in '%s'", directory);
-    pre->napps = napps;
-    if (place_all(pre, directory, err) < 0)
-        return error_context(err, "on %s", host_name);
+        return error_errno(err, ENOMEM, "make files in '%s'", home);
+    pre->napps = (uint32_t)launch->step.napps;
+    if (place_all(pre, home, err) < 0)
+        return error_context(err, "on %s", launch_here(launch)->host);
     preload_stop(pre);
     cache_trim(pre->cache, 0); /* a content that is larger than the cache may be has had its use */
     return 0;

@@ -78,7 +78,6 @@ void preload_from_child(struct preload *pre, unsigned place, enum frame_type typ
 /* Nothing more is wanted: close all contents, and drop those that are half written. */
 void preload_stop(struct preload *pre);
 
-/* Put all files into the step's directory for napps programs. host_name: for messages. -1 with err.
- */
-int preload_install(struct preload *pre, const char *directory, const char *host_name,
-                    uint32_t napps, struct error *err);
+/* LAUNCH has come, and the step's directories are there: put all files into the main one. -1 with
+ * err. */
+int preload_install(struct preload *pre, struct error *err);
