@@ -41,11 +41,6 @@ int fd_set_nonblock(int fd, int on)
     return want == flags ? 0 : fcntl(fd, F_SETFL, want);
 }
 
-int fd_set_cloexec(int fd, int on)
-{
-    return fcntl(fd, F_SETFD, on ? FD_CLOEXEC : 0);
-}
-
 static void wait_for(int fd, short events)
 {
     struct pollfd p = {.fd = fd, .events = events};

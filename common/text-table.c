@@ -11,14 +11,13 @@
 #include "common/cleanup.h"
 
 struct column {
-    char *heading; /* without its '>' */
     bool right, dropped;
 };
 
 struct text_table {
     struct column *columns;
     size_t ncolumns;
-    char **cells; /* row after row; NULL: unknown */
+    char **cells; /* row after row, the headings first; NULL: unknown */
     size_t ncells, cap;
 };
 
@@ -26,8 +25,6 @@ void text_table_destroy(struct text_table *t)
 {
     if (!t)
         return;
-    for (size_t i = 0; t->columns && i < t->ncolumns; i++)
-        free(t->columns[i].heading);
     for (size_t i = 0; i < t->ncells; i++)
         free(t->cells[i]);
     free(t->columns);
@@ -45,11 +42,9 @@ struct text_table *text_table_create(const char *const headings[])
     t->columns = calloc(t->ncolumns + 1, sizeof(*t->columns));
     for (size_t i = 0; t->columns && i < t->ncolumns; i++) {
         t->columns[i].right = headings[i][0] == '>';
-        t->columns[i].heading = strdup(headings[i] + t->columns[i].right);
-        if (!t->columns[i].heading)
-            break;
+        text_table_cell(t, "%s", headings[i] + t->columns[i].right);
     }
-    if (t->columns && (t->ncolumns == 0 || t->columns[t->ncolumns - 1].heading))
+    if (t->columns && t->ncells == t->ncolumns)
         return t;
     text_table_destroy(t);
     return NULL;
@@ -91,9 +86,9 @@ void text_table_drop_unknown(struct text_table *t)
 {
     for (size_t c = 0; c < t->ncolumns; c++) {
         bool known = false;
-        for (size_t i = c; i < t->ncells && !known; i += t->ncolumns)
+        for (size_t i = c + t->ncolumns; i < t->ncells && !known; i += t->ncolumns)
             known = t->cells[i] != NULL;
-        t->columns[c].dropped = !known && t->ncells > 0;
+        t->columns[c].dropped = !known && t->ncells > t->ncolumns;
     }
 }
 
@@ -115,7 +110,7 @@ static const char *cell_text(const struct text_table *t, size_t i)
 
 static size_t column_width(const struct text_table *t, size_t c)
 {
-    size_t width = display_width(t->columns[c].heading);
+    size_t width = 0;
     for (size_t i = c; i < t->ncells; i += t->ncolumns) {
         size_t w = display_width(cell_text(t, i));
         if (w > width)
@@ -133,7 +128,7 @@ static void print_row(const struct text_table *t, FILE *out, const char *indent,
         const struct column *col = &t->columns[c];
         if (col->dropped)
             continue;
-        const char *text = row == 0 ? col->heading : cell_text(t, (row - 1) * t->ncolumns + c);
+        const char *text = cell_text(t, row * t->ncolumns + c);
         size_t pad = widths[c] - display_width(text);
         fprintf(out, "%*s%s", (int)(gap + (col->right ? pad : 0)), "", text);
         gap = 2 + (col->right ? 0 : pad);
@@ -152,7 +147,7 @@ char *text_table_format(const struct text_table *t, const char *indent)
     for (size_t c = 0; c < t->ncolumns; c++)
         widths[c] = column_width(t, c);
     size_t rows = t->ncolumns ? (t->ncells + t->ncolumns - 1) / t->ncolumns : 0;
-    for (size_t row = 0; row <= rows; row++)
+    for (size_t row = 0; row < rows; row++)
         print_row(t, out, indent, widths, row);
     if (fclose(out) == 0)
         return text;

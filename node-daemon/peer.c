@@ -103,7 +103,7 @@ static int hold_process(int socket, struct peer *p)
 {
     socklen_t len = sizeof(p->pidfd);
     if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &p->pidfd, &len) == 0) {
-        fd_set_cloexec(p->pidfd, 1);
+        fcntl(p->pidfd, F_SETFD, FD_CLOEXEC);
         return 0;
     }
     p->pidfd = -1;

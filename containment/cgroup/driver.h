@@ -22,7 +22,7 @@ struct cgroup_driver {
     /* Give these controllers to the children of d; returns those that the children have now.
      * v1: all of them, always. */
     unsigned (*enable)(struct cgroup_at d, unsigned controllers);
-    void (*disable)(struct cgroup_at d, unsigned controllers);
+    void (*disable)(struct cgroup_at d, unsigned controllers); /* v1: NULL */
     /* Make a new, empty cgroup fit to take processes. */
     int (*prepare)(struct cgroup_at parent, struct cgroup_at d, unsigned controllers);
     /* Set what is set in *l and concerns these controllers. What the kernel took is read back, into
@@ -30,7 +30,7 @@ struct cgroup_driver {
     void (*limit)(struct cgroup_at d, unsigned controllers, struct limits *l);
     /* Before another limit() of the same cgroup: lift what is not set in *l, or in the way. */
     void (*lift)(struct cgroup_at d, unsigned controllers, const struct limits *l);
-    /* Let the kernel kill all of a leaf when it is out of memory, never a part of it. v1 cannot. */
+    /* Let the kernel kill all of a leaf when it is out of memory, never a part of it. v1: NULL. */
     void (*oom_group)(struct cgroup_at d);
     /* Add to *u what these controllers have counted. */
     void (*usage)(struct cgroup_at d, unsigned controllers, struct usage *u);

@@ -17,10 +17,6 @@ static unsigned v1_enable(struct cgroup_at d, unsigned controllers)
     return controllers; /* every cgroup of a hierarchy has its controllers */
 }
 
-static void v1_disable(struct cgroup_at d, unsigned controllers)
-{
-}
-
 static int copy_if_empty(struct cgroup_at from, struct cgroup_at to, const char *file)
 {
     char text[TEXT_MAX];
@@ -91,10 +87,6 @@ static void v1_lift(struct cgroup_at d, unsigned controllers, const struct limit
     }
     if ((controllers & CGROUP_BIT(CGROUP_PIDS)) && !l->pids.set)
         (void)at_write(d, "pids.max", "max");
-}
-
-static void v1_oom_group(struct cgroup_at d)
-{
 }
 
 /* User time and system time. The kernel counts them by ticks, so only their proportion is good. */
@@ -178,11 +170,9 @@ static int v1_kill(struct cgroup_at d)
 const struct cgroup_driver cgroup_driver_v1 = {
     .version = 1,
     .enable = v1_enable,
-    .disable = v1_disable,
     .prepare = v1_prepare,
     .limit = v1_limit,
     .lift = v1_lift,
-    .oom_group = v1_oom_group,
     .usage = v1_usage,
     .memory = "memory.usage_in_bytes",
     .oom_count = v1_oom_count,

@@ -26,13 +26,14 @@
 
 /* ---- what a directory allows ----------------------------------------------------------------- */
 
-static int open_cgroup(const char *path, long magic)
+static int open_cgroup(const char *path, int version)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct statfs fs;
     if (fd < 0 || fstatfs(fd, &fs) < 0)
         return -1;
-    if (fs.f_type != magic) { /* something else is mounted over it */
+    if (fs.f_type != (version == 2 ? CGROUP2_SUPER_MAGIC
+                                   : CGROUP_SUPER_MAGIC)) { /* something else is mounted over it */
         errno = ENODEV;
         return -1;
     }
@@ -82,7 +83,7 @@ static bool is_threaded(struct cgroup_at d)
 
 static bool is_parent_better(const char *dir, size_t root_len)
 {
-    AUTO_CLOSE int fd = open_cgroup(dir, CGROUP2_SUPER_MAGIC);
+    AUTO_CLOSE int fd = open_cgroup(dir, 2);
     struct cgroup_at at = {fd, "."};
     return fd >= 0 && strlen(dir) > root_len && !is_delegation_top(fd) && !is_limited(at);
 }
@@ -93,7 +94,7 @@ static int climb(char *path, size_t root_len)
     size_t best = 0;
     AUTO_FREE char *at = strdup(path);
     while (at) {
-        AUTO_CLOSE int fd = open_cgroup(at, CGROUP2_SUPER_MAGIC);
+        AUTO_CLOSE int fd = open_cgroup(at, 2);
         int ok = fd >= 0 && is_writable(fd, 2);
         if (ok)
             best = strlen(at);
@@ -188,6 +189,17 @@ static int refuse(struct error *err, const char *path, const char *why)
     return error_set(err, EACCES, "cgroup '%s' %s", path, why);
 }
 
+/* A descriptor of a directory in which cgroups can be made; -1 with err. */
+static int open_writable(const char *path, int version, struct error *err)
+{
+    AUTO_CLOSE int fd = open_cgroup(path, version);
+    if (fd < 0)
+        return error_errno(err, errno, "open cgroup '%s'", path);
+    if (!is_writable(fd, version))
+        return error_errno(err, errno, "cgroup '%s' is not writable", path);
+    return take_fd(&fd);
+}
+
 static int find_v2(const struct cgroup_mounts *mounts, const struct cgroup_membership *own,
                    const pid_t *self, size_t nself, struct cgroup_parents *ret, struct error *err)
 {
@@ -199,11 +211,9 @@ static int find_v2(const struct cgroup_mounts *mounts, const struct cgroup_membe
         return -1;
     if (geteuid() != 0 && climb(path, root_len) < 0)
         return refuse(err, path, "is not delegated to this user");
-    AUTO_CLOSE int fd = open_cgroup(path, CGROUP2_SUPER_MAGIC);
+    AUTO_CLOSE int fd = open_writable(path, 2, err);
     if (fd < 0)
-        return error_errno(err, errno, "open cgroup '%s'", path);
-    if (!is_writable(fd, 2))
-        return error_errno(err, errno, "cgroup '%s' is not writable", path);
+        return -1;
     struct cgroup_at d = {fd, "."};
     if (is_threaded(d))
         return refuse(err, path, "is threaded and cannot hold cgroups of processes");
@@ -218,37 +228,29 @@ static int find_v1_controller(const struct cgroup_mounts *mounts,
                               const struct cgroup_membership *own, enum cgroup_controller c,
                               struct cgroup_parents *ret, struct error *err)
 {
-    if (!own->v1[c])
-        return error_set(err, ENOENT, "%s is not in use as v1", cgroup_controller_text(c));
     AUTO_FREE char *path = cgroup_directory(mounts, 1, c, own->v1[c], NULL, err);
     if (!path)
         return -1;
-    AUTO_CLOSE int fd = open_cgroup(path, CGROUP_SUPER_MAGIC);
+    AUTO_CLOSE int fd = open_writable(path, 1, err);
     if (fd < 0)
-        return error_errno(err, errno, "open cgroup '%s'", path);
-    if (!is_writable(fd, 1))
-        return error_errno(err, errno, "cgroup '%s' is not writable", path);
+        return -1;
     ret->v1[c] = take_ptr(path);
     return 0;
 }
 
-/* 0 when at least one controller can be used; else the first one's reason in err. */
+/* 0 when at least one controller can be used; else the first one's reason is in err, since it comes
+ * last. */
 static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membership *own,
                    struct cgroup_parents *ret, struct error *err)
 {
     static const enum cgroup_controller wanted[] = {CGROUP_MEMORY, CGROUP_CPUSET, CGROUP_CPU,
                                                     CGROUP_PIDS, CGROUP_FREEZER};
-    int found = 0, any = 0;
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        struct error one;
-        if (find_v1_controller(mounts, own, wanted[i], ret, &one) == 0)
-            found = 1;
-        else if (own->v1[wanted[i]] && !any++ && err)
-            *err = one;
-    }
-    if (found)
-        return 0;
-    return any ? -1 : error_set(err, ENOENT, "no v1 controller is in use");
+    bool has_one = false;
+    *err = (struct error){.code = ENOENT, .text = "no v1 controller is in use"};
+    for (size_t i = sizeof(wanted) / sizeof(wanted[0]); i-- > 0;)
+        if (own->v1[wanted[i]] && find_v1_controller(mounts, own, wanted[i], ret, err) == 0)
+            has_one = true;
+    return has_one ? 0 : -1;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

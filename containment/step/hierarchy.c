@@ -186,7 +186,7 @@ static void send_home(struct hierarchy *h)
     struct cgroup_at starter = {h->top_fd, "starter"};
     if (!h->home || at_has_processes(starter) <= 0)
         return;
-    if (!strcmp(h->home, h->parent) && h->turned_on) {
+    if (h->driver->disable && h->turned_on && !strcmp(h->home, h->parent)) {
         h->driver->disable(hierarchy_top(h), h->controllers);
         h->driver->disable((struct cgroup_at){h->parent_fd, "."}, h->turned_on);
     }
