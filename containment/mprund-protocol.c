@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprund-protocol.c - checking the messages of grant.h, and the client's half
+/* mprund-protocol.c - checking the messages, and the client's half
  *
  * The client has no reason to trust what listens at the socket more than it must: the directory is
  * root's, and the process behind the socket has to be, too. */
