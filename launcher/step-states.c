@@ -228,7 +228,7 @@ static void timed_out(void *arg)
     step_drop_unread_output(r, r->plan->step.kill_grace);
 }
 
-static void start_timeout(struct run *r, double seconds)
+static void begin_timeout(struct run *r, double seconds)
 {
     if (seconds <= 0)
         return;
@@ -244,13 +244,13 @@ void step_pause_timeout(struct run *r)
 
 void step_resume_timeout(struct run *r)
 {
-    start_timeout(r, r->timeout_left);
+    begin_timeout(r, r->timeout_left);
 }
 
 void step_begin(struct run *r)
 {
     loop_timer_init(&r->timeout, r->loop, timed_out, r);
-    start_timeout(r, r->plan->cmd->timeout);
+    begin_timeout(r, r->plan->cmd->timeout);
     starters_begin(r->starters);
     loop_defer_schedule(&r->turn);
 }

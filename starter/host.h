@@ -21,7 +21,7 @@
 #include "starter/ranks/ranks.h"
 #include "starter/services.h"
 #include "starter/step-end.h"
-#include "starter/usage/measures.h"
+#include "starter/usage/process-usage.h"
 #include "wire/host-directory.h"
 #include "wire/messages/launch.h"
 

@@ -1,79 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* start-timeout.c - while hosts are being started: those whose --start-timeout is over end the
- * step, and progress is shown
+/* start-timeout.c - a host that has not reported back within --start-timeout ends the step
  *
- * Time is counted in ticks of the loop, so that a suspended mprun or job loses none of it. On a
- * terminal one line is drawn again and again, and erased at the end or before anything else is
- * written. Where nothing happens for a while, a note names the hosts that are awaited. */
-#include <poll.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include "common/log.h"
+ * Time is counted in ticks of the loop, so that a suspended mprun or job loses none of it. */
 #include "launcher/job-suspension.h"
 #include "launcher/start/starter-private.h"
-
-/* ---- progress -------------------------------------------------------------------------------- */
-
-void starters_erase_progress(struct starters *s)
-{
-    static const char erase[] = "\r\033[K";
-    struct start_timeout *t = &s->timeout;
-    if (t->is_drawn && write(STDERR_FILENO, erase, sizeof(erase) - 1) < 0)
-        t->draws = false;
-    t->is_drawn = false;
-}
-
-static void draw(const struct step_plan *plan, struct start_timeout *t)
-{
-    char line[80];
-    struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
-    if (!t->draws || t->ticks < PROGRESS_QUIET_TICKS || poll(&terminal, 1, 0) <= 0 ||
-        !(terminal.revents & POLLOUT)) /* a terminal that was stopped */
-        return;
-    int n = snprintf(line, sizeof(line), "\rmprun: starting hosts %zu/%zu\033[K", t->nreported,
-                     plan->nused);
-    t->is_drawn = write(STDERR_FILENO, line, (size_t)n) == n;
-}
-
-/* "n3, n7 and 12 others" */
-static void name_awaited(const struct starters *s, char *buf, size_t n)
-{
-    size_t named = 0, others = 0, at = 0;
-    size_t awaited = s->plan->nused - s->nreported;
-    for (size_t i = 0; i < s->plan->nused && at < n; i++) {
-        const struct host *h = s->of[i].host;
-        if (h->state >= AGENT_CONNECTED)
-            continue;
-        /* a last one is named as well as counted */
-        if (named < PROGRESS_NAMED_HOSTS || awaited == PROGRESS_NAMED_HOSTS + 1)
-            at += (size_t)snprintf(buf + at, n - at, "%s%.100s", named ? ", " : "", h->name);
-        else
-            others++;
-        named++;
-    }
-    if (others && at < n)
-        snprintf(buf + at, n - at, " and %zu others", others);
-}
-
-static void name_if_slow(struct starters *s)
-{
-    struct start_timeout *t = &s->timeout;
-    char names[340] = "";
-    t->ticks++;
-    t->still = t->nreported == s->nreported ? t->still + 1 : 0;
-    t->nreported = s->nreported;
-    if (t->still != PROGRESS_SLOW_TICKS && t->still != PROGRESS_SLOWER_TICKS)
-        return;
-    name_awaited(s, names, sizeof(names));
-    log_note("waiting for %s to report back (at most %g s each, --start-timeout)", names,
-             s->plan->cmd->start_timeout);
-    for (size_t i = 0; i < s->plan->nused; i++)
-        if (s->of[i].host->state < AGENT_CONNECTED)
-            client_stderr_show(&s->of[i].said);
-}
-
-/* ---- --start-timeout ------------------------------------------------------------------------- */
 
 /* From its first start on, however many follow. */
 static bool is_being_started(const struct starters *s, const struct host *h)
@@ -132,19 +62,18 @@ static void tick(void *arg)
     }
     if (suspended || !all_in_time(s))
         return;
-    name_if_slow(s);
-    draw(s->plan, &s->timeout);
+    start_progress_tick(s);
 }
 
 void start_timeout_begin(struct starters *s)
 {
-    s->timeout.draws = s->plan->nused > 1 && !s->plan->cmd->quiet && isatty(STDERR_FILENO);
-    loop_timer_init(&s->timeout.timer, s->step.loop, tick, s);
-    loop_timer_start(&s->timeout.timer, START_TICK_SECONDS, START_TICK_SECONDS);
+    start_progress_begin(s);
+    loop_timer_init(&s->start_timer, s->step.loop, tick, s);
+    loop_timer_start(&s->start_timer, START_TICK_SECONDS, START_TICK_SECONDS);
 }
 
 void start_timeout_end(struct starters *s)
 {
     starters_erase_progress(s);
-    loop_timer_stop(&s->timeout.timer);
+    loop_timer_stop(&s->start_timer);
 }

@@ -42,9 +42,8 @@ struct starter {
     struct room room;
 };
 
-/* While hosts are being started: start-timeout.c changes it. */
-struct start_timeout {
-    struct loop_timer timer;
+/* start-progress.c changes it. */
+struct start_progress {
     unsigned ticks, still; /* since the start began, and since a host reported back */
     size_t nreported;      /* hosts, at the last tick */
     bool draws;            /* there is a terminal, and more than one host */
@@ -58,7 +57,8 @@ struct starters {
     struct starting *starting;    /* the adapter's; NULL: nothing has begun */
     struct grants grants;
     struct listeners listeners;
-    struct start_timeout timeout;
+    struct start_progress progress;
+    struct loop_timer start_timer; /* a tick while hosts are being started: start-timeout.c */
     pid_t *foreign; /* children of a shell that exec'ed mprun: sweep-dead-starter.c */
     int nforeign;
     bool said_session;
@@ -142,8 +142,12 @@ void starter_client_unknown(struct starter *st);
  * adapter ends none, stops waiting for them. Does nothing when that is due already. */
 void starters_abandon_after(struct starters *s, double seconds);
 
-/* ---- start-timeout.c ---------------------------------------------------------------------------
- */
+/* ---- start-progress.c ------------------------------------------------------------------------ */
+
+void start_progress_begin(struct starters *s);
+void start_progress_tick(struct starters *s);
+
+/* ---- start-timeout.c ------------------------------------------------------------------------- */
 
 /* Begins at once; ends by itself when all hosts have their place, or the step is to end. */
 void start_timeout_begin(struct starters *s);

@@ -142,6 +142,16 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_COLLECT] = {.take_bytes = take_collect},
 };
 
+static void not_understood(struct pmi_server *p, enum frame_type type)
+{
+    char text[256];
+    snprintf(text, sizeof(text),
+             "the PMI server (mppmi, pid %d) on %s sent a message (%s) that the starter cannot "
+             "read; are both of the same version?",
+             (int)p->pid, p->host_name, frame_type_text(type));
+    step_end_cannot_run(p->services->end, EXIT_CODE_MPRUN, text);
+}
+
 static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t *payload, size_t n)
 {
     struct pmi_server *p = arg;
@@ -149,7 +159,7 @@ static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t
     if (type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED)
         uplink_send_bytes(p->services->up, type, payload, n);
     else if (frame_handle(&handlers[type], p, payload, n) < 0)
-        log_warn("mppmi sent an unexpected %s", frame_type_text(type));
+        not_understood(p, type);
 }
 
 static void closed(void *arg, struct link *l, const struct error *why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks-private.h - the structs behind ranks.h, and what its files offer each other
  *
- * ranks.c uses rank-life.c, and that uses rank-exec.c. */
+ * ranks.c uses rank-process.c, and that uses rank-exec.c. */
 #pragma once
 
 #include "common/spawn.h"
@@ -44,7 +44,8 @@ pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struc
 bool rank_wants_stdin(const struct rank *r);
 bool rank_has_terminal(const struct rank *r); /* --pty */
 
-/* ---- rank-life.c ----------------------------------------------------------------------------- */
+/* ---- rank-process.c -----------------------------------------------------------------------------
+ */
 
 /* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
 void rank_start(struct rank *r);

@@ -8,7 +8,7 @@
 
 #include "common/loop.h"
 #include "model/rank-name.h"
-#include "starter/usage/measures.h"
+#include "starter/usage/process-usage.h"
 
 struct ranks {                           /* others read n and running; as zero there are no ranks */
     const struct starter_services *with; /* its turn is scheduled when a rank has ended */

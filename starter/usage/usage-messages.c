@@ -14,7 +14,7 @@
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks.h"
 #include "starter/services.h"
-#include "starter/usage/measures.h"
+#include "starter/usage/process-usage.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-rm-tracking.c - a Grid Engine task's group, in a spool directory of the test's own */
+/* test-starter-side.c - a Grid Engine task's group, in a spool directory of the test's own */
 #include "rm-adapters/starter-side/starter-side.h"
 
 #include <errno.h>

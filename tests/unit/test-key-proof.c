@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-handshake.c - who knows the key gets in, and nobody else, whatever is changed on the way */
+/* test-key-proof.c - who knows the key gets in, and nobody else, whatever is changed on the way */
 #include "wire/link/key-proof.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-hostfile.c - hosts with slots from --host and from files in four syntaxes */
+/* test-hostlist.c - hosts with slots from --host and from files in four syntaxes */
 #include "rm-adapters/hosts/hostlist.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-name-run.c - names of hosts that count up, and lists of them for messages */
+/* test-host-name-list.c - names of hosts that count up, and lists of them for messages */
 #include "common/host-name-list.h"
 
 #include <setjmp.h>

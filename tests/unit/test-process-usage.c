@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-sampler.c - samples of the memory of processes that we start and know */
-#include "starter/usage/measures.h"
+/* test-process-usage.c - samples of the memory of processes that we start and know */
+#include "starter/usage/process-usage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

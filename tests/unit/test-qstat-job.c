@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-gridengine-job.c - jobs as three Grid Engines describe them, whole and damaged; the samples
+/* test-qstat-job.c - jobs as three Grid Engines describe them, whole and damaged; the samples
  * are tests/fuzz/corpus/qstat-xml */
 #include "rm-adapters/gridengine/qstat-job.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-link-move.c - bulk data that is moved through two links without being copied
+/* test-link-splice.c - bulk data that is moved through two links without being copied
  *
  * A sender moves pages from a pipe into a link, the receiver from the link into a pipe, by
  * splice(2). Whatever either end can or cannot move, and however it is cut, the same bytes must

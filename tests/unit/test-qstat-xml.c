@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-gridengine-xml.c - bytes made harmless, and the walk over what they are then */
+/* test-qstat-xml.c - bytes made harmless, and the walk over what they are then */
 #include "rm-adapters/gridengine/qstat-xml.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* measures.h - what processes have used: rusage of those that were waited for, and samples
+/* process-usage.h - what processes have used: rusage of those that were waited for, and samples
  *
  * The exact total peak of memory is the cgroup's, or getrusage()'s; what no counter remembers - how
  * much was anonymous, shared, of files, swapped out - is read from /proc/PID/status of the rank's

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-gridengine-value.c - values of complexes, and how many times slots they are */
+/* test-complex-value.c - values of complexes, and how many times slots they are */
 #include "rm-adapters/gridengine/complex-value.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "starter/usage/measures.h"
+#include "starter/usage/process-usage.h"
 
 #include <sys/time.h>
 

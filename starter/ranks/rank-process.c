@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-life.c - one rank: its cgroup, its streams, its process, and how it ended
+/* rank-process.c - one rank: its cgroup, its streams, its process, and how it ended
  *
  * STARTED and EXITED tell mprun. */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-gridengine-session.c - what a session takes from its job's environment; who is its shepherd
+/* test-qlogin-session.c - what a session takes from its job's environment; who is its shepherd
  */
 #include "rm-adapters/gridengine/gridengine-private.h"
 

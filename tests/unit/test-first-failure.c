@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-outcome.c - which end explains a step, and mprun's exit code for it */
+/* test-first-failure.c - which end explains a step, and mprun's exit code for it */
 #include "launcher/outcome/first-failure.h"
 
 #include <setjmp.h>

@@ -163,7 +163,7 @@ static void who_is_turned_away_hears_why(void **state)
     struct error e = {0};
     if (geteuid() != 0) /* a daemon is root's */
         skip();
-    snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/test-grant.%d", (int)getpid());
+    snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/test-mprund-protocol.%d", (int)getpid());
     int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(listen(listener, 1), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-resources.c - limits times slots, once, for every kind of request and of job */
+/* test-job-resources.c - limits times slots, once, for every kind of request and of job */
 #include "rm-adapters/gridengine/job-resources.h"
 
 #include <errno.h>
