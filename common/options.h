@@ -18,7 +18,7 @@ enum option_repeat {
     OPTION_APPEND, /* every use counts (-x, --hostfile) */
 };
 
-/* What the value becomes of an option that needs no function of its own: a member of the target. */
+/* How the value of an option becomes a member of the target without a function of its own. */
 enum option_kind {
     OPTION_APPLIED, /* `apply` is called */
     OPTION_FLAG,    /* bool: true; of a switch */

@@ -18,7 +18,8 @@ enum exit_code {
     EXIT_CODE_SIGNAL = 128, /* plus the signal's number */
 };
 
-/* Of several failures within one window of time the earliest of this list explains the step. */
+/* The earliest cause in this list explains the step, where several ranks fail in one window of
+ * time. */
 enum end_cause {
     END_LIMIT,       /* killed by the kernel for a limit */
     END_SIGNAL,      /* killed by a signal that was not ours */

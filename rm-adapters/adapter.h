@@ -82,7 +82,7 @@ struct starting;
 
 enum { REMOTE_COMMAND_WORDS = 16 };
 
-/* What follows when a start client has ended before its host's HELLO. */
+/* The next step after a start client that has ended before its host's HELLO. */
 enum start_again {
     START_NOT,       /* nothing: the host is lost, and the step fails */
     START_OTHERWISE, /* the adapter starts the host in another way, at once */

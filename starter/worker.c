@@ -80,7 +80,7 @@ static void raise_descriptor_limit(void)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* What everything else uses. */
+/* Make what everything else uses. */
 static int make_process(struct host *h, struct error *err)
 {
     h->with.loop = loop_create(err);

@@ -51,7 +51,7 @@ bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task);
 int mprsrc_find_hosts(const struct mprsrc_options *o, struct gridengine_job *job,
                       struct error *err);
 
-/* What there is to print. */
+/* The facts that can be printed. */
 struct mprsrc_result {
     const struct mprsrc_options *options;
     const struct gridengine_job *job;

@@ -39,6 +39,6 @@ typedef void (*cgroup_daemon_fn)(void *arg, const struct grant_answer *answer,
 /* The daemon moves the calling process into its job's cgroup. 0: fn will be called once, soon; -1
  * with err: it will not. */
 int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err);
-/* What the daemon gives, as cgroup_parents_own(); -1 with err: the answer gives no cgroup. */
+/* Takes the cgroups that the daemon gives, as cgroup_parents_own(); -1 with err: it gives none. */
 int cgroup_parents_granted(const struct grant_answer *answer, struct cgroup_parents *ret,
                            struct error *err);

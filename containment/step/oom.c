@@ -207,7 +207,7 @@ void oom_watch_init(struct oom_watch *w, struct cgroup_tree *t, struct cgroup_le
     *w = (struct oom_watch){.tree = t, .leaf = leaf, .watch = -1, .eventfd = -1};
 }
 
-/* What a leaf counted and did not tell any more must not be taken for the step's. */
+/* Counts that a leaf had, and no longer tells, must not be taken for the step's. */
 void oom_leaf_gone(struct cgroup_leaf *leaf)
 {
     struct cgroup_tree *t = leaf->tree;

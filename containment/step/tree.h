@@ -61,7 +61,7 @@ int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struc
  */
 int cgroup_tree_send_home(struct cgroup_tree *t, pid_t pid, struct error *err);
 
-/* What all ranks used so far, ended ones included; adds to *u what is counted here. */
+/* Adds to *u what all ranks used so far, ended ones included, as far as it is counted here. */
 void cgroup_tree_usage(const struct cgroup_tree *t, struct usage *u);
 /* Bytes that all ranks have now; USAGE_MEMORY_PEAK is the highest of this. 0 with *ret, or -1:
  * nothing here counts them. */
@@ -91,7 +91,8 @@ int cgroup_leaf_remove(struct cgroup_leaf *leaf, struct error *err);
 
 struct rank_name cgroup_leaf_rank(const struct cgroup_leaf *leaf);
 const struct limits *cgroup_leaf_limits(const struct cgroup_leaf *leaf); /* held_by filled in */
-/* What the leaf's processes used so far, ended ones included; adds to *u what is counted here. */
+/* Adds to *u what the leaf's processes used so far, ended ones included, as far as it is counted
+ * here. */
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u);
 /* Its processes now: their number, and *ret, which the caller frees; -1 with errno. ENOTSUP at
  * TRACK_STEP: the processes are not of one rank. */

@@ -12,7 +12,7 @@
 #include "launcher/cmdline/cmdline-private.h"
 #include "wire/policy.h"
 
-/* What holds of an option that is not given; --help and mprun(1) name these values, too. */
+/* The values of options that are not given; --help and mprun(1) name them, too. */
 static const struct cmdline option_defaults = {
     .transport = TRANSPORT_AUTO,
     .security = LINK_ENCRYPT,

@@ -46,7 +46,7 @@ struct output *output_create(struct loop *loop, const struct output_options *o,
                              const struct output_events *events, void *arg, struct error *err);
 void output_destroy(struct output *o); /* what is queued is lost. NULL is fine */
 
-/* One frame of output of a rank on a host; n 0: the end of that stream. */
+/* Take a frame of output of a rank on a host; n 0: the end of that stream. */
 void output_put(struct output *o, uint32_t host, const struct bulk_header *h, const void *data,
                 size_t n);
 /* The same for n bytes that are still to be read from fd, the link's descriptor: as the link's

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shared-libraries.c - the shared libraries of a program that are not the system's
  *
- * What ld.so does, read instead of run: an object's DT_NEEDED names are looked for in its DT_RPATH
- * and those of the objects that loaded it (unless it has a DT_RUNPATH), LD_LIBRARY_PATH, its
- * DT_RUNPATH, the directories of /etc/ld.so.conf, and the system's. */
+ * This reads what ld.so would do, and runs nothing: an object's DT_NEEDED names are looked for in
+ * its DT_RPATH and those of the objects that loaded it (unless it has a DT_RUNPATH),
+ * LD_LIBRARY_PATH, its DT_RUNPATH, the directories of /etc/ld.so.conf, and the system's. */
 #include "launcher/preload/preload-files.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report-json.c - the report for programs
  *
- * What is written here is described in share/report-schema.json and doc/report.md, and a test holds
+ * share/report-schema.json and doc/report.md describe what is written here, and a test holds
  * them together. A key whose value is not known is left out. */
 #include <inttypes.h>
 #include <time.h>

@@ -95,7 +95,7 @@ static bool is_standby(const struct making *m)
 
 /* ---- what was granted ------------------------------------------------------------------------ */
 
-/* What the manager granted of this complex on a host; h NULL: on any. */
+/* Returns how much of this complex the manager granted on a host; h NULL: on any. */
 static const struct gridengine_grant *granted(const struct making *m, const char *name,
                                               const struct resource_host *h)
 {

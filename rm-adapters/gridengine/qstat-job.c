@@ -248,7 +248,7 @@ static const struct {
     {GRANT, "GRU_resource_map_list", DEVICE},
 };
 
-/* What becomes of the text of an element in a thing of that kind. */
+/* How the text of an element is kept in a thing of that kind. */
 static const struct {
     enum thing of;
     const char *element;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a job can know of itself: MPRUN_JOB_* of mpstarter(1). */
+/* A job's facts about itself: MPRUN_JOB_* of mpstarter(1). */
 enum job_variable {
     JOB_RM,
     JOB_ID,
@@ -30,7 +30,7 @@ enum job_variable {
  */
 typedef bool (*job_count_fn)(enum job_variable v, const char *text);
 
-/* What to execute for a job's words: the words themselves, or a shell with them. */
+/* How a job's words are executed: by themselves, or by a shell. */
 struct job_command {    /* filled by the functions below; nothing of it is freed: exec follows */
     bool is_login;      /* a shell is called as a login shell; set by the caller, before */
     const char *file;   /* a path, or a name that is looked up in PATH */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rank-input.c - the ranks' standard input (rank-io.h)
  *
- * What does not fit into a rank's pipe waits in a buffer that the credit bounds. A pipe of one page
- * is writable exactly when the rank has read everything: that is the event on which input from a
- * slow source goes on. A pipe's write end polls "readable" only when no reader is left, so
+ * Input that does not fit into a rank's pipe waits in a buffer that the credit bounds. A pipe of
+ * one page is writable exactly when the rank has read everything: that is the event on which input
+ * from a slow source goes on. A pipe's write end polls "readable" only when no reader is left, so
  * LOOP_READ on it means: the rank closed its input. */
 #include <errno.h>
 #include <fcntl.h>

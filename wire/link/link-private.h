@@ -135,7 +135,7 @@ void link_handshake_answer(struct link *l, enum handshake_answer answer); /* an 
 double link_handshake_seconds(const struct link *l); /* how long the peer has */
 /* Go on with what was read, until the link is open, or more is needed, or it died. */
 void link_handshake_take(struct link *l);
-/* What came before the peer's magic becomes a text. */
+/* Turns the bytes that came before the peer's magic into a text. */
 void link_handshake_end_noise(struct link *l);
 
 /* link-cipher.c */

@@ -130,7 +130,7 @@ void preload_header_pack(const struct preload_header *h, uint8_t out[PRELOAD_HEA
 int preload_header_unpack(const uint8_t *in, size_t n, struct preload_header *ret,
                           struct error *err);
 
-/* What to do with frames of one type; a receiver has an array of these, by frame type. */
+/* How frames of one type are handled; a receiver has an array of these, by frame type. */
 struct frame_handler {
     /* The frame's message, and the function that takes it; the message is freed after the call.
      * Returns -1 for a message that cannot be, or not now. */

@@ -30,7 +30,7 @@ enum preamble_flag {
                                PREAMBLE_YES, and then begins the handshake there */
     PREAMBLE_MAC = 256,     /* instead of PREAMBLE_ENCRYPT */
 };
-/* What the starter says on its standard output before anything is sent to it. A start channel that
+/* The starter says this on its standard output before anything is sent to it. A start channel that
  * is a terminal (tasks of a job may have one where the job has) prints what it is sent, and changes
  * it, until the starter has set the terminal; a program that runs before the starter may read what
  * is not for it; and a start client may take a second longer when it has input before its task

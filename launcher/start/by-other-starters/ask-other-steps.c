@@ -18,7 +18,7 @@
 #include "wire/transport/address.h"
 #include "wire/transport/dial.h"
 
-/* What another mprun is to a host. */
+/* The part that another mprun has in the start of a host. */
 enum standing {
     MAY_BE_ASKED,
     OWES_ANSWER, /* it is not asked again before that */
@@ -40,7 +40,7 @@ struct neighbour {
     unsigned char of[]; /* enum standing, by launch_index */
 };
 
-/* Of each host. */
+/* The wait of a host for another mprun. */
 struct waiting {
     struct starter *starter;
     struct host *host;
@@ -118,7 +118,7 @@ static void forget(struct waiting *w)
     host_enter(w->host, AGENT_WAITING);
 }
 
-/* What it was asked for did not come to be. */
+/* It could not do what it was asked for. */
 static void lost(struct waiting *w, const char *why)
 {
     char said[500];
@@ -223,7 +223,7 @@ static void is_foreign(struct neighbour *n, const struct waiting *w, const Mprun
     dies(n, why);
 }
 
-/* What was asked for too late is asked for again, if it still waits. */
+/* Ask again for a host that still waits, if the first question came too late. */
 static void is_willing(struct neighbour *n, struct waiting *w)
 {
     n->willing = 1;

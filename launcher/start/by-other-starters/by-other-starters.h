@@ -42,7 +42,7 @@ void through_end(struct starters *s);              /* mprun starts the rest */
 
 /* Hosts that the manager has no room on. */
 
-/* Of each host; ask-other-steps.c changes it. */
+/* The room on a host; ask-other-steps.c changes it. */
 struct room {
     bool was_none;   /* the manager had no room for it, so far at least once */
     bool waits;      /* it is started again, later */

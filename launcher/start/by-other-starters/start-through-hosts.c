@@ -91,7 +91,7 @@ static int send(struct starter *from, struct starter *st)
     return errand ? 0 : -1;
 }
 
-/* What comes of it may be there before the news that it has begun. */
+/* Its result may be there before the news that it has begun. */
 static void start(struct starter *from, struct starter *st)
 {
     if (send(from, st) < 0) {
