@@ -4,6 +4,7 @@
 #include "common/number.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -17,7 +18,7 @@ static int refuse(struct error *err, const char *what, const char *text, const c
                      why);
 }
 
-static int is_digit(char c)
+static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }

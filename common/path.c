@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,18 +94,18 @@ int path_ensure_private(const char *path, struct error *err)
 
 /* ---- beneath --------------------------------------------------------------------------------- */
 
-int path_is_beneath(const char *name)
+bool path_is_beneath(const char *name)
 {
     if (strlen(name) >= PATH_MAX)
-        return 0;
+        return false;
     for (;;) {
         size_t len = strcspn(name, "/");
         if (len == 0 || len > NAME_MAX || (len == 1 && name[0] == '.') ||
             (len == 2 && memcmp(name, "..", 2) == 0))
-            return 0;
+            return false;
         name += len;
         if (!*name++)
-            return 1;
+            return true;
     }
 }
 
@@ -193,7 +194,7 @@ static int open_for_removal(struct removal *r, int dir, const char *name, const 
 }
 
 /* A bind mount has the device of the file system it shows: only newer kernels (5.8) tell. */
-static int is_mount_root(int dir, const char *name)
+static bool is_mount_root(int dir, const char *name)
 {
     struct statx x;
     return statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &x) == 0 &&
@@ -305,7 +306,7 @@ char *path_own_directory(struct error *err)
     return directory;
 }
 
-static int is_executable(const char *path)
+static bool is_executable(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;

@@ -2,6 +2,7 @@
 /* path.h - mprun's own directories in places that others can write, made and removed safely */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,7 +21,7 @@ int path_ensure_private(const char *path, struct error *err);
 int path_remove_tree(const char *path, struct error *err);
 /* 1: this name, which came from elsewhere, stays beneath any directory: it is relative, and each
  * part is a real name. */
-int path_is_beneath(const char *name);
+bool path_is_beneath(const char *name);
 /* Make the missing directories in front of the last part of `name`, beneath the open directory dir,
  * following no link. A descriptor of the last of them and *ret_last, in `name`; or -1 with err. */
 int path_make_beneath(int dir, const char *name, const char **ret_last, struct error *err);

@@ -2,6 +2,7 @@
 #include "common/words.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ void words_free(char **words)
 }
 
 /* '=' and '%' begin something in some shell. */
-static int is_plain(const char *word, size_t at)
+static bool is_plain(const char *word, size_t at)
 {
     char c = word[at];
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

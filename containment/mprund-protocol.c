@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -15,7 +16,7 @@
 
 enum { JOB_NAME_LETTERS = 40 };
 
-int grant_is_job_name(const char *text)
+bool grant_is_job_name(const char *text)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._";
@@ -33,12 +34,12 @@ void grant_request_init(struct grant_request *r, enum grant_op op, enum grant_ma
 }
 
 /* Text that ends within its field, and nothing behind it. */
-static int is_text(const char *field, size_t size)
+static bool is_text(const char *field, size_t size)
 {
     size_t n = strnlen(field, size);
     for (size_t i = n; i < size; i++)
         if (field[i])
-            return 0;
+            return false;
     return n < size;
 }
 

@@ -12,6 +12,7 @@
  * request says it, and a request never names a process. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -137,7 +138,7 @@ _Static_assert(sizeof(struct grant_request) == 184, "fixed size");
 _Static_assert(sizeof(struct grant_answer) == 2312, "fixed size");
 
 /* 1: a job may have this name: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit. */
-int grant_is_job_name(const char *text);
+bool grant_is_job_name(const char *text);
 /* Set the constant fields, and everything else to zero. */
 void grant_request_init(struct grant_request *r, enum grant_op op, enum grant_manager manager);
 /* NULL: a packet of n bytes holds a well-formed request; else a sentence for people, constant. */

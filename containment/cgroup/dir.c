@@ -201,7 +201,7 @@ static int any_process(struct cgroup_at d, void *arg)
     return n > 0;
 }
 
-int at_has_processes(struct cgroup_at d)
+bool at_has_processes(struct cgroup_at d)
 {
     int rc = walk(d, 0, any_process, NULL);
     return rc < 0 && errno == ENOENT ? 0 : rc;

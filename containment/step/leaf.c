@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static void choose_places(struct cgroup_leaf *leaf)
 
 /* Can processes be born in a v2 cgroup here (5.7, and no filter of system calls against it)?
  * If they cannot, they have to write themselves into cgroup.procs. */
-static int is_birth_possible(void)
+static bool is_birth_possible(void)
 {
     static int known = -1;
     int major = 0, minor = 0;

@@ -44,7 +44,7 @@ static const char *base_name(const struct swept *s)
     return strrchr(s->path, '/') + 1;
 }
 
-static int is_ours(const char *path)
+static bool is_ours(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return path[0] == '/' && slash &&

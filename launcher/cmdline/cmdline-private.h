@@ -2,6 +2,8 @@
 /* cmdline-private.h - between the table of options and the parser that uses it */
 #pragma once
 
+#include <stdbool.h>
+
 #include "common/options.h"
 #include "launcher/cmdline/cmdline.h"
 
@@ -32,4 +34,4 @@ int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err);
 
 /* Does this option belong to one program, and not to the whole step? */
-int cmdline_is_app_option(const struct option_def *def);
+bool cmdline_is_app_option(const struct option_def *def);

@@ -2,6 +2,7 @@
 /* cmdline.c - from words to a struct cmdline: the programs between ":", and what must agree */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,7 @@ static struct option_def *part_options(void)
 }
 
 /* Text copied from a document often has a dash there that is none to us. */
-static int is_long_dash(const char *word)
+static bool is_long_dash(const char *word)
 {
     return strncmp(word, "\xe2\x80\x93", 3) == 0 || strncmp(word, "\xe2\x80\x94", 3) == 0 ||
            strncmp(word, "\xe2\x88\x92", 3) == 0;
@@ -232,13 +233,13 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-static int is_in(char *const base[], const char *setting)
+static bool is_in(char *const base[], const char *setting)
 {
     size_t len = strcspn(setting, "=");
     for (; *base; base++)
         if (strncmp(*base, setting, len) == 0 && (*base)[len] == '=')
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])

@@ -6,6 +6,7 @@
  * out instead of being guessed at. */
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -625,7 +626,7 @@ const struct option_def *cmdline_options(void)
     return table;
 }
 
-int cmdline_is_app_option(const struct option_def *def)
+bool cmdline_is_app_option(const struct option_def *def)
 {
     return def->apply == apply_np || def->apply == apply_env || def->apply == apply_wdir ||
            def->apply == cmdline_apply_pair || def->apply == cmdline_apply_mca;

@@ -2,6 +2,7 @@
 /* option-values.c - words, counts and variables as values of several options */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,15 +53,15 @@ static const char *other_setting(const struct cmdline_app *app, const char *valu
 }
 
 /* Is this variable mprun's to set? What a user set would be replaced in every rank. */
-static int is_own_variable(const char *value, size_t len)
+static bool is_own_variable(const char *value, size_t len)
 {
     static const char *const prefixes[] = {
         "MPRUN_", "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
     if (strncmp(value, "PMIX_MCA_", 9) == 0)
-        return 0;
+        return false;
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
         if (strncmp(value, prefixes[i], strlen(prefixes[i])) == 0)
-            return 1;
+            return true;
     return len == 6 && memcmp(value, "TMPDIR", 6) == 0;
 }
 

@@ -4,6 +4,7 @@
  * Open MPI's --mca and --map-by, Hydra's -genv, srun's --cpu-bind and --export, and switches that
  * ask for what mprun does anyhow. What cannot be meant here is an error, never left out. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ int cmdline_apply_genv(void *target, const char *value, struct error *err)
     return set_variable(c, &c->all_apps, "", value, strlen(value), err);
 }
 
-static int is_word(const char *at, size_t len, const char *word)
+static bool is_word(const char *at, size_t len, const char *word)
 {
     return len == strlen(word) && strncmp(at, word, len) == 0;
 }

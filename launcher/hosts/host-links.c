@@ -6,6 +6,7 @@
  * first link is given up then. A host that cannot get there stays, and says why. */
 #include "launcher/hosts/host-links.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,7 +260,7 @@ static void has_joined(struct host *h)
 
 /* A host that was on its way when the step was to end has been told so, and is further than that.
  */
-static int may_join(const struct host *h)
+static bool may_join(const struct host *h)
 {
     return h->state == AGENT_CONNECTED ||
            (h->table->ending && h->state > AGENT_CONNECTED && h->link && !h->first);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -61,7 +62,7 @@ struct input {
     uint8_t *data;
 };
 
-static int is_slow(enum source s)
+static bool is_slow(enum source s)
 {
     return s == SOURCE_PIPE || s == SOURCE_SOCKET || s == SOURCE_TERMINAL;
 }
@@ -84,7 +85,7 @@ static enum source find_source(int fd)
     return lseek(fd, 0, SEEK_CUR) >= 0 && !S_ISCHR(st.st_mode) ? SOURCE_FILE : SOURCE_DEVICE;
 }
 
-int input_is_slow(int fd)
+bool input_is_slow(int fd)
 {
     return is_slow(find_source(fd));
 }
@@ -231,12 +232,12 @@ static int send_some(struct input *in)
 /* ---- going on -------------------------------------------------------------------------------- */
 
 /* A terminal is not ours while another job is in the foreground. */
-static int may_read(struct input *in)
+static bool may_read(struct input *in)
 {
     if (in->source != SOURCE_TERMINAL || tty_is_foreground(in->fd))
-        return 1;
+        return true;
     loop_timer_start(&in->foreground, FOREGROUND_CHECK, 0);
-    return 0;
+    return false;
 }
 
 static void pump(void *arg)

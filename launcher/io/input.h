@@ -17,6 +17,7 @@
  * SIGTTIN is ignored from input_create() on when the source is a terminal. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +36,7 @@ struct input_events {
 };
 
 /* The value of LAUNCH.stdin_slow for this descriptor. */
-int input_is_slow(int fd);
+bool input_is_slow(int fd);
 
 /* Nothing is read before every target's first credit came. fd stays the caller's. */
 struct input *input_create(struct loop *loop, int fd, const struct rank_name *targets, size_t n,

@@ -8,6 +8,7 @@
 #include "launcher/io/output.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -228,7 +229,7 @@ void output_message(struct output *o, const char *text, size_t n)
 
 /* ---- how it stands --------------------------------------------------------------------------- */
 
-int output_is_closed(const struct output *o, unsigned stream)
+bool output_is_closed(const struct output *o, unsigned stream)
 {
     return stream >= 1 && stream <= STREAMS && o->of[stream - 1]->sink.dead;
 }

@@ -12,6 +12,7 @@
  * SIGPIPE must be ignored in this process, and descriptors 0 to 2 must be open. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -56,7 +57,7 @@ ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h
  * tagged output. */
 void output_message(struct output *o, const char *text, size_t n);
 /* Was `closed` called for this stream? A host that sends some of it did not hear of that. */
-int output_is_closed(const struct output *o, unsigned stream);
+bool output_is_closed(const struct output *o, unsigned stream);
 /* Nothing is queued. */
 int output_idle(const struct output *o);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,13 +106,13 @@ static int add_source(struct preload_files *f, const char *path, int executable,
     return 0;
 }
 
-static int is_taken(const struct preload_files *f, const struct preload_target *t)
+static bool is_taken(const struct preload_files *f, const struct preload_target *t)
 {
     for (size_t i = 0; i < f->ntargets; i++)
         if (f->targets[i].kind == t->kind && f->targets[i].app == t->app &&
             strcmp(f->targets[i].name, t->name) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static int add(struct preload_files *f, const char *path, struct preload_target t, const char *name,

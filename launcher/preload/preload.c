@@ -4,6 +4,7 @@
 #include "launcher/preload/preload.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -37,7 +38,7 @@ struct preload {
     uint8_t payload[PRELOAD_HEADER + PRELOAD_DATA_MAX];
 };
 
-static int is_asked_for(const struct cmdline *c)
+static bool is_asked_for(const struct cmdline *c)
 {
     return c->preload_binary || c->preload_libs || c->npreload_files || c->preload_clean;
 }

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <glob.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,29 +218,29 @@ static int find(struct search *s, size_t who, const char *name, struct object *r
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int is_in_system(const char *path)
+static bool is_in_system(const char *path)
 {
     for (const char *at = SYSTEM_DIRECTORIES; at;
          at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
         size_t n = strcspn(at, ":");
         if (strncmp(path, at, n) == 0 && (!path[n] || path[n] == '/'))
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* Links of the system lead elsewhere, and links from elsewhere into the system. */
-static int is_system(const struct object *o)
+static bool is_system(const struct object *o)
 {
     return is_in_system(o->path) || is_in_system(o->origin);
 }
 
-static int is_known(const struct search *s, const char *name)
+static bool is_known(const struct search *s, const char *name)
 {
     for (size_t i = 1; i < s->n; i++)
         if (strcmp(s->all[i].name, name) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static int add(struct search *s, size_t who, const char *name, struct error *err)

@@ -6,6 +6,7 @@
 #include "launcher/report/report.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -105,10 +106,10 @@ static struct subject sum_subject(const struct report_host_sum *s)
 }
 
 /* Does it say anything about this one? */
-static int is_telling(const struct quantity *q, const struct subject *s)
+static bool is_telling(const struct quantity *q, const struct subject *s)
 {
     if (q->what == USAGE_RSS_PEAK && usage_has(s->usage, USAGE_MEMORY_PEAK))
-        return 0; /* the whole is known: the largest process is a detail */
+        return false; /* the whole is known: the largest process is a detail */
     return value_of(q, s) > (q->only_if_used ? 0 : -1);
 }
 
@@ -197,7 +198,7 @@ static struct text_table *start_table(const struct writer *w, const char *const 
     return text_table_create(headings);
 }
 
-static int is_upper_bound(const struct quantity *q, const struct subject *s)
+static bool is_upper_bound(const struct quantity *q, const struct subject *s)
 {
     return q->peak && s->several && !(q->what == USAGE_MEMORY_PEAK && s->memory_exact);
 }

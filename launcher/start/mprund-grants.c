@@ -53,7 +53,7 @@ static int give(struct grants *g, const struct grant_answer *a)
 }
 
 /* It goes through a command line, where blanks, commas and the like would mean something. */
-static int is_plain(const char *token)
+static bool is_plain(const char *token)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

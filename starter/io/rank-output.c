@@ -7,6 +7,7 @@
  * their turn. */
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -130,14 +131,14 @@ static ssize_t copy_stream(struct stream *s, size_t max)
 
 /* Is there anything to read now? poll() makes the kernel flush what processes have written to a
  * terminal. */
-static int is_readable(const struct stream *s)
+static bool is_readable(const struct stream *s)
 {
     struct pollfd p = {.fd = s->fd, .events = POLLIN};
     return poll(&p, 1, 0) > 0;
 }
 
 /* Was everything taken that a bounded stream may still give? */
-static int is_taken(const struct stream *s)
+static bool is_taken(const struct stream *s)
 {
     return s->left == 0 || (s->rank->in.is_terminal && !is_readable(s));
 }

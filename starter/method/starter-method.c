@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ int method_command(int argc, char **argv)
     return m && m->is_own_option && m->is_own_option(argv[1]);
 }
 
-int method_is_starter(char **command)
+bool method_is_starter(char **command)
 {
     struct stat named, own;
     return !command[1] && strchr(command[0], '/') && stat(command[0], &named) == 0 &&
@@ -143,17 +144,17 @@ static int complain(const char *object, const char *reason, const char *advice, 
     return code;
 }
 
-int method_is_refused(const char *command)
+bool method_is_refused(const char *command)
 {
     for (size_t i = 0; rm_starter_sides[i]; i++) {
         const struct rm_starter_side *m = rm_starter_sides[i];
         const char *advice, *reason = m->refusal ? m->refusal(&advice) : NULL;
         if (reason) {
             complain(command, reason, advice, EXIT_CODE_MPRUN);
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* The file is there: something that it needs is not. */

@@ -7,12 +7,14 @@
  * MPRUN_JOB_*. */
 #pragma once
 
+#include <stdbool.h>
+
 /* The index in argv at which the command begins that a manager has handed over; 0: no manager has.
  */
 int method_command(int argc, char **argv);
 /* Do the manager's rules forbid this process to become a job? Then standard error says why. */
-int method_is_refused(const char *command);
+bool method_is_refused(const char *command);
 /* Is the command this program itself, without arguments? That is how a manager starts a starter. */
-int method_is_starter(char **command);
+bool method_is_starter(char **command);
 /* Become the job. Returns only if that fails: an exit code; standard error says why. */
 int method_run(char **command);

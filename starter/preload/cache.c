@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,7 @@ struct entries {
     uint64_t total;
 };
 
-static int is_finished(const char *name)
+static bool is_finished(const char *name)
 {
     size_t hex = strspn(name, "0123456789abcdef");
     return hex == HEX && (!name[hex] || strcmp(name + hex, ".x") == 0);

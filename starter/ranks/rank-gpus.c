@@ -21,13 +21,13 @@ static size_t next_id(const char **at, const char **ret)
     return n;
 }
 
-static int has_id(const char *list, const char *id, size_t len)
+static bool has_id(const char *list, const char *id, size_t len)
 {
     const char *other;
     while (*list)
         if (next_id(&list, &other) == len && strncmp(other, id, len) == 0)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 enum gpus_verdict gpus_check(const char *named, const char *granted)

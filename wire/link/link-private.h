@@ -17,6 +17,7 @@
 #pragma once
 
 #include <sodium.h>
+#include <stdbool.h>
 
 #include "common/buffer.h"
 #include "wire/link/key-proof.h"
@@ -154,7 +155,7 @@ void link_write_ready(struct link *l); /* the descriptor is writable */
 void link_read_input(struct link *l); /* frames, and the handshake, out of what was read */
 int link_read_frame(struct link *l, const struct frame_header *h,
                     const uint8_t *p); /* 1: stop, the link is dead or gone */
-int link_read_has_part(const struct link *l);
+bool link_read_has_part(const struct link *l);
 size_t link_splice_boundary(const struct link *l); /* how far to read, at most */
 /* 1: what was read is the header of a frame that moves now. */
 int link_splice_begin(struct link *l);

@@ -2,6 +2,7 @@
 #include "wire/link/link-private.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 static int deliver(struct link *l, enum frame_type type, const uint8_t *p, size_t n)
@@ -35,7 +36,7 @@ static int take_part(struct link *l, struct message *m, const struct frame_heade
     return gone;
 }
 
-int link_read_has_part(const struct link *l)
+bool link_read_has_part(const struct link *l)
 {
     return buffer_len(&l->messages[0].data) || buffer_len(&l->messages[1].data);
 }

@@ -5,6 +5,7 @@
  * sockets, to have their starter start ours (errands.c); it reports to us as any other
  * does, and nobody else is needed then. Where none can, the manager is asked again later, until
  * there is room or --start-timeout is over. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,7 +314,7 @@ static void send_hand(struct neighbour *n, struct waiting *w)
         loop_timer_start(&n->timer, NEIGHBOUR_SECONDS, 0);
 }
 
-static int is_own_user(int fd)
+static bool is_own_user(int fd)
 {
     struct ucred u;
     socklen_t len = sizeof(u);
@@ -374,7 +375,7 @@ static struct neighbour *neighbour_create(struct other_steps *g, const char *pat
     return n;
 }
 
-static int has_socket(const char *directory)
+static bool has_socket(const char *directory)
 {
     char path[300];
     return snprintf(path, sizeof(path), "%s/control", directory) < (int)sizeof(path) &&

@@ -6,6 +6,7 @@
  * What is asked over the control socket becomes an errand of the host's starter; what that tells of
  * it goes back. Once the other step's starter has reported to its own mprun, this one is not needed
  * any more, and does not wait for it. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +156,7 @@ static struct host *find_host(struct starters *s, const ProtobufCBinaryData *nam
     return NULL;
 }
 
-static int is_stranger(struct starters *s, const Mprun__Hand *m)
+static bool is_stranger(struct starters *s, const Mprun__Hand *m)
 {
     return strcmp(m->adapter, s->plan->adapter->name) != 0 ||
            strcmp(m->job, s->plan->alloc.job_id) != 0;
@@ -185,16 +186,16 @@ static const char *why_not(struct starters *s, const Mprun__Hand *m, struct host
 }
 
 /* Is it to be done? 0 when it is answered. */
-static int is_accepted(struct starters *s, struct link *asker, const Mprun__Hand *m, struct host *h)
+static bool is_accepted(struct starters *s, struct link *asker, const Mprun__Hand *m, struct host *h)
 {
     char never[200];
     if (is_stranger(s, m)) {
         answer(asker, m->id, ERRAND_STRANGER, "it is in another job");
-        return 0;
+        return false;
     }
     if (!h) {
         answer(asker, m->id, ERRAND_REFUSED, "it is not on this host");
-        return 0;
+        return false;
     }
     why_never(s, m, never, sizeof(never));
     const char *why = never[0] ? never : why_not(s, m, h);
