@@ -20,7 +20,7 @@
 #include "common/number.h"
 #include "common/path.h"
 #include "rm-adapters/adapter.h"
-#include "rm-adapters/hosts/named-hosts.h"
+#include "rm-adapters/hosts/requested-hosts.h"
 #include "rm-adapters/processes/start-many.h"
 #include "wire/start-channel/preamble.h"
 

@@ -25,7 +25,7 @@
 #include "common/log.h"
 #include "common/proc.h"
 #include "common/reaper.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 
 /* ---- the witness and the timer --------------------------------------------------------------- */
 

@@ -9,11 +9,11 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "launcher/outcome/first-failure.h"
 #include "common/tty.h"
 #include "launcher/explain.h"
-#include "launcher/own-process.h"
+#include "launcher/outcome/exit-code.h"
 #include "launcher/run.h"
+#include "launcher/step-signals.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -53,7 +53,7 @@ static int run_to_end(struct run *r)
     loop_run(r->loop);
     host_failures_say(&r->host_failures);
     first = rank_failures_first(&r->rank_failures);
-    return r->verdict.exit_code >= 0 ? r->verdict.exit_code : outcome_exit_code(first);
+    return step_exit_code(&r->verdict, first);
 }
 
 /* Returns the step's code; mprun's own where all is well but for a report that is missing. */

@@ -4,9 +4,9 @@
  *     main.c           phases of the program
  *     run.c            the objects: made, and destroyed
  *     step-states.c    the states a step goes through
- *     step-messages.c  what each message of a starter does
+ *     starter-messages.c  what each message of a starter does
  *     step-signals.c   what signals to mprun mean
- *     step-status.c    what tools get over the control socket
+ *     control-requests.c    what tools get over the control socket
  *     step-streams.c   what ranks write, read, and see of the terminal
  *
  * Only these files know struct run. Every other file has one object, and is given what it needs. */
@@ -62,7 +62,7 @@ struct run {
     struct verdict verdict;
     enum step_state state; /* the step machine's */
     bool oversubscription_said;
-    bool tracking_said, gpus_unchecked_said, gpus_outside_said; /* step-messages.c */
+    bool tracking_said, gpus_unchecked_said, gpus_outside_said; /* starter-messages.c */
     struct host_table *hosts;
     struct socket_directory directory;
     struct starters *starters; /* NULL with --dry-run */
@@ -105,8 +105,8 @@ void step_pause_timeout(struct run *r);
 void step_resume_timeout(struct run *r);
 const char *step_state_text(enum step_state s);
 
-extern const struct link_events host_link_events;       /* step-messages.c; arg is the host */
-extern const struct control_events step_control_events; /* step-status.c; arg is the run */
+extern const struct link_events host_link_events;       /* starter-messages.c; arg is the host */
+extern const struct control_events step_control_events; /* control-requests.c; arg is the run */
 
 /* From now on signals wait for the loop. Called once in a program. -1 with err. */
 int step_watch_signals(struct run *r, struct error *err);

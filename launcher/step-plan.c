@@ -16,7 +16,8 @@
 #include "common/step-directory.h"
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
-#include "launcher/policy.h"
+#include "launcher/step-signals.h"
+#include "launcher/tunables.h"
 #include "wire/link/key-proof.h"
 #include "wire/tree/tree.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "launcher/cmdline/cmdline.h"
-#include "launcher/own-process.h"
+#include "launcher/inherited.h"
 #include "model/allocation.h"
 #include "model/step.h"
 #include "plan/plan.h"

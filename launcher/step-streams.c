@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 #include "launcher/run.h"
 #include "wire/flow-control.h"
 

@@ -15,7 +15,7 @@
 #include "common/fdio.h"
 #include "common/number.h"
 #include "node-daemon/inquiry.h"
-#include "rm-adapters/processes/ask.h"
+#include "rm-adapters/processes/ask-manager.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
 struct question {

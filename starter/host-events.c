@@ -7,7 +7,7 @@
 #include "model/rank-end.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "wire/mprun.pb-c.h"
 #include "wire/start-channel/preamble.h"
 
@@ -48,37 +48,6 @@ static void up_writable(void *arg)
     loop_defer_schedule(&h->turn);
 }
 
-/* No host above can be reached any more: end the ranks, clean up and exit. */
-static void give_up(void *arg, const struct error *why, bool mprun_has_gone, double grace)
-{
-    struct host *h = arg;
-    char text[1200];
-    if (!h->uplink.link) {
-        step_end_kill(&h->end, grace, why->text);
-        return;
-    }
-    log_set_sink(NULL, NULL);
-    if (h->state == HOST_STARTING)
-        snprintf(text, sizeof(text), "on %s: no link to mprun: %s", h->with.hostname, why->text);
-    else
-        snprintf(text, sizeof(text), "on %s: the link to mprun is gone (%s); %s", h->with.hostname,
-                 why->text, h->state < HOST_REPORTED ? "ending its ranks" : "its ranks have ended");
-    log_error("%s", text);
-    uplink_cut(&h->uplink, mprun_has_gone);
-    child_hosts_cut(&h->tree.children);
-    rank_io_set_link(&h->io, NULL);
-    h->end.exit_code = EXIT_CODE_MPRUN;
-    step_end_kill(&h->end, grace, text);
-    if (h->state == HOST_CLEANED)
-        loop_stop(h->with.loop);
-}
-
-static void up_closed(void *arg, const struct error *why)
-{
-    struct host *h = arg;
-    give_up(h, why, !h->tree.has_parent, LOST_MPRUN_GRACE_SECONDS);
-}
-
 static void child_preload(void *arg, unsigned place, enum frame_type type, const uint8_t *p,
                           size_t n)
 {
@@ -89,9 +58,9 @@ const struct uplink_events host_uplink_events = {
     .opened = up_opened,
     .frame = launcher_messages_take,
     .writable = up_writable,
-    .closed = up_closed,
+    .closed = host_lost_link,
 };
-const struct tree_place_events host_tree_events = {.parent_lost = give_up,
+const struct tree_place_events host_tree_events = {.parent_lost = host_lost_mprun,
                                                    .child_preload = child_preload};
 
 /* ---- events of the PMI server ---------------------------------------------------------------- */

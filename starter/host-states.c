@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
-#include "starter/usage/usage-messages.h"
+#include "starter/usage/usage-reports.h"
 
 static const char *state_text(enum host_state s)
 {
@@ -51,7 +51,7 @@ static enum host_state ending(struct host *h)
     preload_stop(&h->preload);
     if (h->ranks.running > 0)
         return HOST_ENDING;
-    if (!rank_kill_ladder_leftovers(&h->ladder))
+    if (!leftovers_end(&h->leftovers))
         return HOST_ENDING;
     if (h->with.pmi)
         pmi_server_end(h->with.pmi);
@@ -64,15 +64,15 @@ static enum host_state ending(struct host *h)
         return HOST_ENDING;
     usage_report_send(&h->with);
     uplink_fault_point(&h->uplink, "reported");
-    cleanup_begin(&h->cleanup);
+    removal_begin(&h->removal);
     return HOST_REPORTED;
 }
 
 static enum host_state reported(struct host *h)
 {
-    if (!h->cleanup.is_done)
+    if (!h->removal.is_done)
         return HOST_REPORTED;
-    cleanup_report(&h->cleanup);
+    removal_report(&h->removal);
     uplink_flush(&h->uplink);
     host_directories_sweep(&h->directories);
     uplink_fault_point(&h->uplink, "cleaned");

@@ -10,8 +10,9 @@
 #include "common/loop.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/containment/step-containment.h"
-#include "starter/ending/cleanup.h"
+#include "starter/ending/removal.h"
 #include "starter/ending/kill-ladder.h"
+#include "starter/ending/leftovers.h"
 #include "starter/errands/errands.h"
 #include "starter/host-directories.h"
 #include "starter/io/rank-io.h"
@@ -20,7 +21,7 @@
 #include "starter/preload/preload.h"
 #include "starter/ranks/ranks.h"
 #include "starter/services.h"
-#include "starter/step-end.h"
+#include "starter/ending/step-end.h"
 #include "starter/usage/process-usage.h"
 #include "wire/host-directory.h"
 #include "wire/messages/launch.h"
@@ -54,8 +55,9 @@ struct host {
     struct preload preload;
     struct other_processes others;
     struct step_end end;
-    struct cleanup cleanup;
+    struct removal removal;
     struct rank_kill_ladder ladder;
+    struct leftovers leftovers;
     /* as zero before LAUNCH has come, or where it never does */
     bool has_launch;
     struct launch launch;
@@ -73,6 +75,14 @@ extern const struct tree_place_events host_tree_events;
 int host_start_pmi_server(struct host *h, struct error *err);
 /* The node daemon has answered: which cores are the job's is known from here on. */
 void host_daemon_answered(void *arg);
+
+/* ---- host-lost-mprun.c ----------------------------------------------------------------------- */
+
+/* No host above can be reached any more: end the ranks with so many seconds between TERM and KILL,
+ * clean up and exit. */
+void host_lost_mprun(void *arg, const struct error *why, bool mprun_has_gone, double grace);
+/* The link to mprun has ended. */
+void host_lost_link(void *arg, const struct error *why);
 
 /* ---- launcher-messages.c --------------------------------------------------------------------- */
 

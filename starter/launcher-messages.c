@@ -7,7 +7,7 @@
 #include "model/rank-end.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
-#include "starter/usage/usage-messages.h"
+#include "starter/usage/usage-reports.h"
 #include "wire/link/heartbeat.h"
 #include "wire/messages/frame.h"
 #include "wire/messages/values.h"

@@ -15,7 +15,7 @@ struct starter_services {
     struct loop_defer *turn; /* of the host machine: scheduled when there is something to look at */
     struct uplink *up;
     struct step_end *end;
-    struct cleanup *cleanup;
+    struct removal *removal;
     struct step_containment *containment;
     struct pmi_server *pmi; /* NULL: no PMI */
     const struct preload *preload;

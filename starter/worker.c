@@ -97,8 +97,9 @@ static int make_parts(struct host *h, struct preamble *start, struct error *err)
     if (start->flags & PREAMBLE_SUBREAPER)
         h->launcher = (pid_t)start->launcher;
     loop_defer_init(&h->turn, s->loop, host_machine_turn, h);
-    cleanup_init(&h->cleanup, s);
+    removal_init(&h->removal, s);
     rank_kill_ladder_init(&h->ladder, s);
+    leftovers_init(&h->leftovers, s, &h->ladder);
     uplink_init(&h->uplink, s, start, &host_uplink_events, h);
     tree_place_init(&h->tree, s, &host_tree_events, h);
     h->containment.loop = s->loop;
@@ -122,8 +123,9 @@ static int start_parts(struct host *h, struct error *err)
 static void free_parts(struct host *h)
 {
     log_set_sink(NULL, NULL);
+    leftovers_stop(&h->leftovers);
     rank_kill_ladder_stop(&h->ladder);
-    cleanup_end(&h->cleanup);
+    removal_end(&h->removal);
     tree_place_close(&h->tree);
     rank_io_free(&h->io);
     pmi_server_destroy(h->with.pmi);
@@ -151,7 +153,7 @@ int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *
                  .turn = &h.turn,
                  .up = &h.uplink,
                  .end = &h.end,
-                 .cleanup = &h.cleanup,
+                 .removal = &h.removal,
                  .containment = &h.containment,
                  .preload = &h.preload,
                  .others = &h.others,

@@ -15,7 +15,7 @@
 #include "common/cleanup.h"
 #include "common/number.h"
 #include "common/spawn.h"
-#include "rm-adapters/processes/ask.h"
+#include "rm-adapters/processes/ask-manager.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
 /* ---- which, and with what -------------------------------------------------------------------- */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "wire/messages/frame.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 static inline uint32_t output_window(size_t hosts)
 {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 int content_read(int fd, struct content *ret)
 {

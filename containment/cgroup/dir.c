@@ -15,7 +15,7 @@
 #include "common/fdio.h"
 #include "common/number.h"
 #include "common/proc.h"
-#include "containment/policy.h"
+#include "containment/tunables.h"
 
 enum {
     FILE_PATH_MAX = CGROUP_NAME_MAX + 256 + 64,
@@ -201,7 +201,7 @@ static int any_process(struct cgroup_at d, void *arg)
     return n > 0;
 }
 
-bool at_has_processes(struct cgroup_at d)
+int at_has_processes(struct cgroup_at d)
 {
     int rc = walk(d, 0, any_process, NULL);
     return rc < 0 && errno == ENOENT ? 0 : rc;

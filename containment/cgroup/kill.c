@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "containment/policy.h"
+#include "containment/tunables.h"
 
 /* The same numbers on all architectures; headers may be older. */
 enum { NR_PIDFD_OPEN = 434, NR_PIDFD_SEND_SIGNAL = 424 };

@@ -11,7 +11,7 @@
 
 #include "common/cleanup.h"
 #include "containment/cgroup/mounts.h"
-#include "containment/policy.h"
+#include "containment/tunables.h"
 #include "containment/step/orphans.h"
 
 int hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, const char *parent,

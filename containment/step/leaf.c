@@ -72,9 +72,10 @@ static bool is_birth_possible(void)
     if (known >= 0)
         return known;
     if (uname(&u) < 0 || sscanf(u.release, "%d.%d", &major, &minor) != 2)
-        return known = 0;
+        return false;
     (void)syscall(435 /* clone3 */, NULL, 0); /* arguments of no size: never starts anything */
-    return known = (major > 5 || (major == 5 && minor >= 7)) && errno == EINVAL;
+    known = (major > 5 || (major == 5 && minor >= 7)) && errno == EINVAL;
+    return known;
 }
 
 static int open_procs(struct hierarchy *h, struct cgroup_at d)

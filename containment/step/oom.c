@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "containment/policy.h"
+#include "containment/tunables.h"
 
 /* ---- counting -------------------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
 
 #include "common/cleanup.h"
 #include "containment/cgroup/kill.h"
-#include "containment/policy.h"
+#include "containment/tunables.h"
 #include "containment/step/hierarchy.h"
 
 struct swept {

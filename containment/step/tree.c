@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "containment/policy.h"
+#include "containment/tunables.h"
 
 /* ---- which hierarchies ----------------------------------------------------------------------- */
 

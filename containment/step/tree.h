@@ -16,7 +16,7 @@
 #include "common/error.h"
 #include "common/idset.h"
 #include "common/loop.h"
-#include "containment/parents/parents.h"
+#include "containment/job-cgroup/parents.h"
 #include "model/limits.h"
 #include "model/rank-name.h"
 #include "model/step.h"

@@ -10,6 +10,8 @@
 /* The target of all options is the struct cmdline; `app` is the program whose part of the line is
  * read. */
 
+extern const struct cmdline option_defaults;
+
 /* Calls take with the index of each word of a list with commas. */
 int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),
@@ -22,7 +24,7 @@ int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct err
  * the pointer. */
 int cmdline_set_variable(struct cmdline_app *app, const char *value, struct error *err);
 
-/* Options of other launchers: what struct option_def calls (other-launchers.c). */
+/* Options of other launchers: what struct option_def calls (other-launchers-values.c). */
 int cmdline_apply_mca(void *target, const char *value, struct error *err);
 int cmdline_apply_gmca(void *target, const char *value, struct error *err);
 int cmdline_apply_pair(void *target, const char *value, struct error *err);

@@ -11,7 +11,7 @@
 
 #include "common/log.h"
 #include "common/number.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 #include "wire/link/heartbeat.h"
 
 static bool is_newly_silent(const void *arg, const struct host *h)

@@ -20,7 +20,7 @@
 
 #include "common/loop.h"
 #include "common/tty.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 enum {
     CHUNK = INPUT_WINDOW / 4, /* to one target; not more than INPUT_WINDOW_SLOW either */

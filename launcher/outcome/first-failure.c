@@ -37,29 +37,3 @@ const struct rank_end *outcome_first_failure(const struct rank_end *ends, size_t
             best = &ends[i];
     return best;
 }
-
-int outcome_exit_code(const struct rank_end *first)
-{
-    if (!first)
-        return EXIT_CODE_OK;
-    switch (first->cause) {
-    case END_LIMIT:
-    case END_SIGNAL:
-        return EXIT_CODE_SIGNAL + first->code;
-    case END_ABORT:
-    case END_CODE: {
-        /* as exit() would cut it; a failure never becomes a success by that */
-        int low = first->code & 0xff;
-        return low ? low : 1;
-    }
-    case END_NOT_STARTED:
-        return first->code;
-    case END_NO_FINALIZE:
-    case END_NO_INIT:
-        return EXIT_CODE_NO_FINALIZE;
-    case END_OK:
-    case END_KILLED:
-        return EXIT_CODE_OK;
-    }
-    return EXIT_CODE_MPRUN;
-}

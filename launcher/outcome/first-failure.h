@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* first-failure.h - which of several ends explains the step, and the exit code that follows */
+/* first-failure.h - which of several ends explains the step */
 #pragma once
 
 #include <stddef.h>
@@ -12,6 +12,3 @@ enum { OUTCOME_WINDOW_MS = 100 };
  * it the one with the earliest cause in enum end_cause, then the lowest world and rank. NULL: all
  * ended well. */
 const struct rank_end *outcome_first_failure(const struct rank_end *ends, size_t n);
-/* The exit code of a step that `first` explains (NULL: 0). 99 or 100 only if a rank exits with it:
- * to some resource managers they mean something else. */
-int outcome_exit_code(const struct rank_end *first);

@@ -14,7 +14,7 @@
 #include "common/host-name-list.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 #include "model/rank-end.h"
 
 static bool is_listed(const void *arg, const struct host *h)

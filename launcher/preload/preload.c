@@ -15,7 +15,7 @@
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "model/rank-end.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 struct top { /* a host with a link of its own, and those below it */
     int answered;

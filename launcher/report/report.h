@@ -5,7 +5,7 @@
  *     report-text.c    the report for people
  *     report-launch.c  for people: how the start of the step went
  *     report-json.c    for programs: share/report-schema.json, explained in doc/report.md
- *     step-report.c    the reports that were asked for, from the record of the step
+ *     write-reports.c    the reports that were asked for, from the record of the step
  *
  * Unknown is absent: a field that is not known is "-" in the tables and missing in JSON, a column
  * that nobody knows is dropped, and a sum is known only when all its parts are. */
@@ -155,7 +155,8 @@ int launch_sum(const struct report *r, enum launch_phase phase, struct launch_su
                struct error *err);
 void report_print_launch(const struct report *r, FILE *out); /* for people */
 
-/* ---- step-report.c --------------------------------------------------------------------------- */
+/* ---- write-reports.c ---------------------------------------------------------------------------
+ */
 
 /* Writes the reports that the command line asks for, with the user's umask. first: the rank's
  * failure that ended the step; text: the sentence on the step's end, "" for none. Returns 0, or -1

@@ -13,7 +13,7 @@
 #include "common/number.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 #include "launcher/step-record.h"
 
 enum { ROWS_MAX = 4 }; /* more hosts than this are summarised */

@@ -7,7 +7,7 @@
 
 #include "common/buffer.h"
 #include "launcher/hosts/host-table.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 
 /* Its name in messages: the first word of --agent, or the adapter's. Lives as long as the plan. */
 const char *start_client_name(const struct step_plan *plan);

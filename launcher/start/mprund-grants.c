@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "containment/mprund-protocol.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 
 static void hang_up(struct grants *g)
 {

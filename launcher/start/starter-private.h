@@ -8,7 +8,7 @@
 #include "launcher/outcome/verdict.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/client-stderr.h"
-#include "launcher/start/listen.h"
+#include "launcher/start/accept-hosts.h"
 #include "launcher/start/mprund-grants.h"
 #include "launcher/start/starters.h"
 #include "model/rank-end.h"

@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "common/proc.h"
-#include "containment/parents/parents.h"
+#include "containment/job-cgroup/parents.h"
 #include "containment/step/orphans.h"
 #include "launcher/job-suspension.h"
 #include "launcher/start/starter-private.h"

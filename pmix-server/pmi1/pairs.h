@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/buffer.h"
-#include "pmix-server/policy.h"
+#include "pmix-server/tunables.h"
 
 struct pmi1_line {
     struct {

@@ -18,7 +18,7 @@
 #include "common/path.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/pmix/nspace.h"
-#include "pmix-server/policy.h"
+#include "pmix-server/tunables.h"
 #include "pmix-server/server.h"
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14; an older kernel refuses, and nothing is lost */

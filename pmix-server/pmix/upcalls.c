@@ -11,7 +11,7 @@
 
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
-#include "pmix-server/policy.h"
+#include "pmix-server/tunables.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 

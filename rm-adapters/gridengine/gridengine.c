@@ -11,7 +11,7 @@
 
 #include "common/number.h"
 #include "rm-adapters/processes/start-many.h"
-#include "rm-adapters/hosts/named-hosts.h"
+#include "rm-adapters/hosts/requested-hosts.h"
 
 /* ---- the job --------------------------------------------------------------------------------- */
 

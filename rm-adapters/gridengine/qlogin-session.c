@@ -17,9 +17,9 @@
 #include "common/fdio.h"
 #include "common/proc.h"
 #include "common/spawn.h"
-#include "rm-adapters/hosts/named-hosts.h"
-#include "rm-adapters/policy.h"
-#include "rm-adapters/processes/ask.h"
+#include "rm-adapters/hosts/requested-hosts.h"
+#include "rm-adapters/tunables.h"
+#include "rm-adapters/processes/ask-manager.h"
 
 enum { ENVIRONMENT_MAX = 1 << 20 }; /* bytes */
 

@@ -16,8 +16,8 @@
 #include "common/cleanup.h"
 #include "common/spawn.h"
 #include "rm-adapters/gridengine/task-spool.h"
-#include "rm-adapters/policy.h"
-#include "rm-adapters/processes/ask.h"
+#include "rm-adapters/tunables.h"
+#include "rm-adapters/processes/ask-manager.h"
 #include "rm-adapters/processes/start-many.h"
 
 /* ---- start ----------------------------------------------------------------------------------- */

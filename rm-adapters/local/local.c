@@ -12,8 +12,8 @@
 
 #include "common/cpus.h"
 #include "common/number.h"
-#include "rm-adapters/hosts/named-hosts.h"
-#include "rm-adapters/policy.h"
+#include "rm-adapters/hosts/requested-hosts.h"
+#include "rm-adapters/tunables.h"
 #include "rm-adapters/processes/start-many.h"
 
 /* ---- allocation ------------------------------------------------------------------------------ */

@@ -13,7 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/spawn.h"
-#include "rm-adapters/policy.h"
+#include "rm-adapters/tunables.h"
 
 /* ---- one client ------------------------------------------------------------------------------ */
 

@@ -23,7 +23,7 @@ struct fanout_way { /* constant, of an adapter */
     void (*destroy)(void *arg); /* frees the adapter's own data; NULL: there is nothing to free */
     bool let_clients_be;        /* never signal a client, because that would cost the whole job */
     unsigned at_once;           /* hosts whose start may be under way at once; 0: as many as the
-                                   request says, or else START_AT_ONCE of policy.h */
+                                   request says, or else START_AT_ONCE of tunables.h */
 };
 
 /* Begin to start all hosts of the request, which is copied. The fanout owns arg, the adapter's own

@@ -15,8 +15,8 @@
 #include "common/spawn.h"
 #include "common/words.h"
 #include "rm-adapters/processes/start-many.h"
-#include "rm-adapters/hosts/named-hosts.h"
-#include "rm-adapters/policy.h"
+#include "rm-adapters/hosts/requested-hosts.h"
+#include "rm-adapters/tunables.h"
 
 /* ---- allocation ------------------------------------------------------------------------------ */
 

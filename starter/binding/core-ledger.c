@@ -2,7 +2,7 @@
 /* core-ledger.c - bytes 0 to IDSET_MAX - 1 are hardware threads; one behind them is shared by all
  * that have the file open, and whoever has it alone may remove it */
 #include "starter/binding/core-ledger.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 
 #include <errno.h>
 #include <fcntl.h>

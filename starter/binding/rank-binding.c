@@ -10,7 +10,7 @@
 #include "plan/topology.h"
 #include "starter/binding/core-ledger.h"
 #include "starter/keeper/keeper.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "wire/messages/launch.h"
 
 static bool needs_topology(const struct rank_binding *b)

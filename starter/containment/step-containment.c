@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "containment/parents/parents.h"
+#include "containment/job-cgroup/parents.h"
 #include "containment/step/tree.h"
 #include "rm-adapters/starter-side/starter-side.h"
 

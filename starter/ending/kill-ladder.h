@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* kill-ladder.h - ends the ranks: TERM, KILL after the grace, until nothing of them is left
+/* kill-ladder.h - ends the ranks: TERM, and KILL after the grace
  *
  * With a cgroup the kernel kills. Without one everything below this process is killed level by
  * level: as a child subreaper this process inherits whatever loses its parent. */
@@ -17,11 +17,6 @@ struct rank_kill_ladder { /* private to kill-ladder.c */
     struct loop_timer stuck_timer; /* for ranks that do not end although they were killed */
     struct loop_timer pmi_timer;   /* for the PMI server to end by itself */
     bool has_said_why;             /* why the cgroup could not be killed */
-    struct loop_timer leftovers_timer;
-    bool has_leftovers_begun;
-    double leftovers_end; /* of loop_now() */
-    bool is_cgroup_empty; /* as the kernel says */
-    bool has_given_up;
 };
 
 void rank_kill_ladder_init(struct rank_kill_ladder *k, const struct starter_services *with);
@@ -29,6 +24,8 @@ void rank_kill_ladder_stop(struct rank_kill_ladder *k);
 
 /* Do what is due now, if step-end.h says that the ranks are to be ended. */
 void rank_kill_ladder_step(struct rank_kill_ladder *k);
-/* All ranks have ended: kill what they left behind. Returns whether nothing is left, or the time
- * for it is over. */
-bool rank_kill_ladder_leftovers(struct rank_kill_ladder *k);
+/* Kill all ranks and what they started now: by cgroup, and by descent, since a rank may have moved
+ * itself out of its cgroup. */
+void rank_kill_ladder_kill_all(struct rank_kill_ladder *k);
+/* Kill everything below this process but the PMI server. Returns whether there was anything. */
+bool rank_kill_ladder_kill_children(const struct rank_kill_ladder *k);

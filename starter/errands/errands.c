@@ -19,7 +19,7 @@
 #include "starter/keeper/keeper.h"
 #include "starter/links/uplink.h"
 #include "starter/services.h"
-#include "starter/step-end.h"
+#include "starter/ending/step-end.h"
 #include "wire/messages/errand.h"
 #include "wire/start-channel/preamble.h"
 

@@ -15,7 +15,7 @@
 #include "wire/link/link.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 enum { ONE_PAGE = 4096 };
 

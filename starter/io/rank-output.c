@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "starter/io/rank-io-private.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "wire/flow-control.h"
 #include "wire/link/link.h"
 

@@ -27,7 +27,7 @@
 #include "model/rank-end.h"
 #include "starter/binding/core-ledger.h"
 #include "starter/errands/keeper-errands.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 
 enum { THINGS = 64 }; /* cgroups, and directories, that the keeper remembers at most */
 

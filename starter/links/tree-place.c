@@ -9,9 +9,9 @@
 
 #include "model/rank-end.h"
 #include "starter/links/uplink.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "starter/services.h"
-#include "starter/step-end.h"
+#include "starter/ending/step-end.h"
 #include "wire/link/heartbeat.h"
 #include "wire/messages/values.h"
 #include "wire/transport/dial.h"

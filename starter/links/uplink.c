@@ -17,7 +17,7 @@
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/path.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "starter/services.h"
 #include "wire/mprun.pb-c.h"
 #include "wire/transport/address.h"

@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "wire/little-endian.h"
 
 enum { PMI1_HELLO = 12 }; /* bytes: world, rank and incarnation, little endian */

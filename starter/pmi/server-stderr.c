@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "starter/services.h"
-#include "starter/step-end.h"
+#include "starter/ending/step-end.h"
 
 /* Once ranks are being killed, the PMIx library complains of how their connections end: that is no
  * news. Its lines begin with "[host:pid]", those of mppmi itself do not. */

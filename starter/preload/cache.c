@@ -17,7 +17,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/path.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 
 enum {
     NAME_SIZE = 2 * CONTENT_HASH + 8,

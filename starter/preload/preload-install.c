@@ -17,7 +17,7 @@
 #include "common/fdio.h"
 #include "common/path.h"
 #include "starter/host-directories.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "starter/preload/preload.h"
 #include "starter/services.h"
 #include "wire/messages/launch.h"

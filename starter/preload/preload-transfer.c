@@ -16,9 +16,9 @@
 #include "starter/links/child-hosts.h"
 #include "starter/links/uplink.h"
 #include "starter/services.h"
-#include "starter/step-end.h"
+#include "starter/ending/step-end.h"
 #include "wire/messages/values.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 static void fail(struct preload *pre, const struct error *err)
 {

@@ -24,7 +24,7 @@
 #include "starter/links/uplink.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/ranks/ranks-private.h"
-#include "starter/step-end.h"
+#include "starter/ending/step-end.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"

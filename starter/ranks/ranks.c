@@ -12,12 +12,12 @@
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "starter/containment/step-containment.h"
-#include "starter/ending/cleanup.h"
+#include "starter/ending/removal.h"
 #include "starter/io/rank-io.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks-private.h"
-#include "starter/step-end.h"
+#include "starter/ending/step-end.h"
 #include "wire/messages/launch.h"
 
 static const struct rank_set *here(const struct ranks *s)
@@ -186,7 +186,7 @@ void ranks_give_up_killed(struct ranks *s)
         snprintf(text, sizeof(text), "rank %s (pid %d) was killed and does not end: state %c%s%s",
                  rank_name_format(r->name, name), (int)r->pid, st.state, *where ? " in " : "",
                  where);
-        cleanup_add_stuck(s->with->cleanup, text);
+        removal_add_stuck(s->with->removal, text);
         give_up(r);
     }
 }

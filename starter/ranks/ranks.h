@@ -33,7 +33,7 @@ bool ranks_start_some(struct ranks *s);
 void ranks_cancel_waiting(struct ranks *s);
 /* Send a signal to all processes of all running ranks. */
 void ranks_signal(const struct ranks *s, int signo);
-/* Give up ranks that were killed and do not end: ending/cleanup.h gets a sentence for each. */
+/* Give up ranks that were killed and do not end: ending/removal.h gets a sentence for each. */
 void ranks_give_up_killed(struct ranks *s);
 
 /* The PMI server says that a rank has connected, or finalized; */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-ask.c - a manager's command is waited for no longer than said, whatever it does */
-#include "rm-adapters/processes/ask.h"
+#include "rm-adapters/processes/ask-manager.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-first-failure.c - which end explains a step, and mprun's exit code for it */
+#include "launcher/outcome/exit-code.h"
 #include "launcher/outcome/first-failure.h"
 
 #include <setjmp.h>
@@ -13,6 +14,12 @@
 
 #define MS UINT64_C(1000000)
 #define T0 UINT64_C(1700000000000000000)
+
+static int exit_code_of(const struct rank_end *first)
+{
+    static const struct verdict ranks_decide = {.exit_code = -1};
+    return step_exit_code(&ranks_decide, first);
+}
 
 struct outcome_case {
     const char *name;
@@ -113,8 +120,8 @@ static void the_table_of_causes_holds(void **state)
         int index = first ? (int)(first - ends) : -1;
         if (index != cases[i].first)
             fail_msg("%s: first failure is %d, not %d", cases[i].name, index, cases[i].first);
-        if (outcome_exit_code(first) != cases[i].exit_code)
-            fail_msg("%s: exit code %d, not %d", cases[i].name, outcome_exit_code(first),
+        if (exit_code_of(first) != cases[i].exit_code)
+            fail_msg("%s: exit code %d, not %d", cases[i].name, exit_code_of(first),
                      cases[i].exit_code);
     }
 }
@@ -144,7 +151,7 @@ static void our_own_codes_are_never_99_or_100(void **state)
             struct rank_end e = {.cause = (enum end_cause)cause, .code = signo};
             if (cause == END_NOT_STARTED)
                 e.code = signo & 1 ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
-            int code = outcome_exit_code(&e);
+            int code = exit_code_of(&e);
             assert_true(code >= 0 && code <= 255);
             assert_true(code != 99 && code != 100);
         }

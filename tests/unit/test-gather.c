@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 enum { HOSTS = 6 };
 

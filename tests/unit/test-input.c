@@ -24,7 +24,7 @@
 #include "common/fdio.h"
 #include "common/loop.h"
 #include "wire/messages/frame.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 #include "tests/unit/patience.h"
 
 enum { RANKS = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-report.c - the report for people, against golden texts, and the one for programs, against
  * its schema */
-#include "launcher/outcome/first-failure.h"
+#include "launcher/outcome/exit-code.h"
 #include "launcher/report/report.h"
 
 #include <jansson.h>
@@ -93,7 +93,7 @@ static void fail_rank(struct facts *f, size_t i, enum end_cause cause, int code)
     f->ends[i].cause = cause;
     f->ends[i].code = code;
     f->r.first_failure = &f->ends[i];
-    f->r.exit_code = outcome_exit_code(&f->ends[i]);
+    f->r.exit_code = step_exit_code(&(struct verdict){.exit_code = -1}, &f->ends[i]);
 }
 
 /* The caller frees it. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "wire/link/link.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 enum { LOOKS_MAX = 1 << 29 };
 

@@ -22,7 +22,7 @@
 #include "common/buffer.h"
 #include "wire/link/key-proof.h"
 #include "wire/link/link.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 #include "wire/little-endian.h"
 
 enum {

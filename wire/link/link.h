@@ -71,7 +71,7 @@ struct link_options {
     uint32_t host_id;            /* of a connector */
     enum link_security security; /* both ends must agree: it is part of what is proved */
     int skip_noise;              /* skip text before the peer's magic: a start channel's */
-    /* Over TCP only; ignored on anything else. 0 means the number in policy.h. */
+    /* Over TCP only; ignored on anything else. 0 means the number in tunables.h. */
     double resume_seconds;  /* wait so long for another connection; 0: do not resume */
     double resume_patience; /* an acceptor waits so long after an end of file or reset, which is how
                                a dead process looks */

@@ -14,7 +14,7 @@
 
 #include <sodium.h>
 
-#include "wire/policy.h"
+#include "wire/tunables.h"
 #include "wire/transport/tcp.h"
 
 struct pending {

@@ -11,7 +11,7 @@
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 /* ---- the step's numbers ---- */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 char *bytes_dup(const ProtobufCBinaryData *b)
 {

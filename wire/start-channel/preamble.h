@@ -15,7 +15,7 @@
 
 #include "common/error.h"
 #include "wire/link/link.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 enum { PREAMBLE_MAX = 2048 };
 enum preamble_flag {

@@ -17,7 +17,7 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 #include "wire/transport/tcp.h"
 
 union any_address {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "wire/policy.h"
+#include "wire/tunables.h"
 #include "wire/transport/address.h"
 
 struct dial {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/policy.h"
+#include "wire/tunables.h"
 
 /* The first message stays as it came and takes the parts of the others. */
 struct pending {

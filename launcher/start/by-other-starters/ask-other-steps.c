@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"
 #include "wire/transport/address.h"

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "common/log.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 #include "launcher/start/starter-private.h"
 #include "wire/tree/tree.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "starter/ending/cleanup.h"
+#include "starter/ending/removal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,32 +10,32 @@
 #include "starter/host-directories.h"
 #include "starter/keeper/keeper.h"
 #include "starter/links/uplink.h"
-#include "starter/policy.h"
+#include "starter/tunables.h"
 #include "starter/services.h"
 #include "wire/mprun.pb-c.h"
 
 /* Try everything, whatever could not go. The last try puts what stays on the list. */
-static int remove_all(struct cleanup *c, bool is_last)
+static int remove_all(struct removal *c, bool is_last)
 {
     const char *paths[HOST_DIRECTORIES_MAX];
     size_t n = host_directories_list(c->with->directories, paths);
     struct error err;
     int rc = containment_remove(c->with->containment, &err);
     if (rc < 0 && is_last)
-        cleanup_add_stuck(c, err.text);
+        removal_add_stuck(c, err.text);
     while (n > 0) {
         if (path_remove_tree(paths[--n], &err) == 0)
             continue;
         rc = -1;
         if (is_last)
-            cleanup_add_stuck(c, err.text);
+            removal_add_stuck(c, err.text);
     }
     return rc;
 }
 
 static void try_again(void *arg)
 {
-    struct cleanup *c = arg;
+    struct removal *c = arg;
     bool is_last = loop_now() >= c->last_try;
     if (remove_all(c, is_last) < 0 && !is_last) {
         c->wait *= 2;
@@ -46,33 +46,33 @@ static void try_again(void *arg)
     loop_defer_schedule(c->with->turn);
 }
 
-void cleanup_init(struct cleanup *c, const struct starter_services *with)
+void removal_init(struct removal *c, const struct starter_services *with)
 {
     c->with = with;
     loop_timer_init(&c->again, with->loop, try_again, c);
 }
 
-void cleanup_end(struct cleanup *c)
+void removal_end(struct removal *c)
 {
     loop_timer_stop(&c->again);
     for (size_t i = 0; i < c->nstuck; i++)
         free(c->stuck[i]);
 }
 
-void cleanup_add_stuck(struct cleanup *c, const char *text)
+void removal_add_stuck(struct removal *c, const char *text)
 {
-    if (c->nstuck < CLEANUP_STUCK_MAX && (c->stuck[c->nstuck] = strdup(text)))
+    if (c->nstuck < REMOVAL_STUCK_MAX && (c->stuck[c->nstuck] = strdup(text)))
         c->nstuck++;
 }
 
-void cleanup_begin(struct cleanup *c)
+void removal_begin(struct removal *c)
 {
-    c->last_try = loop_now() + CLEANUP_SECONDS;
+    c->last_try = loop_now() + REMOVAL_SECONDS;
     c->wait = CLEANUP_FIRST_WAIT_SECONDS / 2;
     try_again(c);
 }
 
-void cleanup_report(const struct cleanup *c)
+void removal_report(const struct removal *c)
 {
     Mprun__Cleaned m = MPRUN__CLEANED__INIT;
     m.n_stuck = c->nstuck;

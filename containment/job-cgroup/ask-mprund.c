@@ -4,7 +4,7 @@
  * Where no daemon listens, that is known at once; a daemon that does not answer in time is done
  * without. The daemon moves the calling process into the job's delegated part, so that what it
  * starts can be moved below that. */
-#include "containment/parents/parents.h"
+#include "containment/job-cgroup/parents.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 #include "common/loop.h"
 #include "containment/mprund-protocol.h"
-#include "containment/policy.h"
+#include "containment/tunables.h"
 
 struct asking {
     int fd;

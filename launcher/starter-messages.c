@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-messages.c - what each message of a host's starter does */
+/* starter-messages.c - what each message of a host's starter does */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

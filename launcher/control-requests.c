@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-status.c - what tools, and other steps of the job, get over the control socket
+/* control-requests.c - what tools, and other steps of the job, get over the control socket
  *
  * STATUS_REQUEST is answered by STATUS_REPLY, another mprun's HAND by ERRAND_NEWS. */
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* other-launchers.c - options of other launchers that say what mprun says in another way
+/* other-launchers-values.c - options of other launchers that say what mprun says in another way
  *
  * Open MPI's --mca and --map-by, Hydra's -genv, srun's --cpu-bind and --export, and switches that
  * ask for what mprun does anyhow. What cannot be meant here is an error, never left out. */

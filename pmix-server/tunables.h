@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* policy.h - the numbers that somebody chose for mppmi, each with its unit and its reason */
+/* tunables.h - the numbers that somebody chose for mppmi, each with its unit and its reason */
 #pragma once
 
 enum {

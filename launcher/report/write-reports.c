@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-report.c - the reports of a step, from what is recorded of it */
+/* write-reports.c - the reports of a step, from what is recorded of it */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>

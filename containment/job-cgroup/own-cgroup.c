@@ -6,7 +6,7 @@
  * a leaf of it, and controllers can be enabled only further up. So a user goes up as long as that
  * is delegated too, and as long as nothing that was set is escaped: a cgroup with a limit, or one
  * that systemd marks as the top of a delegation, is never left. */
-#include "containment/parents/parents.h"
+#include "containment/job-cgroup/parents.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* own-process.c - attributes of mprun's own process: umask, priority, limits, signals */
-#include "launcher/own-process.h"
+/* inherited.c - the umask, priority and limits that mprun has from the user's shell */
+#include "launcher/inherited.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 static void raise_files_limit(const struct rlimit *inherited)
@@ -21,25 +20,4 @@ void inherited_replace(struct inherited *ret)
     ret->nice = getpriority(PRIO_PROCESS, 0);
     ret->umask = umask(077);
     raise_files_limit(&ret->limits[RLIMIT_NOFILE]);
-}
-
-static void change_mask(int how)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGQUIT);
-    sigprocmask(how, &set, NULL);
-}
-
-void signal_mask_open(void)
-{
-    change_mask(SIG_UNBLOCK);
-}
-
-void signal_mask_close(void)
-{
-    change_mask(SIG_BLOCK);
 }

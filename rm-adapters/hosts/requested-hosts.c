@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* named-hosts.c - lists of the command line and host files, and what they have in common */
-#include "rm-adapters/hosts/named-hosts.h"
+/* requested-hosts.c - lists of the command line and host files, and what they have in common */
+#include "rm-adapters/hosts/requested-hosts.h"
 
 #include <errno.h>
 #include <stdio.h>

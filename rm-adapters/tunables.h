@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* policy.h - the adapters' times and bounds: one place, each with its unit and its reason
+/* tunables.h - the adapters' times and bounds: one place, each with its unit and its reason
  *
  * Bounds of what is read (bytes of a file, length of a name) stand in the header of the reader. */
 #pragma once

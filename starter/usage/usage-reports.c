@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "starter/usage/usage-messages.h"
+#include "starter/usage/usage-reports.h"
 
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* policy.h - the starter's times and sizes that somebody chose: each with its unit and reason
+/* tunables.h - the starter's times and sizes that somebody chose: each with its unit and reason
  *
  * Numbers that a protocol or the kernel fixes stay where they are used. Times that the user chooses
- * (the grace between TERM and KILL, the heartbeat; launcher/cmdline/cmdline.c) and the
+ * (the grace between TERM and KILL, the heartbeat; launcher/cmdline/option-defaults.c) and the
  * period of samples come with LAUNCH and
  * PLACE. */
 #pragma once
@@ -77,7 +77,7 @@
 /* Seconds after KILL for the PMI server to end by itself. */
 #define PMI_END_SECONDS 2.0
 /* Seconds in all to remove cgroups and directories, which the kernel may hold a while longer. */
-#define CLEANUP_SECONDS 3.0
+#define REMOVAL_SECONDS 3.0
 /* Seconds before the second try; each further try waits twice as long. */
 #define CLEANUP_FIRST_WAIT_SECONDS 0.004
 

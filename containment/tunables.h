@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* policy.h - how long containment waits, how often it tries, how much it does at a time, and why */
+/* tunables.h - how long containment waits, how often it tries, how much it does at a time, and why
+ */
 #pragma once
 
 /* ---- the node daemon ------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* policy.h - the launcher's times and bounds: one place, each with its unit and its reason
+/* tunables.h - the launcher's times and bounds: one place, each with its unit and its reason
  *
- * What users can choose has its default in cmdline/cmdline.c. */
+ * What users can choose has its default in cmdline/option-defaults.c. */
 #pragma once
 
 /* Seconds between two samples of the ranks' memory, for reports. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hold-cpus.c - holding a step's ranks to their hardware threads, whatever affinity they set
+/* cpuset.c - holding a step's ranks to their hardware threads, whatever affinity they set
  *
  * By the cpuset of `ranks`, made only where it was asked for: each rank has its own cores within it
  * by affinity. v2 where the subtree can have the controller there, else a v1 hierarchy for it. */

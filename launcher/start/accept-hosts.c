@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* listen.c - where the launcher listens, and the peers that come
+/* accept-hosts.c - where the launcher listens, and the peers that come
  *
  * A Unix socket or loopback where all hosts are this machine. Else one socket for all addresses of
  * this machine, of which starters are told those of interfaces that are up; with --interface a
  * socket for each address that it names, and nothing else is open. */
-#include "launcher/start/listen.h"
+#include "launcher/start/accept-hosts.h"
 
 #include <errno.h>
 #include <stdio.h>

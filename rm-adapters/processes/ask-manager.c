@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rm-adapters/processes/ask.h"
+#include "rm-adapters/processes/ask-manager.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "common/loop.h"
 #include "common/spawn.h"
-#include "rm-adapters/policy.h"
+#include "rm-adapters/tunables.h"
 
 enum { ERRORS_MAX = 4096, COMMAND_MAX = 1 << 20 }; /* bytes kept of errors; of an answer */
 

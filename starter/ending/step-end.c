@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "starter/step-end.h"
+#include "starter/ending/step-end.h"
 
 #include "common/log.h"
 #include "common/loop.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* listen.h - where the launcher listens, the addresses that starters are given, and the peers that
- * come: which host each is, and who is refused */
+/* accept-hosts.h - where the launcher listens, the addresses that starters are given, and the peers
+ * that come: which host each is, and who is refused */
 #pragma once
 
 #include "common/error.h"
 #include "launcher/hosts/host-table.h"
-#include "launcher/policy.h"
+#include "launcher/tunables.h"
 #include "wire/link/listener.h"
 
-/* Private to listen.c, but for `addresses`. All 0: closed. */
+/* Private to accept-hosts.c, but for `addresses`. All 0: closed. */
 struct listeners {
     struct loop *loop;
     struct host_table *hosts;

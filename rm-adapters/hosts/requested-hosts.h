@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* named-hosts.h - the hosts that the user names with --host and --hostfile, and which of them are
- * this machine */
+/* requested-hosts.h - the hosts that the user names with --host and --hostfile, and which of them
+ * are this machine */
 #pragma once
 
 #include "rm-adapters/adapter.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ask.h - runs a manager's own command and reads its answer, within a time and a size
+/* ask-manager.h - runs a manager's own command and reads its answer, within a time and a size
  *
  * The caller waits, as nowhere else in mprun: before the step begins, and after its start failed.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* policy.h - the numbers that somebody chose for the wire, each with its unit and its reason
+/* tunables.h - the numbers that somebody chose for the wire, each with its unit and its reason
  *
  * Numbers that belong to a format (lengths of headers, flags) are in the header of that format. */
 #pragma once

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage-messages.h - tells mprun what the ranks of this host use now, and what they have used */
+/* usage-reports.h - tells mprun what the ranks of this host use now, and what they have used */
 #pragma once
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* step-end.h - whether and why the ranks of this host are to be ended, and the starter's exit code
  *
  * Every module records here; nothing is ended here. The host machine looks at these facts in its
- * turn, and the kill ladder (ending/kill-ladder.h) acts on them. */
+ * turn, and the kill ladder (kill-ladder.h) acts on them. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* option-defaults.c - the values of options that are not given; --help and mprun(1) name them, too
+ */
+#include "launcher/cmdline/cmdline-private.h"
+#include "wire/tunables.h"
+
+const struct cmdline option_defaults = {
+    .transport = TRANSPORT_AUTO,
+    .security = LINK_ENCRYPT,
+    .oversubscribe = -1,
+    .step = {.bind.policy = BIND_DEFAULT,
+             .pmi = PMI_KIND_PMIX | PMI_KIND_PMI1,
+             .stdin_target = STDIN_RANK,
+             .kill_grace = 10 /* s, --kill-grace */},
+    .start_timeout = 120, /* s */
+    .fanout = TREE_FANOUT,
+    .link_grace = 60, /* s: a switch that restarts */
+    .heartbeat = 15,  /* s */
+    .start_tree = -1, /* the adapter's threshold */
+    .preload_limit = (uint64_t)1 << 30,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exit-code.c - mprun's exit code for the way a step has ended */
+#include "launcher/outcome/exit-code.h"
+
+static int of_ranks(const struct rank_end *first)
+{
+    if (!first)
+        return EXIT_CODE_OK;
+    switch (first->cause) {
+    case END_LIMIT:
+    case END_SIGNAL:
+        return EXIT_CODE_SIGNAL + first->code;
+    case END_ABORT:
+    case END_CODE: {
+        /* as exit() would cut it; a failure never becomes a success by that */
+        int low = first->code & 0xff;
+        return low ? low : 1;
+    }
+    case END_NOT_STARTED:
+        return first->code;
+    case END_NO_FINALIZE:
+    case END_NO_INIT:
+        return EXIT_CODE_NO_FINALIZE;
+    case END_OK:
+    case END_KILLED:
+        return EXIT_CODE_OK;
+    }
+    return EXIT_CODE_MPRUN;
+}
+
+int step_exit_code(const struct verdict *v, const struct rank_end *first)
+{
+    return v->exit_code >= 0 ? v->exit_code : of_ranks(first);
+}

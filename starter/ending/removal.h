@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* removal.h - removes the step's cgroups and directories, and lists what could not be removed or
+ * killed */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/loop.h"
+
+enum { REMOVAL_STUCK_MAX = 16 }; /* sentences; more are not told */
+
+struct removal { /* private to removal.c but for is_done */
+    bool is_done;
+    const struct starter_services *with;
+    struct loop_timer again;
+    double last_try, wait; /* of loop_now(); seconds */
+    char *stuck[REMOVAL_STUCK_MAX];
+    size_t nstuck;
+};
+
+void removal_init(struct removal *c, const struct starter_services *with);
+void removal_end(struct removal *c);
+/* Something stays behind: a sentence for mprun. */
+void removal_add_stuck(struct removal *c, const char *text);
+/* Remove cgroups and directories, again and again for REMOVAL_SECONDS at most. The host machine's
+ * turn is scheduled when that is done. */
+void removal_begin(struct removal *c);
+/* Tell the keeper and mprun (CLEANED) that all is removed, or what is not. Without a link it is
+ * logged. */
+void removal_report(const struct removal *c);
