@@ -112,13 +112,14 @@ static void set_limits(struct child *c)
         struct rlimit now;
         if ((s->limit_set && !s->limit_set[r]) || getrlimit(r, &now) < 0)
             continue;
-        rlim_t want = s->limits[r].rlim_cur;
-        if (want > now.rlim_max) /* RLIM_INFINITY is the largest value */
-            want = now.rlim_max;
-        if (want == now.rlim_cur)
+        struct rlimit want = s->limits[r];
+        if (want.rlim_max == RLIM_INFINITY)
+            want.rlim_max = now.rlim_max;
+        if (want.rlim_cur > want.rlim_max) /* RLIM_INFINITY is the largest value */
+            want.rlim_cur = want.rlim_max;
+        if (want.rlim_cur == now.rlim_cur && want.rlim_max == now.rlim_max)
             continue;
-        now.rlim_cur = want;
-        if (setrlimit(r, &now) < 0)
+        if (setrlimit(r, &want) < 0)
             child_fails(c, SPAWN_LIMIT, errno);
     }
 }

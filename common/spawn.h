@@ -36,8 +36,9 @@ struct spawn {
     size_t nkeep_fds;            /* closed */
     int umask;                   /* -1: as it is */
     int set_nice, nice;          /* nice only if set_nice */
-    const struct rlimit *limits; /* RLIM_NLIMITS entries of soft limits, cut to the hard ones of the
-                                    process; NULL: as they are. rlim_max is not looked at. */
+    const struct rlimit *limits; /* RLIM_NLIMITS entries; NULL: as they are. rlim_max RLIM_INFINITY
+                                    leaves the hard limit as it is, else it is a failure if the
+                                    process may not have it; rlim_cur is cut to the hard limit. */
     const unsigned char *limit_set; /* which entries count; NULL: all */
     const cpu_set_t *affinity;      /* NULL: as it is */
     size_t affinity_size;

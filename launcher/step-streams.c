@@ -103,8 +103,7 @@ static int open_output(struct run *r, struct error *err)
 {
     struct output_options o = {
         .fds = {STDOUT_FILENO, STDERR_FILENO},
-        .tag = r->plan->cmd->tag_output,
-        .timestamp = r->plan->cmd->timestamp,
+        .format = r->plan->cmd->lines,
         .window = output_window(r->plan->nused),
         .nhosts = r->plan->nused,
     };

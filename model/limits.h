@@ -2,8 +2,9 @@
 /* limits.h - what a host or a rank may use, and what holds it to that
  *
  * A new kind of limit is a member of enum limit_kind and of struct limits, a line of the table in
- * limits.c, an option, and a file in which each version of cgroups holds it; messages, checks and
- * reports go through the kinds. */
+ * limits.c, an option, and what holds it: each version of cgroups, or setrlimit() in the starter's
+ * ranks/rank-exec.c (its controller is "" then). Messages, checks and reports go through the kinds.
+ */
 #pragma once
 
 #include <stdbool.h>

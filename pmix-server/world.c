@@ -52,7 +52,8 @@ static int make_nodes(struct world *w, struct placement *hosts, struct error *er
         if (i == w->own_host)
             w->here = (int)node;
         w->nodes[w->nnodes++] = (struct world_node){hosts[i].host, i, hosts[i].ranks};
-        hosts[i] = (struct placement){0};
+        hosts[i].host = NULL; /* both are the node's now */
+        hosts[i].ranks = (struct rank_set){0};
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "launcher/io/output-lines.h"
 #include "model/step.h"
 #include "rm-adapters/adapter.h"
 #include "wire/link/link.h"
@@ -72,7 +73,7 @@ struct cmdline {
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
     bool report_bindings;
 
-    bool tag_output, timestamp;
+    struct line_format lines;
 
     bool preload_binary, preload_libs, preload_clean;
     const char *const *preload_files; /* lists with commas, of the argv that was parsed */

@@ -486,9 +486,10 @@ static const struct option_def table[] = {
      "Offer MPI programs pmix, pmi1, both (the default), or none", .apply = apply_pmi},
 
     {"--tag-output --label -l -prepend-rank", NULL, STREAMS,
-     "Begin each line of output with its rank", SETS(FLAG, tag_output)},
+     "Begin each line of output with its rank", SETS(FLAG, lines.tag)},
     {"--timestamp-output", NULL, STREAMS,
-     "Begin each line of output with the time at which it was written", SETS(FLAG, timestamp)},
+     "Begin each line of output with the time at which it was written",
+     SETS(FLAG, lines.timestamp)},
     {"--stdin", "WHO", STREAMS,
      "Give standard input to this rank (0 by default), to all, or to none", .apply = apply_stdin},
     {"--pty", NULL, STREAMS, "Give that rank a terminal, as an interactive program wants it",

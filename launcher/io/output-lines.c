@@ -22,7 +22,7 @@ struct line { /* what a rank has begun to write */
 };
 
 struct output_lines {
-    int tag, timestamp;
+    struct line_format format;
     void *all;           /* tsearch()'s tree of lines, by rank and stream */
     time_t stamp_second; /* the second that `stamp` says */
     char stamp[24];
@@ -59,9 +59,9 @@ static struct line *get_line(struct output_lines *t, const struct bulk_header *h
         return l;
     l->name = h->name;
     l->stream = h->stream;
-    if (t->tag)
+    if (t->format.tag)
         l->tag_len =
-            (size_t)snprintf(l->tag, sizeof(l->tag), "%s[%s]<%s>", t->timestamp ? " " : "",
+            (size_t)snprintf(l->tag, sizeof(l->tag), "%s[%s]<%s>", t->format.timestamp ? " " : "",
                              rank_name_format(h->name, text), h->stream == 1 ? "stdout" : "stderr");
     if (tsearch(l, &t->all, by_rank_and_stream))
         return l;
@@ -96,7 +96,7 @@ static int emit_line(struct output_lines *t, struct line *l, const uint8_t *text
     uint8_t *at = start;
     if (!start)
         return -1;
-    if (t->timestamp)
+    if (t->format.timestamp)
         at += put_stamp(t, l->time_ns, (char *)at);
     memcpy(at, l->tag, l->tag_len);
     at += l->tag_len;
@@ -165,11 +165,11 @@ int lines_end(struct output_lines *t, const struct bulk_header *h, struct buffer
     return failed;
 }
 
-struct output_lines *lines_create(int tag, int timestamp)
+struct output_lines *lines_create(const struct line_format *format)
 {
     struct output_lines *t = calloc(1, sizeof(*t));
     if (t)
-        *t = (struct output_lines){.tag = tag, .timestamp = timestamp};
+        *t = (struct output_lines){.format = *format};
     return t;
 }
 

@@ -10,6 +10,7 @@
  * without a newline gets one. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,14 @@ struct output_lines;
 
 enum { OUTPUT_LINE_MAX = 64 * 1024 };
 
-/* tag: rank and stream before each line; timestamp: the time at its source. NULL: out of memory. */
-struct output_lines *lines_create(int tag, int timestamp);
+/* What is before each line; neither: bytes pass as they come, and nothing here is needed. */
+struct line_format {
+    bool tag;       /* rank and stream */
+    bool timestamp; /* the time at its source */
+};
+
+/* NULL: out of memory. */
+struct output_lines *lines_create(const struct line_format *format);
 void lines_destroy(struct output_lines *t); /* unfinished lines are lost. NULL is fine */
 
 /* A rank has written n bytes to a stream: append whole lines to `to` and keep the rest. -1: out of

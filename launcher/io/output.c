@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "launcher/io/output-lines.h"
 #include "launcher/io/output-sink.h"
 #include "wire/flow-control.h"
 #include "wire/messages/frame.h"
@@ -150,11 +149,11 @@ struct output *output_create(struct loop *loop, const struct output_options *opt
                              const struct output_events *events, void *arg, struct error *err)
 {
     struct output *o = calloc(1, sizeof(*o));
-    int by_line = options->tag || options->timestamp;
+    int by_line = options->format.tag || options->format.timestamp;
     if (o)
         *o = (struct output){.options = *options, .events = *events, .arg = arg};
     if (!o || !(o->credit = calloc(options->nhosts + 1, sizeof(*o->credit))) ||
-        (by_line && !(o->lines = lines_create(options->tag, options->timestamp))))
+        (by_line && !(o->lines = lines_create(&options->format))))
         error_errno(err, ENOMEM, "prepare the output");
     else if (open_outlets(o, loop, err) == 0)
         return o;

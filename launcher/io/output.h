@@ -18,15 +18,15 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "launcher/io/output-lines.h"
 
 struct bulk_header;
 struct loop;
 struct output;
 
 struct output_options {
-    int fds[2];      /* where stdout and stderr go: 1 and 2 */
-    int tag;         /* rank and stream before each line */
-    int timestamp;   /* time at the source before each line */
+    int fds[2]; /* where stdout and stderr go: 1 and 2 */
+    struct line_format format;
     uint32_t window; /* output_window() of the number of hosts (wire/flow-control.h), */
     size_t nhosts;   /* and that number */
 };

@@ -72,7 +72,8 @@ static void every_option_reaches_its_place(void **state)
     assert_int_equal(c.security, 0);
     assert_int_equal(c.oversubscribe, 1);
     assert_int_equal(c.step.bind.policy, BIND_CORE);
-    assert_true(c.report_bindings && c.tag_output && c.timestamp && c.dry_run && c.report_usage);
+    assert_true(c.report_bindings && c.lines.tag && c.lines.timestamp && c.dry_run &&
+                c.report_usage);
     assert_true(c.step.rank_limits.memory.value == 1ULL << 30);
     assert_true(c.step.host_limits.memory.value == 2ULL << 30);
     assert_true(c.step.containment.tracking_set && c.step.containment.tracking == TRACK_STEP);
@@ -172,7 +173,8 @@ static void words_of_srun_for_cores_and_mpi_are_the_same(void **state)
 {
     struct cmdline c;
     must_parse(&c, LINE("--cpu-bind=verbose,cores", "--mpi=pmix", "-u", "-K", "--exact", "./a"));
-    assert_true(c.step.bind.policy == BIND_CORE && c.report_bindings && c.step.pmi == PMI_KIND_PMIX);
+    assert_true(c.step.bind.policy == BIND_CORE && c.report_bindings &&
+                c.step.pmi == PMI_KIND_PMIX);
     assert_int_equal(c.apps[0].argc, 1);
     cmdline_free(&c);
     must_parse(&c, LINE("--cpu-bind=q,none", "-Q", "-K1", "-genvall", "./a"));

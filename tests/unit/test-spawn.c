@@ -142,9 +142,9 @@ static void everything_else_is_set(void **state)
     unsigned char which[RLIM_NLIMITS] = {0};
     char expected[100];
     getrlimit(RLIMIT_NOFILE, &hard);
-    limits[RLIMIT_NOFILE].rlim_cur = 123;
+    limits[RLIMIT_NOFILE] = (struct rlimit){123, RLIM_INFINITY};
     which[RLIMIT_NOFILE] = 1;
-    limits[RLIMIT_CORE].rlim_cur = 0;
+    limits[RLIMIT_CORE] = (struct rlimit){0, 0};
     which[RLIMIT_CORE] = 1;
     s.limits = limits;
     s.limit_set = which;
@@ -152,8 +152,11 @@ static void everything_else_is_set(void **state)
     s.directory = "/usr";
     s.set_nice = 1;
     s.nice = getpriority(PRIO_PROCESS, 0) + 3;
-    snprintf(expected, sizeof(expected), "/usr\n0027\n123\n0\n%d\n", s.nice);
-    assert_string_equal(output_of(&s, "pwd; umask; ulimit -n; ulimit -c; nice", NULL), expected);
+    snprintf(expected, sizeof(expected), "/usr\n0027\n123\n%llu\n0\n0\n%d\n",
+             (unsigned long long)hard.rlim_max, s.nice);
+    assert_string_equal(
+        output_of(&s, "pwd; umask; ulimit -n; ulimit -Hn; ulimit -c; ulimit -Hc; nice", NULL),
+        expected);
     struct rlimit now;
     getrlimit(RLIMIT_NOFILE, &now);
     assert_int_equal(now.rlim_cur, hard.rlim_cur); /* not ours */
@@ -165,7 +168,7 @@ static void limits_are_cut_to_the_hard_ones(void **state)
     struct rlimit limits[RLIM_NLIMITS], hard;
     char expected[40];
     for (int i = 0; i < RLIM_NLIMITS; i++)
-        limits[i].rlim_cur = RLIM_INFINITY;
+        limits[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
     getrlimit(RLIMIT_NOFILE, &hard);
     s.limits = limits;
     snprintf(expected, sizeof(expected), "%llu\n", (unsigned long long)hard.rlim_max);

@@ -270,8 +270,10 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     if (m->terminal)
         s->terminal_size = window_unpack(m->terminal);
     for (int r = 0; r < RLIM_NLIMITS; r++)
-        s->soft_limits[r].rlim_cur =
-            (size_t)r < m->n_soft_limits ? m->soft_limits[r] : RLIM_INFINITY;
+        s->soft_limits[r] = (struct rlimit){
+            .rlim_cur = (size_t)r < m->n_soft_limits ? m->soft_limits[r] : RLIM_INFINITY,
+            .rlim_max = RLIM_INFINITY, /* as it is on the host */
+        };
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", m->gpu_env);
     if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
         return error_set(err, EPROTO, "a variable's name with a NUL byte, or no memory");
