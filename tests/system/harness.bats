@@ -29,6 +29,7 @@ load '../lib/mprun'
         touch "$file"
         run no_leftovers 0.1
         rm "$file"
+        echo "$file: $status: $output"
         [ "$status" -eq 1 ]
         [[ $output == *"$file"* ]]
     done

@@ -60,7 +60,7 @@ execd_gone() { ! kill -0 "$EXECD" 2>/dev/null; }
     # in memory: the files of the machine's host are not to be opened so often
     mkdir -p /run/storm && cp "$(command -v busybox)" /run/storm/busybox
     ticks=$(mprund_ticks)
-    "$STORM" 200 4 /run/storm/busybox true >storm 3>&- &
+    "$STORM" 2000 4 /run/storm/busybox true >storm 3>&- &
     storm=$!
     qsub_start -t 1-8 <<<'until grep -q "/ge-$JOB_ID[.]$SGE_TASK_ID-" /proc/self/cgroup; do sleep 0.1; done; echo >"in.$SGE_TASK_ID"'
     dir=$(job_dir)

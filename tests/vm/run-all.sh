@@ -27,7 +27,7 @@ fi
 machine() {
     local code=0 kind=(--cgroup "$1")
     [ "$1" != systemd ] || kind=(--cgroup v2 --init systemd)
-    "$HERE/vmrun.sh" "${kind[@]}" --cpus 4 --nodes 2 --cwd /tmp --timeout $((${VMRUN_TIMEOUT:-850} * ${MPRUN_TEST_SLOW:-1})) \
+    "$HERE/vmrun.sh" "${kind[@]}" --cpus 4 --nodes 2 --cwd /tmp --timeout $((${VMRUN_TIMEOUT:-1700} * ${MPRUN_TEST_SLOW:-1})) \
         --env MPRUN_SOURCE="$MPRUN_SOURCE" --env MPRUN_BUILD="$MPRUN_BUILD" \
         --env MPRUN_TEST_LIMIT=60 --env MPRUN_LONG="${MPRUN_LONG:-}" -- "$HERE/in-guest.sh" 2>&1 || code=$?
     printf '\n#### begin %s: machine\n' "$1"
