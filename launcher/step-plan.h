@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "launcher/cmdline/cmdline.h"
-#include "launcher/inherited.h"
+#include "launcher/shell-limits.h"
 #include "model/allocation.h"
 #include "model/step.h"
 #include "plan/plan.h"

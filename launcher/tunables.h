@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tunables.h - the launcher's times and bounds: one place, each with its unit and its reason
  *
- * What users can choose has its default in cmdline/option-defaults.c. */
+ * Defaults of options that are no times are in cmdline/option-defaults.c. */
 #pragma once
+
+/* Seconds, where users do not choose others: --start-timeout, --kill-grace (between TERM and KILL),
+ * --link-grace (a switch restarts in that time), --heartbeat. --help and mprun(1) name them, too.
+ */
+#define START_TIMEOUT_SECONDS 120
+#define KILL_GRACE_SECONDS    10
+#define LINK_GRACE_SECONDS    60
+#define HEARTBEAT_SECONDS     15
 
 /* Seconds between two samples of the ranks' memory, for reports. */
 #define SAMPLE_SECONDS 2

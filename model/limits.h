@@ -32,7 +32,7 @@ struct limits {
     union {
         struct {
             struct limit memory; /* bytes of memory, swap not counted */
-            struct limit swap;   /* bytes of swap; set together with memory to 0 */
+            struct limit swap;   /* bytes of swap; mprund's, beside memory */
             struct limit pids;   /* processes and threads */
         };
         struct limit of[LIMIT_KIND_COUNT];

@@ -2,7 +2,6 @@
 /* cmdline.c - from words to a struct cmdline: the programs between ":", and what must agree */
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

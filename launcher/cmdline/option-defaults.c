@@ -2,6 +2,7 @@
 /* option-defaults.c - the values of options that are not given; --help and mprun(1) name them, too
  */
 #include "launcher/cmdline/cmdline-private.h"
+#include "launcher/tunables.h"
 #include "wire/tunables.h"
 
 const struct cmdline option_defaults = {
@@ -11,11 +12,11 @@ const struct cmdline option_defaults = {
     .step = {.bind.policy = BIND_DEFAULT,
              .pmi = PMI_KIND_PMIX | PMI_KIND_PMI1,
              .stdin_target = STDIN_RANK,
-             .kill_grace = 10 /* s, --kill-grace */},
-    .start_timeout = 120, /* s */
+             .kill_grace = KILL_GRACE_SECONDS},
+    .start_timeout = START_TIMEOUT_SECONDS,
     .fanout = TREE_FANOUT,
-    .link_grace = 60, /* s: a switch that restarts */
-    .heartbeat = 15,  /* s */
+    .link_grace = LINK_GRACE_SECONDS,
+    .heartbeat = HEARTBEAT_SECONDS,
     .start_tree = -1, /* the adapter's threshold */
     .preload_limit = (uint64_t)1 << 30,
 };

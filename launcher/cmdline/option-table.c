@@ -6,7 +6,6 @@
  * out instead of being guessed at. */
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

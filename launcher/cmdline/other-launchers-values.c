@@ -4,7 +4,6 @@
  * Open MPI's --mca and --map-by, Hydra's -genv, srun's --cpu-bind and --export, and switches that
  * ask for what mprun does anyhow. What cannot be meant here is an error, never left out. */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

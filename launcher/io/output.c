@@ -8,7 +8,6 @@
 #include "launcher/io/output.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

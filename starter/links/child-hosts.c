@@ -17,8 +17,6 @@
 #include "wire/link/listener.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/values.h"
-#include "wire/transport/address.h"
-#include "wire/tree/gather.h"
 #include "wire/tree/tree.h"
 
 /* ---- collectives ----------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmi-server.c - see pmi-server.h */
-#include "starter/pmi/pmi-server.h"
 
 #include <errno.h>
 #include <signal.h>

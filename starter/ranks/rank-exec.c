@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "model/rank-end.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
@@ -179,8 +180,8 @@ static bool oom_score_differs(void)
 }
 
 /* A relative program was looked up in the rank's directory: if that is missing, say so. */
-static pid_t fail_without_program(const struct rank *r, const struct rank_program *p,
-                                  struct spawn_failure *f, struct error *err)
+static void fail_without_program(const struct rank *r, const struct rank_program *p,
+                                 struct spawn_failure *f, struct error *err)
 {
     const char *directory = r->app->directory;
     if (access(directory, X_OK) < 0) {
@@ -191,7 +192,6 @@ static pid_t fail_without_program(const struct rank *r, const struct rank_progra
         *err = p->not_found;
     }
     add_advice(f, NULL, directory, err);
-    return -1;
 }
 
 /* Set what the step asks for all its ranks. */
@@ -233,20 +233,28 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, const int fds[3
     return pid;
 }
 
-pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struct error *err)
+static int exit_code(const struct spawn_failure *f)
+{
+    if (f->step != SPAWN_EXEC)
+        return EXIT_CODE_MPRUN;
+    return f->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
+}
+
+pid_t rank_exec(struct rank *r, const int fds[3], int *ret_code, struct error *err)
 {
     const struct step *step = &r->all->with->launch->step;
     struct rank_program *p = &r->all->programs[r->app - step->apps];
+    struct spawn_failure f = {.step = SPAWN_DESCRIPTORS};
     AUTO_CLOSE int pmi1_fd = -1;
-    if (!p->path)
-        return fail_without_program(r, p, f, err);
-    if ((step->pmi & PMI_KIND_PMI1) &&
-        (pmi1_fd = pmi_server_connect_rank(r->all->with->pmi, r->name, err)) < 0) {
-        *f = (struct spawn_failure){.step = SPAWN_DESCRIPTORS, .code = err->code};
-        return -1;
+    pid_t pid = -1;
+    if (!p->path) {
+        fail_without_program(r, p, &f, err);
+    } else if (!(step->pmi & PMI_KIND_PMI1) ||
+               (pmi1_fd = pmi_server_connect_rank(r->all->with->pmi, r->name, err)) >= 0) {
+        pid = spawn(r, p, fds, &pmi1_fd, &f, err);
+        if (pid < 0)
+            add_advice(&f, p->path, r->app->directory, err);
     }
-    pid_t pid = spawn(r, p, fds, &pmi1_fd, f, err);
-    if (pid < 0)
-        add_advice(f, p->path, r->app->directory, err);
+    *ret_code = exit_code(&f);
     return pid;
 }

@@ -52,40 +52,11 @@ void rank_read_cgroup_usage(struct rank *r)
         cgroup_leaf_usage(r->leaf, &r->usage);
 }
 
-/* Did the kernel kill it for want of memory? Then text says for which limit. */
-static bool oom_text(const struct rank *r, char *text, size_t n)
-{
-    char name[RANK_NAME_TEXT], limit[16], peak[16];
-    const struct limits *host = &r->all->with->containment->host_limits;
-    const struct limits *l = r->leaf ? cgroup_leaf_limits(r->leaf) : NULL;
-    bool own = usage_has(&r->usage, USAGE_OOM_KILLS) && r->usage.value[USAGE_OOM_KILLS] > 0;
-    if (!own && !r->oom_kills)
-        return false;
-    rank_name_format(r->name, name);
-    size_format(usage_has(&r->usage, USAGE_MEMORY_PEAK) ? r->usage.value[USAGE_MEMORY_PEAK]
-                                                        : r->usage.value[USAGE_RSS_PEAK],
-                peak, sizeof(peak));
-    if (l && l->memory.set && l->memory.held_by == HELD_BY_CGROUP && own)
-        snprintf(text, n, "rank %s on %s exceeded its memory limit %s (peak %s)", name,
-                 launch_here(r->all->with->launch)->host,
-                 size_format(l->memory.value, limit, sizeof(limit)), peak);
-    else if (host->memory.set)
-        snprintf(text, n,
-                 "rank %s on %s was killed: the ranks of this host exceeded --mem %s (peak of this "
-                 "rank %s)",
-                 name, launch_here(r->all->with->launch)->host,
-                 size_format(host->memory.value, limit, sizeof(limit)), peak);
-    else
-        snprintf(text, n, "rank %s on %s was killed: out of memory (its peak %s)", name,
-                 launch_here(r->all->with->launch)->host, peak);
-    return true;
-}
-
 static enum end_cause cause_of(struct rank *r, int *ret_code, char *text, size_t n)
 {
     int status = r->status;
     *ret_code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && oom_text(r, text, n))
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && rank_oom_text(r, text, n))
         return END_LIMIT;
     if (r->was_killed)
         return END_KILLED;
@@ -179,13 +150,6 @@ void rank_end_killed(struct rank *r)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static int start_exit_code(const struct spawn_failure *f)
-{
-    if (f->step != SPAWN_EXEC)
-        return EXIT_CODE_MPRUN;
-    return f->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
-}
-
 /* Ask the kernel what the running process is bound to, whatever was asked for. */
 static void read_back_binding(struct rank *r)
 {
@@ -240,9 +204,8 @@ static void send_started(struct rank *r)
 static void start_process(struct rank *r)
 {
     struct ranks *s = r->all;
-    struct spawn_failure f = {0};
     struct error e;
-    int fds[3];
+    int fds[3], code;
     struct rank_io_wish wish = {
         .has_input = rank_wants_stdin(r),
         .is_slow = s->with->launch->step.stdin_slow,
@@ -254,7 +217,7 @@ static void start_process(struct rank *r)
     }
     r->start_ns = loop_wallclock_ns();
     r->start_time = loop_now();
-    pid_t pid = rank_exec(r, fds, &f, &e);
+    pid_t pid = rank_exec(r, fds, &code, &e);
     rank_io_close_child_ends(fds);
     if (pid < 0 && s->with->pmi && s->with->pmi->refuses) {
         rank_io_rank_ended(s->with->io, r->name);
@@ -262,7 +225,7 @@ static void start_process(struct rank *r)
         return;
     }
     if (pid < 0) {
-        not_started(r, start_exit_code(&f), &e);
+        not_started(r, code, &e);
         return;
     }
     r->pid = pid;

@@ -39,13 +39,18 @@ struct rank {
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
 
 void rank_programs_free(struct ranks *s);
-/* Fork, and execute the rank's program. fds: its stdin, stdout, stderr. The pid, or -1. */
-pid_t rank_exec(struct rank *r, const int fds[3], struct spawn_failure *f, struct error *err);
+/* Fork, and execute the rank's program. fds: its stdin, stdout, stderr. The pid; or -1, with err
+ * and the exit code for that: 127 not found, 126 not executable, or mprun's own. */
+pid_t rank_exec(struct rank *r, const int fds[3], int *ret_code, struct error *err);
 bool rank_wants_stdin(const struct rank *r);
 bool rank_has_terminal(const struct rank *r); /* --pty */
 
-/* ---- rank-process.c -----------------------------------------------------------------------------
- */
+/* ---- rank-oom.c ------------------------------------------------------------------------------ */
+
+/* Did the kernel kill it for want of memory? Then text says for which limit. */
+bool rank_oom_text(const struct rank *r, char *text, size_t n);
+
+/* ---- rank-process.c -------------------------------------------------------------------------- */
 
 /* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
 void rank_start(struct rank *r);

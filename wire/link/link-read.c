@@ -2,7 +2,6 @@
 #include "wire/link/link-private.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 static int deliver(struct link *l, enum frame_type type, const uint8_t *p, size_t n)

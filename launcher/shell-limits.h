@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inherited.h - the umask, priority and limits (ulimit) that mprun has from the user's shell, and
+/* shell-limits.h - the umask, priority and limits (ulimit) that mprun has from the user's shell, and
  * passes on to ranks and start clients */
 #pragma once
 

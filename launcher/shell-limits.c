@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inherited.c - the umask, priority and limits that mprun has from the user's shell */
-#include "launcher/inherited.h"
+/* shell-limits.c - the umask, priority and limits that mprun has from the user's shell */
+#include "launcher/shell-limits.h"
 
 #include <errno.h>
 #include <sys/stat.h>
