@@ -2,9 +2,8 @@
 /* tunables.h - the starter's times and sizes that somebody chose: each with its unit and reason
  *
  * Numbers that a protocol or the kernel fixes stay where they are used. Times that the user chooses
- * (the grace between TERM and KILL, the heartbeat; launcher/cmdline/option-defaults.c) and the
- * period of samples come with LAUNCH and
- * PLACE. */
+ * (the grace between TERM and KILL, the heartbeat) and the period of samples come with LAUNCH and
+ * PLACE; their defaults are in launcher/tunables.h. */
 #pragma once
 
 /* ---- links ----------------------------------------------------------------------------------- */

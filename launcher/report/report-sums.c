@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.c - the sums and ratios of a report */
+/* report-sums.c - the sums and ratios of a report, and words for the ends of ranks */
 #include "launcher/report/report.h"
 
 #include <errno.h>

@@ -134,22 +134,12 @@ static size_t defaults(const struct rank_environment *e, char (*own)[OWN_SIZE])
     return kept;
 }
 
-/* With blanks between the ids. */
-static void put_gpu_list(const char *name, const char *granted, char *ret)
-{
-    snprintf(ret, OWN_SIZE, "%s=%s", name, granted);
-    for (char *c = ret; *c; c++)
-        if (*c == ',')
-            *c = ' ';
-}
-
 /* Put mprun's own variables of this rank into e->own: those that differ between ranks, and those
  * that all ranks of the host share. Returns their number. */
 static size_t own_variables(const struct rank_environment *e, struct rank_name name, uint32_t local,
                             int pmi1_fd)
 {
     const struct launch *l = e->with->launch;
-    const char *granted = e->with->containment->answer.gpus;
     const char *data = e->with->preload->directories[PRELOAD_DATA];
     uint32_t nlocal = rank_set_count(&launch_here(l)->ranks);
     char(*own)[OWN_SIZE] = e->own;
@@ -187,12 +177,9 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
         ADD("MPI_LOCALRANKID=%u", local);
         ADD("MPI_LOCALNRANKS=%u", nlocal);
     }
-    const char *gpus = rank_gpus(e->app, granted, l->same_machine);
-    if (gpus)
-        ADD("CUDA_VISIBLE_DEVICES=%s", gpus);
 #undef ADD
-    if (l->step.gpu_env[0] && granted[0])
-        put_gpu_list(l->step.gpu_env, granted, own[n++]);
+    n += rank_gpu_variables(e->app, &l->step, e->with->containment->answer.gpus, l->same_machine,
+                            own + n);
     n += defaults(e, own + n);
     return n;
 }

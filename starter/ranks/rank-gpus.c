@@ -64,6 +64,22 @@ const char *rank_gpus(const struct app *app, const char *granted, bool is_launch
     return granted;
 }
 
+size_t rank_gpu_variables(const struct app *app, const struct step *s, const char *granted,
+                          bool is_launcher_host, char ret[][RANK_VARIABLE_SIZE])
+{
+    const char *gpus = rank_gpus(app, granted, is_launcher_host);
+    size_t n = 0;
+    if (gpus)
+        snprintf(ret[n++], RANK_VARIABLE_SIZE, NAME "=%s", gpus);
+    if (!s->gpu_env[0] || !granted[0])
+        return n;
+    snprintf(ret[n], RANK_VARIABLE_SIZE, "%s=%s", s->gpu_env, granted);
+    for (char *c = ret[n]; *c; c++)
+        if (*c == ',')
+            *c = ' ';
+    return n + 1;
+}
+
 void rank_gpus_sentence(const struct step *s, const struct placement *here, const char *granted,
                         enum gpus_verdict verdict, char *buf, size_t n)
 {

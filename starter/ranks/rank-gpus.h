@@ -4,14 +4,14 @@
  * Ranks use the GPUs that the job has on their host, or fewer where the user says so for the ranks
  * (-x). The value in mprun's own environment does not count: it names GPUs of mprun's host, whose
  * ids mean other GPUs elsewhere. Lists are ids with commas between them, as in
- * CUDA_VISIBLE_DEVICES: programs use what precedes the first entry that is no id ("-1").
- * rank-environment.c sets the variable. */
+ * CUDA_VISIBLE_DEVICES: programs use what precedes the first entry that is no id ("-1"). */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "model/step.h"
+#include "starter/ranks/rank-environment.h"
 
 enum gpus_verdict {
     GPUS_WITHIN,    /* every id that is named is granted; or none is named */
@@ -25,6 +25,10 @@ enum gpus_verdict gpus_check(const char *named, const char *granted);
  * does, so that mprun's own value means the same GPUs; it counts as the user's choice if all are
  * granted. */
 const char *rank_gpus(const struct app *app, const char *granted, bool is_launcher_host);
+/* The variables that tell ranks of the app their GPUs: that one, and with blanks between the ids
+ * the one that the manager's own jobs have. "NAME=value" into ret; their number, at most 2. */
+size_t rank_gpu_variables(const struct app *app, const struct step *s, const char *granted,
+                          bool is_launcher_host, char ret[][RANK_VARIABLE_SIZE]);
 
 /* Write a sentence about the first app with ranks on this host whose user's choice has this
  * verdict;
