@@ -6,8 +6,7 @@
 #include <stdint.h>
 #include <termios.h>
 
-/* fd is this process's controlling terminal, and its process group is in the foreground there.
- */
+/* fd is this process's controlling terminal, and its group is in the foreground there. */
 bool tty_is_foreground(int fd);
 /* The same for the controlling terminal, whatever descriptor it has. */
 bool tty_has_foreground(void);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tunables.h - how long containment waits, how often it tries, how much it does at a time, and why
- */
+/* tunables.h - how long containment waits, how often it tries, how much it does at once, and why */
 #pragma once
 
 /* ---- the node daemon ------------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmi-exchange.h - collectives among ranks of several hosts, and data of one rank for another host
- */
+/* pmi-exchange.h - collectives among ranks of several hosts, and a rank's data for another host */
 #pragma once
 
 #include "launcher/hosts/host-table.h"

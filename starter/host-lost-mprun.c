@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host-lost-mprun.c - this host cannot reach mprun any more: its ranks are ended, and it cleans up
- */
+/* host-lost-mprun.c - this host cannot reach mprun any more: its ranks end, and it cleans up */
 #include <stdio.h>
 
 #include "common/log.h"

@@ -7,6 +7,5 @@
 /* The processes of a tree, its root first: their number and *ret, which the caller frees; -1: no
  * memory. */
 int process_tree_pids(pid_t root, pid_t **ret);
-/* Signal a process and its descendants, parents first. Ignores pids that cannot be a rank's (0, 1).
- */
+/* Signal a process and its descendants, parents first. No rank has the pids 0 and 1: ignored. */
 void process_tree_signal(pid_t root, int signo);

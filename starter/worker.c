@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* worker.c - see worker.h: the process, its signals and its event loop, and the parts of its host
- */
+/* worker.c - the process, its signals and its event loop, and the parts of its host */
 #include "starter/worker.h"
 
 #include <errno.h>

@@ -39,7 +39,6 @@ struct tool {
 /* Parses argv into *request, which has its defaults. Texts stay argv's. -1 with err. */
 int tool_parse(const struct tool *t, int argc, char **argv, void *request, struct error *err);
 char *tool_help(const struct tool *t, size_t width); /* caller frees; NULL: out of memory */
-/* Parses, runs and reports: the program's exit code. run returns an exit code; if not 0, with err.
- */
+/* Parses, runs and reports: the program's exit code. run returns one; if not 0, with err. */
 int tool_main(const struct tool *t, int argc, char **argv, void *request,
               int (*run)(const void *request, struct error *err));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* option-defaults.c - the values of options that are not given; --help and mprun(1) name them, too
- */
+/* option-defaults.c - the values of options that are not given; --help and mprun(1) name them */
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/tunables.h"
 #include "wire/tunables.h"

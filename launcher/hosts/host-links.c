@@ -70,8 +70,7 @@ void host_received(struct host *h, struct link *l)
     h->frame_link = l;
 }
 
-/* ---- links of hosts that get no answer of the host above --------------------------------------
- */
+/* ---- links of hosts that get no answer of the host above ------------------------------------- */
 
 /* These links say one thing: that the step ends. While it does not, the way through the host above
  * may come back. */
@@ -189,8 +188,7 @@ void hosts_flush(struct host_table *t)
             link_flush(t->used[i]->link);
 }
 
-/* ---- finding the place in the tree ------------------------------------------------------------
- */
+/* ---- finding the place in the tree ----------------------------------------------------------- */
 
 static void send_place(struct host *h, const char *parent_addresses)
 {

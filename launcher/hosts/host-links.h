@@ -61,8 +61,7 @@ void host_place_leave_first(struct host *h);
 /* Are last words of this host, or of one below it, still to come? */
 bool host_place_is_awaited(struct host *h);
 
-/* ---- silent-hosts.c: starters that say nothing although their links stand ---------------------
- */
+/* ---- silent-hosts.c: starters that say nothing although their links stand -------------------- */
 
 /* Begins to watch, unless --heartbeat is 0. -1: out of memory. */
 int hosts_watch(struct host_table *t, struct loop *loop);

@@ -159,8 +159,7 @@ static void take_from_source(struct input *in, uint64_t n)
     }
 }
 
-/* Looks at new data in a pipe or socket without taking it. Returns its bytes, 0 at the end, or -1.
- */
+/* Looks at new data in a pipe or socket and leaves it there. Returns its bytes, 0 at the end, -1. */
 static ssize_t look(struct input *in)
 {
     if (in->source == SOURCE_SOCKET)

@@ -155,8 +155,7 @@ int launch_sum(const struct report *r, enum launch_phase phase, struct launch_su
                struct error *err);
 void report_print_launch(const struct report *r, FILE *out); /* for people */
 
-/* ---- write-reports.c ---------------------------------------------------------------------------
- */
+/* ---- write-reports.c ------------------------------------------------------------------------- */
 
 /* Writes the reports that the command line asks for, with the user's umask. first: the rank's
  * failure that ended the step; text: the sentence on the step's end, "" for none. Returns 0, or -1

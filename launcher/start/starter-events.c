@@ -93,8 +93,7 @@ static void say_client_ended(struct starter *st, int status)
         say_ended(st, how);
 }
 
-/* ---- beginning and end of a start client ------------------------------------------------------
- */
+/* ---- beginning and end of a start client ----------------------------------------------------- */
 
 /* Its start client is over, or need not be waited for. */
 static bool client_is_over(const struct starter *st)

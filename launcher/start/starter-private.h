@@ -80,8 +80,7 @@ static inline struct starter *starter_of(const struct starters *s, const struct 
     return &s->of[h->launch_index];
 }
 
-/* ---- start-channel.c: the start channel of a start client -------------------------------------
- */
+/* ---- start-channel.c: the start channel of a start client ------------------------------------ */
 
 /* Packs what a starter is told before it has a link. Returns the length in ret, or -1 with err. The
  * caller wipes ret, which has the step's key. */
@@ -105,8 +104,7 @@ void start_channel_close_input(struct starter *st);
 void start_channel_drain(struct starter *st);
 void start_channel_close(struct starter *st);
 
-/* ---- starter.c: what is done with a starter ---------------------------------------------------
- */
+/* ---- starter.c: what is done with a starter -------------------------------------------------- */
 
 /* pid 0: another host, or another mprun, runs the client. */
 void starter_client_begins(struct starter *st, pid_t pid, bool is_starter);
@@ -118,8 +116,7 @@ void starter_retry(struct starter *st);
 /* By its own link, or through the host above it. */
 bool starter_is_linked(const struct starter *st);
 
-/* ---- sweep-dead-starter.c ----------------------------------------------------------------------
- */
+/* ---- sweep-dead-starter.c -------------------------------------------------------------------- */
 
 /* Children that mprun has now are left alone: it was started with them. */
 void sweep_prepare(struct starters *s);
@@ -128,8 +125,7 @@ void sweep_prepare(struct starters *s);
  * seconds at most; what cannot be removed is a warning. */
 void sweep_dead_starter(const struct starter *st);
 
-/* ---- starter-events.c: what happens to a starter -----------------------------------------------
- */
+/* ---- starter-events.c: what happens to a starter --------------------------------------------- */
 
 /* For the adapter; arg is the starters. */
 void starter_event(void *arg, size_t host, enum start_event event,

@@ -13,8 +13,7 @@ static inline const char *gridengine_variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* ---- qrsh.c: functions of the adapter's table, as adapter.h describes them --------------------
- */
+/* ---- qrsh.c: functions of the adapter's table, as adapter.h describes them ------------------- */
 
 struct starting *qrsh_start(const struct start_request *request, struct error *err);
 enum start_again qrsh_again(struct starting *s, size_t host, int status, const char *words);

@@ -26,8 +26,7 @@ enum job_variable {
     JOB_VARIABLES
 };
 
-/* Set a count of the job, unless the text is NULL or no number above 0. Returns true if it is set.
- */
+/* Set a count of the job, unless the text is NULL or no number above 0. True: it is set. */
 typedef bool (*job_count_fn)(enum job_variable v, const char *text);
 
 /* How a job's words are executed: by themselves, or by a shell. */

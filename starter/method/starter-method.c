@@ -53,8 +53,7 @@ static int plan(const struct rm_starter_side *m, struct job_command *ret, char *
                                       : job_command_words(ret, words);
 }
 
-/* ---- MPRUN_JOB_*: the job under one set of names, whatever the manager ------------------------
- */
+/* ---- MPRUN_JOB_*: the job under one set of names, whatever the manager ----------------------- */
 
 static const char *const names[JOB_VARIABLES] = {
     [JOB_RM] = "MPRUN_JOB_RM",
