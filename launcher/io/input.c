@@ -159,7 +159,8 @@ static void take_from_source(struct input *in, uint64_t n)
     }
 }
 
-/* Looks at new data in a pipe or socket and leaves it there. Returns its bytes, 0 at the end, -1. */
+/* Looks at new data in a pipe or socket and leaves it there. Returns its bytes, 0 at the end, -1.
+ */
 static ssize_t look(struct input *in)
 {
     if (in->source == SOURCE_SOCKET)
