@@ -286,7 +286,8 @@ static int set_member(const struct option_def *def, void *target, const char *va
         return 0;
     case OPTION_TEXT:
         *(const char **)to = value;
-        return strlen(value) >= def->low ? 0 : error_set(err, EINVAL, "the name is empty");
+        return !value || strlen(value) >= def->low ? 0
+                                                   : error_set(err, EINVAL, "the name is empty");
     case OPTION_SECONDS:
         return set_seconds(def, to, value, err);
     case OPTION_BYTES:

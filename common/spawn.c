@@ -50,12 +50,12 @@ struct shared { /* with the child */
     volatile int failed;
     volatile int step;
     volatile int code;
-    _Alignas(16) char stack[CHILD_STACK];
 };
 
 struct child {
     const struct spawn *s;
     struct shared *shared;
+    char *stack;
     pid_t parent;
     bool write_fallback;    /* the cgroup has to be entered by writing */
     char oom_score_adj[16]; /* as text: the child may not call printf() */
@@ -248,22 +248,30 @@ static int child_main(void *arg)
 
 /* ---- in the caller --------------------------------------------------------------------------- */
 
-/* One for the process, since starts do not overlap. */
-static struct shared *shared_memory(void)
+static void *map(size_t n, int flags)
 {
-    static struct shared *memory;
-    if (!memory) {
-        void *p =
-            mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        memory = p == MAP_FAILED ? NULL : p;
-    }
-    return memory;
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* One of each for the process, since starts do not overlap. A copy of this process has a stack of
+ * its own. */
+static bool get_memory(struct child *c)
+{
+    static struct shared *shared;
+    static char *stack;
+    if (!shared)
+        shared = map(sizeof(*shared), MAP_SHARED);
+    if (!stack)
+        stack = map(CHILD_STACK, MAP_PRIVATE | MAP_STACK);
+    c->shared = shared;
+    c->stack = stack;
+    return shared && stack;
 }
 
 static pid_t clone_sharing(struct child *c)
 {
-    return clone(child_main, c->shared->stack + CHILD_STACK, SHARE_MEMORY | CLONE_VFORK | SIGCHLD,
-                 c);
+    return clone(child_main, c->stack + CHILD_STACK, SHARE_MEMORY | CLONE_VFORK | SIGCHLD, c);
 }
 
 /* libc has no function for clone3(), so the step from the call to the child's own stack is made
@@ -328,7 +336,7 @@ static pid_t clone_into_cgroup(struct child *c)
         .exit_signal = SIGCHLD,
         .cgroup = (uint64_t)c->s->cgroup_fd,
     };
-    return (pid_t)clone3_on_stack(&a, c->shared->stack, child_main, c);
+    return (pid_t)clone3_on_stack(&a, c->stack, child_main, c);
 }
 
 static bool kernel_lacks_it(int code)
@@ -367,13 +375,13 @@ static enum spawn_step clone_step(const struct spawn *s, int code)
 
 pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err)
 {
-    struct child c = {.s = s, .shared = shared_memory(), .parent = getpid()};
+    struct child c = {.s = s, .parent = getpid()};
     struct spawn_failure f = {.step = SPAWN_FORK};
     sigset_t all, saved;
     pid_t pid = -1;
 
     snprintf(c.oom_score_adj, sizeof(c.oom_score_adj), "%d", s->oom_score_adj);
-    if (c.shared) {
+    if (get_memory(&c)) {
         c.shared->failed = 0;
         sigfillset(&all);
         sigprocmask(SIG_BLOCK, &all, &saved); /* no handler may run on shared memory */

@@ -100,7 +100,8 @@ static int copy_apps(struct step_plan *p, struct error *err)
 
 static void pass_on(const struct inherited *user, struct step *s)
 {
-    memcpy(s->soft_limits, user->limits, sizeof(s->soft_limits));
+    for (int r = 0; r < RLIM_NLIMITS; r++)
+        s->soft_limits[r] = (struct rlimit){user->limits[r].rlim_cur, RLIM_INFINITY};
     s->umask = (int)user->umask;
     s->nice = user->nice;
 }

@@ -91,7 +91,7 @@ struct step {
     struct tty_size terminal_size;
     int umask;
     int nice;
-    struct rlimit soft_limits[RLIM_NLIMITS]; /* rlim_cur counts */
+    struct rlimit soft_limits[RLIM_NLIMITS]; /* rlim_max RLIM_INFINITY: each host's own */
     char **host_env;   /* names of variables, NULL-terminated: ranks get their host's values, which
                           its manager gave to the starter; NULL: none */
     char gpu_env[32];  /* name of the variable in which ranks find the GPUs that mprund granted on

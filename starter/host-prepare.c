@@ -7,7 +7,6 @@
 #include "common/cpus.h"
 #include "common/fault.h"
 #include "common/proc.h"
-#include "common/proc.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/host.h"

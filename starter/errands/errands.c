@@ -247,12 +247,12 @@ static void take(struct errands *all, const Mprun__Errand *m)
 
 int errands_take(struct errands *all, Mprun__Errand *m)
 {
-    if (m->input.len > ERRAND_INPUT_MAX)
-        return -1;
-    take(all, m);
+    bool is_too_much = m->input.len > ERRAND_INPUT_MAX;
+    if (!is_too_much)
+        take(all, m);
     if (m->input.data)
         explicit_bzero(m->input.data, m->input.len);
-    return 0;
+    return is_too_much ? -1 : 0;
 }
 
 /* ---- what the keeper answers ----------------------------------------------------------------- */

@@ -338,8 +338,12 @@ int child_hosts_init(struct child_hosts *c, const struct starter_services *servi
     if (heartbeat > 0)
         c->heartbeat =
             heartbeat_create(services->loop, c->nchildren, heartbeat, &heartbeat_events, c);
-    if (!c->children || !c->gather || (heartbeat > 0 && !c->heartbeat))
+    if (!c->children || !c->gather || (heartbeat > 0 && !c->heartbeat)) {
+        c->nchildren = 0; /* none is linked yet */
+        child_hosts_close(c);
+        *c = (struct child_hosts){.services = services};
         return -1;
+    }
     for (unsigned i = 0; i < c->nchildren; i++)
         c->children[i] = (struct child){.all = c, .host = c->first + i};
     return 0;

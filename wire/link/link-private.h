@@ -6,9 +6,9 @@
  *     link-cipher.c      encrypts frames, or only authenticates them, as records
  *     link-queue.c       puts frames into the queues
  *     link-write.c       writes the queues into the descriptor, or moves large frames
- *     link-read.c        takes frames out of what was read, and messages out of frames; or moves
- * them link-retransmit.c  numbers frames and keeps them until they are acknowledged link-resume.c
- * the time between two connections
+ *     link-read.c        takes frames out of what was read, messages out of frames; or moves them
+ *     link-retransmit.c  numbers frames and keeps them until they are acknowledged
+ *     link-resume.c      bridges the time between two connections
  *
  * Two queues hold whole frames: urgent (control) and bulk. A frame that has begun to go out is
  * finished first; then urgent frames go ahead of bulk frames. A frame is encrypted when it leaves
