@@ -177,8 +177,10 @@ static int from_qstat(const struct mprsrc_options *o, struct gridengine_job *job
                   job->owner);
         return MPRSRC_DAMAGED;
     }
-    if (mprsrc_qstat(o, words, &text, err) < 0)
+    if (mprsrc_qstat(o, words, &text, err) < 0) {
+        buffer_free(&text);
         return MPRSRC_QSTAT;
+    }
     int rc = gridengine_tasks_parse((const char *)buffer_ptr(&text), buffer_len(&text), job->id,
                                     job->task, &job->hosts, err);
     buffer_free(&text);

@@ -115,6 +115,7 @@ static void forget(struct waiting *w)
         starter_forget(w->starter);
         return;
     }
+    start_channel_close_input(w->starter); /* its client is told nothing more */
     client_stderr_close(&w->starter->said);
     host_enter(w->host, AGENT_WAITING);
 }
