@@ -48,6 +48,8 @@ int run_open(struct run *r, struct error *err)
     if (r->plan->adapter->suspends_script &&
         job_suspension_begin(&r->suspension, r->reaper, &step_suspension_events, r, err) < 0)
         return -1;
+    if (step_open_streams(r, err) < 0)
+        return -1;
     r->starters = starters_create(&(struct starters_step){
         .loop = r->loop,
         .reaper = r->reaper,
@@ -55,6 +57,7 @@ int run_open(struct run *r, struct error *err)
         .plan = r->plan,
         .record = &r->record,
         .hosts = r->hosts,
+        .output = r->output,
         .verdict = &r->verdict,
         .failures = &r->host_failures,
         .directory = &r->directory,
@@ -63,8 +66,7 @@ int run_open(struct run *r, struct error *err)
     });
     if (!r->starters)
         return error_errno(err, ENOMEM, "prepare the step");
-    if (socket_directory_make(&r->directory, r->plan->step.id, err) < 0 ||
-        step_open_streams(r, err) < 0)
+    if (socket_directory_make(&r->directory, r->plan->step.id, err) < 0)
         return -1;
     return control_socket_open(&r->control, r->loop, r->directory.path, &step_control_events, r,
                                err);

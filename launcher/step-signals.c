@@ -131,6 +131,7 @@ static void suspend(struct run *r)
 {
     hosts_signal(r->hosts, SIGTSTP, false);
     hosts_flush(r->hosts);
+    output_progress(r->output, NULL);
     terminal_give_back(&r->terminal);
     job_suspension_rest(&r->suspension, true);
     if (has_been_continued())

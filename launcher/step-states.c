@@ -200,6 +200,7 @@ static void step_machine(struct run *r)
         if (next == r->state)
             return;
         r->state = next;
+        output_progress(r->output, NULL); /* ranks may write to the terminal themselves */
         log_debug("step %s: %s", r->plan->step.id, step_state_text(next));
         if (next == STEP_RUNNING)
             terminal_take(&r->terminal);

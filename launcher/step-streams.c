@@ -53,7 +53,6 @@ static void log_to_output(void *arg, enum log_level level, const char *text)
     int n = snprintf(line, sizeof(line) - 1, "mprun: %s", text);
     if (n < 0)
         return;
-    starters_erase_progress(r->starters);
     if ((size_t)n > sizeof(line) - 3)
         n = sizeof(line) - 3;
     if (r->terminal.taken)

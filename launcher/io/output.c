@@ -8,6 +8,7 @@
 #include "launcher/io/output.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,6 +41,7 @@ struct output {
     struct outlet *of[STREAMS];  /* the one of each stream */
     uint64_t (*credit)[STREAMS]; /* of each host, kept back until it is worth a message */
     struct output_lines *lines;  /* NULL: bytes pass as they came */
+    bool shows_progress;         /* the terminal's last line is output_progress()'s */
 };
 
 /* ---- credit ---------------------------------------------------------------------------------- */
@@ -175,6 +177,19 @@ void output_destroy(struct output *o)
     errno = saved;
 }
 
+/* ---- progress -------------------------------------------------------------------------------- */
+
+void output_progress(struct output *o, const char *text)
+{
+    char line[100];
+    if (text ? !output_idle(o) : !o->shows_progress)
+        return;
+    int n = snprintf(line, sizeof(line), "\r%.80s\033[K", text ? text : "");
+    sink_put(&o->of[1]->sink, (const uint8_t *)line, (size_t)n);
+    o->of[1]->sink.at_line_start = true; /* as soon as it is removed */
+    o->shows_progress = text;
+}
+
 /* ---- what comes ------------------------------------------------------------------------------ */
 
 static void put_by_line(struct output *o, struct output_sink *s, const struct bulk_header *h,
@@ -198,6 +213,7 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
     if (h->stream < 1 || h->stream > STREAMS)
         return;
     struct outlet *l = o->of[h->stream - 1];
+    output_progress(o, NULL);
     if (o->lines)
         put_by_line(o, &l->sink, h, data, n);
     else
@@ -210,6 +226,7 @@ ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h
 {
     if (h->stream < 1 || h->stream > STREAMS || o->lines)
         return -1;
+    output_progress(o, NULL); /* the pipe's reader may write to the terminal */
     ssize_t moved = sink_move(&o->of[h->stream - 1]->sink, fd, n);
     /* the frame's headers are paid for with its last byte, here or in output_put() */
     if (moved > 0)
@@ -220,6 +237,7 @@ ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h
 void output_message(struct output *o, const char *text, size_t n)
 {
     struct output_sink *s = &o->of[1]->sink;
+    output_progress(o, NULL);
     if (!s->at_line_start)
         sink_put(s, (const uint8_t *)"\n", 1);
     sink_put(s, (const uint8_t *)text, n);

@@ -56,6 +56,10 @@ ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h
 /* A message of mprun's own (with its newline) onto stderr, in order and never inside a line of
  * tagged output. */
 void output_message(struct output *o, const char *text, size_t n);
+/* Shows a line, without newline, on stderr, which has to be a terminal, until something else is
+ * written to either stream or another line is shown. NULL: removes it. A terminal that takes
+ * nothing now keeps what it shows. */
+void output_progress(struct output *o, const char *text);
 /* Was `closed` called for this stream? A host that sends some of it did not hear of that. */
 bool output_is_closed(const struct output *o, unsigned stream);
 /* Nothing is queued. */

@@ -1,34 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* start-progress.c - what is shown while hosts are being started
  *
- * On a terminal one line is drawn again and again, and erased at the end or before anything else is
- * written. Where nothing happens for a while, a note names the hosts that are awaited. */
-#include <poll.h>
+ * On a terminal a line counts the hosts. Where nothing happens for a while, a note names the hosts
+ * that are awaited. */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/tty.h"
+#include "launcher/io/output.h"
 #include "launcher/start/starter-private.h"
 
-void starters_erase_progress(struct starters *s)
-{
-    static const char erase[] = "\r\033[K";
-    struct start_progress *p = &s->progress;
-    if (p->is_drawn && write(STDERR_FILENO, erase, sizeof(erase) - 1) < 0)
-        p->draws = false;
-    p->is_drawn = false;
-}
-
-static void draw(const struct step_plan *plan, struct start_progress *p)
+/* In the background the terminal is another program's. */
+static void draw(const struct starters *s)
 {
     char line[80];
-    struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
-    if (!p->draws || p->ticks < PROGRESS_QUIET_TICKS || poll(&terminal, 1, 0) <= 0 ||
-        !(terminal.revents & POLLOUT)) /* a terminal that was stopped */
+    const struct step_plan *plan = s->plan;
+    if (plan->nused < 2 || plan->cmd->quiet || s->progress.ticks < PROGRESS_QUIET_TICKS ||
+        !tty_is_foreground(STDERR_FILENO))
         return;
-    int n = snprintf(line, sizeof(line), "\rmprun: starting hosts %zu/%zu\033[K", p->nreported,
-                     plan->nused);
-    p->is_drawn = write(STDERR_FILENO, line, (size_t)n) == n;
+    snprintf(line, sizeof(line), "mprun: starting hosts %zu/%zu", s->nreported, plan->nused);
+    output_progress(s->step.output, line);
 }
 
 /* "n3, n7 and 12 others" */
@@ -68,13 +60,8 @@ static void name_if_slow(struct starters *s)
             client_stderr_show(&s->of[i].said);
 }
 
-void start_progress_begin(struct starters *s)
-{
-    s->progress.draws = s->plan->nused > 1 && !s->plan->cmd->quiet && isatty(STDERR_FILENO);
-}
-
 void start_progress_tick(struct starters *s)
 {
     name_if_slow(s);
-    draw(s->plan, &s->progress);
+    draw(s);
 }

@@ -67,13 +67,11 @@ static void tick(void *arg)
 
 void start_timeout_begin(struct starters *s)
 {
-    start_progress_begin(s);
     loop_timer_init(&s->start_timer, s->step.loop, tick, s);
     loop_timer_start(&s->start_timer, START_TICK_SECONDS, START_TICK_SECONDS);
 }
 
 void start_timeout_end(struct starters *s)
 {
-    starters_erase_progress(s);
     loop_timer_stop(&s->start_timer);
 }

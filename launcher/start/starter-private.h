@@ -46,8 +46,6 @@ struct starter {
 struct start_progress {
     unsigned ticks, still; /* since the start began, and since a host reported back */
     size_t nreported;      /* hosts, at the last tick */
-    bool draws;            /* there is a terminal, and more than one host */
-    bool is_drawn;         /* the line of progress is there now */
 };
 
 struct starters {
@@ -140,7 +138,6 @@ void starters_abandon_after(struct starters *s, double seconds);
 
 /* ---- start-progress.c ------------------------------------------------------------------------ */
 
-void start_progress_begin(struct starters *s);
 void start_progress_tick(struct starters *s);
 
 /* ---- start-timeout.c ------------------------------------------------------------------------- */

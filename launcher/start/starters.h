@@ -16,6 +16,7 @@
 
 struct host;
 struct link;
+struct output;
 struct starters;
 struct step_plan;
 
@@ -27,6 +28,7 @@ struct starters_step {
     const struct step_plan *plan;
     const struct step_record *record;
     struct host_table *hosts;
+    struct output *output; /* shows progress */
     struct verdict *verdict;
     struct host_failures *failures;
     const struct socket_directory *directory;
@@ -53,8 +55,6 @@ void starters_settle(struct starters *s);
 void starters_await_end(struct starters *s);
 /* Ends what is left, closes the listeners. s NULL is fine. */
 void starters_close(struct starters *s);
-/* Something else is about to be written to the terminal: removes the line of progress. */
-void starters_erase_progress(struct starters *s);
 
 /* ---- what happened to one host --------------------------------------------------------------- */
 

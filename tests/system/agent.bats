@@ -260,16 +260,22 @@ gone() { echo "while kill -0 \$(cat $1.pid) 2>/dev/null; do sleep .02; done"; }
 
 @test "a terminal shows how many hosts are there, and nothing of it in the end" {
     needs_tool script
-    does n2 "until [ -e $TMPDIR/go ]; do sleep .02; done"
-    mprun_words="'$MPRUN' --containment=tree --agent '$AGENT' --host n0,n1,n2 -n 3 true"
+    mkdir -p slow/launcher slow/starter
+    cp "$MPRUN" slow/launcher
+    printf '%s\n' '#!/bin/sh' "until [ -e $TMPDIR/go ]; do sleep .02; done" \
+        "exec '$MPRUN_BUILD/starter/mpstarter' \"\$@\"" >slow/starter/mpstarter
+    chmod +x slow/starter/mpstarter
+    mprun_words="slow/launcher/mprun --containment=tree --rm local:3 --oversubscribe -n 3 sh -c 'echo tick; echo tock >/dev/tty'"
     script -qefc "$mprun_words" typescript </dev/null >/dev/null 3>&- &
     SCRIPT=$!
-    wait_until 10 grep -q 'starting hosts 2/3' typescript
+    wait_until 10 grep -q 'starting hosts 0/3' typescript
     touch go
     wait_until 10 process_gone $SCRIPT
     wait $SCRIPT
-    # each drawing begins at the line's start and the last one is erased
-    [[ $(tr '\r' '\n' <typescript | grep -a -A1 'starting hosts' | tail -n 1) == $'\033[K'* ]]
+    # nothing else is on its line, neither what mprun writes nor what ranks do
+    cat -v typescript
+    ! grep -aP 'starting hosts ./3\x1b\[K(?!\r)' typescript || false
+    [ "$(grep -ac '\(tick\|tock\)'$'\r''$' typescript)" = 6 ]
 }
 
 @test "--dry-run and --explain show hosts, slots, their sources, and how each would be started" {

@@ -637,6 +637,52 @@ static void a_message_of_our_own_is_a_line_of_its_own(void **state)
     assert_reads(w->fds[0], "prompt> \nmprun: look\n");
 }
 
+#define SHOWN  "\rstarting 1/3\033[K"
+#define ERASED "\r\033[K"
+
+static void progress_is_erased_before_anything_else_is_written(void **state)
+{
+    struct world *w = *state;
+    make_pipe(w, 0);
+    make_pipe(w, 2);
+    for (int tag = 0; tag < 2; tag++) {
+        begin(w, w->fds[1], w->fds[3], tag, 0);
+        output_progress(w->o, NULL);
+        output_progress(w->o, "starting 1/3");
+        output_progress(w->o, "starting 1/3");
+        put(w, 0, 1, "tick 1\n");
+        put(w, 0, 1, "tick 2\n");
+        assert_reads(w->fds[2], SHOWN SHOWN ERASED);
+        output_progress(w->o, "starting 1/3");
+        put(w, 0, 2, "tick\n");
+        assert_reads(w->fds[2], tag ? SHOWN ERASED "[0]<stderr>: tick\n" : SHOWN ERASED "tick\n");
+        output_progress(w->o, "starting 1/3");
+        output_message(w->o, "mprun: note\n", 12);
+        output_progress(w->o, NULL);
+        assert_reads(w->fds[2], SHOWN ERASED "mprun: note\n");
+        output_destroy(w->o);
+        w->o = NULL;
+        assert_reads(w->fds[0],
+                     tag ? "[0]<stdout>: tick 1\n[0]<stdout>: tick 2\n" : "tick 1\ntick 2\n");
+    }
+}
+
+/* Progress neither waits in a full terminal nor for one. */
+static void a_terminal_that_takes_nothing_gets_no_progress(void **state)
+{
+    struct world *w = *state;
+    static const char line[4096] = {[4095] = '\n'};
+    uint64_t put = 0;
+    make_pipe(w, 0);
+    begin(w, w->fds[1], w->fds[1], 0, 0);
+    for (; output_idle(w->o); put += sizeof(line))
+        output_message(w->o, line, sizeof(line));
+    output_progress(w->o, "starting 1/3");
+    output_progress(w->o, NULL);
+    put -= output_taken(w->o);
+    assert_int_equal(output_drop(w->o), put);
+}
+
 static void long_lines_come_in_marked_pieces(void **state)
 {
     struct world *w = *state;
@@ -776,6 +822,8 @@ int main(void)
         TEST(worlds_and_restarts_show_in_the_tag),
         TEST(times_are_those_of_the_source),
         TEST(a_message_of_our_own_is_a_line_of_its_own),
+        TEST(progress_is_erased_before_anything_else_is_written),
+        TEST(a_terminal_that_takes_nothing_gets_no_progress),
         TEST(long_lines_come_in_marked_pieces),
         TEST(no_line_is_ever_torn),
     };
