@@ -284,10 +284,9 @@ const char *duration_format(double seconds, char *buf, size_t n)
         snprintf(buf, n, "%.2f s", seconds);
         return buf;
     }
-    unsigned long long s = (unsigned long long)(seconds + 0.5);
-    if (s < 3600)
-        snprintf(buf, n, "%llu:%02llu", s / 60, s % 60);
-    else
-        snprintf(buf, n, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+    unsigned long long tenths = (unsigned long long)(seconds * 10 + 0.5), s = tenths / 10;
+    int at = snprintf(buf, n, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+    if (seconds != (double)s)
+        snprintf(buf + at, n - (size_t)at, ".%llu", tenths % 10);
     return buf;
 }

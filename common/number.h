@@ -30,5 +30,5 @@ static inline const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
 }
-/* "0.52 s", "1:02:03". Returns buf. */
+/* "0.52 s", "0:01:23.4", "1:02:03" without a fraction. Returns buf. */
 const char *duration_format(double seconds, char *buf, size_t n);

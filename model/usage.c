@@ -3,9 +3,9 @@
 #include "model/usage.h"
 
 static const char *const names[USAGE_FIELD_COUNT] = {
-    [USAGE_CPU_USER] = "cpu_user_us",
-    [USAGE_CPU_SYSTEM] = "cpu_system_us",
-    [USAGE_WALL] = "wall_us",
+    [USAGE_CPU_USER] = "cpu_user_s",
+    [USAGE_CPU_SYSTEM] = "cpu_system_s",
+    [USAGE_WALL] = "wall_s",
     [USAGE_MEMORY_PEAK] = "memory_peak_bytes",
     [USAGE_RSS_PEAK] = "rss_peak_bytes",
     [USAGE_ANON_PEAK] = "anonymous_peak_sampled_bytes",
@@ -24,7 +24,7 @@ static const char *const names[USAGE_FIELD_COUNT] = {
     [USAGE_WRITTEN_BYTES] = "written_bytes",
     [USAGE_STORAGE_READ] = "storage_read_bytes",
     [USAGE_STORAGE_WRITTEN] = "storage_written_bytes",
-    [USAGE_THROTTLED] = "throttled_us",
+    [USAGE_THROTTLED] = "throttled_s",
     [USAGE_LIMIT_EVENTS] = "limit_events",
     [USAGE_OOM_KILLS] = "oom_kills",
     [USAGE_PROCESSES] = "processes",

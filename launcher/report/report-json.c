@@ -4,6 +4,7 @@
  * share/report-schema.json and doc/report.md describe what is written here, and a test holds
  * them together. A key whose value is not known is left out. */
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 #include "common/json.h"
@@ -33,9 +34,13 @@ static void put_usage(struct json *in, const char *key, const struct usage *u)
     if (!u->known)
         return;
     struct json *j = json_new_object();
-    for (int f = 0; f < USAGE_FIELD_COUNT; f++)
-        if (usage_has(u, (enum usage_field)f))
-            json_put_int(j, usage_field_name((enum usage_field)f), (int64_t)u->value[f]);
+    for (enum usage_field f = 0; f < USAGE_FIELD_COUNT; f++) {
+        const char *name = usage_field_name(f);
+        if (usage_has(u, f) && strcmp(name + strlen(name) - 2, "_s") == 0)
+            json_put_real(j, name, (double)u->value[f] / 1e6);
+        else if (usage_has(u, f))
+            json_put_int(j, name, (int64_t)u->value[f]);
+    }
     json_put(in, key, j);
 }
 
@@ -138,7 +143,7 @@ static struct json *make_launch(const struct report *r)
     if (l->running > 0) {
         json_put_int(j, "links", (int64_t)l->links);
         json_put_int(j, "messages", (int64_t)l->messages);
-        json_put_int(j, "launcher_cpu_us", (int64_t)(l->cpu * 1e6));
+        json_put_real(j, "launcher_cpu_s", l->cpu);
     }
     for (int p = 0; p < LAUNCH_PHASE_COUNT; p++)
         if (launch_sum(r, (enum launch_phase)p, &s, NULL) == 0 && s.hosts > 0)
@@ -220,7 +225,7 @@ static struct json *make_step(const struct report *r)
 static struct json *make_report(const struct report *r, const struct report_sums *s)
 {
     struct json *j = json_new_object(), *hosts = json_new_array(), *ranks = json_new_array();
-    json_put_string(j, "schema", "mprun-report-1");
+    json_put_string(j, "schema", "mprun-report-2");
     json_put_string(j, "mprun_version", r->version);
     json_put(j, "step", make_step(r));
     put_efficiency(j, &s->ranks.usage, s->ranks.cores);

@@ -25,7 +25,7 @@ reported() {
     (cd "$(job_dir)" && python3 -c '
 import json, sys
 usages = [json.load(open(path))["usage"] for path in sys.argv[1:]]
-print(sum(u["cpu_user_us"] + u["cpu_system_us"] for u in usages) / 1e6)' "$@")
+print(sum(u["cpu_user_s"] + u["cpu_system_s"] for u in usages))' "$@")
 }
 
 # agree LEAST [REPORT...]: the report and these within 2 %, and there was as much to count

@@ -105,7 +105,7 @@ its_worker() { pgrep -o -P "$1" -x mpstarter; }
 }
 
 @test "each step reports its own ranks alone" {
-    cpu() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1])); print(sum(u[k][f] for k in ("usage",) for f in ("cpu_user_us", "cpu_system_us")) / 1e6)' "$1"; }
+    cpu() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1])); print(sum(u[k][f] for k in ("usage",) for f in ("cpu_user_s", "cpu_system_s")))' "$1"; }
     mprun_start --report-json a.json sh -c 'echo >>began.A; exec sleep 1000'
     PID_A=$MPRUN_PID
     ln -s "$MPRUN_ERR" err.A

@@ -71,7 +71,7 @@ alone_on() { [ -n "$(threads "$1" "$2")" ] && [ -z "$(comm -12 <(threads "$1" "$
     agree "$(reported "$dir1")"
     grounds_empty
 }
-reported() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print((u["cpu_user_us"] + u["cpu_system_us"]) / 1e6)' "$1/report"; }
+reported() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print(u["cpu_user_s"] + u["cpu_system_s"])' "$1/report"; }
 # of the books' records one for each task and one for the script, which has mprun's own time
 agree() {
     local booked

@@ -303,7 +303,7 @@ assert n * 1.1 / (wall + 1) - 0.1 <= busy <= cores + 0.1, busy
 assert 50 * n <= memory <= 60 * n, memory
 assert processes == n, processes
 used = final["ranks_usage"]
-assert cpu - 0.05 * n <= (used["cpu_user_us"] + used["cpu_system_us"]) / 1e6 <= cpu + 0.5, (cpu, used)
+assert cpu - 0.05 * n <= used["cpu_user_s"] + used["cpu_system_s"] <= cpu + 0.5, (cpu, used)
 hosts = [list(map(float, h)) for h in re.findall("on \\S+: " + amount, text)]
 if n <= 4:
     assert len(hosts) == n and all(h[0] >= 1.05 and h[2] >= 50 and h[3] == 1 for h in hosts), hosts

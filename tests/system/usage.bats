@@ -9,7 +9,7 @@ report_cpu() {
     python3 - "$1" "$2" <<'PY'
 import json, sys
 u = json.load(open(sys.argv[1]))[sys.argv[2]]
-print((u["cpu_user_us"] + u["cpu_system_us"]) / 1e6)
+print(u["cpu_user_s"] + u["cpu_system_s"])
 PY
 }
 

@@ -207,8 +207,10 @@ static void a_time_prints_as_people_write_it(void **state)
     char buf[32];
     assert_string_equal(duration_format(0.52, buf, sizeof(buf)), "0.52 s");
     assert_string_equal(duration_format(59.9, buf, sizeof(buf)), "59.90 s");
-    assert_string_equal(duration_format(59.999, buf, sizeof(buf)), "1:00");
-    assert_string_equal(duration_format(300, buf, sizeof(buf)), "5:00");
+    assert_string_equal(duration_format(59.999, buf, sizeof(buf)), "0:01:00.0");
+    assert_string_equal(duration_format(83.44, buf, sizeof(buf)), "0:01:23.4");
+    assert_string_equal(duration_format(3722.96, buf, sizeof(buf)), "1:02:03.0");
+    assert_string_equal(duration_format(300, buf, sizeof(buf)), "0:05:00");
     assert_string_equal(duration_format(3723, buf, sizeof(buf)), "1:02:03");
 }
 

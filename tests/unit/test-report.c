@@ -137,39 +137,40 @@ static void two_hosts_in_cgroups(void **state)
     usage_set(&f->hosts[0].total, USAGE_MEMORY_PEAK, 414 * MIB);
     f->hosts[1].limits.memory = (struct limit){1, 2048 * MIB, HELD_BY_CGROUP};
     f->hosts[1].limits.pids = (struct limit){1, 100, HELD_BY_NONE};
-    assert_text(
-        f, 0,
-        "step 1a2b of job 42 (gridengine): ./solver -i input.dat\n"
-        "4 ranks on 2 hosts, from 2026-08-02 10:11:12 for 1:01:40, exit code 139\n"
-        "first failure: rank 3 on node02: signal 11 (SEGV)\n"
-        "\n"
-        "  rank  host    cpus  limit    CPU   system     wall  eff.   memory    anon~    read  "
-        "end\n"
-        "     0  node01  0     1 GiB  58:33  12.50 s  1:00:00  98 %  230 MiB  200 MiB  10 MiB  ok\n"
-        "     1  node01  1     1 GiB  58:32  12.50 s  1:00:00  98 %  230 MiB  200 MiB  10 MiB  ok\n"
-        "     2  node02  0     1 GiB  58:31  12.50 s  1:00:00  98 %  230 MiB  200 MiB  10 MiB  "
-        "ended by mprun\n"
-        "     3  node02  1     1 GiB  58:30  12.50 s  1:00:00  97 %  230 MiB  200 MiB  10 MiB  "
-        "signal 11 (SEGV)\n"
-        "\n"
-        "  host       ranks  cores      CPU   system     wall  eff.      memory       anon~    "
-        "read\n"
-        "  node01         2      2  1:57:04  25.00 s  1:00:00  98 %     414 MiB  <= 400 MiB  20 "
-        "MiB\n"
-        "  node02         2      2  1:57:00  25.00 s  1:00:00  98 %  <= 460 MiB  <= 400 MiB  20 "
-        "MiB\n"
-        "  all ranks      4      4  3:54:04  50.00 s  1:00:00  98 %  <= 874 MiB  <= 800 MiB  40 "
-        "MiB\n"
-        "  mprun          -      -   0.50 s   0.20 s        -     -           -           -       "
-        "-\n"
-        "  step           -      -  3:54:05  50.20 s        -     -           -           -       "
-        "-\n"
-        "\n"
-        "  node01, node02: tracking rank in v2 cgroups\n"
-        "  node02: memory of a host limited to 2 GiB, held by cgroup; processes of a host limited "
-        "to 100, held by nothing\n"
-        "  node01, node02: memory of a rank limited to 1 GiB, held by cgroup\n"
-        "  ~ the highest of samples, one every 5 s\n");
+    assert_text(f, 0,
+                "step 1a2b of job 42 (gridengine): ./solver -i input.dat\n"
+                "4 ranks on 2 hosts, from 2026-08-02 10:11:12 for 1:01:40, exit code 139\n"
+                "first failure: rank 3 on node02: signal 11 (SEGV)\n"
+                "\n"
+                "  rank  host    cpus  limit        CPU   system     wall  eff.   memory    anon~  "
+                "  read  end\n"
+                "     0  node01  0     1 GiB  0:58:32.5  12.50 s  1:00:00  98 %  230 MiB  200 MiB  "
+                "10 MiB  ok\n"
+                "     1  node01  1     1 GiB  0:58:31.5  12.50 s  1:00:00  98 %  230 MiB  200 MiB  "
+                "10 MiB  ok\n"
+                "     2  node02  0     1 GiB  0:58:30.5  12.50 s  1:00:00  98 %  230 MiB  200 MiB  "
+                "10 MiB  ended by mprun\n"
+                "     3  node02  1     1 GiB  0:58:29.5  12.50 s  1:00:00  97 %  230 MiB  200 MiB  "
+                "10 MiB  signal 11 (SEGV)\n"
+                "\n"
+                "  host       ranks  cores        CPU   system     wall  eff.      memory       "
+                "anon~    read\n"
+                "  node01         2      2    1:57:04  25.00 s  1:00:00  98 %     414 MiB  <= 400 "
+                "MiB  20 MiB\n"
+                "  node02         2      2    1:57:00  25.00 s  1:00:00  98 %  <= 460 MiB  <= 400 "
+                "MiB  20 MiB\n"
+                "  all ranks      4      4    3:54:04  50.00 s  1:00:00  98 %  <= 874 MiB  <= 800 "
+                "MiB  40 MiB\n"
+                "  mprun          -      -     0.50 s   0.20 s        -     -           -          "
+                " -       -\n"
+                "  step           -      -  3:54:04.5  50.20 s        -     -           -          "
+                " -       -\n"
+                "\n"
+                "  node01, node02: tracking rank in v2 cgroups\n"
+                "  node02: memory of a host limited to 2 GiB, held by cgroup; processes of a host "
+                "limited to 100, held by nothing\n"
+                "  node01, node02: memory of a rank limited to 1 GiB, held by cgroup\n"
+                "  ~ the highest of samples, one every 5 s\n");
     free(f);
 }
 
@@ -190,14 +191,14 @@ static void one_host_without_any_cgroup_or_job(void **state)
                 "step 1a2b (local): ./solver -i input.dat\n"
                 "2 ranks on 1 host, from 2026-08-02 10:11:12 for 1:01:40, exit code 0\n"
                 "\n"
-                "  rank  host    cpus    CPU   system     wall  eff.  largest  end\n"
-                "     0  node01  any   58:33  12.50 s  1:00:00  98 %  229 MiB  ok\n"
-                "     1  node01  any   58:32  12.50 s  1:00:00  98 %  229 MiB  ok\n"
+                "  rank  host    cpus        CPU   system     wall  eff.  largest  end\n"
+                "     0  node01  any   0:58:32.5  12.50 s  1:00:00  98 %  229 MiB  ok\n"
+                "     1  node01  any   0:58:31.5  12.50 s  1:00:00  98 %  229 MiB  ok\n"
                 "\n"
-                "  host    ranks  cores      CPU   system     wall  eff.  largest\n"
-                "  node01      2      2  1:57:04  25.00 s  1:00:00  98 %  229 MiB\n"
-                "  mprun       -      -   0.40 s   0.15 s        -     -        -\n"
-                "  step        -      -  1:57:04  25.15 s        -     -        -\n"
+                "  host    ranks  cores        CPU   system     wall  eff.  largest\n"
+                "  node01      2      2    1:57:04  25.00 s  1:00:00  98 %  229 MiB\n"
+                "  mprun       -      -     0.40 s   0.15 s        -     -        -\n"
+                "  step        -      -  1:57:04.4  25.15 s        -     -        -\n"
                 "\n"
                 "  node01: tracking tree (no cgroup can be written)\n");
     free(f);
@@ -215,29 +216,29 @@ static void many_ranks_are_summarised_and_failed_ones_shown(void **state)
         "512 ranks on 64 hosts, from 2026-08-02 10:11:12 for 1:01:40, exit code 3\n"
         "first failure: rank 511 on node64: code 3\n"
         "\n"
-        "  of 512 ranks    least  rank   median     most  rank  unknown\n"
-        "  CPU             50:02  511     54:17    58:33  0           1\n"
-        "  system        12.50 s  all   12.50 s  12.50 s  all         1\n"
-        "  wall          1:00:00  all   1:00:00  1:00:00  all         1\n"
-        "  eff.             83 %  511      90 %     98 %  0           1\n"
-        "  memory        230 MiB  all   230 MiB  230 MiB  all         1\n"
-        "  read           10 MiB  all    10 MiB   10 MiB  all         1\n"
+        "  of 512 ranks      least  rank     median       most  rank  unknown\n"
+        "  CPU           0:50:01.5  511   0:54:16.5  0:58:32.5  0           1\n"
+        "  system          12.50 s  all     12.50 s    12.50 s  all         1\n"
+        "  wall            1:00:00  all     1:00:00    1:00:00  all         1\n"
+        "  eff.               83 %  511        90 %       98 %  0           1\n"
+        "  memory          230 MiB  all     230 MiB    230 MiB  all         1\n"
+        "  read             10 MiB  all      10 MiB     10 MiB  all         1\n"
         "\n"
-        "  rank  host    cpus    CPU   system     wall  eff.   memory    read  end\n"
-        "   511  node64  7     50:02  12.50 s  1:00:00  83 %  230 MiB  10 MiB  code 3\n"
+        "  rank  host    cpus        CPU   system     wall  eff.   memory    read  end\n"
+        "   511  node64  7     0:50:01.5  12.50 s  1:00:00  83 %  230 MiB  10 MiB  code 3\n"
         "\n"
-        "  of 64 hosts    least  host     median     most  host\n"
-        "  CPU          6:40:40  node64  7:13:44  7:46:48  node02\n"
-        "  system          1:28  node01     1:40     1:40  node64\n"
-        "  wall         1:00:00  all     1:00:00  1:00:00  all\n"
-        "  eff.            83 %  node64     90 %     97 %  node02\n"
-        "  memory       1.6 GiB  node01  1.8 GiB  1.8 GiB  node64\n"
-        "  read          70 MiB  node01   80 MiB   80 MiB  node64\n"
+        "  of 64 hosts      least  host     median     most  host\n"
+        "  CPU            6:40:40  node64  7:13:44  7:46:48  node02\n"
+        "  system       0:01:27.5  node01  0:01:40  0:01:40  node64\n"
+        "  wall           1:00:00  all     1:00:00  1:00:00  all\n"
+        "  eff.              83 %  node64     90 %     97 %  node02\n"
+        "  memory         1.6 GiB  node01  1.8 GiB  1.8 GiB  node64\n"
+        "  read            70 MiB  node01   80 MiB   80 MiB  node64\n"
         "\n"
-        "  host       ranks  cores        CPU   system     wall  eff.        memory     read\n"
-        "  all ranks    512    512  462:14:39  1:46:28  1:00:00  90 %  <= 114.8 GiB  5.0 GiB\n"
-        "  mprun          -      -     6.70 s   3.30 s        -     -             -        -\n"
-        "  step           -      -  462:14:45  1:46:31        -     -             -        -\n"
+        "  host       ranks  cores          CPU     system     wall  eff.        memory     read\n"
+        "  all ranks    512    512  462:14:38.5  1:46:27.5  1:00:00  90 %  <= 114.8 GiB  5.0 GiB\n"
+        "  mprun          -      -       6.70 s     3.30 s        -     -             -        -\n"
+        "  step           -      -  462:14:45.2  1:46:30.8        -     -             -        -\n"
         "\n"
         "  node01, node02, node03, node04 and 60 more: tracking rank in v2 cgroups\n");
     char *text = text_of(&f->r, true);
@@ -636,8 +637,7 @@ static void json_has_all_facts_and_fits_its_schema(void **state)
     assert_string_equal(
         json_string_value(get(j, "hosts", "0", "limits", "processes", "held_by", NULL)), "sampled");
     assert_int_equal(json_array_size(get(j, "ranks", NULL)), 4);
-    assert_int_equal(json_integer_value(get(j, "ranks", "1", "usage", "cpu_user_us", NULL)),
-                     3499000000);
+    assert_true(json_real_value(get(j, "ranks", "1", "usage", "cpu_user_s", NULL)) == 3499);
     double e = json_real_value(get(j, "ranks", "1", "efficiency", NULL));
     assert_true(e > 0.97 && e < 0.98);
     json_decref(j);
@@ -652,7 +652,7 @@ static void json_has_the_start(void **state)
     json_t *reported = get(j, "launch", "phases", "reported", NULL);
     assert_int_equal(json_integer_value(get(reported, "hosts", NULL)), 4);
     assert_string_equal(json_string_value(get(reported, "slowest", "0", "host", NULL)), "node03");
-    assert_int_equal(json_integer_value(get(j, "launch", "launcher_cpu_us", NULL)), 23400);
+    assert_true(json_real_value(get(j, "launch", "launcher_cpu_s", NULL)) == 0.0234);
     assert_int_equal(json_integer_value(get(j, "launch", "depth", NULL)), 2);
     assert_true(json_real_value(get(j, "hosts", "1", "launch", "running_s", NULL)) == 6.25);
     json_decref(j);
@@ -685,7 +685,7 @@ static void json_leaves_out_what_is_unknown(void **state)
     assert_null(get(j, "ranks", "1", "pid", NULL));
     assert_null(get(j, "ranks", "1", "end", NULL));
     assert_null(get(j, "ranks", "1", "bound_threads", NULL));
-    assert_non_null(get(j, "ranks", "0", "usage", "cpu_user_us", NULL));
+    assert_non_null(get(j, "ranks", "0", "usage", "cpu_user_s", NULL));
     assert_null(get(j, "ranks", "0", "usage", "swap_bytes", NULL));
     json_decref(j);
     free(f);

@@ -96,7 +96,7 @@ static void every_field_has_a_name_of_its_own(void **state)
         for (int k = 0; k < i; k++)
             assert_string_not_equal(name, usage_field_name((enum usage_field)k));
     }
-    assert_string_equal(usage_field_name(USAGE_CPU_USER), "cpu_user_us");
+    assert_string_equal(usage_field_name(USAGE_CPU_USER), "cpu_user_s");
     assert_string_equal(usage_field_name(USAGE_FIELD_COUNT), "unknown");
 }
 
