@@ -218,6 +218,21 @@ print(int((time.monotonic() - start) * 1000))'
     [[ $output == *"10.78.1.11 "* && $output == *"fd78:1::11 "* ]]
 }
 
+@test "what renames files over this machine's /etc/passwd and the like changes nothing in the hosts" {
+    # a copy in place of this machine's, which is others', too
+    cp -a /etc etc
+    export HOSTS_DIR=$TMPDIR/lab OWN_LAB=yes
+    unshare --mount sh -c 'mount --bind etc /etc && exec "$@"' sh "$MPRUN_SOURCE/tests/lab/hosts" up "$HOSTS_DIR" 3>&-
+    files=$(printf '/etc/%s ' passwd group shadow nsswitch.conf hosts hostname)
+    on_root n1 cat $files >before
+    for file in $files; do
+        echo "this machine's" >new
+        mv new ".$file"
+    done
+    on_root n1 cat $files | diff before -
+    [ "$(on n1 id -un)" = labuser ]
+}
+
 @test "IPv6 alone" {
     own_lab 2 --ipv6-only
     run -2 on n0 getent ahostsv4 n1

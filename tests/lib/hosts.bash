@@ -152,18 +152,19 @@ hold_space() {
     exec {fd}<"$1"
 }
 
-# What of this machine could be changed by hosts
+# What of this machine could be changed by hosts; packages that somebody installs meanwhile are none of it
 hosts_machine() {
     local what lab
     sed 's/^[0-9]* [0-9]* //' /proc/self/mountinfo
-    for what in /sys/class/net /run/netns /etc /etc/ssh /root /home /var/lib/gridengine{,/default{,/common}}; do
+    for what in /sys/class/net /run/netns /etc/ssh /root /home /var/lib/gridengine{,/default{,/common}}; do
         ls -A "$what" 2>/dev/null | sed "s|^|$what: |"
     done
     find /sys/fs/cgroup -name "lab.*" ! -path '*/lab.*/*' 2>/dev/null | while read -r lab; do
         # other labs may come and go at the same time
         [ ! -e "${HOSTS_DIR:-}/cgroups" ] || ! grep -qx "$lab" "$HOSTS_DIR/cgroups" || echo "$lab"
     done
-    cat /etc/passwd /etc/group /etc/hosts /proc/sys/kernel/hostname
+    sed -n '/labuser\|lab-home/p' /etc/{passwd,group,shadow}
+    cat /etc/hosts /proc/sys/kernel/hostname
 }
 
 hosts_clean() {
