@@ -6,14 +6,18 @@
 #include "containment/mprund-protocol.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "common/cleanup.h"
+#include "common/loop.h"
 
-enum { JOB_NAME_LETTERS = 40 };
+enum { JOB_NAME_LETTERS = 40, PAUSE_MS = 50 };
 
 bool grant_is_job_name(const char *text)
 {
@@ -89,6 +93,50 @@ static int check_daemon(int fd, const char *path, struct error *err)
     return 0;
 }
 
+/* ---- is there life? -------------------------------------------------------------------------- */
+
+/* Seconds since the daemon has touched its socket. A time in the future is one from before the
+ * clock was set. */
+static double silence(const char *path)
+{
+    struct stat st;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (lstat(path, &st) < 0)
+        return GRANT_SILENT_S;
+    double s = (double)(now.tv_sec - st.st_mtim.tv_sec) +
+               (double)(now.tv_nsec - st.st_mtim.tv_nsec) * 1e-9;
+    return s < -GRANT_SIGN_S ? GRANT_SILENT_S : s;
+}
+
+static int is_silent(double seconds, struct error *err)
+{
+    return error_set(err, ETIMEDOUT,
+                     "mprund does not answer (no sign of life for %.0f s): root can restart it, "
+                     "'systemctl restart mprund', and jobs go on meanwhile",
+                     seconds);
+}
+
+double grant_patience(int fd, double asked, double most, struct error *err)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    socklen_t n = sizeof(at) - 1;
+    double waited = loop_now() - asked;
+    double quiet = getpeername(fd, (struct sockaddr *)&at, &n) == 0 ? silence(at.sun_path) : 0;
+    double more = GRANT_SILENT_S - quiet, least = GRANT_LEAST_S - waited;
+    if (more < least)
+        more = least;
+    if (waited >= most)
+        (void)error_set(err, EAGAIN, "mprund has not answered within %g s", most);
+    else if (more <= 0)
+        (void)is_silent(quiet, err);
+    else
+        return more < most - waited ? more : most - waited;
+    return 0;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
 int grant_send(const char *path, const struct grant_request *r, struct error *err)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -98,13 +146,26 @@ int grant_send(const char *path, const struct grant_request *r, struct error *er
     strcpy(to.sun_path, path);
     AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
-        return error_errno(err, errno, "ask mprund at '%s'", path);
+        return errno == EAGAIN && silence(path) >= GRANT_SILENT_S
+                   ? is_silent(silence(path), err)
+                   : error_errno(err, errno, "ask mprund at '%s'", path);
     if (check_daemon(fd, path, err) < 0)
         return -1;
     /* who was turned away before it asked has its answer */
     if (send(fd, r, sizeof(*r), MSG_NOSIGNAL) != (ssize_t)sizeof(*r) && errno != EPIPE)
         return error_errno(err, errno, "ask mprund at '%s'", path);
     return take_fd(&fd);
+}
+
+int grant_send_patiently(const struct grant_request *r, struct error *err)
+{
+    for (;;) {
+        int fd = grant_send(NULL, r, err);
+        if (fd >= 0 ||
+            (errno != EAGAIN && (errno != ECONNREFUSED || silence(GRANT_SOCKET) >= GRANT_SILENT_S)))
+            return fd;
+        poll(NULL, 0, PAUSE_MS);
+    }
 }
 
 /* When the daemon closed before it read the request, the kernel tells that first, and only once. */
@@ -114,14 +175,16 @@ static ssize_t receive(int fd, struct grant_answer *ret)
     return n < 0 && errno == ECONNRESET ? recv(fd, ret, sizeof(*ret), MSG_TRUNC) : n;
 }
 
-int grant_receive(int fd, int timeout_ms, struct grant_answer *ret, struct error *err)
+int grant_receive(int fd, double seconds, struct grant_answer *ret, struct error *err)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    ssize_t n = receive(fd, ret);
-    if (n < 0 && errno == EAGAIN && timeout_ms > 0 && poll(&p, 1, timeout_ms) > 0)
-        n = receive(fd, ret);
-    if (n < 0 && errno == EAGAIN)
-        return error_set(err, EAGAIN, "mprund did not answer in time");
+    double more, asked = loop_now();
+    ssize_t n;
+    while ((n = receive(fd, ret)) < 0 && errno == EAGAIN) {
+        if ((more = grant_patience(fd, asked, seconds, err)) <= 0)
+            return -1;
+        poll(&p, 1, (int)(more * 1000) + 1);
+    }
     if (n < 0)
         return error_errno(err, errno, "hear from mprund");
     if (n == 0)

@@ -26,6 +26,17 @@
 #define GRANT_UNLIMITED UINT64_MAX
 #define GRANT_UNKNOWN   UINT32_MAX /* of a number of cores */
 
+/* While mprund lives it touches its socket so often, in seconds: 10 us a time. */
+#define GRANT_SIGN_S 0.5
+/* Seconds without a sign after which it is not waited for: with the two waits below that follow in
+ * a task's start, a step loses less than 2 s. On a crowded host signs are some 0.1 s late. */
+#define GRANT_SILENT_S 1.5
+/* But each answer is waited for so long: a crowded host takes 0.06 s for it now and then, an
+ * emulated one 0.2. */
+#define GRANT_LEAST_S 0.2
+/* Seconds that an mprund which lives has for an answer that it knows. */
+#define GRANT_ANSWER_S 5.0
+
 enum { GRANT_VERSION = 3, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
 enum { GRANT_TOKEN_MAX = 449 }; /* a grant as text, and its end */
 enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256 };
@@ -146,8 +157,14 @@ const char *grant_request_fault(const struct grant_request *r, size_t n);
 
 /* Connect to the daemon at path (NULL: GRANT_SOCKET), which must be root's, and send the request,
  * without waiting: a descriptor for grant_receive(), which the caller closes, or -1 with err.
- * ENOENT and ECONNREFUSED: there is no daemon. */
+ * ENOENT and ECONNREFUSED: there is no daemon; EAGAIN: it is busy; ETIMEDOUT: it is silent. */
 int grant_send(const char *path, const struct grant_request *r, struct error *err);
-/* Take the next answer, waiting at most timeout_ms. 0, or -1 with err; EAGAIN: it has not come yet.
- */
-int grant_receive(int fd, int timeout_ms, struct grant_answer *ret, struct error *err);
+/* The same at GRANT_SOCKET, waiting for a daemon that is busy, or was here a moment ago: it is
+ * being started again. */
+int grant_send_patiently(const struct grant_request *r, struct error *err);
+/* Take the next answer, waiting at most so many seconds, and less where mprund is silent. 0, or -1
+ * with err; EAGAIN: it has not come yet; ETIMEDOUT: mprund is silent. */
+int grant_receive(int fd, double seconds, struct grant_answer *ret, struct error *err);
+/* No answer has come since `asked` (loop_now()): seconds to wait before this is asked again. 0 with
+ * err: wait no longer; EAGAIN: `most` seconds are over; ETIMEDOUT: mprund is silent. */
+double grant_patience(int fd, double asked, double most, struct error *err);

@@ -2,12 +2,6 @@
 /* tunables.h - how long containment waits, how often it tries, how much it does at once, and why */
 #pragma once
 
-/* ---- the node daemon ------------------------------------------------------------------------ */
-
-/* Seconds until a daemon without an answer is done without: a crowded host takes 0.06 for it now
- * and then, an emulated one 0.2. */
-#define POLICY_DAEMON_ANSWER_S 1.0
-
 /* ---- killing -------------------------------------------------------------------------------- */
 
 enum {

@@ -72,6 +72,8 @@ static int take_ready(void *host, void *message)
     host_enter(h, AGENT_READY);
     step_record_ready(&r->record, h->launch_index, m);
     announce_tracking(h, m);
+    if (m->mprund_silent[0])
+        starters_mprund_is_silent(r->starters, h, m->mprund_silent);
     warn_once(h, m->gpus_unchecked, &r->gpus_unchecked_said);
     warn_once(h, m->gpus_outside, &r->gpus_outside_said);
     if (r->plan->cmd->verbose)

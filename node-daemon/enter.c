@@ -13,8 +13,6 @@
 #include "common/number.h"
 #include "containment/mprund-protocol.h"
 
-enum { ANSWER_MS = 5000 };
-
 static int find_user(const char *user, uint32_t *ret, struct error *err)
 {
     struct passwd *pw = getpwnam(user);
@@ -44,7 +42,7 @@ int enter_and_exec(const struct mprund_options *o, struct error *err)
     if (find_user(o->user, &q.uid, err) < 0)
         return -1;
     int fd = grant_send(NULL, &q, err);
-    int rc = fd < 0 ? -1 : grant_receive(fd, ANSWER_MS, &a, err);
+    int rc = fd < 0 ? -1 : grant_receive(fd, GRANT_ANSWER_S, &a, err);
     cleanup_close(&fd);
     if (rc < 0)
         return error_context(err, "enter job %s", o->job);

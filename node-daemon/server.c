@@ -10,6 +10,7 @@
 #include "node-daemon/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +42,11 @@ struct connection {
 struct server {
     struct loop *loop;
     struct requests *requests;
+    const char *path;
     int fd;
     struct loop_io *io;
     struct loop_timer again; /* after running out of descriptors */
+    struct loop_timer sign;  /* of life */
     struct connection *connections;
     long n;
     struct quota quota;
@@ -244,6 +247,13 @@ static void server_ready(void *arg, int fd, unsigned events)
     }
 }
 
+/* Clients do not wait for a daemon of which there is no sign: see grant_patience(). */
+static void give_sign(void *arg)
+{
+    const struct server *s = arg;
+    (void)utimensat(AT_FDCWD, s->path, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
 /* ---- beginning and end ------------------------------------------------------------------------
  */
 
@@ -294,10 +304,13 @@ struct server *server_create(struct loop *l, const char *path, struct requests *
         return NULL;
     }
     s->loop = l;
+    s->path = path;
     s->requests = requests;
     s->fd = -1;
     if (server_listen(s, path, err) == 0) {
         loop_timer_init(&s->again, l, accept_again, s);
+        loop_timer_init(&s->sign, l, give_sign, s);
+        loop_timer_start(&s->sign, 0, GRANT_SIGN_S);
         s->io = loop_io_create(l, s->fd, LOOP_READ, server_ready, s);
         if (s->io)
             return s;
@@ -316,6 +329,7 @@ void server_destroy(struct server *s)
         connection_close(s->connections);
     loop_io_destroy(s->io);
     loop_timer_stop(&s->again);
+    loop_timer_stop(&s->sign);
     cleanup_close(&s->fd);
     free(s);
     errno = saved;

@@ -7,7 +7,8 @@
 struct server;
 
 /* Listen at path, whose directory is made (0755, the caller's) where it is missing; what is there
- * from an earlier daemon is replaced, so the caller holds a lock. requests must outlive it. */
+ * from an earlier daemon is replaced, so the caller holds a lock. path and requests must outlive
+ * it. */
 struct server *server_create(struct loop *l, const char *path, struct requests *requests,
                              struct error *err);
 /* Closes what is open; the socket's name stays, as a sign that there is to be a daemon. NULL is

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -24,7 +23,7 @@
 #include "node-daemon/conf.h"
 #include "node-daemon/ge-config.h"
 
-enum { CODE_FAILED = 1, ANSWER_MS = 5000, PAUSE_MS = 50, RESTART_MS = 2000 };
+enum { CODE_FAILED = 1 };
 
 /* Cut the last part off a path, and return it; NULL: there is none. */
 static char *cut_last(char *path)
@@ -57,28 +56,11 @@ static int fill_request(struct grant_request *q, struct error *err)
     return 0;
 }
 
-static void pause_ms(long ms)
-{
-    struct timespec t = {.tv_nsec = ms * 1000000};
-    nanosleep(&t, NULL);
-}
-
-/* A socket where nobody listens is that of a daemon which is being started again. */
-static int send_patiently(const struct grant_request *q, struct error *err)
-{
-    for (int waited = 0;; waited += PAUSE_MS) {
-        int fd = grant_send(NULL, q, err);
-        if (fd >= 0 || (errno != ECONNREFUSED && errno != EAGAIN) || waited >= RESTART_MS)
-            return fd;
-        pause_ms(PAUSE_MS);
-    }
-}
-
 static int enter_job(const struct grant_request *q, struct error *err)
 {
     struct grant_answer a;
-    AUTO_CLOSE int fd = send_patiently(q, err);
-    if (fd < 0 || grant_receive(fd, ANSWER_MS, &a, err) < 0)
+    AUTO_CLOSE int fd = grant_send_patiently(q, err);
+    if (fd < 0 || grant_receive(fd, GRANT_ANSWER_S, &a, err) < 0)
         return -1;
     return a.result == GRANT_OK ? 0 : error_set(err, EPERM, "mprund says: %s", a.text);
 }

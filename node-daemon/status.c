@@ -11,8 +11,6 @@
 #include "common/number.h"
 #include "common/text-table.h"
 
-enum { ANSWER_MS = 5000 };
-
 static const char *const managers[] = {
     [GRANT_ANY] = "?", [GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "gridengine"};
 static const char *const states[] = {
@@ -50,7 +48,7 @@ const char *status_state(uint32_t state)
 static int take(int fd, struct status *s, struct error *err)
 {
     struct grant_answer a;
-    if (grant_receive(fd, ANSWER_MS, &a, err) < 0)
+    if (grant_receive(fd, GRANT_ANSWER_S, &a, err) < 0)
         return -1;
     if (a.result == GRANT_OK) {
         s->all = a;

@@ -151,6 +151,7 @@ static void send_ready(struct host *h)
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_OUTSIDE, outside, sizeof(outside));
     m.gpus_unchecked = unchecked;
     m.gpus_outside = outside;
+    m.mprund_silent = (char *)(uintptr_t)containment_mprund_is_silent(c);
     uplink_send(&h->uplink, FRAME_READY, &m.base);
 }
 

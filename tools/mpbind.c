@@ -17,7 +17,7 @@
 #include "containment/mprund-protocol.h"
 #include "tools/tool.h"
 
-enum { ANSWER_MS = 5000, ANSWER_LEAST_MS = 1000, PAUSE_MS = 50, RESTART_MS = 2000 };
+enum { PAUSE_MS = 50 };
 
 /* mpbind(8), EXIT STATUS; the first three are those of every tool */
 enum exit_code {
@@ -146,18 +146,6 @@ static const struct tool tool = {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* A socket where nobody listens is that of a daemon which is being started again; a busy one is
- * asked again. An open connection, or -1 with err. */
-static int send_patiently(const struct grant_request *q, struct error *err)
-{
-    for (int waited = 0;; waited += PAUSE_MS) {
-        int fd = grant_send(NULL, q, err);
-        if (fd >= 0 || (errno != ECONNREFUSED && errno != EAGAIN) || waited >= RESTART_MS)
-            return fd;
-        poll(NULL, 0, PAUSE_MS);
-    }
-}
-
 static int find_user(const char *user, uint32_t *ret, struct error *err)
 {
     struct passwd *pw = getpwnam(user);
@@ -190,14 +178,16 @@ static int no_answer(int code)
     if (code == ENOENT || code == ECONNREFUSED)
         return NO_DAEMON;
     /* it is slow, busy, or was started again in between */
-    return code == EAGAIN || code == EPIPE || code == ECONNRESET ? NOT_IN_TIME : REFUSED;
+    return code == EAGAIN || code == ETIMEDOUT || code == EPIPE || code == ECONNRESET ? NOT_IN_TIME
+                                                                                      : REFUSED;
 }
 
-/* Asks, and waits for one answer for so many ms. Returns an exit code. */
-static int ask(const struct grant_request *q, int ms, struct grant_answer *ret, struct error *err)
+/* Asks, and waits for one answer for so many seconds. Returns an exit code. */
+static int ask(const struct grant_request *q, double seconds, struct grant_answer *ret,
+               struct error *err)
 {
-    AUTO_CLOSE int fd = send_patiently(q, err);
-    if (fd < 0 || grant_receive(fd, ms, ret, err) < 0)
+    AUTO_CLOSE int fd = grant_send_patiently(q, err);
+    if (fd < 0 || grant_receive(fd, seconds, ret, err) < 0)
         return no_answer(errno);
     if (ret->result == GRANT_OK)
         return OK;
@@ -217,17 +207,17 @@ static bool is_named(const struct grant_answer *a, const char *job)
 
 /* Is the job here, with all that will be known of it? An exit code; with NOT_IN_TIME err's text
  * says why, or is "": it is not yet. */
-static int look(const char *job, int ms, struct error *err)
+static int look(const char *job, double seconds, struct error *err)
 {
     struct grant_request q;
     struct grant_answer a;
     int ready = 0;
     grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
-    err->text[0] = 0;
-    AUTO_CLOSE int fd = send_patiently(&q, err);
+    *err = (struct error){.code = 0};
+    AUTO_CLOSE int fd = grant_send_patiently(&q, err);
     if (fd < 0)
         return no_answer(errno);
-    while (grant_receive(fd, ms, &a, err) == 0) {
+    while (grant_receive(fd, seconds, &a, err) == 0) {
         if (a.result == GRANT_OK)
             return ready ? OK : NOT_IN_TIME;
         if (a.result != GRANT_MORE) {
@@ -239,15 +229,15 @@ static int look(const char *job, int ms, struct error *err)
     return no_answer(errno);
 }
 
-/* How long an answer is waited for, ms: no longer than there is time, but a second always. */
-static int answer_ms(double end)
+/* How many seconds an answer is waited for: no longer than there is time, but one always. */
+static double answer_seconds(double end)
 {
-    double left = (end - loop_now()) * 1000;
-    return left > ANSWER_MS ? ANSWER_MS : left > ANSWER_LEAST_MS ? (int)left : ANSWER_LEAST_MS;
+    double left = end - loop_now();
+    return left > GRANT_ANSWER_S ? GRANT_ANSWER_S : left > 1 ? left : 1;
 }
 
-/* As root the job is made first. An mprund that does not answer is asked again until the time is
- * over. An exit code. */
+/* As root the job is made first. An mprund that lives is asked again until the time is over. An
+ * exit code. */
 static int wait_for(const struct options *o, const struct grant_request *q, struct error *err)
 {
     double end = loop_now() + o->wait;
@@ -255,13 +245,15 @@ static int wait_for(const struct options *o, const struct grant_request *q, stru
     int code, is_made = geteuid() != 0;
     for (;;) {
         if (!is_made)
-            is_made = (code = ask(q, answer_ms(end), &a, err)) == OK;
+            is_made = (code = ask(q, answer_seconds(end), &a, err)) == OK;
         if (is_made)
-            code = look(o->words[0], answer_ms(end), err);
-        if (code != NOT_IN_TIME || loop_now() >= end)
+            code = look(o->words[0], answer_seconds(end), err);
+        if (code != NOT_IN_TIME || err->code == ETIMEDOUT || loop_now() >= end)
             break;
         poll(NULL, 0, PAUSE_MS);
     }
+    if (code == NOT_IN_TIME && err->code == ETIMEDOUT)
+        return code;
     if (code == NOT_IN_TIME && err->text[0])
         error_context(err, "it was not ready within %g s", o->wait);
     else if (code == NOT_IN_TIME)
@@ -274,7 +266,7 @@ static int wait_for(const struct options *o, const struct grant_request *q, stru
 static int bind_now(const struct options *o, const struct grant_request *q, struct error *err)
 {
     struct grant_answer a;
-    int code = ask(q, ANSWER_MS, &a, err);
+    int code = ask(q, GRANT_ANSWER_S, &a, err);
     if (code == OK && o->try_cores && a.text[0])
         log_note("job %s: its cores are left as they are: %s", o->words[0], a.text);
     return code == NOT_IN_TIME ? REFUSED : code;

@@ -91,8 +91,6 @@ static int read_job(const struct mprsrc_options *o, struct gridengine_job *ret, 
     return MPRSRC_OK;
 }
 
-enum { ANSWER_MS = 1000 };
-
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
 /* This machine, by its own name or by the one that the job's execd calls it. */
@@ -138,7 +136,7 @@ static int print(const struct mprsrc_result *r, struct error *err)
 /* The answer about the job of that name, or -1. */
 static int find_job(int fd, const char *name, struct grant_answer *ret, struct error *err)
 {
-    while (grant_receive(fd, ANSWER_MS, ret, err) == 0)
+    while (grant_receive(fd, GRANT_ANSWER_S, ret, err) == 0)
         if (ret->result != GRANT_MORE)
             return error_set(err, 0, "mprund knows of no job %s of yours", name);
         else if (!strcmp(ret->job, name))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ask-mprund.c - the part of the job's cgroup that mprund, the node daemon, gives
  *
- * Where no daemon listens, that is known at once; a daemon that does not answer in time is done
+ * Where no daemon listens, that is known at once; a daemon that shows no sign of life is done
  * without. The daemon moves the calling process into the job's delegated part, so that what it
  * starts can be moved below that. */
 #include "containment/job-cgroup/parents.h"
@@ -14,10 +14,10 @@
 #include "common/cleanup.h"
 #include "common/loop.h"
 #include "containment/mprund-protocol.h"
-#include "containment/tunables.h"
 
 struct asking {
     int fd;
+    double since;
     struct loop_io *io;
     struct loop_timer timer;
     cgroup_daemon_fn fn;
@@ -63,11 +63,15 @@ static void answer_ready(void *arg, int fd, unsigned events)
  * answer may be there already. */
 static void time_over(void *arg)
 {
+    struct asking *a = arg;
     struct error e;
-    if (hear(arg))
+    if (hear(a))
         return;
-    error_set(&e, ETIMEDOUT, "mprund does not answer");
-    answered(arg, NULL, &e);
+    double more = grant_patience(a->fd, a->since, GRANT_ANSWER_S, &e);
+    if (more > 0)
+        loop_timer_start(&a->timer, more, 0);
+    else
+        answered(a, NULL, &e);
 }
 
 int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err)
@@ -79,12 +83,13 @@ int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct err
         return error_errno(err, ENOMEM, "ask mprund");
     a->fn = fn;
     a->arg = arg;
+    a->since = loop_now();
     a->fd = grant_send(NULL, &q, err);
     if (a->fd >= 0) {
         loop_timer_init(&a->timer, l, time_over, a);
         a->io = loop_io_create(l, a->fd, LOOP_READ, answer_ready, a);
         if (a->io) {
-            loop_timer_start(&a->timer, POLICY_DAEMON_ANSWER_S, 0);
+            loop_timer_start(&a->timer, GRANT_LEAST_S, 0);
             return 0;
         }
         error_errno(err, ENOMEM, "ask mprund");

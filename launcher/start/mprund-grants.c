@@ -3,8 +3,10 @@
 #include "launcher/start/mprund-grants.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -21,6 +23,28 @@ static void hang_up(struct grants *g)
     g->fd = -1;
 }
 
+void grants_mprund_is_silent(struct grants *g, const char *host, const char *why)
+{
+    if (!g->said)
+        log_warn("on %s: %s; ranks start without the cgroups and limits that it gives", host, why);
+    g->said = true;
+}
+
+/* What a site does not sign is no news to its users. */
+static void tell(struct grants *g, const struct error *why)
+{
+    char here[HOST_NAME_MAX + 2] = "";
+    if (why->code == ETIMEDOUT)
+        grants_mprund_is_silent(g, gethostname(here, sizeof(here) - 1) == 0 ? here : "this host",
+                                why->text);
+    else if (why->code == EPERM)
+        log_debug("the job's other hosts get no grant: %s", why->text);
+    else
+        log_note("the job's other hosts get no grant, and have the limits of memory that their "
+                 "own daemons find: %s",
+                 why->text);
+}
+
 void grants_ask(struct grants *g, const struct step_plan *plan)
 {
     struct grant_request q;
@@ -32,9 +56,10 @@ void grants_ask(struct grants *g, const struct step_plan *plan)
     if (!plan->adapter->carries_variables || others == 0)
         return;
     grant_request_init(&q, GRANT_TOKEN, GRANT_ANY);
+    g->since = loop_now();
     g->fd = grant_send(NULL, &q, &e);
     if (g->fd < 0 && e.code != ENOENT && e.code != ECONNREFUSED)
-        log_note("the job's other hosts get no grant: %s", e.text);
+        tell(g, &e);
 }
 
 /* To every host of that name, or of none: to those that have no grant of their own. */
@@ -76,17 +101,13 @@ static int take_one(struct grants *g, struct error *err)
     return a.result == GRANT_OK;
 }
 
-/* why NULL: all have come. What a site does not sign is no news to its users. */
+/* why NULL: all have come. */
 static void over(struct grants *g, const struct error *why)
 {
     void (*then)(void *) = g->then;
     hang_up(g);
-    if (why && why->code == EPERM)
-        log_debug("the job's other hosts get no grant: %s", why->text);
-    else if (why)
-        log_note("the job's other hosts get no grant, and have the limits of memory that their "
-                 "own daemons find: %s",
-                 why->text);
+    if (why)
+        tell(g, why);
     then(g->arg);
 }
 
@@ -99,11 +120,15 @@ static void readable(void *arg, int fd, unsigned events)
         over(g, rc < 0 ? &e : NULL);
 }
 
-static void too_late(void *arg)
+static void time_over(void *arg)
 {
+    struct grants *g = arg;
     struct error e;
-    error_set(&e, ETIMEDOUT, "mprund has not answered within %g s", GRANTS_SECONDS);
-    over(arg, &e);
+    double more = grant_patience(g->fd, g->since, GRANTS_SECONDS, &e);
+    if (more > 0)
+        loop_timer_start(&g->timer, more, 0);
+    else
+        over(g, &e);
 }
 
 void grants_await(struct grants *g, struct loop *loop, void (*then)(void *arg), void *arg)
@@ -117,9 +142,9 @@ void grants_await(struct grants *g, struct loop *loop, void (*then)(void *arg), 
     g->arg = arg;
     g->variables = calloc(g->plan->used.nhosts + 1, sizeof(*g->variables));
     g->io = loop_io_create(loop, g->fd, LOOP_READ, readable, g);
-    loop_timer_init(&g->timer, loop, too_late, g);
+    loop_timer_init(&g->timer, loop, time_over, g);
     if (g->variables && g->io) {
-        loop_timer_start(&g->timer, GRANTS_SECONDS, 0);
+        loop_timer_start(&g->timer, GRANT_LEAST_S, 0);
         return;
     }
     error_errno(&e, ENOMEM, "wait for mprund");

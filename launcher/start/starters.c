@@ -124,6 +124,11 @@ static void say_session(struct starters *s, const struct host *h, const char *se
              advice);
 }
 
+void starters_mprund_is_silent(struct starters *s, const struct host *h, const char *why)
+{
+    grants_mprund_is_silent(&s->grants, h->name, why);
+}
+
 /* The host is linked by its start channel because mprun cannot be reached from there. */
 static void fell_back(struct starters *s, const struct host *h, const char *why)
 {

@@ -62,6 +62,8 @@ void starters_close(struct starters *s);
  * has moved it to; "": neither is so. */
 void starters_said_hello(struct starters *s, struct host *h, const char *why_stdio,
                          const char *login_session);
+/* Its mprund gives no answer. */
+void starters_mprund_is_silent(struct starters *s, const struct host *h, const char *why);
 /* RELEASE was sent to it. */
 void starters_released(struct starters *s, struct host *h);
 /* Its link has ended. */

@@ -212,6 +212,11 @@ void containment_ask(struct step_containment *c, void (*answered)(void *arg), vo
         asked(c, NULL, &e);
 }
 
+const char *containment_mprund_is_silent(const struct step_containment *c)
+{
+    return c->why_no_answer.code == ETIMEDOUT ? c->why_no_answer.text : "";
+}
+
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 void containment_probe(struct step_containment *c, const pid_t *self, size_t nself)

@@ -39,6 +39,9 @@ struct step_containment { /* begins as all zero but for loop; others only read t
  * for the answer; they use it if it is there. */
 void containment_ask(struct step_containment *c, void (*answered)(void *arg), void *arg);
 
+/* The node daemon does not answer: a sentence that says it; or "". */
+const char *containment_mprund_is_silent(const struct step_containment *c);
+
 /* Make the step's cgroup, set the host's limits: 0, or -1 with err, and the step must not run here.
  * host: index among the step's hosts, several of which may share a machine. cpus: hardware threads
  * that ranks may use. self: the starter's own processes. step and cpus must live as long as c. */

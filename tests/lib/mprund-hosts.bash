@@ -7,6 +7,8 @@
 #                               jobs have, "cpu" where it is not set and memory is not to be limited
 #   mprund_asking               sets ASKING, LINEs by which they ask Grid Engine what jobs ask for, sign
 #                               grants with a key of the lab's, and trace into each host's /run
+#   $QSTAT                      what they ask with, which a test can use, too. qstat_calls: how often it was
+#                               called since qstat_hold or qstat_free; while it is held it does not answer
 #   mprund_limits HOST [JOB]    limits of the last job there, from the trace: a line for each time
 #   mprunds_stop                they end; their cgroups, empty by now, go. In teardown_file, before
 #                               gridengine_teardown
@@ -80,10 +82,24 @@ mprund_configuration() {
     printf '%s\n' 'gridengine {' "spool = \"$HOSTS_DIR/gridengine/spool/execd/%h\"" 'admin_user = sgeadmin' "${section[@]}" '}'
 }
 
+qstat_hold() { qstat_free && touch "$QSTAT.d/hold"; }
+qstat_free() { rm -f "$QSTAT.d"/*; }
+qstat_calls() { find "$QSTAT.d" -name 'call.*' | wc -l; }
+qstat_wrapper() { # mprund lets it write no byte
+    mkdir -p "$QSTAT.d" && chmod 777 "$QSTAT.d" && cat >"$QSTAT" <<'END' && chmod 755 "$QSTAT"
+#!/bin/sh
+mktemp "$0.d/call.XXXXXX" >/dev/null
+while [ -e "$0.d/hold" ]; do sleep 0.05; done
+exec /usr/lib/gridengine/qstat "$@"
+END
+}
+
 mprund_asking() {
+    export QSTAT=$HOSTS_DIR/shared/qstat
+    qstat_wrapper || return
     [ -e "$HOSTS_DIR/grant.key" ] || "$MPRUND" --make-key "$HOSTS_DIR/grant.key" || return
     ASKING=("grant_key = \"$HOSTS_DIR/grant.key\""
-        'gridengine.qstat = "/usr/lib/gridengine/qstat"' 'gridengine.qstat_user = nobody'
+        "gridengine.qstat = \"$QSTAT\"" 'gridengine.qstat_user = nobody'
         'gridengine.cell = default' 'gridengine.qmaster_port = 6444' 'gridengine.execd_port = 6445'
         'trace = "/run/mprund.trace"')
 }

@@ -37,7 +37,7 @@
 #include "containment/mprund-protocol.h"
 
 static const char *const results[] = {"ok", "more", "refused", "inside", "busy", "bad", "failed"};
-enum { RESULTS = sizeof(results) / sizeof(results[0]), WAIT_MS = 20000, PACKET_MAX = 100000 };
+enum { RESULTS = sizeof(results) / sizeof(results[0]), WAIT_S = 20, PACKET_MAX = 100000 };
 
 static void die(const char *what)
 {
@@ -59,7 +59,7 @@ static int hear(int fd)
 {
     struct grant_answer a;
     struct error e;
-    if (grant_receive(fd, WAIT_MS, &a, &e) < 0) {
+    if (grant_receive(fd, WAIT_S, &a, &e) < 0) {
         printf("closed (%s)\n", e.text);
         return -1;
     }
@@ -100,7 +100,7 @@ static int token(void)
     if (send(fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
         die("send");
     do {
-        if (grant_receive(fd, WAIT_MS, &a, &e) < 0)
+        if (grant_receive(fd, WAIT_S, &a, &e) < 0)
             return fprintf(stderr, "closed (%s)\n", e.text), 1;
         if (a.token[0])
             printf("%s %s\n", a.host[0] ? a.host : "-", a.token);
@@ -143,7 +143,7 @@ static int silent(int n, const char *file)
         pause();
     for (int i = 0; i < n; i++) { /* who is not let in is told so */
         struct pollfd p = {.fd = fds[i], .events = POLLIN};
-        if (poll(&p, 1, WAIT_MS) != 1)
+        if (poll(&p, 1, WAIT_S * 1000) != 1)
             return 1;
         in += recv(fds[i], &a, sizeof(a), 0) == 0;
         close(fds[i]);
@@ -192,7 +192,7 @@ static int flood(int n)
         struct error e;
         int fd = dial();
         (void)send(fd, &q, sizeof(q), MSG_NOSIGNAL);
-        if (grant_receive(fd, WAIT_MS, &a, &e) < 0 || a.result >= RESULTS)
+        if (grant_receive(fd, WAIT_S, &a, &e) < 0 || a.result >= RESULTS)
             closed++;
         else
             count[a.result]++;

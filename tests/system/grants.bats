@@ -25,7 +25,7 @@ echo "$1 $given" >>"$SGE_ROOT/begun"
 exec "$2"
 END
     cat >daemon.py <<'END'
-import os, signal, socket, struct, sys, time
+import os, signal, socket, struct, sys, threading, time
 def answer(result, host="", token="", text="", gpus=""):
     words = (b"", b"", b"", gpus.encode(), text.encode(), host.encode(), token.encode())
     return struct.pack("=IHH4I5Q8I64s512s512s256s352s64s456s", 0x4d50474e, 3, result, *[0] * 17, *words)
@@ -34,6 +34,12 @@ s.bind("/run/mprun/mprund.sock")
 s.listen()
 print("ready", flush=True)
 kept = []
+def live():
+    while True:
+        os.utime("/run/mprun/mprund.sock")
+        time.sleep(0.5)
+if sys.argv[1] == "slow":
+    threading.Thread(target=live, daemon=True).start()
 while True:
     c, _ = s.accept()
     op = struct.unpack_from("=H", c.recv(1000), 6)[0]
@@ -46,6 +52,10 @@ while True:
         time.sleep(1.5) # longer than is waited for
         os.kill(pid, signal.SIGCONT)
         continue
+    if sys.argv[1] == "hangs":
+        print("asked", flush=True)
+        kept.append(c)
+        continue
     if op != 5:
         c.send(answer(2, text="no place"))
         continue
@@ -53,7 +63,7 @@ while True:
     if sys.argv[1] == "signs":
         c.send(answer(1, "h1", "of-h1"))
         c.send(answer(0, "", "of-all"))
-    if sys.argv[1] == "hangs":
+    if sys.argv[1] == "slow":
         kept.append(c)
     c = None
 END
@@ -64,7 +74,8 @@ teardown() {
     mprun_teardown
 }
 
-# mprund signs|leaves|hangs|stops: $MPRUN runs where it is
+# mprund signs|leaves|slow|hangs|stops: $MPRUN runs where it is. "slow" shows that it lives, and does not
+# come to an answer
 mprund() {
     unshare --mount --propagation private sh -c \
         'mount -t tmpfs none /run && mkdir /run/mprun && exec python3 daemon.py "$1"' sh "$1" >daemon.out 3>&- &
@@ -89,8 +100,8 @@ begun() { sort sge/begun; }
     [[ $stderr == *"other hosts get no grant"*"mprund hung up without an answer"* ]]
 }
 
-@test "one that does not answer is not waited for when the step ends, nor without end" {
-    mprund hangs
+@test "one that lives and does not answer is not waited for when the step ends, nor without end" {
+    mprund slow
     mprun_start true
     wait_until 10 grep -q asked daemon.out
     kill -TERM "$MPRUN_PID"
@@ -101,6 +112,18 @@ begun() { sort sge/begun; }
     run -0 --separate-stderr mprun true
     [ "$(begun)" = $'h0 none\nh1 none' ]
     [[ $stderr == *"other hosts get no grant"*"has not answered within 6 s"* ]]
+}
+
+@test "one that gives no sign of life costs a step 2 s, and the next ones less; each step says it once" {
+    mprund hangs
+    began
+    run -0 --separate-stderr mprun true
+    [ "$(begun)" = $'h0 none\nh1 none' ]
+    [ "$(grep -c 'mprund does not answer' <<<"$stderr")" -eq 1 ]
+    [[ $stderr == *"mprun: on $(hostname): mprund does not answer (no sign of life for "*"): root can restart it"* ]]
+    for i in 1 2 3; do mprun true 2>>said; done
+    ended_within 6
+    [ "$(grep -c 'mprund does not answer' said)" -eq 3 ]
 }
 
 @test "an answer that came while the starter was kept from running is heard" {

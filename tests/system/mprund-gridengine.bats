@@ -226,17 +226,40 @@ load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
     site_files
     for prolog in "root@$SITE/gridengine/prolog" "$SITE/gridengine/prolog"; do
         ge_set queue:prolog="$prolog"
-        on_root n1 sh -c 'kill -STOP $(cat /run/mprund.pid)'
+        qstat_hold
         qsub_start -l hostname=n1 <<<'grep 0:: /proc/self/cgroup'
         wait_until 30 on_root n1 pgrep -f "$MPRUN_BUILD/tools/mpbind --wait 15 $(job).1"
         [ ! -s "$(job_out)" ]
-        on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
+        qstat_free
         job_wait
         output=$(cat "$(job_out)")
         echo "$output"
         [[ $output == *"0::"*"/ge-$(job).1-"*/task ]]
         [[ $output != *"mprund does not have"* ]]
     done
+}
+
+@test "an mprund that hangs costs a prolog and a step 2 s, which is said once a step, and one that is back is used" {
+    site_files
+    ge_set configuration:shepherd_cmd="$SHEPHERD" queue:prolog="root@$SITE/gridengine/prolog"
+    on_root n1 sh -c 'kill -STOP $(cat /run/mprund.pid)'
+    began
+    qsub_start -pe lab 6 -masterq lab.q@n1 <<'EOF'
+for i in 1 2 3; do mprun true; done
+mprun --host n2 true
+touch waits; until [ -e go ]; do sleep 0.05; done
+mprun --host n1 -n 1 grep 0:: /proc/self/cgroup
+EOF
+    wait_until 60 test -e "$(job_dir)/waits"
+    ended_within 25
+    on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
+    touch "$(job_dir)/go"
+    job_wait
+    cat "$(job_out)" "$(job_err)"
+    [ "$(grep -c 'mprun: on n1: mprund does not answer' "$(job_err)")" -eq 4 ]
+    [ "$(grep -c 'mprund does not answer' "$(job_err)")" -eq 5 ]
+    grep -q '^mpbind: wait for job .*: mprund does not answer' "$(job_err)"
+    grep -q "^0::.*/ge-$(job)\.1-" "$(job_out)"
 }
 
 @test "a prolog that is told how to reach the job's other hosts gives it its cores there before it comes" {

@@ -8,13 +8,18 @@
 #include <stdio.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/loop.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/quota.h"
 
@@ -141,13 +146,57 @@ static void many_users_do_not_push_out_who_is_connected(void **state)
     free(q);
 }
 
+static int listen_at(const struct sockaddr_un *at)
+{
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (const struct sockaddr *)at, sizeof(*at)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    return listener;
+}
+
+static struct sockaddr_un address(void)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/test-mprund-protocol.%d", (int)getpid());
+    return at;
+}
+
+/* It was asked so many seconds ago, and gave a sign of life so many seconds ago. */
+static double patience(int fd, const char *path, double asked, int sign, struct error *err)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - sign}};
+    if (sign == 0)
+        times[1].tv_nsec = UTIME_NOW;
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    return grant_patience(fd, loop_now() - asked, 5, err);
+}
+
+static void a_daemon_without_a_sign_of_life_is_not_waited_for(void **state)
+{
+    struct sockaddr_un at = address();
+    struct error e;
+    int listener = listen_at(&at), fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+    assert_true(patience(fd, at.sun_path, 0, 0, &e) > GRANT_LEAST_S);
+    assert_true(patience(fd, at.sun_path, 3, 0, &e) > GRANT_LEAST_S); /* it lives, and is slow */
+    assert_true(patience(fd, at.sun_path, 6, 0, &e) == 0 && e.code == EAGAIN);
+    double least = patience(fd, at.sun_path, 0, 10, &e);
+    assert_true(least > 0 && least <= GRANT_LEAST_S);
+    assert_true(patience(fd, at.sun_path, 3, 10, &e) == 0 && e.code == ETIMEDOUT);
+    assert_true(patience(fd, at.sun_path, 3, -3600, &e) == 0 && e.code == ETIMEDOUT);
+    unlink(at.sun_path);
+    close(fd);
+    close(listener);
+}
+
 /* A daemon that turns everybody away at once, often before the request was sent. */
-static void turn_away(int listener, int n)
+static void turn_away(int listener, const char *path, int n)
 {
     struct grant_answer a = {
         .magic = GRANT_MAGIC, .version = GRANT_VERSION, .result = GRANT_BUSY, .text = "later"};
     while (n-- > 0) {
         int fd = accept(listener, NULL, NULL);
+        (void)utimensat(AT_FDCWD, path, NULL, 0);
         (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL);
         close(fd);
     }
@@ -157,24 +206,21 @@ static void turn_away(int listener, int n)
 static void who_is_turned_away_hears_why(void **state)
 {
     enum { TIMES = 500 };
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct sockaddr_un at = address();
     struct grant_request q;
     struct grant_answer a;
     struct error e = {0};
     if (geteuid() != 0) /* a daemon is root's */
         skip();
-    snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/test-mprund-protocol.%d", (int)getpid());
-    int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
-    assert_int_equal(listen(listener, 1), 0);
+    int listener = listen_at(&at);
     pid_t daemon = fork();
     if (daemon == 0)
-        turn_away(listener, TIMES);
+        turn_away(listener, at.sun_path, TIMES);
     grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
     int heard = 0;
     for (int i = 0; i < TIMES; i++) {
         int fd = grant_send(at.sun_path, &q, &e);
-        heard += fd >= 0 && grant_receive(fd, 20000, &a, &e) == 0 && a.result == GRANT_BUSY;
+        heard += fd >= 0 && grant_receive(fd, 20, &a, &e) == 0 && a.result == GRANT_BUSY;
         close(fd);
     }
     unlink(at.sun_path);
@@ -195,6 +241,7 @@ int main(void)
         cmocka_unit_test(names_of_jobs_make_no_paths),
         cmocka_unit_test(a_user_has_a_rate_and_a_number_of_connections),
         cmocka_unit_test(many_users_do_not_push_out_who_is_connected),
+        cmocka_unit_test(a_daemon_without_a_sign_of_life_is_not_waited_for),
         cmocka_unit_test(who_is_turned_away_hears_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
