@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mprun - start a parallel program on the hosts of a job */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/path.h"
 #include "common/tty.h"
 #include "launcher/explain.h"
 #include "launcher/outcome/exit-code.h"
@@ -96,6 +99,27 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
     return code;
 }
 
+/* Becomes the program that checks, which starts this one with the other words of the line. */
+static int run_self_test(int argc, char **argv)
+{
+    static const char *const beside[] = {"self-test", "../libexec/mprun/self-test", NULL};
+    char self[PATH_MAX] = "";
+    struct error e = {0};
+    int n = 2;
+    AUTO_FREE char *script = path_find_helper(beside, PKGLIBEXECDIR "/self-test", &e);
+    AUTO_FREE char **words = calloc((size_t)argc + 2, sizeof(*words));
+    if (script && words && readlink("/proc/self/exe", self, sizeof(self) - 1) > 0) {
+        words[0] = script;
+        words[1] = self;
+        for (int i = 1; i < argc; i++)
+            if (strcmp(argv[i], "--self-test") != 0 && strcmp(argv[i], "-self-test") != 0)
+                words[n++] = argv[i];
+        execv(script, words);
+    }
+    log_error("start the self-test: %s", script ? strerror(errno) : e.text);
+    return EXIT_CODE_MPRUN;
+}
+
 static int print_help(const char *name)
 {
     AUTO_FREE char *text = cmdline_help(name, tty_get_size(STDOUT_FILENO).columns);
@@ -127,6 +151,8 @@ int main(int argc, char **argv)
         code = print_help(name);
     else if (cmd.version)
         code = print_version();
+    else if (cmd.self_test)
+        code = run_self_test(argc, argv);
     else
         code = run_step(&cmd, strcmp(name, "mprun") != 0);
     cmdline_free(&cmd);

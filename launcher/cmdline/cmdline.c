@@ -106,6 +106,11 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
         return at < 0 ? -1 : argc;
+    if (c->self_test && at == argc)
+        return argc;
+    if (c->self_test)
+        return error_set(err, EINVAL, "--self-test runs programs of its own; leave '%.60s' out",
+                         argv[at]);
     int end = at;
     while (end < argc && strcmp(argv[end], ":") != 0)
         end++;

@@ -89,6 +89,7 @@ struct cmdline {
     bool report_launch;
     const char *report_json; /* file, "-": standard output; NULL: none */
     bool dry_run, explain, verbose, quiet;
+    bool self_test;     /* there is no program */
     bool help, version; /* asked for: nothing else counts, and there may be no program */
 };
 

@@ -533,6 +533,10 @@ static const struct option_def table[] = {
     {"--explain", NULL, OTHER,
      "Look at every host, print what was found and decided with the reasons, and run no program",
      SETS(FLAG, explain)},
+    {"--self-test", NULL, OTHER,
+     "Check on these hosts that ranks start, are counted and limited, and leave nothing; within "
+     "20 s, a line for each check",
+     SETS(FLAG, self_test)},
     {"--verbose -v", NULL, OTHER, "Say more", SETS(FLAG, verbose)},
     {"--quiet -q -Q", NULL, OTHER, "Say nothing but warnings and errors", SETS(FLAG, quiet)},
     {"--allow-run-as-root --genvall -envall --unbuffered -u --exact --exclusive --byslot --bycore",

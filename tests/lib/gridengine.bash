@@ -92,7 +92,8 @@ qsub_start() {
     local dir id
     dir=$(mktemp -d "$HOSTS_DIR/shared/job.XXXXXX") && chmod 777 "$dir" || return
     {
-        printf '#!/bin/bash\nPATH=%q:$PATH\n' "$MPRUN_BUILD/launcher" &&
+        printf '#!/bin/bash\nPATH=%q:$PATH MPRUN_SELF_TEST_SECONDS=%s\nexport MPRUN_SELF_TEST_SECONDS\n' \
+            "$MPRUN_BUILD/launcher" "$(patience 20)" &&
             printf 'm() { mprun --containment=tree %s "$@"; }\n' "${MPRUN_TRANSPORT:+--transport=$MPRUN_TRANSPORT}" && cat
     } >"$dir/script" &&
         chmod 644 "$dir/script" || return

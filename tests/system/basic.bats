@@ -113,6 +113,43 @@ load '../lib/mprun'
     [ "$(grep -cx "$TEST_UID" <<<"$output")" -eq 2 ]
 }
 
+@test "--self-test has a line for each check, and says what is wrong" {
+    export MPRUN_SELF_TEST_SECONDS=$(patience 20)
+    run -0 --separate-stderr mprun --rm local:2 -N 1 --self-test
+    echo "$output"
+    for check in starts cores cleanup; do [[ $output =~ (^|$'\n')$check\ +ok\  ]]; done
+    [[ $output =~ $'\n'(books|mprund)\ +skipped\  ]]
+    [[ ${lines[6]} =~ ^[3-6]\ ok,\ [0-3]\ skipped,\ 0\ failed,\ in\ [0-9]+\ s$ ]]
+    [ -z "$stderr" ]
+    run -125 --separate-stderr mprun --self-test true
+    [[ $stderr == *"leave 'true' out" ]]
+    run -1 --separate-stderr mprun --rm local -n 2 --nooversubscribe --cpus-per-rank 9999 --self-test
+    [[ ${lines[0]} == "starts   FAILED   place 2 ranks of 9999 cores: "* ]]
+    [[ ${lines[6]} == "0 ok, 5 skipped, 1 failed, in "* ]]
+    # an mprun that binds elsewhere, does not count, does not limit, and leaves a process
+    cat >worse <<'END'
+#!/bin/bash
+words=("$@")
+for i in "${!words[@]}"; do
+    case ${words[i]} in
+    --mem-per-rank) words[i]=--pmi words[i+1]=pmix ;;
+    *burnt*) words[i]=${words[i]/cpus=/cpus=777; : }
+        words[i]=${words[i]/; times/; echo 9m0s 0m0s}
+        setsid sleep "${words[-1]}" </dev/null >/dev/null 2>&1 & ;;
+    esac
+done
+END
+    echo "exec '$MPRUN' \"\${words[@]}\"" >>worse
+    chmod 755 worse
+    run -1 --separate-stderr "$MPRUN_BUILD/launcher/self-test" ./worse --overlap --rm local:1 -n 1 --bind-to core
+    echo "$output"
+    [[ ${lines[1]} == "cores    FAILED   rank 0 on "*" may run on hardware threads 777 instead of "* ]]
+    [[ ${lines[2]} == "books    FAILED   processes that had left their ranks used 540.00 s of CPU time, the report has "* ]]
+    [[ ${lines[3]} == "limits   FAILED   ranks that fill their memory with --mem-per-rank 64M ended with code "* ]]
+    [[ ${lines[4]} == "cleanup  FAILED   left behind by a step that ended: "*": process "* ]]
+    kill "${lines[4]##* }"
+}
+
 @test "an Open MPI program is one world" {
     needs_mpicc openmpi
     program=$(mpi_program ring)

@@ -61,8 +61,10 @@ EOF
 }
 
 @test "control_slaves FALSE: the parallel environment and the setting are named" {
-    run -125 --separate-stderr qsub_wait -pe labloose 6 <<<'m hostname'
-    says "didn't accept task; the parallel environment 'labloose' has 'control_slaves FALSE'"
+    run -1 --separate-stderr qsub_wait -pe labloose 6 <<<'m hostname; echo $?; mprun --self-test'
+    [[ $stderr == *"didn't accept task; the parallel environment 'labloose' has 'control_slaves FALSE'"* ]]
+    [ "${lines[0]}" = 125 ]
+    [[ ${lines[1]} == "starts   FAILED   host n"*"'labloose' has 'control_slaves FALSE'"* ]]
 }
 
 @test "what qrsh says of a host is shown, with what to do" {

@@ -26,6 +26,18 @@ EOF
     [ -z "$stderr" ]
 }
 
+@test "an administrator's --self-test: starts, cores, books and cleanup on all hosts; one without mprun is named" {
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<<'mprun --prefix /opt/none --self-test; echo $?; mprun --self-test'
+    echo "$output"
+    [[ ${lines[0]} == "starts   FAILED   host n"*": No such file or directory; install mprun in the same place on all hosts"* ]]
+    [ "${lines[7]}" = 1 ]
+    [[ ${lines[8]} == "starts   ok       6 ranks run after "*" s on n1 n2 n3" ]]
+    [[ ${lines[9]} == "cores    ok "* || $(usable_cores) != 2 ]]
+    [[ ${lines[10]} == "books    ok "*"(compare 'qacct -j $(job)' after the job)" ]]
+    [[ ${lines[12]} == "cleanup  ok "*" n1 n2 n3" ]]
+    [ -z "$stderr" ]
+}
+
 @test "each host is started by the job's qrsh, and --explain says all that with its sources" {
     run -0 qsub_wait -pe lab 6 <<<'mprun --explain hostname'
     echo "$output"

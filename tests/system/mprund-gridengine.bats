@@ -161,8 +161,15 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     on n0 qdel "$(job)"
     wait_until 20 job_in gone
     daemons_start
-    run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
-    [[ $output == *"/ge-$(job).1-"*/task ]]
+    run -0 qsub_wait -pe lab 6 <<<'grep 0:: /proc/self/cgroup; mprun --self-test'
+    echo "$output"
+    [[ ${lines[0]} == *"/ge-$(job).1-"*/task ]]
+    [[ ${lines[6]} == "mprund   ok       it answers on n1 n2 n3" ]]
+    mprund_end n2
+    run -1 qsub_wait -pe lab 6 <<<'mprun --self-test'
+    echo "$output"
+    [[ ${lines[5]} == "mprund   FAILED   it does not answer on n2: "* ]]
+    mprund_start n2
 }
 was_put_back() { on n0 qstat -j "$(job)" | grep -q 'shepherd exited with exit status 1'; }
 
