@@ -30,9 +30,13 @@ step() {
     local name=$1 left=$((LIMIT - 3 - SECONDS))
     shift
     CODE=0
-    [ $left -ge 2 ] || left=2
-    timeout -k 1 $((left + 1)) "$MPRUN" ${OPTIONS[@]+"${OPTIONS[@]}"} --quiet --kill-grace 1 \
-        --start-timeout $((LIMIT / 2)) --timeout $left --report-json "$DIR/$name.json" "$@" \
+    if [ $left -lt 1 ]; then
+        echo "mprun: not tried: no time is left" >"$DIR/$name.err"
+        CODE=1
+        return
+    fi
+    { timeout -k 1 $((left + 1)) "$MPRUN" ${OPTIONS[@]+"${OPTIONS[@]}"} --quiet --kill-grace 1 \
+        --start-timeout $((LIMIT / 2)) --timeout $left --report-json "$DIR/$name.json" "$@"; } \
         >"$DIR/$name.out" 2>"$DIR/$name.err" || CODE=$?
     [ $CODE -ne 0 ] || sed -n 's/^mprun: /         warning  /p' "$DIR/$name.err"
 }
@@ -122,7 +126,7 @@ check_books() {
     local said report burnt lacking
     # "burnt HOST" and what `times` says: the shell's user and system time, and its children's
     burnt=$(words burnt | sed 's/^[^ ]*//; s/[ms]/ /g' | awk '{ for (i = 1; i < NF; i += 2) sum += 60 * $i + $(i + 1) } END { print sum + 0 }')
-    report=$(awk '/^  "ranks_usage"/ { on = 1 } on && /"cpu_/ { sum += $2 } on && /}/ { print sum / 1e6; exit }' "$DIR/first.json")
+    report=$(awk '/^  "ranks_usage"/ { on = 1 } on && /"cpu_/ { sum += $2 } on && /}/ { print sum + 0; exit }' "$DIR/first.json")
     said=$(printf 'processes that had left their ranks used %.2f s of CPU time, the report has %.2f s' "$burnt" "$report")
     lacking=$(words group | awk 'NF < 2 { print $1 }' | join)
     if ! awk "BEGIN { exit !($burnt > 0 && $report >= 0.95 * $burnt) }"; then
@@ -145,7 +149,7 @@ check_limits() {
     elif [ $CODE -eq 125 ] && [[ $text == *"nothing on this host can hold this limit"* ]]; then
         skipped limits "no cgroup holds memory for ranks ('mprun --explain true' says why)"
     else
-        failed limits "ranks that fill their memory with --mem-per-rank 64M ended with code $CODE instead of 137: $text"
+        failed limits "with --mem-per-rank 64M no rank was ended for its memory (exit code $CODE): $text"
     fi
 }
 

@@ -145,7 +145,7 @@ END
     echo "$output"
     [[ ${lines[1]} == "cores    FAILED   rank 0 on "*" may run on hardware threads 777 instead of "* ]]
     [[ ${lines[2]} == "books    FAILED   processes that had left their ranks used 540.00 s of CPU time, the report has "* ]]
-    [[ ${lines[3]} == "limits   FAILED   ranks that fill their memory with --mem-per-rank 64M ended with code "* ]]
+    [[ ${lines[3]} == "limits   FAILED   with --mem-per-rank 64M no rank was ended for its memory (exit code "* ]]
     [[ ${lines[4]} == "cleanup  FAILED   left behind by a step that ended: "*": process "* ]]
     kill "${lines[4]##* }"
 }
