@@ -61,11 +61,11 @@ enum grant_op {
 };
 
 enum grant_bind {
-    GRANT_BIND_TO = 0,      /* what the request says */
+    GRANT_BIND_TO = 0,      /* what the request says, or nothing */
     GRANT_BIND_UNLIMIT = 1, /* what the manager's own daemon has on this host */
     GRANT_BIND_HAVE = 2,    /* nothing: it is here when this is answered */
-    GRANT_BIND_FORGET = 3,  /* remove it if nothing of it came yet; nothing when it is not here */
-    GRANT_BIND_TRY = 4,     /* as TO; cores that cannot be given are left: text says why */
+    GRANT_BIND_FORGET = 3,  /* remove it if no process is in it; nothing when it is not here */
+    GRANT_BIND_TRY = 4,     /* as TO, as far as this host can hold it: text says what is not held */
 };
 
 #define GRANT_VARIABLE "MPRUN_GRANT"
@@ -106,7 +106,8 @@ enum grant_result {
     GRANT_FAILED = 6,  /* the daemon could not; text says why */
 };
 
-enum grant_job_state { GRANT_RUNNING = 0, GRANT_ENDING = 1, GRANT_STUCK = 2 };
+/* EXPECTED: root gave it its limits (BIND), and no process of it is here, not yet or not now. */
+enum grant_job_state { GRANT_RUNNING = 0, GRANT_ENDING = 1, GRANT_STUCK = 2, GRANT_EXPECTED = 3 };
 
 /* The cores that a job's processes are held to. */
 enum grant_cores {
@@ -121,7 +122,7 @@ struct grant_answer {
     uint16_t version;
     uint16_t result;       /* enum grant_result */
     uint32_t manager;      /* of the job */
-    uint32_t uid;          /* of the job */
+    uint32_t uid;          /* of the job; 0: nobody says yet whose it is */
     uint32_t state;        /* STATUS: enum grant_job_state */
     uint32_t controllers;  /* PLACE: bit per enum cgroup_controller that v2 subtrees can have */
     uint64_t memory, pids; /* limits of the job on this host that hold, or GRANT_UNLIMITED */

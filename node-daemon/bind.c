@@ -103,6 +103,24 @@ static int set_cores(struct jobs *j, struct job *job, unsigned cores, struct err
     return rc < 0 && cores == 0 && errno == ENOTSUP ? 0 : rc;
 }
 
+/* What this host can hold; err says what it cannot. A job that has no cores of its own shares all
+ * where too few are free, as one that comes by itself. 0, or -1: not all of it. */
+static int hold(struct jobs *j, struct job *job, struct limits *limits, unsigned cores,
+                struct error *err)
+{
+    struct error memory, left;
+    int held = jobs_set_limits(j, job, limits, &memory);
+    if (set_cores(j, job, cores, &left) == 0) {
+        if (held < 0)
+            *err = memory;
+        return held;
+    }
+    if (errno == ENOSPC && job->cores.how == GRANT_CORES_ALL)
+        (void)jobs_set_cores(j, job, 0, NULL);
+    return error_set(err, ENOTSUP, "%.160s%s%.160s", held < 0 ? memory.text : "",
+                     held < 0 ? "; " : "", left.text);
+}
+
 int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
                 const struct grant_request *q, struct error *ret_left, struct error *err)
 {
@@ -115,13 +133,14 @@ int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
     else
         limits_of(q, &limits);
     jobs_bind(j, job, job->awaited);
+    if (q->bind == GRANT_BIND_TRY) {
+        if (hold(j, job, &limits, q->cores, ret_left) == 0)
+            ret_left->text[0] = 0;
+        else
+            log_note("job %s: not held here: %s", job->name, ret_left->text);
+        return 0;
+    }
     if (jobs_set_limits(j, job, &limits, err) < 0)
         return -1;
-    int rc = set_cores(j, job, unlimit ? 0 : q->cores, err);
-    if (rc == 0 || q->bind != GRANT_BIND_TRY)
-        return rc;
-    *ret_left = *err;
-    log_note("job %s has its limits of memory, but not its %u core%s: %s", job->name, q->cores,
-             q->cores == 1 ? "" : "s", err->text);
-    return 0;
+    return set_cores(j, job, unlimit ? 0 : q->cores, err);
 }

@@ -9,8 +9,8 @@
 /* The job that a request of root's names: "23.1", "23" for it, or a site's name. NULL: not here. */
 struct job *bind_find(struct jobs *j, const struct grant_request *q);
 /* Give it what the request says. What the kernel cannot do, or a job has used already, may be left
- * half done: 0, or -1 with err. GRANT_BIND_TRY: 0 with a sentence in ret_left where the job keeps
- * the cores that it had; else that is "". */
+ * half done: 0, or -1 with err. GRANT_BIND_TRY: 0, with what is not held in ret_left; else that is
+ * "". */
 int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
                 const struct grant_request *q, struct error *ret_left, struct error *err);
 /* What is to be made when it is not here: its full name and manager, and uid and limits as far as

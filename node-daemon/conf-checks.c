@@ -62,8 +62,10 @@ static const struct {
     const char *word;
     enum cgroup_controller is;
 } subsystems[] = {
-    {"memory", CGROUP_MEMORY}, {"pids", CGROUP_PIDS},       {"cpu", CGROUP_CPU},
-    {"cpuset", CGROUP_CPUSET}, {"freezer", CGROUP_FREEZER}, {"cpuacct", CGROUP_CPU},
+    {"memory", CGROUP_MEMORY},   {"pids", CGROUP_PIDS},       {"cpu", CGROUP_CPU},
+    {"cpuset", CGROUP_CPUSET},   {"freezer", CGROUP_FREEZER}, {"cpuacct", CGROUP_CPU},
+    {"io", CGROUP_IO},           {"blkio", CGROUP_IO},        {"devices", CGROUP_DEVICES},
+    {"net_cls", CGROUP_NET_CLS},
 };
 
 int conf_subsystem(const char *word, unsigned *ret, struct error *err)
@@ -73,9 +75,9 @@ int conf_subsystem(const char *word, unsigned *ret, struct error *err)
             *ret = CGROUP_BIT(subsystems[i].is);
             return 0;
         }
-    if (!strcmp(word, "blkio") || !strcmp(word, "devices") || !strcmp(word, "net_cls"))
-        return error_set(err, EINVAL, "mprund makes no use of '%s'", word);
-    return error_set(err, EINVAL, "'%.40s' is none of memory, pids, cpu, cpuacct, cpuset, freezer",
+    return error_set(err, EINVAL,
+                     "'%.40s' is none of memory, pids, cpu, cpuacct, cpuset, freezer, blkio (io), "
+                     "devices, net_cls",
                      word);
 }
 

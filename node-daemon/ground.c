@@ -20,9 +20,10 @@
  */
 
 /* Go down from the hierarchy's mount point, make what is missing, and let every directory on the
- * way give the controllers to what is below: those that it has and may give. */
+ * way give the controllers to what is below: those that it has and may give. LOOK: the last one on
+ * the way that is there, if another one could be made in it. */
 static int descend(const struct cgroup_driver *driver, char *path, size_t root_len,
-                   unsigned controllers, struct error *err)
+                   unsigned controllers, enum ground_use use, struct error *err)
 {
     char *rest = path + root_len, *save = NULL;
     char *point = strndup(path, root_len ? root_len : 1);
@@ -34,9 +35,16 @@ static int descend(const struct cgroup_driver *driver, char *path, size_t root_l
         return error_errno(err, errno, "open the cgroup above '%s'", path);
     for (; part; part = strtok_r(NULL, "/", &save)) {
         struct cgroup_at up = {fd, "."}, d = {fd, part};
-        (void)driver->enable(up, controllers);
-        int made = mkdirat(fd, part, 0755) == 0;
-        if ((!made && errno != EEXIST) || (made && driver->prepare(up, d, controllers) < 0))
+        if (use == GROUND_LOOK && faccessat(fd, part, F_OK, 0) < 0) {
+            if (errno == ENOENT && faccessat(fd, ".", W_OK, AT_EACCESS) == 0)
+                break;
+            return error_errno(err, errno, "make cgroup '%s'", path);
+        }
+        if (use == GROUND_MAKE)
+            (void)driver->enable(up, controllers);
+        int made = use == GROUND_MAKE && mkdirat(fd, part, 0755) == 0;
+        if ((use == GROUND_MAKE && !made && errno != EEXIST) ||
+            (made && driver->prepare(up, d, controllers) < 0))
             return error_errno(err, errno, "make cgroup '%s'", path);
         int next = at_open(d);
         if (next < 0)
@@ -54,31 +62,47 @@ static unsigned can_give(struct ground_part *p, unsigned controllers)
     return p->driver->enable(d, controllers) & controllers;
 }
 
+/* The same before anything is made. In v2 a cgroup that has processes gives no more than it does
+ * already, unless it is the root, which has no type. */
+static unsigned could_give(struct ground_part *p, unsigned controllers)
+{
+    char text[512];
+    struct cgroup_at d = {p->fd, "."};
+    if (p->driver->version == 1)
+        return controllers;
+    int is_taken = at_read(d, "cgroup.procs", text, sizeof(text)) > 0 &&
+                   at_read(d, "cgroup.type", text, sizeof(text)) > 0;
+    if (at_read(d, is_taken ? "cgroup.subtree_control" : "cgroup.controllers", text, sizeof(text)) <
+        0)
+        return 0;
+    return cgroup_controllers_in(text, controllers);
+}
+
 static int add_part(struct ground *g, const struct cgroup_driver *driver, char *path,
-                    size_t root_len, unsigned controllers, struct error *err)
+                    size_t root_len, unsigned controllers, enum ground_use use, struct error *err)
 {
     struct ground_part *p = &g->part[g->n];
     p->driver = driver;
     p->path = path;
-    p->fd = descend(driver, path, root_len, controllers, err);
+    p->fd = descend(driver, path, root_len, controllers, use, err);
     if (p->fd < 0) {
         int saved = errno;
         free(path);
         return error_errno(err, saved, "make the jobs' cgroup");
     }
-    p->controllers = can_give(p, controllers);
+    p->controllers = use == GROUND_MAKE ? can_give(p, controllers) : could_give(p, controllers);
     g->n++;
     return 0;
 }
 
 static int add_v2(struct ground *g, const struct cgroup_mounts *mounts, unsigned controllers,
-                  struct error *err)
+                  enum ground_use use, struct error *err)
 {
     size_t root_len;
     char *path = cgroup_directory(mounts, 2, 0, g->v2_cgroup, &root_len, NULL);
     if (!path)
         return 0; /* not mounted: v1 does it all */
-    return add_part(g, &cgroup_driver_v2, path, root_len, controllers, err);
+    return add_part(g, &cgroup_driver_v2, path, root_len, controllers, use, err);
 }
 
 /* Several controllers may be mounted together, and then have one directory. */
@@ -113,11 +137,12 @@ static unsigned wanted_of_v1(const struct ground *g, unsigned controllers)
 }
 
 static int add_v1(struct ground *g, const struct cgroup_mounts *mounts, unsigned controllers,
-                  struct error *err)
+                  enum ground_use use, struct error *err)
 {
     /* the first one that is there tracks where there is no v2 */
-    static const enum cgroup_controller order[] = {CGROUP_FREEZER, CGROUP_CPU, CGROUP_PIDS,
-                                                   CGROUP_MEMORY, CGROUP_CPUSET};
+    static const enum cgroup_controller order[] = {CGROUP_FREEZER, CGROUP_CPU,    CGROUP_PIDS,
+                                                   CGROUP_MEMORY,  CGROUP_CPUSET, CGROUP_IO,
+                                                   CGROUP_DEVICES, CGROUP_NET_CLS};
     unsigned wanted = wanted_of_v1(g, controllers);
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         size_t root_len;
@@ -129,27 +154,27 @@ static int add_v1(struct ground *g, const struct cgroup_mounts *mounts, unsigned
             continue;
         }
         if (add_part(g, &cgroup_driver_v1, path, root_len,
-                     mounted_with(mounts, g->cgroup, path, wanted), err) < 0)
+                     mounted_with(mounts, g->cgroup, path, wanted), use, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int take_lock(const struct ground *g, struct error *err)
+static int take_lock(const struct ground *g, enum ground_use use, struct error *err)
 {
     if (g->n == 0)
         return error_set(err, ENOENT,
                          "make the jobs' cgroup '%s': neither cgroup v2 nor any of the subsystems "
                          "is mounted where it could be",
                          g->cgroup);
-    if (flock(g->part[0].fd, LOCK_EX | LOCK_NB) < 0)
+    if (use == GROUND_MAKE && flock(g->part[0].fd, LOCK_EX | LOCK_NB) < 0)
         return error_errno(err, errno, "lock cgroup '%s': is another mprund running?",
                            g->part[0].path);
     return 0;
 }
 
 int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, unsigned controllers,
-                struct error *err)
+                enum ground_use use, struct error *err)
 {
     struct cgroup_mounts mounts = {0};
     memset(g, 0, sizeof(*g));
@@ -158,11 +183,11 @@ int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, uns
     int rc = g->cgroup && g->v2_cgroup ? cgroup_mounts_read(&mounts, err)
                                        : error_errno(err, ENOMEM, "make the jobs' cgroup");
     if (rc == 0)
-        rc = add_v2(g, &mounts, controllers, err);
+        rc = add_v2(g, &mounts, controllers, use, err);
     if (rc == 0)
-        rc = add_v1(g, &mounts, controllers, err);
+        rc = add_v1(g, &mounts, controllers, use, err);
     if (rc == 0)
-        rc = take_lock(g, err);
+        rc = take_lock(g, use, err);
     int saved = errno;
     cgroup_mounts_free(&mounts);
     if (rc < 0)
@@ -180,6 +205,27 @@ void ground_close(struct ground *g)
     free(g->cgroup);
     free(g->v2_cgroup);
     memset(g, 0, sizeof(*g));
+}
+
+/* ---- what jobs have there ---------------------------------------------------------------------
+ */
+
+unsigned ground_lacks(const struct ground *g, unsigned controllers)
+{
+    for (size_t i = 0; i < g->n; i++)
+        controllers &= ~g->part[i].controllers;
+    return wanted_of_v1(g, controllers); /* the rest v2 does by itself */
+}
+
+const char *ground_words(unsigned controllers, char text[GROUND_TEXT_MAX])
+{
+    size_t len = 0;
+    snprintf(text, GROUND_TEXT_MAX, "no subsystem");
+    for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
+        if (controllers & CGROUP_BIT(c))
+            len += (size_t)snprintf(text + len, GROUND_TEXT_MAX - len, "%s%s", len ? ", " : "",
+                                    cgroup_controller_text(c));
+    return text;
 }
 
 /* ---- who is in it -----------------------------------------------------------------------------

@@ -5,7 +5,10 @@
 #include "common/error.h"
 #include "containment/cgroup/driver.h"
 
-enum { GROUND_PARTS = 1 + CGROUP_CONTROLLER_COUNT };
+enum { GROUND_PARTS = 1 + CGROUP_CONTROLLER_COUNT, GROUND_TEXT_MAX = 128 };
+#define GROUND_LACKS_ADVICE                                                                        \
+    "no hierarchy of cgroups that is mounted here gives it to them (v2 knows neither devices nor " \
+    "net_cls)"
 
 struct ground_part {
     const struct cgroup_driver *driver;
@@ -23,16 +26,22 @@ struct ground {
     char *v2_cgroup; /* the same in cgroup v2, where systemd may have put it elsewhere */
 };
 
-/* Make it where it is missing, with controllers enabled down to it, and lock it: one daemon a
- * ground. cgroup, and v2_cgroup for cgroup v2: "/mprund", from the hierarchy's root. controllers:
- * those that jobs are to have. 0, or -1 with err: nothing is open. */
+/* MAKE it where it is missing, with controllers enabled down to it, and lock it: one daemon a
+ * ground. Or only LOOK whether that could be done, and change nothing: parts are then open as far
+ * as they are there. cgroup, and v2_cgroup for cgroup v2: "/mprund", from the hierarchy's root.
+ * controllers: those that jobs are to have. 0, or -1 with err: nothing is open. */
+enum ground_use { GROUND_MAKE, GROUND_LOOK };
 int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, unsigned controllers,
-                struct error *err);
+                enum ground_use use, struct error *err);
 void ground_close(struct ground *g);
 static inline struct cgroup_at ground_at(const struct ground *g, size_t part, const char *name)
 {
     return (struct cgroup_at){g->part[part].fd, name};
 }
+/* Those of the wanted controllers that jobs have in no hierarchy here. */
+unsigned ground_lacks(const struct ground *g, unsigned controllers);
+/* "memory, pids": their names. Returns text. */
+const char *ground_words(unsigned controllers, char text[GROUND_TEXT_MAX]);
 /* In v1: cpus and memory nodes as the cgroup above has them where there are none; exclusive: and
  * the cpus no sibling's. In v2 all of this is as it was made. 0, or -1 with err. */
 int ground_prepare(const struct ground *g, int exclusive, struct error *err);

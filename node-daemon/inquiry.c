@@ -16,7 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "common/log.h"
+#include "common/path.h"
 #include "containment/mprund-protocol.h"
 
 enum {
@@ -34,6 +34,8 @@ static const rlim_t ADDRESSES_MAX = (rlim_t)1 << 30;
 #endif
 /* Beyond the time of the tool itself, in which mprund-qstat says that it took too long. */
 static const double MARGIN_S = 1, REAP_S = 0.05;
+
+#define INSTALLED PKGLIBEXECDIR "/mprund-qstat"
 
 struct inquiry {
     struct inquiry *next;
@@ -61,7 +63,7 @@ struct inquiries {
 const char *inquiry_fault(const struct inquiry_record *r, size_t n)
 {
     struct demand d;
-    if (n != sizeof(*r) || r->magic != INQUIRY_MAGIC || r->failed > 1)
+    if (n != sizeof(*r) || r->magic != INQUIRY_MAGIC || r->failed > INQUIRY_NO_SUCH_JOB)
         return "it is no answer";
     if (!memchr(r->text, 0, sizeof(r->text)))
         return "its text has no end";
@@ -251,7 +253,7 @@ static void judge(struct inquiry *i)
     else if (fault)
         error_set(&e, EPROTO, "'%s' gave an answer that is none: %s", i->all->path, fault);
     else if (i->record.failed)
-        error_set(&e, EIO, "%s", i->record.text);
+        error_set(&e, i->record.failed == INQUIRY_NO_SUCH_JOB ? ESRCH : EIO, "%s", i->record.text);
     else if (demand_get(i->record.demand, &d) == 0) {
         inquiry_end(i, &d, NULL);
         return;
@@ -329,12 +331,17 @@ static void start_more(struct inquiries *q)
 struct inquiries *inquiries_create(struct loop *l, const struct conf *conf, const char *path,
                                    inquiry_fn fn, void *arg, struct error *err)
 {
+    static const char *const beside[] = {"mprund-qstat", NULL};
     struct inquiries *q = calloc(1, sizeof(*q));
-    if (q)
+    char *program = path ? strdup(path) : path_find_helper(beside, INSTALLED, NULL);
+    if (!program)
+        program = strdup(INSTALLED); /* to say that it is not there */
+    if (q && program) {
         *q = (struct inquiries){
-            .loop = l, .conf = conf, .path = strdup(path), .fn = fn, .arg = arg, .last = &q->first};
-    if (q && q->path)
+            .loop = l, .conf = conf, .path = program, .fn = fn, .arg = arg, .last = &q->first};
         return q;
+    }
+    free(program);
     free(q);
     error_errno(err, ENOMEM, "prepare to ask Grid Engine");
     return NULL;

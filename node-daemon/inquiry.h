@@ -12,21 +12,22 @@
 
 enum { INQUIRY_MAGIC = 0x5153504d, INQUIRY_TEXT_MAX = 256 };
 
+enum inquiry_end { INQUIRY_ANSWERED, INQUIRY_FAILED, INQUIRY_NO_SUCH_JOB };
+
 struct inquiry_record { /* from mprund-qstat, through a pipe, on one machine */
     uint32_t magic;
-    uint32_t failed; /* 1: text says why, else the demand counts */
+    uint32_t failed; /* enum inquiry_end; text says why, 0: the demand counts */
     uint8_t demand[DEMAND_BYTES];
     char text[INQUIRY_TEXT_MAX];
 };
 
-
 struct inquiries;
-/* demand: NULL where it is not known, with err. job is the name that was asked about; it may have
- * ended meanwhile. */
+/* demand: NULL where it is not known, with err (ESRCH: the manager knows no such job). job is the
+ * name that was asked about; it may have ended meanwhile. */
 typedef void (*inquiry_fn)(void *arg, const char *job, const struct demand *demand,
                            const struct error *err);
 
-/* path: of mprund-qstat. NULL with err. */
+/* path: of mprund-qstat; NULL: the one beside this program, or the installed one. NULL with err. */
 struct inquiries *inquiries_create(struct loop *l, const struct conf *conf, const char *path,
                                    inquiry_fn fn, void *arg, struct error *err);
 /* Ends those that are under way, without a word. NULL is fine. */

@@ -276,8 +276,7 @@ void jobs_bind(struct jobs *j, struct job *job, int awaited)
     mark_bound(j, job);
 }
 
-/* The first sign of it. */
-static void begin_awaited(const struct jobs *j, struct job *job)
+void jobs_come(const struct jobs *j, struct job *job)
 {
     job->awaited = 0;
     job->idle = 0;
@@ -358,7 +357,7 @@ int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum jo
             return -1;
     }
     if (job->awaited)
-        begin_awaited(j, job);
+        jobs_come(j, job);
     return 0;
 }
 
@@ -425,6 +424,8 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
         describe_part(&j->ground->part[i], job_at(j, i, job, "", buf), ret);
     ssize_t n = at_pids(job_at(j, 0, job, "", buf), &pids);
     ret->processes = n > 0 ? (uint64_t)n : 0;
+    if (job->bound && job->state == GRANT_RUNNING && n == 0)
+        ret->state = GRANT_EXPECTED;
     free(pids);
 }
 
@@ -459,7 +460,9 @@ static int has_ended(const struct jobs *j, struct job *job)
     int known =
         job->manager == GRANT_SITE ? -1 : j->watch.is_known(j->watch.arg, job->manager, job->name);
     if (job->awaited && (known == 1 || !jobs_is_empty(j, job)))
-        begin_awaited(j, job);
+        jobs_come(j, job);
+    else if (job->awaited && known == 0 && j->watch.awaited)
+        j->watch.awaited(j->watch.arg, job);
     return (known == 0 && !job->awaited) || has_been_idle(j, job);
 }
 

@@ -43,6 +43,7 @@ struct job {
     char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
     enum { JOB_DEMAND_NEW, JOB_DEMAND_ASKED, JOB_DEMAND_KNOWN, JOB_DEMAND_UNKNOWN } demand_state;
     struct demand demand;  /* what it asks for, once that is known: refine.c */
+    int asking;            /* whether it still is to come: refine.c */
     unsigned demand_tries; /* how often its manager was asked */
     double demand_again;   /* when it is to be asked again, by loop_now(), where it is not known */
     uint64_t asked;        /* how many places were given to its processes: requests.c */
@@ -63,6 +64,8 @@ struct jobs_watch {
     void (*made)(void *arg, struct job *job, const struct evidence *e);
     /* Does the manager still know the job? 1 yes, 0 no, -1: cannot say. */
     int (*is_known)(void *arg, enum grant_manager manager, const char *name);
+    /* Nothing of it is here yet: will it still come? May be NULL. */
+    void (*awaited)(void *arg, struct job *job);
     void (*ended)(void *arg, const struct job *job); /* its end begins; may be NULL */
     void *arg;
 };
@@ -89,6 +92,8 @@ int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, stru
 /* Root gives the job its limits, here or on another host's behalf: it keeps them, and is kept while
  * nobody is in it, for as long as the configuration says. awaited: nothing of it came yet. */
 void jobs_bind(struct jobs *j, struct job *job, int awaited);
+/* The first sign of a job that was awaited: from now on it goes when its manager forgets it. */
+void jobs_come(const struct jobs *j, struct job *job);
 /* A job that was made for nobody (uid 0) is this user's from now on. 0, or -1 with err. */
 int jobs_own(struct jobs *j, struct job *job, uid_t uid, struct error *err);
 /* Give a job n cores of its own, whether processes are in it or not: those that it has and more, as

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "node-daemon/check.h"
 #include "node-daemon/conf.h"
 #include "node-daemon/daemonize.h"
 #include "node-daemon/enter.h"
@@ -59,16 +60,27 @@ static int replace(char **text, const char *by)
     return (*text = strdup(by)) ? 0 : -1;
 }
 
-static int read_conf(const struct mprund_options *o, struct conf *ret, struct error *err)
+static const char *conf_path(const struct mprund_options *o)
 {
-    if (conf_read(o->config ? o->config : CONF_PATH, o->config != NULL, ret, err) < 0)
+    return o->config ? o->config : CONF_PATH;
+}
+
+static int read_settings(const struct mprund_options *o, struct conf *ret, struct error *err)
+{
+    if (conf_read(conf_path(o), o->config != NULL, ret, err) < 0)
         return -1;
     ret->controllers = (ret->controllers | o->enable) & ~o->disable;
-    int rc = 0;
-    if (replace(&ret->trace, o->trace) < 0 || replace(&ret->sentinel_dir, o->sentinel_dir) < 0)
-        rc = error_errno(err, ENOMEM, "read the configuration");
-    else if (ret->grant_key)
-        rc = token_key_read(ret->grant_key, &ret->key, err);
+    if (replace(&ret->trace, o->trace) == 0 && replace(&ret->sentinel_dir, o->sentinel_dir) == 0)
+        return 0;
+    conf_free(ret);
+    return error_errno(err, ENOMEM, "read the configuration");
+}
+
+static int read_conf(const struct mprund_options *o, struct conf *ret, struct error *err)
+{
+    if (read_settings(o, ret, err) < 0)
+        return -1;
+    int rc = ret->grant_key ? token_key_read(ret->grant_key, &ret->key, err) : 0;
     if (rc < 0)
         conf_free(ret);
     return rc;
@@ -157,6 +169,13 @@ static void job_ended(void *arg, const struct job *job)
     sentinel_remove(d->requests.sentinels, job);
 }
 
+static void job_is_awaited(void *arg, struct job *job)
+{
+    struct daemon *d = arg;
+    if (d->refine)
+        refine_awaited(d->refine, job);
+}
+
 static void job_is_made(void *arg, struct job *job, const struct evidence *e)
 {
     struct daemon *d = arg;
@@ -171,8 +190,11 @@ static void is_settled(void *arg)
 
 static int daemon_open(struct daemon *d, struct error *err)
 {
-    struct jobs_watch watch = {
-        .made = job_is_made, .is_known = job_is_known, .ended = job_ended, .arg = d};
+    struct jobs_watch watch = {.made = job_is_made,
+                               .is_known = job_is_known,
+                               .awaited = job_is_awaited,
+                               .ended = job_ended,
+                               .arg = d};
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -183,7 +205,8 @@ static int daemon_open(struct daemon *d, struct error *err)
     const char *v2_cgroup = d->conf.cgroup;
     if (systemd_is_wanted(&d->conf) && systemd_scope(&v2_cgroup, err) < 0)
         return -1;
-    if (ground_open(&d->ground, d->conf.cgroup, v2_cgroup, d->conf.controllers, err) < 0)
+    if (ground_open(&d->ground, d->conf.cgroup, v2_cgroup, d->conf.controllers, GROUND_MAKE, err) <
+        0)
         return -1;
     if (!(d->jobs = jobs_create(d->loop, &d->ground, &d->conf, &watch, err)))
         return -1;
@@ -211,11 +234,15 @@ static void daemon_close(struct daemon *d)
     loop_destroy(d->loop);
 }
 
-static void tell_ground(const struct ground *g, size_t jobs)
+static void tell_ground(const struct ground *g, unsigned wanted, size_t jobs)
 {
+    char text[GROUND_TEXT_MAX];
+    unsigned lacks = ground_lacks(g, wanted);
     for (size_t i = 0; i < g->n; i++)
         log_note("jobs are in cgroup v%d '%s'%s", g->part[i].driver->version, g->part[i].path,
                  i ? ", too" : "");
+    if (lacks)
+        log_note("jobs do not have %s: " GROUND_LACKS_ADVICE, ground_words(lacks, text));
     if (jobs)
         log_note("%zu job%s here from before", jobs, jobs == 1 ? " was" : "s were");
 }
@@ -228,7 +255,7 @@ static int run(struct daemon *d, struct error *err)
     if (daemon_open(d, err) < 0 ||
         (d->options.pidfile && pidfile_write(d->options.pidfile, err) < 0))
         return -1;
-    tell_ground(&d->ground, jobs_count(d->jobs));
+    tell_ground(&d->ground, d->conf.controllers, jobs_count(d->jobs));
     if (d->options.background)
         logging_open(log_level(), 1);
     daemon_ready(ready);
@@ -247,12 +274,23 @@ static int be_daemon(const struct mprund_options *o)
         log_error("%s", e.text);
         return CODE_FAILED;
     }
-    int rc = o->check ? 0 : run(&d, &e);
+    int rc = run(&d, &e);
     if (rc < 0)
         log_error("%s", e.text);
     daemon_close(&d);
     conf_free(&d.conf);
     return rc < 0 ? CODE_FAILED : CODE_OK;
+}
+
+static int check(const struct mprund_options *o)
+{
+    struct conf conf;
+    struct error e;
+    int is_read = read_settings(o, &conf, &e) == 0;
+    unsigned wrong = check_print(is_read ? &conf : NULL, conf_path(o), &e);
+    if (is_read)
+        conf_free(&conf);
+    return wrong ? CODE_FAILED : CODE_OK;
 }
 
 static int show_help(void)
@@ -295,6 +333,8 @@ int main(int argc, char **argv)
         return printf("mprund (mprun) %s\n", PACKAGE_VERSION) < 0;
     if (o.verbose)
         logging_open(LOG_DEBUG, 0);
+    if (o.check)
+        return check(&o);
     if (o.make_key)
         return make_key(o.make_key);
     if (!o.word)

@@ -99,8 +99,9 @@ static int set_gpus(void *target, const char *value, struct error *err)
 const struct option_def mprund_option_defs[] = {
     {"--config", "FILE", "Daemon", "read this file instead of mprund.conf", OPTION_ONCE,
      .apply = set_config},
-    {"--check", NULL, "Daemon", "read the configuration, say what is wrong with it, and exit",
-     OPTION_ONCE, .apply = set_check},
+    {"--check", NULL, "Daemon",
+     "say what the daemon would find here, and what to do about it, and exit", OPTION_ONCE,
+     .apply = set_check},
     {"-D --daemon", NULL, "Daemon", "go into the background when ready", OPTION_ONCE,
      .apply = set_background},
     {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", OPTION_ONCE,

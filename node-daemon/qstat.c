@@ -95,7 +95,7 @@ int main(int argc, char **argv)
     struct error e;
     fd_open_standard();
     if (parse_words(argc, argv, &q, &e) < 0 || ask_about(&q, &d, &e) < 0) {
-        r.failed = 1;
+        r.failed = e.code == ESRCH ? INQUIRY_NO_SUCH_JOB : INQUIRY_FAILED;
         put_text(&r, e.text);
     } else {
         demand_put(&d, r.demand);

@@ -333,9 +333,12 @@ static void on_task(void *arg, const char *job, const char *task)
     (void)consider(q, &q->watched[0], t.shepherd, "spool");
 }
 
-static void on_gone(void *arg)
+static void on_gone(void *arg, const char *name)
 {
     struct quarantine *q = arg;
+    struct job *job = jobs_find(q->r->jobs, GRANT_GRIDENGINE, name);
+    if (job && job->awaited)
+        jobs_come(q->r->jobs, job);
     jobs_check(q->r->jobs);
 }
 

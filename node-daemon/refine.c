@@ -10,7 +10,6 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
-#include "common/path.h"
 #include "node-daemon/inquiry.h"
 #include "node-daemon/trace.h"
 
@@ -112,13 +111,25 @@ static void put_off(struct refine *r, struct job *job)
         loop_timer_start(&r->later, r->conf->retry, r->conf->retry);
 }
 
+/* A job that root bound before it came, and that its manager was asked about for that. */
+static void end_if_deleted(struct job *job, const struct error *err)
+{
+    job->asking = 0;
+    if (!job->awaited || !err || err->code != ESRCH)
+        return;
+    log_note("job %s is not expected any more: %s", job->name, err->text);
+    job_end(job);
+}
+
 /* What is kept holds already: a daemon that ends between the two asks again. */
 static void answered(void *arg, const char *name, const struct demand *d, const struct error *err)
 {
     struct refine *r = arg;
     struct evidence e;
     struct job *job = jobs_find(r->jobs, GRANT_GRIDENGINE, name);
-    if (!d)
+    if (job && job->asking)
+        end_if_deleted(job, err);
+    else if (!d)
         log_warn("what job %s asks for is not known, what its execd wrote holds: %s", name,
                  err->text);
     if (job && job->demand_state == JOB_DEMAND_ASKED) {
@@ -168,8 +179,6 @@ static void ask_again(void *arg)
 struct refine *refine_create(struct loop *l, struct jobs *jobs, const struct conf *conf,
                              void (*settled)(void *arg), void *arg, struct error *err)
 {
-    static const char *const beside[] = {"mprund-qstat", NULL};
-    AUTO_FREE char *path = path_find_helper(beside, PKGLIBEXECDIR "/mprund-qstat", NULL);
     struct refine *r = calloc(1, sizeof(*r));
     if (!r) {
         error_errno(err, ENOMEM, "prepare to ask Grid Engine");
@@ -178,8 +187,7 @@ struct refine *refine_create(struct loop *l, struct jobs *jobs, const struct con
     *r = (struct refine){.jobs = jobs, .conf = conf, .settled = settled, .arg = arg};
     loop_timer_init(&r->soon, l, tell_settled, r);
     loop_timer_init(&r->later, l, ask_again, r);
-    if ((r->inquiries = inquiries_create(l, conf, path ? path : PKGLIBEXECDIR "/mprund-qstat",
-                                         answered, r, err)))
+    if ((r->inquiries = inquiries_create(l, conf, NULL, answered, r, err)))
         return r;
     refine_destroy(r);
     return NULL;
@@ -239,4 +247,13 @@ void refine_learn(struct refine *r, struct job *job, const struct evidence *e)
     know(job, &e->demand);
     apply(r, job, &e->share, "grant");
     keep(r, job);
+}
+
+void refine_awaited(struct refine *r, struct job *job)
+{
+    if (job->manager != GRANT_GRIDENGINE || job->asking || !r->conf->ge_qstat)
+        return;
+    job->asking = 1;
+    if (inquiries_ask(r->inquiries, job->name, NULL) < 0)
+        job->asking = 0;
 }

@@ -23,5 +23,8 @@ void refine_made(struct refine *r, struct job *job, const struct evidence *e);
 void refine_resume(struct refine *r);
 /* Somebody asks about a job that is there: find out, unless that is known or was tried. */
 void refine_begin(struct refine *r, struct job *job, const struct evidence *e);
+/* A job that root bound has not come yet: ask whether it still will, and end it if its manager says
+ * that there is no such job. */
+void refine_awaited(struct refine *r, struct job *job);
 /* What e knows of a job that was made without it. */
 void refine_learn(struct refine *r, struct job *job, const struct evidence *e);

@@ -378,8 +378,8 @@ static int forget(struct requests *r, const struct grant_request *q, struct erro
     struct job *job = bind_find(r->jobs, q);
     if (!job)
         return 0;
-    if (!job->awaited)
-        return error_set(err, EBUSY, "job %s has begun here: it ends by itself", job->name);
+    if (!jobs_is_empty(r->jobs, job))
+        return error_set(err, EBUSY, "processes of job %s are here: it ends with them", job->name);
     job_end(job);
     return 0;
 }

@@ -257,8 +257,7 @@ static void give_sign(void *arg)
 /* ---- beginning and end ------------------------------------------------------------------------
  */
 
-/* Only root may put anything beside the socket. */
-static int make_directory(const char *path, struct error *err)
+int server_directory(const char *path, int make, struct error *err)
 {
     struct stat st;
     AUTO_FREE char *dir = strdup(path);
@@ -266,10 +265,10 @@ static int make_directory(const char *path, struct error *err)
     if (!slash || slash == dir)
         return error_set(err, EINVAL, "listen at '%s': not a path with a directory", path);
     *slash = 0;
-    if (mkdir(dir, 0755) == 0)
+    if (make && mkdir(dir, 0755) == 0)
         (void)chmod(dir, 0755);
     if (lstat(dir, &st) < 0)
-        return error_errno(err, errno, "listen at '%s'", path);
+        return !make && errno == ENOENT ? 0 : error_errno(err, errno, "listen at '%s'", path);
     if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
         return error_set(err, EPERM,
                          "listen at '%s': its directory must belong to user %u and be writable to "
@@ -283,7 +282,7 @@ static int server_listen(struct server *s, const char *path, struct error *err)
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(at.sun_path))
         return error_errno(err, ENAMETOOLONG, "listen at '%s'", path);
-    if (make_directory(path, err) < 0)
+    if (server_directory(path, 1, err) < 0)
         return -1;
     strcpy(at.sun_path, path);
     (void)unlink(path);

@@ -6,6 +6,9 @@
 
 struct server;
 
+/* The directory of a socket, where only root may put anything: is it fit, or, with `make`, made if
+ * it is not there? 0, or -1 with err. */
+int server_directory(const char *path, int make, struct error *err);
 /* Listen at path, whose directory is made (0755, the caller's) where it is missing; what is there
  * from an earlier daemon is replaced, so the caller holds a lock. path and requests must outlive
  * it. */

@@ -253,7 +253,7 @@ static void take_event(struct spool_watch *w, const struct spool_event *v)
     else if (e.kind == JOBS && (v->mask & COMES) && ge_is_job(v->name))
         job_comes(w, v->name);
     else if (e.kind == JOBS && (v->mask & (IN_DELETE | IN_MOVED_FROM)) && ge_is_job(v->name))
-        w->calls.gone(w->arg);
+        w->calls.gone(w->arg, v->name);
     else if (e.kind == JOB && (v->mask & COMES) && ge_is_task(v->name))
         task_comes(w, e.job, v->name);
     else if (e.kind >= JOB && (v->mask & WRITTEN) && is_of_processes(v->name))

@@ -24,7 +24,7 @@ struct spool_watch;
 struct spool_watch_calls {
     /* A process of the task's has been noted in its directory. task "": the job script's. */
     void (*task)(void *arg, const char *job, const char *task);
-    void (*gone)(void *arg); /* the directory of a job was removed */
+    void (*gone)(void *arg, const char *job); /* its directory was removed */
     void (*lost)(void *arg); /* events were lost, or all directories are new: look at everything */
 };
 /* conf must outlive it. The directories need not be there yet. NULL with err. */

@@ -12,9 +12,13 @@ static void put_amount(struct json *in, const char *key, uint64_t value)
 static struct json *job_object(const struct grant_answer *a)
 {
     struct json *job = json_new_object();
+    const char *user = status_user(a);
     json_put_string(job, "job", a->job);
     json_put_string(job, "manager", status_manager(a->manager));
-    json_put_int(job, "uid", a->uid);
+    if (a->uid)
+        json_put_int(job, "uid", a->uid);
+    if (*user)
+        json_put_string(job, "user", user);
     json_put_string(job, "state", status_state(a->state));
     json_put_int(job, "processes", (int64_t)a->processes);
     json_put_real(job, "cpu_seconds", (double)a->cpu_us / 1e6);

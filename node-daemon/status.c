@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,8 +14,10 @@
 
 static const char *const managers[] = {
     [GRANT_ANY] = "?", [GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "gridengine"};
-static const char *const states[] = {
-    [GRANT_RUNNING] = "running", [GRANT_ENDING] = "ending", [GRANT_STUCK] = "stuck"};
+static const char *const states[] = {[GRANT_RUNNING] = "running",
+                                     [GRANT_ENDING] = "ending",
+                                     [GRANT_STUCK] = "stuck",
+                                     [GRANT_EXPECTED] = "expected"};
 
 static const char *const cores[] = {[GRANT_CORES_ALL] = "all",
                                     [GRANT_CORES_CHOSEN] = "own",
@@ -39,6 +42,12 @@ const char *status_cores(uint32_t how)
 const char *status_state(uint32_t state)
 {
     return word(states, sizeof(states) / sizeof(states[0]), state);
+}
+
+const char *status_user(const struct grant_answer *a)
+{
+    const struct passwd *pw = a->uid ? getpwuid(a->uid) : NULL;
+    return pw ? pw->pw_name : "";
 }
 
 /* ---- asking -----------------------------------------------------------------------------------
@@ -122,7 +131,11 @@ static void add_row(struct text_table *t, const struct grant_answer *a)
     char cpu[32];
     text_table_cell(t, "%s", a->job);
     text_table_cell(t, "%s", status_manager(a->manager));
-    text_table_cell(t, "%" PRIu32, a->uid);
+    if (a->uid)
+        text_table_cell(t, "%" PRIu32, a->uid);
+    else
+        text_table_unknown(t);
+    cell_text(t, status_user(a));
     text_table_cell(t, "%s", status_state(a->state));
     text_table_cell(t, "%" PRIu64, a->processes);
     text_table_cell(t, "%s", duration_format((double)a->cpu_us / 1e6, cpu, sizeof(cpu)));
@@ -141,7 +154,8 @@ static int write_table(const struct status *s, struct error *err)
 {
     static const char *const headings[] = {"job",
                                            "manager",
-                                           ">user",
+                                           ">uid",
+                                           "user",
                                            ">state",
                                            ">processes",
                                            ">CPU",

@@ -19,6 +19,9 @@ void status_free(struct status *s);
 const char *status_manager(uint32_t manager);
 const char *status_state(uint32_t state);
 const char *status_cores(uint32_t how); /* enum grant_cores */
+/* The name of the job's user; "": the name service does not know it, or nobody says yet whose the
+ * job is. Valid until the next call. */
+const char *status_user(const struct grant_answer *a);
 
 /* Ask and print, a table or a JSON document: 0, 1 when a job is stuck, or -1 with err. */
 int status_print(int as_json, struct error *err);

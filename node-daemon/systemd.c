@@ -29,9 +29,8 @@
 #include "containment/cgroup/dir.h"
 #include "containment/cgroup/mounts.h"
 
-#define SCOPE        "mprund-jobs.scope"
-#define SCOPE_CGROUP "/system.slice/" SCOPE
-#define HOLDER       "holder"
+#define SCOPE  "mprund-jobs.scope"
+#define HOLDER "holder"
 
 enum { WAIT_MS = 30000, SCOPE_PATH_MAX = 1024 };
 
@@ -42,7 +41,7 @@ static char *scope_path(struct error *err)
     struct cgroup_mounts mounts = {0};
     char *path = NULL;
     if (cgroup_mounts_read(&mounts, err) == 0)
-        path = cgroup_directory(&mounts, 2, 0, SCOPE_CGROUP, NULL, err);
+        path = cgroup_directory(&mounts, 2, 0, SYSTEMD_SCOPE_CGROUP, NULL, err);
     cgroup_mounts_free(&mounts);
     return path;
 }
@@ -205,6 +204,6 @@ int systemd_scope(const char **ret_cgroup, struct error *err)
         return -1;
     if ((scope >= 0 ? keep_holder(scope, err) : new_scope(err)) < 0)
         return -1;
-    *ret_cgroup = SCOPE_CGROUP;
+    *ret_cgroup = SYSTEMD_SCOPE_CGROUP;
     return 0;
 }

@@ -4,6 +4,8 @@
 
 #include "node-daemon/conf.h"
 
+#define SYSTEMD_SCOPE_CGROUP "/system.slice/mprund-jobs.scope"
+
 /* Is this host to have the jobs of cgroup v2 in a scope of systemd's? By default where it runs
  * systemd and cgroup v2 is mounted. */
 int systemd_is_wanted(const struct conf *c);

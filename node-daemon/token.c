@@ -84,13 +84,56 @@ int token_key_read(const char *path, struct token_key *ret, struct error *err)
                               path, (int)KEY_LINE);
 }
 
+/* A directory on the way to a new key. No link is followed, and nobody but root and the caller may
+ * have put it there, or can put anything in its place. A descriptor, or -1. */
+static int open_safe(int above, const char *name, struct error *err)
+{
+    struct stat st;
+    AUTO_CLOSE int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return errno == ENOTDIR
+                   ? error_set(err, errno, "'%s' is a link, or no directory: name the real one",
+                               name)
+                   : error_errno(err, errno, "open directory '%s'", name);
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) ||
+        ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)))
+        return error_set(err, EPERM, "others can write to directory '%s'", name);
+    return take_fd(&fd);
+}
+
+/* The directory of the file, made if it is missing. In copy: the file gets the name *ret_name. -1
+ * with err. */
+static int key_directory(char *copy, const char **ret_name, struct error *err)
+{
+    char *slash = strrchr(copy, '/'), *save = NULL;
+    AUTO_CLOSE int fd = open_safe(AT_FDCWD, copy[0] == '/' ? "/" : ".", err);
+    *ret_name = slash ? slash + 1 : copy;
+    if (slash)
+        *slash = 0;
+    for (char *part = slash ? strtok_r(copy, "/", &save) : NULL; fd >= 0 && part;
+         part = strtok_r(NULL, "/", &save)) {
+        if (mkdirat(fd, part, 0755) < 0 && errno != EEXIST)
+            return error_errno(err, errno, "make directory '%s'", part);
+        int next = open_safe(fd, part, err);
+        close(fd);
+        fd = next;
+    }
+    return take_fd(&fd);
+}
+
 int token_key_make(const char *path, struct error *err)
 {
+    const char *name;
     unsigned char bytes[TOKEN_KEY_BYTES];
     char line[KEY_LINE + 2];
     if (sodium_init() < 0)
         return error_set(err, EIO, "make key '%s': libsodium does not start", path);
-    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    AUTO_FREE char *copy = strdup(path);
+    AUTO_CLOSE int dir = copy ? key_directory(copy, &name, err) : -1;
+    if (dir < 0)
+        return copy ? error_context(err, "make key '%s'", path)
+                    : error_errno(err, ENOMEM, "make key '%s'", path);
+    AUTO_CLOSE int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_errno(err, errno, "make key '%s'", path);
     randombytes_buf(bytes, sizeof(bytes));
@@ -101,7 +144,7 @@ int token_key_make(const char *path, struct error *err)
     explicit_bzero(bytes, sizeof(bytes));
     explicit_bzero(line, sizeof(line));
     if (rc < 0)
-        (void)unlink(path);
+        (void)unlinkat(dir, name, 0);
     return rc < 0 ? error_errno(err, code, "make key '%s'", path) : 0;
 }
 

@@ -33,7 +33,7 @@ enum { WORDS = 4 }; /* JOB CORES MEM VMEM */
 struct options { /* texts are argv's */
     struct tool_request request;
     bool unlimit, forget;
-    bool try_cores;                  /* without the cores when they cannot be given */
+    bool strict;                     /* all of it, or nothing */
     double wait;                     /* seconds; below 0: not given */
     const char *user;                /* a name or a number; NULL: not given */
     const char *words[WORDS];        /* the job's name, and numbers as they were written */
@@ -59,11 +59,12 @@ static const struct option_def option_table[] = {
     {"--wait", "TIME", INSTEAD,
      "Wait until the job has its cgroup with its limits; root has it made if need be", OPTION_ONCE,
      OPTION_SETS(OPTION_SECONDS, struct options, wait)},
-    {"--forget", NULL, INSTEAD, "Remove a job that was made here in advance and did not come",
-     OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, forget)},
-    {"--try-cores", NULL, JOB,
-     "When the job cannot have CORES here, say so and give it its limits of memory all the same",
-     OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, try_cores)},
+    {"--forget", NULL, INSTEAD, "Remove a job of which no process is here", OPTION_ONCE,
+     OPTION_SETS(OPTION_FLAG, struct options, forget)},
+    {"--strict", NULL, JOB,
+     "Refuse what this host cannot hold, and then give the job nothing of it; without --strict it "
+     "gets what can be held, and the rest is said",
+     OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, strict)},
     {"--user", "NAME", JOB,
      "Whose the job is, by name or number, where it is not here yet; without it the manager's "
      "word counts, when it comes",
@@ -114,8 +115,8 @@ static int check(void *request, size_t n, struct error *err)
     if (is_with_limits(o) && n != WORDS)
         return error_set(err, EINVAL,
                          "JOB[.TASK] CORES MEM VMEM are wanted, 0 for what is not to be limited");
-    if (o->try_cores && !is_with_limits(o))
-        return error_set(err, EINVAL, "--try-cores: no CORES are given here; leave it out");
+    if (o->strict && !is_with_limits(o))
+        return error_set(err, EINVAL, "--strict: no limits are given here; leave it out");
     if (n > 1 && (o->wait >= 0 || o->forget))
         return error_set(err, EINVAL, "'%.60s': one job is enough", o->words[1]);
     return is_with_limits(o) ? take_limits(o, err) : 0;
@@ -163,8 +164,8 @@ static int fill_request(const struct options *o, struct grant_request *q, struct
     q->bind = o->unlimit     ? GRANT_BIND_UNLIMIT
               : o->forget    ? GRANT_BIND_FORGET
               : o->wait >= 0 ? GRANT_BIND_HAVE
-              : o->try_cores ? GRANT_BIND_TRY
-                             : GRANT_BIND_TO;
+              : o->strict    ? GRANT_BIND_TO
+                             : GRANT_BIND_TRY;
     q->memory = o->memory;
     q->virtual_memory = o->virtual_memory;
     q->cores = o->cores;
@@ -224,7 +225,8 @@ static int look(const char *job, double seconds, struct error *err)
             error_set(err, EPERM, "mprund says: %s", a.text);
             return a.result == GRANT_BUSY ? NOT_IN_TIME : REFUSED;
         }
-        ready |= is_named(&a, job) && a.state == GRANT_RUNNING && !a.pending;
+        ready |= is_named(&a, job) && !a.pending &&
+                 (a.state == GRANT_RUNNING || a.state == GRANT_EXPECTED);
     }
     return no_answer(errno);
 }
@@ -267,8 +269,8 @@ static int bind_now(const struct options *o, const struct grant_request *q, stru
 {
     struct grant_answer a;
     int code = ask(q, GRANT_ANSWER_S, &a, err);
-    if (code == OK && o->try_cores && a.text[0])
-        log_note("job %s: its cores are left as they are: %s", o->words[0], a.text);
+    if (code == OK && q->bind == GRANT_BIND_TRY && a.text[0])
+        log_warn("job %s: not held here: %s", o->words[0], a.text);
     return code == NOT_IN_TIME ? REFUSED : code;
 }
 

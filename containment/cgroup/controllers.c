@@ -11,6 +11,7 @@ const char *cgroup_controller_text(enum cgroup_controller c)
     static const char *const names[CGROUP_CONTROLLER_COUNT] = {
         [CGROUP_MEMORY] = "memory", [CGROUP_CPUSET] = "cpuset",   [CGROUP_CPU] = "cpu",
         [CGROUP_PIDS] = "pids",     [CGROUP_DEVICES] = "devices", [CGROUP_FREEZER] = "freezer",
+        [CGROUP_IO] = "io",         [CGROUP_NET_CLS] = "net_cls",
     };
     return c < CGROUP_CONTROLLER_COUNT ? names[c] : "unknown";
 }

@@ -11,8 +11,10 @@ enum cgroup_controller {
     CGROUP_CPUSET,
     CGROUP_CPU, /* v2: cpu; v1: cpuacct */
     CGROUP_PIDS,
-    CGROUP_DEVICES,
+    CGROUP_DEVICES, /* v1 only */
     CGROUP_FREEZER, /* v1 only */
+    CGROUP_IO,      /* v1: blkio */
+    CGROUP_NET_CLS, /* v1 only */
     CGROUP_CONTROLLER_COUNT,
 };
 

@@ -41,7 +41,8 @@ static void unescape(char *s)
 
 static unsigned v1_controllers_in(const char *list)
 {
-    unsigned found = cgroup_controllers_in(list, ~CGROUP_BIT(CGROUP_CPU));
+    unsigned found = cgroup_controllers_in(list, ~(CGROUP_BIT(CGROUP_CPU) | CGROUP_BIT(CGROUP_IO)));
+    found |= cgroup_list_has(list, "blkio") ? CGROUP_BIT(CGROUP_IO) : 0;
     return found | (cgroup_list_has(list, "cpuacct") ? CGROUP_BIT(CGROUP_CPU) : 0);
 }
 

@@ -112,10 +112,13 @@ static int climb(char *path, size_t root_len)
     return 0;
 }
 
+/* What a step can use of v2. */
+enum { OF_STEPS = CGROUP_LIMITS | CGROUP_BIT(CGROUP_CPU) | CGROUP_BIT(CGROUP_CPUSET) };
+
 static unsigned controllers_in_file(struct cgroup_at d, const char *file)
 {
     char text[512];
-    return at_read(d, file, text, sizeof(text)) < 0 ? 0 : cgroup_controllers_in(text, ~0U);
+    return at_read(d, file, text, sizeof(text)) < 0 ? 0 : cgroup_controllers_in(text, OF_STEPS);
 }
 
 static void no_controllers(struct cgroup_parents *ret, const char *path, const char *why)

@@ -25,6 +25,7 @@ WAIT=15                   # seconds until this host's mprund has the job in its 
 SENTINEL_D=/run/mprun/sentinels # has a file JOB.TASK then; empty: no program puts jobs there
 ON_WAIT=continue          # if it does not have the job by then: continue, reschedule, job-error
 BIND=none                 # limits by mpbind: on the hosts of none, remote (by REMOTE) or all
+BIND_OPTIONS=()           # (--strict): mpbind fails if a host cannot hold all of them
 BIND_LIMIT=30             # seconds for each of them
 ON_BIND=job-error         # if mpbind fails: continue, reschedule, job-error
 if [ -r "$HERE/hooks.conf" ]; then
@@ -108,8 +109,8 @@ wait_for_mprund() {
     return $code
 }
 
-# bind_hosts ACTION: "bind" gives the job its limits, and cores if possible, on the hosts that BIND
-# names, on all at once; "forget" takes that back where the job did not come. 1 if a host failed
+# bind_hosts ACTION: "bind" gives the job its limits and cores, as far as they can be held, on the hosts
+# that BIND names, on all at once; "forget" takes that back where nothing of the job is. 1 if a host failed
 # ("forget" never fails).
 bind_hosts() {
     local action=$1 i failed=0 words pids=()
@@ -124,15 +125,15 @@ bind_hosts() {
     for ((i = 0; i < ${#hosts[@]}; i++)); do
         [ $i -gt 0 ] || [ "$BIND" = all ] || continue
         words=(--forget "$JOB")
-        [ "$action" = forget ] || words=(--try-cores --user "$owner" "$JOB" "${slots[i]}" "${mem[i]:-0}" \
-            "${vmem[i]:-0}")
+        [ "$action" = forget ] || words=("${BIND_OPTIONS[@]}" --user "$owner" "$JOB" "${slots[i]}" \
+            "${mem[i]:-0}" "${vmem[i]:-0}")
         command_on $i "${hosts[i]}" "$MPBIND" "${words[@]}"
         timeout -k 5 "$BIND_LIMIT" "${COMMAND[@]}" </dev/null &
         pids[i]=$!
     done
     for i in "${!pids[@]}"; do
         wait "${pids[i]}" && { [ "$action" = forget ] || say "limits on ${hosts[i]}: set"; } && continue
-        [ "$action" != forget ] || continue # the job has come here, and ends by itself
+        [ "$action" != forget ] || continue # processes of the job are there: it ends with them
         warn "$action job $JOB on ${hosts[i]}: failed"
         failed=1
     done

@@ -363,11 +363,11 @@ with_mprund() {
     echo "REMOTE=($PWD/ssh -o BatchMode=yes)" >>gridengine/hooks.conf
     run -0 gridengine/prolog
     run -1 grep -e 'mpbind .*--user' calls # which is not needed, and not done
-    for case in remote: "all:mpbind --try-cores --user nobody 310145.30 2 6442450944 4294967296"; do
+    for case in remote: "all:mpbind --user nobody 310145.30 2 6442450944 4294967296"; do
         echo "BIND=${case%%:*}" >>gridengine/hooks.conf
         : >calls
         run -0 gridengine/prolog
-        { [ -z "${case#*:}" ] || echo "${case#*:}"; echo "ssh -o BatchMode=yes n086 $PWD/mpbind --try-cores --user nobody 310145.30 1 3221225472 2147483648"; } |
+        { [ -z "${case#*:}" ] || echo "${case#*:}"; echo "ssh -o BatchMode=yes n086 $PWD/mpbind --user nobody 310145.30 1 3221225472 2147483648"; } |
             diff - <(grep -e --user calls | grep mpbind | sort)
         : >calls
         run -0 --separate-stderr gridengine/epilog
@@ -381,7 +381,7 @@ with_mprund() {
     stand_in ssh 'shift; exec sh -c "$*"' # as sshd does
     printf 'BIND=remote\nREMOTE=(%q)\n' "$PWD/ssh" >>gridengine/hooks.conf
     run -0 --separate-stderr gridengine/prolog
-    grep -qx 'mpbind --try-cores --user nobody 310145.30 1 3221225472 2147483648' calls
+    grep -qx 'mpbind --user nobody 310145.30 1 3221225472 2147483648' calls
     : >calls
     # shellcheck disable=SC2016
     sed -i 's/>nobody</>nobody;touch${IFS}evil</' job.xml

@@ -20,15 +20,18 @@ teardown() {
 
 mpbind() { here "$MPBIND" "$@"; }
 as_job_of_site() { here "$MPRUND" enter --job "$1" --user "${2:-$TEST_UID}" "${@:3}"; }
-jobs_here() { here "$MPRUND" status | awk '$4 == "running" { print $1, $3, $5 }'; } # job, uid, processes
+jobs_here() { # their names, owners, states and numbers of processes
+    here "$MPRUND" status --json | python3 -c 'import json, sys
+for j in json.load(sys.stdin)["jobs"]: print(j["job"], j.get("uid", "-"), j["state"], j["processes"])'
+}
 
 @test "a job is made before anything of it comes, waits through a kill -9, and goes with its last process" {
     mpbind --user "$TEST_UID" solver.7 0 0 0
-    [ "$(jobs_here)" = "solver.7 $TEST_UID 0" ]
+    [ "$(jobs_here)" = "solver.7 $TEST_UID expected 0" ]
     job=$(echo "$GROUND"/site-solver.7-*)
     mprund_kill
     mprund_start # looks at once for what nobody is in
-    [ "$(jobs_here)" = "solver.7 $TEST_UID 0" ]
+    [ "$(jobs_here)" = "solver.7 $TEST_UID expected 0" ]
     run -1 as_job_of_site solver.7 "$OTHER_UID" true
     [[ $output == *"job solver.7 is of another user here"* ]]
     run -0 as_job_of_site solver.7 "$TEST_UID" sed -n 's,^0::.*/\(.*/task\)$,\1,p' /proc/self/cgroup
@@ -39,7 +42,7 @@ jobs_here() { here "$MPRUND" status | awk '$4 == "running" { print $1, $3, $5 }'
 @test "whose a job is may be said later, by the manager or by who enters it" {
     mpbind solver.7 0 0 0
     mpbind 23 0 0 0
-    [ "$(jobs_here | sort)" = $'23.1 0 0\nsolver.7 0 0' ]
+    [ "$(jobs_here | sort)" = $'23.1 - expected 0\nsolver.7 - expected 0' ]
     # until then it is nobody's
     run as_nobody "$MPRUND" status
     [[ $output != *23.1* ]]
@@ -62,11 +65,21 @@ jobs_here() { here "$MPRUND" status | awk '$4 == "running" { print $1, $3, $5 }'
     mpbind --unlimit 23.4 0 0 0
     mpbind --unlimit 23.4
     mpbind 23.4 0 0 0 --unlimit
-    [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
+    [ "$(jobs_here)" = "23.4 $TEST_UID expected 0" ]
     run -1 mpbind --user "$OTHER_UID" 23.4 0 0 0
+    # one that is not in it is no reason to keep it, one that is in it is
+    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
+    wait_until 10 has_process 23.4
+    [ "$(jobs_here)" = "23.4 $TEST_UID running 1" ]
     run -1 mpbind --forget 23.4
-    [[ $output == *"has begun here"* ]]
+    [[ $output == *"processes of job 23.4 are here: it ends with them"* ]]
+    echo 1 >"$(echo "$GROUND"/ge-23.4-*)/cgroup.kill"
+    wait $! || true
+    mpbind --forget 23.4
+    mprund_gone
 }
+
+has_process() { jobs_here | grep -q "^$1 .* running 1$"; }
 
 @test "cores: given before a job comes and while it runs, the job's alone, and all again" {
     grep -q ':cpuset:' /proc/self/cgroup || skip "needs cpusets of cgroup v1"
@@ -78,10 +91,13 @@ jobs_here() { here "$MPRUND" status | awk '$4 == "running" { print $1, $3, $5 }'
     all=$(field 'd["cores"]')
     mpbind --user "$TEST_UID" 12.1 1 0 0
     [ "$(field '(d["cores_free"], d["jobs"][0]["cores_how"])')" = "($((all - 1)), 'own')" ]
-    mpbind --try-cores --user "$TEST_UID" 13.1 "$all" 0 0 2>left
-    grep -q "job 13.1: its cores are left as they are: job 13.1 is to have $all cores of its own" left
+    # too few are free: it shares all of them, as a job that is not bound, and that is said
+    mpbind --user "$TEST_UID" 13.1 "$all" 0 0 2>left
+    grep -q "job 13.1: not held here: job 13.1 is to have $all cores of its own" left
+    [ "$(field '[(j["cores_how"], j["hardware_threads"]) for j in d["jobs"] if j["job"] == "13.1"]')" = "[('shared', '$(all_threads)')]" ]
+    [ "$(field 'd["cores_free"]')" = $((all - 1)) ]
     mpbind --forget 13.1
-    run -1 mpbind --user "$TEST_UID" 13.1 "$all" 0 0
+    run -1 mpbind --strict --user "$TEST_UID" 13.1 "$all" 0 0
     [[ $output == *"bind job 13.1: mprund says: job 13.1 is to have $all cores of its own, and of the $all for jobs here"* ]]
     wait_until 10 only_one_job
     JOB=$(echo "$GROUND"/*-12.1-*)
@@ -101,28 +117,27 @@ jobs_here() { here "$MPRUND" status | awk '$4 == "running" { print $1, $3, $5 }'
     echo 1 >"$JOB/cgroup.kill"
     wait $! || true
 }
+all_threads() { tr -d '\n' <"/sys/fs/cgroup/cpuset$GROUND_CGROUP/cpuset.cpus"; }
 of_processes() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$(head -n 1 "$JOB/u/home/cgroup.procs")/status"; }
 only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
 
-@test "a limit that no cgroup can hold is an error, and of a job that was made for it nothing stays" {
-    for limits in '0 48M 0' '0 0 48M'; do
-        run -1 mpbind --user "$TEST_UID" 23.4 $limits
-        [[ $output == *"mpbind: bind job 23.4: mprund says: limit the memory of job 23.4: no cgroup of this host "* ]]
+@test "what this host cannot hold is said, and refused with --strict: of a job that was made for it nothing stays" {
+    for limits in '0 48M 0' '0 0 48M' '1 0 0' '1 48M 0'; do
+        run -1 mpbind --strict --user "$TEST_UID" 23.4 $limits
+        case $limits in
+        *48M*) [[ $output == *"mpbind: bind job 23.4: mprund says: limit the memory of job 23.4: no cgroup of this host "* ]] ;;
+        *) [[ $output == *"jobs have no cpusets on this host"* ]] ;;
+        esac
+        mprund_gone
+        run -0 mpbind --user "$TEST_UID" 23.4 $limits
+        [[ $limits != *48M* || $output == *"job 23.4: not held here: limit the memory of job 23.4: no cgroup of this host "* ]]
+        [[ $limits != 1* || $output == *"jobs have no cpusets on this host" ]]
+        [ "$(jobs_here)" = "23.4 $TEST_UID expected 0" ]
+        mpbind --forget 23.4
         mprund_gone
     done
-    # with --try-cores it is, too, but not that no cores can be chosen here
-    run -1 mpbind --user "$TEST_UID" --try-cores 23.4 1 48M 0
-    [[ $output == *"no cgroup of this host "* ]]
-    mprund_gone
-    run -1 mpbind --user "$TEST_UID" 23.4 1 0 0
-    [[ $output == *"jobs have no cpusets on this host"* ]]
-    mprund_gone
-    run -0 mpbind --user "$TEST_UID" --try-cores 23.4 1 0 0
-    [[ $output == *"job 23.4: its cores are left as they are: "*"jobs have no cpusets on this host"* ]]
-    [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
-    mpbind --forget 23.4
     job_start 12.1 sleep 1000
-    run -1 mpbind 12.1 0 48M 0
+    run -1 mpbind --strict 12.1 0 48M 0
     [ -d "$JOB" ] # a job that runs goes on
     mpbind 12.1 0 0 0
     job_kill
@@ -140,6 +155,31 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
     mprund_gone 30
 }
 
+@test "a job that is deleted before it comes gives its cores back: its directory went, or Grid Engine knows no such job" {
+    mpbind 23.4 0 0 0
+    spool_job 23.4 65400 "$(nobody_name)"
+    rm -r "$SPOOL/active_jobs/23.4"
+    mprund_gone
+    mkdir -m 777 asked
+    cat >qstat <<END
+#!/bin/sh
+mkdir "$TMPDIR/asked/once" 2>/dev/null
+[ -e "$TMPDIR/deleted" ] || { echo "error: failed receiving gdi request" >&2; exit 1; }
+printf '<?xml version="1.0"?>\n<unknown_jobs >\n<ST_name>%s</ST_name>\n</unknown_jobs>\n' "\$3"
+END
+    chmod 755 qstat
+    sed -i "s,^gridengine.*,gridengine { spool = \"$SPOOL\" qstat = \"$TMPDIR/qstat\" qstat_user = \"$(nobody_name)\" }," "$MPRUND_CONF"
+    mprund_kill
+    mprund_start
+    mpbind 23.4 0 0 0
+    mpbind solver.7 0 0 0 # nobody can be asked about this one
+    wait_until 20 test -e asked/once # no answer is no reason
+    [ "$(jobs_here | wc -l)" = 2 ]
+    touch deleted
+    only_solver() { [ "$(jobs_here)" = "solver.7 - expected 0" ]; }
+    wait_until 15 only_solver
+}
+
 @test "--wait: as root the job is made as its manager says, as its user it is waited for, and not for ever" {
     run -4 as_nobody "$MPBIND" --wait 0.2 23.4
     [[ $output == *"wait for job 23.4: it was not ready within 0.2 s"* ]]
@@ -150,7 +190,7 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
     as_nobody "$MPBIND" --wait "$(patience 20)" 23.4 &
     mpbind --wait "$(patience 10)" 23.4
     wait $!
-    [ "$(jobs_here)" = "23.4 $TEST_UID 0" ]
+    [ "$(jobs_here)" = "23.4 $TEST_UID running 0" ]
     run -4 as_other "$MPBIND" --wait 0.2 23.4 # another's job
     # one that gives no sign of life is not waited for, and asked as before when it is back
     kill -STOP "$MPRUND_PID"
@@ -218,8 +258,8 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
 --unlimit
 --unlimit --forget 23.4
 --wait 23.4
---wait 1s --try-cores 23.4
---unlimit --try-cores 23.4
+--wait 1s --strict 23.4
+--unlimit --strict 23.4
 --wait 1s 23.4 24.4
 --forget 23.4 0 0 0
 --no-such-option 23.4 0 0 0

@@ -209,6 +209,13 @@ load_value() { on n0 qhost -h n1 -F "$1" | sed -n "s/.*hl:$1=//p"; }
     on_root n0 qconf -mattr queue load_thresholds "$(setting_of mprund-queue load_thresholds)" lab.q
     run -0 on n0 env SGE_SINGLE_LINE=1 qconf -sq lab.q
     [[ $output =~ load_thresholds\ +np_load_avg=1000,mprund_stuck=1 ]]
+    # and so mprund finds it
+    ln -s /usr/lib/gridengine/qconf "$(dirname "$QSTAT")"
+    run -0 on_root n1 "$MPRUND" --check
+    echo "$output"
+    [[ $output == *"ok       execd: runs here, with the spool directory "* ]]
+    [[ $output == *"ok       qstat: '$QSTAT' answers"* ]]
+    [[ $output == *"ok       shepherd_cmd: '$SHEPHERD'"*"ok       load_sensor: '$SITE/gridengine/load-sensor'"* ]]
     qsub_start -l hostname=n1 <<'EOF'
 setsid sleep 1234 >/dev/null 2>&1 </dev/null &
 until [ -e go ]; do sleep 0.1; done
@@ -225,7 +232,7 @@ EOF
     thaw_n1
     wait_until 60 is_open
     load_value_is mprund_ok 1
-    load_value_is free_cores "$(on n1 "$MPRUND" status --json | sed -n 's/.*"cores_free": \([0-9]*\).*/\1/p')"
+    load_value_is free_cores "$(free_cores n1)"
 }
 load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
 
@@ -286,13 +293,29 @@ EOF
     before=$(job_cgroup "$other")
     [ -d "$before" ]
     run on_root "$other" "$MPRUND" status
-    [[ $output =~ $(job)\.1\ +gridengine\ +64000\ +running\ +0\  ]]
+    [[ $output =~ $(job)\.1\ +gridengine\ +64000\ +labuser\ +expected\ +0\  ]]
     run on_root "$other" "$MPRUND" status --json
     [[ $output == *'"cores_how": "own"'* ]]
     touch "$(dirname "$(job_out)")/go"
     job_wait
     [ "$(grep -c "^$other 0::.*/${before##*/}/u/" "$(job_out)")" -eq 1 ]
+    # one that is deleted before it comes there gives them back
+    qsub_start -pe lab 4 <<<'touch begun; sleep 1000'
+    wait_until 60 test -e "$(dirname "$(job_out)")/begun"
+    other=n1
+    [ "$(job_host)" != n1 ] || other=n2
+    [ -d "$(job_cgroup "$other")" ]
+    on n0 qdel "$(job)"
+    grounds_empty 20
+    # so does one that is deleted before it begins anywhere
+    qsub_start -h -pe lab 4 <<<true
+    on_root n2 "$MPRUN_BUILD/tools/mpbind" "$(job)" 1 0 0
+    [ "$(free_cores n2)" = "$(($(free_cores n3) - 1))" ]
+    on n0 qdel "$(job)"
+    grounds_empty 20
+    [ "$(free_cores n2)" = "$(free_cores n3)" ]
 }
+free_cores() { on_root "$1" "$MPRUND" status --json | sed -n 's/.*"cores_free": \([0-9]*\).*/\1/p'; }
 
 # limits_are HOST BY LIMITS: the last ones of the last job there. No cgroup of this machine may hold them.
 limits_are() { [ "$(mprund_limits "$1" | tail -n 1)" = "by=$2 $3" ] || { mprund_limits "$1" && false; }; }

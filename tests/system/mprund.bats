@@ -109,7 +109,7 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     [ "$status" -eq 0 ]
     mprund_start
     run here "$MPRUND" status
-    [[ ${lines[1]} == 12.1*site*"$TEST_UID"*running*" 1 "* ]]
+    [[ ${lines[1]} == 12.1*site*"$TEST_UID "*"$(nobody_name) "*running*" 1 "* ]]
     run --separate-stderr as_job 12.1 "$MPRUN" -n 1 grep 0:: /proc/self/cgroup
     [[ $output == *"/${before##*/}/u/"* ]] # the same job still
     job_kill
@@ -145,8 +145,8 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     json() { python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
     job_start 12.1 sleep 1000
     here "$MPRUND" status --json >root.json
-    [ "$(json '[(j["job"], j["manager"], j["uid"], j["state"], j["processes"]) for j in d["jobs"]]' <root.json)" = \
-        "[('12.1', 'site', $TEST_UID, 'running', 1)]" ]
+    [ "$(json '[(j["job"], j["manager"], j["uid"], j["user"], j["state"], j["processes"]) for j in d["jobs"]]' <root.json)" = \
+        "[('12.1', 'site', $TEST_UID, '$(nobody_name)', 'running', 1)]" ]
     [ "$(json '(d["jobs_of_all_users"], d["stuck"])' <root.json)" = "(1, 0)" ]
     # no limit, and nothing that limits memory: absent, not 0
     [ "$(json '"memory_limit" in d["jobs"][0] or "reason" in d["jobs"][0]' <root.json)" = False ]
@@ -290,12 +290,13 @@ hang_up() {
     while read -r setting; do grep -q "$setting" "$MPRUN_SOURCE/share/man/mprund.conf.5" || { echo "no $setting"; false; }; done <settings
     # and the sample is right when what it says is said
     sed -E 's/^#([a-z}])/\1/; s/^#(    [a-z#])/\1/; s/sgeadmin/root/' "$MPRUN_SOURCE/share/mprund.conf" >sample.conf
-    here "$MPRUND" --config "$PWD/sample.conf" --check
+    run here "$MPRUND" --config "$PWD/sample.conf" --check
+    [[ ${lines[0]} == "ok       configuration: '$PWD/sample.conf'" ]]
 }
 
 @test "--check names the line, and refuses a file that others can write" {
     check() { printf '%s\n' "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
-    check 'cgroup = "/jobs"' 'gridengine { spool = "/var/spool/ge/n1" }'
+    check 'cgroup = "/jobs"'
     for wrong in 'cgroup = "jobs"' 'cgroup = "/a/../b"' 'user_rate = 0' 'subsystems = {memory, disk}' \
         'systemd = perhaps' 'colour = "red"' 'gridengine { admin_user = "nobody-there" }'; do
         run check '# first' "$wrong"
@@ -310,4 +311,46 @@ hang_up() {
     [[ $output == *"must belong to root and be writable to nobody else"* ]]
     run here "$MPRUND" --config "$PWD/missing.conf" --check
     [ "$status" -eq 1 ]
+}
+
+@test "--check says of each thing that the daemon needs whether it is there, and makes none of them" {
+    spool_setup
+    mkdir -m 777 links
+    ln -s "$TMPDIR" links/away
+    settings=("cgroup = \"$GROUND_CGROUP/more\"" 'systemd = no' 'subsystems = {cpu, pids, net_cls}' "grant_key = \"$TMPDIR/etc/mprun/grant.key\"")
+    check() { printf '%s\n' "${settings[@]}" "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
+    said() { grep -q "^$1  *$2" <<<"$output" || { echo "not said: $1 $2: $output" && false; }; }
+    run -1 check "gridengine { spool = \"$TMPDIR/none\" execd = \"/bin/true\" shepherd = \"/no/shepherd\" }"
+    said ok "cgroup v2: '$GROUND/more' tracks jobs"
+    said warning 'jobs will not have net_cls: '
+    said ok 'mprund runs here already; jobs: 0'
+    said wrong "execd: '$TMPDIR/none/active_jobs': No such file or directory; set .spool. "
+    said ok "execd: '/bin/true'"
+    said wrong "shepherd: '/no/shepherd' cannot be run: No such file or directory"
+    said wrong "grant_key: read key '$TMPDIR/etc/mprun/grant.key': No such file or directory"
+    said warning 'qstat: none'
+    # the key's directory is made, and no link is followed to it
+    run -1 "$MPRUND" --make-key "$TMPDIR/links/away/grant.key"
+    [[ $output == *"make key '$TMPDIR/links/away/grant.key': others can write to directory 'links'" ]]
+    chmod 755 links
+    run -1 "$MPRUND" --make-key "$TMPDIR/links/away/new/grant.key"
+    [[ $output == *"'away' is a link, or no directory: name the real one" ]]
+    [ ! -e new ]
+    (umask 077 && "$MPRUND" --make-key "$TMPDIR/etc/mprun/grant.key")
+    [ "$(stat -c '%a %u' etc etc/mprun etc/mprun/grant.key | sort | uniq -c | tr -s ' ' | tr '\n' ';')" = ' 1 600 0; 2 755 0;' ]
+    run -1 check "gridengine { spool = \"$SPOOL\" execd = \"/bin/true\" shepherd = \"/bin/true\" qstat = \"/bin/true\" root = \"$TMPDIR\" }"
+    said ok "grant_key: '$TMPDIR/etc/mprun/grant.key'"
+    said warning "execd: '$SPOOL' is its spool directory, but no execd runs here"
+    said wrong "cell: '$TMPDIR/default/common': No such file or directory"
+    said wrong "qstat: read '/bin/true -xml -j 1': it printed nothing"
+    [ ! -e "$GROUND/more" ]
+    kill -TERM "$MPRUND_PID"
+    wait_until 10 process_gone "$MPRUND_PID"
+    run -0 check
+    said ok 'no mprund runs here yet'
+    [ ! -e "$GROUND/more" ]
+    settings[0]='cgroup = "/no.such.cgroup.to.be.made/at/all"'
+    here chmod 777 /run/mprun
+    run -1 check
+    said wrong "listen at '/run/mprun/mprund.sock': its directory must belong to user 0"
 }

@@ -190,16 +190,26 @@ no_sentinel() { ! sentinel "$1"; }
     mprund_kill
     here rm -f /run/mprund.pid
     start() { MPRUN_TEST_LIMIT=200 here "$MPRUND" --config "$MPRUND_CONF" -p /run/mprund.pid "$@" </dev/null >out 2>&1 3>&-; }
-    for wrong in '-e net_cls' '-d disk' '--daemon -t' '-D -t trace' '-D -s here'; do
+    for wrong in '-e perf_event' '-d disk' '--daemon -t' '-D -t trace' '-D -s here'; do
         run here "$MPRUND" --config "$MPRUND_CONF" $wrong --check
         [ "$status" -eq 2 ]
     done
-    start -e pids -d cpu -s "$TMPDIR/sentinels" -t "$TRACE" &
+    start -e pids -e blkio -e devices -e net_cls -d cpu -s "$TMPDIR/sentinels" -t "$TRACE" &
     wait_until 10 here test -s /run/mprund.pid
     MPRUND_PID=$(here cat /run/mprund.pid)
     job_start 12.1 sleep 1000
     [ "$(stat -c '%u %a' "$TMPDIR/sentinels/12.1")" = "0 444" ]
     run ! grep -w cpu "$GROUND/cgroup.subtree_control"
+    # what the host has of them the job has, and of the others that is said
+    read -r pid <"$JOB/task/cgroup.procs"
+    for subsystem in blkio devices net_cls; do
+        path=$(sed -n "s/^[0-9]*:\([^:]*,\)*$subsystem\(,[^:]*\)*://p" "/proc/$pid/cgroup")
+        if [ -z "$path" ]; then
+            grep -w "jobs do not have .*${subsystem#blk}" out || grep -qw "${subsystem#blk}" "$GROUND/cgroup.subtree_control"
+        else
+            [ "$path" = "$GROUND_CGROUP/${JOB##*/}" ]
+        fi
+    done
     traced ' make job=12.1 uid='
     job_kill
     mprund_gone

@@ -190,7 +190,7 @@ static void keys_and_words_are_matched_whole(void **state)
     assert_int_equal(flat_key_u64("max max\n", "max", &v), -1);
     assert_int_equal(cgroup_controllers_in("cpuset cpu io memory\n", ~0U),
                      CGROUP_BIT(CGROUP_CPUSET) | CGROUP_BIT(CGROUP_CPU) |
-                         CGROUP_BIT(CGROUP_MEMORY));
+                         CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_IO));
     assert_int_equal(cgroup_controllers_in("cpuset cpu io memory\n", CGROUP_LIMITS),
                      CGROUP_BIT(CGROUP_MEMORY));
     assert_int_equal(cgroup_controllers_in("cpuset io", CGROUP_BIT(CGROUP_CPU)), 0);

@@ -188,9 +188,13 @@ static void what_qstat_cannot_say_is_told(void **state)
     must_fail(&a, "-xml -j 4");
     ask_qstat("kill -9 $$", 1, &a);
     must_fail(&a, "printed nothing");
-    AUTO_FREE char *unknown = printing("../../fuzz/corpus/qstat-xml/unknown.xml; : ");
+    char *unknown;
+    assert_true(asprintf(&unknown, "cat '%s/tests/fuzz/corpus/qstat-xml/unknown.xml'",
+                         getenv("MPRUN_SOURCE")) > 0);
     ask_qstat(unknown, 1, &a);
-    assert_int_equal(a.known, 0);
+    free(unknown);
+    must_fail(&a, "knows no job '99999'");
+    assert_int_equal(a.err.code, ESRCH);
 }
 
 static void one_that_never_ends_is_ended(void **state)
@@ -225,7 +229,7 @@ static void other_answers_are_none(void **state)
         {"head -c 368 /dev/zero", "is none"},
         {"printf 'MPSQ\\000\\000\\000\\000'; head -c 360 /dev/zero | tr '\\000' '\\377'", "no end"},
         {"printf 'MPSQ\\000\\000\\000\\000\\007'; head -c 359 /dev/zero", "no demand"},
-        {"printf 'MPSQ\\002\\000\\000\\000'; head -c 360 /dev/zero", "is none"},
+        {"printf 'MPSQ\\003\\000\\000\\000'; head -c 360 /dev/zero", "is none"},
         {"printf 'MPSQ\\000\\000\\000\\000'; head -c 361 /dev/zero", "is none"},
         {"head -c 100000000 /dev/zero", "is none"},
     };

@@ -14,7 +14,7 @@ setup() {
     export TMPDIR=/tmp
     cd /tmp || return 1
     mkdir -p /tmp/lab && chmod 777 /tmp/lab
-    printf 'systemd = no\n' >/tmp/mprund.conf
+    printf '%s\n' 'systemd = no' 'subsystems = {memory, pids, cpu, cpuset, freezer, blkio, devices, net_cls}' >/tmp/mprund.conf
     mprund_start
 }
 mprund_start() { "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 2>/tmp/mprund.log 3>&-; }
@@ -62,6 +62,19 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
     run "$MPRUND" status
     echo "$output"
     [[ ${lines[1]} == 12.1*running*"64"*MiB*50* ]]
+    # in each hierarchy that there is, and what there is not is said
+    pid=$(pgrep -x sleep -u $LAB_UID)
+    for subsystem in blkio devices net_cls; do
+        if awk -v name=$subsystem '$1 == name && $2 > 0 { is = 1 } END { exit !is }' /proc/cgroups; then
+            grep "^[0-9]*:\([^:]*,\)*$subsystem\(,[^:]*\)*:/mprund/site-12.1-" "/proc/$pid/cgroup"
+        elif [ "$subsystem" = blkio ]; then
+            grep -qw io /sys/fs/cgroup/mprund/cgroup.subtree_control
+        else
+            grep "jobs do not have .*$subsystem" /tmp/mprund.log
+        fi
+    done
+    run -0 "$MPRUND" --config /tmp/mprund.conf --check
+    [[ $output == *"tracks jobs, with "*memory* ]]
     for file in $(find /sys/fs/cgroup -path '*/mprund/site-*' \( -name memory.max -o -name pids.max -o -name memory.limit_in_bytes -o -name tasks \)); do
         ! setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups sh -c 'echo 1000000000 >"$0"' "$file" 2>/dev/null || false
     done
@@ -158,7 +171,7 @@ go() { # the exit code of job $1
     "$MPBIND" --user $LAB_UID 23.4 0 64M 0
     "$MPBIND" --unlimit 23.4 0 0 0
     run -0 "$MPRUND" status
-    [[ ${lines[1]} == 23.4*gridengine*running*"80"*MiB* ]]
+    [[ ${lines[1]} == 23.4*gridengine*expected*"80"*MiB* ]]
     kill $execd
     wait $execd || true
     rmdir "$place/cell" "$place"
