@@ -43,6 +43,7 @@ enum {
     TREE_FANOUT = 32,          /* hosts right below a host: two levels for 1,056 hosts */
     LISTEN_PENDING = 64,       /* places of unproved peers; where more hosts start, one for each, */
     LISTEN_PENDING_MAX = 1024, /* but no more than this: each costs a descriptor */
+    LISTEN_TICKS = 8,          /* in LISTEN_PATIENCE; a handshake takes half as many turns */
     LISTEN_BACKLOG = 4096,     /* connections waiting in the kernel: all hosts may come at once */
     DIAL_ADDRESSES_MAX = 16,   /* addresses that are tried at once; machines have fewer */
     GATHER_MAX = 4096,         /* collectives under way; a peer that starts more is broken */

@@ -26,9 +26,9 @@ static uint32_t preamble_flags(const struct step_plan *plan)
     uint32_t flags = 0;
     if (plan->transport == TRANSPORT_STDIO)
         flags |= PREAMBLE_STDIO;
-    if (plan->transport == TRANSPORT_TCP && cmd->security == LINK_ENCRYPT)
+    if (plan->transport != TRANSPORT_UNIX && cmd->security == LINK_ENCRYPT)
         flags |= PREAMBLE_ENCRYPT;
-    if (plan->transport == TRANSPORT_TCP && cmd->security == LINK_MAC)
+    if (plan->transport != TRANSPORT_UNIX && cmd->security == LINK_MAC)
         flags |= PREAMBLE_MAC;
     if (cmd->verbose)
         flags |= PREAMBLE_VERBOSE;
@@ -111,7 +111,10 @@ static void become_link(struct starter *st, const char *answer)
     struct starters *s = st->all;
     struct error e;
     char name[300];
-    struct link_options o = {.role = LINK_ACCEPTOR, .key = s->plan->key, .skip_noise = 1};
+    struct link_options o = {.role = LINK_ACCEPTOR,
+                             .key = s->plan->key,
+                             .security = s->plan->cmd->security,
+                             .skip_noise = 1};
     stop_reading(c);
     int in = take_fd(&c->in_fd), out = take_fd(&c->out_fd);
     if (fd_write_all(in, answer, strlen(answer)) < 0) /* its end is told */

@@ -212,8 +212,6 @@ int uplink_connect(struct uplink *u, struct error *err)
     if (in < 0)
         return -1;
     struct link_options o = link_options(u);
-    if (u->is_start_channel)
-        o.security = LINK_PLAIN; /* protected as the start channel is */
     u->link = link_create(u->services->loop, in, out, &o, "mprun", &up_events, u, err);
     return u->link ? 0 : -1;
 }

@@ -48,6 +48,7 @@ static const uint8_t key[HANDSHAKE_KEY] = "a key that no input can know";
 static void try_acceptor(const uint8_t *data, size_t size)
 {
     struct handshake h;
+    struct handshake_session claim;
     struct error err = {.text = ""};
     uint8_t a1[HANDSHAKE_A1];
     handshake_init(&h, key, 0, data[0] & HANDSHAKE_ENCRYPT);
@@ -55,7 +56,7 @@ static void try_acceptor(const uint8_t *data, size_t size)
         data += HANDSHAKE_C1;
         size -= HANDSHAKE_C1;
         if (size >= HANDSHAKE_C2)
-            MUST(handshake_take_c2(&h, data, &err) < 0 && err.text[0]);
+            MUST(handshake_take_c2(&h, data, &claim, &err) < 0 && err.text[0]);
     }
     handshake_wipe(&h);
 }
@@ -64,11 +65,15 @@ static void try_connector(const uint8_t *data, size_t size)
 {
     struct handshake h;
     struct error err = {.text = ""};
-    uint8_t c1[HANDSHAKE_C1], c2[HANDSHAKE_C2];
+    struct handshake_session theirs;
+    enum handshake_answer answer;
+    uint8_t c1[HANDSHAKE_C1];
     handshake_init(&h, key, 1, data[0] & HANDSHAKE_ENCRYPT);
     handshake_c1(&h, c1);
     if (size >= HANDSHAKE_A1)
-        MUST(handshake_take_a1(&h, data, c2, &err) < 0 && err.text[0]);
+        MUST(handshake_take_a1(&h, data, &err) < 0 && err.text[0]);
+    if (size >= HANDSHAKE_A2)
+        MUST(handshake_take_a2(&h, data, &answer, &theirs, &err) < 0 && err.text[0]);
     handshake_wipe(&h);
 }
 

@@ -849,19 +849,18 @@ static void claimer_ready(void *arg, int fd, unsigned events)
     struct claimer *c = arg;
     struct handshake_session theirs;
     enum handshake_answer answer;
-    uint8_t c2[HANDSHAKE_C2], c3[HANDSHAKE_CLAIM];
+    uint8_t c2[HANDSHAKE_C2];
     assert_true(buffer_read(&c->in, fd, 4096) > 0);
     if (c->step == 0 && buffer_len(&c->in) >= HANDSHAKE_A1) {
-        assert_int_equal(handshake_take_a1(&c->shake, buffer_ptr(&c->in), c2, NULL), 0);
+        assert_int_equal(handshake_take_a1(&c->shake, buffer_ptr(&c->in), NULL), 0);
         buffer_consume(&c->in, HANDSHAKE_A1);
-        handshake_claim(&c->shake, &c->session, c3);
+        handshake_c2(&c->shake, &c->session, c2);
         assert_int_equal(fd_write_all(fd, c2, sizeof(c2)), 0);
-        assert_int_equal(fd_write_all(fd, c3, sizeof(c3)), 0);
         c->step = 1;
     }
-    if (c->step == 1 && buffer_len(&c->in) >= HANDSHAKE_VERDICT) {
-        assert_int_equal(
-            handshake_take_verdict(&c->shake, buffer_ptr(&c->in), &answer, &theirs, NULL), 0);
+    if (c->step == 1 && buffer_len(&c->in) >= HANDSHAKE_A2) {
+        assert_int_equal(handshake_take_a2(&c->shake, buffer_ptr(&c->in), &answer, &theirs, NULL),
+                         0);
         c->answer = (int)answer;
         c->step = 2;
         loop_io_set(c->io, 0);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 
 #include "common/buffer.h"
 #include "wire/link/key-proof.h"
+#include "wire/little-endian.h"
 #include "wire/mprun.pb-c.h"
 #include "tests/unit/patience.h"
 
@@ -688,6 +690,7 @@ static void a_changed_record_is_noticed(void **state)
     /* a relay would have to know where records are: change the last byte that the acceptor gets */
     struct one t = one_end((struct link_options){.role = LINK_ACCEPTOR, .key = key, .security = 1});
     struct handshake h;
+    struct handshake_session none = {.received = 0};
     uint8_t c1[HANDSHAKE_C1], a1[HANDSHAKE_A1], c2[HANDSHAKE_C2], junk[64] = {0};
     struct error e;
     handshake_init(&h, key, 3, HANDSHAKE_ENCRYPT);
@@ -699,7 +702,8 @@ static void a_changed_record_is_noticed(void **state)
         ssize_t n = recv(t.fd, a1 + got, sizeof(a1) - (size_t)got, MSG_DONTWAIT);
         got += n > 0 ? n : 0;
     }
-    assert_int_equal(handshake_take_a1(&h, a1, c2, &e), 0);
+    assert_int_equal(handshake_take_a1(&h, a1, &e), 0);
+    handshake_c2(&h, &none, c2);
     assert_int_equal(write(t.fd, c2, sizeof(c2)), sizeof(c2));
     junk[24] = 30; /* cipher header of zeros, then a record of 30 bytes */
     assert_int_equal(write(t.fd, junk, 24 + 4 + 30), 24 + 4 + 30);
@@ -753,6 +757,7 @@ static void tap(struct tapped *x)
     shovel(x, x->tap, x->feed, HANDSHAKE_C1);
     shovel(x, x->feed, x->tap, HANDSHAKE_A1);
     shovel(x, x->tap, x->feed, HANDSHAKE_C2);
+    shovel(x, x->feed, x->tap, HANDSHAKE_A2);
     for (int i = 0; i < 3; i++) {
         send_text(x->from, FRAME_LOG, texts[i]);
         x->record[i] = x->n;
@@ -814,6 +819,120 @@ static void a_tagged_record_counts_once_and_in_its_place(void **state)
     expect_frames(&x, 1, 0);
 }
 
+/* ---- a listener ------------------------------------------------------------------------------ */
+
+/* All 32 bytes that the two ends drew: nonces and the secrets of their public keys. */
+static uint8_t drawn[16][32];
+static size_t ndrawn;
+
+static void draw(void *to, size_t n)
+{
+    randombytes_sysrandom_implementation.buf(to, n);
+    if (n == 32 && ndrawn < 16)
+        memcpy(drawn[ndrawn++], to, n);
+}
+
+static const char *its_name(void)
+{
+    return "recorded";
+}
+
+/* Passes on what has come, and keeps it. */
+static void overhear(int from, int to, struct buffer *heard)
+{
+    uint8_t some[512];
+    ssize_t n = recv(from, some, sizeof(some), MSG_DONTWAIT);
+    if (n > 0) {
+        buffer_append(heard, some, (size_t)n);
+        assert_int_equal(write(to, some, (size_t)n), n);
+    }
+}
+
+/* A whole connection, encrypted, as bytes: what went up, what went down. Random draws of its ends
+ * go into `drawn`. */
+static void record(struct buffer heard[2])
+{
+    struct randombytes_implementation recorded = randombytes_sysrandom_implementation;
+    struct loop *loop = loop_create(NULL);
+    struct end *up = calloc(1, sizeof(*up)), *down = calloc(1, sizeof(*down));
+    int at_up[2], at_down[2];
+    recorded.buf = draw;
+    recorded.implementation_name = its_name;
+    randombytes_set_implementation(&recorded);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, at_up), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, at_down), 0);
+    make(up, loop, at_up[0], options(ENCRYPTED, LINK_CONNECTOR));
+    make(down, loop, at_down[0], options(ENCRYPTED, LINK_ACCEPTOR));
+    send_text(up, FRAME_LOG, "a plain text");
+    send_text(down, FRAME_LOG, "a plain text");
+    while (up->nframes + down->nframes < 2) {
+        turn(loop);
+        overhear(at_up[1], at_down[1], &heard[0]);
+        overhear(at_down[1], at_up[1], &heard[1]);
+    }
+    randombytes_set_implementation(&randombytes_sysrandom_implementation);
+    finish(up);
+    finish(down);
+    close(at_up[1]);
+    close(at_down[1]);
+    free(up);
+    free(down);
+    loop_destroy(loop);
+}
+
+/* Who knows the step key takes the first `said` bytes of the handshake, and this for the shared
+ * secret: does that open a direction? */
+static bool opens(const struct buffer heard[2], int down, size_t said, const uint8_t *secret)
+{
+    static const size_t c1 = HANDSHAKE_C1, a1 = HANDSHAKE_A1, c2 = HANDSHAKE_C2, a2 = HANDSHAKE_A2;
+    crypto_generichash_state st;
+    crypto_secretstream_xchacha20poly1305_state stream;
+    uint8_t all[HANDSHAKE_SAID], plain[512], k[32], tag;
+    unsigned long long n;
+    memcpy(all, heard[0].data, c1);
+    memcpy(all + c1, heard[1].data, a1);
+    memcpy(all + c1 + a1, heard[0].data + c1, c2);
+    memcpy(all + c1 + a1 + c2, heard[1].data + a1, a2);
+    crypto_generichash_init(&st, key, sizeof(key), sizeof(k));
+    crypto_generichash_update(&st, (const uint8_t *)(down ? "down" : "up"), down ? 5 : 3);
+    crypto_generichash_update(&st, all, said);
+    crypto_generichash_update(&st, secret, secret ? 32 : 0);
+    crypto_generichash_final(&st, k, sizeof(k));
+    const uint8_t *p = heard[down].data + (down ? a1 + a2 : c1 + c2);
+    crypto_secretstream_xchacha20poly1305_init_pull(&stream, p, k);
+    p += crypto_secretstream_xchacha20poly1305_HEADERBYTES;
+    uint32_t length = get32(p);
+    assert_in_range(length, 12, sizeof(plain));
+    return crypto_secretstream_xchacha20poly1305_pull(&stream, plain, &n, &tag, p + 4, length, NULL,
+                                                      0) == 0 &&
+           memmem(plain, n, "a plain text", 12);
+}
+
+static void a_listener_that_knows_the_key_opens_nothing(void **state)
+{
+    static const uint8_t zeros[32];
+    struct buffer heard[2] = {{.cap = 0}};
+    uint8_t shared[32];
+    size_t opened_with_secret[2] = {0};
+    record(heard);
+    const uint8_t *up_public = heard[0].data + HANDSHAKE_C1 + HANDSHAKE_C2 - 64;
+    const uint8_t *down_public = heard[1].data + HANDSHAKE_A1 + HANDSHAKE_A2 - 64;
+    const uint8_t *guesses[] = {NULL, zeros, key, up_public, down_public};
+    for (int down = 0; down < 2; down++) {
+        for (size_t i = 0; i < sizeof(guesses) / sizeof(guesses[0]); i++)
+            for (size_t said = 0; said <= HANDSHAKE_SAID; said++)
+                assert_false(opens(heard, down, said, guesses[i]));
+        /* it would know what to do: with the secret of either end it opens both directions */
+        for (size_t i = 0; i < ndrawn; i++)
+            for (int its = 0; its < 2; its++)
+                if (crypto_scalarmult(shared, drawn[i], its ? up_public : down_public) == 0)
+                    opened_with_secret[down] += opens(heard, down, HANDSHAKE_SAID, shared);
+        assert_int_equal(opened_with_secret[down], 2);
+    }
+    buffer_free(&heard[0]);
+    buffer_free(&heard[1]);
+}
+
 static void noise_before_the_peer_is_kept_as_text(void **state)
 {
     struct loop *loop = loop_create(NULL);
@@ -863,6 +982,7 @@ int main(void)
         cmocka_unit_test(encrypted_frames_go_both_ways),
         cmocka_unit_test(tagged_frames_go_both_ways),
         cmocka_unit_test(a_tagged_record_counts_once_and_in_its_place),
+        cmocka_unit_test(a_listener_that_knows_the_key_opens_nothing),
         cmocka_unit_test(a_message_of_5_mib_arrives_as_one),
         cmocka_unit_test(a_packed_message_of_any_size_comes_back),
         cmocka_unit_test(a_message_that_no_peer_takes_ends_the_link_here),

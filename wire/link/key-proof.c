@@ -11,7 +11,20 @@
 
 const uint8_t handshake_magic[HANDSHAKE_MAGIC] = {'m', 'p', 'r', 'u', 'n', 0, '\r', '\n'};
 
-enum { A1_PROOF = 48, CLAIM_PROOF = 24, VERDICT_PROOF = 32 };
+enum {
+    /* where the messages are in what was said */
+    C1 = 0,
+    A1 = C1 + HANDSHAKE_C1,
+    C2 = A1 + HANDSHAKE_A1,
+    A2 = C2 + HANDSHAKE_C2,
+    /* and the values in them: a proof is the end of its message, a public key is before that */
+    PROOF = 32,
+    C1_NONCE = 24,
+    A1_NONCE = 16,
+    C2_PUBLIC = C2 + HANDSHAKE_C2 - PROOF - HANDSHAKE_X25519,
+    A2_PUBLIC = A2 + HANDSHAKE_A2 - PROOF - HANDSHAKE_X25519,
+    A2_SESSION = 8,
+};
 
 int handshake_library_init(struct error *err)
 {
@@ -34,24 +47,50 @@ void handshake_wipe(struct handshake *h)
     sodium_memzero(h, sizeof(*h));
 }
 
-/* Proves the messages behind C2, too: the first bytes of the claim, and the n bytes after it. */
-static void late_proof(const struct handshake *h, const char *label, size_t na1, size_t nclaim,
-                       const uint8_t *more, size_t n, uint8_t out[32])
+/* Of the first n bytes of what was said. */
+static void proof(const struct handshake *h, const char *label, size_t n, uint8_t out[PROOF])
 {
     crypto_generichash_state st;
-    crypto_generichash_init(&st, h->key, HANDSHAKE_KEY, 32);
+    crypto_generichash_init(&st, h->key, HANDSHAKE_KEY, PROOF);
     crypto_generichash_update(&st, (const uint8_t *)label, strlen(label) + 1);
-    crypto_generichash_update(&st, h->c1, HANDSHAKE_C1);
-    crypto_generichash_update(&st, h->a1, na1);
-    crypto_generichash_update(&st, h->claim, nclaim);
-    crypto_generichash_update(&st, more, n);
-    crypto_generichash_final(&st, out, 32);
+    crypto_generichash_update(&st, h->said, n);
+    crypto_generichash_final(&st, out, PROOF);
     sodium_memzero(&st, sizeof(st));
 }
 
-static void proof(const struct handshake *h, const char *label, size_t na1, uint8_t out[32])
+/* A message of n bytes that is complete but for its proof. */
+static void say(struct handshake *h, const char *label, size_t at, size_t n, uint8_t *out)
 {
-    late_proof(h, label, na1, 0, NULL, 0, out);
+    proof(h, label, at + n - PROOF, h->said + at + n - PROOF);
+    memcpy(out, h->said + at, n);
+}
+
+static int take_proved(struct handshake *h, const char *label, size_t at, const uint8_t *in,
+                       size_t n, struct error *err)
+{
+    uint8_t expected[PROOF];
+    memcpy(h->said + at, in, n);
+    proof(h, label, at + n - PROOF, expected);
+    if (sodium_memcmp(expected, in + n - PROOF, PROOF) != 0)
+        return error_set(err, EACCES, "the peer does not know the step's key");
+    return 0;
+}
+
+static void make_keys(struct handshake *h, size_t public)
+{
+    if (h->flags & (HANDSHAKE_ENCRYPT | HANDSHAKE_MAC))
+        crypto_kx_keypair(h->said + public, h->secret);
+}
+
+static int share_secret(struct handshake *h, size_t their_public, struct error *err)
+{
+    if (!(h->flags & (HANDSHAKE_ENCRYPT | HANDSHAKE_MAC)))
+        return 0;
+    int rc = crypto_scalarmult(h->said + HANDSHAKE_SAID, h->secret, h->said + their_public);
+    sodium_memzero(h->secret, sizeof(h->secret));
+    if (rc < 0) /* everybody knows the product of such a key */
+        return error_set(err, EPROTO, "the peer's public key is weak");
+    return 0;
 }
 
 static int check_magic(const uint8_t *in, uint32_t version, struct error *err)
@@ -67,13 +106,14 @@ static int check_magic(const uint8_t *in, uint32_t version, struct error *err)
 
 void handshake_c1(struct handshake *h, uint8_t out[HANDSHAKE_C1])
 {
-    memset(h->c1, 0, HANDSHAKE_C1);
-    memcpy(h->c1, handshake_magic, HANDSHAKE_MAGIC);
-    put32(h->c1 + 8, PROTOCOL_VERSION);
-    put32(h->c1 + 12, h->host_id);
-    put32(h->c1 + 16, h->flags);
-    randombytes_buf(h->c1 + 24, 32);
-    memcpy(out, h->c1, HANDSHAKE_C1);
+    uint8_t *c1 = h->said + C1;
+    memset(c1, 0, HANDSHAKE_C1);
+    memcpy(c1, handshake_magic, HANDSHAKE_MAGIC);
+    put32(c1 + 8, PROTOCOL_VERSION);
+    put32(c1 + 12, h->host_id);
+    put32(c1 + 16, h->flags);
+    randombytes_buf(c1 + C1_NONCE, HANDSHAKE_C1 - C1_NONCE);
+    memcpy(out, c1, HANDSHAKE_C1);
 }
 
 int handshake_take_c1(struct handshake *h, const uint8_t in[HANDSHAKE_C1],
@@ -86,41 +126,27 @@ int handshake_take_c1(struct handshake *h, const uint8_t in[HANDSHAKE_C1],
         return error_set(err, EPROTO, "the peer asks for another link security (%u, here %u)",
                          theirs, h->flags);
     h->flags &= theirs;
-    memcpy(h->c1, in, HANDSHAKE_C1);
+    memcpy(h->said + C1, in, HANDSHAKE_C1);
     h->host_id = get32(in + 12);
-    memcpy(h->a1, handshake_magic, HANDSHAKE_MAGIC);
-    put32(h->a1 + 8, PROTOCOL_VERSION);
-    put32(h->a1 + 12, h->flags);
-    randombytes_buf(h->a1 + 16, 32);
-    proof(h, "acceptor", A1_PROOF, h->a1 + A1_PROOF);
-    memcpy(out, h->a1, HANDSHAKE_A1);
+    uint8_t *a1 = h->said + A1;
+    memcpy(a1, handshake_magic, HANDSHAKE_MAGIC);
+    put32(a1 + 8, PROTOCOL_VERSION);
+    put32(a1 + 12, h->flags);
+    randombytes_buf(a1 + A1_NONCE, HANDSHAKE_A1 - PROOF - A1_NONCE);
+    say(h, "acceptor", A1, HANDSHAKE_A1, out);
     return 0;
 }
 
-int handshake_take_a1(struct handshake *h, const uint8_t in[HANDSHAKE_A1],
-                      uint8_t out[HANDSHAKE_C2], struct error *err)
+int handshake_take_a1(struct handshake *h, const uint8_t in[HANDSHAKE_A1], struct error *err)
 {
-    uint8_t expected[32];
     if (check_magic(in, get32(in + 8), err) < 0)
         return -1;
     uint32_t theirs = get32(in + 12);
     if ((theirs | HANDSHAKE_RESUME) != (h->flags | HANDSHAKE_RESUME) || theirs & ~h->flags)
         return error_set(err, EPROTO, "the launcher asks for another link security");
-    memcpy(h->a1, in, HANDSHAKE_A1);
-    proof(h, "acceptor", A1_PROOF, expected);
-    if (sodium_memcmp(expected, in + A1_PROOF, 32) != 0)
-        return error_set(err, EACCES, "the peer does not know the step's key");
+    if (take_proved(h, "acceptor", A1, in, HANDSHAKE_A1, err) < 0)
+        return -1;
     h->flags = theirs;
-    proof(h, "connector", HANDSHAKE_A1, out);
-    return 0;
-}
-
-int handshake_take_c2(struct handshake *h, const uint8_t in[HANDSHAKE_C2], struct error *err)
-{
-    uint8_t expected[32];
-    proof(h, "connector", HANDSHAKE_A1, expected);
-    if (sodium_memcmp(expected, in, 32) != 0)
-        return error_set(err, EACCES, "the peer does not know the step's key");
     return 0;
 }
 
@@ -136,50 +162,45 @@ static void unpack_session(const uint8_t *from, struct handshake_session *ret)
     ret->received = get64(from + HANDSHAKE_SESSION);
 }
 
-void handshake_claim(struct handshake *h, const struct handshake_session *s,
-                     uint8_t out[HANDSHAKE_CLAIM])
+void handshake_c2(struct handshake *h, const struct handshake_session *s, uint8_t out[HANDSHAKE_C2])
 {
-    pack_session(s, h->claim);
-    late_proof(h, "claim", HANDSHAKE_A1, CLAIM_PROOF, NULL, 0, h->claim + CLAIM_PROOF);
-    memcpy(out, h->claim, HANDSHAKE_CLAIM);
+    pack_session(s, h->said + C2);
+    make_keys(h, C2_PUBLIC);
+    say(h, "connector", C2, HANDSHAKE_C2, out);
 }
 
-int handshake_take_claim(struct handshake *h, const uint8_t in[HANDSHAKE_CLAIM],
-                         struct handshake_session *ret, struct error *err)
+int handshake_take_c2(struct handshake *h, const uint8_t in[HANDSHAKE_C2],
+                      struct handshake_session *ret, struct error *err)
 {
-    uint8_t expected[32];
-    memcpy(h->claim, in, HANDSHAKE_CLAIM);
-    late_proof(h, "claim", HANDSHAKE_A1, CLAIM_PROOF, NULL, 0, expected);
-    if (sodium_memcmp(expected, in + CLAIM_PROOF, 32) != 0)
-        return error_set(err, EACCES, "the peer's claim to a link is not authentic");
+    if (take_proved(h, "connector", C2, in, HANDSHAKE_C2, err) < 0)
+        return -1;
     unpack_session(in, ret);
-    return 0;
+    make_keys(h, A2_PUBLIC);
+    return share_secret(h, C2_PUBLIC, err);
 }
 
-void handshake_verdict(const struct handshake *h, enum handshake_answer answer,
-                       const struct handshake_session *s, uint8_t out[HANDSHAKE_VERDICT])
+void handshake_a2(struct handshake *h, enum handshake_answer answer,
+                  const struct handshake_session *s, uint8_t out[HANDSHAKE_A2])
 {
-    memset(out, 0, HANDSHAKE_VERDICT);
-    put32(out, answer);
-    pack_session(s, out + 8);
-    late_proof(h, "verdict", HANDSHAKE_A1, HANDSHAKE_CLAIM, out, VERDICT_PROOF,
-               out + VERDICT_PROOF);
+    put32(h->said + A2, answer);
+    pack_session(s, h->said + A2 + A2_SESSION);
+    say(h, "verdict", A2, HANDSHAKE_A2, out);
 }
 
-int handshake_take_verdict(const struct handshake *h, const uint8_t in[HANDSHAKE_VERDICT],
-                           enum handshake_answer *ret_answer, struct handshake_session *ret,
-                           struct error *err)
+int handshake_take_a2(struct handshake *h, const uint8_t in[HANDSHAKE_A2],
+                      enum handshake_answer *ret_answer, struct handshake_session *ret,
+                      struct error *err)
 {
-    uint8_t expected[32];
-    late_proof(h, "verdict", HANDSHAKE_A1, HANDSHAKE_CLAIM, in, VERDICT_PROOF, expected);
-    if (sodium_memcmp(expected, in + VERDICT_PROOF, 32) != 0 || get32(in) > HANDSHAKE_REFUSED)
-        return error_set(err, EACCES, "the other end's verdict on a link is not authentic");
+    if (take_proved(h, "verdict", A2, in, HANDSHAKE_A2, err) < 0)
+        return -1;
+    if (get32(in) > HANDSHAKE_REFUSED)
+        return error_set(err, EPROTO, "the peer gives an unknown verdict");
     *ret_answer = (enum handshake_answer)get32(in);
-    unpack_session(in + 8, ret);
-    return 0;
+    unpack_session(in + A2_SESSION, ret);
+    return share_secret(h, A2_PUBLIC, err);
 }
 
 void handshake_direction_key(const struct handshake *h, int up, uint8_t out[32])
 {
-    proof(h, up ? "up" : "down", HANDSHAKE_A1, out);
+    proof(h, up ? "up" : "down", sizeof(h->said), out);
 }

@@ -5,21 +5,23 @@
  *                                 zero (4), nonce (32)                               56 bytes
  *     acceptor -> connector   A1: magic (8), version (4), flags (4), nonce (32),
  *                                 proof = BLAKE2b(key, "acceptor" C1 A1[0..48)) (32)  80 bytes
- *     connector -> acceptor   C2: proof = BLAKE2b(key, "connector" C1 A1) (32)        32 bytes
+ *     connector -> acceptor   C2: session (16), frames received (8), public key (32),
+ *                                 proof = BLAKE2b(key, "connector" C1 A1 C2[0..56)) (32)
+ *                                                                                     88 bytes
+ *     acceptor -> connector   A2: verdict (4), zero (4), session (16), frames received (8),
+ *                                 public key (32),
+ *                                 proof = BLAKE2b(key, "verdict" C1 A1 C2 A2[0..64)) (32)
+ *                                                                                     96 bytes
  *
- * When both ask for links that can be resumed (a flag), two messages follow:
+ * Where both ask for links that can be resumed (a flag), a session of zeros in C2 asks for a new
+ * one. Any other session names an interrupted link: the connection goes on with it, each end with
+ * the first frame that the other has not received.
  *
- *     connector -> acceptor   C3: session (16), frames received (8),
- *                                 proof = BLAKE2b(key, "claim" C1 A1 C3[0..24)) (32)  56 bytes
- *     acceptor -> connector   A3: verdict (4), zero (4), session (16), frames received (8),
- *                                 proof = BLAKE2b(key, "verdict" C1 A1 C3 A3[0..32)) (32) 64 bytes
- *
- * A session of zeros asks for a new one. Any other session names an interrupted link: the
- * connection goes on with it, each end with the first frame that the other has not received.
- *
- * Integers are little endian. Directions are then keyed with BLAKE2b(key, "up"|"down" C1 A1).
- * Nonces are fresh, so nothing can be replayed. The proofs cover the flags (encryption, tags), so
- * nobody can change them on the way. */
+ * Integers are little endian. Where frames are protected, each connection has a pair of X25519 keys
+ * at each end, made when the peer has proved the key; else the public keys are zeros. Directions
+ * are keyed with BLAKE2b(key, "up"|"down" C1 A1 C2 A2 X25519). So a listener that has read the step
+ * key cannot make these keys, then or later. Nonces are fresh, so nothing can be replayed. The
+ * proofs cover flags and public keys, so nobody without the key can change them on the way. */
 #pragma once
 
 #include <stddef.h>
@@ -32,9 +34,10 @@ enum {
     HANDSHAKE_MAGIC = 8,
     HANDSHAKE_C1 = 56,
     HANDSHAKE_A1 = 80,
-    HANDSHAKE_C2 = 32,
-    HANDSHAKE_CLAIM = 56,   /* C3 */
-    HANDSHAKE_VERDICT = 64, /* A3 */
+    HANDSHAKE_C2 = 88,
+    HANDSHAKE_A2 = 96,
+    HANDSHAKE_SAID = HANDSHAKE_C1 + HANDSHAKE_A1 + HANDSHAKE_C2 + HANDSHAKE_A2,
+    HANDSHAKE_X25519 = 32, /* secret, public and shared */
     HANDSHAKE_SESSION = 16,
     HANDSHAKE_ENCRYPT = 1, /* flag: both ends must want the same */
     HANDSHAKE_RESUME = 2,  /* flag: when both ends want it */
@@ -44,8 +47,8 @@ extern const uint8_t handshake_magic[HANDSHAKE_MAGIC];
 
 struct handshake {
     uint8_t key[HANDSHAKE_KEY];
-    uint8_t c1[HANDSHAKE_C1], a1[HANDSHAKE_A1];
-    uint8_t claim[HANDSHAKE_CLAIM];
+    uint8_t said[HANDSHAKE_SAID + HANDSHAKE_X25519]; /* C1, A1, C2, A2; then the shared secret */
+    uint8_t secret[HANDSHAKE_X25519];                /* until the peer's public key has come */
     uint32_t host_id;
     uint32_t flags; /* those that this end wants; after C1 and A1 those that both want */
 };
@@ -64,23 +67,20 @@ void handshake_init(struct handshake *h, const uint8_t key[HANDSHAKE_KEY], uint3
                     uint32_t flags);
 void handshake_wipe(struct handshake *h);
 
-/* Connector: makes C1; takes A1 and makes C2. -1 with err: the peer is refused; so below. */
+/* Connector: makes C1; takes A1; makes C2; takes A2. -1 with err: the peer is refused; so below. */
 void handshake_c1(struct handshake *h, uint8_t out[HANDSHAKE_C1]);
-int handshake_take_a1(struct handshake *h, const uint8_t in[HANDSHAKE_A1],
-                      uint8_t out[HANDSHAKE_C2], struct error *err);
-/* Acceptor: takes C1 (sets host_id) and makes A1; takes C2. */
+int handshake_take_a1(struct handshake *h, const uint8_t in[HANDSHAKE_A1], struct error *err);
+void handshake_c2(struct handshake *h, const struct handshake_session *s,
+                  uint8_t out[HANDSHAKE_C2]);
+int handshake_take_a2(struct handshake *h, const uint8_t in[HANDSHAKE_A2],
+                      enum handshake_answer *ret_answer, struct handshake_session *ret,
+                      struct error *err);
+/* Acceptor: takes C1 (sets host_id) and makes A1; takes C2; makes A2, the last one counts. */
 int handshake_take_c1(struct handshake *h, const uint8_t in[HANDSHAKE_C1],
                       uint8_t out[HANDSHAKE_A1], struct error *err);
-int handshake_take_c2(struct handshake *h, const uint8_t in[HANDSHAKE_C2], struct error *err);
-/* With HANDSHAKE_RESUME the connector makes C3 and takes A3; the acceptor takes C3, makes A3. */
-void handshake_claim(struct handshake *h, const struct handshake_session *s,
-                     uint8_t out[HANDSHAKE_CLAIM]);
-int handshake_take_claim(struct handshake *h, const uint8_t in[HANDSHAKE_CLAIM],
-                         struct handshake_session *ret, struct error *err);
-void handshake_verdict(const struct handshake *h, enum handshake_answer answer,
-                       const struct handshake_session *s, uint8_t out[HANDSHAKE_VERDICT]);
-int handshake_take_verdict(const struct handshake *h, const uint8_t in[HANDSHAKE_VERDICT],
-                           enum handshake_answer *ret_answer, struct handshake_session *ret,
-                           struct error *err);
+int handshake_take_c2(struct handshake *h, const uint8_t in[HANDSHAKE_C2],
+                      struct handshake_session *ret, struct error *err);
+void handshake_a2(struct handshake *h, enum handshake_answer answer,
+                  const struct handshake_session *s, uint8_t out[HANDSHAKE_A2]);
 /* After success: makes the key of one direction; up is connector to acceptor. */
 void handshake_direction_key(const struct handshake *h, int up, uint8_t out[32]);

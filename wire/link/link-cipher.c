@@ -13,13 +13,14 @@
 
 /* ---- tags ------------------------------------------------------------------------------------ */
 
-static void number_record(struct mac *m, uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES])
+static void number_record(struct one_way *m,
+                          uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES])
 {
     memset(nonce, 0, crypto_aead_chacha20poly1305_ietf_NPUBBYTES);
     put64(nonce, m->records++);
 }
 
-static void make_tag(struct mac *m, const uint8_t *frame, size_t n, uint8_t tag[MAC_EXTRA])
+static void make_tag(struct one_way *m, const uint8_t *frame, size_t n, uint8_t tag[MAC_EXTRA])
 {
     uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES], nothing;
     number_record(m, nonce);
@@ -27,22 +28,12 @@ static void make_tag(struct mac *m, const uint8_t *frame, size_t n, uint8_t tag[
                                                        NULL, nonce, m->key);
 }
 
-static bool is_authentic(struct mac *m, const uint8_t *tag, const uint8_t *frame, size_t n)
+static bool is_authentic(struct one_way *m, const uint8_t *tag, const uint8_t *frame, size_t n)
 {
     uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES], nothing = 0;
     number_record(m, nonce);
     return crypto_aead_chacha20poly1305_ietf_decrypt_detached(&nothing, NULL, &nothing, 0, tag,
                                                               frame, n, nonce, m->key) == 0;
-}
-
-static void begin_tags(struct link *l, struct cipher *c)
-{
-    int connector = l->options.role == LINK_CONNECTOR;
-    c->mac = 1;
-    c->in_ready = 1;
-    handshake_direction_key(&l->shake, connector, c->mac_out.key);
-    handshake_direction_key(&l->shake, !connector, c->mac_in.key);
-    sodium_memzero(l->shake.key, sizeof(l->shake.key)); /* no more keys are made of it */
 }
 
 static size_t extra_of(const struct cipher *c)
@@ -55,17 +46,18 @@ static size_t extra_of(const struct cipher *c)
 int link_cipher_begin(struct link *l)
 {
     struct cipher *c = calloc(1, sizeof(*c));
-    uint8_t key[32], header[CIPHER_HEADER];
+    bool connector = l->options.role == LINK_CONNECTOR;
+    uint8_t header[CIPHER_HEADER];
     if (!c)
         return -1;
     l->cipher = c;
-    if (l->options.security == LINK_MAC) {
-        begin_tags(l, c);
+    handshake_direction_key(&l->shake, connector, c->way_out.key);
+    handshake_direction_key(&l->shake, !connector, c->way_in.key);
+    c->mac = c->in_ready = l->options.security == LINK_MAC;
+    if (c->mac)
         return 0;
-    }
-    handshake_direction_key(&l->shake, l->options.role == LINK_CONNECTOR, key);
-    crypto_secretstream_xchacha20poly1305_init_push(&c->out, header, key);
-    sodium_memzero(key, sizeof(key));
+    crypto_secretstream_xchacha20poly1305_init_push(&c->out, header, c->way_out.key);
+    sodium_memzero(c->way_out.key, sizeof(c->way_out.key));
     return buffer_append(&l->wire, header, sizeof(header));
 }
 
@@ -79,7 +71,7 @@ int link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n)
     put32(to, (uint32_t)(n + extra));
     to += RECORD_HEADER;
     if (c->mac) {
-        make_tag(&c->mac_out, frame, n, to);
+        make_tag(&c->way_out, frame, n, to);
         memcpy(to + MAC_EXTRA, frame, n);
     } else {
         crypto_secretstream_xchacha20poly1305_push(&c->out, to, NULL, frame, n, NULL, 0, 0);
@@ -101,7 +93,7 @@ static uint8_t *open_record(struct cipher *c, uint8_t *record, uint32_t len,
                    : NULL;
     *ret_n = len - MAC_EXTRA;
     record += MAC_EXTRA;
-    return is_authentic(&c->mac_in, record - MAC_EXTRA, record, *ret_n) ? record : NULL;
+    return is_authentic(&c->way_in, record - MAC_EXTRA, record, *ret_n) ? record : NULL;
 }
 
 static int take_record(struct link *l, uint8_t *record, uint32_t len)
@@ -126,15 +118,12 @@ int link_cipher_take(struct link *l)
 {
     struct cipher *c = l->cipher;
     if (!c->in_ready) {
-        uint8_t key[32];
         if (buffer_len(&l->in) < CIPHER_HEADER)
             return 0;
-        handshake_direction_key(&l->shake, l->options.role == LINK_ACCEPTOR, key);
-        crypto_secretstream_xchacha20poly1305_init_pull(&c->in, buffer_ptr(&l->in), key);
-        sodium_memzero(key, sizeof(key));
+        crypto_secretstream_xchacha20poly1305_init_pull(&c->in, buffer_ptr(&l->in), c->way_in.key);
+        sodium_memzero(c->way_in.key, sizeof(c->way_in.key));
         buffer_consume(&l->in, CIPHER_HEADER);
         c->in_ready = 1;
-        sodium_memzero(l->shake.key, sizeof(l->shake.key)); /* no more keys are made of it */
     }
     while (buffer_len(&l->in) >= RECORD_HEADER) {
         uint32_t len = get32(buffer_ptr(&l->in));

@@ -53,18 +53,24 @@ void link_handshake_begin(struct link *l, const uint8_t *key)
         loop_timer_start(&l->limit, link_handshake_seconds(l), 0);
 }
 
+static const struct handshake_session *session_of(const struct link *l)
+{
+    static const struct handshake_session none;
+    return l->session ? &l->session->mine : &none;
+}
+
 void link_handshake_answer(struct link *l, enum handshake_answer answer)
 {
-    uint8_t a3[HANDSHAKE_VERDICT];
-    handshake_verdict(&l->shake, answer, &l->session->mine, a3);
-    buffer_append(&l->shake_out, a3, sizeof(a3));
+    uint8_t a2[HANDSHAKE_A2];
+    handshake_a2(&l->shake, answer, session_of(l), a2);
+    buffer_append(&l->shake_out, a2, sizeof(a2));
     link_want_write(l);
 }
 
 /* The peer proved the key: it may know that it is not wanted, rather than try again. */
 static void say_refused(struct link *l)
 {
-    if (!l->session || l->state == DEAD)
+    if (l->options.role != LINK_ACCEPTOR || l->state == DEAD)
         return;
     buffer_free(&l->shake_out); /* where it was told that it is welcome, before the owner knew */
     link_handshake_answer(l, HANDSHAKE_REFUSED);
@@ -75,10 +81,12 @@ static void say_refused(struct link *l)
 static void begin_session(struct link *l)
 {
     if (l->options.role == LINK_ACCEPTOR) {
-        randombytes_buf(l->session->mine.id, HANDSHAKE_SESSION);
+        if (l->session)
+            randombytes_buf(l->session->mine.id, HANDSHAKE_SESSION);
         link_handshake_answer(l, HANDSHAKE_NEW);
     }
-    l->session->begun = 1;
+    if (l->session)
+        l->session->begun = 1;
 }
 
 /* The handshake is over: 1 when the owner refused, or the link is gone. */
@@ -86,7 +94,7 @@ static int link_opens(struct link *l)
 {
     struct error e = {0};
     int claims = link_claims(l); /* then the owner has another link for this connection */
-    if (l->session && !claims)
+    if (!claims)
         begin_session(l);
     if (!claims && l->options.security && link_cipher_begin(l) < 0) {
         link_no_memory(l);
@@ -108,8 +116,7 @@ static int link_opens(struct link *l)
     } else {
         link_want_write(l);
     }
-    if (!l->cipher)
-        sodium_memzero(l->shake.key, sizeof(l->shake.key));
+    handshake_wipe(&l->shake);
     return refused || l->state != OPEN;
 }
 
@@ -130,18 +137,6 @@ static int skip_noise(struct link *l)
     return 1;
 }
 
-/* A link whose peer does not want it resumable is as any other. */
-static int opens_or_waits(struct link *l)
-{
-    if (l->shake.flags & HANDSHAKE_RESUME) {
-        l->state = SHAKE_THIRD;
-        link_want_write(l);
-        return 0;
-    }
-    link_retransmit_destroy(l);
-    return link_opens(l);
-}
-
 static int shake_acceptor(struct link *l, struct error *e)
 {
     if (l->state == SHAKE_FIRST) {
@@ -156,19 +151,16 @@ static int shake_acceptor(struct link *l, struct error *e)
         link_want_write(l);
         return 0;
     }
-    if (l->state == SHAKE_SECOND) {
-        if (buffer_len(&l->in) < HANDSHAKE_C2)
-            return 1;
-        if (handshake_take_c2(&l->shake, buffer_ptr(&l->in), e) < 0)
-            return -1;
-        buffer_consume(&l->in, HANDSHAKE_C2);
-        return opens_or_waits(l);
-    }
-    if (buffer_len(&l->in) < HANDSHAKE_CLAIM)
+    struct handshake_session claim;
+    if (buffer_len(&l->in) < HANDSHAKE_C2)
         return 1;
-    if (handshake_take_claim(&l->shake, buffer_ptr(&l->in), &l->session->claim, e) < 0)
+    if (handshake_take_c2(&l->shake, buffer_ptr(&l->in), &claim, e) < 0)
         return -1;
-    buffer_consume(&l->in, HANDSHAKE_CLAIM);
+    buffer_consume(&l->in, HANDSHAKE_C2);
+    if (!(l->shake.flags & HANDSHAKE_RESUME))
+        link_retransmit_destroy(l);
+    else
+        l->session->claim = claim;
     return link_opens(l);
 }
 
@@ -178,18 +170,20 @@ static int take_verdict(struct link *l, struct error *e)
     struct session *s = l->session;
     struct handshake_session theirs;
     enum handshake_answer answer;
-    if (handshake_take_verdict(&l->shake, buffer_ptr(&l->in), &answer, &theirs, e) < 0)
+    if (handshake_take_a2(&l->shake, buffer_ptr(&l->in), &answer, &theirs, e) < 0)
         return -1;
-    buffer_consume(&l->in, HANDSHAKE_VERDICT);
+    buffer_consume(&l->in, HANDSHAKE_A2);
     if (answer == HANDSHAKE_REFUSED)
         return link_fails(l, ECONNREFUSED, "the other end %s",
-                          s->begun ? "has given this link up" : "refused it");
-    if (answer == HANDSHAKE_NEW && !s->begun) {
-        s->mine = (struct handshake_session){.received = 0};
-        memcpy(s->mine.id, theirs.id, HANDSHAKE_SESSION);
+                          is_resuming(l) ? "has given this link up" : "refused it");
+    if (answer == HANDSHAKE_NEW && !is_resuming(l)) {
+        if (s) {
+            s->mine = (struct handshake_session){.received = 0};
+            memcpy(s->mine.id, theirs.id, HANDSHAKE_SESSION);
+        }
         return link_opens(l);
     }
-    if (answer == HANDSHAKE_NEW || !s->begun ||
+    if (answer == HANDSHAKE_NEW || !is_resuming(l) ||
         sodium_memcmp(s->mine.id, theirs.id, HANDSHAKE_SESSION) != 0 ||
         link_retransmit_forget(l, theirs.received) < 0)
         return link_fails(l, EPROTO, "protocol error: the other end goes on with another link");
@@ -204,22 +198,24 @@ static int take_verdict(struct link *l, struct error *e)
 
 static int shake_connector(struct link *l, struct error *e)
 {
-    uint8_t c2[HANDSHAKE_C2], c3[HANDSHAKE_CLAIM];
-    if (l->state == SHAKE_THIRD)
-        return buffer_len(&l->in) < HANDSHAKE_VERDICT ? 1 : take_verdict(l, e);
+    uint8_t c2[HANDSHAKE_C2];
+    if (l->state == SHAKE_SECOND)
+        return buffer_len(&l->in) < HANDSHAKE_A2 ? 1 : take_verdict(l, e);
     if (buffer_len(&l->in) < HANDSHAKE_A1)
         return 1;
-    if (handshake_take_a1(&l->shake, buffer_ptr(&l->in), c2, e) < 0)
+    if (handshake_take_a1(&l->shake, buffer_ptr(&l->in), e) < 0)
         return -1;
     buffer_consume(&l->in, HANDSHAKE_A1);
-    if (is_resuming(l) && !(l->shake.flags & HANDSHAKE_RESUME))
+    bool resumable = l->shake.flags & HANDSHAKE_RESUME;
+    if (is_resuming(l) && !resumable)
         return error_set(e, EPROTO, "the other end does not resume links");
+    if (!resumable)
+        link_retransmit_destroy(l);
+    handshake_c2(&l->shake, session_of(l), c2);
     buffer_append(&l->shake_out, c2, sizeof(c2));
-    if (l->shake.flags & HANDSHAKE_RESUME) {
-        handshake_claim(&l->shake, &l->session->mine, c3);
-        buffer_append(&l->shake_out, c3, sizeof(c3));
-    }
-    return opens_or_waits(l);
+    l->state = SHAKE_SECOND;
+    link_want_write(l);
+    return 0;
 }
 
 /* 0: try again with what is there, 1: wait for more or stop, after which OPEN is to be checked. */

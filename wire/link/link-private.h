@@ -33,14 +33,14 @@ enum {
     MOVE_HEADER = FRAME_HEADER + BULK_HEADER,
 };
 
-enum link_state { SKIP_NOISE, SHAKE_FIRST, SHAKE_SECOND, SHAKE_THIRD, OPEN, LOST, DEAD };
+enum link_state { SKIP_NOISE, SHAKE_FIRST, SHAKE_SECOND, OPEN, LOST, DEAD };
 
 struct cipher {
-    int mac; /* LINK_MAC: only these two lines */
-    struct mac {
-        uint8_t key[crypto_aead_chacha20poly1305_ietf_KEYBYTES];
-        uint64_t records;
-    } mac_out, mac_in;
+    struct one_way {
+        uint8_t key[32];  /* with LINK_ENCRYPT only until the stream below has begun */
+        uint64_t records; /* with LINK_MAC: their number so far */
+    } way_out, way_in;
+    int mac; /* LINK_MAC: nothing below */
     crypto_secretstream_xchacha20poly1305_state out, in;
     int in_ready; /* the peer's header has come */
 };
@@ -132,7 +132,7 @@ void link_close_descriptors(struct link *l);
 
 /* link-handshake.c */
 void link_handshake_begin(struct link *l, const uint8_t *key);
-void link_handshake_answer(struct link *l, enum handshake_answer answer); /* an acceptor's A3 */
+void link_handshake_answer(struct link *l, enum handshake_answer answer); /* an acceptor's A2 */
 double link_handshake_seconds(const struct link *l); /* how long the peer has */
 /* Go on with what was read, until the link is open, or more is needed, or it died. */
 void link_handshake_take(struct link *l);

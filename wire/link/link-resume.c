@@ -206,6 +206,7 @@ void link_resumed(struct link *l)
     loop_timer_stop(&s->tick);
     loop_timer_stop(&s->again);
     note_peer(l);
+    handshake_wipe(&l->shake);
     l->state = OPEN;
     l->bulk_waited = 1; /* link_bulk_room() grows in any case */
     link_want_write(l);
@@ -268,8 +269,6 @@ int link_adopt(struct link *l, struct link *newcomer, struct error *why)
         link_no_memory(l);
     if (l->state == LOST)
         link_resumed(l);
-    if (!l->cipher)
-        sodium_memzero(l->shake.key, sizeof(l->shake.key));
     link_leave(l);
     link_destroy(newcomer);
     return 0;

@@ -2,7 +2,7 @@
 /* link.h - frames over one connection: authenticated, optionally encrypted, bounded
  *
  * A link is made from connected descriptors. First both ends prove that they know the step key
- * (handshake.h), except on a trusted link, a socketpair between two of our own processes. Control
+ * (key-proof.h), except on a trusted link, a socketpair between two of our own processes. Control
  * frames go out ahead of bulk frames. Callbacks tell the owner what happens; each of them may
  * destroy the link.
  *

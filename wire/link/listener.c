@@ -20,7 +20,7 @@
 struct pending {
     struct listener *listener;
     struct link *link;
-    double since;
+    unsigned since;            /* the listener's ticks */
     TAILQ_ENTRY(pending) list; /* oldest first */
 };
 
@@ -28,7 +28,8 @@ struct listener {
     struct loop *loop;
     int fd;
     struct loop_io *io;
-    struct loop_timer resume; /* runs while nothing is accepted */
+    struct loop_timer tick; /* runs while nothing is accepted, and there is no room */
+    unsigned ticks;
     uint8_t key[LINK_KEY];
     struct link_options options; /* of the links */
     const struct listen_events *events;
@@ -37,17 +38,19 @@ struct listener {
     size_t npending, places;
 };
 
-static void accept_again(void *arg)
+/* Ticks, not time: one that comes late, because this process was busy, counts as one. */
+static void tick(void *arg)
 {
     struct listener *l = arg;
-    loop_timer_stop(&l->resume);
+    l->ticks++;
     loop_io_set(l->io, LOOP_READ);
 }
 
-static void accept_later(struct listener *l, double seconds)
+static void accept_later(struct listener *l)
 {
     loop_io_set(l->io, 0);
-    loop_timer_start(&l->resume, seconds, 0);
+    if (!loop_timer_is_active(&l->tick))
+        loop_timer_start(&l->tick, LISTEN_PATIENCE / LISTEN_TICKS, 0);
 }
 
 static void pending_remove(struct pending *p)
@@ -55,7 +58,7 @@ static void pending_remove(struct pending *p)
     struct listener *l = p->listener;
     TAILQ_REMOVE(&l->pending, p, list);
     l->npending--;
-    accept_again(l);
+    loop_io_set(l->io, LOOP_READ);
     free(p);
 }
 
@@ -158,7 +161,7 @@ static void admit(struct listener *l, int fd)
         free(p);
         return;
     }
-    p->since = loop_now();
+    p->since = l->ticks;
     TAILQ_INSERT_TAIL(&l->pending, p, list);
     l->npending++;
 }
@@ -168,9 +171,8 @@ static int make_room(struct listener *l)
 {
     if (l->npending < l->places)
         return 1;
-    double left = TAILQ_FIRST(&l->pending)->since + LISTEN_PATIENCE - loop_now();
-    if (left > 0) {
-        accept_later(l, left);
+    if (l->ticks - TAILQ_FIRST(&l->pending)->since < LISTEN_TICKS) {
+        accept_later(l);
         return 0;
     }
     evict_oldest(l);
@@ -185,7 +187,7 @@ static void acceptable(void *arg, int fd, unsigned events)
         if (peer >= 0) {
             admit(l, peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            accept_later(l, LISTEN_PATIENCE); /* rather than be told of it again and again */
+            accept_later(l); /* rather than be told of it again and again */
             return;
         } else if (errno != EINTR && errno != ECONNABORTED) {
             return;
@@ -200,7 +202,7 @@ struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LI
     struct listener *l = calloc(1, sizeof(*l));
     if (l) {
         l->io = loop_io_create(loop, fd, LOOP_READ, acceptable, l);
-        loop_timer_init(&l->resume, loop, accept_again, l);
+        loop_timer_init(&l->tick, loop, tick, l);
     }
     if (!l || !l->io) {
         free(l);
@@ -243,7 +245,7 @@ void listener_destroy(struct listener *l)
         pending_remove(p);
     }
     loop_io_destroy(l->io);
-    loop_timer_stop(&l->resume);
+    loop_timer_stop(&l->tick);
     close(l->fd);
     sodium_memzero(l->key, sizeof(l->key));
     free(l);

@@ -2,8 +2,9 @@
 /* listener.h - accepts peers that prove the step key, and turns all others away
  *
  * Until its proof a peer costs one of a bounded number of places, a small buffer and
- * HANDSHAKE_ACCEPT_SECONDS. When the places are full, the oldest peer loses its place once it has
- * had it for LISTEN_PATIENCE. On a Unix socket a peer of another user is turned away at once. */
+ * HANDSHAKE_ACCEPT_SECONDS. When the places are full, the oldest peer loses its place once others
+ * have waited for LISTEN_PATIENCE. On a Unix socket a peer of another user is turned away at once.
+ */
 #pragma once
 
 #include "common/error.h"

@@ -25,7 +25,7 @@ struct errand {
 
 bool errands_may_be_sent(const struct step_plan *plan)
 {
-    return plan->transport != TRANSPORT_TCP || plan->cmd->security == LINK_ENCRYPT;
+    return plan->transport == TRANSPORT_UNIX || plan->cmd->security == LINK_ENCRYPT;
 }
 
 uint32_t errand_send(struct starter *on, Mprun__Errand *m, errand_fn fn, void *arg)
