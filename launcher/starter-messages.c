@@ -389,15 +389,18 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
     starters_link_ended(r->starters, h);
 }
 
+/* A starter that has died closes its connection, and its start client then tells the reason. */
 static void host_lost(void *arg, struct link *l, const struct error *why)
 {
     struct host *h = arg;
     char grace[32];
+    bool is_closed = !why->code || why->code == ECONNRESET;
     if (h->state < AGENT_RELEASED)
-        log_warn("host %s: the connection is interrupted (%s); waiting for it for %s at most "
-                 "(--link-grace)",
-                 h->name, why->text,
-                 duration_format(run_of(h)->plan->cmd->link_grace, grace, sizeof(grace)));
+        log_msg(is_closed ? LOG_DEBUG : LOG_WARN,
+                "host %s: the connection is interrupted (%s); waiting for it for %s at most "
+                "(--link-grace)",
+                h->name, why->text,
+                duration_format(run_of(h)->plan->cmd->link_grace, grace, sizeof(grace)));
 }
 
 static void host_resumed(void *arg, struct link *l, double seconds)

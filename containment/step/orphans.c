@@ -61,7 +61,7 @@ static int swept_open(struct swept *s, const char *path, struct error *err)
     s->parent = strndup(path, (size_t)(strrchr(path, '/') - path));
     s->parent_fd = s->parent ? open(s->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     s->dir = s->parent_fd < 0 ? -1 : at_open((struct cgroup_at){s->parent_fd, base_name(s)});
-    if (s->dir < 0 && errno == ENOENT)
+    if (s->dir < 0 && (errno == ENOENT || errno == EACCES)) /* of an ended job, mprund removes it */
         return 0;
     if (s->dir < 0 || fstatfs(s->dir, &fs) < 0)
         return error_errno(err, errno, "open cgroup '%s'", path);

@@ -57,7 +57,8 @@ static void say(struct host_failures *f)
         snprintf(text + at, sizeof(text) - (size_t)at, "; behind %s, and ended as well: %s",
                  n > 1 ? "them" : "it", behind);
     verdict_explain(f->verdict, text);
-    log_error("%s", text);
+    if (n > 1 || nbehind || f->said != f->first)
+        log_error("%s", text);
 }
 
 void host_failures_say(struct host_failures *f)
@@ -118,6 +119,11 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, con
     if (loop_timer_is_active(&f->timer))
         list(f, h, text);
     verdict_end_ranks(f->verdict, -1, text);
+}
+
+void host_failures_was_said(struct host_failures *f, const struct host *h)
+{
+    f->said = h;
 }
 
 int host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,

@@ -16,8 +16,9 @@ struct host_failures { /* private to host-failures.c */
     bool is_due;             /* the time is over; what has happened meanwhile is looked at first */
     double until;            /* loop_now(): the sentence waits no longer */
     struct host *first;
-    char text[900]; /* of the first */
-    bool *listed;   /* by launch_index: in the sentence */
+    const struct host *said; /* by itself */
+    char text[900];          /* of the first */
+    bool *listed;            /* by launch_index: in the sentence */
 };
 
 /* -1: out of memory. */
@@ -30,6 +31,9 @@ void host_failures_free(struct host_failures *f); /* what it holds, not itself; 
  * answer any more. */
 void host_failures_add(struct host_failures *f, struct host *h, bool silent, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Its starter has written to mprun's standard error why it ends: unless others fail with it,
+ * nothing is to be added. */
+void host_failures_was_said(struct host_failures *f, const struct host *h);
 /* Says what waits to be said. */
 void host_failures_say(struct host_failures *f);
 

@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "launcher/outcome/host-failures.h"
 
 const char *start_client_name(const struct step_plan *plan)
 {
@@ -66,6 +67,18 @@ static void hold(struct client_stderr *c)
         take_first(c);
 }
 
+/* The keeper's words when its worker has died. */
+static bool is_death(struct client_stderr *c)
+{
+    const char *words = strstr(c->line, ": mpstarter's worker (pid ");
+    if (!words || strncmp(c->line, "mpstarter: on ", 14) != 0 || c->has_died ||
+        c->host->state < AGENT_CONNECTED || c->host->state >= AGENT_CLEANED)
+        return false;
+    c->has_died = true;
+    host_failures_add(c->failures, c->host, false, "%s", words + 2);
+    return true;
+}
+
 static void end_line(struct client_stderr *c)
 {
     while (c->n && strchr(" \t\r", c->line[c->n - 1]))
@@ -73,10 +86,12 @@ static void end_line(struct client_stderr *c)
     c->line[c->n] = 0;
     if (c->n && is_noise(c->host->table->plan, c->line))
         log_debug("host %s: %s", c->host->name, c->line);
-    else if (c->n && c->at_once)
-        show(c, c->line);
-    else if (c->n)
-        hold(c);
+    else if (c->n && !is_death(c)) {
+        if (c->at_once)
+            show(c, c->line);
+        else
+            hold(c);
+    }
     c->n = 0;
 }
 
@@ -118,9 +133,10 @@ static void drain(struct client_stderr *c)
     end_line(c);
 }
 
-void client_stderr_open(struct client_stderr *c, struct loop *loop, const struct host *h, int fd)
+void client_stderr_open(struct client_stderr *c, struct loop *loop, struct host *h,
+                        struct host_failures *failures, int fd)
 {
-    *c = (struct client_stderr){.host = h, .fd = fd};
+    *c = (struct client_stderr){.host = h, .failures = failures, .fd = fd};
     if (fd < 0)
         return;
     fd_set_nonblock(fd, 1);

@@ -2,12 +2,15 @@
 /* client-stderr.h - what a host's start client writes to its standard error, and what it means
  *
  * Until the host's starter reports back the lines are held: they are the reason if it never does,
- * and are shown if it does. Afterwards each line is shown as it comes. Both are bounded. */
+ * and are shown if it does. Afterwards each line is shown as it comes, but for the keeper's
+ * words that its worker has died: these are why the host fails. Both are bounded. */
 #pragma once
 
 #include "common/buffer.h"
 #include "launcher/hosts/host-table.h"
 #include "launcher/tunables.h"
+
+struct host_failures;
 
 /* Its name in messages: the first word of --agent, or the adapter's. Lives as long as the plan. */
 const char *start_client_name(const struct step_plan *plan);
@@ -19,19 +22,22 @@ const char *start_client_advice(const struct step_plan *plan, const char *words,
 /* Private to client-stderr.c. All 0: closed; the functions below do nothing then. So it stays for a
  * client whose standard error is mprun's own. */
 struct client_stderr {
-    const struct host *host;
+    struct host *host;
+    struct host_failures *failures;
     int fd; /* -1: another host runs the client */
     struct loop_io *io;
     char line[CLIENT_LINE_MAX + 1]; /* what has no end yet */
     size_t n;
     struct buffer held; /* lines, each ended by a newline */
     unsigned lines, shown;
-    bool at_once; /* nothing is held any more */
+    bool at_once;  /* nothing is held any more */
+    bool has_died; /* the worker: its keeper has said so */
 };
 
 /* Reads fd from now on, and owns it. fd -1: another host runs the client, and client_stderr_add()
  * gets its words. Where memory is short it stays closed. */
-void client_stderr_open(struct client_stderr *c, struct loop *loop, const struct host *h, int fd);
+void client_stderr_open(struct client_stderr *c, struct loop *loop, struct host *h,
+                        struct host_failures *failures, int fd);
 void client_stderr_close(struct client_stderr *c); /* held lines are not shown */
 void client_stderr_add(struct client_stderr *c, const void *p, size_t n);
 

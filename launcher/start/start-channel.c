@@ -214,7 +214,8 @@ void start_channel_open(struct starter *st, const struct start_channel *from)
         .out_io = loop_io_create(st->all->step.loop, from->out_fd, LOOP_READ, readable, st),
     };
     if (from->err_fd >= 0)
-        client_stderr_open(&st->said, st->all->step.loop, st->host, from->err_fd);
+        client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures,
+                           from->err_fd);
     if (!st->channel.out_io)
         verdict_fail(st->all->step.verdict, EXIT_CODE_MPRUN, "host %s: out of memory",
                      st->host->name);

@@ -58,9 +58,11 @@ static void say_cancelled(struct starter *st, const char *how)
 }
 
 /* The end of a start client whose host was there. */
-static void say_ended(struct starter *st, const char *how)
+static void say_ended(struct starter *st, int status, const char *how)
 {
     char why[800];
+    if (st->client_is_starter && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CODE_MPRUN)
+        host_failures_was_said(st->all->step.failures, st->host);
     client_stderr_take_reason(&st->said, why, sizeof(why));
     const char *manager = st->all->plan->adapter->ends_hosts;
     host_failures_add(
@@ -90,7 +92,7 @@ static void say_client_ended(struct starter *st, int status)
     else if (h->state < AGENT_CONNECTED)
         say_not_started(st, status, how);
     else
-        say_ended(st, how);
+        say_ended(st, status, how);
 }
 
 /* ---- beginning and end of a start client ----------------------------------------------------- */

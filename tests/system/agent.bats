@@ -219,7 +219,7 @@ lost_at_start() {
         MPRUN_TRANSPORT=$transport run -125 --separate-stderr mprun --agent "$AGENT" --start-concurrency 2 \
             --fanout 1 --host n0,n1,n2,n3 true
         echo "$transport: $stderr"
-        [ "$(said | grep -c "^mprun: host n1: .* ended with code 125")" = 1 ]
+        [ "$(said | grep -c "^mprun: host n1: mpstarter's worker (pid [0-9]*) was killed by signal 9")" = 1 ]
         # the agent's path is anything, and may have "n2" in it
         [ -z "$(said | sed "s:$AGENT:AGENT:g" | grep -e n0 -e n2 -e n3 -e 'n\[' -e together)" ]
         [ "$(sort "$AGENT.calls" | xargs)" = "n0 n1 n2" ]

@@ -7,8 +7,10 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/number.h"
@@ -204,10 +206,18 @@ static void a_sweep_touches_nothing_but_steps_on_cgroup_file_systems(void **stat
     const char *relative[] = {"mprun.x"};
     char plain[] = "/tmp/mprun.XXXXXX";
     assert_non_null(mkdtemp(plain));
-    const char *elsewhere[] = {plain}, *missing[] = {"/sys/fs/cgroup/none/mprun.none"};
+    char below[64];
+    snprintf(below, sizeof(below), "%s/mprun.x", plain);
+    const char *of_ended_job[] = {below}, *elsewhere[] = {plain},
+               *missing[] = {"/sys/fs/cgroup/none/mprun.none"};
     assert_int_equal(cgroup_sweep(not_ours, 1, 0, &err), -1);
     assert_non_null(strstr(err.text, "not the name of a step's cgroup"));
     assert_int_equal(cgroup_sweep(relative, 1, 0, &err), -1);
+    assert_int_equal(chmod(plain, 0), 0);
+    assert_int_equal(seteuid(geteuid() ? geteuid() : 65534), 0);
+    assert_int_equal(cgroup_sweep(of_ended_job, 1, 0, &err), 0);
+    assert_int_equal(seteuid(getuid()), 0);
+    assert_int_equal(chmod(plain, 0700), 0);
     assert_int_equal(cgroup_sweep(elsewhere, 1, 0, &err), -1);
     assert_non_null(strstr(err.text, "not on a cgroup file system"));
     assert_int_equal(rmdir(plain), 0); /* it is still there */

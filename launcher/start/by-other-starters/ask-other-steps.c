@@ -196,7 +196,8 @@ static void accepted(struct neighbour *n, struct waiting *w)
     w->room->waits = 0;
     w->handed = n;
     starter_client_begins(w->starter, 0, false);
-    client_stderr_open(&w->starter->said, w->starter->all->step.loop, w->host, -1);
+    client_stderr_open(&w->starter->said, w->starter->all->step.loop, w->host,
+                       w->starter->all->step.failures, -1);
     is_handed(n, w);
 }
 

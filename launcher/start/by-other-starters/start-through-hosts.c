@@ -100,7 +100,7 @@ static void start(struct starter *from, struct starter *st)
     }
     log_debug("host %s: started from host %s", st->host->name, from->host->name);
     starter_client_begins(st, 0, false);
-    client_stderr_open(&st->said, st->all->step.loop, st->host, -1);
+    client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures, -1);
 }
 
 void through_reported(struct starter *st)
