@@ -252,8 +252,10 @@ unsigned check_print(const struct conf *conf, const char *file, const struct err
         say(&c, OK, "configuration: '%s'", file);
     else
         say(&c, OK, "configuration: there is no '%s', so all settings are the defaults", file);
-    if (geteuid() != 0)
-        say(&c, WRONG, "mprund runs as root: check it as root, too");
+    if (geteuid() != 0) {
+        say(&c, WRONG, "mprund runs as root: only root can check more");
+        return c.wrong;
+    }
     check_ground(&c);
     check_socket(&c);
     check_gridengine(&c);

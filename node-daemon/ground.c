@@ -86,9 +86,8 @@ static int add_part(struct ground *g, const struct cgroup_driver *driver, char *
     p->path = path;
     p->fd = descend(driver, path, root_len, controllers, use, err);
     if (p->fd < 0) {
-        int saved = errno;
         free(path);
-        return error_errno(err, saved, "make the jobs' cgroup");
+        return -1;
     }
     p->controllers = use == GROUND_MAKE ? can_give(p, controllers) : could_give(p, controllers);
     g->n++;

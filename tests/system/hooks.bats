@@ -363,15 +363,17 @@ with_mprund() {
     echo "REMOTE=($PWD/ssh -o BatchMode=yes)" >>gridengine/hooks.conf
     run -0 gridengine/prolog
     run -1 grep -e 'mpbind .*--user' calls # which is not needed, and not done
-    for case in remote: "all:mpbind --user nobody 310145.30 2 6442450944 4294967296"; do
-        echo "BIND=${case%%:*}" >>gridengine/hooks.conf
+    strict=
+    for case in remote: "all:mpbind --strict --user nobody 310145.30 2 6442450944 4294967296"; do
+        printf '%s\n' "BIND=${case%%:*}" "BIND_OPTIONS=($strict)" >>gridengine/hooks.conf
         : >calls
         run -0 gridengine/prolog
-        { [ -z "${case#*:}" ] || echo "${case#*:}"; echo "ssh -o BatchMode=yes n086 $PWD/mpbind --user nobody 310145.30 1 3221225472 2147483648"; } |
+        { [ -z "${case#*:}" ] || echo "${case#*:}"; echo "ssh -o BatchMode=yes n086 $PWD/mpbind ${strict:+$strict }--user nobody 310145.30 1 3221225472 2147483648"; } |
             diff - <(grep -e --user calls | grep mpbind | sort)
         : >calls
         run -0 --separate-stderr gridengine/epilog
         grep -qx "ssh -o BatchMode=yes n086 $PWD/mpbind --forget 310145.30" calls
+        strict=--strict
     done
 }
 

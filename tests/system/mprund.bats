@@ -350,6 +350,8 @@ hang_up() {
     said ok 'no mprund runs here yet'
     [ ! -e "$GROUND/more" ]
     settings[0]='cgroup = "/no.such.cgroup.to.be.made/at/all"'
+    run -1 as_nobody "$MPRUND" --config "$PWD/check.conf" --check
+    said wrong 'mprund runs as root: only root can check more'
     here chmod 777 /run/mprun
     run -1 check
     said wrong "listen at '/run/mprun/mprund.sock': its directory must belong to user 0"
