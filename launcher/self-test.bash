@@ -80,7 +80,7 @@ pgrep -u "$(id -u)" -fx "sleep $1" | sed "s/^/left $MPRUN_HOST_NAME process /"
 [ -S /run/mprun/mprund.sock ] || { echo "none $MPRUN_HOST_NAME" && exit 0; }
 [ -x "$2" ] || set -- "$1" mprund
 said=$("$2" status --json 2>&1) || { echo "dumb $MPRUN_HOST_NAME $(echo "$said" | tail -n 1)" && exit 0; }
-limit=$(echo "$said" | tr -d "\n" | sed -nE "s/.*\"job\": *\"[^\"]*${JOB_ID:-none}[.][^}]*\"memory_limit\": *([0-9]+).*/\1/p")
+limit=$(echo "$said" | tr -d "\n" | sed -nE "s/.*\"job\": *\"${JOB_ID:-none}[.][^}]*\"memory_limit\": *([0-9]+).*/\1/p")
 echo "daemon $MPRUN_HOST_NAME ${limit:-none}"
 '
 
@@ -96,7 +96,7 @@ check_starts() {
         return 1
     fi
     RANKS=$(words rank | wc -l) HOSTS=$(words rank | cut -d ' ' -f 1 | join)
-    ok starts "$RANKS rank$([ "$RANKS" = 1 ] || echo s) run after $(sed -nE 's/^    "running_s": ([0-9]*\.[0-9]{2}).*/\1/p' "$DIR/first.json") s on $HOSTS"
+    ok starts "$RANKS rank$([ "$RANKS" = 1 ] || echo s) run after $(awk '/^    "running_s"/ { printf "%.2f", $2 }' "$DIR/first.json") s on $HOSTS"
 }
 
 # "rank HOST N LIST" is what the kernel says; an empty list of the report is a rank that is not bound
@@ -187,7 +187,7 @@ check_mprund() {
     asked=$("${SGE_BINARY_PATH:-/usr/bin}/qstat" -j "${JOB_ID:-0}" 2>/dev/null | grep -oE '(m_mem_free|h_vmem)=[^,]*' | head -n 1)
     lacking=$(words daemon last | awk '$2 == "none" { print $1 }' | join)
     if [ -n "$asked" ] && [ -n "$lacking" ]; then
-        failed mprund "the job asks for $asked, but has no limit of memory on $lacking; qstat and grant_key in mprund.conf, the same on all hosts, give it"
+        failed mprund "the job asks for $asked, but has no limit of memory on $lacking; 'mprund --check' there says what is missing (the subsystem memory, or qstat and grant_key in mprund.conf)"
     else
         ok mprund "it answers on $HOSTS${asked:+; on each the job has the limit it asks for ($asked)}"
     fi

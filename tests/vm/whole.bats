@@ -120,3 +120,12 @@ EOF
     wait_until 100 job_in gone
     grounds_empty 60
 }
+
+@test "mprun --self-test: the job has the limit it asks for on each host; in v2 a rank has one of its own, too" {
+    run -0 qsub_wait -pe lab "$(mprund_hosts | wc -w)" -l m_mem_free=200M <<<'mprun --self-test'
+    echo "$output"
+    [[ ${lines[1]} == "cores    ok "* ]]
+    [[ ${lines[3]} == "limits   "@(ok|skipped)" "* ]]
+    [[ ${lines[3]} == *" exceeded its memory limit 64 MiB "*"; exit code 137" || $VMRUN_CGROUP != v2 ]]
+    [[ ${lines[5]} == "mprund   ok       it answers on n1 "*"; on each the job has the limit it asks for (m_mem_free=200M)" ]]
+}
