@@ -22,7 +22,6 @@
 #include "node-daemon/options.h"
 #include "node-daemon/quarantine.h"
 #include "node-daemon/refine.h"
-#include "node-daemon/sensor.h"
 #include "node-daemon/sentinel.h"
 #include "node-daemon/server.h"
 #include "node-daemon/status.h"
@@ -298,7 +297,7 @@ static int show_help(void)
     AUTO_FREE char *text = options_help(mprund_option_defs, 80);
     printf("usage: mprund [options]\n"
            "       mprund status [--json]\n"
-           "       mprund sensor [--host NAME]\n"
+           "       mprund sensor\n"
            "       mprund enter --job NAME --user NAME [options] COMMAND...\n\n%s\n"
            "The configuration is '" CONF_PATH "'.\n",
            text ? text : "");
@@ -339,9 +338,9 @@ int main(int argc, char **argv)
         return make_key(o.make_key);
     if (!o.word)
         return be_daemon(&o);
-    if (!strcmp(o.word, "sensor"))
-        return sensor_run(o.host) < 0 ? CODE_FAILED : CODE_OK;
-    int code = !strcmp(o.word, "enter") ? enter_and_exec(&o, &e) : status_print(o.json, &e);
+    int code = !strcmp(o.word, "enter")    ? enter_and_exec(&o, &e)
+               : !strcmp(o.word, "sensor") ? status_print_numbers(&e)
+                                           : status_print(o.json, &e);
     if (code < 0)
         log_error("%s", e.text);
     return code < 0 ? CODE_FAILED : code ? CODE_STUCK : CODE_OK;

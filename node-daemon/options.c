@@ -30,7 +30,6 @@ APPLY_SWITCH(json)
 APPLY_TEXT(config)
 APPLY_TEXT(pidfile)
 APPLY_TEXT(make_key)
-APPLY_TEXT(host)
 APPLY_TEXT(job)
 APPLY_TEXT(user)
 APPLY_TEXT(sentinel_dir)
@@ -117,11 +116,8 @@ const struct option_def mprund_option_defs[] = {
     {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, .apply = set_verbose},
     {"--make-key", "FILE", "Daemon", "make a key for grant_key there, and exit", OPTION_ONCE,
      .apply = set_make_key},
-    {"--json", NULL, "Status and sensor", "status: a JSON document instead of a table", OPTION_ONCE,
+    {"--json", NULL, "Status", "a JSON document instead of a table", OPTION_ONCE,
      .apply = set_json},
-    {"--host", "NAME", "Status and sensor",
-     "sensor: what the resource manager calls this host, if not by its own name", OPTION_ONCE,
-     .apply = set_host},
     {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, .apply = set_job},
     {"--user", "NAME", "Entering a job", "the job's user, by name or number", OPTION_ONCE,
      .apply = set_user},
@@ -170,8 +166,6 @@ static int check_use(const struct mprund_options *o, struct error *err)
                          "enter");
     if (o->json && !is_word(o, "status"))
         return error_set(err, EINVAL, "--json goes with the word status");
-    if (o->host && (!is_word(o, "sensor") || !*o->host || strpbrk(o->host, ":\n")))
-        return error_set(err, EINVAL, "--host NAME goes with the word sensor");
     if (is_enter && (!o->job || !o->user || !o->command[0]))
         return error_set(err, EINVAL, "enter needs --job NAME, --user NAME and a command");
     if (o->word && !is_enter && o->command[0])

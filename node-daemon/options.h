@@ -16,7 +16,6 @@ struct mprund_options {
     int check, background, verbose, help, version;
     const char *word; /* "status", "sensor", "enter"; NULL: be the daemon */
     int json;         /* of status */
-    const char *host; /* of sensor; NULL: what the host calls itself */
     /* of enter */
     const char *job, *user;
     uint64_t memory, pids; /* GRANT_UNLIMITED: none */

@@ -193,3 +193,15 @@ int status_print(int as_json, struct error *err)
     status_free(&s);
     return rc < 0 ? -1 : stuck;
 }
+
+int status_print_numbers(struct error *err)
+{
+    struct status s;
+    if (status_ask(&s, err) < 0)
+        return -1;
+    printf("mprund_stuck:%" PRIu32 "\n", s.all.stuck);
+    if (s.all.cores_free != GRANT_UNKNOWN)
+        printf("free_cores:%" PRIu32 "\n", s.all.cores_free);
+    status_free(&s);
+    return 0;
+}

@@ -25,5 +25,8 @@ const char *status_user(const struct grant_answer *a);
 
 /* Ask and print, a table or a JSON document: 0, 1 when a job is stuck, or -1 with err. */
 int status_print(int as_json, struct error *err);
+/* `mprund sensor`: ask and print the host's numbers, a line NAME:VALUE each, for
+ * share/gridengine/load-sensor. 0, or -1 with err. */
+int status_print_numbers(struct error *err);
 /* status-json.c */
 int status_write_json(const struct status *s, struct error *err);

@@ -26,6 +26,10 @@ setup() {
 }
 teardown() {
     [ -z "${FROZEN:-}" ] || thaw_n1 || true
+    [ -z "${SITE:-}" ] || {
+        on_root n2 umount "$MPRUND" && mprund_start n2 || true
+        on_root n3 umount "$SITE" || true
+    } 2>/dev/null
     [ -n "${HOSTS_LACK:-}" ] || on_root n1 sh -c '! [ -e /run/mprund.pid ] || kill -CONT $(cat /run/mprund.pid)' || true
     mprunds_clean
 }
@@ -173,12 +177,13 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
 }
 was_put_back() { on n0 qstat -j "$(job)" | grep -q 'shepherd exited with exit status 1'; }
 
-# The files of share/gridengine as a site has them, with its hooks.conf
+# The files of share/gridengine as a site has them under a prefix of its own, with its hooks.conf
 site_files() {
-    SITE=$HOSTS_DIR/shared/site
+    SITE=$HOSTS_DIR/shared/prefix/share/mprun
     [ ! -d "$SITE" ] || return 0
-    mkdir "$SITE" && cp -r "$MPRUN_SOURCE/share/gridengine" "$SITE" && chmod -R u+w "$SITE" &&
-        printf '%s\n' "MPRUND=$MPRUND" "MPBIND=$MPRUN_BUILD/tools/mpbind" "MPRSRC=$MPRUN_BUILD/tools/mprsrc" >"$SITE/gridengine/hooks.conf"
+    mkdir -p "$SITE" "$SITE/../../sbin" && cp -r "$MPRUN_SOURCE/share/gridengine" "$SITE" && chmod -R u+w "$SITE" &&
+        ln -s "$MPRUND" "$SITE/../../sbin" &&
+        printf '%s\n' "MPBIND=$MPRUN_BUILD/tools/mpbind" "MPRSRC=$MPRUN_BUILD/tools/mprsrc" >"$SITE/gridengine/hooks.conf"
 }
 # setting_of FILE NAME: its value in a file of share/gridengine
 setting_of() {
@@ -194,19 +199,26 @@ thaw_n1() {
     on_root n1 bash -c 'echo THAWED >"$1/freezer.state" && until rmdir "$1" 2>/dev/null; do sleep 0.05; done' - "$FROZEN" &&
         FROZEN=
 }
-queue_state() { on n0 qstat -f | awk '$1 == "lab.q@n1" { print $6 }'; }
-is_closed() { [ "$(queue_state)" = a ]; }
-is_open() { [ -z "$(queue_state)" ]; }
-load_value() { on n0 qhost -h n1 -F "$1" | sed -n "s/.*hl:$1=//p"; }
+queue_state() { on n0 qstat -f | awk -v queue="lab.q@$1" '$1 == queue { print $6 }'; }
+is_closed() { [ "$(queue_state "$1")" = a ]; }
+is_open() { [ -z "$(queue_state "$1")" ]; }
+load_value() { on n0 qhost -h "$1" -F "$2" | sed -n "s/.*hl:$2=//p"; }
+load_value_is() { [ "$(load_value "$1" "$2" | sed 's/[.]0*$//')" = "$3" ]; } # HOST NAME VALUE
 
 @test "a job whose end is stuck closes the queue on its host, and it opens again when that has gone" {
     on_root n1 grep -q ':freezer:' /proc/self/cgroup || skip "needs a freezer of cgroup v1"
     site_files
+    # on n2 mprund has died and its program is gone, on n3 there is nothing of mprun's
+    mprund_end n2 KILL
+    on_root n2 mount --bind /dev/null "$MPRUND"
+    on_root n3 mount -t tmpfs none "$SITE"
     ge_set configuration:shepherd_cmd="$(setting_of mprund-configuration shepherd_cmd)" \
         configuration:load_sensor="$(setting_of mprund-configuration load_sensor)" \
         queue:load_thresholds=np_load_avg=1000
     # as README.md says: what the queue had stays
-    on_root n0 qconf -mattr queue load_thresholds "$(setting_of mprund-queue load_thresholds)" lab.q
+    for name in load_thresholds complex_values; do
+        on_root n0 qconf -mattr queue $name "$(setting_of mprund-queue $name)" lab.q
+    done
     run -0 on n0 env SGE_SINGLE_LINE=1 qconf -sq lab.q
     [[ $output =~ load_thresholds\ +np_load_avg=1000,mprund_stuck=1 ]]
     # and so mprund finds it
@@ -222,19 +234,26 @@ until [ -e go ]; do sleep 0.1; done
 EOF
     wait_until 30 on_root n1 pgrep -x -f 'sleep 1234'
     freeze_n1 'sleep 1234'
-    wait_until 30 load_value_is mprund_stuck 0
-    is_open
+    wait_until 30 load_value_is n1 mprund_stuck 0
+    wait_until 30 load_value_is n2 mprund_ok 0
+    for host in n1 n2 n3; do wait_until 30 is_open $host; done
     touch "$(dirname "$(job_out)")/go"
-    wait_until 60 is_closed
-    load_value_is mprund_stuck 1
+    wait_until 60 is_closed n1
+    load_value_is n1 mprund_stuck 1
     run on n0 qstat -f -explain a
-    [[ $output == *"mprund_stuck=1"* ]]
+    [ "$(grep -c 'mprund_stuck' <<<"$output")" -eq 1 ] # so it has no complaint about n2 and n3
+    [[ $output == *"alarm hl:mprund_stuck=1 "* ]]
+    # a daemon that does not answer any more changes nothing
+    on_root n1 sh -c 'kill -STOP $(cat /run/mprund.pid)'
+    wait_until 30 load_value_is n1 mprund_ok 0
+    load_value_is n1 mprund_stuck 1
+    is_closed n1
+    on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
     thaw_n1
-    wait_until 60 is_open
-    load_value_is mprund_ok 1
-    load_value_is free_cores "$(free_cores n1)"
+    wait_until 60 is_open n1
+    load_value_is n1 mprund_ok 1
+    load_value_is n1 free_cores "$(free_cores n1)"
 }
-load_value_is() { [ "$(load_value "$1" | sed 's/[.]0*$//')" = "$2" ]; }
 
 @test "the prolog, root's or the user's, holds the job script until mprund has the job in its cgroup" {
     site_files

@@ -154,7 +154,7 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     [ "$(json '(d["jobs"], d["jobs_of_all_users"])' <other.json)" = "([], 1)" ]
     job_kill
     mprund_gone
-    for wrong in '--json' 'sensor --json' 'status --host n1' 'status 12.1' 'sensor --host n:1' 'jobs'; do
+    for wrong in '--json' 'sensor --json' 'status 12.1' 'jobs'; do
         run -2 "$MPRUND" $wrong
     done
 }
@@ -177,32 +177,51 @@ thaw() {
     mprund_kill
     printf 'stuck_after = 1\nretry = 1\n' >>"$MPRUND_CONF"
     mprund_start
-    coproc SENSOR { MPRUN_TEST_LIMIT=200 here setpriv --reuid="$OTHER_UID" --regid="$OTHER_UID" --clear-groups "$MPRUND" sensor --host n7; }
+    # an installation under another prefix
+    mkdir -p "$TMPDIR/prefix/share/mprun" "$TMPDIR/prefix/sbin" "$TMPDIR/nothing"
+    cp -r "$MPRUN_SOURCE/share/gridengine" "$TMPDIR/prefix/share/mprun"
+    ln -s "$MPRUND" "$TMPDIR/prefix/sbin/mprund"
+    coproc SENSOR { MPRUN_TEST_LIMIT=200 here setpriv --reuid="$OTHER_UID" --regid="$OTHER_UID" --clear-groups \
+        env HOST=n7 "$TMPDIR/prefix/share/mprun/gridengine/load-sensor"; }
     sensor=$SENSOR_PID # which bash unsets when it has ended
-    report() { # what it says to one line
+    report() { # what it says to one line, between "begin" and "end"
         local line
         echo >&"${SENSOR[1]}"
-        while read -r -t 20 line <&"${SENSOR[0]}"; do
-            echo "$line"
-            [ "$line" != end ] || return 0
+        read -r -t 20 line <&"${SENSOR[0]}" && [ "$line" = begin ] || return
+        while read -r -t 20 line <&"${SENSOR[0]}" && [ "$line" != end ]; do
+            printf '%s ' "${line#n7:}"
         done
-        return 1
+        [ "$line" = end ]
     }
-    [ "$(report)" = $'begin\nn7:mprund_ok:1\nn7:mprund_stuck:0\nend' ]
+    says() { [ "$(report)" = "mprund_ok:$1 mprund_stuck:$2 " ]; }
+    says 1 0
     job_start 12.1 sleep 1000
     freeze_job
     echo 1 >"$JOB/cgroup.kill"
     mprund_kill # a daemon that finds the job's mark goes on ending it
     chmod 700 "$JOB"
-    [ "$(report)" = $'begin\nn7:mprund_ok:0\nend' ]
+    says 0 0
     mprund_start
     wait_until 20 is_stuck
-    [ "$(report)" = $'begin\nn7:mprund_ok:1\nn7:mprund_stuck:1\nend' ]
+    says 1 1
     run -3 here "$MPRUND" status
     [[ $output == *"12.1"*stuck*"cannot be removed: in it is pid "*"(sleep, state "* ]]
+    # what it said last, as long as it says nothing: it hangs, or its program cannot be found, or ends in any way
+    kill -STOP "$MPRUND_PID"
+    says 0 1
+    kill -CONT "$MPRUND_PID"
+    says 1 1
+    rm "$TMPDIR/prefix/sbin/mprund"
+    says 0 1
+    for conf in "MPRUND=/bin/false" "MPRUND=/bin/true" 'exit 7' 'kill $BASHPID' 'if'; do
+        echo "$conf" >"$TMPDIR/prefix/share/mprun/gridengine/hooks.conf"
+        says 0 1
+    done
+    echo "MPRUND=$MPRUND" >"$TMPDIR/prefix/share/mprun/gridengine/hooks.conf"
+    says 1 1
     thaw
     mprund_gone
-    [ "$(report)" = $'begin\nn7:mprund_ok:1\nn7:mprund_stuck:0\nend' ]
+    says 1 0
     echo quit >&"${SENSOR[1]}"
     wait "$sensor"
     wait "$JOB_PID" || true
