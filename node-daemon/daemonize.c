@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -22,6 +23,7 @@ int daemonize(int *ret, struct error *err)
 {
     int p[2];
     char byte;
+    int status;
     if (pipe2(p, O_CLOEXEC) < 0)
         return error_errno(err, errno, "go into the background");
     pid_t pid = fork();
@@ -32,7 +34,9 @@ int daemonize(int *ret, struct error *err)
     }
     if (pid > 0) {
         close(p[1]);
-        _exit(read(p[0], &byte, 1) == 1 ? 0 : 1);
+        if (read(p[0], &byte, 1) == 1)
+            _exit(0);
+        _exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
     }
     close(p[0]);
     setsid();

@@ -5,7 +5,8 @@
 #include "common/error.h"
 
 /* Go on as a process of a session of its own; the caller's process waits until daemon_ready() and
- * exits with 0, or with 1 when it ends before. *ret is for daemon_ready(). 0, or -1. */
+ * exits with 0, or with the exit code of this one when that ends before. *ret is for
+ * daemon_ready(). 0, or -1. */
 int daemonize(int *ret, struct error *err);
 /* The daemon serves: whoever started it goes on. ready: from daemonize(), or -1. */
 void daemon_ready(int ready);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
@@ -159,19 +158,6 @@ static int add_v1(struct ground *g, const struct cgroup_mounts *mounts, unsigned
     return 0;
 }
 
-static int take_lock(const struct ground *g, enum ground_use use, struct error *err)
-{
-    if (g->n == 0)
-        return error_set(err, ENOENT,
-                         "make the jobs' cgroup '%s': neither cgroup v2 nor any of the subsystems "
-                         "is mounted where it could be",
-                         g->cgroup);
-    if (use == GROUND_MAKE && flock(g->part[0].fd, LOCK_EX | LOCK_NB) < 0)
-        return error_errno(err, errno, "lock cgroup '%s': is another mprund running?",
-                           g->part[0].path);
-    return 0;
-}
-
 int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, unsigned controllers,
                 enum ground_use use, struct error *err)
 {
@@ -185,8 +171,11 @@ int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, uns
         rc = add_v2(g, &mounts, controllers, use, err);
     if (rc == 0)
         rc = add_v1(g, &mounts, controllers, use, err);
-    if (rc == 0)
-        rc = take_lock(g, use, err);
+    if (rc == 0 && g->n == 0)
+        rc = error_set(err, ENOENT,
+                       "make the jobs' cgroup '%s': neither cgroup v2 nor any of the subsystems is "
+                       "mounted where it could be",
+                       cgroup);
     int saved = errno;
     cgroup_mounts_free(&mounts);
     if (rc < 0)

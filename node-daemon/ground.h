@@ -26,10 +26,10 @@ struct ground {
     char *v2_cgroup; /* the same in cgroup v2, where systemd may have put it elsewhere */
 };
 
-/* MAKE it where it is missing, with controllers enabled down to it, and lock it: one daemon a
- * ground. Or only LOOK whether that could be done, and change nothing: parts are then open as far
- * as they are there. cgroup, and v2_cgroup for cgroup v2: "/mprund", from the hierarchy's root.
- * controllers: those that jobs are to have. 0, or -1 with err: nothing is open. */
+/* MAKE it where it is missing, with controllers enabled down to it. Or only LOOK whether that could
+ * be done, and change nothing: parts are then open as far as they are there. cgroup, and v2_cgroup
+ * for cgroup v2: "/mprund", from the hierarchy's root. controllers: those that jobs are to have. 0,
+ * or -1 with err: nothing is open. */
 enum ground_use { GROUND_MAKE, GROUND_LOOK };
 int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, unsigned controllers,
                 enum ground_use use, struct error *err);

@@ -33,7 +33,7 @@
 #endif
 
 /* Codes of exit, as in mprund(8). */
-enum { CODE_OK = 0, CODE_FAILED = 1, CODE_USAGE = 2, CODE_STUCK = 3 };
+enum { CODE_OK = 0, CODE_FAILED = 1, CODE_USAGE = 2, CODE_STUCK = 3, CODE_RUNS_ALREADY = 4 };
 
 struct daemon {
     struct mprund_options options;
@@ -92,19 +92,9 @@ static int start_quarantine(struct daemon *d, struct error *err)
     struct error e;
     if (trace_open(d->conf.trace, &e) < 0)
         log_error("%s", e.text);
-    d->requests.sentinels = sentinel_open(d->conf.sentinel_dir, &e);
-    if (d->requests.sentinels < 0)
-        log_error("%s", e.text);
-    sentinel_sync(d->requests.sentinels, d->jobs);
+    sentinel_begin(&d->requests.sentinels, d->conf.sentinel_dir, d->jobs);
     d->quarantine = quarantine_create(d->loop, &d->requests, err);
     return d->quarantine ? 0 : -1;
-}
-
-static void stop_quarantine(struct daemon *d)
-{
-    quarantine_destroy(take_ptr(d->quarantine));
-    cleanup_close(&d->requests.sentinels);
-    d->requests.sentinels = -1;
 }
 
 /* What the old configuration had done and the new one has elsewhere, or otherwise. */
@@ -135,7 +125,7 @@ static void reload(struct daemon *d)
     new.controllers = d->conf.controllers;
     new.systemd = d->conf.systemd;
     undo(d, &new);
-    stop_quarantine(d);
+    quarantine_destroy(take_ptr(d->quarantine));
     conf_free(&d->conf);
     d->conf = new;
     if (start_quarantine(d, &e) < 0)
@@ -201,6 +191,9 @@ static int daemon_open(struct daemon *d, struct error *err)
     sigaddset(&signals, SIGHUP);
     if (!(d->loop = loop_create(err)) || loop_signals(d->loop, &signals, on_signal, d, err) < 0)
         return -1;
+    /* before anything is done that another daemon may be doing */
+    if (!(d->server = server_create(d->loop, GRANT_SOCKET, &d->requests, err)))
+        return -1;
     const char *v2_cgroup = d->conf.cgroup;
     if (systemd_is_wanted(&d->conf) && systemd_scope(&v2_cgroup, err) < 0)
         return -1;
@@ -216,8 +209,7 @@ static int daemon_open(struct daemon *d, struct error *err)
                                     .ground = &d->ground,
                                     .conf = &d->conf,
                                     .sentinels = -1};
-    d->server = server_create(d->loop, GRANT_SOCKET, &d->requests, err); /* and its directory */
-    if (!d->server || start_quarantine(d, err) < 0)
+    if (server_listen(d->server, err) < 0 || start_quarantine(d, err) < 0)
         return -1;
     refine_resume(d->refine);
     return 0;
@@ -225,7 +217,8 @@ static int daemon_open(struct daemon *d, struct error *err)
 
 static void daemon_close(struct daemon *d)
 {
-    stop_quarantine(d);
+    quarantine_destroy(d->quarantine);
+    cleanup_close(&d->requests.sentinels);
     server_destroy(d->server);
     refine_destroy(d->refine);
     jobs_destroy(d->jobs);
@@ -278,7 +271,7 @@ static int be_daemon(const struct mprund_options *o)
         log_error("%s", e.text);
     daemon_close(&d);
     conf_free(&d.conf);
-    return rc < 0 ? CODE_FAILED : CODE_OK;
+    return rc == 0 ? CODE_OK : e.code == EADDRINUSE ? CODE_RUNS_ALREADY : CODE_FAILED;
 }
 
 static int check(const struct mprund_options *o)

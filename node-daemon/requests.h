@@ -12,7 +12,7 @@ struct requests {
     struct refine *refine;
     const struct ground *ground;
     const struct conf *conf;
-    int sentinels;   /* as of sentinel_open(); -1: none */
+    int sentinels;   /* as of sentinel_begin(); -1: none */
     double told;     /* when a refusal was last logged, by loop_now(): users are not to fill logs */
     unsigned untold; /* refusals since then */
     uint64_t failed; /* what users asked for and could not be done */

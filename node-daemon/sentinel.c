@@ -17,7 +17,7 @@
 /* Nobody writes anything into them: by this, and by being empty, they are known for ours. */
 enum { MODE = 0444 };
 
-int sentinel_open(const char *dir, struct error *err)
+static int open_directory(const char *dir, struct error *err)
 {
     struct stat st;
     if (mkdir(dir, 0755) < 0 && errno != EEXIST)
@@ -88,12 +88,22 @@ void sentinel_clear(int dir)
         remove_others(dir, NULL);
 }
 
-void sentinel_sync(int dir, struct jobs *jobs)
+/* As the jobs are now. */
+static void sync_with(int dir, struct jobs *jobs)
 {
-    if (dir < 0)
-        return;
     remove_others(dir, jobs);
     for (size_t i = 0; i < jobs_count(jobs); i++)
         if (jobs_at(jobs, i)->state == GRANT_RUNNING && !jobs_is_empty(jobs, jobs_at(jobs, i)))
             sentinel_put(dir, jobs_at(jobs, i));
+}
+
+void sentinel_begin(int *dir, const char *path, struct jobs *jobs)
+{
+    struct error e;
+    cleanup_close(dir);
+    *dir = open_directory(path, &e);
+    if (*dir < 0)
+        log_error("%s", e.text);
+    else
+        sync_with(*dir, jobs);
 }

@@ -10,13 +10,12 @@
 struct jobs;
 struct job;
 
-/* The directory, made where it is missing (0755); it must be root's (or the caller's) and writable
- * to nobody else. A descriptor, or -1 with err. */
-int sentinel_open(const char *dir, struct error *err);
+/* Open the directory instead of *dir, and have in it a file for each job that runs and has somebody
+ * in it, and no others. It is made where it is missing (0755), and must be root's (or the caller's)
+ * and writable to nobody else; else *dir is -1, and the log says why. */
+void sentinel_begin(int *dir, const char *path, struct jobs *jobs);
 /* dir -1: nothing is done. */
 void sentinel_put(int dir, const struct job *job);
 void sentinel_remove(int dir, const struct job *job);
 /* All files of jobs go: the directory is to be another one. */
 void sentinel_clear(int dir);
-/* As the jobs are now: a file for each that runs and has somebody in it, and no others. */
-void sentinel_sync(int dir, struct jobs *jobs);

@@ -22,6 +22,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "node-daemon/quota.h"
+#include "node-daemon/sentinel.h"
 
 static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
 enum { BACKLOG = 128, ROOTS_PLACES = 16 };
@@ -43,10 +44,12 @@ struct server {
     struct loop *loop;
     struct requests *requests;
     const char *path;
-    int fd;
+    int lock, fd;
+    ino_t inode; /* of fd's file */
     struct loop_io *io;
     struct loop_timer again; /* after running out of descriptors */
     struct loop_timer sign;  /* of life */
+    int told;                /* the socket is gone and cannot be made again, and that was said */
     struct connection *connections;
     long n;
     struct quota quota;
@@ -247,14 +250,7 @@ static void server_ready(void *arg, int fd, unsigned events)
     }
 }
 
-/* Clients do not wait for a daemon of which there is no sign: see grant_patience(). */
-static void give_sign(void *arg)
-{
-    const struct server *s = arg;
-    (void)utimensat(AT_FDCWD, s->path, NULL, AT_SYMLINK_NOFOLLOW);
-}
-
-/* ---- beginning and end ------------------------------------------------------------------------
+/* ---- the socket -------------------------------------------------------------------------------
  */
 
 int server_directory(const char *path, int make, struct error *err)
@@ -277,22 +273,94 @@ int server_directory(const char *path, int make, struct error *err)
     return 0;
 }
 
-static int server_listen(struct server *s, const char *path, struct error *err)
+/* Only root can open the file: a user who could would keep every daemon from starting. fcntl()'s
+ * lock ends with the daemon, as its children do not have it, and the kernel says whose it is. */
+static int take_lock(struct server *s, struct error *err)
+{
+    struct flock f = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    AUTO_FREE char *name = NULL;
+    if (server_directory(s->path, 1, err) < 0)
+        return -1;
+    if (asprintf(&name, "%s.lock", s->path) < 0)
+        return error_errno(err, ENOMEM, "listen at '%s'", s->path);
+    cleanup_close(&s->lock); /* perhaps of a directory that is gone */
+    s->lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (s->lock >= 0 && fcntl(s->lock, F_SETLK, &f) == 0)
+        return 0;
+    if (s->lock < 0 || (errno != EAGAIN && errno != EACCES))
+        return error_errno(err, errno, "lock '%s'", name);
+    (void)fcntl(s->lock, F_GETLK, &f);
+    return error_set(err, EADDRINUSE, "listen at '%s': another mprund, pid %d, does so already",
+                     s->path, (int)f.l_pid);
+}
+
+/* A descriptor that listens at the path, and *ret, the file that is there then. */
+static int listen_at(const char *path, struct stat *ret, struct error *err)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(at.sun_path))
         return error_errno(err, ENAMETOOLONG, "listen at '%s'", path);
-    if (server_directory(path, 1, err) < 0)
-        return -1;
     strcpy(at.sun_path, path);
     (void)unlink(path);
-    s->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (s->fd < 0 || bind(s->fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || chmod(path, 0666) < 0 ||
+        listen(fd, BACKLOG) < 0 || lstat(path, ret) < 0)
         return error_errno(err, errno, "listen at '%s'", path);
-    if (chmod(path, 0666) < 0 || listen(s->fd, BACKLOG) < 0)
-        return error_errno(err, errno, "listen at '%s'", path);
+    return take_fd(&fd);
+}
+
+static int make_socket(struct server *s, struct error *err)
+{
+    struct stat at;
+    AUTO_CLOSE int fd = listen_at(s->path, &at, err);
+    if (fd < 0)
+        return -1;
+    struct loop_io *io = loop_io_create(s->loop, fd, LOOP_READ, server_ready, s);
+    if (!io)
+        return error_errno(err, ENOMEM, "listen at '%s'", s->path);
+    loop_io_destroy(s->io);
+    cleanup_close(&s->fd);
+    s->io = io;
+    s->fd = take_fd(&fd);
+    s->inode = at.st_ino;
     return 0;
 }
+
+/* Somebody may have removed the whole directory, or be doing so. */
+static int is_there(const struct server *s)
+{
+    struct stat at, lock, sentinels = {.st_nlink = 1};
+    (void)fstat(s->requests->sentinels, &sentinels);
+    return lstat(s->path, &at) == 0 && at.st_ino == s->inode && fstat(s->lock, &lock) == 0 &&
+           lock.st_nlink > 0 && sentinels.st_nlink > 0;
+}
+
+static void make_again(struct server *s)
+{
+    struct requests *r = s->requests;
+    struct error e;
+    if (take_lock(s, &e) < 0 || make_socket(s, &e) < 0) {
+        if (!s->told++)
+            log_error("%s; trying again every %g s", e.text, GRANT_SIGN_S);
+        return;
+    }
+    s->told = 0;
+    sentinel_begin(&r->sentinels, r->conf->sentinel_dir, r->jobs);
+    log_warn("somebody has removed '%s', or what belongs to it: it is there again", s->path);
+}
+
+/* Clients do not wait for a daemon of which there is no sign: see grant_patience(). */
+static void give_sign(void *arg)
+{
+    struct server *s = arg;
+    if (!is_there(s))
+        make_again(s);
+    else
+        (void)utimensat(AT_FDCWD, s->path, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------
+ */
 
 struct server *server_create(struct loop *l, const char *path, struct requests *requests,
                              struct error *err)
@@ -305,18 +373,21 @@ struct server *server_create(struct loop *l, const char *path, struct requests *
     s->loop = l;
     s->path = path;
     s->requests = requests;
-    s->fd = -1;
-    if (server_listen(s, path, err) == 0) {
-        loop_timer_init(&s->again, l, accept_again, s);
-        loop_timer_init(&s->sign, l, give_sign, s);
-        loop_timer_start(&s->sign, 0, GRANT_SIGN_S);
-        s->io = loop_io_create(l, s->fd, LOOP_READ, server_ready, s);
-        if (s->io)
-            return s;
-        error_errno(err, ENOMEM, "listen at '%s'", path);
-    }
+    s->fd = s->lock = -1;
+    loop_timer_init(&s->again, l, accept_again, s);
+    loop_timer_init(&s->sign, l, give_sign, s);
+    if (take_lock(s, err) == 0)
+        return s;
     server_destroy(s);
     return NULL;
+}
+
+int server_listen(struct server *s, struct error *err)
+{
+    if (make_socket(s, err) < 0)
+        return -1;
+    loop_timer_start(&s->sign, 0, GRANT_SIGN_S);
+    return 0;
 }
 
 void server_destroy(struct server *s)
@@ -330,6 +401,7 @@ void server_destroy(struct server *s)
     loop_timer_stop(&s->again);
     loop_timer_stop(&s->sign);
     cleanup_close(&s->fd);
+    cleanup_close(&s->lock);
     free(s);
     errno = saved;
 }

@@ -228,12 +228,37 @@ thaw() {
 }
 is_stuck() { here "$MPRUND" status | grep -q stuck; }
 
-@test "a second daemon for the same jobs is refused, and disturbs nothing" {
-    run here "$MPRUND" --config "$MPRUND_CONF"
-    [ "$status" -eq 1 ]
-    [[ $output == *"is another mprund running?"* ]]
-    run here "$MPRUND" status
-    [ "$status" -eq 0 ]
+@test "a second daemon is refused, whatever its cgroup, and disturbs nothing; no user can pose as one" {
+    sed 's|^cgroup = .*|cgroup = "/elsewhere"|' "$MPRUND_CONF" >"$TMPDIR/second.conf"
+    for options in "--config $MPRUND_CONF" "--config $TMPDIR/second.conf" "--config $TMPDIR/second.conf --daemon"; do
+        run -4 here "$MPRUND" $options
+        [[ $output == "mprund: listen at '/run/mprun/mprund.sock': another mprund, pid $MPRUND_PID, does so already" ]]
+    done
+    here "$MPRUND" status
+    [ ! -d "$(dirname "$GROUND")/elsewhere" ]
+    # what users may lock is no daemon's
+    run ! as_nobody flock /run/mprun/mprund.sock.lock true
+    exec {holder}> >(as_nobody flock "$GROUND" flock /run/mprun cat)
+    wait_until 10 is_locked "$GROUND"
+    mprund_kill
+    mprund_start {holder}>&-
+    exec {holder}>&-
+    wait $!
+}
+is_locked() { ! flock -n "$1" true; }
+
+@test "a socket that is removed, or replaced, is made again, with its directory" {
+    job_start 12.1 sleep 1000
+    wait_until 10 here test -e /run/mprun/sentinels/12.1
+    for way in 'rm $s' 'mv $s $s.old' 'touch $s.new; mv $s.new $s' 'rm -r /run/mprun; true' 'rm -r /run/mprun; true' 'mv /run/mprun /run/moved'; do
+        echo "$way"
+        here sh -c "s=/run/mprun/mprund.sock; $way"
+        wait_until 10 here "$MPRUND" status
+        wait_until 10 here test -e /run/mprun/sentinels/12.1
+        run -4 here "$MPRUND" --config "$MPRUND_CONF"
+    done
+    job_kill
+    mprund_gone
 }
 
 # without_v2 VALUE: start it with systemd = VALUE where systemd runs and cgroup v2 is not mounted
