@@ -206,9 +206,8 @@ names_of_managers() {
 
 @test "every source file begins with its licence" {
     cd "$MPRUN_SOURCE"
-    for file in $(find $PROGRAMS $LIBRARIES model common tests bench examples -name '*.[ch]' 2>/dev/null); do
-        head -n 1 "$file" | grep -q 'SPDX-License-Identifier: BSD-3-Clause' || echo "$file"
-    done >"$TMPDIR/wrong"
+    find $PROGRAMS $LIBRARIES model common tests bench examples -name '*.[ch]' -exec \
+        awk 'FNR == 1 { if (!/SPDX-License-Identifier: BSD-3-Clause/) print FILENAME; nextfile }' {} + >"$TMPDIR/wrong"
     cat "$TMPDIR/wrong"
     [ ! -s "$TMPDIR/wrong" ]
 }
