@@ -101,7 +101,8 @@ static int apply_complex(void *target, const char *value, struct error *err)
 
 static const struct option_def option_table[] = {
     {"-j --jobid", "JOB[.TASK]", JOB,
-     "Ask qstat for this job; without it, what 'qstat -xml -j' prints is read from standard input",
+     "Ask qstat for this job; without it, what 'qstat -xml -j' prints is read from standard input; "
+     "where that is empty or a terminal, the job that this is in",
      OPTION_ONCE, .apply = apply_jobid},
     {"--pe-hostfile", "FILE", JOB,
      "The job's hosts and slots, where qstat names none; inside the job it is known", OPTION_ONCE,
@@ -156,13 +157,12 @@ const struct tool mprsrc_tool = {
     .take_word = take_word,
     .check = check,
     .hint = "",
-    .usage =
-        "Usage: mprsrc [OPTION...] [TASK]\n"
-        "Print what a Grid Engine job may use on each of its hosts: cores, memory, GPUs.\n"
-        "\n"
-        "Examples:\n"
-        "  vars=$(mprsrc --only -j $JOB_ID $SGE_TASK_ID) && eval \"$vars\"    in a job script\n"
-        "  qstat -xml -j 23 | mprsrc --json                              anywhere\n",
+    .usage = "Usage: mprsrc [OPTION...] [TASK]\n"
+             "Print what a Grid Engine job may use on each of its hosts: cores, memory, GPUs.\n"
+             "\n"
+             "Examples:\n"
+             "  vars=$(mprsrc --only) && eval \"$vars\"    in a job script\n"
+             "  qstat -xml -j 23 | mprsrc --json          anywhere\n",
     .exit_codes =
         "Exit code: 0; 1 mprsrc failed, 2 it was used wrongly, 3 there is no such job, 4 the\n"
         "job has no hosts, or not this one, 5 qstat's text is damaged, 6 qstat failed. More is\n"

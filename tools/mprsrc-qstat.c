@@ -13,9 +13,11 @@
 #include "tools/mprsrc.h"
 
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/number.h"
 #include "common/spawn.h"
 #include "rm-adapters/processes/ask-manager.h"
+#include "rm-adapters/gridengine/qlogin-session.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
 /* ---- which, and with what -------------------------------------------------------------------- */
@@ -120,6 +122,20 @@ int mprsrc_qstat(const struct mprsrc_options *o, const char *const words[], stru
 }
 
 /* ---- the hosts of a job ---------------------------------------------------------------------- */
+
+uint32_t mprsrc_own_job(void)
+{
+    const char *id = getenv("JOB_ID");
+    int64_t number;
+    pid_t shepherd;
+    struct error e;
+    if (id && number_parse(id, NULL, 1, UINT32_MAX, &number, NULL) == 0)
+        return (uint32_t)number;
+    unsigned job = gridengine_session_job(&shepherd);
+    if (job && geteuid() != 0 && gridengine_session_enter(job, &e) < 0)
+        log_debug("%s", e.text); /* qstat has the hosts, too */
+    return job;
+}
 
 bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task)
 {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/mprsrc.h"
@@ -14,9 +15,18 @@
 
 /* ---- what qstat says ------------------------------------------------------------------------- */
 
+/* A terminal, or /dev/null, has nothing to say. */
+static bool is_device(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
+}
+
 static int read_input(struct buffer *ret, struct error *err)
 {
     ssize_t n;
+    if (is_device(STDIN_FILENO))
+        return 0;
     while ((n = buffer_read(ret, STDIN_FILENO, 1 << 16)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
@@ -66,18 +76,36 @@ static int parse(const struct mprsrc_options *o, const struct buffer *b, struct 
     return -1;
 }
 
-static int read_job(const struct mprsrc_options *o, struct gridengine_job *ret, struct error *err)
+static int ask_for_job(const struct mprsrc_options *o, struct buffer *ret, struct error *err)
 {
     char id[16];
-    struct buffer text = {.data = NULL};
     snprintf(id, sizeof(id), "%u", o->job);
     const char *const words[] = {"qstat", "-xml", "-j", id, NULL};
-    int code = MPRSRC_OK;
-    if (o->job && mprsrc_qstat(o, words, &text, err) < 0)
-        code = MPRSRC_QSTAT;
-    else if (!o->job && read_input(&text, err) < 0)
-        code = err->code == EFBIG ? MPRSRC_DAMAGED : MPRSRC_FAILED;
-    else if (parse(o, &text, ret, err) < 0)
+    return mprsrc_qstat(o, words, ret, err) < 0 ? MPRSRC_QSTAT : MPRSRC_OK;
+}
+
+/* Without -j: standard input, or, where that is empty, the job that this is in. */
+static int read_text(struct mprsrc_options *o, struct buffer *ret, struct error *err)
+{
+    if (!o->job && read_input(ret, err) < 0)
+        return err->code == EFBIG ? MPRSRC_DAMAGED : MPRSRC_FAILED;
+    if (!o->job && buffer_len(ret) == 0)
+        o->job = mprsrc_own_job();
+    if (o->job)
+        return ask_for_job(o, ret, err);
+    if (!is_device(STDIN_FILENO))
+        return MPRSRC_OK;
+    error_set(err, EINVAL,
+              "this is not in a job of Grid Engine; name one with -j, or pipe what "
+              "'qstat -xml -j JOB' prints to mprsrc");
+    return MPRSRC_USAGE;
+}
+
+static int read_job(struct mprsrc_options *o, struct gridengine_job *ret, struct error *err)
+{
+    struct buffer text = {.data = NULL};
+    int code = read_text(o, &text, err);
+    if (code == MPRSRC_OK && parse(o, &text, ret, err) < 0)
         code = parse_failed(o, err);
     buffer_free(&text);
     if (code != MPRSRC_OK)
@@ -188,13 +216,13 @@ static int show_job(const struct mprsrc_options *o, const struct gridengine_job 
 
 static int run(const void *request, struct error *err)
 {
-    const struct mprsrc_options *o = request;
+    struct mprsrc_options o = *(const struct mprsrc_options *)request;
     struct gridengine_job job = {.id = 0};
-    int code = read_job(o, &job, err);
+    int code = read_job(&o, &job, err);
     if (code == MPRSRC_OK)
-        code = mprsrc_find_hosts(o, &job, err);
+        code = mprsrc_find_hosts(&o, &job, err);
     if (code == MPRSRC_OK)
-        code = show_job(o, &job, err);
+        code = show_job(&o, &job, err);
     gridengine_job_free(&job);
     return code;
 }

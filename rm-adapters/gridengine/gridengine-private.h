@@ -23,18 +23,3 @@ void qrsh_describe(const struct start_request *request, const struct alloc_host 
                    size_t n);
 void qrsh_advise(const char *words, char *buf, size_t n);
 bool qrsh_is_noise(const char *line);
-
-/* ---- qlogin-session.c ------------------------------------------------------------------------ */
-
-/* The number of the job whose shepherd is an ancestor of this process, and the shepherd in
- * *ret_shepherd; 0: there is none. */
-unsigned gridengine_session_job(pid_t *ret_shepherd);
-
-/* Set the variables of the job that this process lacks. Runs qconf to find the spool directory. 0,
- * or -1 with what the user can do. */
-int gridengine_session_enter(unsigned job, struct error *err);
-
-/* Set the variables in text, lines NAME=VALUE, that describe a job (JOB_ID, PE_HOSTFILE, SGE_...)
- * and not its shell (PATH, HOME), and that this process lacks. Changes text. Returns their number.
- */
-size_t gridengine_session_adopt(char *text);

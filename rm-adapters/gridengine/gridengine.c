@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gridengine.c - a job of Grid Engine: its hosts from PE_HOSTFILE, reached by qrsh -inherit */
 #include "rm-adapters/gridengine/gridengine-private.h"
+#include "rm-adapters/gridengine/qlogin-session.h"
 
 #include <errno.h>
 #include <signal.h>

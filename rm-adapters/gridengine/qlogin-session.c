@@ -4,7 +4,7 @@
  * Its shell is a login shell without the job's variables. One of the shell's ancestors is the job's
  * shepherd, whose name has the job's number ("sge_shepherd-12"). The variables stand in the file
  * `environment` of the job's spool directory on this host, which everybody may read. */
-#include "rm-adapters/gridengine/gridengine-private.h"
+#include "rm-adapters/gridengine/qlogin-session.h"
 
 #include <errno.h>
 #include <fcntl.h>

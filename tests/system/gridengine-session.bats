@@ -20,12 +20,14 @@ session() {
     run session qlogin -now no -pe lab 6 <<PLAY
 type $MPRUN --quiet sh -c 'echo rank on \$(hostname)'; echo "co\\de \$?"\r
 wait co.?de \d
+type $MPRUN_BUILD/tools/mprsrc; echo "its co\\de \$?"\r
+wait its co.?de \d
 PLAY
     echo "$output"
     for host in n1 n2 n3; do
         [ "$(grep -c "rank on $host" <<<"$output")" -eq 2 ]
     done
-    [[ $output == *"de 0"* ]]
+    [[ $output == *"de 0"*"SGE_RESOURCE_HOSTS=('n"[123]"' 'n"[123]"' 'n"[123]"')"*"de 0"* ]]
 }
 
 @test "qrsh without a command and without a parallel environment: this host, one slot" {

@@ -35,7 +35,8 @@ expected() {
     for pe in lab labjft; do
         run -0 --separate-stderr qsub_wait -pe $pe 5 -l $REQUESTS <<EOF
 cp \$PE_HOSTFILE hostfile
-vars=\$("$M" -j \$JOB_ID \$SGE_TASK_ID) || exit
+vars=\$("$M") || exit
+[ "\$vars" = "\$("$M" -j \$JOB_ID \$SGE_TASK_ID)" ]; echo \$? >same
 $LINES
 echo "\$SGE_RESOURCE_JOB_MAXRT \$SGE_RESOURCE_JOB_VMEM \$SGE_RESOURCE_JOB_OWNER" >job
 for host in \${SGE_RESOURCE_HOSTS[@]}; do
@@ -46,6 +47,7 @@ EOF
         [ "$output" = "$(expected <"$dir/hostfile")" ]
         [ -z "$(words "$stderr")" ]
         [ "$(cat "$dir/job")" = "3600 2147483648 labuser" ]
+        [ "$(cat "$dir/same")" = 0 ]
         # what the kernel holds the tasks to on each host is the same
         [ "$(sed 's/ .*vmem=\([0-9]*\) .*/ \1/' <<<"$output")" = "$(awk '{ printf "%s %.0f\n", $1, $2 * 1024 }' "$dir/ulimits")" ]
     done
@@ -64,7 +66,8 @@ EOF
 }
 
 @test "each task of an array job has its own host" {
-    qsub_start -t 1-5:2 -l m_mem_free=1.5G <<'EOF'
+    { echo "PATH=${M%/*}:\$PATH" && cat; } <<'EOF' | qsub_start -t 1-5:2 -l m_mem_free=1.5G
+mprsrc -o >own.$SGE_TASK_ID
 echo "$HOSTNAME" >host.$SGE_TASK_ID
 exec sleep 1000
 EOF
@@ -74,6 +77,7 @@ EOF
     for task in 1 3 5; do
         run -0 on n0 bash -c "vars=\$('$M' -j $(job).$task) || exit; $LINES"
         [ "$output" = "$(cat "$(job_dir)/host.$task") 1 mem=1610612736 vmem= gpu= phi=" ]
+        grep -q "^SGE_RESOURCE_MEM='1610612736'" "$(job_dir)/own.$task"
     done
     run -2 --separate-stderr on n0 "$M" -j "$(job)"
     [ "$stderr" = "mprsrc: job $(job) has 3 running tasks; give the number of one" ]

@@ -182,6 +182,7 @@ END
 4|$SAMPLES/gridware.xml|-H node9|job 47.1 has no slots on host 'node9'; its hosts begin with 'node2'
 4|$SAMPLES/gridware.xml|--pe-hostfile missing|host file 'missing'
 5|empty||it is empty
+2|/dev/null||this is not in a job of Grid Engine; name one with -j, or pipe what 'qstat -xml -j JOB' prints to mprsrc
 5|short.xml||it breaks off after 3000 bytes
 5|damaged.xml||line 26: 
 5|entity.xml||it declares a document type
@@ -226,6 +227,13 @@ END
     eval "$(mprsrc -j "$JOB_ID" --qstat ./qstat "$SGE_TASK_ID")"
     [ "${SGE_RESOURCE_HOSTS[*]}" = "gelab3 gelab1 gelab2" ]
     [ "$(cat calls)" = "-xml -j 20" ]
+    # nor does anybody have to say which job it is, where nothing is on standard input
+    rm calls
+    for input in /dev/null <(:); do
+        eval "$(mprsrc --qstat ./qstat <$input)"
+        [ "${SGE_RESOURCE_HOSTS[*]}" = "gelab3 gelab1 gelab2" ]
+    done
+    [ "$(uniq calls)" = "-xml -j 20" ]
     # --only by the name that Grid Engine has for this host
     run -0 as_text sh SGE_RESOURCE_NSLOTS < <(mprsrc -o <"$SAMPLES/parallel.xml")
     [ "$output" = "SGE_RESOURCE_NSLOTS=[2]" ]

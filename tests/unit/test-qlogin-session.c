@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-qlogin-session.c - what a session takes from its job's environment; who is its shepherd
  */
-#include "rm-adapters/gridengine/gridengine-private.h"
+#include "rm-adapters/gridengine/qlogin-session.h"
 
 #include <errno.h>
 #include <setjmp.h>
