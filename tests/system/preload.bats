@@ -220,6 +220,7 @@ forget() {
     for host in ${ALL//,/ }; do on "$host" sh -c 'rm -rf /tmp/mprun-cache.*'; done
 }
 
+# bats test_tags=root
 @test "hosts that have neither program nor library nor data run it" {
     hosts_only
     make_program "$TMPDIR/p"
@@ -252,10 +253,12 @@ each_link_once() { # MIB
     [ $(($(bytes_out) - before)) -lt 2000000 ]
     on n0 rm /tmp/big
 }
+# bats test_tags=root
 @test "10 MiB to eight hosts cross each link once, and once only" { each_link_once 10; }
-# bats test_tags=long
+# bats test_tags=long,root
 @test "100 MiB to eight hosts cross each link once, and once only" { needs_long; each_link_once 100; }
 
+# bats test_tags=root
 @test "a host without room is named, once, and nothing stays" {
     hosts_only
     # which --preload-clean makes, too
@@ -275,6 +278,7 @@ each_link_once() { # MIB
     on n0 rm /tmp/big
 }
 
+# bats test_tags=root
 @test "a host far away slows the whole, and nobody's memory grows for it" {
     needs_no_sanitizers 'memory is measured'
     hosts_only
@@ -289,6 +293,7 @@ each_link_once() { # MIB
     on n0 rm /tmp/big
 }
 
+# bats test_tags=root
 @test "a host that cannot reach the one above gets its files from mprun itself" {
     needs_tool nft
     hosts_only

@@ -20,6 +20,7 @@ near() {
         exit !(a >= 5 && d <= a * 0.02) }'
 }
 
+# bats test_tags=root
 @test "ranks, waited, unwaited and daemon children: the report agrees with the cgroup's count within 2 %" {
     needs_v2
     local spin group
