@@ -112,13 +112,36 @@ EOF
     [ "$(sorted)" = "n1 n1 n2 n2 n3 n3 " ]
 }
 
-@test "through the start channel alone, with more input and output than qrsh takes before the start" {
+# Prints those of its words that the network of its host carried before the last one.
+LISTENER='
+import socket, sys
+words, heard = [w.encode() for w in sys.argv[1:]], set()
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+s.setsockopt(socket.SOL_SOCKET, 33, 1 << 27) # SO_RCVBUFFORCE
+print("listens", flush=True)
+while words[-1] not in heard:
+    packet = s.recv(1 << 17)
+    heard.update(w for w in words if w in packet)
+print(sorted(w.decode() for w in heard))
+'
+
+@test "through the start channel alone, with more input and output than qrsh takes before the start; a listener hears the key there, and nothing of the step" {
+    HOSTS_TEST_LIMIT=120 on_root n1 python3 -c "$LISTENER" mprun-start-1 "of the st0ep" "that is all" >"$TMPDIR/heard" 3>&- &
+    local listener=$!
+    wait_until 10 test -s "$TMPDIR/heard"
     run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'
 head -c 3000000 /dev/urandom >input
 mprun --containment=tree --transport=stdio --stdin 5 sh -c 'if [ $MPRUN_RANK = 5 ]; then cat; fi' <input >output
 cmp input output && echo same
+for transport in stdio tcp; do # the script goes through the network in clear
+    m --transport=$transport sh -c 'for i in $(seq 99); do echo of the st$((0))ep; done' | grep -c 'st.ep'
+done
 EOF
-    [ "$output" = same ]
+    [ "$(sorted)" = "594 594 same " ]
+    on n0 bash -c 'echo that is all >/dev/udp/n1/9'
+    wait $listener
+    cat "$TMPDIR/heard"
+    [ "$(tail -n 1 "$TMPDIR/heard")" = "['mprun-start-1', 'that is all']" ]
 }
 
 @test "ranks have the job's variables, not those of a task, and their host's directory of the job" {
