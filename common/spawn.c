@@ -254,8 +254,8 @@ static void *map(size_t n, int flags)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* One of each for the process, since starts do not overlap. A copy of this process has a stack of
- * its own. */
+/* Both are made once and serve every start, since starts do not overlap. The stack is private: a
+ * fork of this process writes to a copy of it. */
 static bool get_memory(struct child *c)
 {
     static struct shared *shared;

@@ -2,7 +2,8 @@
 /* plan.h - places ranks on hosts and on cores: pure functions
  *
  * plan() places ranks on hosts; plan_binding() gives the ranks of one host their hardware threads.
- * Neither looks at the machine, prints, or keeps state: equal input gives equal plans. */
+ * Both are pure: they do not look at the machine, print nothing and keep no state, so that equal
+ * input gives equal plans. */
 #pragma once
 
 #include <stddef.h>

@@ -20,7 +20,8 @@ struct output_lines;
 
 enum { OUTPUT_LINE_MAX = 64 * 1024 };
 
-/* What is before each line; neither: bytes pass as they come, and nothing here is needed. */
+/* What is written before each line. With neither, bytes pass as they come, and no struct
+ * output_lines is made. */
 struct line_format {
     bool tag;       /* rank and stream */
     bool timestamp; /* the time at its source */

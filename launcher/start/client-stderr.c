@@ -34,7 +34,7 @@ static bool is_noise(const struct step_plan *plan, const char *line)
     return !plan->cmd->agent && plan->adapter->is_noise && plan->adapter->is_noise(line);
 }
 
-/* Nobody needs what a client says of its connection while it ends well. */
+/* A client that ends well may still complain of its connection: that helps nobody. */
 static void show(struct client_stderr *c, const char *line)
 {
     if (c->host->state >= AGENT_CLEANED && !c->host->failed)

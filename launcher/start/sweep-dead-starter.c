@@ -21,8 +21,8 @@ void sweep_prepare(struct starters *s)
     s->nforeign = proc_children(getpid(), &s->foreign);
 }
 
-/* What was there before, start clients of other hosts, and what is on this machine of a host that
- * still answers. */
+/* Children that are older than the step, start clients of other hosts, and the processes of hosts
+ * that still answer and are on this machine, too. */
 static bool is_needed(const struct starters *s, pid_t pid)
 {
     if (s->step.suspension->witness == pid)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* starter-method.c - from a manager's call of a starter method to the job's exec
  *
- * What the manager would have executed itself is the manager's knowledge
- * (rm-adapters/starter-side/starter-side.h). Of a manager that cannot be told from another: its
- * words as they are, or one command line. */
+ * Which program the manager would have executed itself, its adapter knows
+ * (rm-adapters/starter-side/starter-side.h). Where no adapter recognises the manager, the words are
+ * executed as they are, or by a shell if they are one command line. */
 #include "starter/method/starter-method.h"
 
 #include <errno.h>

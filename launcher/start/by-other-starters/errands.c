@@ -3,9 +3,9 @@
  * what becomes of each; among them starters of another mprun of the same job
  *
  * The resource manager takes no further task on a host (adapter.h: START_LATER), and ours is there.
- * What is asked over the control socket becomes an errand of the host's starter; what that tells of
- * it goes back. Once the other step's starter has reported to its own mprun, this one is not needed
- * any more, and does not wait for it. */
+ * A request on the control socket becomes an errand of the host's starter; the starter's news of it
+ * go back to the mprun that asked. Once the other step's starter has reported to its own mprun, it
+ * does not need this mprun any more, and this mprun does not wait for it. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
