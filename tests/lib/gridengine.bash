@@ -83,8 +83,8 @@ ge_set() { hosts set "$@"; }
 ge_reset() { hosts reset; }
 
 # `run` has its command in a subshell: what is to be known afterwards is in a file
-job() { cat "$BATS_TEST_TMPDIR/job"; }
-job_dir() { cat "$BATS_TEST_TMPDIR/job-dir"; }
+job() { echo "$(<"$BATS_TEST_TMPDIR/job")"; }
+job_dir() { echo "$(<"$BATS_TEST_TMPDIR/job-dir")"; }
 job_out() { echo "$(job_dir)/out"; }
 job_err() { echo "$(job_dir)/err"; }
 
@@ -118,7 +118,12 @@ job_records() {
             print ($42 != "NONE") ":" line
         }' "$accounting" | sort -s -t : -k 1,1 | sed 's/^[01]://'
 }
-job_recorded() { [ "$(job_records 42 | head -n 1)" = NONE ]; }
+# asked again and again, and so by one program: there is a record of the job script
+job_recorded() {
+    local accounting=$HOSTS_DIR/gridengine/cell/common/accounting
+    [ -e "$accounting" ] &&
+        awk -F: -v job="$(job)" '$6 == job && $42 == "NONE" { found = 1 } END { exit !found }' "$accounting"
+}
 # qstat is asked late: asking takes time from the job
 job_ended() { job_recorded && job_in gone; }
 
