@@ -17,7 +17,7 @@
 #include "containment/mprund-protocol.h"
 #include "tools/tool.h"
 
-enum { PAUSE_MS = 50 };
+enum { PAUSE_MS = 20 }; /* 100 requests a second are a user's */
 
 /* mpbind(8), EXIT STATUS; the first three are those of every tool */
 enum exit_code {

@@ -126,12 +126,22 @@ print_echo(const struct shell *s, const char *fmt, ...)
     fputs(";\n", s->to);
 }
 
-static void echo_bytes(const struct shell *s, const char *what, const struct resource_amount *a)
+static void echo_bytes(const struct shell *s, const char *what, uint64_t bytes)
 {
     char size[32];
-    if (a->set)
-        print_echo(s, "[PROLOG]     %s limit: %s (%llu bytes)", what,
-                   size_format(a->value, size, sizeof(size)), (unsigned long long)a->value);
+    print_echo(s, "[PROLOG]     %s: %s (%llu bytes)", what, size_format(bytes, size, sizeof(size)),
+               (unsigned long long)bytes);
+}
+
+/* Grid Engine itself holds nobody to m_mem_free. */
+static void echo_memory(const struct shell *s, const struct resource_host *h)
+{
+    if (s->r->held == h)
+        echo_bytes(s, "Memory limit", s->r->held_memory);
+    else if (h->memory.set)
+        echo_bytes(s, "Memory requested", h->memory.value);
+    if (h->virtual_memory.set)
+        echo_bytes(s, "Virtual memory limit", h->virtual_memory.value);
 }
 
 static void echo_devices(const struct shell *s, const char *what, const struct resource_devices *d)
@@ -153,8 +163,7 @@ static void echo_all(const struct shell *s)
     for (size_t i = 0; i < s->nhosts; i++) {
         const struct resource_host *h = &s->first[i];
         print_echo(s, "[PROLOG]   %u slot%s on %.255s", h->slots, plural(h->slots), h->name);
-        echo_bytes(s, "Memory", &h->memory);
-        echo_bytes(s, "Virtual memory", &h->virtual_memory);
+        echo_memory(s, h);
         echo_devices(s, "nVidia GPU", &h->gpu);
         echo_devices(s, "Intel Phi", &h->phi);
     }

@@ -172,9 +172,18 @@ static int find_job(int fd, const char *name, struct grant_answer *ret, struct e
     return -1;
 }
 
-/* Where the manager only counts a job's GPUs, mprund of this host chose them, and tells root and
- * the job's user which. Without its answer they stay unknown. */
-static void name_gpus(const struct gridengine_job *job, struct resources *r)
+static void name_gpus(struct resource_devices *gpus, struct grant_answer *a)
+{
+    for (char *c = a->gpus; *c; c++)
+        if (*c == ',')
+            *c = ' ';
+    gpus->ids = a->gpus[0] ? strdup(a->gpus) : NULL;
+}
+
+/* mprund of this host tells root and the job's user which GPUs it chose where the manager only
+ * counts them, and which limit of memory holds. Without its answer that stays unknown. */
+static void ask_mprund(const struct gridengine_job *job, struct resources *r,
+                       struct mprsrc_result *ret)
 {
     char name[GRANT_JOB_MAX], here[256] = "";
     struct grant_request q;
@@ -182,19 +191,23 @@ static void name_gpus(const struct gridengine_job *job, struct resources *r)
     struct error e;
     const struct resource_host *host = own_host(r, job, here, sizeof(here) - 1);
     struct resource_devices *gpus = host ? &r->hosts[host - r->hosts].gpu : NULL;
-    if (!gpus || gpus->ids || !gpus->count.set || gpus->count.value == 0)
+    bool is_counted = gpus && !gpus->ids && gpus->count.set && gpus->count.value > 0;
+    bool is_limited = host && ret->options->mode == MODE_PROLOG && host->memory.set;
+    if (!is_counted && !is_limited)
         return;
     snprintf(name, sizeof(name), "%u.%u", job->id, job->task ? job->task : 1);
     grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
     AUTO_CLOSE int fd = grant_send(NULL, &q, &e);
     if (fd < 0 || find_job(fd, name, &a, &e) < 0) {
-        log_debug("which GPUs of this host are the job's: %s", e.text);
+        log_debug("what mprund of this host gives the job: %s", e.text);
         return;
     }
-    for (char *c = a.gpus; *c; c++)
-        if (*c == ',')
-            *c = ' ';
-    gpus->ids = a.gpus[0] ? strdup(a.gpus) : NULL;
+    if (is_counted)
+        name_gpus(gpus, &a);
+    if (is_limited && a.memory != GRANT_UNLIMITED) {
+        ret->held = host;
+        ret->held_memory = a.memory;
+    }
 }
 
 static int show_job(const struct mprsrc_options *o, const struct gridengine_job *job,
@@ -206,7 +219,7 @@ static int show_job(const struct mprsrc_options *o, const struct gridengine_job 
         error_context(err, "job %u.%u", job->id, job->task);
         return err->code == ENOMEM ? MPRSRC_FAILED : MPRSRC_DAMAGED;
     }
-    name_gpus(job, &resources);
+    ask_mprund(job, &resources, &r);
     int code = choose_host(&r, err);
     if (code == MPRSRC_OK)
         code = print(&r, err);

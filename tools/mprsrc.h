@@ -60,6 +60,8 @@ struct mprsrc_result {
     const struct gridengine_job *job;
     const struct resources *resources;
     const struct resource_host *host; /* the host that the user asked for; NULL: all */
+    const struct resource_host *held; /* the host on which a cgroup holds the job to */
+    uint64_t held_memory;             /* so many bytes; NULL: none that is known */
 };
 void mprsrc_print_shell(FILE *to, const struct mprsrc_result *r);
 int mprsrc_print_json(const struct mprsrc_result *r, struct error *err);

@@ -11,15 +11,27 @@ set -f
 
 # ---- hooks.conf, and the defaults -----------------------------------------------------------------------
 
-MPRSRC=mprsrc             # the program, with further options in MPRSRC_OPTIONS
+# beside NAME DIRECTORY/PROGRAM: sets NAME to the program of this installation, as this directory is its
+# share/mprun/gridengine; else PATH has it
+beside() {
+    local path=${HERE%/share/mprun/gridengine}/$2
+    [[ $path != "$HERE/$2" && -x $path ]] || path=${2##*/}
+    printf -v "$1" %s "$path"
+}
+
+beside MPRSRC bin/mprsrc  # the program, with further options in MPRSRC_OPTIONS
 MPRSRC_OPTIONS=()
 COPROCESSOR_D=$HERE/../coprocessor.d
 REMOTE=()                 # a program by which a shell on another host of the job runs a
                           # line: (ssh -o BatchMode=yes); (): other hosts are left alone
+SAY=no                    # yes: the job's output begins with what the job may use
+DEVICES=auto              # run the hooks in COPROCESSOR_D: yes, no; auto: if this host has nvidia-smi or
+                          # micctrl, or REMOTE is set
+KEEP_D=/run/mprun-hooks   # what prologs of root keep for their epilogs; a directory of root's
 ON_UNKNOWN=continue       # if mprsrc fails: continue, reschedule or job-error
 ON_DEVICE=job-error       # if a granted device cannot be prepared: continue, reschedule, job-error
 ON_RESET=continue         # if a device cannot be reset at the end: continue or queue-error
-MPBIND=mpbind             # the program, also on the job's other hosts
+beside MPBIND sbin/mpbind # the program, also on the job's other hosts
 WAIT=15                   # seconds until this host's mprund has the job in its cgroup (more than its
                           # qstat_seconds, 10); 0: do not wait
 SENTINEL_D=/run/mprun/sentinels # has a file JOB.TASK then; empty: no program puts jobs there
@@ -34,15 +46,15 @@ fi
 
 # ---- words and ends --------------------------------------------------------------------------------------
 
-say() { echo "[$NAME] $*"; }
+say() { [ "$SAY" != yes ] || echo "[$NAME] $*"; }
 warn() { echo "[$NAME] $*" >&2; }
 
 # How the shepherd takes an exit code: 0 go on, 99 start the job again later, 100 the job is in error.
 # Every other code puts the QUEUE in error, which stops this host for all jobs.
 end_as() {
     case $1 in
-    reschedule) exit 99 ;;
-    job-error) exit 100 ;;
+    reschedule) drop_kept && exit 99 ;;
+    job-error) drop_kept && exit 100 ;;
     queue-error) exit 1 ;;
     *) exit 0 ;;
     esac
@@ -63,17 +75,51 @@ name_job() {
     JOB=$JOB_ID.${task/undefined/1}
 }
 
-# Sets SGE_$NAME_...; 1 with a sentence.
+# Can the hooks in coprocessor.d have something to do?
+has_devices() {
+    local code=0
+    case $DEVICES in
+    yes) return 0 ;;
+    no) return 1 ;;
+    esac
+    [ ${#REMOTE[@]} -eq 0 ] || return 0
+    (
+        MICCTRL=micctrl NVIDIA_SMI=nvidia-smi # as in the hooks
+        [ ! -r "$COPROCESSOR_D/coprocessor.conf" ] || . "$COPROCESSOR_D/coprocessor.conf"
+        command -v "$MICCTRL" || command -v "$NVIDIA_SMI" || exit 3
+    ) >/dev/null || code=$?
+    [ $code -ne 3 ]
+}
+
+# Is what the job has needed for anything? To know it, Grid Engine has to be asked.
+is_needed() { [ "$SAY" = yes ] || [ "$BIND" = remote ] || [ "$BIND" = all ] || has_devices; }
+
+# keep TEXT: what root's prolog has learnt is kept for its epilog, where no user can write.
+keep() {
+    [ "$EUID" = 0 ] || return 0
+    (umask 077 && mkdir -p "$KEEP_D" && [ -O "$KEEP_D" ] && printf '%s\n' "$1" >"$KEEP_D/$JOB") 2>/dev/null || :
+}
+take_kept() { [ "$EUID" = 0 ] && [ -O "$KEEP_D" ] && [ -O "$KEEP_D/$JOB" ] && cat "$KEEP_D/$JOB"; }
+drop_kept() { [ ! -f "$KEEP_D/${JOB:-}" ] || { rm -f "$KEEP_D/$JOB" && rmdir "$KEEP_D"; } 2>/dev/null || :; }
+
+# Sets SGE_PROLOG_... and, with SAY, writes what the job may use; 1 with a sentence.
 read_job() {
     local vars
-    vars=$("$MPRSRC" "${MPRSRC_OPTIONS[@]}" --mode "${NAME,,}" -j "$JOB_ID" "${SGE_TASK_ID:-undefined}") || return 1
-    eval "$vars"
+    if [ "$NAME" = PROLOG ] || ! vars=$(take_kept); then
+        vars=$("$MPRSRC" "${MPRSRC_OPTIONS[@]}" --mode prolog -j "$JOB_ID" "${SGE_TASK_ID:-undefined}") || return 1
+    fi
+    [ "$NAME" != PROLOG ] || keep "$vars"
+    if [ "$SAY" = yes ]; then
+        eval "$vars"
+    else
+        eval "$vars" >/dev/null
+    fi
 }
 
 # Can the owner's name be a word of a command, here and on other hosts? (mprsrc has checked the names
 # of hosts and devices.) 1 with a sentence.
 check_owner() {
-    local -n user=SGE_${NAME}_JOB_OWNER
+    local -n user=SGE_PROLOG_JOB_OWNER
     [[ $user =~ ^[A-Za-z_][A-Za-z0-9_.-]*$ ]] && return
     warn "the job's owner '$user' is not a user name"
     return 1
@@ -105,7 +151,7 @@ wait_for_mprund() {
             sleep 0.05
         done
     fi
-    [ $code -eq 0 ] || warn "mprund does not have job $JOB in its cgroup"
+    [ $code -eq 0 ] || warn "mprund on ${HOSTNAME:-this host} does not have job $JOB in its cgroup"
     return $code
 }
 
@@ -114,8 +160,8 @@ wait_for_mprund() {
 # ("forget" never fails).
 bind_hosts() {
     local action=$1 i failed=0 words pids=()
-    local -n hosts=SGE_${NAME}_HOSTS slots=SGE_${NAME}_NSLOTS mem=SGE_${NAME}_MEM vmem=SGE_${NAME}_VMEM \
-        owner=SGE_${NAME}_JOB_OWNER
+    local -n hosts=SGE_PROLOG_HOSTS slots=SGE_PROLOG_NSLOTS mem=SGE_PROLOG_MEM vmem=SGE_PROLOG_VMEM \
+        owner=SGE_PROLOG_JOB_OWNER
     [[ $BIND == remote || $BIND == all ]] || return 0
     check_owner || return 1
     if [ ${#REMOTE[@]} -eq 0 ] && [ ${#hosts[@]} -gt 1 ]; then
@@ -160,10 +206,10 @@ run_hook() {
 # the master task, is this one: prolog and epilog run nowhere else. 1 if a hook failed.
 each_device() {
     local action=$1 failed=0 i kind name ids
-    local -n hosts=SGE_${NAME}_HOSTS owner=SGE_${NAME}_JOB_OWNER
+    local -n hosts=SGE_PROLOG_HOSTS owner=SGE_PROLOG_JOB_OWNER
     check_owner || return 1
     for kind in phi gpu; do
-        name=SGE_${NAME}_${kind^^}
+        name=SGE_PROLOG_${kind^^}
         local -n list=$name
         for ((i = 0; i < ${#hosts[@]}; i++)); do
             read -ra ids <<<"${list[i]}"

@@ -8,7 +8,7 @@
 #   mprund_asking               sets ASKING, LINEs by which they ask Grid Engine what jobs ask for, sign
 #                               grants with a key of the lab's, and trace into each host's /run
 #   $QSTAT                      what they ask with, which a test can use, too. qstat_calls: how often it was
-#                               called since qstat_hold or qstat_free; while it is held it does not answer
+#                               called since qstat_hold; from then to qstat_go it does not answer
 #   mprund_limits HOST [JOB]    limits of the last job there, from the trace: a line for each time
 #   mprunds_stop                they end; their cgroups, empty by now, go. In teardown_file, before
 #                               gridengine_teardown
@@ -82,8 +82,8 @@ mprund_configuration() {
     printf '%s\n' 'gridengine {' "spool = \"$HOSTS_DIR/gridengine/spool/execd/%h\"" 'admin_user = sgeadmin' "${section[@]}" '}'
 }
 
-qstat_hold() { qstat_free && touch "$QSTAT.d/hold"; }
-qstat_free() { rm -f "$QSTAT.d"/*; }
+qstat_hold() { rm -f "$QSTAT.d"/* && touch "$QSTAT.d/hold"; }
+qstat_go() { rm -f "$QSTAT.d/hold"; }
 qstat_calls() { find "$QSTAT.d" -name 'call.*' | wc -l; }
 qstat_wrapper() { # mprund lets it write no byte
     mkdir -p "$QSTAT.d" && chmod 777 "$QSTAT.d" && cat >"$QSTAT" <<'END' && chmod 755 "$QSTAT"

@@ -16,6 +16,8 @@ setup() {
     cat >gridengine/hooks.conf <<END
 MPRSRC=$MPRUN_BUILD/tools/mprsrc
 MPRSRC_OPTIONS=(--qstat "$PWD/qstat" --timeout 30s)
+COPROCESSOR_D=$PWD/coprocessor.d
+KEEP_D=$PWD/kept
 END
     cat >coprocessor.d/coprocessor.conf <<END
 MICCTRL=$PWD/micctrl
@@ -264,7 +266,12 @@ END
 
 # ---- prolog and epilog -------------------------------------------------------------------------------------
 
-@test "prolog: the job is told what it has, and its devices here are prepared; epilog resets them" {
+@test "prolog: the job's devices here are prepared, and with SAY it is told what it has; epilog resets them" {
+    run -0 --separate-stderr gridengine/prolog
+    [ -z "$output" ]
+    run -0 --separate-stderr gridengine/epilog
+    : >calls
+    echo SAY=yes >>gridengine/hooks.conf
     run -0 --separate-stderr gridengine/prolog
     [[ ${lines[0]} == "[PROLOG] Resources of job 310145.30 'phi & 'friends'' of nobody" ]]
     [[ $output == *"[PROLOG]     Intel Phi: mic0 mic1"*"[PROLOG]   1 slot on n086"*"[PROLOG] phi mic0 mic1 on n085: ready"*"[PROLOG] gpu 0 2 on n085: ready"* ]]
@@ -274,8 +281,31 @@ END
     : >calls
     run -0 --separate-stderr gridengine/epilog
     [ -z "$output" ]
-    { echo "qstat -xml -j 310145" && reset_calls mic0 && reset_calls mic1 && echo "nvidia-smi --gpu-reset -i 0" &&
+    # what root's prolog has learnt is known
+    { { [ "$EUID" = 0 ] || echo "qstat -xml -j 310145"; } && reset_calls mic0 && reset_calls mic1 && echo "nvidia-smi --gpu-reset -i 0" &&
         echo "nvidia-smi --gpu-reset -i 2"; } | calls_are
+    [ ! -e kept ]
+}
+
+@test "as installed they find their programs, and ask no qstat and say nothing where no device can be" {
+    mkdir -p prefix/bin prefix/sbin prefix/share/mprun
+    mv gridengine coprocessor.d prefix/share/mprun
+    for name in bin/mprsrc sbin/mpbind; do
+        stand_in ${name#*/} 'echo "unset -v SGE_PROLOG_HOSTS; SGE_PROLOG_JOB_OWNER=nobody; echo said"' && mv ${name#*/} prefix/$name
+    done
+    hooks=prefix/share/mprun/gridengine
+    printf 'SENTINEL_D=\nKEEP_D=%q\n' "$PWD/kept" >$hooks/hooks.conf
+    printf 'MICCTRL=missing\nNVIDIA_SMI=missing\n' >prefix/share/mprun/coprocessor.d/coprocessor.conf
+    run -0 bash -c "$hooks/prolog && $hooks/epilog"
+    [ "$output" = "unset -v SGE_PROLOG_HOSTS; SGE_PROLOG_JOB_OWNER=nobody; echo said" ] # mpbind's
+    [ "$(cat calls)" = "mpbind --wait 15 310145.30" ]
+    for needs in DEVICES=yes BIND=all SAY=yes; do
+        : >calls
+        sed -i '3,$d' $hooks/hooks.conf && echo "$needs" >>$hooks/hooks.conf
+        run -0 --separate-stderr $hooks/prolog
+        [ "$(sed -n 2p calls)" = "mprsrc --mode prolog -j 310145 30" ]
+    done
+    [ "${lines[-1]}" = said ]
 }
 
 @test "where hooks.conf says how, the job's other hosts are reached" {
@@ -345,14 +375,14 @@ with_mprund() {
     with_mprund
     echo WAIT=1 >>gridengine/hooks.conf
     run -0 --separate-stderr gridengine/prolog # no sentinel comes
-    [[ $stderr == *"[PROLOG] mprund does not have job 310145.30 in its cgroup"* ]]
+    [[ $stderr == *"[PROLOG] mprund on ${HOSTNAME} does not have job 310145.30 in its cgroup"* ]]
     [ "$(cat mic0)" = online ] # the rest is done
     echo ready | tee mic0 >mic1
     echo 4 >code
     for case in 99:reschedule 100:job-error 0:continue; do
         echo "ON_WAIT=${case#*:}" >>gridengine/hooks.conf
         run "-${case%:*}" --separate-stderr gridengine/prolog
-        [[ $stderr == *"[PROLOG] mprund does not have job 310145.30 in its cgroup"* ]]
+        [[ $stderr == *"[PROLOG] mprund on ${HOSTNAME} does not have job 310145.30 in its cgroup"* ]]
     done
 }
 
@@ -461,6 +491,11 @@ with_mprund() {
     [ ! -e evil/was-run ]
     run -1 grep -vE '^(PATH=/usr/local/sbin:|PWD=|SHLVL=|_=|OLDPWD=)' environment
     run -1 grep mic7 calls
+    # what the prolog has kept is root's
+    rm -rf kept && mkdir kept && echo "touch '$PWD/evil/was-run'" >kept/310145.30
+    chown -R "$TEST_UID" kept
+    run -0 gridengine/epilog
+    [ ! -e evil/was-run ]
 }
 
 # bats test_tags=root
@@ -470,7 +505,7 @@ with_mprund() {
     # ports LINES: what qstat has of them, from either
     ports() {
         for script in prolog epilog; do
-            rm -f qstat-environment
+            rm -rf qstat-environment kept
             run -0 env SGE_CELL=lab SGE_QMASTER_PORT=1 SGE_EXECD_PORT=2 "gridengine/$script"
             grep -qx SGE_CELL=lab qstat-environment
             run -0 sed -n '/^SGE_.*_PORT=/p' qstat-environment

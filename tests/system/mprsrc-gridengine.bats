@@ -146,7 +146,7 @@ case \$1 in
 esac
 EOF
     echo ready >"$HOOKS/state"
-    printf 'MPRSRC=%q\nMPRSRC_OPTIONS=(--qstat %q)\n' "$M" "$HOOKS/qstat" >"$HOOKS/gridengine/hooks.conf"
+    printf 'SAY=yes\nMPRSRC=%q\nMPRSRC_OPTIONS=(--qstat %q)\n' "$M" "$HOOKS/qstat" >"$HOOKS/gridengine/hooks.conf"
     printf 'MICCTRL=%q\nPHI_STATE=%q\n' "$HOOKS/micctrl" "$HOOKS/phi" >"$HOOKS/coprocessor.d/coprocessor.conf"
     chmod -R a+rX "$HOOKS" && chmod 755 "$HOOKS/qstat" "$HOOKS/micctrl"
     ge_set "queue:prolog=root@$HOOKS/gridengine/prolog" "queue:epilog=root@$HOOKS/gridengine/epilog"
@@ -176,7 +176,8 @@ queues_work() { ! on n0 qstat -f | awk '$1 ~ /^lab\.q@/ && $6 ~ /E/ { found = 1 
     # what the job has is not known
     printf 'MPRSRC_OPTIONS=(--qstat /bin/false)\n' >>"$HOOKS/gridengine/hooks.conf"
     run -0 --separate-stderr qsub_wait -l intel_phi=1 <<<'echo started'
-    [[ $output == *"[PROLOG] what this job may use is not known"*started ]]
+    [ "$output" = started ]
+    [[ $stderr == *"[PROLOG] what this job may use is not known"* ]]
     queues_work
     # the scripts themselves are broken
     rm "$HOOKS/gridengine/hooks.bash"

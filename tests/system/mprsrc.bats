@@ -91,7 +91,7 @@ SGE_RESOURCE_JOB_VMEM=[2147483648]" ]
     run -0 --separate-stderr sh -c "$(mprsrc -p -H node2 <"$SAMPLES/gridware.xml")"
     [ "$output" = "[PROLOG] Resources of job 47.1 'gpujob' of alice
 [PROLOG]   3 slots on node2
-[PROLOG]     Memory limit: 10 GiB (10737418240 bytes)
+[PROLOG]     Memory requested: 10 GiB (10737418240 bytes)
 [PROLOG]     Virtual memory limit: 6 GiB (6442450944 bytes)
 [PROLOG]     nVidia GPU: 0 2 3" ]
 }

@@ -183,7 +183,7 @@ site_files() {
     [ ! -d "$SITE" ] || return 0
     mkdir -p "$SITE" "$SITE/../../sbin" && cp -r "$MPRUN_SOURCE/share/gridengine" "$SITE" && chmod -R u+w "$SITE" &&
         ln -s "$MPRUND" "$SITE/../../sbin" &&
-        printf '%s\n' "MPBIND=$MPRUN_BUILD/tools/mpbind" "MPRSRC=$MPRUN_BUILD/tools/mprsrc" >"$SITE/gridengine/hooks.conf"
+        printf '%s\n' "MPBIND=$MPRUN_BUILD/tools/mpbind" "MPRSRC=$MPRUN_BUILD/tools/mprsrc" "MPRSRC_OPTIONS=(--qstat $QSTAT)" >"$SITE/gridengine/hooks.conf"
 }
 # setting_of FILE NAME: its value in a file of share/gridengine
 setting_of() {
@@ -255,21 +255,32 @@ EOF
     load_value_is n1 free_cores "$(free_cores n1)"
 }
 
-@test "the prolog, root's or the user's, holds the job script until mprund has the job in its cgroup" {
+@test "the prolog, root's or the user's, holds the job script until mprund has the job in its cgroup, by one qstat a job" {
     site_files
-    for prolog in "root@$SITE/gridengine/prolog" "$SITE/gridengine/prolog"; do
-        ge_set queue:prolog="$prolog"
+    for user in root@ ''; do
+        ge_set queue:prolog="$user$SITE/gridengine/prolog" queue:epilog="$user$SITE/gridengine/epilog"
         qstat_hold
-        qsub_start -l hostname=n1 <<<'grep 0:: /proc/self/cgroup'
+        qsub_start -l hostname=n1,m_mem_free=1M <<<'grep 0:: /proc/self/cgroup'
         wait_until 30 on_root n1 pgrep -f "$MPRUN_BUILD/tools/mpbind --wait 15 $(job).1"
         [ ! -s "$(job_out)" ]
-        qstat_free
+        qstat_go
         job_wait
         output=$(cat "$(job_out)")
         echo "$output"
         [[ $output == *"0::"*"/ge-$(job).1-"*/task ]]
-        [[ $output != *"mprund does not have"* ]]
+        [ "$(wc -l <"$(job_out)")" -eq 1 ]
+        [ ! -s "$(job_err)" ]
+        [ "$(qstat_calls)" -eq 1 ]
     done
+    # where it is to say something, a limit is only what is held, and the epilog knows what the prolog knew
+    echo SAY=yes >>"$SITE/gridengine/hooks.conf"
+    ge_set queue:prolog="root@$SITE/gridengine/prolog" queue:epilog="root@$SITE/gridengine/epilog"
+    qstat_hold && qstat_go
+    run -0 qsub_wait -l hostname=n1,m_mem_free=1M <<<true
+    sed -i '$d' "$SITE/gridengine/hooks.conf"
+    [[ $output == *"[PROLOG]     Memory requested: 1 MiB"* ]]
+    [[ $output != *"imit"* ]]
+    [ "$(qstat_calls)" -eq 2 ]
 }
 
 @test "an mprund that hangs costs a prolog and a step 2 s, which is said once a step, and one that is back is used" {
@@ -301,7 +312,7 @@ EOF
     hosts sshd
     site_files
     cp -r "$SITE" "$SITE.bind"
-    printf '%s\n' BIND=remote 'REMOTE=(ssh -o BatchMode=yes)' >>"$SITE.bind/gridengine/hooks.conf"
+    printf '%s\n' SAY=yes BIND=remote 'REMOTE=(ssh -o BatchMode=yes)' >>"$SITE.bind/gridengine/hooks.conf"
     ge_set queue:prolog="root@$SITE.bind/gridengine/prolog" queue:epilog="root@$SITE.bind/gridengine/epilog"
     qsub_start -pe lab 4 <<<'touch begun; until [ -e go ]; do sleep 0.1; done; mprun -n 4 sh -c "echo \$(hostname) \$(grep 0:: /proc/self/cgroup)"'
     wait_until 60 test -e "$(dirname "$(job_out)")/begun"
