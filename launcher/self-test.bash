@@ -66,7 +66,7 @@ sed -nE "s|^[0-9]+:(name=)?([^:]*):(.*/mprun[.][^/]*).*|\2 \3|p" /proc/self/cgro
     done
 done
 (setsid sleep "$1" </dev/null >/dev/null 2>&1 &)
-echo burnt $MPRUN_HOST_NAME $( (setsid sh -c "awk \"BEGIN { while (i < 15e6) i++ }\"; times" &) )
+echo burnt $MPRUN_HOST_NAME $( (setsid sh -c "timeout 0.4 sh -c \"while :; do :; done\"; times" &) )
 '
 # A rank that fills memory; the second limit is for hosts where the first one does not hold.
 HOG='ulimit -v 524288; exec tail /dev/zero'
@@ -129,7 +129,7 @@ check_books() {
     report=$(awk '/^  "ranks_usage"/ { on = 1 } on && /"cpu_/ { sum += $2 } on && /}/ { print sum + 0; exit }' "$DIR/first.json")
     said=$(printf 'processes that had left their ranks used %.2f s of CPU time, the report has %.2f s' "$burnt" "$report")
     lacking=$(words group | awk 'NF < 2 { print $1 }' | join)
-    if ! awk "BEGIN { exit !($burnt > 0 && $report >= 0.95 * $burnt) }"; then
+    if ! awk "BEGIN { exit !($burnt > 0 && $report >= 0.95 * $burnt - 0.02) }"; then
         failed books "$said; 'mprun --explain true' says how each host tracks ranks"
     elif [ "$MANAGER" != gridengine ]; then
         skipped books "no resource manager keeps any; $said"

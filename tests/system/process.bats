@@ -316,9 +316,15 @@ $prefix/libexec/mprun/mppmi" ]
         [ ! -e "$prefix/bin/mpiexec" ]
         [ -r "$prefix/share/doc/mprun/gridengine.md" ] # the manual names them
         [ -r "$prefix/share/doc/mprun/migrating.md" ]
+        [ -x "$prefix/libexec/mprun/self-test" ]
         run -0 --separate-stderr time_limited 20 "$prefix/bin/mprun" -n 1 --explain true
         [[ $output == *"starter "*"$(realpath "$prefix")/libexec/mprun/mpstarter"* ]]
     done
+    # the prefix of `make install` counts, not that of configure
+    grep -x 'ExecStart=/opt/mprun/sbin/mprund' "$prefix/share/mprun/units/mprund.service"
+    rm "$prefix/libexec/mprun/self-test"
+    run -125 --separate-stderr time_limited 20 "$prefix/bin/mprun" --self-test
+    [[ $stderr == "mprun: start the self-test: find 'self-test': "* ]]
     rm "$prefix/libexec/mprun/mppmi"
     run -125 --separate-stderr time_limited 20 "$prefix/bin/mprun" -n 1 true
     [[ $stderr == *mppmi* ]]

@@ -124,8 +124,7 @@ EOF
 @test "mprun --self-test: the job has the limit it asks for on each host; in v2 a rank has one of its own, too" {
     run -0 qsub_wait -pe lab "$(mprund_hosts | wc -w)" -l m_mem_free=200M <<<'mprun --self-test'
     echo "$output"
-    [[ ${lines[1]} == "cores    ok "* ]]
-    [[ ${lines[3]} == "limits   "@(ok|skipped)" "* ]]
-    [[ ${lines[3]} == *" exceeded its memory limit 64 MiB "*"; exit code 137" || $VMRUN_CGROUP != v2 ]]
-    [[ ${lines[5]} == "mprund   ok       it answers on n1 "*"; on each the job has the limit it asks for (m_mem_free=200M)" ]]
+    grep '^cores    ok ' <<<"$output"
+    [ "$VMRUN_CGROUP" != v2 ] || grep '^limits   ok .* exceeded its memory limit 64 MiB .*; exit code 137$' <<<"$output"
+    grep '^mprund   ok       it answers on n1 .*; on each the job has the limit it asks for (m_mem_free=200M)$' <<<"$output"
 }
