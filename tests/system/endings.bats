@@ -175,6 +175,6 @@ thaw() {
     hold "$bystander"
     kill -KILL "$(head -1 out)" # the worker: mprun ends what it leaves
     ends_with 125
-    [ "$(cat err)" = "mpstarter: on $(hostname): mpstarter's worker (pid $(head -1 out)) was killed by signal 9 (Killed); ending its ranks" ]
+    [ "$(without_notes "$(<err)")" = "mpstarter: on $(hostname): mpstarter's worker (pid $(head -1 out)) was killed by signal 9 (Killed); ending its ranks" ]
     kill -0 "$bystander"
 }

@@ -206,8 +206,8 @@ dies() {
     start_sleepers
     worker=$(worker_of "$1")
     case $2 in
-    worker) pid=$worker ;;
-    keeper) pid=$(ps -o ppid= -p "$worker" | tr -d ' ') ;;
+    worker) pid=$worker told="mpstarter: on .*: mpstarter's worker (pid $worker) was killed by signal 9" ;;
+    keeper) pid=$(ps -o ppid= -p "$worker" | tr -d ' ') told="mprun: .*$1" ;;
     esac
     kill -KILL "$pid"
     code=0
@@ -215,7 +215,7 @@ dies() {
     echo "code $code: $(cat "$MPRUN_ERR")"
     [ "$code" -eq 125 ]
     no_leftovers
-    grep -q "mprun: .*$1" "$MPRUN_ERR"
+    grep -q "$told" "$MPRUN_ERR"
 }
 @test "a worker of the first level dies: the step ends, nothing stays" { dies 0 worker; }
 @test "a worker in the middle dies: the step ends, nothing stays" { dies 2 worker; }
