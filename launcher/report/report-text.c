@@ -6,6 +6,7 @@
 #include "launcher/report/report.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -489,23 +490,36 @@ struct sentence {
     size_t first[HOSTS_NAMED];
 };
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(((const struct sentence *)a)->text, ((const struct sentence *)b)->text);
+}
+
+static void keep(void *sentence)
+{
+}
+
 /* The sentences in the order of their first hosts. Returns how many differ. */
 static size_t find_sentences(const struct writer *w, say_fn say, struct sentence *ret)
 {
+    void *by_text = NULL;
     size_t n = 0;
     for (size_t i = 0; i < w->r->nhosts; i++) {
         char text[512];
-        size_t at = 0;
         say(w, i, text, sizeof(text));
-        while (at < n && strcmp(ret[at].text, text) != 0)
-            at++;
-        if (!text[0] || (at == n && !(ret[n].text = strdup(text))))
+        ret[n].text = text[0] ? strdup(text) : NULL;
+        struct sentence **found = ret[n].text ? tsearch(&ret[n], &by_text, compare_texts) : NULL;
+        struct sentence *s = found ? *found : NULL;
+        if (s != &ret[n])
+            free(ret[n].text);
+        if (!s)
             continue;
-        n += at == n;
-        if (ret[at].nhosts < HOSTS_NAMED)
-            ret[at].first[ret[at].nhosts] = i;
-        ret[at].nhosts++;
+        n += s == &ret[n];
+        if (s->nhosts < HOSTS_NAMED)
+            s->first[s->nhosts] = i;
+        s->nhosts++;
     }
+    tdestroy(by_text, keep);
     return n;
 }
 
