@@ -39,7 +39,8 @@ struct usage {
     uint32_t known; /* bit per field */
 };
 
-const char *usage_field_name(enum usage_field f); /* "cpu_user_s": keys of the JSON report, where "_s" is seconds */
+/* "cpu_user_s": keys of the JSON report, where "_s" is seconds */
+const char *usage_field_name(enum usage_field f);
 static inline bool usage_has(const struct usage *u, enum usage_field f)
 {
     return (u->known >> f) & 1;

@@ -186,7 +186,8 @@ static const char *why_not(struct starters *s, const Mprun__Hand *m, struct host
 }
 
 /* Is it to be done? 0 when it is answered. */
-static bool is_accepted(struct starters *s, struct link *asker, const Mprun__Hand *m, struct host *h)
+static bool is_accepted(struct starters *s, struct link *asker, const Mprun__Hand *m,
+                        struct host *h)
 {
     char never[200];
     if (is_stranger(s, m)) {
