@@ -159,9 +159,10 @@ int grant_send(const char *path, const struct grant_request *r, struct error *er
 
 int grant_send_patiently(const struct grant_request *r, struct error *err)
 {
+    double end = loop_now() + GRANT_ANSWER_S;
     for (;;) {
         int fd = grant_send(NULL, r, err);
-        if (fd >= 0 ||
+        if (fd >= 0 || loop_now() >= end ||
             (errno != EAGAIN && (errno != ECONNREFUSED || silence(GRANT_SOCKET) >= GRANT_SILENT_S)))
             return fd;
         poll(NULL, 0, PAUSE_MS);

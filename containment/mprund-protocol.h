@@ -160,8 +160,8 @@ const char *grant_request_fault(const struct grant_request *r, size_t n);
  * without waiting: a descriptor for grant_receive(), which the caller closes, or -1 with err.
  * ENOENT and ECONNREFUSED: there is no daemon; EAGAIN: it is busy; ETIMEDOUT: it is silent. */
 int grant_send(const char *path, const struct grant_request *r, struct error *err);
-/* The same at GRANT_SOCKET, waiting for a daemon that is busy, or was here a moment ago: it is
- * being started again. */
+/* The same at GRANT_SOCKET, waiting for a daemon that is busy, for GRANT_ANSWER_S at most, or was
+ * here a moment ago: it is being started again. */
 int grant_send_patiently(const struct grant_request *r, struct error *err);
 /* Take the next answer, waiting at most so many seconds, and less where mprund is silent. 0, or -1
  * with err; EAGAIN: it has not come yet; ETIMEDOUT: mprund is silent. */
