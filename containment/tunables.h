@@ -26,11 +26,6 @@ enum {
 #define POLICY_EMPTY_FIRST_S 0.001
 #define POLICY_EMPTY_LAST_S  0.064
 
-/* v1 tells of a lack of memory before the kernel kills: seconds until the counters are looked at
- * again, doubled from the first; nothing more is expected after the last. */
-#define POLICY_OOM_FIRST_S 0.005
-#define POLICY_OOM_LAST_S  1.0
-
 /* ---- steps whose owner is gone -------------------------------------------------------------- */
 
 enum {

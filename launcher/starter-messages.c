@@ -106,14 +106,17 @@ static int take_cannot_run(void *host, void *message)
     struct host *h = host;
     const Mprun__CannotRun *m = message;
     struct run *r = run_of(h);
+    int code = failure_code(m->exit_code);
+    if (host_failures_correct(&r->host_failures, h, code, m->text))
+        return 0;
     if (host_failures_is_consequence(&r->host_failures, h) ||
         (verdict_is_ending(&r->verdict) && awaits_status(r)))
         /* this one was told to end for that */
         log_debug("host %s: %s", h->name, m->text);
     else if (strstr(m->text, h->name))
-        verdict_fail(&r->verdict, failure_code(m->exit_code), "%s", m->text);
+        verdict_fail(&r->verdict, code, "%s", m->text);
     else
-        verdict_fail(&r->verdict, failure_code(m->exit_code), "host %s: %s", h->name, m->text);
+        verdict_fail(&r->verdict, code, "host %s: %s", h->name, m->text);
     return 0;
 }
 
@@ -288,8 +291,8 @@ static int take_lost(void *host, void *message)
             /* an exit status says more, and comes next */
             verdict_end_ranks(&r->verdict, -1, "a starter died");
         else
-            host_failures_add(&r->host_failures, lost, m->silent, "its link to %s is gone: %s",
-                              h->name, m->text);
+            host_failures_add(&r->host_failures, lost, m->silent, EXIT_CODE_MPRUN,
+                              "its link to %s is gone: %s", h->name, m->text);
     }
     if (below && lost->state < AGENT_RELEASED)
         starters_lost(r->starters, lost, m->silent);
@@ -371,11 +374,12 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
     }
     if (h->state < AGENT_CLEANED && !(h->state == AGENT_PLACED && r->plan->cmd->explain)) {
         if (why->code && why->code != ECONNRESET)
-            host_failures_add(&r->host_failures, h, why->code == ETIMEDOUT,
+            host_failures_add(&r->host_failures, h, why->code == ETIMEDOUT, EXIT_CODE_MPRUN,
                               "the link to its mpstarter is gone: %s", why->text);
         else if (!starters_has_client(r->starters, h) &&
                  !(verdict_is_ending(&r->verdict) && awaits_status(r)))
-            host_failures_add(&r->host_failures, h, false, "its mpstarter has gone");
+            host_failures_add(&r->host_failures, h, false, EXIT_CODE_MPRUN,
+                              "its mpstarter has gone");
         else if (starters_client_runs(r->starters, h) && h->state < AGENT_CONNECTED)
             /* its start client is about to end with the reason: it must not be ended before that */
             log_debug("host %s: its start channel is closed", h->name);

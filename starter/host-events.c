@@ -88,12 +88,12 @@ static void pmi_collect(void *arg, const uint8_t *p, size_t n)
 }
 
 /* A step that is over does not fail because of its server. */
-static void pmi_ended(void *arg, const char *why)
+static void pmi_ended(void *arg, const char *why, int exit_code)
 {
     struct host *h = arg;
     bool is_over = h->ranks.n > 0 && ranks_have_ended(&h->ranks) && !h->with.pmi->refuses;
     if (why && !is_over)
-        step_end_cannot_run(&h->end, EXIT_CODE_MPRUN, why);
+        step_end_cannot_run(&h->end, exit_code, why);
     ranks_pmi_ended(&h->ranks);
     loop_defer_schedule(&h->turn);
 }

@@ -55,6 +55,10 @@
 
 /* Ranks that are started before the event loop serves everything else. */
 #define RANK_STARTS_PER_TURN 8
+/* Thousandths of the memory of their cgroup, or of the machine, that the kernel adds to each rank's
+ * own when it chooses whom to kill (oom_score_adj), above what mprun has: mprun's processes are
+ * never half of a job's memory. */
+#define RANK_OOM_SCORE 500
 /* Tries to take cores that other steps take at the same time; then the ranks are bound as if this
  * step were alone. */
 #define CORE_TRIES 100

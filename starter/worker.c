@@ -52,7 +52,7 @@ static void keeper_readable(void *arg, int fd, unsigned events)
 {
     struct host *h = arg;
     int keeper = (int)h->with.keeper;
-    char text[256];
+    char text[512], limit[256];
     if (errands_keeper_readable(&h->errands))
         return;
     loop_io_destroy(h->keeper_watch);
@@ -61,10 +61,16 @@ static void keeper_readable(void *arg, int fd, unsigned events)
         log_debug("on %s: mpstarter's keeper (pid %d) has died", h->with.hostname, keeper);
         return;
     }
+    h->end.exit_code = EXIT_CODE_MPRUN;
     snprintf(text, sizeof(text), "on %s: mpstarter's keeper (pid %d) has died; ending its ranks",
              h->with.hostname, keeper);
-    step_end_cannot_run(&h->end, EXIT_CODE_MPRUN, text);
-    h->end.exit_code = EXIT_CODE_MPRUN;
+    if (oom_kills_explain(&h->containment.oom_kills, limit, sizeof(limit))) {
+        h->end.exit_code = EXIT_CODE_SIGNAL + SIGKILL;
+        snprintf(text, sizeof(text),
+                 "on %s: mpstarter's keeper (pid %d) " OOM_KILLED " (%s); ending its ranks",
+                 h->with.hostname, keeper, limit);
+    }
+    step_end_cannot_run(&h->end, h->end.exit_code, text);
 }
 
 /* A rank needs three pipes here. */

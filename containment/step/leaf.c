@@ -144,7 +144,6 @@ static struct cgroup_leaf *leaf_new(struct cgroup_tree *t, struct rank_name rank
     if (!leaf)
         return NULL;
     leaf->tree = t;
-    leaf->rank = rank;
     leaf->v2_fd = -1;
     for (size_t i = 0; i < HIERARCHY_MAX; i++)
         leaf->procs_fd[i] = -1;
@@ -153,7 +152,6 @@ static struct cgroup_leaf *leaf_new(struct cgroup_tree *t, struct rank_name rank
     if (limits)
         leaf->limits = *limits;
     limits_forget_holders(&leaf->limits);
-    oom_watch_init(&leaf->oom, t, leaf);
     leaf->next = t->leaves;
     if (t->leaves)
         t->leaves->prev = leaf;
@@ -176,8 +174,6 @@ struct cgroup_leaf *cgroup_leaf_create(struct cgroup_tree *t, struct rank_name r
         errno = saved;
         return NULL;
     }
-    /* without a watch the counters still tell at the end */
-    (void)oom_leaf_start(leaf, NULL);
     t->nleaves++;
     return leaf;
 }
@@ -197,11 +193,6 @@ void cgroup_leaf_birth(const struct cgroup_leaf *leaf, struct cgroup_birth *ret)
         else
             ret->v1_procs_fds[ret->nv1++] = leaf->procs_fd[i];
     }
-}
-
-struct rank_name cgroup_leaf_rank(const struct cgroup_leaf *leaf)
-{
-    return leaf->rank;
 }
 
 const struct limits *cgroup_leaf_limits(const struct cgroup_leaf *leaf)
@@ -235,7 +226,6 @@ static void close_descriptors(struct cgroup_leaf *leaf)
 
 void leaf_free(struct cgroup_leaf *leaf)
 {
-    oom_watch_stop(&leaf->oom);
     close_descriptors(leaf);
     if (leaf->next)
         leaf->next->prev = leaf->prev;
@@ -250,7 +240,7 @@ int cgroup_leaf_remove(struct cgroup_leaf *leaf, struct error *err)
 {
     struct cgroup_tree *t = leaf->tree;
     if (!leaf->counted) {
-        oom_leaf_gone(leaf);
+        usage_leaf_gone(leaf);
         leaf->counted = true;
     }
     for (size_t i = 0; i < t->nh; i++) {

@@ -23,39 +23,17 @@ struct empty_wait {        /* the wait of cgroup_tree_wait_empty() */
     struct loop_defer defer;
 };
 
-struct oom_watch { /* of one cgroup with a memory limit; written by oom.c */
-    struct cgroup_tree *tree;
-    struct cgroup_leaf *leaf; /* NULL: the step's */
-    uint64_t told;            /* kills that were reported, or were another cgroup's */
-    int watch;                /* v2; -1: none */
-    int eventfd;              /* v1; -1: none */
-    struct loop_io *io;
-};
-
-struct oom_state {    /* written by oom.c */
-    cgroup_oom_fn fn; /* NULL: the step does not watch */
-    void *arg;
-    struct oom_watch step;
-    uint64_t told_leaves; /* sum over leaves, removed ones too */
-    uint64_t gone_kills;  /* OOM kills in leaves that were removed: v1 counts them nowhere else */
-    uint64_t gone_hits;
-    struct loop_timer again; /* v1 tells of an OOM before it kills */
-    double delay;            /* seconds until the next look */
-};
-
 enum leaf_in { LEAF_NONE, LEAF_OWN, LEAF_SHARED };
 
-struct cgroup_leaf { /* written by leaf.c, but for `oom` */
+struct cgroup_leaf { /* written by leaf.c */
     struct cgroup_tree *tree;
     struct cgroup_leaf *next, *prev;
-    struct rank_name rank;
     char name[CGROUP_NAME_MAX]; /* W.R.I */
     struct limits limits;
     enum leaf_in in[HIERARCHY_MAX];
     int procs_fd[HIERARCHY_MAX]; /* cgroup.procs to be written at birth; -1: none */
     int v2_fd;                   /* -1: no v2 */
     bool counted;                /* its OOM kills are in the tree's sum */
-    struct oom_watch oom;
 };
 
 struct cgroup_tree { /* written by tree.c, but for what says something else */
@@ -74,7 +52,7 @@ struct cgroup_tree { /* written by tree.c, but for what says something else */
     size_t nleaves;             /* made so far; leaf.c */
     struct watches *watches;    /* NULL: none yet, or none to be had; tree_watches() */
     struct empty_wait empty;
-    struct oom_state oom;
+    struct oom_count gone; /* of leaves that were removed: v1 counts them nowhere else; usage.c */
     struct killer killer;
 };
 
@@ -109,13 +87,7 @@ void empty_wait_stop(struct cgroup_tree *t);
 
 void leaf_free(struct cgroup_leaf *leaf); /* forgets it; removes nothing */
 
-/* ---- oom.c ---------------------------------------------------------------------------------- */
+/* ---- usage.c -------------------------------------------------------------------------------- */
 
-void oom_watch_init(struct oom_watch *w, struct cgroup_tree *t, struct cgroup_leaf *leaf);
-void oom_watch_stop(struct oom_watch *w);
-/* Watch a leaf that is made after cgroup_tree_watch_oom(). A leaf without a memory limit needs no
- * watch. 0, or -1 with err. */
-int oom_leaf_start(struct cgroup_leaf *leaf, struct error *err);
 /* Keep what a leaf counted, before it is removed. */
-void oom_leaf_gone(struct cgroup_leaf *leaf);
-void oom_stop(struct cgroup_tree *t);
+void usage_leaf_gone(struct cgroup_leaf *leaf);

@@ -133,7 +133,6 @@ struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_paren
     struct cgroup_tree *t = calloc(1, sizeof(*t));
     if (t) {
         *t = (struct cgroup_tree){.loop = l, .level = level, .empty.watch = -1};
-        oom_watch_init(&t->oom.step, t, NULL);
         snprintf(t->name, sizeof(t->name), CGROUP_STEP_PREFIX "%s", step_id);
     }
     if (!t || collect_hierarchies(t, parents) < 0) {
@@ -304,7 +303,6 @@ void cgroup_tree_destroy(struct cgroup_tree *t)
     if (!t)
         return;
     int saved = errno;
-    oom_stop(t);
     empty_wait_stop(t);
     while (t->leaves)
         leaf_free(t->leaves);

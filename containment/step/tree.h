@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -74,11 +75,8 @@ int cgroup_tree_kill(struct cgroup_tree *t, struct error *err);
 int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *arg,
                            struct error *err);
 
-/* Out of memory: the limit of a leaf, or of the step (leaf NULL), made the kernel kill. count:
- * processes killed since the last call. cgroup_leaf_usage() at a rank's end also knows of kills for
- * a limit further up. fn may kill, but not remove or destroy. */
-typedef void (*cgroup_oom_fn)(void *arg, struct cgroup_leaf *leaf, uint64_t count);
-int cgroup_tree_watch_oom(struct cgroup_tree *t, cgroup_oom_fn fn, void *arg, struct error *err);
+/* Did the ranks together reach the memory limit of the step on this host? */
+bool cgroup_tree_reached_limit(const struct cgroup_tree *t);
 
 /* ---- a leaf --------------------------------------------------------------------------------- */
 
@@ -89,11 +87,13 @@ struct cgroup_leaf *cgroup_leaf_create(struct cgroup_tree *t, struct rank_name r
 /* Remove and forget it. EBUSY: it still has a process; the caller tries again. */
 int cgroup_leaf_remove(struct cgroup_leaf *leaf, struct error *err);
 
-struct rank_name cgroup_leaf_rank(const struct cgroup_leaf *leaf);
 const struct limits *cgroup_leaf_limits(const struct cgroup_leaf *leaf); /* held_by filled in */
 /* Adds to *u what the leaf's processes used so far, ended ones included, as far as it is counted
  * here. */
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u);
+/* Did it reach a memory limit of its own? Its usage knows whether the kernel has killed; that may
+ * have been for a limit further up. */
+bool cgroup_leaf_reached_limit(const struct cgroup_leaf *leaf);
 /* Its processes now: their number, and *ret, which the caller frees; -1 with errno. ENOTSUP at
  * TRACK_STEP: the processes are not of one rank. */
 int cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t **ret);

@@ -13,7 +13,7 @@ void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u)
 /* v1 counts hits and kills where they happen and nowhere above. */
 static void add_events(const struct cgroup_tree *t, size_t i, struct usage *u)
 {
-    uint64_t hits = t->oom.gone_hits, kills = t->oom.gone_kills;
+    uint64_t hits = t->gone.hits, kills = t->gone.kills;
     for (const struct cgroup_leaf *leaf = t->leaves; leaf; leaf = leaf->next) {
         struct oom_count c;
         if (leaf->in[i] != LEAF_OWN || leaf->counted ||
@@ -24,6 +24,46 @@ static void add_events(const struct cgroup_tree *t, size_t i, struct usage *u)
     }
     usage_set(u, USAGE_LIMIT_EVENTS, u->value[USAGE_LIMIT_EVENTS] + hits);
     usage_set(u, USAGE_OOM_KILLS, u->value[USAGE_OOM_KILLS] + kills);
+}
+
+static int memory_index(const struct cgroup_tree *t)
+{
+    for (size_t i = 0; i < t->nh; i++)
+        if (hierarchy_made(&t->h[i]) && (t->h[i].controllers & CGROUP_BIT(CGROUP_MEMORY)))
+            return (int)i;
+    return -1;
+}
+
+static int count_of_leaf(const struct cgroup_leaf *leaf, struct oom_count *ret)
+{
+    int h = memory_index(leaf->tree);
+    if (h < 0 || leaf->in[h] != LEAF_OWN)
+        return -1;
+    return leaf->tree->h[h].driver->oom_count(leaf_at(leaf, (size_t)h), ret);
+}
+
+void usage_leaf_gone(struct cgroup_leaf *leaf)
+{
+    struct oom_count c;
+    if (count_of_leaf(leaf, &c) < 0)
+        return;
+    leaf->tree->gone.kills += c.kills;
+    leaf->tree->gone.hits += c.hits;
+}
+
+bool cgroup_leaf_reached_limit(const struct cgroup_leaf *leaf)
+{
+    struct oom_count c;
+    return leaf->limits.memory.held_by == HELD_BY_CGROUP && count_of_leaf(leaf, &c) == 0 &&
+           c.hits > 0;
+}
+
+bool cgroup_tree_reached_limit(const struct cgroup_tree *t)
+{
+    struct oom_count c;
+    int h = memory_index(t);
+    return h >= 0 && t->limits.memory.held_by == HELD_BY_CGROUP &&
+           t->h[h].driver->oom_count(hierarchy_top(&t->h[h]), &c) == 0 && c.hits > 0;
 }
 
 /* A hierarchy that not every rank was in from its birth knows only a part. */

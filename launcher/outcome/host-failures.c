@@ -101,7 +101,8 @@ static void list(struct host_failures *f, struct host *h, const char *text)
     snprintf(f->text, sizeof(f->text), "%s", text);
 }
 
-void host_failures_add(struct host_failures *f, struct host *h, bool silent, const char *fmt, ...)
+void host_failures_add(struct host_failures *f, struct host *h, bool silent, int exit_code,
+                       const char *fmt, ...)
 {
     char text[900];
     va_list ap;
@@ -111,7 +112,7 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, con
     log_debug("host %s: %s", h->name, text);
     if (host_failures_is_consequence(f, h))
         return;
-    if (verdict_fail_silently(f->verdict, EXIT_CODE_MPRUN)) {
+    if (verdict_fail_silently(f->verdict, exit_code)) {
         f->until = loop_now() + FAIL_TOGETHER_SILENT_SECONDS;
         loop_timer_start(&f->timer, silent ? FAIL_TOGETHER_SILENT_SECONDS : FAIL_TOGETHER_SECONDS,
                          0);
@@ -124,6 +125,17 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, con
 void host_failures_was_said(struct host_failures *f, const struct host *h)
 {
     f->said = h;
+}
+
+bool host_failures_correct(struct host_failures *f, const struct host *h, int exit_code,
+                           const char *text)
+{
+    if (!loop_timer_is_active(&f->timer) || f->first != h)
+        return false;
+    f->verdict->exit_code = exit_code;
+    snprintf(f->text, sizeof(f->text), "%s", text);
+    loop_timer_start(&f->timer, FAIL_TOGETHER_SECONDS, 0);
+    return true;
 }
 
 int host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,

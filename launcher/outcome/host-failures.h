@@ -28,12 +28,16 @@ void host_failures_free(struct host_failures *f); /* what it holds, not itself; 
 
 /* The step ends because of this host, unless mprun itself has ended that. The text goes behind the
  * host's name; the host may be found to be behind another one that has failed. silent: it gives no
- * answer any more. */
-void host_failures_add(struct host_failures *f, struct host *h, bool silent, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+ * answer any more, or may still say itself why it has failed. exit_code: of the step. */
+void host_failures_add(struct host_failures *f, struct host *h, bool silent, int exit_code,
+                       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Its starter has written to mprun's standard error why it ends: unless others fail with it,
  * nothing is to be added. */
 void host_failures_was_said(struct host_failures *f, const struct host *h);
+/* The host says itself why it has failed, before that was said: it knows best. False: it is not the
+ * one that is going to be named. */
+bool host_failures_correct(struct host_failures *f, const struct host *h, int exit_code,
+                           const char *text);
 /* Says what waits to be said. */
 void host_failures_say(struct host_failures *f);
 

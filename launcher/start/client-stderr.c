@@ -3,6 +3,7 @@
 #include "launcher/start/client-stderr.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,9 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "containment/job-cgroup/oom-kills.h"
 #include "launcher/outcome/host-failures.h"
+#include "model/rank-end.h"
 
 const char *start_client_name(const struct step_plan *plan)
 {
@@ -75,7 +78,9 @@ static bool is_death(struct client_stderr *c)
         c->host->state < AGENT_CONNECTED || c->host->state >= AGENT_CLEANED)
         return false;
     c->has_died = true;
-    host_failures_add(c->failures, c->host, false, "%s", words + 2);
+    host_failures_add(c->failures, c->host, false,
+                      strstr(words, OOM_KILLED) ? EXIT_CODE_SIGNAL + SIGKILL : EXIT_CODE_MPRUN,
+                      "%s", words + 2);
     return true;
 }
 

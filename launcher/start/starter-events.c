@@ -5,6 +5,7 @@
  * first, and both ends are needed before the host is gone. A client may end before its host reports
  * back (then its end is the reason why the step ends), with the host (the same), or because the
  * start was cancelled (then it is none). */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,21 +16,40 @@
 #include "launcher/outcome/host-failures.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/step-record.h"
+#include "wire/link/link.h"
 
 /* ---- why a start client has ended ------------------------------------------------------------ */
 
+/* How a start client has ended, its words, and the exit code that the step has for it. */
+struct client_end {
+    char how[320], why[800];
+    int code;
+    bool lacked_memory; /* here, or its mpstarter has said so: nothing else explains it */
+    bool may_say_why;   /* its keeper was killed, and its worker has still a link */
+};
+
+static void take_words(struct starter *st, struct client_end *end)
+{
+    client_stderr_take_reason(&st->said, end->why, sizeof(end->why));
+    if (strstr(end->why, OOM_KILLED))
+        end->code = EXIT_CODE_SIGNAL + SIGKILL;
+    end->lacked_memory = end->code != EXIT_CODE_MPRUN;
+}
+
 /* Why no starter came to be, or which start client has ended: its words, and the shell's codes for
  * a program that is not there. */
-static void say_not_started(struct starter *st, int status, const char *how)
+static void say_not_started(struct starter *st, int status, const struct client_end *end)
 {
     const struct step_plan *plan = st->all->plan;
     struct verdict *v = st->all->step.verdict;
-    char why[800], what[500];
+    const char *how = end->how, *why = end->why;
+    char what[500] = "";
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    client_stderr_take_reason(&st->said, why, sizeof(why));
     const char *colon = *why ? ": " : "";
+    if (!end->lacked_memory)
+        start_client_advice(plan, why, what, sizeof(what));
     if (st->client_is_starter)
-        verdict_fail(v, EXIT_CODE_MPRUN, "host %s: mpstarter %s before it reported back%s%s",
+        verdict_fail(v, end->code, "host %s: mpstarter %s before it reported back%s%s",
                      st->host->name, how, colon, why);
     else if (code == EXIT_CODE_NOT_FOUND || code == EXIT_CODE_CANNOT_EXEC)
         verdict_fail(
@@ -40,59 +60,54 @@ static void say_not_started(struct starter *st, int status, const char *how)
             code == EXIT_CODE_NOT_FOUND ? "does not exist" : "cannot be executed", colon, why,
             PACKAGE_VERSION);
     else if (*why && (code == plan->adapter->lost_code || code == EXIT_CODE_MPRUN))
-        verdict_fail(v, EXIT_CODE_MPRUN, "host %s: %s%s", st->host->name, why,
-                     start_client_advice(plan, why, what, sizeof(what)));
+        verdict_fail(v, end->code, "host %s: %s%s", st->host->name, why, what);
     else
-        verdict_fail(v, EXIT_CODE_MPRUN, "host %s: %s %s before mpstarter reported back%s%s%s",
-                     st->host->name, start_client_name(plan), how, colon, why,
-                     start_client_advice(plan, why, what, sizeof(what)));
+        verdict_fail(v, end->code, "host %s: %s %s before mpstarter reported back%s%s%s",
+                     st->host->name, start_client_name(plan), how, colon, why, what);
 }
 
 /* The step ends for a reason of its own: neither this end nor the client's words are one. */
-static void say_cancelled(struct starter *st, const char *how)
+static void say_cancelled(struct starter *st, const struct client_end *end)
 {
-    char why[800];
-    client_stderr_take_reason(&st->said, why, sizeof(why));
     log_debug("host %s: its start was cancelled, %s %s%s%s", st->host->name,
-              start_client_name(st->all->plan), how, *why ? ": " : "", why);
+              start_client_name(st->all->plan), end->how, *end->why ? ": " : "", end->why);
 }
 
 /* The end of a start client whose host was there. */
-static void say_ended(struct starter *st, int status, const char *how)
+static void say_ended(struct starter *st, int status, const struct client_end *end)
 {
-    char why[800];
-    if (st->client_is_starter && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CODE_MPRUN)
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (st->client_is_starter && (code == EXIT_CODE_MPRUN || code == end->code))
         host_failures_was_said(st->all->step.failures, st->host);
-    client_stderr_take_reason(&st->said, why, sizeof(why));
-    const char *manager = st->all->plan->adapter->ends_hosts;
-    host_failures_add(
-        st->all->step.failures, st->host, false, "%s %s%s%s%s; its ranks are ended%s%s",
-        st->client_is_starter ? "mpstarter" : start_client_name(st->all->plan), how,
-        *why ? " (" : "", why, *why ? ")" : "", manager ? "; " : "", manager ? manager : "");
-}
-
-static void describe_status(int status, char *buf, size_t n)
-{
-    if (WIFSIGNALED(status))
-        snprintf(buf, n, "was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(buf, n, "ended with code %d", WEXITSTATUS(status));
+    const char *manager = end->lacked_memory ? NULL : st->all->plan->adapter->ends_hosts;
+    const char *why = end->why;
+    host_failures_add(st->all->step.failures, st->host, end->may_say_why, end->code,
+                      "%s %s%s%s%s; its ranks are ended%s%s",
+                      st->client_is_starter ? "mpstarter" : start_client_name(st->all->plan),
+                      end->how, *why ? " (" : "", why, *why ? ")" : "", manager ? "; " : "",
+                      manager ? manager : "");
 }
 
 static void say_client_ended(struct starter *st, int status)
 {
     const struct host *h = st->host;
-    char how[160];
-    describe_status(status, how, sizeof(how));
+    struct client_end end;
+    bool is_killed = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CODE_SIGNAL + SIGKILL;
+    end.code = oom_kills_describe_end(&st->all->oom_kills, status, end.how, sizeof(end.how));
+    if (is_killed && st->client_is_starter) /* its keeper has said so of its worker */
+        end.code = EXIT_CODE_SIGNAL + SIGKILL;
+    if (!h->cancelled && host_failures_is_consequence(st->all->step.failures, h)) {
+        log_debug("host %s: its start client %s, for the other's sake", h->name, end.how);
+        return;
+    }
+    take_words(st, &end);
+    end.may_say_why = is_killed && h->link && link_is_open(h->link);
     if (h->cancelled)
-        say_cancelled(st, how);
-    else if (host_failures_is_consequence(st->all->step.failures, h))
-        log_debug("host %s: its start client %s, for the other's sake", h->name, how);
+        say_cancelled(st, &end);
     else if (h->state < AGENT_CONNECTED)
-        say_not_started(st, status, how);
+        say_not_started(st, status, &end);
     else
-        say_ended(st, status, how);
+        say_ended(st, status, &end);
 }
 
 /* ---- beginning and end of a start client ----------------------------------------------------- */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "containment/job-cgroup/oom-kills.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/start/by-other-starters/by-other-starters.h"
@@ -54,6 +55,7 @@ struct starters {
     struct starter *of;           /* by launch_index */
     struct starting *starting;    /* the adapter's; NULL: nothing has begun */
     struct grants grants;
+    struct oom_kills oom_kills; /* here, since the start began */
     struct listeners listeners;
     struct start_progress progress;
     struct loop_timer start_timer; /* a tick while hosts are being started: start-timeout.c */

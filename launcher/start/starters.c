@@ -100,6 +100,7 @@ void starters_begin(struct starters *s)
     const struct starters_step *step = &s->step;
     struct error e;
     sweep_prepare(s);
+    oom_kills_begin(&s->oom_kills);
     if (listeners_open(&s->listeners, step->loop, step->hosts, step->links, step->directory->path,
                        &e) == 0)
         grants_await(&s->grants, step->loop, begin, s);

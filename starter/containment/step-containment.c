@@ -238,6 +238,7 @@ int containment_begin(struct step_containment *c, const struct step *step, uint3
     } else {
         use_first(c, self, nself, make_tree);
     }
+    oom_kills_begin(&c->oom_kills); /* now that this process is where it stays */
     return settle(c, err);
 }
 

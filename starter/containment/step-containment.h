@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "common/loop.h"
+#include "containment/job-cgroup/oom-kills.h"
 #include "containment/mprund-protocol.h"
 #include "model/step.h"
 
@@ -25,6 +26,7 @@ struct step_containment { /* begins as all zero but for loop; others only read t
     struct cgroup_tree *tree; /* NULL at TRACK_RM and TRACK_TREE, and once it is removed */
     struct limits rank_limits, host_limits; /* the step's, with what holds each of them */
     struct grant_answer answer;             /* the node daemon's; all zero: none */
+    struct oom_kills oom_kills;             /* since containment_begin() */
     /* private to step-containment.c */
     bool has_answer;
     struct error why_no_answer;

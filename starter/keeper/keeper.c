@@ -23,6 +23,7 @@
 #include "common/loop.h"
 #include "common/path.h"
 #include "common/proc.h"
+#include "containment/job-cgroup/oom-kills.h"
 #include "containment/step/orphans.h"
 #include "model/rank-end.h"
 #include "starter/binding/core-ledger.h"
@@ -39,7 +40,8 @@ struct keeper {
     int cores_fd;    /* core-ledger.h; -1: none are taken */
     const char *host;
     struct keeper_errands errands;
-    bool has_orphans; /* another step's starter has ended, and may have left processes */
+    struct oom_kills oom_kills; /* since the first packet: before it there are no ranks */
+    bool has_orphans;           /* another step's starter has ended, and may have left processes */
     char *cgroups[THINGS], *directories[THINGS];
     size_t ncgroups, ndirectories;
     bool is_stuck; /* the worker ended as it should, and could not remove everything */
@@ -60,6 +62,8 @@ static void forget(char **list, size_t *n)
 static void take_message(struct keeper *k, const char *text, size_t n, enum keeper_message what,
                          int fds[KEEPER_FDS])
 {
+    if (!k->oom_kills.driver)
+        oom_kills_begin(&k->oom_kills);
     switch (what) {
     case KEEPER_CGROUP:
         remember(k->cgroups, &k->ncgroups, text);
@@ -204,15 +208,13 @@ static int worker_ended(struct keeper *k, pid_t worker)
         sweep(k);
         return WEXITSTATUS(status);
     }
-    const char *next = k->ncgroups + k->ndirectories ? "ending its ranks" : "it has no ranks";
-    if (WIFSIGNALED(status))
-        log_error("on %s: mpstarter's worker (pid %d) was killed by signal %d (%s); %s", k->host,
-                  (int)worker, WTERMSIG(status), strsignal(WTERMSIG(status)), next);
-    else
-        log_error("on %s: mpstarter's worker (pid %d) ended early with code %d; %s", k->host,
-                  (int)worker, WEXITSTATUS(status), next);
+    char how[320];
+    int code = oom_kills_describe_end(&k->oom_kills, status, how, sizeof(how));
+    log_error("on %s: mpstarter's worker (pid %d) %s%s; %s", k->host, (int)worker, how,
+              WIFEXITED(status) ? " too early" : "",
+              k->ncgroups + k->ndirectories ? "ending its ranks" : "it has no ranks");
     sweep(k);
-    return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : EXIT_CODE_MPRUN;
+    return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : code;
 }
 
 /* A process group of our own, although we may lead the one we are in: a short-lived child founds

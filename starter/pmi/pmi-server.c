@@ -18,6 +18,7 @@
 #include "common/reaper.h"
 #include "common/spawn.h"
 #include "model/rank-end.h"
+#include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
 #include "starter/links/uplink.h"
 #include "starter/pmi/pmi-private.h"
@@ -173,20 +174,19 @@ static const struct link_events link_events = {.frame = frame, .closed = closed}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Why the step cannot go on without it; NULL: it ended as it was to. */
+/* Why the step cannot go on without it, and its exit code; NULL: it ended as it was to. */
 static const char *why_ended(const struct pmi_server *p, pid_t pid, int status, char *text,
-                             size_t size)
+                             size_t size, int *ret_code)
 {
-    char how[128];
+    char how[320];
+    *ret_code = EXIT_CODE_MPRUN;
     if ((p->is_asked_to_end && !p->refuses) || (p->was_killed && p->services->end->has_begun))
         return NULL;
     if (p->was_killed)
         snprintf(how, sizeof(how), "did not answer and was killed");
-    else if (WIFSIGNALED(status))
-        snprintf(how, sizeof(how), "was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
     else
-        snprintf(how, sizeof(how), "ended with code %d", WEXITSTATUS(status));
+        *ret_code =
+            oom_kills_describe_end(&p->services->containment->oom_kills, status, how, sizeof(how));
     snprintf(text, size, "the PMI server (mppmi, pid %d) on %s %s; ending the step", (int)pid,
              p->host_name, how);
     return text;
@@ -195,13 +195,15 @@ static const char *why_ended(const struct pmi_server *p, pid_t pid, int status, 
 static void server_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
     struct pmi_server *p = arg;
-    char text[512];
+    char text[640];
+    int code;
     fault_register("mppmi", 0);
     if (p->link)
         link_read_rest(p->link); /* it may have said why */
     p->pid = 0;
     p->usage = *usage;
-    p->events->ended(p->arg, why_ended(p, pid, status, text, sizeof(text)));
+    const char *why = why_ended(p, pid, status, text, sizeof(text), &code);
+    p->events->ended(p->arg, why, code);
 }
 
 static int spawn_server(struct pmi_server *p, const char *path, int fd, int text_fd,

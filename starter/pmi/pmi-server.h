@@ -25,7 +25,7 @@ struct pmi_server_events {
     void (*collect)(void *arg, const uint8_t *p, size_t n);
     /* The process has ended, and answers nothing more. why: a sentence, unless it was asked to end
      * or was killed as the ranks were; NULL then. */
-    void (*ended)(void *arg, const char *why);
+    void (*ended)(void *arg, const char *why, int exit_code);
 };
 
 struct pmi_server { /* others only read the first part */

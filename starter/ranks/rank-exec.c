@@ -2,6 +2,7 @@
 /* rank-exec.c - the process of a rank: program, limits, affinity, cgroup, descriptors */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/oom.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "starter/preload/preload.h"
 #include "starter/ranks/rank-environment.h"
 #include "starter/ranks/ranks-private.h"
+#include "starter/tunables.h"
 #include "wire/messages/launch.h"
 
 struct rank_program { /* of an app */
@@ -171,12 +173,15 @@ static void set_birth(const struct rank *r, struct spawn *s, struct cgroup_birth
     s->ncgroup_procs_fds = birth->nv1;
 }
 
-/* Does this process have another score than ranks are to have? */
-static bool oom_score_differs(void)
+/* The kernel kills ranks before what starts, keeps and ends them; a protection of a daemon that
+ * started us is not theirs. */
+static int oom_score(void)
 {
     char text[16];
-    return file_read_at(AT_FDCWD, "/proc/self/oom_score_adj", text, sizeof(text)) > 0 &&
-           strcmp(text, "0") != 0;
+    int own =
+        file_read_at(AT_FDCWD, "/proc/self/oom_score_adj", text, sizeof(text)) > 0 ? atoi(text) : 0;
+    own = (own > 0 ? own : 0) + RANK_OOM_SCORE;
+    return own < OOM_SCORE_ADJ_MAX ? own : OOM_SCORE_ADJ_MAX;
 }
 
 /* A relative program was looked up in the rank's directory: if that is missing, say so. */
@@ -202,7 +207,8 @@ static void set_step(struct spawn *s, const struct step *step)
     s->nice = step->nice;
     s->limits = step->soft_limits;
     s->parent_death_signal = SIGKILL;
-    s->set_oom_score_adj = oom_score_differs();
+    s->set_oom_score_adj = 1;
+    s->oom_score_adj = oom_score();
 }
 
 static pid_t spawn(const struct rank *r, struct rank_program *p, const int fds[3],

@@ -9,30 +9,44 @@
 #include "starter/services.h"
 #include "wire/messages/launch.h"
 
+/* What its own cgroup says, or that of all ranks where they share one. 0: nothing says it. */
+static uint64_t counted_kills(const struct rank *r, bool *ret_is_counted)
+{
+    const struct step_containment *c = r->all->with->containment;
+    struct usage u = {0};
+    if (c->level == TRACK_STEP)
+        cgroup_tree_usage(c->tree, &u);
+    else
+        u = r->usage;
+    *ret_is_counted = c->level == TRACK_RANK && usage_has(&u, USAGE_OOM_KILLS);
+    return usage_has(&u, USAGE_OOM_KILLS) ? u.value[USAGE_OOM_KILLS] : 0;
+}
+
 bool rank_oom_text(const struct rank *r, char *text, size_t n)
 {
-    char name[RANK_NAME_TEXT], limit[16], peak[16];
-    const struct limits *host = &r->all->with->containment->host_limits;
-    const struct limits *l = r->leaf ? cgroup_leaf_limits(r->leaf) : NULL;
-    bool own = usage_has(&r->usage, USAGE_OOM_KILLS) && r->usage.value[USAGE_OOM_KILLS] > 0;
-    if (!own && !r->oom_kills)
+    char name[RANK_NAME_TEXT], limit[256], size[16], peak[16];
+    struct step_containment *c = r->all->with->containment;
+    const char *host = launch_here(r->all->with->launch)->host;
+    bool is_counted;
+    uint64_t kills = counted_kills(r, &is_counted);
+    if (kills == 0 && (is_counted || r->was_killed))
+        return false;
+    if (!oom_kills_explain(&c->oom_kills, limit, sizeof(limit)) && kills == 0)
         return false;
     rank_name_format(r->name, name);
     size_format(usage_has(&r->usage, USAGE_MEMORY_PEAK) ? r->usage.value[USAGE_MEMORY_PEAK]
                                                         : r->usage.value[USAGE_RSS_PEAK],
                 peak, sizeof(peak));
-    if (l && l->memory.set && l->memory.held_by == HELD_BY_CGROUP && own)
-        snprintf(text, n, "rank %s on %s exceeded its memory limit %s (peak %s)", name,
-                 launch_here(r->all->with->launch)->host,
-                 size_format(l->memory.value, limit, sizeof(limit)), peak);
-    else if (host->memory.set)
+    if (r->leaf && cgroup_leaf_reached_limit(r->leaf))
+        snprintf(text, n, "rank %s on %s exceeded its memory limit %s (peak %s)", name, host,
+                 size_format(cgroup_leaf_limits(r->leaf)->memory.value, size, sizeof(size)), peak);
+    else if (c->tree && cgroup_tree_reached_limit(c->tree))
         snprintf(text, n,
                  "rank %s on %s was killed: the ranks of this host exceeded --mem %s (peak of this "
                  "rank %s)",
-                 name, launch_here(r->all->with->launch)->host,
-                 size_format(host->memory.value, limit, sizeof(limit)), peak);
+                 name, host, size_format(c->host_limits.memory.value, size, sizeof(size)), peak);
     else
-        snprintf(text, n, "rank %s on %s was killed: out of memory (its peak %s)", name,
-                 launch_here(r->all->with->launch)->host, peak);
+        snprintf(text, n, "rank %s on %s " OOM_KILLED " (%s; its peak %s)", name, host, limit,
+                 peak);
     return true;
 }

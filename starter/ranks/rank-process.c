@@ -56,8 +56,11 @@ static enum end_cause cause_of(struct rank *r, int *ret_code, char *text, size_t
 {
     int status = r->status;
     *ret_code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && rank_oom_text(r, text, n))
+    if (*ret_code == (WIFSIGNALED(status) ? SIGKILL : EXIT_CODE_SIGNAL + SIGKILL) &&
+        rank_oom_text(r, text, n)) {
+        *ret_code = SIGKILL; /* also of a shell that has lost its child */
         return END_LIMIT;
+    }
     if (r->was_killed)
         return END_KILLED;
     if (WIFSIGNALED(status))

@@ -31,7 +31,6 @@ struct rank {
     int status;                /* of waitpid() */
     uint64_t start_ns, end_ns; /* of the wall clock */
     double start_time;         /* of loop_now() */
-    uint64_t oom_kills;        /* by the kernel in the step's cgroup, while the rank ran */
     struct usage usage;
     char *bound_threads; /* what the kernel says; NULL when not bound */
 };

@@ -92,27 +92,8 @@ static struct rank *find(const struct ranks *s, struct rank_name name)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-static void out_of_memory(void *arg, struct cgroup_leaf *leaf, uint64_t n)
-{
-    struct rank *r = leaf ? find(arg, cgroup_leaf_rank(leaf)) : NULL;
-    if (r)
-        r->oom_kills += n;
-}
-
-static void watch_oom(struct ranks *s)
-{
-    struct cgroup_tree *tree = s->with->containment->tree;
-    struct error e;
-    if (!tree || s->watches_oom)
-        return;
-    s->watches_oom = true;
-    if (cgroup_tree_watch_oom(tree, out_of_memory, s, &e) < 0)
-        log_debug("%s", e.text);
-}
-
 bool ranks_start_some(struct ranks *s)
 {
-    watch_oom(s);
     for (int i = 0; i < RANK_STARTS_PER_TURN && s->next < s->n; i++) {
         if (s->with->end->has_begun)
             break;

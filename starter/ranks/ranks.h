@@ -16,7 +16,6 @@ struct ranks {                           /* others read n and running; as zero t
     uint32_t n, next, running, ended; /* all; to be started next; number in these states */
     struct rank_program *programs;    /* of all apps; NULL before ranks_prepare() */
     struct loop_timer samples;        /* of the ranks' memory */
-    bool watches_oom;
 };
 
 /* The ranks that LAUNCH gives this host, none started; samples of their memory begin. -1 with

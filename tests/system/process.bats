@@ -141,14 +141,16 @@ END
     [ -z "$stderr" ]
 }
 
-@test "oom_score_adj of ranks is 0" {
+@test "ranks are killed for want of memory before what has started them" {
     needs_tool choom
-    run -0 --separate-stderr under choom -n 300 -- mprun -n 1 "$probe" state
-    grep -x "oom_score_adj 0" <<<"$output"
-    if [ "$(id -u)" = 0 ] && choom -n -500 -- true 2>/dev/null; then
-        run -0 --separate-stderr under choom -n -500 -- mprun -n 1 "$probe" state
-        grep -x "oom_score_adj 0" <<<"$output"
-    fi
+    own=$(cat /proc/self/oom_score_adj)
+    scores="300:800 700:1000"
+    [ "$own" -gt 500 ] || scores+=" $own:$((own + 500))"
+    choom -n -500 -- true 2>/dev/null && scores+=" -500:500"
+    for score in $scores; do # mprun's : a rank's
+        run -0 --separate-stderr under choom -n "${score%:*}" -- mprun -n 1 "$probe" state
+        grep -x "oom_score_adj ${score#*:}" <<<"$output"
+    done
 }
 
 @test "a rank has the descriptors 0, 1, 2 and PMI's alone, also when mprun has more" {

@@ -63,21 +63,11 @@ static int take_memory(void *arg)
     return 0;
 }
 
-struct heard {
-    struct fixture *f;
-    struct cgroup_leaf *leaf;
-    uint64_t kills;
-    unsigned calls;
-};
-
-static void hear(void *arg, struct cgroup_leaf *leaf, uint64_t count)
+static uint64_t oom_kills(const struct cgroup_leaf *leaf)
 {
-    struct heard *h = arg;
-    assert_true(count > 0);
-    h->leaf = leaf;
-    h->kills += count;
-    h->calls++;
-    fixture_flag(h->f);
+    struct usage u = {0};
+    cgroup_leaf_usage(leaf, &u);
+    return u.value[USAGE_OOM_KILLS];
 }
 
 static void a_limit_is_rounded_as_the_kernel_does_and_held(void **state)
@@ -103,22 +93,14 @@ static void a_rank_over_its_limit_is_killed_and_named(void **state)
     struct usage u = {0};
     uint64_t much = 128 * MIB, little = 8 * MIB;
     open_with_memory(&f, NULL);
-    struct heard heard = {.f = &f};
-    struct cgroup_leaf *early = fixture_leaf(&f, 0, &l);
-    assert_int_equal(cgroup_tree_watch_oom(f.tree, hear, &heard, &f.err), 0);
-    struct cgroup_leaf *late = fixture_leaf(&f, 1, &l);
-    /* a leaf from before the watch was set, and one from after it */
-    assert_true(is_killed(fixture_wait(fixture_start(early, take_memory, &much))));
-    assert_true(fixture_run(&f, 30));
-    assert_ptr_equal(heard.leaf, early);
-    assert_int_equal(heard.kills, 1);
-    f.flag = 0;
-    assert_int_equal(fixture_wait(fixture_start(late, take_memory, &little)), 0);
-    assert_true(is_killed(fixture_wait(fixture_start(late, take_memory, &much))));
-    assert_true(fixture_run(&f, 30));
-    assert_ptr_equal(heard.leaf, late);
-    assert_int_equal(heard.kills, 2);
-    cgroup_leaf_usage(late, &u);
+    struct cgroup_leaf *a = fixture_leaf(&f, 0, &l), *b = fixture_leaf(&f, 1, &l);
+    assert_int_equal(fixture_wait(fixture_start(a, take_memory, &little)), 0);
+    assert_int_equal(fixture_wait(fixture_start(b, take_memory, &little)), 0);
+    assert_true(oom_kills(a) == 0 && !cgroup_leaf_reached_limit(a));
+    assert_true(is_killed(fixture_wait(fixture_start(b, take_memory, &much))));
+    assert_true(oom_kills(a) == 0 && !cgroup_leaf_reached_limit(a));
+    assert_true(cgroup_leaf_reached_limit(b) && !cgroup_tree_reached_limit(f.tree));
+    cgroup_leaf_usage(b, &u);
     assert_int_equal(u.value[USAGE_OOM_KILLS], 1);
     assert_true(usage_has(&u, USAGE_LIMIT_EVENTS) && u.value[USAGE_LIMIT_EVENTS] > 0);
     assert_true(usage_has(&u, USAGE_MEMORY_PEAK));
@@ -189,14 +171,12 @@ static void the_steps_limit_is_told_as_the_steps(void **state)
     uint64_t much = 128 * MIB;
     struct usage u = {0};
     open_with_memory(&f, &host);
-    struct heard heard = {.f = &f};
     assert_int_equal(f.host.memory.held_by, HELD_BY_CGROUP);
-    assert_int_equal(cgroup_tree_watch_oom(f.tree, hear, &heard, &f.err), 0);
     struct cgroup_leaf *leaf = fixture_leaf(&f, 0, NULL);
+    assert_false(cgroup_tree_reached_limit(f.tree));
     assert_true(is_killed(fixture_wait(fixture_start(leaf, take_memory, &much))));
-    assert_true(fixture_run(&f, 30));
-    assert_null(heard.leaf);
-    assert_int_equal(heard.kills, 1);
+    assert_true(oom_kills(leaf) == 1 && !cgroup_leaf_reached_limit(leaf));
+    assert_true(cgroup_tree_reached_limit(f.tree));
     cgroup_tree_usage(f.tree, &u);
     assert_int_equal(u.value[USAGE_OOM_KILLS], 1);
     fixture_close(&f);
@@ -209,14 +189,11 @@ static void a_rank_below_its_own_limit_is_not_blamed(void **state)
     struct limits host = memory_limit(48 * MIB), l = memory_limit(256 * MIB);
     uint64_t much = 128 * MIB;
     open_with_memory(&f, &host);
-    struct heard heard = {.f = &f};
-    assert_int_equal(cgroup_tree_watch_oom(f.tree, hear, &heard, &f.err), 0);
     struct cgroup_leaf *leaf = fixture_leaf(&f, 0, &l);
     assert_int_equal(cgroup_leaf_limits(leaf)->memory.held_by, HELD_BY_CGROUP);
     assert_true(is_killed(fixture_wait(fixture_start(leaf, take_memory, &much))));
-    assert_true(fixture_run(&f, 30));
-    assert_null(heard.leaf);
-    assert_int_equal(heard.kills, 1);
+    assert_true(oom_kills(leaf) == 1 && !cgroup_leaf_reached_limit(leaf));
+    assert_true(cgroup_tree_reached_limit(f.tree));
     fixture_close(&f);
 }
 

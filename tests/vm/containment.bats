@@ -89,6 +89,80 @@ PLAY
     no_cgroups
 }
 
+# A cgroup with a limit of memory, as a job's, and start clients of two hosts that are in it as well
+# limited COMMAND...: the command there
+limited() {
+    local d=/sys/fs/cgroup/memory/lab.job limit=memory.limit_in_bytes code=0
+    [ "$VMRUN_CGROUP" != v2 ] || d=/sys/fs/cgroup/lab.job limit=memory.max
+    [ "$VMRUN_CGROUP" != v2 ] || echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+    mkdir $d
+    echo 64M >$d/$limit
+    timeout -k 5 "$(patience 60)" sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' $d "$@" 3>&- || code=$?
+    wait_until 30 rmdir $d 2>/dev/null
+    return $code
+}
+agent() {
+    printf '#!/bin/sh\nsh -c "$2"\n' >agent
+    chmod 755 agent
+}
+out_of_memory="was killed: out of memory (cgroup '*/lab.job' reached its limit 64 MiB"
+
+@test "ranks that reach the limit of a job are named with it, whatever holds the memory: mprun's own processes live" {
+    [ "$(id -u)" = 0 ] || skip "a cgroup with a limit is root's to make"
+    agent
+    for words in "-n 8 --oversubscribe" "--host a:4,b:4 --agent ./agent -n 8"; do
+        # processes of ranks, one that is a child of a rank, and files in memory that no process has
+        for hog in 'exec "$0" take 100' '"$0" take 20; "$0" take 100; exit' 'head -c 100M /dev/zero >hog.$PMIX_RANK; sleep 100'; do
+            # shellcheck disable=SC2086
+            run -137 --separate-stderr limited "$MPRUN" $words sh -c "$hog" "$PROBE"
+            rm -f hog.*
+            echo "$stderr"
+            # shellcheck disable=SC2053
+            [[ $stderr == *"mprun: rank "*" on "*" "$out_of_memory* ]]
+            [[ $stderr != *" signal 9 "* && $stderr != *" ended with code "* && $stderr != *silent* ]]
+        done
+    done
+    no_cgroups
+}
+
+# the process of this name, or mpstarter's oldest or newest one, is the kernel's first choice from now on
+sacrifice() { # WHOM
+    local pid
+    case $1 in
+    keeper) pid=$(pgrep -o -x mpstarter) ;;
+    worker) pid=$(pgrep -n -x mpstarter) ;;
+    *) pid=$(pgrep -o -x "$1") ;;
+    esac
+    echo 1000 >/proc/$pid/oom_score_adj
+}
+
+@test "mprun's own processes that are killed for want of memory are told as that, by those that are left" {
+    [ "$(id -u)" = 0 ] || skip "a cgroup with a limit is root's to make"
+    agent
+    mkfifo go
+    by_agent='--host a:16 --agent ./agent'
+    cases=("worker $by_agent" "keeper $by_agent" "mppmi $by_agent" "agent $by_agent")
+    # on v2 mprun itself is in the step's cgroup, which stays when nobody is left to move it out
+    [ "$VMRUN_CGROUP" = v2 ] || cases+=("worker --oversubscribe")
+    for case in "${cases[@]}"; do
+        whom=${case%% *}
+        # shellcheck disable=SC2086
+        limited "$MPRUN" ${case#* } -n 16 sh -c 'echo here; read _ <go; exec "$0" take 8 sleep' "$PROBE" >out 2>err &
+        wait_until 60 all_here
+        sacrifice $whom
+        : >go
+        status=0
+        wait $! || status=$?
+        echo "$case: $status: $(cat err)"
+        [ "$status" -eq 137 ]
+        # shellcheck disable=SC2053
+        [[ $(cat err) == *$out_of_memory* ]]
+        ! grep -q ' signal 9 ' err || false
+    done
+    no_cgroups
+}
+all_here() { [ "$(grep -c here out)" = 16 ]; }
+
 @test "a limit that nothing here can hold is an error that says so" {
     ! has_memory || skip "the limit can be held here"
     run --separate-stderr mprun -n 1 --mem-per-rank 64M "$PROBE" where

@@ -92,7 +92,9 @@ job_is_shown() { "$MPRUND" status | grep -q '^12.1 .* 1 '; }
 
 @test "ranks of mprun are in the job, within its limit, whatever they ask for themselves" {
     run enter --memory 64M -- "$MPRUN" -n 1 "$PROBE" take 200
+    echo "$output"
     [ "$status" -eq 137 ]
+    [[ $output == *"rank 0 on "*" was killed: out of memory (cgroup '/mprund/site-12.1-"*"' reached its limit 64 MiB; "* ]]
     run --separate-stderr enter --memory 64M -- "$MPRUN" -n 2 --oversubscribe cat /proc/self/cgroup
     [ "$status" -eq 0 ]
     [[ $output == */mprund/site-12.1-* ]]

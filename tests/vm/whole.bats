@@ -49,9 +49,7 @@ memory_of() {
 }
 has_memory() { [ "$(memory_of "$1" "$2")" = "$3" ]; }
 expand() { tr , '\n' | awk -F- '{ for (i = $1; i <= ($2 == "" ? $1 : $2); i++) print i }' | sort -u; }
-# In v1 a rank has no cgroup of its own that could tell why it was killed.
-how() { [ "$VMRUN_CGROUP" = v1 ] && echo '(pid [0-9]*) was killed by signal 9' || echo 'was killed: out of memory'; }
-was_killed() { grep -q "^mprun: rank 3 on n[123] $(how)" "$dir1/err"; }
+was_killed() { grep -q "^mprun: rank 3 on n[123] was killed: out of memory (cgroup '[^']*/ge-$first.1-[^']*' reached its limit 400 MiB;" "$dir1/err"; }
 killed_for_memory() { # HOST JOB: how many, as the kernel has it of the job
     local dir
     dir=$(job_cgroup "$1" "$2")
@@ -113,7 +111,7 @@ EOF
     [ "$status" -eq 137 ]
     [ "$(job_records 13 | head -n 1)" = 137 ] # the books say the same
     run -0 python3 -c 'import json, sys; s = json.load(open(sys.argv[1]))["step"]; print(s["exit_code"], s["first_failure"]["rank"], s["first_failure"]["end"]["cause"])' "$dir1/report"
-    [ "$output" = "137 3 $([ "$VMRUN_CGROUP" = v1 ] && echo signal || echo limit)" ]
+    [ "$output" = "137 3 limit" ]
     echo "$second" >"$BATS_TEST_TMPDIR/job"
     job_in r # what became of the other job is nothing to it
     on n0 qdel "$second"

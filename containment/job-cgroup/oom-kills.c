@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* oom-kills.c - see oom-kills.h
+ *
+ * v2 counts a kill in the cgroup of the process that died and in all above; v1 in that cgroup only.
+ * A step and its start clients need not be in one cgroup, so on v2 the kills are those of the
+ * lowest cgroup above with a limit: in a job that is the job's. */
+#include "containment/job-cgroup/oom-kills.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "common/cleanup.h"
+#include "common/number.h"
+#include "containment/cgroup/mounts.h"
+#include "model/rank-end.h"
+
+struct level {
+    struct oom_count count;
+    uint64_t limit;  /* bytes; UINT64_MAX: none */
+    size_t path_len; /* of its directory */
+};
+
+/* v2 has no such files in a cgroup without the controller, and in the root: nothing is counted
+ * there. */
+static void read_level(const struct cgroup_driver *driver, int fd, struct level *ret)
+{
+    struct cgroup_at d = {fd, "."};
+    bool v1 = driver->version == 1;
+    if (driver->oom_count(d, &ret->count) < 0)
+        ret->count = (struct oom_count){0};
+    if (at_read_u64(d, v1 ? "memory.limit_in_bytes" : "memory.max", &ret->limit) < 0 ||
+        (v1 && ret->limit >= CGROUP_V1_UNLIMITED))
+        ret->limit = UINT64_MAX;
+}
+
+/* Their number. */
+static size_t read_levels(const struct oom_kills *k, struct level levels[OOM_LEVELS])
+{
+    size_t n = 0, len = strlen(k->directory);
+    AUTO_CLOSE int fd = k->driver ? open(k->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    while (fd >= 0 && n < OOM_LEVELS) {
+        read_level(k->driver, fd, &levels[n]);
+        levels[n++].path_len = len;
+        while (len > k->root && k->directory[--len] != '/')
+            ;
+        if (len <= k->root)
+            break;
+        int up = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(fd);
+        fd = up;
+    }
+    return n;
+}
+
+/* v1 where its controller is mounted: then v2 cannot have it. */
+static void find_directory(struct oom_kills *k)
+{
+    struct cgroup_mounts mounts = {0};
+    struct cgroup_membership m = {0};
+    AUTO_FREE char *directory = NULL;
+    if (cgroup_mounts_read(&mounts, NULL) == 0 && cgroup_membership_read(0, &m, NULL) == 0) {
+        const char *v1 = m.v1[CGROUP_MEMORY], *cgroup = v1 ? v1 : m.v2;
+        k->driver = v1 ? &cgroup_driver_v1 : &cgroup_driver_v2;
+        if (cgroup)
+            directory = cgroup_directory(&mounts, k->driver->version, CGROUP_MEMORY, cgroup,
+                                         &k->root, NULL);
+    }
+    cgroup_mounts_free(&mounts);
+    cgroup_membership_free(&m);
+    if (directory && strlen(directory) < sizeof(k->directory))
+        strcpy(k->directory, directory);
+    else
+        k->driver = NULL;
+}
+
+void oom_kills_begin(struct oom_kills *k)
+{
+    struct level now[OOM_LEVELS];
+    *k = (struct oom_kills){.told = 0};
+    find_directory(k);
+    for (size_t i = read_levels(k, now); i-- > 0;)
+        k->was[i] = now[i].count;
+}
+
+static uint64_t kills_since(const struct oom_kills *k, const struct level *now, size_t n)
+{
+    uint64_t kills = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t here = now[i].count.kills - k->was[i].kills;
+        bool is_limited = now[i].limit != UINT64_MAX;
+        if (k->driver->version == 1)
+            kills += here;
+        else if (i == 0 || is_limited)
+            kills = here;
+        if (is_limited)
+            break;
+    }
+    return kills;
+}
+
+bool oom_kills_explain(struct oom_kills *k, char *limit, size_t n)
+{
+    struct level now[OOM_LEVELS];
+    char size[16];
+    size_t nlevels = read_levels(k, now), i = 0;
+    while (i < nlevels && (now[i].limit == UINT64_MAX || now[i].count.hits <= k->was[i].hits))
+        i++;
+    if (i < nlevels)
+        snprintf(limit, n, "cgroup '%.*s' reached its limit %s", (int)(now[i].path_len - k->root),
+                 k->directory + k->root, size_format(now[i].limit, size, sizeof(size)));
+    else
+        snprintf(limit, n, "no limit was reached that can be seen, so the host itself had none");
+    if (kills_since(k, now, nlevels) <= k->told)
+        return false;
+    k->told++;
+    return true;
+}
+
+int oom_kills_describe_end(struct oom_kills *k, int status, char *buf, size_t n)
+{
+    char limit[256];
+    bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (is_killed && oom_kills_explain(k, limit, sizeof(limit))) {
+        snprintf(buf, n, OOM_KILLED " (%s)", limit);
+        return EXIT_CODE_SIGNAL + SIGKILL;
+    }
+    if (WIFSIGNALED(status))
+        snprintf(buf, n, "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(buf, n, "ended with code %d", WEXITSTATUS(status));
+    return EXIT_CODE_MPRUN;
+}
