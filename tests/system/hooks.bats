@@ -291,7 +291,8 @@ END
     mkdir -p prefix/bin prefix/sbin prefix/share/mprun
     mv gridengine coprocessor.d prefix/share/mprun
     for name in bin/mprsrc sbin/mpbind; do
-        stand_in ${name#*/} 'echo "unset -v SGE_PROLOG_HOSTS; SGE_PROLOG_JOB_OWNER=nobody; echo said"' && mv ${name#*/} prefix/$name
+        stand_in ${name#*/} 'echo "unset -v SGE_PROLOG_HOSTS; SGE_PROLOG_JOB_OWNER=nobody; echo said"'
+        mv ${name#*/} prefix/$name
     done
     hooks=prefix/share/mprun/gridengine
     printf 'SENTINEL_D=\nKEEP_D=%q\n' "$PWD/kept" >$hooks/hooks.conf

@@ -275,7 +275,8 @@ EOF
     # where it is to say something, a limit is only what is held, and the epilog knows what the prolog knew
     echo SAY=yes >>"$SITE/gridengine/hooks.conf"
     ge_set queue:prolog="root@$SITE/gridengine/prolog" queue:epilog="root@$SITE/gridengine/epilog"
-    qstat_hold && qstat_go
+    qstat_hold
+    qstat_go
     run -0 qsub_wait -l hostname=n1,m_mem_free=1M <<<true
     sed -i '$d' "$SITE/gridengine/hooks.conf"
     [[ $output == *"[PROLOG]     Memory requested: 1 MiB"* ]]
