@@ -6,8 +6,10 @@
 #include "node-daemon/check.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,16 +163,42 @@ static char *value_of(const char *text, const char *name)
     return NULL;
 }
 
+/* Is a path of the program, which can be executed here, in a list "A,B"? */
+static bool names_program(const char *list, const char *program)
+{
+    static const char between[] = ", \t";
+    for (list += strspn(list, between); *list; list += strspn(list, between)) {
+        AUTO_FREE char *path = strndup(list, strcspn(list, between));
+        const char *slash = path ? strrchr(path, '/') : NULL;
+        if (slash && !strcmp(slash + 1, program) && access(path, X_OK) == 0)
+            return true;
+        list += strcspn(list, between);
+    }
+    return false;
+}
+
 static void check_setting(struct check *c, const char *text, const char *name, const char *program,
                           const char *without)
 {
     AUTO_FREE char *value = value_of(text, name);
-    const char *slash = value ? strrchr(value, '/') : NULL;
-    if (slash && !strcmp(slash + 1, program) && access(value, X_OK) == 0)
+    if (value && names_program(value, program))
         say(c, OK, "%s: '%s'", name, value);
     else
         say(c, WARNING, "%s is '%.200s', which is no path of %s on this host (qconf -mconf): %s",
             name, value ? value : "", program, without);
+}
+
+/* Runs a program as qstat's user: what root keeps of itself to come back, exec takes away. */
+static int ask_as_qstat_user(const struct conf *c, const char *path, char *const argv[], char *buf,
+                             size_t n, struct error *err)
+{
+    int rc = setgroups(0, NULL) < 0 || setresgid(c->qstat_gid, c->qstat_gid, 0) < 0 ||
+                     setresuid(c->qstat_uid, c->qstat_uid, 0) < 0
+                 ? error_errno(err, errno, "become user %u", (unsigned)c->qstat_uid)
+                 : ask_command(path, argv, (double)c->qstat_seconds, buf, n, err);
+    (void)!setresuid(0, 0, 0);
+    (void)!setresgid(0, 0, 0);
+    return rc;
 }
 
 /* qconf is beside qstat, and gets what qstat gets from the daemon. */
@@ -187,7 +215,7 @@ static void ask_qconf(struct check *c)
     snprintf(port, sizeof(port), "%ld", conf->qmaster_port);
     if (conf->qmaster_port)
         setenv("SGE_QMASTER_PORT", port, 1);
-    if (ask_command(path, argv, (double)conf->qstat_seconds, text, sizeof(text), &e) < 0) {
+    if (ask_as_qstat_user(conf, path, argv, text, sizeof(text), &e) < 0) {
         say(c, WARNING, "shepherd_cmd and load_sensor: '%s -sconf': %s", path, e.text);
         return;
     }
