@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -95,13 +96,15 @@ static int check_daemon(int fd, const char *path, struct error *err)
 
 /* ---- is there life? -------------------------------------------------------------------------- */
 
-/* Seconds since the daemon has touched its socket. A time in the future is one from before the
- * clock was set. */
-static double silence(const char *path)
+/* Seconds since the daemon at this socket has touched its lock. A time in the future is one from
+ * before the clock was set. */
+static double silence(const char *socket)
 {
     struct stat st;
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path) + sizeof(GRANT_LOCK)];
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(path, sizeof(path), "%s" GRANT_LOCK, socket);
     if (lstat(path, &st) < 0)
         return GRANT_SILENT_S;
     double s = (double)(now.tv_sec - st.st_mtim.tv_sec) +

@@ -26,7 +26,10 @@
 #define GRANT_UNLIMITED UINT64_MAX
 #define GRANT_UNKNOWN   UINT32_MAX /* of a number of cores */
 
-/* While mprund lives it touches its socket so often, in seconds: 10 us a time. */
+/* The end of the name of mprund's lock; before it is the name of the socket. */
+#define GRANT_LOCK ".lock"
+/* While mprund lives it touches its lock so often, in seconds: 10 us a time. (The socket is no
+ * sign: every user can touch it.) */
 #define GRANT_SIGN_S 0.5
 /* Seconds without a sign after which it is not waited for: with the two waits below that follow in
  * a task's start, a step loses less than 2 s. On a crowded host signs are some 0.1 s late. */

@@ -281,7 +281,7 @@ static int take_lock(struct server *s, struct error *err)
     AUTO_FREE char *name = NULL;
     if (server_directory(s->path, 1, err) < 0)
         return -1;
-    if (asprintf(&name, "%s.lock", s->path) < 0)
+    if (asprintf(&name, "%s" GRANT_LOCK, s->path) < 0)
         return error_errno(err, ENOMEM, "listen at '%s'", s->path);
     cleanup_close(&s->lock); /* perhaps of a directory that is gone */
     s->lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -323,6 +323,7 @@ static int make_socket(struct server *s, struct error *err)
     s->io = io;
     s->fd = take_fd(&fd);
     s->inode = at.st_ino;
+    (void)futimens(s->lock, NULL);
     return 0;
 }
 
@@ -356,7 +357,7 @@ static void give_sign(void *arg)
     if (!is_there(s))
         make_again(s);
     else
-        (void)utimensat(AT_FDCWD, s->path, NULL, AT_SYMLINK_NOFOLLOW);
+        (void)futimens(s->lock, NULL);
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------

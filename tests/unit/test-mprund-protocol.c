@@ -161,13 +161,20 @@ static struct sockaddr_un address(void)
     return at;
 }
 
+static void touch_lock(const char *path, char lock[128])
+{
+    snprintf(lock, 128, "%s" GRANT_LOCK, path);
+    close(open(lock, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    (void)utimensat(AT_FDCWD, lock, NULL, 0);
+}
+
 /* It was asked so many seconds ago, and gave a sign of life so many seconds ago. */
-static double patience(int fd, const char *path, double asked, int sign, struct error *err)
+static double patience(int fd, const char *lock, double asked, int sign, struct error *err)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - sign}};
     if (sign == 0)
         times[1].tv_nsec = UTIME_NOW;
-    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_int_equal(utimensat(AT_FDCWD, lock, times, 0), 0);
     return grant_patience(fd, loop_now() - asked, 5, err);
 }
 
@@ -175,15 +182,21 @@ static void a_daemon_without_a_sign_of_life_is_not_waited_for(void **state)
 {
     struct sockaddr_un at = address();
     struct error e;
+    char lock[128];
+    touch_lock(at.sun_path, lock);
     int listener = listen_at(&at), fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
-    assert_true(patience(fd, at.sun_path, 0, 0, &e) > GRANT_LEAST_S);
-    assert_true(patience(fd, at.sun_path, 3, 0, &e) > GRANT_LEAST_S); /* it lives, and is slow */
-    assert_true(patience(fd, at.sun_path, 6, 0, &e) == 0 && e.code == EAGAIN);
-    double least = patience(fd, at.sun_path, 0, 10, &e);
+    assert_true(patience(fd, lock, 0, 0, &e) > GRANT_LEAST_S);
+    assert_true(patience(fd, lock, 3, 0, &e) > GRANT_LEAST_S); /* it lives, and is slow */
+    assert_true(patience(fd, lock, 6, 0, &e) == 0 && e.code == EAGAIN);
+    double least = patience(fd, lock, 0, 10, &e);
     assert_true(least > 0 && least <= GRANT_LEAST_S);
-    assert_true(patience(fd, at.sun_path, 3, 10, &e) == 0 && e.code == ETIMEDOUT);
-    assert_true(patience(fd, at.sun_path, 3, -3600, &e) == 0 && e.code == ETIMEDOUT);
+    assert_true(patience(fd, lock, 3, 10, &e) == 0 && e.code == ETIMEDOUT);
+    assert_true(patience(fd, lock, 3, -3600, &e) == 0 && e.code == ETIMEDOUT);
+    /* every user can touch the socket: that is no sign */
+    assert_int_equal(utimensat(AT_FDCWD, at.sun_path, NULL, 0), 0);
+    assert_true(grant_patience(fd, loop_now() - 3, 5, &e) == 0 && e.code == ETIMEDOUT);
+    unlink(lock);
     unlink(at.sun_path);
     close(fd);
     close(listener);
@@ -194,9 +207,10 @@ static void turn_away(int listener, const char *path, int n)
 {
     struct grant_answer a = {
         .magic = GRANT_MAGIC, .version = GRANT_VERSION, .result = GRANT_BUSY, .text = "later"};
+    char lock[128];
     while (n-- > 0) {
         int fd = accept(listener, NULL, NULL);
-        (void)utimensat(AT_FDCWD, path, NULL, 0);
+        touch_lock(path, lock);
         (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL);
         close(fd);
     }
@@ -223,9 +237,10 @@ static void who_is_turned_away_hears_why(void **state)
         heard += fd >= 0 && grant_receive(fd, 20, &a, &e) == 0 && a.result == GRANT_BUSY;
         close(fd);
     }
-    unlink(at.sun_path);
     kill(daemon, SIGKILL);
     waitpid(daemon, NULL, 0);
+    unlink(strcat(at.sun_path, GRANT_LOCK));
+    unlink(address().sun_path);
     close(listener);
     assert_string_equal(e.text, "");
     assert_int_equal(heard, TIMES);
