@@ -110,16 +110,17 @@ out_of_memory="was killed: out of memory (cgroup '*/lab.job' reached its limit 6
 @test "ranks that reach the limit of a job are named with it, whatever holds the memory: mprun's own processes live" {
     [ "$(id -u)" = 0 ] || skip "a cgroup with a limit is root's to make"
     agent
+    # a host that waits for memory is silent for a while, which is said, too
     for words in "-n 8 --oversubscribe" "--host a:4,b:4 --agent ./agent -n 8"; do
         # processes of ranks, one that is a child of a rank, and files in memory that no process has
         for hog in 'exec "$0" take 100' '"$0" take 20; "$0" take 100; exit' 'head -c 100M /dev/zero >hog.$PMIX_RANK; sleep 100'; do
             # shellcheck disable=SC2086
-            run -137 --separate-stderr limited "$MPRUN" $words sh -c "$hog" "$PROBE"
+            run -137 --separate-stderr limited "$MPRUN" --heartbeat 0 $words sh -c "$hog" "$PROBE"
             rm -f hog.*
             echo "$stderr"
             # shellcheck disable=SC2053
             [[ $stderr == *"mprun: rank "*" on "*" "$out_of_memory* ]]
-            [[ $stderr != *" signal 9 "* && $stderr != *" ended with code "* && $stderr != *silent* ]]
+            [[ $stderr != *" signal 9 "* && $stderr != *" ended with code "* ]]
         done
     done
     no_cgroups
