@@ -37,15 +37,17 @@ load '../lib/mprun'
     no_leftovers
 }
 
-@test "a cgroup that stays is seen" {
+@test "a cgroup that stays is seen, and removed with what is below it" {
     needs_v2
     # one level down, where no step of mprun looks for what others left
     step=$(own_v2_cgroup)/mpt-$$/mprun.harness
-    mkdir -p "$step"
-    run no_leftovers 0.2
-    rmdir "$step" "${step%/*}"
+    mkdir -p "$step/ranks/0.1.0"
+    run snapshot compare "$MPRUN_TEST_TOP/before" --kill --within 0.2
+    left=$(find "${step%/*}" -mindepth 1 -type d)
+    find "${step%/*}" -depth -type d -exec rmdir {} +
     [ "$status" -eq 1 ]
     [[ $output == *"$step"* ]]
+    [ -z "$left" ]
 }
 
 @test "what ends within the time that is given is no leftover" {
