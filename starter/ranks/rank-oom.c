@@ -9,7 +9,8 @@
 #include "starter/services.h"
 #include "wire/messages/launch.h"
 
-/* What its own cgroup says, or that of all ranks where they share one. 0: nothing says it. */
+/* What its own cgroup says, or, where all ranks share one, that cgroup says and no other rank's end
+ * has been explained by. 0: nothing says it. */
 static uint64_t counted_kills(const struct rank *r, bool *ret_is_counted)
 {
     const struct step_containment *c = r->all->with->containment;
@@ -19,7 +20,9 @@ static uint64_t counted_kills(const struct rank *r, bool *ret_is_counted)
     else
         u = r->usage;
     *ret_is_counted = c->level == TRACK_RANK && usage_has(&u, USAGE_OOM_KILLS);
-    return usage_has(&u, USAGE_OOM_KILLS) ? u.value[USAGE_OOM_KILLS] : 0;
+    uint64_t kills = usage_has(&u, USAGE_OOM_KILLS) ? u.value[USAGE_OOM_KILLS] : 0;
+    uint64_t told = c->level == TRACK_STEP ? r->all->oom_told : 0;
+    return kills > told ? kills - told : 0;
 }
 
 bool rank_oom_text(const struct rank *r, char *text, size_t n)
@@ -33,6 +36,7 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n)
         return false;
     if (!oom_kills_explain(&c->oom_kills, limit, sizeof(limit)) && kills == 0)
         return false;
+    r->all->oom_told += kills > 0;
     rank_name_format(r->name, name);
     size_format(usage_has(&r->usage, USAGE_MEMORY_PEAK) ? r->usage.value[USAGE_MEMORY_PEAK]
                                                         : r->usage.value[USAGE_RSS_PEAK],

@@ -86,6 +86,11 @@ PLAY
     run --separate-stderr mprun -n 2 --mem 64M "$PROBE" take 200
     [ "$status" -eq 137 ]
     [[ $stderr == *"exceeded --mem 64"* ]]
+    # of ranks in one cgroup, a kill explains one end: mprun itself kills the others
+    run -137 --separate-stderr mprun -n 3 --oversubscribe --mem 64M --containment=step --kill-grace 1 --report-json report.json \
+        sh -c '[ "$PMIX_RANK" = 0 ] && exec "$0" take 200; trap "" TERM; sleep 1000 & wait' "$PROBE"
+    run -0 python3 -c 'import json; print(*[r["end"]["cause"] for r in json.load(open("report.json"))["ranks"]])'
+    [ "$output" = "limit ended_by_mprun ended_by_mprun" ]
     no_cgroups
 }
 
