@@ -90,7 +90,8 @@ static uint64_t kills_since(const struct oom_kills *k, const struct level *now, 
 {
     uint64_t kills = 0;
     for (size_t i = 0; i < n; i++) {
-        uint64_t here = now[i].count.kills - k->was[i].kills;
+        uint64_t was = k->was[i].kills, all = now[i].count.kills;
+        uint64_t here = all > was ? all - was : 0; /* a counter that cannot be read now is 0 */
         bool is_limited = now[i].limit != UINT64_MAX;
         if (k->driver->version == 1)
             kills += here;
