@@ -24,8 +24,8 @@ struct level {
     size_t path_len; /* of its directory */
 };
 
-/* v2 has no such files in a cgroup without the controller, and in the root: nothing is counted
- * there. */
+/* v2 has no such files in a cgroup without the controller, and in the root, unless that is a
+ * container's: nothing is counted there. */
 static void read_level(const struct cgroup_driver *driver, int fd, struct level *ret)
 {
     struct cgroup_at d = {fd, "."};
@@ -45,10 +45,10 @@ static size_t read_levels(const struct oom_kills *k, struct level levels[OOM_LEV
     while (fd >= 0 && n < OOM_LEVELS) {
         read_level(k->driver, fd, &levels[n]);
         levels[n++].path_len = len;
-        while (len > k->root && k->directory[--len] != '/')
-            ;
         if (len <= k->root)
             break;
+        while (len > k->root && k->directory[--len] != '/')
+            ;
         int up = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         close(fd);
         fd = up;
@@ -93,8 +93,9 @@ static uint64_t kills_since(const struct oom_kills *k, const struct level *now, 
         uint64_t was = k->was[i].kills, all = now[i].count.kills;
         uint64_t here = all > was ? all - was : 0; /* a counter that cannot be read now is 0 */
         bool is_limited = now[i].limit != UINT64_MAX;
-        if (k->driver->version == 1)
-            kills += here;
+        bool is_root = now[i].path_len <= k->root;
+        if (k->driver->version == 1) /* processes in a root without a limit are not the job's */
+            kills += i == 0 || !is_root || is_limited ? here : 0;
         else if (i == 0 || is_limited)
             kills = here;
         if (is_limited)
@@ -111,8 +112,9 @@ bool oom_kills_explain(struct oom_kills *k, char *limit, size_t n)
     while (i < nlevels && (now[i].limit == UINT64_MAX || now[i].count.hits <= k->was[i].hits))
         i++;
     if (i < nlevels)
-        snprintf(limit, n, "cgroup '%.*s' reached its limit %s", (int)(now[i].path_len - k->root),
-                 k->directory + k->root, size_format(now[i].limit, size, sizeof(size)));
+        snprintf(limit, n, "cgroup '%.*s%s' reached its limit %s", (int)(now[i].path_len - k->root),
+                 k->directory + k->root, now[i].path_len > k->root ? "" : "/",
+                 size_format(now[i].limit, size, sizeof(size)));
     else
         snprintf(limit, n, "no limit was reached that can be seen, so the host itself had none");
     if (kills_since(k, now, nlevels) <= k->told)

@@ -112,6 +112,14 @@ agent() {
 }
 out_of_memory="was killed: out of memory (cgroup '*/lab.job' reached its limit 64 MiB"
 
+@test "in a container the limit is that of the root that can be seen" {
+    [ "$VMRUN_CGROUP" = v2 ] && [ "$(id -u)" = 0 ] || skip "needs cgroup v2 and root"
+    run -137 --separate-stderr limited unshare --cgroup --mount sh -c 'umount -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh \
+        "$MPRUN" --heartbeat 0 -n 2 --oversubscribe sh -c 'exec "$0" take 100' "$PROBE"
+    echo "$stderr"
+    [[ $stderr == *"mprun: rank "*" on "*" was killed: out of memory (cgroup '/' reached its limit 64 MiB"* ]]
+}
+
 @test "ranks that reach the limit of a job are named with it, whatever holds the memory: mprun's own processes live" {
     [ "$(id -u)" = 0 ] || skip "a cgroup with a limit is root's to make"
     agent
