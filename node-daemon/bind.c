@@ -51,7 +51,7 @@ int bind_describe(const struct conf *c, const struct grant_request *q, struct ev
                          q->job);
     int is_gridengine = s && ge_is_job(name);
     if (is_gridengine && s->look_up(c, name, "", ret, NULL) == 0) {
-        if (q->uid && q->uid != ret->uid)
+        if (q->uid && ret->uid && q->uid != ret->uid)
             return error_set(err, EPERM, "bind job %s: it is of another user here", name);
         *ret_manager = GRANT_GRIDENGINE;
         return 1;

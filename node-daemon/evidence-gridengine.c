@@ -2,9 +2,12 @@
 /* evidence-gridengine.c - which job of Grid Engine a process is in
  *
  * The execd gives every task a supplementary group of its own, which a process cannot lay down or
- * take on, and writes its number with the job's owner into active_jobs/JOB.TASK[/N.HOST]/config in
- * its spool directory. A process is in the job if it has that group and that owner's uid. The name
- * of the job only says where to look. */
+ * take on; its number and the job's owner stand in active_jobs/JOB.TASK[/N.HOST]/ in its spool
+ * directory, in addgrpid and config. A process is in the job if it has that group and that owner's
+ * uid. The name of the job only says where to look.
+ *
+ * A job whose owner is ambiguous is contained as one that is nobody's: no process can prove that it
+ * is in it, and no user gets a place there. */
 #include "node-daemon/evidence.h"
 
 #include <errno.h>
@@ -37,10 +40,10 @@ static int uid_of(const char *user, uid_t *ret)
 static int fill(const struct conf *c, int dir, const struct ge_config *config, const char *name,
                 int is_master, struct evidence *ret, struct error *err)
 {
-    struct evidence e = {.share = config->share, .cores = config->cores};
+    struct evidence e = {.share = config->share, .cores = config->cores, .twice = config->twice};
     e.share.is_master = is_master;
     e.limits = share_limits(&e.share, NULL);
-    if (uid_of(config->owner, &e.uid) < 0 || e.uid == 0)
+    if (config->owner[0] && (uid_of(config->owner, &e.uid) < 0 || e.uid == 0))
         return error_set(err, EPERM, "job %s: its owner '%s' is no user of this host", name,
                          config->owner);
     snprintf(e.name, sizeof(e.name), "%s", name);
@@ -75,8 +78,9 @@ static int task_proves(void *arg, int fd, const char *task)
 {
     struct search *s = arg;
     struct ge_config config;
-    return ge_spool_config(s->conf, fd, &config, NULL) == 0 &&
-           peer_has_group(s->peer, config.group) &&
+    gid_t group = ge_spool_group(s->conf, fd);
+    return group != 0 && peer_has_group(s->peer, group) &&
+           ge_spool_config(s->conf, fd, &config, NULL) == 0 && config.owner[0] &&
            fill(s->conf, fd, &config, s->job, is_master(s->conf, s->job_dir), s->ret, NULL) == 0 &&
            s->ret->uid == s->peer->uid;
 }

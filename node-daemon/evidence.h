@@ -13,7 +13,9 @@ enum { EVIDENCE_BINDING_MAX = 2048 };
 
 struct evidence { /* what a manager says of a job on this host */
     char name[GRANT_JOB_MAX];
-    uid_t uid;
+    uid_t uid;            /* 0: the manager does not say clearly whose it is, and so nobody's */
+    const char *twice;    /* what the manager said more than once, so that it is perhaps the user's
+                             word: the smallest holds, or none. NULL: nothing */
     struct limits limits; /* of all its processes here, as far as it is known by now */
     struct share share;   /* what its manager wrote of this host */
     int demand_known;     /* what it asks for came with it, signed, and is in limits and gpus */

@@ -11,11 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "rm-adapters/gridengine/complex-value.h"
-
-enum { DIGITS_MAX = 10, HOST_MAX = 64 };
+enum { DIGITS_MAX = 10, HOST_MAX = 64, SLOTS_MAX = 1000000 };
 
 /* ---- names ------------------------------------------------------------------------------------
  */
@@ -48,11 +45,6 @@ int ge_is_task(const char *name)
 
 /* ---- values -----------------------------------------------------------------------------------
  */
-
-static int is_no_limit(const char *s)
-{
-    return !*s || !strcasecmp(s, "UNDEFINED") || !strcasecmp(s, "NONE");
-}
 
 static int parse_number(const char *s, unsigned long max, unsigned long *ret)
 {
@@ -106,93 +98,120 @@ static void ge_binding_parse(const char *value, size_t n, char ret[GE_BINDING_MA
 /* ---- lines ------------------------------------------------------------------------------------
  */
 
-enum key { GROUP, OWNER, SLOTS, VMEM, VMEM_JOB, RSS, RSS_JOB, BINDING, KEYS };
+enum key { OWNER, SLOTS, VMEM, VMEM_JOB, RSS, RSS_JOB, BINDING, KEYS };
 static const char *const keys[KEYS] = {
-    [GROUP] = "add_grp_id",
-    [OWNER] = "job_owner",
-    [SLOTS] = "host_slots",
-    [VMEM] = "h_vmem",
-    [RSS] = "h_rss",
-    [VMEM_JOB] = "h_vmem_is_consumable_job",
-    [RSS_JOB] = "h_rss_is_consumable_job",
+    [OWNER] = "job_owner", [SLOTS] = "host_slots",
+    [VMEM] = "h_vmem",     [VMEM_JOB] = "h_vmem_is_consumable_job",
+    [RSS] = "h_rss",       [RSS_JOB] = "h_rss_is_consumable_job",
     [BINDING] = "binding",
 };
-enum { VALUE_MAX = 64 };
 
-struct values {
-    char text[KEYS][VALUE_MAX];
-    int given[KEYS];
-    const char *binding; /* the only one that may be long: where it is in the text */
-    size_t binding_len;
-};
-
-static int take_line(const char *line, size_t len, struct values *v, struct error *err)
+static bool is_again(const struct ge_config_reader *r, unsigned k)
 {
-    const char *eq = memchr(line, '=', len);
-    if (!eq)
-        return 0;
-    size_t name = (size_t)(eq - line), value = len - name - 1;
-    for (unsigned k = 0; k < KEYS; k++) {
-        if (strlen(keys[k]) != name || memcmp(keys[k], line, name) != 0)
-            continue;
-        if (v->given[k]++)
-            return error_set(err, EINVAL, "%s stands there twice", keys[k]);
-        if (k == BINDING) {
-            v->binding = eq + 1;
-            v->binding_len = value;
-            continue;
-        }
-        if (value >= VALUE_MAX)
-            return error_set(err, EINVAL, "%s is too long", keys[k]);
-        memcpy(v->text[k], eq + 1, value);
-    }
-    return 0;
+    return r->again >> k & 1;
 }
 
-static int is_one(const char *s)
+static enum key find_key(const char *name)
 {
-    return !strcmp(s, "1");
+    unsigned k = 0;
+    while (k < KEYS && strcmp(keys[k], name) != 0)
+        k++;
+    return k;
 }
 
-/* What is no size is no limit: a strange request must not keep a job from being contained. */
-static void take_memory(const struct values *v, enum key value, enum key for_job,
-                        enum demand_what what, struct demand *d)
+/* What is no number is no limit: a strange request must not keep a job from being contained. */
+static void take_slots(const char *value, uint32_t *ret)
 {
-    struct gridengine_value asked;
-    if (is_no_limit(v->text[value]) || gridengine_value_parse(v->text[value], &asked) < 0 ||
-        asked.infinite)
+    unsigned long n;
+    if (parse_number(value, SLOTS_MAX, &n) == 0 && n > 0 && (*ret == 0 || n < *ret))
+        *ret = (uint32_t)n;
+}
+
+static void take_memory(const char *value, struct gridengine_value *ret)
+{
+    struct gridengine_value v;
+    if (gridengine_value_parse(value, &v) < 0 || !v.set || v.infinite)
         return;
-    unsigned consumable = is_one(v->text[for_job]) ? GRIDENGINE_PER_JOB : GRIDENGINE_PER_SLOT;
-    d->part[d->n++] = (struct demand_part){.what = (uint8_t)what,
-                                           .consumable = (uint8_t)consumable,
-                                           .whole = asked.whole,
-                                           .millionths = asked.millionths};
+    if (!ret->set || v.whole < ret->whole ||
+        (v.whole == ret->whole && v.millionths < ret->millionths))
+        *ret = v;
 }
 
-int ge_config_parse(const char *text, struct ge_config *ret, struct error *err)
+static void take_line(struct ge_config_reader *r)
 {
-    struct values v = {0};
-    struct ge_config c = {.group = 0};
-    unsigned long group, slots = 1;
-    for (const char *line = text, *end; *line; line = end + (*end != 0)) {
-        end = strchrnul(line, '\n');
-        if (take_line(line, (size_t)(end - line), &v, err) < 0)
-            return -1;
+    struct ge_config *c = &r->config;
+    r->line[r->len] = 0;
+    char *value = strchr(r->line, '=');
+    if (!value)
+        return;
+    *value++ = 0;
+    enum key k = find_key(r->line);
+    unsigned bit = 1U << k, again = r->given & bit;
+    r->again |= again;
+    r->given |= bit;
+    if (k == OWNER)
+        snprintf(c->owner, sizeof(c->owner), "%s",
+                 again || strlen(value) >= sizeof(c->owner) ? "" : value);
+    else if (k == SLOTS)
+        take_slots(value, &c->share.slots);
+    else if (k == VMEM || k == RSS)
+        take_memory(value, &r->memory[k == VMEM]);
+    else if (k == VMEM_JOB || k == RSS_JOB)
+        r->is_per_job[k == VMEM_JOB] |= !strcmp(value, "1");
+    else if (k == BINDING)
+        ge_binding_parse(value, again || r->len == sizeof(r->line) - 1 ? 0 : strlen(value),
+                         c->binding);
+}
+
+void ge_config_feed(struct ge_config_reader *r, const char *bytes, size_t n)
+{
+    for (const char *at = bytes, *end = bytes + n; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t len = (size_t)((newline ? newline : end) - at);
+        size_t room = sizeof(r->line) - 1 - r->len, fits = len < room ? len : room;
+        memcpy(r->line + r->len, at, fits);
+        r->len += fits;
+        at += len;
+        if (newline) {
+            take_line(r);
+            r->len = 0;
+            at++;
+        }
     }
-    /* 0 is root's group, and no number that an execd gives to a task */
-    if (parse_number(v.text[GROUP], UINT32_MAX - 1, &group) < 0 || group == 0)
-        return error_set(err, EINVAL, "%s=%s is no group", keys[GROUP], v.text[GROUP]);
-    if (!v.text[OWNER][0])
+}
+
+static void add_demand(const struct ge_config_reader *r, int is_virtual, struct demand *d)
+{
+    const struct gridengine_value *v = &r->memory[is_virtual];
+    if (v->set)
+        d->part[d->n++] = (struct demand_part){
+            .what = is_virtual ? DEMAND_VIRTUAL : DEMAND_MEMORY,
+            .consumable = r->is_per_job[is_virtual] ? GRIDENGINE_PER_JOB : GRIDENGINE_PER_SLOT,
+            .whole = v->whole,
+            .millionths = v->millionths};
+}
+
+int ge_config_finish(struct ge_config_reader *r, struct ge_config *ret, struct error *err)
+{
+    struct ge_config *c = &r->config;
+    take_line(r);
+    if (!c->owner[0] && !is_again(r, OWNER))
         return error_set(err, EINVAL, "there is no %s", keys[OWNER]);
-    if (v.given[SLOTS] && (parse_number(v.text[SLOTS], 1000000, &slots) < 0 || slots == 0))
-        return error_set(err, EINVAL, "%s=%s is no number of slots", keys[SLOTS], v.text[SLOTS]);
-    c.group = (gid_t)group;
-    memcpy(c.owner, v.text[OWNER], sizeof(c.owner));
-    c.share.slots = (uint32_t)slots;
-    c.cores = (unsigned)slots;
-    ge_binding_parse(v.binding, v.binding_len, c.binding);
-    take_memory(&v, RSS, RSS_JOB, DEMAND_MEMORY, &c.share.written);
-    take_memory(&v, VMEM, VMEM_JOB, DEMAND_VIRTUAL, &c.share.written);
-    *ret = c;
+    for (unsigned k = KEYS; k-- > 0;)
+        if (is_again(r, k))
+            c->twice = keys[k];
+    if (c->share.slots == 0)
+        c->share.slots = 1;
+    c->cores = c->share.slots;
+    struct share without = c->share;
+    add_demand(r, 1, &without.written);
+    add_demand(r, 0, &c->share.written);
+    add_demand(r, 1, &c->share.written);
+    /* where the execd said no limit of it, the user's, though the smallest, would be the limit */
+    struct limits l = share_limits(&without, NULL);
+    if (is_again(r, RSS) && l.memory.set &&
+        l.memory.value < share_limits(&c->share, NULL).memory.value)
+        c->share = without;
+    *ret = *c;
     return 0;
 }

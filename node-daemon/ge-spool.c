@@ -13,7 +13,7 @@
 #include "common/number.h"
 #include "common/proc.h"
 
-enum { CONFIG_MAX = 65536, TEXT_MAX = 1 << 20, ENTRIES_MAX = 4096 };
+enum { TEXT_MAX = 1 << 20, ENTRIES_MAX = 4096 };
 
 static int is_trusted(int fd, const struct conf *c)
 {
@@ -51,55 +51,58 @@ int ge_spool_task(const struct conf *c, const char *job, const char *task)
     return open_trusted(c, dir, task, O_DIRECTORY);
 }
 
-/* A number may be another process's by now: the execd is called so. */
-pid_t ge_spool_execd(const struct conf *c)
-{
-    char text[16] = "";
-    int64_t pid;
-    struct proc_stat st;
-    AUTO_CLOSE int spool = open_trusted(c, AT_FDCWD, c->ge_spool, O_DIRECTORY);
-    AUTO_CLOSE int fd = spool < 0 ? -1 : open_trusted(c, spool, "execd.pid", 0);
-    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-        return -1;
-    text[strcspn(text, "\n")] = 0;
-    if (number_parse(text, NULL, 2, INT32_MAX, &pid, NULL) < 0 ||
-        proc_stat_read((pid_t)pid, &st) < 0 || strcmp(st.comm, "sge_execd") != 0)
-        return -1;
-    return (pid_t)pid;
-}
-
-int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err)
-{
-    char text[CONFIG_MAX];
-    struct stat st;
-    AUTO_CLOSE int fd = open_trusted(c, dir, "config", 0);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return error_errno(err, errno, "read the task's config");
-    if (!S_ISREG(st.st_mode) || st.st_size >= CONFIG_MAX)
-        return error_set(err, EINVAL, "read the task's config: it is not a small file");
-    ssize_t n = read(fd, text, sizeof(text) - 1);
-    if (n < 0)
-        return error_errno(err, errno, "read the task's config");
-    text[n] = 0;
-    if (ge_config_parse(text, ret, err) < 0)
-        return error_context(err, "read the task's config");
-    return 0;
-}
-
-int ge_spool_pid(const struct conf *c, int dir, pid_t *ret)
+/* The number that a file consists of; -1: none, or not to be trusted. */
+static int64_t read_number(const struct conf *c, int dir, const char *name, int64_t min)
 {
     char text[32];
-    int64_t pid;
-    AUTO_CLOSE int fd = open_trusted(c, dir, "pid", 0);
+    int64_t number;
+    AUTO_CLOSE int fd = open_trusted(c, dir, name, 0);
     ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     if (n <= 0)
         return -1;
     text[n] = 0;
     text[strcspn(text, "\n")] = 0;
-    if (number_parse(text, NULL, 2, INT32_MAX, &pid, NULL) < 0)
-        return -1;
-    *ret = (pid_t)pid;
+    return number_parse(text, NULL, min, INT32_MAX, &number, NULL) < 0 ? -1 : number;
+}
+
+/* A number may be another process's by now: the execd is called so. */
+pid_t ge_spool_execd(const struct conf *c)
+{
+    struct proc_stat st;
+    AUTO_CLOSE int spool = open_trusted(c, AT_FDCWD, c->ge_spool, O_DIRECTORY);
+    pid_t pid = spool < 0 ? -1 : (pid_t)read_number(c, spool, "execd.pid", 2);
+    return pid > 0 && proc_stat_read(pid, &st) == 0 && !strcmp(st.comm, "sge_execd") ? pid : -1;
+}
+
+int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err)
+{
+    char bytes[16384];
+    ssize_t n;
+    struct stat st;
+    struct ge_config_reader r = {.len = 0};
+    AUTO_CLOSE int fd = open_trusted(c, dir, "config", 0);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_errno(err, errno, "read the task's config");
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, EINVAL, "read the task's config: it is no file");
+    while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+        ge_config_feed(&r, bytes, (size_t)n);
+    if (n < 0)
+        return error_errno(err, errno, "read the task's config");
+    if (ge_config_finish(&r, ret, err) < 0)
+        return error_context(err, "read the task's config");
     return 0;
+}
+
+pid_t ge_spool_pid(const struct conf *c, int dir)
+{
+    return (pid_t)read_number(c, dir, "pid", 2);
+}
+
+gid_t ge_spool_group(const struct conf *c, int dir)
+{
+    int64_t group = read_number(c, dir, "addgrpid", 1);
+    return group > 0 ? (gid_t)group : 0;
 }
 
 char *ge_spool_text(const struct conf *c, int dir, const char *name)

@@ -20,9 +20,11 @@ int ge_spool_task(const struct conf *c, const char *job, const char *task);
 pid_t ge_spool_execd(const struct conf *c);
 /* The config in an open directory of a task. 0, or -1 with err. */
 int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err);
-/* The number that a shepherd has written in its task's directory. 0, or -1: none, or not to be
- * trusted. */
-int ge_spool_pid(const struct conf *c, int dir, pid_t *ret);
+/* The number of its shepherd, from that directory; -1: not there yet, or not to be trusted. */
+pid_t ge_spool_pid(const struct conf *c, int dir);
+/* The supplementary group that the shepherd gave to the task's processes and wrote down before
+ * there were any: add_grp_id of a config may be a line of the user's. 0: as above. */
+gid_t ge_spool_group(const struct conf *c, int dir);
 /* A small file of the execd's in an open directory of a task, NUL-terminated; caller frees. NULL
  * with errno, EFBIG: more than 1 MiB. */
 char *ge_spool_text(const struct conf *c, int dir, const char *name);

@@ -110,14 +110,12 @@ int proof_of_shepherd(const struct conf *c, const struct program *execd, const s
                       struct proof *ret, struct error *err)
 {
     struct proof proof = {.manager = GRANT_GRIDENGINE};
-    pid_t noted;
     if (is_roots(p, err) < 0)
         return -1;
     AUTO_CLOSE int dir = task_directory(c, p, &proof, err);
     if (dir < 0)
         return -1;
-    if (!process_is_child_of(p, execd) &&
-        (ge_spool_pid(c, dir, &noted) < 0 || noted != p->peer.pid))
+    if (!process_is_child_of(p, execd) && ge_spool_pid(c, dir) != p->peer.pid)
         return error_set(err, EPERM, "it is no child of '%s'", execd->path);
     if (look_up(c, &proof, err) < 0)
         return -1;
@@ -127,14 +125,10 @@ int proof_of_shepherd(const struct conf *c, const struct program *execd, const s
 
 int ge_task_read(const struct conf *c, const char *job, const char *task, struct ge_task *ret)
 {
-    struct ge_config config;
-    struct ge_task t = {.shepherd = 0};
     AUTO_CLOSE int dir = ge_spool_task(c, job, task);
-    if (dir < 0 || ge_spool_config(c, dir, &config, NULL) < 0)
+    if (dir < 0)
         return -1;
-    if (ge_spool_pid(c, dir, &t.shepherd) < 0)
-        t.shepherd = 0;
-    t.group = config.group;
+    struct ge_task t = {.shepherd = ge_spool_pid(c, dir), .group = ge_spool_group(c, dir)};
     snprintf(t.job, sizeof(t.job), "%.*s", GRANT_JOB_MAX - 1, job);
     snprintf(t.task, sizeof(t.task), "%.*s", GRANT_JOB_MAX - 1, task);
     *ret = t;
@@ -153,11 +147,12 @@ static int look_up_once(const struct conf *c, struct ge_task *t, struct error *e
 int proof_by_group(const struct conf *c, struct ge_task *t, const struct process *p,
                    struct proof *ret, struct error *err)
 {
-    if (!peer_has_group(&p->peer, t->group))
+    if (t->group == 0 || !peer_has_group(&p->peer, t->group))
         return error_set(err, EPERM, "it has not the task's group");
     if (look_up_once(c, t, err) < 0)
         return -1;
-    if (p->real_uid != t->evidence.uid && p->peer.uid != t->evidence.uid)
+    if (t->evidence.uid == 0 || /* nobody's */
+        (p->real_uid != t->evidence.uid && p->peer.uid != t->evidence.uid))
         return error_set(err, EPERM, "it is not of the job's owner");
     *ret = (struct proof){.manager = GRANT_GRIDENGINE, .evidence = t->evidence};
     memcpy(ret->task, t->task, sizeof(ret->task));

@@ -29,8 +29,8 @@ int proof_of_shepherd(const struct conf *c, const struct program *execd, const s
 /* A task that has a directory. */
 struct ge_task {
     char job[GRANT_JOB_MAX], task[GRANT_JOB_MAX];
-    gid_t group;
-    pid_t shepherd; /* as the directory has it; 0: not there yet */
+    gid_t group;    /* as the directory has it; 0: not there yet */
+    pid_t shepherd; /* the same; -1 */
     enum { GE_TASK_NEW, GE_TASK_KNOWN, GE_TASK_FAILED } state; /* of what follows */
     struct evidence evidence; /* looked up when the first process of the task is found */
 };

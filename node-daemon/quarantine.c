@@ -327,7 +327,7 @@ static void on_task(void *arg, const char *job, const char *task)
 {
     struct quarantine *q = arg;
     struct ge_task t;
-    if (ge_task_read(q->r->conf, job, task, &t) < 0 || t.shepherd == 0)
+    if (ge_task_read(q->r->conf, job, task, &t) < 0 || t.shepherd < 0)
         return;
     look_at_programs(q);
     (void)consider(q, &q->watched[0], t.shepherd, "spool");

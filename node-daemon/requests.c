@@ -133,7 +133,7 @@ static int find_job(struct requests *r, enum grant_manager manager, const struct
         return 0;
     if ((*ret)->uid == 0 && e->uid != 0 && jobs_own(r->jobs, *ret, e->uid, err) < 0)
         return -1;
-    if ((*ret)->uid != e->uid)
+    if (e->uid != 0 && (*ret)->uid != e->uid)
         return error_set(err, EPERM, "job %s is of another user here", e->name);
     const char *other = other_limit(r, *ret, e);
     if (!other) {
@@ -170,6 +170,10 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
     if (!job)
         return NULL;
     log_note("job %s of user %u begins here", job->name, (unsigned)job->uid);
+    if (known.twice)
+        log_warn("job %s: its execd's config has '%s' more than once, perhaps by its user: %s",
+                 job->name, known.twice,
+                 known.uid ? "the smallest holds, or none" : "no user gets a place in it");
     trace("make job=%s uid=%u cgroup=%s", job->name, (unsigned)job->uid, job->dir);
     return job;
 }
@@ -224,7 +228,9 @@ static struct job *job_of_peer(struct requests *r, const struct peer *peer, cons
         error_set(&e, ESRCH, "the process has ended");
     } else if (job && (job->uid != peer->uid || job->state != GRANT_RUNNING)) {
         error_set(&e, EPERM, "the job that this process is in %s",
-                  job->uid != peer->uid ? "is another user's" : "has ended");
+                  job->uid == peer->uid ? "has ended"
+                  : job->uid            ? "is another user's"
+                                        : "is nobody's: its owner is not clear");
     } else if (job) {
         return job;
     } else if (evidence_prove(r->conf, peer, &proof, &manager, &e) == 0) {

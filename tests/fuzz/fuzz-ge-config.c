@@ -8,16 +8,28 @@
 #include "containment/mprund-protocol.h"
 #include "node-daemon/ge-config.h"
 
-static void try_config(const char *text)
+/* In two pieces: where it is cut makes no difference. */
+static int read_config(const uint8_t *data, size_t size, size_t cut, struct ge_config *ret,
+                       struct error *err)
 {
-    struct ge_config c = {.group = 0};
+    struct ge_config_reader r = {.len = 0};
+    ge_config_feed(&r, (const char *)data, cut);
+    ge_config_feed(&r, (const char *)data + cut, size - cut);
+    return ge_config_finish(&r, ret, err);
+}
+
+static void try_config(const uint8_t *data, size_t size)
+{
+    struct ge_config c = {.cores = 0}, again = {.cores = 0};
     struct error err = {.text = ""};
-    if (ge_config_parse(text, &c, &err) < 0) {
-        MUST(err.text[0] && strlen(err.text) < 600 && c.group == 0);
+    int rc = read_config(data, size, size, &c, &err);
+    MUST(read_config(data, size, size ? data[0] % size : 0, &again, NULL) == rc);
+    MUST(!memcmp(&c, &again, sizeof(c)));
+    if (rc < 0) {
+        MUST(err.text[0] && strlen(err.text) < 600 && c.cores == 0);
         return;
     }
-    MUST(c.group > 0 && c.group < UINT32_MAX);
-    MUST(c.owner[0] && memchr(c.owner, 0, sizeof(c.owner)) && !strchr(c.owner, '\n'));
+    MUST(memchr(c.owner, 0, sizeof(c.owner)) && !strchr(c.owner, '\n') && (c.owner[0] || c.twice));
     struct limits l = share_limits(&c.share, NULL);
     MUST(c.share.slots > 0 && c.share.slots <= 1000000 && c.cores == c.share.slots);
     MUST(strnlen(c.binding, sizeof(c.binding)) < sizeof(c.binding));
@@ -54,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(text, data, size);
     text[size] = 0;
-    try_config(text);
+    try_config(data, size);
     try_names(text);
     try_request(data, size);
     return 0;

@@ -18,7 +18,7 @@
 #   qsub_wait [OPTIONS] <SCRIPT    submits it as labuser on n0 and waits for its end: its output and exit
 #                                  code are the job's; within $JOB_LIMIT, 60 s; then 199
 #   qsub_start [OPTIONS] <SCRIPT   without waiting. SCRIPT needs no "#!"; mprun is in its PATH, and m
-#                                  is mprun with the options of every test
+#                                  is mprun with the options of every test; JOB_ARGUMENTS are its arguments
 #   job_host                       the host that its script runs on
 #   job                            prints the id of the job that was submitted last
 #   job_wait                       waits for its end and accounting record: returns its exit code. Of a
@@ -97,7 +97,7 @@ qsub_start() {
             printf 'm() { mprun --containment=tree %s "$@"; }\n' "${MPRUN_TRANSPORT:+--transport=$MPRUN_TRANSPORT}" && cat
     } >"$dir/script" &&
         chmod 644 "$dir/script" || return
-    id=$(on n0 qsub -terse -wd "$dir" -o "$dir/out" -e "$dir/err" "$@" "$dir/script") || return
+    id=$(on n0 qsub -terse -wd "$dir" -o "$dir/out" -e "$dir/err" "$@" "$dir/script" "${JOB_ARGUMENTS[@]}") || return
     echo "${id%%.*}" >"$BATS_TEST_TMPDIR/job"
     echo "$dir" >"$BATS_TEST_TMPDIR/job-dir"
 }

@@ -100,7 +100,8 @@ spool_setup() {
 spool_job() {
     local dir=$SPOOL/active_jobs/$1
     mkdir -p "$dir"
-    printf '%s\n' "add_grp_id=$2" h_vmem=1G host_slots=2 "job_owner=$3" "${@:4}" >"$dir/config"
+    echo "$2" >"$dir/addgrpid"
+    printf '%s\n' h_vmem=1G host_slots=2 "job_owner=$3" "${@:4}" >"$dir/config"
 }
 as_task() { here setpriv --reuid="$1" --regid="$1" --groups="$2" -- "${@:3}"; }
 nobody_name() { id -un "$TEST_UID"; }

@@ -78,7 +78,7 @@ unharmed() { # others are served as before
     refused_then # does not wait for a writer
     rm "$config" && mkdir "$config"
     refused_then
-    rmdir "$config" && truncate -s 1G "$config"
+    rmdir "$config" && truncate -s 16M "$config"
     refused_then
     rm "$config" && mv "${config%/*}" "$TMPDIR/23.1" && ln -s "$TMPDIR/23.1" "${config%/*}"
     mv "$TMPDIR/elsewhere" "$TMPDIR/23.1/config"
@@ -88,17 +88,22 @@ unharmed() { # others are served as before
     [[ $output == "ok "* ]]
 }
 
-@test "a newline in a value of the user's cannot make it the owner of another's, or lift its limit" {
-    spool_job 23.1 65400 root "job_name=x" "job_owner=$(nobody_name)"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
-    refuses
+@test "a newline in a value of the user's cannot make it the owner of another's, lift its limit, or keep it out" {
+    for order in "root $(nobody_name)" "$(nobody_name) root"; do
+        spool_job 23.1 65400 "${order% *}" "job_name=x" "job_owner=${order#* }"
+        run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+        refuses
+    done
     spool_job 23.1 65401 "$(nobody_name)" 'job_name=x' 'add_grp_id=65400'
     run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
     refuses
-    spool_job 23.1 65400 "$(nobody_name)" 'job_name=x' 'h_vmem=INFINITY'
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
-    refuses
     no_jobs
+    # nor can a file of any size keep it out
+    spool_job 23.1 65400 "$(nobody_name)" "job_arg1=$(printf %02000000d 0)" 'h_vmem=INFINITY' 'host_slots=9'
+    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    [[ $output == "ok $GROUND/ge-23.1-"* ]]
+    rm -r "$SPOOL/active_jobs/23.1"
+    mprund_gone
 }
 
 @test "a job of root's is none" {

@@ -181,7 +181,8 @@ user_home() { mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"; }
 spool_job() {
     local dir=$SPOOL/active_jobs/$1
     mkdir -p "$dir"
-    printf '%s\n' "add_grp_id=$2" "job_owner=$(id -un "$TEST_UID")" "${@:3}" >"$dir/config"
+    echo "$2" >"$dir/addgrpid"
+    printf '%s\n' "job_owner=$(id -un "$TEST_UID")" "${@:3}" >"$dir/config"
 }
 # as_task GROUP COMMAND...: a process as Grid Engine starts them
 as_task() {

@@ -113,6 +113,30 @@ EOF
     done
 }
 
+@test "what a user writes into its job's config, and however long, keeps no process of it out of its cgroup" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    JOB_ARGUMENTS=($'a\nadd_grp_id=1\nh_vmem=INFINITY' "$(printf %070000d 0)")
+    forge=(-l h_vmem=1G -M $'a@b\nhost_slots=100' -i $'/dev/null\nh_vmem=INFINITY' -S $'/bin/bash\nh_vmem=9G')
+    run -0 --separate-stderr qsub_wait -pe lab 6 -masterq lab.q@n1 "${forge[@]}" <<'EOF'
+id -G
+for host in n1 n2; do qrsh -inherit -noshell $host grep 0:: /proc/self/cgroup </dev/null; done
+mprun -n 1 grep 0:: /proc/self/cgroup
+EOF
+    echo "$output"
+    [[ " ${lines[0]} " == *" 1 "* ]] # so the shepherd takes it
+    for line in "${lines[@]:1:2}"; do
+        [[ $line == 0::*/n?/mprund/ge-"$(job)".1-*/task ]]
+    done
+    [[ ${lines[3]} == 0::*/n1/mprund/ge-"$(job)".1-*/u/mprun.*/ranks/* ]]
+    [ "$(mprund_limits n1 | head -n 1)" = "by=execd slots=2 memory=$((2 << 30)) swap=0" ]
+    # whose it is cannot be told then: it is contained, and no user gets a place
+    JOB_ARGUMENTS=($'a\njob_owner=labuser')
+    run -1 qsub_wait -l hostname=n1 <<<"grep 0:: /proc/self/cgroup; $GRANT_PROBE place"
+    echo "$output"
+    [[ ${lines[0]} == 0::*/n1/mprund/ge-"$(job)".1-*/task ]]
+    [[ ${lines[1]} == "refused  the job that this process is in is nobody's"* ]]
+}
+
 @test "after qdel nothing stays, not even what left its session and process group" {
     ge_set configuration:shepherd_cmd="$SHEPHERD"
     qsub_start -pe lab 6 <<'EOF'

@@ -11,17 +11,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "node-daemon/ge-config.h"
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
+/* Bytes come as they may: here by threes. */
+static int read_text(const char *text, struct ge_config *ret, struct error *err)
+{
+    struct ge_config_reader r = {.len = 0};
+    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
+        n = left < 3 ? left : 3;
+        ge_config_feed(&r, text, n);
+    }
+    return ge_config_finish(&r, ret, err);
+}
+
 static int parse(const char *more, struct ge_config *ret, struct error *err)
 {
     char text[4096];
     snprintf(text, sizeof(text), "add_grp_id=65434\nh_fsize=INFINITY\njob_owner=user\n%s", more);
-    return ge_config_parse(text, ret, err);
+    return read_text(text, ret, err);
 }
 
 /* One row a kind of job; what the bytes are multiplied by is here and nowhere else. */
@@ -72,14 +84,79 @@ static void limits_are_multiplied_exactly_once(void **state)
     }
 }
 
-static void group_and_owner_are_read(void **state)
+static void an_owner_alone_is_enough(void **state)
 {
     struct ge_config c;
-    assert_int_equal(ge_config_parse("job_owner=gelabuser\nx\n\nadd_grp_id=65401", &c, NULL), 0);
-    assert_int_equal(c.group, 65401);
+    assert_int_equal(read_text("x\n\njob_owner=gelabuser", &c, NULL), 0);
     assert_string_equal(c.owner, "gelabuser");
     assert_int_equal(c.share.slots, 1);
     assert_int_equal(c.share.written.n, 0);
+    assert_null(c.twice);
+}
+
+/* A newline in what a user asks for makes lines before the execd's and behind them. */
+static const struct {
+    const char *before, *behind, *twice, *owner, *binding;
+    unsigned slots;
+    uint64_t memory;
+} forged[] = {
+    {"", "job_arg1=a\nadd_grp_id=1\n", NULL, "user", "0,0", 4, 4 * GIB},
+    {"add_grp_id=1\nadd_grp_id=2\n", "", NULL, "user", "0,0", 4, 4 * GIB},
+    {"", "h_vmem=INFINITY\n", "h_vmem", "user", "0,0", 4, 4 * GIB},
+    {"h_vmem=64G\nh_vmem=x\n", "h_vmem=\n", "h_vmem", "user", "0,0", 4, 4 * GIB},
+    {"h_vmem=0.5G\n", "", "h_vmem", "user", "0,0", 4, 2 * GIB},
+    {"h_rss=1T\n", "", "h_rss", "user", "0,0", 4, 4 * GIB},
+    {"", "h_rss=512M\n", "h_rss", "user", "0,0", 4, 2 * GIB},
+    {"", "h_vmem_is_consumable_job=1\n", "h_vmem_is_consumable_job", "user", "0,0", 4, GIB},
+    {"host_slots=100\n", "host_slots=many\nhost_slots=\n", "host_slots", "user", "0,0", 4, 4 * GIB},
+    {"host_slots=0\n", "host_slots=2\n", "host_slots", "user", "0,0", 2, 2 * GIB},
+    {"binding=explicit:0,1:SCc\n", "", "binding", "user", "", 4, 4 * GIB},
+    {"", "job_owner=root\n", "job_owner", "", "0,0", 4, 4 * GIB},
+    {"job_owner=\n", "job_owner=user\n", "job_owner", "", "0,0", 4, 4 * GIB},
+    {"h_vmem=9G\njob_owner=other\n", "binding=\n", "job_owner", "", "", 4, 4 * GIB},
+};
+
+static void lines_of_the_users_lift_no_limit_and_keep_no_job_out(void **state)
+{
+    for (size_t i = 0; i < sizeof(forged) / sizeof(forged[0]); i++) {
+        char text[1024];
+        struct ge_config c;
+        struct error e;
+        snprintf(text, sizeof(text),
+                 "add_grp_id=65434\n%sh_vmem=1G\nh_vmem_is_consumable_job=0\nh_rss=INFINITY\njob_"
+                 "owner=user\n"
+                 "host_slots=4\nbinding=explicit:0,0:ScC\n%s",
+                 forged[i].before, forged[i].behind);
+        if (read_text(text, &c, &e) < 0)
+            fail_msg("%s: %s", text, e.text);
+        if (forged[i].twice)
+            assert_string_equal(c.twice, forged[i].twice);
+        else
+            assert_null(c.twice);
+        assert_string_equal(c.owner, forged[i].owner);
+        assert_string_equal(c.binding, forged[i].binding);
+        assert_int_equal(c.share.slots, forged[i].slots);
+        assert_int_equal(c.cores, forged[i].slots);
+        assert_int_equal(share_limits(&c.share, NULL).memory.value, forged[i].memory);
+    }
+}
+
+/* An argument of any length, and a value that is too long: what stands there besides holds. */
+static void a_line_of_any_length_is_one(void **state)
+{
+    static const char *const names[] = {"job_arg1", "binding", "h_vmem", "host_slots",
+                                        "x=job_owner"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        AUTO_FREE char *text = NULL;
+        struct ge_config c;
+        assert_true(asprintf(&text, "job_owner=user\n%s=explicit:0,0:ScC%*s:ScC\nh_rss=1G\n",
+                             names[i], 3000000, "job_owner=x") > 0);
+        assert_int_equal(read_text(text, &c, NULL), 0);
+        assert_string_equal(c.owner, "user");
+        assert_string_equal(c.binding, "");
+        assert_int_equal(share_limits(&c.share, NULL).memory.value, GIB);
+        assert_null(c.twice);
+    }
 }
 
 /* What virtual memory may be above resident memory can be swap; nobody asked for any otherwise. */
@@ -161,38 +238,20 @@ static void a_list_of_cores_is_whole_or_empty(void **state)
 static const char *const wrong[] = {
     "",
     "add_grp_id=65400\n",
-    "job_owner=me\n",
-    "add_grp_id=\njob_owner=me\n",
-    "add_grp_id=0\njob_owner=me\n",
-    "add_grp_id=-5\njob_owner=me\n",
-    "add_grp_id=+5\njob_owner=me\n",
-    "add_grp_id=65400 \njob_owner=me\n",
-    "add_grp_id=65400x\njob_owner=me\n",
-    "add_grp_id=4294967295\njob_owner=me\n",
-    "add_grp_id=18446744073709617016\njob_owner=me\n",
-    " add_grp_id=65400\njob_owner=me\n",
     "add_grp_id=65400\njob_owner=\n",
-    /* a value of the user's with a newline in it cannot stand for the execd's word */
-    "add_grp_id=65400\nstdout_path=/x\njob_owner=root\njob_owner=me\n",
-    "add_grp_id=65400\njob_owner=me\njob_name=x\nadd_grp_id=65401\n",
-    "add_grp_id=65400\njob_owner=me\nh_vmem=1G\njob_name=x\nh_vmem=INFINITY\n",
-    "add_grp_id=65400\njob_owner=me\nhost_slots=2\njob_name=x\nhost_slots=200\n",
-    "add_grp_id=65400\njob_owner=me\nbinding=NULL\njob_name=x\nbinding=explicit:0,0:Sc\n",
-    "add_grp_id=65400\njob_owner=me\nhost_slots=0\n",
-    "add_grp_id=65400\njob_owner=me\nhost_slots=many\n",
-    "add_grp_id=65400\njob_owner=me\nhost_slots=\n",
-    ("add_grp_id=65400\njob_owner="
-     "0123456789012345678901234567890123456789012345678901234567890123\n"),
+    " job_owner=me\n",
+    "job_owner\n",
+    "job_owner=0123456789012345678901234567890123456789012345678901234567890123\n",
 };
 
-static void what_is_not_clear_proves_nothing(void **state)
+static void without_an_owner_it_is_damaged(void **state)
 {
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        struct ge_config c = {.group = 7};
+        struct ge_config c = {.cores = 7};
         struct error e;
-        if (ge_config_parse(wrong[i], &c, &e) == 0)
+        if (read_text(wrong[i], &c, &e) == 0)
             fail_msg("taken: %s", wrong[i]);
-        assert_int_equal(c.group, 7);
+        assert_int_equal(c.cores, 7);
     }
 }
 
@@ -222,10 +281,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_multiplied_exactly_once),
         cmocka_unit_test(swap_is_what_virtual_memory_leaves),
-        cmocka_unit_test(group_and_owner_are_read),
+        cmocka_unit_test(an_owner_alone_is_enough),
+        cmocka_unit_test(lines_of_the_users_lift_no_limit_and_keep_no_job_out),
+        cmocka_unit_test(a_line_of_any_length_is_one),
         cmocka_unit_test(cores_that_the_manager_gave_are_read),
         cmocka_unit_test(a_list_of_cores_is_whole_or_empty),
-        cmocka_unit_test(what_is_not_clear_proves_nothing),
+        cmocka_unit_test(without_an_owner_it_is_damaged),
         cmocka_unit_test(names_of_jobs_and_tasks_are_strict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,9 @@ static void read_share(const char *job, const char *host, struct share *ret)
     AUTO_FREE char *master = sample(job, host, ".master", NULL);
     AUTO_FREE char *slave = master ? NULL : sample(job, host, ".slave", NULL);
     assert_true(master || slave);
-    if (ge_config_parse(master ? master : slave, &config, &e) < 0)
+    struct ge_config_reader r = {.len = 0};
+    ge_config_feed(&r, master ? master : slave, strlen(master ? master : slave));
+    if (ge_config_finish(&r, &config, &e) < 0)
         fail_msg("%s on %s: %s", job, host, e.text);
     *ret = config.share;
     ret->is_master = master != NULL;

@@ -254,8 +254,9 @@ asking() {
 }
 spool_4() { # LINE...
     mkdir -p /tmp/spool/active_jobs/4.1
-    printf '%s\n' add_grp_id=65400 "job_owner=$(id -un $LAB_UID)" "$@" >/tmp/spool/active_jobs/4.1/config
-    chmod 644 /tmp/spool/active_jobs/4.1/config
+    echo 65400 >/tmp/spool/active_jobs/4.1/addgrpid
+    printf '%s\n' "job_owner=$(id -un $LAB_UID)" "$@" >/tmp/spool/active_jobs/4.1/config
+    chmod 644 /tmp/spool/active_jobs/4.1/{config,addgrpid}
 }
 in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
 
