@@ -84,12 +84,13 @@ static int ask_for_job(const struct mprsrc_options *o, struct buffer *ret, struc
     return mprsrc_qstat(o, words, ret, err) < 0 ? MPRSRC_QSTAT : MPRSRC_OK;
 }
 
-/* Without -j: standard input, or, where that is empty, the job that this is in. */
+/* Without -j: standard input, or, where that is no pipe or file, the job that this is in. A pipe
+ * that brings nothing is a qstat that failed. */
 static int read_text(struct mprsrc_options *o, struct buffer *ret, struct error *err)
 {
     if (!o->job && read_input(ret, err) < 0)
         return err->code == EFBIG ? MPRSRC_DAMAGED : MPRSRC_FAILED;
-    if (!o->job && buffer_len(ret) == 0)
+    if (!o->job && buffer_len(ret) == 0 && is_device(STDIN_FILENO))
         o->job = mprsrc_own_job();
     if (o->job)
         return ask_for_job(o, ret, err);

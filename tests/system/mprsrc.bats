@@ -249,6 +249,9 @@ END
     export JOB_ID=22
     run -4 --separate-stderr mprsrc <"$SAMPLES/parallel.xml"
     run -2 --separate-stderr mprsrc <"$SAMPLES/array.xml"
+    # a qstat that failed asks about no other job
+    run -5 --separate-stderr mprsrc < <(true)
+    [[ $stderr == *"from standard input: it is empty" ]]
 }
 
 @test "a qstat that is missing, silent, loud, killed, endless or stuck is an error with its reason" {
