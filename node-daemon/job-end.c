@@ -32,7 +32,7 @@ static void mark_ended(const struct job *job)
 {
     const struct ground *g = job->jobs->ground;
     for (size_t i = 0; i < g->n; i++)
-        (void)fchmodat(g->part[i].fd, job->dir, MODE_ENDED, 0);
+        (void)!fchmodat(g->part[i].fd, job->dir, MODE_ENDED, 0);
 }
 
 /* On v1 the hierarchy that tracks may be one that cannot freeze: its processes are killed in rounds

@@ -285,7 +285,7 @@ static int reuse(const char *file)
     pid_t first = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
     if (first == 0) {
         int n = dial();
-        (void)write(pair[1], &n, sizeof(n));
+        (void)!write(pair[1], &n, sizeof(n));
         usleep(300000); /* the daemon has accepted it by then; if not, the test is the same */
         _exit(0);
     }

@@ -187,6 +187,35 @@ names_of_managers() {
     done
 }
 
+# Prints what a program lacks of: position independence, relocations that are all done at its start and
+# write-protected then, a stack protector, and checks of buffers (which the sanitizers replace, and for
+# which the compiler must optimize).
+lacks_hardening() { # PROGRAM...
+    local program
+    for program; do
+        readelf -Whlds "$program" >elf || return 1
+        grep -qE 'Type: +DYN' elf || echo "$program: PIE"
+        grep -q 'GNU_RELRO' elf || echo "$program: RELRO"
+        grep -qE '\(FLAGS\).*BIND_NOW|\(FLAGS_1\).*NOW' elf || echo "$program: BIND_NOW"
+        grep -q '__stack_chk_fail' elf || echo "$program: stack protector"
+        if grep -qE '^CFLAGS = (.* )?-O[123s]' "$MPRUN_BUILD/Makefile"; then
+            grep -qE '__[a-z]+_chk\>|__asan_init' elf || echo "$program: FORTIFY"
+        fi
+    done
+}
+
+@test "every program is hardened" {
+    (cd "$MPRUN_SOURCE" && grep -hoE '^(bin|sbin|pkglibexec)_PROGRAMS \+= .*' */Makemodule.am) >products
+    [ "$(wc -l <products)" -ge 7 ]
+    run lacks_hardening $(sed "s|.*+= ||; s|[^ ]*/|$MPRUN_BUILD/&|g" products)
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    echo 'int main(int n, char **a) { char b[9]; return __builtin_sprintf(b, "%s", a[0]); }' >soft.c
+    ${CC:-cc} -O2 -U_FORTIFY_SOURCE -fno-stack-protector -fno-pie -no-pie -Wl,-z,norelro,-z,lazy -o soft soft.c
+    run lacks_hardening soft
+    [[ ${output//soft: /} == $'PIE\nRELRO\nBIND_NOW\nstack protector'* ]]
+}
+
 @test "XML is read by the tools alone" {
     ldd "$MPRUN_BUILD/tools/mprsrc" | grep -q libxml2
     # mprund has it read by a process without privileges

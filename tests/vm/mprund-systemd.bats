@@ -10,7 +10,10 @@ SCOPE=/sys/fs/cgroup/system.slice/mprund-jobs.scope
 setup_file() {
     [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" = systemd ] || return 0
     install "$MPRUND" /usr/local/sbin/mprund # the unit has a /tmp of its own
-    sed "s|@sbindir@|/usr/local/sbin|" "$MPRUN_SOURCE/share/units/mprund.service.in" >/run/systemd/system/mprund.service
+    # what the unit's sandbox could forbid
+    mknod /dev/nvidia0 c 195 0
+    printf 'trace = "/var/log/mprund.trace"\nquarantine { process_events = true }\n' >/etc/mprund.conf
+    sed "s|@sbindir@/mprund|/usr/local/sbin/mprund --config /etc/mprund.conf|" "$MPRUN_SOURCE/share/units/mprund.service.in" >/run/systemd/system/mprund.service
     systemctl daemon-reload
     systemctl start mprund || { journalctl -u mprund --no-pager | tail -20; systemctl status mprund; false; }
 }
@@ -103,4 +106,24 @@ another_runs() { [ "$(main_pid)" != 0 ] && [ "$(main_pid)" != "$1" ]; }
     status=0
     wait $pid || status=$?
     [ "$status" -eq 137 ] # and the limit held
+}
+
+@test "the unit lets mprund do its work and write nothing else" {
+    pid=$(main_pid)
+    grep -q '^Max core file size  *0  *0 ' "/proc/$pid/limits"
+    grep -q '^Seccomp:.*2' "/proc/$pid/status"
+    for dir in /etc /usr/local /var/lib /home; do
+        run -1 nsenter -m -t "$pid" touch "$dir/written"
+        [[ $output == *"Read-only file system"* ]]
+    done
+    run -0 timeout 100 "$MPRUND" enter --job 13.1 --user $LAB_UID --cores 1 --gpus 1 "$MPRUND" status --json 3>&-
+    echo "$output"
+    [[ $output == *'"gpus":'* ]]
+    grep -q ' begin execs=yes' /var/log/mprund.trace
+    rm -r /run/mprun
+    wait_until 30 test -d /run/mprun/sentinels
+    wait_until 30 "$MPRUND" status
+    journalctl -u mprund --no-pager >journal
+    grep -q 'job 13.1 has GPUs 0' journal
+    run -1 grep -E 'Read-only|[Pp]ermi' journal
 }
