@@ -47,12 +47,14 @@ says() {
 @test "the job's directory cannot be written on another host: what Grid Engine says of it, and what to do" {
     qsub_start -pe lab 6 <<'EOF'
 other=$(tail -n 1 "$PE_HOSTFILE" | cut -d ' ' -f 1)
-m --host "$other" true # makes it
+m --host "$other" sh -c 'echo >up; sleep 1000' & # makes it; it goes when no task is there any more
 echo "$other" >other
 until [ -e go ]; do sleep 0.1; done
 m --host "$other" hostname
+kill %1
+wait
 EOF
-    wait_until 30 test -s "$(job_dir)/other"
+    wait_until 30 test -s "$(job_dir)/up"
     on_root "$(cat "$(job_dir)/other")" chmod 555 "/tmp/$(job).1.lab.q"
     on n0 touch "$(job_dir)/go"
     job_wait || true
