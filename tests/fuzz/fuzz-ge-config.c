@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "containment/mprund-protocol.h"
-#include "node-daemon/ge-config.h"
+#include "node-daemon/reader/ge-config.h"
 
 /* In two pieces: where it is cut makes no difference. */
 static int read_config(const uint8_t *data, size_t size, size_t cut, struct ge_config *ret,

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "node-daemon/ge-config.h"
-#include "node-daemon/proc-events.h"
-#include "node-daemon/spool-watch.h"
+#include "node-daemon/reader/ge-config.h"
+#include "node-daemon/watch/proc-events.h"
+#include "node-daemon/reader/spool-watch.h"
 
 static void try_process_events(const uint8_t *data, size_t size)
 {

@@ -6,10 +6,10 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "node-daemon/ge-hosts.h"
-#include "node-daemon/inquiry.h"
-#include "node-daemon/share.h"
-#include "node-daemon/token.h"
+#include "node-daemon/reader/ge-hosts.h"
+#include "node-daemon/reader/inquiry.h"
+#include "node-daemon/front/share.h"
+#include "node-daemon/signer/token.h"
 
 enum { RECORD = 304, SIGNED = RECORD + crypto_auth_BYTES };
 static const struct token_key key = {.set = 1, .bytes = {7}};

@@ -38,7 +38,7 @@ may_include() {
 @test "mprund's manual has the words of all lines of the trace" {
     sed -n '/^The trace has a line/,/^and words/p' "$MPRUN_SOURCE/share/man/mprund.8" |
         sed 's/\\-/-/g' | grep -oE '[a-z-]+' >manual
-    (cd "$MPRUN_SOURCE" && grep -ohE '\<trace\("[a-z-]+' node-daemon/*.c) | sed 's/.*"//' | sort -u >words
+    (cd "$MPRUN_SOURCE" && grep -ohE '\<trace\("[a-z-]+' node-daemon/*/*.c) | sed 's/.*"//' | sort -u >words
     grep -qx scan words
     run grep -vxFf manual words
     [ -z "$output" ]
@@ -172,7 +172,7 @@ names_of_managers() {
         only '(lib|g)?elf\.h' 'launcher/preload/shared-libraries\.c'
         only 'jansson' 'common/json\.c'
         only 'libxml/' 'rm-adapters/gridengine/qstat-xml\.c'
-        only 'confuse' 'node-daemon/conf-private\.h'
+        only 'confuse' 'node-daemon/conf/conf-private\.h'
     } >"$TMPDIR/wrong"
     cat "$TMPDIR/wrong"
     [ ! -s "$TMPDIR/wrong" ]

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "node-daemon/ge-config.h"
+#include "node-daemon/reader/ge-config.h"
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-host-cores.c - cores as mprund reads them, of machines that are made up and of this one; and
  * that hwloc counts them in the same way */
-#include "node-daemon/host-cores.h"
+#include "node-daemon/front/host-cores.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "node-daemon/inquiry.h"
+#include "node-daemon/reader/inquiry.h"
 
 enum { NOBODY = 65534 };
 static char dir[64];

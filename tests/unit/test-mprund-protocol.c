@@ -21,7 +21,7 @@
 
 #include "common/loop.h"
 #include "containment/mprund-protocol.h"
-#include "node-daemon/quota.h"
+#include "node-daemon/front/quota.h"
 
 static struct grant_request request(enum grant_op op)
 {

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/inotify.h>
 
-#include "node-daemon/proc-events.h"
-#include "node-daemon/spool-watch.h"
+#include "node-daemon/watch/proc-events.h"
+#include "node-daemon/reader/spool-watch.h"
 
 /* ---- process events ---------------------------------------------------------------------------
  */

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node-daemon/proof.h"
+#include "node-daemon/watch/proof.h"
 #include "tests/unit/patience.h"
 
 enum { GROUP = 65432, OTHER_UID = 65533 };

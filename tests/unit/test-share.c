@@ -17,7 +17,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "node-daemon/ge-config.h"
+#include "node-daemon/reader/ge-config.h"
 #include "rm-adapters/hosts/hostlist.h"
 
 #define MIB (UINT64_C(1) << 20)

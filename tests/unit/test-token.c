@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "node-daemon/ge-hosts.h"
-#include "node-daemon/token.h"
+#include "node-daemon/reader/ge-hosts.h"
+#include "node-daemon/signer/token.h"
 
 #define NOW INT64_C(1795219657)
 

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* options.c - mprund's command line */
+#include "node-daemon/command/options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/number.h"
+#include "containment/mprund-protocol.h"
+#include "node-daemon/conf/conf.h"
+
+#define APPLY_SWITCH(field)                                                                        \
+    static int set_##field(void *target, const char *value, struct error *err)                     \
+    {                                                                                              \
+        ((struct mprund_options *)target)->field = 1;                                              \
+        return 0;                                                                                  \
+    }
+#define APPLY_TEXT(field)                                                                          \
+    static int set_##field(void *target, const char *value, struct error *err)                     \
+    {                                                                                              \
+        ((struct mprund_options *)target)->field = value;                                          \
+        return 0;                                                                                  \
+    }
+APPLY_SWITCH(check)
+APPLY_SWITCH(background)
+APPLY_SWITCH(verbose)
+APPLY_SWITCH(help)
+APPLY_SWITCH(version)
+APPLY_SWITCH(json)
+APPLY_TEXT(config)
+APPLY_TEXT(pidfile)
+APPLY_TEXT(make_key)
+APPLY_TEXT(job)
+APPLY_TEXT(user)
+APPLY_TEXT(sentinel_dir)
+
+static int set_trace(void *target, const char *value, struct error *err)
+{
+    ((struct mprund_options *)target)->trace = value ? value : "-";
+    return 0;
+}
+
+static int set_enable(void *target, const char *value, struct error *err)
+{
+    struct mprund_options *o = target;
+    unsigned bit;
+    if (conf_subsystem(value, &bit, err) < 0)
+        return -1;
+    o->enable |= bit;
+    o->disable &= ~bit;
+    return 0;
+}
+
+static int set_disable(void *target, const char *value, struct error *err)
+{
+    struct mprund_options *o = target;
+    unsigned bit;
+    if (conf_subsystem(value, &bit, err) < 0)
+        return -1;
+    o->disable |= bit;
+    o->enable &= ~bit;
+    return 0;
+}
+
+static int set_memory(void *target, const char *value, struct error *err)
+{
+    return size_parse(value, NULL, &((struct mprund_options *)target)->memory, err);
+}
+
+static int set_pids(void *target, const char *value, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 1, INT32_MAX, &n, err) < 0)
+        return -1;
+    ((struct mprund_options *)target)->pids = (uint64_t)n;
+    return 0;
+}
+
+static int set_count(const char *value, uint32_t *ret, struct error *err)
+{
+    int64_t n;
+    if (number_parse(value, NULL, 1, 65536, &n, err) < 0)
+        return -1;
+    *ret = (uint32_t)n;
+    return 0;
+}
+
+static int set_cores(void *target, const char *value, struct error *err)
+{
+    return set_count(value, &((struct mprund_options *)target)->cores, err);
+}
+
+static int set_gpus(void *target, const char *value, struct error *err)
+{
+    return set_count(value, &((struct mprund_options *)target)->gpus, err);
+}
+
+const struct option_def mprund_option_defs[] = {
+    {"--config", "FILE", "Daemon", "read this file instead of mprund.conf", OPTION_ONCE,
+     .apply = set_config},
+    {"--check", NULL, "Daemon",
+     "say what the daemon would find here, and what to do about it, and exit", OPTION_ONCE,
+     .apply = set_check},
+    {"-D --daemon", NULL, "Daemon", "go into the background when ready", OPTION_ONCE,
+     .apply = set_background},
+    {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", OPTION_ONCE,
+     .apply = set_pidfile},
+    {"-e --enable", "SUBSYSTEM", "Daemon", "jobs have this controller, too", OPTION_APPEND,
+     .apply = set_enable},
+    {"-d --disable", "SUBSYSTEM", "Daemon", "jobs do not have this controller", OPTION_APPEND,
+     .apply = set_disable},
+    {"-s --sentinel-dir", "DIR", "Daemon", "have a file there for each job that is in its cgroup",
+     OPTION_ONCE, .apply = set_sentinel_dir},
+    {"-t --tracefile", "[FILE]", "Daemon",
+     "write every action there; without FILE to standard error", OPTION_ONCE, .apply = set_trace},
+    {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, .apply = set_verbose},
+    {"--make-key", "FILE", "Daemon", "make a key for grant_key there, and exit", OPTION_ONCE,
+     .apply = set_make_key},
+    {"--json", NULL, "Status", "a JSON document instead of a table", OPTION_ONCE,
+     .apply = set_json},
+    {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, .apply = set_job},
+    {"--user", "NAME", "Entering a job", "the job's user, by name or number", OPTION_ONCE,
+     .apply = set_user},
+    {"--memory", "SIZE", "Entering a job", "limit the memory of all its processes on this host",
+     OPTION_ONCE, .apply = set_memory},
+    {"--pids", "N", "Entering a job", "limit its processes and threads on this host", OPTION_ONCE,
+     .apply = set_pids},
+    {"--cores", "N", "Entering a job", "give it N cores of this host that no other job has",
+     OPTION_ONCE, .apply = set_cores},
+    {"--gpus", "N", "Entering a job", "give it N GPUs of this host that no other job has",
+     OPTION_ONCE, .apply = set_gpus},
+    {"-h --help", NULL, "Help", "show this", OPTION_ONCE, .apply = set_help},
+    {"-V --version", NULL, "Help", "show the version", OPTION_ONCE, .apply = set_version},
+    {NULL, NULL, NULL, NULL, OPTION_ONCE, .apply = NULL},
+};
+
+/* ---- words ------------------------------------------------------------------------------------
+ */
+
+static const char *const words[] = {"status", "sensor", "enter", NULL};
+
+static int is_word(const struct mprund_options *o, const char *word)
+{
+    return o->word && !strcmp(o->word, word);
+}
+
+static int check_word(const struct mprund_options *o, struct error *err)
+{
+    for (size_t i = 0; o->word && words[i]; i++)
+        if (is_word(o, words[i]))
+            return 0;
+    return !o->word ? 0
+                    : error_set(err, EINVAL, "unknown word '%s'; there are: status, sensor, enter",
+                                o->word);
+}
+
+/* What a word needs and nothing else takes. */
+static int check_use(const struct mprund_options *o, struct error *err)
+{
+    int is_enter = is_word(o, "enter");
+    int given = o->job || o->user || o->memory != GRANT_UNLIMITED || o->pids != GRANT_UNLIMITED ||
+                o->cores || o->gpus;
+    if (!is_enter && given)
+        return error_set(err, EINVAL,
+                         "--job, --user, --memory, --pids, --cores and --gpus go with the word "
+                         "enter");
+    if (o->json && !is_word(o, "status"))
+        return error_set(err, EINVAL, "--json goes with the word status");
+    if (is_enter && (!o->job || !o->user || !o->command[0]))
+        return error_set(err, EINVAL, "enter needs --job NAME, --user NAME and a command");
+    if (o->word && !is_enter && o->command[0])
+        return error_set(err, EINVAL, "unexpected word '%s'", o->command[0]);
+    return 0;
+}
+
+/* There the directory is another one, and standard error is closed. */
+static int check_background(const struct mprund_options *o, struct error *err)
+{
+    if (!o->background)
+        return 0;
+    if (o->trace && o->trace[0] != '/')
+        return error_set(err, EINVAL,
+                         "--daemon with --tracefile needs the absolute path of a file");
+    if (o->sentinel_dir && o->sentinel_dir[0] != '/')
+        return error_set(err, EINVAL, "--daemon with --sentinel-dir needs an absolute path");
+    return 0;
+}
+
+int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, struct error *err)
+{
+    *ret = (struct mprund_options){.memory = GRANT_UNLIMITED, .pids = GRANT_UNLIMITED};
+    int at = options_parse(mprund_option_defs, argc, argv, 1, ret, err);
+    if (at < 0)
+        return -1;
+    ret->word = argv[at];
+    if (check_word(ret, err) < 0 ||
+        (ret->word && (at = options_parse(mprund_option_defs, argc, argv, at + 1, ret, err)) < 0))
+        return -1;
+    ret->command = argv + at;
+    return check_use(ret, err) < 0 ? -1 : check_background(ret, err);
+}

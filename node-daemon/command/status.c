@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* status.c - `mprund status`: asking the daemon about its jobs, and a table of them */
+#include "node-daemon/command/status.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/number.h"
+#include "common/text-table.h"
+
+static const char *const managers[] = {
+    [GRANT_ANY] = "?", [GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "gridengine"};
+static const char *const states[] = {[GRANT_RUNNING] = "running",
+                                     [GRANT_ENDING] = "ending",
+                                     [GRANT_STUCK] = "stuck",
+                                     [GRANT_EXPECTED] = "expected"};
+
+static const char *const cores[] = {[GRANT_CORES_ALL] = "all",
+                                    [GRANT_CORES_CHOSEN] = "own",
+                                    [GRANT_CORES_MANAGER] = "manager",
+                                    [GRANT_CORES_SHARED] = "shared"};
+
+static const char *word(const char *const *words, size_t n, uint32_t i)
+{
+    return i < n && words[i] ? words[i] : "?";
+}
+
+const char *status_manager(uint32_t manager)
+{
+    return word(managers, sizeof(managers) / sizeof(managers[0]), manager);
+}
+
+const char *status_cores(uint32_t how)
+{
+    return word(cores, sizeof(cores) / sizeof(cores[0]), how);
+}
+
+const char *status_state(uint32_t state)
+{
+    return word(states, sizeof(states) / sizeof(states[0]), state);
+}
+
+const char *status_user(const struct grant_answer *a)
+{
+    const struct passwd *pw = a->uid ? getpwuid(a->uid) : NULL;
+    return pw ? pw->pw_name : "";
+}
+
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+/* 0 at the last answer, 1 after a job, -1 with err */
+static int take(int fd, struct status *s, struct error *err)
+{
+    struct grant_answer a;
+    if (grant_receive(fd, GRANT_ANSWER_S, &a, err) < 0)
+        return -1;
+    if (a.result == GRANT_OK) {
+        s->all = a;
+        return 0;
+    }
+    if (a.result != GRANT_MORE)
+        return error_set(err, EPERM, "mprund says: %s", a.text);
+    struct grant_answer *grown = realloc(s->job, (s->n + 1) * sizeof(*grown));
+    if (!grown)
+        return error_errno(err, ENOMEM, "hear of the jobs");
+    s->job = grown;
+    s->job[s->n++] = a;
+    return 1;
+}
+
+int status_ask(struct status *ret, struct error *err)
+{
+    struct grant_request q;
+    int rc;
+    *ret = (struct status){0};
+    grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
+    AUTO_CLOSE int fd = grant_send(NULL, &q, err);
+    if (fd < 0)
+        return -1;
+    while ((rc = take(fd, ret, err)) > 0)
+        ;
+    if (rc < 0)
+        status_free(ret);
+    return rc;
+}
+
+void status_free(struct status *s)
+{
+    free(s->job);
+    *s = (struct status){0};
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+static void cell_size(struct text_table *t, uint64_t bytes)
+{
+    char buf[16];
+    if (bytes == GRANT_UNLIMITED)
+        text_table_unknown(t);
+    else
+        text_table_cell(t, "%s", bytes ? size_format(bytes, buf, sizeof(buf)) : "0");
+}
+
+static void cell_text(struct text_table *t, const char *text)
+{
+    if (text[0])
+        text_table_cell(t, "%s", text);
+    else
+        text_table_unknown(t);
+}
+
+/* Whose choice they were is said where they are not its own by mprund's. */
+static void cell_cores(struct text_table *t, const struct grant_answer *a)
+{
+    if (a->cores_how == GRANT_CORES_ALL)
+        text_table_unknown(t);
+    else if (a->cores_how == GRANT_CORES_CHOSEN)
+        text_table_cell(t, "%s", a->cpus);
+    else
+        text_table_cell(t, "%s (%s)", a->cpus, status_cores(a->cores_how));
+}
+
+static void add_row(struct text_table *t, const struct grant_answer *a)
+{
+    char cpu[32];
+    text_table_cell(t, "%s", a->job);
+    text_table_cell(t, "%s", status_manager(a->manager));
+    if (a->uid)
+        text_table_cell(t, "%" PRIu32, a->uid);
+    else
+        text_table_unknown(t);
+    cell_text(t, status_user(a));
+    text_table_cell(t, "%s", status_state(a->state));
+    text_table_cell(t, "%" PRIu64, a->processes);
+    text_table_cell(t, "%s", duration_format((double)a->cpu_us / 1e6, cpu, sizeof(cpu)));
+    cell_size(t, a->memory_now);
+    cell_size(t, a->memory);
+    if (a->pids == GRANT_UNLIMITED)
+        text_table_unknown(t);
+    else
+        text_table_cell(t, "%" PRIu64, a->pids);
+    cell_cores(t, a);
+    cell_text(t, a->gpus);
+    cell_text(t, a->text);
+}
+
+static int write_table(const struct status *s, struct error *err)
+{
+    static const char *const headings[] = {"job",
+                                           "manager",
+                                           ">uid",
+                                           "user",
+                                           ">state",
+                                           ">processes",
+                                           ">CPU",
+                                           ">memory",
+                                           ">memory limit",
+                                           ">limit of processes",
+                                           "hardware threads",
+                                           "GPUs",
+                                           "reason",
+                                           NULL};
+    struct text_table *t = text_table_create(headings);
+    if (!t)
+        return error_errno(err, ENOMEM, "show the jobs");
+    for (size_t i = 0; i < s->n; i++)
+        add_row(t, &s->job[i]);
+    text_table_drop_unknown(t);
+    AUTO_FREE char *text = text_table_format(t, "");
+    text_table_destroy(t);
+    fputs(text ? text : "", stdout);
+    if (s->all.cores_total != GRANT_UNKNOWN && s->all.cores_free != GRANT_UNKNOWN)
+        printf("%" PRIu32 " of %" PRIu32 " cores are no job's\n", s->all.cores_free,
+               s->all.cores_total);
+    return 0;
+}
+
+int status_print(int as_json, struct error *err)
+{
+    struct status s;
+    int stuck = 0;
+    if (status_ask(&s, err) < 0)
+        return -1;
+    int rc = as_json ? status_write_json(&s, err) : write_table(&s, err);
+    for (size_t i = 0; i < s.n; i++)
+        stuck |= s.job[i].state == GRANT_STUCK;
+    status_free(&s);
+    return rc < 0 ? -1 : stuck;
+}
+
+int status_print_numbers(struct error *err)
+{
+    struct status s;
+    if (status_ask(&s, err) < 0)
+        return -1;
+    printf("mprund_stuck:%" PRIu32 "\n", s.all.stuck);
+    if (s.all.cores_free != GRANT_UNKNOWN)
+        printf("free_cores:%" PRIu32 "\n", s.all.cores_free);
+    status_free(&s);
+    return 0;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conf-checks.c - which values mprund.conf(5) takes, and the sentence for those it does not
+ *
+ * They are checked as they are read, so that a message has the line. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "containment/cgroup/controllers.h"
+#include "containment/cgroup/dir.h"
+#include "containment/mprund-protocol.h"
+#include "node-daemon/conf/conf-private.h"
+
+enum { RULE_NAME_MAX = 16, WORD_MAX = 32 };
+
+static const struct {
+    const char *name;
+    long min, max;
+} ranges[] = {
+    {"max_connections", 1, 1024},    {"user_connections", 1, 256}, {"user_rate", 1, 100000},
+    {"max_descendants", 4, 1000000}, {"stuck_after", 1, 3600},     {"retry", 1, 3600},
+    {"event_queue", 64, 1 << 20},    {"bound_for", 1, 31536000},   {"qmaster_port", 0, 65535},
+    {"execd_port", 0, 65535},        {"qstat_seconds", 1, 600},
+};
+
+static int check_number(cfg_t *cfg, cfg_opt_t *opt)
+{
+    long v = cfg_opt_getnint(opt, cfg_opt_size(opt) - 1);
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (!strcmp(ranges[i].name, cfg_opt_name(opt)) &&
+            (v < ranges[i].min || v > ranges[i].max)) {
+            cfg_error(cfg, "%s = %ld: from %ld to %ld is allowed", ranges[i].name, v, ranges[i].min,
+                      ranges[i].max);
+            return -1;
+        }
+    return 0;
+}
+
+/* Absolute, no empty part, none that begins with a dot. */
+static int is_plain_path(const char *path)
+{
+    if (path[0] != '/' || !path[1])
+        return 0;
+    for (const char *p = path; *p; p += 1 + strcspn(p + 1, "/"))
+        if (p[1] == 0 || p[1] == '/' || p[1] == '.')
+            return 0;
+    return strlen(path) < CGROUP_PATH_MAX / 4;
+}
+
+static int check_path(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && is_plain_path(v))
+        return 0;
+    cfg_error(cfg, "%s = \"%s\": an absolute path is wanted, no part of which begins with a dot",
+              cfg_opt_name(opt), v ? v : "");
+    return -1;
+}
+
+static const struct {
+    const char *word;
+    enum cgroup_controller is;
+} subsystems[] = {
+    {"memory", CGROUP_MEMORY},   {"pids", CGROUP_PIDS},       {"cpu", CGROUP_CPU},
+    {"cpuset", CGROUP_CPUSET},   {"freezer", CGROUP_FREEZER}, {"cpuacct", CGROUP_CPU},
+    {"io", CGROUP_IO},           {"blkio", CGROUP_IO},        {"devices", CGROUP_DEVICES},
+    {"net_cls", CGROUP_NET_CLS},
+};
+
+int conf_subsystem(const char *word, unsigned *ret, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(subsystems) / sizeof(subsystems[0]); i++)
+        if (!strcmp(word, subsystems[i].word)) {
+            *ret = CGROUP_BIT(subsystems[i].is);
+            return 0;
+        }
+    return error_set(err, EINVAL,
+                     "'%.40s' is none of memory, pids, cpu, cpuacct, cpuset, freezer, blkio (io), "
+                     "devices, net_cls",
+                     word);
+}
+
+static int check_controller(cfg_t *cfg, cfg_opt_t *opt)
+{
+    struct error e;
+    unsigned bit;
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && conf_subsystem(v, &bit, &e) == 0)
+        return 0;
+    cfg_error(cfg, "subsystems: %s", v ? e.text : "there is none");
+    return -1;
+}
+
+/* A shell's, and short: the environment of processes is looked through for it. */
+static int check_variable(cfg_t *cfg, cfg_opt_t *opt)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && *v && strlen(v) < 64 && strspn(v, letters) == strlen(v) && !strchr("0123456789", *v))
+        return 0;
+    cfg_error(cfg, "%s = \"%s\": the name of an environment variable is wanted", cfg_opt_name(opt),
+              v ? v : "");
+    return -1;
+}
+
+/* Called when a section is whole. */
+static int check_rule(cfg_t *cfg, cfg_opt_t *opt)
+{
+    static const char *const wanted[] = {"daemon", "process", "job", "owner"};
+    cfg_t *rule = cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
+    const char *name = cfg_title(rule);
+    if (!grant_is_job_name(name) || strlen(name) > RULE_NAME_MAX) {
+        cfg_error(cfg, "rule %.40s: at most %d letters and digits are wanted", name, RULE_NAME_MAX);
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        if (!cfg_getstr(rule, wanted[i])) {
+            cfg_error(cfg, "rule %s: there is no %s", name, wanted[i]);
+            return -1;
+        }
+    return 0;
+}
+
+static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && (!strcmp(v, "auto") || !strcmp(v, "yes") || !strcmp(v, "no")))
+        return 0;
+    cfg_error(cfg, "systemd = %s: auto, yes or no is allowed", v ? v : "");
+    return -1;
+}
+
+static const char *const core_words[] = {
+    [CORES_AUTO] = "auto", [CORES_EXCLUSIVE] = "exclusive", [CORES_OFF] = "off"};
+
+unsigned conf_core_word(const char *word)
+{
+    unsigned i = 0;
+    while (i < CONF_CORE_WORDS && strcmp(word, core_words[i]) != 0)
+        i++;
+    return i;
+}
+
+static int check_cores(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && conf_core_word(v) < CONF_CORE_WORDS)
+        return 0;
+    cfg_error(cfg, "cores = %s: auto, exclusive or off is allowed", v ? v : "");
+    return -1;
+}
+
+static int check_cpus(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    struct idset set = {0};
+    struct error e = {.text = ""};
+    int rc = idset_parse(v ? v : "", &set, &e);
+    idset_free(&set);
+    if (rc < 0)
+        cfg_error(cfg, "%s = \"%s\": %s", cfg_opt_name(opt), v ? v : "", e.text);
+    return rc;
+}
+
+/* They are written with commas between them, into environments. */
+static int check_gpu(cfg_t *cfg, cfg_opt_t *opt)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                  "._:/-";
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && *v && strlen(v) <= GPU_ID_MAX && strspn(v, allowed) == strlen(v))
+        return 0;
+    cfg_error(cfg, "gpus: '%s' is no id: at most %d letters, digits and . _ : / - are allowed",
+              v ? v : "", GPU_ID_MAX);
+    return -1;
+}
+
+int conf_find_user(const char *name, uid_t *ret)
+{
+    struct passwd *pw = getpwnam(name);
+    if (!pw)
+        return -1;
+    *ret = pw->pw_uid;
+    return 0;
+}
+
+static int check_user(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    uid_t uid;
+    if (v && conf_find_user(v, &uid) == 0)
+        return 0;
+    cfg_error(cfg, "%s = \"%s\": there is no such user", cfg_opt_name(opt), v ? v : "");
+    return -1;
+}
+
+/* A name that goes to other programs as a word. */
+static int check_word(cfg_t *cfg, cfg_opt_t *opt)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && *v && *v != '-' && *v != '.' && strlen(v) < WORD_MAX && strspn(v, safe) == strlen(v))
+        return 0;
+    cfg_error(cfg, "%s = \"%s\": letters, digits and '._-' are wanted", cfg_opt_name(opt),
+              v ? v : "");
+    return -1;
+}
+
+void conf_set_checks(cfg_t *cfg)
+{
+    static const struct {
+        const char *name;
+        cfg_validate_callback_t check;
+    } checks[] = {
+        {"max_connections", check_number},
+        {"user_connections", check_number},
+        {"user_rate", check_number},
+        {"max_descendants", check_number},
+        {"stuck_after", check_number},
+        {"retry", check_number},
+        {"bound_for", check_number},
+        {"cgroup", check_path},
+        {"systemd", check_systemd},
+        {"subsystems", check_controller},
+        {"cores", check_cores},
+        {"system_cpus", check_cpus},
+        {"gpus", check_gpu},
+        {"sentinel_dir", check_path},
+        {"trace", check_path},
+        {"quarantine|event_queue", check_number},
+        {"gridengine|spool", check_path},
+        {"gridengine|shepherd", check_path},
+        {"gridengine|execd", check_path},
+        {"gridengine|admin_user", check_user},
+        {"gridengine|qstat", check_path},
+        {"gridengine|qstat_user", check_user},
+        {"gridengine|qstat_seconds", check_number},
+        {"gridengine|root", check_path},
+        {"gridengine|cell", check_word},
+        {"gridengine|qmaster_port", check_number},
+        {"gridengine|execd_port", check_number},
+        {"gridengine|memory_complex", check_word},
+        {"gridengine|virtual_complex", check_word},
+        {"gridengine|gpu_complex", check_word},
+        {"grant_key", check_path},
+        {"rule", check_rule},
+        {"rule|daemon", check_path},
+        {"rule|process", check_path},
+        {"rule|job", check_variable},
+        {"rule|owner", check_variable},
+    };
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+        cfg_set_validate_func(cfg, checks[i].name, checks[i].check);
+}

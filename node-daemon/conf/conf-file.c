@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conf-file.c - the text of a configuration file, as libconfuse is to have it
+ *
+ * A file that others can write is refused: what is in it decides where root writes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "node-daemon/conf/conf-private.h"
+
+enum { FILE_MAX = 1 << 20 };
+
+/* The text of a file that only root, or who runs this, can have written; caller frees. NULL with
+ * err; errno ENOENT: it is not there. */
+static char *read_text(const char *path, struct error *err)
+{
+    struct stat st;
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        error_errno(err, errno, "read configuration '%s'", path);
+        return NULL;
+    }
+    if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX) {
+        error_set(err, EINVAL, "read configuration '%s': not a file of at most 1 MiB", path);
+        return NULL;
+    }
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022)) {
+        error_set(err, EPERM,
+                  "read configuration '%s': it must belong to root and be writable to nobody else "
+                  "(chown root, chmod 644)",
+                  path);
+        return NULL;
+    }
+    char *text = calloc(1, (size_t)st.st_size + 1);
+    if (!text || (st.st_size && fd_read_all(fd, text, (size_t)st.st_size) < 0)) {
+        error_errno(err, text ? errno : ENOMEM, "read configuration '%s'", path);
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* libconfuse (3.3) counts the lines of comments several times, and messages would name wrong ones.
+ */
+static void blank_comments(char *text)
+{
+    char quote = 0;
+    for (char *p = text; *p; p++) {
+        if (quote && *p == '\\' && p[1])
+            p++;
+        else if (quote)
+            quote = *p == quote ? 0 : quote;
+        else if (*p == '"' || *p == '\'')
+            quote = *p;
+        else if (*p == '#')
+            for (; *p && *p != '\n'; p++)
+                *p = ' ';
+        if (!*p)
+            return;
+    }
+}
+
+char *conf_file_text(const char *path, struct error *err)
+{
+    char *text = read_text(path, err);
+    if (text)
+        blank_comments(text);
+    return text;
+}

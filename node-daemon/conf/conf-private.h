@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conf-private.h - what the files that read mprund.conf(5) know of each other: conf.c (what can be
+ * in it, and what becomes of that), conf-checks.c (which values), conf-file.c (its text) */
+#pragma once
+
+#include <confuse.h>
+#include <sys/types.h>
+
+#include "node-daemon/conf/conf.h"
+
+/* The text of a file that only root, or who runs this, can have written, at most 1 MiB, without its
+ * comments; caller frees. NULL with err; errno ENOENT: it is not there. */
+char *conf_file_text(const char *path, struct error *err);
+
+/* From now on values are checked as they are read: cfg_error() has the sentence. */
+void conf_set_checks(cfg_t *cfg);
+
+/* What checks have found good is converted by the same functions. */
+enum { CONF_CORE_WORDS = CORES_OFF + 1 };
+unsigned conf_core_word(const char *word);        /* of enum conf_cores; CONF_CORE_WORDS: none */
+int conf_find_user(const char *name, uid_t *ret); /* -1: there is none */

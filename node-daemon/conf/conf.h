@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conf.h - mprund.conf(5) */
+#pragma once
+
+#include <sys/types.h>
+
+#include "common/error.h"
+#include "common/idset.h"
+#include "node-daemon/signer/token.h"
+
+enum conf_systemd { SYSTEMD_AUTO, SYSTEMD_YES, SYSTEMD_NO };
+/* May a job's cores be shared where there are too few? OFF: none are chosen. */
+enum conf_cores { CORES_AUTO, CORES_EXCLUSIVE, CORES_OFF };
+
+enum { GPU_ID_MAX = 63 };
+
+/* A manager that mprund knows nothing of but its programs, and where its own process for a job has
+ * written whose that is: two variables of its environment. */
+struct conf_rule {
+    char *name;        /* a job's name begins with it */
+    char *daemon;      /* the manager's on this host */
+    char *process;     /* what the daemon starts, as root, for each job */
+    char *job, *owner; /* names of variables */
+};
+
+struct conf {
+    char *cgroup;              /* below this cgroup jobs get theirs: a path in each hierarchy */
+    enum conf_systemd systemd; /* let systemd make a scope for the jobs in cgroup v2 */
+    unsigned controllers;      /* bit per enum cgroup_controller that jobs are to have */
+    enum conf_cores cores;
+    struct idset system_cpus; /* hardware threads of cores that no job gets */
+    char **gpus;              /* ids, NULL-terminated; "auto" alone: those that there are */
+    long max_connections, user_connections;
+    long user_rate;            /* requests a second */
+    long max_descendants;      /* cgroups below a job's delegated part */
+    double stuck_after, retry; /* seconds */
+    double bound_for;          /* seconds that a job which root bound is kept with nobody in it */
+    char *ge_spool;            /* the execd's spool directory on this host; NULL: no Grid Engine */
+    uid_t ge_admin;            /* who owns it, if not root */
+    char *ge_shepherd;         /* what mprun-shepherd becomes */
+    char *ge_execd;            /* whose child a shepherd is */
+    int ge_shepherd_needs_mprund; /* a task fails where its cgroup cannot be made */
+    /* of quarantine: jobs that did not ask are found by what the execd writes, by process events */
+    int watch_spool, process_events;
+    long event_queue;   /* KiB */
+    char *sentinel_dir; /* a file for each job that is here; NULL: none */
+    char *trace;        /* where actions are written; "-": standard error; NULL: nowhere */
+    struct conf_rule *rule;
+    size_t nrules;
+    /* Asking Grid Engine what a job asks for: inquiry.h */
+    char *ge_qstat; /* the program; NULL: it is not asked */
+    char *ge_root, *ge_cell;
+    long qmaster_port, execd_port; /* 0: as the host's services say */
+    uid_t qstat_uid;
+    gid_t qstat_gid;
+    long qstat_seconds;
+    char *memory_complex, *virtual_complex, *gpu_complex;
+    char *grant_key;      /* the file; NULL: grants are neither signed nor taken */
+    struct token_key key; /* what is in it: for who reads this to read */
+};
+
+#define CONF_PATH     SYSCONFDIR "/mprund.conf"
+#define CONF_SHEPHERD "/usr/lib/gridengine/sge_shepherd"
+#define CONF_EXECD    "/usr/lib/gridengine/sge_execd"
+
+/* Read a file, which must be root's (or the caller's) and writable to nobody else. A file that is
+ * not there gives the defaults where `required` is 0. 0, or -1 with every field freed. */
+int conf_read(const char *path, int required, struct conf *ret, struct error *err);
+void conf_free(struct conf *c);
+/* The bit of a subsystem, by the kernel's names and those of v1's counting ones: 0, or -1 with err.
+ */
+int conf_subsystem(const char *word, unsigned *ret, struct error *err);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gpus.h - the GPUs of this host, by the ids that jobs are given */
+#pragma once
+
+#include "common/idset.h"
+#include "node-daemon/conf/conf.h"
+
+struct gpu {
+    char id[GPU_ID_MAX + 1];
+    int node; /* NUMA; -1: not known */
+};
+
+struct gpus {
+    struct gpu *gpu;
+    size_t n;
+};
+
+/* Those that the configuration names, or those of the devices /dev/nvidiaN with N for id. Where the
+ * driver tells which device is whose PCI address, nodes are known of ids that are numbers. root: a
+ * descriptor of the directory below which dev, proc and sys are looked for. 0, or -1: no memory. */
+int gpus_read(int root, char *const *configured, struct gpus *ret);
+void gpus_free(struct gpus *g);
+
+/* n of those that are not in `taken` (lists, NULL-terminated), of these nodes first: written to the
+ * list ret, behind what is in it, with commas between them. How many that were. Pure. */
+size_t gpus_choose(const struct gpus *g, const char *const *taken, const struct idset *nodes,
+                   size_t n, char *ret, size_t size);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node-daemon/front/host-cores.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/cpus.h"
+#include "common/fdio.h"
+
+enum { LIST_MAX = 16384 };
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static int read_list(int system, const char *path, struct idset *ret)
+{
+    char text[LIST_MAX];
+    return file_read_at(system, path, text, sizeof(text)) > 0 ? idset_parse(text, ret, NULL) : -1;
+}
+
+/* Where no file says which threads there are: those that this process knows of. */
+static int read_online(int system, struct idset *ret, struct error *err)
+{
+    return read_list(system, "cpu/online", ret) == 0 && idset_count(ret) > 0
+               ? 0
+               : cpus_allowed(ret, err);
+}
+
+static long read_package(int system, unsigned thread)
+{
+    char path[64], text[32];
+    snprintf(path, sizeof(path), "cpu/cpu%u/topology/physical_package_id", thread);
+    return file_read_at(system, path, text, sizeof(text)) > 0 ? strtol(text, NULL, 10) : -1;
+}
+
+/* The first thread that shares the third cache with this one, which stands for that cache. */
+static long read_cache(int system, unsigned thread)
+{
+    char path[64];
+    struct idset sharing = {0};
+    snprintf(path, sizeof(path), "cpu/cpu%u/cache/index3/shared_cpu_list", thread);
+    int first = read_list(system, path, &sharing) == 0 ? idset_next(&sharing, 0) : -1;
+    idset_free(&sharing);
+    return first;
+}
+
+/* ---- groups -----------------------------------------------------------------------------------
+ */
+
+struct raw { /* what the kernel calls the groups of a core */
+    long package, node, cache;
+    int first; /* thread */
+};
+
+static int by_place(const void *a, const void *b, void *arg)
+{
+    const struct raw *raw = arg, *x = &raw[*(const size_t *)a], *y = &raw[*(const size_t *)b];
+    if (x->package != y->package)
+        return x->package < y->package ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* A package is called by its lowest thread from here on, so that they are in that order. */
+static void name_packages(struct raw *raw, size_t n)
+{
+    for (size_t i = n; i-- > 0;) { /* the cores are in the order of their threads */
+        long lowest = raw[i].first;
+        for (size_t k = 0; k < i; k++)
+            if (raw[k].package == raw[i].package) {
+                lowest = raw[k].first;
+                break;
+            }
+        raw[i].package = lowest;
+    }
+}
+
+static int same(const struct raw *a, const struct raw *b, enum nearness kind)
+{
+    return kind == NEAR_HOST ||
+           (a->package == b->package && (kind == NEAR_PACKAGE || a->node == b->node) &&
+            (kind != NEAR_CACHE || a->cache == b->cache));
+}
+
+/* The first core of a group gives it its number. */
+static void number_groups(struct host_cores *h, const struct raw *sorted, enum nearness kind)
+{
+    unsigned *next = &h->groups[kind];
+    for (size_t i = 0; i < h->n; i++) {
+        size_t k = 0;
+        while (k < i && !same(&sorted[k], &sorted[i], kind))
+            k++;
+        h->core[i].group[kind] = k < i ? h->core[k].group[kind] : (*next)++;
+    }
+}
+
+static int put_in_order(struct host_cores *h, struct raw *raw)
+{
+    AUTO_FREE size_t *order = calloc(h->n + 1, sizeof(*order));
+    AUTO_FREE struct raw *sorted = calloc(h->n + 1, sizeof(*sorted));
+    struct host_core *core = calloc(h->n + 1, sizeof(*core));
+    if (!order || !sorted || !core) {
+        free(core);
+        return -1;
+    }
+    for (size_t i = 0; i < h->n; i++)
+        order[i] = i;
+    name_packages(raw, h->n);
+    qsort_r(order, h->n, sizeof(*order), by_place, raw);
+    for (size_t i = 0; i < h->n; i++) {
+        sorted[i] = raw[order[i]];
+        core[i].threads = h->core[order[i]].threads;
+        core[i].node = sorted[i].node < 0 ? 0 : (unsigned)sorted[i].node;
+    }
+    free(h->core);
+    h->core = core;
+    for (enum nearness kind = NEAR_CACHE; kind < NEARNESS_COUNT; kind++)
+        number_groups(h, sorted, kind);
+    return 0;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* NUMA nodes are told the other way round: which threads each has. */
+static void read_nodes(int system, const struct host_cores *h, struct raw *raw)
+{
+    char path[64];
+    struct idset nodes = {0}, threads = {0};
+    for (size_t i = 0; i < h->n; i++)
+        raw[i].node = -1;
+    if (read_list(system, "node/online", &nodes) < 0)
+        return;
+    for (int node = idset_next(&nodes, 0); node >= 0;
+         node = idset_next(&nodes, (unsigned)node + 1)) {
+        snprintf(path, sizeof(path), "node/node%d/cpulist", node);
+        if (read_list(system, path, &threads) == 0)
+            for (size_t i = 0; i < h->n; i++)
+                if (idset_has(&threads, (unsigned)raw[i].first))
+                    raw[i].node = node;
+        idset_free(&threads);
+    }
+    idset_free(&nodes);
+}
+
+static int group_threads(int system, struct host_cores *ret, struct error *err)
+{
+    struct idset online = {0}, *threads = NULL;
+    AUTO_CLOSE int cpu = openat(system, "cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = read_online(system, &online, err);
+    if (rc == 0)
+        rc = cpus_group_cores(cpu, &online, &threads, &ret->n, err);
+    idset_free(&online);
+    if (rc < 0)
+        return -1;
+    ret->core = calloc(ret->n + 1, sizeof(*ret->core));
+    for (size_t i = 0; ret->core && i < ret->n; i++)
+        ret->core[i].threads = threads[i];
+    if (ret->core)
+        free(threads);
+    else
+        cpus_free_cores(threads, ret->n);
+    return ret->core ? 0 : error_errno(err, ENOMEM, "read the cores of this host");
+}
+
+int host_cores_read(int system, struct host_cores *ret, struct error *err)
+{
+    struct host_cores h = {0};
+    if (group_threads(system, &h, err) < 0)
+        return error_context(err, "read the cores of this host");
+    AUTO_FREE struct raw *raw = calloc(h.n + 1, sizeof(*raw));
+    for (size_t i = 0; raw && i < h.n; i++) {
+        raw[i].first = idset_next(&h.core[i].threads, 0);
+        raw[i].package = read_package(system, (unsigned)raw[i].first);
+        raw[i].cache = read_cache(system, (unsigned)raw[i].first);
+    }
+    if (raw)
+        read_nodes(system, &h, raw);
+    if (!raw || put_in_order(&h, raw) < 0) {
+        host_cores_free(&h);
+        return error_errno(err, ENOMEM, "read the cores of this host");
+    }
+    *ret = h;
+    return 0;
+}
+
+void host_cores_free(struct host_cores *h)
+{
+    for (size_t i = 0; h->core && i < h->n; i++)
+        idset_free(&h->core[i].threads);
+    free(h->core);
+    memset(h, 0, sizeof(*h));
+}
+
+/* ---- sets -------------------------------------------------------------------------------------
+ */
+
+/* The n-th core of the n-th package, or NULL. */
+static const struct host_core *core_at(const struct host_cores *h, unsigned package, unsigned core)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->core[i].group[NEAR_PACKAGE] == package && core-- == 0)
+            return &h->core[i];
+    return NULL;
+}
+
+int host_cores_find(const struct host_cores *h, const char *list, unsigned char *ret,
+                    struct error *err)
+{
+    int n = 0;
+    memset(ret, 0, h->n);
+    for (const char *at = list; *at;) {
+        unsigned package, core;
+        int used = 0;
+        if (sscanf(at, "%5u,%5u%n", &package, &core, &used) != 2 || !strchr(":", at[used]))
+            return error_set(err, EINVAL, "'%.60s' is not 'socket,core:socket,core'", list);
+        const struct host_core *found = core_at(h, package, core);
+        if (found && !ret[found - h->core]) {
+            ret[found - h->core] = 1;
+            n++;
+        }
+        at += used;
+        at += *at == ':';
+    }
+    return n;
+}
+
+static int touches(const struct idset *a, const struct idset *b)
+{
+    for (int t = idset_next(a, 0); t >= 0; t = idset_next(a, (unsigned)t + 1))
+        if (idset_has(b, (unsigned)t))
+            return 1;
+    return 0;
+}
+
+void host_cores_of_threads(const struct host_cores *h, const struct idset *threads,
+                           unsigned char *ret)
+{
+    for (size_t i = 0; i < h->n; i++)
+        ret[i] = (unsigned char)touches(&h->core[i].threads, threads);
+}
+
+int host_cores_threads(const struct host_cores *h, const unsigned char *set, struct idset *ret)
+{
+    for (size_t i = 0; i < h->n; i++)
+        for (int t = set[i] ? idset_next(&h->core[i].threads, 0) : -1; t >= 0;
+             t = idset_next(&h->core[i].threads, (unsigned)t + 1))
+            if (idset_add(ret, (unsigned)t) < 0)
+                return -1;
+    return 0;
+}
+
+size_t host_cores_count(const struct host_cores *h, const unsigned char *set)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < h->n; i++)
+        n += set[i] != 0;
+    return n;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs-gpus.c - which GPUs are a job's
+ *
+ * A manager that only counts them says how many; which ones is a matter of this host, and noted at
+ * the job's directory: an id is locked for as long as that is there. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "node-daemon/front/gpus.h"
+#include "node-daemon/front/jobs-private.h"
+
+static const char note[] = "gpus";
+
+static size_t count(const char *list)
+{
+    size_t n = *list != 0;
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
+/* NUMA nodes of the job's cores: those of all cores where it has none of its own. */
+static int nodes_of(const struct job *job, struct idset *ret)
+{
+    const struct host_cores *h = &job->jobs->cores;
+    AUTO_FREE unsigned char *set = calloc(1, h->n + 1);
+    if (!set)
+        return -1;
+    host_cores_of_threads(h, &job->cores.cpus, set);
+    for (size_t c = 0; c < h->n; c++)
+        if (set[c] && idset_add(ret, h->core[c].node) < 0)
+            return -1;
+    return 0;
+}
+
+static int choose(struct job *job, size_t more, struct error *err)
+{
+    const struct jobs *j = job->jobs;
+    struct gpus gpus = {0};
+    struct idset nodes = {0};
+    AUTO_CLOSE int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_FREE const char **taken = calloc(j->n + 1, sizeof(*taken));
+    for (size_t i = 0; taken && i < j->n; i++)
+        taken[i] = j->job[i]->gpus;
+    int rc = root >= 0 && taken && nodes_of(job, &nodes) == 0 &&
+                     gpus_read(root, j->conf->gpus, &gpus) == 0
+                 ? 0
+                 : error_errno(err, errno, "choose GPUs for job %s", job->name);
+    size_t got =
+        rc == 0 ? gpus_choose(&gpus, taken, &nodes, more, job->gpus, sizeof(job->gpus)) : 0;
+    if (rc == 0 && got < more)
+        rc = error_set(err, ENOSPC,
+                       "job %s is to have %zu GPU%s more of this host, and of its %zu only %zu %s "
+                       "free",
+                       job->name, more, plural(more), gpus.n, got, got == 1 ? "is" : "are");
+    idset_free(&nodes);
+    gpus_free(&gpus);
+    return rc;
+}
+
+/* The first n of the list. */
+static void cut(char *list, size_t n)
+{
+    char *at = list;
+    for (; n > 0 && *at; n--)
+        at += strcspn(at, ","), at += *at && n > 1;
+    *at = 0;
+}
+
+int jobs_set_gpus(struct job *job, unsigned n, struct error *err)
+{
+    size_t has = count(job->gpus);
+    int rc = 0;
+    if (n == has)
+        return 0;
+    if (n < has)
+        cut(job->gpus, n);
+    else
+        rc = choose(job, n - has, err);
+    if (at_note(ground_at(job->jobs->ground, 0, job->dir), note, job->gpus) < 0)
+        log_warn("note the GPUs '%s' of job %s at its cgroup: %s; they are free after a restart",
+                 job->gpus, job->name, strerror(errno));
+    log_note("job %s has %s%s", job->name, job->gpus[0] ? "GPUs " : "no GPU", job->gpus);
+    return rc;
+}
+
+void gpus_note_read(struct job *job)
+{
+    (void)at_read_note(ground_at(job->jobs->ground, 0, job->dir), note, job->gpus,
+                       sizeof(job->gpus));
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs-private.h - what the files about jobs know of each other */
+#pragma once
+
+#include "node-daemon/front/host-cores.h"
+#include "node-daemon/front/jobs.h"
+
+struct jobs {
+    struct loop *loop;
+    const struct ground *ground;
+    const struct conf *conf;
+    struct jobs_watch watch;
+    struct job **job;
+    size_t n, cap;
+    struct loop_timer check;
+    struct host_cores cores;
+    int cores_part;          /* the one of the ground in which jobs have cpusets; -1: none */
+    struct watches *watches; /* NULL: none to be had; the timer does it later */
+};
+
+enum {
+    JOB_NONCE = 8,
+    MODE_ENDED = 0700,
+    MODE_WHOLE = 0755,
+    MODE_BOUND = 0751,
+    MODE_AWAITED = 0750
+};
+
+/* jobs-scan.c: names of directories, and finding them again */
+void job_dir_name(struct job *job);            /* a new one, with a nonce */
+int jobs_add(struct jobs *j, struct job *job); /* takes job */
+/* Look again as soon as nobody is in it any more. */
+void jobs_watch_empty(struct jobs *j, struct job *job);
+void jobs_forget(struct jobs *j, struct job *job);
+int jobs_scan(struct jobs *j, struct error *err);
+
+/* jobs-cores.c */
+int cores_open(struct jobs *j, struct error *err);
+void cores_close(struct jobs *j);
+/* Which ones a new job is to have: known of the job, and nothing done yet. A job of the manager's
+ * own choice may push others aside. 0, or -1 with err: it must not be without cores of its own. */
+int cores_choose(struct job *job, const struct evidence *e, struct error *err);
+/* Give them to its new cpuset, before its parent's would be copied. 0, or -1 as cores_choose(). */
+int cores_hold(struct job *job, struct error *err);
+/* When its directories are there: for whoever has to know after a restart, with cores_read(). */
+void cores_note(const struct job *job);
+void cores_read(struct job *job);
+void cores_describe(const struct job *job, struct grant_answer *ret);
+
+/* jobs-gpus.c: after a restart */
+void gpus_note_read(struct job *job);
+
+/* job-end.c */
+/* Directories of a job that are in some hierarchy but not in that which tracks. */
+void job_end_stray(struct jobs *j, size_t part, const char *dir);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs-scan.c - jobs' directories: their names, and what they tell a daemon that has just started
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "node-daemon/front/jobs-private.h"
+
+/* ---- names ------------------------------------------------------------------------------------
+ */
+
+static const char *const words[] = {[GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "ge"};
+enum { WORDS = sizeof(words) / sizeof(words[0]) };
+
+/* The word for a manager in names of directories: "ge". */
+static const char *job_manager_word(enum grant_manager m)
+{
+    return (unsigned)m < WORDS && words[m] ? words[m] : "?";
+}
+
+void job_dir_name(struct job *job)
+{
+    unsigned nonce = 0;
+    if (getrandom(&nonce, sizeof(nonce), 0) != (ssize_t)sizeof(nonce))
+        nonce = (unsigned)(loop_wallclock_ns() / 1000); /* only has to be new, not secret */
+    snprintf(job->dir, sizeof(job->dir), "%s-%s-%08x", job_manager_word(job->manager), job->name,
+             nonce);
+}
+
+/* "ge-23.1-0a1b2c3d": 0, or -1: not one of ours */
+static int job_parse_dir(const char *dir, struct job *ret)
+{
+    const char *name = strchr(dir, '-'), *nonce = strrchr(dir, '-');
+    size_t len = strlen(dir);
+    if (!name || nonce == name || len >= sizeof(ret->dir) || strlen(nonce + 1) != JOB_NONCE ||
+        strspn(nonce + 1, "0123456789abcdef") != JOB_NONCE)
+        return -1;
+    memset(ret, 0, sizeof(*ret));
+    memcpy(ret->dir, dir, len);
+    memcpy(ret->name, name + 1, (size_t)(nonce - name - 1));
+    for (unsigned m = 0; m < WORDS; m++)
+        if (words[m] && strlen(words[m]) == (size_t)(name - dir) &&
+            !strncmp(words[m], dir, (size_t)(name - dir)))
+            ret->manager = m;
+    return ret->manager && grant_is_job_name(ret->name) ? 0 : -1;
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+int jobs_add(struct jobs *j, struct job *job)
+{
+    if (j->n == j->cap) {
+        size_t cap = j->cap ? 2 * j->cap : 16;
+        struct job **grown = realloc(j->job, cap * sizeof(struct job *));
+        if (!grown) {
+            free(job);
+            return -1;
+        }
+        j->job = grown;
+        j->cap = cap;
+    }
+    job->jobs = j;
+    j->job[j->n++] = job;
+    return 0;
+}
+
+void jobs_forget(struct jobs *j, struct job *job)
+{
+    if (job->watch)
+        watches_remove(j->watches, job->watch);
+    for (size_t i = 0; i < j->n; i++)
+        if (j->job[i] == job)
+            j->job[i] = j->job[--j->n];
+    killer_stop(&job->killer);
+    loop_timer_stop(&job->timer);
+    idset_free(&job->cores.cpus);
+    free(job);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* Whose it is: the owner of its delegated part. On v1, where there is none, the uid stands in the
+ * group of the directory, which only root can set. */
+static int read_owner(const struct ground *g, struct job *job)
+{
+    char u[CGROUP_NAME_MAX + 8];
+    struct stat st;
+    if (g->part[0].driver->version == 2) {
+        snprintf(u, sizeof(u), "%s/u", job->dir);
+        if (fstatat(g->part[0].fd, u, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return -1;
+        job->uid = st.st_uid;
+        return 0;
+    }
+    if (fstatat(g->part[0].fd, job->dir, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    job->uid = (uid_t)st.st_gid;
+    return 0;
+}
+
+/* 1: whole */
+static int read_mode(mode_t mode, struct job *job)
+{
+    job->awaited = mode == MODE_AWAITED;
+    job->bound = job->awaited || mode == MODE_BOUND;
+    return job->bound || mode == MODE_WHOLE;
+}
+
+static int take_up(struct jobs *j, const struct job *found, struct error *err)
+{
+    struct stat st;
+    struct job *job = malloc(sizeof(*job));
+    if (!job)
+        return error_errno(err, ENOMEM, "read which jobs there are");
+    *job = *found;
+    int whole = read_owner(j->ground, job) == 0 &&
+                fstatat(j->ground->part[0].fd, job->dir, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                read_mode(st.st_mode & 0777, job);
+    if (jobs_add(j, job) < 0)
+        return error_errno(err, ENOMEM, "read which jobs there are");
+    cores_read(job); /* also one that has ended has them until it is gone */
+    gpus_note_read(job);
+    if (whole)
+        jobs_watch_empty(j, job);
+    else
+        job_end(job);
+    return 0;
+}
+
+static DIR *open_part(const struct ground *g, size_t part)
+{
+    int fd = at_open(ground_at(g, part, "."));
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d)
+        cleanup_close(&fd);
+    return d;
+}
+
+static int is_tracked(const struct jobs *j, const char *dir)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (!strcmp(j->job[i]->dir, dir))
+            return 1;
+    return 0;
+}
+
+int jobs_scan(struct jobs *j, struct error *err)
+{
+    for (size_t part = 0; part < j->ground->n; part++) {
+        AUTO_DIR DIR *d = open_part(j->ground, part);
+        if (!d)
+            return error_errno(err, errno, "read cgroup '%s'", j->ground->part[part].path);
+        struct dirent *e;
+        struct job found;
+        while ((e = readdir(d))) {
+            if (e->d_type != DT_DIR || job_parse_dir(e->d_name, &found) < 0)
+                continue;
+            if (part == 0 && take_up(j, &found, err) < 0)
+                return -1;
+            if (part > 0 && !is_tracked(j, e->d_name))
+                job_end_stray(j, part, e->d_name);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node-daemon/front/refine.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "node-daemon/reader/inquiry.h"
+#include "node-daemon/lib/trace.h"
+
+static const char note[] = "demand";
+enum { TRIES = 3 };
+static const double LAST_TIMES = 10; /* as long as to the second try, to the last one */
+
+struct refine {
+    struct jobs *jobs;
+    const struct conf *conf;
+    struct inquiries *inquiries;
+    void (*settled)(void *arg);
+    void *arg;
+    struct loop_timer soon;  /* for settled: nobody who asks is to be answered while one asks */
+    struct loop_timer later; /* while there are jobs to ask about again */
+};
+
+/* ---- beside the job ---------------------------------------------------------------------------
+ */
+
+static void keep(const struct refine *r, const struct job *job)
+{
+    uint8_t bytes[DEMAND_BYTES];
+    char hex[2 * DEMAND_BYTES + 1];
+    demand_put(&job->demand, bytes);
+    sodium_bin2hex(hex, sizeof(hex), bytes, sizeof(bytes));
+    if (jobs_note(r->jobs, job, note, hex) < 0)
+        log_debug("job %s: keep what it asks for: %s", job->name, strerror(errno));
+}
+
+static int find_kept(const struct refine *r, struct job *job)
+{
+    uint8_t bytes[DEMAND_BYTES];
+    char hex[2 * DEMAND_BYTES + 2];
+    size_t n = 0;
+    ssize_t len = jobs_read_note(r->jobs, job, note, hex, sizeof(hex));
+    return len == 2 * DEMAND_BYTES &&
+           sodium_hex2bin(bytes, sizeof(bytes), hex, (size_t)len, NULL, &n, NULL) == 0 &&
+           n == sizeof(bytes) && demand_get(bytes, &job->demand) == 0;
+}
+
+/* ---- what follows from it ---------------------------------------------------------------------
+ */
+
+static void know(struct job *job, const struct demand *d)
+{
+    job->demand = *d;
+    job->demand_state = JOB_DEMAND_KNOWN;
+}
+
+/* What is asked for, whether a cgroup of this host holds it or not. */
+static void tell(const struct job *job, const struct limits *l, const struct share *share,
+                 const char *by)
+{
+    char memory[16];
+    unsigned long long bytes = l->memory.set ? l->memory.value : 0;
+    unsigned long long swap = l->swap.set ? l->swap.value : 0;
+    trace("limit job=%s by=%s slots=%u memory=%llu swap=%llu", job->name, by,
+          (unsigned)share->slots, bytes, swap);
+    if (bytes)
+        log_note("job %s may use %s of memory on this host, which has %u of its slots (%s)",
+                 job->name, size_format(bytes, memory, sizeof(memory)), (unsigned)share->slots, by);
+}
+
+static void apply(struct refine *r, struct job *job, const struct share *share, const char *by)
+{
+    struct limits limits = share_limits(share, &job->demand);
+    struct error e;
+    limits.pids = job->limits.pids;
+    tell(job, job->bound ? &job->limits : &limits, share, job->bound ? "mpbind" : by);
+    if (!job->bound && jobs_set_limits(r->jobs, job, &limits, &e) < 0)
+        log_warn("%s", e.text);
+    if (jobs_set_gpus(job, share_gpus(share, &job->demand), &e) < 0)
+        log_warn("%s", e.text);
+}
+
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+/* What its manager wrote of the job on the host of its script. 0, or -1: not here, or not now. */
+static int look_up(const struct refine *r, const struct job *job, struct evidence *ret)
+{
+    const struct evidence_source *s = evidence_of(r->conf, job->manager);
+    return s ? s->look_up(r->conf, job->name, "", ret, NULL) : -1;
+}
+
+static int is_to_ask_again(const struct job *job)
+{
+    return job->state == GRANT_RUNNING && job->demand_state == JOB_DEMAND_UNKNOWN &&
+           job->demand_tries < TRIES;
+}
+
+static void put_off(struct refine *r, struct job *job)
+{
+    double pause = r->conf->retry * (job->demand_tries < TRIES - 1 ? 1 : LAST_TIMES);
+    job->demand_state = JOB_DEMAND_UNKNOWN;
+    job->demand_again = loop_now() + pause;
+    if (is_to_ask_again(job) && !loop_timer_is_active(&r->later))
+        loop_timer_start(&r->later, r->conf->retry, r->conf->retry);
+}
+
+/* A job that root bound before it came, and that its manager was asked about for that. */
+static void end_if_deleted(struct job *job, const struct error *err)
+{
+    job->asking = 0;
+    if (!job->awaited || !err || err->code != ESRCH)
+        return;
+    log_note("job %s is not expected any more: %s", job->name, err->text);
+    job_end(job);
+}
+
+/* What is kept holds already: a daemon that ends between the two asks again. */
+static void answered(void *arg, const char *name, const struct demand *d, const struct error *err)
+{
+    struct refine *r = arg;
+    struct evidence e;
+    struct job *job = jobs_find(r->jobs, GRANT_GRIDENGINE, name);
+    if (job && job->asking)
+        end_if_deleted(job, err);
+    else if (!d)
+        log_warn("what job %s asks for is not known, what its execd wrote holds: %s", name,
+                 err->text);
+    if (job && job->demand_state == JOB_DEMAND_ASKED) {
+        if (d && look_up(r, job, &e) == 0) {
+            know(job, d);
+            apply(r, job, &e.share, "qstat");
+            keep(r, job);
+        } else {
+            put_off(r, job);
+        }
+    }
+    loop_timer_start(&r->soon, 0, 0);
+}
+
+static void tell_settled(void *arg)
+{
+    struct refine *r = arg;
+    r->settled(r->arg);
+}
+
+static void resume(struct refine *r, struct job *job)
+{
+    struct evidence e;
+    if (job->state != GRANT_RUNNING || job->manager != GRANT_GRIDENGINE || look_up(r, job, &e) < 0)
+        return;
+    job->demand_state = JOB_DEMAND_NEW;
+    refine_begin(r, job, &e);
+}
+
+static void ask_again(void *arg)
+{
+    struct refine *r = arg;
+    int more = 0;
+    for (size_t i = 0; i < jobs_count(r->jobs); i++) {
+        struct job *job = jobs_at(r->jobs, i);
+        if (is_to_ask_again(job) && loop_now() >= job->demand_again)
+            resume(r, job);
+        more |= is_to_ask_again(job);
+    }
+    if (!more)
+        loop_timer_stop(&r->later);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------
+ */
+
+struct refine *refine_create(struct loop *l, struct jobs *jobs, const struct conf *conf,
+                             void (*settled)(void *arg), void *arg, struct error *err)
+{
+    struct refine *r = calloc(1, sizeof(*r));
+    if (!r) {
+        error_errno(err, ENOMEM, "prepare to ask Grid Engine");
+        return NULL;
+    }
+    *r = (struct refine){.jobs = jobs, .conf = conf, .settled = settled, .arg = arg};
+    loop_timer_init(&r->soon, l, tell_settled, r);
+    loop_timer_init(&r->later, l, ask_again, r);
+    if ((r->inquiries = inquiries_create(l, conf, NULL, answered, r, err)))
+        return r;
+    refine_destroy(r);
+    return NULL;
+}
+
+void refine_destroy(struct refine *r)
+{
+    if (!r)
+        return;
+    inquiries_destroy(r->inquiries);
+    loop_timer_stop(&r->soon);
+    loop_timer_stop(&r->later);
+    free(r);
+}
+
+void refine_resume(struct refine *r)
+{
+    for (size_t i = 0; i < jobs_count(r->jobs); i++)
+        resume(r, jobs_at(r->jobs, i));
+}
+
+void refine_made(struct refine *r, struct job *job, const struct evidence *e)
+{
+    if (e->demand_known) {
+        know(job, &e->demand);
+        keep(r, job);
+    }
+    if (job->manager == GRANT_GRIDENGINE && !job->bound)
+        tell(job, &e->limits, &e->share, e->demand_known ? "grant" : "execd");
+    refine_begin(r, job, e);
+}
+
+void refine_begin(struct refine *r, struct job *job, const struct evidence *e)
+{
+    struct error err;
+    if (job->manager != GRANT_GRIDENGINE || job->demand_state != JOB_DEMAND_NEW ||
+        !e->share.is_master)
+        return;
+    if (find_kept(r, job)) {
+        job->demand_state = JOB_DEMAND_KNOWN;
+        return;
+    }
+    if (!r->conf->ge_qstat)
+        return;
+    job->demand_state = JOB_DEMAND_ASKED;
+    job->demand_tries++;
+    if (inquiries_ask(r->inquiries, job->name, &err) < 0) {
+        log_warn("%s", err.text);
+        put_off(r, job);
+    }
+}
+
+void refine_learn(struct refine *r, struct job *job, const struct evidence *e)
+{
+    if (!e->demand_known || job->demand_state == JOB_DEMAND_KNOWN || find_kept(r, job))
+        return;
+    know(job, &e->demand);
+    apply(r, job, &e->share, "grant");
+    keep(r, job);
+}
+
+void refine_awaited(struct refine *r, struct job *job)
+{
+    if (job->manager != GRANT_GRIDENGINE || job->asking || !r->conf->ge_qstat)
+        return;
+    job->asking = 1;
+    if (inquiries_ask(r->inquiries, job->name, NULL) < 0)
+        job->asking = 0;
+}

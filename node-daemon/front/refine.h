@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* refine.h - what a job asks for, learned after its cgroup was made
+ *
+ * On the host of the job's script Grid Engine is asked, twice more where it does not answer; the
+ * job goes on meanwhile with what its execd wrote. When the answer holds it stays with the job's
+ * cgroup (an extended attribute), so that a daemon that is started again need not ask, unless it
+ * ended before that. Other hosts' jobs come with a grant (token.h). */
+#pragma once
+
+#include "node-daemon/reader/evidence.h"
+#include "node-daemon/front/jobs.h"
+
+struct refine;
+
+/* settled is called, by the loop itself, when a job's demand is known, or not for a while: those
+ * who wait for it can be answered. NULL with err. */
+struct refine *refine_create(struct loop *l, struct jobs *jobs, const struct conf *conf,
+                             void (*settled)(void *arg), void *arg, struct error *err);
+void refine_destroy(struct refine *r); /* NULL is fine */
+/* A job's cgroup was made for what e says: find out what it asks for, where that is not in e. */
+void refine_made(struct refine *r, struct job *job, const struct evidence *e);
+/* The daemon begins: find out what was not yet when the last one ended. */
+void refine_resume(struct refine *r);
+/* Somebody asks about a job that is there: find out, unless that is known or was tried. */
+void refine_begin(struct refine *r, struct job *job, const struct evidence *e);
+/* A job that root bound has not come yet: ask whether it still will, and end it if its manager says
+ * that there is no such job. */
+void refine_awaited(struct refine *r, struct job *job);
+/* What e knows of a job that was made without it. */
+void refine_learn(struct refine *r, struct job *job, const struct evidence *e);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* sentinel.c - a file for each job that is in its cgroup here */
+#include "node-daemon/front/sentinel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "node-daemon/front/jobs.h"
+#include "node-daemon/lib/trace.h"
+
+/* Nobody writes anything into them: by this, and by being empty, they are known for ours. */
+enum { MODE = 0444 };
+
+static int open_directory(const char *dir, struct error *err)
+{
+    struct stat st;
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+        return error_errno(err, errno, "make the directory of sentinels '%s'", dir);
+    AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_errno(err, errno, "open the directory of sentinels '%s'", dir);
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022))
+        return error_set(err, EPERM,
+                         "open the directory of sentinels '%s': it must be root's and writable to "
+                         "nobody else",
+                         dir);
+    return take_fd(&fd);
+}
+
+void sentinel_put(int dir, const struct job *job)
+{
+    if (dir < 0)
+        return;
+    int fd = openat(dir, job->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
+    if (fd >= 0)
+        trace("sentinel job=%s", job->name);
+    else if (errno != EEXIST)
+        log_error("write the sentinel of job %s: %s", job->name, strerror(errno));
+    cleanup_close(&fd);
+}
+
+void sentinel_remove(int dir, const struct job *job)
+{
+    if (dir >= 0 && unlinkat(dir, job->name, 0) == 0)
+        trace("sentinel-removed job=%s", job->name);
+}
+
+static int is_of_a_job(struct jobs *jobs, const char *name)
+{
+    for (size_t i = 0; i < jobs_count(jobs); i++)
+        if (jobs_at(jobs, i)->state == GRANT_RUNNING && !strcmp(jobs_at(jobs, i)->name, name))
+            return 1;
+    return 0;
+}
+
+/* The directory may be one with other files, too. */
+static int is_sentinel(int dir, const char *name)
+{
+    struct stat st;
+    return grant_is_job_name(name) && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode) && (st.st_mode & 07777) == MODE && st.st_size == 0;
+}
+
+/* jobs: those whose files stay; NULL: none do. */
+static void remove_others(int dir, struct jobs *jobs)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_DIR DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *e;
+    if (!d) {
+        cleanup_close(&fd);
+        return;
+    }
+    while ((e = readdir(d)))
+        if (is_sentinel(dir, e->d_name) && !(jobs && is_of_a_job(jobs, e->d_name)))
+            (void)unlinkat(dir, e->d_name, 0);
+}
+
+void sentinel_clear(int dir)
+{
+    if (dir >= 0)
+        remove_others(dir, NULL);
+}
+
+/* As the jobs are now. */
+static void sync_with(int dir, struct jobs *jobs)
+{
+    remove_others(dir, jobs);
+    for (size_t i = 0; i < jobs_count(jobs); i++)
+        if (jobs_at(jobs, i)->state == GRANT_RUNNING && !jobs_is_empty(jobs, jobs_at(jobs, i)))
+            sentinel_put(dir, jobs_at(jobs, i));
+}
+
+void sentinel_begin(int *dir, const char *path, struct jobs *jobs)
+{
+    struct error e;
+    cleanup_close(dir);
+    *dir = open_directory(path, &e);
+    if (*dir < 0)
+        log_error("%s", e.text);
+    else
+        sync_with(*dir, jobs);
+}

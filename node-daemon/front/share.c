@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node-daemon/front/share.h"
+
+#include <stddef.h>
+
+/* More than this is no limit, as nothing has so much; what is added to it still is a number. */
+static const uint64_t LIMIT_MAX = UINT64_C(1) << 62;
+
+/* 0: no limit */
+static uint64_t asked(const struct share *s, const struct demand *d, enum demand_what what)
+{
+    uint64_t bytes;
+    if (!d || s->slots == 0 || demand_on(d, what, s->slots, s->is_master, &bytes) == 0)
+        return 0;
+    return bytes < LIMIT_MAX ? bytes : 0;
+}
+
+/* The smaller of two limits, of which 0 is none. */
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    if (a == 0 || b == 0)
+        return a + b;
+    return a < b ? a : b;
+}
+
+struct limits share_limits(const struct share *s, const struct demand *demand)
+{
+    struct limits l = {.memory = {.set = 0}};
+    uint64_t virtual = smaller(asked(s, &s->written, DEMAND_VIRTUAL),
+                               asked(s, demand, DEMAND_VIRTUAL));
+    uint64_t memory =
+        smaller(asked(s, &s->written, DEMAND_MEMORY), asked(s, demand, DEMAND_MEMORY));
+    memory = memory ? memory : virtual;
+    if (memory == 0)
+        return l;
+    l.memory = (struct limit){.set = 1, .value = memory};
+    l.swap = (struct limit){.set = 1, .value = virtual > memory ? virtual - memory : 0};
+    return l;
+}
+
+uint32_t share_gpus(const struct share *s, const struct demand *demand)
+{
+    uint64_t n;
+    if (!demand || s->slots == 0 ||
+        demand_on(demand, DEMAND_GPU, s->slots, s->is_master, &n) == 0 || n > UINT16_MAX)
+        return 0;
+    return (uint32_t)n;
+}
