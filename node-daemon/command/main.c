@@ -16,7 +16,7 @@
 #include "node-daemon/conf/conf.h"
 #include "node-daemon/command/daemonize.h"
 #include "node-daemon/command/enter.h"
-#include "node-daemon/reader/evidence.h"
+#include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/front/jobs.h"
 #include "node-daemon/command/logging.h"
 #include "node-daemon/command/options.h"

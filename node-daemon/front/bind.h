@@ -3,7 +3,7 @@
 #pragma once
 
 #include "node-daemon/conf/conf.h"
-#include "node-daemon/reader/evidence.h"
+#include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/front/jobs.h"
 
 /* The job that a request of root's names: "23.1", "23" for it, or a site's name. NULL: not here. */

@@ -15,7 +15,7 @@
 #include "containment/cgroup/watches.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf.h"
-#include "node-daemon/reader/evidence.h"
+#include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/mover/ground.h"
 #include "node-daemon/mover/peer.h"
 

@@ -7,7 +7,7 @@
  * ended before that. Other hosts' jobs come with a grant (token.h). */
 #pragma once
 
-#include "node-daemon/reader/evidence.h"
+#include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/front/jobs.h"
 
 struct refine;

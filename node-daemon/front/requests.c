@@ -170,7 +170,7 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
     if (!job)
         return NULL;
     log_note("job %s of user %u begins here", job->name, (unsigned)job->uid);
-    if (known.twice)
+    if (known.twice[0])
         log_warn("job %s: its execd's config has '%s' more than once, perhaps by its user: %s",
                  job->name, known.twice,
                  known.uid ? "the smallest holds, or none" : "no user gets a place in it");

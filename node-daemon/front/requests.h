@@ -2,7 +2,7 @@
 /* requests.h - what is answered to whom */
 #pragma once
 
-#include "node-daemon/reader/evidence.h"
+#include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/front/jobs.h"
 
 struct refine;

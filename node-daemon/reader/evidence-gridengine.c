@@ -8,7 +8,7 @@
  *
  * A job whose owner is ambiguous is contained as one that is nobody's: no process can prove that it
  * is in it, and no user gets a place there. */
-#include "node-daemon/reader/evidence.h"
+#include "node-daemon/reader/evidence-sources.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +40,8 @@ static int uid_of(const char *user, uid_t *ret)
 static int fill(const struct conf *c, int dir, const struct ge_config *config, const char *name,
                 int is_master, struct evidence *ret, struct error *err)
 {
-    struct evidence e = {.share = config->share, .cores = config->cores, .twice = config->twice};
+    struct evidence e = {.share = config->share, .cores = config->cores};
+    snprintf(e.twice, sizeof(e.twice), "%s", config->twice ? config->twice : "");
     e.share.is_master = is_master;
     e.limits = share_limits(&e.share, NULL);
     if (config->owner[0] && (uid_of(config->owner, &e.uid) < 0 || e.uid == 0))

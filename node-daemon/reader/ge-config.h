@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "common/error.h"
-#include "node-daemon/front/share.h"
+#include "node-daemon/lib/share.h"
 #include "rm-adapters/gridengine/complex-value.h"
 
 enum { GE_BINDING_MAX = 2048, GE_LINE_MAX = 8192 }; /* 256 cores and more */

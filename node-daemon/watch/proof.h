@@ -6,7 +6,7 @@
  * root can have started it, and what it then says of its job is root's word. */
 #pragma once
 
-#include "node-daemon/reader/evidence.h"
+#include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/reader/ge-config.h"
 #include "node-daemon/watch/process.h"
 

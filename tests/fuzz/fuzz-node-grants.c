@@ -8,7 +8,7 @@
 
 #include "node-daemon/reader/ge-hosts.h"
 #include "node-daemon/reader/inquiry.h"
-#include "node-daemon/front/share.h"
+#include "node-daemon/lib/share.h"
 #include "node-daemon/signer/token.h"
 
 enum { RECORD = 304, SIGNED = RECORD + crypto_auth_BYTES };

@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* evidence.h - in which job of a resource manager a process is, from what that manager's root wrote
+/* evidence-sources.h - in which job of a resource manager a process is, from what that manager's
+ * root wrote
  */
 #pragma once
 
-#include "containment/mprund-protocol.h"
-#include "model/limits.h"
 #include "node-daemon/conf/conf.h"
 #include "node-daemon/mover/peer.h"
-#include "node-daemon/front/share.h"
-
-enum { EVIDENCE_BINDING_MAX = 2048 };
-
-struct evidence { /* what a manager says of a job on this host */
-    char name[GRANT_JOB_MAX];
-    uid_t uid;            /* 0: the manager does not say clearly whose it is, and so nobody's */
-    const char *twice;    /* what the manager said more than once, so that it is perhaps the user's
-                             word: the smallest holds, or none. NULL: nothing */
-    struct limits limits; /* of all its processes here, as far as it is known by now */
-    struct share share;   /* what its manager wrote of this host */
-    int demand_known;     /* what it asks for came with it, signed, and is in limits and gpus */
-    struct demand demand;
-    unsigned cores; /* how many it has here: one a slot; 0: the manager does not say */
-    unsigned gpus;  /* how many it has here; 0: none, or the manager does not say */
-    /* Which cores the manager gave the task that this is known from: "socket,core:socket,core" as
-     * they are laid out; "": none. */
-    char binding[EVIDENCE_BINDING_MAX];
-};
+#include "node-daemon/lib/evidence.h"
 
 /* One manager. err is a sentence for the user who asked: it tells nothing of other users' jobs. */
 struct evidence_source {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "node-daemon/front/share.h"
+#include "node-daemon/lib/share.h"
 
 #include <stddef.h>
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mover-protocol.h - what the mover, which alone is root, is asked, and what it answers
+ *
+ * One question at a time on each link, which is answered at once. A job is its directory's name.
+ * The mover keeps nothing between questions: all state is the tree of cgroups. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "containment/cgroup/dir.h"
+#include "model/limits.h"
+#include "model/usage.h"
+#include "node-daemon/lib/records.h"
+
+enum { MOVER_TEXT_MAX = 16384, MOVER_NOTE_MAX = 16, MOVER_PART_MAX = 512 };
+
+enum mover_op {
+    MOVER_NEXT,      /* the job's directory that comes after `dir` ("": the first), in any order;
+                        answer: dir ("": there is no other), uid, mark */
+    MOVER_MAKE,      /* make the job's cgroups, for uid, with these limits, hardware threads (text)
+                        and notes still to come; mark BEING_MADE */
+    MOVER_MARK,      /* give them this mark */
+    MOVER_LIMIT,     /* these limits instead of those that hold */
+    MOVER_CPUS,      /* these hardware threads (text) */
+    MOVER_NOTE,      /* keep text under this name with the job */
+    MOVER_READ_NOTE, /* answer: text */
+    MOVER_OWN,       /* the job, which is nobody's, is this user's from now on */
+    MOVER_WHERE,   /* in which job is the process that connected (fd)? answer: dir ("": none), part,
+                      uid of the process */
+    MOVER_ENTER,   /* put it there. From front: fd is its connection; from watch: its /proc/PID */
+    MOVER_END,     /* one turn of ending the job: kill as `kill` says, remove what is empty */
+    MOVER_PREPARE, /* v1: fill the cpuset of the ground from above; exclusive: make it so */
+};
+
+/* Of a job's directory, by its mode, so that a daemon that starts again knows it. All of them let
+ * others read: the mode is root's word and no protection. */
+enum mover_mark {
+    MARK_OTHER, /* none of these: being made, or it has ended */
+    MARK_WHOLE,
+    MARK_BOUND,   /* and root chose its limits */
+    MARK_AWAITED, /* and nothing of it came yet */
+    MARK_ENDED,
+};
+
+enum mover_part { PART_TASK, PART_HOME };
+enum mover_kill { KILL_NOTHING, KILL_USERS, KILL_ALL };
+
+struct mover_request {
+    struct record_head head;   /* what: enum mover_op */
+    char dir[CGROUP_NAME_MAX]; /* "ge-23.1-0a1b2c3d" */
+    uint32_t uid;              /* MAKE, OWN; 0: nobody's yet */
+    uint32_t mark;             /* MARK */
+    uint32_t part;             /* ENTER */
+    uint32_t kill;             /* END */
+    uint32_t exclusive;        /* MAKE, PREPARE */
+    uint32_t descendants;      /* MAKE: the most cgroups below the user's part */
+    struct limits limits;      /* MAKE, LIMIT */
+    char name[MOVER_NOTE_MAX]; /* of a note: letters */
+    char text[MOVER_TEXT_MAX];
+};
+
+struct mover_answer {
+    struct record_head head; /* what: 0, or errno; then text is a sentence */
+    char dir[CGROUP_NAME_MAX];
+    uint32_t uid, mark;
+    uint32_t gone;        /* END: nothing is left of it */
+    uint32_t populated;   /* END: processes are in it */
+    struct limits limits; /* MAKE, LIMIT: held_by says which hold */
+    struct usage usage;   /* END: what it used, where nobody is in it */
+    char part[MOVER_PART_MAX];
+    char text[MOVER_TEXT_MAX];
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* watch-protocol.h - between watch, which finds processes that did not ask, and front
+ *
+ * Watch proves of a process what /proc shows; front has the reader prove the rest, has the job's
+ * cgroup made, and says which it is. Watch then has the mover put the process there. */
+#pragma once
+
+#include "node-daemon/lib/reader-protocol.h"
+
+enum watch_op {
+    /* watch to front */
+    WATCH_CLAIM,   /* the process is of this job: claim; answered by WATCH_JOB of the same id */
+    WATCH_TASKS,   /* which tasks are there? answered by WATCH_TASK ... with more */
+    WATCH_ENTERED, /* processes were put into dir: front may write its sentinel */
+    /* front to watch */
+    WATCH_JOB,      /* the job's directory is dir; or code, text: it is put into no job */
+    WATCH_TASK,     /* a task: job, task, group; more 0: there are no others */
+    WATCH_CONSIDER, /* this pid may be of the manager's */
+    WATCH_LOOK,     /* look at everything: events were lost */
+    WATCH_JOBS,     /* the ground holds these many jobs; reserved for the look at who has left */
+};
+
+struct watch_record {
+    struct record_head head;     /* what: enum watch_op */
+    int32_t code;                /* JOB: 0, or errno */
+    int32_t pid;                 /* CLAIM (for messages), CONSIDER */
+    uint32_t group, more;        /* TASK */
+    char dir[CGROUP_NAME_MAX];   /* JOB, ENTERED */
+    struct reader_request claim; /* CLAIM: manager, job, task and the rest, as for READER_CLAIM */
+    char text[256];
+};
