@@ -77,29 +77,6 @@ int number_parse(const char *text, const char *what, int64_t min, int64_t max, i
     return 0;
 }
 
-/* ---- the kernel's files ---------------------------------------------------------------------- */
-
-int u64_parse(const char *text, uint64_t *ret)
-{
-    if (read_digits(&text, ret) == 0 && (*text == 0 || *text == '\n' || *text == ' '))
-        return 0;
-    errno = ERANGE;
-    return -1;
-}
-
-int flat_key_u64(const char *text, const char *key, uint64_t *ret)
-{
-    size_t len = strlen(key);
-    for (; text; text = strchr(text, '\n')) {
-        text += *text == '\n';
-        const char *value = text + len;
-        if (strncmp(text, key, len) == 0 && (*value == ' ' || *value == ':'))
-            return u64_parse(value + strspn(value, ": \t"), ret);
-    }
-    errno = ENOENT;
-    return -1;
-}
-
 /* ---- decimals -------------------------------------------------------------------------------- */
 
 /* "12.5": a whole part and the digits after the point as a fraction part/scale. */

@@ -120,28 +120,6 @@ int proc_io_read(int fd, struct proc_io *ret)
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-int pid_list_add(struct pid_list *p, pid_t pid)
-{
-    if (p->n == p->cap) {
-        size_t cap = p->cap ? 2 * p->cap : 16;
-        pid_t *grown = realloc(p->pids, cap * sizeof(*grown));
-        if (!grown)
-            return -1;
-        p->pids = grown;
-        p->cap = cap;
-    }
-    p->pids[p->n++] = pid;
-    return 0;
-}
-
-bool pids_have(const pid_t *pids, size_t n, pid_t pid)
-{
-    for (size_t i = 0; i < n; i++)
-        if (pids[i] == pid)
-            return true;
-    return false;
-}
-
 /* The list can be longer than any fixed buffer: a rank may have thousands of children. */
 static int add_children_of_thread(struct pid_list *p, int task_fd, pid_t tid)
 {

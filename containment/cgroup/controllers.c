@@ -37,19 +37,6 @@ unsigned cgroup_controllers_in(const char *list, unsigned among)
     return found;
 }
 
-unsigned cgroup_limit_controller(enum limit_kind k)
-{
-    return cgroup_controllers_in(limit_words(k)->controller, ~0u);
-}
-
-unsigned cgroup_limits_controllers(const struct limits *l)
-{
-    unsigned controllers = 0;
-    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
-        controllers |= l->of[k].set ? cgroup_limit_controller(k) : 0;
-    return controllers;
-}
-
 bool machine_has_swap(void)
 {
     char text[1024]; /* a line of headings, then a line for each device */

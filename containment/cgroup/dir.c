@@ -20,7 +20,6 @@
 enum {
     FILE_PATH_MAX = CGROUP_NAME_MAX + 256 + 64,
     PROCS_MAX = 64 << 20,
-    CPU_LIST_MAX = 16384, /* every second one of 4096 threads, with room to spare */
 };
 
 static const char *file_path(struct cgroup_at d, const char *file, char *buf)
@@ -89,39 +88,6 @@ int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret)
     if (at_read(d, file, buf, sizeof(buf)) < 0)
         return -1;
     return u64_parse(buf, ret);
-}
-
-/* ---- hardware threads ------------------------------------------------------------------------ */
-
-/* v1 before 3.17 tells only what was set. */
-int at_read_cpus(struct cgroup_at d, struct idset *ret)
-{
-    static const char *const files[] = {"cpuset.cpus.effective", "cpuset.effective_cpus",
-                                        "cpuset.cpus"};
-    char text[CPU_LIST_MAX];
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        if (at_read(d, files[i], text, sizeof(text)) >= 0)
-            return idset_parse(text, ret, NULL);
-    return -1;
-}
-
-/* Both versions take a set of which nothing can be had without a word (v2 then gives all that the
- * parent has), so what holds is read back. */
-int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err)
-{
-    struct idset held = {0};
-    AUTO_FREE char *text = idset_format(cpus);
-    if (!text || at_write(d, "cpuset.cpus", text) < 0 || at_read_cpus(d, &held) < 0) {
-        idset_free(&held);
-        return error_errno(err, text ? errno : ENOMEM, "give it hardware threads %s",
-                           text ? text : "");
-    }
-    AUTO_FREE char *has = idset_format(&held);
-    int same = idset_equal(cpus, &held);
-    idset_free(&held);
-    return same ? 0
-                : error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", text,
-                            has ? has : "others");
 }
 
 /* ---- walking --------------------------------------------------------------------------------- */
@@ -207,23 +173,6 @@ int at_has_processes(struct cgroup_at d)
     return rc < 0 && errno == ENOENT ? 0 : rc;
 }
 
-void at_describe(struct cgroup_at d, char *buf, size_t n)
-{
-    AUTO_FREE pid_t *pids = NULL;
-    ssize_t count = at_pids(d, &pids);
-    struct proc_stat st;
-    char wchan[64] = "";
-    if (count <= 0 || proc_stat_read(pids[0], &st) < 0) {
-        snprintf(buf, n, "no process that can be named");
-        return;
-    }
-    proc_wchan(pids[0], wchan, sizeof(wchan));
-    int len = snprintf(buf, n, "pid %d (%s, state %c%s%s)", (int)pids[0], st.comm, st.state,
-                       *wchan ? ", waiting in " : "", wchan);
-    if (count > 1 && len > 0 && (size_t)len < n)
-        snprintf(buf + len, n - (size_t)len, " and %zd more", count - 1);
-}
-
 /* ---- removing -------------------------------------------------------------------------------- */
 
 static int remove_one(struct cgroup_at d, void *arg)
@@ -246,14 +195,4 @@ int at_remove(struct cgroup_at d)
         first = errno;
     errno = first;
     return first ? -1 : 0;
-}
-
-int at_remove_or_tell(struct cgroup_at d, const char *path, struct error *err)
-{
-    char who[256];
-    if (at_remove(d) == 0)
-        return 0;
-    int saved = errno;
-    at_describe(d, who, sizeof(who));
-    return error_errno(err, saved, "remove cgroup '%s', in which is %s", path, who);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cpus.c - the hardware threads of a cpuset */
+#include <errno.h>
+
+#include "common/cleanup.h"
+#include "containment/cgroup/dir.h"
+
+enum { CPU_LIST_MAX = 16384 }; /* every second one of 4096 threads, with room to spare */
+
+/* v1 before 3.17 tells only what was set. */
+int at_read_cpus(struct cgroup_at d, struct idset *ret)
+{
+    static const char *const files[] = {"cpuset.cpus.effective", "cpuset.effective_cpus",
+                                        "cpuset.cpus"};
+    char text[CPU_LIST_MAX];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (at_read(d, files[i], text, sizeof(text)) >= 0)
+            return idset_parse(text, ret, NULL);
+    return -1;
+}
+
+/* Both versions take a set of which nothing can be had without a word (v2 then gives all that the
+ * parent has), so what holds is read back. */
+int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err)
+{
+    struct idset held = {0};
+    AUTO_FREE char *text = idset_format(cpus);
+    if (!text || at_write(d, "cpuset.cpus", text) < 0 || at_read_cpus(d, &held) < 0) {
+        idset_free(&held);
+        return error_errno(err, text ? errno : ENOMEM, "give it hardware threads %s",
+                           text ? text : "");
+    }
+    AUTO_FREE char *has = idset_format(&held);
+    int same = idset_equal(cpus, &held);
+    idset_free(&held);
+    return same ? 0
+                : error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", text,
+                            has ? has : "others");
+}
