@@ -17,7 +17,7 @@
 
 #include "common/cleanup.h"
 #include "node-daemon/reader/ge-spool.h"
-#include "node-daemon/mover/ground.h"
+#include "node-daemon/command/make-ground.h"
 #include "node-daemon/reader/inquiry.h"
 #include "node-daemon/front/server.h"
 #include "node-daemon/command/status.h"

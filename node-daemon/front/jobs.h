@@ -16,7 +16,7 @@
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf.h"
 #include "node-daemon/reader/evidence-sources.h"
-#include "node-daemon/mover/ground.h"
+#include "node-daemon/command/make-ground.h"
 #include "node-daemon/mover/peer.h"
 
 struct jobs;

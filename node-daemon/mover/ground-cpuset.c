@@ -2,7 +2,7 @@
 /* ground-cpuset.c - the jobs' parent cpuset in v1, made ready when the manager's daemon starts */
 #include <errno.h>
 
-#include "node-daemon/mover/ground.h"
+#include "node-daemon/command/make-ground.h"
 
 int ground_prepare(const struct ground *g, int exclusive, struct error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ground.c - the cgroup below which all jobs have theirs
+/* make-ground.c - the cgroup below which all jobs have theirs
  *
  * Its name is configured and not taken from where the daemon happens to sit, because a daemon that
  * is started again, from another place, has to find its jobs. */
-#include "node-daemon/mover/ground.h"
+#include "node-daemon/command/make-ground.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -188,10 +188,10 @@ void ground_close(struct ground *g)
 {
     for (size_t i = 0; i < g->n; i++) {
         cleanup_close(&g->part[i].fd);
-        free(g->part[i].path);
+        free((char *)g->part[i].path);
     }
-    free(g->cgroup);
-    free(g->v2_cgroup);
+    free((char *)g->cgroup);
+    free((char *)g->v2_cgroup);
     memset(g, 0, sizeof(*g));
 }
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* make-ground.h - finding and making the cgroup below which all jobs have theirs */
+#pragma once
+
+#include "node-daemon/lib/ground.h"
+
+enum { GROUND_TEXT_MAX = 128 };
+#define GROUND_LACKS_ADVICE                                                                        \
+    "no hierarchy of cgroups that is mounted here gives it to them (v2 knows neither devices nor " \
+    "net_cls)"
+
+/* MAKE it where it is missing, with controllers enabled down to it. Or only LOOK whether that could
+ * be done, and change nothing: parts are then open as far as they are there. cgroup, and v2_cgroup
+ * for cgroup v2: "/mprund", from the hierarchy's root. controllers: those that jobs are to have. 0,
+ * or -1 with err: nothing is open. */
+enum ground_use { GROUND_MAKE, GROUND_LOOK };
+int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, unsigned controllers,
+                enum ground_use use, struct error *err);
+void ground_close(struct ground *g);
+/* Those of the wanted controllers that jobs have in no hierarchy here. */
+unsigned ground_lacks(const struct ground *g, unsigned controllers);
+/* "memory, pids": their names. Returns text. */
+const char *ground_words(unsigned controllers, char text[GROUND_TEXT_MAX]);
+int ground_prepare(const struct ground *g, int exclusive, struct error *err);
+char *ground_membership(const struct ground *g, pid_t pid);
