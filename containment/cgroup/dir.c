@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
+#include <time.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
@@ -175,24 +176,54 @@ int at_has_processes(struct cgroup_at d)
 
 /* ---- removing -------------------------------------------------------------------------------- */
 
+struct removal {
+    int first;          /* errno of what could not be removed */
+    struct timespec by; /* CLOCK_MONOTONIC; zero: whenever */
+};
+
+static bool is_over(const struct timespec *by)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return by->tv_sec != 0 &&
+           (now.tv_sec > by->tv_sec || (now.tv_sec == by->tv_sec && now.tv_nsec > by->tv_nsec));
+}
+
 static int remove_one(struct cgroup_at d, void *arg)
 {
-    int *first = arg;
+    struct removal *r = arg;
     if (!strcmp(d.name, "."))
         return 0;
-    if (unlinkat(d.fd, d.name, AT_REMOVEDIR) < 0 && errno != ENOENT && *first == 0)
-        *first = errno;
-    return 0; /* go on: what can go goes */
+    if (unlinkat(d.fd, d.name, AT_REMOVEDIR) < 0 && errno != ENOENT && r->first == 0)
+        r->first = errno;
+    if (!is_over(&r->by))
+        return 0; /* go on: what can go goes */
+    r->first = EAGAIN;
+    return 1;
+}
+
+static int remove_all(struct cgroup_at d, struct removal *r)
+{
+    /* nearly always there is nothing below */
+    if (strcmp(d.name, ".") != 0 && (unlinkat(d.fd, d.name, AT_REMOVEDIR) == 0 || errno == ENOENT))
+        return 0;
+    if (walk(d, 0, remove_one, r) < 0 && errno != ENOENT && r->first == 0)
+        r->first = errno;
+    errno = r->first;
+    return r->first ? -1 : 0;
 }
 
 int at_remove(struct cgroup_at d)
 {
-    int first = 0;
-    /* nearly always there is nothing below */
-    if (strcmp(d.name, ".") != 0 && (unlinkat(d.fd, d.name, AT_REMOVEDIR) == 0 || errno == ENOENT))
-        return 0;
-    if (walk(d, 0, remove_one, &first) < 0 && errno != ENOENT && first == 0)
-        first = errno;
-    errno = first;
-    return first ? -1 : 0;
+    return remove_all(d, &(struct removal){.first = 0});
+}
+
+int at_remove_within(struct cgroup_at d, int ms)
+{
+    struct removal r = {.first = 0};
+    clock_gettime(CLOCK_MONOTONIC, &r.by);
+    r.by.tv_nsec += ms * 1000000L;
+    r.by.tv_sec += r.by.tv_nsec / 1000000000L;
+    r.by.tv_nsec %= 1000000000L;
+    return remove_all(d, &r);
 }

@@ -53,5 +53,7 @@ void at_describe(struct cgroup_at d, char *buf, size_t n);
 
 /* Remove all cgroups below and the directory itself. A directory that is not there is success. */
 int at_remove(struct cgroup_at d);
+/* The same, for so many milliseconds at most; EAGAIN: there is more to remove. */
+int at_remove_within(struct cgroup_at d, int ms);
 /* The same; err says what is still in the cgroup, and calls it by its path. */
 int at_remove_or_tell(struct cgroup_at d, const char *path, struct error *err);

@@ -27,7 +27,8 @@ void ground_of_start(const struct start *s, struct ground *ret)
 /* v1 has two names of its own. */
 static bool is_list_of(const struct ground_part *p, const char *list)
 {
-    return cgroup_controllers_in(list, p->controllers) ||
+    return cgroup_controllers_in(list, p->controllers &
+                                           ~(CGROUP_BIT(CGROUP_CPU) | CGROUP_BIT(CGROUP_IO))) ||
            ((p->controllers & CGROUP_BIT(CGROUP_CPU)) && cgroup_list_has(list, "cpuacct")) ||
            ((p->controllers & CGROUP_BIT(CGROUP_IO)) && cgroup_list_has(list, "blkio"));
 }

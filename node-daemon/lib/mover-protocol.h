@@ -15,8 +15,6 @@
 enum { MOVER_TEXT_MAX = 16384, MOVER_NOTE_MAX = 16, MOVER_PART_MAX = 512 };
 
 enum mover_op {
-    MOVER_NEXT,      /* the job's directory that comes after `dir` ("": the first), in any order;
-                        answer: dir ("": there is no other), uid, mark */
     MOVER_MAKE,      /* make the job's cgroups, for uid, with these limits, hardware threads (text)
                         and notes still to come; mark BEING_MADE */
     MOVER_MARK,      /* give them this mark */
@@ -63,8 +61,10 @@ struct mover_answer {
     struct record_head head; /* what: 0, or errno; then text is a sentence */
     char dir[CGROUP_NAME_MAX];
     uint32_t uid, mark;
-    uint32_t gone;        /* END: nothing is left of it */
-    uint32_t populated;   /* END: processes are in it */
+    uint32_t gone;      /* END: nothing is left of it */
+    uint32_t populated; /* END: processes are in it */
+    uint32_t cpus_code; /* MAKE: why the hardware threads could not be had; 0: they could */
+    uint32_t zero;
     struct limits limits; /* MAKE, LIMIT: held_by says which hold */
     struct usage usage;   /* END: what it used, where nobody is in it */
     char part[MOVER_PART_MAX];

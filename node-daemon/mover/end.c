@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* end.c - one turn of ending a job: killed, read, removed
+ *
+ * Who asks comes again until nothing is left. A turn is short, as others wait: what it does not
+ * finish the next one does. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "containment/cgroup/kill.h"
+#include "node-daemon/mover/jobs.h"
+
+enum { TURN_MS = 8 };
+
+/* v1, and v2 before 5.14: frozen, so that no process forks, as far as that can be had in a turn. */
+static void freeze_and_kill(struct cgroup_at d, const struct cgroup_driver *driver)
+{
+    struct kill_ladder ladder;
+    int spent = 0, ms;
+    kill_ladder_init(&ladder, d, driver);
+    while ((ms = kill_ladder_step(&ladder)) > 0 && ladder.rounds == 0 && spent < TURN_MS) {
+        (void)usleep((useconds_t)ms * 1000);
+        spent += ms;
+    }
+    if (ladder.rounds > 0 || ms <= 0)
+        return;
+    (void)kill_each(d);
+    (void)driver->freeze(d, 0);
+}
+
+static void kill_part(struct cgroup_at d, const struct cgroup_driver *driver)
+{
+    if (driver->kill(d) < 0)
+        freeze_and_kill(d, driver);
+}
+
+static void kill_users(const struct ground *g, const char *dir)
+{
+    char u[CGROUP_NAME_MAX + 8];
+    if (g->part[0].driver->version != 2)
+        return;
+    snprintf(u, sizeof(u), "%s/u", dir);
+    kill_part(ground_at(g, 0, u), g->part[0].driver);
+}
+
+static bool is_populated(const struct ground *g, const char *dir)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        int populated = g->part[i].driver->populated(ground_at(g, i, dir));
+        if (populated > 0 || (populated < 0 && errno != ENOENT))
+            return true;
+    }
+    return false;
+}
+
+/* The tracking part last, so that a daemon that is killed in between finds the rest. */
+static int remove_parts(const struct ground *g, const char *dir)
+{
+    for (size_t i = g->n; i-- > 0;)
+        if (at_remove_within(ground_at(g, i, dir), TURN_MS) < 0)
+            return -1;
+    return 0;
+}
+
+int job_end(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
+            struct error *err)
+{
+    (void)job_mark(g, q->dir, MARK_ENDED, NULL);
+    if (q->kill == KILL_USERS)
+        kill_users(g, q->dir);
+    else if (q->kill == KILL_ALL)
+        kill_part(ground_at(g, 0, q->dir), g->part[0].driver);
+    a->populated = is_populated(g, q->dir);
+    if (a->populated)
+        return 0;
+    for (size_t i = 0; i < g->n; i++)
+        g->part[i].driver->usage(ground_at(g, i, q->dir), g->part[i].controllers, &a->usage);
+    a->gone = remove_parts(g, q->dir) == 0;
+    return 0;
+}

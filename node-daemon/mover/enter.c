@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* enter.c - putting a process into its job's cgroup */
+#include "node-daemon/mover/enter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/log.h"
+#include "node-daemon/mover/jobs.h"
+
+enum { NAME_SIZE = CGROUP_NAME_MAX + 16 };
+
+/* What cannot be identified goes here, below the ground's own limits and beside all jobs. */
+static const char lost[] = "lost";
+
+/* ---- where it is ------------------------------------------------------------------------------
+ */
+
+int enter_where(const struct ground *g, const struct identity *who, struct mover_answer *a,
+                struct error *err)
+{
+    char below[CGROUP_NAME_MAX + MOVER_PART_MAX] = "";
+    int rc = ground_below(g, who->proc, below, sizeof(below));
+    if (!identity_is_alive(who))
+        return error_set(err, ESRCH, "pid %d has ended", (int)who->pid);
+    a->uid = who->uid;
+    size_t len = strcspn(below, "/");
+    if (rc < 0 || len >= sizeof(a->dir))
+        return 0;
+    memcpy(a->dir, below, len);
+    if (!job_is_directory(a->dir))
+        a->dir[0] = 0;
+    else
+        snprintf(a->part, sizeof(a->part), "%s", below + len + (below[len] == '/'));
+    return 0;
+}
+
+/* ---- who may go where -------------------------------------------------------------------------
+ */
+
+static int check_may_enter(const struct ground *g, const struct identity *who, bool is_connection,
+                           const char *dir, enum mover_part part, struct error *err)
+{
+    struct mover_answer is = {.uid = 0};
+    uid_t owner;
+    if (job_owner(g, dir, &owner) < 0)
+        return error_errno(err, errno, "find cgroup '%s'", dir);
+    if (enter_where(g, who, &is, err) < 0)
+        return -1;
+    if (is.dir[0] && strcmp(is.dir, dir) != 0)
+        return error_set(err, EPERM, "pid %d is in another job's cgroup, '%s'", (int)who->pid,
+                         is.dir);
+    bool is_users = owner != 0 && (who->uid == owner || who->real_uid == owner);
+    bool is_roots = who->real_uid == 0;
+    if (is_connection ? (part == PART_HOME ? is_users : is_roots)
+                      : (part == PART_TASK && (is_users || is_roots)))
+        return 0;
+    return error_set(err, EPERM, "pid %d of user %u does not belong into cgroup '%s'",
+                     (int)who->pid, (unsigned)who->uid, dir);
+}
+
+/* ---- moving -----------------------------------------------------------------------------------
+ */
+
+static bool is_in(struct cgroup_at d, pid_t pid)
+{
+    pid_t *pids = NULL;
+    ssize_t n = at_pids(d, &pids);
+    bool is = false;
+    for (ssize_t i = 0; i < n && !is; i++)
+        is = pids[i] == pid;
+    free(pids);
+    return is;
+}
+
+/* Another process has got the number, and was moved in its place: it goes where it harms no job and
+ * is held by the ground's limits, and root can see it. */
+static void put_aside(const struct ground *g, size_t part, struct cgroup_at from, pid_t pid)
+{
+    struct cgroup_at aside = ground_at(g, part, lost);
+    const struct ground_part *p = &g->part[part];
+    int rc = mkdirat(p->fd, lost, 0755) < 0 && errno != EEXIST
+                 ? -1
+                 : p->driver->prepare(ground_at(g, part, "."), aside, p->controllers);
+    if (rc == 0)
+        rc = at_write_u64(aside, "cgroup.procs", (uint64_t)pid);
+    log_error(
+        "pid %d ended while it was moved into '%s/%s', and another process has its number: %s",
+        (int)pid, p->path, from.name,
+        rc == 0 ? "that is in 'lost' beside the jobs now" : strerror(errno));
+}
+
+/* The number was its own when it was written if the process lives afterwards. */
+static int check_moved(const struct ground *g, size_t part, struct cgroup_at d,
+                       const struct identity *who, struct error *err)
+{
+    if (identity_is_alive(who))
+        return 0;
+    if (is_in(d, who->pid))
+        put_aside(g, part, d, who->pid);
+    return error_set(err, ESRCH, "pid %d has ended", (int)who->pid);
+}
+
+int enter_job(const struct ground *g, const struct identity *who, bool is_connection,
+              const char *dir, enum mover_part part, struct error *err)
+{
+    char name[NAME_SIZE];
+    if (check_may_enter(g, who, is_connection, dir, part, err) < 0)
+        return -1;
+    /* the tracking part last: who is seen there is everywhere */
+    for (size_t i = g->n; i-- > 0;) {
+        bool is_v1 = g->part[i].driver->version == 1;
+        snprintf(name, sizeof(name), "%s%s", dir,
+                 is_v1               ? ""
+                 : part == PART_TASK ? "/task"
+                                     : "/u/home");
+        struct cgroup_at d = ground_at(g, i, name);
+        if (at_write_u64(d, "cgroup.procs", (uint64_t)who->pid) < 0)
+            return error_errno(err, errno, "move pid %d into cgroup '%s/%s'", (int)who->pid,
+                               g->part[i].path, name);
+        if (check_moved(g, i, d, who, err) < 0)
+            return -1;
+    }
+    return 0;
+}
