@@ -18,7 +18,7 @@
 #include "node-daemon/command/enter.h"
 #include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/front/jobs.h"
-#include "node-daemon/command/logging.h"
+#include "node-daemon/lib/logging.h"
 #include "node-daemon/command/options.h"
 #include "node-daemon/watch/quarantine.h"
 #include "node-daemon/front/refine.h"

@@ -9,17 +9,13 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
 #include "node-daemon/conf/conf-private.h"
 
 enum { FILE_MAX = 1 << 20 };
 
-/* The text of a file that only root, or who runs this, can have written; caller frees. NULL with
- * err; errno ENOENT: it is not there. */
-static char *read_text(const char *path, struct error *err)
+static char *read_text(int fd, const char *path, struct error *err)
 {
     struct stat st;
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) < 0) {
         error_errno(err, errno, "read configuration '%s'", path);
         return NULL;
@@ -36,8 +32,8 @@ static char *read_text(const char *path, struct error *err)
         return NULL;
     }
     char *text = calloc(1, (size_t)st.st_size + 1);
-    if (!text || (st.st_size && fd_read_all(fd, text, (size_t)st.st_size) < 0)) {
-        error_errno(err, text ? errno : ENOMEM, "read configuration '%s'", path);
+    if (!text || pread(fd, text, (size_t)st.st_size, 0) != st.st_size) {
+        error_errno(err, text ? EIO : ENOMEM, "read configuration '%s'", path);
         free(text);
         return NULL;
     }
@@ -64,10 +60,21 @@ static void blank_comments(char *text)
     }
 }
 
-char *conf_file_text(const char *path, struct error *err)
+static char *text_of(int fd, const char *path, struct error *err)
 {
-    char *text = read_text(path, err);
+    char *text = read_text(fd, path, err);
     if (text)
         blank_comments(text);
     return text;
+}
+
+char *conf_file_text(const char *path, struct error *err)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return text_of(fd, path, err);
+}
+
+char *conf_open_text(int fd, struct error *err)
+{
+    return text_of(fd, CONF_PATH, err);
 }

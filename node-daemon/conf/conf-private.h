@@ -11,6 +11,8 @@
 /* The text of a file that only root, or who runs this, can have written, at most 1 MiB, without its
  * comments; caller frees. NULL with err; errno ENOENT: it is not there. */
 char *conf_file_text(const char *path, struct error *err);
+/* The same of an open file, from its beginning, wherever others that share it have read to. */
+char *conf_open_text(int fd, struct error *err);
 
 /* From now on values are checked as they are read: cfg_error() has the sentence. */
 void conf_set_checks(cfg_t *cfg);

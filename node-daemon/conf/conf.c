@@ -219,12 +219,9 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     return take_gridengine(cfg, c, err);
 }
 
-static int parse(cfg_t *cfg, const char *path, struct error *err)
+static int parse(cfg_t *cfg, const char *text, const char *path, struct error *err)
 {
     struct error said = {0};
-    AUTO_FREE char *text = conf_file_text(path, err);
-    if (!text)
-        return -1;
     messages = &said;
     int rc = cfg_parse_buf(cfg, text);
     messages = NULL;
@@ -233,15 +230,13 @@ static int parse(cfg_t *cfg, const char *path, struct error *err)
     return error_set(err, EINVAL, "read configuration %s:%s", path, said.text);
 }
 
-int conf_read(const char *path, int required, struct conf *ret, struct error *err)
+static int read_values(const char *text, const char *path, struct conf *ret, struct error *err)
 {
     struct conf c = {0};
     cfg_t *cfg = new_cfg();
     if (!cfg)
         return error_errno(err, ENOMEM, "read configuration '%s'", path);
-    int rc = parse(cfg, path, err);
-    if (rc < 0 && errno == ENOENT && !required)
-        rc = 0;
+    int rc = parse(cfg, text, path, err);
     if (rc == 0 && take_values(cfg, &c, err) < 0)
         rc = error_context(err, "read configuration '%s'", path);
     cfg_free(cfg);
@@ -250,6 +245,20 @@ int conf_read(const char *path, int required, struct conf *ret, struct error *er
     else
         *ret = c;
     return rc;
+}
+
+int conf_read(const char *path, int required, struct conf *ret, struct error *err)
+{
+    AUTO_FREE char *text = conf_file_text(path, err);
+    if (!text && (errno != ENOENT || required))
+        return -1;
+    return read_values(text ? text : "\n", path, ret, err);
+}
+
+int conf_read_fd(int fd, struct conf *ret, struct error *err)
+{
+    AUTO_FREE char *text = conf_open_text(fd, err);
+    return text ? read_values(text, CONF_PATH, ret, err) : -1;
 }
 
 void conf_free(struct conf *c)

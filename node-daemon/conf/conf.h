@@ -66,6 +66,9 @@ struct conf {
 /* Read a file, which must be root's (or the caller's) and writable to nobody else. A file that is
  * not there gives the defaults where `required` is 0. 0, or -1 with every field freed. */
 int conf_read(const char *path, int required, struct conf *ret, struct error *err);
+/* The same of a copy of the text in an open file, which stays the caller's and is read from its
+ * beginning. */
+int conf_read_fd(int fd, struct conf *ret, struct error *err);
 void conf_free(struct conf *c);
 /* The bit of a subsystem, by the kernel's names and those of v1's counting ones: 0, or -1 with err.
  */

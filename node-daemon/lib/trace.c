@@ -30,6 +30,13 @@ static int open_file(const char *path, struct error *err)
     return take_fd(&fd);
 }
 
+void trace_to(int fd)
+{
+    if (trace_fd > STDERR_FILENO)
+        close(trace_fd);
+    trace_fd = fd;
+}
+
 int trace_open(const char *path, struct error *err)
 {
     int fd = -1;
@@ -37,9 +44,7 @@ int trace_open(const char *path, struct error *err)
         fd = STDERR_FILENO;
     else if (path && (fd = open_file(path, err)) < 0)
         return -1;
-    if (trace_fd > STDERR_FILENO)
-        close(trace_fd);
-    trace_fd = fd;
+    trace_to(fd);
     return 0;
 }
 

@@ -10,4 +10,6 @@
 /* From here on into this file, at its end; "-": standard error. NULL: no more. 0, or -1 with err:
  * as it was. */
 int trace_open(const char *path, struct error *err);
+/* The same into an open file, which trace takes. */
+void trace_to(int fd);
 void trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

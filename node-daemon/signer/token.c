@@ -58,17 +58,14 @@ static int check_file(int fd, const char *path, struct error *err)
     return 0;
 }
 
-int token_key_read(const char *path, struct token_key *ret, struct error *err)
+int token_key_read_fd(int fd, const char *path, struct token_key *ret, struct error *err)
 {
     char line[KEY_LINE + 2];
     size_t n = 0;
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return error_errno(err, errno, "read key '%s'", path);
     if (check_file(fd, path, err) < 0)
         return -1;
     struct token_key key = {.set = 1};
-    ssize_t len = read(fd, line, sizeof(line));
+    ssize_t len = pread(fd, line, sizeof(line), 0);
     int is_key =
         (len == KEY_LINE || (len == KEY_LINE + 1 && line[KEY_LINE] == '\n')) &&
         sodium_hex2bin(key.bytes, sizeof(key.bytes), line, KEY_LINE, NULL, &n, NULL) == 0 &&
@@ -82,6 +79,13 @@ int token_key_read(const char *path, struct token_key *ret, struct error *err)
                               "read key '%s': one line of %d hexadecimal digits is wanted (mprund "
                               "--make-key FILE makes one)",
                               path, (int)KEY_LINE);
+}
+
+int token_key_read(const char *path, struct token_key *ret, struct error *err)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    return fd < 0 ? error_errno(err, errno, "read key '%s'", path)
+                  : token_key_read_fd(fd, path, ret, err);
 }
 
 /* A directory on the way to a new key. No link is followed, and nobody but root and the caller may

@@ -35,6 +35,8 @@ struct token {
 /* A key from a file of TOKEN_KEY_BYTES as 64 hexadecimal digits, which must be root's (or the
  * caller's) and closed to everybody else. 0, or -1 with err. */
 int token_key_read(const char *path, struct token_key *ret, struct error *err);
+/* The same of an open file, which stays the caller's and is called path in err. */
+int token_key_read_fd(int fd, const char *path, struct token_key *ret, struct error *err);
 /* Make such a file, which must not be there yet, with a new key. 0, or -1 with err. */
 int token_key_make(const char *path, struct error *err);
 

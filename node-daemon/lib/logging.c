@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* logging.c - where the daemon's lines go: journal, syslog or standard error */
-#include "node-daemon/command/logging.h"
+#include "node-daemon/lib/logging.h"
 
 #include <stdio.h>
 #include <stdlib.h>
