@@ -135,6 +135,21 @@ static void qstat_answered(void *arg, const char *job, const struct demand *dema
     loop_stop(a->loop);
 }
 
+/* From here on this is qstat's user: what root keeps of itself to come back, exec takes away. */
+static int become_user(const struct conf *c, struct error *err)
+{
+    return setgroups(0, NULL) < 0 || setresgid(c->qstat_gid, c->qstat_gid, 0) < 0 ||
+                   setresuid(c->qstat_uid, c->qstat_uid, 0) < 0
+               ? error_errno(err, errno, "become user %u", (unsigned)c->qstat_uid)
+               : 0;
+}
+
+static void become_root(void)
+{
+    (void)!setresuid(0, 0, 0);
+    (void)!setresgid(0, 0, 0);
+}
+
 /* 1: it answers. */
 static int ask_qstat(struct check *c)
 {
@@ -142,10 +157,11 @@ static int ask_qstat(struct check *c)
     struct asked a = {.check = c, .loop = loop_create(&e)};
     struct inquiries *q =
         a.loop ? inquiries_create(a.loop, c->conf, NULL, qstat_answered, &a, &e) : NULL;
-    if (q && inquiries_ask(q, "1.1", &e) == 0)
+    if (q && become_user(c->conf, &e) == 0 && inquiries_ask(q, "1.1", &e) == 0)
         loop_run(a.loop);
     else
         say(c, WRONG, "qstat: %s", e.text);
+    become_root();
     inquiries_destroy(q);
     loop_destroy(a.loop);
     return a.answered;
@@ -188,16 +204,13 @@ static void check_setting(struct check *c, const char *text, const char *name, c
             name, value ? value : "", program, without);
 }
 
-/* Runs a program as qstat's user: what root keeps of itself to come back, exec takes away. */
-static int ask_as_qstat_user(const struct conf *c, const char *path, char *const argv[], char *buf,
-                             size_t n, struct error *err)
+static int ask_as_user(const struct conf *c, const char *path, char *const argv[], char *buf,
+                       size_t n, struct error *err)
 {
-    int rc = setgroups(0, NULL) < 0 || setresgid(c->qstat_gid, c->qstat_gid, 0) < 0 ||
-                     setresuid(c->qstat_uid, c->qstat_uid, 0) < 0
-                 ? error_errno(err, errno, "become user %u", (unsigned)c->qstat_uid)
+    int rc = become_user(c, err) < 0
+                 ? -1
                  : ask_command(path, argv, (double)c->qstat_seconds, buf, n, err);
-    (void)!setresuid(0, 0, 0);
-    (void)!setresgid(0, 0, 0);
+    become_root();
     return rc;
 }
 
@@ -215,7 +228,7 @@ static void ask_qconf(struct check *c)
     snprintf(port, sizeof(port), "%ld", conf->qmaster_port);
     if (conf->qmaster_port)
         setenv("SGE_QMASTER_PORT", port, 1);
-    if (ask_as_qstat_user(conf, path, argv, text, sizeof(text), &e) < 0) {
+    if (ask_as_user(conf, path, argv, text, sizeof(text), &e) < 0) {
         say(c, WARNING, "shepherd_cmd and load_sensor: '%s -sconf': %s", path, e.text);
         return;
     }

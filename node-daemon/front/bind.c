@@ -50,7 +50,9 @@ int bind_describe(const struct conf *c, const struct grant_request *q, struct ev
         return error_set(err, ENOTSUP, "bind job %s: Grid Engine is not in mprund's configuration",
                          q->job);
     int is_gridengine = s && ge_is_job(name);
-    if (is_gridengine && s->look_up(c, name, "", ret, NULL) == 0) {
+    struct task_evidence t;
+    if (is_gridengine && s->look_up(c, name, "", &t, NULL) == 0) {
+        *ret = t.evidence;
         if (q->uid && ret->uid && q->uid != ret->uid)
             return error_set(err, EPERM, "bind job %s: it is of another user here", name);
         *ret_manager = GRANT_GRIDENGINE;

@@ -93,7 +93,11 @@ static void apply(struct refine *r, struct job *job, const struct share *share, 
 static int look_up(const struct refine *r, const struct job *job, struct evidence *ret)
 {
     const struct evidence_source *s = evidence_of(r->conf, job->manager);
-    return s ? s->look_up(r->conf, job->name, "", ret, NULL) : -1;
+    struct task_evidence t;
+    if (!s || s->look_up(r->conf, job->name, "", &t, NULL) < 0)
+        return -1;
+    *ret = t.evidence;
+    return 0;
 }
 
 static int is_to_ask_again(const struct job *job)

@@ -221,7 +221,8 @@ static struct job *job_of_peer(struct requests *r, const struct peer *peer, cons
                                char **ret_part, struct grant_answer *a)
 {
     struct error e;
-    struct evidence proof;
+    struct task_evidence t;
+    const struct asker who = {.uid = peer->uid, .groups = peer->groups, .ngroups = peer->ngroups};
     enum grant_manager manager;
     struct job *job = jobs_of_process(r->jobs, peer->pid, ret_part);
     if (job && !peer_is_alive(peer)) { /* what was read was perhaps another's */
@@ -233,8 +234,9 @@ static struct job *job_of_peer(struct requests *r, const struct peer *peer, cons
                                         : "is nobody's: its owner is not clear");
     } else if (job) {
         return job;
-    } else if (evidence_prove(r->conf, peer, &proof, &manager, &e) == 0) {
-        job = requests_job(r, manager, &proof, &e);
+    } else if (evidence_prove(r->conf, &who, &t, &manager, &e) == 0) {
+        grants_take(r->conf, &t);
+        job = requests_job(r, manager, &t.evidence, &e);
         if (!job)
             fail(r, a, peer, what, &e);
         return job;
@@ -259,15 +261,15 @@ static void place(struct requests *r, const struct peer *peer, struct grant_answ
 static int sign(struct requests *r, struct job *job, struct grant_answer **ret, size_t *ret_n,
                 struct error *err)
 {
-    struct evidence e;
+    struct task_evidence t;
     const struct evidence_source *s = evidence_of(r->conf, job->manager);
     if (!s || !r->conf->key.set)
         return error_set(err, ENOTSUP,
                          "mprund signs no grants: no manager or grant_key is in its "
                          "configuration");
-    if (s->look_up(r->conf, job->name, "", &e, err) < 0)
+    if (s->look_up(r->conf, job->name, "", &t, err) < 0)
         return error_context(err, "grants are for the host of the job's script to sign");
-    refine_begin(r->refine, job, &e);
+    refine_begin(r->refine, job, &t.evidence);
     *ret_n = 0;
     if (job->demand_state == JOB_DEMAND_ASKED)
         return 0;
@@ -324,10 +326,15 @@ static int site_job(const struct grant_request *q, struct evidence *ret, struct 
 static int managers_job(struct requests *r, const struct grant_request *q, struct evidence *ret,
                         struct error *err)
 {
+    struct task_evidence t;
     const struct evidence_source *s = evidence_of(r->conf, q->manager);
     if (!s)
         return error_set(err, ENOTSUP, "enter a job: its manager is not in mprund's configuration");
-    return s->look_up(r->conf, q->job, q->task, ret, err);
+    if (s->look_up(r->conf, q->job, q->task, &t, err) < 0)
+        return -1;
+    grants_take(r->conf, &t);
+    *ret = t.evidence;
+    return 0;
 }
 
 static void enter(struct requests *r, const struct peer *peer, const struct grant_request *q,

@@ -12,47 +12,45 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "node-daemon/reader/ge-grant.h"
 #include "node-daemon/reader/ge-spool.h"
-#include "node-daemon/reader/grants.h"
+#include "node-daemon/reader/owner.h"
 
-enum { PASSWD_MAX = 16384 };
-
-/* ---- owners -----------------------------------------------------------------------------------
+/* ---- what is known ----------------------------------------------------------------------------
  */
 
-static int uid_of(const char *user, uid_t *ret)
+/* Where the job's script is Grid Engine itself is asked; a slave task shows what was said there. */
+static void take_grant(const struct conf *c, int dir, struct task_evidence *t)
 {
-    char buf[PASSWD_MAX];
-    struct passwd pw, *found = NULL;
-    if (getpwnam_r(user, &pw, buf, sizeof(buf), &found) != 0 || !found)
-        return -1;
-    *ret = pw.pw_uid;
-    return 0;
+    AUTO_FREE char *environment = ge_spool_text(c, dir, "environment");
+    if (!environment || ge_grant_find(environment, t->grant) < 0)
+        t->grant[0] = 0;
 }
 
 static int fill(const struct conf *c, int dir, const struct ge_config *config, const char *name,
-                int is_master, struct evidence *ret, struct error *err)
+                int is_master, struct task_evidence *ret, struct error *err)
 {
+    struct task_evidence t = {.grant = ""};
     struct evidence e = {.share = config->share, .cores = config->cores};
     snprintf(e.twice, sizeof(e.twice), "%s", config->twice ? config->twice : "");
     e.share.is_master = is_master;
     e.limits = share_limits(&e.share, NULL);
-    if (config->owner[0] && (uid_of(config->owner, &e.uid) < 0 || e.uid == 0))
+    if (config->owner[0] && owner_find(config->owner, &e.uid) < 0)
         return error_set(err, EPERM, "job %s: its owner '%s' is no user of this host", name,
                          config->owner);
     snprintf(e.name, sizeof(e.name), "%s", name);
     _Static_assert(sizeof(e.binding) == sizeof(config->binding), "the same text");
     memcpy(e.binding, config->binding, sizeof(e.binding));
-    if (!is_master) /* there Grid Engine itself is asked */
-        grants_take(c, dir, &e);
-    *ret = e;
+    t.evidence = e;
+    if (!is_master)
+        take_grant(c, dir, &t);
+    *ret = t;
     return 0;
 }
 
@@ -68,10 +66,10 @@ static int is_master(const struct conf *c, int job)
 
 struct search {
     const struct conf *conf;
-    const struct peer *peer;
+    const struct asker *who;
     const char *job;
     int job_dir;
-    struct evidence *ret;
+    struct task_evidence *ret;
 };
 
 /* The owner's uid is asked for last: only who is in the task can make us ask. */
@@ -80,10 +78,10 @@ static int task_proves(void *arg, int fd, const char *task)
     struct search *s = arg;
     struct ge_config config;
     gid_t group = ge_spool_group(s->conf, fd);
-    return group != 0 && peer_has_group(s->peer, group) &&
+    return group != 0 && asker_has_group(s->who, group) &&
            ge_spool_config(s->conf, fd, &config, NULL) == 0 && config.owner[0] &&
            fill(s->conf, fd, &config, s->job, is_master(s->conf, s->job_dir), s->ret, NULL) == 0 &&
-           s->ret->uid == s->peer->uid;
+           s->ret->evidence.uid == s->who->uid;
 }
 
 /* The job script's own directory, and one for each slave task on this host. */
@@ -96,10 +94,10 @@ static int job_proves(void *arg, int fd, const char *job)
 }
 
 /* One sentence for every reason: who asks learns nothing of others' jobs. */
-static int gridengine_prove(const struct conf *c, const struct peer *peer, struct evidence *ret,
-                            struct error *err)
+static int gridengine_prove(const struct conf *c, const struct asker *who,
+                            struct task_evidence *ret, struct error *err)
 {
-    struct search s = {.conf = c, .peer = peer, .ret = ret};
+    struct search s = {.conf = c, .who = who, .ret = ret};
     AUTO_CLOSE int jobs = ge_spool_active_jobs(c);
     if (jobs >= 0 && ge_spool_each(c, jobs, ge_is_job, job_proves, &s))
         return 0;
@@ -109,7 +107,7 @@ static int gridengine_prove(const struct conf *c, const struct peer *peer, struc
 }
 
 static int gridengine_look_up(const struct conf *c, const char *name, const char *task,
-                              struct evidence *ret, struct error *err)
+                              struct task_evidence *ret, struct error *err)
 {
     struct ge_config config;
     if (!ge_is_job(name) || (*task && !ge_is_task(task)))
@@ -128,7 +126,7 @@ static int gridengine_look_up(const struct conf *c, const char *name, const char
 static int gridengine_is_known(const struct conf *c, const char *name)
 {
     struct stat st;
-    AUTO_CLOSE int jobs = ge_spool_active_jobs(c);
+    AUTO_CLOSE int jobs = ge_is_job(name) ? ge_spool_active_jobs(c) : -1;
     if (jobs < 0)
         return -1;
     if (fstatat(jobs, name, &st, AT_SYMLINK_NOFOLLOW) == 0)

@@ -15,14 +15,14 @@ const struct evidence_source *evidence_of(const struct conf *c, enum grant_manag
     return NULL;
 }
 
-int evidence_prove(const struct conf *c, const struct peer *peer, struct evidence *ret,
+int evidence_prove(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                    enum grant_manager *ret_manager, struct error *err)
 {
     error_set(err, EPERM, "this process is in no job that mprund knows of");
     for (size_t i = 0; i < SOURCES; i++) {
         if (!sources[i]->is_configured(c))
             continue;
-        if (sources[i]->prove(c, peer, ret, err) == 0) {
+        if (sources[i]->prove(c, who, ret, err) == 0) {
             *ret_manager = sources[i]->manager;
             return 0;
         }

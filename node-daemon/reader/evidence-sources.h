@@ -5,19 +5,25 @@
 #pragma once
 
 #include "node-daemon/conf/conf.h"
-#include "node-daemon/mover/peer.h"
-#include "node-daemon/lib/evidence.h"
+#include "node-daemon/lib/reader-protocol.h"
+#include "node-daemon/reader/asker.h"
+
+/* What is known of a job by one of its tasks. */
+struct task_evidence {
+    struct evidence evidence;
+    char grant[GRANT_TOKEN_MAX + 1]; /* which its task shows, not checked; "": none */
+};
 
 /* One manager. err is a sentence for the user who asked: it tells nothing of other users' jobs. */
 struct evidence_source {
     enum grant_manager manager;
     int (*is_configured)(const struct conf *c);
-    /* In which job is this process? 0 with *ret, or -1. */
-    int (*prove)(const struct conf *c, const struct peer *peer, struct evidence *ret,
+    /* In which job is the process that connected so? 0 with *ret, or -1. */
+    int (*prove)(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                  struct error *err);
     /* What is known of a job, or of one task of it, for root who asks. 0, or -1. */
-    int (*look_up)(const struct conf *c, const char *name, const char *task, struct evidence *ret,
-                   struct error *err);
+    int (*look_up)(const struct conf *c, const char *name, const char *task,
+                   struct task_evidence *ret, struct error *err);
     /* Its own daemon of this host, by whose limits a job goes that has none; -1: not known. */
     pid_t (*daemon)(const struct conf *c);
     /* Does the manager still have the job on this host? 1, 0, or -1: cannot say. */
@@ -27,7 +33,7 @@ struct evidence_source {
 /* The source of a manager that is configured here, or NULL. */
 const struct evidence_source *evidence_of(const struct conf *c, enum grant_manager manager);
 /* One source after the other until one proves it; err: the last one's, or that there is none. */
-int evidence_prove(const struct conf *c, const struct peer *peer, struct evidence *ret,
+int evidence_prove(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                    enum grant_manager *ret_manager, struct error *err);
 
 extern const struct evidence_source evidence_gridengine;

@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "node-daemon/front/grants.h"
 #include "node-daemon/reader/ge-hosts.h"
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/front/requests.h"
 
-static const char variable[] = GRANT_VARIABLE "=";
 static const double TELL_S = 1; /* users are not to fill logs */
 
 /* ---- signing ----------------------------------------------------------------------------------
@@ -23,13 +22,8 @@ static const double TELL_S = 1; /* users are not to fill logs */
 static int sign_one(const struct conf *c, const struct job *job, const struct ge_host *host,
                     struct grant_answer *ret, struct error *err)
 {
-    struct token t = {.uid = job->uid, .demand = job->demand};
-    snprintf(t.job, sizeof(t.job), "%s", job->name);
-    snprintf(t.cell, sizeof(t.cell), "%s", c->ge_cell);
-    if (host) {
-        snprintf(t.host, sizeof(t.host), "%s", host->name);
-        t.slots = host->slots;
-    }
+    struct token t = grant_token(c, job->name, job->uid, &job->demand, host ? host->name : "",
+                                 host ? host->slots : 0);
     answer_init(ret, host ? GRANT_MORE : GRANT_OK, NULL);
     snprintf(ret->job, sizeof(ret->job), "%s", job->name);
     snprintf(ret->host, sizeof(ret->host), "%s", t.host);
@@ -67,35 +61,6 @@ struct grant_answer *grants_sign(const struct conf *c, const struct job *job, si
 /* ---- taking -----------------------------------------------------------------------------------
  */
 
-/* The value of the first line that begins with it. The execd writes lines NAME=VALUE of the task's
- * environment, of which the user may choose any: only what is signed counts. */
-static int find_grant(const char *text, char ret[GRANT_TOKEN_MAX + 1])
-{
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, variable, sizeof(variable) - 1) != 0)
-            continue;
-        const char *value = line + sizeof(variable) - 1;
-        size_t len = strcspn(value, "\n");
-        len = len < GRANT_TOKEN_MAX ? len : GRANT_TOKEN_MAX; /* of one that is too long: too long */
-        memcpy(ret, value, len);
-        ret[len] = 0;
-        return 0;
-    }
-    return -1;
-}
-
-static int check(const struct conf *c, const struct evidence *e, const char *text,
-                 struct token *ret, struct error *err)
-{
-    char host[256] = "";
-    if (token_open(&c->key, text, (int64_t)time(NULL), ret, err) < 0)
-        return -1;
-    (void)gethostname(host, sizeof(host) - 1);
-    const char *why = token_is_for(ret, e->name, e->uid, c->ge_cell, host);
-    return why ? error_set(err, EPERM, "%s", why) : 0;
-}
-
 static void tell(const struct evidence *e, const struct error *why)
 {
     static double told;
@@ -106,24 +71,12 @@ static void tell(const struct evidence *e, const struct error *why)
              (unsigned)e->uid, why->text);
 }
 
-void grants_take(const struct conf *c, int task_dir, struct evidence *e)
+void grants_take(const struct conf *c, struct task_evidence *t)
 {
-    char text[GRANT_TOKEN_MAX + 1];
-    struct token t;
+    struct token token;
     struct error err;
-    AUTO_FREE char *environment = c->key.set ? ge_spool_text(c, task_dir, "environment") : NULL;
-    if (!environment || find_grant(environment, text) < 0)
-        return;
-    if (check(c, e, text, &t, &err) < 0) {
-        tell(e, &err);
-        return;
-    }
-    if (t.slots) {
-        e->share.slots = t.slots;
-        e->cores = t.slots;
-    }
-    e->demand = t.demand;
-    e->demand_known = 1;
-    e->limits = share_limits(&e->share, &e->demand);
-    e->gpus = share_gpus(&e->share, &e->demand);
+    if (c->key.set && t->grant[0] &&
+        (token_open(&c->key, t->grant, (int64_t)time(NULL), &token, &err) < 0 ||
+         grant_apply(&token, c->ge_cell, &t->evidence, &err) < 0))
+        tell(&t->evidence, &err);
 }

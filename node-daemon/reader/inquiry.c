@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,10 +122,11 @@ static int set_limits(const struct conf *c)
     return 0;
 }
 
-/* The daemon's own place among those that the kernel kills for want of memory is not for what users
- * can make large. */
+/* Users can make this process large, so it must not inherit the daemon's protection from being
+ * killed for want of memory. */
 static int be_killed_as_others(void)
 {
+    (void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else the file is root's */
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     int rc = fd >= 0 && write(fd, "0", 1) == 1 ? 0 : -1;
     if (fd >= 0)
@@ -134,15 +134,10 @@ static int be_killed_as_others(void)
     return rc;
 }
 
-static int lay_down_privileges(const struct conf *c)
+/* Who starts this is no root already. */
+static int gain_no_privileges(void)
 {
-    if (geteuid() == 0 &&
-        (setgroups(0, NULL) < 0 || setresgid(c->qstat_gid, c->qstat_gid, c->qstat_gid) < 0 ||
-         setresuid(c->qstat_uid, c->qstat_uid, c->qstat_uid) < 0))
-        return -1;
-    if (geteuid() == 0)
-        return -1;
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return geteuid() == 0 ? -1 : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 static void plain_signals(void)
@@ -164,7 +159,7 @@ static void close_others(void)
 
 /* Its own session, so that all of it can be killed (mprund-qstat and qstat are in one process
  * group), and nothing of the daemon's: no descriptor, no variable, no signal, no right. */
-static void be_unprivileged(const struct prepared *p, const struct conf *c, int to, pid_t parent)
+static void become_qstat(const struct prepared *p, const struct conf *c, int to, pid_t parent)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (setsid() < 0 || chdir("/") < 0 || null < 0 || dup2(null, 0) < 0 || dup2(to, 1) < 0 ||
@@ -173,9 +168,9 @@ static void be_unprivileged(const struct prepared *p, const struct conf *c, int 
     umask(077);
     plain_signals();
     close_others();
-    if (be_killed_as_others() < 0 || set_limits(c) < 0 || lay_down_privileges(c) < 0)
+    if (be_killed_as_others() < 0 || set_limits(c) < 0 || gain_no_privileges() < 0)
         _exit(126);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a change of uid takes it away */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != parent)
         _exit(126);
     execve(p->argv[0], p->argv, p->envp);
@@ -296,7 +291,7 @@ static int inquiry_start(struct inquiry *i, struct error *err)
     pid_t self = getpid();
     i->pid = fork();
     if (i->pid == 0)
-        be_unprivileged(&p, q->conf, to, self);
+        become_qstat(&p, q->conf, to, self);
     if (i->pid < 0) {
         i->pid = 0;
         return error_errno(err, errno, "start '%s'", q->path);

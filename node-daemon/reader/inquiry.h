@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inquiry.h - asking a manager's own tool what a job asks for, in a process without privileges
+/* inquiry.h - asking a manager's own tool what a job asks for, in a process of its own
  *
  * What the tool writes is the users' to influence, and large: it is read and understood by a
- * program of its own, mprund-qstat, which runs as an unprivileged user in an environment from the
- * configuration, with limits and a time, and answers by one small record. */
+ * program of its own, mprund-qstat, which runs as the user of who asks, who must not be root, in an
+ * environment from the configuration, with limits and a time, and answers by one small record. */
 #pragma once
 
 #include "common/loop.h"

@@ -16,6 +16,7 @@
 #include "common/fdio.h"
 #include "common/number.h"
 #include "node-daemon/reader/ge-spool.h"
+#include "node-daemon/reader/grants.h"
 
 static int is_roots(const struct process *p, struct error *err)
 {
@@ -101,9 +102,12 @@ static int task_directory(const struct conf *c, const struct process *p, struct 
 
 static int look_up(const struct conf *c, struct proof *p, struct error *err)
 {
-    char name[GRANT_JOB_MAX];
-    snprintf(name, sizeof(name), "%s", p->evidence.name);
-    return evidence_gridengine.look_up(c, name, p->task, &p->evidence, err);
+    struct task_evidence t;
+    if (evidence_gridengine.look_up(c, p->evidence.name, p->task, &t, err) < 0)
+        return -1;
+    grants_take(c, &t);
+    p->evidence = t.evidence;
+    return 0;
 }
 
 int proof_of_shepherd(const struct conf *c, const struct program *execd, const struct process *p,
@@ -137,10 +141,16 @@ int ge_task_read(const struct conf *c, const char *job, const char *task, struct
 
 static int look_up_once(const struct conf *c, struct ge_task *t, struct error *err)
 {
-    if (t->state == GE_TASK_NEW)
-        t->state = evidence_gridengine.look_up(c, t->job, t->task, &t->evidence, err) == 0
+    struct task_evidence found;
+    if (t->state == GE_TASK_NEW) {
+        t->state = evidence_gridengine.look_up(c, t->job, t->task, &found, err) == 0
                        ? GE_TASK_KNOWN
                        : GE_TASK_FAILED;
+        if (t->state == GE_TASK_KNOWN) {
+            grants_take(c, &found);
+            t->evidence = found.evidence;
+        }
+    }
     return t->state == GE_TASK_KNOWN ? 0 : error_set(err, ENOENT, "nothing is known of its task");
 }
 

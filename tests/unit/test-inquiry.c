@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +29,6 @@ static struct conf conf = {
     .ge_root = (char *)"/r",
     .ge_cell = (char *)"c",
     .qmaster_port = 6444,
-    .qstat_uid = NOBODY,
-    .qstat_gid = NOBODY,
     .qstat_seconds = 10,
     .memory_complex = (char *)"m_mem_free",
     .virtual_complex = (char *)"h_vmem",
@@ -146,10 +145,9 @@ static void it_runs_with_nothing(void **state)
     AUTO_FREE char *body = NULL;
     assert_true(asprintf(&body,
                          "ok=0\n"
-                         "[ $(id -u) = 0 ] && ok=1\n" /* where the test is root, it is not */
+                         "[ $(id -u) = 0 ] && ok=1\n"
                          "grep -q '^NoNewPrivs:.1' /proc/self/status || ok=2\n"
                          "grep -q '^CapEff:.0*$' /proc/self/status || ok=3\n"
-                         "[ $(id -G | wc -w) = 1 ] || ok=4\n"
                          "[ \"$SGE_ROOT $SGE_CELL $SGE_QMASTER_PORT\" = '/r c 6444' ] || ok=5\n"
                          "[ -z \"$MPRUN_SOURCE$HOME\" ] || ok=6\n"
                          "[ ! -e /proc/$$/fd/100 ] || ok=7\n"
@@ -164,7 +162,7 @@ static void it_runs_with_nothing(void **state)
     ask_qstat(body, 1, &a);
     free(oom_score(before));
     close(100);
-    if (geteuid() == 0 && !a.known)
+    if (!a.known)
         fail_msg("%s", a.err.text);
 }
 
@@ -256,8 +254,13 @@ static void one_that_cannot_be_run_is_told(void **state)
     must_fail(&a, "without a word");
 }
 
+/* Whoever asks is no root. */
 static int make_directory(void **state)
 {
+    if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+                           setresuid(NOBODY, NOBODY, NOBODY) < 0))
+        return -1;
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     strcpy(dir, "/tmp/test-inquiry.XXXXXX");
     return mkdtemp(dir) && chmod(dir, 0755) == 0 ? 0 : -1;
 }

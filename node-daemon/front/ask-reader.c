@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node-daemon/front/ask-reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/log.h"
+
+enum { RECORDS_A_TURN = 64 }; /* others are served in between */
+
+struct question {
+    struct question *next;
+    struct reader_link *link;
+    uint64_t id;
+    double patience;
+    struct loop_timer timer;
+    reader_fn fn;
+    void *arg;
+};
+
+struct reader_link {
+    struct loop *loop;
+    struct start *start;
+    const struct conf *conf;
+    struct reader_calls calls;
+    void *arg;
+    int fd; /* -1: there is no reader */
+    struct loop_io *io;
+    struct question *first;
+    uint64_t last_id;
+    bool told; /* that it said what is no answer */
+};
+
+/* ---- questions --------------------------------------------------------------------------------
+ */
+
+static struct question *find(struct reader_link *r, uint64_t id)
+{
+    struct question *q = r->first;
+    while (q && q->id != id)
+        q = q->next;
+    return q;
+}
+
+static void question_free(struct question *q)
+{
+    struct question **at = &q->link->first;
+    while (*at != q)
+        at = &(*at)->next;
+    *at = q->next;
+    loop_timer_stop(&q->timer);
+    free(q);
+}
+
+/* The last call: who is called may ask again. */
+static void question_end(struct question *q, const struct reader_answer *a)
+{
+    reader_fn fn = q->fn;
+    void *arg = q->arg;
+    question_free(q);
+    fn(arg, a);
+}
+
+static void time_over(void *arg)
+{
+    question_end(arg, NULL);
+}
+
+void reader_forget(struct reader_link *r, uint64_t id)
+{
+    struct question *q = find(r, id);
+    if (q)
+        question_free(q);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------
+ */
+
+/* The reader reads what users influence, so it may be another's by now. */
+static bool is_whole(const struct reader_answer *a)
+{
+    const struct evidence *e = &a->evidence;
+    return memchr(a->job, 0, sizeof(a->job)) && memchr(a->task, 0, sizeof(a->task)) &&
+           memchr(a->host, 0, sizeof(a->host)) && memchr(a->grant, 0, sizeof(a->grant)) &&
+           memchr(a->text, 0, sizeof(a->text)) && memchr(e->name, 0, sizeof(e->name)) &&
+           memchr(e->twice, 0, sizeof(e->twice)) && memchr(e->binding, 0, sizeof(e->binding)) &&
+           e->demand.n <= DEMAND_PARTS && e->share.written.n <= DEMAND_PARTS;
+}
+
+static void take_event(struct reader_link *r, const struct reader_answer *a)
+{
+    if (a->head.what == READER_TASK)
+        r->calls.task(r->arg, a->job, a->task, a->pid);
+    else if (a->head.what == READER_GONE)
+        r->calls.gone(r->arg, a->job);
+    else if (a->head.what == READER_LOST)
+        r->calls.lost(r->arg);
+}
+
+/* Nobody may wait for it any more. */
+static void take_answer(struct reader_link *r, const struct reader_answer *a)
+{
+    struct question *q = find(r, a->head.id);
+    if (!q)
+        return;
+    if (!a->more) {
+        question_end(q, a);
+        return;
+    }
+    loop_timer_start(&q->timer, q->patience, 0);
+    q->fn(q->arg, a);
+}
+
+/* What is no answer is none: who asked waits until the time is over. */
+static void tell_malformed(struct reader_link *r)
+{
+    if (!r->told)
+        log_error("the part of mprund that reads spools says what is no answer");
+    r->told = true;
+}
+
+static void drop(struct reader_link *r)
+{
+    loop_io_destroy(take_ptr(r->io));
+    cleanup_close(&r->fd);
+    r->fd = -1;
+}
+
+/* 0: there is no more now. */
+static int take_record(struct reader_link *r)
+{
+    struct reader_answer a;
+    AUTO_CLOSE int none = -1;
+    int got = record_receive(r->fd, &a, sizeof(a), &none);
+    if (got < 0 && errno == EAGAIN)
+        return 0;
+    if (got > 0 && is_whole(&a)) {
+        if (a.head.id == 0)
+            take_event(r, &a);
+        else
+            take_answer(r, &a);
+    } else if (got > 0 || (got < 0 && errno == EPROTO)) {
+        tell_malformed(r);
+    } else {
+        reader_link_renew(r);
+        return 0;
+    }
+    return 1;
+}
+
+static void readable(void *arg, int fd, unsigned events)
+{
+    struct reader_link *r = arg;
+    for (int i = 0; i < RECORDS_A_TURN && r->fd == fd && take_record(r); i++)
+        ;
+}
+
+/* ---- the link ---------------------------------------------------------------------------------
+ */
+
+static void take_link(struct reader_link *r)
+{
+    r->fd = take_fd(&r->start->link[ROLE_READER]);
+    if (r->fd < 0)
+        return;
+    r->told = false;
+    (void)fd_set_nonblock(r->fd, 1);
+    r->io = loop_io_create(r->loop, r->fd, LOOP_READ, readable, r);
+    if (!r->io) {
+        log_error("talk to the part of mprund that reads spools: %s", strerror(ENOMEM));
+        drop(r);
+    }
+}
+
+/* Those who are called may ask at once: the next reader, if there is one. */
+void reader_link_renew(struct reader_link *r)
+{
+    uint64_t last = r->last_id;
+    drop(r);
+    take_link(r);
+    for (struct question *q = r->first; q;) {
+        if (q->id <= last) {
+            question_end(q, NULL);
+            q = r->first;
+        } else {
+            q = q->next;
+        }
+    }
+}
+
+struct reader_link *reader_link_create(struct loop *l, struct start *s, const struct conf *conf,
+                                       const struct reader_calls *calls, void *arg,
+                                       struct error *err)
+{
+    struct reader_link *r = calloc(1, sizeof(*r));
+    if (!r) {
+        error_errno(err, ENOMEM, "prepare to ask the reader");
+        return NULL;
+    }
+    *r = (struct reader_link){
+        .loop = l, .start = s, .conf = conf, .calls = *calls, .arg = arg, .fd = -1};
+    take_link(r);
+    return r;
+}
+
+void reader_link_destroy(struct reader_link *r)
+{
+    if (!r)
+        return;
+    while (r->first)
+        question_free(r->first);
+    drop(r);
+    free(r);
+}
+
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+static int send_question(struct reader_link *r, const struct reader_request *q, int fd,
+                         struct error *err)
+{
+    if (r->fd < 0)
+        return error_set(err, EPIPE, "the part of mprund that reads spools is not there");
+    if (record_send(r->fd, q, sizeof(*q), fd) < 0)
+        return error_errno(err, errno, "ask the part of mprund that reads spools");
+    return 0;
+}
+
+int reader_ask(struct reader_link *r, enum reader_op what, struct reader_request *q, int fd,
+               reader_fn fn, void *arg, uint64_t *ret_id, struct error *err)
+{
+    struct question *new = calloc(1, sizeof(*new));
+    if (!new)
+        return error_errno(err, ENOMEM, "ask the part of mprund that reads spools");
+    q->head = record_head(what, r->last_id + 1);
+    if (send_question(r, q, fd, err) < 0) {
+        free(new);
+        return -1;
+    }
+    *new = (struct question){.next = r->first,
+                             .link = r,
+                             .id = ++r->last_id,
+                             .patience = READER_PATIENCE_S +
+                                         (what == READER_DEMAND ? r->conf->qstat_seconds : 0),
+                             .fn = fn,
+                             .arg = arg};
+    loop_timer_init(&new->timer, r->loop, time_over, new);
+    loop_timer_start(&new->timer, new->patience, 0);
+    r->first = new;
+    if (ret_id)
+        *ret_id = new->id;
+    return 0;
+}

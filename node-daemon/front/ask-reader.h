@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ask-reader.h - front asks the reader, and waits for nothing: the answer comes later, or does not
+ *
+ * The reader may be stuck in a file system or a name service that does not answer. */
+#pragma once
+
+#include "common/loop.h"
+#include "node-daemon/conf/conf.h"
+#include "node-daemon/lib/reader-protocol.h"
+#include "node-daemon/lib/start.h"
+
+/* Seconds for an answer; for READER_DEMAND as many more than its tool has. */
+static const double READER_PATIENCE_S = 2;
+
+struct reader_link;
+
+/* What the reader tells by itself. */
+struct reader_calls {
+    /* A process of the task's has been noted in its directory. */
+    void (*task)(void *arg, const char *job, const char *task, pid_t pid);
+    void (*gone)(void *arg, const char *job); /* its directory was removed */
+    /* Events were lost, or another reader has begun: look at everything. */
+    void (*lost)(void *arg);
+};
+
+/* One answer, of which more may follow (more 1); the last one is the last call. NULL: there is none
+ * in time, or the reader has died; it is the last call, too. The text in it ends, and is printable.
+ */
+typedef void (*reader_fn)(void *arg, const struct reader_answer *a);
+
+/* s and conf must outlive it; from here on the link to the reader is this one's, and s->link is
+ * where the next one comes. NULL with err. */
+struct reader_link *reader_link_create(struct loop *l, struct start *s, const struct conf *conf,
+                                       const struct reader_calls *calls, void *arg,
+                                       struct error *err);
+void reader_link_destroy(struct reader_link *r); /* NULL is fine; nothing is called any more */
+/* There may be a new link in s->link: use it. Questions that the last reader has not answered end
+ * with NULL. */
+void reader_link_renew(struct reader_link *r);
+
+/* Ask q, whose head this sets, with the descriptor fd (-1: none), which stays the caller's. fn is
+ * called later, not from here. ret_id may be NULL. 0, or -1 with err, and fn is not called: EPIPE,
+ * there is no reader now; EAGAIN, it does not take more questions. */
+int reader_ask(struct reader_link *r, enum reader_op what, struct reader_request *q, int fd,
+               reader_fn fn, void *arg, uint64_t *ret_id, struct error *err);
+/* Who asked has gone: fn is not called any more. An id that is not waited for is fine. */
+void reader_forget(struct reader_link *r, uint64_t id);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ask-signer.h - front asks the signer: it never waits for anything, so it is waited for */
+#pragma once
+
+#include "node-daemon/lib/start.h"
+#include "node-daemon/signer/token.h"
+
+/* When the signer has died, the next one is asked once more. All return 0, or -1 with err: what the
+ * signer says against it, or EPIPE, there is none. */
+
+/* Is there a key? ENOKEY: no. */
+int signer_has_key(struct start *s, struct error *err);
+/* The text of a grant from now on. ENOKEY: there is no key. */
+int signer_sign(struct start *s, const struct token *t, char text[GRANT_TOKEN_MAX],
+                struct error *err);
+/* What a grant says that was signed with the key and holds now. Whose it is, is for the caller to
+ * compare. */
+int signer_open(struct start *s, const char *text, struct token *ret, struct error *err);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node-daemon/reader/asker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "common/cleanup.h"
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
+
+enum { GROUPS_MAX = 65536 };
+
+static int read_groups(int socket, struct asker *a)
+{
+    socklen_t len = 0;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) < 0 && errno != ERANGE)
+        return -1;
+    if (len == 0)
+        return 0;
+    AUTO_FREE gid_t *groups = len <= GROUPS_MAX * sizeof(gid_t) ? malloc(len) : NULL;
+    if (!groups || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
+        return -1;
+    a->ngroups = len / sizeof(gid_t);
+    a->groups = take_ptr(groups);
+    return 0;
+}
+
+int asker_read(int socket, struct asker *ret, struct error *err)
+{
+    struct ucred who;
+    socklen_t len = sizeof(who);
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+        return error_errno(err, errno, "ask the kernel who connected");
+    struct asker a = {.uid = who.uid};
+    if (read_groups(socket, &a) < 0)
+        return error_errno(err, errno, "ask the kernel for the groups of pid %d, which connected",
+                           (int)who.pid);
+    *ret = a;
+    return 0;
+}
+
+void asker_free(struct asker *a)
+{
+    free(a->groups);
+    a->groups = NULL;
+    a->ngroups = 0;
+}
+
+bool asker_has_group(const struct asker *a, gid_t group)
+{
+    for (size_t i = 0; i < a->ngroups; i++)
+        if (a->groups[i] == group)
+            return true;
+    return false;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* asker.h - as whom a process connected: uid and groups, from the kernel alone
+ *
+ * Both are those of the moment of connect(): a process that execs another program, or hands its
+ * socket on, changes nothing. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/error.h"
+
+struct asker {
+    uid_t uid;     /* effective */
+    gid_t *groups; /* supplementary ones */
+    size_t ngroups;
+};
+
+/* 0 with *ret, which asker_free() frees, or -1 with err. */
+int asker_read(int socket, struct asker *ret, struct error *err);
+void asker_free(struct asker *a);
+bool asker_has_group(const struct asker *a, gid_t group);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node-daemon/reader/demands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "node-daemon/reader/ge-config.h"
+#include "node-daemon/reader/inquiry.h"
+
+struct asked {
+    struct asked *next;
+    uint64_t id;
+    char job[GRANT_JOB_MAX];
+};
+
+struct demands {
+    const struct conf *conf;
+    struct inquiries *inquiries;
+    struct asked *first;
+    reply_fn fn;
+    void *arg;
+};
+
+static void fail(const struct demands *d, uint64_t id, const struct error *err)
+{
+    struct reader_answer a;
+    reply_init(&a, READER_DEMAND, id);
+    reply_fail(&a, err);
+    d->fn(d->arg, &a);
+}
+
+/* The first that asked about this job; NULL: nobody waits any more. */
+static struct asked *take_asked(struct demands *d, const char *job)
+{
+    for (struct asked **at = &d->first; *at; at = &(*at)->next)
+        if (!strcmp((*at)->job, job)) {
+            struct asked *found = *at;
+            *at = found->next;
+            return found;
+        }
+    return NULL;
+}
+
+static void answered(void *arg, const char *job, const struct demand *demand,
+                     const struct error *err)
+{
+    struct demands *d = arg;
+    struct reader_answer a;
+    AUTO_FREE struct asked *q = take_asked(d, job);
+    if (!q)
+        return;
+    if (!demand) {
+        fail(d, q->id, err);
+        return;
+    }
+    reply_init(&a, READER_DEMAND, q->id);
+    demand_put(demand, a.demand);
+    d->fn(d->arg, &a);
+}
+
+struct demands *demands_create(struct loop *l, const struct conf *conf, reply_fn fn, void *arg,
+                               struct error *err)
+{
+    struct demands *d = calloc(1, sizeof(*d));
+    if (!d) {
+        error_errno(err, ENOMEM, "prepare to ask Grid Engine");
+        return NULL;
+    }
+    *d = (struct demands){.conf = conf, .fn = fn, .arg = arg};
+    if ((d->inquiries = inquiries_create(l, conf, NULL, answered, d, err)))
+        return d;
+    free(d);
+    return NULL;
+}
+
+void demands_forget(struct demands *d)
+{
+    for (struct asked *next; d->first; d->first = next) {
+        next = d->first->next;
+        free(d->first);
+    }
+}
+
+void demands_destroy(struct demands *d)
+{
+    if (!d)
+        return;
+    inquiries_destroy(d->inquiries);
+    demands_forget(d);
+    free(d);
+}
+
+static int ask(struct demands *d, const struct reader_request *q, struct error *err)
+{
+    if (q->manager != GRANT_GRIDENGINE || !d->conf->ge_qstat)
+        return error_set(err, ENOTSUP, "there is no qstat in mprund's configuration");
+    if (!ge_is_job(q->job))
+        return error_set(err, EINVAL, "'%s' is no job of Grid Engine's", q->job);
+    AUTO_FREE struct asked *a = calloc(1, sizeof(*a));
+    if (!a)
+        return error_errno(err, ENOMEM, "ask about job %s", q->job);
+    a->id = q->head.id;
+    memcpy(a->job, q->job, sizeof(a->job));
+    if (inquiries_ask(d->inquiries, q->job, err) < 0)
+        return -1;
+    struct asked **last = &d->first;
+    while (*last)
+        last = &(*last)->next;
+    *last = take_ptr(a);
+    return 0;
+}
+
+void demands_ask(struct demands *d, const struct reader_request *q)
+{
+    struct error e;
+    if (ask(d, q, &e) < 0)
+        fail(d, q->head.id, &e);
+}

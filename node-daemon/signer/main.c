@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprund-signer - the only part of mprund that holds the key of grants
+ *
+ * It signs what front asks it to, and says what a grant says that was signed with the key: one
+ * question at a time, nothing kept between them. It runs as an ordinary user and reads no file but
+ * the key, which root has opened for it. A record that is malformed ends it. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "node-daemon/lib/logging.h"
+#include "node-daemon/lib/signer-protocol.h"
+#include "node-daemon/lib/start.h"
+
+struct signer {
+    struct start start;
+    struct token_key key;
+};
+
+/* ---- the key ----------------------------------------------------------------------------------
+ */
+
+static int take_key(struct signer *s, struct error *err)
+{
+    int fd = take_fd(&s->start.of[GIFT_KEY]);
+    if (fd < 0)
+        return 0;
+    int rc = token_key_read_fd(fd, "grant_key", &s->key, err);
+    close(fd);
+    return rc;
+}
+
+/* ---- questions --------------------------------------------------------------------------------
+ */
+
+static bool is_whole(const struct signer_record *r)
+{
+    return memchr(r->token.job, 0, sizeof(r->token.job)) &&
+           memchr(r->token.cell, 0, sizeof(r->token.cell)) &&
+           memchr(r->token.host, 0, sizeof(r->token.host)) && memchr(r->text, 0, sizeof(r->text)) &&
+           r->token.demand.n <= DEMAND_PARTS;
+}
+
+static int answer(const struct signer *s, const struct signer_record *q, struct signer_record *a,
+                  struct error *err)
+{
+    int64_t now = (int64_t)time(NULL);
+    switch (q->head.what) {
+    case SIGNER_HAS_KEY:
+        return s->key.set ? 0 : error_set(err, ENOKEY, "mprund.conf names no grant_key");
+    case SIGNER_SIGN:
+        return token_sign(&s->key, &q->token, now, a->text, err);
+    case SIGNER_OPEN:
+        return token_open(&s->key, q->text, now, &a->token, err);
+    default:
+        return error_set(err, EPROTO, "the signer is asked for what it does not know");
+    }
+}
+
+static void drop_link(struct signer *s)
+{
+    cleanup_close(&s->start.link[ROLE_FRONT]);
+    s->start.link[ROLE_FRONT] = -1;
+}
+
+/* 0, or -1: what came is no question. When front has gone its next one comes as a gift. */
+static int serve(struct signer *s)
+{
+    struct signer_record q, a;
+    struct error e;
+    AUTO_CLOSE int fd = -1;
+    int link = s->start.link[ROLE_FRONT], got = record_receive(link, &q, sizeof(q), &fd);
+    if (got < 0 || (got > 0 && !is_whole(&q)))
+        return -1;
+    memset(&a, 0, sizeof(a));
+    if (got > 0 && answer(s, &q, &a, &e) < 0) {
+        a.code = e.code;
+        snprintf(a.why, sizeof(a.why), "%.255s", e.text);
+    }
+    a.head = record_head(q.head.what, q.head.id);
+    if (got == 0 || record_send(link, &a, sizeof(a), -1) < 0)
+        drop_link(s);
+    return 0;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
+
+/* 0, or -1: the supervisor has gone. A key that is no good leaves the one that there was. */
+static int take_gift(struct signer *s)
+{
+    struct error e;
+    enum gift gift;
+    unsigned which;
+    if (start_take(&s->start, &gift, &which) < 0)
+        return -1;
+    if (gift == GIFT_KEY && take_key(s, &e) < 0)
+        log_error("%s; going on with the old one", e.text);
+    return 0;
+}
+
+static int run(struct signer *s)
+{
+    for (;;) {
+        struct pollfd p[] = {{.fd = START_CONTROL, .events = POLLIN},
+                             {.fd = s->start.link[ROLE_FRONT], .events = POLLIN}};
+        if (poll(p, 2, -1) < 0)
+            continue; /* a signal */
+        if (p[1].revents && serve(s) < 0) {
+            log_error("the signer got a record that is none, and ends");
+            return 1;
+        }
+        if (p[0].revents && take_gift(s) < 0)
+            return 0;
+    }
+}
+
+static int begin(struct signer *s, struct error *err)
+{
+    if (start_receive(&s->start, err) < 0)
+        return -1;
+    logging_open(s->start.plan.verbose ? LOG_DEBUG : LOG_NOTE, s->start.plan.to_syslog != 0);
+    if (take_key(s, err) < 0)
+        return -1;
+    return start_tell(TOLD_READY) < 0 ? error_errno(err, errno, "tell that the signer is ready")
+                                      : 0;
+}
+
+int main(void)
+{
+    static struct signer s;
+    struct error e;
+    fd_open_standard();
+    logging_open(LOG_NOTE, 0);
+    int rc = begin(&s, &e);
+    if (rc < 0)
+        log_error("%s", e.text);
+    int code = rc < 0 ? 1 : run(&s);
+    explicit_bzero(&s.key, sizeof(s.key));
+    return code;
+}
