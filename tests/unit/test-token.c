@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "node-daemon/front/grants.h"
+#include "node-daemon/reader/ge-grant.h"
 #include "node-daemon/reader/ge-hosts.h"
 #include "node-daemon/signer/token.h"
 
@@ -72,6 +74,53 @@ static void whose_it_is_not_it_is_not_for(void **state)
     strcpy(t.host, "n1.a.org");
     assert_null(token_is_for(&t, "23.1", 1001, "default", "n1"));
     assert_non_null(token_is_for(&t, "23.1", 1001, "default", "n1.b.org"));
+}
+
+/* 2 slots of 200 MiB each, instead of the one that the execd wrote of. */
+static void a_grant_gives_a_job_its_slots_and_limits_here(void **state)
+{
+    struct conf conf = {.ge_cell = (char *)"default"};
+    struct evidence e = {.name = "23.1", .uid = 1001, .cores = 1, .share = {.slots = 1}};
+    char host[256] = "";
+    gethostname(host, sizeof(host) - 1);
+    struct token t = grant_token(&conf, "23.1", 1001, &grant.demand, host, 2);
+    assert_string_equal(t.cell, "default");
+    assert_int_equal(grant_apply(&t, "default", &e, NULL), 0);
+    assert_int_equal(e.cores, 2);
+    assert_int_equal(e.demand_known, 1);
+    assert_int_equal(e.limits.memory.value, 2 * 209715200);
+    t = grant_token(&conf, "23.1", 1001, &grant.demand, "", 0); /* for any host */
+    e.share.slots = e.cores = 3;
+    assert_int_equal(grant_apply(&t, "default", &e, NULL), 0);
+    assert_int_equal(e.cores, 3);
+    assert_int_equal(e.limits.memory.value, 3 * 209715200);
+}
+
+static void anothers_grant_changes_nothing(void **state)
+{
+    struct error err;
+    struct token t = grant;
+    struct evidence e = {.name = "23.1", .uid = 1002, .cores = 1, .share = {.slots = 1}}, was = e;
+    t.slots = 12;
+    assert_int_equal(grant_apply(&t, "default", &e, &err), -1);
+    assert_string_equal(err.text, "the grant is of another user");
+    assert_memory_equal(&e, &was, sizeof(e));
+}
+
+static void the_first_grant_of_an_environment_is_found(void **state)
+{
+    char text[GRANT_TOKEN_MAX + 1], large[2 * GRANT_TOKEN_MAX];
+    assert_int_equal(ge_grant_find("A=1\nMPRUN_GRANT=x-_y\nMPRUN_GRANT=z\n", text), 0);
+    assert_string_equal(text, "x-_y");
+    assert_int_equal(ge_grant_find("MPRUN_GRANT=", text), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(ge_grant_find("", text), -1);
+    assert_int_equal(ge_grant_find("XMPRUN_GRANT=x\nA=MPRUN_GRANT=x\n", text), -1);
+    memset(large, 'x', sizeof(large) - 1);
+    large[sizeof(large) - 1] = 0;
+    memcpy(large, "MPRUN_GRANT=", 12);
+    assert_int_equal(ge_grant_find(large, text), 0);
+    assert_int_equal(strlen(text), GRANT_TOKEN_MAX); /* too long for the signer, too */
 }
 
 static void must_refuse(const struct token_key *k, const char *text, int64_t now, int code)
@@ -227,6 +276,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_grant_says_on_another_host_what_it_said),
         cmocka_unit_test(whose_it_is_not_it_is_not_for),
+        cmocka_unit_test(a_grant_gives_a_job_its_slots_and_limits_here),
+        cmocka_unit_test(anothers_grant_changes_nothing),
+        cmocka_unit_test(the_first_grant_of_an_environment_is_found),
         cmocka_unit_test(one_changed_letter_is_enough),
         cmocka_unit_test(garbage_is_none),
         cmocka_unit_test(another_key_and_none_refuse),

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Front's side of asking the reader: a real one that answers, one that is stuck, as in a file
+ * system whose server has gone, and one that dies. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node-daemon/front/ask-reader.h"
+#include "patience.h"
+#include "spool-fixture.h"
+
+static struct start front;
+static struct part supervisor; /* of front's: the end of its control */
+static struct conf conf;
+static struct loop *loop;
+static struct loop_io *control;
+static struct reader_link *link_;
+static struct part reader;
+
+/* ---- what is called ---------------------------------------------------------------------------
+ */
+
+struct asker {
+    unsigned answers, nothing;
+    struct reader_answer last;
+    unsigned *left; /* when nobody is left to wait for, the loop stops */
+};
+
+static void answered(void *arg, const struct reader_answer *a)
+{
+    struct asker *k = arg;
+    k->answers += a != NULL;
+    k->nothing += a == NULL;
+    if (a)
+        k->last = *a;
+    if ((!a || !a->more) && --*k->left == 0)
+        loop_stop(loop);
+}
+
+static unsigned lost, gone, tasks;
+
+static void on_task(void *arg, const char *job, const char *task, pid_t pid)
+{
+    assert_string_equal(job, "26.1");
+    assert_int_equal(pid, 4714);
+    tasks++;
+    loop_stop(loop);
+}
+
+static void on_gone(void *arg, const char *job)
+{
+    assert_string_equal(job, "26.1");
+    gone++;
+    loop_stop(loop);
+}
+
+static void on_lost(void *arg)
+{
+    lost++;
+    loop_stop(loop);
+}
+
+static void run_until(const unsigned *done)
+{
+    while (!*done)
+        loop_run(loop);
+}
+
+/* As front's main does it. */
+static void on_control(void *arg, int fd, unsigned events)
+{
+    enum gift gift;
+    unsigned which;
+    assert_int_equal(start_take(&front, &gift, &which), 0);
+    if (gift == GIFT_LINK && which == ROLE_READER)
+        reader_link_renew(link_);
+}
+
+/* ---- a reader ---------------------------------------------------------------------------------
+ */
+
+/* Its end of the link is front's from here on. */
+static void start_reader(void)
+{
+    spool_reader("", &reader);
+    part_give(&supervisor, GIFT_LINK, ROLE_READER, reader.link);
+    reader.link = -1;
+    lost = 0;
+    run_until(&lost); /* the first word of each reader */
+}
+
+static int begin(void **state)
+{
+    spool_write("23.1/config", "job_owner=%s\nhost_slots=2\n", spool_user);
+    spool_write("23.1/pe_hostfile", "n1 2 a.q@n1 UNDEFINED\nn1 4 b.q@n1 UNDEFINED\n");
+    start_reader();
+    return 0;
+}
+
+static int end(void **state)
+{
+    if (reader.pid > 0)
+        part_end(&reader);
+    spool_unlink("23.1");
+    return 0;
+}
+
+static uint64_t ask(enum reader_op what, const char *job, struct asker *k)
+{
+    struct error e;
+    uint64_t id;
+    struct reader_request q = {.manager = GRANT_GRIDENGINE};
+    snprintf(q.job, sizeof(q.job), "%s", job);
+    ++*k->left;
+    if (reader_ask(link_, what, &q, -1, answered, k, &id, &e) < 0)
+        fail_msg("%s", e.text);
+    return id;
+}
+
+static void await(const unsigned *left)
+{
+    while (*left)
+        loop_run(loop);
+}
+
+/* Stopped, it takes no question from its link, as in a read that does not return. */
+static void stop_reader(void)
+{
+    int status;
+    assert_int_equal(kill(reader.pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(reader.pid, &status, WUNTRACED), reader.pid);
+    assert_true(WIFSTOPPED(status));
+}
+
+/* ---- tests ------------------------------------------------------------------------------------
+ */
+
+static void each_question_gets_its_own_answer(void **state)
+{
+    unsigned left = 0;
+    struct asker a = {.left = &left}, b = {.left = &left}, c = {.left = &left};
+    ask(READER_IS_KNOWN, "23.1", &a);
+    ask(READER_HOSTS, "23.1", &b);
+    ask(READER_LOOK_UP, "99.1", &c);
+    await(&left);
+    assert_int_equal(a.answers, 1);
+    assert_int_equal(a.last.known, 1);
+    assert_int_equal(b.answers, 2); /* a host, and the end */
+    assert_int_equal(c.last.code, ENOENT);
+}
+
+static void what_the_reader_tells_by_itself_is_told(void **state)
+{
+    tasks = gone = 0;
+    spool_write("26.1/pid", "4714\n");
+    run_until(&tasks);
+    spool_unlink("26.1");
+    run_until(&gone);
+}
+
+static void who_has_gone_is_not_called(void **state)
+{
+    unsigned left = 0;
+    struct asker a = {.left = &left}, b = {.left = &left};
+    uint64_t id = ask(READER_IS_KNOWN, "23.1", &a);
+    reader_forget(link_, id);
+    reader_forget(link_, id);
+    left--;
+    ask(READER_IS_KNOWN, "23.1", &b);
+    await(&left);
+    assert_int_equal(a.answers + a.nothing, 0);
+    assert_int_equal(b.answers, 1);
+}
+
+struct tick {
+    struct loop_timer timer;
+    unsigned n;
+};
+
+static void tick(void *arg)
+{
+    struct tick *t = arg;
+    t->n++;
+}
+
+/* All else in the loop goes on, who asked is told that there is no answer, and the answer that
+ * comes too late is nobody's. */
+static void a_reader_that_is_stuck_delays_nobody_else(void **state)
+{
+    unsigned left = 0;
+    struct tick t = {.n = 0};
+    struct asker a = {.left = &left}, b = {.left = &left};
+    loop_timer_init(&t.timer, loop, tick, &t);
+    loop_timer_start(&t.timer, 0.05, 0.05);
+    stop_reader();
+    double asked = loop_now();
+    ask(READER_LOOK_UP, "23.1", &a);
+    await(&left);
+    double took = loop_now() - asked;
+    loop_timer_stop(&t.timer);
+    assert_int_equal(a.answers, 0);
+    assert_int_equal(a.nothing, 1);
+    assert_true(took >= 0.9 * READER_PATIENCE_S && took < READER_PATIENCE_S + patience(5));
+    assert_true(t.n >= 10);
+    assert_int_equal(kill(reader.pid, SIGCONT), 0);
+    ask(READER_IS_KNOWN, "23.1", &b);
+    await(&left);
+    assert_int_equal(b.answers, 1);
+    assert_int_equal(b.last.known, 1);
+    assert_int_equal(a.answers + a.nothing, 1);
+}
+
+/* Front does not wait for room either. */
+static void a_reader_that_is_stuck_takes_only_so_many_questions(void **state)
+{
+    unsigned left = 0;
+    struct asker a = {.left = &left};
+    struct error e = {.code = 0};
+    struct reader_request q = {.manager = GRANT_GRIDENGINE, .job = "23.1"};
+    stop_reader();
+    unsigned n = 0;
+    while (n < 100000 && reader_ask(link_, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e) == 0)
+        left = ++n;
+    assert_int_equal(e.code, EAGAIN);
+    assert_true(n > 16);
+    assert_int_equal(kill(reader.pid, SIGCONT), 0);
+    await(&left);
+    assert_int_equal(a.answers + a.nothing, n);
+}
+
+static void a_reader_that_dies_answers_nothing_and_the_next_one_does(void **state)
+{
+    unsigned left = 0;
+    struct asker a = {.left = &left}, b = {.left = &left};
+    struct error e;
+    struct reader_request q = {.manager = GRANT_GRIDENGINE, .job = "23.1"};
+    stop_reader();
+    ask(READER_IS_KNOWN, "23.1", &a);
+    ask(READER_DEMAND, "23.1", &b);
+    double asked = loop_now();
+    assert_int_equal(kill(reader.pid, SIGKILL), 0);
+    assert_int_equal(part_wait(&reader), -SIGKILL);
+    await(&left);
+    assert_true(loop_now() - asked < READER_PATIENCE_S); /* nobody waits for one that is dead */
+    assert_int_equal(a.nothing, 1);
+    assert_int_equal(b.nothing, 1);
+    assert_int_equal(reader_ask(link_, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e), -1);
+    assert_int_equal(e.code, EPIPE);
+    start_reader();
+    ask(READER_IS_KNOWN, "23.1", &a);
+    await(&left);
+    assert_int_equal(a.answers, 1);
+}
+
+/* The reader reads what users write, so front takes nothing of its for granted: here the test is
+ * the reader. */
+static void what_is_no_answer_is_none(void **state)
+{
+    unsigned left = 0;
+    int ends[2];
+    struct asker a = {.left = &left};
+    struct reader_answer r;
+    part_end(&reader);
+    reader.pid = 0;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    front.link[ROLE_READER] = ends[1];
+    reader_link_renew(link_);
+    uint64_t id = ask(READER_LOOK_UP, "23.1", &a);
+    for (int i = 0; i < 5; i++) {
+        memset(&r, 0, sizeof(r));
+        r.head = record_head(READER_LOOK_UP, i == 0 ? id + 1 : id);
+        memset(r.text, 'x', i == 1 ? sizeof(r.text) : 0);
+        memset(r.evidence.binding, 'x', i == 2 ? sizeof(r.evidence.binding) : 0);
+        r.evidence.demand.n = i == 3 ? DEMAND_PARTS + 1 : 0;
+        assert_int_equal(record_send(ends[0], &r, sizeof(r) - (i == 4), -1), 0);
+    }
+    r.head = record_head(READER_LOOK_UP, id);
+    r.code = 4711;
+    assert_int_equal(record_send(ends[0], &r, sizeof(r), -1), 0);
+    await(&left);
+    assert_int_equal(a.answers, 1);
+    assert_int_equal(a.last.code, 4711);
+    close(ends[0]);
+}
+
+static int set_up(void **state)
+{
+    struct error e;
+    static const struct reader_calls calls = {.task = on_task, .gone = on_gone, .lost = on_lost};
+    supervisor.control = part_become_front(&front);
+    if (part_be_ordinary(state) < 0 || spool_make() < 0 || !(loop = loop_create(&e)) ||
+        !(control = loop_io_create(loop, START_CONTROL, LOOP_READ, on_control, NULL)))
+        return -1;
+    link_ = reader_link_create(loop, &front, &conf, &calls, NULL, &e);
+    return link_ ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    reader_link_destroy(link_);
+    loop_io_destroy(control);
+    loop_destroy(loop);
+    return spool_remove(state);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_question_gets_its_own_answer),
+        TEST(what_the_reader_tells_by_itself_is_told),
+        TEST(who_has_gone_is_not_called),
+        TEST(a_reader_that_is_stuck_delays_nobody_else),
+        TEST(a_reader_that_is_stuck_takes_only_so_many_questions),
+        TEST(a_reader_that_dies_answers_nothing_and_the_next_one_does),
+        TEST(what_is_no_answer_is_none),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
