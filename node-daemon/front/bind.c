@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "node-daemon/reader/ge-config.h"
-#include "node-daemon/reader/own-limits.h"
+#include "node-daemon/lib/ge-names.h"
 
 /* ---- which job --------------------------------------------------------------------------------
  */
@@ -37,22 +36,25 @@ struct job *bind_find(struct jobs *j, const struct grant_request *q)
     return job ? job : find(j, q->manager, name);
 }
 
-int bind_describe(const struct conf *c, const struct grant_request *q, struct evidence *ret,
-                  enum grant_manager *ret_manager, struct error *err)
+int bind_describe(struct findings *found, const struct conf *c, const struct grant_request *q,
+                  struct evidence *ret, enum grant_manager *ret_manager, struct error *err)
 {
     char name[GRANT_JOB_MAX + 2];
-    const struct evidence_source *s =
-        q->manager != GRANT_SITE ? evidence_of(c, GRANT_GRIDENGINE) : NULL;
+    const struct finding *f;
+    struct reader_request ask = {.manager = GRANT_GRIDENGINE};
+    int can_be = q->manager != GRANT_SITE && c->ge_spool;
     if (!grant_is_job_name(q->job))
         return error_set(err, EINVAL, "bind a job: '%s' is no name of one", q->job);
     full_name(q->job, name, sizeof(name));
-    if (!s && q->manager == GRANT_GRIDENGINE)
+    if (!can_be && q->manager == GRANT_GRIDENGINE)
         return error_set(err, ENOTSUP, "bind job %s: Grid Engine is not in mprund's configuration",
                          q->job);
-    int is_gridengine = s && ge_is_job(name);
-    struct task_evidence t;
-    if (is_gridengine && s->look_up(c, name, "", &t, NULL) == 0) {
-        *ret = t.evidence;
+    int is_gridengine = can_be && ge_is_job(name);
+    snprintf(ask.job, sizeof(ask.job), "%.*s", GRANT_JOB_MAX - 1, name);
+    if (is_gridengine && !findings_get(found, FIND_JOB, READER_LOOK_UP, &ask, -1, &f))
+        return BIND_NOT_YET;
+    if (is_gridengine && !finding_failed(f, NULL)) {
+        *ret = f->answer->evidence;
         if (q->uid && ret->uid && q->uid != ret->uid)
             return error_set(err, EPERM, "bind job %s: it is of another user here", name);
         *ret_manager = GRANT_GRIDENGINE;
@@ -80,14 +82,6 @@ static void limits_of(const struct grant_request *q, struct limits *ret)
     ret->memory = (struct limit){.set = memory != GRANT_UNLIMITED, .value = memory};
     ret->swap =
         (struct limit){.set = virtual_memory != GRANT_UNLIMITED, .value = virtual_memory - memory};
-}
-
-/* What the manager's daemon may use itself; that it does not run here is no limit. */
-static struct limit managers_own(const struct conf *c, enum grant_manager manager)
-{
-    const struct evidence_source *s = evidence_of(c, manager);
-    pid_t pid = s ? s->daemon(c) : -1;
-    return pid > 0 ? own_memory_limit(pid) : (struct limit){0};
 }
 
 /* What is not asked about stays. */
@@ -123,7 +117,7 @@ static int hold(struct jobs *j, struct job *job, struct limits *limits, unsigned
                      held < 0 ? "; " : "", left.text);
 }
 
-int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
+int bind_limits(struct jobs *j, const struct limit *own, struct job *job,
                 const struct grant_request *q, struct error *ret_left, struct error *err)
 {
     struct limits limits = {0};
@@ -131,7 +125,7 @@ int bind_limits(struct jobs *j, const struct conf *c, struct job *job,
     ret_left->text[0] = 0;
     keep_pids(j, job, &limits);
     if (unlimit)
-        limits.memory = managers_own(c, job->manager);
+        limits.memory = *own;
     else
         limits_of(q, &limits);
     jobs_bind(j, job, job->awaited);

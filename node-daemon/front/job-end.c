@@ -25,91 +25,31 @@ static struct cgroup_at top_of(const struct job *job, size_t part)
     return ground_at(job->jobs->ground, part, job->dir);
 }
 
-/* ---- killing ----------------------------------------------------------------------------------
- */
-
-static void mark_ended(const struct job *job)
+/* First what is in the user's part, and for a moment that alone. */
+static enum mover_kill to_kill(const struct job *job, double since)
 {
-    const struct ground *g = job->jobs->ground;
-    for (size_t i = 0; i < g->n; i++)
-        (void)!fchmodat(g->part[i].fd, job->dir, MODE_ENDED, 0);
-}
-
-/* On v1 the hierarchy that tracks may be one that cannot freeze: its processes are killed in rounds
- * all the same. */
-static void kill_all(struct job *job)
-{
-    struct error e;
-    const struct ground_part *p = &job->jobs->ground->part[0];
-    job->killed = KILLED_ALL;
-    if (killer_start(&job->killer, job->jobs->loop, top_of(job, 0), p->driver, &e) < 0)
-        log_debug("job %s: %s", job->name, e.text);
-}
-
-static void kill_user_part(struct job *job)
-{
-    char u[CGROUP_NAME_MAX + 8];
-    const struct ground_part *p = &job->jobs->ground->part[0];
-    job->killed = KILLED_USER;
-    if (p->driver->version != 2)
-        return;
-    snprintf(u, sizeof(u), "%s/u", job->dir);
-    struct cgroup_at d = {p->fd, u};
-    if (p->driver->kill(d) < 0) /* a kernel before 5.14: freezing is for the second round */
-        (void)kill_each(d);
+    return job->state == GRANT_STUCK || since > USER_PART_S ? KILL_ALL : KILL_USERS;
 }
 
 /* ---- removing ---------------------------------------------------------------------------------
  */
 
-static void tell_usage(const struct job *job)
+static void tell_usage(const struct job *job, const struct usage *u)
 {
-    struct usage u = {0};
     char cpu[32], peak[32];
-    const struct ground *g = job->jobs->ground;
-    for (size_t i = 0; i < g->n; i++)
-        g->part[i].driver->usage(top_of(job, i), g->part[i].controllers, &u);
-    double seconds = usage_cpu_seconds(&u);
+    double seconds = usage_cpu_seconds(u);
     log_note(
         "job %s of user %u ended here: CPU time %s, memory at most %s, %llu killed out of memory",
         job->name, (unsigned)job->uid,
         seconds < 0 ? "unknown" : duration_format(seconds, cpu, sizeof(cpu)),
-        usage_has(&u, USAGE_MEMORY_PEAK)
-            ? size_format(u.value[USAGE_MEMORY_PEAK], peak, sizeof(peak))
+        usage_has(u, USAGE_MEMORY_PEAK)
+            ? size_format(u->value[USAGE_MEMORY_PEAK], peak, sizeof(peak))
             : "unknown",
-        (unsigned long long)u.value[USAGE_OOM_KILLS]);
-}
-
-static int is_empty(const struct job *job)
-{
-    const struct ground *g = job->jobs->ground;
-    for (size_t i = 0; i < g->n; i++) {
-        int populated = g->part[i].driver->populated(top_of(job, i));
-        if (populated > 0 || (populated < 0 && errno != ENOENT))
-            return 0;
-    }
-    return 1;
-}
-
-/* The tracking part last, so that a daemon that is killed in between finds the rest. 0, or -1. */
-static int remove_parts(const struct job *job)
-{
-    for (size_t i = job->jobs->ground->n; i-- > 0;)
-        if (at_remove(top_of(job, i)) < 0)
-            return -1;
-    return 0;
+        (unsigned long long)u->value[USAGE_OOM_KILLS]);
 }
 
 /* ---- trying again -----------------------------------------------------------------------------
  */
-
-static void kill_more(struct job *job, double since)
-{
-    if (job->killed == KILLED_NOTHING)
-        kill_user_part(job);
-    else if (job->killed == KILLED_USER ? since > USER_PART_S : job->state == GRANT_STUCK)
-        kill_all(job);
-}
 
 static void make_stuck(struct job *job)
 {
@@ -136,12 +76,20 @@ static double next_pause(struct job *job)
 }
 
 /* 1: it is gone, and job no more */
-static int remove_empty(struct job *job)
+static int take_turn(struct job *job, double since)
 {
-    if (!job->told)
-        tell_usage(job);
-    job->told = 1;
-    if (remove_parts(job) < 0)
+    struct mover_request q = {.kill = to_kill(job, since)};
+    struct mover_answer a;
+    struct error e;
+    if (jobs_ask(job->jobs, job, &q, MOVER_END, -1, &a, &e) < 0) {
+        log_debug("end job %s: %s", job->name, e.text);
+        return 0;
+    }
+    if (!a.populated && !job->told) {
+        tell_usage(job, &a.usage);
+        job->told = 1;
+    }
+    if (!a.gone)
         return 0;
     if (job->state == GRANT_STUCK)
         log_note("job %s of user %u is no longer stuck", job->name, (unsigned)job->uid);
@@ -153,9 +101,7 @@ static void end_turn(void *arg)
 {
     struct job *job = arg;
     double since = loop_now() - job->ended;
-    if (!is_empty(job))
-        kill_more(job, since);
-    else if (remove_empty(job))
+    if (take_turn(job, since))
         return;
     if (since > job->jobs->conf->stuck_after)
         make_stuck(job);
@@ -175,15 +121,16 @@ void job_end(struct job *job)
         job->jobs->watch.ended(job->jobs->watch.arg, job);
     job->ended = loop_now();
     job->pause = PAUSE_FIRST;
-    mark_ended(job);
     loop_timer_init(&job->timer, job->jobs->loop, end_turn, job);
     loop_timer_start(&job->timer, 0, 0);
 }
 
-void job_end_stray(struct jobs *j, size_t part, const char *dir)
+void job_end_stray(struct jobs *j, const char *dir)
 {
-    struct cgroup_at d = ground_at(j->ground, part, dir);
-    if (at_remove(d) < 0)
-        log_warn("remove cgroup '%s/%s', which is of no job: %s", j->ground->part[part].path, dir,
-                 strerror(errno));
+    struct mover_request q = {.kill = KILL_NOTHING};
+    struct mover_answer a = {.gone = 0};
+    struct error e = {.text = "it is in use"};
+    snprintf(q.dir, sizeof(q.dir), "%s", dir);
+    if (mover_ask(j->start, &q, MOVER_END, -1, &a, &e) < 0 || !a.gone)
+        log_warn("remove cgroup '%s', which is of no job: %s", dir, e.text);
 }

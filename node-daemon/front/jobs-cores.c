@@ -43,7 +43,10 @@ int cores_open(struct jobs *j, struct error *err)
     /* v1: below a cpuset that is exclusive, so that nobody else can make one that overlaps, those
      * of jobs can be, too. That is for who asks for it. */
     struct error e;
-    if (j->conf->cores == CORES_EXCLUSIVE && ground_prepare(j->ground, 1, &e) < 0)
+    struct mover_request q = {.exclusive = 1};
+    struct mover_answer a;
+    if (j->conf->cores == CORES_EXCLUSIVE &&
+        mover_ask(j->start, &q, MOVER_PREPARE, -1, &a, &e) < 0)
         log_note("%s; jobs have cores of their own all the same", e.text);
     return 0;
 }
@@ -156,7 +159,7 @@ static void take_note(const struct job *job)
 {
     char text[48];
     snprintf(text, sizeof(text), "%s %u", how_words[job->cores.how], job->cores.n);
-    if (at_note(ground_at(job->jobs->ground, 0, job->dir), note, text) < 0)
+    if (jobs_note(job->jobs, job, note, text) < 0)
         log_warn(
             "note the cores of job %s at its cgroup: %s; a daemon that is started again goes by "
             "its cpuset",
@@ -182,6 +185,34 @@ static int set_cores(struct job *job, enum grant_cores how, size_t n, const unsi
     return 0;
 }
 
+/* Does its cpuset have exactly these? Both versions take a set of which nothing can be had without a
+ * word (v2 then gives all that the parent has). */
+static int check_held(const struct job *job, const struct idset *cpus, struct error *err)
+{
+    struct idset has = {0};
+    int rc = at_read_cpus(cpuset_of(job), &has);
+    if (rc == 0 && !idset_equal(cpus, &has)) {
+        AUTO_FREE char *wanted = idset_format(cpus), *got = idset_format(&has);
+        rc = error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", wanted ? wanted : "",
+                       got ? got : "others");
+    } else if (rc < 0) {
+        rc = error_errno(err, errno, "read its hardware threads");
+    }
+    idset_free(&has);
+    return rc;
+}
+
+static int give_cpus(const struct job *job, const struct idset *cpus, struct error *err)
+{
+    struct mover_request q = {.uid = 0};
+    struct mover_answer a;
+    AUTO_FREE char *text = idset_format(cpus);
+    if (!text || (size_t)snprintf(q.text, sizeof(q.text), "%s", text) >= sizeof(q.text))
+        return error_errno(err, ENOMEM, "give it hardware threads");
+    return jobs_ask(job->jobs, job, &q, MOVER_CPUS, -1, &a, err) < 0 ? -1
+                                                                     : check_held(job, cpus, err);
+}
+
 /* A job that is there already gets others: they are known as its own when its cpuset has them. */
 static int change(struct job *job, enum grant_cores how, size_t n, const unsigned char *set,
                   struct error *err)
@@ -190,10 +221,10 @@ static int change(struct job *job, enum grant_cores how, size_t n, const unsigne
     int rc = threads_of(job->jobs, set, &cpus);
     if (rc < 0) {
         error_errno(err, errno, "choose its hardware threads");
-    } else if ((rc = at_write_cpus(cpuset_of(job), &cpus, err)) < 0 &&
+    } else if ((rc = give_cpus(job, &cpus, err)) < 0 &&
                idset_count(&job->cores.cpus) > 0) { /* it perhaps took others than these */
         struct error e;
-        (void)at_write_cpus(cpuset_of(job), &job->cores.cpus, &e);
+        (void)give_cpus(job, &job->cores.cpus, &e);
     }
     if (rc < 0) {
         idset_free(&cpus);
@@ -357,16 +388,22 @@ int cores_choose(struct job *job, const struct evidence *e, struct error *err)
     return 0;
 }
 
-int cores_hold(struct job *job, struct error *err)
+int cores_text(const struct job *job, char *buf, size_t n)
+{
+    AUTO_FREE char *text =
+        job->cores.how == GRANT_CORES_ALL ? strdup("") : idset_format(&job->cores.cpus);
+    return text && (size_t)snprintf(buf, n, "%s", text) < n ? 0 : -1;
+}
+
+int cores_hold(struct job *job, int code, struct error *err)
 {
     struct error why;
     if (job->cores.how == GRANT_CORES_ALL)
         return 0;
-    if (at_write_cpus(cpuset_of(job), &job->cores.cpus, &why) == 0) {
-        if (job->jobs->conf->cores == CORES_EXCLUSIVE) /* v1, and where the ground is */
-            (void)at_write(cpuset_of(job), "cpuset.cpu_exclusive", "1");
+    if (code)
+        error_errno(&why, code, "give it its hardware threads");
+    else if (check_held(job, &job->cores.cpus, &why) == 0)
         return 0;
-    }
     error_context(&why, "hold job %s to its cores by cgroup '%s/%s'", job->name,
                   job->jobs->ground->part[job->jobs->cores_part].path, job->dir);
     if (job->jobs->conf->cores == CORES_EXCLUSIVE) {
@@ -419,7 +456,7 @@ void cores_read(struct job *job)
     char text[64];
     if (job->jobs->cores_part < 0)
         return;
-    if (at_read_note(ground_at(job->jobs->ground, 0, job->dir), note, text, sizeof(text)) <= 0) {
+    if (jobs_read_note(job->jobs, job, note, text, sizeof(text)) <= 0) {
         go_by_cpuset(job);
         return;
     }

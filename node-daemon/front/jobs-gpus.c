@@ -82,7 +82,7 @@ int jobs_set_gpus(struct job *job, unsigned n, struct error *err)
         cut(job->gpus, n);
     else
         rc = choose(job, n - has, err);
-    if (at_note(ground_at(job->jobs->ground, 0, job->dir), note, job->gpus) < 0)
+    if (jobs_note(job->jobs, job, note, job->gpus) < 0)
         log_warn("note the GPUs '%s' of job %s at its cgroup: %s; they are free after a restart",
                  job->gpus, job->name, strerror(errno));
     log_note("job %s has %s%s", job->name, job->gpus[0] ? "GPUs " : "no GPU", job->gpus);
@@ -91,6 +91,5 @@ int jobs_set_gpus(struct job *job, unsigned n, struct error *err)
 
 void gpus_note_read(struct job *job)
 {
-    (void)at_read_note(ground_at(job->jobs->ground, 0, job->dir), note, job->gpus,
-                       sizeof(job->gpus));
+    (void)jobs_read_note(job->jobs, job, note, job->gpus, sizeof(job->gpus));
 }

@@ -7,6 +7,7 @@
 
 struct jobs {
     struct loop *loop;
+    struct start *start;
     const struct ground *ground;
     const struct conf *conf;
     struct jobs_watch watch;
@@ -18,13 +19,11 @@ struct jobs {
     struct watches *watches; /* NULL: none to be had; the timer does it later */
 };
 
-enum {
-    JOB_NONCE = 8,
-    MODE_ENDED = 0700,
-    MODE_WHOLE = 0755,
-    MODE_BOUND = 0751,
-    MODE_AWAITED = 0750
-};
+enum { JOB_NONCE = 8 };
+
+/* jobs.c */
+int jobs_ask(const struct jobs *j, const struct job *job, struct mover_request *q,
+             enum mover_op what, int fd, struct mover_answer *a, struct error *err);
 
 /* jobs-scan.c: names of directories, and finding them again */
 void job_dir_name(struct job *job);            /* a new one, with a nonce */
@@ -40,8 +39,10 @@ void cores_close(struct jobs *j);
 /* Which ones a new job is to have: known of the job, and nothing done yet. A job of the manager's
  * own choice may push others aside. 0, or -1 with err: it must not be without cores of its own. */
 int cores_choose(struct job *job, const struct evidence *e, struct error *err);
-/* Give them to its new cpuset, before its parent's would be copied. 0, or -1 as cores_choose(). */
-int cores_hold(struct job *job, struct error *err);
+/* The hardware threads that its new cpuset is to get: "" where it is to have all. -1: no memory. */
+int cores_text(const struct job *job, char *buf, size_t n);
+/* It was made with them; code: why that could not be, an errno. 0, or -1 as cores_choose(). */
+int cores_hold(struct job *job, int code, struct error *err);
 /* When its directories are there: for whoever has to know after a restart, with cores_read(). */
 void cores_note(const struct job *job);
 void cores_read(struct job *job);
@@ -52,4 +53,4 @@ void gpus_note_read(struct job *job);
 
 /* job-end.c */
 /* Directories of a job that are in some hierarchy but not in that which tracks. */
-void job_end_stray(struct jobs *j, size_t part, const char *dir);
+void job_end_stray(struct jobs *j, const char *dir);

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "node-daemon/front/jobs-private.h"
+#include "node-daemon/lib/marks.h"
 
 /* ---- names ------------------------------------------------------------------------------------
  */
@@ -80,7 +81,6 @@ void jobs_forget(struct jobs *j, struct job *job)
     for (size_t i = 0; i < j->n; i++)
         if (j->job[i] == job)
             j->job[i] = j->job[--j->n];
-    killer_stop(&job->killer);
     loop_timer_stop(&job->timer);
     idset_free(&job->cores.cpus);
     free(job);
@@ -109,11 +109,12 @@ static int read_owner(const struct ground *g, struct job *job)
 }
 
 /* 1: whole */
-static int read_mode(mode_t mode, struct job *job)
+static int read_mark(mode_t mode, struct job *job)
 {
-    job->awaited = mode == MODE_AWAITED;
-    job->bound = job->awaited || mode == MODE_BOUND;
-    return job->bound || mode == MODE_WHOLE;
+    enum mover_mark mark = mark_of_mode(mode);
+    job->awaited = mark == MARK_AWAITED;
+    job->bound = job->awaited || mark == MARK_BOUND;
+    return job->bound || mark == MARK_WHOLE;
 }
 
 static int take_up(struct jobs *j, const struct job *found, struct error *err)
@@ -123,9 +124,10 @@ static int take_up(struct jobs *j, const struct job *found, struct error *err)
     if (!job)
         return error_errno(err, ENOMEM, "read which jobs there are");
     *job = *found;
+    job->known = -1;
     int whole = read_owner(j->ground, job) == 0 &&
                 fstatat(j->ground->part[0].fd, job->dir, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                read_mode(st.st_mode & 0777, job);
+                read_mark(st.st_mode, job);
     if (jobs_add(j, job) < 0)
         return error_errno(err, ENOMEM, "read which jobs there are");
     cores_read(job); /* also one that has ended has them until it is gone */
@@ -168,7 +170,7 @@ int jobs_scan(struct jobs *j, struct error *err)
             if (part == 0 && take_up(j, &found, err) < 0)
                 return -1;
             if (part > 0 && !is_tracked(j, e->d_name))
-                job_end_stray(j, part, e->d_name);
+                job_end_stray(j, e->d_name);
         }
     }
     return 0;

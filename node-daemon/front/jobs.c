@@ -12,12 +12,11 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "node-daemon/mover/delegate.h"
 #include "node-daemon/front/jobs-private.h"
 
 /* How often managers are asked about their jobs, and cgroups whether anybody is in them. */
 static const double CHECK_S = 5, IDLE_S = 60;
-enum { USER_DEPTH = 32, PATH_SIZE = CGROUP_NAME_MAX + 16 };
+enum { PATH_SIZE = CGROUP_NAME_MAX + 16 };
 
 /* A cgroup below the job's: "", "/task", ... buf holds its name for as long as it is used. */
 static struct cgroup_at job_at(const struct jobs *j, size_t part, const struct job *job,
@@ -56,12 +55,14 @@ void jobs_watch_empty(struct jobs *j, struct job *job)
     job->watch = id > 0 ? id : 0;
 }
 
-struct jobs *jobs_create(struct loop *l, const struct ground *g, const struct conf *conf,
-                         const struct jobs_watch *watch, struct error *err)
+struct jobs *jobs_create(struct loop *l, struct start *start, const struct ground *g,
+                         const struct conf *conf, const struct jobs_watch *watch,
+                         struct error *err)
 {
     struct jobs *j = calloc(1, sizeof(*j));
     if (j) {
         j->loop = l;
+        j->start = start;
         j->ground = g;
         j->conf = conf;
         j->watch = *watch;
@@ -115,71 +116,36 @@ struct job *jobs_find(struct jobs *j, enum grant_manager manager, const char *na
 /* ---- making -----------------------------------------------------------------------------------
  */
 
-static int make_directory(const struct jobs *j, struct cgroup_at d, mode_t mode)
+/* Ask the mover about a job: what it answers is in *a. */
+int jobs_ask(const struct jobs *j, const struct job *job, struct mover_request *q,
+             enum mover_op what, int fd, struct mover_answer *a, struct error *err)
 {
-    /* what the umask takes away, chmod gives */
-    return mkdirat(d.fd, d.name, mode) < 0 ? -1 : fchmodat(d.fd, d.name, mode, 0);
+    snprintf(q->dir, sizeof(q->dir), "%s", job->dir);
+    return mover_ask(j->start, q, what, fd, a, err);
 }
 
-/* The user's part may have this many cgroups below it, and no more: they cost the kernel memory. */
-static void bound_descendants(const struct jobs *j, struct cgroup_at u)
+/* From here on a daemon that is started again knows it as this. */
+static int mark(const struct jobs *j, const struct job *job, enum mover_mark as, struct error *err)
 {
-    (void)at_write_u64(u, "cgroup.max.descendants", (uint64_t)j->conf->max_descendants);
-    (void)at_write_u64(u, "cgroup.max.depth", USER_DEPTH);
+    struct mover_request q = {.mark = as};
+    struct mover_answer a;
+    return jobs_ask(j, job, &q, MOVER_MARK, -1, &a, err);
 }
 
-static int make_below(const struct jobs *j, size_t part, const struct job *job)
+static int make_cgroups(const struct jobs *j, struct job *job, struct limits *limits,
+                        struct error *err)
 {
-    char top[PATH_SIZE], task[PATH_SIZE], u[PATH_SIZE], home[PATH_SIZE];
-    const struct ground_part *p = &j->ground->part[part];
-    struct cgroup_at at_top = job_at(j, part, job, "", top);
-    struct cgroup_at at_task = job_at(j, part, job, "/task", task);
-    struct cgroup_at at_u = job_at(j, part, job, "/u", u);
-    struct cgroup_at at_home = job_at(j, part, job, "/u/home", home);
-    unsigned below = p->driver->enable(at_top, p->controllers);
-    if (make_directory(j, at_task, 0755) < 0 || make_directory(j, at_u, 0755) < 0)
+    struct mover_request q = {.uid = job->uid,
+                              .limits = *limits,
+                              .exclusive = j->conf->cores == CORES_EXCLUSIVE,
+                              .descendants = (uint32_t)j->conf->max_descendants};
+    struct mover_answer a;
+    if (cores_text(job, q.text, sizeof(q.text)) < 0)
+        return error_errno(err, ENOMEM, "make the cgroup of job '%s'", job->name);
+    if (jobs_ask(j, job, &q, MOVER_MAKE, -1, &a, err) < 0)
         return -1;
-    (void)p->driver->enable(at_u, below);
-    bound_descendants(j, at_u);
-    if (make_directory(j, at_home, 0755) < 0 || delegate_to(at_home, job->uid) < 0)
-        return -1;
-    return delegate_to(at_u, job->uid);
-}
-
-/* The uid of a job on v1, where no directory is the user's, stands in the group of its own. */
-static int note_owner(struct cgroup_at d, uid_t uid)
-{
-    return fchownat(d.fd, d.name, (uid_t)-1, (gid_t)uid, AT_SYMLINK_NOFOLLOW);
-}
-
-static int make_part(struct jobs *j, size_t part, struct job *job, struct limits *limits,
-                     struct error *err)
-{
-    char top[PATH_SIZE];
-    const struct ground_part *p = &j->ground->part[part];
-    struct cgroup_at d = job_at(j, part, job, "", top);
-    int rc = make_directory(j, d, MODE_ENDED);
-    if (rc == 0 && (int)part == j->cores_part && cores_hold(job, err) < 0)
-        return -1;
-    if (rc == 0)
-        rc = p->driver->prepare(ground_at(j->ground, part, "."), d, p->controllers);
-    if (rc == 0)
-        p->driver->limit(d, p->controllers, limits);
-    if (rc == 0)
-        rc = p->driver->version == 2 ? make_below(j, part, job) : note_owner(d, job->uid);
-    if (rc < 0)
-        return error_errno(err, errno, "make cgroup '%s/%s'", p->path, job->dir);
-    return 0;
-}
-
-/* From here on a daemon that is started again knows it for whole: the tracking part comes last. */
-static int open_up(const struct jobs *j, const struct job *job, mode_t mode, struct error *err)
-{
-    for (size_t part = j->ground->n; part-- > 0;)
-        if (fchmodat(j->ground->part[part].fd, job->dir, mode, 0) < 0)
-            return error_errno(err, errno, "open cgroup '%s/%s'", j->ground->part[part].path,
-                               job->dir);
-    return 0;
+    *limits = a.limits;
+    return cores_hold(job, (int)a.cpus_code, err);
 }
 
 static struct job *job_new(struct jobs *j, enum grant_manager manager, const char *name, uid_t uid)
@@ -189,6 +155,7 @@ static struct job *job_new(struct jobs *j, enum grant_manager manager, const cha
         return NULL;
     job->manager = manager;
     job->uid = uid;
+    job->known = -1;
     snprintf(job->name, sizeof(job->name), "%s", name);
     job_dir_name(job);
     return jobs_add(j, job) < 0 ? NULL : job;
@@ -212,12 +179,12 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
         return NULL;
     }
     int rc = cores_choose(job, e, err);
-    for (size_t part = 0; rc == 0 && part < j->ground->n; part++)
-        rc = make_part(j, part, job, &e->limits, err);
+    if (rc == 0)
+        rc = make_cgroups(j, job, &e->limits, err);
     if (rc == 0) {
         cores_note(job);
         give_gpus(job, e->gpus);
-        rc = open_up(j, job, MODE_WHOLE, err);
+        rc = mark(j, job, MARK_WHOLE, err);
     }
     keep_checking(j);
     if (rc == 0) {
@@ -243,13 +210,11 @@ static const char *not_held(const struct limits *l)
 
 int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, struct error *err)
 {
-    char top[PATH_SIZE];
-    for (size_t part = 0; part < j->ground->n; part++) {
-        const struct ground_part *p = &j->ground->part[part];
-        struct cgroup_at d = job_at(j, part, job, "", top);
-        p->driver->lift(d, p->controllers, limits);
-        p->driver->limit(d, p->controllers, limits);
-    }
+    struct mover_request q = {.limits = *limits};
+    struct mover_answer a;
+    if (jobs_ask(j, job, &q, MOVER_LIMIT, -1, &a, err) < 0)
+        return -1;
+    *limits = a.limits;
     job->limits = *limits;
     const char *what = not_held(limits);
     return what ? error_set(err, ENOTSUP, "limit the %s of job %s: no cgroup of this host holds it",
@@ -264,7 +229,7 @@ int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, stru
 static void mark_bound(const struct jobs *j, const struct job *job)
 {
     struct error e;
-    if (open_up(j, job, job->awaited ? MODE_AWAITED : MODE_BOUND, &e) < 0)
+    if (mark(j, job, job->awaited ? MARK_AWAITED : MARK_BOUND, &e) < 0)
         log_warn("job %s: %s", job->name, e.text);
 }
 
@@ -285,17 +250,10 @@ void jobs_come(const struct jobs *j, struct job *job)
 
 int jobs_own(struct jobs *j, struct job *job, uid_t uid, struct error *err)
 {
-    char top[PATH_SIZE], u[PATH_SIZE], home[PATH_SIZE];
-    for (size_t part = 0; part < j->ground->n; part++) {
-        struct cgroup_at d = job_at(j, part, job, "", top);
-        int v2 = j->ground->part[part].driver->version == 2;
-        int rc = v2 ? delegate_to(job_at(j, part, job, "/u/home", home), uid) : note_owner(d, uid);
-        if (rc == 0 && v2)
-            rc = delegate_to(job_at(j, part, job, "/u", u), uid);
-        if (rc < 0)
-            return error_errno(err, errno, "give cgroup '%s/%s' to user %u",
-                               j->ground->part[part].path, d.name, (unsigned)uid);
-    }
+    struct mover_request q = {.uid = uid};
+    struct mover_answer a;
+    if (jobs_ask(j, job, &q, MOVER_OWN, -1, &a, err) < 0)
+        return -1;
     job->uid = uid;
     return 0;
 }
@@ -303,59 +261,33 @@ int jobs_own(struct jobs *j, struct job *job, uid_t uid, struct error *err)
 /* ---- who is in it, and who enters -------------------------------------------------------------
  */
 
-struct job *jobs_of_process(struct jobs *j, pid_t pid, char **ret_part)
+static struct job *find_directory(const struct jobs *j, const char *dir)
 {
-    AUTO_FREE char *below = ground_membership(j->ground, pid);
-    if (!below || !*below)
-        return NULL;
-    size_t len = strcspn(below, "/");
     for (size_t i = 0; i < j->n; i++)
-        if (strlen(j->job[i]->dir) == len && !memcmp(j->job[i]->dir, below, len)) {
-            *ret_part = strdup(below + len + (below[len] == '/'));
-            return *ret_part ? j->job[i] : NULL;
-        }
+        if (!strcmp(j->job[i]->dir, dir))
+            return j->job[i];
     return NULL;
 }
 
-/* The number was the asking process's when it was written if that process lives afterwards. If not,
- * it could in theory have become another process's in between, which is then put out again. */
-static int still_the_same(const struct cgroup_at d, const struct ground_part *p,
-                          const struct peer *peer, struct error *err)
+int jobs_of_peer(struct jobs *j, int connection, struct job **ret, char *part, size_t n,
+                 struct error *err)
 {
-    if (peer_is_alive(peer))
-        return 0;
-    pid_t *pids = NULL;
-    ssize_t n = at_pids(d, &pids);
-    for (ssize_t i = 0; i < n; i++)
-        if (pids[i] == peer->pid) {
-            struct cgroup_at out = {p->fd, ".."};
-            int rc = at_write_u64(out, "cgroup.procs", (uint64_t)peer->pid);
-            log_error("pid %d ended while it was moved into '%s/%s', and another process has its "
-                      "number: %s",
-                      (int)peer->pid, p->path, d.name,
-                      rc == 0 ? "put out again" : "it stays there");
-        }
-    free(pids);
-    return error_set(err, ESRCH, "pid %d has ended", (int)peer->pid);
+    struct mover_request q = {.uid = 0};
+    struct mover_answer a;
+    if (mover_ask(j->start, &q, MOVER_WHERE, connection, &a, err) < 0)
+        return -1;
+    *ret = a.dir[0] ? find_directory(j, a.dir) : NULL;
+    snprintf(part, n, "%s", a.part);
+    return 0;
 }
 
-int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum job_part part,
+int jobs_enter(struct jobs *j, struct job *job, int connection, enum mover_part part,
                struct error *err)
 {
-    char buf[PATH_SIZE];
-    if (peer->pid <= 1 || !peer_is_alive(peer))
-        return error_set(err, ESRCH, "pid %d has ended", (int)peer->pid);
-    /* the tracking part last: who is seen there is everywhere */
-    for (size_t i = j->ground->n; i-- > 0;) {
-        const struct ground_part *p = &j->ground->part[i];
-        const char *below = p->driver->version == 1 ? "" : part == JOB_TASK ? "/task" : "/u/home";
-        struct cgroup_at d = job_at(j, i, job, below, buf);
-        if (at_write_u64(d, "cgroup.procs", (uint64_t)peer->pid) < 0)
-            return error_errno(err, errno, "move pid %d into cgroup '%s/%s'", (int)peer->pid,
-                               p->path, d.name);
-        if (still_the_same(d, p, peer, err) < 0)
-            return -1;
-    }
+    struct mover_request q = {.part = part};
+    struct mover_answer a;
+    if (jobs_ask(j, job, &q, MOVER_ENTER, connection, &a, err) < 0)
+        return -1;
     if (job->awaited)
         jobs_come(j, job);
     return 0;
@@ -363,13 +295,23 @@ int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum jo
 
 int jobs_note(const struct jobs *j, const struct job *job, const char *name, const char *text)
 {
-    return at_note(ground_at(j->ground, 0, job->dir), name, text);
+    struct mover_request q = {.uid = 0};
+    struct mover_answer a;
+    snprintf(q.name, sizeof(q.name), "%s", name);
+    snprintf(q.text, sizeof(q.text), "%s", text);
+    return jobs_ask(j, job, &q, MOVER_NOTE, -1, &a, NULL);
 }
 
 ssize_t jobs_read_note(const struct jobs *j, const struct job *job, const char *name, char *buf,
                        size_t n)
 {
-    return at_read_note(ground_at(j->ground, 0, job->dir), name, buf, n);
+    struct mover_request q = {.uid = 0};
+    struct mover_answer a;
+    snprintf(q.name, sizeof(q.name), "%s", name);
+    if (jobs_ask(j, job, &q, MOVER_READ_NOTE, -1, &a, NULL) < 0)
+        return -1;
+    snprintf(buf, n, "%s", a.text);
+    return (ssize_t)strlen(buf);
 }
 
 int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size_t n)
@@ -455,10 +397,9 @@ static int has_been_idle(const struct jobs *j, struct job *job)
     return job->idle > 0 && now - job->idle >= most;
 }
 
-static int has_ended(const struct jobs *j, struct job *job)
+static int has_ended(struct jobs *j, struct job *job)
 {
-    int known =
-        job->manager == GRANT_SITE ? -1 : j->watch.is_known(j->watch.arg, job->manager, job->name);
+    int known = job->manager == GRANT_SITE ? -1 : job->known;
     if (job->awaited && (known == 1 || !jobs_is_empty(j, job)))
         jobs_come(j, job);
     else if (job->awaited && known == 0 && j->watch.awaited)
@@ -466,10 +407,26 @@ static int has_ended(const struct jobs *j, struct job *job)
     return (known == 0 && !job->awaited) || has_been_idle(j, job);
 }
 
+static void check_one(struct jobs *j, struct job *job)
+{
+    if (job->state == GRANT_RUNNING && has_ended(j, job))
+        job_end(job);
+}
+
+void jobs_know(struct jobs *j, struct job *job, int known)
+{
+    job->known = known;
+    check_one(j, job);
+    keep_checking(j);
+}
+
 void jobs_check(struct jobs *j)
 {
-    for (size_t i = 0; i < j->n; i++)
-        if (j->job[i]->state == GRANT_RUNNING && has_ended(j, j->job[i]))
-            job_end(j->job[i]);
+    for (size_t i = 0; i < j->n; i++) {
+        struct job *job = j->job[i];
+        check_one(j, job);
+        if (job->state == GRANT_RUNNING && job->manager != GRANT_SITE)
+            j->watch.ask_known(j->watch.arg, job);
+    }
     keep_checking(j);
 }

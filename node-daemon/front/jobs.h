@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jobs.h - the jobs that have a cgroup on this host
  *
- * Below the ground, in each hierarchy:
- *     MANAGER-JOB-NONCE/        root's: the job's limits. Mode 0700: it is being made, or has
- * ended; 0755: it is whole; 0751: and bound; 0750: and nothing of it came yet
- *     MANAGER-JOB-NONCE/task    v2: what root put into the job (a shepherd and what it starts)
- *     MANAGER-JOB-NONCE/u       v2: the user's, to make cgroups in
- *     MANAGER-JOB-NONCE/u/home  v2: processes that asked for a place
- * In v1 all processes of the job are in its one directory, and nothing is the user's.
- * These directories are all the state there is: a daemon that starts reads them. */
+ * Their directories (mover/jobs.h) are all the state there is: a daemon that starts reads them. Front
+ * can read everything there, and has the mover change it. */
 #pragma once
 
-#include "containment/cgroup/kill.h"
 #include "containment/cgroup/watches.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf.h"
-#include "node-daemon/reader/evidence-sources.h"
-#include "node-daemon/command/make-ground.h"
-#include "node-daemon/mover/peer.h"
+#include "node-daemon/lib/evidence.h"
+#include "node-daemon/lib/ground.h"
+#include "node-daemon/lib/mover-link.h"
 
 struct jobs;
 
@@ -47,33 +40,35 @@ struct job {
     unsigned demand_tries; /* how often its manager was asked */
     double demand_again;   /* when it is to be asked again, by loop_now(), where it is not known */
     uint64_t asked;        /* how many places were given to its processes: requests.c */
+    int known;           /* to its manager, as far as is known: 1, 0; -1: it was not said */
+    uint64_t known_asked; /* the question about that; 0: none is under way */
+    struct share share;  /* what its manager wrote of this host */
     /* the rest is job-end.c's */
     struct jobs *jobs;
-    struct killer killer;
     struct loop_timer timer;
     int watch;    /* for its last process to go; 0: none */
     double idle;  /* since when nobody is in it; 0: somebody was */
     double ended; /* when its end began, by loop_now() */
     double pause; /* seconds until the next look */
-    enum { KILLED_NOTHING, KILLED_USER, KILLED_ALL } killed; /* what is in u; everything */
     int told;                                                /* what it used is in the log */
 };
 
 struct jobs_watch {
     /* A job's cgroup was made for what e says. */
     void (*made)(void *arg, struct job *job, const struct evidence *e);
-    /* Does the manager still know the job? 1 yes, 0 no, -1: cannot say. */
-    int (*is_known)(void *arg, enum grant_manager manager, const char *name);
+    /* Does the manager still know the job? jobs_know() is to be told. */
+    void (*ask_known)(void *arg, struct job *job);
     /* Nothing of it is here yet: will it still come? May be NULL. */
     void (*awaited)(void *arg, struct job *job);
     void (*ended)(void *arg, const struct job *job); /* its end begins; may be NULL */
     void *arg;
 };
 
-/* Read which jobs there are, and go on ending those that had ended. ground and conf stay the
+/* Read which jobs there are, and go on ending those that had ended. start, ground and conf stay the
  * caller's, must outlive it, and conf may change meanwhile. */
-struct jobs *jobs_create(struct loop *l, const struct ground *g, const struct conf *conf,
-                         const struct jobs_watch *watch, struct error *err);
+struct jobs *jobs_create(struct loop *l, struct start *start, const struct ground *g,
+                         const struct conf *conf, const struct jobs_watch *watch,
+                         struct error *err);
 /* Forgets them; removes no cgroup. NULL is fine. */
 void jobs_destroy(struct jobs *j);
 
@@ -112,14 +107,13 @@ int jobs_set_gpus(struct job *job, unsigned n, struct error *err);
 /* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
  * it any more. */
 void job_end(struct job *job);
-/* In which job this process is, and in which part of it ("task", "u/home", "u/mprun.x/ranks/...",
- * v1: ""), from its cgroup; *ret_part is the caller's to free. NULL: in none. */
-struct job *jobs_of_process(struct jobs *j, pid_t pid, char **ret_part);
-
-enum job_part { JOB_TASK, JOB_HOME };
-/* Put the process that asked, and none else, into the job's cgroups. -1 with err: ESRCH, it ended
- * meanwhile. */
-int jobs_enter(struct jobs *j, struct job *job, const struct peer *peer, enum job_part part,
+/* In which job the process that connected is (NULL: in none), and in which part of it ("task",
+ * "u/home", "u/mprun.x/ranks/...", v1: ""), from its cgroup. 0, or -1 with err: it has ended. */
+int jobs_of_peer(struct jobs *j, int connection, struct job **ret, char *part, size_t n,
+                 struct error *err);
+/* Put the process that connected, and none else, into the job's cgroups. -1 with err: ESRCH, it
+ * ended meanwhile. */
+int jobs_enter(struct jobs *j, struct job *job, int connection, enum mover_part part,
                struct error *err);
 /* Text of our own that stays with a job over restarts: at_note() in the hierarchy that tracks. */
 int jobs_note(const struct jobs *j, const struct job *job, const char *name, const char *text);
@@ -131,5 +125,7 @@ int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size
 void jobs_describe(const struct jobs *j, const struct job *job, struct grant_answer *ret);
 /* Is certainly nobody in it? */
 int jobs_is_empty(const struct jobs *j, const struct job *job);
+/* The manager knows the job still (1), or not (0); -1: it cannot say. */
+void jobs_know(struct jobs *j, struct job *job, int known);
 /* End what no manager knows any more, and what nobody is in. */
 void jobs_check(struct jobs *j);

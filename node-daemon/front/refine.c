@@ -10,7 +10,6 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
-#include "node-daemon/reader/inquiry.h"
 #include "node-daemon/lib/trace.h"
 
 static const char note[] = "demand";
@@ -20,7 +19,7 @@ static const double LAST_TIMES = 10; /* as long as to the second try, to the las
 struct refine {
     struct jobs *jobs;
     const struct conf *conf;
-    struct inquiries *inquiries;
+    struct reader_link *reader;
     void (*settled)(void *arg);
     void *arg;
     struct loop_timer soon;  /* for settled: nobody who asks is to be answered while one asks */
@@ -89,15 +88,25 @@ static void apply(struct refine *r, struct job *job, const struct share *share, 
 /* ---- asking -----------------------------------------------------------------------------------
  */
 
-/* What its manager wrote of the job on the host of its script. 0, or -1: not here, or not now. */
-static int look_up(const struct refine *r, const struct job *job, struct evidence *ret)
+struct question { /* whose answer is to come */
+    struct refine *refine;
+    char job[GRANT_JOB_MAX];
+};
+
+static int ask(struct refine *r, const struct job *job, enum reader_op what, reader_fn fn,
+               struct error *err)
 {
-    const struct evidence_source *s = evidence_of(r->conf, job->manager);
-    struct task_evidence t;
-    if (!s || s->look_up(r->conf, job->name, "", &t, NULL) < 0)
-        return -1;
-    *ret = t.evidence;
-    return 0;
+    struct reader_request q = {.manager = job->manager};
+    struct question *own = calloc(1, sizeof(*own));
+    if (!own)
+        return error_errno(err, ENOMEM, "ask about job %s", job->name);
+    own->refine = r;
+    snprintf(own->job, sizeof(own->job), "%s", job->name);
+    snprintf(q.job, sizeof(q.job), "%s", job->name);
+    if (reader_ask(r->reader, &q, what, -1, fn, own, NULL, err) == 0)
+        return 0;
+    free(own);
+    return -1;
 }
 
 static int is_to_ask_again(const struct job *job)
@@ -125,26 +134,36 @@ static void end_if_deleted(struct job *job, const struct error *err)
     job_end(job);
 }
 
-/* What is kept holds already: a daemon that ends between the two asks again. */
-static void answered(void *arg, const char *name, const struct demand *d, const struct error *err)
+static void learn(struct refine *r, struct job *job, const struct reader_answer *a)
 {
-    struct refine *r = arg;
-    struct evidence e;
-    struct job *job = jobs_find(r->jobs, GRANT_GRIDENGINE, name);
-    if (job && job->asking)
-        end_if_deleted(job, err);
-    else if (!d)
-        log_warn("what job %s asks for is not known, what its execd wrote holds: %s", name,
-                 err->text);
-    if (job && job->demand_state == JOB_DEMAND_ASKED) {
-        if (d && look_up(r, job, &e) == 0) {
-            know(job, d);
-            apply(r, job, &e.share, "qstat");
-            keep(r, job);
-        } else {
-            put_off(r, job);
-        }
+    struct demand d;
+    if (!a || a->code || demand_get(a->demand, &d) < 0) {
+        put_off(r, job);
+        return;
     }
+    know(job, &d);
+    apply(r, job, &job->share, "qstat");
+    keep(r, job);
+}
+
+/* What is kept holds already: a daemon that ends between the two asks again. */
+static void answered(void *arg, const struct reader_answer *a)
+{
+    AUTO_FREE struct question *q = arg;
+    struct refine *r = q->refine;
+    struct error e = {.code = 0};
+    struct job *job = jobs_find(r->jobs, GRANT_GRIDENGINE, q->job);
+    if (!a)
+        error_set(&e, ETIMEDOUT, "it is not answered in time");
+    else if (a->code)
+        error_set(&e, a->code, "%s", a->text);
+    if (job && job->asking)
+        end_if_deleted(job, e.code ? &e : NULL);
+    else if (e.code)
+        log_warn("what job %s asks for is not known, what its execd wrote holds: %s", q->job,
+                 e.text);
+    if (job && job->demand_state == JOB_DEMAND_ASKED)
+        learn(r, job, a);
     loop_timer_start(&r->soon, 0, 0);
 }
 
@@ -154,13 +173,21 @@ static void tell_settled(void *arg)
     r->settled(r->arg);
 }
 
-static void resume(struct refine *r, struct job *job)
+/* What its manager wrote of the job on the host of its script has been read. */
+static void looked_up(void *arg, const struct reader_answer *a)
 {
-    struct evidence e;
-    if (job->state != GRANT_RUNNING || job->manager != GRANT_GRIDENGINE || look_up(r, job, &e) < 0)
+    AUTO_FREE struct question *q = arg;
+    struct job *job = jobs_find(q->refine->jobs, GRANT_GRIDENGINE, q->job);
+    if (!job || !a || a->code)
         return;
     job->demand_state = JOB_DEMAND_NEW;
-    refine_begin(r, job, &e);
+    refine_begin(q->refine, job, &a->evidence);
+}
+
+static void resume(struct refine *r, struct job *job)
+{
+    if (job->state == GRANT_RUNNING && job->manager == GRANT_GRIDENGINE)
+        (void)ask(r, job, READER_LOOK_UP, looked_up, NULL);
 }
 
 static void ask_again(void *arg)
@@ -180,28 +207,25 @@ static void ask_again(void *arg)
 /* ---- beginning and end ------------------------------------------------------------------------
  */
 
-struct refine *refine_create(struct loop *l, struct jobs *jobs, const struct conf *conf,
-                             void (*settled)(void *arg), void *arg, struct error *err)
+struct refine *refine_create(struct loop *l, struct jobs *jobs, struct reader_link *reader,
+                             const struct conf *conf, void (*settled)(void *arg), void *arg, struct error *err)
 {
     struct refine *r = calloc(1, sizeof(*r));
     if (!r) {
         error_errno(err, ENOMEM, "prepare to ask Grid Engine");
         return NULL;
     }
-    *r = (struct refine){.jobs = jobs, .conf = conf, .settled = settled, .arg = arg};
+    *r = (struct refine){
+        .jobs = jobs, .reader = reader, .conf = conf, .settled = settled, .arg = arg};
     loop_timer_init(&r->soon, l, tell_settled, r);
     loop_timer_init(&r->later, l, ask_again, r);
-    if ((r->inquiries = inquiries_create(l, conf, NULL, answered, r, err)))
-        return r;
-    refine_destroy(r);
-    return NULL;
+    return r;
 }
 
 void refine_destroy(struct refine *r)
 {
     if (!r)
         return;
-    inquiries_destroy(r->inquiries);
     loop_timer_stop(&r->soon);
     loop_timer_stop(&r->later);
     free(r);
@@ -227,6 +251,7 @@ void refine_made(struct refine *r, struct job *job, const struct evidence *e)
 void refine_begin(struct refine *r, struct job *job, const struct evidence *e)
 {
     struct error err;
+    job->share = e->share;
     if (job->manager != GRANT_GRIDENGINE || job->demand_state != JOB_DEMAND_NEW ||
         !e->share.is_master)
         return;
@@ -238,7 +263,7 @@ void refine_begin(struct refine *r, struct job *job, const struct evidence *e)
         return;
     job->demand_state = JOB_DEMAND_ASKED;
     job->demand_tries++;
-    if (inquiries_ask(r->inquiries, job->name, &err) < 0) {
+    if (ask(r, job, READER_DEMAND, answered, &err) < 0) {
         log_warn("%s", err.text);
         put_off(r, job);
     }
@@ -258,6 +283,6 @@ void refine_awaited(struct refine *r, struct job *job)
     if (job->manager != GRANT_GRIDENGINE || job->asking || !r->conf->ge_qstat)
         return;
     job->asking = 1;
-    if (inquiries_ask(r->inquiries, job->name, NULL) < 0)
+    if (ask(r, job, READER_DEMAND, answered, NULL) < 0)
         job->asking = 0;
 }

@@ -16,7 +16,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "node-daemon/front/bind.h"
-#include "node-daemon/reader/grants.h"
+#include "node-daemon/front/grants.h"
 #include "node-daemon/front/refine.h"
 #include "node-daemon/front/sentinel.h"
 #include "node-daemon/lib/trace.h"
@@ -33,7 +33,7 @@ void answer_init(struct grant_answer *a, enum grant_result result, const char *t
         snprintf(a->text, sizeof(a->text), "%s", text);
 }
 
-static void refuse(struct requests *r, struct grant_answer *a, const struct peer *peer,
+static void refuse(struct requests *r, struct grant_answer *a, const struct asker *peer,
                    const char *what, const struct error *why)
 {
     answer_init(a, GRANT_REFUSED, why->text);
@@ -59,7 +59,7 @@ static int is_to_tell(uint64_t times)
 }
 
 /* A user can be the cause, by removing what is its own. */
-static void fail(struct requests *r, struct grant_answer *a, const struct peer *peer,
+static void fail(struct requests *r, struct grant_answer *a, const struct asker *peer,
                  const char *what, const struct error *why)
 {
     answer_init(a, GRANT_FAILED, why->text);
@@ -181,7 +181,7 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
 /* ---- place ------------------------------------------------------------------------------------
  */
 
-static void give_place(struct requests *r, struct job *job, const struct peer *peer,
+static void give_place(struct requests *r, struct job *job, const struct asker *peer,
                        struct grant_answer *a)
 {
     if (is_to_tell(++job->asked))
@@ -201,100 +201,138 @@ static int is_in_step(const char *part)
 }
 
 /* From the job's own part to the user's; who is there already stays. */
-static void place_in(struct requests *r, const struct peer *peer, struct job *job, const char *part,
-                     struct grant_answer *a)
+static void place_in(struct requests *r, const struct asker *peer, struct job *job,
+                     const char *part, struct grant_answer *a)
 {
     struct error e;
     if (is_in_step(part)) {
         answer_init(a, GRANT_INSIDE, "this process is in the cgroup of a step already");
         return;
     }
-    if (strcmp(part, "u/home") != 0 && jobs_enter(r->jobs, job, peer, JOB_HOME, &e) < 0)
+    if (strcmp(part, "u/home") != 0 && jobs_enter(r->jobs, job, peer->fd, PART_HOME, &e) < 0)
         fail(r, a, peer, "place", &e);
     else
         give_place(r, job, peer, a);
 }
 
-/* The job that the asking process is in, made if need be, and in which part of it, for the caller
- * to free. NULL: the answer says why. */
-static struct job *job_of_peer(struct requests *r, const struct peer *peer, const char *what,
-                               char **ret_part, struct grant_answer *a)
+/* What the reader says of a job, with what its grant says where it brought one. */
+static struct evidence take_evidence(struct requests *r, const struct reader_answer *said)
+{
+    struct evidence e = said->evidence;
+    grants_take(r->start, r->conf, said->grant, &e);
+    return e;
+}
+
+/* The job that the asking process proves to be in, made if need be. 1: it is there, or the answer
+ * says why not; 0: not yet. */
+static int proven_job(struct requests *r, struct asker *peer, const char *what, struct job **ret,
+                      struct grant_answer *a)
 {
     struct error e;
-    struct task_evidence t;
-    const struct asker who = {.uid = peer->uid, .groups = peer->groups, .ngroups = peer->ngroups};
-    enum grant_manager manager;
-    struct job *job = jobs_of_process(r->jobs, peer->pid, ret_part);
-    if (job && !peer_is_alive(peer)) { /* what was read was perhaps another's */
-        error_set(&e, ESRCH, "the process has ended");
-    } else if (job && (job->uid != peer->uid || job->state != GRANT_RUNNING)) {
+    const struct finding *f;
+    struct reader_request q = {.manager = GRANT_ANY};
+    if (!findings_get(&peer->found, FIND_PROOF, READER_PROVE, &q, peer->fd, &f))
+        return 0;
+    if (finding_failed(f, &e)) {
+        refuse(r, a, peer, what, &e);
+        return 1;
+    }
+    struct evidence proof = take_evidence(r, f->answer);
+    *ret = requests_job(r, (enum grant_manager)f->answer->manager, &proof, &e);
+    if (!*ret)
+        fail(r, a, peer, what, &e);
+    return 1;
+}
+
+/* The job that the asking process is in, made if need be, and in which part of it. 1: *ret, or NULL
+ * where the answer says why not; 0: not yet. */
+static int job_of_peer(struct requests *r, struct asker *peer, const char *what, struct job **ret,
+                       char *part, size_t n, struct grant_answer *a)
+{
+    struct error e;
+    struct job *job = NULL;
+    *ret = NULL;
+    if (jobs_of_peer(r->jobs, peer->fd, &job, part, n, &e) == 0) {
+        if (!job)
+            return proven_job(r, peer, what, ret, a);
+        if (job->uid == peer->uid && job->state == GRANT_RUNNING) {
+            *ret = job;
+            return 1;
+        }
         error_set(&e, EPERM, "the job that this process is in %s",
                   job->uid == peer->uid ? "has ended"
                   : job->uid            ? "is another user's"
                                         : "is nobody's: its owner is not clear");
-    } else if (job) {
-        return job;
-    } else if (evidence_prove(r->conf, &who, &t, &manager, &e) == 0) {
-        grants_take(r->conf, &t);
-        job = requests_job(r, manager, &t.evidence, &e);
-        if (!job)
-            fail(r, a, peer, what, &e);
-        return job;
     }
     refuse(r, a, peer, what, &e);
-    return NULL;
+    return 1;
 }
 
-static void place(struct requests *r, const struct peer *peer, struct grant_answer *a)
+static int place(struct requests *r, struct asker *peer, struct grant_answer *a)
 {
-    AUTO_FREE char *part = NULL;
-    struct job *job = job_of_peer(r, peer, "place", &part, a);
+    char part[MOVER_PART_MAX] = "";
+    struct job *job;
+    if (!job_of_peer(r, peer, "place", &job, part, sizeof(part), a))
+        return 0;
     if (job)
-        place_in(r, peer, job, part ? part : "", a);
+        place_in(r, peer, job, part, a);
+    return 1;
 }
 
 /* ---- token ------------------------------------------------------------------------------------
  */
 
-/* On the host of the job's script, where its manager can be asked, and only there. 0 with *ret_n
- * the answers (0: not yet), or -1 with err. */
-static int sign(struct requests *r, struct job *job, struct grant_answer **ret, size_t *ret_n,
-                struct error *err)
+/* On the host of the job's script, where its manager can be asked, and only there. 1 with *ret, or
+ * with err; 0: not yet. */
+static int sign(struct requests *r, struct asker *peer, struct job *job, struct grant_answer **ret,
+                size_t *ret_n, struct error *err)
 {
-    struct task_evidence t;
-    const struct evidence_source *s = evidence_of(r->conf, job->manager);
-    if (!s || !r->conf->key.set)
-        return error_set(err, ENOTSUP,
-                         "mprund signs no grants: no manager or grant_key is in its "
-                         "configuration");
-    if (s->look_up(r->conf, job->name, "", &t, err) < 0)
-        return error_context(err, "grants are for the host of the job's script to sign");
-    refine_begin(r->refine, job, &t.evidence);
-    *ret_n = 0;
+    const struct finding *master, *hosts;
+    struct reader_request q = {.manager = job->manager};
+    snprintf(q.job, sizeof(q.job), "%s", job->name);
+    if (job->manager != GRANT_GRIDENGINE || !r->conf->ge_spool || !r->conf->grant_key) {
+        error_set(err, ENOTSUP,
+                  "mprund signs no grants: no manager or grant_key is in its configuration");
+        return 1;
+    }
+    if (!findings_get(&peer->found, FIND_JOB, READER_LOOK_UP, &q, -1, &master) ||
+        !findings_get(&peer->found, FIND_HOSTS, READER_HOSTS, &q, -1, &hosts))
+        return 0;
+    if (finding_failed(master, err)) {
+        error_context(err, "grants are for the host of the job's script to sign");
+        return 1;
+    }
+    refine_begin(r->refine, job, &master->answer->evidence);
     if (job->demand_state == JOB_DEMAND_ASKED)
         return 0;
     if (job->demand_state != JOB_DEMAND_KNOWN)
-        return error_set(err, ENOENT, "what job %s asks for is not known here", job->name);
-    *ret = grants_sign(r->conf, job, ret_n, err);
-    return *ret ? 0 : -1;
+        error_set(err, ENOENT, "what job %s asks for is not known here", job->name);
+    else
+        *ret = grants_sign(r->start, r->conf, job, hosts, ret_n, err);
+    return 1;
 }
 
 /* NULL: not yet, with *ret_n 0. Else a, or others in its place. */
-static struct grant_answer *token(struct requests *r, const struct peer *peer,
-                                  struct grant_answer *a, size_t *ret_n)
+static struct grant_answer *token(struct requests *r, struct asker *peer, struct grant_answer *a,
+                                  size_t *ret_n)
 {
     struct error e;
+    struct job *job;
     struct grant_answer *signed_ones = NULL;
-    AUTO_FREE char *part = NULL;
-    struct job *job = job_of_peer(r, peer, "grant", &part, a);
-    if (!job)
-        return a;
-    if (sign(r, job, &signed_ones, ret_n, &e) == 0) {
+    char part[MOVER_PART_MAX];
+    if (!job_of_peer(r, peer, "grant", &job, part, sizeof(part), a) ||
+        (job && !sign(r, peer, job, &signed_ones, ret_n, &e))) {
+        free(a);
+        *ret_n = 0;
+        return NULL;
+    }
+    if (signed_ones) {
         free(a);
         return signed_ones;
     }
     *ret_n = 1;
-    answer_init(a, GRANT_REFUSED, e.text);
+    if (job)
+        answer_init(a, GRANT_REFUSED, e.text);
     return a;
 }
 
@@ -323,22 +361,37 @@ static int site_job(const struct grant_request *q, struct evidence *ret, struct 
     return 0;
 }
 
-static int managers_job(struct requests *r, const struct grant_request *q, struct evidence *ret,
-                        struct error *err)
+/* A job that its manager wrote of, or that mprund cannot read of in time: that one is contained all
+ * the same, as nobody's. 1 with *ret; 0: not yet; -1 with err. */
+static int managers_job(struct requests *r, struct asker *peer, const struct grant_request *q,
+                        struct evidence *ret, struct error *err)
 {
-    struct task_evidence t;
-    const struct evidence_source *s = evidence_of(r->conf, q->manager);
-    if (!s)
+    const struct finding *f;
+    struct reader_request ask = {.manager = q->manager};
+    if (q->manager != GRANT_GRIDENGINE || !r->conf->ge_spool)
         return error_set(err, ENOTSUP, "enter a job: its manager is not in mprund's configuration");
-    if (s->look_up(r->conf, q->job, q->task, &t, err) < 0)
+    if (!ge_is_job(q->job) || (q->task[0] && !ge_is_task(q->task)))
+        return error_set(err, EINVAL, "look up job '%s', task '%s': not names of Grid Engine's",
+                         q->job, q->task);
+    snprintf(ask.job, sizeof(ask.job), "%s", q->job);
+    snprintf(ask.task, sizeof(ask.task), "%s", q->task);
+    if (!findings_get(&peer->found, FIND_TASK, READER_LOOK_UP, &ask, -1, &f))
+        return 0;
+    if (f->n == 0) {
+        log_warn("job %s: what its execd wrote cannot be read in time: it is contained as nobody's",
+                 q->job);
+        *ret = (struct evidence){.uid = 0};
+        snprintf(ret->name, sizeof(ret->name), "%s", q->job);
+        return 1;
+    }
+    if (finding_failed(f, err))
         return -1;
-    grants_take(r->conf, &t);
-    *ret = t.evidence;
-    return 0;
+    *ret = take_evidence(r, f->answer);
+    return 1;
 }
 
-static void enter(struct requests *r, const struct peer *peer, const struct grant_request *q,
-                  struct grant_answer *a)
+static int enter(struct requests *r, struct asker *peer, const struct grant_request *q,
+                 struct grant_answer *a)
 {
     struct error e;
     struct evidence known;
@@ -346,44 +399,53 @@ static void enter(struct requests *r, const struct peer *peer, const struct gran
     if (peer->uid != 0) {
         error_set(&e, EPERM, "only root enters a job: a user asks for a place in its own");
         refuse(r, a, peer, "enter", &e);
-        return;
+        return 1;
     }
-    int rc = q->manager == GRANT_SITE ? site_job(q, &known, &e) : managers_job(r, q, &known, &e);
+    int rc = q->manager == GRANT_SITE ? (site_job(q, &known, &e) == 0 ? 1 : -1)
+                                      : managers_job(r, peer, q, &known, &e);
+    if (rc == 0)
+        return 0;
     if (rc < 0)
         refuse(r, a, peer, "enter", &e);
     else if (!(job = requests_job(r, q->manager, &known, &e)) ||
-             jobs_enter(r->jobs, job, peer, JOB_TASK, &e) < 0)
+             jobs_enter(r->jobs, job, peer->fd, PART_TASK, &e) < 0)
         fail(r, a, peer, "enter", &e);
     else
         give_place(r, job, peer, a);
+    return 1;
 }
 
 /* ---- bind -------------------------------------------------------------------------------------
  */
 
-/* The job, made when it is not here: its processes may come later. */
-static struct job *job_to_bind(struct requests *r, const struct grant_request *q, struct error *err)
+/* The job, made when it is not here: its processes may come later. 1: *ret, or NULL with err; 0: not
+ * yet. */
+static int job_to_bind(struct requests *r, struct asker *peer, const struct grant_request *q,
+                       struct job **ret, struct error *err)
 {
     struct evidence known;
     enum grant_manager manager;
     struct job *job = bind_find(r->jobs, q);
+    *ret = NULL;
     if (job && q->uid && job->uid && job->uid != q->uid) {
         error_set(err, EPERM, "job %s is of another user here", job->name);
-        return NULL;
+        return 1;
     }
     if (job && q->uid && !job->uid && jobs_own(r->jobs, job, q->uid, err) < 0)
-        return NULL;
-    if (job)
-        return job;
-    int is_known = bind_describe(r->conf, q, &known, &manager, err);
+        return 1;
+    if ((*ret = job))
+        return 1;
+    int is_known = bind_describe(&peer->found, r->conf, q, &known, &manager, err);
+    if (is_known == BIND_NOT_YET)
+        return 0;
     if (is_known == 0 && q->bind == GRANT_BIND_HAVE)
         error_set(err, ESRCH, "job %s is not here, and no manager has written of it", q->job);
     if (is_known < 0 || (is_known == 0 && q->bind == GRANT_BIND_HAVE))
-        return NULL;
-    job = requests_job(r, manager, &known, err);
+        return 1;
+    *ret = job = requests_job(r, manager, &known, err);
     if (job && q->bind != GRANT_BIND_HAVE)
         jobs_bind(r->jobs, job, !is_known);
-    return job;
+    return 1;
 }
 
 static int forget(struct requests *r, const struct grant_request *q, struct error *err)
@@ -397,24 +459,44 @@ static int forget(struct requests *r, const struct grant_request *q, struct erro
     return 0;
 }
 
-static void bind_job(struct requests *r, const struct peer *peer, const struct grant_request *q,
-                     struct grant_answer *a)
+/* What the manager's own daemon may use, where that is asked for. 1, or 0: not yet. */
+static int find_own_limit(struct asker *peer, const struct grant_request *q, struct limit *ret)
+{
+    const struct finding *f;
+    struct reader_request ask = {.manager = GRANT_GRIDENGINE};
+    *ret = (struct limit){.set = 0};
+    if (q->bind != GRANT_BIND_UNLIMIT)
+        return 1;
+    if (!findings_get(&peer->found, FIND_LIMIT, READER_OWN_LIMIT, &ask, -1, &f))
+        return 0;
+    if (!finding_failed(f, NULL))
+        *ret = f->answer->own_limit;
+    return 1;
+}
+
+static int bind_job(struct requests *r, struct asker *peer, const struct grant_request *q,
+                    struct grant_answer *a)
 {
     struct error e, left = {.text = ""};
     struct job *job = NULL;
+    struct limit own;
     int rc = 0;
     answer_init(a, GRANT_OK, NULL);
     if (peer->uid != 0) {
         error_set(&e, EPERM, "only root gives a job its limits");
         refuse(r, a, peer, "bind", &e);
-        return;
+        return 1;
     }
+    if (!find_own_limit(peer, q, &own))
+        return 0;
     if (q->bind == GRANT_BIND_FORGET)
         rc = forget(r, q, &e);
-    else if (!(job = job_to_bind(r, q, &e)))
+    else if (!job_to_bind(r, peer, q, &job, &e))
+        return 0;
+    else if (!job)
         rc = -1;
     else if (q->bind != GRANT_BIND_HAVE &&
-             (rc = bind_limits(r->jobs, r->conf, job, q, &left, &e)) < 0 && job->awaited)
+             (rc = bind_limits(r->jobs, &own, job, q, &left, &e)) < 0 && job->awaited)
         job_end(job); /* nobody is to find it without its limits */
     trace("bind job=%s what=%u memory=%llu cores=%u result=%d", q->job, (unsigned)q->bind,
           (unsigned long long)q->memory, (unsigned)q->cores, rc);
@@ -424,12 +506,13 @@ static void bind_job(struct requests *r, const struct peer *peer, const struct g
         jobs_describe(r->jobs, job, a);
     if (rc == 0 && left.text[0])
         snprintf(a->text, sizeof(a->text), "%s", left.text);
+    return 1;
 }
 
 /* ---- status -----------------------------------------------------------------------------------
  */
 
-static size_t status(struct requests *r, const struct peer *peer, struct grant_answer *a)
+static size_t status(struct requests *r, const struct asker *peer, struct grant_answer *a)
 {
     size_t n = 0;
     uint32_t stuck = 0;
@@ -449,7 +532,7 @@ static size_t status(struct requests *r, const struct peer *peer, struct grant_a
     return n + 1;
 }
 
-struct grant_answer *requests_answer(struct requests *r, const struct peer *peer,
+struct grant_answer *requests_answer(struct requests *r, struct asker *peer,
                                      const struct grant_request *q, size_t *ret_n)
 {
     size_t most = q->op == GRANT_STATUS ? jobs_count(r->jobs) + 1 : 1;
@@ -459,13 +542,15 @@ struct grant_answer *requests_answer(struct requests *r, const struct peer *peer
         return NULL;
     if (q->op == GRANT_TOKEN)
         return token(r, peer, a, ret_n);
-    if (q->op == GRANT_PLACE)
-        place(r, peer, a);
-    else if (q->op == GRANT_ENTER)
-        enter(r, peer, q, a);
-    else if (q->op == GRANT_BIND)
-        bind_job(r, peer, q, a);
-    else
+    int done = q->op == GRANT_PLACE   ? place(r, peer, a)
+               : q->op == GRANT_ENTER ? enter(r, peer, q, a)
+               : q->op == GRANT_BIND  ? bind_job(r, peer, q, a)
+                                      : 1;
+    if (q->op == GRANT_STATUS)
         *ret_n = status(r, peer, a);
-    return a;
+    if (done)
+        return a;
+    free(a);
+    *ret_n = 0;
+    return NULL;
 }

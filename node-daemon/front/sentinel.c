@@ -17,22 +17,6 @@
 /* Nobody writes anything into them: by this, and by being empty, they are known for ours. */
 enum { MODE = 0444 };
 
-static int open_directory(const char *dir, struct error *err)
-{
-    struct stat st;
-    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-        return error_errno(err, errno, "make the directory of sentinels '%s'", dir);
-    AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return error_errno(err, errno, "open the directory of sentinels '%s'", dir);
-    if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022))
-        return error_set(err, EPERM,
-                         "open the directory of sentinels '%s': it must be root's and writable to "
-                         "nobody else",
-                         dir);
-    return take_fd(&fd);
-}
-
 void sentinel_put(int dir, const struct job *job)
 {
     if (dir < 0)
@@ -88,22 +72,12 @@ void sentinel_clear(int dir)
         remove_others(dir, NULL);
 }
 
-/* As the jobs are now. */
-static void sync_with(int dir, struct jobs *jobs)
+void sentinel_begin(int dir, struct jobs *jobs)
 {
+    if (dir < 0)
+        return;
     remove_others(dir, jobs);
     for (size_t i = 0; i < jobs_count(jobs); i++)
         if (jobs_at(jobs, i)->state == GRANT_RUNNING && !jobs_is_empty(jobs, jobs_at(jobs, i)))
             sentinel_put(dir, jobs_at(jobs, i));
-}
-
-void sentinel_begin(int *dir, const char *path, struct jobs *jobs)
-{
-    struct error e;
-    cleanup_close(dir);
-    *dir = open_directory(path, &e);
-    if (*dir < 0)
-        log_error("%s", e.text);
-    else
-        sync_with(*dir, jobs);
 }

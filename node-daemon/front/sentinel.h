@@ -10,10 +10,8 @@
 struct jobs;
 struct job;
 
-/* Open the directory instead of *dir, and have in it a file for each job that runs and has somebody
- * in it, and no others. It is made where it is missing (0755), and must be root's (or the caller's)
- * and writable to nobody else; else *dir is -1, and the log says why. */
-void sentinel_begin(int *dir, const char *path, struct jobs *jobs);
+/* Have in the directory a file for each job that runs and has somebody in it, and no others. */
+void sentinel_begin(int dir, struct jobs *jobs);
 /* dir -1: nothing is done. */
 void sentinel_put(int dir, const struct job *job);
 void sentinel_remove(int dir, const struct job *job);

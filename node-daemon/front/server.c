@@ -25,13 +25,13 @@
 #include "node-daemon/front/sentinel.h"
 
 static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
-enum { BACKLOG = 128, ROOTS_PLACES = 16 };
+enum { ROOTS_PLACES = 16 };
 
 struct connection {
     struct server *server;
     struct connection *next, *prev;
     int fd;
-    struct peer peer;
+    struct asker asker;
     struct loop_io *io;
     struct loop_timer timer;
     struct grant_answer *answers; /* NULL: nothing was asked yet, or it waits */
@@ -43,13 +43,12 @@ struct connection {
 struct server {
     struct loop *loop;
     struct requests *requests;
-    const char *path;
-    int lock, fd;
-    ino_t inode; /* of fd's file */
-    struct loop_io *io;
+    struct start *start;
+    ino_t inode; /* of the socket's file */
+    struct loop_io *io, *roots_io;
     struct loop_timer again; /* after running out of descriptors */
     struct loop_timer sign;  /* of life */
-    int told;                /* the socket is gone and cannot be made again, and that was said */
+    int told;                /* that the sockets are gone */
     struct connection *connections;
     long n;
     struct quota quota;
@@ -61,7 +60,7 @@ struct server {
 static void connection_close(struct connection *c)
 {
     struct server *s = c->server;
-    quota_leave(&s->quota, c->peer.uid);
+    quota_leave(&s->quota, c->asker.uid);
     if (c->next)
         c->next->prev = c->prev;
     if (c->prev)
@@ -70,7 +69,7 @@ static void connection_close(struct connection *c)
         s->connections = c->next;
     loop_io_destroy(c->io);
     loop_timer_stop(&c->timer);
-    peer_free(&c->peer);
+    findings_free(&c->asker.found);
     cleanup_close(&c->fd);
     free(c->answers);
     free(c);
@@ -81,7 +80,7 @@ static void connection_close(struct connection *c)
 static void time_over(void *arg)
 {
     struct connection *c = arg;
-    log_debug("pid %d of user %u %s in time", (int)c->peer.pid, (unsigned)c->peer.uid,
+    log_debug("pid %d of user %u %s in time", (int)c->asker.pid, (unsigned)c->asker.uid,
               c->answers ? "did not hear its answer"
               : c->waits ? "was not answered"
                          : "did not ask");
@@ -122,7 +121,7 @@ static void answer(struct connection *c, const struct grant_request *q, size_t l
         if (c->answers)
             answer_init(c->answers, GRANT_BAD, fault);
     } else {
-        c->answers = requests_answer(c->server->requests, &c->peer, q, &c->n);
+        c->answers = requests_answer(c->server->requests, &c->asker, q, &c->n);
     }
     if (!c->answers && c->n == 0) {
         wait_for_more(c, q);
@@ -135,7 +134,7 @@ static void answer(struct connection *c, const struct grant_request *q, size_t l
     c->waits = 0;
     unsigned result = c->answers[0].result;
     if (result == GRANT_REFUSED || result == GRANT_BAD || result == GRANT_FAILED)
-        quota_charge(&c->server->quota, c->peer.uid);
+        quota_charge(&c->server->quota, c->asker.uid);
     loop_timer_start(&c->timer, HEAR_S, 0);
     send_answers(c);
 }
@@ -158,6 +157,15 @@ static void connection_ready(void *arg, int fd, unsigned events)
         answer(c, &q, (size_t)n);
 }
 
+/* What this one asked about has been found out. */
+static void found(void *arg)
+{
+    struct connection *c = arg;
+    struct grant_request q = c->asked;
+    if (c->waits)
+        answer(c, &q, sizeof(q));
+}
+
 void server_settled(struct server *s)
 {
     for (struct connection *c = s->connections, *next; c; c = next) {
@@ -172,8 +180,8 @@ void server_settled(struct server *s)
 /* ---- accepting --------------------------------------------------------------------------------
  */
 
-/* Takes fd and what is in peer. */
-static void connection_open(struct server *s, int fd, struct peer *peer)
+/* Takes fd. */
+static void connection_open(struct server *s, int fd, const struct ucred *who)
 {
     struct connection *c = calloc(1, sizeof(*c));
     if (c) {
@@ -181,15 +189,15 @@ static void connection_open(struct server *s, int fd, struct peer *peer)
         loop_timer_init(&c->timer, s->loop, time_over, c);
     }
     if (!c || !c->io) {
-        quota_leave(&s->quota, peer->uid);
-        peer_free(peer);
+        quota_leave(&s->quota, who->uid);
         free(c);
         close(fd);
         return;
     }
     c->server = s;
     c->fd = fd;
-    c->peer = *peer;
+    c->asker = (struct asker){.fd = fd, .pid = who->pid, .uid = who->uid};
+    findings_init(&c->asker.found, s->requests->reader, found, c);
     c->next = s->connections;
     if (c->next)
         c->next->prev = c;
@@ -211,21 +219,17 @@ static void turn_away(int fd, const char *why)
 static void welcome(struct server *s, int fd)
 {
     const struct conf *conf = s->requests->conf;
-    struct peer peer;
-    struct error e;
-    if (peer_read(fd, &peer, &e) < 0) {
-        log_debug("%s", e.text);
+    struct ucred who;
+    socklen_t len = sizeof(who);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
         close(fd);
-    } else if (peer.uid != 0 && s->n >= conf->max_connections) {
-        peer_free(&peer);
+    else if (who.uid != 0 && s->n >= conf->max_connections)
         turn_away(fd, "too many requests of all users: ask again later");
-    } else if (!quota_enter(&s->quota, peer.uid, loop_now(), (unsigned)conf->user_connections,
-                            (double)conf->user_rate)) {
-        peer_free(&peer);
+    else if (!quota_enter(&s->quota, who.uid, loop_now(), (unsigned)conf->user_connections,
+                          (double)conf->user_rate))
         turn_away(fd, "too many requests of this user: ask again later");
-    } else {
-        connection_open(s, fd, &peer);
-    }
+    else
+        connection_open(s, fd, &who);
 }
 
 static void accept_again(void *arg)
@@ -250,145 +254,73 @@ static void server_ready(void *arg, int fd, unsigned events)
     }
 }
 
-/* ---- the socket -------------------------------------------------------------------------------
+/* ---- the sockets ------------------------------------------------------------------------------
  */
 
-int server_directory(const char *path, int make, struct error *err)
-{
-    struct stat st;
-    AUTO_FREE char *dir = strdup(path);
-    char *slash = dir ? strrchr(dir, '/') : NULL;
-    if (!slash || slash == dir)
-        return error_set(err, EINVAL, "listen at '%s': not a path with a directory", path);
-    *slash = 0;
-    if (make && mkdir(dir, 0755) == 0)
-        (void)chmod(dir, 0755);
-    if (lstat(dir, &st) < 0)
-        return !make && errno == ENOENT ? 0 : error_errno(err, errno, "listen at '%s'", path);
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
-        return error_set(err, EPERM,
-                         "listen at '%s': its directory must belong to user %u and be writable to "
-                         "nobody else",
-                         path, (unsigned)geteuid());
-    return 0;
-}
-
-/* Only root can open the file: a user who could would keep every daemon from starting. fcntl()'s
- * lock ends with the daemon, as its children do not have it, and the kernel says whose it is. */
-static int take_lock(struct server *s, struct error *err)
-{
-    struct flock f = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    AUTO_FREE char *name = NULL;
-    if (server_directory(s->path, 1, err) < 0)
-        return -1;
-    if (asprintf(&name, "%s" GRANT_LOCK, s->path) < 0)
-        return error_errno(err, ENOMEM, "listen at '%s'", s->path);
-    cleanup_close(&s->lock); /* perhaps of a directory that is gone */
-    s->lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (s->lock >= 0 && fcntl(s->lock, F_SETLK, &f) == 0)
-        return 0;
-    if (s->lock < 0 || (errno != EAGAIN && errno != EACCES))
-        return error_errno(err, errno, "lock '%s'", name);
-    (void)fcntl(s->lock, F_GETLK, &f);
-    return error_set(err, EADDRINUSE, "listen at '%s': another mprund, pid %d, does so already",
-                     s->path, (int)f.l_pid);
-}
-
-/* A descriptor that listens at the path, and *ret, the file that is there then. */
-static int listen_at(const char *path, struct stat *ret, struct error *err)
-{
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof(at.sun_path))
-        return error_errno(err, ENAMETOOLONG, "listen at '%s'", path);
-    strcpy(at.sun_path, path);
-    (void)unlink(path);
-    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 || chmod(path, 0666) < 0 ||
-        listen(fd, BACKLOG) < 0 || lstat(path, ret) < 0)
-        return error_errno(err, errno, "listen at '%s'", path);
-    return take_fd(&fd);
-}
-
-static int make_socket(struct server *s, struct error *err)
-{
-    struct stat at;
-    AUTO_CLOSE int fd = listen_at(s->path, &at, err);
-    if (fd < 0)
-        return -1;
-    struct loop_io *io = loop_io_create(s->loop, fd, LOOP_READ, server_ready, s);
-    if (!io)
-        return error_errno(err, ENOMEM, "listen at '%s'", s->path);
-    loop_io_destroy(s->io);
-    cleanup_close(&s->fd);
-    s->io = io;
-    s->fd = take_fd(&fd);
-    s->inode = at.st_ino;
-    (void)futimens(s->lock, NULL);
-    return 0;
-}
-
-/* Somebody may have removed the whole directory, or be doing so. */
+/* Somebody may have removed them, or the whole directory. */
 static int is_there(const struct server *s)
 {
     struct stat at, lock, sentinels = {.st_nlink = 1};
-    (void)fstat(s->requests->sentinels, &sentinels);
-    return lstat(s->path, &at) == 0 && at.st_ino == s->inode && fstat(s->lock, &lock) == 0 &&
-           lock.st_nlink > 0 && sentinels.st_nlink > 0;
+    if (s->requests->sentinels >= 0)
+        (void)fstat(s->requests->sentinels, &sentinels);
+    return lstat(GRANT_SOCKET, &at) == 0 && at.st_ino == s->inode &&
+           fstat(s->start->of[GIFT_LOCK], &lock) == 0 && lock.st_nlink > 0 &&
+           sentinels.st_nlink > 0;
 }
 
-static void make_again(struct server *s)
-{
-    struct requests *r = s->requests;
-    struct error e;
-    if (take_lock(s, &e) < 0 || make_socket(s, &e) < 0) {
-        if (!s->told++)
-            log_error("%s; trying again every %g s", e.text, GRANT_SIGN_S);
-        return;
-    }
-    s->told = 0;
-    sentinel_begin(&r->sentinels, r->conf->sentinel_dir, r->jobs);
-    log_warn("somebody has removed '%s', or what belongs to it: it is there again", s->path);
-}
-
-/* Clients do not wait for a daemon of which there is no sign: see grant_patience(). */
+/* Clients do not wait for a daemon of which there is no sign: see grant_patience(). What changes the
+ * file's time is that something is written. */
 static void give_sign(void *arg)
 {
     struct server *s = arg;
-    if (!is_there(s))
-        make_again(s);
-    else
-        (void)futimens(s->lock, NULL);
+    if (pwrite(s->start->of[GIFT_LOCK], "", 1, 0) < 0)
+        log_debug("show a sign of life: %s", strerror(errno));
+    if (is_there(s) || s->told)
+        return;
+    log_warn("somebody has removed '%s', or what belongs to it: it is made again", GRANT_SOCKET);
+    s->told = 1;
+    (void)start_tell(TOLD_SOCKETS_GONE);
+}
+
+int server_listen(struct server *s, struct error *err)
+{
+    struct stat at;
+    int fd = s->start->of[GIFT_SOCKET], roots = s->start->of[GIFT_ROOT_SOCKET];
+    struct loop_io *io = loop_io_create(s->loop, fd, LOOP_READ, server_ready, s);
+    if (!io || lstat(GRANT_SOCKET, &at) < 0) {
+        loop_io_destroy(io);
+        return error_errno(err, errno, "listen at '%s'", GRANT_SOCKET);
+    }
+    loop_io_destroy(s->io);
+    loop_io_destroy(s->roots_io);
+    s->io = io;
+    s->roots_io = roots < 0 ? NULL : loop_io_create(s->loop, roots, LOOP_READ, server_ready, s);
+    s->inode = at.st_ino;
+    s->told = 0;
+    loop_timer_start(&s->sign, 0, GRANT_SIGN_S);
+    return 0;
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------
  */
 
-struct server *server_create(struct loop *l, const char *path, struct requests *requests,
+struct server *server_create(struct loop *l, struct start *start, struct requests *requests,
                              struct error *err)
 {
     struct server *s = calloc(1, sizeof(*s));
     if (!s) {
-        error_errno(err, ENOMEM, "listen at '%s'", path);
+        error_errno(err, ENOMEM, "listen at '%s'", GRANT_SOCKET);
         return NULL;
     }
     s->loop = l;
-    s->path = path;
+    s->start = start;
     s->requests = requests;
-    s->fd = s->lock = -1;
     loop_timer_init(&s->again, l, accept_again, s);
     loop_timer_init(&s->sign, l, give_sign, s);
-    if (take_lock(s, err) == 0)
+    if (server_listen(s, err) == 0)
         return s;
     server_destroy(s);
     return NULL;
-}
-
-int server_listen(struct server *s, struct error *err)
-{
-    if (make_socket(s, err) < 0)
-        return -1;
-    loop_timer_start(&s->sign, 0, GRANT_SIGN_S);
-    return 0;
 }
 
 void server_destroy(struct server *s)
@@ -399,10 +331,9 @@ void server_destroy(struct server *s)
     while (s->connections)
         connection_close(s->connections);
     loop_io_destroy(s->io);
+    loop_io_destroy(s->roots_io);
     loop_timer_stop(&s->again);
     loop_timer_stop(&s->sign);
-    cleanup_close(&s->fd);
-    cleanup_close(&s->lock);
     free(s);
     errno = saved;
 }

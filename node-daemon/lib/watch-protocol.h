@@ -12,6 +12,7 @@ enum watch_op {
     WATCH_CLAIM,   /* the process is of this job: claim; answered by WATCH_JOB of the same id */
     WATCH_TASKS,   /* which tasks are there? answered by WATCH_TASK ... with more */
     WATCH_ENTERED, /* processes were put into dir: front may write its sentinel */
+    WATCH_DAEMON,  /* a daemon of a manager has started: the ground is made ready for its jobs */
     /* front to watch */
     WATCH_JOB,      /* the job's directory is dir; or code, text: it is put into no job */
     WATCH_TASK,     /* a task: job, task, group; more 0: there are no others */

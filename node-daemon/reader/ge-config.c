@@ -5,16 +5,15 @@
  * job. It is not multiplied here: share.c does that, once. */
 #include "node-daemon/reader/ge-config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_MAX = 10, HOST_MAX = 64, SLOTS_MAX = 1000000 };
+enum { DIGITS_MAX = 10, SLOTS_MAX = 1000000 };
 
-/* ---- names ------------------------------------------------------------------------------------
+/* ---- values -----------------------------------------------------------------------------------
  */
 
 static size_t digits(const char *s)
@@ -22,29 +21,6 @@ static size_t digits(const char *s)
     size_t n = strspn(s, "0123456789");
     return n <= DIGITS_MAX ? n : 0;
 }
-
-int ge_is_job(const char *name)
-{
-    size_t n = digits(name);
-    if (n == 0 || name[n] != '.')
-        return 0;
-    size_t m = digits(name + n + 1);
-    return m > 0 && name[n + 1 + m] == 0;
-}
-
-int ge_is_task(const char *name)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = digits(name);
-    if (n == 0 || name[n] != '.' || !isalnum((unsigned char)name[n + 1]))
-        return 0;
-    size_t m = strspn(name + n + 1, letters);
-    return m <= HOST_MAX && name[n + 1 + m] == 0;
-}
-
-/* ---- values -----------------------------------------------------------------------------------
- */
 
 static int parse_number(const char *s, unsigned long max, unsigned long *ret)
 {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "common/error.h"
+#include "node-daemon/lib/ge-names.h"
 #include "node-daemon/lib/share.h"
 #include "rm-adapters/gridengine/complex-value.h"
 
@@ -41,8 +42,3 @@ struct ge_config_reader {
 void ge_config_feed(struct ge_config_reader *r, const char *bytes, size_t n);
 /* Once, after the last bytes. 0, or -1 with err. */
 int ge_config_finish(struct ge_config_reader *r, struct ge_config *ret, struct error *err);
-
-/* "23.1": a job and task as directories are called. */
-int ge_is_job(const char *name);
-/* "1.n12": a slave task of it. */
-int ge_is_task(const char *name);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprund-front - what users and root talk to: it knows the jobs, chooses their cores, and has the
+ * others do what it cannot do itself
+ *
+ * It is nobody's but the user's of mprund. All state is the tree of cgroups, so it can be killed and
+ * started again at any time. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "node-daemon/front/refine.h"
+#include "node-daemon/front/sentinel.h"
+#include "node-daemon/front/server.h"
+#include "node-daemon/front/watch-link.h"
+#include "node-daemon/lib/logging.h"
+#include "node-daemon/lib/rights.h"
+#include "node-daemon/lib/trace.h"
+
+struct front {
+    struct start start;
+    struct conf conf;
+    struct loop *loop;
+    struct loop_io *control;
+    struct ground ground;
+    struct reader_link *reader;
+    struct jobs *jobs;
+    struct refine *refine;
+    struct requests requests;
+    struct server *server;
+    struct watch_link *watch;
+};
+
+/* ---- what the parts of it ask of each other --------------------------------------------------- */
+
+static void job_ended(void *arg, const struct job *job)
+{
+    const struct front *f = arg;
+    sentinel_remove(f->requests.sentinels, job);
+}
+
+static void job_is_awaited(void *arg, struct job *job)
+{
+    struct front *f = arg;
+    refine_awaited(f->refine, job);
+}
+
+static void job_is_made(void *arg, struct job *job, const struct evidence *e)
+{
+    struct front *f = arg;
+    refine_made(f->refine, job, e);
+}
+
+/* The answer is of the job that has this question: its name may be another's by now. */
+static void known_answered(void *arg, const struct reader_answer *a)
+{
+    struct front *f = arg;
+    for (size_t i = 0; a && i < jobs_count(f->jobs); i++) {
+        struct job *job = jobs_at(f->jobs, i);
+        if (job->known_asked != a->head.id)
+            continue;
+        job->known_asked = 0;
+        jobs_know(f->jobs, job, a->code ? -1 : a->known);
+        return;
+    }
+}
+
+static void ask_known(void *arg, struct job *job)
+{
+    struct front *f = arg;
+    struct reader_request q = {.manager = job->manager};
+    snprintf(q.job, sizeof(q.job), "%s", job->name);
+    if (reader_ask(f->reader, &q, READER_IS_KNOWN, -1, known_answered, f, &job->known_asked, NULL) <
+        0)
+        job->known_asked = 0;
+}
+
+static void is_settled(void *arg)
+{
+    struct front *f = arg;
+    server_settled(f->server);
+}
+
+static void job_is_gone(struct front *f, const char *name)
+{
+    struct job *job = jobs_find(f->jobs, GRANT_GRIDENGINE, name);
+    if (!job)
+        return;
+    if (job->awaited)
+        jobs_come(f->jobs, job);
+    jobs_know(f->jobs, job, 0);
+}
+
+static void reader_says(void *arg, const struct reader_answer *event)
+{
+    struct front *f = arg;
+    if (event->head.what == READER_GONE && f->jobs)
+        job_is_gone(f, event->job);
+    else if (f->watch)
+        watch_link_event(f->watch, event);
+}
+
+/* ---- the supervisor --------------------------------------------------------------------------- */
+
+static void control_ready(void *arg, int fd, unsigned events)
+{
+    struct front *f = arg;
+    enum gift gift;
+    unsigned which;
+    struct error e;
+    if (start_take(&f->start, &gift, &which) < 0) {
+        loop_stop(f->loop);
+        return;
+    }
+    if (gift == GIFT_LINK && which == ROLE_READER)
+        reader_link_renew(f->reader);
+    else if (gift == GIFT_LINK && which == ROLE_WATCH)
+        watch_link_renew(f->watch);
+    else if (gift == GIFT_SENTINELS)
+        f->requests.sentinels = f->start.of[GIFT_SENTINELS];
+    else if (gift == GIFT_ALL && server_listen(f->server, &e) < 0)
+        log_error("%s", e.text);
+    if (gift == GIFT_ALL)
+        sentinel_begin(f->requests.sentinels, f->jobs);
+}
+
+/* SIGHUP: the next one has another configuration, and perhaps other sentinels. */
+static void on_signal(void *arg, int signo)
+{
+    struct front *f = arg;
+    if (signo == SIGHUP)
+        sentinel_clear(f->requests.sentinels);
+    loop_stop(f->loop);
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static int open_loop(struct front *f, struct error *err)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    if (!(f->loop = loop_create(err)) || loop_signals(f->loop, &signals, on_signal, f, err) < 0)
+        return -1;
+    f->control = loop_io_create(f->loop, START_CONTROL, LOOP_READ, control_ready, f);
+    return f->control ? 0 : error_errno(err, ENOMEM, "hear of the supervisor");
+}
+
+static int open_front(struct front *f, struct error *err)
+{
+    struct jobs_watch watch = {.made = job_is_made,
+                               .ask_known = ask_known,
+                               .awaited = job_is_awaited,
+                               .ended = job_ended,
+                               .arg = f};
+    ground_of_start(&f->start, &f->ground);
+    if (conf_read_fd(f->start.of[GIFT_CONF], &f->conf, err) < 0 || open_loop(f, err) < 0)
+        return -1;
+    trace_to(f->start.of[GIFT_TRACE]);
+    f->requests = (struct requests){.start = &f->start,
+                                    .ground = &f->ground,
+                                    .conf = &f->conf,
+                                    .sentinels = f->start.of[GIFT_SENTINELS]};
+    if (!(f->reader = reader_link_create(f->loop, &f->start, &f->conf, reader_says, f, err)) ||
+        !(f->jobs = jobs_create(f->loop, &f->start, &f->ground, &f->conf, &watch, err)) ||
+        !(f->refine =
+              refine_create(f->loop, f->jobs, f->reader, &f->conf, is_settled, f, err)))
+        return -1;
+    f->requests.reader = f->reader;
+    f->requests.jobs = f->jobs;
+    f->requests.refine = f->refine;
+    if (!(f->server = server_create(f->loop, &f->start, &f->requests, err)) ||
+        !(f->watch = watch_link_create(f->loop, &f->start, &f->requests, err)))
+        return -1;
+    sentinel_begin(f->requests.sentinels, f->jobs);
+    refine_resume(f->refine);
+    if (jobs_count(f->jobs))
+        log_note("%zu job%s here from before", jobs_count(f->jobs),
+                 jobs_count(f->jobs) == 1 ? " was" : "s were");
+    return 0;
+}
+
+static void close_front(struct front *f)
+{
+    watch_link_destroy(f->watch);
+    server_destroy(f->server);
+    refine_destroy(f->refine);
+    jobs_destroy(f->jobs);
+    reader_link_destroy(f->reader);
+    loop_io_destroy(f->control);
+    loop_destroy(f->loop);
+    conf_free(&f->conf);
+}
+
+int main(void)
+{
+    static struct front f;
+    struct error e;
+    fd_open_standard();
+    umask(022);
+    logging_open(LOG_NOTE, 0);
+    int rc = start_receive(&f.start, &e);
+    if (rc == 0) {
+        logging_open(f.start.plan.verbose ? LOG_DEBUG : LOG_NOTE, (int)f.start.plan.to_syslog);
+        rc = rights_drop(ROLE_FRONT, &f.start.plan, &e);
+    }
+    if (rc == 0 && (rc = open_front(&f, &e)) == 0 && (rc = start_tell(TOLD_READY)) == 0)
+        loop_run(f.loop);
+    else
+        log_error("%s", e.text);
+    close_front(&f);
+    return rc < 0;
+}

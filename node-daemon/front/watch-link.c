@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* watch-link.c - watch claims a process for a job; the reader proves it; the mover makes the job;
+ * and watch hears where the process is to go */
+#include "node-daemon/front/watch-link.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "node-daemon/front/grants.h"
+#include "node-daemon/front/sentinel.h"
+#include "node-daemon/lib/watch-protocol.h"
+
+enum { CLAIMS_MAX = 1024 }; /* under way */
+
+struct watch_link {
+    struct loop *loop;
+    struct start *start;
+    struct requests *r;
+    int fd; /* that io has; start's */
+    struct loop_io *io;
+    size_t claims;
+};
+
+struct claim {
+    struct watch_link *w;
+    struct watch_record record;
+};
+
+static void say(struct watch_link *w, struct watch_record *r, enum watch_op what, uint64_t id)
+{
+    r->head = record_head(what, id);
+    if (w->fd >= 0 && record_send(w->fd, r, sizeof(*r), -1) < 0)
+        log_debug("tell watch: %s", strerror(errno));
+}
+
+/* ---- claims ----------------------------------------------------------------------------------- */
+
+static void refuse(struct watch_link *w, uint64_t id, const struct error *why)
+{
+    struct watch_record r = {.code = why->code ? why->code : EPERM};
+    snprintf(r.text, sizeof(r.text), "%s", why->text);
+    say(w, &r, WATCH_JOB, id);
+}
+
+static void make_job(struct watch_link *w, uint64_t id, const struct reader_answer *a)
+{
+    struct error e;
+    struct watch_record r = {.code = 0};
+    struct evidence known = a->evidence;
+    grants_take(w->r->start, w->r->conf, a->grant, &known);
+    const struct job *job = requests_job(w->r, (enum grant_manager)a->manager, &known, &e);
+    if (!job) {
+        refuse(w, id, &e);
+        return;
+    }
+    snprintf(r.dir, sizeof(r.dir), "%s", job->dir);
+    say(w, &r, WATCH_JOB, id);
+}
+
+static void claim_answered(void *arg, const struct reader_answer *a)
+{
+    AUTO_FREE struct claim *c = arg;
+    struct error e;
+    c->w->claims--;
+    if (a && a->code == 0) {
+        make_job(c->w, c->record.head.id, a);
+        return;
+    }
+    error_set(&e, a ? a->code : ETIMEDOUT, "%s",
+              a ? a->text : "what the manager wrote on this host cannot be read in time");
+    refuse(c->w, c->record.head.id, &e);
+}
+
+static void take_claim(struct watch_link *w, const struct watch_record *r)
+{
+    struct error e;
+    struct claim *c = w->claims < CLAIMS_MAX ? calloc(1, sizeof(*c)) : NULL;
+    if (!c) {
+        error_errno(&e, ENOMEM, "look for the job of pid %d", (int)r->pid);
+        refuse(w, r->head.id, &e);
+        return;
+    }
+    *c = (struct claim){.w = w, .record = *r};
+    w->claims++;
+    if (reader_ask(w->r->reader, &c->record.claim, READER_CLAIM, -1, claim_answered, c, NULL, &e) ==
+        0)
+        return;
+    w->claims--;
+    refuse(w, r->head.id, &e);
+    free(c);
+}
+
+static void take_entered(struct watch_link *w, const struct watch_record *r)
+{
+    for (size_t i = 0; i < jobs_count(w->r->jobs); i++) {
+        struct job *job = jobs_at(w->r->jobs, i);
+        if (strncmp(job->dir, r->dir, sizeof(r->dir)) != 0 || job->state != GRANT_RUNNING)
+            continue;
+        if (job->awaited)
+            jobs_come(w->r->jobs, job);
+        sentinel_put(w->r->sentinels, job);
+    }
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------ */
+
+static void task_answered(void *arg, const struct reader_answer *a)
+{
+    AUTO_FREE struct claim *c = arg;
+    struct watch_record r = {.code = a ? a->code : ETIMEDOUT};
+    if (a) {
+        r.more = a->more;
+        r.group = a->group;
+        memcpy(r.claim.job, a->job, sizeof(r.claim.job));
+        memcpy(r.claim.task, a->task, sizeof(r.claim.task));
+    }
+    say(c->w, &r, WATCH_TASK, c->record.head.id);
+    if (r.more)
+        (void)take_ptr(c); /* for the next answer */
+}
+
+static void ask_tasks(struct watch_link *w, const struct watch_record *r)
+{
+    struct reader_request q = {.manager = GRANT_GRIDENGINE};
+    struct watch_record none = {.code = EIO};
+    struct claim *c = calloc(1, sizeof(*c));
+    if (c)
+        *c = (struct claim){.w = w, .record = *r};
+    if (c && w->r->conf->ge_spool &&
+        reader_ask(w->r->reader, &q, READER_TASKS, -1, task_answered, c, NULL, NULL) == 0)
+        return;
+    free(c);
+    say(w, &none, WATCH_TASK, r->head.id);
+}
+
+/* ---- the link --------------------------------------------------------------------------------- */
+
+static void take_daemon(struct watch_link *w)
+{
+    struct mover_request q = {.exclusive = w->r->conf->cores == CORES_EXCLUSIVE};
+    struct mover_answer a;
+    struct error e;
+    if (mover_ask(w->start, &q, MOVER_PREPARE, -1, &a, &e) < 0)
+        log_warn("%s", e.text);
+}
+
+static void readable(void *arg, int fd, unsigned events)
+{
+    struct watch_link *w = arg;
+    struct watch_record r;
+    AUTO_CLOSE int none = -1;
+    if (record_receive(fd, &r, sizeof(r), &none) <= 0) {
+        loop_io_destroy(take_ptr(w->io)); /* the supervisor starts the next one */
+        w->fd = -1;
+    } else if (r.head.what == WATCH_CLAIM) {
+        take_claim(w, &r);
+    } else if (r.head.what == WATCH_TASKS) {
+        ask_tasks(w, &r);
+    } else if (r.head.what == WATCH_ENTERED) {
+        take_entered(w, &r);
+    } else if (r.head.what == WATCH_DAEMON) {
+        take_daemon(w);
+    }
+}
+
+void watch_link_renew(struct watch_link *w)
+{
+    int fd = w->start->link[ROLE_WATCH];
+    loop_io_destroy(w->io);
+    w->io = fd < 0 ? NULL : loop_io_create(w->loop, fd, LOOP_READ, readable, w);
+    w->fd = w->io ? fd : -1;
+}
+
+void watch_link_event(struct watch_link *w, const struct reader_answer *event)
+{
+    struct watch_record r = {.pid = event->pid};
+    if (event->head.what == READER_TASK)
+        say(w, &r, WATCH_CONSIDER, 0);
+    else if (event->head.what == READER_LOST)
+        say(w, &r, WATCH_LOOK, 0);
+}
+
+struct watch_link *watch_link_create(struct loop *l, struct start *start, struct requests *r,
+                                     struct error *err)
+{
+    struct watch_link *w = calloc(1, sizeof(*w));
+    if (!w) {
+        error_errno(err, ENOMEM, "talk to watch");
+        return NULL;
+    }
+    *w = (struct watch_link){.loop = l, .start = start, .r = r, .fd = -1};
+    watch_link_renew(w);
+    return w;
+}
+
+void watch_link_destroy(struct watch_link *w)
+{
+    if (!w)
+        return;
+    loop_io_destroy(w->io);
+    free(w);
+}

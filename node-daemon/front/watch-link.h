@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* watch-link.h - what watch finds, and what it is told */
+#pragma once
+
+#include "node-daemon/front/requests.h"
+
+struct watch_link;
+
+/* start, r and what it names must outlive it. NULL with err. */
+struct watch_link *watch_link_create(struct loop *l, struct start *start, struct requests *r,
+                                     struct error *err);
+void watch_link_destroy(struct watch_link *w); /* NULL is fine */
+/* There may be another link in start: use it. */
+void watch_link_renew(struct watch_link *w);
+/* What the reader says by itself. */
+void watch_link_event(struct watch_link *w, const struct reader_answer *event);
