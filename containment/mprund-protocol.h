@@ -22,6 +22,11 @@
 #define GRANT_SOCKET "/run/mprun/mprund.sock"
 #endif
 
+/* Root's own: nobody else can connect. */
+#ifndef GRANT_ROOT_SOCKET
+#define GRANT_ROOT_SOCKET "/run/mprun/mprund-root.sock"
+#endif
+
 #define GRANT_MAGIC     0x4d50474eU /* "NGPM" in memory on a little-endian machine */
 #define GRANT_UNLIMITED UINT64_MAX
 #define GRANT_UNKNOWN   UINT32_MAX /* of a number of cores */

@@ -137,7 +137,8 @@ const struct option_def mprund_option_defs[] = {
 /* ---- words ------------------------------------------------------------------------------------
  */
 
-static const char *const words[] = {"status", "sensor", "enter", NULL};
+/* resolve is what the supervisor calls. */
+static const char *const words[] = {"status", "sensor", "enter", "resolve", NULL};
 
 static int is_word(const struct mprund_options *o, const char *word)
 {
@@ -168,7 +169,7 @@ static int check_use(const struct mprund_options *o, struct error *err)
         return error_set(err, EINVAL, "--json goes with the word status");
     if (is_enter && (!o->job || !o->user || !o->command[0]))
         return error_set(err, EINVAL, "enter needs --job NAME, --user NAME and a command");
-    if (o->word && !is_enter && o->command[0])
+    if (o->word && !is_enter && !is_word(o, "resolve") && o->command[0])
         return error_set(err, EINVAL, "unexpected word '%s'", o->command[0]);
     return 0;
 }

@@ -220,6 +220,7 @@ void conf_set_checks(cfg_t *cfg)
         {"stuck_after", check_number},
         {"retry", check_number},
         {"bound_for", check_number},
+        {"user", check_word},
         {"cgroup", check_path},
         {"systemd", check_systemd},
         {"subsystems", check_controller},

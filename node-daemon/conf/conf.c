@@ -64,6 +64,7 @@ static cfg_t *new_cfg(void)
         CFG_END(),
     };
     static cfg_opt_t all[] = {
+        CFG_STR("user", "mprund", CFGF_NONE),
         CFG_STR("cgroup", "/mprund", CFGF_NONE),
         CFG_STR("systemd", "auto", CFGF_NONE),
         CFG_STR_LIST("subsystems", "{memory, pids, cpu, cpuset, freezer}", CFGF_NONE),
@@ -209,11 +210,12 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->stuck_after = (double)cfg_getint(cfg, "stuck_after");
     c->retry = (double)cfg_getint(cfg, "retry");
     c->bound_for = (double)cfg_getint(cfg, "bound_for");
+    c->user = strdup(cfg_getstr(cfg, "user"));
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
     c->cores = (enum conf_cores)conf_core_word(cfg_getstr(cfg, "cores"));
     const char *key = cfg_getstr(cfg, "grant_key");
     c->grant_key = key ? strdup(key) : NULL;
-    if (!c->cgroup || idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
+    if (!c->user || !c->cgroup || idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
         take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
         return error_errno(err, ENOMEM, "read the configuration");
     return take_gridengine(cfg, c, err);
@@ -267,6 +269,7 @@ void conf_free(struct conf *c)
         free(*id);
     free(c->gpus);
     idset_free(&c->system_cpus);
+    free(c->user);
     free(c->cgroup);
     free(c->ge_spool);
     free(c->ge_shepherd);

@@ -24,6 +24,7 @@ struct conf_rule {
 };
 
 struct conf {
+    char *user;                /* whose the processes of mprund are that are not root's */
     char *cgroup;              /* below this cgroup jobs get theirs: a path in each hierarchy */
     enum conf_systemd systemd; /* let systemd make a scope for the jobs in cgroup v2 */
     unsigned controllers;      /* bit per enum cgroup_controller that jobs are to have */

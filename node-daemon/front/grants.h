@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* grants.h - what a grant says of a job, and what a grant of a job is to say
- *
- * The signer alone has the key: it makes a text of the one, and has checked the other. */
+/* grants.h - the grants of a job, for its other hosts: what is in one, and what one says here */
 #pragma once
 
-#include "node-daemon/conf/conf.h"
-#include "node-daemon/lib/evidence.h"
+#include "node-daemon/front/findings.h"
+#include "node-daemon/front/jobs.h"
 #include "node-daemon/signer/token.h"
 
-/* Add what the grant says of the job on this host to *e: slots, demand, limits, gpus. 0, or -1 with
- * err: it is not this job's, this user's, this cell's or this host's, and *e is as it was. */
-int grant_apply(const struct token *t, const char *cell, struct evidence *e, struct error *err);
-/* The grant of a job for a host, which is told its slots; host "", slots 0: for any host that has
- * none of its own. */
-struct token grant_token(const struct conf *c, const char *job, uid_t uid, const struct demand *d,
-                         const char *host, uint32_t slots);
+/* One answer with a grant for any host, and before it one for each host that has to be told its
+ * slots (READER_HOSTS), *ret_n in all: malloc'ed. job's demand is known. NULL with err: there is no
+ * key. */
+struct grant_answer *grants_sign(struct start *s, const struct conf *c, const struct job *job,
+                                 const struct finding *hosts, size_t *ret_n, struct error *err);
+/* What the grant that a task brought (text; "": none) says of the job on this host, added to *e:
+ * slots, demand, limits, gpus. One that is not good is told to the log, and says nothing. */
+void grants_take(struct start *s, const struct conf *c, const char *text, struct evidence *e);
+/* The same of a grant that was signed with the key: pure. -1 with err: it is another's. */
+int grant_apply(const struct token *t, const char *cell, const char *host, struct evidence *e,
+                struct error *err);

@@ -19,7 +19,6 @@
 #include "node-daemon/front/server.h"
 #include "node-daemon/front/watch-link.h"
 #include "node-daemon/lib/logging.h"
-#include "node-daemon/lib/rights.h"
 #include "node-daemon/lib/trace.h"
 
 struct front {

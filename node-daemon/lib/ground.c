@@ -14,7 +14,7 @@ enum { TABLE_MAX = 1 << 20 }; /* of /proc/PID/cgroup, with a path of 4096 for ea
 
 void ground_of_start(const struct start *s, struct ground *ret)
 {
-    const struct plan *p = &s->plan;
+    const struct plan_ground *p = &s->plan.ground;
     *ret = (struct ground){.n = p->nparts, .cgroup = p->cgroup, .v2_cgroup = p->v2_cgroup};
     for (size_t i = 0; i < p->nparts && i < GROUND_PARTS; i++)
         ret->part[i] = (struct ground_part){.driver = p->part[i].version == 2 ? &cgroup_driver_v2

@@ -29,10 +29,8 @@ int start_take(struct start *s, enum gift *ret_gift, unsigned *ret_which)
         return -1;
     *ret_gift = (enum gift)r.head.what;
     *ret_which = r.which;
-    if (r.head.what == GIFT_ALL) {
-        s->plan = r.plan;
-        return 0;
-    }
+    if (r.head.what == GIFT_ALL)
+        return record_receive(START_CONTROL, &s->plan, sizeof(s->plan), &fd) == 1 ? 0 : -1;
     int *place = place_of(s, r.head.what, r.which);
     if (!place || fd < 0) {
         errno = EPROTO;

@@ -35,14 +35,17 @@ enum gift {
 
 /* What root found out from the configuration, once. */
 struct plan {
-    uint32_t nparts;
-    struct plan_part {
-        uint32_t version;     /* of cgroups */
-        uint32_t controllers; /* that jobs can have here */
-        char path[PLAN_PATH_MAX];
-    } part[PLAN_PARTS]; /* as in struct ground */
-    uint32_t wanted;    /* controllers that jobs were to have */
-    char cgroup[PLAN_PATH_MAX], v2_cgroup[PLAN_PATH_MAX];
+    struct record_head head;
+    struct plan_ground { /* as in struct ground; it stays while mprund runs */
+        uint32_t nparts;
+        uint32_t asked; /* controllers that the configuration named then */
+        struct plan_part {
+            uint32_t version;     /* of cgroups */
+            uint32_t controllers; /* that jobs can have here */
+            char path[PLAN_PATH_MAX];
+        } part[PLAN_PARTS];
+        char cgroup[PLAN_PATH_MAX], v2_cgroup[PLAN_PATH_MAX];
+    } ground;
     uint32_t uid, gid; /* of the processes that are not root's */
     uint32_t verbose, to_syslog;
 };
