@@ -19,7 +19,7 @@
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/command/make-ground.h"
 #include "node-daemon/reader/inquiry.h"
-#include "node-daemon/front/server.h"
+#include "node-daemon/supervisor/lock.h"
 #include "node-daemon/command/status.h"
 #include "node-daemon/command/systemd.h"
 #include "rm-adapters/processes/ask-manager.h"
@@ -71,7 +71,7 @@ static void check_socket(struct check *c)
 {
     struct status s;
     struct error e;
-    if (server_directory(GRANT_SOCKET, 0, &e) < 0) {
+    if (lock_directory(GRANT_SOCKET, false, &e) < 0) {
         say(c, WRONG, "%s", e.text);
         return;
     }

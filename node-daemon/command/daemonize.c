@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-
 int daemonize(int *ret, struct error *err)
 {
     int p[2];

@@ -29,7 +29,8 @@
 
 enum { BACKLOG = 128 };
 
-/* ---- settings --------------------------------------------------------------------------------- */
+/* ---- settings ---------------------------------------------------------------------------------
+ */
 
 /* A text of the command line instead of the file's. */
 static int replace(char **text, const char *by)
@@ -56,7 +57,8 @@ int resolve_settings(const struct mprund_options *o, struct conf *ret, struct er
     return error_errno(err, ENOMEM, "read the configuration");
 }
 
-/* ---- gifts ------------------------------------------------------------------------------------ */
+/* ---- gifts ------------------------------------------------------------------------------------
+ */
 
 /* Takes fd. */
 static int give(enum gift gift, unsigned which, int fd, struct error *err)
@@ -110,7 +112,8 @@ static int give_ground(const struct mprund_options *o, const struct conf *c, str
     return rc;
 }
 
-/* ---- sentinels, trace, key -------------------------------------------------------------------- */
+/* ---- sentinels, trace, key --------------------------------------------------------------------
+ */
 
 static int open_sentinels(const char *dir, const struct plan *p, struct error *err)
 {
@@ -159,7 +162,8 @@ static int give_key(const struct conf *c, struct error *err)
     return rc < 0 ? -1 : give(GIFT_KEY, 0, fd, err);
 }
 
-/* ---- sockets ---------------------------------------------------------------------------------- */
+/* ---- sockets ----------------------------------------------------------------------------------
+ */
 
 static int listen_at(const char *path, mode_t mode, struct error *err)
 {
@@ -186,7 +190,8 @@ static int give_sockets(struct error *err)
     return roots < 0 ? -1 : give(GIFT_ROOT_SOCKET, 0, roots, err);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------
+ */
 
 static int find_user(const struct conf *c, struct plan *p, struct error *err)
 {

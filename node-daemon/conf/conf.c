@@ -215,7 +215,8 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->cores = (enum conf_cores)conf_core_word(cfg_getstr(cfg, "cores"));
     const char *key = cfg_getstr(cfg, "grant_key");
     c->grant_key = key ? strdup(key) : NULL;
-    if (!c->user || !c->cgroup || idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
+    if (!c->user || !c->cgroup ||
+        idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
         take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
         return error_errno(err, ENOMEM, "read the configuration");
     return take_gridengine(cfg, c, err);

@@ -17,5 +17,5 @@ int bind_limits(struct jobs *j, const struct limit *own, struct job *job,
  * its manager or the request says; uid 0: nobody does. 1: its manager has written of it here; 0:
  * it has not; -1 with err; BIND_NOT_YET. */
 enum { BIND_NOT_YET = 2 };
-int bind_describe(struct findings *found, const struct conf *c, const struct grant_request *q, struct evidence *ret,
-                  enum grant_manager *ret_manager, struct error *err);
+int bind_describe(struct findings *found, const struct conf *c, const struct grant_request *q,
+                  struct evidence *ret, enum grant_manager *ret_manager, struct error *err);

@@ -26,9 +26,8 @@ void findings_free(struct findings *f)
 
 static int keep(struct finding *f, const struct reader_answer *a)
 {
-    struct reader_answer *grown = f->n < ANSWERS_MAX
-                                      ? realloc(f->answer, (f->n + 1) * sizeof(*grown))
-                                      : NULL;
+    struct reader_answer *grown =
+        f->n < ANSWERS_MAX ? realloc(f->answer, (f->n + 1) * sizeof(*grown)) : NULL;
     if (!grown)
         return -1;
     f->answer = grown;
@@ -53,7 +52,7 @@ int findings_get(struct findings *f, enum finding_kind kind, enum reader_op what
     if (one->state == FINDING_NEW) {
         one->all = f;
         one->state = FINDING_ASKED;
-        if (reader_ask(f->reader, q, what, fd, answered, one, &one->id, NULL) < 0)
+        if (reader_ask(f->reader, what, q, fd, answered, one, &one->id, NULL) < 0)
             one->state = FINDING_DONE;
     }
     *ret = one;

@@ -16,7 +16,8 @@
 
 static const double TELL_S = 1; /* users are not to fill logs */
 
-/* ---- signing ---------------------------------------------------------------------------------- */
+/* ---- signing ----------------------------------------------------------------------------------
+ */
 
 static int sign_one(struct start *s, const struct conf *c, const struct job *job, const char *host,
                     uint32_t slots, struct grant_answer *ret, struct error *err)
@@ -50,7 +51,8 @@ struct grant_answer *grants_sign(struct start *s, const struct conf *c, const st
     return take_ptr(a);
 }
 
-/* ---- taking ----------------------------------------------------------------------------------- */
+/* ---- taking -----------------------------------------------------------------------------------
+ */
 
 int grant_apply(const struct token *t, const char *cell, const char *host, struct evidence *e,
                 struct error *err)

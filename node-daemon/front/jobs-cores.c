@@ -45,8 +45,7 @@ int cores_open(struct jobs *j, struct error *err)
     struct error e;
     struct mover_request q = {.exclusive = 1};
     struct mover_answer a;
-    if (j->conf->cores == CORES_EXCLUSIVE &&
-        mover_ask(j->start, &q, MOVER_PREPARE, -1, &a, &e) < 0)
+    if (j->conf->cores == CORES_EXCLUSIVE && mover_ask(j->start, &q, MOVER_PREPARE, -1, &a, &e) < 0)
         log_note("%s; jobs have cores of their own all the same", e.text);
     return 0;
 }
@@ -185,8 +184,8 @@ static int set_cores(struct job *job, enum grant_cores how, size_t n, const unsi
     return 0;
 }
 
-/* Does its cpuset have exactly these? Both versions take a set of which nothing can be had without a
- * word (v2 then gives all that the parent has). */
+/* Does its cpuset have exactly these? Both versions take a set of which nothing can be had without
+ * a word (v2 then gives all that the parent has). */
 static int check_held(const struct job *job, const struct idset *cpus, struct error *err)
 {
     struct idset has = {0};

@@ -56,8 +56,7 @@ void jobs_watch_empty(struct jobs *j, struct job *job)
 }
 
 struct jobs *jobs_create(struct loop *l, struct start *start, const struct ground *g,
-                         const struct conf *conf, const struct jobs_watch *watch,
-                         struct error *err)
+                         const struct conf *conf, const struct jobs_watch *watch, struct error *err)
 {
     struct jobs *j = calloc(1, sizeof(*j));
     if (j) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jobs.h - the jobs that have a cgroup on this host
  *
- * Their directories (mover/jobs.h) are all the state there is: a daemon that starts reads them. Front
- * can read everything there, and has the mover change it. */
+ * Their directories (mover/jobs.h) are all the state there is: a daemon that starts reads them.
+ * Front can read everything there, and has the mover change it. */
 #pragma once
 
 #include "containment/cgroup/watches.h"
@@ -40,9 +40,9 @@ struct job {
     unsigned demand_tries; /* how often its manager was asked */
     double demand_again;   /* when it is to be asked again, by loop_now(), where it is not known */
     uint64_t asked;        /* how many places were given to its processes: requests.c */
-    int known;           /* to its manager, as far as is known: 1, 0; -1: it was not said */
-    uint64_t known_asked; /* the question about that; 0: none is under way */
-    struct share share;  /* what its manager wrote of this host */
+    int known;             /* to its manager, as far as is known: 1, 0; -1: it was not said */
+    uint64_t known_asked;  /* the question about that; 0: none is under way */
+    struct share share;    /* what its manager wrote of this host */
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct loop_timer timer;
@@ -50,7 +50,7 @@ struct job {
     double idle;  /* since when nobody is in it; 0: somebody was */
     double ended; /* when its end began, by loop_now() */
     double pause; /* seconds until the next look */
-    int told;                                                /* what it used is in the log */
+    int told;     /* what it used is in the log */
 };
 
 struct jobs_watch {

@@ -2,8 +2,8 @@
 /* mprund-front - what users and root talk to: it knows the jobs, chooses their cores, and has the
  * others do what it cannot do itself
  *
- * It is nobody's but the user's of mprund. All state is the tree of cgroups, so it can be killed and
- * started again at any time. */
+ * It is nobody's but the user's of mprund. All state is the tree of cgroups, so it can be killed
+ * and started again at any time. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +35,8 @@ struct front {
     struct watch_link *watch;
 };
 
-/* ---- what the parts of it ask of each other --------------------------------------------------- */
+/* ---- what the parts of it ask of each other ---------------------------------------------------
+ */
 
 static void job_ended(void *arg, const struct job *job)
 {
@@ -74,7 +75,7 @@ static void ask_known(void *arg, struct job *job)
     struct front *f = arg;
     struct reader_request q = {.manager = job->manager};
     snprintf(q.job, sizeof(q.job), "%s", job->name);
-    if (reader_ask(f->reader, &q, READER_IS_KNOWN, -1, known_answered, f, &job->known_asked, NULL) <
+    if (reader_ask(f->reader, READER_IS_KNOWN, &q, -1, known_answered, f, &job->known_asked, NULL) <
         0)
         job->known_asked = 0;
 }
@@ -85,9 +86,10 @@ static void is_settled(void *arg)
     server_settled(f->server);
 }
 
-static void job_is_gone(struct front *f, const char *name)
+static void job_is_gone(void *arg, const char *name)
 {
-    struct job *job = jobs_find(f->jobs, GRANT_GRIDENGINE, name);
+    struct front *f = arg;
+    struct job *job = f->jobs ? jobs_find(f->jobs, GRANT_GRIDENGINE, name) : NULL;
     if (!job)
         return;
     if (job->awaited)
@@ -95,16 +97,25 @@ static void job_is_gone(struct front *f, const char *name)
     jobs_know(f->jobs, job, 0);
 }
 
-static void reader_says(void *arg, const struct reader_answer *event)
+static void task_is_noted(void *arg, const char *job, const char *task, pid_t pid)
 {
     struct front *f = arg;
-    if (event->head.what == READER_GONE && f->jobs)
-        job_is_gone(f, event->job);
-    else if (f->watch)
-        watch_link_event(f->watch, event);
+    if (f->watch)
+        watch_link_consider(f->watch, pid);
 }
 
-/* ---- the supervisor --------------------------------------------------------------------------- */
+static void events_are_lost(void *arg)
+{
+    struct front *f = arg;
+    if (f->watch)
+        watch_link_look(f->watch);
+}
+
+static const struct reader_calls reader_calls = {
+    .task = task_is_noted, .gone = job_is_gone, .lost = events_are_lost};
+
+/* ---- the supervisor ---------------------------------------------------------------------------
+ */
 
 static void control_ready(void *arg, int fd, unsigned events)
 {
@@ -137,7 +148,8 @@ static void on_signal(void *arg, int signo)
     loop_stop(f->loop);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------
+ */
 
 static int open_loop(struct front *f, struct error *err)
 {
@@ -167,10 +179,9 @@ static int open_front(struct front *f, struct error *err)
                                     .ground = &f->ground,
                                     .conf = &f->conf,
                                     .sentinels = f->start.of[GIFT_SENTINELS]};
-    if (!(f->reader = reader_link_create(f->loop, &f->start, &f->conf, reader_says, f, err)) ||
+    if (!(f->reader = reader_link_create(f->loop, &f->start, &f->conf, &reader_calls, f, err)) ||
         !(f->jobs = jobs_create(f->loop, &f->start, &f->ground, &f->conf, &watch, err)) ||
-        !(f->refine =
-              refine_create(f->loop, f->jobs, f->reader, &f->conf, is_settled, f, err)))
+        !(f->refine = refine_create(f->loop, f->jobs, f->reader, &f->conf, is_settled, f, err)))
         return -1;
     f->requests.reader = f->reader;
     f->requests.jobs = f->jobs;
@@ -206,10 +217,8 @@ int main(void)
     umask(022);
     logging_open(LOG_NOTE, 0);
     int rc = start_receive(&f.start, &e);
-    if (rc == 0) {
+    if (rc == 0)
         logging_open(f.start.plan.verbose ? LOG_DEBUG : LOG_NOTE, (int)f.start.plan.to_syslog);
-        rc = rights_drop(ROLE_FRONT, &f.start.plan, &e);
-    }
     if (rc == 0 && (rc = open_front(&f, &e)) == 0 && (rc = start_tell(TOLD_READY)) == 0)
         loop_run(f.loop);
     else

@@ -103,7 +103,7 @@ static int ask(struct refine *r, const struct job *job, enum reader_op what, rea
     own->refine = r;
     snprintf(own->job, sizeof(own->job), "%s", job->name);
     snprintf(q.job, sizeof(q.job), "%s", job->name);
-    if (reader_ask(r->reader, &q, what, -1, fn, own, NULL, err) == 0)
+    if (reader_ask(r->reader, what, &q, -1, fn, own, NULL, err) == 0)
         return 0;
     free(own);
     return -1;
@@ -208,7 +208,8 @@ static void ask_again(void *arg)
  */
 
 struct refine *refine_create(struct loop *l, struct jobs *jobs, struct reader_link *reader,
-                             const struct conf *conf, void (*settled)(void *arg), void *arg, struct error *err)
+                             const struct conf *conf, void (*settled)(void *arg), void *arg,
+                             struct error *err)
 {
     struct refine *r = calloc(1, sizeof(*r));
     if (!r) {

@@ -16,7 +16,8 @@ struct refine;
 /* settled is called, by the loop itself, when a job's demand is known, or not for a while: those
  * who wait for it can be answered. NULL with err. */
 struct refine *refine_create(struct loop *l, struct jobs *jobs, struct reader_link *reader,
-                             const struct conf *conf, void (*settled)(void *arg), void *arg, struct error *err);
+                             const struct conf *conf, void (*settled)(void *arg), void *arg,
+                             struct error *err);
 void refine_destroy(struct refine *r); /* NULL is fine */
 /* A job's cgroup was made for what e says: find out what it asks for, where that is not in e. */
 void refine_made(struct refine *r, struct job *job, const struct evidence *e);

@@ -19,6 +19,7 @@
 #include "node-daemon/front/grants.h"
 #include "node-daemon/front/refine.h"
 #include "node-daemon/front/sentinel.h"
+#include "node-daemon/lib/ge-names.h"
 #include "node-daemon/lib/trace.h"
 
 static const double REFUSAL_LOG_S = 1;
@@ -33,7 +34,7 @@ void answer_init(struct grant_answer *a, enum grant_result result, const char *t
         snprintf(a->text, sizeof(a->text), "%s", text);
 }
 
-static void refuse(struct requests *r, struct grant_answer *a, const struct asker *peer,
+static void refuse(struct requests *r, struct grant_answer *a, const struct client *peer,
                    const char *what, const struct error *why)
 {
     answer_init(a, GRANT_REFUSED, why->text);
@@ -59,7 +60,7 @@ static int is_to_tell(uint64_t times)
 }
 
 /* A user can be the cause, by removing what is its own. */
-static void fail(struct requests *r, struct grant_answer *a, const struct asker *peer,
+static void fail(struct requests *r, struct grant_answer *a, const struct client *peer,
                  const char *what, const struct error *why)
 {
     answer_init(a, GRANT_FAILED, why->text);
@@ -181,7 +182,7 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
 /* ---- place ------------------------------------------------------------------------------------
  */
 
-static void give_place(struct requests *r, struct job *job, const struct asker *peer,
+static void give_place(struct requests *r, struct job *job, const struct client *peer,
                        struct grant_answer *a)
 {
     if (is_to_tell(++job->asked))
@@ -201,7 +202,7 @@ static int is_in_step(const char *part)
 }
 
 /* From the job's own part to the user's; who is there already stays. */
-static void place_in(struct requests *r, const struct asker *peer, struct job *job,
+static void place_in(struct requests *r, const struct client *peer, struct job *job,
                      const char *part, struct grant_answer *a)
 {
     struct error e;
@@ -225,7 +226,7 @@ static struct evidence take_evidence(struct requests *r, const struct reader_ans
 
 /* The job that the asking process proves to be in, made if need be. 1: it is there, or the answer
  * says why not; 0: not yet. */
-static int proven_job(struct requests *r, struct asker *peer, const char *what, struct job **ret,
+static int proven_job(struct requests *r, struct client *peer, const char *what, struct job **ret,
                       struct grant_answer *a)
 {
     struct error e;
@@ -246,7 +247,7 @@ static int proven_job(struct requests *r, struct asker *peer, const char *what, 
 
 /* The job that the asking process is in, made if need be, and in which part of it. 1: *ret, or NULL
  * where the answer says why not; 0: not yet. */
-static int job_of_peer(struct requests *r, struct asker *peer, const char *what, struct job **ret,
+static int job_of_peer(struct requests *r, struct client *peer, const char *what, struct job **ret,
                        char *part, size_t n, struct grant_answer *a)
 {
     struct error e;
@@ -268,7 +269,7 @@ static int job_of_peer(struct requests *r, struct asker *peer, const char *what,
     return 1;
 }
 
-static int place(struct requests *r, struct asker *peer, struct grant_answer *a)
+static int place(struct requests *r, struct client *peer, struct grant_answer *a)
 {
     char part[MOVER_PART_MAX] = "";
     struct job *job;
@@ -284,7 +285,7 @@ static int place(struct requests *r, struct asker *peer, struct grant_answer *a)
 
 /* On the host of the job's script, where its manager can be asked, and only there. 1 with *ret, or
  * with err; 0: not yet. */
-static int sign(struct requests *r, struct asker *peer, struct job *job, struct grant_answer **ret,
+static int sign(struct requests *r, struct client *peer, struct job *job, struct grant_answer **ret,
                 size_t *ret_n, struct error *err)
 {
     const struct finding *master, *hosts;
@@ -313,7 +314,7 @@ static int sign(struct requests *r, struct asker *peer, struct job *job, struct 
 }
 
 /* NULL: not yet, with *ret_n 0. Else a, or others in its place. */
-static struct grant_answer *token(struct requests *r, struct asker *peer, struct grant_answer *a,
+static struct grant_answer *token(struct requests *r, struct client *peer, struct grant_answer *a,
                                   size_t *ret_n)
 {
     struct error e;
@@ -363,7 +364,7 @@ static int site_job(const struct grant_request *q, struct evidence *ret, struct 
 
 /* A job that its manager wrote of, or that mprund cannot read of in time: that one is contained all
  * the same, as nobody's. 1 with *ret; 0: not yet; -1 with err. */
-static int managers_job(struct requests *r, struct asker *peer, const struct grant_request *q,
+static int managers_job(struct requests *r, struct client *peer, const struct grant_request *q,
                         struct evidence *ret, struct error *err)
 {
     const struct finding *f;
@@ -390,7 +391,7 @@ static int managers_job(struct requests *r, struct asker *peer, const struct gra
     return 1;
 }
 
-static int enter(struct requests *r, struct asker *peer, const struct grant_request *q,
+static int enter(struct requests *r, struct client *peer, const struct grant_request *q,
                  struct grant_answer *a)
 {
     struct error e;
@@ -418,9 +419,9 @@ static int enter(struct requests *r, struct asker *peer, const struct grant_requ
 /* ---- bind -------------------------------------------------------------------------------------
  */
 
-/* The job, made when it is not here: its processes may come later. 1: *ret, or NULL with err; 0: not
- * yet. */
-static int job_to_bind(struct requests *r, struct asker *peer, const struct grant_request *q,
+/* The job, made when it is not here: its processes may come later. 1: *ret, or NULL with err; 0:
+ * not yet. */
+static int job_to_bind(struct requests *r, struct client *peer, const struct grant_request *q,
                        struct job **ret, struct error *err)
 {
     struct evidence known;
@@ -460,7 +461,7 @@ static int forget(struct requests *r, const struct grant_request *q, struct erro
 }
 
 /* What the manager's own daemon may use, where that is asked for. 1, or 0: not yet. */
-static int find_own_limit(struct asker *peer, const struct grant_request *q, struct limit *ret)
+static int find_own_limit(struct client *peer, const struct grant_request *q, struct limit *ret)
 {
     const struct finding *f;
     struct reader_request ask = {.manager = GRANT_GRIDENGINE};
@@ -474,7 +475,7 @@ static int find_own_limit(struct asker *peer, const struct grant_request *q, str
     return 1;
 }
 
-static int bind_job(struct requests *r, struct asker *peer, const struct grant_request *q,
+static int bind_job(struct requests *r, struct client *peer, const struct grant_request *q,
                     struct grant_answer *a)
 {
     struct error e, left = {.text = ""};
@@ -512,7 +513,7 @@ static int bind_job(struct requests *r, struct asker *peer, const struct grant_r
 /* ---- status -----------------------------------------------------------------------------------
  */
 
-static size_t status(struct requests *r, const struct asker *peer, struct grant_answer *a)
+static size_t status(struct requests *r, const struct client *peer, struct grant_answer *a)
 {
     size_t n = 0;
     uint32_t stuck = 0;
@@ -532,7 +533,7 @@ static size_t status(struct requests *r, const struct asker *peer, struct grant_
     return n + 1;
 }
 
-struct grant_answer *requests_answer(struct requests *r, struct asker *peer,
+struct grant_answer *requests_answer(struct requests *r, struct client *peer,
                                      const struct grant_request *q, size_t *ret_n)
 {
     size_t most = q->op == GRANT_STATUS ? jobs_count(r->jobs) + 1 : 1;

@@ -20,8 +20,8 @@ struct requests {
     uint64_t failed; /* what users asked for and could not be done */
 };
 
-struct asker { /* who asks, and what was found out for its one request */
-    int fd; /* its connection */
+struct client { /* who asks, and what was found out for its one request */
+    int fd;     /* its connection */
     pid_t pid;
     uid_t uid; /* effective, when it connected */
     struct findings found;
@@ -32,7 +32,7 @@ void answer_init(struct grant_answer *a, enum grant_result result, const char *t
 /* Do what is asked: a malloc'ed array of answers, *ret_n of them. NULL: out of memory, or *ret_n is
  * 0 and it cannot be answered yet: ask again when something about jobs is settled. request is of
  * the right size, but anything else about it is the peer's choice. */
-struct grant_answer *requests_answer(struct requests *r, struct asker *peer,
+struct grant_answer *requests_answer(struct requests *r, struct client *peer,
                                      const struct grant_request *request, size_t *ret_n);
 
 /* The job of this name and owner, made if it is not there. NULL with err. */

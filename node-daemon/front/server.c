@@ -31,7 +31,7 @@ struct connection {
     struct server *server;
     struct connection *next, *prev;
     int fd;
-    struct asker asker;
+    struct client client;
     struct loop_io *io;
     struct loop_timer timer;
     struct grant_answer *answers; /* NULL: nothing was asked yet, or it waits */
@@ -60,7 +60,7 @@ struct server {
 static void connection_close(struct connection *c)
 {
     struct server *s = c->server;
-    quota_leave(&s->quota, c->asker.uid);
+    quota_leave(&s->quota, c->client.uid);
     if (c->next)
         c->next->prev = c->prev;
     if (c->prev)
@@ -69,7 +69,7 @@ static void connection_close(struct connection *c)
         s->connections = c->next;
     loop_io_destroy(c->io);
     loop_timer_stop(&c->timer);
-    findings_free(&c->asker.found);
+    findings_free(&c->client.found);
     cleanup_close(&c->fd);
     free(c->answers);
     free(c);
@@ -80,7 +80,7 @@ static void connection_close(struct connection *c)
 static void time_over(void *arg)
 {
     struct connection *c = arg;
-    log_debug("pid %d of user %u %s in time", (int)c->asker.pid, (unsigned)c->asker.uid,
+    log_debug("pid %d of user %u %s in time", (int)c->client.pid, (unsigned)c->client.uid,
               c->answers ? "did not hear its answer"
               : c->waits ? "was not answered"
                          : "did not ask");
@@ -121,7 +121,7 @@ static void answer(struct connection *c, const struct grant_request *q, size_t l
         if (c->answers)
             answer_init(c->answers, GRANT_BAD, fault);
     } else {
-        c->answers = requests_answer(c->server->requests, &c->asker, q, &c->n);
+        c->answers = requests_answer(c->server->requests, &c->client, q, &c->n);
     }
     if (!c->answers && c->n == 0) {
         wait_for_more(c, q);
@@ -134,7 +134,7 @@ static void answer(struct connection *c, const struct grant_request *q, size_t l
     c->waits = 0;
     unsigned result = c->answers[0].result;
     if (result == GRANT_REFUSED || result == GRANT_BAD || result == GRANT_FAILED)
-        quota_charge(&c->server->quota, c->asker.uid);
+        quota_charge(&c->server->quota, c->client.uid);
     loop_timer_start(&c->timer, HEAR_S, 0);
     send_answers(c);
 }
@@ -196,8 +196,8 @@ static void connection_open(struct server *s, int fd, const struct ucred *who)
     }
     c->server = s;
     c->fd = fd;
-    c->asker = (struct asker){.fd = fd, .pid = who->pid, .uid = who->uid};
-    findings_init(&c->asker.found, s->requests->reader, found, c);
+    c->client = (struct client){.fd = fd, .pid = who->pid, .uid = who->uid};
+    findings_init(&c->client.found, s->requests->reader, found, c);
     c->next = s->connections;
     if (c->next)
         c->next->prev = c;
@@ -268,8 +268,8 @@ static int is_there(const struct server *s)
            sentinels.st_nlink > 0;
 }
 
-/* Clients do not wait for a daemon of which there is no sign: see grant_patience(). What changes the
- * file's time is that something is written. */
+/* Clients do not wait for a daemon of which there is no sign: see grant_patience(). What changes
+ * the file's time is that something is written. */
 static void give_sign(void *arg)
 {
     struct server *s = arg;

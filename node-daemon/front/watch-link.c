@@ -37,7 +37,8 @@ static void say(struct watch_link *w, struct watch_record *r, enum watch_op what
         log_debug("tell watch: %s", strerror(errno));
 }
 
-/* ---- claims ----------------------------------------------------------------------------------- */
+/* ---- claims -----------------------------------------------------------------------------------
+ */
 
 static void refuse(struct watch_link *w, uint64_t id, const struct error *why)
 {
@@ -86,7 +87,7 @@ static void take_claim(struct watch_link *w, const struct watch_record *r)
     }
     *c = (struct claim){.w = w, .record = *r};
     w->claims++;
-    if (reader_ask(w->r->reader, &c->record.claim, READER_CLAIM, -1, claim_answered, c, NULL, &e) ==
+    if (reader_ask(w->r->reader, READER_CLAIM, &c->record.claim, -1, claim_answered, c, NULL, &e) ==
         0)
         return;
     w->claims--;
@@ -106,7 +107,8 @@ static void take_entered(struct watch_link *w, const struct watch_record *r)
     }
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------ */
+/* ---- tasks ------------------------------------------------------------------------------------
+ */
 
 static void task_answered(void *arg, const struct reader_answer *a)
 {
@@ -131,13 +133,14 @@ static void ask_tasks(struct watch_link *w, const struct watch_record *r)
     if (c)
         *c = (struct claim){.w = w, .record = *r};
     if (c && w->r->conf->ge_spool &&
-        reader_ask(w->r->reader, &q, READER_TASKS, -1, task_answered, c, NULL, NULL) == 0)
+        reader_ask(w->r->reader, READER_TASKS, &q, -1, task_answered, c, NULL, NULL) == 0)
         return;
     free(c);
     say(w, &none, WATCH_TASK, r->head.id);
 }
 
-/* ---- the link --------------------------------------------------------------------------------- */
+/* ---- the link ---------------------------------------------------------------------------------
+ */
 
 static void take_daemon(struct watch_link *w)
 {
@@ -175,13 +178,16 @@ void watch_link_renew(struct watch_link *w)
     w->fd = w->io ? fd : -1;
 }
 
-void watch_link_event(struct watch_link *w, const struct reader_answer *event)
+void watch_link_consider(struct watch_link *w, pid_t pid)
 {
-    struct watch_record r = {.pid = event->pid};
-    if (event->head.what == READER_TASK)
-        say(w, &r, WATCH_CONSIDER, 0);
-    else if (event->head.what == READER_LOST)
-        say(w, &r, WATCH_LOOK, 0);
+    struct watch_record r = {.pid = pid};
+    say(w, &r, WATCH_CONSIDER, 0);
+}
+
+void watch_link_look(struct watch_link *w)
+{
+    struct watch_record r = {.pid = 0};
+    say(w, &r, WATCH_LOOK, 0);
 }
 
 struct watch_link *watch_link_create(struct loop *l, struct start *start, struct requests *r,

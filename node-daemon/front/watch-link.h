@@ -12,5 +12,7 @@ struct watch_link *watch_link_create(struct loop *l, struct start *start, struct
 void watch_link_destroy(struct watch_link *w); /* NULL is fine */
 /* There may be another link in start: use it. */
 void watch_link_renew(struct watch_link *w);
-/* What the reader says by itself. */
-void watch_link_event(struct watch_link *w, const struct reader_answer *event);
+/* The reader has heard of this process of a manager's. */
+void watch_link_consider(struct watch_link *w, pid_t pid);
+/* Something was not heard: look at everything. */
+void watch_link_look(struct watch_link *w);

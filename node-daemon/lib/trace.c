@@ -37,15 +37,12 @@ void trace_to(int fd)
     trace_fd = fd;
 }
 
-int trace_open(const char *path, struct error *err)
+int trace_file(const char *path, struct error *err)
 {
-    int fd = -1;
-    if (path && !strcmp(path, "-"))
-        fd = STDERR_FILENO;
-    else if (path && (fd = open_file(path, err)) < 0)
-        return -1;
-    trace_to(fd);
-    return 0;
+    if (strcmp(path, "-") != 0)
+        return open_file(path, err);
+    int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? error_errno(err, errno, "open the trace") : fd;
 }
 
 void trace(const char *fmt, ...)

@@ -7,9 +7,8 @@
 
 #include "common/error.h"
 
-/* From here on into this file, at its end; "-": standard error. NULL: no more. 0, or -1 with err:
- * as it was. */
-int trace_open(const char *path, struct error *err);
-/* The same into an open file, which trace takes. */
+/* A descriptor of this file, to write at its end; "-": of standard error. -1 with err. */
+int trace_file(const char *path, struct error *err);
+/* From here on into this descriptor, which is the trace's from now on; -1: no more. */
 void trace_to(int fd);
 void trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -55,7 +55,8 @@ double children_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- gifts ------------------------------------------------------------------------------------ */
+/* ---- gifts ------------------------------------------------------------------------------------
+ */
 
 /* One that has died meanwhile is started again, and gets it then. One that does not take it in time
  * hangs, and can do nothing with it. */
@@ -109,7 +110,8 @@ void children_give_sockets(struct children *c)
     give_all(c, ROLE_FRONT);
 }
 
-/* ---- starting --------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------
+ */
 
 /* In the child: nothing of the supervisor's but standard output and error, and the control. */
 static void exec_program(const struct children *c, enum role role, int control, pid_t parent)
@@ -123,7 +125,8 @@ static void exec_program(const struct children *c, enum role role, int control, 
     snprintf(stream, sizeof(stream), "JOURNAL_STREAM=%s", journal ? journal : "");
     snprintf(name, sizeof(name), "%s", programs[role]);
     snprintf(path, sizeof(path), "%s/%s", c->directory, programs[role]);
-    if (control == START_CONTROL ? fcntl(control, F_SETFD, 0) < 0 : dup2(control, START_CONTROL) < 0)
+    if (control == START_CONTROL ? fcntl(control, F_SETFD, 0) < 0
+                                 : dup2(control, START_CONTROL) < 0)
         _exit(111);
     if (rights_take(role, &c->plan) < 0) {
         log_error("start '%s': lay down rights: %s", path, strerror(errno));

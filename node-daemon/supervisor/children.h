@@ -5,11 +5,11 @@
 #include "node-daemon/lib/start.h"
 
 struct child {
-    pid_t pid;     /* 0: it does not run */
-    int control;   /* the supervisor's end of its START_CONTROL; -1 */
-    double began;  /* CLOCK_MONOTONIC */
-    double again;  /* when it is to be started again; 0: it is not */
-    double pause;  /* before that */
+    pid_t pid;    /* 0: it does not run */
+    int control;  /* the supervisor's end of its START_CONTROL; -1 */
+    double began; /* CLOCK_MONOTONIC */
+    double again; /* when it is to be started again; 0: it is not */
+    double pause; /* before that */
 };
 
 struct children {

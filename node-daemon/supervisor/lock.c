@@ -2,7 +2,8 @@
 /* lock.c - one mprund on a host
  *
  * Only root can open the file: a user who could would keep every daemon from starting. fcntl()'s
- * lock ends with the supervisor, as its children do not have it, and the kernel says whose it is. */
+ * lock ends with the supervisor, as its children do not have it, and the kernel says whose it is.
+ */
 #include "node-daemon/supervisor/lock.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "common/cleanup.h"
 #include "containment/mprund-protocol.h"
 
-static int make_directory(const char *path, struct error *err)
+int lock_directory(const char *path, bool make, struct error *err)
 {
     struct stat st;
     AUTO_FREE char *dir = strdup(path);
@@ -24,10 +25,10 @@ static int make_directory(const char *path, struct error *err)
     if (!slash || slash == dir)
         return error_set(err, EINVAL, "listen at '%s': not a path with a directory", path);
     *slash = 0;
-    if (mkdir(dir, 0755) == 0)
+    if (make && mkdir(dir, 0755) == 0)
         (void)chmod(dir, 0755);
     if (lstat(dir, &st) < 0)
-        return error_errno(err, errno, "listen at '%s'", path);
+        return !make && errno == ENOENT ? 0 : error_errno(err, errno, "listen at '%s'", path);
     if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
         return error_set(err, EPERM,
                          "listen at '%s': its directory must belong to user %u and be writable to "
@@ -40,7 +41,7 @@ int lock_take(const char *path, int *fd, struct error *err)
 {
     struct flock f = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     AUTO_FREE char *name = NULL;
-    if (make_directory(path, err) < 0)
+    if (lock_directory(path, true, err) < 0)
         return -1;
     if (asprintf(&name, "%s" GRANT_LOCK, path) < 0)
         return error_errno(err, ENOMEM, "listen at '%s'", path);

@@ -38,7 +38,8 @@ struct supervisor {
     char **words;
 };
 
-/* ---- what happens ----------------------------------------------------------------------------- */
+/* ---- what happens -----------------------------------------------------------------------------
+ */
 
 static void serves(struct supervisor *s)
 {
@@ -114,7 +115,8 @@ static void hear_of_child(struct supervisor *s, struct child *one)
     }
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------ */
+/* ---- beginning and end ------------------------------------------------------------------------
+ */
 
 static void run(struct supervisor *s, int signals)
 {

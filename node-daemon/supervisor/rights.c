@@ -7,13 +7,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-enum { ALL = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET };
+static const capng_type_t ALL = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
 
 /* DAC_OVERRIDE, CHOWN: cgroups that are users' in part; KILL: kernels without cgroup.kill;
- * SYS_ADMIN: notes (trusted.*); SYS_PTRACE: /proc with hidepid; SYS_NICE: the kernel asks for it when
- * a process of root's comes into a cpuset. */
-#define MOVERS                                                                                     \
-    CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_SYS_NICE
+ * SYS_ADMIN: notes (trusted.*); SYS_PTRACE: /proc with hidepid; SYS_NICE: the kernel asks for it
+ * when a process of root's comes into a cpuset. */
+#define MOVERS CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_SYS_NICE
 /* Process events, and what root's processes run. */
 #define WATCHS CAP_NET_ADMIN, CAP_SYS_PTRACE
 

@@ -5,7 +5,7 @@
  * that was given to another one meanwhile reads as nothing. */
 #pragma once
 
-#include "node-daemon/mover/peer.h"
+#include "node-daemon/watch/peer.h"
 
 struct process {
     int dir;          /* /proc/PID */

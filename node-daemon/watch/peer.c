@@ -5,7 +5,7 @@
  * program, or hands its socket on, changes nothing. A pid is only a number: whoever uses it asks
  * peer_is_alive() afterwards. SO_PEERPIDFD (6.5) gives a hold on the very process; before it the
  * process of that number is opened, and must have the uid and the groups of the connection. */
-#include "node-daemon/mover/peer.h"
+#include "node-daemon/watch/peer.h"
 
 #include <errno.h>
 #include <fcntl.h>
