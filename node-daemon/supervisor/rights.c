@@ -4,54 +4,78 @@
 
 #include <cap-ng.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-static const capng_type_t ALL = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
+static const capng_type_t OWN = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
 
 /* DAC_OVERRIDE, CHOWN: cgroups that are users' in part; KILL: kernels without cgroup.kill;
  * SYS_ADMIN: notes (trusted.*); SYS_PTRACE: /proc with hidepid; SYS_NICE: the kernel asks for it
  * when a process of root's comes into a cpuset. */
-#define MOVERS CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_SYS_NICE
+static const int movers[] = {CAP_CHOWN,      CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS_ADMIN,
+                             CAP_SYS_PTRACE, CAP_SYS_NICE,     -1};
 /* Process events, and what root's processes run. */
-#define WATCHS CAP_NET_ADMIN, CAP_SYS_PTRACE
+static const int watchs[] = {CAP_NET_ADMIN, CAP_SYS_PTRACE, -1};
+/* To start them. */
+static const int supervisors[] = {CAP_CHOWN,
+                                  CAP_DAC_OVERRIDE,
+                                  CAP_KILL,
+                                  CAP_SYS_ADMIN,
+                                  CAP_SYS_PTRACE,
+                                  CAP_SYS_NICE,
+                                  CAP_NET_ADMIN,
+                                  CAP_SETUID,
+                                  CAP_SETGID,
+                                  CAP_SETPCAP,
+                                  -1};
 
-int rights_of_supervisor(void)
+/* Those and no others, as far as a container has left them to its root. */
+static int choose(const int *caps, capng_type_t type)
 {
-    capng_clear(CAPNG_SELECT_ALL);
-    if (capng_updatev(CAPNG_ADD, ALL, MOVERS, CAP_NET_ADMIN, CAP_SETUID, CAP_SETGID, CAP_SETPCAP,
-                      CAP_FOWNER, CAP_SYS_RESOURCE, -1) != 0 ||
-        capng_apply(CAPNG_SELECT_BOTH) != 0) {
-        errno = EPERM;
+    bool has[CAP_LAST_CAP + 1];
+    if (capng_get_caps_process() != 0)
         return -1;
-    }
+    for (int c = 0; c <= CAP_LAST_CAP; c++)
+        has[c] = capng_have_capability(CAPNG_PERMITTED, (unsigned)c);
+    capng_clear(CAPNG_SELECT_ALL);
+    for (; *caps >= 0; caps++)
+        if (has[*caps] && capng_update(CAPNG_ADD, type, (unsigned)*caps) != 0)
+            return -1;
     return 0;
 }
 
-static int be_mover(void)
+static int keep_only(const int *caps)
 {
-    return capng_updatev(CAPNG_ADD, ALL, MOVERS, -1) == 0 && capng_apply(CAPNG_SELECT_BOTH) == 0
-               ? 0
-               : -1;
+    return choose(caps, OWN) == 0 && capng_apply(CAPNG_SELECT_BOTH) == 0 ? 0 : -1;
 }
 
-static int be_unprivileged(enum role role, const struct plan *plan)
+int rights_of_supervisor(void)
 {
-    int keeps = role == ROLE_WATCH;
-    if (keeps && capng_updatev(CAPNG_ADD, ALL | CAPNG_INHERITABLE | CAPNG_AMBIENT, WATCHS, -1) != 0)
+    errno = EPERM;
+    return keep_only(supervisors);
+}
+
+/* What is ambient outlives the exec of a program that is not root's. */
+static int be_user(const struct plan *plan, const int *caps)
+{
+    static const int none[] = {-1};
+    capng_type_t type = OWN | CAPNG_INHERITABLE | CAPNG_AMBIENT;
+    if (choose(caps ? caps : none, type) < 0 ||
+        capng_change_id((int)plan->uid, (int)plan->gid,
+                        CAPNG_DROP_SUPP_GRP | CAPNG_CLEAR_BOUNDING) != 0)
         return -1;
-    if (capng_change_id((int)plan->uid, (int)plan->gid,
-                        CAPNG_DROP_SUPP_GRP | (keeps ? CAPNG_NO_FLAG : CAPNG_CLEAR_BOUNDING)) != 0)
-        return -1;
-    return keeps && capng_apply(CAPNG_SELECT_AMBIENT) != 0 ? -1 : 0;
+    return caps && capng_apply(CAPNG_SELECT_AMBIENT) != 0 ? -1 : 0;
 }
 
 int rights_take(enum role role, const struct plan *plan)
 {
-    struct rlimit none = {0, 0};
-    capng_clear(CAPNG_SELECT_ALL);
+    struct rlimit no_core = {0, 0};
     errno = EPERM;
-    if ((role == ROLE_MOVER ? be_mover() : be_unprivileged(role, plan)) < 0)
+    int rc =
+        role == ROLE_MOVER ? keep_only(movers) : be_user(plan, role == ROLE_WATCH ? watchs : NULL);
+    if (rc < 0)
         return -1;
-    return setrlimit(RLIMIT_CORE, &none) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -1 : 0;
+    return setrlimit(RLIMIT_CORE, &no_core) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -1
+                                                                                              : 0;
 }
