@@ -19,13 +19,20 @@ static const double TELL_S = 1; /* users are not to fill logs */
 /* ---- signing ----------------------------------------------------------------------------------
  */
 
+struct token grant_token(const struct conf *c, const char *job, uid_t uid, const struct demand *d,
+                         const char *host, uint32_t slots)
+{
+    struct token t = {.uid = uid, .demand = *d, .slots = slots};
+    snprintf(t.job, sizeof(t.job), "%s", job);
+    snprintf(t.cell, sizeof(t.cell), "%s", c->ge_cell);
+    snprintf(t.host, sizeof(t.host), "%.*s", (int)sizeof(t.host) - 1, host);
+    return t;
+}
+
 static int sign_one(struct start *s, const struct conf *c, const struct job *job, const char *host,
                     uint32_t slots, struct grant_answer *ret, struct error *err)
 {
-    struct token t = {.uid = job->uid, .demand = job->demand, .slots = slots};
-    snprintf(t.job, sizeof(t.job), "%s", job->name);
-    snprintf(t.cell, sizeof(t.cell), "%s", c->ge_cell);
-    snprintf(t.host, sizeof(t.host), "%.*s", (int)sizeof(t.host) - 1, host);
+    struct token t = grant_token(c, job->name, job->uid, &job->demand, host, slots);
     answer_init(ret, *host ? GRANT_MORE : GRANT_OK, NULL);
     snprintf(ret->job, sizeof(ret->job), "%s", job->name);
     snprintf(ret->host, sizeof(ret->host), "%s", t.host);
@@ -54,9 +61,10 @@ struct grant_answer *grants_sign(struct start *s, const struct conf *c, const st
 /* ---- taking -----------------------------------------------------------------------------------
  */
 
-int grant_apply(const struct token *t, const char *cell, const char *host, struct evidence *e,
-                struct error *err)
+int grant_apply(const struct token *t, const char *cell, struct evidence *e, struct error *err)
 {
+    char host[256] = "";
+    (void)gethostname(host, sizeof(host) - 1);
     const char *why = token_is_for(t, e->name, e->uid, cell, host);
     if (why)
         return error_set(err, EPERM, "%s", why);
@@ -83,12 +91,10 @@ static void tell(const struct evidence *e, const struct error *why)
 
 void grants_take(struct start *s, const struct conf *c, const char *text, struct evidence *e)
 {
-    char host[256] = "";
     struct token t;
     struct error err;
     if (!*text || !c->grant_key)
         return;
-    (void)gethostname(host, sizeof(host) - 1);
-    if (signer_open(s, text, &t, &err) < 0 || grant_apply(&t, c->ge_cell, host, e, &err) < 0)
+    if (signer_open(s, text, &t, &err) < 0 || grant_apply(&t, c->ge_cell, e, &err) < 0)
         tell(e, &err);
 }

@@ -14,6 +14,10 @@ struct grant_answer *grants_sign(struct start *s, const struct conf *c, const st
 /* What the grant that a task brought (text; "": none) says of the job on this host, added to *e:
  * slots, demand, limits, gpus. One that is not good is told to the log, and says nothing. */
 void grants_take(struct start *s, const struct conf *c, const char *text, struct evidence *e);
-/* The same of a grant that was signed with the key: pure. -1 with err: it is another's. */
-int grant_apply(const struct token *t, const char *cell, const char *host, struct evidence *e,
-                struct error *err);
+/* The same of a grant that was signed with the key. 0, or -1 with err: it is not this job's, this
+ * user's, this cell's or this host's, and *e is as it was. */
+int grant_apply(const struct token *t, const char *cell, struct evidence *e, struct error *err);
+/* The grant of a job for a host, which is told its slots; host "", slots 0: for any host that has
+ * none of its own. */
+struct token grant_token(const struct conf *c, const char *job, uid_t uid, const struct demand *d,
+                         const char *host, uint32_t slots);
