@@ -233,6 +233,20 @@ lacks_hardening() { # PROGRAM...
     grep -q 'libconfuse' libraries
 }
 
+@test "each part of mprund is linked with what it needs, and no more" {
+    while read -r part needs; do
+        objdump -p "$MPRUN_BUILD/node-daemon/$part" >headers
+        found=$(sed -nE 's/^ *NEEDED *lib([a-z]+)\.so.*/\1/p' headers | grep -vE '^([at]san|ubsan)$' | sort | paste -sd ' ')
+        [ "$found" = "$needs" ] || echo "$part: $found"
+    done >wrong <<'END'
+mprund-mover c
+mprund-signer c sodium
+mprund-reader c confuse ev
+END
+    cat wrong
+    [ ! -s wrong ]
+}
+
 @test "every source file begins with its licence" {
     cd "$MPRUN_SOURCE"
     find $PROGRAMS $LIBRARIES model common tests bench examples -name '*.[ch]' -exec \
