@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,6 +29,8 @@ enum verdict { OK, WARNING, WRONG };
 
 struct check {
     const struct conf *conf;
+    uid_t uid; /* of `user`; 0: there is none */
+    gid_t gid;
     unsigned wrong;
 };
 
@@ -86,6 +89,41 @@ static void check_socket(struct check *c)
     }
 }
 
+/* ---- the user ----------------------------------------------------------------------------------
+ */
+
+static void check_user(struct check *c)
+{
+    const char *name = c->conf->user;
+    const struct passwd *pw = getpwnam(name);
+    if (!pw || pw->pw_uid == 0) {
+        say(c, WRONG,
+            pw ? "user: '%s' is root: name another one, who owns nothing"
+               : "user: there is no '%s': useradd --system --no-create-home --shell "
+                 "/usr/sbin/nologin %s",
+            name, name);
+        return;
+    }
+    c->uid = pw->pw_uid;
+    c->gid = pw->pw_gid;
+    say(c, OK, "user: '%s'", name);
+}
+
+/* What root keeps of itself to come back, exec takes away. */
+static int become_user(const struct check *c, struct error *err)
+{
+    return setgroups(0, NULL) < 0 || setresgid(c->gid, c->gid, 0) < 0 ||
+                   setresuid(c->uid, c->uid, 0) < 0
+               ? error_errno(err, errno, "become user '%s'", c->conf->user)
+               : 0;
+}
+
+static void become_root(void)
+{
+    (void)!setresuid(0, 0, 0);
+    (void)!setresgid(0, 0, 0);
+}
+
 /* ---- Grid Engine ----------------------------------------------------------------------------- */
 
 static void check_program(struct check *c, const char *setting, const char *path)
@@ -97,20 +135,28 @@ static void check_program(struct check *c, const char *setting, const char *path
             setting);
 }
 
+/* By the user who reads it. */
 static void check_spool(struct check *c)
 {
     const struct conf *conf = c->conf;
+    struct error e;
+    if (become_user(c, &e) < 0) {
+        say(c, WRONG, "execd: %s", e.text);
+        return;
+    }
     AUTO_CLOSE int jobs = ge_spool_active_jobs(conf);
     if (jobs < 0)
         say(c, WRONG,
             "execd: '%s/active_jobs': %s; set `spool` to the execd's spool directory on this host, "
-            "and `admin_user` to its owner (no other user may write there)",
-            conf->ge_spool, strerror(errno));
+            "and `admin_user` to its owner (no other user may write there); user '%s' has to be "
+            "able to read it",
+            conf->ge_spool, strerror(errno), conf->user);
     else if (ge_spool_execd(conf) < 0)
         say(c, WARNING, "execd: '%s' is its spool directory, but no execd runs here",
             conf->ge_spool);
     else
         say(c, OK, "execd: runs here, with the spool directory '%s'", conf->ge_spool);
+    become_root();
 }
 
 struct asked {
@@ -129,25 +175,10 @@ static void qstat_answered(void *arg, const char *job, const struct demand *dema
         say(a->check, OK, "qstat: '%s' answers", a->check->conf->ge_qstat);
     else
         say(a->check, WRONG,
-            "qstat: %s; is this host a submit host, and are `qstat`, `qstat_user`, `root`, `cell` "
-            "and the ports right?",
+            "qstat: %s; is this host a submit host, and are `qstat`, `root`, `cell` and the ports "
+            "right?",
             err->text);
     loop_stop(a->loop);
-}
-
-/* From here on this is qstat's user: what root keeps of itself to come back, exec takes away. */
-static int become_user(const struct conf *c, struct error *err)
-{
-    return setgroups(0, NULL) < 0 || setresgid(c->qstat_gid, c->qstat_gid, 0) < 0 ||
-                   setresuid(c->qstat_uid, c->qstat_uid, 0) < 0
-               ? error_errno(err, errno, "become user %u", (unsigned)c->qstat_uid)
-               : 0;
-}
-
-static void become_root(void)
-{
-    (void)!setresuid(0, 0, 0);
-    (void)!setresgid(0, 0, 0);
 }
 
 /* 1: it answers. */
@@ -157,7 +188,7 @@ static int ask_qstat(struct check *c)
     struct asked a = {.check = c, .loop = loop_create(&e)};
     struct inquiries *q =
         a.loop ? inquiries_create(a.loop, c->conf, NULL, qstat_answered, &a, &e) : NULL;
-    if (q && become_user(c->conf, &e) == 0 && inquiries_ask(q, "1.1", &e) == 0)
+    if (q && become_user(c, &e) == 0 && inquiries_ask(q, "1.1", &e) == 0)
         loop_run(a.loop);
     else
         say(c, WRONG, "qstat: %s", e.text);
@@ -204,12 +235,11 @@ static void check_setting(struct check *c, const char *text, const char *name, c
             name, value ? value : "", program, without);
 }
 
-static int ask_as_user(const struct conf *c, const char *path, char *const argv[], char *buf,
+static int ask_as_user(const struct check *c, const char *path, char *const argv[], char *buf,
                        size_t n, struct error *err)
 {
-    int rc = become_user(c, err) < 0
-                 ? -1
-                 : ask_command(path, argv, (double)c->qstat_seconds, buf, n, err);
+    double seconds = (double)c->conf->qstat_seconds;
+    int rc = become_user(c, err) < 0 ? -1 : ask_command(path, argv, seconds, buf, n, err);
     become_root();
     return rc;
 }
@@ -228,7 +258,7 @@ static void ask_qconf(struct check *c)
     snprintf(port, sizeof(port), "%ld", conf->qmaster_port);
     if (conf->qmaster_port)
         setenv("SGE_QMASTER_PORT", port, 1);
-    if (ask_as_user(conf, path, argv, text, sizeof(text), &e) < 0) {
+    if (ask_as_user(c, path, argv, text, sizeof(text), &e) < 0) {
         say(c, WARNING, "shepherd_cmd and load_sensor: '%s -sconf': %s", path, e.text);
         return;
     }
@@ -262,7 +292,8 @@ static void check_gridengine(struct check *c)
             "`mprund enter` and `rule` sections bring jobs");
         return;
     }
-    check_spool(c);
+    if (c->uid)
+        check_spool(c);
     check_program(c, "execd", conf->ge_execd);
     check_program(c, "shepherd", conf->ge_shepherd);
     check_key(c);
@@ -276,7 +307,7 @@ static void check_gridengine(struct check *c)
             strerror(errno));
     else
         say(c, OK, "cell: '%s'", path);
-    if (ask_qstat(c))
+    if (c->uid && ask_qstat(c))
         ask_qconf(c);
 }
 
@@ -299,6 +330,7 @@ unsigned check_print(const struct conf *conf, const char *file, const struct err
     }
     check_ground(&c);
     check_socket(&c);
+    check_user(&c);
     check_gridengine(&c);
     return c.wrong;
 }

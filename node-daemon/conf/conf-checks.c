@@ -235,7 +235,6 @@ void conf_set_checks(cfg_t *cfg)
         {"gridengine|execd", check_path},
         {"gridengine|admin_user", check_user},
         {"gridengine|qstat", check_path},
-        {"gridengine|qstat_user", check_user},
         {"gridengine|qstat_seconds", check_number},
         {"gridengine|root", check_path},
         {"gridengine|cell", check_word},

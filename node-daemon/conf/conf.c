@@ -4,7 +4,6 @@
 #include "node-daemon/conf/conf.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +38,6 @@ static cfg_t *new_cfg(void)
         CFG_STR("execd", CONF_EXECD, CFGF_NONE),
         CFG_BOOL("shepherd_needs_mprund", cfg_false, CFGF_NONE),
         CFG_STR("qstat", NULL, CFGF_NODEFAULT),
-        CFG_STR("qstat_user", "nobody", CFGF_NONE),
         CFG_INT("qstat_seconds", 10, CFGF_NONE),
         CFG_STR("root", "/var/lib/gridengine", CFGF_NONE),
         CFG_STR("cell", "default", CFGF_NONE),
@@ -108,18 +106,6 @@ static char *with_host(const char *path)
     return whole;
 }
 
-/* Nobody's group is the user's; who asks as root asks with too much. */
-static int take_qstat_user(const char *name, struct conf *c, struct error *err)
-{
-    struct passwd *pw = getpwnam(name);
-    if (c->ge_qstat && (!pw || pw->pw_uid == 0))
-        return error_set(err, EINVAL, "qstat_user = %s: %s", name,
-                         pw ? "a user other than root is wanted" : "there is no such user");
-    c->qstat_uid = pw ? pw->pw_uid : 0;
-    c->qstat_gid = pw ? pw->pw_gid : 0;
-    return 0;
-}
-
 static int take_qstat(cfg_t *ge, struct conf *c, struct error *err)
 {
     const char *qstat = cfg_getstr(ge, "qstat");
@@ -135,7 +121,7 @@ static int take_qstat(cfg_t *ge, struct conf *c, struct error *err)
     if ((qstat && !c->ge_qstat) || !c->ge_root || !c->ge_cell || !c->memory_complex ||
         !c->virtual_complex || !c->gpu_complex)
         return error_errno(err, ENOMEM, "read the section gridengine");
-    return take_qstat_user(cfg_getstr(ge, "qstat_user"), c, err);
+    return 0;
 }
 
 static int take_gridengine(cfg_t *cfg, struct conf *c, struct error *err)

@@ -52,8 +52,6 @@ struct conf {
     char *ge_qstat; /* the program; NULL: it is not asked */
     char *ge_root, *ge_cell;
     long qmaster_port, execd_port; /* 0: as the host's services say */
-    uid_t qstat_uid;
-    gid_t qstat_gid;
     long qstat_seconds;
     char *memory_complex, *virtual_complex, *gpu_complex;
     char *grant_key;      /* the file; NULL: grants are neither signed nor taken */

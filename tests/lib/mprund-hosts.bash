@@ -72,7 +72,7 @@ mprund_configuration() {
     local host=$1 subsystems=cpu line section=()
     shift
     [ "${VMRUN:-}" != 1 ] || subsystems='memory, pids, cpu, cpuset, freezer'
-    printf '%s\n' "cgroup = \"$(ground_cgroup "$host")\"" 'systemd = no' "subsystems = {${SUBSYSTEMS:-$subsystems}}"
+    printf '%s\n' 'user = daemon' "cgroup = \"$(ground_cgroup "$host")\"" 'systemd = no' "subsystems = {${SUBSYSTEMS:-$subsystems}}"
     for line; do
         case $line in
         gridengine.*) section+=("${line#gridengine.}") ;;
@@ -99,7 +99,7 @@ mprund_asking() {
     qstat_wrapper || return
     [ -e "$HOSTS_DIR/grant.key" ] || "$MPRUND" --make-key "$HOSTS_DIR/grant.key" || return
     ASKING=("grant_key = \"$HOSTS_DIR/grant.key\""
-        "gridengine.qstat = \"$QSTAT\"" 'gridengine.qstat_user = nobody'
+        "gridengine.qstat = \"$QSTAT\""
         'gridengine.cell = default' 'gridengine.qmaster_port = 6444' 'gridengine.execd_port = 6445'
         'trace = "/run/mprund.trace"')
 }

@@ -168,7 +168,7 @@ mkdir "$TMPDIR/asked/once" 2>/dev/null
 printf '<?xml version="1.0"?>\n<unknown_jobs >\n<ST_name>%s</ST_name>\n</unknown_jobs>\n' "\$3"
 END
     chmod 755 qstat
-    sed -i "s,^gridengine.*,gridengine { spool = \"$SPOOL\" qstat = \"$TMPDIR/qstat\" qstat_user = \"$(nobody_name)\" }," "$MPRUND_CONF"
+    sed -i "s,^gridengine.*,gridengine { spool = \"$SPOOL\" qstat = \"$TMPDIR/qstat\" }," "$MPRUND_CONF"
     mprund_kill
     mprund_start
     mpbind 23.4 0 0 0
@@ -209,7 +209,7 @@ END
     printf '#!/bin/sh\nuntil [ -e %q ]; do sleep 0.05; done\ncat %q\n' "$TMPDIR/answer" "$TMPDIR/answer" >qstat
     chmod 755 qstat
     printf 'retry = 1\ntrace = "%s"\n' "$TMPDIR/trace" >>"$MPRUND_CONF"
-    sed -i "s,^gridengine.*,gridengine { spool = \"$SPOOL\" qstat = \"$TMPDIR/qstat\" qstat_user = \"$(nobody_name)\" }," "$MPRUND_CONF"
+    sed -i "s,^gridengine.*,gridengine { spool = \"$SPOOL\" qstat = \"$TMPDIR/qstat\" }," "$MPRUND_CONF"
     mprund_kill
     mprund_start
     job=$(sed -n 's,.*<JB_job_number>\([0-9]*\)</JB_job_number>.*,\1,p' "$sample").1

@@ -81,12 +81,19 @@ int part_link_again(const struct part *p)
     return ends[0];
 }
 
+void part_give_all(const struct part *p)
+{
+    struct plan plan = {.head = record_head(GIFT_ALL, 0)};
+    part_give(p, GIFT_ALL, 0, -1);
+    assert_int_equal(record_send(p->control, &plan, sizeof(plan), -1), 0);
+}
+
 void part_is_ready(const struct part *p)
 {
     struct told_record t;
     struct pollfd told = {.fd = p->control, .events = POLLIN};
     int none;
-    part_give(p, GIFT_ALL, 0, -1);
+    part_give_all(p);
     assert_int_equal(poll(&told, 1, (int)(patience(10) * 1000)), 1);
     assert_int_equal(record_receive(p->control, &t, sizeof(t), &none), 1);
     assert_int_equal(t.head.what, TOLD_READY);

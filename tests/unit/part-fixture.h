@@ -24,7 +24,9 @@ struct part {
 void part_start(const char *name, struct part *ret);
 /* A gift of the test's, which is closed here. */
 void part_give(const struct part *p, enum gift gift, unsigned which, int fd);
-/* The gifts of the start are complete: wait until the process says that it serves. */
+/* The gifts of the start are complete. */
+void part_give_all(const struct part *p);
+/* The same, and wait until the process says that it serves. */
 void part_is_ready(const struct part *p);
 /* A file with this text and mode that has no name. */
 int part_text(const char *text, mode_t mode);

@@ -102,7 +102,7 @@ static void a_key_that_others_can_read_is_not_taken(void **state)
     struct part p;
     part_start("mprund-signer", &p);
     part_give(&p, GIFT_KEY, 0, part_text(key, 0644));
-    part_give(&p, GIFT_ALL, 0, -1);
+    part_give_all(&p);
     assert_int_equal(part_wait(&p), 1);
 }
 
