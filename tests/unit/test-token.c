@@ -79,16 +79,19 @@ static void whose_it_is_not_it_is_not_for(void **state)
 /* 2 slots of 200 MiB each, instead of the one that the execd wrote of. */
 static void a_grant_gives_a_job_its_slots_and_limits_here(void **state)
 {
+    struct conf conf = {.ge_cell = (char *)"default"};
     struct evidence e = {.name = "23.1", .uid = 1001, .cores = 1, .share = {.slots = 1}};
-    struct token t = grant;
-    strcpy(t.host, "n7");
-    t.slots = 2;
-    assert_int_equal(grant_apply(&t, "default", "n7", &e, NULL), 0);
+    char host[256] = "";
+    gethostname(host, sizeof(host) - 1);
+    struct token t = grant_token(&conf, "23.1", 1001, &grant.demand, host, 2);
+    assert_string_equal(t.cell, "default");
+    assert_int_equal(grant_apply(&t, "default", &e, NULL), 0);
     assert_int_equal(e.cores, 2);
     assert_int_equal(e.demand_known, 1);
     assert_int_equal(e.limits.memory.value, 2 * 209715200);
+    t = grant_token(&conf, "23.1", 1001, &grant.demand, "", 0); /* for any host */
     e.share.slots = e.cores = 3;
-    assert_int_equal(grant_apply(&grant, "default", "n7", &e, NULL), 0); /* for any host */
+    assert_int_equal(grant_apply(&t, "default", &e, NULL), 0);
     assert_int_equal(e.cores, 3);
     assert_int_equal(e.limits.memory.value, 3 * 209715200);
 }
@@ -99,7 +102,7 @@ static void anothers_grant_changes_nothing(void **state)
     struct token t = grant;
     struct evidence e = {.name = "23.1", .uid = 1002, .cores = 1, .share = {.slots = 1}}, was = e;
     t.slots = 12;
-    assert_int_equal(grant_apply(&t, "default", "n7", &e, &err), -1);
+    assert_int_equal(grant_apply(&t, "default", &e, &err), -1);
     assert_string_equal(err.text, "the grant is of another user");
     assert_memory_equal(&e, &was, sizeof(e));
 }
