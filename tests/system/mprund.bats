@@ -339,7 +339,7 @@ hang_up() {
 
 @test "--check names the line, and refuses a file that others can write" {
     check() { printf '%s\n' "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
-    check 'cgroup = "/jobs"'
+    check 'user = daemon' 'cgroup = "/jobs"'
     for wrong in 'cgroup = "jobs"' 'cgroup = "/a/../b"' 'user_rate = 0' 'subsystems = {memory, disk}' \
         'systemd = perhaps' 'colour = "red"' 'gridengine { admin_user = "nobody-there" }'; do
         run check '# first' "$wrong"
@@ -347,7 +347,7 @@ hang_up() {
         echo "$wrong: $output"
         [[ $output == *"check.conf:2: "* ]]
     done
-    check 'user_rate = 5'
+    check 'user = daemon' 'user_rate = 5'
     chmod 666 check.conf
     run here "$MPRUND" --config "$PWD/check.conf" --check
     [ "$status" -eq 1 ]
@@ -360,13 +360,14 @@ hang_up() {
     spool_setup
     mkdir -m 777 links
     ln -s "$TMPDIR" links/away
-    settings=("cgroup = \"$GROUND_CGROUP/more\"" 'systemd = no' 'subsystems = {cpu, pids, net_cls}' "grant_key = \"$TMPDIR/etc/mprun/grant.key\"")
+    settings=("cgroup = \"$GROUND_CGROUP/more\"" 'systemd = no' 'subsystems = {cpu, pids, net_cls}' "grant_key = \"$TMPDIR/etc/mprun/grant.key\"" 'user = daemon')
     check() { printf '%s\n' "${settings[@]}" "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
     said() { grep -q "^$1  *$2" <<<"$output" || { echo "not said: $1 $2: $output" && false; }; }
     run -1 check "gridengine { spool = \"$TMPDIR/none\" execd = \"/bin/true\" shepherd = \"/no/shepherd\" }"
     said ok "cgroup v2: '$GROUND/more' tracks jobs"
     said warning 'jobs will not have net_cls: '
     said ok 'mprund runs here already; jobs: 0'
+    said ok "user: 'daemon'"
     said wrong "execd: '$TMPDIR/none/active_jobs': No such file or directory; set .spool. "
     said ok "execd: '/bin/true'"
     said wrong "shepherd: '/no/shepherd' cannot be run: No such file or directory"
@@ -386,6 +387,14 @@ hang_up() {
     said warning "execd: '$SPOOL' is its spool directory, but no execd runs here"
     said wrong "cell: '$TMPDIR/default/common': No such file or directory"
     said wrong "qstat: read '/bin/true -xml -j 1': it printed nothing"
+    chmod 700 "$SPOOL"
+    run -1 check "gridengine { spool = \"$SPOOL\" }"
+    said wrong "execd: '$SPOOL/active_jobs': Permission denied; .* user 'daemon' has to be able to read it"
+    chmod 755 "$SPOOL"
+    settings[4]='user = nobody-there'
+    run -1 check
+    said wrong "user: there is no 'nobody-there': useradd "
+    settings[4]='user = daemon'
     [ ! -e "$GROUND/more" ]
     kill -TERM "$MPRUND_PID"
     wait_until 10 process_gone "$MPRUND_PID"
