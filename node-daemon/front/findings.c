@@ -40,6 +40,7 @@ static void answered(void *arg, const struct reader_answer *a)
     struct finding *f = arg;
     if (a && keep(f, a) == 0 && a->more)
         return;
+    reader_forget(f->all->reader, f->id); /* of too many answers more may come */
     f->id = 0;
     f->state = FINDING_DONE;
     f->all->again(f->all->arg);

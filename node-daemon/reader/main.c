@@ -105,7 +105,6 @@ static void watch_spool(void *arg)
         .task = on_task, .gone = on_gone, .lost = on_lost};
     struct reader *r = arg;
     struct error e;
-    spool_watch_destroy(take_ptr(r->spool));
     if (!r->conf.watch_spool || !r->conf.ge_spool)
         return;
     if ((r->spool = spool_watch_create(r->loop, &r->conf, &calls, r, &e)))
@@ -150,20 +149,6 @@ static int listen_to_front(struct reader *r)
 /* ---- the supervisor ---------------------------------------------------------------------------
  */
 
-static void take_conf(struct reader *r)
-{
-    struct conf new;
-    struct error e;
-    if (conf_read_fd(r->start.of[GIFT_CONF], &new, &e) < 0) {
-        log_error("%s; going on with the old one", e.text);
-        return;
-    }
-    spool_watch_destroy(take_ptr(r->spool));
-    conf_free(&r->conf);
-    r->conf = new;
-    watch_spool(r);
-}
-
 /* Another front: it does not wait for what the last one asked, and has not heard of what there was
  * nobody to tell. */
 static void take_front(struct reader *r)
@@ -183,10 +168,6 @@ static void on_control(void *arg, int fd, unsigned events)
         loop_stop(r->loop);
     else if (gift == GIFT_LINK && which == ROLE_FRONT)
         take_front(r);
-    else if (gift == GIFT_CONF)
-        take_conf(r);
-    else if (gift == GIFT_TRACE)
-        trace_to(take_fd(&r->start.of[GIFT_TRACE]));
 }
 
 /* ---- all of it --------------------------------------------------------------------------------

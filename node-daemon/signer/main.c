@@ -91,21 +91,10 @@ static int serve(struct signer *s)
 /* ---- all of it --------------------------------------------------------------------------------
  */
 
-/* 0, or -1: the supervisor has gone. A key that is no good leaves the one that there was. */
-static int take_gift(struct signer *s)
-{
-    struct error e;
-    enum gift gift;
-    unsigned which;
-    if (start_take(&s->start, &gift, &which) < 0)
-        return -1;
-    if (gift == GIFT_KEY && take_key(s, &e) < 0)
-        log_error("%s; going on with the old one", e.text);
-    return 0;
-}
-
 static int run(struct signer *s)
 {
+    enum gift gift;
+    unsigned which;
     for (;;) {
         struct pollfd p[] = {{.fd = START_CONTROL, .events = POLLIN},
                              {.fd = s->start.link[ROLE_FRONT], .events = POLLIN}};
@@ -115,8 +104,8 @@ static int run(struct signer *s)
             log_error("the signer got a record that is none, and ends");
             return 1;
         }
-        if (p[0].revents && take_gift(s) < 0)
-            return 0;
+        if (p[0].revents && start_take(&s->start, &gift, &which) < 0)
+            return 0; /* the supervisor has gone */
     }
 }
 

@@ -442,16 +442,6 @@ static void malformed_records_end_it(void **state)
     }
 }
 
-static void a_new_configuration_holds_from_now_on(void **state)
-{
-    struct reader_answer a;
-    part_give(&reader, GIFT_CONF, 0, part_text("cgroup = /x\n", 0644));
-    do
-        ask(READER_LOOK_UP, question("23.1", ""), -1, &a);
-    while (a.code == 0); /* two sockets: the question may come first */
-    must_fail(&a, ENOTSUP, "configuration");
-}
-
 static void no_process_of_its_user_looks_into_it(void **state)
 {
     assert_false(part_can_be_looked_into(&reader));
@@ -484,7 +474,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_qstat_cannot_say_is_told, begin_with_qstat, end),
         TEST(without_qstat_that_is_said),
         cmocka_unit_test(malformed_records_end_it),
-        TEST(a_new_configuration_holds_from_now_on),
         TEST(no_process_of_its_user_looks_into_it),
     };
     return cmocka_run_group_tests(tests, set_up, spool_remove);
