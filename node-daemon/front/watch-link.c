@@ -40,10 +40,11 @@ static void say(struct watch_link *w, struct watch_record *r, enum watch_op what
 /* ---- claims -----------------------------------------------------------------------------------
  */
 
-static void refuse(struct watch_link *w, uint64_t id, const struct error *why)
+/* The claim does not hold (is_refused), or it cannot be done. */
+static void refuse(struct watch_link *w, uint64_t id, bool is_refused, const struct error *why)
 {
-    struct watch_record r = {.code = why->code ? why->code : EPERM};
-    snprintf(r.text, sizeof(r.text), "%s", why->text);
+    struct watch_record r = {.code = why->code ? why->code : EPERM, .is_refused = is_refused};
+    snprintf(r.text, sizeof(r.text), "%.255s", why->text);
     say(w, &r, WATCH_JOB, id);
 }
 
@@ -55,9 +56,10 @@ static void make_job(struct watch_link *w, uint64_t id, const struct reader_answ
     grants_take(w->r->start, w->r->conf, a->grant, &known);
     const struct job *job = requests_job(w->r, (enum grant_manager)a->manager, &known, &e);
     if (!job) {
-        refuse(w, id, &e);
+        refuse(w, id, false, &e);
         return;
     }
+    r.uid = job->uid;
     snprintf(r.dir, sizeof(r.dir), "%s", job->dir);
     say(w, &r, WATCH_JOB, id);
 }
@@ -73,7 +75,7 @@ static void claim_answered(void *arg, const struct reader_answer *a)
     }
     error_set(&e, a ? a->code : ETIMEDOUT, "%s",
               a ? a->text : "what the manager wrote on this host cannot be read in time");
-    refuse(c->w, c->record.head.id, &e);
+    refuse(c->w, c->record.head.id, a != NULL, &e);
 }
 
 static void take_claim(struct watch_link *w, const struct watch_record *r)
@@ -82,7 +84,7 @@ static void take_claim(struct watch_link *w, const struct watch_record *r)
     struct claim *c = w->claims < CLAIMS_MAX ? calloc(1, sizeof(*c)) : NULL;
     if (!c) {
         error_errno(&e, ENOMEM, "look for the job of pid %d", (int)r->pid);
-        refuse(w, r->head.id, &e);
+        refuse(w, r->head.id, false, &e);
         return;
     }
     *c = (struct claim){.w = w, .record = *r};
@@ -91,7 +93,7 @@ static void take_claim(struct watch_link *w, const struct watch_record *r)
         0)
         return;
     w->claims--;
-    refuse(w, r->head.id, &e);
+    refuse(w, r->head.id, false, &e);
     free(c);
 }
 

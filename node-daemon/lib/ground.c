@@ -10,7 +10,10 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 
-enum { TABLE_MAX = 1 << 20 }; /* of /proc/PID/cgroup, with a path of 4096 for each hierarchy */
+enum {
+    NONCE = 8,
+    TABLE_MAX = 1 << 20
+}; /* of /proc/PID/cgroup, with a path of 4096 for each hierarchy */
 
 void ground_of_start(const struct start *s, struct ground *ret)
 {
@@ -69,4 +72,14 @@ int ground_below(const struct ground *g, int proc, char *buf, size_t n)
             return in && (size_t)snprintf(buf, n, "%s", in) < n ? 0 : -1;
     }
     return -1;
+}
+
+bool ground_is_job(const char *dir)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = strnlen(dir, CGROUP_NAME_MAX);
+    const char *nonce = n < CGROUP_NAME_MAX ? strrchr(dir, '-') : NULL;
+    return nonce && dir[0] >= 'a' && dir[0] <= 'z' && strspn(dir, letters) == n &&
+           strspn(nonce + 1, "0123456789abcdef") == NONCE && nonce[1 + NONCE] == 0;
 }

@@ -5,6 +5,7 @@
  * cgroup made, and says which it is. Watch then has the mover put the process there. */
 #pragma once
 
+#include "containment/cgroup/dir.h"
 #include "node-daemon/lib/reader-protocol.h"
 
 enum watch_op {
@@ -14,11 +15,11 @@ enum watch_op {
     WATCH_ENTERED, /* processes were put into dir: front may write its sentinel */
     WATCH_DAEMON,  /* a daemon of a manager has started: the ground is made ready for its jobs */
     /* front to watch */
-    WATCH_JOB,      /* the job's directory is dir; or code, text: it is put into no job */
+    WATCH_JOB,      /* the job's directory is dir, and the job uid's; or code, text: it is put into
+                       no job, as the claim does not hold (is_refused) or it cannot be done */
     WATCH_TASK,     /* a task: job, task, group; more 0: there are no others */
     WATCH_CONSIDER, /* this pid may be of the manager's */
     WATCH_LOOK,     /* look at everything: events were lost */
-    WATCH_JOBS,     /* the ground holds these many jobs; reserved for the look at who has left */
 };
 
 struct watch_record {
@@ -26,7 +27,9 @@ struct watch_record {
     int32_t code;                /* JOB: 0, or errno */
     int32_t pid;                 /* CLAIM (for messages), CONSIDER */
     uint32_t group, more;        /* TASK */
+    uint32_t uid, is_refused;    /* JOB */
     char dir[CGROUP_NAME_MAX];   /* JOB, ENTERED */
-    struct reader_request claim; /* CLAIM: manager, job, task and the rest, as for READER_CLAIM */
+    struct reader_request claim; /* CLAIM: manager, job, task and the rest, as for READER_CLAIM;
+                                    TASK: job, task */
     char text[256];
 };

@@ -31,7 +31,7 @@ int enter_where(const struct ground *g, const struct identity *who, struct mover
     if (rc < 0 || len >= sizeof(a->dir))
         return 0;
     memcpy(a->dir, below, len);
-    if (!job_is_directory(a->dir))
+    if (!ground_is_job(a->dir))
         a->dir[0] = 0;
     else
         snprintf(a->part, sizeof(a->part), "%s", below + len + (below[len] == '/'));

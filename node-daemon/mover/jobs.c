@@ -12,18 +12,8 @@
 #include "node-daemon/lib/marks.h"
 #include "node-daemon/mover/delegate.h"
 
-enum { NONCE = 8, USER_DEPTH = 32, NAME_SIZE = CGROUP_NAME_MAX + 16 };
+enum { USER_DEPTH = 32, NAME_SIZE = CGROUP_NAME_MAX + 16 };
 static const mode_t MODE_BEING_MADE = 0355;
-
-bool job_is_directory(const char *dir)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = strnlen(dir, CGROUP_NAME_MAX);
-    const char *nonce = n < CGROUP_NAME_MAX ? strrchr(dir, '-') : NULL;
-    return nonce && dir[0] >= 'a' && dir[0] <= 'z' && strspn(dir, letters) == n &&
-           strspn(nonce + 1, "0123456789abcdef") == NONCE && nonce[1 + NONCE] == 0;
-}
 
 /* A cgroup below the job's: "", "/task", ... buf holds its name for as long as it is used. */
 static struct cgroup_at at_of(const struct ground *g, size_t part, const char *dir,

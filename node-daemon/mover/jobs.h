@@ -15,9 +15,6 @@
 #include "node-daemon/lib/ground.h"
 #include "node-daemon/lib/mover-protocol.h"
 
-/* A name of a job's directory: nothing that leads elsewhere. */
-bool job_is_directory(const char *dir);
-
 int job_make(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
              struct error *err);
 int job_mark(const struct ground *g, const char *dir, enum mover_mark mark, struct error *err);

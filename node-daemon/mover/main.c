@@ -81,7 +81,7 @@ static int answer(struct mover *m, enum role who, int fd, struct error *err)
 {
     const struct mover_request *q = &m->q;
     bool names_job = q->head.what != MOVER_WHERE && q->head.what != MOVER_PREPARE;
-    if (!has_ends(q) || (names_job && !job_is_directory(q->dir)) ||
+    if (!has_ends(q) || (names_job && !ground_is_job(q->dir)) ||
         (who != ROLE_FRONT && q->head.what != MOVER_ENTER))
         return error_set(err, EINVAL, "the mover is asked for what it does not do");
     switch (q->head.what) {

@@ -9,15 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "common/proc.h"
 
-enum { NR_PIDFD_OPEN = 434, STATUS_MAX = 1 << 20, ENVIRONMENT_MAX = 4 << 20, GROUPS_MAX = 65536 };
+enum { STATUS_MAX = 1 << 20, STAT_MAX = 1024, ENVIRONMENT_MAX = 4 << 20, GROUPS_MAX = 65536 };
 
 /* ---- holding ----------------------------------------------------------------------------------
  */
@@ -33,12 +32,12 @@ static int take_ids(const char *status, struct process *p)
 {
     const char *parent = line_of(status, "\nPPid:"), *ids = line_of(status, "\nUid:");
     return parent && ids && sscanf(parent, "%d", &p->parent) == 1 &&
-                   sscanf(ids, "%u %u", &p->real_uid, &p->peer.uid) == 2
+                   sscanf(ids, "%u %u", &p->real_uid, &p->uid) == 2
                ? 0
                : -1;
 }
 
-static int take_groups(const char *status, struct peer *p)
+static int take_groups(const char *status, struct process *p)
 {
     const char *at = line_of(status, "\nGroups:");
     size_t most = at ? strcspn(at, "\n") / 2 + 1 : 0;
@@ -59,31 +58,18 @@ static int look(struct process *p)
     if (!status)
         return -1;
     errno = EPROTO;
-    return take_ids(status, p) < 0 ? -1 : take_groups(status, &p->peer);
-}
-
-/* The number was the process's own while the directory that was opened before is still there. */
-static int hold(struct process *p)
-{
-    struct proc_stat st;
-    p->peer.pidfd = (int)syscall(NR_PIDFD_OPEN, p->peer.pid, 0);
-    if (p->peer.pidfd < 0 && errno != ENOSYS)
-        return -1;
-    if (proc_stat_read(p->peer.pid, &st) < 0)
-        return -1;
-    p->peer.starttime = st.starttime;
-    return look(p);
+    return take_ids(status, p) < 0 ? -1 : take_groups(status, p);
 }
 
 int process_open(pid_t pid, struct process *ret)
 {
     char path[32];
-    struct process p = {.peer = {.pid = pid, .pidfd = -1}};
+    struct process p = {.pid = pid};
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     p.dir = pid > 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (p.dir < 0)
         return -1;
-    if (hold(&p) < 0) {
+    if (look(&p) < 0) {
         int saved = errno;
         process_close(&p);
         errno = saved;
@@ -97,13 +83,75 @@ void process_close(struct process *p)
 {
     cleanup_close(&p->dir);
     p->dir = -1;
-    peer_free(&p->peer);
+    free(take_ptr(p->groups));
+}
+
+/* The state stands behind the name, which may have any letters, and ends with the last ')'. */
+static const char *behind_name(const struct process *p, char *stat, size_t n)
+{
+    char *name_end = file_read_at(p->dir, "stat", stat, n) > 0 ? strrchr(stat, ')') : NULL;
+    return name_end && name_end[1] == ' ' ? name_end + 2 : NULL;
+}
+
+bool process_is_alive(const struct process *p)
+{
+    char stat[STAT_MAX];
+    const char *state = behind_name(p, stat, sizeof(stat));
+    return state && *state != 'Z' && *state != 'X';
+}
+
+bool process_has_group(const struct process *p, gid_t group)
+{
+    for (size_t i = 0; i < p->ngroups; i++)
+        if (p->groups[i] == group)
+            return true;
+    return false;
+}
+
+/* ---- environment ------------------------------------------------------------------------------
+ */
+
+/* Where the kernel says that the environment is, to who may look into the process: fields 50 and 51
+ * of stat, the third of which is the state. */
+static size_t environment_at(const struct process *p, unsigned long *ret)
+{
+    enum { STATE = 3, ENV_START = 50 };
+    char stat[STAT_MAX];
+    unsigned long begin, end;
+    const char *at = behind_name(p, stat, sizeof(stat));
+    for (int field = STATE; at && field < ENV_START; field++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at || sscanf(at, "%lu %lu", &begin, &end) != 2 || begin == 0 || end <= begin)
+        return 0;
+    *ret = begin;
+    return end - begin;
+}
+
+/* /proc/PID/environ is a file of the process's user, which who has CAP_SYS_PTRACE alone cannot
+ * open; its memory can be read. */
+static char *read_environment(const struct process *p, size_t *ret_len)
+{
+    unsigned long begin;
+    size_t n = environment_at(p, &begin);
+    char *all = n > 0 && n < ENVIRONMENT_MAX ? malloc(n + 1) : NULL;
+    struct iovec to = {.iov_base = all, .iov_len = n};
+    struct iovec from = {.iov_base = (void *)begin, .iov_len = n}; /* NOLINT: not our memory */
+    ssize_t got = all ? process_vm_readv(p->pid, &to, 1, &from, 1, 0) : -1;
+    if (got < 0 || !process_is_alive(p)) { /* what was read was perhaps another's */
+        free(all);
+        return NULL;
+    }
+    all[got] = 0;
+    *ret_len = (size_t)got;
+    return all;
 }
 
 int process_environment(const struct process *p, const char *name, char *buf, size_t n)
 {
-    size_t len, known = strlen(name);
-    AUTO_FREE char *all = file_slurp_at(p->dir, "environ", ENVIRONMENT_MAX, &len);
+    size_t len = 0, known = strlen(name);
+    AUTO_FREE char *all = read_environment(p, &len);
     for (const char *at = all; all && at < all + len; at += strlen(at) + 1)
         if (!strncmp(at, name, known) && at[known] == '=')
             return (size_t)snprintf(buf, n, "%s", at + known + 1) < n ? 0 : -1;
@@ -177,12 +225,23 @@ static int ran_it(const struct process *p, const struct program *program)
 int process_is_child_of(const struct process *p, const struct program *daemon)
 {
     struct process parent;
-    struct process now = {.dir = p->dir, .peer = {.pidfd = -1}};
+    struct process now = {.dir = p->dir};
     if (process_open(p->parent, &parent) < 0)
         return 0;
     int is = parent.real_uid == 0 && ran_it(&parent, daemon) && look(&now) == 0 &&
              now.parent == p->parent;
-    free(now.peer.groups);
+    free(now.groups);
     process_close(&parent);
     return is;
+}
+
+int process_directory(const struct process *p, char *path, size_t n, struct program *ret)
+{
+    struct program its = {.path = NULL};
+    ssize_t len = readlinkat(p->dir, "cwd", path, n - 1);
+    if (len < 0 || take_file(p->dir, "cwd", &its) < 0)
+        return -1;
+    path[len] = 0;
+    *ret = its;
+    return 0;
 }

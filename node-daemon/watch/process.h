@@ -5,16 +5,20 @@
  * that was given to another one meanwhile reads as nothing. */
 #pragma once
 
-#include "node-daemon/watch/peer.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 struct process {
-    int dir;          /* /proc/PID */
-    struct peer peer; /* its number, effective uid, groups, and a hold on it */
-    uid_t real_uid;
+    int dir;             /* /proc/PID */
+    pid_t pid;           /* a number that means this process only while process_is_alive() */
+    uid_t uid, real_uid; /* effective and real */
     pid_t parent;
+    gid_t *groups; /* supplementary ones */
+    size_t ngroups;
 };
 
-/* A program as a file, whatever it is called. */
+/* A program as a file, or a directory, whatever it is called. */
 struct program {
     const char *path;
     dev_t dev;
@@ -24,9 +28,16 @@ struct program {
 /* 0, or -1 with errno: it has ended. */
 int process_open(pid_t pid, struct process *ret);
 void process_close(struct process *p);
-/* What stands in /proc/PID/environ for this name, as it was when the program began: 0, or -1: it is
+/* Is it still that process, and no zombie? What was read by its number before this is then its. */
+bool process_is_alive(const struct process *p);
+bool process_has_group(const struct process *p, gid_t group);
+/* What stands in its environment for this name, as it was when the program began: 0, or -1: it is
  * not there, or longer than buf. */
 int process_environment(const struct process *p, const char *name, char *buf, size_t n);
+
+/* The directory that it is in: its path, and in *ret which one it is, without asking a file server.
+ * 0, or -1 with errno. */
+int process_directory(const struct process *p, char *path, size_t n, struct program *ret);
 
 /* Find the program's file as it is now. */
 void program_look(struct program *p);

@@ -6,12 +6,17 @@
  * proves: names, events and numbers only say which process is to be looked at. */
 #pragma once
 
-#include "node-daemon/front/requests.h"
+#include "common/loop.h"
+#include "node-daemon/conf/conf.h"
+#include "node-daemon/lib/start.h"
 
 struct quarantine;
 
-/* As r->conf says; r and what it names must outlive it, and conf must not change meanwhile. A way
- * of hearing that cannot be had is logged, and the others are used. Looks at everything there is
- * soon after. NULL with err. */
-struct quarantine *quarantine_create(struct loop *l, struct requests *r, struct error *err);
+/* As c says; c and s must outlive it, and c must not change meanwhile. The link to front in s is
+ * this one's from here on. A way of hearing that cannot be had is logged, and the others are used.
+ * Looks at everything there is as soon as there is a link to front. NULL with err. */
+struct quarantine *quarantine_create(struct loop *l, struct start *s, const struct conf *c,
+                                     struct error *err);
 void quarantine_destroy(struct quarantine *q); /* NULL is fine */
+/* If there is another link to front in s, use it. */
+void quarantine_renew(struct quarantine *q);

@@ -80,14 +80,14 @@ static void a_process_is_read_as_it_is(void **state)
     struct program own = self();
     pid_t pid = start(0, NULL, NULL);
     assert_return_code(process_open(pid, &p), errno);
-    assert_int_equal(p.peer.pid, pid);
+    assert_int_equal(p.pid, pid);
     assert_int_equal(p.parent, getpid());
     assert_int_equal(p.real_uid, getuid());
-    assert_int_equal(p.peer.uid, geteuid());
-    assert_true(peer_is_alive(&p.peer));
+    assert_int_equal(p.uid, geteuid());
+    assert_true(process_is_alive(&p));
     assert_true(process_runs(&p, &own));
     stop(pid);
-    assert_false(peer_is_alive(&p.peer));
+    assert_false(process_is_alive(&p));
     assert_false(process_runs(&p, &own));
     process_close(&p);
     assert_int_equal(process_open(pid, &p), -1);
@@ -120,8 +120,8 @@ static void who_is_of_another_user_is_no_child_of_a_daemon(void **state)
     pid_t pid = start(OTHER_UID, NULL, NULL);
     assert_return_code(process_open(pid, &p), errno);
     assert_int_equal(p.real_uid, OTHER_UID);
-    assert_true(peer_has_group(&p.peer, GROUP) && peer_has_group(&p.peer, 7));
-    assert_false(peer_has_group(&p.peer, GROUP + 1));
+    assert_true(process_has_group(&p, GROUP) && process_has_group(&p, 7));
+    assert_false(process_has_group(&p, GROUP + 1));
     assert_true(process_is_child_of(&p, &own)); /* we are root, and it is ours */
     assert_false(process_is_child_of(&p, &sh));
     stop(pid);
@@ -278,7 +278,7 @@ static void a_program_is_known_where_its_file_system_does_not_answer(void **stat
 
 static struct conf_rule rule = {.name = "toy", .job = "TOY_JOB", .owner = "TOY_OWNER"};
 
-static int prove(uid_t uid, char *job, char *owner, struct proof *ret, struct error *err)
+static int prove(uid_t uid, char *job, char *owner, struct reader_request *ret, struct error *err)
 {
     struct process p;
     struct program own = self(), sleeper = {.path = "/bin/sleep"};
@@ -297,32 +297,30 @@ static int prove(uid_t uid, char *job, char *owner, struct proof *ret, struct er
 static void a_daemons_process_says_its_job_and_owner(void **state)
 {
     needs_root();
-    struct proof proof;
+    struct reader_request claim;
     struct error e;
-    assert_int_equal(prove(0, "TOY_JOB=17", "TOY_OWNER=65533", &proof, &e), 0);
-    assert_string_equal(proof.evidence.name, "toy.17");
-    assert_int_equal(proof.evidence.uid, 65533);
-    assert_int_equal(proof.manager, GRANT_SITE);
-    assert_false(proof.evidence.limits.memory.set);
+    assert_int_equal(prove(0, "TOY_JOB=17", "TOY_OWNER=65533", &claim, &e), 0);
+    assert_string_equal(claim.job, "toy.17");
+    assert_string_equal(claim.owner, "65533");
+    assert_int_equal(claim.manager, GRANT_SITE);
 }
 
-static void what_says_no_job_of_a_users_is_in_none(void **state)
+static void what_says_no_job_or_no_owner_is_in_none(void **state)
 {
     needs_root();
-    static char *const wrong[][2] = {
-        {"TOY_JOB=../17", "TOY_OWNER=65533"},
-        {"TOY_JOB=", "TOY_OWNER=65533 "},
-        {"TOY_JOB=17", "TOY_OWNER=0"},
-        {"TOY_JOB=17", "TOY_OWNER=root"},
-        {"TOY_JOB=17", "TOY_OWNER=nobody-there"},
-        {"TOY_JOB=17", "TOY_OWNER"},
-        {"TOY_JOB=012345678901234567890123456789012345678901234567890123456789", "TOY_OWNER=65533"},
-    };
+    static char long_job[] = "TOY_JOB=012345678901234567890123456789012345678901234567890123456789";
+    static char long_owner[] =
+        "TOY_OWNER=0123456789012345678901234567890123456789012345678901234567890123";
+    static char *const wrong[][2] = {{"TOY_JOB=../17", "TOY_OWNER=65533"},
+                                     {"TOY_JOB", "TOY_OWNER=65533"},
+                                     {long_job, "TOY_OWNER=65533"},
+                                     {"TOY_JOB=17", "TOY_OWNER"},
+                                     {"TOY_JOB=17", long_owner}};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        struct proof proof = {.task = "kept"};
+        struct reader_request claim = {.task = "kept"};
         struct error e = {.text = ""};
-        assert_int_equal(prove(0, wrong[i][0], wrong[i][1], &proof, &e), -1);
-        assert_string_equal(proof.task, "kept");
+        assert_int_equal(prove(0, wrong[i][0], wrong[i][1], &claim, &e), -1);
+        assert_string_equal(claim.task, "kept");
         assert_true(e.text[0] != 0);
     }
 }
@@ -330,10 +328,65 @@ static void what_says_no_job_of_a_users_is_in_none(void **state)
 static void a_users_process_proves_nothing(void **state)
 {
     needs_root();
-    struct proof proof;
+    struct reader_request claim;
     struct error e;
-    assert_int_equal(prove(OTHER_UID, "TOY_JOB=17", "TOY_OWNER=65533", &proof, &e), -1);
+    assert_int_equal(prove(OTHER_UID, "TOY_JOB=17", "TOY_OWNER=65533", &claim, &e), -1);
     assert_non_null(strstr(e.text, "started by user 65533"));
+}
+
+/* ---- Grid Engine ------------------------------------------------------------------------------
+ */
+
+/* A child of ours in a directory below a new one. */
+static void claim_from(const char *below, const struct program *execd, struct reader_request *ret,
+                       int want, struct error *err)
+{
+    char top[] = "/tmp/test-process.XXXXXX", dir[256], back[4096];
+    struct process p;
+    struct stat st;
+    assert_non_null(mkdtemp(top));
+    assert_non_null(getcwd(back, sizeof(back)));
+    assert_return_code(chdir(top), errno);
+    snprintf(dir, sizeof(dir), "%s", below);
+    for (char *part = strtok(dir, "/"); part; part = strtok(NULL, "/"))
+        assert_true(mkdir(part, 0755) == 0 && chdir(part) == 0);
+    assert_return_code(stat(".", &st), errno);
+    pid_t pid = start(0, NULL, NULL);
+    assert_return_code(chdir(top), errno);
+    assert_return_code(process_open(pid, &p), errno);
+    assert_int_equal(proof_of_shepherd(execd, &p, ret, err), want);
+    if (want == 0) {
+        assert_int_equal(ret->ino, st.st_ino);
+        assert_int_equal(ret->dev, st.st_dev);
+        assert_int_equal(ret->shepherd, process_is_child_of(&p, execd) ? 0 : pid);
+    }
+    process_close(&p);
+    stop(pid);
+    char *remove = NULL;
+    assert_true(asprintf(&remove, "rm -r '%s'", top) > 0);
+    assert_int_equal(system(remove), 0);
+    free(remove);
+    assert_return_code(chdir(back), errno);
+}
+
+static void a_shepherd_claims_the_task_whose_directory_it_is_in(void **state)
+{
+    needs_root();
+    struct program own = self(), other = {.path = "/bin/sh"};
+    struct reader_request claim;
+    struct error e;
+    program_look(&other);
+    claim_from("active_jobs/23.1", &own, &claim, 0, &e);
+    assert_string_equal(claim.job, "23.1");
+    assert_string_equal(claim.task, "");
+    assert_int_equal(claim.shepherd, 0);
+    assert_int_equal(claim.manager, GRANT_GRIDENGINE);
+    claim_from("active_jobs/23.1/1.n12", &other, &claim, 0, &e);
+    assert_string_equal(claim.job, "23.1");
+    assert_string_equal(claim.task, "1.n12");
+    assert_true(claim.shepherd > 0);
+    claim_from("active_jobs/0123456789012345678901234567890123456789012345678901234567890123", &own,
+               &claim, -1, &e);
 }
 
 int main(void)
@@ -344,8 +397,9 @@ int main(void)
         cmocka_unit_test(who_is_of_another_user_is_no_child_of_a_daemon),
         cmocka_unit_test(a_program_is_known_where_its_file_system_does_not_answer),
         cmocka_unit_test(a_daemons_process_says_its_job_and_owner),
-        cmocka_unit_test(what_says_no_job_of_a_users_is_in_none),
+        cmocka_unit_test(what_says_no_job_or_no_owner_is_in_none),
         cmocka_unit_test(a_users_process_proves_nothing),
+        cmocka_unit_test(a_shepherd_claims_the_task_whose_directory_it_is_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

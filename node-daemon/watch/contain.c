@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* contain.c - where a process is, and putting it into its job's cgroup */
+#include "node-daemon/watch/contain.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/proc.h"
+#include "containment/cgroup/mounts.h"
+#include "node-daemon/lib/mover-link.h"
+
+enum { BELOW_MAX = 1024, TABLE_MAX = 1 << 20 };
+
+/* ---- steps ------------------------------------------------------------------------------------
+ */
+
+/* Who can make a cgroup beside it could have made it, too, to leave the job by going there. */
+static bool is_roots(int version, enum cgroup_controller c, const char *cgroup)
+{
+    struct stat st;
+    struct cgroup_mounts mounts;
+    if (cgroup_mounts_read(&mounts, NULL) < 0)
+        return false;
+    AUTO_FREE char *path = cgroup_directory(&mounts, version, c, cgroup, NULL, NULL);
+    cgroup_mounts_free(&mounts);
+    return path && stat(path, &st) == 0 && st.st_uid == 0;
+}
+
+/* "/A/mprun.STEP/B", where /A is root's. */
+static bool is_step(int version, enum cgroup_controller c, char *cgroup)
+{
+    char *step = cgroup ? strstr(cgroup, "/mprun.") : NULL;
+    if (!step)
+        return false;
+    if (step == cgroup)
+        return is_roots(version, c, "/");
+    *step = 0;
+    return is_roots(version, c, cgroup);
+}
+
+static bool is_in_step(const struct process *p)
+{
+    struct cgroup_membership m = {0};
+    AUTO_FREE char *table = file_slurp_at(p->dir, "cgroup", TABLE_MAX, NULL);
+    if (!table || cgroup_membership_parse(table, &m) < 0)
+        return true; /* who cannot be looked at stays where it is */
+    bool is = is_step(2, 0, m.v2);
+    for (int c = 0; c < CGROUP_CONTROLLER_COUNT && !is; c++)
+        is = is_step(1, (enum cgroup_controller)c, m.v1[c]);
+    cgroup_membership_free(&m);
+    return is;
+}
+
+/* ---- where it is ------------------------------------------------------------------------------
+ */
+
+int contain_where(const struct containment *c, const struct process *p, char dir[CGROUP_NAME_MAX])
+{
+    char below[CGROUP_PATH_MAX]; /* a user makes them as deep as the kernel lets it */
+    dir[0] = 0;
+    if (ground_below(&c->ground, p->dir, below, sizeof(below)) == 0) {
+        below[strcspn(below, "/")] = 0;
+        if (ground_is_job(below))
+            memcpy(dir, below, strlen(below) + 1);
+    }
+    return dir[0] || !is_in_step(p) ? 0 : -1;
+}
+
+/* ---- moving -----------------------------------------------------------------------------------
+ */
+
+int contain_enter(const struct containment *c, const char *dir, const struct process *p,
+                  struct error *err)
+{
+    static struct mover_request q; /* they are large */
+    static struct mover_answer a;
+    memset(&q, 0, sizeof(q));
+    snprintf(q.dir, sizeof(q.dir), "%s", dir);
+    q.part = PART_TASK;
+    return mover_ask(c->start, &q, MOVER_ENTER, p->dir, &a, err);
+}
+
+static bool is_in(const struct containment *c, pid_t pid, const char *dir)
+{
+    char in[CGROUP_NAME_MAX];
+    struct process p;
+    if (process_open(pid, &p) < 0)
+        return false;
+    bool is = contain_where(c, &p, in) == 0 && !strcmp(in, dir);
+    process_close(&p);
+    return is;
+}
+
+/* A child of one that is in the job, and is itself in none, nor in a step. */
+static bool move_child(const struct containment *c, const char *dir, pid_t pid, pid_t parent)
+{
+    char in[CGROUP_NAME_MAX];
+    struct process p;
+    if (process_open(pid, &p) < 0)
+        return false;
+    bool moved = p.parent == parent && contain_where(c, &p, in) == 0 && !in[0] &&
+                 is_in(c, parent, dir) && contain_enter(c, dir, &p, NULL) == 0;
+    process_close(&p);
+    return moved;
+}
+
+size_t contain_below(const struct containment *c, const char *dir, pid_t top)
+{
+    pid_t todo[BELOW_MAX] = {top};
+    size_t n = 1;
+    for (size_t i = 0; i < n; i++) {
+        AUTO_FREE pid_t *child = NULL;
+        int children = proc_children(todo[i], &child);
+        for (int k = 0; k < children && n < BELOW_MAX; k++)
+            if (move_child(c, dir, child[k], todo[i]))
+                todo[n++] = child[k];
+    }
+    return n - 1;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* look.c - a look at everything: managers' processes by what they run, and all others by the group
+ * of a task
+ *
+ * Front is asked which tasks there are; then all of /proc is gone through, TURN processes at a
+ * time. What is found is claimed, some at once, but of a task's group one process first: where
+ * that one goes, the others go, too. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "node-daemon/lib/trace.h"
+#include "node-daemon/watch/proof.h"
+#include "node-daemon/watch/quarantine-private.h"
+
+static const double SCAN_S = 1, TASKS_S = 5 /* for the list of tasks */;
+enum { TURN = 128 /* processes between two looks at all else */, CLAIMS_AT_ONCE = 16 };
+enum { TASKS_MAX = 65536 };
+
+/* ---- by the group -----------------------------------------------------------------------------
+ */
+
+static bool is_owners(const struct task *t, const struct process *p)
+{
+    return t->uid != 0 && (p->real_uid == t->uid || p->uid == t->uid);
+}
+
+static void move_to(struct quarantine *q, struct task *t, const struct process *p)
+{
+    struct reader_request what;
+    proof_by_group(t->job, t->task, p, &what);
+    int moved = quarantine_contain(q, p, &what, t->dir, "group");
+    if (moved < 0) /* nor can the next one of it be */
+        t->state = TASK_FAILED;
+    q->look.moved += moved > 0;
+}
+
+/* Takes p. */
+static void ask_for(struct quarantine *q, struct task *t, struct process *p)
+{
+    struct reader_request what;
+    proof_by_group(t->job, t->task, p, &what);
+    if (quarantine_claim(q, p, &what, "group", true) < 0)
+        return;
+    t->state = TASK_ASKED;
+    q->look.asked = t;
+}
+
+/* The task that this process is in by its group, as far as is known. */
+static struct task *task_of(struct quarantine *q, const struct process *p)
+{
+    for (size_t i = 0; i < q->look.tasks; i++) {
+        struct task *t = &q->look.task[i];
+        if (t->group != 0 && t->state != TASK_FAILED && process_has_group(p, t->group) &&
+            (t->state != TASK_KNOWN || is_owners(t, p)))
+            return t;
+    }
+    return NULL;
+}
+
+static void look_at_group(struct quarantine *q, pid_t pid)
+{
+    char in[CGROUP_NAME_MAX];
+    struct process p;
+    if (q->look.tasks == 0 || claims_have(&q->claims, pid) || process_open(pid, &p) < 0)
+        return;
+    struct task *t = task_of(q, &p);
+    bool is_out = t && contain_where(&q->containment, &p, in) == 0 && !in[0];
+    if (is_out && t->state == TASK_NEW) {
+        ask_for(q, t, &p);
+        return;
+    }
+    if (is_out)
+        move_to(q, t, &p);
+    process_close(&p);
+}
+
+/* ---- one after the other ----------------------------------------------------------------------
+ */
+
+static void end_look(struct quarantine *q)
+{
+    struct look l = q->look;
+    look_drop(q);
+    q->scanned = loop_now();
+    trace("scan number=%lu why=%s tasks=%zu processes=%zu moved=%zu ms=%.0f", q->scans, q->why,
+          l.tasks, l.processes, l.moved, (q->scanned - l.begin) * 1000);
+    if (l.again || l.moved > 0) /* until there is nobody left to move */
+        look_schedule(q, l.again ? l.again : "moved");
+}
+
+static bool has_to_wait(const struct look *l)
+{
+    return l->asked || l->claims >= CLAIMS_AT_ONCE;
+}
+
+static void look_at_some(struct quarantine *q)
+{
+    struct look *l = &q->look;
+    struct dirent *e = NULL;
+    int64_t pid;
+    for (int n = 0; n < TURN && !has_to_wait(l) && (e = readdir(l->proc));) {
+        if (number_parse(e->d_name, NULL, 1, INT32_MAX, &pid, NULL) < 0)
+            continue;
+        n++;
+        l->processes++;
+        if (quarantine_look_at(q, (pid_t)pid, "scan", true) < 0)
+            look_at_group(q, (pid_t)pid);
+    }
+    if (!e && !has_to_wait(l))
+        l->state = LOOK_WAITS;
+}
+
+/* An answer goes on where the look has to wait. */
+static void go_on(struct quarantine *q)
+{
+    struct look *l = &q->look;
+    quarantine_look_at_programs(q);
+    if (l->state == LOOK_WALKS && !has_to_wait(l))
+        look_at_some(q);
+    if (l->state == LOOK_WALKS && !has_to_wait(l))
+        loop_timer_start(&q->timer, 0, 0);
+    else if (l->state == LOOK_WAITS && l->claims == 0)
+        end_look(q);
+}
+
+/* ---- beginning --------------------------------------------------------------------------------
+ */
+
+static void begin(struct quarantine *q)
+{
+    struct watch_record r = {.code = 0};
+    struct look *l = &q->look;
+    if (q->front < 0) /* the next link is what it begins with */
+        return;
+    q->scans++;
+    *l = (struct look){.proc = opendir("/proc"), .begin = loop_now(), .state = LOOK_WALKS};
+    if (!l->proc) {
+        log_error("look at all processes: open '/proc': %s", strerror(errno));
+        return;
+    }
+    l->question = ++q->questions;
+    if (q->conf->ge_spool && quarantine_say(q, &r, WATCH_TASKS, l->question) == 0)
+        l->state = LOOK_ASKS;
+    loop_timer_start(&q->timer, l->state == LOOK_ASKS ? TASKS_S : 0, 0);
+}
+
+static void on_timer(void *arg)
+{
+    struct quarantine *q = arg;
+    if (!q->look.proc) {
+        begin(q);
+        return;
+    }
+    if (q->look.state == LOOK_ASKS) /* nobody says which tasks there are */
+        q->look.state = LOOK_WALKS;
+    go_on(q);
+}
+
+static struct task *new_task(struct look *l)
+{
+    if (l->tasks == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 64;
+        struct task *grown = cap <= TASKS_MAX ? realloc(l->task, cap * sizeof(*grown)) : NULL;
+        if (!grown)
+            return NULL;
+        l->task = grown;
+        l->cap = cap;
+    }
+    return &l->task[l->tasks++];
+}
+
+void look_take_task(struct quarantine *q, const struct watch_record *r)
+{
+    struct look *l = &q->look;
+    if (!l->proc || l->state != LOOK_ASKS || r->head.id != l->question)
+        return;
+    struct task *t = r->more ? new_task(l) : NULL;
+    if (t) {
+        *t = (struct task){.group = r->group};
+        memcpy(t->job, r->claim.job, sizeof(t->job));
+        memcpy(t->task, r->claim.task, sizeof(t->task));
+    }
+    if (r->more)
+        return;
+    l->state = LOOK_WALKS;
+    loop_timer_start(&q->timer, 0, 0);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------
+ */
+
+static void learn(struct task *t, const struct watch_record *answer, int moved)
+{
+    bool is_refused = answer && answer->code && answer->is_refused;
+    if (is_refused && answer->code == EPERM) { /* this process is not of it; the next one may be */
+        t->state = TASK_NEW;
+    } else if (!answer || answer->code || moved < 0) { /* nor can the next one of it be moved */
+        t->state = TASK_FAILED;
+    } else {
+        t->state = TASK_KNOWN;
+        t->uid = answer->uid;
+        memcpy(t->dir, answer->dir, sizeof(t->dir));
+    }
+}
+
+void look_answered(struct quarantine *q, const struct claim *c, const struct watch_record *answer,
+                   int moved)
+{
+    struct look *l = &q->look;
+    if (!c->is_of_look || !l->proc)
+        return;
+    l->claims--;
+    l->moved += moved > 0;
+    if (c->what.by_group && l->asked)
+        learn(take_ptr(l->asked), answer, moved);
+    if (!loop_timer_is_active(&q->timer))
+        loop_timer_start(&q->timer, 0, 0);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
+
+void look_schedule(struct quarantine *q, const char *why)
+{
+    if (q->look.proc && !q->look.again)
+        q->look.again = why;
+    if (q->look.proc || loop_timer_is_active(&q->timer))
+        return;
+    double wait = q->scanned + SCAN_S - loop_now();
+    q->why = why;
+    loop_timer_start(&q->timer, q->scans && wait > 0 ? wait : 0, 0);
+}
+
+void look_drop(struct quarantine *q)
+{
+    struct look *l = &q->look;
+    loop_timer_stop(&q->timer);
+    if (l->proc)
+        (void)closedir(l->proc);
+    free(l->task);
+    *l = (struct look){.proc = NULL};
+}
+
+void look_init(struct quarantine *q)
+{
+    loop_timer_init(&q->timer, q->loop, on_timer, q);
+}
