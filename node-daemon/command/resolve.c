@@ -95,7 +95,9 @@ static int give_ground(const struct mprund_options *o, const struct conf *c, str
     snprintf(p->cgroup, sizeof(p->cgroup), "%s", g.cgroup);
     snprintf(p->v2_cgroup, sizeof(p->v2_cgroup), "%s", g.v2_cgroup);
     p->nparts = (uint32_t)g.n;
-    p->asked = c->controllers & ~o->enable;
+    p->asked = c->controllers;
+    p->enable = o->enable;
+    p->disable = o->disable;
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < g.n; i++) {
         p->part[i].version = (uint32_t)g.part[i].driver->version;

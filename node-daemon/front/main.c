@@ -164,6 +164,18 @@ static int open_loop(struct front *f, struct error *err)
     return f->control ? 0 : error_errno(err, ENOMEM, "hear of the supervisor");
 }
 
+/* What the configuration said when mprund began, and no longer does. */
+static void tell_what_stays(const struct front *f)
+{
+    const struct plan_ground *g = &f->start.plan.ground;
+    bool is_scope = strcmp(g->cgroup, g->v2_cgroup) != 0;
+    if (strcmp(f->conf.cgroup, g->cgroup) != 0 ||
+        ((f->conf.controllers | g->enable) & ~g->disable) != g->asked ||
+        (f->conf.systemd == SYSTEMD_YES && !is_scope) ||
+        (f->conf.systemd == SYSTEMD_NO && is_scope))
+        log_warn("cgroup, subsystems and systemd are as they were until mprund is started again");
+}
+
 static int open_front(struct front *f, struct error *err)
 {
     struct jobs_watch watch = {.made = job_is_made,
@@ -175,6 +187,7 @@ static int open_front(struct front *f, struct error *err)
     if (conf_read_fd(f->start.of[GIFT_CONF], &f->conf, err) < 0 || open_loop(f, err) < 0)
         return -1;
     trace_to(f->start.of[GIFT_TRACE]);
+    tell_what_stays(f);
     f->requests = (struct requests){.start = &f->start,
                                     .ground = &f->ground,
                                     .conf = &f->conf,

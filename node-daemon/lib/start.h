@@ -38,7 +38,8 @@ struct plan {
     struct record_head head;
     struct plan_ground { /* as in struct ground; it stays while mprund runs */
         uint32_t nparts;
-        uint32_t asked; /* controllers that the configuration named then */
+        uint32_t asked;           /* controllers that jobs were to have then, */
+        uint32_t enable, disable; /* these by mprund's own words */
         struct plan_part {
             uint32_t version;     /* of cgroups */
             uint32_t controllers; /* that jobs can have here */

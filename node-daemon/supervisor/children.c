@@ -106,7 +106,9 @@ static void give_links(const struct children *c, enum role one)
 
 void children_give_sockets(struct children *c)
 {
-    give_own(c, ROLE_FRONT);
+    static const enum gift gifts[] = {GIFT_SOCKET, GIFT_ROOT_SOCKET, GIFT_LOCK, GIFT_SENTINELS};
+    for (size_t i = 0; i < sizeof(gifts) / sizeof(gifts[0]); i++)
+        give(c, ROLE_FRONT, gifts[i], 0, c->gift[gifts[i]]);
     give_all(c, ROLE_FRONT);
 }
 
@@ -193,10 +195,10 @@ void children_ended(struct children *c, pid_t pid, int status)
         struct child *one = &c->of[role];
         if (one->pid != pid)
             continue;
-        if (WIFSIGNALED(status))
+        if (WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
             log_warn("%s was killed by signal %d: it is started again", programs[role],
                      WTERMSIG(status));
-        else if (WEXITSTATUS(status) != 0)
+        else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
             log_warn("%s ended with exit code %d: it is started again", programs[role],
                      WEXITSTATUS(status));
         cleanup_close(&one->control);

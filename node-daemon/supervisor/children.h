@@ -24,7 +24,7 @@ double children_now(void);
 void children_start(struct children *c);
 /* One has ended, and is to be started again. */
 void children_ended(struct children *c, pid_t pid, int status);
-/* The gifts are others now: give all of them to front. */
+/* The sockets are others now, and what belongs to them: give them to front. */
 void children_give_sockets(struct children *c);
 /* Milliseconds until one is to be started; -1: none is. */
 int children_wait_ms(const struct children *c);

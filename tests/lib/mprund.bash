@@ -11,6 +11,7 @@
 #   as_other COMMAND...     there, as another user
 #   mprund_start            start it (again); mprund_kill: SIGKILL
 #   mprund_start_logged     start it again, with what it says in $MPRUND_LOG
+#   mprund_part PART        the process id of front, mover, reader, signer or watch
 #   enter JOB COMMAND...    as root in a job of nobody's
 #   job_start JOB COMMAND...  the same in the background; returns when COMMAND runs in its cgroup, $JOB
 #   job_kill                that job's processes end
@@ -32,7 +33,7 @@ mprund_setup() {
     GROUND_CGROUP=${own%/}/mprund-test.$$.$BATS_TEST_NUMBER
     GROUND=$(own_v2_cgroup)/mprund-test.$$.$BATS_TEST_NUMBER
     MPRUND_CONF=$MPRUN_TEST_TOP/mprund.conf
-    printf 'user = daemon\ncgroup = "%s"\nsystemd = no\nsubsystems = {cpu}\n' "$GROUND_CGROUP" >"$MPRUND_CONF"
+    printf 'cgroup = "%s" user = daemon\nsystemd = no\nsubsystems = {cpu}\n' "$GROUND_CGROUP" >"$MPRUND_CONF"
     [ $# -eq 0 ] || printf '%s\n' "$@" >>"$MPRUND_CONF"
     unshare --mount $net --propagation private sh -c \
         '{ [ -z "$0" ] || ip link set lo up; } && mount -t tmpfs -o mode=755 none /run && echo ready && exec sleep 1000' "$net" >"$TMPDIR/namespace" 3>&- &
@@ -65,6 +66,7 @@ mprund_start_logged() {
     wait_until 10 here test -s /run/mprund.pid || return
     MPRUND_PID=$(here cat /run/mprund.pid)
 }
+mprund_part() { pgrep -P "$MPRUND_PID" -x "mprund-$1"; }
 mprund_kill() {
     kill -KILL "$MPRUND_PID"
     wait_until 10 process_gone "$MPRUND_PID"

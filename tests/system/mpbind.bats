@@ -193,14 +193,14 @@ END
     [ "$(jobs_here)" = "23.4 $TEST_UID running 0" ]
     run -4 as_other "$MPBIND" --wait 0.2 23.4 # another's job
     # one that gives no sign of life is not waited for, and asked as before when it is back
-    kill -STOP "$MPRUND_PID"
+    kill -STOP "$(mprund_part front)"
     began
     for who in here as_nobody here; do
         run -4 $who "$MPBIND" --wait 100 23.4
         [[ $output == "mpbind: wait for job 23.4: mprund does not answer (no sign of life for "*"): root can restart it"* ]]
     done
     ended_within 5
-    kill -CONT "$MPRUND_PID"
+    kill -CONT "$(mprund_part front)"
     mpbind --wait "$(patience 20)" 23.4
 }
 

@@ -224,9 +224,9 @@ not_busy() { run "$@" && [[ $output != "busy "* ]]; }
     wait $!
     cat flood
     grep -q '^ok 0, more 0, refused [1-9][0-9]*, inside 0, busy [1-9][0-9]*, bad 0, failed 0,' flood
-    before=$(awk '/VmRSS/ { print $2 }' "/proc/$MPRUND_PID/status")
+    before=$(awk '/VmRSS/ { print $2 }' "/proc/$(mprund_part front)/status")
     [ "$before" -lt 8192 ] || has_sanitizers # whose shadow is not its own
-    [ "$(find "/proc/$MPRUND_PID/fd" -type l | wc -l)" -lt 20 ] # none was kept
+    [ "$(find "/proc/$(mprund_part front)/fd" -type l | wc -l)" -lt 20 ] # none was kept
     no_jobs
 }
 
@@ -239,7 +239,7 @@ not_busy() { run "$@" && [[ $output != "busy "* ]]; }
     wait $! || true
 }
 
-descriptors() { find "/proc/$MPRUND_PID/fd" -type l | wc -l; }
+descriptors() { find "/proc/$(mprund_part front)/fd" -type l | wc -l; }
 as_few_descriptors() { [ "$(descriptors)" -le "$1" ]; }
 
 @test "who asks and does not stay for the answer, or hands descriptors over, leaves nothing in the daemon" {
@@ -352,4 +352,4 @@ asking() {
     wait_until 10 no_children
     unharmed
 }
-no_children() { ! pgrep -P "$MPRUND_PID" >/dev/null; }
+no_children() { ! pgrep -P "$(mprund_part reader)" >/dev/null; }

@@ -30,7 +30,7 @@ teardown() {
         on_root n2 umount "$MPRUND" && mprund_start n2 || true
         on_root n3 umount "$SITE" || true
     } 2>/dev/null
-    [ -n "${HOSTS_LACK:-}" ] || on_root n1 sh -c '! [ -e /run/mprund.pid ] || kill -CONT $(cat /run/mprund.pid)' || true
+    [ -n "${HOSTS_LACK:-}" ] || on_root n1 sh -c '! [ -e /run/mprund.pid ] || kill -CONT $(pgrep -x mprund-front -P $(cat /run/mprund.pid))' || true
     mprunds_clean
 }
 
@@ -270,11 +270,11 @@ EOF
     [ "$(grep -c 'mprund_stuck' <<<"$output")" -eq 1 ] # so it has no complaint about n2 and n3
     [[ $output == *"alarm hl:mprund_stuck=1 "* ]]
     # a daemon that does not answer any more changes nothing
-    on_root n1 sh -c 'kill -STOP $(cat /run/mprund.pid)'
+    on_root n1 sh -c 'kill -STOP $(pgrep -x mprund-front -P $(cat /run/mprund.pid))'
     wait_until 30 load_value_is n1 mprund_ok 0
     load_value_is n1 mprund_stuck 1
     is_closed n1
-    on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
+    on_root n1 sh -c 'kill -CONT $(pgrep -x mprund-front -P $(cat /run/mprund.pid))'
     thaw_n1
     wait_until 60 is_open n1
     load_value_is n1 mprund_ok 1
@@ -313,7 +313,7 @@ EOF
 @test "an mprund that hangs costs a prolog and a step 2 s, which is said once a step, and one that is back is used" {
     site_files
     ge_set configuration:shepherd_cmd="$SHEPHERD" queue:prolog="root@$SITE/gridengine/prolog"
-    on_root n1 sh -c 'kill -STOP $(cat /run/mprund.pid)'
+    on_root n1 sh -c 'kill -STOP $(pgrep -x mprund-front -P $(cat /run/mprund.pid))'
     began
     qsub_start -pe lab 6 -masterq lab.q@n1 <<'EOF'
 for i in 1 2 3; do mprun true; done
@@ -323,7 +323,7 @@ mprun --host n1 -n 1 grep 0:: /proc/self/cgroup
 EOF
     wait_until 60 test -e "$(job_dir)/waits"
     ended_within 25
-    on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
+    on_root n1 sh -c 'kill -CONT $(pgrep -x mprund-front -P $(cat /run/mprund.pid))'
     touch "$(job_dir)/go"
     job_wait
     cat "$(job_out)" "$(job_err)"

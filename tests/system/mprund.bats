@@ -207,9 +207,9 @@ thaw() {
     run -3 here "$MPRUND" status
     [[ $output == *"12.1"*stuck*"cannot be removed: in it is pid "*"(sleep, state "* ]]
     # what it said last, as long as it says nothing: it hangs, or its program cannot be found, or ends in any way
-    kill -STOP "$MPRUND_PID"
+    kill -STOP "$(mprund_part front)"
     says 0 1
-    kill -CONT "$MPRUND_PID"
+    kill -CONT "$(mprund_part front)"
     says 1 1
     rm "$TMPDIR/prefix/sbin/mprund"
     says 0 1

@@ -107,7 +107,7 @@ no_sentinel() { ! sentinel "$1"; }
     kill $storm
     wait $storm
     seconds=$((($(date +%s%N) - begin) / 1000000000))
-    ticks=$(sed 's/.*) //' "/proc/$MPRUND_PID/stat" | awk '{ print $12 + $13 }')
+    ticks=$(sed 's/.*) //' "/proc/$(mprund_part watch)/stat" | awk '{ print $12 + $13 }')
     echo "# processes: $(cat storm); mprund took $((ticks * 10)) ms for them" >&3
     # a line more of a job is one of its processes that came later
     [ "$(grep -oE ' enter job=toy.[0-9]+ ' "$TRACE" | sort -u | wc -l)" = 40 ]
@@ -117,12 +117,12 @@ no_sentinel() { ! sentinel "$1"; }
 
 @test "events that were lost are made up for by a look at everything" {
     quarantine_setup 'event_queue = 64'
-    kill -STOP "$MPRUND_PID"
+    kill -STOP "$(mprund_part watch)"
     here "$STORM" 1 4 /bin/true >storm 3>&-
     [ "$(sed 's/.*second, \([0-9]*\) in all/\1/' storm)" -gt 300 ] # more than there is room for
     toy_start 5 'sleep 1000; true'
     wait_until 10 sleeping 1 # it has a child to be moved, too
-    kill -CONT "$MPRUND_PID"
+    kill -CONT "$(mprund_part watch)"
     wait_until 10 traced ' enter job=toy.5 .* how=scan'
     traced ' lost execs'
     traced ' scan number=[0-9]* why=lost-execs'
