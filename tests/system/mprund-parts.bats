@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mprund-parts.bats - the processes of the node daemon: each may hang, or die, and is not missed for long
+load '../lib/mprun'
+load '../lib/mprund'
+
+setup() {
+    mprun_setup
+    chmod 755 "$TMPDIR"
+    spool_setup
+    mprund_setup "gridengine { spool = \"$SPOOL\" }"
+    spool_job 23.1 65400 "$(nobody_name)"
+}
+teardown() {
+    local failed=0
+    mprund_teardown || failed=1
+    mprun_teardown && return $failed
+}
+
+part() { pgrep -P "$MPRUND_PID" -x "mprund-$1"; }
+place() { as_task "$TEST_UID" 65400 "$GRANT_PROBE" place "$@"; }
+is_other() { # NAME PID: it runs, and is not this one
+    local pid
+    pid=$(part "$1") && [ "$pid" != "$2" ]
+}
+
+@test "a reader that is stuck keeps out only those who can be known by nothing else" {
+    job_start 12.1 sleep 1000
+    kill -STOP "$(part reader)"
+    place >asked 3>&- &
+    asking=$!
+    # meanwhile root, and a user whose process is in a job's cgroup already
+    run -0 enter 12.1 true
+    run -0 as_nobody "$MPRUND" status
+    [[ $output == *12.1*site*running* ]]
+    wait "$asking" || true
+    cat asked
+    grep -q '^refused .*cannot be read in time' asked
+    kill -CONT "$(part reader)"
+    run -0 place
+    [[ $output == "ok $GROUND/ge-23.1-"????????/u\  ]]
+    job_kill
+}
+
+@test "the parts die one by one, and the next ones serve the same job" {
+    place sleep 1000 >placed 3>&- &
+    wait_until 10 grep -q '^ok ' placed
+    JOB=$(echo "$GROUND"/ge-23.1-*)
+    [ "$(find "$GROUND" -name cgroup.procs -exec cat {} + | wc -l)" = 1 ]
+    for name in reader signer mover front; do
+        pid=$(part "$name")
+        kill -KILL "$pid"
+        wait_until 10 is_other "$name" "$pid"
+        run -0 place # the request waits for front where that is the one
+        echo "$name: $output"
+        [ "$output" = "ok $JOB/u " ]
+        [ "$(echo "$GROUND"/ge-23.1-*)" = "$JOB" ]
+    done
+    kill -0 "$MPRUND_PID"
+    echo 1 >"$JOB/cgroup.kill"
+    rm -r "$SPOOL/active_jobs/23.1"
+    mprund_gone
+}
