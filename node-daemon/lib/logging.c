@@ -8,6 +8,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "node-daemon/lib/ready.h"
+
 static int priority(enum log_level level)
 {
     return level == LOG_ERROR_ ? LOG_ERR
@@ -43,6 +45,7 @@ void logging_open(enum log_level level, int to_syslog)
     if (to_syslog) {
         openlog("mprund", LOG_PID | LOG_NDELAY, LOG_DAEMON);
         log_set_sink(to_syslog_line, NULL);
+        ready_release_standard(); /* who started the daemon may wait for their end */
     } else if (is_journal()) {
         log_set_sink(to_journal_line, NULL);
     }

@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 
-/* To the journal when standard error is connected to it, to syslog when to_syslog, else to standard
+/* To the journal when standard error is connected to it, to syslog when to_syslog
+ * (standard input, output and error lead nowhere then), else to standard
  * error as it is. */
 void logging_open(enum log_level level, int to_syslog);

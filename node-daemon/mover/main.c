@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "node-daemon/lib/logging.h"
 #include "node-daemon/mover/enter.h"
 #include "node-daemon/mover/jobs.h"
 
@@ -158,11 +159,12 @@ int main(void)
     struct error e;
     fd_open_standard();
     umask(022);
-    log_open("mprund", LOG_NOTE);
+    logging_open(LOG_NOTE, 0);
     if (start_receive(&m.start, &e) < 0) {
         log_error("%s", e.text);
         return 1;
     }
+    logging_open(LOG_NOTE, (int)m.start.plan.to_syslog);
     ground_of_start(&m.start, &m.ground);
     return run(&m);
 }
