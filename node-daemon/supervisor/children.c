@@ -19,9 +19,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/log.h"
 #include "node-daemon/supervisor/rights.h"
 
+enum { DESCRIPTORS_CLOSED = 4096 };
 static const double PAUSE_FIRST_S = 0.05, PAUSE_LAST_S = 5, RUNS_WELL_S = 30;
 
 static const char *const programs[ROLES] = {[ROLE_MOVER] = "mprund-mover",
@@ -115,6 +117,15 @@ void children_give_sockets(struct children *c)
 /* ---- starting ---------------------------------------------------------------------------------
  */
 
+/* Whoever started mprund may have left descriptors open. */
+static void close_others(void)
+{
+    if (fd_close_from(START_CONTROL + 1, false) == 0)
+        return;
+    for (int fd = START_CONTROL + 1; fd < DESCRIPTORS_CLOSED; fd++) /* before 5.9 */
+        (void)close(fd);
+}
+
 /* In the child: nothing of the supervisor's but standard output and error, and the control. */
 static void exec_program(const struct children *c, enum role role, int control, pid_t parent)
 {
@@ -130,6 +141,7 @@ static void exec_program(const struct children *c, enum role role, int control, 
     if (control == START_CONTROL ? fcntl(control, F_SETFD, 0) < 0
                                  : dup2(control, START_CONTROL) < 0)
         _exit(111);
+    close_others();
     if (rights_take(role, &c->plan) < 0) {
         log_error("start '%s': lay down rights: %s", path, strerror(errno));
         _exit(111);

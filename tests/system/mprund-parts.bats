@@ -61,3 +61,14 @@ is_other() { # NAME PID: it runs, and is not this one
     rm -r "$SPOOL/active_jobs/23.1"
     mprund_gone
 }
+
+@test "no part has a descriptor of whoever started mprund" {
+    mprund_kill
+    mprund_start 77<"$MPRUND_CONF"
+    for pid in $(pgrep -P "$MPRUND_PID"); do
+        ls -l "/proc/$pid/fd" >descriptors
+        grep -q 'socket:' descriptors
+        run -1 grep "$MPRUND_CONF" descriptors
+    done
+    [ -s descriptors ]
+}
