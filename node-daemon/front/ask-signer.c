@@ -48,12 +48,6 @@ static int ask(struct start *s, struct signer_record *q, enum signer_op what,
     return ret->code == 0 ? 0 : error_set(err, ret->code, "%s", ret->why);
 }
 
-int signer_has_key(struct start *s, struct error *err)
-{
-    struct signer_record q = {.code = 0}, a;
-    return ask(s, &q, SIGNER_HAS_KEY, &a, err);
-}
-
 int signer_sign(struct start *s, const struct token *t, char text[GRANT_TOKEN_MAX],
                 struct error *err)
 {

@@ -8,8 +8,6 @@
 /* When the signer has died, the next one is asked once more. All return 0, or -1 with err: what the
  * signer says against it, or EPIPE, there is none. */
 
-/* Is there a key? ENOKEY: no. */
-int signer_has_key(struct start *s, struct error *err);
 /* The text of a grant from now on. ENOKEY: there is no key. */
 int signer_sign(struct start *s, const struct token *t, char text[GRANT_TOKEN_MAX],
                 struct error *err);

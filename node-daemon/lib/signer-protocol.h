@@ -8,9 +8,8 @@
 #include "node-daemon/signer/token.h"
 
 enum signer_op {
-    SIGNER_HAS_KEY, /* code 0: it has one; ENOKEY */
-    SIGNER_SIGN,    /* token; answer: text */
-    SIGNER_OPEN,    /* text; answer: token, which was signed with the key and is valid now */
+    SIGNER_SIGN, /* token; answer: text */
+    SIGNER_OPEN, /* text; answer: token, which was signed with the key and is valid now */
 };
 
 struct signer_record {       /* both ways */

@@ -40,7 +40,8 @@ static int take_key(struct signer *s, struct error *err)
 
 static bool is_whole(const struct signer_record *r)
 {
-    return memchr(r->token.job, 0, sizeof(r->token.job)) &&
+    return (r->head.what == SIGNER_SIGN || r->head.what == SIGNER_OPEN) &&
+           memchr(r->token.job, 0, sizeof(r->token.job)) &&
            memchr(r->token.cell, 0, sizeof(r->token.cell)) &&
            memchr(r->token.host, 0, sizeof(r->token.host)) && memchr(r->text, 0, sizeof(r->text)) &&
            r->token.demand.n <= DEMAND_PARTS;
@@ -50,16 +51,8 @@ static int answer(const struct signer *s, const struct signer_record *q, struct 
                   struct error *err)
 {
     int64_t now = (int64_t)time(NULL);
-    switch (q->head.what) {
-    case SIGNER_HAS_KEY:
-        return s->key.set ? 0 : error_set(err, ENOKEY, "mprund.conf names no grant_key");
-    case SIGNER_SIGN:
-        return token_sign(&s->key, &q->token, now, a->text, err);
-    case SIGNER_OPEN:
-        return token_open(&s->key, q->text, now, &a->token, err);
-    default:
-        return error_set(err, EPROTO, "the signer is asked for what it does not know");
-    }
+    return q->head.what == SIGNER_SIGN ? token_sign(&s->key, &q->token, now, a->text, err)
+                                       : token_open(&s->key, q->text, now, &a->token, err);
 }
 
 static void drop_link(struct signer *s)
