@@ -48,13 +48,16 @@ static void refuse(struct watch_link *w, uint64_t id, bool is_refused, const str
     say(w, &r, WATCH_JOB, id);
 }
 
-static void make_job(struct watch_link *w, uint64_t id, const struct reader_answer *a)
+static void make_job(struct watch_link *w, const struct watch_record *claimed,
+                     const struct reader_answer *a)
 {
+    uint64_t id = claimed->head.id;
     struct error e;
     struct watch_record r = {.code = 0};
     struct evidence known = a->evidence;
     grants_take(w->r->start, w->r->conf, a->grant, &known);
-    const struct job *job = requests_job(w->r, (enum grant_manager)a->manager, &known, &e);
+    const struct job *job =
+        requests_job(w->r, (enum grant_manager)claimed->claim.manager, &known, &e);
     if (!job) {
         refuse(w, id, false, &e);
         return;
@@ -70,7 +73,7 @@ static void claim_answered(void *arg, const struct reader_answer *a)
     struct error e;
     c->w->claims--;
     if (a && a->code == 0) {
-        make_job(c->w, c->record.head.id, a);
+        make_job(c->w, &c->record, a);
         return;
     }
     error_set(&e, a ? a->code : ETIMEDOUT, "%s",
