@@ -6,6 +6,7 @@
  * the key, which root has opened for it. A record that is malformed ends it. */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -20,7 +21,26 @@
 struct signer {
     struct start start;
     struct token_key key;
+    sigset_t waiting; /* signals that are blocked while it waits */
 };
+
+static volatile sig_atomic_t ends;
+
+static void on_term(int signo)
+{
+    ends = 1;
+}
+
+/* The key is wiped first. SIGTERM comes while the signer waits, and never else. */
+static void end_by_signal(sigset_t *ret_else)
+{
+    sigset_t term;
+    const struct sigaction act = {.sa_handler = on_term};
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &term, ret_else);
+    (void)sigaction(SIGTERM, &act, NULL);
+}
 
 /* ---- the key ----------------------------------------------------------------------------------
  */
@@ -68,15 +88,17 @@ static int serve(struct signer *s)
     struct error e;
     AUTO_CLOSE int fd = -1;
     int link = s->start.link[ROLE_FRONT], got = record_receive(link, &q, sizeof(q), &fd);
-    if (got < 0 || (got > 0 && !is_whole(&q)))
-        return -1;
+    if (got == 0)
+        drop_link(s);
+    if (got <= 0 || !is_whole(&q))
+        return got == 0 ? 0 : -1;
     memset(&a, 0, sizeof(a));
-    if (got > 0 && answer(s, &q, &a, &e) < 0) {
+    if (answer(s, &q, &a, &e) < 0) {
         a.code = e.code;
         snprintf(a.why, sizeof(a.why), "%.255s", e.text);
     }
     a.head = record_head(q.head.what, q.head.id);
-    if (got == 0 || record_send(link, &a, sizeof(a), -1) < 0)
+    if (record_send(link, &a, sizeof(a), -1) < 0)
         drop_link(s);
     return 0;
 }
@@ -88,11 +110,11 @@ static int run(struct signer *s)
 {
     enum gift gift;
     unsigned which;
-    for (;;) {
+    while (!ends) {
         struct pollfd p[] = {{.fd = START_CONTROL, .events = POLLIN},
                              {.fd = s->start.link[ROLE_FRONT], .events = POLLIN}};
-        if (poll(p, 2, -1) < 0)
-            continue; /* a signal */
+        if (ppoll(p, 2, NULL, &s->waiting) < 0)
+            continue;
         if (p[1].revents && serve(s) < 0) {
             log_error("the signer got a record that is none, and ends");
             return 1;
@@ -100,10 +122,12 @@ static int run(struct signer *s)
         if (p[0].revents && start_take(&s->start, &gift, &which) < 0)
             return 0; /* the supervisor has gone */
     }
+    return 0;
 }
 
 static int begin(struct signer *s, struct error *err)
 {
+    end_by_signal(&s->waiting);
     if (start_receive(&s->start, err) < 0)
         return -1;
     logging_open(s->start.plan.verbose ? LOG_DEBUG : LOG_NOTE, s->start.plan.to_syslog != 0);

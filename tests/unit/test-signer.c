@@ -160,6 +160,16 @@ static void malformed_records_end_it(void **state)
     front.link[ROLE_SIGNER] = -1;
 }
 
+/* It wipes the key, so it ends by itself. */
+static void a_sigterm_ends_it_in_order(void **state)
+{
+    struct part p;
+    start(key, &p);
+    assert_int_equal(kill(p.pid, SIGTERM), 0);
+    assert_int_equal(part_wait(&p), 0);
+    front.link[ROLE_SIGNER] = -1;
+}
+
 /* The key is in its memory. */
 static void no_process_of_its_user_looks_into_it(void **state)
 {
@@ -184,6 +194,7 @@ int main(void)
         cmocka_unit_test(the_next_signer_is_asked_when_one_has_died),
         cmocka_unit_test(another_front_is_answered_as_the_first),
         cmocka_unit_test(malformed_records_end_it),
+        cmocka_unit_test(a_sigterm_ends_it_in_order),
         cmocka_unit_test(no_process_of_its_user_looks_into_it),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
