@@ -33,7 +33,7 @@ mprund_setup() {
     GROUND_CGROUP=${own%/}/mprund-test.$$.$BATS_TEST_NUMBER
     GROUND=$(own_v2_cgroup)/mprund-test.$$.$BATS_TEST_NUMBER
     MPRUND_CONF=$MPRUN_TEST_TOP/mprund.conf
-    printf 'cgroup = "%s" user = daemon\nsystemd = no\nsubsystems = {cpu}\n' "$GROUND_CGROUP" >"$MPRUND_CONF"
+    printf 'user = daemon\ncgroup = "%s"\nsystemd = no\nsubsystems = {cpu}\n' "$GROUND_CGROUP" >"$MPRUND_CONF"
     [ $# -eq 0 ] || printf '%s\n' "$@" >>"$MPRUND_CONF"
     unshare --mount $net --propagation private sh -c \
         '{ [ -z "$0" ] || ip link set lo up; } && mount -t tmpfs -o mode=755 none /run && echo ready && exec sleep 1000' "$net" >"$TMPDIR/namespace" 3>&- &

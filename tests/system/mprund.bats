@@ -310,7 +310,7 @@ without_v2() {
     echo 'user_rate = nonsense' >>"$MPRUND_CONF"
     run here "$MPRUND" --config "$MPRUND_CONF" --check
     [ "$status" -eq 1 ]
-    [[ $output == *"mprund.conf:5:"* ]]
+    [[ $output == *"mprund.conf:6:"* ]]
     hang_up 'going on with the old one'
     let_in 2
     sed -i '$d; s/cpu/cpu, memory/' "$MPRUND_CONF"
