@@ -80,14 +80,22 @@ void reader_forget(struct reader_link *r, uint64_t id)
 /* ---- answers ----------------------------------------------------------------------------------
  */
 
+/* It ends, and goes to logs and terminals. */
+static bool is_text(const char *text, size_t n)
+{
+    const char *end = memchr(text, 0, n);
+    while (end && text < end && *text >= ' ' && *text <= '~')
+        text++;
+    return text == end;
+}
+#define IS_TEXT(field) is_text(field, sizeof(field))
+
 /* The reader reads what users influence, so it may be another's by now. */
 static bool is_whole(const struct reader_answer *a)
 {
     const struct evidence *e = &a->evidence;
-    return memchr(a->job, 0, sizeof(a->job)) && memchr(a->task, 0, sizeof(a->task)) &&
-           memchr(a->host, 0, sizeof(a->host)) && memchr(a->grant, 0, sizeof(a->grant)) &&
-           memchr(a->text, 0, sizeof(a->text)) && memchr(e->name, 0, sizeof(e->name)) &&
-           memchr(e->twice, 0, sizeof(e->twice)) && memchr(e->binding, 0, sizeof(e->binding)) &&
+    return IS_TEXT(a->job) && IS_TEXT(a->task) && IS_TEXT(a->host) && IS_TEXT(a->grant) &&
+           IS_TEXT(a->text) && IS_TEXT(e->name) && IS_TEXT(e->twice) && IS_TEXT(e->binding) &&
            e->demand.n <= DEMAND_PARTS && e->share.written.n <= DEMAND_PARTS;
 }
 

@@ -276,15 +276,17 @@ static void what_is_no_answer_is_none(void **state)
     front.link[ROLE_READER] = ends[1];
     reader_link_renew(link_);
     uint64_t id = ask(READER_LOOK_UP, "23.1", &a);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         memset(&r, 0, sizeof(r));
         r.head = record_head(READER_LOOK_UP, i == 0 ? id + 1 : id);
         memset(r.text, 'x', i == 1 ? sizeof(r.text) : 0);
         memset(r.evidence.binding, 'x', i == 2 ? sizeof(r.evidence.binding) : 0);
+        if (i == 5)
+            strcpy(r.text, "\033[2J");
         r.evidence.demand.n = i == 3 ? DEMAND_PARTS + 1 : 0;
         assert_int_equal(record_send(ends[0], &r, sizeof(r) - (i == 4), -1), 0);
     }
-    r.head = record_head(READER_LOOK_UP, id);
+    strcpy(r.text, "a sentence");
     r.code = 4711;
     assert_int_equal(record_send(ends[0], &r, sizeof(r), -1), 0);
     await(&left);
