@@ -72,3 +72,19 @@ is_other() { # NAME PID: it runs, and is not this one
     done
     [ -s descriptors ]
 }
+
+@test "reader, signer and front have no capability, no group, no core, and no process of their user looks into them" {
+    uid=$(id -u daemon)
+    for name in reader signer front; do
+        pid=$(part "$name")
+        cat "/proc/$pid/status" >status
+        [ "$(grep -cE '^Cap(Inh|Prm|Eff|Bnd|Amb):\s0+$' status)" = 5 ]
+        grep -qE "^Uid:(\s$uid){4}$" status
+        grep -qE '^Groups:\s*$' status
+        grep -qE '^NoNewPrivs:\s1$' status
+        grep -qE '^Max core file size +0 +0 ' "/proc/$pid/limits"
+        run -0 as_uid "$uid" cat "/proc/$pid/stat"
+        run -1 as_uid "$uid" cat "/proc/$pid/environ"
+        [[ $output == *"Permission denied"* ]]
+    done
+}
