@@ -7,12 +7,17 @@ LAB_UID=65534
 MPRUND=$MPRUN_BUILD/node-daemon/mprund
 SCOPE=/sys/fs/cgroup/system.slice/mprund-jobs.scope
 
+install_mprund() { # the parts find each other side by side
+    for part in mprund mprund-supervisor mprund-mover mprund-front mprund-reader mprund-signer mprund-watch mprund-qstat; do
+        install "$MPRUN_BUILD/node-daemon/$part" "/usr/local/sbin/$part.new" && mv "/usr/local/sbin/$part.new" "/usr/local/sbin/$part"
+    done
+}
 setup_file() {
     [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" = systemd ] || return 0
-    install "$MPRUND" /usr/local/sbin/mprund # the unit has a /tmp of its own
+    install_mprund # the unit has a /tmp of its own
     # what the unit's sandbox could forbid
     mknod /dev/nvidia0 c 195 0
-    printf 'trace = "/var/log/mprund.trace"\nquarantine { process_events = true }\n' >/etc/mprund.conf
+    printf 'user = daemon\ntrace = "/var/log/mprund.trace"\nquarantine { process_events = true }\n' >/etc/mprund.conf
     sed "s|@sbindir@/mprund|/usr/local/sbin/mprund --config /etc/mprund.conf|" "$MPRUN_SOURCE/share/units/mprund.service.in" >/run/systemd/system/mprund.service
     systemctl daemon-reload
     systemctl start mprund || { journalctl -u mprund --no-pager | tail -20; systemctl status mprund; false; }
@@ -92,11 +97,10 @@ another_runs() { [ "$(main_pid)" != 0 ] && [ "$(main_pid)" != "$1" ]; }
     systemctl start mprund
     same_job
     # an upgrade: the program that runs, and that of the holder, are no longer there
-    install "$MPRUND" /usr/local/sbin/mprund.new
-    mv /usr/local/sbin/mprund.new /usr/local/sbin/mprund
+    install_mprund
     systemctl restart mprund
     same_job
-    [ "$(stat -L -c %i "/proc/$(main_pid)/exe")" = "$(stat -c %i /usr/local/sbin/mprund)" ]
+    [ "$(stat -L -c %i "/proc/$(main_pid)/exe")" = "$(stat -c %i /usr/local/sbin/mprund-supervisor)" ]
     kill -9 "$(cat $SCOPE/holder/cgroup.procs)" # the jobs keep the scope, the next daemon gives it a holder
     systemctl restart mprund
     same_job

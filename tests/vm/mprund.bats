@@ -14,7 +14,7 @@ setup() {
     export TMPDIR=/tmp
     cd /tmp || return 1
     mkdir -p /tmp/lab && chmod 777 /tmp/lab
-    printf '%s\n' 'systemd = no' 'subsystems = {memory, pids, cpu, cpuset, freezer, blkio, devices, net_cls}' >/tmp/mprund.conf
+    printf '%s\n' 'systemd = no' 'user = daemon' 'subsystems = {memory, pids, cpu, cpuset, freezer, blkio, devices, net_cls}' >/tmp/mprund.conf
     mprund_start
 }
 mprund_start() { "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 2>/tmp/mprund.log 3>&-; }
@@ -248,7 +248,7 @@ asking() {
     printf '#!/bin/sh\nuntil [ -e /tmp/lab/go ]; do sleep 0.1; done; cat "%s"\n' \
         "$MPRUN_SOURCE/tests/unit/gridengine-jobs/$1/qstat.xml" >/tmp/qstat
     chmod 755 /tmp/qstat
-    printf '%s\n' 'systemd = no' 'gridengine { spool = "/tmp/spool" qstat = "/tmp/qstat" qstat_seconds = 100 }' >/tmp/mprund.conf
+    printf '%s\n' 'systemd = no' 'user = daemon' 'gridengine { spool = "/tmp/spool" qstat = "/tmp/qstat" qstat_seconds = 100 }' >/tmp/mprund.conf
     mprund_end
     mprund_start
 }
