@@ -131,6 +131,24 @@ static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
+static int check_fail(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && (!strcmp(v, "open") || !strcmp(v, "closed")))
+        return 0;
+    cfg_error(cfg, "fail = %s: open or closed is allowed", v ? v : "");
+    return -1;
+}
+
+static int check_needs_mprund(cfg_t *cfg, cfg_opt_t *opt)
+{
+    cfg_error(cfg,
+              "%s has gone: 'fail = closed', the default, stands for true, and 'fail = open' for "
+              "false; write it outside of this section",
+              cfg_opt_name(opt));
+    return -1;
+}
+
 static const char *const core_words[] = {
     [CORES_AUTO] = "auto", [CORES_EXCLUSIVE] = "exclusive", [CORES_OFF] = "off"};
 
@@ -224,6 +242,7 @@ void conf_set_checks(cfg_t *cfg)
         {"systemd", check_systemd},
         {"subsystems", check_controller},
         {"cores", check_cores},
+        {"fail", check_fail},
         {"system_cpus", check_cpus},
         {"gpus", check_gpu},
         {"sentinel_dir", check_path},
@@ -233,6 +252,7 @@ void conf_set_checks(cfg_t *cfg)
         {"gridengine|shepherd", check_path},
         {"gridengine|execd", check_path},
         {"gridengine|admin_user", check_user},
+        {"gridengine|shepherd_needs_mprund", check_needs_mprund},
         {"gridengine|qstat", check_path},
         {"gridengine|qstat_user", check_user},
         {"gridengine|qstat_seconds", check_number},

@@ -37,7 +37,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("admin_user", "root", CFGF_NONE),
         CFG_STR("shepherd", CONF_SHEPHERD, CFGF_NONE),
         CFG_STR("execd", CONF_EXECD, CFGF_NONE),
-        CFG_BOOL("shepherd_needs_mprund", cfg_false, CFGF_NONE),
+        CFG_STR("shepherd_needs_mprund", NULL, CFGF_NODEFAULT), /* an earlier one */
         CFG_STR("qstat", NULL, CFGF_NODEFAULT),
         CFG_STR("qstat_user", "nobody", CFGF_NONE),
         CFG_INT("qstat_seconds", 10, CFGF_NONE),
@@ -80,6 +80,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("trace", NULL, CFGF_NODEFAULT),
         CFG_INT("bound_for", 86400, CFGF_NONE),
         CFG_STR("grant_key", NULL, CFGF_NODEFAULT),
+        CFG_STR("fail", "closed", CFGF_NONE),
         CFG_SEC("gridengine", gridengine, CFGF_NODEFAULT),
         CFG_SEC("quarantine", quarantine, CFGF_NONE),
         CFG_SEC("rule", rule, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
@@ -145,7 +146,6 @@ static int take_gridengine(cfg_t *cfg, struct conf *c, struct error *err)
     c->ge_spool = with_host(cfg_getstr(ge, "spool"));
     c->ge_shepherd = strdup(cfg_getstr(ge, "shepherd"));
     c->ge_execd = strdup(cfg_getstr(ge, "execd"));
-    c->ge_shepherd_needs_mprund = cfg_getbool(ge, "shepherd_needs_mprund");
     (void)conf_find_user(cfg_getstr(ge, "admin_user"), &c->ge_admin); /* checked when it was read */
     if (!c->ge_spool || !c->ge_shepherd || !c->ge_execd)
         return error_errno(err, ENOMEM, "read the section gridengine");
@@ -209,6 +209,7 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->stuck_after = (double)cfg_getint(cfg, "stuck_after");
     c->retry = (double)cfg_getint(cfg, "retry");
     c->bound_for = (double)cfg_getint(cfg, "bound_for");
+    c->fail_open = !strcmp(cfg_getstr(cfg, "fail"), "open");
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
     c->cores = (enum conf_cores)conf_core_word(cfg_getstr(cfg, "cores"));
     const char *key = cfg_getstr(cfg, "grant_key");

@@ -35,11 +35,11 @@ struct conf {
     long max_descendants;      /* cgroups below a job's delegated part */
     double stuck_after, retry; /* seconds */
     double bound_for;          /* seconds that a job which root bound is kept with nobody in it */
-    char *ge_spool;            /* the execd's spool directory on this host; NULL: no Grid Engine */
-    uid_t ge_admin;            /* who owns it, if not root */
-    char *ge_shepherd;         /* what mprun-shepherd becomes */
-    char *ge_execd;            /* whose child a shepherd is */
-    int ge_shepherd_needs_mprund; /* a task fails where its cgroup cannot be made */
+    int fail_open;  /* mprun-shepherd begins a task without its cgroup where that cannot be had */
+    char *ge_spool; /* the execd's spool directory on this host; NULL: no Grid Engine */
+    uid_t ge_admin; /* who owns it, if not root */
+    char *ge_shepherd; /* what mprun-shepherd becomes */
+    char *ge_execd;    /* whose child a shepherd is */
     /* of quarantine: jobs that did not ask are found by what the execd writes, by process events */
     int watch_spool, process_events;
     long event_queue;   /* KiB */

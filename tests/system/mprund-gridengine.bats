@@ -14,6 +14,11 @@ setup_file() {
 }
 # daemons_start [LINE...]: as all tests of this file want them
 daemons_start() { mprund_asking && mprunds_start 'stuck_after = 1' 'retry = 1' "${ASKING[@]}" "$@"; }
+daemons_again() {
+    local host
+    for host in n1 n2 n3; do mprund_end $host 2>/dev/null || true; done # of one that was killed there is only the file
+    daemons_start "$@"
+}
 teardown_file() {
     mprunds_stop
     gridengine_teardown
@@ -176,19 +181,51 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     grounds_empty
 }
 
-@test "without mprund a task begins all the same, or fails where that is configured" {
+@test "a task without mprund does not begin: its job is in error, the queue is not, and qstat says why" {
     ge_set configuration:shepherd_cmd="$SHEPHERD"
-    for host in n1 n2 n3; do mprund_end $host; done
-    run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
-    [[ $output != *mprund* ]]
-    daemons_start 'gridengine.shepherd_needs_mprund = true'
-    for host in n1 n2 n3; do mprund_end $host; done
-    qsub_start <<<'echo it ran'
-    wait_until 60 was_put_back # to be tried elsewhere, where it is the same
-    [ ! -s "$(job_out)" ]
-    on n0 qdel "$(job)"
-    wait_until 20 job_in gone
-    daemons_start
+    for how in KILL STOP; do
+        on_root n1 sh -c 'kill -s "$1" $(cat /run/mprund.pid)' sh "$how"
+        began
+        qsub_start -l hostname=n1 <<<'echo it ran'
+        wait_until 40 job_in Eqw
+        ended_within 20
+        [ -z "$(queue_state n1)" ]
+        [ ! -s "$(job_out)" ]
+        run -0 on n0 qstat -j "$(job)"
+        [[ $output == *"error reason "*"mprun-shepherd on n1: the task does not begin, "*" mprund "* ]]
+        [ $how = STOP ] || mprund_start n1
+        on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
+        run on n0 qmod -cj "$(job)" # whose exit code is 1
+        [[ $output == *"cleared error state of job"* ]]
+        job_wait
+        [ "$(cat "$(job_out)")" = 'it ran' ]
+    done
+}
+
+@test "an mprund that is started again while a task waits for it takes it in" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    mprund_end n1 KILL
+    qsub_start -l hostname=n1 <<<'grep 0:: /proc/self/cgroup'
+    wait_until 40 on_root n1 pgrep -x mprun-shepherd
+    mprund_start n1
+    job_wait
+    grep "/ge-$(job).1-.*/task" "$(job_out)"
+}
+
+@test "where a job's other host has no mprund the step ends with the reason, and the job goes on" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    mprund_end n2
+    JOB_LIMIT=150 run -0 qsub_wait -pe lab 6 -masterq lab.q@n1 <<<'mprun echo a rank; echo code $?'
+    echo "$output"
+    [ "$(cat "$(job_out)")" = 'code 125' ]
+    grep -q "^mprun: host n2: qrsh ended .*mprund does not answer on that host" "$(job_err)"
+    [ -z "$(queue_state n2)" ]
+    mprund_start n2
+}
+
+@test "with fail = open a task begins without mprund, and the self-test says where there is none" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    daemons_again 'fail = open'
     run -0 qsub_wait -pe lab 6 <<<'grep 0:: /proc/self/cgroup; mprun --self-test'
     echo "$output"
     [[ ${lines[0]} == *"/ge-$(job).1-"*/task ]]
@@ -197,9 +234,10 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     run -1 qsub_wait -pe lab 6 <<<'mprun --self-test'
     echo "$output"
     grep '^mprund   FAILED   it .* on n2[:;]' <<<"$output"
-    mprund_start n2
+    run -0 qsub_wait -l hostname=n2 <<<'grep 0:: /proc/self/cgroup'
+    [[ $output != *mprund* ]]
+    daemons_again
 }
-was_put_back() { on n0 qstat -j "$(job)" | grep -q 'shepherd exited with exit status 1'; }
 
 # The files of share/gridengine as a site has them under a prefix of its own, with its hooks.conf
 site_files() {
@@ -312,6 +350,7 @@ EOF
 
 @test "an mprund that hangs costs a prolog and a step 2 s, which is said once a step, and one that is back is used" {
     site_files
+    daemons_again 'fail = open' # so that the job begins
     ge_set configuration:shepherd_cmd="$SHEPHERD" queue:prolog="root@$SITE/gridengine/prolog"
     on_root n1 sh -c 'kill -STOP $(cat /run/mprund.pid)'
     began
@@ -331,6 +370,7 @@ EOF
     [ "$(grep -c 'mprund does not answer' "$(job_err)")" -eq 5 ]
     grep -q '^mpbind: wait for job .*: mprund does not answer' "$(job_err)"
     grep -q "^0::.*/ge-$(job)\.1-" "$(job_out)"
+    daemons_again
 }
 
 @test "a prolog that is told how to reach the job's other hosts gives it its cores there before it comes" {
