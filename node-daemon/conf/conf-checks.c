@@ -21,7 +21,7 @@ static const struct {
     {"max_connections", 1, 1024},    {"user_connections", 1, 256}, {"user_rate", 1, 100000},
     {"max_descendants", 4, 1000000}, {"stuck_after", 1, 3600},     {"retry", 1, 3600},
     {"event_queue", 64, 1 << 20},    {"bound_for", 1, 31536000},   {"qmaster_port", 0, 65535},
-    {"execd_port", 0, 65535},        {"qstat_seconds", 1, 600},
+    {"execd_port", 0, 65535},        {"qstat_seconds", 1, 600},    {"pids_per_slot", 0, 1 << 22},
 };
 
 static int check_number(cfg_t *cfg, cfg_opt_t *opt)
@@ -235,6 +235,7 @@ void conf_set_checks(cfg_t *cfg)
         {"user_connections", check_number},
         {"user_rate", check_number},
         {"max_descendants", check_number},
+        {"pids_per_slot", check_number},
         {"stuck_after", check_number},
         {"retry", check_number},
         {"bound_for", check_number},

@@ -74,6 +74,7 @@ static cfg_t *new_cfg(void)
         CFG_INT("user_connections", 8, CFGF_NONE),
         CFG_INT("user_rate", 100, CFGF_NONE),
         CFG_INT("max_descendants", 10000, CFGF_NONE),
+        CFG_INT("pids_per_slot", 4096, CFGF_NONE),
         CFG_INT("stuck_after", 10, CFGF_NONE),
         CFG_INT("retry", 30, CFGF_NONE),
         CFG_STR("sentinel_dir", "/run/mprun/sentinels", CFGF_NONE),
@@ -206,6 +207,7 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->user_connections = cfg_getint(cfg, "user_connections");
     c->user_rate = cfg_getint(cfg, "user_rate");
     c->max_descendants = cfg_getint(cfg, "max_descendants");
+    c->pids_per_slot = cfg_getint(cfg, "pids_per_slot");
     c->stuck_after = (double)cfg_getint(cfg, "stuck_after");
     c->retry = (double)cfg_getint(cfg, "retry");
     c->bound_for = (double)cfg_getint(cfg, "bound_for");

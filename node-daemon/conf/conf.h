@@ -33,6 +33,7 @@ struct conf {
     long max_connections, user_connections;
     long user_rate;            /* requests a second */
     long max_descendants;      /* cgroups below a job's delegated part */
+    long pids_per_slot;        /* processes and threads of a job; 0: no limit */
     double stuck_after, retry; /* seconds */
     double bound_for;          /* seconds that a job which root bound is kept with nobody in it */
     int fail_open;  /* mprun-shepherd begins a task without its cgroup where that cannot be had */

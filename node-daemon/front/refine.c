@@ -78,7 +78,7 @@ static void apply(struct refine *r, struct job *job, const struct share *share, 
 {
     struct limits limits = share_limits(share, &job->demand);
     struct error e;
-    limits.pids = job->limits.pids;
+    limits.pids = share_pids(r->conf->pids_per_slot, share->slots);
     tell(job, job->bound ? &job->limits : &limits, share, job->bound ? "mpbind" : by);
     if (!job->bound && jobs_set_limits(r->jobs, job, &limits, &e) < 0)
         log_warn("%s", e.text);

@@ -6,6 +6,9 @@
 /* More than this is no limit, as nothing has so much; what is added to it still is a number. */
 static const uint64_t LIMIT_MAX = UINT64_C(1) << 62;
 
+/* The kernel has no more numbers for processes, and takes no larger limit (PID_MAX_LIMIT). */
+static const uint64_t PIDS_MAX = 1 << 22;
+
 /* 0: no limit */
 static uint64_t asked(const struct share *s, const struct demand *d, enum demand_what what)
 {
@@ -36,6 +39,12 @@ struct limits share_limits(const struct share *s, const struct demand *demand)
     l.memory = (struct limit){.set = 1, .value = memory};
     l.swap = (struct limit){.set = 1, .value = virtual > memory ? virtual - memory : 0};
     return l;
+}
+
+struct limit share_pids(long per_slot, uint32_t slots)
+{
+    uint64_t n = (uint64_t)per_slot * (slots ? slots : 1);
+    return (struct limit){.set = n > 0, .value = n < PIDS_MAX ? n : PIDS_MAX};
 }
 
 uint32_t share_gpus(const struct share *s, const struct demand *demand)

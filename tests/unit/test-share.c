@@ -213,6 +213,15 @@ static void the_smaller_of_two_limits_holds(void **state)
     assert_int_equal(share_limits(&s, &asks).memory.value, 4 * GIB);
 }
 
+static void every_slot_brings_processes(void **state)
+{
+    assert_int_equal(share_pids(4096, 3).value, 12288);
+    assert_int_equal(share_pids(4096, 0).value, 4096); /* of how many slots nobody knows */
+    assert_int_equal(share_pids(4096, UINT32_MAX).value, 1 << 22); /* as many as the kernel takes */
+    assert_true(share_pids(1, 1).set);
+    assert_false(share_pids(0, 8).set);
+}
+
 static void what_is_no_limit_limits_nothing(void **state)
 {
     struct demand d = {.n = 1, .part = {part(DEMAND_MEMORY, GRIDENGINE_PER_SLOT, 0)}};
@@ -267,6 +276,7 @@ int main(void)
         cmocka_unit_test(what_counts_by_job_or_host),
         cmocka_unit_test(the_master_task_may_ask_for_other_than_the_rest),
         cmocka_unit_test(the_smaller_of_two_limits_holds),
+        cmocka_unit_test(every_slot_brings_processes),
         cmocka_unit_test(what_is_no_limit_limits_nothing),
         cmocka_unit_test(demands_are_the_same_after_the_way),
         cmocka_unit_test(other_bytes_are_no_demand),
