@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/number.h"
 #include "containment/cgroup/controllers.h"
 #include "containment/cgroup/dir.h"
 #include "containment/mprund-protocol.h"
@@ -169,6 +170,25 @@ static int check_cores(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
+int conf_memory(const char *word, uint64_t *ret, struct error *err)
+{
+    *ret = !strcmp(word, "auto") ? CONF_MEMORY_AUTO : 0;
+    if (*ret || !strcmp(word, "none"))
+        return 0;
+    return size_parse(word, "memory_per_slot", ret, err);
+}
+
+static int check_memory(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    struct error e = {.text = ""};
+    uint64_t bytes;
+    if (v && conf_memory(v, &bytes, &e) == 0)
+        return 0;
+    cfg_error(cfg, "%s; auto and none are allowed, too", e.text);
+    return -1;
+}
+
 static int check_cpus(cfg_t *cfg, cfg_opt_t *opt)
 {
     const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
@@ -264,6 +284,7 @@ void conf_set_checks(cfg_t *cfg)
         {"gridengine|memory_complex", check_word},
         {"gridengine|virtual_complex", check_word},
         {"gridengine|gpu_complex", check_word},
+        {"gridengine|memory_per_slot", check_memory},
         {"grant_key", check_path},
         {"rule", check_rule},
         {"rule|daemon", check_path},

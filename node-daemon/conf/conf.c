@@ -48,6 +48,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("memory_complex", "m_mem_free", CFGF_NONE),
         CFG_STR("virtual_complex", "h_vmem", CFGF_NONE),
         CFG_STR("gpu_complex", "nvidia_gpu", CFGF_NONE),
+        CFG_STR("memory_per_slot", "auto", CFGF_NONE),
         CFG_END(),
     };
     static cfg_opt_t quarantine[] = {
@@ -133,6 +134,7 @@ static int take_qstat(cfg_t *ge, struct conf *c, struct error *err)
     c->qmaster_port = cfg_getint(ge, "qmaster_port");
     c->execd_port = cfg_getint(ge, "execd_port");
     c->qstat_seconds = cfg_getint(ge, "qstat_seconds");
+    (void)conf_memory(cfg_getstr(ge, "memory_per_slot"), &c->memory_per_slot, NULL); /* checked */
     if ((qstat && !c->ge_qstat) || !c->ge_root || !c->ge_cell || !c->memory_complex ||
         !c->virtual_complex || !c->gpu_complex)
         return error_errno(err, ENOMEM, "read the section gridengine");

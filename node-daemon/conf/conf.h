@@ -2,6 +2,7 @@
 /* conf.h - mprund.conf(5) */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/error.h"
@@ -56,9 +57,14 @@ struct conf {
     gid_t qstat_gid;
     long qstat_seconds;
     char *memory_complex, *virtual_complex, *gpu_complex;
+    /* Bytes of memory for each slot of a job of which it is not known what it asks for; 0: none */
+    uint64_t memory_per_slot;
     char *grant_key;      /* the file; NULL: grants are neither signed nor taken */
     struct token_key key; /* what is in it: for who reads this to read */
 };
+
+/* memory_per_slot = auto: a core's part of the host's memory, where it could be known at all */
+#define CONF_MEMORY_AUTO UINT64_MAX
 
 #define CONF_PATH     SYSCONFDIR "/mprund.conf"
 #define CONF_SHEPHERD "/usr/lib/gridengine/sge_shepherd"

@@ -45,6 +45,7 @@ struct job {
     struct demand demand;  /* what it asks for, once that is known: refine.c */
     int asking;            /* whether it still is to come: refine.c */
     unsigned demand_tries; /* how often its manager was asked */
+    struct share share;    /* what its limits were computed of, or are when its manager answers */
     double demand_again;   /* when it is to be asked again, by loop_now(), where it is not known */
     uint64_t asked;        /* how many places were given to its processes: requests.c */
     /* the rest is job-end.c's */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -74,27 +75,50 @@ static void tell(const struct job *job, const struct limits *l, const struct sha
                  job->name, size_format(bytes, memory, sizeof(memory)), (unsigned)share->slots, by);
 }
 
-static void apply(struct refine *r, struct job *job, const struct share *share, const char *by)
+/* limits: of memory */
+static void limit(struct refine *r, struct job *job, struct limits limits, const char *by)
 {
-    struct limits limits = share_limits(share, &job->demand);
     struct error e;
-    limits.pids = share_pids(r->conf->pids_per_slot, share->slots);
-    tell(job, job->bound ? &job->limits : &limits, share, job->bound ? "mpbind" : by);
+    limits.pids = share_pids(r->conf->pids_per_slot, job->share.slots);
+    tell(job, job->bound ? &job->limits : &limits, &job->share, job->bound ? "mpbind" : by);
     if (!job->bound && jobs_set_limits(r->jobs, job, &limits, &e) < 0)
         log_warn("%s", e.text);
-    if (jobs_set_gpus(job, share_gpus(share, &job->demand), &e) < 0)
+}
+
+static void apply(struct refine *r, struct job *job, const char *by)
+{
+    struct error e;
+    limit(r, job, share_limits(&job->share, &job->demand), by);
+    if (jobs_set_gpus(job, share_gpus(&job->share, &job->demand), &e) < 0)
         log_warn("%s", e.text);
+}
+
+/* ---- where it is not known --------------------------------------------------------------------
+ */
+
+/* A core's part of the memory of this host, which a slot mostly is. */
+static uint64_t memory_of_core(const struct jobs *j)
+{
+    uint32_t cores, left;
+    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+    if (jobs_count_cores(j, &cores, &left) < 0 || cores == 0)
+        cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE) / cores;
+}
+
+/* Whoever keeps mprund from knowing what a job asks for is not to have more by that. */
+static void apply_default(struct refine *r, struct job *job)
+{
+    const struct conf *c = r->conf;
+    uint64_t per_slot = c->memory_per_slot;
+    if (per_slot == CONF_MEMORY_AUTO)
+        per_slot = c->ge_qstat || c->key.set ? memory_of_core(r->jobs) : 0;
+    if (per_slot)
+        limit(r, job, share_limits_by_default(&job->share, per_slot), "default");
 }
 
 /* ---- asking -----------------------------------------------------------------------------------
  */
-
-/* What its manager wrote of the job on the host of its script. 0, or -1: not here, or not now. */
-static int look_up(const struct refine *r, const struct job *job, struct evidence *ret)
-{
-    const struct evidence_source *s = evidence_of(r->conf, job->manager);
-    return s ? s->look_up(r->conf, job->name, "", ret, NULL) : -1;
-}
 
 static int is_to_ask_again(const struct job *job)
 {
@@ -104,6 +128,8 @@ static int is_to_ask_again(const struct job *job)
 
 static void put_off(struct refine *r, struct job *job)
 {
+    if (job->demand_tries == 1)
+        apply_default(r, job);
     double pause = r->conf->retry * (job->demand_tries < TRIES - 1 ? 1 : LAST_TIMES);
     job->demand_state = JOB_DEMAND_UNKNOWN;
     job->demand_again = loop_now() + pause;
@@ -125,17 +151,17 @@ static void end_if_deleted(struct job *job, const struct error *err)
 static void answered(void *arg, const char *name, const struct demand *d, const struct error *err)
 {
     struct refine *r = arg;
-    struct evidence e;
     struct job *job = jobs_find(r->jobs, GRANT_GRIDENGINE, name);
     if (job && job->asking)
         end_if_deleted(job, err);
     else if (!d)
-        log_warn("what job %s asks for is not known, what its execd wrote holds: %s", name,
-                 err->text);
+        log_warn("what job %s asks for is not known, memory_per_slot and what its execd wrote "
+                 "hold: %s",
+                 name, err->text);
     if (job && job->demand_state == JOB_DEMAND_ASKED) {
-        if (d && look_up(r, job, &e) == 0) {
+        if (d) {
             know(job, d);
-            apply(r, job, &e.share, "qstat");
+            apply(r, job, "qstat");
             keep(r, job);
         } else {
             put_off(r, job);
@@ -150,10 +176,14 @@ static void tell_settled(void *arg)
     r->settled(r->arg);
 }
 
+/* A daemon that has just begun has not seen what its manager wrote of the job; on another host than
+ * that of the job's script, its next task brings it. */
 static void resume(struct refine *r, struct job *job)
 {
-    struct evidence e;
-    if (job->state != GRANT_RUNNING || job->manager != GRANT_GRIDENGINE || look_up(r, job, &e) < 0)
+    const struct evidence_source *s = evidence_of(r->conf, job->manager);
+    struct evidence e = {.share = job->share};
+    if (job->state != GRANT_RUNNING || job->manager != GRANT_GRIDENGINE || !s ||
+        (e.share.slots == 0 && s->look_up(r->conf, job->name, "", &e, NULL) < 0))
         return;
     job->demand_state = JOB_DEMAND_NEW;
     refine_begin(r, job, &e);
@@ -224,14 +254,19 @@ void refine_begin(struct refine *r, struct job *job, const struct evidence *e)
 {
     struct error err;
     if (job->manager != GRANT_GRIDENGINE || job->demand_state != JOB_DEMAND_NEW ||
-        !e->share.is_master)
+        e->share.slots == 0)
         return;
+    job->share = e->share;
     if (find_kept(r, job)) {
         job->demand_state = JOB_DEMAND_KNOWN;
         return;
     }
-    if (!r->conf->ge_qstat)
+    if (!r->conf->ge_qstat) {
+        job->demand_state = JOB_DEMAND_UNKNOWN;
+        job->demand_tries = TRIES;
+        apply_default(r, job);
         return;
+    }
     job->demand_state = JOB_DEMAND_ASKED;
     job->demand_tries++;
     if (inquiries_ask(r->inquiries, job->name, &err) < 0) {
@@ -245,7 +280,8 @@ void refine_learn(struct refine *r, struct job *job, const struct evidence *e)
     if (!e->demand_known || job->demand_state == JOB_DEMAND_KNOWN || find_kept(r, job))
         return;
     know(job, &e->demand);
-    apply(r, job, &e->share, "grant");
+    job->share = e->share;
+    apply(r, job, "grant");
     keep(r, job);
 }
 

@@ -36,6 +36,7 @@ teardown() {
         on_root n3 umount "$SITE" || true
     } 2>/dev/null
     [ -n "${HOSTS_LACK:-}" ] || on_root n1 sh -c '! [ -e /run/mprund.pid ] || kill -CONT $(cat /run/mprund.pid)' || true
+    rm -f "${QSTAT:-}.d/large"
     mprunds_clean
 }
 
@@ -483,8 +484,48 @@ other=\$(sed -n '2s/ .*//p' "\$PE_HOSTFILE")
 echo \$other
 for grant in $token x ${token%?}; do qrsh -inherit -noshell -v MPRUN_GRANT=\$grant \$other true </dev/null; done
 EOF
-    [ "$(mprund_limits "${lines[0]}")" = "by=execd slots=1 memory=0 swap=0" ]
+    [ "$(mprund_limits "${lines[0]}" | head -n 1)" = "by=execd slots=1 memory=0 swap=0" ]
+    run ! grep by=grant < <(mprund_limits "${lines[0]}")
     touch "$dir/go"
+}
+
+has_default_memory() { mprund_limits "$1" | grep -q 'by=default slots=1 memory=[1-9]'; }
+
+@test "a host whose tasks bring no grant, or none that is valid, asks Grid Engine itself" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    qsub_start -pe lab 6 -masterq lab.q@n1 -l m_mem_free=200M <<'EOF'
+qrsh -inherit -noshell n2 true </dev/null
+qrsh -inherit -noshell -v MPRUN_GRANT=x n3 true </dev/null
+until [ -e go ]; do sleep 0.05; done
+EOF
+    for host in n2 n3; do wait_until 40 limits_are $host qstat "slots=2 memory=$((400 << 20)) swap=0"; done
+    touch "$(job_dir)/go"
+    job_wait
+}
+
+@test "a job that keeps mprund from knowing what it asks for has memory_per_slot, or what its execd wrote if that is less" {
+    daemons_again 'gridengine.memory_per_slot = 300M'
+    wait='until [ -e go ]; do sleep 0.05; done'
+    touch "$QSTAT.d/large"
+    qsub_start -pe lab1 2 -masterq lab.q@n1 -l m_mem_free=2G <<<"sed -n '2s/ .*//p' \"\$PE_HOSTFILE\"; qrsh -inherit -noshell \$(sed -n '2s/ .*//p' \"\$PE_HOSTFILE\") sleep 1000 </dev/null & $wait"
+    wait_until 40 limits_are n1 default "slots=1 memory=$((300 << 20)) swap=0"
+    wait_until 40 limits_are "$(cat "$(job_out)")" default "slots=1 memory=$((300 << 20)) swap=0"
+    # what it asks for holds as soon as that is known
+    rm "$QSTAT.d/large"
+    wait_until 40 limits_are n1 qstat "slots=1 memory=$((2 << 30)) swap=0"
+    touch "$(job_dir)/go"
+    job_wait
+    touch "$QSTAT.d/large"
+    qsub_start -l hostname=n1,h_vmem=200M <<<"$wait"
+    wait_until 40 limits_are n1 default "slots=1 memory=$((200 << 20)) swap=0"
+    touch "$(job_dir)/go"
+    job_wait
+    # by default it is a core's part of the host's memory
+    daemons_again
+    qsub_start -l hostname=n1 <<<"$wait"
+    wait_until 40 has_default_memory n1
+    touch "$(job_dir)/go"
+    job_wait
 }
 
 # ---- quarantine: jobs that do not ask, without mprun-shepherd
