@@ -69,7 +69,9 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
 forks_no_more() { # N: it was refused a process, and has no more than so many
     local dir
     dir=$(find /sys/fs/cgroup -path '*/mprund/site-12.1-????????/pids.current' -printf '%h')
-    [ -n "$dir" ] && [ "$(cat "$dir/pids.current")" -le "$1" ] && grep -rqE --include=pids.events 'max [1-9]' "$dir" # of the cgroup that forks
+    [ -n "$dir" ] || return 1
+    (($(cat "$dir/pids.current") <= $1)) || return 1
+    grep -rqE --include=pids.events 'max [1-9]' "$dir" # of the cgroup that forks
 }
 
 @test "the limits are set, shown, and nobody's but root's to lift" {
