@@ -206,12 +206,15 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
 @test "an mprund that is started again while a task waits for it takes it in" {
     ge_set configuration:shepherd_cmd="$SHEPHERD"
     mprund_end n1 KILL
+    wait_until 20 is_silent n1 # so that others wait for it no longer
     qsub_start -l hostname=n1 <<<'grep 0:: /proc/self/cgroup'
     wait_until 40 on_root n1 pgrep -x mprun-shepherd
     mprund_start n1
     job_wait
     grep "/ge-$(job).1-.*/task" "$(job_out)"
 }
+
+is_silent() { [ -n "$(on_root "$1" find /run/mprun/mprund.sock.lock ! -newermt '2 seconds ago')" ]; }
 
 @test "where a job's other host has no mprund the step ends with the reason, and the job goes on" {
     ge_set configuration:shepherd_cmd="$SHEPHERD"
