@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/number.h"
 #include "containment/cgroup/controllers.h"
 #include "containment/cgroup/dir.h"
 #include "containment/mprund-protocol.h"
@@ -21,7 +22,7 @@ static const struct {
     {"max_connections", 1, 1024},    {"user_connections", 1, 256}, {"user_rate", 1, 100000},
     {"max_descendants", 4, 1000000}, {"stuck_after", 1, 3600},     {"retry", 1, 3600},
     {"event_queue", 64, 1 << 20},    {"bound_for", 1, 31536000},   {"qmaster_port", 0, 65535},
-    {"execd_port", 0, 65535},        {"qstat_seconds", 1, 600},
+    {"execd_port", 0, 65535},        {"qstat_seconds", 1, 600},    {"pids_per_slot", 0, 1 << 22},
 };
 
 static int check_number(cfg_t *cfg, cfg_opt_t *opt)
@@ -131,6 +132,24 @@ static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
+static int check_fail(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && (!strcmp(v, "open") || !strcmp(v, "closed")))
+        return 0;
+    cfg_error(cfg, "fail = %s: open or closed is allowed", v ? v : "");
+    return -1;
+}
+
+static int check_needs_mprund(cfg_t *cfg, cfg_opt_t *opt)
+{
+    cfg_error(cfg,
+              "%s has gone: 'fail = closed', the default, stands for true, and 'fail = open' for "
+              "false; write it outside of this section",
+              cfg_opt_name(opt));
+    return -1;
+}
+
 static const char *const core_words[] = {
     [CORES_AUTO] = "auto", [CORES_EXCLUSIVE] = "exclusive", [CORES_OFF] = "off"};
 
@@ -148,6 +167,25 @@ static int check_cores(cfg_t *cfg, cfg_opt_t *opt)
     if (v && conf_core_word(v) < CONF_CORE_WORDS)
         return 0;
     cfg_error(cfg, "cores = %s: auto, exclusive or off is allowed", v ? v : "");
+    return -1;
+}
+
+int conf_memory(const char *word, uint64_t *ret, struct error *err)
+{
+    *ret = !strcmp(word, "auto") ? CONF_MEMORY_AUTO : 0;
+    if (*ret || !strcmp(word, "none"))
+        return 0;
+    return size_parse(word, "memory_per_slot", ret, err);
+}
+
+static int check_memory(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    struct error e = {.text = ""};
+    uint64_t bytes;
+    if (v && conf_memory(v, &bytes, &e) == 0)
+        return 0;
+    cfg_error(cfg, "%s; auto and none are allowed, too", e.text);
     return -1;
 }
 
@@ -217,6 +255,7 @@ void conf_set_checks(cfg_t *cfg)
         {"user_connections", check_number},
         {"user_rate", check_number},
         {"max_descendants", check_number},
+        {"pids_per_slot", check_number},
         {"stuck_after", check_number},
         {"retry", check_number},
         {"bound_for", check_number},
@@ -225,6 +264,7 @@ void conf_set_checks(cfg_t *cfg)
         {"systemd", check_systemd},
         {"subsystems", check_controller},
         {"cores", check_cores},
+        {"fail", check_fail},
         {"system_cpus", check_cpus},
         {"gpus", check_gpu},
         {"sentinel_dir", check_path},
@@ -234,6 +274,7 @@ void conf_set_checks(cfg_t *cfg)
         {"gridengine|shepherd", check_path},
         {"gridengine|execd", check_path},
         {"gridengine|admin_user", check_user},
+        {"gridengine|shepherd_needs_mprund", check_needs_mprund},
         {"gridengine|qstat", check_path},
         {"gridengine|qstat_seconds", check_number},
         {"gridengine|root", check_path},
@@ -243,6 +284,7 @@ void conf_set_checks(cfg_t *cfg)
         {"gridengine|memory_complex", check_word},
         {"gridengine|virtual_complex", check_word},
         {"gridengine|gpu_complex", check_word},
+        {"gridengine|memory_per_slot", check_memory},
         {"grant_key", check_path},
         {"rule", check_rule},
         {"rule|daemon", check_path},

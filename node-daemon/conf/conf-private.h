@@ -19,5 +19,6 @@ void conf_set_checks(cfg_t *cfg);
 
 /* What checks have found good is converted by the same functions. */
 enum { CONF_CORE_WORDS = CORES_OFF + 1 };
-unsigned conf_core_word(const char *word);        /* of enum conf_cores; CONF_CORE_WORDS: none */
-int conf_find_user(const char *name, uid_t *ret); /* -1: there is none */
+unsigned conf_core_word(const char *word); /* of enum conf_cores; CONF_CORE_WORDS: none */
+int conf_memory(const char *word, uint64_t *ret, struct error *err); /* memory_per_slot */
+int conf_find_user(const char *name, uid_t *ret);                    /* -1: there is none */

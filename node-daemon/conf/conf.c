@@ -36,7 +36,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("admin_user", "root", CFGF_NONE),
         CFG_STR("shepherd", CONF_SHEPHERD, CFGF_NONE),
         CFG_STR("execd", CONF_EXECD, CFGF_NONE),
-        CFG_BOOL("shepherd_needs_mprund", cfg_false, CFGF_NONE),
+        CFG_STR("shepherd_needs_mprund", NULL, CFGF_NODEFAULT), /* an earlier one */
         CFG_STR("qstat", NULL, CFGF_NODEFAULT),
         CFG_INT("qstat_seconds", 10, CFGF_NONE),
         CFG_STR("root", "/var/lib/gridengine", CFGF_NONE),
@@ -46,6 +46,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("memory_complex", "m_mem_free", CFGF_NONE),
         CFG_STR("virtual_complex", "h_vmem", CFGF_NONE),
         CFG_STR("gpu_complex", "nvidia_gpu", CFGF_NONE),
+        CFG_STR("memory_per_slot", "auto", CFGF_NONE),
         CFG_END(),
     };
     static cfg_opt_t quarantine[] = {
@@ -73,12 +74,14 @@ static cfg_t *new_cfg(void)
         CFG_INT("user_connections", 8, CFGF_NONE),
         CFG_INT("user_rate", 100, CFGF_NONE),
         CFG_INT("max_descendants", 10000, CFGF_NONE),
+        CFG_INT("pids_per_slot", 4096, CFGF_NONE),
         CFG_INT("stuck_after", 10, CFGF_NONE),
         CFG_INT("retry", 30, CFGF_NONE),
         CFG_STR("sentinel_dir", "/run/mprun/sentinels", CFGF_NONE),
         CFG_STR("trace", NULL, CFGF_NODEFAULT),
         CFG_INT("bound_for", 86400, CFGF_NONE),
         CFG_STR("grant_key", NULL, CFGF_NODEFAULT),
+        CFG_STR("fail", "closed", CFGF_NONE),
         CFG_SEC("gridengine", gridengine, CFGF_NODEFAULT),
         CFG_SEC("quarantine", quarantine, CFGF_NONE),
         CFG_SEC("rule", rule, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
@@ -118,6 +121,7 @@ static int take_qstat(cfg_t *ge, struct conf *c, struct error *err)
     c->qmaster_port = cfg_getint(ge, "qmaster_port");
     c->execd_port = cfg_getint(ge, "execd_port");
     c->qstat_seconds = cfg_getint(ge, "qstat_seconds");
+    (void)conf_memory(cfg_getstr(ge, "memory_per_slot"), &c->memory_per_slot, NULL); /* checked */
     if ((qstat && !c->ge_qstat) || !c->ge_root || !c->ge_cell || !c->memory_complex ||
         !c->virtual_complex || !c->gpu_complex)
         return error_errno(err, ENOMEM, "read the section gridengine");
@@ -132,7 +136,6 @@ static int take_gridengine(cfg_t *cfg, struct conf *c, struct error *err)
     c->ge_spool = with_host(cfg_getstr(ge, "spool"));
     c->ge_shepherd = strdup(cfg_getstr(ge, "shepherd"));
     c->ge_execd = strdup(cfg_getstr(ge, "execd"));
-    c->ge_shepherd_needs_mprund = cfg_getbool(ge, "shepherd_needs_mprund");
     (void)conf_find_user(cfg_getstr(ge, "admin_user"), &c->ge_admin); /* checked when it was read */
     if (!c->ge_spool || !c->ge_shepherd || !c->ge_execd)
         return error_errno(err, ENOMEM, "read the section gridengine");
@@ -193,10 +196,12 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->user_connections = cfg_getint(cfg, "user_connections");
     c->user_rate = cfg_getint(cfg, "user_rate");
     c->max_descendants = cfg_getint(cfg, "max_descendants");
+    c->pids_per_slot = cfg_getint(cfg, "pids_per_slot");
     c->stuck_after = (double)cfg_getint(cfg, "stuck_after");
     c->retry = (double)cfg_getint(cfg, "retry");
     c->bound_for = (double)cfg_getint(cfg, "bound_for");
     c->user = strdup(cfg_getstr(cfg, "user"));
+    c->fail_open = !strcmp(cfg_getstr(cfg, "fail"), "open");
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
     c->cores = (enum conf_cores)conf_core_word(cfg_getstr(cfg, "cores"));
     const char *key = cfg_getstr(cfg, "grant_key");

@@ -2,6 +2,7 @@
 /* conf.h - mprund.conf(5) */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "common/error.h"
@@ -34,13 +35,14 @@ struct conf {
     long max_connections, user_connections;
     long user_rate;            /* requests a second */
     long max_descendants;      /* cgroups below a job's delegated part */
+    long pids_per_slot;        /* processes and threads of a job; 0: no limit */
     double stuck_after, retry; /* seconds */
     double bound_for;          /* seconds that a job which root bound is kept with nobody in it */
-    char *ge_spool;            /* the execd's spool directory on this host; NULL: no Grid Engine */
-    uid_t ge_admin;            /* who owns it, if not root */
-    char *ge_shepherd;         /* what mprun-shepherd becomes */
-    char *ge_execd;            /* whose child a shepherd is */
-    int ge_shepherd_needs_mprund; /* a task fails where its cgroup cannot be made */
+    int fail_open;  /* mprun-shepherd begins a task without its cgroup where that cannot be had */
+    char *ge_spool; /* the execd's spool directory on this host; NULL: no Grid Engine */
+    uid_t ge_admin; /* who owns it, if not root */
+    char *ge_shepherd; /* what mprun-shepherd becomes */
+    char *ge_execd;    /* whose child a shepherd is */
     /* of quarantine: jobs that did not ask are found by what the execd writes, by process events */
     int watch_spool, process_events;
     long event_queue;   /* KiB */
@@ -54,9 +56,14 @@ struct conf {
     long qmaster_port, execd_port; /* 0: as the host's services say */
     long qstat_seconds;
     char *memory_complex, *virtual_complex, *gpu_complex;
+    /* Bytes of memory for each slot of a job of which it is not known what it asks for; 0: none */
+    uint64_t memory_per_slot;
     char *grant_key;      /* the file; NULL: grants are neither signed nor taken */
     struct token_key key; /* what is in it: for who reads this to read */
 };
+
+/* memory_per_slot = auto: a core's part of the host's memory, where it could be known at all */
+#define CONF_MEMORY_AUTO UINT64_MAX
 
 #define CONF_PATH     SYSCONFDIR "/mprund.conf"
 #define CONF_SHEPHERD "/usr/lib/gridengine/sge_shepherd"

@@ -84,12 +84,24 @@ static void limits_of(const struct grant_request *q, struct limits *ret)
         (struct limit){.set = virtual_memory != GRANT_UNLIMITED, .value = virtual_memory - memory};
 }
 
-/* What is not asked about stays. */
-static void keep_pids(const struct jobs *j, const struct job *job, struct limits *l)
+/* 0 cores are all that jobs can have. */
+static uint32_t cores_of(const struct jobs *j, const struct grant_request *q)
+{
+    uint32_t all, left;
+    if (q->cores)
+        return q->cores;
+    return jobs_count_cores(j, &all, &left) < 0 ? 1 : all;
+}
+
+/* What is not asked about stays; of a job that has not come yet nobody has said how many slots. */
+static void take_pids(const struct jobs *j, const struct conf *c, const struct job *job,
+                      const struct grant_request *q, struct limits *l)
 {
     struct grant_answer has = {0};
     jobs_describe(j, job, &has);
     l->pids = (struct limit){.set = has.pids != GRANT_UNLIMITED, .value = has.pids};
+    if (job->awaited)
+        l->pids = share_pids(c->pids_per_slot, cores_of(j, q));
 }
 
 /* 0 is no limit of cores: where none are chosen that is so already. */
@@ -117,13 +129,13 @@ static int hold(struct jobs *j, struct job *job, struct limits *limits, unsigned
                      held < 0 ? "; " : "", left.text);
 }
 
-int bind_limits(struct jobs *j, const struct limit *own, struct job *job,
+int bind_limits(struct jobs *j, const struct conf *c, const struct limit *own, struct job *job,
                 const struct grant_request *q, struct error *ret_left, struct error *err)
 {
     struct limits limits = {0};
     int unlimit = q->bind == GRANT_BIND_UNLIMIT;
     ret_left->text[0] = 0;
-    keep_pids(j, job, &limits);
+    take_pids(j, c, job, q, &limits);
     if (unlimit)
         limits.memory = *own;
     else

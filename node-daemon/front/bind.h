@@ -11,7 +11,7 @@ struct job *bind_find(struct jobs *j, const struct grant_request *q);
 /* Give it what the request says. What the kernel cannot do, or a job has used already, may be left
  * half done: 0, or -1 with err. GRANT_BIND_TRY: 0, with what is not held in ret_left; else that is
  * "". own: what the manager's own daemon may use here, for GRANT_BIND_UNLIMIT. */
-int bind_limits(struct jobs *j, const struct limit *own, struct job *job,
+int bind_limits(struct jobs *j, const struct conf *c, const struct limit *own, struct job *job,
                 const struct grant_request *q, struct error *ret_left, struct error *err);
 /* What is to be made when it is not here: its full name and manager, and uid and limits as far as
  * its manager or the request says; uid 0: nobody does. 1: its manager has written of it here; 0:

@@ -198,13 +198,12 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
     return NULL;
 }
 
+/* Of those that change: the limit of processes stays what it was, or was at first. */
 static const char *not_held(const struct limits *l)
 {
     if (l->memory.set && !l->memory.held_by)
         return "memory";
-    if (l->memory.set && l->swap.set && !l->swap.held_by)
-        return "swap";
-    return l->pids.set && !l->pids.held_by ? "processes" : NULL;
+    return l->memory.set && l->swap.set && !l->swap.held_by ? "swap" : NULL;
 }
 
 int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, struct error *err)

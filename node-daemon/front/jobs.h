@@ -38,11 +38,11 @@ struct job {
     struct demand demand;  /* what it asks for, once that is known: refine.c */
     int asking;            /* whether it still is to come: refine.c */
     unsigned demand_tries; /* how often its manager was asked */
+    struct share share;    /* what its limits were computed of, or are when its manager answers */
     double demand_again;   /* when it is to be asked again, by loop_now(), where it is not known */
     uint64_t asked;        /* how many places were given to its processes: requests.c */
     int known;             /* to its manager, as far as is known: 1, 0; -1: it was not said */
     uint64_t known_asked;  /* the question about that; 0: none is under way */
-    struct share share;    /* what its manager wrote of this host */
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct loop_timer timer;

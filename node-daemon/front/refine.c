@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -73,16 +74,46 @@ static void tell(const struct job *job, const struct limits *l, const struct sha
                  job->name, size_format(bytes, memory, sizeof(memory)), (unsigned)share->slots, by);
 }
 
-static void apply(struct refine *r, struct job *job, const struct share *share, const char *by)
+/* limits: of memory */
+static void limit(struct refine *r, struct job *job, struct limits limits, const char *by)
 {
-    struct limits limits = share_limits(share, &job->demand);
     struct error e;
-    limits.pids = job->limits.pids;
-    tell(job, job->bound ? &job->limits : &limits, share, job->bound ? "mpbind" : by);
+    limits.pids = share_pids(r->conf->pids_per_slot, job->share.slots);
+    tell(job, job->bound ? &job->limits : &limits, &job->share, job->bound ? "mpbind" : by);
     if (!job->bound && jobs_set_limits(r->jobs, job, &limits, &e) < 0)
         log_warn("%s", e.text);
-    if (jobs_set_gpus(job, share_gpus(share, &job->demand), &e) < 0)
+}
+
+static void apply(struct refine *r, struct job *job, const char *by)
+{
+    struct error e;
+    limit(r, job, share_limits(&job->share, &job->demand), by);
+    if (jobs_set_gpus(job, share_gpus(&job->share, &job->demand), &e) < 0)
         log_warn("%s", e.text);
+}
+
+/* ---- where it is not known --------------------------------------------------------------------
+ */
+
+/* A core's part of the memory of this host, which a slot mostly is. */
+static uint64_t memory_of_core(const struct jobs *j)
+{
+    uint32_t cores, left;
+    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+    if (jobs_count_cores(j, &cores, &left) < 0 || cores == 0)
+        cores = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE) / cores;
+}
+
+/* Whoever keeps mprund from knowing what a job asks for is not to have more by that. */
+static void apply_default(struct refine *r, struct job *job)
+{
+    const struct conf *c = r->conf;
+    uint64_t per_slot = c->memory_per_slot;
+    if (per_slot == CONF_MEMORY_AUTO)
+        per_slot = c->ge_qstat || c->grant_key ? memory_of_core(r->jobs) : 0;
+    if (per_slot)
+        limit(r, job, share_limits_by_default(&job->share, per_slot), "default");
 }
 
 /* ---- asking -----------------------------------------------------------------------------------
@@ -117,6 +148,8 @@ static int is_to_ask_again(const struct job *job)
 
 static void put_off(struct refine *r, struct job *job)
 {
+    if (job->demand_tries == 1)
+        apply_default(r, job);
     double pause = r->conf->retry * (job->demand_tries < TRIES - 1 ? 1 : LAST_TIMES);
     job->demand_state = JOB_DEMAND_UNKNOWN;
     job->demand_again = loop_now() + pause;
@@ -142,7 +175,7 @@ static void learn(struct refine *r, struct job *job, const struct reader_answer 
         return;
     }
     know(job, &d);
-    apply(r, job, &job->share, "qstat");
+    apply(r, job, "qstat");
     keep(r, job);
 }
 
@@ -160,8 +193,9 @@ static void answered(void *arg, const struct reader_answer *a)
     if (job && job->asking)
         end_if_deleted(job, e.code ? &e : NULL);
     else if (e.code)
-        log_warn("what job %s asks for is not known, what its execd wrote holds: %s", q->job,
-                 e.text);
+        log_warn("what job %s asks for is not known, memory_per_slot and what its execd wrote "
+                 "hold: %s",
+                 q->job, e.text);
     if (job && job->demand_state == JOB_DEMAND_ASKED)
         learn(r, job, a);
     loop_timer_start(&r->soon, 0, 0);
@@ -184,10 +218,19 @@ static void looked_up(void *arg, const struct reader_answer *a)
     refine_begin(q->refine, job, &a->evidence);
 }
 
+/* A daemon that has just begun has not seen what its manager wrote of the job; on another host than
+ * that of the job's script, its next task brings it. */
 static void resume(struct refine *r, struct job *job)
 {
-    if (job->state == GRANT_RUNNING && job->manager == GRANT_GRIDENGINE)
+    struct evidence e = {.share = job->share};
+    if (job->state != GRANT_RUNNING || job->manager != GRANT_GRIDENGINE)
+        return;
+    if (e.share.slots == 0) {
         (void)ask(r, job, READER_LOOK_UP, looked_up, NULL);
+        return;
+    }
+    job->demand_state = JOB_DEMAND_NEW;
+    refine_begin(r, job, &e);
 }
 
 static void ask_again(void *arg)
@@ -252,16 +295,20 @@ void refine_made(struct refine *r, struct job *job, const struct evidence *e)
 void refine_begin(struct refine *r, struct job *job, const struct evidence *e)
 {
     struct error err;
-    job->share = e->share;
     if (job->manager != GRANT_GRIDENGINE || job->demand_state != JOB_DEMAND_NEW ||
-        !e->share.is_master)
+        e->share.slots == 0)
         return;
+    job->share = e->share;
     if (find_kept(r, job)) {
         job->demand_state = JOB_DEMAND_KNOWN;
         return;
     }
-    if (!r->conf->ge_qstat)
+    if (!r->conf->ge_qstat) {
+        job->demand_state = JOB_DEMAND_UNKNOWN;
+        job->demand_tries = TRIES;
+        apply_default(r, job);
         return;
+    }
     job->demand_state = JOB_DEMAND_ASKED;
     job->demand_tries++;
     if (ask(r, job, READER_DEMAND, answered, &err) < 0) {
@@ -275,7 +322,8 @@ void refine_learn(struct refine *r, struct job *job, const struct evidence *e)
     if (!e->demand_known || job->demand_state == JOB_DEMAND_KNOWN || find_kept(r, job))
         return;
     know(job, &e->demand);
-    apply(r, job, &e->share, "grant");
+    job->share = e->share;
+    apply(r, job, "grant");
     keep(r, job);
 }
 

@@ -77,12 +77,14 @@ static void fail(struct requests *r, struct grant_answer *a, const struct client
  */
 
 /* A limit of the manager's that no cgroup can hold here is held by nobody else's fault: the manager
- * has means of its own, and a job is not to be lost for it. Root who asks itself is told. */
-static int check_held(const struct job *job, const struct limits *l, struct error *err)
+ * has means of its own, and a job is not to be lost for it. Root who asks itself is told. Of the
+ * limit of processes that nobody has asked for, mprund's own start has said what holds it. */
+static int check_held(const struct job *job, const struct limits *asked, const struct limits *l,
+                      struct error *err)
 {
-    const char *what = l->memory.set && !l->memory.held_by ? "memory"
-                       : l->pids.set && !l->pids.held_by   ? "processes"
-                                                           : NULL;
+    const char *what = asked->memory.set && !l->memory.held_by ? "memory"
+                       : asked->pids.set && !l->pids.held_by   ? "processes"
+                                                               : NULL;
     if (!what)
         return 0;
     if (job->manager == GRANT_SITE)
@@ -163,8 +165,10 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
         refine_begin(r->refine, job, e);
         return job;
     }
+    if (!known.limits.pids.set)
+        known.limits.pids = share_pids(r->conf->pids_per_slot, known.cores);
     job = jobs_make(r->jobs, manager, &known, err);
-    if (job && check_held(job, &known.limits, err) < 0) {
+    if (job && check_held(job, &e->limits, &known.limits, err) < 0) {
         job_end(job); /* nobody is to find it and enter it without its limit */
         return NULL;
     }
@@ -497,7 +501,7 @@ static int bind_job(struct requests *r, struct client *peer, const struct grant_
     else if (!job)
         rc = -1;
     else if (q->bind != GRANT_BIND_HAVE &&
-             (rc = bind_limits(r->jobs, &own, job, q, &left, &e)) < 0 && job->awaited)
+             (rc = bind_limits(r->jobs, r->conf, &own, job, q, &left, &e)) < 0 && job->awaited)
         job_end(job); /* nobody is to find it without its limits */
     trace("bind job=%s what=%u memory=%llu cores=%u result=%d", q->job, (unsigned)q->bind,
           (unsigned long long)q->memory, (unsigned)q->cores, rc);

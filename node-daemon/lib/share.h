@@ -21,5 +21,11 @@ struct share {      /* what the manager wrote on this host; all zero where it wr
  * virtual memory stays what it is: memory and swap cannot be limited to less than memory.
  * held_by is not set. */
 struct limits share_limits(const struct share *s, const struct demand *demand);
+/* The same where it is not known what the job asks for: memory is at most per_slot for each slot;
+ * 0: what the manager limits holds. */
+struct limits share_limits_by_default(const struct share *s, uint64_t per_slot);
+/* Processes and threads of a job with so many slots here (0: not known, so one), of which each slot
+ * brings so many; 0: no limit. */
+struct limit share_pids(long per_slot, uint32_t slots);
 /* GPUs of the job here; 0: none, or not known. */
 uint32_t share_gpus(const struct share *s, const struct demand *demand);

@@ -287,6 +287,12 @@ void qrsh_advise(const char *words, char *buf, size_t n)
                  "; Grid Engine writes files of its own into the job's directory on each host "
                  "(TMPDIR), and ends the job where it cannot: that has to be there, yours and "
                  "writable, on a file system with room");
+    else if (strstr(words, "got no connection"))
+        snprintf(
+            buf, n,
+            "; Grid Engine began no task there: either its shepherd_cmd is mprun-shepherd, and "
+            "mprund does not answer on that host ('systemctl restart mprund', as root), or "
+            "the file 'messages' of its sge_execd says why");
     else if (!strstr(words, "mpstarter:"))
         snprintf(buf, n,
                  "; 'qhost' shows whether Grid Engine hears of the host, 'qconf -sq %.60s' whether "

@@ -8,7 +8,8 @@
 #   mprund_asking               sets ASKING, LINEs by which they ask Grid Engine what jobs ask for, sign
 #                               grants with a key of the lab's, and trace into each host's /run
 #   $QSTAT                      what they ask with, which a test can use, too. qstat_calls: how often it was
-#                               called since qstat_hold; from then to qstat_go it does not answer
+#                               called since qstat_hold; from then to qstat_go it does not answer. While there is
+#                               $QSTAT.d/large it answers with more than is read
 #   mprund_limits HOST [JOB]    limits of the last job there, from the trace: a line for each time
 #   mprunds_stop                they end; their cgroups, empty by now, go. In teardown_file, before
 #                               gridengine_teardown
@@ -90,6 +91,7 @@ qstat_wrapper() { # mprund lets it write no byte
 #!/bin/sh
 mktemp "$0.d/call.XXXXXX" >/dev/null
 while [ -e "$0.d/hold" ]; do sleep 0.05; done
+[ ! -e "$0.d/large" ] || exec head -c 40000000 /dev/zero
 exec /usr/lib/gridengine/qstat "$@"
 END
 }

@@ -14,6 +14,11 @@ setup_file() {
 }
 # daemons_start [LINE...]: as all tests of this file want them
 daemons_start() { mprund_asking && mprunds_start 'stuck_after = 1' 'retry = 1' "${ASKING[@]}" "$@"; }
+daemons_again() {
+    local host
+    for host in n1 n2 n3; do mprund_end $host 2>/dev/null || true; done # of one that was killed there is only the file
+    daemons_start "$@"
+}
 teardown_file() {
     mprunds_stop
     gridengine_teardown
@@ -31,6 +36,7 @@ teardown() {
         on_root n3 umount "$SITE" || true
     } 2>/dev/null
     [ -n "${HOSTS_LACK:-}" ] || on_root n1 sh -c '! [ -e /run/mprund.pid ] || kill -CONT $(pgrep -x mprund-front -P $(cat /run/mprund.pid))' || true
+    rm -f "${QSTAT:-}.d/large"
     mprunds_clean
 }
 
@@ -176,19 +182,54 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     grounds_empty
 }
 
-@test "without mprund a task begins all the same, or fails where that is configured" {
+@test "a task without mprund does not begin: its job is in error, the queue is not, and qstat says why" {
     ge_set configuration:shepherd_cmd="$SHEPHERD"
-    for host in n1 n2 n3; do mprund_end $host; done
-    run -0 qsub_wait <<<'grep 0:: /proc/self/cgroup'
-    [[ $output != *mprund* ]]
-    daemons_start 'gridengine.shepherd_needs_mprund = true'
-    for host in n1 n2 n3; do mprund_end $host; done
-    qsub_start <<<'echo it ran'
-    wait_until 60 was_put_back # to be tried elsewhere, where it is the same
-    [ ! -s "$(job_out)" ]
-    on n0 qdel "$(job)"
-    wait_until 20 job_in gone
-    daemons_start
+    for how in KILL STOP; do
+        on_root n1 sh -c 'kill -s "$1" $(cat /run/mprund.pid)' sh "$how"
+        began
+        qsub_start -l hostname=n1 <<<'echo it ran'
+        wait_until 40 job_in Eqw
+        ended_within 20
+        [ -z "$(queue_state n1)" ]
+        [ ! -s "$(job_out)" ]
+        run -0 on n0 qstat -j "$(job)"
+        [[ $output == *"error reason "*"mprun-shepherd on n1: the task does not begin, "*" mprund "* ]]
+        [ $how = STOP ] || mprund_start n1
+        on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
+        run on n0 qmod -cj "$(job)" # whose exit code is 1
+        [[ $output == *"cleared error state of job"* ]]
+        job_wait
+        [ "$(cat "$(job_out)")" = 'it ran' ]
+    done
+}
+
+@test "an mprund that is started again while a task waits for it takes it in" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    mprund_end n1 KILL
+    wait_until 20 is_silent n1 # so that others wait for it no longer
+    qsub_start -l hostname=n1 <<<'grep 0:: /proc/self/cgroup'
+    wait_until 40 on_root n1 pgrep -x mprun-shepherd
+    mprund_start n1
+    job_wait
+    grep "/ge-$(job).1-.*/task" "$(job_out)"
+}
+
+is_silent() { [ -n "$(on_root "$1" find /run/mprun/mprund.sock.lock ! -newermt '2 seconds ago')" ]; }
+
+@test "where a job's other host has no mprund the step ends with the reason, and the job goes on" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    mprund_end n2
+    JOB_LIMIT=150 run -0 qsub_wait -pe lab 6 -masterq lab.q@n1 <<<'mprun echo a rank; echo code $?'
+    echo "$output"
+    [ "$(cat "$(job_out)")" = 'code 125' ]
+    grep -q "^mprun: host n2: qrsh ended .*mprund does not answer on that host" "$(job_err)"
+    [ -z "$(queue_state n2)" ]
+    mprund_start n2
+}
+
+@test "with fail = open a task begins without mprund, and the self-test says where there is none" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    daemons_again 'fail = open'
     run -0 qsub_wait -pe lab 6 <<<'grep 0:: /proc/self/cgroup; mprun --self-test'
     echo "$output"
     [[ ${lines[0]} == *"/ge-$(job).1-"*/task ]]
@@ -197,9 +238,10 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
     run -1 qsub_wait -pe lab 6 <<<'mprun --self-test'
     echo "$output"
     grep '^mprund   FAILED   it .* on n2[:;]' <<<"$output"
-    mprund_start n2
+    run -0 qsub_wait -l hostname=n2 <<<'grep 0:: /proc/self/cgroup'
+    [[ $output != *mprund* ]]
+    daemons_again
 }
-was_put_back() { on n0 qstat -j "$(job)" | grep -q 'shepherd exited with exit status 1'; }
 
 # The files of share/gridengine as a site has them under a prefix of its own, with its hooks.conf
 site_files() {
@@ -312,6 +354,7 @@ EOF
 
 @test "an mprund that hangs costs a prolog and a step 2 s, which is said once a step, and one that is back is used" {
     site_files
+    daemons_again 'fail = open' # so that the job begins
     ge_set configuration:shepherd_cmd="$SHEPHERD" queue:prolog="root@$SITE/gridengine/prolog"
     on_root n1 sh -c 'kill -STOP $(pgrep -x mprund-front -P $(cat /run/mprund.pid))'
     began
@@ -331,6 +374,7 @@ EOF
     [ "$(grep -c 'mprund does not answer' "$(job_err)")" -eq 5 ]
     grep -q '^mpbind: wait for job .*: mprund does not answer' "$(job_err)"
     grep -q "^0::.*/ge-$(job)\.1-" "$(job_out)"
+    daemons_again
 }
 
 @test "a prolog that is told how to reach the job's other hosts gives it its cores there before it comes" {
@@ -443,8 +487,48 @@ other=\$(sed -n '2s/ .*//p' "\$PE_HOSTFILE")
 echo \$other
 for grant in $token x ${token%?}; do qrsh -inherit -noshell -v MPRUN_GRANT=\$grant \$other true </dev/null; done
 EOF
-    [ "$(mprund_limits "${lines[0]}")" = "by=execd slots=1 memory=0 swap=0" ]
+    [ "$(mprund_limits "${lines[0]}" | head -n 1)" = "by=execd slots=1 memory=0 swap=0" ]
+    run ! grep by=grant < <(mprund_limits "${lines[0]}")
     touch "$dir/go"
+}
+
+has_default_memory() { mprund_limits "$1" | grep -q 'by=default slots=1 memory=[1-9]'; }
+
+@test "a host whose tasks bring no grant, or none that is valid, asks Grid Engine itself" {
+    ge_set configuration:shepherd_cmd="$SHEPHERD"
+    qsub_start -pe lab 6 -masterq lab.q@n1 -l m_mem_free=200M <<'EOF'
+qrsh -inherit -noshell n2 true </dev/null
+qrsh -inherit -noshell -v MPRUN_GRANT=x n3 true </dev/null
+until [ -e go ]; do sleep 0.05; done
+EOF
+    for host in n2 n3; do wait_until 40 limits_are $host qstat "slots=2 memory=$((400 << 20)) swap=0"; done
+    touch "$(job_dir)/go"
+    job_wait
+}
+
+@test "a job that keeps mprund from knowing what it asks for has memory_per_slot, or what its execd wrote if that is less" {
+    daemons_again 'gridengine.memory_per_slot = 300M'
+    wait='until [ -e go ]; do sleep 0.05; done'
+    touch "$QSTAT.d/large"
+    qsub_start -pe lab1 2 -masterq lab.q@n1 -l m_mem_free=2G <<<"sed -n '2s/ .*//p' \"\$PE_HOSTFILE\"; qrsh -inherit -noshell \$(sed -n '2s/ .*//p' \"\$PE_HOSTFILE\") sleep 1000 </dev/null & $wait"
+    wait_until 40 limits_are n1 default "slots=1 memory=$((300 << 20)) swap=0"
+    wait_until 40 limits_are "$(cat "$(job_out)")" default "slots=1 memory=$((300 << 20)) swap=0"
+    # what it asks for holds as soon as that is known
+    rm "$QSTAT.d/large"
+    wait_until 40 limits_are n1 qstat "slots=1 memory=$((2 << 30)) swap=0"
+    touch "$(job_dir)/go"
+    job_wait
+    touch "$QSTAT.d/large"
+    qsub_start -l hostname=n1,h_vmem=200M <<<"$wait"
+    wait_until 40 limits_are n1 default "slots=1 memory=$((200 << 20)) swap=0"
+    touch "$(job_dir)/go"
+    job_wait
+    # by default it is a core's part of the host's memory
+    daemons_again
+    qsub_start -l hostname=n1 <<<"$wait"
+    wait_until 40 has_default_memory n1
+    touch "$(job_dir)/go"
+    job_wait
 }
 
 # ---- quarantine: jobs that do not ask, without mprun-shepherd

@@ -341,12 +341,14 @@ hang_up() {
     check() { printf '%s\n' "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
     check 'user = daemon' 'cgroup = "/jobs"'
     for wrong in 'cgroup = "jobs"' 'cgroup = "/a/../b"' 'user_rate = 0' 'subsystems = {memory, disk}' \
-        'systemd = perhaps' 'colour = "red"' 'gridengine { admin_user = "nobody-there" }'; do
+        'systemd = perhaps' 'fail = perhaps' 'colour = "red"' 'gridengine { admin_user = "nobody-there" }'; do
         run check '# first' "$wrong"
         [ "$status" -eq 1 ]
         echo "$wrong: $output"
         [[ $output == *"check.conf:2: "* ]]
     done
+    run check 'gridengine { shepherd_needs_mprund = false }' # an earlier setting
+    [[ $output == *"'fail = closed', the default, stands for true, and 'fail = open' for false"* ]]
     check 'user = daemon' 'user_rate = 5'
     chmod 666 check.conf
     run here "$MPRUND" --config "$PWD/check.conf" --check

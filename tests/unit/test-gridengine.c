@@ -269,6 +269,9 @@ static void words_of_qrsh_are_followed_by_what_to_do(void **state)
          "files of its own into the job's directory on each host (TMPDIR)");
     says("qrsh_starter: cannot open file /tmp/1.1.lab.q/qrsh_error: Permission denied",
          "and ends the job where it cannot");
+    says("error: got no connection within 60 seconds. \"Timeout occured while waiting for "
+         "connection\"",
+         "mprund does not answer on that host");
     says("qrsh_starter: cannot fork child process: Resource temporarily unavailable",
          "'qhost' shows");
     says("", "'qhost' shows");

@@ -213,6 +213,43 @@ static void the_smaller_of_two_limits_holds(void **state)
     assert_int_equal(share_limits(&s, &asks).memory.value, 4 * GIB);
 }
 
+static void what_is_not_known_is_no_more_than_the_default(void **state)
+{
+    struct demand none = {.n = 0}, rss = {.n = 1}, both = {.n = 2};
+    rss.part[0] = part(DEMAND_MEMORY, GRIDENGINE_PER_SLOT, GIB);
+    both.part[0] = part(DEMAND_MEMORY, GRIDENGINE_PER_SLOT, 2 * GIB);
+    both.part[1] = part(DEMAND_VIRTUAL, GRIDENGINE_PER_SLOT, 5 * GIB);
+    const struct {
+        struct demand written;
+        uint64_t per_slot, memory, swap;
+    } rows[] = {
+        {none, 0, 0, 0},
+        {none, 3 * GIB, 6 * GIB, 0},
+        {rss, 3 * GIB, 2 * GIB, 0}, /* of the execd, and less */
+        {rss, GIB / 2, GIB, 0},
+        {both, GIB, 2 * GIB, 8 * GIB}, /* swap as far as the execd lets it */
+        {both, 8 * GIB, 4 * GIB, 6 * GIB},
+        {rss, UINT64_MAX, 2 * GIB, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct share s = {.slots = 2, .written = rows[i].written};
+        struct limits l = share_limits_by_default(&s, rows[i].per_slot);
+        assert_int_equal(bytes(l.memory), rows[i].memory);
+        assert_int_equal(bytes(l.swap), rows[i].swap);
+    }
+    struct share nothing = {.slots = 0};
+    assert_int_equal(share_limits_by_default(&nothing, GIB).memory.value, GIB);
+}
+
+static void every_slot_brings_processes(void **state)
+{
+    assert_int_equal(share_pids(4096, 3).value, 12288);
+    assert_int_equal(share_pids(4096, 0).value, 4096); /* of how many slots nobody knows */
+    assert_int_equal(share_pids(4096, UINT32_MAX).value, 1 << 22); /* as many as the kernel takes */
+    assert_true(share_pids(1, 1).set);
+    assert_false(share_pids(0, 8).set);
+}
+
 static void what_is_no_limit_limits_nothing(void **state)
 {
     struct demand d = {.n = 1, .part = {part(DEMAND_MEMORY, GRIDENGINE_PER_SLOT, 0)}};
@@ -267,6 +304,8 @@ int main(void)
         cmocka_unit_test(what_counts_by_job_or_host),
         cmocka_unit_test(the_master_task_may_ask_for_other_than_the_rest),
         cmocka_unit_test(the_smaller_of_two_limits_holds),
+        cmocka_unit_test(what_is_not_known_is_no_more_than_the_default),
+        cmocka_unit_test(every_slot_brings_processes),
         cmocka_unit_test(what_is_no_limit_limits_nothing),
         cmocka_unit_test(demands_are_the_same_after_the_way),
         cmocka_unit_test(other_bytes_are_no_demand),

@@ -56,6 +56,24 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
     [ "$status" -eq 0 ]
 }
 
+@test "a job that forks without end and was given no limit of processes is held by that of its slots" {
+    mprund_end
+    echo 'pids_per_slot = 16' >>/tmp/mprund.conf
+    mprund_start
+    enter --cores 2 -- sh -c 'more() { sleep 1000 & more & wait; }; more' >/dev/null 2>&1 &
+    wait_until 60 forks_no_more 32
+    "$MPRUND" status --json | grep '"processes_limit": 32'
+    kill -9 $(find /sys/fs/cgroup -path '*/mprund/site-12.1-*/cgroup.procs' -exec cat {} + | sort -u)
+    wait
+}
+forks_no_more() { # N: it was refused a process, and has no more than so many
+    local dir
+    dir=$(find /sys/fs/cgroup -path '*/mprund/site-12.1-????????/pids.current' -printf '%h')
+    [ -n "$dir" ] || return 1
+    (($(cat "$dir/pids.current") <= $1)) || return 1
+    grep -rqE --include=pids.events 'max [1-9]' "$dir" # of the cgroup that forks
+}
+
 @test "the limits are set, shown, and nobody's but root's to lift" {
     enter --memory 64M --pids 50 -- sleep 1000 &
     wait_until 30 job_is_shown
