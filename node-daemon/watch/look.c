@@ -16,7 +16,7 @@
 #include "node-daemon/watch/proof.h"
 #include "node-daemon/watch/quarantine-private.h"
 
-static const double SCAN_S = 1, TASKS_S = 5 /* for the list of tasks */;
+static const double SCAN_S = 1, TASKS_S = 5, AGAIN_S = 0.2 /* for the list of tasks */;
 enum { TURN = 128 /* processes between two looks at all else */, CLAIMS_AT_ONCE = 16 };
 enum { TASKS_MAX = 65536 };
 
@@ -130,9 +130,19 @@ static void go_on(struct quarantine *q)
 /* ---- beginning --------------------------------------------------------------------------------
  */
 
-static void begin(struct quarantine *q)
+/* Until it is answered: without the reader no claim can be, either. */
+static void ask_tasks(struct quarantine *q)
 {
     struct watch_record r = {.code = 0};
+    q->look.state = LOOK_ASKS;
+    q->look.tasks = 0;
+    q->look.question = ++q->questions;
+    (void)quarantine_say(q, &r, WATCH_TASKS, q->look.question);
+    loop_timer_start(&q->timer, TASKS_S, 0);
+}
+
+static void begin(struct quarantine *q)
+{
     struct look *l = &q->look;
     if (q->front < 0) /* the next link is what it begins with */
         return;
@@ -142,22 +152,21 @@ static void begin(struct quarantine *q)
         log_error("look at all processes: open '/proc': %s", strerror(errno));
         return;
     }
-    l->question = ++q->questions;
-    if (q->conf->ge_spool && quarantine_say(q, &r, WATCH_TASKS, l->question) == 0)
-        l->state = LOOK_ASKS;
-    loop_timer_start(&q->timer, l->state == LOOK_ASKS ? TASKS_S : 0, 0);
+    if (q->conf->ge_spool)
+        ask_tasks(q);
+    else
+        loop_timer_start(&q->timer, 0, 0);
 }
 
 static void on_timer(void *arg)
 {
     struct quarantine *q = arg;
-    if (!q->look.proc) {
+    if (!q->look.proc)
         begin(q);
-        return;
-    }
-    if (q->look.state == LOOK_ASKS) /* nobody says which tasks there are */
-        q->look.state = LOOK_WALKS;
-    go_on(q);
+    else if (q->look.state == LOOK_ASKS)
+        ask_tasks(q);
+    else
+        go_on(q);
 }
 
 static struct task *new_task(struct look *l)
@@ -186,6 +195,10 @@ void look_take_task(struct quarantine *q, const struct watch_record *r)
     }
     if (r->more)
         return;
+    if (r->code) {
+        loop_timer_start(&q->timer, AGAIN_S, 0);
+        return;
+    }
     l->state = LOOK_WALKS;
     loop_timer_start(&q->timer, 0, 0);
 }

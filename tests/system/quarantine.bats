@@ -59,7 +59,7 @@ no_sentinel() { ! sentinel "$1"; }
     two_inside() { [ "$(wc -l <"$(job_of 17)/task/cgroup.procs")" = 2 ]; }
     wait_until 10 two_inside
     traced ' daemon manager=toy pid=[0-9]* how=exec ground='
-    [ "$(here stat -c '%u %a %s' /run/mprun/sentinels/toy.17 /run/mprun/sentinels | sort -u | grep -c '^0 [47]')" = 2 ]
+    [ "$(here stat -c '%u %a %s' /run/mprun/sentinels/toy.17 /run/mprun/sentinels | sort -u | grep -c '^[0-9]* [47]')" = 2 ]
     echo 1 >"$(job_of 17)/cgroup.kill"
     mprund_gone
     wait_until 10 no_sentinel toy.17
@@ -251,5 +251,35 @@ no_sentinel() { ! sentinel "$1"; }
     rm -r "$SPOOL/active_jobs/21.1"
     job_start 12.1 sleep 1000
     job_kill
+    mprund_gone
+}
+
+@test "who left the job's cgroup is brought back, also from a cgroup of the user's own that is called as a step's" {
+    spool_setup
+    mprund_setup "trace = \"$TRACE\"" "gridengine { spool = \"$SPOOL\" }" 'quarantine { spool = true }'
+    spool_job 31.1 64331 "$(nobody_name)"
+    as_task "$TEST_UID" 64331 sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
+    one() { pid=$(pgrep -fx "sleep 1000.$$"); }
+    wait_until 10 one
+    kill -HUP "$MPRUND_PID" # looks at everything
+    wait_until 10 traced " enter job=31.1 task= pid=$pid .*how=group"
+    wait_until 10 traced ' scan number=2 .* moved=0' # the next one is in a minute
+    left=$GROUND/user.service # as systemd hands one over to a user
+    mkdir -p "$left/mprun.x"
+    chown -R "$TEST_UID" "$left"
+    echo "$pid" >"$left/mprun.x/cgroup.procs"
+    mkdir "$GROUND/mprun.x" # of root's: who is in it stays
+    as_task "$TEST_UID" 64331 sleep 1001.$$ </dev/null >/dev/null 2>&1 3>&- &
+    other() { other=$(pgrep -fx "sleep 1001.$$"); }
+    wait_until 10 other
+    echo "$other" >"$GROUND/mprun.x/cgroup.procs"
+    back() { [ "$(grep -c " enter job=31.1 task= pid=$pid .*how=group" "$TRACE")" = 2 ]; }
+    wait_until 75 back
+    grep -qx "$pid" "$(echo "$GROUND"/ge-31.1-*)/task/cgroup.procs"
+    grep -qx "$other" "$GROUND/mprun.x/cgroup.procs"
+    echo 1 >"$GROUND/mprun.x/cgroup.kill"
+    rm -r "$SPOOL/active_jobs/31.1"
+    echo 1 >"$(echo "$GROUND"/ge-31.1-*)/cgroup.kill"
+    wait_until 10 rmdir "$GROUND/mprun.x" "$left/mprun.x" "$left"
     mprund_gone
 }
