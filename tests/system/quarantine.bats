@@ -258,7 +258,7 @@ no_sentinel() { ! sentinel "$1"; }
     spool_setup
     mprund_setup "trace = \"$TRACE\"" "gridengine { spool = \"$SPOOL\" }" 'quarantine { spool = true }'
     spool_job 31.1 64331 "$(nobody_name)"
-    as_task "$TEST_UID" 64331 sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 64331 sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
     one() { pid=$(pgrep -fx "sleep 1000.$$"); }
     wait_until 10 one
     kill -HUP "$MPRUND_PID" # looks at everything
@@ -269,7 +269,7 @@ no_sentinel() { ! sentinel "$1"; }
     chown -R "$TEST_UID" "$left"
     echo "$pid" >"$left/mprun.x/cgroup.procs"
     mkdir "$GROUND/mprun.x" # of root's: who is in it stays
-    as_task "$TEST_UID" 64331 sleep 1001.$$ </dev/null >/dev/null 2>&1 3>&- &
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 64331 sleep 1001.$$ </dev/null >/dev/null 2>&1 3>&- &
     other() { other=$(pgrep -fx "sleep 1001.$$"); }
     wait_until 10 other
     echo "$other" >"$GROUND/mprun.x/cgroup.procs"
