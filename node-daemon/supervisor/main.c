@@ -66,11 +66,16 @@ static void make_sockets(struct supervisor *s)
 /* What can change while it runs changes; where the jobs are cannot. */
 static void reload(struct supervisor *s)
 {
-    if (resolver_run(s->words, RESOLVE_RELOAD, &s->children) < 0) {
+    /* who asks from now on is answered by the new configuration */
+    children_signal(&s->children, ROLE_FRONT, SIGSTOP);
+    int rc = resolver_run(s->words, RESOLVE_RELOAD, &s->children);
+    if (rc == 0)
+        children_signal(&s->children, ROLE_FRONT, SIGHUP);
+    children_signal(&s->children, ROLE_FRONT, SIGCONT);
+    if (rc < 0) {
         log_error("the configuration is not read again; going on with the old one");
         return;
     }
-    children_signal(&s->children, ROLE_FRONT, SIGHUP);
     children_signal(&s->children, ROLE_READER, SIGTERM);
     children_signal(&s->children, ROLE_SIGNER, SIGTERM);
     children_signal(&s->children, ROLE_WATCH, SIGTERM);
