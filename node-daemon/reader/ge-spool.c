@@ -5,15 +5,18 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/number.h"
-#include "common/proc.h"
+#include "node-daemon/lib/program.h"
 
-enum { TEXT_MAX = 1 << 20, ENTRIES_MAX = 4096 };
+enum { TEXT_MAX = 1 << 20, ENTRIES_MAX = 4096, STATUS_MAX = 1 << 20 };
 
 static int is_trusted(int fd, const struct conf *c)
 {
@@ -65,13 +68,29 @@ static int64_t read_number(const struct conf *c, int dir, const char *name, int6
     return number_parse(text, NULL, min, INT32_MAX, &number, NULL) < 0 ? -1 : number;
 }
 
-/* A number may be another process's by now: the execd is called so. */
+static int is_roots(int dir)
+{
+    unsigned real;
+    AUTO_FREE char *status = file_slurp_at(dir, "status", STATUS_MAX, NULL);
+    const char *ids = status ? strstr(status, "\nUid:") : NULL;
+    return ids && sscanf(ids, "\nUid: %u", &real) == 1 && real == 0;
+}
+
+/* A number may be another process's by now, and that can call itself sge_execd: the execd runs the
+ * configured file. */
 pid_t ge_spool_execd(const struct conf *c)
 {
-    struct proc_stat st;
+    char path[32];
+    struct program execd = {.path = c->ge_execd};
     AUTO_CLOSE int spool = open_trusted(c, AT_FDCWD, c->ge_spool, O_DIRECTORY);
     pid_t pid = spool < 0 ? -1 : (pid_t)read_number(c, spool, "execd.pid", 2);
-    return pid > 0 && proc_stat_read(pid, &st) == 0 && !strcmp(st.comm, "sge_execd") ? pid : -1;
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    AUTO_CLOSE int dir = pid < 0 ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return -1;
+    program_look(&execd);
+    return program_runs_in(dir, &execd) || (is_roots(dir) && program_ran_in(dir, &execd)) ? pid
+                                                                                          : -1;
 }
 
 int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err)

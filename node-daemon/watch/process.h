@@ -5,6 +5,7 @@
  * that was given to another one meanwhile reads as nothing. */
 #pragma once
 
+#include "node-daemon/lib/program.h"
 #include "node-daemon/mover/peer.h"
 
 struct process {
@@ -14,13 +15,6 @@ struct process {
     pid_t parent;
 };
 
-/* A program as a file, whatever it is called. */
-struct program {
-    const char *path;
-    dev_t dev;
-    ino_t ino; /* 0: it is not there */
-};
-
 /* 0, or -1 with errno: it has ended. */
 int process_open(pid_t pid, struct process *ret);
 void process_close(struct process *p);
@@ -28,11 +22,6 @@ void process_close(struct process *p);
  * not there, or longer than buf. */
 int process_environment(const struct process *p, const char *name, char *buf, size_t n);
 
-/* Find the program's file as it is now. */
-void program_look(struct program *p);
-/* What a process runs, but for its path: 0, or -1: it has ended, or is the kernel's. */
-int program_of(pid_t pid, struct program *ret);
-int program_is(const struct program *a, const struct program *b);
 /* Does this process run it? */
 int process_runs(const struct process *p, const struct program *program);
 /* Is its parent a process of root's that runs this program? */

@@ -17,10 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/watch/proof.h"
 #include "tests/unit/patience.h"
 
@@ -103,6 +105,31 @@ static void a_program_is_its_file_and_not_its_name(void **state)
     assert_true(program_is(&its, &own));
     assert_false(program_is(&its, &sh));
     assert_false(program_is(&none, &none)); /* what is not there is nothing's */
+}
+
+/* By its file, and not by what it calls itself. */
+static void the_execd_is_known_by_its_file(void **state)
+{
+    char spool[] = "/tmp/test-process.XXXXXX", file[64], name[16];
+    struct conf c = {.ge_spool = spool, .ge_admin = getuid()};
+    assert_non_null(mkdtemp(spool));
+    snprintf(file, sizeof(file), "%s/execd.pid", spool);
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fprintf(f, "%d\n", (int)getpid());
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(chmod(file, 0644), 0);
+    assert_int_equal(prctl(PR_GET_NAME, name), 0);
+    c.ge_execd = (char *)"/proc/self/exe";
+    pid_t by_file = ge_spool_execd(&c);
+    assert_int_equal(prctl(PR_SET_NAME, "sge_execd"), 0);
+    c.ge_execd = (char *)"/bin/sh";
+    pid_t by_name = ge_spool_execd(&c);
+    assert_int_equal(prctl(PR_SET_NAME, name), 0);
+    unlink(file);
+    rmdir(spool);
+    assert_int_equal(by_file, getpid());
+    assert_int_equal(by_name, -1);
 }
 
 static void needs_root(void)
@@ -341,6 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_is_read_as_it_is),
         cmocka_unit_test(a_program_is_its_file_and_not_its_name),
+        cmocka_unit_test(the_execd_is_known_by_its_file),
         cmocka_unit_test(who_is_of_another_user_is_no_child_of_a_daemon),
         cmocka_unit_test(a_program_is_known_where_its_file_system_does_not_answer),
         cmocka_unit_test(a_daemons_process_says_its_job_and_owner),

@@ -186,7 +186,7 @@ go() { # the exit code of job $1
     echo 83886080 | tee "$place"/memory.{max,limit_in_bytes} >/dev/null 2>&1 || true
     echo $execd >"$place/cell/cgroup.procs"
     echo $execd >/tmp/spool/execd.pid
-    echo 'gridengine { spool = "/tmp/spool" }' >>/tmp/mprund.conf
+    echo 'gridengine { spool = "/tmp/spool" execd = "/tmp/sge_execd" }' >>/tmp/mprund.conf
     kill -HUP "$(cat /tmp/mprund.pid)"
     "$MPBIND" --user $LAB_UID 23.4 0 64M 0
     "$MPBIND" --unlimit 23.4 0 0 0
