@@ -26,20 +26,6 @@ static ssize_t read_of(pid_t pid, const char *name, char *buf, size_t size)
     return n;
 }
 
-/* Printable ASCII, and UTF-8 but its control characters (U+0080 to U+009F), stay. */
-static void make_printable(char *text, size_t n)
-{
-    for (size_t i = 0, len; i < n; i += len) {
-        len = utf8_sequence(text + i, n - i);
-        int control = text[i] == 0x7f || (len == 1 && (unsigned char)text[i] < ' ') ||
-                      (len == 2 && text[i] == '\xc2' && (unsigned char)text[i + 1] < 0xa0);
-        if (len == 0)
-            len = 1, control = 1;
-        if (control)
-            memset(text + i, '?', len);
-    }
-}
-
 /* A command's name may hold blanks and parentheses: it ends at the last ')'. */
 static const char *parse_comm(const char *text, struct proc_stat *ret)
 {
@@ -51,7 +37,7 @@ static const char *parse_comm(const char *text, struct proc_stat *ret)
         len = sizeof(ret->comm) - 1;
     memcpy(ret->comm, open + 1, len);
     ret->comm[len] = 0;
-    make_printable(ret->comm, len);
+    text_make_printable(ret->comm, len);
     return close + 1;
 }
 

@@ -128,3 +128,16 @@ size_t utf8_sequence(const char *text, size_t n)
     int surrogate = code >= 0xd800 && code <= 0xdfff;
     return code < smallest[len] || code > 0x10ffff || surrogate ? 0 : len;
 }
+
+void text_make_printable(char *text, size_t n)
+{
+    for (size_t i = 0, len; i < n; i += len) {
+        len = utf8_sequence(text + i, n - i);
+        int control = text[i] == 0x7f || (len == 1 && (unsigned char)text[i] < ' ') ||
+                      (len == 2 && text[i] == '\xc2' && (unsigned char)text[i + 1] < 0xa0);
+        if (len == 0)
+            len = 1, control = 1;
+        if (control)
+            memset(text + i, '?', len);
+    }
+}

@@ -26,3 +26,7 @@ const char *word_shown(const char *text, size_t n, char buf[64]);
 
 /* Length of the valid UTF-8 sequence at text[0..n) (no overlong form, no surrogate), or 0. */
 size_t utf8_sequence(const char *text, size_t n);
+
+/* Foreign text for a log or a terminal: printable ASCII, and UTF-8 but its control characters
+ * (U+0080 to U+009F), stay; every other byte becomes '?', also a newline. */
+void text_make_printable(char *text, size_t n);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 #include "common/number.h"
 #include "common/proc.h"
 
-enum { TEXT_MAX = 1 << 20, ENTRIES_MAX = 4096 };
+enum { TEXT_MAX = 1 << 20, ENTRIES_MAX = 4096, COMM_MAX = 15 /* the kernel cuts names off */ };
 
 static int is_trusted(int fd, const struct conf *c)
 {
@@ -65,13 +66,26 @@ static int64_t read_number(const struct conf *c, int dir, const char *name, int6
     return number_parse(text, NULL, min, INT32_MAX, &number, NULL) < 0 ? -1 : number;
 }
 
-/* A number may be another process's by now: the execd is called so. */
+/* Is this process root's? Nobody else can make one that is. */
+static int is_roots(pid_t pid)
+{
+    char path[32];
+    struct stat st;
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
+}
+
+/* A number may be another process's by now. Which file root's process runs only root can see. */
 pid_t ge_spool_execd(const struct conf *c)
 {
     struct proc_stat st;
+    const char *name = c->ge_execd ? strrchr(c->ge_execd, '/') : NULL;
     AUTO_CLOSE int spool = open_trusted(c, AT_FDCWD, c->ge_spool, O_DIRECTORY);
     pid_t pid = spool < 0 ? -1 : (pid_t)read_number(c, spool, "execd.pid", 2);
-    return pid > 0 && proc_stat_read(pid, &st) == 0 && !strcmp(st.comm, "sge_execd") ? pid : -1;
+    return pid > 0 && name && proc_stat_read(pid, &st) == 0 && is_roots(pid) &&
+                   !strncmp(st.comm, name + 1, COMM_MAX)
+               ? pid
+               : -1;
 }
 
 int ge_spool_config(const struct conf *c, int dir, struct ge_config *ret, struct error *err)

@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/path.h"
+#include "common/words.h"
 #include "containment/mprund-protocol.h"
 
 enum {
@@ -238,11 +239,15 @@ static void time_over(void *arg)
     inquiry_end(i, NULL, &e);
 }
 
+/* What the helper says goes to logs and terminals: one that was taken over by what it read has
+ * cleaned nothing. */
 static void judge(struct inquiry *i)
 {
     struct error e;
     struct demand d;
     const char *fault = inquiry_fault(&i->record, i->n);
+    if (!fault)
+        text_make_printable(i->record.text, strlen(i->record.text));
     if (i->n == 0)
         error_set(&e, EIO, "'%s' ended without a word", i->all->path);
     else if (fault)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/words.h"
 #include "node-daemon/reader/claims.h"
 #include "node-daemon/reader/ge-hosts.h"
 #include "node-daemon/reader/ge-spool.h"
@@ -30,26 +31,18 @@ void reply_init(struct reader_answer *ret, enum reader_op what, uint64_t id)
     ret->head = record_head(what, id);
 }
 
-/* Text that users can have chosen goes to logs and terminals. */
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
-            *text = '?';
-}
-
 void reply_fail(struct reader_answer *a, const struct error *err)
 {
     a->code = err->code ? err->code : EIO;
     snprintf(a->text, sizeof(a->text), "%.255s", err->text);
-    make_printable(a->text);
+    text_make_printable(a->text, strlen(a->text));
 }
 
 static void put_evidence(struct reader_answer *a, const struct task_evidence *t)
 {
     a->evidence = t->evidence;
     memcpy(a->grant, t->grant, sizeof(t->grant));
-    make_printable(a->grant);
+    text_make_printable(a->grant, strlen(a->grant));
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------
@@ -140,7 +133,7 @@ static int hosts(struct question *x, struct error *err)
     AUTO_FREE struct ge_host *found = text ? ge_hosts_of_several(text, &n) : NULL;
     for (size_t i = 0; found && i < n; i++) {
         snprintf(x->a.host, sizeof(x->a.host), "%s", found[i].name);
-        make_printable(x->a.host);
+        text_make_printable(x->a.host, strlen(x->a.host));
         x->a.slots = found[i].slots;
         give_one(x);
     }

@@ -247,6 +247,19 @@ static void other_answers_are_none(void **state)
     assert_int_equal(a.demand.n, 0);
 }
 
+/* A line of its own in the log, a terminal's escape sequence in 7 and in 8 bits, half a character.
+ */
+static void what_a_helper_says_is_printable(void **state)
+{
+    static const char says[] = "printf 'MPSQ\\001\\000\\000\\000'; head -c 104 /dev/zero; "
+                               "printf 'a\\nb\\033[2Jc\\302\\233d\\303\\274e\\303'; "
+                               "head -c 241 /dev/zero";
+    struct asked a;
+    AUTO_FREE char *helper = program("helper", says);
+    ask(helper, 1, &a);
+    must_fail(&a, "a?b?[2Jc??d\303\274e?");
+}
+
 static void one_that_cannot_be_run_is_told(void **state)
 {
     struct asked a;
@@ -286,6 +299,7 @@ int main(void)
         cmocka_unit_test(one_that_never_ends_is_ended),
         cmocka_unit_test(nothing_of_it_outlives_its_answer),
         cmocka_unit_test(other_answers_are_none),
+        cmocka_unit_test(what_a_helper_says_is_printable),
         cmocka_unit_test(one_that_cannot_be_run_is_told),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
