@@ -29,7 +29,7 @@ enum gift {
     GIFT_ROOT_SOCKET, /* root's own */
     GIFT_LOCK,        /* the file that shows signs of life */
     GIFT_KEY,         /* the file with the grant key */
-    GIFT_ALL,         /* no descriptor: these were all for the start */
+    GIFT_ALL,         /* no descriptor: these were all for the start. The plan follows it */
     GIFTS
 };
 
@@ -54,7 +54,6 @@ struct plan {
 struct gift_record {         /* supervisor to process, each with a descriptor but for GIFT_ALL */
     struct record_head head; /* what: enum gift */
     uint32_t which, zero;
-    struct plan plan; /* GIFT_ALL */
 };
 
 enum told {
