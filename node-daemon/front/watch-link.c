@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/log.h"
 #include "node-daemon/front/grants.h"
 #include "node-daemon/front/sentinel.h"
@@ -179,6 +180,7 @@ void watch_link_renew(struct watch_link *w)
 {
     int fd = w->start->link[ROLE_WATCH];
     loop_io_destroy(w->io);
+    (void)fd_set_nonblock(fd, 1); /* one that hangs is not waited for */
     w->io = fd < 0 ? NULL : loop_io_create(w->loop, fd, LOOP_READ, readable, w);
     w->fd = w->io ? fd : -1;
 }

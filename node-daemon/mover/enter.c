@@ -22,7 +22,7 @@ static const char lost[] = "lost";
 int enter_where(const struct ground *g, const struct identity *who, struct mover_answer *a,
                 struct error *err)
 {
-    char below[CGROUP_NAME_MAX + MOVER_PART_MAX] = "";
+    char below[CGROUP_PATH_MAX] = "";
     int rc = ground_below(g, who->proc, below, sizeof(below));
     if (!identity_is_alive(who))
         return error_set(err, ESRCH, "pid %d has ended", (int)who->pid);
