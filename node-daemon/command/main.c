@@ -23,6 +23,7 @@
 #include "node-daemon/command/systemd.h"
 #include "node-daemon/conf/conf.h"
 #include "node-daemon/lib/logging.h"
+#include "node-daemon/supervisor/resolver.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -126,8 +127,9 @@ int main(int argc, char **argv)
         return make_key(o.make_key);
     if (!o.word)
         return be_daemon(&o, argc, argv);
-    if (!strcmp(o.word, "resolve") && o.command[0]) {
-        if (resolve(&o, o.command[0], &e) == 0)
+    const char *what = !strcmp(o.word, "resolve") ? getenv(RESOLVE_VARIABLE) : NULL;
+    if (what) {
+        if (resolve(&o, what, &e) == 0)
             return CODE_OK;
         log_error("%s", e.text);
         return CODE_FAILED;

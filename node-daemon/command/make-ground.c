@@ -215,32 +215,3 @@ const char *ground_words(unsigned controllers, char text[GROUND_TEXT_MAX])
                                     cgroup_controller_text(c));
     return text;
 }
-
-/* ---- who is in it -----------------------------------------------------------------------------
- */
-
-static const char *tracked_path(const struct ground *g, const struct cgroup_membership *m)
-{
-    const struct ground_part *p = &g->part[0];
-    if (p->driver->version == 2)
-        return m->v2;
-    for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
-        if (p->controllers & CGROUP_BIT(c))
-            return m->v1[c];
-    return NULL;
-}
-
-char *ground_membership(const struct ground *g, pid_t pid)
-{
-    struct cgroup_membership m = {0};
-    const char *top = g->part[0].driver->version == 2 ? g->v2_cgroup : g->cgroup;
-    size_t len = strlen(top);
-    char *below = NULL;
-    if (cgroup_membership_read(pid, &m, NULL) < 0)
-        return NULL;
-    const char *path = tracked_path(g, &m);
-    if (path && !strncmp(path, top, len) && (path[len] == '/' || path[len] == 0))
-        below = strdup(path + len + (path[len] == '/'));
-    cgroup_membership_free(&m);
-    return below;
-}

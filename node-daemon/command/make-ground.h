@@ -21,5 +21,3 @@ void ground_close(struct ground *g);
 unsigned ground_lacks(const struct ground *g, unsigned controllers);
 /* "memory, pids": their names. Returns text. */
 const char *ground_words(unsigned controllers, char text[GROUND_TEXT_MAX]);
-int ground_prepare(const struct ground *g, int exclusive, struct error *err);
-char *ground_membership(const struct ground *g, pid_t pid);

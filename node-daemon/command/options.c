@@ -3,11 +3,13 @@
 #include "node-daemon/command/options.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf.h"
+#include "node-daemon/supervisor/resolver.h"
 
 #define APPLY_SWITCH(field)                                                                        \
     static int set_##field(void *target, const char *value, struct error *err)                     \
@@ -148,7 +150,7 @@ static int is_word(const struct mprund_options *o, const char *word)
 static int check_word(const struct mprund_options *o, struct error *err)
 {
     for (size_t i = 0; o->word && words[i]; i++)
-        if (is_word(o, words[i]))
+        if (is_word(o, words[i]) && (strcmp(words[i], "resolve") != 0 || getenv(RESOLVE_VARIABLE)))
             return 0;
     return !o->word ? 0
                     : error_set(err, EINVAL, "unknown word '%s'; there are: status, sensor, enter",
@@ -169,7 +171,7 @@ static int check_use(const struct mprund_options *o, struct error *err)
         return error_set(err, EINVAL, "--json goes with the word status");
     if (is_enter && (!o->job || !o->user || !o->command[0]))
         return error_set(err, EINVAL, "enter needs --job NAME, --user NAME and a command");
-    if (o->word && !is_enter && !is_word(o, "resolve") && o->command[0])
+    if (o->word && !is_enter && o->command[0])
         return error_set(err, EINVAL, "unexpected word '%s'", o->command[0]);
     return 0;
 }

@@ -20,14 +20,15 @@ static void exec_resolver(char **argv, const char *what, int to)
     sigset_t none;
     while (argv[n])
         n++;
-    char **words = calloc(n + 3, sizeof(*words));
+    char **words = calloc(n + 2, sizeof(*words));
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (!words || (to != START_CONTROL && dup2(to, START_CONTROL) < 0))
         _exit(1);
-    memcpy(words, argv, n * sizeof(*words));
-    words[n] = (char *)"resolve";
-    words[n + 1] = (char *)what;
+    words[0] = argv[0];
+    words[1] = (char *)"resolve";
+    memcpy(words + 2, argv + 1, (n - 1) * sizeof(*words));
+    (void)setenv(RESOLVE_VARIABLE, what, 1); /* no word: the last of mprund's may take one */
     execv(argv[0], words);
     log_error("exec '%s': %s", argv[0], strerror(errno));
     _exit(1);

@@ -7,11 +7,12 @@
 
 #include "node-daemon/supervisor/children.h"
 
-/* What it is to do: all; all but the ground, which stays; the sockets alone. */
-#define RESOLVE_START   "start"
-#define RESOLVE_RELOAD  "reload"
-#define RESOLVE_SOCKETS "sockets"
+/* What it is to do, in its environment: all; all but the ground, which stays; the sockets alone. */
+#define RESOLVE_VARIABLE "MPRUND_RESOLVE"
+#define RESOLVE_START    "start"
+#define RESOLVE_RELOAD   "reload"
+#define RESOLVE_SOCKETS  "sockets"
 
-/* argv: mprund's own words, without `resolve WHAT`, which come behind them. Replaces those of the
+/* argv: mprund's own words, without `resolve`, which comes before them. Replaces those of the
  * gifts in *c, and of the plan, that come. 0, or -1: it has said why. */
 int resolver_run(char **argv, const char *what, struct children *c);

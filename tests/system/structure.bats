@@ -380,3 +380,14 @@ objects_of() {
     run "$MPRUN_SOURCE/tests/lib/file-circles" a.o b.o c.o d.o
     [ "$output" = "a b c" ]
 }
+
+@test "what runs as root while jobs do is small" {
+    needs_tool readelf
+    if ! grep -qE '^CFLAGS = (.* )?-g' "$MPRUN_BUILD/Makefile"; then skip "needs a build with debugging information"; fi
+    run "$MPRUN_SOURCE/tests/lib/root-lines" -v
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *" node-daemon/mover/main.c"* && $output == *" node-daemon/supervisor/main.c"* ]]
+    [ "${lines[-1]}" -gt 1000 ]
+    [ "${lines[-1]}" -le 2500 ]
+}
