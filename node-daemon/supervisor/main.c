@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -177,6 +178,8 @@ static int open_signals(void)
 static int begin(struct supervisor *s)
 {
     struct error e;
+    struct rlimit no_core = {0, 0}; /* the resolver reads the key */
+    (void)setrlimit(RLIMIT_CORE, &no_core);
     memset(s->children.ground, -1, sizeof(s->children.ground));
     memset(s->children.gift, -1, sizeof(s->children.gift));
     for (size_t i = 0; i < ROLES; i++)
