@@ -185,7 +185,8 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
 @test "a task without mprund does not begin: its job is in error, the queue is not, and qstat says why" {
     ge_set configuration:shepherd_cmd="$SHEPHERD"
     for how in KILL STOP; do
-        on_root n1 sh -c 'kill -s "$1" $(cat /run/mprund.pid)' sh "$how"
+        on_root n1 sh -c 'kill -s "$1" $(cat /run/mprund.pid)' sh "${how/STOP/CONT}"
+        [ $how = KILL ] || on_root n1 sh -c 'kill -STOP $(pgrep -x mprund-front -P $(cat /run/mprund.pid))'
         began
         qsub_start -l hostname=n1 <<<'echo it ran'
         wait_until 40 job_in Eqw
@@ -195,7 +196,7 @@ two_sleep() { [ "$(on "$1" pgrep -c -x -u labuser sleep)" = 2 ]; }
         run -0 on n0 qstat -j "$(job)"
         [[ $output == *"error reason "*"mprun-shepherd on n1: the task does not begin, "*" mprund "* ]]
         [ $how = STOP ] || mprund_start n1
-        on_root n1 sh -c 'kill -CONT $(cat /run/mprund.pid)'
+        on_root n1 sh -c 'kill -CONT $(pgrep -x mprund-front -P $(cat /run/mprund.pid))'
         run on n0 qmod -cj "$(job)" # whose exit code is 1
         [[ $output == *"cleared error state of job"* ]]
         job_wait
