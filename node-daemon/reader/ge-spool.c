@@ -66,13 +66,14 @@ static int64_t read_number(const struct conf *c, int dir, const char *name, int6
     return number_parse(text, NULL, min, INT32_MAX, &number, NULL) < 0 ? -1 : number;
 }
 
-/* Is this process root's? Nobody else can make one that is. */
-static int is_roots(pid_t pid)
+/* Is this process root's, or the administrator's, as whom an execd acts? */
+static int is_managers(pid_t pid, const struct conf *c)
 {
     char path[32];
     struct stat st;
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-    return stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid());
+    return stat(path, &st) == 0 &&
+           (st.st_uid == 0 || st.st_uid == c->ge_admin || st.st_uid == geteuid());
 }
 
 /* A number may be another process's by now. Which file root's process runs only root can see. */
@@ -82,7 +83,7 @@ pid_t ge_spool_execd(const struct conf *c)
     const char *name = c->ge_execd ? strrchr(c->ge_execd, '/') : NULL;
     AUTO_CLOSE int spool = open_trusted(c, AT_FDCWD, c->ge_spool, O_DIRECTORY);
     pid_t pid = spool < 0 ? -1 : (pid_t)read_number(c, spool, "execd.pid", 2);
-    return pid > 0 && name && proc_stat_read(pid, &st) == 0 && is_roots(pid) &&
+    return pid > 0 && name && proc_stat_read(pid, &st) == 0 && is_managers(pid, c) &&
                    !strncmp(st.comm, name + 1, COMM_MAX)
                ? pid
                : -1;

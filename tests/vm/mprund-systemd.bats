@@ -79,7 +79,7 @@ another_runs() { [ "$(main_pid)" != 0 ] && [ "$(main_pid)" != "$1" ]; }
     wait_until 30 in_scope
     JOB=$(echo $SCOPE/site-12.1-*)
     same_job
-    run -0 "$MPRUND" --check
+    run -0 "$MPRUND" --config /etc/mprund.conf --check
     echo "$output"
     [[ $output == *"'$SCOPE' tracks jobs, with memory, "*"; systemd makes it"*"mprund runs here already; jobs: 1"* ]]
     systemctl restart mprund
