@@ -139,13 +139,22 @@ static void control_ready(void *arg, int fd, unsigned events)
         sentinel_begin(f->requests.sentinels, f->jobs);
 }
 
+static void is_drained(void *arg)
+{
+    const struct front *f = arg;
+    loop_stop(f->loop);
+}
+
 /* SIGHUP: the next one has another configuration, and perhaps other sentinels. */
 static void on_signal(void *arg, int signo)
 {
     struct front *f = arg;
-    if (signo == SIGHUP)
-        sentinel_clear(f->requests.sentinels);
-    loop_stop(f->loop);
+    if (signo != SIGHUP || !f->server) {
+        loop_stop(f->loop);
+        return;
+    }
+    sentinel_clear(f->requests.sentinels);
+    server_drain(f->server, is_drained, f);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------

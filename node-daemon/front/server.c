@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,8 @@ struct server {
     struct connection *connections;
     long n;
     struct quota quota;
+    void (*drained)(void *arg); /* NULL: it goes on */
+    void *arg;
 };
 
 /* ---- a connection -----------------------------------------------------------------------------
@@ -74,7 +77,10 @@ static void connection_close(struct connection *c)
     free(c->answers);
     free(c);
     s->n--;
-    loop_io_set(s->io, LOOP_READ); /* there is a place again */
+    if (s->io)
+        loop_io_set(s->io, LOOP_READ); /* there is a place again */
+    else if (s->n == 0 && s->drained)
+        s->drained(s->arg);
 }
 
 static void time_over(void *arg)
@@ -238,9 +244,19 @@ static void accept_again(void *arg)
     loop_io_set(s->io, LOOP_READ);
 }
 
+/* The next front answers who comes now. */
+static int is_to_end(void)
+{
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, SIGHUP) || sigismember(&pending, SIGTERM);
+}
+
 static void server_ready(void *arg, int fd, unsigned events)
 {
     struct server *s = arg;
+    if (is_to_end())
+        return;
     if (s->n >= s->requests->conf->max_connections + ROOTS_PLACES) {
         loop_io_set(s->io, 0); /* until one is closed */
         return;
@@ -323,11 +339,23 @@ struct server *server_create(struct loop *l, struct start *start, struct request
     return NULL;
 }
 
+void server_drain(struct server *s, void (*drained)(void *arg), void *arg)
+{
+    loop_io_destroy(take_ptr(s->io));
+    loop_io_destroy(take_ptr(s->roots_io));
+    loop_timer_stop(&s->again);
+    s->drained = drained;
+    s->arg = arg;
+    if (s->n == 0)
+        drained(arg);
+}
+
 void server_destroy(struct server *s)
 {
     if (!s)
         return;
     int saved = errno;
+    s->drained = NULL;
     while (s->connections)
         connection_close(s->connections);
     loop_io_destroy(s->io);

@@ -14,4 +14,6 @@ struct server *server_create(struct loop *l, struct start *start, struct request
 int server_listen(struct server *s, struct error *err);
 /* Something about jobs is settled: who waits for it is answered. */
 void server_settled(struct server *s);
+/* Accept nobody any more, and call drained when who is here has an answer, in some seconds. */
+void server_drain(struct server *s, void (*drained)(void *arg), void *arg);
 void server_destroy(struct server *s); /* NULL is fine */
