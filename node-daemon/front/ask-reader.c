@@ -231,6 +231,8 @@ void reader_link_destroy(struct reader_link *r)
 static int send_question(struct reader_link *r, const struct reader_request *q, int fd,
                          struct error *err)
 {
+    if (r->fd < 0) /* a link may have come while another was waited for */
+        take_link(r);
     if (r->fd < 0)
         return error_set(err, EPIPE, "the part of mprund that reads spools is not there");
     if (record_send(r->fd, q, sizeof(*q), fd) < 0)

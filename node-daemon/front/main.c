@@ -123,6 +123,8 @@ static void control_ready(void *arg, int fd, unsigned events)
     enum gift gift;
     unsigned which;
     struct error e;
+    if (!start_has_gift())
+        return;
     if (start_take(&f->start, &gift, &which) < 0) {
         loop_stop(f->loop);
         return;

@@ -21,7 +21,7 @@ struct watch_link {
     struct loop *loop;
     struct start *start;
     struct requests *r;
-    int fd; /* that io has; start's */
+    int fd; /* -1: watch has died */
     struct loop_io *io;
     size_t claims;
 };
@@ -31,9 +31,31 @@ struct claim {
     struct watch_record record;
 };
 
+static void readable(void *arg, int fd, unsigned events);
+
+static void drop_link(struct watch_link *w)
+{
+    loop_io_destroy(take_ptr(w->io));
+    cleanup_close(&w->fd);
+    w->fd = -1;
+}
+
+static void take_link(struct watch_link *w)
+{
+    w->fd = take_fd(&w->start->link[ROLE_WATCH]);
+    if (w->fd < 0)
+        return;
+    (void)fd_set_nonblock(w->fd, 1); /* one that hangs is not waited for */
+    w->io = loop_io_create(w->loop, w->fd, LOOP_READ, readable, w);
+    if (!w->io)
+        drop_link(w);
+}
+
 static void say(struct watch_link *w, struct watch_record *r, enum watch_op what, uint64_t id)
 {
     r->head = record_head(what, id);
+    if (w->fd < 0) /* a link may have come while another was waited for */
+        take_link(w);
     if (w->fd >= 0 && record_send(w->fd, r, sizeof(*r), -1) < 0)
         log_debug("tell watch: %s", strerror(errno));
 }
@@ -163,8 +185,8 @@ static void readable(void *arg, int fd, unsigned events)
     struct watch_record r;
     AUTO_CLOSE int none = -1;
     if (record_receive(fd, &r, sizeof(r), &none) <= 0) {
-        loop_io_destroy(take_ptr(w->io)); /* the supervisor starts the next one */
-        w->fd = -1;
+        drop_link(w); /* the supervisor starts the next one, or has done so */
+        take_link(w);
     } else if (r.head.what == WATCH_CLAIM) {
         take_claim(w, &r);
     } else if (r.head.what == WATCH_TASKS) {
@@ -178,11 +200,8 @@ static void readable(void *arg, int fd, unsigned events)
 
 void watch_link_renew(struct watch_link *w)
 {
-    int fd = w->start->link[ROLE_WATCH];
-    loop_io_destroy(w->io);
-    (void)fd_set_nonblock(fd, 1); /* one that hangs is not waited for */
-    w->io = fd < 0 ? NULL : loop_io_create(w->loop, fd, LOOP_READ, readable, w);
-    w->fd = w->io ? fd : -1;
+    drop_link(w);
+    take_link(w);
 }
 
 void watch_link_consider(struct watch_link *w, pid_t pid)
@@ -206,7 +225,7 @@ struct watch_link *watch_link_create(struct loop *l, struct start *start, struct
         return NULL;
     }
     *w = (struct watch_link){.loop = l, .start = start, .r = r, .fd = -1};
-    watch_link_renew(w);
+    take_link(w);
     return w;
 }
 
@@ -214,6 +233,6 @@ void watch_link_destroy(struct watch_link *w)
 {
     if (!w)
         return;
-    loop_io_destroy(w->io);
+    drop_link(w);
     free(w);
 }

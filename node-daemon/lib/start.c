@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -60,20 +59,6 @@ int start_receive(struct start *ret, struct error *err)
     while (gift != GIFT_ALL);
     *ret = s;
     return 0;
-}
-
-int start_await_link(struct start *s, enum role other, double seconds)
-{
-    struct pollfd p = {.fd = START_CONTROL, .events = POLLIN};
-    enum gift gift;
-    unsigned which;
-    while (poll(&p, 1, (int)(seconds * 1000)) == 1) {
-        if (start_take(s, &gift, &which) < 0)
-            return -1;
-        if (gift == GIFT_LINK && which == (unsigned)other)
-            return 0;
-    }
-    return -1;
 }
 
 int start_tell(enum told what)

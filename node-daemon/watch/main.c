@@ -27,6 +27,8 @@ static void on_control(void *arg, int fd, unsigned events)
     struct watch *w = arg;
     enum gift gift;
     unsigned which;
+    if (!start_has_gift())
+        return;
     if (start_take(&w->start, &gift, &which) < 0) /* the supervisor has gone */
         loop_stop(w->loop);
     else
