@@ -19,6 +19,7 @@
 #include "node-daemon/front/server.h"
 #include "node-daemon/front/watch-link.h"
 #include "node-daemon/lib/logging.h"
+#include "node-daemon/lib/syscalls.h"
 #include "node-daemon/lib/trace.h"
 
 struct front {
@@ -241,8 +242,11 @@ int main(void)
     umask(022);
     logging_open(LOG_NOTE, 0);
     int rc = start_receive(&f.start, &e);
-    if (rc == 0)
+    if (rc == 0) {
         logging_open(f.start.plan.verbose ? LOG_DEBUG : LOG_NOTE, (int)f.start.plan.to_syslog);
+        if (syscalls_restrict(ROLE_FRONT, &e) < 0)
+            log_warn("%s", e.text);
+    }
     if (rc == 0 && (rc = open_front(&f, &e)) == 0 && (rc = start_tell(TOLD_READY)) == 0)
         loop_run(f.loop);
     else

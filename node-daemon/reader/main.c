@@ -14,6 +14,7 @@
 #include "common/fdio.h"
 #include "common/loop.h"
 #include "node-daemon/lib/logging.h"
+#include "node-daemon/lib/syscalls.h"
 #include "node-daemon/lib/start.h"
 #include "node-daemon/lib/trace.h"
 #include "node-daemon/reader/demands.h"
@@ -179,6 +180,8 @@ static int begin(struct reader *r, struct error *err)
     if (start_receive(&r->start, err) < 0)
         return -1;
     logging_open(r->start.plan.verbose ? LOG_DEBUG : LOG_NOTE, r->start.plan.to_syslog != 0);
+    if (syscalls_restrict(ROLE_READER, err) < 0)
+        log_warn("%s", err->text);
     trace_to(take_fd(&r->start.of[GIFT_TRACE]));
     if (conf_read_fd(r->start.of[GIFT_CONF], &r->conf, err) < 0 || !(r->loop = loop_create(err)) ||
         !(r->demands = demands_create(r->loop, &r->conf, give, r, err)))

@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "node-daemon/lib/logging.h"
+#include "node-daemon/lib/syscalls.h"
 #include "node-daemon/lib/signer-protocol.h"
 #include "node-daemon/lib/start.h"
 
@@ -131,6 +132,8 @@ static int begin(struct signer *s, struct error *err)
     if (start_receive(&s->start, err) < 0)
         return -1;
     logging_open(s->start.plan.verbose ? LOG_DEBUG : LOG_NOTE, s->start.plan.to_syslog != 0);
+    if (syscalls_restrict(ROLE_SIGNER, err) < 0)
+        log_warn("%s", err->text);
     if (take_key(s, err) < 0)
         return -1;
     return start_tell(TOLD_READY) < 0 ? error_errno(err, errno, "tell that the signer is ready")

@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "node-daemon/lib/logging.h"
+#include "node-daemon/lib/syscalls.h"
 #include "node-daemon/lib/trace.h"
 #include "node-daemon/watch/quarantine.h"
 
@@ -49,6 +50,8 @@ static int begin(struct watch *w, struct error *err)
     if (start_receive(&w->start, err) < 0)
         return -1;
     logging_open(w->start.plan.verbose ? LOG_DEBUG : LOG_NOTE, w->start.plan.to_syslog != 0);
+    if (syscalls_restrict(ROLE_WATCH, err) < 0)
+        log_warn("%s", err->text);
     trace_to(take_fd(&w->start.of[GIFT_TRACE]));
     if (conf_read_fd(w->start.of[GIFT_CONF], &w->conf, err) < 0 || !(w->loop = loop_create(err)) ||
         loop_signals(w->loop, &signals, on_signal, w, err) < 0)

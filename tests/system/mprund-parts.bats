@@ -88,3 +88,26 @@ is_other() { # NAME PID: it runs, and is not this one
         [[ $output == *"Permission denied"* ]]
     done
 }
+
+# has_only MASK PID: it has some of these capabilities (a container may lack others), and can get no more
+has_only() {
+    local has=0x$(awk '/^CapPrm/ { print $2 }' "/proc/$2/status")
+    local bound=0x$(awk '/^CapBnd/ { print $2 }' "/proc/$2/status")
+    echo "pid $2: $has, at most $bound"
+    ((has != 0 && (has & ~$1) == 0 && (bound & ~$1) == 0))
+}
+
+@test "mover, watch and supervisor keep few capabilities, and system calls are refused to all others" {
+    # <linux/capability.h>: CHOWN 0, DAC_OVERRIDE 1, KILL 5, SETGID 6, SETUID 7, SETPCAP 8, NET_ADMIN 12,
+    # SYS_PTRACE 19, SYS_ADMIN 21, SYS_NICE 23
+    mover=$((1 | 1 << 1 | 1 << 5 | 1 << 19 | 1 << 21 | 1 << 23))
+    watch=$((1 << 12 | 1 << 19))
+    has_only $mover "$(part mover)"
+    has_only $watch "$(part watch)"
+    has_only $((mover | watch | 1 << 6 | 1 << 7 | 1 << 8)) "$MPRUND_PID"
+    for name in front reader signer watch; do
+        grep -qE '^Seccomp:\s2$' "/proc/$(part $name)/status"
+        grep -qE '^NoNewPrivs:\s1$' "/proc/$(part $name)/status"
+    done
+    [ "$(awk '/^Uid/ { print $2 }' "/proc/$(part watch)/status")" = "$(id -u daemon)" ]
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* syscalls.c - filters of system calls, by libseccomp
+ *
+ * Lists of what is refused: a list of what is allowed would change with each C library, and would
+ * have to allow all that qstat does. What is refused fails with EPERM. */
+#include "node-daemon/lib/syscalls.h"
+
+#include <errno.h>
+#include <seccomp.h>
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+
+/* None of them looks into processes, changes what the machine is, or reaches new parts of the
+ * kernel.
+ */
+static const int of_all[] = {
+#if !defined(__SANITIZE_ADDRESS__) &&                                                              \
+    !__has_feature(address_sanitizer) /* which looks for leaks so */
+    SCMP_SYS(ptrace),
+#endif
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(mount),
+    SCMP_SYS(umount2),
+    SCMP_SYS(pivot_root),
+    SCMP_SYS(chroot),
+    SCMP_SYS(setns),
+    SCMP_SYS(unshare),
+    SCMP_SYS(bpf),
+    SCMP_SYS(add_key),
+    SCMP_SYS(request_key),
+    SCMP_SYS(keyctl),
+    SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load),
+    SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),
+    SCMP_SYS(delete_module),
+    SCMP_SYS(reboot),
+    SCMP_SYS(swapon),
+    SCMP_SYS(swapoff),
+    SCMP_SYS(perf_event_open),
+    SCMP_SYS(userfaultfd),
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register),
+    SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime),
+    SCMP_SYS(acct),
+    SCMP_SYS(quotactl),
+    SCMP_SYS(personality),
+    SCMP_SYS(syslog)};
+/* The reader starts qstat. */
+static const int of_others_than_reader[] = {SCMP_SYS(execve), SCMP_SYS(execveat)};
+/* Watch reads the environment of a manager's process. */
+static const int of_others_than_watch[] = {SCMP_SYS(process_vm_readv)};
+/* The signer has all that it needs when it begins. */
+static const int of_signer[] = {SCMP_SYS(open),   SCMP_SYS(openat),  SCMP_SYS(openat2),
+                                SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind),
+                                SCMP_SYS(fork),   SCMP_SYS(vfork)};
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+static int refuse(scmp_filter_ctx filter, const int *calls, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0) < 0)
+            return -1;
+    return 0;
+}
+
+static int fill(scmp_filter_ctx filter, enum role role)
+{
+    int rc = refuse(filter, of_all, COUNT(of_all));
+    if (rc == 0 && role != ROLE_READER)
+        rc = refuse(filter, of_others_than_reader, COUNT(of_others_than_reader));
+    if (rc == 0 && role != ROLE_WATCH)
+        rc = refuse(filter, of_others_than_watch, COUNT(of_others_than_watch));
+    if (rc == 0 && role == ROLE_SIGNER)
+        rc = refuse(filter, of_signer, COUNT(of_signer));
+    return rc;
+}
+
+int syscalls_restrict(enum role role, struct error *err)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    int rc = filter && fill(filter, role) == 0 ? seccomp_load(filter) : -ENOMEM;
+    if (filter)
+        seccomp_release(filter);
+    return rc < 0 ? error_errno(err, -rc, "refuse system calls") : 0;
+}
