@@ -29,9 +29,11 @@ static struct cgroup_at job_at(const struct jobs *j, size_t part, const struct j
 /* ---- beginning and end ------------------------------------------------------------------------
  */
 
+static void check_all(struct jobs *j);
+
 static void check_now(void *arg)
 {
-    jobs_check(arg);
+    check_all(arg);
 }
 
 /* Nobody looks while there is no job. */
@@ -71,7 +73,7 @@ struct jobs *jobs_create(struct loop *l, struct start *start, const struct groun
     if (!j)
         error_errno(err, ENOMEM, "read which jobs there are");
     else if (cores_open(j, err) == 0 && jobs_scan(j, err) == 0) {
-        jobs_check(j);
+        check_all(j);
         return j;
     }
     jobs_destroy(j);
@@ -418,7 +420,8 @@ void jobs_know(struct jobs *j, struct job *job, int known)
     keep_checking(j);
 }
 
-void jobs_check(struct jobs *j)
+/* End what no manager knows any more, and what nobody is in. */
+static void check_all(struct jobs *j)
 {
     for (size_t i = 0; i < j->n; i++) {
         struct job *job = j->job[i];

@@ -127,5 +127,3 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
 int jobs_is_empty(const struct jobs *j, const struct job *job);
 /* The manager knows the job still (1), or not (0); -1: it cannot say. */
 void jobs_know(struct jobs *j, struct job *job, int known);
-/* End what no manager knows any more, and what nobody is in. */
-void jobs_check(struct jobs *j);

@@ -240,8 +240,8 @@ lacks_hardening() { # PROGRAM...
         [ "$found" = "$needs" ] || echo "$part: $found"
     done >wrong <<'END'
 mprund-mover c
-mprund-signer c sodium
-mprund-reader c confuse ev
+mprund-signer c seccomp sodium
+mprund-reader c confuse ev seccomp
 END
     cat wrong
     [ ! -s wrong ]
