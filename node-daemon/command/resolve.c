@@ -27,6 +27,10 @@
 #include "node-daemon/lib/trace.h"
 #include "node-daemon/supervisor/resolver.h"
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
 enum { BACKLOG = 128 };
 
 /* ---- settings ---------------------------------------------------------------------------------
@@ -167,6 +171,13 @@ static int give_key(const struct conf *c, struct error *err)
 /* ---- sockets ----------------------------------------------------------------------------------
  */
 
+/* Who receives a descriptor may have to close it, and can be kept waiting by that for as long as a
+ * user likes (SO_LINGER). Linux 6.16 refuses to send one; accepted sockets inherit this. */
+static void refuse_descriptors(int fd)
+{
+    (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){0}, sizeof(int));
+}
+
 static int listen_at(const char *path, mode_t mode, struct error *err)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -178,6 +189,7 @@ static int listen_at(const char *path, mode_t mode, struct error *err)
     AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int rc = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&at, sizeof(at));
     umask(before);
+    refuse_descriptors(fd);
     if (rc < 0 || chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0)
         return error_errno(err, errno, "listen at '%s'", path);
     return take_fd(&fd);

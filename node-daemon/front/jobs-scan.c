@@ -89,25 +89,6 @@ void jobs_forget(struct jobs *j, struct job *job)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* Whose it is: the owner of its delegated part. On v1, where there is none, the uid stands in the
- * group of the directory, which only root can set. */
-static int read_owner(const struct ground *g, struct job *job)
-{
-    char u[CGROUP_NAME_MAX + 8];
-    struct stat st;
-    if (g->part[0].driver->version == 2) {
-        snprintf(u, sizeof(u), "%s/u", job->dir);
-        if (fstatat(g->part[0].fd, u, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            return -1;
-        job->uid = st.st_uid;
-        return 0;
-    }
-    if (fstatat(g->part[0].fd, job->dir, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -1;
-    job->uid = (uid_t)st.st_gid;
-    return 0;
-}
-
 /* 1: whole */
 static int read_mark(mode_t mode, struct job *job)
 {
@@ -125,7 +106,7 @@ static int take_up(struct jobs *j, const struct job *found, struct error *err)
         return error_errno(err, ENOMEM, "read which jobs there are");
     *job = *found;
     job->known = -1;
-    int whole = read_owner(j->ground, job) == 0 &&
+    int whole = ground_owner(j->ground, job->dir, &job->uid) == 0 &&
                 fstatat(j->ground->part[0].fd, job->dir, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                 read_mark(st.st_mode, job);
     if (jobs_add(j, job) < 0)

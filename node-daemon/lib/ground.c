@@ -3,9 +3,11 @@
 #include "node-daemon/lib/ground.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
@@ -72,6 +74,17 @@ int ground_below(const struct ground *g, int proc, char *buf, size_t n)
             return in && (size_t)snprintf(buf, n, "%s", in) < n ? 0 : -1;
     }
     return -1;
+}
+
+/* It stands in the directory's group, which only root can set: who has subordinate uids can change
+ * the owner of what is its own. */
+int ground_owner(const struct ground *g, const char *dir, uid_t *ret)
+{
+    struct stat st;
+    if (fstatat(g->part[0].fd, dir, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    *ret = (uid_t)st.st_gid;
+    return 0;
 }
 
 bool ground_is_job(const char *dir)

@@ -44,6 +44,13 @@ static void kill_users(const struct ground *g, const char *dir)
     kill_part(ground_at(g, 0, u), g->part[0].driver);
 }
 
+/* Its user may make cgroups in u from anywhere, and could do so faster than they are removed. */
+static void make_no_more(const struct ground *g, const char *dir)
+{
+    if (g->part[0].driver->version == 2)
+        (void)at_write(ground_at(g, 0, dir), "cgroup.max.descendants", "0");
+}
+
 static bool is_populated(const struct ground *g, const char *dir)
 {
     for (size_t i = 0; i < g->n; i++) {
@@ -67,6 +74,7 @@ int job_end(const struct ground *g, const struct mover_request *q, struct mover_
             struct error *err)
 {
     (void)job_mark(g, q->dir, MARK_ENDED, NULL);
+    make_no_more(g, q->dir);
     if (q->kill == KILL_USERS)
         kill_users(g, q->dir);
     else if (q->kill == KILL_ALL)

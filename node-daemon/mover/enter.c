@@ -46,7 +46,7 @@ static int check_may_enter(const struct ground *g, const struct identity *who, b
 {
     struct mover_answer is = {.uid = 0};
     uid_t owner;
-    if (job_owner(g, dir, &owner) < 0)
+    if (ground_owner(g, dir, &owner) < 0)
         return error_errno(err, errno, "find cgroup '%s'", dir);
     if (enter_where(g, who, &is, err) < 0)
         return -1;

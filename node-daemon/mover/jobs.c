@@ -92,7 +92,7 @@ static int make_part(const struct ground *g, size_t part, const struct mover_req
     if (p->driver->prepare(ground_at(g, part, "."), d, p->controllers) < 0)
         return -1;
     p->driver->limit(d, p->controllers, &a->limits);
-    return is_v2(g, part) ? make_below(g, part, q) : note_owner(d, q->uid);
+    return is_v2(g, part) && make_below(g, part, q) < 0 ? -1 : note_owner(d, q->uid);
 }
 
 int job_make(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
@@ -145,29 +145,19 @@ int job_set_cpus(const struct ground *g, const struct mover_request *q, struct e
 /* ---- whose it is ------------------------------------------------------------------------------
  */
 
-int job_owner(const struct ground *g, const char *dir, uid_t *ret)
-{
-    char u[NAME_SIZE];
-    struct stat st;
-    struct cgroup_at d = at_of(g, 0, dir, is_v2(g, 0) ? "/u" : "", u);
-    if (fstatat(d.fd, d.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -1;
-    *ret = is_v2(g, 0) ? st.st_uid : (uid_t)st.st_gid;
-    return 0;
-}
-
 int job_own(const struct ground *g, const char *dir, uid_t uid, struct error *err)
 {
     char u[NAME_SIZE], home[NAME_SIZE];
     uid_t owner;
-    if (uid == 0 || job_owner(g, dir, &owner) < 0 || owner != 0)
+    if (uid == 0 || ground_owner(g, dir, &owner) < 0 || owner != 0)
         return error_set(err, EPERM, "give cgroup '%s' to user %u: it is another's already", dir,
                          (unsigned)uid);
     for (size_t part = 0; part < g->n; part++) {
-        int rc = is_v2(g, part) ? delegate_to(at_of(g, part, dir, "/u/home", home), uid)
-                                : note_owner(ground_at(g, part, dir), uid);
+        int rc = is_v2(g, part) ? delegate_to(at_of(g, part, dir, "/u/home", home), uid) : 0;
         if (rc == 0 && is_v2(g, part))
             rc = delegate_to(at_of(g, part, dir, "/u", u), uid);
+        if (rc == 0)
+            rc = note_owner(ground_at(g, part, dir), uid);
         if (rc < 0)
             return error_errno(err, errno, "give cgroup '%s/%s' to user %u", g->part[part].path,
                                dir, (unsigned)uid);

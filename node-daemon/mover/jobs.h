@@ -6,7 +6,7 @@
  *     MANAGER-JOB-NONCE/task    v2: what root put into the job (a shepherd and what it starts)
  *     MANAGER-JOB-NONCE/u       v2: the user's, to make cgroups in
  *     MANAGER-JOB-NONCE/u/home  v2: processes that asked for a place
- * In v1 all processes of the job are in its one directory, nothing is the user's, and whose job it
+ * In v1 all processes of the job are in its one directory, and nothing is the user's. Whose job it
  * is stands in the directory's group.
  *
  * Each of them returns 0, or -1 with err. */
@@ -21,8 +21,6 @@ int job_mark(const struct ground *g, const char *dir, enum mover_mark mark, stru
 int job_limit(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
               struct error *err);
 int job_set_cpus(const struct ground *g, const struct mover_request *q, struct error *err);
-/* The user whose job it is; 0: nobody's. */
-int job_owner(const struct ground *g, const char *dir, uid_t *ret);
 int job_own(const struct ground *g, const char *dir, uid_t uid, struct error *err);
 /* One turn of some milliseconds. */
 int job_end(const struct ground *g, const struct mover_request *q, struct mover_answer *a,

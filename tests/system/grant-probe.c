@@ -18,10 +18,14 @@
  *   grant-probe gone N              N connections, with a request or without, that are closed
  *                                   before the answer
  *   grant-probe load N              a request with N descriptors
- *   grant-probe reuse PID-FILE      ask with the socket of a process that has ended, while
- *                                   another one has its number, which is written to PID-FILE
+ *   grant-probe linger FILE         hand over, with a request behind three others, the only
+ * descriptor of a TCP socket whose close lingers; writes FILE, and stays grant-probe reuse PID-FILE
+ * ask with the socket of a process that has ended, while another one has its number, which is
+ * written to PID-FILE
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -253,6 +257,56 @@ static int load(int n)
     return hear(fd) == GRANT_OK;
 }
 
+/* ---- a close that lasts -----------------------------------------------------------------------
+ */
+
+/* It has data to send, which nobody reads. */
+static int lingering_socket(void)
+{
+    static char data[65536];
+    struct linger linger = {.l_onoff = 1, .l_linger = 1000};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(at);
+    int other = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(other, (struct sockaddr *)&at, len) < 0 || listen(other, 1) < 0 ||
+        getsockname(other, (struct sockaddr *)&at, &len) < 0 ||
+        connect(fd, (struct sockaddr *)&at, len) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)) < 0)
+        die("make a socket that lingers");
+    while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+        ;
+    return fd;
+}
+
+/* Our own descriptor is closed while the daemon is busy with the other requests: its is the last.
+ * Where it was not, our close lasts. */
+static int linger(const char *file)
+{
+    struct grant_request q;
+    char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct iovec data = {&q, sizeof(q)};
+    struct msghdr m = {.msg_iov = &data,
+                       .msg_iovlen = 1,
+                       .msg_control = control,
+                       .msg_controllen = sizeof(control)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    int others[3], fd = lingering_socket(), to;
+    *c = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    for (int i = 0; i < 3; i++)
+        others[i] = dial();
+    to = dial();
+    for (int i = 0; i < 3; i++)
+        (void)send(others[i], &q, sizeof(q), MSG_NOSIGNAL);
+    bool is_refused = sendmsg(to, &m, MSG_NOSIGNAL) < 0;
+    if (!is_refused)
+        close(fd);
+    tell_pid(file);
+    pause();
+    return 0;
+}
+
 /* ---- pid reuse --------------------------------------------------------------------------------
  */
 
@@ -324,6 +378,8 @@ int main(int argc, char **argv)
         return gone(atoi(argv[2]));
     if (!strcmp(what, "load") && argc == 3)
         return load(atoi(argv[2]));
+    if (!strcmp(what, "linger") && argc == 3)
+        return linger(argv[2]);
     if (!strcmp(what, "raw") && argc == 3)
         return raw((size_t)atol(argv[2]));
     if (!strcmp(what, "reuse") && argc == 3)
