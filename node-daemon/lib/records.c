@@ -58,7 +58,8 @@ int record_receive(int from, void *record, size_t n, int *ret_fd)
     struct msghdr m = {.msg_iov = &data,
                        .msg_iovlen = 1,
                        .msg_control = control.bytes,
-                       .msg_controllen = sizeof(control.bytes)};
+                       .msg_controllen =
+                           CMSG_LEN(sizeof(int))}; /* one: CMSG_SPACE has room for two */
     ssize_t got;
     *ret_fd = -1;
     do

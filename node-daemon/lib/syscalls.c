@@ -6,6 +6,7 @@
 #include "node-daemon/lib/syscalls.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <seccomp.h>
 
 #ifndef __has_feature
@@ -21,8 +22,15 @@ static const int of_all[] = {
     SCMP_SYS(ptrace),
 #endif
     SCMP_SYS(process_vm_writev),
+    SCMP_SYS(pidfd_getfd),
     SCMP_SYS(mount),
     SCMP_SYS(umount2),
+    SCMP_SYS(open_tree),
+    SCMP_SYS(move_mount),
+    SCMP_SYS(fsopen),
+    SCMP_SYS(fsconfig),
+    SCMP_SYS(fsmount),
+    SCMP_SYS(fspick),
     SCMP_SYS(pivot_root),
     SCMP_SYS(chroot),
     SCMP_SYS(setns),
@@ -70,9 +78,24 @@ static int refuse(scmp_filter_ctx filter, const int *calls, size_t n)
     return 0;
 }
 
+/* No user namespace, where a process has all capabilities. The flags of clone3 are out of a
+ * filter's sight; C libraries take clone where there is no clone3. */
+static int refuse_namespaces(scmp_filter_ctx filter)
+{
+#ifdef __s390__
+    struct scmp_arg_cmp flags = SCMP_A1(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER);
+#else
+    struct scmp_arg_cmp flags = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER);
+#endif
+    int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, flags);
+    return rc < 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+}
+
 static int fill(scmp_filter_ctx filter, enum role role)
 {
     int rc = refuse(filter, of_all, COUNT(of_all));
+    if (rc == 0)
+        rc = refuse_namespaces(filter);
     if (rc == 0 && role != ROLE_READER)
         rc = refuse(filter, of_others_than_reader, COUNT(of_others_than_reader));
     if (rc == 0 && role != ROLE_WATCH)

@@ -44,13 +44,6 @@ static void kill_users(const struct ground *g, const char *dir)
     kill_part(ground_at(g, 0, u), g->part[0].driver);
 }
 
-/* Its user may make cgroups in u from anywhere, and could do so faster than they are removed. */
-static void make_no_more(const struct ground *g, const char *dir)
-{
-    if (g->part[0].driver->version == 2)
-        (void)at_write(ground_at(g, 0, dir), "cgroup.max.descendants", "0");
-}
-
 static bool is_populated(const struct ground *g, const char *dir)
 {
     for (size_t i = 0; i < g->n; i++) {
@@ -74,7 +67,8 @@ int job_end(const struct ground *g, const struct mover_request *q, struct mover_
             struct error *err)
 {
     (void)job_mark(g, q->dir, MARK_ENDED, NULL);
-    make_no_more(g, q->dir);
+    /* v2: its user could make cgroups in u from anywhere, and faster than they are removed */
+    (void)at_write(ground_at(g, 0, q->dir), "cgroup.max.descendants", "0");
     if (q->kill == KILL_USERS)
         kill_users(g, q->dir);
     else if (q->kill == KILL_ALL)

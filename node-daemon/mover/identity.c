@@ -9,17 +9,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/vfs.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "containment/mprund-protocol.h"
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
@@ -63,16 +64,22 @@ static int open_proc(pid_t pid)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* Of another process namespace it has other processes under these numbers. */
+static bool is_in_proc(int dir)
+{
+    struct stat is, proc;
+    return fstat(dir, &is) == 0 && stat("/proc", &proc) == 0 && is.st_dev == proc.st_dev;
+}
+
 int identity_of_directory(int dir, struct identity *ret, struct error *err)
 {
     char link[32], path[32];
-    struct statfs fs;
     struct identity i = {.proc = -1};
     snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
     ssize_t n = readlink(link, path, sizeof(path) - 1);
     path[n < 0 ? 0 : n] = 0;
-    if (fstatfs(dir, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC ||
-        sscanf(path, "/proc/%d", &i.pid) != 1 || i.pid <= 1 || strchr(path + 6, '/'))
+    if (!is_in_proc(dir) || sscanf(path, "/proc/%d", &i.pid) != 1 || i.pid <= 1 ||
+        strchr(path + 6, '/'))
         return error_set(err, EINVAL, "what is to be moved is no process");
     AUTO_FREE char *status = file_slurp_at(dir, "status", STATUS_MAX, NULL);
     if (!status || read_uids(status, &i.real_uid, &i.uid) < 0)
@@ -133,12 +140,24 @@ static bool is_of_peer(int socket, const struct identity *i)
     return lives;
 }
 
+/* The peer of any other socket, a server's client say, did not ask. Nobody but root can give a
+ * socket such a name: the directory is root's. */
+static bool is_at_our_door(int socket)
+{
+    struct sockaddr_un at = {.sun_path = ""};
+    socklen_t len = sizeof(at);
+    return getsockname(socket, (struct sockaddr *)&at, &len) == 0 && at.sun_family == AF_UNIX &&
+           (!strcmp(at.sun_path, GRANT_SOCKET) || !strcmp(at.sun_path, GRANT_ROOT_SOCKET));
+}
+
 int identity_of_socket(int socket, struct identity *ret, struct error *err)
 {
     struct ucred who;
     socklen_t len = sizeof(who);
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
         return error_errno(err, errno, "ask the kernel who connected");
+    if (!is_at_our_door(socket))
+        return error_set(err, EPERM, "pid %d has not connected to mprund", (int)who.pid);
     if (who.pid <= 1) /* it lives where the mover cannot see it */
         return error_set(err, ESRCH, "who connected is of another process namespace");
     struct identity i = {.pid = who.pid, .uid = who.uid, .real_uid = who.uid};

@@ -153,12 +153,9 @@ int job_own(const struct ground *g, const char *dir, uid_t uid, struct error *er
         return error_set(err, EPERM, "give cgroup '%s' to user %u: it is another's already", dir,
                          (unsigned)uid);
     for (size_t part = 0; part < g->n; part++) {
-        int rc = is_v2(g, part) ? delegate_to(at_of(g, part, dir, "/u/home", home), uid) : 0;
-        if (rc == 0 && is_v2(g, part))
-            rc = delegate_to(at_of(g, part, dir, "/u", u), uid);
-        if (rc == 0)
-            rc = note_owner(ground_at(g, part, dir), uid);
-        if (rc < 0)
+        if ((is_v2(g, part) && (delegate_to(at_of(g, part, dir, "/u/home", home), uid) < 0 ||
+                                delegate_to(at_of(g, part, dir, "/u", u), uid) < 0)) ||
+            note_owner(ground_at(g, part, dir), uid) < 0)
             return error_errno(err, errno, "give cgroup '%s/%s' to user %u", g->part[part].path,
                                dir, (unsigned)uid);
     }

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a process of mprund cannot do that somebody has taken over: have processes moved that did
+ * not ask, fill another's table of descriptors, or be root in a namespace of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "containment/mprund-protocol.h"
+#include "node-daemon/lib/records.h"
+#include "node-daemon/lib/syscalls.h"
+#include "node-daemon/mover/identity.h"
+
+/* ---- who is to be moved -----------------------------------------------------------------------
+ */
+
+/* A listener at this name in the current directory, with a client: both ends. */
+static void connect_at(const char *name, int *ret_client, int *ret_accepted)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0), client = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s", name);
+    (void)unlink(name);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(connect(client, (struct sockaddr *)&at, sizeof(at)), 0);
+    *ret_client = client;
+    *ret_accepted = accept(listener, NULL, NULL);
+    assert_true(*ret_accepted >= 0);
+    close(listener);
+    assert_int_equal(unlink(name), 0);
+}
+
+/* GRANT_SOCKET is a name in the current directory here. */
+static void test_only_who_connected_to_mprund(void **state)
+{
+    static const struct {
+        const char *name;
+        int accepted, client;
+    } cases[] = {{GRANT_SOCKET, 0, -1}, {"another.sock", -1, -1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int client, accepted, pair[2];
+        struct error e;
+        struct identity who = {.proc = -1};
+        connect_at(cases[i].name, &client, &accepted);
+        assert_int_equal(identity_of_socket(accepted, &who, &e), cases[i].accepted);
+        identity_close(&who);
+        assert_int_equal(identity_of_socket(client, &who, &e), cases[i].client); /* the server */
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+        assert_int_equal(identity_of_socket(pair[0], &who, &e), -1);
+        close(client);
+        close(accepted);
+        close(pair[0]);
+        close(pair[1]);
+    }
+}
+
+/* In a namespace of its own, with its own /proc, where its child is 2. */
+static int show_own_proc(int to)
+{
+    struct record_head head = record_head(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS) < 0)
+        return 1;
+    if (fork() > 0)
+        return wait(NULL) < 0;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (fork() == 0)
+        pause();
+    int fd = mount("proc", "/proc", "proc", 0, NULL) < 0 ? -1 : open("/proc/2", O_RDONLY);
+    if (record_send(to, &head, sizeof(head), fd) == 0)
+        pause();
+    return 0;
+}
+
+static void test_no_process_of_another_namespace(void **state)
+{
+    int link[2], dir, own = open("/proc/self", O_RDONLY);
+    struct record_head head;
+    struct error e;
+    struct identity who = {.proc = -1};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(show_own_proc(link[1]));
+    close(link[1]);
+    int got = record_receive(link[0], &head, sizeof(head), &dir);
+    if (got == 1 && dir >= 0) {
+        assert_int_equal(identity_of_directory(dir, &who, &e), -1);
+        assert_int_equal(e.code, EINVAL);
+        close(dir);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(link[0]);
+    assert_int_equal(identity_of_directory(own, &who, &e), 0);
+    assert_int_equal(who.pid, getpid());
+    identity_close(&who);
+    close(own);
+    if (got != 1 || dir < 0)
+        skip();
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------
+ */
+
+static void test_a_record_brings_one_descriptor_at_most(void **state)
+{
+    int link[2], got, next;
+    struct record_head head = record_head(0, 0);
+    union {
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr align;
+    } control = {.bytes = {0}};
+    struct iovec data = {&head, sizeof(head)};
+    struct msghdr m = {.msg_iov = &data,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = sizeof(control)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    *c = (struct cmsghdr){CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    memset(CMSG_DATA(c), 0, 2 * sizeof(int)); /* standard input, twice */
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link), 0);
+    int free_before = dup(link[0]);
+    close(free_before);
+    assert_int_equal(sendmsg(link[0], &m, 0), sizeof(head));
+    assert_int_equal(record_receive(link[1], &head, sizeof(head), &got), 1);
+    if (got >= 0)
+        close(got);
+    next = dup(link[0]);
+    assert_int_equal(next, free_before);
+    close(next);
+    close(link[0]);
+    close(link[1]);
+}
+
+/* ---- namespaces -------------------------------------------------------------------------------
+ */
+
+static int errno_of(long rc)
+{
+    return rc < 0 ? errno : 0;
+}
+
+/* 0: it cannot have a namespace. */
+static int try_namespaces(enum role role)
+{
+    struct error e;
+    if (syscalls_restrict(role, &e) < 0)
+        return 1;
+    if (errno_of(unshare(CLONE_NEWUSER)) != EPERM)
+        return 2;
+    if (errno_of(syscall(SYS_clone3, NULL, 0)) != ENOSYS)
+        return 3;
+#ifndef __s390__
+    if (errno_of(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)) != EPERM)
+        return 4;
+#endif
+    if (role != ROLE_SIGNER && fork() == 0)
+        _exit(0);
+    return role != ROLE_SIGNER && wait(NULL) < 0 ? 5 : 0;
+}
+
+static void test_no_namespace_of_its_own(void **state)
+{
+    static const enum role roles[] = {ROLE_SIGNER, ROLE_READER, ROLE_WATCH, ROLE_FRONT};
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        int status;
+        pid_t pid = fork();
+        if (pid == 0) {
+            (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            _exit(try_namespaces(roles[i]));
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
+static int go_elsewhere(void **state)
+{
+    static char dir[] = "/tmp/test-takeover.XXXXXX";
+    *state = mkdtemp(dir);
+    return *state ? chdir(dir) : -1;
+}
+
+static int come_back(void **state)
+{
+    return chdir("/") < 0 ? -1 : rmdir(*state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_who_connected_to_mprund),
+        cmocka_unit_test(test_no_process_of_another_namespace),
+        cmocka_unit_test(test_a_record_brings_one_descriptor_at_most),
+        cmocka_unit_test(test_no_namespace_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, go_elsewhere, come_back);
+}
