@@ -12,8 +12,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/loop.h"
@@ -96,11 +98,13 @@ static int check_daemon(int fd, const char *path, struct error *err)
 
 /* ---- is there life? -------------------------------------------------------------------------- */
 
-/* Seconds since the daemon at this socket has touched its lock. A time in the future is one from
- * before the clock was set. */
+/* Seconds since the daemon at this socket has touched its lock, which its two sockets share. A time
+ * in the future is one from before the clock was set. */
 static double silence(const char *socket)
 {
     struct stat st;
+    if (!strcmp(socket, GRANT_ROOT_SOCKET))
+        socket = GRANT_SOCKET;
     char path[sizeof(((struct sockaddr_un *)0)->sun_path) + sizeof(GRANT_LOCK)];
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -140,15 +144,29 @@ double grant_patience(int fd, double asked, double most, struct error *err)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-int grant_send(const char *path, const struct grant_request *r, struct error *err)
+/* A full queue of connections is waited for. 0, or -1 with errno; EAGAIN: it is full still. */
+static int dial(int fd, const char *path)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    path = path ? path : GRANT_SOCKET;
-    if (strlen(path) >= sizeof(to.sun_path))
-        return error_errno(err, ENAMETOOLONG, "ask mprund at '%s'", path);
+    const struct timeval most = {.tv_usec = (suseconds_t)(GRANT_LEAST_S * 1e6)};
+    if (strlen(path) >= sizeof(to.sun_path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     strcpy(to.sun_path, path);
-    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) < 0 ||
+        connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+        return -1;
+    return fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+int grant_send(const char *path, const struct grant_request *r, struct error *err)
+{
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    bool is_there = !path && geteuid() == 0 && fd >= 0 && dial(fd, GRANT_ROOT_SOCKET) == 0;
+    if (!path)
+        path = is_there ? GRANT_ROOT_SOCKET : GRANT_SOCKET;
+    if (fd < 0 || (!is_there && dial(fd, path) < 0))
         return errno == EAGAIN && silence(path) >= GRANT_SILENT_S
                    ? is_silent(silence(path), err)
                    : error_errno(err, errno, "ask mprund at '%s'", path);
@@ -165,10 +183,10 @@ int grant_send_patiently(const struct grant_request *r, struct error *err)
     double end = loop_now() + GRANT_ANSWER_S;
     for (;;) {
         int fd = grant_send(NULL, r, err);
-        if (fd >= 0 || loop_now() >= end ||
-            (errno != EAGAIN && (errno != ECONNREFUSED || silence(GRANT_SOCKET) >= GRANT_SILENT_S)))
+        if (fd >= 0 || loop_now() >= end || (errno != EAGAIN && errno != ECONNREFUSED) ||
+            (errno == ECONNREFUSED && silence(GRANT_SOCKET) >= GRANT_SILENT_S))
             return fd;
-        poll(NULL, 0, PAUSE_MS);
+        poll(NULL, 0, errno == ECONNREFUSED ? PAUSE_MS : 0);
     }
 }
 

@@ -135,7 +135,7 @@ struct grant_answer {
     uint32_t controllers;  /* PLACE: bit per enum cgroup_controller that v2 subtrees can have */
     uint64_t memory, pids; /* limits of the job on this host that hold, or GRANT_UNLIMITED */
     uint64_t memory_now;   /* STATUS: bytes; GRANT_UNLIMITED: not known */
-    uint64_t processes;    /* STATUS: how many there are now */
+    uint64_t processes;    /* STATUS: and threads that there are now, or GRANT_UNLIMITED */
     uint64_t cpu_us;       /* STATUS: CPU time used, microseconds */
     uint32_t jobs, stuck;  /* STATUS, the last: jobs on this host, and those that are stuck */
     uint32_t cores_total;  /* STATUS, the last: cores that jobs can have here, and */
@@ -164,8 +164,9 @@ void grant_request_init(struct grant_request *r, enum grant_op op, enum grant_ma
 /* NULL: a packet of n bytes holds a well-formed request; else a sentence for people, constant. */
 const char *grant_request_fault(const struct grant_request *r, size_t n);
 
-/* Connect to the daemon at path (NULL: GRANT_SOCKET), which must be root's, and send the request,
- * without waiting: a descriptor for grant_receive(), which the caller closes, or -1 with err.
+/* Connect to the daemon at path (NULL: GRANT_SOCKET, of root at GRANT_ROOT_SOCKET where there is
+ * one), which must be root's, and send the request: a descriptor for grant_receive(), which the
+ * caller closes, or -1 with err. It waits only where too many connect: GRANT_LEAST_S at most.
  * ENOENT and ECONNREFUSED: there is no daemon; EAGAIN: it is busy; ETIMEDOUT: it is silent. */
 int grant_send(const char *path, const struct grant_request *r, struct error *err);
 /* The same at GRANT_SOCKET, waiting for a daemon that is busy, for GRANT_ANSWER_S at most, or was

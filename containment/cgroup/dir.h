@@ -46,8 +46,6 @@ ssize_t at_read_note(struct cgroup_at d, const char *name, char *buf, size_t n);
 ssize_t at_pids(struct cgroup_at d, pid_t **ret);
 /* 1: a process is there or below, perhaps one without a name here; 0: none. */
 int at_has_processes(struct cgroup_at d);
-/* Move the processes in `from` and below, as far as it can be done. */
-void at_move_all(struct cgroup_at from, struct cgroup_at to);
 /* For messages: "pid 17 (solver, state D, waiting in nfs_wait) and 3 more". */
 void at_describe(struct cgroup_at d, char *buf, size_t n);
 

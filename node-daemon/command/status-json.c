@@ -20,7 +20,7 @@ static struct json *job_object(const struct grant_answer *a)
     if (*user)
         json_put_string(job, "user", user);
     json_put_string(job, "state", status_state(a->state));
-    json_put_int(job, "processes", (int64_t)a->processes);
+    put_amount(job, "processes", a->processes);
     json_put_real(job, "cpu_seconds", (double)a->cpu_us / 1e6);
     put_amount(job, "memory", a->memory_now);
     put_amount(job, "memory_limit", a->memory);

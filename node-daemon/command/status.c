@@ -107,6 +107,14 @@ static void cell_size(struct text_table *t, uint64_t bytes)
         text_table_cell(t, "%s", bytes ? size_format(bytes, buf, sizeof(buf)) : "0");
 }
 
+static void cell_number(struct text_table *t, uint64_t n)
+{
+    if (n == GRANT_UNLIMITED)
+        text_table_unknown(t);
+    else
+        text_table_cell(t, "%" PRIu64, n);
+}
+
 static void cell_text(struct text_table *t, const char *text)
 {
     if (text[0])
@@ -137,14 +145,11 @@ static void add_row(struct text_table *t, const struct grant_answer *a)
         text_table_unknown(t);
     cell_text(t, status_user(a));
     text_table_cell(t, "%s", status_state(a->state));
-    text_table_cell(t, "%" PRIu64, a->processes);
+    cell_number(t, a->processes);
     text_table_cell(t, "%s", duration_format((double)a->cpu_us / 1e6, cpu, sizeof(cpu)));
     cell_size(t, a->memory_now);
     cell_size(t, a->memory);
-    if (a->pids == GRANT_UNLIMITED)
-        text_table_unknown(t);
-    else
-        text_table_cell(t, "%" PRIu64, a->pids);
+    cell_number(t, a->pids);
     cell_cores(t, a);
     cell_text(t, a->gpus);
     cell_text(t, a->text);

@@ -73,7 +73,7 @@ static cfg_t *new_cfg(void)
         CFG_INT("max_connections", 64, CFGF_NONE),
         CFG_INT("user_connections", 8, CFGF_NONE),
         CFG_INT("user_rate", 100, CFGF_NONE),
-        CFG_INT("max_descendants", 10000, CFGF_NONE),
+        CFG_INT("max_descendants", 800, CFGF_NONE),
         CFG_INT("pids_per_slot", 4096, CFGF_NONE),
         CFG_INT("stuck_after", 10, CFGF_NONE),
         CFG_INT("retry", 30, CFGF_NONE),

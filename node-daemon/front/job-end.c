@@ -75,34 +75,41 @@ static double next_pause(struct job *job)
     return job->pause;
 }
 
-/* 1: it is gone, and job no more */
-static int take_turn(struct job *job, double since)
+enum turn { TURN_LAST, TURN_CAME_TO_NOTHING, TURN_GOES_ON };
+
+/* TURN_LAST: it is gone, and job no more. TURN_GOES_ON: of many cgroups some are gone. */
+static enum turn take_turn(struct job *job, double since)
 {
     struct mover_request q = {.kill = to_kill(job, since)};
     struct mover_answer a;
     struct error e;
     if (jobs_ask(job->jobs, job, &q, MOVER_END, -1, &a, &e) < 0) {
         log_debug("end job %s: %s", job->name, e.text);
-        return 0;
+        return TURN_CAME_TO_NOTHING;
     }
     if (!a.populated && !job->told) {
         tell_usage(job, &a.usage);
         job->told = 1;
     }
     if (!a.gone)
-        return 0;
+        return a.goes_on ? TURN_GOES_ON : TURN_CAME_TO_NOTHING;
     if (job->state == GRANT_STUCK)
         log_note("job %s of user %u is no longer stuck", job->name, (unsigned)job->uid);
     jobs_forget(job->jobs, job);
-    return 1;
+    return TURN_LAST;
 }
 
 static void end_turn(void *arg)
 {
     struct job *job = arg;
     double since = loop_now() - job->ended;
-    if (take_turn(job, since))
+    enum turn turn = take_turn(job, since);
+    if (turn == TURN_LAST)
         return;
+    if (turn == TURN_GOES_ON) {
+        loop_timer_start(&job->timer, PAUSE_FIRST, 0);
+        return;
+    }
     if (since > job->jobs->conf->stuck_after)
         make_stuck(job);
     loop_timer_start(&job->timer, next_pause(job), 0);

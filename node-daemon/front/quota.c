@@ -5,9 +5,12 @@
  * is forgotten, which costs nothing, as its bucket is full by then or will be soon. */
 #include "node-daemon/front/quota.h"
 
+#include <math.h>
 #include <stddef.h>
 
-static const double REFUSAL_COST = 4;
+/* A request of mprund's normal time costs one; no request costs more than the most, as a host that
+ * is slow for a moment is not its user's doing. */
+static const double REQUEST_S = 0.001, REFUSAL_COST = 4, MOST_COST = 10;
 
 static struct quota_user *find(struct quota *q, uid_t uid)
 {
@@ -47,11 +50,20 @@ int quota_enter(struct quota *q, uid_t uid, double now, unsigned connections, do
     return 1;
 }
 
-void quota_charge(struct quota *q, uid_t uid)
+void quota_charge(struct quota *q, uid_t uid, double seconds, bool is_refused)
 {
     struct quota_user *u = uid ? find(q, uid) : NULL;
-    if (u)
-        u->tokens -= REFUSAL_COST;
+    double cost = seconds / REQUEST_S - 1; /* one was paid at the door */
+    if (is_refused && cost < REFUSAL_COST)
+        cost = REFUSAL_COST;
+    if (u && cost > 0)
+        u->tokens -= cost < MOST_COST ? cost : MOST_COST;
+}
+
+double quota_left(struct quota *q, uid_t uid)
+{
+    const struct quota_user *u = uid ? find(q, uid) : NULL;
+    return u ? u->tokens : INFINITY;
 }
 
 void quota_leave(struct quota *q, uid_t uid)

@@ -2,6 +2,7 @@
 /* quota.h - how much of the daemon's time one user may take */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum { QUOTA_USERS = 256 };
@@ -19,6 +20,10 @@ struct quota { /* zero: nobody asked yet */
  * now: seconds that only grow; rate: requests a second, of which one second's worth may come at
  * once. Root is always let in. */
 int quota_enter(struct quota *q, uid_t uid, double now, unsigned connections, double rate);
-/* A request that was refused: it costs as much as some others. */
-void quota_charge(struct quota *q, uid_t uid);
+/* A request took so long: it costs as much as so many that take a millisecond, ten at most, and one
+ * that is refused four at least. Root's costs nothing. */
+void quota_charge(struct quota *q, uid_t uid, double seconds, bool is_refused);
+/* Requests that the user may still make at once; less than 0: it took more than its share. Root: no
+ * end of them. */
+double quota_left(struct quota *q, uid_t uid);
 void quota_leave(struct quota *q, uid_t uid);

@@ -3,15 +3,18 @@
  *
  * Anybody on the host can connect, so a connection costs little: a place of max_connections and of
  * its user's few, a second to say what it wants, five to have an answer where a manager has to be
- * asked for it, five to hear it. When all places are taken
- * users are turned away, and a few more are root's: a shepherd is not to start its task without a
- * cgroup because users keep the daemon busy. When these are taken, too, nobody is accepted, and who
- * comes waits in the kernel's queue. */
+ * asked for it, five to hear it. When all places are taken the one that has been silent for longest
+ * makes room; when nobody is silent, users are turned away.
+ *
+ * Connections are accepted some at a time, and requests are answered one by one, root's first, then
+ * that of the user who took the least of mprund's time of late. Root's socket is looked at between
+ * two requests: a shepherd is not to wait because users keep mprund busy. */
 #include "node-daemon/front/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +29,7 @@
 #include "node-daemon/front/sentinel.h"
 
 static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
-enum { ROOTS_PLACES = 16 };
+enum { ROOTS_PLACES = 64, BATCH = 16 };
 
 struct connection {
     struct server *server;
@@ -35,9 +38,15 @@ struct connection {
     struct client client;
     struct loop_io *io;
     struct loop_timer timer;
-    struct grant_answer *answers; /* NULL: nothing was asked yet, or it waits */
-    int waits;                    /* for something to be settled: */
+    enum {
+        IS_SILENT,  /* it has not asked yet */
+        IS_NEXT,    /* it has asked, and its turn comes */
+        IS_WAITING, /* for something to be settled */
+        IS_HEARING, /* the answers */
+    } state;
     struct grant_request asked;
+    size_t asked_len;
+    struct grant_answer *answers;
     size_t n, sent;
 };
 
@@ -47,11 +56,12 @@ struct server {
     struct start *start;
     ino_t inode; /* of the socket's file */
     struct loop_io *io, *roots_io;
-    struct loop_timer again; /* after running out of descriptors */
-    struct loop_timer sign;  /* of life */
-    int told;                /* that the sockets are gone */
-    struct connection *connections;
-    long n;
+    struct loop_timer again;        /* after running out of descriptors */
+    struct loop_timer sign;         /* of life */
+    int told;                       /* that the sockets are gone */
+    struct loop_timer turn;         /* of the next request */
+    struct connection *connections; /* the latest first */
+    long n, of_users;
     struct quota quota;
     void (*drained)(void *arg); /* NULL: it goes on */
     void *arg;
@@ -63,6 +73,7 @@ struct server {
 static void connection_close(struct connection *c)
 {
     struct server *s = c->server;
+    bool is_roots = c->client.uid == 0;
     quota_leave(&s->quota, c->client.uid);
     if (c->next)
         c->next->prev = c->prev;
@@ -77,9 +88,10 @@ static void connection_close(struct connection *c)
     free(c->answers);
     free(c);
     s->n--;
-    if (s->io)
-        loop_io_set(s->io, LOOP_READ); /* there is a place again */
-    else if (s->n == 0 && s->drained)
+    s->of_users -= !is_roots;
+    if (is_roots && s->roots_io)
+        loop_io_set(s->roots_io, LOOP_READ); /* there is a place again */
+    if (s->n == 0 && s->drained)
         s->drained(s->arg);
 }
 
@@ -87,9 +99,9 @@ static void time_over(void *arg)
 {
     struct connection *c = arg;
     log_debug("pid %d of user %u %s in time", (int)c->client.pid, (unsigned)c->client.uid,
-              c->answers ? "did not hear its answer"
-              : c->waits ? "was not answered"
-                         : "did not ask");
+              c->state == IS_HEARING  ? "did not hear its answer"
+              : c->state == IS_SILENT ? "did not ask"
+                                      : "was not answered");
     connection_close(c);
 }
 
@@ -110,81 +122,148 @@ static void send_answers(struct connection *c)
     connection_close(c);
 }
 
-static void wait_for_more(struct connection *c, const struct grant_request *q)
+static void wait_for_more(struct connection *c)
 {
-    if (!c->waits) /* from the first time on */
+    if (c->state != IS_WAITING) /* from the first time on */
         loop_timer_start(&c->timer, WAIT_S, 0);
-    c->waits = 1;
-    c->asked = *q;
+    c->state = IS_WAITING;
 }
 
-static void answer(struct connection *c, const struct grant_request *q, size_t len)
+/* The answers, or NULL: out of memory, or with c->n 0 there is none yet. */
+static struct grant_answer *answers_to(struct connection *c)
 {
-    const char *fault = grant_request_fault(q, len);
+    const struct grant_request q = c->asked;
+    const char *fault = grant_request_fault(&q, c->asked_len);
     c->n = 1;
-    if (fault) {
-        c->answers = calloc(1, sizeof(*c->answers));
-        if (c->answers)
-            answer_init(c->answers, GRANT_BAD, fault);
-    } else {
-        c->answers = requests_answer(c->server->requests, &c->client, q, &c->n);
-    }
+    if (!fault)
+        return requests_answer(c->server->requests, &c->client, &q, &c->n);
+    struct grant_answer *a = calloc(1, sizeof(*a));
+    if (a)
+        answer_init(a, GRANT_BAD, fault);
+    return a;
+}
+
+static bool is_refusal(const struct grant_answer *a)
+{
+    return a->result == GRANT_REFUSED || a->result == GRANT_BAD || a->result == GRANT_FAILED;
+}
+
+static void answer(struct connection *c)
+{
+    double start = loop_now();
+    c->answers = answers_to(c);
+    quota_charge(&c->server->quota, c->client.uid, loop_now() - start,
+                 c->answers && is_refusal(c->answers));
     if (!c->answers && c->n == 0) {
-        wait_for_more(c, q);
+        wait_for_more(c);
         return;
     }
     if (!c->answers) {
         connection_close(c);
         return;
     }
-    c->waits = 0;
-    unsigned result = c->answers[0].result;
-    if (result == GRANT_REFUSED || result == GRANT_BAD || result == GRANT_FAILED)
-        quota_charge(&c->server->quota, c->client.uid);
+    c->state = IS_HEARING;
     loop_timer_start(&c->timer, HEAR_S, 0);
     send_answers(c);
+}
+
+/* It asks, or has gone; who asks twice is not heard. */
+static void hear(struct connection *c)
+{
+    struct grant_request q;
+    memset(&q, 0, sizeof(q));
+    ssize_t n =
+        recv(c->fd, &q, sizeof(q), MSG_TRUNC | MSG_DONTWAIT); /* the whole packet's length */
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0 || c->state != IS_SILENT) {
+        connection_close(c);
+        return;
+    }
+    c->asked = q;
+    c->asked_len = (size_t)n;
+    c->state = IS_NEXT;
+    if (!loop_timer_is_active(&c->server->turn))
+        loop_timer_start(&c->server->turn, 0, 0);
 }
 
 static void connection_ready(void *arg, int fd, unsigned events)
 {
     struct connection *c = arg;
-    struct grant_request q;
-    if (c->answers) {
+    if (c->state == IS_HEARING)
         send_answers(c);
-        return;
-    }
-    memset(&q, 0, sizeof(q));
-    ssize_t n = recv(fd, &q, sizeof(q), MSG_TRUNC | MSG_DONTWAIT); /* the whole packet's length */
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0 || c->waits)
-        connection_close(c);
     else
-        answer(c, &q, (size_t)n);
+        hear(c);
 }
 
 /* What this one asked about has been found out. */
 static void found(void *arg)
 {
     struct connection *c = arg;
-    struct grant_request q = c->asked;
-    if (c->waits)
-        answer(c, &q, sizeof(q));
+    if (c->state == IS_WAITING)
+        answer(c);
 }
 
 void server_settled(struct server *s)
 {
     for (struct connection *c = s->connections, *next; c; c = next) {
         next = c->next;
-        if (!c->waits)
-            continue;
-        struct grant_request q = c->asked;
-        answer(c, &q, sizeof(q));
+        if (c->state == IS_WAITING)
+            answer(c);
     }
+}
+
+/* Of users alike, the one that came first. */
+static void answer_next(void *arg)
+{
+    struct server *s = arg;
+    struct connection *next = NULL;
+    double most = 0;
+    int n = 0;
+    for (struct connection *c = s->connections; c; c = c->next) {
+        if (c->state != IS_NEXT)
+            continue;
+        double left = quota_left(&s->quota, c->client.uid);
+        if (n++ == 0 || left >= most) {
+            next = c;
+            most = left;
+        }
+    }
+    if (n > 1)
+        loop_timer_start(&s->turn, 0, 0);
+    if (next)
+        answer(next);
 }
 
 /* ---- accepting --------------------------------------------------------------------------------
  */
+
+static void turn_away(int fd, const char *why)
+{
+    struct grant_answer a;
+    struct grant_request q;
+    answer_init(&a, GRANT_BUSY, why);
+    (void)recv(fd, &q, sizeof(q), MSG_DONTWAIT); /* unread, it would take the answer with it */
+    (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static const char all_are_too_many[] = "too many requests of all users: ask again later";
+
+/* A place for one more user: false, all have asked and wait for an answer. */
+static bool make_room(struct server *s)
+{
+    struct connection *oldest = NULL;
+    if (s->of_users < s->requests->conf->max_connections)
+        return true;
+    for (struct connection *c = s->connections; c; c = c->next)
+        if (c->state == IS_SILENT && c->client.uid != 0)
+            oldest = c;
+    if (!oldest)
+        return false;
+    turn_away(oldest->fd, all_are_too_many);
+    connection_close(oldest);
+    return true;
+}
 
 /* Takes fd. */
 static void connection_open(struct server *s, int fd, const struct ucred *who)
@@ -209,65 +288,91 @@ static void connection_open(struct server *s, int fd, const struct ucred *who)
         c->next->prev = c;
     s->connections = c;
     s->n++;
+    s->of_users += who->uid != 0;
     loop_timer_start(&c->timer, ASK_S, 0);
+    hear(c); /* most have asked by then */
 }
 
-static void turn_away(int fd, const char *why)
-{
-    struct grant_answer a;
-    struct grant_request q;
-    answer_init(&a, GRANT_BUSY, why);
-    (void)recv(fd, &q, sizeof(q), MSG_DONTWAIT); /* unread, it would take the answer with it */
-    (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
-    close(fd);
-}
-
-static void welcome(struct server *s, int fd)
+static const char *check_may_come(struct server *s, uid_t uid)
 {
     const struct conf *conf = s->requests->conf;
+    if (uid == 0)
+        return s->n - s->of_users < ROOTS_PLACES ? NULL
+                                                 : "too many requests of root: ask again later";
+    if (!quota_enter(&s->quota, uid, loop_now(), (unsigned)conf->user_connections,
+                     (double)conf->user_rate))
+        return "too many requests of this user: ask again later";
+    if (make_room(s))
+        return NULL;
+    quota_leave(&s->quota, uid);
+    return all_are_too_many;
+}
+
+/* Takes fd. */
+static void welcome(struct server *s, int fd)
+{
     struct ucred who;
     socklen_t len = sizeof(who);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
+    int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
+    const char *why = rc < 0 ? NULL : check_may_come(s, who.uid);
+    if (why)
+        turn_away(fd, why);
+    if (rc < 0 || why)
         close(fd);
-    else if (who.uid != 0 && s->n >= conf->max_connections)
-        turn_away(fd, "too many requests of all users: ask again later");
-    else if (!quota_enter(&s->quota, who.uid, loop_now(), (unsigned)conf->user_connections,
-                          (double)conf->user_rate))
-        turn_away(fd, "too many requests of this user: ask again later");
     else
         connection_open(s, fd, &who);
 }
 
-static void accept_again(void *arg)
-{
-    struct server *s = arg;
-    loop_io_set(s->io, LOOP_READ);
-}
-
 /* The next front answers who comes now. */
-static int is_to_end(void)
+static bool is_to_end(void)
 {
     sigset_t pending;
     sigpending(&pending);
     return sigismember(&pending, SIGHUP) || sigismember(&pending, SIGTERM);
 }
 
-static void server_ready(void *arg, int fd, unsigned events)
+static void accept_again(void *arg)
 {
     struct server *s = arg;
-    if (is_to_end())
-        return;
-    if (s->n >= s->requests->conf->max_connections + ROOTS_PLACES) {
-        loop_io_set(s->io, 0); /* until one is closed */
-        return;
-    }
+    if (s->io)
+        loop_io_set(s->io, LOOP_READ);
+    if (s->roots_io)
+        loop_io_set(s->roots_io, LOOP_READ);
+}
+
+/* False: nobody is there any more, or there is no descriptor for who is. */
+static bool accept_one(struct server *s, int fd)
+{
     int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (one >= 0) {
+    if (one >= 0)
         welcome(s, one);
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-        loop_io_set(s->io, 0);
+    if (one >= 0 || errno == ECONNABORTED || errno == EINTR)
+        return true;
+    if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        if (s->io)
+            loop_io_set(s->io, 0);
+        if (s->roots_io)
+            loop_io_set(s->roots_io, 0);
         loop_timer_start(&s->again, SHORT_S, 0);
     }
+    return false;
+}
+
+static void users_come(void *arg, int fd, unsigned events)
+{
+    struct server *s = arg;
+    for (int i = 0; i < BATCH && !is_to_end() && accept_one(s, fd); i++)
+        ;
+}
+
+/* Who finds no place waits in the kernel's queue. */
+static void root_comes(void *arg, int fd, unsigned events)
+{
+    struct server *s = arg;
+    while (!is_to_end() && s->n - s->of_users < ROOTS_PLACES && accept_one(s, fd))
+        ;
+    if (s->n - s->of_users >= ROOTS_PLACES)
+        loop_io_set(s->roots_io, 0);
 }
 
 /* ---- the sockets ------------------------------------------------------------------------------
@@ -302,7 +407,7 @@ int server_listen(struct server *s, struct error *err)
 {
     struct stat at;
     int fd = s->start->of[GIFT_SOCKET], roots = s->start->of[GIFT_ROOT_SOCKET];
-    struct loop_io *io = loop_io_create(s->loop, fd, LOOP_READ, server_ready, s);
+    struct loop_io *io = loop_io_create(s->loop, fd, LOOP_READ, users_come, s);
     if (!io || lstat(GRANT_SOCKET, &at) < 0) {
         loop_io_destroy(io);
         return error_errno(err, errno, "listen at '%s'", GRANT_SOCKET);
@@ -310,7 +415,7 @@ int server_listen(struct server *s, struct error *err)
     loop_io_destroy(s->io);
     loop_io_destroy(s->roots_io);
     s->io = io;
-    s->roots_io = roots < 0 ? NULL : loop_io_create(s->loop, roots, LOOP_READ, server_ready, s);
+    s->roots_io = roots < 0 ? NULL : loop_io_create(s->loop, roots, LOOP_READ, root_comes, s);
     s->inode = at.st_ino;
     s->told = 0;
     loop_timer_start(&s->sign, 0, GRANT_SIGN_S);
@@ -333,6 +438,7 @@ struct server *server_create(struct loop *l, struct start *start, struct request
     s->requests = requests;
     loop_timer_init(&s->again, l, accept_again, s);
     loop_timer_init(&s->sign, l, give_sign, s);
+    loop_timer_init(&s->turn, l, answer_next, s);
     if (server_listen(s, err) == 0)
         return s;
     server_destroy(s);
@@ -362,6 +468,7 @@ void server_destroy(struct server *s)
     loop_io_destroy(s->roots_io);
     loop_timer_stop(&s->again);
     loop_timer_stop(&s->sign);
+    loop_timer_stop(&s->turn);
     free(s);
     errno = saved;
 }

@@ -61,10 +61,10 @@ struct mover_answer {
     struct record_head head; /* what: 0, or errno; then text is a sentence */
     char dir[CGROUP_NAME_MAX];
     uint32_t uid, mark;
-    uint32_t gone;      /* END: nothing is left of it */
-    uint32_t populated; /* END: processes are in it */
-    uint32_t cpus_code; /* MAKE: why the hardware threads could not be had; 0: they could */
-    uint32_t zero;
+    uint32_t gone;        /* END: nothing is left of it */
+    uint32_t populated;   /* END: processes are in it */
+    uint32_t cpus_code;   /* MAKE: why the hardware threads could not be had; 0: they could */
+    uint32_t goes_on;     /* END: there was more than one turn can remove */
     struct limits limits; /* MAKE, LIMIT: held_by says which hold */
     struct usage usage;   /* END: what it used, where nobody is in it */
     char part[MOVER_PART_MAX];

@@ -79,5 +79,6 @@ int job_end(const struct ground *g, const struct mover_request *q, struct mover_
     for (size_t i = 0; i < g->n; i++)
         g->part[i].driver->usage(ground_at(g, i, q->dir), g->part[i].controllers, &a->usage);
     a->gone = remove_parts(g, q->dir) == 0;
+    a->goes_on = !a->gone && errno == EAGAIN;
     return 0;
 }

@@ -3,15 +3,18 @@
 #include "node-daemon/mover/enter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/log.h"
 #include "node-daemon/mover/jobs.h"
 
-enum { NAME_SIZE = CGROUP_NAME_MAX + 16 };
+enum { NAME_SIZE = CGROUP_NAME_MAX + 16, TABLE_MAX = 1 << 16 };
 
 /* What cannot be identified goes here, below the ground's own limits and beside all jobs. */
 static const char lost[] = "lost";
@@ -65,15 +68,13 @@ static int check_may_enter(const struct ground *g, const struct identity *who, b
 /* ---- moving -----------------------------------------------------------------------------------
  */
 
-static bool is_in(struct cgroup_at d, pid_t pid)
+/* No other cgroup has the name of a job's. */
+static bool is_in(const char *dir, pid_t pid)
 {
-    pid_t *pids = NULL;
-    ssize_t n = at_pids(d, &pids);
-    bool is = false;
-    for (ssize_t i = 0; i < n && !is; i++)
-        is = pids[i] == pid;
-    free(pids);
-    return is;
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, path, TABLE_MAX, NULL);
+    return text && strstr(text, dir);
 }
 
 /* Another process has got the number, and was moved in its place: it goes where it harms no job and
@@ -94,12 +95,12 @@ static void put_aside(const struct ground *g, size_t part, struct cgroup_at from
 }
 
 /* The number was its own when it was written if the process lives afterwards. */
-static int check_moved(const struct ground *g, size_t part, struct cgroup_at d,
+static int check_moved(const struct ground *g, size_t part, struct cgroup_at d, const char *dir,
                        const struct identity *who, struct error *err)
 {
     if (identity_is_alive(who))
         return 0;
-    if (is_in(d, who->pid))
+    if (is_in(dir, who->pid))
         put_aside(g, part, d, who->pid);
     return error_set(err, ESRCH, "pid %d has ended", (int)who->pid);
 }
@@ -121,7 +122,7 @@ int enter_job(const struct ground *g, const struct identity *who, bool is_connec
         if (at_write_u64(d, "cgroup.procs", (uint64_t)who->pid) < 0)
             return error_errno(err, errno, "move pid %d into cgroup '%s/%s'", (int)who->pid,
                                g->part[i].path, name);
-        if (check_moved(g, i, d, who, err) < 0)
+        if (check_moved(g, i, d, dir, who, err) < 0)
             return -1;
     }
     return 0;

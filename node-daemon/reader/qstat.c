@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -94,6 +95,7 @@ int main(int argc, char **argv)
     struct demand d = {.n = 0};
     struct error e;
     fd_open_standard();
+    (void)setpriority(PRIO_PROCESS, 0, 0); /* nobody is kept waiting for it */
     if (parse_words(argc, argv, &q, &e) < 0 || ask_about(&q, &d, &e) < 0) {
         r.failed = e.code == ESRCH ? INQUIRY_NO_SUCH_JOB : INQUIRY_FAILED;
         put_text(&r, e.text);

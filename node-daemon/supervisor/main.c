@@ -28,7 +28,7 @@
 #include "node-daemon/supervisor/resolver.h"
 #include "node-daemon/supervisor/rights.h"
 
-enum { CODE_FAILED = 1, CODE_RUNS_ALREADY = 4, END_S = 5 };
+enum { CODE_FAILED = 1, CODE_RUNS_ALREADY = 4, END_S = 5, PRIORITY = -10 };
 
 struct supervisor {
     struct children children;
@@ -216,6 +216,8 @@ int main(int argc, char **argv)
                            .to_syslog = atoi(argv[4]),
                            .words = argv + 5};
     logging_open(atoi(argv[3]) ? LOG_DEBUG : LOG_NOTE, 0);
+    /* a host that is full of ranks is where it is asked; what it costs is little */
+    (void)setpriority(PRIO_PROCESS, 0, PRIORITY);
     int signals = open_signals();
     int code = signals < 0 ? CODE_FAILED : begin(&s);
     if (code)

@@ -17,6 +17,10 @@
  *                                   its pid to FILE, and stays
  *   grant-probe gone N              N connections, with a request or without, that are closed
  *                                   before the answer
+ *   grant-probe storm THREADS UID USERS FILE  as root: connect and ask as often as can be, from
+ *                                   THREADS threads of low priority of the users UID, UID+1, ...;
+ *                                   writes its pid to FILE, and stays
+ *   grant-probe latency N           how long N requests for the status take
  *   grant-probe load N              a request with N descriptors
  *   grant-probe linger FILE         hand over, with a request behind three others, the only
  * descriptor of a TCP socket whose close lingers; writes FILE, and stays grant-probe reuse PID-FILE
@@ -26,18 +30,23 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <grp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/loop.h"
 #include "containment/mprund-protocol.h"
 
 static const char *const results[] = {"ok", "more", "refused", "inside", "busy", "bad", "failed"};
@@ -307,7 +316,100 @@ static int linger(const char *file)
     return 0;
 }
 
-/* ---- pid reuse --------------------------------------------------------------------------------
+/* ---- a storm ----------------------------------------------------------------------------------
+ */
+
+/* By turns: asks for a place; connects and closes; holds what it has for a moment, asking
+ * nothing.
+ */
+static void *storm_thread(void *arg)
+{
+    enum { HELD = 16 };
+    int held[HELD];
+    struct grant_request q;
+    struct grant_answer a;
+    struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = GRANT_SOCKET};
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    memset(held, -1, sizeof(held));
+    for (unsigned i = (unsigned)(uintptr_t)arg;; i++) {
+        int *fd = &held[i % HELD];
+        if (*fd >= 0)
+            close(*fd);
+        *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (i % 2 ? SOCK_NONBLOCK : 0), 0);
+        if (*fd < 0 || connect(*fd, (struct sockaddr *)&to, sizeof(to)) < 0 || i % 3 == 0)
+            continue;
+        if (i % 3 == 1) {
+            (void)send(*fd, &q, sizeof(q), MSG_NOSIGNAL | MSG_DONTWAIT);
+            (void)recv(*fd, &a, sizeof(a), MSG_DONTWAIT);
+        } else {
+            close(*fd);
+            *fd = -1;
+        }
+    }
+    return NULL;
+}
+
+/* As root: from THREADS threads of the users UID, UID+1, ... of low priority, until it is
+ * ended. */
+static _Noreturn void storm(int threads, uid_t uid, int users, const char *file)
+{
+    tell_pid(file);
+    if (setpgid(0, 0) < 0 || setpriority(PRIO_PROCESS, 0, 19) < 0)
+        die("begin a storm");
+    for (int u = 0; u < users; u++) {
+        if (fork() != 0)
+            continue;
+        if (setgroups(0, NULL) < 0 || setuid(uid + (uid_t)u) < 0 ||
+            prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+            die("become a user");
+        pthread_t t;
+        for (int i = u; i < threads; i += users)
+            if (pthread_create(&t, NULL, storm_thread, (void *)(uintptr_t)i) != 0)
+                die("start a thread");
+        for (;;)
+            pause();
+    }
+    for (;;)
+        pause();
+}
+
+static int is_longer(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* How long N requests for the status take, milliseconds: median, 99th percentile, the longest;
+ * and how many had no answer. */
+static int latency(int n)
+{
+    struct grant_request q;
+    struct grant_answer a;
+    struct error e;
+    double *ms = calloc((size_t)n, sizeof(*ms));
+    int failed = 0;
+    grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
+    for (int i = 0; i < n; i++) {
+        double start = loop_now();
+        int fd = grant_send(NULL, &q, &e);
+        if (fd < 0 || grant_receive(fd, WAIT_S, &a, &e) < 0 || a.result == GRANT_BUSY) {
+            fprintf(stderr, "grant-probe: %s\n", fd < 0 ? e.text : a.text);
+            failed++;
+        }
+        ms[i] = 1000 * (loop_now() - start);
+        if (fd >= 0)
+            close(fd);
+        usleep(20000);
+    }
+    qsort(ms, (size_t)n, sizeof(*ms), is_longer);
+    printf("median %.1f p99 %.1f most %.1f failed %d\n", ms[n / 2], ms[(n - 1) * 99 / 100],
+           ms[n - 1], failed);
+    free(ms);
+    return failed != 0;
+}
+
+/* ---- pid reuse
+ * --------------------------------------------------------------------------------
  */
 
 struct clone_arguments {
@@ -372,6 +474,10 @@ int main(int argc, char **argv)
         return full(atoi(argv[2]), (uid_t)atol(argv[3]), (uid_t)atol(argv[4]));
     if (!strcmp(what, "flood") && argc == 3)
         return flood(atoi(argv[2]));
+    if (!strcmp(what, "storm") && argc == 6)
+        storm(atoi(argv[2]), (uid_t)atol(argv[3]), atoi(argv[4]), argv[5]);
+    if (!strcmp(what, "latency") && argc == 3)
+        return latency(atoi(argv[2]));
     if (!strcmp(what, "deaf") && argc == 4)
         return deaf(atoi(argv[2]), argv[3]);
     if (!strcmp(what, "gone") && argc == 3)

@@ -192,15 +192,44 @@ not_busy() { run "$@" && [[ $output != "busy "* ]]; }
     wait $! || true
 }
 
-@test "when users have all connections there are others for root" {
+@test "when users have all connections the one that is silent for longest makes room, and root has others" {
     sed -i 's/^user_connections.*/user_connections = 4\nmax_connections = 4/' "$MPRUND_CONF"
     mprund_kill
     mprund_start
     run here "$GRANT_PROBE" full 4 "$TEST_UID" "$OTHER_UID"
     echo "$output"
-    [ "${lines[0]}" = "busy  too many requests of all users: ask again later" ]
+    [ "${lines[0]}" = "ok  " ]
     [ "${lines[1]}" = "ok  " ]
-    [ "${#lines[@]}" -eq 2 ]
+    [ "${lines[2]}" = "connection 0 was closed before" ]
+    [ "${#lines[@]}" -eq 3 ]
+}
+
+@test "while 150 threads of 8 users do nothing but ask and connect, others and root are served" {
+    here "$GRANT_PROBE" storm 150 70000 8 "$MPRUN_TEST_TOP/storm" 3>&- &
+    wait_until 10 test -e "$MPRUN_TEST_TOP/storm"
+    as_other "$GRANT_PROBE" latency 20 >others || { cat others; false; }
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        here "$MPRUND" enter --job "12.$i" --user "$TEST_UID" true
+    done
+    kill "$(cat "$MPRUN_TEST_TOP/storm")"
+    wait $! || true
+    mprund_gone
+}
+
+@test "thousands of cgroups that a user makes in its part make no request longer" {
+    sed -i 's/^user_rate.*/user_rate = 1000\nmax_descendants = 6000/' "$MPRUND_CONF"
+    mprund_kill
+    mprund_start
+    spool_job 23.1 65400 "$(nobody_name)"
+    took() { as_task "$TEST_UID" 65400 "$GRANT_PROBE" latency 9 | sed 's/median \([0-9]*\).*/\1/'; }
+    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place true >/dev/null
+    before=$(took)
+    as_task "$TEST_UID" 65400 sh -c 'cd "$0"/ge-23.1-*/u && seq 5000 | xargs mkdir' "$GROUND"
+    after=$(took)
+    echo "$before ms before, $after ms with them"
+    [ "$after" -le $((10 * before + 10)) ]
+    rm -r "$SPOOL/active_jobs/23.1"
+    mprund_gone
 }
 
 @test "a user whose requests fail for what it did is soon turned away, and fills no log" {

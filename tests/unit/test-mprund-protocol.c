@@ -126,9 +126,9 @@ static void a_user_has_a_rate_and_a_number_of_connections(void **state)
     assert_false(quota_enter(q, 1002, 100, 8, 100));
     quota_leave(q, 1002);
     assert_true(quota_enter(q, 1002, 100, 8, 100));
-    quota_charge(q, 1001); /* a refusal costs more */
-    quota_charge(q, 1001);
-    quota_charge(q, 1001);
+    quota_charge(q, 1001, 0, true); /* a refusal costs more */
+    quota_charge(q, 1001, 0, true);
+    quota_charge(q, 1001, 0, true);
     assert_false(quota_enter(q, 1001, 100, 8, 10));
     free(q);
 }
