@@ -102,7 +102,7 @@ static bool is_whole(const struct reader_answer *a)
 static void take_event(struct reader_link *r, const struct reader_answer *a)
 {
     if (a->head.what == READER_TASK)
-        r->calls.task(r->arg, a->job, a->task, a->pid);
+        r->calls.task(r->arg, a->job, a->pid, (gid_t)a->group);
     else if (a->head.what == READER_GONE)
         r->calls.gone(r->arg, a->job);
     else if (a->head.what == READER_LOST)

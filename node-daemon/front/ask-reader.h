@@ -16,8 +16,8 @@ struct reader_link;
 
 /* What the reader tells by itself. */
 struct reader_calls {
-    /* A process of the task's has been noted in its directory. */
-    void (*task)(void *arg, const char *job, const char *task, pid_t pid);
+    /* A process of a task of the job's has been noted in its directory; group: the task's. */
+    void (*task)(void *arg, const char *job, pid_t pid, gid_t group);
     void (*gone)(void *arg, const char *job); /* its directory was removed */
     /* Events were lost, or another reader has begun: look at everything. */
     void (*lost)(void *arg);

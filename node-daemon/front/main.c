@@ -43,6 +43,8 @@ static void job_ended(void *arg, const struct job *job)
 {
     const struct front *f = arg;
     sentinel_remove(f->requests.sentinels, job);
+    if (f->watch)
+        watch_link_ended(f->watch, job);
 }
 
 static void job_is_awaited(void *arg, struct job *job)
@@ -98,11 +100,13 @@ static void job_is_gone(void *arg, const char *name)
     jobs_know(f->jobs, job, 0);
 }
 
-static void task_is_noted(void *arg, const char *job, const char *task, pid_t pid)
+static void task_is_noted(void *arg, const char *job, pid_t pid, gid_t group)
 {
     struct front *f = arg;
-    if (f->watch)
-        watch_link_consider(f->watch, pid);
+    if (!f->watch)
+        return;
+    watch_link_note(f->watch, job, group);
+    watch_link_consider(f->watch, pid);
 }
 
 static void events_are_lost(void *arg)

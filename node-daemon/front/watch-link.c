@@ -15,7 +15,20 @@
 #include "node-daemon/front/sentinel.h"
 #include "node-daemon/lib/watch-protocol.h"
 
-enum { CLAIMS_MAX = 1024 }; /* under way */
+enum { CLAIMS_MAX = 1024 /* under way */, GROUPS_MAX = 512 };
+
+/* So long after its end what has a job's group is still looked for: the next look at everything, in
+ * a minute, is within it. */
+static const double ENDED_S = 90;
+static const double LOOK_S = 5; /* where jobs end all the time: a look costs some 10 ms */
+
+/* The group of a task. Grid Engine gives it to another task when the job has ended. */
+struct group {
+    char job[GRANT_JOB_MAX];
+    gid_t group;  /* 0: free */
+    uid_t uid;    /* its job's, when that has ended */
+    double ended; /* 0: it has not */
+};
 
 struct watch_link {
     struct loop *loop;
@@ -24,6 +37,10 @@ struct watch_link {
     int fd; /* -1: watch has died */
     struct loop_io *io;
     size_t claims;
+    struct loop_timer look; /* for what is left of jobs that have ended */
+    double looked;
+    struct group group[GROUPS_MAX]; /* the last ones that were heard of */
+    size_t ngroups;                 /* so far */
 };
 
 struct claim {
@@ -60,6 +77,62 @@ static void say(struct watch_link *w, struct watch_record *r, enum watch_op what
         log_debug("tell watch: %s", strerror(errno));
 }
 
+/* ---- groups of tasks --------------------------------------------------------------------------
+ */
+
+void watch_link_note(struct watch_link *w, const char *job, gid_t group)
+{
+    if (group == 0)
+        return;
+    for (size_t i = 0; i < GROUPS_MAX; i++)
+        if (w->group[i].group == group && !strcmp(w->group[i].job, job))
+            return;
+    struct group *g = &w->group[w->ngroups++ % GROUPS_MAX];
+    *g = (struct group){.group = group};
+    snprintf(g->job, sizeof(g->job), "%s", job);
+}
+
+static void look_for_ended(void *arg)
+{
+    struct watch_link *w = arg;
+    struct watch_record r = {.ended = 1};
+    w->looked = loop_now();
+    say(w, &r, WATCH_LOOK, 0);
+}
+
+void watch_link_ended(struct watch_link *w, const struct job *job)
+{
+    bool has_group = false;
+    for (size_t i = 0; i < GROUPS_MAX; i++) {
+        struct group *g = &w->group[i];
+        if (g->group == 0 || g->ended > 0 || strcmp(g->job, job->name) != 0 || job->uid == 0)
+            continue;
+        g->ended = loop_now();
+        g->uid = job->uid;
+        has_group = true;
+    }
+    if (has_group && !loop_timer_is_active(&w->look)) {
+        double wait = w->looked + LOOK_S - loop_now();
+        loop_timer_start(&w->look, wait > 0 ? wait : 0, 0);
+    }
+}
+
+static bool has_just_ended(const struct group *g)
+{
+    return g->group != 0 && g->ended > 0 && loop_now() - g->ended < ENDED_S;
+}
+
+/* Is this process of a job that has just ended? */
+static bool is_left_over(const struct watch_link *w, const struct reader_request *claim)
+{
+    for (size_t i = 0; i < GROUPS_MAX; i++)
+        if (claim->by_group && has_just_ended(&w->group[i]) &&
+            !strcmp(w->group[i].job, claim->job) &&
+            (w->group[i].uid == claim->real_uid || w->group[i].uid == claim->uid))
+            return true;
+    return false;
+}
+
 /* ---- claims -----------------------------------------------------------------------------------
  */
 
@@ -72,15 +145,13 @@ static void refuse(struct watch_link *w, uint64_t id, bool is_refused, const str
 }
 
 static void make_job(struct watch_link *w, const struct watch_record *claimed,
-                     const struct reader_answer *a)
+                     const struct evidence *known)
 {
     uint64_t id = claimed->head.id;
     struct error e;
     struct watch_record r = {.code = 0};
-    struct evidence known = a->evidence;
-    grants_take(w->r->start, w->r->conf, a->grant, &known);
     const struct job *job =
-        requests_job(w->r, (enum grant_manager)claimed->claim.manager, &known, &e);
+        requests_job(w->r, (enum grant_manager)claimed->claim.manager, known, &e);
     if (!job) {
         refuse(w, id, false, &e);
         return;
@@ -90,13 +161,31 @@ static void make_job(struct watch_link *w, const struct watch_record *claimed,
     say(w, &r, WATCH_JOB, id);
 }
 
+/* The job begins once more, without cores or limits of its own, and ends when it is next asked
+ * whether its manager knows it: in some seconds, and with it who was put into it. */
+static void make_job_again(struct watch_link *w, const struct watch_record *claimed)
+{
+    struct evidence known = {.uid = 0, .demand_known = 1};
+    snprintf(known.name, sizeof(known.name), "%.*s", GRANT_JOB_MAX - 1, claimed->claim.job);
+    for (size_t i = 0; i < GROUPS_MAX; i++)
+        if (has_just_ended(&w->group[i]) && !strcmp(w->group[i].job, known.name))
+            known.uid = w->group[i].uid;
+    make_job(w, claimed, &known);
+}
+
 static void claim_answered(void *arg, const struct reader_answer *a)
 {
     AUTO_FREE struct claim *c = arg;
     struct error e;
     c->w->claims--;
     if (a && a->code == 0) {
-        make_job(c->w, &c->record, a);
+        struct evidence known = a->evidence;
+        grants_take(c->w->r->start, c->w->r->conf, a->grant, &known);
+        make_job(c->w, &c->record, &known);
+        return;
+    }
+    if (a && is_left_over(c->w, &c->record.claim)) {
+        make_job_again(c->w, &c->record);
         return;
     }
     error_set(&e, a ? a->code : ETIMEDOUT, "%s",
@@ -138,6 +227,18 @@ static void take_entered(struct watch_link *w, const struct watch_record *r)
 /* ---- tasks ------------------------------------------------------------------------------------
  */
 
+static void say_ended(struct watch_link *w, uint64_t id)
+{
+    for (size_t i = 0; i < GROUPS_MAX; i++) {
+        const struct group *g = &w->group[i];
+        struct watch_record r = {.more = 1, .ended = 1, .group = g->group, .uid = g->uid};
+        if (!has_just_ended(g))
+            continue;
+        memcpy(r.claim.job, g->job, sizeof(r.claim.job));
+        say(w, &r, WATCH_TASK, id);
+    }
+}
+
 static void task_answered(void *arg, const struct reader_answer *a)
 {
     AUTO_FREE struct claim *c = arg;
@@ -148,6 +249,10 @@ static void task_answered(void *arg, const struct reader_answer *a)
         memcpy(r.claim.job, a->job, sizeof(r.claim.job));
         memcpy(r.claim.task, a->task, sizeof(r.claim.task));
     }
+    if (a && a->more)
+        watch_link_note(c->w, a->job, (gid_t)a->group);
+    else if (a && !a->code)
+        say_ended(c->w, c->record.head.id);
     say(c->w, &r, WATCH_TASK, c->record.head.id);
     if (r.more)
         (void)take_ptr(c); /* for the next answer */
@@ -224,7 +329,8 @@ struct watch_link *watch_link_create(struct loop *l, struct start *start, struct
         error_errno(err, ENOMEM, "talk to watch");
         return NULL;
     }
-    *w = (struct watch_link){.loop = l, .start = start, .r = r, .fd = -1};
+    *w = (struct watch_link){.loop = l, .start = start, .r = r, .fd = -1, .looked = -LOOK_S};
+    loop_timer_init(&w->look, l, look_for_ended, w);
     take_link(w);
     return w;
 }
@@ -233,6 +339,7 @@ void watch_link_destroy(struct watch_link *w)
 {
     if (!w)
         return;
+    loop_timer_stop(&w->look);
     drop_link(w);
     free(w);
 }

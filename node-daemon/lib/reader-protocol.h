@@ -22,7 +22,7 @@ enum reader_op {
     READER_TASKS,     /* all tasks that have a directory: an answer for each with more 1 (job, task,
                          group), and one with more 0 */
     /* by itself, id 0 */
-    READER_TASK, /* a process of the task's has been noted: job, task, pid */
+    READER_TASK, /* a process of the task's has been noted: job, task, pid, group */
     READER_GONE, /* the job's directory was removed: job */
     READER_LOST, /* events were lost: look at everything */
 };

@@ -15,19 +15,21 @@ enum watch_op {
     WATCH_ENTERED, /* processes were put into dir: front may write its sentinel */
     WATCH_DAEMON,  /* a daemon of a manager has started: the ground is made ready for its jobs */
     /* front to watch */
-    WATCH_JOB,      /* the job's directory is dir, and the job uid's; or code, text: it is put into
-                       no job, as the claim does not hold (is_refused) or it cannot be done */
-    WATCH_TASK,     /* a task: job, task, group; more 0: there are no others */
+    WATCH_JOB,  /* the job's directory is dir, and the job uid's; or code, text: it is put into
+                   no job, as the claim does not hold (is_refused) or it cannot be done */
+    WATCH_TASK, /* a task: job, task, group, and if its job has ended (ended 1) uid; more 0: there
+                   are no others */
     WATCH_CONSIDER, /* this pid may be of the manager's */
-    WATCH_LOOK,     /* look at everything: events were lost */
+    WATCH_LOOK,     /* look at everything: events were lost, or (ended 1) jobs have ended */
 };
 
 struct watch_record {
     struct record_head head;     /* what: enum watch_op */
     int32_t code;                /* JOB: 0, or errno */
     int32_t pid;                 /* CLAIM (for messages), CONSIDER */
-    uint32_t group, more;        /* TASK */
-    uint32_t uid, is_refused;    /* JOB */
+    uint32_t group, more;        /* TASK, LOOK */
+    uint32_t uid, is_refused;    /* JOB; TASK: uid */
+    uint32_t ended, zero;        /* TASK, LOOK */
     char dir[CGROUP_NAME_MAX];   /* JOB, ENTERED */
     struct reader_request claim; /* CLAIM: manager, job, task and the rest, as for READER_CLAIM;
                                     TASK: job, task */

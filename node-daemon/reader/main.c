@@ -68,12 +68,13 @@ static void give(void *arg, const struct reader_answer *a)
  */
 
 static void give_event(struct reader *r, enum reader_op what, const char *job, const char *task,
-                       pid_t pid)
+                       pid_t pid, gid_t group)
 {
     struct reader_answer a;
     reply_init(&a, what, 0);
     a.manager = GRANT_GRIDENGINE;
     a.pid = pid;
+    a.group = group;
     snprintf(a.job, sizeof(a.job), "%.*s", GRANT_JOB_MAX - 1, job);
     snprintf(a.task, sizeof(a.task), "%.*s", GRANT_JOB_MAX - 1, task);
     give(r, &a);
@@ -86,18 +87,18 @@ static void on_task(void *arg, const char *job, const char *task)
     AUTO_CLOSE int dir = ge_spool_task(&r->conf, job, task);
     pid_t pid = dir < 0 ? -1 : ge_spool_pid(&r->conf, dir);
     if (pid > 0)
-        give_event(r, READER_TASK, job, task, pid);
+        give_event(r, READER_TASK, job, task, pid, ge_spool_group(&r->conf, dir));
 }
 
 static void on_gone(void *arg, const char *job)
 {
-    give_event(arg, READER_GONE, job, "", 0);
+    give_event(arg, READER_GONE, job, "", 0, 0);
 }
 
 static void on_lost(void *arg)
 {
     trace("lost spool");
-    give_event(arg, READER_LOST, "", "", 0);
+    give_event(arg, READER_LOST, "", "", 0, 0);
 }
 
 static void watch_spool(void *arg)
@@ -109,7 +110,7 @@ static void watch_spool(void *arg)
     if (!r->conf.watch_spool || !r->conf.ge_spool)
         return;
     if ((r->spool = spool_watch_create(r->loop, &r->conf, &calls, r, &e)))
-        give_event(r, READER_LOST, "", "", 0); /* what came before it was watched */
+        give_event(r, READER_LOST, "", "", 0, 0); /* what came before it was watched */
     else
         log_error("%s; going on without", e.text);
 }
@@ -156,7 +157,7 @@ static void take_front(struct reader *r)
 {
     demands_forget(r->demands);
     if (r->spool)
-        give_event(r, READER_LOST, "", "", 0);
+        give_event(r, READER_LOST, "", "", 0, 0);
 }
 
 static void on_control(void *arg, int fd, unsigned events)

@@ -16,6 +16,7 @@
 #include "node-daemon/watch/proof.h"
 #include "node-daemon/watch/quarantine-private.h"
 
+static const double TICK_S = 0.02; /* of the kernel's time of a process's start, and some */
 static const double SCAN_S = 1, TASKS_S = 5, AGAIN_S = 0.2 /* for the list of tasks */;
 enum { TURN = 128 /* processes between two looks at all else */, CLAIMS_AT_ONCE = 16 };
 enum { TASKS_MAX = 65536 };
@@ -55,7 +56,8 @@ static struct task *task_of(struct quarantine *q, const struct process *p)
     for (size_t i = 0; i < q->look.tasks; i++) {
         struct task *t = &q->look.task[i];
         if (t->group != 0 && t->state != TASK_FAILED && process_has_group(p, t->group) &&
-            (t->state != TASK_KNOWN || is_owners(t, p)))
+            ((t->state != TASK_KNOWN && !t->has_ended) || is_owners(t, p)) &&
+            (!t->has_ended || process_start(p) < q->look.begin_up - TICK_S))
             return t;
     }
     return NULL;
@@ -147,7 +149,10 @@ static void begin(struct quarantine *q)
     if (q->front < 0) /* the next link is what it begins with */
         return;
     q->scans++;
-    *l = (struct look){.proc = opendir("/proc"), .begin = loop_now(), .state = LOOK_WALKS};
+    *l = (struct look){.proc = opendir("/proc"),
+                       .begin = loop_now(),
+                       .begin_up = host_up_seconds(),
+                       .state = LOOK_WALKS};
     if (!l->proc) {
         log_error("look at all processes: open '/proc': %s", strerror(errno));
         return;
@@ -182,14 +187,24 @@ static struct task *new_task(struct look *l)
     return &l->task[l->tasks++];
 }
 
+static bool has_task_of(const struct look *l, gid_t group)
+{
+    for (size_t i = 0; i < l->tasks; i++)
+        if (l->task[i].group == group && !l->task[i].has_ended)
+            return true;
+    return false;
+}
+
 void look_take_task(struct quarantine *q, const struct watch_record *r)
 {
     struct look *l = &q->look;
     if (!l->proc || l->state != LOOK_ASKS || r->head.id != l->question)
         return;
-    struct task *t = r->more ? new_task(l) : NULL;
+    /* Grid Engine gave the group to another task: who has it is that one's */
+    bool is_given_again = r->ended && has_task_of(l, r->group);
+    struct task *t = r->more && !is_given_again ? new_task(l) : NULL;
     if (t) {
-        *t = (struct task){.group = r->group};
+        *t = (struct task){.group = r->group, .uid = r->uid, .has_ended = r->ended != 0};
         memcpy(t->job, r->claim.job, sizeof(t->job));
         memcpy(t->task, r->claim.task, sizeof(t->task));
     }

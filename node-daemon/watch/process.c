@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -98,6 +100,26 @@ bool process_is_alive(const struct process *p)
     char stat[STAT_MAX];
     const char *state = behind_name(p, stat, sizeof(stat));
     return state && *state != 'Z' && *state != 'X';
+}
+
+/* proc(5): the time is the 22nd field, and the state the third. */
+double process_start(const struct process *p)
+{
+    char stat[STAT_MAX];
+    unsigned long long ticks;
+    const char *at = behind_name(p, stat, sizeof(stat));
+    for (int field = 3; at && field < 22; field++)
+        at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    if (!at || sscanf(at, "%llu", &ticks) != 1)
+        return HUGE_VAL;
+    return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+double host_up_seconds(void)
+{
+    struct timespec t = {0};
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 bool process_has_group(const struct process *p, gid_t group)

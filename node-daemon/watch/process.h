@@ -30,6 +30,10 @@ int process_open(pid_t pid, struct process *ret);
 void process_close(struct process *p);
 /* Is it still that process, and no zombie? What was read by its number before this is then its. */
 bool process_is_alive(const struct process *p);
+/* When it began, in seconds since the host was started, as host_up_seconds() are now; a long time
+ * ahead: it has ended. */
+double process_start(const struct process *p);
+double host_up_seconds(void);
 bool process_has_group(const struct process *p, gid_t group);
 /* What stands in its environment for this name, as it was when the program began: 0, or -1: it is
  * not there, or longer than buf. */

@@ -29,12 +29,14 @@ struct task {
     enum { TASK_NEW, TASK_ASKED, TASK_KNOWN, TASK_FAILED } state; /* of what follows */
     char dir[CGROUP_NAME_MAX];                                    /* its job's */
     uid_t uid;                                                    /* its job's */
+    bool has_ended; /* its job: what has its group and began before the look is left over */
 };
 
 /* A look at everything, some processes at a time. */
 struct look {
-    DIR *proc; /* NULL: none is under way */
-    double begin;
+    DIR *proc;       /* NULL: none is under way */
+    double begin;    /* by loop_now(), and */
+    double begin_up; /* in seconds since the host was started */
     enum { LOOK_ASKS, LOOK_WALKS, LOOK_WAITS /* for the last answers */ } state;
     uint64_t question; /* of the tasks */
     struct task *task;

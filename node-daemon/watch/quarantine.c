@@ -341,7 +341,7 @@ static void take_record(struct quarantine *q, const struct watch_record *r)
     else if (r->head.what == WATCH_CONSIDER)
         take_pid(q, r->pid);
     else if (r->head.what == WATCH_LOOK)
-        look_schedule(q, "lost-spool");
+        look_schedule(q, r->ended ? "ended" : "lost-spool");
 }
 
 static void readable(void *arg, int fd, unsigned events)

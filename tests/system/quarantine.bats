@@ -283,3 +283,38 @@ no_sentinel() { ! sentinel "$1"; }
     wait_until 10 rmdir "$GROUND/mprun.x" "$left/mprun.x" "$left"
     mprund_gone
 }
+
+@test "who left the job's cgroup is found when the job ends, and ends with it; not who has the group from another job" {
+    spool_setup
+    mprund_setup "trace = \"$TRACE\"" "gridengine { spool = \"$SPOOL\" }" 'quarantine { spool = true }'
+    start() { # GROUP SECONDS: its pid
+        MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" "$1" sleep "$2.$$" </dev/null >/dev/null 2>&1 3>&- &
+        one() { pid=$(pgrep -fx "sleep $2.$$"); }
+        wait_until 10 one "$@"
+    }
+    spool_job 31.1 64331 "$(nobody_name)"
+    spool_job 32.1 64332 "$(nobody_name)"
+    start 64331 1000
+    left=$pid
+    start 64332 1001
+    given_again=$pid
+    kill -HUP "$MPRUND_PID" # looks at everything
+    wait_until 10 traced " enter job=31.1 task= pid=$left .*how=group"
+    wait_until 10 traced " enter job=32.1 task= pid=$given_again .*how=group"
+    wait_until 10 traced ' scan number=2 .* moved=0' # the next one is in a minute
+    for pid in $left $given_again; do
+        echo "$pid" >"$(dirname "$GROUND")/cgroup.procs"
+    done
+    scans() { grep -c ' scan number=' "$TRACE"; }
+    before=$(scans)
+    # the group of the second is another job's by the time that its own has ended
+    spool_job 33.1 64332 "$(nobody_name)"
+    rm -r "$SPOOL/active_jobs/31.1" "$SPOOL/active_jobs/32.1"
+    wait_until 20 process_gone "$left"
+    [ "$(scans)" -gt "$before" ]
+    wait_until 10 traced " enter job=33.1 task= pid=$given_again .*how=group"
+    kill -0 "$given_again"
+    rm -r "$SPOOL/active_jobs/33.1"
+    wait_until 20 process_gone "$given_again"
+    mprund_gone
+}

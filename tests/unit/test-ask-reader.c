@@ -49,7 +49,7 @@ static void answered(void *arg, const struct reader_answer *a)
 
 static unsigned lost, gone, tasks;
 
-static void on_task(void *arg, const char *job, const char *task, pid_t pid)
+static void on_task(void *arg, const char *job, pid_t pid, gid_t group)
 {
     assert_string_equal(job, "26.1");
     assert_int_equal(pid, 4714);
