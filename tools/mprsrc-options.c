@@ -124,6 +124,9 @@ static const struct option_def option_table[] = {
      .apply = apply_complex},
     {"--qstat", "PROGRAM", SITE, "The qstat to run, instead of the cell's or the one in PATH",
      OPTION_ONCE, OPTION_SETS(OPTION_TEXT, struct mprsrc_options, qstat)},
+    {"--user", "USER", SITE,
+     "Root only: whom mprsrc becomes before it reads what qstat says; mprund without it",
+     OPTION_ONCE, OPTION_SETS(OPTION_TEXT, struct mprsrc_options, user)},
     {"--timeout", "TIME", SITE, "How long a qstat may take; 60 s without it", OPTION_ONCE,
      OPTION_SETS(OPTION_SECONDS, struct mprsrc_options, timeout)},
     TOOL_OPTIONS,
@@ -148,7 +151,8 @@ static int check(void *request, size_t words, struct error *err)
 
 struct mprsrc_options mprsrc_defaults(void)
 {
-    return (struct mprsrc_options){.timeout = 60, .names = resource_names_default};
+    return (struct mprsrc_options){
+        .timeout = 60, .user = "mprund", .names = resource_names_default};
 }
 
 const struct tool mprsrc_tool = {

@@ -25,7 +25,7 @@
 static char *const root_environment_path = (char *)"PATH=/usr/sbin:/usr/bin:/sbin:/bin";
 
 /* The environment for qstat; texts are shared with environ. Caller frees the array. */
-static char **make_environment(void)
+static char **make_environment(bool is_roots)
 {
     static const char *const kept[] = {
         "SGE_ROOT=", "SGE_CELL=", "SGE_QMASTER_PORT=", "SGE_EXECD_PORT=", "SGE_CLUSTER_NAME="};
@@ -34,13 +34,13 @@ static char **make_environment(void)
         count++;
     char **env = calloc(count + 2, sizeof(*env));
     for (size_t i = 0; env && i < count; i++) {
-        int keep = geteuid() != 0;
+        int keep = !is_roots;
         for (size_t k = 0; !keep && k < sizeof(kept) / sizeof(kept[0]); k++)
             keep = strncmp(environ[i], kept[k], strlen(kept[k])) == 0;
         if (keep)
             env[n++] = environ[i];
     }
-    if (env && geteuid() == 0)
+    if (env && is_roots)
         env[n] = root_environment_path;
     return env;
 }
@@ -48,7 +48,7 @@ static char **make_environment(void)
 /* The program's path; caller frees. */
 static char *find_qstat(const struct mprsrc_options *o, char *const env[], struct error *err)
 {
-    const char *directory = geteuid() == 0 ? NULL : getenv("SGE_BINARY_PATH");
+    const char *directory = o->is_roots ? NULL : getenv("SGE_BINARY_PATH");
     char *path = NULL;
     if (!o->qstat && directory && asprintf(&path, "%s/qstat", directory) >= 0) {
         if (access(path, X_OK) == 0)
@@ -114,7 +114,7 @@ int mprsrc_qstat(const struct mprsrc_options *o, const char *const words[], stru
     char *const *argv = (char *const *)(uintptr_t)words;
     char command[200];
     command_text(words, command, sizeof(command));
-    AUTO_FREE char **env = make_environment();
+    AUTO_FREE char **env = make_environment(o->is_roots);
     AUTO_FREE char *path = env ? find_qstat(o, env, err) : NULL;
     struct ask a = {
         .path = path, .argv = argv, .envp = env, .seconds = o->timeout, .max = GRIDENGINE_XML_MAX};
@@ -123,7 +123,7 @@ int mprsrc_qstat(const struct mprsrc_options *o, const char *const words[], stru
 
 /* ---- the hosts of a job ---------------------------------------------------------------------- */
 
-uint32_t mprsrc_own_job(void)
+uint32_t mprsrc_own_job(const struct mprsrc_options *o)
 {
     const char *id = getenv("JOB_ID");
     int64_t number;
@@ -132,7 +132,7 @@ uint32_t mprsrc_own_job(void)
     if (id && number_parse(id, NULL, 1, UINT32_MAX, &number, NULL) == 0)
         return (uint32_t)number;
     unsigned job = gridengine_session_job(&shepherd);
-    if (job && geteuid() != 0 && gridengine_session_enter(job, &e) < 0)
+    if (job && !o->is_roots && gridengine_session_enter(job, &e) < 0)
         log_debug("%s", e.text); /* qstat has the hosts, too */
     return job;
 }

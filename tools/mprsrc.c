@@ -84,14 +84,16 @@ static int ask_for_job(const struct mprsrc_options *o, struct buffer *ret, struc
     return mprsrc_qstat(o, words, ret, err) < 0 ? MPRSRC_QSTAT : MPRSRC_OK;
 }
 
-/* Without -j: standard input, or, where that is no pipe or file, the job that this is in. A pipe
- * that brings nothing is a qstat that failed. */
+/* From here on it is no longer root's. Without -j: standard input, or, where that is no pipe or
+ * file, the job that this is in. A pipe that brings nothing is a qstat that failed. */
 static int read_text(struct mprsrc_options *o, struct buffer *ret, struct error *err)
 {
     if (!o->job && read_input(ret, err) < 0)
         return err->code == EFBIG ? MPRSRC_DAMAGED : MPRSRC_FAILED;
     if (!o->job && buffer_len(ret) == 0 && is_device(STDIN_FILENO))
-        o->job = mprsrc_own_job();
+        o->job = mprsrc_own_job(o);
+    if (mprsrc_become_user(o, err) < 0)
+        return MPRSRC_FAILED;
     if (o->job)
         return ask_for_job(o, ret, err);
     if (!is_device(STDIN_FILENO))
@@ -231,6 +233,7 @@ static int show_job(const struct mprsrc_options *o, const struct gridengine_job 
 static int run(const void *request, struct error *err)
 {
     struct mprsrc_options o = *(const struct mprsrc_options *)request;
+    o.is_roots = geteuid() == 0;
     struct gridengine_job job = {.id = 0};
     int code = read_job(&o, &job, err);
     if (code == MPRSRC_OK)

@@ -33,12 +33,17 @@ struct mprsrc_options { /* texts are argv's */
     uint32_t task;    /* 0: not given */
     bool json;
     const char *pe_hostfile, *qstat;
+    const char *user; /* that root becomes */
+    bool is_roots;    /* it was root's at first */
     double timeout; /* seconds for each qstat */
     struct resource_names names;
 };
 
 extern const struct tool mprsrc_tool; /* mprsrc-options.c */
 struct mprsrc_options mprsrc_defaults(void);
+
+/* Root only: be o->user from here on, without groups, capabilities and a way back. -1 with err. */
+int mprsrc_become_user(const struct mprsrc_options *o, struct error *err);
 
 /* Runs qstat with these words (NULL-terminated, from argv[0] on) within o->timeout. 0 with its
  * output, 1 to GRIDENGINE_XML_MAX bytes that the caller frees; or -1. */
@@ -47,7 +52,7 @@ int mprsrc_qstat(const struct mprsrc_options *o, const char *const words[], stru
 
 /* The job that this process is in, by JOB_ID or, in a session without it, by its shepherd; 0: none.
  * Such a session then has the job's variables. */
-uint32_t mprsrc_own_job(void);
+uint32_t mprsrc_own_job(const struct mprsrc_options *o);
 /* Whether this process is one of that job. Then *ret_task is its task, 1 without tasks. */
 bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task);
 /* Finds the hosts of a job whose document names none. Returns an exit code. */

@@ -8,6 +8,7 @@
 #include "node-daemon/front/requests.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -521,10 +522,11 @@ static size_t status(struct requests *r, const struct client *peer, struct grant
 {
     size_t n = 0;
     uint32_t stuck = 0;
+    bool is_all = peer->uid == 0 || peer->uid == geteuid(); /* which is mprund's own user */
     for (size_t i = 0; i < jobs_count(r->jobs); i++) {
         const struct job *job = jobs_at(r->jobs, i);
         stuck += job->state == GRANT_STUCK;
-        if (peer->uid != 0 && job->uid != peer->uid)
+        if (!is_all && job->uid != peer->uid)
             continue;
         answer_init(&a[n], GRANT_MORE, NULL);
         jobs_describe(r->jobs, job, &a[n++]);

@@ -2,6 +2,7 @@
 /* logging.c - where the daemon's lines go: journal, syslog or standard error */
 #include "node-daemon/lib/logging.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,23 +11,26 @@
 
 #include "node-daemon/lib/ready.h"
 
-static int priority(enum log_level level)
-{
-    return level == LOG_ERROR_ ? LOG_ERR
-           : level == LOG_WARN ? LOG_WARNING
-           : level == LOG_NOTE ? LOG_NOTICE
-                               : 7; /* syslog's LOG_DEBUG, whose name log.h has, too */
-}
+enum sink { TO_STANDARD_ERROR, TO_SYSLOG, TO_JOURNAL };
+enum { TEXT_MAX = 4096 };
 
-static void to_syslog_line(void *arg, enum log_level level, const char *text)
-{
-    syslog(priority(level), "%s", text);
-}
+/* Of enum log_level; 7 is syslog's LOG_DEBUG, whose name log.h has, too. */
+static const int priority[] = {LOG_ERR, LOG_WARNING, LOG_NOTICE, 7};
 
-/* The journal reads a priority from the beginning of each line; it knows the program by itself. */
-static void to_journal_line(void *arg, enum log_level level, const char *text)
+/* What others said, a user among them, makes no line of its own and steers no terminal. */
+static void put_line(void *arg, enum log_level level, const char *text)
 {
-    fprintf(stderr, "<%d>%s\n", priority(level), text);
+    const enum sink *to = arg;
+    char line[TEXT_MAX];
+    snprintf(line, sizeof(line), "%s", text);
+    for (char *c = line; *c; c++)
+        *c = iscntrl((unsigned char)*c) ? '?' : *c;
+    if (*to == TO_SYSLOG)
+        syslog(priority[level], "%s", line);
+    else if (*to == TO_JOURNAL) /* it knows the program, and reads the priority */
+        fprintf(stderr, "<%d>%s\n", priority[level], line);
+    else
+        fprintf(stderr, "mprund: %s\n", line);
 }
 
 /* JOURNAL_STREAM names the device and inode of the stream that the service manager connected. */
@@ -41,12 +45,12 @@ static int is_journal(void)
 
 void logging_open(enum log_level level, int to_syslog)
 {
+    static enum sink to;
+    to = to_syslog ? TO_SYSLOG : is_journal() ? TO_JOURNAL : TO_STANDARD_ERROR;
     log_open("mprund", level);
-    if (to_syslog) {
+    log_set_sink(put_line, &to);
+    if (to == TO_SYSLOG) {
         openlog("mprund", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-        log_set_sink(to_syslog_line, NULL);
         ready_release_standard(); /* who started the daemon may wait for their end */
-    } else if (is_journal()) {
-        log_set_sink(to_journal_line, NULL);
     }
 }

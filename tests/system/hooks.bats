@@ -7,6 +7,7 @@ load '../lib/mprun'
 # The job 310145.30 of "nobody": n085 has mic0, mic1 and the GPUs 0 and 2, n086 has mic0.
 setup() {
     mprun_setup
+    chmod 777 . # root's mprsrc has another user run qstat
     cp -r "$MPRUN_SOURCE/share/gridengine" "$MPRUN_SOURCE/share/coprocessor.d" .
     chmod -R u+w gridengine coprocessor.d
     grant() { echo "<grl><GRU_name>$1<\/GRU_name><GRU_value>$3<\/GRU_value><GRU_host>$2<\/GRU_host><\/grl>"; }
@@ -15,7 +16,7 @@ setup() {
     stand_in qstat "cat '$PWD/job.xml'"
     cat >gridengine/hooks.conf <<END
 MPRSRC=$MPRUN_BUILD/tools/mprsrc
-MPRSRC_OPTIONS=(--qstat "$PWD/qstat" --timeout 30s)
+MPRSRC_OPTIONS=(--qstat "$PWD/qstat" --timeout 30s --user daemon)
 COPROCESSOR_D=$PWD/coprocessor.d
 KEEP_D=$PWD/kept
 END
@@ -33,7 +34,7 @@ END
     COMMENT=$(getent passwd nobody | cut -d : -f 5)
     make_micctrl
     make_nvidia_smi
-    : >calls
+    : >calls && chmod 666 calls
 }
 
 # for tests of what hangs
@@ -143,13 +144,13 @@ END
 
 @test "phi boot: what an earlier job's user has left is taken away first" {
     run -0 hook phi boot daemon mic0
-    : >calls
+    : >calls && chmod 666 calls
     run -0 --separate-stderr hook phi boot nobody mic0 # whose reset never came
     [ -z "$output$stderr" ]
     line() { grep -n -m 1 -x -e "$1" calls | cut -d : -f 1; }
     [ "$(line 'micctrl --userdel=daemon mic0')" -lt "$(line "micctrl --useradd=nobody .*")" ]
     run -0 hook phi reset nobody mic0
-    : >calls
+    : >calls && chmod 666 calls
     run -0 hook phi boot nobody mic0
     run -1 grep -e --userdel calls # there was nothing
     touch userdel.mic0             # and what cannot be taken away keeps no job from its device
@@ -220,7 +221,7 @@ END
 nvidia-smi -i 0 --query-compute-apps=pid --format=csv,noheader
 nvidia-smi -i GPU-1a2b --query-gpu=uuid --format=csv,noheader
 nvidia-smi -i GPU-1a2b --query-compute-apps=pid --format=csv,noheader" ]
-    : >calls
+    : >calls && chmod 666 calls
     run -0 --separate-stderr hook gpu reset nobody 0 2
     [ "$(cat calls)" = "nvidia-smi --gpu-reset -i 0
 nvidia-smi --gpu-reset -i 2" ]
@@ -270,7 +271,7 @@ END
     run -0 --separate-stderr gridengine/prolog
     [ -z "$output" ]
     run -0 --separate-stderr gridengine/epilog
-    : >calls
+    : >calls && chmod 666 calls
     echo SAY=yes >>gridengine/hooks.conf
     run -0 --separate-stderr gridengine/prolog
     [[ ${lines[0]} == "[PROLOG] Resources of job 310145.30 'phi & 'friends'' of nobody" ]]
@@ -278,7 +279,7 @@ END
     [ "$stderr" = "[PROLOG] phi mic0 on n086: left as they are: REMOTE in hooks.conf does not say how to reach other hosts" ]
     { echo "qstat -xml -j 310145" && boot_calls mic0 && boot_calls mic1; } | calls_are
     [ "$(grep -c 'nvidia-smi -i [02] --query-gpu' calls)" -eq 2 ]
-    : >calls
+    : >calls && chmod 666 calls
     run -0 --separate-stderr gridengine/epilog
     [ -z "$output" ]
     # what root's prolog has learnt is known
@@ -366,7 +367,7 @@ with_mprund() {
     echo 0 >code
     run -0 --separate-stderr gridengine/prolog
     [[ $stderr != *mprund* ]]
-    : >calls
+    : >calls && chmod 666 calls
     echo WAIT=0 >>gridengine/hooks.conf
     run -0 --separate-stderr gridengine/prolog
     run -1 grep mpbind calls
@@ -415,7 +416,7 @@ with_mprund() {
     printf 'BIND=remote\nREMOTE=(%q)\n' "$PWD/ssh" >>gridengine/hooks.conf
     run -0 --separate-stderr gridengine/prolog
     grep -qx 'mpbind --user nobody 310145.30 1 3221225472 2147483648' calls
-    : >calls
+    : >calls && chmod 666 calls
     # shellcheck disable=SC2016
     sed -i 's/>nobody</>nobody;touch${IFS}evil</' job.xml
     run -100 --separate-stderr gridengine/prolog

@@ -146,7 +146,7 @@ case \$1 in
 esac
 EOF
     echo ready >"$HOOKS/state"
-    printf 'SAY=yes\nMPRSRC=%q\nMPRSRC_OPTIONS=(--qstat %q)\n' "$M" "$HOOKS/qstat" >"$HOOKS/gridengine/hooks.conf"
+    printf 'SAY=yes\nMPRSRC=%q\nMPRSRC_OPTIONS=(--user daemon --qstat %q)\n' "$M" "$HOOKS/qstat" >"$HOOKS/gridengine/hooks.conf"
     printf 'MICCTRL=%q\nPHI_STATE=%q\n' "$HOOKS/micctrl" "$HOOKS/phi" >"$HOOKS/coprocessor.d/coprocessor.conf"
     chmod -R a+rX "$HOOKS" && chmod 755 "$HOOKS/qstat" "$HOOKS/micctrl"
     ge_set "queue:prolog=root@$HOOKS/gridengine/prolog" "queue:epilog=root@$HOOKS/gridengine/epilog"
@@ -174,7 +174,7 @@ queues_work() { ! on n0 qstat -f | awk '$1 ~ /^lab\.q@/ && $6 ~ /E/ { found = 1 
     queues_work
     rm "$HOOKS/fail"
     # what the job has is not known
-    printf 'MPRSRC_OPTIONS=(--qstat /bin/false)\n' >>"$HOOKS/gridengine/hooks.conf"
+    printf 'MPRSRC_OPTIONS=(--user daemon --qstat /bin/false)\n' >>"$HOOKS/gridengine/hooks.conf"
     run -0 --separate-stderr qsub_wait -l intel_phi=1 <<<'echo started'
     [ "$output" = started ]
     [[ $stderr == *"[PROLOG] what this job may use is not known"* ]]

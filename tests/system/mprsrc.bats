@@ -8,11 +8,14 @@ setup() {
     mprun_setup
     SAMPLES=$MPRUN_SOURCE/tests/fuzz/corpus/qstat-xml
     unset JOB_ID SGE_TASK_ID PE_HOSTFILE SGE_BINARY_PATH
+    chmod 777 .
     printf '%s\n' 'gelab3 2 lab.q@gelab3 UNDEFINED' 'gelab1 1 lab.q@gelab1 UNDEFINED' \
         'gelab2 1 lab.q@gelab2 UNDEFINED' >pe_hostfile
 }
 
-mprsrc() { time_limited 30 "$MPRUN_BUILD/tools/mprsrc" "$@"; }
+# Root's mprsrc becomes another user, which runs the stand-ins of qstat.
+[ "$(id -u)" != 0 ] || USER_OPTION=(--user daemon)
+mprsrc() { time_limited 30 "$MPRUN_BUILD/tools/mprsrc" "${USER_OPTION[@]}" "$@"; }
 
 # stand_in COMMANDS: a qstat that notes how it was called, with what, and runs COMMANDS
 stand_in() {
@@ -190,7 +193,7 @@ END
 5|device.xml||'\$(id)' is no name of a device
 5|host.xml||'a;b' is no name of a host
 END
-    run -1 --separate-stderr bash -c '"$1" <"$2" >/dev/full' bash "$MPRUN_BUILD/tools/mprsrc" "$SAMPLES/gridware.xml"
+    run -1 --separate-stderr bash -c '"$2" "${@:3}" <"$1" >/dev/full' bash "$SAMPLES/gridware.xml" "$MPRUN_BUILD/tools/mprsrc" "${USER_OPTION[@]}"
     [[ $stderr == "mprsrc: write to standard output: No space left on device" ]]
 }
 
@@ -306,16 +309,35 @@ END
     needs_root
     stand_in "cat '$SAMPLES/gridware.xml'"
     run --separate-stderr env SGE_ROOT=/nowhere SGE_BINARY_PATH="$PWD" PATH="$PWD:$PATH" \
-        "$MPRUN_BUILD/tools/mprsrc" --timeout 20s -j 47
+        "$MPRUN_BUILD/tools/mprsrc" "${USER_OPTION[@]}" --timeout 20s -j 47
     [ "$status" -eq 6 ]
     [ ! -e calls ]
     run -0 env SGE_ROOT=/root SGE_CELL=c SGE_QMASTER_PORT=1 LD_DEBUG= EVIL=1 BASH_ENV=/evil ENV=/evil \
-        PATH="$PWD:$PATH" "$MPRUN_BUILD/tools/mprsrc" --qstat "$PWD/qstat" -j 47
+        PATH="$PWD:$PATH" "$MPRUN_BUILD/tools/mprsrc" "${USER_OPTION[@]}" --qstat "$PWD/qstat" -j 47
     run -0 grep -vE '^(PWD|OLDPWD|SHLVL|_)=' environment
     [ "$(sort <<<"$output")" = "PATH=/usr/sbin:/usr/bin:/sbin:/bin
 SGE_CELL=c
 SGE_QMASTER_PORT=1
 SGE_ROOT=/root" ]
+}
+
+# bats test_tags=root
+@test "root has an ordinary user run qstat and read what it says" {
+    needs_root
+    stand_in "grep -E '^(Uid|Gid|Groups|CapPrm|NoNewPrivs):' /proc/\$PPID/status | tr -d '\t ' >reader; cat '$SAMPLES/gridware.xml'"
+    run -0 mprsrc --qstat ./qstat -j 47
+    u=$(id -u daemon) g=$(id -g daemon)
+    [ "$(cat reader)" = "Uid:$u$u$u$u
+Gid:$g$g$g$g
+Groups:
+CapPrm:0000000000000000
+NoNewPrivs:1" ]
+    for user in root no-such-user; do
+        rm -f calls
+        run -1 --separate-stderr "$MPRUN_BUILD/tools/mprsrc" --user "$user" --qstat ./qstat -j 47
+        [[ $stderr == "mprsrc: root leaves reading what qstat says to user '$user', which "*"useradd "* ]]
+        [ ! -e calls ]
+    done
 }
 
 @test "--help and --version; the example of the manual runs" {

@@ -250,7 +250,7 @@ site_files() {
     [ ! -d "$SITE" ] || return 0
     mkdir -p "$SITE" "$SITE/../../sbin" && cp -r "$MPRUN_SOURCE/share/gridengine" "$SITE" && chmod -R u+w "$SITE" &&
         ln -s "$MPRUND" "$SITE/../../sbin" &&
-        printf '%s\n' "MPBIND=$MPRUN_BUILD/tools/mpbind" "MPRSRC=$MPRUN_BUILD/tools/mprsrc" "MPRSRC_OPTIONS=(--qstat $QSTAT)" >"$SITE/gridengine/hooks.conf"
+        printf '%s\n' "MPBIND=$MPRUN_BUILD/tools/mpbind" "MPRSRC=$MPRUN_BUILD/tools/mprsrc" "MPRSRC_OPTIONS=(--user daemon --qstat $QSTAT)" >"$SITE/gridengine/hooks.conf"
 }
 # setting_of FILE NAME: its value in a file of share/gridengine
 setting_of() {
