@@ -27,6 +27,7 @@
 #include "common/log.h"
 #include "node-daemon/front/quota.h"
 #include "node-daemon/front/sentinel.h"
+#include "node-daemon/lib/unlinger.h"
 
 static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
 enum { ROOTS_PLACES = 64, BATCH = 16 };
@@ -84,7 +85,7 @@ static void connection_close(struct connection *c)
     loop_io_destroy(c->io);
     loop_timer_stop(&c->timer);
     findings_free(&c->client.found);
-    cleanup_close(&c->fd);
+    unlinger_close(&c->fd);
     free(c->answers);
     free(c);
     s->n--;
@@ -172,9 +173,12 @@ static void hear(struct connection *c)
 {
     struct grant_request q;
     memset(&q, 0, sizeof(q));
+    unlinger_begin();
     ssize_t n =
         recv(c->fd, &q, sizeof(q), MSG_TRUNC | MSG_DONTWAIT); /* the whole packet's length */
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+    int why = errno;
+    unlinger_end();
+    if (n < 0 && (why == EAGAIN || why == EINTR))
         return;
     if (n <= 0 || c->state != IS_SILENT) {
         connection_close(c);
@@ -243,7 +247,9 @@ static void turn_away(int fd, const char *why)
     struct grant_answer a;
     struct grant_request q;
     answer_init(&a, GRANT_BUSY, why);
+    unlinger_begin();
     (void)recv(fd, &q, sizeof(q), MSG_DONTWAIT); /* unread, it would take the answer with it */
+    unlinger_end();
     (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -276,7 +282,7 @@ static void connection_open(struct server *s, int fd, const struct ucred *who)
     if (!c || !c->io) {
         quota_leave(&s->quota, who->uid);
         free(c);
-        close(fd);
+        unlinger_close(&fd);
         return;
     }
     c->server = s;
@@ -318,7 +324,7 @@ static void welcome(struct server *s, int fd)
     if (why)
         turn_away(fd, why);
     if (rc < 0 || why)
-        close(fd);
+        unlinger_close(&fd);
     else
         connection_open(s, fd, &who);
 }

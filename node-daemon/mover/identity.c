@@ -133,7 +133,7 @@ static bool is_of_peer(int socket, const struct identity *i)
     int pidfd = -1;
     socklen_t len = sizeof(pidfd);
     if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) < 0)
-        return (errno == ENOPROTOOPT || errno == EINVAL) && looks_like_peer(socket, i);
+        return errno == ENOPROTOOPT && looks_like_peer(socket, i);
     struct pollfd end = {.fd = pidfd, .events = POLLIN};
     bool lives = poll(&end, 1, 0) == 0;
     close(pidfd);

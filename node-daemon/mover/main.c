@@ -121,6 +121,8 @@ static void serve(struct mover *m, enum role who)
     if (rc > 0) {
         memset(&m->a, 0, sizeof(m->a));
         rc = answer(m, who, fd, &e);
+        cleanup_close(&fd); /* before front closes its own: this is not to be a user's last one */
+        fd = -1;
         m->a.head = record_head(rc < 0 ? (uint32_t)(e.code ? e.code : EIO) : 0, m->q.head.id);
         if (rc < 0)
             snprintf(m->a.text, sizeof(m->a.text), "%s", e.text);

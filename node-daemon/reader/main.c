@@ -17,6 +17,7 @@
 #include "node-daemon/lib/syscalls.h"
 #include "node-daemon/lib/start.h"
 #include "node-daemon/lib/trace.h"
+#include "node-daemon/lib/unlinger.h"
 #include "node-daemon/reader/demands.h"
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/reader/spool-watch.h"
@@ -122,7 +123,7 @@ static void on_link(void *arg, int link, unsigned events)
 {
     struct reader *r = arg;
     struct reader_request q;
-    AUTO_CLOSE int fd = -1;
+    __attribute__((cleanup(unlinger_close))) int fd = -1; /* front may have gone on without it */
     int got = record_receive(link, &q, sizeof(q), &fd);
     if (got == 0) {
         drop_link(r);
