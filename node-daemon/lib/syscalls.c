@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <seccomp.h>
 
 #ifndef __has_feature
@@ -62,6 +63,19 @@ static const int of_all[] = {
     SCMP_SYS(syslog)};
 /* The reader starts qstat. */
 static const int of_others_than_reader[] = {SCMP_SYS(execve), SCMP_SYS(execveat)};
+/* Processes of one user can stop each other, and take each other's limits. */
+static const int to_others[] = {SCMP_SYS(kill),
+                                SCMP_SYS(tkill),
+                                SCMP_SYS(tgkill),
+                                SCMP_SYS(rt_sigqueueinfo),
+                                SCMP_SYS(rt_tgsigqueueinfo),
+                                SCMP_SYS(pidfd_send_signal),
+                                SCMP_SYS(sched_setscheduler),
+                                SCMP_SYS(sched_setparam),
+                                SCMP_SYS(sched_setattr),
+                                SCMP_SYS(sched_setaffinity),
+                                SCMP_SYS(setpriority),
+                                SCMP_SYS(ioprio_set)};
 /* Watch reads the environment of a manager's process. */
 static const int of_others_than_watch[] = {SCMP_SYS(process_vm_readv)};
 /* The signer has all that it needs when it begins. */
@@ -91,6 +105,14 @@ static int refuse_namespaces(scmp_filter_ctx filter)
     return rc < 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
+static int refuse_to_others(scmp_filter_ctx filter)
+{
+    struct scmp_arg_cmp other = SCMP_A0(SCMP_CMP_NE, 0);
+    if (refuse(filter, to_others, COUNT(to_others)) < 0)
+        return -1;
+    return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, other);
+}
+
 static int fill(scmp_filter_ctx filter, enum role role)
 {
     int rc = refuse(filter, of_all, COUNT(of_all));
@@ -98,6 +120,8 @@ static int fill(scmp_filter_ctx filter, enum role role)
         rc = refuse_namespaces(filter);
     if (rc == 0 && role != ROLE_READER)
         rc = refuse(filter, of_others_than_reader, COUNT(of_others_than_reader));
+    if (rc == 0 && role != ROLE_READER) /* which ends qstat */
+        rc = refuse_to_others(filter);
     if (rc == 0 && role != ROLE_WATCH)
         rc = refuse(filter, of_others_than_watch, COUNT(of_others_than_watch));
     if (rc == 0 && role == ROLE_SIGNER)
@@ -105,11 +129,23 @@ static int fill(scmp_filter_ctx filter, enum role role)
     return rc;
 }
 
-int syscalls_restrict(enum role role, struct error *err)
+/* Takes the filter, if it is whole. */
+static int load(scmp_filter_ctx filter, bool is_whole, struct error *err)
 {
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int rc = filter && fill(filter, role) == 0 ? seccomp_load(filter) : -ENOMEM;
+    int rc = is_whole ? seccomp_load(filter) : -ENOMEM;
     if (filter)
         seccomp_release(filter);
     return rc < 0 ? error_errno(err, -rc, "refuse system calls") : 0;
+}
+
+int syscalls_restrict(enum role role, struct error *err)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    return load(filter, filter && fill(filter, role) == 0, err);
+}
+
+int syscalls_keep_to_self(struct error *err)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    return load(filter, filter && refuse_to_others(filter) == 0, err);
 }
