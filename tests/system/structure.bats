@@ -284,6 +284,58 @@ missing_files() { # PAGE...
     [ "${#lines[@]}" -eq 3 ]
 }
 
+# Prints the tests that a page names, as `FILE "NAME"`, and that are not there. The name of a unit test is that of its
+# function.
+missing_tests() { # PAGE
+    local file name
+    grep -oE '`[a-z0-9-]+\.(bats|c) "[^"`]+"`' "$1" | tr -d '`' | while read -r file name; do
+        name=${name//\"/}
+        find "$MPRUN_SOURCE/tests" -name "$file" -exec cat {} + >"$TMPDIR/all"
+        grep -qF -e "@test \"$name\" {" -e "static void $name(void **state)" \
+            -e "static void test_$name(void **state)" "$TMPDIR/all" || echo "$file: $name"
+    done
+}
+
+@test "every test that doc/security.md names is there" {
+    page=$MPRUN_SOURCE/doc/security.md
+    run missing_tests "$page"
+    echo "$output"
+    [ -z "$output" ]
+    # no word of one is written so that it is not looked for
+    [ "$(grep -oE '`[a-z0-9-]+\.(bats|c) "[^"`]+"`' "$page" | wc -l)" -ge 50 ]
+    run -1 grep -E '\.(bats|c) "[^"`]*("?$|"[^`])' "$page"
+    echo '`structure.bats "no such test"` `no-such.bats "x"` `test-words.c "no_such"` `structure.bats "checks in a test are a line each"`' >page.md
+    run missing_tests page.md
+    [ "${#lines[@]}" -eq 3 ]
+}
+
+# Prints the lines of scripts that are installed which want a bash newer than 4.4, RHEL 8's.
+newer_bash() {
+    (cd "$MPRUN_SOURCE" && grep -rlE '^#!.*[ /]bash|^# [a-z-]+\.bash - ' share launcher starter tools | sort | tee "$TMPDIR/scripts" |
+        xargs grep -nE '\<EPOCH(REALTIME|SECONDS)\>|\<SRANDOM\>|\<BASH_(ARGV0|REMATCH_)|\<wait +(-[a-z]+ +)*-[a-z]*[pf]|\<local +-I|\$\{[^}]*@[UuLKk]\}|\$\{[ |]|shopt -s (assoc_expand_once|localvar_|varredir_close|patsub_replacement|globskipdots)|\<read +-E|compat5') || :
+}
+
+@test "no script that is installed needs a newer bash than 4.4" {
+    run newer_bash
+    echo "$output"
+    [ -z "$output" ]
+    for script in share/gridengine/{prolog,epilog,load-sensor,hooks.bash} share/coprocessor.d/{phi,gpu} launcher/self-test.bash; do
+        grep -qxF "$script" scripts
+    done
+    mkdir -p tree/{share,launcher,starter,tools}
+    cat >tree/share/x <<'END'
+#!/bin/bash
+now=$EPOCHREALTIME
+wait -n -p who
+wait -n
+echo "${name@Q}" "${name@U}"
+local -n x=y
+local -I z
+END
+    MPRUN_SOURCE=$PWD/tree run newer_bash
+    [ "$(cut -d : -f 1 <<<"$output" | paste -sd ' ')" = "2 3 5 7" ]
+}
+
 # Prints the lines of the product that compute with the ranks of a host themselves.
 arithmetic_on_ranks() {
     (cd "$MPRUN_SOURCE" && grep -rnE 'first_rank|[.>]n?cycles\>' --include='*.[ch]' --include='*.proto' \
