@@ -2,9 +2,9 @@
 /* evidence-gridengine.c - which job of Grid Engine a process is in
  *
  * The execd gives every task a supplementary group of its own, which no process can take on (and
- * lay down only where its user has subordinate gids); its number and the job's owner stand in active_jobs/JOB.TASK[/N.HOST]/ in its spool
- * directory, in addgrpid and config. A process is in the job if it has that group and that owner's
- * uid. The name of the job only says where to look.
+ * lay down only where its user has subordinate gids); its number and the job's owner stand in
+ * active_jobs/JOB.TASK[/N.HOST]/ in its spool directory, in addgrpid and config. A process is in
+ * the job if it has that group and that owner's uid. The name of the job only says where to look.
  *
  * A job whose owner is ambiguous is contained as one that is nobody's: no process can prove that it
  * is in it, and no user gets a place there. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a process of mprund cannot do that somebody has taken over: have processes moved that did
- * not ask, fill another's table of descriptors, or be root in a namespace of its own. */
+ * not ask, fill another's table of descriptors, be root in a namespace of its own, or stop another
+ * process of its user. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -177,19 +179,70 @@ static int try_namespaces(enum role role)
     return role != ROLE_SIGNER && wait(NULL) < 0 ? 5 : 0;
 }
 
+/* In a child: the code of `try_it`. */
+static int tried(int (*try_it)(enum role), enum role role)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        _exit(try_it(role));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
 static void test_no_namespace_of_its_own(void **state)
 {
     static const enum role roles[] = {ROLE_SIGNER, ROLE_READER, ROLE_WATCH, ROLE_FRONT};
-    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
-        int status;
-        pid_t pid = fork();
-        if (pid == 0) {
-            (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-            _exit(try_namespaces(roles[i]));
-        }
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_int_equal(status, 0);
-    }
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+        assert_int_equal(tried(try_namespaces, roles[i]), 0);
+}
+
+/* ---- others of its user -----------------------------------------------------------------------
+ */
+
+/* 0: it can do nothing to its parent, which has its uid. */
+static int touch_parent(void)
+{
+    struct rlimit is;
+    struct sched_param idle = {.sched_priority = 0};
+    pid_t parent = getppid();
+    if (errno_of(kill(parent, 0)) != EPERM || errno_of(kill(-1, 0)) != EPERM)
+        return 2;
+    if (errno_of(syscall(SYS_tgkill, parent, parent, 0)) != EPERM)
+        return 3;
+    if (errno_of(syscall(SYS_pidfd_send_signal, -1, 0, NULL, 0)) != EPERM)
+        return 4;
+    if (errno_of(setpriority(PRIO_PROCESS, (id_t)parent, 19)) != EPERM ||
+        errno_of(sched_setscheduler(parent, SCHED_IDLE, &idle)) != EPERM)
+        return 5;
+    if (errno_of(prlimit(parent, RLIMIT_NOFILE, NULL, &is)) != EPERM)
+        return 6;
+    return prlimit(0, RLIMIT_NOFILE, NULL, &is) < 0 ? 7 : 0; /* its own are its own */
+}
+
+static int try_parent(enum role role)
+{
+    struct error e;
+    return syscalls_restrict(role, &e) < 0 ? 1 : touch_parent();
+}
+
+/* What the reader starts, once it runs. */
+static int try_parent_as_qstat(enum role role)
+{
+    struct error e;
+    return syscalls_restrict(role, &e) < 0 || syscalls_keep_to_self(&e) < 0 ? 1 : touch_parent();
+}
+
+static void test_no_signal_to_others_of_its_user(void **state)
+{
+    assert_int_equal(tried(try_parent, ROLE_SIGNER), 0);
+    assert_int_equal(tried(try_parent, ROLE_WATCH), 0);
+    assert_int_equal(tried(try_parent, ROLE_FRONT), 0);
+    assert_int_equal(tried(try_parent_as_qstat, ROLE_READER), 0);
+    assert_int_equal(tried(try_parent, ROLE_READER), 2); /* it ends qstat */
 }
 
 static int go_elsewhere(void **state)
@@ -211,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_no_process_of_another_namespace),
         cmocka_unit_test(test_a_record_brings_one_descriptor_at_most),
         cmocka_unit_test(test_no_namespace_of_its_own),
+        cmocka_unit_test(test_no_signal_to_others_of_its_user),
     };
     return cmocka_run_group_tests(tests, go_elsewhere, come_back);
 }
