@@ -6,17 +6,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
+#include "common/own-name.h"
+
 enum { PRESENT = IDSET_MAX };
 
-static const char *own_path(const char *path, char *buf, size_t n)
+/* Caller frees; NULL with err. */
+static char *own_path(const char *path, struct error *err)
 {
-    snprintf(buf, n, "/dev/shm/mprun.cores.%u", (unsigned)geteuid());
-    return path ? path : buf;
+    char own[64];
+    snprintf(own, sizeof(own), "/dev/shm/mprun.cores.%u", (unsigned)geteuid());
+    return own_name(path ? path : own, S_IFREG, err);
 }
 
 static int lock(int fd, short type, off_t first, off_t n)
@@ -63,8 +69,10 @@ int core_ledger_open(const char *path, struct error *err)
     /* while a removal is under way, which a busy machine may hold up; waiting for its lock would be
      * without end if it was stopped */
     static const struct timespec bit = {.tv_nsec = LEDGER_WAIT_NS};
-    char own[64];
-    path = own_path(path, own, sizeof(own));
+    AUTO_FREE char *own = own_path(path, err);
+    if (!own)
+        return -1;
+    path = own;
     for (int i = 0; i < LEDGER_TRIES; i++) {
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
         if (fd < 0)
@@ -128,34 +136,35 @@ int core_ledger_take(int fd, const struct idset *threads, struct error *err)
 }
 
 /* When several steps leave at once, the last one finds that it has the file alone. */
-void core_ledger_remove(const char *path, int fd)
+void core_ledger_remove(int fd)
 {
-    char own[64];
+    char link[32], own[PATH_MAX];
     struct stat s, there;
-    path = own_path(path, own, sizeof(own));
-    if (fd < 0)
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t n = fd < 0 ? -1 : readlink(link, own, sizeof(own) - 1);
+    if (n < 0)
         return;
+    own[n] = 0;
     lock(fd, F_UNLCK, PRESENT, 1);
-    if (lock(fd, F_WRLCK, PRESENT, 1) == 0 && fstat(fd, &s) == 0 && lstat(path, &there) == 0 &&
+    if (lock(fd, F_WRLCK, PRESENT, 1) == 0 && fstat(fd, &s) == 0 && lstat(own, &there) == 0 &&
         s.st_ino == there.st_ino && s.st_dev == there.st_dev)
-        unlink(path);
+        unlink(own);
 }
 
-void core_ledger_leave(const char *path, int fd)
+void core_ledger_leave(int fd)
 {
-    core_ledger_remove(path, fd);
+    core_ledger_remove(fd);
     if (fd >= 0)
         close(fd);
 }
 
 void core_ledger_sweep(const char *path)
 {
-    char own[64];
     struct error ignored;
-    path = own_path(path, own, sizeof(own));
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd >= 0 && is_good(fd, path, &ignored) > 0)
-        core_ledger_leave(path, fd);
+    AUTO_FREE char *own = own_path(path, &ignored);
+    int fd = !own ? -1 : open(own, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && is_good(fd, own, &ignored) > 0)
+        core_ledger_leave(fd);
     else if (fd >= 0)
         close(fd);
 }

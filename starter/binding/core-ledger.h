@@ -14,8 +14,8 @@
 #include "common/error.h"
 #include "common/idset.h"
 
-/* Open the ledger. path NULL: the user's own. A descriptor, or -1 with err: no ledger, or a file
- * that others can write or own. */
+/* Open the ledger. path NULL: the user's own, wherever another user has taken that name. A
+ * descriptor, or -1 with err: no ledger, or a file that others can write or own. */
 int core_ledger_open(const char *path, struct error *err);
 /* Read which threads others have taken now. 0, or -1 with err. */
 int core_ledger_busy(int fd, struct idset *ret, struct error *err);
@@ -23,8 +23,8 @@ int core_ledger_busy(int fd, struct idset *ret, struct error *err);
  * with err. */
 int core_ledger_take(int fd, const struct idset *threads, struct error *err);
 /* Remove the file if no other step has it open; call it before fd is closed. fd -1 is fine. */
-void core_ledger_remove(const char *path, int fd);
+void core_ledger_remove(int fd);
 /* The same, and close it. */
-void core_ledger_leave(const char *path, int fd);
+void core_ledger_leave(int fd);
 /* Remove a file that no process has open. */
 void core_ledger_sweep(const char *path);

@@ -114,7 +114,7 @@ static bool has_ledger(const struct launch *l)
 static void keep(struct rank_binding *b, int ledger, int keeper_fd)
 {
     if (!b->plan.bound) {
-        core_ledger_leave(NULL, ledger);
+        core_ledger_leave(ledger);
         return;
     }
     keeper_send(keeper_fd, (char[]){KEEPER_CORES}, 1, &ledger, 1);
@@ -182,7 +182,7 @@ void rank_binding_free(struct rank_binding *b)
     if (!b->launch)
         return;
     plan_binding_free(&b->plan);
-    core_ledger_leave(NULL, b->ledger);
+    core_ledger_leave(b->ledger);
     topology_destroy(b->topology);
     idset_free(&b->granted);
 }

@@ -185,7 +185,7 @@ static void sweep(struct keeper *k)
     struct error e;
     kill_once(k);
     remove_directories(k, false);
-    core_ledger_remove(NULL, k->cores_fd);
+    core_ledger_remove(k->cores_fd);
     if (k->ncgroups &&
         cgroup_sweep((const char *const *)k->cgroups, k->ncgroups, KEEPER_SWEEP_MS, &e) < 0)
         log_error("on %s: %s", k->host, e.text);
@@ -263,7 +263,7 @@ static bool look_after_children(struct keeper *k, pid_t worker, int *code)
     if (k->worker == 0 && !k->was_judged) {
         k->was_judged = true;
         *code = worker_ended(k, worker);
-        core_ledger_leave(NULL, take_fd(&k->cores_fd));
+        core_ledger_leave(take_fd(&k->cores_fd));
         core_ledger_sweep(NULL);
     } else if (k->has_orphans) {
         k->has_orphans = false;

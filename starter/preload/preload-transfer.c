@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/own-name.h"
 #include "common/path.h"
 #include "model/rank-end.h"
 #include "starter/links/child-hosts.h"
@@ -161,7 +162,8 @@ static struct cache *open_cache_in(const char *base, uint64_t limit, struct erro
         error_errno(err, ENOMEM, "name it");
         return NULL;
     }
-    struct cache *c = cache_open(path, limit, err);
+    AUTO_FREE char *own = own_name(path, S_IFDIR, err);
+    struct cache *c = own ? cache_open(own, limit, err) : NULL;
     /* one that is there and not as it has to be is told of; where none can be made, /tmp serves */
     if (c || lstat(path, &st) == 0 || strcmp(base, "/tmp") == 0)
         return c;

@@ -176,6 +176,14 @@ in_tmpdir() {
     [ "$status" = 0 ]
     [ "$output" = brought ]
     grep "make directory '$PWD/roots/mprun-cache.$TEST_UID': Permission denied; '/tmp' is used instead" <<<"$stderr"
+    # and where another user has taken that name, beside it
+    mkdir -m 1777 everybodys && install -d -m 777 -o root "everybodys/mprun-cache.$TEST_UID"
+    for _ in 1 2; do
+        in_tmpdir "$PWD/everybodys" --preload-binary -n 1 sh -c 'echo brought'
+        [ "$status/$output/$stderr" = "0/brought/${stderr/*instead*/}" ]
+    done
+    [ "$(stat -c '%U %a' everybodys/mprun-cache."$TEST_UID".*)" = "$(id -nu "$TEST_UID") 700" ]
+    [ -z "$(ls "everybodys/mprun-cache.$TEST_UID")" ]
 }
 
 @test "no file can be made in TMPDIR: /tmp serves instead" {
