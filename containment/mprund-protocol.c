@@ -210,7 +210,8 @@ int grant_receive(int fd, double seconds, struct grant_answer *ret, struct error
     if (n < 0)
         return error_errno(err, errno, "hear from mprund");
     if (n == 0)
-        return error_set(err, EPIPE, "mprund hung up without an answer");
+        return error_set(err, EPIPE,
+                         "mprund hung up without an answer: it has no time for this user now");
     const char *fault = grant_answer_fault(ret, (size_t)n);
     return fault ? error_set(err, EPROTO, "hear from mprund: %s", fault) : 0;
 }

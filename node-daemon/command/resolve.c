@@ -31,7 +31,7 @@
 #define SO_PASSRIGHTS 83
 #endif
 
-enum { BACKLOG = 1024 }; /* with fewer, those that connect again and again push others out */
+enum { BACKLOG = 512 }; /* with fewer, those that connect again and again push others out */
 
 /* ---- settings ---------------------------------------------------------------------------------
  */

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stddef.h>
 
+static const double TELLS = 100; /* a second, and at once */
 /* A request of mprund's normal time costs one; no request costs more than the most, as a host that
  * is slow for a moment is not its user's doing. */
 static const double REQUEST_S = 0.001, REFUSAL_COST = 4, MOST_COST = 10;
@@ -64,6 +65,20 @@ double quota_left(struct quota *q, uid_t uid)
 {
     const struct quota_user *u = uid ? find(q, uid) : NULL;
     return u ? u->tokens : INFINITY;
+}
+
+bool quota_is_to_tell(struct quota *q, uid_t uid, double now)
+{
+    struct quota_user *u = find(q, uid);
+    if (!u)
+        return true;
+    u->tells += (now - u->told) * TELLS;
+    u->tells = u->tells < TELLS ? u->tells : TELLS;
+    u->told = now;
+    if (u->tells < 1)
+        return false;
+    u->tells -= 1;
+    return true;
 }
 
 void quota_leave(struct quota *q, uid_t uid)

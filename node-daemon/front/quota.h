@@ -13,6 +13,7 @@ struct quota { /* zero: nobody asked yet */
         unsigned connections; /* open now */
         double tokens;        /* requests that may be made at once */
         double seen;          /* loop_now() of the last one; 0: a free entry */
+        double tells, told;   /* how often it may be told that it has too many; as of then */
     } user[QUOTA_USERS];
 };
 
@@ -26,4 +27,8 @@ void quota_charge(struct quota *q, uid_t uid, double seconds, bool is_refused);
 /* Requests that the user may still make at once; less than 0: it took more than its share. Root: no
  * end of them. */
 double quota_left(struct quota *q, uid_t uid);
+/* It was not let in: is it to be told? Not as often as it likes, as that costs more than hanging
+ * up.
+ */
+bool quota_is_to_tell(struct quota *q, uid_t uid, double now);
 void quota_leave(struct quota *q, uid_t uid);

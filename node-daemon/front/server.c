@@ -299,6 +299,9 @@ static void connection_open(struct server *s, int fd, const struct ucred *who)
     hear(c); /* most have asked by then */
 }
 
+static const char too_many[] = "too many requests of this user: ask again later";
+
+/* NULL, or why not. */
 static const char *check_may_come(struct server *s, uid_t uid)
 {
     const struct conf *conf = s->requests->conf;
@@ -307,7 +310,7 @@ static const char *check_may_come(struct server *s, uid_t uid)
                                                  : "too many requests of root: ask again later";
     if (!quota_enter(&s->quota, uid, loop_now(), (unsigned)conf->user_connections,
                      (double)conf->user_rate))
-        return "too many requests of this user: ask again later";
+        return too_many;
     if (make_room(s))
         return NULL;
     quota_leave(&s->quota, uid);
@@ -321,7 +324,7 @@ static void welcome(struct server *s, int fd)
     socklen_t len = sizeof(who);
     int rc = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
     const char *why = rc < 0 ? NULL : check_may_come(s, who.uid);
-    if (why)
+    if (why && (why != too_many || quota_is_to_tell(&s->quota, who.uid, loop_now())))
         turn_away(fd, why);
     if (rc < 0 || why)
         unlinger_close(&fd);

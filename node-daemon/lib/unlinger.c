@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { MOMENT_US = 200 };
+enum { MOMENT_US = 1000 };
 
 static void do_nothing(int signo)
 {
