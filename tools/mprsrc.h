@@ -35,7 +35,7 @@ struct mprsrc_options { /* texts are argv's */
     const char *pe_hostfile, *qstat;
     const char *user; /* that root becomes */
     bool is_roots;    /* it was root's at first */
-    double timeout; /* seconds for each qstat */
+    double timeout;   /* seconds for each qstat */
     struct resource_names names;
 };
 
