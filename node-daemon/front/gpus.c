@@ -56,8 +56,6 @@ static int add_devices(int root, struct gpus *g)
         if (!strncmp(e->d_name, prefix, strlen(prefix)) && is_number(e->d_name + strlen(prefix)) &&
             add(g, e->d_name + strlen(prefix)) < 0)
             return -1;
-    if (g->n > 1)
-        qsort(g->gpu, g->n, sizeof(*g->gpu), by_number);
     return 0;
 }
 
@@ -88,7 +86,16 @@ static int read_node(int root, const char *pci)
     return file_read_at(root, path, text, sizeof(text)) > 0 ? (int)strtol(text, NULL, 10) : -1;
 }
 
-static void find_nodes(int root, struct gpus *g)
+static struct gpu *find(struct gpus *g, const char *id)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (!strcmp(g->gpu[i].id, id))
+            return &g->gpu[i];
+    return NULL;
+}
+
+/* add_others: those that the driver names and nobody else, as where /dev is a service's own. */
+static int find_nodes(int root, struct gpus *g, int add_others)
 {
     char minor[16];
     struct dirent *e;
@@ -96,10 +103,13 @@ static void find_nodes(int root, struct gpus *g)
     while (d && (e = readdir(d))) {
         if (e->d_name[0] == '.' || read_minor(root, e->d_name, minor, sizeof(minor)) < 0)
             continue;
-        for (size_t i = 0; i < g->n; i++)
-            if (!strcmp(g->gpu[i].id, minor))
-                g->gpu[i].node = read_node(root, e->d_name);
+        if (add_others && g->n < DEVICES_MAX && !find(g, minor) && add(g, minor) < 0)
+            return -1;
+        struct gpu *gpu = find(g, minor);
+        if (gpu)
+            gpu->node = read_node(root, e->d_name);
     }
+    return 0;
 }
 
 int gpus_read(int root, char *const *configured, struct gpus *ret)
@@ -109,11 +119,12 @@ int gpus_read(int root, char *const *configured, struct gpus *ret)
     int rc = is_auto ? add_devices(root, &g) : 0;
     for (char *const *id = is_auto ? NULL : configured; rc == 0 && id && *id; id++)
         rc = add(&g, *id);
-    if (rc < 0) {
+    if (rc < 0 || find_nodes(root, &g, is_auto) < 0) {
         gpus_free(&g);
         return -1;
     }
-    find_nodes(root, &g);
+    if (is_auto && g.n > 1)
+        qsort(g.gpu, g.n, sizeof(*g.gpu), by_number);
     *ret = g;
     return 0;
 }

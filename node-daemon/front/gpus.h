@@ -15,8 +15,9 @@ struct gpus {
     size_t n;
 };
 
-/* Those that the configuration names, or those of the devices /dev/nvidiaN with N for id. Where the
- * driver tells which device is whose PCI address, nodes are known of ids that are numbers. root: a
+/* Those that the configuration names, or those of the devices /dev/nvidiaN with N for id, whether
+ * /dev or the driver tells of them. Where the driver tells which device is whose PCI address, nodes
+ * are known of ids that are numbers. root: a
  * descriptor of the directory below which dev, proc and sys are looked for. 0, or -1: no memory. */
 int gpus_read(int root, char *const *configured, struct gpus *ret);
 void gpus_free(struct gpus *g);

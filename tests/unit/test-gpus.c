@@ -31,13 +31,13 @@ static void put(const char *path, const char *text)
     fclose(f);
 }
 
-/* Four devices in the order of readdir(), of which the driver tells three, on two nodes. */
+/* Four devices in the order of readdir(); the driver tells of three on two nodes, one of them
+ * alone. */
 static int fake(void)
 {
     strcpy(root, "/tmp/mprun-test-gpus-XXXXXX");
     assert_non_null(mkdtemp(root));
     put("dev/nvidia10", "");
-    put("dev/nvidia2", "");
     put("dev/nvidia0", "");
     put("dev/nvidia1", "");
     put("dev/nvidiactl", "");

@@ -16,7 +16,8 @@ setup_file() {
     [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" = systemd ] || return 0
     install_mprund # the unit has a /tmp of its own
     # what the unit's sandbox could forbid
-    mknod /dev/nvidia0 c 195 0
+    mount -t tmpfs none /proc/driver && mkdir -p /proc/driver/nvidia/gpus/0000:00:04.0
+    printf 'Device Minor: \t 0\n' >/proc/driver/nvidia/gpus/0000:00:04.0/information
     printf 'user = daemon\ntrace = "/var/log/mprund.trace"\nquarantine { process_events = true }\n' >/etc/mprund.conf
     sed "s|@sbindir@/mprund|/usr/local/sbin/mprund --config /etc/mprund.conf|" "$MPRUN_SOURCE/share/units/mprund.service.in" >/run/systemd/system/mprund.service
     systemctl daemon-reload
@@ -31,6 +32,7 @@ setup() {
 teardown_file() {
     [ "${VMRUN_INIT:-}" = systemd ] || return 0
     systemctl stop mprund mprund-jobs.scope
+    umount /proc/driver
     wait_until 30 test ! -d $SCOPE
 }
 
