@@ -23,6 +23,7 @@
 #include "node-daemon/command/systemd.h"
 #include "node-daemon/conf/conf.h"
 #include "node-daemon/lib/logging.h"
+#include "node-daemon/lib/syscalls.h"
 #include "node-daemon/supervisor/resolver.h"
 
 #ifdef HAVE_CONFIG_H
@@ -56,6 +57,8 @@ static int exec_supervisor(const struct mprund_options *o, int ready, int argc, 
     *w++ = self;
     for (int i = 1; i < argc; i++)
         *w++ = argv[i];
+    if (syscalls_restrict_all(err) < 0) /* a kernel without filters */
+        log_warn("%s", err->text);
     execv(program, words);
     return error_errno(err, errno, "exec '%s'", program);
 }

@@ -115,10 +115,8 @@ static int refuse_to_others(scmp_filter_ctx filter)
 
 static int fill(scmp_filter_ctx filter, enum role role)
 {
-    int rc = refuse(filter, of_all, COUNT(of_all));
-    if (rc == 0)
-        rc = refuse_namespaces(filter);
-    if (rc == 0 && role != ROLE_READER)
+    int rc = 0;
+    if (role != ROLE_READER)
         rc = refuse(filter, of_others_than_reader, COUNT(of_others_than_reader));
     if (rc == 0 && role != ROLE_READER) /* which ends qstat */
         rc = refuse_to_others(filter);
@@ -142,6 +140,15 @@ int syscalls_restrict(enum role role, struct error *err)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     return load(filter, filter && fill(filter, role) == 0, err);
+}
+
+int syscalls_restrict_all(struct error *err)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    return load(filter,
+                filter && refuse(filter, of_all, COUNT(of_all)) == 0 &&
+                    refuse_namespaces(filter) == 0,
+                err);
 }
 
 int syscalls_keep_to_self(struct error *err)

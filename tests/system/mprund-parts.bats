@@ -105,9 +105,9 @@ has_only() {
     has_only $mover "$(part mover)"
     has_only $watch "$(part watch)"
     has_only $((mover | watch | 1 << 6 | 1 << 7 | 1 << 8)) "$MPRUND_PID"
-    for name in front reader signer watch; do
-        grep -qE '^Seccomp:\s2$' "/proc/$(part $name)/status"
-        grep -qE '^NoNewPrivs:\s1$' "/proc/$(part $name)/status"
+    for pid in "$MPRUND_PID" $(pgrep -P "$MPRUND_PID"); do
+        grep -qE '^Seccomp:\s2$' "/proc/$pid/status"
+        grep -qE '^NoNewPrivs:\s1$' "/proc/$pid/status"
     done
     [ "$(awk '/^Uid/ { print $2 }' "/proc/$(part watch)/status")" = "$(id -u daemon)" ]
 }

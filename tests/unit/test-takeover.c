@@ -164,7 +164,7 @@ static int errno_of(long rc)
 static int try_namespaces(enum role role)
 {
     struct error e;
-    if (syscalls_restrict(role, &e) < 0)
+    if (syscalls_restrict_all(&e) < 0 || syscalls_restrict(role, &e) < 0)
         return 1;
     if (errno_of(unshare(CLONE_NEWUSER)) != EPERM)
         return 2;
