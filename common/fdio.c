@@ -129,7 +129,9 @@ char *file_slurp_at(int dir, const char *path, size_t max, size_t *ret_len)
 
 int file_write_at(int dir, const char *path, const char *text)
 {
-    AUTO_CLOSE int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+    /* O_NONBLOCK: from Linux 6.16 on who lowers memory.max does not free the memory itself, which
+     * can take minutes; who next wants some does (admin-guide/cgroup-v2.rst) */
+    AUTO_CLOSE int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return -1;
     size_t len = strlen(text);

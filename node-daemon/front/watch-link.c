@@ -85,8 +85,10 @@ void watch_link_note(struct watch_link *w, const char *job, gid_t group)
     if (group == 0)
         return;
     for (size_t i = 0; i < GROUPS_MAX; i++)
-        if (w->group[i].group == group && !strcmp(w->group[i].job, job))
+        if (w->group[i].group == group && !strcmp(w->group[i].job, job)) {
+            w->group[i].ended = 0; /* it has a directory: mprund ended what was idle, no more */
             return;
+        }
     struct group *g = &w->group[w->ngroups++ % GROUPS_MAX];
     *g = (struct group){.group = group};
     snprintf(g->job, sizeof(g->job), "%s", job);
