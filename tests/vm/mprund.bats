@@ -63,6 +63,7 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
     enter --cores 2 -- sh -c 'more() { sleep 1000 & more & wait; }; more' >/dev/null 2>&1 &
     wait_until 60 forks_no_more 32
     "$MPRUND" status --json | grep '"processes_limit": 32'
+    "$MPRUND" status --json | grep '"processes": [1-9]'
     kill -9 $(find /sys/fs/cgroup -path '*/mprund/site-12.1-*/cgroup.procs' -exec cat {} + | sort -u)
     wait
 }
