@@ -10,16 +10,21 @@
 #include <stdbool.h>
 #include <seccomp.h>
 
+/* Sanitizers look for leaks with calls that are refused otherwise. */
 #ifndef __has_feature
 #define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
 #endif
 
 /* None of them looks into processes, changes what the machine is, or reaches new parts of the
  * kernel.
  */
 static const int of_all[] = {
-#if !defined(__SANITIZE_ADDRESS__) &&                                                              \
-    !__has_feature(address_sanitizer) /* which looks for leaks so */
+#if !SANITIZED
     SCMP_SYS(ptrace),
 #endif
     SCMP_SYS(process_vm_writev),
@@ -79,9 +84,11 @@ static const int to_others[] = {SCMP_SYS(kill),
 /* Watch reads the environment of a manager's process. */
 static const int of_others_than_watch[] = {SCMP_SYS(process_vm_readv)};
 /* The signer has all that it needs when it begins. */
-static const int of_signer[] = {SCMP_SYS(open),   SCMP_SYS(openat),  SCMP_SYS(openat2),
-                                SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind),
-                                SCMP_SYS(fork),   SCMP_SYS(vfork)};
+static const int of_signer[] = {
+#if !SANITIZED
+    SCMP_SYS(open),   SCMP_SYS(openat),  SCMP_SYS(openat2),
+#endif
+    SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind),    SCMP_SYS(fork), SCMP_SYS(vfork)};
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static int refuse(scmp_filter_ctx filter, const int *calls, size_t n)
