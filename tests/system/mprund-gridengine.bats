@@ -395,7 +395,7 @@ EOF
     before=$(job_cgroup "$other")
     [ -d "$before" ]
     run on_root "$other" "$MPRUND" status
-    [[ $output =~ $(job)\.1\ +gridengine\ +64000\ +labuser\ +expected\ +-\  ]]
+    [[ $output =~ $(job)\.1\ +gridengine\ +64000\ +labuser\ +expected\  ]]
     run on_root "$other" "$MPRUND" status --json
     [[ $output == *'"cores_how": "own"'* ]]
     touch "$(dirname "$(job_out)")/go"
