@@ -114,7 +114,7 @@ static int refuse_namespaces(scmp_filter_ctx filter)
 
 static int refuse_to_others(scmp_filter_ctx filter)
 {
-    struct scmp_arg_cmp other = SCMP_A0(SCMP_CMP_NE, 0);
+    struct scmp_arg_cmp other = SCMP_A0(SCMP_CMP_NE, 0, 0);
     if (refuse(filter, to_others, COUNT(to_others)) < 0)
         return -1;
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, other);
