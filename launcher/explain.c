@@ -106,6 +106,12 @@ static unsigned usable_cores(const struct alloc_host *a, unsigned found, struct 
     return all ? (unsigned)((left * found + all - 1) / all) : 0;
 }
 
+static void print_bound(const struct step_plan *p, const struct plan_binding *b)
+{
+    const char *source = b->bound && p->step.bind.cores > 1 ? p->rank_cores_source : "";
+    printf("            %s%s%s%s\n", b->reason, *source ? " (" : "", source, *source ? ")" : "");
+}
+
 /* The words of the planner for as many cores, whichever they are. */
 static void print_binding(const struct step_plan *p, const struct host *h, unsigned ncores)
 {
@@ -117,9 +123,7 @@ static void print_binding(const struct step_plan *p, const struct host *h, unsig
     const struct alloc_host *a = &p->alloc.hosts[h->index];
     t.share = a->cores_known || a->core_list ? 0 : a->granted;
     if (cores && plan_binding(&t, &p->step.bind, rank_set_count(h->ranks), NULL, &b, &e) == 0)
-        printf("            %s%s\n", b.reason,
-               b.bound && p->step.bind.cores > 1 && !p->cmd->step.bind.cores ? " (OMP_NUM_THREADS)"
-                                                                             : "");
+        print_bound(p, &b);
     else if (cores)
         printf("            would fail: %s\n", e.text);
     plan_binding_free(&b);

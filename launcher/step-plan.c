@@ -132,6 +132,21 @@ static uint32_t threads_of_ranks(const struct step *s)
     return most;
 }
 
+/* How many cores a rank is bound to where the user has not said it. */
+static void choose_rank_cores(struct step_plan *p)
+{
+    struct step *s = &p->step;
+    p->rank_cores_source = "";
+    if (s->bind.policy != BIND_DEFAULT || s->bind.cores)
+        return;
+    s->bind.cores = threads_of_ranks(s);
+    p->rank_cores_source = "OMP_NUM_THREADS";
+    if (p->alloc.slot_cores > s->bind.cores) {
+        s->bind.cores = p->alloc.slot_cores;
+        p->rank_cores_source = p->alloc.slot_cores_source;
+    }
+}
+
 static int make_step(struct step_plan *p, const struct inherited *user, struct error *err)
 {
     struct step *s = &p->step;
@@ -143,8 +158,8 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     memcpy(s->nspace, "mprun-", 6);
     random_name(s->nspace + 6, 26); /* 130 bits */
     s->oversubscribed = p->placement.oversubscribed;
-    if (s->bind.policy == BIND_DEFAULT && !s->bind.cores)
-        s->bind.cores = threads_of_ranks(s);
+    choose_rank_cores(p);
+    s->passed_signals = p->adapter->signals_starters;
     s->stdin_slow = input_is_slow(STDIN_FILENO);
     s->terminal_size = terminal_size();
     s->sample_period = p->cmd->report_usage || p->cmd->report_json ? SAMPLE_SECONDS : 0;
@@ -193,7 +208,7 @@ static int choose_transport(struct step_plan *p, struct error *err)
         return error_set(err, EINVAL,
                          "--transport=unix: hosts of '%s' are other machines; use tcp or stdio",
                          p->adapter->name);
-    if (p->transport == TRANSPORT_STDIO && p->adapter->stdio_channel == STDIO_NONE)
+    if (p->transport == TRANSPORT_STDIO && p->adapter->stdio_channel != STDIO_PER_HOST)
         return error_set(err, EINVAL, "--transport=stdio cannot be used with '%s': %s",
                          p->adapter->name, p->adapter->stdio_reason);
     bool star = p->transport == TRANSPORT_STDIO || p->cmd->explain || p->nused <= p->cmd->fanout;

@@ -30,14 +30,15 @@ struct step_plan {
     struct plan placement;
     struct placement *placements; /* of the hosts in `used` */
     struct step step;
-    uint8_t key[LINK_KEY];    /* wiped by step_plan_free() */
-    enum transport transport; /* never TRANSPORT_AUTO */
-    bool same_machine;        /* all hosts in `used` are the machine that mprun runs on */
-    uint32_t fanout;          /* of the tree of hosts; 0: each is linked to mprun itself */
-    char *starter_path;       /* mpstarter beside this program */
-    char *remote_path;        /* mpstarter on other machines */
-    uint64_t start_ns;        /* CLOCK_REALTIME when the step began */
-    double start_time;        /* loop_now() then */
+    const char *rank_cores_source; /* of step.bind.cores, where the user has not said it; or "" */
+    uint8_t key[LINK_KEY];         /* wiped by step_plan_free() */
+    enum transport transport;      /* never TRANSPORT_AUTO */
+    bool same_machine;             /* all hosts in `used` are the machine that mprun runs on */
+    uint32_t fanout;               /* of the tree of hosts; 0: each is linked to mprun itself */
+    char *starter_path;            /* mpstarter beside this program */
+    char *remote_path;             /* mpstarter on other machines */
+    uint64_t start_ns;             /* CLOCK_REALTIME when the step began */
+    double start_time;             /* loop_now() then */
 };
 
 /* Reads what was granted and decides everything that does not need the hosts' answers. Starts

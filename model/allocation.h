@@ -35,7 +35,9 @@ struct allocation {
     size_t nhosts;
     char source[160]; /* of the hosts as a whole, where theirs differ: "host file 'x'"; "": none */
     char more[96];    /* words that ask the manager for N slots, without the N; or "" */
-    int may_oversubscribe; /* no manager granted anything: more ranks than slots are allowed */
+    uint32_t slot_cores; /* cores that a rank of a slot is to have; 0: the manager did not say */
+    char slot_cores_source[32]; /* of that number */
+    int may_oversubscribe;      /* no manager granted anything: more ranks than slots are allowed */
 };
 
 void allocation_free(struct allocation *a);

@@ -97,7 +97,8 @@ struct step {
     char gpu_env[32];  /* name of the variable in which ranks find the GPUs that mprund granted on
                            their host, with blanks between; "": none */
     double kill_grace; /* seconds between TERM and KILL */
-    double sample_period; /* seconds between usage samples; 0: none */
+    double sample_period;    /* seconds between usage samples; 0: none */
+    uint64_t passed_signals; /* bits, 1 << number: what starters get and pass on to their ranks */
 };
 
 void step_free(struct step *s); /* what it holds, not itself */

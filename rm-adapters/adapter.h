@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -26,12 +27,14 @@ struct host_request {
     size_t nlists;
     const char *const *files; /* of --hostfile */
     size_t nfiles;
+    bool no_manager; /* --rm none: no resource manager is looked for */
 };
 
 enum start_event {
     START_CHANNEL_OPEN,  /* the start client runs; its channel is open */
     START_CHANNEL_ENDED, /* the start client has ended, with `status` as from waitpid() */
-    START_FAILED,        /* the start client could not be started; `err` says why */
+    START_FAILED, /* no start client could be started, or it has started no host at all; `err`
+                     says why */
 };
 
 /* An open start channel. Who receives START_CHANNEL_OPEN owns the descriptors. */
@@ -53,6 +56,8 @@ typedef void (*start_event_fn)(void *arg, size_t host, enum start_event event,
                                const struct start_channel *channel, int status,
                                const struct error *err);
 
+enum { START_PREAMBLE_MAX = 2048 }; /* bytes */
+
 /* A start of all hosts. start() copies the struct; what it points to outlives the start. */
 struct start_request {
     struct loop *loop;
@@ -71,7 +76,12 @@ struct start_request {
     double patience;                  /* seconds that a host has from its start to its HELLO */
     unsigned concurrency;             /* start clients at once; 0: the adapter's default */
     start_event_fn event;
-    void *arg; /* of event and is_elsewhere */
+    void *arg; /* of event and of the functions below */
+    /* Where one start client starts all hosts (STDIO_SHARED). Writes what it is to send to all of
+     * them: returns the number of bytes in ret, which the adapter wipes, or -1 with err. */
+    int (*preamble)(void *arg, uint8_t ret[START_PREAMBLE_MAX], struct error *err);
+    /* There: the host's starter, or the client about this host, wrote n bytes to standard error. */
+    void (*said)(void *arg, size_t host, const char *text, size_t n);
     /* Does another host start this one (see remote_command)? Then the adapter does nothing for the
      * host, and sends no event, until retry(). NULL: no host is. */
     bool (*is_elsewhere)(void *arg, size_t host);
@@ -91,7 +101,9 @@ enum start_again {
 
 enum stdio_channel {
     STDIO_PER_HOST, /* each host's start channel has its own stdin, stdout and stderr */
-    STDIO_NONE,     /* it has not: --transport=stdio is refused, with the adapter's reason */
+    STDIO_SHARED,   /* one start client has that of all hosts: a task of it is a host's, and its
+                       input goes to all; --transport=stdio is refused, with the adapter's reason */
+    STDIO_NONE,     /* there is none: --transport=stdio is refused likewise */
 };
 
 /* ---- an adapter ------------------------------------------------------------------------------ */
@@ -101,11 +113,14 @@ enum stdio_channel {
 struct rm_adapter {
     const char *name; /* what --rm takes; letters, digits */
 
-    /* Does this process run in a job of this manager? Called once, without --rm, in the order of
-     * registry.c until one says yes. Must be cheap and have no side effects. True with the reason
-     * for --explain. False with "", or, where something of the manager's is there, with what is
-     * missing. */
+    /* Does this process run in a job of this manager? Called once, without --rm. Must be cheap and
+     * have no side effects. True with the reason for --explain. False with "", or, where something
+     * of the manager's is there, with what is missing. */
     bool (*detect)(const struct host_request *request, char *reason, size_t n);
+    /* Names of the manager's processes that start jobs and sessions, NULL-terminated: of several
+     * managers that detect themselves it is the one that has the nearest ancestor of mprun. NULL:
+     * this is no manager of jobs. */
+    const char *const *parents;
 
     /* Read which hosts and slots the manager granted; *ret becomes the caller's. Called once,
      * before anything is started, also for --dry-run: no side effects. Each number has its source.
@@ -126,6 +141,9 @@ struct rm_adapter {
     /* The host's starter has said HELLO, so its start no longer counts as one of those at once.
      * NULL: the adapter bounds nothing. */
     void (*reported)(struct starting *s, size_t host);
+    /* The host's link has ended: its starter needs no more time. NULL: the adapter does not care.
+     */
+    void (*left)(struct starting *s, size_t host);
     /* The host does not answer any more: kill its start client, which may never notice. Its event
      * still comes. NULL: start clients must not be killed, and mprun stops waiting for them. */
     void (*abandon)(struct starting *s, size_t host);
@@ -163,10 +181,13 @@ struct rm_adapter {
     const char *gpu_env;
 
     enum stdio_channel stdio_channel;
-    const char *stdio_reason; /* why it is STDIO_NONE; else NULL */
+    const char *stdio_reason; /* why it is not STDIO_PER_HOST; else NULL */
     /* Bits, 1 << signal number: what the manager sends mprun it also sends the ranks of every host;
      * mprun does not pass it on. */
     unsigned long signals_everywhere;
+    /* Bits: what the manager sends starters it means for ranks, and does not send mprun; starters
+     * pass it on to the ranks of their host. */
+    unsigned long signals_starters;
     bool suspends_script;   /* suspending the job stops the processes of its script, on that host
                                only:   mprun has to stop the ranks of other hosts */
     bool carries_variables; /* start clients take request->variables to other hosts, where the
@@ -183,13 +204,14 @@ struct rm_adapter {
 
 /* In the order in which they are asked, NULL-terminated (registry.c). */
 extern const struct rm_adapter *const rm_adapters[];
-/* The first adapter that detects itself, with its reason and what the first one before it missed.
- * "local" is the last one and always does. */
+/* The adapter that detects itself, with its reason and what the first one before it missed. "local"
+ * is the last one and always does. */
 const struct rm_adapter *rm_adapter_detect(const struct host_request *request, char *reason,
                                            size_t n);
 
 extern const struct rm_adapter rm_adapter_gridengine;
 extern const struct rm_adapter rm_adapter_local;
+extern const struct rm_adapter rm_adapter_slurm;
 extern const struct rm_adapter rm_adapter_ssh;
 
 /* gpu_env as mprsrc(1) names it, for the adapters under which mprund grants GPUs. */

@@ -1,22 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* detect.c - the registered adapter that detects its manager */
+/* detect.c - the registered adapter that detects its manager
+ *
+ * Where several managers do (a job of one was started from a job of another, whose variables are
+ * still there), it is the one whose process is the nearest ancestor of mprun. */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "common/proc.h"
 #include "rm-adapters/adapter.h"
+#include "rm-adapters/tunables.h"
+
+static bool is_parent(const struct rm_adapter *a, const char *name)
+{
+    for (const char *const *p = a->parents; p && *p; p++)
+        if (strcmp(*p, name) == 0)
+            return true;
+    return false;
+}
+
+/* How far above mprun a process of the manager is; SESSION_ANCESTORS_MAX: there is none. */
+static int distance(const struct rm_adapter *a)
+{
+    struct proc_stat st = {.ppid = getppid()};
+    for (int i = 0; i < SESSION_ANCESTORS_MAX && st.ppid > 1; i++) {
+        if (proc_stat_read(st.ppid, &st) < 0)
+            break;
+        if (is_parent(a, st.comm))
+            return i;
+    }
+    return SESSION_ANCESTORS_MAX;
+}
+
+/* What another adapter said, as the end of a reason. */
+static void add_other(char *buf, size_t n, const char *word, const struct rm_adapter *a,
+                      const char *why)
+{
+    if (!buf[0])
+        snprintf(buf, n, "; %s %s: %.150s", word, a->name, why);
+}
 
 const struct rm_adapter *rm_adapter_detect(const struct host_request *request, char *reason,
                                            size_t n)
 {
-    char missing[200] = "", why[200];
+    const struct rm_adapter *found = NULL;
+    char others[200] = "", best[200] = "", why[200];
     for (size_t i = 0; rm_adapters[i]; i++) {
         const struct rm_adapter *a = rm_adapters[i];
+        if ((a->parents && request->no_manager) || (found && !a->parents))
+            continue;
         why[0] = 0;
-        if (a->detect(request, why, sizeof(why))) {
-            snprintf(reason, n, "%s%s%s", why, *missing ? "; not " : "", missing);
-            return a;
+        if (!a->detect(request, why, sizeof(why))) {
+            if (*why && !found)
+                add_other(others, sizeof(others), "not", a, why);
+        } else if (!found) {
+            found = a;
+            memcpy(best, why, sizeof(best));
+        } else if (distance(a) < distance(found)) {
+            others[0] = 0;
+            add_other(others, sizeof(others), "nearer to mprun than", found, best);
+            found = a;
+            memcpy(best, why, sizeof(best));
+        } else {
+            others[0] = 0;
+            add_other(others, sizeof(others), "nearer to mprun than", a, why);
         }
-        if (*why && !*missing)
-            snprintf(missing, sizeof(missing), "%s: %.150s", a->name, why);
     }
-    return NULL;
+    snprintf(reason, n, "%s%s", best, others);
+    return found;
 }

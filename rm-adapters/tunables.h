@@ -19,6 +19,12 @@
 #define SSH_CONNECT_PARTS       4
 #define SSH_CONNECT_SECONDS_MIN 2
 
+/* Seconds for the last words of a task that srun says has ended: they may come after that. */
+#define SRUN_WORDS_SECONDS 0.3
+/* Seconds that starters that have gone have to end, before srun is told to end those that nobody
+ * waits for. It kills all that is left at once. */
+#define SRUN_END_SECONDS 1.0
+
 /* ---- managers' commands ---------------------------------------------------------------------- */
 
 /* Seconds for qconf when it explains a failed start: the user waits for the message. */
@@ -31,5 +37,5 @@
 /* Milliseconds between two looks at whether a command has ended; they grow up to this. */
 #define ASK_NAP_MAX_MS 20
 
-/* Ancestors of a process among which the shepherd of a session is looked for. */
+/* Ancestors of a process among which a manager's process is looked for. */
 #define SESSION_ANCESTORS_MAX 64

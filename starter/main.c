@@ -128,6 +128,16 @@ static int take_terminal(void)
     return rc;
 }
 
+static int number_host(struct preamble *p, struct error *err)
+{
+    unsigned number = 0;
+    if (p->flags & PREAMBLE_NUMBERED && rm_starter_side_task_number(&number) < 0)
+        return error_set(err, EPROTO, "the resource manager has not numbered its tasks");
+    if (p->flags & PREAMBLE_NUMBERED)
+        p->host_id = number;
+    return 0;
+}
+
 /* Say that we are here, and be told what there is to know. */
 static int read_start(const char *hostname, struct preamble *ret)
 {
@@ -136,7 +146,7 @@ static int read_start(const char *hostname, struct preamble *ret)
         error_errno(&e, errno, "set the terminal of the start channel");
     else if (fd_write_all(STDOUT_FILENO, PREAMBLE_READY, strlen(PREAMBLE_READY)) < 0)
         error_errno(&e, errno, "write to the start channel");
-    else if (preamble_read(STDIN_FILENO, ret, &e) == 0)
+    else if (preamble_read(STDIN_FILENO, ret, &e) == 0 && number_host(ret, &e) == 0)
         return 0;
     log_error("on %s: %s", hostname, e.text);
     return -1;

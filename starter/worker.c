@@ -33,6 +33,8 @@ static void on_signal(void *arg, int signo)
         snprintf(text, sizeof(text), "mpstarter on %s received SIG%s; ending its ranks",
                  h->with.hostname, sigabbrev_np(signo));
         step_end_cannot_run(&h->end, EXIT_CODE_SIGNAL + signo, text);
+    } else if (h->launch.step.passed_signals >> signo & 1) {
+        ranks_signal(&h->ranks, signo);
     }
     loop_defer_schedule(&h->turn);
 }

@@ -57,18 +57,23 @@ enum { FANOUT_MAX = 4096, DAY = 86400 };
 
 static int apply_rm(void *target, const char *value, struct error *err)
 {
+    struct cmdline *c = target;
     const char *names[32];
     size_t n = 0, len = strcspn(value, ":");
-    while (rm_adapters[n] && n < sizeof(names) / sizeof(*names) - 1) {
+    while (rm_adapters[n] && n < sizeof(names) / sizeof(*names) - 2) {
         names[n] = rm_adapters[n]->name;
         n++;
     }
-    names[n] = NULL;
+    names[n] = "none";
+    names[n + 1] = NULL;
     int i = option_word(value, len, names, err);
     if (i < 0)
         return -1;
-    ((struct cmdline *)target)->rm = rm_adapters[i];
-    ((struct cmdline *)target)->hosts.argument = value[len] ? value + len + 1 : NULL;
+    c->hosts.no_manager = (size_t)i == n;
+    if (c->hosts.no_manager && value[len])
+        return error_set(err, EINVAL, "'none' takes no '%.60s'", value + len);
+    c->rm = rm_adapters[i]; /* of "none" it is NULL: one that is found */
+    c->hosts.argument = value[len] ? value + len + 1 : NULL;
     return 0;
 }
 
@@ -416,7 +421,9 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_distribution},
     {"--rm", "NAME[:ARG]", PLACE,
      "Use this resource manager instead of the one that is found; 'local' is this machine, "
-     "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named",
+     "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named, 'none' looks "
+     "for "
+     "no manager",
      .apply = apply_rm},
     {"--host -H --hosts --hostlist -w --nodelist", "LIST", PLACE,
      "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "

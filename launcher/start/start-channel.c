@@ -39,26 +39,39 @@ static uint32_t preamble_flags(const struct step_plan *plan)
     return flags;
 }
 
-int start_preamble(const struct starter *st, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
-                   struct error *err)
+/* is_here: some host that reads it is this machine. */
+static int pack_preamble(const struct starters *s, uint32_t host_id, uint32_t more_flags,
+                         bool is_here, uint8_t ret[PREAMBLE_MAX], struct error *err)
 {
-    const struct step_plan *plan = st->all->plan;
-    const char *directory = st->all->step.directory->path;
+    const struct step_plan *plan = s->plan;
+    const char *directory = s->step.directory->path;
     char home[ADDRESS_TEXT] = "";
-    struct preamble p = {.host_id = st->host->launch_index,
+    struct preamble p = {.host_id = host_id,
                          .launcher = (uint32_t)getpid(),
                          .flags = preamble_flags(plan) | more_flags};
     memcpy(p.key, plan->key, sizeof(p.key));
-    if (plan->alloc.hosts[st->host->index].here && directory[0] &&
-        address_of_path("home", directory, home) < 0)
+    if (is_here && directory[0] && address_of_path("home", directory, home) < 0)
         home[0] = 0;
     snprintf(p.addresses, sizeof(p.addresses), "%s%s%s", home, *home ? " " : "",
-             st->all->listeners.addresses);
+             s->listeners.addresses);
     if (plan->transport == TRANSPORT_TCP)
         p.link_grace = (uint32_t)(plan->cmd->link_grace + 0.999);
     int n = preamble_pack(&p, ret, err);
     explicit_bzero(&p, sizeof(p));
     return n;
+}
+
+int start_preamble(const struct starter *st, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
+                   struct error *err)
+{
+    const struct starters *s = st->all;
+    return pack_preamble(s, st->host->launch_index, more_flags,
+                         s->plan->alloc.hosts[st->host->index].here, ret, err);
+}
+
+int start_preamble_of_all(const struct starters *s, uint8_t ret[PREAMBLE_MAX], struct error *err)
+{
+    return pack_preamble(s, 0, PREAMBLE_NUMBERED, s->plan->same_machine, ret, err);
 }
 
 bool start_channel_may_be_link(const struct step_plan *plan)
@@ -206,6 +219,11 @@ static void readable(void *arg, int fd, unsigned events)
 void start_channel_open(struct starter *st, const struct start_channel *from)
 {
     start_channel_close(st);
+    if (from->err_fd >= 0 || from->out_fd < 0)
+        client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures,
+                           from->err_fd);
+    if (from->out_fd < 0)
+        return;
     st->channel = (struct client_channel){
         .in_fd = from->in_fd,
         .out_fd = from->out_fd,
@@ -213,9 +231,6 @@ void start_channel_open(struct starter *st, const struct start_channel *from)
         .is_terminal = from->is_terminal,
         .out_io = loop_io_create(st->all->step.loop, from->out_fd, LOOP_READ, readable, st),
     };
-    if (from->err_fd >= 0)
-        client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures,
-                           from->err_fd);
     if (!st->channel.out_io)
         verdict_fail(st->all->step.verdict, EXIT_CODE_MPRUN, "host %s: out of memory",
                      st->host->name);

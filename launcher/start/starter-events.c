@@ -20,6 +20,14 @@
 
 /* ---- why a start client has ended ------------------------------------------------------------ */
 
+/* A start client, or the host's task of the one that starts all hosts: its name, in buf. */
+static const char *client_of_host(const struct step_plan *plan, char *buf, size_t n)
+{
+    bool is_shared = plan->adapter->stdio_channel == STDIO_SHARED;
+    snprintf(buf, n, "%s%s", is_shared ? "its task of " : "", start_client_name(plan));
+    return buf;
+}
+
 /* How a start client has ended, its words, and the exit code that the step has for it. */
 struct client_end {
     char how[320], why[800];
@@ -76,6 +84,7 @@ static void say_cancelled(struct starter *st, const struct client_end *end)
 /* The end of a start client whose host was there. */
 static void say_ended(struct starter *st, int status, const struct client_end *end)
 {
+    char name[128];
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (st->client_is_starter && (code == EXIT_CODE_MPRUN || code == end->code))
         host_failures_was_said(st->all->step.failures, st->host);
@@ -83,7 +92,8 @@ static void say_ended(struct starter *st, int status, const struct client_end *e
     const char *why = end->why;
     host_failures_add(st->all->step.failures, st->host, end->may_say_why, end->code,
                       "%s %s%s%s%s; its ranks are ended%s%s",
-                      st->client_is_starter ? "mpstarter" : start_client_name(st->all->plan),
+                      st->client_is_starter ? "mpstarter"
+                                            : client_of_host(st->all->plan, name, sizeof(name)),
                       end->how, *why ? " (" : "", why, *why ? ")" : "", manager ? "; " : "",
                       manager ? manager : "");
 }
@@ -119,10 +129,19 @@ static bool client_is_over(const struct starter *st)
     return !st->client_runs || (st->nguests > 0 && (h->failed || h->state >= AGENT_RELEASED));
 }
 
+static void tell_left(struct starter *st)
+{
+    const struct rm_adapter *a = st->all->plan->adapter;
+    bool has_left = st->host->state >= AGENT_CONNECTED && !starter_is_linked(st);
+    if (a->left && st->client_runs && has_left && st->all->starting)
+        a->left(st->all->starting, (size_t)st->host->launch_index);
+}
+
 static void settle(struct starter *st)
 {
     struct starters *s = st->all;
     struct host *h = st->host;
+    tell_left(st);
     if (!client_is_over(st) || starter_is_linked(st) || h->state == AGENT_GONE)
         return;
     start_channel_drain(st);
@@ -199,12 +218,18 @@ void starter_client_ended(struct starter *st, int status)
 
 static void not_started(struct starter *st, const struct error *err)
 {
+    starter_client_ends(st);
     host_mark_failed(st->host);
     if (st->host->cancelled)
         log_debug("%s", err->text);
     else
         verdict_fail(st->all->step.verdict, EXIT_CODE_MPRUN, "%s", err->text);
     settle(st);
+}
+
+void starter_said(void *arg, size_t host, const char *text, size_t n)
+{
+    client_stderr_add(&((struct starters *)arg)->of[host].said, text, n);
 }
 
 void starter_event(void *arg, size_t host, enum start_event event,

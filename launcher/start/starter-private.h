@@ -86,12 +86,14 @@ static inline struct starter *starter_of(const struct starters *s, const struct 
  * caller wipes ret, which has the step's key. */
 int start_preamble(const struct starter *st, uint32_t more_flags, uint8_t ret[PREAMBLE_MAX],
                    struct error *err);
+/* The same for all hosts at once, which the manager numbers. */
+int start_preamble_of_all(const struct starters *s, uint8_t ret[PREAMBLE_MAX], struct error *err);
 /* A start channel to a host that reaches none of mprun's addresses may become its link: the user
  * has asked for no transport, and each host has a channel of its own. */
 bool start_channel_may_be_link(const struct step_plan *plan);
 
 /* The starter's client has begun on this channel: owns its descriptors, and tells mpstarter, when
- * it is there, what it has to know. */
+ * it is there, what it has to know. A client of all hosts has none for a single one. */
 void start_channel_open(struct starter *st, const struct start_channel *from);
 /* mpstarter has not said yet that it is there, and can still be told something. */
 bool start_channel_awaits_ready(const struct starter *st);
@@ -130,6 +132,7 @@ void sweep_dead_starter(const struct starter *st);
 /* For the adapter; arg is the starters. */
 void starter_event(void *arg, size_t host, enum start_event event,
                    const struct start_channel *channel, int status, const struct error *err);
+void starter_said(void *arg, size_t host, const char *text, size_t n);
 /* The client that another host has run has ended; status as from waitpid(). */
 void starter_client_ended(struct starter *st, int status);
 /* The host that runs its client has gone: only its own link may still tell of this one. */

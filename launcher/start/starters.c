@@ -74,6 +74,12 @@ static void cannot_begin(struct starters *s, const struct error *why)
     verdict_fail(s->step.verdict, EXIT_CODE_MPRUN, "%s", why->text);
 }
 
+static int preamble_of_all(void *arg, uint8_t ret[START_PREAMBLE_MAX], struct error *err)
+{
+    _Static_assert((int)START_PREAMBLE_MAX >= (int)PREAMBLE_MAX, "the adapter's room for it");
+    return start_preamble_of_all(arg, ret, err);
+}
+
 static void begin(void *arg)
 {
     struct starters *s = arg;
@@ -83,6 +89,8 @@ static void begin(void *arg)
     request.reaper = s->step.reaper;
     request.event = starter_event;
     request.is_elsewhere = through_is_elsewhere;
+    request.preamble = preamble_of_all;
+    request.said = starter_said;
     request.arg = s;
     request.allocation = &s->plan->used;
     request.variables = (const char *const *)s->grants.variables;

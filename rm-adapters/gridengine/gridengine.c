@@ -176,10 +176,12 @@ static int gridengine_read_allocation(const struct host_request *request, struct
 
 /* The path of TMPDIR contains the queue's name, and hosts may be in several queues. */
 static const char *const host_env[] = {"TMPDIR", "TMP", "SGE_BINDING", NULL};
+static const char *const parents[] = {"sge_shepherd", NULL};
 
 const struct rm_adapter rm_adapter_gridengine = {
     .name = "gridengine",
     .detect = gridengine_detect,
+    .parents = parents,
     .read_allocation = gridengine_read_allocation,
     .start = qrsh_start,
     .cancel = fanout_cancel,

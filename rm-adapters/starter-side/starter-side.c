@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_torque;
+extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_slurm,
+    rm_starter_side_torque;
 
 /* LSF's JOB_STARTER hands over words that a shell has split already, or (JOB_STARTER = mpstarter
  * "%USRCMD") one command line: what mpstarter does with any command. A job that is no array has
@@ -22,15 +23,8 @@ static const struct rm_starter_side lsf = {
     .task_variables = (const char *const[]){"LSF_PM_TASKID=", NULL},
 };
 
-/* mprun may itself be a task of Slurm. */
-static const struct rm_starter_side slurm = {
-    .name = "slurm",
-    .task_variables = (const char *const[]){"SLURM_PROCID=", "SLURM_LOCALID=", "SLURM_NODEID=",
-                                            "SLURM_TASK_PID=", "SLURM_GTIDS=", NULL},
-};
-
 const struct rm_starter_side *const rm_starter_sides[] = {
-    &rm_starter_side_gridengine, &lsf, &rm_starter_side_torque, &slurm, NULL,
+    &rm_starter_side_gridengine, &lsf, &rm_starter_side_torque, &rm_starter_side_slurm, NULL,
 };
 
 const char rm_starter_side_help[] =
@@ -54,6 +48,14 @@ const struct rm_starter_side *rm_starter_side_of_job(void)
             return m;
     }
     return NULL;
+}
+
+int rm_starter_side_task_number(unsigned *ret)
+{
+    for (size_t i = 0; rm_starter_sides[i]; i++)
+        if (rm_starter_sides[i]->task_number && rm_starter_sides[i]->task_number(ret) == 0)
+            return 0;
+    return -1;
 }
 
 bool rm_starter_side_is_tracked(char *how, size_t n)

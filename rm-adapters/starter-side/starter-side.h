@@ -61,6 +61,9 @@ struct rm_starter_side {
     const char *(*refusal)(const char **ret_advice);
     const char *shell_advice; /* how a job names another shell, where its own is missing */
 
+    /* Get the number that the manager gave this task among those that were started with it, from 0.
+     * 0, or -1: it gave none. NULL: it never does. */
+    int (*task_number)(unsigned *ret);
     /* Does the manager hold this process by something of its own? True with a sentence that says by
      * what, where there is evidence that the user cannot forge. NULL: no evidence is known. */
     bool (*is_tracked)(char *how, size_t n);
@@ -80,6 +83,8 @@ extern const struct rm_starter_side *const rm_starter_sides[];
 const struct rm_starter_side *rm_starter_side_caller(void);
 /* The manager whose job this process is in, as far as variables tell; NULL: none. */
 const struct rm_starter_side *rm_starter_side_of_job(void);
+/* The number of this task, as some manager gave it. 0, or -1: none did. */
+int rm_starter_side_task_number(unsigned *ret);
 /* Does a manager hold this process? True with the first one's sentence. */
 bool rm_starter_side_is_tracked(char *how, size_t n);
 /* Does "NAME=VALUE" describe one task of some manager? */

@@ -82,6 +82,7 @@ static struct launch a_launch(void)
     hosts[1].granted_cores = "0,0:1,3";
     l.step.host_env = host_env;
     strcpy(l.step.gpu_env, "RESOURCE_GPU");
+    l.step.passed_signals = 1UL << 62 | 1UL << 10;
     return l;
 }
 
@@ -128,6 +129,7 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_string_equal(got.granted_cores, "0,0:1,3");
     same_strings(got.step.host_env, host_env);
     assert_string_equal(got.step.gpu_env, "RESOURCE_GPU");
+    assert_true(got.step.passed_signals == (1UL << 62 | 1UL << 10));
     assert_true(got.same_machine && !got.granted_all);
     launch_free(&got);
     free(bytes);

@@ -37,7 +37,8 @@
     X(umask, umask)                                                                                \
     X(nice, nice)                                                                                  \
     X(kill_grace, kill_grace)                                                                      \
-    X(sample_period, sample_period)
+    X(sample_period, sample_period)                                                                \
+    X(passed_signals, passed_signals)
 
 static void numbers_pack(const struct step *s, Mprun__Launch *m)
 {

@@ -23,12 +23,14 @@ enum preamble_flag {
     PREAMBLE_STDIO = 2,     /* the link is the start channel itself */
     PREAMBLE_SUBREAPER = 4, /* the launcher is this process's parent and adopts orphans */
     PREAMBLE_VERBOSE = 8,
-    PREAMBLE_PMI = 16,      /* a PMI server will be needed: start it at once */
-    PREAMBLE_EXPLAIN = 32,  /* nothing will run: HELLO says what would be possible here */
-    PREAMBLE_FALLBACK = 64, /* where no address answers, the start channel may be the link: the
-                               starter writes PREAMBLE_ASK to its standard output, waits for
-                               PREAMBLE_YES, and then begins the handshake there */
-    PREAMBLE_MAC = 256,     /* instead of PREAMBLE_ENCRYPT */
+    PREAMBLE_PMI = 16,       /* a PMI server will be needed: start it at once */
+    PREAMBLE_EXPLAIN = 32,   /* nothing will run: HELLO says what would be possible here */
+    PREAMBLE_FALLBACK = 64,  /* where no address answers, the start channel may be the link: the
+                                starter writes PREAMBLE_ASK to its standard output, waits for
+                                PREAMBLE_YES, and then begins the handshake there */
+    PREAMBLE_NUMBERED = 128, /* all hosts read the same preamble: the host id is the number of the
+                                manager's task */
+    PREAMBLE_MAC = 256,      /* instead of PREAMBLE_ENCRYPT */
 };
 /* The starter says this on its standard output before anything is sent to it. A start channel that
  * is a terminal (tasks of a job may have one where the job has) prints what it is sent, and changes

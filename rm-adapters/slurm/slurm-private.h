@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* slurm-private.h - for the files of slurm/ alone */
+#pragma once
+
+#include "rm-adapters/adapter.h"
+
+/* Members of the adapter's table in srun.c, as adapter.h describes them. */
+struct starting *srun_start(const struct start_request *request, struct error *err);
+void srun_cancel(struct starting *s);
+void srun_destroy(struct starting *s);
+void srun_reported(struct starting *s, size_t host);
+void srun_left(struct starting *s, size_t host);
+void srun_abandon(struct starting *s, size_t host);
+void srun_describe(const struct start_request *request, const struct alloc_host *host, char *buf,
+                   size_t n);
+void srun_advise(const char *words, char *buf, size_t n);
+bool srun_is_noise(const char *line);
