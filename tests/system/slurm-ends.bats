@@ -48,7 +48,7 @@ said() { grep -q "$1" "$(job_err)"; }
     on n0 scancel "$(job).0"
     job_wait
     cat "$(job_err)" "$(job_out)"
-    said "its task of srun was killed by SIGKILL\|srun.*killed"
+    said "STEP $(job).0 ON n1 CANCELLED"
     [ "$(<"$(job_out)")" != "code 0" ]
     nothing_left
     sweep_up
