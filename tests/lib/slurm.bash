@@ -27,7 +27,7 @@
 #   finish                      they end
 #   nothing_left                no process of labuser's is on the nodes, within 20 s
 
-slurm_setup() { lab_setup slurm "$(slurm_lack)" "$@"; }
+slurm_setup() { lab_setup slurm "$(slurm_lack "$@")" "$@"; }
 slurm_teardown() { hosts_teardown; }
 
 slurm_lack() {
@@ -36,6 +36,8 @@ slurm_lack() {
     for program in slurmctld slurmd srun munged; do
         [ -n "$lack" ] || command -v $program >/dev/null || lack="needs slurmctld, slurmd, slurm-client and munge"
     done
+    [[ $* != *--database* || -n $lack ]] || { command -v slurmdbd && command -v mariadbd; } >/dev/null ||
+        lack="needs slurmdbd and mariadb-server"
     echo "$lack"
 }
 
