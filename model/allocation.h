@@ -16,14 +16,15 @@ struct sourced_count {
 struct alloc_host {
     char *name; /* as ranks and messages name it; unique in the allocation */
     struct sourced_count slots;
-    uint32_t max_slots; /* upper bound on ranks; 0: none */
-    uint32_t granted;   /* slots that a manager has given the job here, however many of
-                           them are used; 0: there is none, or it did not say */
-    int here;           /* it is the machine that mprun runs on */
-    int cores_known;    /* 0: the job has all cores that the host's starter is allowed */
-    struct idset cores; /* granted hardware threads, by operating system index */
-    char *core_list;    /* instead: granted cores as "socket,core:socket,core", numbers that
-                           only the host itself can tell the meaning of; NULL: not stated */
+    uint32_t max_slots;      /* upper bound on ranks; 0: none */
+    uint32_t granted;        /* slots that a manager has given the job here, however many of
+                                them are used; 0: there is none, or it did not say */
+    uint32_t manager_number; /* the manager's own number of the host, where it has one */
+    int here;                /* it is the machine that mprun runs on */
+    int cores_known;         /* 0: the job has all cores that the host's starter is allowed */
+    struct idset cores;      /* granted hardware threads, by operating system index */
+    char *core_list;         /* instead: granted cores as "socket,core:socket,core", numbers that
+                                only the host itself can tell the meaning of; NULL: not stated */
     char cores_source[64];
     struct limits limits;
 };

@@ -66,6 +66,9 @@ const struct rm_adapter *rm_adapter_detect(const struct host_request *request, c
             add_other(others, sizeof(others), "nearer to mprun than", a, why);
         }
     }
+    if (found == &rm_adapter_local && !request->no_manager &&
+        rm_adapter_other.detect(request, best, sizeof(best)))
+        found = &rm_adapter_other;
     snprintf(reason, n, "%s%s", best, others);
     return found;
 }

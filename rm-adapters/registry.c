@@ -5,6 +5,8 @@
 const struct rm_adapter *const rm_adapters[] = {
     &rm_adapter_gridengine,
     &rm_adapter_slurm,
+    &rm_adapter_pbs,
+    &rm_adapter_lsf,
     &rm_adapter_ssh,   /* where hosts are given */
     &rm_adapter_local, /* detects itself everywhere: last */
     NULL,

@@ -25,6 +25,14 @@
  * waits for. It kills all that is left at once. */
 #define SRUN_END_SECONDS 1.0
 
+/* Seconds for an answer of pbs_mom, which may start a program of its own (the cgroups hook, 0.25 s)
+ * for each task of a host, and tells nobody when it has lost a request. */
+#define TM_ANSWER_SECONDS 10.0
+/* Seconds for it to take a session: the host's starter waits. */
+#define TM_ATTACH_SECONDS 2.0
+/* Seconds for its first answer, for which it starts nothing: then it is taken for an older one. */
+#define TM_FIRST_ANSWER_SECONDS 4.0
+
 /* ---- managers' commands ---------------------------------------------------------------------- */
 
 /* Seconds for qconf when it explains a failed start: the user waits for the message. */

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/tty.h"
@@ -142,6 +143,14 @@ static int number_host(struct preamble *p, struct error *err)
 static int read_start(const char *hostname, struct preamble *ret)
 {
     struct error e;
+    AUTO_CLOSE int kept = -1;
+    int has_kept = rm_starter_side_open_start(&kept, &e);
+    if (has_kept > 0 && preamble_read(kept, ret, &e) == 0 && number_host(ret, &e) == 0)
+        return 0;
+    if (has_kept != 0) {
+        log_error("on %s: %s", hostname, e.text);
+        return -1;
+    }
     if (isatty(STDIN_FILENO) && take_terminal() < 0)
         error_errno(&e, errno, "set the terminal of the start channel");
     else if (fd_write_all(STDOUT_FILENO, PREAMBLE_READY, strlen(PREAMBLE_READY)) < 0)

@@ -50,7 +50,11 @@ static int choose_host(struct hostlist *from, const struct alloc_host *h, const 
     added->slots = all ? there->slots : h->slots;
     added->max_slots = there->max_slots;
     added->granted = there->granted;
+    added->manager_number = there->manager_number;
     added->core_list = take_ptr(there->core_list);
+    added->cores_known = there->cores_known;
+    added->cores = there->cores;
+    there->cores = (struct idset){.words = NULL};
     snprintf(added->cores_source, sizeof(added->cores_source), "%s", there->cores_source);
     return 0;
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_slurm,
-    rm_starter_side_torque;
+extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_pbs,
+    rm_starter_side_slurm, rm_starter_side_torque;
 
 /* LSF's JOB_STARTER hands over words that a shell has split already, or (JOB_STARTER = mpstarter
  * "%USRCMD") one command line: what mpstarter does with any command. A job that is no array has
@@ -24,7 +24,8 @@ static const struct rm_starter_side lsf = {
 };
 
 const struct rm_starter_side *const rm_starter_sides[] = {
-    &rm_starter_side_gridengine, &lsf, &rm_starter_side_torque, &rm_starter_side_slurm, NULL,
+    &rm_starter_side_gridengine, &lsf, &rm_starter_side_torque, &rm_starter_side_slurm,
+    &rm_starter_side_pbs,        NULL,
 };
 
 const char rm_starter_side_help[] =
@@ -56,6 +57,24 @@ int rm_starter_side_task_number(unsigned *ret)
         if (rm_starter_sides[i]->task_number && rm_starter_sides[i]->task_number(ret) == 0)
             return 0;
     return -1;
+}
+
+int rm_starter_side_open_start(int *ret_fd, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && rm_starter_sides[i]; i++)
+        if (rm_starter_sides[i]->open_start)
+            rc = rm_starter_sides[i]->open_start(ret_fd, err);
+    return rc;
+}
+
+int rm_starter_side_attach_session(pid_t pid, struct error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && rm_starter_sides[i]; i++)
+        if (rm_starter_sides[i]->attach_session)
+            rc = rm_starter_sides[i]->attach_session(pid, err);
+    return rc;
 }
 
 bool rm_starter_side_is_tracked(char *how, size_t n)

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
+
+#include "common/error.h"
 
 /* A job's facts about itself: MPRUN_JOB_* of mpstarter(1). */
 enum job_variable {
@@ -64,6 +67,13 @@ struct rm_starter_side {
     /* Get the number that the manager gave this task among those that were started with it, from 0.
      * 0, or -1: it gave none. NULL: it never does. */
     int (*task_number)(unsigned *ret);
+    /* Where mprun left the start parameters with the manager: opens a descriptor to read them from,
+     * the caller's. 1; 0: they are not there, but on standard input; -1 with err. NULL: likewise 0.
+     */
+    int (*open_start)(int *ret_fd, struct error *err);
+    /* A rank has got a session of its own: have the manager count it, too. Waits for the manager,
+     * some seconds at most. 0, or -1 with err. NULL: it counts all anyway. */
+    int (*attach_session)(pid_t pid, struct error *err);
     /* Does the manager hold this process by something of its own? True with a sentence that says by
      * what, where there is evidence that the user cannot forge. NULL: no evidence is known. */
     bool (*is_tracked)(char *how, size_t n);
@@ -85,6 +95,10 @@ const struct rm_starter_side *rm_starter_side_caller(void);
 const struct rm_starter_side *rm_starter_side_of_job(void);
 /* The number of this task, as some manager gave it. 0, or -1: none did. */
 int rm_starter_side_task_number(unsigned *ret);
+/* open_start of the first manager that has the start parameters: 1, 0 or -1. */
+int rm_starter_side_open_start(int *ret_fd, struct error *err);
+/* attach_session of every manager: 0, or -1 with the first one's err. */
+int rm_starter_side_attach_session(pid_t pid, struct error *err);
 /* Does a manager hold this process? True with the first one's sentence. */
 bool rm_starter_side_is_tracked(char *how, size_t n);
 /* Does "NAME=VALUE" describe one task of some manager? */

@@ -18,6 +18,7 @@
 #include "common/reaper.h"
 #include "model/rank-end.h"
 #include "plan/topology.h"
+#include "rm-adapters/starter-side/starter-side.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/containment/step-containment.h"
 #include "starter/io/rank-io.h"
@@ -241,6 +242,8 @@ static void start_process(struct rank *r)
         read_back_binding(r);
     if (r->local == 0)
         fault_register("rank", pid);
+    if (rank_has_terminal(r) && rm_starter_side_attach_session(pid, &e) < 0)
+        log_warn("rank %u: %s", r->name.rank, e.text);
     send_started(r);
 }
 

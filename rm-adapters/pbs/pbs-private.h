@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pbs-private.h - for the files of pbs/ alone */
+#pragma once
+
+#include "rm-adapters/adapter.h"
+
+/* The variable by which a starter finds its start parameters: "HOST NODE TASK FRAMED NAME": its
+ * number in the step, the information of that name that mprun, task TASK on node NODE, has posted,
+ * and whether pbs_mom wants packets. */
+#define TM_START_VARIABLE "MPRUN_TM_START"
+
+/* Members of the adapter's table in tm-start.c, as adapter.h describes them. */
+struct starting *tm_start(const struct start_request *request, struct error *err);
+void tm_start_cancel(struct starting *s);
+void tm_start_destroy(struct starting *s);
+void tm_start_reported(struct starting *s, size_t host);
+void tm_start_left(struct starting *s, size_t host);
+void tm_start_abandon(struct starting *s, size_t host);
+void tm_start_describe(const struct start_request *request, const struct alloc_host *host,
+                       char *buf, size_t n);

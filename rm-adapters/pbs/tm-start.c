@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tm-start.c - starters as tasks of the job, which the pbs_mom of each host starts
+ *
+ * mprun posts the start parameters with its own pbs_mom under the job's cookie (POSTINFO), asks for
+ * a task on each host, all at once (SPAWN), and then to be told of the end of each (OBIT). A task
+ * gets the parameters from its own pbs_mom (GETINFO); they are in no argument and no environment.
+ * TM's standard input and output are not used: they lose data.
+ *
+ * "Spawned" says only that pbs_mom has forked. A program that cannot be executed ends with 254. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "rm-adapters/pbs/pbs-private.h"
+#include "rm-adapters/pbs/tm-link.h"
+#include "rm-adapters/tunables.h"
+
+enum { CANNOT_EXECUTE = 254 };
+
+struct task {
+    uint32_t id; /* 0: it does not run */
+    bool is_open, has_ended, has_reported, has_left, is_given_up;
+};
+
+struct starting {
+    struct start_request request;
+    struct tm_job job;
+    struct tm_link *link; /* NULL: closed */
+    char name[64];        /* of the posted information */
+    struct loop_defer turn;
+    struct loop_timer answer_timer; /* INIT, POSTINFO and SPAWN have an answer */
+    struct loop_timer obit_timer;   /* and OBIT of a host that has left */
+    size_t nawaited;                /* answers */
+    struct error first_why;         /* it did not answer packets; no text: it was not so */
+    bool has_begun, has_answered, is_cancelled, is_obit_late;
+    int in_event;
+    bool is_destroyed; /* in an event */
+    size_t nhosts;
+    struct task tasks[]; /* by host */
+};
+
+void tm_start_describe(const struct start_request *request, const struct alloc_host *host,
+                       char *buf, size_t n)
+{
+    snprintf(buf, n, "by pbs_mom, as a task on node %u: %s", host->manager_number,
+             request->remote_path);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void starting_free(struct starting *s)
+{
+    loop_defer_stop(&s->turn);
+    loop_timer_stop(&s->answer_timer);
+    loop_timer_stop(&s->obit_timer);
+    tm_link_close(s->link);
+    free(s);
+}
+
+/* Returns false when *s is gone after that. */
+static bool send_event(struct starting *s, size_t host, enum start_event event, int status,
+                       const struct error *err)
+{
+    static const struct start_channel channel = {.in_fd = -1, .out_fd = -1, .err_fd = -1};
+    s->tasks[host].is_open = event == START_CHANNEL_OPEN;
+    s->tasks[host].has_ended = event != START_CHANNEL_OPEN;
+    s->in_event++;
+    s->request.event(s->request.arg, host, event, event == START_CHANNEL_OPEN ? &channel : NULL,
+                     status, err);
+    s->in_event--;
+    if (s->is_destroyed && !s->in_event) {
+        starting_free(s);
+        return false;
+    }
+    return !s->is_destroyed;
+}
+
+/* Nothing more can be learned of the tasks: those that were not begun have failed, and the others
+ * end with their links. */
+static void lose_mom(struct starting *s, const struct error *why)
+{
+    struct error e = *why;
+    tm_link_close(s->link);
+    s->link = NULL;
+    loop_timer_stop(&s->answer_timer);
+    error_context(&e, "start the starters by pbs_mom");
+    bool is_said = false;
+    for (size_t i = 0; i < s->nhosts; i++) {
+        struct task *t = &s->tasks[i];
+        if (t->has_ended)
+            continue;
+        if (t->has_reported) {
+            if (!is_said)
+                log_warn("pbs_mom will not tell of the end of mprun's tasks: %s", why->text);
+            is_said = true;
+            loop_defer_schedule(&s->turn);
+        } else if (!send_event(s, i, START_FAILED, 0, &e)) {
+            return;
+        }
+    }
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+/* Sends what was made, unless making it has failed, and frees it. */
+static int send_request(struct starting *s, struct buffer *request, int rc, bool is_awaited,
+                        struct error *err)
+{
+    if (rc == 0)
+        rc = tm_link_send(s->link, request, err);
+    if (request->data)
+        explicit_bzero(request->data, request->cap);
+    buffer_free(request);
+    if (rc == 0 && is_awaited) {
+        s->nawaited++;
+        loop_timer_start(&s->answer_timer,
+                         s->has_answered ? TM_ANSWER_SECONDS : TM_FIRST_ANSWER_SECONDS, 0);
+    }
+    return rc;
+}
+
+static int ask_init(struct starting *s, struct error *err)
+{
+    struct buffer b = {.data = NULL};
+    int rc = tm_request_begin(&b, &s->job, tm_event(0, TM_INIT), err);
+    if (rc == 0)
+        rc = tm_request_finish(&b, &s->job, err);
+    return send_request(s, &b, rc, true, err);
+}
+
+static int ask_post(struct starting *s, struct error *err)
+{
+    uint8_t preamble[START_PREAMBLE_MAX];
+    struct buffer b = {.data = NULL};
+    int n = s->request.preamble(s->request.arg, preamble, err);
+    int rc = n < 0 ? -1
+                   : tm_request_post(&b, &s->job, tm_event(0, TM_POSTINFO), s->name, preamble,
+                                     (size_t)n, err);
+    explicit_bzero(preamble, sizeof(preamble));
+    return send_request(s, &b, rc, true, err);
+}
+
+static int ask_spawn(struct starting *s, size_t host, struct error *err)
+{
+    const struct alloc_host *h = &s->request.allocation->hosts[host];
+    const char *node = getenv("PBS_NODENUM");
+    char where[200];
+    const char *environment[] = {where, NULL};
+    struct buffer b = {.data = NULL};
+    snprintf(where, sizeof(where), TM_START_VARIABLE "=%zu %s %u %d %s", host, node ? node : "0",
+             s->job.task, s->job.is_framed, s->name);
+    int rc = tm_request_spawn(&b, &s->job, tm_event((uint32_t)host, TM_SPAWN), h->manager_number,
+                              s->request.remote_path, environment, err);
+    return send_request(s, &b, rc, true, err);
+}
+
+static int ask_of_task(struct starting *s, size_t host, enum tm_kind kind, int signo,
+                       struct error *err)
+{
+    struct buffer b = {.data = NULL};
+    int rc = tm_request_task(&b, &s->job, tm_event((uint32_t)host, kind),
+                             s->request.allocation->hosts[host].manager_number, s->tasks[host].id,
+                             signo, err);
+    return send_request(s, &b, rc, false, err);
+}
+
+static void signal_task(struct starting *s, size_t host, int signo)
+{
+    struct error e;
+    if (s->link && s->tasks[host].id && !s->tasks[host].has_ended &&
+        ask_of_task(s, host, TM_SIGNAL, signo, &e) < 0)
+        log_debug("host %s: %s", s->request.allocation->hosts[host].name, e.text);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void answer_failed(struct starting *s, const struct tm_answer *a, const char *what)
+{
+    struct error e;
+    error_set(&e, EPROTO, "pbs_mom refuses to %s: error %d, %s", what, a->error,
+              tm_error_text(a->error));
+    lose_mom(s, &e);
+}
+
+static void spawn_all(struct starting *s)
+{
+    struct error e;
+    for (size_t i = 0; i < s->nhosts; i++) {
+        if (ask_spawn(s, i, &e) < 0) {
+            lose_mom(s, &e);
+            return;
+        }
+    }
+}
+
+static void spawned(struct starting *s, size_t host, const struct tm_answer *a)
+{
+    const char *name = s->request.allocation->hosts[host].name;
+    struct task *t = &s->tasks[host];
+    struct error e;
+    if (a->error || a->value <= 0 || a->value > UINT32_MAX) {
+        error_set(&e, EPROTO,
+                  "start the starter of host '%s': pbs_mom starts no task there: error "
+                  "%d, %s",
+                  name, a->error, tm_error_text(a->error));
+        send_event(s, host, START_FAILED, 0, &e);
+        return;
+    }
+    t->id = (uint32_t)a->value;
+    if (!send_event(s, host, START_CHANNEL_OPEN, 0, NULL))
+        return;
+    if (s->is_cancelled)
+        signal_task(s, host, SIGTERM);
+    if (ask_of_task(s, host, TM_OBIT, 0, &e) < 0)
+        lose_mom(s, &e);
+}
+
+static void task_ended(struct starting *s, size_t host, const struct tm_answer *a)
+{
+    static const char words[] = "PBS could not execute it there; install mprun in the same place "
+                                "on all hosts, or say with --prefix where it is\n";
+    if (a->error) {
+        log_debug("host %s: its pbs_mom tells nothing of its task: error %d, %s",
+                  s->request.allocation->hosts[host].name, a->error, tm_error_text(a->error));
+        return;
+    }
+    if (a->value == CANNOT_EXECUTE && !s->tasks[host].has_reported)
+        s->request.said(s->request.arg, host, words, sizeof(words) - 1);
+    send_event(s, host, START_CHANNEL_ENDED, tm_wait_status(a->value), NULL);
+}
+
+static void initialized(struct starting *s, const struct tm_answer *a)
+{
+    struct error e;
+    if (a->error)
+        answer_failed(s, a, "serve the job");
+    else if (ask_post(s, &e) < 0)
+        lose_mom(s, &e);
+}
+
+static void answered(void *arg, const struct tm_answer *a)
+{
+    struct starting *s = arg;
+    enum tm_kind kind = tm_event_kind(a->event);
+    size_t host = tm_event_object(a->event);
+    s->has_answered = true;
+    if (host >= s->nhosts)
+        return;
+    if (kind != TM_OBIT && kind != TM_SIGNAL && --s->nawaited == 0)
+        loop_timer_stop(&s->answer_timer);
+    if (kind == TM_INIT) {
+        initialized(s, a);
+    } else if (kind == TM_POSTINFO) {
+        if (a->error)
+            answer_failed(s, a, "keep the start parameters");
+        else
+            spawn_all(s);
+    } else if (s->tasks[host].has_ended) {
+        return;
+    } else if (kind == TM_SPAWN && !s->tasks[host].is_open) {
+        spawned(s, host, a);
+    } else if (kind == TM_OBIT && s->tasks[host].is_open) {
+        task_ended(s, host, a);
+    }
+}
+
+static void closed(void *arg, const struct error *why);
+
+static const struct tm_link_events link_events = {.answered = answered, .closed = closed};
+
+static int open_link(struct starting *s, struct error *err)
+{
+    s->link = tm_link_open(s->request.loop, &s->job, &link_events, s, err);
+    return s->link && ask_init(s, err) == 0 ? 0 : -1;
+}
+
+/* A pbs_mom of before version 20 does not understand packets. */
+static void give_up(struct starting *s, const struct error *why)
+{
+    struct error e = *why;
+    if (!s->job.is_framed || s->has_answered) {
+        lose_mom(s, s->first_why.text[0] && !s->has_answered ? &s->first_why : &e);
+        return;
+    }
+    log_debug("%s; it is asked without packets, as one of before version 20", why->text);
+    s->first_why = *why;
+    s->job.is_framed = false;
+    s->nawaited = 0;
+    tm_link_close(s->link);
+    if (open_link(s, &e) < 0)
+        lose_mom(s, &e);
+}
+
+static void closed(void *arg, const struct error *why)
+{
+    give_up(arg, why);
+}
+
+static void no_answer(void *arg)
+{
+    struct error e;
+    error_set(&e, ETIMEDOUT, "pbs_mom gives no answer");
+    give_up(arg, &e);
+}
+
+/* ---- the turn -------------------------------------------------------------------------------- */
+
+static void begin(struct starting *s)
+{
+    struct error e;
+    s->has_begun = true;
+    if (s->is_cancelled)
+        error_set(&e, ECANCELED, "not begun, because the start was cancelled");
+    else if (open_link(s, &e) == 0)
+        return;
+    lose_mom(s, &e);
+}
+
+static void turn(void *arg)
+{
+    struct starting *s = arg;
+    if (!s->has_begun) {
+        begin(s);
+        return;
+    }
+    for (size_t i = 0; i < s->nhosts; i++) {
+        struct task *t = &s->tasks[i];
+        bool is_over = t->is_given_up || (t->has_left && (!s->link || s->is_obit_late));
+        if (t->is_open && !t->has_ended && is_over &&
+            !send_event(s, i, START_CHANNEL_ENDED, t->is_given_up ? SIGKILL : 0, NULL))
+            return;
+    }
+}
+
+/* pbs_mom has lost the request, or the answer: links have told of the end. */
+static void obit_is_late(void *arg)
+{
+    struct starting *s = arg;
+    log_debug("pbs_mom tells nothing of tasks whose links have ended");
+    s->is_obit_late = true;
+    turn(s);
+}
+
+struct starting *tm_start(const struct start_request *request, struct error *err)
+{
+    size_t n = request->allocation->nhosts;
+    struct starting *s = calloc(1, sizeof(*s) + n * sizeof(s->tasks[0]));
+    if (!s) {
+        error_errno(err, ENOMEM, "start starters");
+        return NULL;
+    }
+    s->request = *request;
+    s->nhosts = n;
+    snprintf(s->name, sizeof(s->name), "mprun-%d-%lld", (int)getpid(),
+             (long long)(loop_now() * 1000));
+    loop_defer_init(&s->turn, request->loop, turn, s);
+    loop_timer_init(&s->answer_timer, request->loop, no_answer, s);
+    loop_timer_init(&s->obit_timer, request->loop, obit_is_late, s);
+    if (tm_job_read(&s->job, err) < 0) {
+        starting_free(s);
+        return NULL;
+    }
+    loop_defer_schedule(&s->turn);
+    return s;
+}
+
+/* Starters that have reported back are told by their links. */
+void tm_start_cancel(struct starting *s)
+{
+    s->is_cancelled = true;
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (!s->tasks[i].has_reported)
+            signal_task(s, i, SIGTERM);
+    loop_defer_schedule(&s->turn);
+}
+
+void tm_start_reported(struct starting *s, size_t host)
+{
+    s->tasks[host].has_reported = true;
+}
+
+void tm_start_left(struct starting *s, size_t host)
+{
+    s->tasks[host].has_left = true;
+    loop_timer_start(&s->obit_timer, TM_ANSWER_SECONDS, 0);
+    loop_defer_schedule(&s->turn);
+}
+
+void tm_start_abandon(struct starting *s, size_t host)
+{
+    signal_task(s, host, SIGKILL);
+    s->tasks[host].is_given_up = true;
+    loop_defer_schedule(&s->turn);
+}
+
+void tm_start_destroy(struct starting *s)
+{
+    if (!s || s->is_destroyed)
+        return;
+    s->is_destroyed = true;
+    if (!s->in_event)
+        starting_free(s);
+}

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# pbs.bash - a stand-in for PBS in system tests: load '../lib/mprun', '../lib/hosts', '../lib/pbs'
+#
+#   pbs_setup [OPTIONS]         hosts n0 and n1 to n3 with stand-ins for pbs_mom, made by tests/lab/pbs
+#                               with these options of its `up`; in setup_file, or a test
+#   pbs_begin, pbs_end          a test's setup and teardown: the latter fails when something stays
+#   fault NODE WORDS..., calls NODE     as of tests/lab/pbs
+#
+#   qsub_start NODES <SCRIPT    submits it as labuser; NODES as "n1:2,n2:2". mprun is in its PATH, m is
+#                               mprun with the options of every test
+#   qsub_wait NODES <SCRIPT     and waits for its end: output and exit code are the job's; 199 after
+#                               $JOB_LIMIT, 60 s
+#   job_wait, job_dir, job_out, job_err, qdel     of the job that was submitted last
+#   step_start NODES            a job of one step whose ranks write what they get to rank.N
+#   ranks_have WORD N COUNT     COUNT ranks have got it so often
+
+pbs_setup() { lab_setup pbs "$(pbs_lack)" "$@"; }
+pbs_lack() {
+    local lack
+    lack=$(hosts_lack)
+    [ -n "$lack" ] || command -v python3 >/dev/null || lack="needs python3"
+    echo "$lack"
+}
+pbs_begin() {
+    mprun_setup
+    needs_hosts
+}
+pbs_end() {
+    local failed=0
+    pbs_clean || failed=1
+    mprun_teardown && return $failed
+}
+pbs_clean() {
+    [ -n "${HOSTS_DIR:-}" ] && [ -d "$HOSTS_DIR" ] || return 0
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || tail -n 20 "$HOSTS_DIR"/pbs/{log,calls}.* "$(job_dir)"/{out,err} 2>/dev/null || true
+    [ ! -e "$BATS_TEST_TMPDIR/job" ] || [ -e "$(job_dir)/exit" ] || { qdel && job_wait >/dev/null || true; }
+    rm -f "$HOSTS_DIR"/pbs/{faults,calls}.*
+    hosts_clean
+}
+fault() { hosts fault "$@"; }
+calls() { hosts calls "$@"; }
+
+job() { echo "$(<"$BATS_TEST_TMPDIR/job")"; }
+job_dir() { echo "$(<"$BATS_TEST_TMPDIR/job-dir")"; }
+job_out() { echo "$(job_dir)/out"; }
+job_err() { echo "$(job_dir)/err"; }
+qdel() { hosts qdel "$(job)"; }
+
+qsub_start() {
+    local dir
+    dir=$(mktemp -d "$HOSTS_DIR/shared/job.XXXXXX") && chmod 777 "$dir" && chown 64000:64000 "$dir" || return
+    {
+        printf 'PATH=%q:$PATH\ncd %q\n' "$MPRUN_BUILD/launcher" "$dir" &&
+            echo 'm() { mprun --containment=tree "$@"; }' && cat
+    } >"$dir/script" && chmod 644 "$dir/script" || return
+    hosts qsub "$1" "$dir" "$dir/script" >"$BATS_TEST_TMPDIR/job" || return
+    echo "$dir" >"$BATS_TEST_TMPDIR/job-dir"
+}
+job_wait() {
+    local limit=${JOB_LIMIT:-60}
+    if ! wait_until "$limit" test -e "$(job_dir)/exit"; then
+        echo "time limit of $limit s (on a quiet machine) reached by the job $(job)" >&2
+        return 199
+    fi
+    return "$(<"$(job_dir)/exit")"
+}
+qsub_wait() {
+    local code=0
+    qsub_start "$@" || return
+    job_wait || code=$?
+    cat "$(job_out)"
+    cat "$(job_err)" >&2
+    return $code
+}
+
+step_start() {
+    cat >"$HOSTS_DIR/shared/rank" <<'EOF'
+#!/usr/bin/perl
+open F, ">>", "rank.$ENV{MPRUN_RANK}" or die;
+$SIG{TERM} = sub { syswrite F, "TERM\n"; exit 0 };
+$SIG{USR1} = sub { syswrite F, "USR1\n" };
+syswrite F, "start\n";
+sleep 1 until -e "finish";
+EOF
+    chmod 755 "$HOSTS_DIR/shared/rank"
+    qsub_start "$1" <<<"m --pmi none $HOSTS_DIR/shared/rank; echo code \$?"
+}
+# The next step removes what a killed one has left, when it is not quite new.
+sweep_up() {
+    local host
+    for host in n1 n2 n3; do
+        on_root "$host" find /tmp /dev/shm -maxdepth 1 -name 'mprun-*' -exec touch -d '-60 sec' {} +
+    done
+    qsub_wait n1,n2,n3 <<<'m true'
+}
+ranks_have() { [ "$(cat "$(job_dir)"/rank.* 2>/dev/null | grep -cx "$1")" = "$(($2 * $3))" ]; }

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# managers.bats - which manager mprun takes a process to be in; and LSF, whose blaunch is a stand-in
+load '../lib/mprun'
+
+setup() {
+    mprun_setup
+    unset JOB_ID SLURM_JOB_ID PBS_JOBID LSB_JOBID
+}
+teardown() { mprun_teardown; }
+
+# A process of that name, with the command below it
+below() {
+    local name=$1
+    shift
+    cp -f "$(type -P bash)" "$TMPDIR/$name"
+    "$TMPDIR/$name" -c '"$@"; exit $?' "$name" "$@"
+}
+adapter() { grep -o '^adapter .*' <<<"$output"; }
+
+@test "of two managers it is the one whose process is nearer; --rm decides, and none finds none" {
+    export SLURM_JOB_ID=5 SLURM_JOB_NODELIST=n1 SLURM_JOB_CPUS_PER_NODE=2 SLURM_TASKS_PER_NODE=2
+    export LSB_JOBID=7 LSB_MCPU_HOSTS="m1 4"
+    run -0 below slurmstepd "$MPRUN" --dry-run true
+    [[ $(adapter) == "adapter     slurm: this is job 5 of Slurm ("*"; nearer to mprun than lsf: this is job 7 of LSF ("* ]]
+    run -0 below res "$MPRUN" --dry-run true
+    [[ $(adapter) == "adapter     lsf: this is job 7 of LSF ("*"; nearer to mprun than slurm: this is job 5 of Slurm ("* ]]
+    run -0 below slurmstepd "$TMPDIR/res" -c "$MPRUN --dry-run true; exit \$?"
+    [[ $(adapter) == "adapter     lsf: "* ]]
+    run -0 below res "$MPRUN" --rm slurm --dry-run true
+    [[ $(adapter) == "adapter     slurm: asked for with --rm" ]]
+    run -0 below res "$MPRUN" --rm none --dry-run -n 1 true
+    [[ $(adapter) == "adapter     local: "* ]]
+    run -0 below res "$MPRUN" --rm none --host n7 --dry-run true
+    [[ $(adapter) == "adapter     ssh: "* ]]
+}
+
+@test "Flux, PALS and ORTE: a sentence with what to do" {
+    for one in "FLUX_JOB_ID Flux" "PALS_APID PALS" "OMPI_MCA_orte_hnp_uri Open MPI's persistent daemons (ORTE)"; do
+        run -125 --separate-stderr env "${one%% *}=1" "$MPRUN" -n 1 true
+        [ "$stderr" = "mprun: this is a job of ${one#* } (${one%% *}), of which mprun does not know the hosts: name them with --host or --hostfile, or write '--rm local' for this host alone" ]
+        run -0 env "${one%% *}=1" "$MPRUN" --rm local -n 1 echo here
+        [ "$output" = here ]
+        run -0 env "${one%% *}=1" "$MPRUN" --host n7 --dry-run true
+        [[ $(adapter) == "adapter     ssh: "* ]]
+    done
+}
+
+# its hosts are this machine
+standin_blaunch() {
+    mkdir -p "$TMPDIR/bin"
+    cat >"$TMPDIR/bin/blaunch" <<'EOF'
+#!/bin/sh
+echo "$@" >>"$CALLS"
+shift
+exec "$@"
+EOF
+    chmod 755 "$TMPDIR/bin/blaunch"
+    export CALLS=$TMPDIR/calls PATH=$TMPDIR/bin:$PATH LSB_JOBID=7
+}
+
+@test "LSF (a stand-in for blaunch): hosts and slots from LSB_MCPU_HOSTS and LSB_DJOB_HOSTFILE" {
+    standin_blaunch
+    export LSB_MCPU_HOSTS="m1 2 m2 1"
+    run -0 --separate-stderr mprun sh -c 'echo $MPRUN_RANK'
+    [ "$(sorted)" = "0 1 2 " ]
+    [ "$(sort "$CALLS")" = "m1 $MPRUN_BUILD/starter/mpstarter
+m2 $MPRUN_BUILD/starter/mpstarter" ]
+    printf '%s\n' m3 m3 m3 m4 >"$TMPDIR/hosts"
+    export LSB_DJOB_HOSTFILE=$TMPDIR/hosts
+    run -5 --separate-stderr mprun sh -c '[ $MPRUN_RANK != 3 ] || exit 5; sleep 60'
+    [[ $stderr == "mprun: rank 3 on m4 (pid "*") exited with code 5; the other ranks are ended" ]]
+}
+
+@test "LSF: processors of LSB_AFFINITY_HOSTFILE, --host, and what is wrong" {
+    standin_blaunch
+    printf '%s\n' m3 m3 m4 >"$TMPDIR/hosts"
+    printf '%s\n' 'm3 0,1 0 1' 'm3 4-5' 'm4 2' >"$TMPDIR/affinity"
+    export LSB_DJOB_HOSTFILE=$TMPDIR/hosts LSB_AFFINITY_HOSTFILE=$TMPDIR/affinity
+    run -0 "$MPRUN" --dry-run true
+    [[ $output == *"m3: 2 slots (LSB_DJOB_HOSTFILE), hardware threads 0-1,4-5 (LSB_AFFINITY_HOSTFILE)"* ]]
+    run -0 "$MPRUN" --host m4 --dry-run true
+    [[ $output == *"m4: 1 slot (LSB_DJOB_HOSTFILE), hardware threads 2 (LSB_AFFINITY_HOSTFILE)"* ]]
+    [[ $output != *"m3:"* ]]
+    run -125 "$MPRUN" --host m5 --dry-run true
+    [[ $output == *"'m5' is no host of job 7"* ]]
+    run -125 "$MPRUN" -n 9 --dry-run true
+    [[ $output == *"bsub -n 9"* ]]
+    LSB_DJOB_HOSTFILE=$TMPDIR/none run -125 "$MPRUN" --dry-run true
+    [[ $output == *"read LSB_DJOB_HOSTFILE '$TMPDIR/none': No such file or directory"* ]]
+    unset LSB_DJOB_HOSTFILE LSB_AFFINITY_HOSTFILE
+    LSB_MCPU_HOSTS="m1 x" run -125 "$MPRUN" --dry-run true
+    [[ $output == *"LSB_MCPU_HOSTS"*"'x' is not a number"* ]]
+    LSB_MCPU_HOSTS="m1 2 m2" run -125 "$MPRUN" --dry-run true
+    [[ $output == *"no number after 'm2'"* ]]
+}

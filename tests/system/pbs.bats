@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# pbs.bats - mprun in jobs of PBS and Torque, whose pbs_mom is a stand-in (tests/lab/standin-mom)
+load '../lib/mprun'
+load '../lib/hosts'
+load '../lib/pbs'
+
+setup_file() { pbs_setup; }
+teardown_file() { hosts_teardown; }
+setup() { pbs_begin; }
+teardown() { pbs_end; }
+
+said() { grep -q "$1" "$(job_err)"; }
+
+@test "without any option the ranks are on all lines of PBS_NODEFILE, one task of PBS on each host" {
+    run -0 --separate-stderr qsub_wait n1:2,n2:2,n3 <<<'m hostname'
+    [ "$(sorted)" = "n1 n1 n2 n2 n3 " ]
+    [ -z "$stderr" ]
+    calls n1
+    [ "$(calls n1 | grep -c '^spawn')" = 3 ]
+    # the first line of each host
+    [ "$(calls n1 | awk '/^spawn/ { print $2 }' | sort | tr '\n' ' ')" = "0 2 4 " ]
+    [ "$(calls n1 | grep -c '^init')" = 1 ]
+    for host in n2 n3; do [ "$(calls $host)" = "$(calls $host | grep '^getinfo')" ]; done
+    # neither arguments nor environment have the key
+    [ "$(calls n1 | grep -c "^spawn .*'MPRUN_TM_START=[0-9] 0 1 1 mprun-[0-9-]*'\]$")" = 3 ]
+}
+
+@test "--explain says what was found, with its sources" {
+    run -0 qsub_wait n1:2,n2:2 <<<'mprun --explain hostname'
+    echo "$output"
+    [[ $output == *"adapter     pbs: this is job $(job) of PBS (PBS_JOBID, PBS_JOBCOOKIE, PBS_NODEFILE)"* ]]
+    [[ $output == *"4 ranks on 2 hosts by slot: 2 slots each (PBS_NODEFILE)"* ]]
+    [[ $output == *"started by pbs_mom, as a task on node 2: $MPRUN_BUILD/starter/mpstarter"* ]]
+    run -0 on n0 env PBS_JOBID=1 "$MPRUN_BUILD/launcher/mprun" --explain -n 1 true
+    [[ $output == *"adapter     local: "*"not pbs: PBS_JOBCOOKIE is not set as in a job of PBS or Torque"* ]]
+}
+
+@test "environment, input, output and exit codes go as on one machine; --host chooses" {
+    run -3 --separate-stderr qsub_wait n1:2,n2:2,n3 <<'END'
+export GREETING="hello there"
+echo line | m --stdin 4 sh -c '[ $MPRUN_RANK != 4 ] || cat'
+m sh -c 'echo "$MPRUN_RANK $GREETING $PBS_JOBID ${MPRUN_TM_START-none}"' | sort -n | tail -n 1
+m --host n3,n2:1 hostname | sort | tr '\n' ' '
+m sh -c '[ $MPRUN_RANK != 4 ] || exit 3; sleep 60'
+END
+    [ "${lines[0]}" = line ]
+    [ "${lines[1]}" = "4 hello there $(job) none" ]
+    [ "${lines[2]}" = "n2 n3 " ]
+    [[ $stderr == "mprun: rank 4 on n3 (pid "*") exited with code 3; the other ranks are ended" ]]
+}
+
+@test "qdel reaches the first host only: the ranks of all get TERM within a second" {
+    step_start n1:2,n2:2,n3
+    wait_until 20 ranks_have start 1 5
+    qdel
+    wait_until 1 ranks_have TERM 1 5
+    job_wait || true
+    # of the script's shell, too, with which all ends at once
+    [ "$(<"$(job_dir)/exit")" = 271 ]
+    sweep_up
+}
+
+@test "PBS has the CPU time of the ranks in its books" {
+    cp "$(mpi_program spin none)" "$HOSTS_DIR/shared/spin"
+    run -0 qsub_wait n1:2,n2:2 <<<"m --report-json report $HOSTS_DIR/shared/spin 1"
+    reported=$(python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print(u["cpu_user_s"] + u["cpu_system_s"])' "$(job_dir)/report")
+    cat "$(job_dir)"/cput.*
+    # the host of the script has mprun's as well
+    awk -v r="$reported" '{ sum += $1 } END { exit !(r >= 4 && sum > r * 0.98 && sum < r * 1.02 + 0.3) }' "$(job_dir)"/cput.*
+    awk '{ exit !($1 >= 1.98) }' "$(job_dir)/cput.n2"
+}
+
+@test "a starter that cannot be executed, one that is killed, and mprun killed" {
+    run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m --prefix /opt/none true'
+    echo "$stderr"
+    [[ $stderr == *"host n"*": pbs_mom ended with code 254 before mpstarter reported back: PBS could not execute it there; install mprun in the same place on all hosts"* ]]
+    step_start n1:2,n2:2,n3
+    wait_until 20 ranks_have start 1 5
+    on_root n3 pkill -KILL -x mpstarter
+    job_wait
+    cat "$(job_err)"
+    said "n3.*\(keeper\|its task of pbs_mom was killed by signal 9\)"
+    [ "$(<"$(job_out)")" = "code 125" ]
+    step_start n1:2,n2:2,n3
+    wait_until 20 ranks_have start 1 5
+    on_root n1 pkill -KILL -x mprun
+    job_wait
+    [ "$(<"$(job_out)")" = "code 137" ]
+    sweep_up
+}
+
+@test "answers of pbs_mom that are errors, that do not come, and a connection that is closed" {
+    fault n1 refuse spawn 17000
+    run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
+    echo "$stderr"
+    [[ $stderr == *"start the starter of host 'n1': pbs_mom starts no task there: error 17000, system error"* ]]
+    fault n1 lose spawn
+    run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
+    echo "$stderr"
+    [[ $stderr == *"start the starters by pbs_mom: pbs_mom gives no answer"* ]]
+    fault n2 lose getinfo
+    run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
+    echo "$stderr"
+    [[ $stderr == *"host n2: "* ]]
+    # the end of a task is never told
+    fault n1 lose obit
+    run -0 --separate-stderr qsub_wait n1:2,n2:2 <<<'m echo here'
+    [ "$(grep -c here <<<"$output")" = 4 ]
+    run -125 --separate-stderr qsub_wait n1 <<<'PBS_JOBCOOKIE=wrong m true'
+    echo "$stderr"
+    [[ $stderr == *"pbs_mom has closed the connection: it does so where the job is over, or PBS_JOBID and PBS_JOBCOOKIE are not of one job"* ]]
+    run -125 --separate-stderr qsub_wait n1 <<<'PBS_MOMPORT=15004 m true'
+    [[ $stderr == *"connect to pbs_mom at 127.0.0.1, port 15004 (PBS_MOMPORT): Connection refused"* ]]
+}
+
+@test "several steps of a job at once; MPI programs on all hosts" {
+    run -0 --separate-stderr qsub_wait n1:2,n2:2,n3 <<'END'
+m hostname & m hostname & m hostname & wait
+END
+    [ "$(sort <<<"$output" | uniq -c | tr -s ' ' | tr '\n' ,)" = " 6 n1, 6 n2, 3 n3," ]
+    [ -x "$MPRUN_BUILD/tests/system/mpi-probe" ] || return 0
+    run -0 qsub_wait n1,n2 <<<"m $MPRUN_BUILD/tests/system/mpi-probe hello"
+    [ "$(grep -c 'rank [01] size 2 .* sum 3$' <<<"$output")" = 2 ]
+}
+
+@test "a rank with a terminal has a session of its own, which PBS gets to know" {
+    run -0 qsub_wait n1,n2 <<<'m --pty -n 2 sh -c "ps -o sid= -p \$\$; sleep 1"'
+    [ "$(calls n1 | grep -c '^attach 64000 ')" = 1 ]
+}
+
+# other FLAVOUR: a step of a job there
+other() {
+    local HOSTS_DIR
+    hosts_setup_other "$1"
+    run -0 --separate-stderr qsub_wait n1:2,n2 <<<'m hostname; m --explain true | grep ^adapter'
+    echo "$output$stderr"
+    [ "$(head -n 3 <<<"$output" | sort | tr '\n' ' ')" = "n1 n1 n2 " ]
+    [ -z "$stderr" ]
+    hosts down
+}
+hosts_setup_other() {
+    HOSTS_DIR=$(mktemp -d "${MPRUN_TEST_BASE:-/tmp}/mph.XXXXXX") &&
+        hosts up --nodes 2 --flavour "$1" --expose "$MPRUN_SOURCE" --expose "$MPRUN_BUILD"
+}
+
+@test "Torque: no packets, numbers of tasks in decimal" {
+    other torque
+    [[ $output == *"of Torque"* ]]
+    rm "$BATS_TEST_TMPDIR/job"
+}
+
+@test "a pbs_mom of before version 20, which knows no packets" {
+    other plain
+    [[ $output == *"of PBS"* ]]
+    rm "$BATS_TEST_TMPDIR/job"
+}
+
+@test "the same with a real pbs_mom" {
+    command -v pbs_mom >/dev/null || skip "no pbs_mom is installed; Debian has none"
+    skip "a real pbs_mom is here, and this suite does not know how to start it"
+}
