@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/number.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-message.h"
@@ -69,6 +70,20 @@ static int read_lines(struct hostlist *l, struct error *err)
             return -1;
     }
     return line ? 0 : error_set(err, EINVAL, "PBS_NODEFILE '%s' names no host", path);
+}
+
+uint32_t pbs_own_node(void)
+{
+    struct hostlist l = {.stated = 0};
+    struct error e;
+    const char *text = getenv("PBS_NODENUM");
+    int64_t host;
+    uint32_t node = 0;
+    if (text && number_parse(text, NULL, 0, HOSTLIST_HOSTS_MAX, &host, NULL) == 0 &&
+        read_lines(&l, &e) == 0 && (size_t)host < l.allocation.nhosts)
+        node = l.allocation.hosts[host].manager_number;
+    hostlist_free(&l);
+    return node;
 }
 
 /* --host and --hostfile choose among the hosts of the job. */

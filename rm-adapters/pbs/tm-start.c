@@ -29,6 +29,7 @@ struct task {
 struct starting {
     struct start_request request;
     struct tm_job job;
+    uint32_t own_node;
     struct tm_link *link; /* NULL: closed */
     char name[64];        /* of the posted information */
     struct loop_defer turn;
@@ -147,11 +148,10 @@ static int ask_post(struct starting *s, struct error *err)
 static int ask_spawn(struct starting *s, size_t host, struct error *err)
 {
     const struct alloc_host *h = &s->request.allocation->hosts[host];
-    const char *node = getenv("PBS_NODENUM");
     char where[200];
     const char *environment[] = {where, NULL};
     struct buffer b = {.data = NULL};
-    snprintf(where, sizeof(where), TM_START_VARIABLE "=%zu %s %u %d %s", host, node ? node : "0",
+    snprintf(where, sizeof(where), TM_START_VARIABLE "=%zu %u %u %d %s", host, s->own_node,
              s->job.task, s->job.is_framed, s->name);
     int rc = tm_request_spawn(&b, &s->job, tm_event((uint32_t)host, TM_SPAWN), h->manager_number,
                               s->request.remote_path, environment, err);
@@ -355,6 +355,7 @@ struct starting *tm_start(const struct start_request *request, struct error *err
     }
     s->request = *request;
     s->nhosts = n;
+    s->own_node = pbs_own_node();
     snprintf(s->name, sizeof(s->name), "mprun-%d-%lld", (int)getpid(),
              (long long)(loop_now() * 1000));
     loop_defer_init(&s->turn, request->loop, turn, s);

@@ -129,6 +129,19 @@ END
     [ "$(calls n1 | grep -c '^attach 64000 ')" = 1 ]
 }
 
+@test "mprun in a task on another host of the job, where lines and hosts are counted differently" {
+    qsub_start n1:2,n2:2,n3 <<<'env | grep ^PBS >env; m --pmi none sh -c "until [ -e go ]; do sleep 0.1; done"'
+    wait_until 20 eval 'calls n1 2>/dev/null | grep -q "^obit 2 "'
+    task=$(calls n1 | sed -n 's/^obit 2 //p')
+    mapfile -t env < <(grep -v '^PBS_NODENUM=\|^PBS_TASKNUM=' "$(job_dir)/env")
+    run -0 on n2 env "${env[@]}" PBS_NODENUM=1 PBS_TASKNUM="$(printf %08X "$task")" "$MPRUN_BUILD/launcher/mprun" \
+        --containment=tree hostname
+    [ "$(sorted)" = "n1 n1 n2 n2 n3 " ]
+    calls n2 | grep -q '^spawn 4 .*=2 2 '
+    on n0 touch "$(job_dir)/go"
+    job_wait
+}
+
 # other FLAVOUR: a step of a job there
 other() {
     local HOSTS_DIR
