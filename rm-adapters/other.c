@@ -11,7 +11,6 @@ static const struct {
 } others[] = {
     {"FLUX_JOB_ID", "Flux"},
     {"PALS_APID", "PALS"},
-    {"OMPI_MCA_orte_hnp_uri", "Open MPI's persistent daemons (ORTE)"},
 };
 
 static bool other_detect(const struct host_request *request, char *reason, size_t n)
