@@ -62,7 +62,7 @@ rests() {
     on_root n0 scontrol resume "$job"
     wait_until 20 grep -q 'hosts n1, n2: their starters answer again' "$ON_ERR"
     touch "$HOSTS_DIR/shared/stop"
-    run -0 on_wait
+    on_wait
 }
 
 @test "--pty and the size of the window in salloc" {
