@@ -32,7 +32,8 @@ static int distance(const struct rm_adapter *a)
     return SESSION_ANCESTORS_MAX;
 }
 
-/* What another adapter said, as the end of a reason. */
+/* Write the words of another adapter into buf, unless it has some: they become the end of a reason.
+ */
 static void add_other(char *buf, size_t n, const char *word, const struct rm_adapter *a,
                       const char *why)
 {
@@ -63,7 +64,9 @@ const struct rm_adapter *rm_adapter_detect(const struct host_request *request, c
             memcpy(best, why, sizeof(best));
         } else {
             others[0] = 0;
-            add_other(others, sizeof(others), "nearer to mprun than", a, why);
+            add_other(others, sizeof(others),
+                      distance(a) > distance(found) ? "nearer to mprun than" : "there is also", a,
+                      why);
         }
     }
     if (found == &rm_adapter_local && !request->no_manager &&

@@ -421,9 +421,8 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_distribution},
     {"--rm", "NAME[:ARG]", PLACE,
      "Use this resource manager instead of the one that is found; 'local' is this machine, "
-     "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named, 'none' looks "
-     "for "
-     "no manager",
+     "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named, 'none' "
+     "looks for no manager",
      .apply = apply_rm},
     {"--host -H --hosts --hostlist -w --nodelist", "LIST", PLACE,
      "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "

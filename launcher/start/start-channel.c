@@ -39,7 +39,7 @@ static uint32_t preamble_flags(const struct step_plan *plan)
     return flags;
 }
 
-/* is_here: some host that reads it is this machine. */
+/* is_here: every host that reads it is this machine. */
 static int pack_preamble(const struct starters *s, uint32_t host_id, uint32_t more_flags,
                          bool is_here, uint8_t ret[PREAMBLE_MAX], struct error *err)
 {

@@ -133,24 +133,6 @@ static int read_granted(struct hostlist *l, struct error *err)
     return 0;
 }
 
-/* --host and --hostfile choose among the hosts of the job. */
-static int cut_to_named(const struct host_request *request, struct hostlist *granted,
-                        struct error *err)
-{
-    struct hostlist named = {.stated = 0};
-    struct error why;
-    char is_not[80];
-    if (request->nlists == 0 && request->nfiles == 0)
-        return 0;
-    snprintf(is_not, sizeof(is_not), "no host of job %.20s; for others there is '--rm ssh'",
-             gridengine_variable("JOB_ID"));
-    if (named_read(request, &named, &why) < 0)
-        return error_set(err, why.code, "%s; without it mprun uses the hosts of the job", why.text);
-    int rc = named_choose(granted, &named, is_not, err);
-    hostlist_free(&named);
-    return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;
-}
-
 static int gridengine_read_allocation(const struct host_request *request, struct allocation *ret,
                                       struct error *err)
 {
@@ -164,7 +146,8 @@ static int gridengine_read_allocation(const struct host_request *request, struct
         return -1;
     if (!have_job(reason, sizeof(reason)))
         return error_set(err, EINVAL, "%s; start mprun from a job script, qrsh or qlogin", reason);
-    if (read_granted(&granted, err) < 0 || cut_to_named(request, &granted, err) < 0) {
+    if (read_granted(&granted, err) < 0 ||
+        named_cut(request, &granted, gridengine_variable("JOB_ID"), err) < 0) {
         hostlist_free(&granted);
         return -1;
     }

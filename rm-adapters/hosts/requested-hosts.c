@@ -59,8 +59,11 @@ static int choose_host(struct hostlist *from, const struct alloc_host *h, const 
     return 0;
 }
 
-int named_choose(struct hostlist *from, const struct hostlist *named, const char *is_not,
-                 struct error *err)
+/* Remove from `from` the hosts that `named` does not name. A host keeps all its slots where no
+ * number is written, or has as many as `named` says. 0, or -1 for a named host that is not in
+ * `from`; is_not is the end of that sentence: "not in the host file". */
+static int named_choose(struct hostlist *from, const struct hostlist *named, const char *is_not,
+                        struct error *err)
 {
     struct hostlist kept = {.stated = from->stated || named->stated};
     memcpy(kept.allocation.source, from->allocation.source, sizeof(kept.allocation.source));
@@ -91,6 +94,22 @@ int named_read(const struct host_request *request, struct hostlist *ret, struct 
     hostlist_free(&files);
     hostlist_free(&lists);
     return rc;
+}
+
+int named_cut(const struct host_request *request, struct hostlist *granted, const char *job,
+              struct error *err)
+{
+    struct hostlist named = {.stated = 0};
+    struct error why;
+    char is_not[120];
+    if (request->nlists == 0 && request->nfiles == 0)
+        return 0;
+    snprintf(is_not, sizeof(is_not), "no host of job %.60s; for others there is '--rm ssh'", job);
+    if (named_read(request, &named, &why) < 0)
+        return error_set(err, why.code, "%s; without it mprun uses the hosts of the job", why.text);
+    int rc = named_choose(granted, &named, is_not, err);
+    hostlist_free(&named);
+    return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;
 }
 
 /* ---- this machine ---------------------------------------------------------------------------- */

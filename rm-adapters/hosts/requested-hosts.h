@@ -9,11 +9,10 @@
 /* Read all of them; with both options, those hosts of the files that --host names. 0 with *ret,
  * which hostlist_free() empties, or -1. */
 int named_read(const struct host_request *request, struct hostlist *ret, struct error *err);
-/* Remove from `from` the hosts that `named` does not name. A host keeps all its slots where no
- * number is written, or has as many as `named` says. 0, or -1 for a named host that is not in
- * `from`; is_not is the end of that sentence: "not in the host file". */
-int named_choose(struct hostlist *from, const struct hostlist *named, const char *is_not,
-                 struct error *err);
+/* Remove from `granted`, the hosts of a job, those that the request does not choose with --host or
+ * --hostfile. 0, or -1. */
+int named_cut(const struct host_request *request, struct hostlist *granted, const char *job,
+              struct error *err);
 /* The name of this machine. 0, or -1: it has none. */
 int named_self(char *buf, size_t n, struct error *err);
 /* Mark the hosts that are this machine, known by its name, the name's first part, "localhost" or an

@@ -108,22 +108,6 @@ static int read_granted(struct hostlist *l, struct error *err)
     return rc;
 }
 
-static int cut_to_named(const struct host_request *request, struct hostlist *granted,
-                        struct error *err)
-{
-    struct hostlist named = {.stated = 0};
-    char is_not[100];
-    if (request->nlists == 0 && request->nfiles == 0)
-        return 0;
-    snprintf(is_not, sizeof(is_not), "no host of job %.40s; for others there is '--rm ssh'",
-             variable("LSB_JOBID"));
-    if (named_read(request, &named, err) < 0)
-        return -1;
-    int rc = named_choose(granted, &named, is_not, err);
-    hostlist_free(&named);
-    return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;
-}
-
 static int lsf_read_allocation(const struct host_request *request, struct allocation *ret,
                                struct error *err)
 {
@@ -134,7 +118,8 @@ static int lsf_read_allocation(const struct host_request *request, struct alloca
     if (!lsf_detect(request, reason, sizeof(reason)))
         return error_set(err, EINVAL, "%s; start mprun from a job of bsub",
                          reason[0] ? reason : "LSB_JOBID is not set");
-    if (read_granted(&granted, err) < 0 || cut_to_named(request, &granted, err) < 0) {
+    if (read_granted(&granted, err) < 0 ||
+        named_cut(request, &granted, variable("LSB_JOBID"), err) < 0) {
         hostlist_free(&granted);
         return -1;
     }

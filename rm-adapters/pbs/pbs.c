@@ -86,23 +86,6 @@ uint32_t pbs_own_node(void)
     return node;
 }
 
-/* --host and --hostfile choose among the hosts of the job. */
-static int cut_to_named(const struct host_request *request, struct hostlist *granted,
-                        struct error *err)
-{
-    struct hostlist named = {.stated = 0};
-    char is_not[120];
-    if (request->nlists == 0 && request->nfiles == 0)
-        return 0;
-    snprintf(is_not, sizeof(is_not), "no host of job %.60s; for others there is '--rm ssh'",
-             getenv("PBS_JOBID"));
-    if (named_read(request, &named, err) < 0)
-        return -1;
-    int rc = named_choose(granted, &named, is_not, err);
-    hostlist_free(&named);
-    return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;
-}
-
 static int pbs_read_allocation(const struct host_request *request, struct allocation *ret,
                                struct error *err)
 {
@@ -112,7 +95,8 @@ static int pbs_read_allocation(const struct host_request *request, struct alloca
         return error_set(err, EINVAL, "'--rm pbs' takes no ':%.60s'", request->argument);
     if (tm_job_read(&job, err) < 0)
         return error_context(err, "start mprun from a job script or 'qsub -I'");
-    if (read_lines(&granted, err) < 0 || cut_to_named(request, &granted, err) < 0) {
+    if (read_lines(&granted, err) < 0 ||
+        named_cut(request, &granted, getenv("PBS_JOBID"), err) < 0) {
         hostlist_free(&granted);
         return -1;
     }

@@ -34,7 +34,7 @@ enum tm_kind {
     TM_KINDS
 };
 
-/* What the environment says of the job; the strings are its. */
+/* A job, as the environment describes it; the strings belong to the environment. */
 struct tm_job {
     const char *id, *cookie;
     uint32_t task; /* of the calling process */

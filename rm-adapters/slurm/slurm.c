@@ -180,24 +180,6 @@ static int read_granted(struct job_part *part, struct hostlist *l, struct error 
     return read_slots(part, &l->allocation, err);
 }
 
-/* --host and --hostfile choose among the nodes of the job. */
-static int cut_to_named(const struct host_request *request, struct hostlist *granted,
-                        struct error *err)
-{
-    struct hostlist named = {.stated = 0};
-    struct error why;
-    char is_not[80];
-    if (request->nlists == 0 && request->nfiles == 0)
-        return 0;
-    snprintf(is_not, sizeof(is_not), "no node of job %.20s; for others there is '--rm ssh'",
-             slurm_variable("SLURM_JOB_ID"));
-    if (named_read(request, &named, &why) < 0)
-        return error_set(err, why.code, "%s; without it mprun uses the nodes of the job", why.text);
-    int rc = named_choose(granted, &named, is_not, err);
-    hostlist_free(&named);
-    return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;
-}
-
 static int slurm_read_allocation(const struct host_request *request, struct allocation *ret,
                                  struct error *err)
 {
@@ -211,7 +193,7 @@ static int slurm_read_allocation(const struct host_request *request, struct allo
         return -1;
     int rc = read_granted(&part, &granted, err);
     uint32_t slot_cores = granted.allocation.slot_cores;
-    if (rc < 0 || cut_to_named(request, &granted, err) < 0) {
+    if (rc < 0 || named_cut(request, &granted, slurm_variable("SLURM_JOB_ID"), err) < 0) {
         hostlist_free(&granted);
         return -1;
     }

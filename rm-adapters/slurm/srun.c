@@ -221,7 +221,7 @@ static void srun_said(struct starting *s, const char *text)
     snprintf(s->words + n, sizeof(s->words) - n, "%s%s", n ? "; " : "", text);
 }
 
-/* What a task wrote last may come after the news of its end. */
+/* The last words of a task may come after the news of its end. */
 static void tasks_ended(struct starting *s, const struct srun_line *l)
 {
     s->has_named = true;

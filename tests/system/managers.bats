@@ -21,6 +21,8 @@ adapter() { grep -o '^adapter .*' <<<"$output"; }
 @test "of two managers it is the one whose process is nearer; --rm decides, and none finds none" {
     export SLURM_JOB_ID=5 SLURM_JOB_NODELIST=n1 SLURM_JOB_CPUS_PER_NODE=2 SLURM_TASKS_PER_NODE=2
     export LSB_JOBID=7 LSB_MCPU_HOSTS="m1 4"
+    run -0 "$MPRUN" --dry-run true
+    [[ $(adapter) == "adapter     slurm: this is job 5 of Slurm ("*"; there is also lsf: this is job 7 of LSF ("* ]]
     run -0 below slurmstepd "$MPRUN" --dry-run true
     [[ $(adapter) == "adapter     slurm: this is job 5 of Slurm ("*"; nearer to mprun than lsf: this is job 7 of LSF ("* ]]
     run -0 below res "$MPRUN" --dry-run true

@@ -85,7 +85,7 @@ END
     run -0 --separate-stderr sbatch_wait -N 4 -n 8 <<<'m --host n3,n2:1 hostname'
     [ "$(sorted)" = "n2 n3 n3 " ]
     run -125 --separate-stderr sbatch_wait -N 2 -n 4 <<<'m --host n9 hostname'
-    [[ $stderr == *"'n9' is no node of job $(job); for others there is '--rm ssh'"* ]]
+    [[ $stderr == *"'n9' is no host of job $(job); for others there is '--rm ssh'"* ]]
     run -125 --separate-stderr sbatch_wait -N 2 -n 4 <<<'m -n 9 hostname'
     echo "$stderr"
     [[ $stderr == *"9 ranks"*"4 slots"*"SLURM_TASKS_PER_NODE"*"sbatch -n 9"* ]]
