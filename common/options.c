@@ -28,13 +28,18 @@ static bool is_known(const struct option_def *def)
 }
 
 /* dashes: how many of the known name's dashes are left off ("-word" for "--word": 1). */
-static bool has_name(const struct option_def *def, const char *name, size_t len, size_t dashes)
+static bool is_among(const char *names, const char *name, size_t len, size_t dashes)
 {
-    const char *at = def->names;
-    for (size_t n; (n = next_name(&at)) > 0; at += n)
-        if (n == len + dashes && memcmp(at + dashes, name, len) == 0)
+    for (size_t n; (n = next_name(&names)) > 0; names += n)
+        if (n == len + dashes && memcmp(names + dashes, name, len) == 0)
             return true;
     return false;
+}
+
+static bool has_name(const struct option_def *def, const char *name, size_t len, size_t dashes)
+{
+    return is_among(def->names, name, len, dashes) ||
+           (def->also && is_among(def->also, name, len, dashes));
 }
 
 /* The definition that has this name, as typed ("--np", "-np"), or NULL. */
@@ -275,9 +280,21 @@ static int set_seconds(const struct option_def *def, double *to, const char *val
     return 0;
 }
 
-static int set_member(const struct option_def *def, void *target, const char *value,
-                      struct error *err)
+/* Append a name to the list of those that are only noted. */
+static int note(char **list, const char *name, size_t len, struct error *err)
 {
+    char *longer = NULL;
+    if (asprintf(&longer, "%s%s'%.*s'", *list ? *list : "", *list ? ", " : "", (int)len, name) < 0)
+        return error_set(err, ENOMEM, "out of memory");
+    free(*list);
+    *list = longer;
+    return 0;
+}
+
+static int set_member(const struct use *u, void *target, struct error *err)
+{
+    const struct option_def *def = u->def;
+    const char *value = u->value;
     void *to = (char *)target + def->member;
     int64_t n;
     switch (def->kind) {
@@ -290,6 +307,8 @@ static int set_member(const struct option_def *def, void *target, const char *va
                                                    : error_set(err, EINVAL, "the name is empty");
     case OPTION_SECONDS:
         return set_seconds(def, to, value, err);
+    case OPTION_NOTED:
+        return note(to, u->name, u->name_len, err);
     case OPTION_BYTES:
         return size_parse(value, NULL, to, err);
     case OPTION_WORD:
@@ -311,8 +330,7 @@ static int apply_use(const struct use *u, const char **seen, void *target, struc
                          u->value);
     if (check_repeat(u, seen, err) < 0)
         return -1;
-    if ((u->def->apply ? u->def->apply(target, u->value, err)
-                       : set_member(u->def, target, u->value, err)) < 0)
+    if ((u->def->apply ? u->def->apply(target, u->value, err) : set_member(u, target, err)) < 0)
         return error_context(err, "option '%.*s'", USE_NAME(u));
     return 0;
 }
@@ -329,9 +347,15 @@ static bool may_be_left_out(const struct option_def *def, const char *next)
     return def->argument[1] == '=' || !next || is_option(next);
 }
 
+static bool may_be_pair(const struct option_def *def)
+{
+    return def->argument && strcmp(def->argument, "NAME[=]VALUE") == 0;
+}
+
 static bool is_pair(const struct option_def *def)
 {
-    return def->argument && def->argument[0] != '[' && strchr(def->argument, ' ');
+    return may_be_pair(def) ||
+           (def->argument && def->argument[0] != '[' && strchr(def->argument, ' '));
 }
 
 /* The value of a use whose own words end before *next: *next is moved behind it. joined is for the
@@ -347,7 +371,7 @@ static int read_value(const struct option_def *defs, struct use *u, char *const 
             return -1;
         word = ++*next < end ? **next : NULL;
     }
-    if (!is_pair(u->def))
+    if (!is_pair(u->def) || (may_be_pair(u->def) && strchr(u->value, '=')))
         return 0;
     if (strchr(u->value, '='))
         return error_set(err, EINVAL, "option '%.*s': '%.60s' is no name; write '%.*s %s'",

@@ -27,13 +27,15 @@ enum option_kind {
     OPTION_SECONDS, /* double, at least low, and at most high unless that is 0 */
     OPTION_BYTES,   /* uint64_t */
     OPTION_WORD,    /* an enum: the place of the value in `words` */
+    OPTION_NOTED,   /* char *: a list of such options as typed, "'-p', '-A'"; of malloc() */
 };
 
 struct option_def {
     const char *names;    /* as typed, the main one first: "-n --np" */
     const char *argument; /* "N"; NULL: a switch; "[FILE]": may be left out where only options
                              follow; "[=N]": only behind a '='; apply gets NULL for an argument
-                             that is left out; "NAME VALUE": two words, apply gets NAME=VALUE */
+                             that is left out; "NAME VALUE": two words, apply gets NAME=VALUE;
+                             "NAME[=]VALUE": two words, or one */
     const char *group;    /* heading in --help: "Starting" */
     const char *help;     /* one sentence without its full stop */
     enum option_repeat repeat;
@@ -46,6 +48,8 @@ struct option_def {
     size_t member; /* offset in the target */
     uint32_t low, high;
     const char *const *words; /* NULL-terminated */
+    const char *also;         /* more names, accepted as the others and in no list; NULL: none */
+    unsigned variants;        /* the caller's, for tables that are made from this one */
 };
 
 #define OPTION_SETS(kind_, type, member_) .kind = (kind_), .member = offsetof(type, member_)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "common/number.h"
 #include "common/path.h"
 #include "common/spawn.h"
@@ -18,6 +19,7 @@
 #include "launcher/io/terminal.h"
 #include "launcher/step-signals.h"
 #include "launcher/tunables.h"
+#include "rm-adapters/hosts/hostlist.h"
 #include "wire/link/key-proof.h"
 #include "wire/tree/tree.h"
 
@@ -42,12 +44,67 @@ static void choose_adapter(struct step_plan *p)
             rm_adapter_detect(&p->cmd->hosts, p->adapter_reason, sizeof(p->adapter_reason));
 }
 
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+static void leave_out(struct allocation *a, const char *name)
+{
+    for (size_t i = 0; i < a->nhosts; i++) {
+        struct alloc_host *h = &a->hosts[i];
+        if (strcmp(h->name, name) != 0)
+            continue;
+        free(h->name);
+        free(h->core_list);
+        idset_free(&h->cores);
+        memmove(h, h + 1, (--a->nhosts - i) * sizeof(*h));
+        return;
+    }
+}
+
+/* --exclude: it may name hosts that the job does not have. */
+static int exclude_hosts(struct step_plan *p, struct error *err)
+{
+    for (size_t i = 0; i < p->cmd->nexcluded; i++) {
+        struct hostlist named = {.stated = 0};
+        int rc = hostlist_parse(p->cmd->excluded[i], &named, err);
+        for (size_t k = 0; rc == 0 && k < named.allocation.nhosts; k++)
+            leave_out(&p->alloc, named.allocation.hosts[k].name);
+        hostlist_free(&named);
+        if (rc < 0)
+            return error_context(err, "--exclude");
+    }
+    if (p->alloc.nhosts == 0)
+        return error_set(err, EINVAL, "--exclude leaves no host");
+    return 0;
+}
+
+/* --nodes: the first hosts of the job. */
+static int take_nodes(struct step_plan *p, struct error *err)
+{
+    const struct cmdline *c = p->cmd;
+    struct allocation *a = &p->alloc;
+    if (c->nodes_max == 0)
+        return 0;
+    if (a->nhosts < c->nodes_min)
+        return error_set(
+            err, EINVAL, "--nodes: %u hosts are asked for, but %s %zu; %s", c->nodes_min,
+            p->adapter->unaccounted ? "there are" : "the job has", a->nhosts,
+            p->adapter == &rm_adapter_local ? "'--rm local:N' lets this machine pose as N hosts"
+                                            : "name more hosts, or submit the job with more");
+    while (a->nhosts > c->nodes_max)
+        leave_out(a, a->hosts[a->nhosts - 1].name);
+    if (c->nranks && c->nranks < a->nhosts)
+        return error_set(err, EINVAL, "--nodes: %u ranks are too few for %zu hosts", c->nranks,
+                         a->nhosts);
+    return 0;
+}
+
 static int make_plan(struct step_plan *p, struct error *err)
 {
     struct plan_options o = {
         .nranks = p->cmd->nranks,
         .per_host = p->cmd->per_host,
         .cyclic = p->cmd->cyclic,
+        .even = p->cmd->nodes_max > 0,
         .cores = p->cmd->step.bind.cores,
         .oversubscribe = p->cmd->oversubscribe,
     };
@@ -216,6 +273,17 @@ static int choose_transport(struct step_plan *p, struct error *err)
     return 0;
 }
 
+/* Options that say what the manager is to do. */
+static void say_for_job(const struct step_plan *p)
+{
+    const char *names = p->cmd->for_job;
+    if (names && !p->adapter->parents)
+        log_warn("%s: no resource manager is asked; the ranks run on %s", names,
+                 p->adapter == &rm_adapter_local ? "this machine" : "the hosts that are named");
+    else if (names)
+        log_note("%s: for the command that submits the job; no effect here", names);
+}
+
 /* A list of hosts may be a pipe, and a manager's commands may hang. */
 static int read_allocation(struct step_plan *p, struct error *err)
 {
@@ -239,7 +307,9 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
         return p->adapter->unaccounted
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
-    return make_plan(p, err) < 0 || make_step(p, user, err) < 0 || choose_hosts(p, err) < 0
+    say_for_job(p);
+    return exclude_hosts(p, err) < 0 || take_nodes(p, err) < 0 || make_plan(p, err) < 0 ||
+                   make_step(p, user, err) < 0 || choose_hosts(p, err) < 0
                ? -1
                : choose_transport(p, err);
 }

@@ -142,7 +142,7 @@ static uint64_t fill_slots(uint32_t *counts, const struct allocation *a,
         before = left;
         for (size_t i = 0; i < a->nhosts && left > 0; i++) {
             uint32_t n = usable_slots(&a->hosts[i], o) - counts[i];
-            if (o->cyclic && n > 1)
+            if ((o->cyclic || o->even) && n > 1)
                 n = 1;
             if (n > left)
                 n = (uint32_t)left;

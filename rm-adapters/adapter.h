@@ -212,7 +212,7 @@ const struct rm_adapter *rm_adapter_detect(const struct host_request *request, c
 extern const struct rm_adapter rm_adapter_gridengine;
 extern const struct rm_adapter rm_adapter_local;
 extern const struct rm_adapter rm_adapter_lsf;
-/* In no list: detects managers for which there is no adapter, and reads no allocation. */
+/* In no list: detects jobs that no adapter can serve, and reads no allocation. */
 extern const struct rm_adapter rm_adapter_other;
 extern const struct rm_adapter rm_adapter_pbs;
 extern const struct rm_adapter rm_adapter_slurm;

@@ -6,6 +6,7 @@
 
 #include "common/options.h"
 #include "launcher/cmdline/cmdline.h"
+#include "launcher/cmdline/dialect.h"
 
 /* The target of all options is the struct cmdline; `app` is the program whose part of the line is
  * read. */
@@ -34,6 +35,11 @@ int cmdline_apply_map_by(void *target, const char *value, struct error *err);
 int cmdline_apply_distribution(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err);
+
+/* Options that only srun has so (srun-values.c). */
+int cmdline_apply_nodes(void *target, const char *value, struct error *err);
+int cmdline_apply_megabytes(void *target, const char *value, struct error *err);
+int cmdline_apply_minutes(void *target, const char *value, struct error *err);
 
 /* Does this option belong to one program, and not to the whole step? */
 bool cmdline_is_app_option(const struct option_def *def);

@@ -23,6 +23,8 @@ void cmdline_free(struct cmdline *c)
     free((void *)(uintptr_t)c->hosts.lists);
     free((void *)(uintptr_t)c->hosts.files);
     free((void *)(uintptr_t)c->preload_files);
+    free((void *)(uintptr_t)c->excluded);
+    free(c->for_job);
     words_free(c->agent);
     *c = (struct cmdline){.napps = 0};
 }
@@ -36,20 +38,12 @@ static int refuse_in_part(void *target, const char *value, struct error *err)
                      "-env, --mca and --wdir belong to a single one");
 }
 
-/* The table for the parts behind the first ":". Caller frees. */
-static struct option_def *part_options(void)
+/* For the parts behind the first ":". */
+static void keep_app_options(struct option_def *defs)
 {
-    const struct option_def *all = cmdline_options();
-    size_t n = 0;
-    while (all[n].names)
-        n++;
-    struct option_def *defs = calloc(n + 1, sizeof(*defs));
-    for (size_t i = 0; defs && i < n; i++) {
-        defs[i] = all[i];
-        if (!cmdline_is_app_option(&all[i]))
-            defs[i].apply = refuse_in_part;
-    }
-    return defs;
+    for (; defs->names; defs++)
+        if (!cmdline_is_app_option(defs))
+            defs->apply = refuse_in_part;
 }
 
 /* Text copied from a document often has a dash there that is none to us. */
@@ -125,12 +119,16 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
 
 static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct error *err)
 {
-    AUTO_FREE struct option_def *rest = part_options();
-    if (!rest)
+    int at;
+    if (dialect_find(argc, argv, &c->dialect, &at, err) < 0)
+        return -1;
+    AUTO_FREE struct option_def *defs = dialect_options(cmdline_options(), c->dialect);
+    if (!defs)
         return error_set(err, ENOMEM, "out of memory");
-    int at = parse_part(c, cmdline_options(), argc, argv, 1, err);
+    at = parse_part(c, defs, argc, argv, at, err);
+    keep_app_options(defs);
     while (at >= 0 && at < argc) /* argv[at] is ":" */
-        at = parse_part(c, rest, argc, argv, at + 1, err);
+        at = parse_part(c, defs, argc, argv, at + 1, err);
     return at < 0 ? -1 : 0;
 }
 
@@ -192,6 +190,13 @@ static int check_agreement(const struct cmdline *c, struct error *err)
     if (c->dry_run && c->explain)
         return error_set(err, EINVAL,
                          "--dry-run starts nothing and --explain looks at every host; keep one");
+    if (c->short_per_host && c->nranks > 0 && c->napps == 1)
+        return error_set(err, EINVAL,
+                         "'-N %.20s' and '-n %u' are %.20s ranks on each host to mpirun, and %u "
+                         "ranks on %.20s hosts to srun; write '--npernode %.20s' or '--nodes "
+                         "%.20s', or '--as mpirun' or '--as srun' first on the line",
+                         c->short_per_host, c->nranks, c->short_per_host, c->nranks,
+                         c->short_per_host, c->short_per_host, c->short_per_host);
     if (c->step.stdin_target == STDIN_RANK && c->nranks > 0 && c->step.stdin_rank >= c->nranks)
         return error_set(err, EINVAL, "--stdin names rank %u, but the ranks are 0 to %u",
                          c->step.stdin_rank, c->nranks - 1);
@@ -268,7 +273,11 @@ char **cmdline_app_given(const struct cmdline_app *app)
 
 char *cmdline_help(const char *name, size_t width)
 {
-    AUTO_FREE char *options = options_help(cmdline_options(), width);
+    enum dialect d;
+    int from;
+    dialect_find(1, (char *const[]){(char *)(uintptr_t)name}, &d, &from, NULL);
+    AUTO_FREE struct option_def *defs = dialect_options(cmdline_options(), d);
+    AUTO_FREE char *options = defs ? options_help(defs, width) : NULL;
     char *text = NULL;
     if (!options)
         return NULL;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "launcher/cmdline/dialect.h"
 #include "launcher/io/output-lines.h"
 #include "model/step.h"
 #include "rm-adapters/adapter.h"
@@ -44,15 +45,20 @@ struct cmdline_app {
 };
 
 struct cmdline {
+    enum dialect dialect;
     struct cmdline_app *apps;
     size_t napps;
     struct cmdline_app *app;     /* while the line is parsed: the program of this part */
     struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
     char **texts;                /* what env points to beside argv; ntexts of them */
     size_t ntexts;
-    uint32_t nranks;   /* of all apps; 0: one per slot */
-    uint32_t per_host; /* 0: no bound */
-    bool cyclic;       /* one rank to each host in turn */
+    uint32_t nranks;               /* of all apps; 0: one per slot */
+    uint32_t per_host;             /* 0: no bound */
+    bool cyclic;                   /* one rank to each host in turn */
+    uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
+    const char *short_per_host;    /* -N of mprun's own dialect, else NULL */
+    const char *const *excluded;   /* lists of hosts that are not used, of the argv */
+    size_t nexcluded;
 
     /* Options fill a part of the step; the rest of it is unset. bind.cores: slots that each rank
      * takes, too; 0: not said. */
@@ -89,6 +95,7 @@ struct cmdline {
     bool report_launch;
     const char *report_json; /* file, "-": standard output; NULL: none */
     bool dry_run, explain, verbose, quiet;
+    char *for_job;      /* options that have no effect: "'-p', '-A'"; NULL: none */
     bool self_test;     /* there is no program */
     bool help, version; /* asked for: nothing else counts, and there may be no program */
 };

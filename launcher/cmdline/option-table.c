@@ -48,6 +48,14 @@ static int apply_env(void *target, const char *value, struct error *err)
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
+/* To srun it is a number of hosts. */
+static int apply_short_per_host(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    c->short_per_host = value;
+    return cmdline_set_count(&c->per_host, value, strlen(value), err);
+}
+
 static int apply_per_host(void *target, const char *value, struct error *err)
 {
     return cmdline_set_count(&((struct cmdline *)target)->per_host, value, strlen(value), err);
@@ -91,6 +99,12 @@ static int apply_host(void *target, const char *value, struct error *err)
 {
     struct host_request *h = &((struct cmdline *)target)->hosts;
     return append(&h->lists, &h->nlists, value, err);
+}
+
+static int apply_exclude(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    return append(&c->excluded, &c->nexcluded, value, err);
 }
 
 static int apply_hostfile(void *target, const char *value, struct error *err)
@@ -236,8 +250,14 @@ static int apply_mem_per_rank(void *target, const char *value, struct error *err
     return memory_parse(&((struct cmdline *)target)->step.rank_limits.memory, value, err);
 }
 
+/* srun counts megabytes where no unit is written. */
 static int apply_mem(void *target, const char *value, struct error *err)
 {
+    if (value[0] && value[strspn(value, "0123456789")] == 0 && strlen(value) < 7 && atoi(value) > 0)
+        return error_set(err, EINVAL,
+                         "'%.60s' would be bytes; are megabytes meant, as srun counts them? Write "
+                         "'%.60sM'",
+                         value, value);
     return memory_parse(&((struct cmdline *)target)->step.host_limits.memory, value, err);
 }
 
@@ -368,6 +388,15 @@ static int apply_preload_files(void *target, const char *value, struct error *er
 
 /* ---- mprun itself ---------------------------------------------------------------------------- */
 
+/* In its place it was read before the others. */
+static int apply_as(void *target, const char *value, struct error *err)
+{
+    return error_set(err, EINVAL,
+                     "it says how the other words are read; put it before them, "
+                     "'--as %.20s ...'",
+                     value);
+}
+
 static int apply_anyway(void *target, const char *value, struct error *err)
 {
     return 0; /* what is asked for is so without it */
@@ -395,12 +424,12 @@ static const struct option_def table[] = {
     {"-x --env", "NAME[=VALUE]", PROGRAMS,
      "Set a variable for the ranks; NAME alone passes the one that is here, as all others are",
      OPTION_APPEND, .apply = apply_env},
-    {"-env", "NAME VALUE", PROGRAMS, "The same, as Hydra has it", OPTION_APPEND,
+    {"-env", "NAME[=]VALUE", PROGRAMS, "The same, as Hydra has it", OPTION_APPEND,
      .apply = cmdline_apply_pair},
     {"--mca", "NAME VALUE", PROGRAMS,
      "Set a parameter of Open MPI for the ranks, the variable OMPI_MCA_NAME", OPTION_APPEND,
      .apply = cmdline_apply_mca},
-    {"--genv", "NAME VALUE", PROGRAMS, "As -env, for all programs of the line", OPTION_APPEND,
+    {"--genv", "NAME[=]VALUE", PROGRAMS, "As -env, for all programs of the line", OPTION_APPEND,
      .apply = cmdline_apply_genv},
     {"--gmca", "NAME VALUE", PROGRAMS, "As --mca, for all programs of the line", OPTION_APPEND,
      .apply = cmdline_apply_gmca},
@@ -410,8 +439,16 @@ static const struct option_def table[] = {
     {"--wdir --wd --chdir -D", "DIR", PROGRAMS,
      "Start the ranks in DIR; without it, in mprun's directory", .apply = apply_wdir},
 
-    {"-N --npernode --ntasks-per-node --ppn --perhost", "N", PLACE,
-     "Start at most N ranks on a host", .apply = apply_per_host},
+    {"--npernode --ntasks-per-node --ppn --perhost", "N", PLACE, "Start at most N ranks on a host",
+     .apply = apply_per_host, .also = "--tasks-per-node -grr"},
+    {"-N", "N", PLACE, "The same; without -n, which srun's lines have besides a number of hosts",
+     .apply = apply_short_per_host, .variants = IN(MPRUN)},
+    {"-N", "N", PLACE, "Start at most N ranks on a host", .apply = apply_per_host,
+     .variants = IN(MPIRUN) | IN(MPIEXEC) | IN(APRUN)},
+    {"--nodes", "N", PLACE, "Use N hosts, and give each of them as many ranks",
+     .apply = cmdline_apply_nodes},
+    {"-N", "N", PLACE, "The same as --nodes", .apply = cmdline_apply_nodes,
+     .variants = IN(SRUN) | IN(FLUX)},
     {"--map-by --mapby", "HOW", PLACE,
      "As mpirun: slot and core fill hosts in order, which is done anyway; node starts a rank on "
      "each host in turn; ppr:N:node is -N; with ':pe=M' behind it each rank has M cores",
@@ -428,7 +465,14 @@ static const struct option_def table[] = {
      "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "
      "and one on n2; with --hostfile, use these of its hosts",
      OPTION_APPEND, .apply = apply_host},
-    {"--hostfile --machinefile -m -f --default-hostfile -F --nodefile", "FILE", PLACE,
+    {"-m", "FILE", PLACE, "The same as --hostfile", OPTION_APPEND, .apply = apply_hostfile,
+     .variants = IN(MPIRUN) | IN(MPIEXEC)},
+    {"-m --distribution", "HOW", PLACE, "The same as --distribution",
+     .apply = cmdline_apply_distribution, .variants = IN(SRUN)},
+    {"--exclude", "LIST", PLACE, "Use no host of LIST", OPTION_APPEND, .apply = apply_exclude},
+    {"-x --exclude", "LIST", PLACE, "The same", OPTION_APPEND, .apply = apply_exclude,
+     .variants = IN(SRUN)},
+    {"--hostfile --machinefile -f --default-hostfile -F --nodefile", "FILE", PLACE,
      "Use the hosts of FILE; Open MPI's, Hydra's, PBS's and Grid Engine's syntax are understood",
      OPTION_APPEND, .apply = apply_hostfile},
     {"--agent", "CMD", PLACE,
@@ -472,7 +516,12 @@ static const struct option_def table[] = {
     {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CONTAINMENT,
      "Give each rank N cores, and as many slots; without it, OMP_NUM_THREADS cores where there are "
      "enough, else one",
-     .apply = apply_rank_cores},
+     .apply = apply_rank_cores, .also = "--cores-per-task"},
+    {"-c", "N", CONTAINMENT, "The same as --cpus-per-rank", .apply = apply_rank_cores,
+     .variants = IN(SRUN) | IN(FLUX)},
+    {"-c --c", "N", CONTAINMENT, "The same as -n", .apply = apply_np, .variants = IN(MPIRUN)},
+    {"-d", "N", CONTAINMENT, "The same as --cpus-per-rank", .apply = apply_rank_cores,
+     .variants = IN(APRUN)},
     {"--cpu-bind", "WHAT", CONTAINMENT, "As srun: cores, none, or verbose, which reports bindings",
      .apply = cmdline_apply_cpu_bind},
     {"--overlap", NULL, CONTAINMENT, "Bind ranks to cores that your other steps have, too",
@@ -483,6 +532,8 @@ static const struct option_def table[] = {
      .apply = apply_mem_per_rank},
     {"--mem", "SIZE", CONTAINMENT, "Limit the memory of all ranks of a host together",
      .apply = apply_mem},
+    {"--mem", "SIZE", CONTAINMENT, "The same; a number alone is megabytes, and 0 no limit",
+     .apply = cmdline_apply_megabytes, .variants = IN(SRUN)},
     {"--containment", "LIST", CONTAINMENT,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",
@@ -503,6 +554,8 @@ static const struct option_def table[] = {
     {"--timeout", "TIME", ENDING,
      "End the step after TIME (seconds, 1h30m, 1:30:00) with exit code 124",
      .apply = apply_timeout},
+    {"-t --time", "TIME", ENDING, "The same as --timeout; a number alone is minutes",
+     .apply = cmdline_apply_minutes, .variants = IN(SRUN)},
     {"--link-grace", "TIME", ENDING,
      "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
      SETS(SECONDS, link_grace), .high = DAY},
@@ -558,19 +611,35 @@ static const struct option_def table[] = {
 
     REFUSED("-c --c", "it is the number of ranks to mpirun and of cores per rank to srun; write "
                       "'-n N' for ranks, '--cpus-per-rank N' for cores"),
-    REFUSED("--nodes", "hosts come from the resource manager, --host or --hostfile; for this "
-                       "machine posing as N hosts write '--rm local:N'"),
-    REFUSED("--exclude --relative -r --nolocal",
-            "not in this release; name the hosts to use with --host"),
+    {"--as", "LAUNCHER", OTHER,
+     "Read the line as this launcher does: mprun, mpirun, mpiexec, srun, aprun, jsrun, flux; "
+     "stands "
+     "before all others",
+     .apply = apply_as},
+    REFUSED("-m", "it is the file of hosts to mpirun and the distribution to srun; write "
+                  "'--hostfile FILE' or '--distribution HOW'"),
+    REFUSED("--relative -r --nolocal", "not in this release; name the hosts to use with --host, or "
+                                       "leave some out with --exclude"),
     REFUSED("--launcher-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
     REFUSED("--launcher --bootstrap --rmk",
             "leave it out: mprun finds the resource manager of a job; '--rm gridengine', '--rm "
             "ssh' or '--rm local' chooses another one"),
+    {"--partition --account --qos --reservation --constraint --job-name --licenses --dependency "
+     "--begin --clusters --comment --deadline --delay-boot --mail-type --mail-user "
+     "--mem-per-cpu --mincpus --nice --priority --profile --switches --tmp "
+     "--wckey --power --sockets-per-node --cores-per-socket --extra-node-info "
+     "--core-spec --thread-spec --gpus --gpus-per-node --gpus-per-socket --gres --tres-per-task "
+     "--mem-per-gpu --cpus-per-gpu --ntasks-per-gpu --gpu-freq --cpu-freq --network --burst-buffer "
+     "--bb --bbf --container --prefer --segment --oom-kill-step --no-shell --export-file "
+     "-p -A -C -J -L -d -b -M -B -G -S",
+     "VALUE", OTHER, "For the command that submits the job; no effect here", OPTION_APPEND,
+     SETS(NOTED, for_job), .variants = IN(SRUN)},
     REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
             "--licenses -L --dependency",
             "it says what the resource manager is to do; give it to the command that submits the "
-            "job, and leave it out here"),
+            "job, and leave it out here; with '--as srun' first on the line it is left out for "
+            "you"),
     REFUSED("--rank-by --rankby -rankmap --rankfile -rf",
             "this release numbers ranks as it places them: host after host, or with '--map-by "
             "node' one on each host in turn; '-N K' puts at most K ranks on a host"),
@@ -620,7 +689,16 @@ static const struct option_def table[] = {
             "leave it out: mprun waits for all ranks, and when one fails it ends them"),
     REFUSED("--signal", "not in this release: send mprun the signal, and all ranks have it"),
     REFUSED("--bcast --send-libs", "write '--preload-binary' and '--preload-libs'"),
-    REFUSED("-s", "it is --preload-binary to mpirun and --oversubscribe to srun; write that"),
+    {"-s", NULL, PRELOAD, "The same as --preload-binary", SETS(FLAG, preload_binary),
+     .variants = IN(MPIRUN)},
+    {"-s", "WHO", STREAMS, "The same as --stdin", .apply = apply_stdin, .variants = IN(MPIEXEC)},
+    {"-s --oversubscribe --hold -H --contiguous --reboot --spread-job --use-min-nodes "
+     "--no-allocate "
+     "-Z --disable-status -X",
+     NULL, OTHER, "For the command that submits the job; no effect here", SETS(NOTED, for_job),
+     .variants = IN(SRUN)},
+    REFUSED("-s", "it is --preload-binary to mpirun, --stdin to mpiexec and --oversubscribe to "
+                  "srun; write that"),
     REFUSED("--hetero-nodes --personality --show-progress --resv-ports --immediate -I --comment",
             "mprun has no need of it; leave it out"),
     REFUSED("--use-hwthread-cpus", "slots are the resource manager's, or cores; write '-n N', with "

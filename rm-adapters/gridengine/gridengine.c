@@ -70,8 +70,8 @@ static bool is_session(char *reason, size_t n)
 static bool gridengine_detect(const struct host_request *request, char *reason, size_t n)
 {
     reason[0] = 0;
-    if (!gridengine_variable("JOB_ID") && !gridengine_variable("SGE_TASK_ID") &&
-        !gridengine_variable("PE_HOSTFILE"))
+    /* JOB_ID alone is a name that others use, too */
+    if (!gridengine_variable("SGE_TASK_ID") && !gridengine_variable("PE_HOSTFILE"))
         return is_session(reason, n);
     if (!have_job(reason, n) || !job_is_here(reason, n))
         return false;

@@ -177,10 +177,10 @@ EOF
     [ "$output" = n0 ]
     run -0 --separate-stderr qsub_wait -pe lab 6 <<'EOF'
 m --rm local -n 1 hostname | grep -cx "$(hostname)"
-PE_HOSTFILE=/nowhere m --explain -n 1 true | head -n 1
+PE_HOSTFILE=/nowhere m --explain -n 1 true 2>&1 | head -n 1
 EOF
     [ "${lines[0]}" = 1 ]
-    [[ ${lines[1]} == "adapter     local: "*"; not gridengine: PE_HOSTFILE '/nowhere' is not there: job $(job) is over, or on another host" ]]
+    [[ ${lines[1]} == "mprun: this is part of a job of 'gridengine' only: PE_HOSTFILE '/nowhere' is not there: job $(job) is over, or on another host; name them with --host or "* ]]
     run -125 --separate-stderr on n0 "$MPRUN" --rm gridengine true
     [[ $stderr == *"JOB_ID is not set as in a job of Grid Engine"* ]]
 }

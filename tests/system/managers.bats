@@ -37,15 +37,34 @@ adapter() { grep -o '^adapter .*' <<<"$output"; }
     [[ $(adapter) == "adapter     ssh: "* ]]
 }
 
-@test "Flux and PALS: a sentence with what to do" {
-    for one in "FLUX_JOB_ID Flux" "PALS_APID PALS"; do
+@test "jobs that mprun cannot serve: a sentence with what to do, and no rank on this machine" {
+    for one in "FLUX_JOB_ID Flux" "PALS_APID PALS" "COBALT_JOBID Cobalt" "OAR_JOB_ID OAR"; do
         run -125 --separate-stderr env "${one%% *}=1" "$MPRUN" -n 1 true
-        [ "$stderr" = "mprun: this is a job of ${one#* } (${one%% *}), of which mprun does not know the hosts: name them with --host or --hostfile, or write '--rm local' for this host alone" ]
-        run -0 env "${one%% *}=1" "$MPRUN" --quiet --rm local -n 1 echo here
-        [ "$output" = here ]
-        run -0 env "${one%% *}=1" "$MPRUN" --host n7 --dry-run true
-        [[ $(adapter) == "adapter     ssh: "* ]]
+        [ "$stderr" = "mprun: this is a job of ${one#* } (${one%% *}), of which mprun does not know the hosts; name them with --host or --hostfile, or write '--rm local' for this host alone" ]
     done
+    run -0 env FLUX_JOB_ID=1 "$MPRUN" --quiet --rm local -n 1 echo here
+    [ "$output" = here ]
+    run -0 env FLUX_JOB_ID=1 "$MPRUN" --host n7 --dry-run true
+    [[ $(adapter) == "adapter     ssh: "* ]]
+    echo n7 >nodes
+    run -125 --separate-stderr env OAR_JOB_ID=1 OAR_NODEFILE="$PWD/nodes" "$MPRUN" true
+    [[ $stderr == *"; name them with --hostfile \$OAR_NODEFILE, or write '--rm local' for this host alone" ]]
+}
+
+@test "of a job whose variables are not all there no rank runs on this machine, either" {
+    run -125 --separate-stderr env JOB_ID=7 SGE_TASK_ID=undefined SGE_ROOT=/x PE_HOSTFILE=/nowhere "$MPRUN" touch started
+    [ "$stderr" = "mprun: this is part of a job of 'gridengine' only: PE_HOSTFILE '/nowhere' is not there: job 7 is over, or on another host; name them with --host or --hostfile, or write '--rm local' for this host alone" ]
+    run -125 --separate-stderr env SLURM_JOB_ID=7 "$MPRUN" touch started
+    [[ $stderr == *"'slurm' only: SLURM_JOB_NODELIST is not set"* ]]
+    echo n7 >nodes
+    run -125 --separate-stderr env PBS_JOBID=7 PBS_NODEFILE="$PWD/nodes" "$MPRUN" touch started
+    [[ $stderr == *"'pbs' only: "*"--hostfile \$PBS_NODEFILE"* ]]
+    run -125 --separate-stderr env LSB_JOBID=7 "$MPRUN" touch started
+    [[ $stderr == *"'lsf' only: "* ]]
+    [ ! -e started ]
+    run -0 env JOB_ID=of-something-else "$MPRUN" --rm none --quiet --dry-run -n 1 true
+    run -0 env JOB_ID=of-something-else "$MPRUN" --quiet --dry-run -n 1 true
+    [[ $(adapter) == "adapter     local: "* ]]
 }
 
 # its hosts are this machine

@@ -39,7 +39,7 @@ load '../lib/mprun'
 @test "--rm local:2 poses as two hosts, and -N bounds the ranks of each" {
     run -0 --separate-stderr mprun --rm local:2 -N 1 sh -c 'echo $MPRUN_HOST_INDEX/$MPRUN_HOSTS/$MPRUN_LOCAL_SIZE'
     [ "$(sorted)" = "0/2/1 1/2/1 " ]
-    run -125 --separate-stderr mprun --rm local:2 -N 1 -n 3 true
+    run -125 --separate-stderr mprun --rm local:2 --npernode 1 -n 3 true
     [[ $stderr == "mprun: "*3* ]]
 }
 

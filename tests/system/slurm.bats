@@ -139,6 +139,6 @@ END
     run -125 --separate-stderr sbatch_wait -N 2 -n 2 <<<'m --prefix /opt/none hostname'
     echo "$stderr"
     [[ $stderr == *"/opt/none/libexec/mprun/mpstarter"*"install mprun"* ]]
-    run -0 on n0 env SLURM_JOB_ID=999 "$MPRUN_BUILD/launcher/mprun" --explain -n 1 true
-    [[ $output == *"adapter     local: "*"not slurm: SLURM_JOB_NODELIST is not set as in a job of Slurm"* ]]
+    run -125 on n0 env SLURM_JOB_ID=999 "$MPRUN_BUILD/launcher/mprun" --explain -n 1 true
+    [[ $output == *"'slurm' only: SLURM_JOB_NODELIST is not set as in a job of Slurm"* ]]
 }

@@ -16,7 +16,7 @@
 
 /* Names, each between blanks: " -n --np ... " */
 struct names {
-    char text[8192];
+    char text[16384];
 };
 
 static void add_name(struct names *n, const char *name, size_t len)
@@ -54,7 +54,8 @@ static struct names names_of_table(const struct option_def *d)
     struct names n = {""};
     for (; d->names; d++) {
         const char *at = d->names;
-        for (size_t len; (d->apply || d->kind) && (at += strspn(at, " "), (len = strcspn(at, " ")) > 0);
+        for (size_t len;
+             (d->apply || d->kind) && (at += strspn(at, " "), (len = strcspn(at, " ")) > 0);
              at += len)
             add_name(&n, at, len);
     }
@@ -116,16 +117,23 @@ void assert_help_lists(const struct option_def *defs, const char *help)
     assert_same(&listed, &table, "--help");
 }
 
-void assert_names_are_unique(const struct option_def *d)
+static void add_new_names(struct names *seen, const char *at)
+{
+    for (size_t len; at += strspn(at, " "), (len = strcspn(at, " ")) > 0; at += len) {
+        if (has_name(seen, at, len))
+            fail_msg("'%.*s' is there twice", (int)len, at);
+        add_name(seen, at, len);
+    }
+}
+
+void assert_names_are_unique(const struct option_def *d, unsigned variant)
 {
     struct names seen = {""};
     for (; d->names; d++) {
-        const char *at = d->names;
-        for (size_t len; at += strspn(at, " "), (len = strcspn(at, " ")) > 0; at += len) {
-            if (has_name(&seen, at, len))
-                fail_msg("'%.*s' is there twice", (int)len, at);
-            add_name(&seen, at, len);
-        }
+        if (variant ? !(d->variants & variant) : d->variants != 0)
+            continue;
+        add_new_names(&seen, d->names);
+        add_new_names(&seen, d->also ? d->also : "");
         assert_non_null(d->help);
         assert_true(d->help[strlen(d->help) - 1] != '.');
     }

@@ -7,5 +7,6 @@
 /* Each fails the test with the name that is in one and not in the other. */
 void assert_manual_lists(const struct option_def *defs, const char *page); /* "mprun.1" */
 void assert_help_lists(const struct option_def *defs, const char *help);
-/* And each has a sentence without its full stop. */
-void assert_names_are_unique(const struct option_def *defs);
+/* Among the entries of these variants (0: of those without any), each of which has a sentence
+ * without its full stop. */
+void assert_names_are_unique(const struct option_def *defs, unsigned variants);

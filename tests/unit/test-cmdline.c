@@ -211,6 +211,30 @@ static void words_of_mpirun_for_places_are_the_same(void **state)
     cmdline_free(&c);
 }
 
+static void a_dialect_gives_words_the_meaning_of_its_launcher(void **state)
+{
+    struct cmdline c;
+    must_parse(&c, LINE("--as", "srun", "-N", "2", "-n8", "-c4", "-m", "cyclic", "-x", "n1,n2",
+                        "--mem=64000", "-t", "1-2:30", "-p", "debug", "--account=x", "-s", "./a"));
+    assert_true(c.dialect == DIALECT_SRUN && c.nodes_min == 2 && c.nodes_max == 2);
+    assert_true(c.nranks == 8 && c.step.bind.cores == 4 && c.cyclic && c.per_host == 0);
+    assert_string_equal(c.excluded[0], "n1,n2");
+    assert_true(c.step.host_limits.memory.value == 64000ULL << 20);
+    assert_true(c.timeout == 86400 + 2 * 3600 + 30 * 60);
+    assert_string_equal(c.for_job, "'-p', '--account', '-s'");
+    cmdline_free(&c);
+    must_parse(&c, (char *const[]){"/opt/bin/srun", "-t", "5", "-N", "2-4", "./a", NULL});
+    assert_true(c.timeout == 300 && c.nodes_min == 2 && c.nodes_max == 4 && c.nranks == 0);
+    cmdline_free(&c);
+    must_parse(&c, (char *const[]){"mpirun", "-c", "4", "-N", "2", "-s", "./a", NULL});
+    assert_true(c.nranks == 4 && c.per_host == 2 && c.preload_binary);
+    cmdline_free(&c);
+    must_parse(&c, LINE("--as=mpiexec", "-s", "all", "-genv", "A=1", "-f", "hosts", "./a"));
+    assert_true(c.step.stdin_target == STDIN_ALL && c.hosts.nfiles == 1);
+    assert_string_equal(c.apps[0].env[0], "A=1");
+    cmdline_free(&c);
+}
+
 static void names_that_are_given_values_are_known(void **state)
 {
     static const char *const want[] = {"A", "D", "C", NULL};
@@ -234,22 +258,28 @@ static void names_that_are_given_values_are_known(void **state)
 
 static void the_manual_page_lists_the_options_there_are(void **state)
 {
-    assert_manual_lists(cmdline_options(), "mprun.1");
+    struct option_def *own = dialect_options(cmdline_options(), DIALECT_MPRUN);
+    assert_manual_lists(own, "mprun.1");
+    free(own);
 }
 
 static void help_lists_the_options_there_are(void **state)
 {
+    struct option_def *own = dialect_options(cmdline_options(), DIALECT_MPRUN);
     for (size_t width = 60; width <= 120; width += 20) {
         char *text = cmdline_help("mprun", width);
-        assert_help_lists(cmdline_options(), text);
+        assert_help_lists(own, text);
         free(text);
     }
+    free(own);
 }
 
 /* A name that two entries have would only ever mean the first. */
-static void no_name_is_in_the_table_twice(void **state)
+static void no_name_has_two_meanings_in_a_dialect(void **state)
 {
-    assert_names_are_unique(cmdline_options());
+    assert_names_are_unique(cmdline_options(), 0);
+    for (int d = 0; d < DIALECTS; d++)
+        assert_names_are_unique(cmdline_options(), 1U << d);
 }
 
 int main(void)
@@ -264,10 +294,11 @@ int main(void)
         cmocka_unit_test(settings_in_the_words_of_other_launchers_are_the_same),
         cmocka_unit_test(words_of_srun_for_cores_and_mpi_are_the_same),
         cmocka_unit_test(words_of_mpirun_for_places_are_the_same),
+        cmocka_unit_test(a_dialect_gives_words_the_meaning_of_its_launcher),
         cmocka_unit_test(names_that_are_given_values_are_known),
         cmocka_unit_test(the_manual_page_lists_the_options_there_are),
         cmocka_unit_test(help_lists_the_options_there_are),
-        cmocka_unit_test(no_name_is_in_the_table_twice),
+        cmocka_unit_test(no_name_has_two_meanings_in_a_dialect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

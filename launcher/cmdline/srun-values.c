@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* srun-values.c - values that srun counts in units of its own */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/number.h"
+#include "launcher/cmdline/cmdline-private.h"
+
+/* "4", or "2-4". */
+int cmdline_apply_nodes(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    const char *dash = strchr(value, '-');
+    if (!dash || dash == value)
+        return cmdline_set_count(&c->nodes_max, value, strlen(value), err) < 0
+                   ? -1
+                   : cmdline_set_count(&c->nodes_min, value, strlen(value), err);
+    if (cmdline_set_count(&c->nodes_min, value, (size_t)(dash - value), err) < 0 ||
+        cmdline_set_count(&c->nodes_max, dash + 1, strlen(dash + 1), err) < 0)
+        return -1;
+    return c->nodes_min <= c->nodes_max
+               ? 0
+               : error_set(err, EINVAL, "'%.60s' ends before it begins", value);
+}
+
+/* A number alone is megabytes; 0 is no limit. */
+int cmdline_apply_megabytes(void *target, const char *value, struct error *err)
+{
+    struct limit *l = &((struct cmdline *)target)->step.host_limits.memory;
+    char text[80];
+    bool bare = value[0] && value[strspn(value, "0123456789")] == 0;
+    if (strcmp(value, "0") == 0)
+        return 0;
+    snprintf(text, sizeof(text), "%.70s%s", value, bare ? "M" : "");
+    if (size_parse(text, NULL, &l->value, err) < 0)
+        return -1;
+    l->set = 1;
+    return 0;
+}
+
+static int whole_numbers(const char *text, unsigned n[3])
+{
+    int used = 0,
+        fields = sscanf(text, "%6u%n:%6u%n:%6u%n", &n[0], &used, &n[1], &used, &n[2], &used);
+    return fields > 0 && text[used] == 0 && text[0] != ' ' ? fields : 0;
+}
+
+/* "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours", "days-hours:minutes",
+ * "days-hours:minutes:seconds". */
+int cmdline_apply_minutes(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    const char *dash = strchr(value, '-');
+    unsigned n[3] = {0}, days[3] = {0};
+    char day[16];
+    if (strcasecmp(value, "UNLIMITED") == 0 || strcasecmp(value, "INFINITE") == 0 ||
+        strcmp(value, "0") == 0)
+        return 0;
+    snprintf(day, sizeof(day), "%.*s", dash ? (int)(dash - value) : 0, value);
+    int fields = whole_numbers(dash ? dash + 1 : value, n);
+    if (fields == 0 || (dash && whole_numbers(day, days) != 1))
+        return error_set(err, EINVAL,
+                         "'%.60s' is not a time; expected are minutes, or minutes:seconds, "
+                         "hours:minutes:seconds, days-hours, days-hours:minutes[:seconds]",
+                         value);
+    if (dash)
+        c->timeout = days[0] * 86400.0 + n[0] * 3600.0 + n[1] * 60.0 + n[2];
+    else if (fields == 3)
+        c->timeout = n[0] * 3600.0 + n[1] * 60.0 + n[2];
+    else
+        c->timeout = n[0] * 60.0 + n[1];
+    return 0;
+}
