@@ -48,13 +48,14 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret)
     if (read_of(pid, "stat", buf, sizeof(buf)) < 0)
         return -1;
     const char *rest = parse_comm(buf, &s);
-    /* fields 3 to 39; 23 to 38 are of no interest */
-    if (!rest || sscanf(rest,
-                        " %c %d %d %d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64
-                        " %" SCNu64 " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64
-                        " %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
-                        &s.state, &s.ppid, &s.pgid, &s.sid, &s.minflt, &s.majflt, &s.utime,
-                        &s.stime, &s.cutime, &s.cstime, &s.starttime, &s.processor) != 12) {
+    /* fields 3 to 39; 24 to 38 are of no interest */
+    if (!rest ||
+        sscanf(rest,
+               " %c %d %d %d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
+               " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64 " %" SCNu64
+               " %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+               &s.state, &s.ppid, &s.pgid, &s.sid, &s.minflt, &s.majflt, &s.utime, &s.stime,
+               &s.cutime, &s.cstime, &s.starttime, &s.address_space, &s.processor) != 13) {
         errno = EPROTO;
         return -1;
     }
@@ -84,6 +85,17 @@ int proc_memory_read(pid_t pid, struct proc_memory *ret)
         .shared = status_kib(buf, "RssShmem"),
         .swap = status_kib(buf, "VmSwap"),
     };
+    return 0;
+}
+
+int proc_shared_part_read(pid_t pid, uint64_t *ret)
+{
+    char buf[4096];
+    uint64_t kib;
+    if (read_of(pid, "smaps_rollup", buf, sizeof(buf)) < 0 ||
+        flat_key_u64(buf, "Pss_Shmem", &kib) < 0)
+        return -1;
+    *ret = kib * 1024;
     return 0;
 }
 

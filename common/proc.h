@@ -15,6 +15,7 @@ struct proc_stat {
     uint64_t starttime; /* clock ticks after boot; with the pid it identifies a process */
     uint64_t utime, stime, cutime, cstime; /* clock ticks */
     uint64_t minflt, majflt;
+    uint64_t address_space; /* bytes */
     int processor;
 };
 
@@ -24,6 +25,9 @@ struct proc_memory { /* bytes, from /proc/PID/status */
     uint64_t anonymous, file, shared, swap;
 };
 int proc_memory_read(pid_t pid, struct proc_memory *ret); /* 0, or -1 with errno */
+/* The process's part of the shared memory that it has mapped: each page counts 1/n where n
+ * processes have it. Bytes; walks the page table. 0, or -1 with errno. */
+int proc_shared_part_read(pid_t pid, uint64_t *ret);
 
 struct proc_io { /* bytes, from /proc/PID/io: rchar and wchar, read_bytes and write_bytes */
     uint64_t read_chars, written_chars, read_storage, written_storage;

@@ -36,6 +36,7 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
     if (rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict) < 0 ||
         host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict) < 0 ||
         usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict) < 0 ||
+        step_limits_init(&r->limits, r->loop, r->hosts, &r->verdict) < 0 ||
         pmi_exchange_init(&r->exchange, r->hosts) < 0 || hosts_watch(r->hosts, r->loop) < 0)
         return error_errno(err, ENOMEM, "prepare the step");
     return 0;
@@ -87,6 +88,7 @@ void run_close(struct run *r)
 void run_free(struct run *r)
 {
     gather_destroy(r->exchange.gather);
+    step_limits_free(&r->limits);
     usage_now_free(&r->usage_now);
     host_failures_free(&r->host_failures);
     rank_failures_free(&r->rank_failures);

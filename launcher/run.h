@@ -21,6 +21,7 @@
 #include "launcher/io/terminal.h"
 #include "launcher/outcome/host-failures.h"
 #include "launcher/outcome/rank-failures.h"
+#include "launcher/outcome/step-limits.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/pmi-exchange.h"
 #include "launcher/preload/preload.h"
@@ -81,6 +82,7 @@ struct run {
     struct terminal terminal;
     struct pmi_exchange exchange;
     struct usage_now usage_now;
+    struct step_limits limits;
     struct control_socket control;
 };
 

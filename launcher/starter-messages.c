@@ -351,10 +351,12 @@ static int take_errand_news(void *host, void *message)
     return 0;
 }
 
-static int take_usage_now(void *host, void *message)
+static int take_present(void *host, void *message)
 {
     struct host *h = host;
-    return usage_now_answer(&run_of(h)->usage_now, h, message);
+    const Mprun__Present *m = message;
+    return m->n_amounts ? step_limits_answer(&run_of(h)->limits, h, m)
+                        : usage_now_answer(&run_of(h)->usage_now, h, m);
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
@@ -456,7 +458,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
                              .take = take_modex_request},
     [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
     [FRAME_ERRAND_NEWS] = {.message = &mprun__errand_news__descriptor, .take = take_errand_news},
-    [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_usage_now},
+    [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_present},
 };
 
 static void host_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)

@@ -65,6 +65,7 @@ static void launch(struct run *r)
     }
     hosts_broadcast_bytes(r->hosts, FRAME_LAUNCH, packed, n);
     r->record.launch.sent = step_plan_seconds(p);
+    step_limits_begin(&r->limits);
     for (size_t i = 0; i < p->nused; i++)
         if (r->hosts->used[i]->state == AGENT_PLACED)
             host_enter(r->hosts->used[i], AGENT_LAUNCHED);

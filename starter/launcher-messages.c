@@ -114,7 +114,18 @@ static int take_input(void *host, const uint8_t *p, size_t n)
 static int take_present_ask(void *host, void *message)
 {
     const Mprun__PresentAsk *m = message;
-    usage_present_send(&((struct host *)host)->with, m->turn);
+    const struct starter_services *with = &((struct host *)host)->with;
+    if (m->amounts)
+        usage_amounts_send(with, m->turn);
+    else
+        usage_present_send(with, m->turn);
+    return 0;
+}
+
+static int take_kill_rank(void *host, void *message)
+{
+    const Mprun__KillRank *m = message;
+    ranks_kill_for_limit(&((struct host *)host)->ranks, rank_name_unpack(m->name), m->text);
     return 0;
 }
 
@@ -152,6 +163,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_SIGNAL] = {.message = &mprun__signal__descriptor, .take = take_signal},
     [FRAME_WINDOW] = {.message = &mprun__window__descriptor, .take = take_window},
     [FRAME_PRESENT_ASK] = {.message = &mprun__present_ask__descriptor, .take = take_present_ask},
+    [FRAME_KILL_RANK] = {.message = &mprun__kill_rank__descriptor, .take = take_kill_rank},
     [FRAME_OUTPUT_CREDIT] = {.message = &mprun__output_credit__descriptor,
                              .take = take_output_credit},
     [FRAME_OUTPUT_CLOSED] = {.message = &mprun__output_closed__descriptor,

@@ -21,6 +21,9 @@ int cmdline_each_word(const char *value, const char *const words[],
 /* value[0..len) as a number of ranks or cores into *count, where another one (not 0) is refused. */
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err);
 
+/* --limit: "mem=30G,cput=100h". */
+int cmdline_apply_limit(void *target, const char *value, struct error *err);
+
 /* Set a variable, "NAME=VALUE" or "NAME" as -x has it, for the ranks of this program, which keeps
  * the pointer. */
 int cmdline_set_variable(struct cmdline_app *app, const char *value, struct error *err);

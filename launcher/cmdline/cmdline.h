@@ -27,6 +27,13 @@ enum transport {
 
 extern const char *const transport_words[]; /* by enum transport; NULL-terminated */
 
+/* What becomes of a step with a limit that was exceeded: --on-limit. */
+enum on_limit {
+    ON_LIMIT_KILL_STEP, /* end all ranks */
+    ON_LIMIT_KILL_RANK, /* end the rank that grew last; the others go on */
+    ON_LIMIT_WARN,      /* say it once */
+};
+
 enum report_usage {
     REPORT_USAGE_NONE,
     REPORT_USAGE,     /* many ranks are summarised */
@@ -90,6 +97,9 @@ struct cmdline {
     double heartbeat;  /* seconds of silence after which a host is named; 0: none is */
     uint32_t fanout;   /* hosts that one passes on to; 0: none */
     double timeout;    /* seconds; 0: none */
+
+    struct limits step_limits; /* --limit: of all ranks of all hosts together */
+    enum on_limit on_limit;
 
     enum report_usage report_usage;
     bool report_launch;

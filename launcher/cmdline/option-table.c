@@ -261,6 +261,13 @@ static int apply_mem(void *target, const char *value, struct error *err)
     return memory_parse(&((struct cmdline *)target)->step.host_limits.memory, value, err);
 }
 
+static const char *const on_limit_words[] = {
+    [ON_LIMIT_KILL_STEP] = "kill-step",
+    [ON_LIMIT_KILL_RANK] = "kill-rank",
+    [ON_LIMIT_WARN] = "warn",
+    NULL,
+};
+
 /* ---- output and input ------------------------------------------------------------------------ */
 
 static int apply_stdin(void *target, const char *value, struct error *err)
@@ -534,6 +541,15 @@ static const struct option_def table[] = {
      .apply = apply_mem},
     {"--mem", "SIZE", CONTAINMENT, "The same; a number alone is megabytes, and 0 no limit",
      .apply = cmdline_apply_megabytes, .variants = IN(SRUN)},
+    {"--limit", "LIST", CONTAINMENT,
+     "Limit all ranks of all hosts together: 'mem=30G,cput=100h'; mem is memory, vmem address "
+     "space, cput CPU time, procs processes",
+     OPTION_APPEND, .apply = cmdline_apply_limit},
+    {"--on-limit", "WHAT", CONTAINMENT,
+     "When a limit is exceeded: kill-step (the default) ends all ranks, kill-rank the one that "
+     "grew "
+     "last or exceeded its own, warn none",
+     SETS(WORD, on_limit), .words = on_limit_words},
     {"--containment", "LIST", CONTAINMENT,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",

@@ -41,6 +41,46 @@ int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct err
     return 0;
 }
 
+/* The kind of limit that a step can have with a name of len bytes; -1 with err. */
+static int limit_kind(const char *name, size_t len, struct error *err)
+{
+    const char *words[LIMIT_KIND_COUNT + 1];
+    int kinds[LIMIT_KIND_COUNT], n = 0;
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        if (limit_words((enum limit_kind)k)->step_word) {
+            kinds[n] = k;
+            words[n++] = limit_words((enum limit_kind)k)->step_word;
+        }
+    words[n] = NULL;
+    int i = option_word(name, len, words, err);
+    return i < 0 ? -1 : kinds[i];
+}
+
+int cmdline_apply_limit(void *target, const char *value, struct error *err)
+{
+    struct limits *limits = &((struct cmdline *)target)->step_limits;
+    for (const char *at = value;; at++) {
+        size_t len = strcspn(at, ","), name = strcspn(at, "=,");
+        int k = limit_kind(at, name, err);
+        AUTO_FREE char *amount = NULL;
+        if (k < 0)
+            return -1;
+        if (at[name] != '=')
+            return error_set(err, EINVAL, "'%.*s' has no value; write '%.*s=AMOUNT'", (int)name, at,
+                             (int)name, at);
+        if (limits->of[k].set)
+            return error_set(err, EINVAL, "'%.*s' is given twice; keep one", (int)name, at);
+        if (!(amount = strndup(at + name + 1, len - name - 1)))
+            return error_set(err, ENOMEM, "out of memory");
+        if (limit_parse((enum limit_kind)k, amount, &limits->of[k], err) < 0)
+            return -1;
+        limits->of[k].held_by = HELD_BY_SAMPLED;
+        at += len;
+        if (!*at)
+            return 0;
+    }
+}
+
 /* Has the app a setting of the same variable that contradicts this one? */
 static const char *other_setting(const struct cmdline_app *app, const char *value, size_t len)
 {

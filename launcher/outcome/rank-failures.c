@@ -21,7 +21,15 @@
 
 const struct rank_end *rank_failures_first(const struct rank_failures *f)
 {
-    return outcome_first_failure(f->all, f->n);
+    const struct rank_end *first = outcome_first_failure(f->all, f->n);
+    return first || f->lost.cause != END_LIMIT ? first : &f->lost;
+}
+
+/* --on-limit kill-rank: the step goes on without the rank. */
+static bool goes_on(const struct rank_failures *f, const struct rank_end *end)
+{
+    return end->cause == END_LIMIT && f->plan->cmd->on_limit == ON_LIMIT_KILL_RANK &&
+           !verdict_is_ending(f->verdict);
 }
 
 /* A program that the rank's host has not got, although this one has it. */
@@ -47,7 +55,9 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, ch
     snprintf(who, sizeof(who), "rank %s on %s (pid %d)", rank_name_format(e->name, name),
              f->plan->used.hosts[e->host].name, (int)f->record->ranks[e->name.rank].pid);
     const char *text = step_record_end_text(f->record, e->name);
-    const char *others = f->plan->step.nranks > 1 ? "; the other ranks are ended" : "";
+    const char *others = f->plan->step.nranks == 1 ? ""
+                         : goes_on(f, e)           ? "; the other ranks go on"
+                                                   : "; the other ranks are ended";
     switch (e->cause) {
     case END_NOT_STARTED:
         snprintf(to, n, "%s%s%s", text ? text : who, where_it_is(f, e), others);
@@ -76,7 +86,7 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, ch
 
 void rank_failures_explain(struct rank_failures *f)
 {
-    const struct rank_end *first = rank_failures_first(f);
+    const struct rank_end *first = outcome_first_failure(f->all, f->n);
     char text[1200];
     if (!first || !verdict_claim_explanation(f->verdict))
         return;
@@ -105,9 +115,23 @@ static void add(struct rank_failures *f, const struct rank_end *end, const char 
         loop_timer_start(&f->timer, OUTCOME_WINDOW_MS / 1000.0, 0);
 }
 
+/* The first one counts if no failure ends the step. */
+static void lose(struct rank_failures *f, const struct rank_end *end)
+{
+    char text[1200];
+    describe(f, end, text, sizeof(text));
+    log_error("%s", text);
+    if (f->lost.cause == END_LIMIT)
+        return;
+    f->lost = *end;
+    verdict_explain(f->verdict, text);
+}
+
 void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bool counts)
 {
-    if (counts && end->cause != END_OK && end->cause != END_KILLED)
+    if (counts && goes_on(f, end))
+        lose(f, end);
+    else if (counts && end->cause != END_OK && end->cause != END_KILLED)
         add(f, end, "a rank failed");
 }
 
@@ -158,7 +182,8 @@ void rank_failures_reader_left(struct rank_failures *f)
 int rank_failures_init(struct rank_failures *f, struct loop *loop, const struct step_plan *plan,
                        struct step_record *record, struct verdict *verdict)
 {
-    *f = (struct rank_failures){.plan = plan, .record = record, .verdict = verdict};
+    *f = (struct rank_failures){
+        .plan = plan, .record = record, .verdict = verdict, .lost = {.cause = END_OK}};
     f->all = calloc(plan->step.nranks + 1u, sizeof(*f->all));
     loop_timer_init(&f->timer, loop, explain_due, f);
     return f->all ? 0 : -1;

@@ -217,6 +217,7 @@ static struct json *make_step(const struct report *r)
     put_time(j, "end", r->end_ns);
     json_put_real(j, "wall_s", (double)(r->end_ns - r->start_ns) / 1e9);
     json_put_int(j, "exit_code", r->exit_code);
+    put_limits(j, &r->limits);
     if (r->first_failure || r->failure_text)
         json_put(j, "first_failure", make_failure(r));
     return j;

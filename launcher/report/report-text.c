@@ -454,7 +454,9 @@ static void say_limit(enum limit_kind k, const char *of, const struct limit *l, 
     limit_format(k, l->value, value, sizeof(value));
     snprintf(buf + len, n - len, "%s%s of a %s limited to %s, held by %s", len ? "; " : "",
              limit_words(k)->name, of, value,
-             l->held_by == HELD_BY_NONE ? "nothing" : limit_holder_text(l->held_by));
+             l->held_by == HELD_BY_NONE      ? "nothing"
+             : l->held_by == HELD_BY_SAMPLED ? "samples"
+                                             : limit_holder_text(l->held_by));
 }
 
 static void say_limits(const char *of, const struct limits *l, char *buf, size_t n)
@@ -477,6 +479,14 @@ static void say_rank_limits(const struct writer *w, size_t host, char *buf, size
     buf[0] = 0;
     if (sum->nranks)
         say_limits("rank", &w->r->ranks[sum->any_rank].limits, buf, n);
+}
+
+static void print_step_limits(struct writer *w)
+{
+    char text[512] = "";
+    say_limits("step", &w->r->limits, text, sizeof(text));
+    if (text[0])
+        fprintf(w->out, "  %s\n", text);
 }
 
 enum { HOSTS_NAMED = 4 }; /* of a sentence; the rest is counted */
@@ -547,6 +557,7 @@ static void print_notes(struct writer *w)
     print_sentences(w, say_tracking);
     print_sentences(w, say_host_limits);
     print_sentences(w, say_rank_limits);
+    print_step_limits(w);
     if (sampled && w->r->sample_period > 0)
         fprintf(w->out, "  ~ the highest of samples, one every %g s\n", w->r->sample_period);
     else if (sampled)

@@ -93,6 +93,7 @@ struct report {
     const struct rank_end *first_failure; /* NULL: none, or not a rank's */
     const char *failure_text;             /* the sentence the user saw; NULL: none */
     double sample_period;                 /* seconds; 0: no samples */
+    struct limits limits;                 /* of the whole step, with held_by */
     struct usage launcher;
     struct report_launch launch;
     const struct report_rank *ranks;

@@ -79,6 +79,7 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
         .first_failure = first,
         .failure_text = *text ? text : NULL,
         .sample_period = plan->step.sample_period,
+        .limits = cmd->step_limits,
         .launch = record->launch,
         .ranks = record->ranks,
         .nranks = plan->step.nranks,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-oom.c - the sentence about a rank that was killed for want of memory */
+/* rank-oom.c - the sentence about a rank that was killed for a limit, mostly for want of memory */
 #include <stdio.h>
 
 #include "common/number.h"
@@ -31,6 +31,10 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n)
     struct step_containment *c = r->all->with->containment;
     const char *host = launch_here(r->all->with->launch)->host;
     bool is_counted;
+    if (r->limit_text) {
+        snprintf(text, n, "%s", r->limit_text);
+        return true;
+    }
     uint64_t kills = counted_kills(r, &is_counted);
     if (kills == 0 && (is_counted || r->was_killed))
         return false;

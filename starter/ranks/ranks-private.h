@@ -32,7 +32,9 @@ struct rank {
     uint64_t start_ns, end_ns; /* of the wall clock */
     double start_time;         /* of loop_now() */
     struct usage usage;
-    char *bound_threads; /* what the kernel says; NULL when not bound */
+    char *bound_threads;                /* what the kernel says; NULL when not bound */
+    uint64_t amounts[LIMIT_KIND_COUNT]; /* of the last ranks_amounts() */
+    char *limit_text; /* it was killed for a limit that mprun holds: the sentence; NULL */
 };
 
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
@@ -46,7 +48,8 @@ bool rank_has_terminal(const struct rank *r); /* --pty */
 
 /* ---- rank-oom.c ------------------------------------------------------------------------------ */
 
-/* Did the kernel kill it for want of memory? Then text says for which limit. */
+/* Did the kernel kill it for want of memory, or this process for a limit? Then text says for which
+ * limit. */
 bool rank_oom_text(const struct rank *r, char *text, size_t n);
 
 /* ---- rank-process.c -------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/fault.h"
@@ -78,6 +79,7 @@ void ranks_free(struct ranks *s)
         if (s->ranks[i].io_fd >= 0)
             close(s->ranks[i].io_fd);
         free(s->ranks[i].bound_threads);
+        free(s->ranks[i].limit_text);
     }
     free(s->ranks);
 }
@@ -140,6 +142,15 @@ void ranks_signal(const struct ranks *s, int signo)
     for (uint32_t i = 0; i < s->n; i++)
         if (s->ranks[i].state == RANK_RUNNING)
             signal_rank(&s->ranks[i], signo);
+}
+
+void ranks_kill_for_limit(struct ranks *s, struct rank_name name, const char *text)
+{
+    struct rank *r = find(s, name);
+    if (!r || r->state != RANK_RUNNING || r->limit_text)
+        return;
+    r->limit_text = strdup(text);
+    signal_rank(r, SIGKILL);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "common/loop.h"
+#include "model/limits.h"
 #include "model/rank-name.h"
 #include "starter/usage/process-usage.h"
 
@@ -48,6 +49,17 @@ bool ranks_have_ended(const struct ranks *s); /* all have, and mprun was told */
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret);
 /* CPU time in microseconds of ranks that have ended. */
 uint64_t ranks_ended_cpu(const struct ranks *s);
+
+struct rank_amount {       /* of one kind, in its unit */
+    uint64_t value;        /* of all ranks here */
+    struct rank_name grew; /* the rank whose part has grown most since the call before, */
+    uint64_t growth;       /* by so much; 0: none has */
+};
+/* What all ranks use now, by kind. */
+void ranks_amounts(struct ranks *s, struct rank_amount ret[LIMIT_KIND_COUNT]);
+/* End one rank for a limit; text is its sentence in EXITED. A rank that does not run is left
+ * alone. */
+void ranks_kill_for_limit(struct ranks *s, struct rank_name name, const char *text);
 
 struct rank_account { /* a rank's line of the final report; pointers are borrowed */
     struct rank_name name;

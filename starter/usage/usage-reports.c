@@ -152,6 +152,27 @@ static uint64_t add_memory(const struct pid_list *list)
     return u.value[USAGE_ANON] + u.value[USAGE_FILE] + u.value[USAGE_SHARED];
 }
 
+void usage_amounts_send(const struct starter_services *s, uint32_t turn)
+{
+    Mprun__Present m = MPRUN__PRESENT__INIT;
+    Mprun__Present__Amount each[LIMIT_KIND_COUNT], *list[LIMIT_KIND_COUNT];
+    Mprun__RankName names[LIMIT_KIND_COUNT];
+    struct rank_amount amounts[LIMIT_KIND_COUNT];
+    ranks_amounts(s->ranks, amounts);
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
+        mprun__present__amount__init(list[k] = &each[k]);
+        each[k].kind = (uint32_t)k;
+        each[k].value = amounts[k].value;
+        each[k].growth = amounts[k].growth;
+        rank_name_pack(amounts[k].grew, &names[k]);
+        each[k].grew = &names[k];
+    }
+    m.turn = turn;
+    m.amounts = list;
+    m.n_amounts = LIMIT_KIND_COUNT;
+    uplink_send(s->up, FRAME_PRESENT, &m.base);
+}
+
 void usage_present_send(const struct starter_services *s, uint32_t turn)
 {
     Mprun__Present m = MPRUN__PRESENT__INIT;

@@ -15,3 +15,5 @@ void usage_report_send(const struct starter_services *s);
  * count is added up from the processes that are there, and from what the kernel has told of those
  * that were waited for. */
 void usage_present_send(const struct starter_services *s, uint32_t turn);
+/* The same with `amounts`: what counts against limits of the whole step. */
+void usage_amounts_send(const struct starter_services *s, uint32_t turn);

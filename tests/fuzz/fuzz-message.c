@@ -45,6 +45,7 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_HAND] = &mprun__hand__descriptor,
     [FRAME_PRESENT_ASK] = &mprun__present_ask__descriptor,
     [FRAME_PRESENT] = &mprun__present__descriptor,
+    [FRAME_KILL_RANK] = &mprun__kill_rank__descriptor,
 };
 
 /* Packing it again reads every byte of what was taken in. (Not always to the same message: field

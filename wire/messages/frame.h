@@ -25,7 +25,7 @@
 #include "model/rank-name.h"
 
 enum {
-    PROTOCOL_VERSION = 4, /* another one for each change of a message or a frame */
+    PROTOCOL_VERSION = 5, /* another one for each change of a message or a frame */
     FRAME_HEADER = 12,
     FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
     MESSAGE_MAX = 64 * 1024 * 1024, /* put together from frames with FRAME_MORE */
@@ -84,7 +84,8 @@ enum {
     X(ERRAND_NEWS)    /* up, tool */                                                               \
     X(HAND)           /* tool */                                                                   \
     X(PRESENT_ASK)    /* down */                                                                   \
-    X(PRESENT)        /* up */
+    X(PRESENT)        /* up */                                                                     \
+    X(KILL_RANK)      /* down */
 
 #define FRAME_TYPE(name) FRAME_##name,
 enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };

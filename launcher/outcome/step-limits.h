@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-limits.h - limits of the whole step across its hosts (--limit), held by samples
+ *
+ * No kernel holds a limit over several hosts. mprun asks every host what its ranks use (PRESENT_ASK
+ * with `amounts`), adds up the answers and compares: the less room is left, the more often. */
+#pragma once
+
+#include "common/loop.h"
+#include "launcher/hosts/host-table.h"
+#include "model/limits.h"
+#include "wire/mprun.pb-c.h"
+
+struct verdict;
+
+struct step_limits { /* private to step-limits.c */
+    struct host_table *hosts;
+    struct verdict *verdict;
+    struct loop_timer timer; /* until the next question */
+    uint32_t turn;           /* of the last question */
+    size_t awaited;          /* answers to it */
+    double asked;            /* loop_now() of it */
+    double quiet;            /* seconds to the next question where nothing grows */
+    uint32_t killed_in;      /* turn in which a rank was killed; 0: none was */
+    struct limit_state {
+        uint64_t sum;
+        struct rank_name grew; /* the rank that grew last, by */
+        uint64_t growth;       /* so much; 0: none has */
+        uint32_t host;         /* of that rank */
+        uint32_t grew_in;      /* turn of its answer */
+        bool has_warned, has_told;
+    } of[LIMIT_KIND_COUNT];
+    struct host_amounts *last; /* each host's last answer, by launch_index */
+};
+
+/* -1: out of memory. */
+int step_limits_init(struct step_limits *l, struct loop *loop, struct host_table *hosts,
+                     struct verdict *verdict);
+void step_limits_free(struct step_limits *l); /* what it holds, not itself; zero is fine */
+
+/* LAUNCH is sent: from now on ask, if the step has limits. */
+void step_limits_begin(struct step_limits *l);
+/* PRESENT with amounts has come from a host. -1: a frame that cannot be. */
+int step_limits_answer(struct step_limits *l, const struct host *h, const Mprun__Present *m);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-amounts.c - what the ranks use now of everything that a whole step can be limited in
+ *
+ * The processes are added up. Of shared memory each has its part, so that a segment counts once
+ * however many ranks map it; pages of files do not count, as the kernel can take them back. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/proc.h"
+#include "starter/containment/step-containment.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/process-tree.h"
+#include "starter/ranks/ranks-private.h"
+
+static uint64_t memory_of(pid_t pid, uint64_t *ret_swap)
+{
+    struct proc_memory m;
+    if (proc_memory_read(pid, &m) < 0)
+        return 0;
+    if (m.shared > 0)
+        proc_shared_part_read(pid, &m.shared); /* where that cannot be read, the whole counts */
+    *ret_swap += m.swap;
+    return m.anonymous + m.shared;
+}
+
+static void add_process(pid_t pid, uint64_t amounts[LIMIT_KIND_COUNT])
+{
+    struct proc_stat p;
+    if (proc_stat_read(pid, &p) < 0)
+        return;
+    uint64_t tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    amounts[LIMIT_CPU_TIME] += (p.utime + p.stime + p.cutime + p.cstime) * tick;
+    amounts[LIMIT_ADDRESS_SPACE] += p.address_space;
+    amounts[LIMIT_MEMORY] += memory_of(pid, &amounts[LIMIT_SWAP]);
+    amounts[LIMIT_PIDS]++;
+}
+
+/* pids is freed. */
+static void add_processes(pid_t *pids, int n, uint64_t amounts[LIMIT_KIND_COUNT])
+{
+    for (int i = 0; i < n; i++)
+        add_process(pids[i], amounts);
+    if (n > 0)
+        free(pids);
+}
+
+static void look_at(struct rank *r, uint64_t amounts[LIMIT_KIND_COUNT])
+{
+    pid_t *pids = NULL;
+    if (r->state == RANK_RUNNING)
+        add_processes(pids, ranks_pids(r->all, r->local, &pids), amounts);
+    if (r->pid == 0)
+        amounts[LIMIT_CPU_TIME] +=
+            r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
+}
+
+static bool is_rank(const struct ranks *s, pid_t pid)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->ranks[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Processes of no known rank: those that have lost their parent are this process's children. */
+static void add_orphans(const struct ranks *s, uint64_t amounts[LIMIT_KIND_COUNT])
+{
+    pid_t *children = NULL, server = s->with->pmi ? s->with->pmi->pid : 0;
+    int n = proc_children(getpid(), &children);
+    for (int i = 0; i < n; i++) {
+        pid_t *pids = NULL;
+        if (children[i] != server && !is_rank(s, children[i]))
+            add_processes(pids, process_tree_pids(children[i], &pids), amounts);
+    }
+    free(children);
+    amounts[LIMIT_CPU_TIME] += rusage_cpu(&s->with->others->sum);
+}
+
+void ranks_amounts(struct ranks *s, struct rank_amount ret[LIMIT_KIND_COUNT])
+{
+    uint64_t others[LIMIT_KIND_COUNT] = {0};
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        ret[k] = (struct rank_amount){0};
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct rank *r = &s->ranks[i];
+        uint64_t now[LIMIT_KIND_COUNT] = {0};
+        look_at(r, now);
+        for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
+            uint64_t growth = now[k] > r->amounts[k] ? now[k] - r->amounts[k] : 0;
+            if (growth > ret[k].growth) {
+                ret[k].growth = growth;
+                ret[k].grew = r->name;
+            }
+            ret[k].value += now[k];
+            r->amounts[k] = now[k];
+        }
+    }
+    if (s->with->containment->level != TRACK_RANK) /* in leaves they were counted */
+        add_orphans(s, others);
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        ret[k].value += others[k];
+}
