@@ -46,6 +46,14 @@ static bool is_repeated(const struct step_signals *s, int signo)
     return signo == s->last_ending && loop_now() - s->last_ending_time < same;
 }
 
+/* A manager that ends the job sends the signal to starters and ranks of this host as well, and what
+ * they do about it may come before mprun's own. */
+static bool is_of_same_end(const struct run *r, int signo)
+{
+    return signo != SIGINT && r->signals.nending == 1 &&
+           verdict_ending_seconds(&r->verdict) < SAME_MANAGER_SECONDS;
+}
+
 static void end_step(struct run *r, int signo)
 {
     struct step_signals *s = &r->signals;
@@ -56,6 +64,10 @@ static void end_step(struct run *r, int signo)
     s->nending++;
     if (s->nending >= 3) {
         leave(r, signo);
+        return;
+    }
+    if (verdict_is_ending(&r->verdict) && is_of_same_end(r, signo)) {
+        log_debug("received SIG%s: the ranks are being ended already", signal_name(signo));
         return;
     }
     if (verdict_is_ending(&r->verdict)) {

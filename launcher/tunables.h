@@ -26,7 +26,7 @@
  * be held up between the two, and the ranks would lose their grace. */
 #define SAME_END_SECONDS 0.25
 /* A manager may send a signal to the script's group, and then to each process of the job that it
- * finds: on a busy machine mprun's turn comes late. */
+ * finds, starters and ranks among them: on a busy machine mprun's turn comes late. */
 #define SAME_MANAGER_SECONDS 1.0
 
 /* While the job can be suspended: seconds between two looks at whether it is. */

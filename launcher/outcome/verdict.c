@@ -56,6 +56,8 @@ void verdict_end_ranks(struct verdict *v, double grace, const char *why)
     loop_defer_schedule(v->turn);
     if (v->ending && grace < 0)
         return;
+    if (!v->ending)
+        v->ending_time = loop_now();
     v->ending = v->wished = true;
     v->grace = grace;
     snprintf(v->why, sizeof(v->why), "%s", why);
@@ -64,6 +66,11 @@ void verdict_end_ranks(struct verdict *v, double grace, const char *why)
 bool verdict_is_ending(const struct verdict *v)
 {
     return v->ending;
+}
+
+double verdict_ending_seconds(const struct verdict *v)
+{
+    return v->ending ? loop_now() - v->ending_time : 0;
 }
 
 bool verdict_take_wish(struct verdict *v, double *ret_grace, const char **ret_why)

@@ -18,6 +18,7 @@ struct verdict {
     /* private to verdict.c */
     struct loop_defer *turn;
     bool ending, wished;
+    double ending_time; /* of loop_now() */
     double grace;
     char why[1200];
 };
@@ -43,6 +44,7 @@ void verdict_explain(struct verdict *v, const char *text);
 void verdict_end_ranks(struct verdict *v, double grace, const char *why);
 /* The ranks are being ended, or are about to be. */
 bool verdict_is_ending(const struct verdict *v);
+double verdict_ending_seconds(const struct verdict *v); /* for how long; 0: they are not */
 /* For the step machine: is there a wish that has not been carried out? It counts as carried out
  * then. *ret_grace is negative where it is --kill-grace's; *ret_why lives until the next wish. */
 bool verdict_take_wish(struct verdict *v, double *ret_grace, const char **ret_why);

@@ -11,7 +11,8 @@
 #   qsub_wait NODES <SCRIPT     and waits for its end: output and exit code are the job's; 199 after
 #                               $JOB_LIMIT, 60 s
 #   job_wait, job_dir, job_out, job_err, qdel     of the job that was submitted last
-#   step_start NODES            a job of one step whose ranks write what they get to rank.N
+#   step_start NODES            a job of one step whose ranks write what they get to rank.N, and the time
+#                               when they get TERM to term.N; its script waits for the step at a TERM
 #   ranks_have WORD N COUNT     COUNT ranks have got it so often
 
 pbs_setup() { lab_setup pbs "$(pbs_lack)" "$@"; }
@@ -76,14 +77,16 @@ qsub_wait() {
 step_start() {
     cat >"$HOSTS_DIR/shared/rank" <<'EOF'
 #!/usr/bin/perl
+use Time::HiRes "time";
+sub now { open T, ">", $_[0] and printf T "%.3f\n", time }
 open F, ">>", "rank.$ENV{MPRUN_RANK}" or die;
-$SIG{TERM} = sub { syswrite F, "TERM\n"; exit 0 };
+$SIG{TERM} = sub { now "term.$ENV{MPRUN_RANK}"; syswrite F, "TERM\n"; exit 0 };
 $SIG{USR1} = sub { syswrite F, "USR1\n" };
 syswrite F, "start\n";
 sleep 1 until -e "finish";
 EOF
     chmod 755 "$HOSTS_DIR/shared/rank"
-    qsub_start "$1" <<<"m --pmi none $HOSTS_DIR/shared/rank; echo code \$?"
+    qsub_start "$1" <<<"trap : TERM; mprun --containment=tree --pmi none $HOSTS_DIR/shared/rank & wait \$!; wait \$!; echo code \$?"
 }
 # The next step removes what a killed one has left, when it is not quite new.
 sweep_up() {

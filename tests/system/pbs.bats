@@ -54,9 +54,19 @@ END
     step_start n1:2,n2:2,n3
     wait_until 20 ranks_have start 1 5
     qdel
-    wait_until 1 ranks_have TERM 1 5
+    job_wait
+    ranks_have TERM 1 5
+    calls n1 | awk -v most="$(patience 1)" '/^delete / { deleted = $2 } /^[0-9]/ { if ($1 - deleted > most) exit 1; n++ }
+        END { exit n != 5 }' - "$(job_dir)"/term.*
+    cat "$(job_out)"
+    said "^mprun: .*TERM"
+}
+
+@test "qdel ends the shell of a script that does not wait, and PBS everything with it" {
+    qsub_start n1:2,n2:2,n3 <<<'m --pmi none sh -c "echo >begun.\$MPRUN_RANK; exec sleep 600"'
+    wait_until 20 eval '[ "$(ls "$(job_dir)"/begun.* 2>/dev/null | wc -l)" = 5 ]'
+    qdel
     job_wait || true
-    # of the script's shell, too, with which all ends at once
     [ "$(<"$(job_dir)/exit")" = 271 ]
     sweep_up
 }

@@ -103,6 +103,21 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
     [ -e saved.1 ]
 }
 
+@test "a manager's TERM to starters and ranks as well leaves the ranks their grace" {
+    # what the starter says of it comes before mprun's own
+    start_ranks 2 stay --kill-grace "$(patience 1)" --rm local:2
+    kill -TERM "$(pgrep -n -x mpstarter -P "$(pgrep -n -x mpstarter -P "$MPRUN_PID")")"
+    until [[ ${said-} == *"received SIGTERM"* ]]; do
+        pause
+        read -r said <"$MPRUN_ERR" || :
+    done
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+    all_logged 2 TERM
+    cat "$MPRUN_ERR"
+    [[ $(<"$MPRUN_ERR") != *"at once"* ]]
+}
+
 @test "USR1, USR2, WINCH and ALRM are passed on, once, and nothing else happens" {
     start_ranks 3 wait --rm local:2
     for signal in USR1 USR2 WINCH ALRM; do
