@@ -82,6 +82,7 @@ enum grant_manager {
     GRANT_ANY = 0,        /* PLACE: whichever has evidence; BIND: by its name; ENTER: not allowed */
     GRANT_SITE = 1,       /* ENTER: the request says uid and limits itself */
     GRANT_GRIDENGINE = 2, /* uid and limits are what its daemon wrote in its spool directory */
+    GRANT_SLURM = 3,      /* of jobs that STATUS shows */
 };
 
 struct grant_request {

@@ -48,7 +48,7 @@ join() { sort -u | paste -sd ' '; }
 
 # ---- what the ranks do -----------------------------------------------------------------------------------
 
-# Every rank says where it is. One on each host says by which groups it is counted, and what must go
+# Every rank says where it is. One on each host says by which groups, or Slurm's cgroup, it is counted, and what must go
 # with the step, leaves a daemon behind, and burns some CPU time in a process that has left it.
 FIRST='
 cpus=$(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status)
@@ -58,6 +58,7 @@ own=" $(id -G "$(id -un)") " task=
 for group in $(id -G); do
     case $own in *" $group "*) ;; *) task="$task $group" ;; esac
 done
+[ -n "$task" ] || task=$(grep -om 1 "/job_[0-9]*/step_[^/]*" /proc/self/cgroup | sed "s/^/ /")
 echo "group $MPRUN_HOST_NAME$task"
 env | sed -nE "s|^[^=]*=(/.*/mprun-[a-z0-9]+[.][0-9]+).*|file $MPRUN_HOST_NAME \1|p" | sort -u
 sed -nE "s|^[0-9]+:(name=)?([^:]*):(.*/mprun[.][^/]*).*|\2 \3|p" /proc/self/cgroup | while read -r a b; do
@@ -131,6 +132,10 @@ check_books() {
     lacking=$(words group | awk 'NF < 2 { print $1 }' | join)
     if ! awk "BEGIN { exit !($burnt > 0 && $report >= 0.95 * $burnt - 0.02) }"; then
         failed books "$said; 'mprun --explain true' says how each host tracks ranks"
+    elif [ "$MANAGER" = slurm ] && [ -n "$lacking" ]; then
+        skipped books "$said; on $lacking Slurm counts no process that has left its parent (ProctrackType is not proctrack/cgroup)"
+    elif [ "$MANAGER" = slurm ]; then
+        ok books "$said; all are in the cgroups by which Slurm counts its steps (compare 'sacct -j $SLURM_JOB_ID' after the job)"
     elif [ "$MANAGER" != gridengine ]; then
         skipped books "no resource manager keeps any; $said"
     elif [ -n "$lacking" ]; then

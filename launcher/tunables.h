@@ -10,7 +10,7 @@
 #define START_TIMEOUT_SECONDS 120
 #define KILL_GRACE_SECONDS    10
 #define LINK_GRACE_SECONDS    60
-#define HEARTBEAT_SECONDS     15
+#define HEARTBEAT_SECONDS     6
 
 /* Seconds between two samples of the ranks' memory, for reports. */
 #define SAMPLE_SECONDS 2

@@ -576,7 +576,7 @@ static const struct option_def table[] = {
      "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
      SETS(SECONDS, link_grace), .high = DAY},
     {"--heartbeat", "TIME", ENDING,
-     "Name a host whose mpstarter says nothing for so long (15 s by default), which ends nothing; "
+     "Name a host whose mpstarter says nothing for so long (6 s by default), which ends nothing; "
      "0: never",
      .apply = apply_heartbeat},
     {"--kill-grace", "TIME", ENDING,

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/command/make-ground.h"
 #include "node-daemon/reader/inquiry.h"
@@ -287,9 +288,8 @@ static void check_gridengine(struct check *c)
     const struct conf *conf = c->conf;
     char path[PATH_MAX];
     if (!conf->ge_spool) {
-        say(c, OK,
-            "gridengine: the configuration has no such section, or no `spool` in it; only "
-            "`mprund enter` and `rule` sections bring jobs");
+        say(c, OK, "gridengine: the configuration has no such section, or no `spool` in it%s",
+            conf->slurm_spool ? "" : "; only `mprund enter` and `rule` sections bring jobs");
         return;
     }
     if (c->uid)
@@ -309,6 +309,28 @@ static void check_gridengine(struct check *c)
         say(c, OK, "cell: '%s'", path);
     if (c->uid && ask_qstat(c))
         ask_qconf(c);
+}
+
+/* No job has the number 0; -1: nobody can say. */
+static void check_slurm(struct check *c)
+{
+    const struct conf *conf = c->conf;
+    const struct evidence_source *slurm = evidence_of(conf, GRANT_SLURM);
+    struct error e;
+    if (!slurm || !c->uid)
+        return;
+    if (become_user(c, &e) < 0) {
+        say(c, WRONG, "slurmd: %s", e.text);
+        return;
+    }
+    if (slurm->is_known(conf, "0") < 0)
+        say(c, WRONG,
+            "slurmd: '%s': %s; set `spool` of the section slurm to SlurmdSpoolDir on this host; it "
+            "has to be root's, and user '%s' has to be able to read it",
+            conf->slurm_spool, strerror(errno), conf->user);
+    else
+        say(c, OK, "slurmd: its spool directory is '%s'", conf->slurm_spool);
+    become_root();
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -332,5 +354,6 @@ unsigned check_print(const struct conf *conf, const char *file, const struct err
     check_socket(&c);
     check_user(&c);
     check_gridengine(&c);
+    check_slurm(&c);
     return c.wrong;
 }

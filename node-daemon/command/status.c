@@ -12,8 +12,10 @@
 #include "common/number.h"
 #include "common/text-table.h"
 
-static const char *const managers[] = {
-    [GRANT_ANY] = "?", [GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "gridengine"};
+static const char *const managers[] = {[GRANT_ANY] = "?",
+                                       [GRANT_SITE] = "site",
+                                       [GRANT_GRIDENGINE] = "gridengine",
+                                       [GRANT_SLURM] = "slurm"};
 static const char *const states[] = {[GRANT_RUNNING] = "running",
                                      [GRANT_ENDING] = "ending",
                                      [GRANT_STUCK] = "stuck",

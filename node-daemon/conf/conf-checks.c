@@ -270,6 +270,7 @@ void conf_set_checks(cfg_t *cfg)
         {"sentinel_dir", check_path},
         {"trace", check_path},
         {"quarantine|event_queue", check_number},
+        {"slurm|spool", check_path},
         {"gridengine|spool", check_path},
         {"gridengine|shepherd", check_path},
         {"gridengine|execd", check_path},

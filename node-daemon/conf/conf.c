@@ -49,6 +49,10 @@ static cfg_t *new_cfg(void)
         CFG_STR("memory_per_slot", "auto", CFGF_NONE),
         CFG_END(),
     };
+    static cfg_opt_t slurm[] = {
+        CFG_STR("spool", NULL, CFGF_NODEFAULT),
+        CFG_END(),
+    };
     static cfg_opt_t quarantine[] = {
         CFG_BOOL("spool", cfg_true, CFGF_NONE),
         CFG_BOOL("process_events", cfg_false, CFGF_NONE),
@@ -83,6 +87,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("grant_key", NULL, CFGF_NODEFAULT),
         CFG_STR("fail", "closed", CFGF_NONE),
         CFG_SEC("gridengine", gridengine, CFGF_NODEFAULT),
+        CFG_SEC("slurm", slurm, CFGF_NODEFAULT),
         CFG_SEC("quarantine", quarantine, CFGF_NONE),
         CFG_SEC("rule", rule, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
         CFG_END(),
@@ -95,7 +100,7 @@ static cfg_t *new_cfg(void)
     return cfg;
 }
 
-/* "%h" in the execd's directory is this host's name, up to the first dot, as the execd has it. */
+/* "%h" in the manager's directory is this host's name, up to the first dot, as the execd has it. */
 static char *with_host(const char *path)
 {
     char host[256] = "", *whole = NULL;
@@ -140,6 +145,15 @@ static int take_gridengine(cfg_t *cfg, struct conf *c, struct error *err)
     if (!c->ge_spool || !c->ge_shepherd || !c->ge_execd)
         return error_errno(err, ENOMEM, "read the section gridengine");
     return take_qstat(ge, c, err);
+}
+
+static int take_slurm(cfg_t *cfg, struct conf *c, struct error *err)
+{
+    cfg_t *slurm = cfg_size(cfg, "slurm") ? cfg_getsec(cfg, "slurm") : NULL;
+    if (slurm && cfg_getstr(slurm, "spool") &&
+        !(c->slurm_spool = with_host(cfg_getstr(slurm, "spool"))))
+        return error_errno(err, ENOMEM, "read the section slurm");
+    return 0;
 }
 
 static int take_rule(cfg_t *cfg, struct conf_rule *r)
@@ -210,7 +224,7 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
         idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
         take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
         return error_errno(err, ENOMEM, "read the configuration");
-    return take_gridengine(cfg, c, err);
+    return take_gridengine(cfg, c, err) < 0 ? -1 : take_slurm(cfg, c, err);
 }
 
 static int parse(cfg_t *cfg, const char *text, const char *path, struct error *err)
@@ -283,6 +297,7 @@ void conf_free(struct conf *c)
     free(c->memory_complex);
     free(c->virtual_complex);
     free(c->gpu_complex);
+    free(c->slurm_spool);
     free(c->grant_key);
     explicit_bzero(c, sizeof(*c)); /* the key */
 }

@@ -58,6 +58,7 @@ struct conf {
     char *memory_complex, *virtual_complex, *gpu_complex;
     /* Bytes of memory for each slot of a job of which it is not known what it asks for; 0: none */
     uint64_t memory_per_slot;
+    char *slurm_spool;    /* slurmd's spool directory on this host; NULL: no Slurm */
     char *grant_key;      /* the file; NULL: grants are neither signed nor taken */
     struct token_key key; /* what is in it: for who reads this to read */
 };

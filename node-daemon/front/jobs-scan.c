@@ -18,7 +18,8 @@
 /* ---- names ------------------------------------------------------------------------------------
  */
 
-static const char *const words[] = {[GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "ge"};
+static const char *const words[] = {
+    [GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "ge", [GRANT_SLURM] = "slurm"};
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 
 /* The word for a manager in names of directories: "ge". */

@@ -34,7 +34,7 @@ int asker_read(int socket, struct asker *ret, struct error *err)
     socklen_t len = sizeof(who);
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0)
         return error_errno(err, errno, "ask the kernel who connected");
-    struct asker a = {.uid = who.uid};
+    struct asker a = {.pid = who.pid, .uid = who.uid};
     if (read_groups(socket, &a) < 0)
         return error_errno(err, errno, "ask the kernel for the groups of pid %d, which connected",
                            (int)who.pid);

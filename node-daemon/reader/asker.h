@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* asker.h - as whom a process connected: uid and groups, from the kernel alone
+/* asker.h - as whom a process connected: number, uid and groups, from the kernel alone
  *
- * Both are those of the moment of connect(): a process that execs another program, or hands its
+ * All are those of the moment of connect(): a process that execs another program, or hands its
  * socket on, changes nothing. */
 #pragma once
 
@@ -12,6 +12,7 @@
 #include "common/error.h"
 
 struct asker {
+    pid_t pid;
     uid_t uid;     /* effective */
     gid_t *groups; /* supplementary ones */
     size_t ngroups;

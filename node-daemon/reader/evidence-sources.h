@@ -21,10 +21,12 @@ struct evidence_source {
     /* In which job is the process that connected so? 0 with *ret, or -1. */
     int (*prove)(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                  struct error *err);
-    /* What is known of a job, or of one task of it, for root who asks. 0, or -1. */
+    /* What is known of a job, or of one task of it, for root who asks. 0, or -1. NULL: the manager
+     * writes nothing of it. */
     int (*look_up)(const struct conf *c, const char *name, const char *task,
                    struct task_evidence *ret, struct error *err);
-    /* Its own daemon of this host, by whose limits a job goes that has none; -1: not known. */
+    /* Its own daemon of this host, by whose limits a job goes that has none; -1: not known.
+     * NULL likewise. */
     pid_t (*daemon)(const struct conf *c);
     /* Does the manager still have the job on this host? 1, 0, or -1: cannot say. */
     int (*is_known)(const struct conf *c, const char *name);
@@ -36,4 +38,4 @@ const struct evidence_source *evidence_of(const struct conf *c, enum grant_manag
 int evidence_prove(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                    enum grant_manager *ret_manager, struct error *err);
 
-extern const struct evidence_source evidence_gridengine;
+extern const struct evidence_source evidence_gridengine, evidence_slurm;

@@ -76,7 +76,7 @@ static int look_up(struct question *x, struct error *err)
 {
     struct task_evidence t;
     const struct evidence_source *s = source_of(x, err);
-    if (!s || s->look_up(x->conf, x->q->job, x->q->task, &t, err) < 0)
+    if (!s || !s->look_up || s->look_up(x->conf, x->q->job, x->q->task, &t, err) < 0)
         return -1;
     put_evidence(&x->a, &t);
     return 0;
@@ -107,7 +107,7 @@ static int own_limit(struct question *x, struct error *err)
     const struct evidence_source *s = source_of(x, err);
     if (!s)
         return -1;
-    pid_t pid = s->daemon(x->conf);
+    pid_t pid = s->daemon ? s->daemon(x->conf) : -1;
     if (pid > 0)
         x->a.own_limit = own_memory_limit(pid);
     return 0;

@@ -34,17 +34,40 @@ static int read_files(const struct host_request *r, struct hostlist *l, struct e
     return 0;
 }
 
+/* Is one of them the other without its domain? */
+static bool is_short_of(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "."), m = strcspn(b, ".");
+    return n == m && (!a[n] || !b[m]) && strncasecmp(a, b, n) == 0;
+}
+
+/* Users may write a name with its domain or without it, whichever the manager does. NULL: there is
+ * none, or there are several. */
+static struct alloc_host *find_host(struct hostlist *l, const char *name)
+{
+    struct alloc_host *found = hostlist_find(l, name);
+    for (size_t i = 0, n = found ? 0 : l->allocation.nhosts; i < n; i++) {
+        struct alloc_host *h = &l->allocation.hosts[i];
+        if (!is_short_of(h->name, name))
+            continue;
+        if (found)
+            return NULL;
+        found = h;
+    }
+    return found;
+}
+
 static int choose_host(struct hostlist *from, const struct alloc_host *h, const char *is_not,
                        struct hostlist *to, struct error *err)
 {
-    struct alloc_host *there = hostlist_find(from, h->name);
+    struct alloc_host *there = find_host(from, h->name);
     int all = h->slots.value == 1 && strcmp(h->slots.source, HOSTLIST_NO_NUMBER) == 0;
     if (!there)
         return error_set(err, EINVAL, "'%.100s' is %s", h->name, is_not);
     if (!all && h->slots.value > there->slots.value)
         return error_set(err, EINVAL, "%u slots of '%.100s', which has %u (%s)", h->slots.value,
                          h->name, there->slots.value, there->slots.source);
-    struct alloc_host *added = allocation_add_host(&to->allocation, h->name);
+    struct alloc_host *added = allocation_add_host(&to->allocation, there->name);
     if (!added)
         return error_errno(err, ENOMEM, "list the hosts");
     added->slots = all ? there->slots : h->slots;

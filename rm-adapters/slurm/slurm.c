@@ -87,11 +87,15 @@ static int choose_part(const char *argument, struct job_part *ret, struct error 
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* Batch scripts and interactive steps have numbers as well, the highest ones. */
-static bool is_in_ordinary_step(void)
+/* Are these tasks those of the step that mprun is in? Batch scripts and interactive steps have
+ * numbers as well, the highest ones. An salloc in a step leaves the step's variables, but has tasks
+ * of its own. */
+static bool is_of_step(const char *tasks)
 {
     const char *step = slurm_variable("SLURM_STEP_ID");
-    return step && is_number(step) && strlen(step) < strlen("4294967280");
+    const char *own = slurm_variable("SLURM_STEP_TASKS_PER_NODE");
+    return step && is_number(step) && strlen(step) < strlen("4294967280") &&
+           (!own || strcmp(own, tasks) == 0);
 }
 
 /* Reads "4(x2),1", a number for each of n hosts. */
@@ -154,7 +158,7 @@ static int read_slots(struct job_part *part, struct allocation *a, struct error 
         read_cpus_per_task(part, &a->slot_cores, err) < 0)
         return -1;
     text = part_variable(part, "SLURM_TASKS_PER_NODE");
-    bool has_tasks = text && !is_in_ordinary_step();
+    bool has_tasks = text && !is_of_step(text);
     if (has_tasks && read_counts(text, part->names, a->nhosts, tasks, err) < 0)
         return -1;
     uint32_t each = a->slot_cores ? a->slot_cores : 1;

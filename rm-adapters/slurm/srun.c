@@ -5,7 +5,8 @@
  *
  *   -m arbitrary -w LIST  task i runs on the i-th node of the list, so that SLURM_PROCID is the
  *                         number of the host
- *   --overlap --mem=0     the user's own srun runs beside it, and it runs beside that
+ *   --overlap --mem=0     (and SLURM_EXTERNAL_LAUNCHER, which newer ones know) the user's own srun
+ * runs beside it, and it runs beside that
  *   --cpu-bind=none       a task has all cores of the job on its node; never -c and --exact, which
  *                         take some away
  *   --mpi=none            Slurm starts no PMI server of its own
@@ -118,16 +119,20 @@ static bool is_for_srun(const char *entry)
     return false;
 }
 
-/* NULL: out of memory. The caller frees the array; its entries are those of environ. */
+/* NULL: out of memory. The caller frees the array; its entries are those of environ, and one that
+ * Slurm knows from 23.11 on: this step holds nothing of the job, and has all of it. */
 static char **make_environment(void)
 {
+    static char is_launcher[] = "SLURM_EXTERNAL_LAUNCHER=1";
     size_t n = 0, kept = 0;
     while (environ[n])
         n++;
-    char **env = calloc(n + 1, sizeof(*env));
+    char **env = calloc(n + 2, sizeof(*env));
     for (size_t i = 0; env && i < n; i++)
         if (is_for_srun(environ[i]))
             env[kept++] = environ[i];
+    if (env)
+        env[kept] = is_launcher;
     return env;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# mprund-hosts.bash - mprund on the hosts of a Grid Engine: load '../lib/mprun', '../lib/hosts',
-# '../lib/gridengine', '../lib/mprund-hosts'
+# mprund-hosts.bash - mprund on the hosts of a Grid Engine or a Slurm: load '../lib/mprun',
+# '../lib/hosts', '../lib/gridengine' or '../lib/slurm', '../lib/mprund-hosts'
 #
 #   mprunds_start [LINE...]     on all hosts that run jobs, with these lines in the configuration; a LINE
 #                               that begins with "gridengine." is in that section. $SUBSYSTEMS: those that
@@ -30,7 +30,7 @@ MPRUND=$MPRUN_BUILD/node-daemon/mprund
 GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
 SHEPHERD=$MPRUN_BUILD/node-daemon/mprun-shepherd
 
-mprund_hosts() { (. "$HOSTS_DIR/gridengine/lab" && echo $NAMES); }
+mprund_hosts() { (. "$HOSTS_DIR/$HOSTS_TOOL/lab" && echo $NAMES); }
 
 ground_cgroup() {
     if [ "${VMRUN:-}" = 1 ]; then
@@ -47,7 +47,7 @@ ground() {
 grounds() {
     local host
     for host in $(mprund_hosts); do
-        find "$(ground "$host")" -mindepth 1 -maxdepth 1 -type d -name 'ge-*' 2>/dev/null
+        find "$(ground "$host")" -mindepth 1 -maxdepth 1 -type d \( -name 'ge-*' -o -name 'slurm-*' \) 2>/dev/null
     done
 }
 job_cgroup() {
@@ -80,6 +80,10 @@ mprund_configuration() {
         *) echo "$line" ;;
         esac
     done
+    if [ "$HOSTS_TOOL" = slurm ]; then
+        printf '%s\n' 'slurm {' "spool = \"$HOSTS_DIR/slurm/spool/%h\"" '}'
+        return
+    fi
     printf '%s\n' 'gridengine {' "spool = \"$HOSTS_DIR/gridengine/spool/execd/%h\"" 'admin_user = sgeadmin' "${section[@]}" '}'
 }
 
@@ -127,7 +131,7 @@ mprund_end() { # HOST [SIGNAL]
 
 mprunds_stop() {
     local host
-    [ -n "${HOSTS_DIR:-}" ] && [ -e "$HOSTS_DIR/gridengine/lab" ] || return 0
+    [ -n "${HOSTS_DIR:-}" ] && [ -e "$HOSTS_DIR/$HOSTS_TOOL/lab" ] || return 0
     for host in $(mprund_hosts); do
         mprund_end "$host" || true
         find /sys/fs/cgroup -depth -type d -path "/sys/fs/cgroup*$(ground_cgroup "$host")*" -exec rmdir {} \; || true

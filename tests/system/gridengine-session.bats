@@ -139,3 +139,27 @@ SHELL
     chmod 755 "$HOSTS_DIR/shared/shell"
     deleted qrsh -notify -pty y -now no -pe lab 4 "$HOSTS_DIR/shared/shell"
 }
+
+@test "the article's third example: nine ranks in a session with little memory; Grid Engine ends them, and writes which amount exceeded which limit" {
+    ge_set queue:slots=3
+    cat >"$HOSTS_DIR/shared/memtest" <<'EOF'
+#!/usr/bin/perl
+use Sys::Hostname;
+$| = 1;
+printf "Rank %d on %s: allocating %d Mbytes\n", $ENV{MPRUN_RANK}, hostname(), $ARGV[0];
+$memory = "x" x ($ARGV[0] << 20);
+sleep 600;
+EOF
+    chmod 755 "$HOSTS_DIR/shared/memtest"
+    # virtual memory is what Grid Engine limits, for each slot
+    run session qlogin -now no -pe lab 9 -l h_vmem=60M <<PLAY
+type PATH=$MPRUN_BUILD/launcher:$HOSTS_DIR/shared:\$PATH\r
+wait [$] $
+type mprun -np 9 memtest 50\r
+wait Rank \d on n[123]: allocating 50 Mbytes
+wait (Killed|killed|closed|ended)
+PLAY
+    echo "$output"
+    hosts messages
+    hosts messages | grep -E 'exceed'
+}

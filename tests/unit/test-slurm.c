@@ -95,6 +95,26 @@ static void slots_are_the_tasks_of_each_node(void **state)
     granted(&nothing, "n01:2/8,n02:1/8,n03:1/8 SLURM_TASKS_PER_NODE; job 12, 4 cores");
 }
 
+static struct host_request naming(const char *const *names)
+{
+    return (struct host_request){.lists = names, .nlists = 1};
+}
+
+static void names_are_short_or_qualified(void **state)
+{
+    struct host_request one = naming((const char *[]){"n2.site"});
+    job("n[1-3]", "2(x3)", "2(x3)");
+    granted(&one, "n2:2/2 SLURM_TASKS_PER_NODE; job 12, 0 cores");
+    job("n[1-2].site,n2.other", "2(x3)", "2(x3)");
+    granted(&one, "n2.site:2/2 SLURM_TASKS_PER_NODE; job 12, 0 cores");
+    one = naming((const char *[]){"N1:1"});
+    granted(&one, "n1.site:1/2 --host; job 12, 0 cores");
+    one = naming((const char *[]){"n2"});
+    refused(&one, "'n2' is no host of job 12");
+    one = naming((const char *[]){"n1.other"});
+    refused(&one, "'n1.other' is no host of job 12");
+}
+
 static void in_a_step_the_cpus_of_the_job_count(void **state)
 {
     job("n[1-2]", "4(x2)", "1");
@@ -103,6 +123,12 @@ static void in_a_step_the_cpus_of_the_job_count(void **state)
     setenv("SLURM_CPUS_PER_TASK", "2", 1);
     granted(&nothing,
             "n1:2/4,n2:2/4 SLURM_JOB_CPUS_PER_NODE / SLURM_CPUS_PER_TASK; job 12, 2 cores");
+    setenv("SLURM_STEP_TASKS_PER_NODE", "1", 1);
+    granted(&nothing,
+            "n1:2/4,n2:2/4 SLURM_JOB_CPUS_PER_NODE / SLURM_CPUS_PER_TASK; job 12, 2 cores");
+    /* a new job of an salloc that was called in a step: the step's variables are stale */
+    setenv("SLURM_TASKS_PER_NODE", "2(x2)", 1);
+    granted(&nothing, "n1:2/4,n2:2/4 SLURM_TASKS_PER_NODE; job 12, 2 cores");
     /* the interactive step of salloc */
     setenv("SLURM_STEP_ID", "4294967290", 1);
     setenv("SLURM_TASKS_PER_NODE", "1(x2)", 1);
@@ -193,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(stray_variables_make_no_job, no_job),
         cmocka_unit_test_setup(slots_are_the_tasks_of_each_node, no_job),
+        cmocka_unit_test_setup(names_are_short_or_qualified, no_job),
         cmocka_unit_test_setup(in_a_step_the_cpus_of_the_job_count, no_job),
         cmocka_unit_test_setup(a_heterogeneous_job_has_components, no_job),
         cmocka_unit_test_setup(numbers_that_do_not_fit_are_refused, no_job),
