@@ -31,8 +31,10 @@ void host_lost_mprun(void *arg, const struct error *why, bool mprun_has_gone, do
         loop_stop(h->with.loop);
 }
 
+/* A manager that ends a job may kill mprun with the job's script, while ranks save their state. */
 void host_lost_link(void *arg, const struct error *why)
 {
     struct host *h = arg;
-    host_lost_mprun(h, why, !h->tree.has_parent, LOST_MPRUN_GRACE_SECONDS);
+    double grace = h->end.is_managers ? h->end.grace : LOST_MPRUN_GRACE_SECONDS;
+    host_lost_mprun(h, why, !h->tree.has_parent, grace);
 }

@@ -11,6 +11,7 @@ struct step_end { /* sub-folders only read it */
     const struct starter_services *with;
     double grace;     /* the step's seconds between TERM and KILL; 0 before LAUNCH */
     bool has_begun;   /* the ranks are to be ended */
+    bool is_managers; /* because the manager has sent TERM: when it kills, it decides itself */
     double kill_time; /* of KILL, as of loop_now() */
     int exit_code;    /* of the worker */
 };

@@ -159,10 +159,22 @@ sleeping() { on "$1" pgrep -x sleep -u labuser >/dev/null; }
     [[ " $output" == *" 654"* ]]
 }
 
+# session_ends CODE COMMAND <PLAY
+session_ends() {
+    local play tries
+    play=$(cat)
+    for tries in 1 2 3; do
+        # without "-now no" a busy queue is an error
+        run on_terminal n0 "$2" -now no <<<"$play"
+        code_is_lost || break
+    done
+    echo "$output"
+    [ "$status" = "$1" ]
+}
+
 @test "qrsh and qlogin give a session on a host, with a terminal of the size of ours" {
     for command in qrsh qlogin; do
-        # without "-now no" a busy queue is an error
-        run -3 on_terminal n0 $command -now no <<'EOF'
+        session_ends 3 $command <<'EOF'
 size 30 100
 wait \$ $
 type tty; hostname; stty size\n
@@ -186,8 +198,7 @@ EOF
     [ "$output" = $'/usr/bin/ssh\nn1\n2\nn2\n2\n4' ]
     [[ $stderr != *"key"* ]]
     for command in qrsh qlogin; do
-        # without "-now no" a busy queue is an error
-        run -3 on_terminal n0 $command -now no <<'EOF'
+        session_ends 3 $command <<'EOF'
 wait \$ $
 type ps -e -o args= | grep -c "^sshd: labuser"; exit 3\n
 wait ^2

@@ -29,6 +29,8 @@
 #                                  fields of accounting(5) by their numbers; 12 failed, 13 exit_status,
 #                                  35 slots, 37 cpu, 42 pe_taskid
 #   words TEXT                     without those of qrsh, on a busy machine, of how its connection ended
+#   code_is_lost               of a session that was run: Grid Engine has forgotten its job before it asked for
+#                              the exit code, as may happen on a busy machine
 #   step_start [OPTIONS]           a job (in $STEP_PE, `lab 6`, or `none`) of one step (with $STEP_OPTIONS) of six
 #                                  ranks that write what they get to rank.N of its directory, and have
 #                                  daemonised children. They run when it returns; MASTER is the host of
@@ -146,6 +148,8 @@ qsub_wait() {
 }
 
 words() { grep -av 'commlib error: got [a-z]* error (closing "[^"]*/shepherd_ijs/' <<<"$1" || true; }
+
+code_is_lost() { [[ $status = 1 && $output == *'request could not be scheduled, try again later.'* ]]; }
 
 EXECS="n1 n2 n3"
 

@@ -49,7 +49,7 @@ type echo still he\\\\re\r
 wait still here
 PLAY
     echo "$output"
-    [ "$status" -eq 0 ]
+    [ "$status" -eq 0 ] || code_is_lost
 }
 
 @test "^Z stops the ranks on all hosts, fg continues them" {
@@ -65,7 +65,7 @@ wait again within 1 s
 end [$] $
 PLAY
     echo "$output"
-    [ "$status" -eq 0 ]
+    [ "$status" -eq 0 ] || code_is_lost
 }
 
 @test "--pty: a rank at the session's terminal has its size" {
@@ -79,7 +79,7 @@ type exit 3\r
 wait co.?de 3
 PLAY
     echo "$output"
-    [ "$status" -eq 0 ]
+    [ "$status" -eq 0 ] || code_is_lost
 }
 
 @test "qrsh -pty y: the job's tasks have terminals, and start as any" {

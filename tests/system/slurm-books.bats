@@ -7,7 +7,7 @@ load '../lib/hosts'
 load '../lib/slurm'
 
 setup_file() {
-    slurm_setup --database
+    slurm_setup --database --set slurm:JobAcctGatherType=jobacct_gather/cgroup
     [ -n "${HOSTS_LACK:-}" ] || hosts sshd
 }
 teardown_file() { slurm_teardown; }
@@ -38,13 +38,30 @@ usages = [json.load(open(path))["usage"] for path in sys.argv[1:]]
 print(sum(u["cpu_user_s"] + u["cpu_system_s"] for u in usages))' "$(job_dir)/report"
 }
 
-@test "the tight way: sacct has ranks times seconds, orphans too, within 2 % of what mprun reports; sstat, too" {
-    sbatch_start -N 4 -n 4 <<<"m --report-json report $SPIN --waited 1 --daemon 1 3"
-    # while it runs
-    wait_until 60 eval '[ "$(on n0 sstat -n -a -P -j "$(job)".0 -o NTasks,AveCPU 2>/dev/null | grep -c "^4|00:0[0-9]:0[1-9]")" = 1 ]'
+# CPU seconds of mprun's step so far, as sstat shows them (whole ones), and as Slurm's cgroups count them
+shown() { on n0 sstat -n -a -P -j "$(job).0" -o TRESUsageInTot | sed -n 's/^cpu=\([^,]*\),.*/\1/p' | seconds; }
+counted() {
+    local host
+    for host in $NODES; do
+        on_root "$host" cat "/run/lab-cgroups/cpuacct/slurm_$host/uid_64000/job_$(job)/step_0/cpuacct.usage"
+    done | awk '{ sum += $1 } END { print sum / 1e9 }'
+}
+none_spins() { ! pgrep -fx "$SPIN .*" >/dev/null; }
+all_burnt() { [ "$(ls "$(job_dir)" | grep -c '^burnt')" = 4 ] && none_spins; }
+sstat_agrees() { awk -v s="$(shown)" -v c="$(counted)" 'BEGIN { exit !(c >= 30 && s > c * 0.98 - 1 && s < c * 1.02 + 1) }'; }
+
+@test "the tight way: sacct, sstat and Slurm's cgroups have ranks times seconds, orphans too, within 2 % of what mprun reports" {
+    sbatch_start -N 4 -n 4 <<END
+m --report-json report sh -c '$SPIN --waited 1 --daemon 1 3; >burnt.\$MPRUN_RANK; until [ -e finish ]; do sleep 0.5; done'
+END
+    wait_until 120 all_burnt
+    wait_until 30 sstat_agrees
+    counted=$(counted)
+    finish
     job_wait
-    echo "booked $(booked) s, reported $(reported) s"
-    awk -v b="$(booked)" -v r="$(reported)" 'BEGIN { exit !(r >= 30 && b > r * 0.98 && b < r * 1.02) }'
+    echo "booked $(booked) s, in cgroups $counted s, reported $(reported) s"
+    awk -v b="$(booked)" -v c="$counted" -v r="$(reported)" \
+        'BEGIN { exit !(r >= 30 && b > r * 0.98 && b < r * 1.02 && c > r * 0.98 && c < r * 1.02) }'
     run -0 on n0 sacct -n -P -j "$(job)" -o JobName,NTasks,State
     [[ $output == *"mpstarter|4|COMPLETED"* ]]
 }

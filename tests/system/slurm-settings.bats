@@ -41,12 +41,13 @@ session() {
     run -0 session -N 3 -n 6 <<PLAY
 type cd $HOSTS_DIR/shared; m() { $MPRUN --containment=tree "\$@"; }; echo on \$(hostname)\r
 wait on n1
-type m --quiet sh -c 'echo rank on \$(hostname)'; echo "co\\de \$?"\r
+type m --quiet sh -c 'echo rank on \$(hostname)'; echo "co\\\\de \$?"\r
 wait co.de 0
-type echo words | m --quiet -n 3 sh -c 'cat | tr a-z A-Z'; m --quiet sh -c 'read x && echo "got \$x"'\r
+type echo words | m --quiet -n 3 sh -c 'cat | tr a-z A-Z'; m --quiet -n 1 sh -c 'read x && echo "got \$x"'; echo "re\\\\ad \$?"\r
 wait WORDS
 type typed\r
 wait got typed
+wait re.ad 0
 type m sh -c 'trap "echo conti\\\\nued" CONT; echo beg\\\\un; while :; do sleep 0.1; done'\r
 wait (begun(\s|\x1b\[K)+){6}
 type \x1a
@@ -75,7 +76,7 @@ EOF
     run -0 session -N 3 -n 9 -O --mem=30 <<PLAY
 type PATH=$MPRUN_BUILD/launcher:$HOSTS_DIR/shared:\$PATH\r
 wait [$] $
-type mprun -np 9 memtest 10; echo "co\\de \$?"\r
+type mprun -np 9 memtest 10; echo "co\\\\de \$?"\r
 wait Rank \d on n[123]: allocating 10 Mbytes
 wait exceeded memory limit \(\d+ > 31457280\), being killed
 wait co.de [1-9]
@@ -96,13 +97,13 @@ PLAY
 }
 
 @test "ranks have the GPUs of their own node" {
-    run -0 --separate-stderr sbatch_wait -N 2 -n 2 --gres=gpu:lab:1 <<<'m sh -c "echo \$(hostname) \$CUDA_VISIBLE_DEVICES \$SLURM_JOB_GPUS \$SLURM_GPUS_ON_NODE" | sort'
+    run -0 --separate-stderr sbatch_wait -N 2 -n 2 --gres=gpu:lab:1 <<<'m sh -c "echo \$(hostname) \$CUDA_VISIBLE_DEVICES \$SLURM_STEP_GPUS \$SLURM_GPUS_ON_NODE" | sort'
     echo "$output"
     echo "$stderr"
     [ "$output" = $'n1 0 0 1\nn2 0 0 1' ]
 }
 
-@test "scancel: ranks have KillWait's seconds after TERM to save their state, and no more" {
+@test "scancel: ranks have KillWait's seconds after TERM to save their state, also when mprun has gone, and no more" {
     cat >"$HOSTS_DIR/shared/saver" <<'EOF'
 #!/bin/sh
 trap 'echo TERM >>said.$MPRUN_RANK; sleep 2; echo saved >>said.$MPRUN_RANK; [ $MPRUN_RANK != 0 ] || sleep 600; exit' TERM
@@ -116,6 +117,7 @@ EOF
     on n0 scancel "$(job)"
     nothing_left
     all_say TERM && all_say saved
+    sweep_up
 }
 
 @test "--signal=B: is for the script, and --signal for ranks; each comes once, in time before the job's end" {
