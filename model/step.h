@@ -67,6 +67,7 @@ enum pmi_kind {
     PMI_KIND_PMIX = 1,
     PMI_KIND_PMI1 = 2,
     PMI_KIND_PMI2 = 4,
+    PMI_KINDS_SIMPLE = PMI_KIND_PMI1 | PMI_KIND_PMI2, /* by the descriptor PMI_FD */
 };
 
 enum stdin_target { STDIN_NONE, STDIN_RANK, STDIN_ALL };

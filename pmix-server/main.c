@@ -50,7 +50,7 @@ static void on_gone(struct mppmi *p, const void *message, struct error *err)
     const Mprun__PmiGone *m = message;
     if (!m->name)
         return;
-    pmi1_rank_gone(&p->server.pmi1, m->name->world, m->name->rank);
+    simple_pmi_rank_gone(&p->server.simple_pmi, m->name->world, m->name->rank);
     server_tell_gone(&p->server, m->name);
 }
 

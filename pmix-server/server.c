@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
 
@@ -100,8 +101,14 @@ void server_tell_abort(const struct server *s, const struct world *w, uint32_t r
     Mprun__RankName name = name_of(w, rank);
     Mprun__Aborted m = MPRUN__ABORTED__INIT;
     m.name = &name;
+    char ascii[ABORT_TEXT_MAX];
+    size_t n = strnlen(text, sizeof(ascii) - 1);
+    /* the schema's strings are UTF-8, a rank's text is any bytes */
+    for (size_t i = 0; i < n; i++)
+        ascii[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+    ascii[n] = 0;
     m.code = code;
-    m.text = (char *)text;
+    m.text = ascii;
     send_now(s, FRAME_ABORTED, &m.base);
 }
 

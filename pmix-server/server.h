@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 #include "common/error.h"
-#include "pmix-server/pmi1/pmi1.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
+#include "pmix-server/simple-pmi/simple-pmi.h"
 #include "pmix-server/thread-bridge.h"
 #include "wire/link/link.h"
 #include "wire/mprun.pb-c.h"
@@ -24,15 +24,15 @@ struct server {
     struct bridge bridge;
     struct requests requests; /* asked of the launcher, not answered yet */
     struct collectives collectives;
-    struct store store;   /* what ranks published */
-    struct pmi1 pmi1;     /* listens when a world offers PMI-1 */
-    struct world *worlds; /* the newest first */
-    char *directory;      /* for files of this server; NULL before PMI_INIT */
-    char *hostname;       /* NULL before PMI_INIT */
-    bool had_clients;     /* a rank has connected to the PMIx library */
-    bool ending;          /* PMI_END has come */
-    int busy;             /* worlds that the library's thread works on */
-    int exit_code;        /* not 0: the server has failed, and ignores further messages */
+    struct store store;           /* what ranks published */
+    struct simple_pmi simple_pmi; /* listens when a world offers PMI-1 or PMI-2 */
+    struct world *worlds;         /* the newest first */
+    char *directory;              /* for files of this server; NULL before PMI_INIT */
+    char *hostname;               /* NULL before PMI_INIT */
+    bool had_clients;             /* a rank has connected to the PMIx library */
+    bool ending;                  /* PMI_END has come */
+    int busy;                     /* worlds that the library's thread works on */
+    int exit_code;                /* not 0: the server has failed, and ignores further messages */
 };
 
 /* Makes everything that does not depend on the step. Takes fd, the worker's socket. -1 with err. */

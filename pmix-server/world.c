@@ -128,6 +128,7 @@ static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
     if (!m->nranks || m->nranks > LAUNCH_RANKS_MAX)
         return error_set(err, EINVAL, "it has %s", m->nranks ? "too many ranks" : "no ranks");
     w->number = m->world;
+    w->pmi = m->pmi;
     w->nranks = m->nranks;
     w->own_host = m->host_index;
     snprintf(w->nspace, sizeof(w->nspace), "%s", m->nspace);

@@ -31,6 +31,7 @@ struct world {
     struct world *next;
     uint32_t number;
     char nspace[WORLD_NSPACE_MAX + 1]; /* secret: not for messages or file names */
+    unsigned pmi;                      /* of enum pmi_kind: what its ranks are offered */
     uint32_t nranks;
     uint32_t nhosts;   /* placements */
     uint32_t own_host; /* our index in the placements */

@@ -47,7 +47,7 @@
 /* Seconds for its start on a busy machine. */
 #define PMI_READY_SECONDS 60
 /* Seconds for a place in its queue of connections, where thousands of ranks may wait. */
-#define PMI1_CONNECT_SECONDS 2
+#define SIMPLE_PMI_CONNECT_SECONDS 2
 /* Bytes of free space that the PMIx library needs for its files. */
 #define PMI_SPACE_NEEDED (1 << 20)
 

@@ -294,14 +294,14 @@ static int apply_stdin(void *target, const char *value, struct error *err)
 
 static int take_pmi(struct cmdline *c, int word, struct error *err)
 {
-    static const unsigned kinds[] = {0, PMI_KIND_PMIX, PMI_KIND_PMI1};
+    static const unsigned kinds[] = {0, PMI_KIND_PMIX, PMI_KIND_PMI1, PMI_KIND_PMI2};
     c->step.pmi |= kinds[word];
     return 0;
 }
 
 static int apply_pmi(void *target, const char *value, struct error *err)
 {
-    static const char *const words[] = {"none", "pmix", "pmi1", NULL};
+    static const char *const words[] = {"none", "pmix", "pmi1", "pmi2", NULL};
     struct cmdline *c = target;
     c->step.pmi = 0;
     if (cmdline_each_word(value, words, take_pmi, c, err) < 0)
@@ -555,7 +555,7 @@ static const struct option_def table[] = {
      "devices; a host that cannot is an error",
      .apply = apply_containment},
     {"--pmi --mpi", "LIST", CONTAINMENT,
-     "Offer MPI programs pmix, pmi1, both (the default), or none", .apply = apply_pmi},
+     "Offer MPI programs pmix, pmi1, pmi2 (the default is all), or none", .apply = apply_pmi},
 
     {"--tag-output --label -l -prepend-rank", NULL, STREAMS,
      "Begin each line of output with its rank", SETS(FLAG, lines.tag)},

@@ -95,7 +95,8 @@ static const char *other_setting(const struct cmdline_app *app, const char *valu
 static bool is_own_variable(const char *value, size_t len)
 {
     static const char *const prefixes[] = {
-        "MPRUN_", "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
+        "MPRUN_",          "PMI_",           "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCALRANKID",
+        "MPI_LOCALNRANKS", "MV2_COMM_WORLD_"};
     if (strncmp(value, "PMIX_MCA_", 9) == 0)
         return false;
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)

@@ -61,7 +61,7 @@ static int send_ready(const struct server *s, const struct world *w, char **env,
             all[ready.n_env++] = bytes_of(env[i]);
     for (size_t i = 0; n && i < OPEN_MPI_ENV; i++)
         all[ready.n_env++] = bytes_of(open_mpi_env[i]);
-    ready.pmi1_socket = bytes_of(s->pmi1.address.sun_path);
+    ready.simple_pmi_socket = bytes_of(s->simple_pmi.address.sun_path);
     link_send(s->link, FRAME_PMI_READY, &ready.base);
     link_flush(s->link);
     return 0;
@@ -170,7 +170,7 @@ int nspace_register(struct server *s, const Mprun__PmiWorld *m, struct error *er
     if (!w)
         return -1;
     server_add_world(s, w);
-    if ((m->pmi & PMI_KIND_PMI1) && pmi1_listen(s, err) < 0)
+    if ((m->pmi & PMI_KINDS_SIMPLE) && simple_pmi_listen(s, err) < 0)
         return -1;
     return m->pmi & PMI_KIND_PMIX ? register_world(s, w, err) : send_ready(s, w, NULL, err);
 }

@@ -35,9 +35,7 @@ static pmix_status_t post_rank_item(const struct rank_item *like, const char *te
     if (!r)
         return PMIX_ERR_NOMEM;
     *r = *like;
-    /* the schema's strings are UTF-8, a rank's message is any bytes */
-    for (size_t i = 0; i < n; i++)
-        r->text[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
+    memcpy(r->text, text, n);
     bridge_post(&self->bridge, &r->item);
     return PMIX_SUCCESS;
 }

@@ -10,9 +10,9 @@
  * (PMI_INIT, PMI_WORLD). Sends less when memory is out; the server is then not ready in time. */
 void pmi_world_send(struct link *server, const struct starter_services *s);
 
-/* pmi1-connect.c: connect a rank to mppmi's socket for PMI-1, and say which rank has this
- * connection. A descriptor, or -1 with errno; ECONNREFUSED: mppmi is about to end. */
-int pmi1_connect(const struct sockaddr_un *server, struct rank_name rank);
+/* simple-pmi-connect.c: connect a rank to mppmi's socket for PMI-1 and PMI-2, and say which rank
+ * has this connection. A descriptor, or -1 with errno; ECONNREFUSED: mppmi is about to end. */
+int simple_pmi_connect(const struct sockaddr_un *server, struct rank_name rank);
 
 /* server-stderr.c: what mppmi writes on its standard error, as lines of the step's log. *ret_write
  * is for the server, and the caller closes it. -1 with err. */

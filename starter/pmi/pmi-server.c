@@ -76,9 +76,9 @@ static int take_ready(void *server, void *message)
     for (size_t i = 0, k = 0; p->env && i < m->n_env; i++)
         if ((p->env[k] = bytes_dup(&m->env[i])))
             k++;
-    if (m->pmi1_socket.len > 0 && m->pmi1_socket.len < sizeof(p->pmi1.sun_path)) {
-        p->pmi1.sun_family = AF_UNIX;
-        memcpy(p->pmi1.sun_path, m->pmi1_socket.data, m->pmi1_socket.len);
+    if (m->simple_pmi_socket.len > 0 && m->simple_pmi_socket.len < sizeof(p->simple_pmi.sun_path)) {
+        p->simple_pmi.sun_family = AF_UNIX;
+        memcpy(p->simple_pmi.sun_path, m->simple_pmi_socket.data, m->simple_pmi_socket.len);
     }
     p->events->ready(p->arg);
     return 0;
@@ -297,16 +297,17 @@ void pmi_server_begin(struct pmi_server *p)
 
 int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct error *err)
 {
-    if (!p->pmi1.sun_path[0])
-        return error_set(err, ENOTCONN, "connect to the PMI server: it does not serve PMI-1");
-    int fd = pmi1_connect(&p->pmi1, rank), why = errno;
+    if (!p->simple_pmi.sun_path[0])
+        return error_set(err, ENOTCONN,
+                         "connect to the PMI server: it serves neither PMI-1 nor PMI-2");
+    int fd = simple_pmi_connect(&p->simple_pmi, rank), why = errno;
     if (fd >= 0)
         return fd;
     if (why == ECONNREFUSED) {
         p->refuses = true;
         expect_answer(p);
     }
-    return error_errno(err, why, "connect to the PMI server at '%s' for PMI-1", p->pmi1.sun_path);
+    return error_errno(err, why, "connect to the PMI server at '%s'", p->simple_pmi.sun_path);
 }
 
 void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank)

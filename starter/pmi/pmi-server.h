@@ -42,12 +42,12 @@ struct pmi_server { /* others only read the first part */
     struct link *link; /* NULL: closed by the server, which is about to end */
     bool has_begun;    /* it was told of the world, and answers with READY */
     bool is_asked_to_end;
-    bool was_killed;         /* by us, because it gave no answer */
-    bool has_told_client;    /* mprun knows that a rank has connected */
-    unsigned gone_asked;     /* PMI_GONE that are not answered yet */
-    struct loop_timer watch; /* ticks each second while an answer is due */
-    unsigned silent;         /* ticks since it last said something */
-    struct sockaddr_un pmi1; /* sun_path "": PMI-1 is not served */
+    bool was_killed;               /* by us, because it gave no answer */
+    bool has_told_client;          /* mprun knows that a rank has connected */
+    unsigned gone_asked;           /* PMI_GONE that are not answered yet */
+    struct loop_timer watch;       /* ticks each second while an answer is due */
+    unsigned silent;               /* ticks since it last said something */
+    struct sockaddr_un simple_pmi; /* sun_path "": neither PMI-1 nor PMI-2 is served */
     struct server_stderr {
         struct loop_io *watch;
         int fd;
@@ -65,8 +65,8 @@ void pmi_server_destroy(struct pmi_server *p); /* NULL is fine */
  * ranks here; ready() answers. */
 void pmi_server_begin(struct pmi_server *p);
 
-/* A connection that a rank inherits as its PMI-1 (PMI_FD); the caller closes it once the rank has
- * it. -1 with err. */
+/* A connection that a rank inherits for PMI-1 or PMI-2 (PMI_FD); the caller closes it once the rank
+ * has it. -1 with err. */
 int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct error *err);
 /* A rank was reaped: ask for what the server knows of it; rank_gone() answers. */
 void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank);

@@ -16,7 +16,7 @@
 #include "starter/services.h"
 #include "wire/messages/launch.h"
 
-enum { OWN_VARIABLES = 36, OWN_SIZE = RANK_VARIABLE_SIZE };
+enum { OWN_VARIABLES = 40, OWN_SIZE = RANK_VARIABLE_SIZE };
 
 /* Variables with these beginnings describe a launch, or a single task of another launcher, in which
  * mprun itself is; ours replace them, and those of a manager's task. PMIX_MCA_ and the other
@@ -137,7 +137,7 @@ static size_t defaults(const struct rank_environment *e, char (*own)[OWN_SIZE])
 /* Put mprun's own variables of this rank into e->own: those that differ between ranks, and those
  * that all ranks of the host share. Returns their number. */
 static size_t own_variables(const struct rank_environment *e, struct rank_name name, uint32_t local,
-                            int pmi1_fd)
+                            int pmi_fd)
 {
     const struct launch *l = e->with->launch;
     const char *data = e->with->preload->directories[PRELOAD_DATA];
@@ -170,12 +170,16 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
     ADD("OMPI_UNIVERSE_SIZE=%u", l->step.nranks);
     if (l->step.pmi & PMI_KIND_PMIX)
         ADD("PMIX_RANK=%u", name.rank);
-    if (l->step.pmi & PMI_KIND_PMI1) {
-        ADD("PMI_FD=%d", pmi1_fd);
+    if (l->step.pmi & PMI_KINDS_SIMPLE) {
+        ADD("PMI_FD=%d", pmi_fd);
         ADD("PMI_RANK=%u", name.rank);
         ADD("PMI_SIZE=%u", l->step.nranks);
         ADD("MPI_LOCALRANKID=%u", local);
         ADD("MPI_LOCALNRANKS=%u", nlocal);
+        ADD("MV2_COMM_WORLD_RANK=%u", name.rank);
+        ADD("MV2_COMM_WORLD_SIZE=%u", l->step.nranks);
+        ADD("MV2_COMM_WORLD_LOCAL_RANK=%u", local);
+        ADD("MV2_COMM_WORLD_LOCAL_SIZE=%u", nlocal);
     }
 #undef ADD
     n += rank_gpu_variables(e->app, &l->step, e->with->containment->answer.gpus, l->same_machine,
@@ -255,9 +259,9 @@ void rank_environment_free(struct rank_environment *e)
 }
 
 char *const *rank_environment_of(struct rank_environment *e, struct rank_name name, uint32_t local,
-                                 int pmi1_fd)
+                                 int pmi_fd)
 {
-    size_t n = own_variables(e, name, local, pmi1_fd);
+    size_t n = own_variables(e, name, local, pmi_fd);
     for (size_t i = 0; i < n; i++)
         e->envp[e->nshared + i] = e->own[i];
     e->envp[e->nshared + n] = NULL;

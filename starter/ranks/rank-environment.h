@@ -27,6 +27,6 @@ int rank_environment_init(struct rank_environment *e, const struct app *app,
                           const struct starter_services *with);
 void rank_environment_free(struct rank_environment *e); /* as zero it is fine */
 /* The environment of one rank, NULL-terminated; valid until the next call. local: the rank's index
- * on this host. pmi1_fd: its connection to the PMI server; -1: none. */
+ * on this host. pmi_fd: its connection to the PMI server; -1: none. */
 char *const *rank_environment_of(struct rank_environment *e, struct rank_name name, uint32_t local,
-                                 int pmi1_fd);
+                                 int pmi_fd);

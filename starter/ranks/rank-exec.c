@@ -212,7 +212,7 @@ static void set_step(struct spawn *s, const struct step *step)
 }
 
 static pid_t spawn(const struct rank *r, struct rank_program *p, const int fds[3],
-                   const int *pmi1_fd, struct spawn_failure *f, struct error *err)
+                   const int *pmi_fd, struct spawn_failure *f, struct error *err)
 {
     struct cgroup_birth birth;
     struct spawn s;
@@ -222,12 +222,12 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, const int fds[3
     set_step(&s, &r->all->with->launch->step);
     s.path = p->path;
     s.argv = r->app->argv;
-    s.envp = rank_environment_of(&p->environment, r->name, r->local, *pmi1_fd);
+    s.envp = rank_environment_of(&p->environment, r->name, r->local, *pmi_fd);
     s.directory = r->app->directory;
     memcpy(s.fds, fds, sizeof(s.fds));
     s.new_session = s.take_terminal = rank_has_terminal(r);
-    s.keep_fds = pmi1_fd;
-    s.nkeep_fds = *pmi1_fd >= 0;
+    s.keep_fds = pmi_fd;
+    s.nkeep_fds = *pmi_fd >= 0;
     set_birth(r, &s, &birth);
     s.affinity = affinity;
     s.affinity_size = affinity_size;
@@ -251,13 +251,13 @@ pid_t rank_exec(struct rank *r, const int fds[3], int *ret_code, struct error *e
     const struct step *step = &r->all->with->launch->step;
     struct rank_program *p = &r->all->programs[r->app - step->apps];
     struct spawn_failure f = {.step = SPAWN_DESCRIPTORS};
-    AUTO_CLOSE int pmi1_fd = -1;
+    AUTO_CLOSE int pmi_fd = -1;
     pid_t pid = -1;
     if (!p->path) {
         fail_without_program(r, p, &f, err);
-    } else if (!(step->pmi & PMI_KIND_PMI1) ||
-               (pmi1_fd = pmi_server_connect_rank(r->all->with->pmi, r->name, err)) >= 0) {
-        pid = spawn(r, p, fds, &pmi1_fd, &f, err);
+    } else if (!(step->pmi & PMI_KINDS_SIMPLE) ||
+               (pmi_fd = pmi_server_connect_rank(r->all->with->pmi, r->name, err)) >= 0) {
+        pid = spawn(r, p, fds, &pmi_fd, &f, err);
         if (pid < 0)
             add_advice(&f, p->path, r->app->directory, err);
     }

@@ -79,9 +79,9 @@ load '../lib/mprun'
     [[ $stderr == "mprun: "* ]]
 }
 
-@test "--pmi none offers nothing, pmix a server, pmi1 a descriptor; without it, both are offered" {
+@test "--pmi none offers nothing, pmix a server, pmi1 and pmi2 a descriptor; without it, all are offered" {
     # shellcheck disable=SC2016
-    offers='[ -z "$PMIX_NAMESPACE" ] || printf "pmix "; [ ! -S "/proc/self/fd/$PMI_FD" ] || printf pmi1'
+    offers='[ -z "$PMIX_NAMESPACE" ] || printf "pmix "; [ ! -S "/proc/self/fd/$PMI_FD" ] || printf fd'
     while IFS=: read -r words expected; do
         # shellcheck disable=SC2086
         run -0 --separate-stderr mprun -n 1 $words sh -c "$offers"
@@ -89,9 +89,10 @@ load '../lib/mprun'
     done <<'END'
 --pmi none:
 --pmi pmix:pmix 
---pmi pmi1:pmi1
---pmi pmix,pmi1:pmix pmi1
-:pmix pmi1
+--pmi pmi1:fd
+--pmi pmi2:fd
+--pmi pmix,pmi2:pmix fd
+:pmix fd
 END
     run -125 --separate-stderr mprun -n 1 --pmi none,pmi1 true
     [[ $stderr == *"'none' stands alone"* ]]

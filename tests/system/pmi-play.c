@@ -99,8 +99,8 @@ static void on_ready(struct play_host *h, const uint8_t *payload, size_t n)
     h->env = calloc(m->n_env + 1, sizeof(*h->env));
     for (size_t i = 0; i < m->n_env; i++)
         h->env[h->nenv++] = strndup((char *)m->env[i].data, m->env[i].len);
-    if (m->pmi1_socket.len)
-        h->pmi1_socket = strndup((char *)m->pmi1_socket.data, m->pmi1_socket.len);
+    if (m->simple_pmi_socket.len)
+        h->pmi1_socket = strndup((char *)m->simple_pmi_socket.data, m->simple_pmi_socket.len);
     mprun__pmi_ready__free_unpacked(m, NULL);
 }
 

@@ -10,54 +10,74 @@
 
 #include <cmocka.h>
 
-#include "pmix-server/pmi1/pairs.h"
+#include "pmix-server/simple-pmi/fields.h"
+#include "pmix-server/simple-pmi/kvs.h"
 
 static void a_line_is_cut_into_fields(void **state)
 {
     char text[] = "cmd=put kvsname=world-0  key=a value=b=c";
-    struct pmi1_line l;
-    assert_int_equal(pmi1_parse(text, &l), 0);
+    struct pmi_fields l;
+    assert_int_equal(pmi1_cut(text, &l), 0);
     assert_int_equal(l.n, 4);
-    assert_string_equal(pmi1_field(&l, "cmd"), "put");
-    assert_string_equal(pmi1_field(&l, "value"), "b=c");
-    assert_null(pmi1_field(&l, "val"));
+    assert_string_equal(pmi_field(&l, "cmd"), "put");
+    assert_string_equal(pmi_field(&l, "value"), "b=c");
+    assert_null(pmi_field(&l, "val"));
 }
 
 static void damaged_lines_are_refused(void **state)
 {
     static const char *const bad[] = {"", " ", "cmd", "cmd=put key", "=put", "cmd=a =b"};
-    struct pmi1_line l;
+    struct pmi_fields l;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char text[64];
         snprintf(text, sizeof(text), "%s", bad[i]);
-        if (pmi1_parse(text, &l) == 0)
+        if (pmi1_cut(text, &l) == 0)
             fail_msg("'%s' was taken", bad[i]);
     }
-    char many[PMI1_FIELDS_MAX * 4 + 8] = "";
-    for (int i = 0; i < PMI1_FIELDS_MAX; i++)
+    char many[PMI_FIELDS_MAX * 4 + 8] = "";
+    for (int i = 0; i < PMI_FIELDS_MAX; i++)
         strcat(many, "a=b ");
     char too_many[sizeof(many)];
     snprintf(too_many, sizeof(too_many), "%sa=b", many);
-    assert_int_equal(pmi1_parse(many, &l), 0);
-    assert_int_equal(pmi1_parse(too_many, &l), -1);
+    assert_int_equal(pmi1_cut(many, &l), 0);
+    assert_int_equal(pmi1_cut(too_many, &l), -1);
+}
+
+static void a_message_of_pmi2_is_cut_and_its_semicolons_are_single(void **state)
+{
+    char text[] = "cmd=kvs-put;key=a;value=b;;c=;;;empty=;";
+    struct pmi_fields m;
+    assert_int_equal(pmi2_cut(text, &m), 0);
+    assert_int_equal(m.n, 4);
+    assert_string_equal(pmi_field(&m, "cmd"), "kvs-put");
+    assert_string_equal(pmi_field(&m, "value"), "b;c=;");
+    assert_string_equal(pmi_field(&m, "empty"), "");
+    static const char *const bad[] = {"",        ";",        "cmd",       "cmd=a",
+                                      "cmd=a;b", "cmd=a;b;", "cmd=a;=b;", "cmd=a;;"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char copy[64];
+        snprintf(copy, sizeof(copy), "%s", bad[i]);
+        if (pmi2_cut(copy, &m) == 0)
+            fail_msg("'%s' was taken", bad[i]);
+    }
 }
 
 static void numbers_are_whole_and_bounded(void **state)
 {
     char text[] = "a=7 b=-7 c=7x d= e=1001 f=- g=99999999999999999999";
-    struct pmi1_line l;
+    struct pmi_fields l;
     int n = 0;
-    assert_int_equal(pmi1_parse(text, &l), 0);
-    assert_int_equal(pmi1_number(&l, "a", 1000, &n), 0);
+    assert_int_equal(pmi1_cut(text, &l), 0);
+    assert_int_equal(pmi_number(&l, "a", 1000, &n), 0);
     assert_int_equal(n, 7);
-    assert_int_equal(pmi1_number(&l, "b", 1000, &n), 0);
+    assert_int_equal(pmi_number(&l, "b", 1000, &n), 0);
     assert_int_equal(n, -7);
-    assert_int_equal(pmi1_number(&l, "c", 1000, &n), -1);
-    assert_int_equal(pmi1_number(&l, "d", 1000, &n), -1);
-    assert_int_equal(pmi1_number(&l, "e", 1000, &n), -1);
-    assert_int_equal(pmi1_number(&l, "f", 1000, &n), -1);
-    assert_int_equal(pmi1_number(&l, "g", 1000, &n), -1);
-    assert_int_equal(pmi1_number(&l, "none", 1000, &n), -1);
+    assert_int_equal(pmi_number(&l, "c", 1000, &n), -1);
+    assert_int_equal(pmi_number(&l, "d", 1000, &n), -1);
+    assert_int_equal(pmi_number(&l, "e", 1000, &n), -1);
+    assert_int_equal(pmi_number(&l, "f", 1000, &n), -1);
+    assert_int_equal(pmi_number(&l, "g", 1000, &n), -1);
+    assert_int_equal(pmi_number(&l, "none", 1000, &n), -1);
 }
 
 static void values_are_found_and_replaced(void **state)
@@ -101,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_cut_into_fields),
         cmocka_unit_test(damaged_lines_are_refused),
+        cmocka_unit_test(a_message_of_pmi2_is_cut_and_its_semicolons_are_single),
         cmocka_unit_test(numbers_are_whole_and_bounded),
         cmocka_unit_test(values_are_found_and_replaced),
         cmocka_unit_test(pairs_travel_between_hosts),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz-pmi1.c - what a rank can write to its PMI-1 descriptor, and what barriers bring from other
- * hosts: taken as a whole or refused
+/* fuzz-simple-pmi.c - what a rank can write to its descriptor of PMI-1 or PMI-2, and what fences
+ * bring from other hosts: taken as a whole or refused
  *
  * The first byte of the input chooses which. */
 #include "tests/fuzz/fuzz.h"
@@ -9,21 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmix-server/pmi1/pairs.h"
+#include "pmix-server/simple-pmi/fields.h"
+#include "pmix-server/simple-pmi/kvs.h"
 
-static void try_line(const uint8_t *data, size_t size)
+static void try_request(int (*cut)(char *, struct pmi_fields *), const uint8_t *data, size_t size)
 {
     char *line = fuzz_text(data, size);
     size_t length = strlen(line);
-    struct pmi1_line l;
+    struct pmi_fields l;
     int number;
-    if (pmi1_parse(line, &l) == 0) {
-        MUST(l.n > 0 && l.n <= PMI1_FIELDS_MAX);
+    if (cut(line, &l) == 0) {
+        MUST(l.n > 0 && l.n <= PMI_FIELDS_MAX);
         for (size_t i = 0; i < l.n; i++) {
-            MUST(l.fields[i].name >= line && l.fields[i].name[0]);
-            MUST(l.fields[i].value + strlen(l.fields[i].value) <= line + length);
-            MUST(pmi1_field(&l, l.fields[i].name));
-            if (pmi1_number(&l, l.fields[i].name, 1000, &number) == 0)
+            MUST(l.list[i].name >= line && l.list[i].name[0]);
+            MUST(l.list[i].value + strlen(l.list[i].value) <= line + length);
+            MUST(pmi_field(&l, l.list[i].name));
+            if (pmi_number(&l, l.list[i].name, 1000, &number) == 0)
                 MUST(number >= -1000 && number <= 1000);
         }
     }
@@ -47,6 +48,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 1)
         try_pairs(data + 1, size - 1);
     else
-        try_line(data + 1, size - 1);
+        try_request(data[0] & 2 ? pmi2_cut : pmi1_cut, data + 1, size - 1);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmi1-connect.c - a rank's connection to mppmi for PMI-1; see pmi-private.h */
+/* simple-pmi-connect.c - a rank's connection to mppmi for PMI-1 and PMI-2; see pmi-private.h */
 #include "starter/pmi/pmi-private.h"
 
 #include <errno.h>
@@ -12,15 +12,15 @@
 #include "starter/tunables.h"
 #include "wire/little-endian.h"
 
-enum { PMI1_HELLO = 12 }; /* bytes: world, rank and incarnation, little endian */
+enum { SIMPLE_PMI_HELLO = 12 }; /* bytes: world, rank and incarnation, little endian */
 
 /* The kernel completes the connection, and holds these bytes: the server need not be waited for.
  * Only a full queue makes connect() wait, which the time limit for sending bounds; the rank's own
  * use of the socket has none. */
 static int connect_and_greet(int fd, const struct sockaddr_un *to, struct rank_name name)
 {
-    struct timeval limit = {.tv_sec = PMI1_CONNECT_SECONDS}, none = {0};
-    uint8_t hello[PMI1_HELLO];
+    struct timeval limit = {.tv_sec = SIMPLE_PMI_CONNECT_SECONDS}, none = {0};
+    uint8_t hello[SIMPLE_PMI_HELLO];
     put32(hello, name.world);
     put32(hello + 4, name.rank);
     put32(hello + 8, name.incarnation);
@@ -31,7 +31,7 @@ static int connect_and_greet(int fd, const struct sockaddr_un *to, struct rank_n
     return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof(none));
 }
 
-int pmi1_connect(const struct sockaddr_un *server, struct rank_name rank)
+int simple_pmi_connect(const struct sockaddr_un *server, struct rank_name rank)
 {
     AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     return fd >= 0 && connect_and_greet(fd, server, rank) == 0 ? take_fd(&fd) : -1;

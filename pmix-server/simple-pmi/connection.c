@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pmix-server/simple-pmi/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pmix-server/server.h"
+#include "pmix-server/world.h"
+#include "wire/little-endian.h"
+
+static void connection_destroy(struct connection *c)
+{
+    LIST_REMOVE(c, list);
+    if (c->dialect->gone)
+        c->dialect->gone(c);
+    loop_io_destroy(c->io);
+    close(c->fd);
+    buffer_free(&c->in);
+    buffer_free(&c->out);
+    free(c);
+}
+
+/* While a rank does not read its answers, its requests wait. */
+static void await(struct connection *c)
+{
+    size_t unread = buffer_len(&c->out);
+    loop_io_set(c->io, (unread < PMI_UNREAD_MAX ? LOOP_READ : 0) | (unread ? LOOP_WRITE : 0));
+}
+
+/* Answers are far smaller than a socket's buffer, and a rank waits for each: what does not go out
+ * at once is rare, and waits. */
+void connection_send(struct connection *c, const char *bytes, size_t n)
+{
+    if (buffer_append(&c->out, bytes, n) < 0)
+        return;
+    if (buffer_write(&c->out, c->fd) < 0 && errno != EAGAIN)
+        return; /* the rank is gone: the end of its input will tell */
+    await(c);
+}
+
+void connection_refuse(const struct connection *c, const char *why)
+{
+    struct error err;
+    error_set(&err, EPROTO, "PMI of rank %u: %s", c->rank, why);
+    server_fail(c->pmi->server, &err);
+}
+
+const struct world *connection_world(const struct connection *c)
+{
+    return world_by_number(c->pmi->server->worlds, c->space->world);
+}
+
+static void take_requests(struct connection *c)
+{
+    size_t n, taken = 1;
+    while (taken && !c->pmi->server->exit_code && (n = buffer_len(&c->in))) {
+        taken = c->dialect->take(c, (char *)buffer_ptr(&c->in), n);
+        buffer_consume(&c->in, taken);
+    }
+}
+
+/* 0 when the connection has a rank, -1 when it was dropped or has to wait. */
+static int take_hello(struct connection *c)
+{
+    if (c->space)
+        return 0;
+    if (buffer_len(&c->in) < SIMPLE_PMI_HELLO)
+        return -1;
+    const uint8_t *hello = buffer_ptr(&c->in);
+    const struct world *w = world_by_number(c->pmi->server->worlds, get32(hello));
+    c->rank = get32(hello + 4);
+    if (w && world_is_local(w, c->rank))
+        c->space = space_for(c->pmi, w);
+    if (!c->space) {
+        connection_destroy(c);
+        return -1;
+    }
+    buffer_consume(&c->in, SIMPLE_PMI_HELLO);
+    return 0;
+}
+
+/* Reads once and handles the requests. 0: nothing is there now, or the connection is gone. */
+static int connection_read(struct connection *c)
+{
+    ssize_t n = buffer_read(&c->in, c->fd, PMI_READ);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n <= 0) {
+        connection_destroy(c);
+        return 0;
+    }
+    if (take_hello(c) < 0)
+        return 0;
+    take_requests(c);
+    return 1;
+}
+
+static void connection_ready(void *arg, int fd, unsigned events)
+{
+    struct connection *c = arg;
+    if (events & LOOP_WRITE) {
+        if (buffer_len(&c->out) && buffer_write(&c->out, fd) < 0 && errno != EAGAIN)
+            buffer_consume(&c->out, buffer_len(&c->out));
+        await(c);
+    }
+    if (events & LOOP_READ)
+        connection_read(c);
+}
+
+static void listener_ready(void *arg, int fd, unsigned events)
+{
+    struct simple_pmi *p = arg;
+    int got;
+    while ((got = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        struct connection *c = calloc(1, sizeof(*c));
+        if (c)
+            c->io = loop_io_create(p->server->loop, got, LOOP_READ, connection_ready, c);
+        if (!c || !c->io) {
+            free(c);
+            close(got);
+            continue;
+        }
+        c->pmi = p;
+        c->fd = got;
+        c->dialect = &pmi1_dialect;
+        LIST_INSERT_HEAD(&p->connections, c, list);
+    }
+}
+
+/* A rank that aborts does not wait for an answer: its last words may be unread. What is there now
+ * is all that there is: a process that it has left behind may write on. */
+void simple_pmi_rank_gone(struct simple_pmi *p, uint32_t world, uint32_t rank)
+{
+    struct connection *c;
+    LIST_FOREACH(c, &p->connections, list)
+    if (c->space && c->space->world == world && c->rank == rank)
+        break;
+    int unread = 0;
+    if (c && ioctl(c->fd, FIONREAD, &unread) < 0)
+        unread = 0;
+    for (; c && unread > 0; unread -= PMI_READ)
+        if (!connection_read(c))
+            return;
+}
+
+int simple_pmi_listen(struct server *s, struct error *err)
+{
+    struct simple_pmi *p = &s->simple_pmi;
+    if (p->io)
+        return 0;
+    p->server = s;
+    p->address.sun_family = AF_UNIX;
+    int n = snprintf(p->address.sun_path, sizeof(p->address.sun_path), "%s/pmi", s->directory);
+    if (n >= (int)sizeof(p->address.sun_path))
+        return error_set(err, ENAMETOOLONG,
+                         "listen for PMI: '%s/pmi' is longer than the name of a socket can be",
+                         s->directory);
+    p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&p->address, sizeof(p->address)) < 0 ||
+        listen(p->fd, SOMAXCONN) < 0)
+        return error_errno(err, errno, "listen for PMI at '%s'", p->address.sun_path);
+    p->io = loop_io_create(s->loop, p->fd, LOOP_READ, listener_ready, p);
+    return p->io ? 0 : error_errno(err, ENOMEM, "listen for PMI at '%s'", p->address.sun_path);
+}

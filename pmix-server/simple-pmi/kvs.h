@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kvs.h - a key-value space: what ranks put for each other */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buffer.h"
+
+struct kvs {
+    void *root; /* of tsearch(3); NULL: empty. Each node is one allocation */
+};
+
+/* Copies both; replaces an earlier value. -1: out of memory. */
+int kvs_put(struct kvs *k, const char *key, const char *value);
+const char *kvs_get(const struct kvs *k, const char *key); /* NULL: not there */
+
+/* Appends a pair in the form that goes between hosts: key, zero, value, zero. */
+int kvs_pack(struct buffer *to, const char *key, const char *value); /* -1: out of memory */
+/* Puts all pairs of such bytes. -1: damaged, or out of memory; earlier pairs stay. */
+int kvs_put_packed(struct kvs *k, const uint8_t *p, size_t n);

@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# pmi.bats - what the PMI server promises ranks that speak to it without an MPI: PMI-2 by Slurm's client
+# library and by hand, and what becomes of ranks that send what they should not
+load '../lib/mprun'
+
+# compiled before the first test, where the build directory can be written
+setup_file() {
+    export PMI2_CLIENT=$MPRUN_BUILD/tests/system/pmi2-client
+    [ ! -e /usr/include/slurm/pmi2.h ] || compiled "$PMI2_CLIENT" "$MPRUN_SOURCE/tests/system/mpi/pmi2.c" -I/usr/include/slurm -lpmi2
+}
+
+# compiled PROGRAM SOURCE OPTION...: unless it is there and newer
+compiled() {
+    local program=$1 source=$2
+    shift 2
+    [ "$program" -nt "$source" ] || cc -O1 -o "$program" "$source" "$@"
+}
+
+needs_pmi2_client() { [ -x "$PMI2_CLIENT" ] || skip "needs libpmi2-0-dev"; }
+
+# A rank in perl: say BYTES, ask BYTES (with the answer), pmi1 LINE, pmi2 FIELDS; init2
+# shellcheck disable=SC2016,SC2034
+SIMPLE='use IO::Handle; $| = 1; open F, "+<&=", $ENV{PMI_FD} or die "no PMI_FD"; $rank = $ENV{PMI_RANK};
+    sub say { my $s = shift; while (length $s) { my $n = syswrite F, $s; defined $n or exit 9; substr($s, 0, $n) = "" } }
+    sub heard { my $n = sysread F, my $s, 1 << 20; $n or exit 9; $s }
+    sub pmi1 { say "$_[0]\n"; heard }
+    sub hear { my $n = shift; my $s = ""; while (length $s < $n) { sysread F, $s, $n - length $s, length $s or exit 9 } $s }
+    sub heard2 { hear hear 6 }
+    sub pmi2 { say sprintf "%6d%s", length $_[0], $_[0]; heard2 }
+    sub init2 { pmi1("cmd=init pmi_version=2 pmi_subversion=0") =~ /rc=0/ or die }
+'
+
+# refused SENTENCE PROGRAM: two ranks run the perl program; the step ends with the sentence, and mppmi has not crashed
+refused() {
+    began
+    run --separate-stderr mprun -q -n 2 --oversubscribe --kill-grace "$(patience 50)" perl -e "$SIMPLE $2"
+    printf '%s\n' "$2: exit code $status" "$output" "$stderr"
+    [ "$status" -eq 125 ]
+    ended_within 20
+    [[ $stderr == *"the PMI server on "*" cannot serve: PMI of rank "[01]": $1"* ]]
+}
+
+@test "PMI-2: ranks on 1, 2 and 3 hosts are one world, by a client library that is not ours" {
+    needs_pmi2_client
+    for hosts in 1 2 3; do
+        run -0 --separate-stderr mprun -q --rm "local:$hosts" --oversubscribe -n 6 "$PMI2_CLIENT" world
+        printf '%s\n' "$output" "$stderr"
+        [ "$(grep -c "^rank [0-5] of 6 app 0 spawned 0 (vector,(0,$hosts,$((6 / hosts)))) universe 6 ok$" <<<"$output")" -eq 6 ]
+        [ -z "$stderr" ]
+    done
+    run -0 --separate-stderr mprun -q --oversubscribe -n 2 "$PMI2_CLIENT" world : -n 2 "$PMI2_CLIENT" world
+    [ "$(grep -c ' app 1 ' <<<"$output")" -eq 2 ]
+}
+
+@test "PMI-2: an abort ends the step" {
+    needs_pmi2_client
+    run --separate-stderr mprun -q --rm local:2 --oversubscribe -n 4 "$PMI2_CLIENT" abort
+    echo "$stderr"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"rank 3 on "*" called abort with code 1"* ]]
+}
+
+@test "--pmi says which of the two versions a rank can have" {
+    run -0 --separate-stderr mprun -q -n 1 --pmi pmi1 perl -e "$SIMPLE print pmi1 'cmd=init pmi_version=2 pmi_subversion=0'"
+    [ "$output" = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1" ]
+    run -0 --separate-stderr mprun -q -n 1 --pmi pmi2 perl -e "$SIMPLE print pmi1 'cmd=init pmi_version=1 pmi_subversion=1'"
+    [ "$output" = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1" ]
+    run -0 --separate-stderr mprun -q -n 1 --pmi pmi2 perl -e "$SIMPLE init2; print pmi2(\"cmd=fullinit;pmirank=0;threaded=TRUE;\"); pmi2 \"cmd=finalize;\""
+    [[ $output == "cmd=fullinit-response;pmi-version=2;pmi-subversion=0;rank=0;size=1;"*"rc=0;" ]]
+}
+
+@test "PMI-2: threads of a rank wait beside each other; what mppmi does not have is an error" {
+    cat >play <<'END'
+init2;
+say sprintf "%6d%s", length $_, $_ for "cmd=info-getnodeattr;thrid=7;key=a;wait=TRUE;", "cmd=info-getnodeattr;thrid=8;key=b;wait=TRUE;";
+print pmi2("cmd=info-putnodeattr;thrid=9;key=b;value=x;;y;"), "\n";
+print heard2, "\n", pmi2("cmd=info-putnodeattr;thrid=9;key=a;value=;"), "\n", heard2, "\n";
+print pmi2("cmd=spawn;thrid=1;ncmds=1;preputcount=0;subcmd=true;maxprocs=1;argc=0;"), "\n";
+print pmi2("cmd=job-connect;thrid=1;jobid=x;"), "\n";
+print pmi2("cmd=kvs-get;jobid=other;key=x;"), "\n";
+print pmi2("cmd=kvs-get;key=x;"), "\n";
+print pmi2("cmd=kvs-put;key=" . "k" x 65 . ";value=v;"), "\n";
+print pmi2("cmd=kvs-put;key=k;value=" . "v" x 1025 . ";"), "\n";
+pmi2 "cmd=finalize;";
+END
+    run -0 --separate-stderr mprun -q -n 1 perl -e "$SIMPLE $(cat play)"
+    echo "$output"
+    grep -q '^cmd=spawn-response;thrid=1;rc=1;errmsg=mppmi_does_not_have_this_command;$' <<<"$output"
+    grep -q '^cmd=job-connect-response;thrid=1;rc=1;' <<<"$output"
+    grep -q '^cmd=kvs-get-response;rc=1;' <<<"$output"
+    grep -q '^cmd=kvs-get-response;found=FALSE;rc=0;$' <<<"$output"
+    [ "$(grep -c '^cmd=kvs-put-response;rc=1;errmsg=bad_put;$' <<<"$output")" -eq 2 ]
+    grep -q 'cmd=info-getnodeattr-response;thrid=8;found=TRUE;value=x;;y;rc=0;' <<<"$output"
+    grep -q 'cmd=info-getnodeattr-response;thrid=7;found=TRUE;value=;rc=0;' <<<"$output"
+}
+
+@test "lines and messages that are too long, cut off, or no requests end the step with a sentence" {
+    # shellcheck disable=SC2016
+    refused "a line of PMI-1 that does not end" 'say "cmd=put kvsname=world-0 key=" . "k" x (1 << 20) . " value=v\n"; heard'
+    refused "a line that is no command of PMI-1" 'say "\n"; heard'
+    refused "a line that is no command of PMI-1" 'say "cmd\0=init\n"; heard'
+    refused "a line that is no command of PMI-1" 'say join(" ", "cmd=init", ("a=b") x 1024) . "\n"; heard'
+    refused "a message of PMI-2 that does not begin with its length" 'init2; say " 99999cmd=kvs-put;key=" . "k" x 99999; heard'
+    refused "a message of PMI-2 that does not begin with its length" 'init2; say "cmd=fullinit;"; heard'
+    refused "a message of PMI-2 that does not begin with its length" 'init2; say "    -1cmd=fullinit;"; heard'
+    refused "a message of PMI-2 with a zero byte" 'init2; say "    14cmd=full\0init;"; heard'
+    refused "a message that is no command of PMI-2" 'init2; say "    12cmd=fullinit"; heard'
+    refused "it is in the fence already" 'if ($rank == 0) { init2; say "    14cmd=kvs-fence;" x 2 } sleep 100'
+    # half a message, and then the end
+    run -0 --separate-stderr mprun -q -n 1 perl -e "$SIMPLE say 'cmd=in'"
+    run -0 --separate-stderr mprun -q -n 1 perl -e "$SIMPLE init2; say '    99cmd=full'; say ''; exit 0" || [ "$status" -eq 1 ]
+}
+
+@test "10,000 puts, and more than a rank may put: errors, and no other rank notices" {
+    cat >play <<'END'
+init2; pmi2 "cmd=fullinit;";
+if ($rank == 0) {
+    pmi2("cmd=kvs-put;key=k$_;value=" . "v" x 1000 . ";") =~ /rc=0/ or die for 1 .. 10000;
+    for (1 .. 8000) { $last = pmi2("cmd=kvs-put;key=m$_;value=" . "v" x 1000 . ";"); $refused += $last =~ /rc=1;errmsg=more_bytes_than_a_rank_may_put/ }
+    $refused > 0 or die;
+}
+pmi2("cmd=kvs-fence;") =~ /rc=0/ or die;
+pmi2("cmd=kvs-get;key=k10000;") =~ /value=v{1000};/ or die;
+print "rank $rank ok\n"; pmi2 "cmd=finalize;";
+END
+    run -0 --separate-stderr mprun -q --rm local:2 -n 2 --oversubscribe perl -e "$SIMPLE $(cat play)"
+    [ "$(sort <<<"$output")" = "rank 0 ok
+rank 1 ok" ]
+}
