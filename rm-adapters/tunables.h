@@ -28,6 +28,9 @@
 /* Seconds for an answer of pbs_mom, which may start a program of its own (the cgroups hook, 0.25 s)
  * for each task of a host, and tells nobody when it has lost a request. */
 #define TM_ANSWER_SECONDS 10.0
+/* Requests for tasks that have no answer yet, of a quarter of a kilobyte each: together with as
+ * many others they fit into pbs_mom's socket, so that none comes in two pieces. */
+#define TM_SPAWNS_AT_ONCE 64
 /* Seconds for it to take a session: the host's starter waits. */
 #define TM_ATTACH_SECONDS 2.0
 /* Seconds for its first answer, for which it starts nothing: then it is taken for an older one. */

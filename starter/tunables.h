@@ -68,6 +68,10 @@
 #define LEDGER_WAIT_NS (1000 * 1000)
 /* The first sample of memory after this part of the period: short steps have one, too. */
 #define FIRST_SAMPLE_PART (1.0 / 10)
+/* Seconds until sessions that ranks have made are looked for; twice as many until the next time, up
+ * to the second. pbs_mom itself takes its samples every 10 to 120 s. */
+#define SESSION_FIRST_LOOK_SECONDS 0.25
+#define SESSION_LOOK_SECONDS       8.0
 
 /* ---- the end of the step --------------------------------------------------------------------- */
 

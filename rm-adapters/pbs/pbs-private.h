@@ -9,8 +9,9 @@
  * and whether pbs_mom wants packets. */
 #define TM_START_VARIABLE "MPRUN_TM_START"
 
-/* The node of TM on which this process is: PBS_NODENUM counts hosts, and TM counts lines. */
-uint32_t pbs_own_node(void);
+/* The node of TM on which this process is, and how many there are: PBS_NODENUM counts hosts, and TM
+ * counts lines. */
+uint32_t pbs_own_node(uint32_t *ret_nodes);
 
 /* Members of the adapter's table in tm-start.c, as adapter.h describes them. */
 struct starting *tm_start(const struct start_request *request, struct error *err);

@@ -53,7 +53,7 @@ static int add_line(struct hostlist *l, const char *name, uint32_t line, struct 
     return 0;
 }
 
-static int read_lines(struct hostlist *l, struct error *err)
+static int read_lines(struct hostlist *l, uint32_t *ret_lines, struct error *err)
 {
     const char *path = node_file();
     uint32_t line = 0;
@@ -69,18 +69,21 @@ static int read_lines(struct hostlist *l, struct error *err)
         if (name[0] && add_line(l, name, line++, err) < 0)
             return -1;
     }
+    *ret_lines = line;
     return line ? 0 : error_set(err, EINVAL, "PBS_NODEFILE '%s' names no host", path);
 }
 
-uint32_t pbs_own_node(void)
+uint32_t pbs_own_node(uint32_t *ret_nodes)
 {
     struct hostlist l = {.stated = 0};
     struct error e;
     const char *text = getenv("PBS_NODENUM");
     int64_t host;
     uint32_t node = 0;
-    if (text && number_parse(text, NULL, 0, HOSTLIST_HOSTS_MAX, &host, NULL) == 0 &&
-        read_lines(&l, &e) == 0 && (size_t)host < l.allocation.nhosts)
+    *ret_nodes = 0;
+    if (read_lines(&l, ret_nodes, &e) == 0 && text &&
+        number_parse(text, NULL, 0, HOSTLIST_HOSTS_MAX, &host, NULL) == 0 &&
+        (size_t)host < l.allocation.nhosts)
         node = l.allocation.hosts[host].manager_number;
     hostlist_free(&l);
     return node;
@@ -91,11 +94,12 @@ static int pbs_read_allocation(const struct host_request *request, struct alloca
 {
     struct hostlist granted = {.stated = 0};
     struct tm_job job;
+    uint32_t lines;
     if (request->argument)
         return error_set(err, EINVAL, "'--rm pbs' takes no ':%.60s'", request->argument);
     if (tm_job_read(&job, err) < 0)
         return error_context(err, "start mprun from a job script or 'qsub -I'");
-    if (read_lines(&granted, err) < 0 ||
+    if (read_lines(&granted, &lines, err) < 0 ||
         named_cut(request, &granted, getenv("PBS_JOBID"), err) < 0) {
         hostlist_free(&granted);
         return -1;

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "rm-adapters/tunables.h"
 
 enum { READ_MAX = 65536, QUEUE_MAX = 8 << 20 };
 
@@ -26,17 +27,21 @@ struct tm_link {
     bool is_in_event, is_closed;
 };
 
-/* pbs_mom answers nobody who does not come from the address that it has for "localhost". */
+/* pbs_mom answers nobody who does not come from the address that it has for "localhost", which is
+ * one of IPv4. A full queue of connections would hold us for minutes. */
 static int connect_mom(const struct tm_job *job, struct error *err)
 {
     static const int yes = 1;
+    static const struct timeval most = {.tv_sec = (time_t)TM_ANSWER_SECONDS};
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)job->port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
     if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
-        return error_errno(err, errno, "connect to pbs_mom at 127.0.0.1, port %u (PBS_MOMPORT)",
-                           job->port);
+        return error_errno(err, errno == EINPROGRESS ? ETIMEDOUT : errno,
+                           "connect to pbs_mom at 127.0.0.1, port %u (PBS_MOMPORT)", job->port);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     fd_set_nonblock(fd, 1);
     return take_fd(&fd);

@@ -153,7 +153,7 @@ int tm_unpack(struct buffer *raw, struct buffer *messages, const struct tm_job *
                 return 0;
             header = HEADER;
             length = (size_t)p[7] << 24 | (size_t)p[8] << 16 | (size_t)p[9] << 8 | p[10];
-            if (length == 0 || length > 2 * TM_DATA_MAX)
+            if (length == 0 || length > TM_ANSWER_MAX)
                 return error_set(err, EPROTO, "pbs_mom answers with a packet of %zu bytes", length);
             if (n - HEADER < length)
                 return 0;

@@ -17,9 +17,10 @@
 #include "common/error.h"
 
 enum {
-    TM_REQUEST_MAX = 60000, /* bytes: more may come in two pieces on the loopback */
-    TM_DATA_MAX = 65536,    /* bytes of a piece of information */
-    TM_NODES_MAX = 65536,   /* of a job */
+    TM_REQUEST_MAX = 60000,            /* bytes: more may come in two pieces on the loopback */
+    TM_DATA_MAX = 65536,               /* bytes of a piece of information */
+    TM_NODES_MAX = 65536,              /* of a job */
+    TM_ANSWER_MAX = 10 * TM_NODES_MAX, /* bytes: the answer to TM_INIT numbers all nodes */
 };
 
 /* In the order of enum tm_kind's numbers in an event. */
@@ -93,6 +94,7 @@ int tm_unpack(struct buffer *raw, struct buffer *messages, const struct tm_job *
 /* Reads the first answer. Returns its length, which the caller consumes; 0: it is not all there
  * yet; -1 with err: no answer at all. */
 ssize_t tm_answer_read(const struct buffer *messages, struct tm_answer *ret, struct error *err);
+enum { TM_ATTACHED_ALREADY = 17008, TM_NO_PROCESS = 17011 }; /* errors */
 const char *tm_error_text(int error);
 /* As from waitpid(): PBS has 256 and the number for a task that a signal has ended. */
 int tm_wait_status(int64_t status);

@@ -29,15 +29,17 @@ struct task {
 struct starting {
     struct start_request request;
     struct tm_job job;
-    uint32_t own_node;
-    struct tm_link *link; /* NULL: closed */
-    char name[64];        /* of the posted information */
+    uint32_t own_node, nlines; /* of PBS_NODEFILE */
+    struct tm_link *link;      /* NULL: closed */
+    char name[64];             /* of the posted information */
     struct loop_defer turn;
     struct loop_timer answer_timer; /* INIT, POSTINFO and SPAWN have an answer */
     struct loop_timer obit_timer;   /* and OBIT of a host that has left */
     size_t nawaited;                /* answers */
-    struct error first_why;         /* it did not answer packets; no text: it was not so */
-    bool has_begun, has_answered, is_cancelled, is_obit_late;
+    int tries;                      /* to get a first answer */
+    struct error first_why;         /* why the first one failed */
+    bool has_begun, has_answered, is_cancelled, is_obit_late, may_spawn;
+    size_t next; /* host whose task is asked for next */
     int in_event;
     bool is_destroyed; /* in an event */
     size_t nhosts;
@@ -107,6 +109,13 @@ static void lose_mom(struct starting *s, const struct error *why)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* The first two silences may be for want of the right dialect. */
+static void await_answer(struct starting *s)
+{
+    bool is_short = !s->has_answered && !s->job.is_torque && s->tries < 2;
+    loop_timer_start(&s->answer_timer, is_short ? TM_FIRST_ANSWER_SECONDS : TM_ANSWER_SECONDS, 0);
+}
+
 /* Sends what was made, unless making it has failed, and frees it. */
 static int send_request(struct starting *s, struct buffer *request, int rc, bool is_awaited,
                         struct error *err)
@@ -118,8 +127,7 @@ static int send_request(struct starting *s, struct buffer *request, int rc, bool
     buffer_free(request);
     if (rc == 0 && is_awaited) {
         s->nawaited++;
-        loop_timer_start(&s->answer_timer,
-                         s->has_answered ? TM_ANSWER_SECONDS : TM_FIRST_ANSWER_SECONDS, 0);
+        await_answer(s);
     }
     return rc;
 }
@@ -186,28 +194,49 @@ static void answer_failed(struct starting *s, const struct tm_answer *a, const c
     lose_mom(s, &e);
 }
 
-static void spawn_all(struct starting *s)
+/* No more at once than pbs_mom's socket takes in whole pieces. */
+static void spawn_some(struct starting *s)
 {
     struct error e;
-    for (size_t i = 0; i < s->nhosts; i++) {
-        if (ask_spawn(s, i, &e) < 0) {
+    while (s->link && s->may_spawn && s->next < s->nhosts && s->nawaited < TM_SPAWNS_AT_ONCE) {
+        if (ask_spawn(s, s->next, &e) < 0) {
             lose_mom(s, &e);
             return;
         }
+        s->next++;
     }
+}
+
+/* Returns false when *s is gone after that. */
+static bool fail_host(struct starting *s, size_t host, int code, const char *why)
+{
+    struct error e;
+    error_set(&e, code, "start the starter of host '%s': %s",
+              s->request.allocation->hosts[host].name, why);
+    return send_event(s, host, START_FAILED, 0, &e);
+}
+
+/* Those that were not asked for: the start was cancelled. */
+static bool cancel_rest(struct starting *s)
+{
+    while (s->next < s->nhosts) {
+        size_t host = s->next++;
+        if (!s->tasks[host].has_ended &&
+            !fail_host(s, host, ECANCELED, "not begun, because the start was cancelled"))
+            return false;
+    }
+    return true;
 }
 
 static void spawned(struct starting *s, size_t host, const struct tm_answer *a)
 {
-    const char *name = s->request.allocation->hosts[host].name;
     struct task *t = &s->tasks[host];
     struct error e;
+    char why[160];
     if (a->error || a->value <= 0 || a->value > UINT32_MAX) {
-        error_set(&e, EPROTO,
-                  "start the starter of host '%s': pbs_mom starts no task there: error "
-                  "%d, %s",
-                  name, a->error, tm_error_text(a->error));
-        send_event(s, host, START_FAILED, 0, &e);
+        snprintf(why, sizeof(why), "pbs_mom starts no task there: error %d, %s", a->error,
+                 tm_error_text(a->error));
+        fail_host(s, host, EPROTO, why);
         return;
     }
     t->id = (uint32_t)a->value;
@@ -236,10 +265,17 @@ static void task_ended(struct starting *s, size_t host, const struct tm_answer *
 static void initialized(struct starting *s, const struct tm_answer *a)
 {
     struct error e;
-    if (a->error)
+    if (a->error) {
         answer_failed(s, a, "serve the job");
-    else if (ask_post(s, &e) < 0)
+    } else if (a->value != s->nlines) {
+        error_set(&e, EPROTO,
+                  "pbs_mom counts %lld nodes in the job, and PBS_NODEFILE has %u lines: set it to "
+                  "the file that PBS has made; --host chooses hosts of it",
+                  (long long)a->value, s->nlines);
         lose_mom(s, &e);
+    } else if (ask_post(s, &e) < 0) {
+        lose_mom(s, &e);
+    }
 }
 
 static void answered(void *arg, const struct tm_answer *a)
@@ -248,23 +284,27 @@ static void answered(void *arg, const struct tm_answer *a)
     enum tm_kind kind = tm_event_kind(a->event);
     size_t host = tm_event_object(a->event);
     s->has_answered = true;
-    if (host >= s->nhosts)
+    if (host >= s->nhosts || s->tasks[host].has_ended)
         return;
-    if (kind != TM_OBIT && kind != TM_SIGNAL && --s->nawaited == 0)
-        loop_timer_stop(&s->answer_timer);
-    if (kind == TM_INIT) {
-        initialized(s, a);
-    } else if (kind == TM_POSTINFO) {
-        if (a->error)
-            answer_failed(s, a, "keep the start parameters");
-        else
-            spawn_all(s);
-    } else if (s->tasks[host].has_ended) {
-        return;
-    } else if (kind == TM_SPAWN && !s->tasks[host].is_open) {
-        spawned(s, host, a);
-    } else if (kind == TM_OBIT && s->tasks[host].is_open) {
+    if (kind == TM_OBIT && s->tasks[host].is_open)
         task_ended(s, host, a);
+    if (kind == TM_OBIT || kind == TM_SIGNAL || s->tasks[host].is_open)
+        return;
+    s->nawaited--;
+    if (s->nawaited)
+        await_answer(s);
+    else
+        loop_timer_stop(&s->answer_timer);
+    if (kind == TM_SPAWN) {
+        loop_defer_schedule(&s->turn);
+        spawned(s, host, a);
+    } else if (kind == TM_INIT) {
+        initialized(s, a);
+    } else if (a->error) {
+        answer_failed(s, a, "keep the start parameters");
+    } else {
+        s->may_spawn = true;
+        spawn_some(s);
     }
 }
 
@@ -278,17 +318,22 @@ static int open_link(struct starting *s, struct error *err)
     return s->link && ask_init(s, err) == 0 ? 0 : -1;
 }
 
-/* A pbs_mom of before version 20 does not understand packets. */
+/* Without an answer so far. A pbs_mom of before version 20 does not understand packets; one that is
+ * busy may only need more time, so packets are tried twice where both dialects met silence. */
 static void give_up(struct starting *s, const struct error *why)
 {
     struct error e = *why;
-    if (!s->job.is_framed || s->has_answered) {
-        lose_mom(s, s->first_why.text[0] && !s->has_answered ? &s->first_why : &e);
+    bool again = s->tries == 0 ||
+                 (s->tries == 1 && why->code == ETIMEDOUT && s->first_why.code == ETIMEDOUT);
+    if (s->has_answered || s->job.is_torque || !again) {
+        lose_mom(s, s->tries && !s->has_answered ? &s->first_why : &e);
         return;
     }
-    log_debug("%s; it is asked without packets, as one of before version 20", why->text);
-    s->first_why = *why;
-    s->job.is_framed = false;
+    if (s->tries++ == 0)
+        s->first_why = *why;
+    s->job.is_framed = !s->job.is_framed;
+    log_debug("%s; it is asked %s", why->text,
+              s->job.is_framed ? "once more" : "without packets, as one of before version 20");
     s->nawaited = 0;
     tm_link_close(s->link);
     if (open_link(s, &e) < 0)
@@ -300,11 +345,29 @@ static void closed(void *arg, const struct error *why)
     give_up(arg, why);
 }
 
+/* It has lost requests for tasks, or those on other hosts do not answer it. */
+static void fail_silent_hosts(struct starting *s)
+{
+    s->nawaited = 0;
+    loop_defer_schedule(&s->turn);
+    for (size_t i = 0; i < s->next; i++) {
+        struct task *t = &s->tasks[i];
+        if (!t->is_open && !t->has_ended &&
+            !fail_host(s, i, ETIMEDOUT, "pbs_mom gives no answer to the request for a task there"))
+            return;
+    }
+}
+
 static void no_answer(void *arg)
 {
+    struct starting *s = arg;
     struct error e;
+    if (s->may_spawn) {
+        fail_silent_hosts(s);
+        return;
+    }
     error_set(&e, ETIMEDOUT, "pbs_mom gives no answer");
-    give_up(arg, &e);
+    give_up(s, &e);
 }
 
 /* ---- the turn -------------------------------------------------------------------------------- */
@@ -327,6 +390,8 @@ static void turn(void *arg)
         begin(s);
         return;
     }
+    if (s->is_cancelled && !cancel_rest(s))
+        return;
     for (size_t i = 0; i < s->nhosts; i++) {
         struct task *t = &s->tasks[i];
         bool is_over = t->is_given_up || (t->has_left && (!s->link || s->is_obit_late));
@@ -334,6 +399,7 @@ static void turn(void *arg)
             !send_event(s, i, START_CHANNEL_ENDED, t->is_given_up ? SIGKILL : 0, NULL))
             return;
     }
+    spawn_some(s);
 }
 
 /* pbs_mom has lost the request, or the answer: links have told of the end. */
@@ -355,7 +421,7 @@ struct starting *tm_start(const struct start_request *request, struct error *err
     }
     s->request = *request;
     s->nhosts = n;
-    s->own_node = pbs_own_node();
+    s->own_node = pbs_own_node(&s->nlines);
     snprintf(s->name, sizeof(s->name), "mprun-%d-%lld", (int)getpid(),
              (long long)(loop_now() * 1000));
     loop_defer_init(&s->turn, request->loop, turn, s);

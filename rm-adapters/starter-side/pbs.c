@@ -79,21 +79,28 @@ static int pbs_open_start(int *ret_fd, struct error *err)
     return rc < 0 ? error_context(err, "ask pbs_mom for the start parameters") : 1;
 }
 
-/* PBS counts, limits and ends processes by their sessions. */
+/* PBS counts, limits and ends processes by their sessions; Torque's pbs_mom attaches none. */
+static bool pbs_counts_sessions(void)
+{
+    struct tm_job job;
+    struct where w;
+    return read_where(&w) == 0 && tm_job_read(&job, NULL) == 0 && !job.is_torque;
+}
+
 static int pbs_attach_session(pid_t pid, struct error *err)
 {
     struct buffer request = {.data = NULL}, messages = {.data = NULL};
     struct tm_answer a = {.error = 0};
     struct tm_job job;
     struct where w;
-    if (read_where(&w) < 0 || tm_job_read(&job, NULL) < 0 || job.is_torque)
+    if (read_where(&w) < 0 || tm_job_read(&job, err) < 0)
         return 0;
     job.is_framed = w.is_framed != 0;
     int rc =
         tm_request_attach(&request, &job, tm_event(0, TM_ATTACH), getuid(), (uint32_t)pid, err);
     if (rc == 0)
         rc = tm_ask(&job, &request, TM_ATTACH_SECONDS, &messages, &a, err);
-    if (rc == 0 && a.error)
+    if (rc == 0 && a.error && a.error != TM_ATTACHED_ALREADY && a.error != TM_NO_PROCESS)
         rc = error_set(err, EPROTO, "error %d, %s", a.error, tm_error_text(a.error));
     buffer_free(&request);
     buffer_free(&messages);
@@ -103,6 +110,7 @@ static int pbs_attach_session(pid_t pid, struct error *err)
 
 const struct rm_starter_side rm_starter_side_pbs = {
     .name = "pbs",
+    .counts_sessions = pbs_counts_sessions,
     .attach_session = pbs_attach_session,
     .task_number = pbs_task_number,
     .open_start = pbs_open_start,

@@ -68,13 +68,23 @@ int rm_starter_side_open_start(int *ret_fd, struct error *err)
     return rc;
 }
 
+static const struct rm_starter_side *counts_sessions(void)
+{
+    for (size_t i = 0; rm_starter_sides[i]; i++)
+        if (rm_starter_sides[i]->counts_sessions && rm_starter_sides[i]->counts_sessions())
+            return rm_starter_sides[i];
+    return NULL;
+}
+
+bool rm_starter_side_counts_sessions(void)
+{
+    return counts_sessions();
+}
+
 int rm_starter_side_attach_session(pid_t pid, struct error *err)
 {
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && rm_starter_sides[i]; i++)
-        if (rm_starter_sides[i]->attach_session)
-            rc = rm_starter_sides[i]->attach_session(pid, err);
-    return rc;
+    const struct rm_starter_side *m = counts_sessions();
+    return m ? m->attach_session(pid, err) : 0;
 }
 
 bool rm_starter_side_is_tracked(char *how, size_t n)

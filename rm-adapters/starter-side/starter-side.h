@@ -71,8 +71,10 @@ struct rm_starter_side {
      * the caller's. 1; 0: they are not there, but on standard input; -1 with err. NULL: likewise 0.
      */
     int (*open_start)(int *ret_fd, struct error *err);
-    /* A rank has got a session of its own: have the manager count it, too. Waits for the manager,
-     * some seconds at most. 0, or -1 with err. NULL: it counts all anyway. */
+    /* Does the manager count the processes of this task by their session? NULL: it counts all. */
+    bool (*counts_sessions)(void);
+    /* There: a process has got a session of its own: have the manager count it, too. Waits for the
+     * manager, some seconds at most. 0, also where the process has ended; or -1 with err. */
     int (*attach_session)(pid_t pid, struct error *err);
     /* Does the manager hold this process by something of its own? True with a sentence that says by
      * what, where there is evidence that the user cannot forge. NULL: no evidence is known. */
@@ -97,7 +99,8 @@ const struct rm_starter_side *rm_starter_side_of_job(void);
 int rm_starter_side_task_number(unsigned *ret);
 /* open_start of the first manager that has the start parameters: 1, 0 or -1. */
 int rm_starter_side_open_start(int *ret_fd, struct error *err);
-/* attach_session of every manager: 0, or -1 with the first one's err. */
+/* counts_sessions of some manager, and its attach_session. */
+bool rm_starter_side_counts_sessions(void);
 int rm_starter_side_attach_session(pid_t pid, struct error *err);
 /* Does a manager hold this process? True with the first one's sentence. */
 bool rm_starter_side_is_tracked(char *how, size_t n);

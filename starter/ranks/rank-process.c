@@ -18,7 +18,6 @@
 #include "common/reaper.h"
 #include "model/rank-end.h"
 #include "plan/topology.h"
-#include "rm-adapters/starter-side/starter-side.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/containment/step-containment.h"
 #include "starter/io/rank-io.h"
@@ -242,8 +241,8 @@ static void start_process(struct rank *r)
         read_back_binding(r);
     if (r->local == 0)
         fault_register("rank", pid);
-    if (rank_has_terminal(r) && rm_starter_side_attach_session(pid, &e) < 0)
-        log_warn("rank %u: %s", r->name.rank, e.text);
+    if (rank_has_terminal(r))
+        rank_sessions_add(&s->sessions, pid);
     send_started(r);
 }
 

@@ -66,6 +66,7 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
             .all = s, .name = name, .local = i, .app = app_of(step, name), .io_fd = -1};
     }
     loop_timer_init(&s->samples, with->loop, sample, s);
+    rank_sessions_init(&s->sessions, with->loop);
     if (step->sample_period > 0)
         loop_timer_start(&s->samples, step->sample_period * FIRST_SAMPLE_PART, step->sample_period);
     return 0;
@@ -74,6 +75,7 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
 void ranks_free(struct ranks *s)
 {
     loop_timer_stop(&s->samples);
+    rank_sessions_stop(&s->sessions);
     rank_programs_free(s);
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->ranks[i].io_fd >= 0)

@@ -9,6 +9,7 @@
 #include "common/loop.h"
 #include "model/limits.h"
 #include "model/rank-name.h"
+#include "starter/ranks/rank-sessions.h"
 #include "starter/usage/process-usage.h"
 
 struct ranks {                           /* others read n and running; as zero there are no ranks */
@@ -17,7 +18,8 @@ struct ranks {                           /* others read n and running; as zero t
     uint32_t n, next, running, ended; /* all; to be started next; number in these states */
     struct rank_program *programs;    /* of all apps; NULL before ranks_prepare() */
     struct loop_timer samples;        /* of the ranks' memory */
-    uint64_t oom_told;                /* TRACK_STEP: kills that have explained a rank's end */
+    struct rank_sessions sessions;
+    uint64_t oom_told; /* TRACK_STEP: kills that have explained a rank's end */
 };
 
 /* The ranks that LAUNCH gives this host, none started; samples of their memory begin. -1 with

@@ -100,28 +100,51 @@ END
     sweep_up
 }
 
-@test "answers of pbs_mom that are errors, that do not come, and a connection that is closed" {
+@test "answers of pbs_mom that are errors, and a connection that is closed" {
     fault n1 refuse spawn 17000
     run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
     echo "$stderr"
     [[ $stderr == *"start the starter of host 'n1': pbs_mom starts no task there: error 17000, system error"* ]]
-    fault n1 lose spawn
-    run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
-    echo "$stderr"
-    [[ $stderr == *"start the starters by pbs_mom: pbs_mom gives no answer"* ]]
-    fault n2 lose getinfo
-    run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
-    echo "$stderr"
-    [[ $stderr == *"host n2: "* ]]
-    # the end of a task is never told
-    fault n1 lose obit
-    run -0 --separate-stderr qsub_wait n1:2,n2:2 <<<'m echo here'
-    [ "$(grep -c here <<<"$output")" = 4 ]
     run -125 --separate-stderr qsub_wait n1 <<<'PBS_JOBCOOKIE=wrong m true'
     echo "$stderr"
     [[ $stderr == *"pbs_mom has closed the connection: it does so where the job is over, or PBS_JOBID and PBS_JOBCOOKIE are not of one job"* ]]
+    run -125 --separate-stderr qsub_wait n1 <<<'PBS_TASKNUM=7 m true'
+    [[ $stderr == *"pbs_mom refuses to serve the job: error 17006, not found"* ]]
     run -125 --separate-stderr qsub_wait n1 <<<'PBS_MOMPORT=15004 m true'
     [[ $stderr == *"connect to pbs_mom at 127.0.0.1, port 15004 (PBS_MOMPORT): Connection refused"* ]]
+    run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'uniq $PBS_NODEFILE nodes; PBS_NODEFILE=nodes m true'
+    [[ $stderr == *"pbs_mom counts 4 nodes in the job, and PBS_NODEFILE has 2 lines: "* ]]
+}
+
+# beside NODES <SCRIPT: as qsub_wait, in the background; its code and output in files named after the first host
+beside() {
+    local name=${1%%[:,]*} code=0
+    mkdir "$BATS_TEST_TMPDIR/$name"
+    BATS_TEST_TMPDIR=$BATS_TEST_TMPDIR/$name qsub_wait "$1" >"$TMPDIR/$name.out" 2>&1 || code=$?
+    echo "code $code" >>"$TMPDIR/$name.out"
+}
+
+@test "answers of pbs_mom that never come: each is named, and none is waited for without end" {
+    fault n1 lose spawn
+    fault n2 lose postinfo
+    fault n3 lose init
+    fault n3 lose obit
+    beside n1:2,n2:2 <<<'m true' 3>&- &
+    beside n2 <<<'m true' 3>&- &
+    beside n3:2 <<<'m -v echo here' 3>&- &
+    wait
+    cat "$TMPDIR"/n?.out
+    [[ $(<"$TMPDIR/n1.out") == *"start the starter of host 'n1': pbs_mom gives no answer to the request for a task there"*"code 125" ]]
+    [[ $(<"$TMPDIR/n2.out") == *"start the starters by pbs_mom: pbs_mom gives no answer"*"code 125" ]]
+    # both dialects met silence: the first one was right; and the end of a task is never told
+    [[ $(<"$TMPDIR/n3.out") == *"code 0" ]]
+    [[ $(<"$TMPDIR/n3.out") == *"it is asked without packets"*"it is asked once more"* ]]
+    [ "$(grep -cx here "$TMPDIR/n3.out")" = 2 ]
+    fault n2 lose getinfo
+    run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
+    echo "$stderr"
+    [[ $stderr == *"mpstarter: on n2: ask pbs_mom for the start parameters: pbs_mom gives no answer"* ]]
+    [[ $stderr == *"mprun: host n2: pbs_mom ended with code 125 before mpstarter reported back"* ]]
 }
 
 @test "several steps of a job at once; MPI programs on all hosts" {
@@ -134,9 +157,27 @@ END
     [ "$(grep -c 'rank [01] size 2 .* sum 3$' <<<"$output")" = 2 ]
 }
 
-@test "a rank with a terminal has a session of its own, which PBS gets to know" {
-    run -0 qsub_wait n1,n2 <<<'m --pty -n 2 sh -c "ps -o sid= -p \$\$; sleep 1"'
-    [ "$(calls n1 | grep -c '^attach 64000 ')" = 1 ]
+@test "sessions that ranks have of their own PBS gets to know: with a terminal, and by setsid" {
+    # until both are in the books
+    cat >"$HOSTS_DIR/shared/leave" <<'END'
+#!/bin/sh
+[ "$MPRUN_RANK" != 2 ] || exec setsid --fork --wait sh -c 'echo $$ >left; until [ -e go ]; do sleep 0.1; done'
+until [ -e go ]; do sleep 0.1; done
+END
+    chmod 755 "$HOSTS_DIR/shared/leave"
+    qsub_start n1,n2:2 <<<"m --pmi none --pty $HOSTS_DIR/shared/leave"
+    wait_until 20 eval 'calls n2 2>/dev/null | grep -q "^attach 64000 "'
+    calls n1 | grep -q '^attach 64000 '
+    on n0 touch "$(job_dir)/go"
+    job_wait
+    [ ! -s "$(job_err)" ]
+    [ "$(calls n2 | sed -n 's/^attach 64000 //p')" = "$(<"$(job_dir)/left")" ]
+    # once each
+    [ "$(calls n1 | grep -c '^attach')" = 1 ]
+
+    fault n1 refuse attach 17009
+    run -0 --separate-stderr qsub_wait n1 <<<'m --pmi none setsid --fork --wait sleep 1'
+    [[ $stderr == *"have pbs_mom count the session of process "*": error 17009, user not permitted; processes that ranks put into sessions"* ]]
 }
 
 @test "mprun in a task on another host of the job, where lines and hosts are counted differently" {
