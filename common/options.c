@@ -42,12 +42,10 @@ static bool has_name(const struct option_def *def, const char *name, size_t len,
            (def->also && is_among(def->also, name, len, dashes));
 }
 
-/* The definition that has this name, as typed ("--np", "-np"), or NULL. */
-static const struct option_def *options_find(const struct option_def *defs, const char *name,
-                                             size_t len)
+const struct option_def *options_find(const struct option_def *defs, const char *name, size_t len)
 {
     /* a name that is in the table as typed comes before one that only lacks a dash */
-    for (size_t dashes = 0; dashes <= (len > 2 && name[1] != '-'); dashes++)
+    for (size_t dashes = 0; dashes <= (len > 2 && name[0] == '-' && name[1] != '-'); dashes++)
         for (const struct option_def *d = defs; d->names; d++)
             if (has_name(d, name, len, dashes))
                 return d;
@@ -330,6 +328,8 @@ static int apply_use(const struct use *u, const char **seen, void *target, struc
                          u->value);
     if (check_repeat(u, seen, err) < 0)
         return -1;
+    if (u->def->used)
+        *u->def->used = true;
     if ((u->def->apply ? u->def->apply(target, u->value, err) : set_member(u, target, err)) < 0)
         return error_context(err, "option '%.*s'", USE_NAME(u));
     return 0;

@@ -7,6 +7,7 @@
  * "--", or at ":" (the next program). */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,7 @@ struct option_def {
     uint32_t low, high;
     const char *const *words; /* NULL-terminated */
     const char *also;         /* more names, accepted as the others and in no list; NULL: none */
+    bool *used;               /* set at the first use; NULL: nobody asks */
     unsigned variants;        /* the caller's, for tables that are made from this one */
 };
 
@@ -58,6 +60,8 @@ struct option_def {
  * used, or -1 with err. defs ends with an entry whose names is NULL. */
 int options_parse(const struct option_def *defs, int argc, char *const argv[], int from,
                   void *target, struct error *err);
+/* The entry that has this name, as typed ("--np", "-np"), or NULL. */
+const struct option_def *options_find(const struct option_def *defs, const char *name, size_t len);
 /* All options by group, wrapped to width columns. The caller frees it. NULL: out of memory. */
 char *options_help(const struct option_def *defs, size_t width);
 /* The index of word[0..len) in words (NULL-terminated), or -1 with the valid ones in err. */

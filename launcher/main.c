@@ -81,7 +81,9 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
         log_error("%s", e.text);
     } else if (cmd->dry_run) {
         explain_plan(r.hosts);
-        code = EXIT_CODE_OK;
+        code = fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
+    } else if (cmd->show_plan && (explain_plan(r.hosts), fflush(stdout)) != 0) {
+        log_error("print where ranks run: %s", strerror(errno));
     } else if (run_open(&r, &e) < 0) {
         run_close(&r);
         log_error("%s", e.text);
@@ -141,8 +143,11 @@ int main(int argc, char **argv)
     int code;
     fd_open_standard();
     log_open("mprun", LOG_NOTE);
-    if (cmdline_parse(argc, argv, &cmd, &e) < 0) {
+    if (cmdline_parse(argc, argv, &cmd, &e) < 0 ||
+        (!cmd.help && !cmd.version && !cmd.self_test &&
+         cmdline_take_environment(&cmd, environ, &e) < 0)) {
         log_error("%s", e.text);
+        cmdline_free(&cmd);
         return EXIT_CODE_MPRUN;
     }
     if (cmd.verbose || cmd.quiet)
@@ -154,7 +159,7 @@ int main(int argc, char **argv)
     else if (cmd.self_test)
         code = run_self_test(argc, argv);
     else
-        code = run_step(&cmd, strcmp(name, "mprun") != 0);
+        code = run_step(&cmd, strcmp(name, "mprun") != 0 || cmd.dialect != DIALECT_MPRUN);
     cmdline_free(&cmd);
     return code;
 }

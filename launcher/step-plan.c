@@ -60,6 +60,14 @@ static void leave_out(struct allocation *a, const char *name)
     }
 }
 
+static int leave_out_here(struct allocation *a, struct error *err)
+{
+    for (size_t i = a->nhosts; i > 0; i--)
+        if (a->hosts[i - 1].here)
+            leave_out(a, a->hosts[i - 1].name);
+    return a->nhosts ? 0 : error_set(err, EINVAL, "--nolocal: there is no host but this one");
+}
+
 /* --exclude: it may name hosts that the job does not have. */
 static int exclude_hosts(struct step_plan *p, struct error *err)
 {
@@ -74,7 +82,7 @@ static int exclude_hosts(struct step_plan *p, struct error *err)
     }
     if (p->alloc.nhosts == 0)
         return error_set(err, EINVAL, "--exclude leaves no host");
-    return 0;
+    return p->cmd->no_local ? leave_out_here(&p->alloc, err) : 0;
 }
 
 /* --nodes: the first hosts of the job. */
@@ -85,11 +93,11 @@ static int take_nodes(struct step_plan *p, struct error *err)
     if (c->nodes_max == 0)
         return 0;
     if (a->nhosts < c->nodes_min)
-        return error_set(
-            err, EINVAL, "--nodes: %u hosts are asked for, but %s %zu; %s", c->nodes_min,
-            p->adapter->unaccounted ? "there are" : "the job has", a->nhosts,
-            p->adapter == &rm_adapter_local ? "'--rm local:N' lets this machine pose as N hosts"
-                                            : "name more hosts, or submit the job with more");
+        return error_set(err, EINVAL, "--nodes: %u hosts are asked for, and there %s %zu; %s",
+                         c->nodes_min, a->nhosts == 1 ? "is" : "are", a->nhosts,
+                         p->adapter == &rm_adapter_local
+                             ? "'--rm local:N' lets this machine pose as N hosts"
+                             : "name more hosts, or submit the job with more");
     while (a->nhosts > c->nodes_max)
         leave_out(a, a->hosts[a->nhosts - 1].name);
     if (c->nranks && c->nranks < a->nhosts)
@@ -113,6 +121,14 @@ static int make_plan(struct step_plan *p, struct error *err)
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
+/* "-x NAME" of a variable that is not there. */
+static void warn_unset(const struct cmdline_app *app)
+{
+    for (size_t i = 0; i < app->nenv; i++)
+        if (!strpbrk(app->env[i], "=*") && app->env[i][0] != '-' && !getenv(app->env[i]))
+            log_warn("variable '%.60s' is not set here, so that ranks do not get it", app->env[i]);
+}
+
 static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t count, struct app *to,
                     struct error *err)
 {
@@ -122,6 +138,7 @@ static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t cou
     to->argv = calloc(from->argc + 1, sizeof(*to->argv));
     for (size_t i = 0; to->argv && i < from->argc; i++)
         to->argv[i] = strdup(from->argv[i]);
+    warn_unset(from);
     to->envp = cmdline_app_environ(from, environ);
     to->given_env = cmdline_app_given(from);
     if (from->wdir && from->wdir[0] != '/') {
@@ -273,8 +290,8 @@ static int choose_transport(struct step_plan *p, struct error *err)
     return 0;
 }
 
-/* Options that say what the manager is to do. */
-static void say_for_job(const struct step_plan *p)
+/* Options that were accepted. */
+static void say_no_effect(const struct step_plan *p)
 {
     const char *names = p->cmd->for_job;
     if (names && !p->adapter->parents)
@@ -282,6 +299,8 @@ static void say_for_job(const struct step_plan *p)
                  p->adapter == &rm_adapter_local ? "this machine" : "the hosts that are named");
     else if (names)
         log_note("%s: for the command that submits the job; no effect here", names);
+    if (p->cmd->no_effect)
+        log_note("%s: no effect: mprun needs nothing like it", p->cmd->no_effect);
 }
 
 /* A list of hosts may be a pipe, and a manager's commands may hang. */
@@ -307,7 +326,7 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
         return p->adapter->unaccounted
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
-    say_for_job(p);
+    say_no_effect(p);
     return exclude_hosts(p, err) < 0 || take_nodes(p, err) < 0 || make_plan(p, err) < 0 ||
                    make_step(p, user, err) < 0 || choose_hosts(p, err) < 0
                ? -1

@@ -13,6 +13,9 @@
 
 extern const struct cmdline option_defaults;
 
+/* A string of the line's own for what no word of argv is. Takes text; NULL: out of memory. */
+const char *cmdline_keep(struct cmdline *c, char *text, struct error *err);
+
 /* Calls take with the index of each word of a list with commas. */
 int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),
@@ -33,6 +36,11 @@ int cmdline_apply_mca(void *target, const char *value, struct error *err);
 int cmdline_apply_gmca(void *target, const char *value, struct error *err);
 int cmdline_apply_pair(void *target, const char *value, struct error *err);
 int cmdline_apply_genv(void *target, const char *value, struct error *err);
+int cmdline_apply_envlist(void *target, const char *value, struct error *err);
+int cmdline_apply_genvlist(void *target, const char *value, struct error *err);
+int cmdline_apply_env_remove(void *target, const char *value, struct error *err);
+int cmdline_apply_prepend_env(void *target, const char *value, struct error *err);
+int cmdline_apply_append_env(void *target, const char *value, struct error *err);
 int cmdline_apply_export(void *target, const char *value, struct error *err);
 int cmdline_apply_map_by(void *target, const char *value, struct error *err);
 int cmdline_apply_distribution(void *target, const char *value, struct error *err);
@@ -43,6 +51,34 @@ int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error
 int cmdline_apply_nodes(void *target, const char *value, struct error *err);
 int cmdline_apply_megabytes(void *target, const char *value, struct error *err);
 int cmdline_apply_minutes(void *target, const char *value, struct error *err);
+
+/* As if the line had this option, in mprun's own dialect. Copies value (NULL: a switch). */
+int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err);
+/* Has the line this option of mprun's, by whatever name? */
+bool cmdline_uses(const struct cmdline *c, const char *name);
+int environment_apply(struct cmdline *c, char *const env[], struct error *err);
+/* Append a name to a list as OPTION_NOTED does. */
+int cmdline_add_name(char **list, const char *name, size_t len, struct error *err);
+
+/* The words of a file whose lines are parts of a command line, with ":" between them; both are c's.
+ */
+int program_file_words(struct cmdline *c, const char *path, int *ret_argc, char *const **ret_argv,
+                       struct error *err);
+/* Replace the one program, a file as srun's --multi-prog has it, by the programs that it names. */
+int multi_prog_apply(struct cmdline *c, struct error *err);
+
+/* Does a setting "NAME=VALUE" of an MCA parameter steer Open MPI's launcher? */
+bool mca_is_launchers(const char *setting);
+/* The option that does what it says; NULL: there is none. */
+const char *mca_option(const char *setting);
+/* Do what it says, or note that it has no effect. */
+int mca_apply_to_launcher(struct cmdline *c, const char *setting, struct error *err);
+
+int cmdline_apply_np(void *target, const char *value, struct error *err);
+int cmdline_apply_wdir(void *target, const char *value, struct error *err);
+int cmdline_apply_env(void *target, const char *value, struct error *err);
+int cmdline_apply_host(void *target, const char *value, struct error *err);
+int cmdline_apply_exclude(void *target, const char *value, struct error *err);
 
 /* Does this option belong to one program, and not to the whole step? */
 bool cmdline_is_app_option(const struct option_def *def);

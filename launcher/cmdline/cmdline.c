@@ -25,8 +25,31 @@ void cmdline_free(struct cmdline *c)
     free((void *)(uintptr_t)c->preload_files);
     free((void *)(uintptr_t)c->excluded);
     free(c->for_job);
+    free(c->no_effect);
+    free(c->own_options);
+    free(c->options);
+    free(c->used);
     words_free(c->agent);
     *c = (struct cmdline){.napps = 0};
+}
+
+static int make_own_options(struct cmdline *c, struct error *err)
+{
+    if (!c->own_options)
+        c->own_options = dialect_options(cmdline_options(), cmdline_peer_options(), DIALECT_MPRUN);
+    return c->own_options ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err)
+{
+    char *text = NULL;
+    if (make_own_options(c, err) < 0)
+        return -1;
+    if (asprintf(&text, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0)
+        return error_set(err, ENOMEM, "out of memory");
+    const char *word = cmdline_keep(c, text, err);
+    char *const argv[] = {(char *)(uintptr_t)word};
+    return word && options_parse(c->own_options, 1, argv, 0, c, err) == 1 ? 0 : -1;
 }
 
 /* ---- one program ----------------------------------------------------------------------------- */
@@ -53,6 +76,13 @@ static bool is_long_dash(const char *word)
            strncmp(word, "\xe2\x88\x92", 3) == 0;
 }
 
+/* "NAME=VALUE" */
+static bool is_assignment(const char *word)
+{
+    size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return len > 0 && word[len] == '=' && !(word[0] >= '0' && word[0] <= '9');
+}
+
 /* Words that are surely no programs. */
 static int check_program(const char *word, struct error *err)
 {
@@ -62,6 +92,8 @@ static int check_program(const char *word, struct error *err)
         return error_set(err, EINVAL,
                          "'%.60s' begins with a long dash, as documents have it; type '-%.60s'",
                          word, word + 3);
+    if (is_assignment(word))
+        return error_set(err, EINVAL, "the program is '%.60s'; is '-x %.60s' meant?", word, word);
     if (word[strspn(word, "0123456789")] == 0)
         return error_set(err, EINVAL, "the program is '%.60s'; is '-n %.60s' meant?", word, word);
     return 0;
@@ -105,9 +137,14 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if (c->self_test)
         return error_set(err, EINVAL, "--self-test runs programs of its own; leave '%.60s' out",
                          argv[at]);
+    for (; c->dialect == DIALECT_MPIEXEC && at < argc && is_assignment(argv[at]); at++)
+        if (cmdline_set_variable(c->app, argv[at], err) < 0) /* as mpirun_rsh has it */
+            return -1;
     int end = at;
     while (end < argc && strcmp(argv[end], ":") != 0)
         end++;
+    if (end == at && c->program_file && c->napps == 1)
+        return argc;
     if (end == at)
         return no_program(c, end < argc, err);
     if (check_program(argv[at], err) < 0)
@@ -117,19 +154,83 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     return end;
 }
 
+/* The options of the line's dialect, and which of them it uses. */
+static int watch_options(struct cmdline *c, struct error *err)
+{
+    size_t n = 0;
+    c->options = dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect);
+    while (c->options && c->options[n].names)
+        n++;
+    c->used = c->options ? calloc(n + 1, sizeof(*c->used)) : NULL;
+    for (size_t i = 0; c->used && i < n; i++)
+        c->options[i].used = &c->used[i];
+    return c->used ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+bool cmdline_uses(const struct cmdline *c, const char *name)
+{
+    const struct option_def *as = options_find(c->own_options, name, strlen(name));
+    for (const struct option_def *d = c->options; as && d->names; d++)
+        if (*d->used && d->apply == as->apply && d->kind == as->kind && d->member == as->member)
+            return true;
+    return false;
+}
+
+/* The parts from argv[at] on. */
+static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, struct error *err)
+{
+    AUTO_FREE struct option_def *rest = NULL;
+    if (!c->options && watch_options(c, err) < 0)
+        return -1;
+    if (!(rest = dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect)))
+        return error_set(err, ENOMEM, "out of memory");
+    at = parse_part(c, c->options, argc, argv, at, err);
+    keep_app_options(rest);
+    while (at >= 0 && at < argc) /* argv[at] is ":" */
+        at = parse_part(c, rest, argc, argv, at + 1, err);
+    return at < 0 ? -1 : 0;
+}
+
+/* What stands on the line besides a file of programs holds for all of them. */
+static int share_first(struct cmdline *c, struct error *err)
+{
+    struct cmdline_app first = c->apps[0];
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < first.nenv; i++)
+        rc = cmdline_set_variable(&c->all_apps, first.env[i], err);
+    free(first.env);
+    c->apps[0].env = NULL;
+    c->apps[0].nenv = 0;
+    return rc;
+}
+
+static int parse_program_file(struct cmdline *c, struct error *err)
+{
+    char *const *argv;
+    int argc;
+    const char *path = c->program_file;
+    if (c->apps[0].argc)
+        return error_set(err, EINVAL,
+                         "the program '%.60s' stands on the line, and others in file '%.100s'; "
+                         "leave one out",
+                         c->apps[0].argv[0], path);
+    if (share_first(c, err) < 0 || program_file_words(c, path, &argc, &argv, err) < 0)
+        return -1;
+    c->napps = 0;
+    c->program_file = NULL;
+    return parse_line(c, argc, argv, 0, err) < 0 ? error_context(err, "file '%.100s'", path) : 0;
+}
+
 static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct error *err)
 {
-    int at;
-    if (dialect_find(argc, argv, &c->dialect, &at, err) < 0)
+    if (make_own_options(c, err) < 0 || dialect_find(argc, argv, &c->dialect, err) < 0 ||
+        parse_line(c, argc, argv, 1, err) < 0)
         return -1;
-    AUTO_FREE struct option_def *defs = dialect_options(cmdline_options(), c->dialect);
-    if (!defs)
-        return error_set(err, ENOMEM, "out of memory");
-    at = parse_part(c, defs, argc, argv, at, err);
-    keep_app_options(defs);
-    while (at >= 0 && at < argc) /* argv[at] is ":" */
-        at = parse_part(c, defs, argc, argv, at + 1, err);
-    return at < 0 ? -1 : 0;
+    if (c->help || c->version || c->self_test)
+        return 0;
+    if (c->program_file)
+        return parse_program_file(c, err);
+    return !c->multi_prog ? 0 : share_first(c, err) < 0 ? -1 : multi_prog_apply(c, err);
 }
 
 static const char *setting_for(const struct cmdline_app *app, const char *entry)
@@ -144,11 +245,31 @@ static const char *setting_for(const struct cmdline_app *app, const char *entry)
 /* Settings for all programs; a program's own setting comes before them. */
 static int share_settings(struct cmdline *c, struct error *err)
 {
-    for (size_t i = 0; i < c->napps; i++)
+    for (size_t i = 0; i < c->napps; i++) {
+        c->apps[i].only |= c->all_apps.only;
         for (size_t k = 0; k < c->all_apps.nenv; k++)
             if (!setting_for(&c->apps[i], c->all_apps.env[k]) &&
                 cmdline_set_variable(&c->apps[i], c->all_apps.env[k], err) < 0)
                 return -1;
+    }
+    return 0;
+}
+
+/* jsrun's resource sets, in ranks and cores. */
+static int settle_sets(struct cmdline *c, struct error *err)
+{
+    uint32_t tasks = c->sets.tasks ? c->sets.tasks : 1;
+    if (c->sets.number)
+        c->apps[0].nranks = c->sets.number * tasks;
+    if (c->sets.per_host)
+        c->per_host = c->sets.per_host * tasks;
+    if (c->sets.cores % tasks)
+        return error_set(err, EINVAL,
+                         "%u cores of a resource set cannot be divided among %u tasks; write '-c' "
+                         "as a multiple of '-a'",
+                         c->sets.cores, tasks);
+    if (c->sets.cores && !c->step.bind.cores)
+        c->step.bind.cores = c->sets.cores / tasks;
     return 0;
 }
 
@@ -208,13 +329,25 @@ static int check_agreement(const struct cmdline *c, struct error *err)
     return check_memory(c, err);
 }
 
+static int check_line(struct cmdline *c, struct error *err)
+{
+    return settle_sets(c, err) < 0 || sum_ranks(c, err) < 0 || share_settings(c, err) < 0 ||
+                   check_agreement(c, err) < 0
+               ? -1
+               : 0;
+}
+
+int cmdline_take_environment(struct cmdline *c, char *const env[], struct error *err)
+{
+    return environment_apply(c, env, err) < 0 ? -1 : check_line(c, err);
+}
+
 int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct error *err)
 {
     struct cmdline c = option_defaults;
     *ret = (struct cmdline){.napps = 0};
     if (parse_parts(&c, argc, argv, err) < 0 ||
-        (!c.help && !c.version &&
-         (sum_ranks(&c, err) < 0 || share_settings(&c, err) < 0 || check_agreement(&c, err) < 0))) {
+        (!c.help && !c.version && !c.self_test && check_line(&c, err) < 0)) {
         cmdline_free(&c);
         return -1;
     }
@@ -233,6 +366,63 @@ static bool is_in(char *const base[], const char *setting)
     return false;
 }
 
+/* Has the app an entry MARK NAME for this variable, of which `entry` is NAME or NAME=...? */
+static const char *marked(const struct cmdline_app *app, char mark, const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+    for (size_t i = 0; i < app->nenv; i++)
+        if (app->env[i][0] == mark && strncmp(app->env[i] + 1, entry, len) == 0 &&
+            (app->env[i][1 + len] == '=' || !app->env[i][1 + len]))
+            return app->env[i] + 1;
+    return NULL;
+}
+
+/* Without the whole environment ranks still know their job. */
+static bool is_managers(const char *entry)
+{
+    static const char *const prefixes[] = {"SLURM_", "PBS_", "LSB_",
+                                           "SGE_",   "JOB_", "PE_HOSTFILE="};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_left_out(const struct cmdline_app *app, const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+    if (marked(app, '-', entry))
+        return true;
+    if (!app->only || is_managers(entry) || setting_for(app, entry))
+        return false;
+    for (size_t i = 0; i < app->nenv; i++)
+        if (strlen(app->env[i]) == len && strncmp(app->env[i], entry, len) == 0)
+            return false;
+    return true;
+}
+
+/* The entry with what the app puts before and behind its value. The caller frees it. */
+static char *extended(const struct cmdline_app *app, const char *entry)
+{
+    const char *before = marked(app, '<', entry), *behind = marked(app, '>', entry);
+    size_t len = strcspn(entry, "=");
+    const char *value = entry[len] ? entry + len + 1 : "";
+    char *text = NULL;
+    if (asprintf(&text, "%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
+                 before && *value ? ":" : "", value, behind && *value ? ":" : "",
+                 behind ? behind + len + 1 : "") < 0)
+        return NULL;
+    return text;
+}
+
+/* The variable of a setting that is no part of base: NULL where it sets none. */
+static const char *new_variable(const char *setting)
+{
+    if (!strchr(setting, '='))
+        return NULL;
+    return setting[0] == '<' || setting[0] == '>' ? setting + 1 : setting;
+}
+
 char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
 {
     size_t n = 0, used = 0;
@@ -240,10 +430,13 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
         n++;
     char **envp = calloc(n + app->nenv + 1, sizeof(*envp));
     for (size_t i = 0; envp && i < n + app->nenv; i++) {
-        const char *setting = i < n ? setting_for(app, base[i]) : app->env[i - n];
-        if (i >= n && (!strchr(setting, '=') || is_in(envp, setting)))
+        const char *entry = i < n ? base[i] : new_variable(app->env[i - n]);
+        if (!entry || (i < n ? is_left_out(app, entry) : is_in(envp, entry)))
             continue;
-        envp[used] = strdup(setting ? setting : base[i]);
+        bool edited = marked(app, '<', entry) || marked(app, '>', entry);
+        const char *setting = setting_for(app, entry);
+        envp[used] = i < n && edited ? extended(app, setting ? setting : entry)
+                                     : strdup(setting ? setting : entry);
         if (!envp[used++]) {
             words_free(envp);
             return NULL;
@@ -274,9 +467,8 @@ char **cmdline_app_given(const struct cmdline_app *app)
 char *cmdline_help(const char *name, size_t width)
 {
     enum dialect d;
-    int from;
-    dialect_find(1, (char *const[]){(char *)(uintptr_t)name}, &d, &from, NULL);
-    AUTO_FREE struct option_def *defs = dialect_options(cmdline_options(), d);
+    dialect_find(1, (char *const[]){(char *)(uintptr_t)name}, &d, NULL);
+    AUTO_FREE struct option_def *defs = dialect_options(cmdline_options(), NULL, d);
     AUTO_FREE char *options = defs ? options_help(defs, width) : NULL;
     char *text = NULL;
     if (!options)

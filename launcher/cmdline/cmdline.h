@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmdline.h - mprun's command line: what was asked for, before anything is looked at
  *
- * Parsing has no side effects and looks at nothing but the words. One table (option-table.c) gives
- * parsing, --help, and what tests hold the manual page to. */
+ * Parsing has no side effects and looks at nothing but the words, and files of programs. One table
+ * (option-table.c) gives parsing, --help, and what tests hold the manual page to. */
 #pragma once
 
 #include <stddef.h>
@@ -47,15 +47,23 @@ struct cmdline_app {
     char *const *argv; /* argc words of the caller's argv, not NULL-terminated */
     size_t argc;       /* at least 1 */
     const char *wdir;  /* NULL: mprun's own */
-    const char **env;  /* -x in order: "NAME=VALUE", or "NAME" to keep what is here */
+    /* -x in order: "NAME=VALUE", or "NAME" to keep what is here; "-NAME" to leave it out,
+     * "<NAME=VALUE" and ">NAME=VALUE" to put VALUE and ':' before, or behind, what is here */
+    const char **env;
     size_t nenv;
+    bool only; /* of mprun's own environment ranks get what is kept by name, and the manager's */
 };
 
 struct cmdline {
     enum dialect dialect;
+    struct option_def *options;     /* of the dialect, */
+    bool *used;                     /* and which of them the line has */
+    struct option_def *own_options; /* of mprun's dialect, for cmdline_apply_named() */
     struct cmdline_app *apps;
     size_t napps;
     struct cmdline_app *app;     /* while the line is parsed: the program of this part */
+    const char *program_file;    /* --app, while the line is parsed; else NULL */
+    bool multi_prog;             /* the program was a file of programs */
     struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
     char **texts;                /* what env points to beside argv; ntexts of them */
     size_t ntexts;
@@ -64,6 +72,7 @@ struct cmdline {
     bool cyclic;                   /* one rank to each host in turn */
     uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
     const char *short_per_host;    /* -N of mprun's own dialect, else NULL */
+    bool no_local;                 /* the host that mprun runs on is not used */
     const char *const *excluded;   /* lists of hosts that are not used, of the argv */
     size_t nexcluded;
 
@@ -105,13 +114,22 @@ struct cmdline {
     bool report_launch;
     const char *report_json; /* file, "-": standard output; NULL: none */
     bool dry_run, explain, verbose, quiet;
-    char *for_job;      /* options that have no effect: "'-p', '-A'"; NULL: none */
+    bool show_plan;  /* print where ranks run, and run them */
+    char *for_job;   /* options that tell a manager something: "'-p', '-A'"; NULL: none */
+    char *no_effect; /* and that mprun needs nothing like */
+    struct {         /* jsrun's resource sets; 0: not said */
+        uint32_t number, tasks, cores, per_host;
+    } sets;
     bool self_test;     /* there is no program */
     bool help, version; /* asked for: nothing else counts, and there may be no program */
 };
 
-/* argv[0] is skipped. 0, or -1 with a sentence; *ret is empty then. */
+/* argv[0] may be the name of another launcher, whose dialect counts. 0, or -1 with a sentence; *ret
+ * is empty then. */
 int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct error *err);
+/* What variables of other launchers say, where the line has no option for it; the names of those
+ * without effect are noted. 0, or -1 with a sentence. */
+int cmdline_take_environment(struct cmdline *c, char *const env[], struct error *err);
 void cmdline_free(struct cmdline *c); /* what it holds, not itself */
 
 /* The environment of an app's ranks: base with the app's settings applied. A NULL-terminated array
@@ -127,5 +145,7 @@ const char *cmdline_preload_name(const char *path);
 
 /* --help, for a program called `name`, wrapped to width columns. Caller frees. */
 char *cmdline_help(const char *name, size_t width);
-/* The table, ending with names NULL. Entries without apply are refused names, in no list. */
+/* mprun's table, and that of options for lines of other launchers alone; both end with names NULL.
+ * Entries without apply are refused names, in no list. */
 const struct option_def *cmdline_options(void);
+const struct option_def *cmdline_peer_options(void);

@@ -2,6 +2,7 @@
 #include "launcher/cmdline/dialect.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,36 +36,48 @@ static enum dialect of_program(const char *path)
     return DIALECT_MPRUN;
 }
 
-int dialect_find(int argc, char *const argv[], enum dialect *ret, int *ret_from, struct error *err)
+int dialect_find(int argc, char *const argv[], enum dialect *ret, struct error *err)
 {
-    const char *word = NULL;
     *ret = of_program(argc > 0 ? argv[0] : "");
-    *ret_from = 1;
-    if (argc > 1 && strcmp(argv[1], "--as") == 0) {
-        word = argc > 2 ? argv[2] : "";
-        *ret_from = argc > 2 ? 3 : 2;
-    } else if (argc > 1 && strncmp(argv[1], "--as=", 5) == 0) {
-        word = argv[1] + 5;
-        *ret_from = 2;
+    for (int i = 1; i < argc && strncmp(argv[i], "--", 2) == 0 && argv[i][2]; i++) {
+        if (strcmp(argv[i], "--as") != 0 && strncmp(argv[i], "--as=", 5) != 0)
+            continue;
+        const char *word = argv[i][4] ? argv[i] + 5 : i + 1 < argc ? argv[i + 1] : "";
+        int d = option_word(word, strlen(word), dialect_words, err);
+        if (d < 0)
+            return error_context(err, "option '--as'");
+        *ret = (enum dialect)d;
+        break;
     }
-    if (!word)
-        return 0;
-    int d = option_word(word, strlen(word), dialect_words, err);
-    if (d < 0)
-        return error_context(err, "option '--as'");
-    *ret = (enum dialect)d;
     return 0;
 }
 
-struct option_def *dialect_options(const struct option_def *all, enum dialect d)
+static size_t count(const struct option_def *defs)
 {
-    size_t n = 0, used = 0;
-    while (all[n].names)
+    size_t n = 0;
+    while (defs && defs[n].names)
         n++;
-    struct option_def *defs = calloc(n + 1, sizeof(*defs));
-    for (int own = 1; defs && own >= 0; own--)
-        for (size_t i = 0; i < n; i++)
-            if (own ? all[i].variants & 1U << d : !all[i].variants)
-                defs[used++] = all[i];
+    return n;
+}
+
+/* The entries that are the dialect's own, or those that are of no dialect: how many. */
+static size_t copy(struct option_def *to, const struct option_def *from, bool own, enum dialect d)
+{
+    size_t n = 0;
+    for (; from && from->names; from++)
+        if (own ? (from->variants & 1U << d) != 0 : !from->variants)
+            to[n++] = *from;
+    return n;
+}
+
+struct option_def *dialect_options(const struct option_def *own, const struct option_def *peers,
+                                   enum dialect d)
+{
+    struct option_def *defs = calloc(count(own) + count(peers) + 1, sizeof(*defs));
+    size_t n = 0;
+    for (int is_own = 1; defs && is_own >= 0; is_own--) {
+        n += copy(defs + n, own, is_own, d);
+        n += copy(defs + n, peers, is_own, d);
+    }
     return defs;
 }

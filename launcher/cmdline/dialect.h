@@ -24,10 +24,11 @@ enum dialect {
 
 extern const char *const dialect_words[]; /* by enum dialect; NULL-terminated */
 
-/* The dialect of a line: that of "--as WORD" in its first words, else that of a program with the
- * name argv[0]. *ret_from is the index of the first word behind it. 0, or -1 with err. */
-int dialect_find(int argc, char *const argv[], enum dialect *ret, int *ret_from, struct error *err);
+/* The dialect of a line: that of "--as WORD" before all words without "--", else that of a program
+ * with the name argv[0]. 0, or -1 with err. */
+int dialect_find(int argc, char *const argv[], enum dialect *ret, struct error *err);
 
-/* The entries of a table that count in a dialect, its own before those of all: a name means the
- * first that has it. variants 0: all dialects. NULL: out of memory. The caller frees it. */
-struct option_def *dialect_options(const struct option_def *all, enum dialect d);
+/* The entries of two tables (peers may be NULL) that count in a dialect, its own before those of
+ * all: a name means the first that has it. NULL: out of memory. The caller frees it. */
+struct option_def *dialect_options(const struct option_def *own, const struct option_def *peers,
+                                   enum dialect d);

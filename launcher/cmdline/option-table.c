@@ -26,7 +26,7 @@ static int not_empty(const char *value, const char *what, struct error *err)
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-static int apply_np(void *target, const char *value, struct error *err)
+int cmdline_apply_np(void *target, const char *value, struct error *err)
 {
     int64_t n;
     if (number_parse(value, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
@@ -35,13 +35,13 @@ static int apply_np(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int apply_wdir(void *target, const char *value, struct error *err)
+int cmdline_apply_wdir(void *target, const char *value, struct error *err)
 {
     ((struct cmdline *)target)->app->wdir = value;
     return not_empty(value, "the directory", err);
 }
 
-static int apply_env(void *target, const char *value, struct error *err)
+int cmdline_apply_env(void *target, const char *value, struct error *err)
 {
     return cmdline_set_variable(((struct cmdline *)target)->app, value, err);
 }
@@ -95,13 +95,13 @@ static int append(const char *const **list, size_t *n, const char *value, struct
     return 0;
 }
 
-static int apply_host(void *target, const char *value, struct error *err)
+int cmdline_apply_host(void *target, const char *value, struct error *err)
 {
     struct host_request *h = &((struct cmdline *)target)->hosts;
     return append(&h->lists, &h->nlists, value, err);
 }
 
-static int apply_exclude(void *target, const char *value, struct error *err)
+int cmdline_apply_exclude(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     return append(&c->excluded, &c->nexcluded, value, err);
@@ -395,12 +395,13 @@ static int apply_preload_files(void *target, const char *value, struct error *er
 
 /* ---- mprun itself ---------------------------------------------------------------------------- */
 
-/* In its place it was read before the others. */
+/* dialect_find() has found it where it counts. */
 static int apply_as(void *target, const char *value, struct error *err)
 {
+    if (strcmp(value, dialect_words[((struct cmdline *)target)->dialect]) == 0)
+        return 0;
     return error_set(err, EINVAL,
-                     "it says how the other words are read; put it before them, "
-                     "'--as %.20s ...'",
+                     "it says how the other words are read; put it before them, '--as %.20s ...'",
                      value);
 }
 
@@ -427,10 +428,10 @@ static int apply_anyway(void *target, const char *value, struct error *err)
 
 static const struct option_def table[] = {
     {"-n --np --n --ntasks", "N", PROGRAMS, "Start N ranks; without it, one for each slot",
-     .apply = apply_np},
+     .apply = cmdline_apply_np},
     {"-x --env", "NAME[=VALUE]", PROGRAMS,
      "Set a variable for the ranks; NAME alone passes the one that is here, as all others are",
-     OPTION_APPEND, .apply = apply_env},
+     OPTION_APPEND, .apply = cmdline_apply_env},
     {"-env", "NAME[=]VALUE", PROGRAMS, "The same, as Hydra has it", OPTION_APPEND,
      .apply = cmdline_apply_pair},
     {"--mca", "NAME VALUE", PROGRAMS,
@@ -440,11 +441,25 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_genv},
     {"--gmca", "NAME VALUE", PROGRAMS, "As --mca, for all programs of the line", OPTION_APPEND,
      .apply = cmdline_apply_gmca},
+    {"--env-remove", "NAME", PROGRAMS, "Leave a variable out of the ranks' environment",
+     OPTION_APPEND, .apply = cmdline_apply_env_remove, .also = "--unset-env"},
+    {"--prepend-env", "NAME[=]VALUE", PROGRAMS,
+     "Put VALUE and a colon before what the variable has", OPTION_APPEND,
+     .apply = cmdline_apply_prepend_env},
+    {"--append-env", "NAME[=]VALUE", PROGRAMS, "Put a colon and VALUE behind what it has",
+     OPTION_APPEND, .apply = cmdline_apply_append_env},
+    {"--app", "FILE", PROGRAMS,
+     "Take the programs from FILE, in which each line is a part such as '-n 2 ./a'",
+     SETS(TEXT, program_file), .low = 1, .also = "--configfile"},
+    {"--multi-prog", NULL, PROGRAMS,
+     "As srun: the program is a file with lines such as '0-3 ./a %t', '* ./b'",
+     SETS(FLAG, multi_prog)},
     {"--export", "LIST", PROGRAMS,
-     "As srun: 'ALL,NAME=VALUE' sets variables for all programs of the line", OPTION_APPEND,
-     .apply = cmdline_apply_export},
+     "As srun: 'ALL,NAME=VALUE' sets variables for all programs of the line; without ALL they get "
+     "no others but the resource manager's",
+     OPTION_APPEND, .apply = cmdline_apply_export},
     {"--wdir --wd --chdir -D", "DIR", PROGRAMS,
-     "Start the ranks in DIR; without it, in mprun's directory", .apply = apply_wdir},
+     "Start the ranks in DIR; without it, in mprun's directory", .apply = cmdline_apply_wdir},
 
     {"--npernode --ntasks-per-node --ppn --perhost", "N", PLACE, "Start at most N ranks on a host",
      .apply = apply_per_host, .also = "--tasks-per-node -grr"},
@@ -471,13 +486,14 @@ static const struct option_def table[] = {
     {"--host -H --hosts --hostlist -w --nodelist", "LIST", PLACE,
      "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "
      "and one on n2; with --hostfile, use these of its hosts",
-     OPTION_APPEND, .apply = apply_host},
+     OPTION_APPEND, .apply = cmdline_apply_host},
     {"-m", "FILE", PLACE, "The same as --hostfile", OPTION_APPEND, .apply = apply_hostfile,
      .variants = IN(MPIRUN) | IN(MPIEXEC)},
     {"-m --distribution", "HOW", PLACE, "The same as --distribution",
      .apply = cmdline_apply_distribution, .variants = IN(SRUN)},
-    {"--exclude", "LIST", PLACE, "Use no host of LIST", OPTION_APPEND, .apply = apply_exclude},
-    {"-x --exclude", "LIST", PLACE, "The same", OPTION_APPEND, .apply = apply_exclude,
+    {"--exclude", "LIST", PLACE, "Use no host of LIST", OPTION_APPEND,
+     .apply = cmdline_apply_exclude},
+    {"-x --exclude", "LIST", PLACE, "The same", OPTION_APPEND, .apply = cmdline_apply_exclude,
      .variants = IN(SRUN)},
     {"--hostfile --machinefile -f --default-hostfile -F --nodefile", "FILE", PLACE,
      "Use the hosts of FILE; Open MPI's, Hydra's, PBS's and Grid Engine's syntax are understood",
@@ -526,7 +542,8 @@ static const struct option_def table[] = {
      .apply = apply_rank_cores, .also = "--cores-per-task"},
     {"-c", "N", CONTAINMENT, "The same as --cpus-per-rank", .apply = apply_rank_cores,
      .variants = IN(SRUN) | IN(FLUX)},
-    {"-c --c", "N", CONTAINMENT, "The same as -n", .apply = apply_np, .variants = IN(MPIRUN)},
+    {"-c --c", "N", CONTAINMENT, "The same as -n", .apply = cmdline_apply_np,
+     .variants = IN(MPIRUN)},
     {"-d", "N", CONTAINMENT, "The same as --cpus-per-rank", .apply = apply_rank_cores,
      .variants = IN(APRUN)},
     {"--cpu-bind", "WHAT", CONTAINMENT, "As srun: cores, none, or verbose, which reports bindings",
@@ -634,23 +651,10 @@ static const struct option_def table[] = {
      .apply = apply_as},
     REFUSED("-m", "it is the file of hosts to mpirun and the distribution to srun; write "
                   "'--hostfile FILE' or '--distribution HOW'"),
-    REFUSED("--relative -r --nolocal", "not in this release; name the hosts to use with --host, or "
-                                       "leave some out with --exclude"),
+    REFUSED("--relative -r", "not in this release; name the hosts to use with --host, or "
+                             "leave some out with --exclude"),
     REFUSED("--launcher-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
-    REFUSED("--launcher --bootstrap --rmk",
-            "leave it out: mprun finds the resource manager of a job; '--rm gridengine', '--rm "
-            "ssh' or '--rm local' chooses another one"),
-    {"--partition --account --qos --reservation --constraint --job-name --licenses --dependency "
-     "--begin --clusters --comment --deadline --delay-boot --mail-type --mail-user "
-     "--mem-per-cpu --mincpus --nice --priority --profile --switches --tmp "
-     "--wckey --power --sockets-per-node --cores-per-socket --extra-node-info "
-     "--core-spec --thread-spec --gpus --gpus-per-node --gpus-per-socket --gres --tres-per-task "
-     "--mem-per-gpu --cpus-per-gpu --ntasks-per-gpu --gpu-freq --cpu-freq --network --burst-buffer "
-     "--bb --bbf --container --prefer --segment --oom-kill-step --no-shell --export-file "
-     "-p -A -C -J -L -d -b -M -B -G -S",
-     "VALUE", OTHER, "For the command that submits the job; no effect here", OPTION_APPEND,
-     SETS(NOTED, for_job), .variants = IN(SRUN)},
     REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
             "--licenses -L --dependency",
             "it says what the resource manager is to do; give it to the command that submits the "
@@ -659,12 +663,7 @@ static const struct option_def table[] = {
     REFUSED("--rank-by --rankby -rankmap --rankfile -rf",
             "this release numbers ranks as it places them: host after host, or with '--map-by "
             "node' one on each host in turn; '-N K' puts at most K ranks on a host"),
-    REFUSED("--ntasks-per-socket --ntasks-per-core --npersocket --cores-per-socket "
-            "--sockets-per-node --threads-per-core --hint",
-            "this release counts ranks by host: '-N K' puts at most K on each; '--bind-to core' "
-            "binds each to a core"),
     REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
-    REFUSED("--pernode", "write '-N 1' for one rank on each host"),
     REFUSED("--cpu-set --cpu-list", "write '--bind-to core' or '--bind-to none'"),
     REFUSED("--mem-bind --membind",
             "not in this release: the kernel takes memory near the core that a rank is bound to; "
@@ -673,14 +672,6 @@ static const struct option_def table[] = {
             "--tres-per-task --cpu-freq",
             "ask the resource manager for them; ranks have the devices that their job has on their "
             "host"),
-    REFUSED("--omca", "write '--mca NAME VALUE'"),
-    REFUSED("--pmixmca", "set a parameter of PMIx as a variable: '-x PMIX_MCA_<name>=<value>'"),
-    REFUSED("--prtemca --tune --am", "it is for Open MPI's own launcher; parameters of the MPI "
-                                     "library are set by '--mca NAME VALUE'"),
-    REFUSED("-envlist --genvlist",
-            "ranks get mprun's whole environment, and so these; leave it out"),
-    REFUSED("-envnone --genvnone",
-            "ranks get mprun's whole environment; start mprun by 'env -i' for an empty one"),
     REFUSED("--propagate", "ranks get mprun's soft limits; leave it out"),
     REFUSED("--mem-per-cpu", "write '--mem-per-rank SIZE'"),
     REFUSED("--output --output-filename -outfile-pattern -errfile-pattern -o -e --error",
@@ -689,14 +680,8 @@ static const struct option_def table[] = {
     REFUSED("--merge-stderr-to-stdout", "write '2>&1' behind the line"),
     REFUSED("--input -i", "write '<FILE' behind the line; '--stdin N', '--stdin all' or '--stdin "
                           "none' says who reads it"),
-    REFUSED(
-        "--display --display-map --display-allocation --print-rank-map",
-        "write '--dry-run' for the map, '--explain' for all that was found; without it ranks run"),
     REFUSED("--print-all-exitcodes", "write '--report usage=all', which has the end of each rank"),
     REFUSED("--test-only --rtos", "write '--dry-run'"),
-    REFUSED("--app --configfile --multi-prog",
-            "write the programs on the line, 'mprun -n 1 ./a : -n 2 ./b'; from a file with such a "
-            "part in each line: mprun $(sed '$!s/$/ :/' FILE)"),
     REFUSED("--debug --debugger --tv -gdb -ddd --xterm",
             "start the debugger as the program: 'mprun -n 1 --pty gdb ./a', 'mprun -n 1 --pty gdb "
             "./a : -n 3 ./a'"),
@@ -704,22 +689,20 @@ static const struct option_def table[] = {
     REFUSED("--wait -W",
             "leave it out: mprun waits for all ranks, and when one fails it ends them"),
     REFUSED("--signal", "not in this release: send mprun the signal, and all ranks have it"),
-    REFUSED("--bcast --send-libs", "write '--preload-binary' and '--preload-libs'"),
     {"-s", NULL, PRELOAD, "The same as --preload-binary", SETS(FLAG, preload_binary),
      .variants = IN(MPIRUN)},
     {"-s", "WHO", STREAMS, "The same as --stdin", .apply = apply_stdin, .variants = IN(MPIEXEC)},
-    {"-s --oversubscribe --hold -H --contiguous --reboot --spread-job --use-min-nodes "
-     "--no-allocate "
-     "-Z --disable-status -X",
-     NULL, OTHER, "For the command that submits the job; no effect here", SETS(NOTED, for_job),
-     .variants = IN(SRUN)},
     REFUSED("-s", "it is --preload-binary to mpirun, --stdin to mpiexec and --oversubscribe to "
                   "srun; write that"),
-    REFUSED("--hetero-nodes --personality --show-progress --resv-ports --immediate -I --comment",
-            "mprun has no need of it; leave it out"),
     REFUSED("--use-hwthread-cpus", "slots are the resource manager's, or cores; write '-n N', with "
                                    "'--oversubscribe' for more ranks than slots"),
     REFUSED("--path", "programs are looked for in mprun's PATH; start it by 'env PATH=DIR:$PATH'"),
+    REFUSED("--ntasks-per-core --cores-per-socket --sockets-per-node --threads-per-core --hint",
+            "this release counts ranks by host or socket: '-N K', '--map-by ppr:K:socket'; "
+            "'--bind-to core' binds each to a core"),
+    REFUSED("--tune --am", "parameters of the MPI library are set by '--mca NAME VALUE', others "
+                           "of Open MPI's mpirun by options"),
+    REFUSED("--resv-ports --immediate -I --comment", "mprun has no need of it; leave it out"),
     REFUSED("--no-kill -k --continuous --enable-recovery -disable-auto-cleanup",
             "not in this release: when a rank fails, the step ends"),
     {.names = NULL},
@@ -732,6 +715,7 @@ const struct option_def *cmdline_options(void)
 
 bool cmdline_is_app_option(const struct option_def *def)
 {
-    return def->apply == apply_np || def->apply == apply_env || def->apply == apply_wdir ||
-           def->apply == cmdline_apply_pair || def->apply == cmdline_apply_mca;
+    return def->apply == cmdline_apply_np || def->apply == cmdline_apply_env ||
+           def->apply == cmdline_apply_wdir || def->apply == cmdline_apply_pair ||
+           def->apply == cmdline_apply_mca;
 }

@@ -10,6 +10,18 @@
 #include "common/number.h"
 #include "launcher/cmdline/cmdline-private.h"
 
+const char *cmdline_keep(struct cmdline *c, char *text, struct error *err)
+{
+    char **grown = text ? reallocarray(c->texts, c->ntexts + 1, sizeof(*grown)) : NULL;
+    if (!grown) {
+        free(text);
+        error_set(err, ENOMEM, "out of memory");
+        return NULL;
+    }
+    c->texts = grown;
+    return c->texts[c->ntexts++] = text;
+}
+
 int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),
                       struct cmdline *c, struct error *err)
@@ -23,6 +35,17 @@ int cmdline_each_word(const char *value, const char *const words[],
         if (!*value)
             return 0;
     }
+}
+
+int cmdline_add_name(char **list, const char *name, size_t len, struct error *err)
+{
+    char *longer = NULL;
+    if (asprintf(&longer, "%s%s'%.*s'", *list ? *list : "", *list ? ", " : "",
+                 (int)(len < 60 ? len : 60), name) < 0)
+        return error_set(err, ENOMEM, "out of memory");
+    free(*list);
+    *list = longer;
+    return 0;
 }
 
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err)
@@ -102,7 +125,7 @@ static bool is_own_variable(const char *value, size_t len)
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
         if (strncmp(value, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
-    return len == 6 && memcmp(value, "TMPDIR", 6) == 0;
+    return false;
 }
 
 int cmdline_set_variable(struct cmdline_app *app, const char *value, struct error *err)
@@ -114,10 +137,18 @@ int cmdline_set_variable(struct cmdline_app *app, const char *value, struct erro
         return error_set(err, EINVAL,
                          "'%.*s' is no name of one variable; give -x once for each variable",
                          (int)(len < 60 ? len : 60), value);
+    if (value[len] && len == 6 && memcmp(value, "TMPDIR", 6) == 0)
+        return error_set(err, EINVAL,
+                         "'TMPDIR' is set by mprun, to a directory that is removed at the end; for "
+                         "another write: mprun sh -c 'TMPDIR=%.60s exec ./a'",
+                         value + 7);
     if (value[len] && is_own_variable(value, len))
         return error_set(err, EINVAL,
                          "'%.*s' is set by mprun for each rank; mprun(1) lists the variables",
                          (int)(len < 60 ? len : 60), value);
+    for (size_t i = 0; i < app->nenv; i++)
+        if (strcmp(app->env[i], value) == 0)
+            return 0;
     const char *other = other_setting(app, value, len);
     if (other)
         return error_set(err, EINVAL, "'%.60s' contradicts '%.60s'; keep one", value, other);

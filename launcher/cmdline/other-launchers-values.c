@@ -11,19 +11,6 @@
 
 #include "launcher/cmdline/cmdline-private.h"
 
-/* A string of the line's own for what no word of argv is. takes text; NULL: out of memory. */
-static const char *keep(struct cmdline *c, char *text, struct error *err)
-{
-    char **grown = text ? reallocarray(c->texts, c->ntexts + 1, sizeof(*grown)) : NULL;
-    if (!grown) {
-        free(text);
-        error_set(err, ENOMEM, "out of memory");
-        return NULL;
-    }
-    c->texts = grown;
-    return c->texts[c->ntexts++] = text;
-}
-
 /* ---- variables ------------------------------------------------------------------------------- */
 
 /* "NAME=VALUE" of len bytes, with `before` in front of its name. */
@@ -33,19 +20,23 @@ static int set_variable(struct cmdline *c, struct cmdline_app *app, const char *
     char *text = NULL;
     if (asprintf(&text, "%s%.*s", before, (int)len, value) < 0)
         text = NULL;
-    const char *kept = keep(c, text, err);
+    const char *kept = cmdline_keep(c, text, err);
     return kept ? cmdline_set_variable(app, kept, err) : -1;
 }
 
 int cmdline_apply_mca(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
+    if (mca_is_launchers(value))
+        return mca_apply_to_launcher(c, value, err);
     return set_variable(c, c->app, "OMPI_MCA_", value, strlen(value), err);
 }
 
 int cmdline_apply_gmca(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
+    if (mca_is_launchers(value))
+        return mca_apply_to_launcher(c, value, err);
     return set_variable(c, &c->all_apps, "OMPI_MCA_", value, strlen(value), err);
 }
 
@@ -66,28 +57,79 @@ static bool is_word(const char *at, size_t len, const char *word)
     return len == strlen(word) && strncmp(at, word, len) == 0;
 }
 
-/* "ALL,NAME=VALUE,NAME": without ALL srun passes nothing else, which is not to be had here. */
-int cmdline_apply_export(void *target, const char *value, struct error *err)
+/* A list of names of variables that ranks keep, and of settings; ALL, NONE and NIL are words of
+ * srun's. */
+static int keep_list(struct cmdline *c, struct cmdline_app *app, const char *value, bool *ret_all,
+                     struct error *err)
 {
-    struct cmdline *c = target;
-    int all = 0;
     for (const char *at = value;; at++) {
         size_t len = strcspn(at, ",");
-        if (is_word(at, len, "ALL"))
-            all = 1;
-        else if (memchr(at, '=', len) && set_variable(c, &c->all_apps, "", at, len, err) < 0)
+        if (ret_all && is_word(at, len, "ALL"))
+            *ret_all = true;
+        else if (len && !(ret_all && (is_word(at, len, "NONE") || is_word(at, len, "NIL"))) &&
+                 set_variable(c, app, "", at, len, err) < 0)
             return -1;
         at += len;
         if (!*at)
-            break;
+            return 0;
     }
-    if (all)
-        return 0;
-    return error_set(err, EINVAL,
-                     "'%.60s' is without ALL, but ranks get mprun's whole environment; write "
-                     "'ALL,NAME=VALUE' to set a variable, and start mprun by 'env -i' for an empty "
-                     "environment",
-                     value);
+}
+
+int cmdline_apply_export(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    bool all = false;
+    if (keep_list(c, &c->all_apps, value, &all, err) < 0)
+        return -1;
+    c->all_apps.only = !all;
+    return 0;
+}
+
+int cmdline_apply_genvlist(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    c->all_apps.only = true;
+    return value ? keep_list(c, &c->all_apps, value, NULL, err) : 0;
+}
+
+int cmdline_apply_envlist(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    c->app->only = true;
+    return value ? keep_list(c, c->app, value, NULL, err) : 0;
+}
+
+/* Keep a setting with a mark, see struct cmdline_app. */
+static int set_marked(struct cmdline *c, char mark, const char *value, struct error *err)
+{
+    char *text = NULL;
+    if (value[strcspn(value, "=")] != (mark == '-' ? 0 : '=') || !*value || *value == '=')
+        return error_set(err, EINVAL, "'%.60s' is not %s", value,
+                         mark == '-' ? "the name of a variable" : "NAME=VALUE");
+    if (asprintf(&text, "%c%s", mark, value) < 0)
+        text = NULL;
+    const char *kept = cmdline_keep(c, text, err);
+    const char **grown = kept ? reallocarray(c->app->env, c->app->nenv + 1, sizeof(*grown)) : NULL;
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    c->app->env = grown;
+    c->app->env[c->app->nenv++] = kept;
+    return 0;
+}
+
+int cmdline_apply_env_remove(void *target, const char *value, struct error *err)
+{
+    return set_marked(target, '-', value, err);
+}
+
+int cmdline_apply_prepend_env(void *target, const char *value, struct error *err)
+{
+    return set_marked(target, '<', value, err);
+}
+
+int cmdline_apply_append_env(void *target, const char *value, struct error *err)
+{
+    return set_marked(target, '>', value, err);
 }
 
 /* ---- where ----------------------------------------------------------------------------------- */

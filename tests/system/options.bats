@@ -226,9 +226,7 @@ END
 -n 2 -K --kill-on-bad-exit=1 -u --exact -Q --mpi=pmix --cpu-bind=none --export=ALL,A=a,B='b c',OMPI_MCA_btl_tcp_if_include=eth0
 EOF
     printf '%s\n' '-n 1 echo a b' '-n 2 -x X=1 echo c' >apps
-    # what is said to those who have an appfile
-    [[ $("$MPRUN" --app apps 2>&1) == *": mprun \$(sed '\$!s/\$/ :/' FILE)" ]]
-    run -0 --separate-stderr mprun --oversubscribe $(sed '$!s/$/ :/' apps)
+    run -0 --separate-stderr mprun --oversubscribe --app apps
     [ "$(sort <<<"$output")" = $'a b\nc\nc' ]
     run -0 --separate-stderr mprun --oversubscribe -genv A all -n 1 -env A one sh -c 'echo $A' : -n 1 sh -c 'echo $A'
     [ "$(sort <<<"$output")" = $'all\none' ]
@@ -246,4 +244,76 @@ EOF
     compgen -e | sort >inherited
     grep -o '^MPRUN_[A-Z_]*' <<<"$output" | sort -u | comm -23 - inherited | comm -23 - listed >unlisted
     [ ! -s unlisted ]
+}
+
+@test "files name the programs of a step: --app, -configfile, --multi-prog" {
+    printf '%s\n' '# comment' '' '-n 1 -x A=own sh -c "echo \$A \$B" \' ' x' '-n 1 sh -c "echo \$A \$B"' >apps
+    for words in "--app apps" "--as mpiexec -configfile apps"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun $words -genv A all -x B=b
+        [ "$(sorted)" = "all b own b " ]
+    done
+    printf '%s\n' '# comment' '1-2 echo some %t %o' '* echo others %o' >programs
+    run -0 --separate-stderr mprun --as srun -O -n 4 --multi-prog programs
+    [ "$(sorted)" = "others 0 others 1 some 1 0 some 2 1 " ]
+    echo '-n 1 --quiet true' >>apps
+    run -125 --separate-stderr mprun --app apps
+    [[ $stderr == "mprun: file 'apps': program 3 of the line: option '--quiet': "* ]]
+}
+
+@test "the environment of ranks: without, before, behind; and what is not there is said" {
+    export KEPT=here GONE=here
+    run -0 --separate-stderr mprun --env-remove GONE --prepend-env KEPT a --append-env KEPT=z --append-env NEW=n \
+        -n 1 sh -c 'echo "${GONE-none} $KEPT $NEW"'
+    [ "$output" = "none a:here:z n" ]
+    for words in --export=NONE,KEPT --export=KEPT "-genvlist KEPT" "-genvnone -x KEPT" "-envlist KEPT"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun $words -n 1 /bin/sh -c 'echo "${GONE-none} $KEPT"'
+        [ "$output" = "none here" ]
+    done
+    run -0 --separate-stderr mprun -x NOT_SET -n 1 true
+    [ "$stderr" = "mprun: variable 'NOT_SET' is not set here, so that ranks do not get it" ]
+}
+
+@test "options and variables that steer other launchers do what they say, or are named" {
+    run -0 --separate-stderr mprun -n 2 --mca rmaps_base_mapping_policy node --mca orte_tag_output 1 \
+        --mca plm_rsh_no_tree_spawn 1 --mca mca_base_env_list "A=1;B=2" --mca btl self sh -c 'echo $A$B${OMPI_MCA_btl}'
+    [ "$(sorted)" = "[0]<stdout>: 12self [1]<stdout>: 12self " ]
+    [ "$stderr" = "mprun: 'plm_rsh_no_tree_spawn': no effect: mprun needs nothing like it" ]
+    run -124 --separate-stderr env MPIEXEC_TIMEOUT=1 HYDRA_RMK=x "$MPRUN" --overlap --kill-grace 0 -n 1 sleep 60
+    [[ $stderr == "mprun: 'HYDRA_RMK': no effect: "* ]]
+    MPIEXEC_TIMEOUT=1 run -0 --separate-stderr mprun --timeout 60 -n 1 true
+    OMPI_MCA_orte_tag_output=1 OMPI_MCA_ess=x run -0 --separate-stderr mprun -n 1 echo x
+    [ "$output" = "[0]<stdout>: x" ]
+    [ -z "$stderr" ]
+}
+
+@test "options that tell the manager what to do are named in one note" {
+    run -0 --separate-stderr mprun --as srun -p debug --account=x -t 5 --gres=gpu:1 --exclusive -n 1 -N 1 -c1 echo x
+    [ "$output" = x ]
+    [ "$stderr" = "mprun: '-p', '--account', '--gres': no resource manager is asked; the ranks run on this machine
+mprun: '--exclusive': no effect: mprun needs nothing like it" ]
+}
+
+@test "--nodes and srun's -N: as many ranks on each of so many hosts; --exclude leaves hosts out" {
+    shows='echo $MPRUN_HOST_INDEX/$MPRUN_HOSTS/$MPRUN_LOCAL_SIZE'
+    for words in "--nodes 2 -n 4" "--as srun -N 2 -n 4" "--as flux -N2 -n4"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun $words --rm local:3 --oversubscribe sh -c "$shows"
+        [ "$(sorted)" = "0/2/2 0/2/2 1/2/2 1/2/2 " ]
+    done
+    for words in "--exclude $(hostname)-1" "--as srun -x $(hostname)-1"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun $words --rm local:3 --npernode 1 sh -c 'echo $MPRUN_HOST_NAME'
+        [ "$(sorted)" = "$(hostname)-0 $(hostname)-2 " ]
+    done
+}
+
+@test "a link with the name of another launcher speaks its language" {
+    for name in srun mpirun mpiexec; do ln -s "$MPRUN" $name; done
+    run -0 --separate-stderr timeout "$(patience 20)" ./srun --rm local:2 --overlap -N 2 -n 2 -O sh -c 'echo $MPRUN_HOST_INDEX'
+    [ "$(sorted)" = "0 1 " ]
+    run -0 --separate-stderr timeout "$(patience 20)" ./mpirun --overlap -c 1 echo one
+    [ "$output" = one ]
+    run -0 --separate-stderr timeout "$(patience 20)" ./mpiexec --overlap -n 1 -s none cat
 }

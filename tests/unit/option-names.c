@@ -126,16 +126,23 @@ static void add_new_names(struct names *seen, const char *at)
     }
 }
 
-void assert_names_are_unique(const struct option_def *d, unsigned variant)
+static void add_variant(struct names *seen, const struct option_def *d, unsigned variants)
 {
-    struct names seen = {""};
-    for (; d->names; d++) {
-        if (variant ? !(d->variants & variant) : d->variants != 0)
+    for (; d && d->names; d++) {
+        if (variants ? !(d->variants & variants) : d->variants != 0)
             continue;
-        add_new_names(&seen, d->names);
-        add_new_names(&seen, d->also ? d->also : "");
+        add_new_names(seen, d->names);
+        add_new_names(seen, d->also ? d->also : "");
         assert_non_null(d->help);
         assert_true(d->help[strlen(d->help) - 1] != '.');
     }
+}
+
+void assert_names_are_unique(const struct option_def *defs, const struct option_def *more,
+                             unsigned variants)
+{
+    struct names seen = {""};
+    add_variant(&seen, defs, variants);
+    add_variant(&seen, more, variants);
     assert_true(strlen(seen.text) < sizeof(seen.text) - 100);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-launch.c - LAUNCH comes back byte by byte, and one that cannot be is refused with a reason */
+/* test-launch.c - LAUNCH comes back byte by byte, and one that cannot be is refused with a reason
+ */
 #include "wire/messages/launch.h"
 
 #include <math.h>

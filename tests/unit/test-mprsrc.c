@@ -131,7 +131,7 @@ static void help_lists_the_options_there_are(void **state)
 
 static void no_name_is_in_the_table_twice(void **state)
 {
-    assert_names_are_unique(mprsrc_tool.options, 0);
+    assert_names_are_unique(mprsrc_tool.options, NULL, 0);
 }
 
 int main(void)

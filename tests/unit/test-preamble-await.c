@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-preamble-await.c - the word is found in pieces of any size, and not a letter of anything else is lost
+/* test-preamble-await.c - the word is found in pieces of any size, and not a letter of anything
+ * else is lost
  */
 #include "wire/start-channel/preamble.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-tree.c - every host has one way from the launcher, and nobody more children than the fan-out */
+/* test-tree.c - every host has one way from the launcher, and nobody more children than the fan-out
+ */
 #include "wire/tree/tree.h"
 
 #include <setjmp.h>

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* environment.c - variables by which users tell other launchers what options say */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "launcher/cmdline/cmdline-private.h"
+
+static const struct {
+    const char *variable, *option;
+    unsigned dialects; /* 0: all */
+    bool is_switch;
+} variables[] = {
+    {"MPIEXEC_TIMEOUT", "--timeout", 0, false},
+    {"MPIEXEC_PORT_RANGE", "--port-range", 0, false},
+    {"MPICH_PORT_RANGE", "--port-range", 0, false},
+    {"HYDRA_HOST_FILE", "--hostfile", 0, false},
+    {"I_MPI_HYDRA_HOST_FILE", "--hostfile", 0, false},
+    {"HYDRA_IFACE", "--interface", 0, false},
+    {"I_MPI_HYDRA_IFACE", "--interface", 0, false},
+    {"I_MPI_PERHOST", "--npernode", 0, false},
+    {"SLURM_LABELIO", "--tag-output", IN(SRUN), true},
+    {"SLURM_CPU_BIND", "--cpu-bind", IN(SRUN), false},
+    {"SLURM_DISTRIBUTION", "--distribution", IN(SRUN), false},
+    {"SRUN_CPUS_PER_TASK", "--cpus-per-rank", IN(SRUN), false},
+    {"SLURM_NTASKS_PER_NODE", "--npernode", IN(SRUN), false},
+    {"SLURM_MPI_TYPE", "--mpi", IN(SRUN), false},
+};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Set by managers and by Open MPI's mpirun itself, in every job and rank. */
+static bool is_launchers_own(const char *parameter)
+{
+    static const char *const own[] = {"plm_slurm_args=",
+                                      "ess=",
+                                      "ess_",
+                                      "orte_app_num=",
+                                      "orte_bound_at_launch=",
+                                      "orte_ess_",
+                                      "orte_hnp_uri=",
+                                      "orte_jobfam_session_dir=",
+                                      "orte_launch=",
+                                      "orte_local_daemon_uri=",
+                                      "orte_num_nodes=",
+                                      "orte_precondition_transports=",
+                                      "orte_top_session_dir="};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (begins(parameter, own[i]))
+            return true;
+    return false;
+}
+
+static int apply_parameter(struct cmdline *c, const char *entry, const char *setting,
+                           struct error *err)
+{
+    const char *option = mca_option(setting);
+    if (!mca_is_launchers(setting) || is_launchers_own(setting))
+        return 0;
+    if (!option)
+        return cmdline_add_name(&c->no_effect, entry, strcspn(entry, "="), err);
+    return cmdline_uses(c, option) ? 0 : mca_apply_to_launcher(c, setting, err);
+}
+
+static bool has_extra_args(const char *entry)
+{
+    size_t len = strcspn(entry, "=");
+    return len > 11 && strncmp(entry + len - 11, "_EXTRA_ARGS", 11) == 0;
+}
+
+/* "low:high" of a range of ports, as Hydra has it; masks that srun set for a task of its own. */
+static int apply_variable(struct cmdline *c, size_t i, const char *value, struct error *err)
+{
+    AUTO_FREE char *copy = strdup(value);
+    char *colon = copy ? strchr(copy, ':') : NULL;
+    if (!copy)
+        return error_set(err, ENOMEM, "out of memory");
+    if (strcmp(variables[i].option, "--port-range") == 0 && colon)
+        *colon = '-';
+    if (strcmp(variables[i].option, "--cpu-bind") == 0 && strstr(value, "mask_cpu"))
+        return 0;
+    if (variables[i].is_switch)
+        return strcmp(value, "0") == 0 ? 0 : cmdline_apply_named(c, variables[i].option, NULL, err);
+    return cmdline_apply_named(c, variables[i].option, copy, err);
+}
+
+static int take_entry(struct cmdline *c, const char *entry, struct error *err)
+{
+    size_t len = strcspn(entry, "=");
+    const char *value = entry[len] ? entry + len + 1 : "";
+    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+        if (strlen(variables[i].variable) != len || !begins(entry, variables[i].variable))
+            continue;
+        bool here = !variables[i].dialects || variables[i].dialects & 1U << c->dialect;
+        return here && *value && !cmdline_uses(c, variables[i].option)
+                   ? apply_variable(c, i, value, err)
+                   : 0;
+    }
+    if (begins(entry, "OMPI_MCA_") || begins(entry, "PRTE_MCA_"))
+        return apply_parameter(c, entry, entry + 9, err);
+    if ((begins(entry, "HYDRA_") || begins(entry, "I_MPI_HYDRA_")) && !has_extra_args(entry))
+        return cmdline_add_name(&c->no_effect, entry, len, err);
+    return 0;
+}
+
+int environment_apply(struct cmdline *c, char *const env[], struct error *err)
+{
+    for (; *env; env++)
+        if (take_entry(c, *env, err) < 0)
+            return error_context(err, "%.*s", (int)(strcspn(*env, "=") % 60), *env);
+    return 0;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* other-launchers-options.c - options that mprun has for lines of other launchers alone
+ *
+ * Each is translated, done anyway, accepted without effect, which is said once, or refused with
+ * what to write instead. Those without IN() have one meaning wherever they are known. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/cmdline/cmdline-private.h"
+
+static int anyway(void *target, const char *value, struct error *err)
+{
+    return 0; /* what is asked for is so without it */
+}
+
+/* ---- Open MPI -------------------------------------------------------------------------------- */
+
+static int apply_pernode(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--npernode", "1", err);
+}
+
+static int apply_npersocket(void *target, const char *value, struct error *err)
+{
+    char how[48];
+    snprintf(how, sizeof(how), "ppr:%.30s:socket", value);
+    return cmdline_apply_named(target, "--map-by", how, err);
+}
+
+static int apply_ppr(void *target, const char *value, struct error *err)
+{
+    char how[80];
+    snprintf(how, sizeof(how), "ppr:%.60s", value);
+    return cmdline_apply_named(target, "--map-by", how, err);
+}
+
+static int apply_bysocket(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--map-by", "socket", err);
+}
+
+static int apply_bind_to_core(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--bind-to", "core", err);
+}
+
+static int apply_bind_to_socket(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--bind-to", "socket", err);
+}
+
+static int apply_prtemca(void *target, const char *value, struct error *err)
+{
+    return mca_apply_to_launcher(target, value, err);
+}
+
+static int apply_pmixmca(void *target, const char *value, struct error *err)
+{
+    char setting[512];
+    snprintf(setting, sizeof(setting), "PMIX_MCA_%.500s", value);
+    return cmdline_apply_named(target, "-x", setting, err);
+}
+
+static int take_display(struct cmdline *c, int word, struct error *err)
+{
+    if (word < 2)
+        c->report_bindings = true;
+    else
+        c->show_plan = true;
+    return 0;
+}
+
+static int apply_display(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"bind",       "bindings", "map",  "map-devel", "map-diff",
+                                        "allocation", "alloc",    "topo", "cpus",      NULL};
+    return cmdline_each_word(value, words, take_display, target, err);
+}
+
+/* ---- Hydra and Intel MPI --------------------------------------------------------------------- */
+
+static int apply_rr(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--map-by", "node", err);
+}
+
+static int apply_localonly(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--rm", "local", err);
+}
+
+/* ---- srun ------------------------------------------------------------------------------------ */
+
+static int apply_het_group(void *target, const char *value, struct error *err)
+{
+    char name[48];
+    snprintf(name, sizeof(name), "slurm:%.30s", value);
+    return cmdline_apply_named(target, "--rm", name, err);
+}
+
+/* ---- aprun ----------------------------------------------------------------------------------- */
+
+/* "-cc cpu", "depth", "numa_node", "none", or a list. */
+static int apply_cc(void *target, const char *value, struct error *err)
+{
+    if (strcmp(value, "cpu") == 0 || strcmp(value, "depth") == 0)
+        return cmdline_apply_named(target, "--bind-to", "core", err);
+    if (strcmp(value, "none") == 0)
+        return cmdline_apply_named(target, "--bind-to", "none", err);
+    if (strcmp(value, "numa_node") == 0)
+        return cmdline_apply_named(target, "--bind-to", "numa", err);
+    return cmdline_apply_named(target, "--cpu-set", value, err);
+}
+
+/* "-m 1500", "1500M", "2gh": h and hs ask for huge pages. */
+static int apply_aprun_memory(void *target, const char *value, struct error *err)
+{
+    char size[32];
+    size_t len = strspn(value, "0123456789kKmMgG.");
+    bool bare = value[len ? len - 1 : 0] >= '0' && value[len ? len - 1 : 0] <= '9';
+    snprintf(size, sizeof(size), "%.*s%s", (int)(len < 24 ? len : 24), value, bare ? "M" : "");
+    return cmdline_apply_named(target, "--mem-per-rank", size, err);
+}
+
+/* ---- jsrun: resource sets -------------------------------------------------------------------- */
+
+static int set_rs(uint32_t *to, const char *value, struct error *err)
+{
+    return cmdline_set_count(to, value, strlen(value), err);
+}
+
+static int apply_rs(void *target, const char *value, struct error *err)
+{
+    return set_rs(&((struct cmdline *)target)->sets.number, value, err);
+}
+
+static int apply_rs_tasks(void *target, const char *value, struct error *err)
+{
+    return set_rs(&((struct cmdline *)target)->sets.tasks, value, err);
+}
+
+static int apply_rs_cores(void *target, const char *value, struct error *err)
+{
+    return strcmp(value, "ALL_CPUS") == 0
+               ? 0
+               : set_rs(&((struct cmdline *)target)->sets.cores, value, err);
+}
+
+static int apply_rs_per_host(void *target, const char *value, struct error *err)
+{
+    return set_rs(&((struct cmdline *)target)->sets.per_host, value, err);
+}
+
+/* "none", "rs", "packed:N". */
+static int apply_jsrun_bind(void *target, const char *value, struct error *err)
+{
+    if (strcmp(value, "none") == 0)
+        return cmdline_apply_named(target, "--bind-to", "none", err);
+    if (strncmp(value, "packed:", 7) == 0)
+        return cmdline_apply_named(target, "--cpus-per-rank", value + 7, err);
+    if (strcmp(value, "packed") == 0 || strcmp(value, "rs") == 0)
+        return 0;
+    return error_set(err, EINVAL, "'%.60s' is neither none, nor rs, nor packed:N", value);
+}
+
+static int apply_launch_distribution(void *target, const char *value, struct error *err)
+{
+    if (strcmp(value, "packed") == 0)
+        return 0;
+    return cmdline_apply_named(target, "--distribution", value, err);
+}
+
+/* ---- flux run -------------------------------------------------------------------------------- */
+
+static int apply_shell_option(void *target, const char *value, struct error *err)
+{
+    if (strcmp(value, "cpu-affinity=off") == 0)
+        return cmdline_apply_named(target, "--bind-to", "none", err);
+    if (strcmp(value, "cpu-affinity=per-task") == 0)
+        return cmdline_apply_named(target, "--bind-to", "core", err);
+    return cmdline_add_name(&((struct cmdline *)target)->no_effect, value, strlen(value), err);
+}
+
+/* "VAR=VALUE"; other rules choose variables, of which ranks have all. */
+static int apply_env_rule(void *target, const char *value, struct error *err)
+{
+    if (strchr(value, '=') && value[0] != '-')
+        return cmdline_apply_named(target, "-x", value, err);
+    return error_set(err, EINVAL,
+                     "'%.60s' chooses variables, but ranks get all; write "
+                     "'--env-remove NAME' for one that they are not to have",
+                     value);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define OPENMPI   "Open MPI"
+#define HYDRA     "Hydra and Intel MPI"
+#define SRUN_ONLY "srun"
+#define OTHERS    "Others"
+
+#define SETS(kind_, member_) OPTION_SETS(OPTION_##kind_, struct cmdline, member_)
+
+/* For the manager; for nobody; done anyway. */
+#define FOR_JOB(names_, arg_, in_)                                                                 \
+    {                                                                                              \
+        .names = (names_), .argument = (arg_), .repeat = OPTION_APPEND, SETS(NOTED, for_job),      \
+        .variants = (in_), .help = "For the command that submits the job; no effect here"          \
+    }
+#define NO_EFFECT(names_, arg_, in_)                                                               \
+    {                                                                                              \
+        .names = (names_), .argument = (arg_), .repeat = OPTION_APPEND, SETS(NOTED, no_effect),    \
+        .variants = (in_), .help = "No effect, which is said once"                                 \
+    }
+#define ANYWAY(names_, arg_, in_)                                                                  \
+    {                                                                                              \
+        .names = (names_), .argument = (arg_), .repeat = OPTION_APPEND, .apply = anyway,           \
+        .variants = (in_), .help = "So without it"                                                 \
+    }
+#define IS(names_, arg_, in_, apply_, help_)                                                       \
+    {                                                                                              \
+        .names = (names_), .argument = (arg_), .variants = (in_), .apply = (apply_),               \
+        .help = (help_)                                                                            \
+    }
+#define REFUSED(names_, in_, help_)                                                                \
+    {                                                                                              \
+        .names = (names_), .variants = (in_), .help = (help_)                                      \
+    }
+
+static const struct option_def table[] = {
+    /* Open MPI 4 and 5 */
+    IS("--pernode", NULL, 0, apply_pernode, "-N 1"),
+    IS("--npersocket --ntasks-per-socket", "N", 0, apply_npersocket, "--map-by ppr:N:socket"),
+    IS("--ppr", "WHAT", 0, apply_ppr, "--map-by ppr:WHAT"),
+    IS("--bysocket", NULL, 0, apply_bysocket, "--map-by socket"),
+    IS("--bind-to-core", NULL, 0, apply_bind_to_core, "--bind-to core"),
+    IS("--bind-to-socket", NULL, 0, apply_bind_to_socket, "--bind-to socket"),
+    {"--prtemca", "NAME VALUE", NULL, "As --mca of a parameter of the launcher", OPTION_APPEND,
+     .apply = apply_prtemca},
+    {"--pmixmca --gpmixmca", "NAME VALUE", NULL, "-x PMIX_MCA_NAME=VALUE", OPTION_APPEND,
+     .apply = apply_pmixmca},
+    {"--omca --gomca", "NAME VALUE", NULL, "--mca NAME VALUE", OPTION_APPEND,
+     .apply = cmdline_apply_mca},
+    {"--display", "LIST", NULL, "Print the map and run", OPTION_APPEND, .apply = apply_display},
+    {"--display-map --display-allocation --display-devel-map --display-devel-allocation "
+     "--display-diffable-map --display-topo --print-rank-map",
+     NULL, NULL, "Print the map and run", SETS(FLAG, show_plan)},
+    {"--nolocal --skip-launch-node", NULL, NULL, "Use all hosts but this one",
+     SETS(FLAG, no_local)},
+    ANYWAY("--noprefix --disable-recovery", NULL, 0),
+    NO_EFFECT("--leave-session-attached --debug-daemons --debug-daemons-file --debug-devel "
+              "--show-progress --use-regexp --enable-instant-on-support --novm --do-not-resolve "
+              "--fwd-mpirun-port --hetero-nodes --no-ready-msg "
+              "--report-child-jobs-separately",
+              NULL, 0),
+    NO_EFFECT("-d", NULL, IN(MPIRUN)),
+    NO_EFFECT("--launch-agent --personality --max-vm-size --cartofile --dvm --hnp --ompi-server "
+              "--dvm-uri --forward-signals --report-events --keepalive --namespace "
+              "--runtime-options",
+              "VALUE", 0),
+    NO_EFFECT("-cf", "FILE", IN(MPIRUN)),
+    REFUSED("--report-pid --report-uri", 0, "write 'mprun ... & echo $! >FILE'"),
+    REFUSED("--set-cwd-to-session-dir", 0,
+            "write: mprun sh -c 'cd $TMPDIR && exec ./a'; TMPDIR is a directory of the step"),
+    REFUSED("--loadbalance", 0, "write '--map-by node', or '-N K' for K ranks on each host"),
+    REFUSED("--index-argv-by-rank --output-proctable --parsable --parseable", 0,
+            "leave it out: mprun has nothing like it"),
+    REFUSED("--xml --xml-file", 0, "write '--tag-output', or '--report-json FILE' for the result"),
+
+    /* Hydra and Intel MPI; the MPI standard's mpiexec; mpirun_rsh */
+    {"--set-env", "NAME[=]VALUE", NULL, "-x NAME=VALUE", OPTION_APPEND,
+     .apply = cmdline_apply_pair},
+    {"--envlist", "LIST", NULL, "--export LIST for one program", OPTION_APPEND,
+     .apply = cmdline_apply_envlist},
+    {"--genvlist", "LIST", NULL, "--export LIST", OPTION_APPEND, .apply = cmdline_apply_genvlist},
+    IS("--envnone", NULL, 0, cmdline_apply_envlist, "--export NONE for one program"),
+    IS("--genvnone", NULL, 0, cmdline_apply_genvlist, "--export NONE"),
+    IS("-rr", NULL, 0, apply_rr, "--map-by node"),
+    IS("--localonly --local", NULL, 0, apply_localonly, "--rm local"),
+    NO_EFFECT(
+        "--launcher --bootstrap --rmk --topolib --demux --nameserver --order-nodes --localhost "
+        "--usize --arch --hostos --branch-count --bootstrap-exec-args --tmpdir "
+        "--launcher-exec-args",
+        "VALUE", 0),
+    NO_EFFECT(
+        "--enable-x --disable-x --profile --pmi-port --disable-hostname-propagation --localroot "
+        "--ilp64 --static_mpi --cleanup --legacy --show",
+        NULL, 0),
+    NO_EFFECT("--pmi-connect --pmi-aggregate --noconf", NULL, 0),
+    NO_EFFECT("-ssh", NULL, IN(MPIEXEC)),
+    {"--info", NULL, NULL, "--version", SETS(FLAG, version), .variants = IN(MPIEXEC)},
+    REFUSED("-rsh", IN(MPIEXEC), "write '--agent rsh'"),
+    REFUSED("--soft", 0, "write '-n N': the number of ranks is not chosen from a range"),
+    REFUSED("--initial-errhandler", 0,
+            "call MPI_Comm_set_errhandler in the program; the first rank that fails ends the step"),
+    REFUSED("--gtool --gtoolfile", 0,
+            "start the tool as the program, for some ranks by a colon: 'mprun -n 1 gdb ./a : -n 3 "
+            "./a'"),
+    REFUSED("--umask", 0, "ranks have mprun's umask; write 'umask 027' before the line"),
+    REFUSED("--hosts-group", 0, "write '--host LIST', in which 'n[1-4]' is n1 to n4"),
+    REFUSED("--genvexcl --envexcl", 0, "write '--env-remove NAME'"),
+    REFUSED("--check_mpi --trace --mpitune --trace-pt2pt --trace-collectives", 0,
+            "it is for libraries of Intel MPI; set what it sets: 'source itacvars.sh' and '-x "
+            "LD_PRELOAD=libVTmc.so'"),
+    REFUSED("--binding", 0, "write '--bind-to core', '--map-by ...' or '--bind-to none'"),
+
+    /* srun: what concerns a step */
+    {"--bcast", "[=PATH]", NULL, "--preload-binary", SETS(FLAG, preload_binary)},
+    {"--send-libs", "[=yes]", NULL, "--preload-libs", SETS(FLAG, preload_libs)},
+    IS("--het-group --pack-group", "N", 0, apply_het_group, "--rm slurm:N"),
+    ANYWAY("--propagate", "[=LIST]", 0),
+    NO_EFFECT(
+        "--accel-bind --acctg-freq --gpu-bind --gres-flags --mem-bind --membind --msg-timeout "
+        "--slurmd-debug --compress --bcast-exclude --threads --hint --threads-per-core "
+        "--cpu-freq --mcs-label --tres-bind --wait --resv-ports --x11",
+        "VALUE", IN(SRUN)),
+    NO_EFFECT("-T -W", "VALUE", IN(SRUN)),
+    NO_EFFECT("--no-kill -k --immediate -I", "[=VALUE]", IN(SRUN)),
+    NO_EFFECT("--quit-on-interrupt --preserve-env -E -vv -vvv --vvvv", NULL, IN(SRUN)),
+    NO_EFFECT("--exclusive --exact", "[=WHAT]", IN(SRUN)),
+    FOR_JOB("--partition --account --qos --reservation --constraint --job-name --licenses "
+            "--dependency --begin --clusters --comment --deadline --delay-boot --mail-type "
+            "--mail-user --mem-per-cpu --mincpus --nice --priority --profile --switches --tmp "
+            "--wckey --power --sockets-per-node --cores-per-socket --extra-node-info --core-spec "
+            "--thread-spec --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres "
+            "--tres-per-task --mem-per-gpu --cpus-per-gpu --ntasks-per-gpu --gpu-freq --network "
+            "--burst-buffer --bb --bbf --prefer --segment --oom-kill-step --export-file "
+            "--cluster-constraint -p -A -C -J -L -d -b -M -B -G -S",
+            "VALUE", IN(SRUN)),
+    FOR_JOB("-s --oversubscribe --hold -H --contiguous --reboot --spread-job --use-min-nodes "
+            "--no-allocate -Z --disable-status -X --no-shell",
+            NULL, IN(SRUN)),
+    FOR_JOB("--time-min --jobid --signal --ntasks-per-core", "VALUE", IN(SRUN)),
+    FOR_JOB("-q", "QOS", IN(SRUN)),
+    REFUSED("--prolog --epilog --task-prolog --task-epilog", 0,
+            "write it into the script before or behind the line; for each rank: mprun sh -c "
+            "'. ./PROLOG; exec ./a'"),
+    REFUSED("--uid --gid", 0, "mprun runs as the user that calls it; leave it out"),
+    REFUSED("--container --container-image --container-mounts --container-name "
+            "--container-workdir --container-env --no-container-mount-home --container-writable "
+            "--container-entrypoint",
+            0, "start the container as the program: 'mprun -n 4 apptainer exec IMAGE ./a'"),
+
+    /* aprun */
+    IS("-cc", "HOW", IN(APRUN), apply_cc, "--bind-to core, numa or none"),
+    IS("-S", "N", IN(APRUN), apply_npersocket, "--map-by ppr:N:socket"),
+    {"-e", "NAME=VALUE", NULL, "-x", OPTION_APPEND, .apply = cmdline_apply_env,
+     .variants = IN(APRUN)},
+    IS("-m --memory-per-pe", "SIZE", IN(APRUN), apply_aprun_memory,
+       "--mem-per-rank; a number alone is megabytes"),
+    {"-L", "LIST", NULL, "--host", OPTION_APPEND, .apply = cmdline_apply_host,
+     .variants = IN(APRUN)},
+    {"-E", "LIST", NULL, "--exclude", OPTION_APPEND, .apply = cmdline_apply_exclude,
+     .variants = IN(APRUN)},
+    NO_EFFECT("-j -r -F -p -a -D -C -sl -sn --zone-sort -P -t", "VALUE", IN(APRUN)),
+    NO_EFFECT("-ss -b -B -T -R -y", NULL, IN(APRUN)),
+
+    /* jsrun */
+    IS("-n --nrs", "N", IN(JSRUN), apply_rs, "the number of resource sets"),
+    IS("-a --tasks_per_rs", "N", IN(JSRUN), apply_rs_tasks, "ranks in each"),
+    IS("-c --cpu_per_rs", "N", IN(JSRUN), apply_rs_cores, "cores of each"),
+    IS("-r --rs_per_host", "N", IN(JSRUN), apply_rs_per_host, "resource sets on each host"),
+    IS("-b --bind", "HOW", IN(JSRUN), apply_jsrun_bind, "--cpus-per-rank or --bind-to none"),
+    IS("-d --launch_distribution", "HOW", IN(JSRUN), apply_launch_distribution, "--distribution"),
+    {"-p --np", "N", NULL, "-n", .apply = cmdline_apply_np, .variants = IN(JSRUN)},
+    {"-E --env", "NAME[=VALUE]", NULL, "-x", OPTION_APPEND, .apply = cmdline_apply_env,
+     .variants = IN(JSRUN)},
+    {"-h --chdir", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(JSRUN)},
+    NO_EFFECT("-g --gpu_per_rs -l --latency_priority -M --smpiargs -X --exit_on_error "
+              "-K --rs_per_socket -m --memory_per_rs",
+              "VALUE", IN(JSRUN)),
+    NO_EFFECT("-i --immediate", NULL, IN(JSRUN)),
+    REFUSED("-U --erf_input -f --appfile", IN(JSRUN),
+            "write the programs on the line: 'mprun -n 1 ./a : -n 7 ./b'"),
+
+    /* flux run */
+    {"-o --setopt", "OPTION", NULL, "--bind-to for cpu-affinity", OPTION_APPEND,
+     .apply = apply_shell_option, .variants = IN(FLUX)},
+    {"--env", "RULE", NULL, "-x NAME=VALUE", OPTION_APPEND, .apply = apply_env_rule,
+     .variants = IN(FLUX)},
+    {"--cwd", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(FLUX)},
+    {"--label-io -l", NULL, NULL, "--tag-output", SETS(FLAG, lines.tag), .variants = IN(FLUX)},
+    FOR_JOB("--queue -q --bank -B --job-name --urgency --requires --setattr --begin-time "
+            "--dependency --gpus-per-task -g --gpus-per-node --time-limit -t --flags --conf",
+            "VALUE", IN(FLUX)),
+    FOR_JOB("-x --exclusive", NULL, IN(FLUX)),
+    {.names = NULL},
+};
+
+const struct option_def *cmdline_peer_options(void)
+{
+    return table;
+}

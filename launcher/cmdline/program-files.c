@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* program-files.c - files that name the programs of a step
+ *
+ * --app (Open MPI) and -configfile (MPI standard): a line has what stands between two ":" of a
+ * command line. --multi-prog (srun): "0-3,5 ./a %t", "* ./b". '#' begins a comment line, blank
+ * lines are skipped, and '\' at the end continues a line. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/idset.h"
+#include "common/words.h"
+#include "launcher/cmdline/cmdline-private.h"
+
+enum { FILE_MAX = 4 << 20 };
+
+struct reader {
+    const char *path;
+    unsigned line;
+    int (*take)(void *arg, char **words, struct error *err); /* of a line; NULL-terminated */
+    void *arg;
+};
+
+/* A line, with those that continue it. */
+static int take_line(const struct reader *r, const char *text, struct error *err)
+{
+    if (!text[strspn(text, " \t\r")] || text[strspn(text, " \t")] == '#')
+        return 0;
+    char **words = words_split(text, err);
+    int rc = words ? r->take(r->arg, words, err) : -1;
+    words_free(words);
+    return rc < 0 ? error_context(err, "file '%.200s' line %u", r->path, r->line) : 0;
+}
+
+static int each_line(struct reader *r, struct error *err)
+{
+    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, r->path, FILE_MAX, NULL);
+    if (!text)
+        return error_errno(err, errno, "read the programs of '%.200s'", r->path);
+    for (char *at = text; *at;) {
+        char *end = at;
+        unsigned lines = 1;
+        while ((end = strchrnul(end, '\n')) > at && end[-1] == '\\' && *end) {
+            end[-1] = ' ';
+            *end++ = ' ';
+            lines++;
+        }
+        bool last = !*end;
+        *end = 0;
+        r->line++;
+        if (take_line(r, at, err) < 0)
+            return -1;
+        r->line += lines - 1;
+        at = last ? end : end + 1;
+    }
+    return 0;
+}
+
+/* ---- parts of a command line ----------------------------------------------------------------- */
+
+struct parts {
+    struct cmdline *c;
+    char **argv; /* of strings that c keeps */
+    int argc;
+};
+
+static int add_word(struct parts *p, const char *word, struct error *err)
+{
+    char **grown = reallocarray(p->argv, (size_t)p->argc + 2, sizeof(*grown));
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    p->argv = grown;
+    const char *kept = cmdline_keep(p->c, strdup(word), err);
+    p->argv[p->argc] = (char *)(uintptr_t)kept;
+    p->argv[p->argc + 1] = NULL;
+    p->argc += kept != NULL;
+    return kept ? 0 : -1;
+}
+
+static int take_part(void *arg, char **words, struct error *err)
+{
+    struct parts *p = arg;
+    if (p->argc && add_word(p, ":", err) < 0)
+        return -1;
+    for (; *words; words++)
+        if (strcmp(*words, ":") != 0 || words[1]) /* some end lines with it */
+            if (add_word(p, *words, err) < 0)
+                return -1;
+    return 0;
+}
+
+int program_file_words(struct cmdline *c, const char *path, int *ret_argc, char *const **ret_argv,
+                       struct error *err)
+{
+    struct parts p = {.c = c};
+    struct reader r = {.path = path, .take = take_part, .arg = &p};
+    int rc = each_line(&r, err);
+    if (rc == 0 && p.argc == 0)
+        rc = error_set(err, EINVAL, "file '%.200s' names no program", path);
+    if (p.argv && !cmdline_keep(c, (char *)p.argv, err))
+        return -1;
+    *ret_argc = p.argc;
+    *ret_argv = p.argv;
+    return rc;
+}
+
+/* ---- programs by rank ------------------------------------------------------------------------ */
+
+struct ranks_line {
+    struct idset ranks; /* empty: all others */
+    char **words;
+};
+
+struct by_rank {
+    struct ranks_line *lines;
+    size_t n;
+};
+
+static int take_ranks(void *arg, char **words, struct error *err)
+{
+    struct by_rank *b = arg;
+    struct ranks_line *grown = reallocarray(b->lines, b->n + 1, sizeof(*grown));
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    b->lines = grown;
+    struct ranks_line *l = &b->lines[b->n];
+    size_t n = 0;
+    *l = (struct ranks_line){0};
+    if (!words[1])
+        return error_set(err, EINVAL, "no program stands behind '%.60s'", words[0]);
+    if (strcmp(words[0], "*") != 0 && idset_parse(words[0], &l->ranks, err) < 0)
+        return -1;
+    while (words[n])
+        n++;
+    l->words = calloc(n, sizeof(*l->words));
+    for (size_t i = 1; l->words && i < n; i++)
+        if (!(l->words[i - 1] = strdup(words[i])))
+            break;
+    b->n++;
+    return l->words && (n < 2 || l->words[n - 2]) ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+static const struct ranks_line *line_of(const struct by_rank *b, uint32_t rank)
+{
+    for (size_t i = 0; i < b->n; i++)
+        if (b->lines[i].ranks.words && idset_has(&b->lines[i].ranks, rank))
+            return &b->lines[i];
+    for (size_t i = 0; i < b->n; i++)
+        if (!b->lines[i].ranks.words)
+            return &b->lines[i];
+    return NULL;
+}
+
+/* word with %t as the rank, and %o as its place among the line's ranks. */
+static char *for_rank(const char *word, uint32_t rank, uint32_t offset)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    for (; out && *word; word++) {
+        if (word[0] == '%' && (word[1] == 't' || word[1] == 'o'))
+            fprintf(out, "%u", *++word == 't' ? rank : offset);
+        else
+            fputc(*word, out);
+    }
+    return out && fclose(out) == 0 ? text : NULL;
+}
+
+static bool has_number(const struct ranks_line *l)
+{
+    for (char **w = l->words; *w; w++)
+        if (strstr(*w, "%t") || strstr(*w, "%o"))
+            return true;
+    return false;
+}
+
+static int add_program(struct cmdline *c, const struct cmdline_app *like,
+                       const struct ranks_line *l, uint32_t rank, uint32_t offset,
+                       struct error *err)
+{
+    struct parts p = {.c = c};
+    for (char **w = l->words; *w; w++) {
+        AUTO_FREE char *word = for_rank(*w, rank, offset);
+        if (!word || add_word(&p, word, err) < 0)
+            return error_set(err, ENOMEM, "out of memory");
+    }
+    struct cmdline_app *grown = reallocarray(c->apps, c->napps + 1, sizeof(*grown));
+    if (!grown || !cmdline_keep(c, (char *)p.argv, err))
+        return error_set(err, ENOMEM, "out of memory");
+    c->apps = grown;
+    c->apps[c->napps++] = (struct cmdline_app){
+        .nranks = 1, .argv = p.argv, .argc = (size_t)p.argc, .wdir = like->wdir};
+    return 0;
+}
+
+static int add_programs(struct cmdline *c, const struct by_rank *b, uint32_t nranks,
+                        struct error *err)
+{
+    const struct cmdline_app like = c->apps[0];
+    c->napps = 0;
+    const struct ranks_line *before = NULL;
+    AUTO_FREE uint32_t *offsets = calloc(b->n, sizeof(*offsets));
+    if (!offsets)
+        return error_set(err, ENOMEM, "out of memory");
+    for (uint32_t rank = 0; rank < nranks; rank++) {
+        const struct ranks_line *l = line_of(b, rank);
+        if (!l)
+            return error_set(err, EINVAL, "no line has rank %u of %u; '*' is all others", rank,
+                             nranks);
+        uint32_t offset = offsets[l - b->lines]++;
+        if (l == before && !has_number(l))
+            c->apps[c->napps - 1].nranks++;
+        else if (add_program(c, &like, l, rank, offset, err) < 0)
+            return -1;
+        before = l;
+    }
+    return 0;
+}
+
+/* The highest rank of all lines, and one; 0: a line is for all others. */
+static uint32_t count_ranks(const struct by_rank *b)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        if (!b->lines[i].ranks.words)
+            return 0;
+        for (int id = idset_next(&b->lines[i].ranks, 0); id >= 0;
+             id = idset_next(&b->lines[i].ranks, (unsigned)id + 1))
+            if ((uint32_t)id >= n)
+                n = (uint32_t)id + 1;
+    }
+    return n;
+}
+
+int multi_prog_apply(struct cmdline *c, struct error *err)
+{
+    struct by_rank b = {0};
+    const char *path = c->apps[0].argv[0];
+    struct reader r = {.path = path, .take = take_ranks, .arg = &b};
+    int rc = each_line(&r, err);
+    uint32_t nranks = c->apps[0].nranks;
+    if (rc == 0 && nranks == 0)
+        nranks = count_ranks(&b);
+    if (rc == 0 && nranks == 0)
+        rc = error_set(err, EINVAL, "--multi-prog: write '-n N', as '*' is all other ranks");
+    if (rc == 0 && (rc = add_programs(c, &b, nranks, err)) < 0)
+        error_context(err, "file '%.200s'", path);
+    for (size_t i = 0; i < b.n; i++) {
+        idset_free(&b.lines[i].ranks);
+        words_free(b.lines[i].words);
+    }
+    free(b.lines);
+    return rc;
+}
