@@ -20,6 +20,7 @@ struct proc_stat {
 };
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret); /* 0, or -1 with errno */
+pid_t proc_of_thread(pid_t thread);                   /* its process; 0: it has ended */
 
 struct proc_memory { /* bytes, from /proc/PID/status */
     uint64_t anonymous, file, shared, swap;

@@ -13,6 +13,8 @@ enum {
      * processes go at once, up to the last, because a process in state D can stay for long. */
     POLICY_KILL_PAUSE_FIRST_MS = 1,
     POLICY_KILL_PAUSE_LAST_MS = 50,
+    /* Rounds of cgroup.kill, some 30 ms, until each that is left is killed by its number. */
+    POLICY_KILL_BY_FILE_ROUNDS = 5,
     /* Processes that are killed at a time, each with a descriptor open: far below the usual limit
      * of 1,024. */
     POLICY_KILL_BATCH = 128,

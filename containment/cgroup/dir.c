@@ -124,17 +124,37 @@ static bool is_gone_or_threaded(void)
     return errno == ENOENT || errno == ENODEV || errno == EOPNOTSUPP;
 }
 
-static int collect_pids(struct cgroup_at d, void *arg)
+/* cgroup v2 lists a process where its first thread is, or was when that thread ended. Threads that
+ * were moved since are listed in cgroup.threads alone; v1 has no such file. */
+static char *slurp_pids(struct cgroup_at d, bool *ret_are_threads)
 {
     char path[FILE_PATH_MAX];
-    AUTO_FREE char *text = file_slurp_at(d.fd, file_path(d, "cgroup.procs", path), PROCS_MAX, NULL);
+    char *text = file_slurp_at(d.fd, file_path(d, "cgroup.procs", path), PROCS_MAX, NULL);
+    *ret_are_threads = text && !*text && at_has_file(d, "cgroup.threads");
+    if (!*ret_are_threads)
+        return text;
+    free(text);
+    return file_slurp_at(d.fd, file_path(d, "cgroup.threads", path), PROCS_MAX, NULL);
+}
+
+static int add_pid(struct pid_list *l, pid_t pid, bool is_thread)
+{
+    if (is_thread)
+        pid = proc_of_thread(pid);
+    /* 0 stands for a process outside of this pid namespace */
+    return pid <= 0 || (is_thread && pids_have(l->pids, l->n, pid)) ? 0 : pid_list_add(l, pid);
+}
+
+static int collect_pids(struct cgroup_at d, void *arg)
+{
+    bool are_threads;
+    AUTO_FREE char *text = slurp_pids(d, &are_threads);
     if (!text)
         return is_gone_or_threaded() ? 0 : -1;
     char *end;
     for (char *p = text; *p; p = end + (*end != 0)) {
         long pid = strtol(p, &end, 10);
-        /* 0 stands for a process outside of this pid namespace */
-        if (end == p || (pid > 0 && pid_list_add(arg, (pid_t)pid) < 0))
+        if (end == p || add_pid(arg, (pid_t)pid, are_threads) < 0)
             return -1;
     }
     return 0;
@@ -155,6 +175,8 @@ static int any_process(struct cgroup_at d, void *arg)
 {
     char buf[32];
     ssize_t n = at_read(d, "cgroup.procs", buf, sizeof(buf));
+    if (n == 0 && at_has_file(d, "cgroup.threads"))
+        n = at_read(d, "cgroup.threads", buf, sizeof(buf));
     if (n < 0)
         return is_gone_or_threaded() ? 0 : -1;
     return n > 0;

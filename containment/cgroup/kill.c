@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With cgroup.kill the kernel does it, forks in flight included. Without (v1, and v2 before 5.14)
- * the processes are frozen so that none can fork, each is killed, and they are thawed: on v1 a
- * frozen process does not die before it is. Freezing may stick in FREEZING until it is asked for
- * again, so it is asked again, and after a bounded number of times they are killed as they are.
- * Thawing is never left out. Rounds go on until nobody is left; what cannot die (state D) is for
- * the caller to give up on.
+/* With cgroup.kill the kernel does it, forks in flight included, but for processes that were moved
+ * when their first thread had ended (Linux 6.18): these are killed by number. Without (v1, and v2
+ * before 5.14) the processes are frozen so that none can fork, each is killed, and they are thawed:
+ * on v1 a frozen process does not die before it is. Freezing may stick in FREEZING until it is
+ * asked for again, so it is asked again, and after a bounded number of times they are killed as
+ * they are. Thawing is never left out. Rounds go on until nobody is left; what cannot die (state D)
+ * is for the caller to give up on.
  *
  * v1 and the time between two tries have no event to wait for, hence the pauses. */
 #include "containment/cgroup/kill.h"
@@ -126,6 +127,7 @@ int kill_ladder_step(struct kill_ladder *k)
     if (!k->by_file && k->driver->kill(k->at) < 0)
         return freeze_and_kill(k);
     k->by_file = true;
-    k->rounds++;
+    if (++k->rounds > POLICY_KILL_BY_FILE_ROUNDS)
+        (void)kill_each(k->at);
     return round_pause(k->rounds);
 }

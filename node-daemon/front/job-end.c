@@ -19,6 +19,7 @@
 
 static const double PAUSE_FIRST = 0.005, PAUSE_LAST = 0.5;
 static const double USER_PART_S = 1; /* the user's part is given this long before the rest */
+static const double BY_FILE_S = 2;   /* nearly all die by cgroup.kill: see kill.c */
 
 static struct cgroup_at top_of(const struct job *job, size_t part)
 {
@@ -28,7 +29,9 @@ static struct cgroup_at top_of(const struct job *job, size_t part)
 /* First what is in the user's part, and for a moment that alone. */
 static enum mover_kill to_kill(const struct job *job, double since)
 {
-    return job->state == GRANT_STUCK || since > USER_PART_S ? KILL_ALL : KILL_USERS;
+    return job->state == GRANT_STUCK || since > BY_FILE_S ? KILL_EACH
+           : since > USER_PART_S                          ? KILL_ALL
+                                                          : KILL_USERS;
 }
 
 /* ---- removing ---------------------------------------------------------------------------------

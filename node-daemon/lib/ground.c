@@ -10,12 +10,9 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "node-daemon/lib/proc-threads.h"
 
-enum {
-    NONCE = 8,
-    TABLE_MAX = 1 << 20
-}; /* of /proc/PID/cgroup, with a path of 4096 for each hierarchy */
+enum { NONCE = 8 };
 
 void ground_of_start(const struct start *s, struct ground *ret)
 {
@@ -65,7 +62,7 @@ static const char *below(const struct ground *g, const char *path)
 int ground_below(const struct ground *g, int proc, char *buf, size_t n)
 {
     char *save = NULL;
-    AUTO_FREE char *text = file_slurp_at(proc, "cgroup", TABLE_MAX, NULL);
+    AUTO_FREE char *text = proc_memberships(proc);
     for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line;
          line = strtok_r(NULL, "\n", &save)) {
         const char *path = tracked_path(&g->part[0], line);

@@ -41,7 +41,7 @@ enum mover_mark {
 };
 
 enum mover_part { PART_TASK, PART_HOME };
-enum mover_kill { KILL_NOTHING, KILL_USERS, KILL_ALL };
+enum mover_kill { KILL_NOTHING, KILL_USERS, KILL_ALL, KILL_EACH /* that cgroup.kill misses */ };
 
 struct mover_request {
     struct record_head head;   /* what: enum mover_op */

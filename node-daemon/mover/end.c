@@ -71,8 +71,10 @@ int job_end(const struct ground *g, const struct mover_request *q, struct mover_
     (void)at_write(ground_at(g, 0, q->dir), "cgroup.max.descendants", "0");
     if (q->kill == KILL_USERS)
         kill_users(g, q->dir);
-    else if (q->kill == KILL_ALL)
+    else if (q->kill != KILL_NOTHING)
         kill_part(ground_at(g, 0, q->dir), g->part[0].driver);
+    if (q->kill == KILL_EACH)
+        (void)kill_each(ground_at(g, 0, q->dir));
     a->populated = is_populated(g, q->dir);
     if (a->populated)
         return 0;

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "node-daemon/lib/proc-threads.h"
 #include "node-daemon/mover/jobs.h"
 
 enum { NAME_SIZE = CGROUP_NAME_MAX + 16, TABLE_MAX = 1 << 16 };
@@ -27,7 +28,7 @@ int enter_where(const struct ground *g, const struct identity *who, struct mover
 {
     char below[CGROUP_PATH_MAX] = "";
     int rc = ground_below(g, who->proc, below, sizeof(below));
-    if (!identity_is_alive(who))
+    if (!proc_is_alive(who->proc))
         return error_set(err, ESRCH, "pid %d has ended", (int)who->pid);
     a->uid = who->uid;
     size_t len = strcspn(below, "/");
@@ -98,7 +99,7 @@ static void put_aside(const struct ground *g, size_t part, struct cgroup_at from
 static int check_moved(const struct ground *g, size_t part, struct cgroup_at d, const char *dir,
                        const struct identity *who, struct error *err)
 {
-    if (identity_is_alive(who))
+    if (proc_is_alive(who->proc))
         return 0;
     if (is_in(dir, who->pid))
         put_aside(g, part, d, who->pid);

@@ -21,6 +21,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "containment/mprund-protocol.h"
+#include "node-daemon/lib/proc-threads.h"
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
@@ -29,7 +30,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-enum { GROUPS_MAX = 65536, STATUS_MAX = 1 << 20, STAT_MAX = 1024 };
+enum { GROUPS_MAX = 65536, STATUS_MAX = 1 << 20 };
 
 /* ---- /proc/PID --------------------------------------------------------------------------------
  */
@@ -39,16 +40,6 @@ static int read_uids(const char *status, uid_t *ret_real, uid_t *ret_effective)
 {
     const char *line = strstr(status, "\nUid:");
     return line && sscanf(line, "\nUid: %u %u", ret_real, ret_effective) == 2 ? 0 : -1;
-}
-
-/* The state stands behind the name, which may have any letters, and ends with the last ')'. */
-bool identity_is_alive(const struct identity *i)
-{
-    char stat[STAT_MAX];
-    if (file_read_at(i->proc, "stat", stat, sizeof(stat)) <= 0)
-        return false;
-    const char *name_end = strrchr(stat, ')');
-    return name_end && name_end[1] == ' ' && name_end[2] != 'Z' && name_end[2] != 'X';
 }
 
 void identity_close(struct identity *i)
@@ -162,7 +153,7 @@ int identity_of_socket(int socket, struct identity *ret, struct error *err)
         return error_set(err, ESRCH, "who connected is of another process namespace");
     struct identity i = {.pid = who.pid, .uid = who.uid, .real_uid = who.uid};
     i.proc = open_proc(i.pid);
-    if (i.proc >= 0 && is_of_peer(socket, &i) && identity_is_alive(&i)) {
+    if (i.proc >= 0 && is_of_peer(socket, &i) && proc_is_alive(i.proc)) {
         *ret = i;
         return 0;
     }

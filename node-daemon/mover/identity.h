@@ -5,7 +5,6 @@
  * process: it reads as nothing when the process has ended, whoever has its number then. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -24,5 +23,3 @@ int identity_of_socket(int socket, struct identity *ret, struct error *err);
 /* The process whose /proc/PID this is; the caller keeps dir. 0, or -1 with err. */
 int identity_of_directory(int dir, struct identity *ret, struct error *err);
 void identity_close(struct identity *i);
-/* Is it still that process, and no zombie? What was read by its number before this is then its. */
-bool identity_is_alive(const struct identity *i);

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
 #include "common/proc.h"
 #include "containment/cgroup/mounts.h"
 #include "node-daemon/lib/mover-link.h"
+#include "node-daemon/lib/proc-threads.h"
 
-enum { BELOW_MAX = 1024, TABLE_MAX = 1 << 20 };
+enum { BELOW_MAX = 1024 };
 
 /* ---- steps ------------------------------------------------------------------------------------
  */
@@ -44,7 +44,7 @@ static bool is_step(int version, enum cgroup_controller c, char *cgroup)
 static bool is_in_step(const struct process *p)
 {
     struct cgroup_membership m = {0};
-    AUTO_FREE char *table = file_slurp_at(p->dir, "cgroup", TABLE_MAX, NULL);
+    AUTO_FREE char *table = proc_memberships(p->dir);
     if (!table || cgroup_membership_parse(table, &m) < 0)
         return true; /* who cannot be looked at stays where it is */
     bool is = is_step(2, 0, m.v2);

@@ -33,10 +33,7 @@ static void move_to(struct quarantine *q, struct task *t, const struct process *
 {
     struct reader_request what;
     proof_by_group(t->job, t->task, p, &what);
-    int moved = quarantine_contain(q, p, &what, t->dir, "group");
-    if (moved < 0) /* nor can the next one of it be */
-        t->state = TASK_FAILED;
-    q->look.moved += moved > 0;
+    q->look.moved += quarantine_contain(q, p, &what, t->dir, "group") > 0;
 }
 
 /* Takes p. */
@@ -221,12 +218,13 @@ void look_take_task(struct quarantine *q, const struct watch_record *r)
 /* ---- answers ----------------------------------------------------------------------------------
  */
 
-static void learn(struct task *t, const struct watch_record *answer, int moved)
+/* That one process cannot be moved, which its user can cause, says nothing of the others. */
+static void learn(struct task *t, const struct watch_record *answer)
 {
     bool is_refused = answer && answer->code && answer->is_refused;
     if (is_refused && answer->code == EPERM) { /* this process is not of it; the next one may be */
         t->state = TASK_NEW;
-    } else if (!answer || answer->code || moved < 0) { /* nor can the next one of it be moved */
+    } else if (!answer || answer->code) {
         t->state = TASK_FAILED;
     } else {
         t->state = TASK_KNOWN;
@@ -244,7 +242,7 @@ void look_answered(struct quarantine *q, const struct claim *c, const struct wat
     l->claims--;
     l->moved += moved > 0;
     if (c->what.by_group && l->asked)
-        learn(take_ptr(l->asked), answer, moved);
+        learn(take_ptr(l->asked), answer);
     if (!loop_timer_is_active(&q->timer))
         loop_timer_start(&q->timer, 0, 0);
 }

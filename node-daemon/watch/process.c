@@ -17,6 +17,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "node-daemon/lib/proc-threads.h"
 
 enum { STATUS_MAX = 1 << 20, STAT_MAX = 1024, ENVIRONMENT_MAX = 4 << 20, GROUPS_MAX = 65536 };
 
@@ -97,9 +98,7 @@ static const char *behind_name(const struct process *p, char *stat, size_t n)
 
 bool process_is_alive(const struct process *p)
 {
-    char stat[STAT_MAX];
-    const char *state = behind_name(p, stat, sizeof(stat));
-    return state && *state != 'Z' && *state != 'X';
+    return proc_is_alive(p->dir);
 }
 
 /* proc(5): the time is the 22nd field, and the state the third. */

@@ -75,7 +75,7 @@ struct quarantine {
 void quarantine_look_at_programs(struct quarantine *q);
 /* Say it to front. 0; or -1: there is none, or it does not take more now. */
 int quarantine_say(struct quarantine *q, struct watch_record *r, enum watch_op what, uint64_t id);
-/* Look at what this process runs. -1: nothing of a manager's. */
+/* Look at what this process runs. -1: nothing of a manager's, as far as can be seen. */
 int quarantine_look_at(struct quarantine *q, pid_t pid, const char *how, bool is_of_look);
 /* Ask front for the job of p, which this takes. -1: it cannot be asked. */
 int quarantine_claim(struct quarantine *q, struct process *p, const struct reader_request *what,

@@ -266,8 +266,8 @@ static void daemon_runs(struct quarantine *q, struct watched *w, pid_t pid, cons
 int quarantine_look_at(struct quarantine *q, pid_t pid, const char *how, bool is_of_look)
 {
     struct program runs;
-    if (program_of(pid, &runs) < 0)
-        return 0;
+    if (program_of(pid, &runs) < 0) /* its first thread or the file's server may be gone */
+        return -1;
     for (size_t i = 0; i < q->n; i++) {
         struct watched *w = &q->watched[i];
         if (program_is(&runs, &w->process)) {

@@ -341,6 +341,21 @@ as_few_descriptors() { [ "$(descriptors)" -le "$1" ]; }
     done
 }
 
+@test "a process that goes elsewhere in its part when its first thread has ended ends with the job" {
+    spool_job 23.1 65400 "$(nobody_name)"
+    mkdir -m 777 its
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 65400 "$GRANT_PROBE" place "$MPRUN_BUILD/tests/system/process-probe" headless \
+        its/headless </dev/null >/dev/null 2>&1 3>&- &
+    wait_until 10 test -s its/headless
+    u=$(echo "$GROUND"/ge-23.1-*/u)
+    headless=$(cat its/headless)
+    as_nobody sh -c 'mkdir "$0/x" && echo "$1" >"$0/x/cgroup.procs" && rmdir "$0/home"' "$u" "$headless"
+    [ -z "$(cat "$u/x/cgroup.procs")" ] && [ -n "$(cat "$u/x/cgroup.threads")" ] # nor does cgroup.kill find it
+    rm -r "$SPOOL/active_jobs/23.1"
+    mprund_gone
+    run ! kill -0 "$headless"
+}
+
 @test "whose job it is its user cannot change, who has subordinate uids and owns what is delegated" {
     job_start 12.1 sleep 1000
     cat >"$TMPDIR/chown.py" <<'END'

@@ -7,10 +7,14 @@
  *     process-probe state         the rest, a line per thing
  *     process-probe wait FILE     says "ready" in a new line of FILE, then waits; a line in it for
  *                                 each signal that came; ends at TERM with code 7
- *     process-probe stay FILE     the same, but ignores TERM */
+ *     process-probe stay FILE     the same, but ignores TERM
+ *     process-probe headless FILE  a process whose first thread ends, as in /proc the whole process
+ *                                 seems to have done then; another thread writes the pid to FILE,
+ *                                 and stays */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +22,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void print_words(char *const *words)
@@ -136,6 +141,33 @@ static int wait_for_signals(const char *path, int ignore_term)
     }
 }
 
+/* ---- without a first thread
+ * ---------------------------------------------------------------------- */
+
+static void *outlive(void *path)
+{
+    char text[32], stat[64];
+    do { /* "PID (NAME) STATE" */
+        FILE *f = fopen("/proc/self/stat", "r");
+        if (!f || !fgets(stat, sizeof(stat), f))
+            exit(70);
+        fclose(f);
+    } while (!strstr(stat, ") Z"));
+    snprintf(text, sizeof(text), "%d\n", (int)getpid());
+    say(path, text);
+    for (;;)
+        pause();
+}
+
+static int lose_first_thread(char *path)
+{
+    pthread_t t;
+    if (pthread_create(&t, NULL, outlive, path) != 0)
+        return 70;
+    (void)syscall(SYS_exit, 0);
+    return 70;
+}
+
 int main(int argc, char **argv, char **envp)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -147,6 +179,8 @@ int main(int argc, char **argv, char **envp)
         print_state();
     else if (argc == 3 && (strcmp(what, "wait") == 0 || strcmp(what, "stay") == 0))
         return wait_for_signals(argv[2], what[0] == 's');
+    else if (argc == 3 && strcmp(what, "headless") == 0)
+        return lose_first_thread(argv[2]);
     else
         return 64;
     return fflush(stdout) == 0 ? 0 : 70;
