@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/buffer.h"
 #include "common/cleanup.h"
 
 #ifndef SYS_close_range
@@ -108,23 +107,31 @@ ssize_t file_read_at(int dir, const char *path, char *buf, size_t size)
 
 char *file_slurp_at(int dir, const char *path, size_t max, size_t *ret_len)
 {
-    struct buffer b = {0};
     AUTO_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : 1;
-    while (n > 0 || (n < 0 && fd >= 0 && errno == EINTR)) {
-        n = buffer_read(&b, fd, READ_AT_ONCE);
-        if (buffer_len(&b) > max) {
+    AUTO_FREE char *text = NULL;
+    size_t len = 0, cap = 0;
+    for (ssize_t n = 1; fd >= 0 && n != 0; len += n > 0 ? (size_t)n : 0) {
+        if (cap - len <= READ_AT_ONCE) {
+            cap = 2 * cap + READ_AT_ONCE + 1;
+            char *grown = realloc(text, cap);
+            if (!grown)
+                return NULL;
+            text = grown;
+        }
+        n = read(fd, text + len, READ_AT_ONCE);
+        if (n < 0 && errno != EINTR)
+            return NULL;
+        if (len > max) {
             errno = EFBIG;
-            n = -1;
+            return NULL;
         }
     }
-    if (n < 0 || buffer_append(&b, "", 1) < 0) {
-        cleanup_free(&b.data);
+    if (!text)
         return NULL;
-    }
+    text[len] = 0;
     if (ret_len)
-        *ret_len = buffer_len(&b) - 1;
-    return (char *)b.data;
+        *ret_len = len;
+    return take_ptr(text);
 }
 
 int file_write_at(int dir, const char *path, const char *text)

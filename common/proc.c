@@ -70,15 +70,6 @@ static uint64_t status_kib(const char *text, const char *key)
     return flat_key_u64(text, key, &kib) < 0 ? 0 : kib * 1024;
 }
 
-pid_t proc_of_thread(pid_t thread)
-{
-    char buf[512]; /* it stands near the top */
-    int pid;
-    const char *line =
-        read_of(thread, "status", buf, sizeof(buf)) < 0 ? NULL : strstr(buf, "\nTgid:");
-    return line && sscanf(line, "\nTgid: %d", &pid) == 1 ? pid : 0;
-}
-
 int proc_memory_read(pid_t pid, struct proc_memory *ret)
 {
     char buf[8192];

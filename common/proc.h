@@ -20,7 +20,6 @@ struct proc_stat {
 };
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret); /* 0, or -1 with errno */
-pid_t proc_of_thread(pid_t thread);                   /* its process; 0: it has ended */
 
 struct proc_memory { /* bytes, from /proc/PID/status */
     uint64_t anonymous, file, shared, swap;
@@ -43,6 +42,7 @@ struct pid_list { /* starts as zero; the user frees pids */
 };
 int pid_list_add(struct pid_list *l, pid_t pid); /* -1: out of memory */
 bool pids_have(const pid_t *pids, size_t n, pid_t pid);
+pid_t pid_of_thread(pid_t thread); /* of its process; 0: it has ended */
 
 /* Children of a process (of all its threads): their number, and an array that the caller frees; or
  * -1 with errno. Uses /proc/PID/task/TID/children, and a scan of /proc where the kernel lacks it.

@@ -140,7 +140,7 @@ static char *slurp_pids(struct cgroup_at d, bool *ret_are_threads)
 static int add_pid(struct pid_list *l, pid_t pid, bool is_thread)
 {
     if (is_thread)
-        pid = proc_of_thread(pid);
+        pid = pid_of_thread(pid);
     /* 0 stands for a process outside of this pid namespace */
     return pid <= 0 || (is_thread && pids_have(l->pids, l->n, pid)) ? 0 : pid_list_add(l, pid);
 }

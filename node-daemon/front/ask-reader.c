@@ -10,15 +10,16 @@
 #include "common/fdio.h"
 #include "common/log.h"
 
-enum { RECORDS_A_TURN = 64 }; /* others are served in between */
+enum { RECORDS_A_TURN = 64 /* others are served in between */, USERS_AT_ONCE = 4 };
 
 struct question {
     struct question *next;
     struct reader_link *link;
     uint64_t id;
-    double patience;
+    uid_t uid; /* 0: not a user's */
+    double patience, asked;
     struct loop_timer timer;
-    reader_fn fn;
+    reader_fn fn; /* NULL: who asked has gone */
     void *arg;
 };
 
@@ -32,7 +33,9 @@ struct reader_link {
     struct loop_io *io;
     struct question *first;
     uint64_t last_id;
-    bool told; /* that it said what is no answer */
+    size_t of_users; /* questions under way */
+    double answered; /* the last one */
+    bool told;       /* that it said what is no answer */
 };
 
 /* ---- questions --------------------------------------------------------------------------------
@@ -52,6 +55,7 @@ static void question_free(struct question *q)
     while (*at != q)
         at = &(*at)->next;
     *at = q->next;
+    q->link->of_users -= q->uid != 0;
     loop_timer_stop(&q->timer);
     free(q);
 }
@@ -59,10 +63,15 @@ static void question_free(struct question *q)
 /* The last call: who is called may ask again. */
 static void question_end(struct question *q, const struct reader_answer *a)
 {
-    reader_fn fn = q->fn;
-    void *arg = q->arg;
+    struct question was = *q;
+    struct reader_link *r = q->link;
+    double now = loop_now(), took = now - (was.asked > r->answered ? was.asked : r->answered);
+    r->answered = now;
     question_free(q);
-    fn(arg, a);
+    if (was.fn)
+        was.fn(was.arg, a);
+    if (was.uid != 0)
+        r->calls.took(r->arg, was.uid, took);
 }
 
 static void time_over(void *arg)
@@ -74,7 +83,12 @@ void reader_forget(struct reader_link *r, uint64_t id)
 {
     struct question *q = find(r, id);
     if (q)
-        question_free(q);
+        q->fn = NULL;
+}
+
+bool reader_is_busy(const struct reader_link *r)
+{
+    return r->of_users >= USERS_AT_ONCE;
 }
 
 /* ---- answers ----------------------------------------------------------------------------------
@@ -120,7 +134,8 @@ static void take_answer(struct reader_link *r, const struct reader_answer *a)
         return;
     }
     loop_timer_start(&q->timer, q->patience, 0);
-    q->fn(q->arg, a);
+    if (q->fn)
+        q->fn(q->arg, a);
 }
 
 /* What is no answer is none: who asked waits until the time is over. */
@@ -240,8 +255,8 @@ static int send_question(struct reader_link *r, const struct reader_request *q, 
     return 0;
 }
 
-int reader_ask(struct reader_link *r, enum reader_op what, struct reader_request *q, int fd,
-               reader_fn fn, void *arg, uint64_t *ret_id, struct error *err)
+int reader_ask(struct reader_link *r, uid_t uid, enum reader_op what, struct reader_request *q,
+               int fd, reader_fn fn, void *arg, uint64_t *ret_id, struct error *err)
 {
     struct question *new = calloc(1, sizeof(*new));
     if (!new)
@@ -254,6 +269,8 @@ int reader_ask(struct reader_link *r, enum reader_op what, struct reader_request
     *new = (struct question){.next = r->first,
                              .link = r,
                              .id = ++r->last_id,
+                             .uid = uid,
+                             .asked = loop_now(),
                              .patience = READER_PATIENCE_S +
                                          (what == READER_DEMAND ? r->conf->qstat_seconds : 0),
                              .fn = fn,
@@ -261,6 +278,7 @@ int reader_ask(struct reader_link *r, enum reader_op what, struct reader_request
     loop_timer_init(&new->timer, r->loop, time_over, new);
     loop_timer_start(&new->timer, new->patience, 0);
     r->first = new;
+    r->of_users += uid != 0;
     if (ret_id)
         *ret_id = new->id;
     return 0;

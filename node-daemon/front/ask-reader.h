@@ -21,6 +21,9 @@ struct reader_calls {
     void (*gone)(void *arg, const char *job); /* its directory was removed */
     /* Events were lost, or another reader has begun: look at everything. */
     void (*lost)(void *arg);
+    /* A question of a user's has taken so many seconds of the reader's time: it is free for the
+     * next one. */
+    void (*took)(void *arg, uid_t uid, double seconds);
 };
 
 /* One answer, of which more may follow (more 1); the last one is the last call. NULL: there is none
@@ -38,10 +41,15 @@ void reader_link_destroy(struct reader_link *r); /* NULL is fine; nothing is cal
  * with NULL. */
 void reader_link_renew(struct reader_link *r);
 
-/* Ask q, whose head this sets, with the descriptor fd (-1: none), which stays the caller's. fn is
- * called later, not from here. ret_id may be NULL. 0, or -1 with err, and fn is not called: EPIPE,
- * there is no reader now; EAGAIN, it does not take more questions. */
-int reader_ask(struct reader_link *r, enum reader_op what, struct reader_request *q, int fd,
-               reader_fn fn, void *arg, uint64_t *ret_id, struct error *err);
-/* Who asked has gone: fn is not called any more. An id that is not waited for is fine. */
+/* Are as many questions of users under way as may be? The reader answers one after the other, and
+ * root's are not to wait behind those of all users. */
+bool reader_is_busy(const struct reader_link *r);
+/* Ask q for this user (0: for root, or mprund itself), whose head this sets, with the descriptor fd
+ * (-1: none), which stays the caller's. fn is called later, not from here. ret_id may be NULL. 0,
+ * or -1 with err, and fn is not called: EPIPE, there is no reader now; EAGAIN, it does not take
+ * more questions. */
+int reader_ask(struct reader_link *r, uid_t uid, enum reader_op what, struct reader_request *q,
+               int fd, reader_fn fn, void *arg, uint64_t *ret_id, struct error *err);
+/* Who asked has gone: fn is not called any more, but the reader is at it all the same. An id that
+ * is not waited for is fine. */
 void reader_forget(struct reader_link *r, uint64_t id);

@@ -8,10 +8,10 @@
 
 enum { ANSWERS_MAX = 65536 };
 
-void findings_init(struct findings *f, struct reader_link *reader, void (*again)(void *arg),
-                   void *arg)
+void findings_init(struct findings *f, struct reader_link *reader, uid_t uid,
+                   void (*again)(void *arg), void *arg)
 {
-    *f = (struct findings){.reader = reader, .again = again, .arg = arg};
+    *f = (struct findings){.reader = reader, .uid = uid, .again = again, .arg = arg};
 }
 
 void findings_free(struct findings *f)
@@ -50,10 +50,11 @@ int findings_get(struct findings *f, enum finding_kind kind, enum reader_op what
                  struct reader_request *q, int fd, const struct finding **ret)
 {
     struct finding *one = &f->of[kind];
-    if (one->state == FINDING_NEW) {
+    f->is_held = one->state == FINDING_NEW && f->uid != 0 && reader_is_busy(f->reader);
+    if (one->state == FINDING_NEW && !f->is_held) {
         one->all = f;
         one->state = FINDING_ASKED;
-        if (reader_ask(f->reader, what, q, fd, answered, one, &one->id, NULL) < 0)
+        if (reader_ask(f->reader, f->uid, what, q, fd, answered, one, &one->id, NULL) < 0)
             one->state = FINDING_DONE;
     }
     *ret = one;

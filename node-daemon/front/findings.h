@@ -19,13 +19,15 @@ struct finding {
 
 struct findings {
     struct reader_link *reader;
+    uid_t uid;                /* of who wants to know */
+    bool is_held;             /* until the reader is free for users */
     void (*again)(void *arg); /* something was found */
     void *arg;
     struct finding of[FINDINGS];
 };
 
-void findings_init(struct findings *f, struct reader_link *reader, void (*again)(void *arg),
-                   void *arg);
+void findings_init(struct findings *f, struct reader_link *reader, uid_t uid,
+                   void (*again)(void *arg), void *arg);
 void findings_free(struct findings *f);
 /* Ask q, of what `what` says, with the descriptor fd (-1: none), once. 1: *ret is what was found;
  * 0: it has not come yet. */

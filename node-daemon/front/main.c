@@ -78,8 +78,8 @@ static void ask_known(void *arg, struct job *job)
     struct front *f = arg;
     struct reader_request q = {.manager = job->manager};
     snprintf(q.job, sizeof(q.job), "%s", job->name);
-    if (reader_ask(f->reader, READER_IS_KNOWN, &q, -1, known_answered, f, &job->known_asked, NULL) <
-        0)
+    if (reader_ask(f->reader, 0, READER_IS_KNOWN, &q, -1, known_answered, f, &job->known_asked,
+                   NULL) < 0)
         job->known_asked = 0;
 }
 
@@ -116,8 +116,15 @@ static void events_are_lost(void *arg)
         watch_link_look(f->watch);
 }
 
+static void reader_took(void *arg, uid_t uid, double seconds)
+{
+    struct front *f = arg;
+    if (f->server)
+        server_reader_took(f->server, uid, seconds);
+}
+
 static const struct reader_calls reader_calls = {
-    .task = task_is_noted, .gone = job_is_gone, .lost = events_are_lost};
+    .task = task_is_noted, .gone = job_is_gone, .lost = events_are_lost, .took = reader_took};
 
 /* ---- the supervisor ---------------------------------------------------------------------------
  */

@@ -134,7 +134,7 @@ static int ask(struct refine *r, const struct job *job, enum reader_op what, rea
     own->refine = r;
     snprintf(own->job, sizeof(own->job), "%s", job->name);
     snprintf(q.job, sizeof(q.job), "%s", job->name);
-    if (reader_ask(r->reader, what, &q, -1, fn, own, NULL, err) == 0)
+    if (reader_ask(r->reader, 0, what, &q, -1, fn, own, NULL, err) == 0)
         return 0;
     free(own);
     return -1;

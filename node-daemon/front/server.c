@@ -43,8 +43,10 @@ struct connection {
         IS_SILENT,  /* it has not asked yet */
         IS_NEXT,    /* it has asked, and its turn comes */
         IS_WAITING, /* for something to be settled */
+        IS_HELD,    /* until the reader is free for it */
         IS_HEARING, /* the answers */
     } state;
+    bool waits; /* it was not answered at once */
     struct grant_request asked;
     size_t asked_len;
     struct grant_answer *answers;
@@ -96,6 +98,17 @@ static void connection_close(struct connection *c)
         s->drained(s->arg);
 }
 
+static void turn_away(int fd, const char *why)
+{
+    struct grant_answer a;
+    struct grant_request q;
+    answer_init(&a, GRANT_BUSY, why);
+    unlinger_begin();
+    (void)recv(fd, &q, sizeof(q), MSG_DONTWAIT); /* unread, it would take the answer with it */
+    unlinger_end();
+    (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void time_over(void *arg)
 {
     struct connection *c = arg;
@@ -103,6 +116,8 @@ static void time_over(void *arg)
               c->state == IS_HEARING  ? "did not hear its answer"
               : c->state == IS_SILENT ? "did not ask"
                                       : "was not answered");
+    if (c->state == IS_HELD)
+        turn_away(c->fd, "too many of all users ask what their managers wrote: ask again later");
     connection_close(c);
 }
 
@@ -125,9 +140,10 @@ static void send_answers(struct connection *c)
 
 static void wait_for_more(struct connection *c)
 {
-    if (c->state != IS_WAITING) /* from the first time on */
+    if (!c->waits) /* from the first time on */
         loop_timer_start(&c->timer, WAIT_S, 0);
-    c->state = IS_WAITING;
+    c->waits = true;
+    c->state = c->client.found.is_held ? IS_HELD : IS_WAITING;
 }
 
 /* The answers, or NULL: out of memory, or with c->n 0 there is none yet. */
@@ -218,40 +234,48 @@ void server_settled(struct server *s)
 }
 
 /* Of users alike, the one that came first. */
-static void answer_next(void *arg)
+static struct connection *first_in(struct server *s, int state, int *ret_n)
 {
-    struct server *s = arg;
     struct connection *next = NULL;
     double most = 0;
-    int n = 0;
+    *ret_n = 0;
     for (struct connection *c = s->connections; c; c = c->next) {
-        if (c->state != IS_NEXT)
+        if ((int)c->state != state)
             continue;
         double left = quota_left(&s->quota, c->client.uid);
-        if (n++ == 0 || left >= most) {
+        if ((*ret_n)++ == 0 || left >= most) {
             next = c;
             most = left;
         }
     }
+    return next;
+}
+
+static void answer_next(void *arg)
+{
+    struct server *s = arg;
+    int n;
+    struct connection *next = first_in(s, IS_NEXT, &n);
     if (n > 1)
         loop_timer_start(&s->turn, 0, 0);
     if (next)
         answer(next);
 }
 
+void server_reader_took(struct server *s, uid_t uid, double seconds)
+{
+    int n;
+    quota_charge(&s->quota, uid, seconds, false);
+    struct connection *next = first_in(s, IS_HELD, &n);
+    if (!next)
+        return;
+    next->state = IS_NEXT;
+    if (!loop_timer_is_active(&s->turn))
+        loop_timer_start(&s->turn, 0, 0);
+}
+
 /* ---- accepting --------------------------------------------------------------------------------
  */
-
-static void turn_away(int fd, const char *why)
-{
-    struct grant_answer a;
-    struct grant_request q;
-    answer_init(&a, GRANT_BUSY, why);
-    unlinger_begin();
-    (void)recv(fd, &q, sizeof(q), MSG_DONTWAIT); /* unread, it would take the answer with it */
-    unlinger_end();
-    (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
 
 static const char all_are_too_many[] = "too many requests of all users: ask again later";
 
@@ -288,7 +312,7 @@ static void connection_open(struct server *s, int fd, const struct ucred *who)
     c->server = s;
     c->fd = fd;
     c->client = (struct client){.fd = fd, .pid = who->pid, .uid = who->uid};
-    findings_init(&c->client.found, s->requests->reader, found, c);
+    findings_init(&c->client.found, s->requests->reader, who->uid, found, c);
     c->next = s->connections;
     if (c->next)
         c->next->prev = c;

@@ -14,6 +14,8 @@ struct server *server_create(struct loop *l, struct start *start, struct request
 int server_listen(struct server *s, struct error *err);
 /* Something about jobs is settled: who waits for it is answered. */
 void server_settled(struct server *s);
+/* The reader has been busy for this user so long, and is free for the next one. */
+void server_reader_took(struct server *s, uid_t uid, double seconds);
 /* Accept nobody any more, and call drained when who is here has an answer, in some seconds. */
 void server_drain(struct server *s, void (*drained)(void *arg), void *arg);
 void server_destroy(struct server *s); /* NULL is fine */

@@ -206,8 +206,8 @@ static void take_claim(struct watch_link *w, const struct watch_record *r)
     }
     *c = (struct claim){.w = w, .record = *r};
     w->claims++;
-    if (reader_ask(w->r->reader, READER_CLAIM, &c->record.claim, -1, claim_answered, c, NULL, &e) ==
-        0)
+    if (reader_ask(w->r->reader, 0, READER_CLAIM, &c->record.claim, -1, claim_answered, c, NULL,
+                   &e) == 0)
         return;
     w->claims--;
     refuse(w, r->head.id, false, &e);
@@ -268,7 +268,7 @@ static void ask_tasks(struct watch_link *w, const struct watch_record *r)
     if (c)
         *c = (struct claim){.w = w, .record = *r};
     if (c && w->r->conf->ge_spool &&
-        reader_ask(w->r->reader, READER_TASKS, &q, -1, task_answered, c, NULL, NULL) == 0)
+        reader_ask(w->r->reader, 0, READER_TASKS, &q, -1, task_answered, c, NULL, NULL) == 0)
         return;
     free(c);
     say(w, &none, WATCH_TASK, r->head.id);

@@ -11,33 +11,29 @@
 
 enum { STAT_MAX = 1024, PATH_SIZE = 300, LOOKS = 16, TABLE_MAX = 1 << 20 /* long paths */ };
 
-/* proc(5): the state stands behind the name, which may have any letters, and ends with the last
- * ')'. The number of threads is 17 fields later. */
-static bool read_state(int proc, const char *file, char *ret_state, long *ret_threads)
+/* Is it no zombie? proc(5): the state stands behind the name, which may have any letters, and ends
+ * with the last ')'. The number of threads is 17 fields later; 0: the process has ended. */
+static bool lives(int dir, const char *file, long *ret_threads)
 {
-    char stat[STAT_MAX];
-    const char *at = file_read_at(proc, file, stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
-    return at &&
-           sscanf(at, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
-                  ret_state, ret_threads) == 2;
-}
-
-static bool lives(char state)
-{
+    char stat[STAT_MAX], state = 'X';
+    const char *at = file_read_at(dir, file, stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
+    *ret_threads = 0;
+    if (at)
+        (void)sscanf(at, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
+                     &state, ret_threads);
     return state != 'Z' && state != 'X';
 }
 
 bool proc_is_alive(int proc)
 {
-    char state;
     long threads;
-    return read_state(proc, "stat", &state, &threads) && (lives(state) || threads > 1);
+    return lives(proc, "stat", &threads) || threads > 1;
 }
 
 /* The thread may end meanwhile: NULL. */
 static char *memberships_of_other(int proc)
 {
-    char path[PATH_SIZE], state;
+    char path[PATH_SIZE];
     long threads;
     int fd = openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     AUTO_DIR DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -47,7 +43,7 @@ static char *memberships_of_other(int proc)
     }
     for (struct dirent *e; (e = readdir(d));) {
         snprintf(path, sizeof(path), "%s/stat", e->d_name);
-        if (e->d_name[0] == '.' || !read_state(fd, path, &state, &threads) || !lives(state))
+        if (e->d_name[0] == '.' || !lives(fd, path, &threads))
             continue;
         snprintf(path, sizeof(path), "%s/cgroup", e->d_name);
         return file_slurp_at(fd, path, TABLE_MAX, NULL);
@@ -57,9 +53,9 @@ static char *memberships_of_other(int proc)
 
 char *proc_memberships(int proc)
 {
-    char state, *text = NULL;
+    char *text = NULL;
     long threads;
-    bool has_others = read_state(proc, "stat", &state, &threads) && !lives(state) && threads > 1;
+    bool has_others = !lives(proc, "stat", &threads) && threads > 1;
     for (int i = 0; has_others && !text && i < LOOKS; i++)
         text = memberships_of_other(proc);
     return text ? text : file_slurp_at(proc, "cgroup", TABLE_MAX, NULL);

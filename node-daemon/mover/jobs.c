@@ -13,7 +13,6 @@
 #include "node-daemon/mover/delegate.h"
 
 enum { USER_DEPTH = 32, NAME_SIZE = CGROUP_NAME_MAX + 16 };
-static const mode_t MODE_BEING_MADE = 0355;
 
 /* A cgroup below the job's: "", "/task", ... buf holds its name for as long as it is used. */
 static struct cgroup_at at_of(const struct ground *g, size_t part, const char *dir,
@@ -86,7 +85,7 @@ static int make_part(const struct ground *g, size_t part, const struct mover_req
     char top[NAME_SIZE];
     const struct ground_part *p = &g->part[part];
     struct cgroup_at d = at_of(g, part, q->dir, "", top);
-    if (make_directory(d, MODE_BEING_MADE) < 0)
+    if (make_directory(d, mark_mode(MARK_OTHER)) < 0)
         return -1;
     hold_cpus(p, d, q, a);
     if (p->driver->prepare(ground_at(g, part, "."), d, p->controllers) < 0)

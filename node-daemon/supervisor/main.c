@@ -178,7 +178,7 @@ static int open_signals(void)
 static int begin(struct supervisor *s)
 {
     struct error e;
-    struct rlimit no_core = {0, 0}; /* the resolver reads the key */
+    struct rlimit no_core = {0, 0}; /* nor for children: the resolver reads the key */
     (void)setrlimit(RLIMIT_CORE, &no_core);
     memset(s->children.ground, -1, sizeof(s->children.ground));
     memset(s->children.gift, -1, sizeof(s->children.gift));

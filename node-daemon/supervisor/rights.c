@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 static const capng_type_t OWN = CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
 
@@ -70,12 +69,8 @@ static int be_user(const struct plan *plan, const int *caps)
 
 int rights_take(enum role role, const struct plan *plan)
 {
-    struct rlimit no_core = {0, 0};
     errno = EPERM;
     int rc =
         role == ROLE_MOVER ? keep_only(movers) : be_user(plan, role == ROLE_WATCH ? watchs : NULL);
-    if (rc < 0)
-        return -1;
-    return setrlimit(RLIMIT_CORE, &no_core) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -1
-                                                                                              : 0;
+    return rc < 0 ? -1 : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }

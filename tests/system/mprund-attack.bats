@@ -216,6 +216,23 @@ not_busy() { run "$@" && [[ $output != "busy "* ]]; }
     mprund_gone
 }
 
+@test "while users have the reader look through all jobs, root's jobs begin as their owner's, and others are served" {
+    name=$(nobody_name)
+    for i in {100..249}; do spool_job "$i.1" "$((65000 + i))" "$name"; done
+    here "$GRANT_PROBE" storm 24 70000 8 "$MPRUN_TEST_TOP/storm" 3>&- &
+    wait_until 10 test -e "$MPRUN_TEST_TOP/storm"
+    for i in 100 101 102; do # there is no shepherd to become
+        here sh -c 'cd "$0" && exec "$1"' "$SPOOL/active_jobs/$i.1" "$MPRUN_BUILD/node-daemon/mprun-shepherd" >shepherd 2>&1 || true
+        [ "$(stat -c %g "$GROUND/ge-$i.1-"*)" = "$TEST_UID" ] || { cat shepherd; false; }
+    done
+    run as_task "$TEST_UID" 65249 "$GRANT_PROBE" place
+    [[ $output == "ok $GROUND/ge-249.1-"* ]]
+    kill "$(cat "$MPRUN_TEST_TOP/storm")"
+    wait $! || true
+    rm -r "$SPOOL"/active_jobs/*
+    mprund_gone
+}
+
 @test "thousands of cgroups that a user makes in its part make no request longer" {
     sed -i 's/^user_rate.*/user_rate = 1000\nmax_descendants = 6000/' "$MPRUND_CONF"
     mprund_kill

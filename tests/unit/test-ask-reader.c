@@ -122,7 +122,7 @@ static uint64_t ask(enum reader_op what, const char *job, struct asker *k)
     struct reader_request q = {.manager = GRANT_GRIDENGINE};
     snprintf(q.job, sizeof(q.job), "%s", job);
     ++*k->left;
-    if (reader_ask(link_, what, &q, -1, answered, k, &id, &e) < 0)
+    if (reader_ask(link_, 0, what, &q, -1, answered, k, &id, &e) < 0)
         fail_msg("%s", e.text);
     return id;
 }
@@ -229,7 +229,7 @@ static void a_reader_that_is_stuck_takes_only_so_many_questions(void **state)
     struct reader_request q = {.manager = GRANT_GRIDENGINE, .job = "23.1"};
     stop_reader();
     unsigned n = 0;
-    while (n < 100000 && reader_ask(link_, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e) == 0)
+    while (n < 100000 && reader_ask(link_, 0, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e) == 0)
         left = ++n;
     assert_int_equal(e.code, EAGAIN);
     assert_true(n > 16);
@@ -254,7 +254,7 @@ static void a_reader_that_dies_answers_nothing_and_the_next_one_does(void **stat
     assert_true(loop_now() - asked < READER_PATIENCE_S); /* nobody waits for one that is dead */
     assert_int_equal(a.nothing, 1);
     assert_int_equal(b.nothing, 1);
-    assert_int_equal(reader_ask(link_, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e), -1);
+    assert_int_equal(reader_ask(link_, 0, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e), -1);
     assert_int_equal(e.code, EPIPE);
     start_reader();
     ask(READER_IS_KNOWN, "23.1", &a);
