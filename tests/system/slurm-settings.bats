@@ -116,7 +116,8 @@ EOF
     wait_until 30 all_say start
     on n0 scancel "$(job)"
     nothing_left
-    all_say TERM && all_say saved
+    all_say TERM
+    all_say saved
     sweep_up
 }
 
