@@ -26,6 +26,11 @@ int run_create_loop(struct run *r, struct error *err)
     return r->reaper ? 0 : error_errno(err, ENOMEM, "prepare the step");
 }
 
+static void send_name_reply(void *host, const Mprun__NameReply *m)
+{
+    host_send(host, FRAME_NAME_REPLY, &m->base);
+}
+
 int run_create(struct run *r, const struct step_plan *plan, struct error *err)
 {
     r->plan = plan;
@@ -33,6 +38,7 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
     if (!r->hosts)
         return error_errno(err, ENOMEM, "prepare the step");
     r->hosts->context = r;
+    name_service_init(&r->names, r->loop, send_name_reply);
     if (rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict) < 0 ||
         host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict) < 0 ||
         usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict) < 0 ||
@@ -89,6 +95,7 @@ void run_free(struct run *r)
 {
     gather_destroy(r->exchange.gather);
     step_limits_free(&r->limits);
+    name_service_free(&r->names);
     usage_now_free(&r->usage_now);
     host_failures_free(&r->host_failures);
     rank_failures_free(&r->rank_failures);

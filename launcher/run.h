@@ -23,6 +23,7 @@
 #include "launcher/outcome/rank-failures.h"
 #include "launcher/outcome/step-limits.h"
 #include "launcher/outcome/verdict.h"
+#include "launcher/name-service.h"
 #include "launcher/pmi-exchange.h"
 #include "launcher/preload/preload.h"
 #include "launcher/report/usage-now.h"
@@ -81,6 +82,7 @@ struct run {
     struct input *input;      /* NULL: no rank has any */
     struct terminal terminal;
     struct pmi_exchange exchange;
+    struct name_service names;
     struct usage_now usage_now;
     struct step_limits limits;
     struct control_socket control;

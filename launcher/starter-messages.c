@@ -155,6 +155,7 @@ static void rank_has_ended(struct run *r, const struct rank_end *end, const Mpru
 {
     if (r->input)
         input_credit(r->input, end->name, 0, 0, 1);
+    name_service_rank_ended(&r->names, end->name);
     rank_failures_ended(&r->rank_failures, end, !m->killed_by_us);
     if (end->cause == END_OK && !m->joined)
         rank_failures_ended_without_init(&r->rank_failures, end);
@@ -344,6 +345,14 @@ static int take_modex_reply(void *host, void *message)
     return pmi_exchange_modex_reply(host, message);
 }
 
+static int take_name_request(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__NameRequest *m = message;
+    bool is_here = rank_set_has(h->ranks, rank_name_unpack(m->from));
+    return is_here ? name_service_request(&run_of(h)->names, h, m) : -1;
+}
+
 static int take_errand_news(void *host, void *message)
 {
     struct host *h = host;
@@ -422,7 +431,8 @@ _Static_assert(FRAME_TYPE_COUNT <= 64, "types of frames are bits of 64");
 static const uint64_t frames_of_ranks =
     FRAME_BIT(FRAME_STARTED) | FRAME_BIT(FRAME_EXITED) | FRAME_BIT(FRAME_ABORTED) |
     FRAME_BIT(FRAME_OUTPUT) | FRAME_BIT(FRAME_INPUT_CREDIT) | FRAME_BIT(FRAME_COLLECT) |
-    FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT);
+    FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT) |
+    FRAME_BIT(FRAME_NAME_REQUEST);
 
 /* These may be on their way through other hosts when the end of the start client is known. */
 static const uint64_t frames_too_late =
@@ -457,6 +467,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_MODEX_REQUEST] = {.message = &mprun__modex_request__descriptor,
                              .take = take_modex_request},
     [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
+    [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},
     [FRAME_ERRAND_NEWS] = {.message = &mprun__errand_news__descriptor, .take = take_errand_news},
     [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_present},
 };

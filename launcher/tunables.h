@@ -99,6 +99,10 @@
 #define SWEEP_ROUNDS   200
 #define SWEEP_ROUND_MS 20
 
+/* Bytes of all names that ranks publish, and of lookups that wait: MPI programs have some hundred
+ * of 100 bytes. */
+#define NAMES_BYTES_MAX (16 << 20)
+
 /* Seconds before the manager is asked again for room on a host that it had none on. */
 #define ROOM_RETRY_SECONDS 1.0
 /* Seconds that another mprun has to answer; a stopped one gives no answer. */

@@ -13,6 +13,7 @@
 #include "common/number.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/nspace.h"
+#include "pmix-server/pmix/publish.h"
 #include "pmix-server/server.h"
 
 /* Only the worker ends mppmi; signals to the job's processes are for its ranks. */
@@ -69,6 +70,11 @@ static void on_modex_reply(struct mppmi *p, const void *message, struct error *e
     dmodex_answer(&p->server, message);
 }
 
+static void on_name_reply(struct mppmi *p, const void *message, struct error *err)
+{
+    publish_answer(&p->server, message);
+}
+
 static void on_end(struct mppmi *p, const void *message, struct error *err)
 {
     server_end(&p->server);
@@ -84,6 +90,7 @@ static const struct {
     [FRAME_PMI_END] = {&mprun__pmi_end__descriptor, on_end},
     [FRAME_COLLECTED] = {&mprun__collected__descriptor, on_collected},
     [FRAME_MODEX_REQUEST] = {&mprun__modex_request__descriptor, on_modex_request},
+    [FRAME_NAME_REPLY] = {&mprun__name_reply__descriptor, on_name_reply},
     [FRAME_MODEX_REPLY] = {&mprun__modex_reply__descriptor, on_modex_reply},
 };
 

@@ -17,7 +17,6 @@ int server_open(struct server *s, int fd, const struct link_events *events, stru
     if (!s->loop || bridge_init(&s->bridge, s->loop, s, err) < 0)
         return -1;
     requests_init(&s->requests, s->loop);
-    store_init(&s->store);
     s->link = link_create(s->loop, fd, fd, &options, "mpstarter", events, s, err);
     return s->link ? 0 : -1;
 }

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include "common/error.h"
-#include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
 #include "pmix-server/simple-pmi/simple-pmi.h"
 #include "pmix-server/thread-bridge.h"
@@ -24,7 +23,6 @@ struct server {
     struct bridge bridge;
     struct requests requests; /* asked of the launcher, not answered yet */
     struct collectives collectives;
-    struct store store;           /* what ranks published */
     struct simple_pmi simple_pmi; /* listens when a world offers PMI-1 or PMI-2 */
     struct world *worlds;         /* the newest first */
     char *directory;              /* for files of this server; NULL before PMI_INIT */

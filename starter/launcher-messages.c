@@ -181,6 +181,7 @@ static int take_frame(struct host *h, struct link *l, enum frame_type type, cons
     case FRAME_COLLECTED:
     case FRAME_MODEX_REQUEST:
     case FRAME_MODEX_REPLY:
+    case FRAME_NAME_REPLY:
         if (h->with.pmi)
             pmi_server_pass_down(h->with.pmi, type, p, n);
         return 0;

@@ -3,9 +3,11 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/step.h"
+#include "pmix-server/pmix/publish.h"
 #include "pmix-server/server.h"
 #include "pmix-server/simple-pmi/connection.h"
 #include "pmix-server/world.h"
@@ -129,24 +131,127 @@ static void cmd_abort(struct connection *c, const struct pmi_fields *l)
     server_tell_abort(c->pmi->server, connection_world(c), c->rank, code, "");
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* A request of a rank that mprun answers: the rank may have gone by then. */
+struct name_call {
+    struct simple_pmi *pmi;
+    uint32_t world, rank;
+    const char *command; /* "publish" */
+};
+
+/* Frees the call. NULL: the rank has gone. */
+static struct connection *name_caller(struct name_call *call)
+{
+    struct connection *c = connection_find(call->pmi, call->world, call->rank);
+    free(call);
+    return c;
+}
+
+static void name_done(pmix_status_t status, void *cbdata)
+{
+    struct name_call *call = cbdata;
+    const char *command = call->command;
+    struct connection *c = name_caller(call);
+    if (!c)
+        return;
+    if (status == PMIX_SUCCESS)
+        answer(c, "cmd=%s_result info=ok rc=0 msg=success", command);
+    else
+        answer(c, "cmd=%s_result info=fail rc=1 msg=%s", command,
+               status == PMIX_ERR_DUPLICATE_KEY ? "key_already_present"
+               : status == PMIX_ERR_NOT_FOUND   ? "service_not_found"
+                                                : "not_possible");
+}
+
+static void name_found(pmix_status_t status, pmix_pdata_t found[], size_t n, void *cbdata)
+{
+    struct connection *c = name_caller(cbdata);
+    if (!c)
+        return;
+    if (status == PMIX_SUCCESS && n == 1 && found[0].value.type == PMIX_STRING)
+        answer(c, "cmd=lookup_result info=ok rc=0 msg=success port=%s", found[0].value.data.string);
+    else
+        answer(c, "cmd=lookup_result info=fail rc=1 msg=service_not_found");
+}
+
+static struct name_call *name_call_create(const struct connection *c, const char *command)
+{
+    struct name_call *call = malloc(sizeof(*call));
+    if (call)
+        *call = (struct name_call){c->pmi, c->space->world, c->rank, command};
+    return call;
+}
+
+static void proc_of(const struct connection *c, pmix_proc_t *ret)
+{
+    PMIX_LOAD_PROCID(ret, connection_world(c)->nspace, c->rank);
+}
+
+static void cmd_publish(struct connection *c, const struct pmi_fields *l)
+{
+    const char *service = pmi_field(l, "service"), *port = pmi_field(l, "port");
+    struct name_call *call = name_call_create(c, "publish");
+    pmix_status_t rc = PMIX_ERR_BAD_PARAM;
+    pmix_proc_t proc;
+    pmix_info_t info;
+    if (call && service && port && strlen(service) <= PMIX_MAX_KEYLEN) {
+        proc_of(c, &proc);
+        PMIX_INFO_LOAD(&info, service, port, PMIX_STRING);
+        rc = publish_upcall(c->pmi->server, &proc, &info, 1, name_done, call);
+        PMIX_INFO_DESTRUCT(&info);
+    }
+    if (call && rc != PMIX_SUCCESS)
+        name_done(rc, call);
+}
+
+static void cmd_unpublish(struct connection *c, const struct pmi_fields *l)
+{
+    char *keys[] = {(char *)(uintptr_t)pmi_field(l, "service"), NULL};
+    struct name_call *call = name_call_create(c, "unpublish");
+    pmix_status_t rc = PMIX_ERR_BAD_PARAM;
+    pmix_proc_t proc;
+    if (call && keys[0]) {
+        proc_of(c, &proc);
+        rc = unpublish_upcall(c->pmi->server, &proc, keys, name_done, call);
+    }
+    if (call && rc != PMIX_SUCCESS)
+        name_done(rc, call);
+}
+
+static void cmd_lookup(struct connection *c, const struct pmi_fields *l)
+{
+    char *keys[] = {(char *)(uintptr_t)pmi_field(l, "service"), NULL};
+    struct name_call *call = name_call_create(c, "lookup");
+    pmix_status_t rc = PMIX_ERR_BAD_PARAM;
+    pmix_proc_t proc;
+    if (call && keys[0]) {
+        proc_of(c, &proc);
+        rc = lookup_upcall(c->pmi->server, &proc, keys, NULL, 0, name_found, call);
+    }
+    if (call && rc != PMIX_SUCCESS)
+        name_found(rc, NULL, 0, call);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
 static const struct {
     const char *name;
     void (*run)(struct connection *c, const struct pmi_fields *l);
-    const char *answer; /* always this one, instead of `run` */
 } commands[] = {
-    {"init", cmd_init, NULL},
-    {"get_maxes", cmd_maxes, NULL},
-    {"get_appnum", cmd_appnum, NULL},
-    {"get_universe_size", cmd_universe_size, NULL},
-    {"get_my_kvsname", cmd_my_kvsname, NULL},
-    {"put", cmd_put, NULL},
-    {"get", cmd_get, NULL},
-    {"barrier_in", cmd_barrier_in, NULL},
-    {"finalize", cmd_finalize, NULL},
-    {"abort", cmd_abort, NULL},
-    {"publish_name", NULL, "cmd=publish_result rc=-1 msg=not_supported"},
-    {"unpublish_name", NULL, "cmd=unpublish_result rc=-1 msg=not_supported"},
-    {"lookup_name", NULL, "cmd=lookup_result rc=-1 msg=not_supported"},
+    {"init", cmd_init},
+    {"get_maxes", cmd_maxes},
+    {"get_appnum", cmd_appnum},
+    {"get_universe_size", cmd_universe_size},
+    {"get_my_kvsname", cmd_my_kvsname},
+    {"put", cmd_put},
+    {"get", cmd_get},
+    {"barrier_in", cmd_barrier_in},
+    {"finalize", cmd_finalize},
+    {"abort", cmd_abort},
+    {"publish_name", cmd_publish},
+    {"unpublish_name", cmd_unpublish},
+    {"lookup_name", cmd_lookup},
 };
 
 static void run_line(struct connection *c, char *line)
@@ -160,10 +265,7 @@ static void run_line(struct connection *c, char *line)
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(commands[i].name, name) != 0)
             continue;
-        if (commands[i].answer)
-            answer(c, "%s", commands[i].answer);
-        else
-            commands[i].run(c, &l);
+        commands[i].run(c, &l);
         return;
     }
     connection_refuse(c, "a command that mppmi does not have (spawn is one)");

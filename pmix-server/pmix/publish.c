@@ -1,92 +1,108 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The three calls share one item: it carries them to the loop's thread, and a lookup that has to
- * wait stays on a list as such. */
+/* The three calls become the same message, which the library's thread makes, and the loop's thread
+ * completes and sends. */
 #include "pmix-server/pmix/publish.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <pmix.h>
+
 #include "common/cleanup.h"
+#include "pmix-server/pmix/requests.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
-
-struct published {
-    LIST_ENTRY(published) link;
-    pmix_proc_t owner;
-    pmix_data_range_t range;
-    int first_read; /* goes with its first reader */
-    pmix_key_t key;
-    pmix_value_t value;
-};
+#include "wire/messages/names.h"
+#include "wire/messages/values.h"
 
 struct call {
     struct bridge_item item;
-    struct server *server;
-    TAILQ_ENTRY(call) link; /* among those that wait */
     pmix_proc_t proc;
-    pmix_info_t *info; /* publish: directives and values */
-    size_t ninfo;
-    char **keys;
-    size_t nkeys;
-    size_t wanted; /* lookup: do not answer with less; 0: answer at once */
-    pmix_data_range_t range;
-    int seconds;
-    struct loop_timer timer;
-    pmix_op_cbfunc_t done;
-    pmix_lookup_cbfunc_t looked_up;
-    void *cbdata;
+    struct asker asker;
+    Mprun__NameRequest *request; /* all of it malloc'ed, as if unpacked */
 };
-
-void store_init(struct store *st)
-{
-    LIST_INIT(&st->values);
-    TAILQ_INIT(&st->waiting);
-}
 
 static void call_destroy(struct call *c)
 {
-    loop_timer_stop(&c->timer);
-    PMIX_INFO_FREE(c->info, c->ninfo);
-    pmix_argv_free(c->keys);
+    if (c->request)
+        mprun__name_request__free_unpacked(c->request, NULL);
     free(c);
 }
 
-static void remove_value(struct published *p)
+/* In the loop's thread. */
+static void call_run(struct bridge_item *item, struct server *s)
 {
-    LIST_REMOVE(p, link);
-    PMIX_VALUE_DESTRUCT(&p->value);
-    free(p);
+    struct call *c = (struct call *)item;
+    const struct world *w = world_by_nspace(s->worlds, c->proc.nspace);
+    Mprun__RankName from;
+    if (!w) {
+        asker_answer(&c->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
+        call_destroy(c);
+        return;
+    }
+    rank_name_pack((struct rank_name){.world = w->number, .rank = c->proc.rank}, &from);
+    c->request->id = requests_add(&s->requests, &c->asker, 0); /* mprun has the time limit */
+    c->request->from = &from;
+    if (c->request->id)
+        link_send(s->link, FRAME_NAME_REQUEST, &c->request->base);
+    c->request->from = NULL;
+    call_destroy(c);
 }
 
-/* Ranks on several hosts would need a store that all hosts see. */
-static int one_host(const struct server *s)
+/* ---- requests: in the library's thread ------------------------------------------------------- */
+
+/* NULL: out of memory. */
+static struct call *call_create(const pmix_proc_t *proc, enum name_request what, size_t nnames,
+                                const struct asker *asker)
 {
-    for (const struct world *w = s->worlds; w; w = w->next)
-        if (w->here < 0 || w->nnodes > 1)
-            return 0;
-    return 1;
+    struct call *c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    c->item.run = call_run;
+    c->proc = *proc;
+    c->asker = *asker;
+    c->request = malloc(sizeof(*c->request));
+    if (!c->request) {
+        call_destroy(c);
+        return NULL;
+    }
+    mprun__name_request__init(c->request);
+    c->request->what = what;
+    c->request->names = calloc(nnames + 1, sizeof(*c->request->names));
+    if (c->request->names)
+        return c;
+    call_destroy(c);
+    return NULL;
 }
 
-static int same_proc(const pmix_proc_t *a, const pmix_proc_t *b)
+/* Adds a name; takes the bytes of its value. */
+static pmix_status_t add_name(struct call *c, const char *key, void *value, size_t nvalue)
 {
-    return a->rank == b->rank && !strcmp(a->nspace, b->nspace);
+    Mprun__Name *name = malloc(sizeof(*name));
+    if (name) {
+        mprun__name__init(name);
+        name->value = (ProtobufCBinaryData){nvalue, value};
+        name->key = strdup(key);
+        c->request->names[c->request->n_names++] = name;
+    } else {
+        free(value);
+    }
+    return name && name->key ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
 }
 
-static int visible(const struct published *p, const pmix_proc_t *to)
+static pmix_status_t add_value(struct call *c, const pmix_info_t *info)
 {
-    if (p->range == PMIX_RANGE_PROC_LOCAL)
-        return same_proc(&p->owner, to);
-    return p->range != PMIX_RANGE_NAMESPACE || !strcmp(p->owner.nspace, to->nspace);
-}
-
-static struct published *find_value(const struct store *st, const char *key,
-                                    const pmix_proc_t *reader)
-{
-    struct published *p = LIST_FIRST(&st->values);
-    while (p && (strcmp(p->key, key) || !visible(p, reader)))
-        p = LIST_NEXT(p, link);
-    return p;
+    pmix_data_buffer_t packed;
+    pmix_byte_object_t bytes = {.bytes = NULL};
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
+    pmix_status_t rc =
+        PMIx_Data_pack(NULL, &packed, (pmix_value_t *)(uintptr_t)&info->value, 1, PMIX_VALUE);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_Data_unload(&packed, &bytes);
+    if (rc == PMIX_SUCCESS)
+        rc = add_name(c, info->key, bytes.bytes, bytes.size);
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
+    return rc;
 }
 
 static bool is_directive(const pmix_info_t *i)
@@ -94,238 +110,122 @@ static bool is_directive(const pmix_info_t *i)
     return !strncmp(i->key, "pmix.", 5);
 }
 
-/* ---- lookup ---------------------------------------------------------------------------------- */
-
-static size_t count_found(struct store *st, const struct call *c)
+static pmix_status_t take_range(struct call *c, pmix_data_range_t range)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < c->nkeys; i++)
-        n += find_value(st, c->keys[i], &c->proc) != NULL;
-    return n;
-}
-
-static size_t read_values(struct store *st, const struct call *c, pmix_pdata_t *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < c->nkeys; i++) {
-        struct published *p = find_value(st, c->keys[i], &c->proc);
-        if (!p)
-            continue;
-        PMIX_PDATA_CONSTRUCT(&out[n]);
-        out[n].proc = p->owner;
-        PMIX_LOAD_KEY(out[n].key, p->key);
-        if (PMIx_Value_xfer(&out[n].value, &p->value) != PMIX_SUCCESS)
-            continue;
-        n++;
-        if (p->first_read)
-            remove_value(p);
-    }
-    return n;
-}
-
-/* Answers with what there is, and frees the call. */
-static void answer_lookup(struct store *st, struct call *c, pmix_status_t if_none)
-{
-    AUTO_FREE pmix_pdata_t *out = calloc(c->nkeys, sizeof(*out));
-    size_t n = out ? read_values(st, c, out) : 0;
-    pmix_status_t status = n == c->nkeys ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS;
-    if (n == 0)
-        status = out ? if_none : PMIX_ERR_NOMEM;
-    c->looked_up(status, n ? out : NULL, n, c->cbdata);
-    for (size_t i = 0; i < n; i++)
-        PMIX_PDATA_DESTRUCT(&out[i]);
-    call_destroy(c);
-}
-
-static void lookup_timed_out(void *arg)
-{
-    struct call *c = arg;
-    TAILQ_REMOVE(&c->server->store.waiting, c, link);
-    c->looked_up(PMIX_ERR_TIMEOUT, NULL, 0, c->cbdata);
-    call_destroy(c);
-}
-
-static void lookup_run(struct bridge_item *item, struct server *s)
-{
-    struct call *c = (struct call *)item;
-    if (!one_host(s)) {
-        c->looked_up(PMIX_ERR_NOT_SUPPORTED, NULL, 0, c->cbdata);
-        call_destroy(c);
-    } else if (count_found(&s->store, c) >= c->wanted) {
-        answer_lookup(&s->store, c, PMIX_ERR_NOT_FOUND);
-    } else {
-        TAILQ_INSERT_TAIL(&s->store.waiting, c, link);
-        loop_timer_init(&c->timer, s->loop, lookup_timed_out, c);
-        if (c->seconds)
-            loop_timer_start(&c->timer, c->seconds, 0);
+    switch (range) {
+    case PMIX_RANGE_UNDEF:
+    case PMIX_RANGE_SESSION:
+    case PMIX_RANGE_GLOBAL:
+        c->request->range = NAME_RANGE_STEP;
+        return PMIX_SUCCESS;
+    case PMIX_RANGE_NAMESPACE:
+        c->request->range = NAME_RANGE_WORLD;
+        return PMIX_SUCCESS;
+    case PMIX_RANGE_LOCAL:
+        c->request->range = NAME_RANGE_HOST;
+        return PMIX_SUCCESS;
+    case PMIX_RANGE_PROC_LOCAL:
+        c->request->range = NAME_RANGE_RANK;
+        return PMIX_SUCCESS;
+    default: /* of the resource manager, of a list of ranks */
+        return PMIX_ERR_NOT_SUPPORTED;
     }
 }
 
-static void answer_waiting(struct store *st)
+static pmix_status_t take_persistence(struct call *c, pmix_persistence_t p)
 {
-    struct call *next;
-    for (struct call *c = TAILQ_FIRST(&st->waiting); c; c = next) {
-        next = TAILQ_NEXT(c, link);
-        if (count_found(st, c) < c->wanted)
-            continue;
-        TAILQ_REMOVE(&st->waiting, c, link);
-        answer_lookup(st, c, PMIX_ERR_NOT_FOUND);
+    switch (p) {
+    case PMIX_PERSIST_INDEF:
+    case PMIX_PERSIST_SESSION:
+        c->request->life = NAME_LIFE_STEP;
+        return PMIX_SUCCESS;
+    case PMIX_PERSIST_APP:
+        c->request->life = NAME_LIFE_WORLD;
+        return PMIX_SUCCESS;
+    case PMIX_PERSIST_PROC:
+        c->request->life = NAME_LIFE_RANK;
+        return PMIX_SUCCESS;
+    case PMIX_PERSIST_FIRST_READ:
+        c->request->life = NAME_LIFE_READ;
+        return PMIX_SUCCESS;
+    default:
+        return PMIX_ERR_NOT_SUPPORTED;
     }
 }
 
-/* ---- publish and unpublish ------------------------------------------------------------------- */
-
-static pmix_status_t add_value(struct store *st, const struct call *c, const pmix_info_t *info,
-                               int first_read)
+static pmix_status_t take_publish(struct call *c, const pmix_info_t *info)
 {
-    struct published *p = calloc(1, sizeof(*p));
-    if (!p)
-        return PMIX_ERR_NOMEM;
-    p->owner = c->proc;
-    p->range = c->range;
-    p->first_read = first_read;
-    PMIX_LOAD_KEY(p->key, info->key);
-    pmix_status_t rc = PMIx_Value_xfer(&p->value, (pmix_value_t *)&info->value);
-    if (rc != PMIX_SUCCESS) {
-        free(p);
-        return rc;
-    }
-    LIST_INSERT_HEAD(&st->values, p, link);
-    return PMIX_SUCCESS;
-}
-
-static pmix_status_t publish_all(struct store *st, const struct call *c)
-{
-    int first_read = 0;
-    for (size_t i = 0; i < c->ninfo; i++) {
-        if (PMIX_CHECK_KEY(&c->info[i], PMIX_PERSISTENCE))
-            first_read = c->info[i].value.data.persist == PMIX_PERSIST_FIRST_READ;
-        if (!is_directive(&c->info[i]) && find_value(st, c->info[i].key, &c->proc))
-            return PMIX_ERR_DUPLICATE_KEY;
-    }
-    for (size_t i = 0; i < c->ninfo; i++) {
-        if (is_directive(&c->info[i]))
-            continue;
-        pmix_status_t rc = add_value(st, c, &c->info[i], first_read);
-        if (rc != PMIX_SUCCESS)
-            return rc;
-    }
-    return PMIX_SUCCESS;
-}
-
-static void publish_run(struct bridge_item *item, struct server *s)
-{
-    struct call *c = (struct call *)item;
-    c->done(one_host(s) ? publish_all(&s->store, c) : PMIX_ERR_NOT_SUPPORTED, c->cbdata);
-    call_destroy(c);
-    answer_waiting(&s->store);
-}
-
-static int names_key(const struct call *c, const char *key)
-{
-    if (!c->keys)
-        return 1;
-    for (size_t i = 0; i < c->nkeys; i++)
-        if (!strcmp(c->keys[i], key))
-            return 1;
-    return 0;
-}
-
-static void unpublish_run(struct bridge_item *item, struct server *s)
-{
-    struct call *c = (struct call *)item;
-    struct published *next;
-    for (struct published *p = LIST_FIRST(&s->store.values); p; p = next) {
-        next = LIST_NEXT(p, link);
-        if (same_proc(&p->owner, &c->proc) && names_key(c, p->key))
-            remove_value(p);
-    }
-    c->done(one_host(s) ? PMIX_SUCCESS : PMIX_ERR_NOT_SUPPORTED, c->cbdata);
-    call_destroy(c);
-}
-
-/* ---- in the library's thread ----------------------------------------------------------------- */
-
-static int copy_keys(struct call *c, char **keys)
-{
-    for (; keys && keys[c->nkeys]; c->nkeys++)
-        if (pmix_argv_append_nosize(&c->keys, keys[c->nkeys]) != PMIX_SUCCESS)
-            return -1;
-    return 0;
-}
-
-static int copy_infos(struct call *c, const pmix_info_t *info, size_t n)
-{
-    if (n == 0)
-        return 0;
-    PMIX_INFO_CREATE(c->info, n);
-    if (!c->info)
-        return -1;
-    c->ninfo = n;
-    for (size_t i = 0; i < n; i++) {
-        PMIX_INFO_XFER(&c->info[i], (pmix_info_t *)&info[i]);
-        if (PMIX_CHECK_KEY(&info[i], PMIX_RANGE))
-            c->range = info[i].value.data.range;
-    }
-    return 0;
-}
-
-/* A call like this one, with keys and infos of its own. NULL: out of memory. */
-static struct call *call_create(const struct call *like, char **keys, const pmix_info_t *info,
-                                size_t ninfo)
-{
-    struct call *c = malloc(sizeof(*c));
-    if (!c)
-        return NULL;
-    *c = *like;
-    c->range = PMIX_RANGE_SESSION;
-    if (copy_keys(c, keys) == 0 && copy_infos(c, info, ninfo) == 0)
-        return c;
-    call_destroy(c);
-    return NULL;
+    if (PMIX_CHECK_KEY(info, PMIX_RANGE))
+        return info->value.type == PMIX_DATA_RANGE ? take_range(c, info->value.data.range)
+                                                   : PMIX_ERR_BAD_PARAM;
+    if (PMIX_CHECK_KEY(info, PMIX_PERSISTENCE))
+        return info->value.type == PMIX_PERSIST ? take_persistence(c, info->value.data.persist)
+                                                : PMIX_ERR_BAD_PARAM;
+    return is_directive(info) ? PMIX_SUCCESS : add_value(c, info);
 }
 
 pmix_status_t publish_upcall(struct server *s, const pmix_proc_t *proc, const pmix_info_t *info,
                              size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    struct call like = {{.run = publish_run}, s, .proc = *proc, .done = cbfunc, .cbdata = cbdata};
-    struct call *c = call_create(&like, NULL, info, ninfo);
-    if (!c)
-        return PMIX_ERR_NOMEM;
-    if (c->range == PMIX_RANGE_RM || c->range == PMIX_RANGE_CUSTOM) {
+    const struct asker asker = {.op = cbfunc, .cbdata = cbdata};
+    struct call *c = call_create(proc, NAME_PUBLISH, ninfo, &asker);
+    pmix_status_t rc = c ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+    if (c)
+        c->request->life = NAME_LIFE_WORLD;
+    for (size_t i = 0; rc == PMIX_SUCCESS && i < ninfo; i++)
+        rc = take_publish(c, &info[i]);
+    if (rc == PMIX_SUCCESS)
+        bridge_post(&s->bridge, &c->item);
+    else if (c)
         call_destroy(c);
-        return PMIX_ERR_NOT_SUPPORTED;
-    }
-    bridge_post(&s->bridge, &c->item);
-    return PMIX_SUCCESS;
+    return rc;
 }
 
 /* How many values the directive wants to be waited for. */
-static size_t wanted_values(const pmix_info_t *info, size_t nkeys)
+static uint32_t wanted_values(const pmix_info_t *info, size_t nkeys)
 {
-    if (info->value.type == PMIX_BOOL)
-        return info->value.data.flag ? nkeys : 0;
-    if (info->value.type == PMIX_INT && info->value.data.integer > 0 &&
-        (size_t)info->value.data.integer < nkeys)
-        return (size_t)info->value.data.integer;
-    return nkeys;
+    const pmix_value_t *v = &info->value;
+    if (v->type == PMIX_BOOL)
+        return v->data.flag ? (uint32_t)nkeys : 0;
+    if (v->type == PMIX_INT && v->data.integer > 0 && (size_t)v->data.integer < nkeys)
+        return (uint32_t)v->data.integer;
+    return (uint32_t)nkeys;
+}
+
+static pmix_status_t add_keys(struct call *c, char **keys)
+{
+    pmix_status_t rc = PMIX_SUCCESS;
+    for (size_t i = 0; rc == PMIX_SUCCESS && keys && keys[i]; i++)
+        rc = add_name(c, keys[i], NULL, 0);
+    return rc;
+}
+
+static size_t count_keys(char **keys)
+{
+    size_t n = 0;
+    while (keys && keys[n])
+        n++;
+    return n;
 }
 
 pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **keys,
                             const pmix_info_t *info, size_t ninfo, pmix_lookup_cbfunc_t cbfunc,
                             void *cbdata)
 {
-    struct call like = {
-        {.run = lookup_run}, s, .proc = *proc, .looked_up = cbfunc, .cbdata = cbdata};
-    if (!keys || !keys[0])
+    const struct asker asker = {.lookup = cbfunc, .cbdata = cbdata};
+    size_t n = count_keys(keys);
+    if (!n)
         return PMIX_ERR_BAD_PARAM;
-    struct call *c = call_create(&like, keys, NULL, 0);
-    if (!c)
+    struct call *c = call_create(proc, NAME_LOOKUP, n, &asker);
+    if (!c || add_keys(c, keys) != PMIX_SUCCESS) {
+        if (c)
+            call_destroy(c);
         return PMIX_ERR_NOMEM;
-    c->seconds = asker_timeout(info, ninfo);
+    }
+    c->request->seconds = (uint32_t)asker_timeout(info, ninfo);
     for (size_t i = 0; i < ninfo; i++)
         if (PMIX_CHECK_KEY(&info[i], PMIX_WAIT))
-            c->wanted = wanted_values(&info[i], c->nkeys);
+            c->request->wanted = wanted_values(&info[i], n);
     bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
 }
@@ -333,10 +233,81 @@ pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **ke
 pmix_status_t unpublish_upcall(struct server *s, const pmix_proc_t *proc, char **keys,
                                pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    struct call like = {{.run = unpublish_run}, s, .proc = *proc, .done = cbfunc, .cbdata = cbdata};
-    struct call *c = call_create(&like, keys, NULL, 0);
-    if (!c)
+    const struct asker asker = {.op = cbfunc, .cbdata = cbdata};
+    struct call *c = call_create(proc, NAME_UNPUBLISH, count_keys(keys), &asker);
+    if (!c || add_keys(c, keys) != PMIX_SUCCESS) {
+        if (c)
+            call_destroy(c);
         return PMIX_ERR_NOMEM;
+    }
     bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static pmix_status_t status_of(uint32_t status)
+{
+    switch (status) {
+    case NAME_OK:
+        return PMIX_SUCCESS;
+    case NAME_PARTIAL:
+        return PMIX_ERR_PARTIAL_SUCCESS;
+    case NAME_NOT_FOUND:
+        return PMIX_ERR_NOT_FOUND;
+    case NAME_TIMEOUT:
+        return PMIX_ERR_TIMEOUT;
+    case NAME_DUPLICATE:
+        return PMIX_ERR_DUPLICATE_KEY;
+    case NAME_TOO_MUCH:
+        return PMIX_ERR_OUT_OF_RESOURCE;
+    default:
+        return PMIX_ERROR;
+    }
+}
+
+static bool unpack_name(const struct server *s, const Mprun__Name *m, pmix_pdata_t *to)
+{
+    const struct world *w = m->owner ? world_by_number(s->worlds, m->owner->world) : NULL;
+    pmix_data_buffer_t packed;
+    pmix_byte_object_t bytes = {.size = m->value.len, .bytes = malloc(m->value.len + 1)};
+    int32_t one = 1;
+    PMIX_PDATA_CONSTRUCT(to);
+    if (!bytes.bytes)
+        return false;
+    if (m->value.len)
+        memcpy(bytes.bytes, m->value.data, m->value.len);
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
+    PMIx_Data_load(&packed, &bytes); /* the buffer has the bytes now */
+    pmix_status_t rc = PMIx_Data_unpack(NULL, &packed, &to->value, &one, PMIX_VALUE);
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
+    PMIX_LOAD_PROCID(&to->proc, w ? w->nspace : "", m->owner ? m->owner->rank : PMIX_RANK_UNDEF);
+    PMIX_LOAD_KEY(to->key, m->key);
+    return rc == PMIX_SUCCESS;
+}
+
+static void answer_lookup(const struct server *s, const struct asker *to, const Mprun__NameReply *m)
+{
+    AUTO_FREE pmix_pdata_t *found = calloc(m->n_names + 1, sizeof(*found));
+    pmix_status_t status = found ? status_of(m->status) : PMIX_ERR_NOMEM;
+    size_t n = 0;
+    for (size_t i = 0; found && i < m->n_names; i++)
+        if (unpack_name(s, m->names[i], &found[n]))
+            n++;
+    if (n < m->n_names)
+        status = n ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_ERR_NOMEM;
+    to->lookup(status, n ? found : NULL, n, to->cbdata);
+    for (size_t i = 0; i < n; i++)
+        PMIX_PDATA_DESTRUCT(&found[i]);
+}
+
+void publish_answer(struct server *s, const Mprun__NameReply *m)
+{
+    struct asker asker;
+    if (!requests_take(&s->requests, m->id, &asker))
+        return;
+    if (asker.lookup)
+        answer_lookup(s, &asker, m);
+    else
+        asker_answer(&asker, status_of(m->status), NULL, 0);
 }

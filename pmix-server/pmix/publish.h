@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* publish.h - values that ranks publish under names and look up
  *
- * Each host has a store of its own. A world on several hosts gets "not supported" from all three
- * calls, rather than the values that happen to be on its host. */
+ * mprun keeps them for all hosts: each call becomes a NAME_REQUEST. Ranges and persistences that it
+ * does not have get "not supported". */
 #pragma once
-
-#include <sys/queue.h>
 
 #include <pmix_server.h>
 
+#include "wire/mprun.pb-c.h"
+
 struct server;
 
-struct store { /* private to publish.c */
-    LIST_HEAD(, published) values;
-    TAILQ_HEAD(, call) waiting; /* lookups; first come, first read */
-};
-
-void store_init(struct store *st);
-
+/* Upcalls, and PMI-1's requests. They copy what they are given, and answer through cbfunc. */
 pmix_status_t publish_upcall(struct server *s, const pmix_proc_t *proc, const pmix_info_t *info,
                              size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata);
 pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **keys,
@@ -26,3 +20,5 @@ pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **ke
 /* keys NULL: all values that proc has published. */
 pmix_status_t unpublish_upcall(struct server *s, const pmix_proc_t *proc, char **keys,
                                pmix_op_cbfunc_t cbfunc, void *cbdata);
+/* NAME_REPLY: answers the call that waits for it. */
+void publish_answer(struct server *s, const Mprun__NameReply *m);

@@ -19,6 +19,10 @@ void asker_answer(const struct asker *a, pmix_status_t status, const void *data,
         a->op(status, a->cbdata);
         return;
     }
+    if (a->lookup) {
+        a->lookup(status, NULL, 0, a->cbdata);
+        return;
+    }
     if (!a->modex)
         return;
     char *copy = n ? malloc(n) : NULL;
@@ -69,16 +73,24 @@ uint64_t requests_add(struct requests *r, const struct asker *a, int seconds)
     return q->id;
 }
 
-void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, const void *data,
-                     size_t n)
+bool requests_take(struct requests *r, uint64_t id, struct asker *ret)
 {
     struct request *q = TAILQ_FIRST(&r->list);
     while (q && q->id != id)
         q = TAILQ_NEXT(q, link);
     if (!q)
-        return;
+        return false;
     TAILQ_REMOVE(&r->list, q, link);
-    asker_answer(&q->asker, status, data, n);
+    *ret = q->asker;
     loop_timer_stop(&q->timer);
     free(q);
+    return true;
+}
+
+void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, const void *data,
+                     size_t n)
+{
+    struct asker asker;
+    if (requests_take(r, id, &asker))
+        asker_answer(&asker, status, data, n);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* requests.h - requests of the PMIx library that only the launcher can answer: in general
- * (requests.c), and the two kinds: collectives (collective.c) and direct modex (dmodex.c)
+ * (requests.c), and two kinds: collectives (collective.c) and direct modex (dmodex.c); names are in
+ * publish.h
  *
  * Each request gets exactly one answer: the launcher's, or that its time limit has passed. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -16,14 +18,15 @@
 
 struct server;
 
-/* The library's callback for the answer: either op or modex is set. */
+/* The library's callback for the answer: one of them is set. */
 struct asker {
     pmix_op_cbfunc_t op;
     pmix_modex_cbfunc_t modex;
+    pmix_lookup_cbfunc_t lookup;
     void *cbdata;
 };
 
-/* Answers now. Copies the data. */
+/* Answers now. Copies the data, which only a modex has. */
 void asker_answer(const struct asker *a, pmix_status_t status, const void *data, size_t n);
 /* Returns the time limit among an upcall's directives in seconds; 0: none. */
 int asker_timeout(const pmix_info_t *info, size_t ninfo);
@@ -38,6 +41,8 @@ void requests_init(struct requests *r, struct loop *loop);
 /* Adds a request and returns its id, under which the launcher is asked. After `seconds` (0: never)
  * the asker gets PMIX_ERR_TIMEOUT; a later answer is dropped. 0: out of memory; the asker knows. */
 uint64_t requests_add(struct requests *r, const struct asker *a, int seconds);
+/* Removes a request: the caller answers its asker. False: there is none. */
+bool requests_take(struct requests *r, uint64_t id, struct asker *ret);
 void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, const void *data,
                      size_t n);
 

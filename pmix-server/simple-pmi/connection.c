@@ -50,6 +50,15 @@ void connection_refuse(const struct connection *c, const char *why)
     server_fail(c->pmi->server, &err);
 }
 
+struct connection *connection_find(const struct simple_pmi *p, uint32_t world, uint32_t rank)
+{
+    struct connection *c;
+    LIST_FOREACH(c, &p->connections, list)
+    if (c->space && c->space->world == world && c->rank == rank)
+        break;
+    return c;
+}
+
 const struct world *connection_world(const struct connection *c)
 {
     return world_by_number(c->pmi->server->worlds, c->space->world);
@@ -136,10 +145,7 @@ static void listener_ready(void *arg, int fd, unsigned events)
  * is all that there is: a process that it has left behind may write on. */
 void simple_pmi_rank_gone(struct simple_pmi *p, uint32_t world, uint32_t rank)
 {
-    struct connection *c;
-    LIST_FOREACH(c, &p->connections, list)
-    if (c->space && c->space->world == world && c->rank == rank)
-        break;
+    struct connection *c = connection_find(p, world, rank);
     int unread = 0;
     if (c && ioctl(c->fd, FIONREAD, &unread) < 0)
         unread = 0;

@@ -39,6 +39,8 @@ struct connection {
     struct buffer in, out;
 };
 
+/* The connection of a rank; NULL: it has none. */
+struct connection *connection_find(const struct simple_pmi *p, uint32_t world, uint32_t rank);
 const struct world *connection_world(const struct connection *c);
 /* Sends an answer. A rank that has gone, or does not read, is noticed elsewhere. */
 void connection_send(struct connection *c, const char *bytes, size_t n);

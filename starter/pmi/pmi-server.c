@@ -156,7 +156,8 @@ static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t
 {
     struct pmi_server *p = arg;
     p->silent = 0;
-    if (type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED)
+    if (type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED ||
+        type == FRAME_NAME_REQUEST)
         uplink_send_bytes(p->services->up, type, payload, n);
     else if (frame_handle(&handlers[type], p, payload, n) < 0)
         not_understood(p, type);

@@ -51,6 +51,19 @@ static void complete(void *arg, const Mprun__Collect *m)
     buffer_free(&all);
 }
 
+static void reply_name(void *host, const Mprun__NameReply *m)
+{
+    link_send(((struct play_host *)host)->link, FRAME_NAME_REPLY, &m->base);
+}
+
+static void on_name_request(struct play_host *h, const uint8_t *payload, size_t n)
+{
+    Mprun__NameRequest *m = mprun__name_request__unpack(NULL, n, payload);
+    if (!m || name_service_request(&h->play->names, h, m) < 0)
+        abort();
+    mprun__name_request__free_unpacked(m, NULL);
+}
+
 static void on_collect(struct play_host *h, const uint8_t *payload, size_t n)
 {
     struct play *p = h->play;
@@ -178,6 +191,9 @@ static void on_frame(void *arg, struct link *l, enum frame_type type, const uint
         break;
     case FRAME_COLLECT:
         on_collect(h, payload, n);
+        break;
+    case FRAME_NAME_REQUEST:
+        on_name_request(h, payload, n);
         break;
     case FRAME_MODEX_REQUEST:
         on_modex_request(h, payload, n);
@@ -309,6 +325,7 @@ static int prepare(struct play *p, struct error *err)
     p->reaper = reaper_create(NULL, NULL);
     if (!p->loop || loop_signals(p->loop, &child, on_signal, p, err) < 0)
         return -1;
+    name_service_init(&p->names, p->loop, reply_name);
     for (int i = 0; i < p->options.nhosts; i++)
         if (start_host(p, i, err) < 0)
             return -1;
@@ -356,6 +373,7 @@ void play_destroy(struct play *p)
     for (int i = 0; i < p->options.nhosts; i++)
         host_free(&p->hosts[i]);
     gather_destroy(p->gather);
+    name_service_free(&p->names);
     reaper_destroy(p->reaper);
     loop_destroy(p->loop);
     path_remove_tree(p->top, NULL);

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "launcher/name-service.h"
 #include "wire/tree/gather.h"
 
 enum { PLAY_HOSTS_MAX = 8, PLAY_RANKS_MAX = 512 };
@@ -65,6 +66,7 @@ struct play {
     int collects, requests, replies;
     struct gather_rules rules;
     struct gather *gather; /* parts of collectives */
+    struct name_service names;
     int timed_out;
     double started, ready, spawned, ended; /* loop_now() of phases */
     int (*finished)(const struct play *p); /* ends play_until() */

@@ -85,7 +85,9 @@ enum {
     X(HAND)           /* tool */                                                                   \
     X(PRESENT_ASK)    /* down */                                                                   \
     X(PRESENT)        /* up */                                                                     \
-    X(KILL_RANK)      /* down */
+    X(KILL_RANK)      /* down */                                                                   \
+    X(NAME_REQUEST)   /* up, pmi */                                                                \
+    X(NAME_REPLY)     /* down, pmi */
 
 #define FRAME_TYPE(name) FRAME_##name,
 enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* name-service.c - see name-service.h
+ *
+ * A list in the order of publishing: programs publish few names, and a bound keeps the others from
+ * making it long. */
+#include "launcher/name-service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/loop.h"
+#include "launcher/tunables.h"
+#include "wire/messages/names.h"
+#include "wire/messages/values.h"
+
+struct published {
+    TAILQ_ENTRY(published) link;
+    struct rank_name owner;
+    const void *host; /* the owner's */
+    enum name_range range;
+    enum name_life life;
+    const char *key; /* in bytes, behind the value */
+    size_t nvalue, size;
+    uint8_t bytes[];
+};
+
+struct lookup {
+    TAILQ_ENTRY(lookup) link;
+    struct name_service *service;
+    void *from;
+    Mprun__NameRequest *request;
+    struct rank_name rank;
+    struct loop_timer timer;
+    size_t size;
+};
+
+/* ---- the names ------------------------------------------------------------------------------- */
+
+static bool is_visible(const struct published *p, struct rank_name to, const void *on)
+{
+    switch (p->range) {
+    case NAME_RANGE_WORLD:
+        return p->owner.world == to.world;
+    case NAME_RANGE_HOST:
+        return p->host == on;
+    case NAME_RANGE_RANK:
+        return rank_name_equal(p->owner, to);
+    default:
+        return true;
+    }
+}
+
+static struct published *find(const struct name_service *s, const char *key, struct rank_name to,
+                              const void *on)
+{
+    struct published *p;
+    TAILQ_FOREACH(p, &s->names, link)
+    if (strcmp(p->key, key) == 0 && is_visible(p, to, on))
+        break;
+    return p;
+}
+
+static void remove_name(struct name_service *s, struct published *p)
+{
+    TAILQ_REMOVE(&s->names, p, link);
+    s->bytes -= p->size;
+    free(p);
+}
+
+static struct published *published_create(const Mprun__Name *m)
+{
+    size_t nkey = strlen(m->key) + 1, size = sizeof(struct published) + m->value.len + nkey;
+    struct published *p = malloc(size);
+    if (!p)
+        return NULL;
+    if (m->value.len)
+        memcpy(p->bytes, m->value.data, m->value.len);
+    p->key = memcpy(p->bytes + m->value.len, m->key, nkey);
+    p->nvalue = m->value.len;
+    p->size = size;
+    return p;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void answer(const struct name_service *s, void *to, uint64_t id, enum name_status status)
+{
+    Mprun__NameReply m = MPRUN__NAME_REPLY__INIT;
+    m.id = id;
+    m.status = status;
+    s->reply(to, &m);
+}
+
+struct found { /* a name in a reply */
+    struct published *name;
+    Mprun__Name message;
+    Mprun__RankName owner;
+};
+
+/* A lookup may have a name twice. */
+static bool is_found(const struct found *found, size_t n, const struct published *p)
+{
+    while (n > 0)
+        if (found[--n].name == p)
+            return true;
+    return false;
+}
+
+static size_t find_all(const struct name_service *s, const struct lookup *l, struct found *ret,
+                       Mprun__Name **list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->request->n_names; i++) {
+        struct published *p = find(s, l->request->names[i]->key, l->rank, l->from);
+        if (!p || is_found(ret, n, p))
+            continue;
+        struct found *f = &ret[n];
+        f->name = p;
+        rank_name_pack(p->owner, &f->owner);
+        mprun__name__init(&f->message);
+        f->message.key = (char *)(uintptr_t)p->key;
+        f->message.value = (ProtobufCBinaryData){p->nvalue, p->bytes};
+        f->message.owner = &f->owner;
+        list[n++] = &f->message;
+    }
+    return n;
+}
+
+/* Answers if there are as many names as are wanted. False: it has to wait. */
+static bool answer_lookup(struct name_service *s, const struct lookup *l)
+{
+    const Mprun__NameRequest *q = l->request;
+    AUTO_FREE struct found *found = calloc(q->n_names, sizeof(*found));
+    AUTO_FREE Mprun__Name **list = calloc(q->n_names, sizeof(*list));
+    Mprun__NameReply m = MPRUN__NAME_REPLY__INIT;
+    if (!found || !list) {
+        answer(s, l->from, q->id, NAME_TOO_MUCH);
+        return true;
+    }
+    m.n_names = find_all(s, l, found, list);
+    if (m.n_names < q->wanted)
+        return false;
+    m.id = q->id;
+    m.names = list;
+    m.status = m.n_names == q->n_names ? NAME_OK : m.n_names ? NAME_PARTIAL : NAME_NOT_FOUND;
+    s->reply(l->from, &m);
+    for (size_t i = 0; i < m.n_names; i++)
+        if (found[i].name->life == NAME_LIFE_READ)
+            remove_name(s, found[i].name);
+    return true;
+}
+
+/* ---- lookups that wait ----------------------------------------------------------------------- */
+
+static void lookup_destroy(struct lookup *l)
+{
+    TAILQ_REMOVE(&l->service->waiting, l, link);
+    l->service->bytes -= l->size;
+    loop_timer_stop(&l->timer);
+    mprun__name_request__free_unpacked(l->request, NULL);
+    free(l);
+}
+
+static void lookup_timed_out(void *arg)
+{
+    struct lookup *l = arg;
+    answer(l->service, l->from, l->request->id, NAME_TIMEOUT);
+    lookup_destroy(l);
+}
+
+static Mprun__NameRequest *copy_request(const Mprun__NameRequest *m, size_t *ret_size)
+{
+    *ret_size = mprun__name_request__get_packed_size(m);
+    AUTO_FREE uint8_t *bytes = malloc(*ret_size + 1);
+    return bytes ? mprun__name_request__unpack(NULL, mprun__name_request__pack(m, bytes), bytes)
+                 : NULL;
+}
+
+static enum name_status wait_for_names(struct name_service *s, const struct lookup *like)
+{
+    struct lookup *l = calloc(1, sizeof(*l));
+    if (l)
+        *l = *like;
+    if (!l || !(l->request = copy_request(like->request, &l->size)) ||
+        s->bytes + (l->size += sizeof(*l)) > NAMES_BYTES_MAX) {
+        if (l && l->request)
+            mprun__name_request__free_unpacked(l->request, NULL);
+        free(l);
+        return NAME_TOO_MUCH;
+    }
+    s->bytes += l->size;
+    TAILQ_INSERT_TAIL(&s->waiting, l, link);
+    loop_timer_init(&l->timer, s->loop, lookup_timed_out, l);
+    if (l->request->seconds)
+        loop_timer_start(&l->timer, l->request->seconds, 0);
+    return NAME_OK;
+}
+
+static void answer_waiting(struct name_service *s)
+{
+    struct lookup *next;
+    for (struct lookup *l = TAILQ_FIRST(&s->waiting); l; l = next) {
+        next = TAILQ_NEXT(l, link);
+        if (answer_lookup(s, l))
+            lookup_destroy(l);
+    }
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static void lookup(struct name_service *s, void *from, const Mprun__NameRequest *m)
+{
+    const struct lookup l = {.service = s,
+                             .from = from,
+                             .request = (Mprun__NameRequest *)(uintptr_t)m,
+                             .rank = rank_name_unpack(m->from)};
+    if (answer_lookup(s, &l))
+        return;
+    enum name_status status = wait_for_names(s, &l);
+    if (status != NAME_OK)
+        answer(s, from, m->id, status);
+}
+
+/* All names of the request, or none. */
+static enum name_status publish_all(struct name_service *s, const void *from,
+                                    const Mprun__NameRequest *m)
+{
+    struct rank_name owner = rank_name_unpack(m->from);
+    TAILQ_HEAD(, published) fresh = TAILQ_HEAD_INITIALIZER(fresh);
+    enum name_status status = NAME_OK;
+    size_t size = 0;
+    struct published *p;
+    for (size_t i = 0; status == NAME_OK && i < m->n_names; i++) {
+        if (find(s, m->names[i]->key, owner, from))
+            status = NAME_DUPLICATE;
+        else if (!(p = published_create(m->names[i])))
+            status = NAME_TOO_MUCH;
+        else {
+            p->owner = owner;
+            p->host = from;
+            p->range = (enum name_range)m->range;
+            p->life = (enum name_life)m->life;
+            size += p->size;
+            TAILQ_INSERT_TAIL(&fresh, p, link);
+        }
+    }
+    if (status == NAME_OK && s->bytes + size > NAMES_BYTES_MAX)
+        status = NAME_TOO_MUCH;
+    if (status == NAME_OK) {
+        s->bytes += size;
+        TAILQ_CONCAT(&s->names, &fresh, link);
+    }
+    while ((p = TAILQ_FIRST(&fresh))) {
+        TAILQ_REMOVE(&fresh, p, link);
+        free(p);
+    }
+    return status;
+}
+
+static void publish(struct name_service *s, void *from, const Mprun__NameRequest *m)
+{
+    answer(s, from, m->id, publish_all(s, from, m));
+    answer_waiting(s);
+}
+
+static bool is_named(const Mprun__NameRequest *m, const char *key)
+{
+    for (size_t i = 0; i < m->n_names; i++)
+        if (strcmp(m->names[i]->key, key) == 0)
+            return true;
+    return m->n_names == 0;
+}
+
+static void unpublish(struct name_service *s, void *from, const Mprun__NameRequest *m)
+{
+    struct rank_name owner = rank_name_unpack(m->from);
+    struct published *next;
+    size_t n = 0;
+    for (struct published *p = TAILQ_FIRST(&s->names); p; p = next) {
+        next = TAILQ_NEXT(p, link);
+        if (!rank_name_equal(p->owner, owner) || !is_named(m, p->key))
+            continue;
+        remove_name(s, p);
+        n++;
+    }
+    answer(s, from, m->id, n || m->n_names == 0 ? NAME_OK : NAME_NOT_FOUND);
+}
+
+int name_service_request(struct name_service *s, void *from, const Mprun__NameRequest *m)
+{
+    if (m->range >= NAME_RANGE_COUNT || m->life >= NAME_LIFE_COUNT)
+        return -1;
+    switch (m->what) {
+    case NAME_PUBLISH:
+        publish(s, from, m);
+        return 0;
+    case NAME_LOOKUP:
+        lookup(s, from, m);
+        return 0;
+    case NAME_UNPUBLISH:
+        unpublish(s, from, m);
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+static void drop_names(struct name_service *s, enum name_life life, struct rank_name of)
+{
+    struct published *next;
+    for (struct published *p = TAILQ_FIRST(&s->names); p; p = next) {
+        next = TAILQ_NEXT(p, link);
+        bool is_of =
+            life == NAME_LIFE_RANK ? rank_name_equal(p->owner, of) : p->owner.world == of.world;
+        if (p->life == life && is_of)
+            remove_name(s, p);
+    }
+}
+
+void name_service_rank_ended(struct name_service *s, struct rank_name rank)
+{
+    struct lookup *next;
+    for (struct lookup *l = TAILQ_FIRST(&s->waiting); l; l = next) {
+        next = TAILQ_NEXT(l, link);
+        if (rank_name_equal(l->rank, rank))
+            lookup_timed_out(l); /* its host still holds the request */
+    }
+    drop_names(s, NAME_LIFE_RANK, rank);
+}
+
+void name_service_world_ended(struct name_service *s, uint32_t world)
+{
+    drop_names(s, NAME_LIFE_WORLD, (struct rank_name){.world = world});
+}
+
+void name_service_init(struct name_service *s, struct loop *loop, name_reply_f reply)
+{
+    s->loop = loop;
+    s->reply = reply;
+    TAILQ_INIT(&s->names);
+    TAILQ_INIT(&s->waiting);
+}
+
+void name_service_free(struct name_service *s)
+{
+    if (!s->loop)
+        return;
+    while (!TAILQ_EMPTY(&s->waiting))
+        lookup_destroy(TAILQ_FIRST(&s->waiting));
+    while (!TAILQ_EMPTY(&s->names))
+        remove_name(s, TAILQ_FIRST(&s->names));
+}
