@@ -41,7 +41,7 @@ static void send_status(struct run *r, struct link *to)
     m.host_states = states;
     m.step_id = (char *)(uintptr_t)r->plan->step.id;
     m.state = (char *)(uintptr_t)step_state_text(r->state);
-    m.nranks = r->plan->step.nranks;
+    m.nranks = r->record.nranks;
     m.started = n.started;
     m.ended = n.ended;
     m.seconds = loop_now() - r->plan->start_time;

@@ -34,13 +34,17 @@ static void send_name_reply(void *host, const Mprun__NameReply *m)
 int run_create(struct run *r, const struct step_plan *plan, struct error *err)
 {
     r->plan = plan;
-    r->hosts = step_record_init(&r->record, plan) == 0 ? host_table_create(plan, &r->record) : NULL;
+    bool ok = worlds_init(&r->worlds, plan) == 0 && step_record_init(&r->record, plan) == 0 &&
+              step_record_add_world(&r->record, r->worlds.first) == 0;
+    r->hosts = ok ? host_table_create(plan, &r->record, &r->worlds) : NULL;
     if (!r->hosts)
         return error_errno(err, ENOMEM, "prepare the step");
     r->hosts->context = r;
     name_service_init(&r->names, r->loop, send_name_reply);
-    if (rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict) < 0 ||
-        host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict) < 0 ||
+    r->spawner = (struct spawner){
+        .worlds = &r->worlds, .hosts = r->hosts, .record = &r->record, .verdict = &r->verdict};
+    rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict);
+    if (host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict) < 0 ||
         usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict) < 0 ||
         step_limits_init(&r->limits, r->loop, r->hosts, &r->verdict) < 0 ||
         pmi_exchange_init(&r->exchange, r->hosts) < 0 || hosts_watch(r->hosts, r->loop) < 0)
@@ -102,6 +106,8 @@ void run_free(struct run *r)
     preload_destroy(r->preload);
     starters_destroy(r->starters);
     host_table_destroy(r->hosts);
+    spawner_free(&r->spawner);
+    worlds_free(&r->worlds);
     step_record_free(&r->record);
     loop_timer_stop(&r->timeout);
     loop_defer_stop(&r->turn);

@@ -24,6 +24,8 @@
 #include "launcher/outcome/step-limits.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/name-service.h"
+#include "launcher/spawn.h"
+#include "launcher/worlds.h"
 #include "launcher/pmi-exchange.h"
 #include "launcher/preload/preload.h"
 #include "launcher/report/usage-now.h"
@@ -83,6 +85,8 @@ struct run {
     struct terminal terminal;
     struct pmi_exchange exchange;
     struct name_service names;
+    struct worlds worlds;
+    struct spawner spawner;
     struct usage_now usage_now;
     struct step_limits limits;
     struct control_socket control;

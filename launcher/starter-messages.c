@@ -129,6 +129,16 @@ static void print_binding(struct run *r, const struct host *h, const Mprun__Star
              s->bound_text[0] ? s->bound_text : "not bound");
 }
 
+static void rank_has_started(struct run *r, const struct host *h, const Mprun__Started__Rank *s,
+                             struct rank_name name)
+{
+    struct world *w = worlds_find(&r->worlds, name.world);
+    print_binding(r, h, s);
+    worlds_rank_known(&r->worlds, name);
+    if (w)
+        spawner_look(&r->spawner, w);
+}
+
 static int take_started(void *host, void *message)
 {
     struct host *h = host;
@@ -136,9 +146,9 @@ static int take_started(void *host, void *message)
     struct run *r = run_of(h);
     for (size_t i = 0; i < m->n_ranks; i++) {
         struct rank_name name = rank_name_unpack(m->ranks[i]->name);
-        if (rank_set_has(h->ranks, name) &&
+        if (host_may_have_rank(h, name) &&
             step_record_started(&r->record, name, (pid_t)m->ranks[i]->pid, m->ranks[i]->time_ns))
-            print_binding(r, h, m->ranks[i]);
+            rank_has_started(r, h, m->ranks[i], name);
     }
     return 0;
 }
@@ -151,14 +161,45 @@ static int end_code(enum end_cause cause, int32_t code)
     return cause == END_NOT_STARTED ? failure_code((uint32_t)code) : code;
 }
 
-static void rank_has_ended(struct run *r, const struct rank_end *end, const Mprun__Exited *m)
+/* All ranks of the world have ended. A step that ends is told to do so as a whole. */
+static void world_has_ended(struct run *r, struct world *w)
+{
+    Mprun__WorldEnd m = MPRUN__WORLD_END__INIT;
+    name_service_world_ended(&r->names, w->number);
+    if (w->number == 0 || verdict_is_ending(&r->verdict))
+        return;
+    m.world = w->number;
+    hosts_broadcast(r->hosts, FRAME_WORLD_END, &m.base);
+    step_record_world_ended(&r->record, w->number);
+    worlds_remove(&r->worlds, w);
+}
+
+static void judge_end(struct run *r, const struct rank_end *end, const Mprun__Exited *m,
+                      struct world *w)
 {
     if (r->input)
         input_credit(r->input, end->name, 0, 0, 1);
     name_service_rank_ended(&r->names, end->name);
+    if (end->cause == END_NOT_STARTED && spawner_failed(&r->spawner, w, m->text))
+        return;
     rank_failures_ended(&r->rank_failures, end, !m->killed_by_us);
     if (end->cause == END_OK && !m->joined)
         rank_failures_ended_without_init(&r->rank_failures, end);
+}
+
+static void rank_has_ended(struct run *r, const struct rank_end *end, const Mprun__Exited *m,
+                           bool has_started)
+{
+    struct world *w = worlds_find(&r->worlds, end->name.world);
+    if (!w)
+        return;
+    worlds_rank_ended(&r->worlds, end->name);
+    if (!has_started)
+        worlds_rank_known(&r->worlds, end->name);
+    judge_end(r, end, m, w);
+    spawner_look(&r->spawner, w);
+    if (w->ended == w->nranks)
+        world_has_ended(r, w);
 }
 
 static int take_exited(void *host, void *message)
@@ -167,7 +208,7 @@ static int take_exited(void *host, void *message)
     const Mprun__Exited *m = message;
     struct run *r = run_of(h);
     struct rank_name name = rank_name_unpack(m->name);
-    if (rank_set_has(h->ranks, name)) {
+    if (host_may_have_rank(h, name)) {
         struct rank_end end = {
             .name = name,
             .host = h->launch_index,
@@ -175,8 +216,10 @@ static int take_exited(void *host, void *message)
             .time_ns = m->time_ns,
         };
         end.code = end_code(end.cause, m->code);
+        const struct report_rank *rank = step_record_rank(&r->record, name);
+        bool has_started = rank && rank->start_ns;
         if (step_record_ended(&r->record, &end, m->usage, m->text))
-            rank_has_ended(r, &end, m);
+            rank_has_ended(r, &end, m, has_started);
     }
     return 0;
 }
@@ -193,7 +236,7 @@ static int take_aborted(void *host, void *message)
     struct host *h = host;
     const Mprun__Aborted *m = message;
     struct rank_name name = rank_name_unpack(m->name);
-    if (rank_set_has(h->ranks, name))
+    if (host_may_have_rank(h, name))
         rank_failures_aborted(&run_of(h)->rank_failures, name, h->launch_index, m->code);
     return 0;
 }
@@ -210,7 +253,7 @@ static int take_output(void *host, const uint8_t *p, size_t n)
     struct host *h = host;
     struct bulk_header bh;
     struct error e;
-    if (bulk_header_unpack(p, n, &bh, &e) < 0 || bh.stream == 0 || !rank_set_has(h->ranks, bh.name))
+    if (bulk_header_unpack(p, n, &bh, &e) < 0 || bh.stream == 0 || !host_may_have_rank(h, bh.name))
         return -1;
     output_put(run_of(h)->output, h->launch_index, &bh, p + BULK_HEADER, n - BULK_HEADER);
     if (n > BULK_HEADER && output_is_closed(run_of(h)->output, bh.stream))
@@ -221,7 +264,7 @@ static int take_output(void *host, const uint8_t *p, size_t n)
 static ssize_t host_move(void *arg, struct link *l, const struct bulk_header *bh, int fd, size_t n)
 {
     struct host *h = host_sender(arg, link_frame_host(l));
-    if (!h || !rank_set_has(h->ranks, bh->name))
+    if (!h || !host_may_have_rank(h, bh->name))
         return -1; /* it becomes a frame, and is refused as such */
     return output_move(run_of(h)->output, h->launch_index, bh, fd, n);
 }
@@ -231,7 +274,7 @@ static int take_input_credit(void *host, void *message)
     struct host *h = host;
     const Mprun__InputCredit *m = message;
     struct rank_name name = rank_name_unpack(m->name);
-    if (run_of(h)->input && rank_set_has(h->ranks, name))
+    if (run_of(h)->input && host_may_have_rank(h, name))
         input_credit(run_of(h)->input, name, m->consumed, m->limit, m->closed);
     return 0;
 }
@@ -349,8 +392,25 @@ static int take_name_request(void *host, void *message)
 {
     struct host *h = host;
     const Mprun__NameRequest *m = message;
-    bool is_here = rank_set_has(h->ranks, rank_name_unpack(m->from));
+    bool is_here = host_may_have_rank(h, rank_name_unpack(m->from));
     return is_here ? name_service_request(&run_of(h)->names, h, m) : -1;
+}
+
+static int take_spawn(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Spawn *m = message;
+    if (!m->parent || !host_may_have_rank(h, rank_name_unpack(m->parent)))
+        return -1;
+    spawner_request(&run_of(h)->spawner, h, m);
+    return 0;
+}
+
+static int take_world_report(void *host, void *message)
+{
+    struct host *h = host;
+    step_record_rank_reports(&run_of(h)->record, h->launch_index, message);
+    return 0;
 }
 
 static int take_errand_news(void *host, void *message)
@@ -432,7 +492,7 @@ static const uint64_t frames_of_ranks =
     FRAME_BIT(FRAME_STARTED) | FRAME_BIT(FRAME_EXITED) | FRAME_BIT(FRAME_ABORTED) |
     FRAME_BIT(FRAME_OUTPUT) | FRAME_BIT(FRAME_INPUT_CREDIT) | FRAME_BIT(FRAME_COLLECT) |
     FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT) |
-    FRAME_BIT(FRAME_NAME_REQUEST);
+    FRAME_BIT(FRAME_NAME_REQUEST) | FRAME_BIT(FRAME_SPAWN) | FRAME_BIT(FRAME_WORLD_REPORT);
 
 /* These may be on their way through other hosts when the end of the start client is known. */
 static const uint64_t frames_too_late =
@@ -467,6 +527,8 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_MODEX_REQUEST] = {.message = &mprun__modex_request__descriptor,
                              .take = take_modex_request},
     [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
+    [FRAME_SPAWN] = {.message = &mprun__spawn__descriptor, .take = take_spawn},
+    [FRAME_WORLD_REPORT] = {.message = &mprun__report__descriptor, .take = take_world_report},
     [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},
     [FRAME_ERRAND_NEWS] = {.message = &mprun__errand_news__descriptor, .take = take_errand_news},
     [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_present},

@@ -34,6 +34,12 @@ static void random_name(char *to, size_t n)
     to[n] = 0;
 }
 
+void step_plan_new_nspace(char ret[64])
+{
+    memcpy(ret, "mprun-", 6);
+    random_name(ret + 6, 26);
+}
+
 static void choose_adapter(struct step_plan *p)
 {
     p->adapter = p->cmd->rm;
@@ -229,8 +235,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
         return -1;
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", p->adapter->gpu_env ? p->adapter->gpu_env : "");
     random_name(s->id, 12);
-    memcpy(s->nspace, "mprun-", 6);
-    random_name(s->nspace + 6, 26); /* 130 bits */
+    step_plan_new_nspace(s->nspace);
     s->oversubscribed = p->placement.oversubscribed;
     choose_rank_cores(p);
     s->passed_signals = p->adapter->signals_starters;
@@ -268,6 +273,9 @@ static int choose_hosts(struct step_plan *p, struct error *err)
         };
     }
     p->used.nhosts = p->nused;
+    p->step.universe = allocation_slots(&p->used) / binding_cores(&p->cmd->step.bind);
+    if (p->step.universe < p->step.nranks)
+        p->step.universe = p->step.nranks;
     return 0;
 }
 

@@ -49,5 +49,7 @@ int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, const struc
 int step_plan_find_starter(struct step_plan *p, struct error *err);
 void step_plan_free(struct step_plan *p); /* what it holds, not itself */
 
+/* A new namespace: "mprun-" and 130 random bits. */
+void step_plan_new_nspace(char ret[64]);
 /* Seconds since the step began. */
 double step_plan_seconds(const struct step_plan *p);

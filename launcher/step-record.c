@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "common/words.h"
+#include "launcher/worlds.h"
 #include "wire/tree/tree.h"
 
 struct rank_facts {
@@ -15,25 +16,89 @@ struct rank_facts {
     bool started, ended;
 };
 
+/* ---- worlds ---------------------------------------------------------------------------------- */
+
+static void free_world(struct world_record *w)
+{
+    for (uint32_t i = 0; w->ranks && w->endings && i < w->nranks; i++) {
+        free((char *)(uintptr_t)w->ranks[i].bound_threads);
+        free(w->endings[i].end_text);
+    }
+    free(w->ranks);
+    free(w->endings);
+    free(w);
+}
+
+int step_record_add_world(struct step_record *r, const struct world *world)
+{
+    struct world_record **at = &r->worlds, *w = calloc(1, sizeof(*w));
+    if (!w)
+        return -1;
+    *w = (struct world_record){.number = world->number,
+                               .nranks = world->nranks,
+                               .ranks = calloc(world->nranks, sizeof(*w->ranks)),
+                               .endings = calloc(world->nranks, sizeof(*w->endings))};
+    if (!w->ranks || !w->endings) {
+        free_world(w);
+        return -1;
+    }
+    for (uint32_t i = 0; i < world->nranks; i++) {
+        struct rank_name name = {.world = world->number, .rank = i};
+        uint32_t host = (uint32_t)rank_map_host(&world->map, name);
+        w->ranks[i] =
+            (struct report_rank){.name = name, .host = host, .limits = r->facts[host].rank_limits};
+    }
+    while (*at)
+        at = &(*at)->next;
+    *at = w;
+    r->nranks += w->nranks;
+    return 0;
+}
+
+void step_record_world_ended(struct step_record *r, uint32_t world)
+{
+    const struct cmdline *cmd = r->plan->cmd;
+    if (cmd->report_usage || cmd->report_json || cmd->report_launch)
+        return;
+    for (struct world_record **at = &r->worlds; *at; at = &(*at)->next)
+        if ((*at)->number == world) {
+            struct world_record *w = *at;
+            *at = w->next;
+            free_world(w);
+            return;
+        }
+}
+
+/* NULL: its world's rows are not kept, or there is no such rank. */
+static struct report_rank *find(const struct step_record *r, struct rank_name name,
+                                struct rank_facts **ret_facts)
+{
+    struct world_record *w = r->worlds;
+    while (w && w->number != name.world)
+        w = w->next;
+    if (!w || name.rank >= w->nranks)
+        return NULL;
+    if (ret_facts)
+        *ret_facts = &w->endings[name.rank];
+    return &w->ranks[name.rank];
+}
+
+const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name)
+{
+    return find(r, name, NULL);
+}
+
 int step_record_init(struct step_record *r, const struct step_plan *plan)
 {
     *r = (struct step_record){.plan = plan};
     r->facts = calloc(plan->nused + 1, sizeof(*r->facts));
     r->hosts = calloc(plan->nused + 1, sizeof(*r->hosts));
-    r->ranks = calloc(plan->step.nranks + 1, sizeof(*r->ranks));
-    r->endings = calloc(plan->step.nranks + 1, sizeof(*r->endings));
-    if (!r->facts || !r->hosts || !r->ranks || !r->endings)
+    if (!r->facts || !r->hosts)
         return -1;
     r->launch.fanout = plan->fanout;
     r->launch.depth = plan->fanout ? tree_depth(plan->fanout, (uint32_t)plan->nused) : 1;
-    for (uint32_t i = 0; i < plan->nused; i++) {
-        const struct rank_set *ranks = &plan->placements[i].ranks;
+    for (uint32_t i = 0; i < plan->nused; i++)
         r->hosts[i].name = plan->used.hosts[i].name;
-        for (uint32_t k = 0; k < rank_set_count(ranks); k++) {
-            struct rank_name name = rank_set_at(ranks, k);
-            r->ranks[name.rank] = (struct report_rank){.name = name, .host = i};
-        }
-    }
     return 0;
 }
 
@@ -51,14 +116,13 @@ void step_record_free(struct step_record *r)
         free((char *)(uintptr_t)r->hosts[i].tracking_reason);
         free((char *)(uintptr_t)r->hosts[i].cgroup_kind);
     }
-    for (uint32_t i = 0; r->ranks && r->endings && i < r->plan->step.nranks; i++) {
-        free((char *)(uintptr_t)r->ranks[i].bound_threads);
-        free(r->endings[i].end_text);
+    while (r->worlds) {
+        struct world_record *next = r->worlds->next;
+        free_world(r->worlds);
+        r->worlds = next;
     }
     free(r->facts);
     free(r->hosts);
-    free(r->ranks);
-    free(r->endings);
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
@@ -108,7 +172,6 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
     struct host_facts *f = &r->facts[host];
     struct report_host *h = &r->hosts[host];
     const struct rank_set *ranks = &r->plan->placements[host].ranks;
-    struct limits rank_limits;
     f->cgroup_paths = strings_of(m->cgroup_paths, m->n_cgroup_paths);
     f->directories = strings_of(m->directories, m->n_directories);
     h->ready = 1;
@@ -116,9 +179,9 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
     set_text(&h->cgroup_kind, m->cgroup_kind);
     h->cores = m->cores;
     limits_unpack(m->host_limits, &h->limits);
-    limits_unpack(m->rank_limits, &rank_limits);
+    limits_unpack(m->rank_limits, &f->rank_limits);
     for (uint32_t i = 0; i < rank_set_count(ranks); i++)
-        r->ranks[rank_set_at(ranks, i).rank].limits = rank_limits;
+        find(r, rank_set_at(ranks, i), NULL)->limits = f->rank_limits;
 }
 
 static void take_rank_report(struct report_rank *rank, const Mprun__Report__Rank *m)
@@ -130,14 +193,19 @@ static void take_rank_report(struct report_rank *rank, const Mprun__Report__Rank
         limits_unpack(m->limits, &rank->limits);
 }
 
+void step_record_rank_reports(struct step_record *r, uint32_t host, const Mprun__Report *m)
+{
+    for (size_t i = 0; i < m->n_ranks; i++) {
+        struct report_rank *rank = find(r, rank_name_unpack(m->ranks[i]->name), NULL);
+        if (rank && rank->host == host)
+            take_rank_report(rank, m->ranks[i]);
+    }
+}
+
 void step_record_report(struct step_record *r, uint32_t host, const Mprun__Report *m)
 {
     struct report_host *h = &r->hosts[host];
-    for (size_t i = 0; i < m->n_ranks; i++) {
-        struct rank_name name = rank_name_unpack(m->ranks[i]->name);
-        if (rank_set_has(&r->plan->placements[host].ranks, name))
-            take_rank_report(&r->ranks[name.rank], m->ranks[i]);
-    }
+    step_record_rank_reports(r, host, m);
     usage_unpack(m->starter, &h->starter);
     usage_unpack(m->others, &h->others);
     usage_unpack(m->step, &h->total);
@@ -147,16 +215,17 @@ void step_record_report(struct step_record *r, uint32_t host, const Mprun__Repor
 
 bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid, uint64_t start_ns)
 {
-    struct rank_facts *f = &r->endings[name.rank];
-    struct report_rank *rank = &r->ranks[name.rank];
-    if (f->started)
+    struct rank_facts *f;
+    struct report_rank *rank = find(r, name, &f);
+    if (!rank || f->started)
         return false;
     f->started = true;
     rank->pid = pid;
     rank->start_ns = start_ns;
     r->counts.started++;
     r->counts.known += !f->ended;
-    if (++r->facts[rank->host].started == rank_set_count(&r->plan->placements[rank->host].ranks))
+    if (name.world == 0 &&
+        ++r->facts[rank->host].started == rank_set_count(&r->plan->placements[rank->host].ranks))
         step_record_reached(r, rank->host, LAUNCH_RUNNING);
     return true;
 }
@@ -164,9 +233,9 @@ bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid
 bool step_record_ended(struct step_record *r, const struct rank_end *end, const Mprun__Usage *usage,
                        const char *text)
 {
-    struct rank_facts *f = &r->endings[end->name.rank];
-    struct report_rank *rank = &r->ranks[end->name.rank];
-    if (f->ended)
+    struct rank_facts *f;
+    struct report_rank *rank = find(r, end->name, &f);
+    if (!rank || f->ended)
         return false;
     f->ended = true;
     f->end = *end;
@@ -175,18 +244,21 @@ bool step_record_ended(struct step_record *r, const struct rank_end *end, const 
     usage_unpack(usage, &rank->usage);
     r->counts.ended++;
     r->counts.known += !f->started;
-    r->facts[rank->host].ended++;
+    r->facts[rank->host].ended += end->name.world == 0;
     return true;
 }
 
 const char *step_record_end_text(const struct step_record *r, struct rank_name name)
 {
-    return r->endings[name.rank].end_text;
+    struct rank_facts *f;
+    return find(r, name, &f) ? f->end_text : NULL;
 }
 
 void step_record_change_cause(struct step_record *r, struct rank_name name, enum end_cause cause)
 {
-    r->endings[name.rank].end.cause = cause;
+    struct rank_facts *f;
+    if (find(r, name, &f))
+        f->end.cause = cause;
 }
 
 /* ---- the start of the step ------------------------------------------------------------------- */

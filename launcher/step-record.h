@@ -18,12 +18,20 @@ struct host_facts {
     pid_t worker;                                  /* 0 before HELLO */
     char **cgroup_paths, **directories; /* READY's: what the host makes, and must not leave behind;
                                            NULL-terminated; NULL before it */
-    uint32_t started, ended;            /* ranks */
+    struct limits rank_limits;          /* READY's, with held_by */
+    uint32_t started, ended;            /* ranks of world 0 */
 };
 
-struct rank_counts {
+struct rank_counts { /* of all worlds */
     uint32_t started, ended;
     uint32_t known; /* started or ended */
+};
+
+struct world_record { /* the ranks of a world, by their numbers in it */
+    struct world_record *next;
+    uint32_t number, nranks;
+    struct report_rank *ranks;
+    struct rank_facts *endings; /* private to step-record.c */
 };
 
 /* Everybody may read it; step-record.c writes, and the step's files beside it note times of the
@@ -31,10 +39,10 @@ struct rank_counts {
 struct step_record {
     const struct step_plan *plan;
     struct report_launch launch;
-    struct host_facts *facts;   /* of each host */
-    struct report_host *hosts;  /* of each host */
-    struct report_rank *ranks;  /* of each rank */
-    struct rank_facts *endings; /* private to step-record.c */
+    struct host_facts *facts;    /* of each host */
+    struct report_host *hosts;   /* of each host */
+    struct world_record *worlds; /* in the order of their numbers */
+    uint32_t nranks;             /* of all worlds so far */
     struct rank_counts counts;
     uint64_t nmessages;
 };
@@ -43,16 +51,26 @@ struct step_record {
 int step_record_init(struct step_record *r, const struct step_plan *plan);
 void step_record_free(struct step_record *r); /* what it holds, not itself; zero is fine */
 
+struct world;
+/* The ranks of one more world. -1: out of memory. */
+int step_record_add_world(struct step_record *r, const struct world *world);
+/* All ranks of the world have ended well. Its rows are kept only for a report that is wanted. */
+void step_record_world_ended(struct step_record *r, uint32_t world);
+
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
 void step_record_hello(struct step_record *r, uint32_t host, const Mprun__Hello *m);
 void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready *m);
 void step_record_report(struct step_record *r, uint32_t host, const Mprun__Report *m);
+/* The same for some ranks of the host alone. */
+void step_record_rank_reports(struct step_record *r, uint32_t host, const Mprun__Report *m);
 /* The host has got so far now; the first time counts. */
 void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase phase);
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
+/* What is known of a rank; NULL: no such rank, or its world's rows are not kept. */
+const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name);
 /* False: it had been started before. */
 bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid,
                          uint64_t start_ns);

@@ -91,8 +91,8 @@ static void show_state(struct run *r)
     struct rank_counts n = r->record.counts;
     log_note("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s; "
              "^C again within %g s to end it",
-             r->plan->step.id, step_state_text(r->state), n.started, r->plan->step.nranks,
-             plural(r->plan->step.nranks), n.ended, r->plan->nused, plural(r->plan->nused),
+             r->plan->step.id, step_state_text(r->state), n.started, r->record.nranks,
+             plural(r->record.nranks), n.ended, r->plan->nused, plural(r->plan->nused),
              loop_now() - r->plan->start_time, INT_AGAIN_SECONDS);
     if (r->state >= STEP_LAUNCHING && r->state < STEP_RELEASING)
         usage_now_ask(&r->usage_now);

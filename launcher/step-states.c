@@ -100,16 +100,16 @@ static enum step_state launching(struct run *r)
     struct rank_counts n = r->record.counts;
     if (n.started + n.ended > 0)
         fault_point("launching");
-    if (n.known < r->plan->step.nranks)
+    if (n.known < r->record.nranks)
         return STEP_LAUNCHING;
-    if (n.started == r->plan->step.nranks)
+    if (n.started == r->record.nranks)
         step_record_all_running(&r->record, hosts_with_links(r->hosts));
     return STEP_RUNNING;
 }
 
 static enum step_state running(struct run *r)
 {
-    return r->record.counts.ended == r->plan->step.nranks ? STEP_ENDING : STEP_RUNNING;
+    return r->record.counts.ended == r->record.nranks ? STEP_ENDING : STEP_RUNNING;
 }
 
 /* A host that came late, or was told nothing yet, is ended as well. */

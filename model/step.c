@@ -7,7 +7,7 @@
 
 #include "common/words.h"
 
-static void app_free(struct app *a)
+void app_free(struct app *a)
 {
     words_free(a->argv);
     words_free(a->envp);

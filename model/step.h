@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step.h - one mprun: its programs (apps), its ranks, and how they are to be run */
+/* step.h - one mprun: its programs (apps), its ranks, and how they are to be run
+ *
+ * A step is one world of ranks, number 0, and the worlds that ranks add to it (MPI_Comm_spawn). A
+ * further world has a struct step of its own: the step's, with other programs and ranks. */
 #pragma once
 
 #include <stdbool.h>
@@ -74,10 +77,11 @@ enum stdin_target { STDIN_NONE, STDIN_RANK, STDIN_ALL };
 
 struct step {
     char id[40];     /* unique: goes into cgroup and file names; [a-z0-9-] */
-    char nspace[64]; /* PMIx namespace of world 0, secret: at least 96 random bits */
+    char nspace[64]; /* PMIx namespace of the world, secret: at least 96 random bits */
     struct app *apps;
     size_t napps;
     uint32_t nranks;
+    uint32_t universe;  /* ranks that all worlds of the step have room for at once */
     int oversubscribed; /* some host has more ranks than cores */
     struct binding_request bind;
     bool overlap; /* --overlap: use cores of the user's other steps as if they were free */
@@ -102,4 +106,5 @@ struct step {
     uint64_t passed_signals; /* bits, 1 << number: what starters get and pass on to their ranks */
 };
 
-void step_free(struct step *s); /* what it holds, not itself */
+void app_free(struct app *a);   /* what it holds, not itself */
+void step_free(struct step *s); /* the same */

@@ -189,7 +189,7 @@ static void deal_rest(uint32_t *counts, const struct allocation *a, const struct
 static int number_ranks(struct plan *p, const uint32_t *counts, const struct plan_options *o,
                         uint64_t nranks)
 {
-    struct rank_name next = {0};
+    struct rank_name next = {.world = o->world};
     while (next.rank < nranks)
         for (size_t i = 0; i < p->nhosts; i++)
             while (rank_set_count(&p->hosts[i]) < counts[i]) {
@@ -212,7 +212,7 @@ static int place_ranks(struct plan *p, const struct allocation *a, const struct 
     deal_rest(counts, a, o, fill_slots(counts, a, o, nranks));
     if (number_ranks(p, counts, o, nranks) < 0)
         goto no_memory;
-    if (rank_map_create(&p->map, 0, (uint32_t)nranks, err) < 0)
+    if (rank_map_create(&p->map, o->world, (uint32_t)nranks, err) < 0)
         return -1;
     for (uint32_t i = 0; i < p->nhosts; i++) {
         p->oversubscribed |= (uint64_t)counts[i] * cores_each(o) > a->hosts[i].slots.value;

@@ -24,6 +24,7 @@ struct plan_options {
     uint32_t nranks;   /* 0: one per slot, or per_host on every host when that is set */
     uint32_t per_host; /* --npernode/-N: at most this many on a host; 0: no bound */
     uint32_t cores;    /* a rank takes as many slots; 0 is one */
+    uint32_t world;    /* of the ranks */
     bool cyclic;       /* one rank to each host in turn, instead of filling host after host */
     bool even;         /* each host gets as many, but one, if they have the slots */
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */

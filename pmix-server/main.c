@@ -14,6 +14,7 @@
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/nspace.h"
 #include "pmix-server/pmix/publish.h"
+#include "pmix-server/pmix/spawn.h"
 #include "pmix-server/server.h"
 
 /* Only the worker ends mppmi; signals to the job's processes are for its ranks. */
@@ -75,6 +76,17 @@ static void on_name_reply(struct mppmi *p, const void *message, struct error *er
     publish_answer(&p->server, message);
 }
 
+static void on_spawned(struct mppmi *p, const void *message, struct error *err)
+{
+    spawn_answer(&p->server, message);
+}
+
+static void on_world_end(struct mppmi *p, const void *message, struct error *err)
+{
+    const Mprun__WorldEnd *m = message;
+    nspace_end(&p->server, m->world);
+}
+
 static void on_end(struct mppmi *p, const void *message, struct error *err)
 {
     server_end(&p->server);
@@ -91,6 +103,8 @@ static const struct {
     [FRAME_COLLECTED] = {&mprun__collected__descriptor, on_collected},
     [FRAME_MODEX_REQUEST] = {&mprun__modex_request__descriptor, on_modex_request},
     [FRAME_NAME_REPLY] = {&mprun__name_reply__descriptor, on_name_reply},
+    [FRAME_SPAWNED] = {&mprun__spawned__descriptor, on_spawned},
+    [FRAME_WORLD_END] = {&mprun__world_end__descriptor, on_world_end},
     [FRAME_MODEX_REPLY] = {&mprun__modex_reply__descriptor, on_modex_reply},
 };
 

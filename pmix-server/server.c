@@ -40,6 +40,18 @@ void server_add_world(struct server *s, struct world *w)
     s->worlds = w;
 }
 
+/* server.worlds is never empty once it is not. */
+struct world *server_take_world(struct server *s, uint32_t number)
+{
+    for (struct world **at = &s->worlds; *at && (*at)->next; at = &(*at)->next)
+        if ((*at)->number == number) {
+            struct world *w = *at;
+            *at = w->next;
+            return w;
+        }
+    return NULL;
+}
+
 void server_had_client(struct server *s)
 {
     s->had_clients = true;

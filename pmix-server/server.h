@@ -38,6 +38,8 @@ int server_open(struct server *s, int fd, const struct link_events *events, stru
 /* PMI_INIT: notes directory and host name. -1 with err: given twice, or not usable. */
 int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err);
 void server_add_world(struct server *s, struct world *w); /* takes w */
+/* The caller destroys it. NULL: there is no such world, or it is the only one. */
+struct world *server_take_world(struct server *s, uint32_t number);
 void server_had_client(struct server *s);
 
 /* Sends PMI_FAILED and leaves the loop: the worker ends the step. */

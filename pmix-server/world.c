@@ -131,6 +131,9 @@ static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
     w->pmi = m->pmi;
     w->nranks = m->nranks;
     w->own_host = m->host_index;
+    w->universe = m->universe > m->nranks ? m->universe : m->nranks;
+    w->is_spawned = m->parent != NULL;
+    w->parent = rank_name_unpack(m->parent);
     snprintf(w->nspace, sizeof(w->nspace), "%s", m->nspace);
     w->directory = bytes_dup(&m->directory);
     if (!w->directory)

@@ -33,8 +33,11 @@ struct world {
     char nspace[WORLD_NSPACE_MAX + 1]; /* secret: not for messages or file names */
     unsigned pmi;                      /* of enum pmi_kind: what its ranks are offered */
     uint32_t nranks;
-    uint32_t nhosts;   /* placements */
-    uint32_t own_host; /* our index in the placements */
+    uint32_t universe; /* ranks that all worlds of the step have room for */
+    bool is_spawned;
+    struct rank_name parent; /* of a spawned world: the rank that has asked for it */
+    uint32_t nhosts;         /* placements */
+    uint32_t own_host;       /* our index in the placements */
     struct world_node *nodes;
     size_t nnodes;
     struct rank_map map; /* which of the nodes has a rank */

@@ -65,9 +65,14 @@ const struct tree_place_events host_tree_events = {.parent_lost = host_lost_mpru
 
 /* ---- events of the PMI server ---------------------------------------------------------------- */
 
-static void pmi_ready(void *arg)
+static void pmi_ready(void *arg, uint32_t world, char **env)
 {
-    loop_defer_schedule(&((struct host *)arg)->turn);
+    struct host *h = arg;
+    if (world == 0 && !h->with.pmi_env)
+        h->with.pmi_env = env;
+    else
+        spawned_worlds_ready(&h->spawned, world, env);
+    loop_defer_schedule(&h->turn);
 }
 
 static void pmi_client(void *arg, struct rank_name rank, bool has_connected)

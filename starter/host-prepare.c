@@ -114,7 +114,7 @@ void host_prepare(struct host *h)
 
 bool host_is_prepared(const struct host *h)
 {
-    return h->containment.is_ready && (!h->with.pmi || h->with.pmi->env);
+    return h->containment.is_ready && (!h->with.pmi || h->with.pmi_env);
 }
 
 /* ---- READY ----------------------------------------------------------------------------------- */

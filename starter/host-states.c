@@ -43,13 +43,15 @@ static enum host_state launching(struct host *h)
 
 static enum host_state running(struct host *h)
 {
+    spawned_worlds_turn(&h->spawned);
     return ranks_have_ended(&h->ranks) ? HOST_ENDING : HOST_RUNNING;
 }
 
 static enum host_state ending(struct host *h)
 {
     preload_stop(&h->preload);
-    if (h->ranks.running > 0)
+    spawned_worlds_stop(&h->spawned);
+    if (ranks_are_running(&h->ranks))
         return HOST_ENDING;
     if (!leftovers_end(&h->leftovers))
         return HOST_ENDING;

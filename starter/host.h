@@ -23,6 +23,7 @@
 #include "starter/services.h"
 #include "starter/ending/step-end.h"
 #include "starter/usage/process-usage.h"
+#include "starter/worlds/spawned-worlds.h"
 #include "wire/host-directory.h"
 #include "wire/messages/launch.h"
 
@@ -65,6 +66,7 @@ struct host {
     struct rank_binding binding;
     struct rank_io io;
     struct ranks ranks;
+    struct spawned_worlds spawned;
 };
 
 /* ---- host-events.c: events of the host's parts; their arg is the host ------------------------ */

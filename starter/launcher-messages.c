@@ -32,12 +32,42 @@ static int take_offer(void *host, const uint8_t *p, size_t n)
     return preload_take_offer(&h->preload, &h->with, &h->tree.children, p, n);
 }
 
+/* A host whose part in the step is over takes no more ranks: mprun had not heard of that yet. */
+static int launch_more(struct host *h, const uint8_t *p, size_t n)
+{
+    if (h->state < HOST_ENDING)
+        spawned_worlds_launch(&h->spawned, p, n, h->uplink.start.host_id);
+    return 0;
+}
+
+static int take_world_kill(void *host, void *message)
+{
+    const Mprun__WorldKill *m = message;
+    spawned_worlds_kill(&((struct host *)host)->spawned, m->world);
+    return 0;
+}
+
+static int take_world_end(void *host, const uint8_t *p, size_t n)
+{
+    struct host *h = host;
+    Mprun__WorldEnd *m = mprun__world_end__unpack(NULL, n, p);
+    if (!m)
+        return -1;
+    spawned_worlds_end(&h->spawned, m->world);
+    mprun__world_end__free_unpacked(m, NULL);
+    if (h->with.pmi)
+        pmi_server_pass_down(h->with.pmi, FRAME_WORLD_END, p, n);
+    return 0;
+}
+
 static int take_launch(void *host, const uint8_t *p, size_t n)
 {
     struct host *h = host;
     struct error e;
-    if (h->has_launch || h->end.has_begun)
+    if (h->end.has_begun)
         return 0;
+    if (h->has_launch)
+        return launch_more(h, p, n);
     if (launch_unpack(p, n, h->uplink.start.host_id, &h->launch, &e) < 0) {
         step_end_cannot_run(&h->end, EXIT_CODE_MPRUN, e.text);
         return 0;
@@ -159,6 +189,8 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_PLACE] = {.message = &mprun__place__descriptor, .take = take_place},
     [FRAME_PRELOAD_OFFER] = {.take_bytes = take_offer},
     [FRAME_LAUNCH] = {.take_bytes = take_launch},
+    [FRAME_WORLD_KILL] = {.message = &mprun__world_kill__descriptor, .take = take_world_kill},
+    [FRAME_WORLD_END] = {.take_bytes = take_world_end},
     [FRAME_KILL] = {.message = &mprun__kill__descriptor, .take = take_kill},
     [FRAME_SIGNAL] = {.message = &mprun__signal__descriptor, .take = take_signal},
     [FRAME_WINDOW] = {.message = &mprun__window__descriptor, .take = take_window},
@@ -182,6 +214,7 @@ static int take_frame(struct host *h, struct link *l, enum frame_type type, cons
     case FRAME_MODEX_REQUEST:
     case FRAME_MODEX_REPLY:
     case FRAME_NAME_REPLY:
+    case FRAME_SPAWNED:
         if (h->with.pmi)
             pmi_server_pass_down(h->with.pmi, type, p, n);
         return 0;

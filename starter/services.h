@@ -20,9 +20,13 @@ struct starter_services {
     struct pmi_server *pmi; /* NULL: no PMI */
     const struct preload *preload;
     /* as zero before LAUNCH has come */
-    const struct launch *launch;
     struct host_directories *directories;
-    struct rank_binding *binding;
     struct rank_io *io;
-    struct ranks *ranks;
+    /* Of world 0. The parts of a spawned world have a copy of this struct, with those of that
+     * world. */
+    const struct launch *launch;
+    struct rank_binding *binding;
+    struct ranks *ranks; /* the first of a list, by worlds */
+    char **pmi_env;      /* for the world's ranks, "NAME=value", NULL-terminated; NULL: the PMI
+                            server is not ready for them */
 };

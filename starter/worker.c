@@ -14,6 +14,7 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/reaper.h"
+#include "common/words.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/host.h"
@@ -112,6 +113,7 @@ static int make_parts(struct host *h, struct preamble *start, struct error *err)
     tree_place_init(&h->tree, s, &host_tree_events, h);
     h->containment.loop = s->loop;
     h->errands.services = s;
+    spawned_worlds_init(&h->spawned, s);
     h->keeper_watch = loop_io_create(s->loop, s->keeper_fd, LOOP_READ, keeper_readable, h);
     if (!h->keeper_watch)
         return error_errno(err, ENOMEM, "prepare the starter");
@@ -138,7 +140,9 @@ static void free_parts(struct host *h)
     rank_io_free(&h->io);
     pmi_server_destroy(h->with.pmi);
     preload_close(&h->preload);
+    spawned_worlds_free(&h->spawned);
     ranks_free(&h->ranks);
+    words_free(h->with.pmi_env);
     errands_close(&h->errands);
     rank_binding_free(&h->binding);
     host_directories_free(&h->directories);

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/host-name-list.h"
 #include "launcher/step-record.h"
+#include "launcher/worlds.h"
 #include "wire/link/heartbeat.h"
 #include "wire/link/link.h"
 
@@ -29,7 +30,8 @@ static void add(struct host_table *t, uint32_t index, uint32_t *nused)
         t->used[(*nused)++] = h;
 }
 
-struct host_table *host_table_create(const struct step_plan *plan, struct step_record *record)
+struct host_table *host_table_create(const struct step_plan *plan, struct step_record *record,
+                                     const struct worlds *worlds)
 {
     struct host_table *t = calloc(1, sizeof(*t));
     uint32_t nused = 0;
@@ -37,6 +39,7 @@ struct host_table *host_table_create(const struct step_plan *plan, struct step_r
         return NULL;
     t->plan = plan;
     t->record = record;
+    t->worlds = worlds;
     t->all = calloc(plan->nhosts + 1, sizeof(*t->all));
     t->used = calloc(plan->nhosts + 1, sizeof(*t->used));
     if (!t->all || !t->used) {
@@ -147,8 +150,16 @@ void host_forget_start(struct host *h)
 
 struct host *host_of_rank(const struct host_table *t, struct rank_name name)
 {
-    int64_t host = rank_map_host(&t->plan->placement.map, name);
-    return host < 0 ? NULL : &t->all[host];
+    int64_t host = worlds_host_of(t->worlds, name);
+    return host < 0 ? NULL : t->used[host];
+}
+
+bool host_may_have_rank(const struct host *h, struct rank_name name)
+{
+    const struct worlds *w = h->table->worlds;
+    if (!worlds_find(w, name.world))
+        return name.world && name.world <= w->last_number;
+    return worlds_host_of(w, name) == h->launch_index && h->state != AGENT_UNUSED;
 }
 
 struct host *host_at(const struct host_table *t, uint32_t launch_index)

@@ -12,6 +12,7 @@
 #include "launcher/step-plan.h"
 
 struct step_record;
+struct worlds;
 
 /* of a host's starter */
 enum agent_state {
@@ -37,7 +38,7 @@ struct host {
     const char *name;
     uint32_t index;               /* in the allocation */
     uint32_t launch_index;        /* among the hosts that have ranks: its number on the wire */
-    const struct rank_set *ranks; /* the plan's */
+    const struct rank_set *ranks; /* the plan's: of world 0 */
     enum agent_state state;
     bool failed;    /* its starter has died, or never came */
     bool cancelled; /* mprun has cancelled its start: what comes of that is no failure */
@@ -62,6 +63,7 @@ struct host_table {
     void *context; /* its owner's, for events of links */
     const struct step_plan *plan;
     struct step_record *record;
+    const struct worlds *worlds;
     struct host *all;                 /* of the allocation; plan->nhosts */
     struct host **used;               /* those with ranks, by launch_index; plan->nused */
     size_t counts[AGENT_STATE_COUNT]; /* hosts in each state */
@@ -72,7 +74,8 @@ struct host_table {
 };
 
 /* NULL: out of memory. */
-struct host_table *host_table_create(const struct step_plan *plan, struct step_record *record);
+struct host_table *host_table_create(const struct step_plan *plan, struct step_record *record,
+                                     const struct worlds *worlds);
 void host_table_destroy(struct host_table *t); /* NULL is fine; the links are closed */
 
 void host_table_close_links(struct host_table *t);
@@ -93,6 +96,9 @@ void host_forget_start(struct host *h);
 
 /* The host that has this rank; NULL: none has. */
 struct host *host_of_rank(const struct host_table *t, struct rank_name name);
+/* Can a message about this rank come from the host? A world that has ended is not known any more.
+ */
+bool host_may_have_rank(const struct host *h, struct rank_name name);
 /* The host with this number on the wire; NULL: there is none. */
 struct host *host_at(const struct host_table *t, uint32_t launch_index);
 

@@ -52,12 +52,13 @@ static const char *where_it_is(const struct rank_failures *f, const struct rank_
 static void describe(const struct rank_failures *f, const struct rank_end *e, char *to, size_t n)
 {
     char name[RANK_NAME_TEXT], who[400];
+    const struct report_rank *rank = step_record_rank(f->record, e->name);
     snprintf(who, sizeof(who), "rank %s on %s (pid %d)", rank_name_format(e->name, name),
-             f->plan->used.hosts[e->host].name, (int)f->record->ranks[e->name.rank].pid);
+             f->plan->used.hosts[e->host].name, rank ? (int)rank->pid : 0);
     const char *text = step_record_end_text(f->record, e->name);
-    const char *others = f->plan->step.nranks == 1 ? ""
-                         : goes_on(f, e)           ? "; the other ranks go on"
-                                                   : "; the other ranks are ended";
+    const char *others = f->record->nranks == 1 ? ""
+                         : goes_on(f, e)        ? "; the other ranks go on"
+                                                : "; the other ranks are ended";
     switch (e->cause) {
     case END_NOT_STARTED:
         snprintf(to, n, "%s%s%s", text ? text : who, where_it_is(f, e), others);
@@ -108,7 +109,15 @@ static void explain_due(void *arg)
 
 static void add(struct rank_failures *f, const struct rank_end *end, const char *why)
 {
-    if (f->n < f->plan->step.nranks + 1u)
+    if (f->n == f->cap) {
+        size_t cap = f->cap ? 2 * f->cap : 16;
+        struct rank_end *all = realloc(f->all, cap * sizeof(*all));
+        if (all) {
+            f->all = all;
+            f->cap = cap;
+        }
+    }
+    if (f->n < f->cap)
         f->all[f->n++] = *end;
     verdict_end_ranks(f->verdict, -1, why);
     if (!f->verdict->explained && !loop_timer_is_active(&f->timer))
@@ -144,7 +153,7 @@ void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint3
         .code = code,
         .time_ns = loop_wallclock_ns(),
     };
-    if (f->n < f->plan->step.nranks)
+    if (f->n < f->record->nranks) /* a rank may say it again and again */
         add(f, &end, "a rank called abort");
 }
 
@@ -179,14 +188,12 @@ void rank_failures_reader_left(struct rank_failures *f)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int rank_failures_init(struct rank_failures *f, struct loop *loop, const struct step_plan *plan,
-                       struct step_record *record, struct verdict *verdict)
+void rank_failures_init(struct rank_failures *f, struct loop *loop, const struct step_plan *plan,
+                        struct step_record *record, struct verdict *verdict)
 {
     *f = (struct rank_failures){
         .plan = plan, .record = record, .verdict = verdict, .lost = {.cause = END_OK}};
-    f->all = calloc(plan->step.nranks + 1u, sizeof(*f->all));
     loop_timer_init(&f->timer, loop, explain_due, f);
-    return f->all ? 0 : -1;
 }
 
 void rank_failures_free(struct rank_failures *f)

@@ -17,16 +17,15 @@ struct rank_failures { /* private to rank-failures.c */
     struct verdict *verdict;
     struct loop_timer timer; /* until the first failure is said */
     struct rank_end *all;    /* failures that count, in order of arrival */
-    size_t n;
+    size_t n, cap;
     bool init_called;     /* some rank has called MPI_Init */
     struct rank_end lone; /* with END_NO_INIT: the first that ended well without it */
     struct rank_end lost; /* with END_LIMIT: the first that the step went on without */
     bool reader_left;
 };
 
-/* -1: out of memory. */
-int rank_failures_init(struct rank_failures *f, struct loop *loop, const struct step_plan *plan,
-                       struct step_record *record, struct verdict *verdict);
+void rank_failures_init(struct rank_failures *f, struct loop *loop, const struct step_plan *plan,
+                        struct step_record *record, struct verdict *verdict);
 void rank_failures_free(struct rank_failures *f); /* what it holds, not itself; zero is fine */
 
 /* A rank has ended, as the record says. counts: false for a rank that we have killed. */

@@ -162,7 +162,7 @@ static void take_amount(struct step_limits *l, const struct host *h,
     s->sum += a->value - *before;
     *before = a->value;
     struct rank_name grew = rank_name_unpack(a->grew);
-    if (!limit_of(l, (int)a->kind)->set || !a->growth || !rank_set_has(h->ranks, grew))
+    if (!limit_of(l, (int)a->kind)->set || !a->growth || !host_may_have_rank(h, grew))
         return;
     if (a->growth > limit_of(l, (int)a->kind)->value / LIMIT_GROWTH_PARTS)
         l->quiet = LIMIT_SAMPLE_MIN_SECONDS;

@@ -170,8 +170,10 @@ static bool have_report(const struct usage_now *u, const struct host *h, struct 
     struct usage sum = {0};
     if (h->state < AGENT_REPORTED || !r->starter.known)
         return false;
-    for (uint32_t i = 0; i < rank_set_count(h->ranks); i++)
-        usage_add(&sum, &u->hosts->record->ranks[rank_set_at(h->ranks, i).rank].usage);
+    for (const struct world_record *w = u->hosts->record->worlds; w; w = w->next)
+        for (uint32_t i = 0; i < w->nranks; i++)
+            if (w->ranks[i].host == h->launch_index)
+                usage_add(&sum, &w->ranks[i].usage);
     usage_add(&sum, &r->others);
     double cpu = usage_cpu_seconds(&r->total);
     if (cpu < 0)

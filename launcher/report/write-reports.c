@@ -2,6 +2,8 @@
 /* write-reports.c - the reports of a step, from what is recorded of it */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -39,6 +41,15 @@ static void own_usage(struct usage *u)
     usage_set(u, USAGE_RSS_PEAK, (uint64_t)self.ru_maxrss * 1024);
 }
 
+/* Those of all worlds, one after the other. NULL: out of memory. */
+static struct report_rank *all_ranks(const struct step_record *record)
+{
+    struct report_rank *all = calloc(record->nranks + 1, sizeof(*all)), *at = all;
+    for (const struct world_record *w = record->worlds; all && w; at += w->nranks, w = w->next)
+        memcpy(at, w->ranks, w->nranks * sizeof(*at));
+    return all;
+}
+
 /* In one go, so that nothing comes between the lines. */
 static int print_reports(const struct cmdline *cmd, const struct report *report, struct error *err)
 {
@@ -67,6 +78,9 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
     if (!cmd->report_usage && !cmd->report_launch && !cmd->report_json)
         return 0;
     AUTO_FREE char *command = command_line(cmd);
+    AUTO_FREE struct report_rank *ranks = all_ranks(record);
+    if (!ranks)
+        return error_errno(err, ENOMEM, "write the report");
     struct report report = {
         .version = PACKAGE_VERSION,
         .step_id = plan->step.id,
@@ -81,8 +95,8 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
         .sample_period = plan->step.sample_period,
         .limits = cmd->step_limits,
         .launch = record->launch,
-        .ranks = record->ranks,
-        .nranks = plan->step.nranks,
+        .ranks = ranks,
+        .nranks = record->nranks,
         .hosts = record->hosts,
         .nhosts = plan->nused,
     };

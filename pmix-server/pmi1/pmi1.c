@@ -67,7 +67,7 @@ static void cmd_appnum(struct connection *c, const struct pmi_fields *l)
 
 static void cmd_universe_size(struct connection *c, const struct pmi_fields *l)
 {
-    answer(c, "cmd=universe_size size=%u", connection_world(c)->nranks);
+    answer(c, "cmd=universe_size size=%u", connection_world(c)->universe);
 }
 
 static void cmd_my_kvsname(struct connection *c, const struct pmi_fields *l)

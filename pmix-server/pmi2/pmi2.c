@@ -140,7 +140,7 @@ static void cmd_getjobattr(struct connection *c, const struct pmi_fields *m)
     const char *key = pmi_field(m, "key"), *value = NULL;
     char number[16];
     if (key && !strcmp(key, "universeSize")) {
-        snprintf(number, sizeof(number), "%u", connection_world(c)->nranks);
+        snprintf(number, sizeof(number), "%u", connection_world(c)->universe);
         value = number;
     } else if (key && !strcmp(key, "hasNameServ")) {
         value = "FALSE";

@@ -63,7 +63,7 @@ static void write_signature(enum collective kind, struct participant *p, size_t 
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* The collectives of one signature so far. Never freed: there are few groups of ranks. */
+/* The collectives of one signature so far. Freed with the first world that has a participant. */
 struct turn {
     struct turn *next;
     uint64_t used, answered; /* turns that were begun, and ended */
@@ -105,6 +105,28 @@ static uint64_t turn_take(struct turn *t, uint64_t turn)
     buffer_consume(&t->waiting, sizeof(id));
     t->answered++;
     return id;
+}
+
+static bool turn_has(const struct turn *t, uint32_t world)
+{
+    for (size_t at = 1; at + PARTICIPANT_SIZE <= t->nsignature; at += PARTICIPANT_SIZE)
+        if (get32(t->signature + at) == world)
+            return true;
+    return false;
+}
+
+void collectives_forget(struct collectives *c, uint32_t world)
+{
+    for (struct turn **at = &c->turns; *at;) {
+        struct turn *t = *at;
+        if (!turn_has(t, world)) {
+            at = &t->next;
+            continue;
+        }
+        *at = t->next;
+        buffer_free(&t->waiting);
+        free(t);
+    }
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

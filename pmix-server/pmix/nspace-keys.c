@@ -87,7 +87,8 @@ static void add_binding(const char *threads, struct infos *sub)
     }
 }
 
-static void add_rank(const struct world *w, uint32_t rank, struct infos *to)
+static void add_rank(const struct world *w, const struct world *parent, uint32_t rank,
+                     struct infos *to)
 {
     struct infos sub = {.v = NULL};
     struct rank_name name = {.world = w->number, .rank = rank};
@@ -103,6 +104,11 @@ static void add_rank(const struct world *w, uint32_t rank, struct infos *to)
     infos_u32(&sub, PMIX_NODEID, node);
     infos_string(&sub, PMIX_HOSTNAME, w->nodes[node].name);
     infos_u32(&sub, PMIX_REINCARNATION, 0);
+    if (parent) {
+        pmix_proc_t proc;
+        PMIX_LOAD_PROCID(&proc, parent->nspace, w->parent.rank);
+        infos_add(&sub, PMIX_PARENT_ID, &proc, PMIX_PROC);
+    }
     if (world_is_local(w, rank))
         add_binding(world_bound(w, local), &sub);
     infos_array(to, PMIX_PROC_DATA, &sub);
@@ -112,19 +118,22 @@ static void add_sizes(const struct world *w, struct infos *to)
 {
     infos_string(to, PMIX_JOBID, w->nspace);
     infos_u32(to, PMIX_NUM_NODES, (uint32_t)w->nnodes);
-    infos_u32(to, PMIX_UNIV_SIZE, w->nranks);
+    infos_u32(to, PMIX_UNIV_SIZE, w->universe);
     infos_u32(to, PMIX_JOB_SIZE, w->nranks);
     infos_u32(to, PMIX_MAX_PROCS, w->nranks);
     infos_u32(to, PMIX_JOB_NUM_APPS, w->napps ? (uint32_t)w->napps : 1);
 }
 
-void nspace_keys(const struct world *w, const char *tmpdir, const char *nsdir, struct infos *to)
+void nspace_keys(const struct world *w, const struct world *parent, const char *tmpdir,
+                 const char *nsdir, struct infos *to)
 {
     add_maps(w, to);
     add_sizes(w, to);
     infos_string(to, PMIX_TMPDIR, tmpdir);
     infos_string(to, PMIX_NSDIR, nsdir);
     infos_true(to, PMIX_TDIR_RMCLEAN);
+    if (w->is_spawned)
+        infos_true(to, PMIX_SPAWNED);
     if (w->here >= 0)
         add_peers(w, (uint32_t)w->here, to);
     for (uint32_t i = 0; i < w->nnodes; i++)
@@ -132,5 +141,5 @@ void nspace_keys(const struct world *w, const char *tmpdir, const char *nsdir, s
     for (uint32_t i = 0; i < w->napps; i++)
         add_app(w, i, to);
     for (uint32_t rank = 0; rank < w->nranks; rank++)
-        add_rank(w, rank, to);
+        add_rank(w, parent, rank, to);
 }

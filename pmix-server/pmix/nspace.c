@@ -15,6 +15,8 @@
 #include <pmix_server.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
+#include "common/path.h"
 #include "model/step.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/server.h"
@@ -147,7 +149,8 @@ static int register_world(struct server *s, struct world *w, struct error *err)
     r->item.run = registration_run;
     r->server = s;
     r->world = w;
-    nspace_keys(w, s->directory, nsdir, &r->keys);
+    nspace_keys(w, w->is_spawned ? world_by_number(s->worlds, w->parent.world) : NULL, s->directory,
+                nsdir, &r->keys);
     PMIX_LOAD_NSPACE(nspace, w->nspace);
     pmix_status_t rc = r->keys.status;
     if (rc == PMIX_SUCCESS)
@@ -173,6 +176,27 @@ int nspace_register(struct server *s, const Mprun__PmiWorld *m, struct error *er
     if ((m->pmi & PMI_KINDS_SIMPLE) && simple_pmi_listen(s, err) < 0)
         return -1;
     return m->pmi & PMI_KIND_PMIX ? register_world(s, w, err) : send_ready(s, w, NULL, err);
+}
+
+/* In the library's thread. */
+static void deregistered(pmix_status_t status, void *cbdata)
+{
+}
+
+void nspace_end(struct server *s, uint32_t world)
+{
+    struct error err;
+    pmix_nspace_t nspace;
+    struct world *w = server_take_world(s, world);
+    if (!w)
+        return;
+    PMIX_LOAD_NSPACE(nspace, w->nspace);
+    PMIx_server_deregister_nspace(nspace, deregistered, NULL);
+    collectives_forget(&s->collectives, world);
+    simple_pmi_world_ended(&s->simple_pmi, world);
+    if (w->directory[0] && path_remove_tree(w->directory, &err) < 0)
+        log_warn("%s", err.text);
+    world_destroy(w);
 }
 
 void nspace_deregister_all(const struct server *s)

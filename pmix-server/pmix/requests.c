@@ -19,6 +19,10 @@ void asker_answer(const struct asker *a, pmix_status_t status, const void *data,
         a->op(status, a->cbdata);
         return;
     }
+    if (a->spawn) {
+        a->spawn(status, (char *)"", a->cbdata);
+        return;
+    }
     if (a->lookup) {
         a->lookup(status, NULL, 0, a->cbdata);
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* requests.h - requests of the PMIx library that only the launcher can answer: in general
  * (requests.c), and two kinds: collectives (collective.c) and direct modex (dmodex.c); names are in
- * publish.h
+ * publish.h, new worlds in spawn.h
  *
  * Each request gets exactly one answer: the launcher's, or that its time limit has passed. */
 #pragma once
@@ -23,6 +23,7 @@ struct asker {
     pmix_op_cbfunc_t op;
     pmix_modex_cbfunc_t modex;
     pmix_lookup_cbfunc_t lookup;
+    pmix_spawn_cbfunc_t spawn;
     void *cbdata;
 };
 
@@ -78,6 +79,8 @@ struct collective_call { /* as in the upcall */
 
 /* Upcall, and PMI-1's barrier. Copies the call's data; answers through its asker. */
 pmix_status_t collective_upcall(struct server *s, const struct collective_call *call);
+/* The world has ended: forgets the turns of all its ranks' collectives. */
+void collectives_forget(struct collectives *c, uint32_t world);
 /* COLLECTED: answers the call that waits for it; without one the message is dropped. */
 void collective_answer(struct server *s, const Mprun__Collected *m);
 

@@ -2,7 +2,7 @@
 /* The PMIx library calls these on its own thread and holds locks meanwhile: an upcall must not
  * wait, not call a PMIx function that waits, and not answer before it has returned.
  *
- * Upcalls that are missing in the table the library answers with "not supported": spawn, query, job
+ * Upcalls that are missing in the table the library answers with "not supported": query, job
  * control, groups, tools. */
 #include "pmix-server/pmix/library.h"
 
@@ -11,6 +11,7 @@
 
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
+#include "pmix-server/pmix/spawn.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
@@ -149,6 +150,13 @@ static pmix_status_t on_unpublish(const pmix_proc_t *proc, char **keys, const pm
     return unpublish_upcall(self, proc, keys, cbfunc, cbdata);
 }
 
+static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,
+                              const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cbfunc,
+                              void *cbdata)
+{
+    return spawn_upcall(self, proc, info, ninfo, apps, napps, cbfunc, cbdata);
+}
+
 /* mppmi reports no events of the machine: a rank that waits for them misses nothing. */
 static pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes,
                                         const pmix_info_t info[], size_t ninfo,
@@ -197,6 +205,7 @@ static pmix_server_module_t table = {
     .publish = on_publish,
     .lookup = on_lookup,
     .unpublish = on_unpublish,
+    .spawn = on_spawn,
     .register_events = on_register_events,
     .deregister_events = on_deregister_events,
     .notify_event = on_notify,

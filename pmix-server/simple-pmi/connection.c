@@ -154,6 +154,21 @@ void simple_pmi_rank_gone(struct simple_pmi *p, uint32_t world, uint32_t rank)
             return;
 }
 
+/* A process that a rank has left behind may still be connected. */
+void simple_pmi_world_ended(struct simple_pmi *p, uint32_t world)
+{
+    struct space *s = p->spaces;
+    struct connection *next;
+    while (s && s->world != world)
+        s = s->next;
+    for (struct connection *c = LIST_FIRST(&p->connections); c; c = next) {
+        next = LIST_NEXT(c, list);
+        if (c->space && c->space == s)
+            connection_destroy(c);
+    }
+    space_destroy(s);
+}
+
 int simple_pmi_listen(struct server *s, struct error *err)
 {
     struct simple_pmi *p = &s->simple_pmi;

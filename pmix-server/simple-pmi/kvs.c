@@ -27,6 +27,12 @@ static struct pair *pair_create(const char *key, const char *value)
     return p;
 }
 
+void kvs_free(struct kvs *k)
+{
+    tdestroy(k->root, free);
+    k->root = NULL;
+}
+
 int kvs_put(struct kvs *k, const char *key, const char *value)
 {
     struct pair *p = pair_create(key, value);

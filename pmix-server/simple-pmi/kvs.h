@@ -11,6 +11,7 @@ struct kvs {
     void *root; /* of tsearch(3); NULL: empty. Each node is one allocation */
 };
 
+void kvs_free(struct kvs *k); /* leaves it empty */
 /* Copies both; replaces an earlier value. -1: out of memory. */
 int kvs_put(struct kvs *k, const char *key, const char *value);
 const char *kvs_get(const struct kvs *k, const char *key); /* NULL: not there */

@@ -31,5 +31,7 @@ struct simple_pmi {
 
 /* Listens for the ranks of all worlds, unless it does already. -1 with err. */
 int simple_pmi_listen(struct server *s, struct error *err);
+/* Forgets a world whose ranks have all ended. */
+void simple_pmi_world_ended(struct simple_pmi *p, uint32_t world);
 /* The rank has ended: handles the requests that it has still sent. */
 void simple_pmi_rank_gone(struct simple_pmi *p, uint32_t world, uint32_t rank);

@@ -34,6 +34,20 @@ struct space *space_for(struct simple_pmi *p, const struct world *w)
     return s;
 }
 
+void space_destroy(struct space *s)
+{
+    if (!s)
+        return;
+    struct space **at = &s->pmi->spaces;
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    kvs_free(&s->kvs);
+    kvs_free(&s->node);
+    buffer_free(&s->fresh);
+    free(s);
+}
+
 static const char *may_put(struct connection *c, const char *key, const char *value)
 {
     if (!key || !value || !*key || strlen(key) > PMI_KEY_MAX || strlen(value) > PMI_VALUE_MAX)

@@ -30,6 +30,7 @@ struct space {
 
 /* The space of a world; it is made when it is first asked for. NULL: out of memory. */
 struct space *space_for(struct simple_pmi *p, const struct world *w);
+void space_destroy(struct space *s); /* NULL is fine; it has no connection any more */
 /* Puts a pair of the rank; others see it after the next fence. Returns NULL, or why not, without
  * blanks. */
 const char *space_put(struct connection *c, const char *key, const char *value);

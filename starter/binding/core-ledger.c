@@ -114,11 +114,16 @@ int core_ledger_busy(int fd, struct idset *ret, struct error *err)
                                                : 0;
 }
 
-static void give_back(int fd, const struct idset *threads, int before)
+static void give_back_some(int fd, const struct idset *threads, int before)
 {
     for (int t = idset_next(threads, 0); t >= 0 && t < before;
          t = idset_next(threads, (unsigned)t + 1))
         lock(fd, F_UNLCK, t, 1);
+}
+
+void core_ledger_give_back(int fd, const struct idset *threads)
+{
+    give_back_some(fd, threads, IDSET_MAX);
 }
 
 int core_ledger_take(int fd, const struct idset *threads, struct error *err)
@@ -127,7 +132,7 @@ int core_ledger_take(int fd, const struct idset *threads, struct error *err)
         if (lock(fd, F_WRLCK, t, 1) == 0)
             continue;
         int why = errno;
-        give_back(fd, threads, t);
+        give_back_some(fd, threads, t);
         if (why == EAGAIN || why == EACCES)
             return 0;
         return error_errno(err, why, "take hardware thread %d", t);

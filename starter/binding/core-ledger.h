@@ -22,6 +22,8 @@ int core_ledger_busy(int fd, struct idset *ret, struct error *err);
 /* Take these threads. 1; 0: another step has taken one of them meanwhile, and none is taken; -1
  * with err. */
 int core_ledger_take(int fd, const struct idset *threads, struct error *err);
+/* Give these threads back, which were taken. */
+void core_ledger_give_back(int fd, const struct idset *threads);
 /* Remove the file if no other step has it open; call it before fd is closed. fd -1 is fine. */
 void core_ledger_remove(int fd);
 /* The same, and close it. */

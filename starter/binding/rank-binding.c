@@ -84,6 +84,24 @@ static int add_bound(const struct plan_binding *b, const struct idset *busy, str
     return 0;
 }
 
+static int add_set(struct idset *to, const struct idset *more)
+{
+    for (int t = idset_next(more, 0); t >= 0; t = idset_next(more, (unsigned)t + 1))
+        if (idset_add(to, (unsigned)t) < 0)
+            return -1;
+    return 0;
+}
+
+/* The threads of all worlds of this step but `but`. The ledger does not know whose its own are. */
+static int add_own(const struct rank_binding *but, struct idset *ret)
+{
+    for (const struct rank_binding *b = but->first; b; b = b->next)
+        for (uint32_t i = 0; b != but && i < b->plan.nranks; i++)
+            if (add_set(ret, &b->plan.ranks[i]) < 0)
+                return -1;
+    return 0;
+}
+
 /* 1: chosen and taken; 0: another step was faster; -1. */
 static int try_cores(struct rank_binding *b, const struct plan_topology *t, int ledger,
                      struct error *err)
@@ -92,6 +110,8 @@ static int try_cores(struct rank_binding *b, const struct plan_topology *t, int 
     uint32_t nranks = rank_set_count(&launch_here(b->launch)->ranks);
     int rc = ledger >= 0 ? core_ledger_busy(ledger, &busy, err) : 0;
     plan_binding_free(&b->plan);
+    if (rc == 0 && add_own(b, &busy) < 0)
+        rc = error_errno(err, ENOMEM, "bind ranks");
     if (rc == 0)
         rc = plan_binding(t, &b->launch->step.bind, nranks, &busy, &b->plan, err);
     if (rc == 0 && add_bound(&b->plan, &busy, &taken) < 0)
@@ -177,10 +197,53 @@ int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
     return load_topology(b, err) < 0 ? -1 : bind_ranks(b, keeper_fd, err);
 }
 
+int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch,
+                             struct rank_binding *first, struct error *err)
+{
+    struct plan_topology cores = {0};
+    *b = (struct rank_binding){.launch = launch,
+                               .allowed = first->allowed,
+                               .has_all = first->has_all,
+                               .topology = first->topology,
+                               .ledger = first->ledger,
+                               .first = first,
+                               .next = first->next};
+    if (idset_copy(&b->granted, &first->granted) < 0)
+        return error_errno(err, ENOMEM, "bind ranks");
+    first->next = b;
+    if (!first->plan.bound || rank_set_count(&launch_here(launch)->ranks) == 0)
+        return 0;
+    if (topology_cores(b->topology, &cores, err) < 0)
+        return -1;
+    int rc = choose(b, &cores, b->ledger, err);
+    plan_topology_free(&cores);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Not those that another world has, too. */
+static void give_back(struct rank_binding *b)
+{
+    struct idset threads = {0}, others = {0};
+    struct rank_binding *before = b->first;
+    if (add_own(b, &others) == 0 && add_bound(&b->plan, &others, &threads) == 0 && b->ledger >= 0)
+        core_ledger_give_back(b->ledger, &threads);
+    idset_free(&threads);
+    idset_free(&others);
+    while (before->next != b)
+        before = before->next;
+    before->next = b->next;
+}
+
 void rank_binding_free(struct rank_binding *b)
 {
     if (!b->launch)
         return;
+    if (b->first) {
+        give_back(b);
+        plan_binding_free(&b->plan);
+        idset_free(&b->granted);
+        return;
+    }
     plan_binding_free(&b->plan);
     core_ledger_leave(b->ledger);
     topology_destroy(b->topology);

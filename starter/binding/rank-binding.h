@@ -11,11 +11,14 @@
 struct rank_binding { /* others only read it; as zero, nothing is chosen */
     const struct launch *launch;
     const struct idset *allowed;
-    struct idset granted;      /* as LAUNCH says, less what may not be used here */
-    bool has_all;              /* all that is allowed is granted; else `granted` */
-    struct topology *topology; /* NULL: not needed */
-    struct plan_binding plan;  /* of the ranks by their index on this host */
-    int ledger;                /* core-ledger.h; the keeper has it, too; -1: no cores were taken */
+    struct idset granted;       /* as LAUNCH says, less what may not be used here */
+    bool has_all;               /* all that is allowed is granted; else `granted` */
+    struct topology *topology;  /* NULL: not needed */
+    struct plan_binding plan;   /* of the ranks by their index on this host */
+    int ledger;                 /* core-ledger.h; the keeper has it, too; -1: no cores were taken */
+    struct rank_binding *next;  /* of another world on this host: has its topology and ledger from
+                                   the first */
+    struct rank_binding *first; /* NULL: it is the first itself */
 };
 
 /* Load the topology where it is needed, and choose cores as the step says: those that other steps
@@ -24,6 +27,11 @@ struct rank_binding { /* others only read it; as zero, nothing is chosen */
  * allowed must live as long. -1 with err. */
 int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
                         const struct idset *allowed, int keeper_fd, struct error *err);
+/* The same for a further world of the step: cores that none of its worlds has. Where the first
+ * world is not bound, none is. */
+int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch,
+                             struct rank_binding *first, struct error *err);
+/* The cores are free from now on; those of the first go last. */
 void rank_binding_free(struct rank_binding *b);
 
 /* Hardware threads that ranks may use here: granted and allowed. */

@@ -6,8 +6,9 @@
 
 #include "starter/pmi/pmi-server.h"
 
-/* pmi-world.c: make mppmi's directories in the step's, and tell it of its host and of the world
- * (PMI_INIT, PMI_WORLD). Sends less when memory is out; the server is then not ready in time. */
+/* pmi-world.c: make mppmi's directories in the step's, and tell it of its host (PMI_INIT), and of a
+ * world (PMI_WORLD). Sends less when memory is out; the server is then not ready in time. */
+void pmi_init_send(struct link *server, const struct starter_services *s);
 void pmi_world_send(struct link *server, const struct starter_services *s);
 
 /* simple-pmi-connect.c: connect a rank to mppmi's socket for PMI-1 and PMI-2, and say which rank

@@ -45,7 +45,7 @@ static void expect_answer(struct pmi_server *p)
 static void answer_due(void *arg)
 {
     struct pmi_server *p = arg;
-    bool is_starting = p->has_begun && !p->env;
+    bool is_starting = p->worlds_asked > 0;
     bool is_due = p->gone_asked || p->is_asked_to_end || p->refuses || !p->link;
     if (p->pid <= 0 || (!is_starting && !is_due)) {
         loop_timer_stop(&p->watch);
@@ -59,28 +59,21 @@ static void answer_due(void *arg)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void free_env(struct pmi_server *p)
-{
-    for (size_t i = 0; p->env && p->env[i]; i++)
-        free(p->env[i]);
-    free(p->env);
-    p->env = NULL;
-}
-
 static int take_ready(void *server, void *message)
 {
     struct pmi_server *p = server;
     const Mprun__PmiReady *m = message;
-    free_env(p);
-    p->env = calloc(m->n_env + 1, sizeof(*p->env));
-    for (size_t i = 0, k = 0; p->env && i < m->n_env; i++)
-        if ((p->env[k] = bytes_dup(&m->env[i])))
+    char **env = calloc(m->n_env + 1, sizeof(*env));
+    for (size_t i = 0, k = 0; env && i < m->n_env; i++)
+        if ((env[k] = bytes_dup(&m->env[i])))
             k++;
+    if (p->worlds_asked)
+        p->worlds_asked--;
     if (m->simple_pmi_socket.len > 0 && m->simple_pmi_socket.len < sizeof(p->simple_pmi.sun_path)) {
         p->simple_pmi.sun_family = AF_UNIX;
         memcpy(p->simple_pmi.sun_path, m->simple_pmi_socket.data, m->simple_pmi_socket.len);
     }
-    p->events->ready(p->arg);
+    p->events->ready(p->arg, m->world, env);
     return 0;
 }
 
@@ -157,7 +150,7 @@ static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t
     struct pmi_server *p = arg;
     p->silent = 0;
     if (type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED ||
-        type == FRAME_NAME_REQUEST)
+        type == FRAME_NAME_REQUEST || type == FRAME_SPAWN)
         uplink_send_bytes(p->services->up, type, payload, n);
     else if (frame_handle(&handlers[type], p, payload, n) < 0)
         not_understood(p, type);
@@ -280,7 +273,6 @@ void pmi_server_destroy(struct pmi_server *p)
     link_destroy(p->link);
     server_stderr_close(p);
     loop_timer_stop(&p->watch);
-    free_env(p);
     free(p);
 }
 
@@ -291,8 +283,16 @@ void pmi_server_begin(struct pmi_server *p)
     p->host_name = launch_here(p->services->launch)->host;
     if (!p->link)
         return;
-    pmi_world_send(p->link, p->services);
-    p->has_begun = true;
+    pmi_init_send(p->link, p->services);
+    pmi_server_add_world(p, p->services);
+}
+
+void pmi_server_add_world(struct pmi_server *p, const struct starter_services *world)
+{
+    if (!p->link)
+        return;
+    pmi_world_send(p->link, world);
+    p->worlds_asked++;
     expect_answer(p);
 }
 

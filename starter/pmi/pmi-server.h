@@ -16,7 +16,9 @@
 struct starter_services;
 
 struct pmi_server_events {
-    void (*ready)(void *arg); /* answers pmi_server_begin() */
+    /* Ranks of this world may start; takes env, which is for all of them. Answers
+     * pmi_server_begin() and pmi_server_add_world(). */
+    void (*ready)(void *arg, uint32_t world, char **env);
     /* A rank has connected, or finalized. */
     void (*client)(void *arg, struct rank_name rank, bool has_connected);
     /* Answers pmi_server_rank_gone(): nothing more will be said of this rank. */
@@ -30,7 +32,6 @@ struct pmi_server_events {
 
 struct pmi_server { /* others only read the first part */
     pid_t pid;      /* 0: it has ended */
-    char **env;     /* for every rank, "NAME=value", NULL-terminated; NULL: it is not ready */
     bool refuses;   /* a connection of a rank: it is about to end, or is killed after a while, and
                      * that is the cause to tell */
     struct rusage usage; /* once it has ended */
@@ -39,8 +40,8 @@ struct pmi_server { /* others only read the first part */
     const struct pmi_server_events *events;
     void *arg;
     const char *host_name;
-    struct link *link; /* NULL: closed by the server, which is about to end */
-    bool has_begun;    /* it was told of the world, and answers with READY */
+    struct link *link;     /* NULL: closed by the server, which is about to end */
+    unsigned worlds_asked; /* it was told of them, and answers each with READY */
     bool is_asked_to_end;
     bool was_killed;               /* by us, because it gave no answer */
     bool has_told_client;          /* mprun knows that a rank has connected */
@@ -64,6 +65,9 @@ void pmi_server_destroy(struct pmi_server *p); /* NULL is fine */
 /* LAUNCH has come, and the step's directories and bindings are there: tell it of the world and its
  * ranks here; ready() answers. */
 void pmi_server_begin(struct pmi_server *p);
+
+/* A spawned world, whose services these are: ready() answers. */
+void pmi_server_add_world(struct pmi_server *p, const struct starter_services *world);
 
 /* A connection that a rank inherits for PMI-1 or PMI-2 (PMI_FD); the caller closes it once the rank
  * has it. -1 with err. */

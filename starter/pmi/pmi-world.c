@@ -16,7 +16,7 @@
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 
-static void send_init(struct link *server, const struct starter_services *s)
+void pmi_init_send(struct link *server, const struct starter_services *s)
 {
     struct topology *topology = s->binding->topology;
     Mprun__PmiInit m = MPRUN__PMI_INIT__INIT;
@@ -40,11 +40,12 @@ static char *bound_threads(const struct rank_binding *b, uint32_t local)
     return threads ? idset_format(threads) : strdup("");
 }
 
-static void send_world(struct link *server, const struct starter_services *s)
+void pmi_world_send(struct link *server, const struct starter_services *s)
 {
     const struct launch *l = s->launch;
     uint32_t n = rank_set_count(&l->hosts[l->host_index].ranks);
     Mprun__PmiWorld m = MPRUN__PMI_WORLD__INIT;
+    Mprun__RankName parent;
     char own[160];
     struct packed_placements hosts;
     struct packed_apps apps;
@@ -57,8 +58,11 @@ static void send_world(struct link *server, const struct starter_services *s)
     }
     for (uint32_t i = 0; i < n; i++)
         bound[i] = bound_threads(s->binding, i);
-    snprintf(own, sizeof(own), "%s/s", s->directories->main.path);
+    snprintf(own, sizeof(own), "%s/s%u", s->directories->main.path, l->world);
     mkdir(own, 0700);
+    m.universe = l->step.universe;
+    rank_name_pack(l->parent, &parent);
+    m.parent = l->world ? &parent : NULL;
     m.world = l->world;
     m.nspace = (char *)(uintptr_t)l->step.nspace;
     m.nranks = l->step.nranks;
@@ -76,10 +80,4 @@ static void send_world(struct link *server, const struct starter_services *s)
     packed_apps_free(&apps);
     for (uint32_t i = 0; i < n; i++)
         free(bound[i]);
-}
-
-void pmi_world_send(struct link *server, const struct starter_services *s)
-{
-    send_init(server, s);
-    send_world(server, s);
 }

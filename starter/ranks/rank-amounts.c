@@ -54,11 +54,12 @@ static void look_at(struct rank *r, uint64_t amounts[LIMIT_KIND_COUNT])
             r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
 }
 
-static bool is_rank(const struct ranks *s, pid_t pid)
+static bool is_rank(const struct ranks *all, pid_t pid)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->ranks[i].pid == pid)
-            return true;
+    for (const struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->ranks[i].pid == pid)
+                return true;
     return false;
 }
 
@@ -76,11 +77,8 @@ static void add_orphans(const struct ranks *s, uint64_t amounts[LIMIT_KIND_COUNT
     amounts[LIMIT_CPU_TIME] += rusage_cpu(&s->with->others->sum);
 }
 
-void ranks_amounts(struct ranks *s, struct rank_amount ret[LIMIT_KIND_COUNT])
+static void add_world(struct ranks *s, struct rank_amount ret[LIMIT_KIND_COUNT])
 {
-    uint64_t others[LIMIT_KIND_COUNT] = {0};
-    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
-        ret[k] = (struct rank_amount){0};
     for (uint32_t i = 0; i < s->n; i++) {
         struct rank *r = &s->ranks[i];
         uint64_t now[LIMIT_KIND_COUNT] = {0};
@@ -95,8 +93,17 @@ void ranks_amounts(struct ranks *s, struct rank_amount ret[LIMIT_KIND_COUNT])
             r->amounts[k] = now[k];
         }
     }
-    if (s->with->containment->level != TRACK_RANK) /* in leaves they were counted */
-        add_orphans(s, others);
+}
+
+void ranks_amounts(struct ranks *all, struct rank_amount ret[LIMIT_KIND_COUNT])
+{
+    uint64_t others[LIMIT_KIND_COUNT] = {[LIMIT_CPU_TIME] = all->freed_cpu};
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        ret[k] = (struct rank_amount){0};
+    for (struct ranks *s = all; s; s = s->next)
+        add_world(s, ret);
+    if (all->with->containment->level != TRACK_RANK) /* in leaves they were counted */
+        add_orphans(all, others);
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         ret[k].value += others[k];
 }

@@ -167,7 +167,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
     ADD("OMPI_COMM_WORLD_LOCAL_RANK=%u", local);
     ADD("OMPI_COMM_WORLD_LOCAL_SIZE=%u", nlocal);
     ADD("OMPI_COMM_WORLD_NODE_RANK=%u", local);
-    ADD("OMPI_UNIVERSE_SIZE=%u", l->step.nranks);
+    ADD("OMPI_UNIVERSE_SIZE=%u", l->step.universe);
     if (l->step.pmi & PMI_KIND_PMIX)
         ADD("PMIX_RANK=%u", name.rank);
     if (l->step.pmi & PMI_KINDS_SIMPLE) {
@@ -180,6 +180,8 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
         ADD("MV2_COMM_WORLD_SIZE=%u", l->step.nranks);
         ADD("MV2_COMM_WORLD_LOCAL_RANK=%u", local);
         ADD("MV2_COMM_WORLD_LOCAL_SIZE=%u", nlocal);
+        if (name.world)
+            ADD("PMI_SPAWNED=1");
     }
 #undef ADD
     n += rank_gpu_variables(e->app, &l->step, e->with->containment->answer.gpus, l->same_machine,
@@ -222,7 +224,7 @@ int rank_environment_init(struct rank_environment *env, const struct app *app,
                           const struct starter_services *with)
 {
     char *const *host_env = with->launch->step.host_env;
-    char *const *pmi = with->pmi ? with->pmi->env : NULL;
+    char *const *pmi = with->pmi_env;
     size_t n = 0;
     *env = (struct rank_environment){.app = app, .with = with};
     env->own = calloc(OWN_VARIABLES, sizeof(*env->own));

@@ -34,7 +34,8 @@ static void find_program(const struct ranks *s, const struct app *app, struct ra
 {
     const struct step *step = &s->with->launch->step;
     const struct preload *pre = s->with->preload;
-    const char *brought = pre->napps ? pre->programs[app - step->apps] : NULL;
+    bool may_be_brought = pre->napps && s->with->launch->world == 0;
+    const char *brought = may_be_brought ? pre->programs[app - step->apps] : NULL;
     if (!brought) {
         if (spawn_resolve(app->argv[0], app->envp, app->directory, &p->path, &p->not_found) < 0)
             p->path = NULL;

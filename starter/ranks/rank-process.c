@@ -116,7 +116,7 @@ static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
     struct ranks *s = r->all;
     r->end_ns = loop_wallclock_ns();
     r->status = status;
-    r->was_killed = s->with->end->has_begun;
+    r->was_killed = s->with->end->has_begun || s->is_killed;
     usage_from_io(r);
     usage_from_rusage(&r->usage, usage);
     usage_set(&r->usage, USAGE_WALL, (uint64_t)((loop_now() - r->start_time) * 1e6));
@@ -139,7 +139,7 @@ static void not_started(struct rank *r, int exit_code, const struct error *why)
     snprintf(text, sizeof(text), "start rank %s on %s: %s", rank_name_format(r->name, name),
              launch_here(r->all->with->launch)->host, why->text);
     r->end_ns = loop_wallclock_ns();
-    r->was_killed = s->with->end->has_begun;
+    r->was_killed = s->with->end->has_begun || s->is_killed;
     rank_io_rank_ended(s->with->io, r->name);
     send_exited(r, r->was_killed ? END_KILLED : END_NOT_STARTED, exit_code, text);
 }

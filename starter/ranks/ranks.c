@@ -66,7 +66,8 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
             .all = s, .name = name, .local = i, .app = app_of(step, name), .io_fd = -1};
     }
     loop_timer_init(&s->samples, with->loop, sample, s);
-    rank_sessions_init(&s->sessions, with->loop);
+    if (with->launch->world == 0)
+        rank_sessions_init(&s->sessions, with->loop);
     if (step->sample_period > 0)
         loop_timer_start(&s->samples, step->sample_period * FIRST_SAMPLE_PART, step->sample_period);
     return 0;
@@ -89,35 +90,42 @@ void ranks_free(struct ranks *s)
 /* NULL: not here */
 static struct rank *find(const struct ranks *s, struct rank_name name)
 {
-    int64_t local = s->n ? rank_set_index(here(s), name) : -1;
+    while (s && (!s->n || s->with->launch->world != name.world))
+        s = s->next;
+    int64_t local = s ? rank_set_index(here(s), name) : -1;
     struct rank *r = local < 0 ? NULL : &s->ranks[local];
     return r && rank_name_equal(r->name, name) ? r : NULL;
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-bool ranks_start_some(struct ranks *s)
+static void cancel_waiting(struct ranks *s)
 {
-    for (int i = 0; i < RANK_STARTS_PER_TURN && s->next < s->n; i++) {
-        if (s->with->end->has_begun)
-            break;
-        if (s->next == s->n / 2)
-            fault_point("launching");
-        rank_start(&s->ranks[s->next++]);
-    }
-    if (s->with->end->has_begun)
-        ranks_cancel_waiting(s);
-    return s->next < s->n;
-}
-
-void ranks_cancel_waiting(struct ranks *s)
-{
-    if (!s->programs || s->next == s->n)
-        return;
-    s->next = s->n;
+    s->begun = s->n;
     for (uint32_t i = 0; i < s->n; i++)
         if (s->ranks[i].state == RANK_WAITING)
             rank_end_killed(&s->ranks[i]);
+}
+
+bool ranks_start_some(struct ranks *s)
+{
+    for (int i = 0; i < RANK_STARTS_PER_TURN && s->begun < s->n; i++) {
+        if (s->with->end->has_begun)
+            break;
+        if (s->begun == s->n / 2)
+            fault_point("launching");
+        rank_start(&s->ranks[s->begun++]);
+    }
+    if (s->with->end->has_begun)
+        cancel_waiting(s);
+    return s->begun < s->n;
+}
+
+void ranks_cancel_waiting(struct ranks *all)
+{
+    for (struct ranks *s = all; s; s = s->next)
+        if (s->programs)
+            cancel_waiting(s);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -139,20 +147,60 @@ static void signal_rank(const struct rank *r, int signo)
     free(pids);
 }
 
-void ranks_signal(const struct ranks *s, int signo)
+static void signal_world(const struct ranks *s, int signo)
 {
     for (uint32_t i = 0; i < s->n; i++)
         if (s->ranks[i].state == RANK_RUNNING)
             signal_rank(&s->ranks[i], signo);
 }
 
-void ranks_kill_for_limit(struct ranks *s, struct rank_name name, const char *text)
+void ranks_kill_for_limit(struct ranks *all, struct rank_name name, const char *text)
 {
-    struct rank *r = find(s, name);
+    struct rank *r = find(all, name);
     if (!r || r->state != RANK_RUNNING || r->limit_text)
         return;
     r->limit_text = strdup(text);
     signal_rank(r, SIGKILL);
+}
+
+void ranks_signal(const struct ranks *all, int signo)
+{
+    for (const struct ranks *s = all; s; s = s->next)
+        signal_world(s, signo);
+}
+
+void ranks_kill_all(struct ranks *s)
+{
+    s->is_killed = true;
+    cancel_waiting(s);
+    signal_world(s, SIGKILL);
+}
+
+bool ranks_kill_leftovers(const struct ranks *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        pid_t *pids = NULL;
+        int n = s->ranks[i].leaf ? cgroup_leaf_pids(s->ranks[i].leaf, &pids) : 0;
+        for (int k = 0; k < n; k++)
+            kill(pids[k], SIGKILL);
+        free(pids);
+        any |= n > 0;
+    }
+    return !any;
+}
+
+bool ranks_remove_leaves(struct ranks *s)
+{
+    bool are_gone = true;
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct rank *r = &s->ranks[i];
+        if (r->leaf && cgroup_leaf_remove(r->leaf, NULL) < 0)
+            are_gone = false;
+        else
+            r->leaf = NULL;
+    }
+    return are_gone;
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
@@ -167,7 +215,7 @@ static void give_up(struct rank *r)
     rank_end_killed(r);
 }
 
-void ranks_give_up_killed(struct ranks *s)
+static void give_up_world(struct ranks *s)
 {
     for (uint32_t i = 0; i < s->n; i++) {
         struct rank *r = &s->ranks[i];
@@ -185,9 +233,15 @@ void ranks_give_up_killed(struct ranks *s)
     }
 }
 
-void ranks_pmi_client(struct ranks *s, struct rank_name name, bool has_connected)
+void ranks_give_up_killed(struct ranks *all)
 {
-    struct rank *r = find(s, name);
+    for (struct ranks *s = all; s; s = s->next)
+        give_up_world(s);
+}
+
+void ranks_pmi_client(struct ranks *all, struct rank_name name, bool has_connected)
+{
+    struct rank *r = find(all, name);
     if (!r)
         return;
     if (has_connected)
@@ -196,25 +250,37 @@ void ranks_pmi_client(struct ranks *s, struct rank_name name, bool has_connected
         r->pmi_finalized = true;
 }
 
-void ranks_pmi_gone(struct ranks *s, struct rank_name name)
+void ranks_pmi_gone(struct ranks *all, struct rank_name name)
 {
-    struct rank *r = find(s, name);
+    struct rank *r = find(all, name);
     if (r && r->state == RANK_EXITED)
         rank_end(r);
 }
 
-void ranks_pmi_ended(struct ranks *s)
+void ranks_pmi_ended(struct ranks *all)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->ranks[i].state == RANK_EXITED)
-            rank_end(&s->ranks[i]);
+    for (struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->ranks[i].state == RANK_EXITED)
+                rank_end(&s->ranks[i]);
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
 
-bool ranks_have_ended(const struct ranks *s)
+bool ranks_have_ended(const struct ranks *all)
 {
-    return s->ended == s->n;
+    const struct ranks *s = all;
+    while (s && s->ended == s->n)
+        s = s->next;
+    return !s;
+}
+
+bool ranks_are_running(const struct ranks *all)
+{
+    const struct ranks *s = all;
+    while (s && !s->running)
+        s = s->next;
+    return s;
 }
 
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret)
@@ -225,14 +291,15 @@ int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret)
     return r->pid > 0 ? process_tree_pids(r->pid, ret) : 0;
 }
 
-uint64_t ranks_ended_cpu(const struct ranks *s)
+uint64_t ranks_ended_cpu(const struct ranks *all)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < s->n; i++) {
-        const struct rank *r = &s->ranks[i];
-        if (r->pid == 0)
-            sum += r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
-    }
+    uint64_t sum = all->freed_cpu;
+    for (const struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++) {
+            const struct rank *r = &s->ranks[i];
+            if (r->pid == 0)
+                sum += r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
+        }
     return sum;
 }
 

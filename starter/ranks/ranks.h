@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks.h - the ranks of this host: started, signalled, and reported to mprun when they end */
+/* ranks.h - the ranks of this host: started, signalled, and reported to mprun when they end
+ *
+ * Each world has its own struct; the first, of world 0, heads the list. Functions that are given
+ * `all` are for the ranks of every world in the list. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,14 +15,17 @@
 #include "starter/ranks/rank-sessions.h"
 #include "starter/usage/process-usage.h"
 
-struct ranks {                           /* others read n and running; as zero there are no ranks */
+struct ranks {                           /* others read next and n; as zero there are no ranks */
+    struct ranks *next;                  /* of another world: worlds/ keeps the list */
     const struct starter_services *with; /* its turn is scheduled when a rank has ended */
     struct rank *ranks;
-    uint32_t n, next, running, ended; /* all; to be started next; number in these states */
-    struct rank_program *programs;    /* of all apps; NULL before ranks_prepare() */
-    struct loop_timer samples;        /* of the ranks' memory */
-    struct rank_sessions sessions;
-    uint64_t oom_told; /* TRACK_STEP: kills that have explained a rank's end */
+    uint32_t n, begun, running, ended; /* all; those whose start was begun; in these states */
+    struct rank_program *programs;     /* of all apps; NULL before ranks_prepare() */
+    struct loop_timer samples;         /* of the ranks' memory */
+    struct rank_sessions sessions;     /* of world 0: looks at the ranks of all */
+    bool is_killed;                    /* by ranks_kill_all() */
+    uint64_t oom_told;                 /* TRACK_STEP: kills that have explained a rank's end */
+    uint64_t freed_cpu; /* of world 0: CPU time in microseconds of worlds that are gone */
 };
 
 /* The ranks that LAUNCH gives this host, none started; samples of their memory begin. -1 with
@@ -33,24 +39,32 @@ int ranks_prepare(struct ranks *s, struct error *err);
 /* Start the next few. Returns whether there are more to start. */
 bool ranks_start_some(struct ranks *s);
 /* Once they may be started: start no more, and report those that were not as killed. */
-void ranks_cancel_waiting(struct ranks *s);
+void ranks_cancel_waiting(struct ranks *all);
+/* Kill this world's ranks, and start no more; those that were not started are reported as killed.
+ */
+void ranks_kill_all(struct ranks *s);
+/* This world's ranks have ended: kill what they left in their cgroups, then remove these. False:
+ * try again. */
+bool ranks_kill_leftovers(const struct ranks *s);
+bool ranks_remove_leaves(struct ranks *s);
 /* Send a signal to all processes of all running ranks. */
-void ranks_signal(const struct ranks *s, int signo);
+void ranks_signal(const struct ranks *all, int signo);
 /* Give up ranks that were killed and do not end: ending/removal.h gets a sentence for each. */
-void ranks_give_up_killed(struct ranks *s);
+void ranks_give_up_killed(struct ranks *all);
 
 /* The PMI server says that a rank has connected, or finalized; */
-void ranks_pmi_client(struct ranks *s, struct rank_name name, bool has_connected);
+void ranks_pmi_client(struct ranks *all, struct rank_name name, bool has_connected);
 /* that it knows nothing more of a rank that was reaped; */
-void ranks_pmi_gone(struct ranks *s, struct rank_name name);
-void ranks_pmi_ended(struct ranks *s); /* or has ended, and answers no more */
+void ranks_pmi_gone(struct ranks *all, struct rank_name name);
+void ranks_pmi_ended(struct ranks *all); /* or has ended, and answers no more */
 
-bool ranks_have_ended(const struct ranks *s); /* all have, and mprun was told */
-/* The processes of a rank now, by its index on this host: their number and *ret, which the caller
- * frees; 0 or -1: none, and *ret is not set. */
+bool ranks_have_ended(const struct ranks *all);  /* all have, and mprun was told */
+bool ranks_are_running(const struct ranks *all); /* some rank is */
+/* The processes of a rank now, by its index in its world on this host: their number and *ret, which
+ * the caller frees; 0 or -1: none, and *ret is not set. */
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret);
 /* CPU time in microseconds of ranks that have ended. */
-uint64_t ranks_ended_cpu(const struct ranks *s);
+uint64_t ranks_ended_cpu(const struct ranks *all);
 
 struct rank_amount {       /* of one kind, in its unit */
     uint64_t value;        /* of all ranks here */
@@ -58,10 +72,10 @@ struct rank_amount {       /* of one kind, in its unit */
     uint64_t growth;       /* by so much; 0: none has */
 };
 /* What all ranks use now, by kind. */
-void ranks_amounts(struct ranks *s, struct rank_amount ret[LIMIT_KIND_COUNT]);
+void ranks_amounts(struct ranks *all, struct rank_amount ret[LIMIT_KIND_COUNT]);
 /* End one rank for a limit; text is its sentence in EXITED. A rank that does not run is left
  * alone. */
-void ranks_kill_for_limit(struct ranks *s, struct rank_name name, const char *text);
+void ranks_kill_for_limit(struct ranks *all, struct rank_name name, const char *text);
 
 struct rank_account { /* a rank's line of the final report; pointers are borrowed */
     struct rank_name name;

@@ -27,17 +27,18 @@ struct line { /* of one rank, with what its message points to */
     struct packed_limits limits;
 };
 
-static void fill_line(struct line *l, const struct starter_services *s, uint32_t local)
+static void fill_line(struct line *l, struct ranks *ranks, uint32_t local)
 {
-    struct rank_account a = ranks_account(s->ranks, local);
+    const struct rank_binding *binding = ranks->with->binding;
+    struct rank_account a = ranks_account(ranks, local);
     mprun__report__rank__init(&l->message);
     rank_name_pack(a.name, &l->name);
     usage_pack(a.usage, &l->usage);
     l->message.name = &l->name;
     l->message.usage = &l->usage.message;
-    if (a.bound_threads && s->binding->plan.bound) {
+    if (a.bound_threads && binding->plan.bound) {
         l->message.bound_threads = (char *)(uintptr_t)a.bound_threads;
-        l->message.cores = cpus_count_cores(rank_binding_threads(s->binding, local));
+        l->message.cores = cpus_count_cores(rank_binding_threads(binding, local));
     }
     if (a.limits && limits_is_any_set(a.limits)) {
         limits_pack(a.limits, &l->limits);
@@ -70,22 +71,61 @@ static void add_others(const struct starter_services *s, struct usage *u)
     usage_set(u, USAGE_PROCESSES, s->others->n);
 }
 
+struct lines {
+    struct line *lines;
+    Mprun__Report__Rank **list;
+    size_t n;
+};
+
+static void lines_free(struct lines *l)
+{
+    free(l->lines);
+    free(l->list);
+}
+
+/* Lines of the ranks from `first` up to `end` in the list of worlds. -1: no memory. */
+static int fill_lines(struct lines *l, struct ranks *first, const struct ranks *end)
+{
+    size_t n = 0;
+    for (struct ranks *r = first; r != end; r = r->next)
+        n += r->n;
+    *l = (struct lines){.lines = calloc(n + 1, sizeof(*l->lines)),
+                        .list = calloc(n + 1, sizeof(*l->list))};
+    if (!l->lines || !l->list)
+        return -1;
+    for (struct ranks *r = first; r != end; r = r->next)
+        for (uint32_t i = 0; i < r->n; i++) {
+            fill_line(&l->lines[l->n], r, i);
+            l->list[l->n] = &l->lines[l->n].message;
+            l->n++;
+        }
+    return 0;
+}
+
+void usage_world_report_send(const struct starter_services *world)
+{
+    Mprun__Report m = MPRUN__REPORT__INIT;
+    struct lines lines = {0};
+    if (world->up->link && fill_lines(&lines, world->ranks, world->ranks->next) == 0) {
+        m.n_ranks = lines.n;
+        m.ranks = lines.list;
+        uplink_send(world->up, FRAME_WORLD_REPORT, &m.base);
+    }
+    lines_free(&lines);
+}
+
 void usage_report_send(const struct starter_services *s)
 {
     Mprun__Report m = MPRUN__REPORT__INIT;
-    uint32_t n = s->ranks->n;
-    AUTO_FREE struct line *lines = calloc(n + 1, sizeof(*lines));
-    AUTO_FREE Mprun__Report__Rank **list = calloc(n + 1, sizeof(*list));
+    struct lines lines = {0};
     struct packed_usage starter, others, step;
     struct usage of_starter = {0}, of_others = {0}, of_step = {0};
-    if (!s->up->link || !lines || !list)
+    if (!s->up->link || fill_lines(&lines, s->ranks, NULL) < 0) {
+        lines_free(&lines);
         return;
-    for (uint32_t i = 0; i < n; i++) {
-        fill_line(&lines[i], s, i);
-        list[i] = &lines[i].message;
     }
-    m.n_ranks = n;
-    m.ranks = list;
+    m.n_ranks = lines.n;
+    m.ranks = lines.list;
     add_starter(s, &of_starter);
     usage_pack(&of_starter, &starter);
     m.starter = &starter.message;
@@ -97,6 +137,7 @@ void usage_report_send(const struct starter_services *s)
     usage_pack(&of_step, &step);
     m.step = &step.message;
     uplink_send(s->up, FRAME_REPORT, &m.base);
+    lines_free(&lines);
 }
 
 /* ---- PRESENT --------------------------------------------------------------------------------- */
@@ -111,11 +152,12 @@ static void add_processes(struct pid_list *to, pid_t *more, int n)
 
 static void find_in_leaves(const struct ranks *ranks, struct pid_list *ret)
 {
-    for (uint32_t i = 0; i < ranks->n; i++) {
-        pid_t *pids = NULL;
-        int n = ranks_pids(ranks, i, &pids);
-        add_processes(ret, pids, n);
-    }
+    for (; ranks; ranks = ranks->next)
+        for (uint32_t i = 0; i < ranks->n; i++) {
+            pid_t *pids = NULL;
+            int n = ranks_pids(ranks, i, &pids);
+            add_processes(ret, pids, n);
+        }
 }
 
 /* Everything below this process but the PMI server: a process that loses its parent comes here. */

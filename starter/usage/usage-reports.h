@@ -9,6 +9,8 @@ struct starter_services;
 /* Send REPORT: what the ranks, and the starter itself, have used. Nothing is sent without a link,
  * or when memory is out. */
 void usage_report_send(const struct starter_services *s);
+/* Send WORLD_REPORT: what the ranks of a spawned world, whose services these are, have used. */
+void usage_world_report_send(const struct starter_services *world);
 /* PRESENT_ASK has come: answer by PRESENT.
  *
  * Where the step's cgroup counts CPU time or memory, its numbers are the answer. What it does not

@@ -91,3 +91,97 @@ END
 [1]<stdout>: cmd=lookup_result info=fail rc=1 msg=service_not_found
 [1]<stdout>: cmd=lookup_result info=fail rc=1 msg=service_not_found" ]
 }
+
+# ---- spawned worlds -----------------------------------------------------------------------------
+
+@test "Open MPI: children and parents are one when merged, on one and two hosts" {
+    needs_mpicc openmpi
+    for hosts in 1 2; do
+        dynamic openmpi $hosts -n 2 -- spawn 2
+        [ "$status" -eq 0 ]
+        [ "$(sort <<<"$output" | sed 's/ in .*host / host /')" = "child 0 of 2 parents 2 all 4 app 0 host 0
+child 1 of 2 parents 2 all 4 app 0 host $((hosts - 1))
+parent 0 of 2 all 4
+parent 1 of 2 all 4" ]
+        [ -z "$stderr" ]
+    done
+}
+
+@test "Open MPI: two programs spawned at once are one world, and worlds spawn worlds" {
+    needs_mpicc openmpi
+    dynamic openmpi 2 -n 2 -- multiple
+    [ "$status" -eq 0 ]
+    [ "$(sort <<<"$output" | sed 's/ in .*args/ args/; s/ host.*//')" = "child 0 of 3 parents 2 all 5 app 0 args 0 world 1
+child 1 of 3 parents 2 all 5 app 1 args 1 world 1
+child 2 of 3 parents 2 all 5 app 1 args 1 world 1
+parent 0 of 2 all 5
+parent 1 of 2 all 5" ]
+    dynamic openmpi 2 -n 2 -- deep 2
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<<"$output")" = "level 0 world 2
+level 1 world 1
+level 2 world 0" ]
+}
+
+@test "a spawned rank that fails ends the step as any rank does, and is named with its world" {
+    needs_mpicc openmpi
+    dynamic openmpi 2 -n 2 -- die 2
+    [ "$status" -eq 3 ]
+    [[ $stderr == "mprun: rank 1.1 on $(hostname)-1 (pid "*") exited with code 3; the other ranks are ended" ]]
+}
+
+@test "children outlive their parents, and the step ends with the last of them" {
+    needs_mpicc openmpi
+    dynamic openmpi 2 -n 2 -- orphan 2
+    [ "$status" -eq 0 ]
+    [ "$(tail -n 2 <<<"$output" | sort)" = "orphan 0 of 2
+orphan 1 of 2" ]
+}
+
+@test "what cannot be spawned is an error of MPI, mprun says why, and the step goes on" {
+    needs_mpicc openmpi
+    program=$(mpi_program dynamic)
+    while IFS='|' read -r argument sentence; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun -n 1 "$program" spawn $argument
+        printf '%s\n' "$argument" "$output" "$stderr"
+        [ "$output" = "rank 0: MPI_ERR_SPAWN" ]
+        [[ $stderr == "mprun: rank 0 on $(hostname) asks for more ranks (MPI_Comm_spawn), and gets none: "$sentence ]]
+    done <<END
+200|place 200 ranks: 1 host has * slot*
+1 program=./nothing|start rank 1.0 on $(hostname): execute './nothing' in *: No such file or directory
+1 host=elsewhere|host 'elsewhere' is no host with ranks of this step
+1 bind_to=socket|info key 'bind_to': 'socket' is not supported; core and none are
+1 map_by=socket|info key 'map_by': 'socket' is not supported; slot, core, node and ppr:N:node are
+1 hostfile=nothing|info key 'hostfile': *nothing*
+END
+}
+
+@test "info keys say where children run, with which environment and binding" {
+    needs_mpicc openmpi
+    dynamic openmpi 2 -n 2 -- spawn 2 "host=$(hostname)-1" wdir=/usr env=DYNAMIC=hello bind_to=none
+    [ "$status" -eq 0 ]
+    [ "$(grep child <<<"$output" | sort)" = "child 0 of 2 parents 2 all 4 app 0 in /usr var 'hello' args 0 world 1 host 1
+child 1 of 2 parents 2 all 4 app 0 in /usr var 'hello' args 0 world 1 host 1" ]
+    echo "$(hostname)-0" >hosts
+    dynamic openmpi 2 -n 2 -- spawn 2 hostfile=hosts
+    [ "$status" -eq 0 ]
+    [ "$(grep child <<<"$output" | sed 's/.*host //' | sort -u)" = 0 ]
+    for key in map_by=node map_by=ppr:1:node npernode=1; do
+        dynamic openmpi 2 -n 2 -- spawn 2 $key
+        [ "$status" -eq 0 ]
+        [ "$(grep child <<<"$output" | sed 's/.*host //' | sort | paste -sd' ')" = "0 1" ]
+    done
+}
+
+@test "spawned ranks are in the report with their world, and have cgroups and cores of their own" {
+    needs_mpicc openmpi
+    dynamic openmpi 1 -n 1 --report usage --report-json report.json -- spawn 1
+    [ "$status" -eq 0 ]
+    grep -qE "^ +1\.0 +$(hostname)-?0? .* ok$" <<<"$stderr"
+    run -0 python3 -c '
+import json
+rows = json.load(open("report.json"))["ranks"]
+print([(r["world"], r["rank"], r["end"]["cause"], r["usage"]["cpu_user_s"] > 0) for r in rows])'
+    [ "$output" = "[(0, 0, 'ok', True), (1, 0, 'ok', True)]" ]
+}

@@ -87,7 +87,12 @@ enum {
     X(PRESENT)        /* up */                                                                     \
     X(KILL_RANK)      /* down */                                                                   \
     X(NAME_REQUEST)   /* up, pmi */                                                                \
-    X(NAME_REPLY)     /* down, pmi */
+    X(NAME_REPLY)     /* down, pmi */                                                              \
+    X(SPAWN)          /* up, pmi */                                                                \
+    X(SPAWNED)        /* down, pmi */                                                              \
+    X(WORLD_KILL)     /* down */                                                                   \
+    X(WORLD_END)      /* down, pmi */                                                              \
+    X(WORLD_REPORT)   /* up */
 
 #define FRAME_TYPE(name) FRAME_##name,
 enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };

@@ -20,6 +20,7 @@
  * has one. */
 #define STEP_NUMBERS(X)                                                                            \
     X(nranks, nranks)                                                                              \
+    X(universe, universe)                                                                          \
     X(oversubscribed, oversubscribed)                                                              \
     X(bind, bind.policy)                                                                           \
     X(rank_cores, bind.cores)                                                                      \
@@ -116,6 +117,7 @@ int apps_pack(const struct step *s, bool with_env, struct packed_apps *ret)
 uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
 {
     Mprun__Window window;
+    Mprun__RankName parent;
     Mprun__Launch m = MPRUN__LAUNCH__INIT;
     struct packed_apps apps;
     struct packed_limits rank_limits, host_limits;
@@ -138,6 +140,8 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.n_hosts = hosts.n;
     m.hosts = hosts.list;
     m.world = l->world;
+    rank_name_pack(l->parent, &parent);
+    m.parent = l->world ? &parent : NULL;
     m.report_bindings = l->report_bindings;
     m.same_machine = l->same_machine;
     limits_pack(&l->step.rank_limits, &rank_limits);
@@ -294,6 +298,7 @@ int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch
     if (r == 0)
         r = hosts_unpack(m, host_index, ret, err);
     ret->world = m->world;
+    ret->parent = rank_name_unpack(m->parent);
     ret->report_bindings = m->report_bindings;
     ret->same_machine = m->same_machine;
     mprun__launch__free_unpacked(m, NULL);

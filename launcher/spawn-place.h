@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spawn-place.h - on which hosts the ranks of a spawned program go, as its info keys say */
+#pragma once
+
+#include "model/step.h"
+#include "wire/mprun.pb-c.h"
+
+struct error;
+struct host_table;
+struct rank_set;
+struct worlds;
+
+/* The last value of an info key; NULL: absent. The caller frees it. */
+char *spawn_key(const Mprun__Spawn__App *app, const char *name);
+
+/* Places the program's ranks, which begin with `first` of that world, on slots that are free, and
+ * adds them to the hosts' ranks. Relative names of files are in `directory`. bind: changed where a
+ * key says so. -1 with err: a key that cannot be obeyed, or too few free slots. */
+int spawn_place(const struct host_table *hosts, const struct worlds *worlds,
+                const Mprun__Spawn__App *app, const char *directory, uint32_t world, uint32_t first,
+                struct rank_set *ret_hosts, struct binding_request *bind, struct error *err);

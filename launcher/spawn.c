@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spawn.c - see spawn.h */
+#include "launcher/spawn.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "common/words.h"
+#include "launcher/hosts/host-links.h"
+#include "launcher/outcome/verdict.h"
+#include "launcher/spawn-place.h"
+#include "launcher/step-record.h"
+#include "launcher/worlds.h"
+#include "wire/messages/launch.h"
+
+struct spawn_wait {
+    struct spawn_wait *next;
+    struct host *host;
+    uint64_t id;
+    uint32_t world;
+    struct rank_name parent;
+};
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void answer(struct host *to, uint64_t id, uint32_t world, const char *why_not)
+{
+    Mprun__Spawned m = MPRUN__SPAWNED__INIT;
+    m.id = id;
+    m.world = world;
+    m.why_not = (char *)(uintptr_t)why_not;
+    host_send(to, FRAME_SPAWNED, &m.base);
+}
+
+static void refuse(struct host *to, uint64_t id, struct rank_name parent, const char *why)
+{
+    char name[RANK_NAME_TEXT];
+    log_warn("rank %s on %s asks for more ranks (MPI_Comm_spawn), and gets none: %s",
+             rank_name_format(parent, name), to->name, why);
+    answer(to, id, 0, why);
+}
+
+static struct spawn_wait *take_wait(struct spawner *s, const struct world *world)
+{
+    for (struct spawn_wait **at = &s->waiting; *at; at = &(*at)->next)
+        if ((*at)->world == world->number) {
+            struct spawn_wait *w = *at;
+            *at = w->next;
+            return w;
+        }
+    return NULL;
+}
+
+/* ---- the programs ---------------------------------------------------------------------------- */
+
+static char **words_of(const ProtobufCBinaryData *b, size_t n)
+{
+    char **words = calloc(n + 1, sizeof(*words));
+    for (size_t i = 0; words && i < n; i++)
+        if (!(words[i] = bytes_dup(&b[i]))) {
+            words_free(words);
+            return NULL;
+        }
+    return words;
+}
+
+static bool has_name(const char *entry, const char *name)
+{
+    size_t n = strcspn(name, "=");
+    return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+/* Sets "NAME=VALUE" in envp, which has room for one more at n. Takes entry. */
+static size_t set_variable(char **envp, size_t n, char *entry)
+{
+    for (size_t i = 0; i < n; i++)
+        if (has_name(envp[i], entry)) {
+            free(envp[i]);
+            envp[i] = entry;
+            return n;
+        }
+    envp[n] = entry;
+    return n + 1;
+}
+
+/* The environment of the parent's program, with what the message sets. NULL: out of memory. */
+static char **make_environment(const struct app *parent, const Mprun__Spawn__App *m)
+{
+    size_t n = 0;
+    while (parent->envp[n])
+        n++;
+    char **envp = calloc(n + m->n_env + 2, sizeof(*envp));
+    for (size_t i = 0; envp && i < n; i++)
+        if (!(envp[i] = strdup(parent->envp[i]))) {
+            words_free(envp);
+            return NULL;
+        }
+    for (size_t i = 0; envp && i < m->n_env; i++) {
+        char *entry = bytes_dup(&m->env[i]);
+        if (entry && strchr(entry, '='))
+            n = set_variable(envp, n, entry);
+        else
+            free(entry);
+    }
+    return envp;
+}
+
+/* Programs are looked for in these directories first. */
+static int search_path(struct app *app, const char *directories, struct error *err)
+{
+    size_t n = 0;
+    const char *old = "";
+    char *entry;
+    for (; app->envp[n]; n++)
+        if (has_name(app->envp[n], "PATH"))
+            old = app->envp[n] + strlen("PATH=");
+    if (asprintf(&entry, "PATH=%s%s%s", directories, *old ? ":" : "", old) < 0)
+        return error_errno(err, ENOMEM, "info key 'path'");
+    char **envp = realloc(app->envp, (n + 2) * sizeof(*envp));
+    if (!envp) {
+        free(entry);
+        return error_errno(err, ENOMEM, "info key 'path'");
+    }
+    app->envp = envp;
+    envp[set_variable(envp, n, entry)] = NULL;
+    return 0;
+}
+
+static char *make_directory(const struct app *parent, const char *wanted)
+{
+    char *path;
+    if (wanted[0] == '/' || !wanted[0])
+        return strdup(wanted[0] ? wanted : parent->directory);
+    return asprintf(&path, "%s/%s", parent->directory, wanted) < 0 ? NULL : path;
+}
+
+static int make_app(const struct app *parent, const Mprun__Spawn__App *m, uint32_t world,
+                    uint32_t first, struct app *ret, struct error *err)
+{
+    AUTO_FREE char *cwd = bytes_dup(&m->directory), *path = spawn_key(m, "path");
+    AUTO_FREE char *wdir = spawn_key(m, "wdir");
+    if (m->n_argv == 0 || m->argv[0].len == 0)
+        return error_set(err, EINVAL, "no program is named");
+    ret->argv = words_of(m->argv, m->n_argv);
+    ret->envp = make_environment(parent, m);
+    ret->given_env = calloc(1, sizeof(*ret->given_env));
+    ret->directory = make_directory(parent, wdir ? wdir : cwd ? cwd : "");
+    if (!ret->argv || !ret->envp || !ret->given_env || !ret->directory ||
+        rank_set_add_block(&ret->ranks, world, first, m->count) < 0)
+        return error_errno(err, ENOMEM, "prepare the program");
+    return path ? search_path(ret, path, err) : 0;
+}
+
+static const struct app *program_of(const struct world *world, struct rank_name rank)
+{
+    for (size_t i = 0; i < world->napps; i++)
+        if (rank_set_has(&world->apps[i].ranks, rank))
+            return &world->apps[i];
+    return NULL;
+}
+
+/* ---- a new world ----------------------------------------------------------------------------- */
+
+struct fresh { /* a world that is being made */
+    struct app *apps;
+    size_t napps;
+    struct rank_set *hosts;
+    uint32_t nranks;
+    struct binding_request bind;
+};
+
+static void fresh_free(struct fresh *f, size_t nhosts)
+{
+    for (size_t i = 0; i < f->napps; i++)
+        app_free(&f->apps[i]);
+    free(f->apps);
+    for (size_t i = 0; f->hosts && i < nhosts; i++)
+        rank_set_free(&f->hosts[i]);
+    free(f->hosts);
+}
+
+static int make_fresh(struct spawner *s, const Mprun__Spawn *m, struct fresh *f, struct error *err)
+{
+    struct rank_name parent = rank_name_unpack(m->parent);
+    const struct world *old = worlds_find(s->worlds, parent.world);
+    const struct app *program = old ? program_of(old, parent) : NULL;
+    size_t nhosts = s->hosts->plan->nused;
+    uint32_t number = s->worlds->last_number + 1;
+    f->bind = s->hosts->plan->step.bind;
+    f->apps = calloc(m->n_apps + 1, sizeof(*f->apps));
+    f->hosts = calloc(nhosts + 1, sizeof(*f->hosts));
+    if (!f->apps || !f->hosts || !program || m->n_apps == 0)
+        return error_set(err, EINVAL, "no program, or no memory");
+    for (size_t i = 0; i < m->n_apps; i++) {
+        const Mprun__Spawn__App *a = m->apps[i];
+        f->napps = i + 1;
+        if (a->count == 0 || a->count > LAUNCH_RANKS_MAX - f->nranks)
+            return error_set(err, EINVAL, "%" PRIu32 " ranks cannot be", a->count);
+        if (make_app(program, a, number, f->nranks, &f->apps[i], err) < 0 ||
+            spawn_place(s->hosts, s->worlds, a, program->directory, number, f->nranks, f->hosts,
+                        &f->bind, err) < 0)
+            return -1;
+        f->nranks += a->count;
+    }
+    return 0;
+}
+
+/* The same bytes for all hosts, as the first LAUNCH. */
+static int launch(struct spawner *s, const struct world *world, struct rank_name parent,
+                  const struct binding_request *bind)
+{
+    const struct step_plan *p = s->hosts->plan;
+    AUTO_FREE struct placement *hosts = calloc(p->nused + 1, sizeof(*hosts));
+    struct launch l = {
+        .step = p->step, /* borrowed */
+        .world = world->number,
+        .parent = parent,
+        .hosts = hosts,
+        .nhosts = p->nused,
+        .report_bindings = p->cmd->report_bindings,
+        .same_machine = p->same_machine,
+    };
+    size_t n;
+    if (!hosts)
+        return -1;
+    for (size_t i = 0; i < p->nused; i++) {
+        hosts[i] = p->placements[i];
+        hosts[i].ranks = world->ranks[i];
+    }
+    l.step.apps = world->apps;
+    l.step.napps = world->napps;
+    l.step.nranks = world->nranks;
+    l.step.bind = *bind;
+    l.step.stdin_target = STDIN_NONE;
+    l.step.terminal = false;
+    step_plan_new_nspace(l.step.nspace);
+    AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
+    explicit_bzero(l.step.nspace, sizeof(l.step.nspace));
+    if (!packed)
+        return -1;
+    hosts_broadcast_bytes(s->hosts, FRAME_LAUNCH, packed, n);
+    return 0;
+}
+
+static int begin(struct spawner *s, struct host *from, const Mprun__Spawn *m, struct error *err)
+{
+    struct fresh f = {0};
+    struct rank_name parent = rank_name_unpack(m->parent);
+    AUTO_FREE struct spawn_wait *wait = calloc(1, sizeof(*wait));
+    if (verdict_is_ending(s->verdict))
+        return error_set(err, ECANCELED, "the step is ending");
+    struct world *world = NULL;
+    int rc = wait ? make_fresh(s, m, &f, err) : error_errno(err, ENOMEM, "start a world");
+    if (rc == 0 && !(world = worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps)))
+        rc = error_errno(err, ENOMEM, "start a world");
+    if (!world) {
+        fresh_free(&f, s->hosts->plan->nused);
+        return rc;
+    }
+    f.apps = NULL; /* the world's now */
+    f.napps = 0;
+    fresh_free(&f, s->hosts->plan->nused);
+    if (step_record_add_world(s->record, world) < 0 || launch(s, world, parent, &f.bind) < 0)
+        return error_errno(err, ENOMEM, "start a world");
+    world->is_starting = true;
+    *wait = (struct spawn_wait){
+        .next = s->waiting, .host = from, .id = m->id, .world = world->number, .parent = parent};
+    s->waiting = take_ptr(wait);
+    return 0;
+}
+
+void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m)
+{
+    struct error err;
+    if (begin(s, from, m, &err) < 0)
+        refuse(from, m->id, rank_name_unpack(m->parent), err.text);
+}
+
+void spawner_look(struct spawner *s, struct world *world)
+{
+    if (!world->is_starting || world->known < world->nranks)
+        return;
+    AUTO_FREE struct spawn_wait *wait = take_wait(s, world);
+    world->is_starting = false;
+    if (wait)
+        answer(wait->host, wait->id, world->number, "");
+}
+
+bool spawner_failed(struct spawner *s, struct world *world, const char *text)
+{
+    Mprun__WorldKill m = MPRUN__WORLD_KILL__INIT;
+    AUTO_FREE struct spawn_wait *wait = world->is_starting ? take_wait(s, world) : NULL;
+    if (!wait)
+        return world->has_failed;
+    world->is_starting = false;
+    world->has_failed = true;
+    m.world = world->number;
+    hosts_broadcast(s->hosts, FRAME_WORLD_KILL, &m.base);
+    refuse(wait->host, wait->id, wait->parent, text);
+    return true;
+}
+
+void spawner_free(struct spawner *s)
+{
+    while (s->waiting) {
+        struct spawn_wait *next = s->waiting->next;
+        free(s->waiting);
+        s->waiting = next;
+    }
+}

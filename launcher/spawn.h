@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spawn.h - ranks ask for further worlds (MPI_Comm_spawn): each is planned on the free slots of the
+ * step's hosts, launched, and answered when all its ranks have been started
+ *
+ * What cannot be done is an error of the rank that asks, and the step goes on; mprun says the
+ * sentence, as MPI has only a number for it. */
+#pragma once
+
+#include "model/rank-end.h"
+#include "wire/mprun.pb-c.h"
+
+struct host;
+struct host_table;
+struct step_record;
+struct verdict;
+struct worlds;
+struct world;
+
+struct spawner { /* private to spawn.c */
+    struct worlds *worlds;
+    struct host_table *hosts;
+    struct step_record *record;
+    const struct verdict *verdict;
+    struct spawn_wait *waiting; /* requests whose world is being started */
+};
+
+void spawner_free(struct spawner *s); /* what it holds; zero is fine */
+
+/* SPAWN of a rank of this host. */
+void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m);
+/* Some rank of this world was started, or has ended. */
+void spawner_look(struct spawner *s, struct world *world);
+/* A rank of the world could not be started. text: a sentence. False: nobody waits for this world.
+ */
+bool spawner_failed(struct spawner *s, struct world *world, const char *text);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* worlds.c - see worlds.h */
+#include "launcher/worlds.h"
+
+#include <stdlib.h>
+
+#include "launcher/step-plan.h"
+
+static uint32_t slots_each(const struct worlds *w)
+{
+    return binding_cores(&w->plan->cmd->step.bind);
+}
+
+static void free_world(struct world *world, size_t nhosts)
+{
+    for (size_t i = 0; world->ranks && i < nhosts; i++)
+        rank_set_free(&world->ranks[i]);
+    free(world->ranks);
+    rank_map_free(&world->map);
+    if (world->number) {
+        for (size_t i = 0; i < world->napps; i++)
+            app_free(&world->apps[i]);
+        free(world->apps);
+    }
+    free(world);
+}
+
+static int copy_ranks(const struct rank_set *from, struct rank_set *to)
+{
+    for (size_t i = 0; i < from->ncycles; i++)
+        if (rank_set_add_cycle(to, from->cycles[i]) < 0)
+            return -1;
+    return 0;
+}
+
+static int take_hosts(struct world *world, const struct rank_set *hosts, size_t nhosts)
+{
+    world->ranks = calloc(nhosts + 1, sizeof(*world->ranks));
+    if (!world->ranks || rank_map_create(&world->map, world->number, world->nranks, NULL) < 0)
+        return -1;
+    for (uint32_t i = 0; i < nhosts; i++)
+        if (copy_ranks(&hosts[i], &world->ranks[i]) < 0 ||
+            rank_map_put(&world->map, &hosts[i], i, NULL) < 0)
+            return -1;
+    return 0;
+}
+
+static struct world *add(struct worlds *w, uint32_t number, const struct rank_set *hosts,
+                         uint32_t nranks)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    if (!world)
+        return NULL;
+    world->number = number;
+    world->nranks = nranks;
+    if (take_hosts(world, hosts, w->plan->nused) < 0) {
+        free_world(world, w->plan->nused);
+        return NULL;
+    }
+    for (size_t i = 0; i < w->plan->nused; i++)
+        w->busy[i] += rank_set_count(&hosts[i]) * slots_each(w);
+    world->next = w->first;
+    w->first = world;
+    w->nranks += nranks;
+    return world;
+}
+
+int worlds_init(struct worlds *w, const struct step_plan *plan)
+{
+    const struct step *s = &plan->step;
+    struct rank_set *hosts = calloc(plan->nused + 1, sizeof(*hosts));
+    *w = (struct worlds){.plan = plan, .busy = calloc(plan->nused + 1, sizeof(*w->busy))};
+    for (size_t i = 0; hosts && i < plan->nused; i++)
+        hosts[i] = plan->placements[i].ranks; /* borrowed */
+    struct world *world = hosts && w->busy ? add(w, 0, hosts, s->nranks) : NULL;
+    free(hosts);
+    if (!world)
+        return -1;
+    world->apps = s->apps;
+    world->napps = s->napps;
+    return 0;
+}
+
+void worlds_free(struct worlds *w)
+{
+    while (w->first) {
+        struct world *world = w->first;
+        w->first = world->next;
+        free_world(world, w->plan->nused);
+    }
+    free(w->busy);
+}
+
+struct world *worlds_add(struct worlds *w, const struct rank_set *hosts, uint32_t nranks,
+                         struct app *apps, size_t napps)
+{
+    struct world *world = add(w, w->last_number + 1, hosts, nranks);
+    if (!world)
+        return NULL;
+    w->last_number++;
+    world->apps = apps;
+    world->napps = napps;
+    return world;
+}
+
+void worlds_remove(struct worlds *w, struct world *world)
+{
+    struct world **at = &w->first;
+    while (*at && *at != world)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = world->next;
+    free_world(world, w->plan->nused);
+}
+
+struct world *worlds_find(const struct worlds *w, uint32_t number)
+{
+    struct world *world = w->first;
+    while (world && world->number != number)
+        world = world->next;
+    return world;
+}
+
+int64_t worlds_host_of(const struct worlds *w, struct rank_name name)
+{
+    const struct world *world = worlds_find(w, name.world);
+    return world ? rank_map_host(&world->map, name) : -1;
+}
+
+void worlds_rank_known(struct worlds *w, struct rank_name name)
+{
+    struct world *world = worlds_find(w, name.world);
+    if (world)
+        world->known++;
+}
+
+void worlds_rank_ended(struct worlds *w, struct rank_name name)
+{
+    struct world *world = worlds_find(w, name.world);
+    int64_t host = worlds_host_of(w, name);
+    if (!world || host < 0)
+        return;
+    world->ended++;
+    w->busy[host] -= slots_each(w);
+}
+
+bool worlds_host_is_used(const struct worlds *w, uint32_t host)
+{
+    return w->busy[host] > 0;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pmix-server/pmix/spawn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmix-server/pmix/requests.h"
+#include "pmix-server/server.h"
+#include "pmix-server/world.h"
+#include "wire/messages/values.h"
+
+struct call {
+    struct bridge_item item;
+    pmix_proc_t parent;
+    struct asker asker;
+    Mprun__Spawn *request; /* all of it malloc'ed, as if unpacked */
+};
+
+static void call_destroy(struct call *c)
+{
+    if (c->request)
+        mprun__spawn__free_unpacked(c->request, NULL);
+    free(c);
+}
+
+/* In the loop's thread. */
+static void call_run(struct bridge_item *item, struct server *s)
+{
+    struct call *c = (struct call *)item;
+    const struct world *w = world_by_nspace(s->worlds, c->parent.nspace);
+    Mprun__RankName parent;
+    if (!w) {
+        asker_answer(&c->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
+        call_destroy(c);
+        return;
+    }
+    rank_name_pack((struct rank_name){.world = w->number, .rank = c->parent.rank}, &parent);
+    c->request->id = requests_add(&s->requests, &c->asker, 0);
+    c->request->parent = &parent;
+    if (c->request->id)
+        link_send(s->link, FRAME_SPAWN, &c->request->base);
+    c->request->parent = NULL;
+    call_destroy(c);
+}
+
+/* ---- the request: in the library's thread ---------------------------------------------------- */
+
+/* Keys of PMIx that mprun has, or has to refuse, by MPI's names for them. Others mean nothing to a
+ * launcher. */
+static const struct {
+    const char *pmix, *name;
+} keys[] = {
+    {PMIX_HOST, "host"},
+    {PMIX_HOSTFILE, "hostfile"},
+    {PMIX_ADD_HOST, "add-host"},
+    {PMIX_ADD_HOSTFILE, "add-hostfile"},
+    {PMIX_WDIR, "wdir"},
+    {PMIX_MAPBY, "map_by"},
+    {PMIX_PPR, "ppr"},
+    {PMIX_BINDTO, "bind_to"},
+    {PMIX_PREFIX, "prefix"},
+    {PMIX_PRELOAD_BIN, "preload_binary"},
+    {PMIX_PRELOAD_FILES, "preload_files"},
+};
+
+static const char *key_name(const pmix_info_t *info)
+{
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (PMIX_CHECK_KEY(info, keys[i].pmix))
+            return keys[i].name;
+    return NULL;
+}
+
+static bool add_bytes(ProtobufCBinaryData *to, const char *text)
+{
+    to->data = (uint8_t *)strdup(text);
+    to->len = to->data ? strlen(text) : 0;
+    return to->data;
+}
+
+static bool add_words(char **words, size_t *ret_n, ProtobufCBinaryData **ret)
+{
+    size_t n = 0;
+    while (words && words[n])
+        n++;
+    *ret = calloc(n + 1, sizeof(**ret));
+    for (*ret_n = 0; *ret && *ret_n < n; (*ret_n)++)
+        if (!add_bytes(&(*ret)[*ret_n], words[*ret_n]))
+            return false;
+    return *ret;
+}
+
+static const char *value_text(const pmix_value_t *v)
+{
+    if (v->type == PMIX_STRING)
+        return v->data.string ? v->data.string : "";
+    return v->type == PMIX_BOOL ? v->data.flag ? "true" : "false" : NULL;
+}
+
+static bool add_key(Mprun__Spawn__App *to, const pmix_info_t *info)
+{
+    const char *name = key_name(info), *value = value_text(&info->value);
+    if (!name || !value)
+        return true;
+    Mprun__Spawn__Key *key = calloc(1, sizeof(*key));
+    if (!key)
+        return false;
+    mprun__spawn__key__init(key);
+    to->keys[to->n_keys++] = key;
+    key->name = strdup(name);
+    return key->name && add_bytes(&key->value, value);
+}
+
+/* The whole job's keys hold for each of its programs. */
+static bool add_keys(Mprun__Spawn__App *to, const pmix_info_t *info, size_t n,
+                     const pmix_info_t *job, size_t njob)
+{
+    to->keys = calloc(n + njob + 1, sizeof(*to->keys));
+    bool ok = to->keys;
+    for (size_t i = 0; ok && i < njob; i++)
+        ok = add_key(to, &job[i]);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = add_key(to, &info[i]);
+    return ok;
+}
+
+/* argv[0] is the command, however the program is to see it: so it goes with MPI. */
+static bool add_app(Mprun__Spawn *to, const pmix_app_t *a, const pmix_info_t *job, size_t njob)
+{
+    Mprun__Spawn__App *app = calloc(1, sizeof(*app));
+    if (!app)
+        return false;
+    mprun__spawn__app__init(app);
+    to->apps[to->n_apps++] = app;
+    app->count = a->maxprocs > 0 ? (uint32_t)a->maxprocs : 0;
+    char *command[] = {a->cmd, NULL};
+    return add_words(a->argv && a->argv[0] ? a->argv : command, &app->n_argv, &app->argv) &&
+           add_words(a->env, &app->n_env, &app->env) &&
+           add_bytes(&app->directory, a->cwd ? a->cwd : "") &&
+           add_keys(app, a->info, a->ninfo, job, njob);
+}
+
+pmix_status_t spawn_upcall(struct server *s, const pmix_proc_t *parent, const pmix_info_t *info,
+                           size_t ninfo, const pmix_app_t *apps, size_t napps,
+                           pmix_spawn_cbfunc_t cbfunc, void *cbdata)
+{
+    struct call *c = calloc(1, sizeof(*c));
+    if (!c)
+        return PMIX_ERR_NOMEM;
+    c->item.run = call_run;
+    c->parent = *parent;
+    c->asker = (struct asker){.spawn = cbfunc, .cbdata = cbdata};
+    c->request = calloc(1, sizeof(*c->request));
+    bool ok = c->request;
+    if (ok) {
+        mprun__spawn__init(c->request);
+        ok = (c->request->apps = calloc(napps + 1, sizeof(*c->request->apps)));
+    }
+    for (size_t i = 0; ok && i < napps; i++)
+        ok = add_app(c->request, &apps[i], info, ninfo);
+    if (!ok) {
+        call_destroy(c);
+        return PMIX_ERR_NOMEM;
+    }
+    bridge_post(&s->bridge, &c->item);
+    return PMIX_SUCCESS;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+void spawn_answer(struct server *s, const Mprun__Spawned *m)
+{
+    struct asker asker;
+    const struct world *w = world_by_number(s->worlds, m->world);
+    if (!requests_take(&s->requests, m->id, &asker))
+        return;
+    if (m->why_not[0] || !w) {
+        asker_answer(&asker, PMIX_ERR_JOB_FAILED_TO_LAUNCH, NULL, 0);
+        return;
+    }
+    pmix_nspace_t nspace;
+    PMIX_LOAD_NSPACE(nspace, w->nspace);
+    asker.spawn(PMIX_SUCCESS, nspace, asker.cbdata);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* spawned-worlds.c - see spawned-worlds.h */
+#include "starter/worlds/spawned-worlds.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "common/words.h"
+#include "model/rank-end.h"
+#include "starter/binding/rank-binding.h"
+#include "starter/ending/step-end.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/ranks/ranks.h"
+#include "starter/services.h"
+#include "starter/tunables.h"
+#include "starter/usage/usage-reports.h"
+#include "wire/messages/launch.h"
+
+struct spawned_world {
+    struct spawned_world *next;
+    struct starter_services with; /* the host's, with what follows here */
+    struct launch launch;
+    struct rank_binding binding;
+    struct ranks ranks;
+    bool is_prepared; /* its ranks may be started */
+    bool has_ended;   /* WORLD_END has come */
+    bool has_reported;
+};
+
+static void add_to_list(struct ranks *first, struct ranks *r)
+{
+    while (first->next)
+        first = first->next;
+    first->next = r;
+}
+
+static void take_from_list(struct ranks *first, struct ranks *r)
+{
+    struct ranks *before = first;
+    while (before && before->next != r)
+        before = before->next;
+    if (!before)
+        return;
+    before->next = r->next;
+    r->next = NULL;
+    first->freed_cpu += ranks_ended_cpu(r);
+}
+
+static void free_world(struct spawned_worlds *all, struct spawned_world *w)
+{
+    take_from_list(all->with->ranks, &w->ranks);
+    ranks_free(&w->ranks);
+    rank_binding_free(&w->binding);
+    words_free(w->with.pmi_env);
+    launch_free(&w->launch);
+    free(w);
+}
+
+static struct spawned_world *find(const struct spawned_worlds *all, uint32_t world)
+{
+    struct spawned_world *w = all->first;
+    while (w && w->launch.world != world)
+        w = w->next;
+    return w;
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+static int begin(struct spawned_worlds *all, struct spawned_world *w, struct error *err)
+{
+    w->with.launch = &w->launch;
+    w->with.binding = &w->binding;
+    w->with.ranks = &w->ranks;
+    w->with.pmi_env = NULL;
+    if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, err) < 0)
+        return -1;
+    return ranks_init(&w->ranks, &w->with, err);
+}
+
+void spawned_worlds_launch(struct spawned_worlds *all, const uint8_t *launch, size_t n,
+                           uint32_t host_id)
+{
+    struct error e;
+    struct spawned_world *w = calloc(1, sizeof(*w));
+    if (!w) {
+        error_errno(&e, ENOMEM, "start a world");
+        step_end_cannot_run(all->with->end, EXIT_CODE_MPRUN, e.text);
+        return;
+    }
+    w->with = *all->with;
+    int rc = launch_unpack(launch, n, host_id, &w->launch, &e);
+    if (rc == 0)
+        rc = begin(all, w, &e);
+    w->next = all->first;
+    all->first = w;
+    if (rc == 0) {
+        add_to_list(all->with->ranks, &w->ranks);
+        if (w->with.pmi)
+            pmi_server_add_world(w->with.pmi, &w->with);
+    } else {
+        error_context(&e, "start world %u on %s", w->launch.world, all->with->hostname);
+        step_end_cannot_run(all->with->end, EXIT_CODE_MPRUN, e.text);
+    }
+}
+
+void spawned_worlds_ready(struct spawned_worlds *all, uint32_t world, char **env)
+{
+    struct spawned_world *w = find(all, world);
+    struct error e;
+    if (!w || w->with.pmi_env) {
+        words_free(env);
+        return;
+    }
+    w->with.pmi_env = env;
+    w->is_prepared = ranks_prepare(&w->ranks, &e) == 0;
+    if (!w->is_prepared)
+        step_end_cannot_run(all->with->end, EXIT_CODE_MPRUN, e.text);
+}
+
+void spawned_worlds_turn(struct spawned_worlds *all)
+{
+    for (struct spawned_world *w = all->first; w; w = w->next)
+        if (w->is_prepared && ranks_start_some(&w->ranks))
+            loop_defer_schedule(all->with->turn);
+}
+
+/* ---- ending ---------------------------------------------------------------------------------- */
+
+void spawned_worlds_kill(struct spawned_worlds *all, uint32_t world)
+{
+    struct spawned_world *w = find(all, world);
+    if (w)
+        ranks_kill_all(&w->ranks);
+}
+
+/* Kills what is left behind. False: it is not gone yet. */
+static bool clear(struct spawned_world *w)
+{
+    if (!ranks_kill_leftovers(&w->ranks))
+        return false;
+    if (!w->has_reported)
+        usage_world_report_send(&w->with);
+    w->has_reported = true;
+    return ranks_remove_leaves(&w->ranks);
+}
+
+static void clear_all(void *arg)
+{
+    struct spawned_worlds *all = arg;
+    bool any = false;
+    for (struct spawned_world **at = &all->first; *at;) {
+        struct spawned_world *w = *at;
+        if (!w->has_ended || !clear(w)) {
+            any |= w->has_ended;
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        free_world(all, w);
+    }
+    if (any)
+        loop_timer_start(&all->again, LEFTOVERS_PERIOD_SECONDS, 0);
+}
+
+void spawned_worlds_end(struct spawned_worlds *all, uint32_t world)
+{
+    struct spawned_world *w = find(all, world);
+    if (!w || all->is_stopped)
+        return;
+    w->has_ended = true;
+    clear_all(all);
+}
+
+void spawned_worlds_init(struct spawned_worlds *all, const struct starter_services *with)
+{
+    all->with = with;
+    loop_timer_init(&all->again, with->loop, clear_all, all);
+}
+
+void spawned_worlds_stop(struct spawned_worlds *all)
+{
+    all->is_stopped = true;
+    loop_timer_stop(&all->again);
+}
+
+void spawned_worlds_free(struct spawned_worlds *all)
+{
+    loop_timer_stop(&all->again);
+    while (all->first) {
+        struct spawned_world *w = all->first;
+        all->first = w->next;
+        free_world(all, w);
+    }
+}
