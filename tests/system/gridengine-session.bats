@@ -157,9 +157,8 @@ type PATH=$MPRUN_BUILD/launcher:$HOSTS_DIR/shared:\$PATH\r
 wait [$] $
 type mprun -np 9 memtest 50\r
 wait Rank \d on n[123]: allocating 50 Mbytes
-wait (Killed|killed|closed|ended)
 PLAY
     echo "$output"
-    hosts messages
-    hosts messages | grep -E 'exceed'
+    wait_until 20 limit_is_exceeded
 }
+limit_is_exceeded() { hosts messages | grep -Eq 'exceeds job hard limit "h_vmem" of queue .*\([0-9.]+ > limit:188743680'; }

@@ -121,19 +121,22 @@ EOF
     sweep_up
 }
 
-@test "--signal=B: is for the script, and --signal for ranks; each comes once, in time before the job's end" {
-    STEP_BEFORE="trap 'echo script >>got' USR1; m" step_start -t 2 --signal=B:USR1@120
-    first=$(job_dir) # Slurm looks each half minute
-    wait_until 60 grep -q script "$first/got"
-    ranks_have USR1 0
-    finish
-    job_wait
-    [ "$(<"$first/got")" = script ]
-    step_start -t 2 --signal=USR2@120
-    wait_until 60 ranks_have USR2 1
+@test "--signal=B: is for a script that mprun has replaced, --signal for ranks; each rank gets it once, before the time is over" {
+    local first
+    # Slurm looks each half minute
+    STEP_BEFORE="exec mprun --containment=tree" step_start -N 2 -O -t 2 --signal=B:USR1@60
+    first="$(job) $(job_dir)"
+    step_start -N 2 -O -t 2 --signal=USR2@60
+    wait_until 70 ranks_have USR2 1
     finish
     job_wait
     ranks_have USR2 1
+    echo "${first% *}" >"$BATS_TEST_TMPDIR/job"
+    echo "${first#* }" >"$BATS_TEST_TMPDIR/job-dir"
+    wait_until 70 ranks_have USR1 1
+    finish
+    job_wait
+    ranks_have USR1 1
 }
 
 @test "preemption: ranks get TERM at once, the other job its nodes" {
