@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -80,6 +81,7 @@ const char *spawn_step_text(enum spawn_step step)
         [SPAWN_AFFINITY] = "bind it to its cores",
         [SPAWN_DIRECTORY] = "change to directory",
         [SPAWN_DESCRIPTORS] = "connect its input and output",
+        [SPAWN_TRACE] = "have it stopped at its first instruction",
         [SPAWN_EXEC] = "execute",
     };
     return (unsigned)step < sizeof(text) / sizeof(text[0]) ? text[step] : "start";
@@ -242,6 +244,8 @@ static int child_main(void *arg)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    if (s->stop_at_exec && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+        child_fails(c, SPAWN_TRACE, errno);
     execve(s->path, s->argv, s->envp);
     child_fails(c, SPAWN_EXEC, errno);
 }
@@ -373,6 +377,16 @@ static enum spawn_step clone_step(const struct spawn *s, int code)
     return s->cgroup_fd < 0 || code == EAGAIN || code == ENOMEM ? SPAWN_FORK : SPAWN_CGROUP;
 }
 
+/* The kernel stops a traced process when exec has succeeded. */
+static void leave_stopped(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+        ;
+    if (WIFSTOPPED(status))
+        ptrace(PTRACE_DETACH, pid, NULL, (void *)(uintptr_t)SIGSTOP);
+}
+
 pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err)
 {
     struct child c = {.s = s, .parent = getpid()};
@@ -399,6 +413,8 @@ pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, st
             ;
         pid = -1;
     }
+    if (pid > 0 && s->stop_at_exec)
+        leave_stopped(pid);
     if (pid < 0) {
         if (ret_failure)
             *ret_failure = f;

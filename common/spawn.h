@@ -23,6 +23,7 @@ enum spawn_step {
     SPAWN_AFFINITY,
     SPAWN_DIRECTORY,
     SPAWN_DESCRIPTORS,
+    SPAWN_TRACE,
     SPAWN_EXEC,
 };
 
@@ -51,6 +52,7 @@ struct spawn {
     int take_terminal;                    /* with new_session: descriptor 0 becomes its terminal */
     int new_pgrp;                         /* setpgid(0, 0) */
     pid_t join_pgrp;                      /* > 0: a process group of the same session */
+    int stop_at_exec;                     /* it is stopped (SIGSTOP) before its first instruction */
     int parent_death_signal;              /* sent to it when the calling thread ends; 0: none */
     int set_oom_score_adj, oom_score_adj; /* best effort: lowering needs a privilege */
 };

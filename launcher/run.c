@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "common/cleanup.h"
+#include "launcher/mpir.h"
 
 static void orphan_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
@@ -45,8 +46,9 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
         .worlds = &r->worlds, .hosts = r->hosts, .record = &r->record, .verdict = &r->verdict};
     rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict);
     if (host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict) < 0 ||
-        usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict) < 0 ||
+        usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict, &r->turn) < 0 ||
         step_limits_init(&r->limits, r->loop, r->hosts, &r->verdict) < 0 ||
+        stack_report_init(&r->stacks, r->loop, r->hosts, &r->turn) < 0 ||
         pmi_exchange_init(&r->exchange, r->hosts) < 0 || hosts_watch(r->hosts, r->loop) < 0)
         return error_errno(err, ENOMEM, "prepare the step");
     return 0;
@@ -92,6 +94,7 @@ void run_close(struct run *r)
     host_table_close_links(r->hosts);
     socket_directory_remove(&r->directory);
     job_suspension_end(&r->suspension);
+    mpir_close();
     step_close_streams(r); /* all that is said before goes the way of the ranks' output */
 }
 
@@ -101,6 +104,7 @@ void run_free(struct run *r)
     step_limits_free(&r->limits);
     name_service_free(&r->names);
     usage_now_free(&r->usage_now);
+    stack_report_free(&r->stacks);
     host_failures_free(&r->host_failures);
     rank_failures_free(&r->rank_failures);
     preload_destroy(r->preload);
@@ -109,7 +113,7 @@ void run_free(struct run *r)
     spawner_free(&r->spawner);
     worlds_free(&r->worlds);
     step_record_free(&r->record);
-    loop_timer_stop(&r->timeout);
+    loop_timer_stop(&r->timeout.timer);
     loop_defer_stop(&r->turn);
     reaper_destroy(r->reaper);
     loop_destroy(r->loop);

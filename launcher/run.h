@@ -28,6 +28,7 @@
 #include "launcher/worlds.h"
 #include "launcher/pmi-exchange.h"
 #include "launcher/preload/preload.h"
+#include "launcher/report/stack-report.h"
 #include "launcher/report/usage-now.h"
 #include "launcher/job-suspension.h"
 #include "launcher/socket-directory.h"
@@ -57,6 +58,14 @@ struct step_signals {
     double manager_signal[2]; /* when USR1, USR2 came from the manager */
 };
 
+/* step-timeout.c: how long the step may run */
+struct step_timeout {
+    struct loop_timer timer;
+    double end;   /* loop_now() when that is over */
+    double left;  /* seconds, while the clock stands still; 0: there is no limit */
+    bool is_over; /* the step ends when what is known of it has been said */
+};
+
 struct run {
     struct loop *loop;
     struct reaper *reaper;
@@ -66,15 +75,15 @@ struct run {
     struct verdict verdict;
     enum step_state state; /* the step machine's */
     bool oversubscription_said;
+    bool held_for_debugger; /* which has started mprun: ranks wait for it */
     bool tracking_said, gpus_unchecked_said, gpus_outside_said; /* starter-messages.c */
     struct host_table *hosts;
     struct socket_directory directory;
     struct starters *starters; /* NULL with --dry-run */
     struct preload *preload;   /* NULL: nothing is brought to the hosts */
     struct job_suspension suspension;
-    struct loop_timer timeout; /* --timeout: how long the step may run, */
-    double timeout_end;        /* loop_now() when that is over, */
-    double timeout_left;       /* seconds, while the clock stands still; 0: there is no limit */
+    struct step_timeout timeout;
+    struct stack_report stacks;
     struct step_signals signals;
     struct rank_failures rank_failures;
     struct host_failures host_failures;
@@ -108,6 +117,9 @@ void run_free(struct run *r); /* what it holds, not itself */
 
 void step_turn(void *arg); /* of the step machine; arg is the run */
 void step_begin(struct run *r);
+void step_timeout_begin(struct run *r);
+/* The time may be over, and answers may have come: ends the step when nothing more is awaited. */
+void step_timeout_settle(struct run *r);
 /* The clock of --timeout stops while the job is suspended, and goes on with what was left. */
 void step_pause_timeout(struct run *r);
 void step_resume_timeout(struct run *r);
@@ -119,6 +131,9 @@ extern const struct control_events step_control_events; /* control-requests.c; a
 /* From now on signals wait for the loop. Called once in a program. -1 with err. */
 int step_watch_signals(struct run *r, struct error *err);
 extern const struct job_suspension_events step_suspension_events; /* arg is the run */
+
+/* All ranks run: tell the hosts to start what --debug-daemon names, if anything. */
+void step_start_debug_daemons(struct run *r);
 
 /* -1 with err. */
 int step_open_streams(struct run *r, struct error *err);

@@ -420,6 +420,12 @@ static int take_errand_news(void *host, void *message)
     return 0;
 }
 
+static int take_stacks(void *host, void *message)
+{
+    struct host *h = host;
+    return stack_report_answer(&run_of(h)->stacks, h, message);
+}
+
 static int take_present(void *host, void *message)
 {
     struct host *h = host;
@@ -498,7 +504,8 @@ static const uint64_t frames_of_ranks =
 static const uint64_t frames_too_late =
     FRAME_BIT(FRAME_DOOR) | FRAME_BIT(FRAME_JOINED) | FRAME_BIT(FRAME_READY) |
     FRAME_BIT(FRAME_REPORT) | FRAME_BIT(FRAME_CLEANED) | FRAME_BIT(FRAME_PRELOAD_WANTED) |
-    FRAME_BIT(FRAME_PRELOAD_TAKEN) | FRAME_BIT(FRAME_ERRAND_NEWS) | FRAME_BIT(FRAME_PRESENT);
+    FRAME_BIT(FRAME_PRELOAD_TAKEN) | FRAME_BIT(FRAME_ERRAND_NEWS) | FRAME_BIT(FRAME_PRESENT) |
+    FRAME_BIT(FRAME_STACKS);
 
 /* Each message that a host may send, and the function that takes it. */
 static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
@@ -532,6 +539,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},
     [FRAME_ERRAND_NEWS] = {.message = &mprun__errand_news__descriptor, .take = take_errand_news},
     [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_present},
+    [FRAME_STACKS] = {.message = &mprun__stacks__descriptor, .take = take_stacks},
 };
 
 static void host_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)

@@ -15,6 +15,7 @@
 #include "common/path.h"
 #include "common/spawn.h"
 #include "common/step-directory.h"
+#include "common/words.h"
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
 #include "launcher/step-signals.h"
@@ -227,11 +228,20 @@ static void choose_rank_cores(struct step_plan *p)
     }
 }
 
+static int copy_debugging(const struct cmdline *c, struct step *s, struct error *err)
+{
+    s->stop_point = c->stop_on_exec ? STOP_AT_EXEC : c->stop_in_init ? STOP_IN_INIT : STOP_NOWHERE;
+    if (c->wrap && !(s->wrapper.argv = words_split(c->wrap, err)))
+        return -1;
+    return c->wrapped_ranks ? idset_parse(c->wrapped_ranks, &s->wrapper.ranks, err) : 0;
+}
+
 static int make_step(struct step_plan *p, const struct inherited *user, struct error *err)
 {
     struct step *s = &p->step;
     *s = p->cmd->step;
-    if (copy_apps(p, err) < 0 || copy_host_env(p->adapter->host_env, s, err) < 0)
+    if (copy_apps(p, err) < 0 || copy_debugging(p->cmd, s, err) < 0 ||
+        copy_host_env(p->adapter->host_env, s, err) < 0)
         return -1;
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", p->adapter->gpu_env ? p->adapter->gpu_env : "");
     random_name(s->id, 12);
@@ -320,12 +330,30 @@ static int read_allocation(struct step_plan *p, struct error *err)
     return rc;
 }
 
+/* Hydra's and Open MPI's launchers have this variable, a number of seconds. */
+static int choose_timeout(struct step_plan *p, struct error *err)
+{
+    const char *value = getenv("MPIEXEC_TIMEOUT");
+    int64_t seconds;
+    p->timeout = p->cmd->timeout;
+    p->timeout_source = "--timeout";
+    if (p->timeout > 0 || !value || !*value)
+        return 0;
+    if (number_parse(value, NULL, -1, INT32_MAX, &seconds, err) < 0)
+        return error_context(err, "variable MPIEXEC_TIMEOUT");
+    p->timeout = seconds > 0 ? (double)seconds : 0;
+    p->timeout_source = "MPIEXEC_TIMEOUT";
+    return 0;
+}
+
 int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct inherited *user,
                    bool as_mpirun, struct error *err)
 {
     *p = (struct step_plan){.cmd = cmd, .as_mpirun = as_mpirun};
     p->start_ns = loop_wallclock_ns();
     p->start_time = loop_now();
+    if (choose_timeout(p, err) < 0)
+        return -1;
     if (handshake_library_init(err) < 0)
         return -1;
     randombytes_buf(p->key, sizeof(p->key));

@@ -4,9 +4,10 @@
  * INT on a foreground terminal: the first one shows the state and what the ranks use, a second
  * within a second ends the step. INT elsewhere, or called as another launcher, and TERM, HUP, QUIT:
  * the step ends (TERM, grace, KILL); once more: at once; a third time: mprun leaves, whether its
- * starters answer or not, and they end without it. USR1, USR2, WINCH, ALRM are passed on, but for
- * what the manager has sent to the ranks as well. TSTP and CONT stop and continue the ranks, then
- * mprun (job-suspension.c: what the manager does to the job). */
+ * starters answer or not, and they end without it. QUIT with --get-stack-traces shows these. USR1,
+ * USR2, WINCH, ALRM are passed on, but for what the manager has sent to the ranks as well. TSTP and
+ * CONT stop and continue the ranks, then mprun (job-suspension.c: what the manager does to the
+ * job). */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -96,6 +97,14 @@ static void show_state(struct run *r)
              loop_now() - r->plan->start_time, INT_AGAIN_SECONDS);
     if (r->state >= STEP_LAUNCHING && r->state < STEP_RELEASING)
         usage_now_ask(&r->usage_now);
+}
+
+static void show_stacks(struct run *r)
+{
+    if (r->state >= STEP_LAUNCHING && r->state < STEP_ENDING)
+        stack_report_ask(&r->stacks);
+    else
+        log_note("step %s is %s: no rank runs yet", r->plan->step.id, step_state_text(r->state));
 }
 
 static void interrupted(struct run *r)
@@ -233,9 +242,14 @@ static void on_signal(void *arg, int signo)
     case SIGINT:
         interrupted(r);
         break;
+    case SIGQUIT:
+        if (r->plan->cmd->stack_traces && !verdict_is_ending(&r->verdict))
+            show_stacks(r);
+        else
+            end_step(r, signo);
+        break;
     case SIGTERM:
     case SIGHUP:
-    case SIGQUIT:
         end_step(r, signo);
         break;
     case SIGTSTP:

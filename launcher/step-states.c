@@ -4,10 +4,13 @@
  * One function per state looks at what has happened and returns the next state, or the same one;
  * events only record facts and ask for a turn of this machine. */
 
+#include <signal.h>
+
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/number.h"
+#include "launcher/mpir.h"
 #include "launcher/run.h"
 #include "wire/messages/launch.h"
 
@@ -56,6 +59,9 @@ static void launch(struct run *r)
         .report_bindings = p->cmd->report_bindings,
         .same_machine = p->same_machine,
     };
+    r->held_for_debugger = mpir_is_debugged();
+    if (r->held_for_debugger && l.step.stop_point == STOP_NOWHERE)
+        l.step.stop_point = STOP_AT_EXEC;
     size_t n;
     AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
     if (!packed) {
@@ -95,6 +101,15 @@ static enum step_state preloading(struct run *r)
     return STEP_LAUNCHING;
 }
 
+/* A debugger that started mprun has attached to the ranks that it wants when this returns; the
+ * others are not to wait. */
+static void show_to_debugger(struct run *r)
+{
+    mpir_ranks_are_running(&r->record);
+    if (r->held_for_debugger)
+        hosts_signal(r->hosts, SIGCONT, false);
+}
+
 static enum step_state launching(struct run *r)
 {
     struct rank_counts n = r->record.counts;
@@ -102,8 +117,11 @@ static enum step_state launching(struct run *r)
         fault_point("launching");
     if (n.known < r->record.nranks)
         return STEP_LAUNCHING;
-    if (n.started == r->record.nranks)
+    if (n.started == r->record.nranks) {
         step_record_all_running(&r->record, hosts_with_links(r->hosts));
+        step_start_debug_daemons(r);
+        show_to_debugger(r);
+    }
     return STEP_RUNNING;
 }
 
@@ -141,6 +159,8 @@ static enum step_state cleaning(struct run *r)
 {
     host_failures_say(&r->host_failures);
     rank_failures_explain(&r->rank_failures);
+    if (verdict_is_ending(&r->verdict) && r->verdict.text[0])
+        mpir_step_failed(r->verdict.text);
     return hosts_before(r->hosts, AGENT_CLEANED) > 0 ? STEP_CLEANING : STEP_RELEASING;
 }
 
@@ -212,47 +232,15 @@ static void step_machine(struct run *r)
 
 void step_turn(void *arg)
 {
+    step_timeout_settle(arg);
     end_ranks(arg);
     starters_settle(((struct run *)arg)->starters);
     step_machine(arg);
 }
 
-/* Where a rank has failed before, the step is ending already, and that decides the code. */
-static void timed_out(void *arg)
-{
-    struct run *r = arg;
-    if (rank_failures_first(&r->rank_failures))
-        log_debug("--timeout: %g s are over; the step is ending", r->plan->cmd->timeout);
-    else
-        verdict_fail(&r->verdict, EXIT_CODE_TIMEOUT,
-                     "--timeout: the step ran for %g s; its ranks are ended",
-                     r->plan->cmd->timeout);
-    step_drop_unread_output(r, r->plan->step.kill_grace);
-}
-
-static void begin_timeout(struct run *r, double seconds)
-{
-    if (seconds <= 0)
-        return;
-    r->timeout_end = loop_now() + seconds;
-    loop_timer_start(&r->timeout, seconds, 0);
-}
-
-void step_pause_timeout(struct run *r)
-{
-    r->timeout_left = loop_timer_is_active(&r->timeout) ? r->timeout_end - loop_now() : 0;
-    loop_timer_stop(&r->timeout);
-}
-
-void step_resume_timeout(struct run *r)
-{
-    begin_timeout(r, r->timeout_left);
-}
-
 void step_begin(struct run *r)
 {
-    loop_timer_init(&r->timeout, r->loop, timed_out, r);
-    begin_timeout(r, r->plan->cmd->timeout);
+    step_timeout_begin(r);
     starters_begin(r->starters);
     loop_defer_schedule(&r->turn);
 }

@@ -18,6 +18,9 @@
 /* Seconds in which readers take nothing of the output of a step that is to end: nobody reads. */
 #define UNREAD_SECONDS 2.0
 
+/* Seconds that hosts have for the stack traces of their ranks: some milliseconds for each, more
+ * where a debugger reads large programs. */
+#define STACK_REPORT_SECONDS 30.0
 /* A second ^C within so many seconds ends the step. */
 #define INT_AGAIN_SECONDS 1.0
 /* timeout(1) and some managers send a signal to mprun and then to its group: that is one signal. */

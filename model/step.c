@@ -24,6 +24,9 @@ void step_free(struct step *s)
     free(s->apps);
     words_free(s->host_env);
     s->host_env = NULL;
+    words_free(s->wrapper.argv);
+    s->wrapper.argv = NULL;
+    idset_free(&s->wrapper.ranks);
     s->apps = NULL;
     s->napps = 0;
     explicit_bzero(s->nspace, sizeof(s->nspace)); /* whoever knows it can join the step's PMIx */

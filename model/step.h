@@ -75,6 +75,19 @@ enum pmi_kind {
 
 enum stdin_target { STDIN_NONE, STDIN_RANK, STDIN_ALL };
 
+/* Where ranks stop by themselves, until SIGCONT: for debuggers that attach to them. */
+enum stop_point {
+    STOP_NOWHERE,
+    STOP_AT_EXEC, /* before the first instruction of the program */
+    STOP_IN_INIT, /* when they have connected to the PMI server */
+};
+
+/* A program that starts some ranks' program: --wrap. */
+struct wrapper {
+    char **argv;        /* the words before the rank's own, NULL-terminated; NULL: none */
+    struct idset ranks; /* of world 0; empty: all */
+};
+
 struct step {
     char id[40];     /* unique: goes into cgroup and file names; [a-z0-9-] */
     char nspace[64]; /* PMIx namespace of the world, secret: at least 96 random bits */
@@ -92,7 +105,9 @@ struct step {
     enum stdin_target stdin_target;
     uint32_t stdin_rank;
     int stdin_slow; /* mprun's input is a pipe or terminal: read little ahead of the rank */
-    bool terminal;  /* --pty: the rank that gets stdin gets it as a terminal */
+    struct wrapper wrapper;
+    enum stop_point stop_point;
+    bool terminal; /* --pty: the rank that gets stdin gets it as a terminal */
     struct tty_size terminal_size;
     int umask;
     int nice;

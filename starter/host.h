@@ -22,6 +22,8 @@
 #include "starter/ranks/ranks.h"
 #include "starter/services.h"
 #include "starter/ending/step-end.h"
+#include "starter/tools/debug-daemon.h"
+#include "starter/tools/stack-traces.h"
 #include "starter/usage/process-usage.h"
 #include "starter/worlds/spawned-worlds.h"
 #include "wire/host-directory.h"
@@ -67,6 +69,8 @@ struct host {
     struct rank_io io;
     struct ranks ranks;
     struct spawned_worlds spawned;
+    struct stack_traces traces;
+    struct debug_daemon daemon;
 };
 
 /* ---- host-events.c: events of the host's parts; their arg is the host ------------------------ */

@@ -159,6 +159,20 @@ static int take_kill_rank(void *host, void *message)
     return 0;
 }
 
+static int take_stacks_ask(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__StacksAsk *m = message;
+    stack_traces_ask(&h->traces, m->turn);
+    return 0;
+}
+
+static int take_debug_daemon(void *host, void *message)
+{
+    struct host *h = host;
+    return h->has_launch ? debug_daemon_start(&h->daemon, message) : -1;
+}
+
 static int take_errand(void *host, void *message)
 {
     return errands_take(&((struct host *)host)->errands, message);
@@ -196,6 +210,8 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_WINDOW] = {.message = &mprun__window__descriptor, .take = take_window},
     [FRAME_PRESENT_ASK] = {.message = &mprun__present_ask__descriptor, .take = take_present_ask},
     [FRAME_KILL_RANK] = {.message = &mprun__kill_rank__descriptor, .take = take_kill_rank},
+    [FRAME_STACKS_ASK] = {.message = &mprun__stacks_ask__descriptor, .take = take_stacks_ask},
+    [FRAME_DEBUG_DAEMON] = {.message = &mprun__debug_daemon__descriptor, .take = take_debug_daemon},
     [FRAME_OUTPUT_CREDIT] = {.message = &mprun__output_credit__descriptor,
                              .take = take_output_credit},
     [FRAME_OUTPUT_CLOSED] = {.message = &mprun__output_closed__descriptor,

@@ -73,6 +73,10 @@
 #define SESSION_FIRST_LOOK_SECONDS 0.25
 #define SESSION_LOOK_SECONDS       8.0
 
+/* Seconds for the stack trace of a process, and processes of a rank that are looked at. */
+#define STACK_TRACE_SECONDS   10.0
+#define STACK_TRACE_PROCESSES 8
+
 /* ---- the end of the step --------------------------------------------------------------------- */
 
 /* Seconds between TERM and KILL for ranks whose mprun has gone. */

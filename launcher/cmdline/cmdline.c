@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/idset.h"
 #include "common/number.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -304,6 +305,28 @@ static int check_memory(const struct cmdline *c, struct error *err)
         size_format(rank->value, a, sizeof(a)), size_format(host->value, b, sizeof(b)));
 }
 
+static int check_debugging(const struct cmdline *c, struct error *err)
+{
+    struct idset ranks = {0};
+    if (c->stop_on_exec && c->stop_in_init)
+        return error_set(err, EINVAL,
+                         "--stop-on-exec and --stop-in-init: a rank stops once; keep "
+                         "one");
+    if (!c->wrapped_ranks)
+        return 0;
+    if (!c->wrap)
+        return error_set(err, EINVAL,
+                         "--ranks says which ranks --wrap is for, but there is no "
+                         "--wrap");
+    if (idset_parse(c->wrapped_ranks, &ranks, err) < 0)
+        return -1;
+    int beyond = c->nranks ? idset_next(&ranks, c->nranks) : -1;
+    idset_free(&ranks);
+    return beyond < 0 ? 0
+                      : error_set(err, EINVAL, "--ranks names rank %d, but the ranks are 0 to %u",
+                                  beyond, c->nranks - 1);
+}
+
 static int check_agreement(const struct cmdline *c, struct error *err)
 {
     if (c->quiet && c->verbose)
@@ -326,7 +349,7 @@ static int check_agreement(const struct cmdline *c, struct error *err)
                          "--pty gives a terminal to the one rank that reads the input, but --stdin "
                          "names %s; name a rank, or leave --pty out",
                          c->step.stdin_target == STDIN_ALL ? "all" : "none");
-    return check_memory(c, err);
+    return check_debugging(c, err) < 0 ? -1 : check_memory(c, err);
 }
 
 static int check_line(struct cmdline *c, struct error *err)

@@ -97,6 +97,12 @@ struct cmdline {
 
     struct line_format lines;
 
+    const char *wrap;          /* NULL: none; valid words */
+    const char *wrapped_ranks; /* idset; NULL: all */
+    bool stop_on_exec, stop_in_init;
+    const char *debug_daemon;        /* NULL: none; valid words */
+    bool stack_traces, report_state; /* at the end of --timeout */
+
     bool preload_binary, preload_libs, preload_clean;
     const char *const *preload_files; /* lists with commas, of the argv that was parsed */
     size_t npreload_files;

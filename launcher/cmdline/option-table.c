@@ -12,6 +12,7 @@
 
 #include "launcher/cmdline/cmdline-private.h"
 
+#include "common/idset.h"
 #include "common/number.h"
 #include "common/path.h"
 #include "common/words.h"
@@ -137,6 +138,33 @@ static int apply_start_tree(void *target, const char *value, struct error *err)
         return -1;
     ((struct cmdline *)target)->start_tree = n;
     return 0;
+}
+
+static int apply_wrap(void *target, const char *value, struct error *err)
+{
+    char **words = words_split(value, err);
+    ((struct cmdline *)target)->wrap = value;
+    words_free(words);
+    return words ? 0 : -1;
+}
+
+static int apply_debug_daemon(void *target, const char *value, struct error *err)
+{
+    char **words = words_split(value, err);
+    ((struct cmdline *)target)->debug_daemon = value;
+    words_free(words);
+    return words ? 0 : -1;
+}
+
+static int apply_ranks(void *target, const char *value, struct error *err)
+{
+    struct idset ranks = {0};
+    ((struct cmdline *)target)->wrapped_ranks = value;
+    if (idset_parse(value, &ranks, err) < 0)
+        return -1;
+    bool is_empty = idset_count(&ranks) == 0;
+    idset_free(&ranks);
+    return is_empty ? error_set(err, EINVAL, "the list of ranks is empty") : 0;
 }
 
 static int apply_port_range(void *target, const char *value, struct error *err)
@@ -417,6 +445,7 @@ static int apply_anyway(void *target, const char *value, struct error *err)
 #define CONTAINMENT "Cores, limits and containment"
 #define STREAMS     "Output and input"
 #define ENDING      "Ending and reporting"
+#define DEBUGGING   "Debuggers and tools"
 #define PRELOAD     "Files that are brought to the hosts"
 #define OTHER       "Other"
 
@@ -605,6 +634,26 @@ static const struct option_def table[] = {
     {"--report-json", "FILE", ENDING,
      "At the end, write the usage and outcome of everything to FILE (- is standard output)",
      SETS(TEXT, report_json), .low = 1},
+
+    {"--wrap", "CMD", DEBUGGING,
+     "Start 'CMD PROGRAM ARGUMENT...' instead of the program; %r in CMD is the rank, %h the host",
+     .apply = apply_wrap},
+    {"--ranks", "LIST", DEBUGGING, "Let --wrap be for these ranks alone: 0,3-5",
+     .apply = apply_ranks},
+    {"--stop-on-exec", NULL, DEBUGGING,
+     "Stop each rank before its first instruction, until a debugger or SIGCONT continues it",
+     SETS(FLAG, stop_on_exec)},
+    {"--debug-daemon", "CMD", DEBUGGING,
+     "When all ranks run, start CMD once on each host; MPRUN_PROCTABLE names a file with all ranks",
+     .apply = apply_debug_daemon},
+    {"--get-stack-traces", NULL, DEBUGGING,
+     "Print where all ranks are when --timeout is over, or when mprun gets SIGQUIT, which then "
+     "ends "
+     "nothing",
+     SETS(FLAG, stack_traces)},
+    {"--report-state-on-timeout", NULL, DEBUGGING,
+     "When --timeout is over, print which ranks run and what they use", SETS(FLAG, report_state)},
+    {"--stop-in-init", NULL, DEBUGGING, "The same, in MPI_Init", SETS(FLAG, stop_in_init)},
 
     {"--preload-binary", NULL, PRELOAD, "Bring the programs to the hosts, which need not have them",
      SETS(FLAG, preload_binary)},

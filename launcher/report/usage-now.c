@@ -159,6 +159,12 @@ static void over(void *arg)
     loop_timer_stop(&u->timer);
     if (!verdict_is_ending(u->verdict)) /* the step was ended meanwhile: nobody asks any more */
         say(u);
+    loop_defer_schedule(u->then);
+}
+
+bool usage_now_is_awaited(const struct usage_now *u)
+{
+    return loop_timer_is_active(&u->timer);
 }
 
 /* ---- questions and answers ------------------------------------------------------------------- */
@@ -223,9 +229,9 @@ int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Pre
 }
 
 int usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
-                   const struct verdict *verdict)
+                   const struct verdict *verdict, struct loop_defer *then)
 {
-    *u = (struct usage_now){.hosts = hosts, .verdict = verdict};
+    *u = (struct usage_now){.hosts = hosts, .verdict = verdict, .then = then};
     u->of = calloc(hosts->plan->nused + 1, sizeof(*u->of));
     loop_timer_init(&u->timer, loop, over, u);
     return u->of ? 0 : -1;

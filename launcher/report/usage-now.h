@@ -11,6 +11,7 @@ struct verdict;
 struct usage_now { /* private to usage-now.c */
     struct host_table *hosts;
     const struct verdict *verdict;
+    struct loop_defer *then;
     struct loop_timer timer; /* runs while answers are awaited */
     uint32_t turn;           /* 0: nobody has asked */
     size_t awaited;
@@ -18,13 +19,14 @@ struct usage_now { /* private to usage-now.c */
     struct look *of; /* by launch_index */
 };
 
-/* -1: out of memory. */
+/* then: scheduled when all is said. -1: out of memory. */
 int usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
-                   const struct verdict *verdict);
+                   const struct verdict *verdict, struct loop_defer *then);
 void usage_now_free(struct usage_now *u); /* what it holds, not itself; zero is fine */
 
 /* Ask all hosts, and say what all ranks use when they have answered or USAGE_NOW_SECONDS are over.
  * To be called after LAUNCH. */
 void usage_now_ask(struct usage_now *u);
+bool usage_now_is_awaited(const struct usage_now *u);
 /* PRESENT of a host. -1: a frame that cannot be. */
 int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m);

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/words.h"
 #include "model/rank-end.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/pmi/pmi-server.h"
@@ -25,6 +26,9 @@ struct rank_program { /* of an app */
     struct rank_environment environment;
     char *path;             /* to execute; NULL: it was not found, */
     struct error not_found; /* and why */
+    char *wrapper;          /* of --wrap, likewise; NULL with no error: there is none */
+    struct error no_wrapper;
+    bool is_brought; /* path is that of a file that was brought here */
 };
 
 /* ---- the programs of all apps ---------------------------------------------------------------- */
@@ -41,9 +45,17 @@ static void find_program(const struct ranks *s, const struct app *app, struct ra
             p->path = NULL;
         return;
     }
+    p->is_brought = true;
     p->path = strdup(brought);
     if (!p->path)
         error_errno(&p->not_found, ENOMEM, "execute '%s'", brought);
+}
+
+static void find_wrapper(const struct ranks *s, const struct app *app, struct rank_program *p)
+{
+    char **argv = s->with->launch->step.wrapper.argv;
+    if (argv && spawn_resolve(argv[0], app->envp, app->directory, &p->wrapper, &p->no_wrapper) < 0)
+        error_context(&p->no_wrapper, "--wrap");
 }
 
 int ranks_prepare(struct ranks *s, struct error *err)
@@ -53,6 +65,7 @@ int ranks_prepare(struct ranks *s, struct error *err)
     for (size_t i = 0; s->programs && i < step->napps; i++) {
         struct rank_program *p = &s->programs[i];
         find_program(s, &step->apps[i], p);
+        find_wrapper(s, &step->apps[i], p);
         if (rank_environment_init(&p->environment, &step->apps[i], s->with) < 0)
             rank_programs_free(s);
     }
@@ -64,6 +77,7 @@ void rank_programs_free(struct ranks *s)
     for (size_t i = 0; s->programs && i < s->with->launch->step.napps; i++) {
         rank_environment_free(&s->programs[i].environment);
         free(s->programs[i].path);
+        free(s->programs[i].wrapper);
     }
     free(s->programs);
     s->programs = NULL;
@@ -212,8 +226,9 @@ static void set_step(struct spawn *s, const struct step *step)
     s->oom_score_adj = oom_score();
 }
 
-static pid_t spawn(const struct rank *r, struct rank_program *p, const int fds[3],
-                   const int *pmi_fd, struct spawn_failure *f, struct error *err)
+/* argv: the rank's words behind those of p->wrapper; NULL: the program as it is. */
+static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *argv,
+                   const int fds[3], const int *pmi_fd, struct spawn_failure *f, struct error *err)
 {
     struct cgroup_birth birth;
     struct spawn s;
@@ -221,8 +236,9 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, const int fds[3
     cpu_set_t *affinity = make_affinity(r, &affinity_size);
     spawn_init(&s);
     set_step(&s, &r->all->with->launch->step);
-    s.path = p->path;
-    s.argv = r->app->argv;
+    s.path = argv ? p->wrapper : p->path;
+    s.argv = argv ? argv : r->app->argv;
+    s.stop_at_exec = r->all->with->launch->step.stop_point == STOP_AT_EXEC;
     s.envp = rank_environment_of(&p->environment, r->name, r->local, *pmi_fd);
     s.directory = r->app->directory;
     memcpy(s.fds, fds, sizeof(s.fds));
@@ -237,6 +253,24 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, const int fds[3
     if (affinity)
         CPU_FREE(affinity);
     errno = saved;
+    return pid;
+}
+
+static pid_t spawn_wrapped(const struct rank *r, struct rank_program *p, const int fds[3],
+                           const int *pmi_fd, struct spawn_failure *f, struct error *err)
+{
+    pid_t pid = -1;
+    if (!p->wrapper) {
+        *f = (struct spawn_failure){.step = SPAWN_EXEC, .code = p->no_wrapper.code};
+        *err = p->no_wrapper;
+        return -1;
+    }
+    char **argv = rank_wrapped_argv(r, p->is_brought ? p->path : NULL);
+    if (argv)
+        pid = spawn(r, p, argv, fds, pmi_fd, f, err);
+    else
+        error_errno(err, ENOMEM, "execute '%s'", p->wrapper);
+    words_free(argv);
     return pid;
 }
 
@@ -258,9 +292,10 @@ pid_t rank_exec(struct rank *r, const int fds[3], int *ret_code, struct error *e
         fail_without_program(r, p, &f, err);
     } else if (!(step->pmi & PMI_KINDS_SIMPLE) ||
                (pmi_fd = pmi_server_connect_rank(r->all->with->pmi, r->name, err)) >= 0) {
-        pid = spawn(r, p, fds, &pmi_fd, &f, err);
+        pid = rank_is_wrapped(r) ? spawn_wrapped(r, p, fds, &pmi_fd, &f, err)
+                                 : spawn(r, p, NULL, fds, &pmi_fd, &f, err);
         if (pid < 0)
-            add_advice(&f, p->path, r->app->directory, err);
+            add_advice(&f, rank_is_wrapped(r) ? p->wrapper : p->path, r->app->directory, err);
     }
     *ret_code = exit_code(&f);
     return pid;

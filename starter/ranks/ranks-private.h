@@ -46,6 +46,13 @@ pid_t rank_exec(struct rank *r, const int fds[3], int *ret_code, struct error *e
 bool rank_wants_stdin(const struct rank *r);
 bool rank_has_terminal(const struct rank *r); /* --pty */
 
+/* ---- rank-wrapper.c -------------------------------------------------------------------------- */
+
+bool rank_is_wrapped(const struct rank *r); /* does --wrap hold for it? */
+/* The wrapper's words, with rank and host filled in, then the rank's; `program` instead of its
+ * first one unless that is NULL. The caller frees them by words_free(). NULL: out of memory. */
+char **rank_wrapped_argv(const struct rank *r, const char *program);
+
 /* ---- rank-oom.c ------------------------------------------------------------------------------ */
 
 /* Did the kernel kill it for want of memory, or this process for a limit? Then text says for which

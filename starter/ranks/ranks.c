@@ -131,16 +131,26 @@ void ranks_cancel_waiting(struct ranks *all)
 /* ---- signals --------------------------------------------------------------------------------- */
 
 /* A rank's cgroup knows its processes; where there is none, its process tree does. */
+static int processes_of(const struct rank *r, pid_t **ret)
+{
+    int n = r->leaf && r->all->with->containment->level == TRACK_RANK
+                ? cgroup_leaf_pids(r->leaf, ret)
+                : -1;
+    if (n >= 0)
+        return n;
+    return r->pid > 1 ? process_tree_pids(r->pid, ret) : 0;
+}
+
+int ranks_processes(const struct ranks *s, uint32_t local, pid_t **ret)
+{
+    *ret = NULL;
+    return s->ranks[local].state == RANK_RUNNING ? processes_of(&s->ranks[local], ret) : 0;
+}
+
 static void signal_rank(const struct rank *r, int signo)
 {
     pid_t *pids = NULL;
-    int n = r->leaf && r->all->with->containment->level == TRACK_RANK
-                ? cgroup_leaf_pids(r->leaf, &pids)
-                : -1;
-    if (n < 0) {
-        process_tree_signal(r->pid, signo);
-        return;
-    }
+    int n = processes_of(r, &pids);
     for (int i = 0; i < n; i++)
         if (pids[i] > 1)
             kill(pids[i], signo);
@@ -244,6 +254,9 @@ void ranks_pmi_client(struct ranks *all, struct rank_name name, bool has_connect
     struct rank *r = find(all, name);
     if (!r)
         return;
+    if (has_connected && !r->pmi_connected && r->pid > 1 &&
+        r->all->with->launch->step.stop_point == STOP_IN_INIT)
+        kill(r->pid, SIGSTOP);
     if (has_connected)
         r->pmi_connected = true;
     else

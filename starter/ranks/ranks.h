@@ -63,6 +63,8 @@ bool ranks_are_running(const struct ranks *all); /* some rank is */
 /* The processes of a rank now, by its index in its world on this host: their number and *ret, which
  * the caller frees; 0 or -1: none, and *ret is not set. */
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret);
+/* The same of a running rank, by its process tree where no cgroup is the rank's alone. */
+int ranks_processes(const struct ranks *s, uint32_t local, pid_t **ret);
 /* CPU time in microseconds of ranks that have ended. */
 uint64_t ranks_ended_cpu(const struct ranks *all);
 

@@ -46,6 +46,9 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_PRESENT_ASK] = &mprun__present_ask__descriptor,
     [FRAME_PRESENT] = &mprun__present__descriptor,
     [FRAME_KILL_RANK] = &mprun__kill_rank__descriptor,
+    [FRAME_STACKS_ASK] = &mprun__stacks_ask__descriptor,
+    [FRAME_STACKS] = &mprun__stacks__descriptor,
+    [FRAME_DEBUG_DAEMON] = &mprun__debug_daemon__descriptor,
 };
 
 /* Packing it again reads every byte of what was taken in. (Not always to the same message: field

@@ -47,6 +47,7 @@ static struct app apps[2] = {
     {.argv = argv1, .envp = env1, .given_env = given1, .directory = "/", .ranks = BLOCK(3, 1)},
 };
 static struct idset granted;
+static char *wrapper[] = {"valgrind", "--log-file=a b", NULL};
 static struct placement hosts[2] = {{"n1", BLOCK(0, 1), NULL, NULL, 0},
                                     {"n2", BLOCK(1, 3), NULL, NULL, 0}};
 
@@ -67,7 +68,9 @@ static struct launch a_launch(void)
                  .umask = 027,
                  .nice = -3,
                  .kill_grace = 2.5,
-                 .sample_period = 1},
+                 .sample_period = 1,
+                 .wrapper = {.argv = wrapper},
+                 .stop_point = STOP_IN_INIT},
         .hosts = hosts,
         .nhosts = 2,
         .same_machine = 1,
@@ -83,6 +86,7 @@ static struct launch a_launch(void)
     hosts[1].granted_cores = "0,0:1,3";
     l.step.host_env = host_env;
     strcpy(l.step.gpu_env, "RESOURCE_GPU");
+    l.step.wrapper.ranks = granted; /* borrowed */
     l.step.passed_signals = 1UL << 62 | 1UL << 10;
     return l;
 }
@@ -130,6 +134,9 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_string_equal(got.granted_cores, "0,0:1,3");
     same_strings(got.step.host_env, host_env);
     assert_string_equal(got.step.gpu_env, "RESOURCE_GPU");
+    same_strings(got.step.wrapper.argv, wrapper);
+    assert_true(idset_equal(&got.step.wrapper.ranks, &granted));
+    assert_int_equal(got.step.stop_point, STOP_IN_INIT);
     assert_true(got.step.passed_signals == (1UL << 62 | 1UL << 10));
     assert_true(got.same_machine && !got.granted_all);
     launch_free(&got);

@@ -92,7 +92,10 @@ enum {
     X(SPAWNED)        /* down, pmi */                                                              \
     X(WORLD_KILL)     /* down */                                                                   \
     X(WORLD_END)      /* down, pmi */                                                              \
-    X(WORLD_REPORT)   /* up */
+    X(WORLD_REPORT)   /* up */                                                                     \
+    X(STACKS_ASK)     /* down */                                                                   \
+    X(STACKS)         /* up */                                                                     \
+    X(DEBUG_DAEMON)   /* down */
 
 #define FRAME_TYPE(name) FRAME_##name,
 enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };

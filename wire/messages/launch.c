@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/words.h"
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
@@ -39,6 +40,7 @@
     X(nice, nice)                                                                                  \
     X(kill_grace, kill_grace)                                                                      \
     X(sample_period, sample_period)                                                                \
+    X(stop_point, stop_point)                                                                      \
     X(passed_signals, passed_signals)
 
 static void numbers_pack(const struct step *s, Mprun__Launch *m)
@@ -60,7 +62,7 @@ static int judge_numbers(struct step *s, struct error *err)
     if (s->nranks > LAUNCH_RANKS_MAX)
         return error_set(err, EPROTO, "%u ranks, more than %d", s->nranks, LAUNCH_RANKS_MAX);
     if ((unsigned)s->bind.policy > BIND_CORE || (unsigned)s->containment.tracking > TRACK_TREE ||
-        (unsigned)s->stdin_target > STDIN_ALL)
+        (unsigned)s->stdin_target > STDIN_ALL || (unsigned)s->stop_point > STOP_IN_INIT)
         return error_set(err, EPROTO, "a policy that this version does not know");
     s->pmi &= PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2;
     s->umask &= 0777;
@@ -123,8 +125,9 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     struct packed_limits rank_limits, host_limits;
     struct packed_placements hosts;
     uint64_t soft[RLIM_NLIMITS];
+    AUTO_FREE char *wrapped = idset_format(&l->step.wrapper.ranks);
 
-    if (placements_pack(l->hosts, l->nhosts, &hosts) < 0)
+    if (!wrapped || placements_pack(l->hosts, l->nhosts, &hosts) < 0)
         return NULL;
     if (apps_pack(&l->step, true, &apps) < 0) {
         packed_placements_free(&hosts);
@@ -152,6 +155,8 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
         soft[r] = l->step.soft_limits[r].rlim_cur;
     m.gpu_env = (char *)(uintptr_t)l->step.gpu_env;
     m.host_env = strings_pack(l->step.host_env, &m.n_host_env);
+    m.wrapper = strings_pack(l->step.wrapper.argv, &m.n_wrapper);
+    m.wrapped_ranks = wrapped;
     m.n_soft_limits = RLIM_NLIMITS;
     m.soft_limits = soft;
     *ret_n = mprun__launch__get_packed_size(&m);
@@ -159,6 +164,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     if (packed)
         mprun__launch__pack(&m, packed);
     free(m.host_env);
+    free(m.wrapper);
     packed_apps_free(&apps);
     packed_placements_free(&hosts);
     return packed;
@@ -282,7 +288,9 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", m->gpu_env);
     if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
         return error_set(err, EPROTO, "a variable's name with a NUL byte, or no memory");
-    return 0;
+    if (m->n_wrapper && !(s->wrapper.argv = strings_unpack(m->wrapper, m->n_wrapper)))
+        return error_set(err, EPROTO, "a wrapper with a NUL byte, or no memory");
+    return idset_parse(m->wrapped_ranks, &s->wrapper.ranks, err);
 }
 
 int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch *ret,

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* debug-daemon.c - --debug-daemon: all hosts are told to start it, and get the table of all ranks
+ */
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/words.h"
+#include "launcher/run.h"
+#include "wire/messages/values.h"
+
+void step_start_debug_daemons(struct run *r)
+{
+    const struct step_record *record = &r->record;
+    Mprun__DebugDaemon m = MPRUN__DEBUG_DAEMON__INIT;
+    char **words =
+        r->plan->cmd->debug_daemon ? words_split(r->plan->cmd->debug_daemon, NULL) : NULL;
+    if (!words)
+        return;
+    while (words[m.n_argv])
+        m.n_argv++;
+    m.n_pids = r->plan->step.nranks;
+    AUTO_FREE ProtobufCBinaryData *argv = calloc(m.n_argv, sizeof(*argv));
+    AUTO_FREE uint64_t *pids = calloc(m.n_pids, sizeof(*pids));
+    if (argv && pids) {
+        for (size_t i = 0; i < m.n_argv; i++)
+            argv[i] = bytes_of(words[i]);
+        for (size_t i = 0; i < m.n_pids; i++)
+            pids[i] =
+                (uint64_t)step_record_rank(record, (struct rank_name){.rank = (uint32_t)i})->pid;
+        m.argv = argv;
+        m.pids = pids;
+        hosts_broadcast(r->hosts, FRAME_DEBUG_DAEMON, &m.base);
+    } else {
+        verdict_fail(&r->verdict, EXIT_CODE_MPRUN, "--debug-daemon: out of memory");
+    }
+    words_free(words);
+}

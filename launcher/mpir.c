@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpir.c - see mpir.h; names and types are the interface's, not ours */
+#include "launcher/mpir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/spawn.h"
+#include "common/words.h"
+#include "launcher/step-record.h"
+
+enum { MPIR_NULL, MPIR_DEBUG_SPAWNED, MPIR_DEBUG_ABORTING };
+
+typedef struct {
+    char *host_name;
+    char *executable_name;
+    int pid;
+} MPIR_PROCDESC;
+
+void MPIR_Breakpoint(void);
+
+MPIR_PROCDESC *MPIR_proctable;
+int MPIR_proctable_size;
+volatile int MPIR_being_debugged; /* the debugger writes it */
+volatile int MPIR_debug_state;
+const char *MPIR_debug_abort_string;
+int MPIR_i_am_starter;      /* that it is there says: this process is no rank */
+int MPIR_partial_attach_ok; /* that it is there: ranks that are left alone are continued */
+int MPIR_acquired_pre_main; /* that it is there: ranks wait before main() */
+
+static char **executables; /* of each program, which entries of the table share */
+
+__attribute__((noinline)) void MPIR_Breakpoint(void)
+{
+    __asm__ volatile("" ::: "memory"); /* what the debugger has written is read again */
+}
+
+bool mpir_is_debugged(void)
+{
+    return MPIR_being_debugged;
+}
+
+/* What a rank's process executes, where this host has the same file; else the word of the line.
+ * Caller frees. NULL: out of memory. */
+static char *find_executable(const struct app *app)
+{
+    AUTO_FREE char *found = NULL;
+    char *path = NULL;
+    if (spawn_resolve(app->argv[0], app->envp, app->directory, &found, NULL) < 0)
+        return strdup(app->argv[0]);
+    if (found[0] == '/')
+        return take_ptr(found);
+    return asprintf(&path, "%s/%s", app->directory, found) < 0 ? NULL : path;
+}
+
+static int find_executables(const struct step *s)
+{
+    executables = calloc(s->napps + 1, sizeof(*executables));
+    for (size_t i = 0; executables && i < s->napps; i++)
+        if (!(executables[i] = find_executable(&s->apps[i])))
+            return -1;
+    return executables ? 0 : -1;
+}
+
+static int fill_table(const struct step_record *r)
+{
+    const struct step *s = &r->plan->step;
+    size_t app = 0;
+    MPIR_PROCDESC *table = calloc(s->nranks, sizeof(*table));
+    if (!table || find_executables(s) < 0) {
+        free(table);
+        return -1;
+    }
+    for (uint32_t i = 0; i < s->nranks; i++) {
+        const struct report_rank *rank = step_record_rank(r, (struct rank_name){.rank = i});
+        while (!rank_set_has(&s->apps[app].ranks, rank->name))
+            app++; /* programs' ranks follow each other */
+        table[i] = (MPIR_PROCDESC){
+            .host_name = (char *)(uintptr_t)r->hosts[rank->host].name,
+            .executable_name = executables[app],
+            .pid = (int)rank->pid,
+        };
+    }
+    MPIR_proctable = table;
+    MPIR_proctable_size = (int)s->nranks;
+    return 0;
+}
+
+static void enter(int state)
+{
+    MPIR_debug_state = state;
+    if (MPIR_being_debugged)
+        MPIR_Breakpoint();
+}
+
+void mpir_ranks_are_running(const struct step_record *r)
+{
+    if (fill_table(r) < 0)
+        log_warn("no memory for the table of processes that debuggers read");
+    else
+        enter(MPIR_DEBUG_SPAWNED);
+}
+
+void mpir_step_failed(const char *text)
+{
+    if (MPIR_debug_state == MPIR_DEBUG_ABORTING)
+        return;
+    MPIR_debug_abort_string = text;
+    enter(MPIR_DEBUG_ABORTING);
+}
+
+void mpir_close(void)
+{
+    MPIR_proctable_size = 0;
+    free(take_ptr(MPIR_proctable));
+    words_free(take_ptr(executables));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* step-timeout.c - how long the step may run (--timeout, MPIEXEC_TIMEOUT), and what is said before
+ * it ends for that */
+#include "common/log.h"
+#include "launcher/report/state-now.h"
+#include "launcher/run.h"
+
+/* Where a rank has failed before, the step is ending already, and that decides the code. */
+static void end(struct run *r)
+{
+    const struct step_plan *p = r->plan;
+    r->timeout.is_over = false;
+    if (rank_failures_first(&r->rank_failures) && verdict_is_ending(&r->verdict))
+        log_debug("%s: %g s are over; the step is ending", p->timeout_source, p->timeout);
+    else
+        verdict_fail(&r->verdict, EXIT_CODE_TIMEOUT,
+                     "%s: the step ran for %g s; its ranks are ended", p->timeout_source,
+                     p->timeout);
+    step_drop_unread_output(r, p->step.kill_grace);
+}
+
+void step_timeout_settle(struct run *r)
+{
+    if (r->timeout.is_over && !stack_report_is_awaited(&r->stacks) &&
+        !usage_now_is_awaited(&r->usage_now))
+        end(r);
+}
+
+static void timed_out(void *arg)
+{
+    struct run *r = arg;
+    r->timeout.is_over = true;
+    if (!verdict_is_ending(&r->verdict) && r->plan->cmd->report_state) {
+        log_warn("step %s is %s", r->plan->step.id, step_state_text(r->state));
+        state_now_say(&r->record);
+    }
+    if (!verdict_is_ending(&r->verdict) && r->state >= STEP_LAUNCHING) {
+        if (r->plan->cmd->report_state)
+            usage_now_ask(&r->usage_now);
+        if (r->plan->cmd->stack_traces)
+            stack_report_ask(&r->stacks);
+    }
+    step_timeout_settle(r);
+}
+
+static void begin(struct run *r, double seconds)
+{
+    if (seconds <= 0)
+        return;
+    r->timeout.end = loop_now() + seconds;
+    loop_timer_start(&r->timeout.timer, seconds, 0);
+}
+
+void step_timeout_begin(struct run *r)
+{
+    loop_timer_init(&r->timeout.timer, r->loop, timed_out, r);
+    begin(r, r->plan->timeout);
+}
+
+void step_pause_timeout(struct run *r)
+{
+    r->timeout.left = loop_timer_is_active(&r->timeout.timer) ? r->timeout.end - loop_now() : 0;
+    loop_timer_stop(&r->timeout.timer);
+}
+
+void step_resume_timeout(struct run *r)
+{
+    begin(r, r->timeout.left);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-wrapper.c - the words of a rank that another program starts (--wrap) */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/words.h"
+#include "starter/ranks/ranks-private.h"
+#include "wire/messages/launch.h"
+
+bool rank_is_wrapped(const struct rank *r)
+{
+    const struct wrapper *w = &r->all->with->launch->step.wrapper;
+    return w->argv && r->name.world == 0 &&
+           (idset_count(&w->ranks) == 0 || idset_has(&w->ranks, r->name.rank));
+}
+
+/* A word with %r and %h replaced by rank and host. NULL: out of memory. */
+static char *fill_in(const char *word, const struct rank *r)
+{
+    char *text = NULL, name[RANK_NAME_TEXT];
+    size_t n;
+    FILE *f = open_memstream(&text, &n);
+    for (; f && *word; word++) {
+        if (word[0] == '%' && word[1] == 'r')
+            fputs(rank_name_format(r->name, name), f);
+        else if (word[0] == '%' && word[1] == 'h')
+            fputs(launch_here(r->all->with->launch)->host, f);
+        else
+            fputc(*word, f);
+        word += word[0] == '%' && (word[1] == 'r' || word[1] == 'h');
+    }
+    return f && fclose(f) == 0 ? text : NULL;
+}
+
+char **rank_wrapped_argv(const struct rank *r, const char *program)
+{
+    char *const *before = r->all->with->launch->step.wrapper.argv, *const *own = r->app->argv;
+    size_t nbefore = 0, n = 0;
+    while (before[nbefore])
+        nbefore++;
+    while (own[n])
+        n++;
+    char **argv = calloc(nbefore + n + 1, sizeof(*argv));
+    for (size_t i = 0; argv && i < nbefore + n; i++) {
+        if (i < nbefore)
+            argv[i] = fill_in(before[i], r);
+        else
+            argv[i] = strdup(i == nbefore && program ? program : own[i - nbefore]);
+        if (!argv[i]) {
+            words_free(argv);
+            argv = NULL;
+        }
+    }
+    return argv;
+}
