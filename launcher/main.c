@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mprun - start a parallel program on the hosts of a job */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,16 @@ static int report(struct run *r, int code)
     return code == EXIT_CODE_OK ? EXIT_CODE_MPRUN : code;
 }
 
+/* Another standard input than mprun was given. */
+static int open_input_file(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
+        return error_errno(err, errno, "read standard input from '%.200s'", path);
+    close(fd);
+    return 0;
+}
+
 static int run_step(const struct cmdline *cmd, bool as_mpirun)
 {
     struct step_plan plan = {0};
@@ -77,7 +88,8 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
     struct error e = {0};
     int code = EXIT_CODE_MPRUN;
     fault_register("mprun", getpid());
-    if (prepare(&r, &plan, cmd, as_mpirun, &code, &e) < 0) {
+    if ((cmd->stdin_file && open_input_file(cmd->stdin_file, &e) < 0) ||
+        prepare(&r, &plan, cmd, as_mpirun, &code, &e) < 0) {
         log_error("%s", e.text);
     } else if (cmd->dry_run) {
         explain_plan(r.hosts);

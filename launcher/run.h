@@ -87,6 +87,7 @@ struct run {
     struct step_signals signals;
     struct rank_failures rank_failures;
     struct host_failures host_failures;
+    const char **host_names; /* of the step, for output */
     struct output *output;
     struct loop_timer unread; /* looks whether the output of a step that ends is read */
     uint64_t taken_before;    /* bytes of the output, at the last look */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shell-limits.h - the umask, priority and limits (ulimit) that mprun has from the user's shell, and
- * passes on to ranks and start clients */
+/* shell-limits.h - the umask, priority and limits (ulimit) that mprun has from the user's shell,
+ * and passes on to ranks and start clients */
 #pragma once
 
 #include <sys/resource.h>

@@ -246,6 +246,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", p->adapter->gpu_env ? p->adapter->gpu_env : "");
     random_name(s->id, 12);
     step_plan_new_nspace(s->nspace);
+    s->slurm_variables = p->cmd->dialect == DIALECT_SRUN;
     s->oversubscribed = p->placement.oversubscribed;
     choose_rank_cores(p);
     s->passed_signals = p->adapter->signals_starters;

@@ -100,12 +100,23 @@ void step_drop_unread_output(struct run *r, double grace)
 
 static int open_output(struct run *r, struct error *err)
 {
+    const struct step_plan *p = r->plan;
+    r->host_names = calloc(p->nused + 1, sizeof(*r->host_names));
+    for (size_t i = 0; r->host_names && i < p->nused; i++)
+        r->host_names[i] = p->used.hosts[i].name;
     struct output_options o = {
         .fds = {STDOUT_FILENO, STDERR_FILENO},
-        .format = r->plan->cmd->lines,
+        .format = p->cmd->lines,
+        .files = p->cmd->files,
+        .names = {.job = p->alloc.job_id[0] ? p->alloc.job_id : p->step.id,
+                  .hosts = r->host_names,
+                  .nranks = p->step.nranks},
+        .merge = p->cmd->merge_streams,
         .window = output_window(r->plan->nused),
         .nhosts = r->plan->nused,
     };
+    if (!r->host_names)
+        return error_errno(err, ENOMEM, "prepare the output");
     r->output = output_create(r->loop, &o, &output_events, r, err);
     if (!r->output)
         return -1;
@@ -149,5 +160,6 @@ void step_close_streams(struct run *r)
     log_set_sink(NULL, NULL);
     loop_timer_stop(&r->unread);
     output_destroy(r->output);
+    free(r->host_names);
     terminal_give_back(&r->terminal);
 }

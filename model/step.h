@@ -97,7 +97,8 @@ struct step {
     uint32_t universe;  /* ranks that all worlds of the step have room for at once */
     int oversubscribed; /* some host has more ranks than cores */
     struct binding_request bind;
-    bool overlap; /* --overlap: use cores of the user's other steps as if they were free */
+    bool slurm_variables; /* ranks get those that srun sets for its tasks */
+    bool overlap;         /* --overlap: use cores of the user's other steps as if they were free */
     struct containment_request containment;
     struct limits rank_limits; /* --mem-per-rank */
     struct limits host_limits; /* --mem */

@@ -47,6 +47,18 @@ int cmdline_apply_distribution(void *target, const char *value, struct error *er
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err);
 
+/* Files of output (output-options.c). */
+int cmdline_apply_outfile(void *target, const char *value, struct error *err);
+int cmdline_apply_errfile(void *target, const char *value, struct error *err);
+int cmdline_apply_srun_output(void *target, const char *value, struct error *err);
+int cmdline_apply_srun_error(void *target, const char *value, struct error *err);
+int cmdline_apply_srun_input(void *target, const char *value, struct error *err);
+int cmdline_apply_output_filename(void *target, const char *value, struct error *err);
+int cmdline_apply_output_words(void *target, const char *value, struct error *err);
+int cmdline_apply_open_mode(void *target, const char *value, struct error *err);
+int cmdline_apply_line_pattern(void *target, const char *value, struct error *err);
+int cmdline_apply_label(void *target, const char *value, struct error *err);
+
 /* Options that only srun has so (srun-values.c). */
 int cmdline_apply_nodes(void *target, const char *value, struct error *err);
 int cmdline_apply_megabytes(void *target, const char *value, struct error *err);

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "launcher/cmdline/dialect.h"
+#include "launcher/io/output-files.h"
 #include "launcher/io/output-lines.h"
 #include "model/step.h"
 #include "rm-adapters/adapter.h"
@@ -96,6 +97,9 @@ struct cmdline {
     bool report_bindings;
 
     struct line_format lines;
+    struct output_files_options files;
+    bool merge_streams;     /* stderr goes where stdout goes */
+    const char *stdin_file; /* mprun's standard input; NULL: what it has */
 
     const char *wrap;          /* NULL: none; valid words */
     const char *wrapped_ranks; /* idset; NULL: all */

@@ -9,12 +9,13 @@
 #include <time.h>
 
 #include "common/buffer.h"
+#include "launcher/io/output-pattern.h"
 #include "wire/messages/frame.h"
 
 struct line { /* what a rank has begun to write */
     struct rank_name name;
     unsigned stream;
-    char tag[RANK_NAME_TEXT + 16];
+    char tag[RANK_NAME_TEXT + 16 > 256 ? RANK_NAME_TEXT + 16 : 256];
     size_t tag_len;
     struct buffer part;
     int continued;
@@ -23,6 +24,7 @@ struct line { /* what a rank has begun to write */
 
 struct output_lines {
     struct line_format format;
+    const struct output_names *names;
     void *all;           /* tsearch()'s tree of lines, by rank and stream */
     time_t stamp_second; /* the second that `stamp` says */
     char stamp[24];
@@ -51,18 +53,29 @@ static struct line *find_line(struct output_lines *t, const struct bulk_header *
     return found ? *found : NULL;
 }
 
-static struct line *get_line(struct output_lines *t, const struct bulk_header *h)
+/* " [7]<stdout>", or what the pattern gives. */
+static void make_tag(const struct output_lines *t, uint32_t host, const struct bulk_header *h,
+                     struct line *l)
 {
     char text[RANK_NAME_TEXT];
+    const char *gap = t->format.timestamp ? " " : "";
+    if (t->format.pattern &&
+        output_pattern_expand(t->names, t->format.pattern, host, h, l->tag, sizeof(l->tag)) < 0)
+        l->tag[0] = 0;
+    else if (!t->format.pattern && t->format.tag)
+        snprintf(l->tag, sizeof(l->tag), "%s[%s]<%s>", gap, rank_name_format(h->name, text),
+                 h->stream == 1 ? "stdout" : "stderr");
+    l->tag_len = strlen(l->tag);
+}
+
+static struct line *get_line(struct output_lines *t, uint32_t host, const struct bulk_header *h)
+{
     struct line *l = find_line(t, h);
     if (l || !(l = calloc(1, sizeof(*l))))
         return l;
     l->name = h->name;
     l->stream = h->stream;
-    if (t->format.tag)
-        l->tag_len =
-            (size_t)snprintf(l->tag, sizeof(l->tag), "%s[%s]<%s>", t->format.timestamp ? " " : "",
-                             rank_name_format(h->name, text), h->stream == 1 ? "stdout" : "stderr");
+    make_tag(t, host, h, l);
     if (tsearch(l, &t->all, by_rank_and_stream))
         return l;
     free(l);
@@ -98,10 +111,14 @@ static int emit_line(struct output_lines *t, struct line *l, const uint8_t *text
         return -1;
     if (t->format.timestamp)
         at += put_stamp(t, l->time_ns, (char *)at);
+    if (t->format.timestamp && t->format.pattern)
+        *at++ = ' ';
     memcpy(at, l->tag, l->tag_len);
     at += l->tag_len;
-    *at++ = l->continued ? '+' : ':';
-    *at++ = ' ';
+    if (!t->format.pattern && (t->format.tag || t->format.timestamp)) {
+        *at++ = l->continued ? '+' : ':';
+        *at++ = ' ';
+    }
     if (part)
         memcpy(at, buffer_ptr(&l->part), part);
     if (n)
@@ -134,10 +151,10 @@ static ssize_t take_line(struct output_lines *t, struct line *l, const uint8_t *
     return buffer_append(&l->part, p, n) < 0 ? -1 : (ssize_t)n;
 }
 
-int lines_put(struct output_lines *t, const struct bulk_header *h, const uint8_t *p, size_t n,
-              struct buffer *to)
+int lines_put(struct output_lines *t, uint32_t host, const struct bulk_header *h, const uint8_t *p,
+              size_t n, struct buffer *to)
 {
-    struct line *l = get_line(t, h);
+    struct line *l = get_line(t, host, h);
     if (!l)
         return -1;
     while (n > 0) {
@@ -165,11 +182,12 @@ int lines_end(struct output_lines *t, const struct bulk_header *h, struct buffer
     return failed;
 }
 
-struct output_lines *lines_create(const struct line_format *format)
+struct output_lines *lines_create(const struct line_format *format,
+                                  const struct output_names *names)
 {
     struct output_lines *t = calloc(1, sizeof(*t));
     if (t)
-        *t = (struct output_lines){.format = *format};
+        *t = (struct output_lines){.format = *format, .names = names};
     return t;
 }
 

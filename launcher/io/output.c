@@ -41,6 +41,8 @@ struct output {
     struct outlet *of[STREAMS];  /* the one of each stream */
     uint64_t (*credit)[STREAMS]; /* of each host, kept back until it is worth a message */
     struct output_lines *lines;  /* NULL: bytes pass as they came */
+    struct output_files *files;  /* NULL: there are none */
+    bool is_full[STREAMS];       /* a file could not be written: its stream is at its end */
     bool shows_progress;         /* the terminal's last line is output_progress()'s */
 };
 
@@ -137,7 +139,7 @@ static int open_outlets(struct output *o, struct loop *loop, struct error *err)
         if (fstat(o->options.fds[i], &st[i]) < 0)
             return error_errno(err, errno, "use standard %s", name);
         int same = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino;
-        if (same && o->outlets[0].sink.way != WAY_DIRECT)
+        if (i > 0 && (o->options.merge || (same && o->outlets[0].sink.way != WAY_DIRECT)))
             o->of[i] = &o->outlets[0];
         else if (sink_open(&l->sink, loop, o->options.fds[i], st[i].st_mode, &sink_events, l) < 0)
             return error_errno(err, ENOMEM, "watch standard %s", name);
@@ -150,11 +152,14 @@ struct output *output_create(struct loop *loop, const struct output_options *opt
                              const struct output_events *events, void *arg, struct error *err)
 {
     struct output *o = calloc(1, sizeof(*o));
-    int by_line = options->format.tag || options->format.timestamp;
+    const struct line_format *f = &options->format;
+    int by_line = f->tag || f->timestamp || f->pattern || f->whole;
+    int to_files = options->files.patterns[0] || options->files.patterns[1];
     if (o)
         *o = (struct output){.options = *options, .events = *events, .arg = arg};
     if (!o || !(o->credit = calloc(options->nhosts + 1, sizeof(*o->credit))) ||
-        (by_line && !(o->lines = lines_create(&options->format))))
+        (by_line && !(o->lines = lines_create(f, &o->options.names))) ||
+        (to_files && !(o->files = output_files_create(&options->files, &o->options.names, err))))
         error_errno(err, ENOMEM, "prepare the output");
     else if (open_outlets(o, loop, err) == 0)
         return o;
@@ -172,6 +177,7 @@ void output_destroy(struct output *o)
         buffer_free(&o->outlets[i].dues);
     }
     lines_destroy(o->lines);
+    output_files_destroy(o->files);
     free(o->credit);
     free(o);
     errno = saved;
@@ -192,19 +198,30 @@ void output_progress(struct output *o, const char *text)
 
 /* ---- what comes ------------------------------------------------------------------------------ */
 
-static void put_by_line(struct output *o, struct output_sink *s, const struct bulk_header *h,
-                        const uint8_t *p, size_t n)
+static void put_by_line(struct output *o, struct output_sink *s, uint32_t host,
+                        const struct bulk_header *h, const uint8_t *p, size_t n)
 {
     int waited = !sink_is_empty(s), failed = 0;
     struct buffer *to = sink_queue(s);
     if (n == 0)
         failed = lines_end(o->lines, h, to);
     else if (to)
-        failed = lines_put(o->lines, h, p, n, to);
+        failed = lines_put(o->lines, host, h, p, n, to);
     if (failed)
         sink_fail(s, ENOMEM);
     if (!waited && !sink_is_empty(s))
         sink_flush(s);
+}
+
+static void put_to_file(struct output *o, uint32_t host, const struct bulk_header *h,
+                        const void *data, size_t n)
+{
+    struct error why;
+    if (o->is_full[h->stream - 1] || n == 0 ||
+        output_files_put(o->files, host, h, data, n, &why) == 0)
+        return;
+    o->is_full[h->stream - 1] = true;
+    o->events.closed(o->arg, h->stream, &why);
 }
 
 void output_put(struct output *o, uint32_t host, const struct bulk_header *h, const void *data,
@@ -214,8 +231,16 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
         return;
     struct outlet *l = o->of[h->stream - 1];
     output_progress(o, NULL);
+    if (output_files_take(o->files, h->stream)) {
+        put_to_file(o, host, h, data, n);
+        if (!o->options.files.copy) {
+            if (n)
+                give_credit(o, host, h->stream, output_cost(n));
+            return;
+        }
+    }
     if (o->lines)
-        put_by_line(o, &l->sink, h, data, n);
+        put_by_line(o, &l->sink, host, h, data, n);
     else
         sink_put(&l->sink, data, n);
     if (n)
@@ -224,7 +249,7 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
 
 ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h, int fd, size_t n)
 {
-    if (h->stream < 1 || h->stream > STREAMS || o->lines)
+    if (h->stream < 1 || h->stream > STREAMS || o->lines || output_files_take(o->files, h->stream))
         return -1;
     output_progress(o, NULL); /* the pipe's reader may write to the terminal */
     ssize_t moved = sink_move(&o->of[h->stream - 1]->sink, fd, n);
@@ -247,7 +272,8 @@ void output_message(struct output *o, const char *text, size_t n)
 
 bool output_is_closed(const struct output *o, unsigned stream)
 {
-    return stream >= 1 && stream <= STREAMS && o->of[stream - 1]->sink.dead;
+    return stream >= 1 && stream <= STREAMS &&
+           (o->is_full[stream - 1] || o->of[stream - 1]->sink.dead);
 }
 
 int output_idle(const struct output *o)

@@ -6,6 +6,8 @@
  * (consumed) only when its bytes were written. When stdout and stderr are the same terminal, pipe
  * or socket they share one queue, and the order of arrival is kept.
  *
+ * What goes to files (output-files.h) is written at once, bytes as they came.
+ *
  * Without tag and timestamp bytes pass as they came, partial lines included. With them output is
  * put together to lines, and each is written whole (output-lines.h).
  *
@@ -18,6 +20,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "launcher/io/output-files.h"
 #include "launcher/io/output-lines.h"
 
 struct bulk_header;
@@ -27,8 +30,11 @@ struct output;
 struct output_options {
     int fds[2]; /* where stdout and stderr go: 1 and 2 */
     struct line_format format;
-    uint32_t window; /* output_window() of the number of hosts (wire/flow-control.h), */
-    size_t nhosts;   /* and that number */
+    struct output_files_options files;
+    struct output_names names; /* outlives the output; of use with patterns */
+    bool merge;                /* stderr goes where stdout goes */
+    uint32_t window;           /* output_window() of the number of hosts (wire/flow-control.h), */
+    size_t nhosts;             /* and that number */
 };
 
 /* Called from output_put(), output_message() and the loop; the output must not be destroyed in

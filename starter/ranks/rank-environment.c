@@ -16,7 +16,7 @@
 #include "starter/services.h"
 #include "wire/messages/launch.h"
 
-enum { OWN_VARIABLES = 40, OWN_SIZE = RANK_VARIABLE_SIZE };
+enum { OWN_VARIABLES = 50, OWN_SIZE = RANK_VARIABLE_SIZE };
 
 /* Variables with these beginnings describe a launch, or a single task of another launcher, in which
  * mprun itself is; ours replace them, and those of a manager's task. PMIX_MCA_ and the other
@@ -168,6 +168,17 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
     ADD("OMPI_COMM_WORLD_LOCAL_SIZE=%u", nlocal);
     ADD("OMPI_COMM_WORLD_NODE_RANK=%u", local);
     ADD("OMPI_UNIVERSE_SIZE=%u", l->step.universe);
+    if (l->step.slurm_variables) {
+        ADD("SLURM_PROCID=%u", name.rank);
+        ADD("SLURM_LOCALID=%u", local);
+        ADD("SLURM_NODEID=%u", l->host_index);
+        ADD("SLURM_NTASKS=%u", l->step.nranks);
+        ADD("SLURM_NPROCS=%u", l->step.nranks);
+        ADD("SLURM_NNODES=%zu", l->nhosts);
+        ADD("SLURM_STEP_NUM_TASKS=%u", l->step.nranks);
+        ADD("SLURM_STEP_NUM_NODES=%zu", l->nhosts);
+        ADD("SLURMD_NODENAME=%s", launch_here(l)->host);
+    }
     if (l->step.pmi & PMI_KIND_PMIX)
         ADD("PMIX_RANK=%u", name.rank);
     if (l->step.pmi & PMI_KINDS_SIMPLE) {

@@ -317,3 +317,33 @@ mprun: '--exclusive': no effect: mprun needs nothing like it" ]
     [ "$output" = one ]
     run -0 --separate-stderr timeout "$(patience 20)" ./mpiexec --overlap -n 1 -s none cat
 }
+
+@test "output goes into files whose names are patterns, and lines begin as a pattern says" {
+    shows='echo out; echo err >&2'
+    run -0 --separate-stderr mprun -n 2 --outfile-pattern 'a/b/%s.%r' sh -c "$shows"
+    [ -z "$output" ]
+    [ "$stderr" = $'err\nerr' ]
+    [ "$(cat a/b/stdout.0 a/b/stdout.1)" = $'out\nout' ]
+    run -0 --separate-stderr mprun -n 2 --outfile-pattern 'a/b/%s.%r' --open-mode append --errfile-pattern errors sh -c "$shows"
+    [ -z "$stderr" ]
+    [ "$(cat a/b/stdout.1 errors)" = $'out\nout\nerr\nerr' ]
+    run -0 --separate-stderr mprun -n 2 --output-filename d sh -c "$shows"
+    [ "$(sorted)" = "out out " ]
+    [ "$(cat d/1/rank.0/stdout d/1/rank.1/stderr)" = $'out\nerr' ]
+    run -0 --separate-stderr mprun -n 2 --merge-stderr-to-stdout --prepend-pattern '%h-%2r ' sh -c "$shows"
+    [ "$(sorted)" = "$(hostname)-00 err $(hostname)-00 out $(hostname)-01 err $(hostname)-01 out " ]
+    run -125 --separate-stderr mprun -n 1 --outfile-pattern /dev/full echo x
+    [ "$stderr" = "mprun: write the output of rank 0 to '/dev/full': No space left on device" ]
+}
+
+@test "srun's -o, -e, -i and -l, and the variables of its tasks" {
+    echo input >in
+    run -0 --separate-stderr mprun --as srun -O -n 2 -o o.%t -i in sh -c 'cat; echo $SLURM_PROCID/$SLURM_NTASKS/$SLURM_LOCALID/$SLURM_NODEID/$SLURM_NNODES; echo e >&2'
+    [ "$(sort o.0 | paste -sd' ')" = "0/2/0/0/1 e input" ]
+    [ "$(sort o.1 | paste -sd' ')" = "1/2/1/0/1 e" ]
+    run -0 --separate-stderr mprun --as srun -O -n 11 -e none -l sh -c '[ $SLURM_PROCID != 3 ] || echo three; echo e >&2'
+    [ "$output" = "03: three" ]
+    [ -z "$stderr" ]
+    run -0 --separate-stderr mprun -n 1 sh -c 'echo ${SLURM_PROCID-none}'
+    [ "$output" = none ]
+}

@@ -47,7 +47,7 @@ static void without_options_everything_has_its_default(void **state)
     assert_int_equal(c.security, 1);
     assert_int_equal(c.oversubscribe, -1);
     assert_int_equal(c.step.bind.policy, BIND_DEFAULT);
-    assert_int_equal(c.step.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1);
+    assert_int_equal(c.step.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2);
     assert_int_equal(c.step.stdin_target, STDIN_RANK);
     assert_int_equal(c.step.stdin_rank, 0);
     assert_true(c.step.kill_grace == 10 && c.timeout == 0);

@@ -26,6 +26,7 @@
     X(bind, bind.policy)                                                                           \
     X(rank_cores, bind.cores)                                                                      \
     X(overlap, overlap)                                                                            \
+    X(slurm_variables, slurm_variables)                                                            \
     X(tracking_set, containment.tracking_set)                                                      \
     X(tracking, containment.tracking)                                                              \
     X(need_memory, containment.memory)                                                             \

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* output-options.c - where the output of ranks goes, and what stands before its lines */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/cmdline/cmdline-private.h"
+
+static int set_pattern(const char **to, const char *value, struct error *err)
+{
+    if (!*value)
+        return error_set(err, EINVAL, "the name of the file is empty");
+    *to = value;
+    return output_pattern_check(value, err);
+}
+
+int cmdline_apply_outfile(void *target, const char *value, struct error *err)
+{
+    return set_pattern(&((struct cmdline *)target)->files.patterns[0], value, err);
+}
+
+int cmdline_apply_errfile(void *target, const char *value, struct error *err)
+{
+    return set_pattern(&((struct cmdline *)target)->files.patterns[1], value, err);
+}
+
+/* "all": mprun's own, which is so anyway; "none": dropped. A number is the output of one task. */
+static int set_srun_pattern(const char **to, const char *value, struct error *err)
+{
+    if (strcmp(value, "all") == 0)
+        return 0;
+    if (*value && value[strspn(value, "0123456789")] == 0)
+        return error_set(err, EINVAL,
+                         "'%.20s' is the output of one task; write '--tag-output' and choose by "
+                         "grep, or a file for each, 'out.%%t'",
+                         value);
+    if (strcmp(value, "none") != 0)
+        return set_pattern(to, value, err);
+    *to = "";
+    return 0;
+}
+
+/* Without -e, errors go to the same file. */
+int cmdline_apply_srun_output(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (set_srun_pattern(&c->files.patterns[0], value, err) < 0)
+        return -1;
+    if (!c->files.patterns[1])
+        c->files.patterns[1] = c->files.patterns[0];
+    return 0;
+}
+
+int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
+{
+    return set_srun_pattern(&((struct cmdline *)target)->files.patterns[1], value, err);
+}
+
+int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (strcmp(value, "all") == 0 || strcmp(value, "none") == 0 ||
+        (*value && value[strspn(value, "0123456789")] == 0))
+        return cmdline_apply_named(c, "--stdin", value, err);
+    if (strchr(value, '%'))
+        return error_set(err, EINVAL,
+                         "'%.60s': a file for each rank is opened by the rank: mprun sh -c 'exec "
+                         "./a <in.$MPRUN_RANK'",
+                         value);
+    c->stdin_file = value;
+    return *value ? 0 : error_set(err, EINVAL, "the name of the file is empty");
+}
+
+/* Open MPI's "DIR[:nocopy]": DIR/1/rank.N/stdout, and a copy where it would go without it. */
+int cmdline_apply_output_filename(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    const char *colon = strchr(value, ':');
+    size_t len = colon ? (size_t)(colon - value) : strlen(value);
+    char *text = NULL;
+    bool no_job = colon && strstr(colon, "nojobid");
+    if (len == 0)
+        return error_set(err, EINVAL, "the name of the directory is empty");
+    if (asprintf(&text, "%.*s%s/rank.%%R/%%s", (int)len, value, no_job ? "" : "/1") < 0)
+        text = NULL;
+    const char *pattern = cmdline_keep(c, text, err);
+    if (!pattern)
+        return -1;
+    c->files = (struct output_files_options){.patterns = {pattern, pattern},
+                                             .copy = !(colon && strstr(colon, "nocopy"))};
+    return output_pattern_check(pattern, err);
+}
+
+static int take_output_word(struct cmdline *c, const char *word, struct error *err)
+{
+    static const char *const words[] = {"tag",          "rank",      "tag-detailed",
+                                        "tag-fullname", "timestamp", "merge-stderr-to-stdout",
+                                        "merge",        NULL};
+    if (strncmp(word, "dir=", 4) == 0)
+        return cmdline_apply_output_filename(c, word + 4, err);
+    if (strncmp(word, "directory=", 10) == 0)
+        return cmdline_apply_output_filename(c, word + 10, err);
+    if (strncmp(word, "file=", 5) == 0) {
+        char *text = NULL;
+        if (asprintf(&text, "%s.%%R", word + 5) < 0)
+            text = NULL;
+        const char *pattern = cmdline_keep(c, text, err);
+        if (!pattern)
+            return -1;
+        c->files.patterns[0] = c->files.patterns[1] = pattern;
+        return output_pattern_check(pattern, err);
+    }
+    int i = option_word(word, strlen(word), words, err);
+    if (i < 0)
+        return -1;
+    c->lines.tag |= i < 4;
+    c->lines.timestamp |= i == 4;
+    c->merge_streams |= i > 4;
+    return 0;
+}
+
+int cmdline_apply_output_words(void *target, const char *value, struct error *err)
+{
+    char word[512];
+    for (;; value++) {
+        size_t len = strcspn(value, ",");
+        if (snprintf(word, sizeof(word), "%.*s", (int)len, value) >= (int)sizeof(word))
+            return error_set(err, EINVAL, "'%.60s...' is too long", value);
+        if (take_output_word(target, word, err) < 0)
+            return -1;
+        value += len;
+        if (!*value)
+            return 0;
+    }
+}
+
+int cmdline_apply_open_mode(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"truncate", "append", "t", "a", NULL};
+    int i = option_word(value, strlen(value), words, err);
+    ((struct cmdline *)target)->files.append = i == 1 || i == 3;
+    return i < 0 ? -1 : 0;
+}
+
+int cmdline_apply_line_pattern(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->lines.pattern = value;
+    return output_pattern_check(value, err);
+}
+
+int cmdline_apply_label(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->lines.pattern = "%R: ";
+    return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launcher/io/output-files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "wire/messages/frame.h"
+
+enum { OPEN_MAX_FILES = 256 }; /* descriptors at once; others are opened again when written to */
+
+struct file {
+    int fd;    /* -1: closed for want of descriptors */
+    bool made; /* it was opened before: append */
+    struct file *next_open;
+    char path[];
+};
+
+struct output_files {
+    struct output_files_options options;
+    const struct output_names *names;
+    void *all; /* tsearch()'s tree of files, by path */
+    struct file *open;
+    size_t nopen;
+};
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+}
+
+static struct file *get_file(struct output_files *f, const char *path)
+{
+    struct file *new = calloc(1, sizeof(*new) + strlen(path) + 1);
+    if (!new)
+        return NULL;
+    new->fd = -1;
+    memcpy(new->path, path, strlen(path) + 1);
+    struct file **found = tsearch(new, &f->all, by_path);
+    if (!found || *found != new)
+        free(new);
+    return found ? *found : NULL;
+}
+
+/* mkdir -p of what is before the last '/'. */
+static void make_directories(const char *path)
+{
+    char copy[PATH_MAX];
+    if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
+        return;
+    for (char *slash = copy; (slash = strchr(slash + 1, '/'));) {
+        *slash = 0;
+        mkdir(copy, 0777); /* what is missing is said when the file is opened */
+        *slash = '/';
+    }
+}
+
+static void close_all(struct output_files *f)
+{
+    for (struct file *file = f->open; file; file = file->next_open) {
+        close(file->fd);
+        file->fd = -1;
+    }
+    f->open = NULL;
+    f->nopen = 0;
+}
+
+static int open_file(struct output_files *f, struct file *file)
+{
+    int how = file->made || f->options.append ? O_APPEND : O_TRUNC;
+    if (file->fd >= 0)
+        return 0;
+    if (f->nopen >= OPEN_MAX_FILES)
+        close_all(f);
+    if (!file->made)
+        make_directories(file->path);
+    file->fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | how, 0666);
+    if (file->fd < 0)
+        return -1;
+    file->made = true;
+    file->next_open = f->open;
+    f->open = file;
+    f->nopen++;
+    return 0;
+}
+
+static int write_whole(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0 && errno != EINTR)
+            return -1;
+        p += done > 0 ? done : 0;
+        n -= done > 0 ? (size_t)done : 0;
+    }
+    return 0;
+}
+
+int output_files_put(struct output_files *f, uint32_t host, const struct bulk_header *h,
+                     const void *data, size_t n, struct error *err)
+{
+    const char *pattern = f->options.patterns[h->stream - 1];
+    char path[PATH_MAX];
+    if (!*pattern)
+        return 0;
+    if (output_pattern_expand(f->names, pattern, host, h, path, sizeof(path)) < 0)
+        return error_set(err, ENAMETOOLONG, "the name of the file for '%.60s' is too long",
+                         pattern);
+    struct file *file = get_file(f, path);
+    if (!file || open_file(f, file) < 0 || write_whole(file->fd, data, n) < 0)
+        return error_errno(err, errno, "write the output of rank %u to '%.200s'", h->name.rank,
+                           path);
+    return 0;
+}
+
+struct output_files *output_files_create(const struct output_files_options *o,
+                                         const struct output_names *names, struct error *err)
+{
+    struct output_files *f = calloc(1, sizeof(*f));
+    if (!f)
+        error_errno(err, ENOMEM, "prepare files of output");
+    else
+        *f = (struct output_files){.options = *o, .names = names};
+    return f;
+}
+
+void output_files_destroy(struct output_files *f)
+{
+    if (!f)
+        return;
+    close_all(f);
+    tdestroy(f->all, free);
+    free(f);
+}
+
+bool output_files_take(const struct output_files *f, unsigned stream)
+{
+    return f && f->options.patterns[stream - 1];
+}
