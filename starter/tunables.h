@@ -69,7 +69,7 @@
 /* The first sample of memory after this part of the period: short steps have one, too. */
 #define FIRST_SAMPLE_PART (1.0 / 10)
 /* Seconds until sessions that ranks have made are looked for; twice as many until the next time, up
- * to the second. pbs_mom itself takes its samples every 10 to 120 s. */
+ * to the second. A manager that counts by sessions takes its samples every 10 to 120 s. */
 #define SESSION_FIRST_LOOK_SECONDS 0.25
 #define SESSION_LOOK_SECONDS       8.0
 

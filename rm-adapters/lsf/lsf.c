@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lsf.c - a job of LSF: its hosts from the files and variables of the job, reached by blaunch
  *
- * As IBM's manual of LSF 10.1 describes them; none of it was observed. LSB_DJOB_HOSTFILE has a line
- * for each slot; LSB_MCPU_HOSTS, "n1 4 n2 2", is for want of it. LSB_AFFINITY_HOSTFILE has a line
- * for each slot too, with the processors that LSF has bound it to: "n1 0,1 ...". */
+ * As IBM's manual of LSF 10.1 describes them; none of it was observed. LSB_DJOB_RANKFILE has a line
+ * for each rank, without a launch node that is to have none; LSB_DJOB_HOSTFILE a line for each
+ * slot; LSB_MCPU_HOSTS, "n1 4 n2 2", is for want of both. LSB_AFFINITY_HOSTFILE has a line for each
+ * slot too, with the processors that LSF has bound it to: "n1 0,1 ...". */
 #include "rm-adapters/adapter.h"
 
 #include <errno.h>
@@ -26,17 +27,31 @@ static const char *variable(const char *name)
     return value && value[0] ? value : NULL;
 }
 
+/* Variable that tells of the hosts; NULL: none does. */
+static const char *host_variable(void)
+{
+    static const char *const names[] = {"LSB_DJOB_RANKFILE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (variable(names[i]))
+            return names[i];
+    return NULL;
+}
+
+static bool is_file(const char *name)
+{
+    return strcmp(name, "LSB_MCPU_HOSTS") != 0;
+}
+
 static bool lsf_detect(const struct host_request *request, char *reason, size_t n)
 {
     const char *job = variable("LSB_JOBID");
-    bool has_hosts = variable("LSB_DJOB_HOSTFILE") || variable("LSB_MCPU_HOSTS");
+    const char *hosts = host_variable();
     reason[0] = 0;
-    if (job && has_hosts)
-        snprintf(reason, n, "this is job %.40s of LSF (LSB_JOBID, %s)", job,
-                 variable("LSB_DJOB_HOSTFILE") ? "LSB_DJOB_HOSTFILE" : "LSB_MCPU_HOSTS");
+    if (job && hosts)
+        snprintf(reason, n, "this is job %.40s of LSF (LSB_JOBID, %s)", job, hosts);
     else if (job)
         snprintf(reason, n, "neither LSB_DJOB_HOSTFILE nor LSB_MCPU_HOSTS is set");
-    return job && has_hosts;
+    return job && hosts;
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
@@ -78,7 +93,7 @@ static int each_line(const char *name, struct hostlist *l,
 
 static int add_slot(struct hostlist *l, const char *host, char *rest, struct error *err)
 {
-    return hostlist_add_slots(l, host, 1, "LSB_DJOB_HOSTFILE", err);
+    return hostlist_add_slots(l, host, 1, host_variable(), err);
 }
 
 static int add_processors(struct hostlist *l, const char *host, char *rest, struct error *err)
@@ -99,8 +114,9 @@ static int add_processors(struct hostlist *l, const char *host, char *rest, stru
 
 static int read_granted(struct hostlist *l, struct error *err)
 {
-    int rc = variable("LSB_DJOB_HOSTFILE") ? each_line("LSB_DJOB_HOSTFILE", l, add_slot, err)
-                                           : read_counts(variable("LSB_MCPU_HOSTS"), l, err);
+    const char *hosts = host_variable();
+    int rc =
+        is_file(hosts) ? each_line(hosts, l, add_slot, err) : read_counts(variable(hosts), l, err);
     if (rc == 0 && variable("LSB_AFFINITY_HOSTFILE"))
         rc = each_line("LSB_AFFINITY_HOSTFILE", l, add_processors, err);
     if (rc == 0 && l->allocation.nhosts == 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rank-sessions.h - sessions that ranks make for themselves, for a manager that counts by sessions
  *
- * PBS counts, limits and ends the processes of a task's session. A rank that calls setsid() leaves
- * it, and nothing tells of that: the processes below this one are looked at now and then, often in
- * the beginning and rarely later. A session of which pbs_mom knows is counted as the task's. */
+ * Such a manager counts, limits and ends the processes of a task's session. A rank that calls
+ * setsid() leaves it, and nothing tells of that: the processes below this one are looked at now and
+ * then, often in the beginning and rarely later. The manager counts a session of which it knows. */
 #pragma once
 
 #include "common/loop.h"

@@ -2,7 +2,9 @@
 # pbs.bash - a stand-in for PBS in system tests: load '../lib/mprun', '../lib/hosts', '../lib/pbs'
 #
 #   pbs_setup [OPTIONS]         hosts n0 and n1 to n3 with stand-ins for pbs_mom, made by tests/lab/pbs
-#                               with these options of its `up`; in setup_file, or a test
+#                               with these options of its `up`; in setup_file, or a test. With
+#                               MPRUN_PBS=real the PBS that is installed here
+#   is_standin, needs_standin   a real one has neither faults nor calls
 #   pbs_begin, pbs_end          a test's setup and teardown: the latter fails when something stays
 #   fault NODE WORDS..., calls NODE     as of tests/lab/pbs
 #
@@ -15,7 +17,9 @@
 #                               when they get TERM to term.N; its script waits for the step at a TERM
 #   ranks_have WORD N COUNT     COUNT ranks have got it so often
 
-pbs_setup() { lab_setup pbs "$(pbs_lack)" "$@"; }
+pbs_setup() { lab_setup pbs "$(pbs_lack)" ${MPRUN_PBS:+--flavour "$MPRUN_PBS"} "$@"; }
+is_standin() { [ -z "${MPRUN_PBS:-}" ]; }
+needs_standin() { is_standin || skip "only with the stand-in"; }
 pbs_lack() {
     local lack
     lack=$(hosts_lack)
@@ -40,12 +44,17 @@ pbs_clean() {
 }
 fault() { hosts fault "$@"; }
 calls() { hosts calls "$@"; }
+# wait_for_call NODE REGEXP
+wait_for_call() { wait_until 20 eval 'calls '"$1"' 2>/dev/null | grep -q "'"$2"'"'; }
 
 job() { echo "$(<"$BATS_TEST_TMPDIR/job")"; }
 job_dir() { echo "$(<"$BATS_TEST_TMPDIR/job-dir")"; }
 job_out() { echo "$(job_dir)/out"; }
 job_err() { echo "$(job_dir)/err"; }
-qdel() { hosts qdel "$(job)"; }
+qdel() {
+    echo "delete $(date +%s.%N)" >"$BATS_TEST_TMPDIR/deleted"
+    hosts qdel "$(job)"
+}
 
 qsub_start() {
     local dir

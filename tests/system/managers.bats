@@ -91,6 +91,12 @@ m2 $MPRUN_BUILD/starter/mpstarter" ]
     export LSB_DJOB_HOSTFILE=$TMPDIR/hosts
     run -5 --separate-stderr mprun sh -c '[ $MPRUN_RANK != 3 ] || exit 5; sleep 60'
     [[ $stderr == "mprun: rank 3 on m4 (pid "*") exited with code 5; the other ranks are ended" ]]
+    # without a launch node that has no rank
+    printf '%s\n' m4 m4 >"$TMPDIR/ranks"
+    export LSB_DJOB_RANKFILE=$TMPDIR/ranks
+    run -0 "$MPRUN" --dry-run true
+    [[ $output == *"this is job 7 of LSF (LSB_JOBID, LSB_DJOB_RANKFILE)"*"m4: 2 slots (LSB_DJOB_RANKFILE)"* ]]
+    [[ $output != *"m3:"* ]]
 }
 
 @test "LSF: processors of LSB_AFFINITY_HOSTFILE, --host, and what is wrong" {
