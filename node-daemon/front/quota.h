@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { QUOTA_USERS = 256 };
+/* More than connections of users there can be (max_connections): there is an entry for who comes.
+ */
+enum { QUOTA_USERS = 1088 };
 
 struct quota { /* zero: nobody asked yet */
     struct quota_user {

@@ -15,7 +15,7 @@
 #include "node-daemon/front/sentinel.h"
 #include "node-daemon/lib/watch-protocol.h"
 
-enum { CLAIMS_MAX = 1024 /* under way */, GROUPS_MAX = 512 };
+enum { CLAIMS_MAX = 1024 /* under way */, GROUPS_MAX = 4096 };
 
 /* So long after its end what has a job's group is still looked for: the next look at everything, in
  * a minute, is within it. */
@@ -39,8 +39,8 @@ struct watch_link {
     size_t claims;
     struct loop_timer look; /* for what is left of jobs that have ended */
     double looked;
-    struct group group[GROUPS_MAX]; /* the last ones that were heard of */
-    size_t ngroups;                 /* so far */
+    struct group group[GROUPS_MAX];
+    size_t replaced; /* entries of jobs that had not ended */
 };
 
 struct claim {
@@ -80,6 +80,20 @@ static void say(struct watch_link *w, struct watch_record *r, enum watch_op what
 /* ---- groups of tasks --------------------------------------------------------------------------
  */
 
+static bool has_just_ended(const struct group *g)
+{
+    return g->group != 0 && g->ended > 0 && loop_now() - g->ended < ENDED_S;
+}
+
+/* A free one, or of a job that ended long ago; else that which was heard of first. */
+static struct group *place_for_group(struct watch_link *w)
+{
+    for (size_t i = 0; i < GROUPS_MAX; i++)
+        if (w->group[i].group == 0 || (w->group[i].ended > 0 && !has_just_ended(&w->group[i])))
+            return &w->group[i];
+    return &w->group[w->replaced++ % GROUPS_MAX];
+}
+
 void watch_link_note(struct watch_link *w, const char *job, gid_t group)
 {
     if (group == 0)
@@ -89,7 +103,7 @@ void watch_link_note(struct watch_link *w, const char *job, gid_t group)
             w->group[i].ended = 0; /* it has a directory: mprund ended what was idle, no more */
             return;
         }
-    struct group *g = &w->group[w->ngroups++ % GROUPS_MAX];
+    struct group *g = place_for_group(w);
     *g = (struct group){.group = group};
     snprintf(g->job, sizeof(g->job), "%s", job);
 }
@@ -117,11 +131,6 @@ void watch_link_ended(struct watch_link *w, const struct job *job)
         double wait = w->looked + LOOK_S - loop_now();
         loop_timer_start(&w->look, wait > 0 ? wait : 0, 0);
     }
-}
-
-static bool has_just_ended(const struct group *g)
-{
-    return g->group != 0 && g->ended > 0 && loop_now() - g->ended < ENDED_S;
 }
 
 /* Is this process of a job that has just ended? */

@@ -33,6 +33,9 @@ static const int of_all[] = {
     SCMP_SYS(umount2),
     SCMP_SYS(open_tree),
     SCMP_SYS(move_mount),
+#ifdef __SNR_mount_setattr /* libseccomp 2.5.2 */
+    SCMP_SYS(mount_setattr),
+#endif
     SCMP_SYS(fsopen),
     SCMP_SYS(fsconfig),
     SCMP_SYS(fsmount),

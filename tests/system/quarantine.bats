@@ -294,6 +294,8 @@ no_sentinel() { ! sentinel "$1"; }
     }
     spool_job 31.1 64331 "$(nobody_name)"
     spool_job 32.1 64332 "$(nobody_name)"
+    mkdir "$SPOOL"/active_jobs/{1000..2199}.1 # whatever the number of others
+    for job in {1000..2199}; do echo $((70000 + job)) >"$SPOOL/active_jobs/$job.1/addgrpid"; done
     start 64331 1000
     left=$pid
     start 64332 1001
