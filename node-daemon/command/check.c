@@ -110,7 +110,7 @@ static void check_user(struct check *c)
     say(c, OK, "user: '%s'", name);
 }
 
-/* What root keeps of itself to come back, exec takes away. */
+/* Exec takes away what root keeps of itself to come back. */
 static int become_user(const struct check *c, struct error *err)
 {
     return setgroups(0, NULL) < 0 || setresgid(c->gid, c->gid, 0) < 0 ||

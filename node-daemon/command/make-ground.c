@@ -54,7 +54,7 @@ static int descend(const struct cgroup_driver *driver, char *path, size_t root_l
     return take_fd(&fd);
 }
 
-/* What the directory can give to its children, of those that are wanted. */
+/* The controllers that the directory can give to its children, of those that are wanted. */
 static unsigned can_give(struct ground_part *p, unsigned controllers)
 {
     struct cgroup_at d = {p->fd, "."};

@@ -157,7 +157,7 @@ static int check_word(const struct mprund_options *o, struct error *err)
                                 o->word);
 }
 
-/* What a word needs and nothing else takes. */
+/* Options that a word needs and nothing else takes. */
 static int check_use(const struct mprund_options *o, struct error *err)
 {
     int is_enter = is_word(o, "enter");

@@ -171,8 +171,8 @@ static int give_key(const struct conf *c, struct error *err)
 /* ---- sockets ----------------------------------------------------------------------------------
  */
 
-/* Who receives a descriptor may have to close it, and can be kept waiting by that for as long as a
- * user likes (SO_LINGER). Linux 6.16 refuses to send one; accepted sockets inherit this. */
+/* The receiver of a descriptor may have to close it, and can be kept waiting by that for as long as
+ * a user likes (SO_LINGER). Linux 6.16 refuses to send one; accepted sockets inherit this. */
 static void refuse_descriptors(int fd)
 {
     (void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){0}, sizeof(int));

@@ -125,7 +125,7 @@ static void cell_text(struct text_table *t, const char *text)
         text_table_unknown(t);
 }
 
-/* Whose choice they were is said where they are not its own by mprund's. */
+/* Say who chose the cores where they are not its own by mprund's choice. */
 static void cell_cores(struct text_table *t, const struct grant_answer *a)
 {
     if (a->cores_how == GRANT_CORES_ALL)

@@ -13,5 +13,5 @@ int systemd_is_wanted(const struct conf *c);
  * it is missing, with a process that does nothing but keep it. Waits for systemd. 0, or -1 with
  * err. */
 int systemd_scope(const char **ret_cgroup, struct error *err);
-/* What that process does (`mprund hold`): says that it is there, and waits for ever. */
+/* That process (`mprund hold`) says that it is there, and waits for ever. */
 int systemd_hold(void);

@@ -17,7 +17,7 @@ char *conf_open_text(int fd, struct error *err);
 /* From now on values are checked as they are read: cfg_error() has the sentence. */
 void conf_set_checks(cfg_t *cfg);
 
-/* What checks have found good is converted by the same functions. */
+/* The same functions convert what the checks have found good. */
 enum { CONF_CORE_WORDS = CORES_OFF + 1 };
 unsigned conf_core_word(const char *word); /* of enum conf_cores; CONF_CORE_WORDS: none */
 int conf_memory(const char *word, uint64_t *ret, struct error *err); /* memory_per_slot */

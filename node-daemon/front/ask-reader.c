@@ -138,7 +138,7 @@ static void take_answer(struct reader_link *r, const struct reader_answer *a)
         q->fn(q->arg, a);
 }
 
-/* What is no answer is none: who asked waits until the time is over. */
+/* A record that is no answer counts as none: the asker waits until the time is over. */
 static void tell_malformed(struct reader_link *r)
 {
     if (!r->told)

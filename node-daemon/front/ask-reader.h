@@ -14,7 +14,7 @@ static const double READER_PATIENCE_S = 2;
 
 struct reader_link;
 
-/* What the reader tells by itself. */
+/* Events that the reader tells by itself. */
 struct reader_calls {
     /* A process of a task of the job's has been noted in its directory; group: the task's. */
     void (*task)(void *arg, const char *job, pid_t pid, gid_t group);
@@ -26,8 +26,9 @@ struct reader_calls {
     void (*took)(void *arg, uid_t uid, double seconds);
 };
 
-/* One answer, of which more may follow (more 1); the last one is the last call. NULL: there is none
- * in time, or the reader has died; it is the last call, too. The text in it ends, and is printable.
+/* An answer, after which more may follow (more 1); the last one is the last call. NULL: there is
+ * none in time, or the reader has died; it is the last call, too. The text in it ends, and is
+ * printable.
  */
 typedef void (*reader_fn)(void *arg, const struct reader_answer *a);
 
@@ -50,6 +51,6 @@ bool reader_is_busy(const struct reader_link *r);
  * more questions. */
 int reader_ask(struct reader_link *r, uid_t uid, enum reader_op what, struct reader_request *q,
                int fd, reader_fn fn, void *arg, uint64_t *ret_id, struct error *err);
-/* Who asked has gone: fn is not called any more, but the reader is at it all the same. An id that
+/* The asker has gone: fn is not called any more, but the reader is at it all the same. An id that
  * is not waited for is fine. */
 void reader_forget(struct reader_link *r, uint64_t id);

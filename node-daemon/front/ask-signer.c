@@ -12,7 +12,7 @@
 
 static const double SIGNER_ANSWER_S = 2, NEXT_SIGNER_S = 2;
 
-/* Of one that was given up before an answer may still come: it has another id. */
+/* A question that was given up may still get its answer: it has another id. */
 static int await_answer(int link, const struct signer_record *q, struct signer_record *ret)
 {
     struct pollfd p = {.fd = link, .events = POLLIN};

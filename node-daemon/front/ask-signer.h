@@ -11,6 +11,5 @@
 /* The text of a grant from now on. ENOKEY: there is no key. */
 int signer_sign(struct start *s, const struct token *t, char text[GRANT_TOKEN_MAX],
                 struct error *err);
-/* What a grant says that was signed with the key and holds now. Whose it is, is for the caller to
- * compare. */
+/* Read a grant that was signed with the key and holds now. The caller compares whose it is. */
 int signer_open(struct start *s, const char *text, struct token *ret, struct error *err);

@@ -93,7 +93,8 @@ static uint32_t cores_of(const struct jobs *j, const struct grant_request *q)
     return jobs_count_cores(j, &all, &left) < 0 ? 1 : all;
 }
 
-/* What is not asked about stays; of a job that has not come yet nobody has said how many slots. */
+/* A limit that is not asked about stays; of a job that has not come yet nobody has said how many
+ * slots. */
 static void take_pids(const struct jobs *j, const struct conf *c, const struct job *job,
                       const struct grant_request *q, struct limits *l)
 {
@@ -111,7 +112,7 @@ static int set_cores(struct jobs *j, struct job *job, unsigned cores, struct err
     return rc < 0 && cores == 0 && errno == ENOTSUP ? 0 : rc;
 }
 
-/* What this host can hold; err says what it cannot. A job that has no cores of its own shares all
+/* Hold what this host can; err says what it cannot. A job that has no cores of its own shares all
  * where too few are free, as one that comes by itself. 0, or -1: not all of it. */
 static int hold(struct jobs *j, struct job *job, struct limits *limits, unsigned cores,
                 struct error *err)

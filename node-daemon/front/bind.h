@@ -13,7 +13,7 @@ struct job *bind_find(struct jobs *j, const struct grant_request *q);
  * "". own: what the manager's own daemon may use here, for GRANT_BIND_UNLIMIT. */
 int bind_limits(struct jobs *j, const struct conf *c, const struct limit *own, struct job *job,
                 const struct grant_request *q, struct error *ret_left, struct error *err);
-/* What is to be made when it is not here: its full name and manager, and uid and limits as far as
+/* Describe the job that is to be made: its full name and manager, and uid and limits as far as
  * its manager or the request says; uid 0: nobody does. 1: its manager has written of it here; 0:
  * it has not; -1 with err; BIND_NOT_YET. */
 enum { BIND_NOT_YET = 2 };

@@ -6,13 +6,13 @@
 #include "node-daemon/front/jobs.h"
 #include "node-daemon/signer/token.h"
 
-/* One answer with a grant for any host, and before it one for each host that has to be told its
- * slots (READER_HOSTS), *ret_n in all: malloc'ed. job's demand is known. NULL with err: there is no
- * key. */
+/* An answer with a grant for any host, and before it an answer for each host that has to be told
+ * its slots (READER_HOSTS), *ret_n in all: malloc'ed. job's demand is known. NULL with err: there
+ * is no key. */
 struct grant_answer *grants_sign(struct start *s, const struct conf *c, const struct job *job,
                                  const struct finding *hosts, size_t *ret_n, struct error *err);
-/* What the grant that a task brought (text; "": none) says of the job on this host, added to *e:
- * slots, demand, limits, gpus. One that is not good is told to the log, and says nothing. */
+/* Add to *e what the grant that a task brought (text; "": none) says of the job on this host:
+ * slots, demand, limits, gpus. A grant that is not good is told to the log, and says nothing. */
 void grants_take(struct start *s, const struct conf *c, const char *text, struct evidence *e);
 /* The same of a grant that was signed with the key. 0, or -1 with err: it is not this job's, this
  * user's, this cell's or this host's, and *e is as it was. */

@@ -172,7 +172,7 @@ static void record(struct job *job, enum grant_cores how, size_t n, struct idset
     job->cores = (struct job_cores){.how = how, .n = (unsigned)n, .cpus = *cpus};
 }
 
-/* What is known of a job's cores is this from here on; its cpuset is another matter. */
+/* These are the job's cores from here on; its cpuset is another matter. */
 static int set_cores(struct job *job, enum grant_cores how, size_t n, const unsigned char *set)
 {
     struct idset cpus = {0};

@@ -36,8 +36,9 @@ int jobs_scan(struct jobs *j, struct error *err);
 /* jobs-cores.c */
 int cores_open(struct jobs *j, struct error *err);
 void cores_close(struct jobs *j);
-/* Which ones a new job is to have: known of the job, and nothing done yet. A job of the manager's
- * own choice may push others aside. 0, or -1 with err: it must not be without cores of its own. */
+/* Choose those that a new job is to have: known of the job, and nothing done yet. A job of the
+ * manager's own choice may push others aside. 0, or -1 with err: it must not be without cores of
+ * its own. */
 int cores_choose(struct job *job, const struct evidence *e, struct error *err);
 /* The hardware threads that its new cpuset is to get: "" where it is to have all. -1: no memory. */
 int cores_text(const struct job *job, char *buf, size_t n);

@@ -162,7 +162,7 @@ static struct job *job_new(struct jobs *j, enum grant_manager manager, const cha
     return jobs_add(j, job) < 0 ? NULL : job;
 }
 
-/* Which ones a job can have is no reason to keep it from running: the manager has counted them. */
+/* A lack of them is no reason to keep it from running: the manager has counted them. */
 static void give_gpus(struct job *job, unsigned n)
 {
     struct error e;
@@ -200,7 +200,7 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
     return NULL;
 }
 
-/* Of those that change: the limit of processes stays what it was, or was at first. */
+/* Look at limits that change: that of processes stays what it was, or was at first. */
 static const char *not_held(const struct limits *l)
 {
     if (l->memory.set && !l->memory.held_by)

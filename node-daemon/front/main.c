@@ -187,7 +187,7 @@ static int open_loop(struct front *f, struct error *err)
     return f->control ? 0 : error_errno(err, ENOMEM, "hear of the supervisor");
 }
 
-/* What the configuration said when mprund began, and no longer does. */
+/* Some settings stay as they were when mprund began, whatever the configuration says now. */
 static void tell_what_stays(const struct front *f)
 {
     const struct plan_ground *g = &f->start.plan.ground;

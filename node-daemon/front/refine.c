@@ -60,7 +60,7 @@ static void know(struct job *job, const struct demand *d)
     job->demand_state = JOB_DEMAND_KNOWN;
 }
 
-/* What is asked for, whether a cgroup of this host holds it or not. */
+/* The demand, whether a cgroup of this host holds it or not. */
 static void tell(const struct job *job, const struct limits *l, const struct share *share,
                  const char *by)
 {
@@ -179,7 +179,7 @@ static void learn(struct refine *r, struct job *job, const struct reader_answer 
     keep(r, job);
 }
 
-/* What is kept holds already: a daemon that ends between the two asks again. */
+/* The limits that are kept hold already: a daemon that ends between the two asks again. */
 static void answered(void *arg, const struct reader_answer *a)
 {
     AUTO_FREE struct question *q = arg;
@@ -207,7 +207,7 @@ static void tell_settled(void *arg)
     r->settled(r->arg);
 }
 
-/* What its manager wrote of the job on the host of its script has been read. */
+/* The reader has read what the manager wrote of the job on the host of its script. */
 static void looked_up(void *arg, const struct reader_answer *a)
 {
     AUTO_FREE struct question *q = arg;

@@ -28,5 +28,5 @@ void refine_begin(struct refine *r, struct job *job, const struct evidence *e);
 /* A job that root bound has not come yet: ask whether it still will, and end it if its manager says
  * that there is no such job. */
 void refine_awaited(struct refine *r, struct job *job);
-/* What e knows of a job that was made without it. */
+/* Learn what e knows of a job that was made without it. */
 void refine_learn(struct refine *r, struct job *job, const struct evidence *e);

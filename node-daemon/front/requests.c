@@ -51,7 +51,8 @@ static void refuse(struct requests *r, struct grant_answer *a, const struct clie
     r->untold = 0;
 }
 
-/* What users can cause is told the first few times, then when there are ten times as many. */
+/* Lines that users can cause are told the first few times, then when there are ten times as many.
+ */
 static int is_to_tell(uint64_t times)
 {
     uint64_t power = 10;
@@ -100,8 +101,8 @@ static int is_other(struct limit asked, uint64_t held, uint64_t unit)
     return asked.set && asked.value / unit != held / unit;
 }
 
-/* What the job, which is there already, has another limit of than was asked for; NULL: nothing. The
- * kernel holds memory in whole pages, and of a manager's job the limits are the manager's. */
+/* The limit in which the job, which is there already, differs from what was asked for; NULL: none.
+ * The kernel holds memory in whole pages, and of a manager's job the limits are the manager's. */
 static const char *other_limit(const struct requests *r, const struct job *job,
                                const struct evidence *e)
 {
@@ -118,7 +119,7 @@ static const char *other_limit(const struct requests *r, const struct job *job,
     return e->cores && e->cores != has.cores ? "cores" : NULL;
 }
 
-/* What more its manager says with one more of its tasks. */
+/* Add what its manager says with one more of its tasks. */
 static void add_task(struct job *job, const struct evidence *e)
 {
     struct error why;
@@ -221,7 +222,7 @@ static void place_in(struct requests *r, const struct client *peer, struct job *
         give_place(r, job, peer, a);
 }
 
-/* What the reader says of a job, with what its grant says where it brought one. */
+/* The reader's word on a job, with what its grant says where it brought one. */
 static struct evidence take_evidence(struct requests *r, const struct reader_answer *said)
 {
     struct evidence e = said->evidence;
@@ -465,7 +466,7 @@ static int forget(struct requests *r, const struct grant_request *q, struct erro
     return 0;
 }
 
-/* What the manager's own daemon may use, where that is asked for. 1, or 0: not yet. */
+/* Find what the manager's own daemon may use, where that is asked for. 1, or 0: not yet. */
 static int find_own_limit(struct client *peer, const struct grant_request *q, struct limit *ret)
 {
     const struct finding *f;

@@ -216,7 +216,7 @@ static void connection_ready(void *arg, int fd, unsigned events)
         hear(c);
 }
 
-/* What this one asked about has been found out. */
+/* The reader has found out what this connection asked about. */
 static void found(void *arg)
 {
     struct connection *c = arg;
@@ -233,7 +233,7 @@ void server_settled(struct server *s)
     }
 }
 
-/* Of users alike, the one that came first. */
+/* The connection whose user took least; of users alike, the one that came first. */
 static struct connection *first_in(struct server *s, int state, int *ret_n)
 {
     struct connection *next = NULL;
@@ -398,7 +398,7 @@ static void users_come(void *arg, int fd, unsigned events)
         ;
 }
 
-/* Who finds no place waits in the kernel's queue. */
+/* A connection that finds no place waits in the kernel's queue. */
 static void root_comes(void *arg, int fd, unsigned events)
 {
     struct server *s = arg;

@@ -17,6 +17,6 @@ void watch_link_consider(struct watch_link *w, pid_t pid);
 /* Something was not heard: look at everything. */
 /* A task of this job has this group; 0: it is not known. */
 void watch_link_note(struct watch_link *w, const char *job, gid_t group);
-/* Who has the group of a task of this job, and is in no cgroup of a job's, is to be found now. */
+/* Find now the processes that have the group of a task of this job, and are in no job's cgroup. */
 void watch_link_ended(struct watch_link *w, const struct job *job);
 void watch_link_look(struct watch_link *w);

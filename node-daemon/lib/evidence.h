@@ -14,7 +14,7 @@ enum { EVIDENCE_BINDING_MAX = 2048, EVIDENCE_WORD_MAX = 32 };
 struct evidence {
     char name[GRANT_JOB_MAX];
     uid_t uid; /* 0: the manager does not say clearly whose it is, and so nobody's */
-    /* What the manager said more than once, so that it is perhaps the user's word: the smallest
+    /* The manager said this more than once, so that it is perhaps the user's word: the smallest
      * holds, or none. "": nothing */
     char twice[EVIDENCE_WORD_MAX];
     struct limits limits; /* of all its processes here, as far as it is known by now */
@@ -23,7 +23,7 @@ struct evidence {
     struct demand demand;
     unsigned cores; /* how many it has here: one a slot; 0: the manager does not say */
     unsigned gpus;  /* how many it has here; 0: none, or the manager does not say */
-    /* Which cores the manager gave the task that this is known from: "socket,core:socket,core" as
-     * they are laid out; "": none. */
+    /* The cores that the manager gave the task that this is known from: "socket,core:socket,core"
+     * as they are laid out; "": none. */
     char binding[EVIDENCE_BINDING_MAX];
 };

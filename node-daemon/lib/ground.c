@@ -49,7 +49,7 @@ static char *tracked_path(const struct ground_part *p, char *line)
     return is_list_of(p, list) ? path : NULL;
 }
 
-/* What is behind the ground's own name; NULL: it is elsewhere. */
+/* The part of a path behind the ground's own name; NULL: it is elsewhere. */
 static const char *below(const struct ground *g, const char *path)
 {
     const char *top = g->part[0].driver->version == 2 ? g->v2_cgroup : g->cgroup;

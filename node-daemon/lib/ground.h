@@ -29,8 +29,8 @@ static inline struct cgroup_at ground_at(const struct ground *g, size_t part, co
 }
 /* The ground of the plan, whose directories root has opened: they, and the texts, stay start's. */
 void ground_of_start(const struct start *s, struct ground *ret);
-/* What of a process's cgroup is below the ground, in the part that tracks: "JOB/u/home"; "" for the
- * ground itself. proc: its /proc/PID. 0; or -1: it is elsewhere, or has ended. */
+/* The part of a process's cgroup below the ground, in the part that tracks: "JOB/u/home"; "" for
+ * the ground itself. proc: its /proc/PID. 0; or -1: it is elsewhere, or has ended. */
 int ground_below(const struct ground *g, int proc, char *buf, size_t n);
 /* The user whose job this is, 0: nobody's. 0, or -1 with errno. */
 int ground_owner(const struct ground *g, const char *dir, uid_t *ret);

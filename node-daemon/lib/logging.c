@@ -14,10 +14,10 @@
 enum sink { TO_STANDARD_ERROR, TO_SYSLOG, TO_JOURNAL };
 enum { TEXT_MAX = 4096 };
 
-/* Of enum log_level; 7 is syslog's LOG_DEBUG, whose name log.h has, too. */
+/* The priorities of enum log_level; 7 is syslog's LOG_DEBUG, whose name log.h has, too. */
 static const int priority[] = {LOG_ERR, LOG_WARNING, LOG_NOTICE, 7};
 
-/* What others said, a user among them, makes no line of its own and steers no terminal. */
+/* Words of others, a user among them, make no line of their own and steer no terminal. */
 static void put_line(void *arg, enum log_level level, const char *text)
 {
     const enum sink *to = arg;

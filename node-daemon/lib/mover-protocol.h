@@ -30,8 +30,8 @@ enum mover_op {
     MOVER_PREPARE, /* v1: fill the cpuset of the ground from above; exclusive: make it so */
 };
 
-/* Of a job's directory, by its mode, so that a daemon that starts again knows it. All of them let
- * others read: the mode is root's word and no protection. */
+/* A job's directory is marked by its mode, so that a daemon that starts again knows it. All of them
+ * let others read: the mode is root's word and no protection. */
 enum mover_mark {
     MARK_OTHER, /* none of these: being made, or it has ended */
     MARK_WHOLE,

@@ -33,7 +33,7 @@ enum gift {
     GIFTS
 };
 
-/* What root found out from the configuration, once. */
+/* The plan that root made from the configuration, once. */
 struct plan {
     struct record_head head;
     struct plan_ground { /* as in struct ground; it stays while mprund runs */

@@ -13,7 +13,7 @@
 
 enum { LIST_MAX = 4096 };
 
-/* What kernels before 4.15, which do not tell, let a user have. */
+/* Kernels before 4.15 do not tell; they let a user have these. */
 static const char first_files[] = "cgroup.procs\ncgroup.subtree_control\ncgroup.threads";
 
 /* A file of this kernel's list need not be there: its controller may be off. */

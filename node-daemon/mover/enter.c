@@ -17,7 +17,8 @@
 
 enum { NAME_SIZE = CGROUP_NAME_MAX + 16, TABLE_MAX = 1 << 16 };
 
-/* What cannot be identified goes here, below the ground's own limits and beside all jobs. */
+/* A process that cannot be identified goes here, below the ground's own limits and beside all jobs.
+ */
 static const char lost[] = "lost";
 
 /* ---- where it is ------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ static int open_proc(pid_t pid)
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Of another process namespace it has other processes under these numbers. */
+/* The /proc of another process namespace has other processes under these numbers. */
 static bool is_in_proc(int dir)
 {
     struct stat is, proc;

@@ -22,6 +22,6 @@ int job_limit(const struct ground *g, const struct mover_request *q, struct move
               struct error *err);
 int job_set_cpus(const struct ground *g, const struct mover_request *q, struct error *err);
 int job_own(const struct ground *g, const char *dir, uid_t uid, struct error *err);
-/* One turn of some milliseconds. */
+/* End the job for a turn of some milliseconds. */
 int job_end(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
             struct error *err);

@@ -93,7 +93,7 @@ static int job_proves(void *arg, int fd, const char *job)
     return task_proves(s, fd, "") || ge_spool_each(s->conf, fd, ge_is_task, task_proves, s);
 }
 
-/* One sentence for every reason: who asks learns nothing of others' jobs. */
+/* The sentence is the same for every reason: who asks learns nothing of others' jobs. */
 static int gridengine_prove(const struct conf *c, const struct asker *who,
                             struct task_evidence *ret, struct error *err)
 {

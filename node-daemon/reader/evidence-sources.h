@@ -8,20 +8,20 @@
 #include "node-daemon/lib/reader-protocol.h"
 #include "node-daemon/reader/asker.h"
 
-/* What is known of a job by one of its tasks. */
+/* All that is known of a job by a task of it. */
 struct task_evidence {
     struct evidence evidence;
     char grant[GRANT_TOKEN_MAX + 1]; /* which its task shows, not checked; "": none */
 };
 
-/* One manager. err is a sentence for the user who asked: it tells nothing of other users' jobs. */
+/* A manager. err is a sentence for the user who asked: it tells nothing of other users' jobs. */
 struct evidence_source {
     enum grant_manager manager;
     int (*is_configured)(const struct conf *c);
     /* In which job is the process that connected so? 0 with *ret, or -1. */
     int (*prove)(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                  struct error *err);
-    /* What is known of a job, or of one task of it, for root who asks. 0, or -1. NULL: the manager
+    /* Find what is known of a job, or of a task of it, for root. 0, or -1. NULL: the manager
      * writes nothing of it. */
     int (*look_up)(const struct conf *c, const char *name, const char *task,
                    struct task_evidence *ret, struct error *err);
@@ -34,7 +34,7 @@ struct evidence_source {
 
 /* The source of a manager that is configured here, or NULL. */
 const struct evidence_source *evidence_of(const struct conf *c, enum grant_manager manager);
-/* One source after the other until one proves it; err: the last one's, or that there is none. */
+/* Ask the sources in turn until one proves it; err: the last one's, or that there is none. */
 int evidence_prove(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                    enum grant_manager *ret_manager, struct error *err);
 

@@ -34,7 +34,7 @@ static int parse_number(const char *s, unsigned long max, unsigned long *ret)
 /* ---- cores ------------------------------------------------------------------------------------
  */
 
-/* One core more; -1: there is no room. */
+/* Add a core; -1: there is no room. */
 static int add_core(char ret[GE_BINDING_MAX], unsigned socket, unsigned core)
 {
     size_t len = strlen(ret);
@@ -60,9 +60,9 @@ static int read_topology(const char *p, const char *end, char ret[GE_BINDING_MAX
     return 0;
 }
 
-/* Which cores the value of `binding` names, as in struct ge_config: those that the topology at its
- * end ("SccC") has in lower case, whatever strategy found them (Grid Engine 8.1.9, exec_job.c). "",
- * where it names none, or says what is not known. Pure. */
+/* Find the cores that the value of `binding` names, as in struct ge_config: those that the topology
+ * at its end ("SccC") has in lower case, whatever strategy found them (Grid Engine 8.1.9,
+ * exec_job.c). "", where it names none, or says what is not known. Pure. */
 static void ge_binding_parse(const char *value, size_t n, char ret[GE_BINDING_MAX])
 {
     const char *last = n ? memrchr(value, ':', n) : NULL;
@@ -95,7 +95,8 @@ static enum key find_key(const char *name)
     return k;
 }
 
-/* What is no number is no limit: a strange request must not keep a job from being contained. */
+/* A value that is no number is no limit: a strange request must not keep a job from being
+ * contained. */
 static void take_slots(const char *value, uint32_t *ret)
 {
     unsigned long n;

@@ -34,7 +34,7 @@ static size_t count_lines(const char *text)
     return n;
 }
 
-/* What stays of n sorted ones. */
+/* How many stay of n sorted ones. */
 static size_t merge(struct ge_host *hosts, size_t n)
 {
     size_t kept = 0;

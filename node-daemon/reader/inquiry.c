@@ -135,7 +135,7 @@ static int be_killed_as_others(void)
     return rc;
 }
 
-/* Who starts this is no root already. */
+/* The reader, which starts this, is not root. */
 static int gain_no_privileges(void)
 {
     return geteuid() == 0 ? -1 : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -239,8 +239,8 @@ static void time_over(void *arg)
     inquiry_end(i, NULL, &e);
 }
 
-/* What the helper says goes to logs and terminals: one that was taken over by what it read has
- * cleaned nothing. */
+/* The words of the helper go to logs and terminals: a helper that was taken over by what it read
+ * has cleaned nothing. */
 static void judge(struct inquiry *i)
 {
     struct error e;

@@ -81,7 +81,7 @@ static void give_event(struct reader *r, enum reader_op what, const char *job, c
     give(r, &a);
 }
 
-/* Of a directory that is new there may be nothing to tell yet. */
+/* A new directory may have nothing to tell yet. */
 static void on_task(void *arg, const char *job, const char *task)
 {
     struct reader *r = arg;

@@ -83,7 +83,7 @@ static int ask_about(const struct question *q, struct demand *ret, struct error 
     return rc < 0 ? error_context(err, "read '%s -xml -j %s'", q->qstat, q->job) : 0;
 }
 
-/* One line, and no control characters: it goes to a log. */
+/* A line without control characters: it goes to a log. */
 static void put_text(struct inquiry_record *r, const char *text)
 {
     snprintf(r->text, sizeof(r->text), "%s", text);

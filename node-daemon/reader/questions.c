@@ -116,7 +116,7 @@ static int own_limit(struct question *x, struct error *err)
 /* ---- several answers --------------------------------------------------------------------------
  */
 
-/* What is in x->a now is one of several. */
+/* The answer in x->a is one of several. */
 static void give_one(struct question *x)
 {
     x->a.more = 1;

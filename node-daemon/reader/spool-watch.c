@@ -164,7 +164,7 @@ static void nearest(const struct conf *c, char *path, size_t n)
         *slash = 0;
 }
 
-/* One more of them may come before it is watched. */
+/* Another one may come before it is watched. */
 static void watch_above(struct spool_watch *w)
 {
     char path[PATH_SIZE], again[PATH_SIZE];

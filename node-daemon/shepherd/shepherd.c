@@ -28,8 +28,8 @@
 
 enum {
     CODE_FAILED = 1,
-    /* Of the codes of a shepherd ("before job in Grid Engine Helper Service") one by which neither
-     * the queue nor the host is in error, but the job, and Grid Engine tries it nowhere else. */
+    /* A code of a shepherd ("before job in Grid Engine Helper Service") by which neither the queue
+     * nor the host is in error, but the job, and Grid Engine tries it nowhere else. */
     CODE_JOB_IN_ERROR = 35,
     PAUSE_MS = 50,
 };

@@ -40,7 +40,7 @@ static const enum role links[][2] = {{ROLE_MOVER, ROLE_WATCH},
                                      {ROLE_WATCH, ROLE_FRONT}};
 enum { LINKS = sizeof(links) / sizeof(links[0]) };
 
-/* Which of them get which gifts, but for the links. */
+/* The gifts of each process, but for the links. */
 static const unsigned gets[ROLES] = {
     [ROLE_MOVER] = 1U << GIFT_GROUND,
     [ROLE_SIGNER] = 1U << GIFT_KEY,
@@ -60,8 +60,8 @@ double children_now(void)
 /* ---- gifts ------------------------------------------------------------------------------------
  */
 
-/* One that has died meanwhile is started again, and gets it then. One that does not take it in time
- * hangs, and can do nothing with it. */
+/* A process that has died meanwhile is started again, and gets it then. A process that does not
+ * take it in time hangs, and can do nothing with it. */
 static void give(const struct children *c, enum role to, enum gift gift, unsigned which, int fd)
 {
     int control = c->of[to].control;

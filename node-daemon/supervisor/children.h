@@ -22,7 +22,7 @@ struct children {
 double children_now(void);
 /* Start those that are to be, now: all at first. Those that cannot be started come again later. */
 void children_start(struct children *c);
-/* One has ended, and is to be started again. */
+/* A child has ended, and is to be started again. */
 void children_ended(struct children *c, pid_t pid, int status);
 /* The sockets are others now, and what belongs to them: give them to front. */
 void children_give_sockets(struct children *c);

@@ -64,7 +64,7 @@ static void make_sockets(struct supervisor *s)
         children_give_sockets(&s->children);
 }
 
-/* What can change while it runs changes; where the jobs are cannot. */
+/* Read the configuration again. The place of the jobs stays as it was. */
 static void reload(struct supervisor *s)
 {
     /* who asks from now on is answered by the new configuration */

@@ -38,7 +38,7 @@ static void exec_resolver(char **argv, const char *what, int to)
     _exit(1);
 }
 
-/* What has come, before it counts. */
+/* The gifts that have come, before they count. */
 struct found {
     struct plan plan;
     int ground[PLAN_PARTS], gift[GIFTS];

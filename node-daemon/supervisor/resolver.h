@@ -7,7 +7,7 @@
 
 #include "node-daemon/supervisor/children.h"
 
-/* What it is to do, in its environment: all; all but the ground, which stays; the sockets alone. */
+/* This variable says how much it does: all; all but the ground, which stays; the sockets. */
 #define RESOLVE_VARIABLE "MPRUND_RESOLVE"
 #define RESOLVE_START    "start"
 #define RESOLVE_RELOAD   "reload"

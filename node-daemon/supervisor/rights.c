@@ -55,7 +55,7 @@ int rights_of_supervisor(void)
     return keep_only(supervisors);
 }
 
-/* What is ambient outlives the exec of a program that is not root's. */
+/* Ambient capabilities outlive the exec of a program that is not root's. */
 static int be_user(const struct plan *plan, const int *caps)
 {
     static const int none[] = {-1};

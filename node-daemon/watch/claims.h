@@ -31,7 +31,7 @@ struct claim *claims_add(struct claims *c, const struct process *p,
 struct claim *claims_find(struct claims *c, uint64_t id);
 /* Is this process claimed already? */
 bool claims_have(const struct claims *c, pid_t pid);
-/* One that nobody has answered for so many seconds. NULL: there is none. */
+/* A claim that nobody has answered for so many seconds. NULL: there is none. */
 struct claim *claims_old(struct claims *c, double seconds);
 void claims_end(struct claims *c, struct claim *one);
 void claims_clear(struct claims *c);

@@ -17,7 +17,7 @@ enum { BELOW_MAX = 1024 };
 /* ---- steps ------------------------------------------------------------------------------------
  */
 
-/* Who can make a cgroup beside it could have made it, too, to leave the job by going there. */
+/* A user who can make a cgroup beside it could have made it, to leave the job by going there. */
 static bool is_roots(int version, enum cgroup_controller c, const char *cgroup)
 {
     struct stat st;

@@ -82,7 +82,7 @@ struct proc_events {
     void *arg;
 };
 
-/* What stands at the place of proc_event.what: BPF reads it as a big-endian number. */
+/* The filter looks at proc_event.what: BPF reads it as a big-endian number. */
 static int set_filter(int fd)
 {
     enum { WHAT = NLMSG_HDRLEN + sizeof(struct cn_msg) };

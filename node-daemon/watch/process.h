@@ -35,8 +35,8 @@ bool process_is_alive(const struct process *p);
 double process_start(const struct process *p);
 double host_up_seconds(void);
 bool process_has_group(const struct process *p, gid_t group);
-/* What stands in its environment for this name, as it was when the program began: 0, or -1: it is
- * not there, or longer than buf. */
+/* The value of this name in its environment, as it was when the program began: 0, or -1: it is not
+ * there, or longer than buf. */
 int process_environment(const struct process *p, const char *name, char *buf, size_t n);
 
 /* The directory that it is in: its path, and in *ret which one it is, without asking a file server.
@@ -45,7 +45,7 @@ int process_directory(const struct process *p, char *path, size_t n, struct prog
 
 /* Find the program's file as it is now. */
 void program_look(struct program *p);
-/* What a process runs, but for its path: 0, or -1: it has ended, or is the kernel's. */
+/* The program that a process runs, but for its path: 0, or -1: it has ended, or is the kernel's. */
 int program_of(pid_t pid, struct program *ret);
 int program_is(const struct program *a, const struct program *b);
 /* Does this process run it? */

@@ -296,7 +296,7 @@ static void on_lost_execs(void *arg)
     look_schedule(arg, "lost-execs");
 }
 
-/* What the reader has heard of the spool directory. */
+/* The reader has heard of this process in the spool directory. */
 static void take_pid(struct quarantine *q, pid_t pid)
 {
     if (!q->conf->ge_spool)
@@ -394,7 +394,7 @@ static int take_rules(struct quarantine *q)
     return 0;
 }
 
-/* Who has left its job's cgroup since. */
+/* Processes may have left their job's cgroup since. */
 static void on_minute(void *arg)
 {
     look_schedule(arg, "minute");
