@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "launcher/cmdline/cmdline-private.h"
 
@@ -114,6 +115,21 @@ static int apply_hostfile(void *target, const char *value, struct error *err)
     if (not_empty(value, "the file", err) < 0)
         return -1;
     return append(&h->files, &h->nfiles, value, err);
+}
+
+/* As the mprun of Sun's HPC ClusterTools had it; srun has another one. */
+static int apply_short_hostfile(void *target, const char *value, struct error *err)
+{
+    static const char *const srun_words[] = {"block", "cyclic", "plane", "arbitrary"};
+    size_t n = strcspn(value, ":=,");
+    for (size_t i = 0; i < sizeof(srun_words) / sizeof(srun_words[0]); i++)
+        if (strlen(srun_words[i]) == n && strncmp(value, srun_words[i], n) == 0 &&
+            access(value, F_OK) < 0)
+            return error_set(err, EINVAL,
+                             "it is the file of hosts; for what srun's -m means write "
+                             "'--distribution %.60s'",
+                             value);
+    return apply_hostfile(target, value, err);
 }
 
 static int apply_agent(void *target, const char *value, struct error *err)
@@ -516,8 +532,8 @@ static const struct option_def table[] = {
      "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "
      "and one on n2; with --hostfile, use these of its hosts",
      OPTION_APPEND, .apply = cmdline_apply_host},
-    {"-m", "FILE", PLACE, "The same as --hostfile", OPTION_APPEND, .apply = apply_hostfile,
-     .variants = IN(MPIRUN) | IN(MPIEXEC)},
+    {"-m", "FILE", PLACE, "The same as --hostfile", OPTION_APPEND, .apply = apply_short_hostfile,
+     .variants = IN(MPRUN) | IN(MPIRUN) | IN(MPIEXEC)},
     {"-m --distribution", "HOW", PLACE, "The same as --distribution",
      .apply = cmdline_apply_distribution, .variants = IN(SRUN)},
     {"--exclude", "LIST", PLACE, "Use no host of LIST", OPTION_APPEND,
@@ -734,8 +750,6 @@ static const struct option_def table[] = {
      "stands "
      "before all others",
      .apply = apply_as},
-    REFUSED("-m", "it is the file of hosts to mpirun and the distribution to srun; write "
-                  "'--hostfile FILE' or '--distribution HOW'"),
     REFUSED("--relative -r", "not in this release; name the hosts to use with --host, or "
                              "leave some out with --exclude"),
     REFUSED("--launcher-exec --rsh --plm-rsh-agent",

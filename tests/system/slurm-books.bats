@@ -38,7 +38,7 @@ usages = [json.load(open(path))["usage"] for path in sys.argv[1:]]
 print(sum(u["cpu_user_s"] + u["cpu_system_s"] for u in usages))' "$(job_dir)/report"
 }
 
-# CPU seconds of mprun's step so far, whole ones
+# CPU seconds of mprun's step so far, whole ones of each node
 shown() { on n0 sstat -n -a -P -j "$(job).0" -o TRESUsageInTot | sed -n 's/^cpu=\([^,]*\),.*/\1/p' | seconds; }
 none_spins() { ! pgrep -fx "$SPIN .*" >/dev/null; }
 all_burnt() { [ "$(ls "$(job_dir)" | grep -c '^burnt')" = 4 ] && none_spins; }
@@ -59,7 +59,7 @@ END
     job_wait
     echo "booked $(booked) s, shown by sstat $SHOWN s, reported $(reported) s"
     awk -v b="$(booked)" -v s="$SHOWN" -v r="$(reported)" \
-        'BEGIN { exit !(r >= 30 && b > r * 0.98 && b < r * 1.02 && s > r * 0.98 - 1 && s < r * 1.02 + 1) }'
+        'BEGIN { exit !(r >= 30 && b > r * 0.98 && b < r * 1.02 && s > r * 0.98 - 4 && s < r * 1.02 + 4) }'
     run -0 on n0 sacct -n -P -j "$(job)" -o JobName,NTasks,State
     [[ $output == *"mpstarter|4|COMPLETED"* ]]
 }
