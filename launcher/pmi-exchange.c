@@ -36,12 +36,14 @@ static uint8_t *all_parts(const Mprun__Collect *m, size_t *ret_n)
 
 static void complete(void *arg, const Mprun__Collect *m)
 {
-    struct host_table *hosts = arg;
+    struct pmi_exchange *c = arg;
+    struct host_table *hosts = c->hosts;
     Mprun__Collected answer = MPRUN__COLLECTED__INIT;
     size_t n;
     AUTO_FREE uint8_t *all = all_parts(m, &n);
     answer.signature = m->signature;
     answer.turn = m->turn;
+    answer.number = ++c->ncomplete;
     answer.status = all ? 0 : PMIX_ERROR;
     answer.data = (ProtobufCBinaryData){.len = n, .data = all};
     if (m->n_hosts == 0)
@@ -57,7 +59,8 @@ int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts)
 {
     c->rules = (struct gather_rules){
         .nhosts = (uint32_t)hosts->plan->nused, .awaited = awaited, .complete = complete};
-    c->gather = gather_create(&c->rules, hosts);
+    c->hosts = hosts;
+    c->gather = gather_create(&c->rules, c);
     return c->gather ? 0 : -1;
 }
 
@@ -88,6 +91,13 @@ int pmi_exchange_modex_request(struct host *from, Mprun__ModexRequest *m)
     if (!owner || owner == from || !host_send(owner, FRAME_MODEX_REQUEST, &m->base))
         refuse_modex(from, m);
     return 0;
+}
+
+/* The host that has sent it takes no notice of its own. */
+void pmi_exchange_event(const struct host *from, Mprun__PmiEvent *m)
+{
+    m->from_host = from->launch_index;
+    hosts_broadcast(from->table, FRAME_PMI_EVENT, &m->base);
 }
 
 int pmi_exchange_modex_reply(const struct host *from, const Mprun__ModexReply *m)

@@ -8,6 +8,8 @@
 struct pmi_exchange { /* pmi-exchange.c alone changes it */
     struct gather_rules rules;
     struct gather *gather; /* its owner destroys it */
+    struct host_table *hosts;
+    uint64_t ncomplete; /* collectives so far */
 };
 
 /* -1: out of memory. c must not move. */
@@ -17,4 +19,6 @@ int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts);
 int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n);
 /* Changes *m: it says on whose behalf it is passed on. */
 int pmi_exchange_modex_request(struct host *from, Mprun__ModexRequest *m);
+/* PMI_EVENT, likewise. */
+void pmi_exchange_event(const struct host *from, Mprun__PmiEvent *m);
 int pmi_exchange_modex_reply(const struct host *from, const Mprun__ModexReply *m);

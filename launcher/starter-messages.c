@@ -413,6 +413,12 @@ static int take_world_report(void *host, void *message)
     return 0;
 }
 
+static int take_event(void *host, void *message)
+{
+    pmi_exchange_event(host, message);
+    return 0;
+}
+
 static int take_errand_news(void *host, void *message)
 {
     struct host *h = host;
@@ -498,7 +504,8 @@ static const uint64_t frames_of_ranks =
     FRAME_BIT(FRAME_STARTED) | FRAME_BIT(FRAME_EXITED) | FRAME_BIT(FRAME_ABORTED) |
     FRAME_BIT(FRAME_OUTPUT) | FRAME_BIT(FRAME_INPUT_CREDIT) | FRAME_BIT(FRAME_COLLECT) |
     FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT) |
-    FRAME_BIT(FRAME_NAME_REQUEST) | FRAME_BIT(FRAME_SPAWN) | FRAME_BIT(FRAME_WORLD_REPORT);
+    FRAME_BIT(FRAME_NAME_REQUEST) | FRAME_BIT(FRAME_SPAWN) | FRAME_BIT(FRAME_WORLD_REPORT) |
+    FRAME_BIT(FRAME_PMI_EVENT);
 
 /* These may be on their way through other hosts when the end of the start client is known. */
 static const uint64_t frames_too_late =
@@ -537,6 +544,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_SPAWN] = {.message = &mprun__spawn__descriptor, .take = take_spawn},
     [FRAME_WORLD_REPORT] = {.message = &mprun__report__descriptor, .take = take_world_report},
     [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},
+    [FRAME_PMI_EVENT] = {.message = &mprun__pmi_event__descriptor, .take = take_event},
     [FRAME_ERRAND_NEWS] = {.message = &mprun__errand_news__descriptor, .take = take_errand_news},
     [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_present},
     [FRAME_STACKS] = {.message = &mprun__stacks__descriptor, .take = take_stacks},

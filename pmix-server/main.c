@@ -87,6 +87,11 @@ static void on_world_end(struct mppmi *p, const void *message, struct error *err
     nspace_end(&p->server, m->world);
 }
 
+static void on_event(struct mppmi *p, const void *message, struct error *err)
+{
+    event_take(&p->server, message);
+}
+
 static void on_end(struct mppmi *p, const void *message, struct error *err)
 {
     server_end(&p->server);
@@ -105,6 +110,7 @@ static const struct {
     [FRAME_NAME_REPLY] = {&mprun__name_reply__descriptor, on_name_reply},
     [FRAME_SPAWNED] = {&mprun__spawned__descriptor, on_spawned},
     [FRAME_WORLD_END] = {&mprun__world_end__descriptor, on_world_end},
+    [FRAME_PMI_EVENT] = {&mprun__pmi_event__descriptor, on_event},
     [FRAME_MODEX_REPLY] = {&mprun__modex_reply__descriptor, on_modex_reply},
 };
 

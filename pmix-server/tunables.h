@@ -6,6 +6,11 @@ enum {
     /* Bytes of what MPI_Abort says; the rest is cut off. */
     ABORT_TEXT_MAX = 4096,
 
+    /* Bytes of an event that goes to other hosts; those of PMIx have some hundred. */
+    EVENT_MAX = 1024 * 1024,
+    /* Bytes of the name of a group, as PMIx has it. */
+    GROUP_NAME_MAX = 512,
+
     /* Bytes with the terminating zero: PMI-1's get_maxes answers with these, and PMI-2 has the
      * same. MPICH's own server has them, too. */
     PMI_NAME_MAX = 256,

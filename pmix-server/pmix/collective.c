@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pmix-server/pmix/requests.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/idset.h"
 #include "pmix-server/server.h"
+#include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
 #include "wire/little-endian.h"
 
@@ -15,7 +17,8 @@ struct collective_item {
     struct bridge_item item;
     enum collective kind;
     struct asker asker;
-    int seconds;
+    double seconds;
+    char name[GROUP_NAME_MAX + 1]; /* of a group; else "" */
     size_t nprocs, ndata;
     pmix_proc_t procs[]; /* then the data */
 };
@@ -51,14 +54,15 @@ static int participant_order(const void *a, const void *b)
 }
 
 /* Sorts p. */
-static void write_signature(enum collective kind, struct participant *p, size_t n, uint8_t *to)
+static void write_signature(const struct collective_item *c, struct participant *p, uint8_t *to)
 {
-    qsort(p, n, sizeof(*p), participant_order);
-    *to++ = (uint8_t)kind;
-    for (size_t i = 0; i < n; i++, to += PARTICIPANT_SIZE) {
+    qsort(p, c->nprocs, sizeof(*p), participant_order);
+    *to++ = (uint8_t)c->kind;
+    for (size_t i = 0; i < c->nprocs; i++, to += PARTICIPANT_SIZE) {
         put32(to, p[i].world);
         put32(to + 4, p[i].rank);
     }
+    memcpy(to, c->name, strlen(c->name));
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -135,11 +139,11 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
                          const struct idset *hosts)
 {
     size_t nhosts = idset_count(hosts);
-    size_t n = 1 + c->nprocs * PARTICIPANT_SIZE;
+    size_t n = 1 + c->nprocs * PARTICIPANT_SIZE + strlen(c->name);
     AUTO_FREE uint8_t *signature = malloc(n);
     AUTO_FREE uint32_t *list = calloc(nhosts, sizeof(*list));
     if (signature)
-        write_signature(c->kind, p, c->nprocs, signature);
+        write_signature(c, p, signature);
     struct turn *t = signature && list ? turn_of(&s->collectives, signature, n) : NULL;
     if (!t || !buffer_reserve(&t->waiting, sizeof(uint64_t))) {
         asker_answer(&c->asker, PMIX_ERR_NOMEM, NULL, 0);
@@ -175,7 +179,8 @@ static void collective_run(struct bridge_item *item, struct server *s)
         ok = add_participant(s, &c->procs[i], &p[i], &hosts) == 0;
     if (!ok)
         asker_answer(&c->asker, p ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOMEM, NULL, 0);
-    else if (idset_count(&hosts) < 2) /* the library rarely asks then: all of it is here */
+    else if (idset_count(&hosts) < 2 && !c->name[0])
+        /* the library rarely asks then: all of it is here; a group wants a number */
         asker_answer(&c->asker, PMIX_SUCCESS, item_data(c), c->ndata);
     else
         send_collect(s, c, p, &hosts);
@@ -188,6 +193,9 @@ static void collective_run(struct bridge_item *item, struct server *s)
 pmix_status_t collective_upcall(struct server *s, const struct collective_call *call)
 {
     size_t nprocs_size = call->nprocs * sizeof(pmix_proc_t);
+    bool is_group = call->kind == COLLECTIVE_GROUP || call->kind == COLLECTIVE_GROUP_END;
+    if (is_group && (!call->name || !*call->name || strlen(call->name) > GROUP_NAME_MAX))
+        return PMIX_ERR_BAD_PARAM;
     struct collective_item *c = malloc(sizeof(*c) + nprocs_size + call->ndata);
     if (!c)
         return PMIX_ERR_NOMEM;
@@ -197,6 +205,12 @@ pmix_status_t collective_upcall(struct server *s, const struct collective_call *
                                   .seconds = asker_timeout(call->info, call->ninfo),
                                   .nprocs = call->nprocs,
                                   .ndata = call->ndata};
+    if (is_group) {
+        /* 4.2.2 forgets that its own time limit of a group is for another function, and crashes:
+         * ours comes before */
+        c->seconds *= 0.8;
+        memcpy(c->name, call->name, strlen(call->name));
+    }
     memcpy(c->procs, call->procs, nprocs_size);
     if (call->ndata)
         memcpy(&c->procs[c->nprocs], call->data, call->ndata);
@@ -208,6 +222,7 @@ void collective_answer(struct server *s, const Mprun__Collected *m)
 {
     uint64_t id =
         turn_take(find_turn(&s->collectives, m->signature.data, m->signature.len), m->turn);
+    s->collectives.number = m->number;
     if (id)
         requests_answer(&s->requests, id, m->status, m->data.data, m->data.len);
 }

@@ -60,7 +60,7 @@ static void request_timed_out(void *arg)
     requests_answer(q->all, q->id, PMIX_ERR_TIMEOUT, NULL, 0);
 }
 
-uint64_t requests_add(struct requests *r, const struct asker *a, int seconds)
+uint64_t requests_add(struct requests *r, const struct asker *a, double seconds)
 {
     struct request *q = calloc(1, sizeof(*q));
     if (!q) {

@@ -41,33 +41,39 @@ struct requests { /* private to requests.c */
 void requests_init(struct requests *r, struct loop *loop);
 /* Adds a request and returns its id, under which the launcher is asked. After `seconds` (0: never)
  * the asker gets PMIX_ERR_TIMEOUT; a later answer is dropped. 0: out of memory; the asker knows. */
-uint64_t requests_add(struct requests *r, const struct asker *a, int seconds);
+uint64_t requests_add(struct requests *r, const struct asker *a, double seconds);
 /* Removes a request: the caller answers its asker. False: there is none. */
 bool requests_take(struct requests *r, uint64_t id, struct asker *ret);
 void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, const void *data,
                      size_t n);
 
-/* Collectives among ranks of several hosts: fence, connect, disconnect, PMI-1's barrier.
+/* Collectives among ranks of several hosts: fence, connect, disconnect, groups, the fence of PMI-1
+ * and PMI-2.
  *
  * The library gathers the parts of the local ranks and calls once. This host's part goes to the
  * launcher as COLLECT; COLLECTED brings the parts of all hosts, in the hosts' order.
  *
  * A collective has a signature: one byte for its kind, then eight bytes for each participant (world
- * and rank, little endian, PMIx's number for "all ranks"), sorted. Ranks that do the same again
- * have the same signature again; every host counts how often: that is the turn. */
-struct collectives { /* private to collective.c */
+ * and rank, little endian, PMIx's number for "all ranks"), sorted, then the name of a group. Ranks
+ * that do the same again have the same signature again; every host counts how often: that is the
+ * turn. */
+struct collectives { /* collective.c alone changes it */
     struct turn *turns;
+    uint64_t number; /* of the collective that is being answered: the same on all its hosts */
 };
 
 enum collective {
     COLLECTIVE_FENCE = 'F',
     COLLECTIVE_CONNECT = 'C',
     COLLECTIVE_DISCONNECT = 'D',
-    COLLECTIVE_BARRIER = 'B', /* of PMI-1 */
+    COLLECTIVE_BARRIER = 'B', /* of PMI-1 and PMI-2 */
+    COLLECTIVE_GROUP = 'G',
+    COLLECTIVE_GROUP_END = 'g',
 };
 
 struct collective_call { /* as in the upcall */
     enum collective kind;
+    const char *name; /* of a group; NULL: none */
     const pmix_proc_t *procs;
     size_t nprocs;
     const pmix_info_t *info;
@@ -83,6 +89,19 @@ pmix_status_t collective_upcall(struct server *s, const struct collective_call *
 void collectives_forget(struct collectives *c, uint32_t world);
 /* COLLECTED: answers the call that waits for it; without one the message is dropped. */
 void collective_answer(struct server *s, const Mprun__Collected *m);
+
+/* Upcall: members make a group, or end it. */
+pmix_status_t group_upcall(struct server *s, pmix_group_operation_t op, const char *name,
+                           const pmix_proc_t *procs, size_t nprocs, const pmix_info_t *info,
+                           size_t ninfo, pmix_info_cbfunc_t cbfunc, void *cbdata);
+
+/* Events that ranks notify.
+ *
+ * Upcall: passes the event on to the ranks of other hosts. */
+pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc_t *source,
+                           pmix_data_range_t range, pmix_info_t *info, size_t ninfo);
+/* PMI_EVENT: tells the ranks here. */
+void event_take(struct server *s, const Mprun__PmiEvent *m);
 
 /* Direct modex: a rank's data is fetched from its host when another rank needs it.
  *

@@ -3,7 +3,7 @@
  * wait, not call a PMIx function that waits, and not answer before it has returned.
  *
  * Upcalls that are missing in the table the library answers with "not supported": query, job
- * control, groups, tools. */
+ * control, tools. */
 #include "pmix-server/pmix/library.h"
 
 #include <stdlib.h>
@@ -97,6 +97,7 @@ static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pm
                               void *cbdata)
 {
     struct collective_call call = {COLLECTIVE_FENCE,
+                                   NULL,
                                    procs,
                                    nprocs,
                                    info,
@@ -110,8 +111,15 @@ static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pm
 static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                                 size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    struct collective_call call = {
-        COLLECTIVE_CONNECT, procs, nprocs, info, ninfo, NULL, 0, {.op = cbfunc, .cbdata = cbdata}};
+    struct collective_call call = {COLLECTIVE_CONNECT,
+                                   NULL,
+                                   procs,
+                                   nprocs,
+                                   info,
+                                   ninfo,
+                                   NULL,
+                                   0,
+                                   {.op = cbfunc, .cbdata = cbdata}};
     return collective_upcall(self, &call);
 }
 
@@ -120,7 +128,7 @@ static pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs,
                                    void *cbdata)
 {
     struct collective_call call = {
-        COLLECTIVE_DISCONNECT,           procs, nprocs, info, ninfo, NULL, 0,
+        COLLECTIVE_DISCONNECT,           NULL, procs, nprocs, info, ninfo, NULL, 0,
         {.op = cbfunc, .cbdata = cbdata}};
     return collective_upcall(self, &call);
 }
@@ -157,7 +165,7 @@ static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
     return spawn_upcall(self, proc, info, ninfo, apps, napps, cbfunc, cbdata);
 }
 
-/* mppmi reports no events of the machine: a rank that waits for them misses nothing. */
+/* The library keeps the handlers; every event that other hosts send is offered to it. */
 static pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes,
                                         const pmix_info_t info[], size_t ninfo,
                                         pmix_op_cbfunc_t cbfunc, void *cbdata)
@@ -171,12 +179,18 @@ static pmix_status_t on_deregister_events(pmix_status_t *codes, size_t ncodes,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* The library has told the ranks here; those elsewhere are not told. */
 static pmix_status_t on_notify(pmix_status_t code, const pmix_proc_t *source,
                                pmix_data_range_t range, pmix_info_t info[], size_t ninfo,
                                pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    return PMIX_OPERATION_SUCCEEDED;
+    return event_upcall(self, code, source, range, info, ninfo);
+}
+
+static pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix_proc_t procs[],
+                              size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                              pmix_info_cbfunc_t cbfunc, void *cbdata)
+{
+    return group_upcall(self, op, name, procs, nprocs, info, ninfo, cbfunc, cbdata);
 }
 
 static void log_run(struct bridge_item *item, struct server *s)
@@ -210,6 +224,7 @@ static pmix_server_module_t table = {
     .deregister_events = on_deregister_events,
     .notify_event = on_notify,
     .log = on_log,
+    .group = on_group,
 };
 
 pmix_server_module_t *upcalls_for(struct server *s)

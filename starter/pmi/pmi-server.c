@@ -145,12 +145,17 @@ static void not_understood(struct pmi_server *p, enum frame_type type)
     step_end_cannot_run(p->services->end, EXIT_CODE_MPRUN, text);
 }
 
+static bool is_passed_up(enum frame_type type)
+{
+    return type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED ||
+           type == FRAME_PMI_EVENT || type == FRAME_NAME_REQUEST || type == FRAME_SPAWN;
+}
+
 static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t *payload, size_t n)
 {
     struct pmi_server *p = arg;
     p->silent = 0;
-    if (type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED ||
-        type == FRAME_NAME_REQUEST || type == FRAME_SPAWN)
+    if (is_passed_up(type))
         uplink_send_bytes(p->services->up, type, payload, n);
     else if (frame_handle(&handlers[type], p, payload, n) < 0)
         not_understood(p, type);

@@ -128,3 +128,44 @@ END
     [ "$(sort <<<"$output")" = "rank 0 ok
 rank 1 ok" ]
 }
+
+# ---- PMIx ---------------------------------------------------------------------------------------
+
+needs_probe() {
+    PROBE=$MPRUN_BUILD/tests/system/pmix-probe
+    [ -x "$PROBE" ] || skip "needs pmix-probe"
+}
+
+@test "PMIx: events reach the handlers of ranks on all hosts, also those that are registered later" {
+    needs_probe
+    for hosts in 1 2 4; do
+        run -0 --separate-stderr mprun -q --rm "local:$hosts" --oversubscribe -n 4 "$PROBE" events
+        printf '%s\n' "$hosts hosts" "$output" "$stderr"
+        here=$((4 / hosts - 1))
+        [ "$(grep -c '^here heard 2: 3 says all$' <<<"$output")" -eq $here ]
+        [ "$(grep -c '^elsewhere heard 1: 3 says all$' <<<"$output")" -eq $((3 - here)) ]
+        grep -q '^local: SUCCESS$' <<<"$output"
+        grep -q '^kept: 3 says ' <<<"$output"
+        [ -z "$stderr" ]
+    done
+}
+
+@test "PMIx: groups are made and ended across hosts, and each has a number of its own" {
+    needs_probe
+    for hosts in 1 2 4; do
+        run -0 --separate-stderr mprun -q --rm "local:$hosts" --oversubscribe -n 4 "$PROBE" group
+        printf '%s\n' "$hosts hosts" "$output" "$stderr"
+        [ "$(grep '^construct: SUCCESS' <<<"$output" | sort | uniq -c | awk '{print $1}' | paste -sd' ')" = "4 4" ]
+        [ "$(grep -c '^destruct: SUCCESS$' <<<"$output")" -eq 8 ]
+        [ "$(grep -c '^half-[01]: SUCCESS$' <<<"$output")" -eq 8 ]
+        [ -z "$stderr" ]
+    done
+}
+
+@test "PMIx: what mppmi does not do is an error at once" {
+    needs_probe
+    run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe -n 2 "$PROBE" refused
+    printf '%s\n' "$output" "$stderr"
+    [ "$(grep -c '^allocation: NOT-SUPPORTED$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^query: [A-Z]' <<<"$output")" -eq 2 ]
+}

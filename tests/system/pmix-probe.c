@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix-probe.c - a PMIx client without MPI, run as ranks by the tests of mppmi */
 #include <pmix.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +227,147 @@ static int map(void)
     return 0;
 }
 
+/* ---- events and groups ----------------------------------------------------------------------- */
+
+enum { EVENT = PMIX_EXTERNAL_ERR_BASE - 7 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int nheard, registered_as = -1;
+static char heard[256];
+
+static void event_came(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                       pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
+                       pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], "probe.text"))
+            snprintf(heard, sizeof(heard), "%u says %s", source->rank, info[i].value.data.string);
+    nheard++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void registered(pmix_status_t status, size_t id, void *cbdata)
+{
+    pthread_mutex_lock(&lock);
+    registered_as = status == PMIX_SUCCESS ? (int)id : -2;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* A handler for an event. */
+static int listen_for(pmix_status_t code)
+{
+    registered_as = -1;
+    PMIx_Register_event_handler(&code, 1, NULL, 0, event_came, registered, NULL);
+    pthread_mutex_lock(&lock);
+    while (registered_as == -1)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+    return registered_as;
+}
+
+static void await_events(int n)
+{
+    pthread_mutex_lock(&lock);
+    while (nheard < n)
+        pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static pmix_status_t notify(const char *text, pmix_data_range_t range)
+{
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, "probe.text", text, PMIX_STRING);
+    return PMIx_Notify_event(EVENT, &me, range, &info, 1, NULL, NULL);
+}
+
+/* The last rank says three things: to its host, to all, and to those that come late. The one on its
+ * host alone has come by then where it comes at all. */
+static int events(void)
+{
+    int is_last = me.rank == size - 1, id = -1;
+    if (!is_last && (id = listen_for(EVENT)) < 0)
+        return fail("register", PMIX_ERROR);
+    fence(0, 0);
+    if (is_last)
+        printf("local: %s\n", PMIx_Error_string(notify("local", PMIX_RANGE_LOCAL)));
+    if (is_last)
+        printf("all: %s\n", PMIx_Error_string(notify("all", PMIX_RANGE_SESSION)));
+    if (!is_last) {
+        pmix_value_t *own = NULL, *others = NULL;
+        pmix_proc_t last;
+        PMIX_LOAD_PROCID(&last, me.nspace, size - 1);
+        if (PMIx_Get(&me, PMIX_HOSTNAME, NULL, 0, &own) != PMIX_SUCCESS ||
+            PMIx_Get(&last, PMIX_HOSTNAME, NULL, 0, &others) != PMIX_SUCCESS)
+            return fail("get host", PMIX_ERROR);
+        int here = !strcmp(own->data.string, others->data.string);
+        await_events(here ? 2 : 1);
+        printf("%s heard %d: %s\n", here ? "here" : "elsewhere", nheard, heard);
+        PMIx_Deregister_event_handler((size_t)id, NULL, NULL);
+    }
+    fence(0, 0);
+    if (is_last)
+        notify("late", PMIX_RANGE_SESSION);
+    fence(0, 0);
+    if (me.rank == 0) { /* on another host than the last one, where the event was kept */
+        nheard = 0;
+        listen_for(EVENT);
+        await_events(1);
+        printf("kept: %s\n", heard);
+    }
+    fence(0, 0);
+    return 0;
+}
+
+/* All make a group with a number, its halves others without; then they end them. */
+static int group(void)
+{
+    pmix_info_t info, *results = NULL;
+    size_t n = 0, id = 0;
+    bool yes = true;
+    PMIX_INFO_LOAD(&info, PMIX_GROUP_ASSIGN_CONTEXT_ID, &yes, PMIX_BOOL);
+    for (int turn = 0; turn < 2; turn++) {
+        pmix_status_t rc = PMIx_Group_construct("probe", &all, 1, &info, 1, &results, &n);
+        for (size_t i = 0; i < n; i++)
+            if (PMIX_CHECK_KEY(&results[i], PMIX_GROUP_CONTEXT_ID))
+                id = results[i].value.data.size;
+        printf("construct: %s %zu\n", PMIx_Error_string(rc), id);
+        rc = PMIx_Group_destruct("probe", NULL, 0);
+        printf("destruct: %s\n", PMIx_Error_string(rc));
+    }
+    pmix_proc_t *odd_or_even = calloc(size, sizeof(*odd_or_even));
+    char name[] = "half-0";
+    size_t members = 0;
+    name[5] = (char)('0' + me.rank % 2);
+    for (uint32_t r = me.rank % 2; r < size; r += 2) {
+        PMIX_LOAD_PROCID(&odd_or_even[members], me.nspace, r);
+        members++;
+    }
+    pmix_status_t rc = PMIx_Group_construct(name, odd_or_even, members, NULL, 0, &results, &n);
+    printf("%s: %s\n", name, PMIx_Error_string(rc));
+    rc = PMIx_Group_destruct(name, NULL, 0);
+    printf("%s: %s\n", name, PMIx_Error_string(rc));
+    free(odd_or_even);
+    return 0;
+}
+
+/* What mppmi does not do is an error at once. */
+static int refused(void)
+{
+    pmix_info_t info, *results = NULL;
+    size_t n = 0;
+    uint64_t nodes = 4;
+    PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
+    printf("allocation: %s\n",
+           PMIx_Error_string(PMIx_Allocation_request(PMIX_ALLOC_NEW, &info, 1, &results, &n)));
+    return query();
+}
+
 static int run(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -245,6 +388,12 @@ static int run(int argc, char **argv)
         return keys();
     if (!strcmp(what, "map"))
         return map();
+    if (!strcmp(what, "events"))
+        return events();
+    if (!strcmp(what, "group"))
+        return group();
+    if (!strcmp(what, "refused"))
+        return refused();
     if (!strcmp(what, "init"))
         return 0;
     fprintf(stderr, "usage: pmix-probe COMMAND [NUMBER]...\n");
@@ -254,6 +403,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     pmix_value_t *v = NULL;
+    setvbuf(stdout, NULL, _IOLBF, 0);
     pmix_status_t rc = PMIx_Init(&me, NULL, 0);
     if (rc != PMIX_SUCCESS)
         return fail("init", rc);

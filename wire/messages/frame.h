@@ -95,7 +95,8 @@ enum {
     X(WORLD_REPORT)   /* up */                                                                     \
     X(STACKS_ASK)     /* down */                                                                   \
     X(STACKS)         /* up */                                                                     \
-    X(DEBUG_DAEMON)   /* down */
+    X(DEBUG_DAEMON)   /* down */                                                                   \
+    X(PMI_EVENT)      /* up and down, pmi */
 
 #define FRAME_TYPE(name) FRAME_##name,
 enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };

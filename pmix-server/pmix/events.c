@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* events.c - events of the ranks here reach the ranks of other hosts, through mprun
+ *
+ * The library itself keeps handlers and caches events, and has told the ranks of its host already.
+ * It calls on_notify for events of its own clients alone, so what is passed on here does not come
+ * back. */
+#include "pmix-server/pmix/requests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <pmix.h>
+
+#include "common/log.h"
+#include "pmix-server/server.h"
+#include "pmix-server/tunables.h"
+#include "pmix-server/world.h"
+
+struct event_item {
+    struct bridge_item item;
+    size_t n;
+    uint8_t bytes[]; /* packed */
+};
+
+/* What the library keeps until it has told its clients. */
+struct event {
+    pmix_status_t code;
+    pmix_proc_t source;
+    pmix_data_range_t range;
+    pmix_info_t *info;
+    size_t ninfo;
+};
+
+static void event_run(struct bridge_item *item, struct server *s)
+{
+    struct event_item *e = (struct event_item *)item;
+    Mprun__PmiEvent m = MPRUN__PMI_EVENT__INIT;
+    m.event = (ProtobufCBinaryData){.len = e->n, .data = e->bytes};
+    if (s->worlds && s->worlds->nhosts > 1)
+        link_send(s->link, FRAME_PMI_EVENT, &m.base);
+    free(e);
+}
+
+static pmix_status_t pack(pmix_data_buffer_t *to, const struct event *e)
+{
+    pmix_status_t rc = PMIx_Data_pack(NULL, to, (void *)(uintptr_t)&e->code, 1, PMIX_STATUS);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_Data_pack(NULL, to, (void *)(uintptr_t)&e->source, 1, PMIX_PROC);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_Data_pack(NULL, to, (void *)(uintptr_t)&e->range, 1, PMIX_DATA_RANGE);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_Data_pack(NULL, to, (void *)(uintptr_t)&e->ninfo, 1, PMIX_SIZE);
+    if (rc == PMIX_SUCCESS && e->ninfo)
+        rc = PMIx_Data_pack(NULL, to, e->info, (int32_t)e->ninfo, PMIX_INFO);
+    return rc;
+}
+
+pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc_t *source,
+                           pmix_data_range_t range, pmix_info_t *info, size_t ninfo)
+{
+    struct event e = {code, *source, range, info, ninfo};
+    pmix_data_buffer_t packed;
+    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL || range == PMIX_RANGE_RM)
+        return PMIX_OPERATION_SUCCEEDED;
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
+    pmix_status_t rc = pack(&packed, &e);
+    if (rc == PMIX_SUCCESS && packed.bytes_used > EVENT_MAX)
+        rc = PMIX_ERR_BAD_PARAM;
+    struct event_item *item = rc == PMIX_SUCCESS ? malloc(sizeof(*item) + packed.bytes_used) : NULL;
+    if (item) {
+        item->item.run = event_run;
+        item->n = packed.bytes_used;
+        memcpy(item->bytes, packed.base_ptr, item->n);
+        bridge_post(&s->bridge, &item->item);
+        rc = PMIX_OPERATION_SUCCEEDED;
+    } else if (rc == PMIX_SUCCESS) {
+        rc = PMIX_ERR_NOMEM;
+    }
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
+    return rc;
+}
+
+/* ---- of other hosts -------------------------------------------------------------------------- */
+
+static void event_free(struct event *e)
+{
+    if (e->info)
+        PMIX_INFO_FREE(e->info, e->ninfo);
+    free(e);
+}
+
+static pmix_status_t unpack_one(pmix_data_buffer_t *from, void *to, pmix_data_type_t type)
+{
+    int32_t one = 1;
+    return PMIx_Data_unpack(NULL, from, to, &one, type);
+}
+
+static pmix_status_t unpack(pmix_data_buffer_t *from, struct event *e)
+{
+    size_t n = 0;
+    pmix_status_t rc = unpack_one(from, &e->code, PMIX_STATUS);
+    if (rc == PMIX_SUCCESS)
+        rc = unpack_one(from, &e->source, PMIX_PROC);
+    if (rc == PMIX_SUCCESS)
+        rc = unpack_one(from, &e->range, PMIX_DATA_RANGE);
+    if (rc == PMIX_SUCCESS)
+        rc = unpack_one(from, &n, PMIX_SIZE);
+    if (rc != PMIX_SUCCESS || n == 0)
+        return rc;
+    if (n > EVENT_MAX / sizeof(uint64_t)) /* more than its bytes can be */
+        return PMIX_ERR_BAD_PARAM;
+    PMIX_INFO_CREATE(e->info, n);
+    if (!e->info)
+        return PMIX_ERR_NOMEM;
+    e->ninfo = n;
+    int32_t count = (int32_t)n;
+    return PMIx_Data_unpack(NULL, from, e->info, &count, PMIX_INFO);
+}
+
+static void notified(pmix_status_t status, void *cbdata)
+{
+    event_free(cbdata);
+}
+
+void event_take(struct server *s, const Mprun__PmiEvent *m)
+{
+    pmix_byte_object_t bytes = {.size = m->event.len, .bytes = (char *)m->event.data};
+    pmix_data_buffer_t packed;
+    if (!s->worlds || m->from_host == s->worlds->own_host || m->event.len > EVENT_MAX)
+        return;
+    struct event *e = calloc(1, sizeof(*e));
+    if (!e)
+        return;
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
+    pmix_status_t rc = PMIx_Data_embed(&packed, &bytes);
+    if (rc == PMIX_SUCCESS)
+        rc = unpack(&packed, e);
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_Notify_event(e->code, &e->source, e->range, e->info, e->ninfo, notified, e);
+    if (rc == PMIX_SUCCESS)
+        return;
+    if (rc != PMIX_OPERATION_SUCCEEDED)
+        log_warn("an event of host %u is lost: %s", m->from_host, PMIx_Error_string(rc));
+    event_free(e);
+}
