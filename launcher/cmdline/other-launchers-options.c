@@ -169,6 +169,8 @@ static int apply_launch_distribution(void *target, const char *value, struct err
 {
     if (strcmp(value, "packed") == 0)
         return 0;
+    if (strcmp(value, "plane:1") == 0)
+        value = "cyclic";
     return cmdline_apply_named(target, "--distribution", value, err);
 }
 
@@ -383,7 +385,8 @@ static const struct option_def table[] = {
     {"--cwd", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(FLUX)},
     {"--label-io -l", NULL, NULL, "--tag-output", SETS(FLAG, lines.tag), .variants = IN(FLUX)},
     FOR_JOB("--queue -q --bank -B --job-name --urgency --requires --setattr --begin-time "
-            "--dependency --gpus-per-task -g --gpus-per-node --time-limit -t --flags --conf",
+            "--dependency --gpus-per-task -g --gpus-per-node --time-limit -t --flags --conf --mem "
+            "--time",
             "VALUE", IN(FLUX)),
     FOR_JOB("-x --exclusive", NULL, IN(FLUX)),
     {.names = NULL},

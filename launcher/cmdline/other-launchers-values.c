@@ -174,14 +174,22 @@ int cmdline_apply_map_by(void *target, const char *value, struct error *err)
                      value);
 }
 
+/* "block", "cyclic" or "*" over hosts; behind ':', over sockets, block is what binding does anyway,
+ * and others are named as without effect. */
 int cmdline_apply_distribution(void *target, const char *value, struct error *err)
 {
-    static const char *const words[] = {"block", "cyclic", NULL};
-    int i = value ? option_word(value, strlen(value), words, err) : 1; /* none: --bynode */
+    static const char *const words[] = {"block", "cyclic", "*", NULL};
+    struct cmdline *c = target;
+    size_t len = value ? strcspn(value, ":,") : 0;
+    int i = value ? option_word(value, len, words, err) : 1; /* none: --bynode */
     if (i < 0)
         return -1;
-    ((struct cmdline *)target)->cyclic = i == 1;
-    return 0;
+    c->cyclic = i == 1;
+    const char *rest = value && value[len] ? value + len + 1 : "";
+    if (!*rest || strcmp(rest, "block") == 0 || strcmp(rest, "*") == 0 ||
+        strcmp(rest, "block:block") == 0)
+        return 0;
+    return cmdline_add_name(&c->no_effect, value + len, strlen(value + len), err);
 }
 
 /* ---- cores and the end ----------------------------------------------------------------------- */

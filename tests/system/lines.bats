@@ -1,0 +1,41 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# lines.bats - command lines that were written for other launchers (lines.txt)
+load '../lib/mprun'
+
+# answer LINE: the line with mprun in the launcher's place, in its dialect; exit code in $code
+answer() {
+    local -a words
+    local as
+    eval "words=($1)"
+    case ${words[0]} in
+    mpiexec.hydra | mpirun_rsh) as=mpiexec ;;
+    *) as=${words[0]} ;;
+    esac
+    code=0
+    timeout -k 5 "$(patience 10)" "$MPRUN" --as "$as" --rm local:4 --overcommit --dry-run "${words[@]:1}" </dev/null >out 2>err 3>&- 4>&- || code=$?
+}
+
+# check KIND EXPECTED
+check() {
+    local ranks=${2%% | *} said=${2#* | }
+    [[ $1 == "!" ]] && { [ "$code" = 125 ] && grep -qF -- "$2" err; return; }
+    [ "$code" = 0 ] && grep -qE "^placement   $ranks\\b" out || return
+    if [[ $1 == = ]]; then [ ! -s err ]; else [ "$(wc -l <err)" = 1 ] && grep -qF -- "$said" err; fi
+}
+
+@test "every line starts the ranks that it means, says what has no effect, or is refused with what to write" {
+    local line words= failed=0
+    while IFS= read -r line <&4; do
+        case $line in
+        '$ '*) words=${line#'$ '}; answer "$words" ;;
+        [=~!]' '*) check "${line:0:1}" "${line:2}" || { echo "$words"; echo "  expected: $line"; cat out err | grep -E "^placement|^mprun" || :; failed=1; } ;;
+        esac
+    done 4<"$BATS_TEST_DIRNAME/lines.txt"
+    return $failed
+}
+
+@test "each line has its expectation, and none is there twice" {
+    [ "$(grep -c '^\$ ' "$BATS_TEST_DIRNAME/lines.txt")" -eq "$(grep -c '^[=~!] ' "$BATS_TEST_DIRNAME/lines.txt")" ]
+    [ -z "$(grep '^\$ ' "$BATS_TEST_DIRNAME/lines.txt" | sort | uniq -d)" ]
+}
