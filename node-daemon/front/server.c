@@ -279,8 +279,21 @@ void server_reader_took(struct server *s, uid_t uid, double seconds)
 
 static const char all_are_too_many[] = "too many requests of all users: ask again later";
 
+/* The held connection of the user who took most; NULL: none took more than this one. */
+static struct connection *held_of_greedier(struct server *s, uid_t uid)
+{
+    struct connection *found = NULL;
+    double least = quota_left(&s->quota, uid);
+    for (struct connection *c = s->connections; c; c = c->next)
+        if (c->state == IS_HELD && quota_left(&s->quota, c->client.uid) < least) {
+            found = c;
+            least = quota_left(&s->quota, c->client.uid);
+        }
+    return found;
+}
+
 /* A place for one more user: false, all have asked and wait for an answer. */
-static bool make_room(struct server *s)
+static bool make_room(struct server *s, uid_t uid)
 {
     struct connection *oldest = NULL;
     if (s->of_users < s->requests->conf->max_connections)
@@ -288,7 +301,7 @@ static bool make_room(struct server *s)
     for (struct connection *c = s->connections; c; c = c->next)
         if (c->state == IS_SILENT && c->client.uid != 0)
             oldest = c;
-    if (!oldest)
+    if (!oldest && !(oldest = held_of_greedier(s, uid)))
         return false;
     turn_away(oldest->fd, all_are_too_many);
     connection_close(oldest);
@@ -335,7 +348,7 @@ static const char *check_may_come(struct server *s, uid_t uid)
     if (!quota_enter(&s->quota, uid, loop_now(), (unsigned)conf->user_connections,
                      (double)conf->user_rate))
         return too_many;
-    if (make_room(s))
+    if (make_room(s, uid))
         return NULL;
     quota_leave(&s->quota, uid);
     return all_are_too_many;
