@@ -49,6 +49,7 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
         usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict, &r->turn) < 0 ||
         step_limits_init(&r->limits, r->loop, r->hosts, &r->verdict) < 0 ||
         stack_report_init(&r->stacks, r->loop, r->hosts, &r->turn) < 0 ||
+        stuck_ranks_init(&r->stuck, r->loop, r->hosts, &r->stacks) < 0 ||
         pmi_exchange_init(&r->exchange, r->hosts) < 0 || hosts_watch(r->hosts, r->loop) < 0)
         return error_errno(err, ENOMEM, "prepare the step");
     return 0;
@@ -104,6 +105,7 @@ void run_free(struct run *r)
     step_limits_free(&r->limits);
     name_service_free(&r->names);
     usage_now_free(&r->usage_now);
+    stuck_ranks_free(&r->stuck);
     stack_report_free(&r->stacks);
     host_failures_free(&r->host_failures);
     rank_failures_free(&r->rank_failures);

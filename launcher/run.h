@@ -22,6 +22,7 @@
 #include "launcher/outcome/host-failures.h"
 #include "launcher/outcome/rank-failures.h"
 #include "launcher/outcome/step-limits.h"
+#include "launcher/outcome/stuck-ranks.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/name-service.h"
 #include "launcher/spawn.h"
@@ -84,6 +85,7 @@ struct run {
     struct job_suspension suspension;
     struct step_timeout timeout;
     struct stack_report stacks;
+    struct stuck_ranks stuck;
     struct step_signals signals;
     struct rank_failures rank_failures;
     struct host_failures host_failures;

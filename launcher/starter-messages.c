@@ -426,6 +426,13 @@ static int take_errand_news(void *host, void *message)
     return 0;
 }
 
+static int take_idle(void *host, void *message)
+{
+    struct host *h = host;
+    stuck_ranks_told(&run_of(h)->stuck, h, message);
+    return 0;
+}
+
 static int take_stacks(void *host, void *message)
 {
     struct host *h = host;
@@ -505,7 +512,7 @@ static const uint64_t frames_of_ranks =
     FRAME_BIT(FRAME_OUTPUT) | FRAME_BIT(FRAME_INPUT_CREDIT) | FRAME_BIT(FRAME_COLLECT) |
     FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT) |
     FRAME_BIT(FRAME_NAME_REQUEST) | FRAME_BIT(FRAME_SPAWN) | FRAME_BIT(FRAME_WORLD_REPORT) |
-    FRAME_BIT(FRAME_PMI_EVENT);
+    FRAME_BIT(FRAME_PMI_EVENT) | FRAME_BIT(FRAME_IDLE);
 
 /* These may be on their way through other hosts when the end of the start client is known. */
 static const uint64_t frames_too_late =
@@ -547,6 +554,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_PMI_EVENT] = {.message = &mprun__pmi_event__descriptor, .take = take_event},
     [FRAME_ERRAND_NEWS] = {.message = &mprun__errand_news__descriptor, .take = take_errand_news},
     [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_present},
+    [FRAME_IDLE] = {.message = &mprun__idle__descriptor, .take = take_idle},
     [FRAME_STACKS] = {.message = &mprun__stacks__descriptor, .take = take_stacks},
 };
 

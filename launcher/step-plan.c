@@ -331,30 +331,12 @@ static int read_allocation(struct step_plan *p, struct error *err)
     return rc;
 }
 
-/* Hydra's and Open MPI's launchers have this variable, a number of seconds. */
-static int choose_timeout(struct step_plan *p, struct error *err)
-{
-    const char *value = getenv("MPIEXEC_TIMEOUT");
-    int64_t seconds;
-    p->timeout = p->cmd->timeout;
-    p->timeout_source = "--timeout";
-    if (p->timeout > 0 || !value || !*value)
-        return 0;
-    if (number_parse(value, NULL, -1, INT32_MAX, &seconds, err) < 0)
-        return error_context(err, "variable MPIEXEC_TIMEOUT");
-    p->timeout = seconds > 0 ? (double)seconds : 0;
-    p->timeout_source = "MPIEXEC_TIMEOUT";
-    return 0;
-}
-
 int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct inherited *user,
                    bool as_mpirun, struct error *err)
 {
     *p = (struct step_plan){.cmd = cmd, .as_mpirun = as_mpirun};
     p->start_ns = loop_wallclock_ns();
     p->start_time = loop_now();
-    if (choose_timeout(p, err) < 0)
-        return -1;
     if (handshake_library_init(err) < 0)
         return -1;
     randombytes_buf(p->key, sizeof(p->key));

@@ -18,10 +18,8 @@
 #include "wire/link/link.h"
 
 struct step_plan {
-    const struct cmdline *cmd;  /* the caller's */
-    double timeout;             /* seconds that the step may run; 0: no limit */
-    const char *timeout_source; /* which option or variable says so */
-    bool as_mpirun;             /* mprun was called by the name of another launcher */
+    const struct cmdline *cmd; /* the caller's */
+    bool as_mpirun;            /* mprun was called by the name of another launcher */
     const struct rm_adapter *adapter;
     char adapter_reason[256];
     struct allocation alloc; /* all granted hosts */

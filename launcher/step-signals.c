@@ -102,7 +102,7 @@ static void show_state(struct run *r)
 static void show_stacks(struct run *r)
 {
     if (r->state >= STEP_LAUNCHING && r->state < STEP_ENDING)
-        stack_report_ask(&r->stacks);
+        stack_report_ask(&r->stacks, false);
     else
         log_note("step %s is %s: no rank runs yet", r->plan->step.id, step_state_text(r->state));
 }

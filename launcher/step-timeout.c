@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-timeout.c - how long the step may run (--timeout, MPIEXEC_TIMEOUT), and what is said before
+/* step-timeout.c - how long the step may run (--timeout), and what is said before
  * it ends for that */
 #include "common/log.h"
 #include "launcher/report/state-now.h"
@@ -8,15 +8,14 @@
 /* Where a rank has failed before, the step is ending already, and that decides the code. */
 static void end(struct run *r)
 {
-    const struct step_plan *p = r->plan;
+    double seconds = r->plan->cmd->timeout;
     r->timeout.is_over = false;
     if (rank_failures_first(&r->rank_failures) && verdict_is_ending(&r->verdict))
-        log_debug("%s: %g s are over; the step is ending", p->timeout_source, p->timeout);
+        log_debug("--timeout: %g s are over; the step is ending", seconds);
     else
         verdict_fail(&r->verdict, EXIT_CODE_TIMEOUT,
-                     "%s: the step ran for %g s; its ranks are ended", p->timeout_source,
-                     p->timeout);
-    step_drop_unread_output(r, p->step.kill_grace);
+                     "--timeout: the step ran for %g s; its ranks are ended", seconds);
+    step_drop_unread_output(r, r->plan->step.kill_grace);
 }
 
 void step_timeout_settle(struct run *r)
@@ -38,7 +37,7 @@ static void timed_out(void *arg)
         if (r->plan->cmd->report_state)
             usage_now_ask(&r->usage_now);
         if (r->plan->cmd->stack_traces)
-            stack_report_ask(&r->stacks);
+            stack_report_ask(&r->stacks, false);
     }
     step_timeout_settle(r);
 }
@@ -54,7 +53,7 @@ static void begin(struct run *r, double seconds)
 void step_timeout_begin(struct run *r)
 {
     loop_timer_init(&r->timeout.timer, r->loop, timed_out, r);
-    begin(r, r->plan->timeout);
+    begin(r, r->plan->cmd->timeout);
 }
 
 void step_pause_timeout(struct run *r)

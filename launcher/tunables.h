@@ -21,6 +21,8 @@
 /* Seconds that hosts have for the stack traces of their ranks: some milliseconds for each, more
  * where a debugger reads large programs. */
 #define STACK_REPORT_SECONDS 30.0
+/* Seconds in which hosts tell of ranks that became stuck together. */
+#define STUCK_GATHER_SECONDS 1.0
 /* A second ^C within so many seconds ends the step. */
 #define INT_AGAIN_SECONDS 1.0
 /* timeout(1) and some managers send a signal to mprun and then to its group: that is one signal. */

@@ -108,7 +108,8 @@ struct step {
     int stdin_slow; /* mprun's input is a pipe or terminal: read little ahead of the rank */
     struct wrapper wrapper;
     enum stop_point stop_point;
-    bool terminal; /* --pty: the rank that gets stdin gets it as a terminal */
+    double stuck_time; /* --stuck, seconds; 0: nobody looks */
+    bool terminal;     /* --pty: the rank that gets stdin gets it as a terminal */
     struct tty_size terminal_size;
     int umask;
     int nice;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* host-prepare.c - what is done before ranks start; HELLO and READY, which tell mprun */
+#include <errno.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -77,6 +78,8 @@ static int make_parts(struct host *h, struct error *err)
                               err) < 0 ||
         preload_install(&h->preload, err) < 0)
         return -1;
+    if (idle_ranks_begin(&h->idle) < 0)
+        return error_errno(err, ENOMEM, "look for stuck ranks");
     return rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err);
 }
 

@@ -24,6 +24,7 @@
 #include "starter/ending/step-end.h"
 #include "starter/tools/debug-daemon.h"
 #include "starter/tools/stack-traces.h"
+#include "starter/usage/idle-ranks.h"
 #include "starter/usage/process-usage.h"
 #include "starter/worlds/spawned-worlds.h"
 #include "wire/host-directory.h"
@@ -71,6 +72,7 @@ struct host {
     struct spawned_worlds spawned;
     struct stack_traces traces;
     struct debug_daemon daemon;
+    struct idle_ranks idle;
 };
 
 /* ---- host-events.c: events of the host's parts; their arg is the host ------------------------ */

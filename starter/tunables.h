@@ -77,6 +77,11 @@
 #define STACK_TRACE_SECONDS   10.0
 #define STACK_TRACE_PROCESSES 8
 
+/* --stuck: looks at a rank in the time after which it counts as stuck, and the part of a core up to
+ * which it counts as doing nothing: MPI libraries that block wake up now and then. */
+#define STUCK_LOOKS    4
+#define STUCK_CPU_PART 0.01
+
 /* ---- the end of the step --------------------------------------------------------------------- */
 
 /* Seconds between TERM and KILL for ranks whose mprun has gone. */

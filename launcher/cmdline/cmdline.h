@@ -104,6 +104,7 @@ struct cmdline {
     const char *wrap;          /* NULL: none; valid words */
     const char *wrapped_ranks; /* idset; NULL: all */
     bool stop_on_exec, stop_in_init;
+    bool recovery;                   /* a rank's failure does not end the step */
     const char *debug_daemon;        /* NULL: none; valid words */
     bool stack_traces, report_state; /* at the end of --timeout */
 

@@ -670,6 +670,11 @@ static const struct option_def table[] = {
      .apply = apply_timeout},
     {"-t --time", "TIME", ENDING, "The same as --timeout; a number alone is minutes",
      .apply = cmdline_apply_minutes, .variants = IN(SRUN)},
+    {"--enable-recovery --continuous -disable-auto-cleanup", NULL, ENDING,
+     "When a rank fails, say so and let the other ranks go on; a rank that calls MPI_Abort still "
+     "ends "
+     "the step",
+     SETS(FLAG, recovery)},
     {"--link-grace", "TIME", ENDING,
      "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
      SETS(SECONDS, link_grace), .high = DAY},
@@ -695,17 +700,19 @@ static const struct option_def table[] = {
     {"--stop-on-exec", NULL, DEBUGGING,
      "Stop each rank before its first instruction, until a debugger or SIGCONT continues it",
      SETS(FLAG, stop_on_exec)},
+    {"--stop-in-init", NULL, DEBUGGING, "The same, in MPI_Init", SETS(FLAG, stop_in_init)},
     {"--debug-daemon", "CMD", DEBUGGING,
      "When all ranks run, start CMD once on each host; MPRUN_PROCTABLE names a file with all ranks",
      .apply = apply_debug_daemon},
     {"--get-stack-traces", NULL, DEBUGGING,
      "Print where all ranks are when --timeout is over, or when mprun gets SIGQUIT, which then "
-     "ends "
-     "nothing",
+     "ends nothing",
      SETS(FLAG, stack_traces)},
+    {"--stuck", "TIME", DEBUGGING,
+     "Name ranks that use no CPU and do no I/O for so long, and where they wait",
+     SETS(SECONDS, step.stuck_time), .low = 1, .high = DAY},
     {"--report-state-on-timeout", NULL, DEBUGGING,
      "When --timeout is over, print which ranks run and what they use", SETS(FLAG, report_state)},
-    {"--stop-in-init", NULL, DEBUGGING, "The same, in MPI_Init", SETS(FLAG, stop_in_init)},
 
     {"--preload-binary", NULL, PRELOAD, "Bring the programs to the hosts, which need not have them",
      SETS(FLAG, preload_binary)},
@@ -738,7 +745,8 @@ static const struct option_def table[] = {
      "at once, fills hosts by slot, and steps have cores of their own",
      .apply = apply_anyway},
     {"--kill-on-bad-exit -K", "[=1]", OTHER,
-     "Accepted and not needed: when a rank fails, mprun always ends the others",
+     "Accepted and not needed: when a rank fails, mprun ends the others; with '=0' it does not, as "
+     "with --enable-recovery",
      .apply = cmdline_apply_kill_on_bad_exit},
     {"--help -h", NULL, OTHER, "Print this help", SETS(FLAG, help)},
     {"--version -V", NULL, OTHER, "Print the version", SETS(FLAG, version)},
@@ -800,8 +808,9 @@ static const struct option_def table[] = {
     REFUSED("--tune --am", "parameters of the MPI library are set by '--mca NAME VALUE', others "
                            "of Open MPI's mpirun by options"),
     REFUSED("--resv-ports --immediate -I --comment", "mprun has no need of it; leave it out"),
-    REFUSED("--no-kill -k --continuous --enable-recovery -disable-auto-cleanup",
-            "not in this release: when a rank fails, the step ends"),
+    REFUSED("--no-kill -k",
+            "when a host fails, the step ends; '--enable-recovery' lets other ranks go "
+            "on when a rank fails"),
     {.names = NULL},
 };
 

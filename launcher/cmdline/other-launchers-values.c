@@ -217,6 +217,8 @@ int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error
 {
     if (!value || strcmp(value, "1") == 0)
         return 0;
-    return error_set(err, EINVAL,
-                     "'%.60s' is not in this release: when a rank fails, the step ends", value);
+    if (strcmp(value, "0") != 0)
+        return error_set(err, EINVAL, "'%.60s' is neither 0 nor 1", value);
+    ((struct cmdline *)target)->recovery = true;
+    return 0;
 }

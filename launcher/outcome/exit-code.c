@@ -2,6 +2,11 @@
 /* exit-code.c - mprun's exit code for the way a step has ended */
 #include "launcher/outcome/exit-code.h"
 
+int exit_code_low(int code)
+{
+    return code & 0xff ? code & 0xff : 1;
+}
+
 static int of_ranks(const struct rank_end *first)
 {
     if (!first)
@@ -11,11 +16,8 @@ static int of_ranks(const struct rank_end *first)
     case END_SIGNAL:
         return EXIT_CODE_SIGNAL + first->code;
     case END_ABORT:
-    case END_CODE: {
-        /* as exit() would cut it; a failure never becomes a success by that */
-        int low = first->code & 0xff;
-        return low ? low : 1;
-    }
+    case END_CODE:
+        return exit_code_low(first->code);
     case END_NOT_STARTED:
         return first->code;
     case END_NO_FINALIZE:

@@ -9,3 +9,6 @@
  * that explains it (NULL: 0). 99 or 100 only if a rank exits with it: to some resource managers
  * they mean something else. */
 int step_exit_code(const struct verdict *v, const struct rank_end *first);
+
+/* The exit code for a rank's code that is no success, as exit() would cut it; never 0. */
+int exit_code_low(int code);

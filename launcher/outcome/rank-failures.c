@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "launcher/outcome/exit-code.h"
 #include "launcher/outcome/first-failure.h"
 #include "common/spawn.h"
 #include "launcher/outcome/verdict.h"
@@ -22,14 +23,20 @@
 const struct rank_end *rank_failures_first(const struct rank_failures *f)
 {
     const struct rank_end *first = outcome_first_failure(f->all, f->n);
-    return first || f->lost.cause != END_LIMIT ? first : &f->lost;
+    return first || !f->has_lost ? first : &f->lost;
 }
 
-/* --on-limit kill-rank: the step goes on without the rank. */
+/* --on-limit kill-rank, --enable-recovery: the step goes on without the rank. A rank that was not
+ * started, and one that others wait for in MPI_Init, would let these hang. */
 static bool goes_on(const struct rank_failures *f, const struct rank_end *end)
 {
-    return end->cause == END_LIMIT && f->plan->cmd->on_limit == ON_LIMIT_KILL_RANK &&
-           !verdict_is_ending(f->verdict);
+    const struct cmdline *c = f->plan->cmd;
+    if (verdict_is_ending(f->verdict))
+        return false;
+    if (end->cause == END_LIMIT)
+        return c->recovery || c->on_limit == ON_LIMIT_KILL_RANK;
+    return c->recovery &&
+           (end->cause == END_SIGNAL || end->cause == END_CODE || end->cause == END_NO_FINALIZE);
 }
 
 /* A program that the rank's host has not got, although this one has it. */
@@ -71,7 +78,11 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, ch
                  others);
         break;
     case END_ABORT:
-        snprintf(to, n, "%s called abort with code %d%s", who, e->code, others);
+        if (e->code == (e->code & 0xff))
+            snprintf(to, n, "%s called abort with code %d%s", who, e->code, others);
+        else
+            snprintf(to, n, "%s called abort with code %d (%d as an exit code)%s", who, e->code,
+                     exit_code_low(e->code), others);
         break;
     case END_NO_FINALIZE:
         snprintf(to, n, "%s exited after MPI_Init without MPI_Finalize%s", who, others);
@@ -130,8 +141,9 @@ static void lose(struct rank_failures *f, const struct rank_end *end)
     char text[1200];
     describe(f, end, text, sizeof(text));
     log_error("%s", text);
-    if (f->lost.cause == END_LIMIT)
+    if (f->has_lost)
         return;
+    f->has_lost = true;
     f->lost = *end;
     verdict_explain(f->verdict, text);
 }

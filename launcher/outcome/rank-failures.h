@@ -20,7 +20,8 @@ struct rank_failures { /* private to rank-failures.c */
     size_t n, cap;
     bool init_called;     /* some rank has called MPI_Init */
     struct rank_end lone; /* with END_NO_INIT: the first that ended well without it */
-    struct rank_end lost; /* with END_LIMIT: the first that the step went on without */
+    bool has_lost;
+    struct rank_end lost; /* the first that the step went on without */
     bool reader_left;
 };
 

@@ -27,6 +27,17 @@ static void say_lines(char *text)
         log_warn("  %s", line);
 }
 
+/* In place of the text: the first MPI function in it; "" where there is none. */
+static void keep_mpi_function(char *text)
+{
+    char *at = strstr(text, "MPI_");
+    while (at && at[-1] != ' ' && !(at[-1] == 'P' && at[-2] == ' '))
+        at = strstr(at + 1, "MPI_");
+    size_t n = at ? strcspn(at, " \n@(") : 0;
+    memmove(text, at ? at : text, n);
+    text[n] = 0;
+}
+
 /* The rank, and those behind it whose text is the same; their texts are used up. */
 static void say_group(struct stack_report *s, uint32_t first)
 {
@@ -42,7 +53,11 @@ static void say_group(struct stack_report *s, uint32_t first)
         }
     AUTO_FREE char *names = rank_set_format(&same);
     uint32_t n = rank_set_count(&same);
-    if (n == 1)
+    if (s->is_brief) {
+        if (*text)
+            log_warn("%s %s in %s", names ? names : "", n == 1 ? "is" : "are", text);
+        *text = 0;
+    } else if (n == 1)
         log_warn("rank %u on %s (pid %d):", first, t->record->hosts[rank->host].name,
                  (int)rank->pid);
     else
@@ -55,6 +70,9 @@ static void say(struct stack_report *s)
 {
     char names[600];
     loop_timer_stop(&s->timer);
+    for (uint32_t i = 0; s->is_brief && i < s->hosts->plan->step.nranks; i++)
+        if (s->text[i])
+            keep_mpi_function(s->text[i]);
     for (uint32_t i = 0; i < s->hosts->plan->step.nranks; i++)
         if (s->text[i])
             say_group(s, i);
@@ -72,11 +90,14 @@ static void over(void *arg)
 
 /* ---- questions and answers ------------------------------------------------------------------- */
 
-void stack_report_ask(struct stack_report *s)
+void stack_report_ask(struct stack_report *s, bool brief)
 {
     Mprun__StacksAsk m = MPRUN__STACKS_ASK__INIT;
-    if (stack_report_is_awaited(s))
+    if (stack_report_is_awaited(s)) {
+        s->is_brief &= brief;
         return;
+    }
+    s->is_brief = brief;
     s->awaited = 0;
     for (size_t i = 0; i < s->hosts->plan->nused; i++) {
         s->answered[i] = s->hosts->used[i]->state >= AGENT_REPORTED;

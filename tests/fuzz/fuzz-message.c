@@ -48,6 +48,7 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_KILL_RANK] = &mprun__kill_rank__descriptor,
     [FRAME_STACKS_ASK] = &mprun__stacks_ask__descriptor,
     [FRAME_STACKS] = &mprun__stacks__descriptor,
+    [FRAME_IDLE] = &mprun__idle__descriptor,
     [FRAME_DEBUG_DAEMON] = &mprun__debug_daemon__descriptor,
 };
 

@@ -165,15 +165,6 @@ END
     grep -q '^mprun: all ranks: CPU time' <<<"$stderr"
 }
 
-@test "MPIEXEC_TIMEOUT ends the step after so many seconds; --timeout goes before it" {
-    MPIEXEC_TIMEOUT=1 run -124 --separate-stderr mprun -n 1 sleep 1000
-    [[ $stderr == *"MPIEXEC_TIMEOUT: the step ran for 1 s"* ]]
-    MPIEXEC_TIMEOUT=1 run -0 --separate-stderr mprun -n 1 --timeout 50 sleep 2
-    MPIEXEC_TIMEOUT=-1 run -0 --separate-stderr mprun -n 1 true
-    MPIEXEC_TIMEOUT=1m run -125 --separate-stderr mprun -n 1 true
-    [[ $stderr == *"variable MPIEXEC_TIMEOUT: "* ]]
-}
-
 @test "--debug-daemon runs once on each host, contained, with the table of all ranks, and ends with them" {
     mprun_start --rm local:2 --oversubscribe -n 3 --debug-daemon \
         'sh -c "cat $MPRUN_PROCTABLE; echo on $MPRUN_HOST_INDEX; exec sleep 1000"' sh -c 'echo $MPRUN_RANK $$; read x <go'
@@ -193,4 +184,37 @@ END
     [[ $stderr == *"--debug-daemon: execute 'no-such-daemon': not found in PATH"* ]]
     run -0 --separate-stderr mprun -n 1 --debug-daemon 'sh -c "exit 7"' sleep 1
     [[ $stderr == *"debug daemon on "*" exited with code 7"* ]]
+}
+
+@test "--stuck names ranks that do nothing while others compute, with where they wait, once" {
+    MPRUN_TEST_LIMIT=60 run -0 --separate-stderr mprun --rm local:2 --oversubscribe -n 3 --stuck 2 \
+        sh -c '[ $MPRUN_RANK = 1 ] || exec sleep 9; end=$(($(date +%s) + 9)); while [ $(date +%s) -lt $end ]; do :; done'
+    grep -q '^mprun: --stuck: ranks 0, 2 used no CPU and did no I/O for 2.*, while 1 other rank computes: sleep is in state S in .*nanosleep' <<<"$stderr"
+    [ "$(grep -c -- '--stuck:' <<<"$stderr")" -eq 1 ]
+}
+
+@test "--stuck: where no rank computes it says so, and names the MPI function that they are in" {
+    needs_tool eu-stack
+    needs_mpicc mpich
+    program=$(mpi_program hello mpich)
+    mprun_start -n 2 --oversubscribe --stuck 2 sh -c '[ $MPRUN_RANK = 0 ] && exec sleep 1000; exec "$@"' - "$program"
+    wait_until 30 grep -q 'no rank computes' "$MPRUN_ERR"
+    wait_until 30 grep -q '^mprun: rank 1 is in MPI_Init' "$MPRUN_ERR"
+    kill -TERM "$MPRUN_PID"
+    mprun_wait || [ $? -eq 143 ]
+}
+
+@test "--enable-recovery: a rank that fails is said, the others go on, and its code is mprun's" {
+    for option in --enable-recovery --continuous -disable-auto-cleanup -K0 --kill-on-bad-exit=0; do
+        run -3 --separate-stderr mprun --oversubscribe -n 3 $option \
+            sh -c 'case $MPRUN_RANK in 1) exit 3 ;; 2) sleep 0.3; kill -9 $$ ;; *) sleep 1; echo done ;; esac'
+        [ "$output" = done ]
+        [[ $stderr == *"rank 1 on "*" exited with code 3; the other ranks go on"* ]]
+        [[ $stderr == *"rank 2 on "*" was killed by signal 9 (Killed); the other ranks go on"* ]]
+    done
+}
+
+@test "--enable-recovery: MPI_Abort, and a rank that cannot be started, still end the step" {
+    run -127 --separate-stderr mprun --oversubscribe --enable-recovery -n 1 ./no-such-program : -n 1 sleep 1000
+    [[ $stderr == *"the other ranks are ended"* ]]
 }

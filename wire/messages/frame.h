@@ -95,6 +95,7 @@ enum {
     X(WORLD_REPORT)   /* up */                                                                     \
     X(STACKS_ASK)     /* down */                                                                   \
     X(STACKS)         /* up */                                                                     \
+    X(IDLE)           /* up */                                                                     \
     X(DEBUG_DAEMON)   /* down */                                                                   \
     X(PMI_EVENT)      /* up and down, pmi */
 

@@ -41,6 +41,7 @@
     X(nice, nice)                                                                                  \
     X(kill_grace, kill_grace)                                                                      \
     X(sample_period, sample_period)                                                                \
+    X(stuck_time, stuck_time)                                                                      \
     X(stop_point, stop_point)                                                                      \
     X(passed_signals, passed_signals)
 
@@ -68,6 +69,7 @@ static int judge_numbers(struct step *s, struct error *err)
     s->pmi &= PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2;
     s->umask &= 0777;
     s->kill_grace = seconds_unpack(s->kill_grace);
+    s->stuck_time = seconds_unpack(s->stuck_time);
     s->sample_period = seconds_unpack(s->sample_period);
     if (s->sample_period > 0 && s->sample_period < SAMPLE_PERIOD_MIN_SECONDS)
         s->sample_period = SAMPLE_PERIOD_MIN_SECONDS;
