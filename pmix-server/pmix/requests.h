@@ -103,6 +103,10 @@ pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc
 /* PMI_EVENT: tells the ranks here. */
 void event_take(struct server *s, const Mprun__PmiEvent *m);
 
+/* Upcall: questions about the step. The library keeps the queries until they are answered. */
+pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,
+                           pmix_info_cbfunc_t cbfunc, void *cbdata);
+
 /* Direct modex: a rank's data is fetched from its host when another rank needs it.
  *
  * Upcall: a local rank wants the data of a rank elsewhere. */

@@ -2,8 +2,8 @@
 /* The PMIx library calls these on its own thread and holds locks meanwhile: an upcall must not
  * wait, not call a PMIx function that waits, and not answer before it has returned.
  *
- * Upcalls that are missing in the table the library answers with "not supported": query, job
- * control, tools. */
+ * Upcalls that are missing in the table the library answers with "not supported": job control,
+ * tools, allocations. */
 #include "pmix-server/pmix/library.h"
 
 #include <stdlib.h>
@@ -193,6 +193,12 @@ static pmix_status_t on_group(pmix_group_operation_t op, char name[], const pmix
     return group_upcall(self, op, name, procs, nprocs, info, ninfo, cbfunc, cbdata);
 }
 
+static pmix_status_t on_query(pmix_proc_t *asker, pmix_query_t *queries, size_t nqueries,
+                              pmix_info_cbfunc_t cbfunc, void *cbdata)
+{
+    return query_upcall(self, queries, nqueries, cbfunc, cbdata);
+}
+
 static void log_run(struct bridge_item *item, struct server *s)
 {
     end_rank_item((struct rank_item *)item);
@@ -224,6 +230,7 @@ static pmix_server_module_t table = {
     .deregister_events = on_deregister_events,
     .notify_event = on_notify,
     .log = on_log,
+    .query = on_query,
     .group = on_group,
 };
 

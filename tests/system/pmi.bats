@@ -162,10 +162,14 @@ needs_probe() {
     done
 }
 
-@test "PMIx: what mppmi does not do is an error at once" {
+@test "PMIx: questions about the step are answered, and what mppmi does not do is an error at once" {
     needs_probe
     run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe -n 2 "$PROBE" refused
     printf '%s\n' "$output" "$stderr"
     [ "$(grep -c '^allocation: NOT-SUPPORTED$' <<<"$output")" -eq 2 ]
-    [ "$(grep -c '^query: [A-Z]' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^probe.unknown: NOT-FOUND$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^pmix.qry.ns: SUCCESS own$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^pmix.job.size: SUCCESS 2$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^pmix.num.nodes: SUCCESS 2$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^pmix.job.size: NOT-FOUND$' <<<"$output")" -eq 2 ]
 }

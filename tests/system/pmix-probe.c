@@ -136,15 +136,37 @@ static int lookup(void)
     return 0;
 }
 
-static int query(void)
+/* What one key is answered with. */
+static void ask(const char *key, const char *nspace)
 {
     pmix_query_t q;
     pmix_info_t *results = NULL;
     size_t n = 0;
+    char *keys[] = {(char *)(uintptr_t)key, NULL};
     PMIX_QUERY_CONSTRUCT(&q);
-    char *keys[] = {(char *)"probe.unknown", NULL};
     q.keys = keys;
-    printf("query: %s\n", PMIx_Error_string(PMIx_Query_info(&q, 1, &results, &n)));
+    if (nspace) {
+        q.nqual = 1;
+        PMIX_INFO_CREATE(q.qualifiers, 1);
+        PMIX_INFO_LOAD(&q.qualifiers[0], PMIX_NSPACE, nspace, PMIX_STRING);
+    }
+    printf("%s: %s", key, PMIx_Error_string(PMIx_Query_info(&q, 1, &results, &n)));
+    for (size_t i = 0; i < n; i++) {
+        if (results[i].value.type == PMIX_UINT32)
+            printf(" %u", results[i].value.data.uint32);
+        else if (results[i].value.type == PMIX_STRING)
+            printf(" %s", strcmp(results[i].value.data.string, me.nspace) ? "text" : "own");
+    }
+    printf("\n");
+}
+
+static int query(void)
+{
+    ask("probe.unknown", NULL);
+    ask(PMIX_QUERY_NAMESPACES, NULL);
+    ask(PMIX_JOB_SIZE, NULL);
+    ask(PMIX_NUM_NODES, me.nspace);
+    ask(PMIX_JOB_SIZE, "of nobody");
     return 0;
 }
 
