@@ -13,7 +13,7 @@
 
 struct step_plan;
 
-struct world { /* others only read it */
+struct world { /* others only read it; the last two are spawn.c's */
     struct world *next;
     uint32_t number, nranks;
     struct rank_set *ranks; /* of each host */

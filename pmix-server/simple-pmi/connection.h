@@ -30,6 +30,8 @@ struct connection {
     const struct pmi_dialect *dialect;
     uint32_t rank;
     bool in_fence;
+    bool in_spawn;                      /* PMI-1: the lines of a spawn come */
+    int spawns_left;                    /* of its programs, after this one */
     size_t nput;                        /* bytes of what it has put */
     size_t nwaiting;                    /* of its threads for a value of PMI-2 */
     char fence_thread[PMI2_THREAD_MAX]; /* PMI-2: its thread in the fence */

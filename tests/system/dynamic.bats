@@ -92,6 +92,19 @@ END
 [1]<stdout>: cmd=lookup_result info=fail rc=1 msg=service_not_found" ]
 }
 
+@test "PMI-1: a spawn is refused at once, after its last program, and the step goes on" {
+    cat_pmi1 <<'END'
+print F "mcmd=spawn\nnprocs=1\nexecname=a b\ntotspawns=2\nspawnssofar=1\nendcmd\n";
+print F "mcmd=spawn\nnprocs=1\nexecname=b\ntotspawns=2\nspawnssofar=2\nendcmd\n";
+print scalar <F>;
+print ask("get_appnum"), "\n";
+END
+    run -0 --separate-stderr mprun --pmi pmi1 -n 1 perl pmi1.pl
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "cmd=spawn_result rc=-1 msg=not_supported
+cmd=appnum appnum=0" ]
+}
+
 # ---- spawned worlds -----------------------------------------------------------------------------
 
 @test "Open MPI: children and parents are one when merged, on one and two hosts" {
@@ -184,4 +197,12 @@ import json
 rows = json.load(open("report.json"))["ranks"]
 print([(r["world"], r["rank"], r["end"]["cause"], r["usage"]["cpu_user_s"] > 0) for r in rows])'
     [ "$output" = "[(0, 0, 'ok', True), (1, 0, 'ok', True)]" ]
+}
+
+@test "a program that spawns again and again makes the step no larger" {
+    run -0 --separate-stderr mprun -q --oversubscribe -n 1 "$MPRUN_BUILD/tests/system/pmix-probe" spawn 30 1
+    printf '%s\n' "$output" "$stderr"
+    read -r _ times _ _ before _ after <<<"$(tail -n 1 <<<"$output")"
+    [ "$times" -eq 30 ]
+    [ "$after" -lt $((before + 15)) ]
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix-probe.c - a PMIx client without MPI, run as ranks by the tests of mppmi */
+#include <dirent.h>
 #include <pmix.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -134,6 +135,70 @@ static int lookup(void)
     rc = PMIx_Publish(info, 1);
     printf("again: %s\n", PMIx_Error_string(rc));
     return 0;
+}
+
+static int count_descriptors(pid_t pid)
+{
+    char path[40];
+    int n = 0;
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    DIR *d = opendir(path);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* Starts worlds of n ranks that do nothing, one after the other: the next when the last has ended.
+ */
+static int spawn(int times, int n)
+{
+    int before = 0;
+    char here[4096] = "", key[40];
+    if (readlink("/proc/self/exe", here, sizeof(here) - 1) < 0)
+        return 1;
+    for (int i = 0; i < times; i++) {
+        pmix_app_t app;
+        pmix_nspace_t child;
+        pmix_pdata_t found;
+        pmix_info_t wait;
+        bool yes = true;
+        snprintf(key, sizeof(key), "spawned-%d", i + 1);
+        PMIX_APP_CONSTRUCT(&app);
+        app.cmd = strdup(here);
+        pmix_argv_append_nosize(&app.argv, here);
+        pmix_argv_append_nosize(&app.argv, "spawned");
+        app.maxprocs = n;
+        pmix_status_t rc = PMIx_Spawn(NULL, 0, &app, 1, child);
+        PMIX_APP_DESTRUCT(&app);
+        if (rc != PMIX_SUCCESS)
+            return fail("spawn", rc);
+        PMIX_PDATA_CONSTRUCT(&found);
+        PMIX_LOAD_KEY(found.key, key);
+        PMIX_INFO_LOAD(&wait, PMIX_WAIT, &yes, PMIX_BOOL);
+        if ((rc = PMIx_Lookup(&found, 1, &wait, 1)) != PMIX_SUCCESS)
+            return fail("lookup", rc);
+        PMIX_PDATA_DESTRUCT(&found);
+        if (i == 2)
+            before = count_descriptors(getppid());
+    }
+    printf("spawned %d times descriptors %d then %d\n", times, before,
+           count_descriptors(getppid()));
+    return 0;
+}
+
+/* Rank 0 of a spawned world says that it is there: under the number of its world, which may have
+ * ended before anybody looks. */
+static int spawned(void)
+{
+    char key[40];
+    pmix_info_t info[2];
+    pmix_persistence_t session = PMIX_PERSIST_SESSION;
+    snprintf(key, sizeof(key), "spawned-%s", getenv("MPRUN_WORLD"));
+    PMIX_INFO_LOAD(&info[0], PMIX_PERSISTENCE, &session, PMIX_PERSIST);
+    PMIX_INFO_LOAD(&info[1], key, "here", PMIX_STRING);
+    return me.rank == 0 && PMIx_Publish(info, 2) != PMIX_SUCCESS;
 }
 
 /* What one key is answered with. */
@@ -416,6 +481,10 @@ static int run(int argc, char **argv)
         return group();
     if (!strcmp(what, "refused"))
         return refused();
+    if (!strcmp(what, "spawn"))
+        return spawn(a, b);
+    if (!strcmp(what, "spawned"))
+        return spawned();
     if (!strcmp(what, "init"))
         return 0;
     fprintf(stderr, "usage: pmix-probe COMMAND [NUMBER]...\n");

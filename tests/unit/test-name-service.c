@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-name-service.c - names have a range and a life, lookups wait, and all of it is bounded */
+#include "launcher/name-service.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/loop.h"
+#include "launcher/tunables.h"
+#include "wire/messages/names.h"
+#include "wire/messages/values.h"
+
+struct player { /* a host: the answers that it got */
+    char text[400];
+    int answers;
+};
+
+static struct name_service names;
+static struct loop *loop;
+static struct player here, there;
+
+static void reply(void *host, const Mprun__NameReply *m)
+{
+    struct player *p = host;
+    int at = snprintf(p->text, sizeof(p->text), "%d:%u", (int)m->id, m->status);
+    for (size_t i = 0; i < m->n_names; i++)
+        at +=
+            snprintf(p->text + at, sizeof(p->text) - (size_t)at, " %s=%.*s of %u.%u",
+                     m->names[i]->key, (int)m->names[i]->value.len, (char *)m->names[i]->value.data,
+                     m->names[i]->owner->world, m->names[i]->owner->rank);
+    p->answers++;
+    loop_stop(loop);
+}
+
+static int setup(void **state)
+{
+    here = there = (struct player){.answers = 0};
+    loop = loop_create(NULL);
+    name_service_init(&names, loop, reply);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    name_service_free(&names);
+    loop_destroy(loop);
+    return 0;
+}
+
+static struct rank_name rank(uint32_t world, uint32_t number)
+{
+    return (struct rank_name){.world = world, .rank = number};
+}
+
+/* A request for one name, with answers under this id. */
+static int request(struct player *from, struct rank_name who, Mprun__NameRequest like,
+                   const char *key, const char *value)
+{
+    Mprun__Name name = MPRUN__NAME__INIT, *list[] = {&name};
+    Mprun__RankName packed;
+    rank_name_pack(who, &packed);
+    name.key = (char *)(uintptr_t)key;
+    name.value = bytes_of(value);
+    like.from = &packed;
+    like.names = list;
+    like.n_names = 1;
+    return name_service_request(&names, from, &like);
+}
+
+static Mprun__NameRequest message(uint64_t id, enum name_request what)
+{
+    Mprun__NameRequest m = MPRUN__NAME_REQUEST__INIT;
+    m.id = id;
+    m.what = what;
+    return m;
+}
+
+static void publish(struct player *from, struct rank_name who, enum name_range range,
+                    enum name_life life, const char *key, const char *value)
+{
+    Mprun__NameRequest m = message(1, NAME_PUBLISH);
+    m.range = range;
+    m.life = life;
+    assert_int_equal(request(from, who, m, key, value), 0);
+}
+
+static const char *look_up(struct player *from, struct rank_name who, const char *key)
+{
+    assert_int_equal(request(from, who, message(2, NAME_LOOKUP), key, ""), 0);
+    return from->text;
+}
+
+static void a_name_is_found_in_its_range_alone(void **state)
+{
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "step", "s");
+    publish(&here, rank(0, 0), NAME_RANGE_WORLD, NAME_LIFE_STEP, "world", "w");
+    publish(&here, rank(0, 0), NAME_RANGE_HOST, NAME_LIFE_STEP, "host", "h");
+    publish(&here, rank(0, 0), NAME_RANGE_RANK, NAME_LIFE_STEP, "rank", "r");
+    assert_string_equal(here.text, "1:0");
+    assert_string_equal(look_up(&there, rank(1, 0), "step"), "2:0 step=s of 0.0");
+    assert_string_equal(look_up(&there, rank(0, 1), "world"), "2:0 world=w of 0.0");
+    assert_string_equal(look_up(&there, rank(1, 0), "world"), "2:2");
+    assert_string_equal(look_up(&here, rank(1, 0), "host"), "2:0 host=h of 0.0");
+    assert_string_equal(look_up(&there, rank(0, 1), "host"), "2:2");
+    assert_string_equal(look_up(&here, rank(0, 0), "rank"), "2:0 rank=r of 0.0");
+    assert_string_equal(look_up(&here, rank(0, 1), "rank"), "2:2");
+}
+
+static void a_name_goes_with_what_it_lives_with(void **state)
+{
+    publish(&here, rank(1, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "step", "s");
+    publish(&here, rank(1, 0), NAME_RANGE_STEP, NAME_LIFE_WORLD, "world", "w");
+    publish(&here, rank(1, 0), NAME_RANGE_STEP, NAME_LIFE_RANK, "rank", "r");
+    publish(&here, rank(1, 0), NAME_RANGE_STEP, NAME_LIFE_READ, "read", "once");
+    assert_string_equal(look_up(&there, rank(0, 0), "read"), "2:0 read=once of 1.0");
+    assert_string_equal(look_up(&there, rank(0, 0), "read"), "2:2");
+    name_service_rank_ended(&names, rank(1, 0));
+    assert_string_equal(look_up(&there, rank(0, 0), "rank"), "2:2");
+    assert_string_equal(look_up(&there, rank(0, 0), "world"), "2:0 world=w of 1.0");
+    name_service_world_ended(&names, 1);
+    assert_string_equal(look_up(&there, rank(0, 0), "world"), "2:2");
+    assert_string_equal(look_up(&there, rank(0, 0), "step"), "2:0 step=s of 1.0");
+}
+
+static void a_name_is_there_once_and_its_owner_alone_withdraws_it(void **state)
+{
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "name", "first");
+    publish(&there, rank(0, 1), NAME_RANGE_STEP, NAME_LIFE_STEP, "name", "second");
+    assert_string_equal(there.text, "1:4");
+    assert_int_equal(request(&there, rank(0, 1), message(3, NAME_UNPUBLISH), "name", ""), 0);
+    assert_string_equal(there.text, "3:2");
+    assert_int_equal(request(&here, rank(0, 0), message(3, NAME_UNPUBLISH), "name", ""), 0);
+    assert_string_equal(here.text, "3:0");
+    assert_string_equal(look_up(&there, rank(0, 1), "name"), "2:2");
+}
+
+static void a_lookup_waits_for_the_name_for_its_time_or_until_its_rank_ends(void **state)
+{
+    Mprun__NameRequest m = message(5, NAME_LOOKUP);
+    m.wanted = 1;
+    assert_int_equal(request(&there, rank(0, 1), m, "later", ""), 0);
+    assert_int_equal(there.answers, 0);
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_READ, "later", "now");
+    assert_string_equal(there.text, "5:0 later=now of 0.0");
+    m.id = 6;
+    m.seconds = 1;
+    assert_int_equal(request(&there, rank(0, 1), m, "later", ""), 0);
+    loop_run(loop);
+    assert_string_equal(there.text, "6:3");
+    m.id = 7;
+    m.seconds = 0;
+    assert_int_equal(request(&there, rank(0, 1), m, "later", ""), 0);
+    name_service_rank_ended(&names, rank(0, 0));
+    assert_string_equal(there.text, "6:3");
+    name_service_rank_ended(&names, rank(0, 1));
+    assert_string_equal(there.text, "7:3");
+    assert_int_equal(names.bytes, 0);
+}
+
+static void names_are_bounded_and_requests_checked(void **state)
+{
+    char *large = calloc(1, NAMES_BYTES_MAX / 2);
+    memset(large, 'x', NAMES_BYTES_MAX / 2 - 1);
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "one", large);
+    assert_string_equal(here.text, "1:0");
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "two", large);
+    assert_string_equal(here.text, "1:5");
+    free(large);
+    Mprun__NameRequest m = message(1, NAME_PUBLISH);
+    m.range = NAME_RANGE_COUNT;
+    assert_int_equal(request(&here, rank(0, 0), m, "a", ""), -1);
+    assert_int_equal(request(&here, rank(0, 0), message(1, 77), "a", ""), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_name_is_found_in_its_range_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_name_goes_with_what_it_lives_with, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_name_is_there_once_and_its_owner_alone_withdraws_it,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_lookup_waits_for_the_name_for_its_time_or_until_its_rank_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(names_are_bounded_and_requests_checked, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
