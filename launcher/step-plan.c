@@ -319,7 +319,7 @@ static void say_no_effect(const struct step_plan *p)
     else if (names)
         log_note("%s: for the command that submits the job; no effect here", names);
     if (p->cmd->no_effect)
-        log_note("%s: no effect: mprun needs nothing like it", p->cmd->no_effect);
+        log_note("%s: no effect in mprun", p->cmd->no_effect);
 }
 
 /* A list of hosts may be a pipe, and a manager's commands may hang. */

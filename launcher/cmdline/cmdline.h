@@ -127,7 +127,7 @@ struct cmdline {
     bool dry_run, explain, verbose, quiet;
     bool show_plan;  /* print where ranks run, and run them */
     char *for_job;   /* options that tell a manager something: "'-p', '-A'"; NULL: none */
-    char *no_effect; /* and that mprun needs nothing like */
+    char *no_effect; /* and others without effect */
     struct {         /* jsrun's resource sets; 0: not said */
         uint32_t number, tasks, cores, per_host;
     } sets;

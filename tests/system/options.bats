@@ -279,9 +279,9 @@ EOF
     run -0 --separate-stderr mprun -n 2 --mca rmaps_base_mapping_policy node --mca orte_tag_output 1 \
         --mca plm_rsh_no_tree_spawn 1 --mca mca_base_env_list "A=1;B=2" --mca btl self sh -c 'echo $A$B${OMPI_MCA_btl}'
     [ "$(sorted)" = "[0]<stdout>: 12self [1]<stdout>: 12self " ]
-    [ "$stderr" = "mprun: 'plm_rsh_no_tree_spawn': no effect: mprun needs nothing like it" ]
+    [ "$stderr" = "mprun: 'plm_rsh_no_tree_spawn': no effect in mprun" ]
     run -124 --separate-stderr env MPIEXEC_TIMEOUT=1 HYDRA_RMK=x "$MPRUN" --overlap --kill-grace 0 -n 1 sleep 60
-    [[ $stderr == "mprun: 'HYDRA_RMK': no effect: "* ]]
+    [[ $stderr == "mprun: 'HYDRA_RMK': no effect in "* ]]
     MPIEXEC_TIMEOUT=1 run -0 --separate-stderr mprun --timeout 60 -n 1 true
     OMPI_MCA_orte_tag_output=1 OMPI_MCA_ess=x run -0 --separate-stderr mprun -n 1 echo x
     [ "$output" = "[0]<stdout>: x" ]
@@ -292,7 +292,7 @@ EOF
     run -0 --separate-stderr mprun --as srun -p debug --account=x -t 5 --gres=gpu:1 --exclusive -n 1 -N 1 -c1 echo x
     [ "$output" = x ]
     [ "$stderr" = "mprun: '-p', '--account', '--gres': no resource manager is asked; the ranks run on this machine
-mprun: '--exclusive': no effect: mprun needs nothing like it" ]
+mprun: '--exclusive': no effect in mprun" ]
 }
 
 @test "--nodes and srun's -N: as many ranks on each of so many hosts; --exclude leaves hosts out" {
