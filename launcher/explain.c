@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/number.h"
+#include "launcher/display.h"
 #include "launcher/start/starters.h"
 #include "launcher/step-record.h"
 
@@ -68,8 +69,16 @@ void explain_plan(const struct host_table *hosts)
     for (size_t i = 0; i < p->nhosts; i++) {
         print_granted(p, &hosts->all[i]);
         print_start(p, &hosts->all[i], NULL);
+        display_host_plan(p, &hosts->all[i]);
     }
     print_programs(p);
+}
+
+void explain_hosts(const struct host_table *hosts)
+{
+    const struct step_plan *p = hosts->plan;
+    for (size_t i = 0; i < p->nhosts; i++)
+        print_granted(p, &hosts->all[i]);
 }
 
 /* ---- what starters found --------------------------------------------------------------------- */
@@ -122,6 +131,8 @@ static void print_binding(const struct step_plan *p, const struct host *h, unsig
     t.cores = cores;
     const struct alloc_host *a = &p->alloc.hosts[h->index];
     t.share = a->cores_known || a->core_list ? 0 : a->granted;
+    if (p->step.bind.list_kind != CPU_LIST_NONE || p->step.bind.map != LEVEL_NONE)
+        return; /* where the cores are counts; --dry-run --topology knows it */
     if (cores && plan_binding(&t, &p->step.bind, rank_set_count(h->ranks), NULL, &b, &e) == 0)
         print_bound(p, &b);
     else if (cores)

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "common/tty.h"
+#include "launcher/display.h"
 #include "launcher/explain.h"
 #include "launcher/outcome/exit-code.h"
 #include "launcher/run.h"
@@ -81,6 +82,12 @@ static int open_input_file(const char *path, struct error *err)
     return 0;
 }
 
+static int open_step(struct run *r, struct error *err)
+{
+    display_before_start(r->hosts);
+    return run_open(r, err);
+}
+
 static int run_step(const struct cmdline *cmd, bool as_mpirun)
 {
     struct step_plan plan = {0};
@@ -96,7 +103,7 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
         code = fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
     } else if (cmd->show_plan && (explain_plan(r.hosts), fflush(stdout)) != 0) {
         log_error("print where ranks run: %s", strerror(errno));
-    } else if (run_open(&r, &e) < 0) {
+    } else if (open_step(&r, &e) < 0) {
         run_close(&r);
         log_error("%s", e.text);
     } else {

@@ -63,8 +63,8 @@ static int take_map_by(struct wish *w, const char *key, const char *value, struc
 {
     if (strncasecmp(value, "ppr:", 4) == 0)
         return take_ppr(w, key, value + 4, err);
-    w->options.cyclic = is_host_word(value);
-    if (w->options.cyclic || strcmp(value, "slot") == 0 || strcmp(value, "core") == 0)
+    w->options.turn = w->options.numbers = is_host_word(value);
+    if (w->options.turn || strcmp(value, "slot") == 0 || strcmp(value, "core") == 0)
         return 0;
     return error_set(err, ENOTSUP,
                      "info key '%s': '%s' is not supported; slot, core, node and ppr:N:node are",
@@ -134,7 +134,7 @@ static int take_binding(const Mprun__Spawn__App *app, struct binding_request *bi
     if (strcmp(value, "none") == 0)
         bind->policy = BIND_NONE;
     else if (strcmp(value, "core") == 0)
-        bind->policy = BIND_CORE;
+        bind->policy = BIND_TO;
     else
         return error_set(err, ENOTSUP,
                          "info key 'bind_to': '%s' is not supported; core and none are", value);

@@ -20,6 +20,7 @@
 #include "launcher/io/terminal.h"
 #include "launcher/step-signals.h"
 #include "launcher/tunables.h"
+#include "plan/topology.h"
 #include "rm-adapters/hosts/hostlist.h"
 #include "wire/link/key-proof.h"
 #include "wire/tree/tree.h"
@@ -113,16 +114,84 @@ static int take_nodes(struct step_plan *p, struct error *err)
     return 0;
 }
 
+/* Of the hosts, where --dry-run was told one; else of this machine, which hosts are taken to be
+ * like. */
+static struct topology *host_topology(const struct step_plan *p, struct error *err)
+{
+    return p->cmd->topology ? topology_load_from(p->cmd->topology, err) : topology_load(NULL, err);
+}
+
+/* The parts of a level that a host has; 0 with err. */
+static uint32_t count_parts(const struct step_plan *p, enum level level, struct error *err)
+{
+    struct plan_topology t = {0};
+    uint32_t n = 0;
+    struct topology *topology = host_topology(p, err);
+    if (topology && topology_cores(topology, &t, err) == 0 &&
+        (n = plan_count_parts(&t, level)) == 0)
+        error_set(err, EINVAL, "--map-by: this machine has no %s for every core",
+                  level_text(level));
+    plan_topology_free(&t);
+    topology_destroy(topology);
+    return n;
+}
+
+/* --topology: the hosts that this machine poses as have the cores of that one. */
+static int pose_as(struct step_plan *p, struct error *err)
+{
+    uint32_t cores = count_parts(p, LEVEL_CORE, err);
+    for (size_t i = 0; i < p->alloc.nhosts; i++) {
+        struct alloc_host *h = &p->alloc.hosts[i];
+        h->cores_known = 0;
+        if (strncmp(h->slots.source, "cores of", 8) != 0)
+            continue;
+        h->slots.value = cores;
+        snprintf(h->slots.source, sizeof(h->slots.source), "cores of --topology");
+    }
+    return cores ? 0 : -1;
+}
+
+/* How many ranks hosts get in a turn, and how ranks are numbered, where parts of hosts count. Other
+ * hosts are taken to have as many parts as this one; one that has less refuses its ranks. */
+static int number_parts(const struct step_plan *p, struct plan_options *o, struct error *err)
+{
+    const struct cmdline *c = p->cmd;
+    enum level map = c->step.bind.map;
+    bool counts = map != LEVEL_NONE && (c->step.bind.ppr || c->span || c->rank_by == RANK_BY_SPAN);
+    uint32_t parts = counts ? count_parts(p, map, err) : 1;
+    if (parts == 0)
+        return -1;
+    if (c->step.bind.ppr)
+        o->per_host = c->step.bind.ppr * parts;
+    o->turn = c->span ? parts : c->turn;
+    switch (c->rank_by) {
+    case RANK_BY_DEFAULT:
+        o->numbers = o->turn;
+        break;
+    case RANK_BY_NODE:
+        o->numbers = 1;
+        break;
+    case RANK_BY_SPAN:
+        o->numbers = parts;
+        break;
+    case RANK_BY_SLOT:
+    case RANK_BY_FILL:
+        o->numbers = 0;
+    }
+    return 0;
+}
+
 static int make_plan(struct step_plan *p, struct error *err)
 {
     struct plan_options o = {
         .nranks = p->cmd->nranks,
         .per_host = p->cmd->per_host,
-        .cyclic = p->cmd->cyclic,
         .even = p->cmd->nodes_max > 0,
         .cores = p->cmd->step.bind.cores,
         .oversubscribe = p->cmd->oversubscribe,
     };
+    if (number_parts(p, &o, err) < 0)
+        return -1;
     return plan(&p->alloc, &o, &p->placement, err);
 }
 
@@ -249,6 +318,8 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     s->slurm_variables = p->cmd->dialect == DIALECT_SRUN;
     s->oversubscribed = p->placement.oversubscribed;
     choose_rank_cores(p);
+    s->bind.in_turn |=
+        p->cmd->span || (p->cmd->rank_by != RANK_BY_DEFAULT && p->cmd->rank_by != RANK_BY_FILL);
     s->passed_signals = p->adapter->signals_starters;
     s->stdin_slow = input_is_slow(STDIN_FILENO);
     s->terminal_size = terminal_size();
@@ -346,6 +417,8 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
     say_no_effect(p);
+    if (cmd->topology && p->adapter == &rm_adapter_local && pose_as(p, err) < 0)
+        return -1;
     return exclude_hosts(p, err) < 0 || take_nodes(p, err) < 0 || make_plan(p, err) < 0 ||
                    make_step(p, user, err) < 0 || choose_hosts(p, err) < 0
                ? -1

@@ -12,6 +12,7 @@
 
 #include "common/idset.h"
 #include "common/tty.h"
+#include "model/binding.h"
 #include "model/limits.h"
 #include "model/rank-set.h"
 
@@ -49,22 +50,6 @@ struct containment_request {
     enum tracking tracking; /* at least this strong; TRACK_TREE when set means: exactly the tree */
     int memory, cpuset, pids, devices; /* 1: a cgroup must hold it */
 };
-
-enum bind_policy {
-    BIND_DEFAULT, /* to cores when there are enough; else ranks are not bound */
-    BIND_NONE,
-    BIND_CORE, /* asked for: cores of other steps may be shared; too few cores are an error */
-};
-
-struct binding_request {
-    enum bind_policy policy;
-    uint32_t cores; /* of each rank; 0 is one: binding_cores() */
-};
-
-static inline uint32_t binding_cores(const struct binding_request *b)
-{
-    return b->cores ? b->cores : 1;
-}
 
 enum pmi_kind {
     PMI_KIND_PMIX = 1,

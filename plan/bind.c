@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bind.c - which hardware threads each rank of one host may use */
+/* bind.c - which hardware threads each rank of one host may use
+ *
+ * The cores are cut into seats: as many as a rank is to have, of one kind where there are enough. A
+ * pool is the seats of one part of the machine (all seats, where ranks are not dealt to parts).
+ * Ranks are dealt to the pools in turn, a seat each. */
 #include "plan/plan.h"
 
 #include <stdbool.h>
@@ -9,14 +13,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/number.h"
 
 void plan_topology_free(struct plan_topology *t)
 {
-    for (size_t i = 0; i < t->ncores; i++)
+    for (size_t i = 0; t->cores && i < t->ncores; i++)
         idset_free(&t->cores[i].threads);
     free(t->cores);
     *t = (struct plan_topology){0};
+}
+
+uint32_t plan_count_parts(const struct plan_topology *t, enum level level)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < t->ncores; i++) {
+        size_t before = 0;
+        if (t->cores[i].at[level] < 0)
+            return 0;
+        while (before < i && t->cores[before].at[level] != t->cores[i].at[level])
+            before++;
+        n += level == LEVEL_HWTHREAD ? (uint32_t)idset_count(&t->cores[i].threads) : before == i;
+    }
+    return n;
 }
 
 void plan_binding_free(struct plan_binding *b)
@@ -27,6 +46,32 @@ void plan_binding_free(struct plan_binding *b)
     *b = (struct plan_binding){0};
 }
 
+/* ---- seats and pools ------------------------------------------------------------------------- */
+
+struct seat {
+    const struct plan_core **cores; /* of the table's order: `each` of them */
+    bool is_free;                   /* none of them is busy */
+};
+
+struct pool {
+    int id; /* index of the part in the machine */
+    struct seat *seats;
+    size_t n, nfree;
+    size_t next;    /* seat of the next rank */
+    uint32_t ranks; /* that it has */
+};
+
+struct table {
+    const struct plan_topology *t;
+    const struct binding_request *how;
+    size_t each;
+    const struct plan_core **order; /* the cores as they are given out: free ones first */
+    size_t nfree;
+    struct seat *seats;
+    struct pool *pools;
+    size_t npools;
+};
+
 static bool is_busy(const struct plan_core *core, const struct idset *busy)
 {
     for (int t = idset_next(&core->threads, 0); busy && t >= 0;
@@ -36,23 +81,126 @@ static bool is_busy(const struct plan_core *core, const struct idset *busy)
     return false;
 }
 
-/* The cores in the order in which they are given out: free ones first. *ret_free: how many are. */
-static const struct plan_core **order_cores(const struct plan_topology *t, const struct idset *busy,
-                                            size_t *ret_free)
+static void order_cores(struct table *b, const struct idset *busy)
 {
-    const struct plan_core **order = malloc((t->ncores + 1) * sizeof(struct plan_core *));
     size_t n = 0;
-    if (!order)
-        return NULL;
-    for (size_t i = 0; i < t->ncores; i++)
-        if (!is_busy(&t->cores[i], busy))
-            order[n++] = &t->cores[i];
-    *ret_free = n;
-    for (size_t i = 0; i < t->ncores; i++)
-        if (is_busy(&t->cores[i], busy))
-            order[n++] = &t->cores[i];
-    return order;
+    for (size_t i = 0; i < b->t->ncores; i++)
+        if (!is_busy(&b->t->cores[i], busy))
+            b->order[n++] = &b->t->cores[i];
+    b->nfree = n;
+    for (size_t i = 0; i < b->t->ncores; i++)
+        if (is_busy(&b->t->cores[i], busy))
+            b->order[n++] = &b->t->cores[i];
 }
+
+static int part_of(const struct table *b, const struct plan_core *core)
+{
+    return b->how->map == LEVEL_NONE ? 0 : core->at[b->how->map];
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return ((const struct pool *)a)->id - ((const struct pool *)b)->id;
+}
+
+static struct pool *find_pool(struct table *b, int id)
+{
+    for (size_t i = 0; i < b->npools; i++)
+        if (b->pools[i].id == id)
+            return &b->pools[i];
+    return NULL;
+}
+
+/* The cores of a pool and of a kind (-1: any) go to the end of b->order, in front of `end`, and
+ * whole seats are made of them. */
+static size_t cut_kind(struct table *b, struct pool *p, int kind, const struct plan_core **to)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->t->ncores; i++) {
+        const struct plan_core *core = b->order[i];
+        if (part_of(b, core) != p->id || (kind >= 0 && core->kind != kind))
+            continue;
+        to[n++] = core;
+        if (n % b->each == 0) {
+            p->seats[p->n] = (struct seat){to + n - b->each, i < b->nfree};
+            p->nfree += i < b->nfree;
+            p->n++;
+        }
+    }
+    return n / b->each * b->each;
+}
+
+static int highest_kind(const struct plan_topology *t)
+{
+    int highest = 0;
+    for (size_t i = 0; i < t->ncores; i++)
+        highest = t->cores[i].kind > highest ? t->cores[i].kind : highest;
+    return highest;
+}
+
+/* Free seats first. */
+static void sort_seats(struct pool *p, struct seat *spare)
+{
+    size_t n = 0;
+    for (int turn = 1; turn >= 0; turn--)
+        for (size_t i = 0; i < p->n; i++)
+            if (p->seats[i].is_free == turn)
+                spare[n++] = p->seats[i];
+    memcpy(p->seats, spare, n * sizeof(*spare));
+}
+
+/* Performance cores have the highest kind, and come first. Where no kind has enough for a seat,
+ * seats are mixed. */
+static void cut_seats(struct table *b, const struct plan_core **to, struct seat *spare)
+{
+    struct seat *next = b->seats;
+    for (size_t i = 0; i < b->npools; i++) {
+        struct pool *p = &b->pools[i];
+        p->seats = next;
+        for (int kind = highest_kind(b->t); kind >= 0; kind--)
+            to += cut_kind(b, p, kind, to);
+        if (p->n == 0)
+            to += cut_kind(b, p, -1, to);
+        sort_seats(p, spare);
+        next += p->n;
+    }
+}
+
+static void free_table(struct table *b)
+{
+    free(b->order);
+    free(b->seats);
+    free(b->pools);
+}
+
+static int make_table(struct table *b, const struct idset *busy)
+{
+    size_t n = b->t->ncores;
+    b->order = calloc(2 * n + 1, sizeof(struct plan_core *)); /* and the cores by seats */
+    b->seats = calloc(2 * n + 1, sizeof(*b->seats));          /* and room to sort them */
+    b->pools = calloc(n + 1, sizeof(*b->pools));
+    if (!b->order || !b->seats || !b->pools)
+        return -1;
+    order_cores(b, busy);
+    for (size_t i = 0; i < n; i++)
+        if (!find_pool(b, part_of(b, &b->t->cores[i])))
+            b->pools[b->npools++].id = part_of(b, &b->t->cores[i]);
+    qsort(b->pools, b->npools, sizeof(*b->pools), by_id);
+    cut_seats(b, b->order + n, b->seats + n);
+    return 0;
+}
+
+static size_t count_seats(const struct table *b, bool only_free)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < b->npools; i++) {
+        size_t n = only_free ? b->pools[i].nfree : b->pools[i].n;
+        sum += b->how->ppr && n > b->how->ppr ? b->how->ppr : n;
+    }
+    return sum;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* "3 ranks", "1 core" */
 static const char *counted(char buf[32], size_t n, const char *noun)
@@ -66,42 +214,137 @@ static bool is_part(const struct plan_topology *t)
     return t->share > 0 && t->share < t->ncores;
 }
 
-static const char *counted_ranks(char buf[64], uint32_t nranks, size_t each)
+/* Seats are made of hardware threads. */
+static bool uses_threads(const struct binding_request *how)
 {
-    char cores[32] = "";
+    return how->threads || how->to == LEVEL_HWTHREAD || how->map == LEVEL_HWTHREAD;
+}
+
+static const char *unit_text(const struct binding_request *how)
+{
+    return level_text(uses_threads(how) ? LEVEL_HWTHREAD : LEVEL_CORE);
+}
+
+static const char *counted_ranks(char buf[64], uint32_t nranks, size_t each, const char *unit)
+{
+    char cores[40] = "";
     if (each > 1)
-        snprintf(cores, sizeof(cores), " of %zu cores", each);
+        snprintf(cores, sizeof(cores), " of %zu %ss", each, unit);
     snprintf(buf, 64, "%" PRIu32 " rank%s%s", nranks, plural(nranks), cores);
     return buf;
 }
 
 /* Why ranks are not bound although nobody asked for that. */
-static void explain_unbound(struct plan_binding *b, const struct plan_topology *t, size_t each,
-                            size_t nfree)
+static void explain_unbound(struct plan_binding *b, const struct table *s)
 {
+    const struct plan_topology *t = s->t;
     char ranks[64], cores[32];
-    counted_ranks(ranks, b->nranks, each);
-    counted(cores, t->ncores, "core");
+    counted_ranks(ranks, b->nranks, s->each, unit_text(s->how));
+    counted(cores, t->ncores, unit_text(s->how));
     if (is_part(t))
         snprintf(b->reason, sizeof(b->reason),
                  "not bound: which %zu of %s the job has was not said", t->share, cores);
-    else if (nfree < t->ncores && (nfree > 0 || !t->inside))
-        snprintf(b->reason, sizeof(b->reason), "not bound: %s on %zu free of %s", ranks, nfree,
+    else if (s->nfree < t->ncores && (s->nfree > 0 || !t->inside))
+        snprintf(b->reason, sizeof(b->reason), "not bound: %s on %zu free of %s", ranks, s->nfree,
                  cores);
     else
         snprintf(b->reason, sizeof(b->reason), "not bound: %s on %s%s", ranks, cores,
-                 nfree < t->ncores ? ", which the rank has that this step runs in" : "");
+                 s->nfree < t->ncores ? ", which the rank has that this step runs in" : "");
 }
 
-static void explain_bound(struct plan_binding *b, size_t each, size_t ncores, size_t nfree)
+static void explain_bound(struct plan_binding *b, const struct table *s)
 {
-    char ranks[64], cores[32], shared_cores[32], shared[80] = "";
-    size_t taken = b->nranks * each;
-    if (taken > nfree)
+    const char *unit = unit_text(s->how);
+    char ranks[64], cores[32], shared_cores[32], shared[80] = "", dealt[48] = "";
+    size_t taken = b->nranks * s->each;
+    if (taken > s->t->ncores)
+        snprintf(shared, sizeof(shared), ", which they share");
+    else if (taken > s->nfree)
         snprintf(shared, sizeof(shared), ", %s shared with other steps",
-                 counted(shared_cores, taken - nfree, "core"));
-    snprintf(b->reason, sizeof(b->reason), "bound to cores: %s, %s%s",
-             counted_ranks(ranks, b->nranks, each), counted(cores, ncores, "core"), shared);
+                 counted(shared_cores, taken - s->nfree, unit));
+    if (s->how->map != LEVEL_NONE)
+        snprintf(dealt, sizeof(dealt), " on %zu %s%s", s->npools, level_text(s->how->map),
+                 plural(s->npools));
+    snprintf(b->reason, sizeof(b->reason), "bound to %ss: %s%s, %s%s",
+             s->how->to == LEVEL_NONE ? unit : level_text(s->how->to),
+             counted_ranks(ranks, b->nranks, s->each, unit), dealt,
+             counted(cores, s->t->ncores, unit), shared);
+}
+
+static int refuse_overload(uint32_t nranks, const struct table *s, struct error *err)
+{
+    char ranks[64], cores[32], most[64] = "";
+    const char *unit = unit_text(s->how);
+    if (s->how->ppr)
+        snprintf(most, sizeof(most), ", %" PRIu32 " rank%s on each %s", s->how->ppr,
+                 plural(s->how->ppr), level_text(s->how->map));
+    return error_set(err, EINVAL,
+                     "bind %s to %ss: only %s may be used here%s, and ranks would have to share "
+                     "them; start at most %zu here, or use --bind-to none",
+                     counted_ranks(ranks, nranks, s->each, unit), unit,
+                     counted(cores, s->t->ncores, unit), most, count_seats(s, false));
+}
+
+/* ---- ranks to seats -------------------------------------------------------------------------- */
+
+struct place {
+    size_t pool;
+    const struct seat *seat;
+};
+
+/* Every pool begins again. Can one take a rank? */
+static bool reopen(struct table *b)
+{
+    bool can = false;
+    for (size_t i = 0; i < b->npools; i++) {
+        b->pools[i].next = 0;
+        can |= b->pools[i].n > 0 && (!b->how->ppr || b->pools[i].ranks < b->how->ppr);
+    }
+    return can;
+}
+
+/* A seat of each pool in turn, until all ranks have one, or there are no more. *n: dealt so far. */
+static void deal_seats(struct table *b, bool only_free, uint32_t nranks, struct place *ret,
+                       uint32_t *n)
+{
+    uint32_t before;
+    do {
+        before = *n;
+        for (size_t i = 0; i < b->npools && *n < nranks; i++) {
+            struct pool *p = &b->pools[i];
+            if (p->next >= (only_free ? p->nfree : p->n) ||
+                (b->how->ppr && p->ranks == b->how->ppr))
+                continue;
+            ret[(*n)++] = (struct place){i, &p->seats[p->next++]};
+            p->ranks++;
+        }
+    } while (*n != before);
+}
+
+static uint32_t deal(struct table *b, uint32_t nranks, struct place *ret)
+{
+    uint32_t n = 0;
+    deal_seats(b, true, nranks, ret, &n);
+    if (b->how->policy == BIND_TO || b->how->overload)
+        deal_seats(b, false, nranks, ret, &n);
+    while (n < nranks && b->how->overload && reopen(b))
+        deal_seats(b, false, nranks, ret, &n);
+    return n;
+}
+
+/* One pool's ranks after another's. */
+static int number_by_pool(const struct table *b, struct place *places, uint32_t nranks)
+{
+    AUTO_FREE struct place *sorted = malloc((nranks + 1u) * sizeof(*sorted));
+    size_t n = 0;
+    if (!sorted)
+        return -1;
+    for (size_t pool = 0; pool < b->npools; pool++)
+        for (uint32_t i = 0; i < nranks; i++)
+            if (places[i].pool == pool)
+                sorted[n++] = places[i];
+    memcpy(places, sorted, n * sizeof(*sorted));
+    return 0;
 }
 
 static int add_threads(struct idset *to, const struct idset *threads)
@@ -112,52 +355,226 @@ static int add_threads(struct idset *to, const struct idset *threads)
     return 0;
 }
 
-static int bind_to(struct plan_binding *b, size_t each, const struct plan_core *const *order)
+/* The core, and with --bind-to a larger part, all cores of its kind there. */
+static int add_core(const struct table *b, const struct plan_core *core, struct idset *to)
+{
+    enum level level = b->how->to;
+    if (level <= LEVEL_CORE)
+        return add_threads(to, &core->threads);
+    for (size_t i = 0; i < b->t->ncores; i++) {
+        const struct plan_core *other = &b->t->cores[i];
+        if (other->at[level] == core->at[level] && other->kind == core->kind &&
+            add_threads(to, &other->threads) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int bind_to_seats(struct plan_binding *b, const struct table *s, const struct place *places)
 {
     for (uint32_t i = 0; i < b->nranks; i++)
-        for (size_t k = 0; k < each; k++, order++)
-            if (add_threads(&b->ranks[i], &(*order)->threads) < 0)
+        for (size_t k = 0; k < s->each; k++)
+            if (add_core(s, places[i].seat->cores[k], &b->ranks[i]) < 0)
                 return -1;
     b->bound = 1;
     return 0;
 }
 
-static int refuse_overload(uint32_t nranks, size_t each, size_t ncores, struct error *err)
+/* 0; -1: no memory; 1: there are too few seats. */
+static int take_seats(struct plan_binding *b, struct table *s)
 {
-    char ranks[64], cores[32];
+    AUTO_FREE struct place *places = calloc(b->nranks + 1u, sizeof(*places));
+    if (!places)
+        return -1;
+    if (deal(s, b->nranks, places) < b->nranks)
+        return 1;
+    if (!s->how->in_turn && number_by_pool(s, places, b->nranks) < 0)
+        return -1;
+    return bind_to_seats(b, s, places);
+}
+
+/* ---- lists of hardware threads --------------------------------------------------------------- */
+
+static size_t count_sets(const char *list)
+{
+    size_t n = 1;
+    for (; *list; list++)
+        n += *list == ';';
+    return n;
+}
+
+/* Set number i of the list, cut to what may be used. */
+static int read_set(const struct plan_topology *t, const char *list, size_t i, struct idset *ret,
+                    struct error *err)
+{
+    for (; i > 0; i--)
+        list = strchr(list, ';') + 1;
+    AUTO_FREE char *text = strndup(list, strcspn(list, ";"));
+    struct idset usable = {0};
+    int rc = text ? idset_parse(text, ret, err) : -1;
+    for (size_t c = 0; rc == 0 && c < t->ncores; c++)
+        rc = add_threads(&usable, &t->cores[c].threads);
+    if (rc == 0) {
+        idset_intersect(ret, &usable);
+        if (idset_count(ret) == 0)
+            rc = error_set(err, EINVAL,
+                           "bind a rank to hardware thread%s %s: it may not be used "
+                           "here, or does not exist",
+                           strpbrk(text, ",-") ? "s" : "", text);
+    }
+    idset_free(&usable);
+    return rc;
+}
+
+static int bind_to_list(struct plan_binding *b, const struct plan_topology *t,
+                        const struct binding_request *how, struct error *err)
+{
+    size_t n = count_sets(how->list);
+    for (uint32_t i = 0; i < b->nranks; i++)
+        if (read_set(t, how->list, i % n, &b->ranks[i], err) < 0)
+            return -1;
+    b->bound = 1;
+    snprintf(b->reason, sizeof(b->reason), "bound as listed: %" PRIu32 " rank%s, %zu set%s",
+             b->nranks, plural(b->nranks), n, plural(n));
+    return 0;
+}
+
+/* ---- the cores that count -------------------------------------------------------------------- */
+
+static int add_unit(struct plan_topology *to, const struct plan_core *core, int thread)
+{
+    struct plan_core *unit = &to->cores[to->ncores];
+    *unit = *core;
+    unit->threads = (struct idset){0};
+    unit->at[LEVEL_HWTHREAD] = (int)to->ncores;
+    if (thread >= 0 ? idset_add(&unit->threads, (unsigned)thread) < 0
+                    : idset_copy(&unit->threads, &core->threads) < 0)
+        return -1;
+    to->ncores++;
+    return 0;
+}
+
+static int add_units(struct plan_topology *to, const struct plan_core *core, bool threads)
+{
+    if (!threads || idset_count(&core->threads) == 0)
+        return add_unit(to, core, -1);
+    for (int t = idset_next(&core->threads, 0); t >= 0;
+         t = idset_next(&core->threads, (unsigned)t + 1))
+        if (add_unit(to, core, t) < 0)
+            return -1;
+    return 0;
+}
+
+/* A copy of the topology with hardware threads for cores, where ranks are bound to those, and with
+ * those alone that the user has listed. */
+static int cut_topology(const struct plan_topology *t, const struct binding_request *how,
+                        struct plan_topology *ret, struct error *err)
+{
+    bool threads = uses_threads(how);
+    struct idset only = {0};
+    size_t room = 1;
+    int rc = 0;
+    for (size_t i = 0; i < t->ncores; i++)
+        room += 1 + idset_count(&t->cores[i].threads);
+    *ret = (struct plan_topology){
+        .cores = calloc(room, sizeof(*ret->cores)), .share = t->share, .inside = t->inside};
+    if (!ret->cores)
+        return error_errno(err, ENOMEM, "bind ranks");
+    if (how->list_kind == CPU_LIST_ONLY) {
+        rc = read_set(t, how->list, 0, &only, err);
+        ret->share = 0;
+    }
+    for (size_t i = 0; rc == 0 && i < t->ncores; i++) {
+        struct plan_core core = t->cores[i];
+        core.threads = (struct idset){0};
+        rc = idset_copy(&core.threads, &t->cores[i].threads);
+        if (rc == 0 && how->list_kind == CPU_LIST_ONLY)
+            idset_intersect(&core.threads, &only);
+        if (rc == 0 && (how->list_kind != CPU_LIST_ONLY || idset_count(&core.threads) > 0))
+            rc = add_units(ret, &core, threads);
+        idset_free(&core.threads);
+        if (rc < 0)
+            error_errno(err, ENOMEM, "bind ranks");
+    }
+    idset_free(&only);
+    return rc;
+}
+
+/* Has the machine parts of this level? */
+static bool has_level(const struct plan_topology *t, enum level level)
+{
+    if (level <= LEVEL_CORE || t->ncores == 0)
+        return true;
+    for (size_t i = 0; i < t->ncores; i++)
+        if (t->cores[i].at[level] < 0)
+            return false;
+    return true;
+}
+
+static int no_level(enum level level, const char *option, struct error *err)
+{
     return error_set(err, EINVAL,
-                     "bind %s to cores: only %s may be used here, and ranks would have to share "
-                     "them; start at most %zu here, or use --bind-to none",
-                     counted_ranks(ranks, nranks, each), counted(cores, ncores, "core"),
-                     ncores / each);
+                     "%s: this machine has no %s for every core; lstopo and --display topo show "
+                     "what it has",
+                     option, level_text(level));
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int choose(struct plan_binding *b, const struct plan_topology *t,
+                  const struct binding_request *how, const struct idset *busy, struct error *err)
+{
+    struct table s = {.t = t, .how = how, .each = binding_cores(how)};
+    bool is_default = how->policy == BIND_DEFAULT;
+    int rc = make_table(&s, busy);
+    if (rc == 0 && is_default && !how->overload &&
+        (count_seats(&s, true) < b->nranks || is_part(t)))
+        explain_unbound(b, &s);
+    else if (rc == 0 && (rc = take_seats(b, &s)) == 0)
+        explain_bound(b, &s);
+    if (rc > 0)
+        rc = refuse_overload(b->nranks, &s, err);
+    else if (rc < 0)
+        error_errno(err, ENOMEM, "bind %" PRIu32 " rank%s", b->nranks, plural(b->nranks));
+    free_table(&s);
+    return rc;
+}
+
+static int decide(struct plan_binding *b, const struct plan_topology *t,
+                  const struct binding_request *how, const struct idset *busy, struct error *err)
+{
+    if (how->policy == BIND_NONE || b->nranks == 0) {
+        strcpy(b->reason, b->nranks ? "not bound: asked for" : "not bound: no ranks");
+        return 0;
+    }
+    if (how->list_kind == CPU_LIST_EACH)
+        return bind_to_list(b, t, how, err);
+    if (!has_level(t, how->map))
+        return no_level(how->map, "--map-by", err);
+    if (!has_level(t, how->to) && !how->if_supported)
+        return no_level(how->to, "--bind-to", err);
+    if (!has_level(t, how->to)) {
+        snprintf(b->reason, sizeof(b->reason), "not bound: this machine has no %s for every core",
+                 level_text(how->to));
+        return 0;
+    }
+    return choose(b, t, how, busy, err);
 }
 
 int plan_binding(const struct plan_topology *t, const struct binding_request *how, uint32_t nranks,
                  const struct idset *busy, struct plan_binding *ret, struct error *err)
 {
     struct plan_binding b = {.nranks = nranks};
-    size_t nfree, each = binding_cores(how), want = nranks * each;
-    if (how->policy == BIND_CORE && want > t->ncores)
-        return refuse_overload(nranks, each, t->ncores, err);
-    const struct plan_core **order = order_cores(t, busy, &nfree);
+    struct plan_topology cut = {0};
     b.ranks = calloc(nranks ? nranks : 1, sizeof(*b.ranks));
-    if (!order || !b.ranks)
-        goto no_memory;
-    if (how->policy == BIND_NONE || nranks == 0) {
-        strcpy(b.reason, nranks ? "not bound: asked for" : "not bound: no ranks");
-    } else if (how->policy == BIND_DEFAULT && (want > nfree || is_part(t))) {
-        explain_unbound(&b, t, each, nfree);
-    } else {
-        if (bind_to(&b, each, order) < 0)
-            goto no_memory;
-        explain_bound(&b, each, t->ncores, nfree);
-    }
-    free(order);
-    *ret = b;
-    return 0;
-
-no_memory:
-    free(order);
-    plan_binding_free(&b);
-    return error_errno(err, ENOMEM, "bind %" PRIu32 " rank%s", nranks, plural(nranks));
+    int rc = b.ranks ? cut_topology(t, how, &cut, err)
+                     : error_errno(err, ENOMEM, "bind %" PRIu32 " rank%s", nranks, plural(nranks));
+    if (rc == 0)
+        rc = decide(&b, &cut, how, busy, err);
+    plan_topology_free(&cut);
+    if (rc < 0)
+        plan_binding_free(&b);
+    else
+        *ret = b;
+    return rc;
 }

@@ -142,8 +142,9 @@ static uint64_t fill_slots(uint32_t *counts, const struct allocation *a,
         before = left;
         for (size_t i = 0; i < a->nhosts && left > 0; i++) {
             uint32_t n = usable_slots(&a->hosts[i], o) - counts[i];
-            if ((o->cyclic || o->even) && n > 1)
-                n = 1;
+            uint32_t turn = o->even ? 1 : o->turn;
+            if (turn && n > turn)
+                n = turn;
             if (n > left)
                 n = (uint32_t)left;
             counts[i] += n;
@@ -185,19 +186,19 @@ static void deal_rest(uint32_t *counts, const struct allocation *a, const struct
     }
 }
 
-/* Number the ranks: host after host, or one of each host in turn. */
+/* Number the ranks: host after host, or so many of each host in turn. */
 static int number_ranks(struct plan *p, const uint32_t *counts, const struct plan_options *o,
                         uint64_t nranks)
 {
     struct rank_name next = {.world = o->world};
     while (next.rank < nranks)
         for (size_t i = 0; i < p->nhosts; i++)
-            while (rank_set_count(&p->hosts[i]) < counts[i]) {
+            for (uint32_t n = 0; rank_set_count(&p->hosts[i]) < counts[i]; n++) {
+                if (o->numbers && n == o->numbers)
+                    break;
                 if (rank_set_add(&p->hosts[i], next) < 0)
                     return -1;
                 next.rank++;
-                if (o->cyclic)
-                    break;
             }
     return 0;
 }
@@ -248,8 +249,8 @@ static void explain(struct plan *p, const struct allocation *a, const struct pla
         snprintf(bound, sizeof(bound), ", at most %" PRIu32 " on a host", o->per_host);
     snprintf(p->reason, sizeof(p->reason), "%" PRIu64 " rank%s%s on %zu host%s %s%s: %s%s (%s)%s",
              nranks, plural(nranks), each_text(each, o), used, plural(used),
-             o->cyclic ? "in turn" : "by slot", bound, slots, used > 1 ? " each" : "",
-             slot_source(a), p->oversubscribed ? ", more ranks than slots" : "");
+             o->turn ? "in turn" : "by slot", bound, slots, used > 1 ? " each" : "", slot_source(a),
+             p->oversubscribed ? ", more ranks than slots" : "");
 }
 
 int plan(const struct allocation *a, const struct plan_options *o, struct plan *ret,

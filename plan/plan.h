@@ -25,7 +25,8 @@ struct plan_options {
     uint32_t per_host; /* --npernode/-N: at most this many on a host; 0: no bound */
     uint32_t cores;    /* a rank takes as many slots; 0 is one */
     uint32_t world;    /* of the ranks */
-    bool cyclic;       /* one rank to each host in turn, instead of filling host after host */
+    uint32_t turn;     /* so many ranks to each host in turn; 0: host after host is filled */
+    uint32_t numbers;  /* the same for the numbers of ranks */
     bool even;         /* each host gets as many, but one, if they have the slots */
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
 };
@@ -40,7 +41,9 @@ void plan_free(struct plan *p);
 /* A core: those of its hardware threads that the step may use, by operating system index. */
 struct plan_core {
     struct idset threads;
-    unsigned package; /* logical index */
+    int at[LEVEL_COUNT]; /* logical index of the part of each level that has it; -1: the machine has
+                            no such parts */
+    int kind;            /* of performance and efficiency cores; 0 where all are alike */
 };
 struct plan_topology {
     struct plan_core *cores; /* in the machine's order; those with no usable thread are left out */
@@ -48,6 +51,8 @@ struct plan_topology {
     size_t share; /* how many of them the job has, where nobody says which; 0: all */
     int inside;   /* the step runs in a rank of another step, on that rank's cores */
 };
+/* The parts of a level that have a usable core; 0: some core is in none. */
+uint32_t plan_count_parts(const struct plan_topology *t, enum level level);
 void plan_topology_free(struct plan_topology *t);
 
 struct plan_binding {
@@ -56,11 +61,12 @@ struct plan_binding {
     int bound;
     char reason[256]; /* "bound to cores: 2 ranks, 2 cores", "not bound: 4 ranks on 2 cores" */
 };
-/* Gives each rank one core, or as many as `how` says, in the topology's order. busy (may be NULL):
- * the hardware threads of other steps. Free cores come first. By default (BIND_DEFAULT) ranks are
- * not bound when free cores do not suffice; BIND_CORE takes busy ones, too, and the reason says so.
- * By default ranks are not bound within a share, either: two jobs would choose the same cores. -1
- * with err. */
+/* Gives each rank one core, or as many as `how` says, in the topology's order, or dealt to the
+ * parts of a level in turn. A rank's cores are all of one kind where there are enough of a kind.
+ * busy (may be NULL): the hardware threads of other steps. Free cores come first. By default
+ * (BIND_DEFAULT) ranks are not bound when free cores do not suffice; BIND_TO takes busy ones, too,
+ * and the reason says so. By default ranks are not bound within a share, either: two jobs would
+ * choose the same cores. -1 with err. */
 int plan_binding(const struct plan_topology *t, const struct binding_request *how, uint32_t nranks,
                  const struct idset *busy, struct plan_binding *ret, struct error *err);
 void plan_binding_free(struct plan_binding *b);

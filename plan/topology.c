@@ -7,6 +7,7 @@
 #include "plan/topology.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hwloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/cpus.h"
+#include "common/fdio.h"
 #include "common/number.h"
 
 struct topology {
@@ -87,6 +89,34 @@ int topology_cut(struct topology *t, const struct idset *granted, struct error *
                      text ? text : "");
 }
 
+/* The file's first bytes decide: hwloc's XML, or hwloc's words for a synthetic machine. */
+static int read_source(hwloc_topology_t hw, const char *source, struct error *err)
+{
+    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, source, 1 << 24, NULL);
+    if (!text && errno != ENOENT)
+        return error_errno(err, errno, "read the topology '%s'", source);
+    int rc = text && text[0] == '<' ? hwloc_topology_set_xml(hw, source)
+                                    : hwloc_topology_set_synthetic(hw, text ? text : source);
+    if (rc == 0)
+        rc = hwloc_topology_load(hw);
+    return rc == 0 ? 0
+                   : error_set(err, EINVAL,
+                               "read the topology '%.80s': it is neither a file that lstopo wrote "
+                               "as XML, nor a synthetic topology as 'package:2 core:8 pu:2'",
+                               source);
+}
+
+struct topology *topology_load_from(const char *source, struct error *err)
+{
+    struct topology *t = calloc(1, sizeof(*t));
+    if (!t || init_without_plugins(&t->hw) < 0)
+        error_errno(err, ENOMEM, "read the topology '%s'", source);
+    else if (read_source(t->hw, source, err) == 0 && find_usable(t, NULL, err) == 0)
+        return t;
+    topology_destroy(t);
+    return NULL;
+}
+
 struct topology *topology_load(const struct idset *granted, struct error *err)
 {
     struct topology *t = calloc(1, sizeof(*t));
@@ -136,6 +166,41 @@ static unsigned package_of(const struct topology *t, hwloc_obj_t core)
     return package ? package->logical_index : 0;
 }
 
+static const hwloc_obj_type_t level_types[LEVEL_COUNT] = {
+    [LEVEL_L1] = HWLOC_OBJ_L1CACHE,
+    [LEVEL_L2] = HWLOC_OBJ_L2CACHE,
+    [LEVEL_L3] = HWLOC_OBJ_L3CACHE,
+    [LEVEL_PACKAGE] = HWLOC_OBJ_PACKAGE,
+};
+
+/* NUMA nodes with the same processors are one: the first. */
+static int numa_of(const struct topology *t, hwloc_obj_t core)
+{
+    hwloc_obj_t node = NULL;
+    while ((node = hwloc_get_next_obj_by_type(t->hw, HWLOC_OBJ_NUMANODE, node)))
+        if (hwloc_bitmap_isincluded(core->cpuset, node->cpuset))
+            return (int)node->logical_index;
+    return -1;
+}
+
+/* A machine without packages is one package; boards are not told apart. */
+static void describe_place(const struct topology *t, hwloc_obj_t core, struct plan_core *ret)
+{
+    for (int l = LEVEL_L1; l < LEVEL_COUNT; l++) {
+        hwloc_obj_t obj =
+            level_types[l] ? hwloc_get_ancestor_obj_by_type(t->hw, level_types[l], core) : NULL;
+        ret->at[l] = obj ? (int)obj->logical_index : -1;
+    }
+    ret->at[LEVEL_PACKAGE] = (int)package_of(t, core);
+    ret->at[LEVEL_NUMA] = numa_of(t, core);
+    ret->at[LEVEL_BOARD] = 0;
+    ret->at[LEVEL_CORE] = (int)core->logical_index;
+#if HWLOC_API_VERSION >= 0x00020400
+    int kind = hwloc_cpukinds_get_by_cpuset(t->hw, core->cpuset, 0);
+    ret->kind = kind > 0 ? kind : 0;
+#endif
+}
+
 int topology_cores(const struct topology *t, struct plan_topology *ret, struct error *err)
 {
     hwloc_obj_type_t type = core_type(t);
@@ -149,7 +214,7 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
             break;
         }
         idset_intersect(&core->threads, &t->usable);
-        core->package = package_of(t, obj);
+        describe_place(t, obj, core);
         if (idset_count(&core->threads) > 0)
             found.ncores++;
         else
@@ -242,4 +307,80 @@ char *topology_describe(const struct topology *t, const struct idset *threads)
         return NULL;
     }
     return text;
+}
+
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+/* A core's hardware threads: 'B' in the set, '.' usable, '~' not. */
+static void draw_core(FILE *f, const struct topology *t, hwloc_obj_t core,
+                      const struct idset *threads)
+{
+    for (int i = hwloc_bitmap_first(core->cpuset); i >= 0; i = hwloc_bitmap_next(core->cpuset, i))
+        fputc(idset_has(threads, (unsigned)i)      ? 'B'
+              : idset_has(&t->usable, (unsigned)i) ? '.'
+                                                   : '~',
+              f);
+}
+
+char *topology_picture(const struct topology *t, const struct idset *threads)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    hwloc_obj_type_t type = core_type(t);
+    int n = hwloc_get_nbobjs_by_type(t->hw, type);
+    for (int i = 0; f && i < n; i++) {
+        hwloc_obj_t core = hwloc_get_obj_by_type(t->hw, type, (unsigned)i);
+        hwloc_obj_t next = hwloc_get_obj_by_type(t->hw, type, (unsigned)i + 1);
+        if (i == 0)
+            fputc('[', f);
+        draw_core(f, t, core, threads);
+        fputs(!next ? "]" : package_of(t, next) != package_of(t, core) ? "][" : "/", f);
+    }
+    if (!f || fclose(f) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* Do both lie in the same parts of these levels? */
+static bool is_beside(const struct plan_core *a, const struct plan_core *b)
+{
+    return a->at[LEVEL_PACKAGE] == b->at[LEVEL_PACKAGE] && a->at[LEVEL_NUMA] == b->at[LEVEL_NUMA] &&
+           a->at[LEVEL_L3] == b->at[LEVEL_L3] && a->kind == b->kind;
+}
+
+static void print_place(const struct plan_core *c, bool has_kinds, FILE *to)
+{
+    static const enum level shown[] = {LEVEL_PACKAGE, LEVEL_NUMA, LEVEL_L3};
+    const char *between = "";
+    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+        if (c->at[shown[i]] >= 0) {
+            fprintf(to, "%s%s %d", between, level_text(shown[i]), c->at[shown[i]]);
+            between = ", ";
+        }
+    if (has_kinds)
+        fprintf(to, ", %s cores", c->kind ? "performance" : "efficiency");
+    fputc(':', to);
+}
+
+void topology_print(const struct topology *t, const char *indent, FILE *to)
+{
+    struct plan_topology cores;
+    bool has_kinds = false;
+    if (topology_cores(t, &cores, NULL) < 0)
+        return;
+    for (size_t i = 0; i < cores.ncores; i++)
+        has_kinds |= cores.cores[i].kind > 0;
+    for (size_t i = 0; i < cores.ncores; i++) {
+        AUTO_FREE char *threads = idset_format(&cores.cores[i].threads);
+        if (i == 0 || !is_beside(&cores.cores[i], &cores.cores[i - 1])) {
+            fprintf(to, "%s%s", i ? "\n" : "", indent);
+            print_place(&cores.cores[i], has_kinds, to);
+        }
+        fprintf(to, " [%s]", threads ? threads : "?");
+    }
+    fputc('\n', to);
+    plan_topology_free(&cores);
 }

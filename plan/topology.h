@@ -3,6 +3,8 @@
  * at the machine */
 #pragma once
 
+#include <stdio.h>
+
 #include "plan/plan.h"
 
 struct topology;
@@ -10,6 +12,9 @@ struct topology;
 /* Loads this machine's topology without I/O devices, reduced to `granted` (NULL: all), to the
  * process's affinity and to its cpuset. NULL with err. */
 struct topology *topology_load(const struct idset *granted, struct error *err);
+/* The topology of another machine: of a file, hwloc's XML or its words for a synthetic machine; or
+ * of these words themselves. NULL with err. */
+struct topology *topology_load_from(const char *source, struct error *err);
 void topology_destroy(struct topology *t);
 /* hwloc's XML of the whole machine, for mppmi. t keeps it. */
 const char *topology_xml(struct topology *t, size_t *ret_len);
@@ -25,3 +30,9 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
 /* Describes the threads that a rank is bound to: "package 0 core 1, hardware threads 2-3". Caller
  * frees. */
 char *topology_describe(const struct topology *t, const struct idset *threads);
+/* A picture of all cores, "[BB/..][../..]": 'B' for hardware threads of the set, '.' for others
+ * that may be used, '~' for those that may not. Packages have brackets. Caller frees; NULL: no
+ * memory. */
+char *topology_picture(const struct topology *t, const struct idset *threads);
+/* A line for each package, NUMA node and L3 cache, with the hardware threads of each core. */
+void topology_print(const struct topology *t, const char *indent, FILE *to);

@@ -42,6 +42,10 @@ int cmdline_apply_env_remove(void *target, const char *value, struct error *err)
 int cmdline_apply_prepend_env(void *target, const char *value, struct error *err);
 int cmdline_apply_append_env(void *target, const char *value, struct error *err);
 int cmdline_apply_export(void *target, const char *value, struct error *err);
+int cmdline_apply_rank_by(void *target, const char *value, struct error *err);
+int cmdline_apply_bind(void *target, const char *value, struct error *err);
+int cmdline_apply_cpu_set(void *target, const char *value, struct error *err);
+int cmdline_apply_cpu_list(void *target, const char *value, struct error *err);
 int cmdline_apply_map_by(void *target, const char *value, struct error *err);
 int cmdline_apply_distribution(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);

@@ -334,6 +334,8 @@ static int check_agreement(const struct cmdline *c, struct error *err)
     if (c->dry_run && c->explain)
         return error_set(err, EINVAL,
                          "--dry-run starts nothing and --explain looks at every host; keep one");
+    if (c->topology && !c->dry_run)
+        return error_set(err, EINVAL, "--topology is for --dry-run alone; add that");
     if (c->short_per_host && c->nranks > 0 && c->napps == 1)
         return error_set(err, EINVAL,
                          "'-N %.20s' and '-n %u' are %.20s ranks on each host to mpirun, and %u "

@@ -234,14 +234,6 @@ static int apply_nooversubscribe(void *target, const char *value, struct error *
 
 /* ---- cores and containment ------------------------------------------------------------------- */
 
-static int apply_bind(void *target, const char *value, struct error *err)
-{
-    static const char *const words[] = {"none", "core", NULL};
-    int i = option_word(value, strlen(value), words, err);
-    ((struct cmdline *)target)->step.bind.policy = i == 1 ? BIND_CORE : BIND_NONE;
-    return i < 0 ? -1 : 0;
-}
-
 static int apply_rank_cores(void *target, const char *value, struct error *err)
 {
     return cmdline_set_count(&((struct cmdline *)target)->step.bind.cores, value, strlen(value),
@@ -395,6 +387,24 @@ static int apply_report(void *target, const char *value, struct error *err)
     return cmdline_each_word(value, words, take_report, target, err);
 }
 
+static int take_display(struct cmdline *c, int word, struct error *err)
+{
+    bool *const wanted[] = {
+        &c->display_allocation, &c->display_allocation, &c->show_plan,
+        &c->show_plan,          &c->show_plan,          &c->report_bindings,
+        &c->report_bindings,    &c->display_topology,   &c->display_topology,
+    };
+    *wanted[word] = true;
+    return 0;
+}
+
+static int apply_display(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {"allocation", "alloc", "map",  "map-devel", "map-diff",
+                                        "bindings",   "bind",  "topo", "cpus",      NULL};
+    return cmdline_each_word(value, words, take_display, target, err);
+}
+
 /* ---- files that are brought to the hosts ----------------------------------------------------- */
 
 const char *cmdline_preload_name(const char *path)
@@ -517,11 +527,19 @@ static const struct option_def table[] = {
     {"-N", "N", PLACE, "The same as --nodes", .apply = cmdline_apply_nodes,
      .variants = IN(SRUN) | IN(FLUX)},
     {"--map-by --mapby", "HOW", PLACE,
-     "As mpirun: slot and core fill hosts in order, which is done anyway; node starts a rank on "
-     "each host in turn; ppr:N:node is -N; with ':pe=M' behind it each rank has M cores",
+     "Fill hosts in order (slot, the default), start a rank on each host in turn (node), or deal "
+     "the ranks of a host to its parts: hwthread, core, l1cache, l2cache, l3cache, numa, package; "
+     "'ppr:N:PART' is N ranks to each; with ':pe=M' behind it each rank has M cores",
      .apply = cmdline_apply_map_by},
+    {"--rank-by --rankby", "HOW", PLACE,
+     "Number ranks host after host (slot), one of each host in turn (node), or part after part "
+     "(fill), one of each part of all hosts in turn (span)",
+     .apply = cmdline_apply_rank_by},
     {"--bynode", NULL, PLACE, "The same as --map-by node", .apply = cmdline_apply_distribution},
-    {"--distribution", "HOW", PLACE, "As srun: block fills hosts in order, cyclic is --map-by node",
+    {"--distribution", "HOW", PLACE,
+     "As srun: block fills hosts in order, cyclic is --map-by node, plane=N starts N ranks on each "
+     "in "
+     "turn; behind ':' block or cyclic over packages",
      .apply = cmdline_apply_distribution},
     {"--rm", "NAME[:ARG]", PLACE,
      "Use this resource manager instead of the one that is found; 'local' is this machine, "
@@ -579,8 +597,9 @@ static const struct option_def table[] = {
      SETS(WORD, security), .words = security_words},
 
     {"--bind-to --bindto", "WHAT", CONTAINMENT,
-     "Bind ranks to cores of their own, or none; without it, core where there are enough cores",
-     .apply = apply_bind},
+     "Bind each rank to none, hwthread, core, l1cache, l2cache, l3cache, numa, package or board; "
+     "without it, core where there are enough cores",
+     .apply = cmdline_apply_bind},
     {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CONTAINMENT,
      "Give each rank N cores, and as many slots; without it, OMP_NUM_THREADS cores where there are "
      "enough, else one",
@@ -591,8 +610,15 @@ static const struct option_def table[] = {
      .variants = IN(MPIRUN)},
     {"-d", "N", CONTAINMENT, "The same as --cpus-per-rank", .apply = apply_rank_cores,
      .variants = IN(APRUN)},
-    {"--cpu-bind", "WHAT", CONTAINMENT, "As srun: cores, none, or verbose, which reports bindings",
+    {"--cpu-bind", "WHAT", CONTAINMENT,
+     "As srun: none, cores, threads, sockets, ldoms, rank_ldom, map_cpu:LIST, mask_cpu:LIST, or "
+     "verbose, which reports bindings",
      .apply = cmdline_apply_cpu_bind},
+    {"--cpu-set", "LIST", CONTAINMENT, "Use these hardware threads of each host alone",
+     .apply = cmdline_apply_cpu_set},
+    {"--cpu-list", "LIST", CONTAINMENT,
+     "Bind the first rank of a host to the first hardware thread of LIST, and so on",
+     .apply = cmdline_apply_cpu_list},
     {"--overlap", NULL, CONTAINMENT, "Bind ranks to cores that your other steps have, too",
      SETS(FLAG, step.overlap)},
     {"--report-bindings", NULL, CONTAINMENT,
@@ -730,6 +756,13 @@ static const struct option_def table[] = {
 
     {"--dry-run --do-not-launch", NULL, OTHER,
      "Print which rank would run where, and start nothing", SETS(FLAG, dry_run)},
+    {"--topology", "FILE", OTHER,
+     "With --dry-run: plan for hosts with the topology of FILE, which lstopo wrote, or of words as "
+     "'package:2 core:8 pu:2'",
+     SETS(TEXT, topology), .low = 1},
+    {"--display", "LIST", OTHER,
+     "Print allocation, map, bindings or topo (a picture of the cores) before the ranks start",
+     .apply = apply_display},
     {"--explain", NULL, OTHER,
      "Look at every host, print what was found and decided with the reasons, and run no program",
      SETS(FLAG, explain)},
@@ -767,11 +800,10 @@ static const struct option_def table[] = {
             "it says what the resource manager is to do; give it to the command that submits the "
             "job, and leave it out here; with '--as srun' first on the line it is left out for "
             "you"),
-    REFUSED("--rank-by --rankby -rankmap --rankfile -rf",
-            "this release numbers ranks as it places them: host after host, or with '--map-by "
-            "node' one on each host in turn; '-N K' puts at most K ranks on a host"),
+    REFUSED("-rankmap --rankfile -rf",
+            "not in this release; '--map-by' and '--rank-by' place and number ranks, '--cpu-list' "
+            "binds them one by one"),
     REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
-    REFUSED("--cpu-set --cpu-list", "write '--bind-to core' or '--bind-to none'"),
     REFUSED("--mem-bind --membind",
             "not in this release: the kernel takes memory near the core that a rank is bound to; "
             "otherwise start the program by numactl"),

@@ -63,22 +63,6 @@ static int apply_pmixmca(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "-x", setting, err);
 }
 
-static int take_display(struct cmdline *c, int word, struct error *err)
-{
-    if (word < 2)
-        c->report_bindings = true;
-    else
-        c->show_plan = true;
-    return 0;
-}
-
-static int apply_display(void *target, const char *value, struct error *err)
-{
-    static const char *const words[] = {"bind",       "bindings", "map",  "map-devel", "map-diff",
-                                        "allocation", "alloc",    "topo", "cpus",      NULL};
-    return cmdline_each_word(value, words, take_display, target, err);
-}
-
 /* ---- Hydra and Intel MPI --------------------------------------------------------------------- */
 
 static int apply_rr(void *target, const char *value, struct error *err)
@@ -245,7 +229,6 @@ static const struct option_def table[] = {
      .apply = apply_pmixmca},
     {"--omca --gomca", "NAME VALUE", NULL, "--mca NAME VALUE", OPTION_APPEND,
      .apply = cmdline_apply_mca},
-    {"--display", "LIST", NULL, "Print the map and run", OPTION_APPEND, .apply = apply_display},
     {"--display-map --display-allocation --display-devel-map --display-devel-allocation "
      "--display-diffable-map --display-topo --print-rank-map",
      NULL, NULL, "Print the map and run", SETS(FLAG, show_plan)},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* other-launchers-values.c - options of other launchers that say what mprun says in another way
  *
- * Open MPI's --mca and --map-by, Hydra's -genv, srun's --cpu-bind and --export, and switches that
- * ask for what mprun does anyhow. What cannot be meant here is an error, never left out. */
+ * Open MPI's --mca, Hydra's -genv, srun's --export, and switches that ask for what mprun does
+ * anyhow. What cannot be meant here is an error, never left out. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,86 +132,7 @@ int cmdline_apply_append_env(void *target, const char *value, struct error *err)
     return set_marked(target, '>', value, err);
 }
 
-/* ---- where ----------------------------------------------------------------------------------- */
-
-/* The words before ":pe=" at the beginning of value: how many bytes; 0: they mean nothing here. */
-static int map_words(struct cmdline *c, const char *value, size_t *ret_len, struct error *err)
-{
-    size_t digits;
-    *ret_len = 4;
-    if (strncasecmp(value, "slot", 4) == 0 || strncasecmp(value, "core", 4) == 0)
-        return 0;
-    if (strncasecmp(value, "node", 4) == 0) {
-        c->cyclic = true;
-        return 0;
-    }
-    *ret_len = 0;
-    if (strncasecmp(value, "ppr:", 4) != 0)
-        return 0;
-    digits = strcspn(value + 4, ":");
-    if (strncasecmp(value + 4 + digits, ":node", 5) != 0)
-        return 0;
-    *ret_len = 4 + digits + 5;
-    return cmdline_set_count(&c->per_host, value + 4, digits, err);
-}
-
-/* "slot", "core", "node" or "ppr:N:node", and ":pe=M" or nothing. */
-int cmdline_apply_map_by(void *target, const char *value, struct error *err)
-{
-    struct cmdline *c = target;
-    size_t len;
-    if (map_words(c, value, &len, err) < 0)
-        return -1;
-    const char *rest = value + len;
-    if (len && !*rest)
-        return 0;
-    if (len && strncasecmp(rest, ":pe=", 4) == 0)
-        return cmdline_set_count(&c->step.bind.cores, rest + 4, strlen(rest + 4), err);
-    return error_set(err, EINVAL,
-                     "'%.60s' is not in this release; write 'slot' or 'core' (hosts are filled in "
-                     "order), 'node' (a rank on each host in turn) or 'ppr:N:node' (N ranks on a "
-                     "host), with ':pe=M' for M cores a rank",
-                     value);
-}
-
-/* "block", "cyclic" or "*" over hosts; behind ':', over sockets, block is what binding does anyway,
- * and others are named as without effect. */
-int cmdline_apply_distribution(void *target, const char *value, struct error *err)
-{
-    static const char *const words[] = {"block", "cyclic", "*", NULL};
-    struct cmdline *c = target;
-    size_t len = value ? strcspn(value, ":,") : 0;
-    int i = value ? option_word(value, len, words, err) : 1; /* none: --bynode */
-    if (i < 0)
-        return -1;
-    c->cyclic = i == 1;
-    const char *rest = value && value[len] ? value + len + 1 : "";
-    if (!*rest || strcmp(rest, "block") == 0 || strcmp(rest, "*") == 0 ||
-        strcmp(rest, "block:block") == 0)
-        return 0;
-    return cmdline_add_name(&c->no_effect, value + len, strlen(value + len), err);
-}
-
-/* ---- cores and the end ----------------------------------------------------------------------- */
-
-int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
-{
-    static const char *const words[] = {"none", "no", "cores", "core", NULL};
-    struct cmdline *c = target;
-    size_t len = strcspn(value, ",");
-    int is_verbose = is_word(value, len, "verbose") || is_word(value, len, "v");
-    if (is_verbose)
-        c->report_bindings = 1;
-    if (is_verbose && !value[len])
-        return 0;
-    if (value[len] && (is_verbose || is_word(value, len, "quiet") || is_word(value, len, "q")))
-        value += len + 1;
-    int i = option_word(value, strlen(value), words, err);
-    if (i < 0)
-        return -1;
-    c->step.bind.policy = i < 2 ? BIND_NONE : BIND_CORE;
-    return 0;
-}
+/* ---- the end --------------------------------------------------------------------------------- */
 
 int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err)
 {

@@ -18,7 +18,9 @@ static bool needs_topology(const struct rank_binding *b)
     const struct step *s = &b->launch->step;
     if (s->pmi || b->launch->granted_cores) /* mppmi would load it itself, which takes longer */
         return true;
-    if (b->launch->report_bindings || s->bind.policy == BIND_CORE)
+    if (b->launch->report_bindings || s->bind.policy == BIND_TO ||
+        (s->bind.policy == BIND_DEFAULT &&
+         (s->bind.map != LEVEL_NONE || s->bind.list_kind != CPU_LIST_NONE || s->bind.threads)))
         return true;
     uint64_t cores =
         (uint64_t)rank_set_count(&launch_here(b->launch)->ranks) * binding_cores(&s->bind);

@@ -64,7 +64,7 @@ fits_in_six_lines() {
 
 @test "a name of other launchers is answered when mprun is called by their name, too" {
     ln -s "$MPRUN" mpirun
-    run -125 --separate-stderr timeout "$(patience 10)" ./mpirun -n 2 --map-by socket ./a
+    run -125 --separate-stderr timeout "$(patience 10)" ./mpirun -n 2 --map-by sockets ./a
     [[ $stderr == "mprun: option '--map-by': "* ]]
     [ -z "$output" ]
 }

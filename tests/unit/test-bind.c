@@ -25,24 +25,24 @@ static const struct bind_case cases[] = {
     {"0;1", NULL, BIND_DEFAULT, 2, "0;1", "bound to cores: 2 ranks, 2 cores"},
     {"0;1", NULL, BIND_DEFAULT, 3, ";;", "not bound: 3 ranks on 2 cores"},
     {"0;1", NULL, BIND_NONE, 2, ";", "not bound: asked for"},
-    {"0;1", NULL, BIND_CORE, 2, "0;1", "bound to cores: 2 ranks, 2 cores"},
-    {"0;1", NULL, BIND_CORE, 3, NULL,
+    {"0;1", NULL, BIND_TO, 2, "0;1", "bound to cores: 2 ranks, 2 cores"},
+    {"0;1", NULL, BIND_TO, 3, NULL,
      "bind 3 ranks to cores: only 2 cores may be used here, and ranks would have to share them; "
      "start at most 2 here, or use --bind-to none"},
-    {"4", NULL, BIND_CORE, 1, "4", "1 rank, 1 core"},
+    {"4", NULL, BIND_TO, 1, "4", "1 rank, 1 core"},
     {"0;1", NULL, BIND_DEFAULT, 0, NULL, "no ranks"},
     /* two hardware threads a core: a rank gets what is allowed of its core */
     {"0,4;1,5;2,6;3,7", NULL, BIND_DEFAULT, 4, "0,4;1,5;2,6;3,7", "4 ranks, 4 cores"},
     {"0,4;5;3", NULL, BIND_DEFAULT, 3, "0,4;5;3", "3 ranks, 3 cores"},
     {"0,4;5;3", NULL, BIND_DEFAULT, 4, ";;;", "not bound: 4 ranks on 3 cores"},
-    {"6-7", NULL, BIND_CORE, 2, NULL, "only 1 core may be used"},
+    {"6-7", NULL, BIND_TO, 2, NULL, "only 1 core may be used"},
     /* other steps: free cores first */
     {"0;1;2;3", "0", BIND_DEFAULT, 2, "1;2", "bound to cores: 2 ranks, 4 cores"},
     {"0;1;2;3", "0-1", BIND_DEFAULT, 2, "2;3", "bound"},
     {"0;1;2;3", "1,3", BIND_DEFAULT, 3, ";;", "not bound: 3 ranks on 2 free of 4 cores"},
     {"0;1;2;3", "0-3", BIND_DEFAULT, 1, "", "not bound: 1 rank on 0 free of 4 cores"},
-    {"0;1;2;3", "1,3", BIND_CORE, 3, "0;2;1", "1 core shared with other steps"},
-    {"0;1;2;3", "0-3", BIND_CORE, 2, "0;1", "2 cores shared with other steps"},
+    {"0;1;2;3", "1,3", BIND_TO, 3, "0;2;1", "1 core shared with other steps"},
+    {"0;1;2;3", "0-3", BIND_TO, 2, "0;1", "2 cores shared with other steps"},
     {"0,4;1,5", "4", BIND_DEFAULT, 1, "1,5", "bound"}, /* half a core is a busy core */
     {"0;1", "8-15", BIND_DEFAULT, 2, "0;1", "bound to cores: 2 ranks, 2 cores"},
     {"0;1", "0", BIND_NONE, 1, "", "not bound: asked for"},
@@ -50,13 +50,13 @@ static const struct bind_case cases[] = {
     {"0;1;2;3/2", NULL, BIND_DEFAULT, 2, ";",
      "not bound: which 2 of 4 cores the job has was not said"},
     {"0;1;2;3/2", "0-3", BIND_DEFAULT, 1, "", "not bound: which 2 of 4 cores"},
-    {"0;1;2;3/2", NULL, BIND_CORE, 2, "0;1", "bound to cores: 2 ranks, 4 cores"},
+    {"0;1;2;3/2", NULL, BIND_TO, 2, "0;1", "bound to cores: 2 ranks, 4 cores"},
     {"0;1;2;3/2", NULL, BIND_NONE, 2, ";", "not bound: asked for"},
     {"0;1;2;3/4", NULL, BIND_DEFAULT, 2, "0;1", "bound"},
     {"0;1/4", NULL, BIND_DEFAULT, 2, "0;1", "bound"}, /* it was confined to them */
     /* nothing usable */
     {"", NULL, BIND_DEFAULT, 1, "", "not bound: 1 rank on 0 cores"},
-    {"", NULL, BIND_CORE, 1, NULL, "only 0 cores may be used"},
+    {"", NULL, BIND_TO, 1, NULL, "only 0 cores may be used"},
 };
 
 /* Several cores for a rank: near ones, as the machine has them. */
@@ -69,10 +69,9 @@ static const struct {
     {3, {"0;1;2;3", NULL, BIND_DEFAULT, 2, ";", "not bound: 2 ranks of 3 cores on 4 cores"}},
     {3, {"0;1;2;3", "1", BIND_DEFAULT, 1, "0,2-3", "bound"}},
     {3, {"0;1;2;3", "1-2", BIND_DEFAULT, 1, "", "not bound: 1 rank of 3 cores on 2 free of 4"}},
-    {3, {"0;1;2;3", "1-2", BIND_CORE, 1, "0-1,3", "1 core shared with other steps"}},
-    {3,
-     {"0;1;2;3", NULL, BIND_CORE, 2, NULL, "bind 2 ranks of 3 cores to cores: only 4 cores may"}},
-    {3, {"0;1;2;3", NULL, BIND_CORE, 2, NULL, "have to share them; start at most 1 here"}},
+    {3, {"0;1;2;3", "1-2", BIND_TO, 1, "0-1,3", "1 core shared with other steps"}},
+    {3, {"0;1;2;3", NULL, BIND_TO, 2, NULL, "bind 2 ranks of 3 cores to cores: only 4 cores may"}},
+    {3, {"0;1;2;3", NULL, BIND_TO, 2, NULL, "have to share them; start at most 1 here"}},
     {4294967295u, {"0;1", NULL, BIND_DEFAULT, 4, ";;;", "not bound"}},
     {2, {"0;1", NULL, BIND_NONE, 1, "", "not bound: asked for"}},
 };
@@ -81,7 +80,7 @@ static void a_step_in_a_rank_is_told_whose_its_cores_are(void **state)
 {
     struct plan_core core = {.threads = {0}};
     struct plan_topology t = {.cores = &core, .ncores = 1, .inside = 1};
-    struct binding_request how = {BIND_DEFAULT, 0};
+    struct binding_request how = {.policy = BIND_DEFAULT};
     struct plan_binding b = {0};
     struct idset busy = {0};
     struct error err;
@@ -97,6 +96,132 @@ static void a_step_in_a_rank_is_told_whose_its_cores_are(void **state)
     plan_binding_free(&b);
     idset_free(&busy);
     idset_free(&core.threads);
+}
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+static unsigned seed = 1;
+
+static unsigned below(unsigned n)
+{
+    seed = seed * 1103515245u + 12345u;
+    return (seed >> 16) % n;
+}
+
+/* 2 packages of 2 NUMA nodes of 2 L3 caches of `cores` cores of 1 to 2 threads, some not usable. */
+static void make_machine(struct plan_topology *t, unsigned cores, bool has_kinds)
+{
+    unsigned thread = 0, total = 8 * cores;
+    *t = (struct plan_topology){.cores = calloc(total, sizeof(*t->cores))};
+    for (unsigned i = 0; i < total; i++) {
+        struct plan_core *c = &t->cores[t->ncores];
+        unsigned threads = 1 + below(2);
+        c->kind = has_kinds ? (int)below(2) : 0;
+        c->at[LEVEL_CORE] = (int)i;
+        c->at[LEVEL_L1] = c->at[LEVEL_L2] = (int)i;
+        c->at[LEVEL_L3] = (int)(i / cores);
+        c->at[LEVEL_NUMA] = (int)(i / cores / 2);
+        c->at[LEVEL_PACKAGE] = (int)(i / cores / 4);
+        for (unsigned k = 0; k < threads; k++)
+            assert_int_equal(idset_add(&c->threads, thread++), 0);
+        if (below(8) == 0)
+            idset_free(&c->threads);
+        else
+            t->ncores++;
+    }
+}
+
+static void make_request(struct binding_request *how)
+{
+    static const enum level maps[] = {LEVEL_NONE, LEVEL_HWTHREAD, LEVEL_L3, LEVEL_NUMA,
+                                      LEVEL_PACKAGE};
+    static const enum level tos[] = {LEVEL_NONE, LEVEL_HWTHREAD, LEVEL_L3, LEVEL_NUMA,
+                                     LEVEL_PACKAGE};
+    *how = (struct binding_request){
+        .policy = BIND_TO,
+        .cores = 1 + below(3),
+        .map = maps[below(5)],
+        .to = tos[below(5)],
+        .in_turn = below(2),
+        .threads = below(2),
+        .overload = below(4) == 0,
+    };
+    if (how->map != LEVEL_NONE && below(3) == 0)
+        how->ppr = 1 + below(3);
+}
+
+static int part_of(const struct plan_topology *t, enum level level, int thread)
+{
+    for (size_t i = 0; i < t->ncores; i++)
+        if (idset_has(&t->cores[i].threads, (unsigned)thread))
+            return t->cores[i].at[level];
+    return -1;
+}
+
+/* No thread is in two ranks' sets, unless sets are larger parts or overload is allowed. */
+static void check_apart(const struct plan_binding *b, const struct binding_request *how)
+{
+    struct idset seen = {0};
+    if (how->overload || how->to > LEVEL_CORE)
+        return;
+    for (uint32_t i = 0; i < b->nranks; i++)
+        for (int t = idset_next(&b->ranks[i], 0); t >= 0;
+             t = idset_next(&b->ranks[i], (unsigned)t + 1)) {
+            assert_false(idset_has(&seen, (unsigned)t));
+            assert_int_equal(idset_add(&seen, (unsigned)t), 0);
+        }
+    idset_free(&seen);
+}
+
+/* Each rank has usable threads, in one part; numbered part after part, or not; at most ppr in each.
+ */
+static void check_parts(const struct plan_topology *t, const struct plan_binding *b,
+                        const struct binding_request *how)
+{
+    int before = -1, counts[16] = {0};
+    for (uint32_t i = 0; i < b->nranks; i++) {
+        int first = idset_next(&b->ranks[i], 0);
+        assert_true(first >= 0);
+        int part = part_of(t, LEVEL_L3, first);
+        assert_true(part >= 0); /* usable */
+        if (how->map < LEVEL_L3 || how->to > how->map)
+            continue;
+        part = part_of(t, how->map, first);
+        for (int k = first; k >= 0; k = idset_next(&b->ranks[i], (unsigned)k + 1))
+            assert_int_equal(part_of(t, how->map, k), part);
+        counts[part]++;
+        if (!how->in_turn)
+            assert_true(part >= before);
+        before = part;
+    }
+    for (size_t i = 0; how->ppr && i < 16; i++)
+        assert_true(counts[i] <= (int)how->ppr);
+}
+
+static void any_request_is_met_or_refused(void **state)
+{
+    unsigned met = 0, refused = 0;
+    for (unsigned i = 0; i < 20000; i++) {
+        struct plan_topology t;
+        struct binding_request how;
+        struct plan_binding b = {0};
+        struct error err;
+        make_machine(&t, 1 + below(4), below(2));
+        make_request(&how);
+        uint32_t nranks = 1 + below(24);
+        if (plan_binding(&t, &how, nranks, NULL, &b, &err) == 0) {
+            assert_int_equal(b.nranks, nranks);
+            assert_true(b.bound);
+            check_apart(&b, &how);
+            check_parts(&t, &b, &how);
+            met++;
+        } else {
+            refused++;
+        }
+        plan_binding_free(&b);
+        plan_topology_free(&t);
+    }
+    assert_true(met > 5000 && refused > 1000);
 }
 
 static void build(struct plan_topology *t, const char *text)
@@ -126,7 +251,7 @@ static void check_case(const struct bind_case *c, uint32_t each, size_t i)
 {
     struct plan_topology t = {0};
     struct plan_binding b = {0};
-    struct binding_request how = {c->policy, each};
+    struct binding_request how = {.policy = c->policy, .cores = each};
     struct idset busy = {0};
     struct error err = {0};
     char ranks[256] = "";
@@ -165,7 +290,7 @@ static void bound_ranks_never_share_while_there_are_free_cores(void **state)
         struct plan_binding b;
         struct idset seen = {0};
         assert_int_equal(
-            plan_binding(&t, &(struct binding_request){.policy = BIND_CORE}, n, NULL, &b, NULL), 0);
+            plan_binding(&t, &(struct binding_request){.policy = BIND_TO}, n, NULL, &b, NULL), 0);
         for (uint32_t i = 0; i < n; i++) {
             struct idset both = {0};
             idset_copy(&both, &b.ranks[i]);
@@ -186,6 +311,7 @@ static void bound_ranks_never_share_while_there_are_free_cores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_request_is_met_or_refused),
         cmocka_unit_test(a_step_in_a_rank_is_told_whose_its_cores_are),
         cmocka_unit_test(the_table_of_bindings_holds),
         cmocka_unit_test(bound_ranks_never_share_while_there_are_free_cores),

@@ -71,7 +71,7 @@ static void every_option_reaches_its_place(void **state)
     assert_int_equal(c.transport, TRANSPORT_TCP);
     assert_int_equal(c.security, 0);
     assert_int_equal(c.oversubscribe, 1);
-    assert_int_equal(c.step.bind.policy, BIND_CORE);
+    assert_int_equal(c.step.bind.policy, BIND_TO);
     assert_true(c.report_bindings && c.lines.tag && c.lines.timestamp && c.dry_run &&
                 c.report_usage);
     assert_true(c.step.rank_limits.memory.value == 1ULL << 30);
@@ -173,8 +173,7 @@ static void words_of_srun_for_cores_and_mpi_are_the_same(void **state)
 {
     struct cmdline c;
     must_parse(&c, LINE("--cpu-bind=verbose,cores", "--mpi=pmix", "-u", "-K", "--exact", "./a"));
-    assert_true(c.step.bind.policy == BIND_CORE && c.report_bindings &&
-                c.step.pmi == PMI_KIND_PMIX);
+    assert_true(c.step.bind.policy == BIND_TO && c.report_bindings && c.step.pmi == PMI_KIND_PMIX);
     assert_int_equal(c.apps[0].argc, 1);
     cmdline_free(&c);
     must_parse(&c, LINE("--cpu-bind=q,none", "-Q", "-K1", "-genvall", "./a"));
@@ -195,19 +194,19 @@ static void words_of_mpirun_for_places_are_the_same(void **state)
     assert_true(c.per_host == 0 && c.step.bind.cores == 3);
     cmdline_free(&c);
     must_parse(&c, LINE("--map-by=slot:pe=2", "./a"));
-    assert_true(c.per_host == 0 && c.step.bind.cores == 2 && !c.cyclic);
+    assert_true(c.per_host == 0 && c.step.bind.cores == 2 && !c.turn);
     cmdline_free(&c);
     must_parse(&c, LINE("--map-by", "node:PE=2", "./a"));
-    assert_true(c.cyclic && c.step.bind.cores == 2);
+    assert_true(c.turn == 1 && c.step.bind.cores == 2);
     cmdline_free(&c);
     must_parse(&c, LINE("-bynode", "./a"));
-    assert_true(c.cyclic);
+    assert_true(c.turn == 1);
     cmdline_free(&c);
     must_parse(&c, LINE("--distribution=cyclic", "./a"));
-    assert_true(c.cyclic);
+    assert_true(c.turn == 1);
     cmdline_free(&c);
     must_parse(&c, LINE("--distribution", "block", "./a"));
-    assert_false(c.cyclic);
+    assert_int_equal(c.turn, 0);
     cmdline_free(&c);
 }
 
@@ -217,7 +216,7 @@ static void a_dialect_gives_words_the_meaning_of_its_launcher(void **state)
     must_parse(&c, LINE("--as", "srun", "-N", "2", "-n8", "-c4", "-m", "cyclic", "-x", "n1,n2",
                         "--mem=64000", "-t", "1-2:30", "-p", "debug", "--account=x", "-s", "./a"));
     assert_true(c.dialect == DIALECT_SRUN && c.nodes_min == 2 && c.nodes_max == 2);
-    assert_true(c.nranks == 8 && c.step.bind.cores == 4 && c.cyclic && c.per_host == 0);
+    assert_true(c.nranks == 8 && c.step.bind.cores == 4 && c.turn == 1 && c.per_host == 0);
     assert_string_equal(c.excluded[0], "n1,n2");
     assert_true(c.step.host_limits.memory.value == 64000ULL << 20);
     assert_true(c.timeout == 86400 + 2 * 3600 + 30 * 60);

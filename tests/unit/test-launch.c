@@ -61,7 +61,7 @@ static struct launch a_launch(void)
                  .apps = apps,
                  .napps = 2,
                  .nranks = 4,
-                 .bind = {BIND_CORE, 3},
+                 .bind = {.policy = BIND_TO, .cores = 3},
                  .pmi = PMI_KIND_PMIX | PMI_KIND_PMI1,
                  .stdin_target = STDIN_RANK,
                  .stdin_rank = 2,
@@ -120,7 +120,7 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_string_equal(got.hosts[1].host, "n2");
     assert_int_equal(rank_set_distance(&got.hosts[1].ranks, &hosts[1].ranks), 0);
     assert_int_equal(got.host_index, 1);
-    assert_int_equal(got.step.bind.policy, BIND_CORE);
+    assert_int_equal(got.step.bind.policy, BIND_TO);
     assert_int_equal(got.step.bind.cores, 3);
     assert_int_equal(got.step.nice, -3);
     assert_int_equal(got.step.umask, 027);

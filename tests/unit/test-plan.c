@@ -262,7 +262,8 @@ static void ranks_go_to_hosts_in_turn(void **state)
         struct plan_options o = {.nranks = turns[i].nranks,
                                  .per_host = turns[i].per_host,
                                  .oversubscribe = turns[i].oversubscribe,
-                                 .cyclic = true};
+                                 .turn = 1,
+                                 .numbers = 1};
         build(&a, turns[i].slots);
         assert_int_equal(plan(&a, &o, &p, &err), 0);
         assert_int_equal(p.map.nranks, strlen(turns[i].hosts));

@@ -36,8 +36,8 @@ static void format_cores(const struct plan_topology *t, char *buf, size_t n)
     buf[0] = 0;
     for (size_t i = 0; i < t->ncores; i++) {
         char *text = idset_format(&t->cores[i].threads);
-        snprintf(buf + strlen(buf), n - strlen(buf), "%s%u:%s", i ? " " : "", t->cores[i].package,
-                 text);
+        snprintf(buf + strlen(buf), n - strlen(buf), "%s%d:%s", i ? " " : "",
+                 t->cores[i].at[LEVEL_PACKAGE], text);
         free(text);
     }
 }

@@ -25,6 +25,14 @@
     X(oversubscribed, oversubscribed)                                                              \
     X(bind, bind.policy)                                                                           \
     X(rank_cores, bind.cores)                                                                      \
+    X(bind_level, bind.to)                                                                         \
+    X(map_level, bind.map)                                                                         \
+    X(map_most, bind.ppr)                                                                          \
+    X(map_in_turn, bind.in_turn)                                                                   \
+    X(bind_threads, bind.threads)                                                                  \
+    X(bind_overload, bind.overload)                                                                \
+    X(bind_if_supported, bind.if_supported)                                                        \
+    X(cpu_list_kind, bind.list_kind)                                                               \
     X(overlap, overlap)                                                                            \
     X(slurm_variables, slurm_variables)                                                            \
     X(tracking_set, containment.tracking_set)                                                      \
@@ -63,8 +71,10 @@ static int judge_numbers(struct step *s, struct error *err)
 {
     if (s->nranks > LAUNCH_RANKS_MAX)
         return error_set(err, EPROTO, "%u ranks, more than %d", s->nranks, LAUNCH_RANKS_MAX);
-    if ((unsigned)s->bind.policy > BIND_CORE || (unsigned)s->containment.tracking > TRACK_TREE ||
-        (unsigned)s->stdin_target > STDIN_ALL || (unsigned)s->stop_point > STOP_IN_INIT)
+    if ((unsigned)s->bind.policy > BIND_TO || (unsigned)s->containment.tracking > TRACK_TREE ||
+        (unsigned)s->bind.to >= LEVEL_COUNT || (unsigned)s->bind.map >= LEVEL_COUNT ||
+        (unsigned)s->bind.list_kind > CPU_LIST_EACH || (unsigned)s->stdin_target > STDIN_ALL ||
+        (unsigned)s->stop_point > STOP_IN_INIT)
         return error_set(err, EPROTO, "a policy that this version does not know");
     s->pmi &= PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2;
     s->umask &= 0777;
@@ -145,6 +155,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.apps = apps.list;
     m.n_hosts = hosts.n;
     m.hosts = hosts.list;
+    m.cpu_list = (char *)(uintptr_t)l->step.bind.list;
     m.world = l->world;
     rank_name_pack(l->parent, &parent);
     m.parent = l->world ? &parent : NULL;
@@ -288,6 +299,9 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
             .rlim_cur = (size_t)r < m->n_soft_limits ? m->soft_limits[r] : RLIM_INFINITY,
             .rlim_max = RLIM_INFINITY, /* as it is on the host */
         };
+    if (strlen(m->cpu_list) >= sizeof(s->bind.list))
+        return error_set(err, EPROTO, "a list of hardware threads that is too long");
+    strcpy(s->bind.list, m->cpu_list);
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", m->gpu_env);
     if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
         return error_set(err, EPROTO, "a variable's name with a NUL byte, or no memory");

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* binding-values.c - the values of options that deal ranks to hosts and cores, in any case
+ *
+ * Open MPI's --map-by, --rank-by and --bind-to, srun's --distribution and --cpu-bind. What cannot
+ * be meant here is an error, never left out. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/cleanup.h"
+#include "common/idset.h"
+#include "common/number.h"
+#include "launcher/cmdline/cmdline-private.h"
+
+struct named_level {
+    const char *word;
+    enum level level;
+};
+
+static const struct named_level level_words[] = {
+    {"hwthread", LEVEL_HWTHREAD}, {"core", LEVEL_CORE},      {"l1cache", LEVEL_L1},
+    {"l2cache", LEVEL_L2},        {"l3cache", LEVEL_L3},     {"numa", LEVEL_NUMA},
+    {"package", LEVEL_PACKAGE},   {"socket", LEVEL_PACKAGE}, {"board", LEVEL_BOARD},
+};
+static const char every_level[] = "hwthread, core, l1cache, l2cache, l3cache, numa, package (or "
+                                  "socket), board";
+
+static bool is_word(const char *at, size_t len, const char *word)
+{
+    return len == strlen(word) && strncasecmp(at, word, len) == 0;
+}
+
+static enum level find_level(const char *at, size_t len)
+{
+    for (size_t i = 0; i < sizeof(level_words) / sizeof(*level_words); i++)
+        if (is_word(at, len, level_words[i].word))
+            return level_words[i].level;
+    return LEVEL_NONE;
+}
+
+/* ---- lists of hardware threads --------------------------------------------------------------- */
+
+/* Adds a set to the list of the line. */
+static int add_set(struct binding_request *b, const char *set, struct error *err)
+{
+    size_t n = strlen(b->list);
+    if (n + strlen(set) + 2 > sizeof(b->list))
+        return error_set(err, EINVAL, "the list is longer than %zu bytes", sizeof(b->list));
+    snprintf(b->list + n, sizeof(b->list) - n, "%s%s", n ? ";" : "", set);
+    return 0;
+}
+
+static int begin_list(struct binding_request *b, enum cpu_list_kind kind, struct error *err)
+{
+    if (b->list_kind != CPU_LIST_NONE)
+        return error_set(err, EINVAL, "hardware threads are listed twice; keep one list");
+    b->list_kind = kind;
+    b->policy = kind == CPU_LIST_EACH ? BIND_TO : b->policy;
+    return 0;
+}
+
+/* "0-3,8" of len bytes: all of them for all ranks together. */
+static int list_only(struct binding_request *b, const char *at, size_t len, struct error *err)
+{
+    AUTO_FREE char *text = strndup(at, len);
+    struct idset set = {0};
+    if (!text)
+        return error_set(err, ENOMEM, "out of memory");
+    int rc = idset_parse(text, &set, err);
+    if (rc == 0 && idset_count(&set) == 0)
+        rc = error_set(err, EINVAL, "the list of hardware threads is empty");
+    idset_free(&set);
+    return rc < 0 || begin_list(b, CPU_LIST_ONLY, err) < 0 ? -1 : add_set(b, text, err);
+}
+
+/* A hexadecimal mask as a set: its lowest bit is hardware thread 0. */
+static int read_mask(const char *text, struct idset *ret, struct error *err)
+{
+    const char *digits = strncasecmp(text, "0x", 2) == 0 ? text + 2 : text;
+    size_t n = strlen(digits);
+    if (n == 0 || strspn(digits, "0123456789abcdefABCDEF") != n)
+        return error_set(err, EINVAL, "'%.60s' is not a hexadecimal mask", text);
+    for (size_t i = 0; i < n; i++) {
+        const char digit[2] = {digits[n - 1 - i], 0};
+        unsigned long value = strtoul(digit, NULL, 16);
+        for (unsigned bit = 0; bit < 4; bit++)
+            if ((value >> bit & 1) && idset_add(ret, (unsigned)i * 4 + bit) < 0)
+                return error_set(err, ENOMEM, "out of memory");
+    }
+    return idset_count(ret) > 0 ? 0 : error_set(err, EINVAL, "'%.60s' is an empty mask", text);
+}
+
+/* "0,2,4" of len bytes, or masks: one for each rank of a host. */
+static int list_each(struct binding_request *b, const char *at, size_t len, bool masks,
+                     struct error *err)
+{
+    if (begin_list(b, CPU_LIST_EACH, err) < 0)
+        return -1;
+    for (const char *end = at + len;; at++) {
+        size_t n = strcspn(at, ",");
+        n = at + n > end ? (size_t)(end - at) : n;
+        AUTO_FREE char *item = strndup(at, n);
+        struct idset set = {0};
+        int64_t thread;
+        int rc = !item   ? error_set(err, ENOMEM, "out of memory")
+                 : masks ? read_mask(item, &set, err)
+                         : number_parse(item, NULL, 0, IDSET_MAX - 1, &thread, err);
+        if (rc == 0 && !masks)
+            rc = idset_add(&set, (unsigned)thread);
+        AUTO_FREE char *text = rc == 0 ? idset_format(&set) : NULL;
+        idset_free(&set);
+        if (!text || add_set(b, text, err) < 0)
+            return -1;
+        at += n;
+        if (at >= end)
+            return 0;
+    }
+}
+
+int cmdline_apply_cpu_set(void *target, const char *value, struct error *err)
+{
+    return list_only(&((struct cmdline *)target)->step.bind, value, strlen(value), err);
+}
+
+int cmdline_apply_cpu_list(void *target, const char *value, struct error *err)
+{
+    return list_each(&((struct cmdline *)target)->step.bind, value, strlen(value), false, err);
+}
+
+/* ---- --map-by -------------------------------------------------------------------------------- */
+
+static int take_modifier(struct cmdline *c, const char *at, size_t len, struct error *err)
+{
+    struct binding_request *b = &c->step.bind;
+    if (len > 3 && strncasecmp(at, "pe=", 3) == 0)
+        return cmdline_set_count(&b->cores, at + 3, len - 3, err);
+    if (is_word(at, len, "span"))
+        c->span = true;
+    else if (is_word(at, len, "oversubscribe"))
+        c->oversubscribe = 1;
+    else if (is_word(at, len, "nooversubscribe"))
+        c->oversubscribe = 0;
+    else if (is_word(at, len, "nolocal"))
+        c->no_local = true;
+    else if (is_word(at, len, "hwtcpus"))
+        b->threads = true;
+    else if (!is_word(at, len, "corecpus") && !is_word(at, len, "ordered"))
+        return error_set(err, EINVAL,
+                         "'%.*s' is no modifier; valid: pe=N, span, oversubscribe, "
+                         "nooversubscribe, nolocal, hwtcpus, corecpus, ordered",
+                         (int)(len < 60 ? len : 60), at);
+    return 0;
+}
+
+/* ":pe=2,span:nolocal", or nothing. */
+static int take_modifiers(struct cmdline *c, const char *at, struct error *err)
+{
+    while (*at) {
+        size_t len = strcspn(at + 1, ",:");
+        if (take_modifier(c, at + 1, len, err) < 0)
+            return -1;
+        at += 1 + len;
+    }
+    return 0;
+}
+
+static bool has_modifier(const char *at, const char *word)
+{
+    for (; *at; at += 1 + strcspn(at + 1, ",:"))
+        if (is_word(at + 1, strcspn(at + 1, ",:"), word))
+            return true;
+    return false;
+}
+
+/* "ppr:N:part": how many bytes; 0 with err. */
+static size_t take_ppr(struct cmdline *c, const char *value, struct error *err)
+{
+    const char *number = value + 4;
+    size_t digits = strcspn(number, ":"), len;
+    const char *part = number + digits + (number[digits] == ':');
+    len = strcspn(part, ":");
+    enum level level = find_level(part, len);
+    if (is_word(part, len, "node"))
+        return cmdline_set_count(&c->per_host, number, digits, err) < 0
+                   ? 0
+                   : (size_t)(part - value) + len;
+    if (level == LEVEL_NONE) {
+        error_set(err, EINVAL, "'%.60s' is not 'ppr:N:PART'; parts: node, %s", value, every_level);
+        return 0;
+    }
+    c->step.bind.map = level;
+    return cmdline_set_count(&c->step.bind.ppr, number, digits, err) < 0
+               ? 0
+               : (size_t)(part - value) + len;
+}
+
+int cmdline_apply_map_by(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    size_t len = strcspn(value, ":");
+    if (is_word(value, len, "ppr") && value[len]) {
+        len = take_ppr(c, value, err);
+        return len == 0 ? -1 : take_modifiers(c, value + len, err);
+    }
+    if (len > 8 && strncasecmp(value, "pe-list=", 8) == 0) {
+        bool ordered = has_modifier(value + len, "ordered");
+        int rc = ordered ? list_each(&c->step.bind, value + 8, len - 8, false, err)
+                         : list_only(&c->step.bind, value + 8, len - 8, err);
+        return rc < 0 ? -1 : take_modifiers(c, value + len, err);
+    }
+    enum level level = find_level(value, len);
+    if (is_word(value, len, "node"))
+        c->turn = 1;
+    else if (level != LEVEL_NONE)
+        c->step.bind.map = level == LEVEL_CORE ? LEVEL_NONE : level;
+    else if (!is_word(value, len, "slot"))
+        return error_set(err, EINVAL,
+                         "'%.60s' is not in this release; write slot, node, pe-list=LIST, %s, or "
+                         "'ppr:N:' before node or one of these, and modifiers as ':pe=2,span'",
+                         value, every_level);
+    return take_modifiers(c, value + len, err);
+}
+
+int cmdline_apply_rank_by(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {[RANK_BY_SLOT - 1] = "slot",
+                                        [RANK_BY_NODE - 1] = "node",
+                                        [RANK_BY_FILL - 1] = "fill",
+                                        [RANK_BY_SPAN - 1] = "span",
+                                        NULL};
+    for (int i = 0; words[i]; i++)
+        if (strcasecmp(value, words[i]) == 0) {
+            ((struct cmdline *)target)->rank_by = (enum rank_by)(i + 1);
+            return 0;
+        }
+    return option_word(value, strlen(value), words, err);
+}
+
+/* ---- --bind-to ------------------------------------------------------------------------------- */
+
+static int bind_modifier(struct binding_request *b, const char *at, size_t len, struct error *err)
+{
+    if (is_word(at, len, "overload-allowed"))
+        b->overload = true;
+    else if (is_word(at, len, "if-supported"))
+        b->if_supported = true;
+    else if (!is_word(at, len, "no-overload"))
+        return error_set(err, EINVAL,
+                         "'%.*s' is no modifier; valid: overload-allowed, no-overload, "
+                         "if-supported",
+                         (int)(len < 60 ? len : 60), at);
+    return 0;
+}
+
+int cmdline_apply_bind(void *target, const char *value, struct error *err)
+{
+    struct binding_request *b = &((struct cmdline *)target)->step.bind;
+    size_t len = strcspn(value, ":");
+    enum level level = find_level(value, len);
+    if (is_word(value, len, "none"))
+        b->policy = BIND_NONE;
+    else if (level != LEVEL_NONE)
+        b->policy = BIND_TO;
+    else
+        return error_set(err, EINVAL, "unknown word '%.*s'; valid: none, %s",
+                         (int)(len < 60 ? len : 60), value, every_level);
+    b->to = level == LEVEL_CORE ? LEVEL_NONE : level;
+    for (value += len; *value; value += 1 + len) {
+        len = strcspn(value + 1, ":,");
+        if (bind_modifier(b, value + 1, len, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- srun ------------------------------------------------------------------------------------ */
+
+/* "block", "cyclic", "plane=N", "*": over hosts. */
+static int distribute_hosts(struct cmdline *c, const char *at, size_t len, struct error *err)
+{
+    if (len > 6 && strncasecmp(at, "plane=", 6) == 0)
+        return cmdline_set_count(&c->turn, at + 6, len - 6, err);
+    if (is_word(at, len, "cyclic"))
+        c->turn = 1;
+    else if (!is_word(at, len, "block") && !is_word(at, len, "*"))
+        return error_set(err, EINVAL,
+                         "unknown word '%.*s'; valid: block, cyclic, plane=N, and behind ':' block "
+                         "or cyclic over packages",
+                         (int)(len < 60 ? len : 60), at);
+    return 0;
+}
+
+/* "block:cyclic": the second is over packages. */
+int cmdline_apply_distribution(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (!value) { /* --bynode */
+        c->turn = 1;
+        return 0;
+    }
+    size_t len = strcspn(value, ":,");
+    if (distribute_hosts(c, value, len, err) < 0)
+        return -1;
+    if (!value[len])
+        return 0;
+    const char *parts = value + len + 1;
+    size_t n = strcspn(parts, ":,");
+    if (is_word(parts, n, "cyclic")) {
+        c->step.bind.map = LEVEL_PACKAGE;
+        c->step.bind.in_turn = true;
+    } else if (!is_word(parts, n, "block") && !is_word(parts, n, "*")) {
+        n = 0;
+    }
+    /* over cores block is what is done anyway */
+    if (n == 0 || (parts[n] && strcasecmp(parts + n + 1, "block") != 0))
+        return cmdline_add_name(&c->no_effect, value + len, strlen(value + len), err);
+    return 0;
+}
+
+static const struct {
+    const char *word;
+    enum bind_policy policy;
+    enum level to, map;
+} cpu_binds[] = {
+    {"none", BIND_NONE, LEVEL_NONE, LEVEL_NONE},
+    {"no", BIND_NONE, LEVEL_NONE, LEVEL_NONE},
+    {"core", BIND_TO, LEVEL_NONE, LEVEL_NONE},
+    {"cores", BIND_TO, LEVEL_NONE, LEVEL_NONE},
+    {"thread", BIND_TO, LEVEL_HWTHREAD, LEVEL_NONE},
+    {"threads", BIND_TO, LEVEL_HWTHREAD, LEVEL_NONE},
+    {"socket", BIND_TO, LEVEL_PACKAGE, LEVEL_NONE},
+    {"sockets", BIND_TO, LEVEL_PACKAGE, LEVEL_NONE},
+    {"ldom", BIND_TO, LEVEL_NUMA, LEVEL_NONE},
+    {"ldoms", BIND_TO, LEVEL_NUMA, LEVEL_NONE},
+    {"rank_ldom", BIND_TO, LEVEL_NUMA, LEVEL_NUMA},
+};
+
+static int cpu_bind_word(struct binding_request *b, const char *value, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(cpu_binds) / sizeof(*cpu_binds); i++)
+        if (strcasecmp(value, cpu_binds[i].word) == 0) {
+            b->policy = cpu_binds[i].policy;
+            b->to = cpu_binds[i].to;
+            if (cpu_binds[i].map != LEVEL_NONE) {
+                b->map = cpu_binds[i].map;
+                b->in_turn = true;
+            }
+            return 0;
+        }
+    return error_set(err, EINVAL,
+                     "unknown word '%.60s'; valid: none, cores, threads, sockets, ldoms, "
+                     "rank_ldom, map_cpu:LIST, mask_cpu:LIST, and before it verbose or quiet",
+                     value);
+}
+
+int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    size_t len = strcspn(value, ",");
+    bool verbose = is_word(value, len, "verbose") || is_word(value, len, "v");
+    c->report_bindings |= verbose;
+    if (verbose && !value[len])
+        return 0;
+    if (value[len] && (verbose || is_word(value, len, "quiet") || is_word(value, len, "q")))
+        value += len + 1;
+    len = strcspn(value, ":");
+    if (is_word(value, len, "map_cpu") && value[len])
+        return list_each(&c->step.bind, value + len + 1, strlen(value + len + 1), false, err);
+    if (is_word(value, len, "mask_cpu") && value[len])
+        return list_each(&c->step.bind, value + len + 1, strlen(value + len + 1), true, err);
+    return cpu_bind_word(&c->step.bind, value, err);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* binding.h - how the ranks of a host are dealt to its cores, and what each of them is bound to */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Parts of a machine, from small to large. The numbers go over the wire. */
+enum level {
+    LEVEL_NONE,
+    LEVEL_HWTHREAD,
+    LEVEL_CORE,
+    LEVEL_L1,
+    LEVEL_L2,
+    LEVEL_L3,
+    LEVEL_NUMA,
+    LEVEL_PACKAGE,
+    LEVEL_BOARD,
+    LEVEL_COUNT
+};
+const char *level_text(enum level l); /* "core", "L3 cache" */
+
+enum bind_policy {
+    BIND_DEFAULT, /* to cores when there are enough; else ranks are not bound */
+    BIND_NONE,
+    BIND_TO, /* asked for: cores of other steps may be shared; too few cores are an error */
+};
+
+enum cpu_list_kind {
+    CPU_LIST_NONE,
+    CPU_LIST_ONLY, /* one set: ranks use these hardware threads alone */
+    CPU_LIST_EACH, /* sets with ';' between them: the first rank of a host has the first one, ... */
+};
+
+struct binding_request {
+    enum bind_policy policy;
+    uint32_t cores; /* of each rank; 0 is one: binding_cores() */
+    enum level to;  /* each rank is bound to all of these that its cores are in; NONE: to cores */
+    enum level map; /* ranks are dealt to these in turn; NONE: to the cores in order */
+    uint32_t ppr;   /* at most so many ranks to each of `map`; 0: no bound */
+    bool in_turn;   /* ranks are numbered as they are dealt, and not one part's after another's */
+    bool threads;   /* `cores` counts hardware threads */
+    bool overload;  /* where cores do not suffice, ranks share them */
+    bool if_supported; /* a machine without `to`: ranks are not bound */
+    enum cpu_list_kind list_kind;
+    char list[4096];
+};
+
+static inline uint32_t binding_cores(const struct binding_request *b)
+{
+    return b->cores ? b->cores : 1;
+}

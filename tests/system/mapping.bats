@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# mapping.bats - which cores ranks get: mapping/MACHINE.txt has what is expected on machines that are not here for each
+# line of mapping/options, and on this one the kernel has to say the same as the plan
+load '../lib/mprun'
+
+MAPPING=$BATS_TEST_DIRNAME/mapping
+
+# plan MACHINE OPTION...: the reason, and "rank=hardware threads" of each rank; or the error
+plan() {
+    local machine=$1
+    shift
+    "$MPRUN" -q --dry-run --topology "$machine" "$@" true 2>&1 | awk '
+        /^ *(not )?bound/ { sub(/^ */, ""); print (n ? "\n" : "") $0; n = 0 }
+        /^ *rank / { t = $0; if (!sub(/.*hardware threads? /, "", t)) t = "-"
+            printf "%s=%s ", $2, t; n++ }
+        /^mprun: |would fail/ { sub(/^ */, ""); print }
+        END { if (n) print "" }'
+}
+
+plans() {
+    local options machine=$1
+    [[ $machine != *.xml ]] || machine=$MAPPING/$machine
+    while read -r options; do
+        echo "\$ $options"
+        # shellcheck disable=SC2086
+        plan "$machine" $options
+    done <"$MAPPING/options"
+}
+
+as_expected() {
+    plans "$(sed -n "s/^$1|//p" "$MAPPING/machines")" >"$1.txt"
+    diff "$MAPPING/$1.txt" "$1.txt"
+}
+
+@test "ranks on a Xeon with two sockets" { as_expected two-socket-xeon; }
+@test "ranks on an EPYC with four NUMA nodes a socket" { as_expected epyc-nps4; }
+@test "ranks on a desktop with performance and efficiency cores, which are not mixed" { as_expected hybrid-desktop; }
+@test "ranks on a POWER9 with four hardware threads a core" { as_expected power9; }
+@test "ranks on an Arm server without L3 caches" { as_expected arm; }
+
+@test "ranks of this machine are bound as the plan says: /proc/PID/status agrees" {
+    local options words
+    words=$(nproc)
+    for options in "--bind-to hwthread" "--bind-to package" "--map-by numa" "--map-by package:pe=$words" "--cpu-list 0"; do
+        # shellcheck disable=SC2086
+        planned=$("$MPRUN" -q --overlap --dry-run --display bindings -n 1 $options true |
+            sed -n 's/^ *rank 0 .*hardware threads\? //p')
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun -n 1 $options sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status
+        [ -n "$planned" ] && [ "$output" = "$planned" ] || { echo "$options: planned $planned, kernel $output"; return 1; }
+    done
+}
+
+@test "--display prints the allocation, the map and a picture of the cores before ranks start" {
+    run -0 --separate-stderr mprun --display allocation,map,topo,bindings -n 1 echo rank
+    [[ $output == *"placement   1 rank on 1 host"*"host        "*"package 0"*"["*"]"*rank ]]
+    [[ $stderr == *"rank 0 on "* ]]
+    run -125 --separate-stderr mprun --topology package:2 -n 1 true
+    [[ $stderr == *"--topology is for --dry-run alone"* ]]
+    run -125 --separate-stderr mprun --dry-run --topology nonsense -n 1 true
+    [[ $stderr == *"read the topology 'nonsense': it is neither"* ]]
+}
+
+@test "what no machine has, and words that mean nothing, are errors" {
+    local words
+    for words in "--map-by socke" "--map-by ppr:0:numa" "--map-by ppr:2" "--map-by numa:spam" "--bind-to" "--bind-to core:maybe" \
+        "--cpu-set" "--cpu-set x" "--cpu-list 1,x" "--cpu-bind=mask_cpu:0x0" "--cpu-bind=mask_cpu:xyz" "--rank-by numa" \
+        "--distribution plane=0" "--distribution block:odd" "--cpu-set 0 --cpu-list 0" "--display all" "-n 1 --cpu-list 5000 "; do
+        # shellcheck disable=SC2086
+        run -125 --separate-stderr mprun $words true
+        [[ $stderr == "mprun: "* ]]
+    done
+}
