@@ -840,6 +840,8 @@ static const struct option_def table[] = {
     REFUSED("--tune --am", "parameters of the MPI library are set by '--mca NAME VALUE', others "
                            "of Open MPI's mpirun by options"),
     REFUSED("--resv-ports --immediate -I --comment", "mprun has no need of it; leave it out"),
+    REFUSED("--max-restarts", "not in this release: a rank that has failed is not started again; "
+                              "'--enable-recovery' lets the other ranks go on"),
     REFUSED("--no-kill -k",
             "when a host fails, the step ends; '--enable-recovery' lets other ranks go "
             "on when a rank fails"),
