@@ -16,7 +16,7 @@
 #include "starter/services.h"
 #include "wire/messages/launch.h"
 
-enum { OWN_VARIABLES = 50, OWN_SIZE = RANK_VARIABLE_SIZE };
+enum { OWN_VARIABLES = 54, OWN_SIZE = RANK_VARIABLE_SIZE };
 
 /* Variables with these beginnings describe a launch, or a single task of another launcher, in which
  * mprun itself is; ours replace them, and those of a manager's task. PMIX_MCA_ and the other
@@ -134,6 +134,31 @@ static size_t defaults(const struct rank_environment *e, char (*own)[OWN_SIZE])
     return kept;
 }
 
+/* What Open MPI 4 answers from for MPI_INFO_ENV. Lists and a directory that are longer than a
+ * variable can be are left out. */
+static size_t info_variables(const struct rank_environment *e, char (*own)[OWN_SIZE])
+{
+    const struct step *s = &e->with->launch->step;
+    char first[OWN_SIZE] = "", counts[OWN_SIZE] = "";
+    size_t n = 0, nfirst = 0, ncounts = 0;
+    for (size_t i = 0; i < s->napps && nfirst < OWN_SIZE && ncounts < OWN_SIZE; i++) {
+        const struct rank_set *ranks = &s->apps[i].ranks;
+        const char *blank = i ? " " : "";
+        nfirst += (size_t)snprintf(first + nfirst, OWN_SIZE - nfirst, "%s%u", blank,
+                                   rank_set_count(ranks) ? rank_set_at(ranks, 0).rank : 0);
+        ncounts += (size_t)snprintf(counts + ncounts, OWN_SIZE - ncounts, "%s%u", blank,
+                                    rank_set_count(ranks));
+    }
+    snprintf(own[n++], OWN_SIZE, "OMPI_NUM_APP_CTX=%zu", s->napps);
+    if (nfirst < OWN_SIZE - 32 && ncounts < OWN_SIZE - 32) {
+        snprintf(own[n++], OWN_SIZE, "OMPI_FIRST_RANKS=%.*s", OWN_SIZE - 32, first);
+        snprintf(own[n++], OWN_SIZE, "OMPI_APP_CTX_NUM_PROCS=%.*s", OWN_SIZE - 32, counts);
+    }
+    if (strlen(e->app->directory) < OWN_SIZE - 32)
+        snprintf(own[n++], OWN_SIZE, "OMPI_MCA_initial_wdir=%s", e->app->directory);
+    return n;
+}
+
 /* Put mprun's own variables of this rank into e->own: those that differ between ranks, and those
  * that all ranks of the host share. Returns their number. */
 static size_t own_variables(const struct rank_environment *e, struct rank_name name, uint32_t local,
@@ -195,6 +220,8 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
             ADD("PMI_SPAWNED=1");
     }
 #undef ADD
+    if (l->step.pmi & PMI_KIND_PMIX)
+        n += info_variables(e, own + n);
     n += rank_gpu_variables(e->app, &l->step, e->with->containment->answer.gpus, l->same_machine,
                             own + n);
     n += defaults(e, own + n);
