@@ -145,7 +145,7 @@ END
 names_of_managers() {
     (cd "$MPRUN_SOURCE" && grep -rniE '\<sge|grid.?engine|qrsh|\<execd|shepherd|slurm|\<srun|\<pbs|torque|\<lsf|\<ssh|\<q(sub|del|stat|conf|login)\>|\<h_(rt|vmem)|\<nslots|pe_hostfile|\<lsb_' \
         launcher starter pmix-server containment wire plan model common --include='*.[ch]' --include='*.proto' |
-        grep -vE '^launcher/cmdline/|GRANT_(GRIDENGINE|SLURM)') || :
+        grep -vE '^launcher/cmdline/|GRANT_(GRIDENGINE|SLURM)|slurm_variables|ADD\("SLURMD?_|those that srun sets') || :
 }
 
 @test "managers are known to their adapters alone" {
