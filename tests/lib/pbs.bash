@@ -12,6 +12,8 @@
 #                               mprun with the options of every test
 #   qsub_wait NODES <SCRIPT     and waits for its end: output and exit code are the job's; 199 after
 #                               $JOB_LIMIT, 60 s
+#   qsub_terminal NODES <PLAY   as qsub -I: somebody types, as tests/lib/terminal says, after the shell's first
+#                               prompt; prints what the terminal shows. mprun is $M
 #   job_wait, job_dir, job_out, job_err, qdel     of the job that was submitted last
 #   step_start NODES            a job of one step whose ranks write what they get to rank.N, and the time
 #                               when they get TERM to term.N; its script waits for the step at a TERM
@@ -56,9 +58,20 @@ qdel() {
     hosts qdel "$(job)"
 }
 
+job_dir_make() {
+    local dir
+    dir=$(mktemp -d "$HOSTS_DIR/shared/job.XXXXXX") && chmod 777 "$dir" && chown 64000:64000 "$dir" && echo "$dir"
+}
+qsub_terminal() {
+    local dir
+    dir=$(job_dir_make) && echo "$dir" >"$BATS_TEST_TMPDIR/job-dir" || return
+    { printf 'wait [$] $\ntype M="%s --containment=tree"\\r\n' "$MPRUN_BUILD/launcher/mprun" && cat &&
+        printf '%s\n' 'type exit 0\r'; } |
+        "$MPRUN_SOURCE/tests/lib/terminal" "$MPRUN_SOURCE/tests/lab/pbs" interactive "$HOSTS_DIR" "$1" "$dir" 3>&-
+}
 qsub_start() {
     local dir
-    dir=$(mktemp -d "$HOSTS_DIR/shared/job.XXXXXX") && chmod 777 "$dir" && chown 64000:64000 "$dir" || return
+    dir=$(job_dir_make) || return
     {
         printf 'PATH=%q:$PATH\ncd %q\n' "$MPRUN_BUILD/launcher" "$dir" &&
             echo 'm() { mprun --containment=tree "$@"; }' && cat

@@ -72,7 +72,7 @@ END
     sweep_up
 }
 
-@test "PBS has the CPU time of the ranks in its books" {
+@test "the article's tight example: PBS has the CPU time of the ranks in its books" {
     cp "$(mpi_program spin none)" "$HOSTS_DIR/shared/spin"
     run -0 qsub_wait n1:2,n2:2 <<<"m --report-json report $HOSTS_DIR/shared/spin 1"
     reported=$(python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print(u["cpu_user_s"] + u["cpu_system_s"])' "$(job_dir)/report")
@@ -184,6 +184,25 @@ END
     fault n1 refuse attach 17009
     run -0 --separate-stderr qsub_wait n1 <<<'m --pmi none setsid --fork --wait sleep 1'
     [[ $stderr == *"have pbs_mom count the session of process "*": error 17009, user not permitted; processes that ranks put into sessions"* ]]
+}
+
+@test "qsub -I: ^C, input of rank 0, --pty with the size of the terminal" {
+    needs_standin
+    run -0 qsub_terminal n1:2,n2 <<'PLAY'
+type $M -q sh -c '[ $MPRUN_RANK = 0 ] || exit 0; echo rea\\dy; read x; echo in\\put $x $PBS_ENVIRONMENT'; echo co\\de $?\r
+wait ready
+type word\r
+wait input word PBS_INTERACTIVE
+wait code 0
+type $M -q --pty -n 1 sh -c 'stty size; tty'; echo co\\de $?\r
+wait 24 80
+wait /dev/pts/
+wait code 0
+type $M --pmi none sh -c 'echo beg\\un; exec sleep 1000'; echo co\\de $?\r
+wait begun[^!]*begun[^!]*begun
+end code 130
+PLAY
+    echo "$output"
 }
 
 @test "mprun in a task on another host of the job, where lines and hosts are counted differently" {
