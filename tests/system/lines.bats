@@ -18,10 +18,14 @@ answer() {
 
 # check KIND EXPECTED
 check() {
-    local ranks=${2%% | *} said=${2#* | }
-    [[ $1 == "!" ]] && { [ "$code" = 125 ] && grep -qF -- "$2" err; return; }
-    [ "$code" = 0 ] && grep -qE "^placement   $ranks\\b" out || return
-    if [[ $1 == = ]]; then [ ! -s err ]; else [ "$(wc -l <err)" = 1 ] && grep -qF -- "$said" err; fi
+    local ranks=${2%% | *} said=${2#* | } wanted=0
+    [[ $1 != "!" ]] || wanted=125
+    [ "$code" = $wanted ] || return
+    case $1 in
+    !) grep -qF -- "$2" err ;;
+    =) grep -qE "^placement   $ranks\\b" out && [ ! -s err ] ;;
+    *) grep -qE "^placement   $ranks\\b" out && grep -qF -- "$said" err && [ "$(wc -l <err)" = 1 ] ;;
+    esac
 }
 
 @test "every line starts the ranks that it means, says what has no effect, or is refused with what to write" {
