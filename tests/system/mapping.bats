@@ -66,7 +66,7 @@ as_expected() {
     local words
     for words in "--map-by socke" "--map-by ppr:0:numa" "--map-by ppr:2" "--map-by numa:spam" "--bind-to" "--bind-to core:maybe" \
         "--cpu-set" "--cpu-set x" "--cpu-list 1,x" "--cpu-bind=mask_cpu:0x0" "--cpu-bind=mask_cpu:xyz" "--rank-by numa" \
-        "--distribution plane=0" "--distribution block:odd" "--cpu-set 0 --cpu-list 0" "--display all" "-n 1 --cpu-list 5000 "; do
+        "--distribution plane=0" "--cpu-set 0 --cpu-list 0" "--display all" "-n 1 --cpu-list 5000 "; do
         # shellcheck disable=SC2086
         run -125 --separate-stderr mprun $words true
         [[ $stderr == "mprun: "* ]]
