@@ -25,21 +25,13 @@ static void free_world(struct world *world, size_t nhosts)
     free(world);
 }
 
-static int copy_ranks(const struct rank_set *from, struct rank_set *to)
-{
-    for (size_t i = 0; i < from->ncycles; i++)
-        if (rank_set_add_cycle(to, from->cycles[i]) < 0)
-            return -1;
-    return 0;
-}
-
 static int take_hosts(struct world *world, const struct rank_set *hosts, size_t nhosts)
 {
     world->ranks = calloc(nhosts + 1, sizeof(*world->ranks));
     if (!world->ranks || rank_map_create(&world->map, world->number, world->nranks, NULL) < 0)
         return -1;
     for (uint32_t i = 0; i < nhosts; i++)
-        if (copy_ranks(&hosts[i], &world->ranks[i]) < 0 ||
+        if (rank_set_add_all(&world->ranks[i], &hosts[i]) < 0 ||
             rank_map_put(&world->map, &hosts[i], i, NULL) < 0)
             return -1;
     return 0;

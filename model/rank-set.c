@@ -70,6 +70,14 @@ int rank_set_add(struct rank_set *s, struct rank_name r)
     return 0;
 }
 
+int rank_set_add_all(struct rank_set *s, const struct rank_set *from)
+{
+    for (size_t i = 0; i < from->ncycles; i++)
+        if (rank_set_add_cycle(s, from->cycles[i]) < 0)
+            return -1;
+    return 0;
+}
+
 /* ---- asking it ------------------------------------------------------------------------------- */
 
 uint32_t rank_set_count(const struct rank_set *s)

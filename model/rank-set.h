@@ -35,6 +35,7 @@ void rank_set_free(struct rank_set *s);
 int rank_set_add(struct rank_set *s, struct rank_name r); /* makes cycles of what is regular */
 int rank_set_add_block(struct rank_set *s, uint32_t world, uint32_t first, uint32_t count);
 int rank_set_add_cycle(struct rank_set *s, struct rank_cycle c);
+int rank_set_add_all(struct rank_set *s, const struct rank_set *from);
 
 uint32_t rank_set_count(const struct rank_set *s);
 /* The rank with this index, which is below the count. */

@@ -142,6 +142,12 @@ static void sets_of_hosts_that_follow_each_other_have_a_distance(void **state)
     assert_int_equal(rank_set_distance(&a, &b), -1);
     rank_set_add(&a, name(0, 19));
     assert_true(rank_set_meets(&a, &b));
+    struct rank_set copy = {0};
+    assert_int_equal(rank_set_add_all(&copy, &a), 0);
+    assert_int_equal(rank_set_distance(&a, &copy), 0);
+    assert_int_equal(rank_set_count(&copy), 7);
+    assert_int_equal(rank_set_add_all(&copy, &b), -1);
+    rank_set_free(&copy);
     rank_set_free(&a);
     rank_set_free(&b);
 }
