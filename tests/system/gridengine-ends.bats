@@ -6,7 +6,8 @@ load '../lib/mprun'
 load '../lib/hosts'
 load '../lib/gridengine'
 
-setup_file() { gridengine_setup --set queue:notify=3; }
+# so that ranks can be looked at before KILL, on a slow machine, too
+setup_file() { gridengine_setup --set "queue:notify=$(patience 3)"; }
 teardown_file() { gridengine_teardown; }
 setup() { gridengine_begin; }
 teardown() { gridengine_end; }
