@@ -166,7 +166,7 @@ END
     ends 7 "$(rank_on 3 1) called abort with code 7; the other ranks are ended" 2 after 3 abort 7
     ends 42 "$(rank_on 0 0) called abort with code 42; *" 1 after 0 abort 42
     # what exit() cuts to 0 is no success
-    ends 1 "$(rank_on 1 1) called abort with code 512; *" 4 after 1 abort 512
+    ends 1 "$(rank_on 1 1) called abort with code 512 (1 as an exit code); *" 4 after 1 abort 512
     ends 1 "$(rank_on 2 1) called abort with code 0; *" 2 after 2 abort 0
 }
 
