@@ -4,17 +4,10 @@
 # library and by hand, and what becomes of ranks that send what they should not
 load '../lib/mprun'
 
-# compiled before the first test, where the build directory can be written
 setup_file() {
-    export PMI2_CLIENT=$MPRUN_BUILD/tests/system/pmi2-client
-    [ ! -e /usr/include/slurm/pmi2.h ] || compiled "$PMI2_CLIENT" "$MPRUN_SOURCE/tests/system/mpi/pmi2.c" -I/usr/include/slurm -lpmi2
-}
-
-# compiled PROGRAM SOURCE OPTION...: unless it is there and newer
-compiled() {
-    local program=$1 source=$2
-    shift 2
-    [ "$program" -nt "$source" ] || cc -O1 -o "$program" "$source" "$@"
+    export PMI2_CLIENT=$BATS_FILE_TMPDIR/pmi2-client
+    [ ! -e /usr/include/slurm/pmi2.h ] ||
+        cc -O1 -o "$PMI2_CLIENT" "$MPRUN_SOURCE/tests/system/mpi/pmi2.c" -I/usr/include/slurm -lpmi2
 }
 
 needs_pmi2_client() { [ -x "$PMI2_CLIENT" ] || skip "needs libpmi2-0-dev"; }
