@@ -13,6 +13,7 @@ static const struct {
     unsigned dialects; /* 0: all */
     bool is_switch;
 } variables[] = {
+    {"MPIEXEC_TIMEOUT", "--timeout", 0, false},
     {"MPIEXEC_PORT_RANGE", "--port-range", 0, false},
     {"MPICH_PORT_RANGE", "--port-range", 0, false},
     {"HYDRA_HOST_FILE", "--hostfile", 0, false},
