@@ -29,7 +29,7 @@ common_state() { grep -E '^(umask|directory|nice|scheduler|session|terminal|limi
 
 # the entries of an environment that are not mprun's doing; what is in $1 is separated by NUL
 users_own() {
-    LC_ALL=C grep -azvE '^(MPRUN_(RANK|SIZE|LOCAL_RANK|LOCAL_SIZE|HOST_INDEX|HOSTS|HOST_NAME|STEP_ID|WORLD|INCARNATION|SUBMIT_TMPDIR)|TMPDIR|PMIX?_[A-Z0-9_]+|MPI_LOCALN?RANK(ID|S)|OMPI_(COMM_WORLD|UNIVERSE|MCA)_[a-zA-Z_]+)=' "$1"
+    LC_ALL=C grep -azvE '^(MPRUN_(RANK|SIZE|LOCAL_RANK|LOCAL_SIZE|HOST_INDEX|HOSTS|HOST_NAME|STEP_ID|WORLD|INCARNATION|SUBMIT_TMPDIR)|TMPDIR|PMIX?_[A-Z0-9_]+|MPI_LOCALN?RANK(ID|S)|(OMPI_(COMM_WORLD|UNIVERSE|MCA|APP|FIRST|NUM)|MV2_COMM_WORLD)_[a-zA-Z_]+)=' "$1"
 }
 
 @test "arguments are the same bytes: newlines, no UTF-8, empty, very long" {
@@ -63,7 +63,7 @@ users_own() {
         PALS_RANKID=0 FLUX_TASK_RANK=0 JSM_NAMESPACE_RANK=0 MV2_COMM_WORLD_RANK=0 PMI_RANK=0 OMPI_COMM_WORLD_RANK=7)
     local job=(SLURM_JOB_ID=5 SLURM_NTASKS=4 PBS_JOBID=5.server PBS_NODEFILE=/f LSB_JOBID=5 NSLOTS=4
         OMPI_MCA_orte_base_help_aggregate=0 OMPI_MCA_pmix=^s1)
-    under env "${task[@]}" "${job[@]}" mprun -n 2 --oversubscribe --pmi none env >all
+    under env "${task[@]}" "${job[@]}" mprun --rm local -n 2 --oversubscribe --pmi none env >all
     for entry in "${job[@]}"; do
         [ "$(grep -cxF -- "$entry" all)" = 2 ]
     done
@@ -155,7 +155,7 @@ END
 
 @test "a rank has the descriptors 0, 1, 2 and PMI's alone, also when mprun has more" {
     exec 5</dev/null 6>extra 77</etc/passwd
-    for words in "-n 2 --pmi none" "-n 2" "-n 2 --rm local:2 -N 1"; do
+    for words in "-n 2 --pmi none" "-n 2" "-n 2 --rm local:2 --npernode 1"; do
         # shellcheck disable=SC2086
         run -0 --separate-stderr mprun --oversubscribe $words sh -c 'echo "pmi ${PMI_FD:-none}"; exec "$0" state' "$probe"
         grep '^descriptor' <<<"$output" | cut -d' ' -f2 | sort -n | uniq -c >got
