@@ -119,6 +119,7 @@ eight_have_begun() { [ "$(grep -c begun "$MPRUN_OUT")" -eq 8 ]; }
     step_is_unharmed
 }
 
+# bats test_tags=root
 @test "another user reaches neither door nor control socket" {
     needs_root
     start_step unix

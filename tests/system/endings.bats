@@ -125,6 +125,7 @@ writer_is_stuck() {
     no_leftovers 15
 }
 
+# bats test_tags=root
 @test "a rank that left its cgroup is ended as well" {
     needs_root
     needs_v2
@@ -146,6 +147,7 @@ thaw() {
     FROZEN=
 }
 
+# bats test_tags=root
 @test "a rank that cannot be killed is named, and not waited for" {
     needs_root
     local own

@@ -98,6 +98,7 @@ as_lonely_user() {
             XDG_RUNTIME_DIR="$PWD" "$@" 3>&-)
 }
 
+# bats test_tags=root
 @test "processes that the user's limit does not allow: whatever cannot be started is named" {
     needs_no_sanitizers "they start processes"
     needs_root
@@ -156,6 +157,7 @@ in_tmpdir() {
         ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --overlap -v "${@:2}"
 }
 
+# bats test_tags=root
 @test "TMPDIR is not there, or not the user's to write: /tmp serves instead, and --verbose says so" {
     needs_root
     mkdir -m 755 roots && chmod 755 .

@@ -176,6 +176,7 @@ END
     [[ $output == *$'\e[Kend' ]]
 }
 
+# bats test_tags=root
 @test "an ordinary user's processes have directories of their own" {
     needs_root
     run run_as_user sh -c 'id -u; echo "$HOME $TMPDIR"; touch "$TMPDIR/x" "$XDG_RUNTIME_DIR/x" "$HOME/../x"'
