@@ -43,8 +43,8 @@ bool mpir_is_debugged(void)
     return MPIR_being_debugged;
 }
 
-/* What a rank's process executes, where this host has the same file; else the word of the line.
- * Caller frees. NULL: out of memory. */
+/* The file that a rank's process executes, where this host has the same file; else the word of the
+ * line. Caller frees. NULL: out of memory. */
 static char *find_executable(const struct app *app)
 {
     AUTO_FREE char *found = NULL;

@@ -69,7 +69,7 @@ void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* What is known of a rank; NULL: no such rank, or its world's rows are not kept. */
+/* Returns the row of a rank; NULL: no such rank, or its world's rows are not kept. */
 const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name);
 /* False: it had been started before. */
 bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid,

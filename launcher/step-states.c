@@ -164,7 +164,7 @@ static enum step_state cleaning(struct run *r)
     return hosts_before(r->hosts, AGENT_CLEANED) > 0 ? STEP_CLEANING : STEP_RELEASING;
 }
 
-/* Those that may go now are told so. */
+/* The hosts that may end now are told so. */
 static void release(struct run *r, enum agent_state due)
 {
     Mprun__Release m = MPRUN__RELEASE__INIT;

@@ -5,7 +5,7 @@
 #include "launcher/report/state-now.h"
 #include "launcher/run.h"
 
-/* Where a rank has failed before, the step is ending already, and that decides the code. */
+/* A rank that failed before has ended the step already, and decides the code. */
 static void end(struct run *r)
 {
     double seconds = r->plan->cmd->timeout;

@@ -60,7 +60,7 @@ enum pmi_kind {
 
 enum stdin_target { STDIN_NONE, STDIN_RANK, STDIN_ALL };
 
-/* Where ranks stop by themselves, until SIGCONT: for debuggers that attach to them. */
+/* The point where ranks stop by themselves, until SIGCONT: for debuggers that attach to them. */
 enum stop_point {
     STOP_NOWHERE,
     STOP_AT_EXEC, /* before the first instruction of the program */

@@ -51,7 +51,7 @@ static uint64_t sum_usable_slots(const struct allocation *a, const struct plan_o
     return sum;
 }
 
-/* Where the numbers of slots come from, for sentences. */
+/* The source of the numbers of slots, for sentences. */
 static const char *slot_source(const struct allocation *a)
 {
     for (size_t i = 1; i < a->nhosts; i++)

@@ -31,5 +31,5 @@ struct bridge { /* private to thread-bridge.c */
 int bridge_init(struct bridge *b, struct loop *loop, struct server *s, struct error *err);
 /* Adds an item, from any thread. Takes it. */
 void bridge_post(struct bridge *b, struct bridge_item *item);
-/* Whether no item waits. Called in the loop's thread. */
+/* Returns true when no item waits. Called in the loop's thread. */
 bool bridge_is_empty(struct bridge *b);

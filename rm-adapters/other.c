@@ -34,7 +34,8 @@ static const char *file_of(const struct rm_adapter *a)
     return NULL;
 }
 
-/* What is there of a job, and in *ret_file the variable of a file of its hosts, or NULL. */
+/* Returns true when there is a job of another manager, and in *ret_file the variable of a file of
+ * its hosts, or NULL. */
 static bool find(const struct host_request *request, const char **ret_file, char *reason, size_t n)
 {
     char why[200];

@@ -5,7 +5,7 @@
 #include "containment/cgroup/kill.h"
 #include "containment/tunables.h"
 
-/* Where the kernel does it, it needs no further help, and tells the end. */
+/* A kernel that kills whole cgroups needs no further help, and tells the end. */
 static int killer_step(struct killer *k)
 {
     int ms = kill_ladder_step(&k->ladder);

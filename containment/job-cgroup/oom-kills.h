@@ -28,7 +28,7 @@ void oom_kills_begin(struct oom_kills *k);
  * any case which limit has been reached: "cgroup '/ge-7.1-0a1b2c3d' reached its limit 400 MiB". */
 bool oom_kills_explain(struct oom_kills *k, char *limit, size_t n);
 
-/* What an end is called that was such a kill, in the sentences of all programs. */
+/* The words for such a kill in the sentences of all programs. */
 #define OOM_KILLED "was killed: out of memory"
 /* How a process has ended: OOM_KILLED and the limit, "was killed by signal 9 (Killed)", or "ended
  * with code 3". status: as of waitpid(). Returns the exit code that the step has for it: mprun's

@@ -112,7 +112,7 @@ static int climb(char *path, size_t root_len)
     return 0;
 }
 
-/* What a step can use of v2. */
+/* The controllers of v2 that a step can use. */
 enum { OF_STEPS = CGROUP_LIMITS | CGROUP_BIT(CGROUP_CPU) | CGROUP_BIT(CGROUP_CPUSET) };
 
 static unsigned controllers_in_file(struct cgroup_at d, const char *file)

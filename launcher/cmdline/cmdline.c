@@ -192,7 +192,7 @@ static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, s
     return at < 0 ? -1 : 0;
 }
 
-/* What stands on the line besides a file of programs holds for all of them. */
+/* The options on the line besides a file of programs hold for all of its programs. */
 static int share_first(struct cmdline *c, struct error *err)
 {
     struct cmdline_app first = c->apps[0];

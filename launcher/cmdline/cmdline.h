@@ -28,7 +28,7 @@ enum transport {
 
 extern const char *const transport_words[]; /* by enum transport; NULL-terminated */
 
-/* What becomes of a step with a limit that was exceeded: --on-limit. */
+/* The action when a step exceeds a limit: --on-limit. */
 enum on_limit {
     ON_LIMIT_KILL_STEP, /* end all ranks */
     ON_LIMIT_KILL_RANK, /* end the rank that grew last; the others go on */

@@ -22,7 +22,7 @@ struct output_lines;
 
 enum { OUTPUT_LINE_MAX = 64 * 1024 };
 
-/* What is written before each line. With nothing, bytes pass as they come, and no struct
+/* The text before each line. With nothing, bytes pass as they come, and no struct
  * output_lines is made. */
 struct line_format {
     bool tag;            /* rank and stream */

@@ -14,7 +14,7 @@ void report_sums_free(struct report_sums *s)
     *s = (struct report_sums){0};
 }
 
-/* Where the host knows its total exactly, that counts and not what was added up. */
+/* A total that the host knows exactly counts instead of the sum. */
 static void override(struct report_host_sum *sum, const struct usage *total)
 {
     for (unsigned f = 0; f < USAGE_FIELD_COUNT; f++)

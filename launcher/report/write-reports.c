@@ -41,7 +41,7 @@ static void own_usage(struct usage *u)
     usage_set(u, USAGE_RSS_PEAK, (uint64_t)self.ru_maxrss * 1024);
 }
 
-/* Those of all worlds, one after the other. NULL: out of memory. */
+/* Returns the rows of all worlds, one after the other. NULL: out of memory. */
 static struct report_rank *all_ranks(const struct step_record *record)
 {
     struct report_rank *all = calloc(record->nranks + 1, sizeof(*all)), *at = all;

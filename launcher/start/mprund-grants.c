@@ -30,7 +30,7 @@ void grants_mprund_is_silent(struct grants *g, const char *host, const char *why
     g->said = true;
 }
 
-/* What a site does not sign is no news to its users. */
+/* Says why there is no grant; with --verbose only, where the site does not sign. */
 static void tell(struct grants *g, const struct error *why)
 {
     char here[HOST_NAME_MAX + 2] = "";

@@ -189,7 +189,7 @@ void starters_said_hello(struct starters *s, struct host *h, const char *why_std
         all_reported(s);
 }
 
-/* Where start clients are not ended, those whose starters never come are not waited for. */
+/* mprun does not wait for start clients whose starters never come, where it may not end them. */
 void starters_cancel(struct starters *s)
 {
     if (grants_forget(&s->grants))

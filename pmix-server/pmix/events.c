@@ -22,7 +22,7 @@ struct event_item {
     uint8_t bytes[]; /* packed */
 };
 
-/* What the library keeps until it has told its clients. */
+/* An event, kept until the library has told its clients. */
 struct event {
     pmix_status_t code;
     pmix_proc_t source;

@@ -216,7 +216,7 @@ static bool fail_host(struct starting *s, size_t host, int code, const char *why
     return send_event(s, host, START_FAILED, 0, &e);
 }
 
-/* Those that were not asked for: the start was cancelled. */
+/* The hosts that were not asked for: the start was cancelled. */
 static bool cancel_rest(struct starting *s)
 {
     while (s->next < s->nhosts) {

@@ -92,7 +92,8 @@ static bool flag(const struct task_spool *spool, const char *name)
     return value && strtol(value, NULL, 10) != 0;
 }
 
-/* Where the spool is closed to users, the name of a script's copy there tells it from a command. */
+/* The name of a script's copy in the spool tells it from a command, where the spool is closed to
+ * users. */
 static bool is_binary(const struct task_spool *spool)
 {
     const char *script = getenv("JOB_SCRIPT");

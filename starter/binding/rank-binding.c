@@ -143,7 +143,7 @@ static void keep(struct rank_binding *b, int ledger, int keeper_fd)
     b->ledger = ledger;
 }
 
-/* Where other steps are faster again and again, bind as if this step were alone. */
+/* Other steps were faster again and again: bind as if this step were alone. */
 static int choose(struct rank_binding *b, const struct plan_topology *t, int ledger,
                   struct error *err)
 {

@@ -49,7 +49,7 @@ struct child_hosts { /* all zero: this host has no place yet */
 int child_hosts_init(struct child_hosts *c, const struct starter_services *services,
                      const Mprun__Place *place, child_preload_fn preload, void *arg);
 void child_hosts_close(struct child_hosts *c); /* all zero is fine, here and below */
-/* Where there are to be children, listen for them and tell mprun the address (DOOR). */
+/* Listens for children, if there are to be any, and tells mprun the address (DOOR). */
 void child_hosts_open_door(struct child_hosts *c);
 /* Send a frame to the child in this place, if it is linked, and to all hosts below it. */
 void child_hosts_send(struct child_hosts *c, unsigned place, enum frame_type type, const void *p,

@@ -35,7 +35,7 @@ static int copy_plainly(int from, int to)
     return n < 0 ? -1 : 0;
 }
 
-/* Where the file system can, both share their blocks until one is changed. */
+/* Both share their blocks until one is changed, if the file system can. */
 static int copy_content(int from, int to)
 {
     return ioctl(to, FICLONE, from) == 0 ? 0 : copy_plainly(from, to);

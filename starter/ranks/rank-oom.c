@@ -9,8 +9,8 @@
 #include "starter/services.h"
 #include "wire/messages/launch.h"
 
-/* What its own cgroup says, or, where all ranks share one, that cgroup says and no other rank's end
- * has been explained by. 0: nothing says it. */
+/* The rank's own cgroup says it, or, where all ranks share one, that cgroup says it and no other
+ * rank's end has been explained by. 0: nothing says it. */
 static uint64_t counted_kills(const struct rank *r, bool *ret_is_counted)
 {
     const struct step_containment *c = r->all->with->containment;

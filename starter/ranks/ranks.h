@@ -73,7 +73,7 @@ struct rank_amount {       /* of one kind, in its unit */
     struct rank_name grew; /* the rank whose part has grown most since the call before, */
     uint64_t growth;       /* by so much; 0: none has */
 };
-/* What all ranks use now, by kind. */
+/* Returns the usage of all ranks now, by kind. */
 void ranks_amounts(struct ranks *all, struct rank_amount ret[LIMIT_KIND_COUNT]);
 /* End one rank for a limit; text is its sentence in EXITED. A rank that does not run is left
  * alone. */

@@ -47,7 +47,7 @@ void handshake_wipe(struct handshake *h)
     sodium_memzero(h, sizeof(*h));
 }
 
-/* Of the first n bytes of what was said. */
+/* Computes the keyed hash of the first n bytes of what was said. */
 static void proof(const struct handshake *h, const char *label, size_t n, uint8_t out[PROOF])
 {
     crypto_generichash_state st;

@@ -7,8 +7,8 @@
 
 #include "common/cleanup.h"
 
-/* Whether there is anybody to send to; a message that no peer takes ends the link here, where it
- * can be named. */
+/* Returns true when there is a peer to send to; a message that no peer takes ends the link here,
+ * where it can be named. */
 static bool can_send(struct link *l, enum frame_type type, size_t n)
 {
     if (l->state == DEAD || (l->deaf && !l->session))

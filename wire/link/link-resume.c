@@ -220,7 +220,7 @@ bool link_claims(const struct link *l)
     return l->session && sodium_memcmp(l->session->claim.id, none, sizeof(none)) != 0;
 }
 
-/* Whether the newcomer's claim can be true of l; nothing is changed when not. */
+/* Returns true when the newcomer's claim can be true of l; else nothing is changed. */
 static int check_claim(struct link *l, const struct link *newcomer, struct error *why)
 {
     const struct session *s = l->session;

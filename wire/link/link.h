@@ -90,7 +90,8 @@ struct link *link_create(struct loop *loop, int in_fd, int out_fd, const struct 
 void link_destroy(struct link *l); /* closes, without a callback; NULL is fine */
 void link_set_events(struct link *l, const struct link_events *events, void *arg);
 const char *link_name(const struct link *l);
-/* Whether the peer has proved the key and the link is not dead. It may be without a connection. */
+/* Returns true when the peer has proved the key and the link is not dead. It may be without a
+ * connection. */
 bool link_is_open(const struct link *l);
 /* Counts how often the link has read something; an acknowledgement counts, too: the peer's program
  * sent it. Returns 1 with *ret_times; 0: there is no connection now. */

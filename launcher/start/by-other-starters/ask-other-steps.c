@@ -395,7 +395,7 @@ static void other_step(void *arg, const char *path)
         begin_to_connect(*at);
 }
 
-/* Those that are not known yet before those that were dead; who is gone is forgotten. */
+/* New steps come before steps that were dead; a step that has gone is forgotten. */
 static void look_for_others(struct other_steps *g)
 {
     for (struct neighbour **at = &g->all, *n; (n = *at);) {

@@ -83,7 +83,7 @@ void starters_errand_news(struct starters *s, const struct host *h, const Mprun_
     }
 }
 
-/* Those who are told may send others. */
+/* The hosts that are told may send others. */
 void errands_host_gone(struct starters *s, const struct host *h)
 {
     struct errand *e = s->errands;

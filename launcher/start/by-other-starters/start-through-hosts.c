@@ -117,7 +117,8 @@ void through_reported(struct starter *st)
     }
 }
 
-/* Those that nobody has started yet are mprun's own now; after a cancel the adapter says so. */
+/* mprun itself now starts the hosts that nobody has started yet; after a cancel the adapter says
+ * so. */
 void through_end(struct starters *s)
 {
     for (size_t i = 0; s->starts_through && i < s->plan->nused; i++) {
