@@ -8,7 +8,7 @@
 #   program NAME LIMIT COMMAND...    runs it under a time limit of so many seconds (of a quiet machine), and prints
 #                             what it says between the two lines that tests/lib/tap-count reads
 #   tested NAME LIMIT COMMAND...     likewise; what fails is run once more, and tap-count tells the two apart
-#   not_run NAME WHY, nothing NAME WHY    as if it had failed, had been skipped
+#   nothing NAME WHY          as if it had been skipped
 #   progress_plan N           so many programs more are to be run: $CHECK_PROGRESS has a line for each plan, and
 #                             one for each program that has ended: seconds that it took, and its processor time
 #   progress_show, progress_hide     on a terminal, a line of how far all is, until it is hidden; else nothing
@@ -43,7 +43,6 @@ tested() {
     fi
     progress_done "$name" $((SECONDS - start))
 }
-not_run() { printf '#### begin %s\n%s\n#### end %s not-run\n' "$1" "$2" "$1"; }
 nothing() { printf '#### begin %s\n1..0 # SKIP %s\n#### end %s 0\n' "$1" "$2" "$1"; }
 
 progress_plan() { [ -z "${CHECK_PROGRESS:-}" ] || echo "plan $1" >>"$CHECK_PROGRESS"; }
