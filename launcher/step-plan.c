@@ -22,6 +22,7 @@
 #include "launcher/tunables.h"
 #include "plan/topology.h"
 #include "rm-adapters/hosts/hostlist.h"
+#include "rm-adapters/hosts/requested-hosts.h"
 #include "wire/link/key-proof.h"
 #include "wire/tree/tree.h"
 
@@ -190,8 +191,14 @@ static int make_plan(struct step_plan *p, struct error *err)
         .cores = p->cmd->step.bind.cores,
         .oversubscribe = p->cmd->oversubscribe,
     };
+    AUTO_FREE uint32_t *sequence = NULL;
+    size_t n = 0;
     if (number_parts(p, &o, err) < 0)
         return -1;
+    if (p->cmd->in_sequence && named_sequence(&p->cmd->hosts, &p->alloc, &sequence, &n, err) < 0)
+        return error_context(err, "--map-by seq");
+    o.host_of = sequence;
+    o.nhost_of = (uint32_t)n;
     return plan(&p->alloc, &o, &p->placement, err);
 }
 

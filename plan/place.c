@@ -63,8 +63,8 @@ static const char *slot_source(const struct allocation *a)
 /* How many ranks: as asked, or as many as there is room for. */
 static uint64_t count_ranks(const struct allocation *a, const struct plan_options *o)
 {
-    if (o->nranks)
-        return o->nranks;
+    if (o->nranks || o->host_of)
+        return o->nranks ? o->nranks : o->nhost_of;
     if (!o->per_host)
         return sum_usable_slots(a, o);
     uint64_t sum = 0;
@@ -124,6 +124,11 @@ static int check_slots(const struct allocation *a, const struct plan_options *o,
                          "; ask for fewer ranks, or for more on a host",
                          nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
                          (uint64_t)o->per_host * a->nhosts);
+    if (o->host_of && nranks > o->nhost_of)
+        return error_set(err, EINVAL,
+                         "place %" PRIu64 " ranks in sequence: %" PRIu32 " host%s named, of which "
+                         "each takes one; ask for fewer ranks, or name hosts again",
+                         nranks, o->nhost_of, o->nhost_of == 1 ? " is" : "s are");
     if (nranks > sum_bounds(a, o))
         return error_set(err, EINVAL,
                          "place %" PRIu64 " rank%s: %zu host%s%s take no more than %" PRIu64
@@ -203,6 +208,18 @@ static int number_ranks(struct plan *p, const uint32_t *counts, const struct pla
     return 0;
 }
 
+static int number_in_sequence(struct plan *p, uint32_t *counts, const struct plan_options *o,
+                              uint64_t nranks)
+{
+    for (uint32_t r = 0; r < nranks; r++) {
+        struct rank_name name = {.world = o->world, .rank = r};
+        counts[o->host_of[r]]++;
+        if (rank_set_add(&p->hosts[o->host_of[r]], name) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int place_ranks(struct plan *p, const struct allocation *a, const struct plan_options *o,
                        uint64_t nranks, struct error *err)
 {
@@ -210,8 +227,10 @@ static int place_ranks(struct plan *p, const struct allocation *a, const struct 
     p->hosts = calloc(a->nhosts, sizeof(*p->hosts));
     if (!counts || !p->hosts)
         goto no_memory;
-    deal_rest(counts, a, o, fill_slots(counts, a, o, nranks));
-    if (number_ranks(p, counts, o, nranks) < 0)
+    if (!o->host_of)
+        deal_rest(counts, a, o, fill_slots(counts, a, o, nranks));
+    if ((o->host_of ? number_in_sequence(p, counts, o, nranks)
+                    : number_ranks(p, counts, o, nranks)) < 0)
         goto no_memory;
     if (rank_map_create(&p->map, o->world, (uint32_t)nranks, err) < 0)
         return -1;
@@ -249,7 +268,10 @@ static void explain(struct plan *p, const struct allocation *a, const struct pla
         snprintf(bound, sizeof(bound), ", at most %" PRIu32 " on a host", o->per_host);
     snprintf(p->reason, sizeof(p->reason), "%" PRIu64 " rank%s%s on %zu host%s %s%s: %s%s (%s)%s",
              nranks, plural(nranks), each_text(each, o), used, plural(used),
-             o->turn ? "in turn" : "by slot", bound, slots, used > 1 ? " each" : "", slot_source(a),
+             o->host_of ? "in sequence"
+             : o->turn  ? "in turn"
+                        : "by slot",
+             bound, slots, used > 1 ? " each" : "", slot_source(a),
              p->oversubscribed ? ", more ranks than slots" : "");
 }
 

@@ -21,12 +21,14 @@ struct plan {
 };
 
 struct plan_options {
-    uint32_t nranks;   /* 0: one per slot, or per_host on every host when that is set */
-    uint32_t per_host; /* --npernode/-N: at most this many on a host; 0: no bound */
-    uint32_t cores;    /* a rank takes as many slots; 0 is one */
-    uint32_t world;    /* of the ranks */
-    uint32_t turn;     /* so many ranks to each host in turn; 0: host after host is filled */
-    uint32_t numbers;  /* the same for the numbers of ranks */
+    uint32_t nranks;         /* 0: one per slot, or per_host on every host when that is set */
+    uint32_t per_host;       /* --npernode/-N: at most this many on a host; 0: no bound */
+    uint32_t cores;          /* a rank takes as many slots; 0 is one */
+    uint32_t world;          /* of the ranks */
+    uint32_t turn;           /* so many ranks to each host in turn; 0: host after host is filled */
+    uint32_t numbers;        /* the same for the numbers of ranks */
+    const uint32_t *host_of; /* instead: the host of each rank, nhost_of of them; or NULL */
+    uint32_t nhost_of;
     bool even;         /* each host gets as many, but one, if they have the slots */
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
 };

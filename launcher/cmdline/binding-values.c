@@ -213,13 +213,16 @@ int cmdline_apply_map_by(void *target, const char *value, struct error *err)
     enum level level = find_level(value, len);
     if (is_word(value, len, "node"))
         c->turn = 1;
+    else if (is_word(value, len, "seq"))
+        c->in_sequence = true;
     else if (level != LEVEL_NONE)
         c->step.bind.map = level == LEVEL_CORE ? LEVEL_NONE : level;
     else if (!is_word(value, len, "slot"))
-        return error_set(err, EINVAL,
-                         "'%.60s' is not in this release; write slot, node, pe-list=LIST, %s, or "
-                         "'ppr:N:' before node or one of these, and modifiers as ':pe=2,span'",
-                         value, every_level);
+        return error_set(
+            err, EINVAL,
+            "'%.60s' is not in this release; write slot, node, seq, pe-list=LIST, %s, or "
+            "'ppr:N:' before node or one of these, and modifiers as ':pe=2,span'",
+            value, every_level);
     return take_modifiers(c, value + len, err);
 }
 

@@ -343,6 +343,13 @@ static int check_agreement(const struct cmdline *c, struct error *err)
                          "%.20s', or '--as mpirun' or '--as srun' first on the line",
                          c->short_per_host, c->nranks, c->short_per_host, c->nranks,
                          c->short_per_host, c->short_per_host, c->short_per_host);
+    if (c->in_sequence && (c->per_host || c->rank_by != RANK_BY_DEFAULT || c->nodes_max))
+        return error_set(err, EINVAL,
+                         "'--map-by seq' starts one rank for each host that is named, in their "
+                         "order; leave %s out",
+                         c->per_host                     ? "the number of ranks on a host"
+                         : c->rank_by != RANK_BY_DEFAULT ? "--rank-by"
+                                                         : "--nodes");
     if (c->step.stdin_target == STDIN_RANK && c->nranks > 0 && c->step.stdin_rank >= c->nranks)
         return error_set(err, EINVAL, "--stdin names rank %u, but the ranks are 0 to %u",
                          c->step.stdin_rank, c->nranks - 1);

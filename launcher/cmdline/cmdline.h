@@ -80,6 +80,7 @@ struct cmdline {
     uint32_t nranks;   /* of all apps; 0: one per slot */
     uint32_t per_host; /* 0: no bound */
     uint32_t turn;     /* so many ranks to each host in turn; 0: hosts are filled */
+    bool in_sequence;  /* ranks go to the hosts one by one, as these are named */
     bool span;         /* the parts of all hosts are dealt to as those of one */
     enum rank_by rank_by;
     uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */

@@ -527,8 +527,9 @@ static const struct option_def table[] = {
     {"-N", "N", PLACE, "The same as --nodes", .apply = cmdline_apply_nodes,
      .variants = IN(SRUN) | IN(FLUX)},
     {"--map-by --mapby", "HOW", PLACE,
-     "Fill hosts in order (slot, the default), start a rank on each host in turn (node), or deal "
-     "the ranks of a host to its parts: hwthread, core, l1cache, l2cache, l3cache, numa, package; "
+     "Fill hosts in order (slot, the default), start a rank on each host in turn (node), a rank "
+     "for each line of the host file (seq), or deal the ranks of a host to its parts: hwthread, "
+     "core, l1cache, l2cache, l3cache, numa, package; "
      "'ppr:N:PART' is N ranks to each; with ':pe=M' behind it each rank has M cores",
      .apply = cmdline_apply_map_by},
     {"--rank-by --rankby", "HOW", PLACE,
@@ -801,8 +802,8 @@ static const struct option_def table[] = {
             "job, and leave it out here; with '--as srun' first on the line it is left out for "
             "you"),
     REFUSED("-rankmap --rankfile -rf",
-            "not in this release; '--map-by' and '--rank-by' place and number ranks, '--cpu-list' "
-            "binds them one by one"),
+            "not in this release; '--map-by seq' starts a rank for each line of the host file, "
+            "'--cpu-list' binds the ranks of a host one by one"),
     REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
     REFUSED("--mem-bind --membind",
             "not in this release: the kernel takes memory near the core that a rank is bound to; "

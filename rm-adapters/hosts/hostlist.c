@@ -45,6 +45,7 @@ void hostlist_free(struct hostlist *l)
 {
     allocation_free(&l->allocation);
     tdestroy(l->known, free);
+    free(l->mentions);
     *l = (struct hostlist){.known = NULL};
 }
 
@@ -108,9 +109,24 @@ static int add_slots(struct alloc_host *h, const struct hostlist_entry *e, struc
     return 0;
 }
 
-static int add_numbers(struct alloc_host *h, const struct hostlist_entry *e, struct error *err)
+/* Memory is taken in powers of two. */
+static int add_mention(struct hostlist *l, const struct alloc_host *h, struct error *err)
 {
-    if (add_slots(h, e, err) < 0)
+    size_t n = l->nmentions;
+    if ((n & (n - 1)) == 0) {
+        uint32_t *more = reallocarray(l->mentions, n ? 2 * n : 1, sizeof(*more));
+        if (!more)
+            return error_errno(err, ENOMEM, "list the hosts");
+        l->mentions = more;
+    }
+    l->mentions[l->nmentions++] = (uint32_t)(h - l->allocation.hosts);
+    return 0;
+}
+
+static int add_numbers(struct hostlist *l, struct alloc_host *h, const struct hostlist_entry *e,
+                       struct error *err)
+{
+    if (add_mention(l, h, err) < 0 || add_slots(h, e, err) < 0)
         return -1;
     if (e->cores && allocation_add_cores(h, e->cores, e->cores_len) < 0)
         return error_errno(err, errno, "list the cores of '%.60s'", h->name);
@@ -125,11 +141,11 @@ int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct erro
     struct alloc_host *h = hostlist_find(l, name);
     l->stated |= h || e->slots;
     if (h)
-        return add_numbers(h, e, err);
+        return add_numbers(l, h, e, err);
     if (l->allocation.nhosts == HOSTLIST_HOSTS_MAX)
         return error_set(err, EINVAL, "more than %d hosts are named", HOSTLIST_HOSTS_MAX);
     h = add_host(l, name);
-    return h ? add_numbers(h, e, err) : error_errno(err, ENOMEM, "list the hosts");
+    return h ? add_numbers(l, h, e, err) : error_errno(err, ENOMEM, "list the hosts");
 }
 
 int hostlist_add_slots(struct hostlist *l, const char *name, uint32_t slots, const char *source,

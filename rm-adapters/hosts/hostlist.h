@@ -17,6 +17,8 @@ struct hostlist {
     struct allocation allocation; /* the hosts, in the order of first mention */
     bool stated;                  /* some host had a number, or was mentioned more than once */
     void *known;                  /* tree of tsearch(3), by the names of the hosts */
+    uint32_t *mentions;           /* the host of each mention, in their order */
+    size_t nmentions;
 };
 
 struct hostlist_entry {

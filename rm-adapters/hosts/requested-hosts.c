@@ -196,6 +196,61 @@ void named_mark_here(struct allocation *a)
     a->nhosts = kept;
 }
 
+/* ---- one after the other --------------------------------------------------------------------- */
+
+/* The index of the host that is called so in an allocation whose hosts were marked; -1: none. */
+static int64_t find_index(const struct allocation *a, const char *name)
+{
+    struct self s;
+    for (size_t i = 0; i < a->nhosts; i++)
+        if (strcmp(a->hosts[i].name, name) == 0)
+            return (int64_t)i;
+    for (size_t i = 0; i < a->nhosts; i++)
+        if (is_short_of(a->hosts[i].name, name))
+            return (int64_t)i;
+    self_find(&s);
+    for (size_t i = 0; i < a->nhosts && is_self(&s, name); i++)
+        if (a->hosts[i].here)
+            return (int64_t)i;
+    return -1;
+}
+
+static int take_sequence(const struct hostlist *l, const struct allocation *a, uint32_t *sequence,
+                         struct error *err)
+{
+    AUTO_FREE int64_t *index = calloc(l->allocation.nhosts, sizeof(*index));
+    if (!index)
+        return error_errno(err, ENOMEM, "list the hosts");
+    for (size_t i = 0; i < l->allocation.nhosts; i++) {
+        index[i] = find_index(a, l->allocation.hosts[i].name);
+        if (index[i] < 0)
+            return error_set(err, EINVAL, "'%.100s' is no host of this step",
+                             l->allocation.hosts[i].name);
+    }
+    for (size_t i = 0; i < l->nmentions; i++)
+        sequence[i] = (uint32_t)index[l->mentions[i]];
+    return 0;
+}
+
+int named_sequence(const struct host_request *request, const struct allocation *a, uint32_t **ret,
+                   size_t *ret_n, struct error *err)
+{
+    struct hostlist l = {.stated = 0};
+    int rc = request->nfiles ? read_files(request, &l, err) : read_lists(request, &l, err);
+    if (rc == 0 && l.nmentions == 0)
+        rc = error_set(err, EINVAL, "no host is named; write '--hostfile FILE' or '--host LIST'");
+    *ret = rc == 0 ? calloc(l.nmentions, sizeof(**ret)) : NULL;
+    if (rc == 0 && !*ret)
+        rc = error_errno(err, ENOMEM, "list the hosts");
+    if (rc == 0 && (rc = take_sequence(&l, a, *ret, err)) < 0) {
+        free(*ret);
+        *ret = NULL;
+    }
+    *ret_n = l.nmentions;
+    hostlist_free(&l);
+    return rc;
+}
+
 int named_refuse(const struct host_request *request, const char *adapter, struct error *err)
 {
     if (request->nlists == 0 && request->nfiles == 0)

@@ -13,6 +13,11 @@ int named_read(const struct host_request *request, struct hostlist *ret, struct 
  * --hostfile. 0, or -1. */
 int named_cut(const struct host_request *request, struct hostlist *granted, const char *job,
               struct error *err);
+/* The hosts that the request names, in their order and as often as they stand there: a line of a
+ * file is one, however many slots it has, and so is a word of --host where there is no file.
+ * Indices of a's hosts, *ret_n of them; the caller frees *ret. -1 with err. */
+int named_sequence(const struct host_request *request, const struct allocation *a, uint32_t **ret,
+                   size_t *ret_n, struct error *err);
 /* The name of this machine. 0, or -1: it has none. */
 int named_self(char *buf, size_t n, struct error *err);
 /* Mark the hosts that are this machine, known by its name, the name's first part, "localhost" or an

@@ -49,6 +49,25 @@ END_OF_RANKS
     [[ $stderr == *"2 hosts have 4 slots (--host), 1 too few"* ]]
 }
 
+@test "--map-by seq starts a rank for each line of the host file, in their order" {
+    printf 'b\na slots=2\na\nc\nb\n' >hosts
+    run -0 mprun --hostfile hosts --map-by seq --dry-run true
+    [[ $output == *"5 ranks on 3 hosts in sequence"* ]]
+    [[ $output == *"b: 2 slots"*"ranks 0, 4"*"a: 3 slots"*"ranks 1 to 2"*"c: 1 slot"*"rank 3"* ]]
+    run -0 mprun --hostfile hosts --map-by seq -n 2 --dry-run true
+    [[ $output == *"2 ranks on 2 hosts in sequence"*"b: 2 slots"*"rank 0"*"a: 3 slots"*"rank 1"* ]]
+    run -0 mprun --host c,a,c --map-by seq --dry-run -n 2 true : -n 1 true
+    [[ $output == *"3 ranks on 2 hosts in sequence"* ]]
+    run -125 --separate-stderr mprun --hostfile hosts --map-by seq -n 6 --dry-run true
+    [[ $stderr == *"place 6 ranks in sequence: 5 hosts are named, of which each takes one"* ]]
+    run -125 --separate-stderr mprun --rm local:2 --map-by seq --dry-run true
+    [[ $stderr == *"--map-by seq: no host is named; write '--hostfile FILE' or '--host LIST'"* ]]
+    run -125 --separate-stderr mprun --hostfile hosts --exclude c --map-by seq --dry-run true
+    [[ $stderr == *"--map-by seq: 'c' is no host of this step"* ]]
+    run -125 --separate-stderr mprun --hostfile hosts --map-by seq --rank-by node --dry-run true
+    [[ $stderr == *"leave --rank-by out"* ]]
+}
+
 @test "output has the tags of its ranks, and any rank can have the input" {
     run -0 --separate-stderr turns -q --tag-output sh -c 'echo "is $MPRUN_RANK"'
     [ "$(sort <<<"$output")" = "$(for r in 0 1 2 3 4 5 6; do echo "[$r]<stdout>: is $r"; done)" ]

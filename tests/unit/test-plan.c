@@ -279,6 +279,32 @@ static void ranks_go_to_hosts_in_turn(void **state)
     }
 }
 
+static void ranks_go_to_hosts_in_sequence(void **state)
+{
+    static const uint32_t host_of[] = {1, 0, 0, 2, 1};
+    struct allocation a = {0};
+    struct plan p;
+    struct error err = {0};
+    struct plan_options o = {.host_of = host_of, .nhost_of = 5};
+    build(&a, "4,4,4");
+    for (uint32_t n = 0; n <= 5; n++) {
+        o.nranks = n;
+        assert_int_equal(plan(&a, &o, &p, &err), 0);
+        assert_int_equal(p.map.nranks, n ? n : 5);
+        for (uint32_t rank = 0; rank < p.map.nranks; rank++) {
+            struct rank_name name = {.rank = rank};
+            assert_int_equal(rank_map_host(&p.map, name), host_of[rank]);
+            assert_true(rank_set_has(&p.hosts[host_of[rank]], name));
+        }
+        assert_non_null(strstr(p.reason, "in sequence"));
+        plan_free(&p);
+    }
+    o.nranks = 6;
+    assert_int_equal(plan(&a, &o, &p, &err), -1);
+    assert_non_null(strstr(err.text, "6 ranks in sequence: 5 hosts are named"));
+    allocation_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +315,7 @@ int main(void)
         cmocka_unit_test(an_allocation_without_hosts_is_refused),
         cmocka_unit_test(many_hosts_and_ranks_take_no_time),
         cmocka_unit_test(ranks_go_to_hosts_in_turn),
+        cmocka_unit_test(ranks_go_to_hosts_in_sequence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
