@@ -68,7 +68,7 @@ for j in json.load(sys.stdin)["jobs"]: print(j["job"], j.get("uid", "-"), j["sta
     [ "$(jobs_here)" = "23.4 $TEST_UID expected" ]
     run -1 mpbind --user "$OTHER_UID" 23.4 0 0 0
     # one that is not in it is no reason to keep it, one that is in it is
-    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
     wait_until 10 has_process 23.4
     [ "$(jobs_here)" = "23.4 $TEST_UID running" ]
     run -1 mpbind --forget 23.4
@@ -102,7 +102,7 @@ has_process() { jobs_here | grep -q "^$1 .* running$"; }
     wait_until 10 only_one_job
     JOB=$(echo "$GROUND"/*-12.1-*)
     spool_job 12.1 65400 "$(nobody_name)"
-    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
     wait_until 10 grep -q . "$JOB/u/home/cgroup.procs"
     [ "$(of_processes)" = "$(field 'd["jobs"][0]["hardware_threads"]')" ]
     mpbind 12.1 "$all" 0 0
