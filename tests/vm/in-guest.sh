@@ -51,10 +51,10 @@ done
 [ "$VMRUN_CGROUP" = hybrid ] || program root mprund.bats bats --formatter tap "$HERE/mprund.bats"
 # one machine is enough for process events, and v1 has a cpuset to be made ready for the execd
 [ "$VMRUN_CGROUP" != v1 ] || program root quarantine.bats bats --formatter tap "$HERE/quarantine.bats"
-# a minute each
+# a minute each, and ten on a slow machine
 whole() {
     if [ "${MPRUN_HOST_SLOW:-1}" -gt 1 ]; then
-        program root whole.bats echo "1..0 # SKIP a whole Grid Engine takes too long in a virtual machine on a slow one"
+        program root whole.bats printf '1..1\nok 1 - a whole Grid Engine # SKIP this machine was too slow\n'
     else
         program root whole.bats bats --formatter tap "$HERE/whole.bats"
     fi

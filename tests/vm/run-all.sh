@@ -30,7 +30,7 @@ machine() {
     "$HERE/vmrun.sh" "${kind[@]}" --cpus 4 --nodes 2 --cwd /tmp --timeout $((${VMRUN_TIMEOUT:-1700} * ${MPRUN_TEST_SLOW:-1})) \
         --env MPRUN_SOURCE="$MPRUN_SOURCE" --env MPRUN_BUILD="$MPRUN_BUILD" \
         --env MPRUN_TEST_LIMIT=60 --env MPRUN_LONG="${MPRUN_LONG:-}" \
-        --env MPRUN_HOST_SLOW="${MPRUN_TEST_SLOW:-1}" -- "$HERE/in-guest.sh" 2>&1 || code=$?
+        --env MPRUN_HOST_SLOW="${CHECK_MACHINE_SLOW:-1}" -- "$HERE/in-guest.sh" 2>&1 || code=$?
     printf '\n#### begin %s: machine\n' "$1"
     [ $code -eq 0 ] && echo "ok 1 - it ran to its end" || echo "not ok 1 - it ended with code $code"
     printf '1..1\n#### end %s: machine 0\n' "$1"
