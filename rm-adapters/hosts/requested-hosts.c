@@ -43,18 +43,23 @@ static bool is_short_of(const char *a, const char *b)
 
 /* Users may write a name with its domain or without it, whichever the manager does. NULL: there is
  * none, or there are several. */
-static struct alloc_host *find_host(struct hostlist *l, const char *name)
+static struct alloc_host *find_short(const struct allocation *a, const char *name)
 {
-    struct alloc_host *found = hostlist_find(l, name);
-    for (size_t i = 0, n = found ? 0 : l->allocation.nhosts; i < n; i++) {
-        struct alloc_host *h = &l->allocation.hosts[i];
-        if (!is_short_of(h->name, name))
+    struct alloc_host *found = NULL;
+    for (size_t i = 0; i < a->nhosts; i++) {
+        if (!is_short_of(a->hosts[i].name, name))
             continue;
         if (found)
             return NULL;
-        found = h;
+        found = &a->hosts[i];
     }
     return found;
+}
+
+static struct alloc_host *find_host(struct hostlist *l, const char *name)
+{
+    struct alloc_host *found = hostlist_find(l, name);
+    return found ? found : find_short(&l->allocation, name);
 }
 
 static int choose_host(struct hostlist *from, const struct alloc_host *h, const char *is_not,
@@ -198,34 +203,36 @@ void named_mark_here(struct allocation *a)
 
 /* ---- one after the other --------------------------------------------------------------------- */
 
-/* The index of the host that is called so in an allocation whose hosts were marked; -1: none. */
-static int64_t find_index(const struct allocation *a, const char *name)
+/* The host that is called so, one of those from `near` on where it can be: most lists have the
+ * order of the allocation. NULL: there is none. */
+static const struct alloc_host *find_named(const struct allocation *a, size_t near,
+                                           const struct self *self, const char *name)
 {
-    struct self s;
-    for (size_t i = 0; i < a->nhosts; i++)
-        if (strcmp(a->hosts[i].name, name) == 0)
-            return (int64_t)i;
-    for (size_t i = 0; i < a->nhosts; i++)
-        if (is_short_of(a->hosts[i].name, name))
-            return (int64_t)i;
-    self_find(&s);
-    for (size_t i = 0; i < a->nhosts && is_self(&s, name); i++)
-        if (a->hosts[i].here)
-            return (int64_t)i;
-    return -1;
+    for (size_t i = 0; i < a->nhosts; i++) {
+        const struct alloc_host *h = &a->hosts[(near + i) % a->nhosts];
+        if (strcmp(h->name, name) == 0)
+            return h;
+    }
+    const struct alloc_host *found = find_short(a, name);
+    for (size_t i = 0; !found && i < a->nhosts && is_self(self, name); i++)
+        found = a->hosts[i].here ? &a->hosts[i] : NULL;
+    return found;
 }
 
 static int take_sequence(const struct hostlist *l, const struct allocation *a, uint32_t *sequence,
                          struct error *err)
 {
-    AUTO_FREE int64_t *index = calloc(l->allocation.nhosts, sizeof(*index));
+    AUTO_FREE uint32_t *index = calloc(l->allocation.nhosts, sizeof(*index));
+    struct self self;
     if (!index)
         return error_errno(err, ENOMEM, "list the hosts");
+    self_find(&self);
     for (size_t i = 0; i < l->allocation.nhosts; i++) {
-        index[i] = find_index(a, l->allocation.hosts[i].name);
-        if (index[i] < 0)
-            return error_set(err, EINVAL, "'%.100s' is no host of this step",
-                             l->allocation.hosts[i].name);
+        const char *name = l->allocation.hosts[i].name;
+        const struct alloc_host *h = find_named(a, i ? index[i - 1] + 1 : 0, &self, name);
+        if (!h)
+            return error_set(err, EINVAL, "'%.100s' is no host of this step", name);
+        index[i] = (uint32_t)(h - a->hosts);
     }
     for (size_t i = 0; i < l->nmentions; i++)
         sequence[i] = (uint32_t)index[l->mentions[i]];
