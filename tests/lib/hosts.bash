@@ -64,7 +64,7 @@ needs_hosts() { [ -z "${HOSTS_LACK:-}" ] || skip "$HOSTS_LACK"; }
 # hosts_lack [SSHD]: says why there can be no hosts here
 hosts_lack() {
     local tool
-    [ "$(id -u)" = 0 ] || { echo "needs root" && return; }
+    [ $EUID = 0 ] || { echo "needs root" && return; }
     for tool in ip bridge unshare nsenter setpriv ${1:+/usr/sbin/sshd ssh-keygen}; do
         command -v "$tool" >/dev/null || { echo "needs $tool" && return; }
     done

@@ -80,10 +80,11 @@ no_leftovers() { snapshot compare "$MPRUN_TEST_TOP/before" --within "$(patience 
 
 # Ends with 199 where the limit was reached, which no launcher's exit code is.
 time_limited() {
-    local limit start=$SECONDS code=0
-    limit=$(patience "$1")
+    local limit=$1 start=$SECONDS code=0
+    look_how_slow
+    ((limit *= MPRUN_TEST_SLOW))
     shift
-    timeout -k "$(patience 5)" "$limit" "$@" 3>&- || code=$?
+    timeout -k $((5 * MPRUN_TEST_SLOW)) $limit "$@" 3>&- || code=$?
     if ((SECONDS - start >= limit)) && ((code >= 124)); then
         echo "time limit of $limit s reached by: $*" >&2
         return 199
@@ -94,8 +95,7 @@ time_limited() {
 # Options that a test has not given: MPRUN_OPTIONS.
 test_options() {
     MPRUN_OPTIONS=(${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --overlap)
-    [ "$(id -u)" != 0 ] && ! may_make_cgroups || return 0
-    tree_option "$@"
+    [ -z "$NO_CGROUPS" ] || tree_option "$@"
 }
 
 # where mprun would say in each run that there are no cgroups
@@ -139,16 +139,17 @@ mprun_wait() {
 sorted() { sort <<<"$output" | tr '\n' ' '; }
 
 wait_until() {
-    local limit=$1 start=$SECONDS
+    local limit=$1 start=$SECONDS seconds=.02
     shift
     until "$@"; do
         # asked late, as the machine may have become slow meanwhile
         ((SECONDS - start <= limit || SECONDS - start <= $(patience "$limit"))) || return 1
-        pause
+        pause $seconds
+        ((SECONDS - start < 2)) || seconds=.1
     done
 }
-# 20 ms, without a process: nothing ever comes through this pipe
-pause() { read -r -t .02 <>"$BATS_RUN_TMPDIR/nothing" || :; }
+# SECONDS, without a process: nothing ever comes through this pipe
+pause() { read -r -t "$1" <>"$BATS_RUN_TMPDIR/nothing" || :; }
 [ -p "$BATS_RUN_TMPDIR/nothing" ] || mkfifo "$BATS_RUN_TMPDIR/nothing"
 
 began() { BEGAN=$SECONDS; }
@@ -192,7 +193,7 @@ run_as_user() {
         set -- timeout -k 5 "$(patience "${MPRUN_TEST_LIMIT:-20}")" "$MPRUN" \
             ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --overlap "$@"
     fi
-    if [ "$(id -u)" != 0 ]; then
+    if [ $EUID != 0 ]; then
         "$@" 3>&-
         return
     fi
@@ -205,7 +206,7 @@ run_as_user() {
         PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin "$@" 3>&-)
 }
 
-needs_root() { [ "$(id -u)" = 0 ] || skip "needs root"; }
+needs_root() { [ $EUID = 0 ] || skip "needs root"; }
 needs_tool() {
     local tool
     for tool in "$@"; do
@@ -248,6 +249,9 @@ may_make_cgroups() {
     local dir
     dir=$(own_v2_cgroup) && [ -w "$dir/cgroup.procs" ] && [ -w "$dir" ]
 }
+# asked once, as each mprun here would
+NO_CGROUPS=
+[ $EUID = 0 ] || may_make_cgroups || NO_CGROUPS=1
 needs_v2() {
     own_v2_cgroup >/dev/null || skip "needs a cgroup2 mount"
     may_make_cgroups || skip "needs a writable cgroup2, '$(own_v2_cgroup)' is not"

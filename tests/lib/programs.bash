@@ -7,7 +7,8 @@
 #                             only one such command at a time
 #   program NAME LIMIT COMMAND...    runs it under a time limit of so many seconds (of a quiet machine), and prints
 #                             what it says between the two lines that tests/lib/tap-count reads
-#   tested NAME LIMIT COMMAND...     likewise; what fails is run once more, and tap-count tells the two apart
+#   tested NAME LIMIT COMMAND...     likewise; what fails is run once more, and tap-count tells the two apart. Of a
+#                             file of bats only the tests that failed are.
 #   nothing NAME WHY          as if it had been skipped
 #   progress_plan N           so many programs more are to be run: $CHECK_PROGRESS has a line for each plan, and
 #                             one for each program that has ended: seconds that it took, and its processor time
@@ -36,12 +37,28 @@ program() {
     return $code
 }
 tested() {
-    local name=$1 start=$SECONDS
-    if ! program "$@"; then
-        echo "#### again $name"
-        program "$@"
+    local name=$1 limit=$2 start=$SECONDS said words=() word failed
+    shift 2
+    said=$(mktemp)
+    program "$name" "$limit" "$@" | tee "$said"
+    if ((PIPESTATUS[0])); then
+        failed=$(failed_tests <"$said")
+        for word; do
+            words+=("$word")
+            [ "$word" != bats ] || [ -z "$failed" ] || words+=(--filter "$failed")
+        done
+        [ ${#words[@]} -eq $# ] && echo "#### again $name" || echo "#### only $name"
+        program "$name" "$limit" "${words[@]}"
     fi
+    rm -f "$said"
     progress_done "$name" $((SECONDS - start))
+}
+# An expression for the names of the tests that failed; nothing where not all have a result of their own.
+failed_tests() {
+    awk '/^1\.\.[0-9]/ { plan = substr($1, 4) } /^(not )?ok / { results++ }
+        /^not ok [0-9]+ (setup|teardown)_file failed/ { plan = -1 }
+        /^not ok / { sub(/^not ok [0-9]* /, ""); gsub(/[][\\.*^$+?(){}|]/, "\\\\&"); names = names "|" $0 }
+        END { if (plan == results && names != "") print "^(" substr(names, 2) ")$" }'
 }
 nothing() { printf '#### begin %s\n1..0 # SKIP %s\n#### end %s 0\n' "$1" "$2" "$1"; }
 

@@ -28,13 +28,16 @@ usages = [json.load(open(path))["usage"] for path in sys.argv[1:]]
 print(sum(u["cpu_user_s"] + u["cpu_system_s"] for u in usages))' "$@")
 }
 
-# agree LEAST [REPORT...]: the report and these within 2 %, and there was as much to count
+# agree LEAST [REPORT...]: the report and these within 2 %, and there was as much to count. The manager books
+# what it starts itself, too: where processes are dear, this is more.
 agree() {
     local least=$1 sum
     shift
     sum=$(reported report "$@")
     echo "booked $(booked) s, reported $sum s"
-    awk -v b="$(booked)" -v r="$sum" -v least="$least" 'BEGIN { exit !(r >= least && b > r * 0.98 && b < r * 1.02) }'
+    look_how_slow
+    awk -v b="$(booked)" -v r="$sum" -v least="$least" -v starts="$((MPRUN_TEST_SLOW - 1))" \
+        'BEGIN { exit !(r >= least && b > r * 0.98 && b < r * 1.02 + starts * 0.2) }'
 }
 
 @test "accounting_summary FALSE: a record for each host, and their sum is what mprun reports; live, too" {

@@ -114,8 +114,33 @@ no tool: t: 1
 # programs.bash as quickcheck has it
 programs() { bash -c '. "$0/tests/lib/slow.bash" && . "$0/tests/lib/programs.bash" && '"$1" "$MPRUN_SOURCE"; }
 
+@test "of a file of bats only the tests that failed run once more" {
+    sed 's/^-//' >f.bats <<'END'
+-@test "a" { echo a >>runs; }
+-@test "b (or [c], d|e)" { echo b >>runs; [ "$(grep -c b runs)" = 2 ]; }
+-@test "c" { skip "no reason"; }
+-@test "d" { echo d >>runs; false; }
+END
+    run programs 'tested f.bats 60 bats --formatter tap f.bats >log'
+    [ "$(tr '\n' ' ' <runs)" = "a b d b d " ]
+    run "$MPRUN_SOURCE/tests/lib/tap-count" log
+    printf '%s\n' "${lines[@]}"
+    [ "${lines[0]}" = "2 1 1" ]
+    [[ ${lines[1]} == "FAILED f.bats: "*" d: "* ]]
+    [[ ${lines[2]} == "FLAKY f.bats: 2 b (or [c], d|e): "* ]]
+    # a whole file is run again where a test has no result
+    sed 's/^-//' >g.bats <<'END'
+setup_file() { echo "$BATS_RUN_TMPDIR" >>files; [ "$(wc -l <files)" = 2 ]; }
+-@test "a" { echo a >>runs.g; }
+END
+    run programs 'tested g.bats 60 bats --formatter tap g.bats >log'
+    run "$MPRUN_SOURCE/tests/lib/tap-count" log
+    echo "$output"
+    [[ ${lines[0]} == "1 0 0" && ${lines[1]} == "FLAKY g.bats: "* ]]
+}
+
 @test "a time limit is as many times longer as the machine is slower, and its program ends when it is over" {
-    export MPRUN_TEST_BASE=$TMPDIR
+    export MPRUN_TEST_SLOW_FILE=$TMPDIR/slow
     # as if it had been measured now
     echo "$((EPOCHSECONDS + 100)) 3" >slow
     run programs 'patience 20; patience 0.5; look_how_slow; echo $MPRUN_TEST_SLOW; program p 1 sleep 100'
@@ -133,7 +158,7 @@ programs() { bash -c '. "$0/tests/lib/slow.bash" && . "$0/tests/lib/programs.bas
 }
 
 @test "a busy machine is a slower one: the work needs processors, and the time without one counts" {
-    export MPRUN_TEST_BASE=$TMPDIR
+    export MPRUN_TEST_SLOW_FILE=$TMPDIR/slow
     # "sleep" stands for others on the processor
     run programs 'TIMEFORMAT="%U %S"; time (eval "$SLOW_WORK" >/dev/null)
         SLOW_REFERENCE=1 SLOW_WORK="${SLOW_WORK%echo*}sleep 0.3; echo ${SLOW_WORK##*echo}"; patience 1'

@@ -72,13 +72,16 @@ alone_on() { [ -n "$(threads "$1" "$2")" ] && [ -z "$(comm -12 <(threads "$1" "$
     grounds_empty
 }
 reported() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print(u["cpu_user_s"] + u["cpu_system_s"])' "$1/report"; }
-# of the books' records one for each task and one for the script, which has mprun's own time
+# of the books' records one for each task and one for the script, which has mprun's own time; the manager books
+# what it starts itself, too: where processes are dear, this is more
 agree() {
     local booked
     [ "$(job_records 42 | grep -c '^1[.]n[123]$')" = 3 ]
     booked=$(job_records 37 | awk '{ sum += $1 } END { print sum }')
     echo "booked $booked s, reported $1 s"
-    awk -v b="$booked" -v r="$1" 'BEGIN { exit !(r >= 6 && b > r * 0.96 && b < r * 1.04) }'
+    look_how_slow
+    awk -v b="$booked" -v r="$1" -v starts="$((MPRUN_TEST_SLOW - 1))" \
+        'BEGIN { exit !(r >= 6 && b > r * 0.96 && b < r * 1.04 + starts * 0.2) }'
 }
 
 # The script of a job of three ranks that end only when they are ended, and leave what they can behind

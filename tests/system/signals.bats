@@ -108,7 +108,7 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
     start_ranks 2 stay --kill-grace "$(patience 1)" --rm local:2
     kill -TERM "$(pgrep -n -x mpstarter -P "$(pgrep -n -x mpstarter -P "$MPRUN_PID")")"
     until [[ ${said-} == *"received SIGTERM"* ]]; do
-        pause
+        pause .02
         read -r said <"$MPRUN_ERR" || :
     done
     kill -TERM "$MPRUN_PID"
