@@ -139,14 +139,20 @@ mprun_wait() {
 sorted() { sort <<<"$output" | tr '\n' ' '; }
 
 wait_until() {
-    local limit=$1 start=$SECONDS seconds=.02
+    local limit=$1 start=$SECONDS seconds=.02 code=0
     shift
+    trap - DEBUG # what bats does before each command takes longer than most commands
     until "$@"; do
         # asked late, as the machine may have become slow meanwhile
-        ((SECONDS - start <= limit || SECONDS - start <= $(patience "$limit"))) || return 1
+        if ((SECONDS - start > limit && SECONDS - start > $(patience "$limit"))); then
+            code=1
+            break
+        fi
         pause $seconds
         ((SECONDS - start < 2)) || seconds=.1
     done
+    trap 'bats_debug_trap "$BASH_SOURCE"' DEBUG
+    return $code
 }
 # SECONDS, without a process: nothing ever comes through this pipe
 pause() { read -r -t "$1" <>"$BATS_RUN_TMPDIR/nothing" || :; }
