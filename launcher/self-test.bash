@@ -70,7 +70,7 @@ done
 echo burnt $MPRUN_HOST_NAME $( (setsid sh -c "timeout 0.4 sh -c \"while :; do :; done\"; times" &) )
 '
 # A rank that fills memory; the second limit is for hosts where the first one does not hold.
-HOG='ulimit -v 524288; exec tail /dev/zero'
+HOG='ulimit -v 131072; exec tail /dev/zero'
 # On each host: is what the first step left still there, and does mprund answer?
 LAST='
 [ "$MPRUN_LOCAL_RANK" = 0 ] || exit 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # gridengine.bats - that the Grid Engine of tests/lab/gridengine is what tests with it take it for
+# bats file_tags=long
 load '../lib/mprun'
 load '../lib/hosts'
 load '../lib/gridengine'

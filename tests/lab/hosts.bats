@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # hosts.bats - that the hosts of tests/lab/hosts are what tests with several hosts take them for
+# bats file_tags=long
 load '../lib/mprun'
 load '../lib/hosts'
 

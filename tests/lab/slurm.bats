@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # slurm.bats - the Slurm of tests/lab/slurm: it runs jobs, takes settings, and goes without a trace
+# bats file_tags=long
 load '../lib/mprun'
 load '../lib/hosts'
 load '../lib/slurm'

@@ -120,11 +120,15 @@ job_records() {
             print ($42 != "NONE") ":" line
         }' "$accounting" | sort -s -t : -k 1,1 | sed 's/^[01]://'
 }
-# asked again and again, and so by one program: there is a record of the job script
+# Asked again and again, and so with a program only where there is a new record: is there one of the job script?
 job_recorded() {
-    local accounting=$HOSTS_DIR/gridengine/cell/common/accounting
+    local accounting=$HOSTS_DIR/gridengine/cell/common/accounting id seen
+    read -r id <"$BATS_TEST_TMPDIR/job"
+    seen=$BATS_TEST_TMPDIR/seen.$id
+    [ ! -e "$seen" ] || [ "$accounting" -nt "$seen" ] || return
+    [ ! -e "$accounting" ] || : >"$seen"
     [ -e "$accounting" ] &&
-        awk -F: -v job="$(job)" '$6 == job && $42 == "NONE" { found = 1 } END { exit !found }' "$accounting"
+        awk -F: -v job="$id" '$6 == job && $42 == "NONE" { found = 1 } END { exit !found }' "$accounting"
 }
 # qstat is asked late: asking takes time from the job
 job_ended() { job_recorded && job_in gone; }
@@ -171,12 +175,7 @@ EOF
     read -r OTHER _ <<<"${EXECS//$MASTER/}"
 }
 
-ranks_have() {
-    local rank
-    for rank in 0 1 2 3 4 5; do
-        [ "$(grep -cx "$1" "$(job_dir)/rank.$rank" 2>/dev/null)" = "$2" ] || return
-    done
-}
+ranks_have() { [ "$(grep -chx "$1" "$(job_dir)"/rank.{0,1,2,3,4,5} 2>/dev/null)" = "$(printf "$2\n%.0s" {0..5})" ]; }
 finish() { on n0 touch "$(job_dir)/finish"; }
 ranks_are() {
     local states

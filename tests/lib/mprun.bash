@@ -149,7 +149,8 @@ wait_until() {
             break
         fi
         pause $seconds
-        ((SECONDS - start < 2)) || seconds=.1
+        ((SECONDS - start < 1)) || seconds=.1
+        ((SECONDS - start < 5)) || seconds=.2
     done
     trap 'bats_debug_trap "$BASH_SOURCE"' DEBUG
     return $code

@@ -86,7 +86,7 @@ sbatch_start() {
 
 job_state() { on n0 squeue -h -t all -j "$(job)" -o %T 2>/dev/null | grep -Ev '^(COMPLETED|FAILED|CANCELLED|TIMEOUT|OUT_OF_MEMORY|NODE_FAIL|DEADLINE|PREEMPTED)$'; }
 job_in() { [ "$(job_state)" = "$1" ]; }
-job_ended() { [ -z "$(job_state)" ]; }
+job_ended() { [ -z "$(job_state)" ] || { pause .2; false; }; }
 job_says() { on n0 scontrol -o show job "$(job)" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 
 job_wait() {
@@ -125,12 +125,7 @@ EOF
         sbatch_start -N 4 -n 8 "$@"
     wait_until 30 ranks_have start 1
 }
-ranks_have() {
-    local rank
-    for rank in 0 1 2 3 4 5 6 7; do
-        [ "$(grep -cx "$1" "$(job_dir)/rank.$rank" 2>/dev/null)" = "$2" ] || return
-    done
-}
+ranks_have() { [ "$(grep -chx "$1" "$(job_dir)"/rank.{0,1,2,3,4,5,6,7} 2>/dev/null)" = "$(printf "$2\n%.0s" {0..7})" ]; }
 # The next step removes what a killed one has left, when it is not quite new.
 sweep_up() {
     local host
