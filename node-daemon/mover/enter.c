@@ -5,17 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
 #include "common/log.h"
 #include "node-daemon/lib/proc-threads.h"
 #include "node-daemon/mover/jobs.h"
 
-enum { NAME_SIZE = CGROUP_NAME_MAX + 16, TABLE_MAX = 1 << 16 };
+enum { NAME_SIZE = CGROUP_NAME_MAX + 16 };
 
 /* A process that cannot be identified goes here, below the ground's own limits and beside all jobs.
  */
@@ -70,13 +68,14 @@ static int check_may_enter(const struct ground *g, const struct identity *who, b
 /* ---- moving -----------------------------------------------------------------------------------
  */
 
-/* No other cgroup has the name of a job's. */
-static bool is_in(const char *dir, pid_t pid)
+static bool is_in(const struct ground *g, const char *dir, pid_t pid)
 {
     char path[32];
-    snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, path, TABLE_MAX, NULL);
-    return text && strstr(text, dir);
+    struct mover_answer is = {.uid = 0};
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    AUTO_CLOSE int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct identity who = {.pid = pid, .proc = proc};
+    return proc >= 0 && enter_where(g, &who, &is, NULL) == 0 && !strcmp(is.dir, dir);
 }
 
 /* Another process has got the number, and was moved in its place: it goes where it harms no job and
@@ -102,7 +101,7 @@ static int check_moved(const struct ground *g, size_t part, struct cgroup_at d, 
 {
     if (proc_is_alive(who->proc))
         return 0;
-    if (is_in(dir, who->pid))
+    if (is_in(g, dir, who->pid))
         put_aside(g, part, d, who->pid);
     return error_set(err, ESRCH, "pid %d has ended", (int)who->pid);
 }

@@ -4,69 +4,33 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/cleanup.h"
 #include "common/proc.h"
-#include "containment/cgroup/mounts.h"
 #include "node-daemon/lib/mover-link.h"
 #include "node-daemon/lib/proc-threads.h"
 
 enum { BELOW_MAX = 1024 };
 
-/* ---- steps ------------------------------------------------------------------------------------
- */
-
-/* A user who can make a cgroup beside it could have made it, to leave the job by going there. */
-static bool is_roots(int version, enum cgroup_controller c, const char *cgroup)
-{
-    struct stat st;
-    struct cgroup_mounts mounts;
-    if (cgroup_mounts_read(&mounts, NULL) < 0)
-        return false;
-    AUTO_FREE char *path = cgroup_directory(&mounts, version, c, cgroup, NULL, NULL);
-    cgroup_mounts_free(&mounts);
-    return path && stat(path, &st) == 0 && st.st_uid == 0;
-}
-
-/* "/A/mprun.STEP/B", where /A is root's. */
-static bool is_step(int version, enum cgroup_controller c, char *cgroup)
-{
-    char *step = cgroup ? strstr(cgroup, "/mprun.") : NULL;
-    if (!step)
-        return false;
-    if (step == cgroup)
-        return is_roots(version, c, "/");
-    *step = 0;
-    return is_roots(version, c, cgroup);
-}
-
-static bool is_in_step(const struct process *p)
-{
-    struct cgroup_membership m = {0};
-    AUTO_FREE char *table = proc_memberships(p->dir);
-    if (!table || cgroup_membership_parse(table, &m) < 0)
-        return true; /* who cannot be looked at stays where it is */
-    bool is = is_step(2, 0, m.v2);
-    for (int c = 0; c < CGROUP_CONTROLLER_COUNT && !is; c++)
-        is = is_step(1, (enum cgroup_controller)c, m.v1[c]);
-    cgroup_membership_free(&m);
-    return is;
-}
-
 /* ---- where it is ------------------------------------------------------------------------------
  */
+
+/* Directly below the ground only root makes one. */
+static bool is_step(const char *dir)
+{
+    return !strncmp(dir, "mprun.", strlen("mprun."));
+}
 
 int contain_where(const struct containment *c, const struct process *p, char dir[CGROUP_NAME_MAX])
 {
     char below[CGROUP_PATH_MAX]; /* a user makes them as deep as the kernel lets it */
     dir[0] = 0;
-    if (ground_below(&c->ground, p->dir, below, sizeof(below)) == 0) {
-        below[strcspn(below, "/")] = 0;
-        if (ground_is_job(below))
-            memcpy(dir, below, strlen(below) + 1);
-    }
-    return dir[0] || !is_in_step(p) ? 0 : -1;
+    if (ground_below(&c->ground, p->dir, below, sizeof(below)) < 0)
+        return proc_is_alive(p->dir) ? 0 : -1;
+    below[strcspn(below, "/")] = 0;
+    if (ground_is_job(below))
+        memcpy(dir, below, strlen(below) + 1);
+    return is_step(below) ? -1 : 0;
 }
 
 /* ---- moving -----------------------------------------------------------------------------------

@@ -11,9 +11,8 @@ struct containment {
     struct ground ground;
 };
 
-/* The directory of the job that it is in: "" for none. 0, or -1: it has ended, or is in what mprun
- * made for a step while there was no mprund, where it stays: it would not be held or ended in a
- * job's cgroup any more, nor counted. */
+/* The directory of the job that it is in: "" for none. 0, or -1: it has ended, or is in a cgroup
+ * mprun.* directly below the ground, where it stays. */
 int contain_where(const struct containment *c, const struct process *p, char dir[CGROUP_NAME_MAX]);
 /* Put it there. 0, or -1 with err; ESRCH: it has ended. */
 int contain_enter(const struct containment *c, const char *dir, const struct process *p,
