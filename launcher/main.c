@@ -148,6 +148,12 @@ static int print_help(const char *name)
     return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
 }
 
+static int print_settings(const struct settings *s)
+{
+    settings_print(s, stdout);
+    return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
+}
+
 static int print_version(void)
 {
     printf("mprun %s\n", PACKAGE_VERSION);
@@ -175,6 +181,8 @@ int main(int argc, char **argv)
         code = print_help(name);
     else if (cmd.version)
         code = print_version();
+    else if (cmd.show_config)
+        code = print_settings(&cmd.settings);
     else if (cmd.self_test)
         code = run_self_test(argc, argv);
     else

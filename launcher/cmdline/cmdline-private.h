@@ -70,8 +70,8 @@ int cmdline_apply_minutes(void *target, const char *value, struct error *err);
 
 /* As if the line had this option, in mprun's own dialect. Copies value (NULL: a switch). */
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err);
-/* Has the line this option of mprun's, by whatever name? */
-bool cmdline_uses(const struct cmdline *c, const char *name);
+/* Has the line this option of c->own_options, by whatever name? */
+bool cmdline_uses(const struct cmdline *c, const struct option_def *own);
 int environment_apply(struct cmdline *c, char *const env[], struct error *err);
 /* Append a name to a list as OPTION_NOTED does. */
 int cmdline_add_name(char **list, const char *name, size_t len, struct error *err);

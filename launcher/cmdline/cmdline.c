@@ -28,17 +28,40 @@ void cmdline_free(struct cmdline *c)
     free(c->for_job);
     free(c->no_effect);
     free(c->own_options);
+    free(c->own_used);
     free(c->options);
     free(c->used);
+    free(c->settings.list);
     words_free(c->agent);
     *c = (struct cmdline){.napps = 0};
+}
+
+/* The options of a dialect, and which of them are used: *ret_used, until nobody watches any more.
+ */
+static struct option_def *watched_options(enum dialect d, bool **ret_used)
+{
+    size_t n = 0;
+    struct option_def *defs = dialect_options(cmdline_options(), cmdline_peer_options(), d);
+    while (defs && defs[n].names)
+        n++;
+    *ret_used = defs ? calloc(n + 1, sizeof(**ret_used)) : NULL;
+    for (size_t i = 0; *ret_used && i < n; i++)
+        defs[i].used = &(*ret_used)[i];
+    return defs;
 }
 
 static int make_own_options(struct cmdline *c, struct error *err)
 {
     if (!c->own_options)
-        c->own_options = dialect_options(cmdline_options(), cmdline_peer_options(), DIALECT_MPRUN);
-    return c->own_options ? 0 : error_set(err, ENOMEM, "out of memory");
+        c->own_options = watched_options(DIALECT_MPRUN, &c->own_used);
+    return c->own_used ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+/* What is applied by name from now on the line does not have. */
+static void end_watch(struct cmdline *c)
+{
+    for (struct option_def *d = c->own_options; d && d->names; d++)
+        d->used = NULL;
 }
 
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err)
@@ -133,7 +156,7 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
         return at < 0 ? -1 : argc;
-    if (c->self_test && at == argc)
+    if ((c->self_test || c->show_config) && at == argc)
         return argc;
     if (c->self_test)
         return error_set(err, EINVAL, "--self-test runs programs of its own; leave '%.60s' out",
@@ -155,24 +178,24 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     return end;
 }
 
-/* The options of the line's dialect, and which of them it uses. */
-static int watch_options(struct cmdline *c, struct error *err)
+/* Has an option of another dialect a long name of this one? */
+static bool has_name_of(const struct cmdline *c, const struct option_def *d,
+                        const struct option_def *own)
 {
-    size_t n = 0;
-    c->options = dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect);
-    while (c->options && c->options[n].names)
-        n++;
-    c->used = c->options ? calloc(n + 1, sizeof(*c->used)) : NULL;
-    for (size_t i = 0; c->used && i < n; i++)
-        c->options[i].used = &c->used[i];
-    return c->used ? 0 : error_set(err, ENOMEM, "out of memory");
+    for (const char *at = d->names; *at; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strncmp(at, "--", 2) == 0 && options_find(c->own_options, at, strcspn(at, " ")) == own)
+            return true;
+    return false;
 }
 
-bool cmdline_uses(const struct cmdline *c, const char *name)
+bool cmdline_uses(const struct cmdline *c, const struct option_def *own)
 {
-    const struct option_def *as = options_find(c->own_options, name, strlen(name));
-    for (const struct option_def *d = c->options; as && d->names; d++)
-        if (*d->used && d->apply == as->apply && d->kind == as->kind && d->member == as->member)
+    if (c->own_used[own - c->own_options])
+        return true;
+    for (const struct option_def *d = c->options; d->names; d++)
+        if (*d->used &&
+            ((d->apply == own->apply && d->kind == own->kind && d->member == own->member) ||
+             has_name_of(c, d, own)))
             return true;
     return false;
 }
@@ -181,8 +204,10 @@ bool cmdline_uses(const struct cmdline *c, const char *name)
 static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, struct error *err)
 {
     AUTO_FREE struct option_def *rest = NULL;
-    if (!c->options && watch_options(c, err) < 0)
-        return -1;
+    if (!c->options)
+        c->options = watched_options(c->dialect, &c->used);
+    if (!c->used)
+        return error_set(err, ENOMEM, "out of memory");
     if (!(rest = dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect)))
         return error_set(err, ENOMEM, "out of memory");
     at = parse_part(c, c->options, argc, argv, at, err);
@@ -371,7 +396,12 @@ static int check_line(struct cmdline *c, struct error *err)
 
 int cmdline_take_environment(struct cmdline *c, char *const env[], struct error *err)
 {
-    return environment_apply(c, env, err) < 0 ? -1 : check_line(c, err);
+    if (settings_take_locked(c, err) < 0 ||
+        (!c->no_config && settings_take_variables(c, env, err) < 0) ||
+        environment_apply(c, env, err) < 0 ||
+        (!c->no_config && settings_take_files(c, env, err) < 0))
+        return -1;
+    return check_line(c, err);
 }
 
 int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct error *err)
@@ -383,6 +413,7 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
         cmdline_free(&c);
         return -1;
     }
+    end_watch(&c);
     *ret = c;
     return 0;
 }

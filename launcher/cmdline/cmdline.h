@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "launcher/cmdline/dialect.h"
+#include "launcher/cmdline/settings.h"
 #include "launcher/io/output-files.h"
 #include "launcher/io/output-lines.h"
 #include "model/step.h"
@@ -69,6 +70,9 @@ struct cmdline {
     struct option_def *options;     /* of the dialect, */
     bool *used;                     /* and which of them the line has */
     struct option_def *own_options; /* of mprun's dialect, for cmdline_apply_named() */
+    bool *own_used;                 /* and which of them the line has by other names */
+    struct settings settings;       /* what the line does not have */
+    bool show_config, no_config;
     struct cmdline_app *apps;
     size_t napps;
     struct cmdline_app *app;     /* while the line is parsed: the program of this part */
@@ -153,8 +157,8 @@ struct cmdline {
 /* argv[0] may be the name of another launcher, whose dialect counts. 0, or -1 with a sentence; *ret
  * is empty then. */
 int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct error *err);
-/* What variables of other launchers say, where the line has no option for it; the names of those
- * without effect are noted. 0, or -1 with a sentence. */
+/* What files and variables say, where the line has no option for it (settings.h); the names of
+ * other launchers' variables without effect are noted. 0, or -1 with a sentence. */
 int cmdline_take_environment(struct cmdline *c, char *const env[], struct error *err);
 void cmdline_free(struct cmdline *c); /* what it holds, not itself */
 

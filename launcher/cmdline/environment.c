@@ -64,7 +64,7 @@ static int apply_parameter(struct cmdline *c, const char *entry, const char *set
         return 0;
     if (!option)
         return cmdline_add_name(&c->no_effect, entry, strcspn(entry, "="), err);
-    return cmdline_uses(c, option) ? 0 : mca_apply_to_launcher(c, setting, err);
+    return settings_have(c, option) ? 0 : mca_apply_to_launcher(c, setting, err);
 }
 
 static bool has_extra_args(const char *entry)
@@ -84,9 +84,10 @@ static int apply_variable(struct cmdline *c, size_t i, const char *value, struct
         *colon = '-';
     if (strcmp(variables[i].option, "--cpu-bind") == 0 && strstr(value, "mask_cpu"))
         return 0;
-    if (variables[i].is_switch)
-        return strcmp(value, "0") == 0 ? 0 : cmdline_apply_named(c, variables[i].option, NULL, err);
-    return cmdline_apply_named(c, variables[i].option, copy, err);
+    if (variables[i].is_switch && strcmp(value, "0") == 0)
+        return 0;
+    return settings_take(c, SETTING_OTHER_LAUNCHERS, variables[i].variable, variables[i].option,
+                         variables[i].is_switch ? NULL : copy, err);
 }
 
 static int take_entry(struct cmdline *c, const char *entry, struct error *err)
@@ -97,9 +98,7 @@ static int take_entry(struct cmdline *c, const char *entry, struct error *err)
         if (strlen(variables[i].variable) != len || !begins(entry, variables[i].variable))
             continue;
         bool here = !variables[i].dialects || variables[i].dialects & 1U << c->dialect;
-        return here && *value && !cmdline_uses(c, variables[i].option)
-                   ? apply_variable(c, i, value, err)
-                   : 0;
+        return here && *value ? apply_variable(c, i, value, err) : 0;
     }
     if (begins(entry, "OMPI_MCA_") || begins(entry, "PRTE_MCA_"))
         return apply_parameter(c, entry, entry + 9, err);

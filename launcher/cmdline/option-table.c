@@ -782,6 +782,13 @@ static const struct option_def table[] = {
      "Accepted and not needed: when a rank fails, mprun ends the others; with '=0' it does not, as "
      "with --enable-recovery",
      .apply = cmdline_apply_kill_on_bad_exit},
+    {"--show-config", NULL, OTHER,
+     "Print the options that files and variables set, with their sources, and run no program",
+     SETS(FLAG, show_config)},
+    {"--no-config", NULL, OTHER,
+     "Use no file mprun.conf and no variable MPRUN_OPTION_NAME, but what the administrator has "
+     "locked",
+     SETS(FLAG, no_config)},
     {"--help -h", NULL, OTHER, "Print this help", SETS(FLAG, help)},
     {"--version -V", NULL, OTHER, "Print the version", SETS(FLAG, version)},
 

@@ -2,63 +2,17 @@
 /* program-files.c - files that name the programs of a step
  *
  * --app (Open MPI) and -configfile (MPI standard): a line has what stands between two ":" of a
- * command line. --multi-prog (srun): "0-3,5 ./a %t", "* ./b". '#' begins a comment line, blank
- * lines are skipped, and '\' at the end continues a line. */
+ * command line. --multi-prog (srun): "0-3,5 ./a %t", "* ./b". */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
 #include "common/idset.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
-
-enum { FILE_MAX = 4 << 20 };
-
-struct reader {
-    const char *path;
-    unsigned line;
-    int (*take)(void *arg, char **words, struct error *err); /* of a line; NULL-terminated */
-    void *arg;
-};
-
-/* A line, with those that continue it. */
-static int take_line(const struct reader *r, const char *text, struct error *err)
-{
-    if (!text[strspn(text, " \t\r")] || text[strspn(text, " \t")] == '#')
-        return 0;
-    char **words = words_split(text, err);
-    int rc = words ? r->take(r->arg, words, err) : -1;
-    words_free(words);
-    return rc < 0 ? error_context(err, "file '%.200s' line %u", r->path, r->line) : 0;
-}
-
-static int each_line(struct reader *r, struct error *err)
-{
-    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, r->path, FILE_MAX, NULL);
-    if (!text)
-        return error_errno(err, errno, "read the programs of '%.200s'", r->path);
-    for (char *at = text; *at;) {
-        char *end = at;
-        unsigned lines = 1;
-        while ((end = strchrnul(end, '\n')) > at && end[-1] == '\\' && *end) {
-            end[-1] = ' ';
-            *end++ = ' ';
-            lines++;
-        }
-        bool last = !*end;
-        *end = 0;
-        r->line++;
-        if (take_line(r, at, err) < 0)
-            return -1;
-        r->line += lines - 1;
-        at = last ? end : end + 1;
-    }
-    return 0;
-}
+#include "launcher/cmdline/word-lines.h"
 
 /* ---- parts of a command line ----------------------------------------------------------------- */
 
@@ -97,8 +51,7 @@ int program_file_words(struct cmdline *c, const char *path, int *ret_argc, char 
                        struct error *err)
 {
     struct parts p = {.c = c};
-    struct reader r = {.path = path, .take = take_part, .arg = &p};
-    int rc = each_line(&r, err);
+    int rc = word_lines_read(path, take_part, &p, err);
     if (rc == 0 && p.argc == 0)
         rc = error_set(err, EINVAL, "file '%.200s' names no program", path);
     if (p.argv && !cmdline_keep(c, (char *)p.argv, err))
@@ -240,8 +193,7 @@ int multi_prog_apply(struct cmdline *c, struct error *err)
 {
     struct by_rank b = {0};
     const char *path = c->apps[0].argv[0];
-    struct reader r = {.path = path, .take = take_ranks, .arg = &b};
-    int rc = each_line(&r, err);
+    int rc = word_lines_read(path, take_ranks, &b, err);
     uint32_t nranks = c->apps[0].nranks;
     if (rc == 0 && nranks == 0)
         nranks = count_ranks(&b);

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* settings.c - options that are set by files and variables: mprun.conf(5) */
+#include "launcher/cmdline/settings.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/path.h"
+#include "common/words.h"
+#include "launcher/cmdline/cmdline-private.h"
+#include "launcher/cmdline/word-lines.h"
+
+/* ---- which options, and which of them say the same thing --------------------------------------
+ */
+
+static const char *const families[][7] = {
+    {"--map-by", "--bynode", "--distribution", "--npernode", "-N", "--nodes"},
+    {"--bind-to", "--cpu-bind", "--cpu-list"},
+    {"--oversubscribe", "--nooversubscribe"},
+    {"--quiet", "--verbose"},
+    {"--tag-output", "--timestamp-output", "--prepend-pattern", "--ordered-output"},
+    {"--outfile-pattern", "--errfile-pattern", "--output-filename"},
+    {"--host", "--hostfile"},
+    {"--mem", "--mem-per-rank"},
+    {"--timeout", "--time"},
+};
+
+static const char *const of_lines[] = {
+    "--app", "--multi-prog", "--help",  "--version", "--self-test",   "--dry-run",   "--explain",
+    "--as",  "--topology",   "--ranks", "--stdin",   "--show-config", "--no-config", "--pty",
+};
+
+static const struct option_def *find(const struct cmdline *c, const char *name)
+{
+    return options_find(c->own_options, name, strlen(name));
+}
+
+/* The others that say the same as this one, NULL-terminated; NULL: there are none. */
+static const char *const *family_of(const struct cmdline *c, const struct option_def *def)
+{
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+        for (const char *const *name = families[i]; *name; name++)
+            if (find(c, *name) == def)
+                return families[i];
+    return NULL;
+}
+
+static bool is_set(const struct cmdline *c, const struct option_def *def, const char *source)
+{
+    if (cmdline_uses(c, def))
+        return true;
+    for (size_t i = 0; i < c->settings.n; i++)
+        if (c->settings.list[i].option == def && c->settings.list[i].source != source)
+            return true;
+    return false;
+}
+
+/* source: the one that asks, whose own options do not count. */
+static bool is_said(const struct cmdline *c, const struct option_def *def, const char *source)
+{
+    const char *const *name = family_of(c, def);
+    for (; name && *name; name++)
+        if (find(c, *name) && is_set(c, find(c, *name), source))
+            return true;
+    return is_set(c, def, source);
+}
+
+bool settings_have(const struct cmdline *c, const char *name)
+{
+    const struct option_def *def = find(c, name);
+    return def && is_said(c, def, NULL);
+}
+
+/* The option of this name that may be set for all lines. */
+static const struct option_def *settable(const struct cmdline *c, const char *name,
+                                         struct error *err)
+{
+    const struct option_def *def = find(c, name);
+    bool is_of_line =
+        def && (cmdline_is_app_option(def) || (!def->apply && def->kind == OPTION_APPLIED));
+    for (size_t i = 0; i < sizeof(of_lines) / sizeof(of_lines[0]); i++)
+        is_of_line = is_of_line || (def && find(c, of_lines[i]) == def);
+    if (def && !is_of_line)
+        return def;
+    error_set(err, EINVAL,
+              def ? "option '%.60s' is for command lines alone"
+                  : "there is no option '%.60s'; 'mprun --help' lists them all",
+              name);
+    return NULL;
+}
+
+/* ---- one option ------------------------------------------------------------------------------ */
+
+/* A switch may be off, so that no later source puts it on: 1; -1 with err: it is neither. */
+static int is_off(const struct option_def *def, const char *value, struct error *err)
+{
+    if (def->argument || !value || !*value || !strcmp(value, "yes") || !strcmp(value, "1"))
+        return 0;
+    if (!strcmp(value, "no") || !strcmp(value, "0"))
+        return 1;
+    return error_set(err, EINVAL, "'%.60s' is neither 'yes' nor 'no', as a switch is", value);
+}
+
+static int add(struct cmdline *c, struct setting s, const char *name, const char *value,
+               struct error *err)
+{
+    struct setting *grown = reallocarray(c->settings.list, c->settings.n + 1, sizeof(*grown));
+    char *words = NULL;
+    if (!grown)
+        return error_set(err, ENOMEM, "out of memory");
+    c->settings.list = grown;
+    AUTO_FREE char *quoted = value ? word_quote(value) : NULL;
+    if ((value && !quoted) ||
+        asprintf(&words, "%s%s%s", name, value ? "=" : "", value ? quoted : "") < 0)
+        return error_set(err, ENOMEM, "out of memory");
+    s.words = cmdline_keep(c, words, err);
+    c->settings.list[c->settings.n++] = s;
+    return s.words ? 0 : -1;
+}
+
+static int check_locked(const struct cmdline *c, const struct setting *s, bool said,
+                        const char *name, struct error *err)
+{
+    if (s->kind == SETTING_LOCKED && said)
+        return error_set(err, EPERM,
+                         "the administrator has locked '%.60s'; leave it, and what says the same, "
+                         "out of the command line",
+                         name);
+    if (s->kind != SETTING_VARIABLE && s->kind != SETTING_USERS_FILE)
+        return 0;
+    const char *const *family = family_of(c, s->option);
+    for (size_t i = 0; i < c->settings.n; i++) {
+        const struct setting *other = &c->settings.list[i];
+        if (other->kind == SETTING_LOCKED &&
+            (other->option == s->option || (family && family_of(c, other->option) == family)))
+            return error_set(err, EPERM,
+                             "the administrator has locked '%.60s' in '%.200s'; leave it out", name,
+                             other->source);
+    }
+    return 0;
+}
+
+int settings_take(struct cmdline *c, enum setting_kind kind, const char *source, const char *name,
+                  const char *value, struct error *err)
+{
+    struct setting s = {.option = settable(c, name, err), .kind = kind, .source = source};
+    int off = s.option ? is_off(s.option, value, err) : -1;
+    if (off < 0)
+        return -1;
+    bool said = is_said(c, s.option, source);
+    if (check_locked(c, &s, said, name, err) < 0)
+        return -1;
+    s.counts = !said;
+    if (s.counts && !off &&
+        cmdline_apply_named(c, name, s.option->argument ? value : NULL, err) < 0)
+        return -1;
+    return add(c, s, name, value, err);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+int settings_take_variables(struct cmdline *c, char *const env[], struct error *err)
+{
+    static const char prefix[] = "MPRUN_OPTION_";
+    size_t len = sizeof(prefix) - 1;
+    for (; *env; env++) {
+        if (strncmp(*env, prefix, len) != 0 || !strchr(*env, '='))
+            continue;
+        const char *variable = cmdline_keep(c, strndup(*env, strcspn(*env, "=")), err);
+        char *name = NULL;
+        if (!variable || asprintf(&name, "--%s", variable + len) < 0)
+            return error_set(err, ENOMEM, "out of memory");
+        for (char *p = name; *p; p++)
+            *p = *p == '_' ? '-' : (char)tolower((unsigned char)*p);
+        int rc = settings_take(c, SETTING_VARIABLE, variable, name, strchr(*env, '=') + 1, err);
+        free(name);
+        if (rc < 0)
+            return error_context(err, "%.80s", variable);
+    }
+    return 0;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct file {
+    struct cmdline *c;
+    const char *path;
+    bool is_sites;
+    bool locked;  /* take what is locked, else the rest */
+    bool is_here; /* the lines of this section count */
+};
+
+/* "[slurm]": the lines behind it are for jobs of this manager. */
+static int begin_section(struct file *f, const char *word, struct error *err)
+{
+    size_t len = strlen(word);
+    if (len < 3 || word[len - 1] != ']')
+        return error_set(err, EINVAL, "'%.60s' is no section, as '[slurm]' is", word);
+    if (strcmp(word, "[locked]") == 0 && !f->is_sites)
+        return error_set(err, EPERM, "only the administrator's file can lock options");
+    if (strcmp(word, "[locked]") == 0 || strcmp(word, "[all]") == 0) {
+        f->is_here = f->locked == (word[1] == 'l');
+        return 0;
+    }
+    char why[256];
+    const struct rm_adapter *rm = f->c->rm;
+    for (size_t i = 0; rm_adapters[i]; i++) {
+        if (strlen(rm_adapters[i]->name) != len - 2 ||
+            strncmp(word + 1, rm_adapters[i]->name, len - 2) != 0)
+            continue;
+        if (!rm)
+            rm = rm_adapter_detect(&f->c->hosts, why, sizeof(why));
+        f->is_here = !f->locked && rm == rm_adapters[i];
+        return 0;
+    }
+    return error_set(err, EINVAL, "'%.60s' is neither a resource manager, nor [all], nor [locked]",
+                     word);
+}
+
+/* "--name value", "--name=value", "--switch", "--switch=no" */
+static int take_line(void *arg, char **words, struct error *err)
+{
+    struct file *f = arg;
+    if (words[0][0] == '[' && !words[1])
+        return begin_section(f, words[0], err);
+    AUTO_FREE char *name = strndup(words[0], strcspn(words[0], "="));
+    if (!name)
+        return error_set(err, ENOMEM, "out of memory");
+    const char *value = strchr(words[0], '=') ? strchr(words[0], '=') + 1 : words[1];
+    if (name[0] != '-' || (value == words[1] ? words[1] && words[2] : words[1] != NULL))
+        return error_set(err, EINVAL,
+                         "a line is one option, as '--kill-grace 30s', or a section, as '[slurm]'");
+    if (!f->is_here)
+        return settable(f->c, name, err) ? 0 : -1;
+    return settings_take(f->c,
+                         f->locked     ? SETTING_LOCKED
+                         : f->is_sites ? SETTING_SITES_FILE
+                                       : SETTING_USERS_FILE,
+                         f->path, name, value, err);
+}
+
+static int take_file(struct cmdline *c, char *path, bool is_sites, bool locked, struct error *err)
+{
+    const char *kept = cmdline_keep(c, path, err);
+    struct file f = {.c = c, .path = kept, .is_sites = is_sites, .locked = locked};
+    f.is_here = !locked;
+    if (!kept || access(kept, F_OK) < 0) /* none, or in a home that is not this user's */
+        return kept ? 0 : -1;
+    return word_lines_read(kept, take_line, &f, err);
+}
+
+/* Beside an installation that can be moved, else where it was configured to be. */
+static char *sites_path(void)
+{
+    AUTO_FREE char *own = path_own_directory(NULL), *beside = NULL;
+    if (own && asprintf(&beside, "%s/../etc/mprun/mprun.conf", own) < 0)
+        beside = NULL;
+    char *path = beside ? realpath(beside, NULL) : NULL;
+    return path ? path : strdup(SYSCONFDIR "/mprun/mprun.conf");
+}
+
+static const char *value_of(char *const env[], const char *name)
+{
+    size_t len = strlen(name);
+    for (; *env; env++)
+        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=' && (*env)[len + 1])
+            return *env + len + 1;
+    return NULL;
+}
+
+int settings_take_locked(struct cmdline *c, struct error *err)
+{
+    return take_file(c, sites_path(), true, true, err);
+}
+
+int settings_take_files(struct cmdline *c, char *const env[], struct error *err)
+{
+    const char *dir = value_of(env, "XDG_CONFIG_HOME"), *home = value_of(env, "HOME");
+    char *path = NULL;
+    if ((dir || home) &&
+        asprintf(&path, "%s%s/mprun/mprun.conf", dir ? dir : home, dir ? "" : "/.config") < 0)
+        return error_set(err, ENOMEM, "out of memory");
+    if (path && take_file(c, path, false, false, err) < 0)
+        return -1;
+    return take_file(c, sites_path(), true, false, err);
+}
+
+/* ---- --show-config --------------------------------------------------------------------------- */
+
+void settings_print(const struct settings *s, FILE *out)
+{
+    const char *source = NULL;
+    bool was_locked = false;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct setting *one = &s->list[i];
+        bool is_locked = one->kind == SETTING_LOCKED;
+        if (!source || strcmp(one->source, source) != 0 || is_locked != was_locked)
+            fprintf(out, "# %s%s\n", is_locked ? "locked in " : "", one->source);
+        fprintf(out, one->counts ? "%s\n" : "# %s (another one counts)\n", one->words);
+        source = one->source;
+        was_locked = is_locked;
+    }
+}

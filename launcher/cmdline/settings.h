@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* settings.h - options that are set by files and variables, for lines that do not have them
+ *
+ * What counts, the first before the others: what the administrator's file has locked; the line;
+ * MPRUN_OPTION_NAME; variables of other launchers; the user's file; the administrator's file. Of
+ * options that say the same thing in other words, as --bynode and --map-by, the first source that
+ * has one of them counts. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "common/error.h"
+
+struct cmdline;
+struct option_def;
+
+enum setting_kind {
+    SETTING_LOCKED,
+    SETTING_VARIABLE,
+    SETTING_OTHER_LAUNCHERS,
+    SETTING_USERS_FILE,
+    SETTING_SITES_FILE,
+};
+
+/* One option of a source. */
+struct setting {
+    const struct option_def *option; /* of mprun's own dialect */
+    enum setting_kind kind;
+    const char *source; /* the file, or the variable */
+    const char *words;  /* as a file has it */
+    bool counts;        /* neither the line nor an earlier source has it */
+};
+
+/* In a struct cmdline, which holds the strings. */
+struct settings {
+    struct setting *list;
+    size_t n;
+};
+
+/* The functions return 0, or -1 with err. */
+
+/* What the administrator has locked. An error: the line has it, too. */
+int settings_take_locked(struct cmdline *c, struct error *err);
+/* The variables MPRUN_OPTION_NAME of env. */
+int settings_take_variables(struct cmdline *c, char *const env[], struct error *err);
+/* The user's file, and the administrator's. */
+int settings_take_files(struct cmdline *c, char *const env[], struct error *err);
+/* One option, unless an earlier source has it. value: NULL: a switch. */
+int settings_take(struct cmdline *c, enum setting_kind kind, const char *source, const char *name,
+                  const char *value, struct error *err);
+/* Has the line or an earlier source this option of mprun's, or one that says the same? */
+bool settings_have(const struct cmdline *c, const char *name);
+/* --show-config: all of them, as lines of a file, with their sources as comments. */
+void settings_print(const struct settings *s, FILE *out);

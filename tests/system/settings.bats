@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# settings.bats - options that files and variables set: which of them counts, and what is refused
+load '../lib/mprun'
+
+# an installation of its own, whose administrator is this test
+setup() {
+    mprun_setup
+    mkdir -p bin libexec/mprun etc/mprun home/.config/mprun
+    cp "$MPRUN" bin/mprun
+    cp "$MPRUN_BUILD/starter/mpstarter" "$MPRUN_BUILD/pmix-server/mppmi" libexec/mprun/
+    MPRUN=$PWD/bin/mprun SITE=$(realpath etc/mprun)/mprun.conf MINE=$PWD/home/.config/mprun/mprun.conf
+    unset XDG_CONFIG_HOME
+    export HOME=$PWD/home
+}
+
+# counting OPTION...: what counts of what is set, a line each
+counting() {
+    run -0 --separate-stderr mprun "$@" --show-config
+    [ -z "$stderr" ]
+    output=$(grep -v '^#' <<<"$output" || true)
+}
+
+@test "the line comes before a variable, that before the user's file, and the administrator's is last" {
+    counting
+    [ -z "$output" ]
+    echo '--kill-grace 1' >"$SITE"
+    counting
+    [ "$output" = --kill-grace=1 ]
+    echo '--kill-grace=2' >"$MINE"
+    counting
+    [ "$output" = --kill-grace=2 ]
+    export MPRUN_OPTION_KILL_GRACE=3
+    run -0 mprun --show-config
+    [ "$output" = "# MPRUN_OPTION_KILL_GRACE
+--kill-grace=3
+# $MINE
+# --kill-grace=2 (another one counts)
+# $SITE
+# --kill-grace=1 (another one counts)" ]
+    counting --kill-grace 4
+    [ -z "$output" ]
+    counting --no-config
+    [ -z "$output" ]
+    XDG_CONFIG_HOME=$PWD/xdg counting
+    mkdir -p xdg/mprun && echo '--heartbeat 9' >xdg/mprun/mprun.conf
+    XDG_CONFIG_HOME=$PWD/xdg counting
+    [ "$output" = $'--kill-grace=3\n--heartbeat=9' ]
+}
+
+@test "ranks are started as files say, and the line changes that" {
+    printf '%s\n' '--genv "SAYS=the site"' --tag-output '--map-by node' >"$SITE"
+    run -0 --separate-stderr mprun --rm local:2 -n 2 sh -c 'echo $SAYS on $MPRUN_HOST_INDEX'
+    [[ $(sort <<<"$output") == *"the site on 0"*$'\n'*"the site on 1" ]]
+    [[ $output != "the site"* ]]
+    # a switch is off, a variable is another one, and hosts are filled
+    echo '--tag-output=no' >"$MINE"
+    run -0 --separate-stderr mprun --rm local:2 --overlap --map-by slot -x SAYS=me --oversubscribe -n 2 \
+        sh -c 'echo $SAYS on $MPRUN_HOST_INDEX'
+    [[ $(sort <<<"$output") == "me on 0"$'\n'"me on "* ]]
+    # --npernode says where ranks are, too
+    counting --npernode 1
+    [[ $output != *map-by* ]]
+    MPRUN_OPTION_BYNODE=yes counting
+    [[ $output == *--bynode=yes* && $output != *map-by* ]]
+    # what other launchers' variables say comes before the files
+    echo '--timeout 100' >"$SITE"
+    MPIEXEC_TIMEOUT=50 counting
+    [ "$output" = $'--timeout=50\n--tag-output=no' ]
+}
+
+@test "a section is for jobs of one manager" {
+    printf '%s\n' '[slurm]' '--heartbeat 1' '[local]' '--heartbeat 2' '[ssh]' '--heartbeat 3' '[all]' '--fanout 4' >"$MINE"
+    counting --rm local
+    [ "$output" = $'--heartbeat=2\n--fanout=4' ]
+    counting --rm ssh --host n1
+    [ "$output" = $'--heartbeat=3\n--fanout=4' ]
+}
+
+@test "what is locked counts, and who says otherwise is told where it is" {
+    printf '%s\n' '--kill-grace 5' '[locked]' '# all steps end' '--timeout 1h' --bynode >"$SITE"
+    counting
+    [ "$output" = $'--timeout=1h\n--bynode\n--kill-grace=5' ]
+    counting --no-config
+    [ "$output" = $'--timeout=1h\n--bynode' ]
+    MPIEXEC_TIMEOUT=50 counting
+    [[ $output == *--timeout=1h* && $output != *50* ]]
+    local said="mprun: file '$SITE' line 4: the administrator has locked '--timeout'; leave it, and what says the same, out of the command line"
+    for line in "--timeout 5" "--as srun --time 5"; do
+        # shellcheck disable=SC2086
+        run -125 --separate-stderr "$MPRUN" $line true
+        [ "$stderr" = "$said" ]
+    done
+    run -125 --separate-stderr "$MPRUN" --map-by slot true
+    [[ $stderr == *"line 5: the administrator has locked '--bynode'; "* ]]
+    MPRUN_OPTION_TIMEOUT=5 run -125 --separate-stderr "$MPRUN" true
+    [ "$stderr" = "mprun: MPRUN_OPTION_TIMEOUT: the administrator has locked '--timeout' in '$SITE'; leave it out" ]
+    echo '--nodes 2' >"$MINE"
+    run -125 --separate-stderr "$MPRUN" true
+    [ "$stderr" = "mprun: file '$MINE' line 1: the administrator has locked '--nodes' in '$SITE'; leave it out" ]
+}
+
+@test "what is wrong in a file or a variable is named, and nothing runs" {
+    local line said n=0
+    while IFS='|' read -r line said <&4; do
+        printf '# a comment\n\n%s\n' "$line" >"$MINE"
+        run -125 --separate-stderr "$MPRUN" touch ran
+        [[ $stderr == "mprun: file '$MINE' line 3: $said"* ]] || { echo "$line: $stderr" && false; }
+        n=$((n + 1))
+    done 4<<'END'
+--kill-grce 5|there is no option '--kill-grce'; 'mprun --help' lists them all
+--kill-grace soon|option '--kill-grace': 'soon' is not a time
+--kill-grace|option '--kill-grace' needs a value
+--kill-grace 5 --quiet|a line is one option, as '--kill-grace 30s', or a section, as '[slurm]'
+kill-grace = 5|a line is one option
+--tag-output=perhaps|'perhaps' is neither 'yes' nor 'no', as a switch is
+-n 5|option '-n' is for command lines alone
+--dry-run|option '--dry-run' is for command lines alone
+--partition x|option '--partition' is for command lines alone
+[slrm]|'[slrm]' is neither a resource manager, nor [all], nor [locked]
+[slurm|'[slurm' is no section, as '[slurm]' is
+[locked]|only the administrator's file can lock options
+"open|
+END
+    [ $n = 13 ]
+    rm "$MINE"
+    MPRUN_OPTION_KILL_GRACE=soon run -125 --separate-stderr "$MPRUN" touch ran
+    [[ $stderr == "mprun: MPRUN_OPTION_KILL_GRACE: option '--kill-grace': 'soon' is not a time"* ]]
+    MPRUN_OPTION_NP=4 run -125 --separate-stderr "$MPRUN" touch ran
+    [ "$stderr" = "mprun: MPRUN_OPTION_NP: option '--np' is for command lines alone" ]
+    [ ! -e ran ]
+    # a home that this user may not look into is none
+    HOME=/proc/1/root counting
+}
