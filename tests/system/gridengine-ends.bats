@@ -102,14 +102,19 @@ in_time() {
 
 @test "kill -9 of a keeper, on another host and on mprun's: the step ends, and the job goes on" {
     for host in OTHER MASTER; do
-        step_start
-        kill_there "${!host}" mpstarter -o
-        nothing_left
-        job_wait || true
+        for try in 1 2 3; do
+            step_start
+            kill_there "${!host}" mpstarter -o
+            nothing_left
+            job_wait || true
+            ! grep -qx "code 125" "$(job_out)" && manager_was_first || break
+        done
         grep -qx "code 125" "$(job_out)"
         says_alone "mprun: on ${!host}: mpstarter's keeper (pid N) has died; ending its ranks"
     done
 }
+# To Grid Engine a task that died of a signal is a failed one. It may have killed the job before mprun has ended.
+manager_was_first() { hosts messages | grep -q "tightly integrated parallel task $(job)[.]1 task .* failed - killing job"; }
 
 @test "kill -9 of a worker: the keeper ends its ranks, the step ends, and the job goes on" {
     step_start
