@@ -170,7 +170,7 @@ static int unknown(const struct option_def *defs, const char *word, struct error
     if (name && !near)
         near = nearest_long(defs, name, &len);
     if (!near)
-        return error_set(err, EINVAL, "unknown option '%.60s'; --help lists them all", word);
+        return error_set(err, EINVAL, "unknown option '%.60s'; see --help", word);
     return error_set(err, EINVAL, "unknown option '%.60s'; the nearest is '%.*s'", word, (int)len,
                      near);
 }

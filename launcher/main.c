@@ -141,9 +141,11 @@ static int run_self_test(int argc, char **argv)
     return EXIT_CODE_MPRUN;
 }
 
-static int print_help(const char *name)
+static int print_help(const struct cmdline *cmd, const char *name)
 {
-    AUTO_FREE char *text = cmdline_help(name, tty_get_size(STDOUT_FILENO).columns);
+    size_t width = tty_get_size(STDOUT_FILENO).columns;
+    AUTO_FREE char *text =
+        cmd->usage ? cmdline_usage(name, width) : cmdline_help(name, cmd->help_subject, width);
     fputs(text ? text : "", stdout);
     return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
 }
@@ -169,7 +171,7 @@ int main(int argc, char **argv)
     fd_open_standard();
     log_open("mprun", LOG_NOTE);
     if (cmdline_parse(argc, argv, &cmd, &e) < 0 ||
-        (!cmd.help && !cmd.version && !cmd.self_test &&
+        (!cmd.help && !cmd.usage && !cmd.version && !cmd.self_test &&
          cmdline_take_environment(&cmd, environ, &e) < 0)) {
         log_error("%s", e.text);
         cmdline_free(&cmd);
@@ -177,8 +179,8 @@ int main(int argc, char **argv)
     }
     if (cmd.verbose || cmd.quiet)
         log_open("mprun", cmd.verbose ? LOG_DEBUG : LOG_WARN);
-    if (cmd.help)
-        code = print_help(name);
+    if (cmd.help || cmd.usage)
+        code = print_help(&cmd, name);
     else if (cmd.version)
         code = print_version();
     else if (cmd.show_config)

@@ -13,6 +13,19 @@
 
 extern const struct cmdline option_defaults;
 
+/* Groups of options, which are subjects of --help (help.c). */
+#define PROGRAMS  "Programs (one set for each program of the line)"
+#define PLACE     "Where ranks run"
+#define CORES     "Cores"
+#define LIMITS    "Limits and containment"
+#define STREAMS   "Output and input"
+#define ENDING    "Ending and reporting"
+#define DEBUGGING "Debuggers and tools"
+#define PRELOAD   "Files that are brought to the hosts"
+#define OTHER     "Other"
+
+extern const char *const help_subjects[]; /* by enum help_subject; NULL-terminated */
+
 /* A string of the line's own for what no word of argv is. Takes text; NULL: out of memory. */
 const char *cmdline_keep(struct cmdline *c, char *text, struct error *err);
 

@@ -154,7 +154,7 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     int at = options_parse(defs, argc, argv, from, c, err);
     if (at < 0 && c->napps > 1)
         return error_context(err, "program %zu of the line", c->napps);
-    if (at < 0 || c->help || c->version)
+    if (at < 0 || c->help || c->usage || c->version)
         return at < 0 ? -1 : argc;
     if ((c->self_test || c->show_config) && at == argc)
         return argc;
@@ -252,7 +252,7 @@ static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct e
     if (make_own_options(c, err) < 0 || dialect_find(argc, argv, &c->dialect, err) < 0 ||
         parse_line(c, argc, argv, 1, err) < 0)
         return -1;
-    if (c->help || c->version || c->self_test)
+    if (c->help || c->usage || c->version || c->self_test)
         return 0;
     if (c->program_file)
         return parse_program_file(c, err);
@@ -409,7 +409,7 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
     struct cmdline c = option_defaults;
     *ret = (struct cmdline){.napps = 0};
     if (parse_parts(&c, argc, argv, err) < 0 ||
-        (!c.help && !c.version && !c.self_test && check_line(&c, err) < 0)) {
+        (!c.help && !c.usage && !c.version && !c.self_test && check_line(&c, err) < 0)) {
         cmdline_free(&c);
         return -1;
     }
@@ -523,35 +523,4 @@ char **cmdline_app_given(const struct cmdline_app *app)
         }
     }
     return names;
-}
-
-/* ---- help ------------------------------------------------------------------------------------ */
-
-char *cmdline_help(const char *name, size_t width)
-{
-    enum dialect d;
-    dialect_find(1, (char *const[]){(char *)(uintptr_t)name}, &d, NULL);
-    AUTO_FREE struct option_def *defs = dialect_options(cmdline_options(), NULL, d);
-    AUTO_FREE char *options = defs ? options_help(defs, width) : NULL;
-    char *text = NULL;
-    if (!options)
-        return NULL;
-    int n =
-        asprintf(&text,
-                 "Usage: %1$s [OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM ...]\n"
-                 "Run a parallel program on the hosts and cores of this job, contained and\n"
-                 "accounted for.\n"
-                 "\n"
-                 "Examples:\n"
-                 "  %1$s ./solver                          one rank for each granted slot\n"
-                 "  %1$s -n 4 --tag-output ./solver        four ranks, output tagged by rank\n"
-                 "  %1$s --host n1:2,n2:2 ./solver         four ranks on two hosts, by ssh\n"
-                 "  %1$s -n 1 ./master : -n 7 ./worker     two programs in one MPI world\n"
-                 "\n"
-                 "%2$s\n"
-                 "Exit code: 0, or that of the first rank that failed, 128+N for signal N; 124\n"
-                 "timeout, 125 %1$s failed or was used wrongly, 126 the program cannot be\n"
-                 "executed, 127 it was not found. More is in mprun(1).\n",
-                 name, options);
-    return n < 0 ? NULL : text;
 }

@@ -65,6 +65,22 @@ enum rank_by {
     RANK_BY_SPAN,    /* one of each part in turn, over all hosts */
 };
 
+/* What --help is asked about. */
+enum help_subject {
+    HELP_PROGRAMS,
+    HELP_HOSTS,
+    HELP_BINDING,
+    HELP_LIMITS,
+    HELP_OUTPUT,
+    HELP_ENDING,
+    HELP_DEBUGGING,
+    HELP_FILES,
+    HELP_OTHER,
+    HELP_DIALECTS,
+    HELP_ALL,
+    HELP_SHORT, /* nothing: the options that are used most */
+};
+
 struct cmdline {
     enum dialect dialect;
     struct option_def *options;     /* of the dialect, */
@@ -150,8 +166,9 @@ struct cmdline {
     struct {         /* jsrun's resource sets; 0: not said */
         uint32_t number, tasks, cores, per_host;
     } sets;
-    bool self_test;     /* there is no program */
-    bool help, version; /* asked for: nothing else counts, and there may be no program */
+    bool self_test;            /* there is no program */
+    bool help, usage, version; /* asked for: nothing else counts, and there may be no program */
+    enum help_subject help_subject;
 };
 
 /* argv[0] may be the name of another launcher, whose dialect counts. 0, or -1 with a sentence; *ret
@@ -174,7 +191,9 @@ char **cmdline_app_given(const struct cmdline_app *app);
 const char *cmdline_preload_name(const char *path);
 
 /* --help, for a program called `name`, wrapped to width columns. Caller frees. */
-char *cmdline_help(const char *name, size_t width);
+char *cmdline_help(const char *name, enum help_subject subject, size_t width);
+/* --usage, likewise. */
+char *cmdline_usage(const char *name, size_t width);
 /* mprun's table, and that of options for lines of other launchers alone; both end with names NULL.
  * Entries without apply are refused names, in no list. */
 const struct option_def *cmdline_options(void);

@@ -459,21 +459,21 @@ static int apply_as(void *target, const char *value, struct error *err)
                      value);
 }
 
+static int apply_help(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    int subject = value ? option_word(value, strlen(value), help_subjects, err) : HELP_SHORT;
+    c->help = true;
+    c->help_subject = subject < 0 ? HELP_SHORT : (enum help_subject)subject;
+    return subject < 0 ? -1 : 0;
+}
+
 static int apply_anyway(void *target, const char *value, struct error *err)
 {
     return 0; /* what is asked for is so without it */
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
-
-#define PROGRAMS    "Programs (one set for each program of the line)"
-#define PLACE       "Where ranks run"
-#define CONTAINMENT "Cores, limits and containment"
-#define STREAMS     "Output and input"
-#define ENDING      "Ending and reporting"
-#define DEBUGGING   "Debuggers and tools"
-#define PRELOAD     "Files that are brought to the hosts"
-#define OTHER       "Other"
 
 #define SETS(kind_, member_) OPTION_SETS(OPTION_##kind_, struct cmdline, member_)
 #define REFUSED(names_, help_)                                                                     \
@@ -597,53 +597,52 @@ static const struct option_def table[] = {
      "none",
      SETS(WORD, security), .words = security_words},
 
-    {"--bind-to --bindto", "WHAT", CONTAINMENT,
+    {"--bind-to --bindto", "WHAT", CORES,
      "Bind each rank to none, hwthread, core, l1cache, l2cache, l3cache, numa, package or board; "
      "without it, core where there are enough cores",
      .apply = cmdline_apply_bind},
-    {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CONTAINMENT,
+    {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CORES,
      "Give each rank N cores, and as many slots; without it, OMP_NUM_THREADS cores where there are "
      "enough, else one",
      .apply = apply_rank_cores, .also = "--cores-per-task"},
-    {"-c", "N", CONTAINMENT, "The same as --cpus-per-rank", .apply = apply_rank_cores,
+    {"-c", "N", CORES, "The same as --cpus-per-rank", .apply = apply_rank_cores,
      .variants = IN(SRUN) | IN(FLUX)},
-    {"-c --c", "N", CONTAINMENT, "The same as -n", .apply = cmdline_apply_np,
-     .variants = IN(MPIRUN)},
-    {"-d", "N", CONTAINMENT, "The same as --cpus-per-rank", .apply = apply_rank_cores,
+    {"-c --c", "N", CORES, "The same as -n", .apply = cmdline_apply_np, .variants = IN(MPIRUN)},
+    {"-d", "N", CORES, "The same as --cpus-per-rank", .apply = apply_rank_cores,
      .variants = IN(APRUN)},
-    {"--cpu-bind", "WHAT", CONTAINMENT,
+    {"--cpu-bind", "WHAT", CORES,
      "As srun: none, cores, threads, sockets, ldoms, rank_ldom, map_cpu:LIST, mask_cpu:LIST, or "
      "verbose, which reports bindings",
      .apply = cmdline_apply_cpu_bind},
-    {"--cpu-set", "LIST", CONTAINMENT, "Use these hardware threads of each host alone",
+    {"--cpu-set", "LIST", CORES, "Use these hardware threads of each host alone",
      .apply = cmdline_apply_cpu_set},
-    {"--cpu-list", "LIST", CONTAINMENT,
+    {"--cpu-list", "LIST", CORES,
      "Bind the first rank of a host to the first hardware thread of LIST, and so on",
      .apply = cmdline_apply_cpu_list},
-    {"--overlap", NULL, CONTAINMENT, "Bind ranks to cores that your other steps have, too",
+    {"--overlap", NULL, CORES, "Bind ranks to cores that your other steps have, too",
      SETS(FLAG, step.overlap)},
-    {"--report-bindings", NULL, CONTAINMENT,
-     "Print the cores of each rank as the kernel reports them", SETS(FLAG, report_bindings)},
-    {"--mem-per-rank", "SIZE", CONTAINMENT, "Limit the memory of each rank",
+    {"--report-bindings", NULL, CORES, "Print the cores of each rank as the kernel reports them",
+     SETS(FLAG, report_bindings)},
+    {"--mem-per-rank", "SIZE", LIMITS, "Limit the memory of each rank",
      .apply = apply_mem_per_rank},
-    {"--mem", "SIZE", CONTAINMENT, "Limit the memory of all ranks of a host together",
+    {"--mem", "SIZE", LIMITS, "Limit the memory of all ranks of a host together",
      .apply = apply_mem},
-    {"--mem", "SIZE", CONTAINMENT, "The same; a number alone is megabytes, and 0 no limit",
+    {"--mem", "SIZE", LIMITS, "The same; a number alone is megabytes, and 0 no limit",
      .apply = cmdline_apply_megabytes, .variants = IN(SRUN)},
-    {"--limit", "LIST", CONTAINMENT,
+    {"--limit", "LIST", LIMITS,
      "Limit all ranks of all hosts together: 'mem=30G,cput=100h'; mem is memory, vmem address "
      "space, cput CPU time, procs processes",
      OPTION_APPEND, .apply = cmdline_apply_limit},
-    {"--on-limit", "WHAT", CONTAINMENT,
+    {"--on-limit", "WHAT", LIMITS,
      "When a limit is exceeded: kill-step (the default) ends all ranks, kill-rank the one that "
      "grew "
      "last or exceeded its own, warn none",
      SETS(WORD, on_limit), .words = on_limit_words},
-    {"--containment", "LIST", CONTAINMENT,
+    {"--containment", "LIST", LIMITS,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",
      .apply = apply_containment},
-    {"--pmi --mpi", "LIST", CONTAINMENT,
+    {"--pmi --mpi", "LIST", LIMITS,
      "Offer MPI programs pmix, pmi1, pmi2 (the default is all), or none", .apply = apply_pmi},
 
     {"--tag-output --label -l -prepend-rank", NULL, STREAMS,
@@ -789,7 +788,12 @@ static const struct option_def table[] = {
      "Use no file mprun.conf and no variable MPRUN_OPTION_NAME, but what the administrator has "
      "locked",
      SETS(FLAG, no_config)},
-    {"--help -h", NULL, OTHER, "Print this help", SETS(FLAG, help)},
+    {"--help -h", "[SUBJECT]", OTHER,
+     "Print the options that are used most; of a subject: programs, hosts, binding, limits, "
+     "output, "
+     "ending, debugging, files, other, dialects; or all",
+     .apply = apply_help},
+    {"--usage", NULL, OTHER, "Print all options in few lines", SETS(FLAG, usage)},
     {"--version -V", NULL, OTHER, "Print the version", SETS(FLAG, version)},
 
     REFUSED("-c --c", "it is the number of ranks to mpirun and of cores per rank to srun; write "

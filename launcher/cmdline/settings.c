@@ -30,8 +30,9 @@ static const char *const families[][7] = {
 };
 
 static const char *const of_lines[] = {
-    "--app", "--multi-prog", "--help",  "--version", "--self-test",   "--dry-run",   "--explain",
-    "--as",  "--topology",   "--ranks", "--stdin",   "--show-config", "--no-config", "--pty",
+    "--app",       "--multi-prog", "--help",        "--usage",     "--version",
+    "--self-test", "--dry-run",    "--explain",     "--as",        "--topology",
+    "--ranks",     "--stdin",      "--show-config", "--no-config", "--pty",
 };
 
 static const struct option_def *find(const struct cmdline *c, const char *name)
@@ -88,7 +89,7 @@ static const struct option_def *settable(const struct cmdline *c, const char *na
         return def;
     error_set(err, EINVAL,
               def ? "option '%.60s' is for command lines alone"
-                  : "there is no option '%.60s'; 'mprun --help' lists them all",
+                  : "there is no option '%.60s'; 'mprun --help all' lists them",
               name);
     return NULL;
 }

@@ -71,8 +71,21 @@ fits_in_six_lines() {
 
 @test "--help and --version go to standard output with exit code 0" {
     run -0 --separate-stderr "$MPRUN" --help
-    [[ $output == "Usage: "*"--tag-output"* ]]
+    [[ $output == "Usage: "*"--tag-output"*" dialects; all"* ]]
+    [ ${#lines[@]} -le 30 ]
     [ -z "$stderr" ]
+    "$MPRUN" --help all >all
+    for option in $(grep -oE '(^ *|; )--?[a-z-]+' <<<"$output" | tr -d '; '); do grep -qE -- "(^ *|, )$option\\b" all; done
+    # each subject has options of its own, and all has those of all of them
+    grep -oE '^  -[^ ,]*' all | sort >names
+    for subject in programs hosts binding limits output ending debugging files other; do
+        "$MPRUN" --help $subject | grep -oE '^  -[^ ,]*'
+    done | sort | diff names -
+    "$MPRUN" --help dialects | grep -A1 -x -- '--as srun:' | grep -q '^  -N N'
+    run -125 --separate-stderr "$MPRUN" --help bindings
+    [[ $stderr == "mprun: option '--help': unknown word 'bindings', the nearest is 'binding'; valid: programs, "* ]]
+    "$MPRUN" --usage | tr -d '\n' | grep -q '^Usage: mprun .*\[-n N\].*\[--fanout N\].*PROGRAM'
+    [ "$("$MPRUN" --usage | wc -L)" -le 80 ]
     run -0 --separate-stderr "$MPRUN" --version
     [[ $output == mprun* ]]
     [ -z "$stderr" ]

@@ -108,7 +108,7 @@ counting() {
         [[ $stderr == "mprun: file '$MINE' line 3: $said"* ]] || { echo "$line: $stderr" && false; }
         n=$((n + 1))
     done 4<<'END'
---kill-grce 5|there is no option '--kill-grce'; 'mprun --help' lists them all
+--kill-grce 5|there is no option '--kill-grce'; 'mprun --help all' lists them
 --kill-grace soon|option '--kill-grace': 'soon' is not a time
 --kill-grace|option '--kill-grace' needs a value
 --kill-grace 5 --quiet|a line is one option, as '--kill-grace 30s', or a section, as '[slurm]'

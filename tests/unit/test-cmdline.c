@@ -266,7 +266,7 @@ static void help_lists_the_options_there_are(void **state)
 {
     struct option_def *own = dialect_options(cmdline_options(), NULL, DIALECT_MPRUN);
     for (size_t width = 60; width <= 120; width += 20) {
-        char *text = cmdline_help("mprun", width);
+        char *text = cmdline_help("mprun", HELP_ALL, width);
         assert_help_lists(own, text);
         free(text);
     }
