@@ -111,7 +111,13 @@ END
     [ "$(grep -c 'rank [0-7] size 8 local 2 .* sum 36$' <<<"$output")" = 8 ]
     # which cannot be told to yield
     [ -x "$MPRUN_BUILD/tests/system/mpi-probe-mpich" ] || return 0
-    run -0 sbatch_wait -N 2 -n 2 <<<"m $MPRUN_BUILD/tests/system/mpi-probe-mpich hello"
+    # Its MPI_Finalize may hang over UCX: the rank that has closed its connection first waits in the last barrier of
+    # PMI, and answers the other one no more.
+    for try in 1 2 3; do
+        run sbatch_wait -N 2 -n 2 <<<"m --timeout $(patience 10) $MPRUN_BUILD/tests/system/mpi-probe-mpich hello"
+        [ "$status" = 124 ] || break
+    done
+    [ "$status" = 0 ]
     [ "$(grep -c 'rank [01] size 2 .* sum 3$' <<<"$output")" = 2 ]
 }
 
