@@ -72,6 +72,15 @@ static int report(struct run *r, int code)
     return code == EXIT_CODE_OK ? EXIT_CODE_MPRUN : code;
 }
 
+/* All that mprun itself has printed is written. */
+static int end_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_CODE_OK;
+    log_error("write to standard output: %s", strerror(errno));
+    return EXIT_CODE_MPRUN;
+}
+
 /* Another standard input than mprun was given. */
 static int open_input_file(const char *path, struct error *err)
 {
@@ -100,7 +109,7 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
         log_error("%s", e.text);
     } else if (cmd->dry_run) {
         explain_plan(r.hosts);
-        code = fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
+        code = end_output();
     } else if (cmd->show_plan && (explain_plan(r.hosts), fflush(stdout)) != 0) {
         log_error("print where ranks run: %s", strerror(errno));
     } else if (open_step(&r, &e) < 0) {
@@ -147,19 +156,19 @@ static int print_help(const struct cmdline *cmd, const char *name)
     AUTO_FREE char *text =
         cmd->usage ? cmdline_usage(name, width) : cmdline_help(name, cmd->help_subject, width);
     fputs(text ? text : "", stdout);
-    return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
+    return end_output();
 }
 
 static int print_settings(const struct settings *s)
 {
     settings_print(s, stdout);
-    return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
+    return end_output();
 }
 
 static int print_version(void)
 {
     printf("mprun %s\n", PACKAGE_VERSION);
-    return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
+    return end_output();
 }
 
 int main(int argc, char **argv)

@@ -89,4 +89,8 @@ fits_in_six_lines() {
     run -0 --separate-stderr "$MPRUN" --version
     [[ $output == mprun* ]]
     [ -z "$stderr" ]
+    for option in --help '--help all' --usage --version '--dry-run true'; do
+        run -125 --separate-stderr sh -c '"$0" "$@" >/dev/full' "$MPRUN" $option
+        [ "$stderr" = "mprun: write to standard output: No space left on device" ]
+    done
 }
