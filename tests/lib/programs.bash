@@ -37,11 +37,12 @@ program() {
     return $code
 }
 tested() {
-    local name=$1 limit=$2 start=$SECONDS said words=() word failed
+    local name=$1 limit=$2 code=0 start=$SECONDS said words=() word failed
     shift 2
-    said=$(mktemp)
-    program "$name" "$limit" "$@" | tee "$said"
-    if ((PIPESTATUS[0])); then
+    said=$(mktemp) # no pipe: what the program leaves behind would keep it open
+    program "$name" "$limit" "$@" >"$said" || code=$?
+    cat "$said"
+    if ((code)); then
         failed=$(failed_tests <"$said")
         for word; do
             words+=("$word")

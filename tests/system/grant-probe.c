@@ -353,6 +353,7 @@ static void *storm_thread(void *arg)
  * ended. */
 static _Noreturn void storm(int threads, uid_t uid, int users, const char *file)
 {
+    pid_t parent = getpid();
     tell_pid(file);
     if (setpgid(0, 0) < 0 || setpriority(PRIO_PROCESS, 0, 19) < 0)
         die("begin a storm");
@@ -362,6 +363,8 @@ static _Noreturn void storm(int threads, uid_t uid, int users, const char *file)
         if (setgroups(0, NULL) < 0 || setuid(uid + (uid_t)u) < 0 ||
             prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
             die("become a user");
+        if (getppid() != parent)
+            _exit(0); /* ended before this one asked to be told */
         pthread_t t;
         for (int i = u; i < threads; i += users)
             if (pthread_create(&t, NULL, storm_thread, (void *)(uintptr_t)i) != 0)

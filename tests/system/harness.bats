@@ -77,11 +77,12 @@ load '../lib/mprun'
         of twice "$b" "$c"; again twice 'ok 1 - b' "$c"
         of other "$b" 'ok 2 - c'; again other 'ok 1 - b' "$c"
         of short "$b" 'ok 2 - c'; again short 'ok 1 - b' 'ok 2 - c' | sed s/1..2/1..3/
+        of skips "$b" 'ok 2 - c'; again skips 'ok 1 - d # SKIP too late'
         of ends "$b" 'ok 2 - c'; echo '#### again ends'; echo '#### begin ends'; echo '#### end ends 134'
     } >"$log"
     run "$MPRUN_SOURCE/tests/lib/tap-count" "$log"
     printf '%s\n' "${lines[@]}"
-    [ "${lines[0]}" = "6 4 0" ]
+    [ "${lines[0]}" = "7 5 0" ]
     [ "${lines[1]}" = "FAILED once: 1 - a" ]
     [ "${lines[2]}" = "FLAKY flaky: 1 - b: \`false' failed" ]
     [ "${lines[3]}" = "FAILED twice: 2 - c" ]
@@ -90,8 +91,9 @@ load '../lib/mprun'
     [ "${lines[6]}" = "FLAKY other: 2 - c" ]
     [[ ${lines[7]} == "FAILED short: - 2 of 3 tests reported, ended with code 0"* ]]
     [[ ${lines[8]} == "FLAKY short: 1 - b: "* ]]
-    [ "${lines[9]}" = "FAILED ends: ended with code 134" ]
-    [ "${#lines[@]}" = 10 ]
+    [ "${lines[9]}" = "FAILED skips: 1 - b: \`false' failed" ]
+    [ "${lines[10]}" = "FAILED ends: ended with code 134" ]
+    [ "${#lines[@]}" = 11 ]
     run "$MPRUN_SOURCE/tests/lib/tap-count" --full "$log"
     [[ $output == *"FAILED in once:"*"not ok 1 - a"* ]]
     [[ $output == *"FLAKY in flaky, "*"not ok 1 - b"*"line 5"*"said"* ]]
