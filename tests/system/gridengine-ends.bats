@@ -107,7 +107,8 @@ in_time() {
             kill_there "${!host}" mpstarter -o
             nothing_left
             job_wait || true
-            ! grep -qx "code 125" "$(job_out)" && manager_was_first || break
+            if grep -qx "code 125" "$(job_out)"; then break; fi
+            manager_was_first || break
         done
         grep -qx "code 125" "$(job_out)"
         says_alone "mprun: on ${!host}: mpstarter's keeper (pid N) has died; ending its ranks"
