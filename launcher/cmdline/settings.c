@@ -29,10 +29,12 @@ static const char *const families[][7] = {
     {"--timeout", "--time"},
 };
 
+/* What is of one line, or of the program of one part, alone. */
 static const char *const of_lines[] = {
-    "--app",       "--multi-prog", "--help",        "--usage",     "--version",
-    "--self-test", "--dry-run",    "--explain",     "--as",        "--topology",
-    "--ranks",     "--stdin",      "--show-config", "--no-config", "--pty",
+    "--app",       "--multi-prog", "--help",        "--usage",      "--version",
+    "--self-test", "--dry-run",    "--explain",     "--as",         "--topology",
+    "--ranks",     "--stdin",      "--show-config", "--no-config",  "--pty",
+    "--gmca",      "--env-remove", "--prepend-env", "--append-env",
 };
 
 static const struct option_def *find(const struct cmdline *c, const char *name)
@@ -68,6 +70,17 @@ static bool is_said(const struct cmdline *c, const struct option_def *def, const
         if (find(c, *name) && is_set(c, find(c, *name), source))
             return true;
     return is_set(c, def, source);
+}
+
+/* Of --genv each variable counts for itself. */
+static bool has_variable(const struct cmdline *c, const char *setting)
+{
+    size_t len = strcspn(setting, "=");
+    for (size_t i = 0; i < c->all_apps.nenv; i++)
+        if (strcspn(c->all_apps.env[i], "=") == len &&
+            strncmp(c->all_apps.env[i], setting, len) == 0)
+            return true;
+    return false;
 }
 
 bool settings_have(const struct cmdline *c, const char *name)
@@ -131,7 +144,8 @@ static int check_locked(const struct cmdline *c, const struct setting *s, bool s
                          "the administrator has locked '%.60s'; leave it, and what says the same, "
                          "out of the command line",
                          name);
-    if (s->kind != SETTING_VARIABLE && s->kind != SETTING_USERS_FILE)
+    if ((s->kind != SETTING_VARIABLE && s->kind != SETTING_USERS_FILE) ||
+        s->option->apply == cmdline_apply_genv)
         return 0;
     const char *const *family = family_of(c, s->option);
     for (size_t i = 0; i < c->settings.n; i++) {
@@ -152,7 +166,8 @@ int settings_take(struct cmdline *c, enum setting_kind kind, const char *source,
     int off = s.option ? is_off(s.option, value, err) : -1;
     if (off < 0)
         return -1;
-    bool said = is_said(c, s.option, source);
+    bool is_variable = s.option->apply == cmdline_apply_genv && value;
+    bool said = is_variable ? has_variable(c, value) : is_said(c, s.option, source);
     if (check_locked(c, &s, said, name, err) < 0)
         return -1;
     s.counts = !said;

@@ -63,6 +63,12 @@ counting() {
     [[ $output != *map-by* ]]
     MPRUN_OPTION_BYNODE=yes counting
     [[ $output == *--bynode=yes* && $output != *map-by* ]]
+    # each variable counts for itself
+    printf '%s\n' '--genv A=site' '--genv B=site' '--genv C=site' >"$SITE"
+    echo '--genv B=mine' >"$MINE"
+    run -0 --separate-stderr mprun --rm local --quiet --genv C=line -n 1 sh -c 'echo $A $B $C'
+    [ "$output" = "site mine line" ]
+    echo '--tag-output=no' >"$MINE"
     # what other launchers' variables say comes before the files
     echo '--timeout 100' >"$SITE"
     MPIEXEC_TIMEOUT=50 counting
@@ -115,6 +121,7 @@ counting() {
 kill-grace = 5|a line is one option
 --tag-output=perhaps|'perhaps' is neither 'yes' nor 'no', as a switch is
 -n 5|option '-n' is for command lines alone
+--env-remove A|option '--env-remove' is for command lines alone
 --dry-run|option '--dry-run' is for command lines alone
 --partition x|option '--partition' is for command lines alone
 [slrm]|'[slrm]' is neither a resource manager, nor [all], nor [locked]
@@ -122,7 +129,7 @@ kill-grace = 5|a line is one option
 [locked]|only the administrator's file can lock options
 "open|
 END
-    [ $n = 13 ]
+    [ $n = 14 ]
     rm "$MINE"
     MPRUN_OPTION_KILL_GRACE=soon run -125 --separate-stderr "$MPRUN" touch ran
     [[ $stderr == "mprun: MPRUN_OPTION_KILL_GRACE: option '--kill-grace': 'soon' is not a time"* ]]
