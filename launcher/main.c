@@ -150,11 +150,9 @@ static int run_self_test(int argc, char **argv)
     return EXIT_CODE_MPRUN;
 }
 
-static int print_help(const struct cmdline *cmd, const char *name)
+static int print_help(enum help_subject subject, const char *name)
 {
-    size_t width = tty_get_size(STDOUT_FILENO).columns;
-    AUTO_FREE char *text =
-        cmd->usage ? cmdline_usage(name, width) : cmdline_help(name, cmd->help_subject, width);
+    AUTO_FREE char *text = cmdline_help(name, subject, tty_get_size(STDOUT_FILENO).columns);
     fputs(text ? text : "", stdout);
     return end_output();
 }
@@ -180,7 +178,7 @@ int main(int argc, char **argv)
     fd_open_standard();
     log_open("mprun", LOG_NOTE);
     if (cmdline_parse(argc, argv, &cmd, &e) < 0 ||
-        (!cmd.help && !cmd.usage && !cmd.version && !cmd.self_test &&
+        (!cmd.help && !cmd.version && !cmd.self_test &&
          cmdline_take_environment(&cmd, environ, &e) < 0)) {
         log_error("%s", e.text);
         cmdline_free(&cmd);
@@ -188,11 +186,11 @@ int main(int argc, char **argv)
     }
     if (cmd.verbose || cmd.quiet)
         log_open("mprun", cmd.verbose ? LOG_DEBUG : LOG_WARN);
-    if (cmd.help || cmd.usage)
-        code = print_help(&cmd, name);
+    if (cmd.help)
+        code = print_help(cmd.help, name);
     else if (cmd.version)
         code = print_version();
-    else if (cmd.show_config)
+    else if (cmd.settings.is_shown)
         code = print_settings(&cmd.settings);
     else if (cmd.self_test)
         code = run_self_test(argc, argv);

@@ -24,7 +24,7 @@ extern const struct cmdline option_defaults;
 #define PRELOAD   "Files that are brought to the hosts"
 #define OTHER     "Other"
 
-extern const char *const help_subjects[]; /* by enum help_subject; NULL-terminated */
+extern const char *const help_subjects[]; /* from HELP_PROGRAMS on; NULL-terminated */
 
 /* A string of the line's own for what no word of argv is. Takes text; NULL: out of memory. */
 const char *cmdline_keep(struct cmdline *c, char *text, struct error *err);
@@ -43,6 +43,9 @@ int cmdline_apply_limit(void *target, const char *value, struct error *err);
 /* Set a variable, "NAME=VALUE" or "NAME" as -x has it, for the ranks of this program, which keeps
  * the pointer. */
 int cmdline_set_variable(struct cmdline_app *app, const char *value, struct error *err);
+/* The setting "NAME=VALUE" of this program for the variable of `entry`, "NAME" or "NAME=..."; NULL:
+ * it has none. */
+const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry);
 
 /* Options of other launchers: what struct option_def calls (other-launchers-values.c). */
 int cmdline_apply_mca(void *target, const char *value, struct error *err);

@@ -57,7 +57,7 @@ static int make_own_options(struct cmdline *c, struct error *err)
     return c->own_used ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-/* What is applied by name from now on the line does not have. */
+/* The line has been read: options that are applied by name from now on come from elsewhere. */
 static void end_watch(struct cmdline *c)
 {
     for (struct option_def *d = c->own_options; d && d->names; d++)
@@ -154,9 +154,9 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     int at = options_parse(defs, argc, argv, from, c, err);
     if (at < 0 && c->napps > 1)
         return error_context(err, "program %zu of the line", c->napps);
-    if (at < 0 || c->help || c->usage || c->version)
+    if (at < 0 || c->help || c->version)
         return at < 0 ? -1 : argc;
-    if ((c->self_test || c->show_config) && at == argc)
+    if ((c->self_test || c->settings.is_shown) && at == argc)
         return argc;
     if (c->self_test)
         return error_set(err, EINVAL, "--self-test runs programs of its own; leave '%.60s' out",
@@ -252,14 +252,14 @@ static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct e
     if (make_own_options(c, err) < 0 || dialect_find(argc, argv, &c->dialect, err) < 0 ||
         parse_line(c, argc, argv, 1, err) < 0)
         return -1;
-    if (c->help || c->usage || c->version || c->self_test)
+    if (c->help || c->version || c->self_test)
         return 0;
     if (c->program_file)
         return parse_program_file(c, err);
     return !c->multi_prog ? 0 : share_first(c, err) < 0 ? -1 : multi_prog_apply(c, err);
 }
 
-static const char *setting_for(const struct cmdline_app *app, const char *entry)
+const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry)
 {
     size_t len = strcspn(entry, "=");
     for (size_t i = 0; i < app->nenv; i++)
@@ -274,7 +274,7 @@ static int share_settings(struct cmdline *c, struct error *err)
     for (size_t i = 0; i < c->napps; i++) {
         c->apps[i].only |= c->all_apps.only;
         for (size_t k = 0; k < c->all_apps.nenv; k++)
-            if (!setting_for(&c->apps[i], c->all_apps.env[k]) &&
+            if (!cmdline_setting_for(&c->apps[i], c->all_apps.env[k]) &&
                 cmdline_set_variable(&c->apps[i], c->all_apps.env[k], err) < 0)
                 return -1;
     }
@@ -397,9 +397,9 @@ static int check_line(struct cmdline *c, struct error *err)
 int cmdline_take_environment(struct cmdline *c, char *const env[], struct error *err)
 {
     if (settings_take_locked(c, err) < 0 ||
-        (!c->no_config && settings_take_variables(c, env, err) < 0) ||
+        (!c->settings.are_ignored && settings_take_variables(c, env, err) < 0) ||
         environment_apply(c, env, err) < 0 ||
-        (!c->no_config && settings_take_files(c, env, err) < 0))
+        (!c->settings.are_ignored && settings_take_files(c, env, err) < 0))
         return -1;
     return check_line(c, err);
 }
@@ -409,7 +409,7 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
     struct cmdline c = option_defaults;
     *ret = (struct cmdline){.napps = 0};
     if (parse_parts(&c, argc, argv, err) < 0 ||
-        (!c.help && !c.usage && !c.version && !c.self_test && check_line(&c, err) < 0)) {
+        (!c.help && !c.version && !c.self_test && check_line(&c, err) < 0)) {
         cmdline_free(&c);
         return -1;
     }
@@ -456,7 +456,7 @@ static bool is_left_out(const struct cmdline_app *app, const char *entry)
     size_t len = strcspn(entry, "=");
     if (marked(app, '-', entry))
         return true;
-    if (!app->only || is_managers(entry) || setting_for(app, entry))
+    if (!app->only || is_managers(entry) || cmdline_setting_for(app, entry))
         return false;
     for (size_t i = 0; i < app->nenv; i++)
         if (strlen(app->env[i]) == len && strncmp(app->env[i], entry, len) == 0)
@@ -497,7 +497,7 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
         if (!entry || (i < n ? is_left_out(app, entry) : is_in(envp, entry)))
             continue;
         bool edited = marked(app, '<', entry) || marked(app, '>', entry);
-        const char *setting = setting_for(app, entry);
+        const char *setting = cmdline_setting_for(app, entry);
         envp[used] = i < n && edited ? extended(app, setting ? setting : entry)
                                      : strdup(setting ? setting : entry);
         if (!envp[used++]) {

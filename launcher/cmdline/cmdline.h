@@ -65,8 +65,9 @@ enum rank_by {
     RANK_BY_SPAN,    /* one of each part in turn, over all hosts */
 };
 
-/* What --help is asked about. */
+/* The user asks for help, and about this. */
 enum help_subject {
+    HELP_NONE, /* the user does not ask */
     HELP_PROGRAMS,
     HELP_HOSTS,
     HELP_BINDING,
@@ -78,7 +79,8 @@ enum help_subject {
     HELP_OTHER,
     HELP_DIALECTS,
     HELP_ALL,
-    HELP_SHORT, /* nothing: the options that are used most */
+    HELP_SHORT, /* the options that are used most */
+    HELP_USAGE, /* all, in few lines */
 };
 
 struct cmdline {
@@ -87,8 +89,7 @@ struct cmdline {
     bool *used;                     /* and which of them the line has */
     struct option_def *own_options; /* of mprun's dialect, for cmdline_apply_named() */
     bool *own_used;                 /* and which of them the line has by other names */
-    struct settings settings;       /* what the line does not have */
-    bool show_config, no_config;
+    struct settings settings;       /* of files and variables */
     struct cmdline_app *apps;
     size_t napps;
     struct cmdline_app *app;     /* while the line is parsed: the program of this part */
@@ -166,16 +167,17 @@ struct cmdline {
     struct {         /* jsrun's resource sets; 0: not said */
         uint32_t number, tasks, cores, per_host;
     } sets;
-    bool self_test;            /* there is no program */
-    bool help, usage, version; /* asked for: nothing else counts, and there may be no program */
-    enum help_subject help_subject;
+    bool self_test; /* there is no program */
+    /* asked for: nothing else counts, and there may be no program */
+    enum help_subject help;
+    bool version;
 };
 
 /* argv[0] may be the name of another launcher, whose dialect counts. 0, or -1 with a sentence; *ret
  * is empty then. */
 int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct error *err);
-/* What files and variables say, where the line has no option for it (settings.h); the names of
- * other launchers' variables without effect are noted. 0, or -1 with a sentence. */
+/* Apply the options that files and variables set and the line does not have (settings.h), and note
+ * the names of other launchers' variables that have no effect. 0, or -1 with a sentence. */
 int cmdline_take_environment(struct cmdline *c, char *const env[], struct error *err);
 void cmdline_free(struct cmdline *c); /* what it holds, not itself */
 
@@ -190,10 +192,8 @@ char **cmdline_app_given(const struct cmdline_app *app);
  * part of `path`), of an absolute one the last part. */
 const char *cmdline_preload_name(const char *path);
 
-/* --help, for a program called `name`, wrapped to width columns. Caller frees. */
+/* The help for a program called `name`, wrapped to width columns. Caller frees. */
 char *cmdline_help(const char *name, enum help_subject subject, size_t width);
-/* --usage, likewise. */
-char *cmdline_usage(const char *name, size_t width);
 /* mprun's table, and that of options for lines of other launchers alone; both end with names NULL.
  * Entries without apply are refused names, in no list. */
 const struct option_def *cmdline_options(void);

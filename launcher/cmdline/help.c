@@ -8,10 +8,8 @@
 #include "launcher/cmdline/cmdline-private.h"
 
 const char *const help_subjects[] = {
-    [HELP_PROGRAMS] = "programs",   [HELP_HOSTS] = "hosts",   [HELP_BINDING] = "binding",
-    [HELP_LIMITS] = "limits",       [HELP_OUTPUT] = "output", [HELP_ENDING] = "ending",
-    [HELP_DEBUGGING] = "debugging", [HELP_FILES] = "files",   [HELP_OTHER] = "other",
-    [HELP_DIALECTS] = "dialects",   [HELP_ALL] = "all",       NULL,
+    "programs",  "hosts", "binding", "limits",   "output", "ending",
+    "debugging", "files", "other",   "dialects", "all",    NULL,
 };
 
 static const char *const groups[HELP_DIALECTS] = {
@@ -118,22 +116,7 @@ static enum dialect dialect_of(const char *name)
     return d;
 }
 
-char *cmdline_help(const char *name, enum help_subject subject, size_t width)
-{
-    if (subject == HELP_DIALECTS)
-        return help_of_dialects(name, width);
-    if (subject == HELP_SHORT)
-        return help_with(name, most_used);
-    AUTO_FREE struct option_def *defs = options_about(dialect_of(name), subject);
-    char *options = defs ? options_help(defs, width) : NULL;
-    if (!options || subject != HELP_ALL)
-        return options;
-    char *text = help_with(name, options);
-    free(options);
-    return text;
-}
-
-char *cmdline_usage(const char *name, size_t width)
+static char *usage(const char *name, size_t width)
 {
     AUTO_FREE struct option_def *defs = options_about(dialect_of(name), HELP_ALL);
     char *text = NULL;
@@ -159,4 +142,21 @@ char *cmdline_usage(const char *name, size_t width)
         return text;
     free(text);
     return NULL;
+}
+
+char *cmdline_help(const char *name, enum help_subject subject, size_t width)
+{
+    if (subject == HELP_USAGE)
+        return usage(name, width);
+    if (subject == HELP_DIALECTS)
+        return help_of_dialects(name, width);
+    if (subject == HELP_SHORT)
+        return help_with(name, most_used);
+    AUTO_FREE struct option_def *defs = options_about(dialect_of(name), subject);
+    char *options = defs ? options_help(defs, width) : NULL;
+    if (!options || subject != HELP_ALL)
+        return options;
+    char *text = help_with(name, options);
+    free(options);
+    return text;
 }

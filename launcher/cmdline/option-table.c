@@ -461,11 +461,16 @@ static int apply_as(void *target, const char *value, struct error *err)
 
 static int apply_help(void *target, const char *value, struct error *err)
 {
-    struct cmdline *c = target;
-    int subject = value ? option_word(value, strlen(value), help_subjects, err) : HELP_SHORT;
-    c->help = true;
-    c->help_subject = subject < 0 ? HELP_SHORT : (enum help_subject)subject;
+    int subject = value ? option_word(value, strlen(value), help_subjects, err) : 0;
+    ((struct cmdline *)target)->help =
+        value ? (enum help_subject)(HELP_PROGRAMS + subject) : HELP_SHORT;
     return subject < 0 ? -1 : 0;
+}
+
+static int apply_usage(void *target, const char *value, struct error *err)
+{
+    ((struct cmdline *)target)->help = HELP_USAGE;
+    return 0;
 }
 
 static int apply_anyway(void *target, const char *value, struct error *err)
@@ -783,17 +788,16 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_kill_on_bad_exit},
     {"--show-config", NULL, OTHER,
      "Print the options that files and variables set, with their sources, and run no program",
-     SETS(FLAG, show_config)},
+     SETS(FLAG, settings.is_shown)},
     {"--no-config", NULL, OTHER,
      "Use no file mprun.conf and no variable MPRUN_OPTION_NAME, but what the administrator has "
      "locked",
-     SETS(FLAG, no_config)},
+     SETS(FLAG, settings.are_ignored)},
     {"--help -h", "[SUBJECT]", OTHER,
      "Print the options that are used most; of a subject: programs, hosts, binding, limits, "
-     "output, "
-     "ending, debugging, files, other, dialects; or all",
+     "output, ending, debugging, files, other, dialects; or all",
      .apply = apply_help},
-    {"--usage", NULL, OTHER, "Print all options in few lines", SETS(FLAG, usage)},
+    {"--usage", NULL, OTHER, "Print all options in few lines", .apply = apply_usage},
     {"--version -V", NULL, OTHER, "Print the version", SETS(FLAG, version)},
 
     REFUSED("-c --c", "it is the number of ranks to mpirun and of cores per rank to srun; write "

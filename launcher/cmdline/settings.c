@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/path.h"
+#include "common/spawn.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
@@ -29,7 +30,7 @@ static const char *const families[][7] = {
     {"--timeout", "--time"},
 };
 
-/* What is of one line, or of the program of one part, alone. */
+/* Options that make sense on one line alone, or for one program. */
 static const char *const of_lines[] = {
     "--app",       "--multi-prog", "--help",        "--usage",      "--version",
     "--self-test", "--dry-run",    "--explain",     "--as",         "--topology",
@@ -70,17 +71,6 @@ static bool is_said(const struct cmdline *c, const struct option_def *def, const
         if (find(c, *name) && is_set(c, find(c, *name), source))
             return true;
     return is_set(c, def, source);
-}
-
-/* Of --genv each variable counts for itself. */
-static bool has_variable(const struct cmdline *c, const char *setting)
-{
-    size_t len = strcspn(setting, "=");
-    for (size_t i = 0; i < c->all_apps.nenv; i++)
-        if (strcspn(c->all_apps.env[i], "=") == len &&
-            strncmp(c->all_apps.env[i], setting, len) == 0)
-            return true;
-    return false;
 }
 
 bool settings_have(const struct cmdline *c, const char *name)
@@ -166,8 +156,9 @@ int settings_take(struct cmdline *c, enum setting_kind kind, const char *source,
     int off = s.option ? is_off(s.option, value, err) : -1;
     if (off < 0)
         return -1;
-    bool is_variable = s.option->apply == cmdline_apply_genv && value;
-    bool said = is_variable ? has_variable(c, value) : is_said(c, s.option, source);
+    bool is_variable = s.option->apply == cmdline_apply_genv && value; /* each counts for itself */
+    bool said = is_variable ? cmdline_setting_for(&c->all_apps, value) != NULL
+                            : is_said(c, s.option, source);
     if (check_locked(c, &s, said, name, err) < 0)
         return -1;
     s.counts = !said;
@@ -259,14 +250,13 @@ static int take_line(void *arg, char **words, struct error *err)
                          f->path, name, value, err);
 }
 
-static int take_file(struct cmdline *c, char *path, bool is_sites, bool locked, struct error *err)
+/* No file is fine, also where it would be in a home that this user may not enter. */
+static int take_file(struct cmdline *c, const char *path, bool is_sites, bool locked,
+                     struct error *err)
 {
-    const char *kept = cmdline_keep(c, path, err);
-    struct file f = {.c = c, .path = kept, .is_sites = is_sites, .locked = locked};
+    struct file f = {.c = c, .path = path, .is_sites = is_sites, .locked = locked};
     f.is_here = !locked;
-    if (!kept || access(kept, F_OK) < 0) /* none, or in a home that is not this user's */
-        return kept ? 0 : -1;
-    return word_lines_read(kept, take_line, &f, err);
+    return access(path, F_OK) < 0 ? 0 : word_lines_read(path, take_line, &f, err);
 }
 
 /* Beside an installation that can be moved, else where it was configured to be. */
@@ -279,30 +269,23 @@ static char *sites_path(void)
     return path ? path : strdup(SYSCONFDIR "/mprun/mprun.conf");
 }
 
-static const char *value_of(char *const env[], const char *name)
-{
-    size_t len = strlen(name);
-    for (; *env; env++)
-        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=' && (*env)[len + 1])
-            return *env + len + 1;
-    return NULL;
-}
-
 int settings_take_locked(struct cmdline *c, struct error *err)
 {
-    return take_file(c, sites_path(), true, true, err);
+    c->settings.sites_file = cmdline_keep(c, sites_path(), err);
+    return c->settings.sites_file ? take_file(c, c->settings.sites_file, true, true, err) : -1;
 }
 
 int settings_take_files(struct cmdline *c, char *const env[], struct error *err)
 {
-    const char *dir = value_of(env, "XDG_CONFIG_HOME"), *home = value_of(env, "HOME");
+    const char *dir = spawn_env_value(env, "XDG_CONFIG_HOME"), *home = spawn_env_value(env, "HOME");
+    bool has_dir = dir && *dir;
     char *path = NULL;
-    if ((dir || home) &&
-        asprintf(&path, "%s%s/mprun/mprun.conf", dir ? dir : home, dir ? "" : "/.config") < 0)
+    if ((has_dir || home) && asprintf(&path, "%s%s/mprun/mprun.conf", has_dir ? dir : home,
+                                      has_dir ? "" : "/.config") < 0)
         return error_set(err, ENOMEM, "out of memory");
-    if (path && take_file(c, path, false, false, err) < 0)
+    if (path && (!cmdline_keep(c, path, err) || take_file(c, path, false, false, err) < 0))
         return -1;
-    return take_file(c, sites_path(), true, false, err);
+    return take_file(c, c->settings.sites_file, true, false, err);
 }
 
 /* ---- --show-config --------------------------------------------------------------------------- */

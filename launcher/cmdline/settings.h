@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* settings.h - options that are set by files and variables, for lines that do not have them
  *
- * What counts, the first before the others: what the administrator's file has locked; the line;
- * MPRUN_OPTION_NAME; variables of other launchers; the user's file; the administrator's file. Of
- * options that say the same thing in other words, as --bynode and --map-by, the first source that
+ * The sources, from the one that counts most: options that the administrator's file locks; the
+ * line; MPRUN_OPTION_NAME; variables of other launchers; the user's file; the administrator's file.
+ * Some options say the same thing in other words, as --bynode and --map-by: the first source that
  * has one of them counts. */
 #pragma once
 
@@ -37,20 +37,23 @@ struct setting {
 struct settings {
     struct setting *list;
     size_t n;
+    const char *sites_file; /* the administrator's */
+    bool is_shown;          /* --show-config */
+    bool are_ignored;       /* --no-config */
 };
 
 /* The functions return 0, or -1 with err. */
 
-/* What the administrator has locked. An error: the line has it, too. */
+/* Apply the options that the administrator locks. It is an error if the line has one of them. */
 int settings_take_locked(struct cmdline *c, struct error *err);
-/* The variables MPRUN_OPTION_NAME of env. */
+/* Apply the variables MPRUN_OPTION_NAME of env. */
 int settings_take_variables(struct cmdline *c, char *const env[], struct error *err);
-/* The user's file, and the administrator's. */
+/* Apply the user's file, and then the administrator's. */
 int settings_take_files(struct cmdline *c, char *const env[], struct error *err);
-/* One option, unless an earlier source has it. value: NULL: a switch. */
+/* Apply one option, unless an earlier source has it. value: NULL: a switch. */
 int settings_take(struct cmdline *c, enum setting_kind kind, const char *source, const char *name,
                   const char *value, struct error *err);
 /* Has the line or an earlier source this option of mprun's, or one that says the same? */
 bool settings_have(const struct cmdline *c, const char *name);
-/* --show-config: all of them, as lines of a file, with their sources as comments. */
+/* Print all settings as lines of a file, with their sources as comments. */
 void settings_print(const struct settings *s, FILE *out);
