@@ -241,10 +241,14 @@ void jobs_bind(struct jobs *j, struct job *job, int awaited)
     mark_bound(j, job);
 }
 
+/* What its manager said before it came says nothing of it any more, nor what it was asked by then.
+ */
 void jobs_come(const struct jobs *j, struct job *job)
 {
     job->awaited = 0;
     job->idle = 0;
+    job->known = -1;
+    job->known_asked = 0;
     mark_bound(j, job);
 }
 
@@ -400,9 +404,11 @@ static int has_been_idle(const struct jobs *j, struct job *job)
 static int has_ended(struct jobs *j, struct job *job)
 {
     int known = job->manager == GRANT_SITE ? -1 : job->known;
-    if (job->awaited && (known == 1 || !jobs_is_empty(j, job)))
+    if (job->awaited && (known == 1 || !jobs_is_empty(j, job))) {
         jobs_come(j, job);
-    else if (job->awaited && known == 0 && j->watch.awaited)
+        return 0;
+    }
+    if (job->awaited && known == 0 && j->watch.awaited)
         j->watch.awaited(j->watch.arg, job);
     return (known == 0 && !job->awaited) || has_been_idle(j, job);
 }

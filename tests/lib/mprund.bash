@@ -22,6 +22,9 @@
 MPRUND=$MPRUN_BUILD/node-daemon/mprund
 GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
 OTHER_UID=65533
+# The mprunds of tests that run side by side see each other's processes: the groups of Grid Engine's tasks, this one and
+# the 299 after it, are this test program's alone.
+TASK_GROUP=$((100000 + $$ * 300))
 
 mprund_setup() {
     local own net=--net

@@ -47,8 +47,8 @@ for j in json.load(sys.stdin)["jobs"]: print(j["job"], j.get("uid", "-"), j["sta
     run as_nobody "$MPRUND" status
     [[ $output != *23.1* ]]
     job=$(echo "$GROUND"/ge-23.1-*)
-    spool_job 23.1 65400 "$(nobody_name)"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     [ "$output" = "ok $job/u " ]
     [ "$(stat -c %u "$job/u" "$job/u/home" "$job/u/cgroup.procs" | sort -u)" = "$TEST_UID" ]
     run -0 as_job_of_site solver.7 "$TEST_UID" sed -n 's,^0::.*/\(.*/task\)$,\1,p' /proc/self/cgroup
@@ -58,7 +58,7 @@ for j in json.load(sys.stdin)["jobs"]: print(j["job"], j.get("uid", "-"), j["sta
 }
 
 @test "a job of the manager's is bound by its number, and its owner's" {
-    spool_job 23.4 65400 "$(nobody_name)"
+    spool_job 23.4 $TASK_GROUP "$(nobody_name)"
     run -1 mpbind --user "$OTHER_UID" 23.4 0 0 0
     [[ $output == *"mpbind: bind job 23.4: mprund says: "*"of another user here"* ]]
     mpbind --user "$TEST_UID" 23.4 0 0 0
@@ -68,7 +68,7 @@ for j in json.load(sys.stdin)["jobs"]: print(j["job"], j.get("uid", "-"), j["sta
     [ "$(jobs_here)" = "23.4 $TEST_UID expected" ]
     run -1 mpbind --user "$OTHER_UID" 23.4 0 0 0
     # one that is not in it is no reason to keep it, one that is in it is
-    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
     wait_until 10 has_process 23.4
     [ "$(jobs_here)" = "23.4 $TEST_UID running" ]
     run -1 mpbind --forget 23.4
@@ -76,6 +76,20 @@ for j in json.load(sys.stdin)["jobs"]: print(j["job"], j.get("uid", "-"), j["sta
     echo 1 >"$(echo "$GROUND"/ge-23.4-*)/cgroup.kill"
     wait $! || true
     mpbind --forget 23.4
+    mprund_gone
+}
+
+@test "a job that comes long after it was bound stays, though its manager did not know it until then" {
+    mpbind --user "$TEST_UID" 23.4 0 0 0
+    sleep 6 # a manager is asked about its jobs every 5 s: this one knows of none
+    spool_job 23.4 $TASK_GROUP "$(nobody_name)"
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
+    wait_until 10 has_process 23.4
+    sleep 6
+    [ "$(jobs_here)" = "23.4 $TEST_UID running" ]
+    kill -0 $!
+    rm -r "$SPOOL/active_jobs/23.4" # and that is its end
+    wait $! || true
     mprund_gone
 }
 
@@ -101,8 +115,8 @@ has_process() { jobs_here | grep -q "^$1 .* running$"; }
     [[ $output == *"bind job 13.1: mprund says: job 13.1 is to have $all cores of its own, and of the $all for jobs here"* ]]
     wait_until 10 only_one_job
     JOB=$(echo "$GROUND"/*-12.1-*)
-    spool_job 12.1 65400 "$(nobody_name)"
-    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
+    spool_job 12.1 $TASK_GROUP "$(nobody_name)"
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place sleep 1000 >/dev/null 3>&- &
     wait_until 10 grep -q . "$JOB/u/home/cgroup.procs"
     [ "$(of_processes)" = "$(field 'd["jobs"][0]["hardware_threads"]')" ]
     mpbind 12.1 "$all" 0 0
@@ -157,7 +171,7 @@ only_one_job() { [ "$(jobs_here | wc -l)" = 1 ]; }
 
 @test "a job that is deleted before it comes gives its cores back: its directory went, or Grid Engine knows no such job" {
     mpbind 23.4 0 0 0
-    spool_job 23.4 65400 "$(nobody_name)"
+    spool_job 23.4 $TASK_GROUP "$(nobody_name)"
     rm -r "$SPOOL/active_jobs/23.4"
     mprund_gone
     mkdir -m 777 asked
@@ -186,7 +200,7 @@ END
     run -1 mpbind --wait "$(patience 10)" 23.4
     [[ $output == *"no manager has written of it"* ]]
     no_jobs
-    spool_job 23.4 65400 "$(nobody_name)"
+    spool_job 23.4 $TASK_GROUP "$(nobody_name)"
     as_nobody "$MPBIND" --wait "$(patience 20)" 23.4 &
     mpbind --wait "$(patience 10)" 23.4
     wait $!
@@ -213,7 +227,7 @@ END
     mprund_kill
     mprund_start
     job=$(sed -n 's,.*<JB_job_number>\([0-9]*\)</JB_job_number>.*,\1,p' "$sample").1
-    spool_job "$job" 65400 "$(nobody_name)"
+    spool_job "$job" $TASK_GROUP "$(nobody_name)"
     run -4 mpbind --wait 0.2 "$job"
     # nor for a daemon that is started again meanwhile
     mprund_kill

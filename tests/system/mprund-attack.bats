@@ -25,12 +25,12 @@ unharmed() { # others are served as before
 }
 
 @test "the task's group and the owner's uid prove it; one of the two does not" {
-    spool_job 23.1 65400 "$(nobody_name)"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     [[ $output == "ok $GROUND/ge-23.1-"????????/u\  ]]
-    run as_task "$OTHER_UID" 65400 "$GRANT_PROBE" place
+    run as_task "$OTHER_UID" $TASK_GROUP "$GRANT_PROBE" place
     refuses
-    run as_task "$TEST_UID" 65401 "$GRANT_PROBE" place
+    run as_task "$TEST_UID" $((TASK_GROUP + 1)) "$GRANT_PROBE" place
     refuses
     run as_nobody "$GRANT_PROBE" place
     refuses
@@ -40,23 +40,23 @@ unharmed() { # others are served as before
 
 @test "a slave task's directory proves it, too, and only one of a strict name" {
     mkdir -p "$SPOOL/active_jobs/23.1"
-    spool_job 23.1/1.n12 65400 "$(nobody_name)"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    spool_job 23.1/1.n12 $TASK_GROUP "$(nobody_name)"
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     [[ $output == "ok $GROUND/ge-23.1-"* ]]
     mv "$SPOOL/active_jobs/23.1/1.n12" "$SPOOL/active_jobs/23.1/x.n12"
     mv "$SPOOL/active_jobs/23.1" "$SPOOL/active_jobs/24.1"
     mprund_gone
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     refuses
     mv "$SPOOL/active_jobs/24.1/x.n12" "$SPOOL/active_jobs/0000000000000024.1"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     refuses
 }
 
 @test "what is in the spool directory must be the administrator's, no link, and closed to others" {
-    spool_job 23.1 65400 "$(nobody_name)"
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
     config=$SPOOL/active_jobs/23.1/config
-    refused_then() { run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place; refuses; }
+    refused_then() { run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place; refuses; }
     chown "$TEST_UID" "$config"
     refused_then
     chown 0 "$config"
@@ -84,41 +84,41 @@ unharmed() { # others are served as before
     mv "$TMPDIR/elsewhere" "$TMPDIR/23.1/config"
     refused_then
     rm "${config%/*}" && mv "$TMPDIR/23.1" "${config%/*}"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     [[ $output == "ok "* ]]
 }
 
 @test "a newline in a value of the user's cannot make it the owner of another's, lift its limit, or keep it out" {
     for order in "root $(nobody_name)" "$(nobody_name) root"; do
-        spool_job 23.1 65400 "${order% *}" "job_name=x" "job_owner=${order#* }"
-        run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+        spool_job 23.1 $TASK_GROUP "${order% *}" "job_name=x" "job_owner=${order#* }"
+        run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
         refuses
     done
-    spool_job 23.1 65401 "$(nobody_name)" 'job_name=x' 'add_grp_id=65400'
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    spool_job 23.1 $((TASK_GROUP + 1)) "$(nobody_name)" 'job_name=x' "add_grp_id=$TASK_GROUP"
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     refuses
     no_jobs
     # nor can a file of any size keep it out
-    spool_job 23.1 65400 "$(nobody_name)" "job_arg1=$(printf %02000000d 0)" 'h_vmem=INFINITY' 'host_slots=9'
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)" "job_arg1=$(printf %02000000d 0)" 'h_vmem=INFINITY' 'host_slots=9'
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     [[ $output == "ok $GROUND/ge-23.1-"* ]]
     rm -r "$SPOOL/active_jobs/23.1"
     mprund_gone
 }
 
 @test "a job of root's is none" {
-    spool_job 23.1 65400 root
-    run here setpriv --groups=65400 -- "$GRANT_PROBE" place
+    spool_job 23.1 $TASK_GROUP root
+    run here setpriv --groups=$TASK_GROUP -- "$GRANT_PROBE" place
     refuses
     no_jobs
 }
 
 @test "nobody says in which job it is, and no user names another process, job or limit" {
-    spool_job 23.1 65400 "$(nobody_name)"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" claim 23.1
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" claim 23.1
     [[ $output == "bad "* ]]
     for name in ../../x 23.1/../24.1 23.1; do
-        run as_task "$TEST_UID" 65400 "$GRANT_PROBE" enter "$name" 0
+        run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" enter "$name" 0
         refuses
     done
     for name in .. . a/b 'a b' '' -x; do # and not even root makes paths
@@ -218,14 +218,14 @@ not_busy() { run "$@" && [[ $output != "busy "* ]]; }
 
 @test "while users have the reader look through all jobs, root's jobs begin as their owner's, and others are served" {
     name=$(nobody_name)
-    for i in {100..249}; do spool_job "$i.1" "$((65000 + i))" "$name"; done
+    for i in {100..249}; do spool_job "$i.1" "$((TASK_GROUP + i))" "$name"; done
     here "$GRANT_PROBE" storm 24 70000 8 "$MPRUN_TEST_TOP/storm" 3>&- &
     wait_until 10 test -e "$MPRUN_TEST_TOP/storm"
     for i in 100 101 102; do # there is no shepherd to become
         here sh -c 'cd "$0" && exec "$1"' "$SPOOL/active_jobs/$i.1" "$MPRUN_BUILD/node-daemon/mprun-shepherd" >shepherd 2>&1 || true
         [ "$(stat -c %g "$GROUND/ge-$i.1-"*)" = "$TEST_UID" ] || { cat shepherd; false; }
     done
-    run as_task "$TEST_UID" 65249 "$GRANT_PROBE" place
+    run as_task "$TEST_UID" $((TASK_GROUP + 249)) "$GRANT_PROBE" place
     [[ $output == "ok $GROUND/ge-249.1-"* ]]
     kill "$(cat "$MPRUN_TEST_TOP/storm")"
     wait $! || true
@@ -237,11 +237,11 @@ not_busy() { run "$@" && [[ $output != "busy "* ]]; }
     sed -i 's/^user_rate.*/user_rate = 1000\nmax_descendants = 6000/' "$MPRUND_CONF"
     mprund_kill
     mprund_start
-    spool_job 23.1 65400 "$(nobody_name)"
-    took() { as_task "$TEST_UID" 65400 "$GRANT_PROBE" latency 9 | sed 's/median \([0-9]*\).*/\1/'; }
-    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place true >/dev/null
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
+    took() { as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" latency 9 | sed 's/median \([0-9]*\).*/\1/'; }
+    as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place true >/dev/null
     before=$(took)
-    as_task "$TEST_UID" 65400 sh -c 'cd "$0"/ge-23.1-*/u && seq 5000 | xargs mkdir' "$GROUND"
+    as_task "$TEST_UID" $TASK_GROUP sh -c 'cd "$0"/ge-23.1-*/u && seq 5000 | xargs mkdir' "$GROUND"
     after=$(took)
     echo "$before ms before, $after ms with them"
     [ "$after" -le $((10 * before + 10)) ]
@@ -295,8 +295,8 @@ as_few_descriptors() { [ "$(descriptors)" -le "$1" ]; }
     mprund_kill
     mprund_start
     before=$(descriptors)
-    spool_job 23.1 65400 "$(nobody_name)"
-    as_task "$TEST_UID" 65400 "$GRANT_PROBE" gone 200
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
+    as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" gone 200
     unharmed
     wait_until 10 as_few_descriptors "$before"
     for i in 1 2 3 4; do # an answer, or a connection that is shut: no more is to be had
@@ -323,18 +323,18 @@ as_few_descriptors() { [ "$(descriptors)" -le "$1" ]; }
 
 @test "to be root in a user namespace of one's own, with numbers of one's own, gives nothing" {
     as_nobody unshare --user --map-root-user true 2>/dev/null || skip "users can make no namespaces here"
-    spool_job 23.1 65400 root
-    spool_job 24.1 65401 "$(nobody_name)"
+    spool_job 23.1 $TASK_GROUP root
+    spool_job 24.1 $((TASK_GROUP + 1)) "$(nobody_name)"
     for number in --fork '--pid --fork'; do
         run as_nobody unshare --user --map-root-user $number "$GRANT_PROBE" enter 12.1 0
         refuses
-        run as_task "$TEST_UID" 65400 unshare --user --map-root-user $number "$GRANT_PROBE" place
+        run as_task "$TEST_UID" $TASK_GROUP unshare --user --map-root-user $number "$GRANT_PROBE" place
         refuses
         run as_nobody unshare --user --map-root-user $number "$MPRUND" status
         [[ $output != *24.1* ]]
     done
     # and what is its own it gets, itself and no other process that has its number elsewhere
-    run as_task "$TEST_UID" 65401 unshare --user --map-root-user --pid --fork "$GRANT_PROBE" place cat /proc/self/cgroup
+    run as_task "$TEST_UID" $((TASK_GROUP + 1)) unshare --user --map-root-user --pid --fork "$GRANT_PROBE" place cat /proc/self/cgroup
     echo "$output"
     [[ ${lines[0]} == "ok "*/ge-24.1-*/u\  ]]
     grep -q "^0::.*/ge-24.1-[0-9a-f]*/u/home\$" <<<"$output"
@@ -343,8 +343,8 @@ as_few_descriptors() { [ "$(descriptors)" -le "$1" ]; }
 }
 
 @test "what a user makes in its part ends with the job, deep and many as it may be" {
-    spool_job 23.1 65400 "$(nobody_name)"
-    as_task "$TEST_UID" 65400 "$GRANT_PROBE" place sh -c '
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
+    as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place sh -c '
         cd "$0"/ge-23.1-*/u && for i in 1 2 3 4 5 6 7 8; do mkdir d && cd d; done
         echo 0 >cgroup.procs
         for i in 1 2 3 4 5; do setsid sh -c "trap \"\" TERM HUP; sleep 1000 & sleep 1000" & done
@@ -359,9 +359,9 @@ as_few_descriptors() { [ "$(descriptors)" -le "$1" ]; }
 }
 
 @test "a process that goes elsewhere in its part when its first thread has ended ends with the job" {
-    spool_job 23.1 65400 "$(nobody_name)"
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
     mkdir -m 777 its
-    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 65400 "$GRANT_PROBE" place "$MPRUN_BUILD/tests/system/process-probe" headless \
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place "$MPRUN_BUILD/tests/system/process-probe" headless \
         its/headless </dev/null >/dev/null 2>&1 3>&- &
     wait_until 10 test -s its/headless
     u=$(echo "$GROUND"/ge-23.1-*/u)
@@ -433,37 +433,37 @@ asking() {
 }
 
 @test "grants are for the job that one is in, and only where its script runs and there is a key" {
-    spool_job 23.1 65400 "$(nobody_name)"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" token
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" token
     refuses # no key
     asking 10 "cat '$MPRUN_SOURCE/tests/unit/gridengine-jobs/n-slot/qstat.xml'"
-    run -0 as_task "$TEST_UID" 65400 "$GRANT_PROBE" token
+    run -0 as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" token
     [[ $output =~ ^-\ [A-Za-z0-9_-]{448}$ ]]
     grep -q 'job 23.1 may use 400 MiB of memory' "$MPRUND_LOG" || { cat "$MPRUND_LOG"; false; }
     run as_nobody "$GRANT_PROBE" token
     refuses
-    run as_task "$OTHER_UID" 65400 "$GRANT_PROBE" token
+    run as_task "$OTHER_UID" $TASK_GROUP "$GRANT_PROBE" token
     refuses
     run enter 12.1 setpriv --reuid="$TEST_UID" --regid="$TEST_UID" --clear-groups "$GRANT_PROBE" token
     refuses # of a job that no manager has
     mkdir "$SPOOL/active_jobs/24.1"
-    spool_job 24.1/1.n12 65401 "$(nobody_name)"
-    run as_task "$TEST_UID" 65401 "$GRANT_PROBE" token
+    spool_job 24.1/1.n12 $((TASK_GROUP + 1)) "$(nobody_name)"
+    run as_task "$TEST_UID" $((TASK_GROUP + 1)) "$GRANT_PROBE" token
     refuses # a slave task's host
 }
 
 @test "a manager that gives no answer keeps nobody waiting but those who want it, and them not for ever" {
     asking 2 'sleep 1000'
-    spool_job 23.1 65400 "$(nobody_name)"
-    run as_task "$TEST_UID" 65400 "$GRANT_PROBE" place
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
+    run as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place
     [[ $output == "ok $GROUND/ge-23.1-"* ]]
     waiting=()
     for i in 1 2 3; do
-        as_task "$TEST_UID" 65400 "$GRANT_PROBE" token >"token$i" 3>&- &
+        as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" token >"token$i" 3>&- &
         waiting+=($!)
     done
-    spool_job 24.1 65401 "$(nobody_name)"
-    run as_task "$TEST_UID" 65401 "$GRANT_PROBE" place
+    spool_job 24.1 $((TASK_GROUP + 1)) "$(nobody_name)"
+    run as_task "$TEST_UID" $((TASK_GROUP + 1)) "$GRANT_PROBE" place
     [[ $output == "ok $GROUND/ge-24.1-"* ]]
     unharmed
     wait "${waiting[@]}" || true # each has its refusal

@@ -193,9 +193,9 @@ as_task() {
     user_home
     total=$(total)
     running 1.1 --cores 1
-    spool_job 23.1 65400 host_slots=$((total - 1)) binding=NULL
+    spool_job 23.1 $TASK_GROUP host_slots=$((total - 1)) binding=NULL
     # the starter may run anywhere when it begins
-    run -0 --separate-stderr as_task 65400 "$MPRUN" -n $((total - 1)) --report-bindings \
+    run -0 --separate-stderr as_task $TASK_GROUP "$MPRUN" -n $((total - 1)) --report-bindings \
         sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status
     [ -z "$(comm -12 <(ids <1.1.cpus | sort) <(ids <<<"$output" | sort))" ]
     [ "$(ids <<<"$output" | sort -u | wc -l)" = $((total - 1)) ]
@@ -210,19 +210,19 @@ as_task() {
     [ "$(nproc --all)" = 2 ] && [ "$(cat /sys/devices/system/cpu/online)" = 0-1 ] || skip "written for two cores"
     running 1.1 --cores 1
     [ "$(cat 1.1.cpus)" = 0 ]
-    spool_job 23.1 65400 host_slots=4 binding=explicit:0,0:ScC
-    run as_task 65400 "$GRANT_PROBE" place
+    spool_job 23.1 $TASK_GROUP host_slots=4 binding=explicit:0,0:ScC
+    run as_task $TASK_GROUP "$GRANT_PROBE" place
     [[ $output == "ok "* ]]
     now_is '23.1 manager 1 0 -' '1.1 own 1 1 -'
     # another task of it has the other one: nobody else can have one for itself
-    spool_job 23.1/1.n12 65401 host_slots=4 binding=pe_explicit:0,1:SCc
-    run as_task 65401 "$GRANT_PROBE" place
+    spool_job 23.1/1.n12 $((TASK_GROUP + 1)) host_slots=4 binding=pe_explicit:0,1:SCc
+    run as_task $((TASK_GROUP + 1)) "$GRANT_PROBE" place
     mprund_kill
     mprund_start
     now_is '23.1 manager 2 0-1 -' '1.1 shared 1 0-1 -'
     # cores that are not there, or the system's
-    spool_job 24.1 65402 host_slots=1 binding=explicit:1,0:SCCScC
-    run as_task 65402 "$GRANT_PROBE" place
+    spool_job 24.1 $((TASK_GROUP + 2)) host_slots=1 binding=explicit:1,0:SCCScC
+    run as_task $((TASK_GROUP + 2)) "$GRANT_PROBE" place
     now_is '24.1 shared 1 0-1 -'
     rm -r "$SPOOL/active_jobs/"*
     gone 23.1
@@ -231,10 +231,10 @@ as_task() {
     # who has one slot gets one core, whatever number was asked for: that which nobody has, and no more later
     running 2.1 --cores 1
     [ "$(cat 2.1.cpus)" = 0 ]
-    spool_job 25.1 65403 host_slots=1 binding=explicit:0,0:0,1:Scc
-    run as_task 65403 "$GRANT_PROBE" place
-    spool_job 25.1/1.n12 65404 host_slots=1 binding=pe_explicit:0,0:0,1:Scc
-    run as_task 65404 "$GRANT_PROBE" place
+    spool_job 25.1 $((TASK_GROUP + 3)) host_slots=1 binding=explicit:0,0:0,1:Scc
+    run as_task $((TASK_GROUP + 3)) "$GRANT_PROBE" place
+    spool_job 25.1/1.n12 $((TASK_GROUP + 4)) host_slots=1 binding=pe_explicit:0,0:0,1:Scc
+    run as_task $((TASK_GROUP + 4)) "$GRANT_PROBE" place
     now_is '2.1 own 1 0 -' '25.1 manager 1 1 -'
     rm -r "$SPOOL/active_jobs/"*
     gone 25.1
@@ -243,8 +243,8 @@ as_task() {
     below=$(echo "$below"/site-2.1-*)/below
     mkdir "$below"
     echo 0 >"$below/cpuset.cpus"
-    spool_job 26.1 65405 host_slots=1 binding=explicit:0,0:ScC
-    run as_task 65405 "$GRANT_PROBE" place
+    spool_job 26.1 $((TASK_GROUP + 5)) host_slots=1 binding=explicit:0,0:ScC
+    run as_task $((TASK_GROUP + 5)) "$GRANT_PROBE" place
     now_is '2.1 own 1 0 -' '26.1 manager 1 0 -' 'free 1 of 2'
     rmdir "$below"
     rm -r "$SPOOL/active_jobs/"*

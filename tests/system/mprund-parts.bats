@@ -9,7 +9,7 @@ setup() {
     chmod 755 "$TMPDIR"
     spool_setup
     mprund_setup "gridengine { spool = \"$SPOOL\" }"
-    spool_job 23.1 65400 "$(nobody_name)"
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
 }
 teardown() {
     local failed=0
@@ -18,7 +18,7 @@ teardown() {
 }
 
 part() { pgrep -P "$MPRUND_PID" -x "mprund-$1"; }
-place() { as_task "$TEST_UID" 65400 "$GRANT_PROBE" place "$@"; }
+place() { as_task "$TEST_UID" $TASK_GROUP "$GRANT_PROBE" place "$@"; }
 is_other() { # NAME PID: it runs, and is not this one
     local pid
     pid=$(part "$1") && [ "$pid" != "$2" ]

@@ -56,30 +56,30 @@ END
 }
 
 @test "a set-gid file with a job's group, and a set-uid file of another's, prove nothing" {
-    spool_job 23.1 65400 "$(nobody_name)"
+    spool_job 23.1 $TASK_GROUP "$(nobody_name)"
     place() { [[ $output == "$1 "* ]] || { echo "not $1: $output"; return 1; }; }
     # what a job can leave behind is the group of its files
-    set_id 2755 "$TEST_UID:65400" "$GRANT_PROBE"
+    set_id 2755 "$TEST_UID:$TASK_GROUP" "$GRANT_PROBE"
     run as_nobody "$SET_ID" place
     place refused
     # the owner's uid from one, and the group from another job
     set_id 4755 "$TEST_UID:root" "$GRANT_PROBE"
-    spool_job 24.1 65401 root
-    run as_task "$OTHER_UID" 65401 "$SET_ID" place
+    spool_job 24.1 $((TASK_GROUP + 1)) root
+    run as_task "$OTHER_UID" $((TASK_GROUP + 1)) "$SET_ID" place
     place refused
     run as_other "$SET_ID" place
     place refused
     # as nobody itself it is no attack
-    run as_task "$TEST_UID" 65400 "$SET_ID" place
+    run as_task "$TEST_UID" $TASK_GROUP "$SET_ID" place
     place ok
     rm -r "$SPOOL/active_jobs/"*
     mprund_gone
 }
 
 @test "what another daemon starts for a user has no group of the job's: it is neither found nor ended with it" {
-    spool_job 31.1 64331 "$(nobody_name)"
+    spool_job 31.1 $((TASK_GROUP + 31)) "$(nobody_name)"
     # the job's own, and one as cron, sshd or a systemd of the user's starts it
-    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 64331 sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $((TASK_GROUP + 31)) sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
     MPRUN_TEST_LIMIT=200 as_nobody sleep 1001.$$ </dev/null >/dev/null 2>&1 3>&- &
     both() { inside=$(pgrep -fx "sleep 1000.$$") && outside=$(pgrep -fx "sleep 1001.$$"); }
     wait_until 10 both
@@ -96,12 +96,12 @@ END
 }
 
 @test "who lays down the job's group, by subordinate gids, stays in the job's cgroup and ends with it" {
-    spool_job 31.1 64331 "$(nobody_name)"
+    spool_job 31.1 $((TASK_GROUP + 31)) "$(nobody_name)"
     cat >drop <<'END'
 until [ "$(wc -l </proc/self/gid_map)" = 2 ]; do sleep 0.1; done
 exec setpriv --groups=0 sleep 1000.$1
 END
-    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 64331 "$GRANT_PROBE" place unshare --user sh "$TMPDIR/drop" $$ </dev/null >/dev/null 2>&1 3>&- &
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $((TASK_GROUP + 31)) "$GRANT_PROBE" place unshare --user sh "$TMPDIR/drop" $$ </dev/null >/dev/null 2>&1 3>&- &
     waiting() { pid=$(pgrep -fx "sh $TMPDIR/drop $$"); }
     wait_until 10 waiting
     # as root's newuidmap and newgidmap do it for users with subordinate ids

@@ -229,9 +229,9 @@ no_sentinel() { ! sentinel "$1"; }
     mprund_kill
     rm "$TRACE"
     # a job that cannot be made is tried and told once a look, whatever the number of its processes
-    spool_job 21.1 64321 "$(nobody_name)"
+    spool_job 21.1 $((TASK_GROUP + 21)) "$(nobody_name)"
     for i in 1 2 3; do
-        as_task "$TEST_UID" 64321 sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
+        as_task "$TEST_UID" $((TASK_GROUP + 21)) sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
     done
     three() { [ "$(pgrep -c -fx "sleep 1000.$$")" = 3 ]; }
     wait_until 10 three
@@ -259,8 +259,8 @@ no_sentinel() { ! sentinel "$1"; }
 @test "who left the job's cgroup is brought back, also from a cgroup of the user's own that is called as a step's" {
     spool_setup
     mprund_setup "trace = \"$TRACE\"" "gridengine { spool = \"$SPOOL\" }" 'quarantine { spool = true }'
-    spool_job 31.1 64331 "$(nobody_name)"
-    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 64331 sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
+    spool_job 31.1 $((TASK_GROUP + 31)) "$(nobody_name)"
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $((TASK_GROUP + 31)) sleep 1000.$$ </dev/null >/dev/null 2>&1 3>&- &
     one() { pid=$(pgrep -fx "sleep 1000.$$"); }
     wait_until 10 one
     kill -HUP "$MPRUND_PID" # looks at everything
@@ -271,7 +271,7 @@ no_sentinel() { ! sentinel "$1"; }
     chown -R "$TEST_UID" "$left"
     echo "$pid" >"$left/mprun.x/cgroup.procs"
     mkdir "$GROUND/mprun.x" # of root's: who is in it stays
-    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 64331 sleep 1001.$$ </dev/null >/dev/null 2>&1 3>&- &
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $((TASK_GROUP + 31)) sleep 1001.$$ </dev/null >/dev/null 2>&1 3>&- &
     other() { other=$(pgrep -fx "sleep 1001.$$"); }
     wait_until 10 other
     echo "$other" >"$GROUND/mprun.x/cgroup.procs"
@@ -294,17 +294,17 @@ no_sentinel() { ! sentinel "$1"; }
         one() { pid=$(pgrep -fx "sleep $2.$$"); }
         wait_until 10 one "$@"
     }
-    spool_job 31.1 64331 "$(nobody_name)"
-    spool_job 32.1 64332 "$(nobody_name)"
+    spool_job 31.1 $((TASK_GROUP + 31)) "$(nobody_name)"
+    spool_job 32.1 $((TASK_GROUP + 32)) "$(nobody_name)"
     mkdir "$SPOOL"/active_jobs/{1000..2199}.1 # whatever the number of others
     for job in {1000..2199}; do echo $((70000 + job)) >"$SPOOL/active_jobs/$job.1/addgrpid"; done
-    start 64331 1000
+    start $((TASK_GROUP + 31)) 1000
     left=$pid
-    start 64332 1001
+    start $((TASK_GROUP + 32)) 1001
     given_again=$pid
     # in /proc a process whose first thread has ended seems to have ended itself, where that was
     mkdir -m 777 its
-    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" 64331 sh -c 'echo $$ >its/pid; until [ -e its/go ]; do sleep 0.02; done
+    MPRUN_TEST_LIMIT=200 as_task "$TEST_UID" $((TASK_GROUP + 31)) sh -c 'echo $$ >its/pid; until [ -e its/go ]; do sleep 0.02; done
         exec "$0" headless its/headless' "$MPRUN_BUILD/tests/system/process-probe" </dev/null >/dev/null 2>&1 3>&- &
     wait_until 10 test -s its/pid
     headless=$(cat its/pid)
@@ -322,7 +322,7 @@ no_sentinel() { ! sentinel "$1"; }
     scans() { grep -c ' scan number=' "$TRACE"; }
     before=$(scans)
     # the group of the second is another job's by the time that its own has ended
-    spool_job 33.1 64332 "$(nobody_name)"
+    spool_job 33.1 $((TASK_GROUP + 32)) "$(nobody_name)"
     rm -r "$SPOOL/active_jobs/31.1" "$SPOOL/active_jobs/32.1"
     wait_until 20 process_gone "$left"
     headless_gone() { ! kill -0 "$headless"; }
