@@ -43,8 +43,8 @@ static int print_ranks(const struct step_plan *p, const struct host *h, const st
 static struct topology *load(const struct step_plan *p, const struct host *h, struct error *err)
 {
     const struct alloc_host *a = &p->alloc.hosts[h->index];
-    if (p->cmd->topology)
-        return topology_load_from(p->cmd->topology, err);
+    if (p->cmd->place.topology)
+        return topology_load_from(p->cmd->place.topology, err);
     if (a->here)
         return topology_load(a->cores_known ? &a->cores : NULL, err);
     error_set(err, ENOENT, "its cores are known only there; give its topology with --topology");
@@ -56,7 +56,7 @@ void display_host_plan(const struct step_plan *p, const struct host *h)
     const struct cmdline *c = p->cmd;
     struct error e;
     if (rank_set_count(h->ranks) == 0 ||
-        (!c->topology && !c->report_bindings && !c->display_topology))
+        (!c->place.topology && !c->report_bindings && !c->display_topology))
         return;
     struct topology *t = load(p, h, &e);
     if (t && c->display_topology)

@@ -159,7 +159,7 @@ static uint32_t free_slots(const struct step_plan *p, const struct worlds *world
                            const struct rank_set *placed)
 {
     uint64_t taken =
-        worlds->busy[host] + (uint64_t)rank_set_count(placed) * binding_cores(&p->cmd->step.bind);
+        worlds->busy[host] + (uint64_t)rank_set_count(placed) * binding_cores(&p->cmd->place.bind);
     uint32_t slots = p->used.hosts[host].slots.value;
     return taken < slots ? slots - (uint32_t)taken : 0;
 }
@@ -234,8 +234,8 @@ int spawn_place(const struct host_table *t, const struct worlds *worlds,
 {
     struct wish w = {.directory = directory,
                      .options = {.nranks = app->count,
-                                 .cores = t->plan->cmd->step.bind.cores,
-                                 .oversubscribe = t->plan->cmd->oversubscribe == 1}};
+                                 .cores = t->plan->cmd->place.bind.cores,
+                                 .oversubscribe = t->plan->cmd->place.oversubscribe == 1}};
     struct offer o = {0};
     struct plan p = {0};
     int rc = -1;

@@ -80,9 +80,9 @@ static int leave_out_here(struct allocation *a, struct error *err)
 /* --exclude: it may name hosts that the job does not have. */
 static int exclude_hosts(struct step_plan *p, struct error *err)
 {
-    for (size_t i = 0; i < p->cmd->nexcluded; i++) {
+    for (size_t i = 0; i < p->cmd->place.nexcluded; i++) {
         struct hostlist named = {.stated = 0};
-        int rc = hostlist_parse(p->cmd->excluded[i], &named, err);
+        int rc = hostlist_parse(p->cmd->place.excluded[i], &named, err);
         for (size_t k = 0; rc == 0 && k < named.allocation.nhosts; k++)
             leave_out(&p->alloc, named.allocation.hosts[k].name);
         hostlist_free(&named);
@@ -91,7 +91,7 @@ static int exclude_hosts(struct step_plan *p, struct error *err)
     }
     if (p->alloc.nhosts == 0)
         return error_set(err, EINVAL, "--exclude leaves no host");
-    return p->cmd->no_local ? leave_out_here(&p->alloc, err) : 0;
+    return p->cmd->place.no_local ? leave_out_here(&p->alloc, err) : 0;
 }
 
 /* --nodes: the first hosts of the job. */
@@ -99,15 +99,15 @@ static int take_nodes(struct step_plan *p, struct error *err)
 {
     const struct cmdline *c = p->cmd;
     struct allocation *a = &p->alloc;
-    if (c->nodes_max == 0)
+    if (c->place.nodes_max == 0)
         return 0;
-    if (a->nhosts < c->nodes_min)
+    if (a->nhosts < c->place.nodes_min)
         return error_set(err, EINVAL, "--nodes: %u hosts are asked for, and there %s %zu; %s",
-                         c->nodes_min, a->nhosts == 1 ? "is" : "are", a->nhosts,
+                         c->place.nodes_min, a->nhosts == 1 ? "is" : "are", a->nhosts,
                          p->adapter == &rm_adapter_local
                              ? "'--rm local:N' lets this machine pose as N hosts"
                              : "name more hosts, or submit the job with more");
-    while (a->nhosts > c->nodes_max)
+    while (a->nhosts > c->place.nodes_max)
         leave_out(a, a->hosts[a->nhosts - 1].name);
     if (c->nranks && c->nranks < a->nhosts)
         return error_set(err, EINVAL, "--nodes: %u ranks are too few for %zu hosts", c->nranks,
@@ -119,7 +119,8 @@ static int take_nodes(struct step_plan *p, struct error *err)
  * like. */
 static struct topology *host_topology(const struct step_plan *p, struct error *err)
 {
-    return p->cmd->topology ? topology_load_from(p->cmd->topology, err) : topology_load(NULL, err);
+    return p->cmd->place.topology ? topology_load_from(p->cmd->place.topology, err)
+                                  : topology_load(NULL, err);
 }
 
 /* The parts of a level that a host has; 0 with err. */
@@ -157,15 +158,16 @@ static int pose_as(struct step_plan *p, struct error *err)
 static int number_parts(const struct step_plan *p, struct plan_options *o, struct error *err)
 {
     const struct cmdline *c = p->cmd;
-    enum level map = c->step.bind.map;
-    bool counts = map != LEVEL_NONE && (c->step.bind.ppr || c->span || c->rank_by == RANK_BY_SPAN);
+    enum level map = c->place.bind.map;
+    bool counts = map != LEVEL_NONE &&
+                  (c->place.bind.ppr || c->place.span || c->place.rank_by == RANK_BY_SPAN);
     uint32_t parts = counts ? count_parts(p, map, err) : 1;
     if (parts == 0)
         return -1;
-    if (c->step.bind.ppr)
-        o->per_host = c->step.bind.ppr * parts;
-    o->turn = c->span ? parts : c->turn;
-    switch (c->rank_by) {
+    if (c->place.bind.ppr)
+        o->per_host = c->place.bind.ppr * parts;
+    o->turn = c->place.span ? parts : c->place.turn;
+    switch (c->place.rank_by) {
     case RANK_BY_DEFAULT:
         o->numbers = o->turn;
         break;
@@ -186,16 +188,17 @@ static int make_plan(struct step_plan *p, struct error *err)
 {
     struct plan_options o = {
         .nranks = p->cmd->nranks,
-        .per_host = p->cmd->per_host,
-        .even = p->cmd->nodes_max > 0,
-        .cores = p->cmd->step.bind.cores,
-        .oversubscribe = p->cmd->oversubscribe,
+        .per_host = p->cmd->place.per_host,
+        .even = p->cmd->place.nodes_max > 0,
+        .cores = p->cmd->place.bind.cores,
+        .oversubscribe = p->cmd->place.oversubscribe,
     };
     AUTO_FREE uint32_t *sequence = NULL;
     size_t n = 0;
     if (number_parts(p, &o, err) < 0)
         return -1;
-    if (p->cmd->in_sequence && named_sequence(&p->cmd->hosts, &p->alloc, &sequence, &n, err) < 0)
+    if (p->cmd->place.in_sequence &&
+        named_sequence(&p->cmd->hosts, &p->alloc, &sequence, &n, err) < 0)
         return error_context(err, "--map-by seq");
     o.host_of = sequence;
     o.nhost_of = (uint32_t)n;
@@ -316,6 +319,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
 {
     struct step *s = &p->step;
     *s = p->cmd->step;
+    s->bind = p->cmd->place.bind;
     if (copy_apps(p, err) < 0 || copy_debugging(p->cmd, s, err) < 0 ||
         copy_host_env(p->adapter->host_env, s, err) < 0)
         return -1;
@@ -325,8 +329,8 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     s->slurm_variables = p->cmd->dialect == DIALECT_SRUN;
     s->oversubscribed = p->placement.oversubscribed;
     choose_rank_cores(p);
-    s->bind.in_turn |=
-        p->cmd->span || (p->cmd->rank_by != RANK_BY_DEFAULT && p->cmd->rank_by != RANK_BY_FILL);
+    s->bind.in_turn |= p->cmd->place.span || (p->cmd->place.rank_by != RANK_BY_DEFAULT &&
+                                              p->cmd->place.rank_by != RANK_BY_FILL);
     s->passed_signals = p->adapter->signals_starters;
     s->stdin_slow = input_is_slow(STDIN_FILENO);
     s->terminal_size = terminal_size();
@@ -362,7 +366,7 @@ static int choose_hosts(struct step_plan *p, struct error *err)
         };
     }
     p->used.nhosts = p->nused;
-    p->step.universe = allocation_slots(&p->used) / binding_cores(&p->cmd->step.bind);
+    p->step.universe = allocation_slots(&p->used) / binding_cores(&p->cmd->place.bind);
     if (p->step.universe < p->step.nranks)
         p->step.universe = p->step.nranks;
     return 0;
@@ -424,7 +428,7 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
     say_no_effect(p);
-    if (cmd->topology && p->adapter == &rm_adapter_local && pose_as(p, err) < 0)
+    if (cmd->place.topology && p->adapter == &rm_adapter_local && pose_as(p, err) < 0)
         return -1;
     return exclude_hosts(p, err) < 0 || take_nodes(p, err) < 0 || make_plan(p, err) < 0 ||
                    make_step(p, user, err) < 0 || choose_hosts(p, err) < 0

@@ -42,7 +42,7 @@ static void end_ranks(struct run *r)
 static void announce_oversubscription(struct run *r)
 {
     if (!r->plan->step.oversubscribed || r->oversubscription_said || r->plan->cmd->quiet ||
-        r->plan->cmd->oversubscribe == 1)
+        r->plan->cmd->place.oversubscribe == 1)
         return;
     r->oversubscription_said = 1;
     log_note("%s; ranks share cores (--oversubscribe: do not say this)", r->plan->placement.reason);

@@ -8,7 +8,7 @@
 
 static uint32_t slots_each(const struct worlds *w)
 {
-    return binding_cores(&w->plan->cmd->step.bind);
+    return binding_cores(&w->plan->cmd->place.bind);
 }
 
 static void free_world(struct world *world, size_t nhosts)

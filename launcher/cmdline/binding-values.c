@@ -121,29 +121,29 @@ static int list_each(struct binding_request *b, const char *at, size_t len, bool
 
 int cmdline_apply_cpu_set(void *target, const char *value, struct error *err)
 {
-    return list_only(&((struct cmdline *)target)->step.bind, value, strlen(value), err);
+    return list_only(&((struct cmdline *)target)->place.bind, value, strlen(value), err);
 }
 
 int cmdline_apply_cpu_list(void *target, const char *value, struct error *err)
 {
-    return list_each(&((struct cmdline *)target)->step.bind, value, strlen(value), false, err);
+    return list_each(&((struct cmdline *)target)->place.bind, value, strlen(value), false, err);
 }
 
 /* ---- --map-by -------------------------------------------------------------------------------- */
 
 static int take_modifier(struct cmdline *c, const char *at, size_t len, struct error *err)
 {
-    struct binding_request *b = &c->step.bind;
+    struct binding_request *b = &c->place.bind;
     if (len > 3 && strncasecmp(at, "pe=", 3) == 0)
         return cmdline_set_count(&b->cores, at + 3, len - 3, err);
     if (is_word(at, len, "span"))
-        c->span = true;
+        c->place.span = true;
     else if (is_word(at, len, "oversubscribe"))
-        c->oversubscribe = 1;
+        c->place.oversubscribe = 1;
     else if (is_word(at, len, "nooversubscribe"))
-        c->oversubscribe = 0;
+        c->place.oversubscribe = 0;
     else if (is_word(at, len, "nolocal"))
-        c->no_local = true;
+        c->place.no_local = true;
     else if (is_word(at, len, "hwtcpus"))
         b->threads = true;
     else if (!is_word(at, len, "corecpus") && !is_word(at, len, "ordered"))
@@ -183,15 +183,15 @@ static size_t take_ppr(struct cmdline *c, const char *value, struct error *err)
     len = strcspn(part, ":");
     enum level level = find_level(part, len);
     if (is_word(part, len, "node"))
-        return cmdline_set_count(&c->per_host, number, digits, err) < 0
+        return cmdline_set_count(&c->place.per_host, number, digits, err) < 0
                    ? 0
                    : (size_t)(part - value) + len;
     if (level == LEVEL_NONE) {
         error_set(err, EINVAL, "'%.60s' is not 'ppr:N:PART'; parts: node, %s", value, every_level);
         return 0;
     }
-    c->step.bind.map = level;
-    return cmdline_set_count(&c->step.bind.ppr, number, digits, err) < 0
+    c->place.bind.map = level;
+    return cmdline_set_count(&c->place.bind.ppr, number, digits, err) < 0
                ? 0
                : (size_t)(part - value) + len;
 }
@@ -206,17 +206,17 @@ int cmdline_apply_map_by(void *target, const char *value, struct error *err)
     }
     if (len > 8 && strncasecmp(value, "pe-list=", 8) == 0) {
         bool ordered = has_modifier(value + len, "ordered");
-        int rc = ordered ? list_each(&c->step.bind, value + 8, len - 8, false, err)
-                         : list_only(&c->step.bind, value + 8, len - 8, err);
+        int rc = ordered ? list_each(&c->place.bind, value + 8, len - 8, false, err)
+                         : list_only(&c->place.bind, value + 8, len - 8, err);
         return rc < 0 ? -1 : take_modifiers(c, value + len, err);
     }
     enum level level = find_level(value, len);
     if (is_word(value, len, "node"))
-        c->turn = 1;
+        c->place.turn = 1;
     else if (is_word(value, len, "seq"))
-        c->in_sequence = true;
+        c->place.in_sequence = true;
     else if (level != LEVEL_NONE)
-        c->step.bind.map = level == LEVEL_CORE ? LEVEL_NONE : level;
+        c->place.bind.map = level == LEVEL_CORE ? LEVEL_NONE : level;
     else if (!is_word(value, len, "slot"))
         return error_set(
             err, EINVAL,
@@ -235,7 +235,7 @@ int cmdline_apply_rank_by(void *target, const char *value, struct error *err)
                                         NULL};
     for (int i = 0; words[i]; i++)
         if (strcasecmp(value, words[i]) == 0) {
-            ((struct cmdline *)target)->rank_by = (enum rank_by)(i + 1);
+            ((struct cmdline *)target)->place.rank_by = (enum rank_by)(i + 1);
             return 0;
         }
     return option_word(value, strlen(value), words, err);
@@ -259,7 +259,7 @@ static int bind_modifier(struct binding_request *b, const char *at, size_t len, 
 
 int cmdline_apply_bind(void *target, const char *value, struct error *err)
 {
-    struct binding_request *b = &((struct cmdline *)target)->step.bind;
+    struct binding_request *b = &((struct cmdline *)target)->place.bind;
     size_t len = strcspn(value, ":");
     enum level level = find_level(value, len);
     if (is_word(value, len, "none"))
@@ -284,9 +284,9 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err)
 static int distribute_hosts(struct cmdline *c, const char *at, size_t len, struct error *err)
 {
     if (len > 6 && strncasecmp(at, "plane=", 6) == 0)
-        return cmdline_set_count(&c->turn, at + 6, len - 6, err);
+        return cmdline_set_count(&c->place.turn, at + 6, len - 6, err);
     if (is_word(at, len, "cyclic"))
-        c->turn = 1;
+        c->place.turn = 1;
     else if (!is_word(at, len, "block") && !is_word(at, len, "*"))
         return error_set(err, EINVAL,
                          "unknown word '%.*s'; valid: block, cyclic, plane=N, and behind ':' block "
@@ -300,7 +300,7 @@ int cmdline_apply_distribution(void *target, const char *value, struct error *er
 {
     struct cmdline *c = target;
     if (!value) { /* --bynode */
-        c->turn = 1;
+        c->place.turn = 1;
         return 0;
     }
     size_t len = strcspn(value, ":,");
@@ -311,8 +311,8 @@ int cmdline_apply_distribution(void *target, const char *value, struct error *er
     const char *parts = value + len + 1;
     size_t n = strcspn(parts, ":,");
     if (is_word(parts, n, "cyclic")) {
-        c->step.bind.map = LEVEL_PACKAGE;
-        c->step.bind.in_turn = true;
+        c->place.bind.map = LEVEL_PACKAGE;
+        c->place.bind.in_turn = true;
     } else if (!is_word(parts, n, "block") && !is_word(parts, n, "*")) {
         n = 0;
     }
@@ -370,8 +370,8 @@ int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
         value += len + 1;
     len = strcspn(value, ":");
     if (is_word(value, len, "map_cpu") && value[len])
-        return list_each(&c->step.bind, value + len + 1, strlen(value + len + 1), false, err);
+        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), false, err);
     if (is_word(value, len, "mask_cpu") && value[len])
-        return list_each(&c->step.bind, value + len + 1, strlen(value + len + 1), true, err);
-    return cpu_bind_word(&c->step.bind, value, err);
+        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), true, err);
+    return cpu_bind_word(&c->place.bind, value, err);
 }

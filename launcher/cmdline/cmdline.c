@@ -24,7 +24,7 @@ void cmdline_free(struct cmdline *c)
     free((void *)(uintptr_t)c->hosts.lists);
     free((void *)(uintptr_t)c->hosts.files);
     free((void *)(uintptr_t)c->preload_files);
-    free((void *)(uintptr_t)c->excluded);
+    free((void *)(uintptr_t)c->place.excluded);
     free(c->for_job);
     free(c->no_effect);
     free(c->own_options);
@@ -288,14 +288,14 @@ static int settle_sets(struct cmdline *c, struct error *err)
     if (c->sets.number)
         c->apps[0].nranks = c->sets.number * tasks;
     if (c->sets.per_host)
-        c->per_host = c->sets.per_host * tasks;
+        c->place.per_host = c->sets.per_host * tasks;
     if (c->sets.cores % tasks)
         return error_set(err, EINVAL,
                          "%u cores of a resource set cannot be divided among %u tasks; write '-c' "
                          "as a multiple of '-a'",
                          c->sets.cores, tasks);
-    if (c->sets.cores && !c->step.bind.cores)
-        c->step.bind.cores = c->sets.cores / tasks;
+    if (c->sets.cores && !c->place.bind.cores)
+        c->place.bind.cores = c->sets.cores / tasks;
     return 0;
 }
 
@@ -359,22 +359,23 @@ static int check_agreement(const struct cmdline *c, struct error *err)
     if (c->dry_run && c->explain)
         return error_set(err, EINVAL,
                          "--dry-run starts nothing and --explain looks at every host; keep one");
-    if (c->topology && !c->dry_run)
+    if (c->place.topology && !c->dry_run)
         return error_set(err, EINVAL, "--topology is for --dry-run alone; add that");
-    if (c->short_per_host && c->nranks > 0 && c->napps == 1)
+    if (c->place.short_per_host && c->nranks > 0 && c->napps == 1)
         return error_set(err, EINVAL,
                          "'-N %.20s' and '-n %u' are %.20s ranks on each host to mpirun, and %u "
                          "ranks on %.20s hosts to srun; write '--npernode %.20s' or '--nodes "
                          "%.20s', or '--as mpirun' or '--as srun' first on the line",
-                         c->short_per_host, c->nranks, c->short_per_host, c->nranks,
-                         c->short_per_host, c->short_per_host, c->short_per_host);
-    if (c->in_sequence && (c->per_host || c->rank_by != RANK_BY_DEFAULT || c->nodes_max))
+                         c->place.short_per_host, c->nranks, c->place.short_per_host, c->nranks,
+                         c->place.short_per_host, c->place.short_per_host, c->place.short_per_host);
+    if (c->place.in_sequence &&
+        (c->place.per_host || c->place.rank_by != RANK_BY_DEFAULT || c->place.nodes_max))
         return error_set(err, EINVAL,
                          "'--map-by seq' starts one rank for each host that is named, in their "
                          "order; leave %s out",
-                         c->per_host                     ? "the number of ranks on a host"
-                         : c->rank_by != RANK_BY_DEFAULT ? "--rank-by"
-                                                         : "--nodes");
+                         c->place.per_host                     ? "the number of ranks on a host"
+                         : c->place.rank_by != RANK_BY_DEFAULT ? "--rank-by"
+                                                               : "--nodes");
     if (c->step.stdin_target == STDIN_RANK && c->nranks > 0 && c->step.stdin_rank >= c->nranks)
         return error_set(err, EINVAL, "--stdin names rank %u, but the ranks are 0 to %u",
                          c->step.stdin_rank, c->nranks - 1);

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "launcher/cmdline/dialect.h"
+#include "launcher/cmdline/placement-options.h"
 #include "launcher/cmdline/settings.h"
 #include "launcher/io/output-files.h"
 #include "launcher/io/output-lines.h"
@@ -56,15 +57,6 @@ struct cmdline_app {
     bool only; /* of mprun's own environment ranks get what is kept by name, and the manager's */
 };
 
-/* How ranks are numbered. */
-enum rank_by {
-    RANK_BY_DEFAULT, /* as --map-by places them; with parts of a host, as RANK_BY_FILL */
-    RANK_BY_SLOT,    /* host after host; on a host in the order in which it deals to its parts */
-    RANK_BY_NODE,    /* one of each host in turn */
-    RANK_BY_FILL,    /* part after part */
-    RANK_BY_SPAN,    /* one of each part in turn, over all hosts */
-};
-
 /* The user asks for help, and about this. */
 enum help_subject {
     HELP_NONE, /* the user does not ask */
@@ -98,20 +90,10 @@ struct cmdline {
     struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
     char **texts;                /* what env points to beside argv; ntexts of them */
     size_t ntexts;
-    uint32_t nranks;   /* of all apps; 0: one per slot */
-    uint32_t per_host; /* 0: no bound */
-    uint32_t turn;     /* so many ranks to each host in turn; 0: hosts are filled */
-    bool in_sequence;  /* ranks go to the hosts one by one, as these are named */
-    bool span;         /* the parts of all hosts are dealt to as those of one */
-    enum rank_by rank_by;
-    uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
-    const char *short_per_host;    /* -N of mprun's own dialect, else NULL */
-    bool no_local;                 /* the host that mprun runs on is not used */
-    const char *const *excluded;   /* lists of hosts that are not used, of the argv */
-    size_t nexcluded;
+    uint32_t nranks; /* of all apps; 0: one per slot */
+    struct placement_options place;
 
-    /* Options fill a part of the step; the rest of it is unset. bind.cores: slots that each rank
-     * takes, too; 0: not said. */
+    /* Options fill a part of the step; the rest of it is unset. */
     struct step step;
 
     const struct rm_adapter *rm; /* NULL: detect */
@@ -126,11 +108,8 @@ struct cmdline {
     const char *interface;       /* NULL: all */
     struct port_range ports;     /* 0, 0: any */
 
-    int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
     bool report_bindings;
     bool display_allocation, display_topology;
-    const char
-        *topology; /* of the hosts, for --dry-run: a file, or hwloc's words; NULL: their own */
 
     struct line_format lines;
     struct output_files_options files;

@@ -7,9 +7,8 @@
 const struct cmdline option_defaults = {
     .transport = TRANSPORT_AUTO,
     .security = LINK_ENCRYPT,
-    .oversubscribe = -1,
-    .step = {.bind.policy = BIND_DEFAULT,
-             .pmi = PMI_KIND_PMIX | PMI_KINDS_SIMPLE,
+    .place.oversubscribe = -1,
+    .step = {.pmi = PMI_KIND_PMIX | PMI_KINDS_SIMPLE,
              .stdin_target = STDIN_RANK,
              .kill_grace = KILL_GRACE_SECONDS},
     .start_timeout = START_TIMEOUT_SECONDS,

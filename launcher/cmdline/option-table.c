@@ -54,13 +54,14 @@ int cmdline_apply_env(void *target, const char *value, struct error *err)
 static int apply_short_per_host(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    c->short_per_host = value;
-    return cmdline_set_count(&c->per_host, value, strlen(value), err);
+    c->place.short_per_host = value;
+    return cmdline_set_count(&c->place.per_host, value, strlen(value), err);
 }
 
 static int apply_per_host(void *target, const char *value, struct error *err)
 {
-    return cmdline_set_count(&((struct cmdline *)target)->per_host, value, strlen(value), err);
+    return cmdline_set_count(&((struct cmdline *)target)->place.per_host, value, strlen(value),
+                             err);
 }
 
 enum { FANOUT_MAX = 4096, DAY = 86400 };
@@ -106,7 +107,7 @@ int cmdline_apply_host(void *target, const char *value, struct error *err)
 int cmdline_apply_exclude(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    return append(&c->excluded, &c->nexcluded, value, err);
+    return append(&c->place.excluded, &c->place.nexcluded, value, err);
 }
 
 static int apply_hostfile(void *target, const char *value, struct error *err)
@@ -215,10 +216,10 @@ const char *const transport_words[] = {
 
 static int set_oversubscribe(struct cmdline *c, int on, struct error *err)
 {
-    if (c->oversubscribe == !on)
+    if (c->place.oversubscribe == !on)
         return error_set(err, EINVAL, "it contradicts '--%soversubscribe'; keep one",
                          on ? "no" : "");
-    c->oversubscribe = on;
+    c->place.oversubscribe = on;
     return 0;
 }
 
@@ -236,7 +237,7 @@ static int apply_nooversubscribe(void *target, const char *value, struct error *
 
 static int apply_rank_cores(void *target, const char *value, struct error *err)
 {
-    return cmdline_set_count(&((struct cmdline *)target)->step.bind.cores, value, strlen(value),
+    return cmdline_set_count(&((struct cmdline *)target)->place.bind.cores, value, strlen(value),
                              err);
 }
 
@@ -764,7 +765,7 @@ static const struct option_def table[] = {
     {"--topology", "FILE", OTHER,
      "With --dry-run: plan for hosts with the topology of FILE, which lstopo wrote, or of words as "
      "'package:2 core:8 pu:2'",
-     SETS(TEXT, topology), .low = 1},
+     SETS(TEXT, place.topology), .low = 1},
     {"--display", "LIST", OTHER,
      "Print allocation, map, bindings or topo (a picture of the cores) before the ranks start",
      .apply = apply_display},

@@ -233,7 +233,7 @@ static const struct option_def table[] = {
      "--display-diffable-map --display-topo --print-rank-map",
      NULL, NULL, "Print the map and run", SETS(FLAG, show_plan)},
     {"--nolocal --skip-launch-node", NULL, NULL, "Use all hosts but this one",
-     SETS(FLAG, no_local)},
+     SETS(FLAG, place.no_local)},
     ANYWAY("--noprefix --disable-recovery", NULL, 0),
     NO_EFFECT("--leave-session-attached --debug-daemons --debug-daemons-file --debug-devel "
               "--show-progress --use-regexp --enable-instant-on-support --novm --do-not-resolve "

@@ -15,13 +15,13 @@ int cmdline_apply_nodes(void *target, const char *value, struct error *err)
     struct cmdline *c = target;
     const char *dash = strchr(value, '-');
     if (!dash || dash == value)
-        return cmdline_set_count(&c->nodes_max, value, strlen(value), err) < 0
+        return cmdline_set_count(&c->place.nodes_max, value, strlen(value), err) < 0
                    ? -1
-                   : cmdline_set_count(&c->nodes_min, value, strlen(value), err);
-    if (cmdline_set_count(&c->nodes_min, value, (size_t)(dash - value), err) < 0 ||
-        cmdline_set_count(&c->nodes_max, dash + 1, strlen(dash + 1), err) < 0)
+                   : cmdline_set_count(&c->place.nodes_min, value, strlen(value), err);
+    if (cmdline_set_count(&c->place.nodes_min, value, (size_t)(dash - value), err) < 0 ||
+        cmdline_set_count(&c->place.nodes_max, dash + 1, strlen(dash + 1), err) < 0)
         return -1;
-    return c->nodes_min <= c->nodes_max
+    return c->place.nodes_min <= c->place.nodes_max
                ? 0
                : error_set(err, EINVAL, "'%.60s' ends before it begins", value);
 }

@@ -41,12 +41,12 @@ static void without_options_everything_has_its_default(void **state)
     assert_int_equal(c.apps[0].argc, 3);
     assert_string_equal(c.apps[0].argv[2], "3");
     assert_int_equal(c.nranks, 0);
-    assert_int_equal(c.per_host, 0);
+    assert_int_equal(c.place.per_host, 0);
     assert_null(c.rm);
     assert_int_equal(c.transport, TRANSPORT_AUTO);
     assert_int_equal(c.security, 1);
-    assert_int_equal(c.oversubscribe, -1);
-    assert_int_equal(c.step.bind.policy, BIND_DEFAULT);
+    assert_int_equal(c.place.oversubscribe, -1);
+    assert_int_equal(c.place.bind.policy, BIND_DEFAULT);
     assert_int_equal(c.step.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2);
     assert_int_equal(c.step.stdin_target, STDIN_RANK);
     assert_int_equal(c.step.stdin_rank, 0);
@@ -65,13 +65,13 @@ static void every_option_reaches_its_place(void **state)
                     "1G", "--mem", "2G", "--containment=step,memory,pids", "--pmi", "none", "-l",
                     "--timestamp-output", "--stdin", "all", "--timeout", "1m", "--kill-grace", "0",
                     "--report", "usage", "--report-json", "-", "--dry-run", "-v", "./a"));
-    assert_int_equal(c.per_host, 2);
+    assert_int_equal(c.place.per_host, 2);
     assert_ptr_equal(c.rm, &rm_adapter_local);
     assert_string_equal(c.hosts.argument, "4");
     assert_int_equal(c.transport, TRANSPORT_TCP);
     assert_int_equal(c.security, 0);
-    assert_int_equal(c.oversubscribe, 1);
-    assert_int_equal(c.step.bind.policy, BIND_TO);
+    assert_int_equal(c.place.oversubscribe, 1);
+    assert_int_equal(c.place.bind.policy, BIND_TO);
     assert_true(c.report_bindings && c.lines.tag && c.lines.timestamp && c.dry_run &&
                 c.report_usage);
     assert_true(c.step.rank_limits.memory.value == 1ULL << 30);
@@ -173,14 +173,14 @@ static void words_of_srun_for_cores_and_mpi_are_the_same(void **state)
 {
     struct cmdline c;
     must_parse(&c, LINE("--cpu-bind=verbose,cores", "--mpi=pmix", "-u", "-K", "--exact", "./a"));
-    assert_true(c.step.bind.policy == BIND_TO && c.report_bindings && c.step.pmi == PMI_KIND_PMIX);
+    assert_true(c.place.bind.policy == BIND_TO && c.report_bindings && c.step.pmi == PMI_KIND_PMIX);
     assert_int_equal(c.apps[0].argc, 1);
     cmdline_free(&c);
     must_parse(&c, LINE("--cpu-bind=q,none", "-Q", "-K1", "-genvall", "./a"));
-    assert_true(c.step.bind.policy == BIND_NONE && !c.report_bindings && c.quiet);
+    assert_true(c.place.bind.policy == BIND_NONE && !c.report_bindings && c.quiet);
     cmdline_free(&c);
     must_parse(&c, LINE("--cpu-bind", "v", "./a"));
-    assert_true(c.step.bind.policy == BIND_DEFAULT && c.report_bindings);
+    assert_true(c.place.bind.policy == BIND_DEFAULT && c.report_bindings);
     cmdline_free(&c);
 }
 
@@ -188,25 +188,25 @@ static void words_of_mpirun_for_places_are_the_same(void **state)
 {
     struct cmdline c;
     must_parse(&c, LINE("--map-by", "ppr:2:node:PE=4", "-N", "2", "./a"));
-    assert_true(c.per_host == 2 && c.step.bind.cores == 4);
+    assert_true(c.place.per_host == 2 && c.place.bind.cores == 4);
     cmdline_free(&c);
     must_parse(&c, LINE("-map-by", "core", "--byslot", "--cpus-per-task=3", "./a"));
-    assert_true(c.per_host == 0 && c.step.bind.cores == 3);
+    assert_true(c.place.per_host == 0 && c.place.bind.cores == 3);
     cmdline_free(&c);
     must_parse(&c, LINE("--map-by=slot:pe=2", "./a"));
-    assert_true(c.per_host == 0 && c.step.bind.cores == 2 && !c.turn);
+    assert_true(c.place.per_host == 0 && c.place.bind.cores == 2 && !c.place.turn);
     cmdline_free(&c);
     must_parse(&c, LINE("--map-by", "node:PE=2", "./a"));
-    assert_true(c.turn == 1 && c.step.bind.cores == 2);
+    assert_true(c.place.turn == 1 && c.place.bind.cores == 2);
     cmdline_free(&c);
     must_parse(&c, LINE("-bynode", "./a"));
-    assert_true(c.turn == 1);
+    assert_true(c.place.turn == 1);
     cmdline_free(&c);
     must_parse(&c, LINE("--distribution=cyclic", "./a"));
-    assert_true(c.turn == 1);
+    assert_true(c.place.turn == 1);
     cmdline_free(&c);
     must_parse(&c, LINE("--distribution", "block", "./a"));
-    assert_int_equal(c.turn, 0);
+    assert_int_equal(c.place.turn, 0);
     cmdline_free(&c);
 }
 
@@ -215,18 +215,20 @@ static void a_dialect_gives_words_the_meaning_of_its_launcher(void **state)
     struct cmdline c;
     must_parse(&c, LINE("--as", "srun", "-N", "2", "-n8", "-c4", "-m", "cyclic", "-x", "n1,n2",
                         "--mem=64000", "-t", "1-2:30", "-p", "debug", "--account=x", "-s", "./a"));
-    assert_true(c.dialect == DIALECT_SRUN && c.nodes_min == 2 && c.nodes_max == 2);
-    assert_true(c.nranks == 8 && c.step.bind.cores == 4 && c.turn == 1 && c.per_host == 0);
-    assert_string_equal(c.excluded[0], "n1,n2");
+    assert_true(c.dialect == DIALECT_SRUN && c.place.nodes_min == 2 && c.place.nodes_max == 2);
+    assert_true(c.nranks == 8 && c.place.bind.cores == 4 && c.place.turn == 1 &&
+                c.place.per_host == 0);
+    assert_string_equal(c.place.excluded[0], "n1,n2");
     assert_true(c.step.host_limits.memory.value == 64000ULL << 20);
     assert_true(c.timeout == 86400 + 2 * 3600 + 30 * 60);
     assert_string_equal(c.for_job, "'-p', '--account', '-s'");
     cmdline_free(&c);
     must_parse(&c, (char *const[]){"/opt/bin/srun", "-t", "5", "-N", "2-4", "./a", NULL});
-    assert_true(c.timeout == 300 && c.nodes_min == 2 && c.nodes_max == 4 && c.nranks == 0);
+    assert_true(c.timeout == 300 && c.place.nodes_min == 2 && c.place.nodes_max == 4 &&
+                c.nranks == 0);
     cmdline_free(&c);
     must_parse(&c, (char *const[]){"mpirun", "-c", "4", "-N", "2", "-s", "./a", NULL});
-    assert_true(c.nranks == 4 && c.per_host == 2 && c.preload_binary);
+    assert_true(c.nranks == 4 && c.place.per_host == 2 && c.preload_binary);
     cmdline_free(&c);
     must_parse(&c, LINE("--as=mpiexec", "-s", "all", "-genv", "A=1", "-f", "hosts", "./a"));
     assert_true(c.step.stdin_target == STDIN_ALL && c.hosts.nfiles == 1);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* placement-options.h - what the command line says of hosts and cores: where ranks are to run */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/binding.h"
+
+/* How ranks are numbered. */
+enum rank_by {
+    RANK_BY_DEFAULT, /* as --map-by places them; with parts of a host, as RANK_BY_FILL */
+    RANK_BY_SLOT,    /* host after host; on a host in the order in which it deals to its parts */
+    RANK_BY_NODE,    /* one of each host in turn */
+    RANK_BY_FILL,    /* part after part */
+    RANK_BY_SPAN,    /* one of each part in turn, over all hosts */
+};
+
+struct placement_options {
+    uint32_t per_host; /* 0: no bound */
+    uint32_t turn;     /* so many ranks to each host in turn; 0: hosts are filled */
+    bool in_sequence;  /* ranks go to the hosts one by one, as these are named */
+    bool span;         /* the parts of all hosts are dealt to as those of one */
+    enum rank_by rank_by;
+    uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
+    const char *short_per_host;    /* -N of mprun's own dialect, else NULL */
+    bool no_local;                 /* the host that mprun runs on is not used */
+    const char *const *excluded;   /* lists of hosts that are not used, of the argv */
+    size_t nexcluded;
+    int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
+    const char
+        *topology; /* of the hosts, for --dry-run: a file, or hwloc's words; NULL: their own */
+    /* On each host. bind.cores: slots that each rank takes, too; 0: not said. */
+    struct binding_request bind;
+};
