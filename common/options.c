@@ -195,7 +195,7 @@ static bool is_attached(const struct option_def *defs, const struct option_def *
         return !isalpha((unsigned char)*value);
     if (strncmp(letter->argument, "NAME[=", 6) == 0)
         return strchr(value, '=') != NULL;
-    return !is_slip(defs, word);
+    return !letter->apart && !is_slip(defs, word);
 }
 
 /* Find the option that word uses: 0, or -1: it is unknown. */
@@ -321,6 +321,13 @@ static int set_member(const struct use *u, void *target, struct error *err)
     }
 }
 
+/* A variable without a value leaves nothing on the line: "-n $N ./a". */
+static bool is_next_word(const struct use *u)
+{
+    return u->value && u->def->argument && strcmp(u->def->argument, "N") == 0 &&
+           strchr(u->value, '/');
+}
+
 static int apply_use(const struct use *u, const char **seen, void *target, struct error *err)
 {
     if (!u->def->argument && u->value)
@@ -330,9 +337,13 @@ static int apply_use(const struct use *u, const char **seen, void *target, struc
         return -1;
     if (u->def->used)
         *u->def->used = true;
-    if ((u->def->apply ? u->def->apply(target, u->value, err) : set_member(u, target, err)) < 0)
-        return error_context(err, "option '%.*s'", USE_NAME(u));
-    return 0;
+    if ((u->def->apply ? u->def->apply(target, u->value, err) : set_member(u, target, err)) == 0)
+        return 0;
+    if (is_next_word(u))
+        error_set(err, EINVAL,
+                  "'%.60s' follows, which is not a number; is a variable before it unset?",
+                  u->value);
+    return error_context(err, "option '%.*s'", USE_NAME(u));
 }
 
 static bool is_option(const char *word)

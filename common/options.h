@@ -51,6 +51,7 @@ struct option_def {
     const char *const *words; /* NULL-terminated */
     const char *also;         /* more names, accepted as the others and in no list; NULL: none */
     bool *used;               /* set at the first use; NULL: nobody asks */
+    bool apart;               /* a value that is no number is never glued to a letter: "-ofile" */
     unsigned variants;        /* the caller's, for tables that are made from this one */
 };
 

@@ -92,23 +92,36 @@ static int read_mask(const char *text, struct idset *ret, struct error *err)
     return idset_count(ret) > 0 ? 0 : error_set(err, EINVAL, "'%.60s' is an empty mask", text);
 }
 
-/* "0,2,4" of len bytes, or masks: one for each rank of a host. */
-static int list_each(struct binding_request *b, const char *at, size_t len, bool masks,
+static int read_thread(const char *text, struct idset *ret, struct error *err)
+{
+    int64_t thread;
+    if (number_parse(text, NULL, 0, IDSET_MAX - 1, &thread, err) < 0)
+        return -1;
+    return idset_add(ret, (unsigned)thread) == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+static int read_set(const char *text, struct idset *ret, struct error *err)
+{
+    if (idset_parse(text, ret, err) < 0)
+        return -1;
+    return idset_count(ret) > 0
+               ? 0
+               : error_set(err, EINVAL, "a rank's list of hardware threads is empty");
+}
+
+/* A list of len bytes, an item for each rank of a host. */
+static int list_each(struct binding_request *b, const char *at, size_t len, const char *separator,
+                     int (*read)(const char *text, struct idset *ret, struct error *err),
                      struct error *err)
 {
     if (begin_list(b, CPU_LIST_EACH, err) < 0)
         return -1;
     for (const char *end = at + len;; at++) {
-        size_t n = strcspn(at, ",");
+        size_t n = strcspn(at, separator);
         n = at + n > end ? (size_t)(end - at) : n;
         AUTO_FREE char *item = strndup(at, n);
         struct idset set = {0};
-        int64_t thread;
-        int rc = !item   ? error_set(err, ENOMEM, "out of memory")
-                 : masks ? read_mask(item, &set, err)
-                         : number_parse(item, NULL, 0, IDSET_MAX - 1, &thread, err);
-        if (rc == 0 && !masks)
-            rc = idset_add(&set, (unsigned)thread);
+        int rc = item ? read(item, &set, err) : error_set(err, ENOMEM, "out of memory");
         AUTO_FREE char *text = rc == 0 ? idset_format(&set) : NULL;
         idset_free(&set);
         if (!text || add_set(b, text, err) < 0)
@@ -126,7 +139,8 @@ int cmdline_apply_cpu_set(void *target, const char *value, struct error *err)
 
 int cmdline_apply_cpu_list(void *target, const char *value, struct error *err)
 {
-    return list_each(&((struct cmdline *)target)->place.bind, value, strlen(value), false, err);
+    return list_each(&((struct cmdline *)target)->place.bind, value, strlen(value), ",",
+                     read_thread, err);
 }
 
 /* ---- --map-by -------------------------------------------------------------------------------- */
@@ -206,11 +220,13 @@ int cmdline_apply_map_by(void *target, const char *value, struct error *err)
     }
     if (len > 8 && strncasecmp(value, "pe-list=", 8) == 0) {
         bool ordered = has_modifier(value + len, "ordered");
-        int rc = ordered ? list_each(&c->place.bind, value + 8, len - 8, false, err)
+        int rc = ordered ? list_each(&c->place.bind, value + 8, len - 8, ",", read_thread, err)
                          : list_only(&c->place.bind, value + 8, len - 8, err);
         return rc < 0 ? -1 : take_modifiers(c, value + len, err);
     }
     enum level level = find_level(value, len);
+    if (len == 0 && value[0] == ':') /* modifiers of what is so without it */
+        return take_modifiers(c, value, err);
     if (is_word(value, len, "node"))
         c->place.turn = 1;
     else if (is_word(value, len, "seq"))
@@ -278,7 +294,7 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err)
     return 0;
 }
 
-/* ---- srun ------------------------------------------------------------------------------------ */
+/* ---- srun, and PALS -------------------------------------------------------------------------- */
 
 /* "block", "cyclic", "plane=N", "*": over hosts. */
 static int distribute_hosts(struct cmdline *c, const char *at, size_t len, struct error *err)
@@ -331,12 +347,16 @@ static const struct {
     {"no", BIND_NONE, LEVEL_NONE, LEVEL_NONE},
     {"core", BIND_TO, LEVEL_NONE, LEVEL_NONE},
     {"cores", BIND_TO, LEVEL_NONE, LEVEL_NONE},
+    {"depth", BIND_TO, LEVEL_NONE, LEVEL_NONE},
+    {"rank", BIND_TO, LEVEL_HWTHREAD, LEVEL_NONE},
     {"thread", BIND_TO, LEVEL_HWTHREAD, LEVEL_NONE},
     {"threads", BIND_TO, LEVEL_HWTHREAD, LEVEL_NONE},
     {"socket", BIND_TO, LEVEL_PACKAGE, LEVEL_NONE},
     {"sockets", BIND_TO, LEVEL_PACKAGE, LEVEL_NONE},
     {"ldom", BIND_TO, LEVEL_NUMA, LEVEL_NONE},
     {"ldoms", BIND_TO, LEVEL_NUMA, LEVEL_NONE},
+    {"numa", BIND_TO, LEVEL_NUMA, LEVEL_NONE},
+    {"boards", BIND_TO, LEVEL_BOARD, LEVEL_NONE},
     {"rank_ldom", BIND_TO, LEVEL_NUMA, LEVEL_NUMA},
 };
 
@@ -352,10 +372,11 @@ static int cpu_bind_word(struct binding_request *b, const char *value, struct er
             }
             return 0;
         }
-    return error_set(err, EINVAL,
-                     "unknown word '%.60s'; valid: none, cores, threads, sockets, ldoms, "
-                     "rank_ldom, map_cpu:LIST, mask_cpu:LIST, and before it verbose or quiet",
-                     value);
+    return error_set(
+        err, EINVAL,
+        "unknown word '%.60s'; valid: none, cores, threads, sockets, ldoms, "
+        "rank_ldom, map_cpu:LIST, mask_cpu:LIST, list:LIST:LIST, and before it verbose or quiet",
+        value);
 }
 
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
@@ -370,8 +391,13 @@ int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
         value += len + 1;
     len = strcspn(value, ":");
     if (is_word(value, len, "map_cpu") && value[len])
-        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), false, err);
+        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), ",", read_thread,
+                         err);
     if (is_word(value, len, "mask_cpu") && value[len])
-        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), true, err);
+        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), ",", read_mask,
+                         err);
+    if (is_word(value, len, "list") && value[len]) /* as PALS: "list:0-3:4-7" */
+        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), ":", read_set,
+                         err);
     return cpu_bind_word(&c->place.bind, value, err);
 }

@@ -83,6 +83,7 @@ int cmdline_apply_label(void *target, const char *value, struct error *err);
 int cmdline_apply_nodes(void *target, const char *value, struct error *err);
 int cmdline_apply_megabytes(void *target, const char *value, struct error *err);
 int cmdline_apply_minutes(void *target, const char *value, struct error *err);
+int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err);
 
 /* As if the line had this option, in mprun's own dialect. Copies value (NULL: a switch). */
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err);

@@ -64,9 +64,12 @@ static size_t count(const struct option_def *defs)
 static size_t copy(struct option_def *to, const struct option_def *from, bool own, enum dialect d)
 {
     size_t n = 0;
-    for (; from && from->names; from++)
-        if (own ? (from->variants & 1U << d) != 0 : !from->variants)
-            to[n++] = *from;
+    for (; from && from->names; from++) {
+        if (own ? !(from->variants & 1U << d) : from->variants != 0)
+            continue;
+        to[n] = *from;
+        to[n++].apart = d == DIALECT_MPIRUN || d == DIALECT_MPIEXEC;
+    }
     return n;
 }
 

@@ -51,6 +51,15 @@ static int apply_bind_to_socket(void *target, const char *value, struct error *e
     return cmdline_apply_named(target, "--bind-to", "socket", err);
 }
 
+static int apply_with_ft(void *target, const char *value, struct error *err)
+{
+    if (strcmp(value, "none") == 0 || strcmp(value, "no") == 0)
+        return 0;
+    return cmdline_apply_named(target, "--enable-recovery", NULL, err) < 0
+               ? -1
+               : cmdline_apply_named(target, "-x", "OMPI_MCA_mpi_ft_enable=1", err);
+}
+
 static int apply_prtemca(void *target, const char *value, struct error *err)
 {
     return mca_apply_to_launcher(target, value, err);
@@ -68,6 +77,39 @@ static int apply_pmixmca(void *target, const char *value, struct error *err)
 static int apply_rr(void *target, const char *value, struct error *err)
 {
     return cmdline_apply_named(target, "--map-by", "node", err);
+}
+
+/* "user:0+4,1+5": a list for each rank of a host. */
+static int bind_to_lists(struct cmdline *c, const char *lists, struct error *err)
+{
+    char how[512] = "list:";
+    size_t n = strlen(how);
+    if (n + strlen(lists) >= sizeof(how))
+        return error_set(err, EINVAL, "'%.60s...' is longer than %zu bytes", lists, sizeof(how));
+    for (; *lists; lists++)
+        how[n++] = *lists == ',' ? ':' : *lists == '+' ? ',' : *lists;
+    how[n] = 0;
+    return cmdline_apply_named(c, "--cpu-bind", how, err);
+}
+
+/* "core:2" binds a rank to two cores. */
+static int apply_hydra_bind(void *target, const char *value, struct error *err)
+{
+    size_t len = strcspn(value, ":");
+    const char *number = value[len] ? value + len + 1 : "";
+    if (strncmp(value, "user:", 5) == 0)
+        return bind_to_lists(target, value + 5, err);
+    if (*number && number[strspn(number, "0123456789")] == 0) {
+        if (strncmp(value, "core:", 5) != 0)
+            return error_set(err, EINVAL,
+                             "'%.60s' binds ranks to several parts; write '%.*s' for one, or "
+                             "'core:N' for N cores",
+                             value, (int)len, value);
+        if (cmdline_apply_named(target, "--cpus-per-rank", number, err) < 0)
+            return -1;
+        value = "core";
+    }
+    return cmdline_apply_named(target, "--bind-to", value, err);
 }
 
 static int apply_localonly(void *target, const char *value, struct error *err)
@@ -234,7 +276,8 @@ static const struct option_def table[] = {
      NULL, NULL, "Print the map and run", SETS(FLAG, show_plan)},
     {"--nolocal --skip-launch-node", NULL, NULL, "Use all hosts but this one",
      SETS(FLAG, place.no_local)},
-    ANYWAY("--noprefix --disable-recovery", NULL, 0),
+    IS("--with-ft", "WHAT", 0, apply_with_ft, "--enable-recovery -x OMPI_MCA_mpi_ft_enable=1"),
+    ANYWAY("--noprefix --disable-recovery --no-app-prefix", NULL, 0),
     NO_EFFECT("--leave-session-attached --debug-daemons --debug-daemons-file --debug-devel "
               "--show-progress --use-regexp --enable-instant-on-support --novm --do-not-resolve "
               "--fwd-mpirun-port --hetero-nodes --no-ready-msg "
@@ -243,7 +286,7 @@ static const struct option_def table[] = {
     NO_EFFECT("-d", NULL, IN(MPIRUN)),
     NO_EFFECT("--launch-agent --personality --max-vm-size --cartofile --dvm --hnp --ompi-server "
               "--dvm-uri --forward-signals --report-events --keepalive --namespace "
-              "--runtime-options",
+              "--runtime-options --stream-buffering",
               "VALUE", 0),
     NO_EFFECT("-cf", "FILE", IN(MPIRUN)),
     REFUSED("--report-pid --report-uri", 0, "write 'mprun ... & echo $! >FILE'"),
@@ -252,6 +295,9 @@ static const struct option_def table[] = {
     REFUSED("--loadbalance", 0, "write '--map-by node', or '-N K' for K ranks on each host"),
     REFUSED("--index-argv-by-rank --output-proctable --parsable --parseable", 0,
             "leave it out: mprun has nothing like it"),
+    REFUSED("--add-host --add-hostfile", 0, "write all hosts with '--host' or '--hostfile'"),
+    REFUSED("--slot-list", 0,
+            "write '--cpu-set LIST' for all ranks, '--cpu-list LIST' for one rank each"),
     REFUSED("--xml --xml-file", 0, "write '--tag-output', or '--report-json FILE' for the result"),
 
     /* Hydra and Intel MPI; the MPI standard's mpiexec; mpirun_rsh */
@@ -262,6 +308,8 @@ static const struct option_def table[] = {
     {"--genvlist", "LIST", NULL, "--export LIST", OPTION_APPEND, .apply = cmdline_apply_genvlist},
     IS("--envnone", NULL, 0, cmdline_apply_envlist, "--export NONE for one program"),
     IS("--genvnone", NULL, 0, cmdline_apply_genvlist, "--export NONE"),
+    {"--bind-to", "WHAT", NULL, "--bind-to; core:N is N cores, user:LIST a list for each rank",
+     .apply = apply_hydra_bind, .variants = IN(MPIEXEC)},
     IS("-rr", NULL, 0, apply_rr, "--map-by node"),
     IS("--localonly --local", NULL, 0, apply_localonly, "--rm local"),
     NO_EFFECT(
@@ -274,7 +322,14 @@ static const struct option_def table[] = {
         "--ilp64 --static_mpi --cleanup --legacy --show",
         NULL, 0),
     NO_EFFECT("--pmi-connect --pmi-aggregate --noconf", NULL, 0),
-    NO_EFFECT("-ssh", NULL, IN(MPIEXEC)),
+    NO_EFFECT("-ssh --line-buffer --no-vni --single-node-vni --no-transfer --procinfo", NULL,
+              IN(MPIEXEC)),
+    NO_EFFECT("--gpu-bind --pmi-version --network", "VALUE", IN(MPIEXEC)),
+    NO_EFFECT("--silent-abort --aps --mps --use-app-topology --psm --psm2 --mxm --ofi --tmi --dapl "
+              "--ib --IB --rdma --RDMA --PSM --PSM2 --MXM --OFI --TMI --DAPL --gm --GM --mx --MX",
+              NULL, IN(MPIEXEC) | IN(MPIRUN)),
+    REFUSED("--ckpointlib --ckpoint-prefix --ckpoint-interval --ckpoint-num --ckpoint", 0,
+            "mprun makes no checkpoints; the program has to"),
     {"--info", NULL, NULL, "--version", SETS(FLAG, version), .variants = IN(MPIEXEC)},
     REFUSED("-rsh", IN(MPIEXEC), "write '--agent rsh'"),
     REFUSED("--soft", 0, "write '-n N': the number of ranks is not chosen from a range"),
@@ -286,7 +341,7 @@ static const struct option_def table[] = {
     REFUSED("--umask", 0, "ranks have mprun's umask; write 'umask 027' before the line"),
     REFUSED("--hosts-group", 0, "write '--host LIST', in which 'n[1-4]' is n1 to n4"),
     REFUSED("--genvexcl --envexcl", 0, "write '--env-remove NAME'"),
-    REFUSED("--check_mpi --trace --mpitune --trace-pt2pt --trace-collectives", 0,
+    REFUSED("--check_mpi --check-mpi --trace --mpitune --trace-pt2pt --trace-collectives", 0,
             "it is for libraries of Intel MPI; set what it sets: 'source itacvars.sh' and '-x "
             "LD_PRELOAD=libVTmc.so'"),
     REFUSED("--binding", 0, "write '--bind-to core', '--map-by ...' or '--bind-to none'"),
@@ -296,25 +351,29 @@ static const struct option_def table[] = {
     {"--send-libs", "[=yes]", NULL, "--preload-libs", SETS(FLAG, preload_libs)},
     IS("--het-group --pack-group", "N", 0, apply_het_group, "--rm slurm:N"),
     ANYWAY("--propagate", "[=LIST]", 0),
-    NO_EFFECT(
-        "--accel-bind --acctg-freq --gpu-bind --gres-flags --mem-bind --membind --msg-timeout "
-        "--slurmd-debug --compress --bcast-exclude --threads --hint --threads-per-core "
-        "--cpu-freq --mcs-label --tres-bind --wait --resv-ports --x11",
-        "VALUE", IN(SRUN)),
+    NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags --mem-bind --mem_bind --membind "
+              "--msg-timeout --slurmd-debug --bcast-exclude --threads --hint --threads-per-core "
+              "--cpu-freq --mcs-label --tres-bind --wait --treewidth",
+              "VALUE", IN(SRUN)),
+    NO_EFFECT("--compress --resv-ports --x11", "[=VALUE]", IN(SRUN)),
     NO_EFFECT("-T -W", "VALUE", IN(SRUN)),
     NO_EFFECT("--no-kill -k --immediate -I", "[=VALUE]", IN(SRUN)),
-    NO_EFFECT("--quit-on-interrupt --preserve-env -E -vv -vvv --vvvv", NULL, IN(SRUN)),
+    NO_EFFECT("--quit-on-interrupt --preserve-env -E -vv -vvv --vvvv --whole --async "
+              "--external-launcher --interactive --stepmgr",
+              NULL, IN(SRUN)),
     NO_EFFECT("--exclusive --exact", "[=WHAT]", IN(SRUN)),
     FOR_JOB("--partition --account --qos --reservation --constraint --job-name --licenses "
             "--dependency --begin --clusters --comment --deadline --delay-boot --mail-type "
-            "--mail-user --mem-per-cpu --mincpus --nice --priority --profile --switches --tmp "
+            "--mail-user --mem-per-cpu --mincpus --priority --profile --switches --tmp "
             "--wckey --power --sockets-per-node --cores-per-socket --extra-node-info --core-spec "
             "--thread-spec --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres "
             "--tres-per-task --mem-per-gpu --cpus-per-gpu --ntasks-per-gpu --gpu-freq --network "
             "--burst-buffer --bb --bbf --prefer --segment --oom-kill-step --export-file "
-            "--cluster-constraint -p -A -C -J -L -d -b -M -B -G -S",
+            "--cluster-constraint --extra -p -A -C -J -L -d -b -M -B -G -S",
             "VALUE", IN(SRUN)),
-    FOR_JOB("-s --oversubscribe --hold -H --contiguous --reboot --spread-job --use-min-nodes "
+    FOR_JOB("--nice", "[=N]", IN(SRUN)),
+    FOR_JOB("-s --oversubscribe --consolidate-segments --hold -H --contiguous --reboot "
+            "--spread-job --use-min-nodes "
             "--no-allocate -Z --disable-status -X --no-shell",
             NULL, IN(SRUN)),
     FOR_JOB("--time-min --jobid --signal --ntasks-per-core", "VALUE", IN(SRUN)),

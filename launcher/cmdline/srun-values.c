@@ -74,3 +74,16 @@ int cmdline_apply_minutes(void *target, const char *value, struct error *err)
         c->timeout = n[0] * 60.0 + n[1];
     return 0;
 }
+
+/* "pmix_v4" is a version of "pmix", "openmpi" is "none", and "cray_shasta" offers what PALS does.
+ */
+int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err)
+{
+    if (strncmp(value, "pmix_v", 6) == 0)
+        value = "pmix";
+    else if (strcmp(value, "openmpi") == 0)
+        value = "none";
+    else if (strcmp(value, "cray_shasta") == 0)
+        value = "pmix,pmi1,pmi2";
+    return cmdline_apply_named(target, "--pmi", value, err);
+}
