@@ -77,6 +77,19 @@ static int leave_out_here(struct allocation *a, struct error *err)
     return a->nhosts ? 0 : error_set(err, EINVAL, "--nolocal: there is no host but this one");
 }
 
+/* --relative: the first hosts of the job are left out. */
+static int skip_hosts(struct step_plan *p, struct error *err)
+{
+    uint32_t n = p->cmd->place.first_host;
+    if (n && n >= p->alloc.nhosts)
+        return error_set(err, EINVAL,
+                         "--relative %u leaves no host: there %s %zu, of which the first is 0", n,
+                         p->alloc.nhosts == 1 ? "is" : "are", p->alloc.nhosts);
+    for (; n > 0; n--)
+        leave_out(&p->alloc, p->alloc.hosts[0].name);
+    return 0;
+}
+
 /* --exclude: it may name hosts that the job does not have. */
 static int exclude_hosts(struct step_plan *p, struct error *err)
 {
@@ -430,8 +443,8 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
     say_no_effect(p);
     if (cmd->place.topology && p->adapter == &rm_adapter_local && pose_as(p, err) < 0)
         return -1;
-    return exclude_hosts(p, err) < 0 || take_nodes(p, err) < 0 || make_plan(p, err) < 0 ||
-                   make_step(p, user, err) < 0 || choose_hosts(p, err) < 0
+    return skip_hosts(p, err) < 0 || exclude_hosts(p, err) < 0 || take_nodes(p, err) < 0 ||
+                   make_plan(p, err) < 0 || make_step(p, user, err) < 0 || choose_hosts(p, err) < 0
                ? -1
                : choose_transport(p, err);
 }

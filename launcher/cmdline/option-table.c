@@ -530,6 +530,10 @@ static const struct option_def table[] = {
      .variants = IN(MPIRUN) | IN(MPIEXEC) | IN(APRUN)},
     {"--nodes", "N", PLACE, "Use N hosts, and give each of them as many ranks",
      .apply = cmdline_apply_nodes},
+    {"--relative", "N", PLACE, "Leave the first N hosts of the job out",
+     SETS(COUNT, place.first_host), .low = 0, .high = CMDLINE_RANKS_MAX},
+    {"-r", "N", PLACE, "The same as --relative", SETS(COUNT, place.first_host), .low = 0,
+     .high = CMDLINE_RANKS_MAX, .variants = IN(SRUN)},
     {"-N", "N", PLACE, "The same as --nodes", .apply = cmdline_apply_nodes,
      .variants = IN(SRUN) | IN(FLUX)},
     {"--map-by --mapby", "HOW", PLACE,
@@ -810,8 +814,6 @@ static const struct option_def table[] = {
      "stands "
      "before all others",
      .apply = apply_as},
-    REFUSED("--relative -r", "not in this release; name the hosts to use with --host, or "
-                             "leave some out with --exclude"),
     REFUSED("--launcher-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
     REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "

@@ -24,6 +24,7 @@ struct placement_options {
     bool span;         /* the parts of all hosts are dealt to as those of one */
     enum rank_by rank_by;
     uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
+    uint32_t first_host;           /* hosts of the job before this one are not used */
     const char *short_per_host;    /* -N of mprun's own dialect, else NULL */
     bool no_local;                 /* the host that mprun runs on is not used */
     const char *const *excluded;   /* lists of hosts that are not used, of the argv */

@@ -295,7 +295,7 @@ EOF
 mprun: '--exclusive': no effect in mprun" ]
 }
 
-@test "--nodes and srun's -N: as many ranks on each of so many hosts; --exclude leaves hosts out" {
+@test "--nodes and srun's -N: as many ranks on each of so many hosts; --exclude and --relative leave hosts out" {
     shows='echo $MPRUN_HOST_INDEX/$MPRUN_HOSTS/$MPRUN_LOCAL_SIZE'
     for words in "--nodes 2 -n 4" "--as srun -N 2 -n 4" "--as flux -N2 -n4"; do
         # shellcheck disable=SC2086
@@ -307,6 +307,10 @@ mprun: '--exclusive': no effect in mprun" ]
         run -0 --separate-stderr mprun $words --rm local:3 --npernode 1 sh -c 'echo $MPRUN_HOST_NAME'
         [ "$(sorted)" = "$(hostname)-0 $(hostname)-2 " ]
     done
+    run -0 --separate-stderr mprun --as srun -r 1 -N 1 -n 1 --rm local:3 sh -c 'echo $MPRUN_HOST_NAME'
+    [ "$output" = "$(hostname)-1" ]
+    run -125 --separate-stderr mprun --relative 3 --rm local:3 true
+    [ "$stderr" = "mprun: --relative 3 leaves no host: there are 3, of which the first is 0" ]
 }
 
 @test "a link with the name of another launcher speaks its language" {
