@@ -83,6 +83,7 @@ enum grant_manager {
     GRANT_SITE = 1,       /* ENTER: the request says uid and limits itself */
     GRANT_GRIDENGINE = 2, /* uid and limits are what its daemon wrote in its spool directory */
     GRANT_SLURM = 3,      /* of jobs that STATUS shows */
+    GRANT_PBS = 4,        /* likewise */
 };
 
 struct grant_request {

@@ -289,7 +289,9 @@ static void check_gridengine(struct check *c)
     char path[PATH_MAX];
     if (!conf->ge_spool) {
         say(c, OK, "gridengine: the configuration has no such section, or no `spool` in it%s",
-            conf->slurm_spool ? "" : "; only `mprund enter` and `rule` sections bring jobs");
+            conf->slurm_spool || conf->pbs_home
+                ? ""
+                : "; only `mprund enter` and `rule` sections bring jobs");
         return;
     }
     if (c->uid)
@@ -333,6 +335,22 @@ static void check_slurm(struct check *c)
     become_root();
 }
 
+/* The reader may read what is root's alone there. */
+static void check_pbs(struct check *c)
+{
+    const struct conf *conf = c->conf;
+    const struct evidence_source *pbs = evidence_of(conf, GRANT_PBS);
+    if (!pbs)
+        return;
+    if (pbs->is_known(conf, "0") < 0)
+        say(c, WRONG,
+            "pbs_mom: '%s/mom_priv/jobs': %s; set `home` of the section pbs to PBS_HOME on this "
+            "host; that directory has to be root's",
+            conf->pbs_home, strerror(errno));
+    else
+        say(c, OK, "pbs_mom: its home is '%s'", conf->pbs_home);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 unsigned check_print(const struct conf *conf, const char *file, const struct error *err)
@@ -355,5 +373,6 @@ unsigned check_print(const struct conf *conf, const char *file, const struct err
     check_user(&c);
     check_gridengine(&c);
     check_slurm(&c);
+    check_pbs(&c);
     return c.wrong;
 }

@@ -217,6 +217,7 @@ static int find_user(const struct conf *c, struct plan *p, struct error *err)
                               "--no-create-home --shell /usr/sbin/nologin %s)",
                          c->user, c->user);
     p->uid = pw->pw_uid;
+    p->reads_roots = c->pbs_home != NULL;
     p->gid = pw->pw_gid;
     return 0;
 }

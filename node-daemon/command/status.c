@@ -15,7 +15,8 @@
 static const char *const managers[] = {[GRANT_ANY] = "?",
                                        [GRANT_SITE] = "site",
                                        [GRANT_GRIDENGINE] = "gridengine",
-                                       [GRANT_SLURM] = "slurm"};
+                                       [GRANT_SLURM] = "slurm",
+                                       [GRANT_PBS] = "pbs"};
 static const char *const states[] = {[GRANT_RUNNING] = "running",
                                      [GRANT_ENDING] = "ending",
                                      [GRANT_STUCK] = "stuck",

@@ -271,6 +271,7 @@ void conf_set_checks(cfg_t *cfg)
         {"trace", check_path},
         {"quarantine|event_queue", check_number},
         {"slurm|spool", check_path},
+        {"pbs|home", check_path},
         {"gridengine|spool", check_path},
         {"gridengine|shepherd", check_path},
         {"gridengine|execd", check_path},

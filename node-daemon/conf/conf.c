@@ -53,6 +53,10 @@ static cfg_t *new_cfg(void)
         CFG_STR("spool", NULL, CFGF_NODEFAULT),
         CFG_END(),
     };
+    static cfg_opt_t pbs[] = {
+        CFG_STR("home", NULL, CFGF_NODEFAULT),
+        CFG_END(),
+    };
     static cfg_opt_t quarantine[] = {
         CFG_BOOL("spool", cfg_true, CFGF_NONE),
         CFG_BOOL("process_events", cfg_false, CFGF_NONE),
@@ -88,6 +92,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("fail", "closed", CFGF_NONE),
         CFG_SEC("gridengine", gridengine, CFGF_NODEFAULT),
         CFG_SEC("slurm", slurm, CFGF_NODEFAULT),
+        CFG_SEC("pbs", pbs, CFGF_NODEFAULT),
         CFG_SEC("quarantine", quarantine, CFGF_NONE),
         CFG_SEC("rule", rule, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
         CFG_END(),
@@ -147,12 +152,14 @@ static int take_gridengine(cfg_t *cfg, struct conf *c, struct error *err)
     return take_qstat(ge, c, err);
 }
 
-static int take_slurm(cfg_t *cfg, struct conf *c, struct error *err)
+/* The directory that this value of a section names; there may be none. */
+static int take_directory(cfg_t *cfg, const char *section, const char *name, char **ret,
+                          struct error *err)
 {
-    cfg_t *slurm = cfg_size(cfg, "slurm") ? cfg_getsec(cfg, "slurm") : NULL;
-    if (slurm && cfg_getstr(slurm, "spool") &&
-        !(c->slurm_spool = with_host(cfg_getstr(slurm, "spool"))))
-        return error_errno(err, ENOMEM, "read the section slurm");
+    cfg_t *sec = cfg_size(cfg, section) ? cfg_getsec(cfg, section) : NULL;
+    const char *path = sec ? cfg_getstr(sec, name) : NULL;
+    if (path && !(*ret = with_host(path)))
+        return error_errno(err, ENOMEM, "read the section %s", section);
     return 0;
 }
 
@@ -224,7 +231,10 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
         idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
         take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
         return error_errno(err, ENOMEM, "read the configuration");
-    return take_gridengine(cfg, c, err) < 0 ? -1 : take_slurm(cfg, c, err);
+    if (take_gridengine(cfg, c, err) < 0 ||
+        take_directory(cfg, "slurm", "spool", &c->slurm_spool, err) < 0)
+        return -1;
+    return take_directory(cfg, "pbs", "home", &c->pbs_home, err);
 }
 
 static int parse(cfg_t *cfg, const char *text, const char *path, struct error *err)
@@ -298,6 +308,7 @@ void conf_free(struct conf *c)
     free(c->virtual_complex);
     free(c->gpu_complex);
     free(c->slurm_spool);
+    free(c->pbs_home);
     free(c->grant_key);
     explicit_bzero(c, sizeof(*c)); /* the key */
 }

@@ -59,6 +59,7 @@ struct conf {
     /* Bytes of memory for each slot of a job of which it is not known what it asks for; 0: none */
     uint64_t memory_per_slot;
     char *slurm_spool;    /* slurmd's spool directory on this host; NULL: no Slurm */
+    char *pbs_home;       /* pbs_mom's PBS_HOME on this host; NULL: no PBS */
     char *grant_key;      /* the file; NULL: grants are neither signed nor taken */
     struct token_key key; /* what is in it: for who reads this to read */
 };

@@ -19,7 +19,7 @@
  */
 
 static const char *const words[] = {
-    [GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "ge", [GRANT_SLURM] = "slurm"};
+    [GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "ge", [GRANT_SLURM] = "slurm", [GRANT_PBS] = "pbs"};
 enum { WORDS = sizeof(words) / sizeof(words[0]) };
 
 /* The word for a manager in names of directories: "ge". */

@@ -49,6 +49,8 @@ struct plan {
     } ground;
     uint32_t uid, gid; /* of the processes that are not root's */
     uint32_t verbose, to_syslog;
+    uint32_t reads_roots; /* the reader is to read files that are root's alone: pbs_mom's */
+    uint32_t zero;
 };
 
 struct gift_record {         /* supervisor to process, each with a descriptor but for GIFT_ALL */

@@ -2,10 +2,14 @@
 #include "node-daemon/reader/asker.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS 59
@@ -47,6 +51,16 @@ void asker_free(struct asker *a)
     free(a->groups);
     a->groups = NULL;
     a->ngroups = 0;
+}
+
+bool asker_has_cgroup(const struct asker *a, const char *name, const char *below)
+{
+    char path[32], text[4096];
+    snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)a->pid);
+    ssize_t n = file_read_at(AT_FDCWD, path, text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = 0;
+    const char *found = strstr(text, name);
+    return found && strstr(found, below);
 }
 
 bool asker_has_group(const struct asker *a, gid_t group)

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
 #include "node-daemon/watch/process.h"
 
 enum { ANCESTORS_MAX = 64, ENTRIES_MAX = 4096 };
@@ -121,17 +120,6 @@ static bool is_its_step(void *arg, int dir, const char *entry, const char *job)
     return false;
 }
 
-/* To move a process out of Slurm's cgroup would take it from Slurm's books. */
-static bool is_in_slurms_cgroup(pid_t pid)
-{
-    char path[32], text[4096];
-    snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-    ssize_t n = file_read_at(AT_FDCWD, path, text, sizeof(text) - 1);
-    text[n > 0 ? n : 0] = 0;
-    const char *slurm = strstr(text, "/slurm");
-    return slurm && strstr(slurm, "/job_");
-}
-
 static int slurm_prove(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                        struct error *err)
 {
@@ -141,7 +129,7 @@ static int slurm_prove(const struct conf *c, const struct asker *who, struct tas
         return error_set(err, EPERM,
                          "nothing that Slurm's slurmd wrote on this host shows that this process "
                          "is in a job");
-    if (is_in_slurms_cgroup(who->pid))
+    if (asker_has_cgroup(who, "/slurm", "/job_"))
         return error_set(err, ENOTSUP,
                          "Slurm has a cgroup for job %s; mprund gives none where it does", s.job);
     memset(ret, 0, sizeof(*ret));

@@ -4,7 +4,8 @@
 
 #include <errno.h>
 
-static const struct evidence_source *const sources[] = {&evidence_gridengine, &evidence_slurm};
+static const struct evidence_source *const sources[] = {&evidence_gridengine, &evidence_slurm,
+                                                        &evidence_pbs};
 enum { SOURCES = sizeof(sources) / sizeof(sources[0]) };
 
 const struct evidence_source *evidence_of(const struct conf *c, enum grant_manager manager)

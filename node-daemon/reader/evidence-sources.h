@@ -38,4 +38,4 @@ const struct evidence_source *evidence_of(const struct conf *c, enum grant_manag
 int evidence_prove(const struct conf *c, const struct asker *who, struct task_evidence *ret,
                    enum grant_manager *ret_manager, struct error *err);
 
-extern const struct evidence_source evidence_gridengine, evidence_slurm;
+extern const struct evidence_source evidence_gridengine, evidence_slurm, evidence_pbs;

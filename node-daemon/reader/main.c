@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -181,6 +182,8 @@ static int begin(struct reader *r, struct error *err)
 {
     if (start_receive(&r->start, err) < 0)
         return -1;
+    /* qstat, which it starts, is not to have what the reader has */
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     logging_open(r->start.plan.verbose ? LOG_DEBUG : LOG_NOTE, r->start.plan.to_syslog != 0);
     if (syscalls_restrict(ROLE_READER, err) < 0)
         log_warn("%s", err->text);

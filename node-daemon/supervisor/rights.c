@@ -16,18 +16,12 @@ static const int movers[] = {CAP_CHOWN,      CAP_DAC_OVERRIDE, CAP_KILL, CAP_SYS
                              CAP_SYS_PTRACE, CAP_SYS_NICE,     -1};
 /* Process events, and what root's processes run. */
 static const int watchs[] = {CAP_NET_ADMIN, CAP_SYS_PTRACE, -1};
+/* pbs_mom's files, where they are configured. */
+static const int readers[] = {CAP_DAC_READ_SEARCH, -1};
 /* To start them. */
-static const int supervisors[] = {CAP_CHOWN,
-                                  CAP_DAC_OVERRIDE,
-                                  CAP_KILL,
-                                  CAP_SYS_ADMIN,
-                                  CAP_SYS_PTRACE,
-                                  CAP_SYS_NICE,
-                                  CAP_NET_ADMIN,
-                                  CAP_SETUID,
-                                  CAP_SETGID,
-                                  CAP_SETPCAP,
-                                  -1};
+static const int supervisors[] = {
+    CAP_CHOWN,    CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_KILL,   CAP_SYS_ADMIN, CAP_SYS_PTRACE,
+    CAP_SYS_NICE, CAP_NET_ADMIN,    CAP_SETUID,          CAP_SETGID, CAP_SETPCAP,   -1};
 
 /* Those and no others, as far as a container has left them to its root. */
 static int choose(const int *caps, capng_type_t type)
@@ -69,8 +63,9 @@ static int be_user(const struct plan *plan, const int *caps)
 
 int rights_take(enum role role, const struct plan *plan)
 {
+    const int *few = role == ROLE_READER && plan->reads_roots ? readers : NULL;
     errno = EPERM;
     int rc =
-        role == ROLE_MOVER ? keep_only(movers) : be_user(plan, role == ROLE_WATCH ? watchs : NULL);
+        role == ROLE_MOVER ? keep_only(movers) : be_user(plan, role == ROLE_WATCH ? watchs : few);
     return rc < 0 ? -1 : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }

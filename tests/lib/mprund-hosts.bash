@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# mprund-hosts.bash - mprund on the hosts of a Grid Engine or a Slurm: load '../lib/mprun',
-# '../lib/hosts', '../lib/gridengine' or '../lib/slurm', '../lib/mprund-hosts'
+# mprund-hosts.bash - mprund on the hosts of a Grid Engine, a Slurm or a PBS: load '../lib/mprun',
+# '../lib/hosts', '../lib/gridengine', '../lib/slurm' or '../lib/pbs', '../lib/mprund-hosts'
 #
 #   mprunds_start [LINE...]     on all hosts that run jobs, with these lines in the configuration; a LINE
 #                               that begins with "gridengine." is in that section. $SUBSYSTEMS: those that
@@ -47,7 +47,7 @@ ground() {
 grounds() {
     local host
     for host in $(mprund_hosts); do
-        find "$(ground "$host")" -mindepth 1 -maxdepth 1 -type d \( -name 'ge-*' -o -name 'slurm-*' \) 2>/dev/null
+        find "$(ground "$host")" -mindepth 1 -maxdepth 1 -type d \( -name 'ge-*' -o -name 'slurm-*' -o -name 'pbs-*' \) 2>/dev/null
     done
 }
 job_cgroup() {
@@ -80,11 +80,11 @@ mprund_configuration() {
         *) echo "$line" ;;
         esac
     done
-    if [ "$HOSTS_TOOL" = slurm ]; then
-        printf '%s\n' 'slurm {' "spool = \"$HOSTS_DIR/slurm/spool/%h\"" '}'
-        return
-    fi
-    printf '%s\n' 'gridengine {' "spool = \"$HOSTS_DIR/gridengine/spool/execd/%h\"" 'admin_user = sgeadmin' "${section[@]}" '}'
+    case $HOSTS_TOOL in
+    slurm) printf '%s\n' 'slurm {' "spool = \"$HOSTS_DIR/slurm/spool/%h\"" '}' ;;
+    pbs) printf '%s\n' 'pbs {' "home = \"$HOSTS_DIR/pbs/home/%h\"" '}' ;;
+    *) printf '%s\n' 'gridengine {' "spool = \"$HOSTS_DIR/gridengine/spool/execd/%h\"" 'admin_user = sgeadmin' "${section[@]}" '}' ;;
+    esac
 }
 
 qstat_hold() { rm -f "$QSTAT.d"/* && touch "$QSTAT.d/hold"; }

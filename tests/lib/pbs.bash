@@ -5,7 +5,8 @@
 #                               with these options of its `up`; in setup_file, or a test. With
 #                               MPRUN_PBS=real the PBS that is installed here
 #   is_standin, needs_standin   a real one has neither faults nor calls
-#   pbs_begin, pbs_end          a test's setup and teardown: the latter fails when something stays
+#   pbs_begin, pbs_end          a test's setup and teardown: the latter fails when something stays. pbs_end_job:
+#                               what it does first, for a teardown that has daemons of its own
 #   fault NODE WORDS..., calls NODE     as of tests/lab/pbs
 #
 #   qsub_start NODES <SCRIPT    submits it as labuser; NODES as "n1:2,n2:2". mprun is in its PATH, m is
@@ -39,10 +40,13 @@ pbs_end() {
 }
 pbs_clean() {
     [ -n "${HOSTS_DIR:-}" ] && [ -d "$HOSTS_DIR" ] || return 0
+    pbs_end_job
+    hosts_clean
+}
+pbs_end_job() {
     [ -n "${BATS_TEST_COMPLETED:-}" ] || tail -n 20 "$HOSTS_DIR"/pbs/{log,calls}.* "$(job_dir)"/{out,err} 2>/dev/null || true
     [ ! -e "$BATS_TEST_TMPDIR/job" ] || [ -e "$(job_dir)/exit" ] || { qdel && job_wait >/dev/null || true; }
     rm -f "$HOSTS_DIR"/pbs/{faults,calls}.*
-    hosts_clean
 }
 fault() { hosts fault "$@"; }
 calls() { hosts calls "$@"; }

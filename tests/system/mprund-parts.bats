@@ -98,13 +98,13 @@ has_only() {
 }
 
 @test "mover, watch and supervisor keep few capabilities, and system calls are refused to all others" {
-    # <linux/capability.h>: CHOWN 0, DAC_OVERRIDE 1, KILL 5, SETGID 6, SETUID 7, SETPCAP 8, NET_ADMIN 12,
-    # SYS_PTRACE 19, SYS_ADMIN 21, SYS_NICE 23
+    # <linux/capability.h>: CHOWN 0, DAC_OVERRIDE 1, DAC_READ_SEARCH 2, KILL 5, SETGID 6, SETUID 7, SETPCAP 8,
+    # NET_ADMIN 12, SYS_PTRACE 19, SYS_ADMIN 21, SYS_NICE 23
     mover=$((1 | 1 << 1 | 1 << 5 | 1 << 19 | 1 << 21 | 1 << 23))
     watch=$((1 << 12 | 1 << 19))
     has_only $mover "$(part mover)"
     has_only $watch "$(part watch)"
-    has_only $((mover | watch | 1 << 6 | 1 << 7 | 1 << 8)) "$MPRUND_PID"
+    has_only $((mover | watch | 1 << 2 | 1 << 6 | 1 << 7 | 1 << 8)) "$MPRUND_PID"
     for pid in "$MPRUND_PID" $(pgrep -P "$MPRUND_PID"); do
         grep -qE '^Seccomp:\s2$' "/proc/$pid/status"
         grep -qE '^NoNewPrivs:\s1$' "/proc/$pid/status"
