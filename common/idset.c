@@ -96,6 +96,14 @@ int idset_copy(struct idset *to, const struct idset *from)
     return 0;
 }
 
+int idset_unite(struct idset *s, const struct idset *with)
+{
+    for (int id = idset_next(with, 0); id >= 0; id = idset_next(with, (unsigned)id + 1))
+        if (idset_add(s, (unsigned)id) < 0)
+            return -1;
+    return 0;
+}
+
 void idset_intersect(struct idset *s, const struct idset *with)
 {
     for (size_t i = 0; i < s->nwords; i++)

@@ -22,6 +22,7 @@ size_t idset_count(const struct idset *s);
 /* Smallest member that is >= from, or -1. */
 int idset_next(const struct idset *s, unsigned from);
 int idset_copy(struct idset *to, const struct idset *from); /* frees what `to` held */
+int idset_unite(struct idset *s, const struct idset *with); /* -1: out of memory */
 void idset_intersect(struct idset *s, const struct idset *with);
 void idset_subtract(struct idset *s, const struct idset *without);
 bool idset_equal(const struct idset *a, const struct idset *b);

@@ -131,7 +131,8 @@ static void print_binding(const struct step_plan *p, const struct host *h, unsig
     t.cores = cores;
     const struct alloc_host *a = &p->alloc.hosts[h->index];
     t.share = a->cores_known || a->core_list ? 0 : a->granted;
-    if (p->step.bind.list_kind != CPU_LIST_NONE || p->step.bind.map != LEVEL_NONE)
+    if (p->placements[h->launch_index].slots || p->step.bind.list_kind != CPU_LIST_NONE ||
+        p->step.bind.map != LEVEL_NONE)
         return; /* where the cores are counts; --dry-run --topology knows it */
     if (cores && plan_binding(&t, &p->step.bind, rank_set_count(h->ranks), NULL, &b, &e) == 0)
         print_bound(p, &b);

@@ -49,8 +49,29 @@ static void choose_adapter(struct step_plan *p)
     if (p->adapter)
         snprintf(p->adapter_reason, sizeof(p->adapter_reason), "asked for with --rm");
     else
-        p->adapter =
-            rm_adapter_detect(&p->cmd->hosts, p->adapter_reason, sizeof(p->adapter_reason));
+        p->adapter = rm_adapter_detect(&p->hosts, p->adapter_reason, sizeof(p->adapter_reason));
+}
+
+/* Where neither a manager nor the user has named hosts, a rank file does. */
+static int take_rank_file(struct step_plan *p, struct error *err)
+{
+    const struct host_request *r = &p->cmd->hosts;
+    if (!p->cmd->place.rank_file)
+        return 0;
+    if (rank_file_read(p->cmd->place.rank_file, &p->rank_file, err) < 0)
+        return -1;
+    if (r->nlists || r->nfiles || p->adapter->parents ||
+        (p->cmd->rm && p->adapter != &rm_adapter_ssh))
+        return 0;
+    if (!(p->listed = rank_file_hosts(&p->rank_file)))
+        return error_errno(err, ENOMEM, "list the hosts");
+    if (!p->listed[0])
+        return 0;
+    p->lists[0] = p->listed;
+    p->hosts.lists = p->lists;
+    p->hosts.nlists = 1;
+    choose_adapter(p);
+    return 0;
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
@@ -197,6 +218,18 @@ static int number_parts(const struct step_plan *p, struct plan_options *o, struc
     return 0;
 }
 
+static int place_by_rank_file(const struct step_plan *p, uint32_t **sequence, size_t *n,
+                              struct error *err)
+{
+    *n = p->rank_file.n;
+    if (p->cmd->nranks > p->rank_file.n)
+        return error_set(err, EINVAL,
+                         "place %u ranks: rank file '%.200s' has lines for ranks 0 to %u; add "
+                         "lines, or ask for fewer ranks",
+                         p->cmd->nranks, p->cmd->place.rank_file, p->rank_file.n - 1);
+    return rank_file_place(&p->rank_file, &p->alloc, sequence, err);
+}
+
 static int make_plan(struct step_plan *p, struct error *err)
 {
     struct plan_options o = {
@@ -210,9 +243,12 @@ static int make_plan(struct step_plan *p, struct error *err)
     size_t n = 0;
     if (number_parts(p, &o, err) < 0)
         return -1;
-    if (p->cmd->place.in_sequence &&
-        named_sequence(&p->cmd->hosts, &p->alloc, &sequence, &n, err) < 0)
-        return error_context(err, "--map-by seq");
+    if (p->cmd->place.in_sequence && named_sequence(&p->hosts, &p->alloc, &sequence, &n, err) < 0)
+        return error_context(err, p->cmd->place.is_arbitrary
+                                      ? "--distribution=arbitrary, without SLURM_HOSTFILE"
+                                      : "--map-by seq");
+    if (p->cmd->place.rank_file && place_by_rank_file(p, &sequence, &n, err) < 0)
+        return -1;
     o.host_of = sequence;
     o.nhost_of = (uint32_t)n;
     return plan(&p->alloc, &o, &p->placement, err);
@@ -369,12 +405,16 @@ static int choose_hosts(struct step_plan *p, struct error *err)
         if (!rank_set_count(&p->placement.hosts[i]))
             continue;
         p->nhere += h->here != 0;
+        char *slots = NULL;
+        if (p->rank_file.n && !(slots = rank_file_cores(&p->rank_file, &p->placement.hosts[i])))
+            return error_errno(err, ENOMEM, "place ranks");
         p->used.hosts[p->nused] = *h;
         p->placements[p->nused++] = (struct placement){
             .host = h->name,
             .ranks = p->placement.hosts[i], /* borrowed */
             .granted = h->cores_known ? &h->cores : NULL,
             .granted_cores = h->core_list,
+            .slots = slots,
             .share = h->granted,
         };
     }
@@ -421,7 +461,7 @@ static void say_no_effect(const struct step_plan *p)
 static int read_allocation(struct step_plan *p, struct error *err)
 {
     signal_mask_open();
-    int rc = p->adapter->read_allocation(&p->cmd->hosts, &p->alloc, err);
+    int rc = p->adapter->read_allocation(&p->hosts, &p->alloc, err);
     signal_mask_close();
     return rc;
 }
@@ -429,13 +469,15 @@ static int read_allocation(struct step_plan *p, struct error *err)
 int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct inherited *user,
                    bool as_mpirun, struct error *err)
 {
-    *p = (struct step_plan){.cmd = cmd, .as_mpirun = as_mpirun};
+    *p = (struct step_plan){.cmd = cmd, .as_mpirun = as_mpirun, .hosts = cmd->hosts};
     p->start_ns = loop_wallclock_ns();
     p->start_time = loop_now();
     if (handshake_library_init(err) < 0)
         return -1;
     randombytes_buf(p->key, sizeof(p->key));
     choose_adapter(p);
+    if (take_rank_file(p, err) < 0)
+        return -1;
     if (read_allocation(p, err) < 0)
         return p->adapter->unaccounted
                    ? -1
@@ -475,6 +517,10 @@ void step_plan_free(struct step_plan *p)
 {
     free(p->starter_path);
     free(p->remote_path);
+    for (size_t i = 0; i < p->nused; i++)
+        free((void *)(uintptr_t)p->placements[i].slots);
+    rank_file_free(&p->rank_file);
+    free(p->listed);
     free(p->placements);
     free(p->used.hosts);
     step_free(&p->step);

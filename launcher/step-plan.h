@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "launcher/cmdline/cmdline.h"
+#include "launcher/rank-file.h"
 #include "launcher/shell-limits.h"
 #include "model/allocation.h"
 #include "model/step.h"
@@ -20,6 +21,10 @@
 struct step_plan {
     const struct cmdline *cmd; /* the caller's */
     bool as_mpirun;            /* mprun was called by the name of another launcher */
+    struct host_request hosts; /* the user's words about hosts */
+    char *listed;              /* of a rank file that names the hosts; else NULL */
+    const char *lists[1];      /* `listed`, where hosts.lists points to it */
+    struct rank_file rank_file;
     const struct rm_adapter *adapter;
     char adapter_reason[256];
     struct allocation alloc; /* all granted hosts */

@@ -44,6 +44,8 @@ struct binding_request {
     bool if_supported; /* a machine without `to`: ranks are not bound */
     enum cpu_list_kind list_kind;
     char list[4096];
+    const char *slots; /* instead, borrowed: the cores of each rank of this host as a rank file has
+                          them (plan/slot-list.h), with blanks between ranks; NULL: not given */
 };
 
 static inline uint32_t binding_cores(const struct binding_request *b)

@@ -32,7 +32,8 @@ struct placement {
     struct rank_set ranks;
     const struct idset *granted; /* threads, borrowed; NULL: all that its starter is allowed */
     const char *granted_cores;   /* instead, borrowed: alloc_host.core_list; NULL: none stated */
-    uint32_t share; /* where neither says which: the job has so many cores; 0: it has all */
+    uint32_t share;    /* where neither says which: the job has so many cores; 0: it has all */
+    const char *slots; /* borrowed: see struct binding_request; NULL: none */
 };
 
 /* How a host knows which processes belong to a rank; strongest first. */

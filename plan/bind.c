@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
+#include "plan/slot-list.h"
 
 void plan_topology_free(struct plan_topology *t)
 {
@@ -347,24 +348,16 @@ static int number_by_pool(const struct table *b, struct place *places, uint32_t 
     return 0;
 }
 
-static int add_threads(struct idset *to, const struct idset *threads)
-{
-    for (int t = idset_next(threads, 0); t >= 0; t = idset_next(threads, (unsigned)t + 1))
-        if (idset_add(to, (unsigned)t) < 0)
-            return -1;
-    return 0;
-}
-
 /* The core, and with --bind-to a larger part, all cores of its kind there. */
 static int add_core(const struct table *b, const struct plan_core *core, struct idset *to)
 {
     enum level level = b->how->to;
     if (level <= LEVEL_CORE)
-        return add_threads(to, &core->threads);
+        return idset_unite(to, &core->threads);
     for (size_t i = 0; i < b->t->ncores; i++) {
         const struct plan_core *other = &b->t->cores[i];
         if (other->at[level] == core->at[level] && other->kind == core->kind &&
-            add_threads(to, &other->threads) < 0)
+            idset_unite(to, &other->threads) < 0)
             return -1;
     }
     return 0;
@@ -413,7 +406,7 @@ static int read_set(const struct plan_topology *t, const char *list, size_t i, s
     struct idset usable = {0};
     int rc = text ? idset_parse(text, ret, err) : -1;
     for (size_t c = 0; rc == 0 && c < t->ncores; c++)
-        rc = add_threads(&usable, &t->cores[c].threads);
+        rc = idset_unite(&usable, &t->cores[c].threads);
     if (rc == 0) {
         idset_intersect(ret, &usable);
         if (idset_count(ret) == 0)
@@ -436,6 +429,26 @@ static int bind_to_list(struct plan_binding *b, const struct plan_topology *t,
     b->bound = 1;
     snprintf(b->reason, sizeof(b->reason), "bound as listed: %" PRIu32 " rank%s, %zu set%s",
              b->nranks, plural(b->nranks), n, plural(n));
+    return 0;
+}
+
+static int bind_to_slots(struct plan_binding *b, const struct plan_topology *t, const char *slots,
+                         struct error *err)
+{
+    for (uint32_t i = 0; i < b->nranks; i++) {
+        size_t len = strcspn(slots, " ");
+        if (!len)
+            return error_set(err, EPROTO,
+                             "bind ranks: the rank file's cores of rank %" PRIu32
+                             " of this host are missing",
+                             i);
+        if (slot_list_find(t, slots, len, &b->ranks[i], err) < 0)
+            return -1;
+        slots += len + (slots[len] == ' ');
+    }
+    b->bound = 1;
+    snprintf(b->reason, sizeof(b->reason), "bound as the rank file says: %" PRIu32 " rank%s",
+             b->nranks, plural(b->nranks));
     return 0;
 }
 
@@ -547,6 +560,8 @@ static int decide(struct plan_binding *b, const struct plan_topology *t,
         strcpy(b->reason, b->nranks ? "not bound: asked for" : "not bound: no ranks");
         return 0;
     }
+    if (how->slots)
+        return bind_to_slots(b, t, how->slots, err);
     if (how->list_kind == CPU_LIST_EACH)
         return bind_to_list(b, t, how, err);
     if (!has_level(t, how->map))

@@ -275,6 +275,25 @@ static void explain(struct plan *p, const struct allocation *a, const struct pla
              p->oversubscribed ? ", more ranks than slots" : "");
 }
 
+/* Hosts that the user names for each rank. */
+static int check_sequence(const struct plan *p, const struct allocation *a,
+                          const struct plan_options *o, struct error *err)
+{
+    int may = o->oversubscribe < 0 ? a->may_oversubscribe : o->oversubscribe;
+    for (size_t i = 0; o->host_of && !may && i < p->nhosts; i++) {
+        uint32_t n = rank_set_count(&p->hosts[i]), slots = a->hosts[i].slots.value;
+        char each[32];
+        if ((uint64_t)n * cores_each(o) > slots)
+            return error_set(err, EINVAL,
+                             "place %" PRIu32 " rank%s%s on '%s', as is asked for: it has %" PRIu32
+                             " slot%s (%s); name other hosts, or allow more ranks than slots with "
+                             "--oversubscribe",
+                             n, plural(n), each_text(each, o), a->hosts[i].name, slots,
+                             plural(slots), a->hosts[i].slots.source);
+    }
+    return 0;
+}
+
 int plan(const struct allocation *a, const struct plan_options *o, struct plan *ret,
          struct error *err)
 {
@@ -284,7 +303,7 @@ int plan(const struct allocation *a, const struct plan_options *o, struct plan *
     uint64_t nranks = count_ranks(a, o);
     if (check_slots(a, o, nranks, err) < 0)
         return -1;
-    if (place_ranks(&p, a, o, nranks, err) < 0) {
+    if (place_ranks(&p, a, o, nranks, err) < 0 || check_sequence(&p, a, o, err) < 0) {
         plan_free(&p);
         return -1;
     }

@@ -45,6 +45,7 @@ struct plan_core {
     struct idset threads;
     int at[LEVEL_COUNT]; /* logical index of the part of each level that has it; -1: the machine has
                             no such parts */
+    int of_package;      /* its number among the cores of its package */
     int kind;            /* of performance and efficiency cores; 0 where all are alike */
 };
 struct plan_topology {

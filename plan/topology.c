@@ -183,6 +183,16 @@ static int numa_of(const struct topology *t, hwloc_obj_t core)
     return -1;
 }
 
+/* Index of the core within its package; without packages, within the machine. */
+static unsigned index_in_package(const struct topology *t, hwloc_obj_t core)
+{
+    hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(t->hw, HWLOC_OBJ_PACKAGE, core);
+    if (!package)
+        return core->logical_index;
+    hwloc_obj_t first = hwloc_get_obj_inside_cpuset_by_type(t->hw, package->cpuset, core->type, 0);
+    return first ? core->logical_index - first->logical_index : core->logical_index;
+}
+
 /* A machine without packages is one package; boards are not told apart. */
 static void describe_place(const struct topology *t, hwloc_obj_t core, struct plan_core *ret)
 {
@@ -195,6 +205,7 @@ static void describe_place(const struct topology *t, hwloc_obj_t core, struct pl
     ret->at[LEVEL_NUMA] = numa_of(t, core);
     ret->at[LEVEL_BOARD] = 0;
     ret->at[LEVEL_CORE] = (int)core->logical_index;
+    ret->of_package = (int)index_in_package(t, core);
 #if HWLOC_API_VERSION >= 0x00020400
     int kind = hwloc_cpukinds_get_by_cpuset(t->hw, core->cpuset, 0);
     ret->kind = kind > 0 ? kind : 0;
@@ -256,17 +267,6 @@ int topology_find_cores(const struct topology *t, const char *list, struct idset
 }
 
 /* ---- words for a set of threads -------------------------------------------------------------- */
-
-/* Index of the core within its package; without packages, within the machine. */
-static unsigned index_in_package(const struct topology *t, hwloc_obj_t core)
-{
-    hwloc_obj_t package = hwloc_get_ancestor_obj_by_type(t->hw, HWLOC_OBJ_PACKAGE, core);
-    if (!package)
-        return core->logical_index;
-    hwloc_obj_t first =
-        hwloc_get_obj_inside_cpuset_by_type(t->hw, package->cpuset, HWLOC_OBJ_CORE, 0);
-    return first ? core->logical_index - first->logical_index : core->logical_index;
-}
 
 /* "package 0 cores 0-1, " for one package; nothing when no core of it is used. */
 static int describe_package(FILE *f, const struct topology *t, int package,

@@ -168,12 +168,36 @@ static int take_modifier(struct cmdline *c, const char *at, size_t len, struct e
     return 0;
 }
 
+/* Open MPI 5 has the file here: "rankfile:file=PATH". */
+int cmdline_apply_rank_file(void *target, const char *value, struct error *err)
+{
+    struct placement_options *p = &((struct cmdline *)target)->place;
+    if (!*value)
+        return error_set(err, EINVAL, "the name of the file is empty");
+    if (p->rank_file && strcmp(p->rank_file, value) != 0)
+        return error_set(err, EINVAL, "'%.60s' contradicts '%.60s'; keep one rank file", value,
+                         p->rank_file);
+    p->rank_file = value;
+    return 0;
+}
+
+static int take_rank_file(struct cmdline *c, const char *at, size_t len, struct error *err)
+{
+    char *text = strndup(at, len);
+    const char *path = text ? cmdline_keep(c, text, err) : NULL;
+    if (!text)
+        return error_set(err, ENOMEM, "out of memory");
+    return path ? cmdline_apply_rank_file(c, path, err) : -1;
+}
+
 /* ":pe=2,span:nolocal", or nothing. */
 static int take_modifiers(struct cmdline *c, const char *at, struct error *err)
 {
     while (*at) {
         size_t len = strcspn(at + 1, ",:");
-        if (take_modifier(c, at + 1, len, err) < 0)
+        bool is_file = c->place.needs_rank_file && strncasecmp(at + 1, "file=", 5) == 0;
+        if (is_file ? take_rank_file(c, at + 6, len - 5, err) < 0
+                    : take_modifier(c, at + 1, len, err) < 0)
             return -1;
         at += 1 + len;
     }
@@ -231,14 +255,16 @@ int cmdline_apply_map_by(void *target, const char *value, struct error *err)
         c->place.turn = 1;
     else if (is_word(value, len, "seq"))
         c->place.in_sequence = true;
+    else if (is_word(value, len, "rankfile"))
+        c->place.needs_rank_file = true;
     else if (level != LEVEL_NONE)
         c->place.bind.map = level == LEVEL_CORE ? LEVEL_NONE : level;
     else if (!is_word(value, len, "slot"))
-        return error_set(
-            err, EINVAL,
-            "'%.60s' is not in this release; write slot, node, seq, pe-list=LIST, %s, or "
-            "'ppr:N:' before node or one of these, and modifiers as ':pe=2,span'",
-            value, every_level);
+        return error_set(err, EINVAL,
+                         "'%.60s' is not in this release; write slot, node, seq, "
+                         "rankfile:file=FILE, pe-list=LIST, %s, or "
+                         "'ppr:N:' before node or one of these, and modifiers as ':pe=2,span'",
+                         value, every_level);
     return take_modifiers(c, value + len, err);
 }
 
@@ -303,11 +329,14 @@ static int distribute_hosts(struct cmdline *c, const char *at, size_t len, struc
         return cmdline_set_count(&c->place.turn, at + 6, len - 6, err);
     if (is_word(at, len, "cyclic"))
         c->place.turn = 1;
+    else if (is_word(at, len, "arbitrary"))
+        c->place.in_sequence = c->place.is_arbitrary = true;
     else if (!is_word(at, len, "block") && !is_word(at, len, "*"))
-        return error_set(err, EINVAL,
-                         "unknown word '%.*s'; valid: block, cyclic, plane=N, and behind ':' block "
-                         "or cyclic over packages",
-                         (int)(len < 60 ? len : 60), at);
+        return error_set(
+            err, EINVAL,
+            "unknown word '%.*s'; valid: block, cyclic, plane=N, arbitrary, and behind ':' block "
+            "or cyclic over packages",
+            (int)(len < 60 ? len : 60), at);
     return 0;
 }
 

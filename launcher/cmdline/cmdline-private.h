@@ -63,6 +63,7 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_set(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_list(void *target, const char *value, struct error *err);
 int cmdline_apply_map_by(void *target, const char *value, struct error *err);
+int cmdline_apply_rank_file(void *target, const char *value, struct error *err);
 int cmdline_apply_distribution(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err);

@@ -352,6 +352,37 @@ static int check_debugging(const struct cmdline *c, struct error *err)
                                   beyond, c->nranks - 1);
 }
 
+/* The host of each rank is named: what would choose hosts otherwise is a contradiction. */
+static int check_named_places(const struct placement_options *p, struct error *err)
+{
+    const char *other = p->per_host                     ? "the number of ranks on a host"
+                        : p->turn                       ? "'--map-by node' or '--distribution'"
+                        : p->rank_by != RANK_BY_DEFAULT ? "--rank-by"
+                        : p->nodes_max                  ? "--nodes"
+                                                        : NULL;
+    const char *cores = p->bind.cores                        ? "the number of cores of a rank"
+                        : p->bind.list_kind != CPU_LIST_NONE ? "the list of hardware threads"
+                        : p->bind.map != LEVEL_NONE          ? "'--map-by' of a part of a host"
+                        : p->bind.to != LEVEL_NONE           ? "'--bind-to', but for core or none"
+                        : p->bind.threads                    ? "'hwtcpus'"
+                        : p->in_sequence                     ? "'--map-by seq'"
+                                                             : NULL;
+    if (p->needs_rank_file && !p->rank_file)
+        return error_set(err, EINVAL,
+                         "'--map-by rankfile' needs a file; write '--rankfile FILE', or '--map-by "
+                         "rankfile:file=FILE'");
+    if (p->rank_file && (other || cores))
+        return error_set(err, EINVAL,
+                         "a rank file says the host and the cores of each rank; leave %s out",
+                         other ? other : cores);
+    if (p->in_sequence && other)
+        return error_set(err, EINVAL,
+                         "'--map-by seq' starts one rank for each host that is named, in their "
+                         "order; leave %s out",
+                         other);
+    return 0;
+}
+
 static int check_agreement(const struct cmdline *c, struct error *err)
 {
     if (c->quiet && c->verbose)
@@ -368,14 +399,8 @@ static int check_agreement(const struct cmdline *c, struct error *err)
                          "%.20s', or '--as mpirun' or '--as srun' first on the line",
                          c->place.short_per_host, c->nranks, c->place.short_per_host, c->nranks,
                          c->place.short_per_host, c->place.short_per_host, c->place.short_per_host);
-    if (c->place.in_sequence &&
-        (c->place.per_host || c->place.rank_by != RANK_BY_DEFAULT || c->place.nodes_max))
-        return error_set(err, EINVAL,
-                         "'--map-by seq' starts one rank for each host that is named, in their "
-                         "order; leave %s out",
-                         c->place.per_host                     ? "the number of ranks on a host"
-                         : c->place.rank_by != RANK_BY_DEFAULT ? "--rank-by"
-                                                               : "--nodes");
+    if (check_named_places(&c->place, err) < 0)
+        return -1;
     if (c->step.stdin_target == STDIN_RANK && c->nranks > 0 && c->step.stdin_rank >= c->nranks)
         return error_set(err, EINVAL, "--stdin names rank %u, but the ranks are 0 to %u",
                          c->step.stdin_rank, c->nranks - 1);

@@ -90,6 +90,16 @@ static int apply_variable(struct cmdline *c, size_t i, const char *value, struct
                          variables[i].is_switch ? NULL : copy, err);
 }
 
+/* srun's file of hosts, a rank for each of its lines. */
+static int take_slurm_hosts(struct cmdline *c, const char *value, struct error *err)
+{
+    bool counts = c->dialect == DIALECT_SRUN || c->place.is_arbitrary;
+    if (!counts || !*value || c->place.turn || c->hosts.nlists || c->hosts.nfiles)
+        return 0;
+    c->place.in_sequence = true;
+    return settings_take(c, SETTING_OTHER_LAUNCHERS, "SLURM_HOSTFILE", "--hostfile", value, err);
+}
+
 static int take_entry(struct cmdline *c, const char *entry, struct error *err)
 {
     size_t len = strcspn(entry, "=");
@@ -100,6 +110,8 @@ static int take_entry(struct cmdline *c, const char *entry, struct error *err)
         bool here = !variables[i].dialects || variables[i].dialects & 1U << c->dialect;
         return here && *value ? apply_variable(c, i, value, err) : 0;
     }
+    if (len == 14 && begins(entry, "SLURM_HOSTFILE"))
+        return take_slurm_hosts(c, value, err);
     if (begins(entry, "OMPI_MCA_") || begins(entry, "PRTE_MCA_"))
         return apply_parameter(c, entry, entry + 9, err);
     if ((begins(entry, "HYDRA_") || begins(entry, "I_MPI_HYDRA_")) && !has_extra_args(entry))

@@ -538,10 +538,14 @@ static const struct option_def table[] = {
      .variants = IN(SRUN) | IN(FLUX)},
     {"--map-by --mapby", "HOW", PLACE,
      "Fill hosts in order (slot, the default), start a rank on each host in turn (node), a rank "
-     "for each line of the host file (seq), or deal the ranks of a host to its parts: hwthread, "
+     "for each line of the host file (seq) or of a rank file (rankfile:file=FILE), or deal the "
+     "ranks of a host to its parts: hwthread, "
      "core, l1cache, l2cache, l3cache, numa, package; "
      "'ppr:N:PART' is N ranks to each; with ':pe=M' behind it each rank has M cores",
      .apply = cmdline_apply_map_by},
+    {"--rankfile -rf", "FILE", PLACE,
+     "Start each rank on the host and the cores that FILE says: 'rank 0=n1 slot=1:0-2'",
+     .apply = cmdline_apply_rank_file},
     {"--rank-by --rankby", "HOW", PLACE,
      "Number ranks host after host (slot), one of each host in turn (node), or part after part "
      "(fill), one of each part of all hosts in turn (span)",
@@ -821,9 +825,9 @@ static const struct option_def table[] = {
             "it says what the resource manager is to do; give it to the command that submits the "
             "job, and leave it out here; with '--as srun' first on the line it is left out for "
             "you"),
-    REFUSED("-rankmap --rankfile -rf",
-            "not in this release; '--map-by seq' starts a rank for each line of the host file, "
-            "'--cpu-list' binds the ranks of a host one by one"),
+    REFUSED("-rankmap",
+            "write '--map-by seq', which starts a rank for each line of the host file, or "
+            "'--rankfile FILE'"),
     REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
     REFUSED("--mem-bind --membind",
             "not in this release: the kernel takes memory near the core that a rank is bound to; "

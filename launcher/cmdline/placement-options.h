@@ -18,10 +18,13 @@ enum rank_by {
 };
 
 struct placement_options {
-    uint32_t per_host; /* 0: no bound */
-    uint32_t turn;     /* so many ranks to each host in turn; 0: hosts are filled */
-    bool in_sequence;  /* ranks go to the hosts one by one, as these are named */
-    bool span;         /* the parts of all hosts are dealt to as those of one */
+    uint32_t per_host;     /* 0: no bound */
+    uint32_t turn;         /* so many ranks to each host in turn; 0: hosts are filled */
+    bool in_sequence;      /* ranks go to the hosts one by one, as these are named */
+    bool is_arbitrary;     /* srun's word for that; its variable may name the file of hosts */
+    const char *rank_file; /* says the host and the cores of each rank; NULL: none */
+    bool needs_rank_file;  /* --map-by rankfile: one has to be named */
+    bool span;             /* the parts of all hosts are dealt to as those of one */
     enum rank_by rank_by;
     uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
     uint32_t first_host;           /* hosts of the job before this one are not used */

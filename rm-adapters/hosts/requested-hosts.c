@@ -62,11 +62,12 @@ static struct alloc_host *find_host(struct hostlist *l, const char *name)
     return found ? found : find_short(&l->allocation, name);
 }
 
-static int choose_host(struct hostlist *from, const struct alloc_host *h, const char *is_not,
-                       struct hostlist *to, struct error *err)
+static int choose_host(struct hostlist *from, const struct alloc_host *h, int has_numbers,
+                       const char *is_not, struct hostlist *to, struct error *err)
 {
     struct alloc_host *there = find_host(from, h->name);
-    int all = h->slots.value == 1 && strcmp(h->slots.source, HOSTLIST_NO_NUMBER) == 0;
+    int all =
+        !has_numbers || (h->slots.value == 1 && strcmp(h->slots.source, HOSTLIST_NO_NUMBER) == 0);
     if (!there)
         return error_set(err, EINVAL, "'%.100s' is %s", h->name, is_not);
     if (!all && h->slots.value > there->slots.value)
@@ -96,7 +97,7 @@ static int named_choose(struct hostlist *from, const struct hostlist *named, con
     struct hostlist kept = {.stated = from->stated || named->stated};
     memcpy(kept.allocation.source, from->allocation.source, sizeof(kept.allocation.source));
     for (size_t i = 0; i < named->allocation.nhosts; i++) {
-        if (choose_host(from, &named->allocation.hosts[i], is_not, &kept, err) < 0) {
+        if (choose_host(from, &named->allocation.hosts[i], named->stated, is_not, &kept, err) < 0) {
             hostlist_free(&kept);
             return -1;
         }
@@ -219,12 +220,13 @@ static const struct alloc_host *find_named(const struct allocation *a, size_t ne
     return found;
 }
 
-static int take_sequence(const struct hostlist *l, const struct allocation *a, uint32_t *sequence,
-                         struct error *err)
+int named_indices(const struct hostlist *l, const struct allocation *a, uint32_t **ret,
+                  struct error *err)
 {
     AUTO_FREE uint32_t *index = calloc(l->allocation.nhosts, sizeof(*index));
+    AUTO_FREE uint32_t *sequence = calloc(l->nmentions + 1, sizeof(*sequence));
     struct self self;
-    if (!index)
+    if (!index || !sequence)
         return error_errno(err, ENOMEM, "list the hosts");
     self_find(&self);
     for (size_t i = 0; i < l->allocation.nhosts; i++) {
@@ -236,6 +238,7 @@ static int take_sequence(const struct hostlist *l, const struct allocation *a, u
     }
     for (size_t i = 0; i < l->nmentions; i++)
         sequence[i] = (uint32_t)index[l->mentions[i]];
+    *ret = take_ptr(sequence);
     return 0;
 }
 
@@ -246,13 +249,8 @@ int named_sequence(const struct host_request *request, const struct allocation *
     int rc = request->nfiles ? read_files(request, &l, err) : read_lists(request, &l, err);
     if (rc == 0 && l.nmentions == 0)
         rc = error_set(err, EINVAL, "no host is named; write '--hostfile FILE' or '--host LIST'");
-    *ret = rc == 0 ? calloc(l.nmentions, sizeof(**ret)) : NULL;
-    if (rc == 0 && !*ret)
-        rc = error_errno(err, ENOMEM, "list the hosts");
-    if (rc == 0 && (rc = take_sequence(&l, a, *ret, err)) < 0) {
-        free(*ret);
-        *ret = NULL;
-    }
+    if (rc == 0)
+        rc = named_indices(&l, a, ret, err);
     *ret_n = l.nmentions;
     hostlist_free(&l);
     return rc;

@@ -10,7 +10,7 @@
  * which hostlist_free() empties, or -1. */
 int named_read(const struct host_request *request, struct hostlist *ret, struct error *err);
 /* Remove from `granted`, the hosts of a job, those that the request does not choose with --host or
- * --hostfile. 0, or -1. */
+ * --hostfile. A host that is named without a number keeps its slots. 0, or -1. */
 int named_cut(const struct host_request *request, struct hostlist *granted, const char *job,
               struct error *err);
 /* The hosts that the request names, in their order and as often as they stand there: a line of a
@@ -18,6 +18,9 @@ int named_cut(const struct host_request *request, struct hostlist *granted, cons
  * Indices of a's hosts, *ret_n of them; the caller frees *ret. -1 with err. */
 int named_sequence(const struct host_request *request, const struct allocation *a, uint32_t **ret,
                    size_t *ret_n, struct error *err);
+/* The host of each mention of l among those of a: an index; the caller frees *ret. -1 with err. */
+int named_indices(const struct hostlist *l, const struct allocation *a, uint32_t **ret,
+                  struct error *err);
 /* The name of this machine. 0, or -1: it has none. */
 int named_self(char *buf, size_t n, struct error *err);
 /* Mark the hosts that are this machine, known by its name, the name's first part, "localhost" or an

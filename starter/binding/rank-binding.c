@@ -20,7 +20,8 @@ static bool needs_topology(const struct rank_binding *b)
         return true;
     if (b->launch->report_bindings || s->bind.policy == BIND_TO ||
         (s->bind.policy == BIND_DEFAULT &&
-         (s->bind.map != LEVEL_NONE || s->bind.list_kind != CPU_LIST_NONE || s->bind.threads)))
+         (s->bind.map != LEVEL_NONE || s->bind.list_kind != CPU_LIST_NONE || s->bind.slots ||
+          s->bind.threads)))
         return true;
     uint64_t cores =
         (uint64_t)rank_set_count(&launch_here(b->launch)->ranks) * binding_cores(&s->bind);
@@ -86,20 +87,12 @@ static int add_bound(const struct plan_binding *b, const struct idset *busy, str
     return 0;
 }
 
-static int add_set(struct idset *to, const struct idset *more)
-{
-    for (int t = idset_next(more, 0); t >= 0; t = idset_next(more, (unsigned)t + 1))
-        if (idset_add(to, (unsigned)t) < 0)
-            return -1;
-    return 0;
-}
-
 /* The threads of all worlds of this step but `but`. The ledger does not know whose its own are. */
 static int add_own(const struct rank_binding *but, struct idset *ret)
 {
     for (const struct rank_binding *b = but->first; b; b = b->next)
         for (uint32_t i = 0; b != but && i < b->plan.nranks; i++)
-            if (add_set(ret, &b->plan.ranks[i]) < 0)
+            if (idset_unite(ret, &b->plan.ranks[i]) < 0)
                 return -1;
     return 0;
 }

@@ -308,12 +308,51 @@ static void bound_ranks_never_share_while_there_are_free_cores(void **state)
     plan_topology_free(&t);
 }
 
+/* Cores of a machine of two packages with three cores each; the last one may not be used. */
+static const struct {
+    const char *slots, *ranks; /* NULL: refused */
+} slot_lists[] = {
+    {"0", "0"},         {"4 0", "4;0"},   {"0-2", "0-2"},   {"0,4", "0,4"},     {"0:0", "0"},
+    {"1:0", "3"},       {"1:0-1", "3-4"}, {"0:0,2", "0,2"}, {"0:0,1:1", "0,4"}, {"0:0;1", "0-1"},
+    {"1:0;0:2", "2-3"}, {"0:*", "0-2"},   {"1:*", "3-4"}, /* what may be used of it */
+    {"0-1:1", "1,4"},   {"*:0", "0,3"},   {"*", "0-4"},     {"5", NULL},        {"4-5", NULL},
+    {"1:2", NULL},      {"2:0", NULL},    {"2:*", NULL},    {"99999", NULL},    {"100000", NULL},
+    {"0:", NULL},       {":0", NULL},     {"2-1", NULL},    {"0,", NULL},       {"0;;1", NULL},
+    {"S0:1", NULL},     {"0:1:2", NULL},  {"0 ", NULL},     {"", NULL},
+};
+
+static void ranks_get_the_cores_that_a_rank_file_names(void **state)
+{
+    struct plan_topology t = {0};
+    build(&t, "0;1;2;3;4");
+    for (int i = 0; i < 5; i++) {
+        t.cores[i].at[LEVEL_CORE] = i;
+        t.cores[i].at[LEVEL_PACKAGE] = i / 3;
+        t.cores[i].of_package = i % 3;
+    }
+    for (size_t i = 0; i < sizeof(slot_lists) / sizeof(slot_lists[0]); i++) {
+        struct binding_request how = {.slots = slot_lists[i].slots};
+        struct plan_binding b = {0};
+        struct error err = {0};
+        char ranks[256] = "";
+        uint32_t n = strchr(how.slots, ' ') ? 2 : 1;
+        int rc = plan_binding(&t, &how, n, NULL, &b, &err);
+        format_binding(&b, ranks, sizeof(ranks));
+        if (rc < 0 ? slot_lists[i].ranks != NULL
+                   : !slot_lists[i].ranks || strcmp(ranks, slot_lists[i].ranks) != 0)
+            fail_msg("'%s': '%s' %s", how.slots, ranks, rc < 0 ? err.text : "");
+        plan_binding_free(&b);
+    }
+    plan_topology_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_request_is_met_or_refused),
         cmocka_unit_test(a_step_in_a_rank_is_told_whose_its_cores_are),
         cmocka_unit_test(the_table_of_bindings_holds),
+        cmocka_unit_test(ranks_get_the_cores_that_a_rank_file_names),
         cmocka_unit_test(bound_ranks_never_share_while_there_are_free_cores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

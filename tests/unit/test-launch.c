@@ -48,8 +48,8 @@ static struct app apps[2] = {
 };
 static struct idset granted;
 static char *wrapper[] = {"valgrind", "--log-file=a b", NULL};
-static struct placement hosts[2] = {{"n1", BLOCK(0, 1), NULL, NULL, 0},
-                                    {"n2", BLOCK(1, 3), NULL, NULL, 0}};
+static struct placement hosts[2] = {{"n1", BLOCK(0, 1), NULL, NULL, 0, NULL},
+                                    {"n2", BLOCK(1, 3), NULL, NULL, 0, NULL}};
 
 static char *host_env[] = {(char *)"TMPDIR", (char *)"SGE_BINDING", NULL};
 
@@ -84,6 +84,7 @@ static struct launch a_launch(void)
         idset_add_range(&granted, 2, 5);
     hosts[1].granted = &granted;
     hosts[1].granted_cores = "0,0:1,3";
+    hosts[1].slots = "1:0-2 0:*";
     l.step.host_env = host_env;
     strcpy(l.step.gpu_env, "RESOURCE_GPU");
     l.step.wrapper.ranks = granted; /* borrowed */
@@ -132,6 +133,7 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_int_equal(got.step.rank_limits.memory.value, 1u << 30);
     assert_int_equal(idset_count(&got.granted), 4);
     assert_string_equal(got.granted_cores, "0,0:1,3");
+    assert_string_equal(got.step.bind.slots, "1:0-2 0:*");
     same_strings(got.step.host_env, host_env);
     assert_string_equal(got.step.gpu_env, "RESOURCE_GPU");
     same_strings(got.step.wrapper.argv, wrapper);
@@ -235,9 +237,9 @@ static void lists_of_ranks_come_back(void **state)
     struct rank_set one = {0}, other = {0};
     for (uint32_t rank = 0; rank < 64; rank++)
         rank_set_add(rank % 7 && rank % 5 ? &one : &other, (struct rank_name){.rank = rank});
-    struct placement hosts[] = {{"n1", one, NULL, NULL, 0},
-                                {"n2", BLOCK(64, 1), NULL, NULL, 0},
-                                {"n3", other, NULL, NULL, 0}};
+    struct placement hosts[] = {{"n1", one, NULL, NULL, 0, NULL},
+                                {"n2", BLOCK(64, 1), NULL, NULL, 0, NULL},
+                                {"n3", other, NULL, NULL, 0, NULL}};
     comes_back(hosts, 3, 65);
     rank_set_free(&one);
     rank_set_free(&other);
@@ -249,13 +251,20 @@ static void hosts_that_differ_in_anything_come_back(void **state)
     idset_add_range(&one, 0, 3);
     idset_add_range(&two, 4, 7);
     struct placement mixed[] = {
-        {"n9", BLOCK(0, 1), NULL, NULL, 0},          {"n10", BLOCK(1, 1), NULL, NULL, 0},
-        {"n11", BLOCK(2, 2), NULL, NULL, 0},         {"n12", BLOCK(4, 2), &one, NULL, 0},
-        {"n13", BLOCK(6, 2), &one, "0,0", 0},        {"n14", BLOCK(8, 2), &two, NULL, 0},
-        {"n15", BLOCK(10, 2), NULL, NULL, 0},        {"n16", BLOCK(12, 2), &two, NULL, 0},
-        {"n016", BLOCK(14, 2), &two, NULL, 0},       {"n18", BLOCK(16, 2), &two, NULL, 0},
-        {"a", BLOCK(18, 2), &two, NULL, 0},          {"", BLOCK(20, 2), NULL, NULL, 0},
-        {"n999999999", BLOCK(22, 1), NULL, NULL, 4}, {"n1000000000", BLOCK(23, 1), NULL, NULL, 5},
+        {"n9", BLOCK(0, 1), NULL, NULL, 0, NULL},
+        {"n10", BLOCK(1, 1), NULL, NULL, 0, NULL},
+        {"n11", BLOCK(2, 2), NULL, NULL, 0, NULL},
+        {"n12", BLOCK(4, 2), &one, NULL, 0, NULL},
+        {"n13", BLOCK(6, 2), &one, "0,0", 0, NULL},
+        {"n14", BLOCK(8, 2), &two, NULL, 0, NULL},
+        {"n15", BLOCK(10, 2), NULL, NULL, 0, NULL},
+        {"n16", BLOCK(12, 2), &two, NULL, 0, NULL},
+        {"n016", BLOCK(14, 2), &two, NULL, 0, NULL},
+        {"n18", BLOCK(16, 2), &two, NULL, 0, NULL},
+        {"a", BLOCK(18, 2), &two, NULL, 0, NULL},
+        {"", BLOCK(20, 2), NULL, NULL, 0, NULL},
+        {"n999999999", BLOCK(22, 1), NULL, NULL, 4, NULL},
+        {"n1000000000", BLOCK(23, 1), NULL, NULL, 5, NULL},
     };
     comes_back(mixed, sizeof(mixed) / sizeof(mixed[0]), 24);
     idset_free(&one);

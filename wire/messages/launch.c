@@ -192,6 +192,7 @@ void launch_free(struct launch *l)
     placements_free(l->hosts, l->nhosts);
     idset_free(&l->granted);
     free(l->granted_cores);
+    free(l->slots);
     memset(l, 0, sizeof(*l));
 }
 
@@ -258,6 +259,9 @@ static int grant_unpack(const Mprun__Launch *m, struct launch *ret, struct error
         return -1;
     if (own->granted_cores[0] && !(ret->granted_cores = strdup(own->granted_cores)))
         return error_errno(err, ENOMEM, "hosts");
+    if (own->slots[0] && !(ret->slots = strdup(own->slots)))
+        return error_errno(err, ENOMEM, "hosts");
+    ret->step.bind.slots = ret->slots;
     return 0;
 }
 

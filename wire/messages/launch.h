@@ -20,6 +20,7 @@ struct launch {
     uint32_t host_index;
     bool granted_all; /* it may use all threads that it is allowed; else those in `granted` */
     struct idset granted;
+    char *slots;         /* of step.bind.slots; NULL: none */
     char *granted_cores; /* instead: see struct placement; NULL: not stated */
 
     bool report_bindings;

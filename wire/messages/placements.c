@@ -39,6 +39,8 @@ static int placement_pack(const struct placement *p, Mprun__Placement *ret)
         ret->granted_threads = idset_format(p->granted);
     if (p->granted_cores)
         ret->granted_cores = (char *)(uintptr_t)p->granted_cores;
+    if (p->slots)
+        ret->slots = (char *)(uintptr_t)p->slots;
     ret->ranks = malloc(s->ncycles * NUMBERS * sizeof(*ret->ranks) + 1);
     for (size_t i = 0; ret->ranks && i < s->ncycles; i++) {
         ret->ranks[ret->n_ranks++] = s->cycles[i].first;
@@ -54,8 +56,8 @@ static bool follows(const struct placement *p, const char *granted, const struct
 {
     char name[NAME_MAX_LENGTH];
     const char *cores = p->granted_cores ? p->granted_cores : "";
-    if (q->share != p->share || !q->granted != !granted ||
-        strcmp(q->granted_cores ? q->granted_cores : "", cores) != 0 ||
+    if (strcmp(q->slots ? q->slots : "", p->slots ? p->slots : "") != 0 || q->share != p->share ||
+        !q->granted != !granted || strcmp(q->granted_cores ? q->granted_cores : "", cores) != 0 ||
         name_run_at(p->host, strlen(p->host), k, name, sizeof(name)) < 0 ||
         strcmp(name, q->host) != 0)
         return false;
