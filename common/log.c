@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct {
     char name[64];
     enum log_level level;
+    log_escape_fn escape;
     log_sink_fn sink;
     void *arg;
 } self = {.name = "mprun", .level = LOG_NOTE};
@@ -24,6 +26,11 @@ enum log_level log_level(void)
     return self.level;
 }
 
+void log_set_escape(log_escape_fn escape)
+{
+    self.escape = escape;
+}
+
 void log_set_sink(log_sink_fn sink, void *arg)
 {
     self.sink = sink;
@@ -31,32 +38,26 @@ void log_set_sink(log_sink_fn sink, void *arg)
 }
 
 /* A line is one write, so that lines of several processes on one terminal stay whole. */
-static void to_stderr(const char *text)
-{
-    char line[4200];
-    int n = snprintf(line, sizeof(line) - 1, "%s: %s", self.name, text);
-    if (n < 0)
-        return;
-    if ((size_t)n > sizeof(line) - 2)
-        n = sizeof(line) - 2;
-    line[n++] = '\n';
-    ssize_t ignored = write(STDERR_FILENO, line, (size_t)n);
-    (void)ignored;
-}
-
 void log_msg(enum log_level level, const char *fmt, ...)
 {
     if (level > self.level)
         return;
     int saved = errno;
-    char text[4096];
+    char raw[4096], line[4200];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
+    vsnprintf(raw, sizeof(raw), fmt, ap);
     va_end(ap);
-    if (self.sink)
-        self.sink(self.arg, level, text);
+    char *text = line + snprintf(line, sizeof(line), "%s: ", self.name);
+    if (self.escape)
+        self.escape(raw, strlen(raw), text, (size_t)(line + sizeof(line) - text) - 1);
     else
-        to_stderr(text);
+        strcpy(text, raw);
+    if (self.sink) {
+        self.sink(self.arg, level, text);
+    } else {
+        ssize_t ignored = write(STDERR_FILENO, line, strlen(strcat(line, "\n")));
+        (void)ignored;
+    }
     errno = saved;
 }

@@ -2,14 +2,21 @@
 /* log.h - what a program says of itself, one line at a time */
 #pragma once
 
+#include <stddef.h>
+
 enum log_level { LOG_ERROR_, LOG_WARN, LOG_NOTE, LOG_DEBUG };
 
 /* Takes a line that would go to standard error; text has no newline. */
 typedef void (*log_sink_fn)(void *arg, enum log_level level, const char *text);
 
+/* Writes what may be shown of text[0..n) to to[size], as text_escape() of common/words.h does. */
+typedef size_t (*log_escape_fn)(const char *text, size_t n, char *to, size_t size);
+
 /* name stands before every line ("mprun: ...") and is copied. level: the most verbose one shown. */
 void log_open(const char *name, enum log_level level);
 enum log_level log_level(void);
+/* Lines are shown so, in which words of others stand; NULL: as they are. */
+void log_set_escape(log_escape_fn escape);
 void log_set_sink(log_sink_fn sink, void *arg); /* NULL: standard error again */
 
 void log_msg(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,10 +100,7 @@ char *word_quote(const char *word)
 
 const char *word_shown(const char *text, size_t n, char buf[64])
 {
-    size_t len = n < 60 ? n : 60;
-    for (size_t i = 0; i < len; i++)
-        buf[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i];
-    buf[len] = 0;
+    text_escape(text, n < 60 ? n : 60, buf, 64);
     return buf;
 }
 
@@ -129,15 +127,38 @@ size_t utf8_sequence(const char *text, size_t n)
     return code < smallest[len] || code > 0x10ffff || surrogate ? 0 : len;
 }
 
+/* Length of the character at text[0..n) if it can be shown, or 0. */
+static size_t shown_sequence(const char *text, size_t n)
+{
+    size_t len = utf8_sequence(text, n);
+    int control = (len == 1 && ((unsigned char)*text < ' ' || *text == 0x7f)) ||
+                  (len == 2 && *text == '\xc2' && (unsigned char)text[1] < 0xa0);
+    return control ? 0 : len;
+}
+
 void text_make_printable(char *text, size_t n)
 {
-    for (size_t i = 0, len; i < n; i += len) {
-        len = utf8_sequence(text + i, n - i);
-        int control = text[i] == 0x7f || (len == 1 && (unsigned char)text[i] < ' ') ||
-                      (len == 2 && text[i] == '\xc2' && (unsigned char)text[i + 1] < 0xa0);
-        if (len == 0)
-            len = 1, control = 1;
-        if (control)
-            memset(text + i, '?', len);
+    for (size_t i = 0, len; i < n; i += len ? len : 1)
+        if ((len = shown_sequence(text + i, n - i)) == 0)
+            text[i] = '?';
+}
+
+size_t text_escape(const char *text, size_t n, char *to, size_t size)
+{
+    static const char letters[] = "abtnvfr"; /* from 7 on */
+    size_t i = 0;
+    for (size_t len; i < n && size > 4; i += len ? len : 1) {
+        unsigned char c = (unsigned char)text[i];
+        char escape[5];
+        len = shown_sequence(text + i, n - i);
+        if (!len)
+            snprintf(escape, sizeof(escape), c >= 7 && c <= 13 ? "\\%c" : "\\x%02x",
+                     c >= 7 && c <= 13 ? letters[c - 7] : c);
+        size_t shown = len ? len : strlen(escape);
+        memcpy(to, len ? text + i : escape, shown);
+        to += shown;
+        size -= shown;
     }
+    *to = 0;
+    return i;
 }

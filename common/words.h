@@ -20,8 +20,7 @@ void words_free(char **words);
  * caller frees it. NULL: out of memory. */
 char *word_quote(const char *word);
 
-/* Foreign text for a message: its first 60 bytes, '?' for what a terminal would act on. Returns
- * buf. */
+/* Foreign text for a message: its first 60 bytes, escaped by text_escape(). Returns buf. */
 const char *word_shown(const char *text, size_t n, char buf[64]);
 
 /* Length of the valid UTF-8 sequence at text[0..n) (no overlong form, no surrogate), or 0. */
@@ -30,3 +29,6 @@ size_t utf8_sequence(const char *text, size_t n);
 /* Foreign text for a log or a terminal: printable ASCII, and UTF-8 but its control characters
  * (U+0080 to U+009F), stay; every other byte becomes '?', also a newline. */
 void text_make_printable(char *text, size_t n);
+/* The same as escapes: "\n", "\x1b"; backslashes stay as they are, so that text may be escaped
+ * twice. to[size] gets as much as fits, with a NUL. Returns how many bytes of text that was. */
+size_t text_escape(const char *text, size_t n, char *to, size_t size);

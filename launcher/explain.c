@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/number.h"
+#include "common/words.h"
 #include "launcher/display.h"
 #include "launcher/start/starters.h"
 #include "launcher/step-record.h"
@@ -52,7 +53,10 @@ static void print_programs(const struct step_plan *p)
     for (size_t i = 0; i < p->step.napps; i++) {
         const struct app *a = &p->step.apps[i];
         uint32_t n = rank_set_count(&a->ranks);
-        printf("program     %s: %u rank%s in %s\n", a->argv[0], n, plural(n), a->directory);
+        char program[1000], directory[1000];
+        text_escape(a->argv[0], strlen(a->argv[0]), program, sizeof(program));
+        text_escape(a->directory, strlen(a->directory), directory, sizeof(directory));
+        printf("program     %s: %u rank%s in %s\n", program, n, plural(n), directory);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/words.h"
 #include "common/path.h"
 #include "common/tty.h"
 #include "launcher/display.h"
@@ -177,6 +178,7 @@ int main(int argc, char **argv)
     int code;
     fd_open_standard();
     log_open("mprun", LOG_NOTE);
+    log_set_escape(text_escape);
     if (cmdline_parse(argc, argv, &cmd, &e) < 0 ||
         (!cmd.help && !cmd.version && !cmd.self_test &&
          cmdline_take_environment(&cmd, environ, &e) < 0)) {

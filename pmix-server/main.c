@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/words.h"
 #include "common/number.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/nspace.h"
@@ -160,6 +161,7 @@ int main(int argc, char **argv)
     struct error err;
     int fd = -1;
     log_open("mppmi", LOG_WARN);
+    log_set_escape(text_escape);
     ignore_signals();
     if (parse_fd(argc, argv, &fd, &err) < 0 || !(p.topology = library_prepare(fd, &err)) ||
         server_open(&p.server, fd, &events, &err) < 0) {

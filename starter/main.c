@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/words.h"
 #include "common/tty.h"
 #include "model/rank-end.h"
 #include "rm-adapters/starter-side/starter-side.h"
@@ -202,6 +203,7 @@ static int run_starter(void)
 int main(int argc, char **argv)
 {
     log_open("mpstarter", LOG_NOTE);
+    log_set_escape(text_escape);
     int command = method_command(argc, argv);
     if (argc > 1 && command == 0)
         return usage(argc, argv);

@@ -74,8 +74,6 @@ static int no_answer(const struct ask_answer *answer, struct error *err)
         memcpy(line, buffer_ptr(&answer->errors), n);
     line[n] = 0;
     line[strcspn(line, "\n")] = 0;
-    for (char *c = line; *c; c++)
-        *c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
     if (line[0])
         return error_set(err, EIO, "it says: %s", line);
     if (WIFSIGNALED(status))

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/words.h"
 #include "common/tty.h"
 
 #ifdef HAVE_CONFIG_H
@@ -52,6 +53,7 @@ int tool_main(const struct tool *t, int argc, char **argv, void *request,
     struct error e = {.text = ""};
     fd_open_standard();
     log_open(t->name, LOG_NOTE);
+    log_set_escape(text_escape);
     if (tool_parse(t, argc, argv, request, &e) < 0) {
         log_error("%s%s", e.text, t->hint);
         return TOOL_USAGE;

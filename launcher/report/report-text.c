@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/number.h"
 #include "common/text-table.h"
+#include "common/words.h"
 
 enum format { FORMAT_TIME, FORMAT_BYTES, FORMAT_SHARE, FORMAT_COUNT };
 
@@ -132,13 +133,11 @@ static void choose_quantities(struct writer *w)
 }
 
 /* The user's text on one line of ours. */
-static void print_plain(struct writer *w, const char *text, size_t max)
+static void print_shown(struct writer *w, const char *text, size_t max)
 {
-    size_t n = 0;
-    for (; text[n] && n < max; n++)
-        fputc((unsigned char)text[n] < ' ' || text[n] == 0x7f ? ' ' : text[n], w->out);
-    if (text[n])
-        fputs("...", w->out);
+    char shown[512];
+    size_t taken = text_escape(text, strlen(text), shown, max + 4);
+    fprintf(w->out, "%s%s", shown, text[taken] ? "..." : "");
 }
 
 /* ---- head ------------------------------------------------------------------------------------ */
@@ -149,7 +148,7 @@ static void print_failure(struct writer *w)
     char name[RANK_NAME_TEXT], how[64];
     if (w->r->failure_text) {
         fputs("first failure: ", w->out);
-        print_plain(w, w->r->failure_text, 400);
+        print_shown(w, w->r->failure_text, 400);
         fputc('\n', w->out);
     } else if (e) {
         fprintf(w->out, "first failure: rank %s on %s: %s\n", rank_name_format(e->name, name),
@@ -168,7 +167,7 @@ static void print_head(struct writer *w)
     if (r->job_id && r->job_id[0])
         fprintf(w->out, " of job %s", r->job_id);
     fprintf(w->out, " (%s): ", r->adapter);
-    print_plain(w, r->command, 100);
+    print_shown(w, r->command, 100);
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", localtime_r(&start, &tm));
     duration_format((double)(r->end_ns - r->start_ns) / 1e9, wall, sizeof(wall));
     fprintf(w->out, "\n%zu rank%s on %zu host%s, from %s for %s, exit code %d\n", r->nranks,

@@ -105,10 +105,8 @@ static void take(struct client_stderr *c, const char *p, size_t n)
     for (; n; p++, n--) {
         if (*p == '\n' || c->n == CLIENT_LINE_MAX)
             end_line(c);
-        if (*p != '\n') /* nothing that a terminal would act on */
-            c->line[c->n++] =
-                (char)(((unsigned char)*p < ' ' && *p != '\t' && *p != '\r') || *p == 0x7f ? '?'
-                                                                                           : *p);
+        if (*p != '\n')
+            c->line[c->n++] = *p == '\t' ? ' ' : *p ? *p : '?';
     }
 }
 

@@ -104,7 +104,7 @@ fails() {
 @test "what a terminal would act on is not passed on" {
     does n1 'printf "a\033[2Jb\r\n" >&2; exit 255'
     run -125 --separate-stderr three true
-    [[ $stderr == *"mprun: host n1: a?[2Jb"* ]]
+    [[ $stderr == *"mprun: host n1: a\x1b[2Jb"* ]]
     [[ $stderr != *$'\033'* ]]
 }
 

@@ -55,6 +55,19 @@ fits_in_six_lines() {
     done
 }
 
+@test "control characters, and bytes that are not UTF-8, are shown as escapes, in messages of the host too" {
+    name=$'./a\nb\e[2J\té\xff' shown='./a\nb\x1b[2J\té\xff'
+    run -127 --separate-stderr mprun -n 1 "$name"
+    [[ $stderr == "mprun: start rank 0 on "*": execute '$shown'"* && $stderr != *$'\n'* ]]
+    printf '#!/no\033[2J\n' >"$name" && chmod +x "$name"
+    run -126 --separate-stderr mprun -n 1 "$name"
+    [[ $stderr == *"'$shown'"*"not the program '/no\x1b[2J' of its first line"* && $stderr != *$'\n'* ]]
+    run -125 --separate-stderr "$MPRUN" $'--o\npt' true
+    [[ $stderr == "mprun: unknown option '--o\npt'"* ]]
+    run -0 --separate-stderr "$MPRUN" --dry-run -n 1 "$name"
+    [[ $output == *"program     $shown: 1 rank"* ]]
+}
+
 @test "at least 80 mistakes are listed, none of them twice" {
     [ "$(grep -c '^\$ ' "$MISTAKES")" -ge 80 ]
     [ "$(grep '^\$ ' "$MISTAKES" | sort | uniq -d)" = "" ]

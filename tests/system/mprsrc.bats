@@ -267,7 +267,7 @@ END
     done <<'END'
 exit 3|it printed nothing, exit code 3
 echo 'error: no qmaster' >&2; echo more >&2; exit 1|it says: error: no qmaster
-printf '\033[2Jx' >&2; exit 1|it says: ?[2Jx
+printf '\033[2Jx' >&2; exit 1|it says: \x1b[2Jx
 kill -SEGV $$|it died of signal 11
 exec cat /dev/zero|it prints more than 32 MiB
 exec tail -f /dev/null|no answer within 2 s; does the qmaster run?

@@ -88,12 +88,30 @@ static void a_shell_takes_a_quoted_word_as_it_is(void **state)
     free(plain);
 }
 
+static void escapes_to(const char *text, size_t size, const char *shown, size_t taken)
+{
+    char got[80];
+    assert_int_equal(text_escape(text, strlen(text), got, size), taken);
+    assert_string_equal(got, shown);
+}
+
+static void foreign_text_is_shown_with_escapes(void **state)
+{
+    escapes_to("a b'\\n\xc3\xa9", 80, "a b'\\n\xc3\xa9", 8);
+    escapes_to("\x07\b\t\n\v\f\r\x1b[2J\x7f\x01", 80, "\\a\\b\\t\\n\\v\\f\\r\\x1b[2J\\x7f\\x01",
+               13);
+    escapes_to("\xff\xc2\x9b\xc3", 80, "\\xff\\xc2\\x9b\\xc3", 4);
+    escapes_to("abc\ndef", 8, "abc\\n", 4); /* an escape is whole or not there */
+    escapes_to("", 1, "", 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_are_split_at_blanks_and_quotes_hold_them_together),
         cmocka_unit_test(what_is_no_command_is_refused),
         cmocka_unit_test(a_shell_takes_a_quoted_word_as_it_is),
+        cmocka_unit_test(foreign_text_is_shown_with_escapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
