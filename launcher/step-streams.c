@@ -104,14 +104,12 @@ static int open_output(struct run *r, struct error *err)
     r->host_names = calloc(p->nused + 1, sizeof(*r->host_names));
     for (size_t i = 0; r->host_names && i < p->nused; i++)
         r->host_names[i] = p->used.hosts[i].name;
-    struct output_options o = {
+    struct output_setup o = {
         .fds = {STDOUT_FILENO, STDERR_FILENO},
-        .format = p->cmd->lines,
-        .files = p->cmd->files,
+        .options = p->cmd->output,
         .names = {.job = p->alloc.job_id[0] ? p->alloc.job_id : p->step.id,
                   .hosts = r->host_names,
                   .nranks = p->step.nranks},
-        .merge = p->cmd->merge_streams,
         .window = output_window(r->plan->nused),
         .nhosts = r->plan->nused,
     };

@@ -12,8 +12,7 @@
 #include "launcher/cmdline/dialect.h"
 #include "launcher/cmdline/placement-options.h"
 #include "launcher/cmdline/settings.h"
-#include "launcher/io/output-files.h"
-#include "launcher/io/output-lines.h"
+#include "launcher/io/output-options.h"
 #include "model/step.h"
 #include "rm-adapters/adapter.h"
 #include "wire/link/link.h"
@@ -111,9 +110,7 @@ struct cmdline {
     bool report_bindings;
     bool display_allocation, display_topology;
 
-    struct line_format lines;
-    struct output_files_options files;
-    bool merge_streams;     /* stderr goes where stdout goes */
+    struct output_options output;
     const char *stdin_file; /* mprun's standard input; NULL: what it has */
 
     const char *wrap;          /* NULL: none; valid words */

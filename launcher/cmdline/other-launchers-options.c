@@ -425,7 +425,8 @@ static const struct option_def table[] = {
     {"--env", "RULE", NULL, "-x NAME=VALUE", OPTION_APPEND, .apply = apply_env_rule,
      .variants = IN(FLUX)},
     {"--cwd", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(FLUX)},
-    {"--label-io -l", NULL, NULL, "--tag-output", SETS(FLAG, lines.tag), .variants = IN(FLUX)},
+    {"--label-io -l", NULL, NULL, "--tag-output", SETS(FLAG, output.lines.tag),
+     .variants = IN(FLUX)},
     FOR_JOB("--queue -q --bank -B --job-name --urgency --requires --setattr --begin-time "
             "--dependency --gpus-per-task -g --gpus-per-node --time-limit -t --flags --conf --mem "
             "--time",

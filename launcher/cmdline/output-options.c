@@ -17,12 +17,12 @@ static int set_pattern(const char **to, const char *value, struct error *err)
 
 int cmdline_apply_outfile(void *target, const char *value, struct error *err)
 {
-    return set_pattern(&((struct cmdline *)target)->files.patterns[0], value, err);
+    return set_pattern(&((struct cmdline *)target)->output.files.patterns[0], value, err);
 }
 
 int cmdline_apply_errfile(void *target, const char *value, struct error *err)
 {
-    return set_pattern(&((struct cmdline *)target)->files.patterns[1], value, err);
+    return set_pattern(&((struct cmdline *)target)->output.files.patterns[1], value, err);
 }
 
 /* "all": mprun's own, which is so anyway; "none": dropped. A number is the output of one task. */
@@ -45,16 +45,16 @@ static int set_srun_pattern(const char **to, const char *value, struct error *er
 int cmdline_apply_srun_output(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    if (set_srun_pattern(&c->files.patterns[0], value, err) < 0)
+    if (set_srun_pattern(&c->output.files.patterns[0], value, err) < 0)
         return -1;
-    if (!c->files.patterns[1])
-        c->files.patterns[1] = c->files.patterns[0];
+    if (!c->output.files.patterns[1])
+        c->output.files.patterns[1] = c->output.files.patterns[0];
     return 0;
 }
 
 int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
 {
-    return set_srun_pattern(&((struct cmdline *)target)->files.patterns[1], value, err);
+    return set_srun_pattern(&((struct cmdline *)target)->output.files.patterns[1], value, err);
 }
 
 int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
@@ -87,8 +87,8 @@ int cmdline_apply_output_filename(void *target, const char *value, struct error 
     const char *pattern = cmdline_keep(c, text, err);
     if (!pattern)
         return -1;
-    c->files = (struct output_files_options){.patterns = {pattern, pattern},
-                                             .copy = !(colon && strstr(colon, "nocopy"))};
+    c->output.files = (struct output_files_options){.patterns = {pattern, pattern},
+                                                    .copy = !(colon && strstr(colon, "nocopy"))};
     return output_pattern_check(pattern, err);
 }
 
@@ -108,15 +108,15 @@ static int take_output_word(struct cmdline *c, const char *word, struct error *e
         const char *pattern = cmdline_keep(c, text, err);
         if (!pattern)
             return -1;
-        c->files.patterns[0] = c->files.patterns[1] = pattern;
+        c->output.files.patterns[0] = c->output.files.patterns[1] = pattern;
         return output_pattern_check(pattern, err);
     }
     int i = option_word(word, strlen(word), words, err);
     if (i < 0)
         return -1;
-    c->lines.tag |= i < 4;
-    c->lines.timestamp |= i == 4;
-    c->merge_streams |= i > 4;
+    c->output.lines.tag |= i < 4;
+    c->output.lines.timestamp |= i == 4;
+    c->output.merge_streams |= i > 4;
     return 0;
 }
 
@@ -139,18 +139,18 @@ int cmdline_apply_open_mode(void *target, const char *value, struct error *err)
 {
     static const char *const words[] = {"truncate", "append", "t", "a", NULL};
     int i = option_word(value, strlen(value), words, err);
-    ((struct cmdline *)target)->files.append = i == 1 || i == 3;
+    ((struct cmdline *)target)->output.files.append = i == 1 || i == 3;
     return i < 0 ? -1 : 0;
 }
 
 int cmdline_apply_line_pattern(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->lines.pattern = value;
+    ((struct cmdline *)target)->output.lines.pattern = value;
     return output_pattern_check(value, err);
 }
 
 int cmdline_apply_label(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->lines.pattern = "%R: ";
+    ((struct cmdline *)target)->output.lines.pattern = "%R: ";
     return 0;
 }

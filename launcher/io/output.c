@@ -34,7 +34,7 @@ struct outlet {
 };
 
 struct output {
-    struct output_options options;
+    struct output_setup setup;
     struct output_events events;
     void *arg;
     struct outlet outlets[STREAMS];
@@ -50,7 +50,7 @@ struct output {
 
 static uint32_t credit_step(const struct output *o)
 {
-    return o->options.window / 4;
+    return o->setup.window / 4;
 }
 
 /* Credit goes back in steps of a quarter of the window: what is kept back can never stop a host. */
@@ -136,30 +136,32 @@ static int open_outlets(struct output *o, struct loop *loop, struct error *err)
         struct outlet *l = &o->outlets[i];
         l->o = o;
         o->of[i] = l;
-        if (fstat(o->options.fds[i], &st[i]) < 0)
+        if (fstat(o->setup.fds[i], &st[i]) < 0)
             return error_errno(err, errno, "use standard %s", name);
         int same = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino;
-        if (i > 0 && (o->options.merge || (same && o->outlets[0].sink.way != WAY_DIRECT)))
+        if (i > 0 &&
+            (o->setup.options.merge_streams || (same && o->outlets[0].sink.way != WAY_DIRECT)))
             o->of[i] = &o->outlets[0];
-        else if (sink_open(&l->sink, loop, o->options.fds[i], st[i].st_mode, &sink_events, l) < 0)
+        else if (sink_open(&l->sink, loop, o->setup.fds[i], st[i].st_mode, &sink_events, l) < 0)
             return error_errno(err, ENOMEM, "watch standard %s", name);
         o->of[i]->streams |= 1 << (i + 1);
     }
     return 0;
 }
 
-struct output *output_create(struct loop *loop, const struct output_options *options,
+struct output *output_create(struct loop *loop, const struct output_setup *setup,
                              const struct output_events *events, void *arg, struct error *err)
 {
     struct output *o = calloc(1, sizeof(*o));
-    const struct line_format *f = &options->format;
+    const struct line_format *f = &setup->options.lines;
     int by_line = f->tag || f->timestamp || f->pattern || f->whole;
-    int to_files = options->files.patterns[0] || options->files.patterns[1];
+    int to_files = setup->options.files.patterns[0] || setup->options.files.patterns[1];
     if (o)
-        *o = (struct output){.options = *options, .events = *events, .arg = arg};
-    if (!o || !(o->credit = calloc(options->nhosts + 1, sizeof(*o->credit))) ||
-        (by_line && !(o->lines = lines_create(f, &o->options.names))) ||
-        (to_files && !(o->files = output_files_create(&options->files, &o->options.names, err))))
+        *o = (struct output){.setup = *setup, .events = *events, .arg = arg};
+    if (!o || !(o->credit = calloc(setup->nhosts + 1, sizeof(*o->credit))) ||
+        (by_line && !(o->lines = lines_create(f, &o->setup.names))) ||
+        (to_files &&
+         !(o->files = output_files_create(&setup->options.files, &o->setup.names, err))))
         error_errno(err, ENOMEM, "prepare the output");
     else if (open_outlets(o, loop, err) == 0)
         return o;
@@ -233,7 +235,7 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
     output_progress(o, NULL);
     if (output_files_take(o->files, h->stream)) {
         put_to_file(o, host, h, data, n);
-        if (!o->options.files.copy) {
+        if (!o->setup.options.files.copy) {
             if (n)
                 give_credit(o, host, h->stream, output_cost(n));
             return;

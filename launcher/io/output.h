@@ -20,19 +20,16 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "launcher/io/output-files.h"
-#include "launcher/io/output-lines.h"
+#include "launcher/io/output-options.h"
 
 struct bulk_header;
 struct loop;
 struct output;
 
-struct output_options {
+struct output_setup {
     int fds[2]; /* where stdout and stderr go: 1 and 2 */
-    struct line_format format;
-    struct output_files_options files;
+    struct output_options options;
     struct output_names names; /* outlives the output; of use with patterns */
-    bool merge;                /* stderr goes where stdout goes */
     uint32_t window;           /* output_window() of the number of hosts (wire/flow-control.h), */
     size_t nhosts;             /* and that number */
 };
@@ -49,7 +46,7 @@ struct output_events {
     void (*drained)(void *arg);
 };
 
-struct output *output_create(struct loop *loop, const struct output_options *o,
+struct output *output_create(struct loop *loop, const struct output_setup *setup,
                              const struct output_events *events, void *arg, struct error *err);
 void output_destroy(struct output *o); /* what is queued is lost. NULL is fine */
 

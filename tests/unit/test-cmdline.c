@@ -72,7 +72,7 @@ static void every_option_reaches_its_place(void **state)
     assert_int_equal(c.security, 0);
     assert_int_equal(c.place.oversubscribe, 1);
     assert_int_equal(c.place.bind.policy, BIND_TO);
-    assert_true(c.report_bindings && c.lines.tag && c.lines.timestamp && c.dry_run &&
+    assert_true(c.report_bindings && c.output.lines.tag && c.output.lines.timestamp && c.dry_run &&
                 c.report_usage);
     assert_true(c.step.rank_limits.memory.value == 1ULL << 30);
     assert_true(c.step.host_limits.memory.value == 2ULL << 30);

@@ -117,10 +117,10 @@ static int tear_down(void **state)
 
 static void begin(struct world *w, int out, int err, int tag, int timestamp)
 {
-    struct output_options o = {.fds = {out, err},
-                               .format = {.tag = tag, .timestamp = timestamp},
-                               .window = WINDOW,
-                               .nhosts = HOSTS};
+    struct output_setup o = {.fds = {out, err},
+                             .options.lines = {.tag = tag, .timestamp = timestamp},
+                             .window = WINDOW,
+                             .nhosts = HOSTS};
     w->o = output_create(w->loop, &o, &events, w, NULL);
     assert_non_null(w->o);
 }
@@ -530,10 +530,10 @@ static int memory_child(struct world *w, int tag)
         _exit(0);
     }
     close(p[0]);
-    struct output_options o = {.fds = {p[1], p[1]},
-                               .format = {.tag = tag, .timestamp = tag},
-                               .window = WINDOW,
-                               .nhosts = HOSTS};
+    struct output_setup o = {.fds = {p[1], p[1]},
+                             .options.lines = {.tag = tag, .timestamp = tag},
+                             .window = WINDOW,
+                             .nhosts = HOSTS};
     w->o = output_create(w->loop, &o, &events, w, NULL);
     memset(block, 'x', sizeof(block));
     for (size_t i = 60; i < sizeof(block); i += 61)

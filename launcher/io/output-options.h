@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* output-options.h - what users say of the output of ranks: where it goes, and how it looks there
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "launcher/io/output-files.h"
+#include "launcher/io/output-lines.h"
+
+/* The strings belong to the command line. */
+struct output_options {
+    struct line_format lines;
+    struct output_files_options files;
+    bool merge_streams; /* stderr goes where stdout goes */
+};
