@@ -146,12 +146,12 @@ check_books() {
 }
 
 check_limits() {
-    step limits --mem-per-rank 64M sh -c "$HOG"
+    step limits --containment memory --mem-per-rank 64M sh -c "$HOG"
     local text
     text=$(why limits)
     if [ $CODE -eq 137 ] && [[ $text == *"exceeded its memory limit"* ]]; then
         ok limits "${text%%;*}; exit code 137"
-    elif [ $CODE -eq 125 ] && [[ $text == *"nothing on this host can hold this limit"* ]]; then
+    elif [ $CODE -eq 125 ] && [[ $text == *"no cgroup of this host can hold it"* ]]; then
         skipped limits "no cgroup holds memory for ranks ('mprun --explain true' says why)"
     else
         failed limits "with --mem-per-rank 64M no rank was ended for its memory (exit code $CODE): $text"

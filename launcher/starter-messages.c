@@ -447,6 +447,12 @@ static int take_present(void *host, void *message)
                         : usage_now_answer(&run_of(h)->usage_now, h, m);
 }
 
+static int take_over_limit(void *host, void *message)
+{
+    struct host *h = host;
+    return step_limits_over(&run_of(h)->limits, h, message);
+}
+
 /* ---- links ----------------------------------------------------------------------------------- */
 
 static void host_closed(void *arg, struct link *l, const struct error *why)
@@ -512,7 +518,7 @@ static const uint64_t frames_of_ranks =
     FRAME_BIT(FRAME_OUTPUT) | FRAME_BIT(FRAME_INPUT_CREDIT) | FRAME_BIT(FRAME_COLLECT) |
     FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT) |
     FRAME_BIT(FRAME_NAME_REQUEST) | FRAME_BIT(FRAME_SPAWN) | FRAME_BIT(FRAME_WORLD_REPORT) |
-    FRAME_BIT(FRAME_PMI_EVENT) | FRAME_BIT(FRAME_IDLE);
+    FRAME_BIT(FRAME_PMI_EVENT) | FRAME_BIT(FRAME_IDLE) | FRAME_BIT(FRAME_OVER_LIMIT);
 
 /* These may be on their way through other hosts when the end of the start client is known. */
 static const uint64_t frames_too_late =
@@ -556,6 +562,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_present},
     [FRAME_IDLE] = {.message = &mprun__idle__descriptor, .take = take_idle},
     [FRAME_STACKS] = {.message = &mprun__stacks__descriptor, .take = take_stacks},
+    [FRAME_OVER_LIMIT] = {.message = &mprun__over_limit__descriptor, .take = take_over_limit},
 };
 
 static void host_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)

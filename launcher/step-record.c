@@ -58,7 +58,7 @@ int step_record_add_world(struct step_record *r, const struct world *world)
 void step_record_world_ended(struct step_record *r, uint32_t world)
 {
     const struct cmdline *cmd = r->plan->cmd;
-    if (cmd->report_usage || cmd->report_json || cmd->report_launch)
+    if (cmd->report_usage || cmd->report_json || cmd->report_launch || cmd->report_containment)
         return;
     for (struct world_record **at = &r->worlds; *at; at = &(*at)->next)
         if ((*at)->number == world) {

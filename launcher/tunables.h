@@ -87,12 +87,6 @@
 /* Seconds that a host has to say what its ranks use now (^C): a person waits. */
 #define USAGE_NOW_SECONDS 0.5
 
-/* Limits of the whole step: seconds between two looks at what all ranks use, at most and at least.
- * A look costs a host about 40 us for each process: 0.1 % of a core for 100 ranks. */
-#define LIMIT_SAMPLE_SECONDS     4.0
-#define LIMIT_SAMPLE_MIN_SECONDS 0.25
-/* A rank that grew by more than 1/n of the limit since the last look is looked at sooner. */
-#define LIMIT_GROWTH_PARTS 64
 /* Part of a limit from which on the user is warned. */
 #define LIMIT_WARN_PART 0.9
 

@@ -4,18 +4,87 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "common/number.h"
 
+enum { C = 1 << HELD_BY_CGROUP, R = 1 << HELD_BY_RLIMIT, S = 1 << HELD_BY_SAMPLED };
+
+/* Pages of files count for cgroups alone: samples leave them out, because the kernel takes them
+ * back before it kills. An rlimit is for each process, so it is no limit of hosts and steps; what
+ * cannot be added up over processes is one of ranks alone. */
 static const struct limit_words words[LIMIT_KIND_COUNT] = {
-    [LIMIT_MEMORY] = {"memory", "mem", "memory_bytes", "memory", "--mem-per-rank", "--mem",
-                      LIMIT_BYTES},
-    [LIMIT_SWAP] = {"swap", NULL, "swap_bytes", "memory", NULL, NULL, LIMIT_BYTES},
-    [LIMIT_PIDS] = {"processes", "procs", "processes", "pids", NULL, NULL, LIMIT_COUNT},
-    [LIMIT_ADDRESS_SPACE] = {"address space", "vmem", "address_space_bytes", "", NULL, NULL,
-                             LIMIT_BYTES},
-    [LIMIT_CPU_TIME] = {"CPU time", "cput", "cpu_time_us", "", NULL, NULL, LIMIT_MICROSECONDS},
+    [LIMIT_MEMORY] = {.name = "memory",
+                      .word = "mem",
+                      .key = "memory_bytes",
+                      .controller = "memory",
+                      .resource = -1,
+                      .holders = {S, C | S, C | S}},
+    [LIMIT_MEMORY_SWAP] = {.name = "memory and swap",
+                           .word = "memsw",
+                           .key = "memory_swap_bytes",
+                           .controller = "memory",
+                           .resource = -1,
+                           .holders = {S, C | S, C | S}},
+    [LIMIT_SWAP] = {.name = "swap",
+                    .key = "swap_bytes",
+                    .controller = "memory",
+                    .resource = -1,
+                    .holders = {0, C, C}},
+    [LIMIT_PIDS] = {.name = "processes",
+                    .word = "procs",
+                    .key = "processes",
+                    .unit = LIMIT_COUNT,
+                    .controller = "pids",
+                    .resource = -1,
+                    .holders = {S, C | S, C | S}},
+    [LIMIT_ADDRESS_SPACE] = {.name = "address space",
+                             .word = "vmem",
+                             .key = "address_space_bytes",
+                             .controller = "",
+                             .resource = RLIMIT_AS,
+                             .holders = {S, S, R | S}},
+    [LIMIT_CPU_TIME] = {.name = "CPU time",
+                        .word = "cput",
+                        .key = "cpu_time_us",
+                        .unit = LIMIT_MICROSECONDS,
+                        .controller = "",
+                        .resource = RLIMIT_CPU,
+                        .signal = SIGXCPU,
+                        .holders = {S, S, R | S}},
+    [LIMIT_WALL_TIME] = {.name = "wall time",
+                         .word = "wall",
+                         .key = "wall_time_us",
+                         .unit = LIMIT_MICROSECONDS,
+                         .is_longest = true,
+                         .controller = "",
+                         .resource = -1,
+                         .holders = {S, S, S}},
+    [LIMIT_FILES] = {.name = "open files",
+                     .word = "files",
+                     .key = "open_files",
+                     .unit = LIMIT_COUNT,
+                     .controller = "",
+                     .resource = RLIMIT_NOFILE,
+                     .holders = {0, 0, R}},
+    [LIMIT_CORE_SIZE] = {.name = "core size",
+                         .word = "core",
+                         .key = "core_bytes",
+                         .may_be_zero = true,
+                         .controller = "",
+                         .resource = RLIMIT_CORE,
+                         .holders = {0, 0, R}},
+    [LIMIT_FILE_SIZE] = {.name = "file size",
+                         .word = "file",
+                         .key = "file_bytes",
+                         .may_be_zero = true,
+                         .controller = "",
+                         .resource = RLIMIT_FSIZE,
+                         .signal = SIGXFSZ,
+                         .holders = {0, 0, R}},
 };
 _Static_assert(sizeof(struct limits) == LIMIT_KIND_COUNT * sizeof(struct limit),
                "struct limits has a member for each kind");
@@ -40,6 +109,10 @@ int limit_parse(enum limit_kind k, const char *value, struct limit *ret, struct 
     int64_t count = 0;
     double seconds = 0;
     int rc;
+    if (words[k].may_be_zero && strcmp(value, "0") == 0) {
+        *ret = (struct limit){.set = 1};
+        return 0;
+    }
     switch (words[k].unit) {
     case LIMIT_BYTES:
         rc = size_parse(value, words[k].name, &ret->value, err);
@@ -70,6 +143,31 @@ void limits_forget_holders(struct limits *l)
 {
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         l->of[k].held_by = HELD_BY_NONE;
+}
+
+/* The strongest but cgroups that can hold it. */
+static enum limit_holder best_holder(enum limit_kind k, enum limit_level level)
+{
+    unsigned can = words[k].holders[level];
+    return can & R ? HELD_BY_RLIMIT : can & S ? HELD_BY_SAMPLED : HELD_BY_NONE;
+}
+
+void limits_hold_without_cgroup(struct limits *l, enum limit_level level)
+{
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        if (l->of[k].set && l->of[k].held_by == HELD_BY_NONE)
+            l->of[k].held_by = best_holder((enum limit_kind)k, level);
+}
+
+bool limit_is_sampled(const struct limits *l, enum limit_kind k, enum limit_level level)
+{
+    return l->of[k].set && l->of[k].held_by != HELD_BY_CGROUP && (words[k].holders[level] & S);
+}
+
+const char *limit_level_text(enum limit_level level)
+{
+    static const char *const texts[LIMIT_LEVEL_COUNT] = {"step", "host", "rank"};
+    return texts[level];
 }
 
 const char *limit_holder_text(enum limit_holder h)

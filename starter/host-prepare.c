@@ -166,5 +166,6 @@ int host_prepare_finish(struct host *h)
         return -1;
     }
     send_ready(h);
+    sampled_limits_begin(&h->limits);
     return 0;
 }

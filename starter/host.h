@@ -20,6 +20,7 @@
 #include "starter/links/uplink.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/ranks.h"
+#include "starter/ranks/sampled-limits.h"
 #include "starter/services.h"
 #include "starter/ending/step-end.h"
 #include "starter/tools/debug-daemon.h"
@@ -73,6 +74,7 @@ struct host {
     struct stack_traces traces;
     struct debug_daemon daemon;
     struct idle_ranks idle;
+    struct sampled_limits limits;
 };
 
 /* ---- host-events.c: events of the host's parts; their arg is the host ------------------------ */

@@ -146,7 +146,7 @@ static int take_present_ask(void *host, void *message)
     const Mprun__PresentAsk *m = message;
     const struct starter_services *with = &((struct host *)host)->with;
     if (m->amounts)
-        usage_amounts_send(with, m->turn);
+        usage_amounts_send(with, m->turn, m->amounts);
     else
         usage_present_send(with, m->turn);
     return 0;

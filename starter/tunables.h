@@ -59,6 +59,8 @@
  * own when it chooses whom to kill (oom_score_adj), above what mprun has: mprun's processes are
  * never half of a job's memory. */
 #define RANK_OOM_SCORE 500
+/* CPU time that a rank has between SIGXCPU, at its limit, and its end, in seconds. */
+#define CPU_LIMIT_KILL_SECONDS 5
 /* Tries to take cores that other steps take at the same time; then the ranks are bound as if this
  * step were alone. */
 #define CORE_TRIES 100

@@ -112,7 +112,7 @@ static int make_parts(struct host *h, struct preamble *start, struct error *err)
     uplink_init(&h->uplink, s, start, &host_uplink_events, h);
     tree_place_init(&h->tree, s, &host_tree_events, h);
     h->containment.loop = s->loop;
-    h->errands.services = h->traces.with = h->daemon.with = h->idle.with = s;
+    h->errands.services = h->traces.with = h->daemon.with = h->idle.with = h->limits.with = s;
     spawned_worlds_init(&h->spawned, s);
     h->keeper_watch = loop_io_create(s->loop, s->keeper_fd, LOOP_READ, keeper_readable, h);
     if (!h->keeper_watch)
@@ -141,6 +141,7 @@ static void free_parts(struct host *h)
     pmi_server_destroy(h->with.pmi);
     preload_close(&h->preload);
     idle_ranks_free(&h->idle);
+    sampled_limits_stop(&h->limits);
     debug_daemon_close(&h->daemon);
     stack_traces_free(&h->traces);
     spawned_worlds_free(&h->spawned);

@@ -43,5 +43,9 @@ struct cgroup_driver {
     /* Let the kernel kill all in d and below. ENOENT: it cannot. */
     int (*kill)(struct cgroup_at d);
 };
+/* limit(), also of memory and swap together. */
+void cgroup_limit(const struct cgroup_driver *driver, struct cgroup_at d, unsigned controllers,
+                  struct limits *l);
+
 extern const struct cgroup_driver cgroup_driver_v1;
 extern const struct cgroup_driver cgroup_driver_v2;

@@ -117,6 +117,14 @@ static void cpu_usage(struct cgroup_at d, struct usage *u)
         usage_set(u, USAGE_THROTTLED, throttled / NS_PER_US);
 }
 
+/* Linux 6.18 does not count how often the limit of memory and swap was hit. */
+static bool has_reached_with_swap(struct cgroup_at d)
+{
+    uint64_t peak, limit;
+    return at_read_u64(d, "memory.memsw.max_usage_in_bytes", &peak) == 0 &&
+           at_read_u64(d, "memory.memsw.limit_in_bytes", &limit) == 0 && peak >= limit;
+}
+
 /* Times that a charge was refused by the limit of memory, or by that of memory and swap. */
 static int limit_hits(struct cgroup_at d, uint64_t *ret)
 {
@@ -125,6 +133,8 @@ static int limit_hits(struct cgroup_at d, uint64_t *ret)
         return -1;
     if (at_read_u64(d, "memory.memsw.failcnt", &with_swap) == 0)
         *ret += with_swap;
+    if (*ret == 0)
+        *ret = has_reached_with_swap(d);
     return 0;
 }
 

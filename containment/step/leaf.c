@@ -117,7 +117,7 @@ static int make_in(struct cgroup_leaf *leaf, size_t i, struct error *err)
         }
         if (h->driver->prepare(hierarchy_ranks(h), d, h->available) < 0)
             return error_errno(err, errno, "set up cgroup '%s/%s'", h->ranks, d.name);
-        h->driver->limit(d, h->for_ranks, &leaf->limits);
+        cgroup_limit(h->driver, d, h->for_ranks, &leaf->limits);
         if (h->driver->oom_group && (h->for_ranks & CGROUP_BIT(CGROUP_MEMORY)))
             h->driver->oom_group(d);
     }

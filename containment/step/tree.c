@@ -110,7 +110,10 @@ static int make_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *
         if (hierarchy_make(h, v2 ? p->v2_movers : NULL, v2 ? p->nv2_movers : 0,
                            t->level == TRACK_RANK, err) < 0)
             return -1;
-        h->driver->limit(hierarchy_top(h), h->controllers, &t->limits);
+        /* the starter's own processes are in top, too: their memory counts, their number not */
+        unsigned of_ranks = CGROUP_BIT(CGROUP_PIDS);
+        cgroup_limit(h->driver, hierarchy_top(h), h->controllers & ~of_ranks, &t->limits);
+        cgroup_limit(h->driver, hierarchy_ranks(h), h->controllers & of_ranks, &t->limits);
     }
     return 0;
 }

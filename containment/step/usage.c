@@ -51,18 +51,22 @@ void usage_leaf_gone(struct cgroup_leaf *leaf)
     leaf->tree->gone.hits += c.hits;
 }
 
+static bool is_held(const struct limits *l)
+{
+    return l->memory.held_by == HELD_BY_CGROUP || l->memory_swap.held_by == HELD_BY_CGROUP;
+}
+
 bool cgroup_leaf_reached_limit(const struct cgroup_leaf *leaf)
 {
     struct oom_count c;
-    return leaf->limits.memory.held_by == HELD_BY_CGROUP && count_of_leaf(leaf, &c) == 0 &&
-           c.hits > 0;
+    return is_held(&leaf->limits) && count_of_leaf(leaf, &c) == 0 && c.hits > 0;
 }
 
 bool cgroup_tree_reached_limit(const struct cgroup_tree *t)
 {
     struct oom_count c;
     int h = memory_index(t);
-    return h >= 0 && t->limits.memory.held_by == HELD_BY_CGROUP &&
+    return h >= 0 && is_held(&t->limits) &&
            t->h[h].driver->oom_count(hierarchy_top(&t->h[h]), &c) == 0 && c.hits > 0;
 }
 

@@ -323,6 +323,13 @@ static int check_memory(const struct cmdline *c, struct error *err)
 {
     const struct limit *rank = &c->step.rank_limits.memory, *host = &c->step.host_limits.memory;
     char a[16], b[16];
+    const struct limits *const levels[] = {&c->step_limits, &c->step.host_limits,
+                                           &c->step.rank_limits};
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        if (levels[i]->memory.set && levels[i]->memory_swap.set &&
+            levels[i]->memory.value > levels[i]->memory_swap.value)
+            return error_set(err, EINVAL,
+                             "--limit: memsw, which is memory and swap together, is less than mem");
     if (!rank->set || !host->set || rank->value <= host->value)
         return 0;
     return error_set(

@@ -130,11 +130,11 @@ struct cmdline {
     uint32_t fanout;   /* hosts that one passes on to; 0: none */
     double timeout;    /* seconds; 0: none */
 
-    struct limits step_limits; /* --limit: of all ranks of all hosts together */
+    struct limits step_limits; /* --limit without a level: of all ranks of all hosts together */
     enum on_limit on_limit;
 
     enum report_usage report_usage;
-    bool report_launch;
+    bool report_launch, report_containment;
     const char *report_json; /* file, "-": standard output; NULL: none */
     bool dry_run, explain, verbose, quiet;
     bool show_plan;  /* print where ranks run, and run them */

@@ -377,6 +377,8 @@ static int take_report(struct cmdline *c, int word, struct error *err)
 {
     if (word == 2)
         c->report_launch = 1;
+    else if (word == 3)
+        c->report_containment = 1;
     else
         c->report_usage = word ? REPORT_USAGE_ALL : REPORT_USAGE;
     return 0;
@@ -384,7 +386,7 @@ static int take_report(struct cmdline *c, int word, struct error *err)
 
 static int apply_report(void *target, const char *value, struct error *err)
 {
-    static const char *const words[] = {"usage", "usage=all", "launch", NULL};
+    static const char *const words[] = {"usage", "usage=all", "launch", "containment", NULL};
     return cmdline_each_word(value, words, take_report, target, err);
 }
 
@@ -644,8 +646,10 @@ static const struct option_def table[] = {
     {"--mem", "SIZE", LIMITS, "The same; a number alone is megabytes, and 0 no limit",
      .apply = cmdline_apply_megabytes, .variants = IN(SRUN)},
     {"--limit", "LIST", LIMITS,
-     "Limit all ranks of all hosts together: 'mem=30G,cput=100h'; mem is memory, vmem address "
-     "space, cput CPU time, procs processes",
+     "Limit all ranks of all hosts together: 'mem=30G,cput=100h'; 'host:mem=8G' those of each "
+     "host, "
+     "'rank:mem=2G' each rank; mem is memory, memsw memory and swap, vmem address space, cput CPU "
+     "time, wall wall time, procs processes, and for ranks files, core, file",
      OPTION_APPEND, .apply = cmdline_apply_limit},
     {"--on-limit", "WHAT", LIMITS,
      "When a limit is exceeded: kill-step (the default) ends all ranks, kill-rank the one that "
@@ -728,7 +732,8 @@ static const struct option_def table[] = {
      "When ranks are ended, wait this long between TERM and KILL; 10 seconds by default",
      SETS(SECONDS, step.kill_grace)},
     {"--report", "LIST", ENDING,
-     "At the end, print the usage of ranks and hosts (usage), or how the start went (launch)",
+     "At the end, print the usage of ranks and hosts (usage), how the start went (launch), or what "
+     "held the ranks and their limits (containment)",
      .apply = apply_report},
     {"--report-json", "FILE", ENDING,
      "At the end, write the usage and outcome of everything to FILE (- is standard output)",

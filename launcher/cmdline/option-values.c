@@ -64,42 +64,71 @@ int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct err
     return 0;
 }
 
-/* The kind of limit that a step can have with a name of len bytes; -1 with err. */
-static int limit_kind(const char *name, size_t len, struct error *err)
+/* The level before the colon of "rank:mem"; *name goes behind it. */
+static int limit_level(const char **name, size_t len, struct error *err)
 {
-    const char *words[LIMIT_KIND_COUNT + 1];
+    const char *words[LIMIT_LEVEL_COUNT + 1] = {0}, *colon = memchr(*name, ':', len);
+    for (int level = 0; level < LIMIT_LEVEL_COUNT; level++)
+        words[level] = limit_level_text((enum limit_level)level);
+    if (!colon)
+        return LIMIT_OF_STEP;
+    int level = option_word(*name, (size_t)(colon - *name), words, err);
+    *name = colon + 1;
+    return level;
+}
+
+/* The kind of limit with a name of len bytes; -1 with err. */
+static int limit_kind(const char *name, size_t len, enum limit_level level, struct error *err)
+{
+    const char *words[LIMIT_KIND_COUNT + 1] = {0};
     int kinds[LIMIT_KIND_COUNT], n = 0;
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
-        if (limit_words((enum limit_kind)k)->step_word) {
+        if (limit_words((enum limit_kind)k)->word) {
             kinds[n] = k;
-            words[n++] = limit_words((enum limit_kind)k)->step_word;
+            words[n++] = limit_words((enum limit_kind)k)->word;
         }
-    words[n] = NULL;
     int i = option_word(name, len, words, err);
+    if (i >= 0 && !limit_words((enum limit_kind)kinds[i])->holders[level])
+        return error_set(err, EINVAL, "'%s' is a limit of ranks alone; write 'rank:%s=AMOUNT'",
+                         words[i], words[i]);
     return i < 0 ? -1 : kinds[i];
+}
+
+/* "rank:mem=1G", of len bytes. */
+static int take_limit(struct cmdline *c, const char *item, size_t len, struct error *err)
+{
+    struct limits *const limits[LIMIT_LEVEL_COUNT] = {&c->step_limits, &c->step.host_limits,
+                                                      &c->step.rank_limits};
+    const char *name = item, *end = item + len, *equals = memchr(item, '=', len);
+    int level = limit_level(&name, (size_t)((equals ? equals : end) - item), err);
+    size_t n = (size_t)((equals ? equals : end) - name);
+    int k = level < 0 ? -1 : limit_kind(name, n, (enum limit_level)level, err);
+    if (k < 0)
+        return -1;
+    if (!equals)
+        return error_set(err, EINVAL, "'%.*s' has no value; write '%.*s=AMOUNT'", (int)len, item,
+                         (int)len, item);
+    if (limits[level]->of[k].set)
+        return error_set(err, EINVAL, "'%.*s' is given twice; keep one", (int)(equals - item),
+                         item);
+    AUTO_FREE char *amount = strndup(equals + 1, (size_t)(end - equals) - 1);
+    if (!amount)
+        return error_set(err, ENOMEM, "out of memory");
+    if (limit_parse((enum limit_kind)k, amount, &limits[level]->of[k], err) < 0)
+        return -1;
+    if (level == LIMIT_OF_STEP)
+        limits_hold_without_cgroup(limits[level], LIMIT_OF_STEP);
+    return 0;
 }
 
 int cmdline_apply_limit(void *target, const char *value, struct error *err)
 {
-    struct limits *limits = &((struct cmdline *)target)->step_limits;
-    for (const char *at = value;; at++) {
-        size_t len = strcspn(at, ","), name = strcspn(at, "=,");
-        int k = limit_kind(at, name, err);
-        AUTO_FREE char *amount = NULL;
-        if (k < 0)
+    for (;; value++) {
+        size_t len = strcspn(value, ",");
+        if (take_limit(target, value, len, err) < 0)
             return -1;
-        if (at[name] != '=')
-            return error_set(err, EINVAL, "'%.*s' has no value; write '%.*s=AMOUNT'", (int)name, at,
-                             (int)name, at);
-        if (limits->of[k].set)
-            return error_set(err, EINVAL, "'%.*s' is given twice; keep one", (int)name, at);
-        if (!(amount = strndup(at + name + 1, len - name - 1)))
-            return error_set(err, ENOMEM, "out of memory");
-        if (limit_parse((enum limit_kind)k, amount, &limits->of[k], err) < 0)
-            return -1;
-        limits->of[k].held_by = HELD_BY_SAMPLED;
-        at += len;
-        if (!*at)
+        value += len;
+        if (!*value)
             return 0;
     }
 }

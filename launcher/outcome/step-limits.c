@@ -14,7 +14,19 @@
 
 struct host_amounts {
     uint32_t turn; /* of the answer; 0: there was none */
+    uint32_t told; /* bits 1 << kind: limits of the host that --on-limit warn has told of */
     uint64_t value[LIMIT_KIND_COUNT];
+};
+
+/* Somebody has more than a limit. */
+struct excess {
+    enum limit_kind kind;
+    enum limit_level level;
+    uint64_t value;
+    const struct limit *limit;
+    const struct host *host; /* of `rank`; NULL: that is not known */
+    struct rank_name rank;   /* the rank; of hosts and steps the one that grew last, */
+    uint64_t growth;         /* by so much; 0: none has */
 };
 
 static const struct cmdline *cmd_of(const struct step_limits *l)
@@ -29,26 +41,19 @@ static const struct limit *limit_of(const struct step_limits *l, int k)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* The part of the limit that is left, of the limit of which the least is; negative: none. */
+/* The part of the limit that is left, of the limit of which the least is. */
 static double headroom(const struct step_limits *l)
 {
     double least = 1;
     for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
         const struct limit *limit = limit_of(l, k);
-        double left = limit->set ? 1 - (double)l->of[k].sum / (double)limit->value : 1;
+        uint64_t now = l->of[k].sum;
+        if (k == LIMIT_WALL_TIME && now)
+            now += (uint64_t)((loop_now() - l->answered) * 1e6);
+        double left = limit->set ? sample_left((enum limit_kind)k, limit, now, 0) : 1;
         least = left < least ? left : least;
     }
     return least;
-}
-
-/* Often at first and where little is left; seldom while nothing grows and much is left. */
-static void ask_later(struct step_limits *l)
-{
-    double after = LIMIT_SAMPLE_SECONDS * headroom(l);
-    after = after > l->quiet ? l->quiet : after;
-    l->quiet = l->quiet * 2 > LIMIT_SAMPLE_SECONDS ? LIMIT_SAMPLE_SECONDS : l->quiet * 2;
-    loop_timer_start(&l->timer, after < LIMIT_SAMPLE_MIN_SECONDS ? LIMIT_SAMPLE_MIN_SECONDS : after,
-                     0);
 }
 
 /* A host that does not answer holds up the next question for a while only: the others are watched.
@@ -59,61 +64,71 @@ static void ask(void *arg)
     Mprun__PresentAsk m = MPRUN__PRESENT_ASK__INIT;
     if (verdict_is_ending(l->verdict))
         return;
-    if (l->awaited == 0 || loop_now() - l->asked >= LIMIT_SAMPLE_SECONDS) {
+    if (l->awaited == 0 || loop_now() - l->asked >= SAMPLE_SECONDS_MAX) {
         l->awaited = l->hosts->plan->nused;
         l->asked = loop_now();
         m.turn = ++l->turn;
-        m.amounts = 1;
+        for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+            m.amounts |= limit_of(l, k)->set ? 1u << k : 0;
         hosts_broadcast(l->hosts, FRAME_PRESENT_ASK, &m.base);
     }
-    ask_later(l);
+    loop_timer_start(&l->timer, sample_pace_next(&l->pace, headroom(l)), 0);
 }
 
 void step_limits_begin(struct step_limits *l)
 {
     if (limits_is_any_set(&cmd_of(l)->step_limits))
-        ask_later(l);
+        loop_timer_start(&l->timer, sample_pace_next(&l->pace, 1), 0);
 }
 
 /* ---- what is said and done ------------------------------------------------------------------- */
 
-/* "rank 4 on n2 grew last, by 10 MiB" */
-static void grower_text(const struct step_limits *l, int k, char *buf, size_t n)
+/* ": rank 4 on n2 grew last, by 10 MiB" */
+static void grower_text(const struct excess *e, char *buf, size_t n)
 {
-    const struct limit_state *s = &l->of[k];
     char name[RANK_NAME_TEXT], by[32];
     buf[0] = 0;
-    if (!s->growth)
+    if (!e->growth || e->level == LIMIT_OF_RANK)
         return;
-    limit_format((enum limit_kind)k, s->growth, by, sizeof(by));
-    snprintf(buf, n, ": rank %s on %s grew last, by %s", rank_name_format(s->grew, name),
-             l->hosts->used[s->host]->name, by);
+    limit_format(e->kind, e->growth, by, sizeof(by));
+    snprintf(buf, n, ": rank %s on %s grew last, by %s", rank_name_format(e->rank, name),
+             e->host->name, by);
+}
+
+/* "rank 4 on n2", "host n2", "the step" */
+static void subject_text(const struct excess *e, char *buf, size_t n)
+{
+    char name[RANK_NAME_TEXT];
+    if (e->level == LIMIT_OF_RANK)
+        snprintf(buf, n, "rank %s on %s", rank_name_format(e->rank, name), e->host->name);
+    else if (e->level == LIMIT_OF_HOST)
+        snprintf(buf, n, "host %s", e->host->name);
+    else
+        snprintf(buf, n, "the step");
 }
 
 /* "the step exceeded its limit of memory: 45 MiB of 30 MiB (--limit mem): rank 4 on n2 ..." */
-static void describe(const struct step_limits *l, int k, const char *how, char *buf, size_t n)
+static void describe(const struct excess *e, const char *how, char *buf, size_t n)
 {
-    char used[32], limit[32], who[160];
-    limit_format((enum limit_kind)k, l->of[k].sum, used, sizeof(used));
-    limit_format((enum limit_kind)k, limit_of(l, k)->value, limit, sizeof(limit));
-    grower_text(l, k, who, sizeof(who));
-    snprintf(buf, n, "the step %s its limit of %s: %s of %s (--limit %s)%s", how,
-             limit_words((enum limit_kind)k)->name, used, limit,
-             limit_words((enum limit_kind)k)->step_word, who);
+    char used[32], limit[32], subject[120], grower[160];
+    const struct limit_words *w = limit_words(e->kind);
+    limit_format(e->kind, e->value, used, sizeof(used));
+    limit_format(e->kind, e->limit->value, limit, sizeof(limit));
+    subject_text(e, subject, sizeof(subject));
+    grower_text(e, grower, sizeof(grower));
+    snprintf(buf, n, "%s %s its limit of %s: %s of %s (--limit %s%s%s)%s", subject, how, w->name,
+             used, limit, e->level == LIMIT_OF_STEP ? "" : limit_level_text(e->level),
+             e->level == LIMIT_OF_STEP ? "" : ":", w->word, grower);
 }
 
-static void kill_rank(struct step_limits *l, int k, const char *text)
+static void kill_rank(const struct excess *e, const char *text)
 {
-    const struct limit_state *s = &l->of[k];
     Mprun__KillRank m = MPRUN__KILL_RANK__INIT;
     Mprun__RankName name;
-    if (!s->growth || l->killed_in == l->turn) /* the effect is seen in the next turn */
-        return;
-    l->killed_in = l->turn;
-    rank_name_pack(s->grew, &name);
+    rank_name_pack(e->rank, &name);
     m.name = &name;
     m.text = (char *)(uintptr_t)text;
-    host_send(l->hosts->used[s->host], FRAME_KILL_RANK, &m.base);
+    host_send((struct host *)(uintptr_t)e->host, FRAME_KILL_RANK, &m.base);
 }
 
 static void kill_step(struct step_limits *l, const char *text)
@@ -124,22 +139,50 @@ static void kill_step(struct step_limits *l, const char *text)
     verdict_fail(l->verdict, EXIT_CODE_SIGNAL + 9, "%s; its ranks are ended", text);
 }
 
-static void exceeded(struct step_limits *l, int k)
+/* has_told: by --on-limit warn, which tells once. */
+static void exceeded(struct step_limits *l, const struct excess *e, bool has_told)
 {
     char text[400];
-    describe(l, k, "exceeded", text, sizeof(text));
+    bool has_culprit = e->host && (e->level == LIMIT_OF_RANK || e->growth);
+    describe(e, "exceeded", text, sizeof(text));
     switch (cmd_of(l)->on_limit) {
     case ON_LIMIT_KILL_STEP:
         kill_step(l, text);
         break;
     case ON_LIMIT_KILL_RANK:
-        kill_rank(l, k, text);
+        if (has_culprit)
+            kill_rank(e, text);
+        else if (limit_words(e->kind)->is_longest) /* no rank alone is to blame */
+            kill_step(l, text);
         break;
     case ON_LIMIT_WARN:
-        if (!l->of[k].has_told)
+        if (!has_told)
             log_warn("%s", text);
-        l->of[k].has_told = true;
     }
+}
+
+static struct excess step_excess(const struct step_limits *l, int k)
+{
+    const struct limit_state *s = &l->of[k];
+    return (struct excess){.kind = (enum limit_kind)k,
+                           .level = LIMIT_OF_STEP,
+                           .value = s->sum,
+                           .limit = limit_of(l, k),
+                           .host = l->hosts->used[s->host],
+                           .rank = s->grew,
+                           .growth = s->growth};
+}
+
+static void step_exceeded(struct step_limits *l, int k)
+{
+    const struct excess e = step_excess(l, k);
+    if (cmd_of(l)->on_limit == ON_LIMIT_KILL_RANK) {
+        if (l->killed_in == l->turn) /* the effect is seen in the next turn */
+            return;
+        l->killed_in = l->turn;
+    }
+    exceeded(l, &e, l->of[k].has_told);
+    l->of[k].has_told = true;
 }
 
 static void warn(struct step_limits *l, int k)
@@ -148,7 +191,8 @@ static void warn(struct step_limits *l, int k)
     if (l->of[k].has_warned)
         return;
     l->of[k].has_warned = true;
-    describe(l, k, "is near", text, sizeof(text));
+    const struct excess e = step_excess(l, k);
+    describe(&e, "is near", text, sizeof(text));
     log_warn("%s", text);
 }
 
@@ -159,13 +203,15 @@ static void take_amount(struct step_limits *l, const struct host *h,
 {
     struct limit_state *s = &l->of[a->kind];
     uint64_t *before = &l->last[h->launch_index].value[a->kind];
-    s->sum += a->value - *before;
+    if (!limit_words(a->kind)->is_longest)
+        s->sum += a->value - *before;
+    else if (a->value > s->sum)
+        s->sum = a->value;
     *before = a->value;
     struct rank_name grew = rank_name_unpack(a->grew);
     if (!limit_of(l, (int)a->kind)->set || !a->growth || !host_may_have_rank(h, grew))
         return;
-    if (a->growth > limit_of(l, (int)a->kind)->value / LIMIT_GROWTH_PARTS)
-        l->quiet = LIMIT_SAMPLE_MIN_SECONDS;
+    sample_pace_grew(&l->pace, a->growth, limit_of(l, (int)a->kind));
     if (s->grew_in == l->turn && s->growth > a->growth)
         return; /* a rank of another host grew more meanwhile */
     s->grew = grew;
@@ -181,7 +227,7 @@ static void compare(struct step_limits *l)
         if (!limit->set)
             continue;
         if (l->of[k].sum > limit->value)
-            exceeded(l, k);
+            step_exceeded(l, k);
         else if ((double)l->of[k].sum >= LIMIT_WARN_PART * (double)limit->value)
             warn(l, k);
     }
@@ -193,6 +239,7 @@ int step_limits_answer(struct step_limits *l, const struct host *h, const Mprun_
     if (m->turn == 0 || m->turn > l->turn || m->turn <= last->turn)
         return -1;
     last->turn = m->turn;
+    l->answered = loop_now();
     for (size_t i = 0; i < m->n_amounts; i++)
         if (m->amounts[i]->kind < LIMIT_KIND_COUNT)
             take_amount(l, h, m->amounts[i]);
@@ -202,13 +249,36 @@ int step_limits_answer(struct step_limits *l, const struct host *h, const Mprun_
     return 0;
 }
 
+int step_limits_over(struct step_limits *l, const struct host *h, const Mprun__OverLimit *m)
+{
+    const struct step *step = &l->hosts->plan->step;
+    struct excess e = {.kind = (enum limit_kind)m->kind,
+                       .level = (enum limit_level)m->level,
+                       .value = m->value,
+                       .host = h,
+                       .rank = rank_name_unpack(m->name),
+                       .growth = m->growth};
+    if (m->kind >= LIMIT_KIND_COUNT || (m->level != LIMIT_OF_RANK && m->level != LIMIT_OF_HOST))
+        return -1;
+    e.limit = &(m->level == LIMIT_OF_RANK ? &step->rank_limits : &step->host_limits)->of[m->kind];
+    if (!e.limit->set || !limit_words(e.kind)->word ||
+        ((m->level == LIMIT_OF_RANK || m->growth) && !host_may_have_rank(h, e.rank)))
+        return -1;
+    uint32_t *told = &l->last[h->launch_index].told, bit = 1u << m->kind;
+    bool is_host = m->level == LIMIT_OF_HOST;
+    if (!verdict_is_ending(l->verdict))
+        exceeded(l, &e, is_host && (*told & bit));
+    *told |= is_host ? bit : 0;
+    return 0;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 int step_limits_init(struct step_limits *l, struct loop *loop, struct host_table *hosts,
                      struct verdict *verdict)
 {
-    *l =
-        (struct step_limits){.hosts = hosts, .verdict = verdict, .quiet = LIMIT_SAMPLE_MIN_SECONDS};
+    *l = (struct step_limits){.hosts = hosts, .verdict = verdict};
+    sample_pace_begin(&l->pace);
     l->last = calloc(hosts->plan->nused + 1, sizeof(*l->last));
     loop_timer_init(&l->timer, loop, ask, l);
     return l->last ? 0 : -1;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-limits.h - limits of the whole step across its hosts (--limit), held by samples
+/* step-limits.h - limits that samples hold: of the whole step across its hosts, of hosts, of ranks
  *
  * No kernel holds a limit over several hosts. mprun asks every host what its ranks use (PRESENT_ASK
- * with `amounts`), adds up the answers and compares: the less room is left, the more often. */
+ * with `amounts`), adds up the answers and compares: the less room is left, the more often. Limits
+ * of hosts and ranks that no kernel holds the hosts compare themselves (OVER_LIMIT). What is done
+ * about it is decided here: --on-limit. */
 #pragma once
 
 #include "common/loop.h"
 #include "launcher/hosts/host-table.h"
 #include "model/limits.h"
+#include "model/sample-pace.h"
 #include "wire/mprun.pb-c.h"
 
 struct verdict;
@@ -18,9 +21,9 @@ struct step_limits { /* private to step-limits.c */
     struct loop_timer timer; /* until the next question */
     uint32_t turn;           /* of the last question */
     size_t awaited;          /* answers to it */
-    double asked;            /* loop_now() of it */
-    double quiet;            /* seconds to the next question where nothing grows */
-    uint32_t killed_in;      /* turn in which a rank was killed; 0: none was */
+    double asked, answered;  /* loop_now() of it, and of the last answer */
+    struct sample_pace pace;
+    uint32_t killed_in; /* turn in which a rank was killed; 0: none was */
     struct limit_state {
         uint64_t sum;
         struct rank_name grew; /* the rank that grew last, by */
@@ -41,3 +44,5 @@ void step_limits_free(struct step_limits *l); /* what it holds, not itself; zero
 void step_limits_begin(struct step_limits *l);
 /* PRESENT with amounts has come from a host. -1: a frame that cannot be. */
 int step_limits_answer(struct step_limits *l, const struct host *h, const Mprun__Present *m);
+/* OVER_LIMIT has come from a host. -1: a frame that cannot be. */
+int step_limits_over(struct step_limits *l, const struct host *h, const Mprun__OverLimit *m);

@@ -427,6 +427,8 @@ static void print_hosts(struct writer *w)
 
 /* ---- what was held how ----------------------------------------------------------------------- */
 
+enum { NOTE_TEXT = 2000 };
+
 static void say_tracking(const struct writer *w, size_t host, char *buf, size_t n)
 {
     const struct report_host *h = &w->r->hosts[host];
@@ -444,31 +446,46 @@ static void say_tracking(const struct writer *w, size_t host, char *buf, size_t 
                  (int)length, reason, length ? ")" : "");
 }
 
-static void say_limit(enum limit_kind k, const char *of, const struct limit *l, char *buf, size_t n)
+static const char *holder_text(const struct limits *l, enum limit_kind k, enum limit_level level)
+{
+    switch (l->of[k].held_by) {
+    case HELD_BY_NONE:
+        return "nothing";
+    case HELD_BY_SAMPLED:
+        return "samples";
+    case HELD_BY_RLIMIT:
+        return limit_is_sampled(l, k, level)
+                   ? "rlimit for each process, samples for all of them together"
+                   : "rlimit for each process";
+    case HELD_BY_CGROUP:
+        break;
+    }
+    return "cgroup";
+}
+
+static void say_limit(const struct limits *l, enum limit_kind k, enum limit_level level, char *buf,
+                      size_t n)
 {
     char value[32];
     size_t len = strlen(buf);
-    if (!l->set)
+    if (!l->of[k].set)
         return;
-    limit_format(k, l->value, value, sizeof(value));
+    limit_format(k, l->of[k].value, value, sizeof(value));
     snprintf(buf + len, n - len, "%s%s of a %s limited to %s, held by %s", len ? "; " : "",
-             limit_words(k)->name, of, value,
-             l->held_by == HELD_BY_NONE      ? "nothing"
-             : l->held_by == HELD_BY_SAMPLED ? "samples"
-                                             : limit_holder_text(l->held_by));
+             limit_words(k)->name, limit_level_text(level), value, holder_text(l, k, level));
 }
 
-static void say_limits(const char *of, const struct limits *l, char *buf, size_t n)
+static void say_limits(const struct limits *l, enum limit_level level, char *buf, size_t n)
 {
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
-        say_limit(k, of, &l->of[k], buf, n);
+        say_limit(l, (enum limit_kind)k, level, buf, n);
 }
 
 static void say_host_limits(const struct writer *w, size_t host, char *buf, size_t n)
 {
     buf[0] = 0;
     if (w->r->hosts[host].ready)
-        say_limits("host", &w->r->hosts[host].limits, buf, n);
+        say_limits(&w->r->hosts[host].limits, LIMIT_OF_HOST, buf, n);
 }
 
 /* All ranks of a host have the same limits, held in the same way. */
@@ -477,13 +494,13 @@ static void say_rank_limits(const struct writer *w, size_t host, char *buf, size
     const struct report_host_sum *sum = &w->sums.hosts[host];
     buf[0] = 0;
     if (sum->nranks)
-        say_limits("rank", &w->r->ranks[sum->any_rank].limits, buf, n);
+        say_limits(&w->r->ranks[sum->any_rank].limits, LIMIT_OF_RANK, buf, n);
 }
 
 static void print_step_limits(struct writer *w)
 {
-    char text[512] = "";
-    say_limits("step", &w->r->limits, text, sizeof(text));
+    char text[NOTE_TEXT] = "";
+    say_limits(&w->r->limits, LIMIT_OF_STEP, text, sizeof(text));
     if (text[0])
         fprintf(w->out, "  %s\n", text);
 }
@@ -514,7 +531,7 @@ static size_t find_sentences(const struct writer *w, say_fn say, struct sentence
     void *by_text = NULL;
     size_t n = 0;
     for (size_t i = 0; i < w->r->nhosts; i++) {
-        char text[512];
+        char text[NOTE_TEXT];
         say(w, i, text, sizeof(text));
         ret[n].text = text[0] ? strdup(text) : NULL;
         struct sentence **found = ret[n].text ? tsearch(&ret[n], &by_text, compare_texts) : NULL;
@@ -572,6 +589,17 @@ int report_print(const struct report *r, bool all, FILE *out, struct error *err)
     print_head(&w);
     print_all_ranks(&w);
     print_hosts(&w);
+    print_notes(&w);
+    report_sums_free(&w.sums);
+    return 0;
+}
+
+int report_print_containment(const struct report *r, FILE *out, struct error *err)
+{
+    struct writer w = {.r = r, .out = out};
+    if (report_sums_create(r, &w.sums, err) < 0)
+        return -1;
+    print_head(&w);
     print_notes(&w);
     report_sums_free(&w.sums);
     return 0;

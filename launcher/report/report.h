@@ -133,6 +133,8 @@ enum { REPORT_ROWS_MAX = 32 }; /* more ranks, or hosts, than this are summarised
 /* The report for people, of several lines. all: a row for every rank and host, however many there
  * are. 0, or -1 with err. */
 int report_print(const struct report *r, bool all, FILE *out, struct error *err);
+/* Only its head, and what was held how. */
+int report_print_containment(const struct report *r, FILE *out, struct error *err);
 /* The report for programs, into a file that is replaced in one go ("-": standard output). 0, or -1
  * with err. */
 int report_write_json(const struct report *r, const char *path, struct error *err);

@@ -63,6 +63,8 @@ static int print_reports(const struct cmdline *cmd, const struct report *report,
         report_print_launch(report, out);
     if (cmd->report_usage)
         rc = report_print(report, cmd->report_usage == REPORT_USAGE_ALL, out, err);
+    else if (cmd->report_containment) /* the other has it, too */
+        rc = report_print_containment(report, out, err);
     if (fclose(out) != 0)
         return error_errno(err, errno, "print the report");
     fputs(text, stderr);
@@ -75,7 +77,8 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
 {
     const struct cmdline *cmd = plan->cmd;
     int rc = 0;
-    if (!cmd->report_usage && !cmd->report_launch && !cmd->report_json)
+    bool is_printed = cmd->report_usage || cmd->report_launch || cmd->report_containment;
+    if (!is_printed && !cmd->report_json)
         return 0;
     AUTO_FREE char *command = command_line(cmd);
     AUTO_FREE struct report_rank *ranks = all_ranks(record);
@@ -102,7 +105,7 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
     };
     own_usage(&report.launcher);
     umask((mode_t)plan->step.umask); /* the report is the user's */
-    if (cmd->report_launch || cmd->report_usage)
+    if (is_printed)
         rc |= print_reports(cmd, &report, err);
     if (cmd->report_json)
         rc |= report_write_json(&report, cmd->report_json, err);

@@ -16,23 +16,6 @@ static const char *why_no_limits(const struct step_containment *c)
     return c->reason[0] || !c->tree ? c->reason : cgroup_tree_why_no_limits(c->tree);
 }
 
-static int refuse_limit(const struct step_containment *c, enum limit_kind k, const char *option,
-                        const struct limit *l, struct error *err)
-{
-    char value[32];
-    limit_format(k, l->value, value, sizeof(value));
-    if (c->level == TRACK_RM) /* nothing that would take them out of the job */
-        return error_set(err, ENOTSUP,
-                         "%s %s: nothing on this host can hold this limit (%s); leave the option "
-                         "out, or ask the resource manager for a limit of the job instead",
-                         option, value, why_no_limits(c));
-    return error_set(err, ENOTSUP,
-                     "%s %s: nothing on this host can hold this limit (%s); leave the option out, "
-                     "or run where a cgroup with the %s controller may be made, as in "
-                     "`systemd-run --user --scope -p Delegate=yes mprun ...`",
-                     option, value, why_no_limits(c), limit_words(k)->controller);
-}
-
 /* Compare what was asked for with what was reached. */
 static int check(const struct step_containment *c, struct error *err)
 {
@@ -41,13 +24,6 @@ static int check(const struct step_containment *c, struct error *err)
     if (r->tracking_set && c->level > r->tracking)
         return error_set(err, ENOTSUP, "--containment=%s: this host can only give '%s': %s",
                          tracking_text(r->tracking), tracking_text(c->level), c->reason);
-    for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
-        const struct limit *host = &c->host_limits.of[k], *rank = &c->rank_limits.of[k];
-        if (host->set && host->held_by == HELD_BY_NONE)
-            return refuse_limit(c, k, limit_words(k)->host_option, host, err);
-        if (rank->set && rank->held_by == HELD_BY_NONE)
-            return refuse_limit(c, k, limit_words(k)->rank_option, rank, err);
-    }
     const struct {
         int wanted;
         enum cgroup_controller controller;
@@ -84,6 +60,8 @@ static int settle(struct step_containment *c, struct error *err)
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         if (c->rank_limits.of[k].set && (have & cgroup_limit_controller(k)))
             c->rank_limits.of[k].held_by = HELD_BY_CGROUP;
+    limits_hold_without_cgroup(&c->rank_limits, LIMIT_OF_RANK);
+    limits_hold_without_cgroup(&c->host_limits, LIMIT_OF_HOST);
     c->is_ready = check(c, err) == 0 && hold_cpus(c, err) == 0;
     return c->is_ready ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-amounts.c - what the ranks use now of everything that a whole step can be limited in
+/* rank-amounts.c - what the ranks use now of everything that samples can limit
  *
  * The processes are added up. Of shared memory each has its part, so that a segment counts once
  * however many ranks map it; pages of files do not count, as the kernel can take them back. */
@@ -23,32 +23,43 @@ static uint64_t memory_of(pid_t pid, uint64_t *ret_swap)
     return m.anonymous + m.shared;
 }
 
-static void add_process(pid_t pid, uint64_t amounts[LIMIT_KIND_COUNT])
+#define MEMORY_KINDS ((1u << LIMIT_MEMORY) | (1u << LIMIT_MEMORY_SWAP))
+
+/* Memory costs most to look at. */
+static void add_process(pid_t pid, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     struct proc_stat p;
+    uint64_t swap = 0;
     if (proc_stat_read(pid, &p) < 0)
         return;
     uint64_t tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
     amounts[LIMIT_CPU_TIME] += (p.utime + p.stime + p.cutime + p.cstime) * tick;
     amounts[LIMIT_ADDRESS_SPACE] += p.address_space;
-    amounts[LIMIT_MEMORY] += memory_of(pid, &amounts[LIMIT_SWAP]);
     amounts[LIMIT_PIDS]++;
+    if (!(kinds & MEMORY_KINDS))
+        return;
+    uint64_t memory = memory_of(pid, &swap);
+    amounts[LIMIT_MEMORY] += memory;
+    amounts[LIMIT_MEMORY_SWAP] += memory + swap;
 }
 
 /* pids is freed. */
-static void add_processes(pid_t *pids, int n, uint64_t amounts[LIMIT_KIND_COUNT])
+static void add_processes(pid_t *pids, int n, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     for (int i = 0; i < n; i++)
-        add_process(pids[i], amounts);
+        add_process(pids[i], kinds, amounts);
     if (n > 0)
         free(pids);
 }
 
-static void look_at(struct rank *r, uint64_t amounts[LIMIT_KIND_COUNT])
+static void look_at(struct rank *r, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     pid_t *pids = NULL;
-    if (r->state == RANK_RUNNING)
-        add_processes(pids, ranks_pids(r->all, r->local, &pids), amounts);
+    if (r->state == RANK_RUNNING) {
+        int n = kinds & ~(1u << LIMIT_WALL_TIME) ? ranks_pids(r->all, r->local, &pids) : 0;
+        add_processes(pids, n, kinds, amounts);
+        amounts[LIMIT_WALL_TIME] = (uint64_t)((loop_now() - r->start_time) * 1e6);
+    }
     if (r->pid == 0)
         amounts[LIMIT_CPU_TIME] +=
             r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
@@ -64,46 +75,50 @@ static bool is_rank(const struct ranks *all, pid_t pid)
 }
 
 /* Processes of no known rank: those that have lost their parent are this process's children. */
-static void add_orphans(const struct ranks *s, uint64_t amounts[LIMIT_KIND_COUNT])
+static void add_orphans(const struct ranks *s, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     pid_t *children = NULL, server = s->with->pmi ? s->with->pmi->pid : 0;
     int n = proc_children(getpid(), &children);
     for (int i = 0; i < n; i++) {
         pid_t *pids = NULL;
         if (children[i] != server && !is_rank(s, children[i]))
-            add_processes(pids, process_tree_pids(children[i], &pids), amounts);
+            add_processes(pids, process_tree_pids(children[i], &pids), kinds, amounts);
     }
     free(children);
     amounts[LIMIT_CPU_TIME] += rusage_cpu(&s->with->others->sum);
 }
 
-static void add_world(struct ranks *s, struct rank_amount ret[LIMIT_KIND_COUNT])
+static void add_rank(struct rank *r, enum amounts_reader reader, unsigned kinds,
+                     struct rank_amount ret[LIMIT_KIND_COUNT])
 {
-    for (uint32_t i = 0; i < s->n; i++) {
-        struct rank *r = &s->ranks[i];
-        uint64_t now[LIMIT_KIND_COUNT] = {0};
-        look_at(r, now);
-        for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
-            uint64_t growth = now[k] > r->amounts[k] ? now[k] - r->amounts[k] : 0;
-            if (growth > ret[k].growth) {
-                ret[k].growth = growth;
-                ret[k].grew = r->name;
-            }
-            ret[k].value += now[k];
-            r->amounts[k] = now[k];
+    uint64_t now[LIMIT_KIND_COUNT] = {0}, *before = r->amounts[reader];
+    look_at(r, kinds, now);
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
+        uint64_t growth = now[k] > before[k] ? now[k] - before[k] : 0;
+        before[k] = now[k];
+        if (limit_words((enum limit_kind)k)->is_longest) {
+            ret[k].value = now[k] > ret[k].value ? now[k] : ret[k].value;
+            continue;
+        }
+        ret[k].value += now[k];
+        if (growth > ret[k].growth) {
+            ret[k].growth = growth;
+            ret[k].grew = r->name;
         }
     }
 }
 
-void ranks_amounts(struct ranks *all, struct rank_amount ret[LIMIT_KIND_COUNT])
+void ranks_amounts(struct ranks *all, enum amounts_reader reader, unsigned kinds,
+                   struct rank_amount ret[LIMIT_KIND_COUNT])
 {
     uint64_t others[LIMIT_KIND_COUNT] = {[LIMIT_CPU_TIME] = all->freed_cpu};
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         ret[k] = (struct rank_amount){0};
     for (struct ranks *s = all; s; s = s->next)
-        add_world(s, ret);
+        for (uint32_t i = 0; i < s->n; i++)
+            add_rank(&s->ranks[i], reader, kinds, ret);
     if (all->with->containment->level != TRACK_RANK) /* in leaves they were counted */
-        add_orphans(all, others);
+        add_orphans(all, kinds, others);
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         ret[k].value += others[k];
 }

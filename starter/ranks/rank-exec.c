@@ -214,13 +214,42 @@ static void fail_without_program(const struct rank *r, const struct rank_program
     add_advice(f, NULL, directory, err);
 }
 
+static rlim_t least(uint64_t a, rlim_t b)
+{
+    return a < b ? (rlim_t)a : b;
+}
+
+/* The hard limit as well, so that it stays; a lower one of the host stays, too. A rank hears of its
+ * CPU time by SIGXCPU before it is killed. */
+static struct rlimit hard_limit(const struct limit_words *w, uint64_t value)
+{
+    struct rlimit own = {.rlim_max = RLIM_INFINITY};
+    bool is_cpu = w->resource == RLIMIT_CPU;
+    uint64_t v = is_cpu ? (value + 999999) / 1000000 : value;
+    getrlimit((unsigned)w->resource, &own);
+    return (struct rlimit){.rlim_cur = least(v, own.rlim_max),
+                           .rlim_max =
+                               least(v + (is_cpu ? CPU_LIMIT_KILL_SECONDS : 0), own.rlim_max)};
+}
+
+/* The user's soft limits, and over them the limits of the rank that the kernel holds for each
+ * process. */
+static void set_limits(const struct rank *r, struct rlimit to[RLIM_NLIMITS])
+{
+    memcpy(to, r->all->with->launch->step.soft_limits, RLIM_NLIMITS * sizeof(*to));
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        if (r->limits.of[k].set && r->limits.of[k].held_by == HELD_BY_RLIMIT) {
+            const struct limit_words *w = limit_words((enum limit_kind)k);
+            to[w->resource] = hard_limit(w, r->limits.of[k].value);
+        }
+}
+
 /* Set what the step asks for all its ranks. */
 static void set_step(struct spawn *s, const struct step *step)
 {
     s->umask = step->umask;
     s->set_nice = 1;
     s->nice = step->nice;
-    s->limits = step->soft_limits;
     s->parent_death_signal = SIGKILL;
     s->set_oom_score_adj = 1;
     s->oom_score_adj = oom_score();
@@ -232,10 +261,13 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *ar
 {
     struct cgroup_birth birth;
     struct spawn s;
+    struct rlimit limits[RLIM_NLIMITS];
     size_t affinity_size = 0;
     cpu_set_t *affinity = make_affinity(r, &affinity_size);
     spawn_init(&s);
     set_step(&s, &r->all->with->launch->step);
+    set_limits(r, limits);
+    s.limits = limits;
     s.path = argv ? p->wrapper : p->path;
     s.argv = argv ? argv : r->app->argv;
     s.stop_at_exec = r->all->with->launch->step.stop_point == STOP_AT_EXEC;

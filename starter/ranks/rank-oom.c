@@ -25,9 +25,37 @@ static uint64_t counted_kills(const struct rank *r, bool *ret_is_counted)
     return kills > told ? kills - told : 0;
 }
 
+bool rank_limit_signal_text(const struct rank *r, int signo, char *text, size_t n)
+{
+    char name[RANK_NAME_TEXT], value[32];
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
+        const struct limit_words *w = limit_words((enum limit_kind)k);
+        if (!r->limits.of[k].set || w->signal == 0 || w->signal != signo)
+            continue;
+        limit_format((enum limit_kind)k, r->limits.of[k].value, value, sizeof(value));
+        snprintf(text, n, "rank %s on %s exceeded its limit of %s: %s (--limit rank:%s)",
+                 rank_name_format(r->name, name), launch_here(r->all->with->launch)->host, w->name,
+                 value, w->word);
+        return true;
+    }
+    return false;
+}
+
+/* "memory limit 2 GiB", or that of memory and swap together */
+static const char *memory_limit(const struct limits *l, char *buf, size_t n)
+{
+    char size[16];
+    if (l->memory.set)
+        snprintf(buf, n, "memory limit %s", size_format(l->memory.value, size, sizeof(size)));
+    else
+        snprintf(buf, n, "limit of memory and swap %s",
+                 size_format(l->memory_swap.value, size, sizeof(size)));
+    return buf;
+}
+
 bool rank_oom_text(const struct rank *r, char *text, size_t n)
 {
-    char name[RANK_NAME_TEXT], limit[256], size[16], peak[16];
+    char name[RANK_NAME_TEXT], limit[256], of[64], peak[16];
     struct step_containment *c = r->all->with->containment;
     const char *host = launch_here(r->all->with->launch)->host;
     bool is_counted;
@@ -46,13 +74,13 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n)
                                                         : r->usage.value[USAGE_RSS_PEAK],
                 peak, sizeof(peak));
     if (r->leaf && cgroup_leaf_reached_limit(r->leaf))
-        snprintf(text, n, "rank %s on %s exceeded its memory limit %s (peak %s)", name, host,
-                 size_format(cgroup_leaf_limits(r->leaf)->memory.value, size, sizeof(size)), peak);
+        snprintf(text, n, "rank %s on %s exceeded its %s (peak %s)", name, host,
+                 memory_limit(&r->limits, of, sizeof(of)), peak);
     else if (c->tree && cgroup_tree_reached_limit(c->tree))
         snprintf(text, n,
-                 "rank %s on %s was killed: the ranks of this host exceeded --mem %s (peak of this "
+                 "rank %s on %s was killed: the ranks of this host exceeded their %s (peak of this "
                  "rank %s)",
-                 name, host, size_format(c->host_limits.memory.value, size, sizeof(size)), peak);
+                 name, host, memory_limit(&c->host_limits, of, sizeof(of)), peak);
     else
         snprintf(text, n, "rank %s on %s " OOM_KILLED " (%s; its peak %s)", name, host, limit,
                  peak);

@@ -63,6 +63,8 @@ static enum end_cause cause_of(struct rank *r, int *ret_code, char *text, size_t
     }
     if (r->was_killed)
         return END_KILLED;
+    if (WIFSIGNALED(status) && rank_limit_signal_text(r, *ret_code, text, n))
+        return END_LIMIT;
     if (WIFSIGNALED(status))
         return END_SIGNAL;
     if (*ret_code != 0)
@@ -250,9 +252,14 @@ void rank_start(struct rank *r)
 {
     struct cgroup_tree *tree = r->all->with->containment->tree;
     struct error e;
-    if (tree &&
-        !(r->leaf = cgroup_leaf_create(tree, r->name, &r->all->with->launch->step.rank_limits, &e)))
+    r->limits = r->all->with->launch->step.rank_limits;
+    limits_forget_holders(&r->limits);
+    if (tree && !(r->leaf = cgroup_leaf_create(tree, r->name, &r->limits, &e))) {
         not_started(r, EXIT_CODE_MPRUN, &e);
-    else
-        start_process(r);
+        return;
+    }
+    if (r->leaf)
+        r->limits = *cgroup_leaf_limits(r->leaf);
+    limits_hold_without_cgroup(&r->limits, LIMIT_OF_RANK);
+    start_process(r);
 }

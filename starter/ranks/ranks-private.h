@@ -32,8 +32,10 @@ struct rank {
     uint64_t start_ns, end_ns; /* of the wall clock */
     double start_time;         /* of loop_now() */
     struct usage usage;
-    char *bound_threads;                /* what the kernel says; NULL when not bound */
-    uint64_t amounts[LIMIT_KIND_COUNT]; /* of the last ranks_amounts() */
+    char *bound_threads;  /* what the kernel says; NULL when not bound */
+    struct limits limits; /* with what holds them; none before its start */
+    uint32_t over_limits; /* bits 1 << kind: mprun was told of these */
+    uint64_t amounts[AMOUNTS_READERS][LIMIT_KIND_COUNT]; /* of the last ranks_amounts() */
     char *limit_text; /* it was killed for a limit that mprun holds: the sentence; NULL */
 };
 
@@ -58,6 +60,9 @@ char **rank_wrapped_argv(const struct rank *r, const char *program);
 /* Did the kernel kill it for want of memory, or this process for a limit? Then text says for which
  * limit. */
 bool rank_oom_text(const struct rank *r, char *text, size_t n);
+/* Does the kernel end processes with this signal for a limit that the rank has? Then text says so.
+ */
+bool rank_limit_signal_text(const struct rank *r, int signo, char *text, size_t n);
 
 /* ---- rank-process.c -------------------------------------------------------------------------- */
 

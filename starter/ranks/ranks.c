@@ -323,5 +323,5 @@ struct rank_account ranks_account(struct ranks *s, uint32_t local)
     return (struct rank_account){.name = r->name,
                                  .usage = &r->usage,
                                  .bound_threads = r->bound_threads,
-                                 .limits = r->leaf ? cgroup_leaf_limits(r->leaf) : NULL};
+                                 .limits = &r->limits};
 }

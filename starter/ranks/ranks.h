@@ -73,8 +73,11 @@ struct rank_amount {       /* of one kind, in its unit */
     struct rank_name grew; /* the rank whose part has grown most since the call before, */
     uint64_t growth;       /* by so much; 0: none has */
 };
-/* Returns the usage of all ranks now, by kind. */
-void ranks_amounts(struct ranks *all, struct rank_amount ret[LIMIT_KIND_COUNT]);
+/* The limits of different levels are looked at at different times, each with growth of its own. */
+enum amounts_reader { AMOUNTS_FOR_STEP, AMOUNTS_FOR_HOST, AMOUNTS_READERS };
+/* Returns the usage of all ranks now, by kind, as far as `kinds` (bits 1 << kind) has them. */
+void ranks_amounts(struct ranks *all, enum amounts_reader reader, unsigned kinds,
+                   struct rank_amount ret[LIMIT_KIND_COUNT]);
 /* End one rank for a limit; text is its sentence in EXITED. A rank that does not run is left
  * alone. */
 void ranks_kill_for_limit(struct ranks *all, struct rank_name name, const char *text);
@@ -83,6 +86,6 @@ struct rank_account { /* a rank's line of the final report; pointers are borrowe
     struct rank_name name;
     const struct usage *usage;
     const char *bound_threads;   /* as the kernel said after the start; NULL: not bound */
-    const struct limits *limits; /* those of its cgroup; NULL: none */
+    const struct limits *limits; /* with what holds them */
 };
 struct rank_account ranks_account(struct ranks *s, uint32_t local);

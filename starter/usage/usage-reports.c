@@ -40,7 +40,7 @@ static void fill_line(struct line *l, struct ranks *ranks, uint32_t local)
         l->message.bound_threads = (char *)(uintptr_t)a.bound_threads;
         l->message.cores = cpus_count_cores(rank_binding_threads(binding, local));
     }
-    if (a.limits && limits_is_any_set(a.limits)) {
+    if (limits_is_any_set(a.limits)) {
         limits_pack(a.limits, &l->limits);
         l->message.limits = &l->limits.message;
     }
@@ -194,15 +194,17 @@ static uint64_t add_memory(const struct pid_list *list)
     return u.value[USAGE_ANON] + u.value[USAGE_FILE] + u.value[USAGE_SHARED];
 }
 
-void usage_amounts_send(const struct starter_services *s, uint32_t turn)
+void usage_amounts_send(const struct starter_services *s, uint32_t turn, uint32_t kinds)
 {
     Mprun__Present m = MPRUN__PRESENT__INIT;
     Mprun__Present__Amount each[LIMIT_KIND_COUNT], *list[LIMIT_KIND_COUNT];
     Mprun__RankName names[LIMIT_KIND_COUNT];
     struct rank_amount amounts[LIMIT_KIND_COUNT];
-    ranks_amounts(s->ranks, amounts);
+    ranks_amounts(s->ranks, AMOUNTS_FOR_STEP, kinds, amounts);
     for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
-        mprun__present__amount__init(list[k] = &each[k]);
+        if (!(kinds >> k & 1))
+            continue;
+        mprun__present__amount__init(list[m.n_amounts++] = &each[k]);
         each[k].kind = (uint32_t)k;
         each[k].value = amounts[k].value;
         each[k].growth = amounts[k].growth;
@@ -211,7 +213,6 @@ void usage_amounts_send(const struct starter_services *s, uint32_t turn)
     }
     m.turn = turn;
     m.amounts = list;
-    m.n_amounts = LIMIT_KIND_COUNT;
     uplink_send(s->up, FRAME_PRESENT, &m.base);
 }
 

@@ -18,4 +18,4 @@ void usage_world_report_send(const struct starter_services *world);
  * that were waited for. */
 void usage_present_send(const struct starter_services *s, uint32_t turn);
 /* The same with `amounts`: what counts against limits of the whole step. */
-void usage_amounts_send(const struct starter_services *s, uint32_t turn);
+void usage_amounts_send(const struct starter_services *s, uint32_t turn, uint32_t kinds);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# limits.bats - limits of the whole step across its hosts, held by samples
+# limits.bats - limits of steps, hosts and ranks that samples or rlimits hold
 load '../lib/mprun'
 
 # three hosts of one rank each, one after the other taking 14 MiB: no host alone reaches the limits below
@@ -70,12 +70,75 @@ PY
     [[ $stderr == *"the step exceeded its limit of CPU time: 2."*" s of 2.00 s (--limit cput)"* ]]
 }
 
+# no cgroup: what holds a limit then
+sampled() { run --separate-stderr mprun --containment=tree --oversubscribe "$@"; }
+# a rank that has more than 40 MiB
+big() { echo 'python3 -c "import time; a = b\"x\" * (40 << 20); time.sleep(${HELD:-30}); print(\"done\")"'; }
+
+@test "memory of a rank and of a host is sampled where no cgroup holds it: the one that has too much is named" {
+    sampled -n 2 --limit rank:mem=30M --report containment sh -c "if [ \$MPRUN_RANK = 1 ]; then exec $(big); fi; sleep 30"
+    [ "$status" -eq 137 ]
+    said 'rank 1 on [^ ]+ exceeded its limit of memory: [0-9.]+ MiB of 30 MiB \(--limit rank:mem\); its ranks are ended'
+    said ': memory of a rank limited to 30 MiB, held by samples$'
+    sampled -n 2 --mem 60M sh -c "exec $(big)"
+    [ "$status" -eq 137 ]
+    said 'host [^ ]+ exceeded its limit of memory: [0-9.]+ MiB of 60 MiB \(--limit host:mem\): rank [01] on [^ ]+ grew last'
+}
+
+@test "--on-limit is for sampled limits of ranks and hosts, too" {
+    sampled -n 2 --limit rank:mem=30M --on-limit kill-rank sh -c "if [ \$MPRUN_RANK = 1 ]; then exec $(big); fi; sleep 3; echo others"
+    [ "$status" -eq 137 ]
+    said 'rank 1 on [^ ]+ exceeded its limit of memory: .*; the other ranks go on'
+    [[ $output == *others* ]]
+    HELD=3 sampled -n 2 --limit host:procs=1,rank:mem=30M --on-limit warn sh -c "$(big)"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c done <<<"$output")" -eq 2 ]
+    said 'rank 0 on [^ ]+ exceeded its limit of memory: '
+    said 'rank 1 on [^ ]+ exceeded its limit of memory: '
+    [ "$(grep -c 'exceeded its limit of processes' <<<"$stderr")" -eq 1 ]
+}
+
+@test "wall time ends a step, a host and a rank when it is over, and not much later" {
+    local level
+    for level in '' host: rank:; do
+        sampled -n 2 --limit "${level}wall=1s" --on-limit kill-rank sleep 60
+        [ "$status" -eq 137 ]
+        said 'exceeded its limit of wall time: [1-9][0-9.]* s of 1.00 s \(--limit ([a-z]*:)?wall\)'
+    done
+}
+
+@test "CPU time of a rank: the kernel holds each process, samples all together" {
+    run -152 --separate-stderr mprun -n 1 --limit rank:cput=1s sh -c 'while :; do :; done'
+    said 'rank 0 on [^ ]+ exceeded its limit of CPU time: 1.00 s \(--limit rank:cput\)'
+    run -137 --separate-stderr mprun -n 1 --limit rank:cput=2s \
+        sh -c 'for i in 1 2 3; do sh -c "ulimit -t 1; while :; do :; done" & done; wait; exec sleep 60'
+    said 'rank 0 on [^ ]+ exceeded its limit of CPU time: [0-9.]+ s of 2.00 s \(--limit rank:cput\); its ranks are ended'
+}
+
+@test "limits of each process are hard, and the report says what holds which" {
+    run --separate-stderr mprun -n 1 --limit rank:files=20,rank:core=0,rank:vmem=1G,rank:file=1M --report containment --report-json report.json \
+        sh -c 'ulimit -Hn; ulimit -Hc; ulimit -Hv; ulimit -Hf; exec dd if=/dev/zero of=file bs=1M count=3'
+    [ "$status" -eq 153 ]
+    [ "${lines[*]}" = "20 0 1048576 2048" ]
+    [ "$(stat -c %s file)" -eq 1048576 ]
+    said 'first failure: rank 0 on [^ ]+ exceeded its limit of file size: 1 MiB \(--limit rank:file\)'
+    said 'address space of a rank limited to 1 GiB, held by rlimit for each process, samples for all of them together; '
+    said 'open files of a rank limited to 20, held by rlimit for each process; core size of a rank limited to 0 B, held by rlimit for each process'
+    python3 - <<'PY2'
+import json
+r = json.load(open("report.json"))
+assert r["ranks"][0]["limits"]["open_files"] == {"value": 20, "held_by": "rlimit"}, r["ranks"]
+PY2
+}
+
 @test "--limit refuses what is no limit" {
     local words
-    for words in mem mem= mem=x cput=0.5 core=1 mem=1,mem=2 =3 mem=1, procs=0; do
+    for words in mem mem= mem=x cput=0.5 core=1 host:files=9 node:mem=1 rank: rank:mem mem=1,mem=2 =3 mem=1, procs=0; do
         run -125 --separate-stderr mprun --limit "$words" -n 1 true
         [[ $stderr == "mprun: option '--limit': "* ]]
     done
+    run -125 --separate-stderr mprun --limit rank:mem=2M,rank:memsw=1M -n 1 true
+    [[ $stderr == "mprun: --limit: memsw"* ]]
     run -125 --separate-stderr mprun --on-limit never -n 1 true
     [[ $stderr == *"kill-step, kill-rank, warn"* ]]
 }

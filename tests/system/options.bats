@@ -188,18 +188,12 @@ END
     fi
 }
 
-@test "--mem-per-rank and --mem: a limit is held, or refused with a sentence, never ignored" {
+@test "--mem-per-rank and --mem: a limit is held, by a control group or by samples" {
     # in a memory hierarchy of version 1 others may hold the limits: not a place for tests
     ! grep -qE '^[0-9]+:([^:]*,)?memory[,:]' /proc/self/cgroup || skip "needs a machine without memory cgroups of version 1"
     for option in --mem-per-rank --mem; do
-        run --separate-stderr mprun -n 1 $option 64M --report-json report.json true
-        if [ "$status" -eq 0 ]; then
-            grep -qE '"held_by": "(cgroup|rlimit|sampled)"' report.json
-        else
-            [ "$status" -eq 125 ]
-            [[ $stderr == "mprun: "*memory* ]]
-        fi
-        rm -f report.json
+        mprun -n 1 $option 64M --report-json report.json true
+        grep -qE '"held_by": "(cgroup|sampled)"' report.json
     done
 }
 

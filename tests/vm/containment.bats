@@ -85,7 +85,7 @@ PLAY
     needs_memory
     run --separate-stderr mprun -n 2 --mem 64M "$PROBE" take 200
     [ "$status" -eq 137 ]
-    [[ $stderr == *"exceeded --mem 64"* ]]
+    [[ $stderr == *"exceeded their memory limit 64"* ]]
     # of ranks in one cgroup, a kill explains one end: mprun itself kills the others
     run -137 --separate-stderr mprun -n 3 --oversubscribe --mem 64M --containment=step --kill-grace 1 --report-json report.json \
         sh -c '[ "$PMIX_RANK" = 0 ] && exec "$0" take 200; trap "" TERM; sleep 1000 & wait' "$PROBE"
@@ -177,11 +177,13 @@ sacrifice() { # WHOM
 }
 all_here() { [ "$(grep -c here out)" = 16 ]; }
 
-@test "a limit that nothing here can hold is an error that says so" {
+@test "a limit that no cgroup here can hold is held by samples, and refused where a cgroup is required" {
     ! has_memory || skip "the limit can be held here"
-    run --separate-stderr mprun -n 1 --mem-per-rank 64M "$PROBE" where
+    run --separate-stderr mprun -n 1 --containment=memory --mem-per-rank 64M "$PROBE" where
     [ "$status" -eq 125 ]
-    [[ $stderr == *"--mem-per-rank 64"*"nothing on this host can hold this limit"* ]]
+    [[ $stderr == *"--containment=...,memory: no cgroup of this host can hold it"* ]]
+    run -137 --separate-stderr mprun -n 1 --mem-per-rank 64M "$PROBE" take 100 sleep
+    [[ $stderr == *"rank 0 on "*" exceeded its limit of memory: "*" of 64 MiB (--limit rank:mem)"* ]]
     no_cgroups
 }
 
