@@ -108,19 +108,24 @@ static const char *nearest_word(const char *word, const char *const candidates[]
     return best;
 }
 
-/* The nearest name of the whole table, of length *ret_len; NULL when none is near. */
-static const char *nearest_name(const struct option_def *defs, const char *word, size_t *ret_len)
+struct near_name {
+    const char *text; /* `len` bytes of a table's names; NULL: none is near */
+    size_t len;
+    const struct option_def *def;
+};
+
+/* The nearest name of the whole table; of equally near ones a known name before a refused one. */
+static struct near_name nearest_name(const struct option_def *defs, const char *word)
 {
-    const char *best = NULL;
+    struct near_name best = {.text = NULL};
     size_t least = SIZE_MAX;
     for (; defs->names; defs++) {
         const char *at = defs->names;
-        for (size_t n; is_known(defs) && (n = next_name(&at)) > 0; at += n) {
+        for (size_t n; (n = next_name(&at)) > 0; at += n) {
             size_t d = badness(word, at, n);
-            if (d < least) {
+            if (d < least || (d == least && best.def && !is_known(best.def) && is_known(defs))) {
                 least = d;
-                best = at;
-                *ret_len = n;
+                best = (struct near_name){at, n, defs};
             }
         }
     }
@@ -149,13 +154,21 @@ static const struct option_def *find_glued(const struct option_def *defs, const 
 }
 
 /* As nearest_name(), of a word with one dash that may be a name with two. */
-static const char *nearest_long(const struct option_def *defs, const char *word, size_t *ret_len)
+static struct near_name nearest_long(const struct option_def *defs, const char *word)
 {
     char name[NEAREST_MAX + 2];
     if (strlen(word) < 4 || word[1] == '-' ||
         snprintf(name, sizeof(name), "-%s", word) >= (int)sizeof(name))
-        return NULL;
-    return nearest_name(defs, name, ret_len);
+        return (struct near_name){.text = NULL};
+    return nearest_name(defs, name);
+}
+
+/* What the end of the table says of names that are like none. */
+static const char *advice_on_others(const struct option_def *defs)
+{
+    while (defs->names)
+        defs++;
+    return defs->help ? defs->help : "see --help";
 }
 
 static int unknown(const struct option_def *defs, const char *word, struct error *err)
@@ -166,21 +179,25 @@ static int unknown(const struct option_def *defs, const char *word, struct error
                          "unknown option '%.60s'; a value is a word of its own: '%.*s %.40s'", word,
                          (int)len, word, word + len);
     AUTO_FREE char *name = strndup(word, strcspn(word, "="));
-    const char *near = name ? nearest_name(defs, name, &len) : NULL;
-    if (name && !near)
-        near = nearest_long(defs, name, &len);
-    if (!near)
-        return error_set(err, EINVAL, "unknown option '%.60s'; see --help", word);
-    return error_set(err, EINVAL, "unknown option '%.60s'; the nearest is '%.*s'", word, (int)len,
-                     near);
+    struct near_name near = {.text = NULL};
+    if (name)
+        near = nearest_name(defs, name);
+    if (name && !near.text)
+        near = nearest_long(defs, name);
+    if (!near.text)
+        return error_set(err, EINVAL, "unknown option '%.60s'; %s", word, advice_on_others(defs));
+    if (!is_known(near.def))
+        return error_set(err, EINVAL, "unknown option '%.60s'; if '%.*s' is meant: %s", word,
+                         (int)near.len, near.text, near.def->help);
+    return error_set(err, EINVAL, "unknown option '%.60s'; the nearest is '%.*s'", word,
+                     (int)near.len, near.text);
 }
 
-/* Is word a slip of a long name that begins with the same letter, "-machinfile"? */
+/* Is word a slip of a known long name that begins with the same letter, "-machinfile"? */
 static bool is_slip(const struct option_def *defs, const char *word)
 {
-    size_t len;
-    const char *near = nearest_long(defs, word, &len);
-    return near && len > 3 && near[2] == word[1];
+    struct near_name near = nearest_long(defs, word);
+    return near.text && is_known(near.def) && near.len > 3 && near.text[2] == word[1];
 }
 
 /* "-n4": the value of a one-letter option. A number begins with no letter: "-nolocal" is another

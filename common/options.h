@@ -3,7 +3,7 @@
  *
  * Accepted: "-n 4", "-n4" (one letter), "--np 4", "--np=4", and every name that has two dashes with
  * one ("-np 4", as mpirun's have). Names cannot be abbreviated; the error of an unknown name shows
- * the nearest known one. Parsing stops at the first word that is no option (the program), behind
+ * the nearest one. Parsing stops at the first word that is no option (the program), behind
  * "--", or at ":" (the next program). */
 #pragma once
 
@@ -58,7 +58,8 @@ struct option_def {
 #define OPTION_SETS(kind_, type, member_) .kind = (kind_), .member = offsetof(type, member_)
 
 /* Parse argv[from..argc), and apply each use in order: the index of the first word that was not
- * used, or -1 with err. defs ends with an entry whose names is NULL. */
+ * used, or -1 with err. defs ends with an entry whose names is NULL, and whose help, if it has one,
+ * says what to do with a name that is like none of the table. */
 int options_parse(const struct option_def *defs, int argc, char *const argv[], int from,
                   void *target, struct error *err);
 /* The entry that has this name, as typed ("--np", "-np"), or NULL. */

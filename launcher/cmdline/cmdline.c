@@ -290,10 +290,11 @@ static int settle_sets(struct cmdline *c, struct error *err)
     if (c->sets.per_host)
         c->place.per_host = c->sets.per_host * tasks;
     if (c->sets.cores % tasks)
-        return error_set(err, EINVAL,
-                         "%u cores of a resource set cannot be divided among %u tasks; write '-c' "
-                         "as a multiple of '-a'",
-                         c->sets.cores, tasks);
+        return error_set(
+            err, EINVAL,
+            "%u cores of a resource set cannot be divided among %u tasks; '-c' has to be "
+            "a multiple of '-a'",
+            c->sets.cores, tasks);
     if (c->sets.cores && !c->place.bind.cores)
         c->place.bind.cores = c->sets.cores / tasks;
     return 0;

@@ -82,5 +82,7 @@ struct option_def *dialect_options(const struct option_def *own, const struct op
         n += copy(defs + n, own, is_own, d);
         n += copy(defs + n, peers, is_own, d);
     }
+    if (defs)
+        defs[n].help = own[count(own)].help;
     return defs;
 }

@@ -563,7 +563,7 @@ static const struct option_def table[] = {
      "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named, 'none' "
      "looks for no manager",
      .apply = apply_rm},
-    {"--host -H --hosts --hostlist -w --nodelist", "LIST", PLACE,
+    {"--host -H --hosts --hostlist -w --nodelist", "HOSTS", PLACE,
      "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "
      "and one on n2; with --hostfile, use these of its hosts",
      OPTION_APPEND, .apply = cmdline_apply_host, .also = "--H"},
@@ -571,9 +571,9 @@ static const struct option_def table[] = {
      .variants = IN(MPRUN) | IN(MPIRUN) | IN(MPIEXEC)},
     {"-m --distribution", "HOW", PLACE, "The same as --distribution",
      .apply = cmdline_apply_distribution, .variants = IN(SRUN)},
-    {"--exclude", "LIST", PLACE, "Use no host of LIST", OPTION_APPEND,
+    {"--exclude", "HOSTS", PLACE, "Use no host of HOSTS", OPTION_APPEND,
      .apply = cmdline_apply_exclude},
-    {"-x --exclude", "LIST", PLACE, "The same", OPTION_APPEND, .apply = cmdline_apply_exclude,
+    {"-x --exclude", "HOSTS", PLACE, "The same", OPTION_APPEND, .apply = cmdline_apply_exclude,
      .variants = IN(SRUN)},
     {"--hostfile --machinefile -f --default-hostfile -F --nodefile", "FILE", PLACE,
      "Use the hosts of FILE; Open MPI's, Hydra's, PBS's and Grid Engine's syntax are understood",
@@ -817,7 +817,7 @@ static const struct option_def table[] = {
     {"--version -V", NULL, OTHER, "Print the version", SETS(FLAG, version)},
 
     REFUSED("-c --c", "it is the number of ranks to mpirun and of cores per rank to srun; write "
-                      "'-n N' for ranks, '--cpus-per-rank N' for cores"),
+                      "'--np N' for ranks, '--cpus-per-rank N' for cores"),
     {"--as", "LAUNCHER", OTHER,
      "Read the line as this launcher does: mprun, mpirun, mpiexec, srun, aprun, jsrun, flux; "
      "stands "
@@ -861,11 +861,12 @@ static const struct option_def table[] = {
     {"-s", "WHO", STREAMS, "The same as --stdin", .apply = apply_stdin, .variants = IN(MPIEXEC)},
     REFUSED("-s", "it is --preload-binary to mpirun, --stdin to mpiexec and --oversubscribe to "
                   "srun; write that"),
-    REFUSED("--use-hwthread-cpus", "slots are the resource manager's, or cores; write '-n N', with "
-                                   "'--oversubscribe' for more ranks than slots"),
+    REFUSED("--use-hwthread-cpus",
+            "slots are the resource manager's, or cores; write '--np N', with "
+            "'--overcommit' for more ranks than slots"),
     REFUSED("--path", "programs are looked for in mprun's PATH; start it by 'env PATH=DIR:$PATH'"),
     REFUSED("--ntasks-per-core --cores-per-socket --sockets-per-node --threads-per-core --hint",
-            "this release counts ranks by host or socket: '-N K', '--map-by ppr:K:socket'; "
+            "this release counts ranks by host or socket: '--npernode N', '--map-by ppr:K:socket'; "
             "'--bind-to core' binds each to a core"),
     REFUSED("--tune --am", "parameters of the MPI library are set by '--mca NAME VALUE', others "
                            "of Open MPI's mpirun by options"),
@@ -875,7 +876,9 @@ static const struct option_def table[] = {
     REFUSED("--no-kill -k",
             "when a host fails, the step ends; '--enable-recovery' lets other ranks go "
             "on when a rank fails"),
-    {.names = NULL},
+    {.names = NULL,
+     .help = "no option is like it; leave it out, or if it is the program's, write it behind the "
+             "program's name; see '--help all'"},
 };
 
 const struct option_def *cmdline_options(void)

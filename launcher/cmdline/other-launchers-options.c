@@ -292,10 +292,12 @@ static const struct option_def table[] = {
     REFUSED("--report-pid --report-uri", 0, "write 'mprun ... & echo $! >FILE'"),
     REFUSED("--set-cwd-to-session-dir", 0,
             "write: mprun sh -c 'cd $TMPDIR && exec ./a'; TMPDIR is a directory of the step"),
-    REFUSED("--loadbalance", 0, "write '--map-by node', or '-N K' for K ranks on each host"),
+    REFUSED("--loadbalance", 0,
+            "write '--map-by node', or '--npernode N' for N ranks on each host"),
     REFUSED("--index-argv-by-rank --output-proctable --parsable --parseable", 0,
             "leave it out: mprun has nothing like it"),
-    REFUSED("--add-host --add-hostfile", 0, "write all hosts with '--host' or '--hostfile'"),
+    REFUSED("--add-host --add-hostfile", 0,
+            "write all hosts with '--host HOSTS' or '--hostfile FILE'"),
     REFUSED("--slot-list", 0,
             "write '--cpu-set LIST' for all ranks, '--cpu-list LIST' for one rank each"),
     REFUSED("--xml --xml-file", 0, "write '--tag-output', or '--report-json FILE' for the result"),
@@ -332,19 +334,19 @@ static const struct option_def table[] = {
             "mprun makes no checkpoints; the program has to"),
     {"--info", NULL, NULL, "--version", SETS(FLAG, version), .variants = IN(MPIEXEC)},
     REFUSED("-rsh", IN(MPIEXEC), "write '--agent rsh'"),
-    REFUSED("--soft", 0, "write '-n N': the number of ranks is not chosen from a range"),
+    REFUSED("--soft", 0, "write '--np N': the number of ranks is not chosen from a range"),
     REFUSED("--initial-errhandler", 0,
             "call MPI_Comm_set_errhandler in the program; the first rank that fails ends the step"),
     REFUSED("--gtool --gtoolfile", 0,
             "start the tool as the program, for some ranks by a colon: 'mprun -n 1 gdb ./a : -n 3 "
             "./a'"),
     REFUSED("--umask", 0, "ranks have mprun's umask; write 'umask 027' before the line"),
-    REFUSED("--hosts-group", 0, "write '--host LIST', in which 'n[1-4]' is n1 to n4"),
+    REFUSED("--hosts-group", 0, "write '--host HOSTS', in which 'n[1-4]' is n1 to n4"),
     REFUSED("--genvexcl --envexcl", 0, "write '--env-remove NAME'"),
     REFUSED("--check_mpi --check-mpi --trace --mpitune --trace-pt2pt --trace-collectives", 0,
-            "it is for libraries of Intel MPI; set what it sets: 'source itacvars.sh' and '-x "
+            "it is for libraries of Intel MPI; set what it sets: 'source itacvars.sh' and '--env "
             "LD_PRELOAD=libVTmc.so'"),
-    REFUSED("--binding", 0, "write '--bind-to core', '--map-by ...' or '--bind-to none'"),
+    REFUSED("--binding", 0, "write '--bind-to core', '--map-by HOW' or '--bind-to none'"),
 
     /* srun: what concerns a step */
     {"--bcast", "[=PATH]", NULL, "--preload-binary", SETS(FLAG, preload_binary)},
@@ -432,6 +434,128 @@ static const struct option_def table[] = {
             "--time",
             "VALUE", IN(FLUX)),
     FOR_JOB("-x --exclusive", NULL, IN(FLUX)),
+
+    /* no launcher's: words that users try, and what they mean */
+    REFUSED("--nprocs --num-procs --numprocs --nproc --num-processes --processes --procs --nranks "
+            "--num-ranks --num-tasks --tasks --world-size --nproc-total --pes --npes --mpi-procs",
+            0, "write '--np N'"),
+    REFUSED(
+        "--ranks-per-node --ranks-per-host --procs-per-node --procs-per-host --processes-per-node "
+        "--processes-per-host --proc-per-node --nproc-per-node --nproc_per_node --tasks-per-host "
+        "--ntasks-per-host --pes-per-node --mpiprocs --ranks-per-machine",
+        0, "write '--npernode N'"),
+    REFUSED("--nnodes --num-nodes --numnodes --nhosts --num-hosts --node-count --number-of-nodes",
+            0, "write '--nodes N'"),
+    REFUSED("--cores --ncores --cpus --ncpus --cores-per-rank --threads-per-rank "
+            "--threads-per-task --threads-per-process --threads-per-proc --cores-per-proc "
+            "--cores-per-process --cpus-per-process --ncpus-per-task --nthreads --num-threads "
+            "--omp-threads --omp-num-threads --ompthreads",
+            0, "write '--cpus-per-rank N'; OpenMP asks for threads by '--env OMP_NUM_THREADS=N'"),
+    REFUSED("--memory --max-memory --memory-limit --mem-limit --max-mem --mem-per-node "
+            "--memory-per-node --mem-per-host --mem-per-task --mem-per-proc --mem-per-process "
+            "--memory-per-rank --memory-per-task --memory-per-process",
+            0, "write '--mem-per-rank SIZE'"),
+    REFUSED("--walltime --wall-time --wall-limit --time-limit --timelimit --max-time --max-runtime "
+            "--runtime --run-time --duration",
+            0, "write '--timeout TIME'"),
+    REFUSED("--kill-timeout --kill-delay --kill-wait --grace-time --grace-period --term-timeout", 0,
+            "write '--kill-grace TIME'"),
+    REFUSED("--cwd --workdir --work-dir --working-dir --working-directory --workingdir --directory "
+            "--current-working-directory --start-dir --rundir",
+            0, "write '--wdir DIR'"),
+    REFUSED(
+        "--setenv --envvar --env-var --envs --environment --variable --define --export-env --envar",
+        0, "write '--env NAME=VALUE'"),
+    REFUSED("--unsetenv --remove-env --no-env --env-unset --del-env", 0,
+            "write '--env-remove NAME'"),
+    REFUSED("--export-all --exportall --copy-env --pass-env --inherit-env --all-env --forward-env",
+            0,
+            "leave it out: ranks get mprun's whole environment; '--export NONE' gives them none"),
+    REFUSED("--host-file --hosts-file --hostsfile --machine-file --machinesfile --machines-file "
+            "--machines --node-file --nodesfile --nodes-file --nodelist-file --hostlist-file",
+            0, "write '--hostfile FILE'"),
+    REFUSED("--host-list --node-list --hostnames --host-names --nodenames --node-names --servers",
+            0, "write '--host HOSTS'"),
+    REFUSED("--exclude-hosts --exclude-nodes --exclude-host --exclude-node --skip-hosts "
+            "--without-hosts --except",
+            0, "write '--exclude HOSTS'"),
+    REFUSED("--affinity --cpu-affinity --core-affinity --pin --pinning --core-binding --core-bind "
+            "--process-binding --binding-policy --bind-cores --bind-to-cores --bind --cpubind",
+            0, "write '--bind-to core', '--bind-to numa' or '--bind-to none'"),
+    REFUSED("--nobind --no-bind --no-binding --unbound --bind-none --bind-to-none --no-affinity "
+            "--no-pin --no-pinning",
+            0, "write '--bind-to none'"),
+    REFUSED(
+        "--bind-to-hwthread --bind-to-numa --bind-to-board --bind-to-package", 0,
+        "write '--bind-to hwthread', '--bind-to numa', '--bind-to board' or '--bind-to package'"),
+    REFUSED("--cpuset --cpu-ids --core-list --cores-list --taskset --physcpubind", 0,
+            "write '--cpu-set LIST'"),
+    REFUSED(
+        "--mapping --placement --place --layout --round-robin --roundrobin --scatter --cyclic "
+        "--process-mapping --mapping-policy",
+        0,
+        "write '--map-by node' for a rank on each host in turn, or '--map-by slot' to fill hosts"),
+    REFUSED("--label-output --labels --prefix-output --prefix-rank --rank-prefix --tag-lines "
+            "--prepend-ranks --show-ranks --output-label",
+            0, "write '--tag-output'"),
+    REFUSED("--stdout --stdout-file --output-file --outfile --out-file --log-file --logfile "
+            "--log-dir --logdir --output-dir --outdir --output-directory --redirect-output",
+            0,
+            "write '--outfile-pattern out.%r', a file for each rank; '>FILE' behind the line is "
+            "one file"),
+    REFUSED("--stderr --stderr-file --error-file --errfile --err-file", 0,
+            "write '--errfile-pattern err.%r'"),
+    REFUSED("--merge-output --join-output --combine-output --stderr-to-stdout --redirect-stderr "
+            "--merge-stderr",
+            0, "write '--merge-stderr-to-stdout'"),
+    REFUSED("--stdin-file --input-file --infile --in-file", 0,
+            "write '<FILE' behind the line; '--stdin all' gives it to all ranks"),
+    REFUSED("--silent --no-output --no-messages", 0, "write '--quiet'"),
+    REFUSED("--log-level --loglevel --debug-level --verbosity --trace-level", 0,
+            "write '--verbose'"),
+    REFUSED(
+        "--plan --simulate --no-launch --dont-launch --no-run --pretend --preview --noop --no-exec",
+        0, "write '--dry-run'"),
+    REFUSED("--show-map --print-map --show-bindings --show-binding --print-bindings "
+            "--print-binding --show-affinity",
+            0, "write '--report-bindings', or '--dry-run' to start nothing"),
+    REFUSED("--keep-going --no-abort --ignore-errors --continue-on-error --no-kill-on-error "
+            "--fault-tolerant",
+            0, "write '--enable-recovery'"),
+    REFUSED("--abort-on-error --kill-on-error --exit-on-error --fail-fast --stop-on-error "
+            "--kill-others",
+            0, "leave it out: when a rank fails, mprun ends the others"),
+    REFUSED("--restart --restarts --retry --retries --rerun --requeue", 0,
+            "leave it out: a failed rank is not started again; '--enable-recovery' lets the others "
+            "go on"),
+    REFUSED(
+        "--ssh-agent --ssh-command --ssh-cmd --ssh-args --remote-shell --rsh-agent --rsh-command",
+        0, "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
+    REFUSED("--network-interface --netdev --if-include --tcp-interface --hca", 0,
+            "write '--interface eth0' for mprun's own connections; the MPI library has settings of "
+            "its own"),
+    REFUSED("--port --ports --port-start --tcp-ports", 0, "write '--port-range LOW-HIGH'"),
+    REFUSED("--copy-binary --broadcast --stage-in --copy-files --transfer-files --push-files", 0,
+            "write '--preload-binary' for the program, '--preload-files LIST' for others"),
+    REFUSED("--gdb --lldb --ddt --totalview --vtune --valgrind --strace --perf --nsys --profiler",
+            0,
+            "start the tool as the program: 'mprun -n 4 valgrind ./a', or for some ranks '--np 4 "
+            "--wrap valgrind --ranks 0'"),
+    REFUSED("--scheduler --resource-manager --batch-system", 0,
+            "write '--rm slurm', or another that '--help hosts' shows"),
+    REFUSED("--statistics --stats --usage-report --accounting --resource-usage --report-file", 0,
+            "write '--report usage', or '--report-json FILE'"),
+    REFUSED("--config --config-file --conf", 0,
+            "options for all lines are in mprun.conf(5), and programs in the file of --app"),
+    REFUSED("--ngpus --num-gpus --gpus-per-rank --gpus-per-process --gpus-per-host", 0,
+            "ask the resource manager for them; ranks have the devices that their job has on their "
+            "host"),
+    REFUSED("--no-smt --no-hyperthreads --nomultithread --smt --hyperthreads", 0,
+            "write '--bind-to core' for a core of each rank, '--bind-to hwthread' for a hardware "
+            "thread"),
+    REFUSED("--background --detach --daemonize", 0, "write '&' behind the line"),
+    REFUSED("--user --run-as --run-as-user", 0,
+            "leave it out: mprun runs as the user that calls it"),
     {.names = NULL},
 };
 

@@ -44,6 +44,20 @@ fits_in_six_lines() {
     each_mistake says_exactly
 }
 
+# advised_words_are_valid WORDS MESSAGE: each "write '--OPTION ...'" of the message starts a rank; capitals stand for a value
+advised_words_are_valid() {
+    local advice words
+    while IFS= read -r advice; do
+        words=$(sed -E "s/'//g; s/<?\\b[A-Z]+=?[A-Z]*\\b/1/g" <<<"$advice")
+        answer "${words/--as 1/} --rm local:4 --overcommit --dry-run ./a"
+        [ "$code" = 0 ] || { echo "$2"; echo "advised: $words"; cat err; return 1; }
+    done < <(grep -oE "write '-[^']*'" <<<"$2" | sed "s/^write //")
+}
+
+@test "what a message says to write is a line without a mistake" {
+    each_mistake advised_words_are_valid
+}
+
 @test "an absurdly long word makes no long message" {
     long=$(printf '%05000d' 0)
     for words in "-n x$long ./a" "--$long ./a" "--x$long=$long ./a" "--mem $long ./a" "$long ./a" \
@@ -94,7 +108,7 @@ fits_in_six_lines() {
     for subject in programs hosts binding limits output ending debugging files other; do
         "$MPRUN" --help $subject | grep -oE '^  -[^ ,]*'
     done | sort | diff names -
-    "$MPRUN" --help dialects | grep -A1 -x -- '--as srun:' | grep -q '^  -N N'
+    "$MPRUN" --help dialects | grep -A9 -x -- '--as srun:' | grep -q '^  -N N'
     run -125 --separate-stderr "$MPRUN" --help bindings
     [[ $stderr == "mprun: option '--help': unknown word 'bindings', the nearest is 'binding'; valid: programs, "* ]]
     "$MPRUN" --usage | tr -d '\n' | grep -q '^Usage: mprun .*\[-n N\].*\[--fanout N\].*PROGRAM'

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "common/options.h"
+#include "common/words.h"
 #include "rm-adapters/adapter.h"
 #include "tests/unit/option-names.h"
 
@@ -257,6 +258,106 @@ static void names_that_are_given_values_are_known(void **state)
 
 /* ---- the table, the manual page and --help --------------------------------------------------- */
 
+/* What advice says in place of a value, and a value. */
+static const char *value_for(const char *word)
+{
+    static const char *const values[][2] = {
+        {"N", "2"},
+        {"K", "2"},
+        {"TIME", "10"},
+        {"SIZE", "1G"},
+        {"LIST", "0"},
+        {"HOSTS", "n1"},
+        {"HOW", "node"},
+        {"CMD", "ssh"},
+        {"NAME=VALUE", "A=1"},
+        {"LOW-HIGH", "9000-9010"},
+        {"OMP_NUM_THREADS=N", "OMP_NUM_THREADS=2"},
+        {"ppr:K:socket", "ppr:2:socket"},
+    };
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        if (strcmp(word, values[i][0]) == 0)
+            return values[i][1];
+    return word;
+}
+
+/* Is "-n N" valid in this dialect, or "mprun -n 1 ./a" in mprun's own? */
+static void must_be_valid(const char *text, enum dialect d, const char *of)
+{
+    char *argv[64] = {"mprun", "--as", (char *)(uintptr_t)dialect_words[d]};
+    int argc = 3;
+    struct cmdline c;
+    struct error err;
+    char **words = words_split(text, &err);
+    assert_non_null(words);
+    bool whole = strcmp(words[0], "mprun") == 0;
+    if (whole || strcmp(words[0], "--as") == 0)
+        argc = 1;
+    for (int i = whole; words[i]; i++)
+        argv[argc++] = (char *)(uintptr_t)value_for(words[i]);
+    if (!whole)
+        argv[argc++] = "./a";
+    if (cmdline_parse(argc, argv, &c, &err) < 0)
+        fail_msg("'%s' says to write '%s' to %s: %s", of, text, dialect_words[d], err.text);
+    cmdline_free(&c);
+    words_free(words);
+}
+
+/* Is the option about the same in this dialect as in mprun's own? */
+static bool is_same(const char *text, enum dialect d)
+{
+    size_t len = strcspn(text, " ");
+    struct option_def *own = dialect_options(cmdline_options(), NULL, DIALECT_MPRUN),
+                      *defs = dialect_options(cmdline_options(), cmdline_peer_options(), d);
+    const struct option_def *a = options_find(own, text, len), *b = options_find(defs, text, len);
+    bool same = a && b &&
+                ((a->apply == b->apply && a->kind == b->kind && a->member == b->member) ||
+                 (a->group && b->group && strcmp(a->group, b->group) == 0));
+    /* with values in more words there, of which these are some */
+    if ((d == DIALECT_FLUX && strncmp(text, "--env ", 6) == 0) ||
+        (d == DIALECT_MPIEXEC && strncmp(text, "--bind-to ", 10) == 0))
+        same = true;
+    free(own);
+    free(defs);
+    return same;
+}
+
+/* Each text in quotes that begins with an option, or is a line of mprun. */
+static int try_advice(const struct option_def *refused, enum dialect d)
+{
+    int tried = 0;
+    for (const char *at = refused->help; (at = strchr(at, '\'')); at++) {
+        if (strncmp(at, "'-", 2) != 0 && strncmp(at, "'mprun ", 7) != 0)
+            continue;
+        char *text = strndup(at + 1, strcspn(at + 1, "'"));
+        must_be_valid(text, d, refused->names);
+        if (text[0] == '-' && strncmp(text, "--as ", 5) != 0 && !is_same(text, d))
+            fail_msg("'%s' says to write '%s' to %s, where it means something else", refused->names,
+                     text, dialect_words[d]);
+        free(text);
+        at += strcspn(at + 1, "'") + 1;
+        tried++;
+    }
+    return tried;
+}
+
+static void what_a_refusal_says_to_write_is_an_option_there(void **state)
+{
+    int tried = 0, refused = 0;
+    for (int d = 0; d < DIALECTS; d++) {
+        struct option_def *defs =
+            dialect_options(cmdline_options(), cmdline_peer_options(), (enum dialect)d);
+        for (const struct option_def *o = defs; o->names; o++)
+            if (!o->apply && !o->kind) {
+                refused++;
+                tried += try_advice(o, (enum dialect)d);
+            }
+        free(defs);
+    }
+    if (refused < 60 * DIALECTS || tried < 60 * DIALECTS)
+        fail_msg("only %d entries with %d texts", refused, tried);
+}
+
 static void the_manual_page_lists_the_options_there_are(void **state)
 {
     struct option_def *own = dialect_options(cmdline_options(), NULL, DIALECT_MPRUN);
@@ -296,6 +397,7 @@ int main(void)
         cmocka_unit_test(words_of_mpirun_for_places_are_the_same),
         cmocka_unit_test(a_dialect_gives_words_the_meaning_of_its_launcher),
         cmocka_unit_test(names_that_are_given_values_are_known),
+        cmocka_unit_test(what_a_refusal_says_to_write_is_an_option_there),
         cmocka_unit_test(the_manual_page_lists_the_options_there_are),
         cmocka_unit_test(help_lists_the_options_there_are),
         cmocka_unit_test(no_name_has_two_meanings_in_a_dialect),

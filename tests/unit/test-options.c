@@ -186,8 +186,7 @@ static void a_mistake_is_told_precisely(void **state)
         {{"-map-by=core"}, "option '-map-by': write '-n' instead"},
         /* an exact name comes before a letter with its value, and before one that lacks a dash */
         {{"-dirt"}, "option '-dirt': write '-n' instead"},
-        /* a refused name is nobody's nearest */
-        {{"--map-bx"}, "unknown option '--map-bx'; see --help"},
+        {{"--map-bx"}, "unknown option '--map-bx'; if '--map-by' is meant: write '-n' instead"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct log log;
