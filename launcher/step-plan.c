@@ -230,6 +230,13 @@ static int place_by_rank_file(const struct step_plan *p, uint32_t **sequence, si
     return rank_file_place(&p->rank_file, &p->alloc, sequence, err);
 }
 
+/* Hydra goes round the hosts that the user names as often as there are ranks. */
+static void allow_rounds(struct step_plan *p)
+{
+    if (p->cmd->dialect == DIALECT_MPIEXEC && p->adapter == &rm_adapter_ssh)
+        p->alloc.may_oversubscribe = 1;
+}
+
 static int make_plan(struct step_plan *p, struct error *err)
 {
     struct plan_options o = {
@@ -241,6 +248,7 @@ static int make_plan(struct step_plan *p, struct error *err)
     };
     AUTO_FREE uint32_t *sequence = NULL;
     size_t n = 0;
+    allow_rounds(p);
     if (number_parts(p, &o, err) < 0)
         return -1;
     if (p->cmd->place.in_sequence && named_sequence(&p->hosts, &p->alloc, &sequence, &n, err) < 0)

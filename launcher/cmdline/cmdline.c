@@ -144,6 +144,28 @@ static struct cmdline_app *add_app(struct cmdline *c)
     return &c->apps[c->napps++];
 }
 
+/* mpirun_rsh's hosts from argv[at] on, one for each rank, where no option has named any: the index
+ * behind them, or -1. */
+static int take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,
+                           struct error *err)
+{
+    uint32_t n = 0, ranks = c->app->nranks;
+    if (c->hosts.nlists || c->hosts.nfiles)
+        return at;
+    while (n < ranks && at + (int)n + 1 < argc && !strpbrk(argv[at + (int)n], "/=:"))
+        n++;
+    if (n > 0 && n < ranks)
+        return error_set(err, EINVAL,
+                         "%u ranks need as many hosts before the program, and '%.60s' is number "
+                         "%u of the words there; name a host for each rank, or write '-hostfile "
+                         "FILE'",
+                         ranks, argv[at + (int)n], n + 1);
+    for (; n > 0; n--)
+        if (cmdline_apply_host(c, argv[at++], err) < 0)
+            return -1;
+    return at;
+}
+
 /* One part of the line from argv[from] on: the index of its ":", argc, or -1. */
 static int parse_part(struct cmdline *c, const struct option_def *defs, int argc,
                       char *const argv[], int from, struct error *err)
@@ -161,6 +183,8 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if (c->self_test)
         return error_set(err, EINVAL, "--self-test runs programs of its own; leave '%.60s' out",
                          argv[at]);
+    if (c->has_bare_hosts && (at = take_bare_hosts(c, argc, argv, at, err)) < 0)
+        return -1;
     for (; c->dialect == DIALECT_MPIEXEC && at < argc && is_assignment(argv[at]); at++)
         if (cmdline_set_variable(c->app, argv[at], err) < 0) /* as mpirun_rsh has it */
             return -1;
@@ -249,8 +273,12 @@ static int parse_program_file(struct cmdline *c, struct error *err)
 
 static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct error *err)
 {
-    if (make_own_options(c, err) < 0 || dialect_find(argc, argv, &c->dialect, err) < 0 ||
-        parse_line(c, argc, argv, 1, err) < 0)
+    struct dialect_use use;
+    if (make_own_options(c, err) < 0 || dialect_find(argc, argv, &use, err) < 0)
+        return -1;
+    c->dialect = use.dialect;
+    c->has_bare_hosts = use.has_bare_hosts;
+    if (parse_line(c, argc, argv, 1, err) < 0)
         return -1;
     if (c->help || c->version || c->self_test)
         return 0;

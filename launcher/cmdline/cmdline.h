@@ -76,6 +76,7 @@ enum help_subject {
 
 struct cmdline {
     enum dialect dialect;
+    bool has_bare_hosts;            /* the hosts stand before the program, as mpirun_rsh has it */
     struct option_def *options;     /* of the dialect, */
     bool *used;                     /* and which of them the line has */
     struct option_def *own_options; /* of mprun's dialect, for cmdline_apply_named() */

@@ -24,31 +24,44 @@ static const struct {
     {"mpirun.mpich", DIALECT_MPIEXEC},  {"mpirun_rsh", DIALECT_MPIEXEC},
 };
 
-static enum dialect of_program(const char *path)
+bool dialect_named(const char *name, enum dialect *ret)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (int d = 0; dialect_words[d]; d++)
-        if (strcmp(name, dialect_words[d]) == 0)
-            return (enum dialect)d;
+        if (strcmp(name, dialect_words[d]) == 0) {
+            *ret = (enum dialect)d;
+            return true;
+        }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(name, names[i].name) == 0)
-            return names[i].dialect;
-    return DIALECT_MPRUN;
+        if (strcmp(name, names[i].name) == 0) {
+            *ret = names[i].dialect;
+            return true;
+        }
+    return false;
 }
 
-int dialect_find(int argc, char *const argv[], enum dialect *ret, struct error *err)
+static const char *program_name(const char *path)
 {
-    *ret = of_program(argc > 0 ? argv[0] : "");
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int dialect_find(int argc, char *const argv[], struct dialect_use *ret, struct error *err)
+{
+    const char *name = program_name(argc > 0 ? argv[0] : "");
+    *ret = (struct dialect_use){.dialect = DIALECT_MPRUN};
+    (void)dialect_named(name, &ret->dialect);
     for (int i = 1; i < argc && strncmp(argv[i], "--", 2) == 0 && argv[i][2]; i++) {
         if (strcmp(argv[i], "--as") != 0 && strncmp(argv[i], "--as=", 5) != 0)
             continue;
         const char *word = argv[i][4] ? argv[i] + 5 : i + 1 < argc ? argv[i + 1] : "";
-        int d = option_word(word, strlen(word), dialect_words, err);
-        if (d < 0)
+        if (!dialect_named(word, &ret->dialect)) {
+            (void)option_word(word, strlen(word), dialect_words, err);
             return error_context(err, "option '--as'");
-        *ret = (enum dialect)d;
+        }
+        name = word;
         break;
     }
+    ret->has_bare_hosts = strcmp(name, "mpirun_rsh") == 0;
     return 0;
 }
 

@@ -5,6 +5,8 @@
  * have that launcher's meaning, and mprun's others still theirs. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "common/error.h"
 #include "common/options.h"
 
@@ -24,9 +26,17 @@ enum dialect {
 
 extern const char *const dialect_words[]; /* by enum dialect; NULL-terminated */
 
+struct dialect_use {
+    enum dialect dialect;
+    bool has_bare_hosts; /* mpirun_rsh: "-np 2 n1 n2 ./a" */
+};
+
+/* Is there a dialect of this word, or of a launcher with this name ("mpiexec.hydra")? */
+bool dialect_named(const char *name, enum dialect *ret);
+
 /* The dialect of a line: that of "--as WORD" before all words without "--", else that of a program
- * with the name argv[0]. 0, or -1 with err. */
-int dialect_find(int argc, char *const argv[], enum dialect *ret, struct error *err);
+ * with the name argv[0]; WORD may be the name of a program, too. 0, or -1 with err. */
+int dialect_find(int argc, char *const argv[], struct dialect_use *ret, struct error *err);
 
 /* The entries of two tables (peers may be NULL) that count in a dialect, its own before those of
  * all: a name means the first that has it. NULL: out of memory. The caller frees it. */

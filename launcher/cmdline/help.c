@@ -111,9 +111,9 @@ static char *help_with(const char *name, const char *options)
 
 static enum dialect dialect_of(const char *name)
 {
-    enum dialect d;
-    (void)dialect_find(1, (char *const[]){(char *)(uintptr_t)name}, &d, NULL);
-    return d;
+    struct dialect_use use;
+    (void)dialect_find(1, (char *const[]){(char *)(uintptr_t)name}, &use, NULL);
+    return use.dialect;
 }
 
 static char *usage(const char *name, size_t width)

@@ -455,7 +455,8 @@ static int apply_preload_files(void *target, const char *value, struct error *er
 /* dialect_find() has found it where it counts. */
 static int apply_as(void *target, const char *value, struct error *err)
 {
-    if (strcmp(value, dialect_words[((struct cmdline *)target)->dialect]) == 0)
+    enum dialect d;
+    if (dialect_named(value, &d) && d == ((struct cmdline *)target)->dialect)
         return 0;
     return error_set(err, EINVAL,
                      "it says how the other words are read; put it before them, '--as %.20s ...'",

@@ -3,17 +3,19 @@
 # lines.bats - command lines that were written for other launchers (lines.txt)
 load '../lib/mprun'
 
-# answer LINE: the line with mprun in the launcher's place, in its dialect; exit code in $code
+# answer LINE [OPTION...]: the line with mprun in the launcher's place, in its dialect; exit code in $code
 answer() {
     local -a words
-    local as
     eval "words=($1)"
-    case ${words[0]} in
-    mpiexec.hydra | mpirun_rsh) as=mpiexec ;;
-    *) as=${words[0]} ;;
-    esac
     code=0
-    timeout -k 5 "$(patience 10)" "$MPRUN" --as "$as" --rm local:4 --overcommit --dry-run "${words[@]:1}" </dev/null >out 2>err 3>&- 4>&- || code=$?
+    timeout -k 5 "$(patience 10)" "$MPRUN" --as "${words[0]}" "${@:2}" --dry-run "${words[@]:1}" </dev/null >out 2>err 3>&- 4>&- || code=$?
+}
+
+host_files() {
+    printf '%s\n' 'n1 slots=2' 'n2 slots=2' >hosts
+    printf '%s\n' n1:2 n2:2 >mf
+    printf '%s\n' n1 n1 n2 n2 >nodefile
+    printf '%s\n' 'n1 2 all.q@n1 UNDEFINED' 'n2 2 all.q@n2 UNDEFINED' >pe
 }
 
 # check KIND EXPECTED
@@ -30,9 +32,11 @@ check() {
 
 @test "every line starts the ranks that it means, says what has no effect, or is refused with what to write" {
     local line words= failed=0
+    host_files
     while IFS= read -r line <&4; do
         case $line in
-        '$ '*) words=${line#'$ '}; answer "$words" ;;
+        '$ '*) words=${line#'$ '}; answer "$words" --rm local:4 --overcommit ;;
+        '@ '*) words=${line#'@ '}; answer "$words" ;;
         [=~!]' '*) check "${line:0:1}" "${line:2}" || { echo "$words"; echo "  expected: $line"; cat out err | grep -E "^placement|^mprun" || :; failed=1; } ;;
         esac
     done 4<"$BATS_TEST_DIRNAME/lines.txt"
@@ -40,6 +44,6 @@ check() {
 }
 
 @test "each line has its expectation, and none is there twice" {
-    [ "$(grep -c '^\$ ' "$BATS_TEST_DIRNAME/lines.txt")" -eq "$(grep -c '^[=~!] ' "$BATS_TEST_DIRNAME/lines.txt")" ]
-    [ -z "$(grep '^\$ ' "$BATS_TEST_DIRNAME/lines.txt" | sort | uniq -d)" ]
+    [ "$(grep -c '^[$@] ' "$BATS_TEST_DIRNAME/lines.txt")" -eq "$(grep -c '^[=~!] ' "$BATS_TEST_DIRNAME/lines.txt")" ]
+    [ -z "$(grep '^[$@] ' "$BATS_TEST_DIRNAME/lines.txt" | sort | uniq -d)" ]
 }
