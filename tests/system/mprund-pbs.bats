@@ -30,7 +30,7 @@ teardown() {
 nobody_stays() { for host in $(mprund_hosts); do wait_until 20 nobody_is_there "$host" || return; done; }
 
 @test "ranks on all hosts are in their job's cgroup, with the job's cores, and it goes with the job; status shows it" {
-    run -0 --separate-stderr qsub_wait n1:2:mem=64mb,n2:2 <<END
+    run -0 --separate-stderr qsub_wait n1:2:mem=400mb,n2:2 <<END
 mprun sh -c 'echo \$(hostname) \$(grep 0:: /proc/self/cgroup)' | sort
 mprun -n 1 $MPRUND status
 END

@@ -5,12 +5,16 @@ load '../lib/mprun'
 load '../lib/hosts'
 load '../lib/pbs'
 
-setup_file() { pbs_setup; }
+setup_file() {
+    pbs_setup
+    [ -n "${HOSTS_LACK:-}" ] || hosts sshd
+}
 teardown_file() { hosts_teardown; }
 setup() { pbs_begin; }
 teardown() { pbs_end; }
 
 said() { grep -q "$1" "$(job_err)"; }
+reported() { python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print(u["cpu_user_s"] + u["cpu_system_s"])' "$(job_dir)/report"; }
 
 @test "without any option the ranks are on all lines of PBS_NODEFILE, one task of PBS on each host" {
     run -0 --separate-stderr qsub_wait n1:2,n2:2,n3 <<<'m hostname'
@@ -75,13 +79,48 @@ END
 @test "the article's tight example: PBS has the CPU time of the ranks in its books" {
     cp "$(mpi_program spin none)" "$HOSTS_DIR/shared/spin"
     run -0 qsub_wait n1:2,n2:2 <<<"m --report-json report $HOSTS_DIR/shared/spin 1"
-    reported=$(python3 -c 'import json, sys; u = json.load(open(sys.argv[1]))["usage"]; print(u["cpu_user_s"] + u["cpu_system_s"])' "$(job_dir)/report")
     cat "$(job_dir)"/cput.*
     # a real one takes samples, and never sees the last piece
     is_standin || { awk '{ exit !($1 >= 2) }' "$(job_dir)/cput.all" && return; }
     # the host of the script has mprun's as well
-    awk -v r="$reported" '{ sum += $1 } END { exit !(r >= 4 && sum > r * 0.98 && sum < r * 1.02 + 0.3) }' "$(job_dir)"/cput.*
+    awk -v r="$(reported)" '{ sum += $1 } END { exit !(r >= 4 && sum > r * 0.98 && sum < r * 1.02 + 0.3) }' "$(job_dir)"/cput.*
     awk '{ exit !($1 >= 1.98) }' "$(job_dir)/cput.n2"
+}
+
+@test "the article's loose example, by ssh with a list of hosts: the same work, and nearly nothing of it in PBS's books" {
+    cp "$(mpi_program spin none)" "$HOSTS_DIR/shared/spin"
+    run -0 --separate-stderr qsub_wait n1,n2:2,n3 <<EOF
+tail -n +2 \$PBS_NODEFILE >hosts
+mprun --containment=tree --rm ssh -np 3 -m hosts --report-json report $HOSTS_DIR/shared/spin 2
+EOF
+    [[ $stderr == *"no resource manager accounts for what runs there"* ]]
+    cat "$(job_dir)"/cput.*
+    # what there is, is mprun's and ssh's own time on the job's host
+    awk -v r="$(reported)" '{ sum += $1 } END { exit !(r >= 6 && sum < r / 10) }' "$(job_dir)"/cput.*
+}
+
+@test "the article's third example: nine ranks in a session with little memory; PBS ends them, and says which amount exceeded which limit" {
+    needs_standin
+    cat >"$HOSTS_DIR/shared/memtest" <<'EOF'
+#!/usr/bin/perl
+use Sys::Hostname;
+$| = 1;
+printf "Rank %d on %s: allocating %d Mbytes\n", $ENV{MPRUN_RANK}, hostname(), $ARGV[0];
+$memory = "x" x ($ARGV[0] << 20);
+sleep 600;
+EOF
+    chmod 755 "$HOSTS_DIR/shared/memtest"
+    # with the starter, mprun and the shell; the article's 30 MB are of another time
+    run qsub_terminal n1:3:mem=80mb,n2:3:mem=80mb,n3:3:mem=80mb <<PLAY
+type PATH=$MPRUN_BUILD/launcher:$HOSTS_DIR/shared:\$PATH\r
+wait [$] $
+type mprun --containment=tree -np 9 memtest 40\r
+wait Rank \d on n[123]: allocating 40 Mbytes
+wait =>> PBS: job killed: mem \d+kb exceeded limit 81920kb
+PLAY
+    echo "$output"
+    wait_until 30 test -e "$(job_dir)/exit"
+    for host in n1 n2 n3; do [ -z "$(on_root $host pgrep -u labuser)" ]; done
 }
 
 @test "a starter that cannot be executed, one that is killed, and mprun killed" {
@@ -186,7 +225,7 @@ END
     [[ $stderr == *"have pbs_mom count the session of process "*": error 17009, user not permitted; processes that ranks put into sessions"* ]]
 }
 
-@test "qsub -I: ^C, input of rank 0, --pty with the size of the terminal" {
+@test "qsub -I: ^C, ^Z and fg, input of rank 0, --pty with the size of the terminal, and when that changes" {
     needs_standin
     run -0 qsub_terminal n1:2,n2 <<'PLAY'
 type $M -q sh -c '[ $MPRUN_RANK = 0 ] || exit 0; echo rea\\dy; read x; echo in\\put $x $PBS_ENVIRONMENT'; echo co\\de $?\r
@@ -198,6 +237,18 @@ type $M -q --pty -n 1 sh -c 'stty size; tty'; echo co\\de $?\r
 wait 24 80
 wait /dev/pts/
 wait code 0
+type cd $PBS_O_WORKDIR; (until [ -e here ]; do sleep 0.1; done; stty rows 30 columns 90) &\r
+type $M -q --pty -n 1 sh -c 'trap "stty size; exit" WINCH; >here; while :; do sleep 0.1; done'; echo co\\de $?\r
+wait 30 90
+wait code 0
+type $M --pmi none sh -c 'trap "echo conti\\nued" CONT; echo be\\gin; while :; do sleep 0.1; done'\r
+wait begin[^!]*begin[^!]*begin
+type \x1a
+wait Stopped
+type fg\r
+wait continued[^!]*continued[^!]*continued
+end received SIGINT
+wait [$] $
 type $M --pmi none sh -c 'echo beg\\un; exec sleep 1000'; echo co\\de $?\r
 wait begun[^!]*begun[^!]*begun
 end code 130
