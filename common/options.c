@@ -134,13 +134,6 @@ static struct near_name nearest_name(const struct option_def *defs, const char *
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-struct use {
-    const struct option_def *def;
-    const char *name; /* as typed, name_len bytes */
-    size_t name_len;
-    const char *value; /* in the same word, or NULL */
-};
-
 #define USE_NAME(u) (int)(u)->name_len, (u)->name
 
 /* A name with its value directly behind it: "-np4". */
@@ -216,26 +209,26 @@ static bool is_attached(const struct option_def *defs, const struct option_def *
 }
 
 /* Find the option that word uses: 0, or -1: it is unknown. */
-static int recognise(const struct option_def *defs, const char *word, struct use *ret,
+static int recognise(const struct option_def *defs, const char *word, struct option_use *ret,
                      struct error *err)
 {
     size_t len = strcspn(word, "=");
-    *ret = (struct use){.def = options_find(defs, word, len), .name = word, .name_len = len};
+    *ret = (struct option_use){.def = options_find(defs, word, len), .name = word, .name_len = len};
     if (ret->def) {
         ret->value = word[len] ? word + len + 1 : NULL;
         return 0;
     }
     const struct option_def *letter = word[1] == '-' ? NULL : options_find(defs, word, 2);
     if (letter && is_attached(defs, letter, word)) {
-        *ret = (struct use){.def = letter, .name = word, .name_len = 2, .value = word + 2};
+        *ret = (struct option_use){.def = letter, .name = word, .name_len = 2, .value = word + 2};
         return 0;
     }
     return unknown(defs, word, err);
 }
 
 /* The value of an option that stands in the next word; NULL when that is something else. */
-static const char *value_in(const struct option_def *defs, const char *next, const struct use *u,
-                            struct error *err)
+static const char *value_in(const struct option_def *defs, const char *next,
+                            const struct option_use *u, struct error *err)
 {
     const char *what = u->def->argument;
     if (!next || strcmp(next, ":") == 0)
@@ -251,7 +244,7 @@ static const char *value_in(const struct option_def *defs, const char *next, con
 }
 
 /* *seen is the value of the first use. */
-static int check_repeat(const struct use *u, const char **seen, struct error *err)
+static int check_repeat(const struct option_use *u, const char **seen, struct error *err)
 {
     if (u->def->repeat == OPTION_APPEND || !u->value)
         return 0;
@@ -306,7 +299,7 @@ static int note(char **list, const char *name, size_t len, struct error *err)
     return 0;
 }
 
-static int set_member(const struct use *u, void *target, struct error *err)
+static int set_member(const struct option_use *u, void *target, struct error *err)
 {
     const struct option_def *def = u->def;
     const char *value = u->value;
@@ -339,13 +332,13 @@ static int set_member(const struct use *u, void *target, struct error *err)
 }
 
 /* A variable without a value leaves nothing on the line: "-n $N ./a". */
-static bool is_next_word(const struct use *u)
+static bool is_next_word(const struct option_use *u)
 {
     return u->value && u->def->argument && strcmp(u->def->argument, "N") == 0 &&
            strchr(u->value, '/');
 }
 
-static int apply_use(const struct use *u, const char **seen, void *target, struct error *err)
+static int apply_use(const struct option_use *u, const char **seen, void *target, struct error *err)
 {
     if (!u->def->argument && u->value)
         return error_set(err, EINVAL, "option '%.*s' takes no value, but has '%.60s'", USE_NAME(u),
@@ -386,18 +379,17 @@ static bool is_pair(const struct option_def *def)
            (def->argument && def->argument[0] != '[' && strchr(def->argument, ' '));
 }
 
-/* The value of a use whose own words end before *next: *next is moved behind it. joined is for the
- * memory of a value of two words. */
-static int read_value(const struct option_def *defs, struct use *u, char *const **next,
-                      char *const *end, char **joined, struct error *err)
+/* The value of a use whose own words end before argv[*at], which is moved behind it. */
+static int read_value(const struct option_def *defs, struct option_use *u, int argc,
+                      char *const argv[], int *at, struct error *err)
 {
-    const char *word = *next < end ? **next : NULL;
+    const char *word = *at < argc ? argv[*at] : NULL;
     if (!u->def->argument)
         return 0;
     if (!u->value && !may_be_left_out(u->def, word)) {
         if (!(u->value = value_in(defs, word, u, err)))
             return -1;
-        word = ++*next < end ? **next : NULL;
+        word = ++*at < argc ? argv[*at] : NULL;
     }
     if (!is_pair(u->def) || (may_be_pair(u->def) && strchr(u->value, '=')))
         return 0;
@@ -406,40 +398,50 @@ static int read_value(const struct option_def *defs, struct use *u, char *const 
                          USE_NAME(u), u->value, USE_NAME(u), u->def->argument);
     if (!value_in(defs, word, u, err))
         return -1;
-    if (asprintf(joined, "%s=%s", u->value, word) < 0) {
-        *joined = NULL;
+    if (asprintf(&u->joined, "%s=%s", u->value, word) < 0) {
+        u->joined = NULL;
         return error_set(err, ENOMEM, "out of memory");
     }
-    u->value = *joined;
-    ++*next;
+    u->value = u->joined;
+    ++*at;
     return 0;
+}
+
+int options_next(const struct option_def *defs, int argc, char *const argv[], int *at,
+                 struct option_use *ret, struct error *err)
+{
+    *ret = (struct option_use){.def = NULL};
+    if (*at >= argc || !is_option(argv[*at]))
+        return 0;
+    if (strcmp(argv[*at], "--") == 0) {
+        ++*at;
+        return 0;
+    }
+    if (recognise(defs, argv[(*at)++], ret, err) < 0)
+        return -1;
+    if (!is_known(ret->def))
+        return error_set(err, EINVAL, "option '%.*s': %s", USE_NAME(ret), ret->def->help);
+    return read_value(defs, ret, argc, argv, at, err) < 0 ? -1 : 1;
 }
 
 int options_parse(const struct option_def *defs, int argc, char *const argv[], int from,
                   void *target, struct error *err)
 {
     size_t ndefs = 0;
+    int at = from, rc;
     while (defs[ndefs].names)
         ndefs++;
     AUTO_FREE const char **seen = calloc(ndefs + 1, sizeof(*seen));
     if (!seen)
         return error_set(err, ENOMEM, "out of memory");
-    char *const *at = argv + from, *const *end = argv + argc;
-    while (at < end && is_option(*at)) {
-        AUTO_FREE char *joined = NULL;
-        struct use u;
-        if (strcmp(*at, "--") == 0)
-            return (int)(at - argv) + 1;
-        if (recognise(defs, *at++, &u, err) < 0)
-            return -1;
-        if (!is_known(u.def))
-            return error_set(err, EINVAL, "option '%.*s': %s", USE_NAME(&u), u.def->help);
-        if (read_value(defs, &u, &at, end, &joined, err) < 0)
-            return -1;
-        if (apply_use(&u, &seen[u.def - defs], target, err) < 0)
-            return -1;
-    }
-    return (int)(at - argv);
+    do {
+        struct option_use u;
+        rc = options_next(defs, argc, argv, &at, &u, err);
+        if (rc > 0 && apply_use(&u, &seen[u.def - defs], target, err) < 0)
+            rc = -1;
+        free(u.joined);
+    } while (rc > 0);
+    return rc < 0 ? -1 : at;
 }
 
 /* ---- help ------------------------------------------------------------------------------------ */

@@ -48,7 +48,8 @@ struct option_def {
     enum option_kind kind;
     size_t member; /* offset in the target */
     uint32_t low, high;
-    const char *const *words; /* NULL-terminated */
+    const char *const *words; /* NULL-terminated; where `apply` reads the value: those that may
+                                 begin it, for completion; NULL: none */
     const char *also;         /* more names, accepted as the others and in no list; NULL: none */
     bool *used;               /* set at the first use; NULL: nobody asks */
     bool apart;               /* a value that is no number is never glued to a letter: "-ofile" */
@@ -62,6 +63,18 @@ struct option_def {
  * says what to do with a name that is like none of the table. */
 int options_parse(const struct option_def *defs, int argc, char *const argv[], int from,
                   void *target, struct error *err);
+/* One use of an option on a line. */
+struct option_use {
+    const struct option_def *def;
+    const char *name; /* as typed, name_len bytes of argv */
+    size_t name_len;
+    const char *value; /* NULL: none */
+    char *joined;      /* the memory of a value of two words, which the caller frees; else NULL */
+};
+/* Read the use that begins at argv[*at], which is moved behind it, and apply nothing: 1; 0: no
+ * option stands there (*at is moved behind "--"); -1 with err. */
+int options_next(const struct option_def *defs, int argc, char *const argv[], int *at,
+                 struct option_use *ret, struct error *err);
 /* The entry that has this name, as typed ("--np", "-np"), or NULL. */
 const struct option_def *options_find(const struct option_def *defs, const char *name, size_t len);
 /* All options by group, wrapped to width columns. The caller frees it. NULL: out of memory. */

@@ -170,6 +170,15 @@ static int print_version(void)
     return end_output();
 }
 
+static int print_completions(int argc, char **argv)
+{
+    struct error e;
+    if (cmdline_complete(argc, argv, stdout, &e) == 0)
+        return end_output();
+    log_error("%s", e.text);
+    return EXIT_CODE_MPRUN;
+}
+
 int main(int argc, char **argv)
 {
     struct cmdline cmd;
@@ -179,6 +188,8 @@ int main(int argc, char **argv)
     fd_open_standard();
     log_open("mprun", LOG_NOTE);
     log_set_escape(text_escape);
+    if (argc > 1 && strcmp(argv[1], "--complete") == 0)
+        return print_completions(argc, argv);
     if (cmdline_parse(argc, argv, &cmd, &e) < 0 ||
         (!cmd.help && !cmd.version && !cmd.self_test &&
          cmdline_take_environment(&cmd, environ, &e) < 0)) {

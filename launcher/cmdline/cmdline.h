@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/error.h"
 #include "launcher/cmdline/dialect.h"
@@ -168,6 +169,10 @@ char **cmdline_app_given(const struct cmdline_app *app);
 /* The name beneath MPRUN_PRELOAD_DIR of a file of --preload-files: a relative one stays as it is (a
  * part of `path`), of an absolute one the last part. */
 const char *cmdline_preload_name(const char *path);
+
+/* "mprun --complete WORD...": write to out what the last word may be, for shells (complete.c). 0,
+ * or -1 with err. */
+int cmdline_complete(int argc, char *const argv[], FILE *out, struct error *err);
 
 /* The help for a program called `name`, wrapped to width columns. Caller frees. */
 char *cmdline_help(const char *name, enum help_subject subject, size_t width);

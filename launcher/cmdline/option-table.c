@@ -336,12 +336,13 @@ static int take_pmi(struct cmdline *c, int word, struct error *err)
     return 0;
 }
 
+static const char *const pmi_words[] = {"none", "pmix", "pmi1", "pmi2", NULL};
+
 static int apply_pmi(void *target, const char *value, struct error *err)
 {
-    static const char *const words[] = {"none", "pmix", "pmi1", "pmi2", NULL};
     struct cmdline *c = target;
     c->step.pmi = 0;
-    if (cmdline_each_word(value, words, take_pmi, c, err) < 0)
+    if (cmdline_each_word(value, pmi_words, take_pmi, c, err) < 0)
         return -1;
     if (c->step.pmi && strstr(value, "none"))
         return error_set(err, EINVAL, "'none' stands alone, but the list is '%.60s'", value);
@@ -384,10 +385,11 @@ static int take_report(struct cmdline *c, int word, struct error *err)
     return 0;
 }
 
+static const char *const report_words[] = {"usage", "usage=all", "launch", "containment", NULL};
+
 static int apply_report(void *target, const char *value, struct error *err)
 {
-    static const char *const words[] = {"usage", "usage=all", "launch", "containment", NULL};
-    return cmdline_each_word(value, words, take_report, target, err);
+    return cmdline_each_word(value, report_words, take_report, target, err);
 }
 
 static int take_display(struct cmdline *c, int word, struct error *err)
@@ -401,11 +403,12 @@ static int take_display(struct cmdline *c, int word, struct error *err)
     return 0;
 }
 
+static const char *const display_words[] = {"allocation", "alloc", "map",  "map-devel", "map-diff",
+                                            "bindings",   "bind",  "topo", "cpus",      NULL};
+
 static int apply_display(void *target, const char *value, struct error *err)
 {
-    static const char *const words[] = {"allocation", "alloc", "map",  "map-devel", "map-diff",
-                                        "bindings",   "bind",  "topo", "cpus",      NULL};
-    return cmdline_each_word(value, words, take_display, target, err);
+    return cmdline_each_word(value, display_words, take_display, target, err);
 }
 
 /* ---- files that are brought to the hosts ----------------------------------------------------- */
@@ -485,6 +488,8 @@ static int apply_anyway(void *target, const char *value, struct error *err)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define SETS(kind_, member_) OPTION_SETS(OPTION_##kind_, struct cmdline, member_)
+/* Words that may begin a value. */
+#define VALUES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define REFUSED(names_, help_)                                                                     \
     {                                                                                              \
         .names = (names_), .help = (help_)                                                         \
@@ -545,21 +550,23 @@ static const struct option_def table[] = {
      "ranks of a host to its parts: hwthread, "
      "core, l1cache, l2cache, l3cache, numa, package; "
      "'ppr:N:PART' is N ranks to each; with ':pe=M' behind it each rank has M cores",
-     .apply = cmdline_apply_map_by},
+     .apply = cmdline_apply_map_by,
+     .words = VALUES("slot", "node", "seq", "ppr:", "hwthread", "core", "l1cache", "l2cache",
+                     "l3cache", "numa", "package", "board")},
     {"--rankfile -rf", "FILE", PLACE,
      "Start each rank on the host and the cores that FILE says: 'rank 0=n1 slot=1:0-2'",
      .apply = cmdline_apply_rank_file},
     {"--rank-by --rankby", "HOW", PLACE,
      "Number ranks host after host (slot), one of each host in turn (node), or part after part "
      "(fill), one of each part of all hosts in turn (span)",
-     .apply = cmdline_apply_rank_by},
+     .apply = cmdline_apply_rank_by, .words = VALUES("slot", "node", "fill", "span")},
     {"--bynode", NULL, PLACE, "The same as --map-by node", .apply = cmdline_apply_distribution},
     {"--distribution", "HOW", PLACE,
      "As srun: block fills hosts in order, cyclic is --map-by node, plane=N starts N ranks on each "
      "in "
      "turn; behind ':' block or cyclic over packages",
-     .apply = cmdline_apply_distribution},
-    {"--rm", "NAME[:ARG]", PLACE,
+     .apply = cmdline_apply_distribution, .words = VALUES("block", "cyclic", "plane=")},
+    {"--rm", "RM[:ARG]", PLACE,
      "Use this resource manager instead of the one that is found; 'local' is this machine, "
      "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named, 'none' "
      "looks for no manager",
@@ -571,7 +578,8 @@ static const struct option_def table[] = {
     {"-m", "FILE", PLACE, "The same as --hostfile", OPTION_APPEND, .apply = apply_short_hostfile,
      .variants = IN(MPRUN) | IN(MPIRUN) | IN(MPIEXEC)},
     {"-m --distribution", "HOW", PLACE, "The same as --distribution",
-     .apply = cmdline_apply_distribution, .variants = IN(SRUN)},
+     .apply = cmdline_apply_distribution, .words = VALUES("block", "cyclic", "plane="),
+     .variants = IN(SRUN)},
     {"--exclude", "HOSTS", PLACE, "Use no host of HOSTS", OPTION_APPEND,
      .apply = cmdline_apply_exclude},
     {"-x --exclude", "HOSTS", PLACE, "The same", OPTION_APPEND, .apply = cmdline_apply_exclude,
@@ -617,7 +625,9 @@ static const struct option_def table[] = {
     {"--bind-to --bindto", "WHAT", CORES,
      "Bind each rank to none, hwthread, core, l1cache, l2cache, l3cache, numa, package or board; "
      "without it, core where there are enough cores",
-     .apply = cmdline_apply_bind},
+     .apply = cmdline_apply_bind,
+     .words = VALUES("none", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "package",
+                     "board")},
     {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CORES,
      "Give each rank N cores, and as many slots; without it, OMP_NUM_THREADS cores where there are "
      "enough, else one",
@@ -630,7 +640,10 @@ static const struct option_def table[] = {
     {"--cpu-bind", "WHAT", CORES,
      "As srun: none, cores, threads, sockets, ldoms, rank_ldom, map_cpu:LIST, mask_cpu:LIST, "
      "list:LIST:LIST, or verbose, which reports bindings",
-     .apply = cmdline_apply_cpu_bind, .also = "--cpu_bind"},
+     .apply = cmdline_apply_cpu_bind,
+     .words = VALUES("none", "cores", "threads", "sockets", "ldoms", "rank_ldom",
+                     "map_cpu:", "mask_cpu:", "verbose"),
+     .also = "--cpu_bind"},
     {"--cpu-set", "LIST", CORES, "Use these hardware threads of each host alone",
      .apply = cmdline_apply_cpu_set},
     {"--cpu-list", "LIST", CORES,
@@ -651,7 +664,8 @@ static const struct option_def table[] = {
      "host, "
      "'rank:mem=2G' each rank; mem is memory, memsw memory and swap, vmem address space, cput CPU "
      "time, wall wall time, procs processes, and for ranks files, core, file",
-     OPTION_APPEND, .apply = cmdline_apply_limit},
+     OPTION_APPEND, .apply = cmdline_apply_limit,
+     .words = VALUES("mem=", "vmem=", "cput=", "procs=")},
     {"--on-limit", "WHAT", LIMITS,
      "When a limit is exceeded: kill-step (the default) ends all ranks, kill-rank the one that "
      "grew "
@@ -660,9 +674,10 @@ static const struct option_def table[] = {
     {"--containment", "LIST", LIMITS,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",
-     .apply = apply_containment},
+     .apply = apply_containment, .words = containment_words},
     {"--pmi --mpi", "LIST", LIMITS,
-     "Offer MPI programs pmix, pmi1, pmi2 (the default is all), or none", .apply = apply_pmi},
+     "Offer MPI programs pmix, pmi1, pmi2 (the default is all), or none", .apply = apply_pmi,
+     .words = pmi_words},
     {"--mpi", "NAME", LIMITS, "As --pmi, by the names of Slurm's plugins",
      .apply = cmdline_apply_mpi_plugin, .variants = IN(SRUN)},
 
@@ -682,7 +697,7 @@ static const struct option_def table[] = {
     {"--errfile-pattern", "FILE", STREAMS, "The same for standard error",
      .apply = cmdline_apply_errfile},
     {"--open-mode", "HOW", STREAMS, "Make these files anew (truncate, the default), or append",
-     .apply = cmdline_apply_open_mode},
+     .apply = cmdline_apply_open_mode, .words = VALUES("truncate", "append")},
     {"--output-filename", "DIR", STREAMS,
      "As mpirun: write DIR/1/rank.N/stdout and stderr, and a copy here; not with 'DIR:nocopy'",
      .apply = cmdline_apply_output_filename},
@@ -708,7 +723,8 @@ static const struct option_def table[] = {
      "As mpirun 5: tag, timestamp, merge-stderr-to-stdout, dir=DIR, file=NAME", OPTION_APPEND,
      .apply = cmdline_apply_output_words, .variants = IN(MPIRUN)},
     {"--stdin", "WHO", STREAMS,
-     "Give standard input to this rank (0 by default), to all, or to none", .apply = apply_stdin},
+     "Give standard input to this rank (0 by default), to all, or to none", .apply = apply_stdin,
+     .words = VALUES("all", "none")},
     {"--pty", NULL, STREAMS, "Give that rank a terminal, as an interactive program wants it",
      SETS(FLAG, step.terminal)},
 
@@ -735,7 +751,7 @@ static const struct option_def table[] = {
     {"--report", "LIST", ENDING,
      "At the end, print the usage of ranks and hosts (usage), how the start went (launch), or what "
      "held the ranks and their limits (containment)",
-     .apply = apply_report},
+     .apply = apply_report, .words = report_words},
     {"--report-json", "FILE", ENDING,
      "At the end, write the usage and outcome of everything to FILE (- is standard output)",
      SETS(TEXT, report_json), .low = 1},
@@ -784,7 +800,7 @@ static const struct option_def table[] = {
      SETS(TEXT, place.topology), .low = 1},
     {"--display", "LIST", OTHER,
      "Print allocation, map, bindings or topo (a picture of the cores) before the ranks start",
-     .apply = apply_display},
+     .apply = apply_display, .words = display_words},
     {"--explain", NULL, OTHER,
      "Look at every host, print what was found and decided with the reasons, and run no program",
      SETS(FLAG, explain)},
@@ -813,7 +829,7 @@ static const struct option_def table[] = {
     {"--help -h", "[SUBJECT]", OTHER,
      "Print the options that are used most; of a subject: programs, hosts, binding, limits, "
      "output, ending, debugging, files, other, dialects; or all",
-     .apply = apply_help},
+     .apply = apply_help, .words = help_subjects},
     {"--usage", NULL, OTHER, "Print all options in few lines", .apply = apply_usage},
     {"--version -V", NULL, OTHER, "Print the version", SETS(FLAG, version)},
 
@@ -823,7 +839,7 @@ static const struct option_def table[] = {
      "Read the line as this launcher does: mprun, mpirun, mpiexec, srun, aprun, jsrun, flux; "
      "stands "
      "before all others",
-     .apply = apply_as},
+     .apply = apply_as, .words = dialect_words},
     REFUSED("--launcher-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
     REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
@@ -859,7 +875,8 @@ static const struct option_def table[] = {
     REFUSED("--signal", "not in this release: send mprun the signal, and all ranks have it"),
     {"-s", NULL, PRELOAD, "The same as --preload-binary", SETS(FLAG, preload_binary),
      .variants = IN(MPIRUN)},
-    {"-s", "WHO", STREAMS, "The same as --stdin", .apply = apply_stdin, .variants = IN(MPIEXEC)},
+    {"-s", "WHO", STREAMS, "The same as --stdin", .apply = apply_stdin,
+     .words = VALUES("all", "none"), .variants = IN(MPIEXEC)},
     REFUSED("-s", "it is --preload-binary to mpirun, --stdin to mpiexec and --oversubscribe to "
                   "srun; write that"),
     REFUSED("--use-hwthread-cpus",

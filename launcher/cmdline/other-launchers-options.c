@@ -378,7 +378,8 @@ static const struct option_def table[] = {
             "--spread-job --use-min-nodes "
             "--no-allocate -Z --disable-status -X --no-shell",
             NULL, IN(SRUN)),
-    FOR_JOB("--time-min --jobid --signal --ntasks-per-core", "VALUE", IN(SRUN)),
+    FOR_JOB("--time-min --jobid --ntasks-per-core", "VALUE", IN(SRUN)),
+    FOR_JOB("--signal", "SIGNAL", IN(SRUN)),
     FOR_JOB("-q", "QOS", IN(SRUN)),
     REFUSED("--prolog --epilog --task-prolog --task-epilog", 0,
             "write it into the script before or behind the line; for each rank: mprun sh -c "

@@ -358,6 +358,46 @@ static void what_a_refusal_says_to_write_is_an_option_there(void **state)
         fail_msg("only %d entries with %d texts", refused, tried);
 }
 
+/* Is this word, or for "ppr:" something behind it, a value of the option? */
+static bool is_value(const struct option_def *o, const char *word, enum dialect d)
+{
+    static const char *const behind[] = {"2:core", "0x1", "2", "1G"};
+    size_t len = strlen(word), n = strchr(":=", word[len - 1]) ? 4 : 1;
+    bool is_valid = false;
+    for (size_t i = 0; i < n && !is_valid; i++) {
+        char option[256], name[32];
+        struct cmdline c;
+        struct error err;
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(o->names, " "), o->names);
+        snprintf(option, sizeof(option), "%s%s", word, n > 1 ? behind[i] : "");
+        char *const argv[] = {
+            "mprun",
+            "--as",
+            (char *)(uintptr_t)(strcmp(name, "--as") == 0 ? word : dialect_words[d]),
+            name,
+            option,
+            "./a"};
+        is_valid = cmdline_parse(6, argv, &c, &err) == 0;
+        if (is_valid)
+            cmdline_free(&c);
+    }
+    return is_valid;
+}
+
+static void the_words_that_completion_offers_are_values(void **state)
+{
+    int tried = 0;
+    for (int d = 0; d < DIALECTS; d++) {
+        struct option_def *defs = dialect_options(cmdline_options(), NULL, (enum dialect)d);
+        for (const struct option_def *o = defs; o->names; o++)
+            for (size_t i = 0; o->words && o->words[i]; i++, tried++)
+                if (!is_value(o, o->words[i], (enum dialect)d))
+                    fail_msg("'%s' is no value of '%s'", o->words[i], o->names);
+        free(defs);
+    }
+    assert_true(tried > 50 * DIALECTS);
+}
+
 static void the_manual_page_lists_the_options_there_are(void **state)
 {
     struct option_def *own = dialect_options(cmdline_options(), NULL, DIALECT_MPRUN);
@@ -397,6 +437,7 @@ int main(void)
         cmocka_unit_test(words_of_mpirun_for_places_are_the_same),
         cmocka_unit_test(a_dialect_gives_words_the_meaning_of_its_launcher),
         cmocka_unit_test(names_that_are_given_values_are_known),
+        cmocka_unit_test(the_words_that_completion_offers_are_values),
         cmocka_unit_test(what_a_refusal_says_to_write_is_an_option_there),
         cmocka_unit_test(the_manual_page_lists_the_options_there_are),
         cmocka_unit_test(help_lists_the_options_there_are),
