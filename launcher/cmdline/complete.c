@@ -114,12 +114,13 @@ static void complete(const struct option_def *defs, int argc, char *const argv[]
 
 int cmdline_complete(int argc, char *const argv[], FILE *out, struct error *err)
 {
-    enum dialect d;
+    struct dialect_use use;
     if (argc < 3)
         return 0;
-    (void)dialect_find(argc - 1, argv, &d, err); /* a wrong word leaves the program's own */
+    (void)dialect_find(argc - 1, argv, &use, err); /* a wrong word leaves the program's own */
     AUTO_FREE struct option_def *defs =
-        dialect_options(cmdline_options(), d == DIALECT_MPRUN ? NULL : cmdline_peer_options(), d);
+        dialect_options(cmdline_options(),
+                        use.dialect == DIALECT_MPRUN ? NULL : cmdline_peer_options(), use.dialect);
     if (!defs)
         return error_set(err, ENOMEM, "out of memory");
     complete(defs, argc, argv, out);
