@@ -33,6 +33,21 @@ teardown() { slurm_end; }
     [[ $output != *systemd-run* ]]
 }
 
+@test "with the variables of a Grid Engine job around it: Slurm is nearer, --explain says why, and the ranks are Slurm's" {
+    run -0 --separate-stderr sbatch_wait -N 2 -n 2 <<'END'
+printf 'n9 8 all.q@n9 UNDEFINED\n' >hostfile
+export JOB_ID=7 SGE_TASK_ID=undefined SGE_ROOT=$PWD SGE_CELL=default SGE_JOB_SPOOL_DIR=$PWD PE=mpi NSLOTS=8 PE_HOSTFILE=$PWD/hostfile
+m --explain true | grep ^adapter
+# an allocation within it, and a step of the user's
+srun -N1 -n1 --overlap "$(command -v mprun)" --containment=tree --dry-run true | grep ^adapter
+m --quiet hostname | sort | tr '\n' ' '
+END
+    echo "$output$stderr"
+    [[ ${lines[0]} == "adapter     slurm: this is job $(job) of Slurm ("*"; nearer to mprun than gridengine: this is job 7 of Grid Engine ("* ]]
+    [[ ${lines[1]} == "adapter     slurm: this is job $(job) of Slurm ("*"; nearer to mprun than gridengine: "* ]]
+    [ "${lines[2]}" = "n1 n2 " ]
+}
+
 @test "a rank has the cores of a task (-c), and the slots are tasks" {
     needs_cores 2
     run -0 sbatch_wait -N 2 -n 2 -c 2 <<'END'
