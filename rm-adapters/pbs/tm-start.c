@@ -6,6 +6,10 @@
  * gets the parameters from its own pbs_mom (GETINFO); they are in no argument and no environment.
  * TM's standard input and output are not used: they lose data.
  *
+ * Torque takes each request of a further connection of the same task, as of a second step at the
+ * same time, for one of a new task, which it numbers: the parameters are that one's then, and are
+ * looked for.
+ *
  * "Spawned" says only that pbs_mom has forked. A program that cannot be executed ends with 254. */
 #include <errno.h>
 #include <signal.h>
@@ -32,6 +36,8 @@ struct starting {
     uint32_t own_node, nlines; /* of PBS_NODEFILE */
     struct tm_link *link;      /* NULL: closed */
     char name[64];             /* of the posted information */
+    uint32_t posted_by;        /* the task that pbs_mom keeps it for */
+    unsigned nsought;          /* tasks that it was looked for with */
     struct loop_defer turn;
     struct loop_timer answer_timer; /* INIT, POSTINFO and SPAWN have an answer */
     struct loop_timer obit_timer;   /* and OBIT of a host that has left */
@@ -160,9 +166,25 @@ static int ask_spawn(struct starting *s, size_t host, struct error *err)
     const char *environment[] = {where, NULL};
     struct buffer b = {.data = NULL};
     snprintf(where, sizeof(where), TM_START_VARIABLE "=%zu %u %u %d %s", host, s->own_node,
-             s->job.task, s->job.is_framed, s->name);
+             s->posted_by, s->job.is_framed, s->name);
     int rc = tm_request_spawn(&b, &s->job, tm_event((uint32_t)host, TM_SPAWN), h->manager_number,
                               s->request.remote_path, environment, err);
+    return send_request(s, &b, rc, true, err);
+}
+
+static int ask_tasks(struct starting *s, struct error *err)
+{
+    struct buffer b = {.data = NULL};
+    int rc = tm_request_tasks(&b, &s->job, tm_event(0, TM_TASKS), s->own_node, err);
+    return send_request(s, &b, rc, true, err);
+}
+
+static int ask_get(struct starting *s, struct error *err)
+{
+    struct buffer b = {.data = NULL};
+    int rc = tm_request_get(&b, &s->job, tm_event(0, TM_GETINFO), s->own_node, s->posted_by,
+                            s->name, err);
+    s->nsought++;
     return send_request(s, &b, rc, true, err);
 }
 
@@ -278,6 +300,50 @@ static void initialized(struct starting *s, const struct tm_answer *a)
     }
 }
 
+static void posted(struct starting *s, const struct tm_answer *a)
+{
+    struct error e;
+    s->posted_by = s->job.task;
+    if (a->error) {
+        answer_failed(s, a, "keep the start parameters");
+    } else if (!s->job.is_torque) {
+        s->may_spawn = true;
+        spawn_some(s);
+    } else if (ask_get(s, &e) < 0) {
+        lose_mom(s, &e);
+    }
+}
+
+/* They are this task's, or are looked for with the next one: first with mprun's own, then from the
+ * newest down. */
+static void sought(struct starting *s, const struct tm_answer *a)
+{
+    struct error e;
+    if (!a->error) {
+        s->may_spawn = true;
+        spawn_some(s);
+    } else if (s->nsought == 1) {
+        if (ask_tasks(s, &e) < 0)
+            lose_mom(s, &e);
+    } else if (s->nsought > TM_TASKS_SOUGHT || s->posted_by == 1) {
+        answer_failed(s, a, "say where it keeps the start parameters");
+    } else {
+        s->posted_by--;
+        if (ask_get(s, &e) < 0)
+            lose_mom(s, &e);
+    }
+}
+
+static void listed(struct starting *s, const struct tm_answer *a)
+{
+    struct error e;
+    s->posted_by = (uint32_t)a->value;
+    if (a->error || a->value == 0)
+        answer_failed(s, a, "list the tasks of the job");
+    else if (ask_get(s, &e) < 0)
+        lose_mom(s, &e);
+}
+
 static void answered(void *arg, const struct tm_answer *a)
 {
     struct starting *s = arg;
@@ -300,11 +366,12 @@ static void answered(void *arg, const struct tm_answer *a)
         spawned(s, host, a);
     } else if (kind == TM_INIT) {
         initialized(s, a);
-    } else if (a->error) {
-        answer_failed(s, a, "keep the start parameters");
-    } else {
-        s->may_spawn = true;
-        spawn_some(s);
+    } else if (kind == TM_POSTINFO) {
+        posted(s, a);
+    } else if (kind == TM_TASKS) {
+        listed(s, a);
+    } else if (kind == TM_GETINFO) {
+        sought(s, a);
     }
 }
 

@@ -274,8 +274,17 @@ PLAY
 other() {
     local HOSTS_DIR
     hosts_setup_other "$1"
-    run -0 --separate-stderr qsub_wait n1:2,n2 <<<'m hostname; m --explain true | grep ^adapter'
+    # a step beside another one
+    run -0 --separate-stderr qsub_wait n1:2,n2 <<'END'
+m --pmi none sh -c '>begun.$MPRUN_RANK; until [ -e go ]; do sleep 0.1; done' &
+until [ -e begun.0 ]; do sleep 0.1; done
+m hostname
+m --explain true | grep ^adapter
+>go
+wait
+END
     echo "$output$stderr"
+    [ "$1" != torque ] || calls n1 | grep -qx 'tasks 0'
     [ "$(head -n 3 <<<"$output" | sort | tr '\n' ' ')" = "n1 n1 n2 " ]
     [ -z "$stderr" ]
     hosts down
@@ -285,7 +294,7 @@ hosts_setup_other() {
         hosts up --nodes 2 --flavour "$1" --expose "$MPRUN_SOURCE" --expose "$MPRUN_BUILD"
 }
 
-@test "Torque: no packets, numbers of tasks in decimal" {
+@test "Torque: no packets, numbers of tasks in decimal, and a second step's connection is that of other tasks" {
     needs_standin
     other torque
     [[ $output == *"of Torque"* ]]

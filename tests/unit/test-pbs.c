@@ -182,20 +182,22 @@ static void requests(void **state)
     assert_int_equal(tm_job_read(&j, &e), 0);
     assert_int_equal(tm_request_begin(&b, &j, tm_event(0, TM_INIT), &e), 0);
     assert_int_equal(tm_request_finish(&b, &j, &e), 0);
-    request_is(&b, HEAD "3+100+7+1");
+    request_is(&b, HEAD "3+100+8+1");
     assert_int_equal(tm_request_spawn(&b, &j, tm_event(1, TM_SPAWN), 2, "/bin/x", environment, &e),
                      0);
-    request_is(&b, HEAD "3+1022+15+1+2+1+6/bin/x+5A=b c+0");
+    request_is(&b, HEAD "3+1022+17+1+2+1+6/bin/x+5A=b c+0");
     assert_int_equal(tm_request_task(&b, &j, tm_event(0, TM_OBIT), 2, 536870913, 0, &e), 0);
-    request_is(&b, HEAD "3+104+9+1+29+536870913");
+    request_is(&b, HEAD "3+1042+10+1+29+536870913");
     assert_int_equal(tm_request_task(&b, &j, tm_event(0, TM_SIGNAL), 2, 536870913, 15, &e), 0);
-    request_is(&b, HEAD "3+1032+10+1+29+5368709132+15");
+    request_is(&b, HEAD "3+1032+11+1+29+5368709132+15");
     assert_int_equal(tm_request_post(&b, &j, tm_event(0, TM_POSTINFO), "n", "a\nb", 3, &e), 0);
-    request_is(&b, HEAD "3+1062+11+1+1n+3a\nb");
+    request_is(&b, HEAD "3+1062+12+1+1n+3a\nb");
     assert_int_equal(tm_request_get(&b, &j, tm_event(0, TM_GETINFO), 0, 1, "n", &e), 0);
-    request_is(&b, HEAD "3+1072+12+1+0+1+1n");
+    request_is(&b, HEAD "3+1072+13+1+0+1+1n");
+    assert_int_equal(tm_request_tasks(&b, &j, tm_event(0, TM_TASKS), 3, &e), 0);
+    request_is(&b, HEAD "3+1012+15+1+3");
     assert_int_equal(tm_request_attach(&b, &j, tm_event(0, TM_ATTACH), 1002, 1029, &e), 0);
-    request_is(&b, "+2+22+112.pbslab-n0+03+1132+13+04+10024+1029");
+    request_is(&b, "+2+22+112.pbslab-n0+03+1132+14+04+10024+1029");
     j.is_torque = true;
     j.is_framed = false;
     assert_int_equal(tm_request_get(&b, &j, tm_event(0, TM_GETINFO), 0, 1, "n", &e), 0);
@@ -237,26 +239,30 @@ static void answers(void **state)
     struct tm_answer a;
     struct error e;
     for (int framed = 0; framed < 2; framed++) {
-        answer("+2+2+0+7+6+0+1+2+3+4+52+112.pbslab-n0-1+0", framed, &a, &kept);
+        answer("+2+2+0+8+6+0+1+2+3+4+52+112.pbslab-n0-1+0", framed, &a, &kept);
         assert_int_equal(tm_event_kind(a.event), TM_INIT);
         assert_int_equal(a.value, 6);
         buffer_free(&kept);
-        answer("+2+2+02+159+536870913", framed, &a, &kept);
+        answer("+2+2+02+179+536870913", framed, &a, &kept);
         assert_int_equal(tm_event_kind(a.event), TM_SPAWN);
         assert_int_equal(tm_event_object(a.event), 1);
         assert_int_equal(a.value, 0x20000001);
         buffer_free(&kept);
-        answer("+2+23+9992+155+17006", framed, &a, &kept);
+        answer("+2+23+9992+175+17006", framed, &a, &kept);
         assert_int_equal(a.error, 17006);
         assert_string_equal(tm_error_text(a.error), "not found");
         buffer_free(&kept);
-        answer("+2+2+02+12+3a\nb", framed, &a, &kept);
+        answer("+2+2+02+15+1+9+3+0", framed, &a, &kept);
+        assert_int_equal(tm_event_kind(a.event), TM_TASKS);
+        assert_int_equal(a.value, 9);
+        buffer_free(&kept);
+        answer("+2+2+02+13+3a\nb", framed, &a, &kept);
         assert_int_equal(a.n, 3);
         assert_memory_equal(a.data, "a\nb", 3);
         buffer_free(&kept);
     }
     /* where a task on the own host cannot be started */
-    answer("+2+25+170002+15+7", false, &a, &kept);
+    answer("+2+25+170002+17+7", false, &a, &kept);
     assert_int_equal(a.error, 17000);
     buffer_free(&kept);
     assert_int_equal(buffer_append(&kept, "GET / HTTP", 10), 0);
