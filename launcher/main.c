@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/own-stack.h"
 #include "common/words.h"
 #include "common/path.h"
 #include "common/tty.h"
@@ -179,13 +181,14 @@ static int print_completions(int argc, char **argv)
     return EXIT_CODE_MPRUN;
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
     struct cmdline cmd;
     struct error e;
     const char *name = *program_invocation_short_name ? program_invocation_short_name : "mprun";
     int code;
     fd_open_standard();
+    signal(SIGXFSZ, SIG_IGN); /* `ulimit -f` is for ranks; a write of ours that fails is an error */
     log_open("mprun", LOG_NOTE);
     log_set_escape(text_escape);
     if (argc > 1 && strcmp(argv[1], "--complete") == 0)
@@ -211,4 +214,9 @@ int main(int argc, char **argv)
         code = run_step(&cmd, strcmp(name, "mprun") != 0 || cmd.dialect != DIALECT_MPRUN);
     cmdline_free(&cmd);
     return code;
+}
+
+int main(int argc, char **argv)
+{
+    return own_stack_run(run_program, argc, argv);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/own-stack.h"
 #include "common/words.h"
 #include "common/number.h"
 #include "pmix-server/pmix/library.h"
@@ -21,8 +22,8 @@
 /* Only the worker ends mppmi; signals to the job's processes are for its ranks. */
 static void ignore_signals(void)
 {
-    static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
-                                  SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
+    static const int signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+                                  SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ};
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
         signal(signals[i], SIG_IGN);
 }
@@ -155,7 +156,7 @@ static int parse_fd(int argc, char **argv, int *ret, struct error *err)
     return 0;
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
     struct mppmi p = {.topology = NULL};
     struct error err;
@@ -171,4 +172,9 @@ int main(int argc, char **argv)
     loop_run(p.server.loop);
     library_stop(&p.server);
     _exit(p.server.exit_code);
+}
+
+int main(int argc, char **argv)
+{
+    return own_stack_run(run_program, argc, argv);
 }

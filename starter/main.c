@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/own-stack.h"
 #include "common/words.h"
 #include "common/tty.h"
 #include "model/rank-end.h"
@@ -170,6 +171,7 @@ static int run_starter(void)
     int pair[2];
 
     fd_open_standard();
+    signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN); /* whoever reads our output may have gone */
     mode_t mask = umask(077); /* whatever the resource manager's is; ranks have mprun's */
     gethostname(hostname, sizeof(hostname) - 1);
@@ -200,7 +202,7 @@ static int run_starter(void)
     return keeper_run(worker, pair[0], hostname, mask);
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
     log_open("mpstarter", LOG_NOTE);
     log_set_escape(text_escape);
@@ -212,4 +214,9 @@ int main(int argc, char **argv)
     if (method_is_refused(argv[command]))
         return EXIT_CODE_MPRUN;
     return method_is_starter(argv + command) ? run_starter() : method_run(argv + command);
+}
+
+int main(int argc, char **argv)
+{
+    return own_stack_run(run_program, argc, argv);
 }

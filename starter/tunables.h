@@ -84,6 +84,9 @@
 #define STUCK_LOOKS    4
 #define STUCK_CPU_PART 0.01
 
+/* A limit of open files below this is named when a rank fails; 1024 are usual. */
+#define FEW_OPEN_FILES 256
+
 /* ---- the end of the step --------------------------------------------------------------------- */
 
 /* Seconds between TERM and KILL for ranks whose mprun has gone. */

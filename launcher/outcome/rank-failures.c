@@ -74,8 +74,8 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, ch
         snprintf(to, n, "%s%s", text ? text : who, others);
         break;
     case END_SIGNAL:
-        snprintf(to, n, "%s was killed by signal %d (%s)%s", who, e->code, strsignal(e->code),
-                 others);
+        snprintf(to, n, "%s was killed by signal %d (%s)%s%s", who, e->code, strsignal(e->code),
+                 text ? text : "", others);
         break;
     case END_ABORT:
         if (e->code == (e->code & 0xff))
@@ -92,7 +92,7 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, ch
                  others);
         break;
     default:
-        snprintf(to, n, "%s exited with code %d%s", who, e->code, others);
+        snprintf(to, n, "%s exited with code %d%s%s", who, e->code, text ? text : "", others);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <hwloc.h>
@@ -84,6 +85,14 @@ static void forget_outer_pmix(void)
     }
 }
 
+/* The library's shared memory is files, which `ulimit -f` may keep too small: it sends instead. */
+static void share_by_sending(void)
+{
+    struct rlimit size;
+    if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY)
+        setenv("PMIX_MCA_gds", "hash", 0);
+}
+
 struct hwloc_topology *library_prepare(int fd, struct error *err)
 {
     hwloc_topology_t topology = NULL;
@@ -91,6 +100,7 @@ struct hwloc_topology *library_prepare(int fd, struct error *err)
     /* Plug-ins of hwloc load X11, OpenCL and libxml2; a topology in memory needs none of them. */
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
     forget_outer_pmix();
+    share_by_sending();
     if (hwloc_topology_init(&topology) < 0)
         error_errno(err, errno, "make a topology");
     return topology;

@@ -21,7 +21,7 @@ static void kill_again(void *arg)
     struct leftovers *l = arg;
     if (loop_now() > l->give_up_time && !l->has_given_up) {
         l->has_given_up = true;
-        removal_add_stuck(l->with->removal, "processes of the ranks could not be killed");
+        removal_add_stuck(l->with->removal, "processes of the step could not be killed");
     }
     rank_kill_ladder_kill_all(l->ladder);
     loop_defer_schedule(l->with->turn);

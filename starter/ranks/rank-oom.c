@@ -74,8 +74,9 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n)
                                                         : r->usage.value[USAGE_RSS_PEAK],
                 peak, sizeof(peak));
     if (r->leaf && cgroup_leaf_reached_limit(r->leaf))
-        snprintf(text, n, "rank %s on %s exceeded its %s (peak %s)", name, host,
-                 memory_limit(&r->limits, of, sizeof(of)), peak);
+        snprintf(text, n, "rank %s on %s exceeded its %s (%speak %s)", name, host,
+                 memory_limit(&r->limits, of, sizeof(of)),
+                 r->limits.memory.set ? "--mem-per-rank; " : "", peak);
     else if (c->tree && cgroup_tree_reached_limit(c->tree))
         snprintf(text, n,
                  "rank %s on %s was killed: the ranks of this host exceeded their %s (peak of this "

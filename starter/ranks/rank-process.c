@@ -65,6 +65,8 @@ static enum end_cause cause_of(struct rank *r, int *ret_code, char *text, size_t
         return END_KILLED;
     if (WIFSIGNALED(status) && rank_limit_signal_text(r, *ret_code, text, n))
         return END_LIMIT;
+    if (r->limits_met)
+        snprintf(text, n, "%s", r->limits_met);
     if (WIFSIGNALED(status))
         return END_SIGNAL;
     if (*ret_code != 0)
@@ -121,6 +123,8 @@ static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
     r->was_killed = s->with->end->has_begun || s->is_killed;
     usage_from_io(r);
     usage_from_rusage(&r->usage, usage);
+    if (status && !r->was_killed)
+        r->limits_met = rank_limits_text(r, pid);
     usage_set(&r->usage, USAGE_WALL, (uint64_t)((loop_now() - r->start_time) * 1e6));
     if (r->local == 0)
         fault_register("rank", 0);

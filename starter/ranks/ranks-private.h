@@ -37,6 +37,7 @@ struct rank {
     uint32_t over_limits; /* bits 1 << kind: mprun was told of these */
     uint64_t amounts[AMOUNTS_READERS][LIMIT_KIND_COUNT]; /* of the last ranks_amounts() */
     char *limit_text; /* it was killed for a limit that mprun holds: the sentence; NULL */
+    char *limits_met; /* rank_limits_text(); NULL: none */
 };
 
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
@@ -63,6 +64,12 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n);
 /* Does the kernel end processes with this signal for a limit that the rank has? Then text says so.
  */
 bool rank_limit_signal_text(const struct rank *r, int signo, char *text, size_t n);
+
+/* ---- rank-limits.c --------------------------------------------------------------------------- */
+
+/* The limits (ulimit) that the failure of a rank may come from, as the end of a sentence about it;
+ * the caller frees it. NULL: none. zombie: the rank's pid, before it is reaped. */
+char *rank_limits_text(const struct rank *r, pid_t zombie);
 
 /* ---- rank-process.c -------------------------------------------------------------------------- */
 

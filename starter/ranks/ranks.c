@@ -83,6 +83,7 @@ void ranks_free(struct ranks *s)
             close(s->ranks[i].io_fd);
         free(s->ranks[i].bound_threads);
         free(s->ranks[i].limit_text);
+        free(s->ranks[i].limits_met);
     }
     free(s->ranks);
 }

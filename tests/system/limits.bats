@@ -131,6 +131,37 @@ assert r["ranks"][0]["limits"]["open_files"] == {"value": 20, "held_by": "rlimit
 PY2
 }
 
+@test "a rank that dies at a limit of ulimit: the limit, its value, and where it was set" {
+    cat >deep.c <<'END'
+#include <string.h>
+static int deep(int n) { volatile char b[4096]; memset((void *)b, n, sizeof(b)); return n ? deep(n - 1) + b[5] : 0; }
+int main(void) { return deep(1000) == 1; }
+END
+    ${CC:-cc} -O0 -w deep.c -o deep
+    dies() { # CODE WORDS ULIMIT PROGRAM...
+        local code=$1 words=$2 limit=$3
+        shift 3
+        run "-$code" --separate-stderr sh -c 'ulimit $1; shift; "$@"' sh "$limit" timeout "$(patience 20)" "$MPRUN" -n 1 "$@"
+        said "^mprun: rank 0 on [^ ]+ \(pid [0-9]+\) $words\$"
+    }
+    local here='where mprun was started\)' own='set by the program or its script\)'
+    dies 139 "was killed by signal 11 \(Segmentation fault\), perhaps at its limit of 64 KiB of stack \(ulimit -s $here" '-s 64' ./deep
+    dies 139 "was killed by signal 11 .*, perhaps at its limit of 100 KiB of stack \(ulimit -s $own" '-S -c 0' \
+        sh -c 'ulimit -s 100; exec ./deep'
+    dies 139 "exited with code 139, perhaps at its limit of 100 KiB of stack \(ulimit -s $own" '-S -c 0' sh -c 'ulimit -s 100; ./deep; exit $?'
+    dies 152 "was killed by signal 24 .* at its limit of 1.00 s of CPU time \(ulimit -t $here" '-S -t 1' sh -c 'while :; do :; done'
+    dies 137 "was killed by signal 9 .*, perhaps at its limit of 1.00 s of CPU time \(ulimit -t $here" '-t 1' sh -c 'while :; do :; done'
+    dies 153 "was killed by signal 25 .* at its limit of 8 KiB of a file \(ulimit -f $here" '-f 16' \
+        sh -c 'exec head -c 100000 /dev/zero >big'
+    dies 1 "exited with code 1, perhaps at its limit of [0-9.]+ MiB of address space \(ulimit -v $here" '-v 300000' \
+        python3 -c 'x = "a" * 1000000000'
+    dies 1 "exited with code 1, perhaps at its limit of 40 open files \(ulimit -n $here" '-S -n 40' \
+        python3 -c 'l = [open("/dev/null") for i in range(100)]'
+    # nothing is said where nothing is known
+    dies 3 "exited with code 3" '-S -c 0' sh -c 'exit 3'
+    dies 134 "was killed by signal 6 \(Aborted\)" '-S -c 0' sh -c 'kill -ABRT $$'
+}
+
 @test "--limit refuses what is no limit" {
     local words
     for words in mem mem= mem=x cput=0.5 core=1 host:files=9 node:mem=1 rank: rank:mem mem=1,mem=2 =3 mem=1, procs=0; do

@@ -176,7 +176,7 @@ END
     for hosts in 1 2 4; do
         on=$((hosts == 1 ? 0 : hosts == 2 ? 1 : 2))
         ends 3 "$(rank_on 2 $on) exited with code 3; the other ranks are ended" $hosts before 2 exit 3
-        ends 139 "$(rank_on 2 $on) was killed by signal 11 (Segmentation fault); *" $hosts before 2 signal 11
+        ends 139 "$(rank_on 2 $on) was killed by signal 11 (Segmentation fault)*" $hosts before 2 signal 11
         ends 5 "$(rank_on 2 $on) exited with code 5; *" $hosts in 2 exit 5
         ends 137 "$(rank_on 2 $on) was killed by signal 9 (Killed); *" $hosts in 2 signal 9
         ends 6 "$(rank_on 2 $on) exited with code 6; *" $hosts after 2 exit 6
