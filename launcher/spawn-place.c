@@ -180,7 +180,6 @@ static void add_host(struct offer *o, const struct alloc_host *h, uint32_t index
     o->index[o->alloc.nhosts++] = index;
 }
 
-/* Hosts whose ranks have all ended are about to leave the step. */
 static int make_offer(const struct host_table *t, const struct worlds *worlds,
                       const struct rank_set *placed, const struct wish *w, struct offer *ret,
                       struct error *err)
@@ -191,11 +190,11 @@ static int make_offer(const struct host_table *t, const struct worlds *worlds,
     if (!ret->alloc.hosts || !ret->index)
         return error_errno(err, ENOMEM, "find free slots");
     for (uint32_t i = 0; i < p->nused; i++)
-        if (worlds_host_is_used(worlds, i) && host_is_reachable(t->used[i]))
+        if (host_is_reachable(t->used[i]))
             add_host(ret, &p->used.hosts[i], i, free_slots(p, worlds, i, &placed[i]), w);
     if (ret->alloc.nhosts)
         return 0;
-    return error_set(err, EINVAL, "none of the hosts that are named has ranks of this step");
+    return error_set(err, EINVAL, "none of the hosts that are named is a host of this step");
 }
 
 static int check_names(const struct host_table *t, const struct wish *w, struct error *err)
@@ -206,7 +205,7 @@ static int check_names(const struct host_table *t, const struct wish *w, struct 
         for (size_t k = 0; k < t->plan->nused; k++)
             is_there |= strcmp(t->used[k]->name, named->hosts[i].name) == 0;
         if (!is_there)
-            return error_set(err, EINVAL, "host '%s' is no host with ranks of this step",
+            return error_set(err, EINVAL, "host '%s' is no host of this step",
                              named->hosts[i].name);
     }
     return 0;

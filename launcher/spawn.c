@@ -212,7 +212,7 @@ static int make_fresh(struct spawner *s, const Mprun__Spawn *m, struct fresh *f,
 }
 
 /* The same bytes for all hosts, as the first LAUNCH. */
-static int launch(struct spawner *s, const struct world *world, struct rank_name parent,
+static int launch(struct spawner *s, const struct world *world, const Mprun__Spawn *m,
                   const struct binding_request *bind)
 {
     const struct step_plan *p = s->hosts->plan;
@@ -220,7 +220,9 @@ static int launch(struct spawner *s, const struct world *world, struct rank_name
     struct launch l = {
         .step = p->step, /* borrowed */
         .world = world->number,
-        .parent = parent,
+        .parent = rank_name_unpack(m->parent),
+        .preput = m->preput.data, /* borrowed, too */
+        .npreput = m->preput.len,
         .hosts = hosts,
         .nhosts = p->nused,
         .report_bindings = p->cmd->report_bindings,
@@ -266,7 +268,7 @@ static int begin(struct spawner *s, struct host *from, const Mprun__Spawn *m, st
     f.apps = NULL; /* the world's now */
     f.napps = 0;
     fresh_free(&f, s->hosts->plan->nused);
-    if (step_record_add_world(s->record, world) < 0 || launch(s, world, parent, &f.bind) < 0)
+    if (step_record_add_world(s->record, world) < 0 || launch(s, world, m, &f.bind) < 0)
         return error_errno(err, ENOMEM, "start a world");
     world->is_starting = true;
     *wait = (struct spawn_wait){

@@ -125,9 +125,14 @@ static enum step_state launching(struct run *r)
     return STEP_RUNNING;
 }
 
+/* A host does not end by itself when its ranks have ended: it may get ranks of further worlds. */
 static enum step_state running(struct run *r)
 {
-    return r->record.counts.ended == r->record.nranks ? STEP_ENDING : STEP_RUNNING;
+    Mprun__WorldEnd m = MPRUN__WORLD_END__INIT;
+    if (r->record.counts.ended < r->record.nranks)
+        return STEP_RUNNING;
+    hosts_broadcast(r->hosts, FRAME_WORLD_END, &m.base);
+    return STEP_ENDING;
 }
 
 /* A host that came late, or was told nothing yet, is ended as well. */

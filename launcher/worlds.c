@@ -136,8 +136,3 @@ void worlds_rank_ended(struct worlds *w, struct rank_name name)
     world->ended++;
     w->busy[host] -= slots_each(w);
 }
-
-bool worlds_host_is_used(const struct worlds *w, uint32_t host)
-{
-    return w->busy[host] > 0;
-}

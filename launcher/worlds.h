@@ -47,8 +47,6 @@ void worlds_remove(struct worlds *w, struct world *world);
 struct world *worlds_find(const struct worlds *w, uint32_t number); /* NULL: none */
 /* The host that has this rank; -1: none has. */
 int64_t worlds_host_of(const struct worlds *w, struct rank_name name);
-/* Some rank of the host may still run. */
-bool worlds_host_is_used(const struct worlds *w, uint32_t host);
 /* A rank was started, or has ended without: it is known. */
 void worlds_rank_known(struct worlds *w, struct rank_name name);
 /* A rank has ended, and its slots are free. */

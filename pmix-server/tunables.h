@@ -25,6 +25,8 @@ enum {
     PMI2_THREAD_MAX = 32,
     /* Fields of a request. Only a spawn has more than ten: its arguments. */
     PMI_FIELDS_MAX = 1024,
+    /* Bytes of all names and values of a spawn; arguments of a program have at most 2 MiB. */
+    PMI_SPAWN_MAX = 4 * 1024 * 1024,
     /* Bytes read from a rank at once. */
     PMI_READ = 16 * 1024,
     /* Bytes of answers that a rank has not read: while there are more, its requests wait. */

@@ -33,6 +33,7 @@ void world_destroy(struct world *w)
     free(w->apps);
     free(w->bound);
     free(w->directory);
+    free(w->preput);
     free(w);
 }
 
@@ -138,6 +139,10 @@ static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
     w->directory = bytes_dup(&m->directory);
     if (!w->directory)
         return error_errno(err, ENOMEM, "directory");
+    if (m->preput.len && !(w->preput = malloc(m->preput.len)))
+        return error_errno(err, ENOMEM, "pairs");
+    if (m->preput.len)
+        memcpy(w->preput, m->preput.data, w->npreput = m->preput.len);
     if (take_placements(w, m, err) < 0 || take_apps(w, m, err) < 0)
         return -1;
     return take_bindings(w, m, err);

@@ -36,8 +36,10 @@ struct world {
     uint32_t universe; /* ranks that all worlds of the step have room for */
     bool is_spawned;
     struct rank_name parent; /* of a spawned world: the rank that has asked for it */
-    uint32_t nhosts;         /* placements */
-    uint32_t own_host;       /* our index in the placements */
+    uint8_t *preput;         /* what a spawn has put for its ranks, packed (simple-pmi/kvs.h) */
+    size_t npreput;
+    uint32_t nhosts;   /* placements */
+    uint32_t own_host; /* our index in the placements */
     struct world_node *nodes;
     size_t nnodes;
     struct rank_map map; /* which of the nodes has a rank */

@@ -37,7 +37,7 @@ enum host_state {
     HOST_PREPARING, /* making cgroups, topology, mppmi ready */
     HOST_LAUNCHING, /* starting ranks */
     HOST_RUNNING,
-    HOST_ENDING,   /* all ranks have ended, or are being killed */
+    HOST_ENDING,   /* the step is over, or its ranks are being killed */
     HOST_REPORTED, /* REPORT is sent; removing files and cgroups */
     HOST_CLEANED,  /* CLEANED is sent; waiting for RELEASE */
     HOST_STATE_COUNT,
@@ -65,6 +65,7 @@ struct host {
     struct leftovers leftovers;
     /* as zero before LAUNCH has come, or where it never does */
     bool has_launch;
+    bool is_over; /* all ranks of the step have ended: no further ones follow */
     struct launch launch;
     struct host_directories directories;
     struct rank_binding binding;

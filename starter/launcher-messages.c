@@ -32,11 +32,11 @@ static int take_offer(void *host, const uint8_t *p, size_t n)
     return preload_take_offer(&h->preload, &h->with, &h->tree.children, p, n);
 }
 
-/* A host whose part in the step is over takes no more ranks: mprun had not heard of that yet. */
 static int launch_more(struct host *h, const uint8_t *p, size_t n)
 {
-    if (h->state < HOST_ENDING)
-        spawned_worlds_launch(&h->spawned, p, n, h->uplink.start.host_id);
+    if (h->is_over)
+        return -1;
+    spawned_worlds_launch(&h->spawned, p, n, h->uplink.start.host_id);
     return 0;
 }
 
@@ -53,10 +53,13 @@ static int take_world_end(void *host, const uint8_t *p, size_t n)
     Mprun__WorldEnd *m = mprun__world_end__unpack(NULL, n, p);
     if (!m)
         return -1;
-    spawned_worlds_end(&h->spawned, m->world);
-    mprun__world_end__free_unpacked(m, NULL);
-    if (h->with.pmi)
+    if (m->world == 0)
+        h->is_over = true;
+    else
+        spawned_worlds_end(&h->spawned, m->world);
+    if (m->world && h->with.pmi)
         pmi_server_pass_down(h->with.pmi, FRAME_WORLD_END, p, n);
+    mprun__world_end__free_unpacked(m, NULL);
     return 0;
 }
 

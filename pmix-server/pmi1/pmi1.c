@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "model/step.h"
-#include "pmix-server/pmix/publish.h"
 #include "pmix-server/server.h"
 #include "pmix-server/simple-pmi/connection.h"
+#include "pmix-server/simple-pmi/names.h"
+#include "pmix-server/simple-pmi/spawn-request.h"
 #include "pmix-server/world.h"
 
 static void answer(struct connection *c, const char *fmt, ...)
@@ -133,30 +134,27 @@ static void cmd_abort(struct connection *c, const struct pmi_fields *l)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* A request of a rank that mprun answers: the rank may have gone by then. */
-struct name_call {
-    struct simple_pmi *pmi;
-    uint32_t world, rank;
-    const char *command; /* "publish" */
-};
-
-/* Frees the call. NULL: the rank has gone. */
-static struct connection *name_caller(struct name_call *call)
+static void cmd_publish(struct connection *c, const struct pmi_fields *l)
 {
-    struct connection *c = connection_find(call->pmi, call->world, call->rank);
-    free(call);
-    return c;
+    names_publish(c, "publish", "", pmi_field(l, "service"), pmi_field(l, "port"));
 }
 
-static void name_done(pmix_status_t status, void *cbdata)
+static void cmd_unpublish(struct connection *c, const struct pmi_fields *l)
 {
-    struct name_call *call = cbdata;
-    const char *command = call->command;
-    struct connection *c = name_caller(call);
-    if (!c)
-        return;
+    names_unpublish(c, "unpublish", "", pmi_field(l, "service"));
+}
+
+static void cmd_lookup(struct connection *c, const struct pmi_fields *l)
+{
+    names_lookup(c, "lookup", "", pmi_field(l, "service"));
+}
+
+static void named(struct connection *c, const char *command, const char *thread,
+                  pmix_status_t status, const char *port)
+{
     if (status == PMIX_SUCCESS)
-        answer(c, "cmd=%s_result info=ok rc=0 msg=success", command);
+        answer(c, "cmd=%s_result info=ok rc=0 msg=success%s%s", command, *port ? " port=" : "",
+               port);
     else
         answer(c, "cmd=%s_result info=fail rc=1 msg=%s", command,
                status == PMIX_ERR_DUPLICATE_KEY ? "key_already_present"
@@ -164,73 +162,68 @@ static void name_done(pmix_status_t status, void *cbdata)
                                                 : "not_possible");
 }
 
-static void name_found(pmix_status_t status, pmix_pdata_t found[], size_t n, void *cbdata)
+/* ---- spawn ----------------------------------------------------------------------------------- */
+
+static void spawned(struct connection *c, const char *thread, const struct world *world)
 {
-    struct connection *c = name_caller(cbdata);
-    if (!c)
-        return;
-    if (status == PMIX_SUCCESS && n == 1 && found[0].value.type == PMIX_STRING)
-        answer(c, "cmd=lookup_result info=ok rc=0 msg=success port=%s", found[0].value.data.string);
+    if (world)
+        answer(c, "cmd=spawn_result rc=0");
     else
-        answer(c, "cmd=lookup_result info=fail rc=1 msg=service_not_found");
+        answer(c, "cmd=spawn_result rc=-1 msg=no_ranks_were_started");
 }
 
-static struct name_call *name_call_create(const struct connection *c, const char *command)
+static void end_spawn(struct connection *c)
 {
-    struct name_call *call = malloc(sizeof(*call));
-    if (call)
-        *call = (struct name_call){c->pmi, c->space->world, c->rank, command};
-    return call;
+    spawn_request_destroy(c->spawn);
+    c->spawn = NULL;
 }
 
-static void proc_of(const struct connection *c, pmix_proc_t *ret)
+static int begin_program(struct connection *c)
 {
-    PMIX_LOAD_PROCID(ret, connection_world(c)->nspace, c->rank);
+    if (!c->spawn)
+        c->spawn = spawn_request_create();
+    c->in_program = true;
+    return c->spawn ? spawn_request_begin_program(c->spawn) : -1;
 }
 
-static void cmd_publish(struct connection *c, const struct pmi_fields *l)
+/* A line of a program: its value is all that follows, with its blanks. "spawnssofar" counts the
+ * programs up to this one. */
+static int take_program_line(struct connection *c, char *line)
 {
-    const char *service = pmi_field(l, "service"), *port = pmi_field(l, "port");
-    struct name_call *call = name_call_create(c, "publish");
-    pmix_status_t rc = PMIX_ERR_BAD_PARAM;
-    pmix_proc_t proc;
-    pmix_info_t info;
-    if (call && service && port && strlen(service) <= PMIX_MAX_KEYLEN) {
-        proc_of(c, &proc);
-        PMIX_INFO_LOAD(&info, service, port, PMIX_STRING);
-        rc = publish_upcall(c->pmi->server, &proc, &info, 1, name_done, call);
-        PMIX_INFO_DESTRUCT(&info);
+    char *value = strchr(line, '=');
+    if (!value)
+        return -1;
+    *value++ = 0;
+    if (strcmp(line, "totspawns") == 0)
+        c->spawns_left += atoi(value);
+    else if (strcmp(line, "spawnssofar") == 0)
+        c->spawns_left -= atoi(value);
+    return spawn_request_take(c->spawn, line, value);
+}
+
+/* A spawn is lines from "mcmd=spawn" to "endcmd", for each program; behind the last one comes the
+ * answer. False: the line belongs to no spawn. */
+static bool take_spawn(struct connection *c, char *line)
+{
+    bool begins = strcmp(line, "mcmd=spawn") == 0;
+    int rc = 0;
+    if (!c->in_program && !begins)
+        return false;
+    if (begins) {
+        c->spawns_left = 0;
+        rc = begin_program(c);
+    } else if (strcmp(line, "endcmd") != 0) {
+        rc = take_program_line(c, line);
+    } else {
+        c->in_program = false;
     }
-    if (call && rc != PMIX_SUCCESS)
-        name_done(rc, call);
-}
-
-static void cmd_unpublish(struct connection *c, const struct pmi_fields *l)
-{
-    char *keys[] = {(char *)(uintptr_t)pmi_field(l, "service"), NULL};
-    struct name_call *call = name_call_create(c, "unpublish");
-    pmix_status_t rc = PMIX_ERR_BAD_PARAM;
-    pmix_proc_t proc;
-    if (call && keys[0]) {
-        proc_of(c, &proc);
-        rc = unpublish_upcall(c->pmi->server, &proc, keys, name_done, call);
+    if (rc < 0) {
+        connection_refuse(c, "a spawn with a line that cannot be, or with too many");
+    } else if (!c->in_program && c->spawns_left <= 0) {
+        connection_spawn(c, c->spawn, "");
+        end_spawn(c);
     }
-    if (call && rc != PMIX_SUCCESS)
-        name_done(rc, call);
-}
-
-static void cmd_lookup(struct connection *c, const struct pmi_fields *l)
-{
-    char *keys[] = {(char *)(uintptr_t)pmi_field(l, "service"), NULL};
-    struct name_call *call = name_call_create(c, "lookup");
-    pmix_status_t rc = PMIX_ERR_BAD_PARAM;
-    pmix_proc_t proc;
-    if (call && keys[0]) {
-        proc_of(c, &proc);
-        rc = lookup_upcall(c->pmi->server, &proc, keys, NULL, 0, name_found, call);
-    }
-    if (call && rc != PMIX_SUCCESS)
-        name_found(rc, NULL, 0, call);
+    return true;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -253,25 +246,6 @@ static const struct {
     {"unpublish_name", cmd_unpublish},
     {"lookup_name", cmd_lookup},
 };
-
-/* A spawn is lines from "mcmd=spawn" to "endcmd", for each program; the last program has the
- * answer. What it asks for would need a client to test it with: Debian's MPICH has none. */
-static bool take_spawn(struct connection *c, const char *line)
-{
-    static const char begin[] = "mcmd=spawn", so_far[] = "spawnssofar=", all[] = "totspawns=";
-    if (!c->in_spawn && strcmp(line, begin) != 0)
-        return false;
-    if (!c->in_spawn)
-        c->spawns_left = 0;
-    c->in_spawn = strcmp(line, "endcmd") != 0;
-    if (strncmp(line, all, strlen(all)) == 0)
-        c->spawns_left += atoi(line + strlen(all));
-    else if (strncmp(line, so_far, strlen(so_far)) == 0)
-        c->spawns_left -= atoi(line + strlen(so_far));
-    else if (!c->in_spawn && c->spawns_left <= 0)
-        answer(c, "cmd=spawn_result rc=-1 msg=not_supported");
-    return true;
-}
 
 static void run_line(struct connection *c, char *line)
 {
@@ -305,4 +279,5 @@ static size_t take_line(struct connection *c, char *bytes, size_t n)
     return (size_t)(end + 1 - bytes);
 }
 
-const struct pmi_dialect pmi1_dialect = {.take = take_line, .fence_done = barrier_out};
+const struct pmi_dialect pmi1_dialect = {
+    .take = take_line, .fence_done = barrier_out, .named = named, .spawned = spawned};

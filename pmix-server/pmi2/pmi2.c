@@ -15,6 +15,8 @@
 #include "common/number.h"
 #include "pmix-server/server.h"
 #include "pmix-server/simple-pmi/connection.h"
+#include "pmix-server/simple-pmi/names.h"
+#include "pmix-server/simple-pmi/spawn-request.h"
 #include "pmix-server/world.h"
 
 enum { LENGTH_SIZE = 6 };
@@ -103,10 +105,13 @@ static void cmd_fullinit(struct connection *c, const struct pmi_fields *m)
 {
     const struct world *w = connection_world(c);
     const struct world_app *app = world_app_of(w, c->rank);
+    char spawner[64] = "";
+    if (w->is_spawned)
+        snprintf(spawner, sizeof(spawner), "spawner-jobid=world-%u;", w->parent.world);
     answer(c, command_of(m), thread_of(m),
-           "pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=%d;debugged=FALSE;"
+           "pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=%d;%sdebugged=FALSE;"
            "pmiverbose=FALSE;rc=0;",
-           c->rank, w->nranks, app ? (int)(app - w->apps) : 0);
+           c->rank, w->nranks, app ? (int)(app - w->apps) : 0, spawner);
 }
 
 static void cmd_getid(struct connection *c, const struct pmi_fields *m)
@@ -143,7 +148,7 @@ static void cmd_getjobattr(struct connection *c, const struct pmi_fields *m)
         snprintf(number, sizeof(number), "%u", connection_world(c)->universe);
         value = number;
     } else if (key && !strcmp(key, "hasNameServ")) {
-        value = "FALSE";
+        value = "TRUE";
     } else if (key && !strcmp(key, "PMI_process_mapping")) {
         value = kvs_get(&c->space->kvs, key);
     }
@@ -245,6 +250,66 @@ static void cmd_getnodeattr(struct connection *c, const struct pmi_fields *m)
         answer_rc(c, m, "too_many_threads_wait");
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void cmd_publish(struct connection *c, const struct pmi_fields *m)
+{
+    names_publish(c, "name-publish", thread_of(m), pmi_field(m, "name"), pmi_field(m, "port"));
+}
+
+static void cmd_unpublish(struct connection *c, const struct pmi_fields *m)
+{
+    names_unpublish(c, "name-unpublish", thread_of(m), pmi_field(m, "name"));
+}
+
+static void cmd_lookup(struct connection *c, const struct pmi_fields *m)
+{
+    names_lookup(c, "name-lookup", thread_of(m), pmi_field(m, "name"));
+}
+
+/* The specification and its clients look for the port under different names. */
+static void named(struct connection *c, const char *command, const char *thread,
+                  pmix_status_t status, const char *port)
+{
+    AUTO_FREE char *text = doubled(port);
+    if (status != PMIX_SUCCESS || !text)
+        answer(c, command, thread, "rc=1;errmsg=%s;",
+               status == PMIX_ERR_DUPLICATE_KEY ? "the_name_is_published_already"
+               : status == PMIX_ERR_NOT_FOUND   ? "no_such_name"
+                                                : "not_possible");
+    else if (*port)
+        answer(c, command, thread, "value=%s;port=%s;rc=0;", text, text);
+    else
+        answer(c, command, thread, "rc=0;");
+}
+
+/* ---- spawn ----------------------------------------------------------------------------------- */
+
+static void cmd_spawn(struct connection *c, const struct pmi_fields *m)
+{
+    struct spawn_request *r = spawn_request_create();
+    int rc = r ? 0 : -1;
+    for (size_t i = 0; rc == 0 && i < m->n; i++) {
+        if (strcmp(m->list[i].name, "subcmd") == 0)
+            rc = spawn_request_begin_program(r);
+        if (rc == 0)
+            rc = spawn_request_take(r, m->list[i].name, m->list[i].value);
+    }
+    if (rc == 0)
+        connection_spawn(c, r, thread_of(m));
+    else
+        answer_rc(c, m, "bad_spawn");
+    spawn_request_destroy(r);
+}
+
+static void spawned(struct connection *c, const char *thread, const struct world *world)
+{
+    if (world)
+        answer(c, "spawn", thread, "rc=0;jobid=world-%u;nerrs=0;", world->number);
+    else
+        answer(c, "spawn", thread, "rc=1;errmsg=no_ranks_were_started;");
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -261,6 +326,10 @@ static const struct {
     {"kvs-put", cmd_kvs_put},
     {"kvs-get", cmd_kvs_get},
     {"kvs-fence", cmd_kvs_fence},
+    {"name-publish", cmd_publish},
+    {"name-unpublish", cmd_unpublish},
+    {"name-lookup", cmd_lookup},
+    {"spawn", cmd_spawn},
 };
 
 static void run_message(struct connection *c, char *text)
@@ -314,4 +383,9 @@ static size_t take_message(struct connection *c, char *bytes, size_t n)
 }
 
 const struct pmi_dialect pmi2_dialect = {
-    .take = take_message, .fence_done = fence_done, .gone = forget_waiters};
+    .take = take_message,
+    .fence_done = fence_done,
+    .gone = forget_waiters,
+    .named = named,
+    .spawned = spawned,
+};

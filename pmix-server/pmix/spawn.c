@@ -23,23 +23,28 @@ static void call_destroy(struct call *c)
     free(c);
 }
 
+void spawn_send(struct server *s, Mprun__Spawn *request, struct rank_name parent,
+                const struct asker *asker)
+{
+    Mprun__RankName name;
+    rank_name_pack(parent, &name);
+    request->id = requests_add(&s->requests, asker, 0);
+    request->parent = &name;
+    if (request->id)
+        link_send(s->link, FRAME_SPAWN, &request->base);
+    request->parent = NULL;
+}
+
 /* In the loop's thread. */
 static void call_run(struct bridge_item *item, struct server *s)
 {
     struct call *c = (struct call *)item;
     const struct world *w = world_by_nspace(s->worlds, c->parent.nspace);
-    Mprun__RankName parent;
-    if (!w) {
+    struct rank_name parent = {.world = w ? w->number : 0, .rank = c->parent.rank};
+    if (w)
+        spawn_send(s, c->request, parent, &c->asker);
+    else
         asker_answer(&c->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
-        call_destroy(c);
-        return;
-    }
-    rank_name_pack((struct rank_name){.world = w->number, .rank = c->parent.rank}, &parent);
-    c->request->id = requests_add(&s->requests, &c->asker, 0);
-    c->request->parent = &parent;
-    if (c->request->id)
-        link_send(s->link, FRAME_SPAWN, &c->request->base);
-    c->request->parent = NULL;
     call_destroy(c);
 }
 

@@ -9,7 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "pmix-server/pmix/spawn.h"
 #include "pmix-server/server.h"
+#include "pmix-server/simple-pmi/spawn-request.h"
 #include "pmix-server/world.h"
 #include "wire/little-endian.h"
 
@@ -18,6 +20,7 @@ static void connection_destroy(struct connection *c)
     LIST_REMOVE(c, list);
     if (c->dialect->gone)
         c->dialect->gone(c);
+    spawn_request_destroy(c->spawn);
     loop_io_destroy(c->io);
     close(c->fd);
     buffer_free(&c->in);
@@ -50,7 +53,8 @@ void connection_refuse(const struct connection *c, const char *why)
     server_fail(c->pmi->server, &err);
 }
 
-struct connection *connection_find(const struct simple_pmi *p, uint32_t world, uint32_t rank)
+/* The connection of a rank; NULL: it has none. */
+static struct connection *connection_find(const struct simple_pmi *p, uint32_t world, uint32_t rank)
 {
     struct connection *c;
     LIST_FOREACH(c, &p->connections, list)
@@ -63,6 +67,52 @@ const struct world *connection_world(const struct connection *c)
 {
     return world_by_number(c->pmi->server->worlds, c->space->world);
 }
+
+/* ---- requests that mprun answers ------------------------------------------------------------- */
+
+struct caller *caller_create(const struct connection *c, const char *command, const char *thread)
+{
+    struct caller *call = malloc(sizeof(*call));
+    if (!call) {
+        connection_refuse(c, "no memory to answer it");
+        return NULL;
+    }
+    *call = (struct caller){c->pmi, c->space->world, c->rank, command, ""};
+    snprintf(call->thread, sizeof(call->thread), "%s", thread);
+    return call;
+}
+
+struct connection *caller_take(struct caller *call, struct caller *ret)
+{
+    *ret = *call;
+    free(call);
+    return connection_find(ret->pmi, ret->world, ret->rank);
+}
+
+static void spawned(pmix_status_t status, char nspace[], void *cbdata)
+{
+    struct caller call;
+    struct connection *c = caller_take(cbdata, &call);
+    if (c)
+        c->dialect->spawned(c, call.thread,
+                            status == PMIX_SUCCESS ? world_by_nspace(c->pmi->server->worlds, nspace)
+                                                   : NULL);
+}
+
+void connection_spawn(struct connection *c, struct spawn_request *r, const char *thread)
+{
+    struct rank_name parent = {.world = c->space->world, .rank = c->rank};
+    Mprun__Spawn *m = spawn_request_finish(r);
+    struct asker asker = {.spawn = spawned, .cbdata = caller_create(c, NULL, thread)};
+    if (!asker.cbdata)
+        return;
+    if (m)
+        spawn_send(c->pmi->server, m, parent, &asker);
+    else
+        asker_answer(&asker, PMIX_ERR_BAD_PARAM, NULL, 0);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void take_requests(struct connection *c)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "pmix-server/server.h"
 #include "pmix-server/simple-pmi/connection.h"
 #include "pmix-server/world.h"
@@ -20,9 +21,13 @@ struct space *space_for(struct simple_pmi *p, const struct world *w)
         return s;
     AUTO_FREE char *mapping = world_process_mapping(w);
     s = calloc(1, sizeof(*s));
+    if (s && kvs_put_packed(&s->kvs, w->preput, w->npreput) < 0)
+        log_warn("world %u: what its parent has put for it is damaged", w->number);
     /* Too long a mapping has to be absent: MPI finds out for itself then. */
     if (!s || !mapping ||
         (strlen(mapping) < PMI_VALUE_MAX && kvs_put(&s->kvs, "PMI_process_mapping", mapping) < 0)) {
+        if (s)
+            kvs_free(&s->kvs);
         free(s);
         return NULL;
     }

@@ -73,6 +73,8 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
     w->with.binding = &w->binding;
     w->with.ranks = &w->ranks;
     w->with.pmi_env = NULL;
+    if (w->with.pmi && !w->with.pmi->link)
+        return error_set(err, ECONNRESET, "the PMI server has ended");
     if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, err) < 0)
         return -1;
     return ranks_init(&w->ranks, &w->with, err);

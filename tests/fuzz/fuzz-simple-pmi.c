@@ -11,6 +11,7 @@
 
 #include "pmix-server/simple-pmi/fields.h"
 #include "pmix-server/simple-pmi/kvs.h"
+#include "pmix-server/simple-pmi/spawn-request.h"
 
 static void try_request(int (*cut)(char *, struct pmi_fields *), const uint8_t *data, size_t size)
 {
@@ -41,12 +42,37 @@ static void try_pairs(const uint8_t *data, size_t size)
     tdestroy(k.root, free);
 }
 
+/* Fields of a spawn, and a new program wherever PMI-2 has one. */
+static void try_spawn(const uint8_t *data, size_t size)
+{
+    char *line = fuzz_text(data, size);
+    struct pmi_fields l;
+    struct spawn_request *r = pmi2_cut(line, &l) == 0 ? spawn_request_create() : NULL;
+    int rc = 0;
+    for (size_t i = 0; r && rc == 0 && i < l.n; i++) {
+        if (strcmp(l.list[i].name, "subcmd") == 0)
+            rc = spawn_request_begin_program(r);
+        if (rc == 0)
+            rc = spawn_request_take(r, l.list[i].name, l.list[i].value);
+    }
+    const Mprun__Spawn *m = r && rc == 0 ? spawn_request_finish(r) : NULL;
+    for (size_t i = 0; m && i < m->n_apps; i++)
+        MUST(m->apps[i]->count > 0 && m->apps[i]->n_argv > 0);
+    struct kvs k = {.root = NULL};
+    MUST(!m || kvs_put_packed(&k, m->preput.data, m->preput.len) == 0);
+    tdestroy(k.root, free);
+    spawn_request_destroy(r);
+    free(line);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
     if (data[0] & 1)
         try_pairs(data + 1, size - 1);
+    else if (data[0] & 4)
+        try_spawn(data + 1, size - 1);
     else
         try_request(data[0] & 2 ? pmi2_cut : pmi1_cut, data + 1, size - 1);
     return 0;

@@ -92,17 +92,69 @@ END
 [1]<stdout>: cmd=lookup_result info=fail rc=1 msg=service_not_found" ]
 }
 
-@test "PMI-1: a spawn is refused at once, after its last program, and the step goes on" {
-    cat_pmi1 <<'END'
-print F "mcmd=spawn\nnprocs=1\nexecname=a b\ntotspawns=2\nspawnssofar=1\nendcmd\n";
-print F "mcmd=spawn\nnprocs=1\nexecname=b\ntotspawns=2\nspawnssofar=2\nendcmd\n";
-print scalar <F>;
+# In pmi1.pl: spawn("fields of a program", ...) starts this script again, and returns the answer
+# shellcheck disable=SC2016
+SPAWN='sub spawn { my ($i, $n) = (0, scalar @_);
+    print F "mcmd=spawn\n", $_, "totspawns=$n\nspawnssofar=", ++$i, "\nendcmd\n" for @_;
+    my $answer = <F>; chomp $answer; $answer }
+sub program { my ($n, @args) = @_; my $i = 0;
+    join "", "nprocs=$n\nexecname=$^X\n", (map { $i++; "arg$i=$_\n" } $0, @args), "argcnt=$i\n" }
+$spawned = $ENV{PMI_SPAWNED};
+'
+
+@test "PMI-1: two programs are spawned at once, and find what their parent has put for them" {
+    cat_pmi1 <<END
+$SPAWN
+use Cwd;
+\$port = "preput_num=1\npreput_key_0=PARENT_ROOT_PORT_NAME\npreput_val_0=tag 1\n";
+print spawn(program(1, "a b") . \$port . "info_num=1\ninfo_key_0=wdir\ninfo_val_0=/usr\n", program(2) . \$port), "\n" unless \$spawned;
+print "child \$ENV{PMI_RANK} of \$ENV{PMI_SIZE} '@ARGV' ", ask("get_appnum"), " ", getcwd eq "/usr" ? "there " : "",
+    ask("get kvsname=world-1 key=PARENT_ROOT_PORT_NAME"), "\n" if \$spawned;
+ask("barrier_in");
+END
+    run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe --pmi pmi1 -n 1 perl "$PWD/pmi1.pl"
+    printf '%s\n' "$output" "$stderr"
+    [ "$(sort <<<"$output")" = "child 0 of 3 'a b' cmd=appnum appnum=0 there cmd=get_result rc=0 msg=success value=tag 1
+child 1 of 3 '' cmd=appnum appnum=1 cmd=get_result rc=0 msg=success value=tag 1
+child 2 of 3 '' cmd=appnum appnum=1 cmd=get_result rc=0 msg=success value=tag 1
+cmd=spawn_result rc=0" ]
+    [ -z "$stderr" ]
+}
+
+@test "PMI-1: what cannot be spawned is an error at once, behind the last program, and the step goes on" {
+    cat_pmi1 <<END
+$SPAWN
+print spawn(program(1), "nprocs=1\nexecname=./nothing here\n"), "\n";
+print spawn(program(1), program(0)), "\n";
 print ask("get_appnum"), "\n";
 END
-    run -0 --separate-stderr mprun --pmi pmi1 -n 1 perl pmi1.pl
+    run -0 --separate-stderr mprun --oversubscribe --pmi pmi1 -n 1 perl "$PWD/pmi1.pl"
     printf '%s\n' "$output" "$stderr"
-    [ "$output" = "cmd=spawn_result rc=-1 msg=not_supported
+    [ "$output" = "cmd=spawn_result rc=-1 msg=no_ranks_were_started
+cmd=spawn_result rc=-1 msg=no_ranks_were_started
 cmd=appnum appnum=0" ]
+    [[ $stderr == "mprun: rank 0 on $(hostname) asks for more ranks (MPI_Comm_spawn), and gets none: start rank 1.1 on $(hostname): execute './nothing here' in "*": No such file or directory" ]]
+}
+
+@test "a host whose own ranks have ended takes spawned ranks, again and again, and nested ones" {
+    cat_pmi1 <<END
+$SPAWN
+\$there = "info_num=1\ninfo_key_0=host\ninfo_val_0=$(hostname)-1\n";
+if (\$spawned) {
+    print "world \$ENV{MPRUN_WORLD} host \$ENV{MPRUN_HOST_INDEX}\n";
+    spawn(program(1) . \$there) =~ /rc=0/ or print "not spawned\n" if \$ENV{MPRUN_WORLD} == 1;
+} elsif (\$ENV{PMI_RANK}) {
+    open P, ">pid"; print P "\$\$ \n"; close P;
+} else {
+    select undef, undef, undef, 0.1 until open(P, "pid") && <P> =~ /(.*) / && !-e "/proc/\$1";
+    spawn(program(1) . \$there) =~ /rc=0/ or print "not spawned\n" for 1 .. 50;
+}
+END
+    run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe --pmi pmi1 -n 2 perl "$PWD/pmi1.pl"
+    printf '%s\n' "$output" "$stderr"
+    [ "$(grep -c '^world [0-9]* host 1$' <<<"$output")" -eq 51 ]
+    [ "$(wc -l <<<"$output")" -eq 51 ]
+    [ -z "$stderr" ]
 }
 
 # ---- spawned worlds -----------------------------------------------------------------------------
@@ -163,7 +215,7 @@ orphan 1 of 2" ]
     done <<END
 200|place 200 ranks: 1 host has * slot*
 1 program=./nothing|start rank 1.0 on $(hostname): execute './nothing' in *: No such file or directory
-1 host=elsewhere|host 'elsewhere' is no host with ranks of this step
+1 host=elsewhere|host 'elsewhere' is no host of this step
 1 bind_to=socket|info key 'bind_to': 'socket' is not supported; core and none are
 1 map_by=socket|info key 'map_by': 'socket' is not supported; slot, core, node and ppr:N:node are
 1 hostfile=nothing|info key 'hostfile': *nothing*

@@ -54,6 +54,17 @@ refused() {
     [[ $stderr == *"rank 3 on "*" called abort with code 1"* ]]
 }
 
+@test "PMI-2: two programs are spawned at once, and find their parent's port in two ways" {
+    needs_pmi2_client
+    run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe -n 1 "$PMI2_CLIENT" spawn
+    printf '%s\n' "$output" "$stderr"
+    [ "$(sort <<<"$output")" = "child 0 app 0 'a;b c' in /usr ports tag;1$ port;2$
+child 1 app 1 '' in elsewhere ports tag;1$ port;2$
+child 2 app 1 '' in elsewhere ports tag;1$ port;2$
+job world-1" ]
+    [ -z "$stderr" ]
+}
+
 @test "--pmi says which of the two versions a rank can have" {
     run -0 --separate-stderr mprun -q -n 1 --pmi pmi1 perl -e "$SIMPLE print pmi1 'cmd=init pmi_version=2 pmi_subversion=0'"
     [ "$output" = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1" ]
@@ -69,7 +80,7 @@ init2;
 say sprintf "%6d%s", length $_, $_ for "cmd=info-getnodeattr;thrid=7;key=a;wait=TRUE;", "cmd=info-getnodeattr;thrid=8;key=b;wait=TRUE;";
 print pmi2("cmd=info-putnodeattr;thrid=9;key=b;value=x;;y;"), "\n";
 print heard2, "\n", pmi2("cmd=info-putnodeattr;thrid=9;key=a;value=;"), "\n", heard2, "\n";
-print pmi2("cmd=spawn;thrid=1;ncmds=1;preputcount=0;subcmd=true;maxprocs=1;argc=0;"), "\n";
+print pmi2("cmd=spawn;thrid=1;ncmds=1;preputcount=0;subcmd=true;maxprocs=x;argc=0;"), "\n";
 print pmi2("cmd=job-connect;thrid=1;jobid=x;"), "\n";
 print pmi2("cmd=kvs-get;jobid=other;key=x;"), "\n";
 print pmi2("cmd=kvs-get;key=x;"), "\n";
@@ -79,7 +90,7 @@ pmi2 "cmd=finalize;";
 END
     run -0 --separate-stderr mprun -q -n 1 perl -e "$SIMPLE $(cat play)"
     echo "$output"
-    grep -q '^cmd=spawn-response;thrid=1;rc=1;errmsg=mppmi_does_not_have_this_command;$' <<<"$output"
+    grep -q '^cmd=spawn-response;thrid=1;rc=1;errmsg=bad_spawn;$' <<<"$output"
     grep -q '^cmd=job-connect-response;thrid=1;rc=1;' <<<"$output"
     grep -q '^cmd=kvs-get-response;rc=1;' <<<"$output"
     grep -q '^cmd=kvs-get-response;found=FALSE;rc=0;$' <<<"$output"

@@ -12,6 +12,7 @@
 
 #include "pmix-server/simple-pmi/fields.h"
 #include "pmix-server/simple-pmi/kvs.h"
+#include "pmix-server/simple-pmi/spawn-request.h"
 
 static void a_line_is_cut_into_fields(void **state)
 {
@@ -116,6 +117,85 @@ static void pairs_travel_between_hosts(void **state)
     tdestroy(k.root, free);
 }
 
+/* ---- requests for further worlds ------------------------------------------------------------- */
+
+static bool says(const ProtobufCBinaryData *b, const char *text)
+{
+    return b->len == strlen(text) && memcmp(b->data, text, b->len) == 0;
+}
+
+static void a_spawn_has_programs_with_arguments_keys_and_pairs(void **state)
+{
+    static const char *const fields[][2] = {
+        {"ppkey0", "port"},  {"ppval0", "a b"},      {"subcmd", "./one"},     {"maxprocs", "2"},
+        {"argc", "2"},       {"argv0", "x y"},       {"argv1", ""},           {"infokey0", "wdir"},
+        {"infoval0", "/t"},  {"subcmd", "two"},      {"maxprocs", "3"},       {"argc", "0"},
+        {"argvector", "no"}, {"info_key_0", "host"}, {"info_val_0", "n1,n2"}, {"unknown", "u"},
+    };
+    struct spawn_request *r = spawn_request_create();
+    assert_non_null(r);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (strcmp(fields[i][0], "subcmd") == 0)
+            assert_int_equal(spawn_request_begin_program(r), 0);
+        assert_int_equal(spawn_request_take(r, fields[i][0], fields[i][1]), 0);
+    }
+    const Mprun__Spawn *m = spawn_request_finish(r);
+    assert_non_null(m);
+    assert_int_equal(m->n_apps, 2);
+    assert_int_equal(m->apps[0]->count, 2);
+    assert_int_equal(m->apps[0]->n_argv, 3);
+    assert_true(says(&m->apps[0]->argv[0], "./one"));
+    assert_true(says(&m->apps[0]->argv[1], "x y"));
+    assert_true(says(&m->apps[0]->argv[2], ""));
+    assert_int_equal(m->apps[0]->n_keys, 1);
+    assert_string_equal(m->apps[0]->keys[0]->name, "wdir");
+    assert_true(says(&m->apps[0]->keys[0]->value, "/t"));
+    assert_int_equal(m->apps[1]->count, 3);
+    assert_int_equal(m->apps[1]->n_argv, 1);
+    assert_string_equal(m->apps[1]->keys[0]->name, "host");
+    assert_int_equal(m->preput.len, sizeof("port\0a b"));
+    assert_memory_equal(m->preput.data, "port\0a b", m->preput.len);
+    spawn_request_destroy(r);
+}
+
+/* How a request for one rank of "true" takes this field. */
+static int takes(const char *name, const char *value)
+{
+    struct spawn_request *r = spawn_request_create();
+    assert_non_null(r);
+    assert_int_equal(spawn_request_begin_program(r), 0);
+    assert_int_equal(spawn_request_take(r, "maxprocs", "1"), 0);
+    assert_int_equal(spawn_request_take(r, "subcmd", "true"), 0);
+    int rc = spawn_request_take(r, name, value);
+    if (rc == 0 && !spawn_request_finish(r))
+        rc = 1;
+    spawn_request_destroy(r);
+    return rc;
+}
+
+static void a_spawn_that_cannot_be_is_refused(void **state)
+{
+    assert_int_equal(takes("argv0", "1"), 0);
+    assert_int_equal(takes("subcmd", "again"), -1);
+    assert_int_equal(takes("maxprocs", "many"), -1);
+    assert_int_equal(takes("maxprocs", "-1"), -1);
+    assert_int_equal(takes("maxprocs", "99999999999"), -1);
+    assert_int_equal(takes("maxprocs", "0"), 1);
+    assert_int_equal(takes("infoval0", "without a key"), -1);
+    assert_int_equal(takes("ppval0", "without a key"), -1);
+    char *large = malloc(PMI_SPAWN_MAX + 1);
+    assert_non_null(large);
+    memset(large, 'x', PMI_SPAWN_MAX);
+    large[PMI_SPAWN_MAX] = 0;
+    assert_int_equal(takes("argv0", large), -1);
+    free(large);
+    struct spawn_request *r = spawn_request_create();
+    assert_non_null(r);
+    assert_null(spawn_request_finish(r));
+    assert_int_equal(spawn_request_take(r, "maxprocs", "1"), -1);
+    spawn_request_destroy(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +205,8 @@ int main(void)
         cmocka_unit_test(numbers_are_whole_and_bounded),
         cmocka_unit_test(values_are_found_and_replaced),
         cmocka_unit_test(pairs_travel_between_hosts),
+        cmocka_unit_test(a_spawn_has_programs_with_arguments_keys_and_pairs),
+        cmocka_unit_test(a_spawn_that_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,6 +159,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.world = l->world;
     rank_name_pack(l->parent, &parent);
     m.parent = l->world ? &parent : NULL;
+    m.preput = (ProtobufCBinaryData){.len = l->npreput, .data = l->preput};
     m.report_bindings = l->report_bindings;
     m.same_machine = l->same_machine;
     limits_pack(&l->step.rank_limits, &rank_limits);
@@ -193,6 +194,7 @@ void launch_free(struct launch *l)
     idset_free(&l->granted);
     free(l->granted_cores);
     free(l->slots);
+    free(l->preput);
     memset(l, 0, sizeof(*l));
 }
 
@@ -328,6 +330,8 @@ int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch
         r = hosts_unpack(m, host_index, ret, err);
     ret->world = m->world;
     ret->parent = rank_name_unpack(m->parent);
+    ret->preput = take_ptr(m->preput.data); /* of the allocator of libc, as all of m */
+    ret->npreput = m->preput.len;
     ret->report_bindings = m->report_bindings;
     ret->same_machine = m->same_machine;
     mprun__launch__free_unpacked(m, NULL);

@@ -14,6 +14,8 @@ struct launch {
     struct step step;
     uint32_t world;
     struct rank_name parent; /* of another world than 0: the rank that has asked for it */
+    uint8_t *preput;         /* bytes of LAUNCH that mppmi alone reads */
+    size_t npreput;
     struct placement *hosts; /* all hosts of the world */
     size_t nhosts;
     /* Only in what launch_unpack() returns: the receiver's own place. */
