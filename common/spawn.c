@@ -459,6 +459,13 @@ const char *spawn_env_value(char *const envp[], const char *name)
     return NULL;
 }
 
+static bool is_running_program(const struct stat *file)
+{
+    struct stat self;
+    return stat("/proc/self/exe", &self) == 0 && file->st_dev == self.st_dev &&
+           file->st_ino == self.st_ino;
+}
+
 /* 0, or the errno that exec would give for a file at dir/name. */
 static int try_file(const char *base, const char *dir, size_t ndir, const char *name, char **ret)
 {
@@ -473,6 +480,8 @@ static int try_file(const char *base, const char *dir, size_t ndir, const char *
         return errno;
     if (S_ISDIR(st.st_mode))
         return EISDIR;
+    if (ndir > 0 && is_running_program(&st))
+        return ENOENT;
     if (access(path, X_OK) < 0)
         return errno;
     /* what is executed keeps the name as the user's shell would have it */

@@ -72,8 +72,9 @@ pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, st
 /* The same, with a pipe for each descriptor of s->fds that is SPAWN_PIPE. ret_ends gets the
  * caller's ends, which are close-on-exec; -1 for descriptors without a pipe, and on failure. */
 pid_t spawn_piped(struct spawn s, int ret_ends[3], struct error *err);
-/* Find a program as execvp() does: a name with '/' from `directory` on, another in PATH of envp. 0
- * with *ret, which the caller frees, or -1 with errno (ENOENT, EACCES ...) and err. */
+/* Find a program as execvp() does: a name with '/' from `directory` on, another in PATH of envp,
+ * where links to the program that runs are passed over: they have the names of others. 0 with *ret,
+ * which the caller frees, or -1 with errno (ENOENT, EACCES ...) and err. */
 int spawn_resolve(const char *name, char *const envp[], const char *directory, char **ret,
                   struct error *err);
 /* The step as a verb for messages: "exec", "change to directory". */

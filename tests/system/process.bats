@@ -316,6 +316,21 @@ $(realpath "$MPRUN_BUILD")/pmix-server/mppmi"
 $prefix/libexec/mprun/mppmi" ]
         [ ! -e "$prefix/bin/mpirun" ]
         [ ! -e "$prefix/bin/mpiexec" ]
+        links=$prefix/libexec/mprun/drop-in
+        [ "$(cd "$links" && echo *)" = "aprun jsrun mpiexec mpiexec.hydra mpirun mpirun_rsh orterun prterun srun" ]
+        for link in "$links"/*; do
+            [ "$(realpath "$link")" = "$(realpath "$prefix/bin/mprun")" ]
+            run -0 --separate-stderr env PATH="$links:$PATH" timeout "$(patience 20)" "${link##*/}" -n 1 --rm local /bin/echo "by $link"
+            [ "$output" = "by $link" ]
+        done
+        # each by its name in its dialect
+        run -0 --separate-stderr "$links/srun" -N 2 -n 2 -l --rm local:2 --dry-run true
+        [[ $output == *"2 ranks on 2 hosts"* ]]
+        run -0 --separate-stderr "$links/mpirun" -c 2 --rm local:2 --dry-run true
+        [[ $output == *"2 ranks on 2 hosts"* ]]
+        for file in bash-completion/completions/mprun.bash zsh/site-functions/_mprun fish/vendor_completions.d/mprun.fish; do
+            [ -r "$prefix/share/$file" ]
+        done
         [ -r "$prefix/share/doc/mprun/gridengine.md" ] # the manual names them
         [ -r "$prefix/share/doc/mprun/migrating.md" ]
         [ -x "$prefix/libexec/mprun/self-test" ]
@@ -324,6 +339,10 @@ $prefix/libexec/mprun/mppmi" ]
     done
     # the prefix of `make install` counts, not that of configure
     grep -x 'ExecStart=/opt/mprun/sbin/mprund' "$prefix/share/mprun/units/mprund.service"
+    grep -x 'prepend-path PATH /opt/mprun/libexec/mprun/drop-in' "$prefix/share/mprun/modulefiles/mprun-drop-in"
+    mkdir -p "$TMPDIR/dest/opt" && cp -a "$prefix" "$TMPDIR/dest/opt/mprun"
+    make -s -C "$MPRUN_BUILD" uninstall DESTDIR="$TMPDIR/dest" prefix=/opt/mprun >install.log 2>&1 || { cat install.log; false; }
+    [ -z "$(find "$TMPDIR/dest" ! -type d)" ]
     rm "$prefix/libexec/mprun/self-test"
     run -125 --separate-stderr time_limited 20 "$prefix/bin/mprun" --self-test
     [[ $stderr == "mprun: start the self-test: find 'self-test': "* ]]

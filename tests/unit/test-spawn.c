@@ -455,6 +455,9 @@ static void programs_are_found_as_by_execvp(void **state)
     resolves("good", "/bin:dir:.", "dir/good", 0);
     resolves("good", "/bin:", "good", 0); /* an empty part is the directory itself */
     resolves("sh", "/nowhere:/bin", "/bin/sh", 0);
+    snprintf(sub, sizeof(sub), "%s/dir/sh", top); /* the name of another, but this program */
+    assert_int_equal(symlink("/proc/self/exe", sub), 0);
+    resolves("sh", "dir:/bin", "/bin/sh", 0);
     resolves("./missing", "/bin", NULL, ENOENT);
     resolves("missing", "/bin:.", NULL, ENOENT);
     resolves("./plain", "/bin", NULL, EACCES);
