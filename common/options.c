@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/near-words.h"
 #include "common/cleanup.h"
 #include "common/number.h"
 
@@ -54,52 +55,13 @@ const struct option_def *options_find(const struct option_def *defs, const char 
 
 /* ---- the nearest ----------------------------------------------------------------------------- */
 
-enum { NEAREST_MAX = 48 }; /* longer words are near nothing */
-
-static size_t least_of(size_t a, size_t b, size_t c)
-{
-    return a < b ? (a < c ? a : c) : (b < c ? b : c);
-}
-
-/* Single-character edits between two words, a swap of neighbours being one. */
-static size_t distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    size_t row[3][NEAREST_MAX + 1];
-    if (na > NEAREST_MAX || nb > NEAREST_MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= nb; j++)
-        row[0][j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            now[j] = least_of(now[j - 1] + 1, last[j] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
-            int swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-            if (swapped && before[j - 2] + 1 < now[j])
-                now[j] = before[j - 2] + 1;
-        }
-    }
-    return row[na % 3][nb];
-}
-
-/* The distance of a candidate from word; SIZE_MAX: too far to be meant. */
-static size_t badness(const char *word, const char *candidate, size_t n)
-{
-    size_t len = strlen(word), limit = (len < n ? len : n) / 3;
-    size_t d = distance(word, len, candidate, n);
-    if (d <= limit)
-        return d;
-    /* "--report-bind": the beginning of a longer name */
-    return len > 4 && len < n && memcmp(word, candidate, len) == 0 ? limit + n - len : SIZE_MAX;
-}
-
 /* The candidate (NULL-terminated list) that is nearest to word, or NULL when none is near. */
 static const char *nearest_word(const char *word, const char *const candidates[])
 {
     const char *best = NULL;
     size_t least = SIZE_MAX;
     for (; *candidates; candidates++) {
-        size_t d = badness(word, *candidates, strlen(*candidates));
+        size_t d = word_badness(word, *candidates, strlen(*candidates));
         if (d < least) {
             least = d;
             best = *candidates;
@@ -122,7 +84,7 @@ static struct near_name nearest_name(const struct option_def *defs, const char *
     for (; defs->names; defs++) {
         const char *at = defs->names;
         for (size_t n; (n = next_name(&at)) > 0; at += n) {
-            size_t d = badness(word, at, n);
+            size_t d = word_badness(word, at, n);
             if (d < least || (d == least && best.def && !is_known(best.def) && is_known(defs))) {
                 least = d;
                 best = (struct near_name){at, n, defs};

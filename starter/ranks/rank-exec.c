@@ -17,6 +17,7 @@
 #include "starter/binding/rank-binding.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
+#include "starter/ranks/cannot-start.h"
 #include "starter/ranks/rank-environment.h"
 #include "starter/ranks/ranks-private.h"
 #include "starter/tunables.h"
@@ -26,6 +27,7 @@ struct rank_program { /* of an app */
     struct rank_environment environment;
     char *path;             /* to execute; NULL: it was not found, */
     struct error not_found; /* and why */
+    bool is_advised;        /* not_found says what to do: directories were read for it once */
     char *wrapper;          /* of --wrap, likewise; NULL with no error: there is none */
     struct error no_wrapper;
     bool is_brought; /* path is that of a file that was brought here */
@@ -83,68 +85,6 @@ void rank_programs_free(struct ranks *s)
     s->programs = NULL;
 }
 
-/* ---- what the user can do about a failure ---------------------------------------------------- */
-
-static void add(struct error *err, const char *text)
-{
-    size_t n = strlen(err->text);
-    snprintf(err->text + n, sizeof(err->text) - n, "%s", text);
-}
-
-/* The program that a script's first line names, '#!/bin/sh -e'. */
-static void add_interpreter(struct error *err, char *line)
-{
-    char text[400];
-    line += 2 + strspn(line + 2, " \t");
-    line[strcspn(line, " \t\n")] = 0;
-    char *end = strchr(line, '\r');
-    if (end)
-        *end = 0;
-    snprintf(
-        text, sizeof(text), "; it is there, but not the program '%.200s%s' of its first line%s",
-        line, end ? "\\r" : "",
-        end ? ", which ends with a carriage return as on Windows: dos2unix takes them out" : "");
-    add(err, text);
-}
-
-/* The kernel says ENOENT of a file that is there, too, when the one that should read it is missing.
- * Is that so? */
-static int add_missing_reader(struct error *err, const char *program, const char *directory)
-{
-    char head[256] = "";
-    AUTO_CLOSE int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    AUTO_CLOSE int fd = openat(at, program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || read(fd, head, sizeof(head) - 1) < 2)
-        return 0;
-    if (head[0] == '#' && head[1] == '!')
-        add_interpreter(err, head);
-    else
-        add(err, "; it is there, but not the dynamic loader that it names (see 'file' and 'ldd'): "
-                 "it was made for another system");
-    return 1;
-}
-
-/* Add to the sentence in err what the user can do, where that is known. If the program is there but
- * its interpreter or loader is missing, say which, and set f->code to ENOEXEC. program: as execve()
- * got it, from `directory`; NULL: none was found. */
-static void add_advice(struct spawn_failure *f, const char *program, const char *directory,
-                       struct error *err)
-{
-    if (f->step == SPAWN_EXEC && f->code == ENOENT && program) {
-        if (add_missing_reader(err, program, directory))
-            f->code = ENOEXEC;
-    } else if (f->step == SPAWN_EXEC && f->code == E2BIG)
-        add(err,
-            "; arguments and environment together are larger than the kernel takes (ulimit -s)");
-    else if (f->step == SPAWN_EXEC && f->code == ENOEXEC)
-        add(err, "; a script needs a first line such as '#!/bin/sh'");
-    else if (f->step == SPAWN_FORK && f->code == EAGAIN)
-        add(err, "; the user's limit of processes (ulimit -u) or the cgroup's is reached");
-    else if (f->step == SPAWN_DIRECTORY)
-        add(err, "; every host needs it: start mprun in a directory that all of them have, or name "
-                 "one with --wdir");
-}
-
 /* ---- one rank -------------------------------------------------------------------------------- */
 
 bool rank_wants_stdin(const struct rank *r)
@@ -200,18 +140,21 @@ static int oom_score(void)
 }
 
 /* A relative program was looked up in the rank's directory: if that is missing, say so. */
-static void fail_without_program(const struct rank *r, const struct rank_program *p,
+static void fail_without_program(const struct rank *r, struct rank_program *p,
                                  struct spawn_failure *f, struct error *err)
 {
     const char *directory = r->app->directory;
     if (access(directory, X_OK) < 0) {
         *f = (struct spawn_failure){.step = SPAWN_DIRECTORY, .code = errno};
         error_errno(err, errno, "change to directory '%s'", directory);
-    } else {
-        *f = (struct spawn_failure){.step = SPAWN_EXEC, .code = p->not_found.code};
-        *err = p->not_found;
+        cannot_start_advise(f, r->app, NULL, err);
+        return;
     }
-    add_advice(f, NULL, directory, err);
+    *f = (struct spawn_failure){.step = SPAWN_EXEC, .code = p->not_found.code};
+    if (!p->is_advised)
+        cannot_start_advise(f, r->app, NULL, &p->not_found);
+    p->is_advised = true;
+    *err = p->not_found;
 }
 
 static rlim_t least(uint64_t a, rlim_t b)
@@ -326,8 +269,9 @@ pid_t rank_exec(struct rank *r, const int fds[3], int *ret_code, struct error *e
                (pmi_fd = pmi_server_connect_rank(r->all->with->pmi, r->name, err)) >= 0) {
         pid = rank_is_wrapped(r) ? spawn_wrapped(r, p, fds, &pmi_fd, &f, err)
                                  : spawn(r, p, NULL, fds, &pmi_fd, &f, err);
-        if (pid < 0)
-            add_advice(&f, rank_is_wrapped(r) ? p->wrapper : p->path, r->app->directory, err);
+        const char *program = rank_is_wrapped(r) ? p->wrapper : p->path;
+        if (pid < 0 && program)
+            cannot_start_advise(&f, r->app, program, err);
     }
     *ret_code = exit_code(&f);
     return pid;

@@ -51,6 +51,34 @@ said() {
     said "start rank 0 on $HOST" "'./plain'" "Exec format error" "#!/bin/sh"
 }
 
+@test "what was meant is named: near programs in the directory and in PATH, modules, what the file is" {
+    mkdir sub && cp /bin/true solver && cp /bin/true sub/solver_mpi && touch sub/solver_mpx
+    run -127 --separate-stderr mprun -q -n 1 ./solvr
+    said "execute './solvr' in '$PWD': No such file or directory; perhaps './solver' is meant"
+    run -127 --separate-stderr mprun -q -n 1 "$PWD/sub/solver_mp1"
+    said "execute '$PWD/sub/solver_mp1': No such file or directory; perhaps '$PWD/sub/solver_mpi' is meant"
+    run -127 --separate-stderr mprun -q -n 1 ./sob/solver
+    said "No such file or directory; the directory './sob/' is not there either"
+    run -127 --separate-stderr mprun -q -n 1 solvr
+    said "execute 'solvr': not found in PATH; perhaps './solver' is meant"
+    MODULEPATH=/opt/modules run -127 --separate-stderr mprun -q -n 1 pyhton3
+    said "not found in PATH; perhaps '" "python3' is meant; if a module has it, write 'module load' before mprun"
+    run -127 --separate-stderr mprun -q -n 1 ./zzzzzz
+    [[ $stderr != *perhaps* ]]
+    echo 'echo hello' >plain
+    run -126 --separate-stderr mprun -q -n 1 ./plain
+    said "Permission denied; it is not marked as a program: chmod +x does that"
+    : >empty && printf '\xb7\0' >arm
+    cp /bin/true foreign && dd if=arm of=foreign bs=1 seek=18 conv=notrunc 2>/dev/null
+    chmod +x empty
+    run -126 --separate-stderr mprun -q -n 1 ./empty
+    said "Exec format error; the file is empty"
+    if [ "$(uname -m)" = x86_64 ]; then
+        run -126 --separate-stderr mprun -q -n 1 ./foreign
+        said "Exec format error; it was made for AArch64 processors, and this host's is x86-64"
+    fi
+}
+
 @test "a directory that is not there" {
     run -125 --separate-stderr mprun -q -n 2 --wdir "$PWD/is-not-there" true
     said "start rank 0 on $HOST: change to directory '$PWD/is-not-there': No such file or directory"

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cannot-start.c - what a user can do about a program that cannot be started on this host */
+#include "starter/ranks/cannot-start.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/near-words.h"
+
+static void add(struct error *err, const char *text)
+{
+    size_t n = strlen(err->text);
+    snprintf(err->text + n, sizeof(err->text) - n, "%s", text);
+}
+
+/* The program that a script's first line names, '#!/bin/sh -e'. */
+static void add_interpreter(struct error *err, char *line)
+{
+    char text[400];
+    line += 2 + strspn(line + 2, " \t");
+    line[strcspn(line, " \t\n")] = 0;
+    char *end = strchr(line, '\r');
+    if (end)
+        *end = 0;
+    snprintf(
+        text, sizeof(text), "; it is there, but not the program '%.200s%s' of its first line%s",
+        line, end ? "\\r" : "",
+        end ? ", which ends with a carriage return as on Windows: dos2unix takes them out" : "");
+    add(err, text);
+}
+
+static const char *machine(unsigned number)
+{
+    static const struct {
+        unsigned number;
+        const char *name;
+    } names[] = {{EM_386, "x86 of 32 bits"}, {EM_X86_64, "x86-64"}, {EM_ARM, "Arm of 32 bits"},
+                 {EM_AARCH64, "AArch64"},    {EM_PPC64, "POWER"},   {EM_RISCV, "RISC-V"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (names[i].number == number)
+            return names[i].name;
+    return "another kind";
+}
+
+/* The beginning of a file, in bytes, and a NUL; -1: it cannot be read. */
+static ssize_t read_head(const char *directory, const char *program, char *head, size_t size)
+{
+    AUTO_CLOSE int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_CLOSE int fd = openat(at, program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : read(fd, head, size - 1);
+    head[n > 0 ? n : 0] = 0;
+    return n;
+}
+
+/* The kernel says ENOENT of a file that is there, too, when the one that should read it is missing.
+ * Is that so? */
+static int add_missing_reader(struct error *err, const char *program, const char *directory)
+{
+    char head[256];
+    if (read_head(directory, program, head, sizeof(head)) < 2)
+        return 0;
+    if (head[0] == '#' && head[1] == '!')
+        add_interpreter(err, head);
+    else
+        add(err, "; it is there, but not the dynamic loader that it names (see 'file' and 'ldd'): "
+                 "it was made for another system");
+    return 1;
+}
+
+static void add_wrong_format(struct error *err, const char *program, const char *directory)
+{
+    char head[sizeof(Elf64_Ehdr) + 1], text[200];
+    Elf64_Ehdr e, own;
+    ssize_t n = read_head(directory, program, head, sizeof(head));
+    memcpy(&e, head, sizeof(e));
+    if (n == 0) {
+        add(err, "; the file is empty");
+    } else if (n < (ssize_t)sizeof(e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0) {
+        add(err, "; a script needs a first line such as '#!/bin/sh'");
+    } else if (e.e_type != ET_EXEC && e.e_type != ET_DYN) {
+        add(err, "; it is an object file that has yet to be linked");
+    } else if (read_head("/", "proc/self/exe", head, sizeof(head)) == (ssize_t)sizeof(own)) {
+        memcpy(&own, head, sizeof(own));
+        snprintf(text, sizeof(text), "; it was made for %s processors, and this host's is %s",
+                 machine(e.e_machine), machine(own.e_machine));
+        if (e.e_machine != own.e_machine)
+            add(err, text);
+    }
+}
+
+/* ---- a name that is not there ---------------------------------------------------------------- */
+
+struct near {
+    char path[400]; /* "" none */
+    size_t badness;
+};
+
+/* The nearest program in a folder (relative to `directory`), as it would be written. */
+static int look_in(const char *directory, const char *folder, const char *name, struct near *best)
+{
+    int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(at, *folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *e;
+    if (at >= 0)
+        close(at);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    while ((e = readdir(dir))) {
+        size_t badness = word_badness(name, e->d_name, strlen(e->d_name));
+        struct stat st;
+        if (badness >= best->badness || fstatat(fd, e->d_name, &st, 0) < 0 ||
+            !S_ISREG(st.st_mode) || !(st.st_mode & 0111))
+            continue;
+        best->badness = badness;
+        snprintf(best->path, sizeof(best->path), "%.300s%s%.80s", folder,
+                 *folder && folder[strlen(folder) - 1] != '/' ? "/" : "", e->d_name);
+    }
+    closedir(dir);
+    return 0;
+}
+
+static void add_near(struct error *err, const struct near *best, const char *prefix)
+{
+    char text[500];
+    snprintf(text, sizeof(text), "; perhaps '%s%s' is meant", prefix, best->path);
+    if (best->path[0])
+        add(err, text);
+}
+
+static void add_near_path(struct error *err, const struct app *app)
+{
+    struct near best = {.badness = SIZE_MAX};
+    char folder[300], text[400];
+    const char *name = strrchr(app->argv[0], '/') + 1;
+    size_t n = (size_t)(name - app->argv[0]);
+    if (n >= sizeof(folder))
+        return;
+    memcpy(folder, app->argv[0], n);
+    folder[n] = 0;
+    if (look_in(app->directory, folder, name, &best) == 0) {
+        add_near(err, &best, "");
+    } else if (errno == ENOENT) {
+        snprintf(text, sizeof(text), "; the directory '%s' is not there either", folder);
+        add(err, text);
+    }
+}
+
+/* A name that is to be found in PATH. */
+static void add_near_command(struct error *err, const struct app *app)
+{
+    struct near best = {.badness = SIZE_MAX}, here = best;
+    const char *path = spawn_env_value(app->envp, "PATH");
+    AUTO_FREE char *folders = strdup(path ? path : ""), *rest = folders;
+    for (char *folder; rest && (folder = strsep(&rest, ":"));)
+        look_in(app->directory, folder, app->argv[0], &best);
+    look_in(app->directory, "", app->argv[0], &here);
+    if (here.badness < best.badness)
+        add_near(err, &here, "./");
+    else
+        add_near(err, &best, "");
+    if (spawn_env_value(app->envp, "MODULEPATH"))
+        add(err, "; if a module has it, write 'module load' before mprun");
+}
+
+static void add_missing(struct error *err, const struct app *app)
+{
+    if (strchr(app->argv[0], '/'))
+        add_near_path(err, app);
+    else if (!strstr(err->text, "; the one in"))
+        add_near_command(err, app);
+}
+
+static void add_not_executable(struct error *err, const struct app *app)
+{
+    struct stat st;
+    AUTO_CLOSE int at = open(app->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fstatat(at, app->argv[0], &st, 0) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 0111))
+        add(err, "; it is not marked as a program: chmod +x does that");
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+void cannot_start_advise(struct spawn_failure *f, const struct app *app, const char *program,
+                         struct error *err)
+{
+    if (f->step == SPAWN_EXEC && f->code == ENOENT && !program) {
+        add_missing(err, app);
+    } else if (f->step == SPAWN_EXEC && f->code == ENOENT) {
+        if (add_missing_reader(err, program, app->directory))
+            f->code = ENOEXEC;
+    } else if (f->step == SPAWN_EXEC && f->code == EACCES)
+        add_not_executable(err, app);
+    else if (f->step == SPAWN_EXEC && f->code == E2BIG)
+        add(err,
+            "; arguments and environment together are larger than the kernel takes (ulimit -s)");
+    else if (f->step == SPAWN_EXEC && f->code == ENOEXEC && program)
+        add_wrong_format(err, program, app->directory);
+    else if (f->step == SPAWN_FORK && f->code == EAGAIN)
+        add(err, "; the user's limit of processes (ulimit -u) or the cgroup's is reached");
+    else if (f->step == SPAWN_DIRECTORY)
+        add(err, "; every host needs it: start mprun in a directory that all of them have, or name "
+                 "one with --wdir");
+}
