@@ -49,6 +49,27 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
     [ "$status" -eq 0 ]
 }
 
+@test "a job of PBS has the memory of its chunk on this host, and no swap" {
+    mprund_end
+    rm -rf /tmp/pbs /tmp/lab/noted
+    printf 'pbs {\n    home = "/tmp/pbs"\n}\n' >>/tmp/mprund.conf
+    mprund_start
+    setsid setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups \
+        sh -c 'until [ -e /tmp/lab/noted ]; do sleep 0.1; done; exec "$@"' sh \
+        "$MPRUN_BUILD/tests/system/grant-probe" place "$PROBE" take 200 >/tmp/placed 3>&- &
+    pid=$!
+    "$MPRUN_SOURCE/tests/lab/standin-mom" note /tmp/pbs 7.server "$(id -un $LAB_UID)" ncpus=1:mem=64mb $pid
+    touch /tmp/lab/noted
+    code=0
+    wait $pid || code=$?
+    cat /tmp/placed
+    [ "$code" = 137 ]
+    grep '^ok' /tmp/placed
+    rm -r /tmp/pbs
+    wait_until 60 no_job_of_pbs
+}
+no_job_of_pbs() { [ -z "$(find /sys/fs/cgroup -path '*/mprund/pbs-*' -type d -print -quit)" ]; }
+
 @test "a job's limit of processes holds" {
     run enter --pids 10 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.1 & done; wait'
     [ "$status" -ne 0 ]
