@@ -206,6 +206,25 @@ void proc_wchan(pid_t pid, char *buf, size_t n)
         buf[0] = 0;
 }
 
+void proc_describe(const pid_t *pids, size_t n, char *buf, size_t size)
+{
+    enum { NAMED = 4 };
+    size_t len = 0, named = 0, i = 0;
+    buf[0] = 0;
+    for (; i < n && named < NAMED && len < size; i++) {
+        struct proc_stat st;
+        char wchan[64] = "";
+        if (proc_stat_read(pids[i], &st) < 0)
+            continue;
+        proc_wchan(pids[i], wchan, sizeof(wchan));
+        len += (size_t)snprintf(buf + len, size - len, "%spid %d (%s, state %c%s%s)",
+                                named++ ? ", " : "", (int)pids[i], st.comm, st.state,
+                                *wchan ? ", waiting in " : "", wchan);
+    }
+    if (i < n && len < size)
+        snprintf(buf + len, size - len, " and %zu more", n - i);
+}
+
 const char *proc_boot_id(void)
 {
     static char id[40]; /* the same for as long as anything of this boot runs */

@@ -96,10 +96,13 @@ static void signal_ranks(struct host *h, int signo)
         h->is_stopped = true;
         if (h->with.pmi && h->with.pmi->pid > 1)
             kill(h->with.pmi->pid, SIGCONT);
+        ranks_suspend(&h->ranks);
     } else if (signo == SIGCONT) {
         h->is_stopped = false;
+        ranks_resume(&h->ranks);
+    } else {
+        ranks_signal(&h->ranks, signo);
     }
-    ranks_signal(&h->ranks, signo);
 }
 
 static int take_signal(void *host, void *message)

@@ -59,6 +59,10 @@
  * own when it chooses whom to kill (oom_score_adj), above what mprun has: mprun's processes are
  * never half of a job's memory. */
 #define RANK_OOM_SCORE 500
+/* Suspended ranks are frozen when all have taken their STOP, or after so many seconds; seconds
+ * between two looks. */
+#define STOP_SECONDS      2.0
+#define STOP_LOOK_SECONDS 0.02
 /* CPU time that a rank has between SIGXCPU, at its limit, and its end, in seconds. */
 #define CPU_LIMIT_KILL_SECONDS 5
 /* Tries to take cores that other steps take at the same time; then the ranks are bound as if this

@@ -118,7 +118,8 @@ static int make_in(struct cgroup_leaf *leaf, size_t i, struct error *err)
         if (h->driver->prepare(hierarchy_ranks(h), d, h->available) < 0)
             return error_errno(err, errno, "set up cgroup '%s/%s'", h->ranks, d.name);
         cgroup_limit(h->driver, d, h->for_ranks, &leaf->limits);
-        if (h->driver->oom_group && (h->for_ranks & CGROUP_BIT(CGROUP_MEMORY)))
+        if (h->driver->oom_group && !leaf->tree->kills_one &&
+            (h->for_ranks & CGROUP_BIT(CGROUP_MEMORY)))
             h->driver->oom_group(d);
     }
     if (open_for_birth(leaf, i) < 0)

@@ -54,6 +54,11 @@ struct cgroup_tree { /* written by tree.c, but for what says something else */
     struct empty_wait empty;
     struct oom_count gone; /* of leaves that were removed: v1 counts them nowhere else; usage.c */
     struct killer killer;
+    bool kills_one; /* memory.oom.group is not set */
+    struct {
+        struct loop_timer timer; /* v1: until the next request */
+        int tries;
+    } freezer; /* freeze.c */
 };
 
 /* One inotify instance serves a tree, made when first asked for: a user has few. May be NULL. */
@@ -82,6 +87,10 @@ struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controlle
 struct hierarchy *tree_add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
                                      const char *parent, unsigned available);
 void empty_wait_stop(struct cgroup_tree *t);
+
+/* ---- freeze.c ------------------------------------------------------------------------------- */
+
+void freezer_init(struct cgroup_tree *t);
 
 /* ---- leaf.c --------------------------------------------------------------------------------- */
 

@@ -137,6 +137,7 @@ struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_paren
     if (t) {
         *t = (struct cgroup_tree){.loop = l, .level = level, .empty.watch = -1};
         snprintf(t->name, sizeof(t->name), CGROUP_STEP_PREFIX "%s", step_id);
+        freezer_init(t);
     }
     if (!t || collect_hierarchies(t, parents) < 0) {
         cgroup_tree_destroy(t);
@@ -201,11 +202,22 @@ int cgroup_tree_send_home(struct cgroup_tree *t, pid_t pid, struct error *err)
     return 0;
 }
 
+void cgroup_tree_kill_one(struct cgroup_tree *t)
+{
+    t->kills_one = true;
+}
+
+void cgroup_tree_describe(struct cgroup_tree *t, char *buf, size_t n)
+{
+    at_describe(hierarchy_ranks(tree_tracker(t)), buf, n);
+}
+
 /* ---- killing --------------------------------------------------------------------------------- */
 
 int cgroup_tree_kill(struct cgroup_tree *t, struct error *err)
 {
     const struct hierarchy *h = tree_tracker(t);
+    loop_timer_stop(&t->freezer.timer);
     if (killer_start(&t->killer, t->loop, hierarchy_ranks(h), h->driver, err) < 0)
         return error_context(err, "kill what is in '%s'", h->ranks);
     return 0;
@@ -310,6 +322,7 @@ void cgroup_tree_destroy(struct cgroup_tree *t)
     while (t->leaves)
         leaf_free(t->leaves);
     killer_stop(&t->killer);
+    loop_timer_stop(&t->freezer.timer);
     watches_destroy(t->watches);
     for (size_t i = 0; i < t->nh; i++)
         hierarchy_free(&t->h[i]);

@@ -57,6 +57,9 @@ const char *cgroup_tree_why_no_limits(const struct cgroup_tree *t);
  * ranks set; memory nodes are those of the parent. To be called before the first leaf is made. -1
  * with err: nothing here can hold them, or nothing would be left; more paths may have been made. */
 int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err);
+/* When a rank has too much memory, the kernel is to kill one of its processes, and not all (v2; v1
+ * never kills all). To be called before the first leaf is made. */
+void cgroup_tree_kill_one(struct cgroup_tree *t);
 /* A process that was born in `starter`, because its parent is there, goes to where that parent came
  * from, and so can outlive the tree. 0, also where mprun's processes were not moved; -1 with err.
  */
@@ -70,6 +73,11 @@ int cgroup_tree_memory(const struct cgroup_tree *t, uint64_t *ret);
 
 /* Begin to kill all ranks; the loop goes on with it until none is left. 0, or -1 with err. */
 int cgroup_tree_kill(struct cgroup_tree *t, struct error *err);
+/* For messages: what is in the ranks' cgroups, as at_describe() says it. */
+void cgroup_tree_describe(struct cgroup_tree *t, char *buf, size_t n);
+/* Freeze all ranks, or let them go on. On v1 the loop goes on with it for a bounded time, until all
+ * are frozen; then those that cannot be are given up, and none is. 0, or -1: nothing here can. */
+int cgroup_tree_freeze(struct cgroup_tree *t, bool frozen);
 /* Call fn once, from the loop, when no process is left in any rank's leaf. EALREADY: an earlier
  * call still waits. */
 int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *arg,

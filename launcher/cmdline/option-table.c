@@ -305,6 +305,8 @@ static const char *const on_limit_words[] = {
     NULL,
 };
 
+static const char *const oom_kill_words[] = {"rank", "process", NULL};
+
 /* ---- output and input ------------------------------------------------------------------------ */
 
 static int apply_stdin(void *target, const char *value, struct error *err)
@@ -671,6 +673,10 @@ static const struct option_def table[] = {
      "grew "
      "last or exceeded its own, warn none",
      SETS(WORD, on_limit), .words = on_limit_words},
+    {"--oom-kill", "WHAT", LIMITS,
+     "When a rank is out of memory, let the kernel end all of the rank's processes (rank, the "
+     "default) or one (process)",
+     SETS(WORD, step.containment.oom_kills_one), .words = oom_kill_words},
     {"--containment", "LIST", LIMITS,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "launcher/outcome/exit-code.h"
 #include "launcher/outcome/first-failure.h"
+#include "launcher/outcome/step-limits.h"
 #include "common/spawn.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/step-record.h"
@@ -108,6 +109,8 @@ void rank_failures_explain(struct rank_failures *f)
     /* `mprun ... | head`: the reader had enough, which is no failure to tell of */
     if (f->reader_left && first->cause == END_SIGNAL && first->code == SIGPIPE)
         return;
+    if (first->cause == END_LIMIT)
+        step_limits_say_killed(f->plan);
     log_error("%s", text);
 }
 

@@ -131,11 +131,16 @@ static void kill_rank(const struct excess *e, const char *text)
     host_send((struct host *)(uintptr_t)e->host, FRAME_KILL_RANK, &m.base);
 }
 
+void step_limits_say_killed(const struct step_plan *plan)
+{
+    log_error(">> Job %s exceeded resource allocation -- killed",
+              plan->alloc.job_id[0] ? plan->alloc.job_id : plan->step.id);
+}
+
 static void kill_step(struct step_limits *l, const char *text)
 {
-    const char *job = l->hosts->plan->alloc.job_id;
-    if (job[0] && !verdict_is_ending(l->verdict))
-        log_error(">> Job %s exceeded resource allocation -- killed", job);
+    if (!verdict_is_ending(l->verdict))
+        step_limits_say_killed(l->hosts->plan);
     verdict_fail(l->verdict, EXIT_CODE_SIGNAL + 9, "%s; its ranks are ended", text);
 }
 

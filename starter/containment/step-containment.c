@@ -82,6 +82,8 @@ static int make_tree(struct step_containment *c, const struct cgroup_parents *pa
     if (!c->tree)
         return -1;
     c->level = level;
+    if (r->oom_kills_one)
+        cgroup_tree_kill_one(c->tree);
     if (level != TRACK_RANK)
         add_reason(c, "--containment=step");
     return 0;

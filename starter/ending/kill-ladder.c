@@ -76,7 +76,7 @@ void rank_kill_ladder_step(struct rank_kill_ladder *k)
     if (!k->has_sent_term) {
         k->has_sent_term = true;
         ranks_signal(k->with->ranks, SIGTERM);
-        ranks_signal(k->with->ranks, SIGCONT); /* a stopped process takes its TERM only then */
+        ranks_resume(k->with->ranks); /* a suspended process takes its TERM only then */
     }
     k->kill_time = at;
     ranks_cancel_waiting(k->with->ranks);

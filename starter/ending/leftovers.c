@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "starter/ending/leftovers.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
 #include "common/log.h"
+#include "common/proc.h"
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
 #include "starter/ending/kill-ladder.h"
@@ -16,12 +21,27 @@ static void cgroup_is_empty(void *arg)
     loop_defer_schedule(l->with->turn);
 }
 
+/* Those in the step's cgroup, or below this process where there is none. */
+static void add_stuck(const struct leftovers *l)
+{
+    struct cgroup_tree *tree = l->with->containment->tree;
+    char who[400] = "", text[480];
+    AUTO_FREE pid_t *children = NULL;
+    int n = tree ? 0 : proc_children(getpid(), &children);
+    if (tree)
+        cgroup_tree_describe(tree, who, sizeof(who));
+    else if (n > 0)
+        proc_describe(children, (size_t)n, who, sizeof(who));
+    snprintf(text, sizeof(text), "processes of the step were killed and do not end: %s", who);
+    removal_add_stuck(l->with->removal, text);
+}
+
 static void kill_again(void *arg)
 {
     struct leftovers *l = arg;
     if (loop_now() > l->give_up_time && !l->has_given_up) {
         l->has_given_up = true;
-        removal_add_stuck(l->with->removal, "processes of the step could not be killed");
+        add_stuck(l);
     }
     rank_kill_ladder_kill_all(l->ladder);
     loop_defer_schedule(l->with->turn);

@@ -11,6 +11,7 @@
 #include "starter/pmi/pmi-server.h"
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks-private.h"
+#include "wire/messages/launch.h"
 
 static uint64_t memory_of(pid_t pid, uint64_t *ret_swap)
 {
@@ -52,13 +53,21 @@ static void add_processes(pid_t *pids, int n, unsigned kinds, uint64_t amounts[L
         free(pids);
 }
 
+/* Without what it was suspended. */
+static uint64_t wall_time(const struct rank *r)
+{
+    double suspended = r->all->with->launch->world == 0 ? r->all->suspended : 0;
+    double now = suspended > 0 ? suspended : loop_now();
+    return (uint64_t)((now - r->start_time - r->paused) * 1e6);
+}
+
 static void look_at(struct rank *r, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     pid_t *pids = NULL;
     if (r->state == RANK_RUNNING) {
         int n = kinds & ~(1u << LIMIT_WALL_TIME) ? ranks_pids(r->all, r->local, &pids) : 0;
         add_processes(pids, n, kinds, amounts);
-        amounts[LIMIT_WALL_TIME] = (uint64_t)((loop_now() - r->start_time) * 1e6);
+        amounts[LIMIT_WALL_TIME] = wall_time(r);
     }
     if (r->pid == 0)
         amounts[LIMIT_CPU_TIME] +=

@@ -31,6 +31,7 @@ struct rank {
     int status;                /* of waitpid() */
     uint64_t start_ns, end_ns; /* of the wall clock */
     double start_time;         /* of loop_now() */
+    double paused;             /* seconds since then in which it was suspended */
     struct usage usage;
     char *bound_threads;  /* what the kernel says; NULL when not bound */
     struct limits limits; /* with what holds them; none before its start */

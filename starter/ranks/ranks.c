@@ -51,6 +51,8 @@ static void sample(void *arg)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static void freeze_stopped(void *arg);
+
 int ranks_init(struct ranks *s, const struct starter_services *with, struct error *err)
 {
     const struct step *step = &with->launch->step;
@@ -66,6 +68,7 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
             .all = s, .name = name, .local = i, .app = app_of(step, name), .io_fd = -1};
     }
     loop_timer_init(&s->samples, with->loop, sample, s);
+    loop_timer_init(&s->freeze, with->loop, freeze_stopped, s);
     if (with->launch->world == 0)
         rank_sessions_init(&s->sessions, with->loop);
     if (step->sample_period > 0)
@@ -76,6 +79,7 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
 void ranks_free(struct ranks *s)
 {
     loop_timer_stop(&s->samples);
+    loop_timer_stop(&s->freeze);
     rank_sessions_stop(&s->sessions);
     rank_programs_free(s);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -178,6 +182,66 @@ void ranks_signal(const struct ranks *all, int signo)
 {
     for (const struct ranks *s = all; s; s = s->next)
         signal_world(s, signo);
+}
+
+static bool is_stopped(const struct rank *r)
+{
+    pid_t *pids = NULL;
+    int n = processes_of(r, &pids);
+    bool is = true;
+    for (int i = 0; is && i < n; i++) {
+        struct proc_stat st;
+        is = proc_stat_read(pids[i], &st) < 0 || strchr("TtZX", st.state);
+    }
+    free(pids);
+    return is;
+}
+
+static bool are_stopped(const struct ranks *all)
+{
+    for (const struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->ranks[i].state == RANK_RUNNING && !is_stopped(&s->ranks[i]))
+                return false;
+    return true;
+}
+
+/* STOP is what parents, managers and ps see, and all there is without a cgroup. A frozen process
+ * would take its STOP when it is thawed, so these come first; what does not take it, and what was
+ * forked meanwhile, is frozen all the same. */
+static void freeze_stopped(void *arg)
+{
+    struct ranks *all = arg;
+    if (!are_stopped(all) && loop_now() - all->suspended < STOP_SECONDS)
+        loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
+    else if (all->with->containment->tree)
+        (void)cgroup_tree_freeze(all->with->containment->tree, true);
+}
+
+void ranks_suspend(struct ranks *all)
+{
+    if (!all->with) /* before LAUNCH */
+        return;
+    all->suspended = all->suspended ? all->suspended : loop_now();
+    ranks_signal(all, SIGSTOP);
+    loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
+}
+
+void ranks_resume(struct ranks *all)
+{
+    if (!all->with)
+        return;
+    struct cgroup_tree *tree = all->with->containment->tree;
+    double pause = all->suspended ? loop_now() - all->suspended : 0;
+    for (struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->ranks[i].state == RANK_RUNNING)
+                s->ranks[i].paused += pause;
+    all->suspended = 0;
+    loop_timer_stop(&all->freeze);
+    if (tree)
+        (void)cgroup_tree_freeze(tree, false);
+    ranks_signal(all, SIGCONT);
 }
 
 void ranks_kill_all(struct ranks *s)

@@ -22,9 +22,11 @@ struct ranks {                           /* others read next and n; as zero ther
     uint32_t n, begun, running, ended; /* all; those whose start was begun; in these states */
     struct rank_program *programs;     /* of all apps; NULL before ranks_prepare() */
     struct loop_timer samples;         /* of the ranks' memory */
+    struct loop_timer freeze;          /* of world 0: until suspended ranks are frozen */
     struct rank_sessions sessions;     /* of world 0: looks at the ranks of all */
     bool is_killed;                    /* by ranks_kill_all() */
     uint64_t oom_told;                 /* TRACK_STEP: kills that have explained a rank's end */
+    double suspended;   /* of world 0: loop_now() of ranks_suspend(); 0: they are not suspended */
     uint64_t freed_cpu; /* of world 0: CPU time in microseconds of worlds that are gone */
 };
 
@@ -49,6 +51,11 @@ bool ranks_kill_leftovers(const struct ranks *s);
 bool ranks_remove_leaves(struct ranks *s);
 /* Send a signal to all processes of all running ranks. */
 void ranks_signal(const struct ranks *all, int signo);
+/* Stop all running ranks, and freeze their cgroups where that can be done, so that nothing that
+ * they fork meanwhile goes on. No rank may be started before ranks_resume(). */
+void ranks_suspend(struct ranks *all);
+/* Thaw them, and continue all processes. Ranks that were not suspended are continued, too. */
+void ranks_resume(struct ranks *all);
 /* Give up ranks that were killed and do not end: ending/removal.h gets a sentence for each. */
 void ranks_give_up_killed(struct ranks *all);
 

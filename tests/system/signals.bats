@@ -151,6 +151,51 @@ said() { grep -v 'tracked by process tree' "$MPRUN_ERR"; }
     ends_with 143
 }
 
+# ranks_directory: of the cgroup that tracks the ranks: v2, or the freezer of v1
+ranks_directory() {
+    local cgroups root path
+    cgroups=$(cat "/proc/$(rank_pid 0)/cgroup")
+    for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+        path=$(sed -n 's/^0:://p' <<<"$cgroups")
+        [[ $path == */mprun.*/ranks/* && -e $root$path/cgroup.freeze ]] && echo "$root${path%/*}" && return
+    done
+    path=$(sed -n 's/^[0-9]*:freezer://p' <<<"$cgroups")
+    [[ $path == */mprun.*/ranks/* ]] && echo "/sys/fs/cgroup/freezer${path%/*}"
+}
+has_frozen() { grep -qs '^frozen 1' "$ranks/cgroup.events" || grep -qs FROZEN "$ranks/freezer.state"; }
+has_no_frozen() { ! has_frozen; }
+
+@test "a suspended step is frozen, with what its ranks fork; nothing stays frozen when it goes on, or ends" {
+    start_ranks 2 wait
+    ranks=$(ranks_directory) || skip "ranks have no cgroups that can be frozen here"
+    kill -TSTP "$MPRUN_PID"
+    wait_until 10 has_state "$MPRUN_PID" T
+    wait_until 10 has_frozen
+    kill -CONT "$MPRUN_PID"
+    wait_until 10 has_no_frozen
+    wait_until 10 has_state "$(rank_pid 0)" SR
+    kill -TSTP "$MPRUN_PID"
+    wait_until 10 has_state "$MPRUN_PID" T
+    wait_until 10 has_frozen
+    kill -TERM "$MPRUN_PID" # comes when it goes on
+    kill -CONT "$MPRUN_PID"
+    ends_with 143
+    [ ! -e "$ranks" ]
+}
+
+@test "the wall time of a rank stands still while its step is suspended" {
+    start_ranks 1 wait --limit rank:wall=8s
+    kill -TSTP "$MPRUN_PID"
+    wait_until 10 has_state "$MPRUN_PID" T
+    sleep 8.5
+    kill -CONT "$MPRUN_PID"
+    wait_until 10 has_state "$(rank_pid 0)" SR
+    kill -USR1 "$MPRUN_PID"
+    wait_until 10 all_logged 1 USR1
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+}
+
 @test "a CONT that comes while mprun tells its ranks to stop is not lost" {
     needs_tool strace
     needs_no_sanitizers "traced"

@@ -116,6 +116,22 @@ static void a_zombie_is_seen_as_one_and_a_reaped_one_is_gone(void **state)
     assert_int_equal(errno, ESRCH);
 }
 
+static void processes_are_described_by_pid_state_and_where_they_wait(void **state)
+{
+    char text[400], want[60];
+    pid_t pids[6];
+    for (size_t i = 0; i < 6; i++)
+        pids[i] = i == 1 ? 0x7ffffffe : getpid(); /* one that is not there */
+    proc_describe(pids, 6, text, sizeof(text));
+    snprintf(want, sizeof(want), "pid %d (", (int)getpid());
+    assert_memory_equal(text, want, strlen(want));
+    assert_non_null(strstr(text, ", state R"));
+    assert_null(strstr(text, "2147483646"));
+    assert_non_null(strstr(text, " and 1 more"));
+    proc_describe(&pids[1], 1, text, sizeof(text));
+    assert_string_equal(text, "");
+}
+
 static void memory_is_told_by_kind(void **state)
 {
     struct proc_memory before, after;
@@ -239,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_name_with_parentheses_and_blanks_confuses_nobody),
         cmocka_unit_test(a_name_cannot_write_to_a_terminal),
         cmocka_unit_test(a_zombie_is_seen_as_one_and_a_reaped_one_is_gone),
+        cmocka_unit_test(processes_are_described_by_pid_state_and_where_they_wait),
         cmocka_unit_test(memory_is_told_by_kind),
         cmocka_unit_test(bytes_are_read_even_of_a_zombie),
         cmocka_unit_test(children_of_all_threads_are_found),

@@ -41,6 +41,7 @@
     X(need_cpuset, containment.cpuset)                                                             \
     X(need_pids, containment.pids)                                                                 \
     X(need_devices, containment.devices)                                                           \
+    X(oom_kills_one, containment.oom_kills_one)                                                    \
     X(pmi, pmi)                                                                                    \
     X(stdin_target, stdin_target)                                                                  \
     X(stdin_rank, stdin_rank)                                                                      \
