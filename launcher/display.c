@@ -27,11 +27,11 @@ static int print_ranks(const struct step_plan *p, const struct host *h, const st
 {
     struct plan_topology cores = {0};
     struct plan_binding b = {0};
-    struct binding_request how = p->step.bind;
+    struct step step = p->step; /* borrowed */
     int rc = topology_cores(t, &cores, err);
-    how.slots = p->placements[h->launch_index].slots;
+    step.bind.slots = p->placements[h->launch_index].slots;
     if (rc == 0)
-        rc = plan_binding(&cores, &how, rank_set_count(h->ranks), NULL, &b, err);
+        rc = plan_step_binding(&cores, &step, h->ranks, NULL, &b, err);
     if (rc == 0)
         printf("            %s\n", b.reason);
     for (uint32_t i = 0; rc == 0 && i < b.nranks; i++)

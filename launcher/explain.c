@@ -135,6 +135,9 @@ static void print_binding(const struct step_plan *p, const struct host *h, unsig
     t.cores = cores;
     const struct alloc_host *a = &p->alloc.hosts[h->index];
     t.share = a->cores_known || a->core_list ? 0 : a->granted;
+    for (size_t i = 0; i < p->step.napps; i++)
+        if (p->step.apps[i].bind)
+            return;
     if (p->placements[h->launch_index].slots || p->step.bind.list_kind != CPU_LIST_NONE ||
         p->step.bind.map != LEVEL_NONE)
         return; /* where the cores are counts; --dry-run --topology knows it */

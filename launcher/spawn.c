@@ -172,7 +172,6 @@ struct fresh { /* a world that is being made */
     size_t napps;
     struct rank_set *hosts;
     uint32_t nranks;
-    struct binding_request bind;
 };
 
 static void fresh_free(struct fresh *f, size_t nhosts)
@@ -192,7 +191,6 @@ static int make_fresh(struct spawner *s, const Mprun__Spawn *m, struct fresh *f,
     const struct app *program = old ? program_of(old, parent) : NULL;
     size_t nhosts = s->hosts->plan->nused;
     uint32_t number = s->worlds->last_number + 1;
-    f->bind = s->hosts->plan->step.bind;
     f->apps = calloc(m->n_apps + 1, sizeof(*f->apps));
     f->hosts = calloc(nhosts + 1, sizeof(*f->hosts));
     if (!f->apps || !f->hosts || !program || m->n_apps == 0)
@@ -204,7 +202,7 @@ static int make_fresh(struct spawner *s, const Mprun__Spawn *m, struct fresh *f,
             return error_set(err, EINVAL, "%" PRIu32 " ranks cannot be", a->count);
         if (make_app(program, a, number, f->nranks, &f->apps[i], err) < 0 ||
             spawn_place(s->hosts, s->worlds, a, program->directory, number, f->nranks, f->hosts,
-                        &f->bind, err) < 0)
+                        &f->apps[i], err) < 0)
             return -1;
         f->nranks += a->count;
     }
@@ -212,8 +210,7 @@ static int make_fresh(struct spawner *s, const Mprun__Spawn *m, struct fresh *f,
 }
 
 /* The same bytes for all hosts, as the first LAUNCH. */
-static int launch(struct spawner *s, const struct world *world, const Mprun__Spawn *m,
-                  const struct binding_request *bind)
+static int launch(struct spawner *s, const struct world *world, const Mprun__Spawn *m)
 {
     const struct step_plan *p = s->hosts->plan;
     AUTO_FREE struct placement *hosts = calloc(p->nused + 1, sizeof(*hosts));
@@ -234,11 +231,11 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
     for (size_t i = 0; i < p->nused; i++) {
         hosts[i] = p->placements[i];
         hosts[i].ranks = world->ranks[i];
+        hosts[i].slots = NULL;
     }
     l.step.apps = world->apps;
     l.step.napps = world->napps;
     l.step.nranks = world->nranks;
-    l.step.bind = *bind;
     l.step.stdin_target = STDIN_NONE;
     l.step.terminal = false;
     step_plan_new_nspace(l.step.nspace);
@@ -268,7 +265,7 @@ static int begin(struct spawner *s, struct host *from, const Mprun__Spawn *m, st
     f.apps = NULL; /* the world's now */
     f.napps = 0;
     fresh_free(&f, s->hosts->plan->nused);
-    if (step_record_add_world(s->record, world) < 0 || launch(s, world, m, &f.bind) < 0)
+    if (step_record_add_world(s->record, world) < 0 || launch(s, world, m) < 0)
         return error_errno(err, ENOMEM, "start a world");
     world->is_starting = true;
     *wait = (struct spawn_wait){

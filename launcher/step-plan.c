@@ -18,6 +18,7 @@
 #include "common/words.h"
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
+#include "launcher/offer.h"
 #include "launcher/step-signals.h"
 #include "launcher/tunables.h"
 #include "plan/topology.h"
@@ -50,6 +51,15 @@ static void choose_adapter(struct step_plan *p)
         snprintf(p->adapter_reason, sizeof(p->adapter_reason), "asked for with --rm");
     else
         p->adapter = rm_adapter_detect(&p->hosts, p->adapter_reason, sizeof(p->adapter_reason));
+}
+
+/* In a job, or with a file of hosts, programs choose among all hosts; otherwise what they name are
+ * the hosts. */
+static void leave_lists_to_programs(struct step_plan *p)
+{
+    const struct cmdline *c = p->cmd;
+    if (c->own_hosts && (p->adapter->parents || c->hosts.nfiles || c->step_lists))
+        p->hosts.nlists = c->step_lists;
 }
 
 /* Where neither a manager nor the user has named hosts, a rank file does. */
@@ -187,35 +197,47 @@ static int pose_as(struct step_plan *p, struct error *err)
     return cores ? 0 : -1;
 }
 
-/* How many ranks hosts get in a turn, and how ranks are numbered, where parts of hosts count. Other
- * hosts are taken to have as many parts as this one; one that has less refuses its ranks. */
-static int number_parts(const struct step_plan *p, struct plan_options *o, struct error *err)
+/* Where parts of hosts count other hosts are taken to have as many as this one; one that has less
+ * refuses its ranks. */
+int step_plan_options(const struct step_plan *p, const struct placement_options *place,
+                      struct plan_options *ret, struct error *err)
 {
-    const struct cmdline *c = p->cmd;
-    enum level map = c->place.bind.map;
-    bool counts = map != LEVEL_NONE &&
-                  (c->place.bind.ppr || c->place.span || c->place.rank_by == RANK_BY_SPAN);
+    enum level map = place->bind.map;
+    bool counts =
+        map != LEVEL_NONE && (place->bind.ppr || place->span || place->rank_by == RANK_BY_SPAN);
     uint32_t parts = counts ? count_parts(p, map, err) : 1;
     if (parts == 0)
         return -1;
-    if (c->place.bind.ppr)
-        o->per_host = c->place.bind.ppr * parts;
-    o->turn = c->place.span ? parts : c->place.turn;
-    switch (c->place.rank_by) {
+    *ret = (struct plan_options){
+        .per_host = place->bind.ppr ? place->bind.ppr * parts : place->per_host,
+        .even = place->nodes_max > 0,
+        .cores = place->bind.cores,
+        .turn = place->span ? parts : place->turn,
+        .oversubscribe = place->oversubscribe,
+    };
+    switch (place->rank_by) {
     case RANK_BY_DEFAULT:
-        o->numbers = o->turn;
+        ret->numbers = ret->turn;
         break;
     case RANK_BY_NODE:
-        o->numbers = 1;
+        ret->numbers = 1;
         break;
     case RANK_BY_SPAN:
-        o->numbers = parts;
+        ret->numbers = parts;
         break;
     case RANK_BY_SLOT:
     case RANK_BY_FILL:
-        o->numbers = 0;
+        ret->numbers = 0;
     }
     return 0;
+}
+
+struct binding_request step_plan_binding(const struct placement_options *place)
+{
+    struct binding_request b = place->bind;
+    b.in_turn |=
+        place->span || (place->rank_by != RANK_BY_DEFAULT && place->rank_by != RANK_BY_FILL);
+    return b;
 }
 
 static int place_by_rank_file(const struct step_plan *p, uint32_t **sequence, size_t *n,
@@ -237,29 +259,123 @@ static void allow_rounds(struct step_plan *p)
         p->alloc.may_oversubscribe = 1;
 }
 
-static int make_plan(struct step_plan *p, struct error *err)
+/* All ranks at once. */
+static int place_step(struct step_plan *p, struct error *err)
 {
-    struct plan_options o = {
-        .nranks = p->cmd->nranks,
-        .per_host = p->cmd->place.per_host,
-        .even = p->cmd->place.nodes_max > 0,
-        .cores = p->cmd->place.bind.cores,
-        .oversubscribe = p->cmd->place.oversubscribe,
-    };
+    const struct placement_options *place = &p->cmd->place;
+    struct plan_options o;
     AUTO_FREE uint32_t *sequence = NULL;
     size_t n = 0;
-    allow_rounds(p);
-    if (number_parts(p, &o, err) < 0)
+    if (step_plan_options(p, place, &o, err) < 0)
         return -1;
-    if (p->cmd->place.in_sequence && named_sequence(&p->hosts, &p->alloc, &sequence, &n, err) < 0)
-        return error_context(err, p->cmd->place.is_arbitrary
+    if (place->in_sequence && named_sequence(&p->hosts, &p->alloc, &sequence, &n, err) < 0)
+        return error_context(err, place->is_arbitrary
                                       ? "--distribution=arbitrary, without SLURM_HOSTFILE"
                                       : "--map-by seq");
-    if (p->cmd->place.rank_file && place_by_rank_file(p, &sequence, &n, err) < 0)
+    if (place->rank_file && place_by_rank_file(p, &sequence, &n, err) < 0)
         return -1;
+    o.nranks = p->cmd->nranks;
     o.host_of = sequence;
     o.nhost_of = (uint32_t)n;
     return plan(&p->alloc, &o, &p->placement, err);
+}
+
+/* The hosts that a program names; none: it may use all. Their names become those of the
+ * allocation. */
+static int read_own_hosts(const struct step_plan *p, const struct cmdline_app *app,
+                          struct hostlist *ret, struct error *err)
+{
+    struct hostlist l = {.stated = 0};
+    AUTO_FREE uint32_t *index = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < app->nlists; i++)
+        rc = hostlist_parse(p->cmd->hosts.lists[app->first_list + i], &l, err);
+    if (rc == 0 && l.allocation.nhosts)
+        rc = named_indices(&l, &p->alloc, &index, err);
+    for (size_t i = 0; rc == 0 && i < l.allocation.nhosts; i++) {
+        size_t m = 0;
+        while (l.mentions[m] != i)
+            m++;
+        rc = hostlist_add_slots(ret, p->alloc.hosts[index[m]].name,
+                                l.stated ? l.allocation.hosts[i].slots.value : 0, "--host", err);
+    }
+    hostlist_free(&l);
+    return rc < 0 ? error_context(err, "--host") : 0;
+}
+
+/* The ranks of one program, on slots that those before it have left. */
+static int place_program(struct step_plan *p, size_t number, uint32_t first, uint64_t *taken,
+                         struct error *err)
+{
+    const struct cmdline_app *app = &p->cmd->apps[number];
+    const struct placement_options *place = app->place ? app->place : &p->cmd->place;
+    struct hostlist named = {.stated = 0};
+    struct plan_options o;
+    struct offer offer = {.index = NULL};
+    int rc = step_plan_options(p, place, &o, err);
+    if (rc == 0 && p->cmd->own_hosts)
+        rc = read_own_hosts(p, app, &named, err);
+    if (rc == 0)
+        rc = offer_create(&offer, p->nhosts, err);
+    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
+        offer_add(&offer, &p->alloc.hosts[i], (uint32_t)i, taken[i],
+                  named.allocation.nhosts ? &named : NULL);
+    o.nranks = app->nranks;
+    o.oversubscribe = o.oversubscribe < 0 ? p->alloc.may_oversubscribe : o.oversubscribe;
+    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
+        taken[i] -= (uint64_t)rank_set_count(&p->placement.hosts[i]) * binding_cores(&place->bind);
+    if (rc == 0)
+        rc = offer_place(&offer, &o, first, p->placement.hosts, err);
+    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
+        taken[i] += (uint64_t)rank_set_count(&p->placement.hosts[i]) * binding_cores(&place->bind);
+    offer_free(&offer);
+    hostlist_free(&named);
+    return rc < 0 ? error_context(err, "program %zu ('%.60s')", number + 1, app->argv[0]) : 0;
+}
+
+static int place_programs(struct step_plan *p, struct error *err)
+{
+    struct plan *all = &p->placement;
+    uint32_t first = 0, used = 0;
+    AUTO_FREE uint64_t *taken = calloc(p->nhosts + 1, sizeof(*taken));
+    all->nhosts = p->nhosts;
+    all->hosts = calloc(p->nhosts + 1, sizeof(*all->hosts));
+    if (!taken || !all->hosts)
+        return error_errno(err, ENOMEM, "place ranks");
+    for (size_t i = 0; i < p->cmd->napps; i++) {
+        if (place_program(p, i, first, taken, err) < 0)
+            return -1;
+        first += p->cmd->apps[i].nranks;
+    }
+    if (rank_map_create(&all->map, 0, first, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < p->nhosts; i++) {
+        const struct alloc_host *h = &p->alloc.hosts[i];
+        if (h->max_slots && rank_set_count(&all->hosts[i]) > h->max_slots)
+            return error_set(err, EINVAL,
+                             "place %u ranks of all programs on '%s': it takes no more than %u "
+                             "(max_slots); ask for fewer ranks",
+                             rank_set_count(&all->hosts[i]), h->name, h->max_slots);
+        used += rank_set_count(&all->hosts[i]) > 0;
+        all->oversubscribed |= taken[i] > p->alloc.hosts[i].slots.value;
+        if (rank_map_put(&all->map, &all->hosts[i], i, err) < 0)
+            return -1;
+    }
+    snprintf(all->reason, sizeof(all->reason),
+             "%u rank%s of %zu programs on %u host%s, each program by itself%s", first,
+             plural(first), p->cmd->napps, used, plural(used),
+             all->oversubscribed ? ", more ranks than slots" : "");
+    return 0;
+}
+
+static int make_plan(struct step_plan *p, struct error *err)
+{
+    bool has_own = p->cmd->own_hosts;
+    for (size_t i = 0; i < p->cmd->napps; i++)
+        has_own |= p->cmd->apps[i].place != NULL;
+    p->nhosts = p->alloc.nhosts;
+    allow_rounds(p);
+    return has_own ? place_programs(p, err) : place_step(p, err);
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
@@ -296,6 +412,28 @@ static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t cou
     return 0;
 }
 
+/* Open MPI's mpirun binds to what it maps by. Where the line has neither, up to two ranks are bound
+ * to cores, and more to NUMA nodes, to which they are dealt. It numbers ranks as they are dealt,
+ * but those of ppr:N:PART part after part. */
+static void take_mpirun_defaults(const struct step_plan *p, const struct placement_options *place,
+                                 struct binding_request *b)
+{
+    bool is_mapped = b->map != LEVEL_NONE;
+    if (p->cmd->dialect != DIALECT_MPIRUN)
+        return;
+    b->in_turn |= place->rank_by == RANK_BY_DEFAULT && !b->ppr;
+    if (place->says_bind || b->list_kind != CPU_LIST_NONE || b->cores || place->by_core ||
+        place->rank_file)
+        return;
+    if (is_mapped && !b->ppr) {
+        b->to = b->map;
+    } else if (p->placement.map.nranks > 2) {
+        b->to = LEVEL_NUMA;
+        b->map = is_mapped || place->says_map ? b->map : LEVEL_NUMA;
+        b->if_supported = true;
+    }
+}
+
 static int copy_apps(struct step_plan *p, struct error *err)
 {
     struct step *s = &p->step;
@@ -310,6 +448,12 @@ static int copy_apps(struct step_plan *p, struct error *err)
         if (copy_app(from, next, count, &s->apps[i], err) < 0)
             return -1;
         next += count;
+        if (from->place && !(s->apps[i].bind = malloc(sizeof(*s->apps[i].bind))))
+            return error_errno(err, ENOMEM, "prepare the programs");
+        if (from->place) {
+            *s->apps[i].bind = step_plan_binding(from->place);
+            take_mpirun_defaults(p, from->place, s->apps[i].bind);
+        }
     }
     s->nranks = next;
     return 0;
@@ -335,12 +479,15 @@ static int copy_host_env(const char *const *names, struct step *s, struct error 
     return s->host_env ? 0 : error_errno(err, ENOMEM, "prepare the environment");
 }
 
-/* OMP_NUM_THREADS of the ranks, the most of all programs; 0: not set, or no number ("4,2": 4). */
-static uint32_t threads_of_ranks(const struct step *s)
+/* OMP_NUM_THREADS of a program's ranks, or (NULL) the most of all programs; 0: not set, or no
+ * number ("4,2": 4). */
+static uint32_t threads_of_ranks(const struct step *s, const struct app *only)
 {
     uint32_t most = 0;
     for (size_t i = 0; i < s->napps; i++) {
-        const char *value = spawn_env_value(s->apps[i].envp, "OMP_NUM_THREADS");
+        const char *value = only && only != &s->apps[i]
+                                ? NULL
+                                : spawn_env_value(s->apps[i].envp, "OMP_NUM_THREADS");
         AUTO_FREE char *first = value ? strndup(value, strcspn(value, ",")) : NULL;
         int64_t n;
         if (first && number_parse(first, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 && n > most)
@@ -349,19 +496,27 @@ static uint32_t threads_of_ranks(const struct step *s)
     return most;
 }
 
-/* How many cores a rank is bound to where the user has not said it. */
+/* How many cores a rank is bound to where the user has not said it. Returns its source. */
+static const char *choose_cores(const struct step_plan *p, const struct app *only,
+                                struct binding_request *b)
+{
+    const char *source = "OMP_NUM_THREADS";
+    if (b->policy != BIND_DEFAULT || b->cores)
+        return "";
+    b->cores = threads_of_ranks(&p->step, only);
+    if (p->alloc.slot_cores > b->cores) {
+        b->cores = p->alloc.slot_cores;
+        source = p->alloc.slot_cores_source;
+    }
+    return source;
+}
+
 static void choose_rank_cores(struct step_plan *p)
 {
-    struct step *s = &p->step;
-    p->rank_cores_source = "";
-    if (s->bind.policy != BIND_DEFAULT || s->bind.cores)
-        return;
-    s->bind.cores = threads_of_ranks(s);
-    p->rank_cores_source = "OMP_NUM_THREADS";
-    if (p->alloc.slot_cores > s->bind.cores) {
-        s->bind.cores = p->alloc.slot_cores;
-        p->rank_cores_source = p->alloc.slot_cores_source;
-    }
+    p->rank_cores_source = choose_cores(p, NULL, &p->step.bind);
+    for (size_t i = 0; i < p->step.napps; i++)
+        if (p->step.apps[i].bind)
+            choose_cores(p, &p->step.apps[i], p->step.apps[i].bind);
 }
 
 static int copy_debugging(const struct cmdline *c, struct step *s, struct error *err)
@@ -376,7 +531,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
 {
     struct step *s = &p->step;
     *s = p->cmd->step;
-    s->bind = p->cmd->place.bind;
+    s->bind = step_plan_binding(&p->cmd->place);
     if (copy_apps(p, err) < 0 || copy_debugging(p->cmd, s, err) < 0 ||
         copy_host_env(p->adapter->host_env, s, err) < 0)
         return -1;
@@ -385,9 +540,8 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     step_plan_new_nspace(s->nspace);
     s->slurm_variables = p->cmd->dialect == DIALECT_SRUN;
     s->oversubscribed = p->placement.oversubscribed;
+    take_mpirun_defaults(p, &p->cmd->place, &s->bind);
     choose_rank_cores(p);
-    s->bind.in_turn |= p->cmd->place.span || (p->cmd->place.rank_by != RANK_BY_DEFAULT &&
-                                              p->cmd->place.rank_by != RANK_BY_FILL);
     s->passed_signals = p->adapter->signals_starters;
     s->stdin_slow = input_is_slow(STDIN_FILENO);
     s->terminal_size = terminal_size();
@@ -402,7 +556,6 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
 /* The hosts that have ranks, and what their starters are told of each. */
 static int choose_hosts(struct step_plan *p, struct error *err)
 {
-    p->nhosts = p->alloc.nhosts;
     p->used = p->alloc;
     p->used.hosts = calloc(p->nhosts + 1, sizeof(*p->used.hosts));
     p->placements = calloc(p->nhosts + 1, sizeof(*p->placements));
@@ -484,6 +637,7 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
         return -1;
     randombytes_buf(p->key, sizeof(p->key));
     choose_adapter(p);
+    leave_lists_to_programs(p);
     if (take_rank_file(p, err) < 0)
         return -1;
     if (read_allocation(p, err) < 0)

@@ -54,6 +54,11 @@ int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, const struc
 int step_plan_find_starter(struct step_plan *p, struct error *err);
 void step_plan_free(struct step_plan *p); /* what it holds, not itself */
 
+/* How ranks with these options are placed on hosts. -1 with err: no machine has such parts. */
+int step_plan_options(const struct step_plan *p, const struct placement_options *place,
+                      struct plan_options *ret, struct error *err);
+/* What a host is told of how ranks with these options are dealt to its cores. */
+struct binding_request step_plan_binding(const struct placement_options *place);
 /* A new namespace: "mprun-" and 130 random bits. */
 void step_plan_new_nspace(char ret[64]);
 /* Seconds since the step began. */

@@ -13,6 +13,7 @@ void app_free(struct app *a)
     words_free(a->envp);
     words_free(a->given_env);
     free(a->directory);
+    free(a->bind);
     rank_set_free(&a->ranks);
     *a = (struct app){0};
 }

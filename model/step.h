@@ -23,7 +23,8 @@ struct app {
     char **given_env; /* names of the variables in envp that the user gave for these ranks (-x);
                          NULL-terminated */
     char *directory;
-    struct rank_set ranks; /* a block: programs' ranks follow each other */
+    struct binding_request *bind; /* its own; NULL: the step's */
+    struct rank_set ranks;        /* a block: programs' ranks follow each other */
 };
 
 /* A host, its ranks and what it was granted for them. */

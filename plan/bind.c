@@ -44,6 +44,7 @@ void plan_binding_free(struct plan_binding *b)
     for (uint32_t i = 0; b->ranks && i < b->nranks; i++)
         idset_free(&b->ranks[i]);
     free(b->ranks);
+    idset_free(&b->seats);
     *b = (struct plan_binding){0};
 }
 
@@ -367,7 +368,8 @@ static int bind_to_seats(struct plan_binding *b, const struct table *s, const st
 {
     for (uint32_t i = 0; i < b->nranks; i++)
         for (size_t k = 0; k < s->each; k++)
-            if (add_core(s, places[i].seat->cores[k], &b->ranks[i]) < 0)
+            if (add_core(s, places[i].seat->cores[k], &b->ranks[i]) < 0 ||
+                idset_unite(&b->seats, &places[i].seat->cores[k]->threads) < 0)
                 return -1;
     b->bound = 1;
     return 0;
@@ -591,5 +593,86 @@ int plan_binding(const struct plan_topology *t, const struct binding_request *ho
         plan_binding_free(&b);
     else
         *ret = b;
+    return rc;
+}
+
+/* ---- several programs ------------------------------------------------------------------------ */
+
+/* A copy without the hardware threads that are taken. */
+static int copy_without(const struct plan_topology *t, const struct idset *taken,
+                        struct plan_topology *ret)
+{
+    *ret = (struct plan_topology){.cores = calloc(t->ncores + 1, sizeof(*ret->cores)),
+                                  .share = t->share,
+                                  .inside = t->inside};
+    for (size_t i = 0; ret->cores && i < t->ncores; i++) {
+        struct plan_core *core = &ret->cores[ret->ncores++];
+        *core = t->cores[i];
+        core->threads = (struct idset){0};
+        if (idset_copy(&core->threads, &t->cores[i].threads) < 0)
+            return -1;
+        idset_subtract(&core->threads, taken);
+        if (idset_count(&core->threads) == 0) {
+            idset_free(&core->threads);
+            ret->ncores--;
+        }
+    }
+    return ret->cores ? 0 : -1;
+}
+
+/* Those of one program: n ranks, in `all` from `at` on. */
+static int bind_program(const struct plan_topology *t, const struct binding_request *how,
+                        uint32_t at, uint32_t n, const struct idset *busy, struct plan_binding *all,
+                        struct error *err)
+{
+    struct plan_topology rest = {0};
+    struct plan_binding b = {0};
+    const struct idset none = {0};
+    size_t said = strlen(all->reason);
+    if (copy_without(t, how->overload ? &none : &all->seats, &rest) < 0)
+        error_errno(err, ENOMEM, "bind ranks");
+    else if (plan_binding(&rest, how, n, busy, &b, err) == 0 &&
+             idset_unite(&all->seats, &b.seats) < 0)
+        error_errno(err, ENOMEM, "bind ranks");
+    else if (b.nranks) {
+        memcpy(all->ranks + at, b.ranks, n * sizeof(*b.ranks));
+        b.nranks = 0; /* they are all's now */
+        all->bound |= b.bound;
+        snprintf(all->reason + said, sizeof(all->reason) - said, "%s%s", said ? "; " : "",
+                 b.reason);
+        plan_binding_free(&b);
+        plan_topology_free(&rest);
+        return 0;
+    }
+    plan_binding_free(&b);
+    plan_topology_free(&rest);
+    return -1;
+}
+
+int plan_step_binding(const struct plan_topology *t, const struct step *s,
+                      const struct rank_set *ranks, const struct idset *busy,
+                      struct plan_binding *ret, struct error *err)
+{
+    struct plan_binding all = {.nranks = rank_set_count(ranks)};
+    bool has_own = false;
+    uint32_t at = 0, n;
+    int rc = 0;
+    for (size_t i = 0; i < s->napps; i++)
+        has_own |= s->apps[i].bind != NULL;
+    if (!has_own)
+        return plan_binding(t, &s->bind, all.nranks, busy, ret, err);
+    if (!(all.ranks = calloc(all.nranks + 1u, sizeof(*all.ranks))))
+        return error_errno(err, ENOMEM, "bind ranks");
+    for (size_t i = 0; rc == 0 && i < s->napps; i++, at += n) {
+        const struct app *a = &s->apps[i];
+        for (n = 0; at + n < all.nranks && rank_set_has(&a->ranks, rank_set_at(ranks, at + n));)
+            n++;
+        if (n && (rc = bind_program(t, a->bind ? a->bind : &s->bind, at, n, busy, &all, err)) < 0)
+            error_context(err, "program %zu ('%.60s')", i + 1, a->argv[0]);
+    }
+    if (rc < 0)
+        plan_binding_free(&all);
+    else
+        *ret = all;
     return rc;
 }

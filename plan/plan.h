@@ -62,7 +62,8 @@ struct plan_binding {
     struct idset *ranks; /* nranks sets of hardware threads; all empty: not bound */
     uint32_t nranks;
     int bound;
-    char reason[256]; /* "bound to cores: 2 ranks, 2 cores", "not bound: 4 ranks on 2 cores" */
+    struct idset seats; /* the hardware threads of all their cores, before --bind-to widens these */
+    char reason[256];   /* "bound to cores: 2 ranks, 2 cores", "not bound: 4 ranks on 2 cores" */
 };
 /* Gives each rank one core, or as many as `how` says, in the topology's order, or dealt to the
  * parts of a level in turn. A rank's cores are all of one kind where there are enough of a kind.
@@ -72,4 +73,9 @@ struct plan_binding {
  * choose the same cores. -1 with err. */
 int plan_binding(const struct plan_topology *t, const struct binding_request *how, uint32_t nranks,
                  const struct idset *busy, struct plan_binding *ret, struct error *err);
+/* The same for the ranks of a host in a step whose programs may have requests of their own: cores
+ * of one program are not another's, unless that one allows it. */
+int plan_step_binding(const struct plan_topology *t, const struct step *s,
+                      const struct rank_set *ranks, const struct idset *busy,
+                      struct plan_binding *ret, struct error *err);
 void plan_binding_free(struct plan_binding *b);

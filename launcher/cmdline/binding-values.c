@@ -145,19 +145,19 @@ int cmdline_apply_cpu_list(void *target, const char *value, struct error *err)
 
 /* ---- --map-by -------------------------------------------------------------------------------- */
 
-static int take_modifier(struct cmdline *c, const char *at, size_t len, struct error *err)
+static int take_modifier(struct placement_options *p, const char *at, size_t len, struct error *err)
 {
-    struct binding_request *b = &c->place.bind;
+    struct binding_request *b = &p->bind;
     if (len > 3 && strncasecmp(at, "pe=", 3) == 0)
         return cmdline_set_count(&b->cores, at + 3, len - 3, err);
     if (is_word(at, len, "span"))
-        c->place.span = true;
+        p->span = true;
     else if (is_word(at, len, "oversubscribe"))
-        c->place.oversubscribe = 1;
+        p->oversubscribe = 1;
     else if (is_word(at, len, "nooversubscribe"))
-        c->place.oversubscribe = 0;
+        p->oversubscribe = 0;
     else if (is_word(at, len, "nolocal"))
-        c->place.no_local = true;
+        p->no_local = true;
     else if (is_word(at, len, "hwtcpus"))
         b->threads = true;
     else if (!is_word(at, len, "corecpus") && !is_word(at, len, "ordered"))
@@ -168,7 +168,85 @@ static int take_modifier(struct cmdline *c, const char *at, size_t len, struct e
     return 0;
 }
 
-/* Open MPI 5 has the file here: "rankfile:file=PATH". */
+/* ":pe=2,span:nolocal", or nothing. */
+static int take_modifiers(struct placement_options *p, const char *at, struct error *err)
+{
+    while (*at) {
+        size_t len = strcspn(at + 1, ",:");
+        if (take_modifier(p, at + 1, len, err) < 0)
+            return -1;
+        at += 1 + len;
+    }
+    return 0;
+}
+
+static bool has_modifier(const char *at, const char *word)
+{
+    for (; *at; at += 1 + strcspn(at + 1, ",:"))
+        if (is_word(at + 1, strcspn(at + 1, ",:"), word))
+            return true;
+    return false;
+}
+
+/* Open MPI's library shortens it when it spawns ranks. */
+static bool is_host_word(const char *at, size_t len)
+{
+    return is_word(at, len, "node") || is_word(at, len, "host") || is_word(at, len, "n");
+}
+
+/* "ppr:N:part": how many bytes; 0 with err. */
+static size_t take_ppr(struct placement_options *p, const char *value, struct error *err)
+{
+    const char *number = value + 4;
+    size_t digits = strcspn(number, ":"), len;
+    const char *part = number + digits + (number[digits] == ':');
+    len = strcspn(part, ":");
+    enum level level = find_level(part, len);
+    if (is_host_word(part, len))
+        return cmdline_set_count(&p->per_host, number, digits, err) < 0
+                   ? 0
+                   : (size_t)(part - value) + len;
+    if (level == LEVEL_NONE) {
+        error_set(err, EINVAL, "'%.60s' is not 'ppr:N:PART'; parts: node, %s", value, every_level);
+        return 0;
+    }
+    p->bind.map = level;
+    return cmdline_set_count(&p->bind.ppr, number, digits, err) < 0 ? 0
+                                                                    : (size_t)(part - value) + len;
+}
+
+int placement_map_by(struct placement_options *p, const char *value, struct error *err)
+{
+    size_t len = strcspn(value, ":");
+    if (is_word(value, len, "ppr") && value[len]) {
+        len = take_ppr(p, value, err);
+        return len == 0 ? -1 : take_modifiers(p, value + len, err);
+    }
+    if (len > 8 && strncasecmp(value, "pe-list=", 8) == 0) {
+        bool ordered = has_modifier(value + len, "ordered");
+        int rc = ordered ? list_each(&p->bind, value + 8, len - 8, ",", read_thread, err)
+                         : list_only(&p->bind, value + 8, len - 8, err);
+        return rc < 0 ? -1 : take_modifiers(p, value + len, err);
+    }
+    enum level level = find_level(value, len);
+    if (len == 0 && value[0] == ':') /* modifiers of what is so without it */
+        return take_modifiers(p, value, err);
+    p->by_core = level == LEVEL_CORE;
+    if (is_host_word(value, len))
+        p->turn = 1;
+    else if (is_word(value, len, "seq"))
+        p->in_sequence = true;
+    else if (level != LEVEL_NONE)
+        p->bind.map = p->by_core ? LEVEL_NONE : level;
+    else if (!is_word(value, len, "slot"))
+        return error_set(err, EINVAL,
+                         "'%.60s' is not in this release; write slot, node, seq, "
+                         "rankfile:file=FILE, pe-list=LIST, %s, or "
+                         "'ppr:N:' before node or one of these, and modifiers as ':pe=2,span'",
+                         value, every_level);
+    return take_modifiers(p, value + len, err);
+}
+
 int cmdline_apply_rank_file(void *target, const char *value, struct error *err)
 {
     struct placement_options *p = &((struct cmdline *)target)->place;
@@ -190,82 +268,28 @@ static int take_rank_file(struct cmdline *c, const char *at, size_t len, struct 
     return path ? cmdline_apply_rank_file(c, path, err) : -1;
 }
 
-/* ":pe=2,span:nolocal", or nothing. */
-static int take_modifiers(struct cmdline *c, const char *at, struct error *err)
+/* "rankfile:file=PATH", as Open MPI 5 has it; behind it only modifiers of hosts. */
+static int map_by_rank_file(struct cmdline *c, const char *at, struct error *err)
 {
+    c->place.needs_rank_file = true;
     while (*at) {
         size_t len = strcspn(at + 1, ",:");
-        bool is_file = c->place.needs_rank_file && strncasecmp(at + 1, "file=", 5) == 0;
+        bool is_file = len > 5 && strncasecmp(at + 1, "file=", 5) == 0;
         if (is_file ? take_rank_file(c, at + 6, len - 5, err) < 0
-                    : take_modifier(c, at + 1, len, err) < 0)
+                    : take_modifier(&c->place, at + 1, len, err) < 0)
             return -1;
         at += 1 + len;
     }
     return 0;
 }
 
-static bool has_modifier(const char *at, const char *word)
-{
-    for (; *at; at += 1 + strcspn(at + 1, ",:"))
-        if (is_word(at + 1, strcspn(at + 1, ",:"), word))
-            return true;
-    return false;
-}
-
-/* "ppr:N:part": how many bytes; 0 with err. */
-static size_t take_ppr(struct cmdline *c, const char *value, struct error *err)
-{
-    const char *number = value + 4;
-    size_t digits = strcspn(number, ":"), len;
-    const char *part = number + digits + (number[digits] == ':');
-    len = strcspn(part, ":");
-    enum level level = find_level(part, len);
-    if (is_word(part, len, "node"))
-        return cmdline_set_count(&c->place.per_host, number, digits, err) < 0
-                   ? 0
-                   : (size_t)(part - value) + len;
-    if (level == LEVEL_NONE) {
-        error_set(err, EINVAL, "'%.60s' is not 'ppr:N:PART'; parts: node, %s", value, every_level);
-        return 0;
-    }
-    c->place.bind.map = level;
-    return cmdline_set_count(&c->place.bind.ppr, number, digits, err) < 0
-               ? 0
-               : (size_t)(part - value) + len;
-}
-
 int cmdline_apply_map_by(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     size_t len = strcspn(value, ":");
-    if (is_word(value, len, "ppr") && value[len]) {
-        len = take_ppr(c, value, err);
-        return len == 0 ? -1 : take_modifiers(c, value + len, err);
-    }
-    if (len > 8 && strncasecmp(value, "pe-list=", 8) == 0) {
-        bool ordered = has_modifier(value + len, "ordered");
-        int rc = ordered ? list_each(&c->place.bind, value + 8, len - 8, ",", read_thread, err)
-                         : list_only(&c->place.bind, value + 8, len - 8, err);
-        return rc < 0 ? -1 : take_modifiers(c, value + len, err);
-    }
-    enum level level = find_level(value, len);
-    if (len == 0 && value[0] == ':') /* modifiers of what is so without it */
-        return take_modifiers(c, value, err);
-    if (is_word(value, len, "node"))
-        c->place.turn = 1;
-    else if (is_word(value, len, "seq"))
-        c->place.in_sequence = true;
-    else if (is_word(value, len, "rankfile"))
-        c->place.needs_rank_file = true;
-    else if (level != LEVEL_NONE)
-        c->place.bind.map = level == LEVEL_CORE ? LEVEL_NONE : level;
-    else if (!is_word(value, len, "slot"))
-        return error_set(err, EINVAL,
-                         "'%.60s' is not in this release; write slot, node, seq, "
-                         "rankfile:file=FILE, pe-list=LIST, %s, or "
-                         "'ppr:N:' before node or one of these, and modifiers as ':pe=2,span'",
-                         value, every_level);
-    return take_modifiers(c, value + len, err);
+    c->place.says_map = true;
+    return is_word(value, len, "rankfile") ? map_by_rank_file(c, value + len, err)
+                                           : placement_map_by(&c->place, value, err);
 }
 
 int cmdline_apply_rank_by(void *target, const char *value, struct error *err)
@@ -299,9 +323,8 @@ static int bind_modifier(struct binding_request *b, const char *at, size_t len, 
     return 0;
 }
 
-int cmdline_apply_bind(void *target, const char *value, struct error *err)
+int placement_bind_to(struct binding_request *b, const char *value, struct error *err)
 {
-    struct binding_request *b = &((struct cmdline *)target)->place.bind;
     size_t len = strcspn(value, ":");
     enum level level = find_level(value, len);
     if (is_word(value, len, "none"))
@@ -318,6 +341,13 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err)
             return -1;
     }
     return 0;
+}
+
+int cmdline_apply_bind(void *target, const char *value, struct error *err)
+{
+    struct placement_options *p = &((struct cmdline *)target)->place;
+    p->says_bind = true;
+    return placement_bind_to(&p->bind, value, err);
 }
 
 /* ---- srun, and PALS -------------------------------------------------------------------------- */
@@ -344,6 +374,7 @@ static int distribute_hosts(struct cmdline *c, const char *at, size_t len, struc
 int cmdline_apply_distribution(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
+    c->place.says_map = true;
     if (!value) { /* --bynode */
         c->place.turn = 1;
         return 0;
@@ -412,6 +443,7 @@ int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     size_t len = strcspn(value, ",");
+    c->place.says_bind = true;
     bool verbose = is_word(value, len, "verbose") || is_word(value, len, "v");
     c->report_bindings |= verbose;
     if (verbose && !value[len])

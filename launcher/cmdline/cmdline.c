@@ -14,8 +14,10 @@
 
 void cmdline_free(struct cmdline *c)
 {
-    for (size_t i = 0; i < c->napps; i++)
+    for (size_t i = 0; i < c->napps; i++) {
         free(c->apps[i].env);
+        free(c->apps[i].place);
+    }
     free(c->apps);
     free(c->all_apps.env);
     for (size_t i = 0; i < c->ntexts; i++)
@@ -82,7 +84,8 @@ static int refuse_in_part(void *target, const char *value, struct error *err)
 {
     return error_set(err, EINVAL,
                      "it holds for the whole step; put it before the first program, only -n, -x, "
-                     "-env, --mca and --wdir belong to a single one");
+                     "-env, --mca, --wdir, --host, -N, --map-by, --cpus-per-rank and --bind-to "
+                     "belong to a single one");
 }
 
 /* For the parts behind the first ":". */
@@ -202,6 +205,85 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     return end;
 }
 
+/* What a program does not say itself is as before the first one. */
+static void inherit(struct placement_options *own, const struct placement_options *step)
+{
+    const struct placement_options said = *own;
+    *own = *step;
+    if (said.says_map) {
+        own->per_host = said.per_host;
+        own->turn = said.turn;
+        own->span = said.span;
+        own->by_core = said.by_core;
+        own->bind.map = said.bind.map;
+        own->bind.ppr = said.bind.ppr;
+        own->bind.threads = said.bind.threads;
+        own->bind.cores = said.bind.cores ? said.bind.cores : step->bind.cores;
+    }
+    if (said.says_bind || said.bind.list_kind != CPU_LIST_NONE) {
+        own->bind.policy = said.bind.policy;
+        own->bind.to = said.bind.to;
+        own->bind.overload = said.bind.overload;
+        own->bind.if_supported = said.bind.if_supported;
+        own->bind.list_kind = said.bind.list_kind;
+        memcpy(own->bind.list, said.bind.list, sizeof(own->bind.list));
+    }
+}
+
+static int check_own(const struct placement_options *own, const struct placement_options *step,
+                     struct error *err)
+{
+    const char *of_step = own->in_sequence          ? "'--map-by seq'"
+                          : own->needs_rank_file    ? "'--map-by rankfile'"
+                          : own->no_local           ? "'nolocal'"
+                          : own->oversubscribe >= 0 ? "'oversubscribe'"
+                                                    : NULL;
+    if (of_step)
+        return error_set(err, EINVAL,
+                         "%s holds for the whole step; put it before the first program", of_step);
+    if (step->in_sequence || step->rank_file)
+        return error_set(err, EINVAL,
+                         "%s says where the ranks of all programs run; leave out what this program "
+                         "says of it",
+                         step->rank_file ? "the rank file" : "'--map-by seq'");
+    return 0;
+}
+
+/* What the part that was just read says of hosts and cores is its program's. */
+static int take_own_place(struct cmdline *c, const struct placement_options *step, size_t before,
+                          struct error *err)
+{
+    struct cmdline_app *app = c->app;
+    struct placement_options *own = &c->place;
+    app->first_list = before;
+    app->nlists = c->hosts.nlists - before;
+    c->own_hosts |= app->nlists > 0;
+    bool says = own->says_map || own->says_bind || own->bind.list_kind != CPU_LIST_NONE;
+    if ((says || app->nlists) && check_own(own, step, err) < 0)
+        return error_context(err, "program %zu of the line", c->napps);
+    if (!says)
+        return 0;
+    inherit(own, step);
+    if (!(app->place = malloc(sizeof(*app->place))))
+        return error_set(err, ENOMEM, "out of memory");
+    *app->place = *own;
+    return 0;
+}
+
+/* One part behind another. */
+static int parse_further_part(struct cmdline *c, const struct option_def *defs, int argc,
+                              char *const argv[], int from, struct error *err)
+{
+    const struct placement_options step = c->place;
+    size_t before = c->hosts.nlists;
+    c->place = option_defaults.place;
+    int at = parse_part(c, defs, argc, argv, from, err);
+    if (at >= 0 && take_own_place(c, &step, before, err) < 0)
+        at = -1;
+    c->place = step;
+    return at;
+}
+
 /* Has an option of another dialect a long name of this one? */
 static bool has_name_of(const struct cmdline *c, const struct option_def *d,
                         const struct option_def *own)
@@ -234,10 +316,15 @@ static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, s
         return error_set(err, ENOMEM, "out of memory");
     if (!(rest = dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect)))
         return error_set(err, ENOMEM, "out of memory");
+    c->step_lists = c->hosts.nlists;
     at = parse_part(c, c->options, argc, argv, at, err);
+    if (at >= 0 && c->napps) {
+        c->apps[0].first_list = c->step_lists;
+        c->apps[0].nlists = c->hosts.nlists - c->step_lists;
+    }
     keep_app_options(rest);
     while (at >= 0 && at < argc) /* argv[at] is ":" */
-        at = parse_part(c, rest, argc, argv, at + 1, err);
+        at = parse_further_part(c, rest, argc, argv, at + 1, err);
     return at < 0 ? -1 : 0;
 }
 

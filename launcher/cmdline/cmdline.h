@@ -54,6 +54,8 @@ struct cmdline_app {
      * "<NAME=VALUE" and ">NAME=VALUE" to put VALUE and ':' before, or behind, what is here */
     const char **env;
     size_t nenv;
+    size_t first_list, nlists; /* of hosts.lists: those of this program, where it has own ones */
+    struct placement_options *place; /* its own; NULL: the step's */
     bool only; /* of mprun's own environment ranks get what is kept by name, and the manager's */
 };
 
@@ -91,8 +93,10 @@ struct cmdline {
     struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
     char **texts;                /* what env points to beside argv; ntexts of them */
     size_t ntexts;
-    uint32_t nranks; /* of all apps; 0: one per slot */
-    struct placement_options place;
+    uint32_t nranks;                /* of all apps; 0: one per slot */
+    struct placement_options place; /* of programs that say nothing themselves */
+    bool own_hosts;                 /* programs behind the first name hosts: apps[].hosts */
+    size_t step_lists;              /* of hosts.lists: those that were there before any program's */
 
     /* Options fill a part of the step; the rest of it is unset. */
     struct step step;

@@ -55,11 +55,13 @@ static int apply_short_per_host(void *target, const char *value, struct error *e
 {
     struct cmdline *c = target;
     c->place.short_per_host = value;
+    c->place.says_map = true;
     return cmdline_set_count(&c->place.per_host, value, strlen(value), err);
 }
 
 static int apply_per_host(void *target, const char *value, struct error *err)
 {
+    ((struct cmdline *)target)->place.says_map = true;
     return cmdline_set_count(&((struct cmdline *)target)->place.per_host, value, strlen(value),
                              err);
 }
@@ -237,6 +239,7 @@ static int apply_nooversubscribe(void *target, const char *value, struct error *
 
 static int apply_rank_cores(void *target, const char *value, struct error *err)
 {
+    ((struct cmdline *)target)->place.says_map = true;
     return cmdline_set_count(&((struct cmdline *)target)->place.bind.cores, value, strlen(value),
                              err);
 }
@@ -914,5 +917,8 @@ bool cmdline_is_app_option(const struct option_def *def)
 {
     return def->apply == cmdline_apply_np || def->apply == cmdline_apply_env ||
            def->apply == cmdline_apply_wdir || def->apply == cmdline_apply_pair ||
-           def->apply == cmdline_apply_mca;
+           def->apply == cmdline_apply_mca || def->apply == cmdline_apply_host ||
+           def->apply == cmdline_apply_map_by || def->apply == cmdline_apply_bind ||
+           def->apply == apply_per_host || def->apply == apply_short_per_host ||
+           def->apply == apply_rank_cores;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/error.h"
 #include "model/binding.h"
 
 /* How ranks are numbered. */
@@ -24,6 +25,7 @@ struct placement_options {
     bool is_arbitrary;     /* srun's word for that; its variable may name the file of hosts */
     const char *rank_file; /* says the host and the cores of each rank; NULL: none */
     bool needs_rank_file;  /* --map-by rankfile: one has to be named */
+    bool by_core;          /* --map-by core */
     bool span;             /* the parts of all hosts are dealt to as those of one */
     enum rank_by rank_by;
     uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
@@ -35,6 +37,12 @@ struct placement_options {
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
     const char
         *topology; /* of the hosts, for --dry-run: a file, or hwloc's words; NULL: their own */
+    bool says_map, says_bind; /* an option says how ranks are dealt to hosts, and bound */
     /* On each host. bind.cores: slots that each rank takes, too; 0: not said. */
     struct binding_request bind;
 };
+
+/* Take the value of --map-by (but for a rank file), and of --bind-to. 0, or -1 with what is wrong
+ * with it. */
+int placement_map_by(struct placement_options *p, const char *value, struct error *err);
+int placement_bind_to(struct binding_request *b, const char *value, struct error *err);

@@ -16,7 +16,11 @@
 static bool needs_topology(const struct rank_binding *b)
 {
     const struct step *s = &b->launch->step;
-    if (s->pmi || b->launch->granted_cores) /* mppmi would load it itself, which takes longer */
+    bool has_own = false;
+    for (size_t i = 0; i < s->napps; i++)
+        has_own |= s->apps[i].bind != NULL;
+    if (has_own || s->pmi ||
+        b->launch->granted_cores) /* mppmi would load it itself, which takes longer */
         return true;
     if (b->launch->report_bindings || s->bind.policy == BIND_TO ||
         (s->bind.policy == BIND_DEFAULT &&
@@ -102,13 +106,13 @@ static int try_cores(struct rank_binding *b, const struct plan_topology *t, int 
                      struct error *err)
 {
     struct idset busy = {0}, taken = {0};
-    uint32_t nranks = rank_set_count(&launch_here(b->launch)->ranks);
     int rc = ledger >= 0 ? core_ledger_busy(ledger, &busy, err) : 0;
     plan_binding_free(&b->plan);
     if (rc == 0 && add_own(b, &busy) < 0)
         rc = error_errno(err, ENOMEM, "bind ranks");
     if (rc == 0)
-        rc = plan_binding(t, &b->launch->step.bind, nranks, &busy, &b->plan, err);
+        rc = plan_step_binding(t, &b->launch->step, &launch_here(b->launch)->ranks, &busy, &b->plan,
+                               err);
     if (rc == 0 && add_bound(&b->plan, &busy, &taken) < 0)
         rc = error_errno(err, ENOMEM, "bind ranks");
     if (rc == 0)
@@ -252,7 +256,9 @@ const struct idset *rank_binding_usable(const struct rank_binding *b)
 
 const struct idset *rank_binding_threads(const struct rank_binding *b, uint32_t local)
 {
-    return b->plan.bound && local < b->plan.nranks ? &b->plan.ranks[local] : NULL;
+    return b->plan.bound && local < b->plan.nranks && idset_count(&b->plan.ranks[local]) > 0
+               ? &b->plan.ranks[local]
+               : NULL;
 }
 
 const struct idset *rank_binding_affinity(const struct rank_binding *b, uint32_t local)

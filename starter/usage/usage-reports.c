@@ -29,16 +29,16 @@ struct line { /* of one rank, with what its message points to */
 
 static void fill_line(struct line *l, struct ranks *ranks, uint32_t local)
 {
-    const struct rank_binding *binding = ranks->with->binding;
+    const struct idset *threads = rank_binding_threads(ranks->with->binding, local);
     struct rank_account a = ranks_account(ranks, local);
     mprun__report__rank__init(&l->message);
     rank_name_pack(a.name, &l->name);
     usage_pack(a.usage, &l->usage);
     l->message.name = &l->name;
     l->message.usage = &l->usage.message;
-    if (a.bound_threads && binding->plan.bound) {
+    if (a.bound_threads && threads) {
         l->message.bound_threads = (char *)(uintptr_t)a.bound_threads;
-        l->message.cores = cpus_count_cores(rank_binding_threads(binding, local));
+        l->message.cores = cpus_count_cores(threads);
     }
     if (limits_is_any_set(a.limits)) {
         limits_pack(a.limits, &l->limits);

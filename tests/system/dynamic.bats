@@ -216,8 +216,9 @@ orphan 1 of 2" ]
 200|place 200 ranks: 1 host has * slot*
 1 program=./nothing|start rank 1.0 on $(hostname): execute './nothing' in *: No such file or directory
 1 host=elsewhere|host 'elsewhere' is no host of this step
-1 bind_to=socket|info key 'bind_to': 'socket' is not supported; core and none are
-1 map_by=socket|info key 'map_by': 'socket' is not supported; slot, core, node and ppr:N:node are
+1 bind_to=sockt|info key 'bind_to': unknown word 'sockt'; valid: none, *
+1 map_by=sockt|info key 'map_by': 'sockt' is not in this release; write *
+1 map_by=seq|info key 'map_by': 'seq' is not supported
 1 hostfile=nothing|info key 'hostfile': *nothing*
 END
 }
@@ -232,7 +233,7 @@ child 1 of 2 parents 2 all 4 app 0 in /usr var 'hello' args 0 world 1 host 1" ]
     dynamic openmpi 2 -n 2 -- spawn 2 hostfile=hosts
     [ "$status" -eq 0 ]
     [ "$(grep child <<<"$output" | sed 's/.*host //' | sort -u)" = 0 ]
-    for key in map_by=node map_by=ppr:1:node npernode=1; do
+    for key in map_by=node map_by=ppr:1:node map_by=ppr:1:package npernode=1; do
         dynamic openmpi 2 -n 2 -- spawn 2 $key
         [ "$status" -eq 0 ]
         [ "$(grep child <<<"$output" | sed 's/.*host //' | sort | paste -sd' ')" = "0 1" ]

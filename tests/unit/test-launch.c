@@ -38,13 +38,20 @@ static char *given1[] = {NULL};
         (struct rank_cycle[]){{0, first, stride, count, 0}}, 1                                     \
     }
 #define BLOCK(first, count) CYCLE(first, 1, count)
+static struct binding_request own_binding = {
+    .policy = BIND_TO, .to = LEVEL_NUMA, .list_kind = CPU_LIST_ONLY, .list = "0-3"};
 static struct app apps[2] = {
     {.argv = argv0,
      .envp = env0,
      .given_env = given0,
      .directory = "/tmp/\xe9",
      .ranks = BLOCK(0, 3)},
-    {.argv = argv1, .envp = env1, .given_env = given1, .directory = "/", .ranks = BLOCK(3, 1)},
+    {.argv = argv1,
+     .envp = env1,
+     .given_env = given1,
+     .directory = "/",
+     .bind = &own_binding,
+     .ranks = BLOCK(3, 1)},
 };
 static struct idset granted;
 static char *wrapper[] = {"valgrind", "--log-file=a b", NULL};
@@ -123,6 +130,9 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_int_equal(got.host_index, 1);
     assert_int_equal(got.step.bind.policy, BIND_TO);
     assert_int_equal(got.step.bind.cores, 3);
+    assert_null(got.step.apps[0].bind);
+    assert_int_equal(got.step.apps[1].bind->to, LEVEL_NUMA);
+    assert_string_equal(got.step.apps[1].bind->list, "0-3");
     assert_int_equal(got.step.nice, -3);
     assert_int_equal(got.step.umask, 027);
     assert_true(got.step.kill_grace == 2.5);
@@ -447,8 +457,8 @@ static void a_program_has_a_name(void **state)
 static void unknown_policies_are_refused(void **state)
 {
     Mprun__Launch *m = message();
-    m->bind = 99;
-    unpacked(m, "policy");
+    m->binding->policy = 99;
+    unpacked(m, "a binding that this version does not know");
     m = message();
     m->tracking = 99;
     unpacked(m, "policy");

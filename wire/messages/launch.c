@@ -23,16 +23,6 @@
     X(nranks, nranks)                                                                              \
     X(universe, universe)                                                                          \
     X(oversubscribed, oversubscribed)                                                              \
-    X(bind, bind.policy)                                                                           \
-    X(rank_cores, bind.cores)                                                                      \
-    X(bind_level, bind.to)                                                                         \
-    X(map_level, bind.map)                                                                         \
-    X(map_most, bind.ppr)                                                                          \
-    X(map_in_turn, bind.in_turn)                                                                   \
-    X(bind_threads, bind.threads)                                                                  \
-    X(bind_overload, bind.overload)                                                                \
-    X(bind_if_supported, bind.if_supported)                                                        \
-    X(cpu_list_kind, bind.list_kind)                                                               \
     X(overlap, overlap)                                                                            \
     X(slurm_variables, slurm_variables)                                                            \
     X(tracking_set, containment.tracking_set)                                                      \
@@ -72,9 +62,7 @@ static int judge_numbers(struct step *s, struct error *err)
 {
     if (s->nranks > LAUNCH_RANKS_MAX)
         return error_set(err, EPROTO, "%u ranks, more than %d", s->nranks, LAUNCH_RANKS_MAX);
-    if ((unsigned)s->bind.policy > BIND_TO || (unsigned)s->containment.tracking > TRACK_TREE ||
-        (unsigned)s->bind.to >= LEVEL_COUNT || (unsigned)s->bind.map >= LEVEL_COUNT ||
-        (unsigned)s->bind.list_kind > CPU_LIST_EACH || (unsigned)s->stdin_target > STDIN_ALL ||
+    if ((unsigned)s->containment.tracking > TRACK_TREE || (unsigned)s->stdin_target > STDIN_ALL ||
         (unsigned)s->stop_point > STOP_IN_INIT)
         return error_set(err, EPROTO, "a policy that this version does not know");
     s->pmi &= PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2;
@@ -84,6 +72,45 @@ static int judge_numbers(struct step *s, struct error *err)
     s->sample_period = seconds_unpack(s->sample_period);
     if (s->sample_period > 0 && s->sample_period < SAMPLE_PERIOD_MIN_SECONDS)
         s->sample_period = SAMPLE_PERIOD_MIN_SECONDS;
+    return 0;
+}
+
+/* ---- bindings -------------------------------------------------------------------------------- */
+
+#define BINDING_NUMBERS(X)                                                                         \
+    X(policy)                                                                                      \
+    X(cores)                                                                                       \
+    X(to)                                                                                          \
+    X(map)                                                                                         \
+    X(ppr)                                                                                         \
+    X(in_turn)                                                                                     \
+    X(threads)                                                                                     \
+    X(overload)                                                                                    \
+    X(if_supported)                                                                                \
+    X(list_kind)
+
+static void binding_pack(const struct binding_request *b, Mprun__Binding *m)
+{
+    mprun__binding__init(m);
+#define PACK(field) m->field = b->field;
+    BINDING_NUMBERS(PACK)
+#undef PACK
+    m->list = (char *)(uintptr_t)b->list;
+}
+
+static int binding_unpack(const Mprun__Binding *m, struct binding_request *ret, struct error *err)
+{
+    if (!m)
+        return error_set(err, EPROTO, "a step without a binding");
+    if (m->policy > BIND_TO || m->to >= LEVEL_COUNT || m->map >= LEVEL_COUNT ||
+        m->list_kind > CPU_LIST_EACH)
+        return error_set(err, EPROTO, "a binding that this version does not know");
+    if (strlen(m->list) >= sizeof(ret->list))
+        return error_set(err, EPROTO, "a list of hardware threads that is too long");
+#define UNPACK(field) ret->field = m->field;
+    BINDING_NUMBERS(UNPACK)
+#undef UNPACK
+    strcpy(ret->list, m->list);
     return 0;
 }
 
@@ -115,12 +142,19 @@ void packed_apps_free(struct packed_apps *p)
 int apps_pack(const struct step *s, bool with_env, struct packed_apps *ret)
 {
     size_t n = s->napps;
-    *ret = (struct packed_apps){.list = calloc(n, sizeof(*ret->list) + sizeof(**ret->list))};
+    *ret = (struct packed_apps){
+        .list = calloc(n, sizeof(*ret->list) + sizeof(**ret->list) + sizeof(Mprun__Binding))};
     if (!ret->list)
         return -1;
+    Mprun__App *messages = (Mprun__App *)(ret->list + n);
+    Mprun__Binding *bindings = (Mprun__Binding *)(messages + n);
     for (size_t i = 0; i < n; i++) {
-        Mprun__App *m = ret->list[ret->n++] = (Mprun__App *)(ret->list + n) + i;
+        Mprun__App *m = ret->list[ret->n++] = messages + i;
         mprun__app__init(m);
+        if (s->apps[i].bind) {
+            binding_pack(s->apps[i].bind, &bindings[i]);
+            m->binding = &bindings[i];
+        }
         m->argv = strings_pack(s->apps[i].argv, &m->n_argv);
         m->env = strings_pack(with_env ? s->apps[i].envp : NULL, &m->n_env);
         m->given_env = strings_pack(s->apps[i].given_env, &m->n_given_env);
@@ -135,6 +169,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     Mprun__Window window;
     Mprun__RankName parent;
     Mprun__Launch m = MPRUN__LAUNCH__INIT;
+    Mprun__Binding binding;
     struct packed_apps apps;
     struct packed_limits rank_limits, host_limits;
     struct packed_placements hosts;
@@ -156,7 +191,8 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.apps = apps.list;
     m.n_hosts = hosts.n;
     m.hosts = hosts.list;
-    m.cpu_list = (char *)(uintptr_t)l->step.bind.list;
+    binding_pack(&l->step.bind, &binding);
+    m.binding = &binding;
     m.world = l->world;
     rank_name_pack(l->parent, &parent);
     m.parent = l->world ? &parent : NULL;
@@ -224,7 +260,11 @@ static int app_unpack(const Mprun__App *m, uint32_t world, uint32_t first, struc
     if (!ret->argv || !ret->envp || !ret->given_env || !ret->directory ||
         rank_set_add_block(&ret->ranks, world, first, m->count) < 0)
         return error_set(err, EPROTO, "a program with a NUL byte in a string, or no memory");
-    return 0;
+    if (!m->binding)
+        return 0;
+    if (!(ret->bind = calloc(1, sizeof(*ret->bind))))
+        return error_errno(err, ENOMEM, "programs");
+    return binding_unpack(m->binding, ret->bind, err);
 }
 
 static int apps_unpack(const Mprun__Launch *m, struct step *ret, struct error *err)
@@ -306,9 +346,8 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
             .rlim_cur = (size_t)r < m->n_soft_limits ? m->soft_limits[r] : RLIM_INFINITY,
             .rlim_max = RLIM_INFINITY, /* as it is on the host */
         };
-    if (strlen(m->cpu_list) >= sizeof(s->bind.list))
-        return error_set(err, EPROTO, "a list of hardware threads that is too long");
-    strcpy(s->bind.list, m->cpu_list);
+    if (binding_unpack(m->binding, &s->bind, err) < 0)
+        return -1;
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", m->gpu_env);
     if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
         return error_set(err, EPROTO, "a variable's name with a NUL byte, or no memory");
