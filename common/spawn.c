@@ -79,6 +79,7 @@ const char *spawn_step_text(enum spawn_step step)
         [SPAWN_LIMIT] = "set its resource limits",
         [SPAWN_PRIORITY] = "set its priority",
         [SPAWN_AFFINITY] = "bind it to its cores",
+        [SPAWN_MEMORY] = "set its memory policy",
         [SPAWN_DIRECTORY] = "change to directory",
         [SPAWN_DESCRIPTORS] = "connect its input and output",
         [SPAWN_TRACE] = "have it stopped at its first instruction",
@@ -136,6 +137,15 @@ static void set_oom_score(const char *text)
     close(fd);
 }
 
+static long set_memory_policy(const struct memory_policy *p)
+{
+    bool has_nodes = false;
+    for (size_t i = 0; i < sizeof(p->nodes) / sizeof(p->nodes[0]); i++)
+        has_nodes |= p->nodes[i] != 0;
+    return syscall(SYS_set_mempolicy, p->mode, has_nodes ? p->nodes : NULL,
+                   has_nodes ? MEMORY_NODES_MAX + 1UL : 0UL);
+}
+
 static void set_scheduling(struct child *c)
 {
     const struct spawn *s = c->s;
@@ -149,6 +159,8 @@ static void set_scheduling(struct child *c)
     }
     if (s->affinity && sched_setaffinity(0, s->affinity_size, s->affinity) < 0)
         child_fails(c, SPAWN_AFFINITY, errno);
+    if (s->memory && set_memory_policy(s->memory) < 0)
+        child_fails(c, SPAWN_MEMORY, errno);
 }
 
 /* Mark the descriptors that the kernel lists as open. libc's opendir() would allocate. */

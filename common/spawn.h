@@ -21,10 +21,18 @@ enum spawn_step {
     SPAWN_LIMIT,
     SPAWN_PRIORITY,
     SPAWN_AFFINITY,
+    SPAWN_MEMORY,
     SPAWN_DIRECTORY,
     SPAWN_DESCRIPTORS,
     SPAWN_TRACE,
     SPAWN_EXEC,
+};
+
+enum { MEMORY_NODES_MAX = 1024 };
+
+struct memory_policy { /* as set_mempolicy(2) has it */
+    int mode;
+    unsigned long nodes[MEMORY_NODES_MAX / (8 * sizeof(unsigned long))]; /* none: of all */
 };
 
 struct spawn {
@@ -43,7 +51,8 @@ struct spawn {
     const unsigned char *limit_set; /* which entries count; NULL: all */
     const cpu_set_t *affinity;      /* NULL: as it is */
     size_t affinity_size;
-    int cgroup_fd;               /* >= 0: cgroup v2 directory to be born in; -1: none */
+    const struct memory_policy *memory; /* NULL: as it is */
+    int cgroup_fd;                      /* >= 0: cgroup v2 directory to be born in; -1: none */
     int cgroup_fallback_fd;      /* its cgroup.procs, written before exec where the kernel has no
                                     clone3(CLONE_INTO_CGROUP); -1: none */
     const int *cgroup_procs_fds; /* cgroup.procs (v1) the child writes itself into before exec */

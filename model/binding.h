@@ -32,6 +32,14 @@ enum cpu_list_kind {
     CPU_LIST_EACH, /* sets with ';' between them: the first rank of a host has the first one, ... */
 };
 
+enum memory_bind {
+    MEMORY_AS_IS,      /* nothing is asked for */
+    MEMORY_DEFAULT,    /* the kernel's default, whatever mprun was started with */
+    MEMORY_LOCAL,      /* near the core that a page is first used on */
+    MEMORY_INTERLEAVE, /* page by page on all nodes, or those that are named */
+    MEMORY_NODES,      /* only on those that are named */
+};
+
 struct binding_request {
     enum bind_policy policy;
     uint32_t cores; /* of each rank; 0 is one: binding_cores() */
@@ -44,6 +52,8 @@ struct binding_request {
     bool if_supported; /* a machine without `to`: ranks are not bound */
     enum cpu_list_kind list_kind;
     char list[4096];
+    enum memory_bind memory;
+    char memory_nodes[128]; /* idset of NUMA nodes, by operating system index; "": all */
     const char *slots; /* instead, borrowed: the cores of each rank of this host as a rank file has
                           them (plan/slot-list.h), with blanks between ranks; NULL: not given */
 };

@@ -350,6 +350,44 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err)
     return placement_bind_to(&p->bind, value, err);
 }
 
+/* "nodes=0,2-3" or "interleave=0-1", behind the '='. */
+static int take_memory_nodes(struct binding_request *b, const char *list, struct error *err)
+{
+    struct idset set = {0};
+    int rc = idset_parse(list, &set, err);
+    if (rc == 0 && idset_count(&set) == 0)
+        rc = error_set(err, EINVAL, "the list of memory nodes is empty");
+    idset_free(&set);
+    if (rc == 0 && strlen(list) >= sizeof(b->memory_nodes))
+        rc = error_set(err, EINVAL, "the list is longer than %zu bytes", sizeof(b->memory_nodes));
+    if (rc == 0)
+        strcpy(b->memory_nodes, list);
+    return rc;
+}
+
+int cmdline_apply_mem_bind(void *target, const char *value, struct error *err)
+{
+    static const char *const words[] = {[MEMORY_DEFAULT - 1] = "none",
+                                        [MEMORY_LOCAL - 1] = "local",
+                                        [MEMORY_INTERLEAVE - 1] = "interleave",
+                                        [MEMORY_NODES - 1] = "nodes",
+                                        NULL};
+    struct placement_options *p = &((struct cmdline *)target)->place;
+    size_t len = strcspn(value, "=");
+    int word = option_word(value, len, words, err);
+    if (word < 0)
+        return -1;
+    p->says_memory = true;
+    p->bind.memory = (enum memory_bind)(word + 1);
+    p->bind.memory_nodes[0] = 0;
+    bool takes_nodes = p->bind.memory == MEMORY_INTERLEAVE || p->bind.memory == MEMORY_NODES;
+    if (p->bind.memory == MEMORY_NODES && !value[len])
+        return error_set(err, EINVAL, "write the nodes as 'nodes=0,2-3'");
+    if (value[len] && !takes_nodes)
+        return error_set(err, EINVAL, "'%s' takes no '%.60s'", words[word], value + len);
+    return value[len] ? take_memory_nodes(&p->bind, value + len + 1, err) : 0;
+}
+
 /* ---- srun, and PALS -------------------------------------------------------------------------- */
 
 /* "block", "cyclic", "plane=N", "*": over hosts. */

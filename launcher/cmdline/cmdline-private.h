@@ -63,6 +63,7 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_set(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_list(void *target, const char *value, struct error *err);
 int cmdline_apply_map_by(void *target, const char *value, struct error *err);
+int cmdline_apply_mem_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_rank_file(void *target, const char *value, struct error *err);
 int cmdline_apply_distribution(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);
@@ -83,6 +84,7 @@ int cmdline_apply_label(void *target, const char *value, struct error *err);
 /* Options that only srun has so (srun-values.c). */
 int cmdline_apply_nodes(void *target, const char *value, struct error *err);
 int cmdline_apply_megabytes(void *target, const char *value, struct error *err);
+int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_minutes(void *target, const char *value, struct error *err);
 int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err);
 

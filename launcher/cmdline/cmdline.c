@@ -82,10 +82,11 @@ int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, 
 
 static int refuse_in_part(void *target, const char *value, struct error *err)
 {
-    return error_set(err, EINVAL,
-                     "it holds for the whole step; put it before the first program, only -n, -x, "
-                     "-env, --mca, --wdir, --host, -N, --map-by, --cpus-per-rank and --bind-to "
-                     "belong to a single one");
+    return error_set(
+        err, EINVAL,
+        "it holds for the whole step; put it before the first program, only -n, -x, "
+        "-env, --mca, --wdir, --host, -N, --map-by, --cpus-per-rank, --bind-to and --mem-bind "
+        "belong to a single one");
 }
 
 /* For the parts behind the first ":". */
@@ -220,6 +221,10 @@ static void inherit(struct placement_options *own, const struct placement_option
         own->bind.threads = said.bind.threads;
         own->bind.cores = said.bind.cores ? said.bind.cores : step->bind.cores;
     }
+    if (said.says_memory) {
+        own->bind.memory = said.bind.memory;
+        memcpy(own->bind.memory_nodes, said.bind.memory_nodes, sizeof(own->bind.memory_nodes));
+    }
     if (said.says_bind || said.bind.list_kind != CPU_LIST_NONE) {
         own->bind.policy = said.bind.policy;
         own->bind.to = said.bind.to;
@@ -258,7 +263,8 @@ static int take_own_place(struct cmdline *c, const struct placement_options *ste
     app->first_list = before;
     app->nlists = c->hosts.nlists - before;
     c->own_hosts |= app->nlists > 0;
-    bool says = own->says_map || own->says_bind || own->bind.list_kind != CPU_LIST_NONE;
+    bool says =
+        own->says_map || own->says_bind || own->says_memory || own->bind.list_kind != CPU_LIST_NONE;
     if ((says || app->nlists) && check_own(own, step, err) < 0)
         return error_context(err, "program %zu of the line", c->napps);
     if (!says)

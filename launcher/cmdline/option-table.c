@@ -654,6 +654,10 @@ static const struct option_def table[] = {
     {"--cpu-list", "LIST", CORES,
      "Bind the first rank of a host to the first hardware thread of LIST, and so on",
      .apply = cmdline_apply_cpu_list},
+    {"--mem-bind --membind", "HOW", CORES,
+     "Take memory near the core that uses it (local), in turn of all NUMA nodes (interleave), only "
+     "of these (nodes=LIST), or as the kernel does (none)",
+     .apply = cmdline_apply_mem_bind},
     {"--overlap", NULL, CORES, "Bind ranks to cores that your other steps have, too",
      SETS(FLAG, step.overlap)},
     {"--report-bindings", NULL, CORES, "Print the cores of each rank as the kernel reports them",
@@ -860,9 +864,6 @@ static const struct option_def table[] = {
             "write '--map-by seq', which starts a rank for each line of the host file, or "
             "'--rankfile FILE'"),
     REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
-    REFUSED("--mem-bind --membind",
-            "not in this release: the kernel takes memory near the core that a rank is bound to; "
-            "otherwise start the program by numactl"),
     REFUSED("--gres --gpus -G --gpus-per-task --gpus-per-node --gpus-per-proc --gpu-bind "
             "--tres-per-task --cpu-freq",
             "ask the resource manager for them; ranks have the devices that their job has on their "
@@ -918,7 +919,7 @@ bool cmdline_is_app_option(const struct option_def *def)
     return def->apply == cmdline_apply_np || def->apply == cmdline_apply_env ||
            def->apply == cmdline_apply_wdir || def->apply == cmdline_apply_pair ||
            def->apply == cmdline_apply_mca || def->apply == cmdline_apply_host ||
-           def->apply == cmdline_apply_map_by || def->apply == cmdline_apply_bind ||
-           def->apply == apply_per_host || def->apply == apply_short_per_host ||
-           def->apply == apply_rank_cores;
+           def->apply == cmdline_apply_map_by || def->apply == cmdline_apply_mem_bind ||
+           def->apply == cmdline_apply_bind || def->apply == apply_per_host ||
+           def->apply == apply_short_per_host || def->apply == apply_rank_cores;
 }

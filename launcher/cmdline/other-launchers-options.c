@@ -350,10 +350,13 @@ static const struct option_def table[] = {
 
     /* srun: what concerns a step */
     {"--bcast", "[=PATH]", NULL, "--preload-binary", SETS(FLAG, preload_binary)},
+    {"--mem-bind --mem_bind --membind", "HOW", NULL,
+     "--mem-bind; maps, masks and preferences have no effect", .apply = cmdline_apply_srun_mem_bind,
+     .variants = IN(SRUN)},
     {"--send-libs", "[=yes]", NULL, "--preload-libs", SETS(FLAG, preload_libs)},
     IS("--het-group --pack-group", "N", 0, apply_het_group, "--rm slurm:N"),
     ANYWAY("--propagate", "[=LIST]", 0),
-    NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags --mem-bind --mem_bind --membind "
+    NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags "
               "--msg-timeout --slurmd-debug --bcast-exclude --threads --hint --threads-per-core "
               "--cpu-freq --mcs-label --tres-bind --wait --treewidth",
               "VALUE", IN(SRUN)),

@@ -37,7 +37,8 @@ struct placement_options {
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
     const char
         *topology; /* of the hosts, for --dry-run: a file, or hwloc's words; NULL: their own */
-    bool says_map, says_bind; /* an option says how ranks are dealt to hosts, and bound */
+    bool says_map, says_bind, says_memory; /* an option says how ranks are dealt to hosts, bound to
+                                              cores, and to memory */
     /* On each host. bind.cores: slots that each rank takes, too; 0: not said. */
     struct binding_request bind;
 };

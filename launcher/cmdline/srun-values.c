@@ -87,3 +87,17 @@ int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err)
         value = "pmix,pmi1,pmi2";
     return cmdline_apply_named(target, "--pmi", value, err);
 }
+
+/* "none", "local", with "verbose," or "quiet," before it. */
+int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *err)
+{
+    size_t len = strcspn(value, ",");
+    bool is_noise = len == 7 ? strncasecmp(value, "verbose", 7) == 0
+                             : len == 5 && strncasecmp(value, "quiet", 5) == 0;
+    const char *how = is_noise && value[len] ? value + len + 1 : value;
+    if (strcasecmp(how, "none") == 0 || strcasecmp(how, "no") == 0)
+        return cmdline_apply_mem_bind(target, "none", err);
+    if (strcasecmp(how, "local") == 0)
+        return cmdline_apply_mem_bind(target, "local", err);
+    return cmdline_add_name(&((struct cmdline *)target)->no_effect, "--mem-bind", 10, err);
+}

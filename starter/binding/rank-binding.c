@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "plan/topology.h"
 #include "starter/binding/core-ledger.h"
+#include "starter/binding/memory-policy.h"
 #include "starter/keeper/keeper.h"
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"
@@ -186,6 +187,17 @@ static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
     return rc < 0 ? -1 : 0;
 }
 
+/* Whether ranks can have the memory that they are to have: said before any of them starts. */
+static int check_memory(const struct launch *l, struct error *err)
+{
+    struct memory_policy unused;
+    int rc = memory_policy_choose(&l->step.bind, &unused, err);
+    for (size_t i = 0; rc >= 0 && i < l->step.napps; i++)
+        if (l->step.apps[i].bind)
+            rc = memory_policy_choose(l->step.apps[i].bind, &unused, err);
+    return rc < 0 ? -1 : 0;
+}
+
 int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
                         const struct idset *allowed, int keeper_fd, struct error *err)
 {
@@ -193,7 +205,9 @@ int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
         .launch = launch, .allowed = allowed, .has_all = launch->granted_all, .ledger = -1};
     if (idset_copy(&b->granted, &launch->granted) < 0)
         return error_errno(err, ENOMEM, "bind ranks");
-    return load_topology(b, err) < 0 ? -1 : bind_ranks(b, keeper_fd, err);
+    return check_memory(launch, err) < 0 || load_topology(b, err) < 0
+               ? -1
+               : bind_ranks(b, keeper_fd, err);
 }
 
 int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch,

@@ -14,6 +14,7 @@
 #include "common/fdio.h"
 #include "common/words.h"
 #include "model/rank-end.h"
+#include "starter/binding/memory-policy.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
@@ -203,6 +204,7 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *ar
                    const int fds[3], const int *pmi_fd, struct spawn_failure *f, struct error *err)
 {
     struct cgroup_birth birth;
+    struct memory_policy memory;
     struct spawn s;
     struct rlimit limits[RLIM_NLIMITS];
     size_t affinity_size = 0;
@@ -223,6 +225,9 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *ar
     set_birth(r, &s, &birth);
     s.affinity = affinity;
     s.affinity_size = affinity_size;
+    if (memory_policy_choose(r->app->bind ? r->app->bind : &r->all->with->launch->step.bind,
+                             &memory, NULL) > 0)
+        s.memory = &memory;
     pid_t pid = spawn_process(&s, f, err);
     int saved = errno;
     if (affinity)

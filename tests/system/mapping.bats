@@ -72,3 +72,35 @@ as_expected() {
         [[ $stderr == "mprun: "* ]]
     done
 }
+
+needs_numa_maps() { [ -r /proc/self/numa_maps ] || skip "needs a kernel with /proc/PID/numa_maps"; }
+
+# The policy of a rank's memory, as the kernel says.
+policy() { mprun --quiet "$@" awk '{ print $2; exit }' /proc/self/numa_maps; }
+
+@test "--mem-bind sets the policy of a rank's memory: /proc/PID/numa_maps agrees" {
+    local nodes
+    needs_numa_maps
+    nodes=$(sed -n 's/^Mems_allowed_list:[[:space:]]*//p' /proc/self/status)
+    [ "$(policy -n 1)" = default ]
+    [ "$(policy -n 1 --mem-bind none)" = default ]
+    [[ $(policy -n 1 --mem-bind local) == local* ]]
+    [ "$(policy -n 1 --mem-bind interleave)" = "interleave:$nodes" ]
+    [ "$(policy -n 1 --mem-bind "nodes=${nodes%%[,-]*}")" = "bind:${nodes%%[,-]*}" ]
+    [[ $(policy --as srun -n 1 --mem-bind=quiet,local) == local* ]]
+    run -125 --separate-stderr mprun -n 1 --mem-bind nodes=1000 true
+    [[ $stderr == *"--mem-bind: memory nodes 1000 are asked for, but only $nodes may be used here"* ]]
+    run -0 --separate-stderr mprun -q --oversubscribe -n 1 --mem-bind interleave awk '{ print $2; exit }' /proc/self/numa_maps : \
+        --mem-bind none -n 1 awk '{ print $2; exit }' /proc/self/numa_maps
+    [ "$(sorted)" = "default interleave:$nodes " ]
+}
+
+@test "the memory of a rank lies on the NUMA node that --mem-bind names" {
+    needs_numa_maps
+    [ -d /sys/devices/system/node/node1 ] || skip "needs two NUMA nodes"
+    for node in 0 1; do
+        # pages of the heap: on that node alone
+        run -0 mprun -q -n 1 --mem-bind "nodes=$node" sh -c 'x=$(head -c 4000000 /dev/zero | tr "\0" a); grep -w heap /proc/$$/numa_maps'
+        [[ $output == *" N$node="* && $output != *" N$((1 - node))="* ]]
+    done
+}

@@ -87,7 +87,8 @@ static int judge_numbers(struct step *s, struct error *err)
     X(threads)                                                                                     \
     X(overload)                                                                                    \
     X(if_supported)                                                                                \
-    X(list_kind)
+    X(list_kind)                                                                                   \
+    X(memory)
 
 static void binding_pack(const struct binding_request *b, Mprun__Binding *m)
 {
@@ -96,6 +97,7 @@ static void binding_pack(const struct binding_request *b, Mprun__Binding *m)
     BINDING_NUMBERS(PACK)
 #undef PACK
     m->list = (char *)(uintptr_t)b->list;
+    m->memory_nodes = (char *)(uintptr_t)b->memory_nodes;
 }
 
 static int binding_unpack(const Mprun__Binding *m, struct binding_request *ret, struct error *err)
@@ -103,14 +105,16 @@ static int binding_unpack(const Mprun__Binding *m, struct binding_request *ret, 
     if (!m)
         return error_set(err, EPROTO, "a step without a binding");
     if (m->policy > BIND_TO || m->to >= LEVEL_COUNT || m->map >= LEVEL_COUNT ||
-        m->list_kind > CPU_LIST_EACH)
+        m->list_kind > CPU_LIST_EACH || m->memory > MEMORY_NODES)
         return error_set(err, EPROTO, "a binding that this version does not know");
-    if (strlen(m->list) >= sizeof(ret->list))
-        return error_set(err, EPROTO, "a list of hardware threads that is too long");
+    if (strlen(m->list) >= sizeof(ret->list) ||
+        strlen(m->memory_nodes) >= sizeof(ret->memory_nodes))
+        return error_set(err, EPROTO, "a list of hardware threads or nodes that is too long");
 #define UNPACK(field) ret->field = m->field;
     BINDING_NUMBERS(UNPACK)
 #undef UNPACK
     strcpy(ret->list, m->list);
+    strcpy(ret->memory_nodes, m->memory_nodes);
     return 0;
 }
 

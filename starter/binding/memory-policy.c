@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "starter/binding/memory-policy.h"
+
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/idset.h"
+
+enum { WORD_BITS = 8 * sizeof(unsigned long) };
+
+static int read_allowed(struct idset *ret, struct error *err)
+{
+    unsigned long nodes[MEMORY_NODES_MAX / WORD_BITS] = {0};
+    int mode;
+    if (syscall(SYS_get_mempolicy, &mode, nodes, MEMORY_NODES_MAX, NULL, MPOL_F_MEMS_ALLOWED) < 0)
+        return error_errno(err, errno, "--mem-bind: read which memory nodes may be used");
+    for (unsigned i = 0; i < MEMORY_NODES_MAX; i++)
+        if ((nodes[i / WORD_BITS] >> i % WORD_BITS & 1) && idset_add(ret, i) < 0)
+            return error_errno(err, ENOMEM, "--mem-bind");
+    return 0;
+}
+
+/* The nodes that the user names, or all that are allowed. */
+static int choose_nodes(const char *named, struct idset *ret, struct error *err)
+{
+    struct idset allowed = {0}, beyond = {0};
+    int rc = read_allowed(&allowed, err);
+    if (rc == 0 && named[0])
+        rc = idset_parse(named, ret, err);
+    else if (rc == 0 && idset_copy(ret, &allowed) < 0)
+        rc = error_errno(err, ENOMEM, "--mem-bind");
+    if (rc == 0 && idset_copy(&beyond, ret) < 0)
+        rc = error_errno(err, ENOMEM, "--mem-bind");
+    idset_subtract(&beyond, &allowed);
+    if (rc == 0 && (idset_count(&beyond) > 0 || idset_count(ret) == 0)) {
+        AUTO_FREE char *text = idset_format(&allowed);
+        rc = error_set(err, EINVAL,
+                       "--mem-bind: memory nodes %s are asked for, but only %s may be used here",
+                       named, text ? text : "");
+    }
+    idset_free(&allowed);
+    idset_free(&beyond);
+    return rc;
+}
+
+int memory_policy_choose(const struct binding_request *how, struct memory_policy *ret,
+                         struct error *err)
+{
+    static const int modes[] = {[MEMORY_DEFAULT] = MPOL_DEFAULT,
+                                [MEMORY_LOCAL] = MPOL_LOCAL,
+                                [MEMORY_INTERLEAVE] = MPOL_INTERLEAVE,
+                                [MEMORY_NODES] = MPOL_BIND};
+    struct idset nodes = {0};
+    if (how->memory == MEMORY_AS_IS)
+        return 0;
+    *ret = (struct memory_policy){.mode = modes[how->memory]};
+    if (how->memory != MEMORY_INTERLEAVE && how->memory != MEMORY_NODES)
+        return 1;
+    int rc = choose_nodes(how->memory_nodes, &nodes, err);
+    for (int n = idset_next(&nodes, 0); rc == 0 && n >= 0 && n < MEMORY_NODES_MAX;
+         n = idset_next(&nodes, (unsigned)n + 1))
+        ret->nodes[n / WORD_BITS] |= 1UL << n % WORD_BITS;
+    idset_free(&nodes);
+    return rc < 0 ? -1 : 1;
+}
