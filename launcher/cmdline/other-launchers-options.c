@@ -323,7 +323,11 @@ static const struct option_def table[] = {
         "--enable-x --disable-x --profile --pmi-port --disable-hostname-propagation --localroot "
         "--ilp64 --static_mpi --cleanup --legacy --show",
         NULL, 0),
-    NO_EFFECT("--pmi-connect --pmi-aggregate --noconf", NULL, 0),
+    NO_EFFECT("--pmi-connect --pmi-aggregate --pmi-noaggregate --noconf", NULL, 0),
+    NO_EFFECT("--dpm", NULL, IN(MPIEXEC)),
+    NO_EFFECT("--memory-alloc-kinds", "VALUE", 0),
+    REFUSED("--bootstrap-exec", 0, "write '--agent CMD'"),
+    REFUSED("--file", 0, "programs in a file are for --app, hosts in a file for '--hostfile FILE'"),
     NO_EFFECT("-ssh --line-buffer --no-vni --single-node-vni --no-transfer --procinfo", NULL,
               IN(MPIEXEC)),
     NO_EFFECT("--gpu-bind --pmi-version --network", "VALUE", IN(MPIEXEC)),
@@ -422,6 +426,10 @@ static const struct option_def table[] = {
               "-K --rs_per_socket -m --memory_per_rs",
               "VALUE", IN(JSRUN)),
     NO_EFFECT("-i --immediate", NULL, IN(JSRUN)),
+    REFUSED("--stdio_stdout -o --stdio_stderr -k", IN(JSRUN),
+            "write '--outfile-pattern out.%r' and '--errfile-pattern err.%r'"),
+    REFUSED("--stdio_input -t", IN(JSRUN), "write '<FILE' behind the line"),
+    REFUSED("--stdio_mode -e", IN(JSRUN), "leave it out: mprun collects the output of all ranks"),
     REFUSED("-U --erf_input -f --appfile", IN(JSRUN),
             "write the programs on the line: 'mprun -n 1 ./a : -n 7 ./b'"),
 
@@ -438,6 +446,11 @@ static const struct option_def table[] = {
             "--time",
             "VALUE", IN(FLUX)),
     FOR_JOB("-x --exclusive", NULL, IN(FLUX)),
+    FOR_JOB("-S", "VALUE", IN(FLUX)),
+    REFUSED("--taskmap", 0,
+            "write '--distribution block', '--distribution cyclic' or '--rank-by HOW'"),
+    REFUSED("--rlimit", 0, "ranks have mprun's limits; set them by ulimit before the line"),
+    REFUSED("--add-file", 0, "write '--preload-files LIST'"),
 
     /* no launcher's: words that users try, and what they mean */
     REFUSED("--nprocs --num-procs --numprocs --nproc --num-processes --processes --procs --nranks "
