@@ -195,9 +195,10 @@ static enum step_state releasing(struct run *r)
     release(r, AGENT_CLEANED);
     if (r->plan->cmd->explain)
         release(r, AGENT_PLACED);
-    if (hosts_before(r->hosts, AGENT_GONE) > 0 || !output_idle(r->output))
+    if (hosts_before(r->hosts, AGENT_GONE) > 0)
         return STEP_RELEASING;
-    return STEP_DONE;
+    output_finish(r->output);
+    return output_idle(r->output) ? STEP_DONE : STEP_RELEASING;
 }
 
 static enum step_state done(struct run *r)

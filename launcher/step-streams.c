@@ -98,6 +98,20 @@ void step_drop_unread_output(struct run *r, double grace)
     loop_timer_start(&r->unread, grace, UNREAD_SECONDS);
 }
 
+static void describe_rank(void *arg, struct rank_name name, struct output_rank *ret)
+{
+    struct run *r = arg;
+    const struct report_rank *rank = step_record_rank(&r->record, name);
+    const struct world *w = worlds_find(&r->worlds, name.world);
+    ret->pid = rank ? rank->pid : 0;
+    for (size_t i = 0; w && i < w->napps; i++) {
+        if (!rank_set_has(&w->apps[i].ranks, name))
+            continue;
+        ret->app = name.world == 0 ? (int64_t)i : -1;
+        ret->program = w->apps[i].argv[0];
+    }
+}
+
 static int open_output(struct run *r, struct error *err)
 {
     const struct step_plan *p = r->plan;
@@ -109,7 +123,9 @@ static int open_output(struct run *r, struct error *err)
         .options = p->cmd->output,
         .names = {.job = p->alloc.job_id[0] ? p->alloc.job_id : p->step.id,
                   .hosts = r->host_names,
-                  .nranks = p->step.nranks},
+                  .nranks = p->step.nranks,
+                  .describe = describe_rank,
+                  .arg = r},
         .window = output_window(r->plan->nused),
         .nhosts = r->plan->nused,
     };

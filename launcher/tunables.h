@@ -15,6 +15,10 @@
 /* Seconds between two samples of the ranks' memory, for reports. */
 #define SAMPLE_SECONDS 2
 
+/* Seconds that a line waits for the same line of other ranks (--merge-lines): ranks of one step do
+ * the same within milliseconds, and people hardly notice it. */
+#define MERGE_WAIT_SECONDS 0.25
+
 /* Seconds in which readers take nothing of the output of a step that is to end: nobody reads. */
 #define UNREAD_SECONDS 2.0
 

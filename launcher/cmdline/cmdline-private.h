@@ -79,6 +79,7 @@ int cmdline_apply_output_filename(void *target, const char *value, struct error 
 int cmdline_apply_output_words(void *target, const char *value, struct error *err);
 int cmdline_apply_open_mode(void *target, const char *value, struct error *err);
 int cmdline_apply_line_pattern(void *target, const char *value, struct error *err);
+int cmdline_check_output(const struct cmdline *c, struct error *err);
 int cmdline_apply_label(void *target, const char *value, struct error *err);
 
 /* Options that only srun has so (srun-values.c). */

@@ -732,9 +732,13 @@ static const struct option_def table[] = {
      .variants = IN(FLUX)},
     {"-l --label", NULL, STREAMS, "Begin each line of output with its rank and a colon",
      .apply = cmdline_apply_label, .variants = IN(SRUN)},
+    {"--merge-lines", NULL, STREAMS,
+     "Write a line that ranks write alike once, with their numbers: '[0-63] text'",
+     SETS(FLAG, output.merge_lines)},
     {"--output", "LIST", STREAMS,
-     "As mpirun 5: tag, timestamp, merge-stderr-to-stdout, dir=DIR, file=NAME", OPTION_APPEND,
-     .apply = cmdline_apply_output_words, .variants = IN(MPIRUN)},
+     "Any of json (an object for each line), tag, timestamp, merge-lines, merge-stderr-to-stdout, "
+     "dir=DIR, file=NAME",
+     OPTION_APPEND, .apply = cmdline_apply_output_words, .variants = IN(MPRUN) | IN(MPIRUN)},
     {"--stdin", "WHO", STREAMS,
      "Give standard input to this rank (0 by default), to all, or to none", .apply = apply_stdin,
      .words = VALUES("all", "none")},
@@ -869,7 +873,7 @@ static const struct option_def table[] = {
             "ask the resource manager for them; ranks have the devices that their job has on their "
             "host"),
     REFUSED("--mem-per-cpu", "write '--mem-per-rank SIZE'"),
-    REFUSED("--output -o --error -e",
+    REFUSED("-o --error -e",
             "write '--outfile-pattern out.%r' and '--errfile-pattern err.%r' for files, or "
             "'--tag-output'; or '--as srun' or '--as mpirun' first on the line"),
     REFUSED("--input -i", "write '<FILE' behind the line; '--stdin N', '--stdin all' or '--stdin "

@@ -7,26 +7,55 @@
 
 #include "launcher/cmdline/cmdline-private.h"
 
-static int set_pattern(const char **to, const char *value, struct error *err)
+/* A copy in which mprun's letter stands for that of another launcher. NULL: out of memory. */
+static const char *translate(struct cmdline *c, const char *value, char from, char to,
+                             struct error *err)
+{
+    char *text = strdup(value);
+    for (char *at = text; at && (at = strchr(at, '%'));) {
+        at += 1 + strspn(at + 1, "0123456789");
+        if (*at == from)
+            *at = to;
+        at += *at != 0;
+    }
+    return cmdline_keep(c, text, err);
+}
+
+/* To Hydra %p is the number of the host. */
+static const char *of_dialect(struct cmdline *c, const char *value, struct error *err)
+{
+    return c->dialect == DIALECT_MPIEXEC ? translate(c, value, 'p', 'n', err) : value;
+}
+
+static int set_pattern(struct cmdline *c, const char **to, const char *value, struct error *err)
 {
     if (!*value)
         return error_set(err, EINVAL, "the name of the file is empty");
-    *to = value;
-    return output_pattern_check(value, err);
+    if (!(*to = of_dialect(c, value, err)) || output_pattern_check(*to, err) < 0)
+        return -1;
+    if (output_pattern_has(*to, "t"))
+        return error_set(err, EINVAL,
+                         "'%%t' in '%.60s' is the time of each line, and no name of a file; write "
+                         "'%%r' for the rank",
+                         value);
+    return 0;
 }
 
 int cmdline_apply_outfile(void *target, const char *value, struct error *err)
 {
-    return set_pattern(&((struct cmdline *)target)->output.files.patterns[0], value, err);
+    struct cmdline *c = target;
+    return set_pattern(c, &c->output.files.patterns[0], value, err);
 }
 
 int cmdline_apply_errfile(void *target, const char *value, struct error *err)
 {
-    return set_pattern(&((struct cmdline *)target)->output.files.patterns[1], value, err);
+    struct cmdline *c = target;
+    return set_pattern(c, &c->output.files.patterns[1], value, err);
 }
 
 /* "all": mprun's own, which is so anyway; "none": dropped. A number is the output of one task. */
-static int set_srun_pattern(const char **to, const char *value, struct error *err)
+static int set_srun_pattern(struct cmdline *c, const char **to, const char *value,
+                            struct error *err)
 {
     if (strcmp(value, "all") == 0)
         return 0;
@@ -35,17 +64,24 @@ static int set_srun_pattern(const char **to, const char *value, struct error *er
                          "'%.20s' is the output of one task; write '--tag-output' and choose by "
                          "grep, or a file for each, 'out.%%t'",
                          value);
-    if (strcmp(value, "none") != 0)
-        return set_pattern(to, value, err);
-    *to = "";
-    return 0;
+    if (strcmp(value, "none") == 0) {
+        *to = "";
+        return 0;
+    }
+    if (output_pattern_has(value, "s"))
+        return error_set(err, EINVAL,
+                         "'%%s' in '%.60s' is the number of srun's step, which mprun has not; "
+                         "leave it out",
+                         value);
+    value = translate(c, value, 't', 'r', err);
+    return value ? set_pattern(c, to, value, err) : -1;
 }
 
 /* Without -e, errors go to the same file. */
 int cmdline_apply_srun_output(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    if (set_srun_pattern(&c->output.files.patterns[0], value, err) < 0)
+    if (set_srun_pattern(c, &c->output.files.patterns[0], value, err) < 0)
         return -1;
     if (!c->output.files.patterns[1])
         c->output.files.patterns[1] = c->output.files.patterns[0];
@@ -54,7 +90,8 @@ int cmdline_apply_srun_output(void *target, const char *value, struct error *err
 
 int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
 {
-    return set_srun_pattern(&((struct cmdline *)target)->output.files.patterns[1], value, err);
+    struct cmdline *c = target;
+    return set_srun_pattern(c, &c->output.files.patterns[1], value, err);
 }
 
 int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
@@ -94,9 +131,11 @@ int cmdline_apply_output_filename(void *target, const char *value, struct error 
 
 static int take_output_word(struct cmdline *c, const char *word, struct error *err)
 {
-    static const char *const words[] = {"tag",          "rank",      "tag-detailed",
-                                        "tag-fullname", "timestamp", "merge-stderr-to-stdout",
-                                        "merge",        NULL};
+    static const char *const words[] = {"tag",          "rank",
+                                        "tag-detailed", "tag-fullname",
+                                        "timestamp",    "merge-stderr-to-stdout",
+                                        "merge",        "merge-lines",
+                                        "json",         NULL};
     if (strncmp(word, "dir=", 4) == 0)
         return cmdline_apply_output_filename(c, word + 4, err);
     if (strncmp(word, "directory=", 10) == 0)
@@ -112,11 +151,19 @@ static int take_output_word(struct cmdline *c, const char *word, struct error *e
         return output_pattern_check(pattern, err);
     }
     int i = option_word(word, strlen(word), words, err);
+    if (i < 0 && c->dialect == DIALECT_MPRUN)
+        return error_set(err, EINVAL,
+                         "'%.60s' is none of tag, timestamp, merge-stderr-to-stdout, merge-lines, "
+                         "json, dir=DIR and file=NAME; for files write '--outfile-pattern out.%%r' "
+                         "and '--errfile-pattern err.%%r', or '--as srun' first on the line",
+                         word);
     if (i < 0)
         return -1;
     c->output.lines.tag |= i < 4;
     c->output.lines.timestamp |= i == 4;
-    c->output.merge_streams |= i > 4;
+    c->output.merge_streams |= i == 5 || i == 6;
+    c->output.merge_lines |= i == 7;
+    c->output.lines.json |= i == 8;
     return 0;
 }
 
@@ -145,12 +192,34 @@ int cmdline_apply_open_mode(void *target, const char *value, struct error *err)
 
 int cmdline_apply_line_pattern(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->output.lines.pattern = value;
-    return output_pattern_check(value, err);
+    struct cmdline *c = target;
+    c->output.lines.pattern = of_dialect(c, value, err);
+    return c->output.lines.pattern ? output_pattern_check(value, err) : -1;
 }
 
 int cmdline_apply_label(void *target, const char *value, struct error *err)
 {
     ((struct cmdline *)target)->output.lines.pattern = "%R: ";
+    return 0;
+}
+
+int cmdline_check_output(const struct cmdline *c, struct error *err)
+{
+    const struct output_options *o = &c->output;
+    const struct line_format *f = &o->lines;
+    char letter = o->merge_lines && f->pattern ? output_pattern_has(f->pattern, "hNnpg") : 0;
+    if (f->json && (f->tag || f->timestamp || f->pattern || o->merge_lines))
+        return error_set(err, EINVAL,
+                         "an object of '--output json' has rank, host, stream and time of one line "
+                         "of one rank; leave out %s",
+                         o->merge_lines ? "--merge-lines"
+                         : f->tag       ? "--tag-output"
+                         : f->timestamp ? "--timestamp-output"
+                                        : "--prepend-pattern");
+    if (letter)
+        return error_set(err, EINVAL,
+                         "'%%%c' in '%.60s' differs among the ranks whose lines --merge-lines "
+                         "merges; leave one of them out",
+                         letter, f->pattern);
     return 0;
 }

@@ -23,7 +23,7 @@ static const char *const families[][7] = {
     {"--bind-to", "--cpu-bind", "--cpu-list"},
     {"--oversubscribe", "--nooversubscribe"},
     {"--quiet", "--verbose"},
-    {"--tag-output", "--timestamp-output", "--prepend-pattern", "--ordered-output"},
+    {"--tag-output", "--timestamp-output", "--prepend-pattern", "--ordered-output", "--output"},
     {"--outfile-pattern", "--errfile-pattern", "--output-filename"},
     {"--host", "--hostfile"},
     {"--mem", "--mem-per-rank"},

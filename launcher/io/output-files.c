@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/buffer.h"
 #include "wire/messages/frame.h"
 
 enum { OPEN_MAX_FILES = 256 }; /* descriptors at once; others are opened again when written to */
@@ -28,6 +29,7 @@ struct output_files {
     void *all; /* tsearch()'s tree of files, by path */
     struct file *open;
     size_t nopen;
+    struct buffer path; /* of the file that is written to */
 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -108,12 +110,13 @@ int output_files_put(struct output_files *f, uint32_t host, const struct bulk_he
                      const void *data, size_t n, struct error *err)
 {
     const char *pattern = f->options.patterns[h->stream - 1];
-    char path[PATH_MAX];
     if (!*pattern)
         return 0;
-    if (output_pattern_expand(f->names, pattern, host, h, path, sizeof(path)) < 0)
-        return error_set(err, ENAMETOOLONG, "the name of the file for '%.60s' is too long",
-                         pattern);
+    buffer_consume(&f->path, buffer_len(&f->path));
+    if (output_pattern_expand(f->names, pattern, host, h, NULL, NULL, &f->path) < 0 ||
+        buffer_append(&f->path, "", 1) < 0)
+        return error_errno(err, ENOMEM, "name the file for '%.60s'", pattern);
+    const char *path = (const char *)buffer_ptr(&f->path);
     struct file *file = get_file(f, path);
     if (!file || open_file(f, file) < 0 || write_whole(file->fd, data, n) < 0)
         return error_errno(err, errno, "write the output of rank %u to '%.200s'", h->name.rank,
@@ -138,6 +141,7 @@ void output_files_destroy(struct output_files *f)
         return;
     close_all(f);
     tdestroy(f->all, free);
+    buffer_free(&f->path);
     free(f);
 }
 

@@ -1,44 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output-lines.h - the output of ranks as whole lines, each with the name of its rank
+/* output-lines.h - what ranks write, put together to lines
  *
- *     [7]<stdout>: text
- *     [7]<stdout>+ rest of a line that was longer than OUTPUT_LINE_MAX
- *     2026-08-02T10:11:12.123456 [1.0]<stderr>: of rank 0 of world 1, with the time at its host
- *     2026-08-02T10:11:12.123456: with the time only
- *     7 text                       with the pattern "%r "
- *
- * so "+" instead of ":" means that the line before of the same rank and stream goes on. A last line
- * without a newline gets one. */
+ * A line that is longer than OUTPUT_LINE_MAX comes in pieces, which never cut a character of UTF-8.
+ * At the end of a stream what it has begun is a line, too. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct buffer;
-struct bulk_header;
-struct output_names;
+#include "wire/messages/frame.h"
+
 struct output_lines;
 
 enum { OUTPUT_LINE_MAX = 64 * 1024 };
 
-/* The text before each line. With nothing, bytes pass as they come, and no struct
- * output_lines is made. */
-struct line_format {
-    bool tag;            /* rank and stream */
-    bool timestamp;      /* the time at its source */
-    bool whole;          /* nothing, but lines are whole */
-    const char *pattern; /* instead of rank and stream (output-pattern.h); NULL: none */
+struct output_line {
+    struct bulk_header head; /* rank, stream, and the time of the first byte */
+    uint32_t host;
+    const uint8_t *text; /* without a newline; valid during the call */
+    size_t n;
+    bool continues;        /* the piece before it was of the same line */
+    bool has_newline;      /* the rank has ended it; false: a piece, or the end of the stream */
+    uint64_t *merge_state; /* of the rank's stream, 0 at first: line-merge.c's */
 };
 
-/* names outlives it; of use with a pattern. NULL: out of memory. */
-struct output_lines *lines_create(const struct line_format *format,
-                                  const struct output_names *names);
+/* Returns -1: out of memory. */
+typedef int (*output_line_fn)(void *arg, const struct output_line *line);
+
+struct output_lines *lines_create(output_line_fn take, void *arg); /* NULL: out of memory */
 void lines_destroy(struct output_lines *t); /* unfinished lines are lost. NULL is fine */
 
-/* A rank has written n bytes to a stream: append whole lines to `to` and keep the rest. -1: out of
- * memory. */
+/* A rank has written n bytes to a stream; n 0: the stream has ended. Calls `take` for each line.
+ * -1: out of memory. */
 int lines_put(struct output_lines *t, uint32_t host, const struct bulk_header *h, const uint8_t *p,
-              size_t n, struct buffer *to);
-/* The stream has ended: append what is kept of it to `to`, or drop it (NULL). */
-int lines_end(struct output_lines *t, const struct bulk_header *h, struct buffer *to);
+              size_t n);
+/* A stream that was not ended. False: there is none. */
+bool lines_find_open(const struct output_lines *t, uint32_t *ret_host, struct bulk_header *ret);

@@ -6,11 +6,12 @@
 #include <stdbool.h>
 
 #include "launcher/io/output-files.h"
-#include "launcher/io/output-lines.h"
+#include "launcher/io/line-format.h"
 
 /* The strings belong to the command line. */
 struct output_options {
     struct line_format lines;
     struct output_files_options files;
     bool merge_streams; /* stderr goes where stdout goes */
+    bool merge_lines;   /* of many ranks that are the same become one, but in files */
 };

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "launcher/io/line-merge.h"
+#include "launcher/io/output-lines.h"
 #include "launcher/io/output-sink.h"
 #include "wire/flow-control.h"
 #include "wire/messages/frame.h"
@@ -40,7 +42,11 @@ struct output {
     struct outlet outlets[STREAMS];
     struct outlet *of[STREAMS];  /* the one of each stream */
     uint64_t (*credit)[STREAMS]; /* of each host, kept back until it is worth a message */
-    struct output_lines *lines;  /* NULL: bytes pass as they came */
+    struct output_lines *lines;  /* NULL: nobody needs lines */
+    struct line_writer writer;   /* how they look */
+    struct line_merge *merge;    /* NULL: each line is written as it comes */
+    bool is_formatted;           /* lines differ from the bytes that came */
+    struct buffer to_file;       /* lines of the frame that is being taken */
     struct output_files *files;  /* NULL: there are none */
     bool is_full[STREAMS];       /* a file could not be written: its stream is at its end */
     bool shows_progress;         /* the terminal's last line is output_progress()'s */
@@ -139,50 +145,14 @@ static int open_outlets(struct output *o, struct loop *loop, struct error *err)
         if (fstat(o->setup.fds[i], &st[i]) < 0)
             return error_errno(err, errno, "use standard %s", name);
         int same = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino;
-        if (i > 0 &&
-            (o->setup.options.merge_streams || (same && o->outlets[0].sink.way != WAY_DIRECT)))
+        if (i > 0 && (o->setup.options.merge_streams || o->setup.options.lines.json ||
+                      (same && o->outlets[0].sink.way != WAY_DIRECT)))
             o->of[i] = &o->outlets[0];
         else if (sink_open(&l->sink, loop, o->setup.fds[i], st[i].st_mode, &sink_events, l) < 0)
             return error_errno(err, ENOMEM, "watch standard %s", name);
         o->of[i]->streams |= 1 << (i + 1);
     }
     return 0;
-}
-
-struct output *output_create(struct loop *loop, const struct output_setup *setup,
-                             const struct output_events *events, void *arg, struct error *err)
-{
-    struct output *o = calloc(1, sizeof(*o));
-    const struct line_format *f = &setup->options.lines;
-    int by_line = f->tag || f->timestamp || f->pattern || f->whole;
-    int to_files = setup->options.files.patterns[0] || setup->options.files.patterns[1];
-    if (o)
-        *o = (struct output){.setup = *setup, .events = *events, .arg = arg};
-    if (!o || !(o->credit = calloc(setup->nhosts + 1, sizeof(*o->credit))) ||
-        (by_line && !(o->lines = lines_create(f, &o->setup.names))) ||
-        (to_files &&
-         !(o->files = output_files_create(&setup->options.files, &o->setup.names, err))))
-        error_errno(err, ENOMEM, "prepare the output");
-    else if (open_outlets(o, loop, err) == 0)
-        return o;
-    output_destroy(o);
-    return NULL;
-}
-
-void output_destroy(struct output *o)
-{
-    if (!o)
-        return;
-    int saved = errno;
-    for (int i = 0; i < STREAMS; i++) {
-        sink_close(&o->outlets[i].sink);
-        buffer_free(&o->outlets[i].dues);
-    }
-    lines_destroy(o->lines);
-    output_files_destroy(o->files);
-    free(o->credit);
-    free(o);
-    errno = saved;
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -200,19 +170,66 @@ void output_progress(struct output *o, const char *text)
 
 /* ---- what comes ------------------------------------------------------------------------------ */
 
-static void put_by_line(struct output *o, struct output_sink *s, uint32_t host,
-                        const struct bulk_header *h, const uint8_t *p, size_t n)
+/* Does this stream go to mprun's own? It may go to files, too. */
+static bool goes_on(const struct output *o, unsigned stream)
 {
-    int waited = !sink_is_empty(s), failed = 0;
+    return !output_files_take(o->files, stream) || o->setup.options.files.copy;
+}
+
+static void write_line(struct output *o, const struct output_line *line, const char *ranks)
+{
+    struct output_sink *s = &o->of[line->head.stream - 1]->sink;
     struct buffer *to = sink_queue(s);
-    if (n == 0)
-        failed = lines_end(o->lines, h, to);
-    else if (to)
-        failed = lines_put(o->lines, host, h, p, n, to);
-    if (failed)
+    if (to && line_write(&o->writer, line, ranks, to) < 0)
         sink_fail(s, ENOMEM);
-    if (!waited && !sink_is_empty(s))
-        sink_flush(s);
+}
+
+static int take_line(void *arg, const struct output_line *line)
+{
+    struct output *o = arg;
+    if (o->is_formatted && output_files_take(o->files, line->head.stream) &&
+        line_write(&o->writer, line, NULL, &o->to_file) < 0)
+        return -1;
+    if (!goes_on(o, line->head.stream))
+        return 0;
+    if (o->merge)
+        return line_merge_add(o->merge, line);
+    if (o->is_formatted)
+        write_line(o, line, NULL);
+    return 0;
+}
+
+static void line_merged(void *arg, const struct output_line *line, const char *ranks)
+{
+    write_line(arg, line, ranks);
+}
+
+/* What lines have put into the queues is written, unless something waits there anyway. */
+static void flush_lines(struct output *o, const bool waited[STREAMS])
+{
+    for (int i = 0; i < STREAMS; i++)
+        if (o->of[i] == &o->outlets[i] && !waited[i] && !sink_is_empty(&o->of[i]->sink))
+            sink_flush(&o->of[i]->sink);
+}
+
+static void merge_settled(void *arg)
+{
+    static const bool none_waited[STREAMS] = {false, false};
+    struct output *o = arg;
+    flush_lines(o, none_waited);
+    if (output_idle(o))
+        o->events.drained(o->arg); /* may destroy it */
+}
+
+static const struct line_merge_events merge_events = {line_merged, merge_settled};
+
+static void put_by_line(struct output *o, uint32_t host, const struct bulk_header *h,
+                        const uint8_t *p, size_t n)
+{
+    const bool waited[STREAMS] = {!sink_is_empty(&o->of[0]->sink), !sink_is_empty(&o->of[1]->sink)};
+    if (lines_put(o->lines, host, h, p, n) < 0)
+        sink_fail(&o->of[h->stream - 1]->sink, ENOMEM);
+    flush_lines(o, waited);
 }
 
 static void put_to_file(struct output *o, uint32_t host, const struct bulk_header *h,
@@ -233,20 +250,19 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
         return;
     struct outlet *l = o->of[h->stream - 1];
     output_progress(o, NULL);
-    if (output_files_take(o->files, h->stream)) {
-        put_to_file(o, host, h, data, n);
-        if (!o->setup.options.files.copy) {
-            if (n)
-                give_credit(o, host, h->stream, output_cost(n));
-            return;
-        }
-    }
     if (o->lines)
-        put_by_line(o, &l->sink, host, h, data, n);
-    else
+        put_by_line(o, host, h, data, n);
+    if (output_files_take(o->files, h->stream) && o->is_formatted)
+        put_to_file(o, host, h, buffer_ptr(&o->to_file), buffer_len(&o->to_file));
+    else if (output_files_take(o->files, h->stream))
+        put_to_file(o, host, h, data, n);
+    buffer_consume(&o->to_file, buffer_len(&o->to_file));
+    if (goes_on(o, h->stream) && !o->is_formatted && !o->merge)
         sink_put(&l->sink, data, n);
-    if (n)
+    if (n && goes_on(o, h->stream))
         add_due(l, host, h->stream, output_cost(n));
+    else if (n)
+        give_credit(o, host, h->stream, output_cost(n));
 }
 
 ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h, int fd, size_t n)
@@ -265,9 +281,67 @@ void output_message(struct output *o, const char *text, size_t n)
 {
     struct output_sink *s = &o->of[1]->sink;
     output_progress(o, NULL);
+    line_merge_flush(o->merge);
     if (!s->at_line_start)
         sink_put(s, (const uint8_t *)"\n", 1);
     sink_put(s, (const uint8_t *)text, n);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int prepare_lines(struct output *o, struct loop *loop)
+{
+    const struct output_options *wish = &o->setup.options;
+    o->writer = (struct line_writer){.format = &wish->lines, .names = &o->setup.names};
+    o->is_formatted = line_format_is_set(&wish->lines);
+    if (wish->merge_lines &&
+        !(o->merge = line_merge_create(loop, o->setup.names.nranks, &merge_events, o)))
+        return -1;
+    if ((o->is_formatted || o->merge) && !(o->lines = lines_create(take_line, o)))
+        return -1;
+    return 0;
+}
+
+static int prepare_files(struct output *o, struct error *err)
+{
+    const struct output_files_options *wish = &o->setup.options.files;
+    if (!wish->patterns[0] && !wish->patterns[1])
+        return 0;
+    o->files = output_files_create(wish, &o->setup.names, err);
+    return o->files ? 0 : -1;
+}
+
+struct output *output_create(struct loop *loop, const struct output_setup *setup,
+                             const struct output_events *events, void *arg, struct error *err)
+{
+    struct output *o = calloc(1, sizeof(*o));
+    if (o)
+        *o = (struct output){.setup = *setup, .events = *events, .arg = arg};
+    if (!o || !(o->credit = calloc(setup->nhosts + 1, sizeof(*o->credit))) ||
+        prepare_lines(o, loop) < 0 || prepare_files(o, err) < 0)
+        error_errno(err, ENOMEM, "prepare the output");
+    else if (open_outlets(o, loop, err) == 0)
+        return o;
+    output_destroy(o);
+    return NULL;
+}
+
+void output_destroy(struct output *o)
+{
+    if (!o)
+        return;
+    int saved = errno;
+    for (int i = 0; i < STREAMS; i++) {
+        sink_close(&o->outlets[i].sink);
+        buffer_free(&o->outlets[i].dues);
+    }
+    lines_destroy(o->lines);
+    line_merge_destroy(o->merge);
+    buffer_free(&o->to_file);
+    output_files_destroy(o->files);
+    free(o->credit);
+    free(o);
+    errno = saved;
 }
 
 /* ---- how it stands --------------------------------------------------------------------------- */
@@ -280,7 +354,19 @@ bool output_is_closed(const struct output *o, unsigned stream)
 
 int output_idle(const struct output *o)
 {
-    return sink_is_empty(&o->of[0]->sink) && sink_is_empty(&o->of[1]->sink);
+    return line_merge_is_empty(o->merge) && sink_is_empty(&o->of[0]->sink) &&
+           sink_is_empty(&o->of[1]->sink);
+}
+
+void output_finish(struct output *o)
+{
+    static const bool none_waited[STREAMS] = {false, false};
+    struct bulk_header h;
+    uint32_t host;
+    while (o->lines && lines_find_open(o->lines, &host, &h))
+        output_put(o, host, &h, NULL, 0);
+    line_merge_flush(o->merge);
+    flush_lines(o, none_waited);
 }
 
 uint64_t output_taken(const struct output *o)

@@ -6,10 +6,11 @@
  * (consumed) only when its bytes were written. When stdout and stderr are the same terminal, pipe
  * or socket they share one queue, and the order of arrival is kept.
  *
- * What goes to files (output-files.h) is written at once, bytes as they came.
+ * What goes to files (output-files.h) is written at once.
  *
- * Without tag and timestamp bytes pass as they came, partial lines included. With them output is
- * put together to lines, and each is written whole (output-lines.h).
+ * Without a format of lines (line-format.h) bytes pass as they came, partial lines included. With
+ * one, output is put together to lines (output-lines.h), and each is written whole; on stdout and
+ * stderr those of many ranks may be merged (line-merge.h).
  *
  * SIGPIPE must be ignored in this process, and descriptors 0 to 2 must be open. */
 #pragma once
@@ -67,6 +68,9 @@ void output_progress(struct output *o, const char *text);
 bool output_is_closed(const struct output *o, unsigned stream);
 /* Nothing is queued. */
 int output_idle(const struct output *o);
+/* No rank writes any more: what ranks have begun to write, and what waits to be merged, is put out.
+ */
+void output_finish(struct output *o);
 
 /* Bytes that readers have taken so far: whether anybody still reads. */
 uint64_t output_taken(const struct output *o);

@@ -345,3 +345,49 @@ mprun: '--exclusive': no effect in mprun" ]
     run -0 --separate-stderr mprun -n 1 sh -c 'echo ${SLURM_PROCID-none}'
     [ "$output" = none ]
 }
+
+@test "--merge-lines: a line that ranks write alike comes once, with their numbers, and none is lost" {
+    run -0 --separate-stderr mprun --oversubscribe --merge-lines -n 8 sh -c \
+        'echo one; echo "mine $PMIX_RANK"; echo two; [ $PMIX_RANK = 3 ] || echo err >&2; printf end'
+    # each rank's own lines, in its order, from the sets of the lines
+    for rank in 0 3 7; do
+        [ "$(awk -v r=$rank -F'[][]' '{ n = split($2, s, ","); for (i = 1; i <= n; i++) { split(s[i] "-" s[i], b, "-"); if (r >= b[1] && r <= b[2]) print $3 } }' <<<"$output")" = " one
+ mine $rank
+ two
+ end" ]
+    done
+    [ "$(grep -c mine <<<"$output")" -eq 8 ]
+    # lines that no other rank has written come between
+    run -0 --separate-stderr mprun --oversubscribe --merge-lines --rm local:2 -n 8 echo same
+    [ "$(wc -l <<<"$output")" -le 4 ]
+    [ "$(sed 's/^\[[0-9,-]*\] //' <<<"$output" | sort -u)" = same ]
+    run -0 --separate-stderr mprun --oversubscribe --merge-lines --outfile-pattern out.%r -n 2 echo same
+    [ "$output" = "" ]
+    [ "$(cat out.0 out.1)" = $'same\nsame' ]
+}
+
+@test "--output json: an object for each line, whatever its bytes" {
+    run -0 --separate-stderr mprun --output json -n 1 sh -c 'printf "a\"b\\\\ \001\303\266\n\377\n"; echo err >&2; printf end' : -n 1 true
+    python3 -c '
+import base64, json, sys
+got = [json.loads(line) for line in sys.stdin]
+out = [g for g in got if g["stream"] == "stdout"]
+assert [g["text"] for g in out] == ["a\"b\\ \x01\u00f6", "\ufffd", "end"], out
+assert base64.b64decode(out[1]["base64"]) == b"\xff" and "base64" not in out[0]
+assert out[2]["newline"] is False and "newline" not in out[0]
+assert [g["text"] for g in got if g["stream"] == "stderr"] == ["err"]
+for g in got:
+    assert (g["world"], g["rank"], g["app"], g["program"]) == (0, 0, 0, "sh") and g["pid"] > 0
+    assert g["time"].endswith("Z") and g["host"] == sys.argv[1]
+' "$(hostname)" <<<"$output"
+    [ -z "$stderr" ]
+}
+
+@test "patterns before lines know process, program, job and time; lines in files begin alike" {
+    run -0 --separate-stderr mprun --prepend-pattern '%p %g %2r|' -n 1 sh -c 'echo $$' : -n 1 sh -c 'echo $$'
+    [ "$(awk -F'[ |]' '$1 == $NF { print $2, $3 }' <<<"$output" | sort | paste -sd/)" = "0 00/1 01" ]
+    run -0 --separate-stderr mprun --prepend-pattern '%t ' --outfile-pattern all -n 2 echo x
+    [ "$(grep -cE '^20[0-9-]{8}T[0-9:]{8}\.[0-9]{6} x$' all)" -eq 2 ]
+    run -0 --separate-stderr mprun --as mpiexec --rm local:2 -prepend-pattern '%p|' -n 2 -ppn 1 echo x
+    [ "$(sorted)" = "0|x 1|x " ]
+}

@@ -803,6 +803,148 @@ static void no_line_is_ever_torn(void **state)
     buffer_free(&all);
 }
 
+/* ---- merged lines, and JSON -------------------------------------------------------------------
+ */
+
+static void begin_with(struct world *w, const struct output_options *options, uint32_t nranks)
+{
+    static const char *const hosts[HOSTS] = {"a", "b", "c", "d"};
+    make_pipe(w, 0);
+    struct output_setup o = {.fds = {w->fds[1], w->fds[1]},
+                             .options = *options,
+                             .names = {.job = "", .hosts = hosts, .nranks = nranks},
+                             .window = WINDOW,
+                             .nhosts = HOSTS};
+    w->o = output_create(w->loop, &o, &events, w, NULL);
+    assert_non_null(w->o);
+}
+
+static void begin_merge(struct world *w, uint32_t nranks)
+{
+    const struct output_options options = {.merge_lines = true};
+    begin_with(w, &options, nranks);
+}
+
+static void a_line_of_all_ranks_comes_once_and_at_once(void **state)
+{
+    struct world *w = *state;
+    begin_merge(w, 3);
+    put(w, 0, 1, "same\nlonely\n");
+    put(w, 2, 1, "sa");
+    put(w, 2, 1, "me\n");
+    assert_reads(w->fds[0], "");
+    put(w, 1, 1, "same\n");
+    assert_reads(w->fds[0], "[0-2] same\n");
+    assert_false(output_idle(w->o));
+    loop_run(w->loop); /* until the wait is over */
+    assert_true(output_idle(w->o));
+    assert_reads(w->fds[0], "[0] lonely\n");
+}
+
+static void each_rank_keeps_its_order_when_lines_are_merged(void **state)
+{
+    struct world *w = *state;
+    begin_merge(w, 4);
+    put(w, 0, 1, "a\nb\na\n");
+    put(w, 1, 1, "b\na\nb\n"); /* its second b comes behind its a */
+    put(w, 2, 2, "a\n");       /* another stream */
+    put(w, 3, 1, "half");
+    end(w, 3, 1);
+    output_finish(w->o);
+    assert_reads(w->fds[0], "[0] a\n[0-1] b\n[0-1] a\n[1] b\n[2] a\n[3] half\n");
+    assert_true(output_idle(w->o));
+}
+
+static void a_message_and_the_end_put_out_what_waits(void **state)
+{
+    struct world *w = *state;
+    begin_merge(w, 2);
+    put(w, 0, 1, "before\n");
+    output_message(w->o, "mprun: x\n", 9);
+    put(w, 1, 1, "unfinished");
+    output_finish(w->o);
+    assert_reads(w->fds[0], "[0] before\nmprun: x\n[1] unfinished\n");
+}
+
+/* More lines than may wait: none is lost, and each rank's come in order. */
+static void many_different_lines_wait_in_bounds_and_none_is_lost(void **state)
+{
+    struct world *w = *state;
+    enum { RANKS = 5, MANY = 3000 };
+    static unsigned next[RANKS], sent[RANKS];
+    struct buffer all = {0};
+    char line[40];
+    begin_merge(w, RANKS);
+    srand(7);
+    for (unsigned left = RANKS * MANY; left > 0;) {
+        unsigned r = (unsigned)rand() % RANKS;
+        if (sent[r] == MANY)
+            continue;
+        left--;
+        snprintf(line, sizeof(line), "%u\n", sent[r]++);
+        put(w, r, 1, line);
+        read_all(w->fds[0], &all);
+    }
+    output_finish(w->o);
+    do
+        read_all(w->fds[0], &all);
+    while (turn(w), !output_idle(w->o));
+    read_all(w->fds[0], &all);
+    buffer_append(&all, "", 1);
+    for (char *at = (char *)buffer_ptr(&all), *nl; (nl = strchr(at, '\n')); at = nl + 1) {
+        char *set = at + 1, *close = strchr(at, ']');
+        assert_int_equal(*at, '[');
+        while (set < close) {
+            unsigned from = (unsigned)strtoul(set, &set, 10), to = from;
+            if (*set == '-')
+                to = (unsigned)strtoul(set + 1, &set, 10);
+            for (; from <= to; from++)
+                assert_int_equal(strtoul(close + 2, NULL, 10), next[from]++);
+            set++;
+        }
+    }
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(next[r], MANY);
+    buffer_free(&all);
+}
+
+static void an_object_of_json_has_any_bytes_of_a_line(void **state)
+{
+    static const struct output_options options = {.lines = {.json = true}};
+    struct world *w = *state;
+    begin_with(w, &options, 1);
+    put_at(w, 0, 1, 1785665472123456789u, "\"\\\0\303\266\n", 6);
+    put_at(w, 0, 2, 0, "\355\240\200", 3); /* a surrogate is no UTF-8 */
+    end(w, 0, 2);
+    assert_reads(w->fds[0],
+                 "{\"world\":0,\"rank\":0,\"host\":\"a\",\"stream\":\"stdout\",\"time\":"
+                 "\"2026-08-02T10:11:12.123456Z\",\"text\":\"\\\"\\\\\\u0000\303\266\"}\n"
+                 "{\"world\":0,\"rank\":0,\"host\":\"a\",\"stream\":\"stderr\",\"time\":"
+                 "\"1970-01-01T00:00:00.000000Z\",\"text\":\"\\ufffd\\ufffd\\ufffd\",\"base64\":"
+                 "\"7aCA\",\"newline\":false}\n");
+}
+
+static void pieces_of_a_long_line_do_not_cut_characters(void **state)
+{
+    static const struct output_options options = {.lines = {.tag = true}};
+    static char line[OUTPUT_LINE_MAX + 4];
+    struct world *w = *state;
+    struct buffer all = {0};
+    begin_with(w, &options, 1);
+    memset(line, 'x', sizeof(line));
+    memcpy(line + OUTPUT_LINE_MAX - 1, "\303\266y\n", 4);
+    put_at(w, 0, 1, 1, line, OUTPUT_LINE_MAX + 3);
+    while (!output_idle(w->o)) {
+        turn(w);
+        read_all(w->fds[0], &all);
+    }
+    read_all(w->fds[0], &all);
+    buffer_append(&all, "", 1);
+    assert_string_equal((char *)buffer_ptr(&all) + 13 + OUTPUT_LINE_MAX - 1,
+                        "\n[0]<stdout>+ \303\266y\n");
+    buffer_free(&all);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -830,6 +972,12 @@ int main(void)
         TEST(a_terminal_that_takes_nothing_gets_no_progress),
         TEST(long_lines_come_in_marked_pieces),
         TEST(no_line_is_ever_torn),
+        TEST(a_line_of_all_ranks_comes_once_and_at_once),
+        TEST(each_rank_keeps_its_order_when_lines_are_merged),
+        TEST(a_message_and_the_end_put_out_what_waits),
+        TEST(many_different_lines_wait_in_bounds_and_none_is_lost),
+        TEST(an_object_of_json_has_any_bytes_of_a_line),
+        TEST(pieces_of_a_long_line_do_not_cut_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

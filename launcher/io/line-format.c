@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launcher/io/line-format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/buffer.h"
+#include "common/words.h"
+#include "launcher/io/output-lines.h"
+
+bool line_format_is_set(const struct line_format *f)
+{
+    return f->tag || f->timestamp || f->pattern || f->whole || f->json;
+}
+
+static int put(struct buffer *to, const char *text)
+{
+    return buffer_append(to, text, strlen(text));
+}
+
+static int put_time(struct line_writer *w, uint64_t ns, const char *behind, struct buffer *to)
+{
+    char time[LINE_TIME];
+    line_clock_put(&w->clock, ns, false, time);
+    return buffer_append(to, time, sizeof(time)) < 0 ? -1 : put(to, behind);
+}
+
+static int put_tag(const struct output_line *line, bool stream, const char *ranks,
+                   struct buffer *to)
+{
+    char name[RANK_NAME_TEXT];
+    if (put(to, "[") < 0 || put(to, ranks ? ranks : rank_name_format(line->head.name, name)) < 0 ||
+        put(to, "]") < 0)
+        return -1;
+    return !stream ? 0 : put(to, line->head.stream == 1 ? "<stdout>" : "<stderr>");
+}
+
+static int put_prefix(struct line_writer *w, const struct output_line *line, const char *ranks,
+                      struct buffer *to)
+{
+    const struct line_format *f = w->format;
+    bool tagged = f->tag || (ranks && !f->pattern);
+    if (f->timestamp && put_time(w, line->head.time_ns, tagged || f->pattern ? " " : "", to) < 0)
+        return -1;
+    if (f->pattern)
+        return output_pattern_expand(w->names, f->pattern, line->host, &line->head, ranks,
+                                     &w->clock, to);
+    if (tagged && put_tag(line, f->tag, ranks, to) < 0)
+        return -1;
+    if (line->continues && (tagged || f->timestamp))
+        return put(to, "+ ");
+    return put(to, f->tag || f->timestamp ? ": " : tagged ? " " : "");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static int put_number(struct buffer *to, const char *key, int64_t n)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "\"%s\":%lld,", key, (long long)n);
+    return put(to, text);
+}
+
+/* One character at p[0..n), of which it returns the bytes; what is no UTF-8 becomes U+FFFD. */
+static size_t escape(const char *p, size_t n, char to[8], bool *is_foreign)
+{
+    size_t len = utf8_sequence(p, n);
+    unsigned char c = (unsigned char)p[0];
+    if (len == 0) {
+        *is_foreign = true;
+        snprintf(to, 8, "\\ufffd");
+    } else if (c == '"' || c == '\\') {
+        snprintf(to, 8, "\\%c", c);
+    } else if (c < 0x20 || c == 0x7f) {
+        snprintf(to, 8, "\\u%04x", c);
+    } else {
+        memcpy(to, p, len);
+        to[len] = 0;
+    }
+    return len ? len : 1;
+}
+
+static bool is_plain(char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* "KEY":"TEXT"; whether the text has bytes that are no UTF-8 in *ret_foreign. */
+static int put_string(struct buffer *to, const char *key, const char *p, size_t n,
+                      bool *ret_foreign)
+{
+    char text[8];
+    *ret_foreign = false;
+    if (put(to, "\"") < 0 || put(to, key) < 0 || put(to, "\":\"") < 0)
+        return -1;
+    for (size_t at = 0; at < n;) {
+        size_t plain = 0;
+        while (at + plain < n && is_plain(p[at + plain]))
+            plain++;
+        if (buffer_append(to, p + at, plain) < 0)
+            return -1;
+        at += plain;
+        if (at < n) {
+            at += escape(p + at, n - at, text, ret_foreign);
+            if (put(to, text) < 0)
+                return -1;
+        }
+    }
+    return put(to, "\"");
+}
+
+static int put_base64(struct buffer *to, const uint8_t *p, size_t n)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint8_t *at = buffer_reserve(to, (n + 2) / 3 * 4);
+    if (!at)
+        return -1;
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t bits = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
+                        (i + 2 < n ? p[i + 2] : 0);
+        *at++ = (uint8_t)digit[bits >> 18];
+        *at++ = (uint8_t)digit[bits >> 12 & 63];
+        *at++ = (uint8_t)(i + 1 < n ? digit[bits >> 6 & 63] : '=');
+        *at++ = (uint8_t)(i + 2 < n ? digit[bits & 63] : '=');
+    }
+    buffer_commit(to, (n + 2) / 3 * 4);
+    return 0;
+}
+
+static int put_source(struct line_writer *w, const struct output_line *line, struct buffer *to)
+{
+    const struct output_names *names = w->names;
+    struct output_rank rank = {.app = -1};
+    const char *host = names->hosts[line->host];
+    bool foreign;
+    if (names->describe)
+        names->describe(names->arg, line->head.name, &rank);
+    if (put(to, "{") < 0 || put_number(to, "world", line->head.name.world) < 0 ||
+        put_number(to, "rank", line->head.name.rank) < 0 ||
+        put_string(to, "host", host, strlen(host), &foreign) < 0 || put(to, ",") < 0 ||
+        (rank.pid && put_number(to, "pid", rank.pid) < 0) ||
+        (rank.app >= 0 && put_number(to, "app", rank.app) < 0) ||
+        (rank.program &&
+         (put_string(to, "program", rank.program, strlen(rank.program), &foreign) < 0 ||
+          put(to, ",") < 0)))
+        return -1;
+    return put(to, line->head.stream == 1 ? "\"stream\":\"stdout\"," : "\"stream\":\"stderr\",");
+}
+
+static int write_json(struct line_writer *w, const struct output_line *line, struct buffer *to)
+{
+    char time[LINE_TIME];
+    bool foreign;
+    line_clock_put(&w->clock, line->head.time_ns, true, time);
+    if (put_source(w, line, to) < 0 || put(to, "\"time\":\"") < 0 ||
+        buffer_append(to, time, sizeof(time)) < 0 || put(to, "Z\",") < 0 ||
+        put_string(to, "text", (const char *)line->text, line->n, &foreign) < 0)
+        return -1;
+    if (foreign && (put(to, ",\"base64\":\"") < 0 || put_base64(to, line->text, line->n) < 0 ||
+                    put(to, "\"") < 0))
+        return -1;
+    return put(to, line->continues ? ",\"continues\":true" : "") < 0 ||
+                   put(to, line->has_newline ? "}\n" : ",\"newline\":false}\n") < 0
+               ? -1
+               : 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+int line_write(struct line_writer *w, const struct output_line *line, const char *ranks,
+               struct buffer *to)
+{
+    if (w->format->json)
+        return write_json(w, line, to);
+    return put_prefix(w, line, ranks, to) < 0 || buffer_append(to, line->text, line->n) < 0 ||
+                   put(to, "\n") < 0
+               ? -1
+               : 0;
+}
