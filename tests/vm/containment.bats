@@ -81,6 +81,28 @@ PLAY
     [ "$status" -eq 0 ]
 }
 
+@test "memory with swap of a rank and the number of a host's processes are held by cgroups" {
+    needs_memory
+    run -137 --separate-stderr mprun -n 1 --limit rank:memsw=48M --report containment "$PROBE" take 200
+    [[ $stderr == *"rank 0 on "*" exceeded its limit of memory and swap 48 MiB"* ]]
+    [[ $stderr == *"memory and swap of a rank limited to 48 MiB, held by cgroup"* ]]
+    run --separate-stderr mprun -n 1 --limit host:procs=4 --report containment sh -c 'for i in 1 2 3 4 5; do sleep 1 & done; wait'
+    [ "$status" -ne 0 ]
+    [[ $stderr == *"processes of a host limited to 4, held by cgroup"* ]]
+    no_cgroups
+}
+
+@test "--oom-kill process: the rank goes on without a process; by default v2 ends all of the rank" {
+    needs_memory
+    run -0 --separate-stderr mprun -n 1 --mem-per-rank 48M --oom-kill process sh -c '"$0" take 200; echo went on; true' "$PROBE"
+    [ "$output" = "went on" ]
+    [ "$VMRUN_CGROUP" = v2 ] || return 0
+    run -137 --separate-stderr mprun -n 1 --mem-per-rank 48M sh -c '"$0" take 200; echo went on; true' "$PROBE"
+    [ "$output" = "" ]
+    [[ $stderr == *">> Job "*" exceeded resource allocation -- killed"*"exceeded its memory limit 48 MiB"* ]]
+    no_cgroups
+}
+
 @test "ranks that together exceed --mem are told as the host's, not as one's" {
     needs_memory
     run --separate-stderr mprun -n 2 --mem 64M "$PROBE" take 200
