@@ -140,8 +140,8 @@ static int check_ranks(const struct rank_file *f, const char *path, struct error
     return 0;
 }
 
-int rank_file_parse(const char *text, size_t n, const char *path, struct rank_file *ret,
-                    struct error *err)
+static int parse(const char *text, size_t n, const char *path, struct rank_file *ret,
+                 struct error *err)
 {
     const char *end = text + n;
     unsigned line = 0;
@@ -168,7 +168,7 @@ int rank_file_read(const char *path, struct rank_file *ret, struct error *err)
     size_t n;
     AUTO_FREE char *text = file_slurp_at(AT_FDCWD, path, HOSTFILE_MAX, &n);
     *ret = (struct rank_file){.n = 0};
-    return text ? rank_file_parse(text, n, path, ret, err)
+    return text ? parse(text, n, path, ret, err)
                 : error_errno(err, errno, "read rank file '%.200s'", path);
 }
 

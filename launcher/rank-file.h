@@ -23,9 +23,6 @@ struct rank_file {
 
 /* 0, or -1 with file and line. Every rank from 0 on has a line; *ret is to be freed. */
 int rank_file_read(const char *path, struct rank_file *ret, struct error *err);
-/* The same for the file's text; path is for messages. */
-int rank_file_parse(const char *text, size_t n, const char *path, struct rank_file *ret,
-                    struct error *err);
 void rank_file_free(struct rank_file *f); /* what it holds, not itself */
 
 /* The hosts that are named, "a:2,b:1" with the number of their ranks; "" where all are relative.
