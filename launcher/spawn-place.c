@@ -152,6 +152,17 @@ static int make_offer(const struct host_table *t, const struct worlds *worlds,
     return error_set(err, EINVAL, "none of the hosts that are named is a host of this step");
 }
 
+/* The step has too few hosts or slots, and the job has more. Returns -1. */
+static int advise(const struct step_plan *p, struct error *err)
+{
+    char text[sizeof(err->text)];
+    if (p->nused == p->nhosts)
+        return -1;
+    snprintf(text, sizeof(text), "%s", err->text);
+    return error_set(err, err->code, "%s; with --universe N the step has further hosts of the job",
+                     text);
+}
+
 static int check_names(const struct host_table *t, const struct wish *w, struct error *err)
 {
     const struct allocation *named = &w->named.allocation;
@@ -159,9 +170,10 @@ static int check_names(const struct host_table *t, const struct wish *w, struct 
         bool is_there = false;
         for (size_t k = 0; k < t->plan->nused; k++)
             is_there |= strcmp(t->used[k]->name, named->hosts[i].name) == 0;
-        if (!is_there)
-            return error_set(err, EINVAL, "host '%s' is no host of this step",
-                             named->hosts[i].name);
+        if (!is_there) {
+            error_set(err, EINVAL, "host '%s' is no host of this step", named->hosts[i].name);
+            return advise(t->plan, err);
+        }
     }
     return 0;
 }
@@ -201,6 +213,8 @@ int spawn_place(const struct host_table *t, const struct worlds *worlds,
         o.world = world;
         o.oversubscribe = o.oversubscribe < 0 ? step->oversubscribe == 1 : o.oversubscribe;
         rc = offer_place(&offer, &o, first, ret_hosts, err);
+        if (rc < 0)
+            advise(t->plan, err);
     }
     if (rc == 0)
         rc = take_binding(&w, ret_app, err);

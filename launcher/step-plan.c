@@ -553,7 +553,27 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     return 0;
 }
 
-/* The hosts that have ranks, and what their starters are told of each. */
+/* A host without ranks is there for those that ranks start, until the hosts so far have room for
+ * all that the user wants. */
+static bool is_used(const struct step_plan *p, size_t host)
+{
+    uint32_t rank_slots = binding_cores(&p->cmd->place.bind);
+    const struct allocation so_far = {.hosts = p->used.hosts, .nhosts = p->nused};
+    return rank_set_count(&p->placement.hosts[host]) > 0 ||
+           allocation_slots(&so_far) / rank_slots < p->cmd->place.universe;
+}
+
+static void count_universe(struct step_plan *p)
+{
+    const struct placement_options *o = &p->cmd->place;
+    p->step.universe = allocation_slots(&p->used) / binding_cores(&o->bind);
+    if (o->universe && o->universe < p->step.universe)
+        p->step.universe = o->universe;
+    if (p->step.universe < p->step.nranks)
+        p->step.universe = p->step.nranks;
+}
+
+/* The hosts of the step, and what their starters are told of each. */
 static int choose_hosts(struct step_plan *p, struct error *err)
 {
     p->used = p->alloc;
@@ -563,7 +583,7 @@ static int choose_hosts(struct step_plan *p, struct error *err)
         return error_errno(err, ENOMEM, "place ranks on %zu host%s", p->nhosts, plural(p->nhosts));
     for (size_t i = 0; i < p->nhosts; i++) {
         const struct alloc_host *h = &p->alloc.hosts[i];
-        if (!rank_set_count(&p->placement.hosts[i]))
+        if (!is_used(p, i))
             continue;
         p->nhere += h->here != 0;
         char *slots = NULL;
@@ -580,9 +600,7 @@ static int choose_hosts(struct step_plan *p, struct error *err)
         };
     }
     p->used.nhosts = p->nused;
-    p->step.universe = allocation_slots(&p->used) / binding_cores(&p->cmd->place.bind);
-    if (p->step.universe < p->step.nranks)
-        p->step.universe = p->step.nranks;
+    count_universe(p);
     return 0;
 }
 

@@ -29,7 +29,7 @@ struct step_plan {
     char adapter_reason[256];
     struct allocation alloc; /* all granted hosts */
     size_t nhosts;           /* of them */
-    struct allocation used;  /* the hosts that have ranks; borrows their contents from `alloc` */
+    struct allocation used;  /* the step's hosts; borrows their contents from `alloc` */
     size_t nused;            /* of them: a host's index in `used` is its number on the wire */
     size_t nhere;            /* of those: on the machine that mprun runs on */
     struct plan placement;

@@ -59,6 +59,19 @@ static int apply_short_per_host(void *target, const char *value, struct error *e
     return cmdline_set_count(&c->place.per_host, value, strlen(value), err);
 }
 
+/* Hydra's words for all of them: SYSTEM, INFINITE. */
+static int apply_universe(void *target, const char *value, struct error *err)
+{
+    static const char *const all[] = {"all", "SYSTEM", "INFINITE"};
+    struct cmdline *c = target;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (strcasecmp(value, all[i]) == 0) {
+            c->place.universe = CMDLINE_RANKS_MAX;
+            return 0;
+        }
+    return cmdline_set_count(&c->place.universe, value, strlen(value), err);
+}
+
 static int apply_per_host(void *target, const char *value, struct error *err)
 {
     ((struct cmdline *)target)->place.says_map = true;
@@ -549,6 +562,11 @@ static const struct option_def table[] = {
      .high = CMDLINE_RANKS_MAX, .variants = IN(SRUN)},
     {"-N", "N", PLACE, "The same as --nodes", .apply = cmdline_apply_nodes,
      .variants = IN(SRUN) | IN(FLUX)},
+    {"--universe", "N", PLACE,
+     "Have room for N ranks with those that the program starts (MPI_Comm_spawn); 'all': for as "
+     "many "
+     "as the job has slots",
+     .apply = apply_universe, .also = "--usize"},
     {"--map-by --mapby", "HOW", PLACE,
      "Fill hosts in order (slot, the default), start a rank on each host in turn (node), a rank "
      "for each line of the host file (seq) or of a rank file (rankfile:file=FILE), or deal the "

@@ -316,7 +316,7 @@ static const struct option_def table[] = {
     IS("--localonly --local", NULL, 0, apply_localonly, "--rm local"),
     NO_EFFECT(
         "--launcher --bootstrap --rmk --topolib --demux --nameserver --order-nodes --localhost "
-        "--usize --arch --hostos --branch-count --bootstrap-exec-args --tmpdir "
+        "--arch --hostos --branch-count --bootstrap-exec-args --tmpdir "
         "--launcher-exec-args",
         "VALUE", 0),
     NO_EFFECT(

@@ -20,6 +20,7 @@ enum rank_by {
 
 struct placement_options {
     uint32_t per_host;     /* 0: no bound */
+    uint32_t universe;     /* ranks that the step is to have room for; 0: not said */
     uint32_t turn;         /* so many ranks to each host in turn; 0: hosts are filled */
     bool in_sequence;      /* ranks go to the hosts one by one, as these are named */
     bool is_arbitrary;     /* srun's word for that; its variable may name the file of hosts */

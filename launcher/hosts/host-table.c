@@ -16,7 +16,7 @@ static void add(struct host_table *t, uint32_t index, uint32_t *nused)
 {
     const struct step_plan *p = t->plan;
     struct host *h = &t->all[index];
-    bool used = rank_set_count(&p->placement.hosts[index]) > 0;
+    bool used = *nused < p->nused && p->used.hosts[*nused].name == p->alloc.hosts[index].name;
     *h = (struct host){
         .table = t,
         .name = p->alloc.hosts[index].name,

@@ -16,7 +16,7 @@ struct worlds;
 
 /* of a host's starter */
 enum agent_state {
-    AGENT_UNUSED,    /* no rank is placed there: never started */
+    AGENT_UNUSED,    /* it is not in the step: never started */
     AGENT_WAITING,   /* its start has not begun */
     AGENT_STARTED,   /* the start client runs */
     AGENT_CONNECTED, /* HELLO came */
@@ -37,7 +37,7 @@ struct host {
     struct host_table *table;
     const char *name;
     uint32_t index;               /* in the allocation */
-    uint32_t launch_index;        /* among the hosts that have ranks: its number on the wire */
+    uint32_t launch_index;        /* among the step's hosts: its number on the wire */
     const struct rank_set *ranks; /* the plan's: of world 0 */
     enum agent_state state;
     bool failed;    /* its starter has died, or never came */
@@ -65,7 +65,7 @@ struct host_table {
     struct step_record *record;
     const struct worlds *worlds;
     struct host *all;                 /* of the allocation; plan->nhosts */
-    struct host **used;               /* those with ranks, by launch_index; plan->nused */
+    struct host **used;               /* the step's, by launch_index; plan->nused */
     size_t counts[AGENT_STATE_COUNT]; /* hosts in each state */
     bool ending;                      /* all hosts have been told to end their ranks, */
     double end_grace;                 /* with so many seconds between TERM and KILL */
@@ -82,7 +82,7 @@ void host_table_close_links(struct host_table *t);
 
 /* Every change of a host's state. The record learns when it was. */
 void host_enter(struct host *h, enum agent_state state);
-/* How many of the hosts that have ranks have not got to this state. */
+/* How many of the step's hosts have not got to this state. */
 size_t hosts_before(const struct host_table *t, enum agent_state state);
 size_t hosts_with_links(const struct host_table *t); /* of their own */
 

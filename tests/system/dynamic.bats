@@ -157,6 +157,30 @@ END
     [ -z "$stderr" ]
 }
 
+@test "hosts of the job without ranks take spawned ones with --universe; without it mprun names it" {
+    cat_pmi1 <<END
+$SPAWN
+if (\$spawned) {
+    print "child host \$ENV{MPRUN_HOST_INDEX}\n";
+} else {
+    print ask("get_universe_size") =~ /size=([3-9]|\d\d)/ ? "large\n" : "small\n";
+    print spawn(program(1) . "info_num=1\ninfo_key_0=host\ninfo_val_0=$(hostname)-2\n"), "\n";
+    print spawn(program(4000)), "\n";
+}
+END
+    run -0 --separate-stderr mprun -q --rm local:3 --universe all --pmi pmi1 -n 1 perl "$PWD/pmi1.pl"
+    printf '%s\n' "$output" "$stderr"
+    [ "$(sort <<<"$output")" = "child host 2
+cmd=spawn_result rc=-1 msg=no_ranks_were_started
+cmd=spawn_result rc=0
+large" ]
+    run -0 --separate-stderr mprun -q --rm local:3 --pmi pmi1 -n 1 perl "$PWD/pmi1.pl"
+    printf '%s\n' "$output" "$stderr"
+    [ "$(grep -c 'rc=-1' <<<"$output")" -eq 2 ]
+    [[ $stderr == *": host '$(hostname)-2' is no host of this step; with --universe N the step has further hosts of the job
+"*" too few; "*"; with --universe N the step has further hosts of the job" ]]
+}
+
 # ---- spawned worlds -----------------------------------------------------------------------------
 
 @test "Open MPI: children and parents are one when merged, on one and two hosts" {
