@@ -160,7 +160,7 @@ static bool print_binding(const struct step_plan *p, const struct host *h, unsig
     t.share = a->cores_known || a->core_list ? 0 : a->granted;
     for (size_t i = 0; i < p->step.napps; i++)
         if (p->step.apps[i].bind)
-            return;
+            return true;
     if (p->placements[h->launch_index].slots || p->step.bind.list_kind != CPU_LIST_NONE ||
         p->step.bind.map != LEVEL_NONE)
         return true; /* where the cores are counts; --dry-run --topology knows it */
