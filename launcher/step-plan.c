@@ -270,7 +270,7 @@ static int place_step(struct step_plan *p, struct error *err)
         return -1;
     if (place->in_sequence && named_sequence(&p->hosts, &p->alloc, &sequence, &n, err) < 0)
         return error_context(err, place->is_arbitrary
-                                      ? "--distribution=arbitrary, without SLURM_HOSTFILE"
+                                      ? "--distribution=arbitrary, without a file of hosts"
                                       : "--map-by seq");
     if (place->rank_file && place_by_rank_file(p, &sequence, &n, err) < 0)
         return -1;

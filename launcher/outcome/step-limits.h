@@ -36,8 +36,8 @@ struct step_limits { /* private to step-limits.c */
     struct host_amounts *last; /* each host's last answer, by launch_index */
 };
 
-/* The line of jobs that the kernel, or mprun, ended for a limit: the same as PBS has. N is the job,
- * or without a manager the step. */
+/* The line of jobs that the kernel, or mprun, ended for a limit. N is the job, or without a manager
+ * the step. */
 void step_limits_say_killed(const struct step_plan *plan);
 /* -1: out of memory. */
 int step_limits_init(struct step_limits *l, struct loop *loop, struct host_table *hosts,

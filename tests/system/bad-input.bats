@@ -55,6 +55,7 @@ advised_words_are_valid() {
 }
 
 @test "what a message says to write is a line without a mistake" {
+    echo 'rank 0=+n0 slot=0' >1 # "--rankfile FILE"
     each_mistake advised_words_are_valid
 }
 

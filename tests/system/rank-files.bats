@@ -107,7 +107,7 @@ END
     run -0 mprun --as srun -m arbitrary -w b,a,b --dry-run true
     [[ $output == *"3 ranks on 2 hosts in sequence"* ]]
     run -125 --separate-stderr mprun --rm local --distribution arbitrary --dry-run true
-    [[ $stderr == *"--distribution=arbitrary, without SLURM_HOSTFILE: no host is named"* ]]
+    [[ $stderr == *"--distribution=arbitrary, without a file of hosts: no host is named"* ]]
 }
 
 @test "a file of plain names in a manager's job leaves the hosts their slots" {
