@@ -90,6 +90,7 @@ struct run {
     struct rank_failures rank_failures;
     struct host_failures host_failures;
     const char **host_names; /* of the step, for output */
+    bool last_lines_shown;   /* --first-failure */
     struct output *output;
     struct loop_timer unread; /* looks whether the output of a step that ends is read */
     uint64_t taken_before;    /* bytes of the output, at the last look */

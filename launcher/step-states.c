@@ -190,6 +190,15 @@ static void release(struct run *r, enum agent_state due)
             starters_released(r->starters, r->hosts->used[i]);
 }
 
+/* --first-failure: behind all that ranks have written. */
+static void show_first_failure(struct run *r)
+{
+    const struct rank_end *first = rank_failures_first(&r->rank_failures);
+    if (first && !r->last_lines_shown)
+        output_show_last_lines(r->output, first->name, r->plan->used.hosts[first->host].name);
+    r->last_lines_shown = true;
+}
+
 static enum step_state releasing(struct run *r)
 {
     release(r, AGENT_CLEANED);
@@ -198,6 +207,7 @@ static enum step_state releasing(struct run *r)
     if (hosts_before(r->hosts, AGENT_GONE) > 0)
         return STEP_RELEASING;
     output_finish(r->output);
+    show_first_failure(r);
     return output_idle(r->output) ? STEP_DONE : STEP_RELEASING;
 }
 

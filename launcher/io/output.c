@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "launcher/io/last-lines.h"
 #include "launcher/io/line-merge.h"
 #include "launcher/io/output-lines.h"
 #include "launcher/io/output-sink.h"
@@ -44,6 +45,7 @@ struct output {
     uint64_t (*credit)[STREAMS]; /* of each host, kept back until it is worth a message */
     struct output_lines *lines;  /* NULL: nobody needs lines */
     struct line_writer writer;   /* how they look */
+    struct last_lines *last;     /* NULL: nobody wants them */
     struct line_merge *merge;    /* NULL: each line is written as it comes */
     bool is_formatted;           /* lines differ from the bytes that came */
     struct buffer to_file;       /* lines of the frame that is being taken */
@@ -187,6 +189,8 @@ static void write_line(struct output *o, const struct output_line *line, const c
 static int take_line(void *arg, const struct output_line *line)
 {
     struct output *o = arg;
+    if (o->last && last_lines_add(o->last, line) < 0)
+        return -1;
     if (o->is_formatted && output_files_take(o->files, line->head.stream) &&
         line_write(&o->writer, line, NULL, &o->to_file) < 0)
         return -1;
@@ -287,6 +291,27 @@ void output_message(struct output *o, const char *text, size_t n)
     sink_put(s, (const uint8_t *)text, n);
 }
 
+void output_show_last_lines(struct output *o, struct rank_name name, const char *host)
+{
+    struct buffer text = {0};
+    char rank[RANK_NAME_TEXT], line[400];
+    int n = o->last ? last_lines_get(o->last, name, &text) : -1;
+    rank_name_format(name, rank);
+    if (n > 0) {
+        snprintf(line, sizeof(line),
+                 "mprun: the last lines of rank %s on %.200s, which failed first:\n", rank, host);
+        output_message(o, line, strlen(line));
+        output_message(o, (const char *)buffer_ptr(&text), buffer_len(&text));
+        snprintf(line, sizeof(line), "mprun: end of the lines of rank %s\n", rank);
+        output_message(o, line, strlen(line));
+    } else if (n == 0) {
+        snprintf(line, sizeof(line),
+                 "mprun: rank %s on %.200s, which failed first, has written nothing\n", rank, host);
+        output_message(o, line, strlen(line));
+    }
+    buffer_free(&text);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static int prepare_lines(struct output *o, struct loop *loop)
@@ -297,7 +322,9 @@ static int prepare_lines(struct output *o, struct loop *loop)
     if (wish->merge_lines &&
         !(o->merge = line_merge_create(loop, o->setup.names.nranks, &merge_events, o)))
         return -1;
-    if ((o->is_formatted || o->merge) && !(o->lines = lines_create(take_line, o)))
+    if (wish->first_failure && !(o->last = last_lines_create(o->setup.names.nranks)))
+        return -1;
+    if ((o->is_formatted || o->merge || o->last) && !(o->lines = lines_create(take_line, o)))
         return -1;
     return 0;
 }
@@ -337,6 +364,7 @@ void output_destroy(struct output *o)
     }
     lines_destroy(o->lines);
     line_merge_destroy(o->merge);
+    last_lines_destroy(o->last);
     buffer_free(&o->to_file);
     output_files_destroy(o->files);
     free(o->credit);

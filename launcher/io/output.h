@@ -24,6 +24,7 @@
 #include "launcher/io/output-options.h"
 
 struct bulk_header;
+struct rank_name;
 struct loop;
 struct output;
 
@@ -71,6 +72,9 @@ int output_idle(const struct output *o);
 /* No rank writes any more: what ranks have begun to write, and what waits to be merged, is put out.
  */
 void output_finish(struct output *o);
+/* Writes the last lines of a rank on stderr, with a line before and one behind them, where the
+ * options ask for it. */
+void output_show_last_lines(struct output *o, struct rank_name name, const char *host);
 
 /* Bytes that readers have taken so far: whether anybody still reads. */
 uint64_t output_taken(const struct output *o);

@@ -391,3 +391,18 @@ for g in got:
     run -0 --separate-stderr mprun --as mpiexec --rm local:2 -prepend-pattern '%p|' -n 2 -ppn 1 echo x
     [ "$(sorted)" = "0|x 1|x " ]
 }
+
+@test "--first-failure: the last lines of the rank that failed first come at the end, in bounds" {
+    run -3 --separate-stderr mprun --oversubscribe --first-failure -n 3 sh -c \
+        '[ $PMIX_RANK = 1 ] || exec sleep 60; seq 100; printf half; exit 3'
+    [ "$(tail -n 1 <<<"$output")" = half ]
+    shown=$(sed -n '/^mprun: the last lines of rank 1 on .*, which failed first:$/,$p' <<<"$stderr")
+    [ "$(tail -n 1 <<<"$shown")" = "mprun: end of the lines of rank 1" ]
+    [ "$(sed '1d;$d' <<<"$shown" | wc -l)" -eq 50 ]
+    grep -qx '\[1\]<stdout>: half' <<<"$shown"
+    grep -qx '\[1\]<stdout>: 100' <<<"$shown"
+    run -3 --separate-stderr mprun --first-failure -n 1 sh -c 'echo why >&2; exit 3'
+    grep -qx '\[0\]<stderr>: why' <<<"$stderr"
+    run -0 --separate-stderr mprun --first-failure -n 1 echo well
+    [ "$output$stderr" = well ]
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* last-lines.h - the last lines of each rank, in bounds, for the rank that turns out to have failed
+ * first
+ *
+ * At most LAST_LINES of a rank, and LAST_LINES_BYTES; less of each where there are many ranks. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/rank-name.h"
+
+struct buffer;
+struct last_lines;
+struct output_line;
+
+enum { LAST_LINES = 50, LAST_LINES_BYTES = 8192 };
+
+struct last_lines *last_lines_create(uint32_t nranks);                    /* NULL: out of memory */
+void last_lines_destroy(struct last_lines *l);                            /* NULL is fine */
+int last_lines_add(struct last_lines *l, const struct output_line *line); /* -1: out of memory */
+/* Appends the lines of a rank, each with rank and stream. Returns how many, or -1: out of memory.
+ */
+int last_lines_get(const struct last_lines *l, struct rank_name name, struct buffer *to);
