@@ -53,25 +53,19 @@ static struct topology *load(const struct step_plan *p, const struct host *h, st
     return NULL;
 }
 
-bool display_host_plan(const struct step_plan *p, const struct host *h)
+void display_host_plan(const struct step_plan *p, const struct host *h)
 {
     const struct cmdline *c = p->cmd;
     struct error e;
     if (rank_set_count(h->ranks) == 0 ||
         (!c->place.topology && !c->report_bindings && !c->display_topology))
-        return true;
+        return;
     struct topology *t = load(p, h, &e);
-    bool may_start = true;
     if (t && c->display_topology)
         topology_print(t, "            ", stdout);
-    if (!t)
-        printf("            %s\n", e.text);
-    else
-        may_start = print_ranks(p, h, t, &e) == 0;
-    if (!may_start)
+    if (!t || print_ranks(p, h, t, &e) < 0)
         printf("            would fail: %s\n", e.text);
     topology_destroy(t);
-    return may_start;
 }
 
 void display_before_start(const struct host_table *hosts)

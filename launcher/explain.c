@@ -12,7 +12,6 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/number.h"
-#include "common/spawn.h"
 #include "common/words.h"
 #include "launcher/display.h"
 #include "launcher/start/starters.h"
@@ -49,27 +48,8 @@ static void print_start(const struct step_plan *p, const struct host *h,
         printf("            started %s\n", how);
 }
 
-/* The program as this machine finds it, where that counts. False: a start would fail. */
-static bool print_file(const struct step_plan *p, const struct app *a)
+static void print_programs(const struct step_plan *p)
 {
-    AUTO_FREE char *path = NULL;
-    struct error e;
-    if (p->nhere == 0 || p->cmd->preload_binary)
-        return true;
-    if (spawn_resolve(a->argv[0], a->envp, a->directory, &path, &e) < 0) {
-        char text[sizeof(e.text)];
-        text_escape(e.text, strlen(e.text), text, sizeof(text));
-        printf("            would fail: %s\n", text);
-        return false;
-    }
-    if (strcmp(path, a->argv[0]) != 0)
-        printf("            found as %s\n", path);
-    return true;
-}
-
-static bool print_programs(const struct step_plan *p)
-{
-    bool may_start = true;
     for (size_t i = 0; i < p->step.napps; i++) {
         const struct app *a = &p->step.apps[i];
         uint32_t n = rank_set_count(&a->ranks);
@@ -77,9 +57,7 @@ static bool print_programs(const struct step_plan *p)
         text_escape(a->argv[0], strlen(a->argv[0]), program, sizeof(program));
         text_escape(a->directory, strlen(a->directory), directory, sizeof(directory));
         printf("program     %s: %u rank%s in %s\n", program, n, plural(n), directory);
-        may_start = print_file(p, a) && may_start;
     }
-    return may_start;
 }
 
 static void print_beginning(const struct step_plan *p)
@@ -88,17 +66,16 @@ static void print_beginning(const struct step_plan *p)
     printf("placement   %s\n", p->placement.reason);
 }
 
-bool explain_plan(const struct host_table *hosts)
+void explain_plan(const struct host_table *hosts)
 {
-    bool may_start = true;
     const struct step_plan *p = hosts->plan;
     print_beginning(p);
     for (size_t i = 0; i < p->nhosts; i++) {
         print_granted(p, &hosts->all[i]);
         print_start(p, &hosts->all[i], NULL);
-        may_start = display_host_plan(p, &hosts->all[i]) && may_start;
+        display_host_plan(p, &hosts->all[i]);
     }
-    return print_programs(p) && may_start;
+    print_programs(p);
 }
 
 void explain_hosts(const struct host_table *hosts)
@@ -149,7 +126,7 @@ static void print_bound(const struct step_plan *p, const struct plan_binding *b)
 }
 
 /* The words of the planner for as many cores, whichever they are. */
-static bool print_binding(const struct step_plan *p, const struct host *h, unsigned ncores)
+static void print_binding(const struct step_plan *p, const struct host *h, unsigned ncores)
 {
     struct plan_topology t = {.ncores = ncores};
     struct plan_binding b = {0};
@@ -160,47 +137,40 @@ static bool print_binding(const struct step_plan *p, const struct host *h, unsig
     t.share = a->cores_known || a->core_list ? 0 : a->granted;
     for (size_t i = 0; i < p->step.napps; i++)
         if (p->step.apps[i].bind)
-            return true;
+            return;
     if (p->placements[h->launch_index].slots || p->step.bind.list_kind != CPU_LIST_NONE ||
         p->step.bind.map != LEVEL_NONE)
-        return true; /* where the cores are counts; --dry-run --topology knows it */
-    bool may_start =
-        !cores || plan_binding(&t, &p->step.bind, rank_set_count(h->ranks), NULL, &b, &e) == 0;
-    if (!may_start)
-        printf("            would fail: %s\n", e.text);
-    else if (cores)
+        return; /* where the cores are counts; --dry-run --topology knows it */
+    if (cores && plan_binding(&t, &p->step.bind, rank_set_count(h->ranks), NULL, &b, &e) == 0)
         print_bound(p, &b);
+    else if (cores)
+        printf("            would fail: %s\n", e.text);
     plan_binding_free(&b);
-    return may_start;
 }
 
-static bool print_found(const struct step_plan *p, const struct host *h, const struct host_facts *f,
+static void print_found(const struct step_plan *p, const struct host *h, const struct host_facts *f,
                         const struct report_host *r)
 {
     char memory[16];
     struct idset threads = {0};
-    bool may_start = true;
     if (!f->version) {
         printf("            its starter did not answer\n");
-        return false;
+        return;
     }
     printf("            kernel's name %s, %u core%s (hardware threads %s), memory %s, "
            "mpstarter %s\n",
            f->kernel_name, r->cores, plural(r->cores), f->allowed_threads,
            size_format(f->memory, memory, sizeof(memory)), f->version);
     if (idset_parse(f->allowed_threads, &threads, NULL) == 0)
-        may_start =
-            print_binding(p, h, usable_cores(&p->alloc.hosts[h->index], r->cores, &threads));
+        print_binding(p, h, usable_cores(&p->alloc.hosts[h->index], r->cores, &threads));
     idset_free(&threads);
     printf("            containment '%s': %s\n", tracking_text(r->tracking), r->tracking_reason);
-    return may_start;
 }
 
-bool explain_found(const struct host_table *hosts, const struct step_record *record,
+void explain_found(const struct host_table *hosts, const struct step_record *record,
                    const struct starters *starters)
 {
     const struct step_plan *p = hosts->plan;
-    bool may_start = true;
     print_beginning(p);
     print_transport(p);
     printf("starter     %s\n", p->starter_path ? p->starter_path : "not found");
@@ -208,9 +178,8 @@ bool explain_found(const struct host_table *hosts, const struct step_record *rec
         const struct host *h = &hosts->all[i];
         print_granted(p, h);
         print_start(p, h, starters);
-        if (rank_set_count(h->ranks) &&
-            !print_found(p, h, &record->facts[h->launch_index], &record->hosts[h->launch_index]))
-            may_start = false;
+        if (rank_set_count(h->ranks))
+            print_found(p, h, &record->facts[h->launch_index], &record->hosts[h->launch_index]);
     }
-    return print_programs(p) && may_start;
+    print_programs(p);
 }

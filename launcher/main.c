@@ -111,9 +111,8 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
         prepare(&r, &plan, cmd, as_mpirun, &code, &e) < 0) {
         log_error("%s", e.text);
     } else if (cmd->dry_run) {
-        bool may_start = explain_plan(r.hosts);
+        explain_plan(r.hosts);
         code = end_output();
-        code = may_start ? code : EXIT_CODE_MPRUN;
     } else if (cmd->show_plan && (explain_plan(r.hosts), fflush(stdout)) != 0) {
         log_error("print where ranks run: %s", strerror(errno));
     } else if (open_step(&r, &e) < 0) {
@@ -123,10 +122,10 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
         code = run_to_end(&r);
         run_close(&r);
         signal_mask_open();
-        if (!cmd->explain)
+        if (cmd->explain)
+            explain_found(r.hosts, &r.record, r.starters);
+        else
             code = report(&r, code);
-        else if (!explain_found(r.hosts, &r.record, r.starters))
-            code = EXIT_CODE_MPRUN;
     }
     run_free(&r);
     step_plan_free(&plan);

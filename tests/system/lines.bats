@@ -22,7 +22,7 @@ host_files() {
 check() {
     local ranks=${2%% | *} said=${2#* | } wanted=0
     [[ $1 != "!" ]] || wanted=125
-    [ "$code" = $wanted ] || grep -q "would fail: execute" out || return # the programs are not here
+    [ "$code" = $wanted ] || return
     case $1 in
     !) grep -qF -- "$2" err ;;
     =) grep -qE "^placement   $ranks\\b" out && [ ! -s err ] ;;
