@@ -146,6 +146,7 @@ check_books() {
 }
 
 check_limits() {
+    local OPTIONS=("$@")
     step limits --containment memory --mem-per-rank 64M sh -c "$HOG"
     local text
     text=$(why limits)
@@ -198,7 +199,15 @@ check_mprund() {
     fi
 }
 
-OPTIONS=("$@")
+OPTIONS=("$@") WITHOUT_CONTAINMENT=()
+while [ $# -gt 0 ]; do
+    case $1 in
+    --containment) shift ;;
+    --containment=*) ;;
+    *) WITHOUT_CONTAINMENT+=("$1") ;;
+    esac
+    shift
+done
 MARK=600.$$$RANDOM
 MPRUND=$HERE/../../sbin/mprund
 [ -x "$MPRUND" ] || MPRUND=$HERE/../node-daemon/mprund
@@ -206,7 +215,7 @@ if check_starts; then
     MANAGER=$(sed -n 's/^    "resource_manager": "\(.*\)",$/\1/p' "$DIR/first.json")
     check_cores
     check_books
-    check_limits
+    check_limits ${WITHOUT_CONTAINMENT[@]+"${WITHOUT_CONTAINMENT[@]}"}
     check_cleanup && check_mprund
 else
     for check in cores books limits cleanup mprund; do skipped $check "no step starts"; done

@@ -133,6 +133,7 @@ words=("$@")
 for i in "${!words[@]}"; do
     case ${words[i]} in
     --mem-per-rank) words[i]=--pmi words[i+1]=pmix ;;
+    --containment) words[i+1]=tree ;;
     *burnt*) words[i]=${words[i]/cpus=/cpus=777; : }
         words[i]=${words[i]/; times/; echo 9m0s 0m0s}
         setsid sleep "${words[-1]}" </dev/null >/dev/null 2>&1 & ;;

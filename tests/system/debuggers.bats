@@ -166,14 +166,13 @@ END
 }
 
 @test "--debug-daemon runs once on each host, contained, with the table of all ranks, and ends with them" {
+    mkfifo go
     mprun_start --rm local:2 --oversubscribe -n 3 --debug-daemon \
         'sh -c "cat $MPRUN_PROCTABLE; echo on $MPRUN_HOST_INDEX; exec sleep 1000"' sh -c 'echo $MPRUN_RANK $$; read x <go'
-    mkfifo go
     wait_until 20 eval '[ "$(grep -c "debug daemon on .*: on [01]$" "$MPRUN_ERR")" -eq 2 ]'
     while read -r rank pid; do
         [ "$(grep -cE "debug daemon on [^ ]+: $rank [^ ]+ $pid sh$" "$MPRUN_ERR")" -eq 2 ]
     done <"$MPRUN_OUT"
-    : >go
     kill -TERM "$MPRUN_PID"
     mprun_wait || [ $? -eq 143 ]
     no_leftovers

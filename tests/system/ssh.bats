@@ -135,7 +135,7 @@ fails() {
     on n0 mkdir /tmp/only-here
     on n0 cp /bin/true /tmp/only-here/program
     run -127 --separate-stderr on n0 mprun --host n0,n1 /tmp/only-here/program
-    [[ $stderr == *"rank 1 on n1: execute '/tmp/only-here/program': No such file or directory; this host has it: "*--preload-binary* ]]
+    [[ $stderr == *"rank 1 on n1: execute '/tmp/only-here/program': No such file or directory; the directory '/tmp/only-here/' is not there either; this host has it: "*--preload-binary* ]]
     on n0 rm /tmp/only-here/program
     run -125 --separate-stderr on n0 mprun --wdir /tmp/only-here --host n0,n1 hostname
     on n0 rmdir /tmp/only-here

@@ -143,7 +143,7 @@ static const struct example files[] = {
     /* no file of hosts */
     {"", NULL, "names no host: it is empty", 0},
     {"# a\n\n", NULL, "but for comments and blanks", 0},
-    {"a\n\033[2J\n", NULL, "line 2: '?[2J' is no name", 0},
+    {"a\n\033[2J\n", NULL, "line 2: '\\x1b[2J' is no name", 0},
     {"PATH=/bin\n", NULL, "line 1: 'PATH=/bin' is no name", 0},
 };
 
