@@ -17,6 +17,7 @@
 #include "common/words.h"
 #include "common/path.h"
 #include "common/tty.h"
+#include "launcher/cmdline/translate.h"
 #include "launcher/display.h"
 #include "launcher/explain.h"
 #include "launcher/outcome/exit-code.h"
@@ -166,6 +167,15 @@ static int print_settings(const struct settings *s)
     return end_output();
 }
 
+static int print_translation(const struct cmdline *cmd, int argc, char **argv)
+{
+    struct error e;
+    if (cmdline_translate(cmd, argc, argv, stdout, &e) == 0)
+        return end_output();
+    log_error("translate the line: %s", e.text);
+    return EXIT_CODE_MPRUN;
+}
+
 static int print_version(void)
 {
     printf("mprun %s\n", PACKAGE_VERSION);
@@ -208,6 +218,8 @@ static int run_program(int argc, char **argv)
         code = print_version();
     else if (cmd.settings.is_shown)
         code = print_settings(&cmd.settings);
+    else if (cmd.translate)
+        code = print_translation(&cmd, argc, argv);
     else if (cmd.self_test)
         code = run_self_test(argc, argv);
     else

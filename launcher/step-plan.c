@@ -412,26 +412,11 @@ static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t cou
     return 0;
 }
 
-/* Open MPI's mpirun binds to what it maps by. Where the line has neither, up to two ranks are bound
- * to cores, and more to NUMA nodes, to which they are dealt. It numbers ranks as they are dealt,
- * but those of ppr:N:PART part after part. */
 static void take_mpirun_defaults(const struct step_plan *p, const struct placement_options *place,
                                  struct binding_request *b)
 {
-    bool is_mapped = b->map != LEVEL_NONE;
-    if (p->cmd->dialect != DIALECT_MPIRUN)
-        return;
-    b->in_turn |= place->rank_by == RANK_BY_DEFAULT && !b->ppr;
-    if (place->says_bind || b->list_kind != CPU_LIST_NONE || b->cores || place->by_core ||
-        place->rank_file)
-        return;
-    if (is_mapped && !b->ppr) {
-        b->to = b->map;
-    } else if (p->placement.map.nranks > 2) {
-        b->to = LEVEL_NUMA;
-        b->map = is_mapped || place->says_map ? b->map : LEVEL_NUMA;
-        b->if_supported = true;
-    }
+    if (p->cmd->dialect == DIALECT_MPIRUN)
+        placement_take_mpirun_defaults(place, p->placement.map.nranks, b);
 }
 
 static int copy_apps(struct step_plan *p, struct error *err)

@@ -40,6 +40,14 @@ static enum level find_level(const char *at, size_t len)
     return LEVEL_NONE;
 }
 
+const char *cmdline_level_word(enum level level)
+{
+    size_t i = 0;
+    while (level_words[i].level != level)
+        i++;
+    return level_words[i].word;
+}
+
 /* ---- lists of hardware threads --------------------------------------------------------------- */
 
 /* Adds a set to the list of the line. */

@@ -75,6 +75,9 @@ int cmdline_apply_errfile(void *target, const char *value, struct error *err);
 int cmdline_apply_srun_output(void *target, const char *value, struct error *err);
 int cmdline_apply_srun_error(void *target, const char *value, struct error *err);
 int cmdline_apply_srun_input(void *target, const char *value, struct error *err);
+int cmdline_apply_hydra_outfile(void *target, const char *value, struct error *err);
+int cmdline_apply_hydra_errfile(void *target, const char *value, struct error *err);
+int cmdline_apply_hydra_line_pattern(void *target, const char *value, struct error *err);
 int cmdline_apply_output_filename(void *target, const char *value, struct error *err);
 int cmdline_apply_output_words(void *target, const char *value, struct error *err);
 int cmdline_apply_open_mode(void *target, const char *value, struct error *err);
@@ -89,6 +92,18 @@ int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *e
 int cmdline_apply_minutes(void *target, const char *value, struct error *err);
 int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err);
 
+/* Make c->own_options, unless they are there. 0, or -1 with err. */
+int cmdline_make_own_options(struct cmdline *c, struct error *err);
+/* Take mpirun_rsh's hosts from argv[at] on, one for each rank, where no option has named any: the
+ * index behind them, or -1 with err. */
+int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,
+                            struct error *err);
+/* Is argv[at] a variable "NAME=VALUE" before the program, as mpirun_rsh has it? */
+bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const argv[], int at);
+/* Apply jsrun's resource sets of the first program as ranks and cores. 0, or -1 with err. */
+int cmdline_settle_sets(struct cmdline *c, struct error *err);
+/* The word of a part of a host, as --map-by and --bind-to have it. */
+const char *cmdline_level_word(enum level level);
 /* As if the line had this option, in mprun's own dialect. Copies value (NULL: a switch). */
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err);
 /* Has the line this option of c->own_options, by whatever name? */

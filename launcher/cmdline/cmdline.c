@@ -11,6 +11,7 @@
 #include "common/number.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
+#include "launcher/cmdline/translate.h"
 
 void cmdline_free(struct cmdline *c)
 {
@@ -52,7 +53,7 @@ static struct option_def *watched_options(enum dialect d, bool **ret_used)
     return defs;
 }
 
-static int make_own_options(struct cmdline *c, struct error *err)
+int cmdline_make_own_options(struct cmdline *c, struct error *err)
 {
     if (!c->own_options)
         c->own_options = watched_options(DIALECT_MPRUN, &c->own_used);
@@ -69,13 +70,17 @@ static void end_watch(struct cmdline *c)
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err)
 {
     char *text = NULL;
-    if (make_own_options(c, err) < 0)
+    if (cmdline_make_own_options(c, err) < 0)
         return -1;
     if (asprintf(&text, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0)
         return error_set(err, ENOMEM, "out of memory");
     const char *word = cmdline_keep(c, text, err);
     char *const argv[] = {(char *)(uintptr_t)word};
-    return word && options_parse(c->own_options, 1, argv, 0, c, err) == 1 ? 0 : -1;
+    struct translation *t = c->translation;
+    c->translation = NULL; /* what the option does by others is part of it */
+    int rc = word && options_parse(c->own_options, 1, argv, 0, c, err) == 1 ? 0 : -1;
+    c->translation = t;
+    return rc == 0 && t ? translation_add(t, name, value, err) : rc;
 }
 
 /* ---- one program ----------------------------------------------------------------------------- */
@@ -148,10 +153,8 @@ static struct cmdline_app *add_app(struct cmdline *c)
     return &c->apps[c->napps++];
 }
 
-/* mpirun_rsh's hosts from argv[at] on, one for each rank, where no option has named any: the index
- * behind them, or -1. */
-static int take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,
-                           struct error *err)
+int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,
+                            struct error *err)
 {
     uint32_t n = 0, ranks = c->app->nranks;
     if (c->hosts.nlists || c->hosts.nfiles)
@@ -168,6 +171,11 @@ static int take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int 
         if (cmdline_apply_host(c, argv[at++], err) < 0)
             return -1;
     return at;
+}
+
+bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const argv[], int at)
+{
+    return c->dialect == DIALECT_MPIEXEC && at < argc && is_assignment(argv[at]);
 }
 
 /* One part of the line from argv[from] on: the index of its ":", argc, or -1. */
@@ -187,10 +195,10 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if (c->self_test)
         return error_set(err, EINVAL, "--self-test runs programs of its own; leave '%.60s' out",
                          argv[at]);
-    if (c->has_bare_hosts && (at = take_bare_hosts(c, argc, argv, at, err)) < 0)
+    if (c->has_bare_hosts && (at = cmdline_take_bare_hosts(c, argc, argv, at, err)) < 0)
         return -1;
-    for (; c->dialect == DIALECT_MPIEXEC && at < argc && is_assignment(argv[at]); at++)
-        if (cmdline_set_variable(c->app, argv[at], err) < 0) /* as mpirun_rsh has it */
+    for (; cmdline_has_bare_variable(c, argc, argv, at); at++)
+        if (cmdline_set_variable(c->app, argv[at], err) < 0)
             return -1;
     int end = at;
     while (end < argc && strcmp(argv[end], ":") != 0)
@@ -211,6 +219,9 @@ static void inherit(struct placement_options *own, const struct placement_option
 {
     const struct placement_options said = *own;
     *own = *step;
+    own->says_map |= said.says_map;
+    own->says_bind |= said.says_bind;
+    own->says_memory |= said.says_memory;
     if (said.says_map) {
         own->per_host = said.per_host;
         own->turn = said.turn;
@@ -367,7 +378,7 @@ static int parse_program_file(struct cmdline *c, struct error *err)
 static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct error *err)
 {
     struct dialect_use use;
-    if (make_own_options(c, err) < 0 || dialect_find(argc, argv, &use, err) < 0)
+    if (cmdline_make_own_options(c, err) < 0 || dialect_find(argc, argv, &use, err) < 0)
         return -1;
     c->dialect = use.dialect;
     c->has_bare_hosts = use.has_bare_hosts;
@@ -402,22 +413,30 @@ static int share_settings(struct cmdline *c, struct error *err)
     return 0;
 }
 
-/* jsrun's resource sets, in ranks and cores. */
-static int settle_sets(struct cmdline *c, struct error *err)
+static int apply_number(struct cmdline *c, const char *name, uint64_t n, struct error *err)
 {
-    uint32_t tasks = c->sets.tasks ? c->sets.tasks : 1;
-    if (c->sets.number)
-        c->apps[0].nranks = c->sets.number * tasks;
-    if (c->sets.per_host)
-        c->place.per_host = c->sets.per_host * tasks;
-    if (c->sets.cores % tasks)
+    char text[24];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+    return cmdline_apply_named(c, name, text, err);
+}
+
+int cmdline_settle_sets(struct cmdline *c, struct error *err)
+{
+    uint64_t tasks = c->sets.tasks ? c->sets.tasks : 1;
+    uint32_t cores = c->sets.cores;
+    c->app = c->apps;
+    if (cores % tasks)
         return error_set(
             err, EINVAL,
             "%u cores of a resource set cannot be divided among %u tasks; '-c' has to be "
             "a multiple of '-a'",
-            c->sets.cores, tasks);
-    if (c->sets.cores && !c->place.bind.cores)
-        c->place.bind.cores = c->sets.cores / tasks;
+            cores, (uint32_t)tasks);
+    if ((c->sets.number && apply_number(c, "--np", c->sets.number * tasks, err) < 0) ||
+        (c->sets.per_host && apply_number(c, "--npernode", c->sets.per_host * tasks, err) < 0) ||
+        (cores && !c->place.bind.cores &&
+         apply_number(c, "--cpus-per-rank", cores / tasks, err) < 0))
+        return -1;
+    c->sets.number = c->sets.per_host = c->sets.cores = 0; /* they are settled */
     return 0;
 }
 
@@ -545,7 +564,7 @@ static int check_agreement(const struct cmdline *c, struct error *err)
 
 static int check_line(struct cmdline *c, struct error *err)
 {
-    return settle_sets(c, err) < 0 || sum_ranks(c, err) < 0 || share_settings(c, err) < 0 ||
+    return cmdline_settle_sets(c, err) < 0 || sum_ranks(c, err) < 0 || share_settings(c, err) < 0 ||
                    check_agreement(c, err) < 0
                ? -1
                : 0;

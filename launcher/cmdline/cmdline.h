@@ -79,12 +79,13 @@ enum help_subject {
 
 struct cmdline {
     enum dialect dialect;
-    bool has_bare_hosts;            /* the hosts stand before the program, as mpirun_rsh has it */
-    struct option_def *options;     /* of the dialect, */
-    bool *used;                     /* and which of them the line has */
-    struct option_def *own_options; /* of mprun's dialect, for cmdline_apply_named() */
-    bool *own_used;                 /* and which of them the line has by other names */
-    struct settings settings;       /* of files and variables */
+    struct translation *translation; /* notes what is applied by name; NULL: nothing does */
+    bool has_bare_hosts;             /* the hosts stand before the program, as mpirun_rsh has it */
+    struct option_def *options;      /* of the dialect, */
+    bool *used;                      /* and which of them the line has */
+    struct option_def *own_options;  /* of mprun's dialect, for cmdline_apply_named() */
+    bool *own_used;                  /* and which of them the line has by other names */
+    struct settings settings;        /* of files and variables */
     struct cmdline_app *apps;
     size_t napps;
     struct cmdline_app *app;     /* while the line is parsed: the program of this part */
@@ -150,6 +151,7 @@ struct cmdline {
         uint32_t number, tasks, cores, per_host;
     } sets;
     bool self_test; /* there is no program */
+    bool translate; /* print the line in mprun's own words */
     /* asked for: nothing else counts, and there may be no program */
     enum help_subject help;
     bool version;

@@ -312,6 +312,12 @@ static const struct option_def table[] = {
     IS("--genvnone", NULL, 0, cmdline_apply_genvlist, "--export NONE"),
     {"--bind-to", "WHAT", NULL, "--bind-to; core:N is N cores, user:LIST a list for each rank",
      .apply = apply_hydra_bind, .variants = IN(MPIEXEC)},
+    IS("--outfile-pattern", "FILE", IN(MPIEXEC), cmdline_apply_hydra_outfile,
+       "--outfile-pattern; %p is the host's number, %n"),
+    IS("--errfile-pattern", "FILE", IN(MPIEXEC), cmdline_apply_hydra_errfile,
+       "--errfile-pattern; %p is the host's number, %n"),
+    IS("--prepend-pattern --prefix-pattern", "TEXT", IN(MPIEXEC), cmdline_apply_hydra_line_pattern,
+       "--prepend-pattern; %p is the host's number, %n"),
     IS("-rr", NULL, 0, apply_rr, "--map-by node"),
     IS("--localonly --local", NULL, 0, apply_localonly, "--rm local"),
     NO_EFFECT(

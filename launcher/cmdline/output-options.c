@@ -21,19 +21,14 @@ static const char *translate(struct cmdline *c, const char *value, char from, ch
     return cmdline_keep(c, text, err);
 }
 
-/* To Hydra %p is the number of the host. */
-static const char *of_dialect(struct cmdline *c, const char *value, struct error *err)
-{
-    return c->dialect == DIALECT_MPIEXEC ? translate(c, value, 'p', 'n', err) : value;
-}
-
-static int set_pattern(struct cmdline *c, const char **to, const char *value, struct error *err)
+static int set_pattern(const char **to, const char *value, struct error *err)
 {
     if (!*value)
         return error_set(err, EINVAL, "the name of the file is empty");
-    if (!(*to = of_dialect(c, value, err)) || output_pattern_check(*to, err) < 0)
+    *to = value;
+    if (output_pattern_check(value, err) < 0)
         return -1;
-    if (output_pattern_has(*to, "t"))
+    if (output_pattern_has(value, "t"))
         return error_set(err, EINVAL,
                          "'%%t' in '%.60s' is the time of each line, and no name of a file; write "
                          "'%%r' for the rank",
@@ -44,18 +39,18 @@ static int set_pattern(struct cmdline *c, const char **to, const char *value, st
 int cmdline_apply_outfile(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    return set_pattern(c, &c->output.files.patterns[0], value, err);
+    return set_pattern(&c->output.files.patterns[0], value, err);
 }
 
 int cmdline_apply_errfile(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    return set_pattern(c, &c->output.files.patterns[1], value, err);
+    return set_pattern(&c->output.files.patterns[1], value, err);
 }
 
 /* "all": mprun's own, which is so anyway; "none": dropped. A number is the output of one task. */
-static int set_srun_pattern(struct cmdline *c, const char **to, const char *value,
-                            struct error *err)
+static int apply_srun_pattern(struct cmdline *c, const char *option, const char *value,
+                              struct error *err)
 {
     if (strcmp(value, "all") == 0)
         return 0;
@@ -64,34 +59,51 @@ static int set_srun_pattern(struct cmdline *c, const char **to, const char *valu
                          "'%.20s' is the output of one task; write '--tag-output' and choose by "
                          "grep, or a file for each, 'out.%%t'",
                          value);
-    if (strcmp(value, "none") == 0) {
-        *to = "";
-        return 0;
-    }
     if (output_pattern_has(value, "s"))
         return error_set(err, EINVAL,
                          "'%%s' in '%.60s' is the number of srun's step, which mprun has not; "
                          "leave it out",
                          value);
-    value = translate(c, value, 't', 'r', err);
-    return value ? set_pattern(c, to, value, err) : -1;
+    value = strcmp(value, "none") == 0 ? "/dev/null" : translate(c, value, 't', 'r', err);
+    return value ? cmdline_apply_named(c, option, value, err) : -1;
 }
 
 /* Without -e, errors go to the same file. */
 int cmdline_apply_srun_output(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    if (set_srun_pattern(c, &c->output.files.patterns[0], value, err) < 0)
+    bool has_errors = c->output.files.patterns[1];
+    if (apply_srun_pattern(c, "--outfile-pattern", value, err) < 0)
         return -1;
-    if (!c->output.files.patterns[1])
-        c->output.files.patterns[1] = c->output.files.patterns[0];
-    return 0;
+    return has_errors ? 0 : apply_srun_pattern(c, "--errfile-pattern", value, err);
 }
 
 int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
 {
-    struct cmdline *c = target;
-    return set_srun_pattern(c, &c->output.files.patterns[1], value, err);
+    return apply_srun_pattern(target, "--errfile-pattern", value, err);
+}
+
+/* Hydra's %p is the number of the host. */
+static int apply_hydra_pattern(struct cmdline *c, const char *option, const char *value,
+                               struct error *err)
+{
+    value = translate(c, value, 'p', 'n', err);
+    return value ? cmdline_apply_named(c, option, value, err) : -1;
+}
+
+int cmdline_apply_hydra_outfile(void *target, const char *value, struct error *err)
+{
+    return apply_hydra_pattern(target, "--outfile-pattern", value, err);
+}
+
+int cmdline_apply_hydra_errfile(void *target, const char *value, struct error *err)
+{
+    return apply_hydra_pattern(target, "--errfile-pattern", value, err);
+}
+
+int cmdline_apply_hydra_line_pattern(void *target, const char *value, struct error *err)
+{
+    return apply_hydra_pattern(target, "--prepend-pattern", value, err);
 }
 
 int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
@@ -193,14 +205,13 @@ int cmdline_apply_open_mode(void *target, const char *value, struct error *err)
 int cmdline_apply_line_pattern(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    c->output.lines.pattern = of_dialect(c, value, err);
-    return c->output.lines.pattern ? output_pattern_check(value, err) : -1;
+    c->output.lines.pattern = value;
+    return output_pattern_check(value, err);
 }
 
 int cmdline_apply_label(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->output.lines.pattern = "%R: ";
-    return 0;
+    return cmdline_apply_named(target, "--prepend-pattern", "%R: ", err);
 }
 
 int cmdline_check_output(const struct cmdline *c, struct error *err)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/number.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* "4", or "2-4". */
@@ -29,16 +28,12 @@ int cmdline_apply_nodes(void *target, const char *value, struct error *err)
 /* A number alone is megabytes; 0 is no limit. */
 int cmdline_apply_megabytes(void *target, const char *value, struct error *err)
 {
-    struct limit *l = &((struct cmdline *)target)->step.host_limits.memory;
     char text[80];
     bool bare = value[0] && value[strspn(value, "0123456789")] == 0;
     if (strcmp(value, "0") == 0)
         return 0;
     snprintf(text, sizeof(text), "%.70s%s", value, bare ? "M" : "");
-    if (size_parse(text, NULL, &l->value, err) < 0)
-        return -1;
-    l->set = 1;
-    return 0;
+    return cmdline_apply_named(target, "--mem", text, err);
 }
 
 static int whole_numbers(const char *text, unsigned n[3])
@@ -52,27 +47,26 @@ static int whole_numbers(const char *text, unsigned n[3])
  * "days-hours:minutes:seconds". */
 int cmdline_apply_minutes(void *target, const char *value, struct error *err)
 {
-    struct cmdline *c = target;
     const char *dash = strchr(value, '-');
     unsigned n[3] = {0}, days[3] = {0};
-    char day[16];
+    unsigned long long seconds;
+    char text[24];
     if (strcasecmp(value, "UNLIMITED") == 0 || strcasecmp(value, "INFINITE") == 0 ||
         strcmp(value, "0") == 0)
         return 0;
-    snprintf(day, sizeof(day), "%.*s", dash ? (int)(dash - value) : 0, value);
+    snprintf(text, sizeof(text), "%.*s", dash ? (int)(dash - value) : 0, value);
     int fields = whole_numbers(dash ? dash + 1 : value, n);
-    if (fields == 0 || (dash && whole_numbers(day, days) != 1))
+    if (fields == 0 || (dash && whole_numbers(text, days) != 1))
         return error_set(err, EINVAL,
                          "'%.60s' is not a time; expected are minutes, or minutes:seconds, "
                          "hours:minutes:seconds, days-hours, days-hours:minutes[:seconds]",
                          value);
-    if (dash)
-        c->timeout = days[0] * 86400.0 + n[0] * 3600.0 + n[1] * 60.0 + n[2];
-    else if (fields == 3)
-        c->timeout = n[0] * 3600.0 + n[1] * 60.0 + n[2];
+    if (dash || fields == 3)
+        seconds = days[0] * 86400ULL + n[0] * 3600ULL + n[1] * 60ULL + n[2];
     else
-        c->timeout = n[0] * 60.0 + n[1];
-    return 0;
+        seconds = n[0] * 60ULL + n[1];
+    snprintf(text, sizeof(text), "%llus", seconds);
+    return seconds ? cmdline_apply_named(target, "--timeout", text, err) : 0;
 }
 
 /* "pmix_v4" is a version of "pmix", "openmpi" is "none", and "cray_shasta" offers what PALS does.
@@ -96,8 +90,8 @@ int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *e
                              : len == 5 && strncasecmp(value, "quiet", 5) == 0;
     const char *how = is_noise && value[len] ? value + len + 1 : value;
     if (strcasecmp(how, "none") == 0 || strcasecmp(how, "no") == 0)
-        return cmdline_apply_mem_bind(target, "none", err);
+        return cmdline_apply_named(target, "--mem-bind", "none", err);
     if (strcasecmp(how, "local") == 0)
-        return cmdline_apply_mem_bind(target, "local", err);
+        return cmdline_apply_named(target, "--mem-bind", "local", err);
     return cmdline_add_name(&((struct cmdline *)target)->no_effect, "--mem-bind", 10, err);
 }

@@ -110,8 +110,6 @@ int output_files_put(struct output_files *f, uint32_t host, const struct bulk_he
                      const void *data, size_t n, struct error *err)
 {
     const char *pattern = f->options.patterns[h->stream - 1];
-    if (!*pattern)
-        return 0;
     buffer_consume(&f->path, buffer_len(&f->path));
     if (output_pattern_expand(f->names, pattern, host, h, NULL, NULL, &f->path) < 0 ||
         buffer_append(&f->path, "", 1) < 0)

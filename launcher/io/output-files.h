@@ -15,8 +15,7 @@
 struct output_files;
 
 struct output_files_options {
-    const char *patterns[2]; /* of stdout and stderr; NULL: that one goes to no file; "": it is
-                                dropped */
+    const char *patterns[2]; /* of stdout and stderr; NULL: that one goes to no file */
     bool append;
     bool copy; /* what goes to a file goes where it would go without it, too */
 };

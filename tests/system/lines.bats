@@ -30,14 +30,28 @@ check() {
     esac
 }
 
+# is_translated WORDS OPTION...: what --translate makes of the line that was answered has the same plan
+is_translated() {
+    local -a words
+    eval "words=($1)"
+    mv out plan
+    "$MPRUN" --as "${words[0]}" "${@:2}" --dry-run --translate "${words[@]:1}" </dev/null >translated 2>err 3>&- 4>&- || return
+    [[ $(tail -n 1 translated) == "mprun "* ]] || return
+    local more
+    more=$(grep -c 'add --oversubscribe$' translated) || :
+    MPRUN_OPTION_OVERSUBSCRIBE=$more PATH=$MPRUN_BUILD/launcher:$PATH bash -c "$(tail -n 1 translated)" </dev/null >out 2>err 3>&- 4>&- || return
+    diff plan out >err
+}
+
 @test "every line starts the ranks that it means, says what has no effect, or is refused with what to write" {
-    local line words= failed=0
+    local line words= failed=0 options=()
     host_files
     while IFS= read -r line <&4; do
         case $line in
-        '$ '*) words=${line#'$ '}; answer "$words" --rm local:4 --overcommit ;;
-        '@ '*) words=${line#'@ '}; answer "$words" ;;
-        [=~!]' '*) check "${line:0:1}" "${line:2}" || { echo "$words"; echo "  expected: $line"; cat out err | grep -E "^placement|^mprun" || :; failed=1; } ;;
+        '$ '*) words=${line#'$ '}; options=(--rm local:4 --overcommit); answer "$words" "${options[@]}" ;;
+        '@ '*) words=${line#'@ '}; options=(); answer "$words" ;;
+        [=~!]' '*) check "${line:0:1}" "${line:2}" || { echo "$words"; echo "  expected: $line"; cat out err | grep -E "^placement|^mprun" || :; failed=1; } ;;&
+        [=~]' '*) is_translated "$words" "${options[@]}" || { echo "$words"; echo "  translated:"; cat translated err; failed=1; } ;;
         esac
     done 4<"$BATS_TEST_DIRNAME/lines.txt"
     return $failed

@@ -13,9 +13,17 @@ setup_file() {
 
 # Of each rank "0 [BB/..][../..]", or "0 -" where it is not bound; nothing where the line is refused.
 ours() {
-    "$MPRUN" --as mpirun -q --dry-run --topology "$MACHINE" --host localhost:16 "$@" true 2>&1 | awk '
-        /would fail/ { exit }
+    "$MPRUN" --as mpirun -q --dry-run --topology "$MACHINE" --host localhost:16 "$@" true 2>&1 | places
+}
+places() {
+    awk '/would fail/ { exit }
         /^ *rank / { print $2, ($0 ~ /not bound/ ? "-" : $3) }' | sort -n
+}
+# the same of the line in mprun's own words
+translated() {
+    local line
+    line=$("$MPRUN" --as mpirun -q --dry-run --topology "$MACHINE" --host localhost:16 --translate "$@" true | tail -n 1)
+    eval "\"\$MPRUN\" ${line#mprun }" 2>&1 | places
 }
 theirs() {
     HWLOC_SYNTHETIC=$MACHINE HWLOC_THISSYSTEM=1 mpirun.openmpi --host localhost:16 --do-not-launch --display-map "$@" true 2>&1 </dev/null |
@@ -34,7 +42,7 @@ compare() {
         =) [ -s ours ] && diff theirs ours >differences ;;
         !) ! diff theirs ours >differences && [ -s ours ] && [ -s theirs ] ;;
         -) [ ! -s ours ] && [ ! -s theirs ] ;;
-        esac || { echo "not '$kind': $options"; cat theirs ours; failed=1; }
+        esac && { [ ! -s ours ] || diff ours <(translated $options) >>differences; } || { echo "not '$kind': $options"; cat theirs ours differences; failed=1; }
         n=$((n + 1))
     done 4<"$OPTIONS"
     [ "$n" -ge 25 ] && return $failed

@@ -313,9 +313,11 @@ static bool is_same(const char *text, enum dialect d)
     bool same = a && b &&
                 ((a->apply == b->apply && a->kind == b->kind && a->member == b->member) ||
                  (a->group && b->group && strcmp(a->group, b->group) == 0));
-    /* with values in more words there, of which these are some */
+    /* with values in other words there, but these */
     if ((d == DIALECT_FLUX && strncmp(text, "--env ", 6) == 0) ||
-        (d == DIALECT_MPIEXEC && strncmp(text, "--bind-to ", 10) == 0))
+        (d == DIALECT_MPIEXEC && (strncmp(text, "--bind-to ", 10) == 0 ||
+                                  strcmp(text, "--outfile-pattern out.%r") == 0 ||
+                                  strcmp(text, "--errfile-pattern err.%r") == 0)))
         same = true;
     free(own);
     free(defs);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launcher/cmdline/translate.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/words.h"
+#include "launcher/cmdline/cmdline-private.h"
+
+/* An option of mprun's as a shell reads it. */
+struct translated {
+    const struct option_def *own;
+    char *text;
+};
+
+struct translation {
+    const struct cmdline *said;
+    struct cmdline c; /* the options are applied to it */
+    struct translated *options;
+    size_t noptions;
+    FILE *line, *notes;
+    bool has_translated; /* the option that is applied is others of mprun's */
+    bool has_program_file;
+};
+
+static int print_quoted(FILE *out, const char *word, struct error *err)
+{
+    AUTO_FREE char *quoted = word_quote(word);
+    if (!quoted)
+        return error_set(err, ENOMEM, "out of memory");
+    fprintf(out, " %s", quoted);
+    return 0;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* Takes text. */
+static int keep(struct translation *t, const struct option_def *own, char *text, struct error *err)
+{
+    for (size_t i = 0; text && own->repeat == OPTION_ONCE && i < t->noptions; i++)
+        if (t->options[i].own == own) {
+            free(t->options[i].text);
+            t->options[i].text = text;
+            return 0;
+        }
+    struct translated *grown = reallocarray(t->options, t->noptions + 1, sizeof(*grown));
+    if (grown)
+        t->options = grown;
+    if (!grown || !text) {
+        free(text);
+        return error_set(err, ENOMEM, "out of memory");
+    }
+    t->options[t->noptions++] = (struct translated){own, text};
+    return 0;
+}
+
+static int add(struct translation *t, const struct option_def *own, const char *name,
+               const char *value, struct error *err)
+{
+    bool is_pair = value && strcmp(own->argument, "NAME VALUE") == 0; /* it is NAME=VALUE here */
+    size_t len = is_pair ? strcspn(value, "=") : 0;
+    AUTO_FREE char *quoted = value ? word_quote(is_pair ? value + len + 1 : value) : NULL;
+    char *text = NULL;
+    if (value && !quoted)
+        return error_set(err, ENOMEM, "out of memory");
+    if (asprintf(&text, "%s%s%.*s%s%s", name, is_pair ? " " : "", (int)len, value ? value : "",
+                 !value                    ? ""
+                 : own->argument[0] == '[' ? "="
+                                           : " ",
+                 value ? quoted : "") < 0)
+        text = NULL;
+    return keep(t, own, text, err);
+}
+
+int translation_add(struct translation *t, const char *name, const char *value, struct error *err)
+{
+    t->has_translated = true;
+    return add(t, options_find(t->c.own_options, name, strlen(name)), name, value, err);
+}
+
+static bool says_same(const struct option_def *a, const struct option_def *b)
+{
+    return a->apply == b->apply && a->kind == b->kind && a->member == b->member &&
+           !a->argument == !b->argument;
+}
+
+/* The option of mprun's that does the same, under the same name if there is one; NULL: none. */
+static const struct option_def *find_same(const struct translation *t, const struct option_use *u)
+{
+    const struct option_def *own = options_find(t->c.own_options, u->name, u->name_len);
+    if (own && says_same(own, u->def))
+        return own;
+    for (own = t->c.own_options; own->names; own++)
+        if (says_same(own, u->def))
+            return own;
+    return NULL;
+}
+
+/* The name as typed, or the main one of the option that does the same. */
+static int keep_option(struct translation *t, const struct option_use *u, struct error *err)
+{
+    const struct option_def *own = find_same(t, u);
+    if (!own)
+        return 0;
+    bool is_known = options_find(t->c.own_options, u->name, u->name_len) == own;
+    AUTO_FREE char *name =
+        is_known ? strndup(u->name, u->name_len) : strndup(own->names, strcspn(own->names, " "));
+    return name ? add(t, own, name, u->value, err) : error_set(err, ENOMEM, "out of memory");
+}
+
+/* What the last option left in the lists of those without effect. */
+static void note_lists(struct translation *t)
+{
+    if (t->c.for_job)
+        fprintf(t->notes, "# %s is for the command that submits the job\n", t->c.for_job);
+    if (t->c.no_effect)
+        fprintf(t->notes, "# %s has no effect\n", t->c.no_effect);
+    free(t->c.for_job);
+    free(t->c.no_effect);
+    t->c.for_job = t->c.no_effect = NULL;
+}
+
+static bool is_named(const struct option_use *u, const char *name)
+{
+    return options_find(u->def, name, strlen(name)) == u->def;
+}
+
+/* The option that is argv[from..to). */
+static int translate_option(struct translation *t, const struct option_use *u, int from, int to,
+                            char *const argv[], struct error *err)
+{
+    bool is_mca = u->def->apply == cmdline_apply_mca || u->def->apply == cmdline_apply_gmca;
+    if (is_named(u, "--translate") || is_named(u, "--as"))
+        return 0;
+    t->has_program_file |= is_named(u, "--app");
+    t->has_translated = false;
+    if (options_parse(t->said->options, to, argv, from, &t->c, err) < 0)
+        return -1;
+    bool is_done = t->has_translated || u->def->kind == OPTION_NOTED || (is_mca && t->c.no_effect);
+    note_lists(t);
+    return is_done ? 0 : keep_option(t, u, err);
+}
+
+/* The options from argv[at] on: the index behind them, or -1. */
+static int translate_options(struct translation *t, int argc, char *const argv[], int at,
+                             struct error *err)
+{
+    struct option_use use;
+    for (;;) {
+        int from = at, rc = options_next(t->said->options, argc, argv, &at, &use, err);
+        AUTO_FREE char *joined = use.joined;
+        if (rc <= 0)
+            return rc < 0 ? -1 : at;
+        if (translate_option(t, &use, from, at, argv, err) < 0)
+            return -1;
+    }
+}
+
+/* Hosts and variables that stand before the program, as mpirun_rsh has them: the index behind them,
+ * or -1. */
+static int translate_bare_words(struct translation *t, int argc, char *const argv[], int at,
+                                struct error *err)
+{
+    int end = t->said->has_bare_hosts ? cmdline_take_bare_hosts(&t->c, argc, argv, at, err) : at;
+    for (; at < end; at++)
+        if (translation_add(t, "--host", argv[at], err) < 0)
+            return -1;
+    for (; end >= 0 && cmdline_has_bare_variable(&t->c, argc, argv, end); end++)
+        if (translation_add(t, "-x", argv[end], err) < 0)
+            return -1;
+    return end;
+}
+
+/* What mpirun does where the line says nothing, and mprun does not. */
+static int add_mpirun_defaults(struct translation *t, const struct placement_options *place,
+                               struct error *err)
+{
+    struct binding_request b = place->bind;
+    bool is_mapped = b.map != LEVEL_NONE;
+    if (t->said->dialect != DIALECT_MPIRUN)
+        return 0;
+    placement_take_mpirun_defaults(place, t->said->nranks ? t->said->nranks : UINT32_MAX, &b);
+    if (!is_mapped && b.map != LEVEL_NONE &&
+        translation_add(t, "--map-by", cmdline_level_word(b.map), err) < 0)
+        return -1;
+    if (b.to != place->bind.to) {
+        char how[64];
+        snprintf(how, sizeof(how), "%s%s", cmdline_level_word(b.to),
+                 b.if_supported ? ":if-supported" : "");
+        if (translation_add(t, "--bind-to", how, err) < 0)
+            return -1;
+    }
+    return b.map != LEVEL_NONE && b.in_turn && !place->bind.in_turn && !place->turn && !place->span
+               ? translation_add(t, "--rank-by", "slot", err)
+               : 0;
+}
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
+static void begin_part(struct translation *t)
+{
+    for (size_t i = 0; i < t->noptions; i++)
+        free(t->options[i].text);
+    t->noptions = 0;
+    free(t->c.apps[0].env);
+    t->c.apps[0] = (struct cmdline_app){.nranks = 0};
+    t->c.app = t->c.apps;
+    t->c.place = option_defaults.place;
+}
+
+/* Variables that only the other launcher reads. */
+static int add_variables(struct translation *t, struct error *err)
+{
+    const struct settings *s = &t->said->settings;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct setting *one = &s->list[i];
+        if (one->kind != SETTING_OTHER_LAUNCHERS || !one->counts ||
+            t->said->dialect != DIALECT_SRUN)
+            continue;
+        fprintf(t->notes, "# the variable %s says %s\n", one->source, one->words);
+        if (keep(t, one->option, strdup(one->words), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The part from argv[at] on: the index of its ":", argc, or -1. */
+static int translate_part(struct translation *t, size_t part, int argc, char *const argv[], int at,
+                          struct error *err)
+{
+    const struct cmdline_app *said = part < t->said->napps ? &t->said->apps[part] : NULL;
+    begin_part(t);
+    at = translate_options(t, argc, argv, at, err);
+    if (at >= 0)
+        at = translate_bare_words(t, argc, argv, at, err);
+    if (at < 0 || cmdline_settle_sets(&t->c, err) < 0 || (part == 0 && add_variables(t, err) < 0) ||
+        ((part == 0 || (said && said->place)) &&
+         add_mpirun_defaults(t, said && said->place ? said->place : &t->said->place, err) < 0))
+        return -1;
+    for (size_t i = 0; i < t->noptions; i++)
+        fprintf(t->line, " %s", t->options[i].text);
+    for (; at < argc && strcmp(argv[at], ":") != 0; at++)
+        if (print_quoted(t->line, argv[at], err) < 0)
+            return -1;
+    return at;
+}
+
+/* What the line cannot say. */
+static void note_differences(const struct translation *t)
+{
+    const struct cmdline *said = t->said;
+    if (t->has_program_file && said->dialect != DIALECT_MPRUN)
+        fprintf(t->notes, "# the lines of the file of programs are in %s's words; translate each\n",
+                dialect_words[said->dialect]);
+    if (said->dialect == DIALECT_SRUN)
+        fprintf(t->notes, "# ranks have MPRUN_RANK and others; SLURM_PROCID, SLURM_LOCALID and "
+                          "others only with '--as srun'\n");
+    if (said->dialect == DIALECT_MPIEXEC && (said->hosts.nlists || said->hosts.nfiles))
+        fprintf(t->notes, "# without a resource manager, for more ranks than these hosts have "
+                          "slots add --oversubscribe\n");
+    if (said->dialect == DIALECT_MPIRUN && !said->nranks)
+        fprintf(t->notes, "# mpirun binds as this line says from 3 ranks on, and fewer to cores\n");
+}
+
+static int translate(struct translation *t, int argc, char *const argv[], struct error *err)
+{
+    int at = 1;
+    for (size_t part = 0; at < argc || part == 0; part++, at++) {
+        at = translate_part(t, part, argc, argv, at, err);
+        if (at < 0)
+            return -1;
+        if (at < argc)
+            fprintf(t->line, " :");
+    }
+    if (t->c.stdin_file) {
+        fprintf(t->line, " <");
+        if (print_quoted(t->line, t->c.stdin_file, err) < 0)
+            return -1;
+    }
+    note_differences(t);
+    return 0;
+}
+
+int cmdline_translate(const struct cmdline *said, int argc, char *const argv[], FILE *out,
+                      struct error *err)
+{
+    struct translation t = {.said = said, .c = option_defaults};
+    char *line = NULL, *notes = NULL;
+    size_t len;
+    t.c.dialect = said->dialect;
+    t.c.translation = &t;
+    t.c.apps = calloc(1, sizeof(*t.c.apps));
+    t.c.napps = t.c.apps != NULL;
+    t.line = open_memstream(&line, &len);
+    t.notes = open_memstream(&notes, &len);
+    int rc = t.c.apps && t.line && t.notes ? cmdline_make_own_options(&t.c, err) : -1;
+    rc = rc < 0 ? error_set(err, ENOMEM, "out of memory") : translate(&t, argc, argv, err);
+    if (t.line)
+        fclose(t.line);
+    if (t.notes)
+        fclose(t.notes);
+    if (rc == 0)
+        fprintf(out, "%smprun%s\n", notes, line);
+    free(line);
+    free(notes);
+    for (size_t i = 0; i < t.noptions; i++)
+        free(t.options[i].text);
+    free(t.options);
+    cmdline_free(&t.c);
+    return rc;
+}
