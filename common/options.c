@@ -133,6 +133,9 @@ static int unknown(const struct option_def *defs, const char *word, struct error
         return error_set(err, EINVAL,
                          "unknown option '%.60s'; a value is a word of its own: '%.*s %.40s'", word,
                          (int)len, word, word + len);
+    if (word[1 + strspn(word + 1, "0123456789")] == 0 && options_find(defs, "-n", 2))
+        return error_set(err, EINVAL, "unknown option '%.60s'; is '-n %.60s' meant?", word,
+                         word + 1);
     AUTO_FREE char *name = strndup(word, strcspn(word, "="));
     struct near_name near = {.text = NULL};
     if (name)

@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -132,6 +133,14 @@ static int look_in(const char *directory, const char *folder, const char *name, 
     return 0;
 }
 
+/* Is the name that of a file in the ranks' directory that nobody may execute? */
+static bool is_unmarked_file(const struct app *app)
+{
+    struct stat st;
+    AUTO_CLOSE int at = open(app->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fstatat(at, app->argv[0], &st, 0) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
+}
+
 static void add_near(struct error *err, const struct near *best, const char *prefix)
 {
     char text[500];
@@ -167,7 +176,10 @@ static void add_near_command(struct error *err, const struct app *app)
     for (char *folder; rest && (folder = strsep(&rest, ":"));)
         look_in(app->directory, folder, app->argv[0], &best);
     look_in(app->directory, "", app->argv[0], &here);
-    if (here.badness < best.badness)
+    if (is_unmarked_file(app))
+        add(err, "; it is here, but not marked as a program, and not in PATH: write './' before it "
+                 "after chmod +x, or its interpreter");
+    else if (here.badness < best.badness)
         add_near(err, &here, "./");
     else
         add_near(err, &best, "");
@@ -175,20 +187,47 @@ static void add_near_command(struct error *err, const struct app *app)
         add(err, "; if a module has it, write 'module load' before mprun");
 }
 
+/* Commands that are no programs, of sh, bash and csh, and 'module'. */
+static bool is_of_shell(const char *name)
+{
+    static const char *const commands[] = {
+        ".",        "alias",  "cd",    "eval",  "exec",    "exit",     "export",
+        "function", "if",     "for",   "limit", "module",  "set",      "setenv",
+        "source",   "ulimit", "umask", "unset", "unlimit", "unsetenv", "while"};
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(name, commands[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A name that was meant for a shell: 1; else 0. */
+static int add_shells(struct error *err, const char *name)
+{
+    if (is_of_shell(name))
+        add(err,
+            "; it is a command of the shell and no program: write it on a line of its own before "
+            "mprun, or for each rank: mprun sh -c '...'");
+    else if (strpbrk(name, "|;&<>"))
+        add(err, "; what only a shell understands is for a shell: mprun sh -c '...'");
+    else if (strchr(name, '$') || name[0] == '~')
+        add(err, "; quotes kept the shell from replacing what stands there: write it without them");
+    else if (strpbrk(name, " \t"))
+        add(err,
+            "; the program and its arguments are words of their own: write them without quotes "
+            "around all of them");
+    else
+        return 0;
+    return 1;
+}
+
 static void add_missing(struct error *err, const struct app *app)
 {
+    if (add_shells(err, app->argv[0]))
+        return;
     if (strchr(app->argv[0], '/'))
         add_near_path(err, app);
     else if (!strstr(err->text, "; the one in"))
         add_near_command(err, app);
-}
-
-static void add_not_executable(struct error *err, const struct app *app)
-{
-    struct stat st;
-    AUTO_CLOSE int at = open(app->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fstatat(at, app->argv[0], &st, 0) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 0111))
-        add(err, "; it is not marked as a program: chmod +x does that");
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -202,7 +241,8 @@ void cannot_start_advise(struct spawn_failure *f, const struct app *app, const c
         if (add_missing_reader(err, program, app->directory))
             f->code = ENOEXEC;
     } else if (f->step == SPAWN_EXEC && f->code == EACCES)
-        add_not_executable(err, app);
+        add(err,
+            is_unmarked_file(app) ? "; it is not marked as a program: chmod +x does that" : "");
     else if (f->step == SPAWN_EXEC && f->code == E2BIG)
         add(err,
             "; arguments and environment together are larger than the kernel takes (ulimit -s)");

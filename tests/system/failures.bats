@@ -63,6 +63,17 @@ said() {
     said "execute 'solvr': not found in PATH; perhaps './solver' is meant"
     MODULEPATH=/opt/modules run -127 --separate-stderr mprun -q -n 1 pyhton3
     said "not found in PATH; perhaps '" "python3' is meant; if a module has it, write 'module load' before mprun"
+    run -127 --separate-stderr mprun -q -n 1 './solver 3'
+    said "execute './solver 3' in '$PWD': No such file or directory; the program and its arguments are words of their own"
+    run -127 --separate-stderr mprun -q -n 1 'solver | sort'
+    said "not found in PATH; what only a shell understands is for a shell: mprun sh -c '...'"
+    run -127 --separate-stderr mprun -q -n 1 '$HOME/solver'
+    said "; quotes kept the shell from replacing what stands there"
+    run -127 --separate-stderr mprun -q -n 1 export A=1
+    said "execute 'export': not found in PATH; it is a command of the shell and no program"
+    touch case.py
+    run -127 --separate-stderr mprun -q -n 1 case.py
+    said "execute 'case.py': not found in PATH; it is here, but not marked as a program"
     run -127 --separate-stderr mprun -q -n 1 ./zzzzzz
     [[ $stderr != *perhaps* ]]
     echo 'echo hello' >plain
