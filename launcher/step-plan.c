@@ -520,6 +520,8 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     if (copy_apps(p, err) < 0 || copy_debugging(p->cmd, s, err) < 0 ||
         copy_host_env(p->adapter->host_env, s, err) < 0)
         return -1;
+    if (p->cmd->rank_input && !(s->stdin_file = strdup(p->cmd->rank_input)))
+        return error_errno(err, ENOMEM, "prepare the input");
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", p->adapter->gpu_env ? p->adapter->gpu_env : "");
     random_name(s->id, 12);
     step_plan_new_nspace(s->nspace);

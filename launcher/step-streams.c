@@ -151,7 +151,7 @@ static int open_input(struct run *r, struct error *err)
 {
     const struct step *s = &r->plan->step;
     size_t n = s->stdin_target == STDIN_ALL ? s->nranks : 1;
-    if (s->stdin_target == STDIN_NONE)
+    if (s->stdin_target == STDIN_NONE || s->stdin_target == STDIN_FILE)
         return 0;
     AUTO_FREE struct rank_name *targets = calloc(n, sizeof(*targets));
     if (!targets)

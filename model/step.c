@@ -25,6 +25,8 @@ void step_free(struct step *s)
     free(s->apps);
     words_free(s->host_env);
     s->host_env = NULL;
+    free(s->stdin_file);
+    s->stdin_file = NULL;
     words_free(s->wrapper.argv);
     s->wrapper.argv = NULL;
     idset_free(&s->wrapper.ranks);

@@ -61,7 +61,12 @@ enum pmi_kind {
     PMI_KINDS_SIMPLE = PMI_KIND_PMI1 | PMI_KIND_PMI2, /* by the descriptor PMI_FD */
 };
 
-enum stdin_target { STDIN_NONE, STDIN_RANK, STDIN_ALL };
+enum stdin_target {
+    STDIN_NONE,
+    STDIN_RANK,
+    STDIN_ALL,
+    STDIN_FILE, /* each rank reads a file of its host */
+};
 
 /* The point where ranks stop by themselves, until SIGCONT: for debuggers that attach to them. */
 enum stop_point {
@@ -93,7 +98,8 @@ struct step {
     unsigned pmi;              /* of enum pmi_kind */
     enum stdin_target stdin_target;
     uint32_t stdin_rank;
-    int stdin_slow; /* mprun's input is a pipe or terminal: read little ahead of the rank */
+    char *stdin_file; /* STDIN_FILE: %r stands for the rank, %h for its host; else NULL or "" */
+    int stdin_slow;   /* mprun's input is a pipe or terminal: read little ahead of the rank */
     struct wrapper wrapper;
     enum stop_point stop_point;
     double stuck_time; /* --stuck, seconds; 0: nobody looks */

@@ -556,7 +556,9 @@ static int check_agreement(const struct cmdline *c, struct error *err)
         return error_set(err, EINVAL,
                          "--pty gives a terminal to the one rank that reads the input, but --stdin "
                          "names %s; name a rank, or leave --pty out",
-                         c->step.stdin_target == STDIN_ALL ? "all" : "none");
+                         c->step.stdin_target == STDIN_ALL    ? "all"
+                         : c->step.stdin_target == STDIN_FILE ? "a file"
+                                                              : "none");
     if (cmdline_check_output(c, err) < 0)
         return -1;
     return check_debugging(c, err) < 0 ? -1 : check_memory(c, err);

@@ -119,6 +119,7 @@ struct cmdline {
 
     struct output_options output;
     const char *stdin_file; /* mprun's standard input; NULL: what it has */
+    const char *rank_input; /* the step's stdin_file; NULL: none */
 
     const char *wrap;          /* NULL: none; valid words */
     const char *wrapped_ranks; /* idset; NULL: all */

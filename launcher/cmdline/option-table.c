@@ -325,6 +325,18 @@ static const char *const oom_kill_words[] = {"rank", "process", NULL};
 
 /* ---- output and input ------------------------------------------------------------------------ */
 
+static int check_rank_input(const char *path, struct error *err)
+{
+    const char *letter = strchr(path, '%');
+    while (letter && (letter[1] == 'r' || letter[1] == 'h'))
+        letter = strchr(letter + 1, '%');
+    if (letter)
+        return error_set(err, EINVAL,
+                         "'%.2s' in '%.60s' stands for nothing; %%r is the rank, %%h its host",
+                         letter, path);
+    return not_empty(path, "the file", err);
+}
+
 static int apply_stdin(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
@@ -337,8 +349,13 @@ static int apply_stdin(void *target, const char *value, struct error *err)
         if (number_parse(value, NULL, 0, CMDLINE_RANKS_MAX - 1, &rank, err) < 0)
             return -1;
         c->step.stdin_target = STDIN_RANK;
+    } else if (strncmp(value, "file:", 5) == 0) {
+        c->step.stdin_target = STDIN_FILE;
+        c->rank_input = value + 5;
+        return check_rank_input(value + 5, err);
     } else {
-        return error_set(err, EINVAL, "'%.60s' is neither a rank's number, nor 'all', nor 'none'",
+        return error_set(err, EINVAL,
+                         "'%.60s' is neither a rank's number, nor 'all', nor 'none', nor file:PATH",
                          value);
     }
     c->step.stdin_rank = (uint32_t)rank;
@@ -761,8 +778,9 @@ static const struct option_def table[] = {
      "dir=DIR, file=NAME",
      OPTION_APPEND, .apply = cmdline_apply_output_words, .variants = IN(MPRUN) | IN(MPIRUN)},
     {"--stdin", "WHO", STREAMS,
-     "Give standard input to this rank (0 by default), to all, or to none", .apply = apply_stdin,
-     .words = VALUES("all", "none")},
+     "Give standard input to this rank (0 by default), to all, or to none; 'file:in.%r': each rank "
+     "reads a file of its host",
+     .apply = apply_stdin, .words = VALUES("all", "none", "file:")},
     {"--pty", NULL, STREAMS, "Give that rank a terminal, as an interactive program wants it",
      SETS(FLAG, step.terminal)},
 

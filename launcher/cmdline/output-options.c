@@ -106,6 +106,18 @@ int cmdline_apply_hydra_line_pattern(void *target, const char *value, struct err
     return apply_hydra_pattern(target, "--prepend-pattern", value, err);
 }
 
+/* srun's %t is the rank, %N its host. */
+static int apply_input_pattern(struct cmdline *c, const char *value, struct error *err)
+{
+    char *text = NULL;
+    value = translate(c, value, 't', 'r', err);
+    value = value ? translate(c, value, 'N', 'h', err) : NULL;
+    if (value && asprintf(&text, "file:%s", value) < 0)
+        text = NULL;
+    value = value ? cmdline_keep(c, text, err) : NULL;
+    return value ? cmdline_apply_named(c, "--stdin", value, err) : -1;
+}
+
 int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
@@ -113,10 +125,7 @@ int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
         (*value && value[strspn(value, "0123456789")] == 0))
         return cmdline_apply_named(c, "--stdin", value, err);
     if (strchr(value, '%'))
-        return error_set(err, EINVAL,
-                         "'%.60s': a file for each rank is opened by the rank: mprun sh -c 'exec "
-                         "./a <in.$MPRUN_RANK'",
-                         value);
+        return apply_input_pattern(c, value, err);
     c->stdin_file = value;
     return *value ? 0 : error_set(err, EINVAL, "the name of the file is empty");
 }

@@ -226,7 +226,11 @@ static void start_process(struct rank *r)
     }
     r->start_ns = loop_wallclock_ns();
     r->start_time = loop_now();
-    pid_t pid = rank_exec(r, fds, &code, &e);
+    pid_t pid = -1;
+    if (rank_open_input(r, &fds[0], &e) < 0)
+        code = EXIT_CODE_MPRUN;
+    else
+        pid = rank_exec(r, fds, &code, &e);
     rank_io_close_child_ends(fds);
     if (pid < 0 && s->with->pmi && s->with->pmi->refuses) {
         rank_io_rank_ended(s->with->io, r->name);

@@ -15,8 +15,7 @@ bool rank_is_wrapped(const struct rank *r)
            (idset_count(&w->ranks) == 0 || idset_has(&w->ranks, r->name.rank));
 }
 
-/* A word with %r and %h replaced by rank and host. NULL: out of memory. */
-static char *fill_in(const char *word, const struct rank *r)
+char *rank_fill_in(const char *word, const struct rank *r)
 {
     char *text = NULL, name[RANK_NAME_TEXT];
     size_t n;
@@ -44,7 +43,7 @@ char **rank_wrapped_argv(const struct rank *r, const char *program)
     char **argv = calloc(nbefore + n + 1, sizeof(*argv));
     for (size_t i = 0; argv && i < nbefore + n; i++) {
         if (i < nbefore)
-            argv[i] = fill_in(before[i], r);
+            argv[i] = rank_fill_in(before[i], r);
         else
             argv[i] = strdup(i == nbefore && program ? program : own[i - nbefore]);
         if (!argv[i]) {

@@ -50,8 +50,17 @@ pid_t rank_exec(struct rank *r, const int fds[3], int *ret_code, struct error *e
 bool rank_wants_stdin(const struct rank *r);
 bool rank_has_terminal(const struct rank *r); /* --pty */
 
+/* ---- rank-input.c ---------------------------------------------------------------------------- */
+
+/* For a rank that reads a file of this host (--stdin file:PATH): put it in the place of *fd, which
+ * is closed; for others nothing. 0, or -1 with err. */
+int rank_open_input(const struct rank *r, int *fd, struct error *err);
+
 /* ---- rank-wrapper.c -------------------------------------------------------------------------- */
 
+/* A copy of word in which %r and %h are replaced by rank and host. The caller frees it. NULL: out
+ * of memory. */
+char *rank_fill_in(const char *word, const struct rank *r);
 bool rank_is_wrapped(const struct rank *r); /* does --wrap hold for it? */
 /* The wrapper's words, with rank and host filled in, then the rank's; `program` instead of its
  * first one unless that is NULL. The caller frees them by words_free(). NULL: out of memory. */

@@ -227,6 +227,19 @@ input_arrives() { # SIZE
     [ "${#lines[@]}" -eq 8 ]
 }
 
+@test "--stdin file: each rank reads a file of its host, in its directory" {
+    mkdir in && printf 'zero\n' >in/of.0 && printf 'one\n' >in/of.1
+    run -0 --separate-stderr mprun -n 2 --oversubscribe --tag-output --wdir in --stdin file:of.%r cat </dev/null
+    [ "$(sort <<<"$output")" = "[0]<stdout>: zero"$'\n'"[1]<stdout>: one" ]
+    run -0 --separate-stderr mprun --as srun -n 2 -O -i in/of.%t cat <<<never
+    [ "$(sort <<<"$output" | paste -sd' ')" = "one zero" ]
+    run -125 --separate-stderr mprun -q -n 3 --oversubscribe --stdin file:in/of.%r cat
+    [[ $stderr == "mprun: start rank 2 on $(hostname): read standard input from 'in/of.2' in '$PWD': No such file or directory"* ]]
+    mkfifo fifo
+    run -0 --separate-stderr mprun -q -n 1 --stdin file:fifo cat
+    [ -z "$output" ]
+}
+
 @test "a rank that does not read holds up no other with --stdin all" {
     make_data 3M
     run --separate-stderr mprun -n 3 --stdin all sh -c '[ $PMIX_RANK = 1 ] || md5sum' <data

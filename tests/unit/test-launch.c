@@ -96,6 +96,7 @@ static struct launch a_launch(void)
     strcpy(l.step.gpu_env, "RESOURCE_GPU");
     l.step.wrapper.ranks = granted; /* borrowed */
     l.step.passed_signals = 1UL << 62 | 1UL << 10;
+    l.step.stdin_file = (char *)(uintptr_t)"in.%r"; /* borrowed */
     return l;
 }
 
@@ -137,6 +138,7 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_int_equal(got.step.umask, 027);
     assert_true(got.step.kill_grace == 2.5);
     assert_int_equal(got.step.stdin_rank, 2);
+    assert_string_equal(got.step.stdin_file, "in.%r");
     assert_true(got.step.soft_limits[RLIMIT_CORE].rlim_cur == RLIM_INFINITY);
     assert_int_equal(got.step.soft_limits[RLIMIT_NOFILE].rlim_cur, 1000 + RLIMIT_NOFILE);
     assert_true(got.step.rank_limits.memory.set && !got.step.rank_limits.swap.set);

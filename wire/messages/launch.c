@@ -62,7 +62,7 @@ static int judge_numbers(struct step *s, struct error *err)
 {
     if (s->nranks > LAUNCH_RANKS_MAX)
         return error_set(err, EPROTO, "%u ranks, more than %d", s->nranks, LAUNCH_RANKS_MAX);
-    if ((unsigned)s->containment.tracking > TRACK_TREE || (unsigned)s->stdin_target > STDIN_ALL ||
+    if ((unsigned)s->containment.tracking > TRACK_TREE || (unsigned)s->stdin_target > STDIN_FILE ||
         (unsigned)s->stop_point > STOP_IN_INIT)
         return error_set(err, EPROTO, "a policy that this version does not know");
     s->pmi &= PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2;
@@ -213,6 +213,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.host_env = strings_pack(l->step.host_env, &m.n_host_env);
     m.wrapper = strings_pack(l->step.wrapper.argv, &m.n_wrapper);
     m.wrapped_ranks = wrapped;
+    m.stdin_file = bytes_of(l->step.stdin_file);
     m.n_soft_limits = RLIM_NLIMITS;
     m.soft_limits = soft;
     *ret_n = mprun__launch__get_packed_size(&m);
@@ -353,6 +354,8 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     if (binding_unpack(m->binding, &s->bind, err) < 0)
         return -1;
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", m->gpu_env);
+    if (!(s->stdin_file = bytes_dup(&m->stdin_file)))
+        return error_set(err, EPROTO, "the name of a file with a NUL byte, or no memory");
     if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
         return error_set(err, EPROTO, "a variable's name with a NUL byte, or no memory");
     if (m->n_wrapper && !(s->wrapper.argv = strings_unpack(m->wrapper, m->n_wrapper)))
