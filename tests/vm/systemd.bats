@@ -57,7 +57,7 @@ as_lab() {
     [ "$status" -eq 0 ]
     [[ $output == *.scope/mprun.*/ranks/0.0.0 ]]
     run --separate-stderr as_lab systemd-run --quiet --user --scope -p Delegate=yes \
-        bash -c "'$MPRUN' --mem-per-rank 48M -n 1 '$PROBE' where; exit \$?"
+        bash -c "'$MPRUN' --containment memory --mem-per-rank 48M -n 1 '$PROBE' where; exit \$?"
     [ "$status" -eq 125 ]
     [[ $stderr == *"holds another process than mprun's, pid "*" (bash)"* ]]
 }
