@@ -19,7 +19,7 @@ static inline size_t buffer_len(const struct buffer *b)
 }
 static inline uint8_t *buffer_ptr(const struct buffer *b)
 {
-    return b->data + b->start;
+    return b->data ? b->data + b->start : NULL;
 }
 
 void buffer_free(struct buffer *b); /* leaves an empty, usable buffer */

@@ -26,6 +26,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/sanitizers.h"
 
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
@@ -33,7 +34,7 @@
 #ifndef SYS_clone3
 #define SYS_clone3 435
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if HAS_ADDRESS_SANITIZER
 #define SHARE_MEMORY 0 /* the sanitizer's shadow does not survive two users of one memory */
 #else
 #define SHARE_MEMORY CLONE_VM
@@ -292,7 +293,7 @@ static pid_t clone_sharing(struct child *c)
 
 /* libc has no function for clone3(), so the step from the call to the child's own stack is made
  * here. Other processors and the sanitizers copy the memory, which costs a third more. */
-#if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__SANITIZE_ADDRESS__)
+#if (defined(__x86_64__) || defined(__aarch64__)) && !HAS_ADDRESS_SANITIZER
 static long clone3_on_stack(struct clone3_args *a, char *stack, int (*fn)(void *), void *arg)
 {
     a->flags |= CLONE_VM;

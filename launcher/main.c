@@ -161,9 +161,9 @@ static int print_help(enum help_subject subject, const char *name)
     return end_output();
 }
 
-static int print_settings(const struct settings *s)
+static int print_settings(const struct cmdline *cmd)
 {
-    settings_print(s, stdout);
+    settings_print(cmd, stdout);
     return end_output();
 }
 
@@ -217,7 +217,7 @@ static int run_program(int argc, char **argv)
     else if (cmd.version)
         code = print_version();
     else if (cmd.settings.is_shown)
-        code = print_settings(&cmd.settings);
+        code = print_settings(&cmd);
     else if (cmd.translate)
         code = print_translation(&cmd, argc, argv);
     else if (cmd.self_test)

@@ -800,7 +800,7 @@ static const struct option_def table[] = {
     {"--heartbeat", "TIME", ENDING,
      "Name a host whose mpstarter says nothing for so long (6 s by default), which ends nothing; "
      "0: never",
-     .apply = apply_heartbeat},
+     .apply = apply_heartbeat, SETS(SECONDS, heartbeat)},
     {"--kill-grace", "TIME", ENDING,
      "When ranks are ended, wait this long between TERM and KILL; 10 seconds by default",
      SETS(SECONDS, step.kill_grace)},
@@ -879,7 +879,8 @@ static const struct option_def table[] = {
      "with --enable-recovery",
      .apply = cmdline_apply_kill_on_bad_exit},
     {"--show-config", NULL, OTHER,
-     "Print the options that files and variables set, with their sources, and run no program",
+     "Print the options that files and variables set, with their sources, and the values of others; "
+     "run no program",
      SETS(FLAG, settings.is_shown)},
     {"--no-config", NULL, OTHER,
      "Use no file mprun.conf and no variable MPRUN_OPTION_NAME, but what the administrator has "

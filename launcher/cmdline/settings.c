@@ -291,8 +291,35 @@ int settings_take_files(struct cmdline *c, char *const env[], struct error *err)
 
 /* ---- --show-config --------------------------------------------------------------------------- */
 
-void settings_print(const struct settings *s, FILE *out)
+/* The value of an option that nobody has set; "": it has none. */
+static void format_default(const struct option_def *def, char *to, size_t size)
 {
+    const void *at = (const char *)&option_defaults + def->member;
+    to[0] = 0;
+    if (def->kind == OPTION_COUNT && *(const uint32_t *)at)
+        snprintf(to, size, "%u", *(const uint32_t *)at);
+    else if (def->kind == OPTION_SECONDS && *(const double *)at > 0)
+        snprintf(to, size, "%gs", *(const double *)at);
+    else if (def->kind == OPTION_BYTES && *(const uint64_t *)at)
+        snprintf(to, size, "%llu", *(const unsigned long long *)at);
+    else if (def->kind == OPTION_WORD)
+        snprintf(to, size, "%s", def->words[*(const unsigned *)at]);
+}
+
+static void print_defaults(const struct cmdline *c, FILE *out)
+{
+    char value[40];
+    fprintf(out, "# built in\n");
+    for (const struct option_def *def = c->own_options; def->names; def++) {
+        format_default(def, value, sizeof(value));
+        if (value[0] && !is_said(c, def, NULL))
+            fprintf(out, "# %.*s=%s\n", (int)strcspn(def->names, " "), def->names, value);
+    }
+}
+
+void settings_print(const struct cmdline *c, FILE *out)
+{
+    const struct settings *s = &c->settings;
     const char *source = NULL;
     bool was_locked = false;
     for (size_t i = 0; i < s->n; i++) {
@@ -304,4 +331,5 @@ void settings_print(const struct settings *s, FILE *out)
         source = one->source;
         was_locked = is_locked;
     }
+    print_defaults(c, out);
 }

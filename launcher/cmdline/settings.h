@@ -55,5 +55,6 @@ int settings_take(struct cmdline *c, enum setting_kind kind, const char *source,
                   const char *value, struct error *err);
 /* Has the line or an earlier source this option of mprun's, or one that says the same? */
 bool settings_have(const struct cmdline *c, const char *name);
-/* Print all settings as lines of a file, with their sources as comments. */
-void settings_print(const struct settings *s, FILE *out);
+/* Print all settings as lines of a file, with their sources as comments, and as comments the values
+ * of options that nobody has set. */
+void settings_print(const struct cmdline *c, FILE *out);

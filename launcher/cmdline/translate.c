@@ -151,11 +151,11 @@ static int translate_options(struct translation *t, int argc, char *const argv[]
     struct option_use use;
     for (;;) {
         int from = at, rc = options_next(t->said->options, argc, argv, &at, &use, err);
-        AUTO_FREE char *joined = use.joined;
+        if (rc > 0 && translate_option(t, &use, from, at, argv, err) < 0)
+            rc = -1;
+        free(use.joined);
         if (rc <= 0)
             return rc < 0 ? -1 : at;
-        if (translate_option(t, &use, from, at, argv, err) < 0)
-            return -1;
     }
 }
 

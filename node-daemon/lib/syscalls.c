@@ -10,21 +10,13 @@
 #include <stdbool.h>
 #include <seccomp.h>
 
-/* Sanitizers look for leaks with calls that are refused otherwise. */
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
+#include "common/sanitizers.h"
 
 /* None of them looks into processes, changes what the machine is, or reaches new parts of the
  * kernel.
  */
 static const int of_all[] = {
-#if !SANITIZED
+#if !HAS_ADDRESS_SANITIZER /* which looks for leaks by it */
     SCMP_SYS(ptrace),
 #endif
     SCMP_SYS(process_vm_writev),
@@ -88,7 +80,7 @@ static const int to_others[] = {SCMP_SYS(kill),
 static const int of_others_than_watch[] = {SCMP_SYS(process_vm_readv)};
 /* The signer has all that it needs when it begins. */
 static const int of_signer[] = {
-#if !SANITIZED
+#if !HAS_ADDRESS_SANITIZER /* which looks for leaks by it */
     SCMP_SYS(open),   SCMP_SYS(openat),  SCMP_SYS(openat2),
 #endif
     SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(bind),    SCMP_SYS(fork), SCMP_SYS(vfork)};

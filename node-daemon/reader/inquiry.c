@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/sanitizers.h"
 #include "node-daemon/reader/inquiry.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ enum {
     PROCESSES_MAX = 4096, /* of that user in all, here */
     DESCRIPTORS_CLOSED = 4096
 };
-#if defined(__SANITIZE_ADDRESS__)
+#if HAS_ADDRESS_SANITIZER
 static const rlim_t ADDRESSES_MAX = RLIM_INFINITY; /* for its shadow */
 #else
 static const rlim_t ADDRESSES_MAX = (rlim_t)1 << 30;

@@ -128,8 +128,9 @@ static void take_resource(const char *text, size_t len, struct pbs_share *s)
 {
     const char *value = memchr(text, '=', len);
     size_t name = value ? (size_t)(value - text) : len;
-    if (!value++)
+    if (!value)
         return;
+    value++;
     size_t left = len - name - 1;
     if (name == 5 && !memcmp(text, "ncpus", name))
         s->cores += parse_count(value, left);

@@ -32,12 +32,16 @@ counting() {
     [ "$output" = --kill-grace=2 ]
     export MPRUN_OPTION_KILL_GRACE=3
     run -0 mprun --show-config
-    [ "$output" = "# MPRUN_OPTION_KILL_GRACE
+    [[ $output == "# MPRUN_OPTION_KILL_GRACE
 --kill-grace=3
 # $MINE
 # --kill-grace=2 (another one counts)
 # $SITE
-# --kill-grace=1 (another one counts)" ]
+# --kill-grace=1 (another one counts)
+# built in
+"* ]]
+    grep -qx '# --link-security=encrypt' <<<"$output" && grep -qx '# --heartbeat=6s' <<<"$output"
+    ! grep -q '^# --kill-grace=10' <<<"$output" || false
     counting --kill-grace 4
     [ -z "$output" ]
     counting --no-config

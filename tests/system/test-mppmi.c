@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "common/sanitizers.h"
 #include "common/loop.h"
 #include "common/proc.h"
 #include "tests/system/pmi-play.h"
@@ -468,20 +469,10 @@ static void a_topology_that_is_none_is_refused(void **state)
     assert_refused(p, "read the topology");
 }
 
-#if defined(__has_feature)
-#define CLANG_SANITIZES __has_feature(address_sanitizer)
-#else
-#define CLANG_SANITIZES 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || CLANG_SANITIZES
-enum { SANITIZED = 1 }; /* its shadow memory is not mppmi's */
-#else
-enum { SANITIZED = 0 };
-#endif
 
 static void memory_stays_in_its_budget(void **state)
 {
-    if (SANITIZED)
+    if (HAS_ADDRESS_SANITIZER) /* its shadow memory is not mppmi's */
         skip();
     struct play *p = hosts(1, 64);
     struct error err;

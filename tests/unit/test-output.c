@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-output.c - output onto pipes, terminals, sockets and files whose readers behave and do not
  */
+#include "common/sanitizers.h"
 #include "launcher/io/output.h"
 #include "launcher/io/output-lines.h"
 
@@ -32,15 +33,6 @@
 #include "tests/unit/patience.h"
 
 enum { WINDOW = 64 * 1024, HOSTS = 4 };
-
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
 
 struct world {
     struct loop *loop;
@@ -557,7 +549,7 @@ static int memory_child(struct world *w, int tag)
 static void memory_is_bounded_by_the_windows(void **state)
 {
     struct world *w = *state;
-    if (SANITIZED) /* freed memory is kept in quarantine */
+    if (HAS_ADDRESS_SANITIZER) /* freed memory is kept in quarantine */
         skip();
     for (int tag = 0; tag < 2; tag++) {
         pid_t pid = fork();

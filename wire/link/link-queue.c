@@ -66,10 +66,10 @@ static void send_control(struct link *l, uint32_t host, enum frame_type type, co
             link_no_memory(l);
             return;
         }
-        at += part;
         n -= part;
         if (n == 0)
             break;
+        at += part;
     }
     link_want_write(l);
 }
