@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/number.h"
+#include "common/spawn.h"
 #include "common/words.h"
 #include "launcher/display.h"
 #include "launcher/start/starters.h"
@@ -48,6 +49,41 @@ static void print_start(const struct step_plan *p, const struct host *h,
         printf("            started %s\n", how);
 }
 
+static void print_escaped(const char *text)
+{
+    char shown[1000];
+    text_escape(text, strlen(text), shown, sizeof(shown));
+    printf("%s", shown);
+}
+
+/* The names of variables, or quoted arguments. */
+static void print_words(const char *what, char *const words[])
+{
+    enum { MOST = 40 };
+    size_t n = 0;
+    for (; words[n] && n < MOST; n++) {
+        AUTO_FREE char *quoted = word_quote(words[n]);
+        printf("%s", n ? " " : what);
+        print_escaped(quoted ? quoted : words[n]);
+    }
+    if (n)
+        printf("%s\n", words[n] ? " ..." : "");
+}
+
+/* The program as this machine has it. Others may have another one. */
+static void print_file(const struct app *a)
+{
+    struct error e;
+    AUTO_FREE char *path = NULL;
+    if (spawn_resolve(a->argv[0], a->envp, a->directory, &path, &e) == 0) {
+        printf("            file: ");
+        print_escaped(path);
+    } else {
+        printf("            no file on this machine: %s", e.text);
+    }
+    printf("\n");
+}
+
 static void print_programs(const struct step_plan *p)
 {
     for (size_t i = 0; i < p->step.napps; i++) {
@@ -57,6 +93,9 @@ static void print_programs(const struct step_plan *p)
         text_escape(a->argv[0], strlen(a->argv[0]), program, sizeof(program));
         text_escape(a->directory, strlen(a->directory), directory, sizeof(directory));
         printf("program     %s: %u rank%s in %s\n", program, n, plural(n), directory);
+        print_file(a);
+        print_words("            arguments: ", a->argv + 1);
+        print_words("            variables: ", a->given_env);
     }
 }
 

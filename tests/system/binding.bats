@@ -135,7 +135,7 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
     [ "$(grep -c "bound to cores: 1 rank, " <<<"$output")" -eq 2 ]
     [ "$(grep -c "containment '" <<<"$output")" -eq 2 ]
     [[ $output == *"transport   ${MPRUN_TRANSPORT:-unix}"* ]]
-    [[ $output == *"program     touch: 2 ranks in $PWD"* ]]
+    [[ $output == *"program     touch: 2 ranks in $PWD"$'\n'"            file: "*"/touch"* ]]
     # what it says of containment is what a step has
     said=$(sed -n "s/^ *containment '\([a-z]*\)'.*/\1/p" <<<"$output" | sort -u)
     run -0 --separate-stderr mprun -n 1 --verbose true
