@@ -321,6 +321,9 @@ static const char *const on_limit_words[] = {
     NULL,
 };
 
+static const char *const color_words[] = {
+    [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
+
 static const char *const oom_kill_words[] = {"rank", "process", NULL};
 
 /* ---- output and input ------------------------------------------------------------------------ */
@@ -731,6 +734,9 @@ static const struct option_def table[] = {
 
     {"--tag-output --label -l -prepend-rank", NULL, STREAMS,
      "Begin each line of output with its rank", SETS(FLAG, output.lines.tag)},
+    {"--color", "WHEN", STREAMS,
+     "Colour what stands before lines by rank: auto (at a terminal, the default), always or never",
+     SETS(WORD, output.lines.color), .words = color_words},
     {"--timestamp-output", NULL, STREAMS,
      "Begin each line of output with the time at which it was written",
      SETS(FLAG, output.lines.timestamp)},
@@ -879,7 +885,8 @@ static const struct option_def table[] = {
      "with --enable-recovery",
      .apply = cmdline_apply_kill_on_bad_exit},
     {"--show-config", NULL, OTHER,
-     "Print the options that files and variables set, with their sources, and the values of others; "
+     "Print the options that files and variables set, with their sources, and the values of "
+     "others; "
      "run no program",
      SETS(FLAG, settings.is_shown)},
     {"--no-config", NULL, OTHER,
@@ -939,7 +946,6 @@ static const struct option_def table[] = {
     REFUSED("--use-hwthread-cpus",
             "slots are the resource manager's, or cores; write '--np N', with "
             "'--overcommit' for more ranks than slots"),
-    REFUSED("--path", "programs are looked for in mprun's PATH; start it by 'env PATH=DIR:$PATH'"),
     REFUSED("--ntasks-per-core --cores-per-socket --sockets-per-node --threads-per-core --hint",
             "this release counts ranks by host or socket: '--npernode N', '--map-by ppr:K:socket'; "
             "'--bind-to core' binds each to a core"),

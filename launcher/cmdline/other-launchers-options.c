@@ -72,6 +72,15 @@ static int apply_pmixmca(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "-x", setting, err);
 }
 
+static int apply_path(void *target, const char *value, struct error *err)
+{
+    char setting[4096];
+    if (snprintf(setting, sizeof(setting), "PATH=%s", value) >= (int)sizeof(setting))
+        return error_set(err, EINVAL, "'%.60s...' is longer than %zu bytes", value,
+                         sizeof(setting) - 6);
+    return cmdline_apply_named(target, "--prepend-env", setting, err);
+}
+
 /* ---- Hydra and Intel MPI --------------------------------------------------------------------- */
 
 static int apply_rr(void *target, const char *value, struct error *err)
@@ -277,6 +286,7 @@ static const struct option_def table[] = {
     {"--nolocal --skip-launch-node", NULL, NULL, "Use all hosts but this one",
      SETS(FLAG, place.no_local)},
     IS("--with-ft", "WHAT", 0, apply_with_ft, "--enable-recovery -x OMPI_MCA_mpi_ft_enable=1"),
+    {"--path", "DIRS", NULL, "--prepend-env PATH=DIRS", OPTION_APPEND, .apply = apply_path},
     ANYWAY("--noprefix --disable-recovery --no-app-prefix", NULL, 0),
     NO_EFFECT("--leave-session-attached --debug-daemons --debug-daemons-file --debug-devel "
               "--show-progress --use-regexp --enable-instant-on-support --novm --do-not-resolve "

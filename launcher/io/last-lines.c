@@ -74,7 +74,7 @@ int last_lines_add(struct last_lines *l, const struct output_line *line)
         end.n = room;
         end.continues = true;
     }
-    if (!t || line_write(&writer, &end, NULL, &t->text) < 0)
+    if (!t || line_write(&writer, &end, NULL, false, &t->text) < 0)
         return -1;
     while (buffer_len(&t->text) > l->bytes)
         drop_first_line(&t->text);

@@ -167,13 +167,26 @@ static int write_json(struct line_writer *w, const struct output_line *line, str
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Six colours that can be read on black and on white. */
+static int put_colored_prefix(struct line_writer *w, const struct output_line *line,
+                              struct buffer *to)
+{
+    char color[16];
+    const struct line_format *f = w->format;
+    if (!f->tag && !f->timestamp && !f->pattern)
+        return 0;
+    snprintf(color, sizeof(color), "\033[3%um", 1 + line->head.name.rank % 6);
+    return put(to, color) < 0 || put_prefix(w, line, NULL, to) < 0 ? -1 : put(to, "\033[0m");
+}
+
 int line_write(struct line_writer *w, const struct output_line *line, const char *ranks,
-               struct buffer *to)
+               bool is_colored, struct buffer *to)
 {
     if (w->format->json)
         return write_json(w, line, to);
-    return put_prefix(w, line, ranks, to) < 0 || buffer_append(to, line->text, line->n) < 0 ||
-                   put(to, "\n") < 0
+    return (is_colored && !ranks ? put_colored_prefix(w, line, to)
+                                 : put_prefix(w, line, ranks, to)) < 0 ||
+                   buffer_append(to, line->text, line->n) < 0 || put(to, "\n") < 0
                ? -1
                : 0;
 }

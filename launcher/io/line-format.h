@@ -21,11 +21,15 @@
 struct buffer;
 struct output_line;
 
+/* Is what stands before a line coloured by its rank? */
+enum line_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER }; /* AUTO: at a terminal */
+
 struct line_format {
-    bool tag;            /* rank and stream */
-    bool timestamp;      /* the time at its source */
-    bool whole;          /* nothing, but lines are whole */
-    bool json;           /* instead of all of these */
+    bool tag;       /* rank and stream */
+    bool timestamp; /* the time at its source */
+    bool whole;     /* nothing, but lines are whole */
+    bool json;      /* instead of all of these */
+    enum line_color color;
     const char *pattern; /* instead of rank and stream (output-pattern.h); NULL: none */
 };
 
@@ -38,6 +42,6 @@ struct line_writer {
     struct line_clock clock;
 };
 /* Append the line and a newline. ranks: the set of ranks that have written it; NULL: it is this
- * rank's alone. -1: out of memory. */
+ * rank's alone, which may be shown by a colour. -1: out of memory. */
 int line_write(struct line_writer *w, const struct output_line *line, const char *ranks,
-               struct buffer *to);
+               bool is_colored, struct buffer *to);

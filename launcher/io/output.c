@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "launcher/io/last-lines.h"
 #include "launcher/io/line-merge.h"
@@ -32,6 +33,7 @@ struct due {
 struct outlet {
     struct output *o;
     struct output_sink sink; /* zero: this stream goes where the other one does */
+    bool is_colored;         /* lines begin in the colour of their rank */
     int streams;             /* bit per stream (1, 2) that goes here */
     struct buffer dues;      /* of struct due */
 };
@@ -136,6 +138,15 @@ static void on_emptied(void *arg)
 
 static const struct sink_events sink_events = {pay_dues, tell_closed, on_emptied};
 
+/* As programs at a terminal have it (https://no-color.org). */
+static bool is_colored(enum line_color when, int fd)
+{
+    const char *terminal = getenv("TERM"), *no = getenv("NO_COLOR");
+    if (when != COLOR_AUTO)
+        return when == COLOR_ALWAYS;
+    return isatty(fd) && terminal && strcmp(terminal, "dumb") != 0 && !(no && *no);
+}
+
 static int open_outlets(struct output *o, struct loop *loop, struct error *err)
 {
     struct stat st[STREAMS];
@@ -152,6 +163,7 @@ static int open_outlets(struct output *o, struct loop *loop, struct error *err)
             o->of[i] = &o->outlets[0];
         else if (sink_open(&l->sink, loop, o->setup.fds[i], st[i].st_mode, &sink_events, l) < 0)
             return error_errno(err, ENOMEM, "watch standard %s", name);
+        l->is_colored = is_colored(o->setup.options.lines.color, o->setup.fds[i]);
         o->of[i]->streams |= 1 << (i + 1);
     }
     return 0;
@@ -180,9 +192,10 @@ static bool goes_on(const struct output *o, unsigned stream)
 
 static void write_line(struct output *o, const struct output_line *line, const char *ranks)
 {
+    const struct outlet *outlet = o->of[line->head.stream - 1];
     struct output_sink *s = &o->of[line->head.stream - 1]->sink;
     struct buffer *to = sink_queue(s);
-    if (to && line_write(&o->writer, line, ranks, to) < 0)
+    if (to && line_write(&o->writer, line, ranks, outlet->is_colored, to) < 0)
         sink_fail(s, ENOMEM);
 }
 
@@ -192,7 +205,7 @@ static int take_line(void *arg, const struct output_line *line)
     if (o->last && last_lines_add(o->last, line) < 0)
         return -1;
     if (o->is_formatted && output_files_take(o->files, line->head.stream) &&
-        line_write(&o->writer, line, NULL, &o->to_file) < 0)
+        line_write(&o->writer, line, NULL, false, &o->to_file) < 0)
         return -1;
     if (!goes_on(o, line->head.stream))
         return 0;

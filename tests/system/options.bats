@@ -98,6 +98,25 @@ END
     [[ $stderr == *"'none' stands alone"* ]]
 }
 
+@test "--color: what stands before a line has the colour of its rank; files have none" {
+    run -0 --separate-stderr mprun -n 1 --color always -l --outfile-pattern o.%r --errfile-pattern /dev/null sh -c 'echo text'
+    [ "$(cat o.0)" = "[0]<stdout>: text" ]
+    run -0 --separate-stderr mprun -n 2 --oversubscribe --color always -l sh -c 'echo text'
+    [ "$(sort <<<"$output")" = $'\e[31m[0]<stdout>: \e[0mtext\n\e[32m[1]<stdout>: \e[0mtext' ]
+    run -0 --separate-stderr mprun -n 1 --color always sh -c 'echo text'
+    [ "$output" = text ]
+    run -0 --separate-stderr mprun -n 1 -l sh -c 'echo text'
+    [ "$output" = "[0]<stdout>: text" ]
+    for variables in TERM=xterm TERM=dumb "TERM=xterm NO_COLOR=1"; do
+        run -0 env $variables "$MPRUN_SOURCE/tests/lib/terminal" "$MPRUN" -n 1 -l echo text </dev/null
+        if [ "$variables" = TERM=xterm ]; then
+            [[ $output == *$'\e[31m[0]<stdout>: \e[0mtext'* ]]
+        else
+            [[ $output == *"[0]<stdout>: text"* && $output != *$'\e[31m'* ]]
+        fi
+    done
+}
+
 @test "--tag-output and --timestamp-output begin each line" {
     for option in --tag-output --label -l -prepend-rank; do
         run -0 --separate-stderr mprun -n 2 $option sh -c 'echo out; echo err >&2'
@@ -260,6 +279,9 @@ EOF
     run -0 --separate-stderr mprun --env-remove GONE --prepend-env KEPT a --append-env KEPT=z --append-env NEW=n \
         -n 1 sh -c 'echo "${GONE-none} $KEPT $NEW"'
     [ "$output" = "none a:here:z n" ]
+    mkdir own && printf '#!/bin/sh\necho found\n' >own/only-there && chmod +x own/only-there
+    run -0 --separate-stderr mprun --path "$PWD/own" -n 1 only-there
+    [ "$output" = found ]
     for words in --export=NONE,KEPT --export=KEPT "-genvlist KEPT" "-genvnone -x KEPT" "-envlist KEPT"; do
         # shellcheck disable=SC2086
         run -0 --separate-stderr mprun $words -n 1 /bin/sh -c 'echo "${GONE-none} $KEPT"'
