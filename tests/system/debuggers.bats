@@ -62,6 +62,7 @@ has_stopped() { [ "$(ps -eo stat=,args= | grep -c "^T.*$MPRUN_TEST_MARK")" -eq "
 
 @test "MPIR: gdb starts mprun, stops at the breakpoint, and reads a table of ranks that wait at exec" {
     needs_tool gdb
+    needs_no_sanitizers "gdb has no types of that build"
     cat >commands <<END
 set breakpoint pending off
 break main
@@ -88,6 +89,7 @@ END
 
 @test "MPIR: a debugger that attaches to a running mprun finds the table" {
     needs_tool gdb
+    needs_no_sanitizers "gdb has no types of that build"
     mprun_start --rm local:2 -N 1 sh -c 'echo $$; exec sleep 1000'
     wait_until 10 eval '[ "$(wc -l <"$MPRUN_OUT")" -eq 2 ]'
     {
@@ -104,6 +106,7 @@ END
 
 @test "MPIR: a step that fails shows the debugger why" {
     needs_tool gdb
+    needs_no_sanitizers "gdb has no types of that build"
     cat >commands <<'END'
 break main
 run
