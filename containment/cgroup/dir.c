@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
 
@@ -97,14 +98,16 @@ int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret)
  * which is passed on; -1 when a directory cannot be read. depth: 0. */
 static int walk(struct cgroup_at d, int depth, int (*fn)(struct cgroup_at d, void *arg), void *arg)
 {
+    struct stat st; /* the kernel counts directories below as links */
+    if (fstatat(d.fd, d.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 2)
+        return fn(d, arg);
     AUTO_CLOSE int fd = at_open(d);
     AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir)
         return -1;
     (void)take_fd(&fd); /* it is dir's */
-    struct dirent *e;
     int rc = 0;
-    while (rc == 0 && (e = readdir(dir))) {
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
         if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
             continue;
         struct cgroup_at below = {dirfd(dir), e->d_name};
@@ -151,8 +154,7 @@ static int collect_pids(struct cgroup_at d, void *arg)
     AUTO_FREE char *text = slurp_pids(d, &are_threads);
     if (!text)
         return is_gone_or_threaded() ? 0 : -1;
-    char *end;
-    for (char *p = text; *p; p = end + (*end != 0)) {
+    for (char *p = text, *end; *p; p = end + (*end != 0)) {
         long pid = strtol(p, &end, 10);
         if (end == p || add_pid(arg, (pid_t)pid, are_threads) < 0)
             return -1;
