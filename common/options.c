@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/near-words.h"
 #include "common/cleanup.h"
@@ -177,7 +178,11 @@ static bool is_attached(const struct option_def *defs, const struct option_def *
 static int recognise(const struct option_def *defs, const char *word, struct option_use *ret,
                      struct error *err)
 {
-    size_t len = strcspn(word, "=");
+    size_t len = strcspn(word, "="), first = strcspn(word, " \t");
+    if (first < len && options_find(defs, word, first))
+        return error_set(err, EINVAL,
+                         "'%.60s' is one word: leave out the quotes around an option and its value",
+                         word);
     *ret = (struct option_use){.def = options_find(defs, word, len), .name = word, .name_len = len};
     if (ret->def) {
         ret->value = word[len] ? word + len + 1 : NULL;
@@ -225,7 +230,7 @@ int option_word(const char *word, size_t len, const char *const words[], struct 
 {
     char copy[64], list[256] = "";
     for (int i = 0; words[i]; i++)
-        if (strlen(words[i]) == len && memcmp(words[i], word, len) == 0)
+        if (strlen(words[i]) == len && strncasecmp(words[i], word, len) == 0)
             return i;
     for (int i = 0; words[i]; i++)
         snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", words[i]);
@@ -317,6 +322,11 @@ static int apply_use(const struct option_use *u, const char **seen, void *target
     if (is_next_word(u))
         error_set(err, EINVAL,
                   "'%.60s' follows, which is not a number; is a variable before it unset?",
+                  u->value);
+    if (u->value && u->value[0] == '$')
+        error_set(err, EINVAL,
+                  "'%.60s' is as typed: in '...' quotes the shell replaces nothing; write it "
+                  "without, or in double quotes",
                   u->value);
     return error_context(err, "option '%.*s'", USE_NAME(u));
 }

@@ -259,6 +259,28 @@ static void allow_rounds(struct step_plan *p)
         p->alloc.may_oversubscribe = 1;
 }
 
+/* Hydra fills the hosts' slots (-ppn: as many) and begins anew with the first one: *ret is then the
+ * host of each rank. */
+static int place_in_rounds(const struct step_plan *p, struct plan_options *o, uint32_t **ret,
+                           size_t *ret_n, struct error *err)
+{
+    const struct allocation *a = &p->alloc;
+    uint64_t slots = 0;
+    for (size_t i = 0; i < a->nhosts; i++)
+        slots += o->per_host ? o->per_host : a->hosts[i].slots.value;
+    if (p->cmd->dialect != DIALECT_MPIEXEC || p->adapter != &rm_adapter_ssh || *ret || o->turn ||
+        !slots || o->nranks <= slots)
+        return 0;
+    if (!(*ret = calloc(o->nranks, sizeof(**ret))))
+        return error_errno(err, ENOMEM, "place the ranks");
+    for (uint32_t host = 0; *ret_n < o->nranks; host = (host + 1) % (uint32_t)a->nhosts)
+        for (uint32_t k = o->per_host ? o->per_host : a->hosts[host].slots.value;
+             k > 0 && *ret_n < o->nranks; k--)
+            (*ret)[(*ret_n)++] = host;
+    o->per_host = 0;
+    return 0;
+}
+
 /* All ranks at once. */
 static int place_step(struct step_plan *p, struct error *err)
 {
@@ -275,6 +297,8 @@ static int place_step(struct step_plan *p, struct error *err)
     if (place->rank_file && place_by_rank_file(p, &sequence, &n, err) < 0)
         return -1;
     o.nranks = p->cmd->nranks;
+    if (place_in_rounds(p, &o, &sequence, &n, err) < 0)
+        return -1;
     o.host_of = sequence;
     o.nhost_of = (uint32_t)n;
     return plan(&p->alloc, &o, &p->placement, err);
@@ -412,11 +436,10 @@ static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t cou
     return 0;
 }
 
-static void take_mpirun_defaults(const struct step_plan *p, const struct placement_options *place,
-                                 struct binding_request *b)
+static void take_defaults(const struct step_plan *p, const struct placement_options *place,
+                          struct binding_request *b)
 {
-    if (p->cmd->dialect == DIALECT_MPIRUN)
-        placement_take_mpirun_defaults(place, p->placement.map.nranks, b);
+    placement_take_defaults(p->cmd->dialect, place, p->placement.map.nranks, b);
 }
 
 static int copy_apps(struct step_plan *p, struct error *err)
@@ -437,7 +460,7 @@ static int copy_apps(struct step_plan *p, struct error *err)
             return error_errno(err, ENOMEM, "prepare the programs");
         if (from->place) {
             *s->apps[i].bind = step_plan_binding(from->place);
-            take_mpirun_defaults(p, from->place, s->apps[i].bind);
+            take_defaults(p, from->place, s->apps[i].bind);
         }
     }
     s->nranks = next;
@@ -527,7 +550,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     step_plan_new_nspace(s->nspace);
     s->slurm_variables = p->cmd->dialect == DIALECT_SRUN;
     s->oversubscribed = p->placement.oversubscribed;
-    take_mpirun_defaults(p, &p->cmd->place, &s->bind);
+    take_defaults(p, &p->cmd->place, &s->bind);
     choose_rank_cores(p);
     s->passed_signals = p->adapter->signals_starters;
     s->stdin_slow = input_is_slow(STDIN_FILENO);

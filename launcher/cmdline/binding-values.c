@@ -103,8 +103,15 @@ static int read_mask(const char *text, struct idset *ret, struct error *err)
 static int read_thread(const char *text, struct idset *ret, struct error *err)
 {
     int64_t thread;
-    if (number_parse(text, NULL, 0, IDSET_MAX - 1, &thread, err) < 0)
+    char *end;
+    if (strncasecmp(text, "0x", 2) == 0 && text[2]) { /* as srun takes it */
+        unsigned long n = strtoul(text, &end, 16);
+        thread = *end == 0 && n < IDSET_MAX ? (int64_t)n : -1;
+        if (thread < 0)
+            return error_set(err, EINVAL, "'%.60s' is no number of a hardware thread", text);
+    } else if (number_parse(text, NULL, 0, IDSET_MAX - 1, &thread, err) < 0) {
         return -1;
+    }
     return idset_add(ret, (unsigned)thread) == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
@@ -246,6 +253,9 @@ int placement_map_by(struct placement_options *p, const char *value, struct erro
         p->in_sequence = true;
     else if (level != LEVEL_NONE)
         p->bind.map = p->by_core ? LEVEL_NONE : level;
+    else if (len > 3 && strncasecmp(value, "pe=", 3) == 0)
+        return error_set(err, EINVAL, "is ':%.60s' meant? 'pe' is a modifier, as 'slot:pe=2'",
+                         value);
     else if (!is_word(value, len, "slot"))
         return error_set(err, EINVAL,
                          "'%.60s' is not in this release; write slot, node, seq, "
@@ -307,6 +317,8 @@ int cmdline_apply_rank_by(void *target, const char *value, struct error *err)
                                         [RANK_BY_FILL - 1] = "fill",
                                         [RANK_BY_SPAN - 1] = "span",
                                         NULL};
+    if (strcasecmp(value, "core") == 0 || strcasecmp(value, "hwthread") == 0)
+        value = "fill"; /* part after part, as Open MPI 4 has it */
     for (int i = 0; words[i]; i++)
         if (strcasecmp(value, words[i]) == 0) {
             ((struct cmdline *)target)->place.rank_by = (enum rank_by)(i + 1);
@@ -491,10 +503,11 @@ int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
     size_t len = strcspn(value, ",");
     c->place.says_bind = true;
     bool verbose = is_word(value, len, "verbose") || is_word(value, len, "v");
+    bool quiet = is_word(value, len, "quiet") || is_word(value, len, "q");
     c->report_bindings |= verbose;
-    if (verbose && !value[len])
+    if ((verbose || quiet) && !value[len])
         return 0;
-    if (value[len] && (verbose || is_word(value, len, "quiet") || is_word(value, len, "q")))
+    if (value[len] && (verbose || quiet))
         value += len + 1;
     len = strcspn(value, ":");
     if (is_word(value, len, "map_cpu") && value[len])

@@ -75,6 +75,8 @@ int cmdline_apply_errfile(void *target, const char *value, struct error *err);
 int cmdline_apply_srun_output(void *target, const char *value, struct error *err);
 int cmdline_apply_srun_error(void *target, const char *value, struct error *err);
 int cmdline_apply_srun_input(void *target, const char *value, struct error *err);
+int cmdline_apply_flux_output(void *target, const char *value, struct error *err);
+int cmdline_apply_flux_error(void *target, const char *value, struct error *err);
 int cmdline_apply_hydra_outfile(void *target, const char *value, struct error *err);
 int cmdline_apply_hydra_errfile(void *target, const char *value, struct error *err);
 int cmdline_apply_hydra_line_pattern(void *target, const char *value, struct error *err);
@@ -98,10 +100,16 @@ int cmdline_make_own_options(struct cmdline *c, struct error *err);
  * index behind them, or -1 with err. */
 int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,
                             struct error *err);
+/* Is argv[at] no program, but the "run" of "flux run"? */
+bool cmdline_is_subcommand(const struct cmdline *c, int argc, char *const argv[], int at);
+/* Does an option of another launcher ask for what is so without it? */
+bool cmdline_is_needless(const struct option_def *def);
 /* Is argv[at] a variable "NAME=VALUE" before the program, as mpirun_rsh has it? */
 bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const argv[], int at);
 /* Apply jsrun's resource sets of the first program as ranks and cores. 0, or -1 with err. */
 int cmdline_settle_sets(struct cmdline *c, struct error *err);
+/* Where a line of flux has no number of tasks: one, or one on each node. 0, or -1 with err. */
+int cmdline_take_flux_ranks(struct cmdline *c, struct error *err);
 /* The word of a part of a host, as --map-by and --bind-to have it. */
 const char *cmdline_level_word(enum level level);
 /* As if the line had this option, in mprun's own dialect. Copies value (NULL: a switch). */

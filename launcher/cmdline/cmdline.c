@@ -122,9 +122,19 @@ static int check_program(const char *word, struct error *err)
     if (!*word)
         return error_set(err, EINVAL, "the name of the program is empty; is a variable unset?");
     if (is_long_dash(word))
+        return error_set(
+            err, EINVAL, "'%.60s' begins with a long dash, as documents have it; type '-%s%.60s'",
+            word, is_long_dash(word + 3) ? "-" : "", word + (is_long_dash(word + 3) ? 6 : 3));
+    if (strncmp(word, "\xe2\x80\x9c", 3) == 0 || strncmp(word, "\xe2\x80\x98", 3) == 0)
         return error_set(err, EINVAL,
-                         "'%.60s' begins with a long dash, as documents have it; type '-%.60s'",
-                         word, word + 3);
+                         "'%.60s' begins with a quote as documents have it; type ' or \", or leave "
+                         "it out",
+                         word);
+    if (word[strlen(word) - 1] == ':')
+        return error_set(err, EINVAL,
+                         "'%.60s': a ':' between programs is a word of its own; put a blank before "
+                         "it",
+                         word);
     if (is_assignment(word))
         return error_set(err, EINVAL, "the program is '%.60s'; is '-x %.60s' meant?", word, word);
     if (word[strspn(word, "0123456789")] == 0)
@@ -178,6 +188,11 @@ bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const ar
     return c->dialect == DIALECT_MPIEXEC && at < argc && is_assignment(argv[at]);
 }
 
+bool cmdline_is_subcommand(const struct cmdline *c, int argc, char *const argv[], int at)
+{
+    return c->dialect == DIALECT_FLUX && c->napps <= 1 && at < argc && strcmp(argv[at], "run") == 0;
+}
+
 /* One part of the line from argv[from] on: the index of its ":", argc, or -1. */
 static int parse_part(struct cmdline *c, const struct option_def *defs, int argc,
                       char *const argv[], int from, struct error *err)
@@ -186,6 +201,8 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if (!c->app)
         return error_set(err, ENOMEM, "out of memory");
     int at = options_parse(defs, argc, argv, from, c, err);
+    if (at >= 0 && cmdline_is_subcommand(c, argc, argv, at))
+        at = options_parse(defs, argc, argv, at + 1, c, err);
     if (at < 0 && c->napps > 1)
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
@@ -201,8 +218,13 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         if (cmdline_set_variable(c->app, argv[at], err) < 0)
             return -1;
     int end = at;
-    while (end < argc && strcmp(argv[end], ":") != 0)
-        end++;
+    for (; end < argc && strcmp(argv[end], ":") != 0; end++)
+        if (argv[end][0] == ':' && argv[end][1] == '-' &&
+            options_find(defs, argv[end] + 1, strlen(argv[end] + 1)))
+            return error_set(err, EINVAL,
+                             "'%.60s': a ':' between programs is a word of its own; put a blank "
+                             "behind it",
+                             argv[end]);
     if (end == at && c->program_file && c->napps == 1)
         return argc;
     if (end == at)
@@ -378,6 +400,12 @@ static int parse_program_file(struct cmdline *c, struct error *err)
 static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct error *err)
 {
     struct dialect_use use;
+    size_t len = argc > 1 ? strlen(argv[argc - 1]) : 0;
+    if (len && argv[argc - 1][len - 1] == '\r')
+        return error_set(err, EINVAL,
+                         "'%.60s' ends with a carriage return, as lines of Windows do; 'dos2unix "
+                         "SCRIPT' takes them out of a script",
+                         argv[argc - 1]);
     if (cmdline_make_own_options(c, err) < 0 || dialect_find(argc, argv, &use, err) < 0)
         return -1;
     c->dialect = use.dialect;
@@ -431,7 +459,8 @@ int cmdline_settle_sets(struct cmdline *c, struct error *err)
             "%u cores of a resource set cannot be divided among %u tasks; '-c' has to be "
             "a multiple of '-a'",
             cores, (uint32_t)tasks);
-    if ((c->sets.number && apply_number(c, "--np", c->sets.number * tasks, err) < 0) ||
+    if ((c->sets.number && !c->app->nranks &&
+         apply_number(c, "--np", c->sets.number * tasks, err) < 0) ||
         (c->sets.per_host && apply_number(c, "--npernode", c->sets.per_host * tasks, err) < 0) ||
         (cores && !c->place.bind.cores &&
          apply_number(c, "--cpus-per-rank", cores / tasks, err) < 0))
@@ -564,9 +593,18 @@ static int check_agreement(const struct cmdline *c, struct error *err)
     return check_debugging(c, err) < 0 ? -1 : check_memory(c, err);
 }
 
+int cmdline_take_flux_ranks(struct cmdline *c, struct error *err)
+{
+    if (c->dialect != DIALECT_FLUX || c->napps != 1 || c->apps[0].nranks || c->place.per_host)
+        return 0;
+    c->app = c->apps;
+    return apply_number(c, "--np", c->place.nodes_max ? c->place.nodes_max : 1, err);
+}
+
 static int check_line(struct cmdline *c, struct error *err)
 {
-    return cmdline_settle_sets(c, err) < 0 || sum_ranks(c, err) < 0 || share_settings(c, err) < 0 ||
+    return cmdline_settle_sets(c, err) < 0 || cmdline_take_flux_ranks(c, err) < 0 ||
+                   sum_ranks(c, err) < 0 || share_settings(c, err) < 0 ||
                    check_agreement(c, err) < 0
                ? -1
                : 0;
@@ -691,10 +729,10 @@ char **cmdline_app_given(const struct cmdline_app *app)
     size_t n = 0;
     char **names = calloc(app->nenv + 1, sizeof(*names));
     for (size_t i = 0; names && i < app->nenv; i++) {
-        const char *equals = strchr(app->env[i], '=');
-        if (!equals)
+        const char *set = new_variable(app->env[i]);
+        if (!set)
             continue;
-        names[n] = strndup(app->env[i], (size_t)(equals - app->env[i]));
+        names[n] = strndup(set, strcspn(set, "="));
         if (!names[n++]) {
             words_free(names);
             return NULL;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/cleanup.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -21,6 +22,7 @@ static const struct {
     {"HYDRA_IFACE", "--interface", 0, false},
     {"I_MPI_HYDRA_IFACE", "--interface", 0, false},
     {"I_MPI_PERHOST", "--npernode", 0, false},
+    {"I_MPI_JOB_TIMEOUT", "--timeout", 0, false},
     {"SLURM_LABELIO", "--tag-output", IN(SRUN), true},
     {"SLURM_CPU_BIND", "--cpu-bind", IN(SRUN), false},
     {"SLURM_DISTRIBUTION", "--distribution", IN(SRUN), false},
@@ -100,6 +102,19 @@ static int take_slurm_hosts(struct cmdline *c, const char *value, struct error *
     return settings_take(c, SETTING_OTHER_LAUNCHERS, "SLURM_HOSTFILE", "--hostfile", value, err);
 }
 
+/* I_MPI_PIN=0 binds nothing; what else begins so chooses cores in a way of its own. */
+static int take_pinning(struct cmdline *c, const char *entry, size_t len, const char *value,
+                        struct error *err)
+{
+    static const char *const off[] = {"0", "off", "no", "disable"};
+    if (len != 9)
+        return cmdline_add_name(&c->no_effect, entry, len, err);
+    for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+        if (strcasecmp(value, off[i]) == 0)
+            return settings_take(c, SETTING_OTHER_LAUNCHERS, "I_MPI_PIN", "--bind-to", "none", err);
+    return 0;
+}
+
 static int take_entry(struct cmdline *c, const char *entry, struct error *err)
 {
     size_t len = strcspn(entry, "=");
@@ -114,8 +129,20 @@ static int take_entry(struct cmdline *c, const char *entry, struct error *err)
         return take_slurm_hosts(c, value, err);
     if (begins(entry, "OMPI_MCA_") || begins(entry, "PRTE_MCA_"))
         return apply_parameter(c, entry, entry + 9, err);
+    if (begins(entry, "I_MPI_PIN") && c->dialect == DIALECT_MPIEXEC)
+        return take_pinning(c, entry, len, value, err);
     if ((begins(entry, "HYDRA_") || begins(entry, "I_MPI_HYDRA_")) && !has_extra_args(entry))
         return cmdline_add_name(&c->no_effect, entry, len, err);
+    return 0;
+}
+
+/* Variables that the line sets for the ranks, and that steer Intel's and MPICH's launcher. */
+static int take_lines_own(struct cmdline *c, const struct cmdline_app *app, struct error *err)
+{
+    for (size_t i = 0; c->dialect == DIALECT_MPIEXEC && i < app->nenv; i++)
+        if ((begins(app->env[i], "I_MPI_") || begins(app->env[i], "HYDRA_")) &&
+            strchr(app->env[i], '=') && take_entry(c, app->env[i], err) < 0)
+            return error_context(err, "%.*s", (int)(strcspn(app->env[i], "=") % 60), app->env[i]);
     return 0;
 }
 
@@ -124,5 +151,5 @@ int environment_apply(struct cmdline *c, char *const env[], struct error *err)
     for (; *env; env++)
         if (take_entry(c, *env, err) < 0)
             return error_context(err, "%.*s", (int)(strcspn(*env, "=") % 60), *env);
-    return 0;
+    return c->napps ? take_lines_own(c, &c->apps[0], err) : 0;
 }

@@ -298,19 +298,28 @@ static int memory_parse(struct limit *l, const char *value, struct error *err)
     return 0;
 }
 
+/* srun counts megabytes where no unit is written. */
+static int check_size(const char *value, struct error *err)
+{
+    if (!value[0] || value[strspn(value, "0123456789")] || strlen(value) >= 7 || atoi(value) <= 0)
+        return 0;
+    return error_set(err, EINVAL,
+                     "'%.60s' would be bytes; are megabytes meant, as srun counts them? Write "
+                     "'%.60sM'",
+                     value, value);
+}
+
 static int apply_mem_per_rank(void *target, const char *value, struct error *err)
 {
+    if (check_size(value, err) < 0)
+        return -1;
     return memory_parse(&((struct cmdline *)target)->step.rank_limits.memory, value, err);
 }
 
-/* srun counts megabytes where no unit is written. */
 static int apply_mem(void *target, const char *value, struct error *err)
 {
-    if (value[0] && value[strspn(value, "0123456789")] == 0 && strlen(value) < 7 && atoi(value) > 0)
-        return error_set(err, EINVAL,
-                         "'%.60s' would be bytes; are megabytes meant, as srun counts them? Write "
-                         "'%.60sM'",
-                         value, value);
+    if (check_size(value, err) < 0)
+        return -1;
     return memory_parse(&((struct cmdline *)target)->step.host_limits.memory, value, err);
 }
 
@@ -689,6 +698,9 @@ static const struct option_def table[] = {
      .also = "--cpu_bind"},
     {"--cpu-set", "LIST", CORES, "Use these hardware threads of each host alone",
      .apply = cmdline_apply_cpu_set},
+    {"--cpu-list", .variants = IN(MPIRUN),
+     .help = "its numbers are cores to mpirun, and hardware threads here; write '--cpu-set LIST' "
+             "for all ranks together, '--cpu-bind map_cpu:LIST' for one each"},
     {"--cpu-list", "LIST", CORES,
      "Bind the first rank of a host to the first hardware thread of LIST, and so on",
      .apply = cmdline_apply_cpu_list},
@@ -761,11 +773,11 @@ static const struct option_def table[] = {
      "The same as --outfile-pattern, and --errfile-pattern unless "
      "that is given",
      .apply = cmdline_apply_srun_output, .variants = IN(SRUN)},
-    {"--output", "FILE", STREAMS, "The same", .apply = cmdline_apply_srun_output,
-     .variants = IN(FLUX)},
+    {"--output", "FILE", STREAMS, "The same, with {{id}}, {{task.id}}, {{node.name}}",
+     .apply = cmdline_apply_flux_output, .variants = IN(FLUX)},
     {"-e --error", "FILE", STREAMS, "The same as --errfile-pattern",
      .apply = cmdline_apply_srun_error, .variants = IN(SRUN)},
-    {"--error", "FILE", STREAMS, "The same", .apply = cmdline_apply_srun_error,
+    {"--error", "FILE", STREAMS, "The same", .apply = cmdline_apply_flux_error,
      .variants = IN(FLUX)},
     {"-i --input", "FILE", STREAMS, "Read standard input from FILE, or as --stdin says",
      .apply = cmdline_apply_srun_input, .variants = IN(SRUN)},
@@ -929,7 +941,7 @@ static const struct option_def table[] = {
     REFUSED("--input -i", "write '<FILE' behind the line; '--stdin N', '--stdin all' or '--stdin "
                           "none' says who reads it"),
     REFUSED("--print-all-exitcodes", "write '--report usage=all', which has the end of each rank"),
-    REFUSED("--test-only --rtos", "write '--dry-run'"),
+    REFUSED("--test-only", "write '--dry-run'"),
     REFUSED("--debug --debugger --tv -gdb -ddd --xterm",
             "start the debugger as the program: 'mprun -n 1 --pty gdb ./a', 'mprun -n 1 --pty gdb "
             "./a : -n 3 ./a'"),

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "common/cleanup.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 static int anyway(void *target, const char *value, struct error *err)
@@ -58,6 +60,50 @@ static int apply_with_ft(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "--enable-recovery", NULL, err) < 0
                ? -1
                : cmdline_apply_named(target, "-x", "OMPI_MCA_mpi_ft_enable=1", err);
+}
+
+/* A word of --runtime-options, "NAME" or "NAME=VALUE". */
+static int take_runtime_option(struct cmdline *c, char *word, struct error *err)
+{
+    static const struct {
+        const char *name, *option;
+        bool has_value, is_off; /* is_off: it counts where its value is false */
+    } known[] = {
+        {"donotlaunch", "--dry-run", false, false},
+        {"recoverable", "--enable-recovery", false, false},
+        {"continuous", "--enable-recovery", false, false},
+        {"error-nonzero-status", "--enable-recovery", false, true},
+        {"abort-nonzero-exit", "--enable-recovery", false, true},
+        {"timeout", "--timeout", true, false},
+        {"report-state-on-timeout", "--report-state-on-timeout", false, false},
+        {"get-stack-traces", "--get-stack-traces", false, false},
+        {"stop-on-exec", "--stop-on-exec", false, false},
+        {"stop-in-init", "--stop-in-init", false, false},
+        {"exec-agent", "--wrap", true, false},
+    };
+    char *value = strchr(word, '=');
+    if (value)
+        *value++ = 0;
+    bool is_false = value && (*value == '0' || strncasecmp(value, "f", 1) == 0 ||
+                              strncasecmp(value, "n", 1) == 0);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcasecmp(word, known[i].name) == 0)
+            return !known[i].has_value && is_false != known[i].is_off
+                       ? 0
+                       : cmdline_apply_named(c, known[i].option, known[i].has_value ? value : NULL,
+                                             err);
+    return cmdline_add_name(&c->no_effect, word, strlen(word), err);
+}
+
+static int apply_runtime_options(void *target, const char *value, struct error *err)
+{
+    AUTO_FREE char *copy = strdup(value), *rest = copy;
+    if (!copy)
+        return error_set(err, ENOMEM, "out of memory");
+    for (char *word; (word = strsep(&rest, ","));)
+        if (take_runtime_option(target, word, err) < 0)
+            return -1;
+    return 0;
 }
 
 static int apply_prtemca(void *target, const char *value, struct error *err)
@@ -121,6 +167,14 @@ static int apply_hydra_bind(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "--bind-to", value, err);
 }
 
+/* Options of ssh. */
+static int apply_agent_args(void *target, const char *value, struct error *err)
+{
+    char how[600];
+    snprintf(how, sizeof(how), "ssh %.590s", value);
+    return cmdline_apply_named(target, "--agent", how, err);
+}
+
 static int apply_localonly(void *target, const char *value, struct error *err)
 {
     return cmdline_apply_named(target, "--rm", "local", err);
@@ -137,6 +191,67 @@ static int apply_het_group(void *target, const char *value, struct error *err)
 
 /* ---- aprun ----------------------------------------------------------------------------------- */
 
+/* "6,2,0-1": a hardware thread for each rank; "0-3:4-7": a list for each. */
+static int bind_each(struct cmdline *c, const char *value, struct error *err)
+{
+    char how[512] = "list:";
+    size_t n = strlen(how);
+    const char *at = value;
+    if (strchr(value, ':')) {
+        snprintf(how, sizeof(how), "list:%.500s", value);
+        return cmdline_apply_named(c, "--cpu-bind", how, err);
+    }
+    while (*at) {
+        char *end;
+        unsigned long first = strtoul(at, &end, 10), last = first;
+        if (end == at || *at < '0' || *at > '9')
+            break;
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        for (; first <= last && n < sizeof(how) - 16; first++)
+            n += (size_t)snprintf(how + n, sizeof(how) - n, "%lu:", first);
+        at = end + (*end == ',');
+        if (first <= last || (*end && *end != ','))
+            break;
+    }
+    if (*at || n <= 5)
+        return error_set(err, EINVAL,
+                         "'%.60s' is neither cpu, depth, numa_node, none, nor a list of hardware "
+                         "threads, a short one",
+                         value);
+    how[n - 1] = 0;
+    return cmdline_apply_named(c, "--cpu-bind", how, err);
+}
+
+/* Names of hosts; numbers of nodes are Cray's alone. */
+static int apply_aprun_hosts(void *target, const char *value, struct error *err)
+{
+    if (value[strspn(value, "0123456789,-")] == 0)
+        return error_set(err, EINVAL,
+                         "'%.60s' are numbers of nodes; write the names of the hosts, 'nid00024'",
+                         value);
+    return cmdline_apply_named(target, "--host", value, err);
+}
+
+static int apply_per_numa(void *target, const char *value, struct error *err)
+{
+    char how[48];
+    snprintf(how, sizeof(how), "ppr:%.30s:numa", value);
+    return cmdline_apply_named(target, "--map-by", how, err);
+}
+
+static int apply_host_file(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--hostfile", value, err);
+}
+
+static int apply_cpu_time(void *target, const char *value, struct error *err)
+{
+    char how[48];
+    snprintf(how, sizeof(how), "rank:cput=%.30s", value);
+    return cmdline_apply_named(target, "--limit", how, err);
+}
+
 /* "-cc cpu", "depth", "numa_node", "none", or a list. */
 static int apply_cc(void *target, const char *value, struct error *err)
 {
@@ -146,7 +261,7 @@ static int apply_cc(void *target, const char *value, struct error *err)
         return cmdline_apply_named(target, "--bind-to", "none", err);
     if (strcmp(value, "numa_node") == 0)
         return cmdline_apply_named(target, "--bind-to", "numa", err);
-    return cmdline_apply_named(target, "--cpu-set", value, err);
+    return bind_each(target, value, err);
 }
 
 /* "-m 1500", "1500M", "2gh": h and hs ask for huge pages. */
@@ -200,6 +315,12 @@ static int apply_jsrun_bind(void *target, const char *value, struct error *err)
     return error_set(err, EINVAL, "'%.60s' is neither none, nor rs, nor packed:N", value);
 }
 
+static int apply_exit_on_error(void *target, const char *value, struct error *err)
+{
+    return strcmp(value, "0") == 0 ? cmdline_apply_named(target, "--enable-recovery", NULL, err)
+                                   : 0;
+}
+
 static int apply_launch_distribution(void *target, const char *value, struct error *err)
 {
     if (strcmp(value, "packed") == 0)
@@ -213,6 +334,13 @@ static int apply_launch_distribution(void *target, const char *value, struct err
 
 static int apply_shell_option(void *target, const char *value, struct error *err)
 {
+    if (strcmp(value, "cpu-affinity=on") == 0 || strcmp(value, "output.mode=truncate") == 0 ||
+        strcmp(value, "exit-timeout=none") == 0)
+        return 0;
+    if (strcmp(value, "output.mode=append") == 0)
+        return cmdline_apply_named(target, "--open-mode", "append", err);
+    if (strcmp(value, "pty") == 0 || strcmp(value, "pty.interactive") == 0)
+        return cmdline_apply_named(target, "--pty", NULL, err);
     if (strcmp(value, "cpu-affinity=off") == 0)
         return cmdline_apply_named(target, "--bind-to", "none", err);
     if (strcmp(value, "cpu-affinity=per-task") == 0)
@@ -223,12 +351,28 @@ static int apply_shell_option(void *target, const char *value, struct error *err
 /* "VAR=VALUE"; other rules choose variables, of which ranks have all. */
 static int apply_env_rule(void *target, const char *value, struct error *err)
 {
+    if (strcmp(value, "*") == 0)
+        return 0; /* all, which ranks have anyway */
+    if (strchr(value, '=') && strchr(value, '$'))
+        return error_set(err, EINVAL,
+                         "'%.60s': flux replaces the variable, and mprun leaves that to the shell; "
+                         "write it in double quotes",
+                         value);
     if (strchr(value, '=') && value[0] != '-')
         return cmdline_apply_named(target, "-x", value, err);
     return error_set(err, EINVAL,
                      "'%.60s' chooses variables, but ranks get all; write "
                      "'--env-remove NAME' for one that they are not to have",
                      value);
+}
+
+/* A number alone is minutes. */
+static int apply_time_limit(void *target, const char *value, struct error *err)
+{
+    char text[48];
+    bool bare = value[strspn(value, "0123456789.")] == 0;
+    snprintf(text, sizeof(text), "%.40s%s", value, bare ? "m" : "");
+    return strcmp(value, "0") == 0 ? 0 : cmdline_apply_named(target, "--timeout", text, err);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -296,8 +440,10 @@ static const struct option_def table[] = {
     NO_EFFECT("-d", NULL, IN(MPIRUN)),
     NO_EFFECT("--launch-agent --personality --max-vm-size --cartofile --dvm --hnp --ompi-server "
               "--dvm-uri --forward-signals --report-events --keepalive --namespace "
-              "--runtime-options --stream-buffering",
+              "--stream-buffering",
               "VALUE", 0),
+    {"--runtime-options --rtos", "LIST", NULL, "The options of mprun that do the same",
+     OPTION_APPEND, .apply = apply_runtime_options},
     NO_EFFECT("-cf", "FILE", IN(MPIRUN)),
     REFUSED("--report-pid --report-uri", 0, "write 'mprun ... & echo $! >FILE'"),
     REFUSED("--set-cwd-to-session-dir", 0,
@@ -309,7 +455,7 @@ static const struct option_def table[] = {
     REFUSED("--add-host --add-hostfile", 0,
             "write all hosts with '--host HOSTS' or '--hostfile FILE'"),
     REFUSED("--slot-list", 0,
-            "write '--cpu-set LIST' for all ranks, '--cpu-list LIST' for one rank each"),
+            "write '--cpu-set LIST' for all ranks, '--cpu-bind map_cpu:LIST' for one rank each"),
     REFUSED("--xml --xml-file", 0, "write '--tag-output', or '--report-json FILE' for the result"),
 
     /* Hydra and Intel MPI; the MPI standard's mpiexec; mpirun_rsh */
@@ -332,9 +478,13 @@ static const struct option_def table[] = {
     IS("--localonly --local", NULL, 0, apply_localonly, "--rm local"),
     NO_EFFECT(
         "--launcher --bootstrap --rmk --topolib --demux --nameserver --order-nodes --localhost "
-        "--arch --hostos --branch-count --bootstrap-exec-args --tmpdir "
-        "--launcher-exec-args",
+        "--arch --hostos --branch-count --tmpdir",
         "VALUE", 0),
+    IS("--bootstrap-exec-args --launcher-exec-args", "ARGS", 0, apply_agent_args,
+       "--agent 'ssh ARGS'"),
+    ANYWAY("-export -export-all", NULL, IN(MPIEXEC)),
+    {"--transfer", NULL, NULL, "--preload-binary", SETS(FLAG, preload_binary),
+     .variants = IN(MPIEXEC)},
     NO_EFFECT(
         "--enable-x --disable-x --profile --pmi-port --disable-hostname-propagation --localroot "
         "--ilp64 --static_mpi --cleanup --legacy --show",
@@ -358,8 +508,7 @@ static const struct option_def table[] = {
     REFUSED("--initial-errhandler", 0,
             "call MPI_Comm_set_errhandler in the program; the first rank that fails ends the step"),
     REFUSED("--gtool --gtoolfile", 0,
-            "start the tool as the program, for some ranks by a colon: 'mprun -n 1 gdb ./a : -n 3 "
-            "./a'"),
+            "write '--wrap valgrind --ranks 0,1', or without --ranks for all"),
     REFUSED("--umask", 0, "ranks have mprun's umask; write 'umask 027' before the line"),
     REFUSED("--hosts-group", 0, "write '--host HOSTS', in which 'n[1-4]' is n1 to n4"),
     REFUSED("--genvexcl --envexcl", 0, "write '--env-remove NAME'"),
@@ -415,17 +564,19 @@ static const struct option_def table[] = {
 
     /* aprun */
     IS("-cc", "HOW", IN(APRUN), apply_cc, "--bind-to core, numa or none"),
-    IS("-S", "N", IN(APRUN), apply_npersocket, "--map-by ppr:N:socket"),
+    IS("-S --pes-per-numa-node", "N", IN(APRUN), apply_per_numa, "--map-by ppr:N:numa"),
+    IS("-l --node-list-file", "FILE", IN(APRUN), apply_host_file, "--hostfile"),
+    IS("-t --cpu-time-limit", "SECONDS", IN(APRUN), apply_cpu_time, "--limit rank:cput=SECONDS"),
     {"-e", "NAME=VALUE", NULL, "-x", OPTION_APPEND, .apply = cmdline_apply_env,
      .variants = IN(APRUN)},
     IS("-m --memory-per-pe", "SIZE", IN(APRUN), apply_aprun_memory,
        "--mem-per-rank; a number alone is megabytes"),
-    {"-L", "LIST", NULL, "--host", OPTION_APPEND, .apply = cmdline_apply_host,
+    {"-L --node-list", "LIST", NULL, "--host", OPTION_APPEND, .apply = apply_aprun_hosts,
      .variants = IN(APRUN)},
     {"-E", "LIST", NULL, "--exclude", OPTION_APPEND, .apply = cmdline_apply_exclude,
      .variants = IN(APRUN)},
-    NO_EFFECT("-j -r -F -p -a -D -C -sl -sn --zone-sort -P -t", "VALUE", IN(APRUN)),
-    NO_EFFECT("-ss -b -B -T -R -y", NULL, IN(APRUN)),
+    NO_EFFECT("-j -r -F -p -a -D -R -sl -sn --zone-sort -P", "VALUE", IN(APRUN)),
+    NO_EFFECT("-ss -b -B -T -C -y", NULL, IN(APRUN)),
 
     /* jsrun */
     IS("-n --nrs", "N", IN(JSRUN), apply_rs, "the number of resource sets"),
@@ -438,7 +589,13 @@ static const struct option_def table[] = {
     {"-E --env", "NAME[=VALUE]", NULL, "-x", OPTION_APPEND, .apply = cmdline_apply_env,
      .variants = IN(JSRUN)},
     {"-h --chdir", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(JSRUN)},
-    NO_EFFECT("-g --gpu_per_rs -l --latency_priority -M --smpiargs -X --exit_on_error "
+    {"-D --env_no_propagate", "NAME", NULL, "--env-remove", OPTION_APPEND,
+     .apply = cmdline_apply_env_remove, .variants = IN(JSRUN)},
+    {"-x --exclude_hosts", "HOSTS", NULL, "--exclude", OPTION_APPEND,
+     .apply = cmdline_apply_exclude, .variants = IN(JSRUN)},
+    IS("-X --exit_on_error", "N", IN(JSRUN), apply_exit_on_error, "--enable-recovery where N is 0"),
+    REFUSED("-F --env_eval", IN(JSRUN), "write '--env NAME=VALUE'"),
+    NO_EFFECT("-g --gpu_per_rs -l --latency_priority -M --smpiargs "
               "-K --rs_per_socket -m --memory_per_rs",
               "VALUE", IN(JSRUN)),
     NO_EFFECT("-i --immediate", NULL, IN(JSRUN)),
@@ -457,8 +614,10 @@ static const struct option_def table[] = {
     {"--cwd", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(FLUX)},
     {"--label-io -l", NULL, NULL, "--tag-output", SETS(FLAG, output.lines.tag),
      .variants = IN(FLUX)},
+    IS("-t --time-limit", "TIME", IN(FLUX), apply_time_limit,
+       "--timeout; a number alone is minutes"),
     FOR_JOB("--queue -q --bank -B --job-name --urgency --requires --setattr --begin-time "
-            "--dependency --gpus-per-task -g --gpus-per-node --time-limit -t --flags --conf --mem "
+            "--dependency --gpus-per-task -g --gpus-per-node --flags --conf --mem "
             "--time",
             "VALUE", IN(FLUX)),
     FOR_JOB("-x --exclusive", NULL, IN(FLUX)),
@@ -591,6 +750,11 @@ static const struct option_def table[] = {
             "leave it out: mprun runs as the user that calls it"),
     {.names = NULL},
 };
+
+bool cmdline_is_needless(const struct option_def *def)
+{
+    return def->apply == anyway;
+}
 
 const struct option_def *cmdline_peer_options(void)
 {

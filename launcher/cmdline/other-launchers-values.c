@@ -103,6 +103,13 @@ int cmdline_apply_envlist(void *target, const char *value, struct error *err)
 static int set_marked(struct cmdline *c, char mark, const char *value, struct error *err)
 {
     char *text = NULL;
+    if (mark == '-' && strpbrk(value, "*?["))
+        return error_set(err, EINVAL, "'%.60s' is a pattern; name each variable", value);
+    const char *separator = strchr(value, '[');
+    if (mark != '-' && separator && separator < strchr(value, '='))
+        return error_set(
+            err, EINVAL,
+            "'%.60s': a colon is put between the values; write the name without '[...]'", value);
     if (value[strcspn(value, "=")] != (mark == '-' ? 0 : '=') || !*value || *value == '=')
         return error_set(err, EINVAL, "'%.60s' is not %s", value,
                          mark == '-' ? "the name of a variable" : "NAME=VALUE");

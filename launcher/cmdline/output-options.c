@@ -83,6 +83,55 @@ int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
     return apply_srun_pattern(target, "--errfile-pattern", value, err);
 }
 
+/* flux's "out.{{task.id}}"; "none" and "kvs" are what goes to mprun's own. */
+static int apply_flux_pattern(struct cmdline *c, const char *option, const char *value,
+                              struct error *err)
+{
+    static const struct {
+        const char *tag, *letter;
+    } tags[] = {{"id", "%j"},        {"jobid", "%j"},     {"task.id", "%r"}, {"taskid", "%r"},
+                {"task.rank", "%r"}, {"node.name", "%h"}, {"node.id", "%n"}};
+    size_t n = sizeof(tags) / sizeof(tags[0]), size;
+    char *text = NULL;
+    if (strcmp(value, "none") == 0 || strcmp(value, "kvs") == 0)
+        return 0;
+    FILE *out = open_memstream(&text, &size);
+    for (const char *at = value; out && *at;) {
+        size_t i = 0, len = strncmp(at, "{{", 2) == 0 ? strcspn(at + 2, "}") : 0;
+        while (len && i < n && (strlen(tags[i].tag) != len || strncmp(at + 2, tags[i].tag, len)))
+            i++;
+        if (len && i == n) {
+            fclose(out);
+            free(text);
+            return error_set(err, EINVAL,
+                             "'%.40s' in '%.60s': known are {{id}}, {{task.id}}, {{node.name}} and "
+                             "{{node.id}}",
+                             at, value);
+        }
+        fputs(len ? tags[i].letter : *at == '%' ? "%%" : (const char[]){*at, 0}, out);
+        at += len ? len + 2 + strspn(at + 2 + len, "}") : 1;
+    }
+    if (!out || fclose(out) != 0)
+        text = NULL;
+    value = cmdline_keep(c, text, err);
+    return value ? cmdline_apply_named(c, option, value, err) : -1;
+}
+
+int cmdline_apply_flux_output(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    bool has_errors = c->output.files.patterns[1];
+    return apply_flux_pattern(c, "--outfile-pattern", value, err) < 0 ||
+                   (!has_errors && apply_flux_pattern(c, "--errfile-pattern", value, err) < 0)
+               ? -1
+               : 0;
+}
+
+int cmdline_apply_flux_error(void *target, const char *value, struct error *err)
+{
+    return apply_flux_pattern(target, "--errfile-pattern", value, err);
+}
+
 /* Hydra's %p is the number of the host. */
 static int apply_hydra_pattern(struct cmdline *c, const char *option, const char *value,
                                struct error *err)
@@ -163,7 +212,12 @@ static int take_output_word(struct cmdline *c, const char *word, struct error *e
         return cmdline_apply_output_filename(c, word + 10, err);
     if (strncmp(word, "file=", 5) == 0) {
         char *text = NULL;
-        if (asprintf(&text, "%s.%%R", word + 5) < 0)
+        int len = (int)strcspn(word + 5, ":");
+        const char *how = word + 5 + len;
+        if (*how && strcmp(how, ":nocopy") != 0)
+            return error_set(err, EINVAL, "'%.60s' is not known behind file=NAME, but :nocopy is",
+                             how);
+        if (asprintf(&text, "%.*s.%%R", len, word + 5) < 0)
             text = NULL;
         const char *pattern = cmdline_keep(c, text, err);
         if (!pattern)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
+#include "launcher/cmdline/dialect.h"
 #include "model/binding.h"
 
 /* How ranks are numbered. */
@@ -49,8 +50,11 @@ struct placement_options {
 int placement_map_by(struct placement_options *p, const char *value, struct error *err);
 int placement_bind_to(struct binding_request *b, const char *value, struct error *err);
 
-/* Open MPI's mpirun binds to what it maps by. Where the line has neither, up to two ranks are bound
+/* What the launcher of a dialect does where the line says nothing, and mprun does not.
+ *
+ * Open MPI's mpirun binds to what it maps by. Where the line has neither, up to two ranks are bound
  * to cores, and more to NUMA nodes, to which they are dealt. It numbers ranks as they are dealt,
- * but those of ppr:N:PART part after part. b: what the line says. */
-void placement_take_mpirun_defaults(const struct placement_options *place, uint64_t nranks,
-                                    struct binding_request *b);
+ * but those of ppr:N:PART part after part. Hydra deals ranks to what it binds them to, and numbers
+ * them as they are dealt. b: what the line says. */
+void placement_take_defaults(enum dialect d, const struct placement_options *place, uint64_t nranks,
+                             struct binding_request *b);

@@ -174,6 +174,18 @@ static int add_programs(struct cmdline *c, const struct by_rank *b, uint32_t nra
     return 0;
 }
 
+static int check_lines(const struct by_rank *b, struct error *err)
+{
+    for (size_t i = 0; i < b->n; i++)
+        for (size_t k = 0; k < i; k++)
+            for (int id = idset_next(&b->lines[i].ranks, 0); id >= 0;
+                 id = idset_next(&b->lines[i].ranks, (unsigned)id + 1))
+                if (idset_has(&b->lines[k].ranks, (unsigned)id))
+                    return error_set(err, EINVAL, "rank %d is in programs %zu and %zu; keep one",
+                                     id, k + 1, i + 1);
+    return 0;
+}
+
 /* The highest rank of all lines, and one; 0: a line is for all others. */
 static uint32_t count_ranks(const struct by_rank *b)
 {
@@ -195,6 +207,8 @@ int multi_prog_apply(struct cmdline *c, struct error *err)
     const char *path = c->apps[0].argv[0];
     int rc = word_lines_read(path, take_ranks, &b, err);
     uint32_t nranks = c->apps[0].nranks;
+    if (rc == 0 && (rc = check_lines(&b, err)) < 0)
+        error_context(err, "file '%.200s'", path);
     if (rc == 0 && nranks == 0)
         nranks = count_ranks(&b);
     if (rc == 0 && nranks == 0)

@@ -86,8 +86,9 @@ int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err)
 int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *err)
 {
     size_t len = strcspn(value, ",");
-    bool is_noise = len == 7 ? strncasecmp(value, "verbose", 7) == 0
-                             : len == 5 && strncasecmp(value, "quiet", 5) == 0;
+    bool is_noise = len == 1   ? *value == 'v' || *value == 'q'
+                    : len == 7 ? strncasecmp(value, "verbose", 7) == 0
+                               : len == 5 && strncasecmp(value, "quiet", 5) == 0;
     const char *how = is_noise && value[len] ? value + len + 1 : value;
     if (strcasecmp(how, "none") == 0 || strcasecmp(how, "no") == 0)
         return cmdline_apply_named(target, "--mem-bind", "none", err);

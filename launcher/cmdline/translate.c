@@ -133,7 +133,7 @@ static int translate_option(struct translation *t, const struct option_use *u, i
                             char *const argv[], struct error *err)
 {
     bool is_mca = u->def->apply == cmdline_apply_mca || u->def->apply == cmdline_apply_gmca;
-    if (is_named(u, "--translate") || is_named(u, "--as"))
+    if (is_named(u, "--translate") || is_named(u, "--as") || cmdline_is_needless(u->def))
         return 0;
     t->has_program_file |= is_named(u, "--app");
     t->has_translated = false;
@@ -154,7 +154,9 @@ static int translate_options(struct translation *t, int argc, char *const argv[]
         if (rc > 0 && translate_option(t, &use, from, at, argv, err) < 0)
             rc = -1;
         free(use.joined);
-        if (rc <= 0)
+        if (rc == 0 && cmdline_is_subcommand(&t->c, argc, argv, at))
+            at++;
+        else if (rc <= 0)
             return rc < 0 ? -1 : at;
     }
 }
@@ -174,15 +176,13 @@ static int translate_bare_words(struct translation *t, int argc, char *const arg
     return end;
 }
 
-/* What mpirun does where the line says nothing, and mprun does not. */
-static int add_mpirun_defaults(struct translation *t, const struct placement_options *place,
-                               struct error *err)
+static int add_defaults(struct translation *t, const struct placement_options *place,
+                        struct error *err)
 {
     struct binding_request b = place->bind;
     bool is_mapped = b.map != LEVEL_NONE;
-    if (t->said->dialect != DIALECT_MPIRUN)
-        return 0;
-    placement_take_mpirun_defaults(place, t->said->nranks ? t->said->nranks : UINT32_MAX, &b);
+    placement_take_defaults(t->said->dialect, place, t->said->nranks ? t->said->nranks : UINT32_MAX,
+                            &b);
     if (!is_mapped && b.map != LEVEL_NONE &&
         translation_add(t, "--map-by", cmdline_level_word(b.map), err) < 0)
         return -1;
@@ -236,9 +236,11 @@ static int translate_part(struct translation *t, size_t part, int argc, char *co
     at = translate_options(t, argc, argv, at, err);
     if (at >= 0)
         at = translate_bare_words(t, argc, argv, at, err);
-    if (at < 0 || cmdline_settle_sets(&t->c, err) < 0 || (part == 0 && add_variables(t, err) < 0) ||
+    if (at < 0 || cmdline_settle_sets(&t->c, err) < 0 ||
+        (t->said->napps == 1 && cmdline_take_flux_ranks(&t->c, err) < 0) ||
+        (part == 0 && add_variables(t, err) < 0) ||
         ((part == 0 || (said && said->place)) &&
-         add_mpirun_defaults(t, said && said->place ? said->place : &t->said->place, err) < 0))
+         add_defaults(t, said && said->place ? said->place : &t->said->place, err) < 0))
         return -1;
     for (size_t i = 0; i < t->noptions; i++)
         fprintf(t->line, " %s", t->options[i].text);
@@ -259,8 +261,9 @@ static void note_differences(const struct translation *t)
         fprintf(t->notes, "# ranks have MPRUN_RANK and others; SLURM_PROCID, SLURM_LOCALID and "
                           "others only with '--as srun'\n");
     if (said->dialect == DIALECT_MPIEXEC && (said->hosts.nlists || said->hosts.nfiles))
-        fprintf(t->notes, "# without a resource manager, for more ranks than these hosts have "
-                          "slots add --oversubscribe\n");
+        fprintf(t->notes, "# for more ranks than slots Hydra goes round these hosts: add "
+                          "--oversubscribe --map-by node, or --distribution plane=N for N slots "
+                          "each\n");
     if (said->dialect == DIALECT_MPIRUN && !said->nranks)
         fprintf(t->notes, "# mpirun binds as this line says from 3 ranks on, and fewer to cores\n");
 }

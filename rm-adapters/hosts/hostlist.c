@@ -228,7 +228,10 @@ static size_t item_length(const char *text)
 int hostlist_parse(const char *text, struct hostlist *l, struct error *err)
 {
     for (;; text++) {
-        size_t n = item_length(text);
+        size_t n = item_length(text), blank = strcspn(text, " \t");
+        if (blank > 0 && blank < n && strcspn(text, "[") > blank)
+            return error_set(err, EINVAL, "'%.60s': hosts are separated by commas, without blanks",
+                             text);
         struct hostlist_entry e = {.name = text};
         if (hostlist_split(text, n, &e.len, &e.slots, err) < 0)
             return -1;

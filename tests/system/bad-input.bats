@@ -48,7 +48,7 @@ fits_in_six_lines() {
 advised_words_are_valid() {
     local advice words
     while IFS= read -r advice; do
-        words=$(sed -E "s/'//g; s/<?\\b[A-Z]+=?[A-Z]*\\b/1/g" <<<"$advice")
+        words=$(sed -E "s/'//g; s/\\bSIZE\\b/1G/g; s/<?\\b[A-Z]+=?[A-Z]*\\b/1/g" <<<"$advice")
         answer "${words/--as 1/} --rm local:4 --overcommit --dry-run ./a"
         [ "$code" = 0 ] || { echo "$2"; echo "advised: $words"; cat err; return 1; }
     done < <(grep -oE "write '-[^']*'" <<<"$2" | sed "s/^write //")

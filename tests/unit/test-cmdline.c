@@ -274,6 +274,7 @@ static const char *value_for(const char *word)
         {"LOW-HIGH", "9000-9010"},
         {"OMP_NUM_THREADS=N", "OMP_NUM_THREADS=2"},
         {"ppr:K:socket", "ppr:2:socket"},
+        {"map_cpu:LIST", "map_cpu:0"},
     };
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
         if (strcmp(word, values[i][0]) == 0)
@@ -293,6 +294,10 @@ static void must_be_valid(const char *text, enum dialect d, const char *of)
     bool whole = strcmp(words[0], "mprun") == 0;
     if (whole || strcmp(words[0], "--as") == 0)
         argc = 1;
+    if (d == DIALECT_FLUX && argc == 3 && !strstr(text, "--np")) { /* it has one rank otherwise */
+        argv[argc++] = "-n";
+        argv[argc++] = "4";
+    }
     for (int i = whole; words[i]; i++)
         argv[argc++] = (char *)(uintptr_t)value_for(words[i]);
     if (!whole)
@@ -315,9 +320,9 @@ static bool is_same(const char *text, enum dialect d)
                  (a->group && b->group && strcmp(a->group, b->group) == 0));
     /* with values in other words there, but these */
     if ((d == DIALECT_FLUX && strncmp(text, "--env ", 6) == 0) ||
-        (d == DIALECT_MPIEXEC && (strncmp(text, "--bind-to ", 10) == 0 ||
-                                  strcmp(text, "--outfile-pattern out.%r") == 0 ||
-                                  strcmp(text, "--errfile-pattern err.%r") == 0)))
+        (d == DIALECT_MPIEXEC &&
+         (strncmp(text, "--bind-to ", 10) == 0 || strcmp(text, "--outfile-pattern out.%r") == 0 ||
+          strcmp(text, "--errfile-pattern err.%r") == 0)))
         same = true;
     free(own);
     free(defs);

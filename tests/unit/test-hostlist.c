@@ -61,7 +61,7 @@ static const struct example lists[] = {
     {"-a", NULL, "no name of a host", 0},
     {"@a", NULL, "no name of a host", 0},
     {"a@", NULL, "no name of a host", 0},
-    {"a b", NULL, "no name of a host", 0},
+    {"a b", NULL, "'a b': hosts are separated by commas", 0},
     {"a;b", NULL, "no name of a host", 0},
     {"$(a)", NULL, "no name of a host", 0},
     {"[-a]", NULL, "no name of a host", 0},
