@@ -20,9 +20,18 @@ struct named_level {
 };
 
 static const struct named_level level_words[] = {
-    {"hwthread", LEVEL_HWTHREAD}, {"core", LEVEL_CORE},      {"l1cache", LEVEL_L1},
-    {"l2cache", LEVEL_L2},        {"l3cache", LEVEL_L3},     {"numa", LEVEL_NUMA},
-    {"package", LEVEL_PACKAGE},   {"socket", LEVEL_PACKAGE}, {"board", LEVEL_BOARD},
+    {"hwthread", LEVEL_HWTHREAD},
+    {"core", LEVEL_CORE},
+    {"l1cache", LEVEL_L1},
+    {"l2cache", LEVEL_L2},
+    {"l3cache", LEVEL_L3},
+    {"numa", LEVEL_NUMA},
+    {"l1", LEVEL_L1},
+    {"l2", LEVEL_L2},
+    {"l3", LEVEL_L3},
+    {"package", LEVEL_PACKAGE},
+    {"socket", LEVEL_PACKAGE},
+    {"board", LEVEL_BOARD},
 };
 static const char every_level[] = "hwthread, core, l1cache, l2cache, l3cache, numa, package (or "
                                   "socket), board";
@@ -306,6 +315,11 @@ int cmdline_apply_map_by(void *target, const char *value, struct error *err)
     struct cmdline *c = target;
     size_t len = strcspn(value, ":");
     c->place.says_map = true;
+    if (is_word(value, len, "seq") && strncasecmp(value + len, ":file=", 6) == 0) {
+        return cmdline_apply_named(c, "--hostfile", value + len + 6, err) < 0
+                   ? -1
+                   : cmdline_apply_named(c, "--map-by", "seq", err);
+    }
     return is_word(value, len, "rankfile") ? map_by_rank_file(c, value + len, err)
                                            : placement_map_by(&c->place, value, err);
 }
@@ -331,7 +345,7 @@ int cmdline_apply_rank_by(void *target, const char *value, struct error *err)
 
 static int bind_modifier(struct binding_request *b, const char *at, size_t len, struct error *err)
 {
-    if (is_word(at, len, "overload-allowed"))
+    if (is_word(at, len, "overload-allowed") || is_word(at, len, "overload"))
         b->overload = true;
     else if (is_word(at, len, "if-supported"))
         b->if_supported = true;

@@ -18,10 +18,11 @@ static const struct {
     const char *name;
     enum dialect dialect;
 } names[] = {
-    {"orterun", DIALECT_MPIRUN},        {"prterun", DIALECT_MPIRUN},
-    {"mpirun.openmpi", DIALECT_MPIRUN}, {"mpiexec.openmpi", DIALECT_MPIRUN},
-    {"mpiexec.hydra", DIALECT_MPIEXEC}, {"mpiexec.mpich", DIALECT_MPIEXEC},
-    {"mpirun.mpich", DIALECT_MPIEXEC},  {"mpirun_rsh", DIALECT_MPIEXEC},
+    {"orterun", DIALECT_MPIRUN},         {"prterun", DIALECT_MPIRUN},
+    {"oshrun", DIALECT_MPIRUN},          {"mpirun.openmpi", DIALECT_MPIRUN},
+    {"mpiexec.openmpi", DIALECT_MPIRUN}, {"mpiexec.hydra", DIALECT_MPIEXEC},
+    {"mpiexec.mpich", DIALECT_MPIEXEC},  {"mpirun.mpich", DIALECT_MPIEXEC},
+    {"mpirun_rsh", DIALECT_MPIEXEC},
 };
 
 bool dialect_named(const char *name, enum dialect *ret)

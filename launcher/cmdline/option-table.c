@@ -116,6 +116,11 @@ static int append(const char *const **list, size_t *n, const char *value, struct
 int cmdline_apply_host(void *target, const char *value, struct error *err)
 {
     struct host_request *h = &((struct cmdline *)target)->hosts;
+    if (strchr(value, '/'))
+        return error_set(err, EINVAL,
+                         "'%.60s' is no list of hosts, but looks like a file; write '--hostfile "
+                         "%.60s'",
+                         value, value);
     return append(&h->lists, &h->nlists, value, err);
 }
 

@@ -180,6 +180,23 @@ static int apply_localonly(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "--rm", "local", err);
 }
 
+/* "cpu:4,gres/gpu:1": cores are the step's business, others the job's. */
+static int apply_tres_per_task(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    const char *number = value + 4;
+    size_t len = strcspn(number, ",");
+    if (strncmp(value, "cpu:", 4) != 0 && strncmp(value, "cpu=", 4) != 0)
+        return cmdline_add_name(&c->for_job, "--tres-per-task", 15, err);
+    AUTO_FREE char *text = strndup(number, len);
+    if (!text)
+        return error_set(err, ENOMEM, "out of memory");
+    if (number[len] &&
+        cmdline_add_name(&c->for_job, number + len + 1, strlen(number + len + 1), err) < 0)
+        return -1;
+    return cmdline_apply_named(c, "--cpus-per-rank", text, err);
+}
+
 /* ---- srun ------------------------------------------------------------------------------------ */
 
 static int apply_het_group(void *target, const char *value, struct error *err)
@@ -431,6 +448,8 @@ static const struct option_def table[] = {
      SETS(FLAG, place.no_local)},
     IS("--with-ft", "WHAT", 0, apply_with_ft, "--enable-recovery -x OMPI_MCA_mpi_ft_enable=1"),
     {"--path", "DIRS", NULL, "--prepend-env PATH=DIRS", OPTION_APPEND, .apply = apply_path},
+    {"--output-directory", "DIR", NULL, "--output-filename DIR",
+     .apply = cmdline_apply_output_filename},
     ANYWAY("--noprefix --disable-recovery --no-app-prefix", NULL, 0),
     NO_EFFECT("--leave-session-attached --debug-daemons --debug-daemons-file --debug-devel "
               "--show-progress --use-regexp --enable-instant-on-support --novm --do-not-resolve "
@@ -524,6 +543,7 @@ static const struct option_def table[] = {
      .variants = IN(SRUN)},
     {"--send-libs", "[=yes]", NULL, "--preload-libs", SETS(FLAG, preload_libs)},
     IS("--het-group --pack-group", "N", 0, apply_het_group, "--rm slurm:N"),
+    IS("--tres-per-task", "LIST", IN(SRUN), apply_tres_per_task, "--cpus-per-rank N for cpu:N"),
     ANYWAY("--propagate", "[=LIST]", 0),
     NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags "
               "--msg-timeout --slurmd-debug --bcast-exclude --threads --hint --threads-per-core "
@@ -541,7 +561,7 @@ static const struct option_def table[] = {
             "--mail-user --mem-per-cpu --mincpus --priority --profile --switches --tmp "
             "--wckey --power --sockets-per-node --cores-per-socket --extra-node-info --core-spec "
             "--thread-spec --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres "
-            "--tres-per-task --mem-per-gpu --cpus-per-gpu --ntasks-per-gpu --gpu-freq --network "
+            "--mem-per-gpu --cpus-per-gpu --ntasks-per-gpu --gpu-freq --network "
             "--burst-buffer --bb --bbf --prefer --segment --oom-kill-step --export-file "
             "--cluster-constraint --extra -p -A -C -J -L -d -b -M -B -G -S",
             "VALUE", IN(SRUN)),
@@ -567,8 +587,8 @@ static const struct option_def table[] = {
     IS("-S --pes-per-numa-node", "N", IN(APRUN), apply_per_numa, "--map-by ppr:N:numa"),
     IS("-l --node-list-file", "FILE", IN(APRUN), apply_host_file, "--hostfile"),
     IS("-t --cpu-time-limit", "SECONDS", IN(APRUN), apply_cpu_time, "--limit rank:cput=SECONDS"),
-    {"-e", "NAME=VALUE", NULL, "-x", OPTION_APPEND, .apply = cmdline_apply_env,
-     .variants = IN(APRUN)},
+    {"-e --environment-override", "NAME=VALUE", NULL, "-x", OPTION_APPEND,
+     .apply = cmdline_apply_env, .variants = IN(APRUN)},
     IS("-m --memory-per-pe", "SIZE", IN(APRUN), apply_aprun_memory,
        "--mem-per-rank; a number alone is megabytes"),
     {"-L --node-list", "LIST", NULL, "--host", OPTION_APPEND, .apply = apply_aprun_hosts,
@@ -576,7 +596,7 @@ static const struct option_def table[] = {
     {"-E", "LIST", NULL, "--exclude", OPTION_APPEND, .apply = cmdline_apply_exclude,
      .variants = IN(APRUN)},
     NO_EFFECT("-j -r -F -p -a -D -R -sl -sn --zone-sort -P", "VALUE", IN(APRUN)),
-    NO_EFFECT("-ss -b -B -T -C -y", NULL, IN(APRUN)),
+    NO_EFFECT("-ss -b --bypass-app-transfer -B --batch-args -T -C --reconnect -y", NULL, IN(APRUN)),
 
     /* jsrun */
     IS("-n --nrs", "N", IN(JSRUN), apply_rs, "the number of resource sets"),
@@ -621,6 +641,7 @@ static const struct option_def table[] = {
             "--time",
             "VALUE", IN(FLUX)),
     FOR_JOB("-x --exclusive", NULL, IN(FLUX)),
+    NO_EFFECT("-vv -vvv", NULL, IN(FLUX)),
     FOR_JOB("-S", "VALUE", IN(FLUX)),
     REFUSED("--taskmap", 0,
             "write '--distribution block', '--distribution cyclic' or '--rank-by HOW'"),
@@ -691,7 +712,7 @@ static const struct option_def table[] = {
             "--prepend-ranks --show-ranks --output-label",
             0, "write '--tag-output'"),
     REFUSED("--stdout --stdout-file --output-file --outfile --out-file --log-file --logfile "
-            "--log-dir --logdir --output-dir --outdir --output-directory --redirect-output",
+            "--log-dir --logdir --output-dir --outdir --redirect-output",
             0,
             "write '--outfile-pattern out.%r', a file for each rank; '>FILE' behind the line is "
             "one file"),

@@ -64,6 +64,12 @@ static int apply_srun_pattern(struct cmdline *c, const char *option, const char 
                          "'%%s' in '%.60s' is the number of srun's step, which mprun has not; "
                          "leave it out",
                          value);
+    char letter = output_pattern_has(value, "xAabc");
+    if (letter)
+        return error_set(err, EINVAL,
+                         "'%%%c' in '%.60s' is not known to mprun; of srun's it knows %%t (task), "
+                         "%%n (number of the node), %%N (its name), %%j (job) and %%u (user)",
+                         letter, value);
     value = strcmp(value, "none") == 0 ? "/dev/null" : translate(c, value, 't', 'r', err);
     return value ? cmdline_apply_named(c, option, value, err) : -1;
 }

@@ -77,7 +77,7 @@ int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err)
         value = "pmix";
     else if (strcmp(value, "openmpi") == 0)
         value = "none";
-    else if (strcmp(value, "cray_shasta") == 0)
+    else if (strncmp(value, "cray", 4) == 0)
         value = "pmix,pmi1,pmi2";
     return cmdline_apply_named(target, "--pmi", value, err);
 }
