@@ -323,6 +323,11 @@ static int apply_use(const struct option_use *u, const char **seen, void *target
         error_set(err, EINVAL,
                   "'%.60s' follows, which is not a number; is a variable before it unset?",
                   u->value);
+    if (u->value && *u->value && u->value[strlen(u->value) - 1] == '\r')
+        error_set(err, EINVAL,
+                  "'%.60s' ends with a carriage return, as lines of Windows do; 'dos2unix SCRIPT' "
+                  "takes them out of a script",
+                  u->value);
     if (u->value && u->value[0] == '$')
         error_set(err, EINVAL,
                   "'%.60s' is as typed: in '...' quotes the shell replaces nothing; write it "

@@ -267,7 +267,9 @@ static int place_in_rounds(const struct step_plan *p, struct plan_options *o, ui
     const struct allocation *a = &p->alloc;
     uint64_t slots = 0;
     for (size_t i = 0; i < a->nhosts; i++)
-        slots += o->per_host ? o->per_host : a->hosts[i].slots.value;
+        slots += a->hosts[i].max_slots ? UINT32_MAX
+                 : o->per_host         ? o->per_host
+                                       : a->hosts[i].slots.value;
     if (p->cmd->dialect != DIALECT_MPIEXEC || p->adapter != &rm_adapter_ssh || *ret || o->turn ||
         !slots || o->nranks <= slots)
         return 0;

@@ -130,6 +130,11 @@ static int check_program(const char *word, struct error *err)
                          "'%.60s' begins with a quote as documents have it; type ' or \", or leave "
                          "it out",
                          word);
+    if (word[strlen(word) - 1] == '\r')
+        return error_set(err, EINVAL,
+                         "'%.60s' ends with a carriage return, as lines of Windows do; 'dos2unix "
+                         "SCRIPT' takes them out of a script",
+                         word);
     if (word[strlen(word) - 1] == ':')
         return error_set(err, EINVAL,
                          "'%.60s': a ':' between programs is a word of its own; put a blank before "
@@ -400,12 +405,6 @@ static int parse_program_file(struct cmdline *c, struct error *err)
 static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct error *err)
 {
     struct dialect_use use;
-    size_t len = argc > 1 ? strlen(argv[argc - 1]) : 0;
-    if (len && argv[argc - 1][len - 1] == '\r')
-        return error_set(err, EINVAL,
-                         "'%.60s' ends with a carriage return, as lines of Windows do; 'dos2unix "
-                         "SCRIPT' takes them out of a script",
-                         argv[argc - 1]);
     if (cmdline_make_own_options(c, err) < 0 || dialect_find(argc, argv, &use, err) < 0)
         return -1;
     c->dialect = use.dialect;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *const dialect_words[] = {
     [DIALECT_MPRUN] = "mprun",     [DIALECT_MPIRUN] = "mpirun",
@@ -28,7 +29,7 @@ static const struct {
 bool dialect_named(const char *name, enum dialect *ret)
 {
     for (int d = 0; dialect_words[d]; d++)
-        if (strcmp(name, dialect_words[d]) == 0) {
+        if (strcasecmp(name, dialect_words[d]) == 0) {
             *ret = (enum dialect)d;
             return true;
         }

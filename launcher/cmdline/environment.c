@@ -86,7 +86,8 @@ static int apply_variable(struct cmdline *c, size_t i, const char *value, struct
         *colon = '-';
     if (strcmp(variables[i].option, "--cpu-bind") == 0 && strstr(value, "mask_cpu"))
         return 0;
-    if (variables[i].is_switch && strcmp(value, "0") == 0)
+    bool is_limit = strcmp(variables[i].option, "--timeout") == 0; /* 0: none */
+    if ((variables[i].is_switch || is_limit) && (strcmp(value, "0") == 0 || *value == '-'))
         return 0;
     return settings_take(c, SETTING_OTHER_LAUNCHERS, variables[i].variable, variables[i].option,
                          variables[i].is_switch ? NULL : copy, err);
@@ -148,8 +149,10 @@ static int take_lines_own(struct cmdline *c, const struct cmdline_app *app, stru
 
 int environment_apply(struct cmdline *c, char *const env[], struct error *err)
 {
+    if (c->napps && take_lines_own(c, &c->apps[0], err) < 0)
+        return -1;
     for (; *env; env++)
-        if (take_entry(c, *env, err) < 0)
+        if (!(c->napps && cmdline_setting_for(&c->apps[0], *env)) && take_entry(c, *env, err) < 0)
             return error_context(err, "%.*s", (int)(strcspn(*env, "=") % 60), *env);
-    return c->napps ? take_lines_own(c, &c->apps[0], err) : 0;
+    return 0;
 }

@@ -17,7 +17,6 @@ enum kind {
     VALUE,  /* the option has the same value */
     SWITCH, /* the option is a switch, for 1 or true */
     OFF,    /* a switch, for 0 or false */
-    ARGS,   /* arguments of ssh */
     HOSTS,  /* a file of hosts, or "none" */
     AGENT,  /* "ssh : rsh": the first is taken */
 };
@@ -53,7 +52,6 @@ static const struct {
     {"orte_output_filename", "--output-filename", VALUE},
     {"orte_enable_recovery", "--enable-recovery", SWITCH},
     {"orte_abort_on_non_zero_status", "--enable-recovery", OFF},
-    {"plm_rsh_args", "--agent", ARGS},
     {"orte_startup_timeout", "--start-timeout", VALUE},
     {"oob_tcp_if_include", "--interface", VALUE},
     {"prte_if_include", "--interface", VALUE},
@@ -124,11 +122,6 @@ static int apply_steering(struct cmdline *c, size_t which, const char *value, st
         return is_on(value) ? cmdline_apply_named(c, option, NULL, err) : 0;
     case OFF:
         return is_on(value) ? 0 : cmdline_apply_named(c, option, NULL, err);
-    case ARGS:
-        if (asprintf(&agent, "ssh %s", value) < 0)
-            agent = NULL;
-        return agent ? cmdline_apply_named(c, option, agent, err)
-                     : error_set(err, ENOMEM, "out of memory");
     case HOSTS:
         return strcmp(value, "none") == 0 ? 0 : cmdline_apply_named(c, option, value, err);
     case AGENT:

@@ -116,6 +116,11 @@ static int append(const char *const **list, size_t *n, const char *value, struct
 int cmdline_apply_host(void *target, const char *value, struct error *err)
 {
     struct host_request *h = &((struct cmdline *)target)->hosts;
+    if (((struct cmdline *)target)->dialect == DIALECT_APRUN &&
+        value[strspn(value, "0123456789,-")] == 0)
+        return error_set(err, EINVAL,
+                         "'%.60s' are numbers of nodes; write the names of the hosts, 'nid00024'",
+                         value);
     if (strchr(value, '/'))
         return error_set(err, EINVAL,
                          "'%.60s' is no list of hosts, but looks like a file; write '--hostfile "
@@ -396,7 +401,7 @@ static int apply_pmi(void *target, const char *value, struct error *err)
     c->step.pmi = 0;
     if (cmdline_each_word(value, pmi_words, take_pmi, c, err) < 0)
         return -1;
-    if (c->step.pmi && strstr(value, "none"))
+    if (c->step.pmi && strcasestr(value, "none"))
         return error_set(err, EINVAL, "'none' stands alone, but the list is '%.60s'", value);
     return 0;
 }

@@ -97,7 +97,8 @@ static int take_runtime_option(struct cmdline *c, char *word, struct error *err)
 
 static int apply_runtime_options(void *target, const char *value, struct error *err)
 {
-    AUTO_FREE char *copy = strdup(value), *rest = copy;
+    AUTO_FREE char *copy = strdup(value);
+    char *rest = copy;
     if (!copy)
         return error_set(err, ENOMEM, "out of memory");
     for (char *word; (word = strsep(&rest, ","));)
@@ -121,6 +122,8 @@ static int apply_pmixmca(void *target, const char *value, struct error *err)
 static int apply_path(void *target, const char *value, struct error *err)
 {
     char setting[4096];
+    if (!*value)
+        return error_set(err, EINVAL, "the list of directories is empty; is a variable unset?");
     if (snprintf(setting, sizeof(setting), "PATH=%s", value) >= (int)sizeof(setting))
         return error_set(err, EINVAL, "'%.60s...' is longer than %zu bytes", value,
                          sizeof(setting) - 6);
@@ -167,14 +170,6 @@ static int apply_hydra_bind(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "--bind-to", value, err);
 }
 
-/* Options of ssh. */
-static int apply_agent_args(void *target, const char *value, struct error *err)
-{
-    char how[600];
-    snprintf(how, sizeof(how), "ssh %.590s", value);
-    return cmdline_apply_named(target, "--agent", how, err);
-}
-
 static int apply_localonly(void *target, const char *value, struct error *err)
 {
     return cmdline_apply_named(target, "--rm", "local", err);
@@ -184,17 +179,17 @@ static int apply_localonly(void *target, const char *value, struct error *err)
 static int apply_tres_per_task(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    const char *number = value + 4;
-    size_t len = strcspn(number, ",");
-    if (strncmp(value, "cpu:", 4) != 0 && strncmp(value, "cpu=", 4) != 0)
-        return cmdline_add_name(&c->for_job, "--tres-per-task", 15, err);
-    AUTO_FREE char *text = strndup(number, len);
-    if (!text)
+    AUTO_FREE char *copy = strdup(value);
+    char *rest = copy;
+    if (!copy)
         return error_set(err, ENOMEM, "out of memory");
-    if (number[len] &&
-        cmdline_add_name(&c->for_job, number + len + 1, strlen(number + len + 1), err) < 0)
-        return -1;
-    return cmdline_apply_named(c, "--cpus-per-rank", text, err);
+    for (char *item; (item = strsep(&rest, ","));) {
+        bool is_cores = strncmp(item, "cpu:", 4) == 0 || strncmp(item, "cpu=", 4) == 0;
+        if ((is_cores ? cmdline_apply_named(c, "--cpus-per-rank", item + 4, err)
+                      : cmdline_add_name(&c->for_job, item, strlen(item), err)) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- srun ------------------------------------------------------------------------------------ */
@@ -211,43 +206,33 @@ static int apply_het_group(void *target, const char *value, struct error *err)
 /* "6,2,0-1": a hardware thread for each rank; "0-3:4-7": a list for each. */
 static int bind_each(struct cmdline *c, const char *value, struct error *err)
 {
-    char how[512] = "list:";
+    char how[4096] = "list:";
     size_t n = strlen(how);
     const char *at = value;
-    if (strchr(value, ':')) {
-        snprintf(how, sizeof(how), "list:%.500s", value);
+    if (strchr(value, ':') && strlen(value) < sizeof(how) - 8) {
+        snprintf(how, sizeof(how), "list:%s", value);
         return cmdline_apply_named(c, "--cpu-bind", how, err);
     }
-    while (*at) {
+    for (bool more = true; more; at++) {
         char *end;
         unsigned long first = strtoul(at, &end, 10), last = first;
-        if (end == at || *at < '0' || *at > '9')
-            break;
-        if (*end == '-')
+        bool is_number = *at >= '0' && *at <= '9';
+        if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9')
             last = strtoul(end + 1, &end, 10);
+        if (!is_number || (*end && *end != ',') || last < first || last - first > 4096)
+            return error_set(err, EINVAL,
+                             "'%.60s' is neither cpu, depth, numa_node, none, nor a list of "
+                             "hardware threads",
+                             value);
         for (; first <= last && n < sizeof(how) - 16; first++)
             n += (size_t)snprintf(how + n, sizeof(how) - n, "%lu:", first);
-        at = end + (*end == ',');
-        if (first <= last || (*end && *end != ','))
-            break;
+        if (first <= last)
+            return error_set(err, EINVAL, "the list '%.60s...' is too long", value);
+        more = *end == ',';
+        at = end;
     }
-    if (*at || n <= 5)
-        return error_set(err, EINVAL,
-                         "'%.60s' is neither cpu, depth, numa_node, none, nor a list of hardware "
-                         "threads, a short one",
-                         value);
     how[n - 1] = 0;
     return cmdline_apply_named(c, "--cpu-bind", how, err);
-}
-
-/* Names of hosts; numbers of nodes are Cray's alone. */
-static int apply_aprun_hosts(void *target, const char *value, struct error *err)
-{
-    if (value[strspn(value, "0123456789,-")] == 0)
-        return error_set(err, EINVAL,
-                         "'%.60s' are numbers of nodes; write the names of the hosts, 'nid00024'",
-                         value);
-    return cmdline_apply_named(target, "--host", value, err);
 }
 
 static int apply_per_numa(void *target, const char *value, struct error *err)
@@ -499,8 +484,7 @@ static const struct option_def table[] = {
         "--launcher --bootstrap --rmk --topolib --demux --nameserver --order-nodes --localhost "
         "--arch --hostos --branch-count --tmpdir",
         "VALUE", 0),
-    IS("--bootstrap-exec-args --launcher-exec-args", "ARGS", 0, apply_agent_args,
-       "--agent 'ssh ARGS'"),
+    NO_EFFECT("--bootstrap-exec-args --launcher-exec-args", "ARGS", 0),
     ANYWAY("-export -export-all", NULL, IN(MPIEXEC)),
     {"--transfer", NULL, NULL, "--preload-binary", SETS(FLAG, preload_binary),
      .variants = IN(MPIEXEC)},
@@ -591,7 +575,7 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_env, .variants = IN(APRUN)},
     IS("-m --memory-per-pe", "SIZE", IN(APRUN), apply_aprun_memory,
        "--mem-per-rank; a number alone is megabytes"),
-    {"-L --node-list", "LIST", NULL, "--host", OPTION_APPEND, .apply = apply_aprun_hosts,
+    {"-L --node-list", "LIST", NULL, "--host", OPTION_APPEND, .apply = cmdline_apply_host,
      .variants = IN(APRUN)},
     {"-E", "LIST", NULL, "--exclude", OPTION_APPEND, .apply = cmdline_apply_exclude,
      .variants = IN(APRUN)},

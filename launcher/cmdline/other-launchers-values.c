@@ -113,6 +113,12 @@ static int set_marked(struct cmdline *c, char mark, const char *value, struct er
     if (value[strcspn(value, "=")] != (mark == '-' ? 0 : '=') || !*value || *value == '=')
         return error_set(err, EINVAL, "'%.60s' is not %s", value,
                          mark == '-' ? "the name of a variable" : "NAME=VALUE");
+    size_t name = strcspn(value, "=");
+    for (size_t i = 0; mark != '-' && i < c->app->nenv; i++)
+        if (c->app->env[i][0] == mark && strncmp(c->app->env[i] + 1, value, name + 1) == 0 &&
+            strcmp(c->app->env[i] + 1, value) != 0)
+            return error_set(err, EINVAL, "'%.*s' is extended twice; put both values into one",
+                             (int)(name < 60 ? name : 60), value);
     if (asprintf(&text, "%c%s", mark, value) < 0)
         text = NULL;
     const char *kept = cmdline_keep(c, text, err);

@@ -48,12 +48,20 @@ int cmdline_apply_errfile(void *target, const char *value, struct error *err)
     return set_pattern(&c->output.files.patterns[1], value, err);
 }
 
+/* What goes to mprun's own standard error goes to no file, whatever is said of output. */
+static int forget_errors(struct cmdline *c, const char *option)
+{
+    if (strcmp(option, "--errfile-pattern") == 0)
+        c->output.files.patterns[1] = NULL;
+    return 0;
+}
+
 /* "all": mprun's own, which is so anyway; "none": dropped. A number is the output of one task. */
 static int apply_srun_pattern(struct cmdline *c, const char *option, const char *value,
                               struct error *err)
 {
     if (strcmp(value, "all") == 0)
-        return 0;
+        return forget_errors(c, option);
     if (*value && value[strspn(value, "0123456789")] == 0)
         return error_set(err, EINVAL,
                          "'%.20s' is the output of one task; write '--tag-output' and choose by "
@@ -78,7 +86,7 @@ static int apply_srun_pattern(struct cmdline *c, const char *option, const char 
 int cmdline_apply_srun_output(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    bool has_errors = c->output.files.patterns[1];
+    bool has_errors = c->says_errors;
     if (apply_srun_pattern(c, "--outfile-pattern", value, err) < 0)
         return -1;
     return has_errors ? 0 : apply_srun_pattern(c, "--errfile-pattern", value, err);
@@ -86,6 +94,7 @@ int cmdline_apply_srun_output(void *target, const char *value, struct error *err
 
 int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
 {
+    ((struct cmdline *)target)->says_errors = true;
     return apply_srun_pattern(target, "--errfile-pattern", value, err);
 }
 
@@ -100,7 +109,7 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
     size_t n = sizeof(tags) / sizeof(tags[0]), size;
     char *text = NULL;
     if (strcmp(value, "none") == 0 || strcmp(value, "kvs") == 0)
-        return 0;
+        return forget_errors(c, option);
     FILE *out = open_memstream(&text, &size);
     for (const char *at = value; out && *at;) {
         size_t i = 0, len = strncmp(at, "{{", 2) == 0 ? strcspn(at + 2, "}") : 0;
@@ -126,7 +135,7 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
 int cmdline_apply_flux_output(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    bool has_errors = c->output.files.patterns[1];
+    bool has_errors = c->says_errors;
     return apply_flux_pattern(c, "--outfile-pattern", value, err) < 0 ||
                    (!has_errors && apply_flux_pattern(c, "--errfile-pattern", value, err) < 0)
                ? -1
@@ -135,6 +144,7 @@ int cmdline_apply_flux_output(void *target, const char *value, struct error *err
 
 int cmdline_apply_flux_error(void *target, const char *value, struct error *err)
 {
+    ((struct cmdline *)target)->says_errors = true;
     return apply_flux_pattern(target, "--errfile-pattern", value, err);
 }
 

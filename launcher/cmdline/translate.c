@@ -24,6 +24,9 @@ struct translation {
     FILE *line, *notes;
     bool has_translated; /* the option that is applied is others of mprun's */
     bool has_program_file;
+    bool has_subcommand;  /* "run" was there; or this is a part behind the first */
+    bool has_default_map; /* the first part has one that the line does not say */
+    bool has_default_to;
 };
 
 static int print_quoted(FILE *out, const char *word, struct error *err)
@@ -42,6 +45,9 @@ static int keep(struct translation *t, const struct option_def *own, char *text,
 {
     for (size_t i = 0; text && own->repeat == OPTION_ONCE && i < t->noptions; i++)
         if (t->options[i].own == own) {
+            if (strcmp(t->options[i].text, text) != 0)
+                fprintf(t->notes, "# both '%s' and '%s' are meant; the second is left\n",
+                        t->options[i].text, text);
             free(t->options[i].text);
             t->options[i].text = text;
             return 0;
@@ -154,9 +160,10 @@ static int translate_options(struct translation *t, int argc, char *const argv[]
         if (rc > 0 && translate_option(t, &use, from, at, argv, err) < 0)
             rc = -1;
         free(use.joined);
-        if (rc == 0 && cmdline_is_subcommand(&t->c, argc, argv, at))
+        if (rc == 0 && !t->has_subcommand && cmdline_is_subcommand(&t->c, argc, argv, at)) {
+            t->has_subcommand = true;
             at++;
-        else if (rc <= 0)
+        } else if (rc <= 0)
             return rc < 0 ? -1 : at;
     }
 }
@@ -176,24 +183,30 @@ static int translate_bare_words(struct translation *t, int argc, char *const arg
     return end;
 }
 
-static int add_defaults(struct translation *t, const struct placement_options *place,
+static int add_defaults(struct translation *t, size_t part, const struct placement_options *place,
                         struct error *err)
 {
     struct binding_request b = place->bind;
     bool is_mapped = b.map != LEVEL_NONE;
     placement_take_defaults(t->said->dialect, place, t->said->nranks ? t->said->nranks : UINT32_MAX,
                             &b);
-    if (!is_mapped && b.map != LEVEL_NONE &&
-        translation_add(t, "--map-by", cmdline_level_word(b.map), err) < 0)
+    bool is_added = !is_mapped && b.map != LEVEL_NONE;
+    if (is_added && translation_add(t, "--map-by", cmdline_level_word(b.map), err) < 0)
         return -1;
+    if (part > 0 && t->has_default_map && b.map == LEVEL_NONE && !place->says_map &&
+        translation_add(t, "--map-by", "slot", err) < 0)
+        return -1;
+    t->has_default_map |= is_added;
     if (b.to != place->bind.to) {
         char how[64];
         snprintf(how, sizeof(how), "%s%s", cmdline_level_word(b.to),
                  b.if_supported ? ":if-supported" : "");
+        t->has_default_to |= b.if_supported;
         if (translation_add(t, "--bind-to", how, err) < 0)
             return -1;
     }
-    return b.map != LEVEL_NONE && b.in_turn && !place->bind.in_turn && !place->turn && !place->span
+    return part == 0 && b.map != LEVEL_NONE && b.in_turn && !place->bind.in_turn && !place->turn &&
+                   !place->span
                ? translation_add(t, "--rank-by", "slot", err)
                : 0;
 }
@@ -206,6 +219,7 @@ static void begin_part(struct translation *t)
         free(t->options[i].text);
     t->noptions = 0;
     free(t->c.apps[0].env);
+    free((void *)(uintptr_t)t->c.place.excluded);
     t->c.apps[0] = (struct cmdline_app){.nranks = 0};
     t->c.app = t->c.apps;
     t->c.place = option_defaults.place;
@@ -217,11 +231,14 @@ static int add_variables(struct translation *t, struct error *err)
     const struct settings *s = &t->said->settings;
     for (size_t i = 0; i < s->n; i++) {
         const struct setting *one = &s->list[i];
-        if (one->kind != SETTING_OTHER_LAUNCHERS || !one->counts ||
-            t->said->dialect != DIALECT_SRUN)
+        bool is_apart = t->said->dialect == DIALECT_SRUN || t->said->dialect == DIALECT_MPIEXEC;
+        if (one->kind != SETTING_OTHER_LAUNCHERS || !one->counts || !is_apart)
             continue;
         fprintf(t->notes, "# the variable %s says %s\n", one->source, one->words);
         if (keep(t, one->option, strdup(one->words), err) < 0)
+            return -1;
+        if (t->said->place.in_sequence && strcmp(one->source, "SLURM_HOSTFILE") == 0 &&
+            translation_add(t, "--map-by", "seq", err) < 0)
             return -1;
     }
     return 0;
@@ -233,6 +250,7 @@ static int translate_part(struct translation *t, size_t part, int argc, char *co
 {
     const struct cmdline_app *said = part < t->said->napps ? &t->said->apps[part] : NULL;
     begin_part(t);
+    t->has_subcommand |= part > 0;
     at = translate_options(t, argc, argv, at, err);
     if (at >= 0)
         at = translate_bare_words(t, argc, argv, at, err);
@@ -240,10 +258,12 @@ static int translate_part(struct translation *t, size_t part, int argc, char *co
         (t->said->napps == 1 && cmdline_take_flux_ranks(&t->c, err) < 0) ||
         (part == 0 && add_variables(t, err) < 0) ||
         ((part == 0 || (said && said->place)) &&
-         add_defaults(t, said && said->place ? said->place : &t->said->place, err) < 0))
+         add_defaults(t, part, said && said->place ? said->place : &t->said->place, err) < 0))
         return -1;
     for (size_t i = 0; i < t->noptions; i++)
         fprintf(t->line, " %s", t->options[i].text);
+    if (at < argc && argv[at][0] == '-')
+        fprintf(t->line, " --");
     for (; at < argc && strcmp(argv[at], ":") != 0; at++)
         if (print_quoted(t->line, argv[at], err) < 0)
             return -1;
@@ -264,8 +284,12 @@ static void note_differences(const struct translation *t)
         fprintf(t->notes, "# for more ranks than slots Hydra goes round these hosts: add "
                           "--oversubscribe --map-by node, or --distribution plane=N for N slots "
                           "each\n");
-    if (said->dialect == DIALECT_MPIRUN && !said->nranks)
-        fprintf(t->notes, "# mpirun binds as this line says from 3 ranks on, and fewer to cores\n");
+    if (t->has_default_to)
+        fprintf(t->notes,
+                "# mpirun binds so from 3 ranks on, fewer to cores, and none where there are "
+                "more ranks than cores\n");
+    if (said->no_effect && strstr(said->no_effect, "'I_MPI_"))
+        fprintf(t->notes, "# variables I_MPI_... have no effect on mprun: %s\n", said->no_effect);
 }
 
 static int translate(struct translation *t, int argc, char *const argv[], struct error *err)

@@ -41,6 +41,8 @@ static int take_lines(struct reader *r, char *text, struct error *err)
         }
         bool last = !*end;
         *end = 0;
+        if (end > at && end[-1] == '\r')
+            end[-1] = 0; /* a line of Windows */
         r->line++;
         if (take_line(r, at, err) < 0)
             return -1;

@@ -106,7 +106,8 @@ static int take_settings(struct reader *r, const char *at, const char *end,
             struct word sign = next_word(&at, end);
             if (!sign.len || sign.at[0] != '=')
                 return error_set(err, EINVAL,
-                                 "'%s' is not understood; expected is 'slots=N' or 'max_slots=N'",
+                                 "'%s' is not understood; expected is 'slots=N' or "
+                                 "'max_slots=N'; each host has a line of its own",
                                  word_shown(w.at, w.len, shown));
             equals = sign.at;
             w = sign;
@@ -241,6 +242,8 @@ int hostfile_parse(const char *text, size_t n, const char *path, struct hostlist
     size_t mentions = 0;
     if (memchr(text, 0, n))
         return error_set(err, EINVAL, "host file '%.200s' is no text: it has a NUL byte", path);
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3; /* some editors mark UTF-8 so */
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;

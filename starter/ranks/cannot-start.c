@@ -172,7 +172,8 @@ static void add_near_command(struct error *err, const struct app *app)
 {
     struct near best = {.badness = SIZE_MAX}, here = best;
     const char *path = spawn_env_value(app->envp, "PATH");
-    AUTO_FREE char *folders = strdup(path ? path : ""), *rest = folders;
+    AUTO_FREE char *folders = strdup(path ? path : "");
+    char *rest = folders;
     for (char *folder; rest && (folder = strsep(&rest, ":"));)
         look_in(app->directory, folder, app->argv[0], &best);
     look_in(app->directory, "", app->argv[0], &here);

@@ -13,7 +13,7 @@
 static int open_file(const char *directory, const char *path)
 {
     AUTO_CLOSE int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = at < 0 ? -1 : openat(at, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd >= 0)
         fcntl(fd, F_SETFL, 0);
     return fd;

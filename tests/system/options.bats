@@ -269,6 +269,12 @@ EOF
     printf '%s\n' '# comment' '1-2 echo some %t %o' '* echo others %o' >programs
     run -0 --separate-stderr mprun --as srun -O -n 4 --multi-prog programs
     [ "$(sorted)" = "others 0 others 1 some 1 0 some 2 1 " ]
+    printf '%s\r\n' '0 echo one' '1 echo two' >windows
+    run -0 --separate-stderr mprun --as srun -O -n 2 --multi-prog windows
+    [ "$(sorted)" = "one two " ]
+    printf '%s\n' '0-1 echo one' '1-2 echo two' >twice
+    run -125 --separate-stderr mprun --as srun -O -n 3 --multi-prog twice
+    [ "$stderr" = "mprun: file 'twice': rank 1 is in programs 1 and 2; keep one" ]
     echo '-n 1 --quiet true' >>apps
     run -125 --separate-stderr mprun --app apps
     [[ $stderr == "mprun: file 'apps': program 3 of the line: option '--quiet': "* ]]

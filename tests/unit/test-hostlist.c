@@ -98,6 +98,11 @@ static const struct example files[] = {
     {"a\nb\n", "a:1 b:1", NULL, 0},
     {"a\nb", "a:1 b:1", NULL, 0},
     {"a\r\nb\r\n", "a:1 b:1", NULL, 0},
+    {"\xef\xbb\xbf"
+     "a\nb\n",
+     "a:1 b:1", NULL, 0},
+    {"a b c\n", NULL,
+     "'b' is not understood; expected is 'slots=N' or 'max_slots=N'; each host has a line", 0},
     {"\n# x\n  a # y\n\t\nb#z\n", "a:1 b:1", NULL, 0},
     {"a\na\nb\na\n", "a:3 b:1", NULL, 1},
     /* Open MPI */
