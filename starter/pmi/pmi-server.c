@@ -309,7 +309,7 @@ int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct 
     int fd = simple_pmi_connect(&p->simple_pmi, rank), why = errno;
     if (fd >= 0)
         return fd;
-    if (why == ECONNREFUSED) {
+    if (why == ECONNREFUSED || why == EPIPE || why == ECONNRESET) { /* it is about to end */
         p->refuses = true;
         expect_answer(p);
     }
