@@ -122,7 +122,8 @@ connections() { ls -l "/proc/$1/fd" | grep -c socket; }
         case $way in
         TERM)
             [ "$code" -eq 143 ]
-            [ "$(grep -c "the host above gives no answer, and mprun ends the step" "$MPRUN_ERR")" -eq 2 ]
+            # starters may say it when mprun has ended
+            wait_until 10 eval '[ "$(grep -c "the host above gives no answer, and mprun ends the step" "$MPRUN_ERR")" -eq 2 ]'
             ;;
         KILL) wait_until 10 process_gone "$keeper" ;;
         esac
