@@ -14,8 +14,9 @@
 #include "common/log.h"
 #include "node-daemon/front/jobs-private.h"
 
-/* How often managers are asked about their jobs, and cgroups whether anybody is in them. */
-static const double CHECK_S = 5, IDLE_S = 60;
+/* How often managers are asked about their jobs, and cgroups whether anybody is in them. A site's job
+ * is made for a process, which is in it a moment later. */
+static const double CHECK_S = 5, IDLE_S = 60, ENTER_S = 2;
 enum { PATH_SIZE = CGROUP_NAME_MAX + 16 };
 
 /* A cgroup below the job's: "", "/task", ... buf holds its name for as long as it is used. */
@@ -391,12 +392,13 @@ static int has_been_idle(const struct jobs *j, struct job *job)
 {
     double now = loop_now();
     double most = job->awaited                 ? j->conf->bound_for
-                  : job->manager == GRANT_SITE ? 0
+                  : job->manager == GRANT_SITE ? (job->was_used ? 0 : ENTER_S)
                   : job->bound                 ? j->conf->bound_for
                                                : IDLE_S;
-    if (!jobs_is_empty(j, job))
+    if (!jobs_is_empty(j, job)) {
         job->idle = 0;
-    else if (job->idle == 0)
+        job->was_used = 1;
+    } else if (job->idle == 0)
         job->idle = now;
     return job->idle > 0 && now - job->idle >= most;
 }
