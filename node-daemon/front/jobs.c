@@ -14,8 +14,8 @@
 #include "common/log.h"
 #include "node-daemon/front/jobs-private.h"
 
-/* How often managers are asked about their jobs, and cgroups whether anybody is in them. A site's job
- * is made for a process, which is in it a moment later. */
+/* How often managers are asked about their jobs, and cgroups whether anybody is in them. A site's
+ * job is made for a process, which is in it a moment later. */
 static const double CHECK_S = 5, IDLE_S = 60, ENTER_S = 2;
 enum { PATH_SIZE = CGROUP_NAME_MAX + 16 };
 
