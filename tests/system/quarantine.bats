@@ -30,7 +30,7 @@ teardown() {
 
 quarantine_setup() { # LINE... of the section
     mprund_setup --events "trace = \"$TRACE\"" "$RULE" "quarantine {" "process_events = true" "$@" "}"
-    grep -q 'begin execs=' "$TRACE"
+    wait_until 10 traced ' begin execs='
     grep -q 'begin execs=yes' "$TRACE" || skip "no process events in this namespace"
     wait_until 10 traced ' scan number=1 why=begin ' # what begins from now on it only hears of
 }

@@ -469,7 +469,6 @@ static void a_topology_that_is_none_is_refused(void **state)
     assert_refused(p, "read the topology");
 }
 
-
 static void memory_stays_in_its_budget(void **state)
 {
     if (HAS_ADDRESS_SANITIZER) /* its shadow memory is not mppmi's */

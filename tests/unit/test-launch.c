@@ -96,7 +96,7 @@ static struct launch a_launch(void)
     strcpy(l.step.gpu_env, "RESOURCE_GPU");
     l.step.wrapper.ranks = granted; /* borrowed */
     l.step.passed_signals = 1UL << 62 | 1UL << 10;
-    l.step.stdin_file = (char *)(uintptr_t)"in.%r"; /* borrowed */
+    l.step.stdin_file = (char *)(uintptr_t) "in.%r"; /* borrowed */
     return l;
 }
 
