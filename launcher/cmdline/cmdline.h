@@ -118,7 +118,6 @@ struct cmdline {
     bool display_allocation, display_topology;
 
     struct output_options output;
-    bool says_errors;       /* srun and flux: the line says where standard error goes */
     const char *stdin_file; /* mprun's standard input; NULL: what it has */
     const char *rank_input; /* the step's stdin_file; NULL: none */
 

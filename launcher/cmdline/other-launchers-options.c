@@ -24,11 +24,17 @@ static int apply_pernode(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "--npernode", "1", err);
 }
 
-static int apply_npersocket(void *target, const char *value, struct error *err)
+/* n ranks to each part of this kind. */
+static int map_to_each(void *target, const char *n, const char *part, struct error *err)
 {
     char how[48];
-    snprintf(how, sizeof(how), "ppr:%.30s:socket", value);
+    snprintf(how, sizeof(how), "ppr:%.30s:%s", n, part);
     return cmdline_apply_named(target, "--map-by", how, err);
+}
+
+static int apply_npersocket(void *target, const char *value, struct error *err)
+{
+    return map_to_each(target, value, "socket", err);
 }
 
 static int apply_ppr(void *target, const char *value, struct error *err)
@@ -237,9 +243,7 @@ static int bind_each(struct cmdline *c, const char *value, struct error *err)
 
 static int apply_per_numa(void *target, const char *value, struct error *err)
 {
-    char how[48];
-    snprintf(how, sizeof(how), "ppr:%.30s:numa", value);
-    return cmdline_apply_named(target, "--map-by", how, err);
+    return map_to_each(target, value, "numa", err);
 }
 
 static int apply_host_file(void *target, const char *value, struct error *err)

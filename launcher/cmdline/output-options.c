@@ -48,7 +48,7 @@ int cmdline_apply_errfile(void *target, const char *value, struct error *err)
     return set_pattern(&c->output.files.patterns[1], value, err);
 }
 
-/* What goes to mprun's own standard error goes to no file, whatever is said of output. */
+/* Leave standard error to mprun's own, also where the file for standard output would take it. */
 static int forget_errors(struct cmdline *c, const char *option)
 {
     if (strcmp(option, "--errfile-pattern") == 0)
@@ -86,7 +86,7 @@ static int apply_srun_pattern(struct cmdline *c, const char *option, const char 
 int cmdline_apply_srun_output(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    bool has_errors = c->says_errors;
+    bool has_errors = c->output.says_errors;
     if (apply_srun_pattern(c, "--outfile-pattern", value, err) < 0)
         return -1;
     return has_errors ? 0 : apply_srun_pattern(c, "--errfile-pattern", value, err);
@@ -94,7 +94,7 @@ int cmdline_apply_srun_output(void *target, const char *value, struct error *err
 
 int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->says_errors = true;
+    ((struct cmdline *)target)->output.says_errors = true;
     return apply_srun_pattern(target, "--errfile-pattern", value, err);
 }
 
@@ -135,7 +135,7 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
 int cmdline_apply_flux_output(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    bool has_errors = c->says_errors;
+    bool has_errors = c->output.says_errors;
     return apply_flux_pattern(c, "--outfile-pattern", value, err) < 0 ||
                    (!has_errors && apply_flux_pattern(c, "--errfile-pattern", value, err) < 0)
                ? -1
@@ -144,7 +144,7 @@ int cmdline_apply_flux_output(void *target, const char *value, struct error *err
 
 int cmdline_apply_flux_error(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->says_errors = true;
+    ((struct cmdline *)target)->output.says_errors = true;
     return apply_flux_pattern(target, "--errfile-pattern", value, err);
 }
 

@@ -50,7 +50,7 @@ struct placement_options {
 int placement_map_by(struct placement_options *p, const char *value, struct error *err);
 int placement_bind_to(struct binding_request *b, const char *value, struct error *err);
 
-/* What the launcher of a dialect does where the line says nothing, and mprun does not.
+/* Set what the launcher of a dialect does by default, and mprun does not.
  *
  * Open MPI's mpirun binds to what it maps by. Where the line has neither, up to two ranks are bound
  * to cores, and more to NUMA nodes, to which they are dealt. It numbers ranks as they are dealt,

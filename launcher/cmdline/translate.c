@@ -117,7 +117,7 @@ static int keep_option(struct translation *t, const struct option_use *u, struct
     return name ? add(t, own, name, u->value, err) : error_set(err, ENOMEM, "out of memory");
 }
 
-/* What the last option left in the lists of those without effect. */
+/* Write a comment on the options without effect that the last use has noted. */
 static void note_lists(struct translation *t)
 {
     if (t->c.for_job)
@@ -225,7 +225,7 @@ static void begin_part(struct translation *t)
     t->c.place = option_defaults.place;
 }
 
-/* Variables that only the other launcher reads. */
+/* Add the options that variables of the other launcher set, which mprun does not read. */
 static int add_variables(struct translation *t, struct error *err)
 {
     const struct settings *s = &t->said->settings;
@@ -270,7 +270,7 @@ static int translate_part(struct translation *t, size_t part, int argc, char *co
     return at;
 }
 
-/* What the line cannot say. */
+/* Write a comment on each difference that the line cannot show. */
 static void note_differences(const struct translation *t)
 {
     const struct cmdline *said = t->said;
