@@ -82,14 +82,21 @@ static int apply_srun_pattern(struct cmdline *c, const char *option, const char 
     return value ? cmdline_apply_named(c, option, value, err) : -1;
 }
 
-/* Without -e, errors go to the same file. */
+/* Without an option for them, errors go to the same file. */
+static int apply_output(struct cmdline *c, const char *value,
+                        int (*apply)(struct cmdline *c, const char *option, const char *value,
+                                     struct error *err),
+                        struct error *err)
+{
+    bool has_errors = c->output.says_errors;
+    if (apply(c, "--outfile-pattern", value, err) < 0)
+        return -1;
+    return has_errors ? 0 : apply(c, "--errfile-pattern", value, err);
+}
+
 int cmdline_apply_srun_output(void *target, const char *value, struct error *err)
 {
-    struct cmdline *c = target;
-    bool has_errors = c->output.says_errors;
-    if (apply_srun_pattern(c, "--outfile-pattern", value, err) < 0)
-        return -1;
-    return has_errors ? 0 : apply_srun_pattern(c, "--errfile-pattern", value, err);
+    return apply_output(target, value, apply_srun_pattern, err);
 }
 
 int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
@@ -134,12 +141,7 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
 
 int cmdline_apply_flux_output(void *target, const char *value, struct error *err)
 {
-    struct cmdline *c = target;
-    bool has_errors = c->output.says_errors;
-    return apply_flux_pattern(c, "--outfile-pattern", value, err) < 0 ||
-                   (!has_errors && apply_flux_pattern(c, "--errfile-pattern", value, err) < 0)
-               ? -1
-               : 0;
+    return apply_output(target, value, apply_flux_pattern, err);
 }
 
 int cmdline_apply_flux_error(void *target, const char *value, struct error *err)

@@ -12,7 +12,7 @@
 struct output_options {
     struct line_format lines;
     struct output_files_options files;
-    bool says_errors;   /* srun and flux: the line says where standard error goes */
+    bool says_errors;   /* the line has an option for standard error alone */
     bool merge_streams; /* stderr goes where stdout goes */
     bool first_failure; /* the last lines of the rank that failed first are shown at the end */
     bool merge_lines;   /* of many ranks that are the same become one, but in files */
