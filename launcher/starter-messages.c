@@ -236,8 +236,27 @@ static int take_aborted(void *host, void *message)
     struct host *h = host;
     const Mprun__Aborted *m = message;
     struct rank_name name = rank_name_unpack(m->name);
-    if (host_may_have_rank(h, name))
-        rank_failures_aborted(&run_of(h)->rank_failures, name, h->launch_index, m->code);
+    Mprun__Signal kill = MPRUN__SIGNAL__INIT;
+    if (!host_may_have_rank(h, name))
+        return 0;
+    rank_failures_aborted(&run_of(h)->rank_failures, name, h->launch_index, m->code, m->n_ranks);
+    kill.signo = SIGKILL;
+    kill.ends = true;
+    kill.n_ranks = m->n_ranks;
+    kill.ranks = m->ranks;
+    if (m->n_ranks)
+        hosts_broadcast(run_of(h)->hosts, FRAME_SIGNAL, &kill.base);
+    return 0;
+}
+
+/* A rank asks for it. Each host has its own ranks of those that are named. */
+static int take_signal(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__Signal *m = message;
+    if (!m->n_ranks || !m->signo || m->signo >= NSIG)
+        return -1;
+    hosts_broadcast(h->table, FRAME_SIGNAL, &m->base);
     return 0;
 }
 
@@ -518,7 +537,8 @@ static const uint64_t frames_of_ranks =
     FRAME_BIT(FRAME_OUTPUT) | FRAME_BIT(FRAME_INPUT_CREDIT) | FRAME_BIT(FRAME_COLLECT) |
     FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT) |
     FRAME_BIT(FRAME_NAME_REQUEST) | FRAME_BIT(FRAME_SPAWN) | FRAME_BIT(FRAME_WORLD_REPORT) |
-    FRAME_BIT(FRAME_PMI_EVENT) | FRAME_BIT(FRAME_IDLE) | FRAME_BIT(FRAME_OVER_LIMIT);
+    FRAME_BIT(FRAME_PMI_EVENT) | FRAME_BIT(FRAME_IDLE) | FRAME_BIT(FRAME_OVER_LIMIT) |
+    FRAME_BIT(FRAME_SIGNAL);
 
 /* These may be on their way through other hosts when the end of the start client is known. */
 static const uint64_t frames_too_late =
@@ -540,6 +560,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_STARTED] = {.message = &mprun__started__descriptor, .take = take_started},
     [FRAME_EXITED] = {.message = &mprun__exited__descriptor, .take = take_exited},
     [FRAME_ABORTED] = {.message = &mprun__aborted__descriptor, .take = take_aborted},
+    [FRAME_SIGNAL] = {.message = &mprun__signal__descriptor, .take = take_signal},
     [FRAME_OUTPUT] = {.take_bytes = take_output},
     [FRAME_INPUT_CREDIT] = {.message = &mprun__input_credit__descriptor, .take = take_input_credit},
     [FRAME_REPORT] = {.message = &mprun__report__descriptor, .take = take_report},

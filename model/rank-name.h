@@ -11,6 +11,9 @@ struct rank_name {
     uint32_t incarnation; /* 0; counts restarts */
 };
 
+/* In messages: all ranks of the world, as PMIx has it. */
+#define RANK_ALL (UINT32_MAX - 1)
+
 static inline bool rank_name_equal(struct rank_name a, struct rank_name b)
 {
     return a.world == b.world && a.rank == b.rank && a.incarnation == b.incarnation;

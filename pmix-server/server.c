@@ -107,7 +107,7 @@ void server_tell_client(const struct server *s, const struct world *w, uint32_t 
 }
 
 void server_tell_abort(const struct server *s, const struct world *w, uint32_t rank, int code,
-                       const char *text)
+                       const char *text, Mprun__RankName **ranks, size_t n_ranks)
 {
     Mprun__RankName name = name_of(w, rank);
     Mprun__Aborted m = MPRUN__ABORTED__INIT;
@@ -120,7 +120,24 @@ void server_tell_abort(const struct server *s, const struct world *w, uint32_t r
     ascii[n] = 0;
     m.code = code;
     m.text = ascii;
+    m.n_ranks = n_ranks;
+    m.ranks = ranks;
     send_now(s, FRAME_ABORTED, &m.base);
+}
+
+void server_tell_output(const struct server *s, const struct world *w, uint32_t rank,
+                        unsigned stream, const void *text, size_t n)
+{
+    struct bulk_header h = {.name = {.world = w->number, .rank = rank},
+                            .stream = (uint8_t)stream,
+                            .time_ns = loop_wallclock_ns()};
+    uint8_t *frame = malloc(BULK_HEADER + n);
+    if (!frame)
+        return;
+    bulk_header_pack(&h, frame);
+    memcpy(frame + BULK_HEADER, text, n);
+    link_send_bytes(s->link, FRAME_OUTPUT, frame, BULK_HEADER + n);
+    free(frame);
 }
 
 struct gone_item {

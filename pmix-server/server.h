@@ -53,12 +53,15 @@ void server_release(struct server *s);
 void server_end(struct server *s);
 
 /* Send PMI_CLIENT: the rank connected (1) or finalized (0); ABORTED: it asks for the end of the
- * step. The library lets a rank return from PMIx_Init or PMIx_Finalize, and go on after PMIx_Abort,
+ * step, or of n ranks alone. The library lets a rank return from PMIx_Init or PMIx_Finalize, and go on after PMIx_Abort,
  * only when the message is in the starter's socket. */
 void server_tell_client(const struct server *s, const struct world *w, uint32_t rank,
                         int connected);
 void server_tell_abort(const struct server *s, const struct world *w, uint32_t rank, int code,
-                       const char *text);
+                       const char *text, Mprun__RankName **ranks, size_t n);
+/* Sends OUTPUT: the rank writes n bytes, at most BULK_DATA_MAX, to stream 1 or 2. */
+void server_tell_output(const struct server *s, const struct world *w, uint32_t rank,
+                        unsigned stream, const void *text, size_t n);
 /* Answers PMI_GONE with the same, behind everything that upcalls of the rank have queued: a starter
  * that has the answer knows whether the rank had finalized. */
 void server_tell_gone(struct server *s, Mprun__RankName *name);

@@ -110,6 +110,10 @@ static int take_signal(void *host, void *message)
     struct host *h = host;
     const Mprun__Signal *m = message;
     bool has_come = m->manager && h->launcher; /* from the manager itself, on this machine */
+    for (size_t i = 0; m->signo < NSIG && i < m->n_ranks; i++)
+        ranks_signal_some(&h->ranks, rank_name_unpack(m->ranks[i]), (int)m->signo, m->ends);
+    if (m->n_ranks)
+        return 0;
     if (m->signo > 0 && m->signo < NSIG && !has_come)
         signal_ranks(h, m->signo == SIGTSTP ? SIGSTOP : (int)m->signo);
     return 0;

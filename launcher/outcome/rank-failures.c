@@ -139,10 +139,8 @@ static void add(struct rank_failures *f, const struct rank_end *end, const char 
 }
 
 /* The first one counts if no failure ends the step. */
-static void lose(struct rank_failures *f, const struct rank_end *end)
+static void lose(struct rank_failures *f, const struct rank_end *end, const char *text)
 {
-    char text[1200];
-    describe(f, end, text, sizeof(text));
     log_error("%s", text);
     if (f->has_lost)
         return;
@@ -153,13 +151,16 @@ static void lose(struct rank_failures *f, const struct rank_end *end)
 
 void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bool counts)
 {
-    if (counts && goes_on(f, end))
-        lose(f, end);
-    else if (counts && end->cause != END_OK && end->cause != END_KILLED)
+    char text[1200];
+    if (counts && goes_on(f, end)) {
+        describe(f, end, text, sizeof(text));
+        lose(f, end, text);
+    } else if (counts && end->cause != END_OK && end->cause != END_KILLED)
         add(f, end, "a rank failed");
 }
 
-void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint32_t host, int code)
+void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint32_t host, int code,
+                           size_t others)
 {
     const struct rank_end end = {
         .name = name,
@@ -168,7 +169,12 @@ void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint3
         .code = code,
         .time_ns = loop_wallclock_ns(),
     };
-    if (f->n < f->record->nranks) /* a rank may say it again and again */
+    char text[300], rank[RANK_NAME_TEXT];
+    snprintf(text, sizeof(text), "rank %s on %s aborts other ranks, with code %d; the step goes on",
+             rank_name_format(name, rank), f->plan->used.hosts[host].name, code);
+    if (others && !verdict_is_ending(f->verdict))
+        lose(f, &end, text);
+    else if (f->n < f->record->nranks) /* a rank may say it again and again */
         add(f, &end, "a rank called abort");
 }
 

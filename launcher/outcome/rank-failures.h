@@ -31,7 +31,9 @@ void rank_failures_free(struct rank_failures *f); /* what it holds, not itself; 
 
 /* A rank has ended, as the record says. counts: false for a rank that we have killed. */
 void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bool counts);
-void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint32_t host, int code);
+/* others: so many other ranks are to end for it, and the step goes on; 0: the step ends. */
+void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint32_t host, int code,
+                           size_t others);
 /* A rank has ended well and has not called MPI_Init; some rank has called it. MPI_Init waits for
  * every rank, so both together make a failure of the first, in whichever order they come. */
 void rank_failures_ended_without_init(struct rank_failures *f, const struct rank_end *end);

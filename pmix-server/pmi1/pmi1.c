@@ -129,7 +129,7 @@ static void cmd_abort(struct connection *c, const struct pmi_fields *l)
     int code;
     if (pmi_number(l, "exitcode", INT32_MAX, &code) < 0)
         code = 1;
-    server_tell_abort(c->pmi->server, connection_world(c), c->rank, code, "");
+    server_tell_abort(c->pmi->server, connection_world(c), c->rank, code, "", NULL, 0);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

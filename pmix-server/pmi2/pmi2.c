@@ -137,7 +137,7 @@ static void cmd_abort(struct connection *c, const struct pmi_fields *m)
         text = pmi_field(m, "message");
     if (pmi_number(m, "exitcode", INT32_MAX, &code) < 0)
         code = 1;
-    server_tell_abort(c->pmi->server, connection_world(c), c->rank, code, text ? text : "");
+    server_tell_abort(c->pmi->server, connection_world(c), c->rank, code, text ? text : "", NULL, 0);
 }
 
 static void cmd_getjobattr(struct connection *c, const struct pmi_fields *m)

@@ -27,6 +27,10 @@ void asker_answer(const struct asker *a, pmix_status_t status, const void *data,
         a->lookup(status, NULL, 0, a->cbdata);
         return;
     }
+    if (a->info) {
+        a->info(status, NULL, 0, a->cbdata, NULL, NULL);
+        return;
+    }
     if (!a->modex)
         return;
     char *copy = n ? malloc(n) : NULL;

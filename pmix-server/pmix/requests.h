@@ -24,6 +24,7 @@ struct asker {
     pmix_modex_cbfunc_t modex;
     pmix_lookup_cbfunc_t lookup;
     pmix_spawn_cbfunc_t spawn;
+    pmix_info_cbfunc_t info;
     void *cbdata;
 };
 
@@ -102,6 +103,18 @@ pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc
                            pmix_data_range_t range, pmix_info_t *info, size_t ninfo);
 /* PMI_EVENT: tells the ranks here. */
 void event_take(struct server *s, const Mprun__PmiEvent *m);
+
+/* Upcalls: a rank signals or ends some ranks (control.c), and aborts some that are not itself. */
+pmix_status_t control_upcall(struct server *s, const pmix_proc_t *from, const pmix_proc_t *procs,
+                             size_t n, const pmix_info_t *info, size_t ninfo,
+                             const struct asker *asker);
+pmix_status_t abort_some_upcall(struct server *s, const pmix_proc_t *from, int code,
+                                const char *text, const pmix_proc_t *procs, size_t n,
+                                const struct asker *asker);
+
+/* Upcall: a rank writes by PMIx_Log (log.c). */
+void log_upcall(struct server *s, const pmix_proc_t *from, const pmix_info_t *data, size_t ndata,
+                const struct asker *asker);
 
 /* Upcall: questions about the step. The library keeps the queries until they are answered. */
 pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,

@@ -2,8 +2,8 @@
 /* The PMIx library calls these on its own thread and holds locks meanwhile: an upcall must not
  * wait, not call a PMIx function that waits, and not answer before it has returned.
  *
- * Upcalls that are missing in the table the library answers with "not supported": job control,
- * tools, allocations. */
+ * Upcalls that are missing in the table the library answers with "not supported": allocations,
+ * credentials, output and input of other ranks. It has monitors of its own. */
 #include "pmix-server/pmix/library.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void abort_run(struct bridge_item *item, struct server *s)
     struct rank_item *r = (struct rank_item *)item;
     const struct world *w = world_by_nspace(s->worlds, r->proc.nspace);
     if (w)
-        server_tell_abort(s, w, r->proc.rank, r->value, r->text);
+        server_tell_abort(s, w, r->proc.rank, r->value, r->text, NULL, 0);
     end_rank_item(r);
 }
 
@@ -82,13 +82,24 @@ static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op
     return post_rank_item(&r, "", 0);
 }
 
-/* "N/A" is Open MPI's for no text. */
+static bool names_rank(const pmix_proc_t *procs, size_t n, const pmix_proc_t *rank)
+{
+    for (size_t i = 0; i < n; i++)
+        if (PMIX_CHECK_PROCID(&procs[i], rank))
+            return true;
+    return false;
+}
+
+/* "N/A" is Open MPI's for no text. A rank that ends itself, too, ends the step. */
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
                               pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cbfunc,
                               void *cbdata)
 {
     struct rank_item r = {{.run = abort_run}, *proc, status, cbfunc, cbdata};
     size_t n = text && strcmp(text, "N/A") != 0 ? strnlen(text, ABORT_TEXT_MAX) : 0;
+    struct asker asker = {.op = cbfunc, .cbdata = cbdata};
+    if (nprocs && !names_rank(procs, nprocs, proc))
+        return abort_some_upcall(self, proc, status, n ? text : "", procs, nprocs, &asker);
     return post_rank_item(&r, text, n);
 }
 
@@ -199,19 +210,21 @@ static pmix_status_t on_query(pmix_proc_t *asker, pmix_query_t *queries, size_t 
     return query_upcall(self, queries, nqueries, cbfunc, cbdata);
 }
 
-static void log_run(struct bridge_item *item, struct server *s)
+static pmix_status_t on_job_control(const pmix_proc_t *from, const pmix_proc_t targets[],
+                                    size_t ntargets, const pmix_info_t info[], size_t ninfo,
+                                    pmix_info_cbfunc_t cbfunc, void *cbdata)
 {
-    end_rank_item((struct rank_item *)item);
+    struct asker asker = {.info = cbfunc, .cbdata = cbdata};
+    return control_upcall(self, from, targets, ntargets, info, ninfo, &asker);
 }
 
-/* Help texts of Open MPI, which its ranks print themselves as well. Calling back from here would
- * lock the library up. */
+/* Calling back from here would lock the library up. */
 static void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
                    const pmix_info_t directives[], size_t ndirectives, pmix_op_cbfunc_t cbfunc,
                    void *cbdata)
 {
-    struct rank_item r = {.item.run = log_run, .cbfunc = cbfunc, .cbdata = cbdata};
-    post_rank_item(&r, "", 0);
+    struct asker asker = {.op = cbfunc, .cbdata = cbdata};
+    log_upcall(self, client, data, ndata, &asker);
 }
 
 static pmix_server_module_t table = {
@@ -230,6 +243,7 @@ static pmix_server_module_t table = {
     .deregister_events = on_deregister_events,
     .notify_event = on_notify,
     .log = on_log,
+    .job_control = on_job_control,
     .query = on_query,
     .group = on_group,
 };

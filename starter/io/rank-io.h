@@ -85,6 +85,10 @@ void rank_io_output_credit(struct rank_io *io, unsigned stream, uint64_t bytes);
 /* OUTPUT_CLOSED has come: the launcher has nowhere to write this stream. */
 void rank_io_output_closed(struct rank_io *io, unsigned stream);
 
+/* Something else than a rank's pipe is about to send n bytes of this stream: takes them off its
+ * credit, which the launcher gives back. Returns whether anybody reads the stream. */
+bool rank_io_spend(struct rank_io *io, unsigned stream, size_t n);
+
 /* INPUT has come; n 0 is its end. Data for a rank that has gone, or closed its input, is dropped.
  * 0, or -1 with err: the launcher sent more than it had credit for, or memory is out; give up the
  * link then. */

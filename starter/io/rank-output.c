@@ -212,6 +212,16 @@ void rank_io_output_closed(struct rank_io *io, unsigned stream)
     }
 }
 
+bool rank_io_spend(struct rank_io *io, unsigned stream, size_t n)
+{
+    if (stream < 1 || stream > KINDS || !io->link || io->kinds[stream - 1].is_closed)
+        return false;
+    struct kind *k = &io->kinds[stream - 1];
+    uint64_t cost = output_cost(n);
+    k->credit -= cost < k->credit ? cost : k->credit;
+    return true;
+}
+
 /* A terminal does not tell how much it holds: read at most TERMINAL_BYTES from it. */
 void stream_bound(struct stream *s)
 {

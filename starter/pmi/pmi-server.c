@@ -20,6 +20,7 @@
 #include "model/rank-end.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
+#include "starter/io/rank-io.h"
 #include "starter/links/uplink.h"
 #include "starter/pmi/pmi-private.h"
 #include "starter/tunables.h"
@@ -127,7 +128,20 @@ static int take_collect(void *server, const uint8_t *payload, size_t n)
     return 0;
 }
 
+static int take_output(void *server, const uint8_t *payload, size_t n)
+{
+    struct pmi_server *p = server;
+    struct bulk_header h;
+    struct error e;
+    if (bulk_header_unpack(payload, n, &h, &e) < 0)
+        return -1;
+    if (rank_io_spend(p->services->io, h.stream, n - BULK_HEADER))
+        uplink_send_bytes(p->services->up, FRAME_OUTPUT, payload, n);
+    return 0;
+}
+
 static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
+    [FRAME_OUTPUT] = {.take_bytes = take_output},
     [FRAME_PMI_READY] = {.message = &mprun__pmi_ready__descriptor, .take = take_ready},
     [FRAME_PMI_FAILED] = {.message = &mprun__pmi_failed__descriptor, .take = take_failed},
     [FRAME_PMI_CLIENT] = {.message = &mprun__pmi_client__descriptor, .take = take_client},
@@ -148,7 +162,8 @@ static void not_understood(struct pmi_server *p, enum frame_type type)
 static bool is_passed_up(enum frame_type type)
 {
     return type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED ||
-           type == FRAME_PMI_EVENT || type == FRAME_NAME_REQUEST || type == FRAME_SPAWN;
+           type == FRAME_PMI_EVENT || type == FRAME_NAME_REQUEST || type == FRAME_SPAWN ||
+           type == FRAME_SIGNAL;
 }
 
 static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t *payload, size_t n)

@@ -120,7 +120,7 @@ static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
     struct ranks *s = r->all;
     r->end_ns = loop_wallclock_ns();
     r->status = status;
-    r->was_killed = s->with->end->has_begun || s->is_killed;
+    r->was_killed = s->with->end->has_begun || s->is_killed || r->may_end;
     usage_from_io(r);
     usage_from_rusage(&r->usage, usage);
     if (status && !r->was_killed)

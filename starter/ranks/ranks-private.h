@@ -27,7 +27,8 @@ struct rank {
     struct cgroup_leaf *leaf;
     int io_fd; /* /proc/PID/io, opened at its start; -1 */
     bool pmi_connected, pmi_finalized;
-    bool was_killed;           /* it ended after the step's end had begun */
+    bool may_end;              /* a rank has asked for its end: that is no failure */
+    bool was_killed;           /* it ended after that, or after the step's end had begun */
     int status;                /* of waitpid() */
     uint64_t start_ns, end_ns; /* of the wall clock */
     double start_time;         /* of loop_now() */

@@ -184,6 +184,19 @@ void ranks_signal(const struct ranks *all, int signo)
         signal_world(s, signo);
 }
 
+void ranks_signal_some(struct ranks *all, struct rank_name name, int signo, bool ends)
+{
+    for (struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++) {
+            struct rank *r = &s->ranks[i];
+            if (r->state != RANK_RUNNING || r->name.world != name.world ||
+                (name.rank != RANK_ALL && name.rank != r->name.rank))
+                continue;
+            r->may_end |= ends;
+            signal_rank(r, signo);
+        }
+}
+
 static bool is_stopped(const struct rank *r)
 {
     pid_t *pids = NULL;

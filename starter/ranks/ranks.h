@@ -51,6 +51,9 @@ bool ranks_kill_leftovers(const struct ranks *s);
 bool ranks_remove_leaves(struct ranks *s);
 /* Send a signal to all processes of all running ranks. */
 void ranks_signal(const struct ranks *all, int signo);
+/* The same to the one rank, or with RANK_ALL to those of its world, where it is here. ends: how they
+ * end from now on is no failure. */
+void ranks_signal_some(struct ranks *all, struct rank_name name, int signo, bool ends);
 /* Stop all running ranks, and freeze their cgroups where that can be done, so that nothing that
  * they fork meanwhile goes on. No rank may be started before ranks_resume(). */
 void ranks_suspend(struct ranks *all);

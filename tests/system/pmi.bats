@@ -170,10 +170,47 @@ needs_probe() {
     needs_probe
     run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe -n 2 "$PROBE" refused
     printf '%s\n' "$output" "$stderr"
-    [ "$(grep -c '^allocation: NOT-SUPPORTED$' <<<"$output")" -eq 2 ]
+    for what in allocation output input credential; do
+        [ "$(grep -c "^$what: NOT-SUPPORTED$" <<<"$output")" -eq 2 ]
+    done
     [ "$(grep -c '^probe.unknown: NOT-FOUND$' <<<"$output")" -eq 2 ]
     [ "$(grep -c '^pmix.qry.ns: SUCCESS own$' <<<"$output")" -eq 2 ]
     [ "$(grep -c '^pmix.job.size: SUCCESS 2$' <<<"$output")" -eq 2 ]
     [ "$(grep -c '^pmix.num.nodes: SUCCESS 2$' <<<"$output")" -eq 2 ]
     [ "$(grep -c '^pmix.job.size: NOT-FOUND$' <<<"$output")" -eq 2 ]
+}
+
+@test "PMIx: a rank signals, stops and ends others, on its host and elsewhere" {
+    needs_probe
+    for hosts in 1 2; do
+        run -0 --separate-stderr mprun -q --rm "local:$hosts" --oversubscribe -n 4 "$PROBE" control
+        printf '%s\n' "$hosts hosts" "$output" "$stderr"
+        [ "$(sort <<<"$output")" = "checkpoint: NOT-SUPPORTED
+kill: SUCCESS
+no world: NOT-FOUND
+nobody: NOT-FOUND
+signal 1
+signal 999: BAD-PARAM
+stopped and continued" ]
+        [ -z "$stderr" ]
+    done
+}
+
+@test "PMIx: a rank that aborts others alone leaves the step running, and the code is the step's" {
+    needs_probe
+    run -3 --separate-stderr mprun -q --rm local:2 --oversubscribe -n 4 "$PROBE" abort-last
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "abort: SUCCESS" ]
+    [ "$stderr" = "mprun: rank 0 on $(hostname)-0 aborts other ranks, with code 3; the step goes on" ]
+}
+
+@test "PMIx: what ranks log is their output, or an error" {
+    needs_probe
+    run -0 --separate-stderr mprun -q --tag-output -n 1 "$PROBE" log
+    printf '%s\n' "$output" "$stderr"
+    [ "$(sort <<<"$output")" = "[0]<stdout>: a result
+[0]<stdout>: email: NOT-SUPPORTED
+[0]<stdout>: stderr: SUCCESS
+[0]<stdout>: stdout: SUCCESS" ]
+    [ "$stderr" = "[0]<stderr>: an error" ]
 }

@@ -2,7 +2,9 @@
 /* pmix-probe.c - a PMIx client without MPI, run as ranks by the tests of mppmi */
 #include <dirent.h>
 #include <pmix.h>
+#include <pmix_tool.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +139,27 @@ static int lookup(void)
     return 0;
 }
 
+/* A rank tells another that it has come so far. */
+static void say(const char *name)
+{
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, name, "", PMIX_STRING);
+    PMIx_Publish(&info, 1);
+}
+
+static pmix_status_t await(const char *name)
+{
+    pmix_pdata_t found;
+    pmix_info_t wait;
+    bool yes = true;
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, name);
+    PMIX_INFO_LOAD(&wait, PMIX_WAIT, &yes, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Lookup(&found, 1, &wait, 1);
+    PMIX_PDATA_DESTRUCT(&found);
+    return rc;
+}
+
 static int count_descriptors(pid_t pid)
 {
     char path[40];
@@ -161,9 +184,6 @@ static int spawn(int times, int n)
     for (int i = 0; i < times; i++) {
         pmix_app_t app;
         pmix_nspace_t child;
-        pmix_pdata_t found;
-        pmix_info_t wait;
-        bool yes = true;
         snprintf(key, sizeof(key), "spawned-%d", i + 1);
         PMIX_APP_CONSTRUCT(&app);
         app.cmd = strdup(here);
@@ -174,12 +194,8 @@ static int spawn(int times, int n)
         PMIX_APP_DESTRUCT(&app);
         if (rc != PMIX_SUCCESS)
             return fail("spawn", rc);
-        PMIX_PDATA_CONSTRUCT(&found);
-        PMIX_LOAD_KEY(found.key, key);
-        PMIX_INFO_LOAD(&wait, PMIX_WAIT, &yes, PMIX_BOOL);
-        if ((rc = PMIx_Lookup(&found, 1, &wait, 1)) != PMIX_SUCCESS)
+        if ((rc = await(key)) != PMIX_SUCCESS)
             return fail("lookup", rc);
-        PMIX_PDATA_DESTRUCT(&found);
         if (i == 2)
             before = count_descriptors(getppid());
     }
@@ -443,6 +459,13 @@ static int group(void)
     return 0;
 }
 
+static volatile int pushed;
+
+static void input_pushed(pmix_status_t status, void *cbdata)
+{
+    pushed = status;
+}
+
 /* What mppmi does not do is an error at once. */
 static int refused(void)
 {
@@ -450,9 +473,137 @@ static int refused(void)
     size_t n = 0;
     uint64_t nodes = 4;
     PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
+    pmix_byte_object_t bytes = {.bytes = (char[]){"x"}, .size = 1};
     printf("allocation: %s\n",
            PMIx_Error_string(PMIx_Allocation_request(PMIX_ALLOC_NEW, &info, 1, &results, &n)));
+    printf("output: %s\n", PMIx_Error_string(PMIx_IOF_pull(&all, 1, NULL, 0, PMIX_FWD_ALL_CHANNELS,
+                                                           NULL, NULL, NULL)));
+    pushed = 0;
+    PMIx_IOF_push(&all, 1, &bytes, NULL, 0, input_pushed, NULL);
+    while (!pushed)
+        usleep(1000);
+    printf("input: %s\n", PMIx_Error_string((pmix_status_t)pushed));
+    printf("credential: %s\n", PMIx_Error_string(PMIx_Get_credential(NULL, 0, &bytes)));
     return query();
+}
+
+/* ---- one rank does something to others ------------------------------------------------------- */
+
+static pmix_status_t order(const char *nspace, uint32_t rank, const char *what, int signo)
+{
+    pmix_proc_t target;
+    pmix_info_t info, *results = NULL;
+    size_t n = 0;
+    bool yes = true;
+    PMIX_LOAD_PROCID(&target, nspace, rank);
+    if (signo)
+        PMIX_INFO_LOAD(&info, what, &signo, PMIX_INT);
+    else
+        PMIX_INFO_LOAD(&info, what, &yes, PMIX_BOOL);
+    return PMIx_Job_control(&target, 1, &info, 1, &results, &n);
+}
+
+static char state_of(long pid)
+{
+    char path[40], state = '?';
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%*d %*s %c", &state) != 1)
+        state = '?';
+    if (f)
+        fclose(f);
+    return state;
+}
+
+static int is_signalled;
+
+static void on_signal(int signo)
+{
+    is_signalled = signo;
+}
+
+/* Four ranks: 0 signals 3, stops and continues 1, ends 2, and 3 with the rest of its world. */
+static int control(long pid_of_1)
+{
+    sigset_t usr1, before;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    signal(SIGUSR1, on_signal);
+    sigprocmask(SIG_BLOCK, &usr1, &before);
+    fence(0, 0);
+    if (me.rank == 3) {
+        while (!is_signalled)
+            sigsuspend(&before);
+        printf("signal %d\n", is_signalled == SIGUSR1);
+        say("signalled");
+    }
+    if (me.rank != 0)
+        for (;;)
+            pause();
+    printf("nobody: %s\n", PMIx_Error_string(order(me.nspace, 4, PMIX_JOB_CTRL_KILL, 0)));
+    printf("no world: %s\n", PMIx_Error_string(order("none", 0, PMIX_JOB_CTRL_KILL, 0)));
+    printf("checkpoint: %s\n", PMIx_Error_string(order(me.nspace, 1, PMIX_JOB_CTRL_CHECKPOINT, 0)));
+    printf("signal 999: %s\n", PMIx_Error_string(order(me.nspace, 1, PMIX_JOB_CTRL_SIGNAL, 999)));
+    if (order(me.nspace, 3, PMIX_JOB_CTRL_SIGNAL, SIGUSR1) != PMIX_SUCCESS ||
+        order(me.nspace, 1, PMIX_JOB_CTRL_PAUSE, 0) != PMIX_SUCCESS)
+        return 1;
+    while (state_of(pid_of_1) != 'T')
+        usleep(1000);
+    order(me.nspace, 1, PMIX_JOB_CTRL_RESUME, 0);
+    while (state_of(pid_of_1) == 'T')
+        usleep(1000);
+    printf("stopped and continued\n");
+    await("signalled");
+    return 0;
+}
+
+static int order_all(void)
+{
+    char key[] = "pid";
+    pmix_value_t *v = NULL, own = {.type = PMIX_INT64, .data.int64 = getpid()};
+    pmix_proc_t one;
+    PMIx_Put(PMIX_GLOBAL, key, &own);
+    PMIx_Commit();
+    fence(1, 0);
+    PMIX_LOAD_PROCID(&one, me.nspace, 1);
+    if (PMIx_Get(&one, key, NULL, 0, &v) != PMIX_SUCCESS)
+        return fail("get", PMIX_ERR_NOT_FOUND);
+    int code = control((long)v->data.int64);
+    printf("kill: %s\n", PMIx_Error_string(order(me.nspace, 2, PMIX_JOB_CTRL_KILL, 0)));
+    fflush(stdout);
+    order(me.nspace, PMIX_RANK_WILDCARD, PMIX_JOB_CTRL_TERMINATE, 0);
+    for (;;)
+        pause();
+    return code;
+}
+
+/* Rank 0 aborts the last one; the others end by themselves. */
+static int abort_last(void)
+{
+    pmix_proc_t last;
+    PMIX_LOAD_PROCID(&last, me.nspace, size - 1);
+    fence(0, 0);
+    while (me.rank == size - 1)
+        pause();
+    if (me.rank == 0)
+        printf("abort: %s\n", PMIx_Error_string(PMIx_Abort(3, "a text", &last, 1)));
+    return 0;
+}
+
+static void write_log(const char *name, const char *key, const char *text)
+{
+    pmix_info_t info;
+    PMIX_INFO_LOAD(&info, key, text, PMIX_STRING);
+    pmix_status_t rc = PMIx_Log(&info, 1, NULL, 0);
+    printf("%s: %s\n", name, PMIx_Error_string(rc));
+}
+
+static int log_texts(void)
+{
+    write_log("stderr", PMIX_LOG_STDERR, "an error\n");
+    write_log("stdout", PMIX_LOG_STDOUT, "a result\n");
+    write_log("email", PMIX_LOG_EMAIL, "a letter");
+    return 0;
 }
 
 static int run(int argc, char **argv)
@@ -481,6 +632,12 @@ static int run(int argc, char **argv)
         return group();
     if (!strcmp(what, "refused"))
         return refused();
+    if (!strcmp(what, "control"))
+        return order_all();
+    if (!strcmp(what, "abort-last"))
+        return abort_last();
+    if (!strcmp(what, "log"))
+        return log_texts();
     if (!strcmp(what, "spawn"))
         return spawn(a, b);
     if (!strcmp(what, "spawned"))

@@ -25,7 +25,7 @@
 #include "model/rank-name.h"
 
 enum {
-    PROTOCOL_VERSION = 6, /* another one for each change of a message or a frame */
+    PROTOCOL_VERSION = 7, /* another one for each change of a message or a frame */
     FRAME_HEADER = 12,
     FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
     MESSAGE_MAX = 64 * 1024 * 1024, /* put together from frames with FRAME_MORE */
@@ -49,8 +49,8 @@ enum {
     X(EXITED)         /* up */                                                                     \
     X(ABORTED)        /* up, pmi */                                                                \
     X(KILL)           /* down */                                                                   \
-    X(SIGNAL)         /* down */                                                                   \
-    X(OUTPUT)         /* up, bulk */                                                               \
+    X(SIGNAL)         /* up and down, pmi */                                                       \
+    X(OUTPUT)         /* up, bulk, pmi */                                                          \
     X(OUTPUT_CREDIT)  /* down */                                                                   \
     X(OUTPUT_CLOSED)  /* down */                                                                   \
     X(INPUT)          /* down, bulk */                                                             \
