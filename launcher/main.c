@@ -18,8 +18,8 @@
 #include "common/path.h"
 #include "common/tty.h"
 #include "launcher/cmdline/translate.h"
-#include "launcher/display.h"
-#include "launcher/explain.h"
+#include "launcher/explain/explain.h"
+#include "launcher/explain/foresee.h"
 #include "launcher/outcome/exit-code.h"
 #include "launcher/run.h"
 #include "launcher/step-signals.h"
@@ -101,6 +101,51 @@ static int open_step(struct run *r, struct error *err)
     return run_open(r, err);
 }
 
+/* Prints what --dry-run and --explain have found. code: why not 0, would_fail says. */
+static int print_plan(struct run *r, const char *would_fail)
+{
+    struct error e;
+    const struct cmdline *cmd = r->plan->cmd;
+    if (!cmd->json)
+        explain_print(r->hosts, &r->record, r->starters);
+    else if (explain_print_json(r->hosts, &r->record, r->starters, would_fail, &e) < 0) {
+        log_error("%s", e.text);
+        return EXIT_CODE_MPRUN;
+    }
+    return end_output() == EXIT_CODE_OK && !would_fail ? EXIT_CODE_OK : EXIT_CODE_MPRUN;
+}
+
+static int dry_run(struct run *r)
+{
+    struct error e;
+    bool fails = foresee(r->hosts, &r->record, &e) < 0;
+    int code = print_plan(r, fails ? e.text : NULL);
+    if (fails)
+        log_error("%s", e.text);
+    return code;
+}
+
+/* --display map: what --dry-run prints. The step itself says what fails. */
+static int show_plan(struct run *r)
+{
+    struct step_record foreseen;
+    struct error e;
+    if (step_record_init(&foreseen, r->plan) == 0 &&
+        step_record_add_world(&foreseen, r->worlds.first) == 0) {
+        (void)foresee(r->hosts, &foreseen, &e);
+        explain_print(r->hosts, &foreseen, NULL);
+    }
+    step_record_free(&foreseen);
+    return fflush(stdout);
+}
+
+/* --explain: a failure was said when it came. */
+static int explain(struct run *r, int code)
+{
+    const char *why = r->verdict.text[0] ? r->verdict.text : "the hosts could not be asked";
+    return print_plan(r, code == EXIT_CODE_OK ? NULL : why);
+}
+
 static int run_step(const struct cmdline *cmd, bool as_mpirun)
 {
     struct step_plan plan = {0};
@@ -112,9 +157,8 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
         prepare(&r, &plan, cmd, as_mpirun, &code, &e) < 0) {
         log_error("%s", e.text);
     } else if (cmd->dry_run) {
-        explain_plan(r.hosts);
-        code = end_output();
-    } else if (cmd->show_plan && (explain_plan(r.hosts), fflush(stdout)) != 0) {
+        code = dry_run(&r);
+    } else if (cmd->show_plan && show_plan(&r) != 0) {
         log_error("print where ranks run: %s", strerror(errno));
     } else if (open_step(&r, &e) < 0) {
         run_close(&r);
@@ -123,10 +167,7 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
         code = run_to_end(&r);
         run_close(&r);
         signal_mask_open();
-        if (cmd->explain)
-            explain_found(r.hosts, &r.record, r.starters);
-        else
-            code = report(&r, code);
+        code = cmd->explain ? explain(&r, code) : report(&r, code);
     }
     run_free(&r);
     step_plan_free(&plan);

@@ -46,7 +46,7 @@ static void announce_tracking(struct host *h, const Mprun__Ready *m)
 {
     struct run *r = run_of(h);
     if (m->tracking != TRACK_TREE || r->tracking_said || r->plan->cmd->quiet ||
-        r->plan->cmd->step.containment.tracking_set)
+        r->plan->cmd->explain || r->plan->cmd->step.containment.tracking_set)
         return;
     r->tracking_said = true;
     log_note("ranks are tracked by process tree only, no cgroup holds them: %s",
@@ -147,7 +147,7 @@ static int take_started(void *host, void *message)
     for (size_t i = 0; i < m->n_ranks; i++) {
         struct rank_name name = rank_name_unpack(m->ranks[i]->name);
         if (host_may_have_rank(h, name) &&
-            step_record_started(&r->record, name, (pid_t)m->ranks[i]->pid, m->ranks[i]->time_ns))
+            step_record_started(&r->record, name, m->ranks[i]))
             rank_has_started(r, h, m->ranks[i], name);
     }
     return 0;
@@ -487,7 +487,7 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
         link_destroy(l);
         return;
     }
-    if (h->state < AGENT_CLEANED && !(h->state == AGENT_PLACED && r->plan->cmd->explain)) {
+    if (h->state < AGENT_CLEANED) {
         if (why->code && why->code != ECONNRESET)
             host_failures_add(&r->host_failures, h, why->code == ETIMEDOUT, EXIT_CODE_MPRUN,
                               "the link to its mpstarter is gone: %s", why->text);

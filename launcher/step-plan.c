@@ -537,6 +537,17 @@ static int copy_debugging(const struct cmdline *c, struct step *s, struct error 
     return c->wrapped_ranks ? idset_parse(c->wrapped_ranks, &s->wrapper.ranks, err) : 0;
 }
 
+/* --explain: all that a start does up to the first instruction of the programs, which read nothing
+ * of mprun's. */
+static void stop_before_programs(struct step *s)
+{
+    s->stop_point = STOP_AT_EXEC;
+    s->terminal = false;
+    s->stuck_time = 0;
+    if (s->stdin_target != STDIN_FILE)
+        s->stdin_target = STDIN_NONE;
+}
+
 static int make_step(struct step_plan *p, const struct inherited *user, struct error *err)
 {
     struct step *s = &p->step;
@@ -562,6 +573,8 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     if (s->stdin_target == STDIN_RANK && s->stdin_rank >= s->nranks)
         return error_set(err, EINVAL, "--stdin %u: there are only ranks 0 to %u", s->stdin_rank,
                          s->nranks - 1);
+    if (p->cmd->explain)
+        stop_before_programs(s);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 struct rank_facts {
     struct rank_end end; /* valid where `ended` */
     char *end_text;
+    char *bound_text; /* of --explain and --dry-run: its cores in words; NULL: not known */
     bool started, ended;
 };
 
@@ -23,6 +24,7 @@ static void free_world(struct world_record *w)
     for (uint32_t i = 0; w->ranks && w->endings && i < w->nranks; i++) {
         free((char *)(uintptr_t)w->ranks[i].bound_threads);
         free(w->endings[i].end_text);
+        free(w->endings[i].bound_text);
     }
     free(w->ranks);
     free(w->endings);
@@ -109,6 +111,7 @@ void step_record_free(struct step_record *r)
         free(f->kernel_name);
         free(f->version);
         free(f->allowed_threads);
+        free(f->bind_reason);
         words_free(f->cgroup_paths);
         words_free(f->directories);
     }
@@ -174,10 +177,13 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
     const struct rank_set *ranks = &r->plan->placements[host].ranks;
     f->cgroup_paths = strings_of(m->cgroup_paths, m->n_cgroup_paths);
     f->directories = strings_of(m->directories, m->n_directories);
+    f->bind_reason = strdup(m->bind_reason);
     h->ready = 1;
-    set_tracking(h, m->tracking, m->tracking_reason);
+    if (!r->plan->cmd->explain || m->tracking_reason[0]) /* HELLO has said more than nothing */
+        set_tracking(h, m->tracking, m->tracking_reason);
+    if (!r->plan->cmd->explain) /* what was granted is said elsewhere there */
+        h->cores = m->cores;
     set_text(&h->cgroup_kind, m->cgroup_kind);
-    h->cores = m->cores;
     limits_unpack(m->host_limits, &h->limits);
     limits_unpack(m->rank_limits, &f->rank_limits);
     for (uint32_t i = 0; i < rank_set_count(ranks); i++)
@@ -213,15 +219,18 @@ void step_record_report(struct step_record *r, uint32_t host, const Mprun__Repor
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid, uint64_t start_ns)
+bool step_record_started(struct step_record *r, struct rank_name name,
+                         const Mprun__Started__Rank *m)
 {
     struct rank_facts *f;
     struct report_rank *rank = find(r, name, &f);
     if (!rank || f->started)
         return false;
     f->started = true;
-    rank->pid = pid;
-    rank->start_ns = start_ns;
+    rank->pid = (pid_t)m->pid;
+    rank->start_ns = m->time_ns;
+    if (r->plan->cmd->explain)
+        f->bound_text = strdup(m->bound_text);
     r->counts.started++;
     r->counts.known += !f->ended;
     if (name.world == 0 &&
@@ -254,11 +263,37 @@ const char *step_record_end_text(const struct step_record *r, struct rank_name n
     return find(r, name, &f) ? f->end_text : NULL;
 }
 
+const char *step_record_bound_text(const struct step_record *r, struct rank_name name)
+{
+    struct rank_facts *f;
+    return find(r, name, &f) ? f->bound_text : NULL;
+}
+
 void step_record_change_cause(struct step_record *r, struct rank_name name, enum end_cause cause)
 {
     struct rank_facts *f;
     if (find(r, name, &f))
         f->end.cause = cause;
+}
+
+/* ---- --dry-run ------------------------------------------------------------------------------- */
+
+void step_record_foreseen(struct step_record *r, uint32_t host, const char *bind_reason)
+{
+    free(r->facts[host].bind_reason);
+    r->facts[host].bind_reason = strdup(bind_reason);
+}
+
+void step_record_foreseen_rank(struct step_record *r, struct rank_name name, const char *threads,
+                               const char *text)
+{
+    struct rank_facts *f;
+    struct report_rank *rank = find(r, name, &f);
+    if (!rank || !threads || !text)
+        return;
+    set_text(&rank->bound_threads, threads);
+    free(f->bound_text);
+    f->bound_text = strdup(text);
 }
 
 /* ---- the start of the step ------------------------------------------------------------------- */

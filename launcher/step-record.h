@@ -18,6 +18,7 @@ struct host_facts {
     pid_t worker;                                  /* 0 before HELLO */
     char **cgroup_paths, **directories; /* READY's: what the host makes, and must not leave behind;
                                            NULL-terminated; NULL before it */
+    char *bind_reason;                  /* READY's */
     struct limits rank_limits;          /* READY's, with held_by */
     uint32_t started, ended;            /* ranks of world 0 */
 };
@@ -72,14 +73,25 @@ void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase
 /* Returns the row of a rank; NULL: no such rank, or its world's rows are not kept. */
 const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name);
 /* False: it had been started before. */
-bool step_record_started(struct step_record *r, struct rank_name name, pid_t pid,
-                         uint64_t start_ns);
+bool step_record_started(struct step_record *r, struct rank_name name,
+                         const Mprun__Started__Rank *m);
 /* text: the starter's words on the end, "" for none. False: the rank had ended before. */
 bool step_record_ended(struct step_record *r, const struct rank_end *end, const Mprun__Usage *usage,
                        const char *text);
 const char *step_record_end_text(const struct step_record *r, struct rank_name name); /* or NULL */
+/* With --explain and --dry-run: the cores of a rank in words, "" for a rank that is not bound;
+ * NULL: not known. */
+const char *step_record_bound_text(const struct step_record *r, struct rank_name name);
 /* The end of this rank has another cause than the record says. */
 void step_record_change_cause(struct step_record *r, struct rank_name name, enum end_cause cause);
+
+/* ---- --dry-run: what a host would say -------------------------------------------------------- */
+
+/* How the host would deal its cores to its ranks. */
+void step_record_foreseen(struct step_record *r, uint32_t host, const char *bind_reason);
+/* The cores of a rank: hardware threads, "" for none in particular, and the same in words. */
+void step_record_foreseen_rank(struct step_record *r, struct rank_name name, const char *threads,
+                               const char *text);
 
 /* ---- the start of the step ------------------------------------------------------------------- */
 

@@ -56,7 +56,7 @@ static void launch(struct run *r)
         .step = p->step, /* borrowed */
         .hosts = p->placements,
         .nhosts = p->nused,
-        .report_bindings = p->cmd->report_bindings,
+        .report_bindings = p->cmd->report_bindings || p->cmd->explain,
         .same_machine = p->same_machine,
     };
     r->held_for_debugger = mpir_is_debugged();
@@ -82,8 +82,6 @@ static enum step_state starting(struct run *r)
     if (hosts_before(r->hosts, AGENT_PLACED) > 0 || r->suspension.suspended)
         return STEP_STARTING;
     fault_point("connected");
-    if (r->plan->cmd->explain)
-        return STEP_RELEASING;
     announce_oversubscription(r);
     if (r->preload) {
         preload_begin(r->preload);
@@ -117,7 +115,9 @@ static enum step_state launching(struct run *r)
         fault_point("launching");
     if (n.known < r->record.nranks)
         return STEP_LAUNCHING;
-    if (n.started == r->record.nranks) {
+    if (r->plan->cmd->explain) {
+        verdict_end_ranks(&r->verdict, 0, "all could be started");
+    } else if (n.started == r->record.nranks) {
         step_record_all_running(&r->record, hosts_with_links(r->hosts));
         step_start_debug_daemons(r);
         show_to_debugger(r);
@@ -202,8 +202,6 @@ static void show_first_failure(struct run *r)
 static enum step_state releasing(struct run *r)
 {
     release(r, AGENT_CLEANED);
-    if (r->plan->cmd->explain)
-        release(r, AGENT_PLACED);
     if (hosts_before(r->hosts, AGENT_GONE) > 0)
         return STEP_RELEASING;
     output_finish(r->output);

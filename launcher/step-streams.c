@@ -120,7 +120,7 @@ static int open_output(struct run *r, struct error *err)
         r->host_names[i] = p->used.hosts[i].name;
     struct output_setup o = {
         .fds = {STDOUT_FILENO, STDERR_FILENO},
-        .options = p->cmd->output,
+        .options = p->cmd->explain ? (struct output_options){.lines = {.tag = 0}} : p->cmd->output,
         .names = {.job = p->alloc.job_id[0] ? p->alloc.job_id : p->step.id,
                   .hosts = r->host_names,
                   .nranks = p->step.nranks,

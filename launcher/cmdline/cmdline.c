@@ -566,6 +566,10 @@ static int check_agreement(const struct cmdline *c, struct error *err)
     if (c->dry_run && c->explain)
         return error_set(err, EINVAL,
                          "--dry-run starts nothing and --explain looks at every host; keep one");
+    if (c->json && !c->dry_run && !c->explain)
+        return error_set(err, EINVAL,
+                         "--json is for --dry-run and --explain; write '--report-json FILE' for "
+                         "what a step used, '--output json' for lines of output");
     if (c->place.topology && !c->dry_run)
         return error_set(err, EINVAL, "--topology is for --dry-run alone; add that");
     if (c->place.short_per_host && c->nranks > 0 && c->napps == 1)

@@ -145,6 +145,7 @@ struct cmdline {
     bool report_launch, report_containment;
     const char *report_json; /* file, "-": standard output; NULL: none */
     bool dry_run, explain, verbose, quiet;
+    bool json; /* of these the first two, for programs */
     bool show_plan;  /* print where ranks run, and run them */
     char *for_job;   /* options that tell a manager something: "'-p', '-A'"; NULL: none */
     char *no_effect; /* and others without effect */

@@ -889,8 +889,11 @@ static const struct option_def table[] = {
      "Print the line in mprun's own words, with comments on what changes, and run no program",
      SETS(FLAG, translate)},
     {"--explain", NULL, OTHER,
-     "Look at every host, print what was found and decided with the reasons, and run no program",
+     "Look at every host, print what was found and decided with the reasons, and run no "
+     "instruction of the programs",
      SETS(FLAG, explain)},
+    {"--json", NULL, OTHER, "With --dry-run or --explain: print it for programs, as JSON",
+     SETS(FLAG, json)},
     {"--self-test", NULL, OTHER,
      "Check on these hosts that ranks start, are counted and limited, and leave nothing; within "
      "20 s, a line for each check",

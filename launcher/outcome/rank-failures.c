@@ -64,7 +64,7 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, ch
     snprintf(who, sizeof(who), "rank %s on %s (pid %d)", rank_name_format(e->name, name),
              f->plan->used.hosts[e->host].name, rank ? (int)rank->pid : 0);
     const char *text = step_record_end_text(f->record, e->name);
-    const char *others = f->record->nranks == 1 ? ""
+    const char *others = f->record->nranks == 1 || f->plan->cmd->explain ? ""
                          : goes_on(f, e)        ? "; the other ranks go on"
                                                 : "; the other ranks are ended";
     switch (e->cause) {

@@ -51,7 +51,7 @@ static void put_efficiency(struct json *in, const struct usage *u, double cores)
         json_put_real(in, "efficiency", e);
 }
 
-static void put_limits(struct json *in, const struct limits *l)
+void report_put_limits(struct json *in, const struct limits *l)
 {
     if (!limits_is_any_set(l))
         return;
@@ -98,7 +98,7 @@ static struct json *make_rank(const struct report *r, const struct report_sums *
     put_known_string(j, "bound_threads", k->bound_threads);
     if (k->cores)
         json_put_int(j, "cores", k->cores);
-    put_limits(j, &k->limits);
+    report_put_limits(j, &k->limits);
     put_efficiency(j, &k->usage, report_rank_cores(r, s, i));
     put_usage(j, "usage", &k->usage);
     return j;
@@ -179,7 +179,7 @@ static struct json *make_host(const struct report *r, const struct report_sums *
         put_known_string(j, "tracking_reason", h->tracking_reason);
         put_known_string(j, "cgroup", h->cgroup_kind);
         json_put_int(j, "cores", h->cores);
-        put_limits(j, &h->limits);
+        report_put_limits(j, &h->limits);
     }
     put_reached(j, h);
     put_efficiency(j, &sum->usage, sum->cores);
@@ -217,7 +217,7 @@ static struct json *make_step(const struct report *r)
     put_time(j, "end", r->end_ns);
     json_put_real(j, "wall_s", (double)(r->end_ns - r->start_ns) / 1e9);
     json_put_int(j, "exit_code", r->exit_code);
-    put_limits(j, &r->limits);
+    report_put_limits(j, &r->limits);
     if (r->first_failure || r->failure_text)
         json_put(j, "first_failure", make_failure(r));
     return j;

@@ -475,8 +475,9 @@ static void say_limit(const struct limits *l, enum limit_kind k, enum limit_leve
              limit_words(k)->name, limit_level_text(level), value, holder_text(l, k, level));
 }
 
-static void say_limits(const struct limits *l, enum limit_level level, char *buf, size_t n)
+void report_limits_text(const struct limits *l, enum limit_level level, char *buf, size_t n)
 {
+    buf[0] = 0;
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         say_limit(l, (enum limit_kind)k, level, buf, n);
 }
@@ -485,7 +486,7 @@ static void say_host_limits(const struct writer *w, size_t host, char *buf, size
 {
     buf[0] = 0;
     if (w->r->hosts[host].ready)
-        say_limits(&w->r->hosts[host].limits, LIMIT_OF_HOST, buf, n);
+        report_limits_text(&w->r->hosts[host].limits, LIMIT_OF_HOST, buf, n);
 }
 
 /* All ranks of a host have the same limits, held in the same way. */
@@ -494,13 +495,13 @@ static void say_rank_limits(const struct writer *w, size_t host, char *buf, size
     const struct report_host_sum *sum = &w->sums.hosts[host];
     buf[0] = 0;
     if (sum->nranks)
-        say_limits(&w->r->ranks[sum->any_rank].limits, LIMIT_OF_RANK, buf, n);
+        report_limits_text(&w->r->ranks[sum->any_rank].limits, LIMIT_OF_RANK, buf, n);
 }
 
 static void print_step_limits(struct writer *w)
 {
     char text[NOTE_TEXT] = "";
-    say_limits(&w->r->limits, LIMIT_OF_STEP, text, sizeof(text));
+    report_limits_text(&w->r->limits, LIMIT_OF_STEP, text, sizeof(text));
     if (text[0])
         fprintf(w->out, "  %s\n", text);
 }

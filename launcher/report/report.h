@@ -158,6 +158,14 @@ int launch_sum(const struct report *r, enum launch_phase phase, struct launch_su
                struct error *err);
 void report_print_launch(const struct report *r, FILE *out); /* for people */
 
+/* ---- parts that others print, too ------------------------------------------------------------ */
+
+/* "memory of a rank limited to 64 MiB, held by cgroup; ..."; "" when none is set. */
+void report_limits_text(const struct limits *l, enum limit_level level, char *buf, size_t n);
+struct json;
+/* Puts the limits that are set, with what holds them, into an object as "limits". */
+void report_put_limits(struct json *in, const struct limits *l);
+
 /* ---- write-reports.c ------------------------------------------------------------------------- */
 
 /* Writes the reports that the command line asks for, with the user's umask. first: the rank's

@@ -34,7 +34,7 @@ static uint32_t preamble_flags(const struct step_plan *plan)
         flags |= PREAMBLE_VERBOSE;
     if (cmd->explain)
         flags |= PREAMBLE_EXPLAIN;
-    if (plan->step.pmi && !cmd->explain)
+    if (plan->step.pmi)
         flags |= PREAMBLE_PMI;
     return flags;
 }

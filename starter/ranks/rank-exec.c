@@ -18,7 +18,7 @@
 #include "starter/binding/rank-binding.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
-#include "starter/ranks/cannot-start.h"
+#include "model/cannot-start.h"
 #include "starter/ranks/rank-environment.h"
 #include "starter/ranks/ranks-private.h"
 #include "starter/tunables.h"

@@ -142,9 +142,12 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
     [[ $stderr == *"containment '$said'"* ]]
 }
 
-@test "--explain tells of what would fail" {
-    run -0 --separate-stderr mprun -n $(($(ncores) + 1)) --bind-to core --explain touch started
-    [[ $output == *"would fail: bind "* ]]
+@test "--explain and --dry-run have exit code 125 where the ranks could not be bound" {
+    for option in --explain --dry-run; do
+        run -125 --separate-stderr mprun -q -n $(($(ncores) + 1)) --bind-to core $option touch started
+        [[ $stderr == "mprun: host $(hostname): bind "* && ${#stderr_lines[@]} -eq 1 ]]
+        [[ $output == "adapter "* ]]
+    done
     [ ! -e started ]
 }
 

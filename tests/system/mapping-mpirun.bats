@@ -16,7 +16,7 @@ ours() {
     "$MPRUN" --as mpirun -q --dry-run --topology "$MACHINE" --host localhost:16 "$@" true 2>&1 | places
 }
 places() {
-    awk '/would fail/ { exit }
+    awk '/^mprun: host / { exit }
         /^ *rank / { print $2, ($0 ~ /not bound/ ? "-" : $3) }' | sort -n
 }
 # the same of the line in mprun's own words

@@ -14,7 +14,7 @@ plan() {
         /^ *(not )?bound/ { sub(/^ */, ""); print (n ? "\n" : "") $0; n = 0 }
         /^ *rank / { t = $0; if (!sub(/.*hardware threads? /, "", t)) t = "-"
             printf "%s=%s ", $2, t; n++ }
-        /^mprun: |would fail/ { sub(/^ */, ""); print }
+        /^mprun: / { sub(/^mprun: host [^ ]*: /, "would fail: "); print }
         END { if (n) print "" }'
 }
 

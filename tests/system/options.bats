@@ -189,10 +189,66 @@ END
     [[ $output == *"ranks 0 to 1"*"ranks 2 to 3"* ]]
 }
 
-@test "--explain runs no program and says what was found on each host" {
-    run -0 --separate-stderr mprun --rm local:2 -n 2 --explain touch started
+@test "--explain runs no instruction of the program, and says of each rank its cores, and its limits with what holds them" {
+    run -0 --separate-stderr mprun --rm local:2 -n 2 --limit rank:files=99 --explain touch started
     [ ! -e started ]
     [ "$(grep -c "^.*$(hostname)-[01]" <<<"$output")" -ge 2 ]
+    [ "$(grep -c '^            rank [01]  ' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^ *open files of a rank limited to 99, held by rlimit for each process$' <<<"$output")" -eq 2 ]
+    [ -z "$stderr" ]
+    # nothing of its output is touched either
+    echo old >out.0
+    run -0 --separate-stderr mprun -n 1 --outfile-pattern out.%r --explain echo new
+    [ "$(cat out.0)" = old ]
+}
+
+# would_fail CODE MESSAGE WORD...: --dry-run and --explain have code 125 and this message where a start has CODE and the same one
+would_fail() {
+    local code=$1 message=$2 option
+    shift 2
+    run "-$code" --separate-stderr mprun -q -n 1 "$@"
+    [[ $stderr == "mprun: start rank 0 on $(hostname): "*"$message"* ]] || return
+    local said=$stderr
+    for option in --dry-run --explain; do
+        run -125 --separate-stderr mprun -q -n 1 $option "$@"
+        [[ $output == "adapter "* && $stderr == "$said" ]] || return
+        run -125 --separate-stderr mprun -q -n 1 $option --json "$@"
+        [[ $output == *'"would_fail": "start rank 0 on '* && $stderr == "$said" ]] || return
+    done
+}
+
+@test "--dry-run and --explain have exit code 125 where a start would fail, and say the same as it" {
+    would_fail 127 "execute './missing'" ./missing
+    would_fail 125 "change to directory '/no/such'" --wdir /no/such true
+    echo text >file && chmod +x file
+    would_fail 126 "a script needs a first line" ./file
+    chmod -x file
+    [ "$(id -u)" = 0 ] || would_fail 126 "chmod +x" ./file
+    printf '#!/no/such\n' >script && chmod +x script
+    would_fail 126 "not the program '/no/such' of its first line" ./script
+    would_fail 127 "--wrap" --wrap /no/such true
+    # a host that is not asked is not judged
+    run -0 --separate-stderr mprun --host n7:2 --dry-run ./missing
+    [[ $output == *"no file on this machine"* && -z $stderr ]]
+}
+
+@test "--json prints what --dry-run and --explain have found for programs, as its schema has it" {
+    needs_tool python3
+    for words in "--dry-run true" "--explain true" "--rm local:2 -n 3 --dry-run --limit rank:mem=1G true" "--host a:2,b --dry-run true" \
+        "-n 1 --explain --mem 2G --limit rank:files=9,cput=1h -x A=1 --unset-env HOME true x : -n 1 true"; do
+        # shellcheck disable=SC2086
+        mprun -q --json $words >plan
+        "$MPRUN_SOURCE/tests/lib/fits-schema" "$MPRUN_SOURCE/share/plan-schema.json" <plan
+    done
+    get() { python3 -c 'import json; j = json.load(open("plan")); print('"$1"')'; }
+    [ "$(get 'j["hosts_were_asked"], len(j["ranks"]), j["ranks"][1]["program"]')" = "True 2 1" ]
+    [ "$(get 'j["programs"][0]["variables"], j["programs"][0]["without_variables"], j["programs"][0]["arguments"]')" = "{'A': '1'} ['HOME'] ['x']" ]
+    [ "$(get 'j["ranks"][0]["limits"]["open_files"]')" = "{'value': 9, 'held_by': 'rlimit'}" ]
+    [ "$(get 'j["limits"]["cpu_time_us"]["held_by"], j["hosts"][0]["slots_source"]')" = "sampled cores of this machine" ]
+    run -125 --separate-stderr mprun --json true
+    [[ $stderr == "mprun: --json is for --dry-run and --explain; "* ]]
+    run -125 --separate-stderr sh -c '"$0" --dry-run --json true >/dev/full' "$MPRUN"
+    [[ $stderr == *"No space left"* ]]
 }
 
 @test "--containment: tree makes no cgroup, and what a host cannot do is an error that names it" {

@@ -50,8 +50,8 @@ cores() {
     [ "$(cores --host a:8 --bind-to core -n 2 true : --bind-to none -n 1 true : -n 1 true)" = "0=0-1 1=2-3 2=- 3=4-5 " ]
     [ "$(cores --host a:8 --bind-to core -n 1 true : --bind-to package --map-by package -n 2 true)" = "0=0-1 1=2-7 2=8-15 " ]
     [ "$(cores --host a:8 -n 1 true : --bind-to hwthread -n 2 true)" = "0=0-1 1=2 2=3 " ]
-    run -0 dry --topology "$MACHINE" --oversubscribe --host a:8 --bind-to core -n 8 true : --bind-to core -n 1 ./b
-    [[ $output == *"would fail: program 2 ('./b'): bind 1 rank to cores: only 0 cores may be used here"* ]]
+    run -125 --separate-stderr dry --topology "$MACHINE" --oversubscribe --host a:8 --bind-to core -n 8 true : --bind-to core -n 1 ./b
+    [[ $stderr == *"host a: program 2 ('./b'): bind 1 rank to cores: only 0 cores may be used here"* ]]
     [ "$(cores --oversubscribe --host a:8 --bind-to core -n 8 true : --bind-to core:overload-allowed -n 1 ./b)" != "" ]
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cannot-start.c - what a user can do about a program that cannot be started on this host */
-#include "starter/ranks/cannot-start.h"
+#include "model/cannot-start.h"
 
 #include <dirent.h>
 #include <elf.h>
