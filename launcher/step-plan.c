@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "common/log.h"
 #include "common/number.h"
 #include "common/path.h"
@@ -153,7 +154,7 @@ static int take_nodes(struct step_plan *p, struct error *err)
                              : "name more hosts, or submit the job with more");
     while (a->nhosts > c->place.nodes_max)
         leave_out(a, a->hosts[a->nhosts - 1].name);
-    if (c->nranks && c->nranks < a->nhosts)
+    if (c->nranks && c->nranks < a->nhosts && c->dialect != DIALECT_SRUN)
         return error_set(err, EINVAL, "--nodes: %u ranks are too few for %zu hosts", c->nranks,
                          a->nhosts);
     return 0;
@@ -182,19 +183,71 @@ static uint32_t count_parts(const struct step_plan *p, enum level level, struct 
     return n;
 }
 
+/* Are the cores of a rank counted by hardware threads? Then each of these is a slot. */
+static bool counts_threads(const struct placement_options *place)
+{
+    return place->bind.threads || (place->bind.by_threads && !place->one_thread);
+}
+
 /* --topology: the hosts that this machine poses as have the cores of that one. */
 static int pose_as(struct step_plan *p, struct error *err)
 {
-    uint32_t cores = count_parts(p, LEVEL_CORE, err);
+    bool threads = counts_threads(&p->cmd->place);
+    uint32_t slots = count_parts(p, threads ? LEVEL_HWTHREAD : LEVEL_CORE, err);
     for (size_t i = 0; i < p->alloc.nhosts; i++) {
         struct alloc_host *h = &p->alloc.hosts[i];
         h->cores_known = 0;
         if (strncmp(h->slots.source, "cores of", 8) != 0)
             continue;
-        h->slots.value = cores;
-        snprintf(h->slots.source, sizeof(h->slots.source), "cores of --topology");
+        h->slots.value = slots;
+        snprintf(h->slots.source, sizeof(h->slots.source), "%s of --topology",
+                 threads ? "hardware threads" : "cores");
     }
-    return cores ? 0 : -1;
+    return slots ? 0 : -1;
+}
+
+/* The slots of this machine, of which each is a core without that. */
+static int take_threads_as_slots(struct step_plan *p, struct error *err)
+{
+    struct idset allowed = {0};
+    if (cpus_allowed(&allowed, err) < 0)
+        return -1;
+    for (size_t i = 0; i < p->alloc.nhosts; i++) {
+        struct alloc_host *h = &p->alloc.hosts[i];
+        if (strncmp(h->slots.source, "cores of", 8) != 0)
+            continue;
+        h->slots.value = (uint32_t)idset_count(h->cores_known ? &h->cores : &allowed);
+        snprintf(h->slots.source, sizeof(h->slots.source), "hardware threads of this machine");
+    }
+    idset_free(&allowed);
+    return 0;
+}
+
+/* A manager's slots are tasks. Where the line says the cores of a rank, they are the CPUs of these
+ * tasks; in a dialect that counts CPUs they are all that the job has on a host. */
+static void take_cpus_as_slots(struct step_plan *p)
+{
+    for (size_t i = 0; i < p->alloc.nhosts; i++) {
+        struct alloc_host *h = &p->alloc.hosts[i];
+        uint64_t cpus = p->cmd->dialect == DIALECT_SRUN ? h->granted
+                        : p->cmd->place.bind.cores ? (uint64_t)h->slots.value * p->alloc.slot_cores
+                                                   : 0;
+        if (cpus <= h->slots.value || cpus > HOSTLIST_SLOTS_MAX)
+            continue;
+        h->slots.value = (uint32_t)cpus;
+        snprintf(h->slots.source, sizeof(h->slots.source), "CPUs of the job");
+    }
+}
+
+/* What a slot is. */
+static int choose_slots(struct step_plan *p, struct error *err)
+{
+    take_cpus_as_slots(p);
+    if (p->adapter != &rm_adapter_local)
+        return 0;
+    return p->cmd->place.topology           ? pose_as(p, err)
+           : counts_threads(&p->cmd->place) ? take_threads_as_slots(p, err)
+                                            : 0;
 }
 
 /* Where parts of hosts count other hosts are taken to have as many as this one; one that has less
@@ -210,8 +263,10 @@ int step_plan_options(const struct step_plan *p, const struct placement_options 
         return -1;
     *ret = (struct plan_options){
         .per_host = place->bind.ppr ? place->bind.ppr * parts : place->per_host,
-        .even = place->nodes_max > 0,
+        .even = place->nodes_max > 0 || place->even ||
+                (p->cmd->dialect == DIALECT_SRUN && !place->packs && !place->turn),
         .cores = place->bind.cores,
+        .threads = counts_threads(place),
         .turn = place->span ? parts : place->turn,
         .oversubscribe = place->oversubscribe,
     };
@@ -237,6 +292,13 @@ struct binding_request step_plan_binding(const struct placement_options *place)
     struct binding_request b = place->bind;
     b.in_turn |=
         place->span || (place->rank_by != RANK_BY_DEFAULT && place->rank_by != RANK_BY_FILL);
+    if (b.threads && b.policy == BIND_TO && b.to == LEVEL_NONE) {
+        b.threads = false; /* bound to whole cores */
+        b.by_threads = true;
+    } else if (b.threads && place->by_core) { /* not one thread of a core after the other */
+        b.map = LEVEL_CORE;
+        b.in_turn |= place->rank_by == RANK_BY_DEFAULT;
+    }
     return b;
 }
 
@@ -516,6 +578,7 @@ static const char *choose_cores(const struct step_plan *p, const struct app *onl
     b->cores = threads_of_ranks(&p->step, only);
     if (p->alloc.slot_cores > b->cores) {
         b->cores = p->alloc.slot_cores;
+        b->by_threads = !b->threads && !p->cmd->place.one_thread; /* CPUs */
         source = p->alloc.slot_cores_source;
     }
     return source;
@@ -688,10 +751,9 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
     say_no_effect(p);
-    if (cmd->place.topology && p->adapter == &rm_adapter_local && pose_as(p, err) < 0)
-        return -1;
-    return skip_hosts(p, err) < 0 || exclude_hosts(p, err) < 0 || take_nodes(p, err) < 0 ||
-                   make_plan(p, err) < 0 || make_step(p, user, err) < 0 || choose_hosts(p, err) < 0
+    return choose_slots(p, err) < 0 || skip_hosts(p, err) < 0 || exclude_hosts(p, err) < 0 ||
+                   take_nodes(p, err) < 0 || make_plan(p, err) < 0 || make_step(p, user, err) < 0 ||
+                   choose_hosts(p, err) < 0
                ? -1
                : choose_transport(p, err);
 }

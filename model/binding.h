@@ -42,16 +42,18 @@ enum memory_bind {
 
 struct binding_request {
     enum bind_policy policy;
-    uint32_t cores; /* of each rank; 0 is one: binding_cores() */
-    enum level to;  /* each rank is bound to all of these that its cores are in; NONE: to cores */
-    enum level map; /* ranks are dealt to these in turn; NONE: to the cores in order */
-    uint32_t ppr;   /* at most so many ranks to each of `map`; 0: no bound */
-    bool in_turn;   /* ranks are numbered as they are dealt, and not one part's after another's */
-    bool threads;   /* `cores` counts hardware threads */
-    bool overload;  /* where cores do not suffice, ranks share them */
+    uint32_t cores;  /* of each rank; 0 is one: binding_cores() */
+    enum level to;   /* each rank is bound to all of these that its cores are in; NONE: to cores */
+    enum level map;  /* ranks are dealt to these in turn; NONE: to the cores in order */
+    uint32_t ppr;    /* at most so many ranks to each of `map`; 0: no bound */
+    bool in_turn;    /* ranks are numbered as they are dealt, and not one part's after another's */
+    bool threads;    /* `cores` counts hardware threads */
+    bool by_threads; /* so it does, and a rank has the whole cores that have as many */
+    bool overload;   /* where cores do not suffice, ranks share them */
     bool if_supported; /* a machine without `to`: ranks are not bound */
     enum cpu_list_kind list_kind;
-    char list[4096];
+    char list[4096]; /* sets of hardware threads; behind a 'C' of cores, behind an 'N' of NUMA
+                        nodes, in the machine's order */
     enum memory_bind memory;
     char memory_nodes[128]; /* idset of NUMA nodes, by operating system index; "": all */
     const char *slots; /* instead, borrowed: the cores of each rank of this host as a rank file has

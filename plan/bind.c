@@ -222,6 +222,17 @@ static bool uses_threads(const struct binding_request *how)
     return how->threads || how->to == LEVEL_HWTHREAD || how->map == LEVEL_HWTHREAD;
 }
 
+/* Cores of a seat. */
+static size_t seat_cores(const struct plan_topology *t, const struct binding_request *how)
+{
+    size_t threads = 1;
+    for (size_t i = 0; how->by_threads && i < t->ncores; i++) {
+        size_t n = idset_count(&t->cores[i].threads);
+        threads = n > threads ? n : threads;
+    }
+    return (binding_cores(how) - 1) / threads + 1;
+}
+
 static const char *unit_text(const struct binding_request *how)
 {
     return level_text(uses_threads(how) ? LEVEL_HWTHREAD : LEVEL_CORE);
@@ -398,7 +409,29 @@ static size_t count_sets(const char *list)
     return n;
 }
 
-/* Set number i of the list, cut to what may be used. */
+/* The usable hardware threads of NUMA nodes, which are numbered in the machine's order. */
+static int find_nodes(const struct plan_topology *t, const char *text, struct idset *ret,
+                      struct error *err)
+{
+    struct idset nodes = {0};
+    int rc = idset_parse(text, &nodes, err);
+    for (size_t i = 0; rc == 0 && i < t->ncores; i++) {
+        int node = t->cores[i].at[LEVEL_NUMA];
+        if (node >= 0 && idset_has(&nodes, (unsigned)node))
+            rc = idset_unite(ret, &t->cores[i].threads);
+    }
+    idset_free(&nodes);
+    if (rc == 0 && idset_count(ret) == 0)
+        rc =
+            error_set(err, EINVAL,
+                      "bind a rank to NUMA node%s %s: none of the cores there may be used here, or "
+                      "it does not exist",
+                      strpbrk(text, ",-") ? "s" : "", text);
+    return rc;
+}
+
+/* Set number i of the list, cut to what may be used: hardware threads, or behind 'C' cores, or
+ * behind 'N' NUMA nodes. */
 static int read_set(const struct plan_topology *t, const char *list, size_t i, struct idset *ret,
                     struct error *err)
 {
@@ -406,6 +439,10 @@ static int read_set(const struct plan_topology *t, const char *list, size_t i, s
         list = strchr(list, ';') + 1;
     AUTO_FREE char *text = strndup(list, strcspn(list, ";"));
     struct idset usable = {0};
+    if (text && *text == 'C')
+        return slot_list_find(t, text + 1, strlen(text + 1), ret, err);
+    if (text && *text == 'N')
+        return find_nodes(t, text + 1, ret, err);
     int rc = text ? idset_parse(text, ret, err) : -1;
     for (size_t c = 0; rc == 0 && c < t->ncores; c++)
         rc = idset_unite(&usable, &t->cores[c].threads);
@@ -539,7 +576,7 @@ static int no_level(enum level level, const char *option, struct error *err)
 static int choose(struct plan_binding *b, const struct plan_topology *t,
                   const struct binding_request *how, const struct idset *busy, struct error *err)
 {
-    struct table s = {.t = t, .how = how, .each = binding_cores(how)};
+    struct table s = {.t = t, .how = how, .each = seat_cores(t, how)};
     bool is_default = how->policy == BIND_DEFAULT;
     int rc = make_table(&s, busy);
     if (rc == 0 && is_default && !how->overload &&
@@ -566,6 +603,10 @@ static int decide(struct plan_binding *b, const struct plan_topology *t,
         return bind_to_slots(b, t, how->slots, err);
     if (how->list_kind == CPU_LIST_EACH)
         return bind_to_list(b, t, how, err);
+    struct binding_request in_order = *how;
+    in_order.map = LEVEL_NONE;
+    if (!has_level(t, how->map) && how->if_supported)
+        how = &in_order;
     if (!has_level(t, how->map))
         return no_level(how->map, "--map-by", err);
     if (!has_level(t, how->to) && !how->if_supported)

@@ -78,7 +78,8 @@ static const char *each_text(char buf[32], const struct plan_options *o)
 {
     buf[0] = 0;
     if (cores_each(o) > 1)
-        snprintf(buf, 32, " of %" PRIu32 " cores", o->cores);
+        snprintf(buf, 32, " of %" PRIu32 " %s", o->cores,
+                 o->threads ? "hardware threads" : "cores");
     return buf;
 }
 
@@ -269,6 +270,7 @@ static void explain(struct plan *p, const struct allocation *a, const struct pla
     snprintf(p->reason, sizeof(p->reason), "%" PRIu64 " rank%s%s on %zu host%s %s%s: %s%s (%s)%s",
              nranks, plural(nranks), each_text(each, o), used, plural(used),
              o->host_of ? "in sequence"
+             : o->even  ? "evenly"
              : o->turn  ? "in turn"
                         : "by slot",
              bound, slots, used > 1 ? " each" : "", slot_source(a),

@@ -6,6 +6,7 @@
  * input gives equal plans. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct plan_options {
     uint32_t nranks;         /* 0: one per slot, or per_host on every host when that is set */
     uint32_t per_host;       /* --npernode/-N: at most this many on a host; 0: no bound */
     uint32_t cores;          /* a rank takes as many slots; 0 is one */
+    bool threads;            /* and slots are hardware threads */
     uint32_t world;          /* of the ranks */
     uint32_t turn;           /* so many ranks to each host in turn; 0: host after host is filled */
     uint32_t numbers;        /* the same for the numbers of ranks */

@@ -130,8 +130,8 @@ int slot_list_find(const struct plan_topology *t, const char *text, size_t len, 
         }
         if (!is_enough(&r.item, n))
             return error_set(err, EINVAL,
-                             "bind a rank to cores '%.*s' of the rank file: not all of them exist "
-                             "here and may be used",
+                             "bind a rank to cores '%.*s': not all of them exist here and may be "
+                             "used",
                              (int)(len < 60 ? len : 60), text);
     }
     return rc;

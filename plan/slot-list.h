@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slot-list.h - cores as Open MPI's rank files name them: "0-2", "1:0-3,7", "0:*;1:*"
+/* slot-list.h - cores as Open MPI's rank files and lists of cores name them: "0-2", "1:0-3,7",
+ * "0:*;1:*"
  *
  * Numbers are logical: of cores in the machine, or behind ':' in the packages before it. A number
  * without ':' behind one with it belongs to the same packages; ';' ends that. */

@@ -59,14 +59,29 @@ const char *cmdline_level_word(enum level level)
 
 /* ---- lists of hardware threads --------------------------------------------------------------- */
 
-/* Adds a set to the list of the line. */
-static int add_set(struct binding_request *b, const char *set, struct error *err)
+/* Adds a set to the list of the line. part: what its numbers are of. */
+static int add_set(struct binding_request *b, enum level part, const char *set, struct error *err)
 {
+    static const char *const marks[LEVEL_COUNT] = {
+        [LEVEL_HWTHREAD] = "", [LEVEL_CORE] = "C", [LEVEL_NUMA] = "N"};
     size_t n = strlen(b->list);
-    if (n + strlen(set) + 2 > sizeof(b->list))
+    if (n + strlen(set) + 3 > sizeof(b->list))
         return error_set(err, EINVAL, "the list is longer than %zu bytes", sizeof(b->list));
-    snprintf(b->list + n, sizeof(b->list) - n, "%s%s", n ? ";" : "", set);
+    snprintf(b->list + n, sizeof(b->list) - n, "%s%s%s", n ? ";" : "", marks[part], set);
     return 0;
+}
+
+/* "core:" and "numa:" before a list, of which *list goes behind it. */
+static enum level take_part_word(const char **list, size_t *len)
+{
+    static const char *const words[] = {"core:", "numa:"};
+    for (size_t i = 0; i < 2; i++)
+        if (*len > 5 && strncasecmp(*list, words[i], 5) == 0) {
+            *list += 5;
+            *len -= 5;
+            return i ? LEVEL_NUMA : LEVEL_CORE;
+        }
+    return LEVEL_HWTHREAD;
 }
 
 static int begin_list(struct binding_request *b, enum cpu_list_kind kind, struct error *err)
@@ -81,6 +96,7 @@ static int begin_list(struct binding_request *b, enum cpu_list_kind kind, struct
 /* "0-3,8" of len bytes: all of them for all ranks together. */
 static int list_only(struct binding_request *b, const char *at, size_t len, struct error *err)
 {
+    enum level part = take_part_word(&at, &len);
     AUTO_FREE char *text = strndup(at, len);
     struct idset set = {0};
     if (!text)
@@ -89,7 +105,7 @@ static int list_only(struct binding_request *b, const char *at, size_t len, stru
     if (rc == 0 && idset_count(&set) == 0)
         rc = error_set(err, EINVAL, "the list of hardware threads is empty");
     idset_free(&set);
-    return rc < 0 || begin_list(b, CPU_LIST_ONLY, err) < 0 ? -1 : add_set(b, text, err);
+    return rc < 0 || begin_list(b, CPU_LIST_ONLY, err) < 0 ? -1 : add_set(b, part, text, err);
 }
 
 /* A hexadecimal mask as a set: its lowest bit is hardware thread 0. */
@@ -133,8 +149,24 @@ static int read_set(const char *text, struct idset *ret, struct error *err)
                : error_set(err, EINVAL, "a rank's list of hardware threads is empty");
 }
 
+/* "0*4" is four of it, as srun has it: how many; *item ends before. 0 with err. */
+static unsigned long take_times(char *item, struct error *err)
+{
+    char *star = strchr(item, '*'), *end;
+    if (!star)
+        return 1;
+    unsigned long n = strtoul(star + 1, &end, 10);
+    *star = 0;
+    if (star[1] < '1' || star[1] > '9' || *end || n > 4096) {
+        error_set(err, EINVAL, "'%.60s' is not how often it is repeated", star + 1);
+        return 0;
+    }
+    return n;
+}
+
 /* A list of len bytes, an item for each rank of a host. */
-static int list_each(struct binding_request *b, const char *at, size_t len, const char *separator,
+static int list_each(struct binding_request *b, enum level part, const char *at, size_t len,
+                     const char *separator,
                      int (*read)(const char *text, struct idset *ret, struct error *err),
                      struct error *err)
 {
@@ -145,15 +177,44 @@ static int list_each(struct binding_request *b, const char *at, size_t len, cons
         n = at + n > end ? (size_t)(end - at) : n;
         AUTO_FREE char *item = strndup(at, n);
         struct idset set = {0};
-        int rc = item ? read(item, &set, err) : error_set(err, ENOMEM, "out of memory");
+        unsigned long times = item ? take_times(item, err) : 0;
+        int rc =
+            item ? times ? read(item, &set, err) : -1 : error_set(err, ENOMEM, "out of memory");
         AUTO_FREE char *text = rc == 0 ? idset_format(&set) : NULL;
         idset_free(&set);
-        if (!text || add_set(b, text, err) < 0)
+        if (!text)
             return -1;
+        for (; times > 0; times--)
+            if (add_set(b, part, text, err) < 0)
+                return -1;
         at += n;
         if (at >= end)
             return 0;
     }
+}
+
+/* "6,2,0-3" of len bytes: a number for each rank of a host. */
+static int list_numbers(struct binding_request *b, const char *at, size_t len, struct error *err)
+{
+    enum level part = take_part_word(&at, &len);
+    char numbers[sizeof(b->list)] = "";
+    size_t n = 0;
+    for (const char *end = at + len; at < end; at++) {
+        unsigned first, last;
+        int used = 0;
+        size_t item = strcspn(at, ",");
+        item = at + item > end ? (size_t)(end - at) : item;
+        bool is_range = sscanf(at, "%5u-%5u%n", &first, &last, &used) == 2 && used == (int)item &&
+                        first <= last;
+        for (; is_range && first <= last && n < sizeof(numbers) - 16; first++)
+            n += (size_t)snprintf(numbers + n, 8, "%u,", first);
+        if (!is_range && n + item < sizeof(numbers) - 16)
+            n += (size_t)snprintf(numbers + n, item + 2, "%.*s,", (int)item, at);
+        else if (!is_range || first <= last)
+            return error_set(err, EINVAL, "the list is longer than %zu bytes", sizeof(numbers));
+        at += item;
+    }
+    return list_each(b, part, numbers, n ? n - 1 : 0, ",", read_thread, err);
 }
 
 int cmdline_apply_cpu_set(void *target, const char *value, struct error *err)
@@ -163,8 +224,28 @@ int cmdline_apply_cpu_set(void *target, const char *value, struct error *err)
 
 int cmdline_apply_cpu_list(void *target, const char *value, struct error *err)
 {
-    return list_each(&((struct cmdline *)target)->place.bind, value, strlen(value), ",",
-                     read_thread, err);
+    return list_numbers(&((struct cmdline *)target)->place.bind, value, strlen(value), err);
+}
+
+/* The numbers of these lists are cores to Open MPI. */
+static int apply_cores(struct cmdline *c, const char *option, const char *list, size_t len,
+                       struct error *err)
+{
+    AUTO_FREE char *cores = NULL;
+    if (asprintf(&cores, "core:%.*s", (int)len, list) < 0)
+        cores = NULL;
+    return cores ? cmdline_apply_named(c, option, cores, err)
+                 : error_set(err, ENOMEM, "out of memory");
+}
+
+int cmdline_apply_core_set(void *target, const char *value, struct error *err)
+{
+    return apply_cores(target, "--cpu-set", value, strlen(value), err);
+}
+
+int cmdline_apply_core_list(void *target, const char *value, struct error *err)
+{
+    return apply_cores(target, "--cpu-list", value, strlen(value), err);
 }
 
 /* ---- --map-by -------------------------------------------------------------------------------- */
@@ -248,7 +329,7 @@ int placement_map_by(struct placement_options *p, const char *value, struct erro
     }
     if (len > 8 && strncasecmp(value, "pe-list=", 8) == 0) {
         bool ordered = has_modifier(value + len, "ordered");
-        int rc = ordered ? list_each(&p->bind, value + 8, len - 8, ",", read_thread, err)
+        int rc = ordered ? list_numbers(&p->bind, value + 8, len - 8, err)
                          : list_only(&p->bind, value + 8, len - 8, err);
         return rc < 0 ? -1 : take_modifiers(p, value + len, err);
     }
@@ -310,16 +391,28 @@ static int map_by_rank_file(struct cmdline *c, const char *at, struct error *err
     return 0;
 }
 
+/* "pe-list=0-3,8:ordered", of cores. */
+static int map_by_core_list(struct cmdline *c, const char *value, size_t len, struct error *err)
+{
+    bool ordered = has_modifier(value + len, "ordered"),
+         is_alone = strcasecmp(value + len, ":ordered") == 0;
+    if (apply_cores(c, ordered ? "--cpu-list" : "--cpu-set", value + 8, len - 8, err) < 0)
+        return -1;
+    return value[len] && !is_alone ? cmdline_apply_named(c, "--map-by", value + len, err) : 0;
+}
+
 int cmdline_apply_map_by(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     size_t len = strcspn(value, ":");
-    c->place.says_map = true;
+    c->place.says_map |= value[0] != ':' || c->napps > 1; /* modifiers change how, not where */
     if (is_word(value, len, "seq") && strncasecmp(value + len, ":file=", 6) == 0) {
         return cmdline_apply_named(c, "--hostfile", value + len + 6, err) < 0
                    ? -1
                    : cmdline_apply_named(c, "--map-by", "seq", err);
     }
+    if (c->dialect == DIALECT_MPIRUN && len > 8 && strncasecmp(value, "pe-list=", 8) == 0)
+        return map_by_core_list(c, value, len, err);
     return is_word(value, len, "rankfile") ? map_by_rank_file(c, value + len, err)
                                            : placement_map_by(&c->place, value, err);
 }
@@ -381,6 +474,8 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err)
 {
     struct placement_options *p = &((struct cmdline *)target)->place;
     p->says_bind = true;
+    if (strncasecmp(value, "cpu-list", 8) == 0 && (!value[8] || value[8] == ':'))
+        return 0; /* to the cores of --cpu-list */
     return placement_bind_to(&p->bind, value, err);
 }
 
@@ -427,18 +522,18 @@ int cmdline_apply_mem_bind(void *target, const char *value, struct error *err)
 /* "block", "cyclic", "plane=N", "*": over hosts. */
 static int distribute_hosts(struct cmdline *c, const char *at, size_t len, struct error *err)
 {
+    c->place.even = is_word(at, len, "even");
     if (len > 6 && strncasecmp(at, "plane=", 6) == 0)
         return cmdline_set_count(&c->place.turn, at + 6, len - 6, err);
     if (is_word(at, len, "cyclic"))
         c->place.turn = 1;
     else if (is_word(at, len, "arbitrary"))
         c->place.in_sequence = c->place.is_arbitrary = true;
-    else if (!is_word(at, len, "block") && !is_word(at, len, "*"))
-        return error_set(
-            err, EINVAL,
-            "unknown word '%.*s'; valid: block, cyclic, plane=N, arbitrary, and behind ':' block "
-            "or cyclic over packages",
-            (int)(len < 60 ? len : 60), at);
+    else if (!c->place.even && !is_word(at, len, "block") && !is_word(at, len, "*"))
+        return error_set(err, EINVAL,
+                         "unknown word '%.*s'; valid: block, even, cyclic, plane=N, arbitrary, and "
+                         "behind ':' block or cyclic over packages",
+                         (int)(len < 60 ? len : 60), at);
     return 0;
 }
 
@@ -461,13 +556,39 @@ int cmdline_apply_distribution(void *target, const char *value, struct error *er
     if (is_word(parts, n, "cyclic")) {
         c->place.bind.map = LEVEL_PACKAGE;
         c->place.bind.in_turn = true;
-    } else if (!is_word(parts, n, "block") && !is_word(parts, n, "*")) {
+    } else if (is_word(parts, n, "block")) {
+        c->place.by_core = true;
+    } else if (!is_word(parts, n, "*")) {
         n = 0;
     }
     /* over cores block is what is done anyway */
     if (n == 0 || (parts[n] && strcasecmp(parts + n + 1, "block") != 0))
         return cmdline_add_name(&c->no_effect, value + len, strlen(value + len), err);
     return 0;
+}
+
+/* ",Pack" and ",NoPack" behind it. */
+int cmdline_apply_srun_distribution(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    size_t len = strcspn(value, ",");
+    AUTO_FREE char *how = strndup(value, len);
+    if (!how)
+        return error_set(err, ENOMEM, "out of memory");
+    if (value[len] && strcasecmp(value + len, ",pack") != 0 &&
+        strcasecmp(value + len, ",nopack") != 0)
+        return error_set(err, EINVAL, "'%.60s' is neither Pack nor NoPack", value + len + 1);
+    c->place.packs = strcasecmp(value + len, ",pack") == 0;
+    return cmdline_apply_distribution(c, how, err);
+}
+
+/* srun counts CPUs. */
+int cmdline_apply_cpus(void *target, const char *value, struct error *err)
+{
+    struct placement_options *p = &((struct cmdline *)target)->place;
+    p->says_map = true;
+    p->bind.by_threads = true;
+    return cmdline_set_count(&p->bind.cores, value, strlen(value), err);
 }
 
 static const struct {
@@ -504,11 +625,12 @@ static int cpu_bind_word(struct binding_request *b, const char *value, struct er
             }
             return 0;
         }
-    return error_set(
-        err, EINVAL,
-        "unknown word '%.60s'; valid: none, cores, threads, sockets, ldoms, "
-        "rank_ldom, map_cpu:LIST, mask_cpu:LIST, list:LIST:LIST, and before it verbose or quiet",
-        value);
+    return error_set(err, EINVAL,
+                     "unknown word '%.60s'; valid: none, cores, threads, sockets, ldoms, "
+                     "rank_ldom, map_cpu:LIST, mask_cpu:LIST, map_ldom:LIST, mask_ldom:LIST, "
+                     "list:LIST:LIST, and "
+                     "before it verbose or quiet",
+                     value);
 }
 
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
@@ -524,14 +646,18 @@ int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err)
     if (value[len] && (verbose || quiet))
         value += len + 1;
     len = strcspn(value, ":");
+    const char *list = value + len + (value[len] == ':');
+    size_t n = strlen(list);
+    struct binding_request *b = &c->place.bind;
     if (is_word(value, len, "map_cpu") && value[len])
-        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), ",", read_thread,
-                         err);
+        return list_each(b, LEVEL_HWTHREAD, list, n, ",", read_thread, err);
     if (is_word(value, len, "mask_cpu") && value[len])
-        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), ",", read_mask,
-                         err);
+        return list_each(b, LEVEL_HWTHREAD, list, n, ",", read_mask, err);
+    if (is_word(value, len, "map_ldom") && value[len])
+        return list_each(b, LEVEL_NUMA, list, n, ",", read_thread, err);
+    if (is_word(value, len, "mask_ldom") && value[len])
+        return list_each(b, LEVEL_NUMA, list, n, ",", read_mask, err);
     if (is_word(value, len, "list") && value[len]) /* as PALS: "list:0-3:4-7" */
-        return list_each(&c->place.bind, value + len + 1, strlen(value + len + 1), ":", read_set,
-                         err);
+        return list_each(b, LEVEL_HWTHREAD, list, n, ":", read_set, err);
     return cpu_bind_word(&c->place.bind, value, err);
 }

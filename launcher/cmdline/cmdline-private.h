@@ -62,10 +62,14 @@ int cmdline_apply_rank_by(void *target, const char *value, struct error *err);
 int cmdline_apply_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_set(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_list(void *target, const char *value, struct error *err);
+int cmdline_apply_core_set(void *target, const char *value, struct error *err);
+int cmdline_apply_core_list(void *target, const char *value, struct error *err);
 int cmdline_apply_map_by(void *target, const char *value, struct error *err);
 int cmdline_apply_mem_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_rank_file(void *target, const char *value, struct error *err);
 int cmdline_apply_distribution(void *target, const char *value, struct error *err);
+int cmdline_apply_srun_distribution(void *target, const char *value, struct error *err);
+int cmdline_apply_cpus(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err);
 
@@ -94,6 +98,14 @@ int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *e
 int cmdline_apply_minutes(void *target, const char *value, struct error *err);
 int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err);
 
+int cmdline_apply_gpus(void *target, const char *value, struct error *err);
+int cmdline_apply_gpus_per_node(void *target, const char *value, struct error *err);
+int cmdline_apply_gpus_per_task(void *target, const char *value, struct error *err);
+int cmdline_apply_tasks_per_gpu(void *target, const char *value, struct error *err);
+int cmdline_apply_gres(void *target, const char *value, struct error *err);
+int cmdline_apply_hint(void *target, const char *value, struct error *err);
+int cmdline_apply_threads_per_core(void *target, const char *value, struct error *err);
+
 /* Make c->own_options, unless they are there. 0, or -1 with err. */
 int cmdline_make_own_options(struct cmdline *c, struct error *err);
 /* Take mpirun_rsh's hosts from argv[at] on, one for each rank, where no option has named any: the
@@ -108,6 +120,12 @@ bool cmdline_is_needless(const struct option_def *def);
 bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const argv[], int at);
 /* Apply jsrun's resource sets of the first program as ranks and cores. 0, or -1 with err. */
 int cmdline_settle_sets(struct cmdline *c, struct error *err);
+/* Where a line of srun has no number of tasks: that of its GPUs. 0, or -1 with err. */
+int cmdline_take_gpu_ranks(struct cmdline *c, struct error *err);
+/* Otherwise that of the job. */
+int cmdline_take_slurm_ranks(struct cmdline *c, const char *value, struct error *err);
+/* And without any, also in the environment: one on each node. 0, or -1 with err. */
+int cmdline_take_srun_ranks(struct cmdline *c, struct error *err);
 /* Where a line of flux has no number of tasks: one, or one on each node. 0, or -1 with err. */
 int cmdline_take_flux_ranks(struct cmdline *c, struct error *err);
 /* The word of a part of a host, as --map-by and --bind-to have it. */

@@ -252,12 +252,15 @@ static void inherit(struct placement_options *own, const struct placement_option
     if (said.says_map) {
         own->per_host = said.per_host;
         own->turn = said.turn;
+        own->even = said.even;
+        own->packs = said.packs;
         own->span = said.span;
         own->by_core = said.by_core;
         own->bind.map = said.bind.map;
         own->bind.ppr = said.bind.ppr;
         own->bind.threads = said.bind.threads;
         own->bind.cores = said.bind.cores ? said.bind.cores : step->bind.cores;
+        own->bind.by_threads = said.bind.cores ? said.bind.by_threads : step->bind.by_threads;
     }
     if (said.says_memory) {
         own->bind.memory = said.bind.memory;
@@ -607,8 +610,8 @@ int cmdline_take_flux_ranks(struct cmdline *c, struct error *err)
 static int check_line(struct cmdline *c, struct error *err)
 {
     return cmdline_settle_sets(c, err) < 0 || cmdline_take_flux_ranks(c, err) < 0 ||
-                   sum_ranks(c, err) < 0 || share_settings(c, err) < 0 ||
-                   check_agreement(c, err) < 0
+                   cmdline_take_gpu_ranks(c, err) < 0 || sum_ranks(c, err) < 0 ||
+                   share_settings(c, err) < 0 || check_agreement(c, err) < 0
                ? -1
                : 0;
 }
@@ -618,7 +621,8 @@ int cmdline_take_environment(struct cmdline *c, char *const env[], struct error 
     if (settings_take_locked(c, err) < 0 ||
         (!c->settings.are_ignored && settings_take_variables(c, env, err) < 0) ||
         environment_apply(c, env, err) < 0 ||
-        (!c->settings.are_ignored && settings_take_files(c, env, err) < 0))
+        (!c->settings.are_ignored && settings_take_files(c, env, err) < 0) ||
+        cmdline_take_srun_ranks(c, err) < 0)
         return -1;
     return check_line(c, err);
 }

@@ -152,6 +152,9 @@ struct cmdline {
     struct {         /* jsrun's resource sets; 0: not said */
         uint32_t number, tasks, cores, per_host;
     } sets;
+    struct { /* srun's GPUs, of which the number of ranks follows; 0: not said */
+        uint32_t number, per_host, per_task, tasks;
+    } gpus;
     bool self_test; /* there is no program */
     bool translate; /* print the line in mprun's own words */
     /* asked for: nothing else counts, and there may be no program */

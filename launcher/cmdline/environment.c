@@ -27,6 +27,7 @@ static const struct {
     {"SLURM_CPU_BIND", "--cpu-bind", IN(SRUN), false},
     {"SLURM_DISTRIBUTION", "--distribution", IN(SRUN), false},
     {"SRUN_CPUS_PER_TASK", "--cpus-per-rank", IN(SRUN), false},
+    {"SLURM_CPUS_PER_TASK", "--cpus-per-rank", IN(SRUN), false},
     {"SLURM_NTASKS_PER_NODE", "--npernode", IN(SRUN), false},
     {"SLURM_MPI_TYPE", "--mpi", IN(SRUN), false},
 };
@@ -86,6 +87,13 @@ static int apply_variable(struct cmdline *c, size_t i, const char *value, struct
         *colon = '-';
     if (strcmp(variables[i].option, "--cpu-bind") == 0 && strstr(value, "mask_cpu"))
         return 0;
+    if (strcmp(variables[i].option, "--cpus-per-rank") == 0) { /* srun counts hardware threads */
+        free(copy);
+        if (asprintf(&copy, "%st", value) < 0)
+            copy = NULL;
+        if (!copy)
+            return error_set(err, ENOMEM, "out of memory");
+    }
     bool is_limit = strcmp(variables[i].option, "--timeout") == 0; /* 0: none */
     if ((variables[i].is_switch || is_limit) && (strcmp(value, "0") == 0 || *value == '-'))
         return 0;
@@ -101,6 +109,19 @@ static int take_slurm_hosts(struct cmdline *c, const char *value, struct error *
         return 0;
     c->place.in_sequence = true;
     return settings_take(c, SETTING_OTHER_LAUNCHERS, "SLURM_HOSTFILE", "--hostfile", value, err);
+}
+
+/* The job's tasks, and what one of its CPUs is. */
+static int take_job_of_slurm(struct cmdline *c, const char *entry, const char *value,
+                             struct error *err)
+{
+    if (begins(entry, "SLURM_HINT="))
+        c->place.one_thread |= strcmp(value, "nomultithread") == 0;
+    else if (begins(entry, "SLURM_THREADS_PER_CORE="))
+        c->place.one_thread |= strcmp(value, "1") == 0;
+    else if (begins(entry, "SLURM_NTASKS="))
+        return cmdline_take_slurm_ranks(c, value, err);
+    return 0;
 }
 
 /* I_MPI_PIN=0 binds nothing; what else begins so chooses cores in a way of its own. */
@@ -128,6 +149,8 @@ static int take_entry(struct cmdline *c, const char *entry, struct error *err)
     }
     if (len == 14 && begins(entry, "SLURM_HOSTFILE"))
         return take_slurm_hosts(c, value, err);
+    if (begins(entry, "SLURM_") && c->dialect == DIALECT_SRUN && *value)
+        return take_job_of_slurm(c, entry, value, err);
     if (begins(entry, "OMPI_MCA_") || begins(entry, "PRTE_MCA_"))
         return apply_parameter(c, entry, entry + 9, err);
     if (begins(entry, "I_MPI_PIN") && c->dialect == DIALECT_MPIEXEC)

@@ -14,11 +14,12 @@
 #include "launcher/cmdline/cmdline-private.h"
 
 enum kind {
-    VALUE,  /* the option has the same value */
-    SWITCH, /* the option is a switch, for 1 or true */
-    OFF,    /* a switch, for 0 or false */
-    HOSTS,  /* a file of hosts, or "none" */
-    AGENT,  /* "ssh : rsh": the first is taken */
+    VALUE,     /* the option has the same value */
+    SWITCH,    /* the option is a switch, for 1 or true */
+    OFF,       /* a switch, for 0 or false */
+    HOSTS,     /* a file of hosts, or "none" */
+    CORE_LIST, /* numbers of cores */
+    AGENT,     /* "ssh : rsh": the first is taken */
 };
 
 static const struct {
@@ -31,9 +32,9 @@ static const struct {
     {"rmaps_default_ranking_policy", "--rank-by", VALUE},
     {"hwloc_base_binding_policy", "--bind-to", VALUE},
     {"hwloc_default_binding_policy", "--bind-to", VALUE},
-    {"hwloc_base_cpu_set", "--cpu-set", VALUE},
-    {"hwloc_base_cpu_list", "--cpu-set", VALUE},
-    {"hwloc_default_cpu_list", "--cpu-set", VALUE},
+    {"hwloc_base_cpu_set", "--cpu-set", CORE_LIST},
+    {"hwloc_base_cpu_list", "--cpu-set", CORE_LIST},
+    {"hwloc_default_cpu_list", "--cpu-set", CORE_LIST},
     {"hwloc_base_report_bindings", "--report-bindings", SWITCH},
     {"hwloc_base_use_hwthreads_as_cpus", "--use-hwthread-cpus", SWITCH},
     {"orte_report_bindings", "--report-bindings", SWITCH},
@@ -124,6 +125,8 @@ static int apply_steering(struct cmdline *c, size_t which, const char *value, st
         return is_on(value) ? 0 : cmdline_apply_named(c, option, NULL, err);
     case HOSTS:
         return strcmp(value, "none") == 0 ? 0 : cmdline_apply_named(c, option, value, err);
+    case CORE_LIST:
+        return cmdline_apply_core_set(c, value, err);
     case AGENT:
         agent = strndup(value, first_agent(value));
         return agent ? cmdline_apply_named(c, option, agent, err)

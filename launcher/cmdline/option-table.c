@@ -260,11 +260,14 @@ static int apply_nooversubscribe(void *target, const char *value, struct error *
 
 /* ---- cores and containment ------------------------------------------------------------------- */
 
+/* "4" cores, or "8t" hardware threads. */
 static int apply_rank_cores(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->place.says_map = true;
-    return cmdline_set_count(&((struct cmdline *)target)->place.bind.cores, value, strlen(value),
-                             err);
+    struct placement_options *p = &((struct cmdline *)target)->place;
+    size_t len = strlen(value);
+    p->says_map = true;
+    p->bind.by_threads = len > 1 && value[len - 1] == 't';
+    return cmdline_set_count(&p->bind.cores, value, len - p->bind.by_threads, err);
 }
 
 static const char *const containment_words[] = {
@@ -624,10 +627,9 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_rank_by, .words = VALUES("slot", "node", "fill", "span")},
     {"--bynode", NULL, PLACE, "The same as --map-by node", .apply = cmdline_apply_distribution},
     {"--distribution", "HOW", PLACE,
-     "As srun: block fills hosts in order, cyclic is --map-by node, plane=N starts N ranks on each "
-     "in "
-     "turn; behind ':' block or cyclic over packages",
-     .apply = cmdline_apply_distribution, .words = VALUES("block", "cyclic", "plane=")},
+     "block fills hosts in order, even gives each as many ranks, cyclic is --map-by node, plane=N "
+     "starts N ranks on each in turn; behind ':' block or cyclic over packages",
+     .apply = cmdline_apply_distribution, .words = VALUES("block", "even", "cyclic", "plane=")},
     {"--rm", "RM[:ARG]", PLACE,
      "Use this resource manager instead of the one that is found; 'local' is this machine, "
      "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named, 'none' "
@@ -639,8 +641,9 @@ static const struct option_def table[] = {
      OPTION_APPEND, .apply = cmdline_apply_host, .also = "--H"},
     {"-m", "FILE", PLACE, "The same as --hostfile", OPTION_APPEND, .apply = apply_short_hostfile,
      .variants = IN(MPRUN) | IN(MPIRUN) | IN(MPIEXEC)},
-    {"-m --distribution", "HOW", PLACE, "The same as --distribution",
-     .apply = cmdline_apply_distribution, .words = VALUES("block", "cyclic", "plane="),
+    {"-m --distribution", "HOW", PLACE,
+     "The same as --distribution, but block is even, and without it ranks are dealt even:cyclic",
+     .apply = cmdline_apply_srun_distribution, .words = VALUES("block", "cyclic", "plane="),
      .variants = IN(SRUN)},
     {"--exclude", "HOSTS", PLACE, "Use no host of HOSTS", OPTION_APPEND,
      .apply = cmdline_apply_exclude},
@@ -691,29 +694,36 @@ static const struct option_def table[] = {
      .words = VALUES("none", "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "package",
                      "board")},
     {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CORES,
-     "Give each rank N cores, and as many slots; without it, OMP_NUM_THREADS cores where there are "
-     "enough, else one",
+     "Give each rank N cores, and as many slots; 'Nt' is the cores with N hardware threads; "
+     "without "
+     "it, OMP_NUM_THREADS cores where there are enough, else one",
      .apply = apply_rank_cores, .also = "--cores-per-task --depth"},
     {"-c", "N", CORES, "The same as --cpus-per-rank", .apply = apply_rank_cores,
-     .variants = IN(SRUN) | IN(FLUX)},
+     .variants = IN(FLUX)},
+    {"-c --cpus-per-task", "N", CORES, "The same as --cpus-per-rank Nt",
+     .apply = cmdline_apply_cpus, .variants = IN(SRUN)},
     {"-c --c", "N", CORES, "The same as -n", .apply = cmdline_apply_np, .variants = IN(MPIRUN)},
     {"-d", "N", CORES, "The same as --cpus-per-rank", .apply = apply_rank_cores,
      .variants = IN(APRUN) | IN(MPIEXEC)},
     {"--cpu-bind", "WHAT", CORES,
      "As srun: none, cores, threads, sockets, ldoms, rank_ldom, map_cpu:LIST, mask_cpu:LIST, "
-     "list:LIST:LIST, or verbose, which reports bindings",
+     "map_ldom:LIST, mask_ldom:LIST, list:LIST:LIST, or verbose, which reports bindings",
      .apply = cmdline_apply_cpu_bind,
      .words = VALUES("none", "cores", "threads", "sockets", "ldoms", "rank_ldom",
-                     "map_cpu:", "mask_cpu:", "verbose"),
+                     "map_cpu:", "mask_cpu:", "map_ldom:", "mask_ldom:", "verbose"),
      .also = "--cpu_bind"},
-    {"--cpu-set", "LIST", CORES, "Use these hardware threads of each host alone",
+    {"--cpu-set", "LIST", CORES,
+     "Use these hardware threads of each host alone; 'core:0-3' are cores and 'numa:0' NUMA nodes, "
+     "in the machine's order",
      .apply = cmdline_apply_cpu_set},
-    {"--cpu-list", .variants = IN(MPIRUN),
-     .help = "its numbers are cores to mpirun, and hardware threads here; write '--cpu-set LIST' "
-             "for all ranks together, '--cpu-bind map_cpu:LIST' for one each"},
+    {"--cpu-set", "LIST", CORES, "The same, of cores", .apply = cmdline_apply_core_set,
+     .variants = IN(MPIRUN)},
     {"--cpu-list", "LIST", CORES,
-     "Bind the first rank of a host to the first hardware thread of LIST, and so on",
+     "Bind the first rank of a host to the first hardware thread of LIST, and so on; 'core:' and "
+     "'numa:' as above",
      .apply = cmdline_apply_cpu_list},
+    {"--cpu-list", "LIST", CORES, "The same, of cores", .apply = cmdline_apply_core_list,
+     .variants = IN(MPIRUN)},
     {"--mem-bind --membind", "HOW", CORES,
      "Take memory near the core that uses it (local), in turn of all NUMA nodes (interleave), only "
      "of these (nodes=LIST), or as the kernel does (none)",
@@ -968,9 +978,8 @@ static const struct option_def table[] = {
      .words = VALUES("all", "none"), .variants = IN(MPIEXEC)},
     REFUSED("-s", "it is --preload-binary to mpirun, --stdin to mpiexec and --oversubscribe to "
                   "srun; write that"),
-    REFUSED("--use-hwthread-cpus",
-            "slots are the resource manager's, or cores; write '--np N', with "
-            "'--overcommit' for more ranks than slots"),
+    {"--use-hwthread-cpus", NULL, CORES, "Count hardware threads, and not cores: --map-by :hwtcpus",
+     SETS(FLAG, place.bind.threads)},
     REFUSED("--ntasks-per-core --cores-per-socket --sockets-per-node --threads-per-core --hint",
             "this release counts ranks by host or socket: '--npernode N', '--map-by ppr:K:socket'; "
             "'--bind-to core' binds each to a core"),
@@ -999,5 +1008,6 @@ bool cmdline_is_app_option(const struct option_def *def)
            def->apply == cmdline_apply_mca || def->apply == cmdline_apply_host ||
            def->apply == cmdline_apply_map_by || def->apply == cmdline_apply_mem_bind ||
            def->apply == cmdline_apply_bind || def->apply == apply_per_host ||
-           def->apply == apply_short_per_host || def->apply == apply_rank_cores;
+           def->apply == apply_short_per_host || def->apply == apply_rank_cores ||
+           def->apply == cmdline_apply_cpus;
 }

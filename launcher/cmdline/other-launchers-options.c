@@ -191,7 +191,7 @@ static int apply_tres_per_task(void *target, const char *value, struct error *er
         return error_set(err, ENOMEM, "out of memory");
     for (char *item; (item = strsep(&rest, ","));) {
         bool is_cores = strncmp(item, "cpu:", 4) == 0 || strncmp(item, "cpu=", 4) == 0;
-        if ((is_cores ? cmdline_apply_named(c, "--cpus-per-rank", item + 4, err)
+        if ((is_cores ? cmdline_apply_cpus(c, item + 4, err)
                       : cmdline_add_name(&c->for_job, item, strlen(item), err)) < 0)
             return -1;
     }
@@ -212,32 +212,15 @@ static int apply_het_group(void *target, const char *value, struct error *err)
 /* "6,2,0-1": a hardware thread for each rank; "0-3:4-7": a list for each. */
 static int bind_each(struct cmdline *c, const char *value, struct error *err)
 {
-    char how[4096] = "list:";
-    size_t n = strlen(how);
-    const char *at = value;
-    if (strchr(value, ':') && strlen(value) < sizeof(how) - 8) {
-        snprintf(how, sizeof(how), "list:%s", value);
-        return cmdline_apply_named(c, "--cpu-bind", how, err);
-    }
-    for (bool more = true; more; at++) {
-        char *end;
-        unsigned long first = strtoul(at, &end, 10), last = first;
-        bool is_number = *at >= '0' && *at <= '9';
-        if (is_number && *end == '-' && end[1] >= '0' && end[1] <= '9')
-            last = strtoul(end + 1, &end, 10);
-        if (!is_number || (*end && *end != ',') || last < first || last - first > 4096)
-            return error_set(err, EINVAL,
-                             "'%.60s' is neither cpu, depth, numa_node, none, nor a list of "
-                             "hardware threads",
-                             value);
-        for (; first <= last && n < sizeof(how) - 16; first++)
-            n += (size_t)snprintf(how + n, sizeof(how) - n, "%lu:", first);
-        if (first <= last)
-            return error_set(err, EINVAL, "the list '%.60s...' is too long", value);
-        more = *end == ',';
-        at = end;
-    }
-    how[n - 1] = 0;
+    char how[4096];
+    if (value[0] < '0' || value[0] > '9' || strlen(value) >= sizeof(how) - 8)
+        return error_set(err, EINVAL,
+                         "'%.60s' is neither cpu, depth, numa_node, none, nor a list of hardware "
+                         "threads",
+                         value);
+    if (!strchr(value, ':'))
+        return cmdline_apply_named(c, "--cpu-list", value, err);
+    snprintf(how, sizeof(how), "list:%s", value);
     return cmdline_apply_named(c, "--cpu-bind", how, err);
 }
 
@@ -462,8 +445,7 @@ static const struct option_def table[] = {
             "leave it out: mprun has nothing like it"),
     REFUSED("--add-host --add-hostfile", 0,
             "write all hosts with '--host HOSTS' or '--hostfile FILE'"),
-    REFUSED("--slot-list", 0,
-            "write '--cpu-set LIST' for all ranks, '--cpu-bind map_cpu:LIST' for one rank each"),
+    IS("--slot-list", "LIST", 0, cmdline_apply_core_set, "--cpu-set core:LIST"),
     REFUSED("--xml --xml-file", 0, "write '--tag-output', or '--report-json FILE' for the result"),
 
     /* Hydra and Intel MPI; the MPI standard's mpiexec; mpirun_rsh */
@@ -533,8 +515,17 @@ static const struct option_def table[] = {
     IS("--het-group --pack-group", "N", 0, apply_het_group, "--rm slurm:N"),
     IS("--tres-per-task", "LIST", IN(SRUN), apply_tres_per_task, "--cpus-per-rank N for cpu:N"),
     ANYWAY("--propagate", "[=LIST]", 0),
+    IS("--hint", "HOW", IN(SRUN), cmdline_apply_hint, "-c counts cores where it is nomultithread"),
+    IS("--threads-per-core", "N", IN(SRUN), cmdline_apply_threads_per_core,
+       "-c counts cores where it is 1"),
+    IS("--gpus -G", "N", IN(SRUN), cmdline_apply_gpus, "-n N, of tasks of each or for each"),
+    IS("--gpus-per-node", "N", IN(SRUN), cmdline_apply_gpus_per_node,
+       "--npernode, of tasks of each"),
+    IS("--gpus-per-task", "N", IN(SRUN), cmdline_apply_gpus_per_task, "-n, of --gpus"),
+    IS("--ntasks-per-gpu", "N", IN(SRUN), cmdline_apply_tasks_per_gpu, "-n, of --gpus"),
+    IS("--gres", "LIST", IN(SRUN), cmdline_apply_gres, "as --gpus-per-node where it names GPUs"),
     NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags "
-              "--msg-timeout --slurmd-debug --bcast-exclude --threads --hint --threads-per-core "
+              "--msg-timeout --slurmd-debug --bcast-exclude --threads "
               "--cpu-freq --mcs-label --tres-bind --wait --treewidth",
               "VALUE", IN(SRUN)),
     NO_EFFECT("--compress --resv-ports --x11", "[=VALUE]", IN(SRUN)),
@@ -548,10 +539,9 @@ static const struct option_def table[] = {
             "--dependency --begin --clusters --comment --deadline --delay-boot --mail-type "
             "--mail-user --mem-per-cpu --mincpus --priority --profile --switches --tmp "
             "--wckey --power --sockets-per-node --cores-per-socket --extra-node-info --core-spec "
-            "--thread-spec --gpus --gpus-per-node --gpus-per-socket --gpus-per-task --gres "
-            "--mem-per-gpu --cpus-per-gpu --ntasks-per-gpu --gpu-freq --network "
+            "--thread-spec --gpus-per-socket --mem-per-gpu --cpus-per-gpu --gpu-freq --network "
             "--burst-buffer --bb --bbf --prefer --segment --oom-kill-step --export-file "
-            "--cluster-constraint --extra -p -A -C -J -L -d -b -M -B -G -S",
+            "--cluster-constraint --extra -p -A -C -J -L -d -b -M -B -S",
             "VALUE", IN(SRUN)),
     FOR_JOB("--nice", "[=N]", IN(SRUN)),
     FOR_JOB("-s --oversubscribe --consolidate-segments --hold -H --contiguous --reboot "

@@ -14,6 +14,11 @@ static void take_mpirun_defaults(const struct placement_options *place, uint64_t
 {
     bool is_mapped = b->map != LEVEL_NONE;
     b->in_turn |= place->rank_by == RANK_BY_DEFAULT && !b->ppr;
+    if (place->by_core && b->threads && !place->says_bind) {
+        b->threads = false; /* whole cores */
+        b->by_threads = true;
+        b->map = LEVEL_NONE;
+    }
     if (place->says_bind || b->list_kind != CPU_LIST_NONE || b->cores || place->by_core ||
         place->rank_file)
         return;
@@ -26,6 +31,24 @@ static void take_mpirun_defaults(const struct placement_options *place, uint64_t
     }
 }
 
+static void take_srun_defaults(const struct placement_options *place, struct binding_request *b)
+{
+    bool is_dealt = place->by_core || place->turn > 1 || place->rank_file || place->in_sequence;
+    if (b->map == LEVEL_NONE && b->list_kind != CPU_LIST_EACH && b->policy != BIND_NONE &&
+        !is_dealt) {
+        b->map = LEVEL_PACKAGE;
+        b->if_supported = true;
+    }
+    b->in_turn |= b->map != LEVEL_NONE && place->rank_by == RANK_BY_DEFAULT;
+    b->by_threads &= !place->one_thread;
+    if (b->to == LEVEL_HWTHREAD && place->one_thread)
+        b->to = LEVEL_NONE;
+    if (b->to == LEVEL_HWTHREAD && b->by_threads) {
+        b->by_threads = false;
+        b->threads = true;
+    }
+}
+
 void placement_take_defaults(enum dialect d, const struct placement_options *place, uint64_t nranks,
                              struct binding_request *b)
 {
@@ -33,4 +56,6 @@ void placement_take_defaults(enum dialect d, const struct placement_options *pla
         take_mpirun_defaults(place, nranks, b);
     if (d == DIALECT_MPIEXEC)
         take_hydra_defaults(place, b);
+    if (d == DIALECT_SRUN)
+        take_srun_defaults(place, b);
 }

@@ -23,11 +23,14 @@ struct placement_options {
     uint32_t per_host;     /* 0: no bound */
     uint32_t universe;     /* ranks that the step is to have room for; 0: not said */
     uint32_t turn;         /* so many ranks to each host in turn; 0: hosts are filled */
+    bool even;             /* instead: as many to each, with numbers host after host */
+    bool packs;            /* srun's word for hosts that are filled, which are even without it */
     bool in_sequence;      /* ranks go to the hosts one by one, as these are named */
     bool is_arbitrary;     /* srun's word for that; its variable may name the file of hosts */
     const char *rank_file; /* says the host and the cores of each rank; NULL: none */
     bool needs_rank_file;  /* --map-by rankfile: one has to be named */
     bool by_core;          /* --map-by core */
+    bool one_thread;       /* a core counts as one CPU: bind.by_threads has no effect */
     bool span;             /* the parts of all hosts are dealt to as those of one */
     enum rank_by rank_by;
     uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
@@ -55,6 +58,6 @@ int placement_bind_to(struct binding_request *b, const char *value, struct error
  * Open MPI's mpirun binds to what it maps by. Where the line has neither, up to two ranks are bound
  * to cores, and more to NUMA nodes, to which they are dealt. It numbers ranks as they are dealt,
  * but those of ppr:N:PART part after part. Hydra deals ranks to what it binds them to, and numbers
- * them as they are dealt. b: what the line says. */
+ * them as they are dealt. srun deals them to packages. b: what the line says. */
 void placement_take_defaults(enum dialect d, const struct placement_options *place, uint64_t nranks,
                              struct binding_request *b);

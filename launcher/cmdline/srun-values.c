@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/cleanup.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* "4", or "2-4". */
@@ -95,4 +96,127 @@ int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *e
     if (strcasecmp(how, "local") == 0)
         return cmdline_apply_named(target, "--mem-bind", "local", err);
     return cmdline_add_name(&((struct cmdline *)target)->no_effect, "--mem-bind", 10, err);
+}
+
+/* ---- GPUs: the resource manager's, but for the number of tasks ------------------------------- */
+
+/* "4", "a100:4", "volta:2,kepler:1": how many. */
+static int count_gpus(struct cmdline *c, const char *option, const char *value, uint32_t *ret,
+                      struct error *err)
+{
+    uint64_t sum = 0;
+    for (const char *at = value;; at++) {
+        size_t len = strcspn(at, ",");
+        const char *colon = memrchr(at, ':', len), *number = colon ? colon + 1 : at;
+        sum += (size_t)(at + len - number) < 8 ? strtoul(number, NULL, 10) : 0;
+        at += len;
+        if (!*at)
+            break;
+    }
+    *ret = sum <= CMDLINE_RANKS_MAX ? (uint32_t)sum : 0;
+    return cmdline_add_name(&c->for_job, option, strlen(option), err);
+}
+
+int cmdline_apply_gpus(void *target, const char *value, struct error *err)
+{
+    return count_gpus(target, "--gpus", value, &((struct cmdline *)target)->gpus.number, err);
+}
+
+int cmdline_apply_gpus_per_node(void *target, const char *value, struct error *err)
+{
+    return count_gpus(target, "--gpus-per-node", value, &((struct cmdline *)target)->gpus.per_host,
+                      err);
+}
+
+int cmdline_apply_gpus_per_task(void *target, const char *value, struct error *err)
+{
+    return count_gpus(target, "--gpus-per-task", value, &((struct cmdline *)target)->gpus.per_task,
+                      err);
+}
+
+int cmdline_apply_tasks_per_gpu(void *target, const char *value, struct error *err)
+{
+    return count_gpus(target, "--ntasks-per-gpu", value, &((struct cmdline *)target)->gpus.tasks,
+                      err);
+}
+
+/* "gpu:a100:4,nvme:1": GPUs of each node. */
+int cmdline_apply_gres(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    const char *gpu = strstr(value, "gpu");
+    if (!gpu || c->gpus.per_host)
+        return cmdline_add_name(&c->for_job, "--gres", 6, err);
+    AUTO_FREE char *one = strndup(gpu, strcspn(gpu, ","));
+    return one ? count_gpus(c, "--gres", one, &c->gpus.per_host, err)
+               : error_set(err, ENOMEM, "out of memory");
+}
+
+static int apply_count(struct cmdline *c, const char *option, uint64_t n, struct error *err)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+    c->app = c->apps;
+    return cmdline_apply_named(c, option, text, err);
+}
+
+static bool has_ranks(const struct cmdline *c)
+{
+    const struct placement_options *p = &c->place;
+    return c->napps != 1 || c->apps[0].nranks || p->per_host || p->bind.ppr || p->in_sequence ||
+           p->rank_file;
+}
+
+int cmdline_take_gpu_ranks(struct cmdline *c, struct error *err)
+{
+    uint64_t number = c->gpus.number, per_host = c->gpus.per_host;
+    uint32_t tasks = c->gpus.tasks, per_task = c->gpus.per_task;
+    if (c->dialect != DIALECT_SRUN || has_ranks(c) || (!tasks && !(per_task && number)))
+        return 0;
+    if (tasks && !number && !per_host)
+        return error_set(err, EINVAL,
+                         "option '--ntasks-per-gpu': how many GPUs there are is not said; write "
+                         "'--ntasks N', or '--ntasks-per-node N' for a GPU's tasks times the GPUs "
+                         "of a node");
+    if (!tasks)
+        return apply_count(c, "--np", number > per_task ? number / per_task : 1, err);
+    return number ? apply_count(c, "--np", number * tasks, err)
+                  : apply_count(c, "--npernode", per_host * tasks, err);
+}
+
+int cmdline_take_slurm_ranks(struct cmdline *c, const char *value, struct error *err)
+{
+    if (has_ranks(c))
+        return 0;
+    c->app = c->apps;
+    return cmdline_apply_named(c, "--np", value, err);
+}
+
+int cmdline_take_srun_ranks(struct cmdline *c, struct error *err)
+{
+    if (c->dialect != DIALECT_SRUN || has_ranks(c) || c->place.bind.cores)
+        return 0;
+    return apply_count(c, "--npernode", 1, err);
+}
+
+/* ---- hardware threads ------------------------------------------------------------------------ */
+
+int cmdline_apply_hint(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (strcmp(value, "nomultithread") == 0)
+        c->place.one_thread = true;
+    else if (strcmp(value, "multithread") != 0)
+        return cmdline_add_name(&c->no_effect, "--hint", 6, err);
+    return 0;
+}
+
+int cmdline_apply_threads_per_core(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (strcmp(value, "1") == 0)
+        c->place.one_thread = true;
+    else if (strcmp(value, "2") != 0) /* what all have that have threads */
+        return cmdline_add_name(&c->no_effect, "--threads-per-core", 18, err);
+    return 0;
 }

@@ -40,11 +40,28 @@ static int print_quoted(FILE *out, const char *word, struct error *err)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+/* "--map-by :span" is followed by "--map-by numa": *old becomes one of both. Takes text. */
+static int add_modifiers(char **old, char *text, const char *modifiers, struct error *err)
+{
+    char *both = NULL;
+    if (asprintf(&both, "%s%s", text, modifiers) < 0)
+        both = NULL;
+    free(text);
+    if (!both)
+        return error_set(err, ENOMEM, "out of memory");
+    free(*old);
+    *old = both;
+    return 0;
+}
+
 /* Takes text. */
 static int keep(struct translation *t, const struct option_def *own, char *text, struct error *err)
 {
     for (size_t i = 0; text && own->repeat == OPTION_ONCE && i < t->noptions; i++)
         if (t->options[i].own == own) {
+            const char *value = t->options[i].text + strcspn(t->options[i].text, " ");
+            if (own->apply == cmdline_apply_map_by && strncmp(value, " :", 2) == 0)
+                return add_modifiers(&t->options[i].text, text, value + 1, err);
             if (strcmp(t->options[i].text, text) != 0)
                 fprintf(t->notes, "# both '%s' and '%s' are meant; the second is left\n",
                         t->options[i].text, text);
@@ -183,9 +200,52 @@ static int translate_bare_words(struct translation *t, int argc, char *const arg
     return end;
 }
 
+/* The number of ranks that a line of srun without it has from the job, or one on each node. */
+static int add_srun_ranks(struct translation *t, struct error *err)
+{
+    const struct cmdline *said = t->said;
+    char n[16];
+    if (said->napps != 1 || t->c.apps[0].nranks || t->c.place.per_host)
+        return 0;
+    snprintf(n, sizeof(n), "%u", said->nranks ? said->nranks : said->place.per_host);
+    if (said->nranks)
+        fprintf(t->notes, "# the variable SLURM_NTASKS says -n %s\n", n);
+    return !said->nranks && !said->place.per_host
+               ? 0
+               : translation_add(t, said->nranks ? "-n" : "--npernode", n, err);
+}
+
+/* srun's cores of a rank, and how it deals ranks to hosts and packages. */
+static int add_srun_placement(struct translation *t, const struct placement_options *place,
+                              struct error *err)
+{
+    struct binding_request b = place->bind;
+    char cores[24], how[64];
+    placement_take_defaults(DIALECT_SRUN, place, 0, &b);
+    if (b.threads)
+        snprintf(cores, sizeof(cores), ":pe=%u,hwtcpus", b.cores);
+    else
+        snprintf(cores, sizeof(cores), "%u%s", b.cores, b.by_threads ? "t" : "");
+    if (b.cores && translation_add(t, b.threads ? "--map-by" : "--cpus-per-rank", cores, err) < 0)
+        return -1;
+    if (b.to != place->bind.to && translation_add(t, "--cpu-bind", "cores", err) < 0)
+        return -1;
+    if (place->in_sequence || place->rank_file)
+        return 0;
+    if (place->turn > 1)
+        snprintf(how, sizeof(how), "plane=%u", place->turn);
+    else
+        strcpy(how, place->turn ? "cyclic" : place->packs ? "block" : "even");
+    if (b.map == LEVEL_PACKAGE && b.in_turn)
+        strcat(how, ":cyclic");
+    return translation_add(t, "--distribution", how, err);
+}
+
 static int add_defaults(struct translation *t, size_t part, const struct placement_options *place,
                         struct error *err)
 {
+    if (t->said->dialect == DIALECT_SRUN)
+        return add_srun_placement(t, place, err);
     struct binding_request b = place->bind;
     bool is_mapped = b.map != LEVEL_NONE;
     placement_take_defaults(t->said->dialect, place, t->said->nranks ? t->said->nranks : UINT32_MAX,
@@ -197,6 +257,8 @@ static int add_defaults(struct translation *t, size_t part, const struct placeme
         translation_add(t, "--map-by", "slot", err) < 0)
         return -1;
     t->has_default_map |= is_added;
+    if (b.by_threads && !place->bind.by_threads && translation_add(t, "--bind-to", "core", err) < 0)
+        return -1;
     if (b.to != place->bind.to) {
         char how[64];
         snprintf(how, sizeof(how), "%s%s", cmdline_level_word(b.to),
@@ -235,6 +297,8 @@ static int add_variables(struct translation *t, struct error *err)
         if (one->kind != SETTING_OTHER_LAUNCHERS || !one->counts || !is_apart)
             continue;
         fprintf(t->notes, "# the variable %s says %s\n", one->source, one->words);
+        if (t->said->dialect == DIALECT_SRUN && strncmp(one->words, "--cpus-per-rank", 15) == 0)
+            continue; /* add_srun_placement() has it */
         if (keep(t, one->option, strdup(one->words), err) < 0)
             return -1;
         if (t->said->place.in_sequence && strcmp(one->source, "SLURM_HOSTFILE") == 0 &&
@@ -256,7 +320,9 @@ static int translate_part(struct translation *t, size_t part, int argc, char *co
         at = translate_bare_words(t, argc, argv, at, err);
     if (at < 0 || cmdline_settle_sets(&t->c, err) < 0 ||
         (t->said->napps == 1 && cmdline_take_flux_ranks(&t->c, err) < 0) ||
+        (t->said->napps == 1 && cmdline_take_gpu_ranks(&t->c, err) < 0) ||
         (part == 0 && add_variables(t, err) < 0) ||
+        (t->said->dialect == DIALECT_SRUN && add_srun_ranks(t, err) < 0) ||
         ((part == 0 || (said && said->place)) &&
          add_defaults(t, part, said && said->place ? said->place : &t->said->place, err) < 0))
         return -1;

@@ -10,7 +10,7 @@ MAPPING=$BATS_TEST_DIRNAME/mapping
 plan() {
     local machine=$1
     shift
-    "$MPRUN" -q --dry-run --topology "$machine" "$@" true 2>&1 | awk '
+    "$MPRUN" ${DIALECT:+--as "$DIALECT"} --quiet --dry-run --topology "$machine" "$@" true 2>&1 | awk '
         /^ *(not )?bound/ { sub(/^ */, ""); print (n ? "\n" : "") $0; n = 0 }
         /^ *rank / { t = $0; if (!sub(/.*hardware threads? /, "", t)) t = "-"
             printf "%s=%s ", $2, t; n++ }
@@ -38,6 +38,59 @@ as_expected() {
 @test "ranks on a desktop with performance and efficiency cores, which are not mixed" { as_expected hybrid-desktop; }
 @test "ranks on a POWER9 with four hardware threads a core" { as_expected power9; }
 @test "ranks on an Arm server without L3 caches" { as_expected arm; }
+
+# srun's lines, and "rank=hardware threads" of each rank
+srun_lines() {
+    cat <<'END'
+-n 4|0=0-1 1=16-17 2=2-3 3=18-19
+-n 4 -m block:block|0=0-1 1=2-3 2=4-5 3=6-7
+-n 4 -m plane=2|0=0-1 1=2-3 2=4-5 3=6-7
+-n 3 -c 3|0=0-3 1=16-19 2=4-7
+-n 3 -c 2 --cpu-bind=threads|0=0-1 1=16-17 2=2-3
+-n 3 --cpu-bind=threads|0=0 1=16 2=1
+-n 3 -c 2 --cpu-bind=threads --hint=nomultithread|0=0-3 1=16-19 2=4-7
+-n 2 -c 2 --threads-per-core=1|0=0-3 1=16-19
+-n 3 --cpu-bind=sockets|0=0-15 1=16-31 2=0-15
+-n 3 --ntasks-per-socket=2|0=0-1 1=16-17 2=2-3
+-n 3 --cpu-bind=map_ldom:3,0|0=24-31 1=0-7 2=24-31
+-n 2 --cpu-bind=mask_ldom:0x3,0x8|0=0-15 1=24-31
+-n 3 --cpu-bind=map_cpu:0*2,5|0=0 1=0 2=5
+-c 16|0=0-15 1=16-31
+-n 16 -c 2|0=0-1 1=16-17 2=2-3 3=18-19 4=4-5 5=20-21 6=6-7 7=22-23 8=8-9 9=24-25 10=10-11 11=26-27 12=12-13 13=28-29 14=14-15 15=30-31
+END
+}
+
+@test "srun's tasks have the cores that srun gives them: packages in turn, and CPUs that are hardware threads" {
+    local options expected line machine="package:2 numa:2 l3:1 core:4 pu:2"
+    while IFS='|' read -r options expected <&4; do
+        # shellcheck disable=SC2086
+        [ "$(DIALECT=srun plan "$machine" $options | tail -n 1)" = "$expected " ] || { echo "$options"; return 1; }
+        # shellcheck disable=SC2086
+        line=$("$MPRUN" --as srun --quiet --dry-run --topology "$machine" --translate $options true | tail -n 1)
+        eval "plan '$machine' ${line#mprun }" | tail -n 1 >translated
+        [ "$(cat translated)" = "$expected " ] || { echo "$line"; return 1; }
+    done 4< <(srun_lines)
+}
+
+@test "in a job of Slurm srun's -c takes CPUs of the job, and tasks are the job's" {
+    local variables options expected
+    export SLURM_JOB_ID=1 SLURM_JOB_NODELIST='n[1-2]' SLURM_JOB_CPUS_PER_NODE='64(x2)' SLURM_TASKS_PER_NODE='4(x2)'
+    while IFS='|' read -r variables options expected <&4; do
+        # shellcheck disable=SC2086
+        [[ $(env $variables "$MPRUN" --as srun --dry-run $options true 2>&1) == *"$expected"* ]] ||
+            { echo "$variables $options"; return 1; }
+    done 4<<'END'
+SLURM_NTASKS=8|-c 16|8 ranks of 16 hardware threads on 2 hosts evenly: 64 slots each (CPUs of the job)
+SLURM_NTASKS=8 SLURM_CPUS_PER_TASK=16|-n 2|2 ranks of 16 hardware threads on 2 hosts
+SLURM_NTASKS=8 SLURM_CPUS_PER_TASK=16 SLURM_HINT=nomultithread||8 ranks of 16 cores on 2 hosts
+||2 ranks on 2 hosts
+|-n 4 -c 32|4 ranks of 32 hardware threads on 2 hosts
+|-n 5 -c 32|place 5 ranks of 32 hardware threads: 2 hosts have 128 slots (CPUs of the job), room for 4
+|-N 2 -n 1|1 rank on 1 host
+END
+    export SLURM_CPUS_PER_TASK=16
+    [[ $("$MPRUN" --dry-run --cpus-per-rank 16 true) == *"8 ranks of 16 cores on 2 hosts"* ]]
+}
 
 @test "ranks of this machine are bound as the plan says: /proc/PID/status agrees" {
     local options words

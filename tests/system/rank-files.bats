@@ -60,7 +60,7 @@ END
 2 $(core last)" ]
     printf 'rank 0=+n0 slot=4000\n' >ranks
     run -125 --separate-stderr mprun --rankfile ranks true
-    [[ $stderr == *"bind a rank to cores '4000' of the rank file: not all of them exist here and may be used"* ]]
+    [[ $stderr == *"bind a rank to cores '4000': not all of them exist here and may be used"* ]]
 }
 
 @test "the file names the hosts where nobody else does" {

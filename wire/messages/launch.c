@@ -85,6 +85,7 @@ static int judge_numbers(struct step *s, struct error *err)
     X(ppr)                                                                                         \
     X(in_turn)                                                                                     \
     X(threads)                                                                                     \
+    X(by_threads)                                                                                  \
     X(overload)                                                                                    \
     X(if_supported)                                                                                \
     X(list_kind)                                                                                   \
