@@ -89,6 +89,12 @@ static int fill_table(const struct step_record *r)
     return 0;
 }
 
+void mpir_rank_restarted(uint32_t rank, pid_t pid)
+{
+    if ((int64_t)rank < MPIR_proctable_size)
+        MPIR_proctable[rank].pid = (int)pid;
+}
+
 static void enter(int state)
 {
     MPIR_debug_state = state;

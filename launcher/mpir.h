@@ -7,6 +7,8 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct step_record;
 
@@ -15,6 +17,8 @@ bool mpir_is_debugged(void);
 /* All ranks are running: fill the table, and let the debugger that there may be stop here. Without
  * memory the table stays empty, with a warning. */
 void mpir_ranks_are_running(const struct step_record *r);
+/* A rank of world 0 was started again: the table, if there is one, has its new process. */
+void mpir_rank_restarted(uint32_t rank, pid_t pid);
 /* The step has failed; the first call counts. text: why; it lives as long as the process. */
 void mpir_step_failed(const char *text);
 /* No process is left that the table could name. */

@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "common/number.h"
+#include "launcher/mpir.h"
 #include "launcher/run.h"
 #include "wire/messages/frame.h"
 
@@ -134,7 +135,10 @@ static void rank_has_started(struct run *r, const struct host *h, const Mprun__S
 {
     struct world *w = worlds_find(&r->worlds, name.world);
     print_binding(r, h, s);
-    worlds_rank_known(&r->worlds, name);
+    if (!name.incarnation)
+        worlds_rank_known(&r->worlds, name);
+    else if (!name.world)
+        mpir_rank_restarted(name.rank, (pid_t)s->pid);
     if (w)
         spawner_look(&r->spawner, w);
 }
@@ -146,8 +150,7 @@ static int take_started(void *host, void *message)
     struct run *r = run_of(h);
     for (size_t i = 0; i < m->n_ranks; i++) {
         struct rank_name name = rank_name_unpack(m->ranks[i]->name);
-        if (host_may_have_rank(h, name) &&
-            step_record_started(&r->record, name, m->ranks[i]))
+        if (host_may_have_rank(h, name) && step_record_started(&r->record, name, m->ranks[i]))
             rank_has_started(r, h, m->ranks[i], name);
     }
     return 0;
@@ -174,12 +177,27 @@ static void world_has_ended(struct run *r, struct world *w)
     worlds_remove(&r->worlds, w);
 }
 
+/* --max-restarts: the host of a rank that has failed starts it again. False: it does not. */
+static bool restart(struct run *r, struct host *h, const struct rank_end *end,
+                    const Mprun__Exited *m)
+{
+    Mprun__RestartRank again = MPRUN__RESTART_RANK__INIT;
+    Mprun__RankName name;
+    if (m->killed_by_us || !rank_failures_restart(&r->rank_failures, end, m->joined))
+        return false;
+    if (r->input)
+        input_credit(r->input, end->name, 0, 0, 1);
+    rank_name_pack(step_record_restart(&r->record, end->name), &name);
+    again.name = &name;
+    host_send(h, FRAME_RESTART_RANK, &again.base);
+    return true;
+}
+
 static void judge_end(struct run *r, const struct rank_end *end, const Mprun__Exited *m,
                       struct world *w)
 {
     if (r->input)
         input_credit(r->input, end->name, 0, 0, 1);
-    name_service_rank_ended(&r->names, end->name);
     if (end->cause == END_NOT_STARTED && spawner_failed(&r->spawner, w, m->text))
         return;
     rank_failures_ended(&r->rank_failures, end, !m->killed_by_us);
@@ -187,14 +205,17 @@ static void judge_end(struct run *r, const struct rank_end *end, const Mprun__Ex
         rank_failures_ended_without_init(&r->rank_failures, end);
 }
 
-static void rank_has_ended(struct run *r, const struct rank_end *end, const Mprun__Exited *m,
-                           bool has_started)
+static void rank_has_ended(struct run *r, struct host *h, const struct rank_end *end,
+                           const Mprun__Exited *m, bool has_started)
 {
     struct world *w = worlds_find(&r->worlds, end->name.world);
     if (!w)
         return;
+    name_service_rank_ended(&r->names, (struct rank_name){end->name.world, end->name.rank, 0});
+    if (restart(r, h, end, m))
+        return;
     worlds_rank_ended(&r->worlds, end->name);
-    if (!has_started)
+    if (!has_started && !end->name.incarnation)
         worlds_rank_known(&r->worlds, end->name);
     judge_end(r, end, m, w);
     spawner_look(&r->spawner, w);
@@ -219,7 +240,7 @@ static int take_exited(void *host, void *message)
         const struct report_rank *rank = step_record_rank(&r->record, name);
         bool has_started = rank && rank->start_ns;
         if (step_record_ended(&r->record, &end, m->usage, m->text))
-            rank_has_ended(r, &end, m, has_started);
+            rank_has_ended(r, h, &end, m, has_started);
     }
     return 0;
 }
@@ -237,9 +258,12 @@ static int take_aborted(void *host, void *message)
     const Mprun__Aborted *m = message;
     struct rank_name name = rank_name_unpack(m->name);
     Mprun__Signal kill = MPRUN__SIGNAL__INIT;
+    const struct report_rank *rank = step_record_rank(&run_of(h)->record, name);
     if (!host_may_have_rank(h, name))
         return 0;
-    rank_failures_aborted(&run_of(h)->rank_failures, name, h->launch_index, m->code, m->n_ranks);
+    /* the PMI server does not know incarnations */
+    rank_failures_aborted(&run_of(h)->rank_failures, rank ? rank->name : name, h->launch_index,
+                          m->code, m->n_ranks);
     kill.signo = SIGKILL;
     kill.ends = true;
     kill.n_ranks = m->n_ranks;

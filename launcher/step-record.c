@@ -19,13 +19,29 @@ struct rank_facts {
 
 /* ---- worlds ---------------------------------------------------------------------------------- */
 
+static void free_row(struct report_rank *row, struct rank_facts *facts)
+{
+    free((char *)(uintptr_t)row->bound_threads);
+    free(facts->end_text);
+    free(facts->bound_text);
+}
+
+static void free_formers(struct world_record *w)
+{
+    while (w->formers) {
+        struct former_rank *f = w->formers;
+        w->formers = f->next;
+        free_row(&f->row, f->facts);
+        free(f->facts);
+        free(f);
+    }
+}
+
 static void free_world(struct world_record *w)
 {
-    for (uint32_t i = 0; w->ranks && w->endings && i < w->nranks; i++) {
-        free((char *)(uintptr_t)w->ranks[i].bound_threads);
-        free(w->endings[i].end_text);
-        free(w->endings[i].bound_text);
-    }
+    for (uint32_t i = 0; w->ranks && w->endings && i < w->nranks; i++)
+        free_row(&w->ranks[i], &w->endings[i]);
+    free_formers(w);
     free(w->ranks);
     free(w->endings);
     free(w);
@@ -57,10 +73,16 @@ int step_record_add_world(struct step_record *r, const struct world *world)
     return 0;
 }
 
-void step_record_world_ended(struct step_record *r, uint32_t world)
+/* Rows of ranks that have ended: does a report need them? */
+static bool are_rows_wanted(const struct step_record *r)
 {
     const struct cmdline *cmd = r->plan->cmd;
-    if (cmd->report_usage || cmd->report_json || cmd->report_launch || cmd->report_containment)
+    return cmd->report_usage || cmd->report_json || cmd->report_launch || cmd->report_containment;
+}
+
+void step_record_world_ended(struct step_record *r, uint32_t world)
+{
+    if (are_rows_wanted(r))
         return;
     for (struct world_record **at = &r->worlds; *at; at = &(*at)->next)
         if ((*at)->number == world) {
@@ -72,22 +94,36 @@ void step_record_world_ended(struct step_record *r, uint32_t world)
 }
 
 /* NULL: its world's rows are not kept, or there is no such rank. */
-static struct report_rank *find(const struct step_record *r, struct rank_name name,
-                                struct rank_facts **ret_facts)
+static struct world_record *world_of(const struct step_record *r, struct rank_name name)
 {
     struct world_record *w = r->worlds;
     while (w && w->number != name.world)
         w = w->next;
-    if (!w || name.rank >= w->nranks)
-        return NULL;
-    if (ret_facts)
-        *ret_facts = &w->endings[name.rank];
-    return &w->ranks[name.rank];
+    return w && name.rank < w->nranks ? w : NULL;
+}
+
+/* NULL: its row is not kept, or there is no such rank. */
+static struct report_rank *find(const struct step_record *r, struct rank_name name,
+                                struct rank_facts **ret_facts)
+{
+    struct world_record *w = world_of(r, name);
+    struct former_rank *f = w ? w->formers : NULL;
+    if (w && w->ranks[name.rank].name.incarnation == name.incarnation) {
+        if (ret_facts)
+            *ret_facts = &w->endings[name.rank];
+        return &w->ranks[name.rank];
+    }
+    while (f && !rank_name_equal(f->row.name, name))
+        f = f->next;
+    if (f && ret_facts)
+        *ret_facts = f->facts;
+    return f ? &f->row : NULL;
 }
 
 const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name)
 {
-    return find(r, name, NULL);
+    const struct world_record *w = world_of(r, name);
+    return w ? &w->ranks[name.rank] : NULL;
 }
 
 int step_record_init(struct step_record *r, const struct step_plan *plan)
@@ -255,6 +291,48 @@ bool step_record_ended(struct step_record *r, const struct rank_end *end, const 
     r->counts.known += !f->started;
     r->facts[rank->host].ended += end->name.world == 0;
     return true;
+}
+
+/* Keeps the row, whose end points to its facts. */
+static void keep(struct step_record *r, struct world_record *w, uint32_t rank)
+{
+    struct former_rank *f = are_rows_wanted(r) ? calloc(1, sizeof(*f)) : NULL;
+    if (f && !(f->facts = malloc(sizeof(*f->facts)))) {
+        free(f);
+        f = NULL;
+    }
+    if (!f) {
+        free_row(&w->ranks[rank], &w->endings[rank]);
+        return;
+    }
+    *f->facts = w->endings[rank];
+    f->row = w->ranks[rank];
+    f->row.end = &f->facts->end;
+    f->next = w->formers;
+    w->formers = f;
+    r->nformers++;
+}
+
+struct rank_name step_record_restart(struct step_record *r, struct rank_name name)
+{
+    struct world_record *w = world_of(r, name);
+    struct rank_name next = {name.world, name.rank, name.incarnation + 1};
+    if (!w)
+        return next;
+    struct report_rank *row = &w->ranks[name.rank];
+    uint32_t host = row->host;
+    bool had_started = w->endings[name.rank].started;
+    keep(r, w, name.rank);
+    *row = (struct report_rank){.name = next, .host = host, .limits = r->facts[host].rank_limits};
+    w->endings[name.rank] = (struct rank_facts){0};
+    r->counts.started -= had_started;
+    r->counts.ended--;
+    r->counts.known--;
+    if (name.world == 0) {
+        r->facts[host].started -= had_started;
+        r->facts[host].ended--;
+    }
+    return next;
 }
 
 const char *step_record_end_text(const struct step_record *r, struct rank_name name)

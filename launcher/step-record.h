@@ -28,11 +28,18 @@ struct rank_counts { /* of all worlds */
     uint32_t known; /* started or ended */
 };
 
+struct former_rank { /* an incarnation that has failed and was followed by another */
+    struct former_rank *next;
+    struct report_rank row;
+    struct rank_facts *facts; /* private to step-record.c */
+};
+
 struct world_record { /* the ranks of a world, by their numbers in it */
     struct world_record *next;
     uint32_t number, nranks;
-    struct report_rank *ranks;
-    struct rank_facts *endings; /* private to step-record.c */
+    struct report_rank *ranks;   /* the last incarnation of each */
+    struct former_rank *formers; /* in no order; of worlds whose rows are wanted */
+    struct rank_facts *endings;  /* private to step-record.c */
 };
 
 /* Everybody may read it; step-record.c writes, and the step's files beside it note times of the
@@ -44,6 +51,7 @@ struct step_record {
     struct report_host *hosts;   /* of each host */
     struct world_record *worlds; /* in the order of their numbers */
     uint32_t nranks;             /* of all worlds so far */
+    uint32_t nformers;           /* of all worlds */
     struct rank_counts counts;
     uint64_t nmessages;
 };
@@ -70,7 +78,8 @@ void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-/* Returns the row of a rank; NULL: no such rank, or its world's rows are not kept. */
+/* Returns the row of a rank's last incarnation, whichever the name has; NULL: no such rank, or its
+ * world's rows are not kept. */
 const struct report_rank *step_record_rank(const struct step_record *r, struct rank_name name);
 /* False: it had been started before. */
 bool step_record_started(struct step_record *r, struct rank_name name,
@@ -78,6 +87,9 @@ bool step_record_started(struct step_record *r, struct rank_name name,
 /* text: the starter's words on the end, "" for none. False: the rank had ended before. */
 bool step_record_ended(struct step_record *r, const struct rank_end *end, const Mprun__Usage *usage,
                        const char *text);
+/* The rank, which has ended, is started again: its row is of the next incarnation now, which has
+ * not been started. The row before is kept if a report is wanted. Returns the new name. */
+struct rank_name step_record_restart(struct step_record *r, struct rank_name name);
 const char *step_record_end_text(const struct step_record *r, struct rank_name name); /* or NULL */
 /* With --explain and --dry-run: the cores of a rank in words, "" for a rank that is not bound;
  * NULL: not known. */

@@ -44,6 +44,8 @@ static enum host_state launching(struct host *h)
 static enum host_state running(struct host *h)
 {
     spawned_worlds_turn(&h->spawned);
+    if (!h->is_stopped || h->end.has_begun)
+        ranks_start_again(&h->ranks);
     bool may_end = h->is_over || h->end.has_begun;
     return may_end && ranks_have_ended(&h->ranks) ? HOST_ENDING : HOST_RUNNING;
 }

@@ -169,6 +169,13 @@ static int take_kill_rank(void *host, void *message)
     return 0;
 }
 
+static int take_restart_rank(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__RestartRank *m = message;
+    return ranks_restart(&h->ranks, rank_name_unpack(m->name));
+}
+
 static int take_stacks_ask(void *host, void *message)
 {
     struct host *h = host;
@@ -220,6 +227,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_WINDOW] = {.message = &mprun__window__descriptor, .take = take_window},
     [FRAME_PRESENT_ASK] = {.message = &mprun__present_ask__descriptor, .take = take_present_ask},
     [FRAME_KILL_RANK] = {.message = &mprun__kill_rank__descriptor, .take = take_kill_rank},
+    [FRAME_RESTART_RANK] = {.message = &mprun__restart_rank__descriptor, .take = take_restart_rank},
     [FRAME_STACKS_ASK] = {.message = &mprun__stacks_ask__descriptor, .take = take_stacks_ask},
     [FRAME_DEBUG_DAEMON] = {.message = &mprun__debug_daemon__descriptor, .take = take_debug_daemon},
     [FRAME_OUTPUT_CREDIT] = {.message = &mprun__output_credit__descriptor,

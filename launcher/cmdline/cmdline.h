@@ -125,6 +125,7 @@ struct cmdline {
     const char *wrapped_ranks; /* idset; NULL: all */
     bool stop_on_exec, stop_in_init;
     bool recovery;                   /* a rank's failure does not end the step */
+    uint32_t max_restarts;           /* of each rank that fails; 0: none */
     const char *debug_daemon;        /* NULL: none; valid words */
     bool stack_traces, report_state; /* at the end of --timeout */
 

@@ -832,6 +832,9 @@ static const struct option_def table[] = {
      "ends "
      "the step",
      SETS(FLAG, recovery)},
+    {"--max-restarts", "N", ENDING,
+     "Start a rank that fails before it calls MPI_Init again, at most N times; 0 by default",
+     SETS(COUNT, max_restarts), .low = 0, .high = 1000000},
     {"--link-grace", "TIME", ENDING,
      "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
      SETS(SECONDS, link_grace), .high = DAY},
@@ -986,8 +989,6 @@ static const struct option_def table[] = {
     REFUSED("--tune --am", "parameters of the MPI library are set by '--mca NAME VALUE', others "
                            "of Open MPI's mpirun by options"),
     REFUSED("--resv-ports --immediate -I --comment", "mprun has no need of it; leave it out"),
-    REFUSED("--max-restarts", "not in this release: a rank that has failed is not started again; "
-                              "'--enable-recovery' lets the other ranks go on"),
     REFUSED("--no-kill -k",
             "when a host fails, the step ends; '--enable-recovery' lets other ranks go "
             "on when a rank fails"),

@@ -717,8 +717,7 @@ static const struct option_def table[] = {
             "--kill-others",
             0, "leave it out: when a rank fails, mprun ends the others"),
     REFUSED("--restart --restarts --retry --retries --rerun --requeue", 0,
-            "leave it out: a failed rank is not started again; '--enable-recovery' lets the others "
-            "go on"),
+            "write '--max-restarts N': a rank that fails is started again"),
     REFUSED(
         "--ssh-agent --ssh-command --ssh-cmd --ssh-args --remote-shell --rsh-agent --rsh-command",
         0, "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),

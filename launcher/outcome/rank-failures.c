@@ -5,6 +5,7 @@
  * sentence waits that long; the other ranks are ended at once. */
 #include "launcher/outcome/rank-failures.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,11 @@ const struct rank_end *rank_failures_first(const struct rank_failures *f)
     return first || !f->has_lost ? first : &f->lost;
 }
 
+static bool has_failed(const struct rank_end *end)
+{
+    return end->cause == END_SIGNAL || end->cause == END_CODE || end->cause == END_NO_FINALIZE;
+}
+
 /* --on-limit kill-rank, --enable-recovery: the step goes on without the rank. A rank that was not
  * started, and one that others wait for in MPI_Init, would let these hang. */
 static bool goes_on(const struct rank_failures *f, const struct rank_end *end)
@@ -36,8 +42,7 @@ static bool goes_on(const struct rank_failures *f, const struct rank_end *end)
         return false;
     if (end->cause == END_LIMIT)
         return c->recovery || c->on_limit == ON_LIMIT_KILL_RANK;
-    return c->recovery &&
-           (end->cause == END_SIGNAL || end->cause == END_CODE || end->cause == END_NO_FINALIZE);
+    return c->recovery && has_failed(end);
 }
 
 /* A program that the rank's host has not got, although this one has it. */
@@ -57,16 +62,22 @@ static const char *where_it_is(const struct rank_failures *f, const struct rank_
     return "";
 }
 
-static void describe(const struct rank_failures *f, const struct rank_end *e, char *to, size_t n)
+/* What becomes of the other ranks, as the end of a sentence. */
+static const char *then(const struct rank_failures *f, const struct rank_end *e)
+{
+    if (f->record->nranks == 1 || f->plan->cmd->explain)
+        return "";
+    return goes_on(f, e) ? "; the other ranks go on" : "; the other ranks are ended";
+}
+
+static void describe(const struct rank_failures *f, const struct rank_end *e, const char *others,
+                     char *to, size_t n)
 {
     char name[RANK_NAME_TEXT], who[400];
     const struct report_rank *rank = step_record_rank(f->record, e->name);
     snprintf(who, sizeof(who), "rank %s on %s (pid %d)", rank_name_format(e->name, name),
              f->plan->used.hosts[e->host].name, rank ? (int)rank->pid : 0);
     const char *text = step_record_end_text(f->record, e->name);
-    const char *others = f->record->nranks == 1 || f->plan->cmd->explain ? ""
-                         : goes_on(f, e)        ? "; the other ranks go on"
-                                                : "; the other ranks are ended";
     switch (e->cause) {
     case END_NOT_STARTED:
         snprintf(to, n, "%s%s%s", text ? text : who, where_it_is(f, e), others);
@@ -104,7 +115,7 @@ void rank_failures_explain(struct rank_failures *f)
     if (!first || !verdict_claim_explanation(f->verdict))
         return;
     loop_timer_stop(&f->timer);
-    describe(f, first, text, sizeof(text));
+    describe(f, first, then(f, first), text, sizeof(text));
     verdict_explain(f->verdict, text);
     /* `mprun ... | head`: the reader had enough, which is no failure to tell of */
     if (f->reader_left && first->cause == END_SIGNAL && first->code == SIGPIPE)
@@ -149,11 +160,29 @@ static void lose(struct rank_failures *f, const struct rank_end *end, const char
     verdict_explain(f->verdict, text);
 }
 
+bool rank_failures_restart(const struct rank_failures *f, const struct rank_end *end,
+                           bool has_called_init)
+{
+    uint32_t most = f->plan->cmd->max_restarts, next = end->name.incarnation + 1;
+    char text[1200], how[80], name[RANK_NAME_TEXT];
+    if (next > most || !has_failed(end) || verdict_is_ending(f->verdict))
+        return false;
+    if (has_called_init) {
+        log_note("rank %s is not started again: it has called MPI_Init, and MPI takes no rank back",
+                 rank_name_format(end->name, name));
+        return false;
+    }
+    snprintf(how, sizeof(how), "; it is started again (%" PRIu32 " of %" PRIu32 ")", next, most);
+    describe(f, end, how, text, sizeof(text));
+    log_warn("%s", text);
+    return true;
+}
+
 void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bool counts)
 {
     char text[1200];
     if (counts && goes_on(f, end)) {
-        describe(f, end, text, sizeof(text));
+        describe(f, end, then(f, end), text, sizeof(text));
         lose(f, end, text);
     } else if (counts && end->cause != END_OK && end->cause != END_KILLED)
         add(f, end, "a rank failed");

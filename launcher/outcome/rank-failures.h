@@ -31,6 +31,11 @@ void rank_failures_free(struct rank_failures *f); /* what it holds, not itself; 
 
 /* A rank has ended, as the record says. counts: false for a rank that we have killed. */
 void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bool counts);
+/* The rank, which has ended so, is to be started again (--max-restarts): then this is said. False:
+ * it has not failed, it has been started often enough, or it has called MPI_Init: an MPI library
+ * takes no rank back, and a rank that calls it again waits for ever. */
+bool rank_failures_restart(const struct rank_failures *f, const struct rank_end *end,
+                           bool has_called_init);
 /* others: so many other ranks are to end for it, and the step goes on; 0: the step ends. */
 void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint32_t host, int code,
                            size_t others);

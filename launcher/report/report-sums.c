@@ -37,7 +37,7 @@ static void add_ranks(const struct report *r, struct report_host_sum *hosts)
         const struct report_rank *rank = &r->ranks[i];
         struct report_host_sum *h = &hosts[rank->host];
         usage_add(&h->usage, &rank->usage);
-        if (!h->nranks++)
+        if (rank->name.incarnation == 0 && !h->nranks++)
             h->any_rank = i;
         h->cores += rank->cores;
     }

@@ -163,6 +163,8 @@ static void print_head(struct writer *w)
     time_t start = (time_t)(r->start_ns / 1000000000);
     struct tm tm;
     char date[32], wall[32];
+    uint32_t nranks = w->sums.ranks.nranks;
+    size_t restarts = r->nranks - nranks;
     fprintf(w->out, "step %s", r->step_id);
     if (r->job_id && r->job_id[0])
         fprintf(w->out, " of job %s", r->job_id);
@@ -170,8 +172,11 @@ static void print_head(struct writer *w)
     print_shown(w, r->command, 100);
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", localtime_r(&start, &tm));
     duration_format((double)(r->end_ns - r->start_ns) / 1e9, wall, sizeof(wall));
-    fprintf(w->out, "\n%zu rank%s on %zu host%s, from %s for %s, exit code %d\n", r->nranks,
-            plural(r->nranks), r->nhosts, plural(r->nhosts), date, wall, r->exit_code);
+    fprintf(w->out, "\n%" PRIu32 " rank%s", nranks, plural(nranks));
+    if (restarts)
+        fprintf(w->out, " and %zu restart%s", restarts, plural(restarts));
+    fprintf(w->out, " on %zu host%s, from %s for %s, exit code %d\n", r->nhosts, plural(r->nhosts),
+            date, wall, r->exit_code);
     print_failure(w);
 }
 

@@ -176,10 +176,14 @@ static bool have_report(const struct usage_now *u, const struct host *h, struct 
     struct usage sum = {0};
     if (h->state < AGENT_REPORTED || !r->starter.known)
         return false;
-    for (const struct world_record *w = u->hosts->record->worlds; w; w = w->next)
+    for (const struct world_record *w = u->hosts->record->worlds; w; w = w->next) {
         for (uint32_t i = 0; i < w->nranks; i++)
             if (w->ranks[i].host == h->launch_index)
                 usage_add(&sum, &w->ranks[i].usage);
+        for (const struct former_rank *f = w->formers; f; f = f->next)
+            if (f->row.host == h->launch_index)
+                usage_add(&sum, &f->row.usage);
+    }
     usage_add(&sum, &r->others);
     double cpu = usage_cpu_seconds(&r->total);
     if (cpu < 0)

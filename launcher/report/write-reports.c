@@ -41,12 +41,31 @@ static void own_usage(struct usage *u)
     usage_set(u, USAGE_RSS_PEAK, (uint64_t)self.ru_maxrss * 1024);
 }
 
-/* Returns the rows of all worlds, one after the other. NULL: out of memory. */
-static struct report_rank *all_ranks(const struct step_record *record)
+static int compare_names(const void *a, const void *b)
 {
-    struct report_rank *all = calloc(record->nranks + 1, sizeof(*all)), *at = all;
-    for (const struct world_record *w = record->worlds; all && w; at += w->nranks, w = w->next)
-        memcpy(at, w->ranks, w->nranks * sizeof(*at));
+    const struct rank_name *x = &((const struct report_rank *)a)->name;
+    const struct rank_name *y = &((const struct report_rank *)b)->name;
+    if (x->world != y->world)
+        return x->world < y->world ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->incarnation < y->incarnation ? -1 : x->incarnation > y->incarnation;
+}
+
+/* Returns the rows of all worlds, ordered by their names. NULL: out of memory. */
+static struct report_rank *all_ranks(const struct step_record *record, size_t *ret_n)
+{
+    struct report_rank *all = calloc(record->nranks + record->nformers + 1, sizeof(*all));
+    size_t n = 0;
+    for (const struct world_record *w = record->worlds; all && w; w = w->next) {
+        memcpy(&all[n], w->ranks, w->nranks * sizeof(*all));
+        n += w->nranks;
+        for (const struct former_rank *f = w->formers; f; f = f->next)
+            all[n++] = f->row;
+    }
+    if (all && record->nformers)
+        qsort(all, n, sizeof(*all), compare_names);
+    *ret_n = n;
     return all;
 }
 
@@ -81,7 +100,8 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
     if (!is_printed && !cmd->report_json)
         return 0;
     AUTO_FREE char *command = command_line(cmd);
-    AUTO_FREE struct report_rank *ranks = all_ranks(record);
+    size_t nranks;
+    AUTO_FREE struct report_rank *ranks = all_ranks(record, &nranks);
     if (!ranks)
         return error_errno(err, ENOMEM, "write the report");
     struct report report = {
@@ -99,7 +119,7 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
         .limits = cmd->step_limits,
         .launch = record->launch,
         .ranks = ranks,
-        .nranks = record->nranks,
+        .nranks = nranks,
         .hosts = record->hosts,
         .nhosts = plan->nused,
     };

@@ -120,12 +120,14 @@ static void add_rank(struct rank *r, enum amounts_reader reader, unsigned kinds,
 void ranks_amounts(struct ranks *all, enum amounts_reader reader, unsigned kinds,
                    struct rank_amount ret[LIMIT_KIND_COUNT])
 {
-    uint64_t others[LIMIT_KIND_COUNT] = {[LIMIT_CPU_TIME] = all->freed_cpu};
+    uint64_t others[LIMIT_KIND_COUNT] = {0};
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         ret[k] = (struct rank_amount){0};
-    for (struct ranks *s = all; s; s = s->next)
+    for (struct ranks *s = all; s; s = s->next) {
+        others[LIMIT_CPU_TIME] += s->freed_cpu;
         for (uint32_t i = 0; i < s->n; i++)
             add_rank(&s->ranks[i], reader, kinds, ret);
+    }
     if (all->with->containment->level != TRACK_RANK) /* in leaves they were counted */
         add_orphans(all, kinds, others);
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)

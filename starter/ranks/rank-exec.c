@@ -91,6 +91,8 @@ void rank_programs_free(struct ranks *s)
 bool rank_wants_stdin(const struct rank *r)
 {
     const struct step *s = &r->all->with->launch->step;
+    if (r->name.incarnation) /* its predecessor has had it */
+        return false;
     return s->stdin_target == STDIN_ALL ||
            (s->stdin_target == STDIN_RANK && s->stdin_rank == r->name.rank && r->name.world == 0);
 }

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +137,33 @@ static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
         pmi_server_rank_gone(s->with->pmi, r->name);
     else
         rank_end(r);
+}
+
+bool rank_kill_leftovers(const struct rank *r)
+{
+    pid_t *pids = NULL;
+    int n = r->leaf ? cgroup_leaf_pids(r->leaf, &pids) : 0;
+    for (int i = 0; i < n; i++)
+        kill(pids[i], SIGKILL);
+    free(pids);
+    return n <= 0;
+}
+
+bool rank_remove_leaf(struct rank *r)
+{
+    if (r->leaf && cgroup_leaf_remove(r->leaf, NULL) < 0)
+        return false;
+    r->leaf = NULL;
+    return true;
+}
+
+void rank_free(struct rank *r)
+{
+    if (r->io_fd >= 0)
+        close(r->io_fd);
+    free(r->bound_threads);
+    free(r->limit_text);
+    free(r->limits_met);
 }
 
 static void not_started(struct rank *r, int exit_code, const struct error *why)

@@ -18,11 +18,12 @@ bool rank_is_wrapped(const struct rank *r)
 char *rank_fill_in(const char *word, const struct rank *r)
 {
     char *text = NULL, name[RANK_NAME_TEXT];
+    struct rank_name any = {.world = r->name.world, .rank = r->name.rank}; /* incarnation */
     size_t n;
     FILE *f = open_memstream(&text, &n);
     for (; f && *word; word++) {
         if (word[0] == '%' && word[1] == 'r')
-            fputs(rank_name_format(r->name, name), f);
+            fputs(rank_name_format(any, name), f);
         else if (word[0] == '%' && word[1] == 'h')
             fputs(launch_here(r->all->with->launch)->host, f);
         else

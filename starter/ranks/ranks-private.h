@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks-private.h - the structs behind ranks.h, and what its files offer each other
  *
- * ranks.c uses rank-process.c, and that uses rank-exec.c. */
+ * rank-restart.c uses ranks.c, that uses rank-process.c, and that uses rank-exec.c. */
 #pragma once
 
 #include "common/spawn.h"
@@ -15,6 +15,7 @@ enum rank_state {
     RANK_RUNNING,
     RANK_EXITED, /* reaped; the PMI server is asked for what it knows of it */
     RANK_ENDED,  /* mprun was told: EXITED */
+    RANK_AGAIN,  /* it has failed, and is to be started again when it has left nothing behind */
 };
 
 struct rank {
@@ -82,12 +83,22 @@ bool rank_limit_signal_text(const struct rank *r, int signo, char *text, size_t 
  * the caller frees it. NULL: none. zombie: the rank's pid, before it is reaped. */
 char *rank_limits_text(const struct rank *r, pid_t zombie);
 
+/* ---- ranks.c --------------------------------------------------------------------------------- */
+
+/* Returns a rank of this host, whatever its incarnation: the PMI server does not know that. NULL:
+ * it is not here. */
+struct rank *ranks_find(const struct ranks *all, struct rank_name name);
+
 /* ---- rank-process.c -------------------------------------------------------------------------- */
 
 /* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
 void rank_start(struct rank *r);
 /* Report the rank as killed, without an exit status. */
 void rank_end_killed(struct rank *r);
+/* Kill what the rank has left in its cgroup, or remove that. False: try again. */
+bool rank_kill_leftovers(const struct rank *r);
+bool rank_remove_leaf(struct rank *r);
+void rank_free(struct rank *r); /* what it holds, but for its leaf; not itself */
 /* Nothing more will be known of the rank: report its end. */
 void rank_end(struct rank *r);
 /* Add to the rank's usage what only its cgroup knows. */

@@ -53,6 +53,12 @@ static void sample(void *arg)
 
 static void freeze_stopped(void *arg);
 
+static void look_again(void *arg)
+{
+    const struct ranks *s = arg;
+    loop_defer_schedule(s->with->turn);
+}
+
 int ranks_init(struct ranks *s, const struct starter_services *with, struct error *err)
 {
     const struct step *step = &with->launch->step;
@@ -69,6 +75,7 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
     }
     loop_timer_init(&s->samples, with->loop, sample, s);
     loop_timer_init(&s->freeze, with->loop, freeze_stopped, s);
+    loop_timer_init(&s->again, with->loop, look_again, s);
     if (with->launch->world == 0)
         rank_sessions_init(&s->sessions, with->loop);
     if (step->sample_period > 0)
@@ -80,26 +87,20 @@ void ranks_free(struct ranks *s)
 {
     loop_timer_stop(&s->samples);
     loop_timer_stop(&s->freeze);
+    loop_timer_stop(&s->again);
     rank_sessions_stop(&s->sessions);
     rank_programs_free(s);
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (s->ranks[i].io_fd >= 0)
-            close(s->ranks[i].io_fd);
-        free(s->ranks[i].bound_threads);
-        free(s->ranks[i].limit_text);
-        free(s->ranks[i].limits_met);
-    }
+    for (uint32_t i = 0; i < s->n; i++)
+        rank_free(&s->ranks[i]);
     free(s->ranks);
 }
 
-/* NULL: not here */
-static struct rank *find(const struct ranks *s, struct rank_name name)
+struct rank *ranks_find(const struct ranks *s, struct rank_name name)
 {
     while (s && (!s->n || s->with->launch->world != name.world))
         s = s->next;
     int64_t local = s ? rank_set_index(here(s), name) : -1;
-    struct rank *r = local < 0 ? NULL : &s->ranks[local];
-    return r && rank_name_equal(r->name, name) ? r : NULL;
+    return local < 0 ? NULL : &s->ranks[local];
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -171,7 +172,7 @@ static void signal_world(const struct ranks *s, int signo)
 
 void ranks_kill_for_limit(struct ranks *all, struct rank_name name, const char *text)
 {
-    struct rank *r = find(all, name);
+    struct rank *r = ranks_find(all, name);
     if (!r || r->state != RANK_RUNNING || r->limit_text)
         return;
     r->limit_text = strdup(text);
@@ -266,28 +267,17 @@ void ranks_kill_all(struct ranks *s)
 
 bool ranks_kill_leftovers(const struct ranks *s)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < s->n; i++) {
-        pid_t *pids = NULL;
-        int n = s->ranks[i].leaf ? cgroup_leaf_pids(s->ranks[i].leaf, &pids) : 0;
-        for (int k = 0; k < n; k++)
-            kill(pids[k], SIGKILL);
-        free(pids);
-        any |= n > 0;
-    }
-    return !any;
+    bool are_gone = true;
+    for (uint32_t i = 0; i < s->n; i++)
+        are_gone &= rank_kill_leftovers(&s->ranks[i]);
+    return are_gone;
 }
 
 bool ranks_remove_leaves(struct ranks *s)
 {
     bool are_gone = true;
-    for (uint32_t i = 0; i < s->n; i++) {
-        struct rank *r = &s->ranks[i];
-        if (r->leaf && cgroup_leaf_remove(r->leaf, NULL) < 0)
-            are_gone = false;
-        else
-            r->leaf = NULL;
-    }
+    for (uint32_t i = 0; i < s->n; i++)
+        are_gone &= rank_remove_leaf(&s->ranks[i]);
     return are_gone;
 }
 
@@ -329,7 +319,7 @@ void ranks_give_up_killed(struct ranks *all)
 
 void ranks_pmi_client(struct ranks *all, struct rank_name name, bool has_connected)
 {
-    struct rank *r = find(all, name);
+    struct rank *r = ranks_find(all, name);
     if (!r)
         return;
     if (has_connected && !r->pmi_connected && r->pid > 1 &&
@@ -343,7 +333,7 @@ void ranks_pmi_client(struct ranks *all, struct rank_name name, bool has_connect
 
 void ranks_pmi_gone(struct ranks *all, struct rank_name name)
 {
-    struct rank *r = find(all, name);
+    struct rank *r = ranks_find(all, name);
     if (r && r->state == RANK_EXITED)
         rank_end(r);
 }
@@ -384,13 +374,15 @@ int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret)
 
 uint64_t ranks_ended_cpu(const struct ranks *all)
 {
-    uint64_t sum = all->freed_cpu;
-    for (const struct ranks *s = all; s; s = s->next)
+    uint64_t sum = 0;
+    for (const struct ranks *s = all; s; s = s->next) {
+        sum += s->freed_cpu;
         for (uint32_t i = 0; i < s->n; i++) {
             const struct rank *r = &s->ranks[i];
             if (r->pid == 0)
                 sum += r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
         }
+    }
     return sum;
 }
 

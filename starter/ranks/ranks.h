@@ -23,11 +23,14 @@ struct ranks {                           /* others read next and n; as zero ther
     struct rank_program *programs;     /* of all apps; NULL before ranks_prepare() */
     struct loop_timer samples;         /* of the ranks' memory */
     struct loop_timer freeze;          /* of world 0: until suspended ranks are frozen */
+    struct loop_timer again;           /* until ranks have left nothing and are started again */
+    uint32_t nagain;                   /* ranks that are to be started again */
     struct rank_sessions sessions;     /* of world 0: looks at the ranks of all */
     bool is_killed;                    /* by ranks_kill_all() */
     uint64_t oom_told;                 /* TRACK_STEP: kills that have explained a rank's end */
     double suspended;   /* of world 0: loop_now() of ranks_suspend(); 0: they are not suspended */
-    uint64_t freed_cpu; /* of world 0: CPU time in microseconds of worlds that are gone */
+    uint64_t freed_cpu; /* CPU time in microseconds of earlier incarnations; of world 0 also of
+                           worlds that are gone */
 };
 
 /* The ranks that LAUNCH gives this host, none started; samples of their memory begin. -1 with
@@ -40,6 +43,12 @@ void ranks_free(struct ranks *s);
 int ranks_prepare(struct ranks *s, struct error *err);
 /* Start the next few. Returns whether there are more to start. */
 bool ranks_start_some(struct ranks *s);
+/* RESTART_RANK: the rank has ended, and is to be started again under this name, the next
+ * incarnation's. -1: there is no such rank, or it has not ended. */
+int ranks_restart(struct ranks *all, struct rank_name name);
+/* Start the ranks of all worlds that are to be started again and have left no process behind; when
+ * the step or their world ends, report them as killed. */
+void ranks_start_again(struct ranks *all);
 /* Once they may be started: start no more, and report those that were not as killed. */
 void ranks_cancel_waiting(struct ranks *all);
 /* Kill this world's ranks, and start no more; those that were not started are reported as killed.

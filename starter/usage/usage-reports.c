@@ -102,6 +102,19 @@ static int fill_lines(struct lines *l, struct ranks *first, const struct ranks *
     return 0;
 }
 
+void usage_rank_report_send(struct ranks *ranks, uint32_t local)
+{
+    Mprun__Report m = MPRUN__REPORT__INIT;
+    struct line line;
+    Mprun__Report__Rank *list[1] = {&line.message};
+    if (!ranks->with->up->link)
+        return;
+    fill_line(&line, ranks, local);
+    m.n_ranks = 1;
+    m.ranks = list;
+    uplink_send(ranks->with->up, FRAME_WORLD_REPORT, &m.base);
+}
+
 void usage_world_report_send(const struct starter_services *world)
 {
     Mprun__Report m = MPRUN__REPORT__INIT;

@@ -98,7 +98,8 @@ enum {
     X(IDLE)           /* up */                                                                     \
     X(DEBUG_DAEMON)   /* down */                                                                   \
     X(PMI_EVENT)      /* up and down, pmi */                                                       \
-    X(OVER_LIMIT)     /* up */
+    X(OVER_LIMIT)     /* up */                                                                     \
+    X(RESTART_RANK)   /* down */
 
 #define FRAME_TYPE(name) FRAME_##name,
 enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };
