@@ -154,11 +154,13 @@ static int take_input(void *host, const uint8_t *p, size_t n)
 static int take_present_ask(void *host, void *message)
 {
     const Mprun__PresentAsk *m = message;
-    const struct starter_services *with = &((struct host *)host)->with;
-    if (m->amounts)
-        usage_amounts_send(with, m->turn, m->amounts);
-    else
-        usage_present_send(with, m->turn);
+    struct host *h = host;
+    if (m->amounts) {
+        usage_amounts_send(&h->with, m->turn, m->amounts);
+        sampled_limits_compare(&h->limits);
+    } else {
+        usage_present_send(&h->with, m->turn);
+    }
     return 0;
 }
 

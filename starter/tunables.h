@@ -63,6 +63,9 @@
  * between two looks. */
 #define STOP_SECONDS      2.0
 #define STOP_LOOK_SECONDS 0.02
+/* Age up to which a look at what the ranks use serves the next reader, in seconds: half of the
+ * shortest time between two looks of one reader. */
+#define LOOK_SHARED_SECONDS (SAMPLE_SECONDS_MIN / 2)
 /* CPU time that a rank has between SIGXCPU, at its limit, and its end, in seconds. */
 #define CPU_LIMIT_KILL_SECONDS 5
 /* Tries to take cores that other steps take at the same time; then the ranks are bound as if this

@@ -2,15 +2,21 @@
 /* rank-amounts.c - what the ranks use now of everything that samples can limit
  *
  * The processes are added up. Of shared memory each has its part, so that a segment counts once
- * however many ranks map it; pages of files do not count, as the kernel can take them back. */
+ * however many ranks map it; pages of files do not count, as the kernel can take them back.
+ *
+ * One look serves all readers: it has every kind that any of them has asked for, and a reader that
+ * comes a moment later gets the amounts of that look. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/proc.h"
+#include "model/sample-pace.h"
 #include "starter/containment/step-containment.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks-private.h"
+#include "starter/tunables.h"
 #include "wire/messages/launch.h"
 
 static uint64_t memory_of(pid_t pid, uint64_t *ret_swap)
@@ -25,18 +31,19 @@ static uint64_t memory_of(pid_t pid, uint64_t *ret_swap)
 }
 
 #define MEMORY_KINDS ((1u << LIMIT_MEMORY) | (1u << LIMIT_MEMORY_SWAP))
+#define STAT_KINDS   ((1u << LIMIT_CPU_TIME) | (1u << LIMIT_ADDRESS_SPACE))
 
-/* Memory costs most to look at. */
+/* Each file costs about 10 us. */
 static void add_process(pid_t pid, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     struct proc_stat p;
     uint64_t swap = 0;
-    if (proc_stat_read(pid, &p) < 0)
-        return;
-    uint64_t tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-    amounts[LIMIT_CPU_TIME] += (p.utime + p.stime + p.cutime + p.cstime) * tick;
-    amounts[LIMIT_ADDRESS_SPACE] += p.address_space;
     amounts[LIMIT_PIDS]++;
+    if ((kinds & STAT_KINDS) && proc_stat_read(pid, &p) == 0) {
+        uint64_t tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+        amounts[LIMIT_CPU_TIME] += (p.utime + p.stime + p.cutime + p.cstime) * tick;
+        amounts[LIMIT_ADDRESS_SPACE] += p.address_space;
+    }
     if (!(kinds & MEMORY_KINDS))
         return;
     uint64_t memory = memory_of(pid, &swap);
@@ -61,9 +68,11 @@ static uint64_t wall_time(const struct rank *r)
     return (uint64_t)((now - r->start_time - r->paused) * 1e6);
 }
 
-static void look_at(struct rank *r, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
+static void look_at(struct rank *r, unsigned kinds)
 {
+    uint64_t *amounts = r->looked;
     pid_t *pids = NULL;
+    memset(r->looked, 0, sizeof(r->looked));
     if (r->state == RANK_RUNNING) {
         int n = kinds & ~(1u << LIMIT_WALL_TIME) ? ranks_pids(r->all, r->local, &pids) : 0;
         add_processes(pids, n, kinds, amounts);
@@ -97,11 +106,26 @@ static void add_orphans(const struct ranks *s, unsigned kinds, uint64_t amounts[
     amounts[LIMIT_CPU_TIME] += rusage_cpu(&s->with->others->sum);
 }
 
-static void add_rank(struct rank *r, enum amounts_reader reader, unsigned kinds,
+/* Look at all ranks, unless that has just been done. */
+static void look(struct ranks *all, unsigned kinds)
+{
+    struct amounts_look *l = &all->look;
+    if ((kinds & ~l->kinds) == 0 && loop_now() - l->time < LOOK_SHARED_SECONDS)
+        return;
+    l->kinds |= kinds;
+    l->time = loop_now();
+    memset(l->others, 0, sizeof(l->others));
+    for (struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            look_at(&s->ranks[i], l->kinds);
+    if (all->with->containment->level != TRACK_RANK) /* in leaves they were counted */
+        add_orphans(all, l->kinds, l->others);
+}
+
+static void add_rank(struct rank *r, enum amounts_reader reader,
                      struct rank_amount ret[LIMIT_KIND_COUNT])
 {
-    uint64_t now[LIMIT_KIND_COUNT] = {0}, *before = r->amounts[reader];
-    look_at(r, kinds, now);
+    uint64_t *now = r->looked, *before = r->amounts[reader];
     for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
         uint64_t growth = now[k] > before[k] ? now[k] - before[k] : 0;
         before[k] = now[k];
@@ -120,16 +144,12 @@ static void add_rank(struct rank *r, enum amounts_reader reader, unsigned kinds,
 void ranks_amounts(struct ranks *all, enum amounts_reader reader, unsigned kinds,
                    struct rank_amount ret[LIMIT_KIND_COUNT])
 {
-    uint64_t others[LIMIT_KIND_COUNT] = {0};
+    look(all, kinds);
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
-        ret[k] = (struct rank_amount){0};
+        ret[k] = (struct rank_amount){.value = all->look.others[k]};
     for (struct ranks *s = all; s; s = s->next) {
-        others[LIMIT_CPU_TIME] += s->freed_cpu;
+        ret[LIMIT_CPU_TIME].value += s->freed_cpu;
         for (uint32_t i = 0; i < s->n; i++)
-            add_rank(&s->ranks[i], reader, kinds, ret);
+            add_rank(&s->ranks[i], reader, ret);
     }
-    if (all->with->containment->level != TRACK_RANK) /* in leaves they were counted */
-        add_orphans(all, kinds, others);
-    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
-        ret[k].value += others[k];
 }

@@ -35,9 +35,10 @@ struct rank {
     double start_time;         /* of loop_now() */
     double paused;             /* seconds since then in which it was suspended */
     struct usage usage;
-    char *bound_threads;  /* what the kernel says; NULL when not bound */
-    struct limits limits; /* with what holds them; none before its start */
-    uint32_t over_limits; /* bits 1 << kind: mprun was told of these */
+    char *bound_threads;               /* what the kernel says; NULL when not bound */
+    struct limits limits;              /* with what holds them; none before its start */
+    uint32_t over_limits;              /* bits 1 << kind: mprun was told of these */
+    uint64_t looked[LIMIT_KIND_COUNT]; /* what it used at the last look */
     uint64_t amounts[AMOUNTS_READERS][LIMIT_KIND_COUNT]; /* of the last ranks_amounts() */
     char *limit_text; /* it was killed for a limit that mprun holds: the sentence; NULL */
     char *limits_met; /* rank_limits_text(); NULL: none */

@@ -15,6 +15,12 @@
 #include "starter/ranks/rank-sessions.h"
 #include "starter/usage/process-usage.h"
 
+struct amounts_look {                  /* rank-amounts.c */
+    double time;                       /* loop_now() */
+    unsigned kinds;                    /* bits 1 << kind: that any reader has asked for */
+    uint64_t others[LIMIT_KIND_COUNT]; /* what processes of no known rank used */
+};
+
 struct ranks {                           /* others read next and n; as zero there are no ranks */
     struct ranks *next;                  /* of another world: worlds/ keeps the list */
     const struct starter_services *with; /* its turn is scheduled when a rank has ended */
@@ -31,6 +37,7 @@ struct ranks {                           /* others read next and n; as zero ther
     double suspended;   /* of world 0: loop_now() of ranks_suspend(); 0: they are not suspended */
     uint64_t freed_cpu; /* CPU time in microseconds of earlier incarnations; of world 0 also of
                            worlds that are gone */
+    struct amounts_look look; /* of world 0: the last one, of all worlds */
 };
 
 /* The ranks that LAUNCH gives this host, none started; samples of their memory begin. -1 with
@@ -60,8 +67,8 @@ bool ranks_kill_leftovers(const struct ranks *s);
 bool ranks_remove_leaves(struct ranks *s);
 /* Send a signal to all processes of all running ranks. */
 void ranks_signal(const struct ranks *all, int signo);
-/* The same to the one rank, or with RANK_ALL to those of its world, where it is here. ends: how they
- * end from now on is no failure. */
+/* The same to the one rank, or with RANK_ALL to those of its world, where it is here. ends: how
+ * they end from now on is no failure. */
 void ranks_signal_some(struct ranks *all, struct rank_name name, int signo, bool ends);
 /* Stop all running ranks, and freeze their cgroups where that can be done, so that nothing that
  * they fork meanwhile goes on. No rank may be started before ranks_resume(). */
@@ -94,7 +101,8 @@ struct rank_amount {       /* of one kind, in its unit */
 };
 /* The limits of different levels are looked at at different times, each with growth of its own. */
 enum amounts_reader { AMOUNTS_FOR_STEP, AMOUNTS_FOR_HOST, AMOUNTS_READERS };
-/* Returns the usage of all ranks now, by kind, as far as `kinds` (bits 1 << kind) has them. */
+/* Returns the usage of all ranks now, by kind, as far as `kinds` (bits 1 << kind) has them. Readers
+ * that come together, within LOOK_SHARED_SECONDS, share one look at the processes. */
 void ranks_amounts(struct ranks *all, enum amounts_reader reader, unsigned kinds,
                    struct rank_amount ret[LIMIT_KIND_COUNT]);
 /* End one rank for a limit; text is its sentence in EXITED. A rank that does not run is left

@@ -135,6 +135,12 @@ void sampled_limits_begin(struct sampled_limits *s)
     loop_timer_start(&s->timer, sample_pace_next(&s->pace, 1), 0);
 }
 
+void sampled_limits_compare(struct sampled_limits *s)
+{
+    if (loop_timer_is_active(&s->timer))
+        look(s);
+}
+
 void sampled_limits_stop(struct sampled_limits *s)
 {
     loop_timer_stop(&s->timer);

@@ -16,4 +16,7 @@ struct sampled_limits { /* private to sampled-limits.c; zero but for `with` at f
 
 /* Ranks may be started from now on: look, if there is such a limit. */
 void sampled_limits_begin(struct sampled_limits *s);
+/* mprun has asked for the amounts of the step: while they are fresh, compare them with this host's
+ * limits, too. So one look at the processes serves both. */
+void sampled_limits_compare(struct sampled_limits *s);
 void sampled_limits_stop(struct sampled_limits *s);

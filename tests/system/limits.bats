@@ -98,6 +98,23 @@ big() { echo 'python3 -c "import time; a = b\"x\" * (40 << 20); time.sleep(${HEL
     [ "$(grep -c 'exceeded its limit of processes' <<<"$stderr")" -eq 1 ]
 }
 
+@test "limits of the step and of its hosts are held by the same looks at the processes" {
+    needs_tool strace
+    needs_no_sanitizers "traced"
+    looks() { # LIMITS: how often a rank's memory was read
+        strace -f -qq -e trace=openat -o "trace.$1" "$MPRUN" --containment=tree -n 1 --limit "$1" sh -c 'echo $$; exec sleep 4' >"rank.$1" 2>"err.$1"
+    }
+    looks mem=8000G & # a first sample after 0.25 s, then after twice as long each time
+    looks mem=8000G,rank:mem=8000G
+    wait $!
+    local one both
+    one=$(grep -c "\"/proc/$(cat rank.mem=8000G)/status\"" trace.mem=8000G)
+    both=$(grep -c "\"/proc/$(cat rank.mem=8000G,rank:mem=8000G)/status\"" trace.mem=8000G,rank:mem=8000G)
+    echo "looks of the step $one, with those of the host $both"
+    [ "$one" -ge 3 ]
+    [ "$both" -lt $((2 * one - 1)) ]
+}
+
 @test "wall time ends a step, a host and a rank when it is over, and not much later" {
     local level
     for level in '' host: rank:; do
