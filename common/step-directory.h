@@ -15,6 +15,8 @@
 /* Letters of ids, and of the names of hosts' directories: 5 bits each. */
 #define STEP_ID_LETTERS "abcdefghijklmnopqrstuvwxyz234567"
 
+enum { STEP_ID_LENGTH = 12 }; /* letters of an id */
+
 enum step_directory_of { DIRECTORY_OF_STEP, DIRECTORY_OF_HOST };
 
 /* Own the directory for as long as the descriptor is open. Where the file system has no locks,

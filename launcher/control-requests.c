@@ -21,7 +21,7 @@ static const char *agent_state_text(enum agent_state s)
     return text[s];
 }
 
-static void send_status(struct run *r, struct link *to)
+static void send_status(struct run *r, struct link *to, const char *refused)
 {
     Mprun__StatusReply m = MPRUN__STATUS_REPLY__INIT;
     AUTO_FREE struct placement *hosts = calloc(r->plan->nhosts, sizeof(*hosts));
@@ -45,17 +45,28 @@ static void send_status(struct run *r, struct link *to)
     m.started = n.started;
     m.ended = n.ended;
     m.seconds = loop_now() - r->plan->start_time;
+    m.suspended = step_is_suspended(r);
+    m.refused = (char *)(uintptr_t)(refused ? refused : "");
     link_send(to, FRAME_STATUS_REPLY, &m.base);
     packed_placements_free(&packed);
+}
+
+static bool take_status_request(struct run *r, struct link *tool, const uint8_t *p, size_t n)
+{
+    Mprun__StatusRequest *m = mprun__status_request__unpack(NULL, n, p);
+    if (!m)
+        return false;
+    send_status(r, tool, m->suspend ? step_suspend(r) : m->resume ? step_resume(r) : NULL);
+    mprun__status_request__free_unpacked(m, NULL);
+    return true;
 }
 
 static bool request(void *arg, struct link *tool, enum frame_type type, const uint8_t *p, size_t n)
 {
     struct run *r = arg;
     if (type == FRAME_STATUS_REQUEST)
-        send_status(r, tool);
-    return type == FRAME_STATUS_REQUEST ||
-           (type == FRAME_HAND && starters_hand(r->starters, tool, p, n) == 0);
+        return take_status_request(r, tool, p, n);
+    return type == FRAME_HAND && starters_hand(r->starters, tool, p, n) == 0;
 }
 
 static void gone(void *arg, struct link *tool)

@@ -57,6 +57,7 @@ struct step_signals {
     int last_ending;          /* the last of these, */
     double last_ending_time;  /* and when it came */
     double manager_signal[2]; /* when USR1, USR2 came from the manager */
+    bool held_by_tool;        /* step_suspend(), and nobody has continued the ranks since */
 };
 
 /* step-timeout.c: how long the step may run */
@@ -124,13 +125,20 @@ void step_begin(struct run *r);
 void step_timeout_begin(struct run *r);
 /* The time may be over, and answers may have come: ends the step when nothing more is awaited. */
 void step_timeout_settle(struct run *r);
-/* The clock of --timeout stops while the job is suspended, and goes on with what was left. */
+/* The clock of --timeout stops while the ranks are suspended, and goes on with what was left. Doing
+ * so again does nothing. */
 void step_pause_timeout(struct run *r);
 void step_resume_timeout(struct run *r);
 const char *step_state_text(enum step_state s);
 
 extern const struct link_events host_link_events;       /* starter-messages.c; arg is the host */
 extern const struct control_events step_control_events; /* control-requests.c; arg is the run */
+
+/* For a tool: suspend all ranks, or let them go on; mprun itself is not stopped. NULL, also where
+ * they are so already; or why it cannot be done now. */
+const char *step_suspend(struct run *r);
+const char *step_resume(struct run *r);
+bool step_is_suspended(const struct run *r); /* by a tool or the manager */
 
 /* From now on signals wait for the loop. Called once in a program. -1 with err. */
 int step_watch_signals(struct run *r, struct error *err);

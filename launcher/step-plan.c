@@ -622,7 +622,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     if (p->cmd->rank_input && !(s->stdin_file = strdup(p->cmd->rank_input)))
         return error_errno(err, ENOMEM, "prepare the input");
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", p->adapter->gpu_env ? p->adapter->gpu_env : "");
-    random_name(s->id, 12);
+    random_name(s->id, STEP_ID_LENGTH);
     step_plan_new_nspace(s->nspace);
     s->slurm_variables = p->cmd->dialect == DIALECT_SRUN;
     s->oversubscribed = p->placement.oversubscribed;

@@ -118,6 +118,14 @@ static void interrupted(struct run *r)
         end_step(r, SIGINT);
 }
 
+/* Whoever continues the ranks, a tool's word does not count any more. */
+static void forget_tool(struct run *r)
+{
+    if (r->signals.held_by_tool)
+        step_resume_timeout(r);
+    r->signals.held_by_tool = false;
+}
+
 static void continued(struct run *r)
 {
     if (loop_signal_is_timer(r->loop)) {
@@ -128,6 +136,7 @@ static void continued(struct run *r)
     job_suspension_look(&r->suspension, LOOK_CONTINUED);
     if (r->suspension.suspended) /* the witness is not continued yet */
         return;
+    forget_tool(r);
     hosts_signal(r->hosts, SIGCONT, false);
     if (r->state == STEP_RUNNING)
         terminal_take(&r->terminal);
@@ -222,12 +231,47 @@ static void job_resumed(void *arg)
 {
     struct run *r = arg;
     log_debug("the job is resumed");
+    r->signals.held_by_tool = false;
     step_resume_timeout(r);
     hosts_signal(r->hosts, SIGCONT, false);
 }
 
 const struct job_suspension_events step_suspension_events = {
     .suspended = job_suspended, .hold = hold, .resumed = job_resumed};
+
+/* ---- a tool suspends the step ---------------------------------------------------------------- */
+
+bool step_is_suspended(const struct run *r)
+{
+    return r->signals.held_by_tool || r->suspension.suspended;
+}
+
+const char *step_suspend(struct run *r)
+{
+    if (r->state != STEP_RUNNING || verdict_is_ending(&r->verdict))
+        return r->state < STEP_RUNNING ? "its ranks have not all started yet; try again later"
+                                       : "it is ending";
+    if (step_is_suspended(r))
+        return NULL;
+    log_note("a tool suspends step %s; 'mprctl resume %s' lets it go on", r->plan->step.id,
+             r->plan->step.id);
+    r->signals.held_by_tool = true;
+    step_pause_timeout(r);
+    hosts_signal(r->hosts, SIGTSTP, false);
+    return NULL;
+}
+
+const char *step_resume(struct run *r)
+{
+    if (r->suspension.suspended)
+        return "the resource manager has suspended the job, and has to resume it";
+    if (!r->signals.held_by_tool)
+        return NULL;
+    log_note("a tool resumes step %s", r->plan->step.id);
+    forget_tool(r);
+    hosts_signal(r->hosts, SIGCONT, false);
+    return NULL;
+}
 
 /* ---- all signals ----------------------------------------------------------------------------- */
 

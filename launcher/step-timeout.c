@@ -58,11 +58,14 @@ void step_timeout_begin(struct run *r)
 
 void step_pause_timeout(struct run *r)
 {
-    r->timeout.left = loop_timer_is_active(&r->timeout.timer) ? r->timeout.end - loop_now() : 0;
+    if (!loop_timer_is_active(&r->timeout.timer))
+        return;
+    r->timeout.left = r->timeout.end - loop_now();
     loop_timer_stop(&r->timeout.timer);
 }
 
 void step_resume_timeout(struct run *r)
 {
     begin(r, r->timeout.left);
+    r->timeout.left = 0;
 }

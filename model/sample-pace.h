@@ -2,7 +2,7 @@
 /* sample-pace.h - how often amounts that are limited are looked at: often at first and where little
  * is left, seldom while nothing grows and much is left
  *
- * A look costs a host about 40 us for each process: every 4 s it is 0.1 % of a core for 100 ranks.
+ * A look costs a host 20 to 40 us for each process: every 4 s it is 0.07 % of a core for 100 ranks.
  */
 #pragma once
 

@@ -187,6 +187,48 @@ has_no_frozen() { ! has_frozen; }
     [ ! -e "$ranks" ]
 }
 
+mprctl() { "$MPRUN_BUILD/tools/mprctl" "$@"; }
+# mprctl_says CODE PATTERN WORDS...
+mprctl_says() {
+    local code=$1 pattern=$2
+    shift 2
+    run mprctl "$@"
+    [ "$status" -eq "$code" ] && [[ $output =~ $pattern ]] || { echo "mprctl $*: $status, $output" && false; }
+}
+
+@test "mprctl suspends a step and lets it go on while mprun runs; --timeout stands still; nothing stays frozen" {
+    local step ranks
+    mprctl_says 1 '^mprctl: no step nosuchstepid of yours has its mprun on this host$' suspend nosuchstepid
+    mprctl_says 2 "status, suspend or resume is wanted instead of 'hold'" hold
+    start_ranks 2 wait --rm local:2 --timeout 8s
+    ranks=$(ranks_directory) || ranks=
+    step=$(echo "$XDG_RUNTIME_DIR"/mprun-*) step=${step##*/mprun-}
+    mprctl_says 0 "^step $step is running: 2 of 2 ranks started, 0 ended, on 2 hosts, for [0-9]+ s\$" status "$step"
+    mprctl_says 0 "step $step is running: " status
+    mprctl_says 0 "^step $step is suspended: " suspend "$step"
+    mprctl_says 0 "^step $step is suspended: " suspend "$step"
+    wait_until 10 has_state "$(rank_pid 0)" TD
+    wait_until 10 has_state "$(rank_pid 1)" TD
+    [ -z "$ranks" ] || wait_until 10 has_frozen
+    has_state "$MPRUN_PID" SR
+    sleep 8.5 # longer than --timeout
+    mprctl_says 0 "^step $step is running: " resume "$step"
+    wait_until 10 has_state "$(rank_pid 0)" SR
+    [ -z "$ranks" ] || wait_until 10 has_no_frozen
+    mprctl suspend "$step"
+    wait_until 10 has_state "$(rank_pid 1)" TD
+    kill -CONT "$MPRUN_PID" # is a word, too
+    wait_until 10 has_state "$(rank_pid 1)" SR
+    mprctl_says 0 ' is running: ' status "$step"
+    mprctl suspend "$step"
+    [ -z "$ranks" ] || wait_until 10 has_frozen
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+    [ -z "$ranks" ] || [ ! -e "$ranks" ]
+    grep -q "a tool suspends step $step; 'mprctl resume $step' lets it go on" "$MPRUN_ERR"
+    mprctl_says 1 "no step $step of yours" resume "$step"
+}
+
 @test "the wall time of a rank stands still while its step is suspended" {
     start_ranks 1 wait --limit rank:wall=8s
     kill -TSTP "$MPRUN_PID"

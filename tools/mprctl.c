@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mprctl - what the user's steps of this host do; suspends and resumes them
+ *
+ * It asks their mpruns over the steps' control sockets. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buffer.h"
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "common/number.h"
+#include "common/step-directory.h"
+#include "tools/tool.h"
+#include "wire/messages/frame.h"
+#include "wire/mprun.pb-c.h"
+#include "wire/transport/address.h"
+#include "wire/transport/dial.h"
+
+enum { STEPS_MAX = 64, ANSWER_SECONDS = 10 };
+
+struct options { /* texts are argv's */
+    struct tool_request request;
+    const char *verb, *step; /* NULL: not given */
+};
+
+static const struct option_def option_table[] = {TOOL_OPTIONS, {.names = NULL}};
+
+static int take_word(void *request, size_t n, char *word, struct error *err)
+{
+    struct options *o = request;
+    if (n > 1)
+        return error_set(err, EINVAL, "unexpected word '%.60s'", word);
+    *(n == 0 ? &o->verb : &o->step) = word;
+    return 0;
+}
+
+static bool is_verb(const char *word)
+{
+    return !strcmp(word, "status") || !strcmp(word, "suspend") || !strcmp(word, "resume");
+}
+
+static int check(void *request, size_t words, struct error *err)
+{
+    const struct options *o = request;
+    if (words > 0 && is_verb(o->verb))
+        return 0;
+    return error_set(err, EINVAL, "status, suspend or resume is wanted%s%.60s%s",
+                     words ? " instead of '" : "", words ? o->verb : "", words ? "'" : "");
+}
+
+static const struct tool tool = {
+    .name = "mprctl",
+    .options = option_table,
+    .take_word = take_word,
+    .check = check,
+    .hint = " (mprctl --help shows how)",
+    .usage =
+        "Usage: mprctl status [STEP]\n"
+        "       mprctl suspend|resume [STEP]\n"
+        "Say what your steps do whose mprun runs on this host; suspend all ranks of a step, or\n"
+        "let them go on. STEP is the step's id; it can be left out where only one step runs.\n",
+    .exit_codes =
+        "Exit code: 0 done; 1 there is no such step, or it cannot, 2 wrong use. More is in\n"
+        "mprctl(1).\n",
+};
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+struct steps {
+    const char *wanted; /* id; NULL: all */
+    char *sockets[STEPS_MAX];
+    size_t n;
+};
+
+static const char *id_of(const char *socket)
+{
+    return strrchr(socket, '/') - STEP_ID_LENGTH;
+}
+
+static void add_step(void *arg, int dir, const char *place, const char *name)
+{
+    struct steps *s = arg;
+    const char *id = name + strlen(STEP_DIRECTORY);
+    AUTO_FREE char *socket = NULL;
+    if (s->n == STEPS_MAX || (s->wanted && strcmp(id, s->wanted) != 0) ||
+        faccessat(dir, name, R_OK | X_OK, AT_EACCESS) < 0 || step_directory_is_stale(dir, name) ||
+        asprintf(&socket, "%s/%s/control", place, name) < 0)
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        if (!strcmp(s->sockets[i], socket))
+            return;
+    s->sockets[s->n++] = take_ptr(socket);
+}
+
+/* Where mprun makes its directory (launcher/socket-directory.c). */
+static void find_steps(struct steps *s)
+{
+    static const char any[STEP_ID_LENGTH + 1] = "aaaaaaaaaaaa";
+    const char *const places[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (places[i] && places[i][0] == '/')
+            step_directories(places[i], any, DIRECTORY_OF_STEP, add_step, s);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static int read_frame(int fd, struct frame_header *h, struct buffer *to, struct error *err)
+{
+    uint8_t head[FRAME_HEADER];
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    if (poll(&p, 1, ANSWER_SECONDS * 1000) == 0)
+        return error_set(err, ETIMEDOUT,
+                         "its mprun does not answer; perhaps it is stopped itself, "
+                         "and SIGCONT continues it");
+    if (fd_read_all(fd, head, sizeof(head)) < 0)
+        return error_errno(err, errno, "read the answer");
+    if (frame_header_unpack(head, h, err) < 0)
+        return -1;
+    uint8_t *room = buffer_reserve(to, h->length);
+    if (!room || fd_read_all(fd, room, h->length) < 0)
+        return error_errno(err, errno, "read the answer");
+    buffer_commit(to, h->length);
+    return 0;
+}
+
+/* The answer, which the caller frees; NULL with err. */
+static Mprun__StatusReply *ask(const char *socket, const Mprun__StatusRequest *m, struct error *err)
+{
+    struct frame_header h = {.type = FRAME_STATUS_REQUEST};
+    uint8_t request[FRAME_HEADER + 16];
+    struct buffer b = {.data = NULL};
+    char address[ADDRESS_TEXT];
+    if (address_of_path("unix", socket, address) < 0) {
+        error_set(err, ENAMETOOLONG, "'%.60s...' is too long for a socket", socket);
+        return NULL;
+    }
+    AUTO_CLOSE int fd = dial_wait(address, ANSWER_SECONDS, err);
+    if (fd < 0)
+        return NULL;
+    h.length = (uint32_t)mprun__status_request__pack(m, request + FRAME_HEADER);
+    frame_header_pack(&h, request);
+    int rc = fd_write_all(fd, request, FRAME_HEADER + h.length);
+    if (rc < 0)
+        error_errno(err, errno, "ask the step");
+    for (h.flags = FRAME_MORE; rc == 0 && (h.flags & FRAME_MORE);)
+        rc = read_frame(fd, &h, &b, err);
+    Mprun__StatusReply *reply =
+        rc == 0 ? mprun__status_reply__unpack(NULL, buffer_len(&b), buffer_ptr(&b)) : NULL;
+    if (rc == 0 && !reply)
+        error_set(err, EPROTO, "the answer cannot be read");
+    buffer_free(&b);
+    return reply;
+}
+
+/* ---- what is done ---------------------------------------------------------------------------- */
+
+static void print(const Mprun__StatusReply *m)
+{
+    printf("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s\n",
+           m->step_id, m->suspended ? "suspended" : m->state, m->started, m->nranks,
+           plural(m->nranks), m->ended, m->n_host_states, plural(m->n_host_states), m->seconds);
+}
+
+static int do_one(const struct options *o, const char *socket, struct error *err)
+{
+    Mprun__StatusRequest m = MPRUN__STATUS_REQUEST__INIT;
+    m.suspend = !strcmp(o->verb, "suspend");
+    m.resume = !strcmp(o->verb, "resume");
+    Mprun__StatusReply *reply = ask(socket, &m, err);
+    if (!reply)
+        return error_context(err, "%s step %.*s", o->verb, STEP_ID_LENGTH, id_of(socket));
+    int rc = 0;
+    if (reply->refused[0])
+        rc = error_set(err, EAGAIN, "%s step %s: %s", o->verb, reply->step_id, reply->refused);
+    else
+        print(reply);
+    mprun__status_reply__free_unpacked(reply, NULL);
+    return rc;
+}
+
+static int do_each(const struct options *o, const struct steps *s, struct error *err)
+{
+    char ids[200] = "";
+    if (s->n == 0 && s->wanted)
+        return error_set(err, ENOENT, "no step %.60s of yours has its mprun on this host",
+                         s->wanted);
+    if (s->n == 0)
+        return error_set(err, ENOENT, "no step of yours has its mprun on this host");
+    for (size_t i = 0, len = 0; i < s->n && len < sizeof(ids); i++)
+        len += (size_t)snprintf(ids + len, sizeof(ids) - len, "%s%.*s", i ? ", " : "",
+                                STEP_ID_LENGTH, id_of(s->sockets[i]));
+    if (s->n > 1 && strcmp(o->verb, "status") != 0)
+        return error_set(err, EINVAL, "%s which step? These run: %s", o->verb, ids);
+    int rc = 0;
+    for (size_t i = 0; i < s->n && rc == 0; i++)
+        rc = do_one(o, s->sockets[i], err);
+    return rc;
+}
+
+static int run(const void *request, struct error *err)
+{
+    const struct options *o = request;
+    struct steps s = {.wanted = o->step};
+    find_steps(&s);
+    int rc = do_each(o, &s, err);
+    for (size_t i = 0; i < s.n; i++)
+        free(s.sockets[i]);
+    return rc < 0 ? TOOL_FAILED : TOOL_OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.verb = NULL};
+    return tool_main(&tool, argc, argv, &o, run);
+}
