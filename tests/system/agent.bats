@@ -323,3 +323,31 @@ n1\0n2\n|is no text: it has a NUL byte
 EOF
     [ "$(id -u)" = 0 ] || { touch closed && chmod 0 closed && run -125 --separate-stderr mprun --hostfile closed true && [[ $stderr == *"read host file 'closed': Permission denied"* ]]; }
 }
+
+# bats test_tags=root
+@test "hosts of different kinds in one step: hybrid cgroups, v1 alone, none; each holds what it can, and says so" {
+    needs_root
+    may_make_cgroups
+    mountpoint -q /sys/fs/cgroup/unified || skip "needs a machine with hybrid cgroups"
+    unshare --mount umount /sys/fs/cgroup/unified 2>/dev/null || skip "may not unmount here"
+    does n1 "exec unshare --mount sh -c 'umount /sys/fs/cgroup/unified && exec \"\$@\"' n1 sh -c \"\$command\""
+    does n2 "exec unshare --mount sh -c 'umount -l /sys/fs/cgroup && exec \"\$@\"' n2 sh -c \"\$command\""
+    run -0 --separate-stderr three --oversubscribe --limit rank:mem=200M,host:procs=50 --report containment \
+        sh -c 'setsid sleep 1000 & echo $!'
+    [ "${#lines[@]}" -eq 5 ]
+    for pid in "${lines[@]}"; do process_gone "$pid"; done
+    grep -x '  n0: tracking rank in hybrid cgroups' <<<"$stderr"
+    grep -x '  n1: tracking rank in v1 cgroups' <<<"$stderr"
+    grep '^  n2: tracking tree (.*cgroup v2 is not mounted' <<<"$stderr"
+    grep -x '  n0, n1: memory of a rank limited to 200 MiB, held by cgroup' <<<"$stderr"
+    grep -x '  n2: memory of a rank limited to 200 MiB, held by samples' <<<"$stderr"
+    grep -x '  n2: processes of a host limited to 50, held by samples' <<<"$stderr"
+    # on each kind a rank that has too much is ended, and named
+    local host
+    for host in 0 1 2; do
+        run --separate-stderr three --oversubscribe --limit rank:mem=200M \
+            sh -c "[ \$MPRUN_HOST_INDEX != $host ] || exec python3 -c 'import time; a = b\"x\" * (400 << 20); time.sleep(60)'; exec sleep 60"
+        [ "$status" -eq 137 ]
+        [[ $stderr =~ "rank "[0-9]" on n$host exceeded its "(memory limit|limit of memory) ]]
+    done
+}

@@ -115,6 +115,36 @@ big() { echo 'python3 -c "import time; a = b\"x\" * (40 << 20); time.sleep(${HEL
     [ "$both" -lt $((2 * one - 1)) ]
 }
 
+@test "pages of files are given back at a limit, and end no rank: at a cgroup's, and where samples hold it" {
+    [ "$(stat -f -c %T .)" != tmpfs ] || skip "the files here are memory"
+    cat >reads.py <<'PY'
+import mmap, os, sys, time
+block = os.urandom(1 << 20)
+with open("file.%s" % os.environ["MPRUN_RANK"], "w+b") as f:
+    for i in range(60):
+        f.write(block)
+    f.flush()
+    m = mmap.mmap(f.fileno(), 0)
+    sum(m[::4096])
+    time.sleep(float(sys.argv[1]))
+print("read all")
+PY
+    sampled -n 1 --limit rank:mem=36M,mem=36M python3 reads.py 1.5 # looks come every 0.25 s at first
+    [ "$status" -eq 0 ]
+    [[ $stderr != *exceeded* ]]
+    run -0 --separate-stderr mprun -n 1 --limit rank:mem=36M --report-json report.json python3 reads.py 0
+    [ "$output" = "read all" ]
+    run -0 python3 - <<'PY'
+import json
+r = json.load(open("report.json"))["ranks"][0]
+held = r["limits"]["memory_bytes"]["held_by"] == "cgroup"
+print(held, not held or r["usage"]["limit_events"] > 0, r["usage"].get("oom_kills", 0))
+PY
+    echo "by cgroup, hits, kills: $output"
+    [[ $output == *" True 0" ]]
+    rm -f file.0
+}
+
 @test "wall time ends a step, a host and a rank when it is over, and not much later" {
     local level
     for level in '' host: rank:; do
