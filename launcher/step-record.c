@@ -154,6 +154,8 @@ void step_record_free(struct step_record *r)
     for (size_t i = 0; r->hosts && i < r->plan->nused; i++) {
         free((char *)(uintptr_t)r->hosts[i].tracking_reason);
         free((char *)(uintptr_t)r->hosts[i].cgroup_kind);
+        free((char *)(uintptr_t)r->hosts[i].threads);
+        free((char *)(uintptr_t)r->hosts[i].memory_nodes);
     }
     while (r->worlds) {
         struct world_record *next = r->worlds->next;
@@ -220,6 +222,9 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
     if (!r->plan->cmd->explain) /* what was granted is said elsewhere there */
         h->cores = m->cores;
     set_text(&h->cgroup_kind, m->cgroup_kind);
+    set_text(&h->threads, m->threads);
+    if (m->memory_nodes[0])
+        set_text(&h->memory_nodes, m->memory_nodes);
     limits_unpack(m->host_limits, &h->limits);
     limits_unpack(m->rank_limits, &f->rank_limits);
     for (uint32_t i = 0; i < rank_set_count(ranks); i++)

@@ -150,6 +150,12 @@ static void send_ready(struct host *h)
     m.bound = h->binding.plan.bound;
     m.bind_reason = (char *)(uintptr_t)h->binding.plan.reason;
     m.cores = cpus_count_cores(rank_binding_usable(&h->binding));
+    AUTO_FREE char *threads = idset_format(rank_binding_usable(&h->binding));
+    AUTO_FREE char *nodes = rank_binding_memory_nodes(&h->binding);
+    if (threads)
+        m.threads = threads;
+    if (nodes)
+        m.memory_nodes = nodes;
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_UNCHECKED, unchecked, sizeof(unchecked));
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_OUTSIDE, outside, sizeof(outside));
     m.gpus_unchecked = unchecked;

@@ -179,6 +179,8 @@ static struct json *make_host(const struct report *r, const struct report_sums *
         put_known_string(j, "tracking_reason", h->tracking_reason);
         put_known_string(j, "cgroup", h->cgroup_kind);
         json_put_int(j, "cores", h->cores);
+        put_known_string(j, "threads", h->threads);
+        put_known_string(j, "memory_nodes", h->memory_nodes);
         report_put_limits(j, &h->limits);
     }
     put_reached(j, h);

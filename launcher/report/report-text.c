@@ -434,6 +434,15 @@ static void print_hosts(struct writer *w)
 
 enum { NOTE_TEXT = 2000 };
 
+static void say_placement(const struct writer *w, size_t host, char *buf, size_t n)
+{
+    const struct report_host *h = &w->r->hosts[host];
+    buf[0] = 0;
+    if (h->ready && h->threads && h->threads[0])
+        snprintf(buf, n, "hardware threads %s%s%s", h->threads,
+                 h->memory_nodes ? ", memory nodes " : "", h->memory_nodes ? h->memory_nodes : "");
+}
+
 static void say_tracking(const struct writer *w, size_t host, char *buf, size_t n)
 {
     const struct report_host *h = &w->r->hosts[host];
@@ -576,6 +585,7 @@ static void print_notes(struct writer *w)
     for (size_t q = 0; q < QUANTITIES; q++)
         sampled |= w->shown[q] && quantities[q].sampled;
     fputc('\n', w->out);
+    print_sentences(w, say_placement);
     print_sentences(w, say_tracking);
     print_sentences(w, say_host_limits);
     print_sentences(w, say_rank_limits);

@@ -58,12 +58,14 @@ extern const struct launch_phase_words launch_phase_words[LAUNCH_PHASE_COUNT];
 struct report_host {
     const char *name;
     float reached[LAUNCH_PHASE_COUNT]; /* seconds since the step began; 0: never */
-    int ready;                         /* 0: it never got so far; the next five mean nothing */
+    int ready;                         /* 0: it never got so far; the next seven mean nothing */
     enum tracking tracking;
     const char *tracking_reason; /* why no stronger one; "" at the strongest */
     const char *cgroup_kind;     /* "v1", "v2", "hybrid"; "" none */
     struct limits limits;        /* of the step on this host, with held_by */
-    uint32_t cores;              /* that ranks may use here */
+    uint32_t cores;              /* that ranks may use here, */
+    const char *threads;         /* with their hardware threads: an idset */
+    const char *memory_nodes;    /* idset: NUMA nodes for their memory; NULL: unknown */
     struct usage starter;        /* keeper, worker and mppmi */
     struct usage others;         /* processes of the ranks that no rank could be named for */
     struct usage total;          /* all of the step's ranks here, where a cgroup knows it */

@@ -48,6 +48,22 @@ static int choose_nodes(const char *named, struct idset *ret, struct error *err)
     return rc;
 }
 
+static bool has_nodes(const struct binding_request *how)
+{
+    return how->memory == MEMORY_INTERLEAVE || how->memory == MEMORY_NODES;
+}
+
+int memory_policy_add_nodes(const struct binding_request *how, struct idset *ret)
+{
+    struct idset nodes = {0};
+    struct error unused;
+    int rc = choose_nodes(has_nodes(how) ? how->memory_nodes : "", &nodes, &unused);
+    for (int n = idset_next(&nodes, 0); rc == 0 && n >= 0; n = idset_next(&nodes, (unsigned)n + 1))
+        rc = idset_add(ret, (unsigned)n);
+    idset_free(&nodes);
+    return rc;
+}
+
 int memory_policy_choose(const struct binding_request *how, struct memory_policy *ret,
                          struct error *err)
 {
@@ -59,7 +75,7 @@ int memory_policy_choose(const struct binding_request *how, struct memory_policy
     if (how->memory == MEMORY_AS_IS)
         return 0;
     *ret = (struct memory_policy){.mode = modes[how->memory]};
-    if (how->memory != MEMORY_INTERLEAVE && how->memory != MEMORY_NODES)
+    if (!has_nodes(how))
         return 1;
     int rc = choose_nodes(how->memory_nodes, &nodes, err);
     for (int n = idset_next(&nodes, 0); rc == 0 && n >= 0 && n < MEMORY_NODES_MAX;

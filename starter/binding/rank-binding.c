@@ -198,6 +198,18 @@ static int check_memory(const struct launch *l, struct error *err)
     return rc < 0 ? -1 : 0;
 }
 
+char *rank_binding_memory_nodes(const struct rank_binding *b)
+{
+    const struct step *step = &b->launch->step;
+    struct idset nodes = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < step->napps; i++)
+        rc = memory_policy_add_nodes(step->apps[i].bind ? step->apps[i].bind : &step->bind, &nodes);
+    char *text = rc == 0 ? idset_format(&nodes) : NULL;
+    idset_free(&nodes);
+    return text;
+}
+
 int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
                         const struct idset *allowed, int keeper_fd, struct error *err)
 {

@@ -36,6 +36,8 @@ void rank_binding_free(struct rank_binding *b);
 
 /* Hardware threads that ranks may use here: granted and allowed. */
 const struct idset *rank_binding_usable(const struct rank_binding *b);
+/* The memory nodes that ranks can have here, as a list, which the caller frees; NULL: unknown. */
+char *rank_binding_memory_nodes(const struct rank_binding *b);
 /* The hardware threads that a rank is bound to, by its index on this host; NULL: it is not bound.
  */
 const struct idset *rank_binding_threads(const struct rank_binding *b, uint32_t local);

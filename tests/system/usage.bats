@@ -51,3 +51,23 @@ PY
         --report-json report.json "$spin" --waited 1 --unwaited 1 --daemon 1 1)
     near "$counted" "$(report_cpu report.json usage)"
 }
+
+@test "the report has the placement: hardware threads and memory nodes of each host, as the kernel gives them to ranks" {
+    local one nodes
+    placement() { # WANTED OPTIONS...: what ranks see, and what the report says
+        local wanted=$1
+        shift
+        run -0 --separate-stderr mprun -n 1 --bind-to none "$@" --report usage --report-json report.json \
+            sh -c 'set -- $(sed -n "s/^\(Cpus\|Mems\)_allowed_list://p" /proc/self/status); echo "hardware threads $1, memory nodes $2"'
+        echo "wanted $wanted, the rank has $output, the report $stderr"
+        [ "$output" = "$wanted" ]
+        grep -Eq "^  [^ ]+: $wanted\$" <<<"$stderr"
+        [ "$(python3 -c 'import json; h = json.load(open("report.json"))["hosts"][0]; print("hardware threads", h["threads"] + ", memory nodes", h["memory_nodes"])')" = "$wanted" ]
+    }
+    one=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+    nodes=$(sed -n 's/^Mems_allowed_list:\t*//p' /proc/self/status)
+    placement "hardware threads $(sed -n 's/^Cpus_allowed_list:\t*//p' /proc/self/status), memory nodes $nodes"
+    printf '#!/bin/sh\nexec taskset -c %s "%s" "$@"\n' "$one" "$MPRUN" >on-one
+    chmod +x on-one
+    MPRUN=$PWD/on-one placement "hardware threads $one, memory nodes $nodes"
+}

@@ -137,6 +137,9 @@ static void two_hosts_in_cgroups(void **state)
     usage_set(&f->hosts[0].total, USAGE_MEMORY_PEAK, 414 * MIB);
     f->hosts[1].limits.memory = (struct limit){1, 2048 * MIB, HELD_BY_CGROUP};
     f->hosts[1].limits.pids = (struct limit){1, 100, HELD_BY_NONE};
+    f->hosts[0].threads = "0-1";
+    f->hosts[1].threads = "0-1,8";
+    f->hosts[1].memory_nodes = "0";
     assert_text(f, 0,
                 "step 1a2b of job 42 (gridengine): ./solver -i input.dat\n"
                 "4 ranks on 2 hosts, from 2026-08-02 10:11:12 for 1:01:40, exit code 139\n"
@@ -166,6 +169,8 @@ static void two_hosts_in_cgroups(void **state)
                 "  step           -      -  3:54:04.5  50.20 s        -     -           -          "
                 " -       -\n"
                 "\n"
+                "  node01: hardware threads 0-1\n"
+                "  node02: hardware threads 0-1,8, memory nodes 0\n"
                 "  node01, node02: tracking rank in v2 cgroups\n"
                 "  node02: memory of a host limited to 2 GiB, held by cgroup; processes of a host "
                 "limited to 100, held by nothing\n"
