@@ -174,24 +174,42 @@ static int run_step(const struct cmdline *cmd, bool as_mpirun)
     return code;
 }
 
-/* Becomes the program that checks, which starts this one with the other words of the line. */
-static int run_self_test(int argc, char **argv)
+/* Is the word this option, or (1) with its value? */
+static bool is_option(const char *word, const char *name, size_t *ret_words)
 {
-    static const char *const beside[] = {"self-test", "../libexec/mprun/self-test", NULL};
-    char self[PATH_MAX] = "";
+    size_t n = strlen(name);
+    const char *at = word + (strncmp(word, "--", 2) == 0);
+    *ret_words = at[1] && strncmp(at + 1, name, n) == 0 && at[1 + n] == '=' ? 1 : 2;
+    return at[0] == '-' && strncmp(at + 1, name, n) == 0 && (!at[1 + n] || at[1 + n] == '=');
+}
+
+/* Becomes a script beside this program, which starts this one with the other words of the line.
+ * value: of the option that asked for it, which goes before the others; NULL: it has none. */
+static int become_script(const char *option, const char *value, int argc, char **argv)
+{
+    char here[40], installed[60], self[PATH_MAX] = "";
+    const char *const beside[] = {here, installed, NULL};
     struct error e = {0};
-    int n = 2;
-    AUTO_FREE char *script = path_find_helper(beside, PKGLIBEXECDIR "/self-test", &e);
-    AUTO_FREE char **words = calloc((size_t)argc + 2, sizeof(*words));
+    size_t n = 0, words_of_option;
+    snprintf(here, sizeof(here), "%s", option);
+    snprintf(installed, sizeof(installed), "../libexec/mprun/%s", option);
+    AUTO_FREE char *fixed = NULL, *script = NULL;
+    if (asprintf(&fixed, "%s/%s", PKGLIBEXECDIR, option) > 0)
+        script = path_find_helper(beside, fixed, &e);
+    AUTO_FREE const char **words = calloc((size_t)argc + 3, sizeof(*words));
     if (script && words && readlink("/proc/self/exe", self, sizeof(self) - 1) > 0) {
-        words[0] = script;
-        words[1] = self;
+        words[n++] = script;
+        if (value)
+            words[n++] = value;
+        words[n++] = self;
         for (int i = 1; i < argc; i++)
-            if (strcmp(argv[i], "--self-test") != 0 && strcmp(argv[i], "-self-test") != 0)
+            if (!is_option(argv[i], option, &words_of_option))
                 words[n++] = argv[i];
-        execv(script, words);
+            else if (value && words_of_option == 2)
+                i++;
+        execv(script, (char **)(uintptr_t)words);
     }
-    log_error("start the self-test: %s", script ? strerror(errno) : e.text);
+    log_error("start %s: %s", option, script ? strerror(errno) : e.text);
     return EXIT_CODE_MPRUN;
 }
 
@@ -245,7 +263,7 @@ static int run_program(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--complete") == 0)
         return print_completions(argc, argv);
     if (cmdline_parse(argc, argv, &cmd, &e) < 0 ||
-        (!cmd.help && !cmd.version && !cmd.self_test &&
+        (!cmd.help && !cmd.version && !cmd.self_test && !cmd.env_diff &&
          cmdline_take_environment(&cmd, environ, &e) < 0)) {
         log_error("%s", e.text);
         cmdline_free(&cmd);
@@ -262,7 +280,9 @@ static int run_program(int argc, char **argv)
     else if (cmd.translate)
         code = print_translation(&cmd, argc, argv);
     else if (cmd.self_test)
-        code = run_self_test(argc, argv);
+        code = become_script("self-test", NULL, argc, argv);
+    else if (cmd.env_diff)
+        code = become_script("env-diff", cmd.env_diff, argc, argv);
     else
         code = run_step(&cmd, strcmp(name, "mprun") != 0 || cmd.dialect != DIALECT_MPRUN);
     cmdline_free(&cmd);

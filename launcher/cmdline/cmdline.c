@@ -212,11 +212,11 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
         return at < 0 ? -1 : argc;
-    if ((c->self_test || c->settings.is_shown) && at == argc)
+    if ((c->self_test || c->env_diff || c->settings.is_shown) && at == argc)
         return argc;
-    if (c->self_test)
-        return error_set(err, EINVAL, "--self-test runs programs of its own; leave '%.60s' out",
-                         argv[at]);
+    if (c->self_test || c->env_diff)
+        return error_set(err, EINVAL, "%s runs programs of its own; leave '%.60s' out",
+                         c->self_test ? "--self-test" : "--env-diff", argv[at]);
     if (c->has_bare_hosts && (at = cmdline_take_bare_hosts(c, argc, argv, at, err)) < 0)
         return -1;
     for (; cmdline_has_bare_variable(c, argc, argv, at); at++)
@@ -414,7 +414,7 @@ static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct e
     c->has_bare_hosts = use.has_bare_hosts;
     if (parse_line(c, argc, argv, 1, err) < 0)
         return -1;
-    if (c->help || c->version || c->self_test)
+    if (c->help || c->version || c->self_test || c->env_diff)
         return 0;
     if (c->program_file)
         return parse_program_file(c, err);
@@ -632,7 +632,7 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
     struct cmdline c = option_defaults;
     *ret = (struct cmdline){.napps = 0};
     if (parse_parts(&c, argc, argv, err) < 0 ||
-        (!c.help && !c.version && !c.self_test && check_line(&c, err) < 0)) {
+        (!c.help && !c.version && !c.self_test && !c.env_diff && check_line(&c, err) < 0)) {
         cmdline_free(&c);
         return -1;
     }

@@ -146,7 +146,7 @@ struct cmdline {
     bool report_launch, report_containment;
     const char *report_json; /* file, "-": standard output; NULL: none */
     bool dry_run, explain, verbose, quiet;
-    bool json; /* of these the first two, for programs */
+    bool json;       /* of these the first two, for programs */
     bool show_plan;  /* print where ranks run, and run them */
     char *for_job;   /* options that tell a manager something: "'-p', '-A'"; NULL: none */
     char *no_effect; /* and others without effect */
@@ -156,8 +156,9 @@ struct cmdline {
     struct { /* srun's GPUs, of which the number of ranks follows; 0: not said */
         uint32_t number, per_host, per_task, tasks;
     } gpus;
-    bool self_test; /* there is no program */
-    bool translate; /* print the line in mprun's own words */
+    bool self_test;       /* there is no program */
+    const char *env_diff; /* a host; nor is there one; else NULL */
+    bool translate;       /* print the line in mprun's own words */
     /* asked for: nothing else counts, and there may be no program */
     enum help_subject help;
     bool version;

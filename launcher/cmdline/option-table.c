@@ -907,6 +907,9 @@ static const struct option_def table[] = {
      SETS(FLAG, explain)},
     {"--json", NULL, OTHER, "With --dry-run or --explain: print it for programs, as JSON",
      SETS(FLAG, json)},
+    {"--env-diff", "HOST", OTHER,
+     "Print how the environment of a rank on HOST differs from the present one; run no program",
+     SETS(TEXT, env_diff), .low = 1},
     {"--self-test", NULL, OTHER,
      "Check on these hosts that ranks start, are counted and limited, and leave nothing; within "
      "20 s, a line for each check",

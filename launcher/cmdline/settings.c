@@ -32,10 +32,10 @@ static const char *const families[][7] = {
 
 /* Options that make sense on one line alone, or for one program. */
 static const char *const of_lines[] = {
-    "--app",      "--multi-prog", "--help",        "--usage",       "--version",   "--translate",
-    "--path",     "--self-test",  "--json",        "--dry-run",     "--explain",   "--as",
-    "--topology", "--ranks",      "--stdin",       "--show-config", "--no-config", "--pty",
-    "--gmca",     "--env-remove", "--prepend-env", "--append-env",
+    "--app",  "--multi-prog", "--help",       "--usage",       "--version",     "--translate",
+    "--path", "--self-test",  "--env-diff",   "--json",        "--dry-run",     "--explain",
+    "--as",   "--topology",   "--ranks",      "--stdin",       "--show-config", "--no-config",
+    "--pty",  "--gmca",       "--env-remove", "--prepend-env", "--append-env",
 };
 
 static const struct option_def *find(const struct cmdline *c, const char *name)

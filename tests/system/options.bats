@@ -251,6 +251,21 @@ would_fail() {
     [[ $stderr == *"No space left"* ]]
 }
 
+@test "--env-diff prints what a rank on a host has otherwise than mprun, and nothing that is the same" {
+    SAME=1 GONE=2 OTHER=$'3\n4' run -0 --separate-stderr mprun --env-diff "$(hostname)" -x OTHER=5 --unset-env GONE -x $'NEW=\e[1m'
+    [ -z "$stderr" ]
+    [ "$(grep -E ' (OTHER|GONE|NEW|SAME|PATH|SHLVL|_)=' <<<"$output")" = "- GONE=2
++ NEW=$'\\E[1m'
+< OTHER=$'3\\n4'
+> OTHER=5" ]
+    grep -qx '+ MPRUN_RANK=0' <<<"$output"
+    run -125 --separate-stderr mprun --env-diff no-such-host.invalid
+    [ -z "$output" ]
+    [[ $stderr == *no-such-host.invalid* ]]
+    run -125 --separate-stderr mprun --env-diff a true
+    [ "$stderr" = "mprun: --env-diff runs programs of its own; leave 'true' out" ]
+}
+
 @test "--containment: tree makes no cgroup, and what a host cannot do is an error that names it" {
     run -0 --separate-stderr mprun -n 1 --containment=tree sh -c 'cat /proc/self/cgroup'
     [[ $output != *mprun* ]]

@@ -345,7 +345,7 @@ $prefix/libexec/mprun/mppmi" ]
     [ -z "$(find "$TMPDIR/dest" ! -type d)" ]
     rm "$prefix/libexec/mprun/self-test"
     run -125 --separate-stderr time_limited 20 "$prefix/bin/mprun" --self-test
-    [[ $stderr == "mprun: start the self-test: find 'self-test': "* ]]
+    [[ $stderr == "mprun: start self-test: find 'self-test': "* ]]
     rm "$prefix/libexec/mprun/mppmi"
     run -125 --separate-stderr time_limited 20 "$prefix/bin/mprun" -n 1 true
     [[ $stderr == *mppmi* ]]

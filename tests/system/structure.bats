@@ -319,7 +319,7 @@ newer_bash() {
     run newer_bash
     echo "$output"
     [ -z "$output" ]
-    for script in share/gridengine/{prolog,epilog,load-sensor,hooks.bash} share/coprocessor.d/{phi,gpu} launcher/self-test.bash; do
+    for script in share/gridengine/{prolog,epilog,load-sensor,hooks.bash} share/coprocessor.d/{phi,gpu} launcher/{self-test,env-diff}.bash; do
         grep -qxF "$script" scripts
     done
     mkdir -p tree/{share,launcher,starter,tools}
