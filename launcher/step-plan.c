@@ -520,6 +520,10 @@ static int copy_apps(struct step_plan *p, struct error *err)
         if (copy_app(from, next, count, &s->apps[i], err) < 0)
             return -1;
         next += count;
+        if (from->limits && !(s->apps[i].limits = malloc(sizeof(*from->limits))))
+            return error_errno(err, ENOMEM, "prepare the programs");
+        if (from->limits)
+            *s->apps[i].limits = *from->limits;
         if (from->place && !(s->apps[i].bind = malloc(sizeof(*s->apps[i].bind))))
             return error_errno(err, ENOMEM, "prepare the programs");
         if (from->place) {

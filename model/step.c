@@ -14,6 +14,7 @@ void app_free(struct app *a)
     words_free(a->given_env);
     free(a->directory);
     free(a->bind);
+    free(a->limits);
     rank_set_free(&a->ranks);
     *a = (struct app){0};
 }
@@ -33,6 +34,23 @@ void step_free(struct step *s)
     s->apps = NULL;
     s->napps = 0;
     explicit_bzero(s->nspace, sizeof(s->nspace)); /* whoever knows it can join the step's PMIx */
+}
+
+const struct limits *step_rank_limits(const struct step *s, const struct app *a)
+{
+    return a && a->limits ? a->limits : &s->rank_limits;
+}
+
+struct limits step_lowest_rank_limits(const struct step *s)
+{
+    struct limits lowest = *step_rank_limits(s, s->napps ? &s->apps[0] : NULL);
+    for (size_t i = 1; i < s->napps; i++)
+        for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
+            const struct limit *l = &step_rank_limits(s, &s->apps[i])->of[k];
+            if (l->set && (!lowest.of[k].set || l->value < lowest.of[k].value))
+                lowest.of[k] = *l;
+        }
+    return lowest;
 }
 
 const char *tracking_text(enum tracking t)

@@ -24,6 +24,7 @@ struct app {
                          NULL-terminated */
     char *directory;
     struct binding_request *bind; /* its own; NULL: the step's */
+    struct limits *limits;        /* of each of its ranks; NULL: the step's */
     struct rank_set ranks;        /* a block: programs' ranks follow each other */
 };
 
@@ -117,5 +118,9 @@ struct step {
     uint64_t passed_signals; /* bits, 1 << number: what starters get and pass on to their ranks */
 };
 
+/* The limits of a rank of the program, as the user wants them. */
+const struct limits *step_rank_limits(const struct step *s, const struct app *a);
+/* What any rank has a limit of, with the lowest one. */
+struct limits step_lowest_rank_limits(const struct step *s);
 void app_free(struct app *a);   /* what it holds, not itself */
 void step_free(struct step *s); /* the same */

@@ -18,6 +18,7 @@ void cmdline_free(struct cmdline *c)
     for (size_t i = 0; i < c->napps; i++) {
         free(c->apps[i].env);
         free(c->apps[i].place);
+        free(c->apps[i].limits);
     }
     free(c->apps);
     free(c->all_apps.env);
@@ -83,6 +84,10 @@ int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, 
     return rc == 0 && t ? translation_add(t, name, value, err) : rc;
 }
 
+struct step_wide_limits { /* what a line says before its first program */
+    struct limits step, host, rank;
+};
+
 /* ---- one program ----------------------------------------------------------------------------- */
 
 static int refuse_in_part(void *target, const char *value, struct error *err)
@@ -90,8 +95,8 @@ static int refuse_in_part(void *target, const char *value, struct error *err)
     return error_set(
         err, EINVAL,
         "it holds for the whole step; put it before the first program, only -n, -x, "
-        "-env, --mca, --wdir, --host, -N, --map-by, --cpus-per-rank, --bind-to and --mem-bind "
-        "belong to a single one");
+        "-env, --mca, --wdir, --host, -N, --map-by, --cpus-per-rank, --bind-to, --mem-bind, "
+        "--mem-per-rank and '--limit rank:...' belong to a single one");
 }
 
 /* For the parts behind the first ":". */
@@ -317,17 +322,49 @@ static int take_own_place(struct cmdline *c, const struct placement_options *ste
     return 0;
 }
 
+/* What it says of limits of ranks is its program's. */
+static int take_own_limits(struct cmdline *c, const struct step_wide_limits *step,
+                           struct error *err)
+{
+    struct limits *own = &c->step.rank_limits;
+    if (limits_is_any_set(&c->step_limits) || limits_is_any_set(&c->step.host_limits)) {
+        refuse_in_part(c, NULL, err);
+        return error_context(err, "program %zu of the line: option '--limit' without 'rank:'",
+                             c->napps);
+    }
+    if (!limits_is_any_set(own))
+        return 0;
+    if (!(c->app->limits = malloc(sizeof(*own))))
+        return error_set(err, ENOMEM, "out of memory");
+    for (int k = 0; k < LIMIT_KIND_COUNT; k++)
+        c->app->limits->of[k] = own->of[k].set ? own->of[k] : step->rank.of[k];
+    return 0;
+}
+
+static void swap_limits(struct cmdline *c, struct step_wide_limits *with)
+{
+    const struct step_wide_limits now = {c->step_limits, c->step.host_limits, c->step.rank_limits};
+    c->step_limits = with->step;
+    c->step.host_limits = with->host;
+    c->step.rank_limits = with->rank;
+    *with = now;
+}
+
 /* One part behind another. */
 static int parse_further_part(struct cmdline *c, const struct option_def *defs, int argc,
                               char *const argv[], int from, struct error *err)
 {
     const struct placement_options step = c->place;
+    struct step_wide_limits limits = {.step = {.memory = {.set = 0}}};
     size_t before = c->hosts.nlists;
     c->place = option_defaults.place;
+    swap_limits(c, &limits);
     int at = parse_part(c, defs, argc, argv, from, err);
-    if (at >= 0 && take_own_place(c, &step, before, err) < 0)
+    if (at >= 0 &&
+        (take_own_place(c, &step, before, err) < 0 || take_own_limits(c, &limits, err) < 0))
         at = -1;
     c->place = step;
+    swap_limits(c, &limits);
     return at;
 }
 
@@ -491,12 +528,12 @@ static int sum_ranks(struct cmdline *c, struct error *err)
     return 0;
 }
 
-static int check_memory(const struct cmdline *c, struct error *err)
+/* The limits of a program's ranks, or of those of all. */
+static int check_memory_of(const struct cmdline *c, const struct limits *ranks, struct error *err)
 {
-    const struct limit *rank = &c->step.rank_limits.memory, *host = &c->step.host_limits.memory;
+    const struct limit *rank = &ranks->memory, *host = &c->step.host_limits.memory;
     char a[16], b[16];
-    const struct limits *const levels[] = {&c->step_limits, &c->step.host_limits,
-                                           &c->step.rank_limits};
+    const struct limits *const levels[] = {&c->step_limits, &c->step.host_limits, ranks};
     for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
         if (levels[i]->memory.set && levels[i]->memory_swap.set &&
             levels[i]->memory.value > levels[i]->memory_swap.value)
@@ -507,6 +544,15 @@ static int check_memory(const struct cmdline *c, struct error *err)
     return error_set(
         err, EINVAL, "--mem-per-rank %s is more than --mem %s, which all ranks of a host share",
         size_format(rank->value, a, sizeof(a)), size_format(host->value, b, sizeof(b)));
+}
+
+static int check_memory(const struct cmdline *c, struct error *err)
+{
+    int rc = check_memory_of(c, &c->step.rank_limits, err);
+    for (size_t i = 0; rc == 0 && i < c->napps; i++)
+        if (c->apps[i].limits && (rc = check_memory_of(c, c->apps[i].limits, err)) < 0)
+            error_context(err, "program %zu of the line", i + 1);
+    return rc;
 }
 
 static int check_debugging(const struct cmdline *c, struct error *err)

@@ -56,6 +56,7 @@ struct cmdline_app {
     size_t nenv;
     size_t first_list, nlists; /* of hosts.lists: those of this program, where it has own ones */
     struct placement_options *place; /* its own; NULL: the step's */
+    struct limits *limits;           /* of each of its ranks; NULL: the step's */
     bool only; /* of mprun's own environment ranks get what is kept by name, and the manager's */
 };
 

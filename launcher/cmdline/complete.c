@@ -15,8 +15,13 @@
 static const struct {
     const char *argument, *shell;
 } by_shell[] = {
-    {"FILE", "@files"},     {"DIR", "@directories"}, {"HOSTS", "@hosts"},
-    {"CMD", "@commands"},   {"SIGNAL", "@signals"},  {"NAME[=VALUE]", "@variables"},
+    {"FILE", "@files"},
+    {"DIR", "@directories"},
+    {"HOSTS", "@hosts"},
+    {"HOST", "@hosts"},
+    {"CMD", "@commands"},
+    {"SIGNAL", "@signals"},
+    {"NAME[=VALUE]", "@variables"},
     {"NAME", "@variables"},
 };
 

@@ -1013,5 +1013,6 @@ bool cmdline_is_app_option(const struct option_def *def)
            def->apply == cmdline_apply_map_by || def->apply == cmdline_apply_mem_bind ||
            def->apply == cmdline_apply_bind || def->apply == apply_per_host ||
            def->apply == apply_short_per_host || def->apply == apply_rank_cores ||
-           def->apply == cmdline_apply_cpus;
+           def->apply == cmdline_apply_cpus || def->apply == apply_mem_per_rank ||
+           def->apply == cmdline_apply_limit;
 }

@@ -122,7 +122,8 @@ static struct json *make_rank(const struct step_record *record, struct rank_name
     struct json *j = json_new_object();
     json_put_int(j, "rank", name.rank);
     json_put_string(j, "host", record->hosts[r->host].name);
-    json_put_int(j, "program", (int64_t)program_of(&p->step, name));
+    size_t program = program_of(&p->step, name);
+    json_put_int(j, "program", (int64_t)program);
     if (r->bound_threads)
         json_put_string(j, "bound_threads", r->bound_threads);
     if (r->cores)
@@ -130,7 +131,7 @@ static struct json *make_rank(const struct step_record *record, struct rank_name
     if (record->hosts[r->host].ready)
         report_put_limits(j, &r->limits);
     else
-        put_foreseen_limits(j, &p->step.rank_limits, LIMIT_OF_RANK);
+        put_foreseen_limits(j, step_rank_limits(&p->step, &p->step.apps[program]), LIMIT_OF_RANK);
     return j;
 }
 

@@ -244,7 +244,7 @@ static void print_programs(const struct step_plan *p)
         print_given(a);
         print_removed(a);
         if (!p->cmd->explain)
-            print_foreseen_limits("            ", &p->step.rank_limits, LIMIT_OF_RANK);
+            print_foreseen_limits("            ", step_rank_limits(&p->step, a), LIMIT_OF_RANK);
     }
 }
 

@@ -503,13 +503,29 @@ static void say_host_limits(const struct writer *w, size_t host, char *buf, size
         report_limits_text(&w->r->hosts[host].limits, LIMIT_OF_HOST, buf, n);
 }
 
-/* All ranks of a host have the same limits, held in the same way. */
+/* The ranks of a program have the same limits, and on a host these are held in the same way. */
 static void say_rank_limits(const struct writer *w, size_t host, char *buf, size_t n)
 {
-    const struct report_host_sum *sum = &w->sums.hosts[host];
+    const struct report_rank *before = NULL;
+    char name[RANK_NAME_TEXT], text[NOTE_TEXT];
     buf[0] = 0;
-    if (sum->nranks)
-        report_limits_text(&w->r->ranks[sum->any_rank].limits, LIMIT_OF_RANK, buf, n);
+    for (size_t i = w->sums.hosts[host].nranks ? w->sums.hosts[host].any_rank : w->r->nranks;
+         i < w->r->nranks; i++) {
+        const struct report_rank *r = &w->r->ranks[i];
+        size_t len = strlen(buf);
+        if (r->host != host ||
+            (before && memcmp(&r->limits, &before->limits, sizeof(r->limits)) == 0))
+            continue;
+        report_limits_text(&r->limits, LIMIT_OF_RANK, text, sizeof(text));
+        if (before && text[0])
+            snprintf(buf + len, n - len, "%sfrom rank %s on: %s", len ? "; " : "",
+                     rank_name_format(r->name, name), text);
+        else
+            snprintf(buf, n, "%s", text);
+        before = r;
+        if (!w->r->has_own_limits)
+            return;
+    }
 }
 
 static void print_step_limits(struct writer *w)

@@ -96,6 +96,7 @@ struct report {
     const char *failure_text;             /* the sentence the user saw; NULL: none */
     double sample_period;                 /* seconds; 0: no samples */
     struct limits limits;                 /* of the whole step, with held_by */
+    bool has_own_limits;                  /* ranks of one program have others than another's */
     struct usage launcher;
     struct report_launch launch;
     const struct report_rank *ranks;

@@ -123,6 +123,8 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
         .hosts = record->hosts,
         .nhosts = plan->nused,
     };
+    for (size_t i = 0; i < plan->step.napps; i++)
+        report.has_own_limits |= plan->step.apps[i].limits != NULL;
     own_usage(&report.launcher);
     umask((mode_t)plan->step.umask); /* the report is the user's */
     if (is_printed)

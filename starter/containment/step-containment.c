@@ -211,7 +211,7 @@ int containment_begin(struct step_containment *c, const struct step *step, uint3
     c->step = step;
     snprintf(c->id, sizeof(c->id), "%s-%u", step->id, host);
     c->reason[0] = 0;
-    c->rank_limits = step->rank_limits;
+    c->rank_limits = step_lowest_rank_limits(step);
     c->host_limits = step->host_limits;
     if (step->containment.tracking_set && step->containment.tracking == TRACK_TREE) {
         c->level = TRACK_TREE;

@@ -24,7 +24,8 @@ struct step_containment { /* begins as all zero but for loop; others only read t
     enum tracking level;
     char reason[512];         /* why not stronger; "" at TRACK_RANK */
     struct cgroup_tree *tree; /* NULL at TRACK_RM and TRACK_TREE, and once it is removed */
-    struct limits rank_limits, host_limits; /* the step's, with what holds each of them */
+    struct limits rank_limits, host_limits; /* the step's (the lowest of programs that have their
+                                               own), with what holds each of them */
     struct grant_answer answer;             /* the node daemon's; all zero: none */
     struct oom_kills oom_kills;             /* since containment_begin() */
     /* private to step-containment.c */

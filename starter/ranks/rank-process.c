@@ -288,7 +288,7 @@ void rank_start(struct rank *r)
 {
     struct cgroup_tree *tree = r->all->with->containment->tree;
     struct error e;
-    r->limits = r->all->with->launch->step.rank_limits;
+    r->limits = *step_rank_limits(&r->all->with->launch->step, r->app);
     limits_forget_holders(&r->limits);
     if (tree && !(r->leaf = cgroup_leaf_create(tree, r->name, &r->limits, &e))) {
         not_started(r, EXIT_CODE_MPRUN, &e);

@@ -65,13 +65,29 @@ cores() {
 1 $one" ]
 }
 
+@test "each program has its own limits; what it does not say is as before the first one" {
+    show='echo $MPRUN_RANK $(ulimit -n)'
+    run -0 --separate-stderr mprun -q --oversubscribe --limit rank:files=99,rank:core=0 -n 1 sh -c "$show" : --limit rank:files=77 -n 1 sh -c "$show" : -n 1 sh -c "$show"
+    [ "$(sort <<<"$output" | cut -d ' ' -f 1,2)" = $'0 99\n1 77\n2 99' ]
+    mprun -q --oversubscribe --report-json report --report containment -n 1 --mem-per-rank 1G true : -n 1 --mem-per-rank 900M true : -n 1 true 2>said
+    limits() { grep -A1 '"memory_bytes"' report | sed -n 's/.*"value": \([0-9]*\).*/\1/p' | paste -sd ' '; }
+    [ "$(limits)" = "1073741824 943718400 1073741824" ]
+    grep -q 'memory of a rank limited to 1 GiB, .*; from rank 1 on: memory of a rank limited to 900 MiB, .*; from rank 2 on: memory of a rank limited to 1 GiB' said
+    # each rank is held to its own, by a cgroup or by samples
+    hog=$(mpi_program memhog none)
+    for containment in "" --containment=tree; do
+        run -137 --separate-stderr mprun -q --oversubscribe $containment -n 1 "$hog" 60 1 : --mem-per-rank 30M -n 1 "$hog" 60 30
+        [[ $stderr == *"rank 1 on "*" exceeded its "*"30 MiB"* ]]
+    done
+}
+
 @test "what cannot be one program's is an error that says so" {
     for words in "--map-by seq" "--map-by rankfile:file=f" "--map-by node:nolocal" "--map-by node:oversubscribe"; do
         # shellcheck disable=SC2086
         run -125 --separate-stderr dry -n 1 true : $words -n 1 true
         [[ $stderr == *"program 2 of the line: "*" holds for the whole step; put it before the first program" ]]
     done
-    for words in "--mem-per-rank 1G" "--hostfile f" "--rank-by node" "--oversubscribe" "--nodes 2"; do
+    for words in "--mem 1G" "--limit host:procs=9" "--hostfile f" "--rank-by node" "--oversubscribe" "--nodes 2"; do
         # shellcheck disable=SC2086
         run -125 --separate-stderr dry -n 1 true : $words -n 1 true
         [[ $stderr == *"it holds for the whole step; put it before the first program, only "*"--host"*"--bind-to"* ]]

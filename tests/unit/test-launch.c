@@ -40,6 +40,7 @@ static char *given1[] = {NULL};
 #define BLOCK(first, count) CYCLE(first, 1, count)
 static struct binding_request own_binding = {
     .policy = BIND_TO, .to = LEVEL_NUMA, .list_kind = CPU_LIST_ONLY, .list = "0-3"};
+static struct limits own_limits = {.files = {.set = 1, .value = 99}};
 static struct app apps[2] = {
     {.argv = argv0,
      .envp = env0,
@@ -51,6 +52,7 @@ static struct app apps[2] = {
      .given_env = given1,
      .directory = "/",
      .bind = &own_binding,
+     .limits = &own_limits,
      .ranks = BLOCK(3, 1)},
 };
 static struct idset granted;
@@ -134,6 +136,9 @@ static void a_launch_comes_back_byte_by_byte(void **state)
     assert_null(got.step.apps[0].bind);
     assert_int_equal(got.step.apps[1].bind->to, LEVEL_NUMA);
     assert_string_equal(got.step.apps[1].bind->list, "0-3");
+    assert_null(got.step.apps[0].limits);
+    assert_true(got.step.apps[1].limits->files.set && !got.step.apps[1].limits->memory.set);
+    assert_int_equal(got.step.apps[1].limits->files.value, 99);
     assert_int_equal(got.step.nice, -3);
     assert_int_equal(got.step.umask, 027);
     assert_true(got.step.kill_grace == 2.5);

@@ -147,18 +147,24 @@ void packed_apps_free(struct packed_apps *p)
 int apps_pack(const struct step *s, bool with_env, struct packed_apps *ret)
 {
     size_t n = s->napps;
-    *ret = (struct packed_apps){
-        .list = calloc(n, sizeof(*ret->list) + sizeof(**ret->list) + sizeof(Mprun__Binding))};
+    *ret = (struct packed_apps){.list = calloc(n, sizeof(*ret->list) + sizeof(**ret->list) +
+                                                      sizeof(Mprun__Binding) +
+                                                      sizeof(struct packed_limits))};
     if (!ret->list)
         return -1;
     Mprun__App *messages = (Mprun__App *)(ret->list + n);
-    Mprun__Binding *bindings = (Mprun__Binding *)(messages + n);
+    struct packed_limits *limits = (struct packed_limits *)(messages + n);
+    Mprun__Binding *bindings = (Mprun__Binding *)(limits + n);
     for (size_t i = 0; i < n; i++) {
         Mprun__App *m = ret->list[ret->n++] = messages + i;
         mprun__app__init(m);
         if (s->apps[i].bind) {
             binding_pack(s->apps[i].bind, &bindings[i]);
             m->binding = &bindings[i];
+        }
+        if (s->apps[i].limits) {
+            limits_pack(s->apps[i].limits, &limits[i]);
+            m->rank_limits = &limits[i].message;
         }
         m->argv = strings_pack(s->apps[i].argv, &m->n_argv);
         m->env = strings_pack(with_env ? s->apps[i].envp : NULL, &m->n_env);
@@ -266,6 +272,11 @@ static int app_unpack(const Mprun__App *m, uint32_t world, uint32_t first, struc
     if (!ret->argv || !ret->envp || !ret->given_env || !ret->directory ||
         rank_set_add_block(&ret->ranks, world, first, m->count) < 0)
         return error_set(err, EPROTO, "a program with a NUL byte in a string, or no memory");
+    if (m->rank_limits) {
+        if (!(ret->limits = calloc(1, sizeof(*ret->limits))))
+            return error_errno(err, ENOMEM, "programs");
+        limits_unpack(m->rank_limits, ret->limits);
+    }
     if (!m->binding)
         return 0;
     if (!(ret->bind = calloc(1, sizeof(*ret->bind))))
