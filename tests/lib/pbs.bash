@@ -44,7 +44,7 @@ pbs_clean() {
     hosts_clean
 }
 pbs_end_job() {
-    [ -n "${BATS_TEST_COMPLETED:-}" ] || tail -n 20 "$HOSTS_DIR"/pbs/{log,calls}.* "$(job_dir)"/{out,err} 2>/dev/null || true
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || tail -n 20 "$HOSTS_DIR"/pbs/{log,calls}.* "$HOSTS_DIR"/pbs/home/*/mom_logs/* "$(job_dir)"/{out,err} 2>/dev/null || true
     [ ! -e "$BATS_TEST_TMPDIR/job" ] || [ -e "$(job_dir)/exit" ] || { qdel && job_wait >/dev/null || true; }
     rm -f "$HOSTS_DIR"/pbs/{faults,calls}.*
 }
