@@ -132,7 +132,7 @@ static void take_share(const struct pbs_job *job, struct evidence *e)
     }
 }
 
-/* 0, or -1: nothing is known of it, or not whose it is. */
+/* 0, or -1: nothing is known of it, or not whose it is or what it has. */
 static int read_job(int jobs, const char *id, struct evidence *ret)
 {
     char name[NAME_BUFFER + 4];
@@ -142,7 +142,8 @@ static int read_job(int jobs, const char *id, struct evidence *ret)
     snprintf(name, sizeof(name), "%s.JB", id);
     AUTO_FREE char *bytes = read_whole(jobs, name, &n);
     if (!bytes || pbs_job_read(bytes, n, &job, NULL) < 0 || strcmp(job.id, id) != 0 || !job.owner ||
-        owner_find(job.owner, &e.uid) < 0 || short_name(id, e.name) < 0)
+        !job.chunks || !job.of_hosts || owner_find(job.owner, &e.uid) < 0 ||
+        short_name(id, e.name) < 0)
         return -1;
     take_share(&job, &e);
     *ret = e;

@@ -54,7 +54,7 @@ static const char **place_of(struct pbs_job *job, const char *name)
 {
     return !strcmp(name, "euser")        ? &job->owner
            : !strcmp(name, "exec_vnode") ? &job->chunks
-           : !strcmp(name, "exec_host")  ? &job->of_hosts
+           : !strcmp(name, "exec_host2") ? &job->of_hosts
                                          : NULL;
 }
 
@@ -155,7 +155,7 @@ static struct pbs_share read_chunk(const char *text, size_t len)
 
 static bool is_of_host(const char *element, const char *host)
 {
-    size_t n = strcspn(element, "./*+["), own = strcspn(host, ".");
+    size_t n = strcspn(element, ".:/*+["), own = strcspn(host, ".");
     return n == own && !memcmp(element, host, n);
 }
 

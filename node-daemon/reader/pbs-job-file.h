@@ -16,7 +16,7 @@ struct pbs_job {          /* its texts are in the bytes that it was read from; N
     const char *id;       /* "23.server" */
     const char *owner;    /* euser: a user's name */
     const char *chunks;   /* exec_vnode: "(n1:ncpus=2:mem=1048576kb)+(n2:ncpus=1)" */
-    const char *of_hosts; /* exec_host, a host for each chunk: "n1/0*2+n2/0" */
+    const char *of_hosts; /* exec_host2, a host for each chunk: "n1:15002/0*2+n2:15002/0" */
 };
 
 /* Read the bytes of a .JB. 0, or -1 with err: it is of another version, or malformed. */

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # mprund-pbs.bats - mprund on the hosts of a PBS without its cgroups hook: who is in a job is known from
-# what pbs_mom, a stand-in that writes the files of a real one, writes into mom_priv/jobs
+# what pbs_mom, a stand-in that writes the files of a real one or with MPRUN_PBS=real one that is installed
+# here, writes into mom_priv/jobs
 load '../lib/mprun'
 load '../lib/hosts'
 load '../lib/pbs'

@@ -336,5 +336,5 @@ hosts_setup_other() {
 @test "the same with a real PBS, where one is installed" {
     needs_standin
     "$MPRUN_SOURCE/tests/lab/real-pbs" where >/dev/null || skip "no PBS is installed here; Debian has none"
-    MPRUN_PBS=real bats --timing "$BATS_TEST_FILENAME"
+    MPRUN_PBS=real bats --timing "$BATS_TEST_FILENAME" "$MPRUN_SOURCE/tests/system/mprund-pbs.bats"
 }

@@ -72,7 +72,7 @@ static struct file whole(int32_t version, const char *owner, const char *hosts, 
     attribute(&f, "Job_Name", NULL, "x");
     attribute(&f, "euser", NULL, owner);
     attribute(&f, "Resource_List", "mem", "1kb");
-    attribute(&f, "exec_host", NULL, hosts);
+    attribute(&f, "exec_host2", NULL, hosts);
     attribute(&f, "exec_vnode", NULL, chunks);
     head(&f, -711, 0, 0, 0);
     return f;
@@ -111,11 +111,11 @@ static void both_versions_are_read(void **state)
 {
     for (int32_t version = 1900; version <= 2200; version += 300) {
         struct pbs_job job;
-        struct file f = whole(version, "ann", "n1/0", "(n1:ncpus=1)");
+        struct file f = whole(version, "ann", "n1:15002/0", "(n1:ncpus=1)");
         assert_int_equal(pbs_job_read(f.bytes, f.n, &job, NULL), 0);
         assert_string_equal(job.id, "7.server");
         assert_string_equal(job.owner, "ann");
-        assert_string_equal(job.of_hosts, "n1/0");
+        assert_string_equal(job.of_hosts, "n1:15002/0");
         assert_string_equal(job.chunks, "(n1:ncpus=1)");
     }
 }
@@ -124,7 +124,7 @@ static void what_is_malformed_is_refused(void **state)
 {
     struct error e;
     struct pbs_job job;
-    struct file f = whole(2200, "ann", "n1/0", "(n1:ncpus=1)"), g = f;
+    struct file f = whole(2200, "ann", "n1:15002/0", "(n1:ncpus=1)"), g = f;
     for (size_t n = 0; n < f.n; n++)
         assert_int_equal(pbs_job_read(f.bytes, n, &job, &e), -1);
     g.bytes[1]++;
@@ -151,7 +151,7 @@ static void what_is_malformed_is_refused(void **state)
 
 static void chunks_of_a_host_are_added(void **state)
 {
-    const char *hosts = "n1/0*2+n2/0+n1/1+n3.domain/0*2",
+    const char *hosts = "n1:15002/0*2+n2:15002/0+n1:15002/1+n3.domain:15002/0*2",
                *chunks = "(n1:ncpus=2:mem=1048576kb:ngpus=1)+(n2:ncpus=4)+(n1:ncpus=1:mem=1gb)+"
                          "(n3[0]:ncpus=2:mem=100b+n3[1]:ncpus=3:mem=1kb)";
     struct pbs_share s = share_of(hosts, chunks, "n1.domain");
@@ -166,7 +166,8 @@ static void chunks_of_a_host_are_added(void **state)
     assert_int_equal(s.memory, 1124);
     assert_int_equal(share_of(hosts, chunks, "n").cores, 0);
     /* a chunk without memory has no limit, and so the host has none */
-    assert_int_equal(share_of("n1/0+n1/1", "(n1:mem=1gb)+(n1:ncpus=1)", "n1").memory, 0);
+    assert_int_equal(share_of("n1:15002/0+n1:15002/1", "(n1:mem=1gb)+(n1:ncpus=1)", "n1").memory,
+                     0);
 }
 
 static void chunks_that_are_not_understood_say_nothing(void **state)
@@ -178,12 +179,12 @@ static void chunks_that_are_not_understood_say_nothing(void **state)
                                          "(n1:ncpus=2)(n1:ncpus=2)",
                                          "(n1:ncpus=2)+(n1:ncpus=2)"};
     for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++)
-        assert_int_equal(share_of("n1/0", chunks[i], "n1").cores, 0);
+        assert_int_equal(share_of("n1:15002/0", chunks[i], "n1").cores, 0);
     assert_int_equal(share_of(NULL, "(n1:ncpus=2)", "n1").cores, 0);
     static const char *const sizes[] = {"(n1:mem=)", "(n1:mem=-1kb)", "(n1:mem=1xb)", "(n1:mem=1k)",
                                         "(n1:mem=99999999999pb)"};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-        assert_int_equal(share_of("n1/0", sizes[i], "n1").memory, 0);
+        assert_int_equal(share_of("n1:15002/0", sizes[i], "n1").memory, 0);
 }
 
 static void a_task_that_runs_has_a_session(void **state)
@@ -331,14 +332,18 @@ static void a_file_of_another_job_is_none(void **state)
     struct evidence e;
     needs_root();
     pid_t pid = start_job(1);
-    struct file job = whole(2200, "nobody", "n1/0", "(n1:ncpus=1)");
+    struct file job = whole(2200, "nobody", "n1:15002/0", "(n1:ncpus=1)");
     job.bytes[24] = '8'; /* what it says is not its name */
     write_file("7.server.JB", &job);
     assert_int_equal(prove(pid, user(), &e), -1);
-    job = whole(2200, "no such user", "n1/0", "(n1:ncpus=1)");
+    job = whole(2200, "no such user", "n1:15002/0", "(n1:ncpus=1)");
     write_file("7.server.JB", &job);
     assert_int_equal(prove(pid, user(), &e), -1);
-    job = whole(2200, "root", "n1/0", "(n1:ncpus=1)");
+    job = whole(2200, "root", "n1:15002/0", "(n1:ncpus=1)");
+    write_file("7.server.JB", &job);
+    assert_int_equal(prove(pid, user(), &e), -1);
+    job = whole(2200, "nobody", "n1:15002/0", "(n1:ncpus=1)");
+    memcpy(memmem(job.bytes, job.n, "exec_host2", 10), "exec_host9", 10); /* not which hosts */
     write_file("7.server.JB", &job);
     assert_int_equal(prove(pid, user(), &e), -1);
     end_task(pid);
