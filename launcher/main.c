@@ -250,13 +250,26 @@ static int print_completions(int argc, char **argv)
     return EXIT_CODE_MPRUN;
 }
 
+/* Standard output that is closed: what is written there is an error (EBADF), and not lost without a
+ * word. */
+static void open_standard(void)
+{
+    bool is_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;
+    fd_open_standard();
+    int fd = is_closed ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        dup2(fd, STDOUT_FILENO);
+        close(fd);
+    }
+}
+
 static int run_program(int argc, char **argv)
 {
     struct cmdline cmd;
     struct error e;
     const char *name = *program_invocation_short_name ? program_invocation_short_name : "mprun";
     int code;
-    fd_open_standard();
+    open_standard();
     signal(SIGXFSZ, SIG_IGN); /* `ulimit -f` is for ranks; a write of ours that fails is an error */
     log_open("mprun", LOG_NOTE);
     log_set_escape(text_escape);

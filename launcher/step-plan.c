@@ -728,6 +728,20 @@ static void say_no_effect(const struct step_plan *p)
         log_note("%s: no effect in mprun", p->cmd->no_effect);
 }
 
+/* "mprun -n 4 mpirun ./a": four steps of all ranks, where one was meant. */
+static void note_launchers(const struct step_plan *p)
+{
+    static const char *const launchers[] = {"mpirun",  "mpiexec", "mpiexec.hydra", "orterun",
+                                            "prterun", "srun",    "aprun",         "mprun"};
+    for (size_t i = 0; i < p->step.napps; i++)
+        for (size_t k = 0; k < sizeof(launchers) / sizeof(*launchers); k++)
+            if (rank_set_count(&p->step.apps[i].ranks) > 1 &&
+                strcmp(basename(p->step.apps[i].argv[0]), launchers[k]) == 0)
+                log_note("each of %u ranks is a launcher, '%s', that starts ranks of its own; "
+                         "leave it out if one step is meant",
+                         rank_set_count(&p->step.apps[i].ranks), launchers[k]);
+}
+
 /* A list of hosts may be a pipe, and a manager's commands may hang. */
 static int read_allocation(struct step_plan *p, struct error *err)
 {
@@ -755,11 +769,12 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
     say_no_effect(p);
-    return choose_slots(p, err) < 0 || skip_hosts(p, err) < 0 || exclude_hosts(p, err) < 0 ||
-                   take_nodes(p, err) < 0 || make_plan(p, err) < 0 || make_step(p, user, err) < 0 ||
-                   choose_hosts(p, err) < 0
-               ? -1
-               : choose_transport(p, err);
+    if (choose_slots(p, err) < 0 || skip_hosts(p, err) < 0 || exclude_hosts(p, err) < 0 ||
+        take_nodes(p, err) < 0 || make_plan(p, err) < 0 || make_step(p, user, err) < 0 ||
+        choose_hosts(p, err) < 0)
+        return -1;
+    note_launchers(p);
+    return choose_transport(p, err);
 }
 
 int step_plan_find_starter(struct step_plan *p, struct error *err)

@@ -133,12 +133,30 @@ static int look_in(const char *directory, const char *folder, const char *name, 
     return 0;
 }
 
-/* Is the name that of a file in the ranks' directory that nobody may execute? */
+/* Of the name in the ranks' directory. False: there is nothing. */
+static bool find_file(const struct app *app, struct stat *ret)
+{
+    AUTO_CLOSE int at = open(app->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fstatat(at, app->argv[0], ret, 0) == 0;
+}
+
+/* Is that a file that nobody may execute? */
 static bool is_unmarked_file(const struct app *app)
 {
     struct stat st;
-    AUTO_CLOSE int at = open(app->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fstatat(at, app->argv[0], &st, 0) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
+    return find_file(app, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
+}
+
+/* What the kernel could not execute even if it were marked needs another program. */
+static void add_unmarked(struct error *err, const struct app *app)
+{
+    char head[8];
+    ssize_t n = read_head(app->directory, app->argv[0], head, sizeof(head));
+    bool is_program = n > 2 && (memcmp(head, "#!", 2) == 0 || memcmp(head, ELFMAG, 3) == 0);
+    add(err, is_program ? "; it is not marked as a program: chmod +x does that"
+                        : "; it is not marked as a program (chmod +x), and is none without a first "
+                          "line such as '#!/bin/sh': write its interpreter before it, as 'bash' or "
+                          "'python3', or compile it");
 }
 
 static void add_near(struct error *err, const struct near *best, const char *prefix)
@@ -161,6 +179,8 @@ static void add_near_path(struct error *err, const struct app *app)
     folder[n] = 0;
     if (look_in(app->directory, folder, name, &best) == 0) {
         add_near(err, &best, "");
+        if (!best.path[0])
+            add(err, "; no program there has a name like it: write where it is, or make it first");
     } else if (errno == ENOENT) {
         snprintf(text, sizeof(text), "; the directory '%s' is not there either", folder);
         add(err, text);
@@ -177,15 +197,31 @@ static void add_near_command(struct error *err, const struct app *app)
     for (char *folder; rest && (folder = strsep(&rest, ":"));)
         look_in(app->directory, folder, app->argv[0], &best);
     look_in(app->directory, "", app->argv[0], &here);
-    if (is_unmarked_file(app))
+    if (here.badness < best.badness)
+        add_near(err, &here, "./");
+    else if (best.path[0])
+        add_near(err, &best, "");
+    else
+        add(err, "; write its path, or add its directory to PATH");
+    if (spawn_env_value(app->envp, "MODULEPATH") || !best.path[0])
+        add(err, "; if a module has it, write 'module load' before mprun");
+}
+
+/* A name that PATH does not have: the ranks' directory has it, or there is one like it. */
+static void add_command(struct error *err, const struct app *app)
+{
+    char function[300];
+    struct stat st;
+    snprintf(function, sizeof(function), "BASH_FUNC_%.250s%%%%", app->argv[0]);
+    if (spawn_env_value(app->envp, function))
+        add(err, "; it is a function of bash, which only bash knows: mprun bash -c '...'");
+    else if (find_file(app, &st) && S_ISDIR(st.st_mode))
+        add(err, "; it is a directory here: name a program in it");
+    else if (is_unmarked_file(app))
         add(err, "; it is here, but not marked as a program, and not in PATH: write './' before it "
                  "after chmod +x, or its interpreter");
-    else if (here.badness < best.badness)
-        add_near(err, &here, "./");
     else
-        add_near(err, &best, "");
-    if (spawn_env_value(app->envp, "MODULEPATH"))
-        add(err, "; if a module has it, write 'module load' before mprun");
+        add_near_command(err, app);
 }
 
 /* Commands that are no programs, of sh, bash and csh, and 'module'. */
@@ -228,7 +264,7 @@ static void add_missing(struct error *err, const struct app *app)
     if (strchr(app->argv[0], '/'))
         add_near_path(err, app);
     else if (!strstr(err->text, "; the one in"))
-        add_near_command(err, app);
+        add_command(err, app);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -241,9 +277,13 @@ void cannot_start_advise(struct spawn_failure *f, const struct app *app, const c
     } else if (f->step == SPAWN_EXEC && f->code == ENOENT) {
         if (add_missing_reader(err, program, app->directory))
             f->code = ENOEXEC;
-    } else if (f->step == SPAWN_EXEC && f->code == EACCES)
-        add(err,
-            is_unmarked_file(app) ? "; it is not marked as a program: chmod +x does that" : "");
+    } else if (f->step == SPAWN_EXEC && f->code == EISDIR)
+        add(err, "; name a program in it");
+    else if (f->step == SPAWN_EXEC && f->code == EACCES && is_unmarked_file(app))
+        add_unmarked(err, app);
+    else if (f->step == SPAWN_EXEC && f->code == EACCES)
+        add(err, "; the user may not execute it, or not enter one of its directories, or its file "
+                 "system is mounted with 'noexec'");
     else if (f->step == SPAWN_EXEC && f->code == E2BIG)
         add(err,
             "; arguments and environment together are larger than the kernel takes (ulimit -s)");

@@ -36,6 +36,14 @@ void step_free(struct step *s)
     explicit_bzero(s->nspace, sizeof(s->nspace)); /* whoever knows it can join the step's PMIx */
 }
 
+const struct app *step_app_of(const struct step *s, struct rank_name name)
+{
+    for (size_t i = 0; i < s->napps; i++)
+        if (rank_set_has(&s->apps[i].ranks, name))
+            return &s->apps[i];
+    return NULL;
+}
+
 const struct limits *step_rank_limits(const struct step *s, const struct app *a)
 {
     return a && a->limits ? a->limits : &s->rank_limits;

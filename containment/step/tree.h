@@ -102,6 +102,8 @@ void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u);
 /* Did it reach a memory limit of its own? Its usage knows whether the kernel has killed; that may
  * have been for a limit further up. */
 bool cgroup_leaf_reached_limit(const struct cgroup_leaf *leaf);
+/* Did a fork fail there, as the leaf had as many processes as its limit allows? */
+bool cgroup_leaf_refused_process(const struct cgroup_leaf *leaf);
 /* Its processes now: their number, and *ret, which the caller frees; -1 with errno. ENOTSUP at
  * TRACK_STEP: the processes are not of one rank. */
 int cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t **ret);

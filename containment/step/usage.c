@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage.c - what a rank's processes, or all ranks', used as the kernel counted it */
+#include "common/number.h"
 #include "containment/step/tree-private.h"
 
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u)
@@ -60,6 +61,18 @@ bool cgroup_leaf_reached_limit(const struct cgroup_leaf *leaf)
 {
     struct oom_count c;
     return is_held(&leaf->limits) && count_of_leaf(leaf, &c) == 0 && c.hits > 0;
+}
+
+bool cgroup_leaf_refused_process(const struct cgroup_leaf *leaf)
+{
+    char text[200];
+    uint64_t refused = 0;
+    const struct cgroup_tree *t = leaf->tree;
+    for (size_t i = 0; leaf->limits.pids.held_by == HELD_BY_CGROUP && i < t->nh; i++)
+        if (leaf->in[i] == LEAF_OWN && (t->h[i].controllers & CGROUP_BIT(CGROUP_PIDS)) &&
+            at_read(leaf_at(leaf, i), "pids.events", text, sizeof(text)) > 0)
+            (void)flat_key_u64(text, "max", &refused);
+    return refused > 0;
 }
 
 bool cgroup_tree_reached_limit(const struct cgroup_tree *t)

@@ -152,9 +152,29 @@ static int check_program(const char *word, struct error *err)
     return 0;
 }
 
-/* more: another program follows */
-static int no_program(const struct cmdline *c, int more, struct error *err)
+/* The last word of the line is the value of an option, and does not look like one: perhaps it is
+ * the program. */
+static const char *swallowed_program(int argc, char *const argv[])
 {
+    const char *last = argc > 2 ? argv[argc - 1] : "-", *option = argc > 2 ? argv[argc - 2] : "";
+    bool is_value = option[0] == '-' && !strchr(option, '=');
+    return is_value && !strpbrk(last, "=,:") && !(last[0] >= '0' && last[0] <= '9') &&
+                   last[0] != '-'
+               ? last
+               : NULL;
+}
+
+/* end: where the program would end, of argc words */
+static int no_program(const struct cmdline *c, int end, int argc, char *const argv[],
+                      struct error *err)
+{
+    const char *swallowed = end == argc ? swallowed_program(argc, argv) : NULL;
+    bool more = end < argc; /* another program follows */
+    if (swallowed)
+        return error_set(err, EINVAL,
+                         "no program is given: '%.60s' is the value of '%.60s'; write the program "
+                         "behind it",
+                         swallowed, argv[argc - 2]);
     if (c->napps > 1 || more)
         return error_set(err, EINVAL, "program %zu of the line is missing: nothing stands %s ':'",
                          c->napps, c->napps > 1 ? "behind" : "before");
@@ -238,7 +258,7 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if (end == at && c->program_file && c->napps == 1)
         return argc;
     if (end == at)
-        return no_program(c, end < argc, err);
+        return no_program(c, end, argc, argv, err);
     if (check_program(argv[at], err) < 0)
         return -1;
     c->app->argv = argv + at;

@@ -107,14 +107,6 @@ static struct json *make_host(const struct step_record *record, const struct hos
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-static size_t program_of(const struct step *s, struct rank_name name)
-{
-    size_t i = 0;
-    while (i + 1 < s->napps && !rank_set_has(&s->apps[i].ranks, name))
-        i++;
-    return i;
-}
-
 static struct json *make_rank(const struct step_record *record, struct rank_name name)
 {
     const struct step_plan *p = record->plan;
@@ -122,8 +114,8 @@ static struct json *make_rank(const struct step_record *record, struct rank_name
     struct json *j = json_new_object();
     json_put_int(j, "rank", name.rank);
     json_put_string(j, "host", record->hosts[r->host].name);
-    size_t program = program_of(&p->step, name);
-    json_put_int(j, "program", (int64_t)program);
+    const struct app *a = step_app_of(&p->step, name);
+    json_put_int(j, "program", a - p->step.apps);
     if (r->bound_threads)
         json_put_string(j, "bound_threads", r->bound_threads);
     if (r->cores)
@@ -131,7 +123,7 @@ static struct json *make_rank(const struct step_record *record, struct rank_name
     if (record->hosts[r->host].ready)
         report_put_limits(j, &r->limits);
     else
-        put_foreseen_limits(j, step_rank_limits(&p->step, &p->step.apps[program]), LIMIT_OF_RANK);
+        put_foreseen_limits(j, step_rank_limits(&p->step, a), LIMIT_OF_RANK);
     return j;
 }
 

@@ -52,13 +52,10 @@ static const char *where_it_is(const struct rank_failures *f, const struct rank_
     if (e->code != EXIT_CODE_NOT_FOUND || f->plan->used.hosts[e->host].here ||
         f->plan->cmd->preload_binary)
         return "";
-    for (size_t i = 0; i < f->plan->step.napps; i++) {
-        const struct app *a = &f->plan->step.apps[i];
-        if (rank_set_has(&a->ranks, e->name) &&
-            spawn_resolve(a->argv[0], a->envp, a->directory, &path, NULL) == 0)
-            return "; this host has it: put it in a place that all hosts share, or add "
-                   "--preload-binary";
-    }
+    const struct app *a = step_app_of(&f->plan->step, e->name);
+    if (a && spawn_resolve(a->argv[0], a->envp, a->directory, &path, NULL) == 0)
+        return "; this host has it: put it in a place that all hosts share, or add "
+               "--preload-binary";
     return "";
 }
 
@@ -70,10 +67,30 @@ static const char *then(const struct rank_failures *f, const struct rank_end *e)
     return goes_on(f, e) ? "; the other ranks go on" : "; the other ranks are ended";
 }
 
+/* "; '-n 2' behind the program went to it: ...": words that a user meant for mprun, which has no
+ * number of ranks. */
+static void add_misplaced_option(const struct rank_failures *f, const struct rank_end *e, char *to,
+                                 size_t n)
+{
+    static const char *const names[] = {"-n",       "-np",        "--np",
+                                        "--ntasks", "--hostfile", "-machinefile"};
+    const struct app *a = step_app_of(&f->plan->step, e->name);
+    for (char **word = a && !f->plan->cmd->nranks ? a->argv + 1 : NULL; word && word[0] && word[1];
+         word++)
+        for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+            if (strcmp(*word, names[i]) == 0) {
+                snprintf(to, n,
+                         "; '%s %.40s' behind the program went to it: mprun's own options stand "
+                         "before the program",
+                         *word, word[1]);
+                return;
+            }
+}
+
 static void describe(const struct rank_failures *f, const struct rank_end *e, const char *others,
                      char *to, size_t n)
 {
-    char name[RANK_NAME_TEXT], who[400];
+    char name[RANK_NAME_TEXT], who[400], misplaced[200] = "";
     const struct report_rank *rank = step_record_rank(f->record, e->name);
     snprintf(who, sizeof(who), "rank %s on %s (pid %d)", rank_name_format(e->name, name),
              f->plan->used.hosts[e->host].name, rank ? (int)rank->pid : 0);
@@ -104,7 +121,9 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, co
                  others);
         break;
     default:
-        snprintf(to, n, "%s exited with code %d%s%s", who, e->code, text ? text : "", others);
+        add_misplaced_option(f, e, misplaced, sizeof(misplaced));
+        snprintf(to, n, "%s exited with code %d%s%s%s", who, e->code, text ? text : "", misplaced,
+                 others);
     }
 }
 

@@ -254,14 +254,6 @@ int step_limits_answer(struct step_limits *l, const struct host *h, const Mprun_
     return 0;
 }
 
-static const struct limits *limits_of_rank(const struct step *s, struct rank_name name)
-{
-    size_t i = 0;
-    while (i < s->napps && !rank_set_has(&s->apps[i].ranks, name))
-        i++;
-    return step_rank_limits(s, i < s->napps ? &s->apps[i] : NULL);
-}
-
 int step_limits_over(struct step_limits *l, const struct host *h, const Mprun__OverLimit *m)
 {
     const struct step *step = &l->hosts->plan->step;
@@ -273,7 +265,8 @@ int step_limits_over(struct step_limits *l, const struct host *h, const Mprun__O
                        .growth = m->growth};
     if (m->kind >= LIMIT_KIND_COUNT || (m->level != LIMIT_OF_RANK && m->level != LIMIT_OF_HOST))
         return -1;
-    e.limit = &(m->level == LIMIT_OF_RANK ? limits_of_rank(step, e.rank) : &step->host_limits)
+    e.limit = &(m->level == LIMIT_OF_RANK ? step_rank_limits(step, step_app_of(step, e.rank))
+                                          : &step->host_limits)
                    ->of[m->kind];
     if (!e.limit->set || !limit_words(e.kind)->word ||
         ((m->level == LIMIT_OF_RANK || m->growth) && !host_may_have_rank(h, e.rank)))

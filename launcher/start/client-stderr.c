@@ -199,6 +199,9 @@ void client_stderr_take_reason(struct client_stderr *c, char *buf, size_t n)
         show_held(c, 1);
     for (size_t to = 0; c->lines > 0 && to < n;)
         to += (size_t)snprintf(buf + to, n - to, "%s%s", to ? "; " : "", take_first(c));
+    size_t length = strlen(buf);
+    if (length && buf[length - 1] == '.') /* the sentence goes on */
+        buf[length - 1] = 0;
     buffer_free(&c->held);
     c->lines = 0;
 }

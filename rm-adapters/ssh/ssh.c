@@ -175,13 +175,51 @@ static struct starting *ssh_start(const struct start_request *request, struct er
 /* ssh's own sentences. */
 static void ssh_advise(const char *words, char *buf, size_t n)
 {
-    const char *what = "";
-    if (strstr(words, "Host key verification failed"))
-        what = "; make its key known, for example with ssh-keyscan, or connect once by hand";
-    else if (strstr(words, "Permission denied"))
-        what = "; ssh must get there without a question: by a key that ssh-agent holds, or one "
-               "without a passphrase";
-    snprintf(buf, n, "%s", what);
+    static const struct {
+        const char *words, *advice;
+    } known[] = {
+        {"has changed and you have", "; if the host was installed anew, 'ssh-keygen -R HOST' "
+                                     "forgets its old key"},
+        {"Host key verification failed",
+         "; make its key known, for example with ssh-keyscan, or connect once by hand"},
+        {"Permission denied", "; ssh must get there without a question: by a key that ssh-agent "
+                              "holds, or one without a passphrase"},
+        {"Too many authentication failures",
+         "; ssh offered too many keys: name the right one in ~/.ssh/config (IdentityFile, "
+         "IdentitiesOnly)"},
+        {"Could not resolve hostname",
+         "; is the name right? 'getent hosts NAME' shows whether this machine knows it"},
+        {"Connection refused", "; no ssh server answers there: is the host meant, and does its "
+                               "sshd run?"},
+        {"timed out", "; is the host up, and does a firewall let ssh through? 'ssh HOST true' "
+                      "tries it by hand"},
+        {"No route to host", "; is the host up, and is its network the right one?"},
+        {"Network is unreachable", "; this machine has no way to the network of that host"},
+    };
+    size_t i = 0;
+    while (i < sizeof(known) / sizeof(*known) && !strstr(words, known[i].words))
+        i++;
+    snprintf(buf, n, "%s", i < sizeof(known) / sizeof(*known) ? known[i].advice : "");
+}
+
+/* Of a host whose key has changed ssh says so in fourteen lines: two suffice. */
+static bool ssh_is_noise(const char *line)
+{
+    static const char *const words[] = {"@",
+                                        "IT IS POSSIBLE THAT SOMEONE",
+                                        "Someone could be eavesdropping",
+                                        "It is also possible that a host key",
+                                        "The fingerprint for the ",
+                                        "SHA256:",
+                                        "Please contact your system",
+                                        "Add correct host key in",
+                                        "Offending ",
+                                        "  remove with:",
+                                        "  ssh-keygen -f "};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strncmp(line, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
 }
 
 const struct rm_adapter rm_adapter_ssh = {
@@ -195,6 +233,7 @@ const struct rm_adapter rm_adapter_ssh = {
     .abandon = fanout_abandon,
     .describe = ssh_describe,
     .advise = ssh_advise,
+    .is_noise = ssh_is_noise,
     .lost_code = 255,
     .gpu_env = RM_GPU_ENV,
     .stdio_channel = STDIO_PER_HOST,

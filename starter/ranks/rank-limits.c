@@ -28,9 +28,9 @@ struct suspect { /* a limit, and the ends that may come from it */
 static const struct suspect suspects[] = {
     {RLIMIT_CPU, "-t", "of CPU time", SIGXCPU, {SIGXCPU}, false},
     {RLIMIT_FSIZE, "-f", "of a file", SIGXFSZ, {SIGXFSZ}, true},
-    {RLIMIT_STACK, "-s", "of stack", 0, {SIGSEGV, SIGBUS}, false},
-    {RLIMIT_AS, "-v", "of address space", 0, {SIGSEGV, SIGBUS, SIGABRT, SIGKILL}, true},
-    {RLIMIT_DATA, "-d", "of data", 0, {SIGSEGV, SIGBUS, SIGABRT, SIGKILL}, true},
+    {RLIMIT_STACK, "-s", "of stack", 0, {SIGSEGV}, false},
+    {RLIMIT_AS, "-v", "of address space", 0, {SIGSEGV, SIGABRT, SIGKILL}, true},
+    {RLIMIT_DATA, "-d", "of data", 0, {SIGSEGV, SIGABRT, SIGKILL}, true},
     {RLIMIT_NOFILE, "-n", "open files", 0, {SIGABRT}, true},
 };
 
@@ -126,5 +126,9 @@ char *rank_limits_text(const struct rank *r, pid_t zombie)
                                format(s, met, size, sizeof(size)), s->of,
                                source(r, s, met, from, sizeof(from)));
     }
+    if (at == 0 && !e.by_signal && r->leaf && cgroup_leaf_refused_process(r->leaf))
+        at = (size_t)snprintf(text, sizeof(text),
+                              ", perhaps at its limit of %llu processes (--limit rank:procs)",
+                              (unsigned long long)r->limits.pids.value);
     return at ? strdup(text) : NULL;
 }

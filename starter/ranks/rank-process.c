@@ -126,6 +126,8 @@ static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
     usage_from_rusage(&r->usage, usage);
     if (status && !r->was_killed)
         r->limits_met = rank_limits_text(r, pid);
+    if (status && !r->was_killed && !r->limits_met)
+        r->limits_met = rank_hints_text(r);
     usage_set(&r->usage, USAGE_WALL, (uint64_t)((loop_now() - r->start_time) * 1e6));
     if (r->local == 0)
         fault_register("rank", 0);

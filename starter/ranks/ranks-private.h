@@ -41,7 +41,7 @@ struct rank {
     uint64_t looked[LIMIT_KIND_COUNT]; /* what it used at the last look */
     uint64_t amounts[AMOUNTS_READERS][LIMIT_KIND_COUNT]; /* of the last ranks_amounts() */
     char *limit_text; /* it was killed for a limit that mprun holds: the sentence; NULL */
-    char *limits_met; /* rank_limits_text(); NULL: none */
+    char *limits_met; /* rank_limits_text(), or rank_hints_text(); NULL: none */
 };
 
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
@@ -83,6 +83,11 @@ bool rank_limit_signal_text(const struct rank *r, int signo, char *text, size_t 
 /* The limits (ulimit) that the failure of a rank may come from, as the end of a sentence about it;
  * the caller frees it. NULL: none. zombie: the rank's pid, before it is reaped. */
 char *rank_limits_text(const struct rank *r, pid_t zombie);
+
+/* ---- rank-hints.c ---------------------------------------------------------------------------- */
+
+/* What such an end (r->status) mostly means, likewise; NULL: nothing in particular. */
+char *rank_hints_text(const struct rank *r);
 
 /* ---- ranks.c --------------------------------------------------------------------------------- */
 

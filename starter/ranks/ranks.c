@@ -26,14 +26,6 @@ static const struct rank_set *here(const struct ranks *s)
     return &launch_here(s->with->launch)->ranks;
 }
 
-static const struct app *app_of(const struct step *s, struct rank_name name)
-{
-    for (size_t i = 0; i < s->napps; i++)
-        if (rank_set_has(&s->apps[i].ranks, name))
-            return &s->apps[i];
-    return NULL;
-}
-
 /* ---- samples of memory ----------------------------------------------------------------------- */
 
 static void sample(void *arg)
@@ -71,7 +63,7 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
     for (uint32_t i = 0; i < n; i++) {
         struct rank_name name = rank_set_at(here(s), i);
         s->ranks[i] = (struct rank){
-            .all = s, .name = name, .local = i, .app = app_of(step, name), .io_fd = -1};
+            .all = s, .name = name, .local = i, .app = step_app_of(step, name), .io_fd = -1};
     }
     loop_timer_init(&s->samples, with->loop, sample, s);
     loop_timer_init(&s->freeze, with->loop, freeze_stopped, s);

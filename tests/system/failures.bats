@@ -78,7 +78,20 @@ said() {
     [[ $stderr != *perhaps* ]]
     echo 'echo hello' >plain
     run -126 --separate-stderr mprun -q -n 1 ./plain
+    said "Permission denied; it is not marked as a program (chmod +x), and is none without a first line such as '#!/bin/sh'"
+    printf '#!/bin/sh\n' >script
+    run -126 --separate-stderr mprun -q -n 1 ./script
     said "Permission denied; it is not marked as a program: chmod +x does that"
+    run -126 --separate-stderr mprun -q -n 1 ./sub
+    said "execute './sub' in '$PWD': Is a directory; name a program in it"
+    run -127 --separate-stderr mprun -q -n 1 sub
+    said "not found in PATH; it is a directory here: name a program in it"
+    MODULEPATH= run -127 --separate-stderr mprun -q -n 1 zzzzzzzz
+    said "not found in PATH; write its path, or add its directory to PATH; if a module has it, write 'module load' before mprun"
+    own() { :; }
+    export -f own
+    run -127 --separate-stderr mprun -q -n 1 own
+    said "not found in PATH; it is a function of bash, which only bash knows: mprun bash -c '...'"
     : >empty && printf '\xb7\0' >arm
     cp /bin/true foreign && dd if=arm of=foreign bs=1 seek=18 conv=notrunc 2>/dev/null
     chmod +x empty
@@ -88,6 +101,61 @@ said() {
         run -126 --separate-stderr mprun -q -n 1 ./foreign
         said "Exec format error; it was made for AArch64 processors, and this host's is x86-64"
     fi
+}
+
+@test "an end that mostly means one thing says so" {
+    cat >dies.c <<'END'
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int n, char **v)
+{
+    if (n == 1)
+        __builtin_trap(); /* SIGILL on x86 and most others */
+    int fd = open(v[1], O_RDONLY);
+    char *p = mmap(0, 1 << 20, PROT_READ, MAP_SHARED, fd, 0);
+    return p[65536]; /* behind the end of the file */
+}
+END
+    ${CC:-cc} -O0 -w dies.c -o dies && echo text >short
+    if [ "$(uname -m)" = x86_64 ]; then
+        run -132 --separate-stderr mprun -q -n 1 ./dies
+        said "was killed by signal 4 (Illegal instruction), as of a program that was compiled for another processor than this host has"
+    fi
+    run -135 --separate-stderr mprun -q -n 1 ./dies short
+    said "was killed by signal 7 (Bus error), as when there is no space for a page of a mapped file: /dev/shm of this host has "
+    echo 'int lacks(void) { return 0; }' >lacks.c && echo 'int lacks(void); int main(void) { return lacks(); }' >uses.c
+    ${CC:-cc} -shared -fPIC lacks.c -o liblacks.so && ${CC:-cc} uses.c -L. -llacks -o uses && rm liblacks.so
+    run -127 --separate-stderr mprun -q -n 1 ./uses
+    [[ $stderr == *"liblacks.so"* ]]
+    said "exited with code 127, as when a shared library is not found (ldd shows which; 'module load', LD_LIBRARY_PATH or --preload-libs)"
+    run -137 --separate-stderr mprun -q -n 1 sh -c 'sh -c "kill -9 \$\$"; exit $?'
+    said "exited with code 137, as of a shell whose command was killed by signal 9 (Killed)"
+}
+
+@test "words that stand in the wrong place: options behind the program, a launcher in a launcher, no program left" {
+    run -1 --separate-stderr mprun -q sh -c 'exit 1' sh -np 4
+    said "exited with code 1; '-np 4' behind the program went to it: mprun's own options stand before the program"
+    run -1 --separate-stderr mprun -q -n 1 sh -c 'exit 1' sh -np 4
+    said "exited with code 1"
+    [[ $stderr != *behind* ]]
+    printf '#!/bin/sh\n' >mpirun && chmod +x mpirun
+    run -0 --separate-stderr mprun --oversubscribe -n 2 ./mpirun -n 2 ./a
+    [[ $stderr == *"each of 2 ranks is a launcher, 'mpirun', that starts ranks of its own; leave it out if one step is meant"* ]]
+    run -0 --separate-stderr mprun -n 1 ./mpirun -n 2 ./a
+    [[ $stderr != *launcher* ]]
+    run -125 --separate-stderr mprun -n 2 -x true
+    [ "$stderr" = "mprun: no program is given: 'true' is the value of '-x'; write the program behind it" ]
+}
+
+@test "standard output that is closed is an error where something is written to it" {
+    for words in "-n 1 echo text" --help --version "--dry-run true"; do
+        # shellcheck disable=SC2086
+        run -125 --separate-stderr timeout "$(patience 20)" sh -c '"$0" "$@" >&-' "$MPRUN" -q $words
+        said "write to standard output: Bad file descriptor"
+    done
+    run -0 --separate-stderr timeout "$(patience 20)" sh -c '"$0" "$@" >&-' "$MPRUN" -q -n 1 true
+    [ -z "$stderr" ]
 }
 
 @test "a directory that is not there" {

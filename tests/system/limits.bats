@@ -205,6 +205,12 @@ END
         python3 -c 'x = "a" * 1000000000'
     dies 1 "exited with code 1, perhaps at its limit of 40 open files \(ulimit -n $here" '-S -n 40' \
         python3 -c 'l = [open("/dev/null") for i in range(100)]'
+    if "$MPRUN" --explain -n 1 --limit rank:procs=9 true | grep -q 'limited to 9, held by cgroup'; then
+        run -1 --separate-stderr mprun -q -n 1 --limit rank:procs=9 python3 -c 'import os, time
+for i in range(20):
+    if os.fork() == 0: time.sleep(60)'
+        said '^mprun: rank 0 on .* exited with code 1, perhaps at its limit of 9 processes \(--limit rank:procs\)$'
+    fi
     # nothing is said where nothing is known
     dies 3 "exited with code 3" '-S -c 0' sh -c 'exit 3'
     dies 134 "was killed by signal 6 \(Aborted\)" '-S -c 0' sh -c 'kill -ABRT $$'

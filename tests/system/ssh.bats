@@ -97,7 +97,7 @@ fails() {
 }
 
 @test "a name that nobody knows" {
-    fails nowhere "Could not resolve hostname" --host n1,nowhere,n2
+    fails nowhere "; is the name right? 'getent hosts NAME' shows" --host n1,nowhere,n2
 }
 
 @test "a host that does not answer, and one that there is no way to" {
@@ -107,7 +107,11 @@ fails() {
 
 @test "a host whose key is not known" {
     on n0 sh -c 'mkdir -p .ssh && printf "%s\n" "Host stranger" "HostName n1" "HostKeyAlias stranger" >.ssh/config'
-    fails stranger "Host key verification failed" --host n2,stranger
+    fails stranger "Host key verification failed; make its key known" --host n2,stranger
+    # another key than the one that is known: two of ssh's fourteen lines
+    on n0 sh -c 'ssh-keygen -q -t ed25519 -N "" -f other && echo "stranger $(cut -d " " -f 1,2 other.pub)" >strange && printf "UserKnownHostsFile %s\n" "$PWD/strange" >>.ssh/config'
+    fails stranger "has changed and you have requested strict checking.; Host key verification failed; if the host was installed anew, 'ssh-keygen -R HOST'" --host n2,stranger
+    on n0 rm other other.pub strange
     on n0 rm .ssh/config
 }
 
