@@ -728,18 +728,19 @@ static void say_no_effect(const struct step_plan *p)
         log_note("%s: no effect in mprun", p->cmd->no_effect);
 }
 
-/* "mprun -n 4 mpirun ./a": four steps of all ranks, where one was meant. */
+/* "mprun -n 4 mpirun ./a": four steps of all ranks, where one was meant. Flux starts by such a
+ * line. */
 static void note_launchers(const struct step_plan *p)
 {
-    static const char *const launchers[] = {"mpirun",  "mpiexec", "mpiexec.hydra", "orterun",
-                                            "prterun", "srun",    "aprun",         "mprun"};
-    for (size_t i = 0; i < p->step.napps; i++)
-        for (size_t k = 0; k < sizeof(launchers) / sizeof(*launchers); k++)
-            if (rank_set_count(&p->step.apps[i].ranks) > 1 &&
-                strcmp(basename(p->step.apps[i].argv[0]), launchers[k]) == 0)
-                log_note("each of %u ranks is a launcher, '%s', that starts ranks of its own; "
-                         "leave it out if one step is meant",
-                         rank_set_count(&p->step.apps[i].ranks), launchers[k]);
+    for (size_t i = 0; i < p->step.napps; i++) {
+        const struct app *a = &p->step.apps[i];
+        uint32_t n = rank_set_count(&a->ranks);
+        enum dialect d;
+        if (n > 1 && dialect_named(basename(a->argv[0]), &d) && d != DIALECT_FLUX)
+            log_note("each of %u ranks is a launcher, '%.60s', that starts ranks of its own; "
+                     "leave it out if one step is meant",
+                     n, basename(a->argv[0]));
+    }
 }
 
 /* A list of hosts may be a pipe, and a manager's commands may hang. */
