@@ -20,7 +20,7 @@ struct control_events {
     void (*gone)(void *arg, struct link *tool);
 };
 
-enum { CONTROL_CLIENTS = 16 };
+enum { CONTROL_CLIENTS = 64 };
 
 struct control_socket { /* control-socket.c alone changes it; all 0: it was not opened */
     struct loop *loop;

@@ -16,8 +16,9 @@
 
 struct published {
     TAILQ_ENTRY(published) link;
-    struct rank_name owner;
-    const void *host; /* the owner's */
+    struct rank_name owner; /* with is_foreign: the rank that looks it up */
+    const void *host;       /* the owner's */
+    bool is_foreign;        /* another step has it: it is here for one lookup */
     enum name_range range;
     enum name_life life;
     const char *key; /* in bytes, behind the value */
@@ -31,6 +32,9 @@ struct lookup {
     void *from;
     Mprun__NameRequest *request;
     struct rank_name rank;
+    bool is_foreign; /* of another step */
+    uint64_t number; /* under which other steps were asked; 0: they were not */
+    size_t due;      /* so many of them have not answered yet */
     struct loop_timer timer;
     size_t size;
 };
@@ -51,12 +55,12 @@ static bool is_visible(const struct published *p, struct rank_name to, const voi
     }
 }
 
-static struct published *find(const struct name_service *s, const char *key, struct rank_name to,
-                              const void *on)
+static struct published *find(const struct name_service *s, const char *key, const struct lookup *l)
 {
     struct published *p;
     TAILQ_FOREACH(p, &s->names, link)
-    if (strcmp(p->key, key) == 0 && is_visible(p, to, on))
+    if (strcmp(p->key, key) == 0 &&
+        (l->is_foreign ? p->range == NAME_RANGE_STEP : is_visible(p, l->rank, l->from)))
         break;
     return p;
 }
@@ -92,6 +96,20 @@ static void answer(const struct name_service *s, void *to, uint64_t id, enum nam
     s->reply(to, &m);
 }
 
+static void reply(const struct lookup *l, const Mprun__NameReply *m)
+{
+    const struct name_service *s = l->service;
+    (l->is_foreign ? s->steps->reply : s->reply)(l->from, m);
+}
+
+static void refuse(const struct lookup *l, enum name_status status)
+{
+    Mprun__NameReply m = MPRUN__NAME_REPLY__INIT;
+    m.id = l->request->id;
+    m.status = status;
+    reply(l, &m);
+}
+
 struct found { /* a name in a reply */
     struct published *name;
     Mprun__Name message;
@@ -112,7 +130,7 @@ static size_t find_all(const struct name_service *s, const struct lookup *l, str
 {
     size_t n = 0;
     for (size_t i = 0; i < l->request->n_names; i++) {
-        struct published *p = find(s, l->request->names[i]->key, l->rank, l->from);
+        struct published *p = find(s, l->request->names[i]->key, l);
         if (!p || is_found(ret, n, p))
             continue;
         struct found *f = &ret[n];
@@ -121,13 +139,14 @@ static size_t find_all(const struct name_service *s, const struct lookup *l, str
         mprun__name__init(&f->message);
         f->message.key = (char *)(uintptr_t)p->key;
         f->message.value = (ProtobufCBinaryData){p->nvalue, p->bytes};
-        f->message.owner = &f->owner;
+        f->message.owner = p->is_foreign ? NULL : &f->owner;
         list[n++] = &f->message;
     }
     return n;
 }
 
-/* Answers if there are as many names as are wanted. False: it has to wait. */
+/* Answers if there are as many names as are wanted; one that wants none waits only for what other
+ * steps say. False: it has to wait. */
 static bool answer_lookup(struct name_service *s, const struct lookup *l)
 {
     const Mprun__NameRequest *q = l->request;
@@ -135,16 +154,16 @@ static bool answer_lookup(struct name_service *s, const struct lookup *l)
     AUTO_FREE Mprun__Name **list = calloc(q->n_names, sizeof(*list));
     Mprun__NameReply m = MPRUN__NAME_REPLY__INIT;
     if (!found || !list) {
-        answer(s, l->from, q->id, NAME_TOO_MUCH);
+        refuse(l, NAME_TOO_MUCH);
         return true;
     }
     m.n_names = find_all(s, l, found, list);
-    if (m.n_names < q->wanted)
+    if (m.n_names < q->wanted || (!q->wanted && l->due && m.n_names < q->n_names))
         return false;
     m.id = q->id;
     m.names = list;
     m.status = m.n_names == q->n_names ? NAME_OK : m.n_names ? NAME_PARTIAL : NAME_NOT_FOUND;
-    s->reply(l->from, &m);
+    reply(l, &m);
     for (size_t i = 0; i < m.n_names; i++)
         if (found[i].name->life == NAME_LIFE_READ)
             remove_name(s, found[i].name);
@@ -156,6 +175,8 @@ static bool answer_lookup(struct name_service *s, const struct lookup *l)
 static void lookup_destroy(struct lookup *l)
 {
     TAILQ_REMOVE(&l->service->waiting, l, link);
+    if (l->number)
+        l->service->steps->forget(l->service->steps_arg, l->number);
     l->service->bytes -= l->size;
     loop_timer_stop(&l->timer);
     mprun__name_request__free_unpacked(l->request, NULL);
@@ -165,7 +186,9 @@ static void lookup_destroy(struct lookup *l)
 static void lookup_timed_out(void *arg)
 {
     struct lookup *l = arg;
-    answer(l->service, l->from, l->request->id, NAME_TIMEOUT);
+    l->due = 0;
+    if (l->request->wanted || !answer_lookup(l->service, l))
+        refuse(l, NAME_TIMEOUT);
     lookup_destroy(l);
 }
 
@@ -177,7 +200,8 @@ static Mprun__NameRequest *copy_request(const Mprun__NameRequest *m, size_t *ret
                  : NULL;
 }
 
-static enum name_status wait_for_names(struct name_service *s, const struct lookup *like)
+/* NULL: too much waits. */
+static struct lookup *wait_for_names(struct name_service *s, const struct lookup *like)
 {
     struct lookup *l = calloc(1, sizeof(*l));
     if (l)
@@ -187,14 +211,21 @@ static enum name_status wait_for_names(struct name_service *s, const struct look
         if (l && l->request)
             mprun__name_request__free_unpacked(l->request, NULL);
         free(l);
-        return NAME_TOO_MUCH;
+        return NULL;
     }
     s->bytes += l->size;
     TAILQ_INSERT_TAIL(&s->waiting, l, link);
     loop_timer_init(&l->timer, s->loop, lookup_timed_out, l);
-    if (l->request->seconds)
-        loop_timer_start(&l->timer, l->request->seconds, 0);
-    return NAME_OK;
+    double seconds = l->request->wanted ? l->request->seconds : NEIGHBOUR_SECONDS;
+    if (seconds)
+        loop_timer_start(&l->timer, seconds, 0);
+    return l;
+}
+
+static void look_again(struct lookup *l)
+{
+    if (answer_lookup(l->service, l))
+        lookup_destroy(l);
 }
 
 static void answer_waiting(struct name_service *s)
@@ -202,24 +233,33 @@ static void answer_waiting(struct name_service *s)
     struct lookup *next;
     for (struct lookup *l = TAILQ_FIRST(&s->waiting); l; l = next) {
         next = TAILQ_NEXT(l, link);
-        if (answer_lookup(s, l))
-            lookup_destroy(l);
+        look_again(l);
     }
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void lookup(struct name_service *s, void *from, const Mprun__NameRequest *m)
+static void lookup(struct name_service *s, void *from, const Mprun__NameRequest *m, bool is_foreign)
 {
-    const struct lookup l = {.service = s,
-                             .from = from,
-                             .request = (Mprun__NameRequest *)(uintptr_t)m,
-                             .rank = rank_name_unpack(m->from)};
-    if (answer_lookup(s, &l))
+    bool asks = s->steps && !is_foreign;
+    const struct lookup like = {.service = s,
+                                .from = from,
+                                .request = (Mprun__NameRequest *)(uintptr_t)m,
+                                .rank = rank_name_unpack(m->from),
+                                .is_foreign = is_foreign,
+                                .due = asks};
+    if (answer_lookup(s, &like))
         return;
-    enum name_status status = wait_for_names(s, &l);
-    if (status != NAME_OK)
-        answer(s, from, m->id, status);
+    struct lookup *l = wait_for_names(s, &like);
+    if (!l) {
+        refuse(&like, NAME_TOO_MUCH);
+        return;
+    }
+    if (!asks)
+        return;
+    l->number = ++s->last_number;
+    l->due = s->steps->ask(s->steps_arg, l->number, m);
+    look_again(l);
 }
 
 /* All names of the request, or none. */
@@ -227,17 +267,20 @@ static enum name_status publish_all(struct name_service *s, const void *from,
                                     const Mprun__NameRequest *m)
 {
     struct rank_name owner = rank_name_unpack(m->from);
+    const struct lookup own = {.from = (void *)(uintptr_t)from, .rank = owner};
     TAILQ_HEAD(, published) fresh = TAILQ_HEAD_INITIALIZER(fresh);
     enum name_status status = NAME_OK;
     size_t size = 0;
     struct published *p;
     for (size_t i = 0; status == NAME_OK && i < m->n_names; i++) {
-        if (find(s, m->names[i]->key, owner, from))
+        const struct published *old = find(s, m->names[i]->key, &own);
+        if (old && !old->is_foreign)
             status = NAME_DUPLICATE;
         else if (!(p = published_create(m->names[i])))
             status = NAME_TOO_MUCH;
         else {
             p->owner = owner;
+            p->is_foreign = false;
             p->host = from;
             p->range = (enum name_range)m->range;
             p->life = (enum name_life)m->life;
@@ -260,6 +303,8 @@ static enum name_status publish_all(struct name_service *s, const void *from,
 
 static void publish(struct name_service *s, void *from, const Mprun__NameRequest *m)
 {
+    if (s->steps && m->range == NAME_RANGE_STEP)
+        s->steps->join(s->steps_arg);
     answer(s, from, m->id, publish_all(s, from, m));
     answer_waiting(s);
 }
@@ -279,7 +324,7 @@ static void unpublish(struct name_service *s, void *from, const Mprun__NameReque
     size_t n = 0;
     for (struct published *p = TAILQ_FIRST(&s->names); p; p = next) {
         next = TAILQ_NEXT(p, link);
-        if (!rank_name_equal(p->owner, owner) || !is_named(m, p->key))
+        if (p->is_foreign || !rank_name_equal(p->owner, owner) || !is_named(m, p->key))
             continue;
         remove_name(s, p);
         n++;
@@ -296,7 +341,7 @@ int name_service_request(struct name_service *s, void *from, const Mprun__NameRe
         publish(s, from, m);
         return 0;
     case NAME_LOOKUP:
-        lookup(s, from, m);
+        lookup(s, from, m, false);
         return 0;
     case NAME_UNPUBLISH:
         unpublish(s, from, m);
@@ -304,6 +349,82 @@ int name_service_request(struct name_service *s, void *from, const Mprun__NameRe
     default:
         return -1;
     }
+}
+
+/* ---- other steps ----------------------------------------------------------------------------- */
+
+void name_service_set_steps(struct name_service *s, const struct name_steps *steps, void *arg)
+{
+    s->steps = steps;
+    s->steps_arg = arg;
+}
+
+static void forget(struct name_service *s, const void *from, uint64_t id)
+{
+    struct lookup *next;
+    for (struct lookup *l = TAILQ_FIRST(&s->waiting); l; l = next) {
+        next = TAILQ_NEXT(l, link);
+        if (l->is_foreign && l->from == from && (!id || l->request->id == id))
+            lookup_destroy(l);
+    }
+}
+
+int name_service_step_request(struct name_service *s, void *from, const Mprun__NameRequest *m)
+{
+    if (m->what == NAME_LOOKUP && m->id && m->from && m->n_names)
+        lookup(s, from, m, true);
+    else if (m->what == NAME_FORGET && m->id)
+        forget(s, from, m->id);
+    else
+        return -1;
+    return 0;
+}
+
+void name_service_step_gone(struct name_service *s, const void *from)
+{
+    forget(s, from, 0);
+}
+
+void name_service_tell_waiting(const struct name_service *s,
+                               void (*fn)(void *arg, uint64_t number, const Mprun__NameRequest *m),
+                               void *arg)
+{
+    struct lookup *l;
+    TAILQ_FOREACH(l, &s->waiting, link)
+    if (l->number)
+        fn(arg, l->number, l->request);
+}
+
+/* For the one lookup alone. */
+static void keep_foreign(struct name_service *s, const struct lookup *l, const Mprun__Name *m)
+{
+    struct published *p = published_create(m);
+    if (!p || s->bytes + p->size > NAMES_BYTES_MAX) {
+        free(p);
+        return;
+    }
+    p->owner = l->rank;
+    p->host = l->from;
+    p->is_foreign = true;
+    p->range = NAME_RANGE_RANK;
+    p->life = NAME_LIFE_READ;
+    s->bytes += p->size;
+    TAILQ_INSERT_TAIL(&s->names, p, link);
+}
+
+void name_service_step_reply(struct name_service *s, uint64_t number, const Mprun__NameReply *m,
+                             bool was_asked)
+{
+    struct lookup *l;
+    TAILQ_FOREACH(l, &s->waiting, link)
+    if (l->number == number)
+        break;
+    if (!l)
+        return;
+    for (size_t i = 0; m && i < m->n_names; i++)
+        keep_foreign(s, l, m->names[i]);
+    l->due -= was_asked && l->due > 0;
+    look_again(l);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------ */
@@ -315,7 +436,7 @@ static void drop_names(struct name_service *s, enum name_life life, struct rank_
         next = TAILQ_NEXT(p, link);
         bool is_of =
             life == NAME_LIFE_RANK ? rank_name_equal(p->owner, of) : p->owner.world == of.world;
-        if (p->life == life && is_of)
+        if (is_of && (p->life == life || (p->is_foreign && life == NAME_LIFE_RANK)))
             remove_name(s, p);
     }
 }
@@ -325,7 +446,7 @@ void name_service_rank_ended(struct name_service *s, struct rank_name rank)
     struct lookup *next;
     for (struct lookup *l = TAILQ_FIRST(&s->waiting); l; l = next) {
         next = TAILQ_NEXT(l, link);
-        if (rank_name_equal(l->rank, rank))
+        if (!l->is_foreign && rank_name_equal(l->rank, rank))
             lookup_timed_out(l); /* its host still holds the request */
     }
     drop_names(s, NAME_LIFE_RANK, rank);

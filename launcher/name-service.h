@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* name-service.h - the names that ranks of a step publish, and the lookups that wait for some
  *
- * mprun keeps them, so that every host's ranks find the same. */
+ * mprun keeps them, so that every host's ranks find the same. What is not there is looked up in the
+ * other steps of the job. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,9 +18,23 @@ struct loop;
 /* Sends NAME_REPLY to this host, if it can still be reached. */
 typedef void (*name_reply_f)(void *host, const Mprun__NameReply *m);
 
+/* The other steps of the job; job-names.h. */
+struct name_steps {
+    /* Ranks of this step publish: the lookups of other steps are to come here. */
+    void (*join)(void *arg);
+    /* Asks them, under this number; returns how many will answer. */
+    size_t (*ask)(void *arg, uint64_t number, const Mprun__NameRequest *m);
+    void (*forget)(void *arg, uint64_t number);
+    /* Answers a step that has asked. */
+    name_reply_f reply;
+};
+
 struct name_service { /* private to name-service.c */
     struct loop *loop;
     name_reply_f reply;
+    const struct name_steps *steps; /* NULL: there are none */
+    void *steps_arg;
+    uint64_t last_number;          /* of a lookup that others were asked for */
     TAILQ_HEAD(, published) names; /* in the order of publishing */
     TAILQ_HEAD(, lookup) waiting;  /* first come, first read */
     size_t bytes;                  /* of all names and waiting lookups */
@@ -30,6 +45,21 @@ void name_service_free(struct name_service *s);
 
 /* NAME_REQUEST of a rank of this host, which is any pointer. -1: a message that cannot be. */
 int name_service_request(struct name_service *s, void *from, const Mprun__NameRequest *m);
+/* From now on others are asked. */
+void name_service_set_steps(struct name_service *s, const struct name_steps *steps, void *arg);
+/* NAME_REQUEST of another step: NAME_LOOKUP and NAME_FORGET. -1: a message that cannot be. */
+int name_service_step_request(struct name_service *s, void *from, const Mprun__NameRequest *m);
+/* A step has answered the lookup with this number; NULL: it never will. was_asked: by ask(), and
+ * this is its first answer. */
+void name_service_step_reply(struct name_service *s, uint64_t number, const Mprun__NameReply *m,
+                             bool was_asked);
+/* The step is gone: its lookups are dropped. */
+void name_service_step_gone(struct name_service *s, const void *from);
+/* Calls fn for the lookups that wait here and that a step which has come now may answer. */
+void name_service_tell_waiting(const struct name_service *s,
+                               void (*fn)(void *arg, uint64_t number, const Mprun__NameRequest *m),
+                               void *arg);
+
 /* The rank has ended: its lookups are dropped, and names that go with it. */
 void name_service_rank_ended(struct name_service *s, struct rank_name rank);
 /* The same for names that go with a world. */

@@ -42,6 +42,7 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
         return error_errno(err, ENOMEM, "prepare the step");
     r->hosts->context = r;
     name_service_init(&r->names, r->loop, send_name_reply);
+    job_names_init(&r->job_names, r->loop, plan, &r->directory, &r->names);
     r->spawner = (struct spawner){
         .worlds = &r->worlds, .hosts = r->hosts, .record = &r->record, .verdict = &r->verdict};
     rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict);
@@ -91,6 +92,7 @@ void run_close(struct run *r)
     terminal_give_back(&r->terminal);
     input_destroy(take_ptr(r->input));
     control_socket_close(&r->control);
+    job_names_close(&r->job_names);
     starters_close(r->starters);
     host_table_close_links(r->hosts);
     socket_directory_remove(&r->directory);

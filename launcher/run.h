@@ -24,6 +24,7 @@
 #include "launcher/outcome/step-limits.h"
 #include "launcher/outcome/stuck-ranks.h"
 #include "launcher/outcome/verdict.h"
+#include "launcher/job-names.h"
 #include "launcher/name-service.h"
 #include "launcher/spawn.h"
 #include "launcher/worlds.h"
@@ -99,6 +100,7 @@ struct run {
     struct terminal terminal;
     struct pmi_exchange exchange;
     struct name_service names;
+    struct job_names job_names;
     struct worlds worlds;
     struct spawner spawner;
     struct usage_now usage_now;

@@ -181,6 +181,65 @@ large" ]
 "*" too few; "*"; with --universe N the step has further hosts of the job" ]]
 }
 
+# ---- names between the steps of a job -----------------------------------------------------------
+
+# a job of LSF, whose blaunch is a stand-in
+standin_job() {
+    mkdir -p bin
+    printf '#!/bin/sh\nshift\nexec "$@"\n' >bin/blaunch
+    chmod 755 bin/blaunch
+    export PATH=$PWD/bin:$PATH LSB_JOBID=7 LSB_MCPU_HOSTS="m1 2 m2 2"
+    NAMES=(-q -n 1 "$MPRUN_BUILD/tests/system/pmix-probe" names)
+}
+
+@test "what one step publishes, other steps of the job find, also those that wait for it, and no other job" {
+    standin_job
+    mprun_start "${NAMES[@]}" ?from-second @from-second +from-first=hello @done
+    first=$MPRUN_PID first_out=$MPRUN_OUT
+    wait_until 20 grep -q NOT-FOUND "$first_out"
+    mprun_start "${NAMES[@]}" +from-second=hi @from-first ?nothing @end
+    second=$MPRUN_PID second_out=$MPRUN_OUT
+    wait_until 20 grep -q hi "$first_out"
+    wait_until 20 grep -q nothing "$second_out"
+    run -0 --separate-stderr mprun "${NAMES[@]}" ?from-first ?from-second
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "from-first: SUCCESS hello
+from-second: SUCCESS hi" ]
+    LSB_JOBID=8 run -0 --separate-stderr mprun "${NAMES[@]}" ?from-first +end=1 +done=1
+    [ "$output" = "from-first: NOT-FOUND" ]
+    kill -0 $first
+    kill -0 $second
+    mprun_start "${NAMES[@]}" +end=1 +done=1 @never
+    wait $first
+    wait $second
+    kill $MPRUN_PID
+    mprun_wait || true
+    run -0 mprun "${NAMES[@]}" ?from-first
+    [ "$output" = "from-first: NOT-FOUND" ]
+    [ "$(cat "$first_out")" = "from-second: NOT-FOUND
+from-second: SUCCESS hi
+done: SUCCESS 1" ]
+    [ "$(cat "$second_out")" = "from-first: SUCCESS hello
+nothing: NOT-FOUND
+end: SUCCESS 1" ]
+}
+
+@test "a step that is stopped keeps no other step's lookup waiting" {
+    standin_job
+    mprun_start "${NAMES[@]}" +from-first=hello @done
+    first=$MPRUN_PID
+    run -0 mprun "${NAMES[@]}" @from-first
+    [ "$output" = "from-first: SUCCESS hello" ]
+    kill -STOP $first
+    run -0 mprun "${NAMES[@]}" ?from-first
+    kill -CONT $first
+    [ "$output" = "from-first: NOT-FOUND" ]
+    mprun_start "${NAMES[@]}" +done=1 @never
+    wait $first
+    kill $MPRUN_PID
+    mprun_wait || true
+}
+
 # ---- spawned worlds -----------------------------------------------------------------------------
 
 @test "Open MPI: children and parents are one when merged, on one and two hosts" {
@@ -272,7 +331,7 @@ child 1 of 2 parents 2 all 4 app 0 in /usr var 'hello' args 0 world 1 host 1" ]
     run -0 python3 -c '
 import json
 rows = json.load(open("report.json"))["ranks"]
-print([(r["world"], r["rank"], r["end"]["cause"], r["usage"]["cpu_user_s"] > 0) for r in rows])'
+print([(r["world"], r["rank"], r["end"]["cause"], r["usage"]["rss_peak_bytes"] > 0) for r in rows])'
     [ "$output" = "[(0, 0, 'ok', True), (1, 0, 'ok', True)]" ]
 }
 

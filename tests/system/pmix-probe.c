@@ -160,6 +160,38 @@ static pmix_status_t await(const char *name)
     return rc;
 }
 
+/* What is found under a name, now or (waits) once it is there. */
+static void look_up(const char *name, bool waits)
+{
+    pmix_pdata_t found;
+    pmix_info_t wait;
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, name);
+    PMIX_INFO_LOAD(&wait, PMIX_WAIT, &waits, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Lookup(&found, 1, &wait, waits);
+    printf("%s: %s%s%s\n", name, PMIx_Error_string(rc), rc == PMIX_SUCCESS ? " " : "",
+           rc == PMIX_SUCCESS ? found.value.data.string : "");
+    PMIX_PDATA_DESTRUCT(&found);
+}
+
+/* One after the other: +NAME=VALUE publishes, ?NAME looks it up, @NAME waits for it. */
+static int play_names(char **words)
+{
+    for (; *words; words++) {
+        char *value = strchr(*words, '=');
+        pmix_info_t info;
+        if (value)
+            *value++ = 0;
+        if (**words == '+') {
+            PMIX_INFO_LOAD(&info, *words + 1, value, PMIX_STRING);
+            PMIx_Publish(&info, 1);
+        } else {
+            look_up(*words + 1, **words == '@');
+        }
+    }
+    return 0;
+}
+
 static int count_descriptors(pid_t pid)
 {
     char path[40];
@@ -632,6 +664,8 @@ static int run(int argc, char **argv)
         return group();
     if (!strcmp(what, "refused"))
         return refused();
+    if (!strcmp(what, "names"))
+        return play_names(argv + 2);
     if (!strcmp(what, "control"))
         return order_all();
     if (!strcmp(what, "abort-last"))

@@ -31,9 +31,10 @@ static void reply(void *host, const Mprun__NameReply *m)
     int at = snprintf(p->text, sizeof(p->text), "%d:%u", (int)m->id, m->status);
     for (size_t i = 0; i < m->n_names; i++)
         at +=
-            snprintf(p->text + at, sizeof(p->text) - (size_t)at, " %s=%.*s of %u.%u",
+            snprintf(p->text + at, sizeof(p->text) - (size_t)at, " %s=%.*s of %d.%d",
                      m->names[i]->key, (int)m->names[i]->value.len, (char *)m->names[i]->value.data,
-                     m->names[i]->owner->world, m->names[i]->owner->rank);
+                     m->names[i]->owner ? (int)m->names[i]->owner->world : -1,
+                     m->names[i]->owner ? (int)m->names[i]->owner->rank : -1);
     p->answers++;
     loop_stop(loop);
 }
@@ -163,6 +164,107 @@ static void a_lookup_waits_for_the_name_for_its_time_or_until_its_rank_ends(void
     assert_int_equal(names.bytes, 0);
 }
 
+/* ---- other steps ----------------------------------------------------------------------------- */
+
+static size_t others; /* that answer lookups */
+static uint64_t asked, forgotten;
+static int joined;
+
+static void join(void *arg)
+{
+    joined++;
+}
+
+static size_t ask(void *arg, uint64_t number, const Mprun__NameRequest *m)
+{
+    asked = number;
+    return others;
+}
+
+static void forget(void *arg, uint64_t number)
+{
+    forgotten = number;
+}
+
+static void use_steps(size_t n)
+{
+    static const struct name_steps steps = {
+        .join = join, .ask = ask, .forget = forget, .reply = reply};
+    others = n;
+    asked = forgotten = 0;
+    joined = 0;
+    name_service_set_steps(&names, &steps, NULL);
+}
+
+static void reply_of_step(const char *key, const char *value)
+{
+    Mprun__NameReply m = MPRUN__NAME_REPLY__INIT;
+    Mprun__Name name = MPRUN__NAME__INIT, *list[] = {&name};
+    name.key = (char *)(uintptr_t)key;
+    name.value = bytes_of(value);
+    m.names = list;
+    m.n_names = 1;
+    name_service_step_reply(&names, asked, &m, true);
+}
+
+static void what_is_not_here_is_looked_up_in_other_steps(void **state)
+{
+    use_steps(2);
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "own", "o");
+    assert_int_equal(joined, 1);
+    assert_string_equal(look_up(&there, rank(0, 1), "own"), "2:0 own=o of 0.0");
+    assert_int_equal(asked, 0);
+    assert_string_equal(look_up(&there, rank(0, 1), "theirs"), "2:0 own=o of 0.0");
+    assert_int_not_equal(asked, 0);
+    name_service_step_reply(&names, asked, NULL, true);
+    assert_int_equal(there.answers, 1); /* the second has not answered */
+    reply_of_step("theirs", "t");
+    assert_string_equal(there.text, "2:0 theirs=t of -1.-1");
+    assert_int_equal(forgotten, asked);
+    look_up(&there, rank(0, 1), "theirs"); /* it is not kept */
+    name_service_step_reply(&names, asked, NULL, true);
+    name_service_step_reply(&names, asked, NULL, true);
+    assert_string_equal(there.text, "2:2");
+    look_up(&there, rank(0, 1), "nobody answers");
+    loop_run(loop);
+    assert_string_equal(there.text, "2:2");
+    assert_int_equal(there.answers, 4);
+    use_steps(0);
+    look_up(&there, rank(0, 1), "no other step");
+    assert_int_equal(there.answers, 5);
+}
+
+static void a_lookup_of_another_step_finds_what_is_for_all_until_it_is_forgotten(void **state)
+{
+    struct player step = {.answers = 0};
+    Mprun__Name name = MPRUN__NAME__INIT, *list[] = {&name};
+    Mprun__RankName who = MPRUN__RANK_NAME__INIT;
+    Mprun__NameRequest m = message(9, NAME_LOOKUP);
+    use_steps(0);
+    m.from = &who;
+    m.names = list;
+    m.n_names = 1;
+    publish(&here, rank(0, 0), NAME_RANGE_WORLD, NAME_LIFE_STEP, "world", "w");
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_READ, "read", "once");
+    name.key = (char[]){"world"};
+    assert_int_equal(name_service_step_request(&names, &step, &m), 0);
+    assert_string_equal(step.text, "9:2");
+    name.key = (char[]){"read"};
+    assert_int_equal(name_service_step_request(&names, &step, &m), 0);
+    assert_string_equal(step.text, "9:0 read=once of 0.0");
+    m.wanted = 1;
+    assert_int_equal(name_service_step_request(&names, &step, &m), 0);
+    m.what = NAME_FORGET;
+    assert_int_equal(name_service_step_request(&names, &step, &m), 0);
+    m.what = NAME_LOOKUP;
+    assert_int_equal(name_service_step_request(&names, &step, &m), 0);
+    name_service_step_gone(&names, &step);
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "read", "later");
+    assert_int_equal(step.answers, 2);
+    m.what = NAME_PUBLISH;
+    assert_int_equal(name_service_step_request(&names, &step, &m), -1);
+}
+
 static void names_are_bounded_and_requests_checked(void **state)
 {
     char *large = calloc(1, NAMES_BYTES_MAX / 2);
@@ -187,6 +289,10 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_lookup_waits_for_the_name_for_its_time_or_until_its_rank_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_here_is_looked_up_in_other_steps, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            a_lookup_of_another_step_finds_what_is_for_all_until_it_is_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(names_are_bounded_and_requests_checked, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,8 +86,8 @@ enum {
     X(PRESENT_ASK)    /* down */                                                                   \
     X(PRESENT)        /* up */                                                                     \
     X(KILL_RANK)      /* down */                                                                   \
-    X(NAME_REQUEST)   /* up, pmi */                                                                \
-    X(NAME_REPLY)     /* down, pmi */                                                              \
+    X(NAME_REQUEST)   /* up, pmi, tool */                                                          \
+    X(NAME_REPLY)     /* down, pmi, tool */                                                        \
     X(SPAWN)          /* up, pmi */                                                                \
     X(SPAWNED)        /* down, pmi */                                                              \
     X(WORLD_KILL)     /* down */                                                                   \

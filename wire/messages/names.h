@@ -6,11 +6,14 @@ enum name_request {
     NAME_PUBLISH = 1,
     NAME_LOOKUP,
     NAME_UNPUBLISH,
+    /* between mpruns of a job only: */
+    NAME_JOIN,   /* the sender's ranks use names: it is asked, too */
+    NAME_FORGET, /* a lookup, by its id */
 };
 
 /* The ranks that find a name: those of ... */
 enum name_range {
-    NAME_RANGE_STEP,  /* the step */
+    NAME_RANGE_STEP,  /* the step, and others of the job that run beside it */
     NAME_RANGE_WORLD, /* its owner's world */
     NAME_RANGE_HOST,  /* its owner's host */
     NAME_RANGE_RANK,  /* its owner alone */

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* job-names.c - see job-names.h
+ *
+ * Two steps that connect to each other at the same time have two links, and ask twice. */
+#include "launcher/job-names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/loop.h"
+#include "launcher/name-service.h"
+#include "launcher/socket-directory.h"
+#include "launcher/step-plan.h"
+#include "launcher/tunables.h"
+#include "wire/link/link.h"
+#include "wire/messages/names.h"
+#include "wire/transport/address.h"
+#include "wire/transport/dial.h"
+
+struct job_peer { /* another step of the job */
+    struct job_peer *next;
+    struct job_names *all;
+    char step[64];
+    struct dial *dial; /* NULL: it is connected */
+    struct link *link; /* NULL: it is not yet */
+    bool is_ours;      /* the link is; else the control socket's */
+    uint64_t *owed;    /* numbers of the lookups that it has not answered */
+    size_t nowed, cap;
+};
+
+static void peer_free(struct job_peer *p)
+{
+    if (p->link)
+        name_service_step_gone(p->all->names, p->link);
+    dial_destroy(p->dial);
+    if (p->is_ours)
+        link_destroy(p->link);
+    free(p->owed);
+    free(p);
+}
+
+static void peer_lose(struct job_peer *p, const char *why)
+{
+    struct job_peer **at = &p->all->peers;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
+    log_debug("step %s answers no lookups: %s", p->step, why);
+    for (size_t i = 0; i < p->nowed; i++)
+        name_service_step_reply(p->all->names, p->owed[i], NULL, true);
+    peer_free(p);
+}
+
+static struct job_peer *peer_add(struct job_names *j, const char *step)
+{
+    struct job_peer *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->all = j;
+    snprintf(p->step, sizeof(p->step), "%s", step);
+    p->next = j->peers;
+    j->peers = p;
+    return p;
+}
+
+static struct job_peer *peer_of_step(const struct job_names *j, const char *step)
+{
+    struct job_peer *p = j->peers;
+    while (p && strcmp(p->step, step) != 0)
+        p = p->next;
+    return p;
+}
+
+static struct job_peer *peer_of_link(const struct job_names *j, const struct link *l)
+{
+    struct job_peer *p = j->peers;
+    while (p && p->link != l)
+        p = p->next;
+    return p;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static bool owe(struct job_peer *p, uint64_t number)
+{
+    if (p->nowed == p->cap) {
+        size_t cap = p->cap ? 2 * p->cap : 16;
+        uint64_t *owed = realloc(p->owed, cap * sizeof(*owed));
+        if (!owed)
+            return false;
+        p->owed = owed;
+        p->cap = cap;
+    }
+    p->owed[p->nowed++] = number;
+    return true;
+}
+
+/* False: it was not asked, or has answered. */
+static bool owe_no_more(struct job_peer *p, uint64_t number)
+{
+    for (size_t i = 0; i < p->nowed; i++)
+        if (p->owed[i] == number) {
+            p->owed[i] = p->owed[--p->nowed];
+            return true;
+        }
+    return false;
+}
+
+static void send_lookup(struct job_peer *p, uint64_t number, const Mprun__NameRequest *m)
+{
+    Mprun__NameRequest copy = *m;
+    copy.id = number;
+    link_send(p->link, FRAME_NAME_REQUEST, &copy.base);
+}
+
+static void pass_waiting(void *peer, uint64_t number, const Mprun__NameRequest *m)
+{
+    send_lookup(peer, number, m);
+}
+
+static void send_word(struct job_peer *p, enum name_request what, uint64_t number)
+{
+    Mprun__NameRequest m = MPRUN__NAME_REQUEST__INIT;
+    const struct step_plan *plan = p->all->plan;
+    char job[100];
+    snprintf(job, sizeof(job), "%s %s", plan->adapter->name, plan->alloc.job_id);
+    m.what = what;
+    m.id = number;
+    m.job = job;
+    m.step = (char *)(uintptr_t)plan->step.id;
+    link_send(p->link, FRAME_NAME_REQUEST, &m.base);
+}
+
+/* ---- links that we make ---------------------------------------------------------------------- */
+
+static void peer_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *bytes,
+                       size_t n)
+{
+    struct job_peer *p = arg;
+    if (!job_names_frame(p->all, l, type, bytes, n))
+        peer_lose(p, "protocol error");
+}
+
+static void peer_closed(void *arg, struct link *l, const struct error *why)
+{
+    peer_lose(arg, why->text);
+}
+
+static bool is_own_user(int fd)
+{
+    struct ucred u;
+    socklen_t len = sizeof(u);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &len) == 0 && u.uid == geteuid();
+}
+
+static void connected(void *arg, int fd, const struct error *why)
+{
+    static const struct link_events events = {.frame = peer_frame, .closed = peer_closed};
+    static const struct link_options trusted = {.role = LINK_TRUSTED};
+    struct job_peer *p = arg;
+    struct error e = {.text = "it is another user's"};
+    if (fd < 0)
+        e = *why;
+    else if (is_own_user(fd))
+        p->link = link_create(p->all->loop, fd, fd, &trusted, "another mprun", &events, p, &e);
+    else
+        close(fd);
+    if (!p->link) {
+        peer_lose(p, e.text);
+        return;
+    }
+    p->is_ours = true;
+    dial_destroy(p->dial);
+    p->dial = NULL;
+    send_word(p, NAME_JOIN, 0);
+    name_service_tell_waiting(p->all->names, pass_waiting, p);
+}
+
+static void found_step(void *arg, const char *path)
+{
+    struct job_names *j = arg;
+    char control[300], address[ADDRESS_TEXT];
+    const char *step = strrchr(path, '/') + sizeof("mprun-");
+    if (peer_of_step(j, step) ||
+        snprintf(control, sizeof(control), "%s/control", path) >= (int)sizeof(control) ||
+        access(control, F_OK) < 0 || address_of_path("unix", control, address) < 0)
+        return;
+    struct job_peer *p = peer_add(j, step);
+    if (p && !(p->dial = dial_create(j->loop, address, NULL, NEIGHBOUR_SECONDS, connected, p)))
+        peer_lose(p, "out of memory");
+}
+
+/* ---- what the name service asks for ---------------------------------------------------------- */
+
+static void join(void *arg)
+{
+    struct job_names *j = arg;
+    if (!j->has_joined)
+        socket_directory_others(j->directory, found_step, j);
+    j->has_joined = true;
+}
+
+static size_t ask(void *arg, uint64_t number, const Mprun__NameRequest *m)
+{
+    struct job_names *j = arg;
+    size_t n = 0;
+    join(j);
+    for (struct job_peer *p = j->peers; p; p = p->next) {
+        if (!owe(p, number))
+            continue;
+        n++;
+        if (p->link)
+            send_lookup(p, number, m);
+    }
+    return n;
+}
+
+static void forget(void *arg, uint64_t number)
+{
+    struct job_names *j = arg;
+    for (struct job_peer *p = j->peers; p; p = p->next) {
+        owe_no_more(p, number);
+        if (p->link)
+            send_word(p, NAME_FORGET, number);
+    }
+}
+
+static void reply(void *link, const Mprun__NameReply *m)
+{
+    link_send(link, FRAME_NAME_REPLY, &m->base);
+}
+
+static const struct name_steps steps = {.join = join, .ask = ask, .forget = forget, .reply = reply};
+
+/* ---- what other steps say -------------------------------------------------------------------- */
+
+/* A step that has connected to us. */
+static bool take_join(struct job_names *j, struct link *tool, const Mprun__NameRequest *m)
+{
+    char job[100];
+    snprintf(job, sizeof(job), "%s %s", j->plan->adapter->name, j->plan->alloc.job_id);
+    struct job_peer *p = strcmp(job, m->job) == 0 ? peer_add(j, m->step) : NULL;
+    if (!p)
+        return false;
+    p->link = tool;
+    name_service_tell_waiting(j->names, pass_waiting, p);
+    return true;
+}
+
+static bool take_request(struct job_names *j, struct link *tool, const Mprun__NameRequest *m)
+{
+    if (m->what == NAME_JOIN)
+        return take_join(j, tool, m);
+    return peer_of_link(j, tool) && name_service_step_request(j->names, tool, m) == 0;
+}
+
+static bool take_reply(struct job_names *j, const struct link *tool, const Mprun__NameReply *m)
+{
+    struct job_peer *p = peer_of_link(j, tool);
+    if (!p)
+        return false;
+    name_service_step_reply(j->names, m->id, m, owe_no_more(p, m->id));
+    return true;
+}
+
+bool job_names_frame(struct job_names *j, struct link *tool, enum frame_type type,
+                     const uint8_t *bytes, size_t n)
+{
+    Mprun__NameRequest *request =
+        type == FRAME_NAME_REQUEST ? mprun__name_request__unpack(NULL, n, bytes) : NULL;
+    Mprun__NameReply *reply =
+        type == FRAME_NAME_REPLY ? mprun__name_reply__unpack(NULL, n, bytes) : NULL;
+    bool is_known = j->names->steps && ((request && take_request(j, tool, request)) ||
+                                        (reply && take_reply(j, tool, reply)));
+    mprun__name_request__free_unpacked(request, NULL);
+    mprun__name_reply__free_unpacked(reply, NULL);
+    return is_known;
+}
+
+void job_names_tool_gone(struct job_names *j, struct link *tool)
+{
+    struct job_peer *p = peer_of_link(j, tool);
+    if (p)
+        peer_lose(p, "it is gone");
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+void job_names_init(struct job_names *j, struct loop *loop, const struct step_plan *plan,
+                    const struct socket_directory *directory, struct name_service *names)
+{
+    *j = (struct job_names){.loop = loop, .plan = plan, .directory = directory, .names = names};
+    if (plan->alloc.job_id[0])
+        name_service_set_steps(names, &steps, j);
+}
+
+void job_names_close(struct job_names *j)
+{
+    while (j->peers) {
+        struct job_peer *p = j->peers;
+        j->peers = p->next;
+        peer_free(p);
+    }
+}
