@@ -183,6 +183,17 @@ static uint32_t count_parts(const struct step_plan *p, enum level level, struct 
     return n;
 }
 
+/* Of the NUMA nodes of a host: those that the line has listed, if it has. */
+static uint32_t count_listed(const char *list, uint32_t all)
+{
+    struct idset nodes = {0};
+    uint32_t n = *list == 'N' && idset_parse(list + 1, &nodes, NULL) == 0
+                     ? (uint32_t)idset_count(&nodes)
+                     : all;
+    idset_free(&nodes);
+    return n < all ? n : all;
+}
+
 /* Are the cores of a rank counted by hardware threads? Then each of these is a slot. */
 static bool counts_threads(const struct placement_options *place)
 {
@@ -259,17 +270,25 @@ int step_plan_options(const struct step_plan *p, const struct placement_options 
     bool counts =
         map != LEVEL_NONE && (place->bind.ppr || place->span || place->rank_by == RANK_BY_SPAN);
     uint32_t parts = counts ? count_parts(p, map, err) : 1;
+    if (parts && map == LEVEL_NUMA && place->bind.list_kind == CPU_LIST_ONLY)
+        parts = count_listed(place->bind.list, parts);
     if (parts == 0)
         return -1;
     *ret = (struct plan_options){
-        .per_host = place->bind.ppr ? place->bind.ppr * parts : place->per_host,
+        .per_host = place->per_host,
         .even = place->nodes_max > 0 || place->even ||
                 (p->cmd->dialect == DIALECT_SRUN && !place->packs && !place->turn),
-        .cores = place->bind.cores,
+        .cores = place->bind.set_ranks ? place->bind.set_cores : place->bind.cores,
+        .set_ranks = place->bind.set_ranks,
+        .set_turn = place->bind.set_turn,
         .threads = counts_threads(place),
         .turn = place->span ? parts : place->turn,
         .oversubscribe = place->oversubscribe,
     };
+    uint64_t in_parts =
+        (uint64_t)place->bind.ppr * parts * (place->bind.set_ranks ? place->bind.set_ranks : 1);
+    if (in_parts && (!ret->per_host || in_parts < ret->per_host))
+        ret->per_host = in_parts < CMDLINE_RANKS_MAX ? (uint32_t)in_parts : CMDLINE_RANKS_MAX;
     switch (place->rank_by) {
     case RANK_BY_DEFAULT:
         ret->numbers = ret->turn;
@@ -411,11 +430,11 @@ static int place_program(struct step_plan *p, size_t number, uint32_t first, uin
     o.nranks = app->nranks;
     o.oversubscribe = o.oversubscribe < 0 ? p->alloc.may_oversubscribe : o.oversubscribe;
     for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
-        taken[i] -= (uint64_t)rank_set_count(&p->placement.hosts[i]) * binding_cores(&place->bind);
+        taken[i] -= binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
     if (rc == 0)
         rc = offer_place(&offer, &o, first, p->placement.hosts, err);
     for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
-        taken[i] += (uint64_t)rank_set_count(&p->placement.hosts[i]) * binding_cores(&place->bind);
+        taken[i] += binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
     offer_free(&offer);
     hostlist_free(&named);
     return rc < 0 ? error_context(err, "program %zu ('%.60s')", number + 1, app->argv[0]) : 0;
@@ -577,7 +596,7 @@ static const char *choose_cores(const struct step_plan *p, const struct app *onl
                                 struct binding_request *b)
 {
     const char *source = "OMP_NUM_THREADS";
-    if (b->policy != BIND_DEFAULT || b->cores)
+    if (b->policy != BIND_DEFAULT || b->cores || b->set_ranks)
         return "";
     b->cores = threads_of_ranks(&p->step, only);
     if (p->alloc.slot_cores > b->cores) {

@@ -42,10 +42,14 @@ enum memory_bind {
 
 struct binding_request {
     enum bind_policy policy;
-    uint32_t cores;  /* of each rank; 0 is one: binding_cores() */
-    enum level to;   /* each rank is bound to all of these that its cores are in; NONE: to cores */
-    enum level map;  /* ranks are dealt to these in turn; NONE: to the cores in order */
-    uint32_t ppr;    /* at most so many ranks to each of `map`; 0: no bound */
+    uint32_t cores; /* of each rank; 0 is one: binding_cores() */
+    enum level to;  /* each rank is bound to all of these that its cores are in; NONE: to cores */
+    enum level map; /* ranks are dealt to these in turn; NONE: to the cores in order */
+    uint32_t ppr;   /* at most so many ranks to each of `map`; 0: no bound */
+    uint32_t set_ranks; /* 0: no sets. So many ranks share set_cores cores: a set. `cores` of them
+                           are a rank's; 0: all. ppr counts sets */
+    uint32_t set_cores;
+    uint32_t set_turn; /* ranks to each set of the host in turn; 0: set after set is filled */
     bool in_turn;    /* ranks are numbered as they are dealt, and not one part's after another's */
     bool threads;    /* `cores` counts hardware threads */
     bool by_threads; /* so it does, and a rank has the whole cores that have as many */
@@ -59,6 +63,14 @@ struct binding_request {
     const char *slots; /* instead, borrowed: the cores of each rank of this host as a rank file has
                           them (plan/slot-list.h), with blanks between ranks; NULL: not given */
 };
+
+/* Slots that ranks with this request take on a host. */
+static inline uint64_t binding_slots(const struct binding_request *b, uint32_t nranks)
+{
+    return b->set_ranks
+               ? (uint64_t)(nranks / b->set_ranks + (nranks % b->set_ranks > 0)) * b->set_cores
+               : (uint64_t)nranks * (b->cores ? b->cores : 1);
+}
 
 static inline uint32_t binding_cores(const struct binding_request *b)
 {

@@ -226,6 +226,8 @@ static bool uses_threads(const struct binding_request *how)
 static size_t seat_cores(const struct plan_topology *t, const struct binding_request *how)
 {
     size_t threads = 1;
+    if (how->set_ranks)
+        return how->set_cores;
     for (size_t i = 0; how->by_threads && i < t->ncores; i++) {
         size_t n = idset_count(&t->cores[i].threads);
         threads = n > threads ? n : threads;
@@ -233,16 +235,23 @@ static size_t seat_cores(const struct plan_topology *t, const struct binding_req
     return (binding_cores(how) - 1) / threads + 1;
 }
 
+static uint32_t seats_of(const struct binding_request *how, uint32_t nranks)
+{
+    return how->set_ranks && nranks ? (nranks - 1) / how->set_ranks + 1 : nranks;
+}
+
 static const char *unit_text(const struct binding_request *how)
 {
     return level_text(uses_threads(how) ? LEVEL_HWTHREAD : LEVEL_CORE);
 }
 
-static const char *counted_ranks(char buf[64], uint32_t nranks, size_t each, const char *unit)
+static const char *counted_ranks(char buf[64], uint32_t nranks, const struct table *s)
 {
-    char cores[40] = "";
-    if (each > 1)
-        snprintf(cores, sizeof(cores), " of %zu %ss", each, unit);
+    const char *unit = unit_text(s->how);
+    char cores[48] = "";
+    if (s->each > 1)
+        snprintf(cores, sizeof(cores), " %sof %zu %ss", s->how->set_ranks ? "in sets " : "",
+                 s->each, unit);
     snprintf(buf, 64, "%" PRIu32 " rank%s%s", nranks, plural(nranks), cores);
     return buf;
 }
@@ -252,7 +261,7 @@ static void explain_unbound(struct plan_binding *b, const struct table *s)
 {
     const struct plan_topology *t = s->t;
     char ranks[64], cores[32];
-    counted_ranks(ranks, b->nranks, s->each, unit_text(s->how));
+    counted_ranks(ranks, b->nranks, s);
     counted(cores, t->ncores, unit_text(s->how));
     if (is_part(t))
         snprintf(b->reason, sizeof(b->reason),
@@ -269,7 +278,7 @@ static void explain_bound(struct plan_binding *b, const struct table *s)
 {
     const char *unit = unit_text(s->how);
     char ranks[64], cores[32], shared_cores[32], shared[80] = "", dealt[48] = "";
-    size_t taken = b->nranks * s->each;
+    size_t taken = seats_of(s->how, b->nranks) * s->each;
     if (taken > s->t->ncores)
         snprintf(shared, sizeof(shared), ", which they share");
     else if (taken > s->nfree)
@@ -280,8 +289,7 @@ static void explain_bound(struct plan_binding *b, const struct table *s)
                  plural(s->npools));
     snprintf(b->reason, sizeof(b->reason), "bound to %ss: %s%s, %s%s",
              s->how->to == LEVEL_NONE ? unit : level_text(s->how->to),
-             counted_ranks(ranks, b->nranks, s->each, unit), dealt,
-             counted(cores, s->t->ncores, unit), shared);
+             counted_ranks(ranks, b->nranks, s), dealt, counted(cores, s->t->ncores, unit), shared);
 }
 
 static int refuse_overload(uint32_t nranks, const struct table *s, struct error *err)
@@ -294,8 +302,8 @@ static int refuse_overload(uint32_t nranks, const struct table *s, struct error 
     return error_set(err, EINVAL,
                      "bind %s to %ss: only %s may be used here%s, and ranks would have to share "
                      "them; start at most %zu here, or use --bind-to none",
-                     counted_ranks(ranks, nranks, s->each, unit), unit,
-                     counted(cores, s->t->ncores, unit), most, count_seats(s, false));
+                     counted_ranks(ranks, nranks, s), unit, counted(cores, s->t->ncores, unit),
+                     most, count_seats(s, false) * (s->how->set_ranks ? s->how->set_ranks : 1));
 }
 
 /* ---- ranks to seats -------------------------------------------------------------------------- */
@@ -375,13 +383,33 @@ static int add_core(const struct table *b, const struct plan_core *core, struct 
     return 0;
 }
 
+/* The seat of rank i of the host, and which of those who share it the rank is. */
+static uint32_t seat_of(const struct binding_request *how, uint32_t i, uint32_t nseats,
+                        uint32_t *ret_place)
+{
+    uint64_t turn = how->set_turn ? how->set_turn : how->set_ranks, round = turn * nseats;
+    *ret_place = 0;
+    if (!how->set_ranks)
+        return i;
+    *ret_place = (uint32_t)(i / round * turn + i % turn);
+    return (uint32_t)(i % round / turn);
+}
+
 static int bind_to_seats(struct plan_binding *b, const struct table *s, const struct place *places)
 {
-    for (uint32_t i = 0; i < b->nranks; i++)
-        for (size_t k = 0; k < s->each; k++)
-            if (add_core(s, places[i].seat->cores[k], &b->ranks[i]) < 0 ||
-                idset_unite(&b->seats, &places[i].seat->cores[k]->threads) < 0)
+    uint32_t nseats = seats_of(s->how, b->nranks);
+    bool has_part = s->how->set_ranks && s->how->cores && s->how->cores < s->each;
+    for (uint32_t i = 0; i < b->nranks; i++) {
+        uint32_t place, at = seat_of(s->how, i, nseats, &place);
+        const struct plan_core **cores = places[at].seat->cores;
+        size_t first = has_part ? (size_t)place * s->how->cores : 0;
+        for (size_t k = 0; k < (has_part ? s->how->cores : s->each); k++)
+            if (add_core(s, cores[(first + k) % s->each], &b->ranks[i]) < 0)
                 return -1;
+        for (size_t k = 0; k < s->each; k++)
+            if (idset_unite(&b->seats, &cores[k]->threads) < 0)
+                return -1;
+    }
     b->bound = 1;
     return 0;
 }
@@ -392,9 +420,10 @@ static int take_seats(struct plan_binding *b, struct table *s)
     AUTO_FREE struct place *places = calloc(b->nranks + 1u, sizeof(*places));
     if (!places)
         return -1;
-    if (deal(s, b->nranks, places) < b->nranks)
+    uint32_t nseats = seats_of(s->how, b->nranks);
+    if (deal(s, nseats, places) < nseats)
         return 1;
-    if (!s->how->in_turn && number_by_pool(s, places, b->nranks) < 0)
+    if (!s->how->in_turn && number_by_pool(s, places, nseats) < 0)
         return -1;
     return bind_to_seats(b, s, places);
 }
@@ -580,7 +609,7 @@ static int choose(struct plan_binding *b, const struct plan_topology *t,
     bool is_default = how->policy == BIND_DEFAULT;
     int rc = make_table(&s, busy);
     if (rc == 0 && is_default && !how->overload &&
-        (count_seats(&s, true) < b->nranks || is_part(t)))
+        (count_seats(&s, true) < seats_of(how, b->nranks) || is_part(t)))
         explain_unbound(b, &s);
     else if (rc == 0 && (rc = take_seats(b, &s)) == 0)
         explain_bound(b, &s);

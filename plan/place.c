@@ -27,8 +27,10 @@ static uint32_t cores_each(const struct plan_options *o)
 /* Ranks that a host's slots are enough for: cut to what may be on a host. */
 static uint32_t usable_slots(const struct alloc_host *h, const struct plan_options *o)
 {
-    uint32_t bound = host_bound(h, o), room = h->slots.value / cores_each(o);
-    return bound && bound < room ? bound : room;
+    uint64_t bound = host_bound(h, o), room = h->slots.value / cores_each(o);
+    room *= o->set_ranks ? o->set_ranks : 1;
+    room = bound && bound < room ? bound : room;
+    return room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
 }
 
 /* Ranks that all hosts together have room for; UINT64_MAX: one has no bound. */
@@ -78,8 +80,8 @@ static const char *each_text(char buf[32], const struct plan_options *o)
 {
     buf[0] = 0;
     if (cores_each(o) > 1)
-        snprintf(buf, 32, " of %" PRIu32 " %s", o->cores,
-                 o->threads ? "hardware threads" : "cores");
+        snprintf(buf, 32, o->set_ranks ? " in sets of %" PRIu32 " %s" : " of %" PRIu32 " %s",
+                 o->cores, o->threads ? "hardware threads" : "cores");
     return buf;
 }
 
@@ -192,20 +194,28 @@ static void deal_rest(uint32_t *counts, const struct allocation *a, const struct
     }
 }
 
+/* Sets of a host with so many ranks. */
+static uint32_t count_sets(uint32_t nranks, const struct plan_options *o)
+{
+    return o->set_ranks && nranks ? (nranks - 1) / o->set_ranks + 1 : nranks;
+}
+
 /* Number the ranks: host after host, or so many of each host in turn. */
 static int number_ranks(struct plan *p, const uint32_t *counts, const struct plan_options *o,
                         uint64_t nranks)
 {
     struct rank_name next = {.world = o->world};
     while (next.rank < nranks)
-        for (size_t i = 0; i < p->nhosts; i++)
+        for (size_t i = 0; i < p->nhosts; i++) {
+            uint32_t numbers = o->set_turn ? o->set_turn * count_sets(counts[i], o) : o->numbers;
             for (uint32_t n = 0; rank_set_count(&p->hosts[i]) < counts[i]; n++) {
-                if (o->numbers && n == o->numbers)
+                if (numbers && n == numbers)
                     break;
                 if (rank_set_add(&p->hosts[i], next) < 0)
                     return -1;
                 next.rank++;
             }
+        }
     return 0;
 }
 
@@ -236,7 +246,8 @@ static int place_ranks(struct plan *p, const struct allocation *a, const struct 
     if (rank_map_create(&p->map, o->world, (uint32_t)nranks, err) < 0)
         return -1;
     for (uint32_t i = 0; i < p->nhosts; i++) {
-        p->oversubscribed |= (uint64_t)counts[i] * cores_each(o) > a->hosts[i].slots.value;
+        p->oversubscribed |=
+            (uint64_t)count_sets(counts[i], o) * cores_each(o) > a->hosts[i].slots.value;
         if (rank_map_put(&p->map, &p->hosts[i], i, err) < 0)
             return -1;
     }

@@ -25,6 +25,8 @@ struct plan_options {
     uint32_t nranks;         /* 0: one per slot, or per_host on every host when that is set */
     uint32_t per_host;       /* --npernode/-N: at most this many on a host; 0: no bound */
     uint32_t cores;          /* a rank takes as many slots; 0 is one */
+    uint32_t set_ranks;      /* so many ranks take these slots together; 0: one does */
+    uint32_t set_turn;       /* numbers go to each set of a host in turn; 0: set after set */
     bool threads;            /* and slots are hardware threads */
     uint32_t world;          /* of the ranks */
     uint32_t turn;           /* so many ranks to each host in turn; 0: host after host is filled */

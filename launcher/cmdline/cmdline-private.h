@@ -118,6 +118,8 @@ bool cmdline_is_subcommand(const struct cmdline *c, int argc, char *const argv[]
 bool cmdline_is_needless(const struct option_def *def);
 /* Is argv[at] a variable "NAME=VALUE" before the program, as mpirun_rsh has it? */
 bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const argv[], int at);
+/* Apply aprun's CPUs of the program whose part of the line is read. 0, or -1 with err. */
+int cmdline_settle_cpus(struct cmdline *c, struct error *err);
 /* Apply jsrun's resource sets of the first program as ranks and cores. 0, or -1 with err. */
 int cmdline_settle_sets(struct cmdline *c, struct error *err);
 /* Where a line of srun has no number of tasks: that of its GPUs. 0, or -1 with err. */
@@ -160,3 +162,4 @@ int cmdline_apply_exclude(void *target, const char *value, struct error *err);
 
 /* Does this option belong to one program, and not to the whole step? */
 bool cmdline_is_app_option(const struct option_def *def);
+bool cmdline_is_peers_app_option(const struct option_def *def);

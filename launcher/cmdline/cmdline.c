@@ -99,12 +99,19 @@ static int refuse_in_part(void *target, const char *value, struct error *err)
         "--mem-per-rank and '--limit rank:...' belong to a single one");
 }
 
-/* For the parts behind the first ":". */
-static void keep_app_options(struct option_def *defs)
+/* A switch that the first part has, too. */
+static int keep_as_it_is(void *target, const char *value, struct error *err)
 {
-    for (; defs->names; defs++)
-        if (!cmdline_is_app_option(defs))
-            defs->apply = refuse_in_part;
+    return 0;
+}
+
+/* For the parts behind the first ":". */
+static void keep_app_options(const struct cmdline *c, struct option_def *defs)
+{
+    for (size_t i = 0; defs[i].names; i++)
+        if (!cmdline_is_app_option(&defs[i]))
+            defs[i].apply =
+                !defs[i].argument && *c->options[i].used ? keep_as_it_is : refuse_in_part;
 }
 
 /* Text copied from a document often has a dash there that is none to us. */
@@ -220,7 +227,26 @@ bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const ar
 
 bool cmdline_is_subcommand(const struct cmdline *c, int argc, char *const argv[], int at)
 {
-    return c->dialect == DIALECT_FLUX && c->napps <= 1 && at < argc && strcmp(argv[at], "run") == 0;
+    return c->dialect == DIALECT_FLUX && c->napps <= 1 && at < argc &&
+           (strcmp(argv[at], "run") == 0 ||
+            (strcmp(argv[at], "mini") == 0 && argv[at + 1] && strcmp(argv[at + 1], "run") == 0));
+}
+
+/* Others start no ranks of this line. */
+static int check_subcommand(const struct cmdline *c, int argc, char *const argv[], int at,
+                            struct error *err)
+{
+    static const char *const others[] = {"submit", "bulksubmit", "batch", "alloc",     "exec",
+                                         "proxy",  "start",      "jobs",  "multi-prog"};
+    for (size_t i = 0;
+         c->dialect == DIALECT_FLUX && at < argc && i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(argv[at], others[i]) == 0)
+            return error_set(
+                err, EINVAL,
+                "'flux %s' is not for mprun, which does what 'flux run' does; call flux "
+                "itself, or write 'run' instead",
+                others[i]);
+    return 0;
 }
 
 /* One part of the line from argv[from] on: the index of its ":", argc, or -1. */
@@ -231,8 +257,10 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if (!c->app)
         return error_set(err, ENOMEM, "out of memory");
     int at = options_parse(defs, argc, argv, from, c, err);
-    if (at >= 0 && cmdline_is_subcommand(c, argc, argv, at))
+    while (at >= 0 && cmdline_is_subcommand(c, argc, argv, at))
         at = options_parse(defs, argc, argv, at + 1, c, err);
+    if (at >= 0 && cmdline_settle_cpus(c, err) < 0)
+        at = -1;
     if (at < 0 && c->napps > 1)
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
@@ -242,6 +270,8 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if (c->self_test || c->env_diff)
         return error_set(err, EINVAL, "%s runs programs of its own; leave '%.60s' out",
                          c->self_test ? "--self-test" : "--env-diff", argv[at]);
+    if (check_subcommand(c, argc, argv, at, err) < 0)
+        return -1;
     if (c->has_bare_hosts && (at = cmdline_take_bare_hosts(c, argc, argv, at, err)) < 0)
         return -1;
     for (; cmdline_has_bare_variable(c, argc, argv, at); at++)
@@ -285,6 +315,9 @@ static void inherit(struct placement_options *own, const struct placement_option
         own->bind.ppr = said.bind.ppr;
         own->bind.threads = said.bind.threads;
         own->bind.cores = said.bind.cores ? said.bind.cores : step->bind.cores;
+        own->bind.set_ranks = said.bind.set_ranks;
+        own->bind.set_cores = said.bind.set_cores;
+        own->bind.set_turn = said.bind.set_turn;
         own->bind.by_threads = said.bind.cores ? said.bind.by_threads : step->bind.by_threads;
     }
     if (said.says_memory) {
@@ -426,7 +459,7 @@ static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, s
         c->apps[0].first_list = c->step_lists;
         c->apps[0].nlists = c->hosts.nlists - c->step_lists;
     }
-    keep_app_options(rest);
+    keep_app_options(c, rest);
     while (at >= 0 && at < argc) /* argv[at] is ":" */
         at = parse_further_part(c, rest, argc, argv, at + 1, err);
     return at < 0 ? -1 : 0;
@@ -507,25 +540,43 @@ static int apply_number(struct cmdline *c, const char *name, uint64_t n, struct 
     return cmdline_apply_named(c, name, text, err);
 }
 
+/* A set has so many cores; what its tasks have of them. */
+static int settle_set_cores(struct cmdline *c, uint32_t tasks, struct error *err)
+{
+    uint32_t packed = c->sets.packed ? c->sets.packed : 1;
+    uint32_t cores = c->sets.cores ? c->sets.cores : packed * tasks;
+    char how[96];
+    if (c->sets.all_cores)
+        return c->sets.shared ? cmdline_apply_named(c, "--bind-to", "none", err)
+               : packed > 1   ? apply_number(c, "--cpus-per-rank", packed, err)
+                              : 0;
+    if (tasks == 1 && (c->sets.shared || packed >= cores))
+        return cores > 1 ? apply_number(c, "--cpus-per-rank", cores, err) : 0;
+    int n = snprintf(how, sizeof(how), "%u:%u", tasks, cores);
+    if (!c->sets.shared && packed < cores)
+        n += snprintf(how + n, sizeof(how) - (size_t)n, ":each=%u", packed);
+    if (c->sets.turn && tasks > 1)
+        snprintf(how + n, sizeof(how) - (size_t)n, ":turn=%u", c->sets.turn);
+    return cmdline_apply_named(c, "--rank-sets", how, err);
+}
+
 int cmdline_settle_sets(struct cmdline *c, struct error *err)
 {
     uint64_t tasks = c->sets.tasks ? c->sets.tasks : 1;
-    uint32_t cores = c->sets.cores;
+    char how[48];
+    if (!c->sets.said)
+        return 0;
+    c->sets.said = false;
     c->app = c->apps;
-    if (cores % tasks)
-        return error_set(
-            err, EINVAL,
-            "%u cores of a resource set cannot be divided among %u tasks; '-c' has to be "
-            "a multiple of '-a'",
-            cores, (uint32_t)tasks);
+    if (c->sets.all_cores && !c->sets.per_host)
+        c->sets.per_host = 1;
+    snprintf(how, sizeof(how), "ppr:%u:socket", c->sets.per_socket);
     if ((c->sets.number && !c->app->nranks &&
          apply_number(c, "--np", c->sets.number * tasks, err) < 0) ||
         (c->sets.per_host && apply_number(c, "--npernode", c->sets.per_host * tasks, err) < 0) ||
-        (cores && !c->place.bind.cores &&
-         apply_number(c, "--cpus-per-rank", cores / tasks, err) < 0))
+        (c->sets.per_socket && cmdline_apply_named(c, "--map-by", how, err) < 0))
         return -1;
-    c->sets.number = c->sets.per_host = c->sets.cores = 0; /* they are settled */
-    return 0;
+    return settle_set_cores(c, (uint32_t)tasks, err);
 }
 
 /* ---- what must agree ------------------------------------------------------------------------- */

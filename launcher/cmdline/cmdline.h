@@ -152,8 +152,16 @@ struct cmdline {
     char *for_job;   /* options that tell a manager something: "'-p', '-A'"; NULL: none */
     char *no_effect; /* and others without effect */
     struct {         /* jsrun's resource sets; 0: not said */
-        uint32_t number, tasks, cores, per_host;
+        uint32_t number, tasks, cores, per_host, per_socket;
+        uint32_t packed; /* cores of a task */
+        uint32_t turn;   /* tasks that each set gets in turn */
+        bool shared;     /* a task has all cores of its set */
+        bool all_cores;  /* of a host are a set's */
+        bool said;
     } sets;
+    struct { /* aprun's CPUs of a rank, and how many of them a core has; 0: not said */
+        uint32_t depth, per_core;
+    } cpus;
     struct { /* srun's GPUs, of which the number of ranks follows; 0: not said */
         uint32_t number, per_host, per_task, tasks;
     } gpus;

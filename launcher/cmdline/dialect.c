@@ -23,7 +23,9 @@ static const struct {
     {"oshrun", DIALECT_MPIRUN},          {"mpirun.openmpi", DIALECT_MPIRUN},
     {"mpiexec.openmpi", DIALECT_MPIRUN}, {"mpiexec.hydra", DIALECT_MPIEXEC},
     {"mpiexec.mpich", DIALECT_MPIEXEC},  {"mpirun.mpich", DIALECT_MPIEXEC},
-    {"mpirun_rsh", DIALECT_MPIEXEC},
+    {"mpirun_rsh", DIALECT_MPIEXEC},     {"mpiexec_mpt", DIALECT_MPIEXEC},
+    {"mpiexec.pals", DIALECT_MPIEXEC},   {"mpirun.intel", DIALECT_MPIEXEC},
+    {"ibrun", DIALECT_MPIEXEC},
 };
 
 bool dialect_named(const char *name, enum dialect *ret)

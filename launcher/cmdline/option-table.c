@@ -270,6 +270,31 @@ static int apply_rank_cores(void *target, const char *value, struct error *err)
     return cmdline_set_count(&p->bind.cores, value, len - p->bind.by_threads, err);
 }
 
+/* "4:7:each=1:turn=1" */
+static int apply_rank_sets(void *target, const char *value, struct error *err)
+{
+    struct placement_options *p = &((struct cmdline *)target)->place;
+    struct binding_request *b = &p->bind;
+    size_t n = strcspn(value, ":");
+    const char *cores = value + n + (value[n] == ':');
+    size_t len = strcspn(cores, ":");
+    p->says_map = true;
+    if (cmdline_set_count(&b->set_ranks, value, n, err) < 0 ||
+        cmdline_set_count(&b->set_cores, cores, len, err) < 0)
+        return -1;
+    for (const char *at = cores + len; *at; at += 1 + strcspn(at + 1, ":")) {
+        size_t word = strcspn(at + 1, ":");
+        uint32_t *to = strncmp(at + 1, "each=", 5) == 0   ? &b->cores
+                       : strncmp(at + 1, "turn=", 5) == 0 ? &b->set_turn
+                                                          : NULL;
+        if (!to)
+            return error_set(err, EINVAL, "'%.60s' is neither each=N nor turn=N", at + 1);
+        if (cmdline_set_count(to, at + 6, word - 5, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static const char *const containment_words[] = {
     [TRACK_RANK] = "rank",
     [TRACK_STEP] = "step",
@@ -370,6 +395,11 @@ static int apply_stdin(void *target, const char *value, struct error *err)
         c->step.stdin_target = STDIN_ALL;
     } else if (strcmp(value, "none") == 0) {
         c->step.stdin_target = STDIN_NONE;
+    } else if (value[0] >= '0' && value[0] <= '9' && strpbrk(value, ",-")) {
+        return error_set(err, EINVAL,
+                         "'%.60s': one rank gets the input, or all do; write 'all', or '--stdin "
+                         "file:PATH', which each rank reads by itself",
+                         value);
     } else if (value[0] >= '0' && value[0] <= '9') {
         if (number_parse(value, NULL, 0, CMDLINE_RANKS_MAX - 1, &rank, err) < 0)
             return -1;
@@ -698,13 +728,18 @@ static const struct option_def table[] = {
      "without "
      "it, OMP_NUM_THREADS cores where there are enough, else one",
      .apply = apply_rank_cores, .also = "--cores-per-task --depth"},
+    {"--rank-sets", "RANKS:CORES[:each=N][:turn=N]", CORES,
+     "Let each RANKS ranks share CORES cores of a host, as jsrun's resource sets; each has N of "
+     "them "
+     "with each=N; with turn=N each set of a host gets N ranks in turn",
+     .apply = apply_rank_sets},
     {"-c", "N", CORES, "The same as --cpus-per-rank", .apply = apply_rank_cores,
      .variants = IN(FLUX)},
     {"-c --cpus-per-task", "N", CORES, "The same as --cpus-per-rank Nt",
      .apply = cmdline_apply_cpus, .variants = IN(SRUN)},
     {"-c --c", "N", CORES, "The same as -n", .apply = cmdline_apply_np, .variants = IN(MPIRUN)},
     {"-d", "N", CORES, "The same as --cpus-per-rank", .apply = apply_rank_cores,
-     .variants = IN(APRUN) | IN(MPIEXEC)},
+     .variants = IN(MPIEXEC)},
     {"--cpu-bind", "WHAT", CORES,
      "As srun: none, cores, threads, sockets, ldoms, rank_ldom, map_cpu:LIST, mask_cpu:LIST, "
      "map_ldom:LIST, mask_ldom:LIST, list:LIST:LIST, or verbose, which reports bindings",
@@ -989,8 +1024,6 @@ static const struct option_def table[] = {
     REFUSED("--ntasks-per-core --cores-per-socket --sockets-per-node --threads-per-core --hint",
             "this release counts ranks by host or socket: '--npernode N', '--map-by ppr:K:socket'; "
             "'--bind-to core' binds each to a core"),
-    REFUSED("--tune --am", "parameters of the MPI library are set by '--mca NAME VALUE', others "
-                           "of Open MPI's mpirun by options"),
     REFUSED("--resv-ports --immediate -I --comment", "mprun has no need of it; leave it out"),
     REFUSED("--no-kill -k",
             "when a host fails, the step ends; '--enable-recovery' lets other ranks go "
@@ -1014,5 +1047,6 @@ bool cmdline_is_app_option(const struct option_def *def)
            def->apply == cmdline_apply_bind || def->apply == apply_per_host ||
            def->apply == apply_short_per_host || def->apply == apply_rank_cores ||
            def->apply == cmdline_apply_cpus || def->apply == apply_mem_per_rank ||
-           def->apply == cmdline_apply_limit;
+           def->apply == cmdline_apply_limit || def->apply == apply_rank_sets ||
+           def->apply == cmdline_apply_cpu_bind || cmdline_is_peers_app_option(def);
 }

@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "launcher/cmdline/cmdline-private.h"
+#include "launcher/cmdline/word-lines.h"
 
 static int anyway(void *target, const char *value, struct error *err)
 {
@@ -136,6 +137,76 @@ static int apply_path(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "--prepend-env", setting, err);
 }
 
+/* A parameter of the launcher or of the ranks. */
+static int apply_parameter(struct cmdline *c, const char *name, size_t len, const char *value,
+                           struct error *err)
+{
+    char *text = NULL;
+    if (asprintf(&text, "OMPI_MCA_%.*s=%s", (int)len, name, value) < 0)
+        text = NULL;
+    const char *kept = cmdline_keep(c, text, err);
+    if (!kept)
+        return -1;
+    return mca_is_launchers(kept + 9) ? mca_apply_to_launcher(c, kept + 9, err)
+                                      : cmdline_apply_named(c, "--genv", kept, err);
+}
+
+static bool is_mca(const char *word)
+{
+    static const char *const names[] = {"mca", "gmca", "omca", "gomca", "prtemca"};
+    size_t dashes = strspn(word, "-");
+    for (size_t i = 0; dashes && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(word + dashes, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* "NAME = VALUE", or "-mca NAME VALUE" and "-x NAME=VALUE". */
+static int take_tune_line(void *arg, char **words, struct error *err)
+{
+    struct cmdline *c = arg;
+    if (words[0][0] != '-') {
+        size_t len = strcspn(words[0], "=");
+        char **next = words + 1;
+        const char *value = words[0][len] ? words[0] + len + 1 : *next ? *next++ : "";
+        if (*value == '=') /* "= VALUE" or "=VALUE" */
+            value = value[1] ? value + 1 : *next ? *next++ : "";
+        else if (!*value && *next)
+            value = *next++;
+        return *next ? error_set(err, EINVAL, "'%.60s' is too much behind NAME = VALUE", *next)
+                     : apply_parameter(c, words[0], len, value, err);
+    }
+    for (; *words; words++) {
+        bool mca = is_mca(*words);
+        if (mca && words[1] && words[2]) {
+            if (apply_parameter(c, words[1], strlen(words[1]), words[2], err) < 0)
+                return -1;
+            words += 2;
+        } else if (strcmp(*words, "-x") == 0 && words[1]) {
+            if (strchr(*++words, '=') && cmdline_apply_named(c, "--genv", *words, err) < 0)
+                return -1;
+        } else {
+            return error_set(err, EINVAL,
+                             "'%.60s' is neither NAME = VALUE, nor -mca NAME VALUE, nor -x "
+                             "NAME=VALUE",
+                             *words);
+        }
+    }
+    return 0;
+}
+
+static int apply_tune(void *target, const char *value, struct error *err)
+{
+    AUTO_FREE char *copy = strdup(value);
+    char *rest = copy;
+    if (!copy)
+        return error_set(err, ENOMEM, "out of memory");
+    for (char *path; (path = strsep(&rest, ","));)
+        if (word_lines_read(path, take_tune_line, target, err) < 0)
+            return error_context(err, "write its parameters as '--mca NAME VALUE'");
+    return 0;
+}
+
 /* ---- Hydra and Intel MPI --------------------------------------------------------------------- */
 
 static int apply_rr(void *target, const char *value, struct error *err)
@@ -174,6 +245,37 @@ static int apply_hydra_bind(void *target, const char *value, struct error *err)
         value = "core";
     }
     return cmdline_apply_named(target, "--bind-to", value, err);
+}
+
+static int apply_tuning(void *target, const char *value, struct error *err)
+{
+    char setting[4096];
+    if (snprintf(setting, sizeof(setting), "I_MPI_TUNING_BIN=%s", value) >= (int)sizeof(setting))
+        return error_set(err, EINVAL, "'%.60s...' is too long", value);
+    return cmdline_apply_named(target, "--genv", setting, err);
+}
+
+/* ibrun's number of tasks, of all hosts of the job, that are left out before the first one. */
+static int apply_offset(void *target, const char *value, struct error *err)
+{
+    if (value[strspn(value, "0")] == 0 && *value)
+        return 0;
+    return error_set(err, EINVAL,
+                     "'%.60s' counts tasks; write '--relative N' for the number of hosts that are "
+                     "left out, and '--nodes N' for how many are used; steps that run at the same "
+                     "time have cores of their own anyway",
+                     value);
+}
+
+/* "CORE", which ranks have, or a value of its own. */
+static int apply_rlimit(void *target, const char *value, struct error *err)
+{
+    if (!strpbrk(value, "=-*"))
+        return 0;
+    return error_set(err, EINVAL,
+                     "'%.60s': ranks have mprun's limits; set them by ulimit before the line, or "
+                     "write '--limit rank:core=0' or another of --help limits",
+                     value);
 }
 
 static int apply_localonly(void *target, const char *value, struct error *err)
@@ -244,13 +346,59 @@ static int apply_cpu_time(void *target, const char *value, struct error *err)
 /* "-cc cpu", "depth", "numa_node", "none", or a list. */
 static int apply_cc(void *target, const char *value, struct error *err)
 {
-    if (strcmp(value, "cpu") == 0 || strcmp(value, "depth") == 0)
+    if (strcmp(value, "cpu") == 0 || strcmp(value, "depth") == 0 || strcmp(value, "core") == 0)
         return cmdline_apply_named(target, "--bind-to", "core", err);
     if (strcmp(value, "none") == 0)
         return cmdline_apply_named(target, "--bind-to", "none", err);
     if (strcmp(value, "numa_node") == 0)
         return cmdline_apply_named(target, "--bind-to", "numa", err);
     return bind_each(target, value, err);
+}
+
+/* The NUMA nodes of each host that are used. */
+static int apply_numa_list(void *target, const char *value, struct error *err)
+{
+    char how[128];
+    snprintf(how, sizeof(how), "numa:%.100s", value);
+    return cmdline_apply_named(target, "--cpu-set", how, err);
+}
+
+static int apply_numa_count(void *target, const char *value, struct error *err)
+{
+    char how[32];
+    uint32_t n = 0;
+    if (cmdline_set_count(&n, value, strlen(value), err) < 0)
+        return -1;
+    snprintf(how, sizeof(how), n > 1 ? "0-%u" : "0", n - 1);
+    return apply_numa_list(target, how, err);
+}
+
+/* Hardware threads of a core that count as CPUs. */
+static int apply_cpus_per_core(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    if (strcmp(value, "0") == 0 || strcmp(value, "1") == 0)
+        return 0;
+    return cmdline_set_count(&c->cpus.per_core, value, strlen(value), err);
+}
+
+static int apply_depth(void *target, const char *value, struct error *err)
+{
+    return cmdline_set_count(&((struct cmdline *)target)->cpus.depth, value, strlen(value), err);
+}
+
+int cmdline_settle_cpus(struct cmdline *c, struct error *err)
+{
+    uint32_t per_core = c->cpus.per_core ? c->cpus.per_core : 1, depth = c->cpus.depth;
+    char how[48];
+    if (!depth && per_core == 1)
+        return 0;
+    c->cpus.depth = 0; /* another program has its own */
+    if (depth <= 1 && per_core > 1)
+        return cmdline_apply_named(c, "--map-by", ":hwtcpus", err);
+    snprintf(how, sizeof(how), depth % per_core ? ":pe=%u,hwtcpus" : "%u",
+             depth % per_core ? depth : depth / per_core);
+    return cmdline_apply_named(c, depth % per_core ? "--map-by" : "--cpus-per-rank", how, err);
 }
 
 /* "-m 1500", "1500M", "2gh": h and hs ask for huge pages. */
@@ -265,43 +413,71 @@ static int apply_aprun_memory(void *target, const char *value, struct error *err
 
 /* ---- jsrun: resource sets -------------------------------------------------------------------- */
 
-static int set_rs(uint32_t *to, const char *value, struct error *err)
+static int set_rs(void *target, uint32_t *to, const char *value, struct error *err)
 {
+    ((struct cmdline *)target)->sets.said = true;
     return cmdline_set_count(to, value, strlen(value), err);
 }
 
 static int apply_rs(void *target, const char *value, struct error *err)
 {
-    return set_rs(&((struct cmdline *)target)->sets.number, value, err);
+    return set_rs(target, &((struct cmdline *)target)->sets.number, value, err);
 }
 
 static int apply_rs_tasks(void *target, const char *value, struct error *err)
 {
-    return set_rs(&((struct cmdline *)target)->sets.tasks, value, err);
+    return set_rs(target, &((struct cmdline *)target)->sets.tasks, value, err);
 }
 
 static int apply_rs_cores(void *target, const char *value, struct error *err)
 {
-    return strcmp(value, "ALL_CPUS") == 0
-               ? 0
-               : set_rs(&((struct cmdline *)target)->sets.cores, value, err);
+    struct cmdline *c = target;
+    c->sets.all_cores = c->sets.said = strcmp(value, "ALL_CPUS") == 0;
+    return c->sets.all_cores ? 0 : set_rs(c, &c->sets.cores, value, err);
 }
 
 static int apply_rs_per_host(void *target, const char *value, struct error *err)
 {
-    return set_rs(&((struct cmdline *)target)->sets.per_host, value, err);
+    return set_rs(target, &((struct cmdline *)target)->sets.per_host, value, err);
 }
 
-/* "none", "rs", "packed:N". */
+static int apply_rs_per_socket(void *target, const char *value, struct error *err)
+{
+    return set_rs(target, &((struct cmdline *)target)->sets.per_socket, value, err);
+}
+
+/* "none", "rs", "packed:N", "proportional-packed:N". */
 static int apply_jsrun_bind(void *target, const char *value, struct error *err)
 {
+    struct cmdline *c = target;
+    const char *packed = strstr(value, "packed");
     if (strcmp(value, "none") == 0)
-        return cmdline_apply_named(target, "--bind-to", "none", err);
-    if (strncmp(value, "packed:", 7) == 0)
-        return cmdline_apply_named(target, "--cpus-per-rank", value + 7, err);
-    if (strcmp(value, "packed") == 0 || strcmp(value, "rs") == 0)
+        return cmdline_apply_named(c, "--bind-to", "none", err);
+    c->sets.said = true;
+    c->sets.shared = strcmp(value, "rs") == 0;
+    if (packed && packed[6] == ':')
+        return set_rs(c, &c->sets.packed, packed + 7, err);
+    if (c->sets.shared || (packed && !packed[6]))
         return 0;
     return error_set(err, EINVAL, "'%.60s' is neither none, nor rs, nor packed:N", value);
+}
+
+static int apply_launch_distribution(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    c->sets.said = true;
+    if (strcmp(value, "packed") == 0)
+        return 0;
+    if (strncmp(value, "plane:", 6) == 0)
+        return set_rs(c, &c->sets.turn, value + 6, err);
+    if (strcmp(value, "cyclic") == 0)
+        return set_rs(c, &c->sets.turn, "1", err);
+    return error_set(err, EINVAL, "'%.60s' is neither packed, nor cyclic, nor plane:N", value);
+}
+
+static int apply_no_abort(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--enable-recovery", NULL, err);
 }
 
 static int apply_exit_on_error(void *target, const char *value, struct error *err)
@@ -310,16 +486,20 @@ static int apply_exit_on_error(void *target, const char *value, struct error *er
                                    : 0;
 }
 
-static int apply_launch_distribution(void *target, const char *value, struct error *err)
-{
-    if (strcmp(value, "packed") == 0)
-        return 0;
-    if (strcmp(value, "plane:1") == 0)
-        value = "cyclic";
-    return cmdline_apply_named(target, "--distribution", value, err);
-}
-
 /* ---- flux run -------------------------------------------------------------------------------- */
+
+/* "0-3;4-7": hardware threads of each task, or hexadecimal masks. */
+static int apply_flux_map(struct cmdline *c, const char *value, struct error *err)
+{
+    char how[4096];
+    bool is_mask = strncmp(value, "0x", 2) == 0;
+    size_t n = (size_t)snprintf(how, sizeof(how), "%s:%s", is_mask ? "mask_cpu" : "list", value);
+    if (n >= sizeof(how))
+        return error_set(err, EINVAL, "the map is longer than %zu bytes", sizeof(how) - 10);
+    for (char *at = how; (at = strchr(at, ';'));)
+        *at = is_mask ? ',' : ':';
+    return cmdline_apply_named(c, "--cpu-bind", how, err);
+}
 
 static int apply_shell_option(void *target, const char *value, struct error *err)
 {
@@ -330,6 +510,13 @@ static int apply_shell_option(void *target, const char *value, struct error *err
         return cmdline_apply_named(target, "--open-mode", "append", err);
     if (strcmp(value, "pty") == 0 || strcmp(value, "pty.interactive") == 0)
         return cmdline_apply_named(target, "--pty", NULL, err);
+    if (strncmp(value, "cpu-affinity=map:", 17) == 0)
+        return apply_flux_map(target, value + 17, err);
+    if (strcmp(value, "pmi=off") == 0 || strcmp(value, "pmi=none") == 0)
+        return cmdline_apply_named(target, "--pmi", "none", err);
+    if (strncmp(value, "pmi=", 4) == 0 || strncmp(value, "mpi=", 4) == 0 ||
+        strcmp(value, "exit-on-error") == 0 || strcmp(value, "rlimit") == 0)
+        return 0; /* mprun offers all, and does so */
     if (strcmp(value, "cpu-affinity=off") == 0)
         return cmdline_apply_named(target, "--bind-to", "none", err);
     if (strcmp(value, "cpu-affinity=per-task") == 0)
@@ -349,6 +536,10 @@ static int apply_env_rule(void *target, const char *value, struct error *err)
                          value);
     if (strchr(value, '=') && value[0] != '-')
         return cmdline_apply_named(target, "-x", value, err);
+    if (strcmp(value, "-*") == 0)
+        return cmdline_apply_named(target, "--export", "NONE", err);
+    if (value[0] == '-' && value[1] && !strpbrk(value, "*?[/"))
+        return cmdline_apply_named(target, "--env-remove", value + 1, err);
     return error_set(err, EINVAL,
                      "'%.60s' chooses variables, but ranks get all; write "
                      "'--env-remove NAME' for one that they are not to have",
@@ -422,16 +613,29 @@ static const struct option_def table[] = {
     {"--path", "DIRS", NULL, "--prepend-env PATH=DIRS", OPTION_APPEND, .apply = apply_path},
     {"--output-directory", "DIR", NULL, "--output-filename DIR",
      .apply = cmdline_apply_output_filename},
-    ANYWAY("--noprefix --disable-recovery --no-app-prefix", NULL, 0),
+    IS("--tune --am --amca", "FILE", IN(MPRUN) | IN(MPIRUN), apply_tune,
+       "--mca NAME VALUE and -x NAME=VALUE of its lines"),
+    {"--spawn-timeout", "SECONDS", NULL, "--start-timeout", SETS(SECONDS, start_timeout), .low = 1},
+    REFUSED("--stop-in-app --enable-debug-at-launch --with-proctable", 0,
+            "write '--stop-on-exec' or '--stop-in-init'"),
+    REFUSED("--launcher-hostfile --dvm-hostfile", 0, "write '--hostfile FILE'"),
+    REFUSED("--cpus-per-node", 0, "write '--npernode N' for ranks of a host"),
+    REFUSED("--preload-files-dest-dir", 0,
+            "leave it out: files of --preload-files are in the directory that MPRUN_PRELOAD_DIR "
+            "names"),
+    REFUSED("--display-comm --display-comm-finalize", 0,
+            "the MPI library prints it: write '--mca ompi_display_comm mpi_init'"),
+    ANYWAY("--noprefix --disable-recovery --no-app-prefix --fwd-environment", NULL, 0),
     NO_EFFECT("--leave-session-attached --debug-daemons --debug-daemons-file --debug-devel "
               "--show-progress --use-regexp --enable-instant-on-support --novm --do-not-resolve "
               "--fwd-mpirun-port --hetero-nodes --no-ready-msg "
-              "--report-child-jobs-separately",
+              "--report-child-jobs-separately --homo-nodes --hetero-apps --do-not-aggregate-help "
+              "--test-suicide --no-quiet",
               NULL, 0),
     NO_EFFECT("-d", NULL, IN(MPIRUN)),
     NO_EFFECT("--launch-agent --personality --max-vm-size --cartofile --dvm --hnp --ompi-server "
               "--dvm-uri --forward-signals --report-events --keepalive --namespace "
-              "--stream-buffering",
+              "--stream-buffering --pset --gpu-support --session-id --alloc-id --num-connect-hosts",
               "VALUE", 0),
     {"--runtime-options --rtos", "LIST", NULL, "The options of mprun that do the same",
      OPTION_APPEND, .apply = apply_runtime_options},
@@ -471,7 +675,33 @@ static const struct option_def table[] = {
         "--arch --hostos --branch-count --tmpdir",
         "VALUE", 0),
     NO_EFFECT("--bootstrap-exec-args --launcher-exec-args", "ARGS", 0),
-    ANYWAY("-export -export-all", NULL, IN(MPIEXEC)),
+    ANYWAY("-export -export-all --envall --enable-auto-cleanup --abort-on-failure", NULL, 0),
+    IS("--no-abort-on-failure", NULL, IN(MPIEXEC), apply_no_abort, "--enable-recovery"),
+    IS("--tune", "FILE", IN(MPIEXEC), apply_tuning, "-genv I_MPI_TUNING_BIN FILE"),
+    IS("-o", "N", IN(MPIEXEC), apply_offset, "of ibrun: --relative, but where it is 0"),
+    {"--gwdir", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(MPIEXEC)},
+    {"--gpath", "DIRS", NULL, "--path", OPTION_APPEND, .apply = apply_path,
+     .variants = IN(MPIEXEC)},
+    {"--ghost", "HOSTS", NULL, "--host", OPTION_APPEND, .apply = cmdline_apply_host,
+     .variants = IN(MPIEXEC)},
+    {"--machinelist", "FILE", NULL, "--hostfile", OPTION_APPEND, .apply = apply_host_file,
+     .variants = IN(MPIEXEC)},
+    REFUSED("--gumask", 0, "ranks have mprun's umask; write 'umask 027' before the line"),
+    REFUSED("--tva --tvsu --gdba --gdb-ia -dbg", IN(MPIEXEC),
+            "start the debugger as the program: 'mprun -n 1 --pty gdb ./a', 'mprun -n 1 --pty gdb "
+            "./a : -n 3 ./a'"),
+    REFUSED("--trace-imbalance --trace_imbalance", 0,
+            "it is for libraries of Intel MPI; set what it sets: 'source itacvars.sh' and '--env "
+            "LD_PRELOAD=libVTim.so'"),
+    REFUSED("--output-from", IN(MPIEXEC),
+            "write '--outfile-pattern out.%r', a file for each rank, or '--tag-output'"),
+    REFUSED("-sg -spare", IN(MPIEXEC), "leave it out: mprun moves no ranks to other hosts"),
+    REFUSED("--rsh-exec", 0, "write '--agent CMD'"),
+    NO_EFFECT("--enable-hostname-propagation --static-mpi --prot --psm3 --fastssh --use-xlauncher "
+              "--mpispawn -sshx --startup-barrier --prefork --impi-info",
+              NULL, IN(MPIEXEC)),
+    NO_EFFECT("--gpu-subdevs-per-proc --hybrid-hosts --xlauncher-width --bootstrap-persist",
+              "VALUE", IN(MPIEXEC)),
     {"--transfer", NULL, NULL, "--preload-binary", SETS(FLAG, preload_binary),
      .variants = IN(MPIEXEC)},
     NO_EFFECT(
@@ -535,6 +765,8 @@ static const struct option_def table[] = {
               "--external-launcher --interactive --stepmgr",
               NULL, IN(SRUN)),
     NO_EFFECT("--exclusive --exact", "[=WHAT]", IN(SRUN)),
+    NO_EFFECT("--ignore-signals --mem-update --resources --ipus", "VALUE", IN(SRUN)),
+    NO_EFFECT("--wait-for-children --spread-segments", NULL, IN(SRUN)),
     FOR_JOB("--partition --account --qos --reservation --constraint --job-name --licenses "
             "--dependency --begin --clusters --comment --deadline --delay-boot --mail-type "
             "--mail-user --mem-per-cpu --mincpus --priority --profile --switches --tmp "
@@ -557,11 +789,16 @@ static const struct option_def table[] = {
     REFUSED("--uid --gid", 0, "mprun runs as the user that calls it; leave it out"),
     REFUSED("--container --container-image --container-mounts --container-name "
             "--container-workdir --container-env --no-container-mount-home --container-writable "
-            "--container-entrypoint",
+            "--container-entrypoint --container-id",
             0, "start the container as the program: 'mprun -n 4 apptainer exec IMAGE ./a'"),
 
     /* aprun */
-    IS("-cc", "HOW", IN(APRUN), apply_cc, "--bind-to core, numa or none"),
+    IS("-cc --cc --cpu-binding", "HOW", IN(APRUN), apply_cc, "--bind-to core, numa or none"),
+    IS("-sl --sl --numa-node-list", "LIST", IN(APRUN), apply_numa_list, "--cpu-set numa:LIST"),
+    IS("-sn --sn --numa-nodes-per-node", "N", IN(APRUN), apply_numa_count, "--cpu-set numa:0-N"),
+    IS("-d --cpus-per-pe", "N", IN(APRUN), apply_depth, "--cpus-per-rank"),
+    IS("-j --cpus-per-cu", "N", IN(APRUN), apply_cpus_per_core,
+       "-d counts hardware threads, of which N are of a core"),
     IS("-S --pes-per-numa-node", "N", IN(APRUN), apply_per_numa, "--map-by ppr:N:numa"),
     IS("-l --node-list-file", "FILE", IN(APRUN), apply_host_file, "--hostfile"),
     IS("-t --cpu-time-limit", "SECONDS", IN(APRUN), apply_cpu_time, "--limit rank:cput=SECONDS"),
@@ -573,16 +810,27 @@ static const struct option_def table[] = {
      .variants = IN(APRUN)},
     {"-E", "LIST", NULL, "--exclude", OPTION_APPEND, .apply = cmdline_apply_exclude,
      .variants = IN(APRUN)},
-    NO_EFFECT("-j -r -F -p -a -D -R -sl -sn --zone-sort -P", "VALUE", IN(APRUN)),
-    NO_EFFECT("-ss -b --bypass-app-transfer -B --batch-args -T -C --reconnect -y", NULL, IN(APRUN)),
+    NO_EFFECT(
+        "-r --specialized-cpus -F --access-mode -p --protection-domain -a --architecture -D -R "
+        "--relaunch --zone-sort -P --pipes -M",
+        "VALUE", IN(APRUN)),
+    NO_EFFECT("-ss --ss --strict-memory-containment -b --bypass-app-transfer -B --batch-args -T "
+              "--sync-output -C --reconnect -y -z -k",
+              NULL, IN(APRUN)),
+    REFUSED("-cp --cpu-binding-file", IN(APRUN),
+            "write '--cpu-bind list:0-3:4-7' with the hardware threads of each rank of a host"),
+    REFUSED("-mpmd-env --mpmd-env", IN(APRUN), "write '-x NAME=VALUE' before the program"),
 
     /* jsrun */
     IS("-n --nrs", "N", IN(JSRUN), apply_rs, "the number of resource sets"),
     IS("-a --tasks_per_rs", "N", IN(JSRUN), apply_rs_tasks, "ranks in each"),
     IS("-c --cpu_per_rs", "N", IN(JSRUN), apply_rs_cores, "cores of each"),
     IS("-r --rs_per_host", "N", IN(JSRUN), apply_rs_per_host, "resource sets on each host"),
-    IS("-b --bind", "HOW", IN(JSRUN), apply_jsrun_bind, "--cpus-per-rank or --bind-to none"),
-    IS("-d --launch_distribution", "HOW", IN(JSRUN), apply_launch_distribution, "--distribution"),
+    IS("-K --rs_per_socket", "N", IN(JSRUN), apply_rs_per_socket, "--map-by ppr:N:socket"),
+    IS("-b --bind", "HOW", IN(JSRUN), apply_jsrun_bind,
+       "--rank-sets, --cpus-per-rank or --bind-to none"),
+    IS("-d --launch_distribution", "HOW", IN(JSRUN), apply_launch_distribution,
+       "--rank-sets RANKS:CORES:turn=N"),
     {"-p --np", "N", NULL, "-n", .apply = cmdline_apply_np, .variants = IN(JSRUN)},
     {"-E --env", "NAME[=VALUE]", NULL, "-x", OPTION_APPEND, .apply = cmdline_apply_env,
      .variants = IN(JSRUN)},
@@ -594,9 +842,19 @@ static const struct option_def table[] = {
     IS("-X --exit_on_error", "N", IN(JSRUN), apply_exit_on_error, "--enable-recovery where N is 0"),
     REFUSED("-F --env_eval", IN(JSRUN), "write '--env NAME=VALUE'"),
     NO_EFFECT("-g --gpu_per_rs -l --latency_priority -M --smpiargs "
-              "-K --rs_per_socket -m --memory_per_rs",
+              "-m --memory_per_rs",
               "VALUE", IN(JSRUN)),
-    NO_EFFECT("-i --immediate", NULL, IN(JSRUN)),
+    NO_EFFECT("-i --immediate --use_spindle -Z --zero_index --pmi_1", NULL, IN(JSRUN)),
+    NO_EFFECT("-P --progress -j --stepid", "VALUE", IN(JSRUN)),
+    REFUSED(
+        "--use_reservation --use_resources -J --save_resources -S --allocate_only --stage_in",
+        IN(JSRUN),
+        "leave it out: each line takes the cores that it needs and that no other step of the job "
+        "has; '--host HOSTS' chooses hosts"),
+    REFUSED("--erf_output", IN(JSRUN), "write '--dry-run', which prints where ranks would run"),
+    REFUSED("-R --show_options --launch_node_task -T", IN(JSRUN),
+            "leave it out: mprun has nothing like it; '--dry-run' shows what a line would do"),
+    REFUSED("--mpmd", IN(JSRUN), "write the programs on the line: 'mprun -n 1 ./a : -n 7 ./b'"),
     REFUSED("--stdio_stdout -o --stdio_stderr -k", IN(JSRUN),
             "write '--outfile-pattern out.%r' and '--errfile-pattern err.%r'"),
     REFUSED("--stdio_input -t", IN(JSRUN), "write '<FILE' behind the line"),
@@ -623,7 +881,17 @@ static const struct option_def table[] = {
     FOR_JOB("-S", "VALUE", IN(FLUX)),
     REFUSED("--taskmap", 0,
             "write '--distribution block', '--distribution cyclic' or '--rank-by HOW'"),
-    REFUSED("--rlimit", 0, "ranks have mprun's limits; set them by ulimit before the line"),
+    {"--rlimit --rlimits", "NAME[=VALUE]", NULL, "Ranks have mprun's limits", OPTION_APPEND,
+     .apply = apply_rlimit},
+    REFUSED("--env-file", IN(FLUX), "write '. ./FILE' before the line, or '--env NAME=VALUE'"),
+    REFUSED("--tasks-per-core --cores --nslots --cores-per-slot --gpus-per-slot", IN(FLUX),
+            "write '--np N' for the number of tasks; '--cores-per-task N' are the cores of each, "
+            "'--tasks-per-node N' those of a node"),
+    REFUSED("--progress --jps --log --log-stderr --cc --bcc --dump --add-brokers --broker-opt "
+            "--broker-opts --debug-emulate --list-plugins",
+            IN(FLUX), "it is not for 'flux run', which mprun stands in for; leave it out"),
+    NO_EFFECT("--wait --watch", NULL, IN(FLUX)),
+    NO_EFFECT("--wait-event", "NAME", IN(FLUX)),
     REFUSED("--add-file", 0, "write '--preload-files LIST'"),
 
     /* no launcher's: words that users try, and what they mean */
@@ -748,6 +1016,31 @@ static const struct option_def table[] = {
             "leave it out: mprun runs as the user that calls it"),
     {.names = NULL},
 };
+
+/* What they say of ranks and cores holds for the program that they stand before. */
+bool cmdline_is_peers_app_option(const struct option_def *def)
+{
+    static int (*const places[])(void *target, const char *value,
+                                 struct error *err) = {anyway,
+                                                       apply_pernode,
+                                                       apply_npersocket,
+                                                       apply_ppr,
+                                                       apply_bysocket,
+                                                       apply_bind_to_core,
+                                                       apply_bind_to_socket,
+                                                       apply_rr,
+                                                       apply_hydra_bind,
+                                                       apply_per_numa,
+                                                       apply_cc,
+                                                       apply_depth,
+                                                       apply_cpus_per_core,
+                                                       apply_numa_list,
+                                                       apply_numa_count};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (def->apply == places[i])
+            return true;
+    return def->kind == OPTION_NOTED && !def->apply;
+}
 
 bool cmdline_is_needless(const struct option_def *def)
 {

@@ -191,6 +191,8 @@ int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
     if (strcmp(value, "all") == 0 || strcmp(value, "none") == 0 ||
         (*value && value[strspn(value, "0123456789")] == 0))
         return cmdline_apply_named(c, "--stdin", value, err);
+    if (c->dialect == DIALECT_FLUX && *value && value[strspn(value, "0123456789,-")] == 0)
+        return cmdline_apply_named(c, "--stdin", value, err);
     if (strchr(value, '%'))
         return apply_input_pattern(c, value, err);
     c->stdin_file = value;
@@ -217,6 +219,33 @@ int cmdline_apply_output_filename(void *target, const char *value, struct error 
     return output_pattern_check(pattern, err);
 }
 
+/* "NAME:raw,copy", of which bytes go into NAME.3 at once anyway. */
+static int take_output_file(struct cmdline *c, const char *value, struct error *err)
+{
+    char *text = NULL;
+    int len = (int)strcspn(value, ":");
+    for (const char *at = value + len; *at;) {
+        size_t n = strcspn(at + 1, ":");
+        bool copies = n == 4 && strncasecmp(at + 1, "copy", n) == 0;
+        if (!copies && !(n == 6 && strncasecmp(at + 1, "nocopy", n) == 0) &&
+            !(n == 3 && strncasecmp(at + 1, "raw", n) == 0))
+            return error_set(err, EINVAL,
+                             "'%.60s' is not known behind file=NAME, but :nocopy, :copy and :raw "
+                             "are; for a pattern write '--outfile-pattern %.*s.out "
+                             "--errfile-pattern %.*s.err'",
+                             at, len, value, len, value);
+        c->output.files.copy |= copies;
+        at += 1 + n;
+    }
+    if (asprintf(&text, "%.*s.%%R", len, value) < 0)
+        text = NULL;
+    const char *pattern = cmdline_keep(c, text, err);
+    if (!pattern)
+        return -1;
+    c->output.files.patterns[0] = c->output.files.patterns[1] = pattern;
+    return output_pattern_check(pattern, err);
+}
+
 static int take_output_word(struct cmdline *c, const char *word, struct error *err)
 {
     static const char *const words[] = {"tag",          "rank",
@@ -228,21 +257,8 @@ static int take_output_word(struct cmdline *c, const char *word, struct error *e
         return cmdline_apply_output_filename(c, word + 4, err);
     if (strncmp(word, "directory=", 10) == 0)
         return cmdline_apply_output_filename(c, word + 10, err);
-    if (strncmp(word, "file=", 5) == 0) {
-        char *text = NULL;
-        int len = (int)strcspn(word + 5, ":");
-        const char *how = word + 5 + len;
-        if (*how && strcmp(how, ":nocopy") != 0)
-            return error_set(err, EINVAL, "'%.60s' is not known behind file=NAME, but :nocopy is",
-                             how);
-        if (asprintf(&text, "%.*s.%%R", len, word + 5) < 0)
-            text = NULL;
-        const char *pattern = cmdline_keep(c, text, err);
-        if (!pattern)
-            return -1;
-        c->output.files.patterns[0] = c->output.files.patterns[1] = pattern;
-        return output_pattern_check(pattern, err);
-    }
+    if (strncmp(word, "file=", 5) == 0)
+        return take_output_file(c, word + 5, err);
     int i = option_word(word, strlen(word), words, err);
     if (i < 0 && c->dialect == DIALECT_MPRUN)
         return error_set(err, EINVAL,

@@ -24,6 +24,7 @@ struct translation {
     FILE *line, *notes;
     bool has_translated; /* the option that is applied is others of mprun's */
     bool has_program_file;
+    bool is_further;      /* this part is behind the first */
     bool has_subcommand;  /* "run" was there; or this is a part behind the first */
     bool has_default_map; /* the first part has one that the line does not say */
     bool has_default_to;
@@ -158,6 +159,8 @@ static int translate_option(struct translation *t, const struct option_use *u, i
     bool is_mca = u->def->apply == cmdline_apply_mca || u->def->apply == cmdline_apply_gmca;
     if (is_named(u, "--translate") || is_named(u, "--as") || cmdline_is_needless(u->def))
         return 0;
+    if (t->is_further && !cmdline_is_app_option(u->def))
+        return 0; /* a switch that the first part has */
     t->has_program_file |= is_named(u, "--app");
     t->has_translated = false;
     if (options_parse(t->said->options, to, argv, from, &t->c, err) < 0)
@@ -178,7 +181,7 @@ static int translate_options(struct translation *t, int argc, char *const argv[]
             rc = -1;
         free(use.joined);
         if (rc == 0 && !t->has_subcommand && cmdline_is_subcommand(&t->c, argc, argv, at)) {
-            t->has_subcommand = true;
+            t->has_subcommand = strcmp(argv[at], "run") == 0;
             at++;
         } else if (rc <= 0)
             return rc < 0 ? -1 : at;
@@ -315,7 +318,10 @@ static int translate_part(struct translation *t, size_t part, int argc, char *co
     const struct cmdline_app *said = part < t->said->napps ? &t->said->apps[part] : NULL;
     begin_part(t);
     t->has_subcommand |= part > 0;
+    t->is_further = part > 0;
     at = translate_options(t, argc, argv, at, err);
+    if (at >= 0 && cmdline_settle_cpus(&t->c, err) < 0)
+        at = -1;
     if (at >= 0)
         at = translate_bare_words(t, argc, argv, at, err);
     if (at < 0 || cmdline_settle_sets(&t->c, err) < 0 ||

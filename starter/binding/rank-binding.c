@@ -26,7 +26,7 @@ static bool needs_topology(const struct rank_binding *b)
     if (b->launch->report_bindings || s->bind.policy == BIND_TO ||
         (s->bind.policy == BIND_DEFAULT &&
          (s->bind.map != LEVEL_NONE || s->bind.list_kind != CPU_LIST_NONE || s->bind.slots ||
-          s->bind.threads || s->bind.by_threads)))
+          s->bind.threads || s->bind.by_threads || s->bind.set_ranks)))
         return true;
     uint64_t cores =
         (uint64_t)rank_set_count(&launch_here(b->launch)->ranks) * binding_cores(&s->bind);

@@ -29,6 +29,7 @@ plan_of() {
 host_files() {
     printf '%s\n' 'n1 slots=2' 'n2 slots=2' >hosts
     printf '%s\n' n1:2 n2:2 >mf
+    printf '%s\n' '# a file of --tune' 'pml = ob1' '-mca btl self,tcp -x A=1' rmaps_base_mapping_policy=node >tunefile
     printf '%s\n' n1 n1 n2 n2 >nodefile
     printf '%s\n' 'n1 2 all.q@n1 UNDEFINED' 'n2 2 all.q@n2 UNDEFINED' >pe
 }

@@ -98,6 +98,48 @@ static void a_step_in_a_rank_is_told_whose_its_cores_are(void **state)
     idset_free(&core.threads);
 }
 
+/* "RANKS:CORES:EACH:TURN", and the cores 0 to 7. */
+static const struct {
+    uint32_t set_ranks, set_cores, each, turn, nranks;
+    const char *ranks; /* NULL: refused */
+} sets[] = {
+    {2, 3, 0, 0, 4, "0-2;0-2;3-5;3-5"},
+    {2, 4, 1, 0, 4, "0;1;4;5"},
+    {2, 4, 2, 1, 4, "0-1;4-5;2-3;6-7"},
+    {4, 4, 1, 2, 8, "0;1;4;5;2;3;6;7"},
+    {3, 2, 1, 0, 3, "0;1;0"}, /* more ranks than cores: they go round */
+    {2, 2, 5, 0, 2, "0-1;0-1"},
+    {2, 3, 0, 0, 3, "0-2;0-2;3-5"},
+    {2, 3, 0, 0, 5, NULL},
+    {1, 9, 0, 0, 1, NULL},
+    {4294967295u, 8, 0, 4294967295u, 3, "0-7;0-7;0-7"},
+};
+
+static void build(struct plan_topology *t, const char *text);
+static void format_binding(const struct plan_binding *b, char *buf, size_t n);
+
+static void ranks_of_a_set_share_its_cores(void **state)
+{
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        struct plan_topology t = {0};
+        struct plan_binding b = {0};
+        struct binding_request how = {.policy = BIND_TO,
+                                      .set_ranks = sets[i].set_ranks,
+                                      .set_cores = sets[i].set_cores,
+                                      .set_turn = sets[i].turn,
+                                      .cores = sets[i].each};
+        struct error err = {0};
+        char ranks[256] = "";
+        build(&t, "0;1;2;3;4;5;6;7");
+        int rc = plan_binding(&t, &how, sets[i].nranks, NULL, &b, &err);
+        format_binding(&b, ranks, sizeof(ranks));
+        if (rc < 0 ? sets[i].ranks != NULL : !sets[i].ranks || strcmp(ranks, sets[i].ranks) != 0)
+            fail_msg("set %zu: '%s' %s", i, ranks, rc < 0 ? err.text : "");
+        plan_binding_free(&b);
+        plan_topology_free(&t);
+    }
+}
+
 /* ---- properties ------------------------------------------------------------------------------ */
 
 static unsigned seed = 1;
@@ -350,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_request_is_met_or_refused),
+        cmocka_unit_test(ranks_of_a_set_share_its_cores),
         cmocka_unit_test(a_step_in_a_rank_is_told_whose_its_cores_are),
         cmocka_unit_test(the_table_of_bindings_holds),
         cmocka_unit_test(ranks_get_the_cores_that_a_rank_file_names),

@@ -86,6 +86,9 @@ static int judge_numbers(struct step *s, struct error *err)
     X(in_turn)                                                                                     \
     X(threads)                                                                                     \
     X(by_threads)                                                                                  \
+    X(set_ranks)                                                                                   \
+    X(set_cores)                                                                                   \
+    X(set_turn)                                                                                    \
     X(overload)                                                                                    \
     X(if_supported)                                                                                \
     X(list_kind)                                                                                   \
@@ -106,7 +109,8 @@ static int binding_unpack(const Mprun__Binding *m, struct binding_request *ret, 
     if (!m)
         return error_set(err, EPROTO, "a step without a binding");
     if (m->policy > BIND_TO || m->to >= LEVEL_COUNT || m->map >= LEVEL_COUNT ||
-        m->list_kind > CPU_LIST_EACH || m->memory > MEMORY_NODES)
+        m->list_kind > CPU_LIST_EACH || m->memory > MEMORY_NODES ||
+        m->set_ranks > LAUNCH_RANKS_MAX || (m->set_ranks && !m->set_cores))
         return error_set(err, EPROTO, "a binding that this version does not know");
     if (strlen(m->list) >= sizeof(ret->list) ||
         strlen(m->memory_nodes) >= sizeof(ret->memory_nodes))
