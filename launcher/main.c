@@ -21,6 +21,7 @@
 #include "launcher/explain/explain.h"
 #include "launcher/explain/foresee.h"
 #include "launcher/outcome/exit-code.h"
+#include "launcher/outcome/lone-ranks.h"
 #include "launcher/run.h"
 #include "launcher/step-signals.h"
 
@@ -54,14 +55,24 @@ static int prepare(struct run *r, struct step_plan *plan, const struct cmdline *
     return step_plan_find_starter(plan, err);
 }
 
+/* All ranks have ended by themselves, or because one has failed by its exit code. */
+static bool have_ended(const struct run *r, const struct rank_end *first)
+{
+    return r->verdict.exit_code < 0 && r->record.counts.started == r->record.nranks &&
+           (!first || first->cause == END_CODE);
+}
+
 /* Runs the step to its end. Returns its exit code. */
 static int run_to_end(struct run *r)
 {
     const struct rank_end *first;
+    bool are_lone = lone_ranks_foresee(r->plan);
     step_begin(r);
     loop_run(r->loop);
     host_failures_say(&r->host_failures);
     first = rank_failures_first(&r->rank_failures);
+    if (!are_lone && !r->rank_failures.init_called && have_ended(r, first))
+        lone_ranks_say(r->plan);
     return step_exit_code(&r->verdict, first);
 }
 

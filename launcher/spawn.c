@@ -236,6 +236,7 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
     l.step.apps = world->apps;
     l.step.napps = world->napps;
     l.step.nranks = world->nranks;
+    l.step.universe = step_plan_universe(p, world->nranks);
     l.step.stdin_target = STDIN_NONE;
     l.step.terminal = false;
     step_plan_new_nspace(l.step.nspace);

@@ -674,14 +674,15 @@ static bool is_used(const struct step_plan *p, size_t host)
            allocation_slots(&so_far) / rank_slots < p->cmd->place.universe;
 }
 
-static void count_universe(struct step_plan *p)
+uint32_t step_plan_universe(const struct step_plan *p, uint32_t nranks)
 {
     const struct placement_options *o = &p->cmd->place;
-    p->step.universe = allocation_slots(&p->used) / binding_cores(&o->bind);
-    if (o->universe && o->universe < p->step.universe)
-        p->step.universe = o->universe;
-    if (p->step.universe < p->step.nranks)
-        p->step.universe = p->step.nranks;
+    uint32_t n = allocation_slots(&p->used) / binding_cores(&o->bind);
+    if (o->universe && o->universe < n)
+        n = o->universe;
+    if (n > nranks)
+        return n;
+    return o->oversubscribe == 1 && !o->universe ? 0 : nranks;
 }
 
 /* The hosts of the step, and what their starters are told of each. */
@@ -711,7 +712,7 @@ static int choose_hosts(struct step_plan *p, struct error *err)
         };
     }
     p->used.nhosts = p->nused;
-    count_universe(p);
+    p->step.universe = step_plan_universe(p, p->step.nranks);
     return 0;
 }
 

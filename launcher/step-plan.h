@@ -59,6 +59,9 @@ int step_plan_options(const struct step_plan *p, const struct placement_options 
                       struct plan_options *ret, struct error *err);
 /* What a host is told of how ranks with these options are dealt to its cores. */
 struct binding_request step_plan_binding(const struct placement_options *place);
+/* The size of the universe that a world of so many ranks is told: the slots of the step's hosts, as
+ * far as --universe counts them. 0: any number, where --oversubscribe allows more than these. */
+uint32_t step_plan_universe(const struct step_plan *p, uint32_t nranks);
 /* A new namespace: "mprun-" and 130 random bits. */
 void step_plan_new_nspace(char ret[64]);
 /* Seconds since the step began. */

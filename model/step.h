@@ -88,7 +88,7 @@ struct step {
     struct app *apps;
     size_t napps;
     uint32_t nranks;
-    uint32_t universe;  /* ranks that all worlds of the step have room for at once */
+    uint32_t universe;  /* ranks that all worlds of the step have room for at once; 0: any number */
     int oversubscribed; /* some host has more ranks than cores */
     struct binding_request bind;
     bool slurm_variables; /* ranks get those that srun sets for its tasks */

@@ -132,7 +132,7 @@ static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
     w->pmi = m->pmi;
     w->nranks = m->nranks;
     w->own_host = m->host_index;
-    w->universe = m->universe > m->nranks ? m->universe : m->nranks;
+    w->universe = m->universe;
     w->is_spawned = m->parent != NULL;
     w->parent = rank_name_unpack(m->parent);
     snprintf(w->nspace, sizeof(w->nspace), "%s", m->nspace);
@@ -193,6 +193,11 @@ bool world_is_local(const struct world *w, uint32_t rank)
 const char *world_bound(const struct world *w, uint32_t local_rank)
 {
     return local_rank < w->nbound ? w->bound[local_rank] : "";
+}
+
+uint32_t world_universe(const struct world *w)
+{
+    return w->universe > w->nranks ? w->universe : w->nranks;
 }
 
 const struct world_app *world_app_of(const struct world *w, uint32_t rank)

@@ -33,7 +33,7 @@ struct world {
     char nspace[WORLD_NSPACE_MAX + 1]; /* secret: not for messages or file names */
     unsigned pmi;                      /* of enum pmi_kind: what its ranks are offered */
     uint32_t nranks;
-    uint32_t universe; /* ranks that all worlds of the step have room for */
+    uint32_t universe; /* ranks that all worlds of the step have room for; 0: any number */
     bool is_spawned;
     struct rank_name parent; /* of a spawned world: the rank that has asked for it */
     uint8_t *preput;         /* what a spawn has put for its ranks, packed (simple-pmi/kvs.h) */
@@ -65,6 +65,8 @@ int64_t world_node_of(const struct world *w, uint32_t rank);
 bool world_is_local(const struct world *w, uint32_t rank);
 /* Hardware threads of a local rank, "" when it is not bound. */
 const char *world_bound(const struct world *w, uint32_t local_rank);
+/* The size of the universe where there has to be one. */
+uint32_t world_universe(const struct world *w);
 const struct world_app *world_app_of(const struct world *w, uint32_t rank);
 /* Adds the host of a rank, or of all ranks, to the set. -1: no such rank, or out of memory. */
 int world_add_host(const struct world *w, uint32_t rank, struct idset *hosts);

@@ -301,3 +301,16 @@ int libraries_find(const char *path, const char *library_path, library_fn take, 
     free(s->configured);
     return rc;
 }
+
+char *libraries_needed(const char *path, const char *prefix)
+{
+    struct object o = {0};
+    char *found = NULL;
+    elf_version(EV_CURRENT);
+    if (object_read(&o, path))
+        for (size_t i = 0; !found && i < o.nneeded; i++)
+            if (strncmp(o.needed[i], prefix, strlen(prefix)) == 0)
+                found = strdup(o.needed[i]);
+    object_free(&o);
+    return found;
+}

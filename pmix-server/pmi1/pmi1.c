@@ -68,7 +68,8 @@ static void cmd_appnum(struct connection *c, const struct pmi_fields *l)
 
 static void cmd_universe_size(struct connection *c, const struct pmi_fields *l)
 {
-    answer(c, "cmd=universe_size size=%u", connection_world(c)->universe);
+    uint32_t n = connection_world(c)->universe;
+    answer(c, "cmd=universe_size size=%d", n ? (int)n : -1); /* MPI then has no MPI_UNIVERSE_SIZE */
 }
 
 static void cmd_my_kvsname(struct connection *c, const struct pmi_fields *l)

@@ -137,7 +137,8 @@ static void cmd_abort(struct connection *c, const struct pmi_fields *m)
         text = pmi_field(m, "message");
     if (pmi_number(m, "exitcode", INT32_MAX, &code) < 0)
         code = 1;
-    server_tell_abort(c->pmi->server, connection_world(c), c->rank, code, text ? text : "", NULL, 0);
+    server_tell_abort(c->pmi->server, connection_world(c), c->rank, code, text ? text : "", NULL,
+                      0);
 }
 
 static void cmd_getjobattr(struct connection *c, const struct pmi_fields *m)
@@ -146,7 +147,7 @@ static void cmd_getjobattr(struct connection *c, const struct pmi_fields *m)
     char number[16];
     if (key && !strcmp(key, "universeSize")) {
         snprintf(number, sizeof(number), "%u", connection_world(c)->universe);
-        value = number;
+        value = connection_world(c)->universe ? number : NULL;
     } else if (key && !strcmp(key, "hasNameServ")) {
         value = "TRUE";
     } else if (key && !strcmp(key, "PMI_process_mapping")) {

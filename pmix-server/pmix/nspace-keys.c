@@ -118,7 +118,7 @@ static void add_sizes(const struct world *w, struct infos *to)
 {
     infos_string(to, PMIX_JOBID, w->nspace);
     infos_u32(to, PMIX_NUM_NODES, (uint32_t)w->nnodes);
-    infos_u32(to, PMIX_UNIV_SIZE, w->universe);
+    infos_u32(to, PMIX_UNIV_SIZE, world_universe(w));
     infos_u32(to, PMIX_JOB_SIZE, w->nranks);
     infos_u32(to, PMIX_MAX_PROCS, w->nranks);
     infos_u32(to, PMIX_JOB_NUM_APPS, w->napps ? (uint32_t)w->napps : 1);

@@ -31,7 +31,7 @@ static uint32_t job_size(const struct world *w)
 
 static uint32_t universe_size(const struct world *w)
 {
-    return w->universe;
+    return world_universe(w);
 }
 
 static uint32_t number_of_nodes(const struct world *w)

@@ -39,7 +39,7 @@ refused() {
     for hosts in 1 2 3; do
         run -0 --separate-stderr mprun -q --rm "local:$hosts" --oversubscribe -n 6 "$PMI2_CLIENT" world
         printf '%s\n' "$output" "$stderr"
-        [ "$(grep -c "^rank [0-5] of 6 app 0 spawned 0 (vector,(0,$hosts,$((6 / hosts)))) universe 6 ok$" <<<"$output")" -eq 6 ]
+        [ "$(grep -c "^rank [0-5] of 6 app 0 spawned 0 (vector,(0,$hosts,$((6 / hosts)))) universe none ok$" <<<"$output")" -eq 6 ]
         [ -z "$stderr" ]
     done
     run -0 --separate-stderr mprun -q --oversubscribe -n 2 "$PMI2_CLIENT" world : -n 2 "$PMI2_CLIENT" world
@@ -213,4 +213,33 @@ stopped and continued" ]
 [0]<stdout>: stderr: SUCCESS
 [0]<stdout>: stdout: SUCCESS" ]
     [ "$stderr" = "[0]<stderr>: an error" ]
+}
+
+# ---- programs that do not find PMI --------------------------------------------------------------
+
+@test "an MPI program whose ranks would each be alone is named before the start, with its library and what to add" {
+    while read -r mpi kinds library looks_for add; do
+        command -v "mpicc.$mpi" >/dev/null || continue
+        program=$(mpi_program world "$mpi")
+        run -0 --separate-stderr mprun --oversubscribe --pmi "$kinds" -n 2 "$program"
+        printf '%s\n' "$mpi, $kinds" "$output" "$stderr"
+        [[ $stderr == "mprun: 2 ranks of size 1: '$program' is linked with $library"*"which looks for $looks_for"*"; add --pmi $add" ]]
+    done <<'END'
+openmpi pmi1 libmpi.so. PMIx pmix
+openmpi none libmpi.so. PMIx pmix
+mpich pmix libmpich.so. PMI-1 pmi1,pmi2
+END
+}
+
+@test "ranks of an MPI program that have not connected are named at the end, whatever stands before the program" {
+    needs_mpicc mpich
+    program=$(mpi_program world mpich)
+    run -0 --separate-stderr mprun --oversubscribe -n 2 env -i "$program"
+    printf '%s\n' "$output" "$stderr"
+    [[ $stderr == "mprun: 2 ranks of size 1? '$program' is linked with libmpich.so."*" and no rank has connected: MPI_Init was not called"* ]]
+    for words in "-n 2 $program" "-n 1 env -i $program" "-n 2 true" "-q -n 2 env -i $program"; do
+        run -0 --separate-stderr mprun --oversubscribe $words
+        printf '%s\n' "$words" "$output" "$stderr"
+        [ -z "$stderr" ]
+    done
 }
