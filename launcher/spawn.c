@@ -237,6 +237,8 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
     l.step.napps = world->napps;
     l.step.nranks = world->nranks;
     l.step.universe = step_plan_universe(p, world->nranks);
+    if (m->pmi)
+        l.step.pmi &= m->pmi;
     l.step.stdin_target = STDIN_NONE;
     l.step.terminal = false;
     step_plan_new_nspace(l.step.nspace);

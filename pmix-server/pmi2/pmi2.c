@@ -303,12 +303,15 @@ static void cmd_spawn(struct connection *c, const struct pmi_fields *m)
     spawn_request_destroy(r);
 }
 
+/* MPICH's client does not look at the rc of this answer: only an answer without one is an error to
+ * it. */
 static void spawned(struct connection *c, const char *thread, const struct world *world)
 {
     if (world)
         answer(c, "spawn", thread, "rc=0;jobid=world-%u;nerrs=0;", world->number);
     else
-        answer(c, "spawn", thread, "rc=1;errmsg=no_ranks_were_started;");
+        answer(c, "spawn", thread, "%serrmsg=no_ranks_were_started;",
+               c->counts_length ? "" : "rc=1;");
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -363,6 +366,17 @@ static int message_length(const char *bytes, size_t *ret)
     return 0;
 }
 
+/* The bytes at the end of a message that are not of it. MPICH's client counts the bytes of the
+ * length, too, and sends as many of no meaning: its first message shows it. */
+static size_t excess(struct connection *c, const char *message, size_t length)
+{
+    if (!c->has_sent)
+        c->counts_length = length > LENGTH_SIZE && message[length - 1] != ';' &&
+                           message[length - 1 - LENGTH_SIZE] == ';';
+    c->has_sent = true;
+    return c->counts_length && length > LENGTH_SIZE ? LENGTH_SIZE : 0;
+}
+
 static size_t take_message(struct connection *c, char *bytes, size_t n)
 {
     size_t length;
@@ -375,8 +389,9 @@ static size_t take_message(struct connection *c, char *bytes, size_t n)
     }
     if (n < LENGTH_SIZE + length)
         return 0;
-    AUTO_FREE char *text = strndup(bytes + LENGTH_SIZE, length);
-    if (!text || strlen(text) < length)
+    size_t without = length - excess(c, bytes + LENGTH_SIZE, length);
+    AUTO_FREE char *text = strndup(bytes + LENGTH_SIZE, without);
+    if (!text || strlen(text) < without)
         connection_refuse(c, "a message of PMI-2 with a zero byte");
     else
         run_message(c, text);

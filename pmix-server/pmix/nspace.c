@@ -191,7 +191,8 @@ void nspace_end(struct server *s, uint32_t world)
     if (!w)
         return;
     PMIX_LOAD_NSPACE(nspace, w->nspace);
-    PMIx_server_deregister_nspace(nspace, deregistered, NULL);
+    if (w->pmi & PMI_KIND_PMIX)
+        PMIx_server_deregister_nspace(nspace, deregistered, NULL);
     collectives_forget(&s->collectives, world);
     simple_pmi_world_ended(&s->simple_pmi, world);
     if (w->directory[0] && path_remove_tree(w->directory, &err) < 0)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "model/step.h"
 #include "pmix-server/pmix/spawn.h"
 #include "pmix-server/server.h"
 #include "pmix-server/simple-pmi/spawn-request.h"
@@ -106,10 +107,12 @@ void connection_spawn(struct connection *c, struct spawn_request *r, const char 
     struct asker asker = {.spawn = spawned, .cbdata = caller_create(c, NULL, thread)};
     if (!asker.cbdata)
         return;
-    if (m)
-        spawn_send(c->pmi->server, m, parent, &asker);
-    else
+    if (!m) {
         asker_answer(&asker, PMIX_ERR_BAD_PARAM, NULL, 0);
+        return;
+    }
+    m->pmi = PMI_KINDS_SIMPLE; /* the PMIx library loses memory for each namespace that it gets */
+    spawn_send(c->pmi->server, m, parent, &asker);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

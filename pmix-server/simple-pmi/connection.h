@@ -44,6 +44,7 @@ struct connection {
     size_t nput;                        /* bytes of what it has put */
     size_t nwaiting;                    /* of its threads for a value of PMI-2 */
     char fence_thread[PMI2_THREAD_MAX]; /* PMI-2: its thread in the fence */
+    bool has_sent, counts_length;       /* PMI-2: a message; six bytes too many, as MPICH does */
     /* private to connection.c */
     int fd;
     struct loop_io *io;

@@ -157,6 +157,32 @@ END
     [ -z "$stderr" ]
 }
 
+@test "PMI-1: 200 worlds in a row make no process of mprun larger, and cost it no descriptor; their ranks get PMI-1 alone" {
+    cat_pmi1 <<END
+$SPAWN
+sub files { scalar(my @files = glob "/proc/\$_[0]/fd/*") }
+sub size { open my \$s, "/proc/\$_[0]/status"; map { /VmRSS:\s+(\d+)/ } <\$s> }
+my (\$server) = map { /(\d+) mppmi/ } \`ps -o pid=,comm= --ppid \${\ getppid}\`;
+print join("\n", map { "\$_=\$ENV{\$_}" } keys %ENV), "\n" if \$spawned && @ARGV;
+my (\$s, \$w) = (files(\$server), files(getppid));
+for my \$when (\$spawned ? () : ("before", "after")) {
+    spawn(program(1)) =~ /rc=0/ or print "not spawned\n" for 1 .. 100;
+    select undef, undef, undef, 0.05 until files(\$server) <= \$s && files(getppid) <= \$w; # all worlds have gone
+    print "\$when ", size(\$server), " ", size(getppid), "\n";
+}
+spawn(program(1, "env")) unless \$spawned;
+END
+    MPRUN_TEST_LIMIT=60 run -0 --separate-stderr mprun -q --oversubscribe -n 1 perl "$PWD/pmi1.pl"
+    printf '%s\n' "$output" "$stderr"
+    [ -z "$stderr" ]
+    read -r _ server starter <<<"$(grep ^before <<<"$output")"
+    read -r _ server2 starter2 <<<"$(grep ^after <<<"$output")"
+    [ "$server2" -le $((server + 256)) ]
+    [ "$starter2" -le $((starter + 512)) ]
+    grep -q '^PMI_FD=' <<<"$output"
+    ! grep -q '^PMIX_NAMESPACE=' <<<"$output" || false
+}
+
 @test "hosts of the job without ranks take spawned ones with --universe; without it mprun names it" {
     cat_pmi1 <<END
 $SPAWN

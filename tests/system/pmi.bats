@@ -215,6 +215,25 @@ stopped and continued" ]
     [ "$stderr" = "[0]<stderr>: an error" ]
 }
 
+@test "PMI-2: a client whose lengths count themselves, as MPICH's does, is understood; a failed spawn is an error to it" {
+    # shellcheck disable=SC2016
+    CLIENT='sub long { say sprintf "%-6d%s%s", length($_[0]) + 6, $_[0], $_[1]; heard2 }
+        init2; print long("cmd=fullinit;pmirank=$rank;threaded=FALSE;", "\0" x 6), "\n";
+        print long("cmd=kvs-put;key=a;value=b;;c;", "x;y=z;"), "\n", long("cmd=kvs-fence;", ";;;;;;"), "\n";
+        print long("cmd=kvs-get;jobid=world-0;srcid=-1;key=a;", "value;"), "\n";
+        print long("cmd=spawn;ncmds=1;preputcount=0;subcmd=./nothing;maxprocs=1;argc=0;infokeycount=0;", "abcdef"), "\n";
+        print long("cmd=finalize;", "\0;\0;\0;"), "\n"'
+    run -0 --separate-stderr mprun --oversubscribe -n 1 perl -e "$SIMPLE $CLIENT"
+    printf '%s\n' "$output" "$stderr"
+    [[ $output == "cmd=fullinit-response;"*"rc=0;
+cmd=kvs-put-response;rc=0;
+cmd=kvs-fence-response;rc=0;
+cmd=kvs-get-response;found=TRUE;value=b;;c;rc=0;
+cmd=spawn-response;errmsg=no_ranks_were_started;
+cmd=finalize-response;rc=0;" ]]
+    [[ $stderr == *"asks for more ranks (MPI_Comm_spawn), and gets none"*"./nothing"* ]]
+}
+
 # ---- programs that do not find PMI --------------------------------------------------------------
 
 @test "an MPI program whose ranks would each be alone is named before the start, with its library and what to add" {
