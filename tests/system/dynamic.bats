@@ -323,7 +323,7 @@ orphan 1 of 2" ]
         [[ $stderr == "mprun: rank 0 on $(hostname) asks for more ranks (MPI_Comm_spawn), and gets none: "$sentence ]]
     done <<END
 200|place 200 ranks: 1 host has * slot*
-1 program=./nothing|start rank 1.0 on $(hostname): execute './nothing' in *: No such file or directory
+1 program=./nothing|start rank 1.0 on $(hostname): execute './nothing' in *: No such file or directory*
 1 host=elsewhere|host 'elsewhere' is no host of this step
 1 bind_to=sockt|info key 'bind_to': unknown word 'sockt'; valid: none, *
 1 map_by=sockt|info key 'map_by': 'sockt' is not in this release; write *
