@@ -58,8 +58,10 @@ static enum host_state ending(struct host *h)
         return HOST_ENDING;
     if (!leftovers_end(&h->leftovers))
         return HOST_ENDING;
-    if (h->with.pmi)
+    if (h->with.pmi) {
         pmi_server_end(h->with.pmi);
+        rank_kill_ladder_pmi_ends(&h->ladder);
+    }
     if (h->uplink.link) {
         rank_io_abandon(&h->io);
         if (!rank_io_is_idle(&h->io))

@@ -102,7 +102,7 @@
 #define KILLED_SECONDS 5.0
 /* Seconds between two rounds of KILL to what ranks left behind. */
 #define LEFTOVERS_PERIOD_SECONDS 0.2
-/* Seconds after KILL for the PMI server to end by itself. */
+/* Seconds after KILL, or when it is told later, for the PMI server to end by itself. */
 #define PMI_END_SECONDS 2.0
 /* Seconds in all to remove cgroups and directories, which the kernel may hold a while longer. */
 #define REMOVAL_SECONDS 3.0

@@ -50,11 +50,18 @@ static void ranks_stuck(void *arg)
     ranks_give_up_killed(k->with->ranks);
 }
 
+/* While a killed rank stays, the server was asked nothing and waits, as it has to. */
 static void pmi_silent(void *arg)
 {
     struct rank_kill_ladder *k = arg;
-    if (k->with->pmi && k->with->pmi->pid)
+    if (k->with->pmi && pmi_server_owes_answer(k->with->pmi))
         pmi_server_kill(k->with->pmi);
+}
+
+void rank_kill_ladder_pmi_ends(struct rank_kill_ladder *k)
+{
+    if (k->has_sent_kill && !loop_timer_is_active(&k->pmi_timer))
+        loop_timer_start(&k->pmi_timer, PMI_END_SECONDS, 0);
 }
 
 static void kill_now(void *arg)

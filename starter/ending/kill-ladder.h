@@ -24,6 +24,8 @@ void rank_kill_ladder_stop(struct rank_kill_ladder *k);
 
 /* Do what is due now, if step-end.h says that the ranks are to be ended. */
 void rank_kill_ladder_step(struct rank_kill_ladder *k);
+/* The PMI server was told to end: behind a KILL it has PMI_END_SECONDS for it. */
+void rank_kill_ladder_pmi_ends(struct rank_kill_ladder *k);
 /* Kill all ranks and what they started now: by cgroup, and by descent, since a rank may have moved
  * itself out of its cgroup. */
 void rank_kill_ladder_kill_all(struct rank_kill_ladder *k);

@@ -43,11 +43,16 @@ static void expect_answer(struct pmi_server *p)
         loop_timer_start(&p->watch, 1, 1);
 }
 
+bool pmi_server_owes_answer(const struct pmi_server *p)
+{
+    return p->pid > 0 && (p->gone_asked || p->is_asked_to_end || p->refuses || !p->link);
+}
+
 static void answer_due(void *arg)
 {
     struct pmi_server *p = arg;
     bool is_starting = p->worlds_asked > 0;
-    bool is_due = p->gone_asked || p->is_asked_to_end || p->refuses || !p->link;
+    bool is_due = pmi_server_owes_answer(p);
     if (p->pid <= 0 || (!is_starting && !is_due)) {
         loop_timer_stop(&p->watch);
         return;

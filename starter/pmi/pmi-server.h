@@ -78,5 +78,6 @@ void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank);
 void pmi_server_pass_down(struct pmi_server *p, enum frame_type type, const uint8_t *payload,
                           size_t n);
 
-void pmi_server_end(struct pmi_server *p);  /* ask it to end; ended() answers */
+void pmi_server_end(struct pmi_server *p); /* ask it to end; ended() answers */
+bool pmi_server_owes_answer(const struct pmi_server *p);
 void pmi_server_kill(struct pmi_server *p); /* it gives no answer */

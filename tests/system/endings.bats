@@ -166,6 +166,39 @@ thaw() {
     thaw
 }
 
+# bats test_tags=root
+@test "a rank in state D is listed with its pid, state and wait channel; the step ends, and the next one sweeps" {
+    needs_root
+    needs_v2
+    unshare --mount true 2>/dev/null && [ -w /dev/fuse ] || skip "needs a file system in user space"
+    local rank left
+    mkdir held
+    # in a mount namespace of its own, which mprun joins
+    unshare --mount --propagation private "$MPRUN_SOURCE/tests/lib/held-file" held >fuse.out 2>&1 3>&- &
+    server=$!
+    hold $server
+    wait_until 20 grep -q mounted fuse.out
+    MPRUN_OUT=$PWD/out MPRUN_ERR=$PWD/err
+    nsenter --mount="/proc/$server/ns/mnt" --wd="$PWD" "$MPRUN" --containment=rank --kill-grace 1 -n 1 \
+        sh -c 'echo $$; exec cat held/file' </dev/null >out 2>err 3>&- &
+    MPRUN_PID=$!
+    wait_until 20 grep -q held fuse.out
+    rank=$(head -1 out)
+    kill -TERM "$MPRUN_PID"
+    ends_with 143 40
+    [[ $(ps -o stat= -p "$rank") == D* ]]
+    grep -q "could not be cleaned up: rank 0 (pid $rank) was killed and does not end: state D in [a-z]" err
+    grep -Eq "could not be cleaned up: remove cgroup '[^']*', in which is pid $rank \\(cat, state D, waiting in [a-z_]+\\)" err
+    cat err
+    run -1 grep mppmi err
+    left=$(sed -n "s/.*remove cgroup '\\([^']*\\)\/ranks\/.*/\\1/p" err)
+    [ -d "$left" ]
+    kill "$server"
+    wait_until 10 process_gone "$rank"
+    is_swept() { mprun -n 1 true && [ ! -d "$left" ]; }
+    wait_until 40 is_swept
+}
+
 # ---- mprun in the place of a shell ------------------------------------------------------------------
 
 @test "children of the shell whose place mprun took are left alone" {
