@@ -52,7 +52,8 @@ struct containment_request {
     int tracking_set;
     enum tracking tracking; /* at least this strong; TRACK_TREE when set means: exactly the tree */
     int memory, cpuset, pids, devices; /* 1: a cgroup must hold it */
-    int oom_kills_one; /* --oom-kill: the kernel kills one process of a rank, and not all */
+    int oom_kills_one;  /* --oom-kill: the kernel kills one process of a rank, and not all */
+    int cgroup_version; /* --cgroup-version: use no other; 0: whatever a host has */
 };
 
 enum pmi_kind {

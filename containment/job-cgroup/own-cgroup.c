@@ -281,12 +281,38 @@ int cgroup_parents_own(const pid_t *self, size_t nself, struct cgroup_parents *r
     return rc;
 }
 
-void cgroup_parents_free(struct cgroup_parents *p)
+static void free_v2(struct cgroup_parents *p)
 {
     free(p->v2);
     free(p->v2_why);
     free(p->v2_movers);
+    p->v2 = p->v2_why = NULL;
+    p->v2_movers = NULL;
+    p->nv2_movers = 0;
+    p->v2_controllers = 0;
+}
+
+static void free_v1(struct cgroup_parents *p)
+{
     for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
-        free(p->v1[c]);
-    *p = (struct cgroup_parents){0};
+        free(take_ptr(p->v1[c]));
+}
+
+int cgroup_parents_keep(struct cgroup_parents *p, int version, struct error *err)
+{
+    bool is_left = version == 2 && p->v2;
+    for (size_t c = 0; version == 1 && c < CGROUP_CONTROLLER_COUNT; c++)
+        is_left |= p->v1[c] != NULL;
+    if (version == 1 || !is_left)
+        free_v2(p);
+    if (version == 2 || !is_left)
+        free_v1(p);
+    return is_left ? 0
+                   : error_set(err, ENOENT, "no cgroup of version %d may be used here", version);
+}
+
+void cgroup_parents_free(struct cgroup_parents *p)
+{
+    free_v2(p);
+    free_v1(p);
 }

@@ -22,6 +22,8 @@ struct cgroup_parents {
     char *v1[CGROUP_CONTROLLER_COUNT]; /* parent in the hierarchy of each v1 controller */
 };
 void cgroup_parents_free(struct cgroup_parents *p);
+/* Forget those of the other version. -1 with err: none is left, and *p is freed. */
+int cgroup_parents_keep(struct cgroup_parents *p, int version, struct error *err);
 
 /* The calling process's own (delegated) cgroups. self: mprun's own processes on this host; a cgroup
  * that holds only these may be reorganised. 0 with *ret, which the caller frees, or -1 with err. */

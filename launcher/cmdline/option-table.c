@@ -371,6 +371,7 @@ static const char *const on_limit_words[] = {
 static const char *const color_words[] = {
     [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never", NULL};
 
+static const char *const cgroup_version_words[] = {"autodetect", "v1", "v2", NULL};
 static const char *const oom_kill_words[] = {"rank", "process", NULL};
 
 /* ---- output and input ------------------------------------------------------------------------ */
@@ -789,6 +790,9 @@ static const struct option_def table[] = {
      "When a rank is out of memory, let the kernel end all of the rank's processes (rank, the "
      "default) or one (process)",
      SETS(WORD, step.containment.oom_kills_one), .words = oom_kill_words},
+    {"--cgroup-version", "WHICH", LIMITS,
+     "Make cgroups of version v1 or v2 alone, where a host has both; the default is autodetect",
+     SETS(WORD, step.containment.cgroup_version), .words = cgroup_version_words},
     {"--containment", "LIST", LIMITS,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",

@@ -109,8 +109,8 @@ static void fall_to_manager(struct step_containment *c)
 
 enum source { SOURCE_DAEMON, SOURCE_OWN, SOURCE_COUNT }; /* in this order */
 
-static int find_parents(const struct step_containment *c, enum source source, const pid_t *self,
-                        size_t nself, struct cgroup_parents *ret, struct error *err)
+static int find_all_parents(const struct step_containment *c, enum source source, const pid_t *self,
+                            size_t nself, struct cgroup_parents *ret, struct error *err)
 {
     if (source == SOURCE_OWN)
         return cgroup_parents_own(self, nself, ret, err);
@@ -118,6 +118,17 @@ static int find_parents(const struct step_containment *c, enum source source, co
         return cgroup_parents_granted(&c->answer, ret, err);
     *err = c->why_no_answer;
     return -1;
+}
+
+static int find_parents(const struct step_containment *c, enum source source, const pid_t *self,
+                        size_t nself, struct cgroup_parents *ret, struct error *err)
+{
+    int version = c->step ? c->step->containment.cgroup_version : 0; /* NULL: only asked */
+    if (find_all_parents(c, source, self, nself, ret, err) < 0)
+        return -1;
+    if (version && cgroup_parents_keep(ret, version, err) < 0)
+        return error_context(err, "--cgroup-version v%d", version);
+    return 0;
 }
 
 /* Call use with what each source has, until it returns 0. */

@@ -227,3 +227,31 @@ for i in range(20):
     run -125 --separate-stderr mprun --on-limit never -n 1 true
     [[ $stderr == *"kill-step, kill-rank, warn"* ]]
 }
+
+# bats test_tags=root
+@test "--cgroup-version, on the line or in mprun.conf: one version is used where a host has both" {
+    needs_root
+    may_make_cgroups
+    mountpoint -q /sys/fs/cgroup/unified || skip "needs a machine with hybrid cgroups"
+    uses() { # VERSION OPTIONS...: ranks are tracked there, and their cgroups are of no other version
+        local version=$1
+        shift
+        run -0 --separate-stderr mprun -n 1 "$@" --limit rank:mem=1G --report containment cat /proc/self/cgroup
+        said "^  [^ ]+: tracking rank in $version cgroups\$"
+    }
+    rank_is_in() { sed -n 's/^[0-9]*:memory:.*\/mprun\..*/memory/p; s/^0::.*\/mprun\..*/v2/p' <<<"$output" | sort | tr '\n' ' '; }
+    uses hybrid --cgroup-version autodetect
+    [ "$(rank_is_in)" = "memory v2 " ]
+    uses v2 --cgroup-version v2
+    [ "$(rank_is_in)" = "v2 " ]
+    said ': memory of a rank limited to 1 GiB, held by samples$' # v2 has no controllers then
+    mkdir -p config/mprun
+    echo '--cgroup-version v1' >config/mprun/mprun.conf
+    XDG_CONFIG_HOME=$PWD/config uses v1
+    [ "$(rank_is_in)" = "memory " ]
+    said ': memory of a rank limited to 1 GiB, held by cgroup$'
+    run --separate-stderr unshare --mount sh -c 'umount /sys/fs/cgroup/unified && exec "$@"' sh \
+        "$MPRUN" --cgroup-version v2 --containment=rank -n 1 true
+    [ "$status" -ne 0 ]
+    said "this host can only give 'tree': --cgroup-version v2: no cgroup of version 2 may be used here"
+}

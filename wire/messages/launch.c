@@ -32,6 +32,7 @@
     X(need_pids, containment.pids)                                                                 \
     X(need_devices, containment.devices)                                                           \
     X(oom_kills_one, containment.oom_kills_one)                                                    \
+    X(cgroup_version, containment.cgroup_version)                                                  \
     X(pmi, pmi)                                                                                    \
     X(stdin_target, stdin_target)                                                                  \
     X(stdin_rank, stdin_rank)                                                                      \
@@ -62,7 +63,8 @@ static int judge_numbers(struct step *s, struct error *err)
 {
     if (s->nranks > LAUNCH_RANKS_MAX)
         return error_set(err, EPROTO, "%u ranks, more than %d", s->nranks, LAUNCH_RANKS_MAX);
-    if ((unsigned)s->containment.tracking > TRACK_TREE || (unsigned)s->stdin_target > STDIN_FILE ||
+    if ((unsigned)s->containment.tracking > TRACK_TREE ||
+        (unsigned)s->containment.cgroup_version > 2 || (unsigned)s->stdin_target > STDIN_FILE ||
         (unsigned)s->stop_point > STOP_IN_INIT)
         return error_set(err, EPROTO, "a policy that this version does not know");
     s->pmi &= PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2;
