@@ -57,7 +57,7 @@ static void check_ground(struct check *c)
     char text[GROUND_TEXT_MAX];
     int scope = systemd_is_wanted(c->conf);
     if (ground_open(&g, c->conf->cgroup, scope ? SYSTEMD_SCOPE_CGROUP : c->conf->cgroup,
-                    c->conf->controllers, GROUND_LOOK, &e) < 0) {
+                    c->conf->cgroup_version, c->conf->controllers, GROUND_LOOK, &e) < 0) {
         say(c, WRONG, "%s", e.text);
         return;
     }

@@ -158,8 +158,8 @@ static int add_v1(struct ground *g, const struct cgroup_mounts *mounts, unsigned
     return 0;
 }
 
-int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, unsigned controllers,
-                enum ground_use use, struct error *err)
+int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, int version,
+                unsigned controllers, enum ground_use use, struct error *err)
 {
     struct cgroup_mounts mounts = {0};
     memset(g, 0, sizeof(*g));
@@ -167,15 +167,16 @@ int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, uns
     g->v2_cgroup = strdup(v2_cgroup);
     int rc = g->cgroup && g->v2_cgroup ? cgroup_mounts_read(&mounts, err)
                                        : error_errno(err, ENOMEM, "make the jobs' cgroup");
-    if (rc == 0)
+    if (rc == 0 && version != 1)
         rc = add_v2(g, &mounts, controllers, use, err);
-    if (rc == 0)
+    if (rc == 0 && version != 2)
         rc = add_v1(g, &mounts, controllers, use, err);
     if (rc == 0 && g->n == 0)
-        rc = error_set(err, ENOENT,
-                       "make the jobs' cgroup '%s': neither cgroup v2 nor any of the subsystems is "
-                       "mounted where it could be",
-                       cgroup);
+        rc = error_set(err, ENOENT, "make the jobs' cgroup '%s': %s mounted where it could be",
+                       cgroup,
+                       version == 2   ? "cgroup v2 is not"
+                       : version == 1 ? "none of the subsystems (cgroup v1) is"
+                                      : "neither cgroup v2 nor any of the subsystems is");
     int saved = errno;
     cgroup_mounts_free(&mounts);
     if (rc < 0)

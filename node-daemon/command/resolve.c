@@ -94,7 +94,8 @@ static int give_ground(const struct mprund_options *o, const struct conf *c, str
     char text[GROUND_TEXT_MAX];
     if (systemd_is_wanted(c) && systemd_scope(&v2_cgroup, err) < 0)
         return -1;
-    if (ground_open(&g, c->cgroup, v2_cgroup, c->controllers, GROUND_MAKE, err) < 0)
+    if (ground_open(&g, c->cgroup, v2_cgroup, c->cgroup_version, c->controllers, GROUND_MAKE, err) <
+        0)
         return -1;
     snprintf(p->cgroup, sizeof(p->cgroup), "%s", g.cgroup);
     snprintf(p->v2_cgroup, sizeof(p->v2_cgroup), "%s", g.v2_cgroup);

@@ -49,6 +49,8 @@ static char *scope_path(struct error *err)
 int systemd_is_wanted(const struct conf *c)
 {
     struct stat st;
+    if (c->cgroup_version == 1)
+        return 0;
     if (c->systemd != SYSTEMD_AUTO)
         return c->systemd == SYSTEMD_YES;
     AUTO_FREE char *path = scope_path(NULL); /* without cgroup v2, v1 does it all */

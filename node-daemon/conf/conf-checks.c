@@ -132,6 +132,15 @@ static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
+static int check_cgroup_version(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && (!strcmp(v, "autodetect") || !strcmp(v, "v1") || !strcmp(v, "v2")))
+        return 0;
+    cfg_error(cfg, "cgroup_version = %s: autodetect, v1 or v2 is allowed", v ? v : "");
+    return -1;
+}
+
 static int check_fail(cfg_t *cfg, cfg_opt_t *opt)
 {
     const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
@@ -261,6 +270,7 @@ void conf_set_checks(cfg_t *cfg)
         {"bound_for", check_number},
         {"user", check_word},
         {"cgroup", check_path},
+        {"cgroup_version", check_cgroup_version},
         {"systemd", check_systemd},
         {"subsystems", check_controller},
         {"cores", check_cores},

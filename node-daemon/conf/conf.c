@@ -73,6 +73,7 @@ static cfg_t *new_cfg(void)
     static cfg_opt_t all[] = {
         CFG_STR("user", "mprund", CFGF_NONE),
         CFG_STR("cgroup", "/mprund", CFGF_NONE),
+        CFG_STR("cgroup_version", "autodetect", CFGF_NONE),
         CFG_STR("systemd", "auto", CFGF_NONE),
         CFG_STR_LIST("subsystems", "{memory, pids, cpu, cpuset, freezer}", CFGF_NONE),
         CFG_STR("cores", "auto", CFGF_NONE),
@@ -208,6 +209,8 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->systemd = !strcmp(systemd, "yes")  ? SYSTEMD_YES
                  : !strcmp(systemd, "no") ? SYSTEMD_NO
                                           : SYSTEMD_AUTO;
+    const char *version = cfg_getstr(cfg, "cgroup_version"); /* checked */
+    c->cgroup_version = version[0] == 'v' ? version[1] - '0' : 0;
     for (unsigned i = 0; i < cfg_size(cfg, "subsystems"); i++) {
         unsigned bit = 0;
         (void)conf_subsystem(cfg_getnstr(cfg, "subsystems", i), &bit, NULL); /* checked */

@@ -28,6 +28,7 @@ struct conf {
     char *user;                /* whose the processes of mprund are that are not root's */
     char *cgroup;              /* below this cgroup jobs get theirs: a path in each hierarchy */
     enum conf_systemd systemd; /* let systemd make a scope for the jobs in cgroup v2 */
+    int cgroup_version;        /* of the hierarchies that are used; 0: both */
     unsigned controllers;      /* bit per enum cgroup_controller that jobs are to have */
     enum conf_cores cores;
     struct idset system_cpus; /* hardware threads of cores that no job gets */

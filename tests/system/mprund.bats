@@ -341,7 +341,7 @@ hang_up() {
     check() { printf '%s\n' "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
     check 'user = daemon' 'cgroup = "/jobs"'
     for wrong in 'cgroup = "jobs"' 'cgroup = "/a/../b"' 'user_rate = 0' 'subsystems = {memory, disk}' \
-        'systemd = perhaps' 'fail = perhaps' 'colour = "red"' 'gridengine { admin_user = "nobody-there" }'; do
+        'systemd = perhaps' 'cgroup_version = v3' 'fail = perhaps' 'colour = "red"' 'gridengine { admin_user = "nobody-there" }'; do
         run check '# first' "$wrong"
         [ "$status" -eq 1 ]
         echo "$wrong: $output"
@@ -403,6 +403,14 @@ hang_up() {
     run -0 check
     said ok 'no mprund runs here yet'
     [ ! -e "$GROUND/more" ]
+    run -0 check 'cgroup_version = v2'
+    [[ $output == *"cgroup v2: "* && $output != *"cgroup v1: "* ]]
+    if grep -q '^[0-9]*:[^:]*cpuset[^:]*:' /proc/self/cgroup; then
+        run check 'subsystems = {memory, cpuset}' 'cgroup_version = v1'
+        [[ $output == *"cgroup v1: "* && $output != *"cgroup v2: "* ]]
+        run check 'subsystems = {memory, cpuset}'
+        [[ $output == *"cgroup v2: "*"cgroup v1: "* ]]
+    fi
     settings[0]='cgroup = "/no.such.cgroup.to.be.made/at/all"'
     run -1 as_nobody "$MPRUND" --config "$PWD/check.conf" --check
     said wrong 'mprund runs as root: only root can check more'
