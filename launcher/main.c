@@ -13,6 +13,7 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/number.h"
 #include "common/own-stack.h"
 #include "common/words.h"
 #include "common/path.h"
@@ -237,6 +238,20 @@ static int print_settings(const struct cmdline *cmd)
     return end_output();
 }
 
+/* --check */
+static int say_mistakes(const struct cmdline *cmd)
+{
+    const struct settings *s = &cmd->settings;
+    for (size_t i = 0; i < s->nmistakes; i++)
+        log_error("%s", s->mistakes[i]);
+    if (s->nmistakes)
+        return EXIT_CODE_MPRUN;
+    printf("files and variables set %zu option%s, and nothing in them is wrong; "
+           "'mprun --show-config' prints them\n",
+           s->n, plural(s->n));
+    return end_output();
+}
+
 static int print_translation(const struct cmdline *cmd, int argc, char **argv)
 {
     struct error e;
@@ -299,6 +314,8 @@ static int run_program(int argc, char **argv)
         code = print_help(cmd.help, name);
     else if (cmd.version)
         code = print_version();
+    else if (cmd.settings.is_checked)
+        code = say_mistakes(&cmd);
     else if (cmd.settings.is_shown)
         code = print_settings(&cmd);
     else if (cmd.translate)

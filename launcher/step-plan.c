@@ -491,7 +491,10 @@ static int make_plan(struct step_plan *p, struct error *err)
 static void warn_unset(const struct cmdline_app *app)
 {
     for (size_t i = 0; i < app->nenv; i++)
-        if (!strpbrk(app->env[i], "=*") && app->env[i][0] != '-' && !getenv(app->env[i]))
+        if (strcmp(app->env[i], "TMPDIR") == 0)
+            log_note("variable 'TMPDIR': ranks get a directory of their own, which is removed at "
+                     "the end; for another write: mprun sh -c 'TMPDIR=DIR exec ./a'");
+        else if (!strpbrk(app->env[i], "=*") && app->env[i][0] != '-' && !getenv(app->env[i]))
             log_warn("variable '%.60s' is not set here, so that ranks do not get it", app->env[i]);
 }
 

@@ -36,6 +36,7 @@ void cmdline_free(struct cmdline *c)
     free(c->options);
     free(c->used);
     free(c->settings.list);
+    free(c->settings.mistakes);
     words_free(c->agent);
     *c = (struct cmdline){.napps = 0};
 }
@@ -265,7 +266,8 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
         return at < 0 ? -1 : argc;
-    if ((c->self_test || c->env_diff || c->settings.is_shown) && at == argc)
+    if ((c->self_test || c->env_diff || c->settings.is_shown || c->settings.is_checked) &&
+        at == argc)
         return argc;
     if (c->self_test || c->env_diff)
         return error_set(err, EINVAL, "%s runs programs of its own; leave '%.60s' out",

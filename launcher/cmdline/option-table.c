@@ -969,6 +969,9 @@ static const struct option_def table[] = {
      "others; "
      "run no program",
      SETS(FLAG, settings.is_shown)},
+    {"--check", NULL, OTHER,
+     "Name every mistake in the files and variables that set options; run no program",
+     SETS(FLAG, settings.is_checked)},
     {"--no-config", NULL, OTHER,
      "Use no file mprun.conf and no variable MPRUN_OPTION_NAME, but what the administrator has "
      "locked",

@@ -32,10 +32,10 @@ static const char *const families[][7] = {
 
 /* Options that make sense on one line alone, or for one program. */
 static const char *const of_lines[] = {
-    "--app",  "--multi-prog", "--help",       "--usage",       "--version",     "--translate",
-    "--path", "--self-test",  "--env-diff",   "--json",        "--dry-run",     "--explain",
-    "--as",   "--topology",   "--ranks",      "--stdin",       "--show-config", "--no-config",
-    "--pty",  "--gmca",       "--env-remove", "--prepend-env", "--append-env",
+    "--app",       "--multi-prog", "--help",     "--usage",      "--version",     "--translate",
+    "--path",      "--self-test",  "--env-diff", "--json",       "--dry-run",     "--explain",
+    "--as",        "--topology",   "--ranks",    "--stdin",      "--show-config", "--check",
+    "--no-config", "--pty",        "--gmca",     "--env-remove", "--prepend-env", "--append-env",
 };
 
 static const struct option_def *find(const struct cmdline *c, const char *name)
@@ -96,6 +96,24 @@ static const struct option_def *settable(const struct cmdline *c, const char *na
                   : "there is no option '%.60s'; 'mprun --help all' lists them",
               name);
     return NULL;
+}
+
+/* --check: the mistake is kept, and the next source is looked at. Returns 0, or -1 without --check.
+ */
+static int keep_mistake(struct cmdline *c, const struct error *why)
+{
+    struct settings *s = &c->settings;
+    for (size_t i = 0; i < s->nmistakes; i++) /* the administrator's file is read twice */
+        if (strcmp(s->mistakes[i], why->text) == 0)
+            return 0;
+    const char **grown =
+        s->is_checked ? reallocarray(s->mistakes, s->nmistakes + 1, sizeof(*grown)) : NULL;
+    if (!grown)
+        return -1;
+    s->mistakes = grown;
+    const char *text = cmdline_keep(c, strdup(why->text), NULL);
+    s->mistakes[s->nmistakes++] = text ? text : "out of memory";
+    return 0;
 }
 
 /* ---- one option ------------------------------------------------------------------------------ */
@@ -186,8 +204,8 @@ int settings_take_variables(struct cmdline *c, char *const env[], struct error *
             *p = *p == '_' ? '-' : (char)tolower((unsigned char)*p);
         int rc = settings_take(c, SETTING_VARIABLE, variable, name, strchr(*env, '=') + 1, err);
         free(name);
-        if (rc < 0)
-            return error_context(err, "%.80s", variable);
+        if (rc < 0 && (error_context(err, "%.80s", variable), keep_mistake(c, err)) < 0)
+            return -1;
     }
     return 0;
 }
@@ -251,13 +269,21 @@ static int take_line(void *arg, char **words, struct error *err)
                          f->path, name, value, err);
 }
 
+static void wrong_line(void *arg, const struct error *why)
+{
+    (void)keep_mistake(((struct file *)arg)->c, why);
+}
+
 /* No file is fine, also where it would be in a home that this user may not enter. */
 static int take_file(struct cmdline *c, const char *path, bool is_sites, bool locked,
                      struct error *err)
 {
     struct file f = {.c = c, .path = path, .is_sites = is_sites, .locked = locked};
     f.is_here = !locked;
-    return access(path, F_OK) < 0 ? 0 : word_lines_read(path, take_line, &f, err);
+    int rc = access(path, F_OK) < 0   ? 0
+             : c->settings.is_checked ? word_lines_check(path, take_line, wrong_line, &f, err)
+                                      : word_lines_read(path, take_line, &f, err);
+    return rc < 0 ? keep_mistake(c, err) : 0;
 }
 
 /* Beside an installation that can be moved, else where it was configured to be. */

@@ -39,7 +39,10 @@ struct settings {
     size_t n;
     const char *sites_file; /* the administrator's */
     bool is_shown;          /* --show-config */
-    bool are_ignored;       /* --no-config */
+    bool is_checked;        /* --check: mistakes are collected, */
+    const char **mistakes;  /* nmistakes of them */
+    size_t nmistakes;
+    bool are_ignored; /* --no-config */
 };
 
 /* The functions return 0, or -1 with err. */

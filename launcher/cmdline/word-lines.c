@@ -15,6 +15,7 @@ struct reader {
     const char *path;
     unsigned line;
     int (*take)(void *arg, char **words, struct error *err);
+    void (*wrong)(void *arg, const struct error *why); /* NULL: the first mistake ends it */
     void *arg;
 };
 
@@ -44,18 +45,28 @@ static int take_lines(struct reader *r, char *text, struct error *err)
         if (end > at && end[-1] == '\r')
             end[-1] = 0; /* a line of Windows */
         r->line++;
-        if (take_line(r, at, err) < 0)
-            return -1;
+        if (take_line(r, at, err) < 0) {
+            if (!r->wrong)
+                return -1;
+            r->wrong(r->arg, err);
+        }
         r->line += lines - 1;
         at = last ? end : end + 1;
     }
     return 0;
 }
 
+int word_lines_check(const char *path, int (*take)(void *arg, char **words, struct error *err),
+                     void (*wrong)(void *arg, const struct error *why), void *arg,
+                     struct error *err)
+{
+    struct reader r = {.path = path, .take = take, .wrong = wrong, .arg = arg};
+    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, path, FILE_MAX, NULL);
+    return text ? take_lines(&r, text, err) : error_errno(err, errno, "read '%.200s'", path);
+}
+
 int word_lines_read(const char *path, int (*take)(void *arg, char **words, struct error *err),
                     void *arg, struct error *err)
 {
-    struct reader r = {.path = path, .take = take, .arg = arg};
-    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, path, FILE_MAX, NULL);
-    return text ? take_lines(&r, text, err) : error_errno(err, errno, "read '%.200s'", path);
+    return word_lines_check(path, take, NULL, arg, err);
 }

@@ -110,6 +110,26 @@ counting() {
     [ "$stderr" = "mprun: file '$MINE' line 1: the administrator has locked '--nodes' in '$SITE'; leave it out" ]
 }
 
+@test "--check names every mistake of files and variables, and there may be none" {
+    printf '%s\n' '--heartbeat 9' '--nix 3' '[slrum]' '[all]' '--timeout x' '"open' >"$MINE"
+    printf '%s\n' '[locked]' 'word' >"$SITE"
+    MPRUN_OPTION_FANOUT=many MPRUN_OPTION_NIX=1 run -125 --separate-stderr "$MPRUN" --check
+    [ -z "$output" ]
+    echo "$stderr"
+    [ "$(cut -d ' ' -f 2-5 <<<"$stderr" | LC_ALL=C sort)" = "MPRUN_OPTION_FANOUT: option '--fanout': 'many'
+MPRUN_OPTION_NIX: there is no
+file '$SITE' line 2:
+file '$MINE' line 2:
+file '$MINE' line 3:
+file '$MINE' line 5:
+file '$MINE' line 6:" ]
+    echo '--heartbeat 9' >"$MINE" && : >"$SITE"
+    run -0 --separate-stderr "$MPRUN" --check
+    [[ $output == "files and variables set 1 option, and nothing in them is wrong"* ]]
+    run -125 --separate-stderr "$MPRUN" --check --fanout many
+    [[ $stderr == *"option '--fanout': 'many'"* ]]
+}
+
 @test "what is wrong in a file or a variable is named, and nothing runs" {
     local line said n=0
     while IFS='|' read -r line said <&4; do
