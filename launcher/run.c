@@ -103,6 +103,7 @@ void run_close(struct run *r)
 
 void run_free(struct run *r)
 {
+    free(r->tracking_note);
     gather_destroy(r->exchange.gather);
     step_limits_free(&r->limits);
     name_service_free(&r->names);

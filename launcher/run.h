@@ -79,7 +79,8 @@ struct run {
     enum step_state state; /* the step machine's */
     bool oversubscription_said;
     bool held_for_debugger; /* which has started mprun: ranks wait for it */
-    bool tracking_said, gpus_unchecked_said, gpus_outside_said; /* starter-messages.c */
+    char *tracking_note; /* why no cgroup holds the ranks of some host, until it is said; or NULL */
+    bool gpus_unchecked_said, gpus_outside_said; /* starter-messages.c */
     struct host_table *hosts;
     struct socket_directory directory;
     struct starters *starters; /* NULL with --dry-run */

@@ -42,16 +42,15 @@ static int take_hello(void *host, void *message)
     return 0;
 }
 
-/* The same reason on many hosts is said once. */
-static void announce_tracking(struct host *h, const Mprun__Ready *m)
+/* The same reason on many hosts is said once, when all ranks run: beside a start that fails it
+ * would be no help. */
+static void note_tracking(struct host *h, const Mprun__Ready *m)
 {
     struct run *r = run_of(h);
-    if (m->tracking != TRACK_TREE || r->tracking_said || r->plan->cmd->quiet ||
+    if (m->tracking != TRACK_TREE || r->tracking_note || r->plan->cmd->quiet ||
         r->plan->cmd->explain || r->plan->cmd->step.containment.tracking_set)
         return;
-    r->tracking_said = true;
-    log_note("ranks are tracked by process tree only, no cgroup holds them: %s",
-             m->tracking_reason);
+    r->tracking_note = strdup(m->tracking_reason);
 }
 
 /* So are warnings: of whatever host says it first. */
@@ -72,7 +71,7 @@ static int take_ready(void *host, void *message)
         return -1;
     host_enter(h, AGENT_READY);
     step_record_ready(&r->record, h->launch_index, m);
-    announce_tracking(h, m);
+    note_tracking(h, m);
     if (m->mprund_silent[0])
         starters_mprund_is_silent(r->starters, h, m->mprund_silent);
     warn_once(h, m->gpus_unchecked, &r->gpus_unchecked_said);

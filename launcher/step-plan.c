@@ -503,7 +503,10 @@ static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t cou
 {
     AUTO_FREE char *here = getcwd(NULL, 0);
     if (!here)
-        return error_errno(err, errno, "find the working directory");
+        return errno == ENOENT ? error_set(err, ENOENT,
+                                           "the directory in which mprun was started has been "
+                                           "removed; change to one that is there")
+                               : error_errno(err, errno, "find the working directory");
     to->argv = calloc(from->argc + 1, sizeof(*to->argv));
     for (size_t i = 0; to->argv && i < from->argc; i++)
         to->argv[i] = strdup(from->argv[i]);

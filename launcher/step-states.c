@@ -119,6 +119,9 @@ static enum step_state launching(struct run *r)
         verdict_end_ranks(&r->verdict, 0, "all could be started");
     } else if (n.started == r->record.nranks) {
         step_record_all_running(&r->record, hosts_with_links(r->hosts));
+        if (r->tracking_note)
+            log_note("ranks are tracked by process tree only, no cgroup holds them: %s",
+                     r->tracking_note);
         step_start_debug_daemons(r);
         show_to_debugger(r);
     }

@@ -729,6 +729,7 @@ static const struct option_def table[] = {
     REFUSED("--gtool --gtoolfile", 0,
             "write '--wrap valgrind --ranks 0,1', or without --ranks for all"),
     REFUSED("--umask", 0, "ranks have mprun's umask; write 'umask 027' before the line"),
+    REFUSED("--nice", 0, "ranks have mprun's priority; write 'nice -n 10' before mprun"),
     REFUSED("--hosts-group", 0, "write '--host HOSTS', in which 'n[1-4]' is n1 to n4"),
     REFUSED("--genvexcl --envexcl", 0, "write '--env-remove NAME'"),
     REFUSED("--check_mpi --check-mpi --trace --mpitune --trace-pt2pt --trace-collectives", 0,

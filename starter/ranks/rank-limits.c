@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/number.h"
 #include "model/rank-end.h"
@@ -32,13 +33,14 @@ static const struct suspect suspects[] = {
     {RLIMIT_AS, "-v", "of address space", 0, {SIGSEGV, SIGABRT, SIGKILL}, true},
     {RLIMIT_DATA, "-d", "of data", 0, {SIGSEGV, SIGABRT, SIGKILL}, true},
     {RLIMIT_NOFILE, "-n", "open files", 0, {SIGABRT}, true},
+    {RLIMIT_NPROC, "-u", "processes of the user", 0, {SIGABRT}, true},
 };
 
 static const char *format(const struct suspect *s, rlim_t value, char *buf, size_t n)
 {
     if (s->resource == RLIMIT_CPU)
         return duration_format((double)value, buf, n);
-    if (s->resource == RLIMIT_NOFILE)
+    if (s->resource == RLIMIT_NOFILE || s->resource == RLIMIT_NPROC)
         snprintf(buf, n, "%llu", (unsigned long long)value);
     else
         size_format(value, buf, n);
@@ -102,7 +104,8 @@ static rlim_t limit_met(const struct rank *r, const struct suspect *s, const str
         return now.rlim_max != RLIM_INFINITY && (double)used / 1e6 + 0.5 > (double)now.rlim_max
                    ? now.rlim_max
                    : RLIM_INFINITY;
-    if (!may_end_so(s, e) || (s->resource == RLIMIT_NOFILE && now.rlim_cur >= FEW_OPEN_FILES))
+    if (!may_end_so(s, e) || (s->resource == RLIMIT_NOFILE && now.rlim_cur >= FEW_OPEN_FILES) ||
+        (s->resource == RLIMIT_NPROC && (now.rlim_cur >= FEW_PROCESSES || geteuid() == 0)))
         return RLIM_INFINITY;
     if (s->resource == RLIMIT_CPU && now.rlim_cur != RLIM_INFINITY)
         return now.rlim_cur - 1; /* the kernel adds a second when it sends SIGXCPU */

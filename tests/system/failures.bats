@@ -158,6 +158,15 @@ END
     [ -z "$stderr" ]
 }
 
+@test "a directory that is gone, and one message beside what no cgroup holds" {
+    mkdir gone
+    run -125 --separate-stderr sh -c 'cd gone && rmdir ../gone && exec "$@"' sh timeout "$(patience 20)" "$MPRUN" -n 1 true
+    said "the directory in which mprun was started has been removed"
+    # without -q: why no cgroup holds ranks is no news beside ranks that cannot start
+    run -127 --separate-stderr mprun -n 2 ./is-not-there
+    said "execute './is-not-there'"
+}
+
 @test "a directory that is not there" {
     run -125 --separate-stderr mprun -q -n 2 --wdir "$PWD/is-not-there" true
     said "start rank 0 on $HOST: change to directory '$PWD/is-not-there': No such file or directory"
