@@ -332,6 +332,16 @@ orphan 1 of 2" ]
 END
 }
 
+@test "files for spawned ranks are an error where another machine would need them" {
+    needs_mpicc openmpi
+    printf '#!/bin/sh\nexec sh -c "$2"\n' >agent
+    chmod 755 agent
+    run -0 --separate-stderr mprun -q --host n1:2 --agent ./agent -n 1 "$(mpi_program dynamic)" spawn 1 ompi_preload_binary=true
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "rank 0: MPI_ERR_SPAWN" ]
+    [[ $stderr == *"gets none: info key 'preload_binary' is not supported" ]]
+}
+
 @test "info keys say where children run, with which environment and binding" {
     needs_mpicc openmpi
     dynamic openmpi 2 -n 2 -- spawn 2 "host=$(hostname)-1" wdir=/usr env=DYNAMIC=hello bind_to=none
@@ -342,6 +352,11 @@ child 1 of 2 parents 2 all 4 app 0 in /usr var 'hello' args 0 world 1 host 1" ]
     dynamic openmpi 2 -n 2 -- spawn 2 hostfile=hosts
     [ "$status" -eq 0 ]
     [ "$(grep child <<<"$output" | sed 's/.*host //' | sort -u)" = 0 ]
+    for key in ompi_preload_binary=true ompi_preload_files=hosts ompi_prefix=/usr; do
+        dynamic openmpi 2 -n 1 -- spawn 1 $key
+        [ "$status" -eq 0 ]
+        [ -z "$stderr" ]
+    done
     for key in map_by=node map_by=ppr:1:node map_by=ppr:1:package npernode=1; do
         dynamic openmpi 2 -n 2 -- spawn 2 $key
         [ "$status" -eq 0 ]
