@@ -20,8 +20,9 @@
 struct order {
     struct bridge_item item;
     pmix_proc_t from;
-    int signo; /* 0: an abort */
+    int signo; /* 0: none */
     bool ends;
+    bool is_abort;
     int code;
     char text[ABORT_TEXT_MAX];
     struct asker asker;
@@ -62,7 +63,7 @@ static void order_run(struct bridge_item *item, struct server *s)
     }
     if (status == PMIX_SUCCESS && o->signo)
         send_signal(s, o, list);
-    else if (status == PMIX_SUCCESS)
+    else if (status == PMIX_SUCCESS && o->is_abort)
         server_tell_abort(s, w, o->from.rank, o->code, o->text, list, o->nprocs);
     asker_answer(&o->asker, status, NULL, 0);
     free(o);
@@ -91,6 +92,7 @@ pmix_status_t abort_some_upcall(struct server *s, const pmix_proc_t *from, int c
     struct order *o = order_create(from, procs, n);
     if (!o)
         return PMIX_ERR_NOMEM;
+    o->is_abort = true;
     o->code = code;
     strncpy(o->text, text, sizeof(o->text) - 1);
     o->asker = *asker;
@@ -111,8 +113,9 @@ static pmix_status_t take_directive(struct order *o, const pmix_info_t *i)
         {PMIX_JOB_CTRL_PAUSE, SIGSTOP, false},
         {PMIX_JOB_CTRL_RESUME, SIGCONT, false},
     };
-    if (PMIX_CHECK_KEY(i, PMIX_JOB_CTRL_ID))
-        return PMIX_SUCCESS;
+    if (PMIX_CHECK_KEY(i, PMIX_JOB_CTRL_ID) || PMIX_CHECK_KEY(i, PMIX_JOB_CTRL_PREEMPTIBLE) ||
+        PMIX_CHECK_KEY(i, PMIX_JOB_CTRL_CHECKPOINT_METHOD))
+        return PMIX_SUCCESS; /* a rank says what may be done with it */
     if (PMIX_CHECK_KEY(i, PMIX_JOB_CTRL_SIGNAL)) {
         o->signo = i->value.type == PMIX_INT ? i->value.data.integer : 0;
         return o->signo > 0 && o->signo < NSIG ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
@@ -136,7 +139,7 @@ pmix_status_t control_upcall(struct server *s, const pmix_proc_t *from, const pm
     pmix_status_t rc = o ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
     for (size_t i = 0; rc == PMIX_SUCCESS && i < ninfo; i++)
         rc = take_directive(o, &info[i]);
-    if (rc == PMIX_SUCCESS && !o->signo)
+    if (!ninfo)
         rc = PMIX_ERR_BAD_PARAM;
     if (rc != PMIX_SUCCESS) {
         free(o);

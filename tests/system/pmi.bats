@@ -189,6 +189,7 @@ needs_probe() {
 kill: SUCCESS
 no world: NOT-FOUND
 nobody: NOT-FOUND
+preemptible: SUCCESS
 signal 1
 signal 999: BAD-PARAM
 stopped and continued" ]

@@ -575,6 +575,8 @@ static int control(long pid_of_1)
     printf("nobody: %s\n", PMIx_Error_string(order(me.nspace, 4, PMIX_JOB_CTRL_KILL, 0)));
     printf("no world: %s\n", PMIx_Error_string(order("none", 0, PMIX_JOB_CTRL_KILL, 0)));
     printf("checkpoint: %s\n", PMIx_Error_string(order(me.nspace, 1, PMIX_JOB_CTRL_CHECKPOINT, 0)));
+    printf("preemptible: %s\n",
+           PMIx_Error_string(order(me.nspace, 0, PMIX_JOB_CTRL_PREEMPTIBLE, 0)));
     printf("signal 999: %s\n", PMIx_Error_string(order(me.nspace, 1, PMIX_JOB_CTRL_SIGNAL, 999)));
     if (order(me.nspace, 3, PMIX_JOB_CTRL_SIGNAL, SIGUSR1) != PMIX_SUCCESS ||
         order(me.nspace, 1, PMIX_JOB_CTRL_PAUSE, 0) != PMIX_SUCCESS)
