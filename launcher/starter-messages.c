@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
 #include "launcher/mpir.h"
@@ -448,6 +449,33 @@ static int take_spawn(void *host, void *message)
     return 0;
 }
 
+/* A world whose rows are not kept has none. */
+static int take_rank_table(void *host, void *message)
+{
+    struct host *h = host;
+    Mprun__RankTable *m = message, table = MPRUN__RANK_TABLE__INIT;
+    const struct world *w = worlds_find(&run_of(h)->worlds, m->world);
+    uint32_t n = w ? w->nranks : 0;
+    AUTO_FREE uint64_t *pids = calloc(n + 1, sizeof(*pids));
+    AUTO_FREE uint32_t *ends = calloc(n + 1, sizeof(*ends));
+    AUTO_FREE int32_t *codes = calloc(n + 1, sizeof(*codes));
+    for (uint32_t i = 0; pids && ends && codes && i < n; i++) {
+        const struct report_rank *r =
+            step_record_rank(&run_of(h)->record, (struct rank_name){.world = m->world, .rank = i});
+        pids[i] = r ? (uint64_t)r->pid : 0;
+        ends[i] = r && r->end ? r->end->cause + 1 : 0;
+        codes[i] = r && r->end ? r->end->code : 0;
+    }
+    table.id = m->id;
+    table.world = m->world;
+    table.n_pids = table.n_ends = table.n_codes = pids && ends && codes ? n : 0;
+    table.pids = pids;
+    table.ends = ends;
+    table.codes = codes;
+    host_send(h, FRAME_RANK_TABLE, &table.base);
+    return 0;
+}
+
 static int take_world_report(void *host, void *message)
 {
     struct host *h = host;
@@ -551,24 +579,23 @@ static void host_resumed(void *arg, struct link *l, double seconds)
     log_note("host %s: the connection is back after %.1f s; nothing was lost", h->name, seconds);
 }
 
-#define FRAME_BIT(type) (UINT64_C(1) << (type))
-_Static_assert(FRAME_TYPE_COUNT <= 64, "types of frames are bits of 64");
-
 /* A host can send these only after it was told to run ranks. */
-static const uint64_t frames_of_ranks =
-    FRAME_BIT(FRAME_STARTED) | FRAME_BIT(FRAME_EXITED) | FRAME_BIT(FRAME_ABORTED) |
-    FRAME_BIT(FRAME_OUTPUT) | FRAME_BIT(FRAME_INPUT_CREDIT) | FRAME_BIT(FRAME_COLLECT) |
-    FRAME_BIT(FRAME_MODEX_REQUEST) | FRAME_BIT(FRAME_MODEX_REPLY) | FRAME_BIT(FRAME_PMI_CLIENT) |
-    FRAME_BIT(FRAME_NAME_REQUEST) | FRAME_BIT(FRAME_SPAWN) | FRAME_BIT(FRAME_WORLD_REPORT) |
-    FRAME_BIT(FRAME_PMI_EVENT) | FRAME_BIT(FRAME_IDLE) | FRAME_BIT(FRAME_OVER_LIMIT) |
-    FRAME_BIT(FRAME_SIGNAL);
+static const bool is_of_ranks[FRAME_TYPE_COUNT] = {
+    [FRAME_STARTED] = true,       [FRAME_EXITED] = true,       [FRAME_ABORTED] = true,
+    [FRAME_OUTPUT] = true,        [FRAME_INPUT_CREDIT] = true, [FRAME_COLLECT] = true,
+    [FRAME_MODEX_REQUEST] = true, [FRAME_MODEX_REPLY] = true,  [FRAME_PMI_CLIENT] = true,
+    [FRAME_NAME_REQUEST] = true,  [FRAME_SPAWN] = true,        [FRAME_WORLD_REPORT] = true,
+    [FRAME_PMI_EVENT] = true,     [FRAME_IDLE] = true,         [FRAME_OVER_LIMIT] = true,
+    [FRAME_SIGNAL] = true,        [FRAME_RANK_TABLE] = true,
+};
 
 /* These may be on their way through other hosts when the end of the start client is known. */
-static const uint64_t frames_too_late =
-    FRAME_BIT(FRAME_DOOR) | FRAME_BIT(FRAME_JOINED) | FRAME_BIT(FRAME_READY) |
-    FRAME_BIT(FRAME_REPORT) | FRAME_BIT(FRAME_CLEANED) | FRAME_BIT(FRAME_PRELOAD_WANTED) |
-    FRAME_BIT(FRAME_PRELOAD_TAKEN) | FRAME_BIT(FRAME_ERRAND_NEWS) | FRAME_BIT(FRAME_PRESENT) |
-    FRAME_BIT(FRAME_STACKS);
+static const bool may_be_late[FRAME_TYPE_COUNT] = {
+    [FRAME_DOOR] = true,          [FRAME_JOINED] = true,      [FRAME_READY] = true,
+    [FRAME_REPORT] = true,        [FRAME_CLEANED] = true,     [FRAME_PRELOAD_WANTED] = true,
+    [FRAME_PRELOAD_TAKEN] = true, [FRAME_ERRAND_NEWS] = true, [FRAME_PRESENT] = true,
+    [FRAME_STACKS] = true,
+};
 
 /* Each message that a host may send, and the function that takes it. */
 static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
@@ -599,6 +626,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
                              .take = take_modex_request},
     [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
     [FRAME_SPAWN] = {.message = &mprun__spawn__descriptor, .take = take_spawn},
+    [FRAME_RANK_TABLE] = {.message = &mprun__rank_table__descriptor, .take = take_rank_table},
     [FRAME_WORLD_REPORT] = {.message = &mprun__report__descriptor, .take = take_world_report},
     [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},
     [FRAME_PMI_EVENT] = {.message = &mprun__pmi_event__descriptor, .take = take_event},
@@ -615,11 +643,11 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
     struct error why;
     run_of(top)->record.nmessages++;
     host_heard(top);
-    if (h && h->state == AGENT_GONE && (frames_too_late & FRAME_BIT(type)))
+    if (h && h->state == AGENT_GONE && may_be_late[type])
         return;
     if (h)
         host_received(h, l);
-    if (!h || ((frames_of_ranks & FRAME_BIT(type)) && h->state < AGENT_LAUNCHED) ||
+    if (!h || (is_of_ranks[type] && h->state < AGENT_LAUNCHED) ||
         frame_handle(&handlers[type], h, p, n) < 0) {
         error_set(&why, EPROTO, "protocol error: %s that is not understood, or not in its place",
                   frame_type_text(type));

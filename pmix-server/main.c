@@ -94,6 +94,11 @@ static void on_event(struct mppmi *p, const void *message, struct error *err)
     event_take(&p->server, message);
 }
 
+static void on_rank_table(struct mppmi *p, const void *message, struct error *err)
+{
+    query_take_table(&p->server, message);
+}
+
 static void on_end(struct mppmi *p, const void *message, struct error *err)
 {
     server_end(&p->server);
@@ -112,6 +117,7 @@ static const struct {
     [FRAME_NAME_REPLY] = {&mprun__name_reply__descriptor, on_name_reply},
     [FRAME_SPAWNED] = {&mprun__spawned__descriptor, on_spawned},
     [FRAME_WORLD_END] = {&mprun__world_end__descriptor, on_world_end},
+    [FRAME_RANK_TABLE] = {&mprun__rank_table__descriptor, on_rank_table},
     [FRAME_PMI_EVENT] = {&mprun__pmi_event__descriptor, on_event},
     [FRAME_MODEX_REPLY] = {&mprun__modex_reply__descriptor, on_modex_reply},
 };

@@ -252,6 +252,7 @@ static int take_frame(struct host *h, struct link *l, enum frame_type type, cons
     case FRAME_NAME_REPLY:
     case FRAME_SPAWNED:
     case FRAME_PMI_EVENT:
+    case FRAME_RANK_TABLE:
         if (h->with.pmi)
             pmi_server_pass_down(h->with.pmi, type, p, n);
         return 0;

@@ -94,6 +94,25 @@ void infos_array(struct infos *i, const char *key, struct infos *sub)
     *sub = (struct infos){.v = NULL};
 }
 
+void infos_elements(struct infos *i, const char *key, void *elements, size_t n,
+                    pmix_data_type_t type)
+{
+    pmix_data_array_t *array = malloc(sizeof(*array));
+    pmix_info_t *info = array ? infos_next(i, key) : NULL;
+    if (array)
+        *array = (pmix_data_array_t){.type = type, .size = n, .array = elements};
+    if (!info) {
+        if (array)
+            PMIX_DATA_ARRAY_FREE(array);
+        if (i->status == PMIX_SUCCESS)
+            i->status = PMIX_ERR_NOMEM;
+        return;
+    }
+    info->value.type = PMIX_DATA_ARRAY;
+    info->value.data.darray = array;
+    i->n++;
+}
+
 void infos_topology(struct infos *i, const char *key, pmix_topology_t *topology)
 {
     pmix_info_t *info = infos_next(i, key);

@@ -27,4 +27,7 @@ void infos_true(struct infos *i, const char *key);
 /* Adds an array of infos as the value. Takes the contents of sub, and leaves it empty. */
 void infos_array(struct infos *i, const char *key, struct infos *sub);
 /* Adds a pointer that the library uses as it is. infos_free() does not free the topology. */
+/* n elements of `type`, as the library has allocated them; takes them. */
+void infos_elements(struct infos *i, const char *key, void *elements, size_t n,
+                    pmix_data_type_t type);
 void infos_topology(struct infos *i, const char *key, pmix_topology_t *topology);

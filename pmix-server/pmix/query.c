@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query.c - what a rank may ask about the step: its namespaces and their sizes
+/* query.c - what a rank may ask about the step: its namespaces, their sizes and processes
+ *
+ * Only mprun knows all processes: the questions go on when it has answered.
  *
  * The library answers questions about itself, and keeps what it has passed on until it has the
  * answer. */
@@ -11,6 +13,7 @@
 #include <pmix.h>
 
 #include "common/cleanup.h"
+#include "model/rank-end.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
@@ -19,6 +22,8 @@ struct query_item {
     struct bridge_item item;
     pmix_query_t *queries;
     size_t nqueries;
+    size_t query, key; /* the next one */
+    size_t wanted;     /* keys so far */
     pmix_info_cbfunc_t cbfunc;
     void *cbdata;
     struct infos answer; /* the library reads it until it calls query_answered */
@@ -86,7 +91,9 @@ static void add_namespaces(struct infos *to, const struct world *worlds)
 static void add_keys(struct infos *to)
 {
     AUTO_FREE char *list = NULL;
-    int rc = add_word(&list, PMIX_QUERY_NAMESPACES "," PMIX_QUERY_SUPPORTED_KEYS);
+    int rc = add_word(&list,
+                      PMIX_QUERY_NAMESPACES "," PMIX_QUERY_SUPPORTED_KEYS "," PMIX_QUERY_PROC_TABLE
+                                            "," PMIX_QUERY_LOCAL_PROC_TABLE);
     for (size_t i = 0; rc == 0 && i < NUMBERS; i++)
         rc = add_word(&list, numbers[i].key);
     add_list(to, PMIX_QUERY_SUPPORTED_KEYS, rc == 0 ? list : NULL);
@@ -122,19 +129,115 @@ static void query_answered(void *cbdata)
     free(q);
 }
 
-static void query_run(struct bridge_item *item, struct server *s)
+static void finish(struct query_item *q)
 {
-    struct query_item *q = (struct query_item *)item;
-    size_t wanted = 0;
-    for (size_t i = 0; i < q->nqueries; i++) {
-        const struct world *w = world_asked(&q->queries[i], s->worlds);
-        for (char **key = q->queries[i].keys; key && *key; key++, wanted++)
-            answer_key(&q->answer, *key, w, s->worlds);
-    }
     pmix_status_t status = q->answer.status;
-    if (status == PMIX_SUCCESS && q->answer.n < wanted)
+    if (status == PMIX_SUCCESS && q->answer.n < q->wanted)
         status = q->answer.n ? PMIX_QUERY_PARTIAL_SUCCESS : PMIX_ERR_NOT_FOUND;
     q->cbfunc(status, q->answer.v, q->answer.n, q->cbdata, query_answered, q);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static bool is_table(const char *key)
+{
+    return !strcmp(key, PMIX_QUERY_PROC_TABLE) || !strcmp(key, PMIX_QUERY_LOCAL_PROC_TABLE);
+}
+
+/* False: out of memory; there is no table then. */
+static bool ask_table(struct server *s, struct query_item *q, const struct world *w)
+{
+    struct asker asker = {.cbdata = q};
+    Mprun__RankTable m = MPRUN__RANK_TABLE__INIT;
+    m.id = requests_add(&s->requests, &asker, 0);
+    m.world = w->number;
+    if (m.id)
+        link_send(s->link, FRAME_RANK_TABLE, &m.base);
+    return m.id;
+}
+
+static pmix_proc_state_t state_of(uint64_t pid, uint32_t end)
+{
+    static const pmix_proc_state_t states[] = {
+        [END_LIMIT] = PMIX_PROC_STATE_SENSOR_BOUND_EXCEEDED,
+        [END_SIGNAL] = PMIX_PROC_STATE_ABORTED_BY_SIG,
+        [END_ABORT] = PMIX_PROC_STATE_CALLED_ABORT,
+        [END_NOT_STARTED] = PMIX_PROC_STATE_FAILED_TO_START,
+        [END_CODE] = PMIX_PROC_STATE_TERM_NON_ZERO,
+        [END_NO_FINALIZE] = PMIX_PROC_STATE_TERM_WO_SYNC,
+        [END_NO_INIT] = PMIX_PROC_STATE_TERM_WO_SYNC,
+        [END_OK] = PMIX_PROC_STATE_TERMINATED,
+        [END_KILLED] = PMIX_PROC_STATE_KILLED_BY_CMD,
+    };
+    if (!end || end > sizeof(states) / sizeof(states[0]))
+        return pid ? PMIX_PROC_STATE_RUNNING : PMIX_PROC_STATE_PREPPED;
+    return states[end - 1];
+}
+
+static void fill_process(const struct world *w, uint32_t rank, const Mprun__RankTable *m,
+                         pmix_proc_info_t *to)
+{
+    const struct world_app *app = world_app_of(w, rank);
+    bool is_signal = m->ends[rank] == END_SIGNAL + 1;
+    PMIX_LOAD_PROCID(&to->proc, w->nspace, rank);
+    to->hostname = strdup(w->nodes[world_node_of(w, rank)].name);
+    to->executable_name = app ? strdup(app->program) : NULL;
+    to->pid = (pid_t)m->pids[rank];
+    to->exit_code = is_signal ? EXIT_CODE_SIGNAL + m->codes[rank] : m->codes[rank];
+    to->state = state_of(m->pids[rank], m->ends[rank]);
+}
+
+static void add_table(struct infos *to, const char *key, const struct world *w,
+                      const Mprun__RankTable *m)
+{
+    bool is_local = !strcmp(key, PMIX_QUERY_LOCAL_PROC_TABLE);
+    uint32_t n = is_local ? rank_set_count(world_local_ranks(w)) : w->nranks;
+    pmix_proc_info_t *all;
+    if (m->n_pids != w->nranks || m->n_ends != w->nranks || m->n_codes != w->nranks)
+        return;
+    PMIX_PROC_INFO_CREATE(all, n + 1);
+    for (uint32_t i = 0; all && i < n; i++)
+        fill_process(w, is_local ? rank_set_at(world_local_ranks(w), i).rank : i, m, &all[i]);
+    if (all)
+        infos_elements(to, key, all, n, PMIX_PROC_INFO);
+    else
+        to->status = PMIX_ERR_NOMEM;
+}
+
+/* ---- one after the other --------------------------------------------------------------------- */
+
+static void go_on(struct query_item *q, struct server *s)
+{
+    for (; q->query < q->nqueries; q->query++, q->key = 0) {
+        const struct world *w = world_asked(&q->queries[q->query], s->worlds);
+        char **keys = q->queries[q->query].keys;
+        while (keys && keys[q->key]) {
+            const char *key = keys[q->key++];
+            q->wanted++;
+            if (!is_table(key))
+                answer_key(&q->answer, key, w, s->worlds);
+            else if (w && ask_table(s, q, w))
+                return;
+        }
+    }
+    finish(q);
+}
+
+static void query_run(struct bridge_item *item, struct server *s)
+{
+    go_on((struct query_item *)item, s);
+}
+
+void query_take_table(struct server *s, const Mprun__RankTable *m)
+{
+    struct asker asker;
+    const struct world *w = world_by_number(s->worlds, m->world);
+    if (!requests_take(&s->requests, m->id, &asker))
+        return;
+    struct query_item *q = asker.cbdata;
+    if (w)
+        add_table(&q->answer, q->queries[q->query].keys[q->key - 1], w, m);
+    go_on(q, s);
 }
 
 pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,

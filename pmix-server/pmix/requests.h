@@ -119,6 +119,8 @@ void log_upcall(struct server *s, const pmix_proc_t *from, const pmix_info_t *da
 /* Upcall: questions about the step. The library keeps the queries until they are answered. */
 pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,
                            pmix_info_cbfunc_t cbfunc, void *cbdata);
+/* RANK_TABLE: goes on with the questions that wait for it. */
+void query_take_table(struct server *s, const Mprun__RankTable *m);
 
 /* Direct modex: a rank's data is fetched from its host when another rank needs it.
  *

@@ -260,6 +260,18 @@ END
     for words in "-n 2 $program" "-n 1 env -i $program" "-n 2 true" "-q -n 2 env -i $program"; do
         run -0 --separate-stderr mprun --oversubscribe $words
         printf '%s\n' "$words" "$output" "$stderr"
+    done
+}
+
+@test "PMIx: a rank asks which processes the step has, and those of its host" {
+    needs_probe
+    for hosts in 1 2; do
+        run -0 --separate-stderr mprun -q --rm "local:$hosts" --oversubscribe -n 4 "$PROBE" table
+        printf '%s\n' "$hosts hosts" "$output" "$stderr"
+        here=$((4 / hosts))
+        [ "$(grep -c '^pmix.qry.ptable: 4, 4 running, 4 with names, 1 is me$' <<<"$output")" -eq 4 ]
+        [ "$(grep -c "^pmix.qry.lptable: $here, $here running, $here with names, 1 is me$" <<<"$output")" -eq 4 ]
+        grep -q '^killed$' <<<"$output"
         [ -z "$stderr" ]
     done
 }

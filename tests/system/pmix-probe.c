@@ -624,6 +624,59 @@ static int abort_last(void)
     return 0;
 }
 
+/* The processes that a table has: NULL when there is none. The caller frees the results. */
+static pmix_proc_info_t *processes(const char *key, size_t *ret_n, pmix_info_t **results)
+{
+    pmix_query_t q;
+    size_t n = 0;
+    char *keys[] = {(char *)(uintptr_t)key, NULL};
+    PMIX_QUERY_CONSTRUCT(&q);
+    q.keys = keys;
+    *results = NULL;
+    if (PMIx_Query_info(&q, 1, results, &n) != PMIX_SUCCESS || n != 1 ||
+        (*results)[0].value.type != PMIX_DATA_ARRAY)
+        return NULL;
+    *ret_n = (*results)[0].value.data.darray->size;
+    return (*results)[0].value.data.darray->array;
+}
+
+static void print_processes(const char *key)
+{
+    pmix_info_t *results;
+    size_t n = 0, running = 0, named = 0, own = 0;
+    pmix_proc_info_t *p = processes(key, &n, &results);
+    for (size_t i = 0; p && i < n; i++) {
+        running += p[i].state == PMIX_PROC_STATE_RUNNING && p[i].pid > 1;
+        named += p[i].hostname && p[i].executable_name && strstr(p[i].executable_name, "probe");
+        own += PMIX_CHECK_PROCID(&p[i].proc, &me) && p[i].pid == getpid();
+    }
+    printf("%s: %zu, %zu running, %zu with names, %zu is me\n", key, n, running, named, own);
+}
+
+/* The last rank is killed, and has the state for it then. */
+static int table(void)
+{
+    fence(0, 0);
+    print_processes(PMIX_QUERY_PROC_TABLE);
+    print_processes(PMIX_QUERY_LOCAL_PROC_TABLE);
+    fence(0, 0);
+    while (me.rank == size - 1)
+        pause();
+    if (me.rank)
+        return 0;
+    order(me.nspace, size - 1, PMIX_JOB_CTRL_KILL, 0);
+    for (pmix_proc_state_t last = PMIX_PROC_STATE_RUNNING; last == PMIX_PROC_STATE_RUNNING;) {
+        pmix_info_t *results;
+        size_t n = 0;
+        pmix_proc_info_t *p = processes(PMIX_QUERY_PROC_TABLE, &n, &results);
+        last = p && n == size ? p[n - 1].state : PMIX_PROC_STATE_UNDEF;
+        if (last == PMIX_PROC_STATE_KILLED_BY_CMD)
+            printf("killed\n");
+        PMIX_INFO_FREE(results, 1);
+    }
+    return 0;
+}
+
 static void write_log(const char *name, const char *key, const char *text)
 {
     pmix_info_t info;
@@ -670,6 +723,8 @@ static int run(int argc, char **argv)
         return play_names(argv + 2);
     if (!strcmp(what, "control"))
         return order_all();
+    if (!strcmp(what, "table"))
+        return table();
     if (!strcmp(what, "abort-last"))
         return abort_last();
     if (!strcmp(what, "log"))

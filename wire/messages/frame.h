@@ -97,6 +97,7 @@ enum {
     X(STACKS)         /* up */                                                                     \
     X(IDLE)           /* up */                                                                     \
     X(DEBUG_DAEMON)   /* down */                                                                   \
+    X(RANK_TABLE)     /* up and down, pmi */                                                       \
     X(PMI_EVENT)      /* up and down, pmi */                                                       \
     X(OVER_LIMIT)     /* up */                                                                     \
     X(RESTART_RANK)   /* down */
