@@ -379,7 +379,42 @@ print([(r["world"], r["rank"], r["end"]["cause"], r["usage"]["rss_peak_bytes"] >
 @test "a program that spawns again and again makes the step no larger" {
     run -0 --separate-stderr mprun -q --oversubscribe -n 1 "$MPRUN_BUILD/tests/system/pmix-probe" spawn 30 1
     printf '%s\n' "$output" "$stderr"
-    read -r _ times _ _ before _ after <<<"$(tail -n 1 <<<"$output")"
+    read -r _ times _ _ before _ after _ <<<"$(tail -n 1 <<<"$output")"
     [ "$times" -eq 30 ]
     [ "$after" -lt $((before + 15)) ]
+}
+
+@test "200 worlds one after the other: neither memory nor descriptors nor cgroups grow" {
+    needs_long
+    MPRUN_TEST_LIMIT=180
+    run -0 --separate-stderr mprun -q --oversubscribe -n 1 "$MPRUN_BUILD/tests/system/pmix-probe" spawn 200 2
+    printf '%s\n' "$output" "$stderr"
+    read -r _ times _ _ before _ after _ worker _ worker_after _ mprun _ mprun_after _ cgroups <<<"$(tail -n 1 <<<"$output")"
+    [ "$times" -eq 200 ]
+    [ "$after" -lt $((before + 15)) ]
+    # 150 worlds of two ranks, in pages
+    [ "$worker_after" -lt $((worker + 150)) ]
+    [ "$mprun_after" -lt $((mprun + 150)) ]
+    [ "$cgroups" -lt 60 ]
+}
+
+@test "a parent that ends, or is killed, while its ranks are being started keeps nobody waiting" {
+    cat_pmi1 <<END
+$SPAWN
+print "child\n" if \$spawned;
+print F "mcmd=spawn\n", program(2), "totspawns=1\nspawnssofar=1\nendcmd\n" unless \$spawned;
+kill 9, \$\$ if !\$spawned && \$ENV{HOW} eq "killed";
+print F "cmd=finalize\n";
+exit 0;
+END
+    for hosts in 1 2; do
+        for _ in 1 2 3; do
+            HOW=ended run -0 --separate-stderr mprun -q --rm local:$hosts --oversubscribe --pmi pmi1 -n 1 perl "$PWD/pmi1.pl"
+            [ "$output" = "child
+child" ]
+            [ -z "$stderr" ]
+            HOW=killed run -137 --separate-stderr mprun -q --rm local:$hosts --oversubscribe --pmi pmi1 -n 1 perl "$PWD/pmi1.pl"
+            [[ $stderr == "mprun: rank 0 on "*" was killed by signal 9 (Killed); the other ranks are ended" ]]
+        done
+    done
 }

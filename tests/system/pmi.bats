@@ -260,6 +260,7 @@ END
     for words in "-n 2 $program" "-n 1 env -i $program" "-n 2 true" "-q -n 2 env -i $program"; do
         run -0 --separate-stderr mprun --oversubscribe $words
         printf '%s\n' "$words" "$output" "$stderr"
+        [ -z "$stderr" ]
     done
 }
 

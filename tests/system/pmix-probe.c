@@ -205,11 +205,38 @@ static int count_descriptors(pid_t pid)
     return n;
 }
 
+/* A field of /proc/PID/FILE, from 1; -1: there is none. */
+static long number_of(pid_t pid, const char *file, int field)
+{
+    char path[40], text[1024] = "", *at = text;
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+    FILE *f = fopen(path, "re");
+    if (!f || !fgets(text, sizeof(text), f))
+        field = 0;
+    if (f)
+        fclose(f);
+    while (field > 1 && (at = strchr(at, ' '))) {
+        at++;
+        field--;
+    }
+    return field == 1 && at ? strtol(at, NULL, 10) : -1;
+}
+
+/* Pages of memory of the process above this one, or of that above by so many. */
+static long pages_above(int levels)
+{
+    pid_t pid = getppid();
+    while (levels-- > 0)
+        pid = (pid_t)number_of(pid, "stat", 4);
+    return number_of(pid, "statm", 2);
+}
+
 /* Starts worlds of n ranks that do nothing, one after the other: the next when the last has ended.
  */
 static int spawn(int times, int n)
 {
     int before = 0;
+    long worker = 0, mprun = 0; /* the keeper is between them */
     char here[4096] = "", key[40];
     if (readlink("/proc/self/exe", here, sizeof(here) - 1) < 0)
         return 1;
@@ -230,10 +257,16 @@ static int spawn(int times, int n)
             return fail("lookup", rc);
         if (i == 2)
             before = count_descriptors(getppid());
+        if (i == times / 4) {
+            worker = pages_above(0);
+            mprun = pages_above(2);
+        }
     }
-    printf("spawned %d times descriptors %d then %d\n", times, before,
-           count_descriptors(getppid()));
-    return 0;
+    printf("spawned %d times descriptors %d then %d pages %ld then %ld mprun %ld then %ld cgroups ",
+           times, before, count_descriptors(getppid()), worker, pages_above(0), mprun,
+           pages_above(2));
+    fflush(stdout);
+    return system("find /sys/fs/cgroup -type d -path \"*$MPRUN_STEP_ID*\" | wc -l") != 0;
 }
 
 /* Rank 0 of a spawned world says that it is there: under the number of its world, which may have
