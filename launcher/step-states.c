@@ -41,10 +41,9 @@ static void end_ranks(struct run *r)
 
 static void announce_oversubscription(struct run *r)
 {
-    if (!r->plan->step.oversubscribed || r->oversubscription_said || r->plan->cmd->quiet ||
+    if (!r->plan->step.oversubscribed || r->plan->cmd->quiet ||
         r->plan->cmd->place.oversubscribe == 1)
         return;
-    r->oversubscription_said = 1;
     log_note("%s; ranks share cores (--oversubscribe: do not say this)", r->plan->placement.reason);
 }
 
@@ -82,7 +81,6 @@ static enum step_state starting(struct run *r)
     if (hosts_before(r->hosts, AGENT_PLACED) > 0 || r->suspension.suspended)
         return STEP_STARTING;
     fault_point("connected");
-    announce_oversubscription(r);
     if (r->preload) {
         preload_begin(r->preload);
         return STEP_PRELOADING;
@@ -119,6 +117,7 @@ static enum step_state launching(struct run *r)
         verdict_end_ranks(&r->verdict, 0, "all could be started");
     } else if (n.started == r->record.nranks) {
         step_record_all_running(&r->record, hosts_with_links(r->hosts));
+        announce_oversubscription(r);
         if (r->tracking_note)
             log_note("ranks are tracked by process tree only, no cgroup holds them: %s",
                      r->tracking_note);

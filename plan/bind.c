@@ -299,11 +299,18 @@ static int refuse_overload(uint32_t nranks, const struct table *s, struct error 
     if (s->how->ppr)
         snprintf(most, sizeof(most), ", %" PRIu32 " rank%s on each %s", s->how->ppr,
                  plural(s->how->ppr), level_text(s->how->map));
+    size_t room = count_seats(s, false) * (s->how->set_ranks ? s->how->set_ranks : 1);
+    if (room == 0)
+        return error_set(err, EINVAL,
+                         "bind %s to %ss: only %s may be used here%s, fewer than a single rank is "
+                         "to have; ask for fewer for each, or use --bind-to none",
+                         counted_ranks(ranks, nranks, s), unit, counted(cores, s->t->ncores, unit),
+                         most);
     return error_set(err, EINVAL,
                      "bind %s to %ss: only %s may be used here%s, and ranks would have to share "
                      "them; start at most %zu here, or use --bind-to none",
                      counted_ranks(ranks, nranks, s), unit, counted(cores, s->t->ncores, unit),
-                     most, count_seats(s, false) * (s->how->set_ranks ? s->how->set_ranks : 1));
+                     most, room);
 }
 
 /* ---- ranks to seats -------------------------------------------------------------------------- */

@@ -177,7 +177,7 @@ void server_tell_gone(struct server *s, Mprun__RankName *name)
 
 void server_fail(struct server *s, const struct error *err)
 {
-    log_error("%s", err->text);
+    log_debug("%s", err->text); /* the starter says it */
     Mprun__PmiFailed m = MPRUN__PMI_FAILED__INIT;
     m.text = (char *)err->text;
     send_now(s, FRAME_PMI_FAILED, &m.base);

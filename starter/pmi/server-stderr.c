@@ -11,12 +11,13 @@
 #include "starter/services.h"
 #include "starter/ending/step-end.h"
 
-/* Once ranks are being killed, the PMIx library complains of how their connections end: that is no
- * news. Its lines begin with "[host:pid]", those of mppmi itself do not. */
+/* The PMIx library's lines begin with "[host:pid]". They are no news before mppmi serves, as
+ * PMI_FAILED has the sentence, and once ranks are being killed, when the library complains of how
+ * their connections end. mppmi's own lines do not begin so. */
 static void say_line(struct pmi_server *p)
 {
     struct server_stderr *s = &p->text;
-    bool is_expected = s->line[0] == '[' && p->services->end->has_begun;
+    bool is_expected = s->line[0] == '[' && (p->services->end->has_begun || !p->services->pmi_env);
     s->line[s->n] = 0;
     if (s->n)
         log_msg(is_expected ? LOG_DEBUG : LOG_WARN, "mppmi on %s: %s", p->host_name, s->line);
