@@ -43,18 +43,38 @@ static void try_pairs(const uint8_t *data, size_t size)
 }
 
 /* Fields of a spawn, and a new program wherever PMI-2 has one. */
-static void try_spawn(const uint8_t *data, size_t size)
+static int take_message(struct spawn_request *r, char *text)
 {
-    char *line = fuzz_text(data, size);
     struct pmi_fields l;
-    struct spawn_request *r = pmi2_cut(line, &l) == 0 ? spawn_request_create() : NULL;
-    int rc = 0;
-    for (size_t i = 0; r && rc == 0 && i < l.n; i++) {
+    int rc = pmi2_cut(text, &l);
+    for (size_t i = 0; rc == 0 && i < l.n; i++) {
         if (strcmp(l.list[i].name, "subcmd") == 0)
             rc = spawn_request_begin_program(r);
         if (rc == 0)
             rc = spawn_request_take(r, l.list[i].name, l.list[i].value);
     }
+    return rc;
+}
+
+/* Lines of PMI-1, in which a line without '=' begins a program. */
+static int take_lines(struct spawn_request *r, char *text)
+{
+    char *line;
+    int rc = 0;
+    while (rc == 0 && (line = strsep(&text, "\n"))) {
+        char *value = strchr(line, '=');
+        if (value)
+            *value++ = 0;
+        rc = value ? spawn_request_take(r, line, value) : spawn_request_begin_program(r);
+    }
+    return rc;
+}
+
+static void try_spawn(int (*take)(struct spawn_request *, char *), const uint8_t *data, size_t size)
+{
+    char *line = fuzz_text(data, size);
+    struct spawn_request *r = spawn_request_create();
+    int rc = r ? take(r, line) : -1;
     const Mprun__Spawn *m = r && rc == 0 ? spawn_request_finish(r) : NULL;
     for (size_t i = 0; m && i < m->n_apps; i++)
         MUST(m->apps[i]->count > 0 && m->apps[i]->n_argv > 0);
@@ -72,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 1)
         try_pairs(data + 1, size - 1);
     else if (data[0] & 4)
-        try_spawn(data + 1, size - 1);
+        try_spawn(data[0] & 2 ? take_lines : take_message, data + 1, size - 1);
     else
         try_request(data[0] & 2 ? pmi2_cut : pmi1_cut, data + 1, size - 1);
     return 0;
