@@ -3,7 +3,8 @@
  *
  * The library itself keeps handlers and caches events, and has told the ranks of its host already.
  * It calls on_notify for events of its own clients alone, so what is passed on here does not come
- * back. */
+ * back. Its own alerts, of ranks that it monitors, come to a handler of ours; so do those of other
+ * hosts. */
 #include "pmix-server/pmix/requests.h"
 
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 
 struct event_item {
     struct bridge_item item;
+    bool is_alert;
+    pmix_proc_t source;
     size_t n;
     uint8_t bytes[]; /* packed */
 };
@@ -35,8 +38,10 @@ static void event_run(struct bridge_item *item, struct server *s)
 {
     struct event_item *e = (struct event_item *)item;
     Mprun__PmiEvent m = MPRUN__PMI_EVENT__INIT;
+    const struct world *w = world_by_nspace(s->worlds, e->source.nspace);
+    bool is_ours = !e->is_alert || (w && world_is_local(w, e->source.rank));
     m.event = (ProtobufCBinaryData){.len = e->n, .data = e->bytes};
-    if (s->worlds && s->worlds->nhosts > 1)
+    if (is_ours && s->worlds && s->worlds->nhosts > 1)
         link_send(s->link, FRAME_PMI_EVENT, &m.base);
     free(e);
 }
@@ -55,20 +60,18 @@ static pmix_status_t pack(pmix_data_buffer_t *to, const struct event *e)
     return rc;
 }
 
-pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc_t *source,
-                           pmix_data_range_t range, pmix_info_t *info, size_t ninfo)
+static pmix_status_t pass_on(struct server *s, const struct event *e, bool is_alert)
 {
-    struct event e = {code, *source, range, info, ninfo};
     pmix_data_buffer_t packed;
-    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL || range == PMIX_RANGE_RM)
-        return PMIX_OPERATION_SUCCEEDED;
     PMIX_DATA_BUFFER_CONSTRUCT(&packed);
-    pmix_status_t rc = pack(&packed, &e);
+    pmix_status_t rc = pack(&packed, e);
     if (rc == PMIX_SUCCESS && packed.bytes_used > EVENT_MAX)
         rc = PMIX_ERR_BAD_PARAM;
     struct event_item *item = rc == PMIX_SUCCESS ? malloc(sizeof(*item) + packed.bytes_used) : NULL;
     if (item) {
         item->item.run = event_run;
+        item->is_alert = is_alert;
+        item->source = e->source;
         item->n = packed.bytes_used;
         memcpy(item->bytes, packed.base_ptr, item->n);
         bridge_post(&s->bridge, &item->item);
@@ -78,6 +81,43 @@ pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc
     }
     PMIX_DATA_BUFFER_DESTRUCT(&packed);
     return rc;
+}
+
+pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc_t *source,
+                           pmix_data_range_t range, pmix_info_t *info, size_t ninfo)
+{
+    struct event e = {code, *source, range, info, ninfo};
+    if (range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_PROC_LOCAL || range == PMIX_RANGE_RM)
+        return PMIX_OPERATION_SUCCEEDED;
+    return pass_on(s, &e, false);
+}
+
+/* ---- the library's own ------------------------------------------------------------------------
+ */
+
+static struct server *alerted; /* handlers have no argument either */
+
+/* In the library's thread. */
+static void on_alert(size_t id, pmix_status_t code, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t results[], size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t done, void *cbdata)
+{
+    struct event e = {code, *source, PMIX_RANGE_NAMESPACE, info, ninfo};
+    pass_on(alerted, &e, true);
+    if (done)
+        done(PMIX_SUCCESS, NULL, 0, NULL, NULL, cbdata);
+}
+
+static void is_registered(pmix_status_t status, size_t id, void *cbdata)
+{
+}
+
+void events_pass_alerts(struct server *s)
+{
+    static pmix_status_t codes[] = {PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT};
+    alerted = s;
+    PMIx_Register_event_handler(codes, sizeof(codes) / sizeof(codes[0]), NULL, 0, on_alert,
+                                is_registered, NULL);
 }
 
 /* ---- of other hosts -------------------------------------------------------------------------- */

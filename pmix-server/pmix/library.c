@@ -150,6 +150,8 @@ int library_start(struct hwloc_topology *topology, struct server *s,
     if (rc == PMIX_SUCCESS)
         rc = PMIx_server_init(upcalls_for(s), keys.v, keys.n);
     infos_free(&keys);
+    if (rc == PMIX_SUCCESS)
+        events_pass_alerts(s);
     return rc == PMIX_SUCCESS
                ? 0
                : error_set(err, EIO, "start the PMIx library: %s", PMIx_Error_string(rc));

@@ -101,6 +101,8 @@ pmix_status_t group_upcall(struct server *s, pmix_group_operation_t op, const ch
  * Upcall: passes the event on to the ranks of other hosts. */
 pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc_t *source,
                            pmix_data_range_t range, pmix_info_t *info, size_t ninfo);
+/* The library runs: its alerts of ranks here reach the ranks of other hosts, too. */
+void events_pass_alerts(struct server *s);
 /* PMI_EVENT: tells the ranks here. */
 void event_take(struct server *s, const Mprun__PmiEvent *m);
 

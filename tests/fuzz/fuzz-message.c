@@ -53,6 +53,10 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_STACKS] = &mprun__stacks__descriptor,
     [FRAME_IDLE] = &mprun__idle__descriptor,
     [FRAME_DEBUG_DAEMON] = &mprun__debug_daemon__descriptor,
+    [FRAME_NAME_REQUEST] = &mprun__name_request__descriptor,
+    [FRAME_NAME_REPLY] = &mprun__name_reply__descriptor,
+    [FRAME_PMI_EVENT] = &mprun__pmi_event__descriptor,
+    [FRAME_RANK_TABLE] = &mprun__rank_table__descriptor,
 };
 
 /* Packing it again reads every byte of what was taken in. (Not always to the same message: field

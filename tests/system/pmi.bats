@@ -276,3 +276,13 @@ END
         [ -z "$stderr" ]
     done
 }
+
+@test "PMIx: that a rank's heart has stopped is heard on its host and on others" {
+    needs_probe
+    for hosts in 1 2; do
+        run -0 --separate-stderr mprun -q --rm "local:$hosts" --oversubscribe -n 2 "$PROBE" monitor
+        printf '%s\n' "$hosts hosts" "$output" "$stderr"
+        [ "$(sort <<<"$output")" = "alert
+monitor: SUCCESS" ]
+    done
+}

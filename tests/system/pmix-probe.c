@@ -492,6 +492,30 @@ static int events(void)
     return 0;
 }
 
+/* Of two ranks the second has its heart monitored, which does not beat; the first hears of it. */
+static int monitor(void)
+{
+    pmix_info_t what, how[2], *results = NULL;
+    size_t n = 0;
+    uint32_t seconds = 1, drops = 1;
+    if (me.rank == 0 && listen_for(PMIX_MONITOR_HEARTBEAT_ALERT) < 0)
+        return fail("register", PMIX_ERROR);
+    fence(0, 0);
+    if (me.rank == 0) {
+        await_events(1);
+        printf("alert\n");
+        say("alerted");
+        return 0;
+    }
+    PMIX_INFO_LOAD(&what, PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER);
+    PMIX_INFO_LOAD(&how[0], PMIX_MONITOR_HEARTBEAT_TIME, &seconds, PMIX_UINT32);
+    PMIX_INFO_LOAD(&how[1], PMIX_MONITOR_HEARTBEAT_DROPS, &drops, PMIX_UINT32);
+    printf("monitor: %s\n", PMIx_Error_string(PMIx_Process_monitor(
+                                &what, PMIX_MONITOR_HEARTBEAT_ALERT, how, 2, &results, &n)));
+    await("alerted");
+    return 0;
+}
+
 /* All make a group with a number, its halves others without; then they end them. */
 static int group(void)
 {
@@ -748,6 +772,8 @@ static int run(int argc, char **argv)
         return map();
     if (!strcmp(what, "events"))
         return events();
+    if (!strcmp(what, "monitor"))
+        return monitor();
     if (!strcmp(what, "group"))
         return group();
     if (!strcmp(what, "refused"))
