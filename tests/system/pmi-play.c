@@ -444,6 +444,7 @@ static void send_world(const struct play_host *h, const char *nspace)
     app.count = (uint32_t)p->nranks;
     m.nspace = (char *)nspace;
     m.nranks = (uint32_t)p->nranks;
+    m.universe = m.nranks;
     m.n_hosts = (size_t)p->options.nhosts;
     m.hosts = hosts;
     m.host_index = (uint32_t)h->index;
