@@ -127,6 +127,16 @@ static const char *advice_on_others(const struct option_def *defs)
     return defs->help ? defs->help : "see --help";
 }
 
+/* "-lx" or "-lN2", of a switch and another option. */
+static bool is_cluster(const struct option_def *defs, const char *word)
+{
+    const char second[] = {'-', word[1] ? word[2] : 0, 0};
+    const struct option_def *letter = word[1] == '-' ? NULL : options_find(defs, word, 2);
+    bool is_short = strlen(word) == 3 || strpbrk(word, "0123456789");
+    return letter && is_known(letter) && !letter->argument && !letter->apart && is_short &&
+           options_find(defs, second, 2);
+}
+
 static int unknown(const struct option_def *defs, const char *word, struct error *err)
 {
     size_t len;
@@ -137,6 +147,10 @@ static int unknown(const struct option_def *defs, const char *word, struct error
     if (word[1 + strspn(word + 1, "0123456789")] == 0 && options_find(defs, "-n", 2))
         return error_set(err, EINVAL, "unknown option '%.60s'; is '-n %.60s' meant?", word,
                          word + 1);
+    if (is_cluster(defs, word))
+        return error_set(err, EINVAL,
+                         "unknown option '%.60s'; options do not share a dash: write '%.2s -%.60s'",
+                         word, word, word + 2);
     AUTO_FREE char *name = strndup(word, strcspn(word, "="));
     struct near_name near = {.text = NULL};
     if (name)

@@ -265,7 +265,8 @@ static int take_modifier(struct placement_options *p, const char *at, size_t len
         p->no_local = true;
     else if (is_word(at, len, "hwtcpus"))
         b->threads = true;
-    else if (!is_word(at, len, "corecpus") && !is_word(at, len, "ordered"))
+    else if (!is_word(at, len, "corecpus") && !is_word(at, len, "ordered") &&
+             !is_word(at, len, "inherit") && !is_word(at, len, "noinherit"))
         return error_set(err, EINVAL,
                          "'%.*s' is no modifier; valid: pe=N, span, oversubscribe, "
                          "nooversubscribe, nolocal, hwtcpus, corecpus, ordered",
@@ -426,6 +427,16 @@ int cmdline_apply_rank_by(void *target, const char *value, struct error *err)
                                         NULL};
     if (strcasecmp(value, "core") == 0 || strcasecmp(value, "hwthread") == 0)
         value = "fill"; /* part after part, as Open MPI 4 has it */
+    struct placement_options *p = &((struct cmdline *)target)->place;
+    enum level part = find_level(value, strlen(value));
+    if (part != LEVEL_NONE && part == p->bind.map)
+        value = "span"; /* one of each in turn, host after host, as Open MPI 4 has it */
+    else if (part != LEVEL_NONE && strcmp(value, "fill") != 0)
+        return error_set(
+            err, EINVAL,
+            "'%.60s' is understood behind '--map-by %.60s'; for ranks that are dealt to "
+            "others write 'slot', 'fill' or 'span'",
+            value, value);
     for (int i = 0; words[i]; i++)
         if (strcasecmp(value, words[i]) == 0) {
             ((struct cmdline *)target)->place.rank_by = (enum rank_by)(i + 1);
@@ -442,10 +453,10 @@ static int bind_modifier(struct binding_request *b, const char *at, size_t len, 
         b->overload = true;
     else if (is_word(at, len, "if-supported"))
         b->if_supported = true;
-    else if (!is_word(at, len, "no-overload"))
+    else if (!is_word(at, len, "no-overload") && !is_word(at, len, "report"))
         return error_set(err, EINVAL,
                          "'%.*s' is no modifier; valid: overload-allowed, no-overload, "
-                         "if-supported",
+                         "if-supported, report",
                          (int)(len < 60 ? len : 60), at);
     return 0;
 }
@@ -474,6 +485,7 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err)
 {
     struct placement_options *p = &((struct cmdline *)target)->place;
     p->says_bind = true;
+    ((struct cmdline *)target)->report_bindings |= strcasestr(value, ":report") != NULL;
     if (strncasecmp(value, "cpu-list", 8) == 0 && (!value[8] || value[8] == ':'))
         return 0; /* to the cores of --cpu-list */
     return placement_bind_to(&p->bind, value, err);

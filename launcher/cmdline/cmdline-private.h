@@ -100,6 +100,7 @@ int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err)
 
 int cmdline_apply_gpus(void *target, const char *value, struct error *err);
 int cmdline_apply_gpus_per_node(void *target, const char *value, struct error *err);
+int cmdline_apply_cpus_per_gpu(void *target, const char *value, struct error *err);
 int cmdline_apply_gpus_per_task(void *target, const char *value, struct error *err);
 int cmdline_apply_tasks_per_gpu(void *target, const char *value, struct error *err);
 int cmdline_apply_gres(void *target, const char *value, struct error *err);

@@ -164,6 +164,7 @@ struct cmdline {
     } cpus;
     struct { /* srun's GPUs, of which the number of ranks follows; 0: not said */
         uint32_t number, per_host, per_task, tasks;
+        uint32_t cpus; /* of each, which its tasks get */
     } gpus;
     bool self_test;       /* there is no program */
     const char *env_diff; /* a host; nor is there one; else NULL */

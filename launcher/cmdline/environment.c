@@ -124,20 +124,60 @@ static int take_job_of_slurm(struct cmdline *c, const char *entry, const char *v
     return 0;
 }
 
+static bool is_any(const char *value, const char *const words[])
+{
+    while (*words && strcasecmp(value, *words) != 0)
+        words++;
+    return *words != NULL;
+}
+
+/* I_MPI_PIN_DOMAIN: what each rank is bound to; NULL: mprun has nothing like it. "omp" is what
+ * mprun does. */
+static const char *part_of_domain(const char *value)
+{
+    static const struct {
+        const char *word, *part;
+    } parts[] = {{"core", "core"},      {"socket", "package"}, {"sock", "package"},
+                 {"numa", "numa"},      {"node", "numa"},      {"cache", "l3cache"},
+                 {"cache3", "l3cache"}, {"cache2", "l2cache"}, {"cache1", "l1cache"}};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        if (strcasecmp(value, parts[i].word) == 0)
+            return parts[i].part;
+    return NULL;
+}
+
 /* I_MPI_PIN=0 binds nothing; what else begins so chooses cores in a way of its own. */
 static int take_pinning(struct cmdline *c, const char *entry, size_t len, const char *value,
                         struct error *err)
 {
-    static const char *const off[] = {"0", "off", "no", "disable"};
-    if (len != 9)
-        return cmdline_add_name(&c->no_effect, entry, len, err);
-    for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
-        if (strcasecmp(value, off[i]) == 0)
-            return settings_take(c, SETTING_OTHER_LAUNCHERS, "I_MPI_PIN", "--bind-to", "none", err);
-    return 0;
+    static const char *const off[] = {"0", "off", "no", "disable", NULL};
+    static const char *const on[] = {"1", "on", "yes", "enable", "omp", "omp:compact", NULL};
+    const char *option = NULL;
+    bool is_list = begins(entry, "I_MPI_PIN_PROCESSOR_LIST=");
+    char name[32];
+    snprintf(name, sizeof(name), "%.*s", (int)len, entry);
+    if (len == 9 && is_any(value, off)) {
+        option = "--bind-to";
+        value = "none";
+    } else if (is_list && value[strspn(value, "0123456789,-")] == 0) {
+        option = "--cpu-list";
+    } else if (is_list && strcasecmp(value, "allcores") == 0) {
+        option = "--bind-to";
+        value = "core";
+    } else if (begins(entry, "I_MPI_PIN_DOMAIN=") && part_of_domain(value)) {
+        option = "--bind-to";
+        value = part_of_domain(value);
+    } else if ((len == 9 || begins(entry, "I_MPI_PIN_DOMAIN=")) && is_any(value, on)) {
+        return 0;
+    }
+    const char *source = option ? cmdline_keep(c, strdup(name), err) : NULL;
+    if (option && !source)
+        return -1;
+    return option ? settings_take(c, SETTING_OTHER_LAUNCHERS, source, option, value, err)
+                  : cmdline_add_name(&c->no_effect, entry, len, err);
 }
 
-static int take_entry(struct cmdline *c, const char *entry, struct error *err)
+static int take_entry(struct cmdline *c, const char *entry, bool is_lines, struct error *err)
 {
     size_t len = strcspn(entry, "=");
     const char *value = entry[len] ? entry + len + 1 : "";
@@ -153,7 +193,7 @@ static int take_entry(struct cmdline *c, const char *entry, struct error *err)
         return take_job_of_slurm(c, entry, value, err);
     if (begins(entry, "OMPI_MCA_") || begins(entry, "PRTE_MCA_"))
         return apply_parameter(c, entry, entry + 9, err);
-    if (begins(entry, "I_MPI_PIN") && c->dialect == DIALECT_MPIEXEC)
+    if (begins(entry, "I_MPI_PIN") && (is_lines || c->dialect == DIALECT_MPIEXEC))
         return take_pinning(c, entry, len, value, err);
     if ((begins(entry, "HYDRA_") || begins(entry, "I_MPI_HYDRA_")) && !has_extra_args(entry))
         return cmdline_add_name(&c->no_effect, entry, len, err);
@@ -163,9 +203,10 @@ static int take_entry(struct cmdline *c, const char *entry, struct error *err)
 /* Variables that the line sets for the ranks, and that steer Intel's and MPICH's launcher. */
 static int take_lines_own(struct cmdline *c, const struct cmdline_app *app, struct error *err)
 {
-    for (size_t i = 0; c->dialect == DIALECT_MPIEXEC && i < app->nenv; i++)
+    bool is_intels = c->dialect == DIALECT_MPIEXEC || c->dialect == DIALECT_MPIRUN;
+    for (size_t i = 0; is_intels && i < app->nenv; i++)
         if ((begins(app->env[i], "I_MPI_") || begins(app->env[i], "HYDRA_")) &&
-            strchr(app->env[i], '=') && take_entry(c, app->env[i], err) < 0)
+            strchr(app->env[i], '=') && take_entry(c, app->env[i], true, err) < 0)
             return error_context(err, "%.*s", (int)(strcspn(app->env[i], "=") % 60), app->env[i]);
     return 0;
 }
@@ -175,7 +216,8 @@ int environment_apply(struct cmdline *c, char *const env[], struct error *err)
     if (c->napps && take_lines_own(c, &c->apps[0], err) < 0)
         return -1;
     for (; *env; env++)
-        if (!(c->napps && cmdline_setting_for(&c->apps[0], *env)) && take_entry(c, *env, err) < 0)
+        if (!(c->napps && cmdline_setting_for(&c->apps[0], *env)) &&
+            take_entry(c, *env, false, err) < 0)
             return error_context(err, "%.*s", (int)(strcspn(*env, "=") % 60), *env);
     return 0;
 }

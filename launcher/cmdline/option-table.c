@@ -13,6 +13,7 @@
 
 #include "launcher/cmdline/cmdline-private.h"
 
+#include "common/cleanup.h"
 #include "common/idset.h"
 #include "common/number.h"
 #include "common/path.h"
@@ -212,7 +213,7 @@ static int apply_ranks(void *target, const char *value, struct error *err)
 static int apply_port_range(void *target, const char *value, struct error *err)
 {
     struct port_range *p = &((struct cmdline *)target)->ports;
-    const char *dash = strchr(value, '-');
+    const char *dash = strpbrk(value, "-:");
     char low_text[64];
     int64_t low, high;
     snprintf(low_text, sizeof(low_text), "%.*s",
@@ -497,9 +498,14 @@ static int take_display(struct cmdline *c, int word, struct error *err)
 static const char *const display_words[] = {"allocation", "alloc", "map",  "map-devel", "map-diff",
                                             "bindings",   "bind",  "topo", "cpus",      NULL};
 
+/* "map:parseable,bind": mprun has one form of each. */
 static int apply_display(void *target, const char *value, struct error *err)
 {
-    return cmdline_each_word(value, display_words, take_display, target, err);
+    AUTO_FREE char *words = strdup(value);
+    for (char *colon; words && (colon = strchr(words, ':'));)
+        memmove(colon, colon + strcspn(colon, ","), strlen(colon + strcspn(colon, ",")) + 1);
+    return words ? cmdline_each_word(words, display_words, take_display, target, err)
+                 : error_set(err, ENOMEM, "out of memory");
 }
 
 /* ---- files that are brought to the hosts ----------------------------------------------------- */
@@ -990,7 +996,7 @@ static const struct option_def table[] = {
      "stands "
      "before all others",
      .apply = apply_as, .words = dialect_words},
-    REFUSED("--launcher-exec --rsh --plm-rsh-agent",
+    REFUSED("--launcher-exec --bootstrap-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
     REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
             "--licenses -L --dependency",

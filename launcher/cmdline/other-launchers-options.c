@@ -234,6 +234,10 @@ static int apply_hydra_bind(void *target, const char *value, struct error *err)
     const char *number = value[len] ? value + len + 1 : "";
     if (strncmp(value, "user:", 5) == 0)
         return bind_to_lists(target, value + 5, err);
+    if (strcmp(value, "rr") == 0)
+        return error_set(err, EINVAL,
+                         "'rr' goes by the kernel's numbers of hardware threads; write 'core' or "
+                         "'hwthread', or 'user:0,1,2,3'");
     if (*number && number[strspn(number, "0123456789")] == 0) {
         if (strncmp(value, "core:", 5) != 0)
             return error_set(err, EINVAL,
@@ -278,6 +282,54 @@ static int apply_rlimit(void *target, const char *value, struct error *err)
                      value);
 }
 
+/* "CMD:0,3" of one tool: it is started for these ranks. */
+static int apply_gtool(void *target, const char *value, struct error *err)
+{
+    const char *colon = strrchr(value, ':'), *ranks = colon ? colon + 1 : "";
+    AUTO_FREE char *command = colon ? strndup(value, (size_t)(colon - value)) : NULL;
+    bool is_all = strcmp(ranks, "all") == 0;
+    if (!command || strchr(value, ';') ||
+        (!is_all && (!*ranks || ranks[strspn(ranks, "0123456789,-")])))
+        return error_set(
+            err, EINVAL,
+            "'%.60s' is not 'CMD:RANKS' of one tool; write '--wrap CMD --ranks 0,1', or "
+            "without --ranks for all",
+            value);
+    return cmdline_apply_named(target, "--wrap", command, err) < 0 ? -1
+           : is_all                                                ? 0
+                    : cmdline_apply_named(target, "--ranks", ranks, err);
+}
+
+/* ssh and rsh are called as --agent calls them. */
+static int apply_launcher_exec(void *target, const char *value, struct error *err)
+{
+    const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
+    if (strstr(name, "ssh") || strstr(name, "rsh"))
+        return cmdline_apply_named(target, "--agent", value, err);
+    return error_set(err, EINVAL,
+                     "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'; what "
+                     "managers have of their own is found, and '--rm RM' chooses one");
+}
+
+/* "bind:numa" is near the core; "firsttouch" is what the kernel does. */
+static int apply_hydra_mem(void *target, const char *value, struct error *err)
+{
+    size_t len = strcspn(value, ":");
+    if (strcmp(value, "firsttouch") == 0)
+        value = "none";
+    else if (len == 4 && strncmp(value, "bind", 4) == 0)
+        value = "local";
+    else if (len == 10 && value[10] && strncmp(value, "interleave", 10) == 0)
+        value = "interleave";
+    else if (len == 4 && strncmp(value, "list", 4) == 0)
+        return error_set(
+            err, EINVAL,
+            "'%.60s' has nodes for each rank of a host; write 'nodes=0-1' for all ranks, "
+            "or 'local' for those near each rank's cores",
+            value);
+    return cmdline_apply_named(target, "--mem-bind", value, err);
+}
+
 static int apply_localonly(void *target, const char *value, struct error *err)
 {
     return cmdline_apply_named(target, "--rm", "local", err);
@@ -305,6 +357,10 @@ static int apply_tres_per_task(void *target, const char *value, struct error *er
 static int apply_het_group(void *target, const char *value, struct error *err)
 {
     char name[48];
+    if (((struct cmdline *)target)->napps > 1 || value[strspn(value, "0123456789")])
+        return error_set(err, EINVAL,
+                         "programs of one line run in one component of the job; write a line for "
+                         "each component, with '&' behind all but the last");
     snprintf(name, sizeof(name), "slurm:%.30s", value);
     return cmdline_apply_named(target, "--rm", name, err);
 }
@@ -510,6 +566,13 @@ static int apply_shell_option(void *target, const char *value, struct error *err
         return cmdline_apply_named(target, "--open-mode", "append", err);
     if (strcmp(value, "pty") == 0 || strcmp(value, "pty.interactive") == 0)
         return cmdline_apply_named(target, "--pty", NULL, err);
+    if (strncmp(value, "output.stdout.path=", 19) == 0)
+        return cmdline_apply_flux_output(target, value + 19, err);
+    if (strncmp(value, "output.stderr.path=", 19) == 0)
+        return cmdline_apply_flux_error(target, value + 19, err);
+    if (strncmp(value, "output.stdout.type=", 19) == 0 ||
+        strncmp(value, "output.stderr.type=", 19) == 0)
+        return 0; /* the path says it */
     if (strncmp(value, "cpu-affinity=map:", 17) == 0)
         return apply_flux_map(target, value + 17, err);
     if (strcmp(value, "pmi=off") == 0 || strcmp(value, "pmi=none") == 0)
@@ -544,6 +607,25 @@ static int apply_env_rule(void *target, const char *value, struct error *err)
                      "'%.60s' chooses variables, but ranks get all; write "
                      "'--env-remove NAME' for one that they are not to have",
                      value);
+}
+
+/* "block", "cyclic:2", "hostfile:FILE". */
+static int apply_taskmap(void *target, const char *value, struct error *err)
+{
+    char how[48];
+    if (strcmp(value, "block") == 0)
+        return 0;
+    if (strncmp(value, "hostfile:", 9) == 0)
+        return cmdline_apply_named(target, "--hostfile", value + 9, err) < 0
+                   ? -1
+                   : cmdline_apply_named(target, "--map-by", "seq", err);
+    if (strncmp(value, "cyclic", 6) != 0 || !strchr(":", value[6]))
+        return error_set(err, EINVAL,
+                         "'%.60s' is neither block, nor cyclic, nor cyclic:N, nor hostfile:FILE; a "
+                         "map by hand is a file of '--rankfile FILE'",
+                         value);
+    snprintf(how, sizeof(how), value[6] ? "plane=%.30s" : "cyclic", value[6] ? value + 7 : "");
+    return cmdline_apply_named(target, "--distribution", how, err);
 }
 
 /* A number alone is minutes. */
@@ -697,7 +779,7 @@ static const struct option_def table[] = {
             "write '--outfile-pattern out.%r', a file for each rank, or '--tag-output'"),
     REFUSED("-sg -spare", IN(MPIEXEC), "leave it out: mprun moves no ranks to other hosts"),
     REFUSED("--rsh-exec", 0, "write '--agent CMD'"),
-    NO_EFFECT("--enable-hostname-propagation --static-mpi --prot --psm3 --fastssh --use-xlauncher "
+    NO_EFFECT("--enable-hostname-propagation --static-mpi --prot --fastssh --use-xlauncher "
               "--mpispawn -sshx --startup-barrier --prefork --impi-info",
               NULL, IN(MPIEXEC)),
     NO_EFFECT("--gpu-subdevs-per-proc --hybrid-hosts --xlauncher-width --bootstrap-persist",
@@ -711,12 +793,11 @@ static const struct option_def table[] = {
     NO_EFFECT("--pmi-connect --pmi-aggregate --pmi-noaggregate --noconf", NULL, 0),
     NO_EFFECT("--dpm", NULL, IN(MPIEXEC)),
     NO_EFFECT("--memory-alloc-kinds", "VALUE", 0),
-    REFUSED("--bootstrap-exec", 0, "write '--agent CMD'"),
     REFUSED("--file", 0, "programs in a file are for --app, hosts in a file for '--hostfile FILE'"),
     NO_EFFECT("-ssh --line-buffer --no-vni --single-node-vni --no-transfer --procinfo", NULL,
               IN(MPIEXEC)),
-    NO_EFFECT("--gpu-bind --pmi-version --network", "VALUE", IN(MPIEXEC)),
-    NO_EFFECT("--silent-abort --aps --mps --use-app-topology --psm --psm2 --mxm --ofi --tmi --dapl "
+    NO_EFFECT("--gpu-bind --gpu-bind-mem --pmi-version --network", "VALUE", IN(MPIEXEC)),
+    NO_EFFECT("--silent-abort --aps --mps --psm --psm2 --psm3 --mxm --ofi --tmi --dapl "
               "--ib --IB --rdma --RDMA --PSM --PSM2 --MXM --OFI --TMI --DAPL --gm --GM --mx --MX",
               NULL, IN(MPIEXEC) | IN(MPIRUN)),
     REFUSED("--ckpointlib --ckpoint-prefix --ckpoint-interval --ckpoint-num --ckpoint", 0,
@@ -726,8 +807,14 @@ static const struct option_def table[] = {
     REFUSED("--soft", 0, "write '--np N': the number of ranks is not chosen from a range"),
     REFUSED("--initial-errhandler", 0,
             "call MPI_Comm_set_errhandler in the program; the first rank that fails ends the step"),
-    REFUSED("--gtool --gtoolfile", 0,
-            "write '--wrap valgrind --ranks 0,1', or without --ranks for all"),
+    IS("--gtool", "CMD:RANKS", 0, apply_gtool, "--wrap CMD --ranks RANKS"),
+    REFUSED("--gtoolfile", 0, "write '--wrap valgrind --ranks 0,1', or without --ranks for all"),
+    IS("--launcher-exec --bootstrap-exec", "CMD", IN(MPIEXEC), apply_launcher_exec, "--agent CMD"),
+    {"--membind --mem-bind", "HOW", NULL, "--mem-bind", .apply = apply_hydra_mem,
+     .variants = IN(MPIEXEC) | IN(MPIRUN)},
+    {"--exclude-hosts", "HOSTS", NULL, "--exclude", OPTION_APPEND, .apply = cmdline_apply_exclude,
+     .variants = IN(MPIEXEC)},
+    NO_EFFECT("--use-app-topology", "VALUE", IN(MPIEXEC) | IN(MPIRUN)),
     REFUSED("--umask", 0, "ranks have mprun's umask; write 'umask 027' before the line"),
     REFUSED("--nice", 0, "ranks have mprun's priority; write 'nice -n 10' before mprun"),
     REFUSED("--hosts-group", 0, "write '--host HOSTS', in which 'n[1-4]' is n1 to n4"),
@@ -753,6 +840,8 @@ static const struct option_def table[] = {
     IS("--gpus-per-node", "N", IN(SRUN), cmdline_apply_gpus_per_node,
        "--npernode, of tasks of each"),
     IS("--gpus-per-task", "N", IN(SRUN), cmdline_apply_gpus_per_task, "-n, of --gpus"),
+    IS("--cpus-per-gpu", "N", IN(SRUN), cmdline_apply_cpus_per_gpu,
+       "-c, of --gpus-per-task or --ntasks-per-gpu"),
     IS("--ntasks-per-gpu", "N", IN(SRUN), cmdline_apply_tasks_per_gpu, "-n, of --gpus"),
     IS("--gres", "LIST", IN(SRUN), cmdline_apply_gres, "as --gpus-per-node where it names GPUs"),
     NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags "
@@ -766,13 +855,18 @@ static const struct option_def table[] = {
               "--external-launcher --interactive --stepmgr",
               NULL, IN(SRUN)),
     NO_EFFECT("--exclusive --exact", "[=WHAT]", IN(SRUN)),
-    NO_EFFECT("--ignore-signals --mem-update --resources --ipus", "VALUE", IN(SRUN)),
+    NO_EFFECT("--ignore-signals --mem-update --resources --ipus --ear --ear-policy --ear-cpufreq "
+              "--ear-verbose --ear-tag --gpu_bind",
+              "VALUE", IN(SRUN)),
+    REFUSED("--uenv --view", IN(SRUN), "start mprun within it: uenv run IMAGE -- mprun -n 4 ./a"),
+    REFUSED("--environment", IN(SRUN),
+            "start the container as the program: 'mprun -n 4 apptainer exec IMAGE ./a'"),
     NO_EFFECT("--wait-for-children --spread-segments", NULL, IN(SRUN)),
     FOR_JOB("--partition --account --qos --reservation --constraint --job-name --licenses "
             "--dependency --begin --clusters --comment --deadline --delay-boot --mail-type "
             "--mail-user --mem-per-cpu --mincpus --priority --profile --switches --tmp "
             "--wckey --power --sockets-per-node --cores-per-socket --extra-node-info --core-spec "
-            "--thread-spec --gpus-per-socket --mem-per-gpu --cpus-per-gpu --gpu-freq --network "
+            "--thread-spec --gpus-per-socket --mem-per-gpu --gpu-freq --network "
             "--burst-buffer --bb --bbf --prefer --segment --oom-kill-step --export-file "
             "--cluster-constraint --extra -p -A -C -J -L -d -b -M -B -S",
             "VALUE", IN(SRUN)),
@@ -880,8 +974,8 @@ static const struct option_def table[] = {
     FOR_JOB("-x --exclusive", NULL, IN(FLUX)),
     NO_EFFECT("-vv -vvv", NULL, IN(FLUX)),
     FOR_JOB("-S", "VALUE", IN(FLUX)),
-    REFUSED("--taskmap", 0,
-            "write '--distribution block', '--distribution cyclic' or '--rank-by HOW'"),
+    IS("--taskmap", "HOW", IN(FLUX), apply_taskmap, "--distribution"),
+    NO_EFFECT("--parent", NULL, IN(FLUX)),
     {"--rlimit --rlimits", "NAME[=VALUE]", NULL, "Ranks have mprun's limits", OPTION_APPEND,
      .apply = apply_rlimit},
     REFUSED("--env-file", IN(FLUX), "write '. ./FILE' before the line, or '--env NAME=VALUE'"),
@@ -1034,6 +1128,7 @@ bool cmdline_is_peers_app_option(const struct option_def *def)
                                                        apply_per_numa,
                                                        apply_cc,
                                                        apply_depth,
+                                                       apply_het_group,
                                                        apply_cpus_per_core,
                                                        apply_numa_list,
                                                        apply_numa_count};

@@ -259,6 +259,8 @@ static int take_output_word(struct cmdline *c, const char *word, struct error *e
         return cmdline_apply_output_filename(c, word + 10, err);
     if (strncmp(word, "file=", 5) == 0)
         return take_output_file(c, word + 5, err);
+    if (strcasecmp(word, "xml") == 0)
+        return error_set(err, EINVAL, "write 'json', which is an object for each line, or 'tag'");
     int i = option_word(word, strlen(word), words, err);
     if (i < 0 && c->dialect == DIALECT_MPRUN)
         return error_set(err, EINVAL,

@@ -78,7 +78,7 @@ int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err)
         value = "pmix";
     else if (strcmp(value, "openmpi") == 0)
         value = "none";
-    else if (strncmp(value, "cray", 4) == 0)
+    else if (strncmp(value, "cray", 4) == 0 || strcmp(value, "pspmi") == 0)
         value = "pmix,pmi1,pmi2";
     return cmdline_apply_named(target, "--pmi", value, err);
 }
@@ -128,6 +128,11 @@ int cmdline_apply_gpus_per_node(void *target, const char *value, struct error *e
                       err);
 }
 
+int cmdline_apply_cpus_per_gpu(void *target, const char *value, struct error *err)
+{
+    return count_gpus(target, "--cpus-per-gpu", value, &((struct cmdline *)target)->gpus.cpus, err);
+}
+
 int cmdline_apply_gpus_per_task(void *target, const char *value, struct error *err)
 {
     return count_gpus(target, "--gpus-per-task", value, &((struct cmdline *)target)->gpus.per_task,
@@ -170,7 +175,12 @@ static bool has_ranks(const struct cmdline *c)
 int cmdline_take_gpu_ranks(struct cmdline *c, struct error *err)
 {
     uint64_t number = c->gpus.number, per_host = c->gpus.per_host;
-    uint32_t tasks = c->gpus.tasks, per_task = c->gpus.per_task;
+    uint32_t tasks = c->gpus.tasks, per_task = c->gpus.per_task, cpus = c->gpus.cpus;
+    cpus = per_task ? cpus * per_task : tasks ? cpus / tasks : 0;
+    if (c->dialect == DIALECT_SRUN && cpus && cpus <= CMDLINE_RANKS_MAX && !c->place.bind.cores) {
+        c->place.bind.cores = cpus;
+        c->place.bind.by_threads = true;
+    }
     if (c->dialect != DIALECT_SRUN || has_ranks(c) || (!tasks && !(per_task && number)))
         return 0;
     if (tasks && !number && !per_host)

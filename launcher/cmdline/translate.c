@@ -296,7 +296,8 @@ static int add_variables(struct translation *t, struct error *err)
     const struct settings *s = &t->said->settings;
     for (size_t i = 0; i < s->n; i++) {
         const struct setting *one = &s->list[i];
-        bool is_apart = t->said->dialect == DIALECT_SRUN || t->said->dialect == DIALECT_MPIEXEC;
+        bool is_apart = t->said->dialect == DIALECT_SRUN || t->said->dialect == DIALECT_MPIEXEC ||
+                        strncmp(one->source, "I_MPI_PIN", 9) == 0;
         if (one->kind != SETTING_OTHER_LAUNCHERS || !one->counts || !is_apart)
             continue;
         fprintf(t->notes, "# the variable %s says %s\n", one->source, one->words);

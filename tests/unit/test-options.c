@@ -181,7 +181,7 @@ static void a_mistake_is_told_precisely(void **state)
         {{"-Dircetory"}, "unknown option '-Dircetory'; the nearest is '--Directory'"},
         {{"-vml"}, "unknown option '-vml'; see --help"},
         {{"-nolocal"}, "unknown option '-nolocal'; see --help"},
-        {{"-lx"}, "unknown option '-lx'; see --help"},
+        {{"-lx"}, "unknown option '-lx'; options do not share a dash: write '-l -x'"},
         {{"--map-by", "core"}, "option '--map-by': write '-n' instead"},
         {{"-map-by=core"}, "option '-map-by': write '-n' instead"},
         /* an exact name comes before a letter with its value, and before one that lacks a dash */
