@@ -570,7 +570,9 @@ int cmdline_settle_sets(struct cmdline *c, struct error *err)
         return 0;
     c->sets.said = false;
     c->app = c->apps;
-    if (c->sets.all_cores && !c->sets.per_host)
+    if (!c->sets.tasks && c->sets.number && c->app->nranks > c->sets.number)
+        tasks = (c->app->nranks - 1) / c->sets.number + 1; /* of all tasks */
+    if ((c->sets.all_cores || c->sets.all_hosts) && !c->sets.per_host)
         c->sets.per_host = 1;
     snprintf(how, sizeof(how), "ppr:%u:socket", c->sets.per_socket);
     if ((c->sets.number && !c->app->nranks &&

@@ -157,6 +157,7 @@ struct cmdline {
         uint32_t turn;   /* tasks that each set gets in turn */
         bool shared;     /* a task has all cores of its set */
         bool all_cores;  /* of a host are a set's */
+        bool all_hosts;  /* have a set, or per_host sets */
         bool said;
     } sets;
     struct { /* aprun's CPUs of a rank, and how many of them a core has; 0: not said */

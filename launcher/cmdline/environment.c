@@ -164,6 +164,13 @@ static int take_pinning(struct cmdline *c, const char *entry, size_t len, const 
     } else if (is_list && strcasecmp(value, "allcores") == 0) {
         option = "--bind-to";
         value = "core";
+    } else if (begins(entry, "I_MPI_PIN_DOMAIN=[") && value[strlen(value) - 1] == ']') {
+        char *masks = NULL;
+        if (asprintf(&masks, "mask_cpu:%.*s", (int)strlen(value) - 2, value + 1) < 0)
+            masks = NULL;
+        option = "--cpu-bind";
+        if (!(value = cmdline_keep(c, masks, err)))
+            return -1;
     } else if (begins(entry, "I_MPI_PIN_DOMAIN=") && part_of_domain(value)) {
         option = "--bind-to";
         value = part_of_domain(value);

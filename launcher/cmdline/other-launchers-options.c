@@ -239,6 +239,12 @@ static int apply_hydra_bind(void *target, const char *value, struct error *err)
                          "'rr' goes by the kernel's numbers of hardware threads; write 'core' or "
                          "'hwthread', or 'user:0,1,2,3'");
     if (*number && number[strspn(number, "0123456789")] == 0) {
+        char how[64];
+        snprintf(how, sizeof(how), ":pe=%.20s,hwtcpus", number);
+        if (strncmp(value, "hwthread:", 9) == 0)
+            return cmdline_apply_named(target, "--map-by", how, err) < 0
+                       ? -1
+                       : cmdline_apply_named(target, "--bind-to", "hwthread", err);
         if (strncmp(value, "core:", 5) != 0)
             return error_set(err, EINVAL,
                              "'%.60s' binds ranks to several parts; write '%.*s' for one, or "
@@ -382,6 +388,11 @@ static int bind_each(struct cmdline *c, const char *value, struct error *err)
     return cmdline_apply_named(c, "--cpu-bind", how, err);
 }
 
+static int apply_pes_per_node(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_named(target, "--npernode", value, err);
+}
+
 static int apply_per_numa(void *target, const char *value, struct error *err)
 {
     return map_to_each(target, value, "numa", err);
@@ -477,6 +488,11 @@ static int set_rs(void *target, uint32_t *to, const char *value, struct error *e
 
 static int apply_rs(void *target, const char *value, struct error *err)
 {
+    struct cmdline *c = target;
+    c->sets.all_hosts = strcmp(value, "ALL_HOSTS") == 0;
+    c->sets.said |= c->sets.all_hosts;
+    if (c->sets.all_hosts)
+        return 0;
     return set_rs(target, &((struct cmdline *)target)->sets.number, value, err);
 }
 
@@ -810,6 +826,7 @@ static const struct option_def table[] = {
     IS("--gtool", "CMD:RANKS", 0, apply_gtool, "--wrap CMD --ranks RANKS"),
     REFUSED("--gtoolfile", 0, "write '--wrap valgrind --ranks 0,1', or without --ranks for all"),
     IS("--launcher-exec --bootstrap-exec", "CMD", IN(MPIEXEC), apply_launcher_exec, "--agent CMD"),
+    IS("--pmi", "NAME", IN(MPIEXEC), cmdline_apply_mpi_plugin, "--pmi; cray is all"),
     {"--membind --mem-bind", "HOW", NULL, "--mem-bind", .apply = apply_hydra_mem,
      .variants = IN(MPIEXEC) | IN(MPIRUN)},
     {"--exclude-hosts", "HOSTS", NULL, "--exclude", OPTION_APPEND, .apply = cmdline_apply_exclude,
@@ -891,6 +908,8 @@ static const struct option_def table[] = {
     IS("-cc --cc --cpu-binding", "HOW", IN(APRUN), apply_cc, "--bind-to core, numa or none"),
     IS("-sl --sl --numa-node-list", "LIST", IN(APRUN), apply_numa_list, "--cpu-set numa:LIST"),
     IS("-sn --sn --numa-nodes-per-node", "N", IN(APRUN), apply_numa_count, "--cpu-set numa:0-N"),
+    {"--pes", "N", NULL, "-n", .apply = cmdline_apply_np, .variants = IN(APRUN)},
+    IS("--pes-per-node", "N", IN(APRUN), apply_pes_per_node, "--npernode"),
     IS("-d --cpus-per-pe", "N", IN(APRUN), apply_depth, "--cpus-per-rank"),
     IS("-j --cpus-per-cu", "N", IN(APRUN), apply_cpus_per_core,
        "-d counts hardware threads, of which N are of a core"),
