@@ -20,6 +20,8 @@ void kill_ladder_init(struct kill_ladder *k, struct cgroup_at at,
 /* Do what can be done now, without waiting. Returns the milliseconds until the next call, 0 when
  * no process is left, -1 with errno when nothing can be done. */
 int kill_ladder_step(struct kill_ladder *k);
+/* Give up: kill what is there now, and leave nothing frozen. */
+void kill_ladder_stop(struct kill_ladder *k);
 
 struct killer { /* on a loop: goes on by itself until no process is left; written by kill.c alone */
     struct kill_ladder ladder;

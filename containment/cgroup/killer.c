@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* killer.c - the ladder of kill.c on a loop */
+/* killer.c - the ladder of kill.c on a loop; given up */
 #include <errno.h>
 
 #include "containment/cgroup/kill.h"
 #include "containment/tunables.h"
+
+/* What waits in state D does not freeze, so that the ladder may be given up on its way there. Such
+ * a process would stay for ever if it found itself frozen when it comes back. */
+void kill_ladder_stop(struct kill_ladder *k)
+{
+    if (k->frozen_tries == 0)
+        return;
+    (void)kill_each(k->at);
+    (void)k->driver->freeze(k->at, 0);
+    k->frozen_tries = 0;
+}
 
 /* A kernel that kills whole cgroups needs no further help, and tells the end. */
 static int killer_step(struct killer *k)
@@ -21,16 +32,17 @@ static void killer_turn(void *arg)
         loop_timer_start(&k->timer, POLICY_KILL_PAUSE_LAST_MS / 1e3, 0);
 }
 
-int killer_start(struct killer *k, struct loop *l, struct cgroup_at at,
-                 const struct cgroup_driver *driver, struct error *err)
-{
-    loop_timer_stop(&k->timer);
-    loop_timer_init(&k->timer, l, killer_turn, k);
-    kill_ladder_init(&k->ladder, at, driver);
-    return killer_step(k) < 0 ? error_errno(err, errno, "kill processes by cgroup") : 0;
-}
-
 void killer_stop(struct killer *k)
 {
     loop_timer_stop(&k->timer);
+    kill_ladder_stop(&k->ladder);
+}
+
+int killer_start(struct killer *k, struct loop *l, struct cgroup_at at,
+                 const struct cgroup_driver *driver, struct error *err)
+{
+    killer_stop(k);
+    loop_timer_init(&k->timer, l, killer_turn, k);
+    kill_ladder_init(&k->ladder, at, driver);
+    return killer_step(k) < 0 ? error_errno(err, errno, "kill processes by cgroup") : 0;
 }

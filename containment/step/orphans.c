@@ -116,6 +116,7 @@ static int kill_all(const struct swept *s, struct cgroup_at d, double deadline, 
     while ((wait = kill_ladder_step(&ladder)) > 0) {
         int left = (int)((deadline - loop_now()) * 1e3);
         if (left <= 0) {
+            kill_ladder_stop(&ladder);
             at_describe(d, who, sizeof(who));
             return error_set(err, EBUSY, "end what is in cgroup '%s': %s was killed but stays",
                              s->path, who);
@@ -133,6 +134,8 @@ static int sweep_one(const struct swept *s, double deadline, struct error *err)
 {
     int inside = am_inside(s);
     struct cgroup_at all = {s->parent_fd, base_name(s)}, ranks = {s->dir, "ranks"};
+    /* the worker may have left it frozen, and v1 thaws nothing below what is thawed */
+    (void)s->driver->freeze(ranks, 0);
     if (kill_all(s, inside ? ranks : all, deadline, err) < 0)
         return -1;
     if (inside) {

@@ -166,10 +166,9 @@ thaw() {
     thaw
 }
 
-# bats test_tags=root
-@test "a rank in state D is listed with its pid, state and wait channel; the step ends, and the next one sweeps" {
+# rank_in_state_D OPTIONS...: it stays, is listed, and goes when it can
+rank_in_state_D() {
     needs_root
-    needs_v2
     unshare --mount true 2>/dev/null && [ -w /dev/fuse ] || skip "needs a file system in user space"
     local rank left
     mkdir held
@@ -179,7 +178,7 @@ thaw() {
     hold $server
     wait_until 20 grep -q mounted fuse.out
     MPRUN_OUT=$PWD/out MPRUN_ERR=$PWD/err
-    nsenter --mount="/proc/$server/ns/mnt" --wd="$PWD" "$MPRUN" --containment=rank --kill-grace 1 -n 1 \
+    nsenter --mount="/proc/$server/ns/mnt" --wd="$PWD" "$MPRUN" "$@" --containment=rank --kill-grace 1 -n 1 \
         sh -c 'echo $$; exec cat held/file' </dev/null >out 2>err 3>&- &
     MPRUN_PID=$!
     wait_until 20 grep -q held fuse.out
@@ -195,8 +194,20 @@ thaw() {
     [ -d "$left" ]
     kill "$server"
     wait_until 10 process_gone "$rank"
-    is_swept() { mprun -n 1 true && [ ! -d "$left" ]; }
-    wait_until 40 is_swept
+    is_swept() { mprun "$@" -n 1 true && [ ! -d "$left" ]; }
+    wait_until 60 is_swept "$@"
+}
+
+# bats test_tags=root
+@test "a rank in state D is listed with its pid, state and wait channel; the step ends, and the next one sweeps" {
+    needs_v2
+    rank_in_state_D
+}
+
+# bats test_tags=root
+@test "cgroup v1: a rank in state D does not find itself frozen when it comes back" {
+    mprun --cgroup-version v1 --containment=rank -n 1 true || skip "needs cgroup v1"
+    rank_in_state_D --cgroup-version v1
 }
 
 # ---- mprun in the place of a shell ------------------------------------------------------------------

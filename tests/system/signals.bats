@@ -229,6 +229,22 @@ mprctl_says() {
     mprctl_says 1 "no step $step of yours" resume "$step"
 }
 
+# bats test_tags=root
+@test "cgroup v1: a suspended step whose worker is killed leaves nothing frozen" {
+    mprun --cgroup-version v1 --containment=rank -n 1 true || skip "needs cgroup v1"
+    local rank
+    start_ranks 2 stay --cgroup-version v1 --containment=rank
+    rank=$(rank_pid 0)
+    ranks=$(ranks_directory)
+    kill -TSTP "$MPRUN_PID"
+    wait_until 10 has_frozen
+    kill -KILL "$(ps -o ppid= -p "$rank" | tr -d ' ')" # the worker
+    wait_until 20 process_gone "$rank"
+    wait_until 20 test ! -e "${ranks%/*}"
+    kill -CONT "$MPRUN_PID"
+    ends_with 125
+}
+
 @test "the wall time of a rank stands still while its step is suspended" {
     start_ranks 1 wait --limit rank:wall=8s
     kill -TSTP "$MPRUN_PID"
