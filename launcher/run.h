@@ -76,7 +76,7 @@ struct run {
     const struct step_plan *plan;
     struct step_record record;
     struct verdict verdict;
-    enum step_state state; /* the step machine's */
+    enum step_state state;  /* the step machine's */
     bool held_for_debugger; /* which has started mprun: ranks wait for it */
     char *tracking_note; /* why no cgroup holds the ranks of some host, until it is said; or NULL */
     bool gpus_unchecked_said, gpus_outside_said; /* starter-messages.c */

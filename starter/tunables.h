@@ -91,7 +91,7 @@
 #define STUCK_LOOKS    4
 #define STUCK_CPU_PART 0.01
 
-/* A limit of the user's processes below this is named when a rank fails; systems set higher ones. */
+/* A limit of the user's processes below this is named when a rank fails. */
 #define FEW_PROCESSES 1000
 /* A limit of open files below this is named when a rank fails; 1024 are usual. */
 #define FEW_OPEN_FILES 256
