@@ -24,7 +24,7 @@ struct tm_link {
     struct loop_io *io;
     struct buffer raw, messages;
     struct buffer waiting; /* requests, each with its length before it */
-    bool is_in_event, is_closed;
+    bool is_in_event, is_closed, has_answered;
 };
 
 /* pbs_mom answers nobody who does not come from the address that it has for "localhost", which is
@@ -106,6 +106,7 @@ static bool take_answers(struct tm_link *l)
         return false;
     }
     while ((n = tm_answer_read(&l->messages, &a, &e)) > 0) {
+        l->has_answered = true;
         l->events->answered(l->arg, &a);
         if (l->is_closed)
             return false;
@@ -123,9 +124,10 @@ static void take_input(struct tm_link *l)
     if (n > 0) {
         take_answers(l);
     } else if (n == 0) {
-        error_set(&e, ECONNRESET,
-                  "pbs_mom has closed the connection: it does so where the job is "
-                  "over, or PBS_JOBID and PBS_JOBCOOKIE are not of one job");
+        error_set(&e, ECONNRESET, "pbs_mom has closed the connection: %s",
+                  l->has_answered ? "it has ended, or the job is over"
+                                  : "it does so where the job is over, or PBS_JOBID and "
+                                    "PBS_JOBCOOKIE are not of one job");
         fail(l, &e);
     } else if (errno != EAGAIN && errno != EINTR) {
         error_errno(&e, errno, "read an answer of pbs_mom");

@@ -166,6 +166,11 @@ PLAY
     run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
     echo "$stderr"
     [[ $stderr == *"start the starter of host 'n1': pbs_mom starts no task there: error 17000, system error"* ]]
+    # as one that has ended: before the starters have reported, or after that
+    fault n1 close obit
+    run --separate-stderr qsub_wait n1 <<<'m --pmi none true'
+    echo "$stderr"
+    [[ $stderr == "mprun: "*": pbs_mom has closed the connection: it has ended, or the job is over"* ]]
 }
 
 # beside NODES <SCRIPT: as qsub_wait, in the background; its code and output in files named after the first host
