@@ -22,6 +22,7 @@
 #include "model/rank-end.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/keeper/keeper.h"
+#include "starter/keeper/leader.h"
 #include "starter/method/starter-method.h"
 #include "starter/worker.h"
 #include "wire/start-channel/preamble.h"
@@ -163,12 +164,40 @@ static int read_start(const char *hostname, struct preamble *ret)
     return -1;
 }
 
-/* The starter of one host: fork into keeper and worker. */
+/* Fork into keeper and worker. Returns the exit code of each. */
+static int run_keeper(struct preamble *start, const char *hostname, mode_t mask, int end_fd)
+{
+    int pair[2];
+    /* orphans of the worker come to the keeper, so it has to be a subreaper before there are any */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        log_error("on %s: make a socket: %s", hostname, strerror(errno));
+        return EXIT_CODE_MPRUN;
+    }
+    pid_t keeper = getpid(), worker = fork();
+    if (worker < 0) {
+        log_error("on %s: fork: %s", hostname, strerror(errno));
+        return EXIT_CODE_MPRUN;
+    }
+    if (worker == 0) {
+        cleanup_close(&end_fd);
+        close(pair[0]);
+        return worker_run(keeper, pair[1], start, hostname);
+    }
+    close(pair[1]);
+    explicit_bzero(start, sizeof(*start));
+    detach_input_and_output();
+    int code = keeper_run(worker, pair[0], hostname, mask);
+    leader_tell(end_fd, code);
+    return code;
+}
+
+/* The starter of one host. */
 static int run_starter(void)
 {
     struct preamble start;
     char hostname[256] = "this host";
-    int pair[2];
+    int end_fd = -1;
 
     fd_open_standard();
     signal(SIGXFSZ, SIG_IGN);
@@ -180,26 +209,13 @@ static int run_starter(void)
         return EXIT_CODE_MPRUN;
     if (start.flags & PREAMBLE_VERBOSE)
         log_open("mpstarter", LOG_DEBUG);
-    /* orphans of the worker come to the keeper, so it has to be a subreaper before there are any */
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-        log_error("on %s: make a socket: %s", hostname, strerror(errno));
-        return EXIT_CODE_MPRUN;
-    }
     block_signals();
-    pid_t keeper = getpid(), worker = fork();
-    if (worker < 0) {
-        log_error("on %s: fork: %s", hostname, strerror(errno));
-        return EXIT_CODE_MPRUN;
-    }
-    if (worker == 0) {
-        close(pair[0]);
-        return worker_run(keeper, pair[1], &start, hostname);
-    }
-    close(pair[1]);
+    pid_t rest = rm_starter_side_counts_sessions() ? leader_fork(&end_fd) : 0;
+    if (rest <= 0)
+        return run_keeper(&start, hostname, mask, end_fd);
     explicit_bzero(&start, sizeof(start));
     detach_input_and_output();
-    return keeper_run(worker, pair[0], hostname, mask);
+    return leader_wait(rest, end_fd);
 }
 
 static int run_program(int argc, char **argv)

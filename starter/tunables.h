@@ -119,3 +119,6 @@
 #define KEEPER_KILL_SECONDS 5
 /* Nanoseconds between two rounds of killing them. */
 #define KEEPER_KILL_WAIT_NS (50 * 1000 * 1000)
+/* Milliseconds that it stays after the leader of its session, for a manager that is busy to count
+ * it; most end it within some milliseconds. */
+#define LEADER_STAY_MS 2000
