@@ -64,6 +64,6 @@ void leader_tell(int fd, int code)
     signal(SIGTERM, SIG_DFL);
     if (fd_write_all(fd, &code, sizeof(code)) < 0)
         return;
-    unblock(SIGTERM); /* Torque sends it first, and waits */
+    unblock(SIGTERM); /* a manager may send it first, and wait */
     poll(NULL, 0, LEADER_STAY_MS);
 }
