@@ -31,11 +31,10 @@
 /* Requests for tasks that have no answer yet, of a quarter of a kilobyte each: together with as
  * many others they fit into pbs_mom's socket, so that none comes in two pieces. */
 #define TM_SPAWNS_AT_ONCE 64
+/* Those of Torque have the start parameters, some kilobytes. */
+#define TM_SPAWNS_OF_TORQUE_AT_ONCE 8
 /* Seconds for it to take a session: the host's starter waits. */
 #define TM_ATTACH_SECONDS 2.0
-/* With so many tasks of Torque's the start parameters are looked for: other steps have made some at
- * the same time, two for each host. */
-#define TM_TASKS_SOUGHT 512
 /* Seconds for its first answer, for which it starts nothing: then it is taken for an older one. */
 #define TM_FIRST_ANSWER_SECONDS 4.0
 

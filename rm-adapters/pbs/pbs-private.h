@@ -8,6 +8,8 @@
  * number in the step, the information of that name that mprun, task TASK on node NODE, has posted,
  * and whether pbs_mom wants packets. */
 #define TM_START_VARIABLE "MPRUN_TM_START"
+/* In Torque: the start parameters themselves, in hexadecimal digits. */
+#define TM_PREAMBLE_VARIABLE "MPRUN_TM_PREAMBLE"
 
 /* The node of TM on which this process is, and how many there are: PBS_NODENUM counts hosts, and TM
  * counts lines. */

@@ -11,8 +11,8 @@
 enum { PROTOCOL_PBS = 2, PROTOCOL_TORQUE = 5, VERSION = 2, CODE_ERROR = 999, HEADER = 11 };
 static const uint8_t magic[6] = "PKTV1";
 static const int commands[TM_KINDS] = {
-    [TM_INIT] = 100,     [TM_SPAWN] = 102,   [TM_OBIT] = 104,   [TM_SIGNAL] = 103,
-    [TM_POSTINFO] = 106, [TM_GETINFO] = 107, [TM_ATTACH] = 113, [TM_TASKS] = 101};
+    [TM_INIT] = 100,     [TM_SPAWN] = 102,   [TM_OBIT] = 104,  [TM_SIGNAL] = 103,
+    [TM_POSTINFO] = 106, [TM_GETINFO] = 107, [TM_ATTACH] = 113};
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
@@ -125,14 +125,6 @@ int tm_request_get(struct buffer *to, const struct tm_job *job, uint32_t event, 
     return finish(to, job, rc < 0 ? -1 : dis_put_string(to, name), err);
 }
 
-int tm_request_tasks(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t node,
-                     struct error *err)
-{
-    if (tm_request_begin(to, job, event, err) < 0)
-        return -1;
-    return finish(to, job, dis_put_number(to, node), err);
-}
-
 int tm_request_attach(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t uid,
                       uint32_t pid, struct error *err)
 {
@@ -215,16 +207,6 @@ static void get_init(struct reader *r, struct tm_answer *a)
     get(r);
 }
 
-/* Numbers of tasks, and 0 behind the last one. */
-static void get_tasks(struct reader *r, struct tm_answer *a)
-{
-    for (int64_t task; (task = get(r)) != 0 && r->used > 0;) {
-        if (task < 0 || task > UINT32_MAX)
-            r->used = -1;
-        a->value = task > a->value ? task : a->value;
-    }
-}
-
 ssize_t tm_answer_read(const struct buffer *messages, struct tm_answer *ret, struct error *err)
 {
     struct reader r = {.n = buffer_len(messages), .used = 1};
@@ -249,8 +231,6 @@ ssize_t tm_answer_read(const struct buffer *messages, struct tm_answer *ret, str
             get_init(&r, ret);
         else if (kind == TM_SPAWN || kind == TM_OBIT || kind == TM_ATTACH)
             ret->value = get(&r);
-        else if (kind == TM_TASKS)
-            get_tasks(&r, ret);
         else if (kind == TM_GETINFO)
             ret->data = get_bytes(&r, &ret->n);
     }

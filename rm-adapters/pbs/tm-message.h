@@ -32,8 +32,7 @@ enum tm_kind {
     TM_POSTINFO,
     TM_GETINFO,
     TM_ATTACH,
-    TM_TASKS,
-    TM_KINDS
+    TM_KINDS = 8
 };
 
 /* A job, as the environment describes it; the strings belong to the environment. */
@@ -76,9 +75,6 @@ int tm_request_post(struct buffer *to, const struct tm_job *job, uint32_t event,
 int tm_request_get(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t node,
                    uint32_t task, const char *name, struct error *err);
 
-int tm_request_tasks(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t node,
-                     struct error *err);
-
 /* Makes the session of a process of this host and user a task of the job. TM_ATTACH goes without a
  * cookie: pbs_mom looks at whom the connection belongs to. */
 int tm_request_attach(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t uid,
@@ -87,8 +83,7 @@ int tm_request_attach(struct buffer *to, const struct tm_job *job, uint32_t even
 struct tm_answer {
     uint32_t event;
     int error;     /* 0: it is done; else TM's number of what is wrong, see tm_error_text() */
-    int64_t value; /* of TM_INIT the number of nodes, of TM_SPAWN the task, of TM_OBIT the status,
-                      of TM_TASKS the highest number of a task */
+    int64_t value; /* of TM_INIT the number of nodes, of TM_SPAWN the task, of TM_OBIT the status */
     const uint8_t *data; /* of TM_GETINFO; in the buffer, until that changes */
     size_t n;
 };

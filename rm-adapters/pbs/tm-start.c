@@ -6,9 +6,8 @@
  * gets the parameters from its own pbs_mom (GETINFO); they are in no argument and no environment.
  * TM's standard input and output are not used: they lose data.
  *
- * Torque takes each request of a further connection of the same task, as of a second step at the
- * same time, for one of a new task, which it numbers: the parameters are that one's then, and are
- * looked for.
+ * Torque from 6.1 on frees what is posted at once, and its pbs_mom dies of that. There the start
+ * parameters are in the task's environment, which its user alone can read, as it can the cookie.
  *
  * "Spawned" says only that pbs_mom has forked. A program that cannot be executed ends with 254. */
 #include <errno.h>
@@ -23,7 +22,10 @@
 #include "rm-adapters/pbs/tm-link.h"
 #include "rm-adapters/tunables.h"
 
-enum { CANNOT_EXECUTE = 254 };
+enum {
+    CANNOT_EXECUTE = 254,
+    PREAMBLE_TEXT = sizeof(TM_PREAMBLE_VARIABLE "=") + (size_t)2 * START_PREAMBLE_MAX,
+};
 
 struct task {
     uint32_t id; /* 0: it does not run */
@@ -37,7 +39,6 @@ struct starting {
     struct tm_link *link;      /* NULL: closed */
     char name[64];             /* of the posted information */
     uint32_t posted_by;        /* the task that pbs_mom keeps it for */
-    unsigned nsought;          /* tasks that it was looked for with */
     struct loop_defer turn;
     struct loop_timer answer_timer; /* INIT, POSTINFO and SPAWN have an answer */
     struct loop_timer obit_timer;   /* and OBIT of a host that has left */
@@ -159,32 +160,31 @@ static int ask_post(struct starting *s, struct error *err)
     return send_request(s, &b, rc, true, err);
 }
 
+/* The variable that has the start parameters. 0, or -1 with err. */
+static int write_preamble(const struct starting *s, char ret[PREAMBLE_TEXT], struct error *err)
+{
+    uint8_t preamble[START_PREAMBLE_MAX];
+    char *end = stpcpy(ret, TM_PREAMBLE_VARIABLE "=");
+    int n = s->request.preamble(s->request.arg, preamble, err);
+    for (int i = 0; i < n; i++)
+        end += sprintf(end, "%02x", preamble[i]);
+    explicit_bzero(preamble, sizeof(preamble));
+    return n < 0 ? -1 : 0;
+}
+
 static int ask_spawn(struct starting *s, size_t host, struct error *err)
 {
     const struct alloc_host *h = &s->request.allocation->hosts[host];
-    char where[200];
-    const char *environment[] = {where, NULL};
+    char where[200], preamble[PREAMBLE_TEXT] = "";
+    const char *environment[] = {where, s->job.is_torque ? preamble : NULL, NULL};
     struct buffer b = {.data = NULL};
+    if (s->job.is_torque && write_preamble(s, preamble, err) < 0)
+        return -1;
     snprintf(where, sizeof(where), TM_START_VARIABLE "=%zu %u %u %d %s", host, s->own_node,
              s->posted_by, s->job.is_framed, s->name);
     int rc = tm_request_spawn(&b, &s->job, tm_event((uint32_t)host, TM_SPAWN), h->manager_number,
                               s->request.remote_path, environment, err);
-    return send_request(s, &b, rc, true, err);
-}
-
-static int ask_tasks(struct starting *s, struct error *err)
-{
-    struct buffer b = {.data = NULL};
-    int rc = tm_request_tasks(&b, &s->job, tm_event(0, TM_TASKS), s->own_node, err);
-    return send_request(s, &b, rc, true, err);
-}
-
-static int ask_get(struct starting *s, struct error *err)
-{
-    struct buffer b = {.data = NULL};
-    int rc = tm_request_get(&b, &s->job, tm_event(0, TM_GETINFO), s->own_node, s->posted_by,
-                            s->name, err);
-    s->nsought++;
+    explicit_bzero(preamble, sizeof(preamble));
     return send_request(s, &b, rc, true, err);
 }
 
@@ -219,8 +219,9 @@ static void answer_failed(struct starting *s, const struct tm_answer *a, const c
 /* No more at once than pbs_mom's socket takes in whole pieces. */
 static void spawn_some(struct starting *s)
 {
+    size_t at_once = s->job.is_torque ? TM_SPAWNS_OF_TORQUE_AT_ONCE : TM_SPAWNS_AT_ONCE;
     struct error e;
-    while (s->link && s->may_spawn && s->next < s->nhosts && s->nawaited < TM_SPAWNS_AT_ONCE) {
+    while (s->link && s->may_spawn && s->next < s->nhosts && s->nawaited < at_once) {
         if (ask_spawn(s, s->next, &e) < 0) {
             lose_mom(s, &e);
             return;
@@ -295,6 +296,9 @@ static void initialized(struct starting *s, const struct tm_answer *a)
                   "the file that PBS has made; --host chooses hosts of it",
                   (long long)a->value, s->nlines);
         lose_mom(s, &e);
+    } else if (s->job.is_torque) {
+        s->may_spawn = true;
+        spawn_some(s);
     } else if (ask_post(s, &e) < 0) {
         lose_mom(s, &e);
     }
@@ -302,46 +306,13 @@ static void initialized(struct starting *s, const struct tm_answer *a)
 
 static void posted(struct starting *s, const struct tm_answer *a)
 {
-    struct error e;
     s->posted_by = s->job.task;
     if (a->error) {
         answer_failed(s, a, "keep the start parameters");
-    } else if (!s->job.is_torque) {
-        s->may_spawn = true;
-        spawn_some(s);
-    } else if (ask_get(s, &e) < 0) {
-        lose_mom(s, &e);
+        return;
     }
-}
-
-/* They are this task's, or are looked for with the next one: first with mprun's own, then from the
- * newest down. */
-static void sought(struct starting *s, const struct tm_answer *a)
-{
-    struct error e;
-    if (!a->error) {
-        s->may_spawn = true;
-        spawn_some(s);
-    } else if (s->nsought == 1) {
-        if (ask_tasks(s, &e) < 0)
-            lose_mom(s, &e);
-    } else if (s->nsought > TM_TASKS_SOUGHT || s->posted_by == 1) {
-        answer_failed(s, a, "say where it keeps the start parameters");
-    } else {
-        s->posted_by--;
-        if (ask_get(s, &e) < 0)
-            lose_mom(s, &e);
-    }
-}
-
-static void listed(struct starting *s, const struct tm_answer *a)
-{
-    struct error e;
-    s->posted_by = (uint32_t)a->value;
-    if (a->error || a->value == 0)
-        answer_failed(s, a, "list the tasks of the job");
-    else if (ask_get(s, &e) < 0)
-        lose_mom(s, &e);
+    s->may_spawn = true;
+    spawn_some(s);
 }
 
 static void answered(void *arg, const struct tm_answer *a)
@@ -368,10 +339,6 @@ static void answered(void *arg, const struct tm_answer *a)
         initialized(s, a);
     } else if (kind == TM_POSTINFO) {
         posted(s, a);
-    } else if (kind == TM_TASKS) {
-        listed(s, a);
-    } else if (kind == TM_GETINFO) {
-        sought(s, a);
     }
 }
 

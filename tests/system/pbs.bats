@@ -314,7 +314,7 @@ m --explain true | grep ^adapter
 wait
 END
     echo "$output$stderr"
-    [ "$1" != torque ] || calls n1 | grep -qx 'tasks 0'
+    [ "$1" != torque ] || ! calls n1 | grep '^postinfo' || false
     [ "$(head -n 3 <<<"$output" | sort | tr '\n' ' ')" = "n1 n1 n2 " ]
     [ -z "$stderr" ]
     hosts down

@@ -194,8 +194,6 @@ static void requests(void **state)
     request_is(&b, HEAD "3+1062+12+1+1n+3a\nb");
     assert_int_equal(tm_request_get(&b, &j, tm_event(0, TM_GETINFO), 0, 1, "n", &e), 0);
     request_is(&b, HEAD "3+1072+13+1+0+1+1n");
-    assert_int_equal(tm_request_tasks(&b, &j, tm_event(0, TM_TASKS), 3, &e), 0);
-    request_is(&b, HEAD "3+1012+15+1+3");
     assert_int_equal(tm_request_attach(&b, &j, tm_event(0, TM_ATTACH), 1002, 1029, &e), 0);
     request_is(&b, "+2+22+112.pbslab-n0+03+1132+14+04+10024+1029");
     j.is_torque = true;
@@ -251,10 +249,6 @@ static void answers(void **state)
         answer("+2+23+9992+175+17006", framed, &a, &kept);
         assert_int_equal(a.error, 17006);
         assert_string_equal(tm_error_text(a.error), "not found");
-        buffer_free(&kept);
-        answer("+2+2+02+15+1+9+3+0", framed, &a, &kept);
-        assert_int_equal(tm_event_kind(a.event), TM_TASKS);
-        assert_int_equal(a.value, 9);
         buffer_free(&kept);
         answer("+2+2+02+13+3a\nb", framed, &a, &kept);
         assert_int_equal(a.n, 3);
