@@ -45,6 +45,7 @@ struct starting {
     size_t nawaited;                /* answers */
     int tries;                      /* to get a first answer */
     struct error first_why;         /* why the first one failed */
+    char preamble[PREAMBLE_TEXT];   /* Torque: the variable with the start parameters */
     bool has_begun, has_answered, is_cancelled, is_obit_late, may_spawn;
     size_t next; /* host whose task is asked for next */
     int in_event;
@@ -68,6 +69,7 @@ static void starting_free(struct starting *s)
     loop_timer_stop(&s->answer_timer);
     loop_timer_stop(&s->obit_timer);
     tm_link_close(s->link);
+    explicit_bzero(s->preamble, sizeof(s->preamble));
     free(s);
 }
 
@@ -160,11 +162,11 @@ static int ask_post(struct starting *s, struct error *err)
     return send_request(s, &b, rc, true, err);
 }
 
-/* The variable that has the start parameters. 0, or -1 with err. */
-static int write_preamble(const struct starting *s, char ret[PREAMBLE_TEXT], struct error *err)
+/* The same for all hosts. 0, or -1 with err. */
+static int write_preamble(struct starting *s, struct error *err)
 {
     uint8_t preamble[START_PREAMBLE_MAX];
-    char *end = stpcpy(ret, TM_PREAMBLE_VARIABLE "=");
+    char *end = stpcpy(s->preamble, TM_PREAMBLE_VARIABLE "=");
     int n = s->request.preamble(s->request.arg, preamble, err);
     for (int i = 0; i < n; i++)
         end += sprintf(end, "%02x", preamble[i]);
@@ -175,16 +177,13 @@ static int write_preamble(const struct starting *s, char ret[PREAMBLE_TEXT], str
 static int ask_spawn(struct starting *s, size_t host, struct error *err)
 {
     const struct alloc_host *h = &s->request.allocation->hosts[host];
-    char where[200], preamble[PREAMBLE_TEXT] = "";
-    const char *environment[] = {where, s->job.is_torque ? preamble : NULL, NULL};
+    char where[200];
+    const char *environment[] = {where, s->job.is_torque ? s->preamble : NULL, NULL};
     struct buffer b = {.data = NULL};
-    if (s->job.is_torque && write_preamble(s, preamble, err) < 0)
-        return -1;
     snprintf(where, sizeof(where), TM_START_VARIABLE "=%zu %u %u %d %s", host, s->own_node,
              s->posted_by, s->job.is_framed, s->name);
     int rc = tm_request_spawn(&b, &s->job, tm_event((uint32_t)host, TM_SPAWN), h->manager_number,
                               s->request.remote_path, environment, err);
-    explicit_bzero(preamble, sizeof(preamble));
     return send_request(s, &b, rc, true, err);
 }
 
@@ -297,8 +296,11 @@ static void initialized(struct starting *s, const struct tm_answer *a)
                   (long long)a->value, s->nlines);
         lose_mom(s, &e);
     } else if (s->job.is_torque) {
-        s->may_spawn = true;
-        spawn_some(s);
+        s->may_spawn = write_preamble(s, &e) == 0;
+        if (s->may_spawn)
+            spawn_some(s);
+        else
+            lose_mom(s, &e);
     } else if (ask_post(s, &e) < 0) {
         lose_mom(s, &e);
     }
