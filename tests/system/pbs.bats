@@ -166,9 +166,10 @@ PLAY
     run -125 --separate-stderr qsub_wait n1:2,n2:2 <<<'m true'
     echo "$stderr"
     [[ $stderr == *"start the starter of host 'n1': pbs_mom starts no task there: error 17000, system error"* ]]
-    # the starter has reported back, and its ranks write, before mprun is told that it was started
-    fault n1 late spawn
-    run -0 qsub_wait n1:2,n2:2 <<<'m --pmi none sh -c "sleep 4; hostname"'
+    # a starter has reported back before mprun is told that it was started, and waits for another one
+    fault n1 late spawn 1000
+    fault n2 late getinfo 2000
+    run -0 qsub_wait n1:2,n2:2 <<<'m --pmi none hostname'
     [ "$(sorted)" = "n1 n1 n2 n2 " ]
     # as one that has ended: before the starters have reported, or after that
     fault n1 close obit
