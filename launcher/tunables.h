@@ -106,6 +106,11 @@
  * of 100 bytes. */
 #define NAMES_BYTES_MAX (16 << 20)
 
+/* Tries to reach the holder of the job's agents, which another mprun is about to start, and
+ * nanoseconds between two. */
+#define HOLDER_TRIES   200
+#define HOLDER_WAIT_NS (5 * 1000 * 1000)
+
 /* Seconds before the manager is asked again for room on a host that it had none on. */
 #define ROOM_RETRY_SECONDS 1.0
 /* Seconds that another mprun has to answer; a stopped one gives no answer. */

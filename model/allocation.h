@@ -32,6 +32,7 @@ struct alloc_host {
 struct allocation {
     const char *adapter; /* name of the adapter that read it */
     char job_id[64];     /* "" without a resource manager */
+    char cluster[160];   /* in which that number is one job's alone; or "" */
     struct alloc_host *hosts;
     size_t nhosts;
     char source[160]; /* of the hosts as a whole, where theirs differ: "host file 'x'"; "": none */

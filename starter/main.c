@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -21,6 +22,8 @@
 #include "common/tty.h"
 #include "model/rank-end.h"
 #include "rm-adapters/starter-side/starter-side.h"
+#include "starter/agent/agent.h"
+#include "starter/agent/holder.h"
 #include "starter/keeper/keeper.h"
 #include "starter/keeper/leader.h"
 #include "starter/method/starter-method.h"
@@ -47,6 +50,8 @@ static int usage(int argc, char **argv)
         printf("%s%s", help, rm_starter_side_help);
         return EXIT_CODE_OK;
     }
+    if (argc == 4 && strcmp(argv[1], "--hold") == 0)
+        return holder_run((pid_t)atoi(argv[2]), atof(argv[3]));
     if (argc == 2 && strcmp(argv[1], "--method") == 0)
         fputs("mpstarter: --method needs a command to run\n", stderr);
     else
@@ -164,10 +169,13 @@ static int read_start(const char *hostname, struct preamble *ret)
     return -1;
 }
 
-/* Fork into keeper and worker. Returns the exit code of each. */
-static int run_keeper(struct preamble *start, const char *hostname, mode_t mask, int end_fd)
+/* One step's part of this host: fork into keeper and worker. Returns the exit code of each. name:
+ * of both in messages. */
+static int run_keeper(struct preamble *start, const char *name, const char *hostname, mode_t mask,
+                      int end_fd)
 {
     int pair[2];
+    log_open(name, start->flags & PREAMBLE_VERBOSE ? LOG_DEBUG : LOG_NOTE);
     /* orphans of the worker come to the keeper, so it has to be a subreaper before there are any */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -192,11 +200,11 @@ static int run_keeper(struct preamble *start, const char *hostname, mode_t mask,
     return code;
 }
 
-/* The starter of one host. */
+/* mprun has started this process, itself or by the manager. */
 static int run_starter(void)
 {
     struct preamble start;
-    char hostname[256] = "this host";
+    char hostname[256] = "this host", name[AGENT_STARTER_NAME] = "mpstarter";
     int end_fd = -1;
 
     fd_open_standard();
@@ -207,12 +215,17 @@ static int run_starter(void)
     take_signals(hostname);
     if (read_start(hostname, &start) < 0)
         return EXIT_CODE_MPRUN;
-    if (start.flags & PREAMBLE_VERBOSE)
-        log_open("mpstarter", LOG_DEBUG);
     block_signals();
+    if (start.flags & PREAMBLE_AGENT) {
+        int code = agent_run(hostname, &start, name);
+        if (code >= 0)
+            return code;
+        detach_input_and_output();
+        return run_keeper(&start, name, hostname, mask, -1);
+    }
     pid_t rest = rm_starter_side_counts_sessions() ? leader_fork(&end_fd) : 0;
     if (rest <= 0)
-        return run_keeper(&start, hostname, mask, end_fd);
+        return run_keeper(&start, name, hostname, mask, end_fd);
     explicit_bzero(&start, sizeof(start));
     detach_input_and_output();
     return leader_wait(rest, end_fd);

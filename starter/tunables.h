@@ -122,3 +122,8 @@
 /* Milliseconds that it stays after the leader of its session, for a manager that is busy to count
  * it; most end it within some milliseconds. */
 #define LEADER_STAY_MS 2000
+
+/* ---- the job's agents ------------------------------------------------------------------------ */
+
+/* Seconds that the holder waits, at the end of the job, for the start clients of agents to end. */
+#define HOLDER_END_SECONDS 5.0

@@ -78,6 +78,8 @@ enum help_subject {
     HELP_USAGE, /* all, in few lines */
 };
 
+enum { KEEP_NO = 0, KEEP_JOB = -1 };
+
 struct cmdline {
     enum dialect dialect;
     struct translation *translation; /* notes what is applied by name; NULL: nothing does */
@@ -108,6 +110,7 @@ struct cmdline {
     char **agent;                /* words of --agent; NULL: none */
     const char *prefix;          /* where mprun is installed on other machines; NULL: as here */
     int64_t start_tree; /* from so many hosts on they start others; 0: never; -1: not said */
+    double keep; /* seconds that the job's agents stay without a step, or KEEP_NO, KEEP_JOB */
     uint32_t start_concurrency; /* 0: the adapter's default */
     double start_timeout;       /* seconds that a host has to report back */
     enum transport transport;

@@ -158,6 +158,13 @@ void client_stderr_close(struct client_stderr *c)
     *c = (struct client_stderr){.host = NULL};
 }
 
+void client_stderr_hand_over(struct client_stderr *c)
+{
+    loop_io_destroy(take_ptr(c->io));
+    cleanup_close(&c->fd);
+    c->fd = -1;
+}
+
 void client_stderr_add(struct client_stderr *c, const void *p, size_t n)
 {
     if (c->host)

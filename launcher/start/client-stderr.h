@@ -39,6 +39,8 @@ struct client_stderr {
 void client_stderr_open(struct client_stderr *c, struct loop *loop, struct host *h,
                         struct host_failures *failures, int fd);
 void client_stderr_close(struct client_stderr *c); /* held lines are not shown */
+/* Closes its descriptor, which another process reads from now on: client_stderr_add() gets more. */
+void client_stderr_hand_over(struct client_stderr *c);
 void client_stderr_add(struct client_stderr *c, const void *p, size_t n);
 
 /* Shows the lines held so far. */

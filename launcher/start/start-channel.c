@@ -166,6 +166,8 @@ static void is_ready(struct starter *st)
     bool may_ask = start_channel_may_be_link(st->all->plan) && !h->link;
     struct error e;
     st->channel.is_ready = true;
+    if (agents_take(st))
+        return;
     if (tell(st, may_ask, &e) < 0) {
         log_debug("host %s: %s", h->name, e.text); /* its status tells of its end */
         start_channel_close(st);

@@ -8,8 +8,9 @@
 /* From its first start on, however many follow. */
 static bool is_being_started(const struct starters *s, const struct host *h)
 {
+    const struct starter *st = starter_of(s, h);
     return h->state == AGENT_STARTED ||
-           (h->state == AGENT_WAITING && starter_of(s, h)->room.was_none);
+           (h->state == AGENT_WAITING && (st->room.was_none || st->agent == AGENT_ASKED_FOR));
 }
 
 static void say_too_late(struct starter *st)

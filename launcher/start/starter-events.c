@@ -206,6 +206,7 @@ void starter_client_ended(struct starter *st, int status)
     st->worker_over = !worker_may_live(st, status);
     /* a starter that was told to go, or that only said HELLO, ends with 0 */
     if (h->state < AGENT_CLEANED) {
+        agents_cannot(st);
         host_mark_failed(h);
         say_client_ended(st, status);
     }
@@ -219,6 +220,7 @@ void starter_client_ended(struct starter *st, int status)
 static void not_started(struct starter *st, const struct error *err)
 {
     starter_client_ends(st);
+    agents_cannot(st);
     host_mark_failed(st->host);
     if (st->host->cancelled)
         log_debug("%s", err->text);

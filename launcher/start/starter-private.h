@@ -10,6 +10,7 @@
 #include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/client-stderr.h"
 #include "launcher/start/accept-hosts.h"
+#include "launcher/start/agents.h"
 #include "launcher/start/mprund-grants.h"
 #include "launcher/start/starters.h"
 #include "model/rank-end.h"
@@ -41,6 +42,7 @@ struct starter {
     unsigned waited;  /* ticks since its first start client began: start-timeout.c */
     unsigned nguests; /* other steps' starters that live with it: errands.c */
     struct room room;
+    enum agent_use agent;
 };
 
 /* start-progress.c changes it. */
@@ -57,6 +59,7 @@ struct starters {
     struct grants grants;
     struct oom_kills oom_kills; /* here, since the start began */
     struct listeners listeners;
+    struct agents agents;
     struct start_progress progress;
     struct loop_timer start_timer; /* a tick while hosts are being started: start-timeout.c */
     pid_t *foreign; /* children of a shell that exec'ed mprun: sweep-dead-starter.c */
@@ -108,7 +111,7 @@ void start_channel_close(struct starter *st);
 
 /* ---- starter.c: what is done with a starter -------------------------------------------------- */
 
-/* pid 0: another host, or another mprun, runs the client. */
+/* pid 0: another host, or another mprun, runs the client, or an agent the starter. */
 void starter_client_begins(struct starter *st, pid_t pid, bool is_starter);
 void starter_client_ends(struct starter *st);
 /* Nothing of a start that failed is left; there is to be another one. */
@@ -122,6 +125,8 @@ bool starter_is_linked(const struct starter *st);
 
 /* Children that mprun has now are left alone: it was started with them. */
 void sweep_prepare(struct starters *s);
+/* So is this child, which outlives mprun. */
+void sweep_spare(struct starters *s, pid_t pid);
 /* Ends and removes what a dead starter of this machine has left: processes, cgroups, directories.
  * Starters of other machines are swept by the next step there, or by mprund. Waits for it, some
  * seconds at most; what cannot be removed is a warning. */

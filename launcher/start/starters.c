@@ -20,6 +20,7 @@ struct starters *starters_create(const struct starters_step *step)
     s->plan = step->plan;
     grants_ask(&s->grants, s->plan);
     other_steps_init(&s->other_steps, s);
+    agents_init(&s->agents, s);
     s->of = calloc(n, sizeof(*s->of));
     if (!s->of) {
         starters_destroy(s);
@@ -80,6 +81,12 @@ static int preamble_of_all(void *arg, uint8_t ret[START_PREAMBLE_MAX], struct er
     return start_preamble_of_all(arg, ret, err);
 }
 
+static bool is_elsewhere(void *arg, size_t host)
+{
+    const struct starters *s = arg;
+    return agents_start_it(&s->of[host]) || through_is_elsewhere(arg, host);
+}
+
 static void begin(void *arg)
 {
     struct starters *s = arg;
@@ -88,13 +95,14 @@ static void begin(void *arg)
     request.loop = s->step.loop;
     request.reaper = s->step.reaper;
     request.event = starter_event;
-    request.is_elsewhere = through_is_elsewhere;
+    request.is_elsewhere = is_elsewhere;
     request.preamble = preamble_of_all;
     request.said = starter_said;
     request.arg = s;
     request.allocation = &s->plan->used;
     request.variables = (const char *const *)s->grants.variables;
     through_begin(s);
+    agents_begin(&s->agents);
     s->starting = s->plan->adapter->start(&request, &e);
     if (s->starting)
         start_timeout_begin(s);
@@ -200,6 +208,7 @@ void starters_cancel(struct starters *s)
         if (s->of[i].host->state < AGENT_CONNECTED)
             host_mark_cancelled(s->of[i].host);
     s->plan->adapter->cancel(s->starting);
+    agents_cancel(&s->agents);
     other_steps_cancel(&s->other_steps);
     through_end(s);
     if (!s->plan->adapter->abandon)
@@ -212,6 +221,7 @@ void starters_close(struct starters *s)
         return;
     s->plan->adapter->destroy(take_ptr(s->starting));
     listeners_close(&s->listeners);
+    agents_close(&s->agents);
     other_steps_end(&s->other_steps);
     errands_close(s);
     start_timeout_end(s);
@@ -236,6 +246,11 @@ bool starters_has_client(const struct starters *s, const struct host *h)
 bool starters_waits_for_room(const struct starters *s, const struct host *h)
 {
     return starter_of(s, h)->room.waits;
+}
+
+bool starters_were_forked(const struct starters *s, const struct host *h)
+{
+    return s && starter_of(s, h)->agent == AGENT_FORKS;
 }
 
 const char *starters_lender(const struct starters *s, const struct host *h)

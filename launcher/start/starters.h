@@ -87,6 +87,8 @@ bool starters_has_client(const struct starters *s, const struct host *h);
 bool starters_waits_for_room(const struct starters *s, const struct host *h);
 /* The step whose starter has started this host's; "": none. s NULL is fine. */
 const char *starters_lender(const struct starters *s, const struct host *h);
+/* The job's agent there has forked its starter. s NULL is fine. */
+bool starters_were_forked(const struct starters *s, const struct host *h);
 /* Calls fn with each host whose start client runs, and the client's process. */
 void starters_each_client(const struct starters *s,
                           void (*fn)(void *arg, const struct host *h, pid_t client), void *arg);

@@ -21,6 +21,15 @@ void sweep_prepare(struct starters *s)
     s->nforeign = proc_children(getpid(), &s->foreign);
 }
 
+void sweep_spare(struct starters *s, pid_t pid)
+{
+    pid_t *more = reallocarray(s->foreign, (size_t)s->nforeign + 1, sizeof(*more));
+    if (!more)
+        return;
+    s->foreign = more;
+    s->foreign[s->nforeign++] = pid;
+}
+
 /* Children that are older than the step, start clients of other hosts, and the processes of hosts
  * that still answer and are on this machine, too. */
 static bool is_needed(const struct starters *s, pid_t pid)

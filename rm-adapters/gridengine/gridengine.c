@@ -89,6 +89,8 @@ static void name_job(struct allocation *a)
     a->adapter = rm_adapter_gridengine.name;
     snprintf(a->job_id, sizeof(a->job_id), is_number(task) ? "%.30s.%.30s" : "%.30s",
              gridengine_variable("JOB_ID"), task);
+    const char *root = gridengine_variable("SGE_ROOT"), *cell = gridengine_variable("SGE_CELL");
+    snprintf(a->cluster, sizeof(a->cluster), "%s %s", root ? root : "", cell ? cell : "");
     snprintf(a->more, sizeof(a->more), "qsub -pe %.60s", pe ? pe : "PE");
 }
 
@@ -170,6 +172,7 @@ const struct rm_adapter rm_adapter_gridengine = {
     .cancel = fanout_cancel,
     .destroy = fanout_destroy,
     .reported = fanout_reported,
+    .hand_over = qrsh_hand_over,
     .again = qrsh_again,
     .retry = fanout_again,
     .remote_command = qrsh_remote_command,

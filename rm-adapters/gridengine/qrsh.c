@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/proc.h"
 #include "common/spawn.h"
 #include "rm-adapters/gridengine/task-spool.h"
 #include "rm-adapters/tunables.h"
@@ -124,6 +125,18 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
         return -1;
     ret->is_terminal = q->has_terminal;
     return 0;
+}
+
+/* A qrsh that has started a remote shell (rsh_command ssh) has it as its child. When the job's
+ * script ends, so does that connection, and the task by a signal: for the manager it has failed. An
+ * agent at a terminal is stopped when it reads. */
+bool qrsh_hand_over(struct starting *s, size_t host)
+{
+    pid_t *children = NULL;
+    const struct qrsh *q = fanout_arg(s);
+    bool is_builtin = proc_children(fanout_client_pid(s, host), &children) == 0;
+    free(children);
+    return is_builtin && !q->has_terminal && fanout_hand_over(s, host);
 }
 
 /* ---- a host that takes no task now ----------------------------------------------------------- */

@@ -142,6 +142,8 @@ static int lsf_read_allocation(const struct host_request *request, struct alloca
     *ret = hostlist_take(&granted);
     ret->adapter = rm_adapter_lsf.name;
     snprintf(ret->job_id, sizeof(ret->job_id), "%.40s", variable("LSB_JOBID"));
+    const char *configuration = variable("LSF_ENVDIR");
+    snprintf(ret->cluster, sizeof(ret->cluster), "%s", configuration ? configuration : "");
     snprintf(ret->more, sizeof(ret->more), "bsub -n");
     for (size_t i = 0; i < ret->nhosts; i++)
         ret->hosts[i].granted = ret->hosts[i].slots.value;
@@ -199,6 +201,8 @@ const struct rm_adapter rm_adapter_lsf = {
     .cancel = fanout_cancel,
     .destroy = fanout_destroy,
     .reported = fanout_reported,
+    .hand_over = fanout_hand_over,
+    .retry = fanout_again,
     .abandon = fanout_abandon,
     .describe = lsf_describe,
     .client_name = "blaunch",

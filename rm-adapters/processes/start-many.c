@@ -279,6 +279,19 @@ void fanout_abandon(struct starting *s, size_t host)
         kill(-s->hosts[host].pid, SIGKILL);
 }
 
+pid_t fanout_client_pid(const struct starting *s, size_t host)
+{
+    return s->hosts[host].pid;
+}
+
+bool fanout_hand_over(struct starting *s, size_t host)
+{
+    struct fanout_host *h = &s->hosts[host];
+    reaper_remove(s->request.reaper, h->pid);
+    h->pid = 0;
+    return true;
+}
+
 void fanout_destroy(struct starting *s)
 {
     if (!s || s->destroyed)

@@ -45,8 +45,12 @@ bool fanout_ended(struct starting *s, size_t host, int status);
 /* Open the channel of a host, whose client has ended, once more, in a later turn of the loop. */
 void fanout_again(struct starting *s, size_t host);
 
+/* The host's client; 0: none runs. */
+pid_t fanout_client_pid(const struct starting *s, size_t host);
+
 /* Members of an adapter's table, as adapter.h describes them. */
 void fanout_cancel(struct starting *s);
 void fanout_reported(struct starting *s, size_t host);
 void fanout_abandon(struct starting *s, size_t host);
+bool fanout_hand_over(struct starting *s, size_t host);
 void fanout_destroy(struct starting *s);

@@ -217,9 +217,8 @@ static int worker_ended(struct keeper *k, pid_t worker)
     return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : code;
 }
 
-/* A process group of our own, although we may lead the one we are in: a short-lived child founds
- * the new group and we join it. A session leader cannot; then we stay. */
-static void leave_group(void)
+/* A short-lived child founds the new group and we join it. */
+void keeper_leave_group(void)
 {
     int gate[2];
     char c;
@@ -283,7 +282,7 @@ int keeper_run(pid_t worker, int fd, const char *host, mode_t mask)
     for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
         sigaddset(&set, passed[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    leave_group();
+    keeper_leave_group();
     int signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     struct pollfd p[2] = {{.fd = signal_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     while (!look_after_children(&k, worker, &code)) {

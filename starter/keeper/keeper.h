@@ -15,6 +15,9 @@
 /* The keeper's whole life: returns mpstarter's exit code. worker: the child to wait for. fd: the
  * keeper's end of the packet socket. host: for messages. mask: the umask of errands. */
 int keeper_run(pid_t worker, int fd, const char *host, mode_t mask);
+/* Puts this process into a process group of its own, although it may lead the one that it is in. A
+ * session leader cannot; then it stays. */
+void keeper_leave_group(void);
 
 /* The first byte of a packet; a text or descriptors follow. */
 enum keeper_message {

@@ -193,6 +193,18 @@ EOF
     [ "$(job_records 12 | sort -u)" = 0 ]
 }
 
+@test "the job's agents: the next steps need no qrsh, the job ends with its script, no task has failed" {
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<'JOB'
+for i in 1 2 3; do mprun -v --keep=job hostname 2>>said; done
+mprun --keep=job --report-json report perl -e 'for (1 .. 3e6) { $x += $_ }'
+date +%s.%N >over
+JOB
+    [ "$(sorted)" = "$(for i in 1 2 3; do for h in n1 n2 n3; do printf "$h $h "; done; done | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/^ //')" ]
+    [ "$(grep -c "the job's agent there forks the starter" "$(job_dir)/said")" = 6 ]
+    [ "$(job_records 12 13 | sort -u)" = "0 0" ]
+    nothing_left
+}
+
 @test "several mprun at once: what qrsh has no room for is handed to a starter that is there" {
     # one slot on each host: two tasks there, and the job's own host takes one that is not qrsh's
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'

@@ -36,6 +36,14 @@ said() { grep -v '^mprun: hosts are started by' <<<"$stderr"; }
     [ -z "$(said)" ]
 }
 
+@test "--keep=job: the next steps of the session have their starters from the agents that ssh has started" {
+    run -0 --separate-stderr on n0 bash -c 'for i in 1 2 3; do
+        '"$MPRUN"' --containment=tree -v --keep=job --host n0,n1:2,n2 hostname 2>said.$i
+        grep -c "the job.s agent there forks the starter" said.$i
+    done; rm said.*'
+    [ "$(sorted)" = "0 2 2 n0 n0 n0 n1 n1 n1 n1 n1 n1 n2 n2 n2 " ]
+}
+
 @test "the host of mprun itself is started without ssh, and alone on it nothing is loose" {
     run -0 --separate-stderr on n0 mprun --host n0:2 --explain hostname
     [[ $output == *"transport   "*"all hosts are this machine"* || $output == *"asked for with --transport"* ]]

@@ -31,6 +31,7 @@ enum preamble_flag {
     PREAMBLE_NUMBERED = 128, /* all hosts read the same preamble: the host id is the number of the
                                 manager's task */
     PREAMBLE_MAC = 256,      /* instead of PREAMBLE_ENCRYPT */
+    PREAMBLE_AGENT = 512,    /* the job's agent, and no step's starter: agent-channel.h */
 };
 /* The starter says this on its standard output before anything is sent to it. A start channel that
  * is a terminal (tasks of a job may have one where the job has) prints what it is sent, and changes

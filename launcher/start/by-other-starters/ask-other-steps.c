@@ -49,6 +49,7 @@ struct waiting {
     struct neighbour *asked;  /* to have it started; no answer yet */
     struct neighbour *handed; /* has it started; no HELLO yet */
     double asked_at;          /* loop_now() */
+    bool has_asked_agents;    /* one of the job's that is idle may have had the host's task */
     char refusal[400];        /* the manager's words */
     char failure[600]; /* of what another step's starter has started; "": nothing has failed */
 };
@@ -98,7 +99,9 @@ static void wait_for_room(struct waiting *w)
     struct other_steps *g = &w->starter->all->other_steps;
     w->asked = NULL;
     w->room->waits = 1;
-    if (!verdict_is_ending(step->verdict))
+    bool may_come = !w->has_asked_agents && agents_make_room(w->starter);
+    w->has_asked_agents = true;
+    if (!may_come && !verdict_is_ending(step->verdict))
         tell(w);
     if (!loop_timer_is_active(&g->retry) ||
         verdict_is_ending(step->verdict)) /* it is told that it was cancelled */

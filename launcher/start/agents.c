@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agents.c - see agents.h */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/log.h"
+#include "common/proc.h"
+#include "common/spawn.h"
+#include "launcher/outcome/host-failures.h"
+#include "launcher/start/starter-private.h"
+#include "launcher/tunables.h"
+#include "wire/start-channel/agent-channel.h"
+#include "wire/start-channel/holder-socket.h"
+
+/* ---- the holder ------------------------------------------------------------------------------ */
+
+/* The process whose end is the job's: the leader of the session, as a job's script and a login
+ * shell are, or who has started mprun. 0: none is known. */
+static pid_t job_process(void)
+{
+    pid_t leader = getsid(0);
+    if (leader > 1 && leader != getpid())
+        return leader;
+    return getppid() > 1 ? getppid() : 0;
+}
+
+/* FNV-1a, as http://www.isthe.com/chongo/tech/comp/fnv/ has it. */
+static unsigned long long hash_of(const char *text)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
+/* The job as the holder's socket has it. Where no manager has given it a number, it is the session.
+ */
+static void name_job(const struct step_plan *plan, char *buf, size_t n)
+{
+    struct proc_stat ps = {0};
+    pid_t process = job_process();
+    if (plan->alloc.job_id[0])
+        snprintf(buf, n, "%s-%s-%s-%llx", PACKAGE_VERSION, plan->adapter->name, plan->alloc.job_id,
+                 hash_of(plan->alloc.cluster));
+    else if (proc_stat_read(process, &ps) == 0)
+        snprintf(buf, n, "%s-%s-%d-%llu", PACKAGE_VERSION, plan->adapter->name, (int)process,
+                 (unsigned long long)ps.starttime);
+    else
+        buf[0] = 0;
+}
+
+static int start_holder(const struct agents *a, int listen_fd, struct error *err)
+{
+    const struct step_plan *plan = a->starters->plan;
+    char job[16], seconds[32];
+    char *const argv[] = {"mpstarter", "--hold", job, seconds, NULL};
+    struct spawn s;
+    snprintf(job, sizeof(job), "%d", (int)job_process());
+    snprintf(seconds, sizeof(seconds), "%g", plan->cmd->keep > 0 ? plan->cmd->keep : 0);
+    spawn_init(&s);
+    s.path = plan->starter_path;
+    s.argv = argv;
+    s.envp = environ;
+    s.directory = "/";
+    s.fds[0] = listen_fd;
+    s.new_session = 1;
+    pid_t pid = spawn_process(&s, NULL, err);
+    if (pid > 0)
+        sweep_spare(a->starters, pid);
+    return pid > 0 ? 0 : -1;
+}
+
+/* Does the step leave agents for the next one? */
+static bool are_kept(const struct step_plan *plan)
+{
+    return plan->cmd->keep != KEEP_NO && !plan->cmd->explain;
+}
+
+/* Another mprun of the job may do the same at the same time: one of them gets the name, and listens
+ * a moment later. */
+static int reach_holder(const struct agents *a, struct error *err)
+{
+    const struct timespec bit = {.tv_nsec = HOLDER_WAIT_NS};
+    char job[120];
+    name_job(a->starters->plan, job, sizeof(job));
+    if (!job[0])
+        return error_set(err, ESRCH, "the job's process is not known");
+    for (int i = 0; i < HOLDER_TRIES; i++) {
+        int fd = holder_connect(job, err);
+        if (fd >= 0 || err->code != ECONNREFUSED || !are_kept(a->starters->plan))
+            return fd;
+        AUTO_CLOSE int listen_fd = holder_listen(job, err);
+        if (listen_fd < 0 && err->code != EADDRINUSE)
+            return -1;
+        if (listen_fd >= 0)
+            return start_holder(a, listen_fd, err) == 0 ? holder_connect(job, err) : -1;
+        nanosleep(&bit, NULL);
+    }
+    return -1;
+}
+
+/* ---- what the holder is told ----------------------------------------------------------------- */
+
+/* The name of the host's agent: all that has to be the same for it to serve this step. */
+static int name_agent(const struct starter *st, char *buf, size_t n)
+{
+    const struct step_plan *plan = st->all->plan;
+    const struct alloc_host *h = &plan->alloc.hosts[st->host->index];
+    int length = snprintf(buf, n, "%s %s %s", h->name, plan->remote_path, start_client_name(plan));
+    return length > 0 && (size_t)length < n ? length + 1 : -1;
+}
+
+/* data: what follows the name. False: there is no holder any more. */
+static bool tell_by(int fd, const struct starter *st, enum holder_what what, const void *data,
+                    size_t n, const int fds[HOLDER_FDS])
+{
+    struct holder_message m = {.what = what, .host = st->host->launch_index};
+    int length = name_agent(st, (char *)m.data, sizeof(m.data));
+    if (length < 0 || (size_t)length + n > sizeof(m.data))
+        return false;
+    if (n > 0)
+        memcpy(m.data + length, data, n);
+    m.size = (uint32_t)((size_t)length + n);
+    int rc = holder_send(fd, &m, fds);
+    explicit_bzero(m.data, sizeof(m.data));
+    return rc == 0;
+}
+
+static bool tell(const struct starter *st, enum holder_what what, const void *data, size_t n,
+                 const int fds[HOLDER_FDS])
+{
+    return tell_by(st->all->agents.fd, st, what, data, n, fds);
+}
+
+static bool tell_to_fork(struct starter *st)
+{
+    uint8_t packed[PREAMBLE_MAX];
+    struct error e;
+    int n = start_preamble(st, 0, packed, &e);
+    bool is_told = n > 0 && tell(st, HOLDER_START, packed, (size_t)n, NULL);
+    explicit_bzero(packed, sizeof(packed));
+    if (is_told)
+        st->agent = AGENT_FORKS;
+    return is_told;
+}
+
+/* ---- one host -------------------------------------------------------------------------------- */
+
+static void start_without_agent(struct starter *st)
+{
+    st->agent = AGENT_NOT_USED;
+    starter_forget(st);
+    starter_retry(st);
+}
+
+/* The host's agent is there. */
+static void use(struct starter *st)
+{
+    if (verdict_is_ending(st->all->step.verdict) || !tell_to_fork(st)) {
+        start_without_agent(st); /* after a cancel the adapter says that it was not begun */
+        return;
+    }
+    log_debug("host %s: the job's agent there forks the starter", st->host->name);
+    starter_client_begins(st, 0, false);
+    client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures, -1);
+}
+
+/* One that has not reported back may never have been forked. */
+static bool is_forked_anew(struct starter *st)
+{
+    if (st->host->state != AGENT_STARTED || verdict_is_ending(st->all->step.verdict))
+        return false;
+    log_debug("host %s: the job's agent there has gone", st->host->name);
+    starter_client_ends(st);
+    start_without_agent(st);
+    return true;
+}
+
+/* The agent is gone, or its start client: what the manager ends there is not known any more. */
+static void agent_is_gone(struct starter *st)
+{
+    const struct step_plan *plan = st->all->plan;
+    const char *manager = plan->adapter->ends_hosts;
+    struct host *h = st->host;
+    if (is_forked_anew(st) || !st->client_runs)
+        return;
+    starter_client_ends(st);
+    if (h->state < AGENT_CLEANED) {
+        host_mark_failed(h);
+        host_failures_add(st->all->step.failures, h, true, EXIT_CODE_MPRUN,
+                          "%s has gone, and the job's agent there with it; its ranks are ended%s%s",
+                          start_client_name(plan), manager ? "; " : "", manager ? manager : "");
+    }
+    starters_unsettle(st->all);
+}
+
+/* Nobody tells any more when the starter ends: its link does. */
+static void nobody_tells(struct starter *st)
+{
+    if (is_forked_anew(st) || !st->client_runs)
+        return;
+    starter_client_ends(st);
+    starters_unsettle(st->all);
+}
+
+static void take(struct starter *st, const struct holder_message *m)
+{
+    if (m->what == HOLDER_HAS && st->agent == AGENT_ASKED_FOR) {
+        use(st);
+    } else if (m->what == HOLDER_NONE && st->agent == AGENT_ASKED_FOR) {
+        st->agent = AGENT_MISSING;
+        if (!are_kept(st->all->plan)) {
+            agents_cannot(st);
+            st->agent = AGENT_NOT_USED;
+        }
+        st->all->plan->adapter->retry(st->all->starting, (size_t)st->host->launch_index);
+    } else if (st->agent == AGENT_FORKS && m->what == HOLDER_SAID) {
+        client_stderr_add(&st->said, m->data, m->size);
+    } else if (st->agent == AGENT_FORKS && m->what == HOLDER_ENDED && st->client_runs) {
+        starter_client_ended(st, m->value);
+    } else if (st->agent == AGENT_FORKS && m->what == HOLDER_GONE) {
+        agent_is_gone(st);
+    }
+}
+
+static void holder_is_gone(struct agents *a)
+{
+    struct starters *s = a->starters;
+    log_debug("the holder of the job's agents has gone");
+    agents_close(a);
+    for (size_t i = 0; i < s->plan->nused; i++) {
+        if (s->of[i].agent == AGENT_ASKED_FOR)
+            start_without_agent(&s->of[i]);
+        else if (s->of[i].agent == AGENT_FORKS)
+            nobody_tells(&s->of[i]);
+    }
+}
+
+static void readable(void *arg, int fd, unsigned events)
+{
+    struct agents *a = arg;
+    struct holder_message m;
+    int fds[HOLDER_FDS], rc;
+    while ((rc = holder_receive(fd, &m, fds)) > 0) {
+        for (int i = 0; i < HOLDER_FDS; i++)
+            cleanup_close(&fds[i]);
+        if (m.host < a->starters->plan->nused)
+            take(&a->starters->of[m.host], &m);
+    }
+    if (rc == 0)
+        holder_is_gone(a);
+    loop_defer_schedule(a->starters->step.turn);
+}
+
+/* ---- what others ask ------------------------------------------------------------------------- */
+
+bool agents_start_it(const struct starter *st)
+{
+    return st->agent == AGENT_ASKED_FOR || st->agent == AGENT_FORKS;
+}
+
+/* What the next mprun has forked there must not come before the preamble that makes it the agent.
+ */
+static bool give(struct starter *st)
+{
+    const int fds[HOLDER_FDS] = {st->channel.in_fd, st->channel.out_fd, st->said.fd};
+    struct preamble p = {.flags = PREAMBLE_AGENT};
+    uint8_t packed[PREAMBLE_MAX];
+    struct error e;
+    int n = preamble_pack(&p, packed, &e);
+    return n > 0 && fd_write_all(fds[0], packed, (size_t)n) == 0 &&
+           tell(st, HOLDER_GIVE, NULL, 0, fds) && tell_to_fork(st);
+}
+
+/* mpstarter that mprun has forked itself needs no manager, and is no agent. */
+bool agents_take(struct starter *st)
+{
+    size_t host = (size_t)st->host->launch_index;
+    if (st->agent != AGENT_MISSING)
+        return false;
+    if (st->client_is_starter || st->said.fd < 0 ||
+        !st->all->plan->adapter->hand_over(st->all->starting, host)) {
+        agents_cannot(st);
+        st->agent = AGENT_NOT_USED;
+        return false;
+    }
+    bool is_given = give(st);
+    sweep_spare(st->all, st->client_pid);
+    st->client_pid = 0;
+    client_stderr_hand_over(&st->said);
+    start_channel_close(st); /* an agent that nobody has ends with it */
+    if (!is_given) {
+        starter_client_ends(st);
+        start_without_agent(st);
+    }
+    return true;
+}
+
+bool agents_make_room(struct starter *st)
+{
+    char job[120];
+    struct error e;
+    name_job(st->all->plan, job, sizeof(job));
+    AUTO_CLOSE int fd = holder_connect(job, &e);
+    return fd >= 0 && tell_by(fd, st, HOLDER_LEAVE, NULL, 0, NULL);
+}
+
+void agents_cannot(struct starter *st)
+{
+    if (st->agent == AGENT_MISSING)
+        tell(st, HOLDER_CANNOT, NULL, 0, NULL);
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+void agents_init(struct agents *a, struct starters *s)
+{
+    *a = (struct agents){.starters = s, .fd = -1};
+}
+
+void agents_begin(struct agents *a)
+{
+    struct starters *s = a->starters;
+    struct error e = {0};
+    if (s->starts_through || s->plan->transport == TRANSPORT_STDIO || !s->plan->adapter->hand_over)
+        return;
+    a->fd = reach_holder(a, &e);
+    a->io = a->fd < 0 ? NULL : loop_io_create(s->step.loop, a->fd, LOOP_READ, readable, a);
+    if (!a->io) {
+        log_debug("the job keeps no agents: %s", a->fd < 0 ? e.text : "out of memory");
+        agents_close(a);
+        return;
+    }
+    for (size_t i = 0; i < s->plan->nused; i++)
+        if (tell(&s->of[i], HOLDER_ASK, NULL, 0, NULL))
+            s->of[i].agent = AGENT_ASKED_FOR;
+}
+
+void agents_cancel(struct agents *a)
+{
+    struct starters *s = a->starters;
+    for (size_t i = 0; i < s->plan->nused; i++)
+        if (s->of[i].agent == AGENT_ASKED_FOR)
+            start_without_agent(&s->of[i]);
+}
+
+void agents_close(struct agents *a)
+{
+    loop_io_destroy(take_ptr(a->io));
+    cleanup_close(&a->fd);
+    a->fd = -1;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agents.h - hosts whose starter is forked by the job's agent there, which outlives the step
+ *
+ * The first step that comes to a host starts the agent, by the adapter's start client; the holder
+ * keeps it (holder-socket.h). Every step, the first one too, has its starter from the agent.
+ * Without a holder a host is started as without agents. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/loop.h"
+
+struct starter;
+struct starters;
+
+struct agents { /* agents.c alone changes it */
+    struct starters *starters;
+    int fd; /* to the holder; -1: there are no agents */
+    struct loop_io *io;
+};
+
+/* What is known of a host's agent. */
+enum agent_use {
+    AGENT_NOT_USED,
+    AGENT_ASKED_FOR, /* the holder answers when it knows */
+    AGENT_MISSING,   /* this mprun starts it */
+    AGENT_FORKS,     /* it has been told to fork the starter */
+};
+
+void agents_init(struct agents *a, struct starters *s);
+/* Finds the holder of the job's agents, or starts it where the step keeps agents (--keep), and asks
+ * for all hosts. Nothing is done where the adapter cannot. */
+void agents_begin(struct agents *a);
+/* No host waits for an agent any more. */
+void agents_cancel(struct agents *a);
+void agents_close(struct agents *a);
+/* Does an agent start the host, or may it? Then no start client is wanted. */
+bool agents_start_it(const struct starter *st);
+/* The start client that mprun has started on the host has said that mpstarter is there: makes it
+ * the job's agent, hands it to the holder, and has it fork the starter. False: it is to be the
+ * starter.
+ */
+bool agents_take(struct starter *st);
+/* The manager has no room on the host for a start client: an agent that no step needs makes some.
+ * False: the job has no agents. */
+bool agents_make_room(struct starter *st);
+/* No start client could be started there. */
+void agents_cannot(struct starter *st);

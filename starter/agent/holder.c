@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* holder.c - see holder.h
+ *
+ * Nothing here waits for a peer: an agent that takes nothing more, and an mprun that reads nothing
+ * more, is given up. */
+#include "starter/agent/holder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/loop.h"
+#include "model/rank-end.h"
+#include "starter/tunables.h"
+#include "wire/start-channel/agent-channel.h"
+#include "wire/start-channel/holder-socket.h"
+
+enum { WORDS_MAX = 1024 };
+
+struct asker { /* an mprun */
+    struct asker *next;
+    int fd;
+    bool is_gone;
+};
+
+/* Who waits for an agent that another asker starts. */
+struct waiter {
+    struct waiter *next;
+    struct asker *asker;
+    uint32_t host; /* the asker's number of it */
+};
+
+/* A starter that runs. */
+struct start {
+    struct start *next;
+    uint32_t number, host;
+    struct asker *asker; /* NULL: it has gone */
+};
+
+struct agent {
+    struct agent *next;
+    char *host;
+    struct asker *starts_it; /* NULL: it is there */
+    struct waiter *waiters;
+    struct start *starts;
+    int in_fd, out_fd, err_fd; /* -1: not there yet, or closed */
+    char line[AGENT_LINE_MAX];
+    size_t line_bytes;
+    char words[WORDS_MAX + 1]; /* a line of standard error, so far */
+    size_t word_bytes;
+    bool is_gone;
+};
+
+struct holder {
+    struct asker *askers;
+    struct agent *agents;
+    uint32_t last_number;
+    double alive, needed; /* loop_now(): when agents were told so, and when somebody needed it */
+};
+
+static void tell(struct asker *a, enum holder_what what, uint32_t host, int value, const void *data,
+                 size_t n)
+{
+    struct holder_message m = {.what = what, .host = host, .value = value, .size = (uint32_t)n};
+    if (n)
+        memcpy(m.data, data, n);
+    if (a && !a->is_gone && holder_send(a->fd, &m, NULL) < 0)
+        a->is_gone = true; /* it reads nothing more */
+}
+
+/* ---- agents ---------------------------------------------------------------------------------- */
+
+static struct agent *find_agent(const struct holder *h, const char *host)
+{
+    struct agent *a = h->agents;
+    while (a && (a->is_gone || strcmp(a->host, host) != 0))
+        a = a->next;
+    return a;
+}
+
+static struct agent *add_agent(struct holder *h, const char *host, struct asker *starts_it)
+{
+    struct agent *a = calloc(1, sizeof(*a));
+    if (!a || !(a->host = strdup(host))) {
+        free(a);
+        return NULL;
+    }
+    a->starts_it = starts_it;
+    a->in_fd = a->out_fd = a->err_fd = -1;
+    a->next = h->agents;
+    h->agents = a;
+    return a;
+}
+
+static void agent_free(struct agent *a)
+{
+    cleanup_close(&a->in_fd);
+    cleanup_close(&a->out_fd);
+    cleanup_close(&a->err_fd);
+    while (a->waiters) {
+        struct waiter *w = a->waiters;
+        a->waiters = w->next;
+        free(w);
+    }
+    while (a->starts) {
+        struct start *s = a->starts;
+        a->starts = s->next;
+        free(s);
+    }
+    free(a->host);
+    free(a);
+}
+
+static void add_waiter(struct agent *a, struct asker *asker, uint32_t host)
+{
+    struct waiter *w = malloc(sizeof(*w));
+    if (w) {
+        *w = (struct waiter){.next = a->waiters, .asker = asker, .host = host};
+        a->waiters = w;
+    }
+}
+
+/* The next one that waits for it is to start it; false: nobody waits. */
+static bool next_starts_it(struct agent *a)
+{
+    a->starts_it = NULL;
+    while (a->waiters && !a->starts_it) {
+        struct waiter *w = a->waiters;
+        a->waiters = w->next;
+        if (!w->asker->is_gone) {
+            a->starts_it = w->asker;
+            tell(w->asker, HOLDER_NONE, w->host, 0, NULL, 0);
+        }
+        free(w);
+    }
+    return a->starts_it;
+}
+
+static void agent_is_gone(struct agent *a)
+{
+    a->is_gone = true;
+    for (struct start *s = a->starts; s; s = s->next)
+        tell(s->asker, HOLDER_GONE, s->host, 0, NULL, 0);
+}
+
+static void has_ended(struct agent *a, uint32_t number, int status)
+{
+    struct start **at = &a->starts;
+    while (*at && (*at)->number != number)
+        at = &(*at)->next;
+    struct start *s = *at;
+    if (!s)
+        return;
+    *at = s->next;
+    tell(s->asker, HOLDER_ENDED, s->host, status, NULL, 0);
+    free(s);
+}
+
+/* What is no line of the agent's is text of a prolog or of a login. */
+static void take_line(struct agent *a)
+{
+    uint32_t number;
+    int status;
+    a->line[a->line_bytes] = 0;
+    a->line_bytes = 0;
+    if (agent_line_read(a->line, &number, &status))
+        has_ended(a, number, status);
+}
+
+static void agent_says(struct agent *a)
+{
+    char buf[4096];
+    ssize_t n = read(a->out_fd, buf, sizeof(buf));
+    if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+        agent_is_gone(a);
+    for (ssize_t i = 0; i < n; i++) {
+        if (buf[i] == '\n')
+            take_line(a);
+        else if (a->line_bytes < sizeof(a->line) - 1)
+            a->line[a->line_bytes++] = buf[i];
+    }
+}
+
+/* What no starter says is for all of them: it is the manager's, or of the agent itself. */
+static void pass_message(struct agent *a)
+{
+    a->words[a->word_bytes] = 0;
+    a->word_bytes = 0;
+    uint32_t number = agent_message_take_number(a->words);
+    size_t n = strlen(a->words);
+    a->words[n++] = '\n';
+    for (struct start *s = a->starts; s; s = s->next)
+        if (number == 0 || number == s->number)
+            tell(s->asker, HOLDER_SAID, s->host, 0, a->words, n);
+}
+
+static void agent_complains(struct agent *a)
+{
+    char buf[4096];
+    ssize_t n = read(a->err_fd, buf, sizeof(buf));
+    if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+        close(take_fd(&a->err_fd));
+    for (ssize_t i = 0; i < n; i++) {
+        if (buf[i] == '\n' || a->word_bytes == WORDS_MAX - 1)
+            pass_message(a);
+        if (buf[i] != '\n')
+            a->words[a->word_bytes++] = buf[i] ? buf[i] : '?';
+    }
+}
+
+/* ---- askers ---------------------------------------------------------------------------------- */
+
+static void take_ask(struct holder *h, struct asker *asker, uint32_t host, const char *name)
+{
+    struct agent *a = find_agent(h, name);
+    if (a && !a->starts_it)
+        tell(asker, HOLDER_HAS, host, 0, NULL, 0);
+    else if (a)
+        add_waiter(a, asker, host);
+    else if (add_agent(h, name, asker))
+        tell(asker, HOLDER_NONE, host, 0, NULL, 0);
+}
+
+static void take_give(struct agent *a, int fds[HOLDER_FDS])
+{
+    a->in_fd = take_fd(&fds[0]);
+    a->out_fd = take_fd(&fds[1]);
+    a->err_fd = take_fd(&fds[2]);
+    fd_set_nonblock(a->in_fd, 1);
+    fd_set_nonblock(a->out_fd, 1);
+    if (a->err_fd >= 0)
+        fd_set_nonblock(a->err_fd, 1);
+    a->starts_it = NULL;
+    while (a->waiters) {
+        struct waiter *w = a->waiters;
+        a->waiters = w->next;
+        tell(w->asker, HOLDER_HAS, w->host, 0, NULL, 0);
+        free(w);
+    }
+}
+
+static void take_start(struct holder *h, struct agent *a, struct asker *asker,
+                       const struct holder_message *m, const uint8_t *preamble, size_t n)
+{
+    uint8_t packed[AGENT_START_MAX];
+    struct start *s = n <= PREAMBLE_MAX ? malloc(sizeof(*s)) : NULL;
+    if (!s) {
+        tell(asker, HOLDER_GONE, m->host, 0, NULL, 0);
+        return;
+    }
+    *s = (struct start){
+        .next = a->starts, .number = ++h->last_number, .host = m->host, .asker = asker};
+    a->starts = s;
+    size_t size = agent_start_pack(s->number, preamble, n, packed);
+    if (write(a->in_fd, packed, size) != (ssize_t)size) /* a pipe takes it whole, or is full */
+        agent_is_gone(a);
+    explicit_bzero(packed, sizeof(packed));
+}
+
+/* data: a name with its end, and for START the preamble behind it. */
+static void take_message(struct holder *h, struct asker *asker, struct holder_message *m,
+                         int fds[HOLDER_FDS])
+{
+    size_t name = strnlen((char *)m->data, m->size) + 1;
+    if (name > m->size) {
+        asker->is_gone = true;
+        return;
+    }
+    struct agent *a = find_agent(h, (char *)m->data);
+    bool is_own = a && a->starts_it == asker;
+    if (m->what == HOLDER_ASK)
+        take_ask(h, asker, m->host, (char *)m->data);
+    else if (m->what == HOLDER_GIVE && is_own && fds[0] >= 0 && fds[1] >= 0)
+        take_give(a, fds);
+    else if (m->what == HOLDER_CANNOT && is_own)
+        a->is_gone = !next_starts_it(a);
+    else if (m->what == HOLDER_LEAVE && a && !a->starts_it && !a->starts)
+        agent_is_gone(a);
+    else if (m->what == HOLDER_START && a && !a->starts_it)
+        take_start(h, a, asker, m, m->data + name, m->size - name);
+    else if (m->what == HOLDER_START)
+        tell(asker, HOLDER_GONE, m->host, 0, NULL, 0);
+}
+
+static void asker_says(struct holder *h, struct asker *asker)
+{
+    struct holder_message m;
+    int fds[HOLDER_FDS], rc;
+    while (!asker->is_gone && (rc = holder_receive(asker->fd, &m, fds)) >= 0) {
+        if (rc == 0)
+            asker->is_gone = true;
+        else
+            take_message(h, asker, &m, fds);
+        for (int i = 0; i < HOLDER_FDS; i++)
+            cleanup_close(&fds[i]);
+    }
+    explicit_bzero(&m, sizeof(m));
+}
+
+static void take_asker(struct holder *h, int listen_fd)
+{
+    int fd = holder_accept(listen_fd);
+    struct asker *a = fd >= 0 ? calloc(1, sizeof(*a)) : NULL;
+    if (!a) {
+        cleanup_close(&fd);
+        return;
+    }
+    *a = (struct asker){.next = h->askers, .fd = fd};
+    h->askers = a;
+}
+
+/* It starts nothing more, and nobody is told what its starters do. */
+static void forget_asker(struct holder *h, const struct asker *asker)
+{
+    for (struct agent *a = h->agents; a; a = a->next) {
+        for (struct waiter **w = &a->waiters; *w;) {
+            struct waiter *over = *w;
+            if (over->asker != asker) {
+                w = &over->next;
+                continue;
+            }
+            *w = over->next;
+            free(over);
+        }
+        for (struct start *s = a->starts; s; s = s->next)
+            if (s->asker == asker)
+                s->asker = NULL;
+        if (a->starts_it == asker)
+            a->is_gone |= !next_starts_it(a);
+    }
+}
+
+static void remove_gone(struct holder *h)
+{
+    for (struct asker **at = &h->askers; *at;) {
+        struct asker *a = *at;
+        if (!a->is_gone) {
+            at = &a->next;
+            continue;
+        }
+        *at = a->next;
+        forget_asker(h, a);
+        close(a->fd);
+        free(a);
+    }
+    for (struct agent **at = &h->agents; *at;) {
+        struct agent *a = *at;
+        if (!a->is_gone) {
+            at = &a->next;
+            continue;
+        }
+        *at = a->next;
+        agent_free(a);
+    }
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+enum { LISTENER, JOB, FIRST };
+
+static size_t count(const struct holder *h)
+{
+    size_t n = FIRST;
+    for (const struct asker *a = h->askers; a; a = a->next)
+        n++;
+    for (const struct agent *a = h->agents; a; a = a->next)
+        n += 2;
+    return n;
+}
+
+static bool is_idle(const struct holder *h)
+{
+    for (const struct agent *a = h->agents; a; a = a->next)
+        if (a->starts)
+            return false;
+    return !h->askers;
+}
+
+static void say_alive(struct holder *h)
+{
+    uint8_t number[AGENT_START_MAX];
+    if (loop_now() - h->alive < AGENT_ALIVE_SECONDS)
+        return;
+    h->alive = loop_now();
+    for (struct agent *a = h->agents; a; a = a->next)
+        if (a->in_fd >= 0 && write(a->in_fd, number, agent_start_pack(0, NULL, 0, number)) < 0)
+            agent_is_gone(a);
+}
+
+/* Returns whether the job goes on. */
+static bool wait_and_serve(struct holder *h, struct pollfd *p, double seconds)
+{
+    size_t n = FIRST;
+    for (struct asker *a = h->askers; a; a = a->next)
+        p[n++] = (struct pollfd){.fd = a->fd, .events = POLLIN};
+    for (struct agent *a = h->agents; a; a = a->next) {
+        p[n++] = (struct pollfd){.fd = a->out_fd, .events = POLLIN};
+        p[n++] = (struct pollfd){.fd = a->err_fd, .events = POLLIN};
+    }
+    if (poll(p, n, (int)(AGENT_ALIVE_SECONDS * 1000)) < 0)
+        return errno == EINTR;
+    say_alive(h);
+    if (!is_idle(h))
+        h->needed = loop_now();
+    else if (seconds > 0 && loop_now() - h->needed >= seconds)
+        return false;
+    n = FIRST;
+    struct agent *agents = h->agents; /* what comes now is not among those that were looked at */
+    for (struct asker *a = h->askers; a; a = a->next, n++)
+        if (p[n].revents)
+            asker_says(h, a);
+    for (struct agent *a = agents; a; a = a->next, n += 2) {
+        if (p[n + 1].revents && a->err_fd >= 0) /* the reason comes before the end */
+            agent_complains(a);
+        if (p[n].revents && a->out_fd >= 0)
+            agent_says(a);
+    }
+    if (p[LISTENER].revents)
+        take_asker(h, STDIN_FILENO);
+    remove_gone(h);
+    return !p[JOB].revents;
+}
+
+/* Agents end when their input does, and their start clients with them. */
+static void end_agents(struct holder *h)
+{
+    double end = loop_now() + HOLDER_END_SECONDS;
+    for (struct agent *a = h->agents; a; a = a->next)
+        if (a->in_fd >= 0)
+            close(take_fd(&a->in_fd));
+    for (struct agent *a = h->agents; a; a = a->next) {
+        struct pollfd p = {.fd = a->out_fd, .events = POLLIN};
+        while (!a->is_gone && a->out_fd >= 0 && loop_now() < end &&
+               poll(&p, 1, (int)((end - loop_now()) * 1000)) > 0)
+            agent_says(a);
+    }
+}
+
+int holder_run(pid_t job, double seconds)
+{
+    struct holder h = {.needed = loop_now()};
+    AUTO_CLOSE int job_fd = job > 0 ? (int)syscall(SYS_pidfd_open, job, 0) : -1;
+    bool goes_on = job <= 0 || job_fd >= 0;
+    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGXCPU};
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+        signal(ignored[i], SIG_IGN); /* the manager may send them to all processes of the job */
+    while (goes_on) {
+        AUTO_FREE struct pollfd *p = calloc(count(&h), sizeof(*p));
+        if (!p)
+            return EXIT_CODE_MPRUN;
+        p[LISTENER] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+        p[JOB] = (struct pollfd){.fd = job_fd, .events = POLLIN};
+        goes_on = wait_and_serve(&h, p, seconds);
+    }
+    end_agents(&h);
+    return EXIT_CODE_OK;
+}

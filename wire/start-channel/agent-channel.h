@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent-channel.h - what a job's agent is told on its start channel, and what it says there
+ *
+ * A preamble with PREAMBLE_AGENT makes mpstarter the agent of the job on its host. From then on its
+ * standard input has one start after another: a number (4 bytes, little endian), then a preamble.
+ * For each the agent forks a starter, and says on its standard output when that has ended: a line,
+ * longer than what a manager's relay may hold back (preamble.h). A number 0 without a preamble says
+ * that the job goes on: it comes every AGENT_ALIVE_SECONDS, because some managers' relays do not
+ * pass on the end of the input. At that end, or after AGENT_SILENCE_SECONDS without a word, the
+ * agent starts nothing more, and ends when its starters have ended. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/start-channel/preamble.h"
+
+#define AGENT_ALIVE_SECONDS   1.5
+#define AGENT_SILENCE_SECONDS 5.0
+
+enum { AGENT_START_MAX = 4 + PREAMBLE_MAX, AGENT_LINE_MAX = 400 };
+
+/* Packs a start: `number`, then the n bytes of a packed preamble, of at most PREAMBLE_MAX. Returns
+ * the bytes in ret, which has the step's key. */
+size_t agent_start_pack(uint32_t number, const uint8_t *preamble, size_t n,
+                        uint8_t ret[AGENT_START_MAX]);
+/* Reads a start from a blocking descriptor; *ret is unchanged where the number is 0. -1 with err;
+ * code 0: the input has ended. */
+int agent_start_read(int fd, uint32_t *ret_number, struct preamble *ret, struct error *err);
+
+/* The starter of that number has ended with this status, as of waitpid(): the line, with its
+ * newline. Returns its length. */
+size_t agent_ended_line(uint32_t number, int status, char ret[AGENT_LINE_MAX]);
+/* Is this such a line, without the newline? */
+bool agent_line_read(const char *line, uint32_t *ret_number, int *ret_status);
+
+/* The name of a starter in its messages on standard error, which all starters of an agent have in
+ * common: "mpstarter#7". */
+enum { AGENT_STARTER_NAME = 24 };
+void agent_starter_name(uint32_t number, char ret[AGENT_STARTER_NAME]);
+/* The number of the starter whose message this is, which loses its number; 0: it is nobody's. */
+uint32_t agent_message_take_number(char *line);

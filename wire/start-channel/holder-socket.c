@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* holder-socket.c - see holder-socket.h */
+#include "wire/start-channel/holder-socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+enum { HEAD = offsetof(struct holder_message, data), BACKLOG = 1000 };
+
+/* Bytes of the address: an abstract name begins with a 0 and has no end. */
+static socklen_t name_of(const char *job, struct sockaddr_un *ret)
+{
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "mprun-agents-%u-%s",
+                     (unsigned)geteuid(), job);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static int make_socket(const char *job, int flags, struct sockaddr_un *name, socklen_t *ret_size,
+                       struct error *err)
+{
+    *ret_size = name_of(job, name);
+    if (*ret_size > sizeof(*name))
+        return error_set(err, ENAMETOOLONG, "the job's name '%.40s...' is too long", job);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
+    return fd < 0 ? error_errno(err, errno, "make a socket") : fd;
+}
+
+static int is_own_user(int fd)
+{
+    struct ucred u;
+    socklen_t n = sizeof(u);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &n) == 0 && u.uid == geteuid();
+}
+
+int holder_listen(const char *job, struct error *err)
+{
+    struct sockaddr_un name;
+    socklen_t n;
+    AUTO_CLOSE int fd = make_socket(job, SOCK_NONBLOCK, &name, &n, err);
+    if (fd < 0)
+        return -1;
+    if (bind(fd, (struct sockaddr *)&name, n) < 0 || listen(fd, BACKLOG) < 0)
+        return error_errno(err, errno, "listen for the job's next steps");
+    return take_fd(&fd);
+}
+
+int holder_connect(const char *job, struct error *err)
+{
+    struct sockaddr_un name;
+    socklen_t n;
+    AUTO_CLOSE int fd = make_socket(job, 0, &name, &n, err);
+    if (fd < 0)
+        return -1;
+    if (connect(fd, (struct sockaddr *)&name, n) < 0)
+        return error_errno(err, errno, "connect to the holder of the job's agents");
+    if (!is_own_user(fd))
+        return error_set(err, EPERM, "the holder of the job's agents is another user's");
+    return take_fd(&fd);
+}
+
+int holder_accept(int fd)
+{
+    AUTO_CLOSE int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return peer >= 0 && is_own_user(peer) ? take_fd(&peer) : -1;
+}
+
+int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS])
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(HOLDER_FDS * sizeof(int))] = {0};
+    struct iovec v = {(void *)(uintptr_t)m, HEAD + m->size};
+    struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1};
+    if (fds) {
+        h.msg_control = control;
+        h.msg_controllen = sizeof(control);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(HOLDER_FDS * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, HOLDER_FDS * sizeof(int));
+    }
+    ssize_t n;
+    do
+        n = sendmsg(fd, &h, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -1 : 0;
+}
+
+static void take_fds(struct msghdr *h, int fds[HOLDER_FDS])
+{
+    const struct cmsghdr *c = CMSG_FIRSTHDR(h);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len <= CMSG_LEN(HOLDER_FDS * sizeof(int)))
+        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+}
+
+int holder_receive(int fd, struct holder_message *ret, int fds[HOLDER_FDS])
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(HOLDER_FDS * sizeof(int))];
+    struct iovec v = {ret, sizeof(*ret)};
+    struct msghdr h = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    for (int i = 0; i < HOLDER_FDS; i++)
+        fds[i] = -1;
+    ssize_t n;
+    do
+        n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == EAGAIN ? -1 : 0;
+    take_fds(&h, fds);
+    return n >= HEAD && (size_t)n == HEAD + ret->size;
+}

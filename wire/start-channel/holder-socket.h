@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* holder-socket.h - how an mprun finds the holder of its job's agents, and what both say
+ *
+ * The holder listens at an abstract Unix socket whose name is the user's and the job's: it has no
+ * file, and is gone with the holder. The kernel says who the peer is. Each packet is one message. A
+ * host is a number, which is the asker's own. To the holder each message about it begins, in data,
+ * with its name and a 0. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/error.h"
+
+enum holder_what {
+    /* to the holder */
+    HOLDER_ASK = 1, /* is there an agent on the host? */
+    HOLDER_GIVE,    /* there is, by these three descriptors: its standard input, output, error */
+    HOLDER_CANNOT,  /* none could be started there */
+    HOLDER_LEAVE,   /* end the agent, if no starter of it runs: a step that cannot use it needs its
+                       task */
+    HOLDER_START,   /* have it start a starter; a packed preamble is behind the name */
+    /* from the holder */
+    HOLDER_HAS,   /* there is an agent */
+    HOLDER_NONE,  /* there is none: the asker starts it, and then says GIVE or CANNOT */
+    HOLDER_SAID,  /* data: what the agent or a starter of it wrote to standard error */
+    HOLDER_ENDED, /* the starter has ended; value: its status, as of waitpid() */
+    HOLDER_GONE,  /* the agent has gone, and with it the starter */
+};
+
+enum { HOLDER_DATA_MAX = 4096, HOLDER_FDS = 3 };
+
+struct holder_message {
+    uint32_t what; /* enum holder_what */
+    uint32_t host;
+    int32_t value;
+    uint32_t size; /* of data */
+    uint8_t data[HOLDER_DATA_MAX];
+};
+
+/* Listens for the holder of the job, whose name `job` has adapter and number in it. Returns a
+ * descriptor; -1 with err, whose code is EADDRINUSE when there is a holder. */
+int holder_listen(const char *job, struct error *err);
+/* Connects to the job's holder. -1 with err: there is none, or it is another user's. */
+int holder_connect(const char *job, struct error *err);
+/* Takes a connection; -1: none, or another user's. */
+int holder_accept(int fd);
+
+/* Sends m with its descriptors (fds NULL: none). -1 with errno. */
+int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS]);
+/* Takes a message, and into fds what came with it or -1; the caller closes these. Returns 1; 0: the
+ * peer has gone or has sent what is no message; -1 with errno EAGAIN: there is none now. */
+int holder_receive(int fd, struct holder_message *ret, int fds[HOLDER_FDS]);
