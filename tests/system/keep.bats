@@ -139,6 +139,7 @@ all_over() { wait_until 5 free; }
 }
 
 @test "100 steps leave nothing in an agent: memory, descriptors, processes" {
+    needs_no_sanitizers "they keep what was freed"
     JOB_LIMIT=200 run -0 job '
         what() { for p in $(holder) $(agent h0); do
                 ls /proc/$p/fd | wc -l; awk "/RssAnon|Threads/ { print \$2 }" /proc/$p/status; done
