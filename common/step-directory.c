@@ -69,10 +69,12 @@ static int open_stale(int parent, const char *name)
     return take_fd(&dir);
 }
 
-bool step_directory_is_stale(int dir, const char *name)
+bool step_directory_is_own(int dir, const char *name)
 {
-    AUTO_CLOSE int fd = open_stale(dir, name);
-    return fd >= 0;
+    struct stat st;
+    AUTO_CLOSE int stale = open_stale(dir, name);
+    return stale < 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           st.st_uid == geteuid() && (st.st_mode & 07777) == 0700;
 }
 
 static void sweep_entry(void *arg, int parent, const char *place, const char *name)

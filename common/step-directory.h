@@ -27,7 +27,7 @@ void step_directory_lock(int fd);
 void step_directories(const char *place, const char *id, enum step_directory_of of,
                       void (*fn)(void *arg, int dir, const char *place, const char *name),
                       void *arg);
-/* The directory of this name in `dir` is this user's and has no owner. */
-bool step_directory_is_stale(int dir, const char *name);
+/* Is the directory of this name in `dir` this user's alone, and does its owner live? */
+bool step_directory_is_own(int dir, const char *name);
 /* Remove those of this user that have no owner. */
 void step_directories_sweep(const char *place, const char *id, enum step_directory_of of);

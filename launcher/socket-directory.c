@@ -70,12 +70,9 @@ static void other_entry(void *arg, int parent, const char *place, const char *na
 {
     const struct others *o = arg;
     char path[sizeof(o->own->path) + 64];
-    struct stat st;
     int n = snprintf(path, sizeof(path), "%s/%s", place, name);
     if (n < (int)sizeof(path) && strcmp(path, o->own->path) != 0 &&
-        fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
-        st.st_uid == geteuid() && (st.st_mode & 07777) == 0700 &&
-        !step_directory_is_stale(parent, name))
+        step_directory_is_own(parent, name))
         o->fn(o->arg, path);
 }
 

@@ -89,8 +89,7 @@ static void add_step(void *arg, int dir, const char *place, const char *name)
     const char *id = name + strlen(STEP_DIRECTORY);
     AUTO_FREE char *socket = NULL;
     if (s->n == STEPS_MAX || (s->wanted && strcmp(id, s->wanted) != 0) ||
-        faccessat(dir, name, R_OK | X_OK, AT_EACCESS) < 0 || step_directory_is_stale(dir, name) ||
-        asprintf(&socket, "%s/%s/control", place, name) < 0)
+        !step_directory_is_own(dir, name) || asprintf(&socket, "%s/%s/control", place, name) < 0)
         return;
     for (size_t i = 0; i < s->n; i++)
         if (!strcmp(s->sockets[i], socket))

@@ -506,3 +506,12 @@ type \x1c' --rm local:3 -n 3 --fanout 0 bash -c 'case $MPRUN_RANK in
     [[ $output == "code 129"* ]]
     [ "$(grep -cx TERM log.0)" -eq 1 ]
 }
+
+# bats test_tags=root
+@test "mprctl asks nobody else's steps, whatever is in a place that others can write" {
+    needs_root
+    mkdir -m 755 "$TMPDIR/mprun-aaaaaaaaaaaa" && touch "$TMPDIR/mprun-aaaaaaaaaaaa/control"
+    chown -R "$TEST_UID" "$TMPDIR/mprun-aaaaaaaaaaaa"
+    run -1 env XDG_RUNTIME_DIR= "$MPRUN_BUILD/tools/mprctl" status aaaaaaaaaaaa
+    [[ $output == *"no step aaaaaaaaaaaa of yours has its mprun on this host"* ]]
+}
