@@ -47,12 +47,9 @@ static void client_closed(void *arg, struct link *l, const struct error *why)
 
 static const struct link_events client_events = {.frame = client_frame, .closed = client_closed};
 
-static bool is_own_user(int fd)
+static bool is_allowed(int fd)
 {
-    struct ucred u;
-    socklen_t len = sizeof(u);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &len) == 0 &&
-           (u.uid == geteuid() || u.uid == 0);
+    return address_is_peer_of(fd, geteuid()) || address_is_peer_of(fd, 0);
 }
 
 static void acceptable(void *arg, int fd, unsigned events)
@@ -69,7 +66,7 @@ static void acceptable(void *arg, int fd, unsigned events)
         return;
     while (at < CONTROL_CLIENTS && c->clients[at])
         at++;
-    if (at == CONTROL_CLIENTS || !is_own_user(peer)) {
+    if (at == CONTROL_CLIENTS || !is_allowed(peer)) {
         close(peer);
         return;
     }

@@ -150,13 +150,6 @@ static void peer_closed(void *arg, struct link *l, const struct error *why)
     peer_lose(arg, why->text);
 }
 
-static bool is_own_user(int fd)
-{
-    struct ucred u;
-    socklen_t len = sizeof(u);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &len) == 0 && u.uid == geteuid();
-}
-
 static void connected(void *arg, int fd, const struct error *why)
 {
     static const struct link_events events = {.frame = peer_frame, .closed = peer_closed};
@@ -165,7 +158,7 @@ static void connected(void *arg, int fd, const struct error *why)
     struct error e = {.text = "it is another user's"};
     if (fd < 0)
         e = *why;
-    else if (is_own_user(fd))
+    else if (address_is_peer_of(fd, geteuid()))
         p->link = link_create(p->all->loop, fd, fd, &trusted, "another mprun", &events, p, &e);
     else
         close(fd);

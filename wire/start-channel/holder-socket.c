@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "wire/transport/address.h"
 
 enum { HEAD = offsetof(struct holder_message, data), BACKLOG = 1000 };
 
@@ -30,13 +31,6 @@ static int make_socket(const char *job, int flags, struct sockaddr_un *name, soc
         return error_set(err, ENAMETOOLONG, "the job's name '%.40s...' is too long", job);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
     return fd < 0 ? error_errno(err, errno, "make a socket") : fd;
-}
-
-static int is_own_user(int fd)
-{
-    struct ucred u;
-    socklen_t n = sizeof(u);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &n) == 0 && u.uid == geteuid();
 }
 
 int holder_listen(const char *job, struct error *err)
@@ -60,7 +54,7 @@ int holder_connect(const char *job, struct error *err)
         return -1;
     if (connect(fd, (struct sockaddr *)&name, n) < 0)
         return error_errno(err, errno, "connect to the holder of the job's agents");
-    if (!is_own_user(fd))
+    if (!address_is_peer_of(fd, geteuid()))
         return error_set(err, EPERM, "the holder of the job's agents is another user's");
     return take_fd(&fd);
 }
@@ -68,7 +62,7 @@ int holder_connect(const char *job, struct error *err)
 int holder_accept(int fd)
 {
     AUTO_CLOSE int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    return peer >= 0 && is_own_user(peer) ? take_fd(&peer) : -1;
+    return peer >= 0 && address_is_peer_of(peer, geteuid()) ? take_fd(&peer) : -1;
 }
 
 int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS])

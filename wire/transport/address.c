@@ -268,6 +268,13 @@ void address_own(int fd, char *ret, size_t size)
     snprintf(ret, size, "%s", tcp_end_of(fd, false, &e) ? e.ip : "");
 }
 
+bool address_is_peer_of(int fd, uid_t user)
+{
+    struct ucred u;
+    socklen_t len = sizeof(u);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &len) == 0 && u.uid == user;
+}
+
 int address_home(const char *addresses, char *ret, size_t size)
 {
     char text[ADDRESS_TEXT], path[ADDRESS_TEXT];

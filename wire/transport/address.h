@@ -7,7 +7,9 @@
  * reached through its directory's descriptor. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 
@@ -37,6 +39,9 @@ int address_begin(const char *address);
 
 /* The numeric address of this end of a TCP connection; "" for any other descriptor. */
 void address_own(int fd, char *ret, size_t size);
+
+/* Is the other end of this Unix socket a process of this user? The kernel says so. */
+bool address_is_peer_of(int fd, uid_t user);
 
 /* Copies the path of "home:PATH" among addresses into ret: 1; 0: none, or longer than size. */
 int address_home(const char *addresses, char *ret, size_t size);

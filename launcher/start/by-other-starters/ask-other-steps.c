@@ -319,13 +319,6 @@ static void send_hand(struct neighbour *n, struct waiting *w)
         loop_timer_start(&n->timer, NEIGHBOUR_SECONDS, 0);
 }
 
-static bool is_own_user(int fd)
-{
-    struct ucred u;
-    socklen_t len = sizeof(u);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &len) == 0 && u.uid == geteuid();
-}
-
 static void connected(void *arg, int fd, const struct error *why)
 {
     static const struct link_events events = {.frame = neighbour_frame, .closed = neighbour_closed};
@@ -333,7 +326,7 @@ static void connected(void *arg, int fd, const struct error *why)
     struct neighbour *n = arg;
     const struct starters_step *step = n->others->step;
     struct error e;
-    if (fd >= 0 && !is_own_user(fd)) {
+    if (fd >= 0 && !address_is_peer_of(fd, geteuid())) {
         close(fd);
         dies(n, "it is another user's");
         return;
