@@ -267,3 +267,12 @@ const char *duration_format(double seconds, char *buf, size_t n)
         snprintf(buf + at, n - (size_t)at, ".%llu", tenths % 10);
     return buf;
 }
+
+uint64_t hash_bytes(const void *p, size_t n)
+{
+    const uint8_t *bytes = p;
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ bytes[i]) * 1099511628211u;
+    return h;
+}

@@ -23,6 +23,10 @@ int duration_parse(const char *text, const char *what, double *ret_seconds, stru
 int u64_parse(const char *text, uint64_t *ret);
 int flat_key_u64(const char *text, const char *key, uint64_t *ret);
 
+/* FNV-1a, 64 bits, as http://www.isthe.com/chongo/tech/comp/fnv/ has it: for tables and names, not
+ * against attackers. */
+uint64_t hash_bytes(const void *p, size_t n);
+
 /* "3.8 GiB", "512 B": at most 12 characters. Returns buf. */
 const char *size_format(uint64_t bytes, char *buf, size_t n);
 /* The ending of a noun after this count: "s", or "" after 1. */

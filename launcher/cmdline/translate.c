@@ -235,12 +235,15 @@ static int add_srun_placement(struct translation *t, const struct placement_opti
         return -1;
     if (place->in_sequence || place->rank_file)
         return 0;
+    const char *parts = b.map == LEVEL_PACKAGE && b.in_turn ? ":cyclic" : "";
     if (place->turn > 1)
-        snprintf(how, sizeof(how), "plane=%u", place->turn);
+        snprintf(how, sizeof(how), "plane=%u%s", place->turn, parts);
     else
-        strcpy(how, place->turn ? "cyclic" : place->packs ? "block" : "even");
-    if (b.map == LEVEL_PACKAGE && b.in_turn)
-        strcat(how, ":cyclic");
+        snprintf(how, sizeof(how), "%s%s",
+                 place->turn    ? "cyclic"
+                 : place->packs ? "block"
+                                : "even",
+                 parts);
     return translation_add(t, "--distribution", how, err);
 }
 

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/idset.h"
 #include "common/loop.h"
+#include "common/number.h"
 #include "launcher/io/output-lines.h"
 #include "launcher/tunables.h"
 
@@ -42,15 +43,6 @@ struct line_merge {
 static struct waiting *at(struct line_merge *m, uint64_t number)
 {
     return &m->queue[number % WAITING_MAX];
-}
-
-/* FNV-1a. */
-static uint64_t hash_of(const uint8_t *p, size_t n)
-{
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * 1099511628211u;
-    return h;
 }
 
 static bool is_same(const struct waiting *w, uint64_t hash, const struct output_line *l)
@@ -142,7 +134,7 @@ static struct waiting *append(struct line_merge *m, uint64_t hash, const struct 
 
 int line_merge_add(struct line_merge *m, const struct output_line *l)
 {
-    uint64_t hash = hash_of(l->text, l->n);
+    uint64_t hash = hash_bytes(l->text, l->n);
     uint64_t number = *l->merge_state + 1 > m->first ? *l->merge_state + 1 : m->first;
     while (number < m->end && !is_same(at(m, number), hash, l))
         number++;

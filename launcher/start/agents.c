@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/number.h"
 #include "common/proc.h"
 #include "common/spawn.h"
 #include "launcher/outcome/host-failures.h"
@@ -30,15 +31,6 @@ static pid_t job_process(void)
     return getppid() > 1 ? getppid() : 0;
 }
 
-/* FNV-1a, as http://www.isthe.com/chongo/tech/comp/fnv/ has it. */
-static unsigned long long hash_of(const char *text)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
-}
-
 /* The job as the holder's socket has it. Where no manager has given it a number, it is the session.
  */
 static void name_job(const struct step_plan *plan, char *buf, size_t n)
@@ -47,7 +39,7 @@ static void name_job(const struct step_plan *plan, char *buf, size_t n)
     pid_t process = job_process();
     if (plan->alloc.job_id[0])
         snprintf(buf, n, "%s-%s-%s-%llx", PACKAGE_VERSION, plan->adapter->name, plan->alloc.job_id,
-                 hash_of(plan->alloc.cluster));
+                 (unsigned long long)hash_bytes(plan->alloc.cluster, strlen(plan->alloc.cluster)));
     else if (proc_stat_read(process, &ps) == 0)
         snprintf(buf, n, "%s-%s-%d-%llu", PACKAGE_VERSION, plan->adapter->name, (int)process,
                  (unsigned long long)ps.starttime);
@@ -171,7 +163,8 @@ static void use(struct starter *st)
     client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures, -1);
 }
 
-/* One that has not reported back may never have been forked. */
+/* Starts the host again if its starter has not reported back: the agent may never have forked it.
+ */
 static bool is_forked_anew(struct starter *st)
 {
     if (st->host->state != AGENT_STARTED || verdict_is_ending(st->all->step.verdict))
@@ -200,7 +193,7 @@ static void agent_is_gone(struct starter *st)
     starters_unsettle(st->all);
 }
 
-/* Nobody tells any more when the starter ends: its link does. */
+/* The holder is gone, and with it the news of the starter's end: the end of its link says it. */
 static void nobody_tells(struct starter *st)
 {
     if (is_forked_anew(st) || !st->client_runs)
@@ -265,8 +258,8 @@ bool agents_start_it(const struct starter *st)
     return st->agent == AGENT_ASKED_FOR || st->agent == AGENT_FORKS;
 }
 
-/* What the next mprun has forked there must not come before the preamble that makes it the agent.
- */
+/* The preamble that makes the process an agent goes first: as soon as the holder has the channel,
+ * other mpruns send starts over it. */
 static bool give(struct starter *st)
 {
     const int fds[HOLDER_FDS] = {st->channel.in_fd, st->channel.out_fd, st->said.fd};
