@@ -53,8 +53,8 @@ void server_release(struct server *s);
 void server_end(struct server *s);
 
 /* Send PMI_CLIENT: the rank connected (1) or finalized (0); ABORTED: it asks for the end of the
- * step, or of n ranks alone. The library lets a rank return from PMIx_Init or PMIx_Finalize, and go on after PMIx_Abort,
- * only when the message is in the starter's socket. */
+ * step, or of n ranks alone. The library lets a rank return from PMIx_Init or PMIx_Finalize, and go
+ * on after PMIx_Abort, only when the message is in the starter's socket. */
 void server_tell_client(const struct server *s, const struct world *w, uint32_t rank,
                         int connected);
 void server_tell_abort(const struct server *s, const struct world *w, uint32_t rank, int code,

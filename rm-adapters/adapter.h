@@ -76,7 +76,7 @@ struct start_request {
     double patience;                  /* seconds that a host has from its start to its HELLO */
     unsigned concurrency;             /* start clients at once; 0: the adapter's default */
     start_event_fn event;
-    void *arg;  /* of event and of the functions below */
+    void *arg; /* of event and of the functions below */
     /* Where one start client starts all hosts (STDIO_SHARED). Writes what it is to send to all of
      * them: returns the number of bytes in ret, which the adapter wipes, or -1 with err. */
     int (*preamble)(void *arg, uint8_t ret[START_PREAMBLE_MAX], struct error *err);
@@ -151,7 +151,8 @@ struct rm_adapter {
      * error. Unless it says START_NOT, another OPEN or FAILED follows. NULL: always START_NOT. */
     enum start_again (*again)(struct starting *s, size_t host, int status, const char *words);
     /* The host's start client outlives mprun, and is another process's from now on: no event comes
-     * of it, and nothing is done to it. False: this one has to end with the step. NULL: all have. */
+     * of it, and nothing is done to it. False: this one has to end with the step. NULL: all have.
+     */
     bool (*hand_over)(struct starting *s, size_t host);
     /* Begin the start of this host once more. Called after START_LATER, and for a host that was
      * elsewhere. NULL where `again`, `hand_over` and `remote_command` are. */

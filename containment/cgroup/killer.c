@@ -5,8 +5,8 @@
 #include "containment/cgroup/kill.h"
 #include "containment/tunables.h"
 
-/* What waits in state D does not freeze, so that the ladder may be given up on its way there. Such
- * a process would stay for ever if it found itself frozen when it comes back. */
+/* A process in state D does not freeze, and the ladder may be given up while it waits for that. A
+ * cgroup that stays frozen then would stop the process for ever when it leaves state D. */
 void kill_ladder_stop(struct kill_ladder *k)
 {
     if (k->frozen_tries == 0)

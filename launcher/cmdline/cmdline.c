@@ -377,7 +377,7 @@ static int take_own_place(struct cmdline *c, const struct placement_options *ste
     return 0;
 }
 
-/* What it says of limits of ranks is its program's. */
+/* The limits of ranks that a part of the line gives hold for the program of that part. */
 static int take_own_limits(struct cmdline *c, const struct step_wide_limits *step,
                            struct error *err)
 {

@@ -1131,7 +1131,7 @@ static const struct option_def table[] = {
     {.names = NULL},
 };
 
-/* What they say of ranks and cores holds for the program that they stand before. */
+/* Is this an option about ranks or cores? It holds for the program that stands behind it. */
 bool cmdline_is_peers_app_option(const struct option_def *def)
 {
     static int (*const places[])(void *target, const char *value,

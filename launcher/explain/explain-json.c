@@ -41,7 +41,7 @@ static struct json *holders_of(enum limit_kind k, enum limit_level level)
     return list;
 }
 
-/* Nobody has said yet what holds them. */
+/* Before the start no host has said what holds a limit: the possible holders are listed. */
 static void put_foreseen_limits(struct json *in, const struct limits *l, enum limit_level level)
 {
     struct json *j = json_new_object();

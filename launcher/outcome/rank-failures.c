@@ -59,7 +59,7 @@ static const char *where_it_is(const struct rank_failures *f, const struct rank_
     return "";
 }
 
-/* What becomes of the other ranks, as the end of a sentence. */
+/* The end of the sentence about a failed rank: it says what happens to the other ranks. */
 static const char *then(const struct rank_failures *f, const struct rank_end *e)
 {
     if (f->record->nranks == 1 || f->plan->cmd->explain)

@@ -2,9 +2,9 @@
 /* agent.h - the agent of a job on its host: it forks a starter for each step that comes to the host
  *
  * The agent is the process that the job's first step had the manager start here (agent-channel.h
- * says how it is spoken to). It is a child subreaper, has no libraries and no threads, and is a few
- * hundred kilobytes. A starter that it forks is as one that the manager has started: keeper and
- * worker, with a key of the step's own. */
+ * says how it is spoken to). It is a child subreaper, and uses no library and no thread. A starter
+ * that it forks is as one that the manager has started: keeper and worker, with a key of the step's
+ * own. */
 #pragma once
 
 #include "wire/start-channel/agent-channel.h"
