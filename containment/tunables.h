@@ -38,6 +38,12 @@ enum {
     POLICY_STALE_WAIT_MS = 50,
 };
 
+/* ---- others that are asked ------------------------------------------------------------------- */
+
+/* Seconds until a systemd that says nothing is done without: it moves processes within some ms,
+ * and when it is busy (a reload) within a second or two. */
+#define POLICY_SYSTEMD_S 10.0
+
 /* ---- bounds --------------------------------------------------------------------------------- */
 
 enum {

@@ -52,8 +52,11 @@ struct containment_request {
     int tracking_set;
     enum tracking tracking; /* at least this strong; TRACK_TREE when set means: exactly the tree */
     int memory, cpuset, pids, devices; /* 1: a cgroup must hold it */
-    int oom_kills_one;  /* --oom-kill: the kernel kills one process of a rank, and not all */
-    int cgroup_version; /* --cgroup-version: use no other; 0: whatever a host has */
+    int oom_kills_one;   /* --oom-kill: the kernel kills one process of a rank, and not all */
+    int cgroup_version;  /* --cgroup-version: use no other; 0: whatever a host has */
+    bool ignore_systemd; /* --ignore-systemd: do not ask it for a scope */
+    bool automount;      /* --cgroup-automount: root has cgroups above give what there is */
+    char mount[256];     /* --cgroup-mount: look at or below this directory alone; "": anywhere */
 };
 
 enum pmi_kind {

@@ -83,16 +83,24 @@ static int make_parts(struct host *h, struct error *err)
     return rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err);
 }
 
-/* Cgroups are made while mppmi initialises. */
-static void begin_slow_parts(struct host *h)
+/* The starter's own processes: those that it is itself, and mprun where that is an ancestor. */
+static void own_processes(const struct host *h, pid_t ret[4])
 {
+    ret[0] = getpid();
+    ret[1] = h->with.keeper;
+    ret[2] = h->with.pmi ? h->with.pmi->pid : ret[0];
+    ret[3] = h->launcher ? h->launcher : ret[0];
+}
+
+static void begin_containment(void *arg)
+{
+    struct host *h = arg;
     struct error e;
-    pid_t own = getpid();
-    pid_t self[] = {own, h->with.keeper, h->with.pmi ? h->with.pmi->pid : own, h->launcher};
-    if (h->with.pmi)
-        pmi_server_begin(h->with.pmi);
-    int rc = containment_begin(&h->containment, &h->launch.step, h->launch.host_index,
-                               rank_binding_usable(&h->binding), self, h->launcher ? 4 : 3, &e);
+    pid_t self[4];
+    if (h->state != HOST_PREPARING || h->end.has_begun) /* systemd has answered late */
+        return;
+    own_processes(h, self);
+    int rc = containment_begin(&h->containment, rank_binding_usable(&h->binding), self, 4, &e);
     struct cgroup_tree *tree = h->containment.tree;
     const char *const *paths;
     size_t n = tree ? cgroup_tree_paths(tree, &paths) : 0;
@@ -100,6 +108,18 @@ static void begin_slow_parts(struct host *h)
         keeper_tell(h->with.keeper_fd, KEEPER_CGROUP, paths[i]);
     if (rc < 0)
         step_end_cannot_run(&h->end, EXIT_CODE_MPRUN, e.text);
+    loop_defer_schedule(&h->turn);
+}
+
+/* Cgroups are made while mppmi initialises. */
+static void begin_slow_parts(struct host *h)
+{
+    pid_t self[4];
+    own_processes(h, self);
+    if (h->with.pmi)
+        pmi_server_begin(h->with.pmi);
+    containment_find_place(&h->containment, &h->launch.step, h->launch.host_index, self,
+                           begin_containment, h);
 }
 
 void host_prepare(struct host *h)

@@ -150,6 +150,7 @@ static void free_parts(struct host *h)
     errands_close(&h->errands);
     rank_binding_free(&h->binding);
     host_directories_free(&h->directories);
+    containment_stop(&h->containment);
     cgroup_tree_destroy(h->containment.tree);
     uplink_close(&h->uplink);
     launch_free(&h->launch);

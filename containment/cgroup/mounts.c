@@ -234,6 +234,28 @@ char *cgroup_directory(const struct cgroup_mounts *mounts, int version, enum cgr
     return dir;
 }
 
+static const char *kept_to = "";
+
+void cgroup_mounts_keep_to(const char *directory)
+{
+    kept_to = directory;
+}
+
+static void forget_others(struct cgroup_mounts *mounts)
+{
+    size_t n = mounts->n, len = strlen(kept_to);
+    mounts->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct cgroup_mount m = mounts->m[i];
+        if (!strncmp(m.point, kept_to, len) && (!len || !m.point[len] || m.point[len] == '/')) {
+            mounts->m[mounts->n++] = m;
+            continue;
+        }
+        free(m.root);
+        free(m.point);
+    }
+}
+
 int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err)
 {
     AUTO_FREE char *text = file_slurp_at(AT_FDCWD, "/proc/self/mountinfo", TABLE_MAX, NULL);
@@ -241,6 +263,7 @@ int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err)
         return error_errno(err, errno, "read '/proc/self/mountinfo'");
     if (cgroup_mounts_parse(text, ret) < 0)
         return error_errno(err, ENOMEM, "read '/proc/self/mountinfo'");
+    forget_others(ret);
     return 0;
 }
 

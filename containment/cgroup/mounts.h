@@ -30,6 +30,9 @@ struct cgroup_membership {
 
 /* Read the tables as they are now: 0, or -1 with err. pid 0: the caller. */
 int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err);
+/* From now on this process knows mounts at this directory and below it alone, which it must keep;
+ * "": all. */
+void cgroup_mounts_keep_to(const char *directory);
 int cgroup_membership_read(pid_t pid, struct cgroup_membership *ret, struct error *err);
 void cgroup_mounts_free(struct cgroup_mounts *mounts);
 void cgroup_membership_free(struct cgroup_membership *m);

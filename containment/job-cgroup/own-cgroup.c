@@ -22,7 +22,9 @@
 #include "common/cleanup.h"
 #include "common/proc.h"
 #include "containment/cgroup/dir.h"
+#include "containment/cgroup/driver.h"
 #include "containment/cgroup/mounts.h"
+#include "containment/job-cgroup/systemd-scope.h"
 
 /* ---- what a directory allows ----------------------------------------------------------------- */
 
@@ -81,11 +83,18 @@ static bool is_threaded(struct cgroup_at d)
 
 /* ---- cgroup2 --------------------------------------------------------------------------------- */
 
+/* One that systemd gave to this step: a user's instance leaves its scopes unmarked. */
+static bool is_own_scope(const char *dir)
+{
+    return !strncmp(strrchr(dir, '/') + 1, SYSTEMD_SCOPE_PREFIX, strlen(SYSTEMD_SCOPE_PREFIX));
+}
+
 static bool is_parent_better(const char *dir, size_t root_len)
 {
     AUTO_CLOSE int fd = open_cgroup(dir, 2);
     struct cgroup_at at = {fd, "."};
-    return fd >= 0 && strlen(dir) > root_len && !is_delegation_top(fd) && !is_limited(at);
+    return fd >= 0 && strlen(dir) > root_len && !is_delegation_top(fd) && !is_limited(at) &&
+           !is_own_scope(dir);
 }
 
 /* Shorten path to the highest directory that may serve: 0, or -1 when there is none. */
@@ -254,6 +263,27 @@ static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membe
         if (own->v1[wanted[i]] && find_v1_controller(mounts, own, wanted[i], ret, err) == 0)
             has_one = true;
     return has_one ? 0 : -1;
+}
+
+void cgroup_parents_enable(void)
+{
+    struct cgroup_mounts mounts = {0};
+    struct cgroup_membership own = {0};
+    size_t at = 0;
+    char *path = NULL;
+    if (cgroup_mounts_read(&mounts, NULL) == 0 && cgroup_membership_read(0, &own, NULL) == 0 &&
+        own.v2)
+        path = cgroup_directory(&mounts, 2, 0, own.v2, &at, NULL);
+    for (char *end = path ? strchr(path + at, '/') : NULL; end; end = strchr(end + 1, '/')) {
+        *end = 0;
+        AUTO_CLOSE int fd = open_cgroup(path, 2);
+        if (fd >= 0)
+            (void)cgroup_driver_v2.enable((struct cgroup_at){fd, "."}, OF_STEPS);
+        *end = '/';
+    }
+    free(path);
+    cgroup_mounts_free(&mounts);
+    cgroup_membership_free(&own);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

@@ -29,6 +29,9 @@ int cgroup_parents_keep(struct cgroup_parents *p, int version, struct error *err
  * that holds only these may be reorganised. 0 with *ret, which the caller frees, or -1 with err. */
 int cgroup_parents_own(const pid_t *self, size_t nself, struct cgroup_parents *ret,
                        struct error *err);
+/* Root: let the cgroups above the process's own give all controllers that a step can use, as far as
+ * they can. */
+void cgroup_parents_enable(void);
 /* The last words of its error. A program leaves them out where a resource manager has the
  * processes: the advice is of no use there. */
 #define CGROUP_ADVICE                                                                              \

@@ -6,6 +6,7 @@
 #include "containment/step/tree-private.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 
@@ -42,9 +43,13 @@ static struct hierarchy *holder(struct cgroup_tree *t, struct error *err)
         return NULL;
     }
     if (!h) {
-        error_set(err, ENOTSUP, "no cgroup that can be made here has the controller cpuset%s%s%s",
+        error_set(err, ENOTSUP, "no cgroup that can be made here has the controller cpuset%s%s%s%s",
                   t->why_no_limits ? " (" : "", t->why_no_limits ? t->why_no_limits : "",
-                  t->why_no_limits ? ")" : "");
+                  t->why_no_limits ? ")" : "",
+                  strstr(t->h[0].parent, "/user@")
+                      ? ": users' systemd instances do not have it; the administrator can give it "
+                        "to them (Delegate=cpu cpuset io memory pids in user@.service)"
+                      : "");
         return NULL;
     }
     if (hierarchy_made(h) || hierarchy_make(h, NULL, 0, t->level == TRACK_RANK, err) == 0)

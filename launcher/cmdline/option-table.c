@@ -401,6 +401,19 @@ static int check_rank_input(const char *path, struct error *err)
     return not_empty(path, "the file", err);
 }
 
+static int apply_cgroup_mount(void *target, const char *value, struct error *err)
+{
+    char *to = ((struct cmdline *)target)->step.containment.mount;
+    size_t n = sizeof(((struct cmdline *)target)->step.containment.mount);
+    if (value[0] != '/' || (size_t)snprintf(to, n, "%s", value) >= n)
+        return error_set(err, EINVAL,
+                         "'%.60s': an absolute directory of at most %zu characters is wanted",
+                         value, n - 1);
+    for (size_t len = strlen(to); len > 0 && to[len - 1] == '/'; len--)
+        to[len - 1] = 0;
+    return 0;
+}
+
 static int apply_stdin(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
@@ -815,6 +828,14 @@ static const struct option_def table[] = {
     {"--cgroup-version", "WHICH", LIMITS,
      "Make cgroups of version v1 or v2 alone, where a host has both; the default is autodetect",
      SETS(WORD, step.containment.cgroup_version), .words = cgroup_version_words},
+    {"--cgroup-mount", "DIRECTORY", LIMITS,
+     "Look for cgroups at this mount point, or below it, alone", .apply = apply_cgroup_mount},
+    {"--cgroup-automount", NULL, LIMITS,
+     "As root, let the cgroups above mprun's own give all controllers that they have",
+     SETS(FLAG, step.containment.automount)},
+    {"--ignore-systemd", NULL, LIMITS,
+     "Do not ask the user's systemd instance for a scope in which cgroups can be made",
+     SETS(FLAG, step.containment.ignore_systemd)},
     {"--containment", "LIST", LIMITS,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "
      "devices; a host that cannot is an error",

@@ -3,6 +3,7 @@
  *
  * It asks the same questions as the daemon when it starts, and does nothing but look: an
  * administrator runs it before the first start, and after each change. */
+#include "containment/cgroup/mounts.h"
 #include "node-daemon/command/check.h"
 
 #include <errno.h>
@@ -55,6 +56,7 @@ static void check_ground(struct check *c)
     struct ground g;
     struct error e;
     char text[GROUND_TEXT_MAX];
+    cgroup_mounts_keep_to(c->conf->cgroup_mount);
     int scope = systemd_is_wanted(c->conf);
     if (ground_open(&g, c->conf->cgroup, scope ? SYSTEMD_SCOPE_CGROUP : c->conf->cgroup,
                     c->conf->cgroup_version, c->conf->controllers, GROUND_LOOK, &e) < 0) {

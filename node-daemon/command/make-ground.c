@@ -32,6 +32,7 @@ static int descend(const struct cgroup_driver *driver, char *path, size_t root_l
     char *part = fd >= 0 && copy ? strtok_r(copy, "/", &save) : NULL;
     if (!part)
         return error_errno(err, errno, "open the cgroup above '%s'", path);
+    bool is_ours = use == GROUND_MAKE;
     for (; part; part = strtok_r(NULL, "/", &save)) {
         struct cgroup_at up = {fd, "."}, d = {fd, part};
         if (use == GROUND_LOOK && faccessat(fd, part, F_OK, 0) < 0) {
@@ -39,10 +40,11 @@ static int descend(const struct cgroup_driver *driver, char *path, size_t root_l
                 break;
             return error_errno(err, errno, "make cgroup '%s'", path);
         }
-        if (use == GROUND_MAKE)
+        if (is_ours)
             (void)driver->enable(up, controllers);
-        int made = use == GROUND_MAKE && mkdirat(fd, part, 0755) == 0;
-        if ((use == GROUND_MAKE && !made && errno != EEXIST) ||
+        int made = use != GROUND_LOOK && mkdirat(fd, part, 0755) == 0;
+        is_ours |= made;
+        if ((use != GROUND_LOOK && !made && errno != EEXIST) ||
             (made && driver->prepare(up, d, controllers) < 0))
             return error_errno(err, errno, "make cgroup '%s'", path);
         int next = at_open(d);
@@ -88,7 +90,7 @@ static int add_part(struct ground *g, const struct cgroup_driver *driver, char *
         free(path);
         return -1;
     }
-    p->controllers = use == GROUND_MAKE ? can_give(p, controllers) : could_give(p, controllers);
+    p->controllers = use == GROUND_LOOK ? could_give(p, controllers) : can_give(p, controllers);
     g->n++;
     return 0;
 }

@@ -20,6 +20,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "containment/cgroup/mounts.h"
 #include "node-daemon/command/make-ground.h"
 #include "node-daemon/command/systemd.h"
 #include "node-daemon/conf/conf-private.h"
@@ -92,10 +93,14 @@ static int give_ground(const struct mprund_options *o, const struct conf *c, str
     struct ground g;
     const char *v2_cgroup = c->cgroup;
     char text[GROUND_TEXT_MAX];
-    if (systemd_is_wanted(c) && systemd_scope(&v2_cgroup, err) < 0)
-        return -1;
-    if (ground_open(&g, c->cgroup, v2_cgroup, c->cgroup_version, c->controllers, GROUND_MAKE, err) <
-        0)
+    cgroup_mounts_keep_to(c->cgroup_mount);
+    if (systemd_is_wanted(c) && systemd_scope(&v2_cgroup, err) < 0) {
+        if (c->systemd != SYSTEMD_TRY)
+            return -1;
+        log_warn("%s; systemd = try: jobs are in cgroup '%s'", err->text, c->cgroup);
+    }
+    if (ground_open(&g, c->cgroup, v2_cgroup, c->cgroup_version, c->controllers,
+                    c->cgroup_automount ? GROUND_MAKE : GROUND_MAKE_BELOW, err) < 0)
         return -1;
     snprintf(p->cgroup, sizeof(p->cgroup), "%s", g.cgroup);
     snprintf(p->v2_cgroup, sizeof(p->v2_cgroup), "%s", g.v2_cgroup);

@@ -52,7 +52,7 @@ int systemd_is_wanted(const struct conf *c)
     if (c->cgroup_version == 1)
         return 0;
     if (c->systemd != SYSTEMD_AUTO)
-        return c->systemd == SYSTEMD_YES;
+        return c->systemd != SYSTEMD_NO;
     AUTO_FREE char *path = scope_path(NULL); /* without cgroup v2, v1 does it all */
     return path && lstat("/run/systemd/system", &st) == 0 &&
            S_ISDIR(st.st_mode); /* as sd_booted(3) */

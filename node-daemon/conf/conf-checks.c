@@ -126,9 +126,9 @@ static int check_rule(cfg_t *cfg, cfg_opt_t *opt)
 static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
 {
     const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
-    if (v && (!strcmp(v, "auto") || !strcmp(v, "yes") || !strcmp(v, "no")))
+    if (v && (!strcmp(v, "auto") || !strcmp(v, "yes") || !strcmp(v, "try") || !strcmp(v, "no")))
         return 0;
-    cfg_error(cfg, "systemd = %s: auto, yes or no is allowed", v ? v : "");
+    cfg_error(cfg, "systemd = %s: auto, yes, try or no is allowed", v ? v : "");
     return -1;
 }
 
@@ -271,6 +271,7 @@ void conf_set_checks(cfg_t *cfg)
         {"user", check_word},
         {"cgroup", check_path},
         {"cgroup_version", check_cgroup_version},
+        {"cgroup_mount", check_path},
         {"systemd", check_systemd},
         {"subsystems", check_controller},
         {"cores", check_cores},

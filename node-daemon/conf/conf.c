@@ -74,6 +74,8 @@ static cfg_t *new_cfg(void)
         CFG_STR("user", "mprund", CFGF_NONE),
         CFG_STR("cgroup", "/mprund", CFGF_NONE),
         CFG_STR("cgroup_version", "autodetect", CFGF_NONE),
+        CFG_STR("cgroup_mount", NULL, CFGF_NODEFAULT),
+        CFG_BOOL("cgroup_automount", cfg_true, CFGF_NONE),
         CFG_STR("systemd", "auto", CFGF_NONE),
         CFG_STR_LIST("subsystems", "{memory, pids, cpu, cpuset, freezer}", CFGF_NONE),
         CFG_STR("cores", "auto", CFGF_NONE),
@@ -206,11 +208,15 @@ static int take_gpus(cfg_t *cfg, struct conf *c)
 static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
 {
     const char *systemd = cfg_getstr(cfg, "systemd");
-    c->systemd = !strcmp(systemd, "yes")  ? SYSTEMD_YES
-                 : !strcmp(systemd, "no") ? SYSTEMD_NO
-                                          : SYSTEMD_AUTO;
+    c->systemd = !strcmp(systemd, "yes")   ? SYSTEMD_YES
+                 : !strcmp(systemd, "try") ? SYSTEMD_TRY
+                 : !strcmp(systemd, "no")  ? SYSTEMD_NO
+                                           : SYSTEMD_AUTO;
     const char *version = cfg_getstr(cfg, "cgroup_version"); /* checked */
     c->cgroup_version = version[0] == 'v' ? version[1] - '0' : 0;
+    const char *mount = cfg_getstr(cfg, "cgroup_mount");
+    c->cgroup_mount = strdup(mount ? mount : "");
+    c->cgroup_automount = cfg_getbool(cfg, "cgroup_automount");
     for (unsigned i = 0; i < cfg_size(cfg, "subsystems"); i++) {
         unsigned bit = 0;
         (void)conf_subsystem(cfg_getnstr(cfg, "subsystems", i), &bit, NULL); /* checked */
@@ -230,7 +236,7 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->cores = (enum conf_cores)conf_core_word(cfg_getstr(cfg, "cores"));
     const char *key = cfg_getstr(cfg, "grant_key");
     c->grant_key = key ? strdup(key) : NULL;
-    if (!c->user || !c->cgroup ||
+    if (!c->user || !c->cgroup || !c->cgroup_mount ||
         idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
         take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
         return error_errno(err, ENOMEM, "read the configuration");
@@ -290,6 +296,7 @@ void conf_free(struct conf *c)
     idset_free(&c->system_cpus);
     free(c->user);
     free(c->cgroup);
+    free(c->cgroup_mount);
     free(c->ge_spool);
     free(c->ge_shepherd);
     free(c->ge_execd);

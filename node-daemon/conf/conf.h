@@ -9,7 +9,7 @@
 #include "common/idset.h"
 #include "node-daemon/signer/token.h"
 
-enum conf_systemd { SYSTEMD_AUTO, SYSTEMD_YES, SYSTEMD_NO };
+enum conf_systemd { SYSTEMD_AUTO, SYSTEMD_YES, SYSTEMD_TRY, SYSTEMD_NO };
 /* May a job's cores be shared where there are too few? OFF: none are chosen. */
 enum conf_cores { CORES_AUTO, CORES_EXCLUSIVE, CORES_OFF };
 
@@ -29,6 +29,8 @@ struct conf {
     char *cgroup;              /* below this cgroup jobs get theirs: a path in each hierarchy */
     enum conf_systemd systemd; /* let systemd make a scope for the jobs in cgroup v2 */
     int cgroup_version;        /* of the hierarchies that are used; 0: both */
+    char *cgroup_mount;        /* those that are mounted there or below it; "": all */
+    int cgroup_automount;      /* enable controllers from the mount point down */
     unsigned controllers;      /* bit per enum cgroup_controller that jobs are to have */
     enum conf_cores cores;
     struct idset system_cpus; /* hardware threads of cores that no job gets */

@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
+#include "containment/cgroup/mounts.h"
 #include "containment/job-cgroup/parents.h"
+#include "containment/job-cgroup/systemd-scope.h"
 #include "containment/step/tree.h"
 #include "rm-adapters/starter-side/starter-side.h"
 
@@ -148,6 +151,7 @@ static void use_first(struct step_containment *c, const pid_t *self, size_t nsel
             return;
         add_reason(c, e.text);
     }
+    add_reason(c, c->why_no_scope.text);
     fall_to_manager(c);
 }
 
@@ -208,19 +212,78 @@ const char *containment_mprund_is_silent(const struct step_containment *c)
     return c->why_no_answer.code == ETIMEDOUT ? c->why_no_answer.text : "";
 }
 
+/* ---- a scope of systemd's -------------------------------------------------------------------- */
+
+static bool needs_scope(const struct step_containment *c, const pid_t *self, size_t nself)
+{
+    const struct containment_request *r = c->step ? &c->step->containment : NULL;
+    struct cgroup_parents own;
+    char how[160];
+    if (c->has_answer || (r && ((r->tracking_set && r->tracking == TRACK_TREE) ||
+                                r->cgroup_version == 1 || r->ignore_systemd)))
+        return false;
+    if (!systemd_scope_is_there() || rm_starter_side_is_tracked(how, sizeof(how)))
+        return false;
+    if (cgroup_parents_own(self, nself, &own, NULL) < 0)
+        return true;
+    bool has_v2 = own.v2 != NULL;
+    cgroup_parents_free(&own);
+    return !has_v2;
+}
+
+static void has_place(void *arg, const struct error *err)
+{
+    struct step_containment *c = arg;
+    c->scope = NULL;
+    c->has_scope = !err;
+    if (err)
+        c->why_no_scope = *err;
+    c->answered(c->arg);
+}
+
+void containment_find_place(struct step_containment *c, const struct step *step, uint32_t host,
+                            const pid_t *self, void (*ready)(void *arg), void *arg)
+{
+    struct error e;
+    c->step = step;
+    cgroup_mounts_keep_to(step->containment.mount);
+    if (step->containment.automount && geteuid() == 0)
+        cgroup_parents_enable();
+    snprintf(c->id, sizeof(c->id), "%s-%u", step->id, host);
+    c->answered = ready;
+    c->arg = arg;
+    if (!needs_scope(c, self, SYSTEMD_SCOPE_PIDS)) {
+        ready(arg);
+        return;
+    }
+    c->scope = systemd_scope_ask(c->loop, c->id, self, has_place, c, &e);
+    if (!c->scope)
+        has_place(c, &e);
+}
+
+void containment_stop(struct step_containment *c)
+{
+    systemd_scope_free(c->scope);
+    c->scope = NULL;
+}
+
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
 void containment_probe(struct step_containment *c, const pid_t *self, size_t nself)
 {
+    if (needs_scope(c, self, nself)) {
+        c->level = TRACK_RANK;
+        add_reason(c, "a transient scope of the user's systemd instance");
+        return;
+    }
     use_first(c, self, nself, describe_parents);
 }
 
-int containment_begin(struct step_containment *c, const struct step *step, uint32_t host,
-                      const struct idset *cpus, const pid_t *self, size_t nself, struct error *err)
+int containment_begin(struct step_containment *c, const struct idset *cpus, const pid_t *self,
+                      size_t nself, struct error *err)
 {
+    const struct step *step = c->step;
     c->cpus = cpus;
-    c->step = step;
-    snprintf(c->id, sizeof(c->id), "%s-%u", step->id, host);
     c->reason[0] = 0;
     c->rank_limits = step_lowest_rank_limits(step);
     c->host_limits = step->host_limits;

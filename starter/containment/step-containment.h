@@ -16,6 +16,7 @@
 
 struct cgroup_tree;
 struct idset;
+struct systemd_scope;
 
 struct step_containment { /* begins as all zero but for loop; others only read the first part */
     struct loop *loop;
@@ -31,6 +32,9 @@ struct step_containment { /* begins as all zero but for loop; others only read t
     /* private to step-containment.c */
     bool has_answer;
     struct error why_no_answer;
+    struct systemd_scope *scope; /* that systemd is asked for */
+    bool has_scope;
+    struct error why_no_scope;
     void (*answered)(void *arg);
     void *arg;
     const struct step *step;  /* NULL: only asked what could be had */
@@ -45,11 +49,20 @@ void containment_ask(struct step_containment *c, void (*answered)(void *arg), vo
 /* The node daemon does not answer: a sentence that says it; or "". */
 const char *containment_mprund_is_silent(const struct step_containment *c);
 
+/* Where neither the node daemon nor the processes' own cgroup is a place for the step's, ask the
+ * user's systemd instance for one. ready is called once, perhaps at once: containment_begin() is
+ * next. host: index among the step's hosts, several of which may share a machine. self:
+ * SYSTEMD_SCOPE_PIDS processes, the starter's own. step must live as long as c. */
+void containment_find_place(struct step_containment *c, const struct step *step, uint32_t host,
+                            const pid_t *self, void (*ready)(void *arg), void *arg);
+/* Nothing is waited for any more. */
+void containment_stop(struct step_containment *c);
+
 /* Make the step's cgroup, set the host's limits: 0, or -1 with err, and the step must not run here.
- * host: index among the step's hosts, several of which may share a machine. cpus: hardware threads
- * that ranks may use. self: the starter's own processes. step and cpus must live as long as c. */
-int containment_begin(struct step_containment *c, const struct step *step, uint32_t host,
-                      const struct idset *cpus, const pid_t *self, size_t nself, struct error *err);
+ * cpus: hardware threads that ranks may use; they must live as long as c. self: the starter's own
+ * processes. */
+int containment_begin(struct step_containment *c, const struct idset *cpus, const pid_t *self,
+                      size_t nself, struct error *err);
 /* Find out what containment_begin() would most likely reach, without making anything: the level,
  * and as reason where cgroups could be made, or why not. */
 void containment_probe(struct step_containment *c, const pid_t *self, size_t nself);

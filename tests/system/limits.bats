@@ -228,6 +228,13 @@ for i in range(20):
     [[ $stderr == *"kill-step, kill-rank, warn"* ]]
 }
 
+@test "--cgroup-mount takes an absolute directory, and there no other cgroups are found" {
+    run -125 --separate-stderr mprun --cgroup-mount cgroup -n 1 true
+    [[ $stderr == "mprun: option '--cgroup-mount': 'cgroup': an absolute directory of at most "* ]]
+    run -125 --separate-stderr mprun --cgroup-mount "$TMPDIR" --containment rank -n 1 true
+    [[ $stderr == *"is not mounted"* ]]
+}
+
 # bats test_tags=root
 @test "--cgroup-version, on the line or in mprun.conf: one version is used where a host has both" {
     needs_root

@@ -47,6 +47,25 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     no_cgroups
 }
 
+@test "--cgroup-automount: root's cgroups above give controllers; --cgroup-mount: no others are looked for" {
+    [ "$VMRUN_CGROUP" = v2 ] && [ "$(id -u)" = 0 ] || skip "for root on a machine with cgroup v2 alone"
+    mkdir -p /sys/fs/cgroup/deep/below /tmp/other
+    mount -t cgroup2 none /tmp/other
+    below() { run sh -c 'echo $$ >/sys/fs/cgroup/deep/below/cgroup.procs && exec "$@"' sh "$MPRUN" --containment memory "$@"; }
+    below -n 1 true
+    [ "$status" -eq 125 ]
+    [[ $output == *"has not been given the controllers memory and pids"* ]]
+    below --cgroup-automount --mem-per-rank 48M -n 1 "$PROBE" take 200
+    [ "$status" -eq 137 ]
+    run --separate-stderr mprun --cgroup-mount /tmp/other/ -n 1 --explain true
+    [[ $stderr$output == *"cgroup v2 in '/tmp/other"* ]]
+    run mprun --cgroup-mount /tmp/nothing --containment rank -n 1 true
+    [ "$status" -eq 125 ]
+    [[ $output == *"cgroup v2 is not mounted"* ]]
+    umount /tmp/other
+    rmdir /sys/fs/cgroup/deep/below /sys/fs/cgroup/deep
+}
+
 @test "a rank that exceeds --mem-per-rank is killed and named with its limit" {
     needs_memory
     run --separate-stderr mprun -n 2 --mem-per-rank 48M sh -c \

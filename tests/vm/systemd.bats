@@ -72,3 +72,65 @@ as_lab() {
         "$MPRUN" -n 1 "$PROBE" take 200
     [ "$status" -ne 0 ]
 }
+
+# in_session COMMAND...: as the user, where a login session would be, which is not delegated
+in_session() {
+    systemd-run --quiet --scope --slice=user-$LAB_UID.slice setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups \
+        env HOME=/home/mprunlab TMPDIR=/tmp "$@" 3>&-
+}
+no_scope_is_left() { [ -z "$(find /sys/fs/cgroup -name 'mprun-*.scope' -print -quit)" ]; }
+SCOPE="/user.slice/user-$LAB_UID.slice/user@$LAB_UID.service/app.slice/mprun-"
+
+@test "from a session, where no cgroup is the user's, ranks are in a scope of the user's systemd, and limits hold" {
+    run --separate-stderr in_session "$MPRUN" -n 2 --report containment "$PROBE" where
+    echo "$output" "$stderr"
+    [ "$status" -eq 0 ]
+    for line in "${lines[@]}"; do
+        [[ $line == "$SCOPE"*-0.scope/mprun.*/ranks/0.?.0 ]]
+    done
+    [[ $stderr == *"tracking rank in v2 cgroups"* ]]
+    run -137 in_session "$MPRUN" --mem-per-rank 48M -n 1 "$PROBE" take 200
+    [[ $output == *"rank 0 on "*" exceeded its memory limit 48"* ]]
+    wait_until 20 no_scope_is_left
+    run -0 in_session "$MPRUN" --explain -n 1 true
+    [[ $output == *"a transient scope of the user's systemd instance"* ]]
+}
+
+@test "a step in such a scope survives daemon-reload and reset-failed of both instances, with its limits" {
+    rm -f /tmp/go
+    in_session "$MPRUN" --mem-per-rank 48M -n 1 sh -c 'echo $$ >/tmp/rank; until [ -e /tmp/go ]; do sleep 0.2; done; exec "$1" take 200' sh "$PROBE" >out 2>&1 &
+    pid=$!
+    wait_until 60 test -s /tmp/rank
+    rank=$(cat /tmp/rank)
+    held_by() { cat "/proc/$rank/cgroup" "/sys/fs/cgroup/$(sed s/^0::// "/proc/$rank/cgroup")"/{memory.max,cgroup.controllers}; }
+    held_by >before
+    grep -qx $((48 << 20)) before
+    systemctl daemon-reload
+    systemctl reset-failed
+    as_lab systemctl --user daemon-reload
+    as_lab systemctl --user reset-failed
+    held_by >after
+    diff before after
+    touch /tmp/go
+    status=0
+    wait $pid || status=$?
+    cat out
+    [ "$status" -eq 137 ]
+    grep -q 'exceeded its memory limit 48' out
+}
+
+@test "what the user's instance lacks is said; without it, and without libsystemd, ranks are tracked by the tree" {
+    run in_session "$MPRUN" --containment cpuset -n 1 true
+    echo "$output"
+    [ "$status" -eq 125 ]
+    [[ $output == *"has the controller cpuset: users' systemd instances do not have it"*"user@.service"* ]]
+    run in_session "$MPRUN" --containment rank --ignore-systemd -n 1 true
+    [ "$status" -eq 125 ]
+    [[ $output == *"this host can only give 'tree'"*"is not delegated to this user"* ]]
+    run systemd-run --quiet --scope --slice=user-$LAB_UID.slice unshare --mount sh -c 'library=$(echo /lib/*/libsystemd.so.0) &&
+        mount --bind /dev/null "$library" && exec setpriv --reuid '$LAB_UID' --regid '$LAB_UID' --clear-groups "$@"' sh \
+        env TMPDIR=/tmp "$MPRUN" -n 1 --report containment echo works 3>&-
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *works*"tracking tree"*"load libsystemd: "* ]]
+}

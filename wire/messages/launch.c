@@ -33,6 +33,8 @@
     X(need_devices, containment.devices)                                                           \
     X(oom_kills_one, containment.oom_kills_one)                                                    \
     X(cgroup_version, containment.cgroup_version)                                                  \
+    X(ignore_systemd, containment.ignore_systemd)                                                  \
+    X(cgroup_automount, containment.automount)                                                     \
     X(pmi, pmi)                                                                                    \
     X(stdin_target, stdin_target)                                                                  \
     X(stdin_rank, stdin_rank)                                                                      \
@@ -222,6 +224,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.host_limits = &host_limits.message;
     for (int r = 0; r < RLIM_NLIMITS; r++)
         soft[r] = l->step.soft_limits[r].rlim_cur;
+    m.cgroup_mount = (char *)(uintptr_t)l->step.containment.mount;
     m.gpu_env = (char *)(uintptr_t)l->step.gpu_env;
     m.host_env = strings_pack(l->step.host_env, &m.n_host_env);
     m.wrapper = strings_pack(l->step.wrapper.argv, &m.n_wrapper);
@@ -372,6 +375,7 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     if (binding_unpack(m->binding, &s->bind, err) < 0)
         return -1;
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", m->gpu_env);
+    snprintf(s->containment.mount, sizeof(s->containment.mount), "%s", m->cgroup_mount);
     if (!(s->stdin_file = bytes_dup(&m->stdin_file)))
         return error_set(err, EPROTO, "the name of a file with a NUL byte, or no memory");
     if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
