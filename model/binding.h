@@ -40,6 +40,8 @@ enum memory_bind {
     MEMORY_NODES,      /* only on those that are named */
 };
 
+enum { GPU_SHARERS_MAX = 1024 };
+
 struct binding_request {
     enum bind_policy policy;
     uint32_t cores; /* of each rank; 0 is one: binding_cores() */
@@ -49,7 +51,9 @@ struct binding_request {
     uint32_t set_ranks; /* 0: no sets. So many ranks share set_cores cores: a set. `cores` of them
                            are a rank's; 0: all. ppr counts sets */
     uint32_t set_cores;
-    uint32_t set_turn; /* ranks to each set of the host in turn; 0: set after set is filled */
+    uint32_t set_turn;    /* ranks to each set of the host in turn; 0: set after set is filled */
+    uint32_t gpus;        /* of the host's, for each rank alone; 0: none of its own */
+    uint32_t gpu_sharers; /* instead: so many ranks share one; at most GPU_SHARERS_MAX; 0: none */
     bool in_turn;    /* ranks are numbered as they are dealt, and not one part's after another's */
     bool threads;    /* `cores` counts hardware threads */
     bool by_threads; /* so it does, and a rank has the whole cores that have as many */

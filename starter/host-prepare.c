@@ -80,7 +80,9 @@ static int make_parts(struct host *h, struct error *err)
         return -1;
     if (idle_ranks_begin(&h->idle) < 0)
         return error_errno(err, ENOMEM, "look for stuck ranks");
-    return rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err);
+    if (rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err) < 0)
+        return -1;
+    return gpu_shares_choose(&h->gpus, &h->launch, &h->binding, h->containment.answer.gpus, err);
 }
 
 /* The starter's own processes: those that it is itself, and mprun where that is an ancestor. */

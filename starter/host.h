@@ -8,6 +8,7 @@
 
 #include "common/idset.h"
 #include "common/loop.h"
+#include "starter/binding/gpu-shares.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/containment/step-containment.h"
 #include "starter/ending/removal.h"
@@ -69,6 +70,7 @@ struct host {
     struct launch launch;
     struct host_directories directories;
     struct rank_binding binding;
+    struct gpu_shares gpus;
     struct rank_io io;
     struct ranks ranks;
     struct spawned_worlds spawned;

@@ -26,6 +26,7 @@ struct starter_services {
      * world. */
     const struct launch *launch;
     struct rank_binding *binding;
+    struct gpu_shares *gpus;
     struct ranks *ranks; /* the first of a list, by worlds */
     char **pmi_env;      /* for the world's ranks, "NAME=value", NULL-terminated; NULL: the PMI
                             server is not ready for them */

@@ -148,6 +148,7 @@ static void free_parts(struct host *h)
     ranks_free(&h->ranks);
     words_free(h->with.pmi_env);
     errands_close(&h->errands);
+    gpu_shares_free(&h->gpus);
     rank_binding_free(&h->binding);
     host_directories_free(&h->directories);
     containment_stop(&h->containment);
@@ -177,6 +178,7 @@ int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *
                  .launch = &h.launch,
                  .directories = &h.directories,
                  .binding = &h.binding,
+                 .gpus = &h.gpus,
                  .io = &h.io,
                  .ranks = &h.ranks},
         .end.with = &h.with,

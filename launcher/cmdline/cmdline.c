@@ -96,8 +96,8 @@ static int refuse_in_part(void *target, const char *value, struct error *err)
     return error_set(
         err, EINVAL,
         "it holds for the whole step; put it before the first program, only -n, -x, "
-        "-env, --mca, --wdir, --host, -N, --map-by, --cpus-per-rank, --bind-to, --mem-bind, "
-        "--mem-per-rank and '--limit rank:...' belong to a single one");
+        "-env, --mca, --wdir, --host, -N, --map-by, --cpus-per-rank, --gpus-per-rank, --bind-to, "
+        "--mem-bind, --mem-per-rank and '--limit rank:...' belong to a single one");
 }
 
 /* A switch that the first part has, too. */
@@ -322,6 +322,10 @@ static void inherit(struct placement_options *own, const struct placement_option
         own->bind.set_turn = said.bind.set_turn;
         own->bind.by_threads = said.bind.cores ? said.bind.by_threads : step->bind.by_threads;
     }
+    if (said.bind.gpus || said.bind.gpu_sharers) {
+        own->bind.gpus = said.bind.gpus;
+        own->bind.gpu_sharers = said.bind.gpu_sharers;
+    }
     if (said.says_memory) {
         own->bind.memory = said.bind.memory;
         memcpy(own->bind.memory_nodes, said.bind.memory_nodes, sizeof(own->bind.memory_nodes));
@@ -364,8 +368,8 @@ static int take_own_place(struct cmdline *c, const struct placement_options *ste
     app->first_list = before;
     app->nlists = c->hosts.nlists - before;
     c->own_hosts |= app->nlists > 0;
-    bool says =
-        own->says_map || own->says_bind || own->says_memory || own->bind.list_kind != CPU_LIST_NONE;
+    bool says = own->says_map || own->says_bind || own->says_memory || own->bind.gpus ||
+                own->bind.gpu_sharers || own->bind.list_kind != CPU_LIST_NONE;
     if ((says || app->nlists) && check_own(own, step, err) < 0)
         return error_context(err, "program %zu of the line", c->napps);
     if (!says)

@@ -283,6 +283,24 @@ static int apply_rank_cores(void *target, const char *value, struct error *err)
     return cmdline_set_count(&p->bind.cores, value, len - p->bind.by_threads, err);
 }
 
+/* "2" GPUs; "1/2", "0.5" of one. */
+static int apply_rank_gpus(void *target, const char *value, struct error *err)
+{
+    struct binding_request *b = &((struct cmdline *)target)->place.bind;
+    double part = strspn(value, "0123456789.") == strlen(value) ? strtod(value, NULL) : 0;
+    if (strncmp(value, "1/", 2) != 0 && !(part > 0 && part < 1))
+        return cmdline_set_count(&b->gpus, value, strlen(value), err);
+    uint32_t sharers = part >= 1.0 / GPU_SHARERS_MAX ? (uint32_t)(1 / part) : 0;
+    if (part == 0 && cmdline_set_count(&sharers, value + 2, strlen(value + 2), err) < 0)
+        return -1;
+    if (sharers == 0 || sharers > GPU_SHARERS_MAX)
+        return error_set(err, EINVAL, "'%.60s': at most %d ranks share a GPU", value,
+                         GPU_SHARERS_MAX);
+    b->gpus = sharers == 1;
+    b->gpu_sharers = sharers > 1 ? sharers : 0;
+    return 0;
+}
+
 /* "4:7:each=1:turn=1" */
 static int apply_rank_sets(void *target, const char *value, struct error *err)
 {
@@ -769,6 +787,9 @@ static const struct option_def table[] = {
      "them "
      "with each=N; with turn=N each set of a host gets N ranks in turn",
      .apply = apply_rank_sets},
+    {"--gpus-per-rank --gpus-per-proc", "GPUS", CORES,
+     "Give each rank so many of its host's GPUs, near its cores; 1/2 or 0.5: two ranks share one",
+     .apply = apply_rank_gpus, .also = "--gpus-per-process"},
     {"-c", "N", CORES, "The same as --cpus-per-rank", .apply = apply_rank_cores,
      .variants = IN(FLUX)},
     {"-c --cpus-per-task", "N", CORES, "The same as --cpus-per-rank Nt",
@@ -1044,10 +1065,11 @@ static const struct option_def table[] = {
             "write '--map-by seq', which starts a rank for each line of the host file, or "
             "'--rankfile FILE'"),
     REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
-    REFUSED("--gres --gpus -G --gpus-per-task --gpus-per-node --gpus-per-proc --gpu-bind "
+    REFUSED("--gres --gpus -G --gpus-per-task --gpus-per-node --gpu-bind "
             "--tres-per-task --cpu-freq",
-            "ask the resource manager for them; ranks have the devices that their job has on their "
-            "host"),
+            "ask the resource manager for them, and write '--gpus-per-rank N' for ranks that are "
+            "to have "
+            "GPUs of their own"),
     REFUSED("--mem-per-cpu", "write '--mem-per-rank SIZE'"),
     REFUSED("-o --error -e",
             "write '--outfile-pattern out.%r' and '--errfile-pattern err.%r' for files, or "
@@ -1098,5 +1120,6 @@ bool cmdline_is_app_option(const struct option_def *def)
            def->apply == apply_short_per_host || def->apply == apply_rank_cores ||
            def->apply == cmdline_apply_cpus || def->apply == apply_mem_per_rank ||
            def->apply == cmdline_apply_limit || def->apply == apply_rank_sets ||
-           def->apply == cmdline_apply_cpu_bind || cmdline_is_peers_app_option(def);
+           def->apply == apply_rank_gpus || def->apply == cmdline_apply_cpu_bind ||
+           cmdline_is_peers_app_option(def);
 }

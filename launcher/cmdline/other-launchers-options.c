@@ -1119,9 +1119,10 @@ static const struct option_def table[] = {
             "write '--report usage', or '--report-json FILE'"),
     REFUSED("--config --config-file --conf", 0,
             "options for all lines are in mprun.conf(5), and programs in the file of --app"),
-    REFUSED("--ngpus --num-gpus --gpus-per-rank --gpus-per-process --gpus-per-host", 0,
-            "ask the resource manager for them; ranks have the devices that their job has on their "
-            "host"),
+    REFUSED("--ngpus --num-gpus --gpus-per-host", 0,
+            "ask the resource manager for them, and write '--gpus-per-rank N' for ranks that are "
+            "to have "
+            "GPUs of their own"),
     REFUSED("--no-smt --no-hyperthreads --nomultithread --smt --hyperthreads", 0,
             "write '--bind-to core' for a core of each rank, '--bind-to hwthread' for a hardware "
             "thread"),

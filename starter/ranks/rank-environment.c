@@ -8,6 +8,7 @@
 
 #include "common/spawn.h"
 #include "rm-adapters/starter-side/starter-side.h"
+#include "starter/binding/gpu-shares.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
 #include "starter/pmi/pmi-server.h"
@@ -16,7 +17,7 @@
 #include "starter/services.h"
 #include "wire/messages/launch.h"
 
-enum { OWN_VARIABLES = 54, OWN_SIZE = RANK_VARIABLE_SIZE };
+enum { OWN_VARIABLES = 56, OWN_SIZE = RANK_VARIABLE_SIZE };
 
 /* Variables with these beginnings describe a launch, or a single task of another launcher, in which
  * mprun itself is; ours replace them, and those of a manager's task. PMIX_MCA_ and the other
@@ -159,6 +160,29 @@ static size_t info_variables(const struct rank_environment *e, char (*own)[OWN_S
     return n;
 }
 
+static size_t gpu_variables_of(const struct rank_environment *e, uint32_t local,
+                               char (*own)[OWN_SIZE])
+{
+    const struct launch *l = e->with->launch;
+    char list[GPU_LIST_MAX];
+    struct rank_gpus gpus = {.kinds = gpu_shares_kinds(e->with->gpus),
+                             .is_launcher_host = l->same_machine,
+                             .is_ranks_own = gpu_shares_of(e->with->gpus, local, list)};
+    gpus.ids = gpus.is_ranks_own ? list : e->with->containment->answer.gpus;
+    return rank_gpu_variables(e->app, &l->step, &gpus, own);
+}
+
+/* The index on this host of the app's first rank, which has the variables that all of them have. */
+static uint32_t first_local(const struct rank_environment *e)
+{
+    const struct launch *l = e->with->launch;
+    const struct rank_set *here = &launch_here(l)->ranks;
+    uint32_t n = rank_set_count(here), i = 0;
+    while (i < n && step_app_of(&l->step, rank_set_at(here, i)) != e->app)
+        i++;
+    return i;
+}
+
 /* Put mprun's own variables of this rank into e->own: those that differ between ranks, and those
  * that all ranks of the host share. Returns their number. */
 static size_t own_variables(const struct rank_environment *e, struct rank_name name, uint32_t local,
@@ -222,8 +246,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
 #undef ADD
     if (l->step.pmi & PMI_KIND_PMIX)
         n += info_variables(e, own + n);
-    n += rank_gpu_variables(e->app, &l->step, e->with->containment->answer.gpus, l->same_machine,
-                            own + n);
+    n += gpu_variables_of(e, local, own + n);
     n += defaults(e, own + n);
     return n;
 }
@@ -272,7 +295,7 @@ int rank_environment_init(struct rank_environment *env, const struct app *app,
         return -1;
     if (env->library_path)
         env->envp[n++] = env->library_path;
-    size_t nown = own_variables(env, (struct rank_name){0}, 0, -1);
+    size_t nown = own_variables(env, (struct rank_name){0}, first_local(env), -1);
     char *own[OWN_VARIABLES + 1] = {0};
     for (size_t i = 0; i < nown; i++)
         own[i] = env->own[i];

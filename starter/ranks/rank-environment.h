@@ -11,7 +11,7 @@
 
 #include "model/rank-name.h"
 
-enum { RANK_VARIABLE_SIZE = 320 }; /* bytes of a variable of mprun's own */
+enum { RANK_VARIABLE_SIZE = 704 }; /* bytes of a variable of mprun's own */
 
 struct rank_environment { /* private to rank-environment.c */
     const struct app *app;

@@ -8,6 +8,7 @@
 
 #include "common/words.h"
 #include "model/rank-end.h"
+#include "starter/binding/gpu-shares.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/ending/step-end.h"
 #include "starter/pmi/pmi-server.h"
@@ -22,6 +23,7 @@ struct spawned_world {
     struct starter_services with; /* the host's, with what follows here */
     struct launch launch;
     struct rank_binding binding;
+    struct gpu_shares gpus;
     struct ranks ranks;
     bool is_prepared; /* its ranks may be started */
     bool has_ended;   /* WORLD_END has come */
@@ -51,6 +53,7 @@ static void free_world(struct spawned_worlds *all, struct spawned_world *w)
 {
     take_from_list(all->with->ranks, &w->ranks);
     ranks_free(&w->ranks);
+    gpu_shares_free(&w->gpus);
     rank_binding_free(&w->binding);
     words_free(w->with.pmi_env);
     launch_free(&w->launch);
@@ -71,11 +74,13 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
 {
     w->with.launch = &w->launch;
     w->with.binding = &w->binding;
+    w->with.gpus = &w->gpus;
     w->with.ranks = &w->ranks;
     w->with.pmi_env = NULL;
     if (w->with.pmi && !w->with.pmi->link)
         return error_set(err, ECONNRESET, "the PMI server has ended");
-    if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, err) < 0)
+    if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, err) < 0 ||
+        gpu_shares_choose_more(&w->gpus, &w->launch, &w->binding, all->with->gpus, err) < 0)
         return -1;
     return ranks_init(&w->ranks, &w->with, err);
 }

@@ -62,6 +62,23 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
     [[ $stderr == *"bound to cores: 1 rank, $cores cores"* ]]
 }
 
+@test "--gpus-per-rank gives each rank its own of the host's GPUs, or a part of one; too few start nothing" {
+    show_gpus='echo "$MPRUN_RANK ${CUDA_VISIBLE_DEVICES-} ${ROCR_VISIBLE_DEVICES-} ${ZE_AFFINITY_MASK-}"'
+    gpus() { run -0 --separate-stderr mprun --host localhost:4 "$@" && sort <<<"$output"; }
+    export CUDA_VISIBLE_DEVICES=3,GPU-1a,0
+    [ "$(gpus -n 3 --gpus-per-rank 1 sh -c "$show_gpus")" = $'0 3  \n1 GPU-1a  \n2 0  ' ]
+    [ "$(gpus -n 1 --gpus-per-rank 2 sh -c "$show_gpus" : -n 2 --gpus-per-rank 0.5 sh -c "$show_gpus")" = $'0 3,GPU-1a  \n1 0  \n2 0  ' ]
+    # what the user gives for the ranks, and ranks without GPUs of their own
+    [ "$(gpus -n 1 --gpus-per-rank 1 -x CUDA_VISIBLE_DEVICES=9 sh -c "$show_gpus")" = '0 9  ' ]
+    [ "$(gpus -n 1 sh -c "$show_gpus")" = '0 3,GPU-1a,0  ' ]
+    run -125 --separate-stderr mprun --host localhost:4 -n 2 --gpus-per-rank 2 touch began
+    [[ $stderr == *"on localhost 2 ranks would have 4 GPUs, and there are 3 for this step"* ]]
+    [ ! -e began ]
+    unset CUDA_VISIBLE_DEVICES
+    export ROCR_VISIBLE_DEVICES=0,1
+    [ "$(gpus -n 2 --gpus-per-rank 1 sh -c "$show_gpus")" = $'0  0 \n1  1 ' ]
+}
+
 @test "--bind-to core with more ranks than cores says how many there are, and starts nothing" {
     many=$(($(ncores) + 1))
     run -125 --separate-stderr mprun -n $many --oversubscribe --bind-to core touch started

@@ -92,6 +92,8 @@ static int judge_numbers(struct step *s, struct error *err)
     X(by_threads)                                                                                  \
     X(set_ranks)                                                                                   \
     X(set_cores)                                                                                   \
+    X(gpus)                                                                                        \
+    X(gpu_sharers)                                                                                 \
     X(set_turn)                                                                                    \
     X(overload)                                                                                    \
     X(if_supported)                                                                                \
@@ -114,7 +116,8 @@ static int binding_unpack(const Mprun__Binding *m, struct binding_request *ret, 
         return error_set(err, EPROTO, "a step without a binding");
     if (m->policy > BIND_TO || m->to >= LEVEL_COUNT || m->map >= LEVEL_COUNT ||
         m->list_kind > CPU_LIST_EACH || m->memory > MEMORY_NODES ||
-        m->set_ranks > LAUNCH_RANKS_MAX || (m->set_ranks && !m->set_cores))
+        m->gpu_sharers > GPU_SHARERS_MAX || m->set_ranks > LAUNCH_RANKS_MAX ||
+        (m->set_ranks && !m->set_cores))
         return error_set(err, EPROTO, "a binding that this version does not know");
     if (strlen(m->list) >= sizeof(ret->list) ||
         strlen(m->memory_nodes) >= sizeof(ret->memory_nodes))

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "starter/binding/gpu-shares.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/number.h"
+#include "starter/binding/rank-binding.h"
+#include "wire/messages/launch.h"
+
+/* ---- which GPUs there are ---------------------------------------------------------------------
+ */
+
+/* The manager's variables are this host's where the manager has set them here, or where mprun runs.
+ */
+static bool is_of_here(const struct launch *l, const char *name)
+{
+    for (char *const *v = l->step.host_env; v && *v; v++)
+        if (strcmp(*v, name) == 0)
+            return true;
+    return l->same_machine;
+}
+
+static const char *managers_list(const struct launch *l, unsigned *ret_kinds)
+{
+    const char *list = NULL;
+    *ret_kinds = 0;
+    for (unsigned k = 0; k < GPU_KINDS; k++) {
+        const char *value = is_of_here(l, gpu_variables[k]) ? getenv(gpu_variables[k]) : NULL;
+        if (value)
+            *ret_kinds |= 1u << k;
+        list = list ? list : value;
+    }
+    return list;
+}
+
+static int find_gpus(struct gpu_shares *s, const struct launch *l, const char *granted,
+                     struct error *err)
+{
+    unsigned kinds = 0;
+    const char *list = granted[0] ? granted : managers_list(l, &kinds);
+    AUTO_CLOSE int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0 || host_gpus_read(root, list, &s->host) < 0 ||
+        !(s->gpu = calloc(s->host.n + 1, sizeof(*s->gpu))))
+        return error_errno(err, errno, "find the GPUs of this host");
+    if (kinds)
+        s->host.kinds = kinds;
+    for (size_t i = 0; i < s->host.n; i++)
+        s->gpu[i].near = &s->host.gpu[i].near;
+    return 0;
+}
+
+/* ---- which rank has them ----------------------------------------------------------------------
+ */
+
+static bool has_wish(const struct launch *l)
+{
+    bool has = l->step.bind.gpus || l->step.bind.gpu_sharers;
+    for (size_t i = 0; i < l->step.napps; i++) {
+        const struct binding_request *own = l->step.apps[i].bind;
+        has |= own && (own->gpus || own->gpu_sharers);
+    }
+    return has;
+}
+
+static void make_wishes(struct gpu_shares *s, const struct launch *l, const struct rank_binding *b)
+{
+    for (uint32_t i = 0; i < s->nranks; i++) {
+        const struct app *app = step_app_of(&l->step, rank_set_at(&launch_here(l)->ranks, i));
+        const struct binding_request *how = app && app->bind ? app->bind : &l->step.bind;
+        s->wish[i] = (struct plan_gpu_wish){
+            .gpus = how->gpus, .sharers = how->gpu_sharers, .cpus = rank_binding_affinity(b, i)};
+    }
+}
+
+static int say_too_few(const struct gpu_shares *s, const struct gpu_shares *of,
+                       const struct launch *l, struct error *err)
+{
+    uint64_t needed = plan_gpus_needed(s->wish, s->nranks);
+    char others[64] = "";
+    if (s != of)
+        snprintf(others, sizeof(others), ", some of them for ranks that run");
+    return error_set(err, ENOSPC,
+                     "--gpus-per-rank: on %s %u rank%s would have %llu GPU%s, and there %s %zu for "
+                     "this step%s; start fewer ranks there, or let ranks share one (1/2)",
+                     launch_here(l)->host, s->nranks, plural(s->nranks), (unsigned long long)needed,
+                     plural(needed), of->host.n == 1 ? "is" : "are", of->host.n, others);
+}
+
+/* Of the longest one. */
+static size_t length_of_id(const struct host_gpus *g)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < g->n; i++)
+        if (strlen(g->gpu[i].id) > most)
+            most = strlen(g->gpu[i].id);
+    return most;
+}
+
+static int deal(struct gpu_shares *s, struct gpu_shares *of, const struct launch *l,
+                const struct rank_binding *b, struct error *err)
+{
+    s->nranks = rank_set_count(&launch_here(l)->ranks);
+    s->wish = calloc(s->nranks + 1, sizeof(*s->wish));
+    s->ranks = calloc(s->nranks + 1, sizeof(*s->ranks));
+    if (!s->wish || !s->ranks)
+        return error_errno(err, ENOMEM, "deal GPUs to ranks");
+    make_wishes(s, l, b);
+    for (uint32_t i = 0; i < s->nranks; i++)
+        if (s->wish[i].gpus * (length_of_id(&of->host) + 1) > GPU_LIST_MAX)
+            return error_set(err, E2BIG,
+                             "--gpus-per-rank: a rank on %s cannot have %u GPUs: their ids are "
+                             "more than %d bytes",
+                             launch_here(l)->host, s->wish[i].gpus, GPU_LIST_MAX);
+    int rc = plan_gpus_deal(of->gpu, of->host.n, s->wish, s->nranks, s->ranks);
+    return rc < 0   ? error_errno(err, ENOMEM, "deal GPUs to ranks")
+           : rc > 0 ? say_too_few(s, of, l, err)
+                    : 0;
+}
+
+int gpu_shares_choose(struct gpu_shares *s, const struct launch *launch,
+                      const struct rank_binding *b, const char *granted, struct error *err)
+{
+    *s = (struct gpu_shares){.is_asked = has_wish(launch)};
+    if (!s->is_asked && !granted[0])
+        return 0;
+    if (find_gpus(s, launch, granted, err) < 0)
+        return -1;
+    return s->is_asked ? deal(s, s, launch, b, err) : 0;
+}
+
+int gpu_shares_choose_more(struct gpu_shares *s, const struct launch *launch,
+                           const struct rank_binding *b, struct gpu_shares *first,
+                           struct error *err)
+{
+    *s = (struct gpu_shares){.first = first, .is_asked = first->is_asked};
+    return s->is_asked ? deal(s, first, launch, b, err) : 0;
+}
+
+void gpu_shares_free(struct gpu_shares *s)
+{
+    struct gpu_shares *of = s->first ? s->first : s;
+    for (uint32_t r = 0; s->ranks && r < s->nranks; r++) {
+        for (int i = idset_next(&s->ranks[r], 0); i >= 0;
+             i = idset_next(&s->ranks[r], (unsigned)i + 1))
+            of->gpu[i].used -= plan_gpu_part(&s->wish[r]);
+        idset_free(&s->ranks[r]);
+    }
+    free(s->ranks);
+    free(s->wish);
+    free(s->gpu);
+    host_gpus_free(&s->host);
+    *s = (struct gpu_shares){.nranks = 0};
+}
+
+bool gpu_shares_of(const struct gpu_shares *s, uint32_t local, char ret[GPU_LIST_MAX])
+{
+    const struct gpu_shares *of = s->first ? s->first : s;
+    size_t len = 0;
+    if (local >= s->nranks || !s->ranks || (!s->wish[local].gpus && !s->wish[local].sharers))
+        return false;
+    for (int i = idset_next(&s->ranks[local], 0); i >= 0 && len < GPU_LIST_MAX;
+         i = idset_next(&s->ranks[local], (unsigned)i + 1))
+        len += (size_t)snprintf(ret + len, GPU_LIST_MAX - len, "%s%s", len ? "," : "",
+                                of->host.gpu[i].id);
+    return true;
+}
+
+unsigned gpu_shares_kinds(const struct gpu_shares *s)
+{
+    return s->first ? s->first->host.kinds : s->host.kinds;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "starter/binding/host-gpus.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+
+const char *const gpu_variables[GPU_KINDS] = {
+    [GPU_NVIDIA] = "CUDA_VISIBLE_DEVICES",
+    [GPU_AMD] = "ROCR_VISIBLE_DEVICES",
+    [GPU_INTEL] = "ZE_AFFINITY_MASK",
+};
+
+/* ---- what the machine has --------------------------------------------------------------------
+ */
+
+struct device { /* one of a list in the order of PCI addresses */
+    char pci[16];
+    enum gpu_kind kind;
+    char number[8];
+    char uuid[64]; /* "": not known */
+};
+
+/* The kind of a PCI device by its driver; GPU_KINDS: it is no GPU. */
+static enum gpu_kind kind_of(int pci, const char *address)
+{
+    static const struct {
+        const char *driver;
+        enum gpu_kind kind;
+    } drivers[] = {
+        {"nvidia", GPU_NVIDIA}, {"amdgpu", GPU_AMD}, {"i915", GPU_INTEL}, {"xe", GPU_INTEL}};
+    char path[32], link[256];
+    snprintf(path, sizeof(path), "%.15s/driver", address);
+    ssize_t n = readlinkat(pci, path, link, sizeof(link) - 1);
+    link[n < 0 ? 0 : n] = 0;
+    const char *slash = strrchr(link, '/');
+    for (size_t i = 0; slash && i < sizeof(drivers) / sizeof(drivers[0]); i++)
+        if (strcmp(slash + 1, drivers[i].driver) == 0)
+            return drivers[i].kind;
+    return GPU_KINDS;
+}
+
+/* What stands behind "KEY:" in the driver's file about a device. */
+static void take_value(const char *text, const char *key, char *ret, size_t n)
+{
+    const char *at = strstr(text, key);
+    if (!at)
+        return;
+    at += strlen(key);
+    at += strspn(at, ": \t");
+    snprintf(ret, n, "%.*s", (int)strcspn(at, " \t\n"), at);
+}
+
+static void name(int root, struct device *d)
+{
+    char path[80], text[4096];
+    if (d->kind == GPU_NVIDIA) {
+        snprintf(path, sizeof(path), "proc/driver/nvidia/gpus/%s/information", d->pci);
+        if (file_read_at(root, path, text, sizeof(text)) <= 0)
+            return;
+        take_value(text, "GPU UUID", d->uuid, sizeof(d->uuid));
+        take_value(text, "Device Minor", d->number, sizeof(d->number));
+    } else if (d->kind == GPU_AMD) {
+        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/unique_id", d->pci);
+        if (file_read_at(root, path, text, sizeof(text)) > 0)
+            snprintf(d->uuid, sizeof(d->uuid), "GPU-%.48s", text);
+    }
+}
+
+static int by_address(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* All GPUs of one kind: that of the cards, where a processor has a GPU, too. ret: as many as there
+ * are, which the caller frees. */
+static size_t find_devices(int root, struct device **ret)
+{
+    struct dirent **list = NULL;
+    AUTO_CLOSE int pci = openat(root, "sys/bus/pci/devices", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int n = pci < 0 ? 0 : scandirat(pci, ".", &list, NULL, by_address);
+    struct device *d = n > 0 ? calloc((size_t)n, sizeof(*d)) : NULL;
+    enum gpu_kind kind = GPU_KINDS;
+    size_t found = 0;
+    for (int i = 0; i < n; i++) {
+        enum gpu_kind is = kind_of(pci, list[i]->d_name);
+        if (is < kind) {
+            kind = is;
+            found = 0;
+        }
+        if (d && is == kind && is < GPU_KINDS) {
+            d[found] = (struct device){.kind = is};
+            snprintf(d[found].pci, sizeof(d[found].pci), "%.15s", list[i]->d_name);
+            snprintf(d[found].number, sizeof(d[found].number), "%u", (unsigned)found);
+            name(root, &d[found++]);
+        }
+        free(list[i]);
+    }
+    free(list);
+    *ret = d;
+    return found;
+}
+
+/* ---- which of them ranks can have -------------------------------------------------------------
+ */
+
+/* UUIDs may be cut short where they are still one GPU's. */
+static bool is_called(const struct device *d, const char *id)
+{
+    return strcmp(d->number, id) == 0 ||
+           (strncmp(id, "GPU-", 4) == 0 && strncmp(d->uuid, id, strlen(id)) == 0);
+}
+
+static void find_near(int root, const struct device *d, struct idset *ret)
+{
+    char path[80], text[1024];
+    struct error e;
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/local_cpulist", d->pci);
+    if (file_read_at(root, path, text, sizeof(text)) > 0)
+        (void)idset_parse(text, ret, &e);
+}
+
+static int add(struct host_gpus *g, const char *id, size_t len)
+{
+    struct host_gpu *grown = realloc(g->gpu, (g->n + 1) * sizeof(*grown));
+    if (!grown)
+        return -1;
+    g->gpu = grown;
+    g->gpu[g->n] = (struct host_gpu){.id = strndup(id, len)};
+    return g->gpu[g->n++].id ? 0 : -1;
+}
+
+static int take_list(struct host_gpus *g, const char *list)
+{
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+        at += strspn(at, " ");
+        size_t n = strcspn(at, ",");
+        while (n > 0 && at[n - 1] == ' ')
+            n--;
+        if (n == 0 || (n == 2 && strncmp(at, "-1", 2) == 0)) /* programs look no further, either */
+            break;
+        if (add(g, at, n) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int host_gpus_read(int root, const char *list, struct host_gpus *ret)
+{
+    struct host_gpus g = {.gpu = NULL};
+    AUTO_FREE struct device *device = NULL;
+    size_t n = find_devices(root, &device);
+    int rc = list ? take_list(&g, list) : 0;
+    for (size_t i = 0; !list && rc == 0 && i < n; i++)
+        rc = add(&g, device[i].number, sizeof(device[i].number));
+    for (size_t i = 0; rc == 0 && i < g.n; i++)
+        for (size_t k = 0; k < n; k++)
+            if (is_called(&device[k], g.gpu[i].id)) {
+                find_near(root, &device[k], &g.gpu[i].near);
+                break;
+            }
+    g.kinds = n > 0 ? 1u << device[0].kind : (1u << GPU_KINDS) - 1;
+    if (rc < 0)
+        host_gpus_free(&g);
+    else
+        *ret = g;
+    return rc;
+}
+
+void host_gpus_free(struct host_gpus *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        free(g->gpu[i].id);
+        idset_free(&g->gpu[i].near);
+    }
+    free(g->gpu);
+    *g = (struct host_gpus){.gpu = NULL};
+}

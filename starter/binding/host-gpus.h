@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host-gpus.h - the GPUs that ranks of this host can have, and which of its cores are near them */
+#pragma once
+
+#include <stddef.h>
+
+#include "common/idset.h"
+
+/* Whose GPUs: that decides which variable names them. HIP counts those of CUDA_VISIBLE_DEVICES
+ * among those of ROCR_VISIBLE_DEVICES, so that no more should be set than a host has use for. */
+enum gpu_kind {
+    GPU_NVIDIA,
+    GPU_AMD,
+    GPU_INTEL,
+    GPU_KINDS,
+};
+extern const char *const gpu_variables[GPU_KINDS]; /* their names */
+
+struct host_gpu {
+    char *id;          /* as the variables have it: a number, a UUID */
+    struct idset near; /* hardware threads; empty: not known */
+};
+
+struct host_gpus { /* as zero there are none */
+    struct host_gpu *gpu;
+    size_t n;
+    unsigned kinds; /* bits 1 << kind: whose variables are to name them; all, where no driver says
+                       whose they are */
+};
+
+/* The GPUs of the list (ids with commas between them, blanks around them), or with NULL those of
+ * this machine, by their drivers. root: a descriptor of the directory below which proc and sys are
+ * looked for. 0, or -1 with errno. */
+int host_gpus_read(int root, const char *list, struct host_gpus *ret);
+void host_gpus_free(struct host_gpus *g);
