@@ -40,9 +40,11 @@ static void answer(struct host *to, uint64_t id, uint32_t world, const char *why
 
 static void refuse(struct host *to, uint64_t id, struct rank_name parent, const char *why)
 {
-    char name[RANK_NAME_TEXT];
-    log_warn("rank %s on %s asks for more ranks (MPI_Comm_spawn), and gets none: %s",
-             rank_name_format(parent, name), to->name, why);
+    char name[RANK_NAME_TEXT], who[RANK_NAME_TEXT + 8] = "a tool";
+    if (parent.rank != RANK_ALL)
+        snprintf(who, sizeof(who), "rank %s", rank_name_format(parent, name));
+    log_warn("%s on %s asks for more ranks (MPI_Comm_spawn), and gets none: %s", who, to->name,
+             why);
     answer(to, id, 0, why);
 }
 
@@ -157,10 +159,11 @@ static int make_app(const struct app *parent, const Mprun__Spawn__App *m, uint32
     return path ? search_path(ret, path, err) : 0;
 }
 
+/* A tool's is that of the first rank. */
 static const struct app *program_of(const struct world *world, struct rank_name rank)
 {
     for (size_t i = 0; i < world->napps; i++)
-        if (rank_set_has(&world->apps[i].ranks, rank))
+        if (rank.rank == RANK_ALL || rank_set_has(&world->apps[i].ranks, rank))
             return &world->apps[i];
     return NULL;
 }

@@ -443,7 +443,8 @@ static int take_spawn(void *host, void *message)
 {
     struct host *h = host;
     const Mprun__Spawn *m = message;
-    if (!m->parent || !host_may_have_rank(h, rank_name_unpack(m->parent)))
+    struct rank_name parent = rank_name_unpack(m->parent);
+    if (parent.rank != RANK_ALL && !host_may_have_rank(h, parent))
         return -1;
     spawner_request(&run_of(h)->spawner, h, m);
     return 0;

@@ -27,7 +27,7 @@ struct server {
     struct world *worlds;         /* the newest first */
     char *directory;              /* for files of this server; NULL before PMI_INIT */
     char *hostname;               /* NULL before PMI_INIT */
-    bool had_clients;             /* a rank has connected to the PMIx library */
+    bool had_clients;             /* a rank or a tool has connected to the PMIx library */
     bool ending;                  /* PMI_END has come */
     int busy;                     /* worlds that the library's thread works on */
     int exit_code;                /* not 0: the server has failed, and ignores further messages */

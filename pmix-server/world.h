@@ -35,6 +35,8 @@ struct world {
     uint32_t nranks;
     uint32_t universe; /* ranks that all worlds of the step have room for; 0: any number */
     bool is_spawned;
+    bool is_registering;     /* the library's thread reads it: it must stay, */
+    bool has_ended;          /* and goes as soon as it may */
     struct rank_name parent; /* of a spawned world: the rank that has asked for it */
     uint8_t *preput;         /* what a spawn has put for its ranks, packed (simple-pmi/kvs.h) */
     size_t npreput;

@@ -55,17 +55,19 @@ static void order_run(struct bridge_item *item, struct server *s)
     const struct world *w = world_by_nspace(s->worlds, o->from.nspace);
     AUTO_FREE Mprun__RankName *names = calloc(o->nprocs, sizeof(*names));
     AUTO_FREE Mprun__RankName **list = calloc(o->nprocs, sizeof(*list));
-    pmix_status_t status = !names || !list ? PMIX_ERR_NOMEM : w ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+    pmix_status_t status = !names || !list     ? PMIX_ERR_NOMEM
+                           : o->is_abort && !w ? PMIX_ERR_NOT_FOUND
+                                               : PMIX_SUCCESS;
     for (size_t i = 0; status == PMIX_SUCCESS && i < o->nprocs; i++) {
         list[i] = &names[i];
         if (!pack_name(s, &o->procs[i], &names[i]))
             status = PMIX_ERR_NOT_FOUND;
     }
+    asker_answer(&o->asker, status, NULL, 0); /* first: the step may end by the order */
     if (status == PMIX_SUCCESS && o->signo)
         send_signal(s, o, list);
     else if (status == PMIX_SUCCESS && o->is_abort)
         server_tell_abort(s, w, o->from.rank, o->code, o->text, list, o->nprocs);
-    asker_answer(&o->asker, status, NULL, 0);
     free(o);
 }
 

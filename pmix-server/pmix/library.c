@@ -134,6 +134,7 @@ static void server_keys(const struct server *s, pmix_topology_t *topology, struc
     infos_string(to, PMIX_SYSTEM_TMPDIR, s->directory);
     infos_string(to, PMIX_HOSTNAME, s->hostname);
     infos_true(to, PMIX_SERVER_SHARE_TOPOLOGY);
+    infos_true(to, PMIX_SERVER_TOOL_SUPPORT);
     if (topology)
         infos_topology(to, PMIX_TOPOLOGY2, topology);
 }

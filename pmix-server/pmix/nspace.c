@@ -94,6 +94,9 @@ static void registration_run(struct bridge_item *item, struct server *s)
         send_ready(s, r->world, r->env, &r->err);
     if (r->err.text[0])
         server_fail(s, &r->err);
+    r->world->is_registering = false;
+    if (r->world->has_ended)
+        nspace_end(s, r->world->number);
     registration_free(r);
     server_release(s);
 }
@@ -157,6 +160,7 @@ static int register_world(struct server *s, struct world *w, struct error *err)
         rc = PMIx_server_register_nspace(nspace, (int)rank_set_count(world_local_ranks(w)),
                                          r->keys.v, r->keys.n, registered, r);
     if (rc == PMIX_SUCCESS) {
+        w->is_registering = true;
         server_hold(s);
         return 0;
     }
@@ -187,7 +191,12 @@ void nspace_end(struct server *s, uint32_t world)
 {
     struct error err;
     pmix_nspace_t nspace;
-    struct world *w = server_take_world(s, world);
+    struct world *w = world_by_number(s->worlds, world);
+    if (w && w->is_registering) {
+        w->has_ended = true;
+        return;
+    }
+    w = server_take_world(s, world);
     if (!w)
         return;
     PMIX_LOAD_NSPACE(nspace, w->nspace);

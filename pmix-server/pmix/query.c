@@ -88,12 +88,25 @@ static void add_namespaces(struct infos *to, const struct world *worlds)
     add_list(to, PMIX_QUERY_NAMESPACES, list);
 }
 
+/* The program is that of the world's first ranks. */
+static void add_namespace_infos(struct infos *to, const struct world *worlds)
+{
+    struct infos all = {.v = NULL};
+    for (const struct world *w = worlds; w; w = w->next) {
+        struct infos one = {.v = NULL};
+        infos_string(&one, PMIX_NSPACE, w->nspace);
+        infos_string(&one, PMIX_CMD_LINE, w->napps ? w->apps[0].program : "");
+        infos_array(&all, PMIX_JOB_INFO_ARRAY, &one);
+    }
+    infos_array(to, PMIX_QUERY_NAMESPACE_INFO, &all);
+}
+
 static void add_keys(struct infos *to)
 {
     AUTO_FREE char *list = NULL;
-    int rc = add_word(&list,
-                      PMIX_QUERY_NAMESPACES "," PMIX_QUERY_SUPPORTED_KEYS "," PMIX_QUERY_PROC_TABLE
-                                            "," PMIX_QUERY_LOCAL_PROC_TABLE);
+    int rc = add_word(&list, PMIX_QUERY_NAMESPACES
+                      "," PMIX_QUERY_NAMESPACE_INFO "," PMIX_QUERY_SUPPORTED_KEYS
+                      "," PMIX_QUERY_PROC_TABLE "," PMIX_QUERY_LOCAL_PROC_TABLE);
     for (size_t i = 0; rc == 0 && i < NUMBERS; i++)
         rc = add_word(&list, numbers[i].key);
     add_list(to, PMIX_QUERY_SUPPORTED_KEYS, rc == 0 ? list : NULL);
@@ -105,6 +118,8 @@ static void answer_key(struct infos *to, const char *key, const struct world *w,
 {
     if (!strcmp(key, PMIX_QUERY_NAMESPACES))
         add_namespaces(to, worlds);
+    else if (!strcmp(key, PMIX_QUERY_NAMESPACE_INFO))
+        add_namespace_infos(to, worlds);
     else if (!strcmp(key, PMIX_QUERY_SUPPORTED_KEYS))
         add_keys(to);
     for (size_t i = 0; w && i < NUMBERS; i++)

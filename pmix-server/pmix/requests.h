@@ -124,6 +124,10 @@ pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,
 /* RANK_TABLE: goes on with the questions that wait for it. */
 void query_take_table(struct server *s, const Mprun__RankTable *m);
 
+/* Upcall: a tool that is no rank connects (tools.c). */
+void tool_upcall(struct server *s, const pmix_info_t *info, size_t ninfo,
+                 pmix_tool_connection_cbfunc_t cbfunc, void *cbdata);
+
 /* Direct modex: a rank's data is fetched from its host when another rank needs it.
  *
  * Upcall: a local rank wants the data of a rank elsewhere. */

@@ -40,11 +40,9 @@ static void call_run(struct bridge_item *item, struct server *s)
 {
     struct call *c = (struct call *)item;
     const struct world *w = world_by_nspace(s->worlds, c->parent.nspace);
+    struct rank_name tool = {.rank = RANK_ALL};
     struct rank_name parent = {.world = w ? w->number : 0, .rank = c->parent.rank};
-    if (w)
-        spawn_send(s, c->request, parent, &c->asker);
-    else
-        asker_answer(&c->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
+    spawn_send(s, c->request, w ? parent : tool, &c->asker);
     call_destroy(c);
 }
 

@@ -227,6 +227,12 @@ static void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t n
     log_upcall(self, client, data, ndata, &asker);
 }
 
+static void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc,
+                    void *cbdata)
+{
+    tool_upcall(self, info, ninfo, cbfunc, cbdata);
+}
+
 static pmix_server_module_t table = {
     .client_connected2 = on_connected,
     .client_finalized = on_finalized,
@@ -246,6 +252,7 @@ static pmix_server_module_t table = {
     .job_control = on_job_control,
     .query = on_query,
     .group = on_group,
+    .tool_connected = on_tool,
 };
 
 pmix_server_module_t *upcalls_for(struct server *s)

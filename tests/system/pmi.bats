@@ -286,3 +286,66 @@ END
 monitor: SUCCESS" ]
     done
 }
+
+# ---- tools ---------------------------------------------------------------------------------------
+
+# A tool waits for ever when its server goes in the midst of a question (PMIx 4.2).
+tool() { time_limited 20 "$MPRUN_BUILD/tests/system/pmix-tool" "$@"; }
+
+needs_pmix_tool() { [ -x "$MPRUN_BUILD/tests/system/pmix-tool" ] || skip "needs pmix-tool"; }
+
+# A step of two ranks that run until they get SIGUSR1: tooled HOSTS [OPTION...]
+tooled() {
+    local hosts=$1
+    shift
+    rm -f ready.*
+    # shellcheck disable=SC2016
+    mprun_start -q --rm "local:$hosts" --oversubscribe -n 2 "$@" sh -c \
+        'trap "echo rank \$MPRUN_RANK ends; exit 0" USR1; : >ready.$MPRUN_RANK; while :; do sleep 0.1; done' sh
+    wait_until 15 test -e ready.0 -a -e ready.1
+    SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*-0)
+}
+
+# shellcheck disable=SC2016
+@test "PMIx: a tool that is no rank attaches, asks, signals ranks, and starts some, on one and two hosts" {
+    needs_pmix_tool
+    for hosts in 1 2; do
+        last=$(hostname)-$((hosts - 1))
+        tooled "$hosts"
+        run -0 --separate-stderr tool "$SERVER" table
+        printf '%s\n' "$hosts hosts" "$output" "$stderr"
+        [ "$output" = "namespace of sh
+rank 0 on $(hostname)-0: sh, PROC EXECUTING
+rank 1 on $last: sh, PROC EXECUTING" ]
+        run -0 --separate-stderr tool "$SERVER" spawn 2 sh -c 'echo child $MPRUN_WORLD.$MPRUN_RANK >child.$MPRUN_RANK; until [ -e "$1" ]; do sleep 0.1; done' sh "$PWD/done.$hosts"
+        printf '%s\n' "$output" "$stderr"
+        [ "$(grep -c '^rank [01] on .*: sh, PROC EXECUTING$' <<<"$output")" -eq 2 ]
+        : >"done.$hosts"
+        run -1 --separate-stderr tool "$SERVER" spawn 1 ./nothing
+        [[ $output == *"spawn: JOB FAILED TO LAUNCH" ]]
+        for rank in 0 1; do
+            run -0 tool "$SERVER" signal 10 "$rank"
+            echo "$output"
+            # the answer to the last may find the step gone
+            [[ $output == *"signal: SUCCESS" || $rank$output == "1"*"signal: COMM-FAILURE" ]]
+        done
+        mprun_wait
+        grep -q '^rank 0 ends$' "$MPRUN_OUT"
+        grep -q '^rank 1 ends$' "$MPRUN_OUT"
+        [ "$(sort child.0 child.1 | tr '\n' ' ')" = "child 1.0 child 1.1 " ]
+        [[ $(<"$MPRUN_ERR") == "mprun: a tool on $(hostname)-0 asks for more ranks (MPI_Comm_spawn), and gets none: "*"./nothing"* ]]
+        rm child.*
+    done
+}
+
+@test "PMIx: a tool finds the only step of its host by itself, and a rank is a tool under its own name" {
+    needs_pmix_tool
+    # shellcheck disable=SC2016
+    mprun_start -q -n 1 sh -c ': >ready; until [ -e done ]; do sleep 0.1; done; exec "$1" "" namespaces' sh "$MPRUN_BUILD/tests/system/pmix-tool"
+    wait_until 15 test -e ready
+    run -0 tool "" namespaces
+    [ "$output" = "namespace of sh" ]
+    : >done
+    mprun_wait
+    [ "$(<"$MPRUN_OUT")" = "namespace of sh" ]
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pmix-tool.c - a PMIx tool that is no rank, for the tests of mppmi
+ *
+ *     pmix-tool FILE COMMAND...    FILE: where the server says how it is reached; "": the tool
+ * looks for the only server itself */
+#include <pmix.h>
+#include <pmix_tool.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t me;
+static pmix_nspace_t step; /* the namespace of the step's first world */
+
+static int fail(const char *what, pmix_status_t rc)
+{
+    printf("%s: %s\n", what, PMIx_Error_string(rc));
+    return 1;
+}
+
+/* The value of one key, which must be an array; NULL: it is not there. */
+static pmix_data_array_t *ask(const char *key, const char *nspace)
+{
+    pmix_query_t q;
+    pmix_info_t *results = NULL;
+    size_t n = 0;
+    char *keys[] = {(char *)(uintptr_t)key, NULL};
+    PMIX_QUERY_CONSTRUCT(&q);
+    q.keys = keys;
+    if (nspace) {
+        q.nqual = 1;
+        PMIX_INFO_CREATE(q.qualifiers, 1);
+        PMIX_INFO_LOAD(&q.qualifiers[0], PMIX_NSPACE, nspace, PMIX_STRING);
+    }
+    pmix_status_t rc = PMIx_Query_info(&q, 1, &results, &n);
+    if (rc == PMIX_SUCCESS && n == 1 && results[0].value.type == PMIX_DATA_ARRAY)
+        return results[0].value.data.darray;
+    fail(key, rc);
+    return NULL;
+}
+
+/* The newest world is the first. */
+static int namespaces(void)
+{
+    const pmix_data_array_t *all = ask(PMIX_QUERY_NAMESPACE_INFO, NULL);
+    const pmix_info_t *each = all ? all->array : NULL;
+    for (size_t i = 0; all && i < all->size; i++) {
+        const pmix_info_t *of = each[i].value.data.darray->array;
+        PMIX_LOAD_NSPACE(step, of[0].value.data.string);
+        printf("namespace of %s\n", of[1].value.data.string);
+    }
+    return !all;
+}
+
+static int table(void)
+{
+    const pmix_data_array_t *all = ask(PMIX_QUERY_PROC_TABLE, step);
+    const pmix_proc_info_t *p = all ? all->array : NULL;
+    for (size_t i = 0; all && i < all->size; i++)
+        printf("rank %u on %s: %s, %s\n", p[i].proc.rank, p[i].hostname, p[i].executable_name,
+               PMIx_Proc_state_string(p[i].state));
+    return !all;
+}
+
+static int order(int signo, pmix_rank_t rank)
+{
+    pmix_proc_t to;
+    pmix_info_t info, *results = NULL;
+    size_t n = 0;
+    PMIX_LOAD_PROCID(&to, step, rank);
+    PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &signo, PMIX_INT);
+    printf("signal: %s\n", PMIx_Error_string(PMIx_Job_control(&to, 1, &info, 1, &results, &n)));
+    return 0;
+}
+
+static int spawn(int count, char **words)
+{
+    pmix_app_t app;
+    pmix_nspace_t child;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup(words[0]);
+    for (; *words; words++)
+        pmix_argv_append_nosize(&app.argv, *words);
+    app.maxprocs = count;
+    pmix_status_t rc = PMIx_Spawn(NULL, 0, &app, 1, child);
+    if (rc != PMIX_SUCCESS)
+        return fail("spawn", rc);
+    printf("spawned\n");
+    PMIX_LOAD_NSPACE(step, child);
+    return table();
+}
+
+static int run(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[2] : "";
+    if (namespaces() != 0)
+        return 1;
+    if (!strcmp(what, "namespaces"))
+        return 0;
+    if (!strcmp(what, "table"))
+        return table();
+    if (!strcmp(what, "signal") && argc > 4)
+        return order(atoi(argv[3]), (pmix_rank_t)atoi(argv[4]));
+    if (!strcmp(what, "spawn") && argc > 4)
+        return spawn(atoi(argv[3]), argv + 4);
+    fprintf(stderr, "usage: pmix-tool FILE COMMAND...\n");
+    return 2;
+}
+
+/* The library frees little at the end: not what a build with sanitizers looks for. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0";
+}
+
+int main(int argc, char **argv)
+{
+    pmix_info_t info;
+    size_t n = argc > 1 && argv[1][0];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (n)
+        PMIX_INFO_LOAD(&info, PMIX_TOOL_ATTACHMENT_FILE, argv[1], PMIX_STRING);
+    pmix_status_t rc = PMIx_tool_init(&me, &info, n);
+    if (rc != PMIX_SUCCESS)
+        return fail("init", rc);
+    int code = run(argc, argv);
+    PMIx_tool_finalize();
+    return code;
+}
