@@ -477,6 +477,13 @@ static int take_rank_table(void *host, void *message)
     return 0;
 }
 
+static int take_hosts_usage(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__HostsUsage *m = message;
+    return usage_now_ask_for(&run_of(h)->usage_now, h, m->id);
+}
+
 static int take_world_report(void *host, void *message)
 {
     struct host *h = host;
@@ -587,7 +594,7 @@ static const bool is_of_ranks[FRAME_TYPE_COUNT] = {
     [FRAME_MODEX_REQUEST] = true, [FRAME_MODEX_REPLY] = true,  [FRAME_PMI_CLIENT] = true,
     [FRAME_NAME_REQUEST] = true,  [FRAME_SPAWN] = true,        [FRAME_WORLD_REPORT] = true,
     [FRAME_PMI_EVENT] = true,     [FRAME_IDLE] = true,         [FRAME_OVER_LIMIT] = true,
-    [FRAME_SIGNAL] = true,        [FRAME_RANK_TABLE] = true,
+    [FRAME_SIGNAL] = true,        [FRAME_RANK_TABLE] = true,   [FRAME_HOSTS_USAGE] = true,
 };
 
 /* These may be on their way through other hosts when the end of the start client is known. */
@@ -628,6 +635,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
     [FRAME_SPAWN] = {.message = &mprun__spawn__descriptor, .take = take_spawn},
     [FRAME_RANK_TABLE] = {.message = &mprun__rank_table__descriptor, .take = take_rank_table},
+    [FRAME_HOSTS_USAGE] = {.message = &mprun__hosts_usage__descriptor, .take = take_hosts_usage},
     [FRAME_WORLD_REPORT] = {.message = &mprun__report__descriptor, .take = take_world_report},
     [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},
     [FRAME_PMI_EVENT] = {.message = &mprun__pmi_event__descriptor, .take = take_event},

@@ -99,6 +99,11 @@ static void on_rank_table(struct mppmi *p, const void *message, struct error *er
     query_take_table(&p->server, message);
 }
 
+static void on_hosts_usage(struct mppmi *p, const void *message, struct error *err)
+{
+    query_take_usage(&p->server, message);
+}
+
 static void on_end(struct mppmi *p, const void *message, struct error *err)
 {
     server_end(&p->server);
@@ -118,6 +123,7 @@ static const struct {
     [FRAME_SPAWNED] = {&mprun__spawned__descriptor, on_spawned},
     [FRAME_WORLD_END] = {&mprun__world_end__descriptor, on_world_end},
     [FRAME_RANK_TABLE] = {&mprun__rank_table__descriptor, on_rank_table},
+    [FRAME_HOSTS_USAGE] = {&mprun__hosts_usage__descriptor, on_hosts_usage},
     [FRAME_PMI_EVENT] = {&mprun__pmi_event__descriptor, on_event},
     [FRAME_MODEX_REPLY] = {&mprun__modex_reply__descriptor, on_modex_reply},
 };

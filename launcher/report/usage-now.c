@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage-now.c - what all ranks use now, for somebody at the terminal
+/* usage-now.c - see usage-now.h
  *
  * Every host is asked; of those that have sent their REPORT that is the answer. Who has not
  * answered after USAGE_NOW_SECONDS is named and not waited for. How many cores are busy follows
@@ -8,7 +8,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
 #include "launcher/hosts/host-links.h"
@@ -153,11 +155,53 @@ static void say(struct usage_now *u)
         remember(u);
 }
 
+/* ---- ranks that ask -------------------------------------------------------------------------- */
+
+struct asker {
+    uint32_t host;
+    uint64_t id;
+};
+
+/* One message for all askers: only the id differs. */
+static void answer_askers(struct usage_now *u)
+{
+    size_t n = u->hosts->plan->nused, known = 0;
+    Mprun__HostsUsage m = MPRUN__HOSTS_USAGE__INIT;
+    AUTO_FREE ProtobufCBinaryData *hosts = calloc(n + 1, sizeof(*hosts));
+    AUTO_FREE uint64_t *numbers = calloc(3 * n + 1, sizeof(*numbers));
+    m.hosts = hosts;
+    m.cpu = numbers;
+    m.memory = numbers ? numbers + n : NULL;
+    m.processes = numbers ? numbers + 2 * n : NULL;
+    for (size_t i = 0; hosts && numbers && i < n; i++) {
+        const struct amount *a = &u->of[i].now;
+        if (!a->known)
+            continue;
+        hosts[known] = bytes_of(u->hosts->used[i]->name);
+        m.cpu[known] = a->cpu;
+        m.memory[known] = a->memory;
+        m.processes[known++] = a->processes;
+    }
+    m.n_hosts = m.n_cpu = m.n_memory = m.n_processes = known;
+    while (buffer_len(&u->askers)) {
+        struct asker a;
+        memcpy(&a, buffer_ptr(&u->askers), sizeof(a));
+        buffer_consume(&u->askers, sizeof(a));
+        struct host *h = host_at(u->hosts, a.host);
+        m.id = a.id;
+        if (h)
+            host_send(h, FRAME_HOSTS_USAGE, &m.base);
+    }
+}
+
 static void over(void *arg)
 {
     struct usage_now *u = arg;
+    bool is_said = u->is_said;
     loop_timer_stop(&u->timer);
-    if (!verdict_is_ending(u->verdict)) /* the step was ended meanwhile: nobody asks any more */
+    u->is_said = false;
+    answer_askers(u);
+    if (is_said && !verdict_is_ending(u->verdict)) /* else nobody wants it any more */
         say(u);
     loop_defer_schedule(u->then);
 }
@@ -193,7 +237,7 @@ static bool have_report(const struct usage_now *u, const struct host *h, struct 
     return true;
 }
 
-void usage_now_ask(struct usage_now *u)
+static void look(struct usage_now *u)
 {
     Mprun__PresentAsk m = MPRUN__PRESENT_ASK__INIT;
     if (loop_timer_is_active(&u->timer))
@@ -211,6 +255,21 @@ void usage_now_ask(struct usage_now *u)
         loop_timer_start(&u->timer, USAGE_NOW_SECONDS, 0);
     else
         over(u);
+}
+
+void usage_now_ask(struct usage_now *u)
+{
+    u->is_said = true;
+    look(u);
+}
+
+int usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id)
+{
+    struct asker a = {.host = h->launch_index, .id = id};
+    if (buffer_append(&u->askers, &a, sizeof(a)) < 0)
+        return -1;
+    look(u);
+    return 0;
 }
 
 int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m)
@@ -244,5 +303,6 @@ int usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *ho
 void usage_now_free(struct usage_now *u)
 {
     loop_timer_stop(&u->timer);
+    buffer_free(&u->askers);
     free(u->of);
 }

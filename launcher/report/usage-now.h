@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage-now.h - what all ranks use now, for somebody at the terminal */
+/* usage-now.h - what all ranks use now, for somebody at the terminal, and for ranks that ask */
 #pragma once
 
+#include "common/buffer.h"
 #include "common/loop.h"
 #include "launcher/hosts/host-table.h"
 #include "wire/messages/values.h"
@@ -15,8 +16,10 @@ struct usage_now { /* private to usage-now.c */
     struct loop_timer timer; /* runs while answers are awaited */
     uint32_t turn;           /* 0: nobody has asked */
     size_t awaited;
-    double last;     /* loop_now() of the last look at all; 0: there was none */
-    struct look *of; /* by launch_index */
+    bool is_said;         /* somebody at the terminal has asked */
+    struct buffer askers; /* of struct asker: ranks */
+    double last;          /* loop_now() of the last look at all; 0: there was none */
+    struct look *of;      /* by launch_index */
 };
 
 /* then: scheduled when all is said. -1: out of memory. */
@@ -27,6 +30,8 @@ void usage_now_free(struct usage_now *u); /* what it holds, not itself; zero is 
 /* Ask all hosts, and say what all ranks use when they have answered or USAGE_NOW_SECONDS are over.
  * To be called after LAUNCH. */
 void usage_now_ask(struct usage_now *u);
+/* The same for a rank of this host, which gets HOSTS_USAGE with its id. -1: out of memory. */
+int usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id);
 bool usage_now_is_awaited(const struct usage_now *u);
 /* PRESENT of a host. -1: a frame that cannot be. */
 int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m);

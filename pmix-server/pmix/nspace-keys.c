@@ -4,6 +4,7 @@
  * and node ranks are 16 bits wide. */
 #include "pmix-server/pmix/nspace.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include <pmix.h>
@@ -88,7 +89,7 @@ static void add_binding(const char *threads, struct infos *sub)
 }
 
 static void add_rank(const struct world *w, const struct world *parent, uint32_t rank,
-                     struct infos *to)
+                     const char *nsdir, struct infos *to)
 {
     struct infos sub = {.v = NULL};
     struct rank_name name = {.world = w->number, .rank = rank};
@@ -109,8 +110,12 @@ static void add_rank(const struct world *w, const struct world *parent, uint32_t
         PMIX_LOAD_PROCID(&proc, parent->nspace, w->parent.rank);
         infos_add(&sub, PMIX_PARENT_ID, &proc, PMIX_PROC);
     }
-    if (world_is_local(w, rank))
+    if (world_is_local(w, rank)) {
+        char procdir[PATH_MAX];
         add_binding(world_bound(w, local), &sub);
+        if (snprintf(procdir, sizeof(procdir), "%s/%u", nsdir, rank) < (int)sizeof(procdir))
+            infos_string(&sub, PMIX_PROCDIR, procdir);
+    }
     infos_array(to, PMIX_PROC_DATA, &sub);
 }
 
@@ -141,5 +146,5 @@ void nspace_keys(const struct world *w, const struct world *parent, const char *
     for (uint32_t i = 0; i < w->napps; i++)
         add_app(w, i, to);
     for (uint32_t rank = 0; rank < w->nranks; rank++)
-        add_rank(w, parent, rank, to);
+        add_rank(w, parent, rank, nsdir, to);
 }

@@ -29,10 +29,12 @@ static const char *const open_mpi_env[] = {"OMPI_MCA_schizo=^orte",
                                            "OMPI_MCA_orte_externally_bound=1"};
 enum { OPEN_MPI_ENV = sizeof(open_mpi_env) / sizeof(open_mpi_env[0]) };
 
-/* The session directory of the world's ranks here: ours when the starter named none. */
+/* The session directory of the world's ranks here, ours when the starter named none, with one for
+ * each rank in it. */
 static int session_directory(const struct server *s, const struct world *w, char **ret,
                              struct error *err)
 {
+    const struct rank_set *here = world_local_ranks(w);
     AUTO_FREE char *path = NULL;
     int n = w->directory[0] ? asprintf(&path, "%s", w->directory)
                             : asprintf(&path, "%s/world-%u", s->directory, w->number);
@@ -42,6 +44,13 @@ static int session_directory(const struct server *s, const struct world *w, char
     }
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return error_errno(err, errno, "make the session directory '%s'", path);
+    for (uint32_t i = 0; i < rank_set_count(here); i++) {
+        AUTO_FREE char *own = NULL;
+        if (asprintf(&own, "%s/%u", path, rank_set_at(here, i).rank) < 0)
+            return error_errno(err, ENOMEM, "make a session directory");
+        if (mkdir(own, 0700) < 0 && errno != EEXIST)
+            return error_errno(err, errno, "make the session directory '%s'", own);
+    }
     *ret = take_ptr(path);
     return 0;
 }

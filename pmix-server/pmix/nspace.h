@@ -18,7 +18,8 @@ void nspace_end(struct server *s, uint32_t world);
 void nspace_deregister_all(const struct server *s);
 
 /* nspace-keys.c. Adds everything that PMIx_server_register_nspace() needs. tmpdir: the server's
- * directory; nsdir: the session directory of the local ranks. parent: the world of the rank that
+ * directory; nsdir: the session directory of the local ranks,
+ * in which each has one of its own (nspace.c makes them). parent: the world of the rank that
  * has asked for a spawned one; NULL: none, or not known any more. The caller checks to->status. */
 void nspace_keys(const struct world *w, const struct world *parent, const char *tmpdir,
                  const char *nsdir, struct infos *to);

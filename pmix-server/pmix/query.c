@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query.c - what a rank may ask about the step: its namespaces, their sizes and processes
+/* query.c - what a rank or a tool may ask about the step: its namespaces, their sizes and
+ * processes, and what these use
  *
- * Only mprun knows all processes: the questions go on when it has answered.
+ * Only mprun knows all processes, and asks their hosts: the questions go on when it has answered.
  *
  * The library answers questions about itself, and keeps what it has passed on until it has the
  * answer. */
@@ -17,6 +18,12 @@
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
+#include "wire/messages/values.h"
+
+/* What all ranks use, or with PMIX_QUERY_LOCAL_ONLY those of this host. */
+#define KEY_CPU       "mprun.usage.cpu"       /* seconds so far */
+#define KEY_MEMORY    "mprun.usage.memory"    /* bytes, now */
+#define KEY_PROCESSES "mprun.usage.processes" /* now */
 
 struct query_item {
     struct bridge_item item;
@@ -106,7 +113,8 @@ static void add_keys(struct infos *to)
     AUTO_FREE char *list = NULL;
     int rc = add_word(&list, PMIX_QUERY_NAMESPACES
                       "," PMIX_QUERY_NAMESPACE_INFO "," PMIX_QUERY_SUPPORTED_KEYS
-                      "," PMIX_QUERY_PROC_TABLE "," PMIX_QUERY_LOCAL_PROC_TABLE);
+                      "," PMIX_QUERY_PROC_TABLE "," PMIX_QUERY_LOCAL_PROC_TABLE
+                      "," PMIX_QUERY_MEMORY_USAGE "," KEY_CPU "," KEY_MEMORY "," KEY_PROCESSES);
     for (size_t i = 0; rc == 0 && i < NUMBERS; i++)
         rc = add_word(&list, numbers[i].key);
     add_list(to, PMIX_QUERY_SUPPORTED_KEYS, rc == 0 ? list : NULL);
@@ -219,6 +227,69 @@ static void add_table(struct infos *to, const char *key, const struct world *w,
         to->status = PMIX_ERR_NOMEM;
 }
 
+/* ---- what all ranks use ---------------------------------------------------------------------- */
+
+static bool is_usage(const char *key)
+{
+    return !strcmp(key, KEY_CPU) || !strcmp(key, KEY_MEMORY) || !strcmp(key, KEY_PROCESSES) ||
+           !strcmp(key, PMIX_QUERY_MEMORY_USAGE);
+}
+
+/* False: out of memory; there are no figures then. */
+static bool ask_usage(struct server *s, struct query_item *q)
+{
+    struct asker asker = {.cbdata = q};
+    Mprun__HostsUsage m = MPRUN__HOSTS_USAGE__INIT;
+    m.id = requests_add(&s->requests, &asker, 0);
+    if (m.id)
+        link_send(s->link, FRAME_HOSTS_USAGE, &m.base);
+    return m.id;
+}
+
+static bool is_asked_of_all_hosts(const pmix_query_t *q)
+{
+    for (size_t i = 0; i < q->nqual; i++)
+        if (PMIX_CHECK_KEY(&q->qualifiers[i], PMIX_QUERY_LOCAL_ONLY))
+            return !PMIX_INFO_TRUE(&q->qualifiers[i]);
+    return true;
+}
+
+static void add_average(struct infos *to, const char *host, double megabytes)
+{
+    float value = (float)megabytes;
+    struct infos one = {.v = NULL};
+    infos_string(&one, PMIX_HOSTNAME, host);
+    infos_add(&one, PMIX_CLIENT_AVG_MEMORY, &value, PMIX_FLOAT);
+    infos_array(to, PMIX_NODE_INFO_ARRAY, &one);
+}
+
+/* here: the only host that is asked about; NULL: all. */
+static void add_usage(struct infos *to, const char *key, const Mprun__HostsUsage *m,
+                      const char *here)
+{
+    struct infos each = {.v = NULL};
+    uint64_t cpu = 0, memory = 0, processes = 0;
+    for (size_t i = 0; i < m->n_hosts; i++) {
+        AUTO_FREE char *host = bytes_dup(&m->hosts[i]);
+        if (!host || (here && strcmp(host, here)))
+            continue;
+        cpu += m->cpu[i];
+        memory += m->memory[i];
+        processes += m->processes[i];
+        if (!strcmp(key, PMIX_QUERY_MEMORY_USAGE) && m->processes[i])
+            add_average(&each, host, (double)m->memory[i] / 1e6 / (double)m->processes[i]);
+    }
+    double seconds = (double)cpu / 1e6;
+    if (!strcmp(key, KEY_CPU))
+        infos_add(to, key, &seconds, PMIX_DOUBLE);
+    else if (!strcmp(key, KEY_MEMORY))
+        infos_add(to, key, &memory, PMIX_UINT64);
+    else if (!strcmp(key, KEY_PROCESSES))
+        infos_add(to, key, &processes, PMIX_UINT64);
+    else
+        infos_array(to, key, &each);
+}
+
 /* ---- one after the other --------------------------------------------------------------------- */
 
 static void go_on(struct query_item *q, struct server *s)
@@ -229,6 +300,8 @@ static void go_on(struct query_item *q, struct server *s)
         while (keys && keys[q->key]) {
             const char *key = keys[q->key++];
             q->wanted++;
+            if (is_usage(key) && ask_usage(s, q))
+                return;
             if (!is_table(key))
                 answer_key(&q->answer, key, w, s->worlds);
             else if (w && ask_table(s, q, w))
@@ -252,6 +325,19 @@ void query_take_table(struct server *s, const Mprun__RankTable *m)
     struct query_item *q = asker.cbdata;
     if (w)
         add_table(&q->answer, q->queries[q->query].keys[q->key - 1], w, m);
+    go_on(q, s);
+}
+
+void query_take_usage(struct server *s, const Mprun__HostsUsage *m)
+{
+    struct asker asker;
+    if (!requests_take(&s->requests, m->id, &asker))
+        return;
+    struct query_item *q = asker.cbdata;
+    const pmix_query_t *asked = &q->queries[q->query];
+    if (m->n_cpu == m->n_hosts && m->n_memory == m->n_hosts && m->n_processes == m->n_hosts)
+        add_usage(&q->answer, asked->keys[q->key - 1], m,
+                  is_asked_of_all_hosts(asked) ? NULL : s->hostname);
     go_on(q, s);
 }
 

@@ -121,8 +121,9 @@ void log_upcall(struct server *s, const pmix_proc_t *from, const pmix_info_t *da
 /* Upcall: questions about the step. The library keeps the queries until they are answered. */
 pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,
                            pmix_info_cbfunc_t cbfunc, void *cbdata);
-/* RANK_TABLE: goes on with the questions that wait for it. */
+/* RANK_TABLE, HOSTS_USAGE: go on with the questions that wait for it. */
 void query_take_table(struct server *s, const Mprun__RankTable *m);
+void query_take_usage(struct server *s, const Mprun__HostsUsage *m);
 
 /* Upcall: a tool that is no rank connects (tools.c). */
 void tool_upcall(struct server *s, const pmix_info_t *info, size_t ninfo,

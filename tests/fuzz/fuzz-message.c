@@ -57,6 +57,7 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_NAME_REPLY] = &mprun__name_reply__descriptor,
     [FRAME_PMI_EVENT] = &mprun__pmi_event__descriptor,
     [FRAME_RANK_TABLE] = &mprun__rank_table__descriptor,
+    [FRAME_HOSTS_USAGE] = &mprun__hosts_usage__descriptor,
 };
 
 /* Packing it again reads every byte of what was taken in. (Not always to the same message: field

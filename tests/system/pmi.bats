@@ -287,6 +287,16 @@ monitor: SUCCESS" ]
     done
 }
 
+@test "PMIx: each rank has a session directory of its own, in that of its world" {
+    needs_probe
+    for hosts in 1 2; do
+        run -0 --separate-stderr mprun -q --rm "local:$hosts" --oversubscribe -n 2 "$PROBE" keys
+        printf '%s\n' "$hosts hosts" "$output" "$stderr"
+        [ "$(grep '^directory ' <<<"$output" | sort)" = "directory 0 0
+directory 1 1" ]
+    done
+}
+
 # ---- tools ---------------------------------------------------------------------------------------
 
 # A tool waits for ever when its server goes in the midst of a question (PMIx 4.2).
@@ -323,6 +333,14 @@ rank 1 on $last: sh, PROC EXECUTING" ]
         : >"done.$hosts"
         run -1 --separate-stderr tool "$SERVER" spawn 1 ./nothing
         [[ $output == *"spawn: JOB FAILED TO LAUNCH" ]]
+        run -0 --separate-stderr tool "$SERVER" usage
+        printf '%s\n' "$output" "$stderr"
+        [ "$(grep -c ' mprun.usage.cpu: some seconds$' <<<"$output")" -eq 2 ]
+        [[ $output == *"all pmix.qry.mem: of $hosts hosts"*"here pmix.qry.mem: of 1 hosts"* ]]
+        processes=$(sed -n 's/^all mprun.usage.processes: //p' <<<"$output")
+        [ "$processes" -ge 2 ] # the ranks, and what they run
+        [ "$(sed -n 's/^here mprun.usage.processes: //p' <<<"$output")" -ge $((3 - hosts)) ]
+        [ "$(sed -n 's/^all mprun.usage.memory: //p' <<<"$output")" -ge 100000 ]
         for rank in 0 1; do
             run -0 tool "$SERVER" signal 10 "$rank"
             echo "$output"

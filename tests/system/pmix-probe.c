@@ -329,6 +329,21 @@ static void print_string(const pmix_proc_t *of, const char *key)
     PMIX_VALUE_RELEASE(v);
 }
 
+/* The directory of the rank is in that of its world: both are there, and ours. */
+static void print_directories(void)
+{
+    pmix_value_t *world = NULL, *own = NULL;
+    if (PMIx_Get(&all, PMIX_NSDIR, NULL, 0, &world) != PMIX_SUCCESS ||
+        PMIx_Get(&me, PMIX_PROCDIR, NULL, 0, &own) != PMIX_SUCCESS)
+        return;
+    size_t n = strlen(world->data.string);
+    printf("directory %u %s\n", me.rank,
+           !strncmp(own->data.string, world->data.string, n) && own->data.string[n] == '/' &&
+                   access(own->data.string, W_OK) == 0
+               ? own->data.string + n + 1
+               : "wrong");
+}
+
 static int keys(void)
 {
     static const char *const names[] = {PMIX_LOCAL_RANK, PMIX_HOSTNAME, PMIX_CPUSET,
@@ -338,6 +353,7 @@ static int keys(void)
     print_string(&all, PMIX_LOCAL_PEERS);
     print_string(&all, PMIX_NUM_NODES);
     print_string(&all, PMIX_NSDIR);
+    print_directories();
     return 0;
 }
 

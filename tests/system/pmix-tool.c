@@ -6,6 +6,7 @@
 #include <pmix.h>
 #include <pmix_tool.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,41 @@ static int table(void)
     return !all;
 }
 
+static void print_figure(const char *key, bool is_local)
+{
+    pmix_query_t q;
+    pmix_info_t *results = NULL;
+    size_t n = 0;
+    char *keys[] = {(char *)(uintptr_t)key, NULL};
+    PMIX_QUERY_CONSTRUCT(&q);
+    q.keys = keys;
+    q.nqual = 1;
+    PMIX_INFO_CREATE(q.qualifiers, 1);
+    PMIX_INFO_LOAD(&q.qualifiers[0], PMIX_QUERY_LOCAL_ONLY, &is_local, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Query_info(&q, 1, &results, &n);
+    const pmix_value_t *v = rc == PMIX_SUCCESS && n == 1 ? &results[0].value : NULL;
+    printf("%s %s: ", is_local ? "here" : "all", key);
+    if (!v)
+        printf("%s\n", PMIx_Error_string(rc));
+    else if (v->type == PMIX_DOUBLE)
+        printf("%s\n", v->data.dval > 0 ? "some seconds" : "none");
+    else if (v->type == PMIX_UINT64)
+        printf("%lu\n", (unsigned long)v->data.uint64);
+    else if (v->type == PMIX_DATA_ARRAY)
+        printf("of %zu hosts\n", v->data.darray->size);
+}
+
+static int usage(void)
+{
+    for (int is_local = 0; is_local < 2; is_local++) {
+        print_figure("mprun.usage.cpu", is_local);
+        print_figure("mprun.usage.processes", is_local);
+        print_figure("mprun.usage.memory", is_local);
+        print_figure(PMIX_QUERY_MEMORY_USAGE, is_local);
+    }
+    return 0;
+}
+
 static int order(int signo, pmix_rank_t rank)
 {
     pmix_proc_t to;
@@ -101,6 +137,8 @@ static int run(int argc, char **argv)
         return 0;
     if (!strcmp(what, "table"))
         return table();
+    if (!strcmp(what, "usage"))
+        return usage();
     if (!strcmp(what, "signal") && argc > 4)
         return order(atoi(argv[3]), (pmix_rank_t)atoi(argv[4]));
     if (!strcmp(what, "spawn") && argc > 4)

@@ -25,7 +25,7 @@
 #include "model/rank-name.h"
 
 enum {
-    PROTOCOL_VERSION = 7, /* another one for each change of a message or a frame */
+    PROTOCOL_VERSION = 8, /* another one for each change of a message or a frame */
     FRAME_HEADER = 12,
     FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
     MESSAGE_MAX = 64 * 1024 * 1024, /* put together from frames with FRAME_MORE */
@@ -98,6 +98,7 @@ enum {
     X(IDLE)           /* up */                                                                     \
     X(DEBUG_DAEMON)   /* down */                                                                   \
     X(RANK_TABLE)     /* up and down, pmi */                                                       \
+    X(HOSTS_USAGE)    /* up and down, pmi */                                                       \
     X(PMI_EVENT)      /* up and down, pmi */                                                       \
     X(OVER_LIMIT)     /* up */                                                                     \
     X(RESTART_RANK)   /* down */
