@@ -74,6 +74,7 @@ static int run_to_end(struct run *r)
     first = rank_failures_first(&r->rank_failures);
     if (!are_lone && !r->rank_failures.init_called && have_ended(r, first))
         lone_ranks_say(r->plan);
+    queue_say_end(r->queue);
     return step_exit_code(&r->verdict, first);
 }
 
@@ -158,15 +159,19 @@ static int explain(struct run *r, int code)
     return print_plan(r, code == EXIT_CODE_OK ? NULL : why);
 }
 
-static int run_step(const struct cmdline *cmd, bool as_mpirun)
+static int run_step(struct cmdline *cmd, bool as_mpirun)
 {
     struct step_plan plan = {0};
     struct run r = {0};
     struct error e = {0};
     int code = EXIT_CODE_MPRUN;
     fault_register("mprun", getpid());
-    if ((cmd->stdin_file && open_input_file(cmd->stdin_file, &e) < 0) ||
-        prepare(&r, &plan, cmd, as_mpirun, &code, &e) < 0) {
+    bool is_read = (!cmd->stdin_file || open_input_file(cmd->stdin_file, &e) == 0) &&
+                   queue_create(cmd, &r.queue, &e) == 0;
+    if (is_read && !queue_has_commands(r.queue)) {
+        log_note("every command has succeeded before; nothing is left to run");
+        code = EXIT_CODE_OK;
+    } else if (!is_read || prepare(&r, &plan, cmd, as_mpirun, &code, &e) < 0) {
         log_error("%s", e.text);
     } else if (cmd->dry_run) {
         code = dry_run(&r);

@@ -65,6 +65,14 @@ int run_open(struct run *r, struct error *err)
         return -1;
     if (step_open_streams(r, err) < 0)
         return -1;
+    const struct queue_step of_queue = {.spawner = &r->spawner,
+                                        .worlds = &r->worlds,
+                                        .hosts = r->hosts,
+                                        .failures = &r->rank_failures,
+                                        .verdict = &r->verdict,
+                                        .output = r->output};
+    if (queue_begin(r->queue, &of_queue, err) < 0)
+        return -1;
     r->starters = starters_create(&(struct starters_step){
         .loop = r->loop,
         .reaper = r->reaper,
@@ -116,6 +124,7 @@ void run_free(struct run *r)
     starters_destroy(r->starters);
     host_table_destroy(r->hosts);
     spawner_free(&r->spawner);
+    queue_destroy(r->queue);
     worlds_free(&r->worlds);
     step_record_free(&r->record);
     loop_timer_stop(&r->timeout.timer);

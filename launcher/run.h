@@ -26,6 +26,7 @@
 #include "launcher/outcome/verdict.h"
 #include "launcher/job-names.h"
 #include "launcher/name-service.h"
+#include "launcher/queue/queue.h"
 #include "launcher/spawn.h"
 #include "launcher/worlds.h"
 #include "launcher/pmi-exchange.h"
@@ -103,6 +104,7 @@ struct run {
     struct job_names job_names;
     struct worlds worlds;
     struct spawner spawner;
+    struct queue *queue; /* NULL: there is one program, or one for each part of the line */
     struct usage_now usage_now;
     struct step_limits limits;
     struct control_socket control;

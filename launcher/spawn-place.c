@@ -217,6 +217,8 @@ int spawn_place(const struct host_table *t, const struct worlds *worlds,
     struct plan_options o;
     struct offer offer = {.index = NULL};
     int rc = -1;
+    if (!directory)
+        w.place = *step;
     w.place.bind = t->plan->step.bind;
     w.place.bind.cores = 0;
     if (take_keys(&w, app, err) == 0 && check_names(t, &w, err) == 0 &&

@@ -187,11 +187,13 @@ static void fresh_free(struct fresh *f, size_t nhosts)
     free(f->hosts);
 }
 
-static int make_fresh(struct spawner *s, const Mprun__Spawn *m, struct fresh *f, struct error *err)
+/* old: the world that asks; NULL: mprun itself does. */
+static int make_fresh(struct spawner *s, const Mprun__Spawn *m, const struct world *old,
+                      struct fresh *f, struct error *err)
 {
-    struct rank_name parent = rank_name_unpack(m->parent);
-    const struct world *old = worlds_find(s->worlds, parent.world);
-    const struct app *program = old ? program_of(old, parent) : NULL;
+    const struct app *program = !m->parent ? s->hosts->plan->step.apps
+                                : old      ? program_of(old, rank_name_unpack(m->parent))
+                                           : NULL;
     size_t nhosts = s->hosts->plan->nused;
     uint32_t number = s->worlds->last_number + 1;
     f->apps = calloc(m->n_apps + 1, sizeof(*f->apps));
@@ -204,8 +206,8 @@ static int make_fresh(struct spawner *s, const Mprun__Spawn *m, struct fresh *f,
         if (a->count == 0 || a->count > LAUNCH_RANKS_MAX - f->nranks)
             return error_set(err, EINVAL, "%" PRIu32 " ranks cannot be", a->count);
         if (make_app(program, a, number, f->nranks, &f->apps[i], err) < 0 ||
-            spawn_place(s->hosts, s->worlds, a, program->directory, number, f->nranks, f->hosts,
-                        &f->apps[i], err) < 0)
+            spawn_place(s->hosts, s->worlds, a, m->parent ? program->directory : NULL, number,
+                        f->nranks, f->hosts, &f->apps[i], err) < 0)
             return -1;
         f->nranks += a->count;
     }
@@ -220,6 +222,7 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
     struct launch l = {
         .step = p->step, /* borrowed */
         .world = world->number,
+        .has_parent = m->parent != NULL,
         .parent = rank_name_unpack(m->parent),
         .preput = m->preput.data, /* borrowed, too */
         .npreput = m->preput.len,
@@ -253,38 +256,76 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
     return 0;
 }
 
-static int begin(struct spawner *s, struct host *from, const Mprun__Spawn *m, struct error *err)
+/* NULL with err. */
+static struct world *begin(struct spawner *s, const Mprun__Spawn *m, struct error *err)
 {
     struct fresh f = {0};
-    struct rank_name parent = rank_name_unpack(m->parent);
-    AUTO_FREE struct spawn_wait *wait = calloc(1, sizeof(*wait));
-    if (verdict_is_ending(s->verdict))
-        return error_set(err, ECANCELED, "the step is ending");
+    const struct world *old =
+        m->parent ? worlds_find(s->worlds, rank_name_unpack(m->parent).world) : NULL;
     struct world *world = NULL;
-    int rc = wait ? make_fresh(s, m, &f, err) : error_errno(err, ENOMEM, "start a world");
-    if (rc == 0 && !(world = worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps)))
-        rc = error_errno(err, ENOMEM, "start a world");
-    if (!world) {
-        fresh_free(&f, s->hosts->plan->nused);
-        return rc;
+    if (verdict_is_ending(s->verdict))
+        error_set(err, ECANCELED, "the step is ending");
+    else if (make_fresh(s, m, old, &f, err) == 0 &&
+             !(world = worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps, old)))
+        error_errno(err, ENOMEM, "start a world");
+    if (world) {
+        f.apps = NULL; /* the world's now */
+        f.napps = 0;
     }
-    f.apps = NULL; /* the world's now */
-    f.napps = 0;
     fresh_free(&f, s->hosts->plan->nused);
-    if (step_record_add_world(s->record, world) < 0 || launch(s, world, m) < 0)
+    if (!world || (step_record_add_world(s->record, world) == 0 && launch(s, world, m) == 0))
+        return world;
+    error_errno(err, ENOMEM, "start a world");
+    return NULL;
+}
+
+int spawner_start(struct spawner *s, char *const *argv, const char *const *variables,
+                  size_t nvariables, uint32_t n, uint32_t *ret_world, struct error *err)
+{
+    Mprun__Spawn m = MPRUN__SPAWN__INIT;
+    Mprun__Spawn__App app = MPRUN__SPAWN__APP__INIT, *apps[] = {&app};
+    size_t nwords = 0;
+    while (argv[nwords])
+        nwords++;
+    AUTO_FREE ProtobufCBinaryData *texts = calloc(nwords + nvariables, sizeof(*texts));
+    if (!texts)
         return error_errno(err, ENOMEM, "start a world");
-    world->is_starting = true;
-    *wait = (struct spawn_wait){
-        .next = s->waiting, .host = from, .id = m->id, .world = world->number, .parent = parent};
-    s->waiting = take_ptr(wait);
-    return 0;
+    for (size_t i = 0; i < nwords + nvariables; i++) {
+        const char *text = i < nwords ? argv[i] : variables[i - nwords];
+        texts[i] = (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text};
+    }
+    app.n_argv = nwords;
+    app.argv = texts;
+    app.n_env = nvariables;
+    app.env = texts + nwords;
+    app.count = n;
+    m.n_apps = 1;
+    m.apps = apps;
+    const struct world *world = begin(s, &m, err);
+    *ret_world = world ? world->number : 0;
+    return world ? 0 : -1;
 }
 
 void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m)
 {
     struct error err;
-    if (begin(s, from, m, &err) < 0)
+    AUTO_FREE struct spawn_wait *wait = calloc(1, sizeof(*wait));
+    struct world *world = NULL;
+    if (wait)
+        world = begin(s, m, &err);
+    else
+        error_errno(&err, ENOMEM, "start a world");
+    if (!world) {
         refuse(from, m->id, rank_name_unpack(m->parent), err.text);
+        return;
+    }
+    world->is_starting = true;
+    *wait = (struct spawn_wait){.next = s->waiting,
+                                .host = from,
+                                .id = m->id,
+                                .world = world->number,
+                                .parent = rank_name_unpack(m->parent)};
+    s->waiting = take_ptr(wait);
 }
 
 void spawner_look(struct spawner *s, struct world *world)

@@ -9,6 +9,7 @@
 #include "model/rank-end.h"
 #include "wire/mprun.pb-c.h"
 
+struct error;
 struct host;
 struct host_table;
 struct step_record;
@@ -26,6 +27,11 @@ struct spawner { /* private to spawn.c */
 
 void spawner_free(struct spawner *s); /* what it holds; zero is fine */
 
+/* Starts n ranks of argv as one more world, placed as the step's options say, with the environment
+ * and directory of the step's first program and with these variables ("NAME=VALUE"). Nobody is
+ * answered. 0, or -1 with err: there is no room for them now, among others. */
+int spawner_start(struct spawner *s, char *const *argv, const char *const *variables,
+                  size_t nvariables, uint32_t n, uint32_t *ret_world, struct error *err);
 /* SPAWN of a rank of this host. */
 void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m);
 /* Some rank of this world was started, or has ended. */

@@ -169,6 +169,7 @@ static void world_has_ended(struct run *r, struct world *w)
 {
     Mprun__WorldEnd m = MPRUN__WORLD_END__INIT;
     name_service_world_ended(&r->names, w->number);
+    queue_world_ended(r->queue, w);
     if (w->number == 0 || verdict_is_ending(&r->verdict))
         return;
     m.world = w->number;
@@ -199,6 +200,8 @@ static void judge_end(struct run *r, const struct rank_end *end, const Mprun__Ex
     if (r->input)
         input_credit(r->input, end->name, 0, 0, 1);
     if (end->cause == END_NOT_STARTED && spawner_failed(&r->spawner, w, m->text))
+        return;
+    if (queue_rank_ended(r->queue, w, end, !m->killed_by_us))
         return;
     rank_failures_ended(&r->rank_failures, end, !m->killed_by_us);
     if (end->cause == END_OK && !m->joined)
@@ -252,24 +255,39 @@ static int take_client(void *host, const uint8_t *p, size_t n)
     return 0;
 }
 
+/* Of a rank in a queue: it ends its command. */
+static bool queue_aborted(struct run *r, const struct host *h, struct rank_name name, int code)
+{
+    const struct world *w = worlds_find(&r->worlds, name.world);
+    const struct rank_end end = {.name = name,
+                                 .host = h->launch_index,
+                                 .cause = END_ABORT,
+                                 .code = code,
+                                 .time_ns = loop_wallclock_ns()};
+    return w && queue_rank_ended(r->queue, w, &end, true);
+}
+
 static int take_aborted(void *host, void *message)
 {
     struct host *h = host;
     const Mprun__Aborted *m = message;
+    struct run *r = run_of(h);
     struct rank_name name = rank_name_unpack(m->name);
     Mprun__Signal kill = MPRUN__SIGNAL__INIT;
-    const struct report_rank *rank = step_record_rank(&run_of(h)->record, name);
+    const struct report_rank *rank = step_record_rank(&r->record, name);
     if (!host_may_have_rank(h, name))
         return 0;
-    /* the PMI server does not know incarnations */
-    rank_failures_aborted(&run_of(h)->rank_failures, rank ? rank->name : name, h->launch_index,
-                          m->code, m->n_ranks);
+    if (rank) /* the PMI server does not know incarnations */
+        name = rank->name;
+    if (!m->n_ranks && queue_aborted(r, h, name, m->code))
+        return 0;
+    rank_failures_aborted(&r->rank_failures, name, h->launch_index, m->code, m->n_ranks);
     kill.signo = SIGKILL;
     kill.ends = true;
     kill.n_ranks = m->n_ranks;
     kill.ranks = m->ranks;
     if (m->n_ranks)
-        hosts_broadcast(run_of(h)->hosts, FRAME_SIGNAL, &kill.base);
+        hosts_broadcast(r->hosts, FRAME_SIGNAL, &kill.base);
     return 0;
 }
 

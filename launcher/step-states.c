@@ -131,7 +131,8 @@ static enum step_state launching(struct run *r)
 static enum step_state running(struct run *r)
 {
     Mprun__WorldEnd m = MPRUN__WORLD_END__INIT;
-    if (r->record.counts.ended < r->record.nranks)
+    queue_turn(r->queue);
+    if (r->record.counts.ended < r->record.nranks || !queue_is_done(r->queue))
         return STEP_RUNNING;
     hosts_broadcast(r->hosts, FRAME_WORLD_END, &m.base);
     return STEP_ENDING;

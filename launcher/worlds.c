@@ -84,7 +84,7 @@ void worlds_free(struct worlds *w)
 }
 
 struct world *worlds_add(struct worlds *w, const struct rank_set *hosts, uint32_t nranks,
-                         struct app *apps, size_t napps)
+                         struct app *apps, size_t napps, const struct world *parent)
 {
     struct world *world = add(w, w->last_number + 1, hosts, nranks);
     if (!world)
@@ -92,6 +92,7 @@ struct world *worlds_add(struct worlds *w, const struct rank_set *hosts, uint32_
     w->last_number++;
     world->apps = apps;
     world->napps = napps;
+    world->root = parent ? parent->root : world->number;
     return world;
 }
 

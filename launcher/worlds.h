@@ -16,6 +16,7 @@ struct step_plan;
 struct world { /* others only read it; the last two are spawn.c's */
     struct world *next;
     uint32_t number, nranks;
+    uint32_t root;          /* the world that mprun has started, from whose ranks this one comes */
     struct rank_set *ranks; /* of each host */
     struct rank_map map;    /* the host of each rank */
     struct app *apps;       /* with their environments; of world 0 the plan's, else this struct's */
@@ -38,9 +39,10 @@ int worlds_init(struct worlds *w, const struct step_plan *plan);
 void worlds_free(struct worlds *w); /* zero is fine */
 
 /* Adds a world with the next number. hosts: the ranks that each host is to have, all of that world;
- * apps and napps: it takes them. NULL: out of memory, and nothing is taken. */
+ * apps and napps: it takes them. parent: the world whose rank has asked for it; NULL: mprun starts
+ * it. NULL: out of memory, and nothing is taken. */
 struct world *worlds_add(struct worlds *w, const struct rank_set *hosts, uint32_t nranks,
-                         struct app *apps, size_t napps);
+                         struct app *apps, size_t napps, const struct world *parent);
 /* All ranks have ended: forgets it. Not world 0. */
 void worlds_remove(struct worlds *w, struct world *world);
 

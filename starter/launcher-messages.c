@@ -42,8 +42,12 @@ static int launch_more(struct host *h, const uint8_t *p, size_t n)
 
 static int take_world_kill(void *host, void *message)
 {
+    struct host *h = host;
     const Mprun__WorldKill *m = message;
-    spawned_worlds_kill(&((struct host *)host)->spawned, m->world);
+    if (m->world == 0)
+        ranks_kill_all(&h->ranks);
+    else
+        spawned_worlds_kill(&h->spawned, m->world);
     return 0;
 }
 

@@ -287,7 +287,7 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
                              "'%.60s': a ':' between programs is a word of its own; put a blank "
                              "behind it",
                              argv[end]);
-    if (end == at && c->program_file && c->napps == 1)
+    if (end == at && (c->program_file || c->queue.from) && c->napps == 1)
         return argc;
     if (end == at)
         return no_program(c, end, argc, argv, err);
@@ -732,11 +732,51 @@ int cmdline_take_flux_ranks(struct cmdline *c, struct error *err)
     return apply_number(c, "--np", c->place.nodes_max ? c->place.nodes_max : 1, err);
 }
 
+/* An option that --queue needs, or that no queue can have. */
+static const char *queue_misfit(const struct cmdline *c)
+{
+    const struct queue_options *q = &c->queue;
+    if (!q->from)
+        return q->log        ? "--joblog is for --queue; add that"
+               : q->retries  ? "--retries is for --queue; for ranks write '--max-restarts N'"
+               : q->resume   ? "--resume is for --queue; add that"
+               : q->progress ? "--progress is for --queue; add that"
+                             : NULL;
+    return c->napps > 1 || c->program_file || c->multi_prog
+               ? "--queue has one program, or none; leave ':', --app and --multi-prog out"
+           : q->resume && !q->log ? "--resume needs the file of '--joblog FILE'"
+           : c->preload_binary
+               ? "--queue and --preload-binary: write '--preload-files PROGRAM', and in commands "
+                 "'$MPRUN_PRELOAD_DIR/PROGRAM'"
+           : c->step.terminal ? "--queue and --pty: many commands cannot share a terminal"
+           : cmdline_uses(c, options_find(c->own_options, "--stdin", 7)) &&
+                   c->step.stdin_target != STDIN_NONE && c->step.stdin_target != STDIN_FILE
+               ? "--queue and --stdin: many commands cannot share an input; write "
+                 "'--stdin file:PATH'"
+               : NULL;
+}
+
+static int settle_queue(struct cmdline *c, struct error *err)
+{
+    const char *misfit = queue_misfit(c);
+    if (misfit)
+        return error_set(err, EINVAL, "%s", misfit);
+    if (!c->queue.from)
+        return 0;
+    if (c->step.stdin_target != STDIN_FILE)
+        c->step.stdin_target = STDIN_NONE;
+    if (c->apps[0].nranks || c->place.says_map || c->place.nodes_max)
+        return 0;
+    c->app = c->apps;
+    return apply_number(c, "--np", 1, err);
+}
+
 static int check_line(struct cmdline *c, struct error *err)
 {
-    return cmdline_settle_sets(c, err) < 0 || cmdline_take_flux_ranks(c, err) < 0 ||
-                   cmdline_take_gpu_ranks(c, err) < 0 || sum_ranks(c, err) < 0 ||
-                   share_settings(c, err) < 0 || check_agreement(c, err) < 0
+    return settle_queue(c, err) < 0 || cmdline_settle_sets(c, err) < 0 ||
+                   cmdline_take_flux_ranks(c, err) < 0 || cmdline_take_gpu_ranks(c, err) < 0 ||
+                   sum_ranks(c, err) < 0 || share_settings(c, err) < 0 ||
+                   check_agreement(c, err) < 0
                ? -1
                : 0;
 }

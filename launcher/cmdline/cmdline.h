@@ -80,6 +80,14 @@ enum help_subject {
 
 enum { KEEP_NO = 0, KEEP_JOB = -1 };
 
+/* Many commands in one step (launcher/queue/queue.h). */
+struct queue_options {
+    const char *from; /* a file, "-": standard input, ":::": the words of the line; NULL: no queue */
+    const char *log;  /* --joblog; NULL: none */
+    uint32_t retries; /* of a command that fails */
+    bool resume, progress;
+};
+
 struct cmdline {
     enum dialect dialect;
     struct translation *translation; /* notes what is applied by name; NULL: nothing does */
@@ -129,6 +137,7 @@ struct cmdline {
     const char *wrapped_ranks; /* idset; NULL: all */
     bool stop_on_exec, stop_in_init;
     bool recovery;                   /* a rank's failure does not end the step */
+    struct queue_options queue;
     uint32_t max_restarts;           /* of each rank that fails; 0: none */
     const char *debug_daemon;        /* NULL: none; valid words */
     bool stack_traces, report_state; /* at the end of --timeout */

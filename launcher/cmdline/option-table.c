@@ -663,6 +663,23 @@ static const struct option_def table[] = {
     {"--multi-prog", NULL, PROGRAMS,
      "As srun: the program is a file with lines such as '0-3 ./a %t', '* ./b'",
      SETS(FLAG, multi_prog)},
+    {"--queue", "FILE", PROGRAMS,
+     "Run each line of FILE ('-': standard input) as a command, as many at a time as there are "
+     "slots for; with a program the lines are its arguments, in place of {}; with ':::' they are "
+     "on the line: ./a {} ::: 1 2 3",
+     SETS(TEXT, queue.from), .low = 1},
+    {"--joblog", "FILE", PROGRAMS,
+     "Write a line into FILE for each command of --queue that has ended, as GNU parallel does",
+     SETS(TEXT, queue.log), .low = 1},
+    {"--resume --resume-failed", NULL, PROGRAMS,
+     "Leave out the commands of --queue that have succeeded by the file of --joblog",
+     SETS(FLAG, queue.resume)},
+    {"--retries", "N", PROGRAMS,
+     "Run a command of --queue that fails again, at most N times; 0 by default",
+     SETS(COUNT, queue.retries), .low = 0, .high = 1000000},
+    {"--progress --bar", NULL, PROGRAMS,
+     "Show on the terminal how many commands of --queue have ended, run and failed",
+     SETS(FLAG, queue.progress)},
     {"--export", "LIST", PROGRAMS,
      "As srun: 'ALL,NAME=VALUE' sets variables for all programs of the line; without ALL they get "
      "no others but the resource manager's",

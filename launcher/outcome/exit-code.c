@@ -7,19 +7,19 @@ int exit_code_low(int code)
     return code & 0xff ? code & 0xff : 1;
 }
 
-static int of_ranks(const struct rank_end *first)
+int exit_code_of_rank(const struct rank_end *end)
 {
-    if (!first)
+    if (!end)
         return EXIT_CODE_OK;
-    switch (first->cause) {
+    switch (end->cause) {
     case END_LIMIT:
     case END_SIGNAL:
-        return EXIT_CODE_SIGNAL + first->code;
+        return EXIT_CODE_SIGNAL + end->code;
     case END_ABORT:
     case END_CODE:
-        return exit_code_low(first->code);
+        return exit_code_low(end->code);
     case END_NOT_STARTED:
-        return first->code;
+        return end->code;
     case END_NO_FINALIZE:
     case END_NO_INIT:
         return EXIT_CODE_NO_FINALIZE;
@@ -32,5 +32,5 @@ static int of_ranks(const struct rank_end *first)
 
 int step_exit_code(const struct verdict *v, const struct rank_end *first)
 {
-    return v->exit_code >= 0 ? v->exit_code : of_ranks(first);
+    return v->exit_code >= 0 ? v->exit_code : exit_code_of_rank(first);
 }

@@ -127,6 +127,12 @@ static void describe(const struct rank_failures *f, const struct rank_end *e, co
     }
 }
 
+void rank_failures_describe(const struct rank_failures *f, const struct rank_end *end, char *to,
+                            size_t n)
+{
+    describe(f, end, "", to, n);
+}
+
 void rank_failures_explain(struct rank_failures *f)
 {
     const struct rank_end *first = outcome_first_failure(f->all, f->n);
@@ -168,8 +174,7 @@ static void add(struct rank_failures *f, const struct rank_end *end, const char 
         loop_timer_start(&f->timer, OUTCOME_WINDOW_MS / 1000.0, 0);
 }
 
-/* The first one counts if no failure ends the step. */
-static void lose(struct rank_failures *f, const struct rank_end *end, const char *text)
+void rank_failures_lose(struct rank_failures *f, const struct rank_end *end, const char *text)
 {
     log_error("%s", text);
     if (f->has_lost)
@@ -202,7 +207,7 @@ void rank_failures_ended(struct rank_failures *f, const struct rank_end *end, bo
     char text[1200];
     if (counts && goes_on(f, end)) {
         describe(f, end, then(f, end), text, sizeof(text));
-        lose(f, end, text);
+        rank_failures_lose(f, end, text);
     } else if (counts && end->cause != END_OK && end->cause != END_KILLED)
         add(f, end, "a rank failed");
 }
@@ -221,7 +226,7 @@ void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint3
     snprintf(text, sizeof(text), "rank %s on %s aborts other ranks, with code %d; the step goes on",
              rank_name_format(name, rank), f->plan->used.hosts[host].name, code);
     if (others && !verdict_is_ending(f->verdict))
-        lose(f, &end, text);
+        rank_failures_lose(f, &end, text);
     else if (f->n < f->record->nranks) /* a rank may say it again and again */
         add(f, &end, "a rank called abort");
 }

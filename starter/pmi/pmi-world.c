@@ -62,7 +62,7 @@ void pmi_world_send(struct link *server, const struct starter_services *s)
     mkdir(own, 0700);
     m.universe = l->step.universe;
     rank_name_pack(l->parent, &parent);
-    m.parent = l->world ? &parent : NULL;
+    m.parent = l->has_parent ? &parent : NULL;
     m.preput = (ProtobufCBinaryData){.len = l->npreput, .data = l->preput};
     m.world = l->world;
     m.nspace = (char *)(uintptr_t)l->step.nspace;

@@ -240,7 +240,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
         ADD("MV2_COMM_WORLD_SIZE=%u", l->step.nranks);
         ADD("MV2_COMM_WORLD_LOCAL_RANK=%u", local);
         ADD("MV2_COMM_WORLD_LOCAL_SIZE=%u", nlocal);
-        if (name.world)
+        if (l->has_parent)
             ADD("PMI_SPAWNED=1");
     }
 #undef ADD

@@ -122,7 +122,7 @@ bool ranks_start_some(struct ranks *s)
 void ranks_cancel_waiting(struct ranks *all)
 {
     for (struct ranks *s = all; s; s = s->next)
-        if (s->programs)
+        if (s->programs || s->with->launch->world) /* a world may wait for the PMI server */
             cancel_waiting(s);
 }
 

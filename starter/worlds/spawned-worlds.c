@@ -85,6 +85,14 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
     return ranks_init(&w->ranks, &w->with, err);
 }
 
+static void prepare(struct spawned_world *w)
+{
+    struct error e;
+    w->is_prepared = ranks_prepare(&w->ranks, &e) == 0;
+    if (!w->is_prepared)
+        step_end_cannot_run(w->with.end, EXIT_CODE_MPRUN, e.text);
+}
+
 void spawned_worlds_launch(struct spawned_worlds *all, const uint8_t *launch, size_t n,
                            uint32_t host_id)
 {
@@ -105,6 +113,8 @@ void spawned_worlds_launch(struct spawned_worlds *all, const uint8_t *launch, si
         add_to_list(all->with->ranks, &w->ranks);
         if (w->with.pmi)
             pmi_server_add_world(w->with.pmi, &w->with);
+        else
+            prepare(w);
     } else {
         error_context(&e, "start world %u on %s", w->launch.world, all->with->hostname);
         step_end_cannot_run(all->with->end, EXIT_CODE_MPRUN, e.text);
@@ -114,15 +124,12 @@ void spawned_worlds_launch(struct spawned_worlds *all, const uint8_t *launch, si
 void spawned_worlds_ready(struct spawned_worlds *all, uint32_t world, char **env)
 {
     struct spawned_world *w = find(all, world);
-    struct error e;
     if (!w || w->with.pmi_env) {
         words_free(env);
         return;
     }
     w->with.pmi_env = env;
-    w->is_prepared = ranks_prepare(&w->ranks, &e) == 0;
-    if (!w->is_prepared)
-        step_end_cannot_run(all->with->end, EXIT_CODE_MPRUN, e.text);
+    prepare(w);
 }
 
 void spawned_worlds_turn(struct spawned_worlds *all)

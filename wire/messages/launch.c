@@ -217,7 +217,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.binding = &binding;
     m.world = l->world;
     rank_name_pack(l->parent, &parent);
-    m.parent = l->world ? &parent : NULL;
+    m.parent = l->has_parent ? &parent : NULL;
     m.preput = (ProtobufCBinaryData){.len = l->npreput, .data = l->preput};
     m.report_bindings = l->report_bindings;
     m.same_machine = l->same_machine;
@@ -401,6 +401,7 @@ int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch
     if (r == 0)
         r = hosts_unpack(m, host_index, ret, err);
     ret->world = m->world;
+    ret->has_parent = m->parent != NULL;
     ret->parent = rank_name_unpack(m->parent);
     ret->preput = take_ptr(m->preput.data); /* of the allocator of libc, as all of m */
     ret->npreput = m->preput.len;

@@ -13,7 +13,8 @@
 struct launch {
     struct step step;
     uint32_t world;
-    struct rank_name parent; /* of another world than 0: the rank that has asked for it */
+    bool has_parent;         /* a rank has asked for the world: */
+    struct rank_name parent;
     uint8_t *preput;         /* bytes of LAUNCH that mppmi alone reads */
     size_t npreput;
     struct placement *hosts; /* all hosts of the world */

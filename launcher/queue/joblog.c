@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* joblog.c - see joblog.h */
+#include "launcher/queue/joblog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+
+static const char heading[] =
+    "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
+
+enum { NUMBER, CODE = 6, SIGNAL, COMMAND, FIELDS };
+
+/* False: that is no line of a joblog. */
+static bool parse_line(char *line, struct joblog_line *ret)
+{
+    char *field[FIELDS];
+    for (int i = 0; i < FIELDS; i++) {
+        field[i] = line;
+        line += strcspn(line, i < COMMAND ? "\t\n" : "\n");
+        if (i < COMMAND && *line != '\t')
+            return false;
+        if (*line)
+            *line++ = 0;
+    }
+    *ret = (struct joblog_line){
+        .number = strtoul(field[NUMBER], NULL, 10),
+        .code = (int)strtol(field[CODE], NULL, 10),
+        .signal = (int)strtol(field[SIGNAL], NULL, 10),
+        .command = field[COMMAND],
+    };
+    return ret->number > 0;
+}
+
+int joblog_read(const char *path,
+                int (*take)(void *arg, const struct joblog_line *l, struct error *err), void *arg,
+                struct error *err)
+{
+    AUTO_FREE char *line = NULL;
+    size_t size = 0;
+    FILE *f = fopen(path, "re");
+    int rc = 0;
+    if (!f)
+        return errno == ENOENT ? 0 : error_errno(err, errno, "open '%.200s'", path);
+    for (size_t n = 1; rc == 0 && getline(&line, &size, f) > 0; n++) {
+        struct joblog_line l;
+        if (n == 1 && strcmp(line, heading) == 0)
+            continue;
+        rc = parse_line(line, &l) ? take(arg, &l, err)
+                                  : error_set(err, EINVAL, "it is no line of a joblog");
+        if (rc < 0)
+            error_context(err, "'%.200s' line %zu", path, n);
+    }
+    if (rc == 0 && ferror(f))
+        rc = error_errno(err, errno, "read '%.200s'", path);
+    fclose(f);
+    return rc;
+}
+
+FILE *joblog_open(const char *path, bool keep, struct error *err)
+{
+    FILE *f = fopen(path, keep ? "ae" : "we");
+    if (f && (ftell(f) > 0 || (fputs(heading, f) >= 0 && fflush(f) == 0)))
+        return f;
+    error_errno(err, errno, "write '%.200s'", path);
+    if (f)
+        fclose(f);
+    return NULL;
+}
+
+int joblog_write(FILE *f, const struct joblog_line *l)
+{
+    double seconds = l->end_ns > l->start_ns ? (double)(l->end_ns - l->start_ns) / 1e9 : 0;
+    int n = fprintf(f, "%zu\t%s\t%.3f\t%10.3f\t0\t0\t%d\t%d\t%s\n", l->number, l->host,
+                    (double)l->start_ns / 1e9, seconds, l->code, l->signal, l->command);
+    return n < 0 || fflush(f) != 0 ? -1 : 0;
+}

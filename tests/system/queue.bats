@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# queue.bats - many commands in one step: --queue, --joblog, --resume, --retries
+load '../lib/mprun'
+
+MPRUN_TEST_LIMIT=60
+
+# The lines that mprun has written, without host and pid.
+said() { sed 's/ on [^ ]* (pid [0-9]*)//' <<<"$stderr"; }
+# Number, exit code, signal and command of each line of a joblog, by number.
+ended() { tail -n +2 "$1" | sort -n | cut -f 1,7-; }
+
+queue() { run --separate-stderr mprun --rm "local:${HOSTS:-2}" "$@"; printf '%s\n' "exit code $status" "$output" "$stderr"; }
+
+@test "--queue FILE: each line is a command, by itself or for a shell; comments are none" {
+    printf '%s\n' 'echo one  two' '# none' '' "  echo 'a  b' > shell; cat shell" 'echo $MPRUN_QUEUE_NUMBER' >q
+    queue --queue q
+    [ "$status" -eq 0 ]
+    [ "$(sorted)" = "3 a  b one two " ]
+    [ -z "$stderr" ]
+    run --separate-stderr mprun --rm local:2 --queue - <q
+    [ "$status" -eq 0 ]
+    [ "$(sorted)" = "3 a  b one two " ]
+}
+
+@test "--queue with a program: lines and the words behind ':::' are its arguments" {
+    printf '%s\n' 'dir/a b.txt' '$HOME' >args
+    queue --queue args echo
+    [ "$(sort <<<"$output")" = '$HOME
+dir/a b.txt' ]
+    queue --queue args echo '{#}:{.}:{/}:{//}:{/.}:{}:{x}:{0}'
+    [ "$(sort <<<"$output")" = '1:dir/a b:a b.txt:dir:a b:dir/a b.txt:{x}:{0}
+2:$HOME:$HOME:.:$HOME:$HOME:{x}:{0}' ]
+    queue --queue ::: echo {1}-{2} {} ::: a b ::: 1 2
+    [ "$(sort <<<"$output")" = "a-1 a 1
+a-2 a 2
+b-1 b 1
+b-2 b 2" ]
+}
+
+@test "--queue: as many commands run as there are slots for, each with its own cores" {
+    # two that wait for each other while the third must not run
+    cat >pair <<'END'
+touch in.$1
+until [ -e in.$((3 - $1)) ]; do sleep 0.02; done
+[ ! -e third ]
+END
+    printf '%s\n' 'sh pair 1' 'sh pair 2' 'touch third' 'test -e third' >q
+    queue --queue q
+    [ "$status" -eq 0 ]
+    HOSTS=1 queue -n 1 --queue ::: sh -c 'mkdir one && rmdir one; echo $MPRUN_SIZE' ::: 1 2 3
+    [ "$status" -eq 0 ]
+    queue -n 2 --queue ::: sh -c 'echo $MPRUN_RANK of $MPRUN_SIZE on $MPRUN_HOST_INDEX' ::: 1 2
+    [ "$(sort <<<"$output")" = "0 of 2 on 0
+0 of 2 on 0
+1 of 2 on 1
+1 of 2 on 1" ]
+}
+
+@test "--queue: a command that fails is said, the others go on, and the first gives the exit code" {
+    queue --queue ::: sh -c 'exit $0' ::: 0 3 4 0
+    [ "$status" -eq 3 ] || [ "$status" -eq 4 ] # they run at the same time
+    [ "$(said | sed 's/rank [0-9]*\(\.0\)\?/rank R/' | sort)" = "mprun: 2 of 4 commands failed
+mprun: command 2 ('sh -c 'exit \$0' 3'): rank R exited with code 3
+mprun: command 3 ('sh -c 'exit \$0' 4'): rank R exited with code 4" ]
+    HOSTS=1 queue --queue ::: sh -c 'kill -9 $$' ::: 1
+    [ "$status" -eq 137 ]
+    run -127 --separate-stderr mprun --queue - <<<$'missing-program\ntrue'
+    [[ $stderr == *"command 1 ('missing-program')"*"1 of 2 commands failed" ]]
+}
+
+@test "--queue: a rank that fails ends its command and no other" {
+    cat >some <<'END'
+case $1.$MPRUN_RANK in
+bad.1) exit 5 ;;
+bad.0) sleep 1000 ;;
+*) echo good ;;
+esac
+END
+    queue -n 2 --queue ::: sh some ::: bad good bad good
+    [ "$status" -eq 5 ]
+    [ "$output" = "good
+good
+good
+good" ]
+    [[ $stderr == *"2 of 4 commands failed" ]]
+}
+
+@test "--retries: a command that fails runs again, and its success is one" {
+    HOSTS=1 queue --joblog log --retries 2 --queue ::: sh -c 'echo x >>tries.$0; [ $(wc -l <tries.$0) -gt $0 ]' ::: 0 1 2 3
+    [ "$status" -eq 1 ]
+    [ "$(wc -l <tries.3)" -eq 3 ]
+    [[ $(said) == *"exited with code 1; it is run again (2 of 2)"*"1 of 4 commands failed" ]]
+    [ "$(ended log | cut -f 1-3)" = $'1\t0\t0\n2\t0\t0\n3\t0\t0\n4\t1\t0' ]
+}
+
+@test "--joblog and --resume: what has succeeded does not run again, also after an interruption" {
+    printf '%s\n' 'echo a' 'kill -9 $$' 'false' 'echo "x	y"' >q
+    queue --queue q --joblog log
+    [ "$status" -ne 0 ]
+    [ "$(ended log)" = $'1\t0\t0\techo a
+2\t0\t9\tkill -9 $$
+3\t1\t0\tfalse
+4\t0\t0\techo "x\ty"' ]
+    head -n 1 log | grep -qx $'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand'
+    queue --queue q --joblog log --resume
+    [ -z "$output" ]
+    [[ $stderr == *"2 of 4 commands failed" ]]
+    sed -i 's/echo a/echo b/' q
+    queue --queue q --joblog log --resume
+    [ "$status" -eq 125 ]
+    [[ $stderr == *"'log' line 2: command 1 was 'echo a', and is 'echo b' now"* ]]
+    printf '%s\n' true 'touch begun; sleep 1000' 'touch third; sleep 1000' true >q
+    mprun_start --rm local:2 --queue q --joblog log
+    wait_until 30 [ -e begun -a -e third ]
+    kill -INT "$MPRUN_PID"
+    run ! mprun_wait
+    grep -q "3 of 4 commands did not end; --resume runs what has not succeeded" "$MPRUN_ERR"
+    sed -i 's/sleep 1000/sleep 0/' q
+    ended log
+    [ "$(ended log)" = $'1\t0\t0\ttrue' ]
+    queue --queue q --joblog log --resume
+    [ "$status" -eq 0 ]
+    [ "$(ended log | wc -l)" -eq 4 ]
+    queue --queue q --joblog log --resume
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"every command has succeeded before"* ]]
+}
+
+@test "--queue: commands of MPI programs are worlds of their own" {
+    needs_mpicc openmpi
+    for mpi in openmpi mpich; do
+        command -v mpicc.$mpi >/dev/null || continue
+        hello=$(mpi_program hello $mpi)
+        queue -n 2 --queue ::: "$hello" ::: 1 2 3
+        [ "$status" -eq 0 ]
+        [ "$(grep -c 'rank [01] of 2' <<<"$output")" -eq 6 ]
+        [ -z "$stderr" ]
+    done
+}
+
+@test "--queue: MPI_Abort, and worlds that ranks spawn, belong to their command" {
+    needs_mpicc openmpi
+    ending=$(mpi_program ending openmpi) dynamic=$(mpi_program dynamic openmpi)
+    printf '%s\n' "$ending after 1 abort 7" "$dynamic spawn 1" "$dynamic die 1" >q
+    HOSTS=1 queue -q --oversubscribe -n 2 --joblog log --queue q
+    [ "$(ended log | cut -f 1-3)" = $'1\t7\t0\n2\t0\t0\n3\t3\t0' ]
+    [[ $stderr == *"called abort with code 7"*"2 of 3 commands failed" ]]
+}
+
+@test "--queue without PMI, and hundreds of commands" {
+    seq 300 >n
+    for pmi in none pmix; do
+        queue --pmi $pmi --queue n echo
+        [ "$status" -eq 0 ]
+        [ "$(sort -n <<<"$output")" = "$(seq 300)" ]
+        [ -z "$stderr" ]
+    done
+}
+
+@test "--queue: what cannot be is one sentence" {
+    wrong() { # PATTERN ARGS...
+        run -125 --separate-stderr mprun "${@:2}"
+        printf '%s\n' "$stderr"
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        # shellcheck disable=SC2053 # a pattern
+        [[ $stderr == $1 ]]
+    }
+    echo true >q
+    wrong '*--joblog is for --queue*' --joblog l true
+    wrong '*--max-restarts N*' --retries 2 true
+    wrong '*--resume is for --queue*' --resume true
+    wrong '*--joblog FILE*' --queue q --resume
+    wrong '*one program, or none*' --queue q true : -n 1 true
+    wrong '*cannot share an input*' --queue q --stdin all
+    wrong '*cannot share a terminal*' --queue q --pty
+    wrong '*file ?missing?: open it: No such file*' --queue missing
+    : >empty
+    wrong '*?empty? has no commands*' --queue empty
+    echo "echo 'a" >open
+    wrong '*file ?open?: line 1: *' --queue open
+    wrong '*needs a program and its arguments*' --queue ::: true
+    wrong '*a ?:::? has no words behind it*' --queue ::: true :::
+    wrong '*keep one*' --queue q true ::: 1
+    wrong '*--joblog: write ?/nowhere/log?: No such file*' --queue q --joblog /nowhere/log
+    wrong '*3*slots*' --rm local:2 --nooversubscribe -n 3 --queue q
+    echo garbage >log
+    wrong '*?log? line 1: it is no line of a joblog*' --queue q --joblog log --resume
+}
