@@ -31,21 +31,6 @@ int fd_close_from(unsigned first, bool mark_only)
     return (int)syscall(SYS_close_range, first, ~0U, mark_only ? 4U /* CLOSE_RANGE_CLOEXEC */ : 0U);
 }
 
-int fd_set_nonblock(int fd, int on)
-{
-    int flags = fcntl(fd, F_GETFL);
-    if (flags < 0)
-        return -1;
-    int want = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
-    return want == flags ? 0 : fcntl(fd, F_SETFL, want);
-}
-
-static void wait_for(int fd, short events)
-{
-    struct pollfd p = {.fd = fd, .events = events};
-    poll(&p, 1, -1);
-}
-
 int fd_write_all(int fd, const void *p, size_t n)
 {
     const char *at = p;
@@ -55,27 +40,7 @@ int fd_write_all(int fd, const void *p, size_t n)
             at += k;
             n -= (size_t)k;
         } else if (errno == EAGAIN) {
-            wait_for(fd, POLLOUT);
-        } else if (errno != EINTR) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-int fd_read_all(int fd, void *p, size_t n)
-{
-    char *at = p;
-    while (n > 0) {
-        ssize_t k = read(fd, at, n);
-        if (k > 0) {
-            at += k;
-            n -= (size_t)k;
-        } else if (k == 0) {
-            errno = EPIPE;
-            return -1;
-        } else if (errno == EAGAIN) {
-            wait_for(fd, POLLIN);
+            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
         } else if (errno != EINTR) {
             return -1;
         }

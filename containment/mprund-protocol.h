@@ -130,22 +130,22 @@ enum grant_cores {
 struct grant_answer {
     uint32_t magic;
     uint16_t version;
-    uint16_t result;       /* enum grant_result */
-    uint32_t manager;      /* of the job */
-    uint32_t uid;          /* of the job; 0: nobody says yet whose it is */
-    uint32_t state;        /* STATUS: enum grant_job_state */
-    uint32_t controllers;  /* PLACE: bit per enum cgroup_controller that v2 subtrees can have */
-    uint64_t memory, pids; /* limits of the job on this host that hold, or GRANT_UNLIMITED */
-    uint64_t memory_now;   /* STATUS: bytes; GRANT_UNLIMITED: not known */
-    uint64_t processes;    /* STATUS: and threads that there are now, or GRANT_UNLIMITED */
-    uint64_t cpu_us;       /* STATUS: CPU time used, microseconds */
-    uint32_t jobs, stuck;  /* STATUS, the last: jobs on this host, and those that are stuck */
-    uint32_t cores_total;  /* STATUS, the last: cores that jobs can have here, and */
-    uint32_t cores_free;   /* those that no job has; GRANT_UNKNOWN */
-    uint32_t cores_how;    /* enum grant_cores, of the job */
-    uint32_t cores;        /* how many it was to have; 0: it was not said */
-    uint32_t pending;      /* of the job: what it may use is still being found out */
-    uint32_t zero;
+    uint16_t result;           /* enum grant_result */
+    uint32_t manager;          /* of the job */
+    uint32_t uid;              /* of the job; 0: nobody says yet whose it is */
+    uint32_t state;            /* STATUS: enum grant_job_state */
+    uint32_t controllers;      /* PLACE: bit per enum cgroup_controller that v2 subtrees can have */
+    uint64_t memory, pids;     /* limits of the job on this host that hold, or GRANT_UNLIMITED */
+    uint64_t memory_now;       /* STATUS: bytes; GRANT_UNLIMITED: not known */
+    uint64_t processes;        /* STATUS: and threads that there are now, or GRANT_UNLIMITED */
+    uint64_t cpu_us;           /* STATUS: CPU time used, microseconds */
+    uint32_t jobs, stuck;      /* STATUS, the last: jobs on this host, and those that are stuck */
+    uint32_t cores_total;      /* STATUS, the last: cores that jobs can have here, and */
+    uint32_t cores_free;       /* those that no job has; GRANT_UNKNOWN */
+    uint32_t cores_how;        /* enum grant_cores, of the job */
+    uint32_t cores;            /* how many it was to have; 0: it was not said */
+    uint32_t pending;          /* of the job: what it may use is still being found out */
+    uint32_t devices_held;     /* PLACE: 1: GPUs that are not the job's cannot be opened */
     char job[GRANT_JOB_MAX];   /* its name */
     char v2[GRANT_PATH_MAX];   /* PLACE: directory for subtrees; "": there is no cgroup2 here */
     char cpus[GRANT_CPUS_MAX]; /* hardware threads that its processes are held to, "2-3,18-19";

@@ -30,8 +30,6 @@ struct cgroup_driver {
     void (*limit)(struct cgroup_at d, unsigned controllers, struct limits *l);
     /* Before another limit() of the same cgroup: lift what is not set in *l, or in the way. */
     void (*lift)(struct cgroup_at d, unsigned controllers, const struct limits *l);
-    /* Let the kernel kill all of a leaf when it is out of memory, never a part of it. v1: NULL. */
-    void (*oom_group)(struct cgroup_at d);
     /* Add to *u what these controllers have counted. */
     void (*usage)(struct cgroup_at d, unsigned controllers, struct usage *u);
     const char *memory; /* file with the bytes that d and all below have now */

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With cgroup.kill the kernel does it, forks in flight included, but for processes that were moved
- * when their first thread had ended (Linux 6.18): these are killed by number. Without (v1, and v2
- * before 5.14) the processes are frozen so that none can fork, each is killed, and they are thawed:
- * on v1 a frozen process does not die before it is. Freezing may stick in FREEZING until it is
- * asked for again, so it is asked again, and after a bounded number of times they are killed as
- * they are. Thawing is never left out. Rounds go on until nobody is left; what cannot die (state D)
- * is for the caller to give up on.
- *
- * v1 and the time between two tries have no event to wait for, hence the pauses. */
+/* kill.c - all processes of a cgroup, killed by number */
 #include "containment/cgroup/kill.h"
 
 #include <errno.h>
@@ -22,8 +14,6 @@
 
 /* The same numbers on all architectures; headers may be older. */
 enum { NR_PIDFD_OPEN = 434, NR_PIDFD_SEND_SIGNAL = 424 };
-
-/* ---- by number ------------------------------------------------------------------------------- */
 
 static int compare_pids(const void *a, const void *b)
 {
@@ -88,46 +78,4 @@ ssize_t kill_each(struct cgroup_at d)
             return -1;
     }
     return n;
-}
-
-/* ---- the ladder ------------------------------------------------------------------------------ */
-
-void kill_ladder_init(struct kill_ladder *k, struct cgroup_at at,
-                      const struct cgroup_driver *driver)
-{
-    *k = (struct kill_ladder){.at = at, .driver = driver};
-}
-
-static int round_pause(unsigned rounds)
-{
-    int ms = POLICY_KILL_PAUSE_FIRST_MS;
-    for (; rounds > 1 && ms < POLICY_KILL_PAUSE_LAST_MS; rounds--)
-        ms *= 2;
-    return ms < POLICY_KILL_PAUSE_LAST_MS ? ms : POLICY_KILL_PAUSE_LAST_MS;
-}
-
-/* Frozen, or not to be frozen: kill and thaw. On the way there: ask again later. */
-static int freeze_and_kill(struct kill_ladder *k)
-{
-    if (k->driver->freeze(k->at, 1) == 0 && ++k->frozen_tries < POLICY_FREEZE_TRIES)
-        return POLICY_FREEZE_PAUSE_MS;
-    ssize_t n = kill_each(k->at);
-    (void)k->driver->freeze(k->at, 0);
-    k->frozen_tries = 0;
-    k->rounds++;
-    return n < 0 ? -1 : round_pause(k->rounds);
-}
-
-int kill_ladder_step(struct kill_ladder *k)
-{
-    int populated = k->driver->populated(k->at);
-    bool is_gone = populated < 0 && errno == ENOENT;
-    if (is_gone || (populated == 0 && k->frozen_tries == 0))
-        return 0;
-    if (!k->by_file && k->driver->kill(k->at) < 0)
-        return freeze_and_kill(k);
-    k->by_file = true;
-    if (++k->rounds > POLICY_KILL_BY_FILE_ROUNDS)
-        (void)kill_each(k->at);
-    return round_pause(k->rounds);
 }

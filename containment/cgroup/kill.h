@@ -8,7 +8,7 @@
 #include "common/loop.h"
 #include "containment/cgroup/driver.h"
 
-struct kill_ladder {     /* without a loop; written by kill.c alone */
+struct kill_ladder {     /* without a loop; written by kill-rounds.c alone */
     struct cgroup_at at; /* the caller keeps fd and name as long as the ladder is used */
     const struct cgroup_driver *driver;
     bool by_file;     /* cgroup.kill did it */

@@ -91,11 +91,6 @@ static void v2_lift(struct cgroup_at d, unsigned controllers, const struct limit
         (void)at_write(d, "pids.max", "max");
 }
 
-static void v2_oom_group(struct cgroup_at d)
-{
-    (void)at_write(d, "memory.oom.group", "1");
-}
-
 static void take_key(const char *text, const char *key, enum usage_field f, struct usage *u)
 {
     uint64_t v;
@@ -180,7 +175,6 @@ const struct cgroup_driver cgroup_driver_v2 = {
     .prepare = v2_prepare,
     .limit = v2_limit,
     .lift = v2_lift,
-    .oom_group = v2_oom_group,
     .usage = v2_usage,
     .memory = "memory.current",
     .oom_count = v2_oom_count,

@@ -118,9 +118,9 @@ static int make_in(struct cgroup_leaf *leaf, size_t i, struct error *err)
         if (h->driver->prepare(hierarchy_ranks(h), d, h->available) < 0)
             return error_errno(err, errno, "set up cgroup '%s/%s'", h->ranks, d.name);
         cgroup_limit(h->driver, d, h->for_ranks, &leaf->limits);
-        if (h->driver->oom_group && !leaf->tree->kills_one &&
+        if (h->driver->version == 2 && !leaf->tree->kills_one &&
             (h->for_ranks & CGROUP_BIT(CGROUP_MEMORY)))
-            h->driver->oom_group(d);
+            (void)at_write(d, "memory.oom.group", "1"); /* all of it, never a part */
     }
     if (open_for_birth(leaf, i) < 0)
         return error_errno(err, errno, "open cgroup '%s/%s'", h->ranks, d.name);

@@ -205,6 +205,8 @@ unsigned ground_lacks(const struct ground *g, unsigned controllers)
 {
     for (size_t i = 0; i < g->n; i++)
         controllers &= ~g->part[i].controllers;
+    if (g->n > 0 && g->part[0].driver->version == 2) /* programs hold devices there */
+        controllers &= ~CGROUP_BIT(CGROUP_DEVICES);
     return wanted_of_v1(g, controllers); /* the rest v2 does by itself */
 }
 

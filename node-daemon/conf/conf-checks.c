@@ -211,15 +211,36 @@ static int check_cpus(cfg_t *cfg, cfg_opt_t *opt)
 }
 
 /* They are written with commas between them, into environments. */
-static int check_gpu(cfg_t *cfg, cfg_opt_t *opt)
+static int check_gpu_id(cfg_t *cfg, const char *setting, const char *v)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                   "._:/-";
-    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
     if (v && *v && strlen(v) <= GPU_ID_MAX && strspn(v, allowed) == strlen(v))
         return 0;
-    cfg_error(cfg, "gpus: '%s' is no id: at most %d letters, digits and . _ : / - are allowed",
-              v ? v : "", GPU_ID_MAX);
+    cfg_error(cfg, "%s: '%s' is no id: at most %d letters, digits and . _ : / - are allowed",
+              setting, v ? v : "", GPU_ID_MAX);
+    return -1;
+}
+
+static int check_gpu(cfg_t *cfg, cfg_opt_t *opt)
+{
+    return check_gpu_id(cfg, "gpus", cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1));
+}
+
+static int check_gpu_section(cfg_t *cfg, cfg_opt_t *opt)
+{
+    return check_gpu_id(cfg, "gpu", cfg_title(cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1)));
+}
+
+/* "/dev/nvidia0", "195:0" */
+static int check_device(cfg_t *cfg, cfg_opt_t *opt)
+{
+    unsigned major, minor;
+    int end = 0;
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && (v[0] == '/' || (sscanf(v, "%7u:%7u%n", &major, &minor, &end) == 2 && !v[end])))
+        return 0;
+    cfg_error(cfg, "%s: '%s' is neither a path nor MAJOR:MINOR", cfg_opt_name(opt), v ? v : "");
     return -1;
 }
 
@@ -278,6 +299,10 @@ void conf_set_checks(cfg_t *cfg)
         {"fail", check_fail},
         {"system_cpus", check_cpus},
         {"gpus", check_gpu},
+        {"gpu_files", check_device},
+        {"gpu", check_gpu_section},
+        {"gpu|files", check_device},
+        {"gpu|cores", check_cpus},
         {"sentinel_dir", check_path},
         {"trace", check_path},
         {"quarantine|event_queue", check_number},

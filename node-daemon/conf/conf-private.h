@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* conf-private.h - what the files that read mprund.conf(5) know of each other: conf.c (what can be
- * in it, and what becomes of that), conf-checks.c (which values), conf-file.c (its text) */
+ * in it, and what becomes of that), conf-checks.c (which values), conf-file.c (its text),
+ * conf-gpus.c (the table of GPUs) */
 #pragma once
 
 #include <confuse.h>
@@ -13,6 +14,10 @@
 char *conf_file_text(const char *path, struct error *err);
 /* The same of an open file, from its beginning, wherever others that share it have read to. */
 char *conf_open_text(int fd, struct error *err);
+
+/* gpus, gpu and gpu_files of it. 0, or -1 with err. */
+int conf_take_gpus(cfg_t *cfg, struct conf *c, struct error *err);
+void conf_free_gpus(struct conf *c);
 
 /* From now on values are checked as they are read: cfg_error() has the sentence. */
 void conf_set_checks(cfg_t *cfg);

@@ -70,6 +70,11 @@ static cfg_t *new_cfg(void)
         CFG_STR("owner", NULL, CFGF_NODEFAULT),
         CFG_END(),
     };
+    static cfg_opt_t gpu[] = {
+        CFG_STR_LIST("files", "{}", CFGF_NONE),
+        CFG_STR("cores", "", CFGF_NONE),
+        CFG_END(),
+    };
     static cfg_opt_t all[] = {
         CFG_STR("user", "mprund", CFGF_NONE),
         CFG_STR("cgroup", "/mprund", CFGF_NONE),
@@ -81,6 +86,8 @@ static cfg_t *new_cfg(void)
         CFG_STR("cores", "auto", CFGF_NONE),
         CFG_STR("system_cpus", "", CFGF_NONE),
         CFG_STR_LIST("gpus", "{auto}", CFGF_NONE),
+        CFG_STR_LIST("gpu_files", "{}", CFGF_NONE),
+        CFG_SEC("gpu", gpu, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
         CFG_INT("max_connections", 64, CFGF_NONE),
         CFG_INT("user_connections", 8, CFGF_NONE),
         CFG_INT("user_rate", 100, CFGF_NONE),
@@ -195,16 +202,6 @@ static int take_quarantine(cfg_t *cfg, struct conf *c)
     return 0;
 }
 
-static int take_gpus(cfg_t *cfg, struct conf *c)
-{
-    unsigned n = cfg_size(cfg, "gpus");
-    c->gpus = calloc(n + 1, sizeof(*c->gpus));
-    for (unsigned i = 0; c->gpus && i < n; i++)
-        if (!(c->gpus[i] = strdup(cfg_getnstr(cfg, "gpus", i))))
-            return -1;
-    return c->gpus ? 0 : -1;
-}
-
 static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
 {
     const char *systemd = cfg_getstr(cfg, "systemd");
@@ -238,9 +235,9 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->grant_key = key ? strdup(key) : NULL;
     if (!c->user || !c->cgroup || !c->cgroup_mount ||
         idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
-        take_gpus(cfg, c) < 0 || take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
+        take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
         return error_errno(err, ENOMEM, "read the configuration");
-    if (take_gridengine(cfg, c, err) < 0 ||
+    if (conf_take_gpus(cfg, c, err) < 0 || take_gridengine(cfg, c, err) < 0 ||
         take_directory(cfg, "slurm", "spool", &c->slurm_spool, err) < 0)
         return -1;
     return take_directory(cfg, "pbs", "home", &c->pbs_home, err);
@@ -290,9 +287,7 @@ int conf_read_fd(int fd, struct conf *ret, struct error *err)
 
 void conf_free(struct conf *c)
 {
-    for (char **id = c->gpus; id && *id; id++)
-        free(*id);
-    free(c->gpus);
+    conf_free_gpus(c);
     idset_free(&c->system_cpus);
     free(c->user);
     free(c->cgroup);

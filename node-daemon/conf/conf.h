@@ -24,6 +24,11 @@ struct conf_rule {
     char *job, *owner; /* names of variables */
 };
 
+struct conf_gpu {
+    char **files;       /* its devices, NULL-terminated: a path, or "MAJOR:MINOR" */
+    struct idset cores; /* hardware threads near it; empty: as the driver says */
+};
+
 struct conf {
     char *user;                /* whose the processes of mprund are that are not root's */
     char *cgroup;              /* below this cgroup jobs get theirs: a path in each hierarchy */
@@ -35,6 +40,8 @@ struct conf {
     enum conf_cores cores;
     struct idset system_cpus; /* hardware threads of cores that no job gets */
     char **gpus;              /* ids, NULL-terminated; "auto" alone: those that there are */
+    struct conf_gpu *gpu;     /* of each of these; NULL: there is no table, and none is held */
+    char **gpu_files;         /* of all of them: who has one may open them */
     long max_connections, user_connections;
     long user_rate;            /* requests a second */
     long max_descendants;      /* cgroups below a job's delegated part */

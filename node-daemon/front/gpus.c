@@ -138,7 +138,7 @@ void gpus_free(struct gpus *g)
 /* ---- choosing ---------------------------------------------------------------------------------
  */
 
-static int gpus_list_has(const char *list, const char *id)
+int gpus_list_has(const char *list, const char *id)
 {
     size_t len = strlen(id);
     for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
@@ -164,15 +164,24 @@ static int append(char *list, size_t size, const char *id)
     return 0;
 }
 
+static int is_near(const struct gpu *g, const struct idset *nodes, const struct idset *threads)
+{
+    if (!g->cores)
+        return g->node >= 0 && idset_has(nodes, (unsigned)g->node);
+    for (int t = idset_next(threads, 0); t >= 0; t = idset_next(threads, (unsigned)t + 1))
+        if (idset_has(g->cores, (unsigned)t))
+            return 1;
+    return 0;
+}
+
 size_t gpus_choose(const struct gpus *g, const char *const *taken, const struct idset *nodes,
-                   size_t n, char *ret, size_t size)
+                   const struct idset *threads, size_t n, char *ret, size_t size)
 {
     size_t chosen = 0;
     for (int near = 1; near >= 0; near--)
         for (size_t i = 0; i < g->n && chosen < n; i++) {
             const struct gpu *gpu = &g->gpu[i];
-            int is_near = gpu->node >= 0 && idset_has(nodes, (unsigned)gpu->node);
-            if (is_near == near && !is_taken(gpu->id, taken, ret) &&
+            if (is_near(gpu, nodes, threads) == near && !is_taken(gpu->id, taken, ret) &&
                 append(ret, size, gpu->id) == 0)
                 chosen++;
         }

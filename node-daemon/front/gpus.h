@@ -8,6 +8,8 @@
 struct gpu {
     char id[GPU_ID_MAX + 1];
     int node; /* NUMA; -1: not known */
+    const struct idset
+        *cores; /* hardware threads near it, borrowed, instead of that; NULL: not said */
 };
 
 struct gpus {
@@ -21,8 +23,11 @@ struct gpus {
  * descriptor of the directory below which dev, proc and sys are looked for. 0, or -1: no memory. */
 int gpus_read(int root, char *const *configured, struct gpus *ret);
 void gpus_free(struct gpus *g);
+/* Is it in the list? */
+int gpus_list_has(const char *list, const char *id);
 
-/* n of those that are not in `taken` (lists, NULL-terminated), of these nodes first: written to the
+/* n of those that are not in `taken` (lists, NULL-terminated), near these hardware threads or of
+ * these nodes first: written to the
  * list ret, behind what is in it, with commas between them. How many that were. Pure. */
 size_t gpus_choose(const struct gpus *g, const char *const *taken, const struct idset *nodes,
-                   size_t n, char *ret, size_t size);
+                   const struct idset *threads, size_t n, char *ret, size_t size);

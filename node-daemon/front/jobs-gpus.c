@@ -5,8 +5,11 @@
  * the job's directory: an id is locked for as long as that is there. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -51,8 +54,12 @@ static int choose(struct job *job, size_t more, struct error *err)
                      gpus_read(root, j->conf->gpus, &gpus) == 0
                  ? 0
                  : error_errno(err, errno, "choose GPUs for job %s", job->name);
-    size_t got =
-        rc == 0 ? gpus_choose(&gpus, taken, &nodes, more, job->gpus, sizeof(job->gpus)) : 0;
+    for (size_t i = 0; rc == 0 && j->conf->gpu && i < gpus.n; i++)
+        if (idset_count(&j->conf->gpu[i].cores) > 0)
+            gpus.gpu[i].cores = &j->conf->gpu[i].cores;
+    size_t got = rc == 0 ? gpus_choose(&gpus, taken, &nodes, &job->cores.cpus, more, job->gpus,
+                                       sizeof(job->gpus))
+                         : 0;
     if (rc == 0 && got < more)
         rc = error_set(err, ENOSPC,
                        "job %s is to have %zu GPU%s more of this host, and of its %zu only %zu %s "
@@ -63,6 +70,63 @@ static int choose(struct job *job, size_t more, struct error *err)
     return rc;
 }
 
+/* ---- holding ----------------------------------------------------------------------------------
+ */
+
+/* A device that is not there yet is made by its driver later. */
+static int find_device(const char *file, struct cgroup_device *ret)
+{
+    struct stat st;
+    unsigned major, minor;
+    int end = 0;
+    if (sscanf(file, "%7u:%7u%n", &major, &minor, &end) == 2 && !file[end]) {
+        *ret = (struct cgroup_device){.major = major, .minor = minor};
+        return 0;
+    }
+    if (stat(file, &st) < 0)
+        return -1;
+    errno = ENODEV;
+    if (!S_ISCHR(st.st_mode))
+        return -1;
+    *ret = (struct cgroup_device){.major = major(st.st_rdev), .minor = minor(st.st_rdev)};
+    return 0;
+}
+
+static void add_devices(struct mover_request *q, char *const *files, int is_denied)
+{
+    for (; *files && q->ndevices < CGROUP_DEVICES_MAX; files++) {
+        struct cgroup_device *d = &q->device[q->ndevices];
+        if (find_device(*files, d) < 0) {
+            if (is_denied)
+                log_warn("keep jobs from '%s': %s; they can open it once it is there", *files,
+                         strerror(errno));
+            continue;
+        }
+        d->is_denied = (uint32_t)is_denied;
+        q->ndevices++;
+    }
+}
+
+/* Slurm does not say which GPUs a job has; all others say how many. */
+void gpus_hold(struct job *job)
+{
+    const struct conf *c = job->jobs->conf;
+    struct mover_request q = {.uid = 0};
+    struct mover_answer a;
+    struct error e;
+    if (!c->gpu || job->manager == GRANT_SLURM)
+        return;
+    add_devices(&q, c->gpu_files, !job->gpus[0]);
+    for (size_t i = 0; c->gpus[i]; i++)
+        add_devices(&q, c->gpu[i].files, !gpus_list_has(job->gpus, c->gpus[i]));
+    job->gpus_held = jobs_ask(job->jobs, job, &q, MOVER_DEVICES, -1, &a, &e) == 0;
+    if (!job->gpus_held)
+        log_warn("job %s can open GPUs of others: %s", job->name, e.text);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
+
 /* The first n of the list. */
 static void cut(char *list, size_t n)
 {
@@ -72,7 +136,7 @@ static void cut(char *list, size_t n)
     *at = 0;
 }
 
-int jobs_set_gpus(struct job *job, unsigned n, struct error *err)
+static int change(struct job *job, unsigned n, struct error *err)
 {
     size_t has = count(job->gpus);
     int rc = 0;
@@ -86,6 +150,13 @@ int jobs_set_gpus(struct job *job, unsigned n, struct error *err)
         log_warn("note the GPUs '%s' of job %s at its cgroup: %s; they are free after a restart",
                  job->gpus, job->name, strerror(errno));
     log_note("job %s has %s%s", job->name, job->gpus[0] ? "GPUs " : "no GPU", job->gpus);
+    return rc;
+}
+
+int jobs_set_gpus(struct job *job, unsigned n, struct error *err)
+{
+    int rc = change(job, n, err);
+    gpus_hold(job);
     return rc;
 }
 

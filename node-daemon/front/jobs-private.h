@@ -51,6 +51,7 @@ void cores_describe(const struct job *job, struct grant_answer *ret);
 
 /* jobs-gpus.c: after a restart */
 void gpus_note_read(struct job *job);
+void gpus_hold(struct job *job);
 
 /* job-end.c */
 /* Directories of a job that are in some hierarchy but not in that which tracks. */

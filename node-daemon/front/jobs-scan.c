@@ -115,6 +115,8 @@ static int take_up(struct jobs *j, const struct job *found, struct error *err)
     cores_read(job); /* also one that has ended has them until it is gone */
     gpus_note_read(job);
     if (whole)
+        gpus_hold(job);
+    if (whole)
         jobs_watch_empty(j, job);
     else
         job_end(job);

@@ -369,6 +369,7 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
     snprintf(ret->job, sizeof(ret->job), "%s", job->name);
     snprintf(ret->text, sizeof(ret->text), "%s", job->reason);
     snprintf(ret->gpus, sizeof(ret->gpus), "%s", job->gpus);
+    ret->devices_held = (uint32_t)job->gpus_held;
     cores_describe(job, ret);
     for (size_t i = 0; i < j->ground->n; i++)
         describe_part(&j->ground->part[i], job_at(j, i, job, "", buf), ret);

@@ -34,6 +34,7 @@ struct job {
     int awaited;                 /* and it was made before anything of it came */
     struct job_cores cores;
     char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
+    int gpus_held;             /* it can open no others of the table */
     enum { JOB_DEMAND_NEW, JOB_DEMAND_ASKED, JOB_DEMAND_KNOWN, JOB_DEMAND_UNKNOWN } demand_state;
     struct demand demand;  /* what it asks for, once that is known: refine.c */
     int asking;            /* whether it still is to come: refine.c */
@@ -103,7 +104,8 @@ int jobs_add_task(struct job *job, const struct evidence *e, struct error *err);
  * none are chosen here. */
 int jobs_count_cores(const struct jobs *j, uint32_t *ret_total, uint32_t *ret_free);
 /* Let a job have n GPUs of this host for itself, those that it has and more, or fewer of them. 0,
- * or -1 with err: it could not have as many, and has those that were free. */
+ * or -1 with err: it could not have as many, and has those that were free. It is held to them where
+ * the configuration says which devices they are. */
 int jobs_set_gpus(struct job *job, unsigned n, struct error *err);
 /* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
  * it any more. */

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "containment/cgroup/devices.h"
 #include "containment/cgroup/dir.h"
 #include "model/limits.h"
 #include "model/usage.h"
@@ -20,6 +21,7 @@ enum mover_op {
     MOVER_MARK,      /* give them this mark */
     MOVER_LIMIT,     /* these limits instead of those that hold */
     MOVER_CPUS,      /* these hardware threads (text) */
+    MOVER_DEVICES,   /* hold it to these devices */
     MOVER_NOTE,      /* keep text under this name with the job */
     MOVER_READ_NOTE, /* answer: text */
     MOVER_OWN,       /* the job, which is nobody's, is this user's from now on */
@@ -53,6 +55,8 @@ struct mover_request {
     uint32_t exclusive;        /* MAKE, PREPARE */
     uint32_t descendants;      /* MAKE: the most cgroups below the user's part */
     struct limits limits;      /* MAKE, LIMIT */
+    uint32_t ndevices;         /* DEVICES */
+    struct cgroup_device device[CGROUP_DEVICES_MAX];
     char name[MOVER_NOTE_MAX]; /* of a note: letters */
     char text[MOVER_TEXT_MAX];
 };

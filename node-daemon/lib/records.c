@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* Changes with each change of a protocol between the processes. */
-static const uint32_t RECORD_MAGIC = 0x4d505201;
+static const uint32_t RECORD_MAGIC = 0x4d505202;
 
 struct record_head record_head(uint32_t what, uint64_t id)
 {

@@ -36,7 +36,6 @@ static const int of_all[] = {
     SCMP_SYS(chroot),
     SCMP_SYS(setns),
     SCMP_SYS(unshare),
-    SCMP_SYS(bpf),
     SCMP_SYS(add_key),
     SCMP_SYS(request_key),
     SCMP_SYS(keyctl),
@@ -63,6 +62,8 @@ static const int of_all[] = {
     SCMP_SYS(syslog)};
 /* The reader starts qstat. */
 static const int of_others_than_reader[] = {SCMP_SYS(execve), SCMP_SYS(execveat)};
+/* The mover says which devices a job can open. */
+static const int of_others_than_mover[] = {SCMP_SYS(bpf)};
 /* Processes of one user can stop each other, and take each other's limits. */
 static const int to_others[] = {SCMP_SYS(kill),
                                 SCMP_SYS(tkill),
@@ -117,8 +118,8 @@ static int refuse_to_others(scmp_filter_ctx filter)
 
 static int fill(scmp_filter_ctx filter, enum role role)
 {
-    int rc = 0;
-    if (role != ROLE_READER)
+    int rc = refuse(filter, of_others_than_mover, COUNT(of_others_than_mover));
+    if (rc == 0 && role != ROLE_READER)
         rc = refuse(filter, of_others_than_reader, COUNT(of_others_than_reader));
     if (rc == 0 && role != ROLE_READER) /* which ends qstat */
         rc = refuse_to_others(filter);

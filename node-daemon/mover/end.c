@@ -13,18 +13,12 @@
 
 enum { TURN_MS = 8 };
 
-/* v1, and v2 before 5.14: frozen, so that no process forks, as far as that can be had in a turn. */
+/* v1, and v2 before 5.14: frozen, so that no process forks, as far as that can be had in a turn. A
+ * freezer that sticks is asked again, and thawing is never left out. */
 static void freeze_and_kill(struct cgroup_at d, const struct cgroup_driver *driver)
 {
-    struct kill_ladder ladder;
-    int spent = 0, ms;
-    kill_ladder_init(&ladder, d, driver);
-    while ((ms = kill_ladder_step(&ladder)) > 0 && ladder.rounds == 0 && spent < TURN_MS) {
-        (void)usleep((useconds_t)ms * 1000);
-        spent += ms;
-    }
-    if (ladder.rounds > 0 || ms <= 0)
-        return;
+    for (int ms = 0; driver->freeze(d, 1) == 0 && ms < TURN_MS; ms++)
+        (void)usleep(1000);
     (void)kill_each(d);
     (void)driver->freeze(d, 0);
 }

@@ -141,6 +141,17 @@ int job_set_cpus(const struct ground *g, const struct mover_request *q, struct e
     return 0;
 }
 
+int job_hold_devices(const struct ground *g, const struct mover_request *q, struct error *err)
+{
+    bool is_held = false;
+    errno = ENOTSUP;
+    for (size_t part = 0; part < g->n; part++)
+        if (is_v2(g, part) || (g->part[part].controllers & CGROUP_BIT(CGROUP_DEVICES)))
+            is_held |= at_hold_devices(ground_at(g, part, q->dir), g->part[part].driver->version,
+                                       q->device, q->ndevices) == 0;
+    return is_held ? 0 : error_errno(err, errno, "hold cgroup '%s' to its devices", q->dir);
+}
+
 /* ---- whose it is ------------------------------------------------------------------------------
  */
 

@@ -75,7 +75,7 @@ static int ask_who(struct mover *m, int fd, bool is_connection, struct error *er
 static bool has_ends(const struct mover_request *q)
 {
     return memchr(q->dir, 0, sizeof(q->dir)) && memchr(q->name, 0, sizeof(q->name)) &&
-           memchr(q->text, 0, sizeof(q->text));
+           memchr(q->text, 0, sizeof(q->text)) && q->ndevices <= CGROUP_DEVICES_MAX;
 }
 
 static int answer(struct mover *m, enum role who, int fd, struct error *err)
@@ -94,6 +94,8 @@ static int answer(struct mover *m, enum role who, int fd, struct error *err)
         return job_limit(&m->ground, q, &m->a, err);
     case MOVER_CPUS:
         return job_set_cpus(&m->ground, q, err);
+    case MOVER_DEVICES:
+        return job_hold_devices(&m->ground, q, err);
     case MOVER_NOTE:
     case MOVER_READ_NOTE:
         return note(m, err);

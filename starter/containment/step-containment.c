@@ -36,11 +36,12 @@ static int check(const struct step_containment *c, struct error *err)
             return error_set(err, ENOTSUP,
                              "--containment=...,%s: no cgroup of this host can hold it (%s)",
                              cgroup_controller_text(needs[i].controller), why_no_limits(c));
-    if (r->devices)
+    if (r->devices && !c->answer.devices_held)
         return error_set(err, ENOTSUP,
-                         "--containment=...,devices: mprun does not hold ranks to devices; leave "
-                         "'devices' out, and have the resource manager grant them: what it keeps "
-                         "from its job it keeps from every rank");
+                         "--containment=...,devices: nothing is known to hold the job to its GPUs "
+                         "here: that takes mprund with a table of them (section gpu of "
+                         "mprund.conf), or the resource manager, of which mprun cannot tell; leave "
+                         "'devices' out");
     return 0;
 }
 

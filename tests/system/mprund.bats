@@ -344,7 +344,8 @@ hang_up() {
     check() { printf '%s\n' "$@" >check.conf && chmod 644 check.conf && here "$MPRUND" --config "$PWD/check.conf" --check; }
     check 'user = daemon' 'cgroup = "/jobs"'
     for wrong in 'cgroup = "jobs"' 'cgroup = "/a/../b"' 'user_rate = 0' 'subsystems = {memory, disk}' \
-        'systemd = perhaps' 'cgroup_version = v3' 'fail = perhaps' 'colour = "red"' 'gridengine { admin_user = "nobody-there" }'; do
+        'systemd = perhaps' 'cgroup_version = v3' 'fail = perhaps' 'colour = "red"' \
+        'gpu "a b" { files = {"/dev/null"} }' 'gpu "0" { files = {"nvidia0"} }' 'gpu "0" { cores = "x" }' 'gpu_files = {"195:"}' 'gridengine { admin_user = "nobody-there" }'; do
         run check '# first' "$wrong"
         [ "$status" -eq 1 ]
         echo "$wrong: $output"

@@ -104,7 +104,7 @@ static const struct {
 
 static void near_ones_come_first_and_none_twice(void **state)
 {
-    struct gpu gpu[] = {{"0", 0}, {"1", 1}, {"2", 1}, {"10", -1}};
+    struct gpu gpu[] = {{"0", 0, NULL}, {"1", 1, NULL}, {"2", 1, NULL}, {"10", -1, NULL}};
     struct gpus g = {.gpu = gpu, .n = 4};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *const taken[] = {"", rows[i].taken, NULL};
@@ -112,20 +112,38 @@ static void near_ones_come_first_and_none_twice(void **state)
         char list[64];
         strcpy(list, rows[i].has);
         assert_int_equal(idset_parse(rows[i].nodes, &nodes, NULL), 0);
-        assert_int_equal(gpus_choose(&g, taken, &nodes, rows[i].n, list, sizeof(list)),
-                         rows[i].got);
+        assert_int_equal(
+            gpus_choose(&g, taken, &nodes, &(struct idset){0}, rows[i].n, list, sizeof(list)),
+            rows[i].got);
         assert_string_equal(list, rows[i].chosen);
         idset_free(&nodes);
     }
 }
 
+static void cores_that_the_table_gives_count_instead_of_the_node(void **state)
+{
+    struct idset low = {0}, high = {0}, nodes = {0}, threads = {0};
+    struct gpu gpu[] = {{"A", 1, &low}, {"B", -1, &high}, {"C", 1, NULL}};
+    struct gpus g = {.gpu = gpu, .n = 3};
+    char list[64] = "";
+    assert_int_equal(idset_parse("0-3", &low, NULL) + idset_parse("4-7", &high, NULL) +
+                         idset_parse("1", &nodes, NULL) + idset_parse("5", &threads, NULL),
+                     0);
+    assert_int_equal(gpus_choose(&g, NULL, &nodes, &threads, 3, list, sizeof(list)), 3);
+    assert_string_equal(list, "B,C,A");
+    idset_free(&low);
+    idset_free(&high);
+    idset_free(&nodes);
+    idset_free(&threads);
+}
+
 static void a_list_that_is_full_takes_no_part_of_an_id(void **state)
 {
-    struct gpu gpu[] = {{"0", -1}, {"GPU-12345", -1}, {"2", -1}};
+    struct gpu gpu[] = {{"0", -1, NULL}, {"GPU-12345", -1, NULL}, {"2", -1, NULL}};
     struct gpus g = {.gpu = gpu, .n = 3};
     struct idset nodes = {0};
     char list[4] = "";
-    assert_int_equal(gpus_choose(&g, NULL, &nodes, 3, list, sizeof(list)), 2);
+    assert_int_equal(gpus_choose(&g, NULL, &nodes, &(struct idset){0}, 3, list, sizeof(list)), 2);
     assert_string_equal(list, "0,2");
 }
 
@@ -134,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_are_found_with_their_nodes),
         cmocka_unit_test(near_ones_come_first_and_none_twice),
+        cmocka_unit_test(cores_that_the_table_gives_count_instead_of_the_node),
         cmocka_unit_test(a_list_that_is_full_takes_no_part_of_an_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,6 +275,61 @@ job_gone() { ! "$MPRUND" status | grep -q "^$1 "; }
     for name in 1.1 3.1 4.1 5.1; do job_end $name; done
 }
 
+# bpf_programs: the programs of cgroups' devices that the kernel has, as many lines
+bpf_programs() {
+    python3 - <<'END'
+import ctypes, os, platform, struct
+syscall = ctypes.CDLL(None, use_errno=True).syscall
+number = {"x86_64": 321, "aarch64": 280, "ppc64le": 361, "s390x": 351, "riscv64": 280}[platform.machine()]
+start = 0
+while True:
+    attr = ctypes.create_string_buffer(struct.pack("=III", start, 0, 0), 64)
+    if syscall(number, 11, attr, 64) < 0: # BPF_PROG_GET_NEXT_ID
+        break
+    start = struct.unpack_from("=I", attr.raw, 4)[0]
+    print(start)
+END
+}
+programs_are() { [ "$(bpf_programs)" = "$1" ]; }
+
+@test "a job can open its own GPUs and no other, nor can what a rank starts; the program goes with the cgroup" {
+    mknod -m 666 /dev/lab-gpu0 c 1 7 && mknod -m 666 /dev/lab-gpu1 c 1 5 && mknod -m 666 /dev/lab-gpus c 1 8
+    before=$(bpf_programs)
+    printf '%s\n' 'gpu "A" { files = {"/dev/lab-gpu0"} }' 'gpu "B" { files = {"1:5"} }' 'gpu_files = {"/dev/lab-gpus"}' >>/tmp/mprund.conf
+    mprund_end
+    mprund_start
+    cat >/tmp/lab/opens <<'END'
+for f in lab-gpu0 lab-gpu1 lab-gpus null; do
+    why=$( (: <"/dev/$f") 2>&1) && printf '%s ' "$f" || case $why in *"not permitted"*) printf '%s:EPERM ' "$f" ;; *) printf '%s ' "$why" ;; esac
+done
+END
+    all='lab-gpu0 lab-gpu1 lab-gpus null '
+    # a job keeps what it has through a new daemon; enter says whose it is
+    enter --gpus 1 -- sh -c 'echo >/tmp/lab/began; until [ -e /tmp/lab/go ]; do sleep 0.1; done; sh /tmp/lab/opens' >/tmp/lab/first 3>&- &
+    first=$!
+    wait_until 60 test -e /tmp/lab/began
+    [ "$VMRUN_CGROUP" = v1 ] || ! programs_are "$before" || false
+    mprund_end KILL
+    mprund_start
+    touch /tmp/lab/go
+    wait $first
+    [ "$(cat /tmp/lab/first)" = 'lab-gpu0 lab-gpu1:EPERM lab-gpus null ' ]
+    wait_until 60 no_job
+    # ranks, and what they start
+    run -0 --separate-stderr enter --gpus 1 -- "$MPRUN" -n 1 --containment=devices sh -c 'setsid sh -c "echo \$CUDA_VISIBLE_DEVICES; exec sh /tmp/lab/opens"'
+    [ "$output" = $'A\nlab-gpu0 lab-gpu1:EPERM lab-gpus null ' ]
+    wait_until 60 no_job
+    run -0 enter --gpus 2 -- sh /tmp/lab/opens
+    [ "$output" = "$all" ]
+    wait_until 60 no_job
+    run -0 enter --memory 100M -- sh /tmp/lab/opens
+    [ "$output" = 'lab-gpu0:EPERM lab-gpu1:EPERM lab-gpus:EPERM null ' ]
+    wait_until 60 no_job
+    wait_until 60 programs_are "$before"
+    [ "$(sh /tmp/lab/opens)" = "$all" ]
+    rm /dev/lab-gpu*
+}
+
 # What job 4.1 has: memory, and on v1 memory and swap together
 limit_of_4() {
     if [ "$VMRUN_CGROUP" = v1 ]; then

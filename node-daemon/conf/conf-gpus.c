@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* conf-gpus.c - the GPUs that jobs can have: a list, or a table of sections that names their
+ * devices
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "containment/cgroup/controllers.h"
+#include "containment/cgroup/devices.h"
+#include "node-daemon/conf/conf-private.h"
+
+static char **copy_list(cfg_t *cfg, const char *name)
+{
+    unsigned n = cfg_size(cfg, name);
+    char **list = calloc(n + 1, sizeof(*list));
+    for (unsigned i = 0; list && i < n; i++)
+        if (!(list[i] = strdup(cfg_getnstr(cfg, name, i))))
+            return NULL; /* the process ends */
+    return list;
+}
+
+static void free_list(char **list)
+{
+    for (char **word = list; word && *word; word++)
+        free(*word);
+    free(list);
+}
+
+static int take_table(cfg_t *cfg, struct conf *c, unsigned n)
+{
+    c->gpus = calloc(n + 1, sizeof(*c->gpus));
+    c->gpu = calloc(n, sizeof(*c->gpu));
+    for (unsigned i = 0; c->gpus && c->gpu && i < n; i++) {
+        cfg_t *gpu = cfg_getnsec(cfg, "gpu", i);
+        if (!(c->gpus[i] = strdup(cfg_title(gpu))) ||
+            !(c->gpu[i].files = copy_list(gpu, "files")) ||
+            idset_parse(cfg_getstr(gpu, "cores"), &c->gpu[i].cores, NULL) < 0) /* checked */
+            return -1;
+    }
+    return c->gpus && c->gpu ? 0 : -1;
+}
+
+int conf_take_gpus(cfg_t *cfg, struct conf *c, struct error *err)
+{
+    unsigned n = cfg_size(cfg, "gpu"), files = cfg_size(cfg, "gpu_files");
+    c->gpu_files = copy_list(cfg, "gpu_files");
+    if (!c->gpu_files || (n ? take_table(cfg, c, n) < 0 : !(c->gpus = copy_list(cfg, "gpus"))))
+        return error_errno(err, ENOMEM, "read which GPUs there are");
+    for (unsigned i = 0; i < n; i++)
+        files += cfg_size(cfg_getnsec(cfg, "gpu", i), "files");
+    if (files > CGROUP_DEVICES_MAX)
+        return error_set(err, E2BIG, "the sections gpu and gpu_files name more than %d devices",
+                         CGROUP_DEVICES_MAX);
+    if (n) /* v1 needs it */
+        c->controllers |= CGROUP_BIT(CGROUP_DEVICES);
+    return 0;
+}
+
+void conf_free_gpus(struct conf *c)
+{
+    for (size_t i = 0; c->gpu && c->gpus && c->gpus[i]; i++) {
+        free_list(c->gpu[i].files);
+        idset_free(&c->gpu[i].cores);
+    }
+    free(c->gpu);
+    free_list(c->gpus);
+    free_list(c->gpu_files);
+}
