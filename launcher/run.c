@@ -113,6 +113,7 @@ void run_free(struct run *r)
 {
     free(r->tracking_note);
     gather_destroy(r->exchange.gather);
+    tool_output_free(&r->tool_output);
     step_limits_free(&r->limits);
     name_service_free(&r->names);
     usage_now_free(&r->usage_now);

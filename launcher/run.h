@@ -30,6 +30,7 @@
 #include "launcher/spawn.h"
 #include "launcher/worlds.h"
 #include "launcher/pmi-exchange.h"
+#include "launcher/tool-output.h"
 #include "launcher/preload/preload.h"
 #include "launcher/report/stack-report.h"
 #include "launcher/report/usage-now.h"
@@ -100,6 +101,7 @@ struct run {
     struct input *input;      /* NULL: no rank has any */
     struct terminal terminal;
     struct pmi_exchange exchange;
+    struct tool_output tool_output;
     struct name_service names;
     struct job_names job_names;
     struct worlds worlds;

@@ -316,6 +316,7 @@ static int take_output(void *host, const uint8_t *p, size_t n)
     struct error e;
     if (bulk_header_unpack(p, n, &bh, &e) < 0 || bh.stream == 0 || !host_may_have_rank(h, bh.name))
         return -1;
+    tool_output_put(&run_of(h)->tool_output, &bh, p + BULK_HEADER, n - BULK_HEADER);
     output_put(run_of(h)->output, h->launch_index, &bh, p + BULK_HEADER, n - BULK_HEADER);
     if (n > BULK_HEADER && output_is_closed(run_of(h)->output, bh.stream))
         tell_closed(h, bh.stream); /* its ranks were not there when all hosts were told */
@@ -325,9 +326,23 @@ static int take_output(void *host, const uint8_t *p, size_t n)
 static ssize_t host_move(void *arg, struct link *l, const struct bulk_header *bh, int fd, size_t n)
 {
     struct host *h = host_sender(arg, link_frame_host(l));
-    if (!h || !host_may_have_rank(h, bh->name))
-        return -1; /* it becomes a frame, and is refused as such */
+    if (!h || !host_may_have_rank(h, bh->name) || tool_output_is_wanted(&run_of(h)->tool_output))
+        return -1; /* it becomes a frame, and is refused, or copied, as such */
     return output_move(run_of(h)->output, h->launch_index, bh, fd, n);
+}
+
+static int take_output_wanted(void *host, const uint8_t *p, size_t n)
+{
+    struct host *h = host;
+    return tool_output_want(&run_of(h)->tool_output, h);
+}
+
+static int take_output_credit(void *host, void *message)
+{
+    struct host *h = host;
+    const Mprun__OutputCredit *m = message;
+    tool_output_taken(&run_of(h)->tool_output, h, m->bytes);
+    return 0;
 }
 
 static int take_input_credit(void *host, void *message)
@@ -607,12 +622,13 @@ static void host_resumed(void *arg, struct link *l, double seconds)
 
 /* A host can send these only after it was told to run ranks. */
 static const bool is_of_ranks[FRAME_TYPE_COUNT] = {
-    [FRAME_STARTED] = true,       [FRAME_EXITED] = true,       [FRAME_ABORTED] = true,
-    [FRAME_OUTPUT] = true,        [FRAME_INPUT_CREDIT] = true, [FRAME_COLLECT] = true,
-    [FRAME_MODEX_REQUEST] = true, [FRAME_MODEX_REPLY] = true,  [FRAME_PMI_CLIENT] = true,
-    [FRAME_NAME_REQUEST] = true,  [FRAME_SPAWN] = true,        [FRAME_WORLD_REPORT] = true,
-    [FRAME_PMI_EVENT] = true,     [FRAME_IDLE] = true,         [FRAME_OVER_LIMIT] = true,
-    [FRAME_SIGNAL] = true,        [FRAME_RANK_TABLE] = true,   [FRAME_HOSTS_USAGE] = true,
+    [FRAME_STARTED] = true,       [FRAME_EXITED] = true,        [FRAME_ABORTED] = true,
+    [FRAME_OUTPUT] = true,        [FRAME_INPUT_CREDIT] = true,  [FRAME_COLLECT] = true,
+    [FRAME_MODEX_REQUEST] = true, [FRAME_MODEX_REPLY] = true,   [FRAME_PMI_CLIENT] = true,
+    [FRAME_NAME_REQUEST] = true,  [FRAME_SPAWN] = true,         [FRAME_WORLD_REPORT] = true,
+    [FRAME_PMI_EVENT] = true,     [FRAME_IDLE] = true,          [FRAME_OVER_LIMIT] = true,
+    [FRAME_SIGNAL] = true,        [FRAME_RANK_TABLE] = true,    [FRAME_HOSTS_USAGE] = true,
+    [FRAME_OUTPUT_WANTED] = true, [FRAME_OUTPUT_CREDIT] = true,
 };
 
 /* These may be on their way through other hosts when the end of the start client is known. */
@@ -653,6 +669,9 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
     [FRAME_SPAWN] = {.message = &mprun__spawn__descriptor, .take = take_spawn},
     [FRAME_RANK_TABLE] = {.message = &mprun__rank_table__descriptor, .take = take_rank_table},
+    [FRAME_OUTPUT_WANTED] = {.take_bytes = take_output_wanted},
+    [FRAME_OUTPUT_CREDIT] = {.message = &mprun__output_credit__descriptor,
+                             .take = take_output_credit},
     [FRAME_HOSTS_USAGE] = {.message = &mprun__hosts_usage__descriptor, .take = take_hosts_usage},
     [FRAME_WORLD_REPORT] = {.message = &mprun__report__descriptor, .take = take_world_report},
     [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},

@@ -115,6 +115,8 @@
 #define ROOM_RETRY_SECONDS 1.0
 /* Seconds that another mprun has to answer; a stopped one gives no answer. */
 #define NEIGHBOUR_SECONDS 2.0
+/* Bytes of output on their way to tools of one host (PMIx_IOF_pull). */
+#define TOOL_OUTPUT_MAX (4 * 1024 * 1024)
 /* Connections to other mpruns at once. */
 #define NEIGHBOURS_MAX 16
 /* With so many hosts or more, hosts start those below them: measured as fast at 128, faster by a

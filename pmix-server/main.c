@@ -136,6 +136,8 @@ static void on_frame(void *arg, struct link *l, enum frame_type type, const uint
     ProtobufCMessage *m = NULL;
     if (p->server.exit_code) /* failed; further messages are of no use */
         return;
+    if (type == FRAME_OUTPUT && iof_take(&p->server, payload, n) == 0)
+        return;
     if (!actions[type].descriptor)
         error_set(&err, EPROTO, "message %s is not for mppmi", frame_type_text(type));
     else if (!(m = protobuf_c_message_unpack(actions[type].descriptor, NULL, n, payload)))

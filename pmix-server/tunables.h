@@ -36,6 +36,9 @@ enum {
     /* Threads of a rank that wait for a value of PMI-2; a rank has one for each core at most. */
     PMI2_WAITING_MAX = 1024,
 
+    /* Bytes of heap in use: with more, tools get no output of ranks. */
+    IOF_HEAP_MAX = 64 * 1024 * 1024,
+
     /* Bytes of heap that are touched before they are needed: what a start of the PMIx library
      * allocates; and how many free bytes the heap keeps, so that none of it is given back. */
     PREFAULT_HEAP = 512 * 1024,

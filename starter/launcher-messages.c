@@ -258,6 +258,7 @@ static int take_frame(struct host *h, struct link *l, enum frame_type type, cons
     case FRAME_PMI_EVENT:
     case FRAME_RANK_TABLE:
     case FRAME_HOSTS_USAGE:
+    case FRAME_OUTPUT: /* for tools */
         if (h->with.pmi)
             pmi_server_pass_down(h->with.pmi, type, p, n);
         return 0;

@@ -93,6 +93,12 @@ static void share_by_sending(void)
         setenv("PMIX_MCA_gds", "hash", 0);
 }
 
+/* Output that nobody wants any more is not to be kept, and 0 means without a limit. */
+static void keep_no_output(void)
+{
+    setenv("PMIX_MCA_pmix_max_iof_cache", "1", 0);
+}
+
 struct hwloc_topology *library_prepare(int fd, struct error *err)
 {
     hwloc_topology_t topology = NULL;
@@ -101,6 +107,7 @@ struct hwloc_topology *library_prepare(int fd, struct error *err)
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
     forget_outer_pmix();
     share_by_sending();
+    keep_no_output();
     if (hwloc_topology_init(&topology) < 0)
         error_errno(err, errno, "make a topology");
     return topology;
@@ -127,6 +134,7 @@ static int load_topology(hwloc_topology_t topology, ProtobufCBinaryData xml, str
 static void server_keys(const struct server *s, pmix_topology_t *topology, struct infos *to)
 {
     char name[PMIX_MAX_NSLEN + 1];
+    bool no = false;
     snprintf(name, sizeof(name), "mppmi.%.200s", s->hostname);
     infos_string(to, PMIX_SERVER_NSPACE, name);
     infos_rank(to, PMIX_SERVER_RANK, 0);
@@ -135,6 +143,7 @@ static void server_keys(const struct server *s, pmix_topology_t *topology, struc
     infos_string(to, PMIX_HOSTNAME, s->hostname);
     infos_true(to, PMIX_SERVER_SHARE_TOPOLOGY);
     infos_true(to, PMIX_SERVER_TOOL_SUPPORT);
+    infos_add(to, PMIX_IOF_LOCAL_OUTPUT, &no, PMIX_BOOL); /* it has no place to write to */
     if (topology)
         infos_topology(to, PMIX_TOPOLOGY2, topology);
 }

@@ -118,6 +118,11 @@ pmix_status_t abort_some_upcall(struct server *s, const pmix_proc_t *from, int c
 void log_upcall(struct server *s, const pmix_proc_t *from, const pmix_info_t *data, size_t ndata,
                 const struct asker *asker);
 
+/* Upcall: a tool or a rank asks for output of ranks, or wants no more of it (iof.c). */
+pmix_status_t iof_pull_upcall(struct server *s);
+/* OUTPUT, for those that have asked. -1: not understood. */
+int iof_take(struct server *s, const uint8_t *payload, size_t n);
+
 /* Upcall: questions about the step. The library keeps the queries until they are answered. */
 pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,
                            pmix_info_cbfunc_t cbfunc, void *cbdata);

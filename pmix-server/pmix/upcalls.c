@@ -3,7 +3,7 @@
  * wait, not call a PMIx function that waits, and not answer before it has returned.
  *
  * Upcalls that are missing in the table the library answers with "not supported": allocations,
- * credentials, output and input of other ranks. It has monitors of its own. */
+ * credentials, input of other ranks. It has monitors of its own. */
 #include "pmix-server/pmix/library.h"
 
 #include <stdlib.h>
@@ -227,6 +227,13 @@ static void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t n
     log_upcall(self, client, data, ndata, &asker);
 }
 
+static pmix_status_t on_iof_pull(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                                 size_t ninfo, pmix_iof_channel_t channels, pmix_op_cbfunc_t cbfunc,
+                                 void *cbdata)
+{
+    return iof_pull_upcall(self);
+}
+
 static void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc,
                     void *cbdata)
 {
@@ -253,6 +260,7 @@ static pmix_server_module_t table = {
     .query = on_query,
     .group = on_group,
     .tool_connected = on_tool,
+    .iof_pull = on_iof_pull,
 };
 
 pmix_server_module_t *upcalls_for(struct server *s)

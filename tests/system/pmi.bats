@@ -367,3 +367,34 @@ rank 1 on $last: sh, PROC EXECUTING" ]
     mprun_wait
     [ "$(<"$MPRUN_OUT")" = "namespace of sh" ]
 }
+
+has_line() { grep -q "$1" "$2"; }
+
+# shellcheck disable=SC2016
+@test "PMIx: tools get the output of the rank that they ask for, wherever it runs, and mprun its own" {
+    needs_pmix_tool
+    for hosts in 1 2; do
+        rm -f go ready.*
+        mprun_start -q --rm "local:$hosts" --oversubscribe -n 2 sh -c ': >ready.$MPRUN_RANK; until [ -e go ]; do sleep 0.1; done
+            echo first $MPRUN_RANK; echo error >&2; i=0; while [ $i -lt 300 ]; do echo "line $i"; i=$((i + 1)); done; sleep 0.2; echo last; until [ -e done ]; do sleep 0.1; done'
+        wait_until 15 test -e ready.0 -a -e ready.1
+        SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*-0)
+        pids=()
+        for rank in 0 1; do
+            tool "$SERVER" pull "$rank" >"pulled.$rank" &
+            pids+=($!)
+            wait_until 15 has_line 'pull: SUCCESS' "pulled.$rank"
+        done
+        : >go
+        wait "${pids[@]}"
+        : >done
+        mprun_wait
+        rm done
+        for rank in 0 1; do
+            tail -n 3 "pulled.$rank"
+            [ "$(grep "^output of " "pulled.$rank")" = "$(echo "output of $rank: first $rank"; seq -f "output of $rank: line %g" 0 299; echo "output of $rank: last")" ]
+            [ "$(grep '^errors of ' "pulled.$rank")" = "errors of $rank: error" ]
+        done
+        [ "$(grep -c '^line' "$MPRUN_OUT")" -eq 600 ]
+    done
+}

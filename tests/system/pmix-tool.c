@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 static pmix_proc_t me;
-static pmix_nspace_t step; /* the namespace of the step's first world */
+static volatile int has_last; /* the library's thread has seen the last line */
+static pmix_nspace_t step;    /* the namespace of the step's first world */
 
 static int fail(const char *what, pmix_status_t rc)
 {
@@ -111,6 +112,40 @@ static int order(int signo, pmix_rank_t rank)
     return 0;
 }
 
+static void show_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source,
+                        pmix_byte_object_t *bytes, pmix_info_t info[], size_t ninfo)
+{
+    for (size_t at = 0; bytes && at < bytes->size;) { /* the tests' ranks write whole lines */
+        const char *line = bytes->bytes + at;
+        int n = (int)strcspn(line, "\n");
+        printf("%s of %u: %.*s\n", channel == PMIX_FWD_STDOUT_CHANNEL ? "output" : "errors",
+               source->rank, n, line);
+        at += (size_t)n + 1;
+        if (!strncmp(line, "last", 4))
+            has_last = 1;
+    }
+}
+
+static void is_pulled(pmix_status_t status, size_t id, void *cbdata)
+{
+    printf("pull: %s\n", PMIx_Error_string(status));
+}
+
+/* Output of one rank, until it writes "last". */
+static int pull(pmix_rank_t rank)
+{
+    pmix_proc_t from;
+    PMIX_LOAD_PROCID(&from, step, rank);
+    pmix_status_t rc =
+        PMIx_IOF_pull(&from, 1, NULL, 0, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL,
+                      show_output, is_pulled, NULL);
+    if (rc != PMIX_SUCCESS)
+        return fail("pull", rc);
+    while (!has_last)
+        usleep(10000);
+    return 0;
+}
+
 static int spawn(int count, char **words)
 {
     pmix_app_t app;
@@ -137,6 +172,8 @@ static int run(int argc, char **argv)
         return 0;
     if (!strcmp(what, "table"))
         return table();
+    if (!strcmp(what, "pull") && argc > 3)
+        return pull((pmix_rank_t)atoi(argv[3]));
     if (!strcmp(what, "usage"))
         return usage();
     if (!strcmp(what, "signal") && argc > 4)

@@ -50,8 +50,8 @@ enum {
     X(ABORTED)        /* up, pmi */                                                                \
     X(KILL)           /* down */                                                                   \
     X(SIGNAL)         /* up and down, pmi */                                                       \
-    X(OUTPUT)         /* up, bulk, pmi */                                                          \
-    X(OUTPUT_CREDIT)  /* down */                                                                   \
+    X(OUTPUT)         /* up, bulk, pmi; down for tools */                                           \
+    X(OUTPUT_CREDIT)  /* down; up for tools, pmi */                                                  \
     X(OUTPUT_CLOSED)  /* down */                                                                   \
     X(INPUT)          /* down, bulk */                                                             \
     X(INPUT_CREDIT)   /* up */                                                                     \
@@ -99,6 +99,7 @@ enum {
     X(DEBUG_DAEMON)   /* down */                                                                   \
     X(RANK_TABLE)     /* up and down, pmi */                                                       \
     X(HOSTS_USAGE)    /* up and down, pmi */                                                       \
+    X(OUTPUT_WANTED)  /* up, pmi */                                                                \
     X(PMI_EVENT)      /* up and down, pmi */                                                       \
     X(OVER_LIMIT)     /* up */                                                                     \
     X(RESTART_RANK)   /* down */

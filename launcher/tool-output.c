@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launcher/tool-output.h"
+
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "launcher/hosts/host-links.h"
+#include "launcher/tunables.h"
+#include "wire/messages/frame.h"
+
+struct tool_host {
+    struct host *host;
+    uint64_t under_way; /* bytes */
+    bool has_lost;
+};
+
+void tool_output_free(struct tool_output *t)
+{
+    free(t->hosts);
+    *t = (struct tool_output){.n = 0};
+}
+
+static struct tool_host *find(const struct tool_output *t, const struct host *h)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->hosts[i].host == h)
+            return &t->hosts[i];
+    return NULL;
+}
+
+int tool_output_want(struct tool_output *t, struct host *h)
+{
+    if (find(t, h))
+        return 0;
+    struct tool_host *more = realloc(t->hosts, (t->n + 1) * sizeof(*more));
+    if (!more)
+        return -1;
+    t->hosts = more;
+    t->hosts[t->n++] = (struct tool_host){.host = h};
+    return 0;
+}
+
+bool tool_output_is_wanted(const struct tool_output *t)
+{
+    return t->n > 0;
+}
+
+void tool_output_put(struct tool_output *t, const struct bulk_header *bh, const void *data,
+                     size_t n)
+{
+    for (struct tool_host *to = t->hosts; n && to < t->hosts + t->n; to++) {
+        if (to->under_way + n <= TOOL_OUTPUT_MAX) {
+            to->under_way += n;
+            host_send_bulk(to->host, FRAME_OUTPUT, bh, data, n);
+        } else if (!to->has_lost) {
+            to->has_lost = true;
+            log_warn("ranks write faster than host %s takes a copy for tools (PMIx_IOF_pull): "
+                     "tools there do not get all of it",
+                     to->host->name);
+        }
+    }
+}
+
+void tool_output_taken(struct tool_output *t, const struct host *h, uint64_t n)
+{
+    struct tool_host *of = find(t, h);
+    if (of)
+        of->under_way -= n < of->under_way ? n : of->under_way;
+}
