@@ -141,7 +141,7 @@ int gpu_shares_choose_more(struct gpu_shares *s, const struct launch *launch,
     return s->is_asked ? deal(s, first, launch, b, err) : 0;
 }
 
-void gpu_shares_free(struct gpu_shares *s)
+void gpu_shares_give_back(struct gpu_shares *s)
 {
     struct gpu_shares *of = s->first ? s->first : s;
     for (uint32_t r = 0; s->ranks && r < s->nranks; r++) {
@@ -152,6 +152,14 @@ void gpu_shares_free(struct gpu_shares *s)
     }
     free(s->ranks);
     free(s->wish);
+    s->ranks = NULL;
+    s->wish = NULL;
+    s->nranks = 0;
+}
+
+void gpu_shares_free(struct gpu_shares *s)
+{
+    gpu_shares_give_back(s);
     free(s->gpu);
     host_gpus_free(&s->host);
     *s = (struct gpu_shares){.nranks = 0};

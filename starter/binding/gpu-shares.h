@@ -33,6 +33,8 @@ int gpu_shares_choose(struct gpu_shares *s, const struct launch *launch,
 int gpu_shares_choose_more(struct gpu_shares *s, const struct launch *launch,
                            const struct rank_binding *b, struct gpu_shares *first,
                            struct error *err);
+/* The ranks of this world have ended: others may have their GPUs. */
+void gpu_shares_give_back(struct gpu_shares *s);
 void gpu_shares_free(struct gpu_shares *s); /* that of the first world goes last */
 
 /* Has this rank, by its index on this host, GPUs of its own? Then their ids, with commas between

@@ -70,6 +70,16 @@ static struct spawned_world *find(const struct spawned_worlds *all, uint32_t wor
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
+/* The next world may have the GPUs of those that are over before what these have left is gone. */
+static void give_back_gpus(struct spawned_worlds *all)
+{
+    for (struct spawned_world *w = all->first; w; w = w->next)
+        if (w->has_ended || w->ranks.ended == w->ranks.n)
+            gpu_shares_give_back(&w->gpus);
+    if (all->with->ranks->ended == all->with->ranks->n)
+        gpu_shares_give_back(all->with->gpus);
+}
+
 static int begin(struct spawned_worlds *all, struct spawned_world *w, struct error *err)
 {
     w->with.launch = &w->launch;
@@ -79,6 +89,7 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
     w->with.pmi_env = NULL;
     if (w->with.pmi && !w->with.pmi->link)
         return error_set(err, ECONNRESET, "the PMI server has ended");
+    give_back_gpus(all);
     if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, err) < 0 ||
         gpu_shares_choose_more(&w->gpus, &w->launch, &w->binding, all->with->gpus, err) < 0)
         return -1;

@@ -74,6 +74,10 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
     run -125 --separate-stderr mprun --host localhost:4 -n 2 --gpus-per-rank 2 touch began
     [[ $stderr == *"on localhost 2 ranks would have 4 GPUs, and there are 3 for this step"* ]]
     [ ! -e began ]
+    # one command has a GPU after the other
+    printf '%s\n' 'sh -c "echo $CUDA_VISIBLE_DEVICES"'{,,,,} >queue
+    run -0 --separate-stderr mprun --host localhost:3 --gpus-per-rank 1 --queue queue
+    [ "$(grep -cxE '3|GPU-1a|0' <<<"$output")" -eq 5 ]
     unset CUDA_VISIBLE_DEVICES
     export ROCR_VISIBLE_DEVICES=0,1
     [ "$(gpus -n 2 --gpus-per-rank 1 sh -c "$show_gpus")" = $'0  0 \n1  1 ' ]
