@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* control-requests.c - what tools, and other steps of the job, get over the control socket
  *
- * STATUS_REQUEST is answered by STATUS_REPLY, another mprun's HAND by ERRAND_NEWS, and its lookups
- * of names by NAME_REPLY. */
+ * STATUS_REQUEST is answered by STATUS_REPLY, another mprun's lookups of names by NAME_REPLY. */
 #include <stdlib.h>
 
 #include "common/cleanup.h"
@@ -67,15 +66,13 @@ static bool request(void *arg, struct link *tool, enum frame_type type, const ui
     struct run *r = arg;
     if (type == FRAME_STATUS_REQUEST)
         return take_status_request(r, tool, p, n);
-    if (type == FRAME_NAME_REQUEST || type == FRAME_NAME_REPLY)
-        return job_names_frame(&r->job_names, tool, type, p, n);
-    return type == FRAME_HAND && starters_hand(r->starters, tool, p, n) == 0;
+    return (type == FRAME_NAME_REQUEST || type == FRAME_NAME_REPLY) &&
+           job_names_frame(&r->job_names, tool, type, p, n);
 }
 
 static void gone(void *arg, struct link *tool)
 {
     struct run *r = arg;
-    starters_asker_gone(r->starters, tool);
     job_names_tool_gone(&r->job_names, tool);
 }
 

@@ -96,7 +96,7 @@ static bool awaits_status(const struct run *r)
     for (size_t i = 0; i < r->plan->nused; i++) {
         const struct host *h = r->hosts->used[i];
         if (h->failed && !h->cancelled && h->state < AGENT_CLEANED && !h->link &&
-            starters_has_client(r->starters, h))
+            starters_client_runs(r->starters, h))
             return true;
     }
     return false;
@@ -407,7 +407,7 @@ static int take_lost(void *host, void *message)
     struct host *lost = host_at(r->hosts, m->host);
     bool below = lost && host_above(lost) == h;
     if (below && host_place_is_awaited(lost)) {
-        if (starters_has_client(r->starters, lost) && lost->state < AGENT_CLEANED && !m->silent)
+        if (starters_client_runs(r->starters, lost) && lost->state < AGENT_CLEANED && !m->silent)
             /* an exit status says more, and comes next */
             verdict_end_ranks(&r->verdict, -1, "a starter died");
         else
@@ -574,16 +574,11 @@ static void host_closed(void *arg, struct link *l, const struct error *why)
         link_destroy(l);
         return;
     }
-    if (starters_waits_for_room(r->starters, h) &&
-        !verdict_is_ending(&r->verdict)) { /* before its HELLO: it is started again */
-        link_destroy(l);
-        return;
-    }
     if (h->state < AGENT_CLEANED) {
         if (why->code && why->code != ECONNRESET)
             host_failures_add(&r->host_failures, h, why->code == ETIMEDOUT, EXIT_CODE_MPRUN,
                               "the link to its mpstarter is gone: %s", why->text);
-        else if (!starters_has_client(r->starters, h) &&
+        else if (!starters_client_runs(r->starters, h) &&
                  !(verdict_is_ending(&r->verdict) && awaits_status(r)))
             host_failures_add(&r->host_failures, h, false, EXIT_CODE_MPRUN,
                               "its mpstarter has gone");

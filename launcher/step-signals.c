@@ -215,6 +215,7 @@ static void hold(void *arg)
 {
     struct run *r = arg;
     starters_each_client(r->starters, wake_client, &r->record);
+    starters_wake_holder(r->starters);
     if (!verdict_is_ending(&r->verdict)) /* their end is not to wait */
         hosts_signal(r->hosts, SIGTSTP, false);
 }

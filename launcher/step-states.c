@@ -205,7 +205,7 @@ static void show_first_failure(struct run *r)
 static enum step_state releasing(struct run *r)
 {
     release(r, AGENT_CLEANED);
-    if (hosts_before(r->hosts, AGENT_GONE) > 0)
+    if (hosts_before(r->hosts, AGENT_GONE) > 0 || !starters_leave(r->starters))
         return STEP_RELEASING;
     output_finish(r->output);
     show_first_failure(r);

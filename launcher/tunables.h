@@ -110,6 +110,8 @@
  * nanoseconds between two. */
 #define HOLDER_TRIES   200
 #define HOLDER_WAIT_NS (5 * 1000 * 1000)
+/* Another holder is started so often when one has ended without an answer. */
+#define HOLDER_AGAIN 5
 
 /* Seconds before the manager is asked again for room on a host that it had none on. */
 #define ROOM_RETRY_SECONDS 1.0
@@ -117,8 +119,6 @@
 #define NEIGHBOUR_SECONDS 2.0
 /* Bytes of output on their way to tools of one host (PMIx_IOF_pull). */
 #define TOOL_OUTPUT_MAX (4 * 1024 * 1024)
-/* Connections to other mpruns at once. */
-#define NEIGHBOURS_MAX 16
 /* With so many hosts or more, hosts start those below them: measured as fast at 128, faster by a
  * third at 256. */
 #define THROUGH_HOSTS 192

@@ -50,8 +50,8 @@ static int usage(int argc, char **argv)
         printf("%s%s", help, rm_starter_side_help);
         return EXIT_CODE_OK;
     }
-    if (argc == 4 && strcmp(argv[1], "--hold") == 0)
-        return holder_run((pid_t)atoi(argv[2]), atof(argv[3]));
+    if (argc == 3 && strcmp(argv[1], "--hold") == 0)
+        return holder_run((pid_t)atoi(argv[2]));
     if (argc == 2 && strcmp(argv[1], "--method") == 0)
         fputs("mpstarter: --method needs a command to run\n", stderr);
     else

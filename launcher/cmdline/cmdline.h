@@ -78,7 +78,10 @@ enum help_subject {
     HELP_USAGE, /* all, in few lines */
 };
 
-enum { KEEP_NO = 0, KEEP_JOB = -1 };
+/* How long agents stay, other than so many seconds: while there is a step; until the job ends; this
+ * step starts none; KEEP_STEP where the manager may have no room for a second task, else KEEP_NO.
+ */
+enum { KEEP_STEP = 0, KEEP_JOB = -1, KEEP_NO = -2, KEEP_AS_NEEDED = -3 };
 
 /* Many commands in one step (launcher/queue/queue.h). */
 struct queue_options {
@@ -118,7 +121,7 @@ struct cmdline {
     char **agent;                /* words of --agent; NULL: none */
     const char *prefix;          /* where mprun is installed on other machines; NULL: as here */
     int64_t start_tree; /* from so many hosts on they start others; 0: never; -1: not said */
-    double keep; /* seconds that the job's agents stay without a step, or KEEP_NO, KEEP_JOB */
+    double keep;        /* seconds that the job's agents stay without a step, or a KEEP_ */
     uint32_t start_concurrency; /* 0: the adapter's default */
     double start_timeout;       /* seconds that a host has to report back */
     enum transport transport;

@@ -15,7 +15,7 @@ const struct cmdline option_defaults = {
     .fanout = TREE_FANOUT,
     .link_grace = LINK_GRACE_SECONDS,
     .heartbeat = HEARTBEAT_SECONDS,
-    .keep = KEEP_NO,
+    .keep = KEEP_AS_NEEDED,
     .start_tree = -1, /* the adapter's threshold */
     .preload_limit = (uint64_t)1 << 30,
 };

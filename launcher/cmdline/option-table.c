@@ -188,6 +188,8 @@ static int apply_keep(void *target, const char *value, struct error *err)
     struct cmdline *c = target;
     if (strcmp(value, "no") == 0)
         c->keep = KEEP_NO;
+    else if (strcmp(value, "step") == 0)
+        c->keep = KEEP_STEP;
     else if (strcmp(value, "job") == 0)
         c->keep = KEEP_JOB;
     else if (duration_parse(value, NULL, &c->keep, err) < 0)
@@ -755,10 +757,10 @@ static const struct option_def table[] = {
     {"--start-tree", "N", PLACE,
      "From N hosts on, hosts start others where the manager can; 0: never",
      .apply = apply_start_tree},
-    {"--keep", "TIME|job|no", PLACE,
-     "Keep mpstarter on the hosts, for the job's next mprun to start at once: TIME after the last "
-     "one, until the job ends, or, by default, not at all",
-     .apply = apply_keep, .words = VALUES("job", "no")},
+    {"--keep", "TIME|job|step|no", PLACE,
+     "Keep mpstarter on the hosts for other mprun of the job: TIME after the last one, until the "
+     "job ends, or, by default, for those at the same time where the manager needs that",
+     .apply = apply_keep, .words = VALUES("job", "step", "no")},
     {"--start-concurrency", "N", PLACE, "Start at most N hosts at once; 64 by default",
      SETS(COUNT, start_concurrency), .low = 1, .high = 4096},
     {"--start-timeout", "TIME", PLACE,

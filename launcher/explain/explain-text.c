@@ -25,12 +25,8 @@ void explain_start(const struct step_plan *p, const struct host *h, const struct
     buf[0] = 0;
     if (!rank_set_count(h->ranks) || !p->adapter->describe)
         return;
-    const char *lender = starters_lender(starters, h);
     if (starters_were_forked(starters, h))
         snprintf(buf, n, "by the job's agent there, which another mprun has started");
-    else if (lender[0])
-        snprintf(buf, n, "by the starter of step %s there: %s had no room", lender,
-                 p->adapter->name);
     else
         p->adapter->describe(&request, &p->alloc.hosts[h->index], buf, n);
 }

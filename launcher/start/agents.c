@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agents.c - see agents.h */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,36 +48,41 @@ static void name_job(const struct step_plan *plan, char *buf, size_t n)
         buf[0] = 0;
 }
 
-static int start_holder(const struct agents *a, int listen_fd, struct error *err)
+/* Does the step start agents? Where a manager may have no room for another step's task, that has
+ * its starter from this one's agent. */
+static bool has_agents(const struct step_plan *plan)
 {
-    const struct step_plan *plan = a->starters->plan;
-    char job[16], seconds[32];
-    char *const argv[] = {"mpstarter", "--hold", job, seconds, NULL};
+    return plan->cmd->keep == KEEP_AS_NEEDED ? plan->adapter->again != NULL
+                                             : plan->cmd->keep != KEEP_NO;
+}
+
+/* Returns a connection. */
+static int start_holder(struct agents *a, const char *name, int listen_fd, struct error *err)
+{
+    char job[16];
+    char *const argv[] = {"mpstarter", "--hold", job, NULL};
     struct spawn s;
+    AUTO_CLOSE int fd = holder_connect(name, err); /* a holder that nobody needs ends */
+    if (fd < 0)
+        return -1;
     snprintf(job, sizeof(job), "%d", (int)job_process());
-    snprintf(seconds, sizeof(seconds), "%g", plan->cmd->keep > 0 ? plan->cmd->keep : 0);
     spawn_init(&s);
-    s.path = plan->starter_path;
+    s.path = a->starters->plan->starter_path;
     s.argv = argv;
     s.envp = environ;
     s.directory = "/";
     s.fds[0] = listen_fd;
     s.new_session = 1;
-    pid_t pid = spawn_process(&s, NULL, err);
-    if (pid > 0)
-        sweep_spare(a->starters, pid);
-    return pid > 0 ? 0 : -1;
-}
-
-/* Does the step leave agents for the next one? */
-static bool are_kept(const struct step_plan *plan)
-{
-    return plan->cmd->keep != KEEP_NO && !plan->cmd->explain;
+    a->holder = spawn_process(&s, NULL, err);
+    if (a->holder <= 0)
+        return -1;
+    sweep_spare(a->starters, a->holder);
+    return take_fd(&fd);
 }
 
 /* Another mprun of the job may do the same at the same time: one of them gets the name, and listens
  * a moment later. */
-static int reach_holder(const struct agents *a, struct error *err)
+static int reach_holder(struct agents *a, struct error *err)
 {
     const struct timespec bit = {.tv_nsec = HOLDER_WAIT_NS};
     char job[120];
@@ -85,13 +91,14 @@ static int reach_holder(const struct agents *a, struct error *err)
         return error_set(err, ESRCH, "the job's process is not known");
     for (int i = 0; i < HOLDER_TRIES; i++) {
         int fd = holder_connect(job, err);
-        if (fd >= 0 || err->code != ECONNREFUSED || !are_kept(a->starters->plan))
+        a->holder = fd < 0 ? 0 : holder_pid(fd);
+        if (fd >= 0 || err->code != ECONNREFUSED || !has_agents(a->starters->plan))
             return fd;
         AUTO_CLOSE int listen_fd = holder_listen(job, err);
         if (listen_fd < 0 && err->code != EADDRINUSE)
             return -1;
         if (listen_fd >= 0)
-            return start_holder(a, listen_fd, err) == 0 ? holder_connect(job, err) : -1;
+            return start_holder(a, job, listen_fd, err);
         nanosleep(&bit, NULL);
     }
     return -1;
@@ -112,7 +119,8 @@ static int name_agent(const struct starter *st, char *buf, size_t n)
 static bool tell_by(int fd, const struct starter *st, enum holder_what what, const void *data,
                     size_t n, const int fds[HOLDER_FDS])
 {
-    struct holder_message m = {.what = what, .host = st->host->launch_index};
+    struct holder_message m = {
+        .what = what, .host = st->host->launch_index, .value = st->client_pid};
     int length = name_agent(st, (char *)m.data, sizeof(m.data));
     if (length < 0 || (size_t)length + n > sizeof(m.data))
         return false;
@@ -128,6 +136,13 @@ static bool tell(const struct starter *st, enum holder_what what, const void *da
                  const int fds[HOLDER_FDS])
 {
     return tell_by(st->all->agents.fd, st, what, data, n, fds);
+}
+
+/* About no host. */
+static bool tell_of_step(const struct agents *a, enum holder_what what, int value)
+{
+    struct holder_message m = {.what = what, .value = value, .size = 1};
+    return holder_send(a->fd, &m, NULL) == 0;
 }
 
 static bool tell_to_fork(struct starter *st)
@@ -202,13 +217,23 @@ static void nobody_tells(struct starter *st)
     starters_unsettle(st->all);
 }
 
+static void starter_ended(struct starter *st, int status)
+{
+    if (!starter_may_have_channel(st, status)) {
+        starter_client_ended(st, status);
+        return;
+    }
+    starter_client_ends(st);
+    start_without_agent(st);
+}
+
 static void take(struct starter *st, const struct holder_message *m)
 {
     if (m->what == HOLDER_HAS && st->agent == AGENT_ASKED_FOR) {
         use(st);
     } else if (m->what == HOLDER_NONE && st->agent == AGENT_ASKED_FOR) {
         st->agent = AGENT_MISSING;
-        if (!are_kept(st->all->plan)) {
+        if (!has_agents(st->all->plan)) {
             agents_cannot(st);
             st->agent = AGENT_NOT_USED;
         }
@@ -216,17 +241,42 @@ static void take(struct starter *st, const struct holder_message *m)
     } else if (st->agent == AGENT_FORKS && m->what == HOLDER_SAID) {
         client_stderr_add(&st->said, m->data, m->size);
     } else if (st->agent == AGENT_FORKS && m->what == HOLDER_ENDED && st->client_runs) {
-        starter_client_ended(st, m->value);
+        starter_ended(st, m->value);
     } else if (st->agent == AGENT_FORKS && m->what == HOLDER_GONE) {
         agent_is_gone(st);
     }
 }
 
+static void readable(void *arg, int fd, unsigned events);
+
+/* Asks for the hosts that are to be asked for; false: there are no agents. */
+static bool ask(struct agents *a)
+{
+    struct starters *s = a->starters;
+    double keep = s->plan->cmd->explain ? KEEP_STEP : s->plan->cmd->keep;
+    struct error e = {0};
+    a->fd = reach_holder(a, &e);
+    a->io = a->fd < 0 ? NULL : loop_io_create(s->step.loop, a->fd, LOOP_READ, readable, a);
+    if (!a->io) {
+        log_debug("the job has no agents: %s", a->fd < 0 ? e.text : "out of memory");
+        agents_close(a);
+        return false;
+    }
+    if (keep > 0 || keep == KEEP_JOB)
+        tell_of_step(a, HOLDER_KEEP, keep < 0 ? -1 : keep < 1e6 ? (int)(keep * 1000) : INT32_MAX);
+    for (size_t i = 0; i < s->plan->nused; i++)
+        if (s->of[i].agent == AGENT_ASKED_FOR)
+            tell(&s->of[i], HOLDER_ASK, NULL, 0, NULL); /* if it has gone, that is seen */
+    return true;
+}
+
 static void holder_is_gone(struct agents *a)
 {
     struct starters *s = a->starters;
-    log_debug("the holder of the job's agents has gone");
     agents_close(a);
+    if (!a->has_answered && !a->is_leaving && a->again++ < HOLDER_AGAIN && ask(a))
+        return; /* it was about to end */
+    log_debug("the holder of the job's agents has gone");
     for (size_t i = 0; i < s->plan->nused; i++) {
         if (s->of[i].agent == AGENT_ASKED_FOR)
             start_without_agent(&s->of[i]);
@@ -243,10 +293,15 @@ static void readable(void *arg, int fd, unsigned events)
     while ((rc = holder_receive(fd, &m, fds)) > 0) {
         for (int i = 0; i < HOLDER_FDS; i++)
             cleanup_close(&fds[i]);
-        if (m.host < a->starters->plan->nused)
+        a->has_answered = true;
+        if (m.what != HOLDER_BYE && m.host < a->starters->plan->nused)
             take(&a->starters->of[m.host], &m);
+        if (m.what == HOLDER_BYE || a->fd < 0)
+            break;
     }
-    if (rc == 0)
+    if (rc > 0)
+        agents_close(a);
+    else if (rc == 0)
         holder_is_gone(a);
     loop_defer_schedule(a->starters->step.turn);
 }
@@ -284,6 +339,7 @@ bool agents_take(struct starter *st)
         return false;
     }
     bool is_given = give(st);
+    st->has_made_agent = is_given;
     sweep_spare(st->all, st->client_pid);
     st->client_pid = 0;
     client_stderr_hand_over(&st->said);
@@ -312,27 +368,38 @@ void agents_cannot(struct starter *st)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
+/* An agent that does not end is left to the manager. */
+static void too_late(void *arg)
+{
+    struct agents *a = arg;
+    log_debug("the job's agents have not ended within %g s", UNREACHABLE_SECONDS);
+    agents_close(a);
+    loop_defer_schedule(a->starters->step.turn);
+}
+
 void agents_init(struct agents *a, struct starters *s)
 {
     *a = (struct agents){.starters = s, .fd = -1};
+    loop_timer_init(&a->patience, s->step.loop, too_late, a);
+}
+
+static void use_none(struct starters *s)
+{
+    for (size_t i = 0; i < s->plan->nused; i++)
+        s->of[i].agent = AGENT_NOT_USED;
 }
 
 void agents_begin(struct agents *a)
 {
     struct starters *s = a->starters;
-    struct error e = {0};
+    char name[HOLDER_DATA_MAX];
     if (s->starts_through || s->plan->transport == TRANSPORT_STDIO || !s->plan->adapter->hand_over)
         return;
-    a->fd = reach_holder(a, &e);
-    a->io = a->fd < 0 ? NULL : loop_io_create(s->step.loop, a->fd, LOOP_READ, readable, a);
-    if (!a->io) {
-        log_debug("the job keeps no agents: %s", a->fd < 0 ? e.text : "out of memory");
-        agents_close(a);
-        return;
-    }
     for (size_t i = 0; i < s->plan->nused; i++)
-        if (tell(&s->of[i], HOLDER_ASK, NULL, 0, NULL))
+        if (name_agent(&s->of[i], name, sizeof(name)) > 0)
             s->of[i].agent = AGENT_ASKED_FOR;
+    if (!ask(a))
+        use_none(s);
 }
 
 void agents_cancel(struct agents *a)
@@ -343,8 +410,26 @@ void agents_cancel(struct agents *a)
             start_without_agent(&s->of[i]);
 }
 
+void agents_wake(const struct agents *a)
+{
+    if (a->fd >= 0 && a->holder > 1)
+        kill(a->holder, SIGCONT);
+}
+
+bool agents_leave(struct agents *a)
+{
+    if (a->fd >= 0 && !a->is_leaving) {
+        a->is_leaving = true;
+        loop_timer_start(&a->patience, UNREACHABLE_SECONDS, 0);
+        if (!tell_of_step(a, HOLDER_OVER, 0))
+            agents_close(a);
+    }
+    return a->fd < 0;
+}
+
 void agents_close(struct agents *a)
 {
+    loop_timer_stop(&a->patience);
     loop_io_destroy(take_ptr(a->io));
     cleanup_close(&a->fd);
     a->fd = -1;

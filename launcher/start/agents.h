@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "common/loop.h"
 
@@ -18,6 +19,10 @@ struct agents { /* agents.c alone changes it */
     struct starters *starters;
     int fd; /* to the holder; -1: there are no agents */
     struct loop_io *io;
+    pid_t holder; /* 0: not known */
+    bool has_answered, is_leaving;
+    int again;                  /* so often it had ended before it answered */
+    struct loop_timer patience; /* once it leaves */
 };
 
 /* What is known of a host's agent. */
@@ -29,11 +34,17 @@ enum agent_use {
 };
 
 void agents_init(struct agents *a, struct starters *s);
-/* Finds the holder of the job's agents, or starts it where the step keeps agents (--keep), and asks
- * for all hosts. Nothing is done where the adapter cannot. */
+/* Finds the holder of the job's agents, or starts it where the step is to have agents (--keep), and
+ * asks for all hosts. Nothing is done where the adapter cannot. */
 void agents_begin(struct agents *a);
 /* No host waits for an agent any more. */
 void agents_cancel(struct agents *a);
+/* The manager has suspended the job, and has stopped the holder and the start clients that it has.
+ */
+void agents_wake(const struct agents *a);
+/* The step is over. Returns whether mprun may end: not before agents that no other step needs have
+ * ended, and their tasks with them. The step's turn comes when that changes. */
+bool agents_leave(struct agents *a);
 void agents_close(struct agents *a);
 /* Does an agent start the host, or may it? Then no start client is wanted. */
 bool agents_start_it(const struct starter *st);

@@ -158,12 +158,10 @@ static int tell(struct starter *st, bool may_ask, struct error *err)
     return rc;
 }
 
-/* Also a starter whose host has one already (another mprun may have started that after all) is told
- * what it waits for: it is refused then, and ends. */
 static void is_ready(struct starter *st)
 {
     const struct host *h = st->host;
-    bool may_ask = start_channel_may_be_link(st->all->plan) && !h->link;
+    bool may_ask = start_channel_may_be_link(st->all->plan);
     struct error e;
     st->channel.is_ready = true;
     if (agents_take(st))
@@ -173,7 +171,7 @@ static void is_ready(struct starter *st)
         start_channel_close(st);
         return;
     }
-    if (st->all->plan->transport == TRANSPORT_STDIO && !h->link)
+    if (st->all->plan->transport == TRANSPORT_STDIO)
         become_link(st, "");
     else if (!may_ask)
         start_channel_end_input(st);

@@ -122,13 +122,6 @@ static void say_client_ended(struct starter *st, int status)
 
 /* ---- beginning and end of a start client ----------------------------------------------------- */
 
-/* Its start client is over, or need not be waited for. */
-static bool client_is_over(const struct starter *st)
-{
-    const struct host *h = st->host;
-    return !st->client_runs || (st->nguests > 0 && (h->failed || h->state >= AGENT_RELEASED));
-}
-
 static void tell_left(struct starter *st)
 {
     const struct rm_adapter *a = st->all->plan->adapter;
@@ -142,7 +135,7 @@ static void settle(struct starter *st)
     struct starters *s = st->all;
     struct host *h = st->host;
     tell_left(st);
-    if (!client_is_over(st) || starter_is_linked(st) || h->state == AGENT_GONE)
+    if (st->client_runs || starter_is_linked(st) || h->state == AGENT_GONE)
         return;
     start_channel_drain(st);
     client_stderr_finish(&st->said);
@@ -165,8 +158,9 @@ static bool starts_again(struct starter *st, int status)
     if (again == START_NOT)
         return false;
     if (again == START_LATER)
-        return other_steps_ask(&s->other_steps, st, words) == 0;
-    log_debug("host %s: %s; it is started in another way", st->host->name, words);
+        room_await(st, words);
+    else
+        log_debug("host %s: %s; it is started in another way", st->host->name, words);
     starter_forget(st);
     return true;
 }
@@ -185,21 +179,12 @@ static bool worker_may_live(const struct starter *st, int status)
     return proc_stat_read(worker, &ps) == 0 && ps.ppid == getpid() && ps.state != 'Z';
 }
 
-/* Where another mprun may have started a starter as well, which of them has reported is not known:
- * its link tells of its end. */
-static bool may_be_anothers(const struct starter *st)
-{
-    const struct host *h = st->host;
-    return st->room.stray && h->state >= AGENT_CONNECTED && h->state < AGENT_CLEANED &&
-           starter_is_linked(st);
-}
-
 void starter_client_ended(struct starter *st, int status)
 {
     struct host *h = st->host;
     starter_client_ends(st);
     loop_defer_schedule(st->all->step.turn);
-    if (starts_again(st, status) || may_be_anothers(st))
+    if (starts_again(st, status))
         return;
     if (h->link)
         link_read_rest(h->link); /* that it has joined another host, or was done */

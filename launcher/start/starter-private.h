@@ -28,6 +28,13 @@ struct client_channel {
     bool is_terminal, is_ready;
 };
 
+/* The manager's room on a host; room.c changes it. */
+struct room {
+    bool was_none;     /* so far at least once */
+    bool waits;        /* it is started again, later */
+    char refusal[400]; /* the manager's words */
+};
+
 /* The starter of a host that has ranks. starter.c and starter-events.c change it. */
 struct starter {
     struct starters *all;
@@ -35,14 +42,14 @@ struct starter {
     struct client_channel channel; /* closed where another host runs the client */
     struct client_stderr said;
     pid_t client_pid;       /* 0: another host runs it */
-    bool client_runs;       /* or another mprun has been asked for one */
+    bool client_runs;       /* or an agent has been asked for a starter */
     bool client_is_starter; /* mpstarter itself: what it leaves comes to mprun */
     bool worker_over;       /* only its link may still tell of it */
-    bool is_direct;   /* mprun starts it, although the host above might (start-through-hosts.c) */
-    unsigned waited;  /* ticks since its first start client began: start-timeout.c */
-    unsigned nguests; /* other steps' starters that live with it: errands.c */
+    bool is_direct;  /* mprun starts it, although the host above might (start-through-hosts.c) */
+    unsigned waited; /* ticks since its first start client began: start-timeout.c */
     struct room room;
     enum agent_use agent;
+    bool has_made_agent; /* of its start client */
 };
 
 /* start-progress.c changes it. */
@@ -64,7 +71,8 @@ struct starters {
     struct loop_timer start_timer; /* a tick while hosts are being started: start-timeout.c */
     pid_t *foreign; /* children of a shell that exec'ed mprun: sweep-dead-starter.c */
     int nforeign;
-    bool said_session;
+    struct loop_timer room_timer; /* room.c */
+    bool said_session, said_no_room;
     size_t nfallback;        /* hosts linked by their start channels as nothing else answers */
     char fallback_text[900]; /* the first of them, and why */
     struct loop_timer unreachable; /* ends start clients of hosts that are out of reach */
@@ -73,8 +81,6 @@ struct starters {
     /* by-other-starters/ */
     struct errand *errands;
     uint32_t last_errand; /* its number */
-    struct other_steps other_steps;
-    struct guest *guests; /* errands.c */
     bool starts_through;  /* hosts start those below them */
 };
 
@@ -111,13 +117,16 @@ void start_channel_close(struct starter *st);
 
 /* ---- starter.c: what is done with a starter -------------------------------------------------- */
 
-/* pid 0: another host, or another mprun, runs the client, or an agent the starter. */
+/* pid 0: another host runs the client, or an agent the starter. */
 void starter_client_begins(struct starter *st, pid_t pid, bool is_starter);
 void starter_client_ends(struct starter *st);
 /* Nothing of a start that failed is left; there is to be another one. */
 void starter_forget(struct starter *st);
 /* mprun starts it, now and again. */
 void starter_retry(struct starter *st);
+/* Its client has ended like one whose starter reaches none of mprun's addresses, but may reach
+ * mprun by a start channel of its own. */
+bool starter_may_have_channel(const struct starter *st, int status);
 /* By its own link, or through the host above it. */
 bool starter_is_linked(const struct starter *st);
 
@@ -145,6 +154,16 @@ void starter_client_unknown(struct starter *st);
 /* Ends the start clients of all hosts that are out of reach after so many seconds, or, where the
  * adapter ends none, stops waiting for them. Does nothing when that is due already. */
 void starters_abandon_after(struct starters *s, double seconds);
+
+/* ---- room.c: hosts on which the manager has no room ------------------------------------------ */
+
+void room_init(struct starters *s);
+/* The manager has none on the host, in these words: it is asked again. */
+void room_await(struct starter *st, const char *words);
+/* Its --start-timeout is over: fails the step if that is for want of room. */
+bool room_was_none(struct starter *st);
+void room_cancel(struct starters *s);
+void room_end(struct starters *s); /* no host waits any more */
 
 /* ---- start-progress.c ------------------------------------------------------------------------ */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* starter.c - one host's starter: its client begins, ends, is forgotten, is started again */
+#include <sys/wait.h>
+
 #include "launcher/start/starter-private.h"
 
 void starter_client_begins(struct starter *st, pid_t pid, bool is_starter)
@@ -28,6 +30,13 @@ void starter_retry(struct starter *st)
 {
     st->is_direct = true;
     st->all->plan->adapter->retry(st->all->starting, (size_t)st->host->launch_index);
+}
+
+bool starter_may_have_channel(const struct starter *st, int status)
+{
+    return st->host->state == AGENT_STARTED && !verdict_is_ending(st->all->step.verdict) &&
+           WIFEXITED(status) && WEXITSTATUS(status) == EXIT_CODE_MPRUN &&
+           start_channel_may_be_link(st->all->plan);
 }
 
 /* A worker whose start client has ended may live: it ends its ranks, cleans up and says so through

@@ -19,7 +19,7 @@ struct starters *starters_create(const struct starters_step *step)
     s->step = *step;
     s->plan = step->plan;
     grants_ask(&s->grants, s->plan);
-    other_steps_init(&s->other_steps, s);
+    room_init(s);
     agents_init(&s->agents, s);
     s->of = calloc(n, sizeof(*s->of));
     if (!s->of) {
@@ -39,7 +39,7 @@ void starters_destroy(struct starters *s)
     grants_close(&s->grants);
     loop_timer_stop(&s->unreachable);
     errands_close(s);
-    other_steps_free(&s->other_steps);
+    room_end(s);
     free(s->foreign);
     free(s->of);
     free(s);
@@ -169,7 +169,7 @@ static void say_fallback(const struct starters *s)
 
 static void all_reported(struct starters *s)
 {
-    other_steps_end(&s->other_steps);
+    room_end(s);
     log_debug("all hosts have reported back");
     if (s->nfallback > 0)
         say_fallback(s);
@@ -188,8 +188,7 @@ void starters_said_hello(struct starters *s, struct host *h, const char *why_std
     if (login_session[0] && !st->client_is_starter)
         say_session(s, h, login_session);
     client_stderr_show_at_once(&st->said);
-    other_steps_reported(&s->other_steps, st);
-    start_channel_end_input(st); /* if another client's starter has reported */
+    start_channel_end_input(st); /* it will not ask for it any more */
     if (a->reported && s->starting)
         a->reported(s->starting, (size_t)h->launch_index);
     through_reported(st);
@@ -209,7 +208,7 @@ void starters_cancel(struct starters *s)
             host_mark_cancelled(s->of[i].host);
     s->plan->adapter->cancel(s->starting);
     agents_cancel(&s->agents);
-    other_steps_cancel(&s->other_steps);
+    room_cancel(s);
     through_end(s);
     if (!s->plan->adapter->abandon)
         starters_abandon_after(s, UNREACHABLE_SECONDS);
@@ -222,7 +221,7 @@ void starters_close(struct starters *s)
     s->plan->adapter->destroy(take_ptr(s->starting));
     listeners_close(&s->listeners);
     agents_close(&s->agents);
-    other_steps_end(&s->other_steps);
+    room_end(s);
     errands_close(s);
     start_timeout_end(s);
     for (size_t i = 0; i < s->plan->nused; i++) {
@@ -238,24 +237,19 @@ bool starters_client_runs(const struct starters *s, const struct host *h)
     return starter_of(s, h)->client_runs;
 }
 
-bool starters_has_client(const struct starters *s, const struct host *h)
-{
-    return starter_of(s, h)->client_runs && starter_of(s, h)->nguests == 0;
-}
-
-bool starters_waits_for_room(const struct starters *s, const struct host *h)
-{
-    return starter_of(s, h)->room.waits;
-}
-
 bool starters_were_forked(const struct starters *s, const struct host *h)
 {
-    return s && starter_of(s, h)->agent == AGENT_FORKS;
+    return s && starter_of(s, h)->agent == AGENT_FORKS && !starter_of(s, h)->has_made_agent;
 }
 
-const char *starters_lender(const struct starters *s, const struct host *h)
+bool starters_leave(struct starters *s)
 {
-    return s ? starter_of(s, h)->room.lender : "";
+    return agents_leave(&s->agents);
+}
+
+void starters_wake_holder(const struct starters *s)
+{
+    agents_wake(&s->agents);
 }
 
 void starters_each_client(const struct starters *s,

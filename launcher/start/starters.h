@@ -80,14 +80,7 @@ void starters_orphan_ended(struct starters *s, pid_t pid);
 
 /* Its start client runs. */
 bool starters_client_runs(const struct starters *s, const struct host *h);
-/* The same, and its end says more than the end of the link. False for a client that another step's
- * starter needs as well. */
-bool starters_has_client(const struct starters *s, const struct host *h);
-/* The manager had no room for it; it is started again. */
-bool starters_waits_for_room(const struct starters *s, const struct host *h);
-/* The step whose starter has started this host's; "": none. s NULL is fine. */
-const char *starters_lender(const struct starters *s, const struct host *h);
-/* The job's agent there has forked its starter. s NULL is fine. */
+/* The job's agent there, of another mprun, has forked its starter. s NULL is fine. */
 bool starters_were_forked(const struct starters *s, const struct host *h);
 /* Calls fn with each host whose start client runs, and the client's process. */
 void starters_each_client(const struct starters *s,
@@ -95,10 +88,11 @@ void starters_each_client(const struct starters *s,
 /* The request that adapters get for a start, without loop, events and allocation. */
 struct start_request starters_request(const struct step_plan *plan);
 
-/* ---- starters of other steps of the job ------------------------------------------------------ */
+/* ---- errands, agents ------------------------------------------------------------------------- */
 
 /* ERRAND_NEWS of a host. */
 void starters_errand_news(struct starters *s, const struct host *h, const Mprun__ErrandNews *m);
-/* HAND of another mprun, on the control socket. Returns -1 for one that cannot be read. */
-int starters_hand(struct starters *s, struct link *asker, const uint8_t *p, size_t n);
-void starters_asker_gone(struct starters *s, const struct link *asker);
+/* All hosts are gone. Returns whether mprun may end; if not, the step's turn comes when it may. */
+bool starters_leave(struct starters *s);
+/* The manager has suspended the job: the holder of its agents is to go on, and their clients. */
+void starters_wake_holder(const struct starters *s);

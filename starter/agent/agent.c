@@ -131,6 +131,7 @@ static bool start(struct agent *a, uint32_t number)
         if (getppid() != agent)
             _exit(EXIT_CODE_MPRUN);
         setpgid(0, a->group);
+        prctl(PR_SET_NAME, "mpstarter");
         close(a->signal_fd);
         free(a->all);
         return true;
@@ -147,14 +148,14 @@ static bool start(struct agent *a, uint32_t number)
 /* In a child that is to be the starter of *ret: true. */
 static bool take_start(struct agent *a, struct preamble *ret, char ret_name[AGENT_STARTER_NAME])
 {
-    struct error e;
+    struct error e = {0};
     uint32_t number;
     bool is_child = false;
     a->heard = loop_now();
-    if (agent_start_read(STDIN_FILENO, &number, ret, &e) == 0)
-        is_child = number && start(a, number);
-    else
+    if (agent_start_read(STDIN_FILENO, &number, ret, &e) < 0 || number == AGENT_ENDS)
         a->is_ending = true;
+    else
+        is_child = number != AGENT_GOES_ON && start(a, number);
     if (a->is_ending && e.code)
         log_error("on %s: %s", a->hostname, e.text);
     if (is_child)
@@ -175,6 +176,7 @@ int agent_run(const char *hostname, struct preamble *ret, char ret_name[AGENT_ST
     static const int taken[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
     struct agent a = {.hostname = hostname, .group = getpgrp(), .heard = loop_now()};
     sigset_t set;
+    prctl(PR_SET_NAME, "mprun-agent");
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
         sigaddset(&set, taken[i]);

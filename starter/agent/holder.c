@@ -11,12 +11,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/loop.h"
+#include "common/proc.h"
 #include "model/rank-end.h"
 #include "starter/tunables.h"
 #include "wire/start-channel/agent-channel.h"
@@ -27,10 +30,11 @@ enum { WORDS_MAX = 1024 };
 struct asker { /* an mprun */
     struct asker *next;
     int fd;
+    bool is_over; /* its step is; it waits for BYE */
     bool is_gone;
 };
 
-/* Who waits for an agent that another asker starts. */
+/* Who waits for an agent that another asker starts, or that ends. */
 struct waiter {
     struct waiter *next;
     struct asker *asker;
@@ -50,11 +54,13 @@ struct agent {
     struct asker *starts_it; /* NULL: it is there */
     struct waiter *waiters;
     struct start *starts;
+    pid_t client;
     int in_fd, out_fd, err_fd; /* -1: not there yet, or closed */
     char line[AGENT_LINE_MAX];
     size_t line_bytes;
     char words[WORDS_MAX + 1]; /* a line of standard error, so far */
     size_t word_bytes;
+    bool is_ending; /* it has been told so */
     bool is_gone;
 };
 
@@ -62,6 +68,8 @@ struct holder {
     struct asker *askers;
     struct agent *agents;
     uint32_t last_number;
+    bool sees_end; /* of the job */
+    int keep;      /* milliseconds that agents stay without a step; < 0: until the job ends */
     double alive, needed; /* loop_now(): when agents were told so, and when somebody needed it */
 };
 
@@ -99,11 +107,19 @@ static struct agent *add_agent(struct holder *h, const char *host, struct asker 
     return a;
 }
 
-static void agent_free(struct agent *a)
+static void close_channel(struct agent *a)
 {
     cleanup_close(&a->in_fd);
     cleanup_close(&a->out_fd);
     cleanup_close(&a->err_fd);
+    a->in_fd = a->out_fd = a->err_fd = -1;
+    a->client = 0;
+    a->line_bytes = a->word_bytes = 0;
+}
+
+static void agent_free(struct agent *a)
+{
+    close_channel(a);
     while (a->waiters) {
         struct waiter *w = a->waiters;
         a->waiters = w->next;
@@ -145,9 +161,32 @@ static bool next_starts_it(struct agent *a)
 
 static void agent_is_gone(struct agent *a)
 {
-    a->is_gone = true;
-    for (struct start *s = a->starts; s; s = s->next)
+    for (struct start *s; (s = a->starts); free(s)) {
+        a->starts = s->next;
         tell(s->asker, HOLDER_GONE, s->host, 0, NULL, 0);
+    }
+    close_channel(a);
+    a->is_ending = false;
+    a->is_gone = !next_starts_it(a);
+}
+
+/* Sends it a number without a preamble. */
+static void tell_agent(struct agent *a, uint32_t number)
+{
+    uint8_t packed[AGENT_START_MAX];
+    if (a->in_fd >= 0 && write(a->in_fd, packed, agent_start_pack(number, NULL, 0, packed)) < 0)
+        agent_is_gone(a);
+}
+
+/* It is gone when its start client is. */
+static void end_agent(struct agent *a)
+{
+    if (a->is_ending || a->in_fd < 0)
+        return;
+    a->is_ending = true;
+    tell_agent(a, AGENT_ENDS);
+    if (a->in_fd >= 0)
+        close(take_fd(&a->in_fd));
 }
 
 static void has_ended(struct agent *a, uint32_t number, int status)
@@ -220,7 +259,7 @@ static void agent_complains(struct agent *a)
 static void take_ask(struct holder *h, struct asker *asker, uint32_t host, const char *name)
 {
     struct agent *a = find_agent(h, name);
-    if (a && !a->starts_it)
+    if (a && !a->starts_it && !a->is_ending)
         tell(asker, HOLDER_HAS, host, 0, NULL, 0);
     else if (a)
         add_waiter(a, asker, host);
@@ -228,8 +267,9 @@ static void take_ask(struct holder *h, struct asker *asker, uint32_t host, const
         tell(asker, HOLDER_NONE, host, 0, NULL, 0);
 }
 
-static void take_give(struct agent *a, int fds[HOLDER_FDS])
+static void take_give(struct agent *a, pid_t client, int fds[HOLDER_FDS])
 {
+    a->client = client;
     a->in_fd = take_fd(&fds[0]);
     a->out_fd = take_fd(&fds[1]);
     a->err_fd = take_fd(&fds[2]);
@@ -264,6 +304,13 @@ static void take_start(struct holder *h, struct agent *a, struct asker *asker,
     explicit_bzero(packed, sizeof(packed));
 }
 
+/* The longest that anybody asks for. Nothing outlives a job whose end is not seen. */
+static void take_keep(struct holder *h, int keep)
+{
+    if (h->sees_end && h->keep >= 0 && (keep < 0 || keep > h->keep))
+        h->keep = keep;
+}
+
 /* data: a name with its end, and for START the preamble behind it. */
 static void take_message(struct holder *h, struct asker *asker, struct holder_message *m,
                          int fds[HOLDER_FDS])
@@ -278,12 +325,16 @@ static void take_message(struct holder *h, struct asker *asker, struct holder_me
     if (m->what == HOLDER_ASK)
         take_ask(h, asker, m->host, (char *)m->data);
     else if (m->what == HOLDER_GIVE && is_own && fds[0] >= 0 && fds[1] >= 0)
-        take_give(a, fds);
+        take_give(a, m->value, fds);
     else if (m->what == HOLDER_CANNOT && is_own)
         a->is_gone = !next_starts_it(a);
+    else if (m->what == HOLDER_KEEP)
+        take_keep(h, m->value);
+    else if (m->what == HOLDER_OVER)
+        asker->is_over = true;
     else if (m->what == HOLDER_LEAVE && a && !a->starts_it && !a->starts)
-        agent_is_gone(a);
-    else if (m->what == HOLDER_START && a && !a->starts_it)
+        end_agent(a);
+    else if (m->what == HOLDER_START && a && !a->starts_it && !a->is_ending)
         take_start(h, a, asker, m, m->data + name, m->size - name);
     else if (m->what == HOLDER_START)
         tell(asker, HOLDER_GONE, m->host, 0, NULL, 0);
@@ -375,27 +426,86 @@ static size_t count(const struct holder *h)
     return n;
 }
 
+/* No step has an agent, or may have one. */
 static bool is_idle(const struct holder *h)
 {
     for (const struct agent *a = h->agents; a; a = a->next)
         if (a->starts)
             return false;
-    return !h->askers;
+    for (const struct asker *a = h->askers; a; a = a->next)
+        if (!a->is_over)
+            return false;
+    return true;
 }
 
 static void say_alive(struct holder *h)
 {
-    uint8_t number[AGENT_START_MAX];
     if (loop_now() - h->alive < AGENT_ALIVE_SECONDS)
         return;
     h->alive = loop_now();
     for (struct agent *a = h->agents; a; a = a->next)
-        if (a->in_fd >= 0 && write(a->in_fd, number, agent_start_pack(0, NULL, 0, number)) < 0)
-            agent_is_gone(a);
+        tell_agent(a, AGENT_GOES_ON);
+}
+
+static void end_agents(struct holder *h)
+{
+    for (struct agent *a = h->agents; a; a = a->next)
+        end_agent(a);
+}
+
+/* Whose step is over goes when no agent is ending: a manager then has all of the step. */
+static void let_go(struct holder *h)
+{
+    for (const struct agent *a = h->agents; a; a = a->next)
+        if (a->is_ending)
+            return;
+    for (struct asker *a = h->askers; a; a = a->next)
+        if (a->is_over) {
+            tell(a, HOLDER_BYE, 0, 0, NULL, 0);
+            a->is_gone = true;
+        }
+}
+
+/* Agents that nobody needs end. Returns whether there is anything to be held. */
+static bool look_after(struct holder *h)
+{
+    bool idle = is_idle(h);
+    if (!idle)
+        h->needed = loop_now();
+    else if (h->keep >= 0 && (loop_now() - h->needed) * 1000 >= h->keep)
+        end_agents(h);
+    let_go(h);
+    remove_gone(h);
+    return !idle || h->agents || h->askers;
+}
+
+/* A manager that suspends the job stops its script's processes, the start clients too. mprun
+ * continues the holder then (launcher/job-suspension.c), and that its clients. */
+static volatile sig_atomic_t was_continued;
+
+static void continued(int signo)
+{
+    was_continued = 1;
+}
+
+static void wake_clients(const struct holder *h)
+{
+    if (!was_continued)
+        return;
+    was_continued = 0;
+    for (const struct agent *a = h->agents; a; a = a->next) {
+        pid_t *children = NULL;
+        if (a->client <= 1)
+            continue;
+        kill(a->client, SIGCONT);
+        for (int i = 0, n = proc_children(a->client, &children); i < n; i++)
+            kill(children[i], SIGCONT);
+        free(children);
+    }
 }
 
 /* Returns whether the job goes on. */
-static bool wait_and_serve(struct holder *h, struct pollfd *p, double seconds)
+static bool wait_and_serve(struct holder *h, struct pollfd *p)
 {
     size_t n = FIRST;
     for (struct asker *a = h->askers; a; a = a->next)
@@ -404,13 +514,11 @@ static bool wait_and_serve(struct holder *h, struct pollfd *p, double seconds)
         p[n++] = (struct pollfd){.fd = a->out_fd, .events = POLLIN};
         p[n++] = (struct pollfd){.fd = a->err_fd, .events = POLLIN};
     }
-    if (poll(p, n, (int)(AGENT_ALIVE_SECONDS * 1000)) < 0)
-        return errno == EINTR;
+    int rc = poll(p, n, (int)(AGENT_ALIVE_SECONDS * 1000)), why = errno;
+    wake_clients(h);
+    if (rc < 0)
+        return why == EINTR;
     say_alive(h);
-    if (!is_idle(h))
-        h->needed = loop_now();
-    else if (seconds > 0 && loop_now() - h->needed >= seconds)
-        return false;
     n = FIRST;
     struct agent *agents = h->agents; /* what comes now is not among those that were looked at */
     for (struct asker *a = h->askers; a; a = a->next, n++)
@@ -425,16 +533,14 @@ static bool wait_and_serve(struct holder *h, struct pollfd *p, double seconds)
     if (p[LISTENER].revents)
         take_asker(h, STDIN_FILENO);
     remove_gone(h);
-    return !p[JOB].revents;
+    return look_after(h) && !p[JOB].revents;
 }
 
-/* Agents end when their input does, and their start clients with them. */
-static void end_agents(struct holder *h)
+/* The job is over: agents end, and their start clients with them. */
+static void await_end(struct holder *h)
 {
     double end = loop_now() + HOLDER_END_SECONDS;
-    for (struct agent *a = h->agents; a; a = a->next)
-        if (a->in_fd >= 0)
-            close(take_fd(&a->in_fd));
+    end_agents(h);
     for (struct agent *a = h->agents; a; a = a->next) {
         struct pollfd p = {.fd = a->out_fd, .events = POLLIN};
         while (!a->is_gone && a->out_fd >= 0 && loop_now() < end &&
@@ -443,22 +549,31 @@ static void end_agents(struct holder *h)
     }
 }
 
-int holder_run(pid_t job, double seconds)
+static void take_signals(void)
 {
-    struct holder h = {.needed = loop_now()};
-    AUTO_CLOSE int job_fd = job > 0 ? (int)syscall(SYS_pidfd_open, job, 0) : -1;
-    bool goes_on = job <= 0 || job_fd >= 0;
     static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGXCPU};
+    const struct sigaction on_continue = {.sa_handler = continued};
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         signal(ignored[i], SIG_IGN); /* the manager may send them to all processes of the job */
+    sigaction(SIGCONT, &on_continue, NULL);
+}
+
+int holder_run(pid_t job)
+{
+    AUTO_CLOSE int job_fd = job > 0 ? (int)syscall(SYS_pidfd_open, job, 0) : -1;
+    struct holder h = {.needed = loop_now(), .sees_end = job_fd >= 0};
+    bool goes_on = true;
+    prctl(PR_SET_NAME, "mprun-holder");
+    take_signals();
+    listen(STDIN_FILENO, SOMAXCONN); /* mprun has begun to; who connects is to know this process */
     while (goes_on) {
         AUTO_FREE struct pollfd *p = calloc(count(&h), sizeof(*p));
         if (!p)
             return EXIT_CODE_MPRUN;
         p[LISTENER] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
-        p[JOB] = (struct pollfd){.fd = job_fd, .events = POLLIN};
-        goes_on = wait_and_serve(&h, p, seconds);
+        p[JOB] = (struct pollfd){.fd = h.keep != 0 ? job_fd : -1, .events = POLLIN};
+        goes_on = wait_and_serve(&h, p);
     }
-    end_agents(&h);
+    await_end(&h);
     return EXIT_CODE_OK;
 }

@@ -33,9 +33,9 @@ struct errand {
     int out_fd;
     struct loop_io *out_io;
     struct await awaited;            /* mpstarter says that it is there */
-    int is_ready;                    /* it has said so, or is nobody else: it may have its input */
+    int is_ready;                    /* it has said so: it may have its input */
     int is_home;                     /* it is where it may go on */
-    uint8_t input[ERRAND_INPUT_MAX]; /* may be the key of another step */
+    uint8_t input[ERRAND_INPUT_MAX]; /* may have a step's key */
     size_t ninput;
     size_t said;
     uint8_t last[ERRAND_LAST_MAX]; /* what it said behind that, its reason; told at its end */
@@ -220,7 +220,6 @@ static struct errand *errand_create(struct errands *all, const Mprun__Errand *m)
                          .id = m->id,
                          .in_fd = -1,
                          .out_fd = -1,
-                         .is_ready = m->n_argv == 0, /* mpstarter itself, with nobody before it */
                          .ninput = m->input.len,
                          .awaited = {.word = PREAMBLE_READY}};
     if (m->input.len)

@@ -2,10 +2,8 @@
 #include "starter/errands/keeper-errands.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -36,44 +34,22 @@ static int take_words(char *at, char *end, const char *words[WORDS])
     return (int)n;
 }
 
-/* By its path, so that it has its name, unless another file is there by now. */
-static const char *own_path(char *buf, size_t size)
-{
-    static const char self[] = "/proc/self/exe";
-    struct stat here, there;
-    ssize_t n = readlink(self, buf, size - 1);
-    buf[n > 0 ? n : 0] = 0;
-    if (stat(self, &here) < 0 || stat(buf, &there) < 0 || here.st_ino != there.st_ino ||
-        here.st_dev != there.st_dev)
-        return self;
-    return buf;
-}
-
 /* The group of the task is what the manager ends; a start client stays out of it, with the keeper.
  */
-static pid_t start(const struct keeper_errands *all, char *words, char *end, const int fds[3],
-                   pid_t worker, int *ret_is_starter)
+static pid_t start(const struct keeper_errands *all, char *words, char *end, const int fds[3])
 {
-    static const char *const own[] = {"mpstarter", NULL};
     const char *argv[WORDS];
-    char self[4096];
     struct spawn s;
     struct error e = {.code = EINVAL};
-    int nargv = take_words(words, end, argv);
-    if (nargv < 0)
+    if (take_words(words, end, argv) <= 0)
         return -EINVAL;
-    *ret_is_starter = nargv == 0;
     spawn_init(&s);
-    s.path = nargv ? argv[0] : own_path(self, sizeof(self));
-    s.argv = (char *const *)(uintptr_t)(nargv ? argv : own);
+    s.path = argv[0];
+    s.argv = (char *const *)(uintptr_t)argv;
     s.envp = environ;
     s.umask = all->umask;
     s.fds[0] = fds[0];
     s.fds[1] = s.fds[2] = fds[1];
-    if (*ret_is_starter) {
-        s.join_pgrp = getpgid(worker);
-        s.parent_death_signal = SIGTERM;
-    }
     pid_t pid = spawn_process(&s, NULL, &e);
     return pid > 0 ? pid : e.code > 0 ? -e.code : -EIO;
 }
@@ -83,7 +59,6 @@ void keeper_errand_start(struct keeper_errands *e, const char *request, size_t n
 {
     struct errand_request q;
     char words[ERRAND_WORDS_MAX];
-    int is_starter = 0;
     pid_t pid = -EINVAL;
     if (n < sizeof(q) || n - sizeof(q) > sizeof(words))
         return;
@@ -92,10 +67,9 @@ void keeper_errand_start(struct keeper_errands *e, const char *request, size_t n
     if (e->n == ERRANDS_MAX)
         pid = -EAGAIN;
     else if (fds[2] >= 0 && worker > 0) /* without it there is nobody to tell */
-        pid = start(e, words, words + n - sizeof(q), fds, worker, &is_starter);
+        pid = start(e, words, words + n - sizeof(q), fds);
     if (pid > 0)
-        e->all[e->n++] = (struct keeper_errand){
-            .id = q.id, .pid = pid, .out_fd = take_fd(&fds[2]), .is_starter = is_starter};
+        e->all[e->n++] = (struct keeper_errand){.id = q.id, .pid = pid, .out_fd = take_fd(&fds[2])};
     reply(reply_fd, q.id, pid > 0 ? ERRAND_HAS_PID : ERRAND_FAILED, pid > 0 ? pid : -pid);
 }
 
@@ -107,7 +81,7 @@ int keeper_errands_has(const struct keeper_errands *e, pid_t pid)
     return 0;
 }
 
-int keeper_errand_ended(struct keeper_errands *e, pid_t pid, int status, int reply_fd)
+void keeper_errand_ended(struct keeper_errands *e, pid_t pid, int status, int reply_fd)
 {
     for (size_t i = 0; i < e->n; i++) {
         struct keeper_errand over = e->all[i];
@@ -117,14 +91,6 @@ int keeper_errand_ended(struct keeper_errands *e, pid_t pid, int status, int rep
         close(over.out_fd);
         if (reply_fd >= 0)
             reply(reply_fd, over.id, ERRAND_OVER, status);
-        return over.is_starter ? 2 : 1;
+        return;
     }
-    return 0;
-}
-
-void keeper_errands_signal(const struct keeper_errands *e, int signo)
-{
-    for (size_t i = 0; i < e->n; i++)
-        if (e->all[i].is_starter && e->all[i].pid > 1)
-            kill(e->all[i].pid, signo);
 }

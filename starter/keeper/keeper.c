@@ -41,7 +41,6 @@ struct keeper {
     const char *host;
     struct keeper_errands errands;
     struct oom_kills oom_kills; /* since the first packet: before it there are no ranks */
-    bool has_orphans;           /* another step's starter has ended, and may have left processes */
     char *cgroups[THINGS], *directories[THINGS];
     size_t ncgroups, ndirectories;
     bool is_stuck; /* the worker ended as it should, and could not remove everything */
@@ -147,8 +146,8 @@ static void reap(struct keeper *k)
         if (pid == k->worker) {
             k->worker = 0;
             k->status = status;
-        } else if (keeper_errand_ended(&k->errands, pid, status, k->fd) == 2) {
-            k->has_orphans = true;
+        } else {
+            keeper_errand_ended(&k->errands, pid, status, k->fd);
         }
     }
 }
@@ -240,8 +239,7 @@ void keeper_leave_group(void)
         waitpid(founder, NULL, 0);
 }
 
-/* Signals for the starter are the worker's business; it may be waiting for them. Without it they
- * are for those that are still here. */
+/* Signals for the starter are the worker's business; it may be waiting for them. */
 static void pass_on(struct keeper *k, int signal_fd)
 {
     struct signalfd_siginfo si;
@@ -250,8 +248,6 @@ static void pass_on(struct keeper *k, int signal_fd)
             continue;
         if (k->worker > 1)
             kill(k->worker, (int)si.ssi_signo);
-        else
-            keeper_errands_signal(&k->errands, (int)si.ssi_signo);
     }
 }
 
@@ -264,9 +260,6 @@ static bool look_after_children(struct keeper *k, pid_t worker, int *code)
         *code = worker_ended(k, worker);
         core_ledger_leave(take_fd(&k->cores_fd));
         core_ledger_sweep(NULL);
-    } else if (k->has_orphans) {
-        k->has_orphans = false;
-        kill_children(k);
     }
     return k->was_judged && k->errands.n == 0;
 }

@@ -42,7 +42,6 @@ static const ProtobufCMessageDescriptor *const descriptors[FRAME_TYPE_COUNT] = {
     [FRAME_WINDOW] = &mprun__window__descriptor,
     [FRAME_ERRAND] = &mprun__errand__descriptor,
     [FRAME_ERRAND_NEWS] = &mprun__errand_news__descriptor,
-    [FRAME_HAND] = &mprun__hand__descriptor,
     [FRAME_PRESENT_ASK] = &mprun__present_ask__descriptor,
     [FRAME_PRESENT] = &mprun__present__descriptor,
     [FRAME_KILL_RANK] = &mprun__kill_rank__descriptor,

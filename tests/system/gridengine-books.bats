@@ -67,10 +67,10 @@ until [ "\$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
 mprun -v --report-json report $SPIN 8 2>third
 kill %1 %2
 wait
-grep -c 'handed to the starter of step' third
+grep -c "the job's agent there forks the starter" third
 JOB
     echo "$output"
-    [ "$output" = 2 ]
+    [ "$output" = 3 ]
     agree 23 report.1 report.2
     awk -v others="$(reported report.1 report.2)" 'BEGIN { exit !(others < 1) }'
 }

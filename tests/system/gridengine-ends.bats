@@ -132,7 +132,7 @@ manager_was_first() { hosts messages | grep -q "tightly integrated parallel task
     kill_there "$MASTER" qrsh -o
     nothing_left
     job_wait || true
-    grep -Eq "^mprun: host n[123]: qrsh was killed by signal 9 \(Killed\); its ranks are ended; it may be Grid Engine that did so, at a limit of the job such as h_vmem or h_rt" "$(job_err)"
+    grep -Eq "^mprun: host n[123]: qrsh has gone, and the job's agent there with it; its ranks are ended; it may be Grid Engine that did so, at a limit of the job such as h_vmem or h_rt" "$(job_err)"
 }
 
 @test "an end of the step ends no qrsh: the manager sees every task end well" {
@@ -145,13 +145,12 @@ manager_was_first() { hosts messages | grep -q "tightly integrated parallel task
     [ "$(job_records 42 | grep -c '^[0-9]')" = 3 ]
 }
 
-# One slot on each host, so that two tasks fit: two steps that sleep have them, and a third one's
-# starters are started by theirs, but for the job's own host. HOST_KEEPER is the one on $OTHER that has
-# the third's as its child.
-guest_start() {
+# Three steps on the same three hosts, which have one task each. OTHER is not the script's host.
+shared_start() {
     cat <<'JOB' | qsub_start -pe lab1 3
 sleeper() { m --quiet --pmi none sh -c "echo >>began.$1; until [ -e finish ]; do sleep 1; done"; echo "$1 code $?"; }
 sleeper first &
+until [ "$(cat began.* | wc -l)" = 3 ]; do sleep 0.1; done 2>/dev/null
 sleeper second &
 until [ "$(cat began.* | wc -l)" = 6 ]; do sleep 0.1; done 2>/dev/null
 sleeper third
@@ -160,24 +159,24 @@ JOB
     wait_until 30 third_has_begun
     MASTER=$(job_host)
     read -r OTHER _ <<<"${EXECS//$MASTER/}"
-    HOST_KEEPER=$(on_root "$OTHER" sh -c 'ps -o ppid= $(ps -o ppid= $(pgrep -n -x mpstarter))')
 }
 third_has_begun() { [ "$(wc -l <"$(job_dir)/began.third")" = 3 ]; } 2>/dev/null
 code_of() { grep -qx "$1 code $2" "$(job_out)"; }
 
-@test "a step that shares tasks with others: qdel leaves nothing" {
-    guest_start
+@test "steps that share tasks: qdel leaves nothing" {
+    shared_start
     on n0 qdel "$(job)"
     wait_until 20 job_in gone
     nothing_left
 }
 
-@test "a step that shares tasks goes on when the others' mpruns are killed, and when a worker of theirs is" {
-    guest_start
-    on_root "$OTHER" sh -c "kill -KILL \$(pgrep -o -P $HOST_KEEPER -x mpstarter)"
-    wait_until 20 grep -Eq '^(first|second) code 125' "$(job_out)"
+@test "steps that share tasks: one goes on when the other's mpruns are killed, and when a worker of theirs is" {
+    shared_start
+    # workers are the children of keepers; the oldest one is the first step's
+    on_root "$OTHER" sh -c 'kill -KILL $(for p in $(pgrep -x mpstarter); do pgrep -P $p -x mpstarter; done | sort -n | head -n 1)'
+    wait_until 20 code_of first 125
     kill_there "$MASTER" mprun -o
-    wait_until 20 grep -Eq '^(first|second) code 137' "$(job_out)"
+    wait_until 20 code_of second 137
     run ! code_of third '[0-9]*'
     finish
     run -0 job_wait
@@ -186,13 +185,23 @@ code_of() { grep -qx "$1 code $2" "$(job_out)"; }
 }
 
 # For Grid Engine a task has failed, and soon it kills the job.
-@test "kill -9 of a keeper that has another step in its task: that step ends, too, and names the host" {
-    guest_start
-    on_root "$OTHER" kill -KILL $HOST_KEEPER
-    wait_until 20 grep -q "mpstarter on $OTHER received SIGTERM; ending its ranks" "$(job_err)"
-    wait_until 20 grep -q "on $OTHER: mpstarter's keeper (pid [0-9]*) has died; ending its ranks" "$(job_err)"
+@test "kill -9 of the job's agent on a host: the steps there end, and name the host" {
+    shared_start
+    kill_there "$OTHER" mprun-agent -o
+    wait_until 20 grep -q "on $OTHER: mpstarter's keeper (pid [0-9]*) has died; ending its ranks\|on $OTHER received SIGTERM; ending its ranks\|host $OTHER: .*agent" "$(job_err)"
     finish
     wait_until 30 job_in gone
+    nothing_left
+}
+
+# Steps go on by themselves, and the next one starts agents anew.
+@test "kill -9 of the holder of the job's agents: the job goes on, no task has failed" {
+    shared_start
+    kill_there "$MASTER" mprun-holder
+    finish
+    run -0 job_wait
+    for step in first second third; do code_of $step 0; done
+    manager_saw_no_failure
     nothing_left
 }
 

@@ -205,8 +205,7 @@ JOB
     nothing_left
 }
 
-@test "several mprun at once: what qrsh has no room for is handed to a starter that is there" {
-    # one slot on each host: two tasks there, and the job's own host takes one that is not qrsh's
+@test "several mprun at once: one task on each host, whose agent has the starters of all of them" {
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
 hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'
 rm -f began over
@@ -220,19 +219,20 @@ wait %1 %2; echo "code $?"
 kill -0 $third && kill $third
 wait $third; echo "code $?"
 sort third
-grep -c 'host n[123]: handed to the starter of step' third.err
+grep -c "host n[123]: the job's agent there forks the starter" third.err
 JOB
     echo "$output"
-    [ "${lines[*]}" = "code 0 code 143 n1 n2 n3 2" ]
+    [ "${lines[*]}" = "code 0 code 143 n1 n2 n3 3" ]
     [ "$(job_records 12 | sort -u)" = 0 ]
+    [ "$(job_records 42 | grep -c '^1[.]n[123]$')" = 3 ]
 }
 
-@test "several mprun at once: what cannot be handed over waits for another one's end" {
+@test "several mprun at once: without agents one waits for another one's end" {
     # one slot on each host: two tasks there, and the job's own host takes one that is not qrsh's
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
 hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'
 rm -f began over
-for i in 1 2; do mprun --quiet sh -c "$hold" & done
+for i in 1 2; do mprun --keep=no --quiet sh -c "$hold" & done
 until [ "$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
 mprun --transport=stdio hostname >third 2>third.err &
 third=$!
@@ -251,7 +251,7 @@ JOB
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
 hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'
 rm -f began over
-for i in 1 2; do mprun --quiet sh -c "$hold" & done
+for i in 1 2; do mprun --keep=no --quiet sh -c "$hold" & done
 until [ "$(wc -l <began)" = 6 ]; do sleep 0.1; done 2>/dev/null
 mprun --transport=stdio hostname 2>third.err &
 third=$!

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# keep.bats - the job's agents: mpstarter that stays on the hosts for the job's next steps. The job is one of
+# keep.bats - the job's agents: mpstarter on the hosts that has starters for all steps of the job. The job is one of
 # Grid Engine by its variables; its qrsh is a script that counts its calls, and all hosts are this machine
 load '../lib/mprun'
 
@@ -36,7 +36,7 @@ x() { exec $COMMAND "\$@"; } # in the background: the process is mprun
 calls() { sort sge/calls | uniq -c | tr -s ' \n' ' '; }
 began() { until [ "\$(cat began 2>/dev/null | wc -l)" = \$1 ]; do sleep .05; done; }
 task_ends() { flock -w $(patience 20) sge/task.\$1 true && echo ended; }
-holder() { pgrep -f "mpstarter --hold \$\$ "; }
+holder() { pgrep -f "mpstarter --hold \$\$\$"; }
 agent() { cat sge/pid.\$1; }
 $1
 EOF
@@ -56,11 +56,120 @@ all_over() { wait_until 5 free; }
     all_over
 }
 
-@test "without --keep nothing is left for the next step" {
+# ---- agents of steps at the same time: no --keep ----
+
+@test "without --keep nothing is left for the next step: mprun ends when the tasks have" {
     COMMAND=${COMMAND/--keep=job/}
-    run -0 job 'm -n 4 true; flock -n sge/task.h0 echo free; m -n 4 true; calls'
-    [ "$output" = $'free\n 2 h0 2 h1 ' ]
+    run -0 job 'for i in 1 2 3 4; do m -n 4 true; for h in h0 h1; do flock -n sge/task.$h echo free; done; done; holder; calls'
+    [ "$output" = $'free\nfree\nfree\nfree\nfree\nfree\nfree\nfree\n 4 h0 4 h1 ' ]
 }
+
+@test "steps at the same time have their starters from one agent, which ends with the last of them; --explain says so" {
+    COMMAND=${COMMAND/--keep=job/}
+    run -0 --separate-stderr job '
+        x -n 4 sh -c "echo >>began; until [ -e over1 ]; do sleep .05; done" & p=$!
+        began 4
+        x -n 4 sh -c "echo >>began; until [ -e over2 ]; do sleep .05; done" & q=$!
+        began 8
+        m --explain -n 4 true | grep -c "agent there, which another mprun has started"
+        m -n 4 sh -c "exit 7"; echo code $?
+        touch over1; wait $p; echo code $?
+        flock -n sge/task.h0 true || echo held
+        m -n 4 echo hi
+        touch over2; wait $q; echo code $?
+        flock -n sge/task.h0 echo free
+        holder || calls'
+    [ "$output" = $'2\ncode 7\ncode 0\nheld\nhi\nhi\nhi\nhi\ncode 0\nfree\n 1 h0 1 h1 ' ]
+    [ -z "$stderr" ] || [ "$(grep -vc 'rank 0.*7' <<<"$stderr")" = 0 ]
+}
+
+@test "kill -9 of the mprun that has started the agents: the other step goes on" {
+    COMMAND=${COMMAND/--keep=job/}
+    run -0 --separate-stderr job '
+        x -n 4 sh -c "echo >>began; sleep 77" & p=$!
+        began 4
+        x -n 4 sh -c "echo >>began; until [ -e over ]; do sleep .05; done; echo went on" & q=$!
+        began 8
+        kill -9 $p; wait $p; echo code $?
+        m -n 4 true; echo code $?
+        touch over; wait $q; echo code $?
+        flock -n sge/task.h0 true; flock -n sge/task.h1 echo free
+        calls'
+    [ "$output" = $'code 137\ncode 0\nwent on\nwent on\nwent on\nwent on\ncode 0\nfree\n 1 h0 1 h1 ' ]
+    rm -r "${XDG_RUNTIME_DIR:-$TMPDIR}"/mprun-*
+}
+
+@test "steps that begin while others end all run, and the manager refuses none" {
+    COMMAND=${COMMAND/--keep=job/}
+    JOB_LIMIT=120 run -0 --separate-stderr job '
+        for i in $(seq 6); do for k in 1 2 3; do m -n 4 echo "step $i" & sleep .02; done; m -n 4 echo "step $i"; done; wait'
+    [ "$(grep -c '^step' <<<"$output")" = 96 ]
+    [ -z "$stderr" ]
+    all_over
+}
+
+@test "a step without agents is waited for, and why; --start-timeout is a time" {
+    COMMAND=${COMMAND/--keep=job/}
+    run -0 --separate-stderr job '
+        x --keep=no -n 4 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" & p=$!
+        began 4
+        x --transport=stdio -n 4 true 2>said & q=$!
+        x -n 4 true 2>also & r=$!
+        until grep -q "this is tried again" said && grep -q "this is tried again" also; do sleep .05; done
+        m --start-timeout=2 -n 4 true 2>third; echo code $?
+        touch over; wait $p $q $r; echo code $?; cat said also third'
+    echo "$output"
+    [[ $output == $'code 125\ncode 0\nmprun: host h'?": gridengine has no room for one more task of the job (with --transport=stdio no agent of the job can start it; leave that out): this is tried again until another mprun of the job has ended, or for "*$'\nmprun: host h'?": gridengine has no room for one more task of the job: this is tried again"* ]]
+    [[ $output == *"mprun: host h"?": "*"within 2 s (--start-timeout)"* ]]
+    all_over
+}
+
+# after each the job's next step runs, and nothing is left of either
+@test "holder or agent is killed: while a step starts, of two steps at once, at the end, and while it is idle" {
+    COMMAND=${COMMAND/--keep=job/}
+    echo '[ ! -e slow ] || { touch at; until [ -e go ]; do sleep .02; done; }' >sge/does.h1
+    # as in `job`: victim ends the process, ends N... are the codes of p and q that may be, next is the next step
+    local cell='
+        victim() { if [ $VICTIM = holder ]; then kill -9 $(holder); else kill -9 $(agent h1); task_ends h1; fi; }
+        rest() { echo "$VICTIM $1: $2"; m -n 4 echo next; rm -f began over; }
+        runs() { x -n 4 sh -c "trap \"$1\" TERM; echo >>began; until [ -e over ]; do sleep .05; done"; }
+        for VICTIM in holder agent; do
+            touch slow; rm -f at go; m -n 4 true & p=$!
+            until [ -e at ]; do sleep .02; done
+            if [ $VICTIM = holder ]; then victim; else kill -9 $(agent h0); fi
+            rm slow; touch go; wait $p; rest starting "$(($? % 143))" # 143: it had a starter, which has ended the step
+            runs "exit 1" & p=$!; began 4; runs "exit 1" & q=$!; began 8
+            victim >&2; touch over; wait $p; c=$?; wait $q; rest "two at once" "$c $?"
+            runs "" & p=$!; began 4; kill -TERM $p
+            victim >&2; touch over; wait $p; rest ending $?
+            m --keep=5s -n 4 true; victim >&2; rest idle ""
+        done'
+    JOB_LIMIT=150 run -0 --separate-stderr job "$cell"
+    echo "$output $stderr"
+    [ "$(grep -v '^next$' <<<"$output")" = 'holder starting: 0
+holder two at once: 0 0
+holder ending: 143
+holder idle: 
+agent starting: 0
+agent two at once: 143 143
+agent ending: 143
+agent idle: ' ]
+    [ "$(grep -c '^next$' <<<"$output")" = 32 ]
+    wait_until 10 all_over
+}
+
+# bats test_tags=root
+@test "what cannot reach mprun from its host has a start channel of its own, and no agent" {
+    needs_root
+    COMMAND=${COMMAND/--keep=job/}
+    sed -i 's/^exec "$4"/exec unshare --net "$4"/' sge/qrsh
+    run -0 --separate-stderr job 'm -n 4 echo hi; m -n 4 echo hi; flock -n sge/task.h1 echo free'
+    [ "$output" = $'hi\nhi\nhi\nhi\nhi\nhi\nhi\nhi\nfree' ]
+    echo "$stderr"
+    [[ $stderr == *"mprun cannot be reached from h"[01]* ]]
+}
+
+# ---- --keep ----
 
 @test "--keep=TIME: agents end when nobody has needed them for so long" {
     COMMAND=${COMMAND/--keep=job/}

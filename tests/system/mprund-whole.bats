@@ -95,7 +95,7 @@ starters() { # HOST JOB keeper|worker
     local pid
     for pid in $(job_pids "$1" "$2" mpstarter); do
         case $3$(cat "/proc/$(parent "$pid")/comm") in
-        workermpstarter | keeper[!m]*) echo "$pid" ;;
+        workermpstarter | keepermprun-agent) echo "$pid" ;;
         esac
     done
 }

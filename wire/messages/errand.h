@@ -7,10 +7,6 @@ enum errand_news {
     ERRAND_STARTED,
     ERRAND_SAID,
     ERRAND_ENDED, /* the last news of it */
-    /* from another mprun only: */
-    ERRAND_NEVER,    /* REFUSED, and so will all else of this asker be; the user can mend that */
-    ERRAND_WILLING,  /* the answer to a HAND without input: with input it would have been done */
-    ERRAND_STRANGER, /* NEVER, but nobody can mend it: the other mprun is in another job */
 };
 
 enum {

@@ -81,8 +81,7 @@ enum {
     X(WINDOW)         /* down */                                                                   \
     X(PONG)           /* both */                                                                   \
     X(ERRAND)         /* down */                                                                   \
-    X(ERRAND_NEWS)    /* up, tool */                                                               \
-    X(HAND)           /* tool */                                                                   \
+    X(ERRAND_NEWS)    /* up */                                                                     \
     X(PRESENT_ASK)    /* down */                                                                   \
     X(PRESENT)        /* up */                                                                     \
     X(KILL_RANK)      /* down */                                                                   \

@@ -27,7 +27,8 @@ int agent_start_read(int fd, uint32_t *ret_number, struct preamble *ret, struct 
         return error_set(err, errno == EPIPE ? 0 : errno, "read the start channel: %s",
                          strerror(errno));
     *ret_number = get32(number);
-    return *ret_number ? preamble_read(fd, ret, err) : 0;
+    bool is_start = *ret_number != AGENT_GOES_ON && *ret_number != AGENT_ENDS;
+    return is_start ? preamble_read(fd, ret, err) : 0;
 }
 
 size_t agent_ended_line(uint32_t number, int status, char ret[AGENT_LINE_MAX])

@@ -4,10 +4,11 @@
  * A preamble with PREAMBLE_AGENT makes mpstarter the agent of the job on its host. From then on its
  * standard input has one start after another: a number (4 bytes, little endian), then a preamble.
  * For each the agent forks a starter, and says on its standard output when that has ended: a line,
- * longer than what a manager's relay may hold back (preamble.h). A number 0 without a preamble says
- * that the job goes on: it comes every AGENT_ALIVE_SECONDS, because some managers' relays do not
- * pass on the end of the input. At that end, or after AGENT_SILENCE_SECONDS without a word, the
- * agent starts nothing more, and ends when its starters have ended. */
+ * longer than what a manager's relay may hold back (preamble.h). Two numbers
+ * come without a preamble: AGENT_GOES_ON every AGENT_ALIVE_SECONDS, because some managers' relays
+ * do not pass on the end of the input, and AGENT_ENDS. At that, at the end of the input, or after
+ * AGENT_SILENCE_SECONDS without a word, the agent starts nothing more, and ends when its starters
+ * have ended. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,14 +20,17 @@
 #define AGENT_ALIVE_SECONDS   1.5
 #define AGENT_SILENCE_SECONDS 5.0
 
+#define AGENT_GOES_ON 0u
+#define AGENT_ENDS    0xffffffffu
+
 enum { AGENT_START_MAX = 4 + PREAMBLE_MAX, AGENT_LINE_MAX = 400 };
 
 /* Packs a start: `number`, then the n bytes of a packed preamble, of at most PREAMBLE_MAX. Returns
  * the bytes in ret, which has the step's key. */
 size_t agent_start_pack(uint32_t number, const uint8_t *preamble, size_t n,
                         uint8_t ret[AGENT_START_MAX]);
-/* Reads a start from a blocking descriptor; *ret is unchanged where the number is 0. -1 with err;
- * code 0: the input has ended. */
+/* Reads a start from a blocking descriptor; *ret is unchanged where no preamble comes with the
+ * number. -1 with err; code 0: the input has ended. */
 int agent_start_read(int fd, uint32_t *ret_number, struct preamble *ret, struct error *err);
 
 /* The starter of that number has ended with this status, as of waitpid(): the line, with its

@@ -59,6 +59,13 @@ int holder_connect(const char *job, struct error *err)
     return take_fd(&fd);
 }
 
+pid_t holder_pid(int fd)
+{
+    struct ucred u;
+    socklen_t len = sizeof(u);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &len) == 0 ? u.pid : 0;
+}
+
 int holder_accept(int fd)
 {
     AUTO_CLOSE int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

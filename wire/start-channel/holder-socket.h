@@ -3,29 +3,35 @@
  *
  * The holder listens at an abstract Unix socket whose name is the user's and the job's: it has no
  * file, and is gone with the holder. The kernel says who the peer is. Each packet is one message. A
- * host is a number, which is the asker's own. To the holder each message about it begins, in data,
- * with its name and a 0. */
+ * host is a number, which is the asker's own. To the holder each message begins, in data, with the
+ * host's name and a 0; where no host is meant, there is nothing else. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 
 enum holder_what {
     /* to the holder */
     HOLDER_ASK = 1, /* is there an agent on the host? */
-    HOLDER_GIVE,    /* there is, by these three descriptors: its standard input, output, error */
+    HOLDER_GIVE,    /* there is, by these three descriptors: its standard input, output, error;
+                       value: the start client */
     HOLDER_CANNOT,  /* none could be started there */
     HOLDER_LEAVE,   /* end the agent, if no starter of it runs: a step that cannot use it needs its
                        task */
     HOLDER_START,   /* have it start a starter; a packed preamble is behind the name */
+    HOLDER_KEEP,    /* no host; value: milliseconds that agents stay without a step, -1: until the
+                       job ends */
+    HOLDER_OVER,    /* no host: the step is over */
     /* from the holder */
     HOLDER_HAS,   /* there is an agent */
     HOLDER_NONE,  /* there is none: the asker starts it, and then says GIVE or CANNOT */
     HOLDER_SAID,  /* data: what the agent or a starter of it wrote to standard error */
     HOLDER_ENDED, /* the starter has ended; value: its status, as of waitpid() */
     HOLDER_GONE,  /* the agent has gone, and with it the starter */
+    HOLDER_BYE,   /* the answer to OVER: no agent is ending any more */
 };
 
 enum { HOLDER_DATA_MAX = 4096, HOLDER_FDS = 3 };
@@ -43,6 +49,9 @@ struct holder_message {
 int holder_listen(const char *job, struct error *err);
 /* Connects to the job's holder. -1 with err: there is none, or it is another user's. */
 int holder_connect(const char *job, struct error *err);
+/* The holder's process, as far as the kernel knows: who has called holder_listen() or, after that,
+ * listen(). */
+pid_t holder_pid(int fd);
 /* Takes a connection; -1: none, or another user's. */
 int holder_accept(int fd);
 

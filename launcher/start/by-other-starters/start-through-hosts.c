@@ -6,7 +6,6 @@
  * it: an errand whose words are the adapter's. The client's output and status come back as news,
  * and are what they would be if mprun had started it. What cannot be started so, mprun starts. */
 #include <string.h>
-#include <sys/wait.h>
 
 #include "common/log.h"
 #include "launcher/tunables.h"
@@ -38,12 +37,9 @@ static void start_directly(struct starter *st)
     starter_retry(st);
 }
 
-/* A starter that could not connect may be able to by a start channel that leads to mprun. */
 static bool is_retried(struct starter *st, int status)
 {
-    if (st->host->state != AGENT_STARTED || verdict_is_ending(st->all->step.verdict) ||
-        !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_CODE_MPRUN ||
-        !start_channel_may_be_link(st->all->plan))
+    if (!starter_may_have_channel(st, status))
         return false;
     log_debug("host %s: it is started by mprun itself: %s", st->host->name,
               client_stderr_held(&st->said));

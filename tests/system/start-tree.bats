@@ -1,0 +1,118 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# start-tree.bats - hosts whose starters start those below them. The job is one of Grid Engine by its
+# variables; its qrsh is a script that takes one task for each host, all of which are this machine
+load '../lib/mprun'
+
+setup() {
+    mprun_setup
+    export SGE_ROOT=$TMPDIR/sge SGE_BINARY_PATH=$TMPDIR/sge PE_HOSTFILE=$TMPDIR/sge/hosts
+    export JOB_ID=1 SGE_TASK_ID=undefined
+    unset PE SGE_JOB_SPOOL_DIR
+    mkdir sge
+    cat >sge/qrsh <<'EOF'
+#!/bin/bash
+if [ -f "$SGE_ROOT/does.$3" ]; then . "$SGE_ROOT/does.$3"; fi
+exec 9>"$SGE_ROOT/task.$3"
+flock -n 9 || { echo "error: execution daemon on host \"$3\" didn't accept task" >&2; exit 1; }
+exec "$4"
+EOF
+    chmod +x sge/qrsh
+    MPRUN_TRANSPORT= # not by stdio
+}
+
+# tree ARGS...: ten hosts, of which mprun starts two, and each of these the ones below it
+tree() {
+    printf 'h%d 1 q UNDEFINED\n' {0..9} >sge/hosts
+    MPRUN_TEST_LIMIT=${MPRUN_TEST_LIMIT:-90} mprun --fanout 2 --start-tree 1 "$@"
+}
+started_from() { grep -o 'host h[0-9]: started from host h[0-9]' <<<"$1" | sort | sed 's/.*host \(h.\):.*\(h.\)$/\2 \1/' | tr '\n' ,; }
+
+@test "hosts that have their starters start those below them" {
+    # a login may say more than is told of an errand; or just so much, which ends within mpstarter's first word
+    echo 'head -c 200000 /dev/zero | tr "\0" x' | tee sge/does.h0 >sge/does.h7
+    echo 'head -c 65530 /dev/zero | tr "\0" x' >sge/does.h8
+    run -0 --separate-stderr tree -v sh -c 'echo $MPRUN_RANK'
+    [ "$(sort <<<"$output" | tr '\n' ' ')" = "0 1 2 3 4 5 6 7 8 9 " ]
+    [ "$(started_from "$stderr")" = "h0 h2,h0 h3,h1 h4,h1 h5,h2 h6,h2 h7,h3 h8,h3 h9," ]
+    no_leftovers
+}
+
+@test "mprun starts all: links that carry no keys, the start channel, no tree, few hosts" {
+    printf 'h%d 1 q UNDEFINED\n' {0..9} >sge/hosts
+    for options in "--link-security=mac --fanout 2 --start-tree 1" "--transport=stdio --fanout 2 --start-tree 1" \
+        "--fanout 0 --start-tree 1" "--fanout 2 --start-tree 0" "--fanout 2"; do
+        MPRUN_TEST_LIMIT=90 run -0 --separate-stderr mprun -v $options true
+        [ -z "$(started_from "$stderr")" ]
+    done
+}
+
+begun_of_192() {
+    rm -f sge/begun
+    run -125 mprun --fanout 2 "$@" true
+    wc -l <sge/begun
+}
+@test "of many hosts mprun starts the first level, or as many at once as --start-concurrency says" {
+    printf 'h%d 1 q UNDEFINED\n' {0..191} >sge/hosts
+    # fails when as many clients are there as are to be
+    echo 'echo >>"$SGE_ROOT/begun"; until [ "$(wc -l <"$SGE_ROOT/begun")" -ge "$AT_ONCE" ]; do sleep .1; done; exit 1' |
+        tee sge/does.h{0..191} >sge/does
+    [ "$(AT_ONCE=2 begun_of_192)" = 2 ]
+    [ "$(AT_ONCE=20 begun_of_192 --start-concurrency 20)" -ge 20 ]
+}
+
+# bats test_tags=root
+@test "what cannot reach mprun from its host is started by mprun itself, and uses the start channel" {
+    needs_root
+    mkdir -p sge && echo 'exec unshare --net "$4"' | tee sge/does.h9 >sge/does.h5
+    run -0 --separate-stderr tree --pmi none -v sh -c 'echo $MPRUN_RANK'
+    [ "$(wc -l <<<"$output")" = 10 ]
+    [[ $(started_from "$stderr") == *"h3 h9,"* ]]
+    [[ $stderr == *"mprun cannot be reached from h5"* || $stderr == *"mprun cannot be reached from h9"* ]]
+    # one of those that mprun starts: the rest is not even tried from there
+    rm sge/does.h? && echo 'exec unshare --net "$4"' >sge/does.h0
+    run -0 --separate-stderr tree --pmi none -v sh -c 'echo $MPRUN_RANK'
+    [ "$(wc -l <<<"$output")" = 10 ]
+    [[ $(started_from "$stderr") != *"h0 h2"* ]]
+}
+
+@test "a client that fails on another host: its own words, and the host" {
+    mkdir -p sge && echo 'echo "no way to $3" >&2; exit 1' >sge/does.h7
+    run -125 --separate-stderr tree true
+    echo "$stderr"
+    [ "$(grep -c . <<<"$stderr")" = 1 ]
+    [[ $stderr == "mprun: host h7: qrsh ended with code 1 before mpstarter reported back: no way to h7"* ]]
+    no_leftovers 20
+    local code=
+    # behind more than is told, and more than is kept of that: on h7 by a host's starter, on h0 by mprun
+    echo 'yes "a line that says nothing" | head -n 8000; echo "no way to $3" >&2; exit 1' | tee sge/noisy >sge/does.h7
+    code=0 && tree true 2>err || code=$?
+    [ "$code" = 125 ]
+    tail -n 3 err
+    grep '^mprun: host h7: qrsh ended with code 1 before mpstarter reported back: no way to h7; ' err
+    mv sge/noisy sge/does.h0 && rm sge/does.h7
+    code=0 && tree true 2>err || code=$?
+    [ "$code" = 125 ]
+    tail -n 3 err
+    grep '^mprun: host h0: qrsh ended with code 1 before mpstarter reported back: no way to h0; ' err
+    no_leftovers 20
+}
+
+@test "one that has no room is started by mprun itself, when there is some" {
+    echo 'if ! [ -e "$SGE_ROOT/tried" ]; then touch "$SGE_ROOT/tried"; echo "$3 didn'"'"'t accept task" >&2; exit 1; fi' >sge/does.h6
+    run -0 --separate-stderr tree sh -c 'echo $MPRUN_RANK'
+    [ "$(wc -l <<<"$output")" = 10 ]
+    [[ $stderr == *"host h6: gridengine has no room"*"this is tried again"* ]]
+}
+
+# bats test_tags=long
+@test "a client that hangs on another host does not hold up the end" {
+    needs_long
+    mkdir -p sge && echo 'echo $$ >"$SGE_ROOT/hangs"; exec sleep 1000' >sge/does.h7
+    local limit
+    limit=$(patience 8)
+    MPRUN_TEST_LIMIT=100 run -125 --separate-stderr tree --start-timeout "$limit" true
+    [[ $stderr == *"mprun: host h7: its mpstarter has not reported back within $limit s"* ]]
+    kill "$(cat sge/hangs)"
+    no_leftovers
+}
