@@ -16,6 +16,7 @@ static void free_world(struct world *world, size_t nhosts)
     for (size_t i = 0; world->ranks && i < nhosts; i++)
         rank_set_free(&world->ranks[i]);
     free(world->ranks);
+    free(world->left);
     rank_map_free(&world->map);
     if (world->number) {
         for (size_t i = 0; i < world->napps; i++)
@@ -28,7 +29,9 @@ static void free_world(struct world *world, size_t nhosts)
 static int take_hosts(struct world *world, const struct rank_set *hosts, size_t nhosts)
 {
     world->ranks = calloc(nhosts + 1, sizeof(*world->ranks));
-    if (!world->ranks || rank_map_create(&world->map, world->number, world->nranks, NULL) < 0)
+    world->left = calloc(nhosts + 1, sizeof(*world->left));
+    if (!world->ranks || !world->left ||
+        rank_map_create(&world->map, world->number, world->nranks, NULL) < 0)
         return -1;
     for (uint32_t i = 0; i < nhosts; i++)
         if (rank_set_add_all(&world->ranks[i], &hosts[i]) < 0 ||
@@ -49,8 +52,10 @@ static struct world *add(struct worlds *w, uint32_t number, const struct rank_se
         free_world(world, w->plan->nused);
         return NULL;
     }
-    for (size_t i = 0; i < w->plan->nused; i++)
-        w->busy[i] += rank_set_count(&hosts[i]) * slots_each(w);
+    for (size_t i = 0; i < w->plan->nused; i++) {
+        world->left[i] = rank_set_count(&hosts[i]);
+        w->busy[i] += world->left[i] * slots_each(w);
+    }
     world->next = w->first;
     w->first = world;
     w->nranks += nranks;
@@ -135,5 +140,6 @@ void worlds_rank_ended(struct worlds *w, struct rank_name name)
     if (!world || host < 0)
         return;
     world->ended++;
-    w->busy[host] -= slots_each(w);
+    if (--world->left[host] == 0)
+        w->busy[host] -= rank_set_count(&world->ranks[host]) * slots_each(w);
 }

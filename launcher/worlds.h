@@ -18,6 +18,7 @@ struct world { /* others only read it; the last two are spawn.c's */
     uint32_t number, nranks;
     uint32_t root;          /* the world that mprun has started, from whose ranks this one comes */
     struct rank_set *ranks; /* of each host */
+    uint32_t *left;         /* ranks of each host that have not ended */
     struct rank_map map;    /* the host of each rank */
     struct app *apps;       /* with their environments; of world 0 the plan's, else this struct's */
     size_t napps;
@@ -51,5 +52,6 @@ struct world *worlds_find(const struct worlds *w, uint32_t number); /* NULL: non
 int64_t worlds_host_of(const struct worlds *w, struct rank_name name);
 /* A rank was started, or has ended without: it is known. */
 void worlds_rank_known(struct worlds *w, struct rank_name name);
-/* A rank has ended, and its slots are free. */
+/* A rank has ended. The slots of a world's ranks on a host are free when these have all ended, as
+ * their cores and GPUs are (starter/worlds/). */
 void worlds_rank_ended(struct worlds *w, struct rank_name name);

@@ -1098,7 +1098,7 @@ static const struct option_def table[] = {
     REFUSED("--abort-on-error --kill-on-error --exit-on-error --fail-fast --stop-on-error "
             "--kill-others",
             0, "leave it out: when a rank fails, mprun ends the others"),
-    REFUSED("--restart --restarts --retry --retries --rerun --requeue", 0,
+    REFUSED("--restart --restarts --retry --rerun --requeue", 0,
             "write '--max-restarts N': a rank that fails is started again"),
     REFUSED(
         "--ssh-agent --ssh-command --ssh-cmd --ssh-args --remote-shell --rsh-agent --rsh-command",

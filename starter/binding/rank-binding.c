@@ -95,8 +95,8 @@ static int add_bound(const struct plan_binding *b, const struct idset *busy, str
 /* The threads of all worlds of this step but `but`. The ledger does not know whose its own are. */
 static int add_own(const struct rank_binding *but, struct idset *ret)
 {
-    for (const struct rank_binding *b = but->first; b; b = b->next)
-        for (uint32_t i = 0; b != but && i < b->plan.nranks; i++)
+    for (const struct rank_binding *b = but->first ? but->first : but; b; b = b->next)
+        for (uint32_t i = 0; b != but && !b->has_ended && i < b->plan.nranks; i++)
             if (idset_unite(ret, &b->plan.ranks[i]) < 0)
                 return -1;
     return 0;
@@ -133,10 +133,6 @@ static bool has_ledger(const struct launch *l)
 /* If the worker dies, the keeper holds the cores until it has ended the ranks. */
 static void keep(struct rank_binding *b, int ledger, int keeper_fd)
 {
-    if (!b->plan.bound) {
-        core_ledger_leave(ledger);
-        return;
-    }
     keeper_send(keeper_fd, (char[]){KEEPER_CORES}, 1, &ledger, 1);
     b->ledger = ledger;
 }
@@ -165,26 +161,40 @@ static void say_no_ledger(const struct rank_binding *b, const struct error *why)
                   why->text);
 }
 
-static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
+static int bind_to_cores(struct rank_binding *b, int ledger, struct error *err)
 {
-    const struct launch *l = b->launch;
     struct plan_topology cores = {0};
-    struct error why;
-    int ledger = -1;
-    if (!b->topology)
-        return 0;
     if (topology_cores(b->topology, &cores, err) < 0)
         return -1;
     if (b->has_all)
-        cores.share = launch_here(l)->share;
+        cores.share = launch_here(b->launch)->share;
     cores.inside = getenv("MPRUN_STEP_ID") != NULL;
-    if (has_ledger(l) && (ledger = core_ledger_open(NULL, &why)) < 0)
-        say_no_ledger(b, &why);
     int rc = choose(b, &cores, ledger, err);
     plan_topology_free(&cores);
-    if (ledger >= 0)
-        keep(b, ledger, keeper_fd);
     return rc < 0 ? -1 : 0;
+}
+
+static int open_ledger(struct rank_binding *b)
+{
+    struct error why;
+    int ledger = has_ledger(b->launch) && !b->has_no_ledger ? core_ledger_open(NULL, &why) : -1;
+    if (ledger < 0 && has_ledger(b->launch) && !b->has_no_ledger)
+        say_no_ledger(b, &why);
+    b->has_no_ledger = ledger < 0;
+    return ledger;
+}
+
+static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
+{
+    if (!b->topology)
+        return 0;
+    int ledger = open_ledger(b);
+    int rc = bind_to_cores(b, ledger, err);
+    if (ledger >= 0 && b->plan.bound)
+        keep(b, ledger, keeper_fd);
+    else if (ledger >= 0)
+        core_ledger_leave(ledger);
+    return rc;
 }
 
 /* Whether ranks can have the memory that they are to have: said before any of them starts. */
@@ -222,10 +232,20 @@ int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
                : bind_ranks(b, keeper_fd, err);
 }
 
-int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch,
-                             struct rank_binding *first, struct error *err)
+/* The first world has no ranks here, and so took no cores. */
+static void open_ledger_late(struct rank_binding *first, int keeper_fd)
 {
-    struct plan_topology cores = {0};
+    int ledger = first->ledger < 0 ? open_ledger(first) : -1;
+    if (ledger >= 0)
+        keep(first, ledger, keeper_fd);
+}
+
+int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch,
+                             struct rank_binding *first, int keeper_fd, struct error *err)
+{
+    bool is_empty = rank_set_count(&launch_here(first->launch)->ranks) == 0;
+    if (is_empty && first->topology)
+        open_ledger_late(first, keeper_fd);
     *b = (struct rank_binding){.launch = launch,
                                .allowed = first->allowed,
                                .has_all = first->has_all,
@@ -236,24 +256,32 @@ int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch
     if (idset_copy(&b->granted, &first->granted) < 0)
         return error_errno(err, ENOMEM, "bind ranks");
     first->next = b;
-    if (!first->plan.bound || rank_set_count(&launch_here(launch)->ranks) == 0)
+    if (!b->topology || (!first->plan.bound && !is_empty) ||
+        rank_set_count(&launch_here(launch)->ranks) == 0)
         return 0;
-    if (topology_cores(b->topology, &cores, err) < 0)
-        return -1;
-    int rc = choose(b, &cores, b->ledger, err);
-    plan_topology_free(&cores);
-    return rc < 0 ? -1 : 0;
+    return bind_to_cores(b, b->ledger, err);
 }
 
 /* Not those that another world has, too. */
-static void give_back(struct rank_binding *b)
+static void give_back_cores(struct rank_binding *b)
 {
     struct idset threads = {0}, others = {0};
-    struct rank_binding *before = b->first;
     if (add_own(b, &others) == 0 && add_bound(&b->plan, &others, &threads) == 0 && b->ledger >= 0)
         core_ledger_give_back(b->ledger, &threads);
     idset_free(&threads);
     idset_free(&others);
+}
+
+void rank_binding_end(struct rank_binding *b)
+{
+    if (!b->has_ended)
+        give_back_cores(b);
+    b->has_ended = true;
+}
+
+static void take_from_list(struct rank_binding *b)
+{
+    struct rank_binding *before = b->first;
     while (before->next != b)
         before = before->next;
     before->next = b->next;
@@ -264,7 +292,8 @@ void rank_binding_free(struct rank_binding *b)
     if (!b->launch)
         return;
     if (b->first) {
-        give_back(b);
+        rank_binding_end(b);
+        take_from_list(b);
         plan_binding_free(&b->plan);
         idset_free(&b->granted);
         return;

@@ -19,6 +19,8 @@ struct rank_binding { /* others only read it; as zero, nothing is chosen */
     struct rank_binding *next;  /* of another world on this host: has its topology and ledger from
                                    the first */
     struct rank_binding *first; /* NULL: it is the first itself */
+    bool has_ended;             /* its cores are free for other worlds */
+    bool has_no_ledger;         /* of the first: it cannot be opened, which was said */
 };
 
 /* Load the topology where it is needed, and choose cores as the step says: those that other steps
@@ -28,9 +30,11 @@ struct rank_binding { /* others only read it; as zero, nothing is chosen */
 int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
                         const struct idset *allowed, int keeper_fd, struct error *err);
 /* The same for a further world of the step: cores that none of its worlds has. Where the first
- * world is not bound, none is. */
+ * world has ranks that are not bound, no rank is. */
 int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch,
-                             struct rank_binding *first, struct error *err);
+                             struct rank_binding *first, int keeper_fd, struct error *err);
+/* All ranks of the world have ended here: its cores are free from now on. */
+void rank_binding_end(struct rank_binding *b);
 /* The cores are free from now on; those of the first go last. */
 void rank_binding_free(struct rank_binding *b);
 

@@ -348,6 +348,11 @@ bool ranks_have_ended(const struct ranks *all)
     return !s;
 }
 
+bool ranks_of_world_have_ended(const struct ranks *s)
+{
+    return s->ended == s->n;
+}
+
 bool ranks_are_running(const struct ranks *all)
 {
     const struct ranks *s = all;

@@ -84,8 +84,9 @@ void ranks_pmi_client(struct ranks *all, struct rank_name name, bool has_connect
 void ranks_pmi_gone(struct ranks *all, struct rank_name name);
 void ranks_pmi_ended(struct ranks *all); /* or has ended, and answers no more */
 
-bool ranks_have_ended(const struct ranks *all);  /* all have, and mprun was told */
-bool ranks_are_running(const struct ranks *all); /* some rank is */
+bool ranks_of_world_have_ended(const struct ranks *s); /* those of its world alone */
+bool ranks_have_ended(const struct ranks *all);        /* all have, and mprun was told */
+bool ranks_are_running(const struct ranks *all);       /* some rank is */
 /* The processes of a rank now, by its index in its world on this host: their number and *ret, which
  * the caller frees; 0 or -1: none, and *ret is not set. */
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret);

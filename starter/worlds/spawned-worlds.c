@@ -70,14 +70,18 @@ static struct spawned_world *find(const struct spawned_worlds *all, uint32_t wor
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* The next world may have the GPUs of those that are over before what these have left is gone. */
-static void give_back_gpus(struct spawned_worlds *all)
+/* Cores and GPUs of worlds whose ranks have all ended here are for others. */
+static void free_parts(struct spawned_worlds *all)
 {
-    for (struct spawned_world *w = all->first; w; w = w->next)
-        if (w->has_ended || w->ranks.ended == w->ranks.n)
-            gpu_shares_give_back(&w->gpus);
-    if (all->with->ranks->ended == all->with->ranks->n)
+    if (ranks_of_world_have_ended(all->with->ranks)) {
+        rank_binding_end(all->with->binding);
         gpu_shares_give_back(all->with->gpus);
+    }
+    for (struct spawned_world *w = all->first; w; w = w->next)
+        if (ranks_of_world_have_ended(&w->ranks)) {
+            rank_binding_end(&w->binding);
+            gpu_shares_give_back(&w->gpus);
+        }
 }
 
 static int begin(struct spawned_worlds *all, struct spawned_world *w, struct error *err)
@@ -89,8 +93,9 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
     w->with.pmi_env = NULL;
     if (w->with.pmi && !w->with.pmi->link)
         return error_set(err, ECONNRESET, "the PMI server has ended");
-    give_back_gpus(all);
-    if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, err) < 0 ||
+    free_parts(all);
+    if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, all->with->keeper_fd,
+                                 err) < 0 ||
         gpu_shares_choose_more(&w->gpus, &w->launch, &w->binding, all->with->gpus, err) < 0)
         return -1;
     return ranks_init(&w->ranks, &w->with, err);

@@ -57,6 +57,23 @@ END
 1 of 2 on 1" ]
 }
 
+@test "--queue: a command gets the cores of one that has ended" {
+    needs_cores 2
+    cat >cores <<'END'
+sed -n "s/Cpus_allowed_list:/$MPRUN_QUEUE_NUMBER/p" /proc/self/status
+case $MPRUN_QUEUE_NUMBER in
+2) until [ -e over ]; do sleep 0.05; done ;;
+5) touch over ;;
+esac
+END
+    run --separate-stderr mprun --rm local --bind-to core --queue ::: sh cores ::: 1 2 3 4 5
+    printf '%s\n' "$output" "$stderr"
+    [ "$status" -eq 0 ]
+    # command 2 runs all the time, and has its core alone
+    awk '{ core[$1] = $2 } END { for (i in core) if (i != 2 && (core[i] == core[2] || core[i] !~ /^[0-9]+$/)) exit 1 }' <<<"$output"
+    [ "${#lines[@]}" -eq 5 ]
+}
+
 @test "--queue: a command that fails is said, the others go on, and the first gives the exit code" {
     queue --queue ::: sh -c 'exit $0' ::: 0 3 4 0
     [ "$status" -eq 3 ] || [ "$status" -eq 4 ] # they run at the same time
