@@ -146,6 +146,7 @@ struct grant_answer {
     uint32_t cores;            /* how many it was to have; 0: it was not said */
     uint32_t pending;          /* of the job: what it may use is still being found out */
     uint32_t devices_held;     /* PLACE: 1: GPUs that are not the job's cannot be opened */
+    uint32_t cores_beyond;     /* how many it has besides, as they are of its NUMA nodes */
     char job[GRANT_JOB_MAX];   /* its name */
     char v2[GRANT_PATH_MAX];   /* PLACE: directory for subtrees; "": there is no cgroup2 here */
     char cpus[GRANT_CPUS_MAX]; /* hardware threads that its processes are held to, "2-3,18-19";
@@ -153,7 +154,7 @@ struct grant_answer {
     char gpus[GRANT_GPUS_MAX]; /* ids of GPUs that are the job's alone here, "0,1"; "": none */
     char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; else "" */
     char host[GRANT_JOB_MAX];  /* TOKEN: the host that it is for; "": any */
-    char token[GRANT_TOKEN_MAX + 7]; /* TOKEN: the grant: letters, digits, '-' and '_' */
+    char token[GRANT_TOKEN_MAX + 3]; /* TOKEN: the grant: letters, digits, '-' and '_' */
 };
 
 _Static_assert(sizeof(struct grant_request) == 184, "fixed size");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cpus.c - the hardware threads of a cpuset */
+/* cpus.c - the hardware threads and memory nodes of a cpuset */
 #include <errno.h>
 
 #include "common/cleanup.h"
@@ -8,15 +8,27 @@
 enum { CPU_LIST_MAX = 16384 }; /* every second one of 4096 threads, with room to spare */
 
 /* v1 before 3.17 tells only what was set. */
+static int read_first(struct cgroup_at d, const char *const files[3], struct idset *ret)
+{
+    char text[CPU_LIST_MAX];
+    for (size_t i = 0; i < 3; i++)
+        if (at_read(d, files[i], text, sizeof(text)) >= 0)
+            return idset_parse(text, ret, NULL);
+    return -1;
+}
+
 int at_read_cpus(struct cgroup_at d, struct idset *ret)
 {
     static const char *const files[] = {"cpuset.cpus.effective", "cpuset.effective_cpus",
                                         "cpuset.cpus"};
-    char text[CPU_LIST_MAX];
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-        if (at_read(d, files[i], text, sizeof(text)) >= 0)
-            return idset_parse(text, ret, NULL);
-    return -1;
+    return read_first(d, files, ret);
+}
+
+int at_read_memory_nodes(struct cgroup_at d, struct idset *ret)
+{
+    static const char *const files[] = {"cpuset.mems.effective", "cpuset.effective_mems",
+                                        "cpuset.mems"};
+    return read_first(d, files, ret);
 }
 
 /* Both versions take a set of which nothing can be had without a word (v2 then gives all that the

@@ -32,6 +32,12 @@ static const char *file_path(struct cgroup_at d, const char *file, char *buf)
     return buf;
 }
 
+int at_make(struct cgroup_at d, mode_t mode)
+{
+    /* what the umask takes away, chmod gives */
+    return mkdirat(d.fd, d.name, mode) < 0 ? -1 : fchmodat(d.fd, d.name, mode, 0);
+}
+
 int at_open(struct cgroup_at d)
 {
     return openat(d.fd, d.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -21,6 +21,8 @@ struct cgroup_at {
     const char *name;
 };
 
+/* Of this mode, whatever the umask. Others read steps' cgroups to say who is stuck in them. */
+int at_make(struct cgroup_at d, mode_t mode);
 int at_open(struct cgroup_at d); /* a descriptor that the caller closes */
 bool at_has_file(struct cgroup_at d, const char *file);
 ssize_t at_read(struct cgroup_at d, const char *file, char *buf, size_t n); /* as file_read_at */
@@ -32,6 +34,8 @@ int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret);
 int at_write_u64(struct cgroup_at d, const char *file, uint64_t value);
 /* The hardware threads that a cgroup with the controller cpuset really has. */
 int at_read_cpus(struct cgroup_at d, struct idset *ret);
+/* Its memory nodes. */
+int at_read_memory_nodes(struct cgroup_at d, struct idset *ret);
 /* Give it these threads, and read back what it has: -1 with err when that is something else. v1
  * takes only threads that the parent has. */
 int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err);

@@ -61,7 +61,7 @@ static const char *step_name(const struct hierarchy *h)
 static int make_directory(const struct hierarchy *h, struct cgroup_at parent, struct cgroup_at d,
                           const char *path, int *ret_fd, struct error *err)
 {
-    if (mkdirat(d.fd, d.name, 0755) < 0)
+    if (at_make(d, 0755) < 0)
         return error_errno(err, errno, "make cgroup '%s'", path);
     if (h->driver->prepare(parent, d, h->available) == 0 && (*ret_fd = at_open(d)) >= 0)
         return 0;
@@ -159,7 +159,7 @@ int hierarchy_adopt(struct hierarchy *h, pid_t pid, struct error *err)
     if (is_below(from, h->top))
         return 0;
     struct cgroup_at starter = {h->top_fd, "starter"};
-    if (mkdirat(h->top_fd, "starter", 0755) < 0 && errno != EEXIST)
+    if (at_make(starter, 0755) < 0 && errno != EEXIST)
         return error_errno(err, errno, "make cgroup '%s/starter'", h->top);
     if (h->driver->prepare(hierarchy_top(h), starter, h->available) < 0 ||
         at_write_u64(starter, "cgroup.procs", (uint64_t)pid) < 0)

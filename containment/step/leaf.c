@@ -110,7 +110,7 @@ static int make_in(struct cgroup_leaf *leaf, size_t i, struct error *err)
     struct hierarchy *h = &leaf->tree->h[i];
     struct cgroup_at d = leaf_at(leaf, i);
     if (leaf->in[i] == LEAF_OWN) {
-        if (mkdirat(d.fd, d.name, 0755) < 0) {
+        if (at_make(d, 0755) < 0) {
             int saved = errno;
             leaf->in[i] = LEAF_NONE; /* nothing was made, so there is nothing to remove */
             return error_errno(err, saved, "make cgroup '%s/%s'", h->ranks, d.name);

@@ -595,12 +595,28 @@ static void print_sentences(struct writer *w, say_fn say)
     }
 }
 
+/* In the words that accounting has for it. The placement of each host comes behind it. */
+static void print_resources_used(const struct writer *w)
+{
+    const struct usage *u = &w->sums.step;
+    char text[32];
+    double cpu = usage_cpu_seconds(u);
+    fprintf(w->out, "  Resources_used: walltime %s",
+            duration_format((double)(w->r->end_ns - w->r->start_ns) / 1e9, text, sizeof(text)));
+    if (cpu >= 0)
+        fprintf(w->out, ", cput %s", duration_format(cpu, text, sizeof(text)));
+    if (usage_has(u, USAGE_MEMORY_PEAK))
+        fprintf(w->out, ", mem %s", size_format(u->value[USAGE_MEMORY_PEAK], text, sizeof(text)));
+    fputc('\n', w->out);
+}
+
 static void print_notes(struct writer *w)
 {
     int sampled = 0;
     for (size_t q = 0; q < QUANTITIES; q++)
         sampled |= w->shown[q] && quantities[q].sampled;
     fputc('\n', w->out);
+    print_resources_used(w);
     print_sentences(w, say_placement);
     print_sentences(w, say_tracking);
     print_sentences(w, say_host_limits);

@@ -28,6 +28,8 @@ static struct json *job_object(const struct grant_answer *a)
     json_put_string(job, "cores_how", status_cores(a->cores_how));
     if (a->cores)
         json_put_int(job, "cores", a->cores);
+    if (a->cores_beyond)
+        json_put_int(job, "cores_beyond", a->cores_beyond);
     if (a->cpus[0])
         json_put_string(job, "hardware_threads", a->cpus);
     if (a->gpus[0])

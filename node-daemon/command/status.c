@@ -131,6 +131,9 @@ static void cell_cores(struct text_table *t, const struct grant_answer *a)
 {
     if (a->cores_how == GRANT_CORES_ALL)
         text_table_unknown(t);
+    else if (a->cores_beyond)
+        text_table_cell(t, "%s (%" PRIu32 " core%s beyond its %" PRIu32 ")", a->cpus,
+                        a->cores_beyond, plural(a->cores_beyond), a->cores);
     else if (a->cores_how == GRANT_CORES_CHOSEN)
         text_table_cell(t, "%s", a->cpus);
     else

@@ -84,6 +84,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("systemd", "auto", CFGF_NONE),
         CFG_STR_LIST("subsystems", "{memory, pids, cpu, cpuset, freezer}", CFGF_NONE),
         CFG_STR("cores", "auto", CFGF_NONE),
+        CFG_BOOL("node_rounding", cfg_false, CFGF_NONE),
         CFG_STR("system_cpus", "", CFGF_NONE),
         CFG_STR_LIST("gpus", "{auto}", CFGF_NONE),
         CFG_STR_LIST("gpu_files", "{}", CFGF_NONE),
@@ -231,6 +232,7 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->fail_open = !strcmp(cfg_getstr(cfg, "fail"), "open");
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
     c->cores = (enum conf_cores)conf_core_word(cfg_getstr(cfg, "cores"));
+    c->node_rounding = cfg_getbool(cfg, "node_rounding");
     const char *key = cfg_getstr(cfg, "grant_key");
     c->grant_key = key ? strdup(key) : NULL;
     if (!c->user || !c->cgroup || !c->cgroup_mount ||

@@ -55,6 +55,7 @@ static long read_cache(int system, unsigned thread)
 struct raw { /* what the kernel calls the groups of a core */
     long package, node, cache;
     int first; /* thread */
+    uint64_t node_memory;
 };
 
 static int by_place(const void *a, const void *b, void *arg)
@@ -115,6 +116,7 @@ static int put_in_order(struct host_cores *h, struct raw *raw)
         sorted[i] = raw[order[i]];
         core[i].threads = h->core[order[i]].threads;
         core[i].node = sorted[i].node < 0 ? 0 : (unsigned)sorted[i].node;
+        core[i].node_memory = sorted[i].node_memory;
     }
     free(h->core);
     h->core = core;
@@ -125,6 +127,16 @@ static int put_in_order(struct host_cores *h, struct raw *raw)
 
 /* ---- reading ----------------------------------------------------------------------------------
  */
+
+/* "Node 0 MemTotal:  1024000 kB" is the first line. */
+static uint64_t read_memory(int system, int node)
+{
+    char path[64], text[128];
+    snprintf(path, sizeof(path), "node/node%d/meminfo", node);
+    const char *at =
+        file_read_at(system, path, text, sizeof(text)) > 0 ? strstr(text, "MemTotal:") : NULL;
+    return at ? strtoull(at + strlen("MemTotal:"), NULL, 10) << 10 : 0;
+}
 
 /* NUMA nodes are told the other way round: which threads each has. */
 static void read_nodes(int system, const struct host_cores *h, struct raw *raw)
@@ -140,8 +152,10 @@ static void read_nodes(int system, const struct host_cores *h, struct raw *raw)
         snprintf(path, sizeof(path), "node/node%d/cpulist", node);
         if (read_list(system, path, &threads) == 0)
             for (size_t i = 0; i < h->n; i++)
-                if (idset_has(&threads, (unsigned)raw[i].first))
+                if (idset_has(&threads, (unsigned)raw[i].first)) {
                     raw[i].node = node;
+                    raw[i].node_memory = read_memory(system, node);
+                }
         idset_free(&threads);
     }
     idset_free(&nodes);
@@ -252,6 +266,31 @@ int host_cores_threads(const struct host_cores *h, const unsigned char *set, str
             if (idset_add(ret, (unsigned)t) < 0)
                 return -1;
     return 0;
+}
+
+static int has_of_node(const struct host_cores *h, size_t c, const unsigned char *set,
+                       const unsigned char *but)
+{
+    for (size_t k = 0; k < h->n; k++)
+        if (set[k] && !(but && but[k]) &&
+            h->core[k].group[NEAR_NODE] == h->core[c].group[NEAR_NODE])
+            return 1;
+    return 0;
+}
+
+void host_cores_keep_whole_nodes(const struct host_cores *h, const unsigned char *whole,
+                                 unsigned char *set)
+{
+    for (size_t c = 0; c < h->n; c++)
+        if (set[c] && has_of_node(h, c, whole, set))
+            set[c] = 0; /* the others of its node still see that it is not whole */
+}
+
+void host_cores_complete_nodes(const struct host_cores *h, const unsigned char *whole,
+                               unsigned char *set)
+{
+    for (size_t c = 0; c < h->n; c++)
+        set[c] |= whole[c] && has_of_node(h, c, set, NULL);
 }
 
 size_t host_cores_count(const struct host_cores *h, const unsigned char *set)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/error.h"
 #include "common/idset.h"
@@ -18,6 +19,7 @@ struct host_core {
     struct idset threads;           /* those that are online, by the kernel's numbers */
     unsigned group[NEARNESS_COUNT]; /* counted from 0, without gaps */
     unsigned node;                  /* the kernel's number of its NUMA node */
+    uint64_t node_memory;           /* bytes of that node; 0: not known */
 };
 
 /* In the order of packages, then of cores within: packages and cores by their lowest thread, which
@@ -44,4 +46,10 @@ void host_cores_of_threads(const struct host_cores *h, const struct idset *threa
                            unsigned char *ret);
 /* All threads of a set of cores. -1: out of memory. */
 int host_cores_threads(const struct host_cores *h, const unsigned char *set, struct idset *ret);
+/* Take out those whose NUMA node, of the cores of `whole`, is not wholly in the set; add those of
+ * `whole` that are in a node of the set. */
+void host_cores_keep_whole_nodes(const struct host_cores *h, const unsigned char *whole,
+                                 unsigned char *set);
+void host_cores_complete_nodes(const struct host_cores *h, const unsigned char *whole,
+                               unsigned char *set);
 size_t host_cores_count(const struct host_cores *h, const unsigned char *set);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
 #include "node-daemon/front/jobs-private.h"
@@ -41,14 +42,50 @@ static void tell_usage(const struct job *job, const struct usage *u)
 {
     char cpu[32], peak[32];
     double seconds = usage_cpu_seconds(u);
-    log_note(
-        "job %s of user %u ended here: CPU time %s, memory at most %s, %llu killed out of memory",
-        job->name, (unsigned)job->uid,
-        seconds < 0 ? "unknown" : duration_format(seconds, cpu, sizeof(cpu)),
-        usage_has(u, USAGE_MEMORY_PEAK)
-            ? size_format(u->value[USAGE_MEMORY_PEAK], peak, sizeof(peak))
-            : "unknown",
-        (unsigned long long)u->value[USAGE_OOM_KILLS]);
+    log_note("job %s of user %u ended here: CPU time %s, memory at most %s, %llu killed out of "
+             "memory; Resources_used: %s",
+             job->name, (unsigned)job->uid,
+             seconds < 0 ? "unknown" : duration_format(seconds, cpu, sizeof(cpu)),
+             usage_has(u, USAGE_MEMORY_PEAK)
+                 ? size_format(u->value[USAGE_MEMORY_PEAK], peak, sizeof(peak))
+                 : "unknown",
+             (unsigned long long)u->value[USAGE_OOM_KILLS], job->placement);
+}
+
+static uint64_t count_of(struct cgroup_at d, const char *file, const char *key)
+{
+    char text[512];
+    uint64_t n = 0;
+    return at_read(d, file, text, sizeof(text)) > 0 && flat_key_u64(text, key, &n) == 0 ? n : 0;
+}
+
+/* The kernel has killed in it at its own limit, and not at one of a step's or a rank's. On v1 it is
+ * one cgroup, whose limit is the only one. */
+static bool has_exceeded(const struct job *job)
+{
+    for (size_t part = 0; part < job->jobs->ground->n; part++) {
+        struct cgroup_at d = top_of(job, part);
+        if (count_of(d, "memory.oom_control", "oom_kill") > 0 ||
+            (count_of(d, "memory.events.local", "oom") > 0 &&
+             count_of(d, "memory.events", "oom_kill") > 0))
+            return true;
+    }
+    return false;
+}
+
+/* What is gone with the cgroup, and is to be told when it has. */
+static void note_placement(struct job *job)
+{
+    struct idset threads = {0}, nodes = {0};
+    snprintf(job->placement, sizeof(job->placement), "any hardware threads");
+    if (job->jobs->cores_part >= 0 && at_read_cpus(cores_at(job), &threads) == 0 &&
+        at_read_memory_nodes(cores_at(job), &nodes) == 0) {
+        AUTO_FREE char *on = idset_format(&threads), *in = idset_format(&nodes);
+        snprintf(job->placement, sizeof(job->placement),
+                 "hardware threads %.200s, memory nodes %.40s", on ? on : "?", in ? in : "?");
+    }
+    idset_free(&threads);
+    idset_free(&nodes);
 }
 
 /* ---- trying again -----------------------------------------------------------------------------
@@ -127,6 +164,9 @@ void job_end(struct job *job)
         return;
     job->state = GRANT_ENDING;
     trace("end job=%s", job->name);
+    note_placement(job);
+    if (has_exceeded(job))
+        log_warn(">> Job %s exceeded resource allocation -- killed", job->name);
     if (job->jobs->watch.ended)
         job->jobs->watch.ended(job->jobs->watch.arg, job);
     job->ended = loop_now();

@@ -4,8 +4,9 @@
  * Which cores are taken is what the jobs' cpusets have; how a job came by its cores, and how many
  * it was to have, is noted at its directory. So a daemon that is started again knows both.
  *
- * Memory nodes are not cut: a job has its memory limit, and may use what its own nodes do not have.
- */
+ * With node_rounding they are all cores of NUMA nodes, and perhaps their memory, too: jobs-nodes.c.
+ * Without, memory nodes are not cut: a job has its memory limit, and may use what its own nodes do
+ * not have. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static int can_choose(const struct jobs *j)
     return j->cores_part >= 0 && j->conf->cores != CORES_OFF;
 }
 
-static struct cgroup_at cpuset_of(const struct job *job)
+struct cgroup_at cores_at(const struct job *job)
 {
     return ground_at(job->jobs->ground, (size_t)job->jobs->cores_part, job->dir);
 }
@@ -151,6 +152,19 @@ static int threads_of(const struct jobs *j, const unsigned char *set, struct ids
     return rc;
 }
 
+/* n of the free cores: with node_rounding only of nodes that are free as a whole, and all of these
+ * nodes. -1: there are too few; what is free is then what could have been had. */
+static int choose_free(const struct jobs *j, size_t n, struct sets *s)
+{
+    if (j->conf->node_rounding)
+        host_cores_keep_whole_nodes(&j->cores, s->pool, s->free);
+    if (choose_cores(&j->cores, s->free, n, s->chosen) < 0)
+        return -1;
+    if (j->conf->node_rounding)
+        host_cores_complete_nodes(&j->cores, s->pool, s->chosen);
+    return 0;
+}
+
 /* ---- giving -----------------------------------------------------------------------------------
  */
 
@@ -189,7 +203,7 @@ static int set_cores(struct job *job, enum grant_cores how, size_t n, const unsi
 static int check_held(const struct job *job, const struct idset *cpus, struct error *err)
 {
     struct idset has = {0};
-    int rc = at_read_cpus(cpuset_of(job), &has);
+    int rc = at_read_cpus(cores_at(job), &has);
     if (rc == 0 && !idset_equal(cpus, &has)) {
         AUTO_FREE char *wanted = idset_format(cpus), *got = idset_format(&has);
         rc = error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", wanted ? wanted : "",
@@ -234,6 +248,7 @@ static int change(struct job *job, enum grant_cores how, size_t n, const unsigne
     AUTO_FREE char *text = idset_format(&job->cores.cpus);
     log_note("job %s now has hardware threads %s%s", job->name, text ? text : "?",
              how == GRANT_CORES_SHARED ? ", as others have" : "");
+    nodes_hold_memory(job);
     return 0;
 }
 
@@ -260,7 +275,7 @@ static void make_room(struct jobs *j, const struct job *newcomer, struct sets *s
             continue;
         log_note("job %s has cores that its manager gives to job %s", job->name, newcomer->name);
         find_free(j, job, wanted, s);
-        int alone = choose_cores(&j->cores, s->free, job->cores.n, s->chosen) == 0;
+        int alone = choose_free(j, job->cores.n, s) == 0;
         if (change(job, alone ? GRANT_CORES_CHOSEN : GRANT_CORES_SHARED, job->cores.n,
                    alone ? s->chosen : s->pool, &e) < 0)
             log_error("%s", e.text);
@@ -337,8 +352,9 @@ static int too_few(const struct job *job, size_t want, const struct sets *s, str
     size_t left = count(j, s->free), all = count(j, s->pool);
     return error_set(err, ENOSPC,
                      "job %s is to have %zu core%s of its own, and of the %zu for jobs "
-                     "here %zu %s free",
-                     job->name, want, plural(want), all, left, left == 1 ? "is" : "are");
+                     "here %zu %s free%s",
+                     job->name, want, plural(want), all, left, left == 1 ? "is" : "are",
+                     j->conf->node_rounding ? " in NUMA nodes that no job is in" : "");
 }
 
 /* Others have to be waited for, or shared with. */
@@ -368,8 +384,12 @@ static int choose(struct job *job, const struct evidence *e, struct sets *s, str
         want = 1;
     if (want == 0 && idset_count(&j->conf->system_cpus) == 0)
         return 0;
-    if (want == 0 || choose_cores(&j->cores, s->free, want, s->chosen) < 0)
+    if (want == 0 || choose_free(j, want, s) < 0)
         return choose_shared(job, want, s, err);
+    size_t more = count(j, s->chosen) - want;
+    if (more > 0)
+        log_note("job %s: %zu core%s beyond its %zu, as it has whole NUMA nodes", job->name, more,
+                 plural(more), want);
     return set_cores(job, GRANT_CORES_CHOSEN, want, s->chosen);
 }
 
@@ -440,7 +460,7 @@ static void go_by_cpuset(struct job *job)
     AUTO_SETS struct sets s = {0};
     struct idset has = {0};
     size_t n = 0;
-    if (at_read_cpus(cpuset_of(job), &has) == 0 && find_sets(job->jobs, job, &s) == 0) {
+    if (at_read_cpus(cores_at(job), &has) == 0 && find_sets(job->jobs, job, &s) == 0) {
         host_cores_of_threads(&job->jobs->cores, &has, s.own);
         n = count(job->jobs, s.own);
     }
@@ -460,7 +480,7 @@ void cores_read(struct job *job)
         return;
     }
     job->cores.how = parse_note(text, &job->cores.n);
-    if (job->cores.how != GRANT_CORES_ALL && at_read_cpus(cpuset_of(job), &job->cores.cpus) < 0)
+    if (job->cores.how != GRANT_CORES_ALL && at_read_cpus(cores_at(job), &job->cores.cpus) < 0)
         log_warn("read which cores job %s has: %s", job->name, strerror(errno));
 }
 
@@ -499,12 +519,16 @@ int jobs_set_cores(struct jobs *j, struct job *job, unsigned n, struct error *er
         return error_errno(err, errno, "read which cores there are for jobs");
     if (n == 0)
         return change(job, GRANT_CORES_SHARED, 0, s.pool, err);
+    if (j->conf->node_rounding)
+        host_cores_keep_whole_nodes(&j->cores, s.pool, s.free);
     for (size_t c = 0; c < j->cores.n; c++)
         s.own[c] &= s.free[c];
     if (resize(j, n, &s) < 0) {
         find_free(j, job, NULL, &s);
         return too_few(job, n, &s, err);
     }
+    if (j->conf->node_rounding)
+        host_cores_complete_nodes(&j->cores, s.pool, s.chosen);
     return change(job, GRANT_CORES_CHOSEN, n, s.chosen, err);
 }
 
@@ -531,9 +555,15 @@ void cores_describe(const struct job *job, struct grant_answer *ret)
     struct idset has = {0};
     ret->cores_how = job->cores.how;
     ret->cores = job->cores.n;
-    if (job->cores.how != GRANT_CORES_ALL && at_read_cpus(cpuset_of(job), &has) == 0) {
+    if (job->cores.how != GRANT_CORES_ALL && at_read_cpus(cores_at(job), &has) == 0) {
         AUTO_FREE char *text = idset_format(&has);
+        AUTO_FREE unsigned char *set = calloc(1, job->jobs->cores.n + 1);
         put_list(text ? text : "", ret->cpus, sizeof(ret->cpus));
+        if (set && job->cores.how == GRANT_CORES_CHOSEN) {
+            host_cores_of_threads(&job->jobs->cores, &has, set);
+            size_t n = count(job->jobs, set);
+            ret->cores_beyond = n > job->cores.n ? (uint32_t)n - job->cores.n : 0;
+        }
     }
     idset_free(&has);
 }

@@ -49,6 +49,11 @@ void cores_note(const struct job *job);
 void cores_read(struct job *job);
 void cores_describe(const struct job *job, struct grant_answer *ret);
 
+struct cgroup_at cores_at(const struct job *job); /* where its cpuset is */
+
+/* jobs-nodes.c: with node_rounding, give it the memory nodes that its cores and its limit want. */
+void nodes_hold_memory(const struct job *job);
+
 /* jobs-gpus.c: after a restart */
 void gpus_note_read(struct job *job);
 void gpus_hold(struct job *job);

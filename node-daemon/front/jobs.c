@@ -185,6 +185,7 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
         rc = make_cgroups(j, job, &e->limits, err);
     if (rc == 0) {
         cores_note(job);
+        nodes_hold_memory(job);
         give_gpus(job, e->gpus);
         rc = mark(j, job, MARK_WHOLE, err);
     }
@@ -217,6 +218,7 @@ int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, stru
         return -1;
     *limits = a.limits;
     job->limits = *limits;
+    nodes_hold_memory(job);
     const char *what = not_held(limits);
     return what ? error_set(err, ENOTSUP, "limit the %s of job %s: no cgroup of this host holds it",
                             what, job->name)

@@ -47,12 +47,13 @@ struct job {
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct loop_timer timer;
-    int watch;    /* for its last process to go; 0: none */
-    double idle;  /* since when nobody is in it; 0: somebody was */
-    int was_used; /* somebody was seen in it */
-    double ended; /* when its end began, by loop_now() */
-    double pause; /* seconds until the next look */
-    int told;     /* what it used is in the log */
+    int watch;           /* for its last process to go; 0: none */
+    double idle;         /* since when nobody is in it; 0: somebody was */
+    int was_used;        /* somebody was seen in it */
+    double ended;        /* when its end began, by loop_now() */
+    double pause;        /* seconds until the next look */
+    int told;            /* what it used is in the log */
+    char placement[280]; /* of a job that ends: its hardware threads and memory nodes */
 };
 
 struct jobs_watch {

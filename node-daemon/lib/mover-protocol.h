@@ -22,6 +22,7 @@ enum mover_op {
     MOVER_LIMIT,     /* these limits instead of those that hold */
     MOVER_CPUS,      /* these hardware threads (text) */
     MOVER_DEVICES,   /* hold it to these devices */
+    MOVER_MEMS,      /* these memory nodes (text) */
     MOVER_NOTE,      /* keep text under this name with the job */
     MOVER_READ_NOTE, /* answer: text */
     MOVER_OWN,       /* the job, which is nobody's, is this user's from now on */

@@ -30,12 +30,6 @@ static bool is_v2(const struct ground *g, size_t part)
 /* ---- making -----------------------------------------------------------------------------------
  */
 
-static int make_directory(struct cgroup_at d, mode_t mode)
-{
-    /* what the umask takes away, chmod gives */
-    return mkdirat(d.fd, d.name, mode) < 0 ? -1 : fchmodat(d.fd, d.name, mode, 0);
-}
-
 /* The user's part may have so many cgroups below it: they cost the kernel memory. */
 static void bound_descendants(struct cgroup_at u, uint32_t most)
 {
@@ -52,11 +46,11 @@ static int make_below(const struct ground *g, size_t part, const struct mover_re
     struct cgroup_at at_u = at_of(g, part, q->dir, "/u", u);
     struct cgroup_at at_home = at_of(g, part, q->dir, "/u/home", home);
     unsigned below = p->driver->enable(at_top, p->controllers);
-    if (make_directory(at_task, 0755) < 0 || make_directory(at_u, 0755) < 0)
+    if (at_make(at_task, 0755) < 0 || at_make(at_u, 0755) < 0)
         return -1;
     (void)p->driver->enable(at_u, below);
     bound_descendants(at_u, q->descendants);
-    if (make_directory(at_home, 0755) < 0 || delegate_to(at_home, q->uid) < 0)
+    if (at_make(at_home, 0755) < 0 || delegate_to(at_home, q->uid) < 0)
         return -1;
     return delegate_to(at_u, q->uid);
 }
@@ -85,7 +79,7 @@ static int make_part(const struct ground *g, size_t part, const struct mover_req
     char top[NAME_SIZE];
     const struct ground_part *p = &g->part[part];
     struct cgroup_at d = at_of(g, part, q->dir, "", top);
-    if (make_directory(d, mark_mode(MARK_OTHER)) < 0)
+    if (at_make(d, mark_mode(MARK_OTHER)) < 0)
         return -1;
     hold_cpus(p, d, q, a);
     if (p->driver->prepare(ground_at(g, part, "."), d, p->controllers) < 0)
@@ -134,10 +128,11 @@ int job_limit(const struct ground *g, const struct mover_request *q, struct move
 
 int job_set_cpus(const struct ground *g, const struct mover_request *q, struct error *err)
 {
+    const char *file = q->head.what == MOVER_MEMS ? "cpuset.mems" : "cpuset.cpus";
     for (size_t part = 0; part < g->n; part++)
         if ((g->part[part].controllers & CGROUP_BIT(CGROUP_CPUSET)) &&
-            at_write(ground_at(g, part, q->dir), "cpuset.cpus", q->text) < 0)
-            return error_errno(err, errno, "give it hardware threads %.200s", q->text);
+            at_write(ground_at(g, part, q->dir), file, q->text) < 0)
+            return error_errno(err, errno, "write '%.200s' to its %s", q->text, file);
     return 0;
 }
 

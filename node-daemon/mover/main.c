@@ -47,11 +47,10 @@ static int prepare(struct mover *m, struct error *err)
 {
     for (size_t i = 0; i < m->ground.n; i++) {
         const struct ground_part *p = &m->ground.part[i];
-        struct cgroup_at here = ground_at(&m->ground, i, "."),
-                         above = ground_at(&m->ground, i, "..");
+        struct cgroup_at here = ground_at(&m->ground, i, ".");
         if (p->driver->version != 1 || !(p->controllers & CGROUP_BIT(CGROUP_CPUSET)))
             continue;
-        if (p->driver->prepare(above, here, p->controllers) < 0)
+        if (p->driver->prepare(ground_at(&m->ground, i, ".."), here, p->controllers) < 0)
             return error_errno(err, errno, "give cpus and memory nodes to cgroup '%s'", p->path);
         if (m->q.exclusive && at_write(here, "cpuset.cpu_exclusive", "1") < 0)
             return error_errno(err, errno, "make the cpus of cgroup '%s' exclusive", p->path);
@@ -59,15 +58,14 @@ static int prepare(struct mover *m, struct error *err)
     return 0;
 }
 
-static int ask_who(struct mover *m, int fd, bool is_connection, struct error *err)
+static int ask_who(struct mover *m, int fd, bool is_socket, struct error *err)
 {
     struct identity who = {.proc = -1};
-    int rc =
-        is_connection ? identity_of_socket(fd, &who, err) : identity_of_directory(fd, &who, err);
+    int rc = is_socket ? identity_of_socket(fd, &who, err) : identity_of_directory(fd, &who, err);
     if (rc == 0 && m->q.head.what == MOVER_WHERE)
         rc = enter_where(&m->ground, &who, &m->a, err);
     else if (rc == 0)
-        rc = enter_job(&m->ground, &who, is_connection, m->q.dir, (enum mover_part)m->q.part, err);
+        rc = enter_job(&m->ground, &who, is_socket, m->q.dir, (enum mover_part)m->q.part, err);
     identity_close(&who);
     return rc;
 }
@@ -93,6 +91,7 @@ static int answer(struct mover *m, enum role who, int fd, struct error *err)
     case MOVER_LIMIT:
         return job_limit(&m->ground, q, &m->a, err);
     case MOVER_CPUS:
+    case MOVER_MEMS:
         return job_set_cpus(&m->ground, q, err);
     case MOVER_DEVICES:
         return job_hold_devices(&m->ground, q, err);

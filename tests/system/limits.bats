@@ -155,9 +155,10 @@ PY
 }
 
 @test "CPU time of a rank: the kernel holds each process, samples all together" {
-    run -152 --separate-stderr mprun -n 1 --limit rank:cput=1s sh -c 'while :; do :; done'
+    run -152 --separate-stderr mprun -n 1 --limit rank:cput=1s --report usage sh -c 'while :; do :; done'
     said 'rank 0 on [^ ]+ exceeded its limit of CPU time: 1.00 s \(--limit rank:cput\)'
     said '^mprun: >> Job [a-z0-9]+ exceeded resource allocation -- killed$'
+    said '^  Resources_used: walltime [0-9.]+ s, cput [0-9.]+ (s|ms)(, mem [0-9.]+ [KM]iB)?$'
     run -137 --separate-stderr mprun -n 1 --limit rank:cput=2s \
         sh -c 'for i in 1 2 3; do sh -c "ulimit -t 1; while :; do :; done" & done; wait; exec sleep 60'
     said 'rank 0 on [^ ]+ exceeded its limit of CPU time: [0-9.]+ s of 2.00 s \(--limit rank:cput\); its ranks are ended'

@@ -109,6 +109,30 @@ static size_t most_in(const struct host_cores *h, const unsigned char *set, enum
     return most;
 }
 
+/* With node_rounding: whole nodes of the pool, that were free as a whole. */
+static void check_whole_nodes(const struct host_cores *h, const unsigned char *pool,
+                              const unsigned char *free_set, size_t want)
+{
+    unsigned char whole[CORES_MAX], chosen[CORES_MAX];
+    memcpy(whole, free_set, h->n);
+    host_cores_keep_whole_nodes(h, pool, whole);
+    int rc = choose_cores(h, whole, want, chosen);
+    host_cores_complete_nodes(h, pool, chosen);
+    for (unsigned node = 0; node < h->groups[NEAR_NODE]; node++) {
+        size_t in_pool = 0, is_free = 0, given = 0, kept = 0;
+        for (size_t i = 0; i < h->n; i++) {
+            bool in = h->core[i].group[NEAR_NODE] == node;
+            in_pool += in && pool[i];
+            is_free += in && pool[i] && free_set[i];
+            kept += in && whole[i];
+            given += in && chosen[i];
+        }
+        assert_int_equal(kept, in_pool == is_free ? in_pool : 0);
+        assert_true(given == 0 || (given == in_pool && kept == in_pool));
+    }
+    assert_true(rc < 0 || host_cores_count(h, chosen) >= want);
+}
+
 static void check_choice(const struct host_cores *h, const unsigned char *free_set, size_t want)
 {
     unsigned char chosen[CORES_MAX];
@@ -133,12 +157,17 @@ static void whatever_is_free_a_choice_is_of_that_and_near(void **state)
     seed = 20260101;
     for (int round = 0; round < 3000; round++) {
         struct host_cores h;
-        unsigned char free_set[CORES_MAX];
+        unsigned char free_set[CORES_MAX], pool[CORES_MAX];
         make_host(&h, 1 + any(3), 1 + any(3), 1 + any(3), 1 + any(4));
         unsigned density = 1 + any(4);
         for (size_t i = 0; i < h.n; i++)
             free_set[i] = any(4) < density;
         check_choice(&h, free_set, any((unsigned)h.n + 2));
+        for (size_t i = 0; i < h.n; i++) {
+            pool[i] = any(8) > 0;
+            free_set[i] = pool[i] && any(8) > 0;
+        }
+        check_whole_nodes(&h, pool, free_set, any((unsigned)h.n + 2));
         host_cores_free(&h);
     }
 }

@@ -218,6 +218,15 @@ sacrifice() { # WHOM
 }
 all_here() { [ "$(grep -c here out)" = 16 ]; }
 
+@test "an ordinary user on v1, where nothing is delegated: the tree tracks ranks, and samples hold their memory" {
+    [ "$VMRUN_CGROUP" = v1 ] && [ "$(id -u)" = 0 ] || skip "for root on a machine with cgroup v1 alone"
+    mkdir user && chmod 777 . user
+    run --separate-stderr setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD/user" TMPDIR="$PWD/user" \
+        "$MPRUN" --mem-per-rank 48M --report containment -n 1 "$PROBE" take 200 sleep
+    [ "$status" -eq 137 ]
+    [[ $stderr == *"exceeded its limit of memory"*"tracking tree"* ]]
+}
+
 @test "a limit that no cgroup here can hold is held by samples, and refused where a cgroup is required" {
     ! has_memory || skip "the limit can be held here"
     run --separate-stderr mprun -n 1 --containment=memory --mem-per-rank 64M "$PROBE" where

@@ -20,6 +20,13 @@ setup() {
     mprund_start
 }
 mprund_start() { "$MPRUND" --config /tmp/mprund.conf --daemon --pidfile /tmp/mprund.pid 2>/tmp/mprund.log 3>&-; }
+# In the foreground, with its log in a file.
+mprund_start_with_log() {
+    rm -f /tmp/mprund.log /tmp/mprund.pid
+    ("$MPRUND" --config /tmp/mprund.conf --pidfile /tmp/mprund.pid >/tmp/mprund.log 2>&1 3>&- &)
+    wait_until 60 test -s /tmp/mprund.pid
+    wait_until 60 "$MPRUND" status
+}
 # Its file goes before it does, and until it has gone there can be no other one.
 mprund_end() { # [SIGNAL]
     local pid
@@ -43,10 +50,22 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
 }
 
 @test "a job's memory limit holds all that it starts, and what it used is told" {
+    mprund_end
+    mprund_start_with_log
     run enter --memory 48M -- "$PROBE" take 200
     [ "$status" -eq 137 ]
+    wait_until 30 grep -q 'job 12.1 of user [0-9]* ended here: .* killed out of memory; Resources_used: hardware threads 0-3, memory nodes 0-1$' /tmp/mprund.log
+    grep -q '>> Job 12.1 exceeded resource allocation -- killed' /tmp/mprund.log
     run enter --memory 64M -- "$PROBE" take 16 exit 0
     [ "$status" -eq 0 ]
+    wait_until 60 job_gone 12.1
+    # a kill by a limit of a step's, or by anybody, is another
+    run enter --memory 400M -- "$MPRUN" --mem-per-rank 48M -n 1 "$PROBE" take 200
+    [ "$status" -eq 137 ]
+    wait_until 60 job_gone 12.1
+    run enter --memory 64M -- sh -c 'kill -9 $$'
+    wait_until 60 job_gone 12.1
+    [ "$(grep -c 'exceeded resource allocation' /tmp/mprund.log)" -eq 1 ]
 }
 
 @test "a job of PBS has the memory of its chunk on this host, and no swap" {
@@ -330,6 +349,46 @@ END
     rm /dev/lab-gpu*
 }
 
+mems_of() { sed -n 's/^Mems_allowed_list:[[:space:]]*//p' "/proc/$1/status"; }
+in_job() { pgrep -x sleep -u $LAB_UID | while read -r pid; do ! grep -q "site-$1-" "/proc/$pid/cgroup" || echo "$pid"; done; }
+
+@test "node_rounding: jobs have whole NUMA nodes, with their memory alone if their limit fits; the books say what is beyond" {
+    [ "$(of_node 0) $(of_node 1)" = "0-1 2-3" ] || skip "written for two nodes of two cores"
+    echo 'node_rounding = true' >>/tmp/mprund.conf
+    mprund_end
+    mprund_start_with_log
+    job 1.1 --cores 1 --memory 200M
+    [ "$(cat /tmp/lab/1.1)" = 0-1 ]
+    shows 1.1 '0-1 (1 core beyond its 1)'
+    grep 'job 1.1: 1 core beyond its 1, as it has whole NUMA nodes' /tmp/mprund.log
+    [ "$(mems_of "$(in_job 1.1)")" = 0 ]
+    # what a rank of mprun's writes is there, and its limit is what ends it
+    run -0 --separate-stderr enter --cores 2 --memory 400M -- "$MPRUN" -n 1 grep -E 'heap|stack' /proc/self/numa_maps
+    [[ $output == *N1=* ]]
+    [[ $output != *N0=* ]]
+    wait_until 60 job_gone 12.1
+    run enter --cores 2 --memory 100M -- "$MPRUN" -n 1 sh -c 'sed -n "s/^Mems_allowed_list:[[:space:]]*/mems /p" /proc/self/status; exec "$1" take 200' sh "$PROBE"
+    echo "$output"
+    [[ $output == *"mems 1"* ]]
+    [[ $output == *"exceeded resource allocation"* || $output == *"out of memory"* ]]
+    wait_until 60 job_gone 12.1
+    # more than a node has: all nodes; also when it is given later, and taken back
+    job 2.1 --cores 1 --memory 1500M
+    shows 2.1 '2-3 (1 core beyond its 1)'
+    [ "$(mems_of "$(in_job 2.1)")" = 0-1 ]
+    "$MPBIND" 2.1 2 300M 300M
+    [ "$(mems_of "$(in_job 2.1)")" = 1 ]
+    mprund_end KILL # who comes next knows
+    mprund_start_with_log
+    shows 1.1 '0-1 (1 core beyond its 1)'
+    "$MPBIND" 2.1 1 1500M 1500M
+    [ "$(mems_of "$(in_job 2.1)")" = 0-1 ]
+    job 3.1 --cores 1 # no node is free as a whole
+    shows 3.1 '0-3 (shared)'
+    grep 'and of the 4 for jobs here 0 are free in NUMA nodes that no job is in' /tmp/mprund.log
+    for name in 1.1 2.1 3.1; do job_end $name; done
+}
+
 # What job 4.1 has: memory, and on v1 memory and swap together
 limit_of_4() {
     if [ "$VMRUN_CGROUP" = v1 ]; then
@@ -387,4 +446,45 @@ in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
     done
     rm -r /tmp/spool/active_jobs/4.1 /tmp/lab/go
     wait $! || true
+}
+
+@test "a rank in state D: its job is stuck, with pid, state and wait channel, its cores are nobody's, until it goes" {
+    [ -w /dev/fuse ] || skip "needs a file system in user space"
+    mkdir -p /tmp/held /tmp/spool/active_jobs
+    "$MPRUN_SOURCE/tests/lib/held-file" /tmp/held >/tmp/fuse.out 2>&1 3>&- &
+    server=$!
+    wait_until 30 grep -q mounted /tmp/fuse.out
+    printf '%s\n' 'systemd = no' 'user = daemon' 'stuck_after = 1' 'retry = 1' 'gridengine { spool = "/tmp/spool" }' >/tmp/mprund.conf
+    mprund_end
+    mprund_start_with_log
+    spool_4 host_slots=1
+    setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 env HOME=/tmp/lab TMPDIR=/tmp/lab XDG_RUNTIME_DIR=/tmp/lab \
+        timeout 200 "$MPRUN" --kill-grace 1 -n 1 \
+        sh -c 'echo $$ >/tmp/lab/rank; exec cat /tmp/held/file' >/tmp/lab/out 2>&1 3>&- &
+    step=$!
+    wait_until 60 grep -q held /tmp/fuse.out
+    rank=$(cat /tmp/lab/rank)
+    kill "$step"
+    wait "$step" || true
+    cat /tmp/lab/out
+    grep -q "could not be cleaned up: rank 0 (pid $rank) was killed and does not end: state D in [a-z]" /tmp/lab/out
+    shows 4.1 running # its manager has it still
+    rm -r /tmp/spool/active_jobs/4.1
+    is_stuck() { "$MPRUND" status | grep '^4.1 .*stuck' >/tmp/lab/stuck; }
+    wait_until 60 is_stuck
+    cat /tmp/lab/stuck
+    grep -q "cannot be removed: in it is pid $rank (cat, state D" /tmp/lab/stuck
+    run "$MPRUND" status
+    [ "$status" -ne 0 ]
+    [[ $output == *"3 of 4 cores are no job's"* ]]
+    job 5.1 --cores 3
+    own=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$rank/status")
+    [ "$own $(cat /tmp/lab/5.1)" = "0 1-3" ] # the first one that was free
+    kill "$server"
+    wait_until 30 process_gone "$rank"
+    wait_until 60 job_gone 4.1
+    grep 'job 4.1 of user [0-9]* is no longer stuck' /tmp/mprund.log
+    run -0 "$MPRUND" status
+    [[ $output == *"1 of 4 cores are no job's"* ]]
+    job_end 5.1
 }
