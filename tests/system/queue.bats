@@ -39,15 +39,17 @@ b-2 b 2" ]
 }
 
 @test "--queue: as many commands run as there are slots for, each with its own cores" {
-    # two that wait for each other while the third must not run
+    # two that wait for each other while the third must not run; neither ends before both have looked
     cat >pair <<'END'
-touch in.$1
-until [ -e in.$((3 - $1)) ]; do sleep 0.02; done
-[ ! -e third ]
+meet() { touch $1.$2; until [ -e $1.$((3 - $2)) ]; do sleep 0.02; done; }
+meet in $1
+[ ! -e third ] || exit 1
+meet out $1
 END
-    printf '%s\n' 'sh pair 1' 'sh pair 2' 'touch third' 'test -e third' >q
+    printf '%s\n' 'sh pair 1' 'sh pair 2' 'touch third' >q
     queue --queue q
     [ "$status" -eq 0 ]
+    [ -e third ]
     HOSTS=1 queue -n 1 --queue ::: sh -c 'mkdir one && rmdir one; echo $MPRUN_SIZE' ::: 1 2 3
     [ "$status" -eq 0 ]
     queue -n 2 --queue ::: sh -c 'echo $MPRUN_RANK of $MPRUN_SIZE on $MPRUN_HOST_INDEX' ::: 1 2
