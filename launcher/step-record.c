@@ -156,6 +156,7 @@ void step_record_free(struct step_record *r)
         free((char *)(uintptr_t)r->hosts[i].cgroup_kind);
         free((char *)(uintptr_t)r->hosts[i].threads);
         free((char *)(uintptr_t)r->hosts[i].memory_nodes);
+        free((char *)(uintptr_t)r->hosts[i].gpus);
     }
     while (r->worlds) {
         struct world_record *next = r->worlds->next;
@@ -225,6 +226,9 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
     set_text(&h->threads, m->threads);
     if (m->memory_nodes[0])
         set_text(&h->memory_nodes, m->memory_nodes);
+    if (m->gpus[0])
+        set_text(&h->gpus, m->gpus);
+    h->gpus_held = m->gpus_held;
     limits_unpack(m->host_limits, &h->limits);
     limits_unpack(m->rank_limits, &f->rank_limits);
     for (uint32_t i = 0; i < rank_set_count(ranks); i++)

@@ -180,6 +180,8 @@ static void send_ready(struct host *h)
         m.memory_nodes = nodes;
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_UNCHECKED, unchecked, sizeof(unchecked));
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_OUTSIDE, outside, sizeof(outside));
+    m.gpus = (char *)(uintptr_t)gpus;
+    m.gpus_held = c->answer.devices_held;
     m.gpus_unchecked = unchecked;
     m.gpus_outside = outside;
     m.mprund_silent = (char *)(uintptr_t)containment_mprund_is_silent(c);

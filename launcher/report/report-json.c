@@ -181,6 +181,9 @@ static struct json *make_host(const struct report *r, const struct report_sums *
         json_put_int(j, "cores", h->cores);
         put_known_string(j, "threads", h->threads);
         put_known_string(j, "memory_nodes", h->memory_nodes);
+        put_known_string(j, "gpus", h->gpus);
+        if (h->gpus)
+            json_put_bool(j, "gpus_held", h->gpus_held);
         report_put_limits(j, &h->limits);
     }
     put_reached(j, h);

@@ -443,6 +443,16 @@ static void say_placement(const struct writer *w, size_t host, char *buf, size_t
                  h->memory_nodes ? ", memory nodes " : "", h->memory_nodes ? h->memory_nodes : "");
 }
 
+static void say_gpus(const struct writer *w, size_t host, char *buf, size_t n)
+{
+    const struct report_host *h = &w->r->hosts[host];
+    buf[0] = 0;
+    if (h->ready && h->gpus)
+        snprintf(buf, n, "GPUs %s; %s", h->gpus,
+                 h->gpus_held ? "no other can be opened"
+                              : "nothing is known to keep ranks from opening others");
+}
+
 static void say_tracking(const struct writer *w, size_t host, char *buf, size_t n)
 {
     const struct report_host *h = &w->r->hosts[host];
@@ -618,6 +628,7 @@ static void print_notes(struct writer *w)
     fputc('\n', w->out);
     print_resources_used(w);
     print_sentences(w, say_placement);
+    print_sentences(w, say_gpus);
     print_sentences(w, say_tracking);
     print_sentences(w, say_host_limits);
     print_sentences(w, say_rank_limits);

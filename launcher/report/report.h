@@ -58,7 +58,7 @@ extern const struct launch_phase_words launch_phase_words[LAUNCH_PHASE_COUNT];
 struct report_host {
     const char *name;
     float reached[LAUNCH_PHASE_COUNT]; /* seconds since the step began; 0: never */
-    int ready;                         /* 0: it never got so far; the next seven mean nothing */
+    int ready;                         /* 0: it never got so far; what follows means nothing */
     enum tracking tracking;
     const char *tracking_reason; /* why no stronger one; "" at the strongest */
     const char *cgroup_kind;     /* "v1", "v2", "hybrid"; "" none */
@@ -66,6 +66,8 @@ struct report_host {
     uint32_t cores;              /* that ranks may use here, */
     const char *threads;         /* with their hardware threads: an idset */
     const char *memory_nodes;    /* idset: NUMA nodes for their memory; NULL: unknown */
+    const char *gpus;            /* that the job has here by mprund; NULL: none */
+    bool gpus_held;              /* no other can be opened */
     struct usage starter;        /* keeper, worker and mppmi */
     struct usage others;         /* processes of the ranks that no rank could be named for */
     struct usage total;          /* all of the step's ranks here, where a cgroup knows it */

@@ -140,6 +140,8 @@ static void two_hosts_in_cgroups(void **state)
     f->hosts[0].threads = "0-1";
     f->hosts[1].threads = "0-1,8";
     f->hosts[1].memory_nodes = "0";
+    f->hosts[0].gpus = f->hosts[1].gpus = "0,1";
+    f->hosts[1].gpus_held = true;
     assert_text(f, 0,
                 "step 1a2b of job 42 (gridengine): ./solver -i input.dat\n"
                 "4 ranks on 2 hosts, from 2026-08-02 10:11:12 for 1:01:40, exit code 139\n"
@@ -169,8 +171,11 @@ static void two_hosts_in_cgroups(void **state)
                 "  step           -      -  3:54:04.5  50.20 s        -     -           -          "
                 " -       -\n"
                 "\n"
+                "  Resources_used: walltime 1:01:40, cput 3:54:04.5\n"
                 "  node01: hardware threads 0-1\n"
                 "  node02: hardware threads 0-1,8, memory nodes 0\n"
+                "  node01: GPUs 0,1; nothing is known to keep ranks from opening others\n"
+                "  node02: GPUs 0,1; no other can be opened\n"
                 "  node01, node02: tracking rank in v2 cgroups\n"
                 "  node02: memory of a host limited to 2 GiB, held by cgroup; processes of a host "
                 "limited to 100, held by nothing\n"
@@ -205,6 +210,7 @@ static void one_host_without_any_cgroup_or_job(void **state)
                 "  mprun       -      -     0.40 s   0.15 s        -     -        -\n"
                 "  step        -      -  1:57:04.4  25.15 s        -     -        -\n"
                 "\n"
+                "  Resources_used: walltime 1:01:40, cput 1:57:04.4\n"
                 "  node01: tracking tree (no cgroup can be written)\n");
     free(f);
 }
@@ -245,6 +251,7 @@ static void many_ranks_are_summarised_and_failed_ones_shown(void **state)
         "  mprun          -      -       6.70 s     3.30 s        -     -             -        -\n"
         "  step           -      -  462:14:45.2  1:46:30.8        -     -             -        -\n"
         "\n"
+        "  Resources_used: walltime 1:01:40, cput 462:14:45.2\n"
         "  node01, node02, node03, node04 and 60 more: tracking rank in v2 cgroups\n");
     char *text = text_of(&f->r, true);
     size_t lines = 0;

@@ -335,8 +335,9 @@ END
     [ "$(cat /tmp/lab/first)" = 'lab-gpu0 lab-gpu1:EPERM lab-gpus null ' ]
     wait_until 60 no_job
     # ranks, and what they start
-    run -0 --separate-stderr enter --gpus 1 -- "$MPRUN" -n 1 --containment=devices sh -c 'setsid sh -c "echo \$CUDA_VISIBLE_DEVICES; exec sh /tmp/lab/opens"'
+    run -0 --separate-stderr enter --gpus 1 -- "$MPRUN" -n 1 --containment=devices --report containment sh -c 'setsid sh -c "echo \$CUDA_VISIBLE_DEVICES; exec sh /tmp/lab/opens"'
     [ "$output" = $'A\nlab-gpu0 lab-gpu1:EPERM lab-gpus null ' ]
+    [[ $stderr == *": GPUs A; no other can be opened"* ]]
     wait_until 60 no_job
     run -0 enter --gpus 2 -- sh /tmp/lab/opens
     [ "$output" = "$all" ]
