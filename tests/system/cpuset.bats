@@ -105,6 +105,6 @@ END
 @test "devices are refused with what to do" {
     run -125 --separate-stderr mprun -n 1 --containment=devices touch started
     [ "${#stderr_lines[@]}" -eq 1 ]
-    [[ $stderr == *"--containment=...,devices: "*"leave 'devices' out, and have the resource manager grant them"* ]]
+    [[ $stderr == *"--containment=...,devices: "*"(section gpu of mprund.conf)"*"leave 'devices' out" ]]
     [ ! -e started ]
 }
