@@ -45,7 +45,7 @@
 /* Seconds that an mprund which lives has for an answer that it knows. */
 #define GRANT_ANSWER_S 5.0
 
-enum { GRANT_VERSION = 3, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
+enum { GRANT_VERSION = 4, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
 enum { GRANT_TOKEN_MAX = 449 }; /* a grant as text, and its end */
 enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256 };
 
