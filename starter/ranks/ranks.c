@@ -122,7 +122,8 @@ bool ranks_start_some(struct ranks *s)
 void ranks_cancel_waiting(struct ranks *all)
 {
     for (struct ranks *s = all; s; s = s->next)
-        if (s->programs || s->with->launch->world) /* a world may wait for the PMI server */
+        /* a world may wait for the PMI server; before LAUNCH there is none */
+        if (s->programs || (s->n && s->with->launch->world))
             cancel_waiting(s);
 }
 

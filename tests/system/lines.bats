@@ -19,7 +19,7 @@ pass_over_this_machine() {
     sed -i -E "/$LACKS/d" err
     code=0
 }
-LACKS='^mprun: (start rank [0-9]+ on |host [^ ]+: (program [0-9]|bind ))'
+LACKS='^mprun: (start rank [0-9]+ on |host [^ ]+: (program [0-9]|bind |--map-by: this machine has no ))'
 
 # what lines and their translations have in common
 plan_of() {

@@ -322,7 +322,7 @@ EOF
         grep -oE 'Ev [A-Z_]+[A-Z]( |$)' | cut -d' ' -f2 | sort -u >listed
     [ "$(wc -l <listed)" -ge 15 ]
     while read -r name; do
-        [ "$(grep -c "^$name=" <<<"$output")" -eq 2 ] || [[ $name == @(MPRUN_SUBMIT_TMPDIR|MPRUN_PRELOAD_DIR|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|ZE_AFFINITY_MASK|SGE_RESOURCE_GPU) ]] || { echo "$name"; false; }
+        [ "$(grep -c "^$name=" <<<"$output")" -eq 2 ] || [[ $name == @(MPRUN_SUBMIT_TMPDIR|MPRUN_PRELOAD_DIR|MPRUN_QUEUE_NUMBER|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|ZE_AFFINITY_MASK|SGE_RESOURCE_GPU) ]] || { echo "$name"; false; }
     done <listed
     # and no other of mprun's own is kept from it
     compgen -e | sort >inherited
