@@ -84,8 +84,8 @@ mprun: command 2 ('sh -c 'exit \$0' 3'): rank R exited with code 3
 mprun: command 3 ('sh -c 'exit \$0' 4'): rank R exited with code 4" ]
     HOSTS=1 queue --queue ::: sh -c 'kill -9 $$' ::: 1
     [ "$status" -eq 137 ]
-    run -127 --separate-stderr mprun --queue - <<<$'missing-program\ntrue'
-    [[ $stderr == *"command 1 ('missing-program')"*"1 of 2 commands failed" ]]
+    run -127 --separate-stderr mprun --queue - <<<$'./missing-program\ntrue'
+    [[ $stderr == *"command 1 ('./missing-program')"*"1 of 2 commands failed" ]]
 }
 
 @test "--queue: a rank that fails ends its command and no other" {
