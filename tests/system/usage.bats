@@ -41,9 +41,12 @@ near() {
     spin=$(mpi_program spin none)
     cat > parent.py <<'PY'
 import resource, subprocess, sys
+def of_children():
+    u = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return u.ru_utime + u.ru_stime
+before = of_children() # of what has become python3, where that is a script
 code = subprocess.run(sys.argv[1:]).returncode
-u = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(u.ru_utime + u.ru_stime)
+print(of_children() - before)
 sys.exit(code)
 PY
     counted=$(timeout -k 5 "$(patience 150)" python3 parent.py "$MPRUN" \
