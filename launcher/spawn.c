@@ -214,6 +214,12 @@ static int make_fresh(struct spawner *s, const Mprun__Spawn *m, const struct wor
     return 0;
 }
 
+/* A rank asks for the world, and is its parent: not a tool (RANK_ALL), nor mprun itself. */
+static bool is_of_rank(const Mprun__Spawn *m)
+{
+    return m->parent && m->parent->rank != RANK_ALL;
+}
+
 /* The same bytes for all hosts, as the first LAUNCH. */
 static int launch(struct spawner *s, const struct world *world, const Mprun__Spawn *m)
 {
@@ -222,7 +228,7 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
     struct launch l = {
         .step = p->step, /* borrowed */
         .world = world->number,
-        .has_parent = m->parent != NULL,
+        .has_parent = is_of_rank(m),
         .parent = rank_name_unpack(m->parent),
         .preput = m->preput.data, /* borrowed, too */
         .npreput = m->preput.len,
@@ -266,7 +272,8 @@ static struct world *begin(struct spawner *s, const Mprun__Spawn *m, struct erro
     if (verdict_is_ending(s->verdict))
         error_set(err, ECANCELED, "the step is ending");
     else if (make_fresh(s, m, old, &f, err) == 0 &&
-             !(world = worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps, old)))
+             !(world = worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps,
+                                  is_of_rank(m) ? old : NULL)))
         error_errno(err, ENOMEM, "start a world");
     if (world) {
         f.apps = NULL; /* the world's now */

@@ -255,7 +255,7 @@ static int take_client(void *host, const uint8_t *p, size_t n)
     return 0;
 }
 
-/* Of a rank in a queue: it ends its command. */
+/* A rank in a queue that aborts ends its command. False: there is no queue. */
 static bool queue_aborted(struct run *r, const struct host *h, struct rank_name name, int code)
 {
     const struct world *w = worlds_find(&r->worlds, name.world);
@@ -477,7 +477,7 @@ static int take_spawn(void *host, void *message)
     struct host *h = host;
     const Mprun__Spawn *m = message;
     struct rank_name parent = rank_name_unpack(m->parent);
-    if (parent.rank != RANK_ALL && !host_may_have_rank(h, parent))
+    if (!m->parent || (parent.rank != RANK_ALL && !host_may_have_rank(h, parent)))
         return -1;
     spawner_request(&run_of(h)->spawner, h, m);
     return 0;

@@ -105,7 +105,7 @@ static void add_rank(const struct world *w, const struct world *parent, uint32_t
     infos_u32(&sub, PMIX_NODEID, node);
     infos_string(&sub, PMIX_HOSTNAME, w->nodes[node].name);
     infos_u32(&sub, PMIX_REINCARNATION, 0);
-    if (parent && w->parent.rank != RANK_ALL) {
+    if (parent) {
         pmix_proc_t proc;
         PMIX_LOAD_PROCID(&proc, parent->nspace, w->parent.rank);
         infos_add(&sub, PMIX_PARENT_ID, &proc, PMIX_PROC);
