@@ -83,7 +83,7 @@ static bool is_threaded(struct cgroup_at d)
 
 /* ---- cgroup2 --------------------------------------------------------------------------------- */
 
-/* One that systemd gave to this step: a user's instance leaves its scopes unmarked. */
+/* systemd gave this scope to the step. A user's instance does not mark its scopes as delegated. */
 static bool is_own_scope(const char *dir)
 {
     return !strncmp(strrchr(dir, '/') + 1, SYSTEMD_SCOPE_PREFIX, strlen(SYSTEMD_SCOPE_PREFIX));

@@ -10,7 +10,7 @@
  * they mean something else. */
 int step_exit_code(const struct verdict *v, const struct rank_end *first);
 
-/* That of a rank's end (NULL: 0). */
+/* Returns the exit code for a rank's end; 0 for NULL. */
 int exit_code_of_rank(const struct rank_end *end);
 /* The exit code for a rank's code that is no success, as exit() would cut it; never 0. */
 int exit_code_low(int code);

@@ -84,7 +84,7 @@ static void put_part(FILE *to, const char *argument, const char *part)
     fwrite(from, 1, n, to);
 }
 
-/* What stands between "{" and "}". False: that is no place for an argument. */
+/* Writes the argument that `name`, the text between "{" and "}", stands for. False: for none. */
 static bool put_argument(FILE *to, const char *name, const struct arguments *a)
 {
     static const char *const parts[] = {"", ".", "/", "//", "/."};

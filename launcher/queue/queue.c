@@ -87,7 +87,7 @@ static struct command *next_due(struct queue *q)
     return q->first < q->list.n ? &q->commands[q->first] : NULL;
 }
 
-/* What the ranks of a command have in their environment: its number. */
+/* The command's number goes into the environment of its ranks. */
 static void set_variable(struct queue *q, const struct command *c)
 {
     snprintf(q->variable, sizeof(q->variable), "MPRUN_QUEUE_NUMBER=%zu", number_of(q, c));

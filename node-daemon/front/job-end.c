@@ -73,7 +73,7 @@ static bool has_exceeded(const struct job *job)
     return false;
 }
 
-/* What is gone with the cgroup, and is to be told when it has. */
+/* Keeps the job's placement, which the log tells when the cgroup is gone. */
 static void note_placement(struct job *job)
 {
     struct idset threads = {0}, nodes = {0};

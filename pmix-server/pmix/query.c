@@ -20,7 +20,7 @@
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
 
-/* What all ranks use, or with PMIX_QUERY_LOCAL_ONLY those of this host. */
+/* Answers with what all ranks use, or with PMIX_QUERY_LOCAL_ONLY those of this host. */
 #define KEY_CPU       "mprun.usage.cpu"       /* seconds so far */
 #define KEY_MEMORY    "mprun.usage.memory"    /* bytes, now */
 #define KEY_PROCESSES "mprun.usage.processes" /* now */

@@ -34,7 +34,7 @@ struct asker { /* an mprun */
     bool is_gone;
 };
 
-/* Who waits for an agent that another asker starts, or that ends. */
+/* An mprun that waits for an agent: another mprun starts it, or it ends. */
 struct waiter {
     struct waiter *next;
     struct asker *asker;
