@@ -102,12 +102,13 @@ static void begin(void *arg)
     request.allocation = &s->plan->used;
     request.variables = (const char *const *)s->grants.variables;
     through_begin(s);
-    agents_begin(&s->agents);
     s->starting = s->plan->adapter->start(&request, &e);
-    if (s->starting)
+    if (s->starting) {
+        agents_begin(&s->agents);
         start_timeout_begin(s);
-    else
+    } else {
         cannot_begin(s, &e);
+    }
     loop_defer_schedule(s->step.turn);
 }
 

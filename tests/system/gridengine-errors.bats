@@ -47,7 +47,7 @@ says() {
 @test "the job's directory cannot be written on another host: what Grid Engine says of it, and what to do" {
     qsub_start -pe lab 6 <<'EOF'
 other=$(tail -n 1 "$PE_HOSTFILE" | cut -d ' ' -f 1)
-m --host "$other" sh -c 'echo >up; sleep 1000' & # makes it; it goes when no task is there any more
+m --keep=no --host "$other" sh -c 'echo >up; sleep 1000' & # makes it; it goes when no task is there any more
 echo "$other" >other
 until [ -e go ]; do sleep 0.1; done
 m --host "$other" hostname
