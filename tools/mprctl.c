@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprctl - what the user's steps of this host do; suspends and resumes them
+/* mprctl - what the user's steps of this host do; suspends and resumes them, ends jobs' agents
  *
- * It asks their mpruns over the steps' control sockets. */
+ * It asks their mpruns over the steps' control sockets, and the holders of agents over theirs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,9 +16,11 @@
 #include "common/log.h"
 #include "common/number.h"
 #include "common/step-directory.h"
+#include "config.h"
 #include "tools/tool.h"
 #include "wire/messages/frame.h"
 #include "wire/mprun.pb-c.h"
+#include "wire/start-channel/holder-socket.h"
 #include "wire/transport/address.h"
 #include "wire/transport/dial.h"
 
@@ -26,7 +28,8 @@ enum { STEPS_MAX = 64, ANSWER_SECONDS = 10 };
 
 struct options { /* texts are argv's */
     struct tool_request request;
-    const char *verb, *step; /* NULL: not given */
+    const char *verb;
+    const char *which; /* step, or job; NULL: not given */
 };
 
 static const struct option_def option_table[] = {TOOL_OPTIONS, {.names = NULL}};
@@ -36,13 +39,14 @@ static int take_word(void *request, size_t n, char *word, struct error *err)
     struct options *o = request;
     if (n > 1)
         return error_set(err, EINVAL, "unexpected word '%.60s'", word);
-    *(n == 0 ? &o->verb : &o->step) = word;
+    *(n == 0 ? &o->verb : &o->which) = word;
     return 0;
 }
 
 static bool is_verb(const char *word)
 {
-    return !strcmp(word, "status") || !strcmp(word, "suspend") || !strcmp(word, "resume");
+    return !strcmp(word, "status") || !strcmp(word, "suspend") || !strcmp(word, "resume") ||
+           !strcmp(word, "down");
 }
 
 static int check(void *request, size_t words, struct error *err)
@@ -50,7 +54,7 @@ static int check(void *request, size_t words, struct error *err)
     const struct options *o = request;
     if (words > 0 && is_verb(o->verb))
         return 0;
-    return error_set(err, EINVAL, "status, suspend or resume is wanted%s%.60s%s",
+    return error_set(err, EINVAL, "status, suspend, resume or down is wanted%s%.60s%s",
                      words ? " instead of '" : "", words ? o->verb : "", words ? "'" : "");
 }
 
@@ -63,10 +67,12 @@ static const struct tool tool = {
     .usage =
         "Usage: mprctl status [STEP]\n"
         "       mprctl suspend|resume [STEP]\n"
+        "       mprctl down [JOB]\n"
         "Say what your steps do whose mprun runs on this host; suspend all ranks of a step, or\n"
-        "let them go on. STEP is the step's id; it can be left out where only one step runs.\n",
+        "let them go on. STEP is the step's id; it can be left out where only one step runs.\n"
+        "down ends the agents that mprun --keep has left on the hosts of JOB, or of all jobs.\n",
     .exit_codes =
-        "Exit code: 0 done; 1 there is no such step, or it cannot, 2 wrong use. More is in\n"
+        "Exit code: 0 done; 1 there is no such step or job, or it cannot, 2 wrong use. More is in\n"
         "mprctl(1).\n",
 };
 
@@ -202,10 +208,82 @@ static int do_each(const struct options *o, const struct steps *s, struct error 
     return rc;
 }
 
+/* ---- the jobs' agents ------------------------------------------------------------------------ */
+
+struct down {
+    const char *wanted; /* the job's number; NULL: all */
+    size_t n;           /* jobs so far */
+    int rc;
+    struct error *err;
+};
+
+/* A job's name is VERSION-MANAGER-NUMBER-CLUSTER (launcher/start/agents.c). Returns whether it is
+ * of this version, whose messages a holder understands, with MANAGER-NUMBER. */
+static bool take_apart(const char *job, char *ret, size_t n)
+{
+    const char *begin = job + strlen(PACKAGE_VERSION) + 1, *end = strrchr(job, '-');
+    if (strncmp(job, PACKAGE_VERSION "-", strlen(PACKAGE_VERSION) + 1) != 0 || !end || end <= begin)
+        return false;
+    snprintf(ret, n, "%.*s", (int)(end - begin), begin);
+    return true;
+}
+
+/* Returns how many agents stay, because steps of the job run; -1 with err. */
+static int end_agents(const char *job, struct error *err)
+{
+    struct holder_message m = {.what = HOLDER_DOWN, .size = 1};
+    int fds[HOLDER_FDS], rc;
+    AUTO_CLOSE int fd = holder_connect(job, err);
+    if (fd < 0)
+        return err->code == ECONNREFUSED ? 0 : -1; /* it has just ended */
+    rc = holder_send(fd, &m, NULL);
+    m.what = HOLDER_OVER;
+    if (rc < 0 || holder_send(fd, &m, NULL) < 0)
+        return error_errno(err, errno, "ask the holder of the agents");
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    if (poll(&p, 1, ANSWER_SECONDS * 1000) == 0)
+        return error_set(err, ETIMEDOUT,
+                         "they have not ended within %d s; the end of the job ends them",
+                         ANSWER_SECONDS);
+    return holder_receive(fd, &m, fds) > 0 ? m.value : 0;
+}
+
+static void down_one(void *arg, const char *job)
+{
+    struct down *d = arg;
+    char name[120];
+    if (d->rc < 0 || !take_apart(job, name, sizeof(name)))
+        return;
+    const char *number = strchr(name, '-');
+    if (!number || (d->wanted && strcmp(number + 1, d->wanted) != 0))
+        return;
+    d->n++;
+    int stay = end_agents(job, d->err);
+    if (stay < 0)
+        d->rc = error_context(d->err, "end the agents of job %s", name);
+    else if (stay > 0)
+        printf("job %s: %d agent%s end%s with the steps that run there\n", name, stay, plural(stay),
+               stay == 1 ? "s" : "");
+}
+
+static int down(const struct options *o, struct error *err)
+{
+    struct down d = {.wanted = o->which, .err = err};
+    if (holder_each(down_one, &d, err) < 0)
+        return -1;
+    if (d.rc == 0 && d.n == 0 && d.wanted)
+        return error_set(err, ENOENT,
+                         "no job %.60s of yours has its mprun's agents held on this host",
+                         d.wanted);
+    return d.rc;
+}
+
 static int run(const void *request, struct error *err)
 {
     const struct options *o = request;
-    struct steps s = {.wanted = o->step};
+    struct steps s = {.wanted = o->which};
+    if (!strcmp(o->verb, "down"))
+        return down(o, err) < 0 ? TOOL_FAILED : TOOL_OK;
     find_steps(&s);
     int rc = do_each(o, &s, err);
     for (size_t i = 0; i < s.n; i++)

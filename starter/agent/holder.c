@@ -330,6 +330,8 @@ static void take_message(struct holder *h, struct asker *asker, struct holder_me
         a->is_gone = !next_starts_it(a);
     else if (m->what == HOLDER_KEEP)
         take_keep(h, m->value);
+    else if (m->what == HOLDER_DOWN)
+        h->keep = 0;
     else if (m->what == HOLDER_OVER)
         asker->is_over = true;
     else if (m->what == HOLDER_LEAVE && a && !a->starts_it && !a->starts)
@@ -456,12 +458,13 @@ static void end_agents(struct holder *h)
 /* Whose step is over goes when no agent is ending: a manager then has all of the step. */
 static void let_go(struct holder *h)
 {
-    for (const struct agent *a = h->agents; a; a = a->next)
+    int stay = 0;
+    for (const struct agent *a = h->agents; a; a = a->next, stay++)
         if (a->is_ending)
             return;
     for (struct asker *a = h->askers; a; a = a->next)
         if (a->is_over) {
-            tell(a, HOLDER_BYE, 0, 0, NULL, 0);
+            tell(a, HOLDER_BYE, 0, stay, NULL, 0);
             a->is_gone = true;
         }
 }

@@ -181,6 +181,25 @@ agent idle: ' ]
     [ "$output" = $'kept\nended\nnone' ]
 }
 
+@test "mprctl down ends a job's agents: at once where no step has them, else with the last" {
+    run -0 --separate-stderr job '
+        down() { "$MPRUN_BUILD/tools/mprctl" down "$@"; }
+        m -n 4 true
+        down 99999; echo code $?
+        flock -n sge/task.h0 true || echo kept
+        down $JOB_ID; echo code $?
+        flock -n sge/task.h0 true && flock -n sge/task.h1 echo free
+        down $JOB_ID; echo code $?
+        x -n 4 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" & p=$!
+        began 4
+        down $JOB_ID; echo code $?
+        touch over; wait $p; echo code $?
+        task_ends h0; task_ends h1; calls'
+    [[ $output == $'code 1\nkept\ncode 0\nfree\ncode 1\njob '*gridengine-$JOB_ID*$': 2 agents end with the steps that run there\ncode 0\ncode 0\nended\nended\n 2 h0 2 h1 ' ]]
+    [[ $stderr == *"no job 99999 of yours has its mprun's agents held on this host"* ]]
+    all_over
+}
+
 @test "what mprun writes to ends with the step: nothing that stays has it open" {
     run -0 job 'x=$(m -n 4 echo hi 2>&1); echo $x'
     [ "$output" = 'hi hi hi hi' ]

@@ -199,7 +199,7 @@ mprctl_says() {
 @test "mprctl suspends a step and lets it go on while mprun runs; --timeout stands still; nothing stays frozen" {
     local step ranks
     mprctl_says 1 '^mprctl: no step nosuchstepid of yours has its mprun on this host$' suspend nosuchstepid
-    mprctl_says 2 "status, suspend or resume is wanted instead of 'hold'" hold
+    mprctl_says 2 "status, suspend, resume or down is wanted instead of 'hold'" hold
     start_ranks 2 wait --rm local:2 --timeout 8s
     ranks=$(ranks_directory) || ranks=
     step=$(echo "$XDG_RUNTIME_DIR"/mprun-*) step=${step##*/mprun-}

@@ -13,13 +13,13 @@
 #include "wire/transport/address.h"
 
 enum { HEAD = offsetof(struct holder_message, data), BACKLOG = 1000 };
+#define NAME "mprun-agents-%u-%s"
 
 /* Bytes of the address: an abstract name begins with a 0 and has no end. */
 static socklen_t name_of(const char *job, struct sockaddr_un *ret)
 {
     *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "mprun-agents-%u-%s",
-                     (unsigned)geteuid(), job);
+    int n = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, NAME, (unsigned)geteuid(), job);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
@@ -57,6 +57,26 @@ int holder_connect(const char *job, struct error *err)
     if (!address_is_peer_of(fd, geteuid()))
         return error_set(err, EPERM, "the holder of the job's agents is another user's");
     return take_fd(&fd);
+}
+
+/* proc(5): a line of /proc/net/unix ends with the socket's name; an abstract one begins with '@'.
+ * The listener's connections have the same name, and not its flag. */
+int holder_each(void (*fn)(void *arg, const char *job), void *arg, struct error *err)
+{
+    enum { ACCEPTS_CONNECTIONS = 0x10000 };
+    char prefix[40], line[256];
+    unsigned flags;
+    snprintf(prefix, sizeof(prefix), " @" NAME, (unsigned)geteuid(), "");
+    AUTO_FILE FILE *f = fopen("/proc/net/unix", "re");
+    if (!f)
+        return error_errno(err, errno, "read /proc/net/unix");
+    while (fgets(line, sizeof(line), f)) {
+        char *name = strstr(line, prefix);
+        line[strcspn(line, "\n")] = 0;
+        if (name && sscanf(line, "%*s %*x %*x %x", &flags) == 1 && (flags & ACCEPTS_CONNECTIONS))
+            fn(arg, name + strlen(prefix));
+    }
+    return 0;
 }
 
 pid_t holder_pid(int fd)

@@ -25,13 +25,14 @@ enum holder_what {
     HOLDER_KEEP,    /* no host; value: milliseconds that agents stay without a step, -1: until the
                        job ends */
     HOLDER_OVER,    /* no host: the step is over */
+    HOLDER_DOWN,    /* no host: agents end as soon as no step needs them */
     /* from the holder */
     HOLDER_HAS,   /* there is an agent */
     HOLDER_NONE,  /* there is none: the asker starts it, and then says GIVE or CANNOT */
     HOLDER_SAID,  /* data: what the agent or a starter of it wrote to standard error */
     HOLDER_ENDED, /* the starter has ended; value: its status, as of waitpid() */
     HOLDER_GONE,  /* the agent has gone, and with it the starter */
-    HOLDER_BYE,   /* the answer to OVER: no agent is ending any more */
+    HOLDER_BYE,   /* the answer to OVER: no agent is ending any more; value: how many stay */
 };
 
 enum { HOLDER_DATA_MAX = 4096, HOLDER_FDS = 3 };
@@ -49,6 +50,8 @@ struct holder_message {
 int holder_listen(const char *job, struct error *err);
 /* Connects to the job's holder. -1 with err: there is none, or it is another user's. */
 int holder_connect(const char *job, struct error *err);
+/* Calls fn for each of the user's jobs that have a holder on this host; -1 with err. */
+int holder_each(void (*fn)(void *arg, const char *job), void *arg, struct error *err);
 /* The holder's process, as far as the kernel knows: who has called holder_listen() or, after that,
  * listen(). */
 pid_t holder_pid(int fd);
