@@ -558,6 +558,7 @@ static void take_signals(void)
     const struct sigaction on_continue = {.sa_handler = continued};
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         signal(ignored[i], SIG_IGN); /* the manager may send them to all processes of the job */
+    signal(SIGPIPE, SIG_IGN);        /* a start client may have ended: reading from it says so */
     sigaction(SIGCONT, &on_continue, NULL);
 }
 

@@ -225,11 +225,16 @@ agent idle: ' ]
     all_over
 }
 
+# the holder, which wakes late, writes to the agent before it sees its end
 @test "kill -9 of an agent: its step ends and names the host, the next step has a new one" {
     run -0 --separate-stderr job '
         x -n 4 sh -c "echo >>began; sleep 77" & p=$!
         began 4
+        holder=$(holder)
+        kill -STOP $holder
         kill -9 $(agent h1)
+        sleep 1.7
+        kill -CONT $holder
         wait $p; echo code $?
         task_ends h1
         m -n 4 echo hi; calls'
