@@ -91,20 +91,36 @@ static void note_placement(struct job *job)
 /* ---- trying again -----------------------------------------------------------------------------
  */
 
+static void say_stuck(struct job *job, size_t part, const char *who)
+{
+    snprintf(job->reason, sizeof(job->reason), "cgroup '%s/%s' cannot be removed: in it is %s",
+             job->jobs->ground->part[part].path, job->dir, who);
+}
+
+/* The kernel does not show front where processes of others wait: watch tells that later. */
 static void make_stuck(struct job *job)
 {
     char who[256];
-    const struct ground *g = job->jobs->ground;
+    const struct jobs_watch *watch = &job->jobs->watch;
     size_t part = 0;
-    while (part + 1 < g->n && at_has_processes(top_of(job, part)) == 0)
+    while (part + 1 < job->jobs->ground->n && at_has_processes(top_of(job, part)) == 0)
         part++;
-    at_describe(top_of(job, part), who, sizeof(who));
-    snprintf(job->reason, sizeof(job->reason), "cgroup '%s/%s' cannot be removed: in it is %s",
-             g->part[part].path, job->dir, who);
-    if (job->state != GRANT_STUCK)
+    if (job->state != GRANT_STUCK) {
+        at_describe(top_of(job, part), who, sizeof(who));
+        say_stuck(job, part, who);
         log_warn("job %s of user %u is stuck: %s; trying again every %g s", job->name,
                  (unsigned)job->uid, job->reason, job->jobs->conf->retry);
+    }
     job->state = GRANT_STUCK;
+    if (watch->stuck)
+        watch->stuck(watch->arg, job, part);
+}
+
+void jobs_take_stuck(struct jobs *j, const char *dir, size_t part, const char *who)
+{
+    for (size_t i = 0; i < j->n && part < j->ground->n; i++)
+        if (j->job[i]->state == GRANT_STUCK && !strcmp(j->job[i]->dir, dir))
+            say_stuck(j->job[i], part, who);
 }
 
 static double next_pause(struct job *job)

@@ -64,6 +64,8 @@ struct jobs_watch {
     /* Nothing of it is here yet: will it still come? May be NULL. */
     void (*awaited)(void *arg, struct job *job);
     void (*ended)(void *arg, const struct job *job); /* its end begins; may be NULL */
+    /* It is stuck, in this part of the ground: jobs_take_stuck() is to be told. May be NULL. */
+    void (*stuck)(void *arg, const struct job *job, size_t part);
     void *arg;
 };
 
@@ -114,6 +116,8 @@ void job_end(struct job *job);
 /* In which job the process that connected is (NULL: in none), and in which part of it ("task",
  * "u/home", "u/mprun.x/ranks/...", v1: ""), from its cgroup. 0, or -1 with err: it has ended. */
 int jobs_of_peer(struct jobs *j, int connection, struct job **ret, char *part, size_t n,
+/* The processes in this part of the job of this directory, which is stuck, if it still is. */
+void jobs_take_stuck(struct jobs *j, const char *dir, size_t part, const char *who);
                  struct error *err);
 /* Put the process that connected, and none else, into the job's cgroups. -1 with err: ESRCH, it
  * ended meanwhile. */

@@ -47,6 +47,13 @@ static void job_ended(void *arg, const struct job *job)
         watch_link_ended(f->watch, job);
 }
 
+static void job_is_stuck(void *arg, const struct job *job, size_t part)
+{
+    const struct front *f = arg;
+    if (f->watch)
+        watch_link_stuck(f->watch, job, part);
+}
+
 static void job_is_awaited(void *arg, struct job *job)
 {
     struct front *f = arg;
@@ -205,6 +212,7 @@ static int open_front(struct front *f, struct error *err)
                                .ask_known = ask_known,
                                .awaited = job_is_awaited,
                                .ended = job_ended,
+                               .stuck = job_is_stuck,
                                .arg = f};
     ground_of_start(&f->start, &f->ground);
     if (conf_read_fd(f->start.of[GIFT_CONF], &f->conf, err) < 0 || open_loop(f, err) < 0)

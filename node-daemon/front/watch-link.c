@@ -311,6 +311,9 @@ static void readable(void *arg, int fd, unsigned events)
         take_entered(w, &r);
     } else if (r.head.what == WATCH_DAEMON) {
         take_daemon(w);
+    } else if (r.head.what == WATCH_WHO) {
+        r.dir[sizeof(r.dir) - 1] = r.text[sizeof(r.text) - 1] = 0;
+        jobs_take_stuck(w->r->jobs, r.dir, r.part, r.text);
     }
 }
 
@@ -330,6 +333,13 @@ void watch_link_look(struct watch_link *w)
 {
     struct watch_record r = {.pid = 0};
     say(w, &r, WATCH_LOOK, 0);
+}
+
+void watch_link_stuck(struct watch_link *w, const struct job *job, size_t part)
+{
+    struct watch_record r = {.part = (uint32_t)part};
+    memcpy(r.dir, job->dir, sizeof(r.dir));
+    say(w, &r, WATCH_WHO, 0);
 }
 
 struct watch_link *watch_link_create(struct loop *l, struct start *start, struct requests *r,

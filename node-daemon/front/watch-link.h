@@ -20,3 +20,6 @@ void watch_link_note(struct watch_link *w, const char *job, gid_t group);
 /* Find now the processes that have the group of a task of this job, and are in no job's cgroup. */
 void watch_link_ended(struct watch_link *w, const struct job *job);
 void watch_link_look(struct watch_link *w);
+/* Have it say who is in a job that is stuck, in this part of the ground, and in what they wait:
+ * jobs_take_stuck(), later. */
+void watch_link_stuck(struct watch_link *w, const struct job *job, size_t part);

@@ -14,7 +14,9 @@ enum watch_op {
     WATCH_TASKS,   /* which tasks are there? answered by WATCH_TASK ... with more */
     WATCH_ENTERED, /* processes were put into dir: front may write its sentinel */
     WATCH_DAEMON,  /* a daemon of a manager has started: the ground is made ready for its jobs */
-    /* front to watch */
+    WATCH_WHO,     /* the answer to the same question: dir, text */
+    /* front to watch, and WATCH_WHO: which processes are in dir, and in what do they wait? Only
+     * watch may see that of others' processes. */
     WATCH_JOB,  /* the job's directory is dir, and the job uid's; or code, text: it is put into
                    no job, as the claim does not hold (is_refused) or it cannot be done */
     WATCH_TASK, /* a task: job, task, group, and if its job has ended (ended 1) uid; more 0: there
@@ -29,8 +31,9 @@ struct watch_record {
     int32_t pid;                 /* CLAIM (for messages), CONSIDER */
     uint32_t group, more;        /* TASK, LOOK */
     uint32_t uid, is_refused;    /* JOB; TASK: uid */
-    uint32_t ended, zero;        /* TASK, LOOK */
-    char dir[CGROUP_NAME_MAX];   /* JOB, ENTERED */
+    uint32_t ended;              /* TASK, LOOK */
+    uint32_t part;               /* WHO: of the ground */
+    char dir[CGROUP_NAME_MAX];   /* JOB, ENTERED, WHO */
     struct reader_request claim; /* CLAIM: manager, job, task and the rest, as for READER_CLAIM;
                                     TASK: job, task */
     char text[256];

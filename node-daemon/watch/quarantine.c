@@ -332,6 +332,16 @@ static bool is_whole(const struct watch_record *r)
            memchr(r->claim.task, 0, sizeof(r->claim.task));
 }
 
+static void tell_who(struct quarantine *q, const struct watch_record *asked)
+{
+    const struct ground *g = &q->containment.ground;
+    struct watch_record r = *asked;
+    if (r.part >= g->n || !ground_is_job(r.dir))
+        return;
+    at_describe(ground_at(g, r.part, r.dir), r.text, sizeof(r.text));
+    (void)quarantine_say(q, &r, WATCH_WHO, r.head.id);
+}
+
 static void take_record(struct quarantine *q, const struct watch_record *r)
 {
     if (r->head.what == WATCH_JOB)
@@ -342,6 +352,8 @@ static void take_record(struct quarantine *q, const struct watch_record *r)
         take_pid(q, r->pid);
     else if (r->head.what == WATCH_LOOK)
         look_schedule(q, r->ended ? "ended" : "lost-spool");
+    else if (r->head.what == WATCH_WHO)
+        tell_who(q, r);
 }
 
 static void readable(void *arg, int fd, unsigned events)

@@ -471,10 +471,9 @@ in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
     grep -q "could not be cleaned up: rank 0 (pid $rank) was killed and does not end: state D in [a-z]" /tmp/lab/out
     shows 4.1 running # its manager has it still
     rm -r /tmp/spool/active_jobs/4.1
-    is_stuck() { "$MPRUND" status | grep '^4.1 .*stuck' >/tmp/lab/stuck; }
-    wait_until 60 is_stuck
+    is_stuck() { "$MPRUND" status | grep "^4.1 .*stuck.*cannot be removed: in it is pid $rank (cat, state D, waiting in [a-z_0-9]*)" >/tmp/lab/stuck; }
+    wait_until 60 is_stuck || { "$MPRUND" status; false; }
     cat /tmp/lab/stuck
-    grep -q "cannot be removed: in it is pid $rank (cat, state D" /tmp/lab/stuck
     run "$MPRUND" status
     [ "$status" -ne 0 ]
     [[ $output == *"3 of 4 cores are no job's"* ]]
