@@ -45,9 +45,9 @@
 /* Seconds that an mprund which lives has for an answer that it knows. */
 #define GRANT_ANSWER_S 5.0
 
-enum { GRANT_VERSION = 4, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
+enum { GRANT_VERSION = 5, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
 enum { GRANT_TOKEN_MAX = 449 }; /* a grant as text, and its end */
-enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256 };
+enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256, GRANT_CGROUP_MAX = 128 };
 
 enum grant_op {
     /* Any user: a place for cgroups in the job that the asking process is in. mprund moves that
@@ -66,6 +66,9 @@ enum grant_op {
      * The answer can take as long as the job's manager does. With GRANT_MORE the grant is for one
      * host; the last one is for all hosts that have none of their own. */
     GRANT_TOKEN = 5,
+    /* Any user: hold a cgroup of the user's, in the part of the job that the asking process is in,
+     * to some of the job's GPUs: what is put there can open no others. */
+    GRANT_DEVICES = 6,
 };
 
 enum grant_bind {
@@ -104,6 +107,9 @@ struct grant_request {
     uint32_t zero;
     char job[GRANT_JOB_MAX];  /* ENTER, BIND: "23.1"; else "": nobody says in which job it is */
     char task[GRANT_JOB_MAX]; /* ENTER with GRANT_GRIDENGINE: "1.n12" for a slave task; else "" */
+    char cgroup[GRANT_CGROUP_MAX]; /* DEVICES: which one, below that of PLACE; else "" */
+    char ids[GRANT_GPUS_MAX];      /* DEVICES: of GPUs, "0,1"; those that are not the job's do not
+                                      count */
 };
 
 enum grant_result {
@@ -157,7 +163,7 @@ struct grant_answer {
     char token[GRANT_TOKEN_MAX + 3]; /* TOKEN: the grant: letters, digits, '-' and '_' */
 };
 
-_Static_assert(sizeof(struct grant_request) == 184, "fixed size");
+_Static_assert(sizeof(struct grant_request) == 568, "fixed size");
 _Static_assert(sizeof(struct grant_answer) == 2312, "fixed size");
 
 /* 1: a job may have this name: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit. */

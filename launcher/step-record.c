@@ -228,7 +228,10 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
         set_text(&h->memory_nodes, m->memory_nodes);
     if (m->gpus[0])
         set_text(&h->gpus, m->gpus);
-    h->gpus_held = m->gpus_held;
+    h->gpus_held =
+        m->gpus_held < DEVICES_OF_RANK ? (enum devices_held)m->gpus_held : DEVICES_OF_RANK;
+    if (m->gpus_why[0])
+        set_text(&h->gpus_why, m->gpus_why);
     limits_unpack(m->host_limits, &h->limits);
     limits_unpack(m->rank_limits, &f->rank_limits);
     for (uint32_t i = 0; i < rank_set_count(ranks); i++)

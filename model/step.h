@@ -47,6 +47,13 @@ enum tracking {
 };
 const char *tracking_text(enum tracking t);
 
+/* What keeps a host's ranks from GPUs that are not theirs; strongest last. */
+enum devices_held {
+    DEVICES_OPEN,    /* nothing that is known */
+    DEVICES_OF_JOB,  /* ranks can open the job's, and no other */
+    DEVICES_OF_RANK, /* each rank that has GPUs of its own can open those, and no other */
+};
+
 /* --containment: what a host has to reach, else the step does not start; 0 requires nothing */
 struct containment_request {
     int tracking_set;

@@ -102,7 +102,8 @@ static void begin_containment(void *arg)
     if (h->state != HOST_PREPARING || h->end.has_begun) /* systemd has answered late */
         return;
     own_processes(h, self);
-    int rc = containment_begin(&h->containment, rank_binding_usable(&h->binding), self, 4, &e);
+    int rc =
+        containment_begin(&h->containment, rank_binding_usable(&h->binding), &h->gpus, self, 4, &e);
     struct cgroup_tree *tree = h->containment.tree;
     const char *const *paths;
     size_t n = tree ? cgroup_tree_paths(tree, &paths) : 0;
@@ -181,7 +182,8 @@ static void send_ready(struct host *h)
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_UNCHECKED, unchecked, sizeof(unchecked));
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_OUTSIDE, outside, sizeof(outside));
     m.gpus = (char *)(uintptr_t)gpus;
-    m.gpus_held = c->answer.devices_held;
+    m.gpus_held = c->devices;
+    m.gpus_why = (char *)(uintptr_t)c->why_no_devices;
     m.gpus_unchecked = unchecked;
     m.gpus_outside = outside;
     m.mprund_silent = (char *)(uintptr_t)containment_mprund_is_silent(c);

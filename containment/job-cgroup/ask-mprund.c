@@ -102,6 +102,25 @@ int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct err
     return -1;
 }
 
+int cgroup_daemon_hold_devices(const char *cgroup, const char *gpus, struct error *err)
+{
+    struct grant_request q;
+    struct grant_answer answer;
+    grant_request_init(&q, GRANT_DEVICES, GRANT_ANY);
+    if (strlen(cgroup) >= sizeof(q.cgroup) || strlen(gpus) >= sizeof(q.ids))
+        return error_set(err, E2BIG, "ask mprund to hold cgroup '%s' to GPUs %s: that is too long",
+                         cgroup, gpus);
+    strcpy(q.cgroup, cgroup);
+    strcpy(q.ids, gpus);
+    AUTO_CLOSE int fd = grant_send_patiently(&q, err);
+    if (fd < 0 || grant_receive(fd, GRANT_ANSWER_S, &answer, err) < 0)
+        return -1;
+    return answer.result == GRANT_OK
+               ? 0
+               : error_set(err, EACCES, "mprund does not hold it to GPUs %s: %s", gpus,
+                           answer.text);
+}
+
 /* On v1 nothing can be delegated: the daemon's limits hold what is started all the same. */
 int cgroup_parents_granted(const struct grant_answer *answer, struct cgroup_parents *ret,
                            struct error *err)

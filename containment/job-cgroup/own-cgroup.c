@@ -262,6 +262,8 @@ static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membe
     for (size_t i = sizeof(wanted) / sizeof(wanted[0]); i-- > 0;)
         if (own->v1[wanted[i]] && find_v1_controller(mounts, own, wanted[i], ret, err) == 0)
             has_one = true;
+    if (has_one && own->v1[CGROUP_DEVICES]) /* tracks and limits nothing */
+        (void)find_v1_controller(mounts, own, CGROUP_DEVICES, ret, NULL);
     return has_one ? 0 : -1;
 }
 

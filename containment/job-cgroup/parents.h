@@ -44,6 +44,9 @@ typedef void (*cgroup_daemon_fn)(void *arg, const struct grant_answer *answer,
 /* The daemon moves the calling process into its job's cgroup. 0: fn will be called once, soon; -1
  * with err: it will not. */
 int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err);
+/* Have the daemon hold a cgroup, by its path below the one that it gives, to these GPUs: it waits
+ * for that, GRANT_ANSWER_S at most. 0, or -1 with err: it is not held. */
+int cgroup_daemon_hold_devices(const char *cgroup, const char *gpus, struct error *err);
 /* Takes the cgroups that the daemon gives, as cgroup_parents_own(); -1 with err: it gives none. */
 int cgroup_parents_granted(const struct grant_answer *answer, struct cgroup_parents *ret,
                            struct error *err);

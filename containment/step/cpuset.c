@@ -36,25 +36,18 @@ static struct hierarchy *holder(struct cgroup_tree *t, struct error *err)
     const unsigned cpuset = CGROUP_BIT(CGROUP_CPUSET);
     if ((t->v2_offers & cpuset) && hierarchy_add_controllers(&t->h[0], cpuset))
         return &t->h[0];
-    struct hierarchy *h = tree_v1_hierarchy(t, CGROUP_CPUSET);
-    if (!h && t->v1_cpuset &&
-        !(h = tree_add_hierarchy(t, &cgroup_driver_v1, t->v1_cpuset, cpuset))) {
-        error_errno(err, ENOMEM, "hold ranks to their hardware threads by cgroup");
-        return NULL;
-    }
-    if (!h) {
-        error_set(err, ENOTSUP, "no cgroup that can be made here has the controller cpuset%s%s%s%s",
-                  t->why_no_limits ? " (" : "", t->why_no_limits ? t->why_no_limits : "",
-                  t->why_no_limits ? ")" : "",
+    struct error e;
+    struct hierarchy *h = tree_make_v1(t, CGROUP_CPUSET, &e);
+    if (!h && e.code == ENOTSUP)
+        error_set(err, ENOTSUP, "%s%s%s%s%s", e.text, t->why_no_limits ? " (" : "",
+                  t->why_no_limits ? t->why_no_limits : "", t->why_no_limits ? ")" : "",
                   strstr(t->h[0].parent, "/user@")
                       ? ": users' systemd instances do not have it; the administrator can give it "
                         "to them (Delegate=cpu cpuset io memory pids in user@.service)"
                       : "");
-        return NULL;
-    }
-    if (hierarchy_made(h) || hierarchy_make(h, NULL, 0, t->level == TRACK_RANK, err) == 0)
-        return h;
-    return NULL;
+    else if (!h && err)
+        *err = e;
+    return h;
 }
 
 int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err)

@@ -42,9 +42,10 @@ struct cgroup_tree { /* written by tree.c, but for what says something else */
     char name[CGROUP_NAME_MAX]; /* mprun.<step> */
     struct hierarchy h[HIERARCHY_MAX];
     size_t nh;
-    size_t track;       /* index in h */
-    unsigned v2_offers; /* controllers that subtrees can have in v2 */
-    char *v1_cpuset;    /* the parent in v1's hierarchy of cpuset; NULL: none */
+    size_t track;                           /* index in h */
+    unsigned v2_offers;                     /* controllers that subtrees can have in v2 */
+    char *v1_late[CGROUP_CONTROLLER_COUNT]; /* parents in v1's hierarchies of controllers that are
+                                               used where that is asked for; NULL: none */
     struct limits limits;
     char *why_no_limits; /* NULL: they can be had, or it is not known */
     const char *paths[HIERARCHY_MAX];
@@ -83,9 +84,8 @@ static inline struct cgroup_at leaf_at(const struct cgroup_leaf *leaf, size_t h)
 
 /* The v1 hierarchy, made or not, with this controller; NULL: not among those of the tree. */
 struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controller c);
-/* Add a hierarchy, which is not made yet; NULL: out of memory. */
-struct hierarchy *tree_add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
-                                     const char *parent, unsigned available);
+/* The same, made now if need be; NULL with err. ENOTSUP: there is none to be had. */
+struct hierarchy *tree_make_v1(struct cgroup_tree *t, enum cgroup_controller c, struct error *err);
 void empty_wait_stop(struct cgroup_tree *t);
 
 /* ---- freeze.c ------------------------------------------------------------------------------- */

@@ -26,8 +26,9 @@ static unsigned mounted_together(const struct cgroup_parents *p, size_t c)
     return set;
 }
 
-struct hierarchy *tree_add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
-                                     const char *parent, unsigned available)
+/* It is not made yet; NULL: out of memory. */
+static struct hierarchy *add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
+                                       const char *parent, unsigned available)
 {
     struct hierarchy *h = &t->h[t->nh];
     if (hierarchy_init(h, driver, parent, available, t->name) < 0)
@@ -39,11 +40,13 @@ struct hierarchy *tree_add_hierarchy(struct cgroup_tree *t, const struct cgroup_
 static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *p)
 {
     unsigned wanted = CGROUP_LIMITS;
-    if (p->v1[CGROUP_CPUSET] && !(t->v1_cpuset = strdup(p->v1[CGROUP_CPUSET])))
-        return -1;
+    static const enum cgroup_controller late[] = {CGROUP_CPUSET, CGROUP_DEVICES};
+    for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++)
+        if (p->v1[late[i]] && !(t->v1_late[late[i]] = strdup(p->v1[late[i]])))
+            return -1;
     if (p->v2) {
         t->v2_offers = p->v2_controllers;
-        if (!tree_add_hierarchy(t, &cgroup_driver_v2, p->v2, p->v2_controllers & CGROUP_LIMITS))
+        if (!add_hierarchy(t, &cgroup_driver_v2, p->v2, p->v2_controllers & CGROUP_LIMITS))
             return -1;
         wanted &= ~p->v2_controllers;
         if (p->v2_why && !(t->why_no_limits = strdup(p->v2_why)))
@@ -53,7 +56,7 @@ static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_parent
     }
     for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++) {
         unsigned together = p->v1[c] ? mounted_together(p, c) : 0;
-        if ((together & wanted) && !tree_add_hierarchy(t, &cgroup_driver_v1, p->v1[c], together))
+        if ((together & wanted) && !add_hierarchy(t, &cgroup_driver_v1, p->v1[c], together))
             return -1;
     }
     return 0;
@@ -65,6 +68,23 @@ struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controlle
         if (t->h[i].driver->version == 1 && (t->h[i].available & CGROUP_BIT(c)))
             return &t->h[i];
     return NULL;
+}
+
+struct hierarchy *tree_make_v1(struct cgroup_tree *t, enum cgroup_controller c, struct error *err)
+{
+    struct hierarchy *h = tree_v1_hierarchy(t, c);
+    if (!h && !t->v1_late[c]) {
+        error_set(err, ENOTSUP, "no cgroup that can be made here has the controller %s",
+                  cgroup_controller_text(c));
+        return NULL;
+    }
+    if (!h && !(h = add_hierarchy(t, &cgroup_driver_v1, t->v1_late[c], CGROUP_BIT(c)))) {
+        error_errno(err, ENOMEM, "make cgroups with the controller %s", cgroup_controller_text(c));
+        return NULL;
+    }
+    bool is_made =
+        hierarchy_made(h) || hierarchy_make(h, NULL, 0, t->level == TRACK_RANK, err) == 0;
+    return is_made ? h : NULL;
 }
 
 /* The hierarchy by which ranks are tracked, and on v1 the one that counts CPU time. */
@@ -327,7 +347,8 @@ void cgroup_tree_destroy(struct cgroup_tree *t)
     for (size_t i = 0; i < t->nh; i++)
         hierarchy_free(&t->h[i]);
     free(t->why_no_limits);
-    free(t->v1_cpuset);
+    for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
+        free(t->v1_late[c]);
     free(t);
     errno = saved;
 }

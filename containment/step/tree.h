@@ -17,6 +17,7 @@
 #include "common/error.h"
 #include "common/idset.h"
 #include "common/loop.h"
+#include "containment/cgroup/devices.h"
 #include "containment/job-cgroup/parents.h"
 #include "model/limits.h"
 #include "model/rank-name.h"
@@ -57,6 +58,9 @@ const char *cgroup_tree_why_no_limits(const struct cgroup_tree *t);
  * ranks set; memory nodes are those of the parent. To be called before the first leaf is made. -1
  * with err: nothing here can hold them, or nothing would be left; more paths may have been made. */
 int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err);
+/* Ranks will be held to devices (cgroup_leaf_hold_devices()). To be called before the first leaf is
+ * made. -1 with err: that cannot be done here, as it takes root. */
+int cgroup_tree_hold_devices(struct cgroup_tree *t, struct error *err);
 /* When a rank has too much memory, the kernel is to kill one of its processes, and not all (v2; v1
  * never kills all). To be called before the first leaf is made. */
 void cgroup_tree_kill_one(struct cgroup_tree *t);
@@ -96,6 +100,11 @@ struct cgroup_leaf *cgroup_leaf_create(struct cgroup_tree *t, struct rank_name r
 int cgroup_leaf_remove(struct cgroup_leaf *leaf, struct error *err);
 
 const struct limits *cgroup_leaf_limits(const struct cgroup_leaf *leaf); /* held_by filled in */
+/* Keep its processes from these devices: to be called while there are none. 0, or -1 with err. */
+int cgroup_leaf_hold_devices(const struct cgroup_leaf *leaf, const struct cgroup_device *device,
+                             size_t n, struct error *err);
+/* The path of its directory in v2, below the directory `top`, into buf. False: it is not there. */
+bool cgroup_leaf_below(const struct cgroup_leaf *leaf, const char *top, char *buf, size_t n);
 /* Adds to *u what the leaf's processes used so far, ended ones included, as far as it is counted
  * here. */
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u);

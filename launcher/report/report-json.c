@@ -183,7 +183,9 @@ static struct json *make_host(const struct report *r, const struct report_sums *
         put_known_string(j, "memory_nodes", h->memory_nodes);
         put_known_string(j, "gpus", h->gpus);
         if (h->gpus)
-            json_put_bool(j, "gpus_held", h->gpus_held);
+            json_put_bool(j, "gpus_held", h->gpus_held != DEVICES_OPEN);
+        if (h->gpus_why || h->gpus_held == DEVICES_OF_RANK)
+            json_put_bool(j, "gpus_held_per_rank", h->gpus_held == DEVICES_OF_RANK);
         report_put_limits(j, &h->limits);
     }
     put_reached(j, h);

@@ -445,12 +445,18 @@ static void say_placement(const struct writer *w, size_t host, char *buf, size_t
 
 static void say_gpus(const struct writer *w, size_t host, char *buf, size_t n)
 {
+    static const char *const held[] = {
+        [DEVICES_OPEN] = "nothing is known to keep ranks from opening others",
+        [DEVICES_OF_JOB] = "no other can be opened",
+        [DEVICES_OF_RANK] = "a rank with GPUs of its own can open no other",
+    };
     const struct report_host *h = &w->r->hosts[host];
     buf[0] = 0;
-    if (h->ready && h->gpus)
-        snprintf(buf, n, "GPUs %s; %s", h->gpus,
-                 h->gpus_held ? "no other can be opened"
-                              : "nothing is known to keep ranks from opening others");
+    if (h->ready && (h->gpus || h->gpus_why || h->gpus_held))
+        snprintf(buf, n, "GPUs%s%s%s %s%s%s%s%s", h->gpus ? " " : "", h->gpus ? h->gpus : "",
+                 h->gpus ? ";" : ":", held[h->gpus_held],
+                 h->gpus_why && h->gpus_held ? ", but ranks can open each other's" : "",
+                 h->gpus_why ? " (" : "", h->gpus_why ? h->gpus_why : "", h->gpus_why ? ")" : "");
 }
 
 static void say_tracking(const struct writer *w, size_t host, char *buf, size_t n)

@@ -67,10 +67,11 @@ struct report_host {
     const char *threads;         /* with their hardware threads: an idset */
     const char *memory_nodes;    /* idset: NUMA nodes for their memory; NULL: unknown */
     const char *gpus;            /* that the job has here by mprund; NULL: none */
-    bool gpus_held;              /* no other can be opened */
-    struct usage starter;        /* keeper, worker and mppmi */
-    struct usage others;         /* processes of the ranks that no rank could be named for */
-    struct usage total;          /* all of the step's ranks here, where a cgroup knows it */
+    enum devices_held gpus_held;
+    const char *gpus_why; /* ranks have GPUs of their own: why they can open others'; NULL */
+    struct usage starter; /* keeper, worker and mppmi */
+    struct usage others;  /* processes of the ranks that no rank could be named for */
+    struct usage total;   /* all of the step's ranks here, where a cgroup knows it */
 };
 
 /* The start of the step as a whole; times in seconds since the step began, 0: never. */

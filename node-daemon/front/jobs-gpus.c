@@ -107,21 +107,38 @@ static void add_devices(struct mover_request *q, char *const *files, int is_deni
     }
 }
 
-/* Slurm does not say which GPUs a job has; all others say how many. */
-void gpus_hold(struct job *job)
+/* The job, or a cgroup of it: to those of the job's GPUs that are in the list. */
+static int hold(struct job *job, const char *cgroup, const char *gpus, struct error *err)
 {
     const struct conf *c = job->jobs->conf;
     struct mover_request q = {.uid = 0};
     struct mover_answer a;
-    struct error e;
-    if (!c->gpu || job->manager == GRANT_SLURM)
-        return;
+    snprintf(q.text, sizeof(q.text), "%s", cgroup);
     add_devices(&q, c->gpu_files, !job->gpus[0]);
     for (size_t i = 0; c->gpus[i]; i++)
-        add_devices(&q, c->gpu[i].files, !gpus_list_has(job->gpus, c->gpus[i]));
-    job->gpus_held = jobs_ask(job->jobs, job, &q, MOVER_DEVICES, -1, &a, &e) == 0;
+        add_devices(&q, c->gpu[i].files,
+                    !gpus_list_has(job->gpus, c->gpus[i]) || !gpus_list_has(gpus, c->gpus[i]));
+    return jobs_ask(job->jobs, job, &q, MOVER_DEVICES, -1, &a, err);
+}
+
+/* Slurm does not say which GPUs a job has; all others say how many. */
+void gpus_hold(struct job *job)
+{
+    struct error e;
+    if (!job->jobs->conf->gpu || job->manager == GRANT_SLURM)
+        return;
+    job->gpus_held = hold(job, "", job->gpus, &e) == 0;
     if (!job->gpus_held)
         log_warn("job %s can open GPUs of others: %s", job->name, e.text);
+}
+
+int jobs_hold_gpus(struct job *job, const char *cgroup, const char *gpus, struct error *err)
+{
+    char below[GRANT_CGROUP_MAX + 4];
+    if (!job->gpus_held)
+        return error_set(err, ENOTSUP, "job %s is not held to its GPUs here", job->name);
+    snprintf(below, sizeof(below), "/u/%s", cgroup);
+    return hold(job, below, gpus, err);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------
@@ -140,7 +157,8 @@ static int change(struct job *job, unsigned n, struct error *err)
 {
     size_t has = count(job->gpus);
     int rc = 0;
-    if (n == has)
+    /* what its processes may open, or have open, is not to be another job's */
+    if (n == has || (n < has && job->gpus_held))
         return 0;
     if (n < has)
         cut(job->gpus, n);

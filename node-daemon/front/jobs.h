@@ -110,14 +110,17 @@ int jobs_count_cores(const struct jobs *j, uint32_t *ret_total, uint32_t *ret_fr
  * or -1 with err: it could not have as many, and has those that were free. It is held to them where
  * the configuration says which devices they are. */
 int jobs_set_gpus(struct job *job, unsigned n, struct error *err);
+/* Hold a cgroup of the job's user, by its path below jobs_user_place(), to those of the job's GPUs
+ * that the list names. 0, or -1 with err. */
+int jobs_hold_gpus(struct job *job, const char *cgroup, const char *gpus, struct error *err);
 /* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
  * it any more. */
 void job_end(struct job *job);
+/* The processes in this part of the job of this directory, which is stuck, if it still is. */
+void jobs_take_stuck(struct jobs *j, const char *dir, size_t part, const char *who);
 /* In which job the process that connected is (NULL: in none), and in which part of it ("task",
  * "u/home", "u/mprun.x/ranks/...", v1: ""), from its cgroup. 0, or -1 with err: it has ended. */
 int jobs_of_peer(struct jobs *j, int connection, struct job **ret, char *part, size_t n,
-/* The processes in this part of the job of this directory, which is stuck, if it still is. */
-void jobs_take_stuck(struct jobs *j, const char *dir, size_t part, const char *who);
                  struct error *err);
 /* Put the process that connected, and none else, into the job's cgroups. -1 with err: ESRCH, it
  * ended meanwhile. */

@@ -286,6 +286,24 @@ static int place(struct requests *r, struct client *peer, struct grant_answer *a
     return 1;
 }
 
+/* ---- devices ----------------------------------------------------------------------------------
+ */
+
+static int hold_devices(struct requests *r, struct client *peer, const struct grant_request *q,
+                        struct grant_answer *a)
+{
+    struct error e;
+    char part[MOVER_PART_MAX] = "";
+    struct job *job;
+    if (!job_of_peer(r, peer, "devices", &job, part, sizeof(part), a))
+        return 0;
+    if (job)
+        answer_init(a, GRANT_OK, NULL);
+    if (job && jobs_hold_gpus(job, q->cgroup, q->ids, &e) < 0)
+        fail(r, a, peer, "devices", &e);
+    return 1;
+}
+
 /* ---- token ------------------------------------------------------------------------------------
  */
 
@@ -550,10 +568,11 @@ struct grant_answer *requests_answer(struct requests *r, struct client *peer,
         return NULL;
     if (q->op == GRANT_TOKEN)
         return token(r, peer, a, ret_n);
-    int done = q->op == GRANT_PLACE   ? place(r, peer, a)
-               : q->op == GRANT_ENTER ? enter(r, peer, q, a)
-               : q->op == GRANT_BIND  ? bind_job(r, peer, q, a)
-                                      : 1;
+    int done = q->op == GRANT_PLACE     ? place(r, peer, a)
+               : q->op == GRANT_DEVICES ? hold_devices(r, peer, q, a)
+               : q->op == GRANT_ENTER   ? enter(r, peer, q, a)
+               : q->op == GRANT_BIND    ? bind_job(r, peer, q, a)
+                                        : 1;
     if (q->op == GRANT_STATUS)
         *ret_n = status(r, peer, a);
     if (done)

@@ -21,7 +21,8 @@ enum mover_op {
     MOVER_MARK,      /* give them this mark */
     MOVER_LIMIT,     /* these limits instead of those that hold */
     MOVER_CPUS,      /* these hardware threads (text) */
-    MOVER_DEVICES,   /* hold it to these devices */
+    MOVER_DEVICES,   /* hold it to these devices; or one of its user's cgroups in v2 (text:
+                        "/u/mprun.x-0/ranks/0.0.0") */
     MOVER_MEMS,      /* these memory nodes (text) */
     MOVER_NOTE,      /* keep text under this name with the job */
     MOVER_READ_NOTE, /* answer: text */

@@ -12,7 +12,7 @@
 #include "node-daemon/lib/marks.h"
 #include "node-daemon/mover/delegate.h"
 
-enum { USER_DEPTH = 32, NAME_SIZE = CGROUP_NAME_MAX + 16 };
+enum { USER_DEPTH = 32, NAME_SIZE = CGROUP_NAME_MAX + MOVER_PART_MAX };
 
 /* A cgroup below the job's: "", "/task", ... buf holds its name for as long as it is used. */
 static struct cgroup_at at_of(const struct ground *g, size_t part, const char *dir,
@@ -139,11 +139,17 @@ int job_set_cpus(const struct ground *g, const struct mover_request *q, struct e
 int job_hold_devices(const struct ground *g, const struct mover_request *q, struct error *err)
 {
     bool is_held = false;
+    char name[NAME_SIZE];
+    if (q->text[0] &&
+        (strncmp(q->text, "/u/", 3) || strstr(q->text, "..") || strlen(q->text) >= MOVER_PART_MAX))
+        return error_set(err, EINVAL, "hold a cgroup that is not in the user's part of '%s'",
+                         q->dir);
     errno = ENOTSUP;
     for (size_t part = 0; part < g->n; part++)
-        if (is_v2(g, part) || (g->part[part].controllers & CGROUP_BIT(CGROUP_DEVICES)))
-            is_held |= at_hold_devices(ground_at(g, part, q->dir), g->part[part].driver->version,
-                                       q->device, q->ndevices) == 0;
+        if (is_v2(g, part) ||
+            (!q->text[0] && (g->part[part].controllers & CGROUP_BIT(CGROUP_DEVICES))))
+            is_held |= at_hold_devices(at_of(g, part, q->dir, q->text, name),
+                                       g->part[part].driver->version, q->device, q->ndevices) == 0;
     return is_held ? 0 : error_errno(err, errno, "hold cgroup '%s' to its devices", q->dir);
 }
 

@@ -21,7 +21,8 @@ int job_mark(const struct ground *g, const char *dir, enum mover_mark mark, stru
 int job_limit(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
               struct error *err);
 int job_set_cpus(const struct ground *g, const struct mover_request *q, struct error *err);
-/* In each hierarchy that can; -1: none can. */
+/* In each hierarchy that can; -1: none can. A cgroup of its user's is held by a program of its own,
+ * instead of the job's. */
 int job_hold_devices(const struct ground *g, const struct mover_request *q, struct error *err);
 int job_own(const struct ground *g, const char *dir, uid_t uid, struct error *err);
 /* End the job for a turn of some milliseconds. */

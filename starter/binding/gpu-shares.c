@@ -178,6 +178,31 @@ bool gpu_shares_of(const struct gpu_shares *s, uint32_t local, char ret[GPU_LIST
     return true;
 }
 
+bool gpu_shares_know_files(const struct gpu_shares *s)
+{
+    const struct host_gpus *g = s->first ? &s->first->host : &s->host;
+    bool all = g->nfiles <= CGROUP_DEVICES_MAX;
+    for (size_t i = 0; all && i < g->n; i++) {
+        size_t f = 0;
+        while (f < g->nfiles && g->file[f].gpu != (int)i)
+            f++;
+        all = f < g->nfiles;
+    }
+    return all;
+}
+
+size_t gpu_shares_others_files(const struct gpu_shares *s, uint32_t local,
+                               struct cgroup_device ret[CGROUP_DEVICES_MAX])
+{
+    const struct host_gpus *g = s->first ? &s->first->host : &s->host;
+    size_t n = 0;
+    for (size_t f = 0; f < g->nfiles && n < CGROUP_DEVICES_MAX; f++)
+        if (g->file[f].gpu < 0 || !idset_has(&s->ranks[local], (unsigned)g->file[f].gpu))
+            ret[n++] = (struct cgroup_device){
+                .major = g->file[f].major, .minor = g->file[f].minor, .is_denied = 1};
+    return n;
+}
+
 unsigned gpu_shares_kinds(const struct gpu_shares *s)
 {
     return s->first ? s->first->host.kinds : s->host.kinds;

@@ -3,6 +3,7 @@
  * (--gpus-per-rank) */
 #pragma once
 
+#include "containment/cgroup/devices.h"
 #include "plan/gpus.h"
 #include "starter/binding/host-gpus.h"
 
@@ -40,5 +41,11 @@ void gpu_shares_free(struct gpu_shares *s); /* that of the first world goes last
 /* Has this rank, by its index on this host, GPUs of its own? Then their ids, with commas between
  * them, are in ret. */
 bool gpu_shares_of(const struct gpu_shares *s, uint32_t local, char ret[GPU_LIST_MAX]);
+/* Do the drivers tell the device files of all GPUs that ranks can have here? */
+bool gpu_shares_know_files(const struct gpu_shares *s);
+/* The files of all of this machine's GPUs that are not the rank's, for at_hold_devices(). How many.
+ */
+size_t gpu_shares_others_files(const struct gpu_shares *s, uint32_t local,
+                               struct cgroup_device ret[CGROUP_DEVICES_MAX]);
 /* Bits 1 << enum gpu_kind of the variables that are to name GPUs here. */
 unsigned gpu_shares_kinds(const struct gpu_shares *s);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+
+enum { NVIDIA_MAJOR = 195 }; /* of /dev/nvidia0, ... */
 
 const char *const gpu_variables[GPU_KINDS] = {
     [GPU_NVIDIA] = "CUDA_VISIBLE_DEVICES",
@@ -25,7 +28,8 @@ struct device { /* one of a list in the order of PCI addresses */
     char pci[16];
     enum gpu_kind kind;
     char number[8];
-    char uuid[64]; /* "": not known */
+    char uuid[64];  /* "": not known */
+    bool has_minor; /* number is that of its /dev/nvidia */
 };
 
 /* The kind of a PCI device by its driver; GPU_KINDS: it is no GPU. */
@@ -48,14 +52,15 @@ static enum gpu_kind kind_of(int pci, const char *address)
 }
 
 /* What stands behind "KEY:" in the driver's file about a device. */
-static void take_value(const char *text, const char *key, char *ret, size_t n)
+static bool take_value(const char *text, const char *key, char *ret, size_t n)
 {
     const char *at = strstr(text, key);
     if (!at)
-        return;
+        return false;
     at += strlen(key);
     at += strspn(at, ": \t");
     snprintf(ret, n, "%.*s", (int)strcspn(at, " \t\n"), at);
+    return true;
 }
 
 static void name(int root, struct device *d)
@@ -65,8 +70,8 @@ static void name(int root, struct device *d)
         snprintf(path, sizeof(path), "proc/driver/nvidia/gpus/%s/information", d->pci);
         if (file_read_at(root, path, text, sizeof(text)) <= 0)
             return;
-        take_value(text, "GPU UUID", d->uuid, sizeof(d->uuid));
-        take_value(text, "Device Minor", d->number, sizeof(d->number));
+        (void)take_value(text, "GPU UUID", d->uuid, sizeof(d->uuid));
+        d->has_minor = take_value(text, "Device Minor", d->number, sizeof(d->number));
     } else if (d->kind == GPU_AMD) {
         snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/unique_id", d->pci);
         if (file_read_at(root, path, text, sizeof(text)) > 0)
@@ -106,6 +111,39 @@ static size_t find_devices(int root, struct device **ret)
     free(list);
     *ret = d;
     return found;
+}
+
+/* ---- their files ------------------------------------------------------------------------------
+ */
+
+static int add_file(struct host_gpus *g, uint32_t major, uint32_t minor, int gpu)
+{
+    struct gpu_file *grown = realloc(g->file, (g->nfiles + 1) * sizeof(*grown));
+    if (!grown)
+        return -1;
+    g->file = grown;
+    g->file[g->nfiles++] = (struct gpu_file){.major = major, .minor = minor, .gpu = gpu};
+    return 0;
+}
+
+/* Those of the kernel's graphics (card1, renderD128), and the vendor's own. */
+static int add_files(int root, const struct device *d, int gpu, struct host_gpus *g)
+{
+    char path[320], text[32];
+    uint32_t major, minor;
+    struct dirent *e;
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/drm", d->pci);
+    int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_DIR DIR *drm = fd < 0 ? NULL : fdopendir(fd);
+    int rc =
+        d->has_minor ? add_file(g, NVIDIA_MAJOR, (uint32_t)strtoul(d->number, NULL, 10), gpu) : 0;
+    while (rc == 0 && drm && (e = readdir(drm))) {
+        snprintf(path, sizeof(path), "%.255s/dev", e->d_name);
+        if (file_read_at(dirfd(drm), path, text, sizeof(text)) > 0 &&
+            sscanf(text, "%" SCNu32 ":%" SCNu32, &major, &minor) == 2)
+            rc = add_file(g, major, minor, gpu);
+    }
+    return rc;
 }
 
 /* ---- which of them ranks can have -------------------------------------------------------------
@@ -160,12 +198,14 @@ int host_gpus_read(int root, const char *list, struct host_gpus *ret)
     int rc = list ? take_list(&g, list) : 0;
     for (size_t i = 0; !list && rc == 0 && i < n; i++)
         rc = add(&g, device[i].number, sizeof(device[i].number));
-    for (size_t i = 0; rc == 0 && i < g.n; i++)
-        for (size_t k = 0; k < n; k++)
-            if (is_called(&device[k], g.gpu[i].id)) {
-                find_near(root, &device[k], &g.gpu[i].near);
-                break;
-            }
+    for (size_t k = 0; rc == 0 && k < n; k++) {
+        size_t i = 0;
+        while (i < g.n && !is_called(&device[k], g.gpu[i].id))
+            i++;
+        if (i < g.n && idset_count(&g.gpu[i].near) == 0)
+            find_near(root, &device[k], &g.gpu[i].near);
+        rc = add_files(root, &device[k], i < g.n ? (int)i : -1, &g);
+    }
     g.kinds = n > 0 ? 1u << device[0].kind : (1u << GPU_KINDS) - 1;
     if (rc < 0)
         host_gpus_free(&g);
@@ -181,5 +221,6 @@ void host_gpus_free(struct host_gpus *g)
         idset_free(&g->gpu[i].near);
     }
     free(g->gpu);
+    free(g->file);
     *g = (struct host_gpus){.gpu = NULL};
 }

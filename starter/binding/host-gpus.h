@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/idset.h"
 
@@ -21,9 +22,16 @@ struct host_gpu {
     struct idset near; /* hardware threads; empty: not known */
 };
 
+struct gpu_file { /* a character device of a GPU of this machine */
+    uint32_t major, minor;
+    int gpu; /* index of the GPU; -1: of one that ranks cannot have */
+};
+
 struct host_gpus { /* as zero there are none */
     struct host_gpu *gpu;
     size_t n;
+    struct gpu_file *file; /* as the drivers tell; those that all GPUs share are not among them */
+    size_t nfiles;
     unsigned kinds; /* bits 1 << kind: whose variables are to name them; all, where no driver says
                        whose they are */
 };

@@ -13,6 +13,7 @@
 #include "containment/job-cgroup/systemd-scope.h"
 #include "containment/step/tree.h"
 #include "rm-adapters/starter-side/starter-side.h"
+#include "starter/containment/rank-devices.h"
 
 static const char *why_no_limits(const struct step_containment *c)
 {
@@ -36,12 +37,6 @@ static int check(const struct step_containment *c, struct error *err)
             return error_set(err, ENOTSUP,
                              "--containment=...,%s: no cgroup of this host can hold it (%s)",
                              cgroup_controller_text(needs[i].controller), why_no_limits(c));
-    if (r->devices && !c->answer.devices_held)
-        return error_set(err, ENOTSUP,
-                         "--containment=...,devices: nothing is known to hold the job to its GPUs "
-                         "here: that takes mprund with a table of them (section gpu of "
-                         "mprund.conf), or the resource manager, of which mprun cannot tell; leave "
-                         "'devices' out");
     return 0;
 }
 
@@ -58,7 +53,7 @@ static int hold_cpus(struct step_containment *c, struct error *err)
     return 0;
 }
 
-static int settle(struct step_containment *c, struct error *err)
+static int settle(struct step_containment *c, const struct gpu_shares *gpus, struct error *err)
 {
     unsigned have = c->tree ? cgroup_tree_controllers(c->tree) : 0;
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
@@ -66,7 +61,8 @@ static int settle(struct step_containment *c, struct error *err)
             c->rank_limits.of[k].held_by = HELD_BY_CGROUP;
     limits_hold_without_cgroup(&c->rank_limits, LIMIT_OF_RANK);
     limits_hold_without_cgroup(&c->host_limits, LIMIT_OF_HOST);
-    c->is_ready = check(c, err) == 0 && hold_cpus(c, err) == 0;
+    c->is_ready =
+        check(c, err) == 0 && hold_cpus(c, err) == 0 && rank_devices_begin(c, gpus, err) == 0;
     return c->is_ready ? 0 : -1;
 }
 
@@ -280,8 +276,9 @@ void containment_probe(struct step_containment *c, const pid_t *self, size_t nse
     use_first(c, self, nself, describe_parents);
 }
 
-int containment_begin(struct step_containment *c, const struct idset *cpus, const pid_t *self,
-                      size_t nself, struct error *err)
+int containment_begin(struct step_containment *c, const struct idset *cpus,
+                      const struct gpu_shares *gpus, const pid_t *self, size_t nself,
+                      struct error *err)
 {
     const struct step *step = c->step;
     c->cpus = cpus;
@@ -295,7 +292,7 @@ int containment_begin(struct step_containment *c, const struct idset *cpus, cons
         use_first(c, self, nself, make_tree);
     }
     oom_kills_begin(&c->oom_kills); /* now that this process is where it stays */
-    return settle(c, err);
+    return settle(c, gpus, err);
 }
 
 int containment_remove(struct step_containment *c, struct error *err)

@@ -15,6 +15,7 @@
 #include "model/step.h"
 
 struct cgroup_tree;
+struct gpu_shares;
 struct idset;
 struct systemd_scope;
 
@@ -28,6 +29,9 @@ struct step_containment { /* begins as all zero but for loop; others only read t
     struct limits rank_limits, host_limits; /* the step's (the lowest of programs that have their
                                                own), with what holds each of them */
     struct grant_answer answer;             /* the node daemon's; all zero: none */
+    enum devices_held devices;              /* rank-devices.c */
+    char why_no_devices[300];               /* why not DEVICES_OF_RANK where ranks have GPUs of
+                                               their own; "". rank-devices.c */
     struct oom_kills oom_kills;             /* since containment_begin() */
     /* private to step-containment.c */
     bool has_answer;
@@ -59,10 +63,12 @@ void containment_find_place(struct step_containment *c, const struct step *step,
 void containment_stop(struct step_containment *c);
 
 /* Make the step's cgroup, set the host's limits: 0, or -1 with err, and the step must not run here.
- * cpus: hardware threads that ranks may use; they must live as long as c. self: the starter's own
+ * cpus: hardware threads that ranks may use; they must live as long as c. gpus: what is dealt to
+ * ranks. self: the starter's own
  * processes. */
-int containment_begin(struct step_containment *c, const struct idset *cpus, const pid_t *self,
-                      size_t nself, struct error *err);
+int containment_begin(struct step_containment *c, const struct idset *cpus,
+                      const struct gpu_shares *gpus, const pid_t *self, size_t nself,
+                      struct error *err);
 /* Find out what containment_begin() would most likely reach, without making anything: the level,
  * and as reason where cgroups could be made, or why not. */
 void containment_probe(struct step_containment *c, const pid_t *self, size_t nself);

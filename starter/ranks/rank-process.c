@@ -20,6 +20,7 @@
 #include "model/rank-end.h"
 #include "plan/topology.h"
 #include "starter/binding/rank-binding.h"
+#include "starter/containment/rank-devices.h"
 #include "starter/containment/step-containment.h"
 #include "starter/io/rank-io.h"
 #include "starter/links/uplink.h"
@@ -286,6 +287,21 @@ static void start_process(struct rank *r)
     send_started(r);
 }
 
+/* -1 with err: it must not start. */
+static int hold_devices(const struct rank *r, struct error *err)
+{
+    const struct starter_services *with = r->all->with;
+    struct error e;
+    if (rank_devices_hold(with->containment, with->gpus, r->local, r->leaf, &e) == 0)
+        return 0;
+    if (!with->launch->step.containment.devices) {
+        log_warn("rank %u can open GPUs of others: %s", r->name.rank, e.text);
+        return 0;
+    }
+    *err = e;
+    return error_context(err, "--containment=...,devices");
+}
+
 void rank_start(struct rank *r)
 {
     struct cgroup_tree *tree = r->all->with->containment->tree;
@@ -298,6 +314,10 @@ void rank_start(struct rank *r)
     }
     if (r->leaf)
         r->limits = *cgroup_leaf_limits(r->leaf);
+    if (hold_devices(r, &e) < 0) {
+        not_started(r, EXIT_CODE_MPRUN, &e);
+        return;
+    }
     limits_hold_without_cgroup(&r->limits, LIMIT_OF_RANK);
     start_process(r);
 }

@@ -5,6 +5,7 @@
  *   grant-probe token               ask for grants: a line "HOST TOKEN" for each, HOST "-" for any
  *   grant-probe enter JOB UID       ask to be put into a job
  *   grant-probe claim JOB           ask for a place, and say in which job
+ *   grant-probe devices CGROUP IDS  hold a cgroup of the user's to these GPUs
  *   grant-probe raw BYTES           send that many bytes of nonsense
  *   grant-probe version             send a request of a later version
  *   grant-probe silent N            N connections that ask nothing: prints how many were let in,
@@ -498,6 +499,10 @@ int main(int argc, char **argv)
         q.version++;
     } else if (!strcmp(what, "claim") && argc == 3) {
         snprintf(q.job, sizeof(q.job), "%s", argv[2]);
+    } else if (!strcmp(what, "devices") && argc == 4) {
+        q.op = GRANT_DEVICES;
+        snprintf(q.cgroup, sizeof(q.cgroup), "%s", argv[2]);
+        snprintf(q.ids, sizeof(q.ids), "%s", argv[3]);
     } else if (!strcmp(what, "enter") && argc == 4) {
         grant_request_init(&q, GRANT_ENTER, GRANT_SITE);
         snprintf(q.job, sizeof(q.job), "%s", argv[2]);

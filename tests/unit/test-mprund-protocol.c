@@ -45,7 +45,7 @@ static void only_a_whole_request_is_one(void **state)
     r = request(GRANT_PLACE);
     r.op = 0;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
-    r.op = GRANT_TOKEN + 1;
+    r.op = GRANT_DEVICES + 1;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
 }
 
@@ -81,6 +81,25 @@ static void only_a_request_to_bind_binds(void **state)
         assert_non_null(grant_request_fault(&r, sizeof(r)));
         r.bind = 0;
         r.virtual_memory = 1;
+        assert_non_null(grant_request_fault(&r, sizeof(r)));
+    }
+}
+
+static void only_a_request_of_devices_names_a_cgroup(void **state)
+{
+    struct grant_request r = request(GRANT_DEVICES);
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    strcpy(r.cgroup, "mprun.x-0/ranks/0.0.0");
+    strcpy(r.ids, "0,1");
+    assert_null(grant_request_fault(&r, sizeof(r)));
+    r.ids[sizeof(r.ids) - 1] = 'x';
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    for (unsigned op = GRANT_PLACE; op < GRANT_DEVICES; op++) {
+        r = request((enum grant_op)op);
+        strcpy(r.cgroup, "x");
+        assert_non_null(grant_request_fault(&r, sizeof(r)));
+        r = request((enum grant_op)op);
+        strcpy(r.ids, "0");
         assert_non_null(grant_request_fault(&r, sizeof(r)));
     }
 }
@@ -252,6 +271,7 @@ int main(void)
         cmocka_unit_test(only_a_whole_request_is_one),
         cmocka_unit_test(who_asks_for_a_place_says_nothing_else),
         cmocka_unit_test(only_a_request_to_bind_binds),
+        cmocka_unit_test(only_a_request_of_devices_names_a_cgroup),
         cmocka_unit_test(text_ends_within_its_field),
         cmocka_unit_test(names_of_jobs_make_no_paths),
         cmocka_unit_test(a_user_has_a_rate_and_a_number_of_connections),

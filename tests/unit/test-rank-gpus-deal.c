@@ -196,12 +196,46 @@ static void the_kind_of_the_cards_says_which_variable_names_them(void **state)
     end(fd);
 }
 
+/* "MAJOR:MINOR=INDEX ..." */
+static void expect_files(int fd, const char *list, const char *want)
+{
+    char is[256] = "";
+    struct host_gpus g;
+    assert_int_equal(host_gpus_read(fd, list, &g), 0);
+    for (size_t i = 0; i < g.nfiles; i++)
+        snprintf(is + strlen(is), sizeof(is) - strlen(is), "%s%u:%u=%d", i ? " " : "",
+                 (unsigned)g.file[i].major, (unsigned)g.file[i].minor, g.file[i].gpu);
+    assert_string_equal(is, want);
+    host_gpus_free(&g);
+}
+
+static void drivers_tell_which_files_are_whose(void **state)
+{
+    int fd = begin();
+    put_device("0000:3b:00.0", "nvidia", "0-7\n");
+    put_device("0000:af:00.0", "nvidia", "0-7\n");
+    expect_files(fd, NULL, ""); /* no minor number is said */
+    put("proc/driver/nvidia/gpus/0000:3b:00.0/information", "Device Minor: \t 1\n");
+    put("proc/driver/nvidia/gpus/0000:af:00.0/information", "Device Minor: \t 0");
+    put("sys/bus/pci/devices/0000:af:00.0/drm/renderD129/dev", "226:129\n");
+    expect_files(fd, NULL, "195:1=0 195:0=1 226:129=1");
+    expect_files(fd, "0", "195:1=-1 195:0=0 226:129=0");
+    end(fd);
+    fd = begin();
+    put_device("0000:c1:00.0", "amdgpu", "4-7\n");
+    put("sys/bus/pci/devices/0000:c1:00.0/drm/renderD128/dev", "226:128\n");
+    put("sys/bus/pci/devices/0000:c1:00.0/drm/version", "1\n");
+    expect_files(fd, NULL, "226:128=0");
+    end(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_have_gpus_near_their_cores_and_alone_unless_they_share),
         cmocka_unit_test(the_cards_of_a_machine_are_known_by_number_and_uuid),
         cmocka_unit_test(the_kind_of_the_cards_says_which_variable_names_them),
+        cmocka_unit_test(drivers_tell_which_files_are_whose),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,8 @@ static void two_hosts_in_cgroups(void **state)
     f->hosts[1].threads = "0-1,8";
     f->hosts[1].memory_nodes = "0";
     f->hosts[0].gpus = f->hosts[1].gpus = "0,1";
-    f->hosts[1].gpus_held = true;
+    f->hosts[1].gpus_held = DEVICES_OF_JOB;
+    f->hosts[1].gpus_why = "it is not root's";
     assert_text(f, 0,
                 "step 1a2b of job 42 (gridengine): ./solver -i input.dat\n"
                 "4 ranks on 2 hosts, from 2026-08-02 10:11:12 for 1:01:40, exit code 139\n"
@@ -175,7 +176,8 @@ static void two_hosts_in_cgroups(void **state)
                 "  node01: hardware threads 0-1\n"
                 "  node02: hardware threads 0-1,8, memory nodes 0\n"
                 "  node01: GPUs 0,1; nothing is known to keep ranks from opening others\n"
-                "  node02: GPUs 0,1; no other can be opened\n"
+                "  node02: GPUs 0,1; no other can be opened, but ranks can open each other's (it "
+                "is not root's)\n"
                 "  node01, node02: tracking rank in v2 cgroups\n"
                 "  node02: memory of a host limited to 2 GiB, held by cgroup; processes of a host "
                 "limited to 100, held by nothing\n"

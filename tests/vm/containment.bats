@@ -66,6 +66,30 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     rmdir /sys/fs/cgroup/deep/below /sys/fs/cgroup/deep
 }
 
+@test "root's ranks with GPUs of their own can open no others, nor can what they start" {
+    [ "$(id -u)" = 0 ] || skip "for root"
+    # two GPUs whose devices are /dev/full and /dev/zero, as their driver tells
+    machine() {
+        unshare --mount bash -c 'mount -t tmpfs none /sys/bus/pci && cd /sys/bus/pci && mkdir -p drivers/amdgpu devices/0000:0{4,5}:00.0/drm/renderD128
+            ln -s ../../drivers/amdgpu devices/0000:04:00.0/driver && ln -s ../../drivers/amdgpu devices/0000:05:00.0/driver
+            echo 1:7 >devices/0000:04:00.0/drm/renderD128/dev && echo 1:5 >devices/0000:05:00.0/drm/renderD128/dev
+            cd /tmp && exec "$@"' bash "$@" 3>&-
+    }
+    printf '%s\n' 'for f in full zero null; do' '    (: <"/dev/$f") 2>/dev/null && printf "%s " "$f" || printf "no-%s " "$f"' done >opens
+    opens='setsid -w sh -c "echo \$MPRUN_RANK \$ROCR_VISIBLE_DEVICES \$(sh '$PWD'/opens)"'
+    run -0 --separate-stderr machine "$MPRUN" -n 2 --gpus-per-rank 1 --containment=devices --report containment sh -c "$opens"
+    [ "$(sort <<<"$output")" = $'0 0 full no-zero null\n1 1 no-full zero null' ]
+    [[ $stderr == *": GPUs: a rank with GPUs of its own can open no other"* ]]
+    run -0 --separate-stderr machine "$MPRUN" -n 2 --gpus-per-rank 1/2 sh -c "$opens" : -n 1 sh -c "$opens" # which has the same
+    [ "$(sort <<<"$output")" = $'0 0 full no-zero null\n1 1 no-full zero null\n2 0 full no-zero null' ]
+    no_cgroups
+    # which devices there are is not known; a rank has no cgroup
+    run -125 machine env CUDA_VISIBLE_DEVICES=7 "$MPRUN" -n 1 --gpus-per-rank 1 --containment=devices true
+    [[ $output == *"--containment=...,devices: "*"(no driver tells which devices belong to which GPU)"* ]]
+    run -0 --separate-stderr machine "$MPRUN" -n 1 --gpus-per-rank 1 --containment=tree --report containment true
+    [[ $stderr == *": GPUs: nothing is known to keep ranks from opening others (ranks have no cgroups of their own)"* ]]
+}
+
 @test "a rank that exceeds --mem-per-rank is killed and named with its limit" {
     needs_memory
     run --separate-stderr mprun -n 2 --mem-per-rank 48M sh -c \

@@ -6,6 +6,7 @@ load '../lib/mprun'
 LAB_UID=65534
 MPRUND=$MPRUN_BUILD/node-daemon/mprund
 MPBIND=$MPRUN_BUILD/tools/mpbind
+GRANT_PROBE=$MPRUN_BUILD/tests/system/grant-probe
 
 # An mprund that does not run for 1.5 s is given up: on a busy machine that may be the machine's fault.
 setup_file() { export BATS_TEST_RETRIES=2; }
@@ -341,6 +342,26 @@ END
     wait_until 60 no_job
     run -0 enter --gpus 2 -- sh /tmp/lab/opens
     [ "$output" = "$all" ]
+    wait_until 60 no_job
+    # each rank with GPUs of its own opens those and no other, nor does what it starts
+    ranks() { run -0 --separate-stderr enter --gpus 2 -- "$MPRUN" --report containment "$@" sh -c 'setsid -w sh -c "echo \$MPRUN_RANK \$CUDA_VISIBLE_DEVICES \$(sh /tmp/lab/opens)"' && sort <<<"$output" >/tmp/lab/ranks && wait_until 60 no_job; }
+    ranks -n 2 --gpus-per-rank 1
+    if [ "$VMRUN_CGROUP" = v1 ]; then # nothing of v1 is the user's
+        [ "$(cat /tmp/lab/ranks)" = "0 A ${all% }"$'\n'"1 B ${all% }" ]
+        [[ $stderr == *": GPUs A,B; no other can be opened, but ranks can open each other's (ranks have no cgroups of their own)"* ]]
+    else
+        [ "$(cat /tmp/lab/ranks)" = $'0 A lab-gpu0 lab-gpu1:EPERM lab-gpus null\n1 B lab-gpu0:EPERM lab-gpu1 lab-gpus null' ]
+        [[ $stderr == *": GPUs A,B; a rank with GPUs of its own can open no other"* ]]
+        ranks -n 3 --oversubscribe --gpus-per-rank 1/2 --containment=devices
+        [ "$(grep -c 'A lab-gpu0 lab-gpu1:EPERM' /tmp/lab/ranks) $(grep -c 'B lab-gpu0:EPERM lab-gpu1 ' /tmp/lab/ranks)" = '2 1' ]
+        # a user holds what is its own, and to no more than the job has
+        run enter --gpus 1 -- "$GRANT_PROBE" place sh -c 'd=$(echo /sys/fs/cgroup/mprund/site-12.1-*/u); [ -d "$d" ] || d=$(echo /sys/fs/cgroup/unified/mprund/site-12.1-*/u)
+            mkdir "$d/x" && "$0" devices x A,B && echo $$ >"$d/x/cgroup.procs" && sh /tmp/lab/opens; echo
+            for other in ../task u/../../task nothing; do ! "$0" devices $other B || exit; done; "$0" devices "" B' "$GRANT_PROBE"
+        echo "$output"
+        [[ $output == *$'\nlab-gpu0 lab-gpu1:EPERM lab-gpus null \n'* ]]
+        [ "$(grep -c "^failed .*is not in the user's part" <<<"$output") $(grep -c '^failed .*No such file' <<<"$output") $(grep -c '^bad ' <<<"$output")" = '2 1 1' ]
+    fi
     wait_until 60 no_job
     run -0 enter --memory 100M -- sh /tmp/lab/opens
     [ "$output" = 'lab-gpu0:EPERM lab-gpu1:EPERM lab-gpus:EPERM null ' ]
