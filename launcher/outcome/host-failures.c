@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/log.h"
 #include "common/host-name-list.h"
@@ -44,6 +45,13 @@ bool host_failures_is_consequence(const struct host_failures *f, const struct ho
            (verdict_is_ending(f->verdict) && (h->told || host_is_behind(h, has_died, NULL)));
 }
 
+/* A starter's own words may begin with "on HOST: ". */
+static bool names_host(const char *words, const char *host)
+{
+    size_t n = strlen(host);
+    return !strncmp(words, "on ", 3) && !strncmp(words + 3, host, n) && words[3 + n] == ':';
+}
+
 static void say(struct host_failures *f)
 {
     char names[600], behind[NAME_RUN_TEXT], text[1200];
@@ -52,7 +60,9 @@ static void say(struct host_failures *f)
     int at = n > 1 ? snprintf(text, sizeof(text),
                               "hosts %s: they failed together; %s was the first: %.400s", names,
                               f->first->name, f->text)
-                   : snprintf(text, sizeof(text), "host %s: %s", f->first->name, f->text);
+             : names_host(f->text, f->first->name)
+                 ? snprintf(text, sizeof(text), "%s", f->text)
+                 : snprintf(text, sizeof(text), "host %s: %s", f->first->name, f->text);
     if (nbehind && at > 0 && (size_t)at < sizeof(text))
         snprintf(text + at, sizeof(text) - (size_t)at, "; behind %s, and ended as well: %s",
                  n > 1 ? "them" : "it", behind);
