@@ -94,8 +94,8 @@ static void simulation_ended(void *arg, pid_t pid, int status, const struct rusa
     struct simulation *sim = arg;
     size_t n = sim->opened;
     sim->ended = 1;
-    for (size_t i = 0; i < n && fanout_ended(sim->starting, i, status); i++)
-        ;
+    for (size_t i = 0; i < n; i++)
+        fanout_ended(sim->starting, i, status);
 }
 
 /* The output of a host that is ready, and says nothing else; -1 with errno. */

@@ -51,7 +51,7 @@ struct start_channel {
 
 /* Something has happened to the start of a host. `host` is the index in the request's allocation;
  * `channel` is given with START_CHANNEL_OPEN alone, `status` with START_CHANNEL_ENDED, `err` with
- * START_FAILED. The receiver may call the adapter again, and destroy() as well. */
+ * START_FAILED. The receiver may call the adapter again, but not destroy(). */
 typedef void (*start_event_fn)(void *arg, size_t host, enum start_event event,
                                const struct start_channel *channel, int status,
                                const struct error *err);

@@ -48,8 +48,6 @@ struct starting {
     char preamble[PREAMBLE_TEXT];   /* Torque: the variable with the start parameters */
     bool has_begun, has_answered, is_cancelled, is_obit_late, may_spawn;
     size_t next; /* host whose task is asked for next */
-    int in_event;
-    bool is_destroyed; /* in an event */
     size_t nhosts;
     struct task tasks[]; /* by host */
 };
@@ -73,22 +71,14 @@ static void starting_free(struct starting *s)
     free(s);
 }
 
-/* Returns false when *s is gone after that. */
-static bool send_event(struct starting *s, size_t host, enum start_event event, int status,
+static void send_event(struct starting *s, size_t host, enum start_event event, int status,
                        const struct error *err)
 {
     static const struct start_channel channel = {.in_fd = -1, .out_fd = -1, .err_fd = -1};
     s->tasks[host].is_open = event == START_CHANNEL_OPEN;
     s->tasks[host].has_ended = event != START_CHANNEL_OPEN;
-    s->in_event++;
     s->request.event(s->request.arg, host, event, event == START_CHANNEL_OPEN ? &channel : NULL,
                      status, err);
-    s->in_event--;
-    if (s->is_destroyed && !s->in_event) {
-        starting_free(s);
-        return false;
-    }
-    return !s->is_destroyed;
 }
 
 /* Nothing more can be learned of the tasks: those that were not begun have failed, and the others
@@ -110,8 +100,8 @@ static void lose_mom(struct starting *s, const struct error *why)
                 log_warn("pbs_mom will not tell of the end of mprun's tasks: %s", why->text);
             is_said = true;
             loop_defer_schedule(&s->turn);
-        } else if (!send_event(s, i, START_FAILED, 0, &e)) {
-            return;
+        } else {
+            send_event(s, i, START_FAILED, 0, &e);
         }
     }
 }
@@ -229,25 +219,20 @@ static void spawn_some(struct starting *s)
     }
 }
 
-/* Returns false when *s is gone after that. */
-static bool fail_host(struct starting *s, size_t host, int code, const char *why)
+static void fail_host(struct starting *s, size_t host, int code, const char *why)
 {
     struct error e;
     error_set(&e, code, "start the starter of host '%s': %s",
               s->request.allocation->hosts[host].name, why);
-    return send_event(s, host, START_FAILED, 0, &e);
+    send_event(s, host, START_FAILED, 0, &e);
 }
 
 /* The hosts that were not asked for: the start was cancelled. */
-static bool cancel_rest(struct starting *s)
+static void cancel_rest(struct starting *s)
 {
-    while (s->next < s->nhosts) {
-        size_t host = s->next++;
-        if (!s->tasks[host].has_ended &&
-            !fail_host(s, host, ECANCELED, "not begun, because the start was cancelled"))
-            return false;
-    }
-    return true;
+    for (; s->next < s->nhosts; s->next++)
+        if (!s->tasks[s->next].has_ended)
+            fail_host(s, s->next, ECANCELED, "not begun, because the start was cancelled");
 }
 
 static void spawned(struct starting *s, size_t host, const struct tm_answer *a)
@@ -262,8 +247,7 @@ static void spawned(struct starting *s, size_t host, const struct tm_answer *a)
         return;
     }
     t->id = (uint32_t)a->value;
-    if (!send_event(s, host, START_CHANNEL_OPEN, 0, NULL))
-        return;
+    send_event(s, host, START_CHANNEL_OPEN, 0, NULL);
     if (s->is_cancelled)
         signal_task(s, host, SIGTERM);
     if (ask_of_task(s, host, TM_OBIT, 0, &e) < 0)
@@ -387,10 +371,9 @@ static void fail_silent_hosts(struct starting *s)
     s->nawaited = 0;
     loop_defer_schedule(&s->turn);
     for (size_t i = 0; i < s->next; i++) {
-        struct task *t = &s->tasks[i];
-        if (!t->is_open && !t->has_ended &&
-            !fail_host(s, i, ETIMEDOUT, "pbs_mom gives no answer to the request for a task there"))
-            return;
+        const struct task *t = &s->tasks[i];
+        if (!t->is_open && !t->has_ended)
+            fail_host(s, i, ETIMEDOUT, "pbs_mom gives no answer to the request for a task there");
     }
 }
 
@@ -426,14 +409,13 @@ static void turn(void *arg)
         begin(s);
         return;
     }
-    if (s->is_cancelled && !cancel_rest(s))
-        return;
+    if (s->is_cancelled)
+        cancel_rest(s);
     for (size_t i = 0; i < s->nhosts; i++) {
-        struct task *t = &s->tasks[i];
+        const struct task *t = &s->tasks[i];
         bool is_over = t->is_given_up || (t->has_left && (!s->link || s->is_obit_late));
-        if (t->is_open && !t->has_ended && is_over &&
-            !send_event(s, i, START_CHANNEL_ENDED, t->is_given_up ? SIGKILL : 0, NULL))
-            return;
+        if (t->is_open && !t->has_ended && is_over)
+            send_event(s, i, START_CHANNEL_ENDED, t->is_given_up ? SIGKILL : 0, NULL);
     }
     spawn_some(s);
 }
@@ -502,9 +484,6 @@ void tm_start_abandon(struct starting *s, size_t host)
 
 void tm_start_destroy(struct starting *s)
 {
-    if (!s || s->is_destroyed)
-        return;
-    s->is_destroyed = true;
-    if (!s->in_event)
+    if (s)
         starting_free(s);
 }

@@ -68,34 +68,9 @@ struct starting {
     size_t nagain; /* hosts to be tried once more */
     size_t at_once;
     bool cancelled;
-    int in_event;   /* how deep in calls of the receiver, which may destroy us */
-    bool destroyed; /* it did */
     size_t nhosts;
     struct fanout_host hosts[];
 };
-
-static void starting_free(struct starting *s)
-{
-    loop_defer_stop(&s->next);
-    loop_timer_stop(&s->kill_timer);
-    if (s->way->destroy)
-        s->way->destroy(s->arg);
-    free(s);
-}
-
-/* Tell the receiver. Returns false when *s is gone after that. */
-static bool send_event(struct starting *s, size_t host, enum start_event event,
-                       const struct start_channel *channel, int status, const struct error *err)
-{
-    s->in_event++;
-    s->request.event(s->request.arg, host, event, channel, status, err);
-    s->in_event--;
-    if (s->destroyed && !s->in_event) {
-        starting_free(s);
-        return false;
-    }
-    return !s->destroyed;
-}
 
 static void start_more(struct starting *s)
 {
@@ -110,14 +85,12 @@ static void arrived(struct starting *s, size_t host)
     s->hosts[host].on_way = false;
 }
 
-bool fanout_ended(struct starting *s, size_t host, int status)
+void fanout_ended(struct starting *s, size_t host, int status)
 {
     s->hosts[host].pid = 0;
     arrived(s, host);
-    if (!send_event(s, host, START_CHANNEL_ENDED, NULL, status, NULL))
-        return false;
+    s->request.event(s->request.arg, host, START_CHANNEL_ENDED, NULL, status, NULL);
     start_more(s);
-    return true;
 }
 
 static void client_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
@@ -177,19 +150,17 @@ static void start_next(void *arg)
     struct start_channel channel;
     struct error err = {0};
     size_t i = take_next(s);
-    bool is_alive;
     if (s->request.is_elsewhere && s->request.is_elsewhere(s->request.arg, i)) {
         start_more(s);
         return;
     }
     if (open_host(s, i, &channel, &err) == 0) {
-        is_alive = send_event(s, i, START_CHANNEL_OPEN, &channel, 0, NULL);
+        s->request.event(s->request.arg, i, START_CHANNEL_OPEN, &channel, 0, NULL);
     } else {
         error_context(&err, "start the starter of host '%s'", s->request.allocation->hosts[i].name);
-        is_alive = send_event(s, i, START_FAILED, NULL, 0, &err);
+        s->request.event(s->request.arg, i, START_FAILED, NULL, 0, &err);
     }
-    if (is_alive)
-        start_more(s);
+    start_more(s);
 }
 
 void fanout_again(struct starting *s, size_t host)
@@ -294,12 +265,14 @@ bool fanout_hand_over(struct starting *s, size_t host)
 
 void fanout_destroy(struct starting *s)
 {
-    if (!s || s->destroyed)
+    if (!s)
         return;
     for (size_t i = 0; i < s->nhosts; i++)
         if (s->hosts[i].pid > 0)
             reaper_remove(s->request.reaper, s->hosts[i].pid);
-    s->destroyed = true;
-    if (!s->in_event)
-        starting_free(s);
+    loop_defer_stop(&s->next);
+    loop_timer_stop(&s->kill_timer);
+    if (s->way->destroy)
+        s->way->destroy(s->arg);
+    free(s);
 }

@@ -39,9 +39,8 @@ int fanout_client(struct starting *s, size_t host, const char *path, char *const
                   bool own_stderr, struct start_channel *ret, struct error *err);
 /* For open(): start mpstarter itself, on the machine that mprun runs on. */
 int fanout_starter(struct starting *s, size_t host, struct start_channel *ret, struct error *err);
-/* For a host whose client is no process of its own: report its end. Returns false when the receiver
- * has destroyed the fanout. */
-bool fanout_ended(struct starting *s, size_t host, int status);
+/* For a host whose client is no process of its own: report its end. */
+void fanout_ended(struct starting *s, size_t host, int status);
 /* Open the channel of a host, whose client has ended, once more, in a later turn of the loop. */
 void fanout_again(struct starting *s, size_t host);
 

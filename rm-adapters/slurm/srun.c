@@ -59,8 +59,6 @@ struct starting {
     struct loop_timer words_timer; /* the last words of tasks that have ended */
     struct loop_timer end_timer;   /* ends srun: TERM, then KILL */
     bool has_begun, is_cancelled, is_termed;
-    int in_event;
-    bool is_destroyed; /* in an event */
     size_t nhosts;
     struct task tasks[]; /* by host, which is the number of the task */
 };
@@ -176,9 +174,11 @@ void srun_advise(const char *words, char *buf, size_t n)
     snprintf(buf, n, "%s", what);
 }
 
-/* Tells the receiver. Returns false when *s is gone after that. */
-static bool send_event(struct starting *s, size_t host, enum start_event event, int status,
-                       const struct error *err);
+static void host_ended(struct starting *s, size_t host, int status)
+{
+    s->tasks[host].has_ended = true;
+    s->request.event(s->request.arg, host, START_CHANNEL_ENDED, NULL, status, NULL);
+}
 
 static bool any_reported(const struct starting *s)
 {
@@ -243,12 +243,9 @@ static void send_named(void *arg)
 {
     struct starting *s = arg;
     for (size_t i = 0; i < s->nhosts; i++) {
-        struct task *t = &s->tasks[i];
-        if (!t->is_named || t->has_ended)
-            continue;
-        t->has_ended = true;
-        if (!send_event(s, i, START_CHANNEL_ENDED, t->status, NULL))
-            return;
+        const struct task *t = &s->tasks[i];
+        if (t->is_named && !t->has_ended)
+            host_ended(s, i, t->status);
     }
 }
 
@@ -321,29 +318,13 @@ static void starting_free(struct starting *s)
     free(s);
 }
 
-static bool send_event(struct starting *s, size_t host, enum start_event event, int status,
-                       const struct error *err)
-{
-    const struct start_channel channel = {.in_fd = -1, .out_fd = -1, .err_fd = -1, .pid = s->pid};
-    s->in_event++;
-    s->request.event(s->request.arg, host, event, event == START_CHANNEL_OPEN ? &channel : NULL,
-                     status, err);
-    s->in_event--;
-    if (s->is_destroyed && !s->in_event) {
-        starting_free(s);
-        return false;
-    }
-    return !s->is_destroyed;
-}
-
 static void fail_all(struct starting *s, const struct error *err)
 {
     for (size_t i = 0; i < s->nhosts; i++) {
         if (s->tasks[i].has_ended)
             continue;
         s->tasks[i].has_ended = true;
-        if (!send_event(s, i, START_FAILED, 0, err))
-            return;
+        s->request.event(s->request.arg, i, START_FAILED, NULL, 0, err);
     }
 }
 
@@ -374,14 +355,10 @@ static void srun_ended(void *arg, pid_t pid, int status, const struct rusage *us
     if (WIFSIGNALED(status) && !s->is_termed)
         log_note("srun (pid %d) was killed by SIG%s", (int)pid, sigabbrev_np(WTERMSIG(status)));
     for (size_t i = 0; i < s->nhosts; i++) {
-        struct task *t = &s->tasks[i];
-        if (t->has_ended)
-            continue;
+        const struct task *t = &s->tasks[i];
         bool is_well = t->has_reported && s->has_named && !WIFSIGNALED(status);
-        int own = t->is_named ? t->status : is_well ? 0 : status;
-        t->has_ended = true;
-        if (!send_event(s, i, START_CHANNEL_ENDED, own, NULL))
-            return;
+        if (!t->has_ended)
+            host_ended(s, i, t->is_named ? t->status : is_well ? 0 : status);
     }
 }
 
@@ -466,9 +443,10 @@ static void begin(struct starting *s)
         error_context(&e, "start the starters by srun");
         fail_all(s, &e);
     } else {
+        const struct start_channel channel = {
+            .in_fd = -1, .out_fd = -1, .err_fd = -1, .pid = s->pid};
         for (size_t i = 0; i < s->nhosts; i++)
-            if (!send_event(s, i, START_CHANNEL_OPEN, 0, NULL))
-                return;
+            s->request.event(s->request.arg, i, START_CHANNEL_OPEN, &channel, 0, NULL);
     }
 }
 
@@ -482,12 +460,9 @@ static void turn(void *arg)
     }
     end_if_over(s);
     for (size_t i = 0; i < s->nhosts; i++) {
-        if (!s->tasks[i].is_given_up || s->tasks[i].has_ended)
-            continue;
-        int status = s->tasks[i].is_named ? s->tasks[i].status : SIGKILL;
-        s->tasks[i].has_ended = true;
-        if (!send_event(s, i, START_CHANNEL_ENDED, status, NULL))
-            return;
+        const struct task *t = &s->tasks[i];
+        if (t->is_given_up && !t->has_ended)
+            host_ended(s, i, t->is_named ? t->status : SIGKILL);
     }
 }
 
@@ -546,13 +521,10 @@ void srun_abandon(struct starting *s, size_t host)
 /* With srun killed, its shepherd ends what is left of the step. */
 void srun_destroy(struct starting *s)
 {
-    if (!s || s->is_destroyed)
-        return;
-    if (s->pid > 1) {
+    if (s && s->pid > 1) {
         reaper_remove(s->request.reaper, s->pid);
         kill(s->pid, SIGKILL);
     }
-    s->is_destroyed = true;
-    if (!s->in_event)
+    if (s)
         starting_free(s);
 }

@@ -118,9 +118,8 @@ struct run {
     struct start_channel channels[8];
     int opened[8], ended[8], failed[8], status[8];
     int orphans, order[8], norder;
-    int finished;        /* hosts that ended or failed */
-    int cancel_after;    /* cancel when so many are open; 0: never */
-    int destroy_on_open; /* destroy from within the first OPEN */
+    int finished;     /* hosts that ended or failed */
+    int cancel_after; /* cancel when so many are open; 0: never */
     char error[1024];
 };
 
@@ -155,11 +154,6 @@ static void on_event(void *arg, size_t host, enum start_event event,
     assert_int_equal(getpgid(channel->pid), channel->pid); /* a group of its own */
     if (r->cancel_after == r->norder)
         rm_adapter_local.cancel(r->starting);
-    if (r->destroy_on_open) {
-        rm_adapter_local.destroy(r->starting);
-        r->starting = NULL;
-        loop_stop(r->loop);
-    }
 }
 
 static void on_orphan(void *arg, pid_t pid, int status, const struct rusage *usage)
@@ -286,18 +280,6 @@ static void cancel_ends_what_runs_and_begins_nothing_more(void **state)
     run_free(&r);
 }
 
-static void it_may_be_destroyed_in_its_own_event(void **state)
-{
-    struct run r = {.destroy_on_open = 1};
-    run_start(&r, "3", "/bin/sh", "read line");
-    assert_int_equal(r.norder, 1);
-    /* it ends by the end of its input, and is nobody's any more */
-    close(r.channels[0].in_fd);
-    assert_int_equal(waitpid(r.channels[0].pid, NULL, 0), r.channels[0].pid);
-    r.channels[0].in_fd = -1;
-    run_free(&r);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,7 +291,6 @@ int main(void)
         cmocka_unit_test(the_channel_carries_both_ways_and_nothing_else_is_open),
         cmocka_unit_test(a_starter_that_is_not_there_is_named_with_its_host),
         cmocka_unit_test(cancel_ends_what_runs_and_begins_nothing_more),
-        cmocka_unit_test(it_may_be_destroyed_in_its_own_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
