@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 enum { WORD_BITS = 8 * sizeof(unsigned long) };
 
 void idset_free(struct idset *s)
@@ -191,9 +193,8 @@ static unsigned run_end(const struct idset *s, unsigned first)
 
 char *idset_format(const struct idset *s)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
+    struct text_writer text;
+    FILE *f = text_begin(&text);
     if (!f)
         return NULL;
     const char *comma = "";
@@ -206,9 +207,5 @@ char *idset_format(const struct idset *s)
         comma = ",";
         id = idset_next(s, last + 1);
     }
-    if (fclose(f) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_end(&text);
 }

@@ -12,6 +12,7 @@
 #include "common/near-words.h"
 #include "common/cleanup.h"
 #include "common/number.h"
+#include "common/text.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -258,6 +259,13 @@ int option_word(const char *word, size_t len, const char *const words[], struct 
     return error_set(err, EINVAL, "unknown word '%s'; valid: %s", copy, list);
 }
 
+int option_note(char **list, const char *name, size_t len, struct error *err)
+{
+    return text_append(list, ", ", "'%.*s'", (int)(len < 60 ? len : 60), name) == 0
+               ? 0
+               : error_set(err, ENOMEM, "out of memory");
+}
+
 static int set_seconds(const struct option_def *def, double *to, const char *value,
                        struct error *err)
 {
@@ -269,17 +277,6 @@ static int set_seconds(const struct option_def *def, double *to, const char *val
     if (def->high && *to > def->high)
         return error_set(err, EINVAL, "'%.60s' is too long; the most is %u second%s", value,
                          def->high, plural(def->high));
-    return 0;
-}
-
-/* Append a name to the list of those that are only noted. */
-static int note(char **list, const char *name, size_t len, struct error *err)
-{
-    char *longer = NULL;
-    if (asprintf(&longer, "%s%s'%.*s'", *list ? *list : "", *list ? ", " : "", (int)len, name) < 0)
-        return error_set(err, ENOMEM, "out of memory");
-    free(*list);
-    *list = longer;
     return 0;
 }
 
@@ -300,7 +297,7 @@ static int set_member(const struct option_use *u, void *target, struct error *er
     case OPTION_SECONDS:
         return set_seconds(def, to, value, err);
     case OPTION_NOTED:
-        return note(to, u->name, u->name_len, err);
+        return option_note(to, u->name, u->name_len, err);
     case OPTION_BYTES:
         return size_parse(value, NULL, to, err);
     case OPTION_WORD:
@@ -392,11 +389,9 @@ static int read_value(const struct option_def *defs, struct option_use *u, int a
                          USE_NAME(u), u->value, USE_NAME(u), u->def->argument);
     if (!value_in(defs, word, u, err))
         return -1;
-    if (asprintf(&u->joined, "%s=%s", u->value, word) < 0) {
-        u->joined = NULL;
+    u->value = u->joined = text_format("%s=%s", u->value, word);
+    if (!u->value)
         return error_set(err, ENOMEM, "out of memory");
-    }
-    u->value = u->joined;
     ++*at;
     return 0;
 }
@@ -506,9 +501,8 @@ static bool group_done(const struct option_def *defs, const struct option_def *a
 
 char *options_help(const struct option_def *defs, size_t width)
 {
-    char *text = NULL;
-    size_t len = 0;
-    FILE *out = open_memstream(&text, &len);
+    struct text_writer text;
+    FILE *out = text_begin(&text);
     if (!out)
         return NULL;
     if (width < HELP_COLUMN + 20)
@@ -521,8 +515,5 @@ char *options_help(const struct option_def *defs, size_t width)
             if (is_known(d) && strcmp(d->group, g->group) == 0)
                 print_option(out, d, width);
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_end(&text);
 }

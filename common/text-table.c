@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 
 struct column {
     bool right, dropped;
@@ -138,10 +139,9 @@ static void print_row(const struct text_table *t, FILE *out, const char *indent,
 
 char *text_table_format(const struct text_table *t, const char *indent)
 {
-    char *text = NULL;
-    size_t len = 0;
+    struct text_writer text;
     AUTO_FREE size_t *widths = calloc(t->ncolumns + 1, sizeof(*widths));
-    FILE *out = widths ? open_memstream(&text, &len) : NULL;
+    FILE *out = widths ? text_begin(&text) : NULL;
     if (!out)
         return NULL;
     for (size_t c = 0; c < t->ncolumns; c++)
@@ -149,8 +149,5 @@ char *text_table_format(const struct text_table *t, const char *indent)
     size_t rows = t->ncolumns ? (t->ncells + t->ncolumns - 1) / t->ncolumns : 0;
     for (size_t row = 0; row < rows; row++)
         print_row(t, out, indent, widths, row);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_end(&text);
 }

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/step-record.h"
 
@@ -48,12 +49,11 @@ bool mpir_is_debugged(void)
 static char *find_executable(const struct app *app)
 {
     AUTO_FREE char *found = NULL;
-    char *path = NULL;
     if (spawn_resolve(app->argv[0], app->envp, app->directory, &found, NULL) < 0)
         return strdup(app->argv[0]);
     if (found[0] == '/')
         return take_ptr(found);
-    return asprintf(&path, "%s/%s", app->directory, found) < 0 ? NULL : path;
+    return text_format("%s/%s", app->directory, found);
 }
 
 static int find_executables(const struct step *s)

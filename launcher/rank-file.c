@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "plan/slot-list.h"
 #include "rm-adapters/hosts/requested-hosts.h"
@@ -197,17 +198,13 @@ static int list_hosts(const struct rank_file *f, const struct allocation *a, str
 char *rank_file_hosts(const struct rank_file *f)
 {
     struct hostlist l = {.stated = 0};
-    char *text = NULL;
-    size_t len;
-    FILE *out = list_hosts(f, NULL, &l, NULL) == 0 ? open_memstream(&text, &len) : NULL;
+    struct text_writer text = {.text = NULL};
+    FILE *out = list_hosts(f, NULL, &l, NULL) == 0 ? text_begin(&text) : NULL;
     for (size_t i = 0; out && i < l.allocation.nhosts; i++)
         fprintf(out, "%s%s:%u", i ? "," : "", l.allocation.hosts[i].name,
                 l.allocation.hosts[i].slots.value);
     hostlist_free(&l);
-    if (!out || fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_end(&text);
 }
 
 int rank_file_place(const struct rank_file *f, const struct allocation *a, uint32_t **ret,
@@ -223,13 +220,9 @@ int rank_file_place(const struct rank_file *f, const struct allocation *a, uint3
 
 char *rank_file_cores(const struct rank_file *f, const struct rank_set *ranks)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *out = open_memstream(&text, &len);
+    struct text_writer text;
+    FILE *out = text_begin(&text);
     for (uint32_t i = 0; out && i < rank_set_count(ranks); i++)
         fprintf(out, "%s%s", i ? " " : "", f->ranks[rank_set_at(ranks, i).rank].cores);
-    if (out && fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_end(&text);
 }

@@ -3,7 +3,6 @@
  * "rank 0=n1 slot=1:0-2" is host and cores; "+n2" is the third host of the step */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "model/allocation.h"

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "launcher/cmdline/cmdline.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/offer.h"
@@ -79,10 +80,11 @@ static int take_host(struct wish *w, const char *key, const char *value, struct 
 
 static int take_hostfile(struct wish *w, const char *key, const char *value, struct error *err)
 {
-    AUTO_FREE char *path = NULL;
+    bool is_absolute = value[0] == '/';
+    AUTO_FREE char *path =
+        text_format("%s%s%s", is_absolute ? "" : w->directory, is_absolute ? "" : "/", value);
     w->has_names = true;
-    if (asprintf(&path, "%s%s%s", value[0] == '/' ? "" : w->directory, value[0] == '/' ? "" : "/",
-                 value) < 0)
+    if (!path)
         return error_errno(err, ENOMEM, "info key '%s'", key);
     return hostfile_read(path, &w->named, err) < 0 ? error_context(err, "info key '%s'", key) : 0;
 }

@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
@@ -61,17 +62,6 @@ static struct spawn_wait *take_wait(struct spawner *s, const struct world *world
 
 /* ---- the programs ---------------------------------------------------------------------------- */
 
-static char **words_of(const ProtobufCBinaryData *b, size_t n)
-{
-    char **words = calloc(n + 1, sizeof(*words));
-    for (size_t i = 0; words && i < n; i++)
-        if (!(words[i] = bytes_dup(&b[i]))) {
-            words_free(words);
-            return NULL;
-        }
-    return words;
-}
-
 static bool has_name(const char *entry, const char *name)
 {
     size_t n = strcspn(name, "=");
@@ -118,13 +108,11 @@ static int search_path(struct app *app, const char *directories, struct error *e
 {
     size_t n = 0;
     const char *old = "";
-    char *entry;
     for (; app->envp[n]; n++)
         if (has_name(app->envp[n], "PATH"))
             old = app->envp[n] + strlen("PATH=");
-    if (asprintf(&entry, "PATH=%s%s%s", directories, *old ? ":" : "", old) < 0)
-        return error_errno(err, ENOMEM, "info key 'path'");
-    char **envp = realloc(app->envp, (n + 2) * sizeof(*envp));
+    char *entry = text_format("PATH=%s%s%s", directories, *old ? ":" : "", old);
+    char **envp = entry ? realloc(app->envp, (n + 2) * sizeof(*envp)) : NULL;
     if (!envp) {
         free(entry);
         return error_errno(err, ENOMEM, "info key 'path'");
@@ -136,10 +124,9 @@ static int search_path(struct app *app, const char *directories, struct error *e
 
 static char *make_directory(const struct app *parent, const char *wanted)
 {
-    char *path;
     if (wanted[0] == '/' || !wanted[0])
         return strdup(wanted[0] ? wanted : parent->directory);
-    return asprintf(&path, "%s/%s", parent->directory, wanted) < 0 ? NULL : path;
+    return text_format("%s/%s", parent->directory, wanted);
 }
 
 static int make_app(const struct app *parent, const Mprun__Spawn__App *m, uint32_t world,
@@ -149,7 +136,7 @@ static int make_app(const struct app *parent, const Mprun__Spawn__App *m, uint32
     AUTO_FREE char *wdir = spawn_key(m, "wdir");
     if (m->n_argv == 0 || m->argv[0].len == 0)
         return error_set(err, EINVAL, "no program is named");
-    ret->argv = words_of(m->argv, m->n_argv);
+    ret->argv = strings_unpack(m->argv, m->n_argv);
     ret->envp = make_environment(parent, m);
     ret->given_env = calloc(1, sizeof(*ret->given_env));
     ret->directory = make_directory(parent, wdir ? wdir : cwd ? cwd : "");

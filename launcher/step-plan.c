@@ -16,6 +16,7 @@
 #include "common/path.h"
 #include "common/spawn.h"
 #include "common/step-directory.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
@@ -513,12 +514,10 @@ static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t cou
     warn_unset(from);
     to->envp = cmdline_app_environ(from, environ);
     to->given_env = cmdline_app_given(from);
-    if (from->wdir && from->wdir[0] != '/') {
-        if (asprintf(&to->directory, "%s/%s", here, from->wdir) < 0)
-            to->directory = NULL;
-    } else {
+    if (from->wdir && from->wdir[0] != '/')
+        to->directory = text_format("%s/%s", here, from->wdir);
+    else
         to->directory = from->wdir ? strdup(from->wdir) : take_ptr(here);
-    }
     if (!to->argv || !to->envp || !to->given_env || !to->directory ||
         rank_set_add_block(&to->ranks, 0, first, count) < 0)
         return error_errno(err, ENOMEM, "prepare the program");
@@ -814,10 +813,8 @@ int step_plan_find_starter(struct step_plan *p, struct error *err)
     p->starter_path = realpath(found, NULL);
     if (!p->starter_path)
         return error_errno(err, errno, "find mpstarter: '%s'", found);
-    if (!p->cmd->prefix)
-        p->remote_path = strdup(p->starter_path);
-    else if (asprintf(&p->remote_path, "%s/libexec/mprun/mpstarter", p->cmd->prefix) < 0)
-        p->remote_path = NULL;
+    p->remote_path = p->cmd->prefix ? text_format("%s/libexec/mprun/mpstarter", p->cmd->prefix)
+                                    : strdup(p->starter_path);
     return p->remote_path ? 0 : error_errno(err, ENOMEM, "find mpstarter");
 }
 

@@ -2,7 +2,6 @@
 /* rank-end.h - how a rank ended, and mprun's exit codes */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "model/rank-name.h"

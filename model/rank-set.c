@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
+
 void rank_set_free(struct rank_set *s)
 {
     free(s->cycles);
@@ -179,9 +181,8 @@ static void print_cycle(FILE *f, const struct rank_cycle *c)
 
 char *rank_set_format(const struct rank_set *s)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
+    struct text_writer text;
+    FILE *f = text_begin(&text);
     if (!f)
         return NULL;
     fputs(s->ncycles == 0 ? "no ranks" : rank_set_count(s) == 1 ? "rank " : "ranks ", f);
@@ -189,7 +190,7 @@ char *rank_set_format(const struct rank_set *s)
         fputs(i ? ", " : "", f);
         print_cycle(f, &s->cycles[i]);
     }
-    return fclose(f) == 0 ? text : NULL;
+    return text_end(&text);
 }
 
 /* ---- the hosts of ranks ---------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 /* gpus.h - which of a host's GPUs each rank has. Pure: the result depends on the arguments alone */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/idset.h"

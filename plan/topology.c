@@ -17,6 +17,7 @@
 #include "common/cpus.h"
 #include "common/fdio.h"
 #include "common/number.h"
+#include "common/text.h"
 
 struct topology {
     hwloc_topology_t hw;
@@ -290,10 +291,9 @@ static int describe_package(FILE *f, const struct topology *t, int package,
 
 char *topology_describe(const struct topology *t, const struct idset *threads)
 {
-    char *text = NULL;
-    size_t len;
+    struct text_writer writer;
     AUTO_FREE char *list = idset_format(threads);
-    FILE *f = open_memstream(&text, &len);
+    FILE *f = text_begin(&writer);
     int ok = f && list;
     int packages = hwloc_get_nbobjs_by_type(t->hw, HWLOC_OBJ_PACKAGE);
     for (int p = 0; ok && p < (packages > 0 ? packages : 1); p++)
@@ -302,11 +302,8 @@ char *topology_describe(const struct topology *t, const struct idset *threads)
         fputs("no hardware thread", f);
     else if (ok)
         fprintf(f, "hardware thread%s %s", plural(idset_count(threads)), list);
-    if (f && (fclose(f) != 0 || !ok)) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    AUTO_FREE char *text = text_end(&writer);
+    return ok ? take_ptr(text) : NULL;
 }
 
 /* ---- pictures -------------------------------------------------------------------------------- */
@@ -324,9 +321,8 @@ static void draw_core(FILE *f, const struct topology *t, hwloc_obj_t core,
 
 char *topology_picture(const struct topology *t, const struct idset *threads)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
+    struct text_writer text;
+    FILE *f = text_begin(&text);
     hwloc_obj_type_t type = core_type(t);
     int n = hwloc_get_nbobjs_by_type(t->hw, type);
     for (int i = 0; f && i < n; i++) {
@@ -337,11 +333,7 @@ char *topology_picture(const struct topology *t, const struct idset *threads)
         draw_core(f, t, core, threads);
         fputs(!next ? "]" : package_of(t, next) != package_of(t, core) ? "][" : "/", f);
     }
-    if (!f || fclose(f) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_end(&text);
 }
 
 /* Do both lie in the same parts of these levels? */

@@ -7,7 +7,6 @@
 #include "model/rank-end.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
-#include "starter/tunables.h"
 #include "wire/mprun.pb-c.h"
 #include "wire/start-channel/preamble.h"
 

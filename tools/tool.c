@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "common/tty.h"
 
@@ -30,10 +31,7 @@ int tool_parse(const struct tool *t, int argc, char **argv, void *request, struc
 char *tool_help(const struct tool *t, size_t width)
 {
     AUTO_FREE char *options = options_help(t->options, width);
-    char *text = NULL;
-    if (!options || asprintf(&text, "%s\n%s\n%s", t->usage, options, t->exit_codes) < 0)
-        return NULL;
-    return text;
+    return options ? text_format("%s\n%s\n%s", t->usage, options, t->exit_codes) : NULL;
 }
 
 static int tell(const struct tool *t, bool help)

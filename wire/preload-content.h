@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-#include "common/error.h"
-
 enum { CONTENT_HASH = 32 };
 
 struct content {

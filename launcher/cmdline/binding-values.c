@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/idset.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 struct named_level {
@@ -231,9 +232,7 @@ int cmdline_apply_cpu_list(void *target, const char *value, struct error *err)
 static int apply_cores(struct cmdline *c, const char *option, const char *list, size_t len,
                        struct error *err)
 {
-    AUTO_FREE char *cores = NULL;
-    if (asprintf(&cores, "core:%.*s", (int)len, list) < 0)
-        cores = NULL;
+    AUTO_FREE char *cores = text_format("core:%.*s", (int)len, list);
     return cores ? cmdline_apply_named(c, option, cores, err)
                  : error_set(err, ENOMEM, "out of memory");
 }
@@ -575,7 +574,7 @@ int cmdline_apply_distribution(void *target, const char *value, struct error *er
     }
     /* over cores block is what is done anyway */
     if (n == 0 || (parts[n] && strcasecmp(parts + n + 1, "block") != 0))
-        return cmdline_add_name(&c->no_effect, value + len, strlen(value + len), err);
+        return option_note(&c->no_effect, value + len, strlen(value + len), err);
     return 0;
 }
 

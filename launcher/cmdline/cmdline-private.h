@@ -138,8 +138,6 @@ int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, 
 /* Has the line this option of c->own_options, by whatever name? */
 bool cmdline_uses(const struct cmdline *c, const struct option_def *own);
 int environment_apply(struct cmdline *c, char *const env[], struct error *err);
-/* Append a name to a list as OPTION_NOTED does. */
-int cmdline_add_name(char **list, const char *name, size_t len, struct error *err);
 
 /* The words of a file whose lines are parts of a command line, with ":" between them; both are c's.
  */

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/idset.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/translate.h"
@@ -71,12 +72,10 @@ static void end_watch(struct cmdline *c)
 
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err)
 {
-    char *text = NULL;
     if (cmdline_make_own_options(c, err) < 0)
         return -1;
-    if (asprintf(&text, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0)
-        return error_set(err, ENOMEM, "out of memory");
-    const char *word = cmdline_keep(c, text, err);
+    const char *word =
+        cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? value : ""), err);
     char *const argv[] = {(char *)(uintptr_t)word};
     struct translation *t = c->translation;
     c->translation = NULL; /* what the option does by others is part of it */
@@ -858,12 +857,9 @@ static char *extended(const struct cmdline_app *app, const char *entry)
     const char *before = marked(app, '<', entry), *behind = marked(app, '>', entry);
     size_t len = strcspn(entry, "=");
     const char *value = entry[len] ? entry + len + 1 : "";
-    char *text = NULL;
-    if (asprintf(&text, "%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
-                 before && *value ? ":" : "", value, behind && *value ? ":" : "",
-                 behind ? behind + len + 1 : "") < 0)
-        return NULL;
-    return text;
+    return text_format("%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
+                       before && *value ? ":" : "", value, behind && *value ? ":" : "",
+                       behind ? behind + len + 1 : "");
 }
 
 /* The variable of a setting that is no part of base: NULL where it sets none. */

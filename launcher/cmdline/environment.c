@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 static const struct {
@@ -66,7 +67,7 @@ static int apply_parameter(struct cmdline *c, const char *entry, const char *set
     if (!mca_is_launchers(setting) || is_launchers_own(setting))
         return 0;
     if (!option)
-        return cmdline_add_name(&c->no_effect, entry, strcspn(entry, "="), err);
+        return option_note(&c->no_effect, entry, strcspn(entry, "="), err);
     return settings_have(c, option) ? 0 : mca_apply_to_launcher(c, setting, err);
 }
 
@@ -89,8 +90,7 @@ static int apply_variable(struct cmdline *c, size_t i, const char *value, struct
         return 0;
     if (strcmp(variables[i].option, "--cpus-per-rank") == 0) { /* srun counts hardware threads */
         free(copy);
-        if (asprintf(&copy, "%st", value) < 0)
-            copy = NULL;
+        copy = text_format("%st", value);
         if (!copy)
             return error_set(err, ENOMEM, "out of memory");
     }
@@ -165,9 +165,7 @@ static int take_pinning(struct cmdline *c, const char *entry, size_t len, const 
         option = "--bind-to";
         value = "core";
     } else if (begins(entry, "I_MPI_PIN_DOMAIN=[") && value[strlen(value) - 1] == ']') {
-        char *masks = NULL;
-        if (asprintf(&masks, "mask_cpu:%.*s", (int)strlen(value) - 2, value + 1) < 0)
-            masks = NULL;
+        char *masks = text_format("mask_cpu:%.*s", (int)strlen(value) - 2, value + 1);
         option = "--cpu-bind";
         if (!(value = cmdline_keep(c, masks, err)))
             return -1;
@@ -181,7 +179,7 @@ static int take_pinning(struct cmdline *c, const char *entry, size_t len, const 
     if (option && !source)
         return -1;
     return option ? settings_take(c, SETTING_OTHER_LAUNCHERS, source, option, value, err)
-                  : cmdline_add_name(&c->no_effect, entry, len, err);
+                  : option_note(&c->no_effect, entry, len, err);
 }
 
 static int take_entry(struct cmdline *c, const char *entry, bool is_lines, struct error *err)
@@ -203,7 +201,7 @@ static int take_entry(struct cmdline *c, const char *entry, bool is_lines, struc
     if (begins(entry, "I_MPI_PIN") && (is_lines || c->dialect == DIALECT_MPIEXEC))
         return take_pinning(c, entry, len, value, err);
     if ((begins(entry, "HYDRA_") || begins(entry, "I_MPI_HYDRA_")) && !has_extra_args(entry))
-        return cmdline_add_name(&c->no_effect, entry, len, err);
+        return option_note(&c->no_effect, entry, len, err);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 const char *const help_subjects[] = {
@@ -64,9 +65,8 @@ static char *help_of_dialect(enum dialect d, const char *heading, size_t width)
 
 static char *help_of_dialects(const char *name, size_t width)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *out = open_memstream(&text, &len);
+    struct text_writer text;
+    FILE *out = text_begin(&text);
     if (!out)
         return NULL;
     fprintf(
@@ -81,32 +81,26 @@ static char *help_of_dialects(const char *name, size_t width)
         AUTO_FREE char *options = help_of_dialect((enum dialect)d, heading, width);
         fprintf(out, "\n%s", options ? options : "");
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_end(&text);
 }
 
 static char *help_with(const char *name, const char *options)
 {
-    char *text = NULL;
-    int n =
-        asprintf(&text,
-                 "Usage: %1$s [OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM ...]\n"
-                 "Run a parallel program on the hosts and cores of this job, contained and\n"
-                 "accounted for.\n"
-                 "\n"
-                 "  %1$s ./solver                          one rank for each granted slot\n"
-                 "  %1$s -n 4 --tag-output ./solver        four ranks, output tagged by rank\n"
-                 "  %1$s --host n1:2,n2:2 ./solver         four ranks on two hosts, by ssh\n"
-                 "  %1$s -n 1 ./master : -n 7 ./worker     two programs in one MPI world\n"
-                 "\n"
-                 "%2$s\n"
-                 "Exit code: 0, or that of the first rank that failed, 128+N for signal N; 124\n"
-                 "timeout, 125 %1$s failed or was used wrongly, 126 the program cannot be\n"
-                 "executed, 127 it was not found. More is in mprun(1).\n",
-                 name, options);
-    return n < 0 ? NULL : text;
+    return text_format(
+        "Usage: %1$s [OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM ...]\n"
+        "Run a parallel program on the hosts and cores of this job, contained and\n"
+        "accounted for.\n"
+        "\n"
+        "  %1$s ./solver                          one rank for each granted slot\n"
+        "  %1$s -n 4 --tag-output ./solver        four ranks, output tagged by rank\n"
+        "  %1$s --host n1:2,n2:2 ./solver         four ranks on two hosts, by ssh\n"
+        "  %1$s -n 1 ./master : -n 7 ./worker     two programs in one MPI world\n"
+        "\n"
+        "%2$s\n"
+        "Exit code: 0, or that of the first rank that failed, 128+N for signal N; 124\n"
+        "timeout, 125 %1$s failed or was used wrongly, 126 the program cannot be\n"
+        "executed, 127 it was not found. More is in mprun(1).\n",
+        name, options);
 }
 
 static enum dialect dialect_of(const char *name)
@@ -119,9 +113,9 @@ static enum dialect dialect_of(const char *name)
 static char *usage(const char *name, size_t width)
 {
     AUTO_FREE struct option_def *defs = options_about(dialect_of(name), HELP_ALL);
-    char *text = NULL;
-    size_t len, at;
-    FILE *out = defs ? open_memstream(&text, &len) : NULL;
+    struct text_writer text;
+    size_t at;
+    FILE *out = defs ? text_begin(&text) : NULL;
     if (!out)
         return NULL;
     at = (size_t)fprintf(out, "Usage: %s", name);
@@ -138,10 +132,7 @@ static char *usage(const char *name, size_t width)
         at = (wraps ? 4 : at + 1) + n;
     }
     fprintf(out, "\n    PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n");
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_end(&text);
 }
 
 char *cmdline_help(const char *name, enum help_subject subject, size_t width)

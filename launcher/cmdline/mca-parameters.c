@@ -183,6 +183,6 @@ int mca_apply_to_launcher(struct cmdline *c, const char *setting, struct error *
     if (rc == 1 && len == 17 && strncmp(setting, "mca_base_env_list", len) == 0)
         rc = apply_env_list(c, value, err);
     if (rc == 1)
-        rc = cmdline_add_name(&c->no_effect, setting, len, err);
+        rc = option_note(&c->no_effect, setting, len, err);
     return rc < 0 ? error_context(err, "parameter '%.*s'", (int)(len < 60 ? len : 60), setting) : 0;
 }

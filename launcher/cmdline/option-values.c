@@ -37,17 +37,6 @@ int cmdline_each_word(const char *value, const char *const words[],
     }
 }
 
-int cmdline_add_name(char **list, const char *name, size_t len, struct error *err)
-{
-    char *longer = NULL;
-    if (asprintf(&longer, "%s%s'%.*s'", *list ? *list : "", *list ? ", " : "",
-                 (int)(len < 60 ? len : 60), name) < 0)
-        return error_set(err, ENOMEM, "out of memory");
-    free(*list);
-    *list = longer;
-    return 0;
-}
-
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err)
 {
     AUTO_FREE char *text = strndup(value, len);

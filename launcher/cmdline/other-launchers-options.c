@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
 
@@ -99,7 +100,7 @@ static int take_runtime_option(struct cmdline *c, char *word, struct error *err)
                        ? 0
                        : cmdline_apply_named(c, known[i].option, known[i].has_value ? value : NULL,
                                              err);
-    return cmdline_add_name(&c->no_effect, word, strlen(word), err);
+    return option_note(&c->no_effect, word, strlen(word), err);
 }
 
 static int apply_runtime_options(void *target, const char *value, struct error *err)
@@ -141,10 +142,7 @@ static int apply_path(void *target, const char *value, struct error *err)
 static int apply_parameter(struct cmdline *c, const char *name, size_t len, const char *value,
                            struct error *err)
 {
-    char *text = NULL;
-    if (asprintf(&text, "OMPI_MCA_%.*s=%s", (int)len, name, value) < 0)
-        text = NULL;
-    const char *kept = cmdline_keep(c, text, err);
+    const char *kept = cmdline_keep(c, text_format("OMPI_MCA_%.*s=%s", (int)len, name, value), err);
     if (!kept)
         return -1;
     return mca_is_launchers(kept + 9) ? mca_apply_to_launcher(c, kept + 9, err)
@@ -352,7 +350,7 @@ static int apply_tres_per_task(void *target, const char *value, struct error *er
     for (char *item; (item = strsep(&rest, ","));) {
         bool is_cores = strncmp(item, "cpu:", 4) == 0 || strncmp(item, "cpu=", 4) == 0;
         if ((is_cores ? cmdline_apply_cpus(c, item + 4, err)
-                      : cmdline_add_name(&c->for_job, item, strlen(item), err)) < 0)
+                      : option_note(&c->for_job, item, strlen(item), err)) < 0)
             return -1;
     }
     return 0;
@@ -600,7 +598,7 @@ static int apply_shell_option(void *target, const char *value, struct error *err
         return cmdline_apply_named(target, "--bind-to", "none", err);
     if (strcmp(value, "cpu-affinity=per-task") == 0)
         return cmdline_apply_named(target, "--bind-to", "core", err);
-    return cmdline_add_name(&((struct cmdline *)target)->no_effect, value, strlen(value), err);
+    return option_note(&((struct cmdline *)target)->no_effect, value, strlen(value), err);
 }
 
 /* "VAR=VALUE"; other rules choose variables, of which ranks have all. */

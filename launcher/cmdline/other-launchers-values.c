@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* ---- variables ------------------------------------------------------------------------------- */
@@ -17,10 +18,7 @@
 static int set_variable(struct cmdline *c, struct cmdline_app *app, const char *before,
                         const char *value, size_t len, struct error *err)
 {
-    char *text = NULL;
-    if (asprintf(&text, "%s%.*s", before, (int)len, value) < 0)
-        text = NULL;
-    const char *kept = cmdline_keep(c, text, err);
+    const char *kept = cmdline_keep(c, text_format("%s%.*s", before, (int)len, value), err);
     return kept ? cmdline_set_variable(app, kept, err) : -1;
 }
 
@@ -102,7 +100,6 @@ int cmdline_apply_envlist(void *target, const char *value, struct error *err)
 /* Keep a setting with a mark, see struct cmdline_app. */
 static int set_marked(struct cmdline *c, char mark, const char *value, struct error *err)
 {
-    char *text = NULL;
     if (mark == '-' && strpbrk(value, "*?["))
         return error_set(err, EINVAL, "'%.60s' is a pattern; name each variable", value);
     const char *separator = strchr(value, '[');
@@ -119,9 +116,7 @@ static int set_marked(struct cmdline *c, char mark, const char *value, struct er
             strcmp(c->app->env[i] + 1, value) != 0)
             return error_set(err, EINVAL, "'%.*s' is extended twice; put both values into one",
                              (int)(name < 60 ? name : 60), value);
-    if (asprintf(&text, "%c%s", mark, value) < 0)
-        text = NULL;
-    const char *kept = cmdline_keep(c, text, err);
+    const char *kept = cmdline_keep(c, text_format("%c%s", mark, value), err);
     const char **grown = kept ? reallocarray(c->app->env, c->app->nenv + 1, sizeof(*grown)) : NULL;
     if (!grown)
         return error_set(err, ENOMEM, "out of memory");

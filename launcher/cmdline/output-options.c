@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* A copy in which mprun's letter stands for that of another launcher. NULL: out of memory. */
@@ -113,18 +114,17 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
         const char *tag, *letter;
     } tags[] = {{"id", "%j"},        {"jobid", "%j"},     {"task.id", "%r"}, {"taskid", "%r"},
                 {"task.rank", "%r"}, {"node.name", "%h"}, {"node.id", "%n"}};
-    size_t n = sizeof(tags) / sizeof(tags[0]), size;
-    char *text = NULL;
+    size_t n = sizeof(tags) / sizeof(tags[0]);
+    struct text_writer text;
     if (strcmp(value, "none") == 0 || strcmp(value, "kvs") == 0)
         return forget_errors(c, option);
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = text_begin(&text);
     for (const char *at = value; out && *at;) {
         size_t i = 0, len = strncmp(at, "{{", 2) == 0 ? strcspn(at + 2, "}") : 0;
         while (len && i < n && (strlen(tags[i].tag) != len || strncmp(at + 2, tags[i].tag, len)))
             i++;
         if (len && i == n) {
-            fclose(out);
-            free(text);
+            free(text_end(&text));
             return error_set(err, EINVAL,
                              "'%.40s' in '%.60s': known are {{id}}, {{task.id}}, {{node.name}} and "
                              "{{node.id}}",
@@ -133,9 +133,7 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
         fputs(len ? tags[i].letter : *at == '%' ? "%%" : (const char[]){*at, 0}, out);
         at += len ? len + 2 + strspn(at + 2 + len, "}") : 1;
     }
-    if (!out || fclose(out) != 0)
-        text = NULL;
-    value = cmdline_keep(c, text, err);
+    value = cmdline_keep(c, text_end(&text), err);
     return value ? cmdline_apply_named(c, option, value, err) : -1;
 }
 
@@ -176,12 +174,9 @@ int cmdline_apply_hydra_line_pattern(void *target, const char *value, struct err
 /* srun's %t is the rank, %N its host. */
 static int apply_input_pattern(struct cmdline *c, const char *value, struct error *err)
 {
-    char *text = NULL;
     value = translate(c, value, 't', 'r', err);
     value = value ? translate(c, value, 'N', 'h', err) : NULL;
-    if (value && asprintf(&text, "file:%s", value) < 0)
-        text = NULL;
-    value = value ? cmdline_keep(c, text, err) : NULL;
+    value = value ? cmdline_keep(c, text_format("file:%s", value), err) : NULL;
     return value ? cmdline_apply_named(c, "--stdin", value, err) : -1;
 }
 
@@ -205,13 +200,11 @@ int cmdline_apply_output_filename(void *target, const char *value, struct error 
     struct cmdline *c = target;
     const char *colon = strchr(value, ':');
     size_t len = colon ? (size_t)(colon - value) : strlen(value);
-    char *text = NULL;
     bool no_job = colon && strstr(colon, "nojobid");
     if (len == 0)
         return error_set(err, EINVAL, "the name of the directory is empty");
-    if (asprintf(&text, "%.*s%s/rank.%%R/%%s", (int)len, value, no_job ? "" : "/1") < 0)
-        text = NULL;
-    const char *pattern = cmdline_keep(c, text, err);
+    const char *pattern = cmdline_keep(
+        c, text_format("%.*s%s/rank.%%R/%%s", (int)len, value, no_job ? "" : "/1"), err);
     if (!pattern)
         return -1;
     c->output.files = (struct output_files_options){.patterns = {pattern, pattern},
@@ -222,7 +215,6 @@ int cmdline_apply_output_filename(void *target, const char *value, struct error 
 /* "NAME:raw,copy", of which bytes go into NAME.3 at once anyway. */
 static int take_output_file(struct cmdline *c, const char *value, struct error *err)
 {
-    char *text = NULL;
     int len = (int)strcspn(value, ":");
     for (const char *at = value + len; *at;) {
         size_t n = strcspn(at + 1, ":");
@@ -237,9 +229,7 @@ static int take_output_file(struct cmdline *c, const char *value, struct error *
         c->output.files.copy |= copies;
         at += 1 + n;
     }
-    if (asprintf(&text, "%.*s.%%R", len, value) < 0)
-        text = NULL;
-    const char *pattern = cmdline_keep(c, text, err);
+    const char *pattern = cmdline_keep(c, text_format("%.*s.%%R", len, value), err);
     if (!pattern)
         return -1;
     c->output.files.patterns[0] = c->output.files.patterns[1] = pattern;

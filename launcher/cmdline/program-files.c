@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/idset.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
@@ -111,16 +112,15 @@ static const struct ranks_line *line_of(const struct by_rank *b, uint32_t rank)
 /* word with %t as the rank, and %o as its place among the line's ranks. */
 static char *for_rank(const char *word, uint32_t rank, uint32_t offset)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *out = open_memstream(&text, &len);
+    struct text_writer text;
+    FILE *out = text_begin(&text);
     for (; out && *word; word++) {
         if (word[0] == '%' && (word[1] == 't' || word[1] == 'o'))
             fprintf(out, "%u", *++word == 't' ? rank : offset);
         else
             fputc(*word, out);
     }
-    return out && fclose(out) == 0 ? text : NULL;
+    return text_end(&text);
 }
 
 static bool has_number(const struct ranks_line *l)

@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/path.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
@@ -132,15 +133,14 @@ static int add(struct cmdline *c, struct setting s, const char *name, const char
                struct error *err)
 {
     struct setting *grown = reallocarray(c->settings.list, c->settings.n + 1, sizeof(*grown));
-    char *words = NULL;
     if (!grown)
         return error_set(err, ENOMEM, "out of memory");
     c->settings.list = grown;
     AUTO_FREE char *quoted = value ? word_quote(value) : NULL;
-    if ((value && !quoted) ||
-        asprintf(&words, "%s%s%s", name, value ? "=" : "", value ? quoted : "") < 0)
+    if (value && !quoted)
         return error_set(err, ENOMEM, "out of memory");
-    s.words = cmdline_keep(c, words, err);
+    s.words =
+        cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? quoted : ""), err);
     c->settings.list[c->settings.n++] = s;
     return s.words ? 0 : -1;
 }
@@ -197,13 +197,12 @@ int settings_take_variables(struct cmdline *c, char *const env[], struct error *
         if (strncmp(*env, prefix, len) != 0 || !strchr(*env, '='))
             continue;
         const char *variable = cmdline_keep(c, strndup(*env, strcspn(*env, "=")), err);
-        char *name = NULL;
-        if (!variable || asprintf(&name, "--%s", variable + len) < 0)
+        AUTO_FREE char *name = variable ? text_format("--%s", variable + len) : NULL;
+        if (!name)
             return error_set(err, ENOMEM, "out of memory");
         for (char *p = name; *p; p++)
             *p = *p == '_' ? '-' : (char)tolower((unsigned char)*p);
         int rc = settings_take(c, SETTING_VARIABLE, variable, name, strchr(*env, '=') + 1, err);
-        free(name);
         if (rc < 0 && (error_context(err, "%.80s", variable), keep_mistake(c, err)) < 0)
             return -1;
     }
@@ -289,9 +288,8 @@ static int take_file(struct cmdline *c, const char *path, bool is_sites, bool lo
 /* Beside an installation that can be moved, else where it was configured to be. */
 static char *sites_path(void)
 {
-    AUTO_FREE char *own = path_own_directory(NULL), *beside = NULL;
-    if (own && asprintf(&beside, "%s/../etc/mprun/mprun.conf", own) < 0)
-        beside = NULL;
+    AUTO_FREE char *own = path_own_directory(NULL);
+    AUTO_FREE char *beside = own ? text_format("%s/../etc/mprun/mprun.conf", own) : NULL;
     char *path = beside ? realpath(beside, NULL) : NULL;
     return path ? path : strdup(SYSCONFDIR "/mprun/mprun.conf");
 }
@@ -306,12 +304,14 @@ int settings_take_files(struct cmdline *c, char *const env[], struct error *err)
 {
     const char *dir = spawn_env_value(env, "XDG_CONFIG_HOME"), *home = spawn_env_value(env, "HOME");
     bool has_dir = dir && *dir;
-    char *path = NULL;
-    if ((has_dir || home) && asprintf(&path, "%s%s/mprun/mprun.conf", has_dir ? dir : home,
-                                      has_dir ? "" : "/.config") < 0)
-        return error_set(err, ENOMEM, "out of memory");
-    if (path && (!cmdline_keep(c, path, err) || take_file(c, path, false, false, err) < 0))
-        return -1;
+    if (has_dir || home) {
+        const char *path = cmdline_keep(
+            c,
+            text_format("%s%s/mprun/mprun.conf", has_dir ? dir : home, has_dir ? "" : "/.config"),
+            err);
+        if (!path || take_file(c, path, false, false, err) < 0)
+            return -1;
+    }
     return take_file(c, c->settings.sites_file, true, false, err);
 }
 

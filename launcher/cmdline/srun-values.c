@@ -95,7 +95,7 @@ int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *e
         return cmdline_apply_named(target, "--mem-bind", "none", err);
     if (strcasecmp(how, "local") == 0)
         return cmdline_apply_named(target, "--mem-bind", "local", err);
-    return cmdline_add_name(&((struct cmdline *)target)->no_effect, "--mem-bind", 10, err);
+    return option_note(&((struct cmdline *)target)->no_effect, "--mem-bind", 10, err);
 }
 
 /* ---- GPUs: the resource manager's, but for the number of tasks ------------------------------- */
@@ -114,7 +114,7 @@ static int count_gpus(struct cmdline *c, const char *option, const char *value, 
             break;
     }
     *ret = sum <= CMDLINE_RANKS_MAX ? (uint32_t)sum : 0;
-    return cmdline_add_name(&c->for_job, option, strlen(option), err);
+    return option_note(&c->for_job, option, strlen(option), err);
 }
 
 int cmdline_apply_gpus(void *target, const char *value, struct error *err)
@@ -151,7 +151,7 @@ int cmdline_apply_gres(void *target, const char *value, struct error *err)
     struct cmdline *c = target;
     const char *gpu = strstr(value, "gpu");
     if (!gpu || c->gpus.per_host)
-        return cmdline_add_name(&c->for_job, "--gres", 6, err);
+        return option_note(&c->for_job, "--gres", 6, err);
     AUTO_FREE char *one = strndup(gpu, strcspn(gpu, ","));
     return one ? count_gpus(c, "--gres", one, &c->gpus.per_host, err)
                : error_set(err, ENOMEM, "out of memory");
@@ -217,7 +217,7 @@ int cmdline_apply_hint(void *target, const char *value, struct error *err)
     if (strcmp(value, "nomultithread") == 0)
         c->place.one_thread = true;
     else if (strcmp(value, "multithread") != 0)
-        return cmdline_add_name(&c->no_effect, "--hint", 6, err);
+        return option_note(&c->no_effect, "--hint", 6, err);
     return 0;
 }
 
@@ -227,6 +227,6 @@ int cmdline_apply_threads_per_core(void *target, const char *value, struct error
     if (strcmp(value, "1") == 0)
         c->place.one_thread = true;
     else if (strcmp(value, "2") != 0) /* what all have that have threads */
-        return cmdline_add_name(&c->no_effect, "--threads-per-core", 18, err);
+        return option_note(&c->no_effect, "--threads-per-core", 18, err);
     return 0;
 }

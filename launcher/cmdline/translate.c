@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 
@@ -44,9 +45,7 @@ static int print_quoted(FILE *out, const char *word, struct error *err)
 /* "--map-by :span" is followed by "--map-by numa": *old becomes one of both. Takes text. */
 static int add_modifiers(char **old, char *text, const char *modifiers, struct error *err)
 {
-    char *both = NULL;
-    if (asprintf(&both, "%s%s", text, modifiers) < 0)
-        both = NULL;
+    char *both = text_format("%s%s", text, modifiers);
     free(text);
     if (!both)
         return error_set(err, ENOMEM, "out of memory");
@@ -87,16 +86,13 @@ static int add(struct translation *t, const struct option_def *own, const char *
     bool is_pair = value && strcmp(own->argument, "NAME VALUE") == 0; /* it is NAME=VALUE here */
     size_t len = is_pair ? strcspn(value, "=") : 0;
     AUTO_FREE char *quoted = value ? word_quote(is_pair ? value + len + 1 : value) : NULL;
-    char *text = NULL;
     if (value && !quoted)
         return error_set(err, ENOMEM, "out of memory");
-    if (asprintf(&text, "%s%s%.*s%s%s", name, is_pair ? " " : "", (int)len, value ? value : "",
-                 !value                    ? ""
-                 : own->argument[0] == '[' ? "="
-                                           : " ",
-                 value ? quoted : "") < 0)
-        text = NULL;
-    return keep(t, own, text, err);
+    const char *before = !value ? "" : own->argument[0] == '[' ? "=" : " ";
+    return keep(t, own,
+                text_format("%s%s%.*s%s%s", name, is_pair ? " " : "", (int)len, value ? value : "",
+                            before, value ? quoted : ""),
+                err);
 }
 
 int translation_add(struct translation *t, const char *name, const char *value, struct error *err)

@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/number.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/explain/foresee.h"
 #include "launcher/start/starters.h"
@@ -181,8 +182,8 @@ static void print_given(const struct app *a)
     size_t n = 0;
     for (char **name = a->given_env; *name; name++) {
         const char *value = spawn_env_value(a->envp, *name);
-        AUTO_FREE char *word = NULL;
-        if (value && asprintf(&word, "%s=%s", *name, value) > 0)
+        AUTO_FREE char *word = value ? text_format("%s=%s", *name, value) : NULL;
+        if (word)
             print_word("            variables: ", &n, word);
     }
     if (n)

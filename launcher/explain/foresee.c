@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "launcher/explain/explain.h"
 #include "model/cannot-start.h"
 #include "plan/topology.h"
@@ -33,12 +34,9 @@ struct topology *foresee_topology(const struct step_plan *p, const struct host *
 /* "[BB/..][../..]  package 0 core 0, hardware threads 0-1" */
 static char *bound_text(const struct topology *t, const struct idset *threads, bool bound)
 {
-    char *text = NULL;
     AUTO_FREE char *picture = topology_picture(t, threads);
     AUTO_FREE char *words = bound ? topology_describe(t, threads) : NULL;
-    if (asprintf(&text, "%s  %s", picture ? picture : "", words ? words : "not bound") < 0)
-        return NULL;
-    return text;
+    return text_format("%s  %s", picture ? picture : "", words ? words : "not bound");
 }
 
 static int foresee_ranks(const struct step_plan *p, const struct host *h, const struct topology *t,

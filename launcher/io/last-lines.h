@@ -5,7 +5,6 @@
  * At most LAST_LINES of a rank, and LAST_LINES_BYTES; less of each where there are many ranks. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "model/rank-name.h"

@@ -13,6 +13,7 @@
 #include "common/idset.h"
 #include "common/loop.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "launcher/io/output-lines.h"
 #include "launcher/tunables.h"
 
@@ -64,10 +65,8 @@ static void release_first(struct line_merge *m)
 {
     struct waiting *w = at(m, m->first);
     AUTO_FREE char *set = idset_format(&w->ranks);
-    AUTO_FREE char *named = NULL;
     uint32_t world = w->line.head.name.world;
-    if (set && world > 0 && asprintf(&named, "%u.%s", world, set) < 0)
-        named = NULL;
+    AUTO_FREE char *named = set && world > 0 ? text_format("%u.%s", world, set) : NULL;
     m->events.merged(m->arg, &w->line, named ? named : set ? set : "?");
     m->bytes -= size_of(w);
     idset_free(&w->ranks);

@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "launcher/report/stack-report.h"
 #include "launcher/step-record.h"
@@ -32,13 +33,9 @@ static char *describe(const struct stuck_ranks *s, const struct rank_set *ranks)
     const struct step_record *record = s->hosts->record;
     const struct report_rank *r = step_record_rank(record, rank_set_at(ranks, 0));
     AUTO_FREE char *names = rank_set_format(ranks);
-    char *text = NULL;
-    if (rank_set_count(ranks) > 1)
+    if (!names || rank_set_count(ranks) > 1)
         return take_ptr(names);
-    if (names &&
-        asprintf(&text, "%s on %s (pid %d)", names, record->hosts[r->host].name, (int)r->pid) < 0)
-        text = NULL;
-    return text;
+    return text_format("%s on %s (pid %d)", names, record->hosts[r->host].name, (int)r->pid);
 }
 
 /* The rank, and those behind it that are in the same place. */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/words.h"
 
 enum {
@@ -122,12 +123,7 @@ static int object_read(struct object *o, const char *path)
 
 static int append(char **list, const char *directory)
 {
-    char *grown;
-    if (asprintf(&grown, "%s%s%s", *list ? *list : "", *list ? ":" : "", directory) < 0)
-        return -1;
-    free(*list);
-    *list = grown;
-    return 0;
+    return text_append(list, ":", "%s", directory);
 }
 
 static void read_configuration(char **list, const char *file, unsigned depth)
@@ -153,11 +149,10 @@ static void read_configuration(char **list, const char *file, unsigned depth)
 static char *expand(const char *part, size_t len, const char *origin)
 {
     static const char *const forms[] = {"$ORIGIN", "${ORIGIN}"};
-    char *ret = NULL;
     for (size_t i = 0; i < 2; i++) {
         size_t n = strlen(forms[i]);
         if (len >= n && memcmp(part, forms[i], n) == 0)
-            return asprintf(&ret, "%s%.*s", origin, (int)(len - n), part + n) < 0 ? NULL : ret;
+            return text_format("%s%.*s", origin, (int)(len - n), part + n);
     }
     if (memchr(part, '$', len))
         return NULL;
@@ -167,13 +162,9 @@ static char *expand(const char *part, size_t len, const char *origin)
 static int try_at(const char *directory, const char *name, const struct object *needs,
                   struct object *ret)
 {
-    AUTO_FREE char *path = NULL;
-    if (asprintf(&path, "%s/%s", directory, name) < 0) {
-        path = NULL;
-        return 0;
-    }
+    AUTO_FREE char *path = text_format("%s/%s", directory, name);
     struct object found = {0};
-    if (object_read(&found, path) && found.class == needs->class &&
+    if (path && object_read(&found, path) && found.class == needs->class &&
         found.machine == needs->machine) {
         *ret = found;
         return 1;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "common/words.h"
 
 enum { LISTS_MAX = 9, COMMANDS_MAX = 10 * 1000 * 1000 };
@@ -111,9 +112,8 @@ static bool put_argument(FILE *to, const char *name, const struct arguments *a)
 /* The word with arguments in their places. Sets *has_place if it has any. */
 static char *fill_word(const char *word, const struct arguments *a, bool *has_place)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
+    struct text_writer text;
+    FILE *to = text_begin(&text);
     if (!to)
         return NULL;
     while (*word) {
@@ -129,29 +129,21 @@ static char *fill_word(const char *word, const struct arguments *a, bool *has_pl
             fputc(*word, to);
         word = is_place ? end + 1 : word + 1;
     }
-    bool is_whole = fclose(to) == 0;
-    if (is_whole)
-        return text;
-    free(text);
-    return NULL;
+    return text_end(&text);
 }
 
 /* In one line. */
 static char *join_words(char *const *words)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
+    struct text_writer text;
+    FILE *to = text_begin(&text);
     for (; to && *words; words++) {
         AUTO_FREE char *quoted = word_quote(*words);
         for (const char *at = quoted ? quoted : "?"; *at; at++)
             fputs(*at == '\n' ? "\\n" : (char[]){*at, 0}, to);
         fputs(words[1] ? " " : "", to);
     }
-    if (to && fclose(to) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return text_end(&text);
 }
 
 static int add_filled(struct command_list *l, char *const *program, size_t nprogram,

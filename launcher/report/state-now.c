@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "launcher/step-record.h"
 
 enum { STATE_HOSTS_MAX = 32 };
@@ -34,9 +35,8 @@ static void say(const struct step_record *r, uint32_t host, const char *name)
                                                  {"has ended", "have ended"},
                                                  {"has failed", "have failed"}};
     struct rank_set in[GROUPS] = {0};
-    char *text = NULL;
-    size_t n;
-    FILE *f = open_memstream(&text, &n);
+    struct text_writer writer;
+    FILE *f = text_begin(&writer);
     for (uint32_t i = 0; i < r->plan->step.nranks; i++)
         add(r, (struct rank_name){.rank = i}, host, in);
     for (int g = 0; f && g < GROUPS; g++) {
@@ -46,9 +46,9 @@ static void say(const struct step_record *r, uint32_t host, const char *name)
             fprintf(f, "%s%s %s", ftell(f) ? ", " : "", ranks, verbs[g][count > 1]);
         rank_set_free(&in[g]);
     }
-    if (f && fclose(f) == 0)
+    AUTO_FREE char *text = text_end(&writer);
+    if (text)
         log_warn("on %s: %s", name, text);
-    free(text);
 }
 
 void state_now_say(const struct step_record *r)

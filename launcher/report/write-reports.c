@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "launcher/step-record.h"
 
 #ifdef HAVE_CONFIG_H
@@ -16,9 +17,8 @@
 
 static char *command_line(const struct cmdline *cmd)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = open_memstream(&text, &n);
+    struct text_writer text;
+    FILE *f = text_begin(&text);
     if (!f)
         return NULL;
     for (size_t i = 0; i < cmd->napps; i++) {
@@ -26,8 +26,7 @@ static char *command_line(const struct cmdline *cmd)
         for (size_t k = 0; k < cmd->apps[i].argc; k++)
             fprintf(f, "%s%s", i || k ? " " : "", cmd->apps[i].argv[k]);
     }
-    fclose(f);
-    return text;
+    return text_end(&text);
 }
 
 static void own_usage(struct usage *u)
@@ -72,10 +71,9 @@ static struct report_rank *all_ranks(const struct step_record *record, size_t *r
 /* In one go, so that nothing comes between the lines. */
 static int print_reports(const struct cmdline *cmd, const struct report *report, struct error *err)
 {
-    AUTO_FREE char *text = NULL;
-    size_t n = 0;
+    struct text_writer writer;
     int rc = 0;
-    FILE *out = open_memstream(&text, &n);
+    FILE *out = text_begin(&writer);
     if (!out)
         return error_errno(err, errno, "print the report");
     if (cmd->report_launch)
@@ -84,8 +82,9 @@ static int print_reports(const struct cmdline *cmd, const struct report *report,
         rc = report_print(report, cmd->report_usage == REPORT_USAGE_ALL, out, err);
     else if (cmd->report_containment) /* the other has it, too */
         rc = report_print_containment(report, out, err);
-    if (fclose(out) != 0)
-        return error_errno(err, errno, "print the report");
+    AUTO_FREE char *text = text_end(&writer);
+    if (!text)
+        return error_errno(err, ENOMEM, "print the report");
     fputs(text, stderr);
     return rc;
 }

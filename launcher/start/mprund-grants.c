@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/text.h"
 #include "containment/mprund-protocol.h"
 #include "launcher/tunables.h"
 
@@ -69,10 +70,9 @@ static int give(struct grants *g, const struct grant_answer *a)
         const struct alloc_host *h = &g->plan->used.hosts[i];
         if (h->here || g->variables[i] || (a->host[0] && strcmp(a->host, h->name) != 0))
             continue;
-        if (asprintf(&g->variables[i], GRANT_VARIABLE "=%s", a->token) < 0) {
-            g->variables[i] = NULL;
+        g->variables[i] = text_format(GRANT_VARIABLE "=%s", a->token);
+        if (!g->variables[i])
             return -1;
-        }
     }
     return 0;
 }

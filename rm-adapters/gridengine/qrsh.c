@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/proc.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "rm-adapters/gridengine/task-spool.h"
 #include "rm-adapters/tunables.h"
 #include "rm-adapters/processes/ask-manager.h"
@@ -43,11 +44,9 @@ static void qrsh_destroy(void *arg)
 static int find_program(const char *name, char **ret, struct error *err)
 {
     const char *directory = gridengine_variable("SGE_BINARY_PATH");
-    AUTO_FREE char *own = NULL;
-    if (directory && asprintf(&own, "%s/%s", directory, name) < 0) {
-        own = NULL;
+    AUTO_FREE char *own = directory ? text_format("%s/%s", directory, name) : NULL;
+    if (directory && !own)
         return error_errno(err, ENOMEM, "find %s", name);
-    }
     if (own && access(own, X_OK) == 0) {
         *ret = take_ptr(own);
         return 0;

@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
@@ -146,11 +147,8 @@ static void request_set_ends(struct reading *r)
 
 static int add_id(struct entry *e, const char *id, struct error *err)
 {
-    char *ids = NULL;
-    if (asprintf(&ids, "%s%s%s", e->ids ? e->ids : "", e->ids ? " " : "", id) < 0)
+    if (text_append(&e->ids, " ", "%s", id) < 0)
         return error_errno(err, ENOMEM, "read a job's resources");
-    free(e->ids);
-    e->ids = ids;
     e->nids++;
     return e->nids <= LIST_MAX ? 0 : error_errno(err, E2BIG, "read a job's resources");
 }

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/number.h"
+#include "common/text.h"
 
 enum { CONFIG_MAX = 8 << 20 }; /* bytes; the arguments of a job stand in it, too */
 
@@ -100,13 +101,9 @@ int gridengine_directory_takes_tasks(struct error *err)
 {
     static const char text[] = "mprun looks whether a task of the job can write here\n";
     const char *directory = own_directory();
-    AUTO_FREE char *path = NULL;
-    if (!directory)
+    AUTO_FREE char *path = directory ? text_format("%s/mprun-look.XXXXXX", directory) : NULL;
+    if (!path)
         return 0;
-    if (asprintf(&path, "%s/mprun-look.XXXXXX", directory) < 0) {
-        path = NULL;
-        return 0;
-    }
     AUTO_CLOSE int fd = mkostemp(path, O_CLOEXEC);
     int code = fd < 0 || write(fd, text, sizeof(text) - 1) < 0 ? errno : 0;
     if (fd >= 0)

@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "rm-adapters/processes/start-many.h"
 #include "rm-adapters/hosts/requested-hosts.h"
@@ -95,10 +96,9 @@ static int client_make(const struct start_request *r, struct client *c, struct e
     while (words && words[n])
         n++;
     c->argv = calloc(n + 3, sizeof(*c->argv));
-    if (!path || !words || !c->argv || asprintf(&c->command, "exec %s", path) < 0) {
-        c->command = NULL;
+    c->command = path ? text_format("exec %s", path) : NULL;
+    if (!words || !c->argv || !c->command)
         return error_errno(err, ENOMEM, "prepare the start of hosts");
-    }
     memcpy(c->argv, words, n * sizeof(*words));
     c->argc = n;
     if (spawn_resolve(words[0], environ, NULL, &c->path, err) == 0)

@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/path.h"
+#include "common/text.h"
 #include "starter/host-directories.h"
 #include "starter/tunables.h"
 #include "starter/preload/preload.h"
@@ -88,12 +89,14 @@ static int remember(struct preload *pre, const char *home, const Mprun__PreloadP
 {
     char directory[16], **to = &pre->directories[m->kind];
     directory_of(m, directory);
-    if (m->kind != PRELOAD_PROGRAM)
-        return *to || asprintf(to, "%s/%s", home, directory) >= 0 ? 0 : -1;
-    to = &pre->programs[m->app];
-    free(*to);
-    *to = NULL;
-    return asprintf(to, "%s/%s/%s", home, directory, name) >= 0 ? 0 : -1;
+    if (m->kind == PRELOAD_PROGRAM) {
+        to = &pre->programs[m->app];
+        free(*to);
+        *to = text_format("%s/%s/%s", home, directory, name);
+    } else if (!*to) {
+        *to = text_format("%s/%s", home, directory);
+    }
+    return *to ? 0 : -1;
 }
 
 static int place(struct preload *pre, const char *home, int home_fd, const Mprun__PreloadPlace *m,

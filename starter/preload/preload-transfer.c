@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/own-name.h"
 #include "common/path.h"
+#include "common/text.h"
 #include "model/rank-end.h"
 #include "starter/links/child-hosts.h"
 #include "starter/links/uplink.h"
@@ -155,10 +156,9 @@ static bool is_directory(const char *path)
 
 static struct cache *open_cache_in(const char *base, uint64_t limit, struct error *err)
 {
-    AUTO_FREE char *path = NULL;
+    AUTO_FREE char *path = text_format("%s/mprun-cache.%u", base, (unsigned)geteuid());
     struct stat st;
-    if (asprintf(&path, "%s/mprun-cache.%u", base, (unsigned)geteuid()) < 0) {
-        path = NULL;
+    if (!path) {
         error_errno(err, ENOMEM, "name it");
         return NULL;
     }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/spawn.h"
+#include "common/text.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/binding/gpu-shares.h"
 #include "starter/containment/step-containment.h"
@@ -260,11 +261,9 @@ static int put_libraries_first(struct rank_environment *e)
     const char *users = spawn_env_value(e->app->envp, "LD_LIBRARY_PATH");
     if (!directory)
         return 0;
-    int n = asprintf(&e->library_path, "LD_LIBRARY_PATH=%s%s%s", directory,
-                     users && *users ? ":" : "", users ? users : "");
-    if (n < 0)
-        e->library_path = NULL;
-    return n < 0 ? -1 : 0;
+    e->library_path = text_format("LD_LIBRARY_PATH=%s%s%s", directory, users && *users ? ":" : "",
+                                  users ? users : "");
+    return e->library_path ? 0 : -1;
 }
 
 /* Add the variables that ranks have from this host instead of mprun's; those that the manager does

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/text.h"
 #include "common/words.h"
 #include "starter/ranks/ranks-private.h"
 #include "wire/messages/launch.h"
@@ -17,10 +18,10 @@ bool rank_is_wrapped(const struct rank *r)
 
 char *rank_fill_in(const char *word, const struct rank *r)
 {
-    char *text = NULL, name[RANK_NAME_TEXT];
+    char name[RANK_NAME_TEXT];
     struct rank_name any = {.world = r->name.world, .rank = r->name.rank}; /* incarnation */
-    size_t n;
-    FILE *f = open_memstream(&text, &n);
+    struct text_writer text;
+    FILE *f = text_begin(&text);
     for (; f && *word; word++) {
         if (word[0] == '%' && word[1] == 'r')
             fputs(rank_name_format(any, name), f);
@@ -30,7 +31,7 @@ char *rank_fill_in(const char *word, const struct rank *r)
             fputc(*word, f);
         word += word[0] == '%' && (word[1] == 'r' || word[1] == 'h');
     }
-    return f && fclose(f) == 0 ? text : NULL;
+    return text_end(&text);
 }
 
 char **rank_wrapped_argv(const struct rank *r, const char *program)

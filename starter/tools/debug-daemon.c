@@ -150,12 +150,7 @@ static int prepare(struct debug_daemon *d, const Mprun__DebugDaemon *m, struct e
     snprintf(table, sizeof(table), "%s/proctable", d->with->directories->main.path);
     if (write_table(l, m->pids, table) < 0)
         return error_errno(err, errno, "write '%s'", table);
-    char **argv = calloc(m->n_argv + 1, sizeof(*argv)), **envp = make_environment(l, table);
-    for (size_t i = 0; argv && i < m->n_argv; i++)
-        if (!(argv[i] = bytes_dup(&m->argv[i]))) {
-            words_free(argv);
-            argv = NULL;
-        }
+    char **argv = strings_unpack(m->argv, m->n_argv), **envp = make_environment(l, table);
     int rc = start(d, argv, envp, err);
     words_free(argv);
     words_free(envp);

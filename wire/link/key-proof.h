@@ -24,7 +24,6 @@
  * proofs cover flags and public keys, so nobody without the key can change them on the way. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/error.h"

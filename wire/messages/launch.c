@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/words.h"
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
@@ -257,17 +256,6 @@ void launch_free(struct launch *l)
     free(l->slots);
     free(l->preput);
     memset(l, 0, sizeof(*l));
-}
-
-static char **strings_unpack(const ProtobufCBinaryData *b, size_t n)
-{
-    char **s = calloc(n + 1, sizeof(*s));
-    for (size_t i = 0; s && i < n; i++)
-        if (!(s[i] = bytes_dup(&b[i]))) {
-            words_free(s);
-            return NULL;
-        }
-    return s;
 }
 
 static int app_unpack(const Mprun__App *m, uint32_t world, uint32_t first, struct app *ret,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/messages/values.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/words.h"
 #include "wire/tunables.h"
 
 char *bytes_dup(const ProtobufCBinaryData *b)
@@ -10,6 +12,17 @@ char *bytes_dup(const ProtobufCBinaryData *b)
     if (b->len && memchr(b->data, 0, b->len))
         return NULL;
     return strndup(b->data ? (const char *)b->data : "", b->len);
+}
+
+char **strings_unpack(const ProtobufCBinaryData *b, size_t n)
+{
+    char **s = calloc(n + 1, sizeof(*s));
+    for (size_t i = 0; s && i < n; i++)
+        if (!(s[i] = bytes_dup(&b[i]))) {
+            words_free(s);
+            return NULL;
+        }
+    return s;
 }
 
 ProtobufCBinaryData bytes_of(const char *text)

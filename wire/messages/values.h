@@ -36,5 +36,7 @@ double seconds_unpack(double s);
 
 /* A malloc'ed C string, "" for an absent field. NULL: a NUL inside, or out of memory. */
 char *bytes_dup(const ProtobufCBinaryData *b);
+/* The same of several, NULL-terminated; words_free() frees it. */
+char **strings_unpack(const ProtobufCBinaryData *b, size_t n);
 /* Points to text; NULL becomes "". */
 ProtobufCBinaryData bytes_of(const char *text);

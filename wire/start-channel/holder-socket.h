@@ -7,7 +7,6 @@
  * host's name and a 0; where no host is meant, there is nothing else. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 

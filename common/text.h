@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* text.h - texts that are made of a format, appended to, or written piece by piece
+ *
+ * All texts are the caller's to free. */
+#pragma once
+
+#include <stdio.h>
+
+/* NULL: out of memory. */
+char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Append to a list, which is NULL while it is empty. 0, or -1: out of memory, and the list is as it
+ * was. */
+int text_append(char **list, const char *separator, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+struct text_writer { /* private to text.c */
+    char *text;
+    size_t size;
+    FILE *out;
+};
+
+/* Begin to write a text. Returns where to; NULL: out of memory. */
+FILE *text_begin(struct text_writer *w);
+/* The whole text; NULL: out of memory, also if that was so at the beginning. */
+char *text_end(struct text_writer *w);
