@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* control-requests.c - what tools, and other steps of the job, get over the control socket
  *
- * STATUS_REQUEST is answered by STATUS_REPLY, another mprun's lookups of names by NAME_REPLY. */
+ * STATUS_REQUEST is answered by STATUS_REPLY; what another mprun sends is job-names.h's. */
 #include <stdlib.h>
 
 #include "common/cleanup.h"
@@ -66,8 +66,7 @@ static bool request(void *arg, struct link *tool, enum frame_type type, const ui
     struct run *r = arg;
     if (type == FRAME_STATUS_REQUEST)
         return take_status_request(r, tool, p, n);
-    return (type == FRAME_NAME_REQUEST || type == FRAME_NAME_REPLY) &&
-           job_names_frame(&r->job_names, tool, type, p, n);
+    return job_names_frame(&r->job_names, tool, type, p, n);
 }
 
 static void gone(void *arg, struct link *tool)

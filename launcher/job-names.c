@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* job-names.c - see job-names.h
  *
- * Two steps that connect to each other at the same time have two links, and ask twice. */
+ * Two steps that connect to each other at the same time have two links, and ask twice: each has one
+ * number for both. */
 #include "launcher/job-names.h"
 
 #include <stdio.h>
@@ -10,8 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "launcher/job-worlds.h"
 #include "launcher/name-service.h"
 #include "launcher/socket-directory.h"
 #include "launcher/step-plan.h"
@@ -25,6 +28,7 @@ struct job_peer { /* another step of the job */
     struct job_peer *next;
     struct job_names *all;
     char step[64];
+    uint32_t number;   /* of the step */
     struct dial *dial; /* NULL: it is connected */
     struct link *link; /* NULL: it is not yet */
     bool is_ours;      /* the link is; else the control socket's */
@@ -50,21 +54,13 @@ static void peer_lose(struct job_peer *p, const char *why)
         at = &(*at)->next;
     *at = p->next;
     log_debug("step %s answers no lookups: %s", p->step, why);
+    if (p->link && job_worlds_step_gone(p->all->worlds, p->number))
+        log_warn("step %s of the job, with whose ranks those of this step are connected, is gone: "
+                 "MPI may wait for their messages for ever",
+                 p->step);
     for (size_t i = 0; i < p->nowed; i++)
         name_service_step_reply(p->all->names, p->owed[i], NULL, true);
     peer_free(p);
-}
-
-static struct job_peer *peer_add(struct job_names *j, const char *step)
-{
-    struct job_peer *p = calloc(1, sizeof(*p));
-    if (!p)
-        return NULL;
-    p->all = j;
-    snprintf(p->step, sizeof(p->step), "%s", step);
-    p->next = j->peers;
-    j->peers = p;
-    return p;
 }
 
 static struct job_peer *peer_of_step(const struct job_names *j, const char *step)
@@ -72,6 +68,20 @@ static struct job_peer *peer_of_step(const struct job_names *j, const char *step
     struct job_peer *p = j->peers;
     while (p && strcmp(p->step, step) != 0)
         p = p->next;
+    return p;
+}
+
+static struct job_peer *peer_add(struct job_names *j, const char *step)
+{
+    const struct job_peer *other_link = peer_of_step(j, step);
+    struct job_peer *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->all = j;
+    p->number = other_link ? other_link->number : ++j->last_number;
+    snprintf(p->step, sizeof(p->step), "%s", step);
+    p->next = j->peers;
+    j->peers = p;
     return p;
 }
 
@@ -227,7 +237,62 @@ static void reply(void *link, const Mprun__NameReply *m)
     link_send(link, FRAME_NAME_REPLY, &m->base);
 }
 
-static const struct name_steps steps = {.join = join, .ask = ask, .forget = forget, .reply = reply};
+static const char *nspace(void *arg, uint32_t world)
+{
+    const struct job_names *j = arg;
+    return job_worlds_nspace(j->worlds, world);
+}
+
+static const struct name_steps steps = {
+    .join = join, .ask = ask, .forget = forget, .reply = reply, .nspace = nspace};
+
+/* ---- what worlds of other steps need --------------------------------------------------------- */
+
+static void send_to_step(void *arg, uint32_t step, enum frame_type type, const ProtobufCMessage *m)
+{
+    const struct job_names *j = arg;
+    const struct job_peer *p = j->peers;
+    for (; p; p = p->next) {
+        if (!p->link || (step && p->number != step))
+            continue;
+        link_send(p->link, type, m);
+        if (step)
+            return;
+    }
+}
+
+/* The namespace that a name asks for; NULL: it is another name. */
+static const char *nspace_of_name(const Mprun__Name *name)
+{
+    size_t n = strlen(NAME_OF_WORLD);
+    return strncmp(name->key, NAME_OF_WORLD, n) == 0 ? name->key + n : NULL;
+}
+
+static void describe_world(struct job_names *j, struct link *to, const Mprun__NameRequest *m)
+{
+    Mprun__NameReply answer = MPRUN__NAME_REPLY__INIT;
+    Mprun__Name name = MPRUN__NAME__INIT, *names[] = {&name};
+    AUTO_FREE uint8_t *world =
+        job_worlds_describe(j->worlds, nspace_of_name(m->names[0]), &name.value.len);
+    name.key = m->names[0]->key;
+    name.value.data = world;
+    answer.id = m->id;
+    answer.status = world ? NAME_OK : NAME_NOT_FOUND;
+    answer.n_names = world ? 1 : 0;
+    answer.names = names;
+    link_send(to, FRAME_NAME_REPLY, &answer.base);
+}
+
+/* The hosts need to know that it was found; the world itself they get before. */
+static void learn_worlds(struct job_peer *p, const Mprun__NameReply *m)
+{
+    for (size_t i = 0; i < m->n_names; i++)
+        if (nspace_of_name(m->names[i])) {
+            job_worlds_learn(p->all->worlds, p->number, nspace_of_name(m->names[i]),
+                             m->names[i]->value);
+            m->names[i]->value.len = 0;
+        }
+}
 
 /* ---- what other steps say -------------------------------------------------------------------- */
 
@@ -248,7 +313,12 @@ static bool take_request(struct job_names *j, struct link *tool, const Mprun__Na
 {
     if (m->what == NAME_JOIN)
         return take_join(j, tool, m);
-    return peer_of_link(j, tool) && name_service_step_request(j->names, tool, m) == 0;
+    bool is_peer = peer_of_link(j, tool) != NULL;
+    if (is_peer && m->what == NAME_LOOKUP && m->n_names == 1 && nspace_of_name(m->names[0])) {
+        describe_world(j, tool, m);
+        return true;
+    }
+    return is_peer && name_service_step_request(j->names, tool, m) == 0;
 }
 
 static bool take_reply(struct job_names *j, const struct link *tool, const Mprun__NameReply *m)
@@ -256,13 +326,19 @@ static bool take_reply(struct job_names *j, const struct link *tool, const Mprun
     struct job_peer *p = peer_of_link(j, tool);
     if (!p)
         return false;
-    name_service_step_reply(j->names, m->id, m, owe_no_more(p, m->id));
+    bool was_asked = owe_no_more(p, m->id);
+    if (was_asked)
+        learn_worlds(p, m);
+    name_service_step_reply(j->names, m->id, m, was_asked);
     return true;
 }
 
 bool job_names_frame(struct job_names *j, struct link *tool, enum frame_type type,
                      const uint8_t *bytes, size_t n)
 {
+    const struct job_peer *p = peer_of_link(j, tool);
+    if (type != FRAME_NAME_REQUEST && type != FRAME_NAME_REPLY)
+        return p && job_worlds_frame(j->worlds, p->number, type, bytes, n);
     Mprun__NameRequest *request =
         type == FRAME_NAME_REQUEST ? mprun__name_request__unpack(NULL, n, bytes) : NULL;
     Mprun__NameReply *reply =
@@ -284,9 +360,12 @@ void job_names_tool_gone(struct job_names *j, struct link *tool)
 /* ---- life ------------------------------------------------------------------------------------ */
 
 void job_names_init(struct job_names *j, struct loop *loop, const struct step_plan *plan,
-                    const struct socket_directory *directory, struct name_service *names)
+                    const struct socket_directory *directory, struct name_service *names,
+                    struct job_worlds *worlds)
 {
-    *j = (struct job_names){.loop = loop, .plan = plan, .directory = directory, .names = names};
+    *j = (struct job_names){
+        .loop = loop, .plan = plan, .directory = directory, .names = names, .worlds = worlds};
+    job_worlds_on_send(worlds, send_to_step, j);
     if (plan->alloc.job_id[0])
         name_service_set_steps(names, &steps, j);
 }

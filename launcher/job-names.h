@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job-names.h - names between the steps of a job: mpruns ask each other for what their ranks look
- * up
+/* job-names.h - links between the steps of a job: mpruns ask each other for what their ranks look
+ * up, and connect their ranks
  *
  * An mprun whose ranks use names finds those beside it by their control sockets: the steps that one
  * script runs at the same time. It tells them that it is there, and either side then passes lookups
- * to the other. A name goes with its step. */
+ * to the other. A name goes with its step. What is not about names is passed on (job-worlds.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -19,20 +19,25 @@ struct name_service;
 struct socket_directory;
 struct step_plan;
 
+struct job_worlds;
+
 struct job_names { /* private to job-names.c; as zero it knows no other step */
     struct loop *loop;
     const struct step_plan *plan;
     const struct socket_directory *directory;
     struct name_service *names;
+    struct job_worlds *worlds;
     struct job_peer *peers;
+    uint32_t last_number; /* of a step */
     bool has_joined;
 };
 
 /* Without a job there are no other steps. */
 void job_names_init(struct job_names *j, struct loop *loop, const struct step_plan *plan,
-                    const struct socket_directory *directory, struct name_service *names);
+                    const struct socket_directory *directory, struct name_service *names,
+                    struct job_worlds *worlds);
 void job_names_close(struct job_names *j);
-/* NAME_REQUEST and NAME_REPLY of a tool. False: not understood, or not a step of this job. */
+/* What a tool has sent. False: not understood, or not a step of this job. */
 bool job_names_frame(struct job_names *j, struct link *tool, enum frame_type type, const uint8_t *p,
                      size_t n);
 void job_names_tool_gone(struct job_names *j, struct link *tool);

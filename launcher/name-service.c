@@ -21,7 +21,8 @@ struct published {
     bool is_foreign;        /* another step has it: it is here for one lookup */
     enum name_range range;
     enum name_life life;
-    const char *key; /* in bytes, behind the value */
+    const char *key, *nspace; /* in bytes, behind the value; the latter "" unless is_foreign, */
+    uint32_t their_rank;      /* as is the owner's number in it */
     size_t nvalue, size;
     uint8_t bytes[];
 };
@@ -74,13 +75,16 @@ static void remove_name(struct name_service *s, struct published *p)
 
 static struct published *published_create(const Mprun__Name *m)
 {
-    size_t nkey = strlen(m->key) + 1, size = sizeof(struct published) + m->value.len + nkey;
+    size_t nkey = strlen(m->key) + 1, nnspace = strlen(m->nspace) + 1;
+    size_t size = sizeof(struct published) + m->value.len + nkey + nnspace;
     struct published *p = malloc(size);
     if (!p)
         return NULL;
     if (m->value.len)
         memcpy(p->bytes, m->value.data, m->value.len);
     p->key = memcpy(p->bytes + m->value.len, m->key, nkey);
+    p->nspace = memcpy(p->bytes + m->value.len + nkey, m->nspace, nnspace);
+    p->their_rank = m->owner ? m->owner->rank : RANK_ALL;
     p->nvalue = m->value.len;
     p->size = size;
     return p;
@@ -135,11 +139,15 @@ static size_t find_all(const struct name_service *s, const struct lookup *l, str
             continue;
         struct found *f = &ret[n];
         f->name = p;
-        rank_name_pack(p->owner, &f->owner);
+        rank_name_pack(p->is_foreign ? (struct rank_name){.rank = p->their_rank} : p->owner,
+                       &f->owner);
         mprun__name__init(&f->message);
+        f->message.nspace =
+            (char *)(uintptr_t)(l->is_foreign ? s->steps->nspace(s->steps_arg, p->owner.world)
+                                              : p->nspace);
         f->message.key = (char *)(uintptr_t)p->key;
         f->message.value = (ProtobufCBinaryData){p->nvalue, p->bytes};
-        f->message.owner = p->is_foreign ? NULL : &f->owner;
+        f->message.owner = &f->owner;
         list[n++] = &f->message;
     }
     return n;

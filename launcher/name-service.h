@@ -27,6 +27,8 @@ struct name_steps {
     void (*forget)(void *arg, uint64_t number);
     /* Answers a step that has asked. */
     name_reply_f reply;
+    /* The namespace of a world, for steps that ask. */
+    const char *(*nspace)(void *arg, uint32_t world);
 };
 
 struct name_service { /* private to name-service.c */

@@ -3,7 +3,7 @@
  *
  * Parts come gathered from the hosts right below (wire/tree/gather.h). When all are here they go
  * back as one run of bytes, in the order of hosts: to everybody by one message a link, to some by
- * one a host. */
+ * one a host. Those in which ranks of other steps take part go to job-worlds.c first. */
 #include "launcher/pmi-exchange.h"
 
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "launcher/hosts/host-links.h"
+#include "launcher/job-worlds.h"
 
 enum { PMIX_ERROR = -1 }; /* the only status that is made here */
 
@@ -34,18 +35,17 @@ static uint8_t *all_parts(const Mprun__Collect *m, size_t *ret_n)
     return all;
 }
 
-static void complete(void *arg, const Mprun__Collect *m)
+static void answer_hosts(void *arg, const Mprun__Collect *m, int status, const uint8_t *data,
+                         size_t n)
 {
     struct pmi_exchange *c = arg;
     struct host_table *hosts = c->hosts;
     Mprun__Collected answer = MPRUN__COLLECTED__INIT;
-    size_t n;
-    AUTO_FREE uint8_t *all = all_parts(m, &n);
     answer.signature = m->signature;
     answer.turn = m->turn;
     answer.number = ++c->ncomplete;
-    answer.status = all ? 0 : PMIX_ERROR;
-    answer.data = (ProtobufCBinaryData){.len = n, .data = all};
+    answer.status = status;
+    answer.data = (ProtobufCBinaryData){.len = n, .data = (uint8_t *)(uintptr_t)data};
     if (m->n_hosts == 0)
         hosts_broadcast(hosts, FRAME_COLLECTED, &answer.base);
     for (size_t i = 0; i < m->n_hosts; i++) {
@@ -55,11 +55,24 @@ static void complete(void *arg, const Mprun__Collect *m)
     }
 }
 
-int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts)
+static void complete(void *arg, const Mprun__Collect *m)
+{
+    struct pmi_exchange *c = arg;
+    size_t n;
+    AUTO_FREE uint8_t *all = all_parts(m, &n);
+    if (all && m->crosses)
+        job_worlds_collect(c->others, m, all, n);
+    else
+        answer_hosts(c, m, all ? 0 : PMIX_ERROR, all, n);
+}
+
+int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct job_worlds *others)
 {
     c->rules = (struct gather_rules){
         .nhosts = (uint32_t)hosts->plan->nused, .awaited = awaited, .complete = complete};
     c->hosts = hosts;
+    c->others = others;
+    job_worlds_on_answer(others, answer_hosts, c);
     c->gather = gather_create(&c->rules, c);
     return c->gather ? 0 : -1;
 }
@@ -84,10 +97,14 @@ static void refuse_modex(struct host *to, const Mprun__ModexRequest *m)
     host_send(to, FRAME_MODEX_REPLY, &no.base);
 }
 
-int pmi_exchange_modex_request(struct host *from, Mprun__ModexRequest *m)
+int pmi_exchange_modex_request(const struct pmi_exchange *c, struct host *from,
+                               Mprun__ModexRequest *m)
 {
     struct host *owner = m->name ? host_of_rank(from->table, rank_name_unpack(m->name)) : NULL;
     m->from_host = from->launch_index;
+    m->from_step = 0;
+    if (job_worlds_modex_request(c->others, m))
+        return 0;
     if (!owner || owner == from || !host_send(owner, FRAME_MODEX_REQUEST, &m->base))
         refuse_modex(from, m);
     return 0;
@@ -100,10 +117,12 @@ void pmi_exchange_event(const struct host *from, Mprun__PmiEvent *m)
     hosts_broadcast(from->table, FRAME_PMI_EVENT, &m->base);
 }
 
-int pmi_exchange_modex_reply(const struct host *from, const Mprun__ModexReply *m)
+int pmi_exchange_modex_reply(const struct pmi_exchange *c, Mprun__ModexReply *m)
 {
-    struct host *to = host_at(from->table, m->to_host);
-    if (to)
+    struct host *to = m->to_step ? NULL : host_at(c->hosts, m->to_host);
+    if (m->to_step)
+        job_worlds_modex_reply(c->others, m);
+    else if (to)
         host_send(to, FRAME_MODEX_REPLY, &m->base);
     return 0;
 }

@@ -9,16 +9,20 @@ struct pmi_exchange { /* pmi-exchange.c alone changes it */
     struct gather_rules rules;
     struct gather *gather; /* its owner destroys it */
     struct host_table *hosts;
-    uint64_t ncomplete; /* collectives so far */
+    struct job_worlds *others; /* ranks of other steps */
+    uint64_t ncomplete;        /* collectives so far */
 };
 
+struct job_worlds;
+
 /* -1: out of memory. c must not move. */
-int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts);
+int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct job_worlds *others);
 
 /* COLLECT, MODEX_REQUEST and MODEX_REPLY of a host. -1: a frame that cannot be. */
 int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n);
 /* Changes *m: it says on whose behalf it is passed on. */
-int pmi_exchange_modex_request(struct host *from, Mprun__ModexRequest *m);
+int pmi_exchange_modex_request(const struct pmi_exchange *c, struct host *from,
+                               Mprun__ModexRequest *m);
 /* PMI_EVENT, likewise. */
 void pmi_exchange_event(const struct host *from, Mprun__PmiEvent *m);
-int pmi_exchange_modex_reply(const struct host *from, const Mprun__ModexReply *m);
+int pmi_exchange_modex_reply(const struct pmi_exchange *c, Mprun__ModexReply *m);

@@ -42,7 +42,8 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
         return error_errno(err, ENOMEM, "prepare the step");
     r->hosts->context = r;
     name_service_init(&r->names, r->loop, send_name_reply);
-    job_names_init(&r->job_names, r->loop, plan, &r->directory, &r->names);
+    job_worlds_init(&r->job_worlds, r->hosts, &r->worlds);
+    job_names_init(&r->job_names, r->loop, plan, &r->directory, &r->names, &r->job_worlds);
     r->spawner = (struct spawner){
         .worlds = &r->worlds, .hosts = r->hosts, .record = &r->record, .verdict = &r->verdict};
     rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict);
@@ -51,7 +52,8 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
         step_limits_init(&r->limits, r->loop, r->hosts, &r->verdict) < 0 ||
         stack_report_init(&r->stacks, r->loop, r->hosts, &r->turn) < 0 ||
         stuck_ranks_init(&r->stuck, r->loop, r->hosts, &r->stacks) < 0 ||
-        pmi_exchange_init(&r->exchange, r->hosts) < 0 || hosts_watch(r->hosts, r->loop) < 0)
+        pmi_exchange_init(&r->exchange, r->hosts, &r->job_worlds) < 0 ||
+        hosts_watch(r->hosts, r->loop) < 0)
         return error_errno(err, ENOMEM, "prepare the step");
     return 0;
 }
@@ -116,6 +118,7 @@ void run_free(struct run *r)
     tool_output_free(&r->tool_output);
     step_limits_free(&r->limits);
     name_service_free(&r->names);
+    job_worlds_free(&r->job_worlds);
     usage_now_free(&r->usage_now);
     stuck_ranks_free(&r->stuck);
     stack_report_free(&r->stacks);

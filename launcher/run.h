@@ -25,6 +25,7 @@
 #include "launcher/outcome/stuck-ranks.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/job-names.h"
+#include "launcher/job-worlds.h"
 #include "launcher/name-service.h"
 #include "launcher/queue/queue.h"
 #include "launcher/spawn.h"
@@ -104,6 +105,7 @@ struct run {
     struct tool_output tool_output;
     struct name_service names;
     struct job_names job_names;
+    struct job_worlds job_worlds;
     struct worlds worlds;
     struct spawner spawner;
     struct queue *queue; /* NULL: there is one program, or one for each part of the line */

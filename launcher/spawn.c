@@ -240,7 +240,7 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
         l.step.pmi &= m->pmi;
     l.step.stdin_target = STDIN_NONE;
     l.step.terminal = false;
-    step_plan_new_nspace(l.step.nspace);
+    strcpy(l.step.nspace, world->nspace);
     AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
     explicit_bzero(l.step.nspace, sizeof(l.step.nspace));
     if (!packed)

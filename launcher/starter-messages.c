@@ -169,6 +169,7 @@ static void world_has_ended(struct run *r, struct world *w)
 {
     Mprun__WorldEnd m = MPRUN__WORLD_END__INIT;
     name_service_world_ended(&r->names, w->number);
+    job_worlds_own_ended(&r->job_worlds, w);
     queue_world_ended(r->queue, w);
     if (w->number == 0 || verdict_is_ending(&r->verdict))
         return;
@@ -456,12 +457,14 @@ static int take_part(void *host, const uint8_t *p, size_t n)
 
 static int take_modex_request(void *host, void *message)
 {
-    return pmi_exchange_modex_request(host, message);
+    struct host *h = host;
+    return pmi_exchange_modex_request(&run_of(h)->exchange, h, message);
 }
 
 static int take_modex_reply(void *host, void *message)
 {
-    return pmi_exchange_modex_reply(host, message);
+    struct host *h = host;
+    return pmi_exchange_modex_reply(&run_of(h)->exchange, message);
 }
 
 static int take_name_request(void *host, void *message)

@@ -106,6 +106,11 @@
  * of 100 bytes. */
 #define NAMES_BYTES_MAX (16 << 20)
 
+/* Worlds of other steps with which ranks of this one are connected at the same time, and bytes of
+ * their parts in collectives that this step has not come to yet. */
+#define OTHER_WORLDS_MAX 1024
+#define EARLY_PARTS_MAX  (16 << 20)
+
 /* Tries to reach the holder of the job's agents, which another mprun is about to start, and
  * nanoseconds between two. */
 #define HOLDER_TRIES   200

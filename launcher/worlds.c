@@ -3,6 +3,7 @@
 #include "launcher/worlds.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "launcher/step-plan.h"
 
@@ -15,6 +16,7 @@ static void free_world(struct world *world, size_t nhosts)
 {
     for (size_t i = 0; world->ranks && i < nhosts; i++)
         rank_set_free(&world->ranks[i]);
+    explicit_bzero(world->nspace, sizeof(world->nspace));
     free(world->ranks);
     free(world->left);
     rank_map_free(&world->map);
@@ -73,6 +75,7 @@ int worlds_init(struct worlds *w, const struct step_plan *plan)
     free(hosts);
     if (!world)
         return -1;
+    strcpy(world->nspace, s->nspace);
     world->apps = s->apps;
     world->napps = s->napps;
     return 0;
@@ -95,6 +98,7 @@ struct world *worlds_add(struct worlds *w, const struct rank_set *hosts, uint32_
     if (!world)
         return NULL;
     w->last_number++;
+    step_plan_new_nspace(world->nspace);
     world->apps = apps;
     world->napps = napps;
     world->root = parent ? parent->root : world->number;
@@ -131,6 +135,13 @@ void worlds_rank_known(struct worlds *w, struct rank_name name)
     struct world *world = worlds_find(w, name.world);
     if (world)
         world->known++;
+}
+
+void worlds_mark_told(struct worlds *w, uint32_t number)
+{
+    struct world *world = worlds_find(w, number);
+    if (world)
+        world->is_told = true;
 }
 
 void worlds_rank_ended(struct worlds *w, struct rank_name name)

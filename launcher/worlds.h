@@ -22,6 +22,8 @@ struct world { /* others only read it; the last two are spawn.c's */
     struct rank_map map;    /* the host of each rank */
     struct app *apps;       /* with their environments; of world 0 the plan's, else this struct's */
     size_t napps;
+    char nspace[64];       /* its PMIx namespace; secret, see model/step.h */
+    bool is_told;          /* other steps of the job know it */
     uint32_t known, ended; /* ranks that have been started or have ended; that have ended */
     bool is_starting;      /* somebody waits for it */
     bool has_failed;       /* some of its ranks could not be started: it is being killed */
@@ -52,6 +54,8 @@ struct world *worlds_find(const struct worlds *w, uint32_t number); /* NULL: non
 int64_t worlds_host_of(const struct worlds *w, struct rank_name name);
 /* A rank was started, or has ended without: it is known. */
 void worlds_rank_known(struct worlds *w, struct rank_name name);
+/* Another step has been told of the world. */
+void worlds_mark_told(struct worlds *w, uint32_t number);
 /* A rank has ended. The slots of a world's ranks on a host are free when these have all ended, as
  * their cores and GPUs are (starter/worlds/). */
 void worlds_rank_ended(struct worlds *w, struct rank_name name);

@@ -13,6 +13,8 @@ struct rank_name {
 
 /* In messages: all ranks of the world, as PMIx has it. */
 #define RANK_ALL (UINT32_MAX - 1)
+/* This bit of a world's number: the world is of another step, and mprun has given it the number. */
+#define WORLD_OF_OTHER_STEP 0x80000000u
 
 static inline bool rank_name_equal(struct rank_name a, struct rank_name b)
 {

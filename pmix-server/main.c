@@ -42,8 +42,11 @@ static void on_init(struct mppmi *p, const void *message, struct error *err)
 
 static void on_world(struct mppmi *p, const void *message, struct error *err)
 {
+    const Mprun__PmiWorld *m = message;
     if (!p->server.directory)
         error_set(err, EPROTO, "take a world: PMI_INIT has not come");
+    else if (m->of_other_step)
+        nspace_register_other(&p->server, m);
     else
         nspace_register(&p->server, message, err);
 }

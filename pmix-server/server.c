@@ -36,14 +36,28 @@ int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err)
 
 void server_add_world(struct server *s, struct world *w)
 {
-    w->next = s->worlds;
-    s->worlds = w;
+    struct world **list = world_is_other(w) ? &s->others : &s->worlds;
+    w->next = *list;
+    *list = w;
+}
+
+struct world *server_world(const struct server *s, uint32_t number)
+{
+    return world_by_number(number & WORLD_OF_OTHER_STEP ? s->others : s->worlds, number);
+}
+
+struct world *server_nspace(const struct server *s, const char *nspace)
+{
+    struct world *w = world_by_nspace(s->worlds, nspace);
+    return w ? w : world_by_nspace(s->others, nspace);
 }
 
 /* server.worlds is never empty once it is not. */
 struct world *server_take_world(struct server *s, uint32_t number)
 {
-    for (struct world **at = &s->worlds; *at && (*at)->next; at = &(*at)->next)
+    bool is_other = number & WORLD_OF_OTHER_STEP;
+    for (struct world **at = is_other ? &s->others : &s->worlds; *at && (is_other || (*at)->next);
+         at = &(*at)->next)
         if ((*at)->number == number) {
             struct world *w = *at;
             *at = w->next;

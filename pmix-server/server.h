@@ -24,7 +24,8 @@ struct server {
     struct requests requests; /* asked of the launcher, not answered yet */
     struct collectives collectives;
     struct simple_pmi simple_pmi; /* listens when a world offers PMI-1 or PMI-2 */
-    struct world *worlds;         /* the newest first */
+    struct world *worlds;         /* of the step, the newest first */
+    struct world *others;         /* of other steps: ranks here have been connected with them */
     char *directory;              /* for files of this server; NULL before PMI_INIT */
     char *hostname;               /* NULL before PMI_INIT */
     bool had_clients;             /* a rank or a tool has connected to the PMIx library */
@@ -38,7 +39,10 @@ int server_open(struct server *s, int fd, const struct link_events *events, stru
 /* PMI_INIT: notes directory and host name. -1 with err: given twice, or not usable. */
 int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err);
 void server_add_world(struct server *s, struct world *w); /* takes w */
-/* The caller destroys it. NULL: there is no such world, or it is the only one. */
+/* The world with this number, or with this namespace, of any step. NULL: there is none. */
+struct world *server_world(const struct server *s, uint32_t number);
+struct world *server_nspace(const struct server *s, const char *nspace);
+/* The caller destroys it. NULL: there is no such world, or it is the step's only one. */
 struct world *server_take_world(struct server *s, uint32_t number);
 void server_had_client(struct server *s);
 

@@ -69,7 +69,7 @@ static int take_placements(struct world *w, const Mprun__PmiWorld *m, struct err
         rank_map_create(&w->map, w->number, w->nranks, err) == 0 &&
         placements_unpack(m->hosts, m->n_hosts, &checked, &hosts, &n, err) == 0) {
         w->nhosts = (uint32_t)n;
-        rc = w->own_host < w->nhosts
+        rc = w->own_host < w->nhosts || world_is_other(w)
                  ? make_nodes(w, hosts, err)
                  : error_set(err, EINVAL, "this is host %u of %u", w->own_host, w->nhosts);
     }
@@ -124,6 +124,8 @@ static int take_bindings(struct world *w, const Mprun__PmiWorld *m, struct error
 
 static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
 {
+    if (m->of_other_step != (m->world & WORLD_OF_OTHER_STEP ? 1 : 0))
+        return error_set(err, EINVAL, "its number is not of its step");
     if (!m->nspace[0] || strlen(m->nspace) > WORLD_NSPACE_MAX)
         return error_set(err, EINVAL, "its name is empty or too long");
     if (!m->nranks || m->nranks > LAUNCH_RANKS_MAX)
@@ -131,12 +133,12 @@ static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
     w->number = m->world;
     w->pmi = m->pmi;
     w->nranks = m->nranks;
-    w->own_host = m->host_index;
+    w->own_host = m->of_other_step ? UINT32_MAX : m->host_index;
     w->universe = m->universe;
     w->is_spawned = m->parent != NULL;
     w->parent = rank_name_unpack(m->parent);
     snprintf(w->nspace, sizeof(w->nspace), "%s", m->nspace);
-    w->directory = bytes_dup(&m->directory);
+    w->directory = m->of_other_step ? strdup("") : bytes_dup(&m->directory);
     if (!w->directory)
         return error_errno(err, ENOMEM, "directory");
     if (m->preput.len && !(w->preput = malloc(m->preput.len)))
@@ -158,6 +160,11 @@ struct world *world_create(const Mprun__PmiWorld *m, struct error *err)
     error_context(err, "take world %u", m->world);
     world_destroy(w);
     return NULL;
+}
+
+bool world_is_other(const struct world *w)
+{
+    return w->number & WORLD_OF_OTHER_STEP;
 }
 
 struct world *world_by_number(struct world *list, uint32_t number)

@@ -41,7 +41,7 @@ struct world {
     uint8_t *preput;         /* what a spawn has put for its ranks, packed (simple-pmi/kvs.h) */
     size_t npreput;
     uint32_t nhosts;   /* placements */
-    uint32_t own_host; /* our index in the placements */
+    uint32_t own_host; /* our index in the placements; UINT32_MAX: we are in none */
     struct world_node *nodes;
     size_t nnodes;
     struct rank_map map; /* which of the nodes has a rank */
@@ -57,6 +57,8 @@ struct world {
 struct world *world_create(const Mprun__PmiWorld *m, struct error *err);
 void world_destroy(struct world *w); /* NULL is fine */
 
+/* Is it of another step? Its hosts are not ours, then. */
+bool world_is_other(const struct world *w);
 struct world *world_by_number(struct world *list, uint32_t number);
 struct world *world_by_nspace(struct world *list, const char *nspace);
 

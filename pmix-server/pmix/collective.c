@@ -8,6 +8,7 @@
 #include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/idset.h"
+#include "pmix-server/pmix/publish.h"
 #include "pmix-server/server.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
@@ -15,6 +16,8 @@
 
 struct collective_item {
     struct bridge_item item;
+    struct server *server;
+    const char *asked; /* the namespace that mprun was asked for last; NULL: none */
     enum collective kind;
     struct asker asker;
     double seconds;
@@ -34,13 +37,23 @@ static const uint8_t *item_data(const struct collective_item *c)
     return (const uint8_t *)&c->procs[c->nprocs];
 }
 
-static int add_participant(const struct server *s, const pmix_proc_t *proc, struct participant *ret,
-                           struct idset *hosts)
+static bool is_group(enum collective kind)
 {
-    const struct world *w = world_by_nspace(s->worlds, proc->nspace);
+    return kind == COLLECTIVE_GROUP || kind == COLLECTIVE_GROUP_END;
+}
+
+/* Hosts of other steps are mprun's matter. */
+static int add_participant(const struct server *s, const pmix_proc_t *proc, struct participant *ret,
+                           struct idset *hosts, bool *crosses)
+{
+    const struct world *w = server_nspace(s, proc->nspace);
     if (!w)
         return -1;
     *ret = (struct participant){w->number, proc->rank};
+    if (world_is_other(w)) {
+        *crosses = true;
+        return proc->rank == PMIX_RANK_WILDCARD || world_node_of(w, proc->rank) >= 0 ? 0 : -1;
+    }
     return proc->rank == PMIX_RANK_WILDCARD ? world_add_all_hosts(w, hosts)
                                             : world_add_host(w, proc->rank, hosts);
 }
@@ -119,15 +132,24 @@ static bool turn_has(const struct turn *t, uint32_t world)
     return false;
 }
 
-void collectives_forget(struct collectives *c, uint32_t world)
+static void answer_turns(struct server *s, struct turn *t)
 {
-    for (struct turn **at = &c->turns; *at;) {
+    uint64_t id;
+    while ((id = turn_take(t, t->answered)))
+        requests_answer(&s->requests, id, PMIX_ERR_NOT_FOUND, NULL, 0);
+}
+
+void collectives_forget(struct server *s, uint32_t world)
+{
+    for (struct turn **at = &s->collectives.turns; *at;) {
         struct turn *t = *at;
         if (!turn_has(t, world)) {
             at = &t->next;
             continue;
         }
         *at = t->next;
+        if (world & WORLD_OF_OTHER_STEP)
+            answer_turns(s, t);
         buffer_free(&t->waiting);
         free(t);
     }
@@ -136,7 +158,7 @@ void collectives_forget(struct collectives *c, uint32_t world)
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 static void send_collect(struct server *s, const struct collective_item *c, struct participant *p,
-                         const struct idset *hosts)
+                         const struct idset *hosts, bool crosses)
 {
     size_t nhosts = idset_count(hosts);
     size_t n = 1 + c->nprocs * PARTICIPANT_SIZE + strlen(c->name);
@@ -156,6 +178,7 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
     Mprun__Collect__Part part = MPRUN__COLLECT__PART__INIT, *parts[] = {&part};
     buffer_append(&t->waiting, &id, sizeof(id)); /* there is room */
     m.turn = t->used++;
+    m.crosses = crosses;
     m.signature = (ProtobufCBinaryData){n, signature};
     for (int h = idset_next(hosts, 0); h >= 0; h = idset_next(hosts, (unsigned)h + 1))
         list[m.n_hosts++] = (uint32_t)h;
@@ -169,23 +192,75 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
     link_send(s->link, FRAME_COLLECT, &m.base);
 }
 
-static void collective_run(struct bridge_item *item, struct server *s)
+static void take_part(struct server *s, struct collective_item *c)
 {
-    struct collective_item *c = (struct collective_item *)item;
     struct idset hosts = {.words = NULL};
     AUTO_FREE struct participant *p = calloc(c->nprocs ? c->nprocs : 1, sizeof(*p));
-    int ok = p != NULL;
+    bool ok = p != NULL, crosses = false;
     for (size_t i = 0; ok && i < c->nprocs; i++)
-        ok = add_participant(s, &c->procs[i], &p[i], &hosts) == 0;
+        ok = add_participant(s, &c->procs[i], &p[i], &hosts, &crosses) == 0;
     if (!ok)
         asker_answer(&c->asker, p ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOMEM, NULL, 0);
-    else if (idset_count(&hosts) < 2 && !c->name[0])
+    else if (crosses && is_group(c->kind)) /* each step numbers its own */
+        asker_answer(&c->asker, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+    else if (idset_count(&hosts) < 2 && !c->name[0] && !crosses)
         /* the library rarely asks then: all of it is here; a group wants a number */
         asker_answer(&c->asker, PMIX_SUCCESS, item_data(c), c->ndata);
     else
-        send_collect(s, c, p, &hosts);
+        send_collect(s, c, p, &hosts, crosses);
     idset_free(&hosts);
     free(c);
+}
+
+/* ---- ranks of other steps -------------------------------------------------------------------- */
+
+static void collective_run(struct bridge_item *item, struct server *s);
+
+/* In the loop's thread: mprun knows of the namespace, or does not. */
+static void world_answered(pmix_status_t status, void *cbdata)
+{
+    struct collective_item *c = cbdata;
+    if (status == PMIX_SUCCESS)
+        collective_run(&c->item, c->server);
+    else
+        take_part(c->server, c); /* which says that there is none */
+}
+
+static const char *unknown_nspace(const struct server *s, const struct collective_item *c)
+{
+    for (size_t i = 0; i < c->nprocs; i++)
+        if (!server_nspace(s, c->procs[i].nspace))
+            return c->procs[i].nspace;
+    return NULL;
+}
+
+/* A rank of this host on whose behalf mprun can be asked. */
+static bool find_own_rank(const struct server *s, const struct collective_item *c,
+                          struct rank_name *ret)
+{
+    for (size_t i = 0; i < c->nprocs; i++) {
+        const struct world *w = world_by_nspace(s->worlds, c->procs[i].nspace);
+        if (!w || w->here < 0)
+            continue;
+        *ret = rank_set_at(world_local_ranks(w), 0);
+        return true;
+    }
+    return false;
+}
+
+/* A namespace that is not the step's may be another step's. */
+static void collective_run(struct bridge_item *item, struct server *s)
+{
+    struct collective_item *c = (struct collective_item *)item;
+    const struct asker asker = {.op = world_answered, .cbdata = c};
+    const char *unknown = is_group(c->kind) ? NULL : unknown_nspace(s, c);
+    struct rank_name own;
+    if (!unknown || (c->asked && !strcmp(c->asked, unknown)) || !find_own_rank(s, c, &own)) {
+        take_part(s, c);
+        return;
+    }
+    c->asked = unknown;
+    publish_ask_world(s, own, unknown, &asker);
 }
 
 /* The data stays the library's, as its header has it, although no version is known that frees it:
@@ -193,19 +268,20 @@ static void collective_run(struct bridge_item *item, struct server *s)
 pmix_status_t collective_upcall(struct server *s, const struct collective_call *call)
 {
     size_t nprocs_size = call->nprocs * sizeof(pmix_proc_t);
-    bool is_group = call->kind == COLLECTIVE_GROUP || call->kind == COLLECTIVE_GROUP_END;
-    if (is_group && (!call->name || !*call->name || strlen(call->name) > GROUP_NAME_MAX))
+    if (is_group(call->kind) &&
+        (!call->name || !*call->name || strlen(call->name) > GROUP_NAME_MAX))
         return PMIX_ERR_BAD_PARAM;
     struct collective_item *c = malloc(sizeof(*c) + nprocs_size + call->ndata);
     if (!c)
         return PMIX_ERR_NOMEM;
     *c = (struct collective_item){.item.run = collective_run,
+                                  .server = s,
                                   .kind = call->kind,
                                   .asker = call->asker,
                                   .seconds = asker_timeout(call->info, call->ninfo),
                                   .nprocs = call->nprocs,
                                   .ndata = call->ndata};
-    if (is_group) {
+    if (is_group(call->kind)) {
         /* 4.2.2 forgets that its own time limit of a group is for another function, and crashes:
          * ours comes before */
         c->seconds *= 0.8;

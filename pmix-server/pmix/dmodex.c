@@ -17,7 +17,7 @@ struct want_item { /* out: from the library to the launcher */
 struct serve { /* in: who asked; lives until the library has the data */
     struct server *server;
     uint64_t id;
-    uint32_t from_host;
+    uint32_t from_host, from_step;
 };
 
 struct found_item {
@@ -28,22 +28,31 @@ struct found_item {
     uint8_t data[];
 };
 
+/* In the library's thread. */
+static void forgotten(pmix_status_t status, void *cbdata)
+{
+}
+
 static void want_run(struct bridge_item *item, struct server *s)
 {
     struct want_item *q = (struct want_item *)item;
-    const struct world *w = world_by_nspace(s->worlds, q->proc.nspace);
+    const struct world *w = server_nspace(s, q->proc.nspace);
     if (!w || world_node_of(w, q->proc.rank) < 0 || world_is_local(w, q->proc.rank)) {
         asker_answer(&q->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
+        /* the library keeps what it has asked for as a namespace whose ranks are still to come, and
+         * would wait for them in a connect */
+        if (!w)
+            PMIx_server_deregister_nspace(q->proc.nspace, forgotten, NULL);
         free(q);
         return;
     }
+    q->asker.other = world_is_other(w) ? w->number : 0;
     Mprun__RankName name = MPRUN__RANK_NAME__INIT;
     name.world = w->number;
     name.rank = q->proc.rank;
     Mprun__ModexRequest m = MPRUN__MODEX_REQUEST__INIT;
     m.id = requests_add(&s->requests, &q->asker, q->seconds);
     m.name = &name;
-    m.from_host = w->own_host;
     if (m.id)
         link_send(s->link, FRAME_MODEX_REQUEST, &m.base);
     free(q);
@@ -75,6 +84,7 @@ static void send_reply(const struct serve *to, pmix_status_t status, const uint8
     m.status = status;
     m.data = (ProtobufCBinaryData){n, (uint8_t *)data};
     m.to_host = to->from_host;
+    m.to_step = to->from_step;
     link_send(to->server->link, FRAME_MODEX_REPLY, &m.base);
 }
 
@@ -104,7 +114,7 @@ static void found(pmix_status_t status, char *data, size_t n, void *cbdata)
 
 void dmodex_serve(struct server *s, const Mprun__ModexRequest *m)
 {
-    struct serve asked = {s, m->id, m->from_host};
+    struct serve asked = {s, m->id, m->from_host, m->from_step};
     const struct world *w = m->name ? world_by_number(s->worlds, m->name->world) : NULL;
     if (!w || !world_is_local(w, m->name->rank)) {
         send_reply(&asked, PMIX_ERR_NOT_FOUND, NULL, 0);

@@ -162,6 +162,27 @@ static void notified(pmix_status_t status, void *cbdata)
     event_free(cbdata);
 }
 
+void event_other_ended(const char *nspace)
+{
+    struct event *e = calloc(1, sizeof(*e));
+    bool yes = true;
+    if (!e)
+        return;
+    e->code = PMIX_EVENT_JOB_END;
+    PMIX_LOAD_PROCID(&e->source, nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_CREATE(e->info, 2);
+    if (!e->info) {
+        free(e);
+        return;
+    }
+    e->ninfo = 2;
+    PMIX_INFO_LOAD(&e->info[0], PMIX_EVENT_AFFECTED_PROC, &e->source, PMIX_PROC);
+    PMIX_INFO_LOAD(&e->info[1], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL); /* MPI would abort */
+    if (PMIx_Notify_event(e->code, &e->source, PMIX_RANGE_LOCAL, e->info, e->ninfo, notified, e) !=
+        PMIX_SUCCESS)
+        event_free(e);
+}
+
 void event_take(struct server *s, const Mprun__PmiEvent *m)
 {
     pmix_byte_object_t bytes = {.size = m->event.len, .bytes = (char *)m->event.data};

@@ -134,9 +134,11 @@ void nspace_keys(const struct world *w, const struct world *parent, const char *
 {
     add_maps(w, to);
     add_sizes(w, to);
-    infos_string(to, PMIX_TMPDIR, tmpdir);
-    infos_string(to, PMIX_NSDIR, nsdir);
-    infos_true(to, PMIX_TDIR_RMCLEAN);
+    if (nsdir) {
+        infos_string(to, PMIX_TMPDIR, tmpdir);
+        infos_string(to, PMIX_NSDIR, nsdir);
+        infos_true(to, PMIX_TDIR_RMCLEAN);
+    }
     if (w->is_spawned)
         infos_true(to, PMIX_SPAWNED);
     if (w->here >= 0)

@@ -99,9 +99,12 @@ static void registration_free(struct registration *r)
 static void registration_run(struct bridge_item *item, struct server *s)
 {
     struct registration *r = (struct registration *)item;
-    if (!r->err.text[0])
+    bool is_other = world_is_other(r->world);
+    if (!r->err.text[0] && !is_other)
         send_ready(s, r->world, r->env, &r->err);
-    if (r->err.text[0])
+    if (r->err.text[0] && is_other)
+        log_warn("%s", r->err.text);
+    else if (r->err.text[0])
         server_fail(s, &r->err);
     r->world->is_registering = false;
     if (r->world->has_ended)
@@ -153,7 +156,7 @@ static int register_world(struct server *s, struct world *w, struct error *err)
 {
     AUTO_FREE char *nsdir = NULL;
     pmix_nspace_t nspace;
-    if (session_directory(s, w, &nsdir, err) < 0)
+    if (!world_is_other(w) && session_directory(s, w, &nsdir, err) < 0)
         return -1;
     struct registration *r = calloc(1, sizeof(*r));
     if (!r)
@@ -161,7 +164,8 @@ static int register_world(struct server *s, struct world *w, struct error *err)
     r->item.run = registration_run;
     r->server = s;
     r->world = w;
-    nspace_keys(w, w->is_spawned ? world_by_number(s->worlds, w->parent.world) : NULL, s->directory,
+    bool has_parent = w->is_spawned && !world_is_other(w);
+    nspace_keys(w, has_parent ? world_by_number(s->worlds, w->parent.world) : NULL, s->directory,
                 nsdir, &r->keys);
     PMIX_LOAD_NSPACE(nspace, w->nspace);
     pmix_status_t rc = r->keys.status;
@@ -191,6 +195,19 @@ int nspace_register(struct server *s, const Mprun__PmiWorld *m, struct error *er
     return m->pmi & PMI_KIND_PMIX ? register_world(s, w, err) : send_ready(s, w, NULL, err);
 }
 
+void nspace_register_other(struct server *s, const Mprun__PmiWorld *m)
+{
+    struct error err = {.text = "it is there already"};
+    bool is_known = server_nspace(s, m->nspace) || server_world(s, m->world);
+    struct world *w = is_known ? NULL : world_create(m, &err);
+    if (w && register_world(s, w, &err) == 0) {
+        server_add_world(s, w);
+        return;
+    }
+    world_destroy(w);
+    log_warn("cannot use a world of another step: %s", err.text);
+}
+
 /* In the library's thread. */
 static void deregistered(pmix_status_t status, void *cbdata)
 {
@@ -200,7 +217,7 @@ void nspace_end(struct server *s, uint32_t world)
 {
     struct error err;
     pmix_nspace_t nspace;
-    struct world *w = world_by_number(s->worlds, world);
+    struct world *w = server_world(s, world);
     if (w && w->is_registering) {
         w->has_ended = true;
         return;
@@ -209,20 +226,30 @@ void nspace_end(struct server *s, uint32_t world)
     if (!w)
         return;
     PMIX_LOAD_NSPACE(nspace, w->nspace);
-    if (w->pmi & PMI_KIND_PMIX)
+    collectives_forget(s, world);
+    if (world_is_other(w)) {
+        requests_other_ended(&s->requests, world);
+        event_other_ended(w->nspace);
+    }
+    if ((w->pmi & PMI_KIND_PMIX) || world_is_other(w))
         PMIx_server_deregister_nspace(nspace, deregistered, NULL);
-    collectives_forget(&s->collectives, world);
     simple_pmi_world_ended(&s->simple_pmi, world);
     if (w->directory[0] && path_remove_tree(w->directory, &err) < 0)
         log_warn("%s", err.text);
     world_destroy(w);
 }
 
-void nspace_deregister_all(const struct server *s)
+static void deregister_list(const struct world *w)
 {
-    for (const struct world *w = s->worlds; w; w = w->next) {
+    for (; w; w = w->next) {
         pmix_nspace_t nspace;
         PMIX_LOAD_NSPACE(nspace, w->nspace);
         PMIx_server_deregister_nspace(nspace, NULL, NULL);
     }
+}
+
+void nspace_deregister_all(const struct server *s)
+{
+    deregister_list(s->worlds);
+    deregister_list(s->others);
 }

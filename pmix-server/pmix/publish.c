@@ -3,6 +3,7 @@
  * completes and sends. */
 #include "pmix-server/pmix/publish.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,25 @@ pmix_status_t unpublish_upcall(struct server *s, const pmix_proc_t *proc, char *
     return PMIX_SUCCESS;
 }
 
+void publish_ask_world(struct server *s, struct rank_name from, const char *nspace,
+                       const struct asker *asker)
+{
+    Mprun__NameRequest m = MPRUN__NAME_REQUEST__INIT;
+    Mprun__Name name = MPRUN__NAME__INIT, *names[] = {&name};
+    Mprun__RankName rank;
+    char key[sizeof(NAME_OF_WORLD) + WORLD_NSPACE_MAX];
+    snprintf(key, sizeof(key), NAME_OF_WORLD "%.*s", WORLD_NSPACE_MAX, nspace);
+    rank_name_pack(from, &rank);
+    name.key = key;
+    m.what = NAME_LOOKUP;
+    m.from = &rank;
+    m.n_names = 1;
+    m.names = names;
+    m.id = requests_add(&s->requests, asker, 0);
+    if (m.id)
+        link_send(s->link, FRAME_NAME_REQUEST, &m.base);
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static pmix_status_t status_of(uint32_t status)
@@ -269,6 +289,7 @@ static pmix_status_t status_of(uint32_t status)
 static bool unpack_name(const struct server *s, const Mprun__Name *m, pmix_pdata_t *to)
 {
     const struct world *w = m->owner ? world_by_number(s->worlds, m->owner->world) : NULL;
+    const char *nspace = m->nspace[0] ? m->nspace : w ? w->nspace : "";
     pmix_data_buffer_t packed;
     pmix_byte_object_t bytes = {.size = m->value.len, .bytes = malloc(m->value.len + 1)};
     int32_t one = 1;
@@ -281,7 +302,7 @@ static bool unpack_name(const struct server *s, const Mprun__Name *m, pmix_pdata
     PMIx_Data_load(&packed, &bytes); /* the buffer has the bytes now */
     pmix_status_t rc = PMIx_Data_unpack(NULL, &packed, &to->value, &one, PMIX_VALUE);
     PMIX_DATA_BUFFER_DESTRUCT(&packed);
-    PMIX_LOAD_PROCID(&to->proc, w ? w->nspace : "", m->owner ? m->owner->rank : PMIX_RANK_UNDEF);
+    PMIX_LOAD_PROCID(&to->proc, nspace, m->owner ? m->owner->rank : PMIX_RANK_UNDEF);
     PMIX_LOAD_KEY(to->key, m->key);
     return rc == PMIX_SUCCESS;
 }

@@ -7,8 +7,10 @@
 
 #include <pmix_server.h>
 
+#include "model/rank-name.h"
 #include "wire/mprun.pb-c.h"
 
+struct asker;
 struct server;
 
 /* Upcalls, and PMI-1's requests. They copy what they are given, and answer through cbfunc. */
@@ -20,5 +22,9 @@ pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **ke
 /* keys NULL: all values that proc has published. */
 pmix_status_t unpublish_upcall(struct server *s, const pmix_proc_t *proc, char **keys,
                                pmix_op_cbfunc_t cbfunc, void *cbdata);
+/* Asks mprun for the world of another step that has this namespace: once it has come (PMI_WORLD),
+ * or is known not to be, the asker is answered. from: a rank of this host. */
+void publish_ask_world(struct server *s, struct rank_name from, const char *nspace,
+                       const struct asker *asker);
 /* NAME_REPLY: answers the call that waits for it. */
 void publish_answer(struct server *s, const Mprun__NameReply *m);

@@ -64,6 +64,16 @@ static void request_timed_out(void *arg)
     requests_answer(q->all, q->id, PMIX_ERR_TIMEOUT, NULL, 0);
 }
 
+void requests_other_ended(struct requests *r, uint32_t world)
+{
+    struct request *q = TAILQ_FIRST(&r->list), *next;
+    for (; q; q = next) {
+        next = TAILQ_NEXT(q, link);
+        if (q->asker.other == world)
+            requests_answer(r, q->id, PMIX_ERR_NOT_FOUND, NULL, 0);
+    }
+}
+
 uint64_t requests_add(struct requests *r, const struct asker *a, double seconds)
 {
     struct request *q = calloc(1, sizeof(*q));

@@ -26,6 +26,7 @@ struct asker {
     pmix_spawn_cbfunc_t spawn;
     pmix_info_cbfunc_t info;
     void *cbdata;
+    uint32_t other; /* the world of another step whose host has to answer; 0: it is none */
 };
 
 /* Answers now. Copies the data, which only a modex has. */
@@ -47,6 +48,8 @@ uint64_t requests_add(struct requests *r, const struct asker *a, double seconds)
 bool requests_take(struct requests *r, uint64_t id, struct asker *ret);
 void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, const void *data,
                      size_t n);
+/* A world of another step has ended: those that it has to answer get PMIX_ERR_NOT_FOUND. */
+void requests_other_ended(struct requests *r, uint32_t world);
 
 /* Collectives among ranks of several hosts: fence, connect, disconnect, groups, the fence of PMI-1
  * and PMI-2.
@@ -57,7 +60,10 @@ void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, cons
  * A collective has a signature: one byte for its kind, then eight bytes for each participant (world
  * and rank, little endian, PMIx's number for "all ranks"), sorted, then the name of a group. Ranks
  * that do the same again have the same signature again; every host counts how often: that is the
- * turn. */
+ * turn.
+ *
+ * The ranks of another step are in a signature by the number that mprun has given to their world.
+ * The first connect with them asks mprun for that world. */
 struct collectives { /* collective.c alone changes it */
     struct turn *turns;
     uint64_t number; /* of the collective that is being answered: the same on all its hosts */
@@ -86,8 +92,9 @@ struct collective_call { /* as in the upcall */
 
 /* Upcall, and PMI-1's barrier. Copies the call's data; answers through its asker. */
 pmix_status_t collective_upcall(struct server *s, const struct collective_call *call);
-/* The world has ended: forgets the turns of all its ranks' collectives. */
-void collectives_forget(struct collectives *c, uint32_t world);
+/* The world has ended: forgets the turns of all its ranks' collectives. What waits for a world of
+ * another step is answered with an error. */
+void collectives_forget(struct server *s, uint32_t world);
 /* COLLECTED: answers the call that waits for it; without one the message is dropped. */
 void collective_answer(struct server *s, const Mprun__Collected *m);
 
@@ -105,6 +112,8 @@ pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc
 void events_pass_alerts(struct server *s);
 /* PMI_EVENT: tells the ranks here. */
 void event_take(struct server *s, const Mprun__PmiEvent *m);
+/* A world of another step has ended, or its step is gone: tells those that want to hear it. */
+void event_other_ended(const char *nspace);
 
 /* Upcalls: a rank signals or ends some ranks (control.c), and aborts some that are not itself. */
 pmix_status_t control_upcall(struct server *s, const pmix_proc_t *from, const pmix_proc_t *procs,

@@ -267,6 +267,119 @@ end: SUCCESS 1" ]
     mprun_wait || true
 }
 
+# ---- ranks of two steps of a job ----------------------------------------------------------------
+
+# has TIMES WORDS FILE...: so many lines
+has() {
+    local times=$1 words=$2
+    shift 2
+    [ "$(cat "$@" | grep -c "$words")" -eq "$times" ]
+}
+
+# end_second SIGNAL: mprun of the second step gets it. No starter of the stand-in is mprun's own, and knows of its
+# directory: the next steps would remove it half a minute later
+end_second() {
+    local id
+    id=$(readlink /proc/$SECOND/fd/* | grep '/mprun-[^/.]*$')
+    kill -"$1" $SECOND
+    wait $SECOND || true
+    [ "$1" != KILL ] || rm -r "${id:?}"
+}
+
+# meet N PROGRAM... -- M PROGRAM...: two steps at once; outputs in $ONE and $TWO, mprun of the second is $MPRUN_PID
+meet() {
+    local first=()
+    while [ "$1" != -- ]; do
+        first+=("$1")
+        shift
+    done
+    shift
+    mprun_start -q --oversubscribe -n "${first[@]}"
+    FIRST=$MPRUN_PID ONE=$MPRUN_OUT ONE_ERR=$MPRUN_ERR
+    [[ "${first[*]}" != *" accept "* ]] || wait_until 20 grep -q open "$ONE"
+    mprun_start -q --oversubscribe -n "$@"
+    SECOND=$MPRUN_PID TWO=$MPRUN_OUT TWO_ERR=$MPRUN_ERR
+}
+
+@test "Open MPI: the ranks of two steps meet at a published port, send to each other, and part; each step ends by itself" {
+    needs_mpicc openmpi
+    program=$(mpi_program meet)
+    standin_job
+    while read -r n m; do
+        meet $n "$program" accept here -- $m "$program" connect here
+        mprun_wait
+        MPRUN_PID=$FIRST
+        mprun_wait
+        cat "$ONE" "$TWO" "$ONE_ERR" "$TWO_ERR"
+        has "$n" "^rank . of $n met $m, all $((n + m))\$" "$ONE"
+        has "$m" "^rank . of $m met $n, all $((n + m))\$" "$TWO"
+        has $((n + m)) "^rank .: parted\$" "$ONE" "$TWO"
+        [ ! -s "$ONE_ERR" ]
+        [ ! -s "$TWO_ERR" ]
+    done <<END
+1 1
+4 2
+3 4
+END
+}
+
+@test "Open MPI: a step whose ranks are connected ends, by KILL and by TERM: the other cannot part from it, at once, and goes on" {
+    needs_mpicc openmpi
+    program=$(mpi_program meet)
+    standin_job
+    for signal in KILL TERM; do
+        rm -f go
+        meet 4 "$program" accept here "$PWD/go" -- 2 "$program" connect here "$PWD/never"
+        wait_until 20 has 6 met "$ONE" "$TWO"
+        end_second $signal
+        touch go
+        began
+        MPRUN_PID=$FIRST
+        mprun_wait
+        ended_within 5
+        cat "$ONE" "$ONE_ERR"
+        has 4 "could not part" "$ONE"
+        [ $signal != KILL ] || has 1 "mprun: step .* of the job, with whose ranks those of this step are connected, is gone" "$ONE_ERR"
+    done
+}
+
+@test "PMIx: the ranks of two steps are connected, have each other's data and size, and fence; no group spans both" {
+    standin_job
+    probe=$MPRUN_BUILD/tests/system/pmix-probe
+    while read -r n m; do
+        meet $n "$probe" meet one two part -- $m "$probe" meet two one part
+        mprun_wait
+        MPRUN_PID=$FIRST
+        mprun_wait
+        cat "$ONE" "$TWO" "$ONE_ERR" "$TWO_ERR"
+        has "$n" "^$m ranks with ${m}00 bytes" "$ONE"
+        has "$m" "^$n ranks with ${n}00 bytes" "$TWO"
+        has $((3 * (n + m))) "^fence: SUCCESS" "$ONE" "$TWO"
+        has $((n + m)) "^group: NOT-SUPPORTED" "$ONE" "$TWO"
+        has $((2 * (n + m))) "connect: SUCCESS" "$ONE" "$TWO" # and disconnect
+    done <<END
+1 1
+4 3
+END
+}
+
+@test "PMIx: a step that ends leaves no fence waiting; the ranks of the other hear of it, and connect no more" {
+    standin_job
+    probe=$MPRUN_BUILD/tests/system/pmix-probe
+    for signal in KILL TERM; do
+        meet 4 "$probe" meet one two be-left -- 3 "$probe" meet two one hang
+        run -0 mprun -q -n 1 "$probe" names @waiting
+        wait_until 20 has 7 group "$ONE" "$TWO"
+        end_second $signal
+        MPRUN_PID=$FIRST
+        mprun_wait
+        cat "$ONE" "$ONE_ERR"
+        has 4 "^left: NOT-FOUND" "$ONE"
+        has 4 "^heard" "$ONE"
+        has 4 "^again: NOT-FOUND" "$ONE"
+    done
+}
+
 # ---- spawned worlds -----------------------------------------------------------------------------
 
 @test "Open MPI: children and parents are one when merged, on one and two hosts" {

@@ -227,6 +227,26 @@ JOB
     [ "$(job_records 42 | grep -c '^1[.]n[123]$')" = 3 ]
 }
 
+@test "several mprun at once: MPI programs of two of them meet at a published port" {
+    needs_mpicc
+    meet=$(mpi_program meet)
+    cp "$meet" "$HOSTS_DIR/shared/meet"
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<JOB
+export OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1
+step() { mprun --quiet --npernode 1 "$HOSTS_DIR/shared/meet" "\$@"; }
+step accept here >one &
+until grep -q open one || [ ! -d /proc/\$! ]; do sleep 0.1; done
+step connect here
+wait %1
+echo "code \$?"
+cat one
+JOB
+    printf '%s\n' "$output" "$stderr"
+    [ "$(grep -c '^rank . of 3 met 3, all 6$' <<<"$output")" -eq 6 ]
+    [ "$(grep -c '^rank .: parted$' <<<"$output")" -eq 6 ]
+    [[ $output == *"code 0"* ]]
+}
+
 @test "several mprun at once: without agents one waits for another one's end" {
     # one slot on each host: two tasks there, and the job's own host takes one that is not qrsh's
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'

@@ -508,6 +508,101 @@ static int events(void)
     return 0;
 }
 
+/* ---- two steps of a job -----------------------------------------------------------------------
+ */
+
+/* The namespace of the rank that has published a name. */
+static pmix_status_t nspace_of(const char *name, pmix_nspace_t ret)
+{
+    pmix_pdata_t found;
+    pmix_info_t wait;
+    bool yes = true;
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, name);
+    PMIX_INFO_LOAD(&wait, PMIX_WAIT, &yes, PMIX_BOOL);
+    pmix_status_t rc = PMIx_Lookup(&found, 1, &wait, 1);
+    PMIX_LOAD_NSPACE(ret, found.proc.nspace);
+    PMIX_PDATA_DESTRUCT(&found);
+    return rc;
+}
+
+/* What all ranks of a world have put, all together. */
+static long bytes_of_all(const char *nspace, uint32_t n)
+{
+    long sum = 0;
+    for (uint32_t rank = 0; rank < n; rank++) {
+        pmix_proc_t of;
+        pmix_value_t *v = NULL;
+        PMIX_LOAD_PROCID(&of, nspace, rank);
+        if (PMIx_Get(&of, "probe", NULL, 0, &v) == PMIX_SUCCESS)
+            sum += (long)v->data.bo.size;
+        if (v)
+            PMIX_VALUE_RELEASE(v);
+    }
+    return sum;
+}
+
+static uint32_t size_of(const pmix_proc_t *world)
+{
+    pmix_value_t *v = NULL;
+    uint32_t n = 0;
+    if (PMIx_Get(world, PMIX_JOB_SIZE, NULL, 0, &v) == PMIX_SUCCESS) {
+        n = v->data.uint32;
+        PMIX_VALUE_RELEASE(v);
+    }
+    return n;
+}
+
+/* In a fence to which the others do not come, as they are killed. */
+static void be_left(const pmix_proc_t *both)
+{
+    nheard = 0;
+    listen_for(PMIX_EVENT_JOB_END);
+    if (me.rank == 0)
+        say("waiting");
+    printf("left: %s\n", PMIx_Error_string(PMIx_Fence(both, 2, NULL, 0)));
+    await_events(1);
+    printf("heard\n");
+    printf("again: %s\n", PMIx_Error_string(PMIx_Connect(both, 2, NULL, 0)));
+}
+
+/* Publishes `own`, and connects with the step that publishes `other`. then: "part", "be-left",
+ * "hang". */
+static int meet(const char *own, const char *other, const char *then)
+{
+    pmix_proc_t both[2] = {all};
+    pmix_info_t info, *results = NULL;
+    bool yes = true;
+    size_t n = 0;
+    pmix_status_t rc = put("probe", 100, me.rank);
+    if (rc == PMIX_SUCCESS && me.rank == 0) {
+        PMIX_INFO_LOAD(&info, own, "here", PMIX_STRING);
+        rc = PMIx_Publish(&info, 1);
+    }
+    both[1].rank = PMIX_RANK_WILDCARD;
+    if (rc == PMIX_SUCCESS)
+        rc = nspace_of(other, both[1].nspace);
+    if (rc != PMIX_SUCCESS)
+        return fail("look up", rc);
+    size_of(&both[1]); /* an error at once, unless another rank is connected: not the end of it */
+    rc = PMIx_Connect(both, 2, NULL, 0);
+    printf("connect: %s\n", PMIx_Error_string(rc));
+    uint32_t theirs = size_of(&both[1]);
+    printf("%u ranks with %ld bytes\n", theirs, bytes_of_all(both[1].nspace, theirs));
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    for (int i = 0; i < 3; i++)
+        printf("fence: %s\n", PMIx_Error_string(PMIx_Fence(both, 2, &info, 1)));
+    rc = PMIx_Group_construct("both", both, 2, NULL, 0, &results, &n);
+    printf("group: %s\n", PMIx_Error_string(rc));
+    while (!strcmp(then, "hang"))
+        pause();
+    if (!strcmp(then, "be-left"))
+        be_left(both);
+    else
+        printf("disconnect: %s\n", PMIx_Error_string(PMIx_Disconnect(both, 2, NULL, 0)));
+    return 0;
+}
+
 /* Of two ranks the second has its heart monitored, which does not beat; the first hears of it. */
 static int monitor(void)
 {
@@ -794,6 +889,8 @@ static int run(int argc, char **argv)
         return group();
     if (!strcmp(what, "refused"))
         return refused();
+    if (!strcmp(what, "meet"))
+        return meet(argv[2], argv[3], argv[4]);
     if (!strcmp(what, "names"))
         return play_names(argv + 2);
     if (!strcmp(what, "control"))

@@ -85,6 +85,25 @@ said() { grep -v '^mprun: hosts are started by' <<<"$stderr"; }
     done
 }
 
+@test "ranks of two steps of a job meet across hosts, and send to each other" {
+    needs_mpicc
+    HOSTS_TEST_LIMIT=90
+    cp "$(mpi_program meet)" "$HOSTS_DIR/shared/meet"
+    # a job of LSF, whose blaunch is a stand-in
+    mkdir -p "$HOSTS_DIR/shared/bin"
+    printf '#!/bin/bash\nhost=$1\nshift\nexec ssh "$host" "${*@Q}"\n' >"$HOSTS_DIR/shared/bin/blaunch"
+    chmod 755 "$HOSTS_DIR/shared/bin/blaunch"
+    run -0 --separate-stderr on n0 env OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_pml=ob1 \
+        OMPI_MCA_mpi_yield_when_idle=1 LSB_JOBID=7 LSB_MCPU_HOSTS="n0 2 n1 2 n2 2" \
+        PATH="$HOSTS_DIR/shared/bin:$PATH" bash -c 'step() { "'"$MPRUN"'" --containment=tree -q "$@"; }
+        step --host n0:2,n1:2 "'"$HOSTS_DIR"'/shared/meet" accept here >one & until grep -q open one || [ ! -d /proc/$! ]; do sleep 0.1; done
+        step --host n1:2,n2:2 "'"$HOSTS_DIR"'/shared/meet" connect here; wait $!; echo "code $?"; cat one; rm one'
+    printf '%s\n' "$output" "$stderr"
+    [ "$(grep -c '^rank . of 4 met 4, all 8$' <<<"$output")" -eq 8 ]
+    [ "$(grep -c '^rank .: parted$' <<<"$output")" -eq 8 ]
+    [[ $output == *"code 0"* ]]
+}
+
 @test "login scripts that talk disturb nothing, and are shown with the host's name" {
     hosts sshd --noisy
     run -0 --separate-stderr on n0 mprun --host n1,n2 hostname

@@ -31,10 +31,10 @@ static void reply(void *host, const Mprun__NameReply *m)
     int at = snprintf(p->text, sizeof(p->text), "%d:%u", (int)m->id, m->status);
     for (size_t i = 0; i < m->n_names; i++)
         at +=
-            snprintf(p->text + at, sizeof(p->text) - (size_t)at, " %s=%.*s of %d.%d",
+            snprintf(p->text + at, sizeof(p->text) - (size_t)at, " %s=%.*s of %d.%d%s",
                      m->names[i]->key, (int)m->names[i]->value.len, (char *)m->names[i]->value.data,
                      m->names[i]->owner ? (int)m->names[i]->owner->world : -1,
-                     m->names[i]->owner ? (int)m->names[i]->owner->rank : -1);
+                     m->names[i]->owner ? (int)m->names[i]->owner->rank : -1, m->names[i]->nspace);
     p->answers++;
     loop_stop(loop);
 }
@@ -186,10 +186,15 @@ static void forget(void *arg, uint64_t number)
     forgotten = number;
 }
 
+static const char *nspace(void *arg, uint32_t world)
+{
+    return world ? "" : " in nspace-0";
+}
+
 static void use_steps(size_t n)
 {
     static const struct name_steps steps = {
-        .join = join, .ask = ask, .forget = forget, .reply = reply};
+        .join = join, .ask = ask, .forget = forget, .reply = reply, .nspace = nspace};
     others = n;
     asked = forgotten = 0;
     joined = 0;
@@ -200,8 +205,12 @@ static void reply_of_step(const char *key, const char *value)
 {
     Mprun__NameReply m = MPRUN__NAME_REPLY__INIT;
     Mprun__Name name = MPRUN__NAME__INIT, *list[] = {&name};
+    Mprun__RankName owner;
+    rank_name_pack(rank(1, 3), &owner);
     name.key = (char *)(uintptr_t)key;
     name.value = bytes_of(value);
+    name.owner = &owner;
+    name.nspace = (char[]){" in theirs"};
     m.names = list;
     m.n_names = 1;
     name_service_step_reply(&names, asked, &m, true);
@@ -219,7 +228,7 @@ static void what_is_not_here_is_looked_up_in_other_steps(void **state)
     name_service_step_reply(&names, asked, NULL, true);
     assert_int_equal(there.answers, 1); /* the second has not answered */
     reply_of_step("theirs", "t");
-    assert_string_equal(there.text, "2:0 theirs=t of -1.-1");
+    assert_string_equal(there.text, "2:0 theirs=t of 0.3 in theirs");
     assert_int_equal(forgotten, asked);
     look_up(&there, rank(0, 1), "theirs"); /* it is not kept */
     name_service_step_reply(&names, asked, NULL, true);
@@ -251,7 +260,7 @@ static void a_lookup_of_another_step_finds_what_is_for_all_until_it_is_forgotten
     assert_string_equal(step.text, "9:2");
     name.key = (char[]){"read"};
     assert_int_equal(name_service_step_request(&names, &step, &m), 0);
-    assert_string_equal(step.text, "9:0 read=once of 0.0");
+    assert_string_equal(step.text, "9:0 read=once of 0.0 in nspace-0");
     m.wanted = 1;
     assert_int_equal(name_service_step_request(&names, &step, &m), 0);
     m.what = NAME_FORGET;

@@ -266,6 +266,26 @@ static void worlds_that_do_not_hold_together_are_refused(void **state)
     world_destroy(made());
 }
 
+static void a_world_of_another_step_has_no_rank_and_no_directory_here(void **state)
+{
+    begin(5, 1);
+    place("n1", 0, 2);
+    place("n2", 2, 3);
+    message.directory = (ProtobufCBinaryData){5, (uint8_t *)"/home"};
+    message.of_other_step = true;
+    assert_refused("its number is not of its step");
+    message.world = WORLD_OF_OTHER_STEP | 1;
+    struct world *w = made();
+    assert_true(world_is_other(w));
+    assert_int_equal(w->here, -1);
+    assert_int_equal(rank_set_count(world_local_ranks(w)), 0);
+    assert_int_equal(world_node_of(w, 4), 1);
+    assert_string_equal(w->directory, "");
+    world_destroy(w);
+    message.of_other_step = false;
+    assert_refused("its number is not of its step");
+}
+
 static void worlds_are_found_by_number_and_name(void **state)
 {
     begin(1, 0);
@@ -296,6 +316,7 @@ int main(void)
         cmocka_unit_test(order_of_placements_does_not_matter),
         cmocka_unit_test(programs_and_bindings_are_kept),
         cmocka_unit_test(worlds_that_do_not_hold_together_are_refused),
+        cmocka_unit_test(a_world_of_another_step_has_no_rank_and_no_directory_here),
         cmocka_unit_test(worlds_are_found_by_number_and_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

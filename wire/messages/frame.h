@@ -25,7 +25,7 @@
 #include "model/rank-name.h"
 
 enum {
-    PROTOCOL_VERSION = 8, /* another one for each change of a message or a frame */
+    PROTOCOL_VERSION = 9, /* another one for each change of a message or a frame */
     FRAME_HEADER = 12,
     FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
     MESSAGE_MAX = 64 * 1024 * 1024, /* put together from frames with FRAME_MORE */
@@ -50,8 +50,8 @@ enum {
     X(ABORTED)        /* up, pmi */                                                                \
     X(KILL)           /* down */                                                                   \
     X(SIGNAL)         /* up and down, pmi */                                                       \
-    X(OUTPUT)         /* up, bulk, pmi; down for tools */                                           \
-    X(OUTPUT_CREDIT)  /* down; up for tools, pmi */                                                  \
+    X(OUTPUT)         /* up, bulk, pmi; down for tools */                                          \
+    X(OUTPUT_CREDIT)  /* down; up for tools, pmi */                                                \
     X(OUTPUT_CLOSED)  /* down */                                                                   \
     X(INPUT)          /* down, bulk */                                                             \
     X(INPUT_CREDIT)   /* up */                                                                     \
@@ -60,12 +60,12 @@ enum {
     X(RELEASE)        /* down */                                                                   \
     X(PING)           /* both */                                                                   \
     X(LOG)            /* up */                                                                     \
-    X(COLLECT)        /* up, pmi */                                                                \
+    X(COLLECT)        /* up, pmi, tool */                                                          \
     X(COLLECTED)      /* down, pmi */                                                              \
-    X(MODEX_REQUEST)  /* up and down, pmi */                                                       \
-    X(MODEX_REPLY)    /* up and down, pmi */                                                       \
+    X(MODEX_REQUEST)  /* up and down, pmi, tool */                                                 \
+    X(MODEX_REPLY)    /* up and down, pmi, tool */                                                 \
     X(PMI_INIT)       /* pmi */                                                                    \
-    X(PMI_WORLD)      /* pmi */                                                                    \
+    X(PMI_WORLD)      /* down, pmi */                                                              \
     X(PMI_READY)      /* pmi */                                                                    \
     X(PMI_FAILED)     /* pmi */                                                                    \
     X(PMI_CLIENT)     /* up, pmi */                                                                \
@@ -90,7 +90,7 @@ enum {
     X(SPAWN)          /* up, pmi */                                                                \
     X(SPAWNED)        /* down, pmi */                                                              \
     X(WORLD_KILL)     /* down */                                                                   \
-    X(WORLD_END)      /* down, pmi */                                                              \
+    X(WORLD_END)      /* down, pmi, tool */                                                        \
     X(WORLD_REPORT)   /* up */                                                                     \
     X(STACKS_ASK)     /* down */                                                                   \
     X(STACKS)         /* up */                                                                     \

@@ -2,6 +2,9 @@
 /* names.h - the numbers in NAME_REQUEST and NAME_REPLY */
 #pragma once
 
+/* The namespace of a world follows: a rank cannot publish such a name by PMIx. */
+#define NAME_OF_WORLD "pmix.world/"
+
 enum name_request {
     NAME_PUBLISH = 1,
     NAME_LOOKUP,
