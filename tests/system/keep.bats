@@ -94,9 +94,9 @@ all_over() { wait_until 5 free; }
         kill -9 $p; wait $p; echo code $?
         m -n 4 true; echo code $?
         touch over; wait $q; echo code $?
-        flock -n sge/task.h0 true; flock -n sge/task.h1 echo free
-        calls'
-    [ "$output" = $'code 137\ncode 0\nwent on\nwent on\nwent on\nwent on\ncode 0\nfree\n 1 h0 1 h1 ' ]
+        task_ends h0; task_ends h1; calls'
+    echo "$output $stderr"
+    [ "$output" = $'code 137\ncode 0\nwent on\nwent on\nwent on\nwent on\ncode 0\nended\nended\n 1 h0 1 h1 ' ]
     rm -r "${XDG_RUNTIME_DIR:-$TMPDIR}"/mprun-*
 }
 
