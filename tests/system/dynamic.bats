@@ -431,8 +431,9 @@ orphan 1 of 2" ]
     program=$(mpi_program dynamic)
     while IFS='|' read -r argument sentence; do
         # shellcheck disable=SC2086
-        run -0 --separate-stderr mprun -n 1 "$program" spawn $argument
+        run --separate-stderr mprun -n 1 "$program" spawn $argument
         printf '%s\n' "$argument" "$output" "$stderr"
+        [ "$status" -eq 0 ]
         [ "$output" = "rank 0: MPI_ERR_SPAWN" ]
         [[ $stderr == "mprun: rank 0 on $(hostname) asks for more ranks (MPI_Comm_spawn), and gets none: "$sentence ]]
     done <<END
