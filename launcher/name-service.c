@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/loop.h"
+#include "launcher/open-mpi-port.h"
 #include "launcher/tunables.h"
 #include "wire/messages/names.h"
 #include "wire/messages/values.h"
@@ -34,6 +35,7 @@ struct lookup {
     Mprun__NameRequest *request;
     struct rank_name rank;
     bool is_foreign; /* of another step */
+    bool is_refused; /* that one knows that the port it waits at is not here */
     uint64_t number; /* under which other steps were asked; 0: they were not */
     size_t due;      /* so many of them have not answered yet */
     struct loop_timer timer;
@@ -230,9 +232,25 @@ static struct lookup *wait_for_names(struct name_service *s, const struct lookup
     return l;
 }
 
+/* It waits at a port, and neither this step nor one that was asked has the world that opened it.
+ * Another step, which may have it, waits on, as ranks here may yet come to its port. */
+static bool is_hopeless(const struct lookup *l)
+{
+    for (size_t i = 0; !l->due && i < l->request->n_names; i++)
+        if (open_mpi_port_owner(l->service->worlds, l->request->names[i]->key) == PORT_ELSEWHERE)
+            return true;
+    return false;
+}
+
 static void look_again(struct lookup *l)
 {
-    if (answer_lookup(l->service, l))
+    bool is_over = answer_lookup(l->service, l);
+    if (!is_over && !l->is_refused && is_hopeless(l)) {
+        refuse(l, NAME_NOT_FOUND);
+        l->is_refused = true;
+        is_over = !l->is_foreign;
+    }
+    if (is_over)
         lookup_destroy(l);
 }
 
@@ -263,10 +281,10 @@ static void lookup(struct name_service *s, void *from, const Mprun__NameRequest 
         refuse(&like, NAME_TOO_MUCH);
         return;
     }
-    if (!asks)
-        return;
-    l->number = ++s->last_number;
-    l->due = s->steps->ask(s->steps_arg, l->number, m);
+    if (asks) {
+        l->number = ++s->last_number;
+        l->due = s->steps->ask(s->steps_arg, l->number, m);
+    }
     look_again(l);
 }
 
@@ -463,11 +481,14 @@ void name_service_rank_ended(struct name_service *s, struct rank_name rank)
 void name_service_world_ended(struct name_service *s, uint32_t world)
 {
     drop_names(s, NAME_LIFE_WORLD, (struct rank_name){.world = world});
+    answer_waiting(s);
 }
 
-void name_service_init(struct name_service *s, struct loop *loop, name_reply_f reply)
+void name_service_init(struct name_service *s, struct loop *loop, const struct worlds *worlds,
+                       name_reply_f reply)
 {
     s->loop = loop;
+    s->worlds = worlds;
     s->reply = reply;
     TAILQ_INIT(&s->names);
     TAILQ_INIT(&s->waiting);

@@ -31,8 +31,11 @@ struct name_steps {
     const char *(*nspace)(void *arg, uint32_t world);
 };
 
+struct worlds;
+
 struct name_service { /* private to name-service.c */
     struct loop *loop;
+    const struct worlds *worlds;
     name_reply_f reply;
     const struct name_steps *steps; /* NULL: there are none */
     void *steps_arg;
@@ -42,7 +45,8 @@ struct name_service { /* private to name-service.c */
     size_t bytes;                  /* of all names and waiting lookups */
 };
 
-void name_service_init(struct name_service *s, struct loop *loop, name_reply_f reply);
+void name_service_init(struct name_service *s, struct loop *loop, const struct worlds *worlds,
+                       name_reply_f reply);
 void name_service_free(struct name_service *s);
 
 /* NAME_REQUEST of a rank of this host, which is any pointer. -1: a message that cannot be. */
@@ -64,5 +68,5 @@ void name_service_tell_waiting(const struct name_service *s,
 
 /* The rank has ended: its lookups are dropped, and names that go with it. */
 void name_service_rank_ended(struct name_service *s, struct rank_name rank);
-/* The same for names that go with a world. */
+/* The same for names that go with a world; lookups at ports of its ranks find nothing any more. */
 void name_service_world_ended(struct name_service *s, uint32_t world);

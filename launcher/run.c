@@ -41,7 +41,7 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
     if (!r->hosts)
         return error_errno(err, ENOMEM, "prepare the step");
     r->hosts->context = r;
-    name_service_init(&r->names, r->loop, send_name_reply);
+    name_service_init(&r->names, r->loop, &r->worlds, send_name_reply);
     job_worlds_init(&r->job_worlds, r->hosts, &r->worlds);
     job_names_init(&r->job_names, r->loop, plan, &r->directory, &r->names, &r->job_worlds);
     r->spawner = (struct spawner){

@@ -343,6 +343,33 @@ END
     done
 }
 
+@test "Open MPI: a connect to a port whose step is gone is an error at once, before and while it waits" {
+    needs_mpicc openmpi
+    program=$(mpi_program meet)
+    standin_job
+    mprun_start -q -n 1 "$program" accept here
+    FIRST=$MPRUN_PID
+    wait_until 20 grep -q open "$MPRUN_OUT"
+    port=$(sed 's/open //' "$MPRUN_OUT")
+    # it does not accept any more, and the other one waits
+    kill -STOP "$(pgrep -f "^$program accept here")"
+    mprun_start -q -n 2 "$program" connect "port=$port"
+    SECOND=$MPRUN_PID TWO=$MPRUN_OUT
+    run -0 mprun -q -n 1 "$MPRUN_BUILD/tests/system/pmix-probe" names "@$port:connect"
+    [ ! -s "$TWO" ]
+    kill -TERM $FIRST
+    wait $FIRST || true
+    MPRUN_PID=$SECOND
+    began
+    mprun_wait
+    ended_within 5
+    has 1 "rank 0: no connection" "$TWO"
+    began
+    run -0 mprun -q -n 1 "$program" connect "port=$port"
+    ended_within 5
+    [ "$output" = "rank 0: no connection" ]
+}
+
 @test "PMIx: the ranks of two steps are connected, have each other's data and size, and fence; no group spans both" {
     standin_job
     probe=$MPRUN_BUILD/tests/system/pmix-probe

@@ -325,7 +325,7 @@ static int prepare(struct play *p, struct error *err)
     p->reaper = reaper_create(NULL, NULL);
     if (!p->loop || loop_signals(p->loop, &child, on_signal, p, err) < 0)
         return -1;
-    name_service_init(&p->names, p->loop, reply_name);
+    name_service_init(&p->names, p->loop, NULL, reply_name);
     for (int i = 0; i < p->options.nhosts; i++)
         if (start_host(p, i, err) < 0)
             return -1;

@@ -13,6 +13,7 @@
 
 #include "common/loop.h"
 #include "launcher/tunables.h"
+#include "launcher/worlds.h"
 #include "wire/messages/names.h"
 #include "wire/messages/values.h"
 
@@ -22,6 +23,8 @@ struct player { /* a host: the answers that it got */
 };
 
 static struct name_service names;
+static struct world own_world;
+static struct worlds worlds = {.first = &own_world};
 static struct loop *loop;
 static struct player here, there;
 
@@ -43,7 +46,8 @@ static int setup(void **state)
 {
     here = there = (struct player){.answers = 0};
     loop = loop_create(NULL);
-    name_service_init(&names, loop, reply);
+    own_world = (struct world){.nranks = 2, .nspace = "mprun-jcot3qdmsi45dtfc72qazlvyhn"};
+    name_service_init(&names, loop, &worlds, reply);
     return 0;
 }
 
@@ -274,6 +278,58 @@ static void a_lookup_of_another_step_finds_what_is_for_all_until_it_is_forgotten
     assert_int_equal(name_service_step_request(&names, &step, &m), -1);
 }
 
+/* Waits for a name under this id. */
+static void wait_for(struct player *from, uint64_t id, const char *key)
+{
+    Mprun__NameRequest m = message(id, NAME_LOOKUP);
+    m.wanted = 1;
+    request(from, rank(0, 1), m, key, "");
+}
+
+static void nobody_waits_at_a_port_of_open_mpi_whose_world_is_gone(void **state)
+{
+    wait_for(&here, 1, "2958646194.0:1766825754:accept"); /* of our world */
+    wait_for(&here, 2, "5.0:7");                          /* these are no ports */
+    wait_for(&here, 3, "5.0:7:Accept");
+    wait_for(&here, 4, "5.0:seven:accept");
+    assert_int_equal(here.answers, 0);
+    wait_for(&there, 5, "5.0:7:accept");
+    assert_string_equal(there.text, "5:2");
+    use_steps(2);
+    wait_for(&there, 6, "5.0:7:accept");
+    name_service_step_reply(&names, asked, NULL, true);
+    assert_int_equal(there.answers, 1);
+    name_service_step_reply(&names, asked, NULL, true);
+    assert_string_equal(there.text, "6:2");
+    own_world.ended = own_world.nranks;
+    name_service_world_ended(&names, 0);
+    assert_string_equal(here.text, "1:2");
+    assert_int_equal(here.answers, 1);
+}
+
+static void another_step_is_told_that_a_port_is_not_here_and_waits_on(void **state)
+{
+    struct player step = {.answers = 0};
+    Mprun__Name name = MPRUN__NAME__INIT, *list[] = {&name};
+    Mprun__RankName who = MPRUN__RANK_NAME__INIT;
+    Mprun__NameRequest m = message(9, NAME_LOOKUP);
+    use_steps(1);
+    m.from = &who;
+    m.names = list;
+    m.n_names = 1;
+    m.wanted = 1;
+    name.key = (char[]){"2958646194.0:1766825754:accept"};
+    assert_int_equal(name_service_step_request(&names, &step, &m), 0);
+    assert_int_equal(step.answers, 0);
+    name.key = (char[]){"5.0:7:accept"};
+    assert_int_equal(name_service_step_request(&names, &step, &m), 0);
+    assert_string_equal(step.text, "9:2");
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "x", "x");
+    assert_int_equal(step.answers, 1);
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "5.0:7:accept", "come");
+    assert_string_equal(step.text, "9:0 5.0:7:accept=come of 0.0 in nspace-0");
+}
+
 static void names_are_bounded_and_requests_checked(void **state)
 {
     char *large = calloc(1, NAMES_BYTES_MAX / 2);
@@ -302,6 +358,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_lookup_of_another_step_finds_what_is_for_all_until_it_is_forgotten, setup, teardown),
+        cmocka_unit_test_setup_teardown(nobody_waits_at_a_port_of_open_mpi_whose_world_is_gone,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(another_step_is_told_that_a_port_is_not_here_and_waits_on,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(names_are_bounded_and_requests_checked, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
