@@ -142,7 +142,7 @@ static void settle(struct starter *st)
     if (h->failed && h->state < AGENT_CLEANED)
         sweep_dead_starter(st);
     host_enter(h, AGENT_GONE);
-    errands_host_gone(s, h);
+    through_host_gone(s, h);
     loop_defer_schedule(s->step.turn);
 }
 

@@ -7,7 +7,6 @@
 #include "containment/job-cgroup/oom-kills.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
-#include "launcher/start/by-other-starters/by-other-starters.h"
 #include "launcher/start/client-stderr.h"
 #include "launcher/start/accept-hosts.h"
 #include "launcher/start/agents.h"
@@ -45,8 +44,9 @@ struct starter {
     bool client_runs;       /* or an agent has been asked for a starter */
     bool client_is_starter; /* mpstarter itself: what it leaves comes to mprun */
     bool worker_over;       /* only its link may still tell of it */
-    bool is_direct;  /* mprun starts it, although the host above might (start-through-hosts.c) */
-    unsigned waited; /* ticks since its first start client began: start-timeout.c */
+    bool is_direct; /* mprun starts it, although the host above might (start-through-hosts.c) */
+    const struct host *started_by; /* the host above, which runs its client; NULL: it does not */
+    unsigned waited;               /* ticks since its first start client began: start-timeout.c */
     struct room room;
     enum agent_use agent;
     bool has_made_agent; /* of its start client */
@@ -77,11 +77,8 @@ struct starters {
     char fallback_text[900]; /* the first of them, and why */
     struct loop_timer unreachable; /* ends start clients of hosts that are out of reach */
     size_t nreported;              /* hosts whose HELLO has come */
-    bool unsettled; /* a client or a link has ended: of which hosts is nothing left? */
-    /* by-other-starters/ */
-    struct errand *errands;
-    uint32_t last_errand; /* its number */
-    bool starts_through;  /* hosts start those below them */
+    bool unsettled;      /* a client or a link has ended: of which hosts is nothing left? */
+    bool starts_through; /* hosts start those below them: start-through-hosts.c */
 };
 
 static inline struct starter *starter_of(const struct starters *s, const struct host *h)
@@ -164,6 +161,15 @@ void room_await(struct starter *st, const char *words);
 bool room_was_none(struct starter *st);
 void room_cancel(struct starters *s);
 void room_end(struct starters *s); /* no host waits any more */
+
+/* ---- start-through-hosts.c: hosts that are started by the starter of the host above them ------
+ */
+
+void through_begin(struct starters *s);
+bool through_is_elsewhere(const struct starter *st); /* mprun is not to start it now */
+void through_reported(struct starter *st);           /* it has its starter */
+void through_host_gone(struct starters *s, const struct host *h);
+void through_end(struct starters *s); /* mprun starts the rest */
 
 /* ---- start-progress.c ------------------------------------------------------------------------ */
 

@@ -38,7 +38,6 @@ void starters_destroy(struct starters *s)
         return;
     grants_close(&s->grants);
     loop_timer_stop(&s->unreachable);
-    errands_close(s);
     room_end(s);
     free(s->foreign);
     free(s->of);
@@ -84,7 +83,7 @@ static int preamble_of_all(void *arg, uint8_t ret[START_PREAMBLE_MAX], struct er
 static bool is_elsewhere(void *arg, size_t host)
 {
     const struct starters *s = arg;
-    return agents_start_it(&s->of[host]) || through_is_elsewhere(arg, host);
+    return agents_start_it(&s->of[host]) || through_is_elsewhere(&s->of[host]);
 }
 
 static void begin(void *arg)
@@ -223,7 +222,6 @@ void starters_close(struct starters *s)
     listeners_close(&s->listeners);
     agents_close(&s->agents);
     room_end(s);
-    errands_close(s);
     start_timeout_end(s);
     for (size_t i = 0; i < s->plan->nused; i++) {
         client_stderr_finish(&s->of[i].said);

@@ -10,7 +10,14 @@
 #include "common/log.h"
 #include "launcher/tunables.h"
 #include "launcher/start/starter-private.h"
+#include "wire/messages/errand.h"
 #include "wire/tree/tree.h"
+
+/* An errand carries the step's key, which must not go over a link that is not encrypted. */
+static bool may_carry_key(const struct step_plan *plan)
+{
+    return plan->transport == TRANSPORT_UNIX || plan->cmd->security == LINK_ENCRYPT;
+}
 
 void through_begin(struct starters *s)
 {
@@ -20,14 +27,12 @@ void through_begin(struct starters *s)
         from = plan->cmd->start_concurrency ? 0 : THROUGH_HOSTS;
     s->starts_through = from > 0 && (int64_t)plan->nused >= from && plan->fanout > 0 &&
                         plan->nused > plan->fanout && plan->adapter->remote_command &&
-                        errands_may_be_sent(plan) && plan->transport != TRANSPORT_STDIO;
+                        may_carry_key(plan) && plan->transport != TRANSPORT_STDIO;
 }
 
-bool through_is_elsewhere(void *arg, size_t host)
+bool through_is_elsewhere(const struct starter *st)
 {
-    const struct starters *s = arg;
-    const struct starter *st = &s->of[host];
-    return s->starts_through && !st->is_direct && host_above(st->host);
+    return st->all->starts_through && !st->is_direct && host_above(st->host);
 }
 
 static void start_directly(struct starter *st)
@@ -47,26 +52,39 @@ static bool is_retried(struct starter *st, int status)
     return true;
 }
 
-static void news(void *arg, const Mprun__ErrandNews *m)
+/* An errand has the number of the host that it starts. */
+void starters_errand_news(struct starters *s, const struct host *h, const Mprun__ErrandNews *m)
 {
-    struct starter *st = arg;
-    const struct host *h = st->host;
-    if (!m && h->state < AGENT_CONNECTED && !verdict_is_ending(st->all->step.verdict)) {
-        log_debug("host %s: the host that has started it has gone", h->name);
-    } else if (m && m->what == ERRAND_REFUSED) {
-        log_debug("host %s: it is started by mprun itself: %.*s", h->name, (int)m->text.len,
+    struct starter *st = m->id < s->plan->nused ? &s->of[m->id] : NULL;
+    if (!st || st->started_by != h)
+        return;
+    if (m->what == ERRAND_REFUSED || m->what == ERRAND_ENDED)
+        st->started_by = NULL;
+    if (m->what == ERRAND_REFUSED) {
+        log_debug("host %s: it is started by mprun itself: %.*s", st->host->name, (int)m->text.len,
                   (const char *)m->text.data);
         start_directly(st);
-    } else if (m && m->what == ERRAND_SAID) {
+    } else if (m->what == ERRAND_SAID) {
         client_stderr_add(&st->said, m->text.data, m->text.len);
-    } else if (m && m->what == ERRAND_ENDED && !is_retried(st, m->status)) {
+    } else if (m->what == ERRAND_ENDED && !is_retried(st, m->status)) {
         starter_client_ended(st, m->status);
     }
-    if (!m)
-        starter_client_unknown(st);
 }
 
-static int send(struct starter *from, struct starter *st)
+void through_host_gone(struct starters *s, const struct host *h)
+{
+    for (size_t i = 0; i < s->plan->nused; i++) {
+        struct starter *st = &s->of[i];
+        if (st->started_by != h)
+            continue;
+        st->started_by = NULL;
+        if (st->host->state < AGENT_CONNECTED && !verdict_is_ending(s->step.verdict))
+            log_debug("host %s: the host that has started it has gone", st->host->name);
+        starter_client_unknown(st);
+    }
+}
+
+static int send(const struct starter *from, struct starter *st)
 {
     struct starters *s = st->all;
     const char *words[REMOTE_COMMAND_WORDS];
@@ -74,6 +92,7 @@ static int send(struct starter *from, struct starter *st)
     uint8_t packed[PREAMBLE_MAX];
     struct error e;
     Mprun__Errand m = MPRUN__ERRAND__INIT;
+    m.id = st->host->launch_index;
     m.n_argv = s->plan->adapter->remote_command(s->starting, (size_t)st->host->launch_index, words);
     int n = m.n_argv ? start_preamble(st, 0, packed, &e) : -1;
     if (n < 0)
@@ -82,13 +101,14 @@ static int send(struct starter *from, struct starter *st)
         argv[i] = bytes_of(words[i]);
     m.argv = argv;
     m.input = (ProtobufCBinaryData){.data = packed, .len = (size_t)n};
-    uint32_t errand = errand_send(from, &m, news, st);
+    bool is_sent = host_send(from->host, FRAME_ERRAND, &m.base);
     explicit_bzero(packed, sizeof(packed));
-    return errand ? 0 : -1;
+    st->started_by = is_sent ? from->host : NULL;
+    return is_sent ? 0 : -1;
 }
 
 /* Its result may be there before the news that it has begun. */
-static void start(struct starter *from, struct starter *st)
+static void start(const struct starter *from, struct starter *st)
 {
     if (send(from, st) < 0) {
         starter_retry(st);
