@@ -90,13 +90,9 @@ static void send_hello(struct endpoint *e)
     Mprun__Hello m = MPRUN__HELLO__INIT;
     char name[32];
     snprintf(name, sizeof(name), "simulated%u", e->id);
-    m.protocol = PROTOCOL_VERSION;
     m.version = PACKAGE_VERSION;
-    m.host_id = e->id;
     m.hostname = bytes_of(name);
     m.worker_pid = (uint64_t)getpid();
-    m.keeper_pid = (uint64_t)getpid();
-    m.uid = geteuid();
     m.allowed_threads = (char *)(uintptr_t) "0-63";
     m.allowed_cores = 64;
     m.memory = 1ull << 36;

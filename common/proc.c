@@ -225,14 +225,6 @@ void proc_describe(const pid_t *pids, size_t n, char *buf, size_t size)
         snprintf(buf + len, size - len, " and %zu more", n - i);
 }
 
-const char *proc_boot_id(void)
-{
-    static char id[40]; /* the same for as long as anything of this boot runs */
-    if (!id[0] && file_read_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id)) < 0)
-        id[0] = 0;
-    return id;
-}
-
 /* systemd's login manager names the control groups of sessions session-ID.scope, in cgroup v2 and
  * in v1's hierarchy "systemd". */
 void proc_login_session(char *buf, size_t n)

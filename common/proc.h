@@ -53,8 +53,6 @@ void proc_wchan(pid_t pid, char *buf, size_t n);
 /* For messages, a few of n > 0 processes: "pid 17 (solver, state D, waiting in nfs_wait), pid 18
  * (...) and 3 more". Those that have ended meanwhile are left out; "" if all have. */
 void proc_describe(const pid_t *pids, size_t n, char *buf, size_t size);
-/* The kernel's id of this boot; "": unknown. */
-const char *proc_boot_id(void);
 /* The session that a login by the network has put this process into, "session-7.scope"; "": none.
  */
 void proc_login_session(char *buf, size_t n);

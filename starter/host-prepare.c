@@ -33,14 +33,9 @@ static void send_hello(struct host *h)
     struct sysinfo si;
     char session[80];
     AUTO_FREE char *threads = idset_format(&h->allowed);
-    m.protocol = PROTOCOL_VERSION;
     m.version = PACKAGE_VERSION;
-    m.host_id = h->uplink.start.host_id;
     m.hostname = bytes_of(h->with.hostname);
     m.worker_pid = (uint64_t)getpid();
-    m.keeper_pid = (uint64_t)h->with.keeper;
-    m.uid = geteuid();
-    m.boot_id = (char *)(uintptr_t)proc_boot_id();
     m.allowed_threads = threads ? threads : (char *)(uintptr_t) "";
     m.allowed_cores = cpus_count_cores(&h->allowed);
     if (sysinfo(&si) == 0)

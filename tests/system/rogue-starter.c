@@ -37,9 +37,7 @@ struct rogue {
 static void hello(const struct rogue *r, struct link *l)
 {
     Mprun__Hello m = MPRUN__HELLO__INIT;
-    m.protocol = PROTOCOL_VERSION;
     m.version = PACKAGE_VERSION;
-    m.host_id = r->start.host_id;
     m.hostname = bytes_of("rogue");
     link_send(l, FRAME_HELLO, &m.base);
 }

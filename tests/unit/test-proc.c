@@ -236,11 +236,9 @@ static void the_children_of_a_thread_that_ends_are_found_once(void **state)
     }
 }
 
-static void the_boot_and_a_wait_channel_are_known(void **state)
+static void a_wait_channel_is_known(void **state)
 {
     char buf[64] = "x";
-    assert_int_equal(strlen(proc_boot_id()), 36);
-    assert_ptr_equal(proc_boot_id(), proc_boot_id());
     proc_wchan(getpid(), buf, sizeof(buf)); /* running: waits nowhere */
     assert_string_equal(buf, "");
     strcpy(buf, "x");
@@ -260,7 +258,7 @@ int main(void)
         cmocka_unit_test(bytes_are_read_even_of_a_zombie),
         cmocka_unit_test(children_of_all_threads_are_found),
         cmocka_unit_test(the_children_of_a_thread_that_ends_are_found_once),
-        cmocka_unit_test(the_boot_and_a_wait_channel_are_known),
+        cmocka_unit_test(a_wait_channel_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
