@@ -176,15 +176,6 @@ void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase
         *reached = (float)step_plan_seconds(r->plan);
 }
 
-static char **strings_of(const ProtobufCBinaryData *b, size_t n)
-{
-    char **s = calloc(n + 1, sizeof(*s));
-    for (size_t i = 0, k = 0; s && i < n; i++)
-        if ((s[k] = bytes_dup(&b[i])))
-            k++;
-    return s;
-}
-
 static void set_text(const char **to, const char *text)
 {
     free((char *)(uintptr_t)*to);
@@ -214,8 +205,8 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
     struct host_facts *f = &r->facts[host];
     struct report_host *h = &r->hosts[host];
     const struct rank_set *ranks = &r->plan->placements[host].ranks;
-    f->cgroup_paths = strings_of(m->cgroup_paths, m->n_cgroup_paths);
-    f->directories = strings_of(m->directories, m->n_directories);
+    f->cgroup_paths = strings_unpack(m->cgroup_paths, m->n_cgroup_paths);
+    f->directories = strings_unpack(m->directories, m->n_directories);
     f->bind_reason = strdup(m->bind_reason);
     h->ready = 1;
     if (!r->plan->cmd->explain || m->tracking_reason[0]) /* HELLO has said more than nothing */

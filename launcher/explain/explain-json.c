@@ -30,35 +30,6 @@ static void put_words(struct json *in, const char *key, char *const words[])
     json_put(in, key, list);
 }
 
-/* ---- limits ---------------------------------------------------------------------------------- */
-
-static struct json *holders_of(enum limit_kind k, enum limit_level level)
-{
-    struct json *list = json_new_array();
-    for (enum limit_holder h = HELD_BY_CGROUP; h > HELD_BY_NONE; h--)
-        if (limit_words(k)->holders[level] & (1u << h))
-            json_put_string(list, NULL, limit_holder_text(h));
-    return list;
-}
-
-/* Before the start no host has said what holds a limit: the possible holders are listed. */
-static void put_foreseen_limits(struct json *in, const struct limits *l, enum limit_level level)
-{
-    struct json *j = json_new_object();
-    for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
-        if (!l->of[k].set)
-            continue;
-        struct json *one = json_new_object();
-        json_put_int(one, "value", (int64_t)l->of[k].value);
-        json_put(one, "may_be_held_by", holders_of((enum limit_kind)k, level));
-        json_put(j, limit_words((enum limit_kind)k)->key, one);
-    }
-    if (limits_is_any_set(l))
-        json_put(in, "limits", j);
-    else
-        json_free(j);
-}
-
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
 static void put_found(struct json *j, const struct host_facts *f, const struct report_host *r)
@@ -99,9 +70,9 @@ static struct json *make_host(const struct step_record *record, const struct hos
         put_found(j, f, &record->hosts[h->launch_index]);
     put_known(j, "binding", f->bind_reason);
     if (record->hosts[h->launch_index].ready)
-        report_put_limits(j, &record->hosts[h->launch_index].limits);
+        report_put_limits(j, &record->hosts[h->launch_index].limits, NULL);
     else
-        put_foreseen_limits(j, &p->step.host_limits, LIMIT_OF_HOST);
+        report_put_limits(j, &p->step.host_limits, &(enum limit_level){LIMIT_OF_HOST});
     return j;
 }
 
@@ -116,14 +87,13 @@ static struct json *make_rank(const struct step_record *record, struct rank_name
     json_put_string(j, "host", record->hosts[r->host].name);
     const struct app *a = step_app_of(&p->step, name);
     json_put_int(j, "program", a - p->step.apps);
-    if (r->bound_threads)
-        json_put_string(j, "bound_threads", r->bound_threads);
+    json_put_string(j, "bound_threads", r->bound_threads);
     if (r->cores)
         json_put_int(j, "cores", r->cores);
     if (record->hosts[r->host].ready)
-        report_put_limits(j, &r->limits);
+        report_put_limits(j, &r->limits, NULL);
     else
-        put_foreseen_limits(j, step_rank_limits(&p->step, a), LIMIT_OF_RANK);
+        report_put_limits(j, step_rank_limits(&p->step, a), &(enum limit_level){LIMIT_OF_RANK});
     return j;
 }
 
@@ -139,11 +109,8 @@ static struct json *make_program(const struct app *a)
     put_words(j, "arguments", a->argv + 1);
     json_put_string(j, "directory", a->directory);
     json_put_int(j, "ranks", rank_set_count(&a->ranks));
-    for (char **name = a->given_env; *name; name++) {
-        const char *value = spawn_env_value(a->envp, *name);
-        if (value)
-            json_put_string(given, *name, value);
-    }
+    for (char **name = a->given_env; *name; name++)
+        json_put_string(given, *name, spawn_env_value(a->envp, *name));
     json_put(j, "variables", given);
     for (char **variable = environ; *variable; variable++) {
         AUTO_FREE char *name = strndup(*variable, strcspn(*variable, "="));
@@ -171,7 +138,7 @@ static struct json *make_plan(const struct host_table *hosts, const struct step_
     put_known(j, "job", p->alloc.job_id);
     json_put_string(j, "placement", p->placement.reason);
     put_known(j, "rank_cores_source", p->step.bind.cores > 1 ? p->rank_cores_source : NULL);
-    report_put_limits(j, &p->cmd->step_limits);
+    report_put_limits(j, &p->cmd->step_limits, NULL);
     for (size_t i = 0; i < p->nhosts; i++)
         json_put(host_list, NULL, make_host(record, &hosts->all[i], starters));
     json_put(j, "hosts", host_list);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/buffer.h"
+#include "common/fdio.h"
 #include "wire/messages/frame.h"
 
 enum { OPEN_MAX_FILES = 256 }; /* descriptors at once; others are opened again when written to */
@@ -94,18 +95,6 @@ static int open_file(struct output_files *f, struct file *file)
     return 0;
 }
 
-static int write_whole(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno != EINTR)
-            return -1;
-        p += done > 0 ? done : 0;
-        n -= done > 0 ? (size_t)done : 0;
-    }
-    return 0;
-}
-
 int output_files_put(struct output_files *f, uint32_t host, const struct bulk_header *h,
                      const void *data, size_t n, struct error *err)
 {
@@ -116,7 +105,7 @@ int output_files_put(struct output_files *f, uint32_t host, const struct bulk_he
         return error_errno(err, ENOMEM, "name the file for '%.60s'", pattern);
     const char *path = (const char *)buffer_ptr(&f->path);
     struct file *file = get_file(f, path);
-    if (!file || open_file(f, file) < 0 || write_whole(file->fd, data, n) < 0)
+    if (!file || open_file(f, file) < 0 || fd_write_all(file->fd, data, n) < 0)
         return error_errno(err, errno, "write the output of rank %u to '%.200s'", h->name.rank,
                            path);
     return 0;

@@ -23,12 +23,6 @@ static void put_time(struct json *in, const char *key, uint64_t ns)
     json_put_string(in, key, text);
 }
 
-static void put_known_string(struct json *in, const char *key, const char *value)
-{
-    if (value)
-        json_put_string(in, key, value);
-}
-
 static void put_usage(struct json *in, const char *key, const struct usage *u)
 {
     if (!u->known)
@@ -51,7 +45,16 @@ static void put_efficiency(struct json *in, const struct usage *u, double cores)
         json_put_real(in, "efficiency", e);
 }
 
-void report_put_limits(struct json *in, const struct limits *l)
+static struct json *holders_of(enum limit_kind k, enum limit_level level)
+{
+    struct json *list = json_new_array();
+    for (enum limit_holder h = HELD_BY_CGROUP; h > HELD_BY_NONE; h--)
+        if (limit_words(k)->holders[level] & (1u << h))
+            json_put_string(list, NULL, limit_holder_text(h));
+    return list;
+}
+
+void report_put_limits(struct json *in, const struct limits *l, const enum limit_level *foreseen)
 {
     if (!limits_is_any_set(l))
         return;
@@ -61,7 +64,10 @@ void report_put_limits(struct json *in, const struct limits *l)
             continue;
         struct json *one = json_new_object();
         json_put_int(one, "value", (int64_t)l->of[k].value);
-        json_put_string(one, "held_by", limit_holder_text(l->of[k].held_by));
+        if (foreseen)
+            json_put(one, "may_be_held_by", holders_of((enum limit_kind)k, *foreseen));
+        else
+            json_put_string(one, "held_by", limit_holder_text(l->of[k].held_by));
         json_put(j, limit_words(k)->key, one);
     }
     json_put(in, "limits", j);
@@ -95,10 +101,10 @@ static struct json *make_rank(const struct report *r, const struct report_sums *
         json_put_int(j, "pid", k->pid);
     put_time(j, "start", k->start_ns);
     put_end(j, k->end);
-    put_known_string(j, "bound_threads", k->bound_threads);
+    json_put_string(j, "bound_threads", k->bound_threads);
     if (k->cores)
         json_put_int(j, "cores", k->cores);
-    report_put_limits(j, &k->limits);
+    report_put_limits(j, &k->limits, NULL);
     put_efficiency(j, &k->usage, report_rank_cores(r, s, i));
     put_usage(j, "usage", &k->usage);
     return j;
@@ -176,17 +182,17 @@ static struct json *make_host(const struct report *r, const struct report_sums *
     json_put_int(j, "ranks", sum->nranks);
     if (h->ready) {
         json_put_string(j, "tracking", tracking_text(h->tracking));
-        put_known_string(j, "tracking_reason", h->tracking_reason);
-        put_known_string(j, "cgroup", h->cgroup_kind);
+        json_put_string(j, "tracking_reason", h->tracking_reason);
+        json_put_string(j, "cgroup", h->cgroup_kind);
         json_put_int(j, "cores", h->cores);
-        put_known_string(j, "threads", h->threads);
-        put_known_string(j, "memory_nodes", h->memory_nodes);
-        put_known_string(j, "gpus", h->gpus);
+        json_put_string(j, "threads", h->threads);
+        json_put_string(j, "memory_nodes", h->memory_nodes);
+        json_put_string(j, "gpus", h->gpus);
         if (h->gpus)
             json_put_bool(j, "gpus_held", h->gpus_held != DEVICES_OPEN);
         if (h->gpus_why || h->gpus_held == DEVICES_OF_RANK)
             json_put_bool(j, "gpus_held_per_rank", h->gpus_held == DEVICES_OF_RANK);
-        report_put_limits(j, &h->limits);
+        report_put_limits(j, &h->limits, NULL);
     }
     put_reached(j, h);
     put_efficiency(j, &sum->usage, sum->cores);
@@ -208,7 +214,7 @@ static struct json *make_failure(const struct report *r)
             json_put_string(j, "host", r->hosts[e->host].name);
         put_end(j, e);
     }
-    put_known_string(j, "text", r->failure_text);
+    json_put_string(j, "text", r->failure_text);
     return j;
 }
 
@@ -224,7 +230,7 @@ static struct json *make_step(const struct report *r)
     put_time(j, "end", r->end_ns);
     json_put_real(j, "wall_s", (double)(r->end_ns - r->start_ns) / 1e9);
     json_put_int(j, "exit_code", r->exit_code);
-    report_put_limits(j, &r->limits);
+    report_put_limits(j, &r->limits, NULL);
     if (r->first_failure || r->failure_text)
         json_put(j, "first_failure", make_failure(r));
     return j;

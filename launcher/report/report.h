@@ -169,8 +169,9 @@ void report_print_launch(const struct report *r, FILE *out); /* for people */
 /* "memory of a rank limited to 64 MiB, held by cgroup; ..."; "" when none is set. */
 void report_limits_text(const struct limits *l, enum limit_level level, char *buf, size_t n);
 struct json;
-/* Puts the limits that are set, with what holds them, into an object as "limits". */
-void report_put_limits(struct json *in, const struct limits *l);
+/* Puts the limits that are set, with what holds them, into an object as "limits". foreseen: their
+ * level, where no host has said yet what holds them: what may; else NULL. */
+void report_put_limits(struct json *in, const struct limits *l, const enum limit_level *foreseen);
 
 /* ---- write-reports.c ------------------------------------------------------------------------- */
 
