@@ -24,10 +24,20 @@ static size_t next_name(const char **at)
     return strcspn(*at, " ");
 }
 
-/* False: a name that is refused. */
+bool option_is_refused(const struct option_def *def)
+{
+    return !def->apply && def->kind == OPTION_APPLIED;
+}
+
 static bool is_known(const struct option_def *def)
 {
-    return def->apply || def->kind != OPTION_APPLIED;
+    return !option_is_refused(def);
+}
+
+bool options_are_same(const struct option_def *a, const struct option_def *b)
+{
+    return a->apply == b->apply && a->kind == b->kind && a->member == b->member &&
+           a->apply_other == b->apply_other && (!a->other || strcmp(a->other, b->other) == 0);
 }
 
 /* dashes: how many of the known name's dashes are left off ("-word" for "--word": 1). */
@@ -298,6 +308,8 @@ static int set_member(const struct option_use *u, void *target, struct error *er
         return set_seconds(def, to, value, err);
     case OPTION_NOTED:
         return option_note(to, u->name, u->name_len, err);
+    case OPTION_OTHER:
+        return def->apply_other(target, def->other, value, err);
     case OPTION_BYTES:
         return size_parse(value, NULL, to, err);
     case OPTION_WORD:

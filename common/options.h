@@ -29,6 +29,7 @@ enum option_kind {
     OPTION_BYTES,   /* uint64_t */
     OPTION_WORD,    /* an enum: the place of the value in `words` */
     OPTION_NOTED,   /* char *: a list of such options as typed, "'-p', '-A'"; of malloc() */
+    OPTION_OTHER,   /* `apply_other` is called with `other`, which says what the option means */
 };
 
 struct option_def {
@@ -51,9 +52,11 @@ struct option_def {
     const char *const *words; /* NULL-terminated; where `apply` reads the value: those that may
                                  begin it, for completion; NULL: none */
     const char *also;         /* more names, accepted as the others and in no list; NULL: none */
-    bool *used;               /* set at the first use; NULL: nobody asks */
-    bool apart;               /* a value that is no number is never glued to a letter: "-ofile" */
-    unsigned variants;        /* the caller's, for tables that are made from this one */
+    const char *other;
+    int (*apply_other)(void *target, const char *other, const char *value, struct error *err);
+    bool *used;        /* set at the first use; NULL: nobody asks */
+    bool apart;        /* a value that is no number is never glued to a letter: "-ofile" */
+    unsigned variants; /* the caller's, for tables that are made from this one */
 };
 
 #define OPTION_SETS(kind_, type, member_) .kind = (kind_), .member = offsetof(type, member_)
@@ -63,6 +66,10 @@ struct option_def {
  * says what to do with a name that is like none of the table. */
 int options_parse(const struct option_def *defs, int argc, char *const argv[], int from,
                   void *target, struct error *err);
+/* Do two entries do the same with a value, whatever their names? */
+bool options_are_same(const struct option_def *a, const struct option_def *b);
+/* Is this a name that is refused? */
+bool option_is_refused(const struct option_def *def);
 /* One use of an option on a line. */
 struct option_use {
     const struct option_def *def;

@@ -228,25 +228,6 @@ int cmdline_apply_cpu_list(void *target, const char *value, struct error *err)
     return list_numbers(&((struct cmdline *)target)->place.bind, value, strlen(value), err);
 }
 
-/* The numbers of these lists are cores to Open MPI. */
-static int apply_cores(struct cmdline *c, const char *option, const char *list, size_t len,
-                       struct error *err)
-{
-    AUTO_FREE char *cores = text_format("core:%.*s", (int)len, list);
-    return cores ? cmdline_apply_named(c, option, cores, err)
-                 : error_set(err, ENOMEM, "out of memory");
-}
-
-int cmdline_apply_core_set(void *target, const char *value, struct error *err)
-{
-    return apply_cores(target, "--cpu-set", value, strlen(value), err);
-}
-
-int cmdline_apply_core_list(void *target, const char *value, struct error *err)
-{
-    return apply_cores(target, "--cpu-list", value, strlen(value), err);
-}
-
 /* ---- --map-by -------------------------------------------------------------------------------- */
 
 static int take_modifier(struct placement_options *p, const char *at, size_t len, struct error *err)
@@ -396,7 +377,10 @@ static int map_by_core_list(struct cmdline *c, const char *value, size_t len, st
 {
     bool ordered = has_modifier(value + len, "ordered"),
          is_alone = strcasecmp(value + len, ":ordered") == 0;
-    if (apply_cores(c, ordered ? "--cpu-list" : "--cpu-set", value + 8, len - 8, err) < 0)
+    AUTO_FREE char *cores = text_format("core:%.*s", (int)len - 8, value + 8);
+    if (!cores)
+        return error_set(err, ENOMEM, "out of memory");
+    if (cmdline_apply_named(c, ordered ? "--cpu-list" : "--cpu-set", cores, err) < 0)
         return -1;
     return value[len] && !is_alone ? cmdline_apply_named(c, "--map-by", value + len, err) : 0;
 }

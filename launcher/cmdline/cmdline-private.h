@@ -29,6 +29,16 @@ extern const char *const help_subjects[]; /* from HELP_PROGRAMS on; NULL-termina
 /* A string of the line's own for what no word of argv is. Takes text; NULL: out of memory. */
 const char *cmdline_keep(struct cmdline *c, char *text, struct error *err);
 
+/* Calls take with each part of the list, which it may change, until one is refused: 0, or -1. */
+int cmdline_each_item(const char *list, const char *separator,
+                      int (*take)(void *arg, char *item, struct error *err), void *arg,
+                      struct error *err);
+
+/* Apply another option, "--map-by ppr:@:socket" with '@' where the value goes; for OPTION_OTHER. */
+int cmdline_apply_other(void *target, const char *other, const char *value, struct error *err);
+#define OPTION_BY(apply_, which_) .kind = OPTION_OTHER, .other = (which_), .apply_other = (apply_)
+#define OPTION_AS(other_)         OPTION_BY(cmdline_apply_other, other_)
+
 /* Calls take with the index of each word of a list with commas. */
 int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),
@@ -54,16 +64,13 @@ int cmdline_apply_pair(void *target, const char *value, struct error *err);
 int cmdline_apply_genv(void *target, const char *value, struct error *err);
 int cmdline_apply_envlist(void *target, const char *value, struct error *err);
 int cmdline_apply_genvlist(void *target, const char *value, struct error *err);
-int cmdline_apply_env_remove(void *target, const char *value, struct error *err);
-int cmdline_apply_prepend_env(void *target, const char *value, struct error *err);
-int cmdline_apply_append_env(void *target, const char *value, struct error *err);
+/* mark: see struct cmdline_app. */
+int cmdline_apply_marked(void *target, const char *mark, const char *value, struct error *err);
 int cmdline_apply_export(void *target, const char *value, struct error *err);
 int cmdline_apply_rank_by(void *target, const char *value, struct error *err);
 int cmdline_apply_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_set(void *target, const char *value, struct error *err);
 int cmdline_apply_cpu_list(void *target, const char *value, struct error *err);
-int cmdline_apply_core_set(void *target, const char *value, struct error *err);
-int cmdline_apply_core_list(void *target, const char *value, struct error *err);
 int cmdline_apply_map_by(void *target, const char *value, struct error *err);
 int cmdline_apply_mem_bind(void *target, const char *value, struct error *err);
 int cmdline_apply_rank_file(void *target, const char *value, struct error *err);
@@ -81,15 +88,13 @@ int cmdline_apply_srun_error(void *target, const char *value, struct error *err)
 int cmdline_apply_srun_input(void *target, const char *value, struct error *err);
 int cmdline_apply_flux_output(void *target, const char *value, struct error *err);
 int cmdline_apply_flux_error(void *target, const char *value, struct error *err);
-int cmdline_apply_hydra_outfile(void *target, const char *value, struct error *err);
-int cmdline_apply_hydra_errfile(void *target, const char *value, struct error *err);
-int cmdline_apply_hydra_line_pattern(void *target, const char *value, struct error *err);
+int cmdline_apply_hydra_pattern(void *target, const char *option, const char *value,
+                                struct error *err);
 int cmdline_apply_output_filename(void *target, const char *value, struct error *err);
 int cmdline_apply_output_words(void *target, const char *value, struct error *err);
 int cmdline_apply_open_mode(void *target, const char *value, struct error *err);
 int cmdline_apply_line_pattern(void *target, const char *value, struct error *err);
 int cmdline_check_output(const struct cmdline *c, struct error *err);
-int cmdline_apply_label(void *target, const char *value, struct error *err);
 
 /* Options that only srun has so (srun-values.c). */
 int cmdline_apply_nodes(void *target, const char *value, struct error *err);
@@ -98,11 +103,7 @@ int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *e
 int cmdline_apply_minutes(void *target, const char *value, struct error *err);
 int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err);
 
-int cmdline_apply_gpus(void *target, const char *value, struct error *err);
-int cmdline_apply_gpus_per_node(void *target, const char *value, struct error *err);
-int cmdline_apply_cpus_per_gpu(void *target, const char *value, struct error *err);
-int cmdline_apply_gpus_per_task(void *target, const char *value, struct error *err);
-int cmdline_apply_tasks_per_gpu(void *target, const char *value, struct error *err);
+int cmdline_apply_gpus(void *target, const char *option, const char *value, struct error *err);
 int cmdline_apply_gres(void *target, const char *value, struct error *err);
 int cmdline_apply_hint(void *target, const char *value, struct error *err);
 int cmdline_apply_threads_per_core(void *target, const char *value, struct error *err);

@@ -441,9 +441,7 @@ bool cmdline_uses(const struct cmdline *c, const struct option_def *own)
     if (c->own_used[own - c->own_options])
         return true;
     for (const struct option_def *d = c->options; d->names; d++)
-        if (*d->used &&
-            ((d->apply == own->apply && d->kind == own->kind && d->member == own->member) ||
-             has_name_of(c, d, own)))
+        if (*d->used && (options_are_same(d, own) || has_name_of(c, d, own)))
             return true;
     return false;
 }
@@ -546,44 +544,44 @@ static int apply_number(struct cmdline *c, const char *name, uint64_t n, struct 
 }
 
 /* A set has so many cores; what its tasks have of them. */
-static int settle_set_cores(struct cmdline *c, uint32_t tasks, struct error *err)
+static int settle_set_cores(struct cmdline *c, const struct resource_sets *sets, uint32_t tasks,
+                            struct error *err)
 {
-    uint32_t packed = c->sets.packed ? c->sets.packed : 1;
-    uint32_t cores = c->sets.cores ? c->sets.cores : packed * tasks;
+    uint32_t packed = sets->packed ? sets->packed : 1;
+    uint32_t cores = sets->cores ? sets->cores : packed * tasks;
     char how[96];
-    if (c->sets.all_cores)
-        return c->sets.shared ? cmdline_apply_named(c, "--bind-to", "none", err)
-               : packed > 1   ? apply_number(c, "--cpus-per-rank", packed, err)
-                              : 0;
-    if (tasks == 1 && (c->sets.shared || packed >= cores))
+    if (sets->all_cores)
+        return sets->shared ? cmdline_apply_named(c, "--bind-to", "none", err)
+               : packed > 1 ? apply_number(c, "--cpus-per-rank", packed, err)
+                            : 0;
+    if (tasks == 1 && (sets->shared || packed >= cores))
         return cores > 1 ? apply_number(c, "--cpus-per-rank", cores, err) : 0;
     int n = snprintf(how, sizeof(how), "%u:%u", tasks, cores);
-    if (!c->sets.shared && packed < cores)
+    if (!sets->shared && packed < cores)
         n += snprintf(how + n, sizeof(how) - (size_t)n, ":each=%u", packed);
-    if (c->sets.turn && tasks > 1)
-        snprintf(how + n, sizeof(how) - (size_t)n, ":turn=%u", c->sets.turn);
+    if (sets->turn && tasks > 1)
+        snprintf(how + n, sizeof(how) - (size_t)n, ":turn=%u", sets->turn);
     return cmdline_apply_named(c, "--rank-sets", how, err);
 }
 
 int cmdline_settle_sets(struct cmdline *c, struct error *err)
 {
-    uint64_t tasks = c->sets.tasks ? c->sets.tasks : 1;
+    struct resource_sets sets = c->sets;
+    uint64_t tasks = sets.tasks ? sets.tasks : 1;
     char how[48];
-    if (!c->sets.said)
-        return 0;
-    c->sets.said = false;
-    c->app = c->apps;
-    if (!c->sets.tasks && c->sets.number && c->app->nranks > c->sets.number)
-        tasks = (c->app->nranks - 1) / c->sets.number + 1; /* of all tasks */
-    if ((c->sets.all_cores || c->sets.all_hosts) && !c->sets.per_host)
-        c->sets.per_host = 1;
-    snprintf(how, sizeof(how), "ppr:%u:socket", c->sets.per_socket);
-    if ((c->sets.number && !c->app->nranks &&
-         apply_number(c, "--np", c->sets.number * tasks, err) < 0) ||
-        (c->sets.per_host && apply_number(c, "--npernode", c->sets.per_host * tasks, err) < 0) ||
-        (c->sets.per_socket && cmdline_apply_named(c, "--map-by", how, err) < 0))
+    c->sets = (struct resource_sets){.number = 0}; /* once */
+    if (sets.number)
+        c->app = c->apps;
+    if (!sets.tasks && sets.number && c->app->nranks > sets.number)
+        tasks = (c->app->nranks - 1) / sets.number + 1; /* of all tasks */
+    if ((sets.all_cores || sets.all_hosts) && !sets.per_host)
+        sets.per_host = 1;
+    snprintf(how, sizeof(how), "ppr:%u:socket", sets.per_socket);
+    if ((sets.number && !c->app->nranks && apply_number(c, "--np", sets.number * tasks, err) < 0) ||
+        (sets.per_host && apply_number(c, "--npernode", sets.per_host * tasks, err) < 0) ||
+        (sets.per_socket && cmdline_apply_named(c, "--map-by", how, err) < 0))
         return -1;
-    return settle_set_cores(c, (uint32_t)tasks, err);
+    return settle_set_cores(c, &sets, (uint32_t)tasks, err);
 }
 
 /* ---- what must agree ------------------------------------------------------------------------- */

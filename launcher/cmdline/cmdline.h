@@ -85,10 +85,21 @@ enum { KEEP_STEP = 0, KEEP_JOB = -1, KEEP_NO = -2, KEEP_AS_NEEDED = -3 };
 
 /* Many commands in one step (launcher/queue/queue.h). */
 struct queue_options {
-    const char *from; /* a file, "-": standard input, ":::": the words of the line; NULL: no queue */
-    const char *log;  /* --joblog; NULL: none */
+    const char
+        *from;       /* a file, "-": standard input, ":::": the words of the line; NULL: no queue */
+    const char *log; /* --joblog; NULL: none */
     uint32_t retries; /* of a command that fails */
     bool resume, progress;
+};
+
+/* jsrun's; 0: not said */
+struct resource_sets {
+    uint32_t number, tasks, cores, per_host, per_socket;
+    uint32_t packed; /* cores of a task */
+    uint32_t turn;   /* tasks that each set gets in turn */
+    bool shared;     /* a task has all cores of its set */
+    bool all_cores;  /* of a host are a set's */
+    bool all_hosts;  /* have a set, or per_host sets */
 };
 
 struct cmdline {
@@ -139,7 +150,7 @@ struct cmdline {
     const char *wrap;          /* NULL: none; valid words */
     const char *wrapped_ranks; /* idset; NULL: all */
     bool stop_on_exec, stop_in_init;
-    bool recovery;                   /* a rank's failure does not end the step */
+    bool recovery; /* a rank's failure does not end the step */
     struct queue_options queue;
     uint32_t max_restarts;           /* of each rank that fails; 0: none */
     const char *debug_daemon;        /* NULL: none; valid words */
@@ -162,19 +173,11 @@ struct cmdline {
     bool report_launch, report_containment;
     const char *report_json; /* file, "-": standard output; NULL: none */
     bool dry_run, explain, verbose, quiet;
-    bool json;       /* of these the first two, for programs */
-    bool show_plan;  /* print where ranks run, and run them */
-    char *for_job;   /* options that tell a manager something: "'-p', '-A'"; NULL: none */
-    char *no_effect; /* and others without effect */
-    struct {         /* jsrun's resource sets; 0: not said */
-        uint32_t number, tasks, cores, per_host, per_socket;
-        uint32_t packed; /* cores of a task */
-        uint32_t turn;   /* tasks that each set gets in turn */
-        bool shared;     /* a task has all cores of its set */
-        bool all_cores;  /* of a host are a set's */
-        bool all_hosts;  /* have a set, or per_host sets */
-        bool said;
-    } sets;
+    bool json;                 /* of these the first two, for programs */
+    bool show_plan;            /* print where ranks run, and run them */
+    char *for_job;             /* options that tell a manager something: "'-p', '-A'"; NULL: none */
+    char *no_effect;           /* and others without effect */
+    struct resource_sets sets; /* until they are applied as ranks and cores */
     struct { /* aprun's CPUs of a rank, and how many of them a core has; 0: not said */
         uint32_t depth, per_core;
     } cpus;

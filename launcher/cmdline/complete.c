@@ -48,15 +48,10 @@ static void complete_value(const struct option_def *def, const char *typed, cons
             fprintf(out, "%s\n", by_shell[i].shell);
 }
 
-static bool is_refused(const struct option_def *def)
-{
-    return !def->apply && def->kind == OPTION_APPLIED;
-}
-
 static void complete_name(const struct option_def *defs, const char *typed, FILE *out)
 {
     for (; defs->names; defs++)
-        for (const char *at = defs->names; !is_refused(defs) && *(at += strspn(at, " "));
+        for (const char *at = defs->names; !option_is_refused(defs) && *(at += strspn(at, " "));
              at += strcspn(at, " "))
             offer(out, typed, typed, at, strcspn(at, " "), defs->help);
 }
@@ -67,7 +62,7 @@ static void complete_word(const struct option_def *defs, const char *typed, FILE
     const char *equals = strchr(typed, '=');
     const struct option_def *def =
         equals ? options_find(defs, typed, (size_t)(equals - typed)) : NULL;
-    if (def && def->argument && !is_refused(def))
+    if (def && def->argument && !option_is_refused(def))
         complete_value(def, typed, equals + 1, out);
     else if (typed[0] == '-')
         complete_name(defs, typed, out);
@@ -79,8 +74,9 @@ static void complete_word(const struct option_def *defs, const char *typed, FILE
 static const struct option_def *option_before(const struct option_def *defs, const char *word)
 {
     const struct option_def *def = word[0] == '-' ? options_find(defs, word, strlen(word)) : NULL;
-    return def && !is_refused(def) && def->argument && strncmp(def->argument, "[=", 2) != 0 ? def
-                                                                                            : NULL;
+    return def && !option_is_refused(def) && def->argument && strncmp(def->argument, "[=", 2) != 0
+               ? def
+               : NULL;
 }
 
 /* The words before the last one: 1: an option of mprun may follow, or a program; 0: words of a

@@ -122,8 +122,8 @@ static char *usage(const char *name, size_t width)
     for (const struct option_def *d = defs; d->names; d++) {
         int names = (int)strcspn(d->names, " ");
         char one[128];
-        if (!d->apply && d->kind == OPTION_APPLIED)
-            continue; /* refused */
+        if (option_is_refused(d))
+            continue;
         size_t n = (size_t)snprintf(one, sizeof(one), "[%.*s%s%s]", names, d->names,
                                     d->argument && d->argument[0] != '[' ? " " : "",
                                     d->argument ? d->argument : "");

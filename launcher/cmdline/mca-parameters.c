@@ -126,7 +126,7 @@ static int apply_steering(struct cmdline *c, size_t which, const char *value, st
     case HOSTS:
         return strcmp(value, "none") == 0 ? 0 : cmdline_apply_named(c, option, value, err);
     case CORE_LIST:
-        return cmdline_apply_core_set(c, value, err);
+        return cmdline_apply_other(c, "--cpu-set core:@", value, err);
     case AGENT:
         agent = strndup(value, first_agent(value));
         return agent ? cmdline_apply_named(c, option, agent, err)
@@ -137,19 +137,9 @@ static int apply_steering(struct cmdline *c, size_t which, const char *value, st
 }
 
 /* "A;B=1": as -x A -x B=1 */
-static int apply_env_list(struct cmdline *c, const char *value, struct error *err)
+static int take_env(void *target, char *setting, struct error *err)
 {
-    for (const char *at = value;; at++) {
-        size_t len = strcspn(at, ";");
-        AUTO_FREE char *one = strndup(at, len);
-        if (!one)
-            return error_set(err, ENOMEM, "out of memory");
-        if (strchr(one, '=') && cmdline_apply_named(c, "--genv", one, err) < 0)
-            return -1;
-        at += len;
-        if (!*at)
-            return 0;
-    }
+    return strchr(setting, '=') ? cmdline_apply_named(target, "--genv", setting, err) : 0;
 }
 
 bool mca_is_launchers(const char *setting)
@@ -181,7 +171,7 @@ int mca_apply_to_launcher(struct cmdline *c, const char *setting, struct error *
     const char *value = setting + len + (setting[len] == '=');
     int rc = i < STEERING ? apply_steering(c, i, value, err) : 1;
     if (rc == 1 && len == 17 && strncmp(setting, "mca_base_env_list", len) == 0)
-        rc = apply_env_list(c, value, err);
+        rc = cmdline_each_item(value, ";", take_env, c, err);
     if (rc == 1)
         rc = option_note(&c->no_effect, setting, len, err);
     return rc < 0 ? error_context(err, "parameter '%.*s'", (int)(len < 60 ? len : 60), setting) : 0;

@@ -197,20 +197,22 @@ static int apply_keep(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int apply_wrap(void *target, const char *value, struct error *err)
+static int apply_command(const char **to, const char *value, struct error *err)
 {
     char **words = words_split(value, err);
-    ((struct cmdline *)target)->wrap = value;
+    *to = value;
     words_free(words);
     return words ? 0 : -1;
 }
 
+static int apply_wrap(void *target, const char *value, struct error *err)
+{
+    return apply_command(&((struct cmdline *)target)->wrap, value, err);
+}
+
 static int apply_debug_daemon(void *target, const char *value, struct error *err)
 {
-    char **words = words_split(value, err);
-    ((struct cmdline *)target)->debug_daemon = value;
-    words_free(words);
-    return words ? 0 : -1;
+    return apply_command(&((struct cmdline *)target)->debug_daemon, value, err);
 }
 
 static int apply_ranks(void *target, const char *value, struct error *err)
@@ -361,14 +363,6 @@ static int apply_containment(void *target, const char *value, struct error *err)
     return cmdline_each_word(value, containment_words, take_containment, target, err);
 }
 
-static int memory_parse(struct limit *l, const char *value, struct error *err)
-{
-    if (size_parse(value, NULL, &l->value, err) < 0)
-        return -1;
-    l->set = 1;
-    return 0;
-}
-
 /* srun counts megabytes where no unit is written. */
 static int check_size(const char *value, struct error *err)
 {
@@ -380,18 +374,22 @@ static int check_size(const char *value, struct error *err)
                      value, value);
 }
 
+static int set_memory(struct limit *l, const char *value, struct error *err)
+{
+    if (check_size(value, err) < 0 || size_parse(value, NULL, &l->value, err) < 0)
+        return -1;
+    l->set = 1;
+    return 0;
+}
+
 static int apply_mem_per_rank(void *target, const char *value, struct error *err)
 {
-    if (check_size(value, err) < 0)
-        return -1;
-    return memory_parse(&((struct cmdline *)target)->step.rank_limits.memory, value, err);
+    return set_memory(&((struct cmdline *)target)->step.rank_limits.memory, value, err);
 }
 
 static int apply_mem(void *target, const char *value, struct error *err)
 {
-    if (check_size(value, err) < 0)
-        return -1;
-    return memory_parse(&((struct cmdline *)target)->step.host_limits.memory, value, err);
+    return set_memory(&((struct cmdline *)target)->step.host_limits.memory, value, err);
 }
 
 static const char *const on_limit_words[] = {
@@ -566,32 +564,25 @@ const char *cmdline_preload_name(const char *path)
 }
 
 /* Beneath the directory in which hosts keep it, it must stay. */
-static int check_preload_name(const char *name, size_t len, struct error *err)
+static int check_preload_name(void *target, char *name, struct error *err)
 {
-    char copy[PATH_MAX];
-    if (len == 0)
+    if (!*name)
         return error_set(err, EINVAL, "the name of a file is missing");
-    if (snprintf(copy, sizeof(copy), "%.*s", (int)len, name) >= (int)sizeof(copy))
-        return error_set(err, EINVAL, "'%.60s...' is too long for the name of a file", copy);
-    if (path_is_beneath(cmdline_preload_name(copy)))
+    if (strlen(name) >= PATH_MAX)
+        return error_set(err, EINVAL, "'%.60s...' is too long for the name of a file", name);
+    if (path_is_beneath(cmdline_preload_name(name)))
         return 0;
     return error_set(err, EINVAL,
                      "'%.200s' leads out of this directory, so that hosts have no place for it; "
                      "write it from '/' on to bring it by its last name",
-                     copy);
+                     name);
 }
 
 static int apply_preload_files(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    for (const char *at = value;; at++) {
-        size_t len = strcspn(at, ",");
-        if (check_preload_name(at, len, err) < 0)
-            return -1;
-        at += len;
-        if (!*at)
-            break;
-    }
+    if (cmdline_each_item(value, ",", check_preload_name, c, err) < 0)
+        return -1;
     return append(&c->preload_files, &c->npreload_files, value, err);
 }
 
@@ -653,12 +644,12 @@ static const struct option_def table[] = {
     {"--gmca", "NAME VALUE", PROGRAMS, "As --mca, for all programs of the line", OPTION_APPEND,
      .apply = cmdline_apply_gmca},
     {"--env-remove", "NAME", PROGRAMS, "Leave a variable out of the ranks' environment",
-     OPTION_APPEND, .apply = cmdline_apply_env_remove, .also = "--unset-env"},
+     OPTION_APPEND, OPTION_BY(cmdline_apply_marked, "-"), .also = "--unset-env"},
     {"--prepend-env", "NAME[=]VALUE", PROGRAMS,
      "Put VALUE and a colon before what the variable has", OPTION_APPEND,
-     .apply = cmdline_apply_prepend_env},
+     OPTION_BY(cmdline_apply_marked, "<")},
     {"--append-env", "NAME[=]VALUE", PROGRAMS, "Put a colon and VALUE behind what it has",
-     OPTION_APPEND, .apply = cmdline_apply_append_env},
+     OPTION_APPEND, OPTION_BY(cmdline_apply_marked, ">")},
     {"--app", "FILE", PROGRAMS,
      "Take the programs from FILE, in which each line is a part such as '-n 2 ./a'",
      SETS(TEXT, program_file), .low = 1, .also = "--configfile --appfile"},
@@ -827,13 +818,13 @@ static const struct option_def table[] = {
      "Use these hardware threads of each host alone; 'core:0-3' are cores and 'numa:0' NUMA nodes, "
      "in the machine's order",
      .apply = cmdline_apply_cpu_set},
-    {"--cpu-set", "LIST", CORES, "The same, of cores", .apply = cmdline_apply_core_set,
+    {"--cpu-set", "LIST", CORES, "The same, of cores", OPTION_AS("--cpu-set core:@"),
      .variants = IN(MPIRUN)},
     {"--cpu-list", "LIST", CORES,
      "Bind the first rank of a host to the first hardware thread of LIST, and so on; 'core:' and "
      "'numa:' as above",
      .apply = cmdline_apply_cpu_list},
-    {"--cpu-list", "LIST", CORES, "The same, of cores", .apply = cmdline_apply_core_list,
+    {"--cpu-list", "LIST", CORES, "The same, of cores", OPTION_AS("--cpu-list core:@"),
      .variants = IN(MPIRUN)},
     {"--mem-bind --membind", "HOW", CORES,
      "Take memory near the core that uses it (local), in turn of all NUMA nodes (interleave), only "
@@ -926,7 +917,7 @@ static const struct option_def table[] = {
     {"--input", "FILE", STREAMS, "The same", .apply = cmdline_apply_srun_input,
      .variants = IN(FLUX)},
     {"-l --label", NULL, STREAMS, "Begin each line of output with its rank and a colon",
-     .apply = cmdline_apply_label, .variants = IN(SRUN)},
+     OPTION_AS("--prepend-pattern %R: "), .variants = IN(SRUN)},
     {"--first-failure", NULL, STREAMS,
      "At the end, show the last lines of the rank that failed first",
      SETS(FLAG, output.first_failure)},

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
+#include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 const char *cmdline_keep(struct cmdline *c, char *text, struct error *err)
@@ -20,6 +21,20 @@ const char *cmdline_keep(struct cmdline *c, char *text, struct error *err)
     }
     c->texts = grown;
     return c->texts[c->ntexts++] = text;
+}
+
+int cmdline_each_item(const char *list, const char *separator,
+                      int (*take)(void *arg, char *item, struct error *err), void *arg,
+                      struct error *err)
+{
+    AUTO_FREE char *copy = strdup(list);
+    char *rest = copy;
+    if (!copy)
+        return error_set(err, ENOMEM, "out of memory");
+    for (char *item; (item = strsep(&rest, separator));)
+        if (take(arg, item, err) < 0)
+            return -1;
+    return 0;
 }
 
 int cmdline_each_word(const char *value, const char *const words[],
@@ -35,6 +50,20 @@ int cmdline_each_word(const char *value, const char *const words[],
         if (!*value)
             return 0;
     }
+}
+
+int cmdline_apply_other(void *target, const char *other, const char *value, struct error *err)
+{
+    size_t name = strcspn(other, " ");
+    const char *how = other + name + (other[name] == ' ');
+    size_t before = strcspn(how, "@");
+    bool has_place = how[before] == '@';
+    AUTO_FREE char *option = strndup(other, name);
+    AUTO_FREE char *text = text_format("%.*s%s%s", (int)before, how, has_place ? value : "",
+                                       has_place ? how + before + 1 : "");
+    if (!option || !text)
+        return error_set(err, ENOMEM, "out of memory");
+    return cmdline_apply_named(target, option, *how ? text : NULL, err);
 }
 
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err)
@@ -83,27 +112,24 @@ static int limit_kind(const char *name, size_t len, enum limit_level level, stru
     return i < 0 ? -1 : kinds[i];
 }
 
-/* "rank:mem=1G", of len bytes. */
-static int take_limit(struct cmdline *c, const char *item, size_t len, struct error *err)
+/* "rank:mem=1G" */
+static int take_limit(void *target, char *item, struct error *err)
 {
+    struct cmdline *c = target;
     struct limits *const limits[LIMIT_LEVEL_COUNT] = {&c->step_limits, &c->step.host_limits,
                                                       &c->step.rank_limits};
-    const char *name = item, *end = item + len, *equals = memchr(item, '=', len);
-    int level = limit_level(&name, (size_t)((equals ? equals : end) - item), err);
-    size_t n = (size_t)((equals ? equals : end) - name);
+    const char *name = item, *equals = strchrnul(item, '=');
+    int level = limit_level(&name, (size_t)(equals - item), err);
+    size_t n = (size_t)(equals - name);
     int k = level < 0 ? -1 : limit_kind(name, n, (enum limit_level)level, err);
     if (k < 0)
         return -1;
-    if (!equals)
-        return error_set(err, EINVAL, "'%.*s' has no value; write '%.*s=AMOUNT'", (int)len, item,
-                         (int)len, item);
+    if (!*equals)
+        return error_set(err, EINVAL, "'%s' has no value; write '%s=AMOUNT'", item, item);
     if (limits[level]->of[k].set)
         return error_set(err, EINVAL, "'%.*s' is given twice; keep one", (int)(equals - item),
                          item);
-    AUTO_FREE char *amount = strndup(equals + 1, (size_t)(end - equals) - 1);
-    if (!amount)
-        return error_set(err, ENOMEM, "out of memory");
-    if (limit_parse((enum limit_kind)k, amount, &limits[level]->of[k], err) < 0)
+    if (limit_parse((enum limit_kind)k, equals + 1, &limits[level]->of[k], err) < 0)
         return -1;
     if (level == LIMIT_OF_STEP)
         limits_hold_without_cgroup(limits[level], LIMIT_OF_STEP);
@@ -112,14 +138,7 @@ static int take_limit(struct cmdline *c, const char *item, size_t len, struct er
 
 int cmdline_apply_limit(void *target, const char *value, struct error *err)
 {
-    for (;; value++) {
-        size_t len = strcspn(value, ",");
-        if (take_limit(target, value, len, err) < 0)
-            return -1;
-        value += len;
-        if (!*value)
-            return 0;
-    }
+    return cmdline_each_item(value, ",", take_limit, target, err);
 }
 
 /* Has the app a setting of the same variable that contradicts this one? */

@@ -21,46 +21,6 @@ static int anyway(void *target, const char *value, struct error *err)
 
 /* ---- Open MPI -------------------------------------------------------------------------------- */
 
-static int apply_pernode(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--npernode", "1", err);
-}
-
-/* n ranks to each part of this kind. */
-static int map_to_each(void *target, const char *n, const char *part, struct error *err)
-{
-    char how[48];
-    snprintf(how, sizeof(how), "ppr:%.30s:%s", n, part);
-    return cmdline_apply_named(target, "--map-by", how, err);
-}
-
-static int apply_npersocket(void *target, const char *value, struct error *err)
-{
-    return map_to_each(target, value, "socket", err);
-}
-
-static int apply_ppr(void *target, const char *value, struct error *err)
-{
-    char how[80];
-    snprintf(how, sizeof(how), "ppr:%.60s", value);
-    return cmdline_apply_named(target, "--map-by", how, err);
-}
-
-static int apply_bysocket(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--map-by", "socket", err);
-}
-
-static int apply_bind_to_core(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--bind-to", "core", err);
-}
-
-static int apply_bind_to_socket(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--bind-to", "socket", err);
-}
-
 static int apply_with_ft(void *target, const char *value, struct error *err)
 {
     if (strcmp(value, "none") == 0 || strcmp(value, "no") == 0)
@@ -71,7 +31,7 @@ static int apply_with_ft(void *target, const char *value, struct error *err)
 }
 
 /* A word of --runtime-options, "NAME" or "NAME=VALUE". */
-static int take_runtime_option(struct cmdline *c, char *word, struct error *err)
+static int take_runtime_option(void *target, char *word, struct error *err)
 {
     static const struct {
         const char *name, *option;
@@ -98,33 +58,19 @@ static int take_runtime_option(struct cmdline *c, char *word, struct error *err)
         if (strcasecmp(word, known[i].name) == 0)
             return !known[i].has_value && is_false != known[i].is_off
                        ? 0
-                       : cmdline_apply_named(c, known[i].option, known[i].has_value ? value : NULL,
-                                             err);
-    return option_note(&c->no_effect, word, strlen(word), err);
+                       : cmdline_apply_named(target, known[i].option,
+                                             known[i].has_value ? value : NULL, err);
+    return option_note(&((struct cmdline *)target)->no_effect, word, strlen(word), err);
 }
 
 static int apply_runtime_options(void *target, const char *value, struct error *err)
 {
-    AUTO_FREE char *copy = strdup(value);
-    char *rest = copy;
-    if (!copy)
-        return error_set(err, ENOMEM, "out of memory");
-    for (char *word; (word = strsep(&rest, ","));)
-        if (take_runtime_option(target, word, err) < 0)
-            return -1;
-    return 0;
+    return cmdline_each_item(value, ",", take_runtime_option, target, err);
 }
 
 static int apply_prtemca(void *target, const char *value, struct error *err)
 {
     return mca_apply_to_launcher(target, value, err);
-}
-
-static int apply_pmixmca(void *target, const char *value, struct error *err)
-{
-    char setting[512];
-    snprintf(setting, sizeof(setting), "PMIX_MCA_%.500s", value);
-    return cmdline_apply_named(target, "-x", setting, err);
 }
 
 static int apply_path(void *target, const char *value, struct error *err)
@@ -193,24 +139,19 @@ static int take_tune_line(void *arg, char **words, struct error *err)
     return 0;
 }
 
+static int take_tune_file(void *target, char *path, struct error *err)
+{
+    return word_lines_read(path, take_tune_line, target, err) < 0
+               ? error_context(err, "write its parameters as '--mca NAME VALUE'")
+               : 0;
+}
+
 static int apply_tune(void *target, const char *value, struct error *err)
 {
-    AUTO_FREE char *copy = strdup(value);
-    char *rest = copy;
-    if (!copy)
-        return error_set(err, ENOMEM, "out of memory");
-    for (char *path; (path = strsep(&rest, ","));)
-        if (word_lines_read(path, take_tune_line, target, err) < 0)
-            return error_context(err, "write its parameters as '--mca NAME VALUE'");
-    return 0;
+    return cmdline_each_item(value, ",", take_tune_file, target, err);
 }
 
 /* ---- Hydra and Intel MPI --------------------------------------------------------------------- */
-
-static int apply_rr(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--map-by", "node", err);
-}
 
 /* "user:0+4,1+5": a list for each rank of a host. */
 static int bind_to_lists(struct cmdline *c, const char *lists, struct error *err)
@@ -253,14 +194,6 @@ static int apply_hydra_bind(void *target, const char *value, struct error *err)
         value = "core";
     }
     return cmdline_apply_named(target, "--bind-to", value, err);
-}
-
-static int apply_tuning(void *target, const char *value, struct error *err)
-{
-    char setting[4096];
-    if (snprintf(setting, sizeof(setting), "I_MPI_TUNING_BIN=%s", value) >= (int)sizeof(setting))
-        return error_set(err, EINVAL, "'%.60s...' is too long", value);
-    return cmdline_apply_named(target, "--genv", setting, err);
 }
 
 /* ibrun's number of tasks, of all hosts of the job, that are left out before the first one. */
@@ -334,26 +267,19 @@ static int apply_hydra_mem(void *target, const char *value, struct error *err)
     return cmdline_apply_named(target, "--mem-bind", value, err);
 }
 
-static int apply_localonly(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--rm", "local", err);
-}
-
-/* "cpu:4,gres/gpu:1": cores are the step's business, others the job's. */
-static int apply_tres_per_task(void *target, const char *value, struct error *err)
+/* Cores are the step's business, others the job's. */
+static int take_tres(void *target, char *item, struct error *err)
 {
     struct cmdline *c = target;
-    AUTO_FREE char *copy = strdup(value);
-    char *rest = copy;
-    if (!copy)
-        return error_set(err, ENOMEM, "out of memory");
-    for (char *item; (item = strsep(&rest, ","));) {
-        bool is_cores = strncmp(item, "cpu:", 4) == 0 || strncmp(item, "cpu=", 4) == 0;
-        if ((is_cores ? cmdline_apply_cpus(c, item + 4, err)
-                      : option_note(&c->for_job, item, strlen(item), err)) < 0)
-            return -1;
-    }
-    return 0;
+    bool is_cores = strncmp(item, "cpu:", 4) == 0 || strncmp(item, "cpu=", 4) == 0;
+    return is_cores ? cmdline_apply_cpus(c, item + 4, err)
+                    : option_note(&c->for_job, item, strlen(item), err);
+}
+
+/* "cpu:4,gres/gpu:1" */
+static int apply_tres_per_task(void *target, const char *value, struct error *err)
+{
+    return cmdline_each_item(value, ",", take_tres, target, err);
 }
 
 /* ---- srun ------------------------------------------------------------------------------------ */
@@ -384,28 +310,6 @@ static int bind_each(struct cmdline *c, const char *value, struct error *err)
         return cmdline_apply_named(c, "--cpu-list", value, err);
     snprintf(how, sizeof(how), "list:%s", value);
     return cmdline_apply_named(c, "--cpu-bind", how, err);
-}
-
-static int apply_pes_per_node(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--npernode", value, err);
-}
-
-static int apply_per_numa(void *target, const char *value, struct error *err)
-{
-    return map_to_each(target, value, "numa", err);
-}
-
-static int apply_host_file(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--hostfile", value, err);
-}
-
-static int apply_cpu_time(void *target, const char *value, struct error *err)
-{
-    char how[48];
-    snprintf(how, sizeof(how), "rank:cput=%.30s", value);
-    return cmdline_apply_named(target, "--limit", how, err);
 }
 
 /* "-cc cpu", "depth", "numa_node", "none", or a list. */
@@ -478,42 +382,18 @@ static int apply_aprun_memory(void *target, const char *value, struct error *err
 
 /* ---- jsrun: resource sets -------------------------------------------------------------------- */
 
-static int set_rs(void *target, uint32_t *to, const char *value, struct error *err)
-{
-    ((struct cmdline *)target)->sets.said = true;
-    return cmdline_set_count(to, value, strlen(value), err);
-}
-
 static int apply_rs(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     c->sets.all_hosts = strcmp(value, "ALL_HOSTS") == 0;
-    c->sets.said |= c->sets.all_hosts;
-    if (c->sets.all_hosts)
-        return 0;
-    return set_rs(target, &((struct cmdline *)target)->sets.number, value, err);
-}
-
-static int apply_rs_tasks(void *target, const char *value, struct error *err)
-{
-    return set_rs(target, &((struct cmdline *)target)->sets.tasks, value, err);
+    return c->sets.all_hosts ? 0 : cmdline_set_count(&c->sets.number, value, strlen(value), err);
 }
 
 static int apply_rs_cores(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    c->sets.all_cores = c->sets.said = strcmp(value, "ALL_CPUS") == 0;
-    return c->sets.all_cores ? 0 : set_rs(c, &c->sets.cores, value, err);
-}
-
-static int apply_rs_per_host(void *target, const char *value, struct error *err)
-{
-    return set_rs(target, &((struct cmdline *)target)->sets.per_host, value, err);
-}
-
-static int apply_rs_per_socket(void *target, const char *value, struct error *err)
-{
-    return set_rs(target, &((struct cmdline *)target)->sets.per_socket, value, err);
+    c->sets.all_cores = strcmp(value, "ALL_CPUS") == 0;
+    return c->sets.all_cores ? 0 : cmdline_set_count(&c->sets.cores, value, strlen(value), err);
 }
 
 /* "none", "rs", "packed:N", "proportional-packed:N". */
@@ -523,10 +403,9 @@ static int apply_jsrun_bind(void *target, const char *value, struct error *err)
     const char *packed = strstr(value, "packed");
     if (strcmp(value, "none") == 0)
         return cmdline_apply_named(c, "--bind-to", "none", err);
-    c->sets.said = true;
     c->sets.shared = strcmp(value, "rs") == 0;
     if (packed && packed[6] == ':')
-        return set_rs(c, &c->sets.packed, packed + 7, err);
+        return cmdline_set_count(&c->sets.packed, packed + 7, strlen(packed + 7), err);
     if (c->sets.shared || (packed && !packed[6]))
         return 0;
     return error_set(err, EINVAL, "'%.60s' is neither none, nor rs, nor packed:N", value);
@@ -535,19 +414,13 @@ static int apply_jsrun_bind(void *target, const char *value, struct error *err)
 static int apply_launch_distribution(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    c->sets.said = true;
     if (strcmp(value, "packed") == 0)
         return 0;
     if (strncmp(value, "plane:", 6) == 0)
-        return set_rs(c, &c->sets.turn, value + 6, err);
+        return cmdline_set_count(&c->sets.turn, value + 6, strlen(value + 6), err);
     if (strcmp(value, "cyclic") == 0)
-        return set_rs(c, &c->sets.turn, "1", err);
+        return cmdline_set_count(&c->sets.turn, "1", 1, err);
     return error_set(err, EINVAL, "'%.60s' is neither packed, nor cyclic, nor plane:N", value);
-}
-
-static int apply_no_abort(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--enable-recovery", NULL, err);
 }
 
 static int apply_exit_on_error(void *target, const char *value, struct error *err)
@@ -681,6 +554,24 @@ static int apply_time_limit(void *target, const char *value, struct error *err)
         .names = (names_), .argument = (arg_), .variants = (in_), .apply = (apply_),               \
         .help = (help_)                                                                            \
     }
+/* A function for several options. */
+#define BY(names_, arg_, in_, apply_, which_, help_)                                               \
+    {                                                                                              \
+        .names = (names_), .argument = (arg_), .variants = (in_), OPTION_BY(apply_, which_),       \
+        .help = (help_)                                                                            \
+    }
+/* Another option. */
+#define MEANS(names_, arg_, in_, other_, help_)                                                    \
+    {                                                                                              \
+        .names = (names_), .argument = (arg_), .variants = (in_), OPTION_AS(other_),               \
+        .help = (help_)                                                                            \
+    }
+/* A number of a resource set. */
+#define COUNTS(names_, member_, help_)                                                             \
+    {                                                                                              \
+        .names = (names_), .argument = "N", .variants = IN(JSRUN), SETS(COUNT, sets.member_),      \
+        .low = 1, .high = CMDLINE_RANKS_MAX, .help = (help_)                                       \
+    }
 #define REFUSED(names_, in_, help_)                                                                \
     {                                                                                              \
         .names = (names_), .variants = (in_), .help = (help_)                                      \
@@ -688,16 +579,17 @@ static int apply_time_limit(void *target, const char *value, struct error *err)
 
 static const struct option_def table[] = {
     /* Open MPI 4 and 5 */
-    IS("--pernode", NULL, 0, apply_pernode, "-N 1"),
-    IS("--npersocket --ntasks-per-socket", "N", 0, apply_npersocket, "--map-by ppr:N:socket"),
-    IS("--ppr", "WHAT", 0, apply_ppr, "--map-by ppr:WHAT"),
-    IS("--bysocket", NULL, 0, apply_bysocket, "--map-by socket"),
-    IS("--bind-to-core", NULL, 0, apply_bind_to_core, "--bind-to core"),
-    IS("--bind-to-socket", NULL, 0, apply_bind_to_socket, "--bind-to socket"),
+    MEANS("--pernode", NULL, 0, "--npernode 1", "-N 1"),
+    MEANS("--npersocket --ntasks-per-socket", "N", 0, "--map-by ppr:@:socket",
+          "--map-by ppr:N:socket"),
+    MEANS("--ppr", "WHAT", 0, "--map-by ppr:@", "--map-by ppr:WHAT"),
+    MEANS("--bysocket", NULL, 0, "--map-by socket", "--map-by socket"),
+    MEANS("--bind-to-core", NULL, 0, "--bind-to core", "--bind-to core"),
+    MEANS("--bind-to-socket", NULL, 0, "--bind-to socket", "--bind-to socket"),
     {"--prtemca", "NAME VALUE", NULL, "As --mca of a parameter of the launcher", OPTION_APPEND,
      .apply = apply_prtemca},
     {"--pmixmca --gpmixmca", "NAME VALUE", NULL, "-x PMIX_MCA_NAME=VALUE", OPTION_APPEND,
-     .apply = apply_pmixmca},
+     OPTION_AS("-x PMIX_MCA_@")},
     {"--omca --gomca", "NAME VALUE", NULL, "--mca NAME VALUE", OPTION_APPEND,
      .apply = cmdline_apply_mca},
     {"--display-map --display-allocation --display-devel-map --display-devel-allocation "
@@ -745,7 +637,7 @@ static const struct option_def table[] = {
             "leave it out: mprun has nothing like it"),
     REFUSED("--add-host --add-hostfile", 0,
             "write all hosts with '--host HOSTS' or '--hostfile FILE'"),
-    IS("--slot-list", "LIST", 0, cmdline_apply_core_set, "--cpu-set core:LIST"),
+    MEANS("--slot-list", "LIST", 0, "--cpu-set core:@", "--cpu-set core:LIST"),
     REFUSED("--xml --xml-file", 0, "write '--tag-output', or '--report-json FILE' for the result"),
 
     /* Hydra and Intel MPI; the MPI standard's mpiexec; mpirun_rsh */
@@ -758,29 +650,30 @@ static const struct option_def table[] = {
     IS("--genvnone", NULL, 0, cmdline_apply_genvlist, "--export NONE"),
     {"--bind-to", "WHAT", NULL, "--bind-to; core:N is N cores, user:LIST a list for each rank",
      .apply = apply_hydra_bind, .variants = IN(MPIEXEC)},
-    IS("--outfile-pattern", "FILE", IN(MPIEXEC), cmdline_apply_hydra_outfile,
+    BY("--outfile-pattern", "FILE", IN(MPIEXEC), cmdline_apply_hydra_pattern, "--outfile-pattern",
        "--outfile-pattern; %p is the host's number, %n"),
-    IS("--errfile-pattern", "FILE", IN(MPIEXEC), cmdline_apply_hydra_errfile,
+    BY("--errfile-pattern", "FILE", IN(MPIEXEC), cmdline_apply_hydra_pattern, "--errfile-pattern",
        "--errfile-pattern; %p is the host's number, %n"),
-    IS("--prepend-pattern --prefix-pattern", "TEXT", IN(MPIEXEC), cmdline_apply_hydra_line_pattern,
-       "--prepend-pattern; %p is the host's number, %n"),
-    IS("-rr", NULL, 0, apply_rr, "--map-by node"),
-    IS("--localonly --local", NULL, 0, apply_localonly, "--rm local"),
+    BY("--prepend-pattern --prefix-pattern", "TEXT", IN(MPIEXEC), cmdline_apply_hydra_pattern,
+       "--prepend-pattern", "--prepend-pattern; %p is the host's number, %n"),
+    MEANS("-rr", NULL, 0, "--map-by node", "--map-by node"),
+    MEANS("--localonly --local", NULL, 0, "--rm local", "--rm local"),
     NO_EFFECT(
         "--launcher --bootstrap --rmk --topolib --demux --nameserver --order-nodes --localhost "
         "--arch --hostos --branch-count --tmpdir",
         "VALUE", 0),
     NO_EFFECT("--bootstrap-exec-args --launcher-exec-args", "ARGS", 0),
     ANYWAY("-export -export-all --envall --enable-auto-cleanup --abort-on-failure", NULL, 0),
-    IS("--no-abort-on-failure", NULL, IN(MPIEXEC), apply_no_abort, "--enable-recovery"),
-    IS("--tune", "FILE", IN(MPIEXEC), apply_tuning, "-genv I_MPI_TUNING_BIN FILE"),
+    MEANS("--no-abort-on-failure", NULL, IN(MPIEXEC), "--enable-recovery", "--enable-recovery"),
+    MEANS("--tune", "FILE", IN(MPIEXEC), "--genv I_MPI_TUNING_BIN=@",
+          "-genv I_MPI_TUNING_BIN FILE"),
     IS("-o", "N", IN(MPIEXEC), apply_offset, "of ibrun: --relative, but where it is 0"),
     {"--gwdir", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(MPIEXEC)},
     {"--gpath", "DIRS", NULL, "--path", OPTION_APPEND, .apply = apply_path,
      .variants = IN(MPIEXEC)},
     {"--ghost", "HOSTS", NULL, "--host", OPTION_APPEND, .apply = cmdline_apply_host,
      .variants = IN(MPIEXEC)},
-    {"--machinelist", "FILE", NULL, "--hostfile", OPTION_APPEND, .apply = apply_host_file,
+    {"--machinelist", "FILE", NULL, "--hostfile", OPTION_APPEND, OPTION_AS("--hostfile @"),
      .variants = IN(MPIEXEC)},
     REFUSED("--gumask", 0, "ranks have mprun's umask; write 'umask 027' before the line"),
     REFUSED("--tva --tvsu --gdba --gdb-ia -dbg", IN(MPIEXEC),
@@ -851,13 +744,14 @@ static const struct option_def table[] = {
     IS("--hint", "HOW", IN(SRUN), cmdline_apply_hint, "-c counts cores where it is nomultithread"),
     IS("--threads-per-core", "N", IN(SRUN), cmdline_apply_threads_per_core,
        "-c counts cores where it is 1"),
-    IS("--gpus -G", "N", IN(SRUN), cmdline_apply_gpus, "-n N, of tasks of each or for each"),
-    IS("--gpus-per-node", "N", IN(SRUN), cmdline_apply_gpus_per_node,
+    BY("--gpus -G", "N", IN(SRUN), cmdline_apply_gpus, "--gpus",
+       "-n N, of tasks of each or for each"),
+    BY("--gpus-per-node", "N", IN(SRUN), cmdline_apply_gpus, "--gpus-per-node",
        "--npernode, of tasks of each"),
-    IS("--gpus-per-task", "N", IN(SRUN), cmdline_apply_gpus_per_task, "-n, of --gpus"),
-    IS("--cpus-per-gpu", "N", IN(SRUN), cmdline_apply_cpus_per_gpu,
+    BY("--gpus-per-task", "N", IN(SRUN), cmdline_apply_gpus, "--gpus-per-task", "-n, of --gpus"),
+    BY("--cpus-per-gpu", "N", IN(SRUN), cmdline_apply_gpus, "--cpus-per-gpu",
        "-c, of --gpus-per-task or --ntasks-per-gpu"),
-    IS("--ntasks-per-gpu", "N", IN(SRUN), cmdline_apply_tasks_per_gpu, "-n, of --gpus"),
+    BY("--ntasks-per-gpu", "N", IN(SRUN), cmdline_apply_gpus, "--ntasks-per-gpu", "-n, of --gpus"),
     IS("--gres", "LIST", IN(SRUN), cmdline_apply_gres, "as --gpus-per-node where it names GPUs"),
     NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags "
               "--msg-timeout --slurmd-debug --bcast-exclude --threads "
@@ -907,13 +801,14 @@ static const struct option_def table[] = {
     IS("-sl --sl --numa-node-list", "LIST", IN(APRUN), apply_numa_list, "--cpu-set numa:LIST"),
     IS("-sn --sn --numa-nodes-per-node", "N", IN(APRUN), apply_numa_count, "--cpu-set numa:0-N"),
     {"--pes", "N", NULL, "-n", .apply = cmdline_apply_np, .variants = IN(APRUN)},
-    IS("--pes-per-node", "N", IN(APRUN), apply_pes_per_node, "--npernode"),
+    MEANS("--pes-per-node", "N", IN(APRUN), "--npernode @", "--npernode"),
     IS("-d --cpus-per-pe", "N", IN(APRUN), apply_depth, "--cpus-per-rank"),
     IS("-j --cpus-per-cu", "N", IN(APRUN), apply_cpus_per_core,
        "-d counts hardware threads, of which N are of a core"),
-    IS("-S --pes-per-numa-node", "N", IN(APRUN), apply_per_numa, "--map-by ppr:N:numa"),
-    IS("-l --node-list-file", "FILE", IN(APRUN), apply_host_file, "--hostfile"),
-    IS("-t --cpu-time-limit", "SECONDS", IN(APRUN), apply_cpu_time, "--limit rank:cput=SECONDS"),
+    MEANS("-S --pes-per-numa-node", "N", IN(APRUN), "--map-by ppr:@:numa", "--map-by ppr:N:numa"),
+    MEANS("-l --node-list-file", "FILE", IN(APRUN), "--hostfile @", "--hostfile"),
+    MEANS("-t --cpu-time-limit", "SECONDS", IN(APRUN), "--limit rank:cput=@",
+          "--limit rank:cput=SECONDS"),
     {"-e --environment-override", "NAME=VALUE", NULL, "-x", OPTION_APPEND,
      .apply = cmdline_apply_env, .variants = IN(APRUN)},
     IS("-m --memory-per-pe", "SIZE", IN(APRUN), apply_aprun_memory,
@@ -935,10 +830,10 @@ static const struct option_def table[] = {
 
     /* jsrun */
     IS("-n --nrs", "N", IN(JSRUN), apply_rs, "the number of resource sets"),
-    IS("-a --tasks_per_rs", "N", IN(JSRUN), apply_rs_tasks, "ranks in each"),
+    COUNTS("-a --tasks_per_rs", tasks, "ranks in each"),
     IS("-c --cpu_per_rs", "N", IN(JSRUN), apply_rs_cores, "cores of each"),
-    IS("-r --rs_per_host", "N", IN(JSRUN), apply_rs_per_host, "resource sets on each host"),
-    IS("-K --rs_per_socket", "N", IN(JSRUN), apply_rs_per_socket, "--map-by ppr:N:socket"),
+    COUNTS("-r --rs_per_host", per_host, "resource sets on each host"),
+    COUNTS("-K --rs_per_socket", per_socket, "--map-by ppr:N:socket"),
     IS("-b --bind", "HOW", IN(JSRUN), apply_jsrun_bind,
        "--rank-sets, --cpus-per-rank or --bind-to none"),
     IS("-d --launch_distribution", "HOW", IN(JSRUN), apply_launch_distribution,
@@ -948,7 +843,7 @@ static const struct option_def table[] = {
      .variants = IN(JSRUN)},
     {"-h --chdir", "DIR", NULL, "--wdir", .apply = cmdline_apply_wdir, .variants = IN(JSRUN)},
     {"-D --env_no_propagate", "NAME", NULL, "--env-remove", OPTION_APPEND,
-     .apply = cmdline_apply_env_remove, .variants = IN(JSRUN)},
+     OPTION_BY(cmdline_apply_marked, "-"), .variants = IN(JSRUN)},
     {"-x --exclude_hosts", "HOSTS", NULL, "--exclude", OPTION_APPEND,
      .apply = cmdline_apply_exclude, .variants = IN(JSRUN)},
     IS("-X --exit_on_error", "N", IN(JSRUN), apply_exit_on_error, "--enable-recovery where N is 0"),
@@ -1133,26 +1028,15 @@ static const struct option_def table[] = {
 /* Is this an option about ranks or cores? It holds for the program that stands behind it. */
 bool cmdline_is_peers_app_option(const struct option_def *def)
 {
-    static int (*const places[])(void *target, const char *value,
-                                 struct error *err) = {anyway,
-                                                       apply_pernode,
-                                                       apply_npersocket,
-                                                       apply_ppr,
-                                                       apply_bysocket,
-                                                       apply_bind_to_core,
-                                                       apply_bind_to_socket,
-                                                       apply_rr,
-                                                       apply_hydra_bind,
-                                                       apply_per_numa,
-                                                       apply_cc,
-                                                       apply_depth,
-                                                       apply_het_group,
-                                                       apply_cpus_per_core,
-                                                       apply_numa_list,
-                                                       apply_numa_count};
+    static int (*const places[])(void *target, const char *value, struct error *err) = {
+        anyway,          apply_hydra_bind,    apply_cc,        apply_depth,
+        apply_het_group, apply_cpus_per_core, apply_numa_list, apply_numa_count};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
         if (def->apply == places[i])
             return true;
+    if (def->apply_other == cmdline_apply_other)
+        return cmdline_is_app_option(
+            options_find(cmdline_options(), def->other, strcspn(def->other, " ")));
     return def->kind == OPTION_NOTED && !def->apply;
 }
 

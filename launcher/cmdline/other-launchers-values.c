@@ -97,47 +97,33 @@ int cmdline_apply_envlist(void *target, const char *value, struct error *err)
     return value ? keep_list(c, c->app, value, NULL, err) : 0;
 }
 
-/* Keep a setting with a mark, see struct cmdline_app. */
-static int set_marked(struct cmdline *c, char mark, const char *value, struct error *err)
+int cmdline_apply_marked(void *target, const char *mark, const char *value, struct error *err)
 {
-    if (mark == '-' && strpbrk(value, "*?["))
+    struct cmdline *c = target;
+    bool is_removed = *mark == '-';
+    if (is_removed && strpbrk(value, "*?["))
         return error_set(err, EINVAL, "'%.60s' is a pattern; name each variable", value);
     const char *separator = strchr(value, '[');
-    if (mark != '-' && separator && separator < strchr(value, '='))
+    if (!is_removed && separator && separator < strchr(value, '='))
         return error_set(
             err, EINVAL,
             "'%.60s': a colon is put between the values; write the name without '[...]'", value);
-    if (value[strcspn(value, "=")] != (mark == '-' ? 0 : '=') || !*value || *value == '=')
+    if (value[strcspn(value, "=")] != (is_removed ? 0 : '=') || !*value || *value == '=')
         return error_set(err, EINVAL, "'%.60s' is not %s", value,
-                         mark == '-' ? "the name of a variable" : "NAME=VALUE");
+                         is_removed ? "the name of a variable" : "NAME=VALUE");
     size_t name = strcspn(value, "=");
-    for (size_t i = 0; mark != '-' && i < c->app->nenv; i++)
-        if (c->app->env[i][0] == mark && strncmp(c->app->env[i] + 1, value, name + 1) == 0 &&
+    for (size_t i = 0; !is_removed && i < c->app->nenv; i++)
+        if (c->app->env[i][0] == *mark && strncmp(c->app->env[i] + 1, value, name + 1) == 0 &&
             strcmp(c->app->env[i] + 1, value) != 0)
             return error_set(err, EINVAL, "'%.*s' is extended twice; put both values into one",
                              (int)(name < 60 ? name : 60), value);
-    const char *kept = cmdline_keep(c, text_format("%c%s", mark, value), err);
+    const char *kept = cmdline_keep(c, text_format("%s%s", mark, value), err);
     const char **grown = kept ? reallocarray(c->app->env, c->app->nenv + 1, sizeof(*grown)) : NULL;
     if (!grown)
         return error_set(err, ENOMEM, "out of memory");
     c->app->env = grown;
     c->app->env[c->app->nenv++] = kept;
     return 0;
-}
-
-int cmdline_apply_env_remove(void *target, const char *value, struct error *err)
-{
-    return set_marked(target, '-', value, err);
-}
-
-int cmdline_apply_prepend_env(void *target, const char *value, struct error *err)
-{
-    return set_marked(target, '<', value, err);
-}
-
-int cmdline_apply_append_env(void *target, const char *value, struct error *err)
-{
-    return set_marked(target, '>', value, err);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

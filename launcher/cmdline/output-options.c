@@ -149,26 +149,11 @@ int cmdline_apply_flux_error(void *target, const char *value, struct error *err)
 }
 
 /* Hydra's %p is the number of the host. */
-static int apply_hydra_pattern(struct cmdline *c, const char *option, const char *value,
-                               struct error *err)
+int cmdline_apply_hydra_pattern(void *target, const char *option, const char *value,
+                                struct error *err)
 {
-    value = translate(c, value, 'p', 'n', err);
-    return value ? cmdline_apply_named(c, option, value, err) : -1;
-}
-
-int cmdline_apply_hydra_outfile(void *target, const char *value, struct error *err)
-{
-    return apply_hydra_pattern(target, "--outfile-pattern", value, err);
-}
-
-int cmdline_apply_hydra_errfile(void *target, const char *value, struct error *err)
-{
-    return apply_hydra_pattern(target, "--errfile-pattern", value, err);
-}
-
-int cmdline_apply_hydra_line_pattern(void *target, const char *value, struct error *err)
-{
-    return apply_hydra_pattern(target, "--prepend-pattern", value, err);
+    value = translate(target, value, 'p', 'n', err);
+    return value ? cmdline_apply_named(target, option, value, err) : -1;
 }
 
 /* srun's %t is the rank, %N its host. */
@@ -236,8 +221,9 @@ static int take_output_file(struct cmdline *c, const char *value, struct error *
     return output_pattern_check(pattern, err);
 }
 
-static int take_output_word(struct cmdline *c, const char *word, struct error *err)
+static int take_output_word(void *target, char *word, struct error *err)
 {
+    struct cmdline *c = target;
     static const char *const words[] = {"tag",          "rank",
                                         "tag-detailed", "tag-fullname",
                                         "timestamp",    "merge-stderr-to-stdout",
@@ -270,17 +256,7 @@ static int take_output_word(struct cmdline *c, const char *word, struct error *e
 
 int cmdline_apply_output_words(void *target, const char *value, struct error *err)
 {
-    char word[512];
-    for (;; value++) {
-        size_t len = strcspn(value, ",");
-        if (snprintf(word, sizeof(word), "%.*s", (int)len, value) >= (int)sizeof(word))
-            return error_set(err, EINVAL, "'%.60s...' is too long", value);
-        if (take_output_word(target, word, err) < 0)
-            return -1;
-        value += len;
-        if (!*value)
-            return 0;
-    }
+    return cmdline_each_item(value, ",", take_output_word, target, err);
 }
 
 int cmdline_apply_open_mode(void *target, const char *value, struct error *err)
@@ -296,11 +272,6 @@ int cmdline_apply_line_pattern(void *target, const char *value, struct error *er
     struct cmdline *c = target;
     c->output.lines.pattern = value;
     return output_pattern_check(value, err);
-}
-
-int cmdline_apply_label(void *target, const char *value, struct error *err)
-{
-    return cmdline_apply_named(target, "--prepend-pattern", "%R: ", err);
 }
 
 int cmdline_check_output(const struct cmdline *c, struct error *err)

@@ -87,7 +87,7 @@ static const struct option_def *settable(const struct cmdline *c, const char *na
     const struct option_def *def = find(c, name);
     bool is_of_line =
         def && ((cmdline_is_app_option(def) && def->group && strcmp(def->group, PROGRAMS) == 0) ||
-                (!def->apply && def->kind == OPTION_APPLIED));
+                option_is_refused(def));
     for (size_t i = 0; i < sizeof(of_lines) / sizeof(of_lines[0]); i++)
         is_of_line = is_of_line || (def && find(c, of_lines[i]) == def);
     if (def && !is_of_line)

@@ -117,32 +117,21 @@ static int count_gpus(struct cmdline *c, const char *option, const char *value, 
     return option_note(&c->for_job, option, strlen(option), err);
 }
 
-int cmdline_apply_gpus(void *target, const char *value, struct error *err)
+int cmdline_apply_gpus(void *target, const char *option, const char *value, struct error *err)
 {
-    return count_gpus(target, "--gpus", value, &((struct cmdline *)target)->gpus.number, err);
-}
-
-int cmdline_apply_gpus_per_node(void *target, const char *value, struct error *err)
-{
-    return count_gpus(target, "--gpus-per-node", value, &((struct cmdline *)target)->gpus.per_host,
-                      err);
-}
-
-int cmdline_apply_cpus_per_gpu(void *target, const char *value, struct error *err)
-{
-    return count_gpus(target, "--cpus-per-gpu", value, &((struct cmdline *)target)->gpus.cpus, err);
-}
-
-int cmdline_apply_gpus_per_task(void *target, const char *value, struct error *err)
-{
-    return count_gpus(target, "--gpus-per-task", value, &((struct cmdline *)target)->gpus.per_task,
-                      err);
-}
-
-int cmdline_apply_tasks_per_gpu(void *target, const char *value, struct error *err)
-{
-    return count_gpus(target, "--ntasks-per-gpu", value, &((struct cmdline *)target)->gpus.tasks,
-                      err);
+    struct cmdline *c = target;
+    const struct {
+        const char *option;
+        uint32_t *number;
+    } numbers[] = {{"--gpus", &c->gpus.number},
+                   {"--gpus-per-node", &c->gpus.per_host},
+                   {"--cpus-per-gpu", &c->gpus.cpus},
+                   {"--gpus-per-task", &c->gpus.per_task},
+                   {"--ntasks-per-gpu", &c->gpus.tasks}};
+    size_t i = 0;
+    while (strcmp(numbers[i].option, option) != 0)
+        i++;
+    return count_gpus(c, option, value, numbers[i].number, err);
 }
 
 /* "gpu:a100:4,nvme:1": GPUs of each node. */

@@ -103,8 +103,7 @@ int translation_add(struct translation *t, const char *name, const char *value, 
 
 static bool says_same(const struct option_def *a, const struct option_def *b)
 {
-    return a->apply == b->apply && a->kind == b->kind && a->member == b->member &&
-           !a->argument == !b->argument;
+    return options_are_same(a, b) && !a->argument == !b->argument;
 }
 
 /* The option of mprun's that does the same, under the same name if there is one; NULL: none. */
