@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* systemd-scope.c - a transient scope of the user's systemd instance, delegated to us
+/* systemd-scope.c - a transient scope of a systemd instance, delegated to us
  *
  * libsystemd behind dlopen(): it and its libraries are loaded only where a scope is asked for, and
  * are needed neither to build nor to run. We talk to the instance's own socket, so that no message
@@ -85,22 +85,44 @@ static int load_library(struct error *err)
 
 /* ---- is there one to be had? ----------------------------------------------------------------- */
 
+enum { SLICE_MAX = 40 };
+
 static void socket_path(char *buf, size_t n)
 {
-    snprintf(buf, n, "/run/user/%u/systemd/private", (unsigned)geteuid());
+    if (geteuid() == 0)
+        snprintf(buf, n, "/run/systemd/private");
+    else
+        snprintf(buf, n, "/run/user/%u/systemd/private", (unsigned)geteuid());
+}
+
+const char *systemd_scope_instance(void)
+{
+    return geteuid() == 0 ? "the system's systemd instance" : "the user's systemd instance";
+}
+
+/* The slice of the user whose session this process is in: root may be in that of another user. */
+static bool find_slice(char ret[SLICE_MAX])
+{
+    static const char above[] = "/user.slice/";
+    struct cgroup_membership own;
+    unsigned uid;
+    bool is_in_session = false;
+    if (cgroup_membership_read(0, &own, NULL) < 0)
+        return false;
+    if (own.v2 && !strncmp(own.v2, above, strlen(above)) &&
+        sscanf(own.v2 + strlen(above), "user-%10u.slice/", &uid) == 1) {
+        is_in_session = geteuid() == 0 || uid == geteuid();
+        snprintf(ret, SLICE_MAX, "user-%u.slice", uid);
+    }
+    cgroup_membership_free(&own);
+    return is_in_session;
 }
 
 bool systemd_scope_is_there(void)
 {
-    char path[64], slice[64];
-    struct cgroup_membership own;
+    char path[64], slice[SLICE_MAX];
     socket_path(path, sizeof(path));
-    if (geteuid() == 0 || access(path, W_OK) < 0 || cgroup_membership_read(0, &own, NULL) < 0)
-        return false;
-    snprintf(slice, sizeof(slice), "/user.slice/user-%u.slice/", (unsigned)geteuid());
-    bool is_in_session = own.v2 && !strncmp(own.v2, slice, strlen(slice));
-    cgroup_membership_free(&own);
-    return is_in_session;
+    return access(path, W_OK) == 0 && find_slice(slice);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -133,7 +155,7 @@ static void over(struct systemd_scope *s)
     void *arg = s->arg;
     struct error e = s->error;
     if (e.code)
-        error_context(&e, "get scope '%s' of the user's systemd instance", s->name);
+        error_context(&e, "get scope '%s' of %s", s->name, systemd_scope_instance());
     systemd_scope_free(s);
     fn(arg, e.code ? &e : NULL);
 }
@@ -184,9 +206,13 @@ static void is_silent(void *arg)
     over(s);
 }
 
+/* Root's scope stays in the slice of the session, whose limits hold for it. Of a user's instance
+ * all is within that slice. */
 static int start(struct systemd_scope *s, const pid_t pid[SYSTEMD_SCOPE_PIDS])
 {
-    char path[64], address[80];
+    char path[64], address[80], slice[SLICE_MAX] = "app.slice";
+    if (geteuid() == 0 && !find_slice(slice))
+        return -ENOENT;
     socket_path(path, sizeof(path));
     snprintf(address, sizeof(address), "unix:path=%s", path);
     int rc = lib.create(&s->bus);
@@ -199,10 +225,10 @@ static int start(struct systemd_scope *s, const pid_t pid[SYSTEMD_SCOPE_PIDS])
     return rc < 0 ? rc
                   : lib.call(s->bus, NULL, "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
                              "org.freedesktop.systemd1.Manager", "StartTransientUnit", answered, s,
-                             "ssa(sv)a(sa(sv))", s->name, "fail", 5, "Description", "s",
-                             "mprun: ranks of a step", "Delegate", "b", 1, "CollectMode", "s",
-                             "inactive-or-failed", "TasksMax", "t", UINT64_MAX, "PIDs", "au",
-                             SYSTEMD_SCOPE_PIDS, (uint32_t)pid[0], (uint32_t)pid[1],
+                             "ssa(sv)a(sa(sv))", s->name, "fail", 6, "Slice", "s", slice,
+                             "Description", "s", "mprun: ranks of a step", "Delegate", "b", 1,
+                             "CollectMode", "s", "inactive-or-failed", "TasksMax", "t", UINT64_MAX,
+                             "PIDs", "au", SYSTEMD_SCOPE_PIDS, (uint32_t)pid[0], (uint32_t)pid[1],
                              (uint32_t)pid[2], 0);
 }
 
@@ -226,7 +252,7 @@ struct systemd_scope *systemd_scope_ask(struct loop *l, const char *step_id,
     if (rc >= 0)
         s->io = loop_io_create(l, lib.fd_of(s->bus), LOOP_READ, talk, s);
     if (rc < 0 || !s->io) {
-        error_errno(err, rc < 0 ? -rc : ENOMEM, "ask the user's systemd instance for a scope");
+        error_errno(err, rc < 0 ? -rc : ENOMEM, "ask %s for a scope", systemd_scope_instance());
         systemd_scope_free(s);
         return NULL;
     }

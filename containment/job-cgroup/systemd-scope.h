@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* systemd-scope.h - a transient scope of the user's systemd instance, delegated to us */
+/* systemd-scope.h - a transient scope of a systemd instance, delegated to us: of the user's, or as
+ * root of the system's */
 #pragma once
 
 #include <stdbool.h>
@@ -15,6 +16,8 @@ enum { SYSTEMD_SCOPE_PIDS = 3 };
 /* Is there an instance to ask, and is this process one that it may be given: one of a login session
  * and of nothing that another supervisor accounts for? */
 bool systemd_scope_is_there(void);
+/* "the user's systemd instance", as it is called in messages. */
+const char *systemd_scope_instance(void);
 
 /* err NULL: the processes are in the scope. What was asked for is no more. */
 typedef void (*systemd_scope_fn)(void *arg, const struct error *err);

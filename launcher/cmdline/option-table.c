@@ -865,7 +865,7 @@ static const struct option_def table[] = {
      "As root, let the cgroups above mprun's own give all controllers that they have",
      SETS(FLAG, step.containment.automount)},
     {"--ignore-systemd", NULL, LIMITS,
-     "Do not ask the user's systemd instance for a scope in which cgroups can be made",
+     "Do not ask systemd for a scope in which cgroups can be made",
      SETS(FLAG, step.containment.ignore_systemd)},
     {"--containment", "LIST", LIMITS,
      "Require tracking by rank, step or rm, or choose tree; and cgroups for memory, cpuset, pids, "

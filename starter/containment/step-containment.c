@@ -223,9 +223,11 @@ static bool needs_scope(const struct step_containment *c, const pid_t *self, siz
         return false;
     if (cgroup_parents_own(self, nself, &own, NULL) < 0)
         return true;
-    bool has_v2 = own.v2 != NULL;
+    /* root can make cgroups anywhere, but none with limits where others are in its own */
+    unsigned can = geteuid() == 0 && !own.v1[CGROUP_MEMORY] ? own.v2_controllers : CGROUP_LIMITS;
+    bool is_enough = own.v2 && (can & CGROUP_LIMITS) == CGROUP_LIMITS;
     cgroup_parents_free(&own);
-    return !has_v2;
+    return !is_enough;
 }
 
 static void has_place(void *arg, const struct error *err)
@@ -270,7 +272,8 @@ void containment_probe(struct step_containment *c, const pid_t *self, size_t nse
 {
     if (needs_scope(c, self, nself)) {
         c->level = TRACK_RANK;
-        add_reason(c, "a transient scope of the user's systemd instance");
+        add_reason(c, "a transient scope of ");
+        strcat(c->reason, systemd_scope_instance());
         return;
     }
     use_first(c, self, nself, describe_parents);

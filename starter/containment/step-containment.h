@@ -54,9 +54,9 @@ void containment_ask(struct step_containment *c, void (*answered)(void *arg), vo
 const char *containment_mprund_is_silent(const struct step_containment *c);
 
 /* Where neither the node daemon nor the processes' own cgroup is a place for the step's, ask the
- * user's systemd instance for one. ready is called once, perhaps at once: containment_begin() is
- * next. host: index among the step's hosts, several of which may share a machine. self:
- * SYSTEMD_SCOPE_PIDS processes, the starter's own. step must live as long as c. */
+ * systemd instance of the user, or as root of the system, for one. ready is called once, perhaps at
+ * once: containment_begin() is next. host: index among the step's hosts, several of which may share
+ * a machine. self: SYSTEMD_SCOPE_PIDS processes, the starter's own. step must live as long as c. */
 void containment_find_place(struct step_containment *c, const struct step *step, uint32_t host,
                             const pid_t *self, void (*ready)(void *arg), void *arg);
 /* Nothing is waited for any more. */
@@ -64,8 +64,7 @@ void containment_stop(struct step_containment *c);
 
 /* Make the step's cgroup, set the host's limits: 0, or -1 with err, and the step must not run here.
  * cpus: hardware threads that ranks may use; they must live as long as c. gpus: what is dealt to
- * ranks. self: the starter's own
- * processes. */
+ * ranks. self: the starter's own processes. */
 int containment_begin(struct step_containment *c, const struct idset *cpus,
                       const struct gpu_shares *gpus, const pid_t *self, size_t nself,
                       struct error *err);

@@ -38,9 +38,12 @@ mprun_itself() {
 }
 
 cd /tmp || exit 1
-if [ "$VMRUN_INIT" = systemd ]; then
+if [ "$VMRUN_INIT $VMRUN_CGROUP" = "systemd v2" ]; then
     program systemd systemd.bats bats --formatter tap "$HERE/systemd.bats"
     program systemd mprund-systemd.bats bats --formatter tap "$HERE/mprund-systemd.bats"
+    exit
+elif [ "$VMRUN_INIT" = systemd ]; then
+    program systemd systemd-v1.bats bats --formatter tap "$HERE/systemd-v1.bats"
     exit
 fi
 library root

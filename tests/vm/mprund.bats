@@ -313,6 +313,7 @@ END
 programs_are() { [ "$(bpf_programs)" = "$1" ]; }
 
 @test "a job can open its own GPUs and no other, nor can what a rank starts; the program goes with the cgroup" {
+    rm -f /tmp/lab/go /tmp/lab/began /dev/lab-gpu* # of an earlier try
     mknod -m 666 /dev/lab-gpu0 c 1 7 && mknod -m 666 /dev/lab-gpu1 c 1 5 && mknod -m 666 /dev/lab-gpus c 1 8
     before=$(bpf_programs)
     printf '%s\n' 'gpu "A" { files = {"/dev/lab-gpu0"} }' 'gpu "B" { files = {"1:5"} }' 'gpu_files = {"/dev/lab-gpus"}' >>/tmp/mprund.conf
@@ -369,6 +370,37 @@ END
     wait_until 60 programs_are "$before"
     [ "$(sh /tmp/lab/opens)" = "$all" ]
     rm /dev/lab-gpu*
+}
+
+@test "cgroup_automount = false: jobs have the controllers that are enabled above, and no others are enabled there" {
+    [ "$VMRUN_CGROUP" = v2 ] || skip "v1 enables nothing"
+    mprund_end
+    mkdir -p /sys/fs/cgroup/above/within
+    echo +pids >/sys/fs/cgroup/above/cgroup.subtree_control
+    echo 'cgroup = "/above/within/mprund"' >>/tmp/mprund.conf
+    for automount in false true; do
+        cp /tmp/mprund.conf /tmp/without
+        echo "cgroup_automount = $automount" >>/tmp/mprund.conf
+        mprund_start_with_log
+        given=$(cat /sys/fs/cgroup/above/cgroup.subtree_control)
+        cat /tmp/mprund.log
+        if [ $automount = false ]; then
+            [ "$given" = pids ]
+            [ -z "$(cat /sys/fs/cgroup/above/within/cgroup.subtree_control)" ]
+            grep -q 'jobs do not have memory, ' /tmp/mprund.log
+            run enter --memory 48M -- true
+            [ "$status" -ne 0 ]
+            [[ $output == *"no cgroup of this host can"* ]]
+        else
+            [[ $given == *memory* ]]
+            run -137 enter --memory 48M -- "$PROBE" take 200
+        fi
+        wait_until 60 no_job
+        mprund_end
+        mv /tmp/without /tmp/mprund.conf
+        rmdir /sys/fs/cgroup/above/within/mprund
+    done
+    rmdir /sys/fs/cgroup/above/within /sys/fs/cgroup/above
 }
 
 mems_of() { sed -n 's/^Mems_allowed_list:[[:space:]]*//p' "/proc/$1/status"; }
@@ -472,7 +504,9 @@ in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
 
 @test "a rank in state D: its job is stuck, with pid, state and wait channel, its cores are nobody's, until it goes" {
     [ -w /dev/fuse ] || skip "needs a file system in user space"
+    umount -l /tmp/held 2>/dev/null || true # of an earlier try
     mkdir -p /tmp/held /tmp/spool/active_jobs
+    rm -f /tmp/fuse.out /tmp/lab/rank
     "$MPRUN_SOURCE/tests/lib/held-file" /tmp/held >/tmp/fuse.out 2>&1 3>&- &
     server=$!
     wait_until 30 grep -q mounted /tmp/fuse.out

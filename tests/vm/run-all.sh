@@ -3,7 +3,7 @@
 # run-all.sh - the tests of containment in virtual machines with cgroup v2, v1 and both, and with
 # systemd, as one TAP stream
 #
-#   run-all.sh [v2] [v1] [hybrid] [systemd]
+#   run-all.sh [v2] [v1] [hybrid] [systemd] [systemd-v1] [systemd-hybrid]
 #
 # Limits of memory, and what happens at them, are tested only here: see vmrun.sh. With MPRUN_LONG set
 # a whole Grid Engine is on v1, too. The build is
@@ -13,7 +13,7 @@ HERE=$(cd "$(dirname "$0")" && pwd)
 MPRUN_SOURCE=${MPRUN_SOURCE:-$(cd "$HERE/../.." && pwd)}
 MPRUN_BUILD=${MPRUN_BUILD:-$MPRUN_SOURCE/build}
 MACHINES=("$@")
-[ $# -gt 0 ] || MACHINES=(v2 v1 hybrid systemd)
+[ $# -gt 0 ] || MACHINES=(v2 v1 hybrid systemd systemd-v1 systemd-hybrid)
 
 if [ ! -x "$MPRUN_BUILD/tests/unit/test-cgroup" ] || [ ! -x "$MPRUN_BUILD/tests/vm/cgroup-probe" ]; then
     echo "1..0 # SKIP no tests in '$MPRUN_BUILD': 'make check TESTS=' there builds them"
@@ -26,7 +26,10 @@ fi
 
 machine() {
     local code=0 kind=(--cgroup "$1")
-    [ "$1" != systemd ] || kind=(--cgroup v2 --init systemd)
+    case $1 in
+    systemd) kind=(--cgroup v2 --init systemd) ;;
+    systemd-*) kind=(--cgroup "${1#*-}" --init systemd) ;;
+    esac
     "$HERE/vmrun.sh" "${kind[@]}" --cpus 4 --nodes 2 --cwd /tmp --timeout $((${VMRUN_TIMEOUT:-1700} * ${MPRUN_TEST_SLOW:-1})) \
         --env MPRUN_SOURCE="$MPRUN_SOURCE" --env MPRUN_BUILD="$MPRUN_BUILD" \
         --env MPRUN_TEST_LIMIT=60 --env MPRUN_LONG="${MPRUN_LONG:-}" \

@@ -96,6 +96,25 @@ SCOPE="/user.slice/user-$LAB_UID.slice/user@$LAB_UID.service/app.slice/mprun-"
     [[ $output == *"a transient scope of the user's systemd instance"* ]]
 }
 
+# root_session COMMAND...: as root, where a login session with a shell would be
+root_session() {
+    systemd-run --quiet --scope --slice=user-0.slice -p MemoryMax=1G sh -c '"$@"; exit $?' sh env TMPDIR=/tmp "$@" 3>&-
+}
+
+@test "root in a session, whose shell keeps controllers from it, has a scope of the system's instance in the session's slice" {
+    run -0 --separate-stderr root_session "$MPRUN" -n 2 --containment=rank,memory,pids,cpuset "$PROBE" where
+    for line in "${lines[@]}"; do
+        [[ $line == /user.slice/user-0.slice/mprun-*-0.scope/mprun.*/ranks/0.?.0 ]]
+    done
+    run -137 root_session "$MPRUN" --mem-per-rank 48M -n 1 "$PROBE" take 200
+    [[ $output == *"rank 0 on "*" exceeded its memory limit 48"* ]]
+    wait_until 20 no_scope_is_left
+    run -0 root_session "$MPRUN" --explain -n 1 true
+    [[ $output == *"a transient scope of the system's systemd instance"* ]]
+    run -125 root_session "$MPRUN" --containment memory --ignore-systemd -n 1 true
+    [[ $output == *"holds another process than mprun's, pid "*" (sh)"* ]]
+}
+
 @test "a step in such a scope survives daemon-reload and reset-failed of both instances, with its limits" {
     rm -f /tmp/go
     in_session "$MPRUN" --mem-per-rank 48M -n 1 sh -c 'echo $$ >/tmp/rank; until [ -e /tmp/go ]; do sleep 0.2; done; exec "$1" take 200' sh "$PROBE" >out 2>&1 &
