@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -13,6 +14,7 @@
 #include "common/path.h"
 #include "common/step-directory.h"
 #include "starter/keeper/keeper.h"
+#include "starter/tunables.h"
 #include "wire/messages/launch.h"
 
 enum {
@@ -88,12 +90,23 @@ static int make_main(struct host_directories *d, int keeper_fd, struct error *er
     return make(d, &d->main, keeper_fd, "/tmp", err);
 }
 
+static int check_space(const struct host_directories *d, const char *base, struct error *err)
+{
+    struct statvfs fs;
+    if (statvfs(base, &fs) < 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= PMI_SPACE_NEEDED)
+        return 0;
+    return error_set(err, ENOSPC, "no space left where '%s' is on %s", base,
+                     launch_here(d->launch)->host);
+}
+
 /* A step within a step uses the outer one's directory, which is removed whatever happens to this
  * step. */
 static int make_memory(struct host_directories *d, int keeper_fd, struct error *err)
 {
     static const char outer[] = "OMPI_MCA_btl_vader_backing_directory=/dev/shm/mprun-";
     const char *base = rank_variable(d, outer, "/dev/shm");
+    if (check_space(d, base, err) < 0)
+        return -1;
     if (make(d, &d->memory, keeper_fd, base, err) == 0)
         return 0;
     return make(d, &d->memory, keeper_fd, "/dev/shm", err);
@@ -112,12 +125,12 @@ int host_directories_make(struct host_directories *d, const struct launch *launc
     if (make_main(d, keeper_fd, err) < 0)
         return -1;
     snprintf(ranks, sizeof(ranks), "%s/t", d->main.path);
-    if (mkdir(ranks, 0700) < 0)
+    if (!d->job_tmpdir && mkdir(ranks, 0700) < 0)
         return error_errno(err, errno, "make the directory '%s' for ranks on %s", ranks,
                            launch_here(d->launch)->host);
     /* MPIs run without shared memory, too, only slower */
     if ((d->launch->step.pmi & PMI_KIND_PMIX) && make_memory(d, keeper_fd, &why) < 0)
-        log_warn("%s; Open MPI keeps its shared memory in '%s' instead", why.text, d->main.path);
+        log_warn("%s; what is shared in memory is in '%s' instead", why.text, d->main.path);
     return 0;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* host-directories.h - the step's private directories on this host, and the TMPDIR of its ranks
  *
- * One directory is in the job's TMPDIR, or in /tmp; it holds sockets, the ranks' TMPDIR and files
- * that were brought. A step with PMIx has another one on /dev/shm, for shared memory. Both are
- * locked as long as this process lives: other steps remove directories that nobody locks. */
+ * One directory is in the job's TMPDIR, or in /tmp; it holds the ranks' TMPDIR and files that were
+ * brought. A step with PMIx has another one on /dev/shm, for shared memory, and for what the PMI
+ * server and MPIs make in numbers: files on a disk take them longer than all else. Both are locked
+ * as long as this process lives: other steps remove directories that nobody locks. */
 #pragma once
 
 #include <stddef.h>

@@ -97,7 +97,7 @@ static int take_failed(void *server, void *message)
     const Mprun__PmiFailed *m = message;
     char text[1024], space[200] = "";
     if (p->services->directories->main.path[0])
-        explain_space(p->services->directories->main.path, space, sizeof(space));
+        explain_space(host_directories_memory(p->services->directories), space, sizeof(space));
     snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name, m->text,
              space);
     step_end_cannot_run(p->services->end, EXIT_CODE_MPRUN, text);

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "plan/topology.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/host-directories.h"
@@ -16,14 +18,25 @@
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 
+/* The server makes some twenty files, which on a disk take longer than all else that it does: they
+ * are in memory. Tools look for it in the main directory. */
+static void make_directory(const struct host_directories *d, char *own, size_t n)
+{
+    char name[160];
+    snprintf(own, n, "%s/p", host_directories_memory(d));
+    snprintf(name, sizeof(name), "%s/p", d->main.path);
+    mkdir(own, 0700);
+    if (strcmp(own, name) != 0 && symlink(own, name) < 0)
+        log_debug("make '%s' for tools: %s", name, strerror(errno));
+}
+
 void pmi_init_send(struct link *server, const struct starter_services *s)
 {
     struct topology *topology = s->binding->topology;
     Mprun__PmiInit m = MPRUN__PMI_INIT__INIT;
     char own[160];
     size_t n = 0;
-    snprintf(own, sizeof(own), "%s/p", s->directories->main.path);
-    mkdir(own, 0700);
+    make_directory(s->directories, own, sizeof(own));
     m.directory = bytes_of(own);
     m.hostname = bytes_of(launch_here(s->launch)->host);
     if (topology) {
@@ -58,7 +71,7 @@ void pmi_world_send(struct link *server, const struct starter_services *s)
     }
     for (uint32_t i = 0; i < n; i++)
         bound[i] = bound_threads(s->binding, i);
-    snprintf(own, sizeof(own), "%s/s%u", s->directories->main.path, l->world);
+    snprintf(own, sizeof(own), "%s/s%u", host_directories_memory(s->directories), l->world);
     mkdir(own, 0700);
     m.universe = l->step.universe;
     rank_name_pack(l->parent, &parent);

@@ -255,16 +255,25 @@ needs_mounts() {
     unshare --mount mount -t tmpfs tmpfs /mnt 2>/dev/null || skip "may not mount here"
 }
 
-@test "no space in TMPDIR: said, with the host, when a PMI server needs some" {
+# filled WHERE TMPDIR OPTIONS...: mprun with that TMPDIR, and no space in WHERE
+filled() {
+    TMPDIR=$2 run --separate-stderr in_full "$1" size=64k timeout -k 5 "$(patience 20)" "$MPRUN" -q \
+        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 "${@:3}"
+}
+
+@test "no space in TMPDIR, and in /dev/shm: said, with the host, when a PMI server needs some" {
     needs_mounts
     mkdir full
-    TMPDIR=$PWD/full run --separate-stderr in_full "$PWD/full" size=64k timeout -k 5 "$(patience 20)" "$MPRUN" -q \
-        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 2 true
+    filled "$PWD/full" "$PWD/full" echo hello
+    [ "$status" -eq 0 ]
+    [ "$output" = $'hello\nhello' ]
+    filled /dev/shm /dev/shm true
     [ "$status" -eq 125 ]
     # the complaints of its library, which come before, do not stand beside that
-    said "the PMI server on $HOST cannot serve" "no space left where '$PWD/full/"
-    TMPDIR=$PWD/full run -0 --separate-stderr in_full "$PWD/full" size=64k timeout -k 5 "$(patience 20)" "$MPRUN" -q \
-        ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --pmi none -n 2 echo hello
+    [ "$(wc -l <<<"$stderr")" -eq 2 ]
+    [[ $stderr == *$'\n'"mprun: the PMI server on $HOST cannot serve: "*"no space left where '/dev/shm/"* ]]
+    filled /dev/shm /dev/shm --pmi none echo hello
+    [ "$status" -eq 0 ]
     [ "$output" = $'hello\nhello' ]
 }
 
@@ -314,13 +323,13 @@ in_tmpdir() {
     [ "$output" = $'hello\nhello' ]
 }
 
-@test "no directory can be made in /dev/shm: said, and Open MPI's shared memory is elsewhere" {
+@test "no space in /dev/shm: said, and what is shared is elsewhere" {
     needs_mounts
     needs_mpicc openmpi
     program=$(mpi_program ring)
     run -0 --separate-stderr in_full /dev/shm size=64k,nr_inodes=3 timeout -k 5 "$(patience 20)" "$MPRUN" \
         ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} --oversubscribe -n 2 "$program" 20 # few rounds: they take turns
-    [[ $stderr == *"on $HOST: make directory '/dev/shm/"*"No space left on device; Open MPI keeps"* ]]
+    [[ $stderr == *"no space left where '/dev/shm' is on $HOST; what is shared in memory is in"* ]]
     [[ $stderr != *"not enough space"* ]]
     [[ $output == *"2 ranks"*"ok"* ]]
 }
