@@ -75,6 +75,7 @@ another_runs() { [ "$(main_pid)" != 0 ] && [ "$(main_pid)" != "$1" ]; }
 }
 
 @test "a job keeps cgroup, controllers and limits through restart, stop, upgrade, kill and reload" {
+    rm -f /tmp/go # of systemd.bats
     enter sh -c 'until [ -e /tmp/go ]; do sleep 0.2; done; exec "$1" take 200' sh "$PROBE" &
     pid=$!
     in_scope() { [ -d "$(echo $SCOPE/site-12.1-*/task)" ]; }

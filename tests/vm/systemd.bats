@@ -116,7 +116,7 @@ root_session() {
 }
 
 @test "a step in such a scope survives daemon-reload and reset-failed of both instances, with its limits" {
-    rm -f /tmp/go
+    rm -f /tmp/go /tmp/rank # of an earlier try
     in_session "$MPRUN" --mem-per-rank 48M -n 1 sh -c 'echo $$ >/tmp/rank; until [ -e /tmp/go ]; do sleep 0.2; done; exec "$1" take 200' sh "$PROBE" >out 2>&1 &
     pid=$!
     wait_until 60 test -s /tmp/rank
