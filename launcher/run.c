@@ -101,6 +101,7 @@ void run_close(struct run *r)
 {
     terminal_give_back(&r->terminal);
     input_destroy(take_ptr(r->input));
+    pushed_input_destroy(take_ptr(r->pushed));
     control_socket_close(&r->control);
     job_names_close(&r->job_names);
     starters_close(r->starters);

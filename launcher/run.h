@@ -18,6 +18,7 @@
 #include "launcher/hosts/host-links.h"
 #include "launcher/io/input.h"
 #include "launcher/io/output.h"
+#include "launcher/io/pushed-input.h"
 #include "launcher/io/terminal.h"
 #include "launcher/outcome/host-failures.h"
 #include "launcher/outcome/rank-failures.h"
@@ -100,6 +101,7 @@ struct run {
     struct loop_timer unread; /* looks whether the output of a step that ends is read */
     uint64_t taken_before;    /* bytes of the output, at the last look */
     struct input *input;      /* NULL: no rank has any */
+    struct pushed_input *pushed; /* NULL: tools push none */
     struct terminal terminal;
     struct pmi_exchange exchange;
     struct tool_output tool_output;
@@ -158,6 +160,8 @@ void step_start_debug_daemons(struct run *r);
 /* -1 with err. */
 int step_open_streams(struct run *r, struct error *err);
 void step_close_streams(struct run *r);
+/* INPUT_PUSH. -1: a message that cannot be. */
+int step_take_push(struct run *r, struct host *from, const Mprun__InputPush *m);
 /* The step is to end whether its output is read or not: from `grace` seconds on, drops what nobody
  * takes for UNREAD_SECONDS, with a warning. */
 void step_drop_unread_output(struct run *r, double grace);

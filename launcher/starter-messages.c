@@ -513,6 +513,12 @@ static int take_rank_table(void *host, void *message)
     return 0;
 }
 
+static int take_input_push(void *host, void *message)
+{
+    struct host *h = host;
+    return step_take_push(run_of(h), h, message);
+}
+
 static int take_hosts_usage(void *host, void *message)
 {
     struct host *h = host;
@@ -626,7 +632,7 @@ static const bool is_of_ranks[FRAME_TYPE_COUNT] = {
     [FRAME_NAME_REQUEST] = true,  [FRAME_SPAWN] = true,         [FRAME_WORLD_REPORT] = true,
     [FRAME_PMI_EVENT] = true,     [FRAME_IDLE] = true,          [FRAME_OVER_LIMIT] = true,
     [FRAME_SIGNAL] = true,        [FRAME_RANK_TABLE] = true,    [FRAME_HOSTS_USAGE] = true,
-    [FRAME_OUTPUT_WANTED] = true, [FRAME_OUTPUT_CREDIT] = true,
+    [FRAME_OUTPUT_WANTED] = true, [FRAME_OUTPUT_CREDIT] = true, [FRAME_INPUT_PUSH] = true,
 };
 
 /* These may be on their way through other hosts when the end of the start client is known. */
@@ -670,6 +676,7 @@ static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_OUTPUT_WANTED] = {.take_bytes = take_output_wanted},
     [FRAME_OUTPUT_CREDIT] = {.message = &mprun__output_credit__descriptor,
                              .take = take_output_credit},
+    [FRAME_INPUT_PUSH] = {.message = &mprun__input_push__descriptor, .take = take_input_push},
     [FRAME_HOSTS_USAGE] = {.message = &mprun__hosts_usage__descriptor, .take = take_hosts_usage},
     [FRAME_WORLD_REPORT] = {.message = &mprun__report__descriptor, .take = take_world_report},
     [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},

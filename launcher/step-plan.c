@@ -657,7 +657,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     take_defaults(p, &p->cmd->place, &s->bind);
     choose_rank_cores(p);
     s->passed_signals = p->adapter->signals_starters;
-    s->stdin_slow = input_is_slow(STDIN_FILENO);
+    s->stdin_slow = p->cmd->input_of_tools || input_is_slow(STDIN_FILENO);
     s->terminal_size = terminal_size();
     s->sample_period = p->cmd->report_usage || p->cmd->report_json ? SAMPLE_SECONDS : 0;
     pass_on(user, s);

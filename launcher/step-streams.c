@@ -75,7 +75,46 @@ static void input_failed(void *arg, const struct error *why)
     log_warn("%s", why->text);
 }
 
-static const struct input_events input_events = {.send = input_send, .failed = input_failed};
+static void input_over(void *arg)
+{
+    struct run *r = arg;
+    if (r->pushed)
+        pushed_input_over(r->pushed);
+}
+
+static const struct input_events input_events = {
+    .send = input_send, .failed = input_failed, .over = input_over};
+
+static void answer_push(void *host, uint64_t id, enum push_status status)
+{
+    Mprun__InputPushed m = MPRUN__INPUT_PUSHED__INIT;
+    m.id = id;
+    m.status = status;
+    host_send(host, FRAME_INPUT_PUSHED, &m.base);
+}
+
+/* The ranks are those of the input: all, or the only one. */
+static bool is_for_input(const struct step *s, const Mprun__InputPush *m)
+{
+    if (m->n_ranks != 1 || m->ranks[0]->world != 0)
+        return false;
+    return m->ranks[0]->rank == RANK_ALL
+               ? s->stdin_target == STDIN_ALL || s->nranks == 1
+               : s->stdin_target == STDIN_RANK && s->stdin_rank == m->ranks[0]->rank;
+}
+
+int step_take_push(struct run *r, struct host *from, const Mprun__InputPush *m)
+{
+    if (m->data.len > INPUT_PUSH_MAX)
+        return -1;
+    if (!r->pushed)
+        answer_push(from, m->id, PUSH_NO_INPUT);
+    else if (!is_for_input(&r->plan->step, m))
+        answer_push(from, m->id, PUSH_NOT_SO);
+    else
+        pushed_input_put(r->pushed, from, m->id, m->data.data, m->data.len);
+    return 0;
+}
 
 /* Readers have taken nothing since the last look: nobody reads. */
 static void look_for_readers(void *arg)
@@ -158,7 +197,11 @@ static int open_input(struct run *r, struct error *err)
         return error_errno(err, ENOMEM, "open the input");
     for (size_t i = 0; i < n; i++)
         targets[i].rank = s->stdin_target == STDIN_ALL ? (uint32_t)i : s->stdin_rank;
-    r->input = input_create(r->loop, STDIN_FILENO, targets, n, &input_events, r, err);
+    if (r->plan->cmd->input_of_tools &&
+        !(r->pushed = pushed_input_create(r->loop, answer_push, err)))
+        return -1;
+    r->input = input_create(r->loop, r->pushed ? pushed_input_fd(r->pushed) : STDIN_FILENO, targets,
+                            n, &input_events, r, err);
     return r->input ? 0 : -1;
 }
 

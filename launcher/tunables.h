@@ -106,6 +106,10 @@
  * of 100 bytes. */
 #define NAMES_BYTES_MAX (16 << 20)
 
+/* Bytes of input that were pushed (PMIx_IOF_push) and that ranks have not taken: what the pipe to
+ * them does not hold. */
+#define PUSHED_INPUT_MAX (4 << 20)
+
 /* Worlds of other steps with which ranks of this one are connected at the same time, and bytes of
  * their parts in collectives that this step has not come to yet. */
 #define OTHER_WORLDS_MAX 1024

@@ -107,6 +107,11 @@ static void on_hosts_usage(struct mppmi *p, const void *message, struct error *e
     query_take_usage(&p->server, message);
 }
 
+static void on_input_pushed(struct mppmi *p, const void *message, struct error *err)
+{
+    push_answer(&p->server, message);
+}
+
 static void on_end(struct mppmi *p, const void *message, struct error *err)
 {
     server_end(&p->server);
@@ -127,6 +132,7 @@ static const struct {
     [FRAME_WORLD_END] = {&mprun__world_end__descriptor, on_world_end},
     [FRAME_RANK_TABLE] = {&mprun__rank_table__descriptor, on_rank_table},
     [FRAME_HOSTS_USAGE] = {&mprun__hosts_usage__descriptor, on_hosts_usage},
+    [FRAME_INPUT_PUSHED] = {&mprun__input_pushed__descriptor, on_input_pushed},
     [FRAME_PMI_EVENT] = {&mprun__pmi_event__descriptor, on_event},
     [FRAME_MODEX_REPLY] = {&mprun__modex_reply__descriptor, on_modex_reply},
 };

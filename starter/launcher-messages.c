@@ -257,6 +257,7 @@ static int take_frame(struct host *h, struct link *l, enum frame_type type, cons
     case FRAME_SPAWNED:
     case FRAME_PMI_EVENT:
     case FRAME_PMI_WORLD: /* of another step */
+    case FRAME_INPUT_PUSHED:
     case FRAME_RANK_TABLE:
     case FRAME_HOSTS_USAGE:
     case FRAME_OUTPUT: /* for tools */

@@ -709,6 +709,11 @@ static int check_agreement(const struct cmdline *c, struct error *err)
     if (c->step.stdin_target == STDIN_RANK && c->nranks > 0 && c->step.stdin_rank >= c->nranks)
         return error_set(err, EINVAL, "--stdin names rank %u, but the ranks are 0 to %u",
                          c->step.stdin_rank, c->nranks - 1);
+    if (c->input_of_tools && c->stdin_file)
+        return error_set(err, EINVAL,
+                         "--stdin tool: tools push the input, and '%.60s' would not be read; leave "
+                         "one of them out",
+                         c->stdin_file);
     if (c->step.terminal && c->step.stdin_target != STDIN_RANK)
         return error_set(err, EINVAL,
                          "--pty gives a terminal to the one rank that reads the input, but --stdin "

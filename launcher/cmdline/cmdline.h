@@ -146,6 +146,7 @@ struct cmdline {
     struct output_options output;
     const char *stdin_file; /* mprun's standard input; NULL: what it has */
     const char *rank_input; /* the step's stdin_file; NULL: none */
+    bool input_of_tools;    /* --stdin tool: mprun's own is not read */
 
     const char *wrap;          /* NULL: none; valid words */
     const char *wrapped_ranks; /* idset; NULL: all */

@@ -4,6 +4,7 @@
  * Synonyms are the spellings of Open MPI's mpirun, Hydra's mpiexec and srun where they mean the
  * same thing. Names that mean something else there, or nothing here yet, are refused with the way
  * out instead of being guessed at. */
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -436,6 +437,12 @@ static int apply_stdin(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     int64_t rank = 0;
+    c->input_of_tools = strncmp(value, "tool:", 5) == 0 || strcmp(value, "tool") == 0;
+    if (c->input_of_tools)
+        value = value[4] ? value + 5 : "0";
+    if (c->input_of_tools && strcmp(value, "all") != 0 && !isdigit((unsigned char)value[0]))
+        return error_set(err, EINVAL, "'tool:%.60s' names no rank; write tool:N or 'tool:all'",
+                         value);
     if (strcmp(value, "all") == 0) {
         c->step.stdin_target = STDIN_ALL;
     } else if (strcmp(value, "none") == 0) {
@@ -454,9 +461,11 @@ static int apply_stdin(void *target, const char *value, struct error *err)
         c->rank_input = value + 5;
         return check_rank_input(value + 5, err);
     } else {
-        return error_set(err, EINVAL,
-                         "'%.60s' is neither a rank's number, nor 'all', nor 'none', nor file:PATH",
-                         value);
+        return error_set(
+            err, EINVAL,
+            "'%.60s' is neither a rank's number, nor 'all', nor 'none', nor file:PATH, nor "
+            "'tool' or tool:N",
+            value);
     }
     c->step.stdin_rank = (uint32_t)rank;
     return 0;
@@ -930,8 +939,8 @@ static const struct option_def table[] = {
      OPTION_APPEND, .apply = cmdline_apply_output_words, .variants = IN(MPRUN) | IN(MPIRUN)},
     {"--stdin", "WHO", STREAMS,
      "Give standard input to this rank (0 by default), to all, or to none; 'file:in.%r': each rank "
-     "reads a file of its host",
-     .apply = apply_stdin, .words = VALUES("all", "none", "file:")},
+     "reads a file of its host; 'tool', 'tool:N', 'tool:all': what PMIx tools push",
+     .apply = apply_stdin, .words = VALUES("all", "none", "file:", "tool")},
     {"--pty", NULL, STREAMS, "Give that rank a terminal, as an interactive program wants it",
      SETS(FLAG, step.terminal)},
 

@@ -288,9 +288,11 @@ void input_credit(struct input *in, struct rank_name name, uint64_t consumed, ui
         in->nopen--;
     }
     count_ready(in, t);
-    if (in->nopen == 0)
+    if (in->nopen == 0) {
         stop_reading(in);
-    else if (in->nready == in->nopen)
+        if (in->events.over)
+            in->events.over(in->arg);
+    } else if (in->nready == in->nopen)
         loop_defer_schedule(&in->pump);
 }
 

@@ -33,6 +33,8 @@ struct input_events {
     void (*send)(void *arg, struct rank_name name, const void *data, size_t n);
     /* The source cannot be read; the ranks have been sent their end. May be NULL. */
     void (*failed)(void *arg, const struct error *why);
+    /* No target reads any more. May be NULL. */
+    void (*over)(void *arg);
 };
 
 /* The value of LAUNCH.stdin_slow for this descriptor. */

@@ -132,6 +132,12 @@ pmix_status_t iof_pull_upcall(struct server *s);
 /* OUTPUT, for those that have asked. -1: not understood. */
 int iof_take(struct server *s, const uint8_t *payload, size_t n);
 
+/* Upcall: bytes for the standard input of ranks (push.c). Copies them. */
+pmix_status_t push_upcall(struct server *s, const pmix_proc_t *procs, size_t nprocs,
+                          const pmix_byte_object_t *bytes, const struct asker *asker);
+/* INPUT_PUSHED: answers the upcall. */
+void push_answer(struct server *s, const Mprun__InputPushed *m);
+
 /* Upcall: questions about the step. The library keeps the queries until they are answered. */
 pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,
                            pmix_info_cbfunc_t cbfunc, void *cbdata);

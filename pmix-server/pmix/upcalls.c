@@ -3,7 +3,7 @@
  * wait, not call a PMIx function that waits, and not answer before it has returned.
  *
  * Upcalls that are missing in the table the library answers with "not supported": allocations,
- * credentials, input of other ranks. It has monitors of its own. */
+ * credentials. It has monitors of its own. */
 #include "pmix-server/pmix/library.h"
 
 #include <stdlib.h>
@@ -234,6 +234,14 @@ static pmix_status_t on_iof_pull(const pmix_proc_t procs[], size_t nprocs, const
     return iof_pull_upcall(self);
 }
 
+static pmix_status_t on_push(const pmix_proc_t *source, const pmix_proc_t targets[],
+                             size_t ntargets, const pmix_info_t directives[], size_t ndirs,
+                             const pmix_byte_object_t *bo, pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    struct asker asker = {.op = cbfunc, .cbdata = cbdata};
+    return push_upcall(self, targets, ntargets, bo, &asker);
+}
+
 static void on_tool(pmix_info_t *info, size_t ninfo, pmix_tool_connection_cbfunc_t cbfunc,
                     void *cbdata)
 {
@@ -261,6 +269,7 @@ static pmix_server_module_t table = {
     .group = on_group,
     .tool_connected = on_tool,
     .iof_pull = on_iof_pull,
+    .push_stdin = on_push,
 };
 
 pmix_server_module_t *upcalls_for(struct server *s)

@@ -169,7 +169,7 @@ static bool is_passed_up(enum frame_type type)
     return type == FRAME_MODEX_REQUEST || type == FRAME_MODEX_REPLY || type == FRAME_ABORTED ||
            type == FRAME_PMI_EVENT || type == FRAME_NAME_REQUEST || type == FRAME_SPAWN ||
            type == FRAME_SIGNAL || type == FRAME_RANK_TABLE || type == FRAME_HOSTS_USAGE ||
-           type == FRAME_OUTPUT_WANTED || type == FRAME_OUTPUT_CREDIT;
+           type == FRAME_OUTPUT_WANTED || type == FRAME_OUTPUT_CREDIT || type == FRAME_INPUT_PUSH;
 }
 
 static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t *payload, size_t n)

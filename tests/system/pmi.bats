@@ -356,6 +356,54 @@ rank 1 on $last: sh, PROC EXECUTING" ]
     done
 }
 
+# shellcheck disable=SC2016
+@test "PMIx: a tool pushes the standard input of a rank on another host, and of all, to its end; others are refused" {
+    needs_pmix_tool
+    for to in 1 -1; do
+        rm -f ready.*
+        mprun_start -q --rm local:2 --oversubscribe -n 2 --stdin "tool:$([ $to = 1 ] && echo 1 || echo all)" --tag-output \
+            sh -c ': >ready.$MPRUN_RANK; wc -c; [ $MPRUN_RANK = 1 ] || until [ -e over ]; do sleep 0.1; done'
+        wait_until 15 test -e ready.0 -a -e ready.1
+        SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*-0)
+        run -0 --separate-stderr tool "$SERVER" push 0 10
+        printf '%s\n' "$output" "$stderr"
+        [ "$(tail -n 3 <<<"$output")" = "push: NOT-FOUND
+end: NOT-FOUND
+more: NOT-FOUND" ]
+        run -0 --separate-stderr tool "$SERVER" push $to 1000000
+        printf '%s\n' "$output" "$stderr"
+        [ "$(tail -n 3 <<<"$output")" = "push: SUCCESS
+end: SUCCESS
+more: NOT-SUPPORTED" ]
+        : >over
+        mprun_wait
+        cat "$MPRUN_OUT" "$MPRUN_ERR"
+        [ "$(grep -c '<stdout>: 1000000$' "$MPRUN_OUT")" -eq $((to == 1 ? 1 : 2)) ]
+        rm over
+    done
+}
+
+@test "PMIx: what is pushed to a rank that has ended, or that reads nothing, is an error in the end" {
+    needs_pmix_tool
+    rm -f ready
+    # shellcheck disable=SC2016
+    mprun_start -q -n 2 --oversubscribe --stdin tool sh -c 'if [ $MPRUN_RANK = 0 ]; then : >ready; until [ -e over ]; do sleep 0.1; done
+        else until [ -e all-over ]; do sleep 0.1; done; fi'
+    wait_until 15 test -e ready
+    SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*)
+    tool "$SERVER" push 0 1000000 >pushed &
+    pid=$!
+    wait_until 15 grep -q namespace pushed
+    : >over
+    wait $pid
+    cat pushed
+    [ "$(tail -n 3 pushed)" = "push: NOT-SUPPORTED
+end: NOT-SUPPORTED
+more: NOT-SUPPORTED" ]
+    : >all-over
+    mprun_wait
+}
+
 @test "PMIx: a tool finds the only step of its host by itself, and a rank is a tool under its own name" {
     needs_pmix_tool
     # shellcheck disable=SC2016

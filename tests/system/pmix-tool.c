@@ -146,6 +146,40 @@ static int pull(pmix_rank_t rank)
     return 0;
 }
 
+static volatile int answered;
+
+static void is_pushed(pmix_status_t status, void *cbdata)
+{
+    printf("%s: %s\n", (const char *)cbdata, PMIx_Error_string(status));
+    answered = 1;
+}
+
+static void push(pmix_rank_t rank, const char *what, const char *bytes, size_t n)
+{
+    pmix_proc_t to;
+    pmix_byte_object_t object = {.bytes = (char *)(uintptr_t)bytes, .size = n};
+    PMIX_LOAD_PROCID(&to, step, rank);
+    answered = 0;
+    pmix_status_t rc = PMIx_IOF_push(&to, 1, &object, NULL, 0, is_pushed, (void *)(uintptr_t)what);
+    if (rc != PMIX_SUCCESS)
+        is_pushed(rc, (void *)(uintptr_t)what);
+    while (!answered)
+        usleep(1000);
+}
+
+/* Bytes of its own input, or as many as a word says, to a rank; -1: to all. Then the end. */
+static int push_all(int rank, size_t n)
+{
+    static char bytes[1024 * 1024];
+    pmix_rank_t to = rank < 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)rank;
+    if (n == 0)
+        n = fread(bytes, 1, sizeof(bytes), stdin);
+    push(to, "push", bytes, n);
+    push(to, "end", "", 0);
+    push(to, "more", "more", 4);
+    return 0;
+}
+
 static int spawn(int count, char **words)
 {
     pmix_app_t app;
@@ -174,6 +208,8 @@ static int run(int argc, char **argv)
         return table();
     if (!strcmp(what, "pull") && argc > 3)
         return pull((pmix_rank_t)atoi(argv[3]));
+    if (!strcmp(what, "push") && argc > 3)
+        return push_all(atoi(argv[3]), argc > 4 ? strtoul(argv[4], NULL, 10) : 0);
     if (!strcmp(what, "usage"))
         return usage();
     if (!strcmp(what, "signal") && argc > 4)

@@ -41,6 +41,7 @@ struct world {
     struct input *in;
     struct rank ranks[RANKS];
     struct error failure;
+    int over;
     int slow;
     int fds[2];
 };
@@ -82,7 +83,13 @@ static void on_failed(void *arg, const struct error *why)
     w->failure = *why;
 }
 
-static const struct input_events events = {on_send, on_failed};
+static void on_over(void *arg)
+{
+    struct world *w = arg;
+    w->over++;
+}
+
+static const struct input_events events = {.send = on_send, .failed = on_failed, .over = on_over};
 
 static int set_up(void **state)
 {
@@ -493,7 +500,9 @@ static void a_rank_that_closed_is_not_waited_for_and_what_any_has_read_is_taken(
     assert_int_equal(w->ranks[0].sent, first);
     assert_true(w->ranks[1].sent > first);
     rank_ends(w, 1, first + 5);
+    assert_int_equal(w->over, 0);
     rank_ends(w, 2, first + 100);
+    assert_int_equal(w->over, 1);
     finish(w);
     assert_int_equal(unread(w->fds[0]), sizeof(block) - first - 100);
 }

@@ -25,12 +25,13 @@
 #include "model/rank-name.h"
 
 enum {
-    PROTOCOL_VERSION = 10, /* another one for each change of a message or a frame */
+    PROTOCOL_VERSION = 11, /* another one for each change of a message or a frame */
     FRAME_HEADER = 12,
     FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
     MESSAGE_MAX = 64 * 1024 * 1024, /* put together from frames with FRAME_MORE */
     BULK_HEADER = 24,
     BULK_DATA_MAX = 128 * 1024,
+    INPUT_PUSH_MAX = 1024 * 1024, /* of one push */
 };
 
 /* All types; their numbers count from 1. up: from starter to launcher; down: from launcher to
@@ -101,7 +102,9 @@ enum {
     X(OUTPUT_WANTED)  /* up, pmi */                                                                \
     X(PMI_EVENT)      /* up and down, pmi */                                                       \
     X(OVER_LIMIT)     /* up */                                                                     \
-    X(RESTART_RANK)   /* down */
+    X(RESTART_RANK)   /* down */                                                                   \
+    X(INPUT_PUSH)     /* up, pmi */                                                                \
+    X(INPUT_PUSHED)   /* down, pmi */
 
 #define FRAME_TYPE(name) FRAME_##name,
 enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };
