@@ -317,7 +317,7 @@ static int take_part(void *sender, const uint8_t *p, size_t n)
     struct sender *s = sender;
     struct job_worlds *j = s->j;
     Mprun__Collect *m = mprun__collect__unpack(NULL, n, p);
-    bool is_taken = false, is_known = m && m->n_parts == 1;
+    bool is_taken = false, is_known = m && m->n_parts == 1 && m->signature.len > 0;
     for (struct meeting **at = &j->meetings; is_known && !is_taken && *at;) {
         is_taken = meeting_take(*at, s->step, m);
         if (is_taken)

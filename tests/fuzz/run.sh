@@ -12,7 +12,7 @@ SOURCE=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 SECONDS_EACH=${1:-30}
 [ $# -eq 0 ] || shift
 TARGETS=("$@")
-[ $# -gt 0 ] || TARGETS=(number options frame hostfile link message simple-pmi managers qstat-xml ge-config node-events node-grants pbs-job)
+[ $# -gt 0 ] || TARGETS=(number options frame hostfile link message simple-pmi steps managers qstat-xml ge-config node-events node-grants pbs-job)
 KEEP=$SOURCE/build/fuzz/found
 . "$SOURCE/tests/lib/slow.bash"
 [[ $SECONDS_EACH =~ ^[1-9][0-9]*$ ]] || { echo "run.sh: '$SECONDS_EACH' is no number of seconds" >&2; exit 1; }

@@ -260,6 +260,8 @@ static void what_cannot_be_is_refused_and_parts_are_bounded(void **state)
     m.n_parts = 2;
     assert_false(send(FRAME_COLLECT, &m.base));
     m.n_parts = 1;
+    assert_false(send(FRAME_COLLECT, &m.base)); /* of nobody */
+    m.signature = (ProtobufCBinaryData){1, (uint8_t[]){'C'}};
     part.data = (ProtobufCBinaryData){EARLY_PARTS_MAX / 2, (uint8_t *)large};
     assert_true(send(FRAME_COLLECT, &m.base));
     assert_false(send(FRAME_COLLECT, &m.base));
