@@ -64,7 +64,8 @@ END
     cat >cores <<'END'
 sed -n "s/Cpus_allowed_list:/$MPRUN_QUEUE_NUMBER/p" /proc/self/status
 case $MPRUN_QUEUE_NUMBER in
-2) until [ -e over ]; do sleep 0.05; done ;;
+1) until [ -e begun ]; do sleep 0.05; done ;; # else command 2 may get its core
+2) touch begun; until [ -e over ]; do sleep 0.05; done ;;
 5) touch over ;;
 esac
 END
