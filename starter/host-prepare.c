@@ -165,7 +165,6 @@ static void send_ready(struct host *h)
     limits_pack(&c->host_limits, &host_limits);
     m.rank_limits = &rank_limits.message;
     m.host_limits = &host_limits.message;
-    m.bound = h->binding.plan.bound;
     m.bind_reason = (char *)(uintptr_t)h->binding.plan.reason;
     m.cores = cpus_count_cores(rank_binding_usable(&h->binding));
     AUTO_FREE char *threads = idset_format(rank_binding_usable(&h->binding));
