@@ -13,7 +13,7 @@ void step_start_debug_daemons(struct run *r)
     const struct step_record *record = &r->record;
     Mprun__DebugDaemon m = MPRUN__DEBUG_DAEMON__INIT;
     char **words =
-        r->plan->cmd->debug_daemon ? words_split(r->plan->cmd->debug_daemon, NULL) : NULL;
+        r->plan->cmd->debug.daemon ? words_split(r->plan->cmd->debug.daemon, NULL) : NULL;
     if (!words)
         return;
     while (words[m.n_argv])

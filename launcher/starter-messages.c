@@ -615,7 +615,7 @@ static void host_lost(void *arg, struct link *l, const struct error *why)
                 "host %s: the connection is interrupted (%s); waiting for it for %s at most "
                 "(--link-grace)",
                 h->name, why->text,
-                duration_format(run_of(h)->plan->cmd->link_grace, grace, sizeof(grace)));
+                duration_format(run_of(h)->plan->cmd->links.grace, grace, sizeof(grace)));
 }
 
 static void host_resumed(void *arg, struct link *l, double seconds)

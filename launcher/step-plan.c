@@ -622,10 +622,12 @@ static void choose_rank_cores(struct step_plan *p)
 
 static int copy_debugging(const struct cmdline *c, struct step *s, struct error *err)
 {
-    s->stop_point = c->stop_on_exec ? STOP_AT_EXEC : c->stop_in_init ? STOP_IN_INIT : STOP_NOWHERE;
-    if (c->wrap && !(s->wrapper.argv = words_split(c->wrap, err)))
+    s->stop_point = c->debug.stop_on_exec   ? STOP_AT_EXEC
+                    : c->debug.stop_in_init ? STOP_IN_INIT
+                                            : STOP_NOWHERE;
+    if (c->debug.wrap && !(s->wrapper.argv = words_split(c->debug.wrap, err)))
         return -1;
-    return c->wrapped_ranks ? idset_parse(c->wrapped_ranks, &s->wrapper.ranks, err) : 0;
+    return c->debug.wrapped_ranks ? idset_parse(c->debug.wrapped_ranks, &s->wrapper.ranks, err) : 0;
 }
 
 /* --explain: all that a start does up to the first instruction of the programs, which read nothing
@@ -659,7 +661,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     s->passed_signals = p->adapter->signals_starters;
     s->stdin_slow = p->cmd->input_of_tools || input_is_slow(STDIN_FILENO);
     s->terminal_size = terminal_size();
-    s->sample_period = p->cmd->report_usage || p->cmd->report_json ? SAMPLE_SECONDS : 0;
+    s->sample_period = p->cmd->report.usage || p->cmd->report.json ? SAMPLE_SECONDS : 0;
     pass_on(user, s);
     if (s->stdin_target == STDIN_RANK && s->stdin_rank >= s->nranks)
         return error_set(err, EINVAL, "--stdin %u: there are only ranks 0 to %u", s->stdin_rank,
@@ -725,7 +727,7 @@ static int choose_hosts(struct step_plan *p, struct error *err)
 static int choose_transport(struct step_plan *p, struct error *err)
 {
     p->same_machine = p->nhere == p->nused;
-    p->transport = p->cmd->transport;
+    p->transport = p->cmd->links.transport;
     if (p->transport == TRANSPORT_AUTO)
         p->transport = p->same_machine ? TRANSPORT_UNIX : TRANSPORT_TCP;
     if (p->transport == TRANSPORT_UNIX && !p->same_machine)
@@ -735,8 +737,9 @@ static int choose_transport(struct step_plan *p, struct error *err)
     if (p->transport == TRANSPORT_STDIO && p->adapter->stdio_channel != STDIO_PER_HOST)
         return error_set(err, EINVAL, "--transport=stdio cannot be used with '%s': %s",
                          p->adapter->name, p->adapter->stdio_reason);
-    bool star = p->transport == TRANSPORT_STDIO || p->cmd->explain || p->nused <= p->cmd->fanout;
-    p->fanout = star ? 0 : p->cmd->fanout;
+    bool star =
+        p->transport == TRANSPORT_STDIO || p->cmd->explain || p->nused <= p->cmd->links.fanout;
+    p->fanout = star ? 0 : p->cmd->links.fanout;
     return 0;
 }
 
@@ -813,8 +816,9 @@ int step_plan_find_starter(struct step_plan *p, struct error *err)
     p->starter_path = realpath(found, NULL);
     if (!p->starter_path)
         return error_errno(err, errno, "find mpstarter: '%s'", found);
-    p->remote_path = p->cmd->prefix ? text_format("%s/libexec/mprun/mpstarter", p->cmd->prefix)
-                                    : strdup(p->starter_path);
+    p->remote_path = p->cmd->start.prefix
+                         ? text_format("%s/libexec/mprun/mpstarter", p->cmd->start.prefix)
+                         : strdup(p->starter_path);
     return p->remote_path ? 0 : error_errno(err, ENOMEM, "find mpstarter");
 }
 

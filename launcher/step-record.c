@@ -77,7 +77,7 @@ int step_record_add_world(struct step_record *r, const struct world *world)
 static bool are_rows_wanted(const struct step_record *r)
 {
     const struct cmdline *cmd = r->plan->cmd;
-    return cmd->report_usage || cmd->report_json || cmd->report_launch || cmd->report_containment;
+    return cmd->report.usage || cmd->report.json || cmd->report.launch || cmd->report.containment;
 }
 
 void step_record_world_ended(struct step_record *r, uint32_t world)

@@ -288,7 +288,7 @@ static void on_signal(void *arg, int signo)
         interrupted(r);
         break;
     case SIGQUIT:
-        if (r->plan->cmd->stack_traces && !verdict_is_ending(&r->verdict))
+        if (r->plan->cmd->debug.stack_traces && !verdict_is_ending(&r->verdict))
             show_stacks(r);
         else
             end_step(r, signo);

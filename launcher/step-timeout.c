@@ -29,14 +29,14 @@ static void timed_out(void *arg)
 {
     struct run *r = arg;
     r->timeout.is_over = true;
-    if (!verdict_is_ending(&r->verdict) && r->plan->cmd->report_state) {
+    if (!verdict_is_ending(&r->verdict) && r->plan->cmd->debug.report_state) {
         log_warn("step %s is %s", r->plan->step.id, step_state_text(r->state));
         state_now_say(&r->record);
     }
     if (!verdict_is_ending(&r->verdict) && r->state >= STEP_LAUNCHING) {
-        if (r->plan->cmd->report_state)
+        if (r->plan->cmd->debug.report_state)
             usage_now_ask(&r->usage_now);
-        if (r->plan->cmd->stack_traces)
+        if (r->plan->cmd->debug.stack_traces)
             stack_report_ask(&r->stacks, false);
     }
     step_timeout_settle(r);

@@ -28,7 +28,7 @@ void cmdline_free(struct cmdline *c)
     free(c->texts);
     free((void *)(uintptr_t)c->hosts.lists);
     free((void *)(uintptr_t)c->hosts.files);
-    free((void *)(uintptr_t)c->preload_files);
+    free((void *)(uintptr_t)c->preload.files);
     free((void *)(uintptr_t)c->place.excluded);
     free(c->for_job);
     free(c->no_effect);
@@ -38,7 +38,7 @@ void cmdline_free(struct cmdline *c)
     free(c->used);
     free(c->settings.list);
     free(c->settings.mistakes);
-    words_free(c->agent);
+    words_free(c->start.agent);
     *c = (struct cmdline){.napps = 0};
 }
 
@@ -634,17 +634,17 @@ static int check_memory(const struct cmdline *c, struct error *err)
 static int check_debugging(const struct cmdline *c, struct error *err)
 {
     struct idset ranks = {0};
-    if (c->stop_on_exec && c->stop_in_init)
+    if (c->debug.stop_on_exec && c->debug.stop_in_init)
         return error_set(err, EINVAL,
                          "--stop-on-exec and --stop-in-init: a rank stops once; keep "
                          "one");
-    if (!c->wrapped_ranks)
+    if (!c->debug.wrapped_ranks)
         return 0;
-    if (!c->wrap)
+    if (!c->debug.wrap)
         return error_set(err, EINVAL,
                          "--ranks says which ranks --wrap is for, but there is no "
                          "--wrap");
-    if (idset_parse(c->wrapped_ranks, &ranks, err) < 0)
+    if (idset_parse(c->debug.wrapped_ranks, &ranks, err) < 0)
         return -1;
     int beyond = c->nranks ? idset_next(&ranks, c->nranks) : -1;
     idset_free(&ranks);
@@ -747,7 +747,7 @@ static const char *queue_misfit(const struct cmdline *c)
     return c->napps > 1 || c->program_file || c->multi_prog
                ? "--queue has one program, or none; leave ':', --app and --multi-prog out"
            : q->resume && !q->log ? "--resume needs the file of '--joblog FILE'"
-           : c->preload_binary
+           : c->preload.binary
                ? "--queue and --preload-binary: write '--preload-files PROGRAM', and in commands "
                  "'$MPRUN_PRELOAD_DIR/PROGRAM'"
            : c->step.terminal ? "--queue and --pty: many commands cannot share a terminal"

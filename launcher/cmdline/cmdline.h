@@ -13,34 +13,23 @@
 #include "launcher/cmdline/dialect.h"
 #include "launcher/cmdline/placement-options.h"
 #include "launcher/cmdline/settings.h"
+#include "launcher/debugging-options.h"
+#include "launcher/hosts/link-options.h"
 #include "launcher/io/output-options.h"
+#include "launcher/preload/preload-options.h"
+#include "launcher/queue/queue-options.h"
+#include "launcher/report/report-options.h"
+#include "launcher/start/start-options.h"
 #include "model/step.h"
 #include "rm-adapters/adapter.h"
-#include "wire/link/link.h"
-#include "wire/transport/address.h"
 
 enum { CMDLINE_RANKS_MAX = 1 << 20 };
-
-enum transport {
-    TRANSPORT_AUTO, /* unix where all hosts are this machine, else tcp */
-    TRANSPORT_UNIX,
-    TRANSPORT_TCP,
-    TRANSPORT_STDIO,
-};
-
-extern const char *const transport_words[]; /* by enum transport; NULL-terminated */
 
 /* The action when a step exceeds a limit: --on-limit. */
 enum on_limit {
     ON_LIMIT_KILL_STEP, /* end all ranks */
     ON_LIMIT_KILL_RANK, /* end the rank that grew last; the others go on */
     ON_LIMIT_WARN,      /* say it once */
-};
-
-enum report_usage {
-    REPORT_USAGE_NONE,
-    REPORT_USAGE,     /* many ranks are summarised */
-    REPORT_USAGE_ALL, /* a row for every rank */
 };
 
 /* One program; ":" separates several. Strings belong to the argv that was parsed, or to struct
@@ -76,20 +65,6 @@ enum help_subject {
     HELP_ALL,
     HELP_SHORT, /* the options that are used most */
     HELP_USAGE, /* all, in few lines */
-};
-
-/* How long agents stay, other than so many seconds: while there is a step; until the job ends; this
- * step starts none; KEEP_STEP where the manager may have no room for a second task, else KEEP_NO.
- */
-enum { KEEP_STEP = 0, KEEP_JOB = -1, KEEP_NO = -2, KEEP_AS_NEEDED = -3 };
-
-/* Many commands in one step (launcher/queue/queue.h). */
-struct queue_options {
-    const char
-        *from;       /* a file, "-": standard input, ":::": the words of the line; NULL: no queue */
-    const char *log; /* --joblog; NULL: none */
-    uint32_t retries; /* of a command that fails */
-    bool resume, progress;
 };
 
 /* jsrun's; 0: not said */
@@ -129,16 +104,8 @@ struct cmdline {
 
     const struct rm_adapter *rm; /* NULL: detect */
     struct host_request hosts;   /* its lists and files are this struct's */
-    char **agent;                /* words of --agent; NULL: none */
-    const char *prefix;          /* where mprun is installed on other machines; NULL: as here */
-    int64_t start_tree; /* from so many hosts on they start others; 0: never; -1: not said */
-    double keep;        /* seconds that the job's agents stay without a step, or a KEEP_ */
-    uint32_t start_concurrency; /* 0: the adapter's default */
-    double start_timeout;       /* seconds that a host has to report back */
-    enum transport transport;
-    enum link_security security; /* of links between hosts; Unix sockets have none */
-    const char *interface;       /* NULL: all */
-    struct port_range ports;     /* 0, 0: any */
+    struct start_options start;
+    struct host_link_options links;
 
     bool report_bindings;
     bool display_allocation, display_topology;
@@ -148,31 +115,19 @@ struct cmdline {
     const char *rank_input; /* the step's stdin_file; NULL: none */
     bool input_of_tools;    /* --stdin tool: mprun's own is not read */
 
-    const char *wrap;          /* NULL: none; valid words */
-    const char *wrapped_ranks; /* idset; NULL: all */
-    bool stop_on_exec, stop_in_init;
+    struct debugging_options debug;
     bool recovery; /* a rank's failure does not end the step */
     struct queue_options queue;
-    uint32_t max_restarts;           /* of each rank that fails; 0: none */
-    const char *debug_daemon;        /* NULL: none; valid words */
-    bool stack_traces, report_state; /* at the end of --timeout */
+    uint32_t max_restarts; /* of each rank that fails; 0: none */
 
-    bool preload_binary, preload_libs, preload_clean;
-    const char *const *preload_files; /* lists with commas, of the argv that was parsed */
-    size_t npreload_files;
-    uint64_t preload_limit; /* bytes that a host keeps */
+    struct preload_options preload;
 
-    double link_grace; /* seconds that an interrupted link is waited for; 0: it is not */
-    double heartbeat;  /* seconds of silence after which a host is named; 0: none is */
-    uint32_t fanout;   /* hosts that one passes on to; 0: none */
-    double timeout;    /* seconds; 0: none */
+    double timeout; /* seconds; 0: none */
 
     struct limits step_limits; /* --limit without a level: of all ranks of all hosts together */
     enum on_limit on_limit;
 
-    enum report_usage report_usage;
-    bool report_launch, report_containment;
-    const char *report_json; /* file, "-": standard output; NULL: none */
+    struct report_options report;
     bool dry_run, explain, verbose, quiet;
     bool json;                 /* of these the first two, for programs */
     bool show_plan;            /* print where ranks run, and run them */

@@ -5,17 +5,17 @@
 #include "wire/tunables.h"
 
 const struct cmdline option_defaults = {
-    .transport = TRANSPORT_AUTO,
-    .security = LINK_ENCRYPT,
+    .links.transport = TRANSPORT_AUTO,
+    .links.security = LINK_ENCRYPT,
     .place.oversubscribe = -1,
     .step = {.pmi = PMI_KIND_PMIX | PMI_KINDS_SIMPLE,
              .stdin_target = STDIN_RANK,
              .kill_grace = KILL_GRACE_SECONDS},
-    .start_timeout = START_TIMEOUT_SECONDS,
-    .fanout = TREE_FANOUT,
-    .link_grace = LINK_GRACE_SECONDS,
-    .heartbeat = HEARTBEAT_SECONDS,
-    .keep = KEEP_AS_NEEDED,
-    .start_tree = -1, /* the adapter's threshold */
-    .preload_limit = (uint64_t)1 << 30,
+    .start.timeout = START_TIMEOUT_SECONDS,
+    .links.fanout = TREE_FANOUT,
+    .links.grace = LINK_GRACE_SECONDS,
+    .links.heartbeat = HEARTBEAT_SECONDS,
+    .start.keep = KEEP_AS_NEEDED,
+    .start.tree = -1, /* the adapter's threshold */
+    .preload.limit = (uint64_t)1 << 30,
 };

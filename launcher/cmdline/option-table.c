@@ -162,13 +162,13 @@ static int apply_short_hostfile(void *target, const char *value, struct error *e
 
 static int apply_agent(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->agent = words_split(value, err);
-    return ((struct cmdline *)target)->agent ? 0 : -1;
+    ((struct cmdline *)target)->start.agent = words_split(value, err);
+    return ((struct cmdline *)target)->start.agent ? 0 : -1;
 }
 
 static int apply_prefix(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->prefix = value;
+    ((struct cmdline *)target)->start.prefix = value;
     if (value[0] != '/')
         return error_set(err, EINVAL, "'%.60s' is no absolute path; it is one of other machines",
                          value);
@@ -180,7 +180,7 @@ static int apply_start_tree(void *target, const char *value, struct error *err)
     int64_t n;
     if (number_parse(value, NULL, 0, UINT32_MAX, &n, err) < 0)
         return -1;
-    ((struct cmdline *)target)->start_tree = n;
+    ((struct cmdline *)target)->start.tree = n;
     return 0;
 }
 
@@ -188,12 +188,12 @@ static int apply_keep(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     if (strcmp(value, "no") == 0)
-        c->keep = KEEP_NO;
+        c->start.keep = KEEP_NO;
     else if (strcmp(value, "step") == 0)
-        c->keep = KEEP_STEP;
+        c->start.keep = KEEP_STEP;
     else if (strcmp(value, "job") == 0)
-        c->keep = KEEP_JOB;
-    else if (duration_parse(value, NULL, &c->keep, err) < 0)
+        c->start.keep = KEEP_JOB;
+    else if (duration_parse(value, NULL, &c->start.keep, err) < 0)
         return -1;
     return 0;
 }
@@ -208,18 +208,18 @@ static int apply_command(const char **to, const char *value, struct error *err)
 
 static int apply_wrap(void *target, const char *value, struct error *err)
 {
-    return apply_command(&((struct cmdline *)target)->wrap, value, err);
+    return apply_command(&((struct cmdline *)target)->debug.wrap, value, err);
 }
 
 static int apply_debug_daemon(void *target, const char *value, struct error *err)
 {
-    return apply_command(&((struct cmdline *)target)->debug_daemon, value, err);
+    return apply_command(&((struct cmdline *)target)->debug.daemon, value, err);
 }
 
 static int apply_ranks(void *target, const char *value, struct error *err)
 {
     struct idset ranks = {0};
-    ((struct cmdline *)target)->wrapped_ranks = value;
+    ((struct cmdline *)target)->debug.wrapped_ranks = value;
     if (idset_parse(value, &ranks, err) < 0)
         return -1;
     bool is_empty = idset_count(&ranks) == 0;
@@ -229,7 +229,7 @@ static int apply_ranks(void *target, const char *value, struct error *err)
 
 static int apply_port_range(void *target, const char *value, struct error *err)
 {
-    struct port_range *p = &((struct cmdline *)target)->ports;
+    struct port_range *p = &((struct cmdline *)target)->links.ports;
     const char *dash = strpbrk(value, "-:");
     char low_text[64];
     int64_t low, high;
@@ -509,11 +509,11 @@ static int apply_timeout(void *target, const char *value, struct error *err)
 static int apply_heartbeat(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    if (duration_parse(value, NULL, &c->heartbeat, err) < 0)
+    if (duration_parse(value, NULL, &c->links.heartbeat, err) < 0)
         return -1;
-    if (c->heartbeat > DAY)
+    if (c->links.heartbeat > DAY)
         return error_set(err, EINVAL, "'%.60s' is longer than a day", value);
-    if (c->heartbeat > 0 && c->heartbeat < 1)
+    if (c->links.heartbeat > 0 && c->links.heartbeat < 1)
         return error_set(err, EINVAL, "'%.60s' is less than a second; 0 is never", value);
     return 0;
 }
@@ -521,11 +521,11 @@ static int apply_heartbeat(void *target, const char *value, struct error *err)
 static int take_report(struct cmdline *c, int word, struct error *err)
 {
     if (word == 2)
-        c->report_launch = 1;
+        c->report.launch = 1;
     else if (word == 3)
-        c->report_containment = 1;
+        c->report.containment = 1;
     else
-        c->report_usage = word ? REPORT_USAGE_ALL : REPORT_USAGE;
+        c->report.usage = word ? REPORT_USAGE_ALL : REPORT_USAGE;
     return 0;
 }
 
@@ -592,7 +592,7 @@ static int apply_preload_files(void *target, const char *value, struct error *er
     struct cmdline *c = target;
     if (cmdline_each_item(value, ",", check_preload_name, c, err) < 0)
         return -1;
-    return append(&c->preload_files, &c->npreload_files, value, err);
+    return append(&c->preload.files, &c->preload.nfiles, value, err);
 }
 
 /* ---- mprun itself ---------------------------------------------------------------------------- */
@@ -762,10 +762,10 @@ static const struct option_def table[] = {
      "job ends, or, by default, for those at the same time where the manager needs that",
      .apply = apply_keep, .words = VALUES("job", "step", "no")},
     {"--start-concurrency", "N", PLACE, "Start at most N hosts at once; 64 by default",
-     SETS(COUNT, start_concurrency), .low = 1, .high = 4096},
+     SETS(COUNT, start.concurrency), .low = 1, .high = 4096},
     {"--start-timeout", "TIME", PLACE,
      "A host that has not reported back after TIME ends the step; 120 seconds by default",
-     SETS(SECONDS, start_timeout), .low = 1},
+     SETS(SECONDS, start.timeout), .low = 1},
     {"--prefix", "DIR", PLACE,
      "On other machines mprun is installed in DIR; without it, in the same place as here",
      .apply = apply_prefix},
@@ -775,20 +775,20 @@ static const struct option_def table[] = {
      .apply = apply_nooversubscribe},
     {"--transport", "KIND", PLACE,
      "Connect the hosts by auto, unix, tcp, or stdio (through the start channel, without a port)",
-     SETS(WORD, transport), .words = transport_words},
+     SETS(WORD, links.transport), .words = transport_words},
     {"--interface --iface", "LIST", PLACE,
      "Listen on these interfaces, addresses or networks alone: eth0, 10.0.0.1, 10.0.0.0/8",
-     SETS(TEXT, interface), .low = 1},
+     SETS(TEXT, links.interface), .low = 1},
     {"--port-range", "LOW-HIGH", PLACE, "Listen on a port of this range",
      .apply = apply_port_range},
     {"--fanout", "N", PLACE,
      "Link at most N hosts (32 by default) to mprun itself, and N further ones to each host; 0: "
      "all to mprun",
-     SETS(COUNT, fanout), .low = 0, .high = FANOUT_MAX},
+     SETS(COUNT, links.fanout), .low = 0, .high = FANOUT_MAX},
     {"--link-security", "KIND", PLACE,
      "Protect connections between hosts: encrypt (the default), mac (against changes only), or "
      "none",
-     SETS(WORD, security), .words = security_words},
+     SETS(WORD, links.security), .words = security_words},
 
     {"--bind-to --bindto", "WHAT", CORES,
      "Bind each rank to none, hwthread, core, l1cache, l2cache, l3cache, numa, package or board; "
@@ -959,11 +959,11 @@ static const struct option_def table[] = {
      SETS(COUNT, max_restarts), .low = 0, .high = 1000000},
     {"--link-grace", "TIME", ENDING,
      "Wait so long (60 s by default) for a host whose network gives no answer; 0: not at all",
-     SETS(SECONDS, link_grace), .high = DAY},
+     SETS(SECONDS, links.grace), .high = DAY},
     {"--heartbeat", "TIME", ENDING,
      "Name a host whose mpstarter says nothing for so long (6 s by default), which ends nothing; "
      "0: never",
-     .apply = apply_heartbeat, SETS(SECONDS, heartbeat)},
+     .apply = apply_heartbeat, SETS(SECONDS, links.heartbeat)},
     {"--kill-grace", "TIME", ENDING,
      "When ranks are ended, wait this long between TERM and KILL; 10 seconds by default",
      SETS(SECONDS, step.kill_grace)},
@@ -973,7 +973,7 @@ static const struct option_def table[] = {
      .apply = apply_report, .words = report_words},
     {"--report-json", "FILE", ENDING,
      "At the end, write the usage and outcome of everything to FILE (- is standard output)",
-     SETS(TEXT, report_json), .low = 1},
+     SETS(TEXT, report.json), .low = 1},
 
     {"--wrap", "CMD", DEBUGGING,
      "Start 'CMD PROGRAM ARGUMENT...' instead of the program; %r in CMD is the rank, %h the host",
@@ -982,34 +982,35 @@ static const struct option_def table[] = {
      .apply = apply_ranks},
     {"--stop-on-exec", NULL, DEBUGGING,
      "Stop each rank before its first instruction, until a debugger or SIGCONT continues it",
-     SETS(FLAG, stop_on_exec)},
-    {"--stop-in-init", NULL, DEBUGGING, "The same, in MPI_Init", SETS(FLAG, stop_in_init)},
+     SETS(FLAG, debug.stop_on_exec)},
+    {"--stop-in-init", NULL, DEBUGGING, "The same, in MPI_Init", SETS(FLAG, debug.stop_in_init)},
     {"--debug-daemon", "CMD", DEBUGGING,
      "When all ranks run, start CMD once on each host; MPRUN_PROCTABLE names a file with all ranks",
      .apply = apply_debug_daemon},
     {"--get-stack-traces", NULL, DEBUGGING,
      "Print where all ranks are when --timeout is over, or when mprun gets SIGQUIT, which then "
      "ends nothing",
-     SETS(FLAG, stack_traces)},
+     SETS(FLAG, debug.stack_traces)},
     {"--stuck", "TIME", DEBUGGING,
      "Name ranks that use no CPU and do no I/O for so long, and where they wait",
      SETS(SECONDS, step.stuck_time), .low = 1, .high = DAY},
     {"--report-state-on-timeout", NULL, DEBUGGING,
-     "When --timeout is over, print which ranks run and what they use", SETS(FLAG, report_state)},
+     "When --timeout is over, print which ranks run and what they use",
+     SETS(FLAG, debug.report_state)},
 
     {"--preload-binary", NULL, PRELOAD, "Bring the programs to the hosts, which need not have them",
-     SETS(FLAG, preload_binary)},
+     SETS(FLAG, preload.binary)},
     {"--preload-libs", NULL, PRELOAD,
      "Bring the shared libraries that the programs need and that are not the system's",
-     SETS(FLAG, preload_libs)},
+     SETS(FLAG, preload.libs)},
     {"--preload-files", "LIST", PRELOAD,
      "Bring these files, with commas between them, into the directory that MPRUN_PRELOAD_DIR names",
      OPTION_APPEND, .apply = apply_preload_files},
     {"--preload-limit", "SIZE", PRELOAD,
      "Let a host keep so many bytes of files for later steps; 1 GiB by default",
-     SETS(BYTES, preload_limit)},
+     SETS(BYTES, preload.limit)},
     {"--preload-clean", NULL, PRELOAD,
-     "Remove what the hosts have kept, before anything is brought", SETS(FLAG, preload_clean)},
+     "Remove what the hosts have kept, before anything is brought", SETS(FLAG, preload.clean)},
 
     {"--dry-run --do-not-launch", NULL, OTHER,
      "Print which rank would run where, and start nothing", SETS(FLAG, dry_run)},
@@ -1104,7 +1105,7 @@ static const struct option_def table[] = {
     REFUSED("--wait -W",
             "leave it out: mprun waits for all ranks, and when one fails it ends them"),
     REFUSED("--signal", "not in this release: send mprun the signal, and all ranks have it"),
-    {"-s", NULL, PRELOAD, "The same as --preload-binary", SETS(FLAG, preload_binary),
+    {"-s", NULL, PRELOAD, "The same as --preload-binary", SETS(FLAG, preload.binary),
      .variants = IN(MPIRUN)},
     {"-s", "WHO", STREAMS, "The same as --stdin", .apply = apply_stdin,
      .words = VALUES("all", "none"), .variants = IN(MPIEXEC)},

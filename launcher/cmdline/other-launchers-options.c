@@ -603,7 +603,7 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_output_filename},
     IS("--tune --am --amca", "FILE", IN(MPRUN) | IN(MPIRUN), apply_tune,
        "--mca NAME VALUE and -x NAME=VALUE of its lines"),
-    {"--spawn-timeout", "SECONDS", NULL, "--start-timeout", SETS(SECONDS, start_timeout), .low = 1},
+    {"--spawn-timeout", "SECONDS", NULL, "--start-timeout", SETS(SECONDS, start.timeout), .low = 1},
     REFUSED("--stop-in-app --enable-debug-at-launch --with-proctable", 0,
             "write '--stop-on-exec' or '--stop-in-init'"),
     REFUSED("--launcher-hostfile --dvm-hostfile", 0, "write '--hostfile FILE'"),
@@ -691,7 +691,7 @@ static const struct option_def table[] = {
               NULL, IN(MPIEXEC)),
     NO_EFFECT("--gpu-subdevs-per-proc --hybrid-hosts --xlauncher-width --bootstrap-persist",
               "VALUE", IN(MPIEXEC)),
-    {"--transfer", NULL, NULL, "--preload-binary", SETS(FLAG, preload_binary),
+    {"--transfer", NULL, NULL, "--preload-binary", SETS(FLAG, preload.binary),
      .variants = IN(MPIEXEC)},
     NO_EFFECT(
         "--enable-x --disable-x --profile --pmi-port --disable-hostname-propagation --localroot "
@@ -733,11 +733,11 @@ static const struct option_def table[] = {
     REFUSED("--binding", 0, "write '--bind-to core', '--map-by HOW' or '--bind-to none'"),
 
     /* srun: what concerns a step */
-    {"--bcast", "[=PATH]", NULL, "--preload-binary", SETS(FLAG, preload_binary)},
+    {"--bcast", "[=PATH]", NULL, "--preload-binary", SETS(FLAG, preload.binary)},
     {"--mem-bind --mem_bind --membind", "HOW", NULL,
      "--mem-bind; maps, masks and preferences have no effect", .apply = cmdline_apply_srun_mem_bind,
      .variants = IN(SRUN)},
-    {"--send-libs", "[=yes]", NULL, "--preload-libs", SETS(FLAG, preload_libs)},
+    {"--send-libs", "[=yes]", NULL, "--preload-libs", SETS(FLAG, preload.libs)},
     IS("--het-group --pack-group", "N", 0, apply_het_group, "--rm slurm:N"),
     IS("--tres-per-task", "LIST", IN(SRUN), apply_tres_per_task, "--cpus-per-rank N for cpu:N"),
     ANYWAY("--propagate", "[=LIST]", 0),

@@ -256,9 +256,9 @@ static void print_transport(const struct step_plan *p)
                                            [LINK_MAC] = "authenticated and not encrypted"};
     const char *why = p->same_machine ? "all hosts are this machine" : "hosts are other machines";
     printf("transport   %s: %s", transport_words[p->transport],
-           p->cmd->transport == TRANSPORT_AUTO ? why : "asked for with --transport");
+           p->cmd->links.transport == TRANSPORT_AUTO ? why : "asked for with --transport");
     if (p->transport != TRANSPORT_UNIX)
-        printf(", %s", security[p->cmd->security]);
+        printf(", %s", security[p->cmd->links.security]);
     printf("\n");
 }
 

@@ -199,9 +199,9 @@ static void send_place(struct host *h, const char *parent_addresses)
         m.parent_addresses = (char *)(uintptr_t)parent_addresses;
     m.fanout = plan->fanout;
     m.nhosts = (uint32_t)plan->nused;
-    m.port_low = plan->cmd->ports.low;
-    m.port_high = plan->cmd->ports.high;
-    m.heartbeat = plan->cmd->heartbeat;
+    m.port_low = plan->cmd->links.ports.low;
+    m.port_high = plan->cmd->links.ports.high;
+    m.heartbeat = plan->cmd->links.heartbeat;
     host_send(h, FRAME_PLACE, &m.base);
 }
 

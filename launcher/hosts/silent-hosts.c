@@ -90,7 +90,7 @@ static void note(struct host *h, bool back, double seconds)
     h->silence = after[h->silence][back];
     h->silent_seconds = (float)seconds;
     if (!loop_timer_is_active(&t->silence))
-        loop_timer_start(&t->silence, t->plan->cmd->heartbeat * SILENCE_TOGETHER, 0);
+        loop_timer_start(&t->silence, t->plan->cmd->links.heartbeat * SILENCE_TOGETHER, 0);
 }
 
 /* ---- those that are linked to mprun itself --------------------------------------------------- */
@@ -120,11 +120,11 @@ int hosts_watch(struct host_table *t, struct loop *loop)
 {
     static const struct heartbeat_events events = {
         .link = watched, .silent = some_silent, .back = one_back};
-    if (t->plan->cmd->heartbeat <= 0)
+    if (t->plan->cmd->links.heartbeat <= 0)
         return 0;
     loop_timer_init(&t->silence, loop, say_all, t);
     t->heartbeat =
-        heartbeat_create(loop, (uint32_t)t->plan->nused, t->plan->cmd->heartbeat, &events, t);
+        heartbeat_create(loop, (uint32_t)t->plan->nused, t->plan->cmd->links.heartbeat, &events, t);
     return t->heartbeat ? 0 : -1;
 }
 

@@ -50,7 +50,7 @@ static const char *where_it_is(const struct rank_failures *f, const struct rank_
 {
     AUTO_FREE char *path = NULL;
     if (e->code != EXIT_CODE_NOT_FOUND || f->plan->used.hosts[e->host].here ||
-        f->plan->cmd->preload_binary)
+        f->plan->cmd->preload.binary)
         return "";
     const struct app *a = step_app_of(&f->plan->step, e->name);
     if (a && spawn_resolve(a->argv[0], a->envp, a->directory, &path, NULL) == 0)

@@ -71,7 +71,7 @@ static void say(void *arg)
             is_any = true;
         }
     if (is_any)
-        stack_report_ask(s->stacks, !s->hosts->plan->cmd->stack_traces);
+        stack_report_ask(s->stacks, !s->hosts->plan->cmd->debug.stack_traces);
 }
 
 /* ---- what hosts tell ------------------------------------------------------------------------- */

@@ -149,7 +149,7 @@ static int take_library(void *arg, const char *name, const char *path, struct er
     return is_taken(f, &t) ? 0 : add(f, path, t, name, err);
 }
 
-static int collect_app(const struct cmdline *cmd, const struct app *a, uint32_t index,
+static int collect_app(const struct preload_options *o, const struct app *a, uint32_t index,
                        struct preload_files *ret, struct error *err)
 {
     AUTO_FREE char *path = NULL;
@@ -159,10 +159,10 @@ static int collect_app(const struct cmdline *cmd, const struct app *a, uint32_t 
         ret->no_program = err->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
         return error_context(err, "find the program on mprun's host, to bring it to the others");
     }
-    if (cmd->preload_libs && libraries_find(path, spawn_env_value(a->envp, "LD_LIBRARY_PATH"),
-                                            take_library, ret, err) < 0)
+    if (o->libs && libraries_find(path, spawn_env_value(a->envp, "LD_LIBRARY_PATH"), take_library,
+                                  ret, err) < 0)
         return error_context(err, "--preload-libs");
-    return cmd->preload_binary ? add(ret, path, t, basename(path), err) : 0;
+    return o->binary ? add(ret, path, t, basename(path), err) : 0;
 }
 
 static int collect_list(const char *list, struct preload_files *ret, struct error *err)
@@ -181,14 +181,14 @@ static int collect_list(const char *list, struct preload_files *ret, struct erro
     }
 }
 
-int preload_files_collect(const struct cmdline *cmd, const struct step *step,
+int preload_files_collect(const struct preload_options *o, const struct step *step,
                           struct preload_files *ret, struct error *err)
 {
-    for (size_t i = 0; (cmd->preload_binary || cmd->preload_libs) && i < step->napps; i++)
-        if (collect_app(cmd, &step->apps[i], (uint32_t)i, ret, err) < 0)
+    for (size_t i = 0; (o->binary || o->libs) && i < step->napps; i++)
+        if (collect_app(o, &step->apps[i], (uint32_t)i, ret, err) < 0)
             return -1;
-    for (size_t i = 0; i < cmd->npreload_files; i++)
-        if (collect_list(cmd->preload_files[i], ret, err) < 0)
+    for (size_t i = 0; i < o->nfiles; i++)
+        if (collect_list(o->files[i], ret, err) < 0)
             return -1;
     return 0;
 }

@@ -11,7 +11,7 @@
 #include "model/step.h"
 #include "wire/preload-content.h"
 
-struct cmdline;
+struct preload_options;
 
 struct preload_source { /* one content, wherever it is to appear */
     struct content what;
@@ -36,7 +36,7 @@ struct preload_files {
 };
 
 /* Opens and reads them all. */
-int preload_files_collect(const struct cmdline *cmd, const struct step *step,
+int preload_files_collect(const struct preload_options *o, const struct step *step,
                           struct preload_files *ret, struct error *err);
 void preload_files_free(struct preload_files *f); /* what it holds, not itself */
 /* Open a source again; -1 when it is not the file any more that was read first. */

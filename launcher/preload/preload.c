@@ -38,16 +38,16 @@ struct preload {
     uint8_t payload[PRELOAD_HEADER + PRELOAD_DATA_MAX];
 };
 
-static bool is_asked_for(const struct cmdline *c)
+static bool is_asked_for(const struct preload_options *o)
 {
-    return c->preload_binary || c->preload_libs || c->npreload_files || c->preload_clean;
+    return o->binary || o->libs || o->nfiles || o->clean;
 }
 
 int preload_create(struct host_table *hosts, struct verdict *verdict, struct preload **ret,
                    int *ret_code, struct error *err)
 {
     const struct step_plan *p = hosts->plan;
-    if (!is_asked_for(p->cmd))
+    if (!is_asked_for(&p->cmd->preload))
         return 0;
     struct preload *pre = calloc(1, sizeof(*pre));
     if (!pre)
@@ -59,7 +59,7 @@ int preload_create(struct host_table *hosts, struct verdict *verdict, struct pre
     pre->tops = calloc(p->nused, sizeof(*pre->tops));
     if (!pre->tops)
         return error_errno(err, ENOMEM, "prepare the files that are brought to the hosts");
-    if (preload_files_collect(p->cmd, &p->step, &pre->files, err) == 0)
+    if (preload_files_collect(&p->cmd->preload, &p->step, &pre->files, err) == 0)
         return 0;
     if (pre->files.no_program)
         *ret_code = pre->files.no_program;
@@ -128,8 +128,8 @@ void preload_begin(struct preload *pre)
     m.n_places = f->ntargets;
     m.cache = bytes_of(from_environment("MPRUN_PRELOAD_CACHE"));
     m.beside = bytes_of(from_environment("TMPDIR"));
-    m.cache_limit = pre->hosts->plan->cmd->preload_limit;
-    m.clean = pre->hosts->plan->cmd->preload_clean;
+    m.cache_limit = pre->hosts->plan->cmd->preload.limit;
+    m.clean = pre->hosts->plan->cmd->preload.clean;
     pre->begun = true;
     hosts_broadcast(pre->hosts, FRAME_PRELOAD_OFFER, &m.base);
 }

@@ -69,18 +69,19 @@ static struct report_rank *all_ranks(const struct step_record *record, size_t *r
 }
 
 /* In one go, so that nothing comes between the lines. */
-static int print_reports(const struct cmdline *cmd, const struct report *report, struct error *err)
+static int print_reports(const struct report_options *o, const struct report *report,
+                         struct error *err)
 {
     struct text_writer writer;
     int rc = 0;
     FILE *out = text_begin(&writer);
     if (!out)
         return error_errno(err, errno, "print the report");
-    if (cmd->report_launch)
+    if (o->launch)
         report_print_launch(report, out);
-    if (cmd->report_usage)
-        rc = report_print(report, cmd->report_usage == REPORT_USAGE_ALL, out, err);
-    else if (cmd->report_containment) /* the other has it, too */
+    if (o->usage)
+        rc = report_print(report, o->usage == REPORT_USAGE_ALL, out, err);
+    else if (o->containment) /* the other has it, too */
         rc = report_print_containment(report, out, err);
     AUTO_FREE char *text = text_end(&writer);
     if (!text)
@@ -93,12 +94,12 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
                       const struct rank_end *first, const char *text, int exit_code,
                       struct error *err)
 {
-    const struct cmdline *cmd = plan->cmd;
+    const struct report_options *o = &plan->cmd->report;
     int rc = 0;
-    bool is_printed = cmd->report_usage || cmd->report_launch || cmd->report_containment;
-    if (!is_printed && !cmd->report_json)
+    bool is_printed = o->usage || o->launch || o->containment;
+    if (!is_printed && !o->json)
         return 0;
-    AUTO_FREE char *command = command_line(cmd);
+    AUTO_FREE char *command = command_line(plan->cmd);
     size_t nranks;
     AUTO_FREE struct report_rank *ranks = all_ranks(record, &nranks);
     if (!ranks)
@@ -115,7 +116,7 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
         .first_failure = first,
         .failure_text = *text ? text : NULL,
         .sample_period = plan->step.sample_period,
-        .limits = cmd->step_limits,
+        .limits = plan->cmd->step_limits,
         .launch = record->launch,
         .ranks = ranks,
         .nranks = nranks,
@@ -127,8 +128,8 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
     own_usage(&report.launcher);
     umask((mode_t)plan->step.umask); /* the report is the user's */
     if (is_printed)
-        rc |= print_reports(cmd, &report, err);
-    if (cmd->report_json)
-        rc |= report_write_json(&report, cmd->report_json, err);
+        rc |= print_reports(o, &report, err);
+    if (o->json)
+        rc |= report_write_json(&report, o->json, err);
     return rc;
 }

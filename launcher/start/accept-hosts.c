@@ -82,9 +82,9 @@ static int add_listener(struct listeners *l, int fd, enum link_security security
     if (!one)
         return -1;
     listener_expect(one, l->hosts->plan->nused);
-    if (l->hosts->plan->transport == TRANSPORT_TCP && l->hosts->plan->cmd->link_grace > 0)
+    if (l->hosts->plan->transport == TRANSPORT_TCP && l->hosts->plan->cmd->links.grace > 0)
         listener_resumable(
-            one, &(struct link_options){.resume_seconds = l->hosts->plan->cmd->link_grace});
+            one, &(struct link_options){.resume_seconds = l->hosts->plan->cmd->links.grace});
     l->all[l->n++] = one;
     return 0;
 }
@@ -105,8 +105,8 @@ static int open_tcp(struct listeners *l, const char *on, const struct interface 
 {
     char address[ADDRESS_TEXT];
     unsigned port;
-    if (add_listener(l, address_listen(on, &l->hosts->plan->cmd->ports, &port, err),
-                     l->hosts->plan->cmd->security, err) < 0)
+    if (add_listener(l, address_listen(on, &l->hosts->plan->cmd->links.ports, &port, err),
+                     l->hosts->plan->cmd->links.security, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         address_of_ip(ips[i].address, port, address);
@@ -118,7 +118,7 @@ static int open_tcp(struct listeners *l, const char *on, const struct interface 
 static int open_chosen(struct listeners *l, struct error *err)
 {
     struct interface ips[ADDRESSES_MAX];
-    int n = interfaces_choose(l->hosts->plan->cmd->interface, ips, LISTENERS_MAX, err);
+    int n = interfaces_choose(l->hosts->plan->cmd->links.interface, ips, LISTENERS_MAX, err);
     if (n < 0)
         return error_context(err, "--interface");
     for (int i = 0; i < n; i++)
@@ -135,7 +135,7 @@ static int open_all(struct listeners *l, const char *directory, struct error *er
         return 0;
     if (l->hosts->plan->transport == TRANSPORT_UNIX)
         return open_unix(l, directory, err);
-    if (l->hosts->plan->cmd->interface)
+    if (l->hosts->plan->cmd->links.interface)
         return open_chosen(l, err);
     if (l->hosts->plan->same_machine)
         return open_tcp(l, loopback.address, &loopback, 1, err);

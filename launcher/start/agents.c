@@ -52,8 +52,8 @@ static void name_job(const struct step_plan *plan, char *buf, size_t n)
  * its starter from this one's agent. */
 static bool has_agents(const struct step_plan *plan)
 {
-    return plan->cmd->keep == KEEP_AS_NEEDED ? plan->adapter->again != NULL
-                                             : plan->cmd->keep != KEEP_NO;
+    return plan->cmd->start.keep == KEEP_AS_NEEDED ? plan->adapter->again != NULL
+                                                   : plan->cmd->start.keep != KEEP_NO;
 }
 
 /* Returns a connection. */
@@ -253,7 +253,7 @@ static void readable(void *arg, int fd, unsigned events);
 static bool ask(struct agents *a)
 {
     struct starters *s = a->starters;
-    double keep = s->plan->cmd->explain ? KEEP_STEP : s->plan->cmd->keep;
+    double keep = s->plan->cmd->explain ? KEEP_STEP : s->plan->cmd->start.keep;
     struct error e = {0};
     a->fd = reach_holder(a, &e);
     a->io = a->fd < 0 ? NULL : loop_io_create(s->step.loop, a->fd, LOOP_READ, readable, a);

@@ -17,8 +17,8 @@
 
 const char *start_client_name(const struct step_plan *plan)
 {
-    if (plan->cmd->agent)
-        return plan->cmd->agent[0];
+    if (plan->cmd->start.agent)
+        return plan->cmd->start.agent[0];
     return plan->adapter->client_name ? plan->adapter->client_name : plan->adapter->name;
 }
 
@@ -26,7 +26,7 @@ const char *start_client_advice(const struct step_plan *plan, const char *words,
                                 size_t n)
 {
     buf[0] = 0;
-    if (!plan->cmd->agent && plan->adapter->advise)
+    if (!plan->cmd->start.agent && plan->adapter->advise)
         plan->adapter->advise(words, buf, n);
     return buf;
 }
@@ -34,7 +34,7 @@ const char *start_client_advice(const struct step_plan *plan, const char *words,
 /* The client says this line although nothing is wrong. */
 static bool is_noise(const struct step_plan *plan, const char *line)
 {
-    return !plan->cmd->agent && plan->adapter->is_noise && plan->adapter->is_noise(line);
+    return !plan->cmd->start.agent && plan->adapter->is_noise && plan->adapter->is_noise(line);
 }
 
 /* A client that ends well may still complain of its connection: that helps nobody. */

@@ -39,7 +39,7 @@ static void say_waits(struct starters *s, const struct host *h)
              plan->transport == TRANSPORT_STDIO
                  ? " (with --transport=stdio no agent of the job can start it; leave that out)"
                  : "",
-             plan->cmd->start_timeout);
+             plan->cmd->start.timeout);
 }
 
 void room_await(struct starter *st, const char *words)
@@ -62,7 +62,7 @@ bool room_was_none(struct starter *st)
     if (st->room.was_none)
         verdict_fail(st->all->step.verdict, EXIT_CODE_MPRUN,
                      "host %s: not started within %g s (--start-timeout): %s%s", st->host->name,
-                     plan->cmd->start_timeout, st->room.refusal,
+                     plan->cmd->start.timeout, st->room.refusal,
                      start_client_advice(plan, st->room.refusal, advice, sizeof(advice)));
     return st->room.was_none;
 }

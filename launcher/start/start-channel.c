@@ -26,9 +26,9 @@ static uint32_t preamble_flags(const struct step_plan *plan)
     uint32_t flags = 0;
     if (plan->transport == TRANSPORT_STDIO)
         flags |= PREAMBLE_STDIO;
-    if (plan->transport != TRANSPORT_UNIX && cmd->security == LINK_ENCRYPT)
+    if (plan->transport != TRANSPORT_UNIX && cmd->links.security == LINK_ENCRYPT)
         flags |= PREAMBLE_ENCRYPT;
-    if (plan->transport != TRANSPORT_UNIX && cmd->security == LINK_MAC)
+    if (plan->transport != TRANSPORT_UNIX && cmd->links.security == LINK_MAC)
         flags |= PREAMBLE_MAC;
     if (cmd->verbose)
         flags |= PREAMBLE_VERBOSE;
@@ -55,7 +55,7 @@ static int pack_preamble(const struct starters *s, uint32_t host_id, uint32_t mo
     snprintf(p.addresses, sizeof(p.addresses), "%s%s%s", home, *home ? " " : "",
              s->listeners.addresses);
     if (plan->transport == TRANSPORT_TCP)
-        p.link_grace = (uint32_t)(plan->cmd->link_grace + 0.999);
+        p.link_grace = (uint32_t)(plan->cmd->links.grace + 0.999);
     int n = preamble_pack(&p, ret, err);
     explicit_bzero(&p, sizeof(p));
     return n;
@@ -76,7 +76,7 @@ int start_preamble_of_all(const struct starters *s, uint8_t ret[PREAMBLE_MAX], s
 
 bool start_channel_may_be_link(const struct step_plan *plan)
 {
-    return plan->transport == TRANSPORT_TCP && plan->cmd->transport == TRANSPORT_AUTO &&
+    return plan->transport == TRANSPORT_TCP && plan->cmd->links.transport == TRANSPORT_AUTO &&
            plan->adapter->stdio_channel == STDIO_PER_HOST;
 }
 
@@ -126,7 +126,7 @@ static void become_link(struct starter *st, const char *answer)
     char name[300];
     struct link_options o = {.role = LINK_ACCEPTOR,
                              .key = s->plan->key,
-                             .security = s->plan->cmd->security,
+                             .security = s->plan->cmd->links.security,
                              .skip_noise = 1};
     stop_reading(c);
     int in = take_fd(&c->in_fd), out = take_fd(&c->out_fd);

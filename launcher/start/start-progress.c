@@ -54,7 +54,7 @@ static void name_if_slow(struct starters *s)
         return;
     name_awaited(s, names, sizeof(names));
     log_note("waiting for %s to report back (at most %g s each, --start-timeout)", names,
-             s->plan->cmd->start_timeout);
+             s->plan->cmd->start.timeout);
     for (size_t i = 0; i < s->plan->nused; i++)
         if (s->of[i].host->state < AGENT_CONNECTED)
             client_stderr_show(&s->of[i].said);

@@ -16,15 +16,15 @@
 /* An errand carries the step's key, which must not go over a link that is not encrypted. */
 static bool may_carry_key(const struct step_plan *plan)
 {
-    return plan->transport == TRANSPORT_UNIX || plan->cmd->security == LINK_ENCRYPT;
+    return plan->transport == TRANSPORT_UNIX || plan->cmd->links.security == LINK_ENCRYPT;
 }
 
 void through_begin(struct starters *s)
 {
     const struct step_plan *plan = s->plan;
-    int64_t from = plan->cmd->start_tree;
+    int64_t from = plan->cmd->start.tree;
     if (from < 0)
-        from = plan->cmd->start_concurrency ? 0 : THROUGH_HOSTS;
+        from = plan->cmd->start.concurrency ? 0 : THROUGH_HOSTS;
     s->starts_through = from > 0 && (int64_t)plan->nused >= from && plan->fanout > 0 &&
                         plan->nused > plan->fanout && plan->adapter->remote_command &&
                         may_carry_key(plan) && plan->transport != TRANSPORT_STDIO;

@@ -26,13 +26,13 @@ static void say_too_late(struct starter *st)
                      "host %s: its mpstarter has not said on its standard output within %g s "
                      "(--start-timeout) that it is there (does '%s' pass that on? is mpstarter of "
                      "this version, %s?)%s%s%s",
-                     st->host->name, plan->cmd->start_timeout, start_client_name(plan),
+                     st->host->name, plan->cmd->start.timeout, start_client_name(plan),
                      PACKAGE_VERSION, colon, why, advice);
     else
         verdict_fail(v, EXIT_CODE_MPRUN,
                      "host %s: its mpstarter has not reported back within %g s "
                      "(--start-timeout)%s%s%s",
-                     st->host->name, plan->cmd->start_timeout, colon, why, advice);
+                     st->host->name, plan->cmd->start.timeout, colon, why, advice);
 }
 
 /* False: the time of one is over. */
@@ -41,7 +41,7 @@ static bool all_in_time(struct starters *s)
     for (size_t i = 0; i < s->plan->nused; i++) {
         struct starter *st = &s->of[i];
         if (!is_being_started(s, st->host) ||
-            ++st->waited * START_TICK_SECONDS < s->plan->cmd->start_timeout)
+            ++st->waited * START_TICK_SECONDS < s->plan->cmd->start.timeout)
             continue;
         if (room_was_none(st))
             return false;

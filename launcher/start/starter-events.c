@@ -332,7 +332,7 @@ void starters_abandon_after(struct starters *s, double seconds)
 
 void starters_await_end(struct starters *s)
 {
-    starters_abandon_after(s, s->plan->cmd->link_grace + UNREACHABLE_SECONDS);
+    starters_abandon_after(s, s->plan->cmd->links.grace + UNREACHABLE_SECONDS);
 }
 
 void starters_lost(struct starters *s, struct host *h, bool silent)

@@ -53,11 +53,11 @@ struct start_request starters_request(const struct step_plan *plan)
         .starter_path = plan->starter_path,
         .remote_path = plan->remote_path,
         .starter_argv = argv,
-        .agent = plan->cmd->agent,
-        .patience = plan->cmd->start_timeout,
+        .agent = plan->cmd->start.agent,
+        .patience = plan->cmd->start.timeout,
         .soft_limits = plan->step.soft_limits,
         .umask = plan->step.umask,
-        .concurrency = plan->cmd->start_concurrency,
+        .concurrency = plan->cmd->start.concurrency,
     };
 }
 

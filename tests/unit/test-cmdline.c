@@ -44,8 +44,8 @@ static void without_options_everything_has_its_default(void **state)
     assert_int_equal(c.nranks, 0);
     assert_int_equal(c.place.per_host, 0);
     assert_null(c.rm);
-    assert_int_equal(c.transport, TRANSPORT_AUTO);
-    assert_int_equal(c.security, 1);
+    assert_int_equal(c.links.transport, TRANSPORT_AUTO);
+    assert_int_equal(c.links.security, 1);
     assert_int_equal(c.place.oversubscribe, -1);
     assert_int_equal(c.place.bind.policy, BIND_DEFAULT);
     assert_int_equal(c.step.pmi, PMI_KIND_PMIX | PMI_KIND_PMI1 | PMI_KIND_PMI2);
@@ -69,12 +69,12 @@ static void every_option_reaches_its_place(void **state)
     assert_int_equal(c.place.per_host, 2);
     assert_ptr_equal(c.rm, &rm_adapter_local);
     assert_string_equal(c.hosts.argument, "4");
-    assert_int_equal(c.transport, TRANSPORT_TCP);
-    assert_int_equal(c.security, 0);
+    assert_int_equal(c.links.transport, TRANSPORT_TCP);
+    assert_int_equal(c.links.security, 0);
     assert_int_equal(c.place.oversubscribe, 1);
     assert_int_equal(c.place.bind.policy, BIND_TO);
     assert_true(c.report_bindings && c.output.lines.tag && c.output.lines.timestamp && c.dry_run &&
-                c.report_usage);
+                c.report.usage);
     assert_true(c.step.rank_limits.memory.value == 1ULL << 30);
     assert_true(c.step.host_limits.memory.value == 2ULL << 30);
     assert_true(c.step.containment.tracking_set && c.step.containment.tracking == TRACK_STEP);
@@ -83,7 +83,7 @@ static void every_option_reaches_its_place(void **state)
     assert_int_equal(c.step.pmi, 0);
     assert_int_equal(c.step.stdin_target, STDIN_ALL);
     assert_true(c.timeout == 60 && c.step.kill_grace == 0);
-    assert_string_equal(c.report_json, "-");
+    assert_string_equal(c.report.json, "-");
     assert_int_equal(c.verbose, 1);
     cmdline_free(&c);
 }
@@ -229,7 +229,7 @@ static void a_dialect_gives_words_the_meaning_of_its_launcher(void **state)
                 c.nranks == 0);
     cmdline_free(&c);
     must_parse(&c, (char *const[]){"mpirun", "-c", "4", "-N", "2", "-s", "./a", NULL});
-    assert_true(c.nranks == 4 && c.place.per_host == 2 && c.preload_binary);
+    assert_true(c.nranks == 4 && c.place.per_host == 2 && c.preload.binary);
     cmdline_free(&c);
     must_parse(&c, LINE("--as=mpiexec", "-s", "all", "-genv", "A=1", "-f", "hosts", "./a"));
     assert_true(c.step.stdin_target == STDIN_ALL && c.hosts.nfiles == 1);
