@@ -177,7 +177,7 @@ agent idle: ' ]
 
 @test "--keep=TIME: agents end when nobody has needed them for so long" {
     COMMAND=${COMMAND/--keep=job/}
-    run -0 job 'm --keep=1s -n 4 true; flock -n sge/task.h0 true || echo kept; task_ends h0; while holder; do sleep .05; done >&2; echo none'
+    run -0 job 'm --keep=1s -n 4 true; flock -n sge/task.h0 true || echo kept; task_ends h0; while holder; do sleep .05; done >/dev/null; echo none'
     [ "$output" = $'kept\nended\nnone' ]
 }
 
