@@ -102,8 +102,8 @@ void run_close(struct run *r)
     terminal_give_back(&r->terminal);
     input_destroy(take_ptr(r->input));
     pushed_input_destroy(take_ptr(r->pushed));
+    job_names_close(&r->job_names); /* before their links: no other step is gone */
     control_socket_close(&r->control);
-    job_names_close(&r->job_names);
     starters_close(r->starters);
     host_table_close_links(r->hosts);
     socket_directory_remove(&r->directory);
