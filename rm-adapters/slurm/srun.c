@@ -390,16 +390,18 @@ static void end_if_over(struct starting *s)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-/* Start parameters, which all tasks read. The step's key is among them. */
+/* Start parameters, which all tasks read. The step's key is among them. An srun that has ended
+ * before it took them says why on its standard error, as one that ends later. */
 static int write_preamble(struct starting *s, int fd, struct error *err)
 {
     uint8_t preamble[START_PREAMBLE_MAX];
     int n = s->request.preamble(s->request.arg, preamble, err);
     int rc = n < 0 ? -1 : fd_write_all(fd, preamble, (size_t)n);
+    int why = errno;
     explicit_bzero(preamble, sizeof(preamble));
-    if (n >= 0 && rc < 0)
-        error_errno(err, errno, "write the start parameters");
-    return rc;
+    if (n < 0)
+        return -1;
+    return rc == 0 || why == EPIPE ? 0 : error_errno(err, why, "write the start parameters");
 }
 
 /* In a session of its own: no ^C of a terminal reaches it. */
