@@ -27,7 +27,8 @@ int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err)
         return error_set(err, EEXIST, "start the PMIx library: it is running already");
     s->directory = bytes_dup(&m->directory);
     s->hostname = bytes_dup(&m->hostname);
-    if (!s->directory || !s->hostname)
+    s->step_id = bytes_dup(&m->step_id);
+    if (!s->directory || !s->hostname || !s->step_id)
         return error_errno(err, ENOMEM, "start the PMIx library");
     if (s->directory[0] != '/' || !s->hostname[0])
         return error_set(err, EINVAL, "start the PMIx library: no directory, or no name, given");

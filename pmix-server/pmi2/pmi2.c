@@ -105,9 +105,10 @@ static void cmd_fullinit(struct connection *c, const struct pmi_fields *m)
 {
     const struct world *w = connection_world(c);
     const struct world_app *app = world_app_of(w, c->rank);
-    char spawner[64] = "";
+    char parent[SPACE_NAME_MAX], spawner[SPACE_NAME_MAX + 20] = "";
+    space_name(c->pmi, w->parent.world, parent);
     if (w->is_spawned)
-        snprintf(spawner, sizeof(spawner), "spawner-jobid=world-%u;", w->parent.world);
+        snprintf(spawner, sizeof(spawner), "spawner-jobid=%s;", parent);
     answer(c, command_of(m), thread_of(m),
            "pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=%d;%sdebugged=FALSE;"
            "pmiverbose=FALSE;rc=0;",
@@ -307,8 +308,10 @@ static void cmd_spawn(struct connection *c, const struct pmi_fields *m)
  * it. */
 static void spawned(struct connection *c, const char *thread, const struct world *world)
 {
+    char name[SPACE_NAME_MAX];
     if (world)
-        answer(c, "spawn", thread, "rc=0;jobid=world-%u;nerrs=0;", world->number);
+        answer(c, "spawn", thread, "rc=0;jobid=%s;nerrs=0;",
+               space_name(c->pmi, world->number, name));
     else
         answer(c, "spawn", thread, "%serrmsg=no_ranks_were_started;",
                c->counts_length ? "" : "rc=1;");

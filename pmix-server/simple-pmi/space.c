@@ -12,6 +12,12 @@
 #include "pmix-server/simple-pmi/connection.h"
 #include "pmix-server/world.h"
 
+const char *space_name(const struct simple_pmi *p, uint32_t world, char ret[SPACE_NAME_MAX])
+{
+    snprintf(ret, SPACE_NAME_MAX, "%.40s-%u", p->server->step_id, world);
+    return ret;
+}
+
 struct space *space_for(struct simple_pmi *p, const struct world *w)
 {
     struct space *s = p->spaces;
@@ -33,7 +39,7 @@ struct space *space_for(struct simple_pmi *p, const struct world *w)
     }
     s->pmi = p;
     s->world = w->number;
-    snprintf(s->name, sizeof(s->name), "world-%u", w->number);
+    space_name(p, w->number, s->name);
     s->next = p->spaces;
     p->spaces = s;
     return s;

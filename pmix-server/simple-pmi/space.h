@@ -15,11 +15,13 @@ struct connection;
 struct simple_pmi;
 struct world;
 
+enum { SPACE_NAME_MAX = 64 };
+
 struct space {
     struct space *next;
     struct simple_pmi *pmi;
     uint32_t world;
-    char name[32]; /* of the key-value space, and of the job in PMI-2 */
+    char name[SPACE_NAME_MAX];
     struct kvs kvs;
     struct kvs node;                  /* values for the ranks of this host */
     LIST_HEAD(, node_waiter) waiters; /* ranks that wait for such a value */
@@ -28,6 +30,9 @@ struct space {
     uint32_t waiting;    /* local ranks in the fence */
 };
 
+/* The name of a world's space, and of its job in PMI-2: no other step's is called so, as MPICH
+ * tells two jobs that connect by it. Returns ret. */
+const char *space_name(const struct simple_pmi *p, uint32_t world, char ret[SPACE_NAME_MAX]);
 /* The space of a world; it is made when it is first asked for. NULL: out of memory. */
 struct space *space_for(struct simple_pmi *p, const struct world *w);
 void space_destroy(struct space *s); /* NULL is fine; it has no connection any more */

@@ -39,6 +39,7 @@ void pmi_init_send(struct link *server, const struct starter_services *s)
     make_directory(s->directories, own, sizeof(own));
     m.directory = bytes_of(own);
     m.hostname = bytes_of(launch_here(s->launch)->host);
+    m.step_id = bytes_of(s->launch->step.id);
     if (topology) {
         const char *xml = topology_xml(topology, &n);
         m.topology_xml =

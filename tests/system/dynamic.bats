@@ -109,7 +109,7 @@ use Cwd;
 \$port = "preput_num=1\npreput_key_0=PARENT_ROOT_PORT_NAME\npreput_val_0=tag 1\n";
 print spawn(program(1, "a b") . \$port . "info_num=1\ninfo_key_0=wdir\ninfo_val_0=/usr\n", program(2) . \$port), "\n" unless \$spawned;
 print "child \$ENV{PMI_RANK} of \$ENV{PMI_SIZE} '@ARGV' ", ask("get_appnum"), " ", getcwd eq "/usr" ? "there " : "",
-    ask("get kvsname=world-1 key=PARENT_ROOT_PORT_NAME"), "\n" if \$spawned;
+    ask("get kvsname=" . (split /kvsname=/, ask("get_my_kvsname"))[1] . " key=PARENT_ROOT_PORT_NAME"), "\n" if \$spawned;
 ask("barrier_in");
 END
     run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe --pmi pmi1 -n 1 perl "$PWD/pmi1.pl"

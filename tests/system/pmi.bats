@@ -58,10 +58,10 @@ refused() {
     needs_pmi2_client
     run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe -n 1 "$PMI2_CLIENT" spawn
     printf '%s\n' "$output" "$stderr"
-    [ "$(sort <<<"$output")" = "child 0 app 0 'a;b c' in /usr ports tag;1$ port;2$
+    [ "$(sed 's/job [a-z0-9]*-/job STEP-/' <<<"$output" | sort)" = "child 0 app 0 'a;b c' in /usr ports tag;1$ port;2$
 child 1 app 1 '' in elsewhere ports tag;1$ port;2$
 child 2 app 1 '' in elsewhere ports tag;1$ port;2$
-job world-1" ]
+job STEP-1" ]
     [ -z "$stderr" ]
 }
 
@@ -221,7 +221,7 @@ stopped and continued" ]
     CLIENT='sub long { say sprintf "%-6d%s%s", length($_[0]) + 6, $_[0], $_[1]; heard2 }
         init2; print long("cmd=fullinit;pmirank=$rank;threaded=FALSE;", "\0" x 6), "\n";
         print long("cmd=kvs-put;key=a;value=b;;c;", "x;y=z;"), "\n", long("cmd=kvs-fence;", ";;;;;;"), "\n";
-        print long("cmd=kvs-get;jobid=world-0;srcid=-1;key=a;", "value;"), "\n";
+        print long("cmd=kvs-get;jobid=$ENV{MPRUN_STEP_ID}-0;srcid=-1;key=a;", "value;"), "\n";
         print long("cmd=spawn;ncmds=1;preputcount=0;subcmd=./nothing;maxprocs=1;argc=0;infokeycount=0;", "abcdef"), "\n";
         print long("cmd=finalize;", "\0;\0;\0;"), "\n"'
     run -0 --separate-stderr mprun --oversubscribe -n 1 perl -e "$SIMPLE $CLIENT"
