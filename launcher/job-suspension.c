@@ -5,9 +5,12 @@
  * the job's script on its host: mprun, its start clients, a starter that was forked. It cannot be
  * caught, and no process of ours that could tell the other hosts need be left running there. But
  * SIGCONT that comes from a timer of the kernel continues a stopped process as any other does: once
- * a second mprun has one. Whether the job is suspended is the state of a witness, a child that is
- * stopped and continued with everything else and does nothing: so nothing is missed, in whatever
- * order processes are stopped, and nothing is taken for a suspension that is none.
+ * a second mprun has one. A SIGSTOP takes a SIGCONT away that mprun has not read yet, and that
+ * timer never comes again (timer_settime(2) has it armed by the delivery): a second one, which is
+ * put off as long as the first comes, then does. Whether the job is suspended is the state of a
+ * witness, a child that is stopped and continued with everything else and does nothing: so nothing
+ * is missed, in whatever order processes are stopped, and nothing is taken for a suspension that is
+ * none.
  *
  * While the job is suspended all ranks are stopped and no step begins; mprun, its start clients and
  * starters are not stopped, so that hosts that are being started, links and deaths are looked after
@@ -86,7 +89,8 @@ int job_suspension_begin(struct job_suspension *s, struct reaper *reaper,
 {
     struct sigevent continued = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
     struct job_suspension begun = {.reaper = reaper, .events = events, .arg = arg};
-    if (timer_create(CLOCK_MONOTONIC, &continued, &begun.timer) < 0)
+    if (timer_create(CLOCK_MONOTONIC, &continued, &begun.timer) < 0 ||
+        timer_create(CLOCK_MONOTONIC, &continued, &begun.late_timer) < 0)
         return error_errno(err, errno, "look for a suspension of the job");
     *s = begun;
     if (begin_witness(s) < 0)
@@ -95,12 +99,18 @@ int job_suspension_begin(struct job_suspension *s, struct reaper *reaper,
     return 0;
 }
 
+static void arm(timer_t timer, int seconds)
+{
+    const struct itimerspec once = {.it_value.tv_sec = seconds};
+    timer_settime(timer, 0, &once, NULL);
+}
+
 void job_suspension_rest(struct job_suspension *s, bool rest)
 {
-    const struct itimerspec every = {.it_interval.tv_sec = rest ? 0 : SUSPENSION_LOOK_SECONDS,
-                                     .it_value.tv_sec = rest ? 0 : SUSPENSION_LOOK_SECONDS};
-    if (s->reaper)
-        timer_settime(s->timer, 0, &every, NULL);
+    if (!s->reaper)
+        return;
+    arm(s->timer, rest ? 0 : SUSPENSION_LOOK_SECONDS);
+    arm(s->late_timer, rest ? 0 : SUSPENSION_LATE_SECONDS);
 }
 
 void job_suspension_end(struct job_suspension *s)
@@ -108,6 +118,7 @@ void job_suspension_end(struct job_suspension *s)
     if (!s->reaper)
         return;
     timer_delete(s->timer);
+    timer_delete(s->late_timer);
     end_witness(s);
     *s = (struct job_suspension){0};
 }
@@ -117,6 +128,8 @@ void job_suspension_end(struct job_suspension *s)
 void job_suspension_look(struct job_suspension *s, enum suspension_cause cause)
 {
     struct proc_stat st;
+    if (cause == LOOK_TICK)
+        job_suspension_rest(s, false);
     bool now = s->witness > 0 && proc_stat_read(s->witness, &st) == 0 && st.ppid == getpid() &&
                st.state == 'T';
     if (now && !s->suspended) {

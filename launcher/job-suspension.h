@@ -30,7 +30,7 @@ struct job_suspension {
     const struct job_suspension_events *events;
     void *arg;
     pid_t witness; /* the child of mprun's that it looks at; 0: none */
-    timer_t timer;
+    timer_t timer, late_timer;
     bool suspended;
     int settling; /* looks that are left of it */
 };
@@ -42,5 +42,5 @@ void job_suspension_end(struct job_suspension *s);
 
 /* Looks whether the job is suspended now; events are called before it returns. */
 void job_suspension_look(struct job_suspension *s, enum suspension_cause cause);
-/* mprun is about to stop itself, and must stay stopped: the timer rests. */
+/* mprun is about to stop itself, and must stay stopped: the timers rest. */
 void job_suspension_rest(struct job_suspension *s, bool rest);

@@ -40,6 +40,7 @@
 
 /* While the job can be suspended: seconds between two looks at whether it is. */
 #define SUSPENSION_LOOK_SECONDS 1
+#define SUSPENSION_LATE_SECONDS 4 /* where the first look is lost */
 /* The manager takes its time to stop all processes of a host, and each host its own: for so many
  * looks ranks are stopped, and start clients continued, again. */
 #define SUSPENSION_SETTLING_LOOKS 3

@@ -48,6 +48,25 @@ suspend_and_resume() {
     grep -qx "code 0" "$(job_out)"
 }
 
+# SIGSTOP takes away the CONT of mprun's timer, which waits while a debugger holds mprun
+@test "a suspension that meets mprun when it is about to look stops the ranks of all hosts, too" {
+    command -v gdb >/dev/null || skip "needs gdb"
+    step_start
+    local held=$HOSTS_DIR/shared/held pid
+    pid=$(on "$MASTER" pgrep -x mprun)
+    on_root "$MASTER" gdb -batch -p "$pid" -ex "shell sleep 1.2; touch $held; until ps -C mprun-witness -o stat= | grep -q T; do sleep 0.1; done" \
+        -ex detach >/dev/null 2>&1 &
+    wait_until 30 test -e "$held"
+    suspend
+    wait $!
+    rm "$held"
+    wait_until 30 ranks_are T
+    resume
+    wait_until 30 ranks_are S
+    finish
+    run -0 job_wait
+}
+
 @test "nothing but qrsh leads to the hosts, and there is none to the job's own; its end is not to wait" {
     STEP_PE="labjft 3" STEP_OPTIONS="--oversubscribe -n 6 --transport=stdio" step_start
     on "$MASTER" sh -c 'pgrep -P $(pgrep -x mprun) -x mpstarter'
