@@ -311,7 +311,8 @@ tooled() {
     rm -f ready.*
     # shellcheck disable=SC2016
     mprun_start -q --rm "local:$hosts" --oversubscribe -n 2 "$@" sh -c \
-        'trap "echo rank \$MPRUN_RANK ends; exit 0" USR1; : >ready.$MPRUN_RANK; while :; do sleep 0.1; done' sh
+        'trap "echo rank \$MPRUN_RANK ends; exit 0" USR1; i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done
+        : >ready.$MPRUN_RANK; while :; do sleep 0.1; done' sh
     wait_until 15 test -e ready.0 -a -e ready.1
     SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*-0)
 }
