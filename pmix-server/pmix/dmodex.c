@@ -33,16 +33,29 @@ static void forgotten(pmix_status_t status, void *cbdata)
 {
 }
 
+/* In the library's thread, which takes nothing from a rank between the two. */
+static void answer_unknown(pmix_status_t status, void *cbdata)
+{
+    struct want_item *q = cbdata;
+    asker_answer(&q->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
+    PMIx_server_deregister_nspace(q->proc.nspace, forgotten, NULL);
+    free(q);
+}
+
 static void want_run(struct bridge_item *item, struct server *s)
 {
     struct want_item *q = (struct want_item *)item;
     const struct world *w = server_nspace(s, q->proc.nspace);
-    if (!w || world_node_of(w, q->proc.rank) < 0 || world_is_local(w, q->proc.rank)) {
+    if (!w) {
+        /* the library keeps what it has asked for, and what is answered, as a namespace whose ranks
+         * are still to come, and would wait for them in a connect: it is to forget it, before the
+         * rank that has asked can begin one */
+        static const pmix_nspace_t nobodys = "-"; /* only to be called in the library's thread */
+        PMIx_server_deregister_nspace(nobodys, answer_unknown, q);
+        return;
+    }
+    if (world_node_of(w, q->proc.rank) < 0 || world_is_local(w, q->proc.rank)) {
         asker_answer(&q->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
-        /* the library keeps what it has asked for as a namespace whose ranks are still to come, and
-         * would wait for them in a connect */
-        if (!w)
-            PMIx_server_deregister_nspace(q->proc.nspace, forgotten, NULL);
         free(q);
         return;
     }
