@@ -48,7 +48,8 @@ bool tool_output_is_wanted(const struct tool_output *t)
 void tool_output_put(struct tool_output *t, const struct bulk_header *bh, const void *data,
                      size_t n)
 {
-    for (struct tool_host *to = t->hosts; n && to < t->hosts + t->n; to++) {
+    for (size_t i = 0; n && i < t->n; i++) {
+        struct tool_host *to = &t->hosts[i];
         if (to->under_way + n <= TOOL_OUTPUT_MAX) {
             to->under_way += n;
             host_send_bulk(to->host, FRAME_OUTPUT, bh, data, n);
