@@ -16,7 +16,6 @@
 #include "common/log.h"
 #include "common/number.h"
 #include "common/step-directory.h"
-#include "config.h"
 #include "tools/tool.h"
 #include "wire/messages/frame.h"
 #include "wire/mprun.pb-c.h"
@@ -217,17 +216,6 @@ struct down {
     struct error *err;
 };
 
-/* A job's name is VERSION-MANAGER-NUMBER-CLUSTER (launcher/start/agents.c). Returns whether it is
- * of this version, whose messages a holder understands, with MANAGER-NUMBER. */
-static bool take_apart(const char *job, char *ret, size_t n)
-{
-    const char *begin = job + strlen(PACKAGE_VERSION) + 1, *end = strrchr(job, '-');
-    if (strncmp(job, PACKAGE_VERSION "-", strlen(PACKAGE_VERSION) + 1) != 0 || !end || end <= begin)
-        return false;
-    snprintf(ret, n, "%.*s", (int)(end - begin), begin);
-    return true;
-}
-
 /* Returns how many agents stay, because steps of the job run; -1 with err. */
 static int end_agents(const char *job, struct error *err)
 {
@@ -251,11 +239,9 @@ static int end_agents(const char *job, struct error *err)
 static void down_one(void *arg, const char *job)
 {
     struct down *d = arg;
-    char name[120];
-    if (d->rc < 0 || !take_apart(job, name, sizeof(name)))
-        return;
-    const char *number = strchr(name, '-');
-    if (!number || (d->wanted && strcmp(number + 1, d->wanted) != 0))
+    char name[HOLDER_JOB_MAX];
+    const char *number = holder_job_number(job, name);
+    if (d->rc < 0 || !number || (d->wanted && strcmp(number, d->wanted) != 0))
         return;
     d->n++;
     int stay = end_agents(job, d->err);

@@ -32,20 +32,19 @@ static pid_t job_process(void)
     return getppid() > 1 ? getppid() : 0;
 }
 
-/* The job as the holder's socket has it. Where no manager has given it a number, it is the session.
- */
-static void name_job(const struct step_plan *plan, char *buf, size_t n)
+/* Where no manager has given the job a number, it is the session; "": that is not known. */
+static void name_job(const struct step_plan *plan, char ret[HOLDER_JOB_MAX])
 {
+    const struct allocation *alloc = &plan->alloc;
     struct proc_stat ps = {0};
-    pid_t process = job_process();
-    if (plan->alloc.job_id[0])
-        snprintf(buf, n, "%s-%s-%s-%llx", PACKAGE_VERSION, plan->adapter->name, plan->alloc.job_id,
-                 (unsigned long long)hash_bytes(plan->alloc.cluster, strlen(plan->alloc.cluster)));
-    else if (proc_stat_read(process, &ps) == 0)
-        snprintf(buf, n, "%s-%s-%d-%llu", PACKAGE_VERSION, plan->adapter->name, (int)process,
-                 (unsigned long long)ps.starttime);
-    else
-        buf[0] = 0;
+    char process[16];
+    ret[0] = 0;
+    snprintf(process, sizeof(process), "%d", (int)job_process());
+    if (alloc->job_id[0])
+        holder_name_job(plan->adapter->name, alloc->job_id,
+                        hash_bytes(alloc->cluster, strlen(alloc->cluster)), ret);
+    else if (proc_stat_read(job_process(), &ps) == 0)
+        holder_name_job(plan->adapter->name, process, ps.starttime, ret);
 }
 
 /* Does the step start agents? Where a manager may have no room for another step's task, that has
@@ -85,8 +84,8 @@ static int start_holder(struct agents *a, const char *name, int listen_fd, struc
 static int reach_holder(struct agents *a, struct error *err)
 {
     const struct timespec bit = {.tv_nsec = HOLDER_WAIT_NS};
-    char job[120];
-    name_job(a->starters->plan, job, sizeof(job));
+    char job[HOLDER_JOB_MAX];
+    name_job(a->starters->plan, job);
     if (!job[0])
         return error_set(err, ESRCH, "the job's process is not known");
     for (int i = 0; i < HOLDER_TRIES; i++) {
@@ -353,9 +352,9 @@ bool agents_take(struct starter *st)
 
 bool agents_make_room(struct starter *st)
 {
-    char job[120];
+    char job[HOLDER_JOB_MAX];
     struct error e;
-    name_job(st->all->plan, job, sizeof(job));
+    name_job(st->all->plan, job);
     AUTO_CLOSE int fd = holder_connect(job, &e);
     return fd >= 0 && tell_by(fd, st, HOLDER_LEAVE, NULL, 0, NULL);
 }

@@ -3,6 +3,7 @@
 #include "wire/start-channel/holder-socket.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,10 +11,34 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "config.h"
 #include "wire/transport/address.h"
 
 enum { HEAD = offsetof(struct holder_message, data), BACKLOG = 1000 };
 #define NAME "mprun-agents-%u-%s"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+void holder_name_job(const char *manager, const char *number, uint64_t cluster,
+                     char ret[HOLDER_JOB_MAX])
+{
+    snprintf(ret, HOLDER_JOB_MAX, PACKAGE_VERSION "-%s-%s-%" PRIx64, manager, number, cluster);
+}
+
+const char *holder_job_number(const char *job, char ret[HOLDER_JOB_MAX])
+{
+    const size_t begin = strlen(PACKAGE_VERSION "-");
+    if (strncmp(job, PACKAGE_VERSION "-", begin) != 0)
+        return NULL;
+    snprintf(ret, HOLDER_JOB_MAX, "%s", job + begin);
+    char *cluster = strrchr(ret, '-'), *number;
+    if (cluster)
+        *cluster = 0;
+    number = strchr(ret, '-');
+    return number ? number + 1 : NULL;
+}
+
+/* ---- the socket ------------------------------------------------------------------------------ */
 
 /* Bytes of the address: an abstract name begins with a 0 and has no end. */
 static socklen_t name_of(const char *job, struct sockaddr_un *ret)

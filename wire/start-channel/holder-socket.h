@@ -44,8 +44,17 @@ struct holder_message {
     uint8_t data[HOLDER_DATA_MAX];
 };
 
-/* Listens for the holder of the job, whose name `job` has adapter and number in it. Returns a
- * descriptor; -1 with err, whose code is EADDRINUSE when there is a holder. */
+/* The job as its holder's socket has it: mpruns of another version have another holder, as have
+ * other managers and clusters. A manager's name has no '-'. */
+enum { HOLDER_JOB_MAX = 120 };
+void holder_name_job(const char *manager, const char *number, uint64_t cluster,
+                     char ret[HOLDER_JOB_MAX]);
+/* "MANAGER-NUMBER" of such a name into ret, and where its number is; NULL: it is of another
+ * version. */
+const char *holder_job_number(const char *job, char ret[HOLDER_JOB_MAX]);
+
+/* Listens for the holder of the job. Returns a descriptor; -1 with err, whose code is EADDRINUSE
+ * when there is a holder. */
 int holder_listen(const char *job, struct error *err);
 /* Connects to the job's holder. -1 with err: there is none, or it is another user's. */
 int holder_connect(const char *job, struct error *err);
