@@ -147,7 +147,8 @@ static void say(const char *name)
     PMIx_Publish(&info, 1);
 }
 
-static pmix_status_t await(const char *name)
+/* The namespace of the rank that publishes a name, once it does. */
+static pmix_status_t nspace_of(const char *name, pmix_nspace_t ret)
 {
     pmix_pdata_t found;
     pmix_info_t wait;
@@ -156,8 +157,15 @@ static pmix_status_t await(const char *name)
     PMIX_LOAD_KEY(found.key, name);
     PMIX_INFO_LOAD(&wait, PMIX_WAIT, &yes, PMIX_BOOL);
     pmix_status_t rc = PMIx_Lookup(&found, 1, &wait, 1);
+    PMIX_LOAD_NSPACE(ret, found.proc.nspace);
     PMIX_PDATA_DESTRUCT(&found);
     return rc;
+}
+
+static pmix_status_t await(const char *name)
+{
+    pmix_nspace_t publisher;
+    return nspace_of(name, publisher);
 }
 
 /* What is found under a name, now or (waits) once it is there. */
@@ -511,22 +519,7 @@ static int events(void)
 /* ---- two steps of a job -----------------------------------------------------------------------
  */
 
-/* The namespace of the rank that has published a name. */
-static pmix_status_t nspace_of(const char *name, pmix_nspace_t ret)
-{
-    pmix_pdata_t found;
-    pmix_info_t wait;
-    bool yes = true;
-    PMIX_PDATA_CONSTRUCT(&found);
-    PMIX_LOAD_KEY(found.key, name);
-    PMIX_INFO_LOAD(&wait, PMIX_WAIT, &yes, PMIX_BOOL);
-    pmix_status_t rc = PMIx_Lookup(&found, 1, &wait, 1);
-    PMIX_LOAD_NSPACE(ret, found.proc.nspace);
-    PMIX_PDATA_DESTRUCT(&found);
-    return rc;
-}
-
-/* What all ranks of a world have put, all together. */
+/* The sum of the bytes that the ranks of a world have put. */
 static long bytes_of_all(const char *nspace, uint32_t n)
 {
     long sum = 0;

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "add-up.h"
+
 static int rank, size;
 
 /* False: some rank of the other side has sent something else than its number. */
@@ -30,20 +32,6 @@ static int exchange(MPI_Comm between, int remote)
     free(theirs);
     free(all);
     return ok;
-}
-
-/* 1 + 2 + ... + all, by everybody of both sides. */
-static int add_up(MPI_Comm between, int high)
-{
-    MPI_Comm all;
-    int mine, n, sum = 0;
-    MPI_Intercomm_merge(between, high, &all);
-    MPI_Comm_rank(all, &mine);
-    MPI_Comm_size(all, &n);
-    mine++;
-    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, all);
-    MPI_Comm_free(&all);
-    return sum == n * (n + 1) / 2 ? n : -1;
 }
 
 static int find_port(const char *name, char *port)
