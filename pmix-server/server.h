@@ -28,7 +28,7 @@ struct server {
     struct world *others;         /* of other steps: ranks here have been connected with them */
     char *directory;              /* for files of this server; NULL before PMI_INIT */
     char *hostname;               /* NULL before PMI_INIT */
-    char *step_id;                /* so, too */
+    char *step_id;                /* NULL before PMI_INIT */
     bool had_clients;             /* a rank or a tool has connected to the PMIx library */
     bool ending;                  /* PMI_END has come */
     int busy;                     /* worlds that the library's thread works on */

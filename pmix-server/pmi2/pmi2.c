@@ -106,9 +106,9 @@ static void cmd_fullinit(struct connection *c, const struct pmi_fields *m)
     const struct world *w = connection_world(c);
     const struct world_app *app = world_app_of(w, c->rank);
     char parent[SPACE_NAME_MAX], spawner[SPACE_NAME_MAX + 20] = "";
-    space_name(c->pmi, w->parent.world, parent);
     if (w->is_spawned)
-        snprintf(spawner, sizeof(spawner), "spawner-jobid=%s;", parent);
+        snprintf(spawner, sizeof(spawner), "spawner-jobid=%s;",
+                 space_name(c->pmi, w->parent.world, parent));
     answer(c, command_of(m), thread_of(m),
            "pmi-version=2;pmi-subversion=0;rank=%u;size=%u;appnum=%d;%sdebugged=FALSE;"
            "pmiverbose=FALSE;rc=0;",

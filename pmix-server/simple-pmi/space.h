@@ -21,7 +21,7 @@ struct space {
     struct space *next;
     struct simple_pmi *pmi;
     uint32_t world;
-    char name[SPACE_NAME_MAX];
+    char name[SPACE_NAME_MAX]; /* space_name() */
     struct kvs kvs;
     struct kvs node;                  /* values for the ranks of this host */
     LIST_HEAD(, node_waiter) waiters; /* ranks that wait for such a value */
