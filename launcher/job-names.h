@@ -37,7 +37,8 @@ void job_names_init(struct job_names *j, struct loop *loop, const struct step_pl
                     const struct socket_directory *directory, struct name_service *names,
                     struct job_worlds *worlds);
 void job_names_close(struct job_names *j);
-/* What a tool has sent. False: not understood, or not a step of this job. */
+/* Takes a frame that came over the control socket. False: it is not understood, or `tool` is no
+ * step of this job. */
 bool job_names_frame(struct job_names *j, struct link *tool, enum frame_type type, const uint8_t *p,
                      size_t n);
 void job_names_tool_gone(struct job_names *j, struct link *tool);

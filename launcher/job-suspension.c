@@ -5,12 +5,11 @@
  * the job's script on its host: mprun, its start clients, a starter that was forked. It cannot be
  * caught, and no process of ours that could tell the other hosts need be left running there. But
  * SIGCONT that comes from a timer of the kernel continues a stopped process as any other does: once
- * a second mprun has one. A SIGSTOP takes a SIGCONT away that mprun has not read yet, and that
- * timer never comes again (timer_settime(2) has it armed by the delivery): a second one, which is
- * put off as long as the first comes, then does. Whether the job is suspended is the state of a
- * witness, a child that is stopped and continued with everything else and does nothing: so nothing
- * is missed, in whatever order processes are stopped, and nothing is taken for a suspension that is
- * none.
+ * a second mprun has one. A SIGSTOP takes a SIGCONT away that mprun has not read yet, and mprun
+ * then arms no other: a second timer, which each look puts off, comes in this case. Whether the job
+ * is suspended is the state of a witness, a child that is stopped and continued with everything
+ * else and does nothing: so nothing is missed, in whatever order processes are stopped, and nothing
+ * is taken for a suspension that is none.
  *
  * While the job is suspended all ranks are stopped and no step begins; mprun, its start clients and
  * starters are not stopped, so that hosts that are being started, links and deaths are looked after

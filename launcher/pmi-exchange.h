@@ -5,6 +5,8 @@
 #include "launcher/hosts/host-table.h"
 #include "wire/tree/gather.h"
 
+struct job_worlds;
+
 struct pmi_exchange { /* pmi-exchange.c alone changes it */
     struct gather_rules rules;
     struct gather *gather; /* its owner destroys it */
@@ -12,8 +14,6 @@ struct pmi_exchange { /* pmi-exchange.c alone changes it */
     struct job_worlds *others; /* ranks of other steps */
     uint64_t ncomplete;        /* collectives so far */
 };
-
-struct job_worlds;
 
 /* -1: out of memory. c must not move. */
 int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct job_worlds *others);

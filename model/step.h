@@ -47,7 +47,7 @@ enum tracking {
 };
 const char *tracking_text(enum tracking t);
 
-/* What keeps a host's ranks from GPUs that are not theirs; strongest last. */
+/* How ranks of a host are kept from GPUs that are not theirs; the strongest way is last. */
 enum devices_held {
     DEVICES_OPEN,    /* nothing that is known */
     DEVICES_OF_JOB,  /* ranks can open the job's, and no other */

@@ -2,9 +2,10 @@
 /* host-directories.h - the step's private directories on this host, and the TMPDIR of its ranks
  *
  * One directory is in the job's TMPDIR, or in /tmp; it holds the ranks' TMPDIR and files that were
- * brought. A step with PMIx has another one on /dev/shm, for shared memory, and for what the PMI
- * server and MPIs make in numbers: files on a disk take them longer than all else. Both are locked
- * as long as this process lives: other steps remove directories that nobody locks. */
+ * brought. A step with PMIx has another one on /dev/shm: for shared memory, and for the many small
+ * files of the PMI server and of MPIs, which take longer on a disk than all else that these do at
+ * the start. Both are locked as long as this process lives: other steps remove directories that
+ * nobody locks. */
 #pragma once
 
 #include <stddef.h>

@@ -106,11 +106,12 @@ static bool find_slice(char ret[SLICE_MAX])
     static const char above[] = "/user.slice/";
     struct cgroup_membership own;
     unsigned uid;
+    int length = 0;
     bool is_in_session = false;
     if (cgroup_membership_read(0, &own, NULL) < 0)
         return false;
     if (own.v2 && !strncmp(own.v2, above, strlen(above)) &&
-        sscanf(own.v2 + strlen(above), "user-%10u.slice/", &uid) == 1) {
+        sscanf(own.v2 + strlen(above), "user-%10u.slice/%n", &uid, &length) == 1 && length) {
         is_in_session = geteuid() == 0 || uid == geteuid();
         snprintf(ret, SLICE_MAX, "user-%u.slice", uid);
     }

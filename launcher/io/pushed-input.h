@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pushed-input.h - standard input that tools and ranks push (--stdin tool, PMIx_IOF_push)
  *
- * What is pushed goes into a pipe of mprun's own, from which it is read as any input is (input.h):
- * the ranks that --stdin names get it, at their pace. A push is answered when the pipe has taken
- * all of it. */
+ * pushed_input_put() writes the bytes into a pipe of mprun's own. input.h reads them there, as it
+ * reads any input, and gives them to the ranks that --stdin names, at their pace. A push is
+ * answered when the pipe has taken all of it. */
 #pragma once
 
 #include <stddef.h>

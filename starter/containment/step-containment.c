@@ -271,9 +271,10 @@ void containment_stop(struct step_containment *c)
 void containment_probe(struct step_containment *c, const pid_t *self, size_t nself)
 {
     if (needs_scope(c, self, nself)) {
+        char scope[80];
+        snprintf(scope, sizeof(scope), "a transient scope of %s", systemd_scope_instance());
         c->level = TRACK_RANK;
-        add_reason(c, "a transient scope of ");
-        strcat(c->reason, systemd_scope_instance());
+        add_reason(c, scope);
         return;
     }
     use_first(c, self, nself, describe_parents);

@@ -88,7 +88,7 @@ static void explain_space(const char *directory, char *text, size_t size)
 {
     struct statvfs fs;
     if (statvfs(directory, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < PMI_SPACE_NEEDED)
-        snprintf(text, size, "; there is no space left where '%s' is (TMPDIR)", directory);
+        snprintf(text, size, "; there is no space left where '%s' is", directory);
 }
 
 static int take_failed(void *server, void *message)
