@@ -3,7 +3,7 @@
  *
  * Functions that can fail return -1 or NULL and fill an optional struct error. Every layer adds
  * what only it knows with error_context(); the system's reason stays last. Libraries never print
- * and never exit; a program reports an error once. */
+ * and never exit; a program reports an error once, and may end without memory (must.h). */
 #pragma once
 
 struct error {

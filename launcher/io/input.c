@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/loop.h"
+#include "common/must.h"
 #include "common/tty.h"
 #include "wire/tunables.h"
 
@@ -336,41 +337,36 @@ static int open_source(struct input *in)
         return -1;
     if (!is_slow(in->source))
         return 0;
-    in->watch = loop_io_create(in->loop, in->own >= 0 ? in->own : in->fd, 0, source_readable, in);
-    return in->watch ? 0 : -1;
+    in->watch =
+        must(loop_io_create(in->loop, in->own >= 0 ? in->own : in->fd, 0, source_readable, in));
+    return 0;
 }
 
-static int set_targets(struct input *in, const struct rank_name *names, size_t n)
+static void set_targets(struct input *in, const struct rank_name *names, size_t n)
 {
     in->chunk = n ? CHUNKS_TOTAL / n : 0;
     in->chunk = in->chunk > CHUNK ? CHUNK : in->chunk < CHUNK_MIN ? CHUNK_MIN : in->chunk;
-    in->targets = calloc(n ? n : 1, sizeof(*in->targets));
-    in->data = malloc(in->chunk);
-    if (!in->targets || !in->data)
-        return -1;
+    in->targets = must(calloc(n ? n : 1, sizeof(*in->targets)));
+    in->data = must(malloc(in->chunk));
     in->ntargets = in->nopen = n;
     for (size_t i = 0; i < n; i++)
         in->targets[i].name = names[i];
-    return 0;
 }
 
 struct input *input_create(struct loop *loop, int fd, const struct rank_name *targets, size_t n,
                            const struct input_events *events, void *arg, struct error *err)
 {
-    struct input *in = calloc(1, sizeof(*in));
-    if (in) {
-        *in = (struct input){.loop = loop, .events = *events, .arg = arg, .fd = fd, .own = -1};
-        in->scratch[0] = in->scratch[1] = -1;
-        loop_defer_init(&in->pump, loop, pump, in);
-        loop_timer_init(&in->foreground, loop, pump, in);
-    }
-    errno = ENOMEM;
-    if (!in || set_targets(in, targets, n) < 0 || open_source(in) < 0) {
-        error_errno(err, errno, "prepare standard input");
-        input_destroy(in);
-        return NULL;
-    }
-    return in;
+    struct input *in = must(calloc(1, sizeof(*in)));
+    *in = (struct input){.loop = loop, .events = *events, .arg = arg, .fd = fd, .own = -1};
+    in->scratch[0] = in->scratch[1] = -1;
+    loop_defer_init(&in->pump, loop, pump, in);
+    loop_timer_init(&in->foreground, loop, pump, in);
+    set_targets(in, targets, n);
+    if (open_source(in) == 0)
+        return in;
+    error_errno(err, errno, "prepare standard input");
+    input_destroy(in);
+    return NULL;
 }
 
 void input_destroy(struct input *in)

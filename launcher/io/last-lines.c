@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/must.h"
 #include "launcher/io/line-format.h"
 #include "launcher/io/output-lines.h"
 
@@ -47,13 +48,12 @@ static struct tail *find(const struct last_lines *l, struct rank_name name)
 static struct tail *get(struct last_lines *l, struct rank_name name)
 {
     struct tail *t = find(l, name);
-    if (t || !(t = calloc(1, sizeof(*t))))
+    if (t)
         return t;
+    t = must(calloc(1, sizeof(*t)));
     t->name = name;
-    if (tsearch(t, &l->all, by_name))
-        return t;
-    free(t);
-    return NULL;
+    must(tsearch(t, &l->all, by_name));
+    return t;
 }
 
 static void drop_first_line(struct buffer *b)
@@ -62,7 +62,7 @@ static void drop_first_line(struct buffer *b)
     buffer_consume(b, newline ? (size_t)(newline + 1 - buffer_ptr(b)) : buffer_len(b));
 }
 
-int last_lines_add(struct last_lines *l, const struct output_line *line)
+void last_lines_add(struct last_lines *l, const struct output_line *line)
 {
     static const struct line_format format = {.tag = true};
     struct line_writer writer = {.format = &format};
@@ -74,11 +74,9 @@ int last_lines_add(struct last_lines *l, const struct output_line *line)
         end.n = room;
         end.continues = true;
     }
-    if (!t || line_write(&writer, &end, NULL, false, &t->text) < 0)
-        return -1;
+    line_write(&writer, &end, NULL, false, &t->text);
     while (buffer_len(&t->text) > l->bytes)
         drop_first_line(&t->text);
-    return 0;
 }
 
 static int count_lines(const struct buffer *b)
@@ -95,16 +93,14 @@ int last_lines_get(const struct last_lines *l, struct rank_name name, struct buf
     int n = t ? count_lines(&t->text) : 0;
     for (; n > LAST_LINES; n--)
         drop_first_line(&t->text);
-    if (n > 0 && buffer_append(to, buffer_ptr(&t->text), buffer_len(&t->text)) < 0)
-        return -1;
+    if (n > 0)
+        must_do(buffer_append(to, buffer_ptr(&t->text), buffer_len(&t->text)));
     return n;
 }
 
 struct last_lines *last_lines_create(uint32_t nranks)
 {
-    struct last_lines *l = calloc(1, sizeof(*l));
-    if (!l)
-        return NULL;
+    struct last_lines *l = must(calloc(1, sizeof(*l)));
     l->bytes = ALL_BYTES / (nranks ? nranks : 1);
     l->bytes = l->bytes > LAST_LINES_BYTES ? LAST_LINES_BYTES : l->bytes;
     l->bytes = l->bytes < LEAST_BYTES ? LEAST_BYTES : l->bytes;

@@ -15,9 +15,8 @@ struct output_line;
 
 enum { LAST_LINES = 50, LAST_LINES_BYTES = 8192 };
 
-struct last_lines *last_lines_create(uint32_t nranks);                    /* NULL: out of memory */
-void last_lines_destroy(struct last_lines *l);                            /* NULL is fine */
-int last_lines_add(struct last_lines *l, const struct output_line *line); /* -1: out of memory */
-/* Appends the lines of a rank, each with rank and stream. Returns how many, or -1: out of memory.
- */
+struct last_lines *last_lines_create(uint32_t nranks);
+void last_lines_destroy(struct last_lines *l); /* NULL is fine */
+void last_lines_add(struct last_lines *l, const struct output_line *line);
+/* Appends the lines of a rank, each with rank and stream. Returns how many. */
 int last_lines_get(const struct last_lines *l, struct rank_name name, struct buffer *to);

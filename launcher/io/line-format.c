@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/must.h"
 #include "common/words.h"
 #include "launcher/io/output-lines.h"
 
@@ -13,52 +14,62 @@ bool line_format_is_set(const struct line_format *f)
     return f->tag || f->timestamp || f->pattern || f->whole || f->json;
 }
 
-static int put(struct buffer *to, const char *text)
+static void put_bytes(struct buffer *to, const void *p, size_t n)
 {
-    return buffer_append(to, text, strlen(text));
+    must_do(buffer_append(to, p, n));
 }
 
-static int put_time(struct line_writer *w, uint64_t ns, const char *behind, struct buffer *to)
+static void put(struct buffer *to, const char *text)
+{
+    put_bytes(to, text, strlen(text));
+}
+
+static void put_time(struct line_writer *w, uint64_t ns, bool utc, struct buffer *to)
 {
     char time[LINE_TIME];
-    line_clock_put(&w->clock, ns, false, time);
-    return buffer_append(to, time, sizeof(time)) < 0 ? -1 : put(to, behind);
+    line_clock_put(&w->clock, ns, utc, time);
+    put_bytes(to, time, sizeof(time));
 }
 
-static int put_tag(const struct output_line *line, bool stream, const char *ranks,
-                   struct buffer *to)
+static void put_tag(const struct output_line *line, bool stream, const char *ranks,
+                    struct buffer *to)
 {
     char name[RANK_NAME_TEXT];
-    if (put(to, "[") < 0 || put(to, ranks ? ranks : rank_name_format(line->head.name, name)) < 0 ||
-        put(to, "]") < 0)
-        return -1;
-    return !stream ? 0 : put(to, line->head.stream == 1 ? "<stdout>" : "<stderr>");
+    put(to, "[");
+    put(to, ranks ? ranks : rank_name_format(line->head.name, name));
+    put(to, "]");
+    if (stream)
+        put(to, line->head.stream == 1 ? "<stdout>" : "<stderr>");
 }
 
-static int put_prefix(struct line_writer *w, const struct output_line *line, const char *ranks,
-                      struct buffer *to)
+static void put_prefix(struct line_writer *w, const struct output_line *line, const char *ranks,
+                       struct buffer *to)
 {
     const struct line_format *f = w->format;
     bool tagged = f->tag || (ranks && !f->pattern);
-    if (f->timestamp && put_time(w, line->head.time_ns, tagged || f->pattern ? " " : "", to) < 0)
-        return -1;
-    if (f->pattern)
-        return output_pattern_expand(w->names, f->pattern, line->host, &line->head, ranks,
-                                     &w->clock, to);
-    if (tagged && put_tag(line, f->tag, ranks, to) < 0)
-        return -1;
+    if (f->timestamp) {
+        put_time(w, line->head.time_ns, false, to);
+        put(to, tagged || f->pattern ? " " : "");
+    }
+    if (f->pattern) {
+        output_pattern_expand(w->names, f->pattern, line->host, &line->head, ranks, &w->clock, to);
+        return;
+    }
+    if (tagged)
+        put_tag(line, f->tag, ranks, to);
     if (line->continues && (tagged || f->timestamp))
-        return put(to, "+ ");
-    return put(to, f->tag || f->timestamp ? ": " : tagged ? " " : "");
+        put(to, "+ ");
+    else
+        put(to, f->tag || f->timestamp ? ": " : tagged ? " " : "");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static int put_number(struct buffer *to, const char *key, int64_t n)
+static void put_number(struct buffer *to, const char *key, int64_t n)
 {
     char text[80];
     snprintf(text, sizeof(text), "\"%s\":%lld,", key, (long long)n);
-    return put(to, text);
+    put(to, text);
 }
 
 /* One character at p[0..n), of which it returns the bytes; what is no UTF-8 becomes U+FFFD. */
@@ -86,35 +97,32 @@ static bool is_plain(char c)
 }
 
 /* "KEY":"TEXT"; whether the text has bytes that are no UTF-8 in *ret_foreign. */
-static int put_string(struct buffer *to, const char *key, const char *p, size_t n,
-                      bool *ret_foreign)
+static void put_string(struct buffer *to, const char *key, const char *p, size_t n,
+                       bool *ret_foreign)
 {
     char text[8];
     *ret_foreign = false;
-    if (put(to, "\"") < 0 || put(to, key) < 0 || put(to, "\":\"") < 0)
-        return -1;
+    put(to, "\"");
+    put(to, key);
+    put(to, "\":\"");
     for (size_t at = 0; at < n;) {
         size_t plain = 0;
         while (at + plain < n && is_plain(p[at + plain]))
             plain++;
-        if (buffer_append(to, p + at, plain) < 0)
-            return -1;
+        put_bytes(to, p + at, plain);
         at += plain;
         if (at < n) {
             at += escape(p + at, n - at, text, ret_foreign);
-            if (put(to, text) < 0)
-                return -1;
+            put(to, text);
         }
     }
-    return put(to, "\"");
+    put(to, "\"");
 }
 
-static int put_base64(struct buffer *to, const uint8_t *p, size_t n)
+static void put_base64(struct buffer *to, const uint8_t *p, size_t n)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint8_t *at = buffer_reserve(to, (n + 2) / 3 * 4);
-    if (!at)
-        return -1;
+    uint8_t *at = must(buffer_reserve(to, (n + 2) / 3 * 4));
     for (size_t i = 0; i < n; i += 3) {
         uint32_t bits = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
                         (i + 2 < n ? p[i + 2] : 0);
@@ -124,10 +132,9 @@ static int put_base64(struct buffer *to, const uint8_t *p, size_t n)
         *at++ = (uint8_t)(i + 2 < n ? digit[bits & 63] : '=');
     }
     buffer_commit(to, (n + 2) / 3 * 4);
-    return 0;
 }
 
-static int put_source(struct line_writer *w, const struct output_line *line, struct buffer *to)
+static void put_source(struct line_writer *w, const struct output_line *line, struct buffer *to)
 {
     const struct output_names *names = w->names;
     struct output_rank rank = {.app = -1};
@@ -135,58 +142,66 @@ static int put_source(struct line_writer *w, const struct output_line *line, str
     bool foreign;
     if (names->describe)
         names->describe(names->arg, line->head.name, &rank);
-    if (put(to, "{") < 0 || put_number(to, "world", line->head.name.world) < 0 ||
-        put_number(to, "rank", line->head.name.rank) < 0 ||
-        put_string(to, "host", host, strlen(host), &foreign) < 0 || put(to, ",") < 0 ||
-        (rank.pid && put_number(to, "pid", rank.pid) < 0) ||
-        (rank.app >= 0 && put_number(to, "app", rank.app) < 0) ||
-        (rank.program &&
-         (put_string(to, "program", rank.program, strlen(rank.program), &foreign) < 0 ||
-          put(to, ",") < 0)))
-        return -1;
-    return put(to, line->head.stream == 1 ? "\"stream\":\"stdout\"," : "\"stream\":\"stderr\",");
+    put(to, "{");
+    put_number(to, "world", line->head.name.world);
+    put_number(to, "rank", line->head.name.rank);
+    put_string(to, "host", host, strlen(host), &foreign);
+    put(to, ",");
+    if (rank.pid)
+        put_number(to, "pid", rank.pid);
+    if (rank.app >= 0)
+        put_number(to, "app", rank.app);
+    if (rank.program) {
+        put_string(to, "program", rank.program, strlen(rank.program), &foreign);
+        put(to, ",");
+    }
+    put(to, line->head.stream == 1 ? "\"stream\":\"stdout\"," : "\"stream\":\"stderr\",");
 }
 
-static int write_json(struct line_writer *w, const struct output_line *line, struct buffer *to)
+static void write_json(struct line_writer *w, const struct output_line *line, struct buffer *to)
 {
-    char time[LINE_TIME];
     bool foreign;
-    line_clock_put(&w->clock, line->head.time_ns, true, time);
-    if (put_source(w, line, to) < 0 || put(to, "\"time\":\"") < 0 ||
-        buffer_append(to, time, sizeof(time)) < 0 || put(to, "Z\",") < 0 ||
-        put_string(to, "text", (const char *)line->text, line->n, &foreign) < 0)
-        return -1;
-    if (foreign && (put(to, ",\"base64\":\"") < 0 || put_base64(to, line->text, line->n) < 0 ||
-                    put(to, "\"") < 0))
-        return -1;
-    return put(to, line->continues ? ",\"continues\":true" : "") < 0 ||
-                   put(to, line->has_newline ? "}\n" : ",\"newline\":false}\n") < 0
-               ? -1
-               : 0;
+    put_source(w, line, to);
+    put(to, "\"time\":\"");
+    put_time(w, line->head.time_ns, true, to);
+    put(to, "Z\",");
+    put_string(to, "text", (const char *)line->text, line->n, &foreign);
+    if (foreign) {
+        put(to, ",\"base64\":\"");
+        put_base64(to, line->text, line->n);
+        put(to, "\"");
+    }
+    put(to, line->continues ? ",\"continues\":true" : "");
+    put(to, line->has_newline ? "}\n" : ",\"newline\":false}\n");
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
 /* Six colours that can be read on black and on white. */
-static int put_colored_prefix(struct line_writer *w, const struct output_line *line,
-                              struct buffer *to)
+static void put_colored_prefix(struct line_writer *w, const struct output_line *line,
+                               struct buffer *to)
 {
     char color[16];
     const struct line_format *f = w->format;
     if (!f->tag && !f->timestamp && !f->pattern)
-        return 0;
+        return;
     snprintf(color, sizeof(color), "\033[3%um", 1 + line->head.name.rank % 6);
-    return put(to, color) < 0 || put_prefix(w, line, NULL, to) < 0 ? -1 : put(to, "\033[0m");
+    put(to, color);
+    put_prefix(w, line, NULL, to);
+    put(to, "\033[0m");
 }
 
-int line_write(struct line_writer *w, const struct output_line *line, const char *ranks,
-               bool is_colored, struct buffer *to)
+void line_write(struct line_writer *w, const struct output_line *line, const char *ranks,
+                bool is_colored, struct buffer *to)
 {
-    if (w->format->json)
-        return write_json(w, line, to);
-    return (is_colored && !ranks ? put_colored_prefix(w, line, to)
-                                 : put_prefix(w, line, ranks, to)) < 0 ||
-                   buffer_append(to, line->text, line->n) < 0 || put(to, "\n") < 0
-               ? -1
-               : 0;
+    if (w->format->json) {
+        write_json(w, line, to);
+        return;
+    }
+    if (is_colored && !ranks)
+        put_colored_prefix(w, line, to);
+    else
+        put_prefix(w, line, ranks, to);
+    put_bytes(to, line->text, line->n);
+    put(to, "\n");
 }

@@ -42,6 +42,6 @@ struct line_writer {
     struct line_clock clock;
 };
 /* Append the line and a newline. ranks: the set of ranks that have written it; NULL: it is this
- * rank's alone, which may be shown by a colour. -1: out of memory. */
-int line_write(struct line_writer *w, const struct output_line *line, const char *ranks,
-               bool is_colored, struct buffer *to);
+ * rank's alone, which may be shown by a colour. */
+void line_write(struct line_writer *w, const struct output_line *line, const char *ranks,
+                bool is_colored, struct buffer *to);

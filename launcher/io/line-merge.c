@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/idset.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "launcher/io/output-lines.h"
@@ -64,10 +65,10 @@ static size_t size_of(const struct waiting *w)
 static void release_first(struct line_merge *m)
 {
     struct waiting *w = at(m, m->first);
-    AUTO_FREE char *set = idset_format(&w->ranks);
+    AUTO_FREE char *set = must(idset_format(&w->ranks));
     uint32_t world = w->line.head.name.world;
-    AUTO_FREE char *named = set && world > 0 ? text_format("%u.%s", world, set) : NULL;
-    m->events.merged(m->arg, &w->line, named ? named : set ? set : "?");
+    AUTO_FREE char *named = world > 0 ? must(text_format("%u.%s", world, set)) : NULL;
+    m->events.merged(m->arg, &w->line, named ? named : set);
     m->bytes -= size_of(w);
     idset_free(&w->ranks);
     free(w->text);
@@ -112,12 +113,9 @@ bool line_merge_is_empty(const struct line_merge *m)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-/* NULL: out of memory. */
 static struct waiting *append(struct line_merge *m, uint64_t hash, const struct output_line *l)
 {
-    uint8_t *text = malloc(l->n ? l->n : 1);
-    if (!text)
-        return NULL;
+    uint8_t *text = must(malloc(l->n ? l->n : 1));
     if (m->end - m->first == WAITING_MAX)
         release_first(m);
     if (l->n)
@@ -131,23 +129,19 @@ static struct waiting *append(struct line_merge *m, uint64_t hash, const struct 
     return w;
 }
 
-int line_merge_add(struct line_merge *m, const struct output_line *l)
+void line_merge_add(struct line_merge *m, const struct output_line *l)
 {
     uint64_t hash = hash_bytes(l->text, l->n);
     uint64_t number = *l->merge_state + 1 > m->first ? *l->merge_state + 1 : m->first;
     while (number < m->end && !is_same(at(m, number), hash, l))
         number++;
     struct waiting *w = number < m->end ? at(m, number) : append(m, hash, l);
-    if (!w)
-        return -1;
     size_t before = size_of(w);
-    if (idset_add(&w->ranks, l->head.name.rank) < 0)
-        return -1;
+    must_do(idset_add(&w->ranks, l->head.name.rank));
     *l->merge_state = number;
     w->nranks++;
     m->bytes += size_of(w) - before;
     release_due(m, loop_now());
-    return 0;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -155,9 +149,7 @@ int line_merge_add(struct line_merge *m, const struct output_line *l)
 struct line_merge *line_merge_create(struct loop *loop, uint32_t nranks,
                                      const struct line_merge_events *events, void *arg)
 {
-    struct line_merge *m = calloc(1, sizeof(*m));
-    if (!m)
-        return NULL;
+    struct line_merge *m = must(calloc(1, sizeof(*m)));
     *m = (struct line_merge){.events = *events, .arg = arg, .nranks = nranks, .first = 1, .end = 1};
     loop_timer_init(&m->timer, loop, waited, m);
     return m;

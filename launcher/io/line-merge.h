@@ -22,11 +22,11 @@ struct line_merge_events {
     void (*settled)(void *arg);
 };
 
-/* nranks: of world 0. NULL: out of memory. */
+/* nranks: of world 0. */
 struct line_merge *line_merge_create(struct loop *loop, uint32_t nranks,
                                      const struct line_merge_events *events, void *arg);
 void line_merge_destroy(struct line_merge *m); /* lines that wait are lost. NULL is fine */
-/* A rank has written the line, which is copied. Calls `merged`. -1: out of memory. */
-int line_merge_add(struct line_merge *m, const struct output_line *line);
+/* A rank has written the line, which is copied. Calls `merged`. */
+void line_merge_add(struct line_merge *m, const struct output_line *line);
 void line_merge_flush(struct line_merge *m);          /* nothing waits any longer. NULL is fine */
 bool line_merge_is_empty(const struct line_merge *m); /* NULL is */

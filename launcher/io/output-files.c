@@ -13,6 +13,7 @@
 
 #include "common/buffer.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "wire/messages/frame.h"
 
 enum { OPEN_MAX_FILES = 256 }; /* descriptors at once; others are opened again when written to */
@@ -42,15 +43,13 @@ static int by_path(const void *a, const void *b)
 
 static struct file *get_file(struct output_files *f, const char *path)
 {
-    struct file *new = calloc(1, sizeof(*new) + strlen(path) + 1);
-    if (!new)
-        return NULL;
+    struct file *new = must(calloc(1, sizeof(*new) + strlen(path) + 1));
     new->fd = -1;
     memcpy(new->path, path, strlen(path) + 1);
-    struct file **found = tsearch(new, &f->all, by_path);
-    if (!found || *found != new)
+    struct file **found = must(tsearch(new, &f->all, by_path));
+    if (*found != new)
         free(new);
-    return found ? *found : NULL;
+    return *found;
 }
 
 /* mkdir -p of what is before the last '/'. */
@@ -100,25 +99,21 @@ int output_files_put(struct output_files *f, uint32_t host, const struct bulk_he
 {
     const char *pattern = f->options.patterns[h->stream - 1];
     buffer_consume(&f->path, buffer_len(&f->path));
-    if (output_pattern_expand(f->names, pattern, host, h, NULL, NULL, &f->path) < 0 ||
-        buffer_append(&f->path, "", 1) < 0)
-        return error_errno(err, ENOMEM, "name the file for '%.60s'", pattern);
+    output_pattern_expand(f->names, pattern, host, h, NULL, NULL, &f->path);
+    must_do(buffer_append(&f->path, "", 1));
     const char *path = (const char *)buffer_ptr(&f->path);
     struct file *file = get_file(f, path);
-    if (!file || open_file(f, file) < 0 || fd_write_all(file->fd, data, n) < 0)
+    if (open_file(f, file) < 0 || fd_write_all(file->fd, data, n) < 0)
         return error_errno(err, errno, "write the output of rank %u to '%.200s'", h->name.rank,
                            path);
     return 0;
 }
 
 struct output_files *output_files_create(const struct output_files_options *o,
-                                         const struct output_names *names, struct error *err)
+                                         const struct output_names *names)
 {
-    struct output_files *f = calloc(1, sizeof(*f));
-    if (!f)
-        error_errno(err, ENOMEM, "prepare files of output");
-    else
-        *f = (struct output_files){.options = *o, .names = names};
+    struct output_files *f = must(calloc(1, sizeof(*f)));
+    *f = (struct output_files){.options = *o, .names = names};
     return f;
 }
 

@@ -22,7 +22,7 @@ struct output_files_options {
 
 /* names outlives it. */
 struct output_files *output_files_create(const struct output_files_options *o,
-                                         const struct output_names *names, struct error *err);
+                                         const struct output_names *names);
 void output_files_destroy(struct output_files *f); /* NULL is fine */
 /* Does this stream (1 or 2) go to files? */
 bool output_files_take(const struct output_files *f, unsigned stream);

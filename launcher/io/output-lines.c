@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "common/must.h"
 
 struct stream { /* of a rank */
     struct output_line line;
@@ -47,29 +48,27 @@ static struct stream *find_stream(struct output_lines *t, const struct bulk_head
 static struct stream *get_stream(struct output_lines *t, uint32_t host, const struct bulk_header *h)
 {
     struct stream *s = find_stream(t, h);
-    if (s || !(s = calloc(1, sizeof(*s))))
+    if (s)
         return s;
+    s = must(calloc(1, sizeof(*s)));
     s->line = (struct output_line){.head = *h, .host = host, .merge_state = &s->merge_state};
-    if (tsearch(s, &t->all, by_rank_and_stream))
-        return s;
-    free(s);
-    return NULL;
+    must(tsearch(s, &t->all, by_rank_and_stream));
+    return s;
 }
 
 /* The part and the text behind it are a line. */
-static int emit(struct output_lines *t, struct stream *s, const uint8_t *text, size_t n,
-                bool has_newline)
+static void emit(struct output_lines *t, struct stream *s, const uint8_t *text, size_t n,
+                 bool has_newline)
 {
-    if (buffer_len(&s->part) && n && buffer_append(&s->part, text, n) < 0)
-        return -1;
+    if (buffer_len(&s->part) && n)
+        must_do(buffer_append(&s->part, text, n));
     bool whole = buffer_len(&s->part) == 0;
     s->line.text = whole ? text : buffer_ptr(&s->part);
     s->line.n = whole ? n : buffer_len(&s->part);
     s->line.has_newline = has_newline;
-    int failed = t->take(t->arg, &s->line);
+    t->take(t->arg, &s->line);
     s->line.continues = !has_newline;
     buffer_free(&s->part);
-    return failed;
 }
 
 /* Where a line that goes on behind n bytes can be cut: not within a character. */
@@ -81,48 +80,45 @@ static size_t place_to_cut(const uint8_t *p, size_t n)
     return (p[at] & 0xc0) == 0x80 ? n : at;
 }
 
-/* Take one line, or a part of one, from the text: how many bytes, or -1. */
-static ssize_t take_line(struct output_lines *t, struct stream *s, const uint8_t *p, size_t n)
+/* Take one line, or a part of one, from the text: how many bytes. */
+static size_t take_line(struct output_lines *t, struct stream *s, const uint8_t *p, size_t n)
 {
     size_t room = OUTPUT_LINE_MAX - buffer_len(&s->part);
     const uint8_t *nl = memchr(p, '\n', n < room + 1 ? n : room + 1);
-    if (nl)
-        return emit(t, s, p, (size_t)(nl - p), true) < 0 ? -1 : nl - p + 1;
+    if (nl) {
+        emit(t, s, p, (size_t)(nl - p), true);
+        return (size_t)(nl - p) + 1;
+    }
     if (n > room) {
         size_t cut = place_to_cut(p, room);
-        return emit(t, s, p, cut, false) < 0 ? -1 : (ssize_t)cut;
+        emit(t, s, p, cut, false);
+        return cut;
     }
-    return buffer_append(&s->part, p, n) < 0 ? -1 : (ssize_t)n;
+    must_do(buffer_append(&s->part, p, n));
+    return n;
 }
 
-static int end_stream(struct output_lines *t, struct stream *s)
+static void end_stream(struct output_lines *t, struct stream *s)
 {
-    int failed = 0;
     if (buffer_len(&s->part))
-        failed = emit(t, s, NULL, 0, false);
+        emit(t, s, NULL, 0, false);
     tdelete(s, &t->all, by_rank_and_stream);
     stream_free(s);
-    return failed;
 }
 
-int lines_put(struct output_lines *t, uint32_t host, const struct bulk_header *h, const uint8_t *p,
-              size_t n)
+void lines_put(struct output_lines *t, uint32_t host, const struct bulk_header *h, const uint8_t *p,
+               size_t n)
 {
     struct stream *s = n ? get_stream(t, host, h) : find_stream(t, h);
-    if (!s)
-        return n ? -1 : 0;
-    if (n == 0)
-        return end_stream(t, s);
+    if (s && n == 0)
+        end_stream(t, s);
     while (n > 0) {
         if (buffer_len(&s->part) == 0)
             s->line.head.time_ns = h->time_ns;
-        ssize_t took = take_line(t, s, p, n);
-        if (took < 0)
-            return -1;
+        size_t took = take_line(t, s, p, n);
         p += took;
-        n -= (size_t)took;
+        n -= took;
     }
-    return 0;
 }
 
 bool lines_find_open(const struct output_lines *t, uint32_t *ret_host, struct bulk_header *ret)
@@ -137,9 +133,8 @@ bool lines_find_open(const struct output_lines *t, uint32_t *ret_host, struct bu
 
 struct output_lines *lines_create(output_line_fn take, void *arg)
 {
-    struct output_lines *t = calloc(1, sizeof(*t));
-    if (t)
-        *t = (struct output_lines){.take = take, .arg = arg};
+    struct output_lines *t = must(calloc(1, sizeof(*t)));
+    *t = (struct output_lines){.take = take, .arg = arg};
     return t;
 }
 

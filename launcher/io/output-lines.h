@@ -25,15 +25,13 @@ struct output_line {
     uint64_t *merge_state; /* of the rank's stream, 0 at first: line-merge.c's */
 };
 
-/* Returns -1: out of memory. */
-typedef int (*output_line_fn)(void *arg, const struct output_line *line);
+typedef void (*output_line_fn)(void *arg, const struct output_line *line);
 
-struct output_lines *lines_create(output_line_fn take, void *arg); /* NULL: out of memory */
+struct output_lines *lines_create(output_line_fn take, void *arg);
 void lines_destroy(struct output_lines *t); /* unfinished lines are lost. NULL is fine */
 
-/* A rank has written n bytes to a stream; n 0: the stream has ended. Calls `take` for each line.
- * -1: out of memory. */
-int lines_put(struct output_lines *t, uint32_t host, const struct bulk_header *h, const uint8_t *p,
-              size_t n);
+/* A rank has written n bytes to a stream; n 0: the stream has ended. Calls `take` for each line. */
+void lines_put(struct output_lines *t, uint32_t host, const struct bulk_header *h, const uint8_t *p,
+               size_t n);
 /* A stream that was not ended. False: there is none. */
 bool lines_find_open(const struct output_lines *t, uint32_t *ret_host, struct bulk_header *ret);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/buffer.h"
+#include "common/must.h"
 #include "wire/messages/frame.h"
 
 #define LETTERS "rRthNnpgjJsu%"
@@ -79,70 +80,63 @@ static const char *user_name(void)
     return pw ? pw->pw_name : "";
 }
 
-static int put_text(struct buffer *to, const char *text)
+static const char *number_text(int width, int64_t n, char text[32])
 {
-    return buffer_append(to, text, strlen(text));
+    snprintf(text, 32, "%0*lld", width > 1 ? width : 1, (long long)n);
+    return text;
 }
 
-static int put_number(struct buffer *to, int width, int64_t n)
-{
-    char text[32];
-    snprintf(text, sizeof(text), "%0*lld", width > 1 ? width : 1, (long long)n);
-    return put_text(to, text);
-}
-
-static int put_letter(const struct output_names *o, char letter, int width, uint32_t host,
-                      const struct bulk_header *h, const char *ranks, struct line_clock *clock,
-                      struct buffer *to)
+/* What the letter, but not 't', stands for; numbers are put into text. */
+static const char *letter_text(const struct output_names *o, char letter, int width, uint32_t host,
+                               const struct bulk_header *h, const char *ranks, char text[32])
 {
     struct output_rank rank = {.app = -1};
-    char time[LINE_TIME];
-    if (letter == 't' && clock) {
-        line_clock_put(clock, h->time_ns, false, time);
-        return buffer_append(to, time, sizeof(time));
-    }
     if ((letter == 'p' || letter == 'g') && o->describe)
         o->describe(o->arg, h->name, &rank);
     switch (letter) {
     case 'r':
     case 'R':
-        if (ranks)
-            return put_text(to, ranks);
-        return put_number(to, letter == 'R' ? digits(o->nranks ? o->nranks - 1 : 0) : width,
-                          h->name.rank);
+        if (letter == 'R')
+            width = digits(o->nranks ? o->nranks - 1 : 0);
+        return ranks ? ranks : number_text(width, h->name.rank, text);
     case 'n':
-        return put_number(to, width, host);
+        return number_text(width, host, text);
     case 'p':
-        return rank.pid ? put_number(to, width, rank.pid) : put_text(to, "-");
+        return rank.pid ? number_text(width, rank.pid, text) : "-";
     case 'g':
-        return rank.app >= 0 ? put_number(to, width, rank.app) : put_text(to, "-");
+        return rank.app >= 0 ? number_text(width, rank.app, text) : "-";
     case 'h':
     case 'N':
-        return put_text(to, o->hosts[host]);
+        return o->hosts[host];
     case 's':
-        return put_text(to, h->stream == 1 ? "stdout" : "stderr");
+        return h->stream == 1 ? "stdout" : "stderr";
     case 'u':
-        return put_text(to, user_name());
+        return user_name();
     case '%':
-        return put_text(to, "%");
+        return "%";
     default: /* j, J */
-        return put_text(to, o->job);
+        return o->job;
     }
 }
 
-int output_pattern_expand(const struct output_names *o, const char *pattern, uint32_t host,
-                          const struct bulk_header *h, const char *ranks, struct line_clock *clock,
-                          struct buffer *to)
+void output_pattern_expand(const struct output_names *o, const char *pattern, uint32_t host,
+                           const struct bulk_header *h, const char *ranks, struct line_clock *clock,
+                           struct buffer *to)
 {
     for (;;) {
         int width;
-        size_t plain = strcspn(pattern, "%");
+        char time[LINE_TIME], number[32];
         const char *letter = next_letter(pattern, &width);
-        if (buffer_append(to, pattern, plain) < 0 ||
-            (letter && put_letter(o, *letter, width, host, h, ranks, clock, to) < 0))
-            return -1;
+        must_do(buffer_append(to, pattern, strcspn(pattern, "%")));
         if (!letter)
-            return 0;
+            return;
+        if (*letter == 't' && clock) {
+            line_clock_put(clock, h->time_ns, false, time);
+            must_do(buffer_append(to, time, sizeof(time)));
+        } else {
+            const char *text = letter_text(o, *letter, width, host, h, ranks, number);
+            must_do(buffer_append(to, text, strlen(text)));
+        }
         pattern = letter + 1;
     }
 }

@@ -54,7 +54,7 @@ int output_pattern_check(const char *pattern, struct error *err);
 /* The letter of a pattern that is one of these; 0: none is. */
 char output_pattern_has(const char *pattern, const char *letters);
 /* Append the text for what a rank on a host writes. ranks: instead of the rank; NULL: the rank.
- * clock: of local time; NULL: the pattern has no %t. 0, or -1: out of memory. */
-int output_pattern_expand(const struct output_names *names, const char *pattern, uint32_t host,
-                          const struct bulk_header *h, const char *ranks, struct line_clock *clock,
-                          struct buffer *to);
+ * clock: of local time; NULL: the pattern has no %t. */
+void output_pattern_expand(const struct output_names *names, const char *pattern, uint32_t host,
+                           const struct bulk_header *h, const char *ranks, struct line_clock *clock,
+                           struct buffer *to);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/loop.h"
+#include "common/must.h"
 
 enum {
     SAFE_WRITE = 4096, /* PIPE_BUF: what a writable pipe takes whole */
@@ -27,7 +28,7 @@ static void forget(struct output_sink *s)
     s->events.advanced(s->arg);
 }
 
-void sink_fail(struct output_sink *s, int code)
+static void sink_fail(struct output_sink *s, int code)
 {
     forget(s);
     s->events.failed(s->arg, code);
@@ -104,8 +105,7 @@ void sink_put(struct output_sink *s, const uint8_t *p, size_t n)
         return;
     s->at_line_start = p[n - 1] == '\n';
     s->written += done;
-    if (done < n && buffer_append(&s->queue, p + done, n - done) < 0)
-        sink_fail(s, ENOMEM);
+    must_do(buffer_append(&s->queue, p + done, n - done));
     want_write(s);
 }
 
@@ -194,14 +194,13 @@ static void find_way(struct output_sink *s, int fd, mode_t mode)
     }
 }
 
-int sink_open(struct output_sink *s, struct loop *loop, int fd, mode_t mode,
-              const struct sink_events *events, void *arg)
+void sink_open(struct output_sink *s, struct loop *loop, int fd, mode_t mode,
+               const struct sink_events *events, void *arg)
 {
     *s = (struct output_sink){.events = *events, .arg = arg, .own = -1, .at_line_start = true};
     find_way(s, fd, mode);
     if (s->way != WAY_DIRECT)
-        s->watch = loop_io_create(loop, s->fd, 0, sink_writable, s);
-    return s->way == WAY_DIRECT || s->watch ? 0 : -1;
+        s->watch = must(loop_io_create(loop, s->fd, 0, sink_writable, s));
 }
 
 void sink_close(struct output_sink *s)

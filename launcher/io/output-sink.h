@@ -46,9 +46,9 @@ struct output_sink {
     struct loop_io *watch; /* NULL with WAY_DIRECT */
 };
 
-/* mode: the kind of fd (st_mode), which stays the caller's. -1: out of memory. */
-int sink_open(struct output_sink *s, struct loop *loop, int fd, mode_t mode,
-              const struct sink_events *events, void *arg);
+/* mode: the kind of fd (st_mode), which stays the caller's. */
+void sink_open(struct output_sink *s, struct loop *loop, int fd, mode_t mode,
+               const struct sink_events *events, void *arg);
 void sink_close(struct output_sink *s); /* what is queued is lost. Zero is fine */
 
 /* Write n bytes behind those that came before. A dead sink forgets them. */
@@ -62,7 +62,6 @@ ssize_t sink_move(struct output_sink *s, int from, size_t n);
 
 /* Drop what waits, and all that comes later. Returns the bytes dropped; does not call `failed`. */
 uint64_t sink_drop(struct output_sink *s);
-void sink_fail(struct output_sink *s, int code); /* the caller's reason why it ends here */
 
 bool sink_is_empty(const struct output_sink *s); /* nothing is queued */
 uint64_t sink_end(const struct output_sink *s);  /* bytes that were put in */

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/must.h"
 #include "launcher/io/last-lines.h"
 #include "launcher/io/line-merge.h"
 #include "launcher/io/output-lines.h"
@@ -98,8 +99,7 @@ static void add_due(struct outlet *l, uint32_t host, unsigned stream, uint64_t c
         last->credit += credit;
         return;
     }
-    if (buffer_append(&l->dues, &d, sizeof(d)) < 0)
-        give_credit(l->o, host, stream, credit); /* rather than stop the host for good */
+    must_do(buffer_append(&l->dues, &d, sizeof(d)));
 }
 
 static void pay_dues(void *arg)
@@ -151,18 +151,17 @@ static int open_outlets(struct output *o, struct loop *loop, struct error *err)
 {
     struct stat st[STREAMS];
     for (int i = 0; i < STREAMS; i++) {
-        const char *name = i == 0 ? "output" : "error";
         struct outlet *l = &o->outlets[i];
         l->o = o;
         o->of[i] = l;
         if (fstat(o->setup.fds[i], &st[i]) < 0)
-            return error_errno(err, errno, "use standard %s", name);
+            return error_errno(err, errno, "use standard %s", i == 0 ? "output" : "error");
         int same = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino;
         if (i > 0 && (o->setup.options.merge_streams || o->setup.options.lines.json ||
                       (same && o->outlets[0].sink.way != WAY_DIRECT)))
             o->of[i] = &o->outlets[0];
-        else if (sink_open(&l->sink, loop, o->setup.fds[i], st[i].st_mode, &sink_events, l) < 0)
-            return error_errno(err, ENOMEM, "watch standard %s", name);
+        else
+            sink_open(&l->sink, loop, o->setup.fds[i], st[i].st_mode, &sink_events, l);
         l->is_colored = is_colored(o->setup.options.lines.color, o->setup.fds[i]);
         o->of[i]->streams |= 1 << (i + 1);
     }
@@ -195,25 +194,23 @@ static void write_line(struct output *o, const struct output_line *line, const c
     const struct outlet *outlet = o->of[line->head.stream - 1];
     struct output_sink *s = &o->of[line->head.stream - 1]->sink;
     struct buffer *to = sink_queue(s);
-    if (to && line_write(&o->writer, line, ranks, outlet->is_colored, to) < 0)
-        sink_fail(s, ENOMEM);
+    if (to)
+        line_write(&o->writer, line, ranks, outlet->is_colored, to);
 }
 
-static int take_line(void *arg, const struct output_line *line)
+static void take_line(void *arg, const struct output_line *line)
 {
     struct output *o = arg;
-    if (o->last && last_lines_add(o->last, line) < 0)
-        return -1;
-    if (o->is_formatted && output_files_take(o->files, line->head.stream) &&
-        line_write(&o->writer, line, NULL, false, &o->to_file) < 0)
-        return -1;
+    if (o->last)
+        last_lines_add(o->last, line);
+    if (o->is_formatted && output_files_take(o->files, line->head.stream))
+        line_write(&o->writer, line, NULL, false, &o->to_file);
     if (!goes_on(o, line->head.stream))
-        return 0;
+        return;
     if (o->merge)
-        return line_merge_add(o->merge, line);
-    if (o->is_formatted)
+        line_merge_add(o->merge, line);
+    else if (o->is_formatted)
         write_line(o, line, NULL);
-    return 0;
 }
 
 static void line_merged(void *arg, const struct output_line *line, const char *ranks)
@@ -244,8 +241,7 @@ static void put_by_line(struct output *o, uint32_t host, const struct bulk_heade
                         const uint8_t *p, size_t n)
 {
     const bool waited[STREAMS] = {!sink_is_empty(&o->of[0]->sink), !sink_is_empty(&o->of[1]->sink)};
-    if (lines_put(o->lines, host, h, p, n) < 0)
-        sink_fail(&o->of[h->stream - 1]->sink, ENOMEM);
+    lines_put(o->lines, host, h, p, n);
     flush_lines(o, waited);
 }
 
@@ -327,40 +323,29 @@ void output_show_last_lines(struct output *o, struct rank_name name, const char 
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int prepare_lines(struct output *o, struct loop *loop)
+static void prepare_lines(struct output *o, struct loop *loop)
 {
     const struct output_options *wish = &o->setup.options;
     o->writer = (struct line_writer){.format = &wish->lines, .names = &o->setup.names};
     o->is_formatted = line_format_is_set(&wish->lines);
-    if (wish->merge_lines &&
-        !(o->merge = line_merge_create(loop, o->setup.names.nranks, &merge_events, o)))
-        return -1;
-    if (wish->first_failure && !(o->last = last_lines_create(o->setup.names.nranks)))
-        return -1;
-    if ((o->is_formatted || o->merge || o->last) && !(o->lines = lines_create(take_line, o)))
-        return -1;
-    return 0;
-}
-
-static int prepare_files(struct output *o, struct error *err)
-{
-    const struct output_files_options *wish = &o->setup.options.files;
-    if (!wish->patterns[0] && !wish->patterns[1])
-        return 0;
-    o->files = output_files_create(wish, &o->setup.names, err);
-    return o->files ? 0 : -1;
+    if (wish->merge_lines)
+        o->merge = line_merge_create(loop, o->setup.names.nranks, &merge_events, o);
+    if (wish->first_failure)
+        o->last = last_lines_create(o->setup.names.nranks);
+    if (o->is_formatted || o->merge || o->last)
+        o->lines = lines_create(take_line, o);
+    if (wish->files.patterns[0] || wish->files.patterns[1])
+        o->files = output_files_create(&wish->files, &o->setup.names);
 }
 
 struct output *output_create(struct loop *loop, const struct output_setup *setup,
                              const struct output_events *events, void *arg, struct error *err)
 {
-    struct output *o = calloc(1, sizeof(*o));
-    if (o)
-        *o = (struct output){.setup = *setup, .events = *events, .arg = arg};
-    if (!o || !(o->credit = calloc(setup->nhosts + 1, sizeof(*o->credit))) ||
-        prepare_lines(o, loop) < 0 || prepare_files(o, err) < 0)
-        error_errno(err, ENOMEM, "prepare the output");
-    else if (open_outlets(o, loop, err) == 0)
+    struct output *o = must(calloc(1, sizeof(*o)));
+    *o = (struct output){.setup = *setup, .events = *events, .arg = arg};
+    o->credit = must(calloc(setup->nhosts + 1, sizeof(*o->credit)));
+    prepare_lines(o, loop);
+    if (open_outlets(o, loop, err) == 0)
         return o;
     output_destroy(o);
     return NULL;

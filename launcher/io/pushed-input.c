@@ -11,6 +11,7 @@
 #include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "launcher/tunables.h"
 
 struct push {
@@ -64,13 +65,12 @@ void pushed_input_put(struct pushed_input *p, void *host, uint64_t id, const voi
         p->answer(host, id, PUSH_NO_INPUT);
         return;
     }
-    struct push *push = calloc(1, sizeof(*push));
-    if (!push || buffer_len(&p->waiting) + n > PUSHED_INPUT_MAX ||
-        buffer_append(&p->waiting, data, n) < 0) {
-        free(push);
+    if (buffer_len(&p->waiting) + n > PUSHED_INPUT_MAX) {
         p->answer(host, id, PUSH_TOO_MUCH);
         return;
     }
+    must_do(buffer_append(&p->waiting, data, n));
+    struct push *push = must(calloc(1, sizeof(*push)));
     push->host = host;
     push->id = id;
     push->until = p->written + buffer_len(&p->waiting);
@@ -96,19 +96,16 @@ int pushed_input_fd(const struct pushed_input *p)
 
 struct pushed_input *pushed_input_create(struct loop *loop, push_answer_f answer, struct error *err)
 {
-    struct pushed_input *p = calloc(1, sizeof(*p));
-    if (p) {
-        *p = (struct pushed_input){.answer = answer, .ends = {-1, -1}};
-        STAILQ_INIT(&p->pushes);
+    struct pushed_input *p = must(calloc(1, sizeof(*p)));
+    *p = (struct pushed_input){.answer = answer, .ends = {-1, -1}};
+    STAILQ_INIT(&p->pushes);
+    if (pipe2(p->ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+        error_errno(err, errno, "prepare the input that tools push");
+        pushed_input_destroy(p);
+        return NULL;
     }
-    errno = ENOMEM;
-    if (p && pipe2(p->ends, O_CLOEXEC | O_NONBLOCK) == 0)
-        p->watch = loop_io_create(loop, p->ends[1], 0, writable, p);
-    if (p && p->watch)
-        return p;
-    error_errno(err, errno, "prepare the input that tools push");
-    pushed_input_destroy(p);
-    return NULL;
+    p->watch = must(loop_io_create(loop, p->ends[1], 0, writable, p));
+    return p;
 }
 
 void pushed_input_destroy(struct pushed_input *p)

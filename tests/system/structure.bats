@@ -247,6 +247,14 @@ END
     [ ! -s wrong ]
 }
 
+@test "only mprun, mpstarter and tools end for want of memory" {
+    cd "$MPRUN_SOURCE"
+    run grep -rlE '\bmust(_do)?\(' --include='*.c' $PROGRAMS $LIBRARIES model common
+    echo "$output"
+    [[ $output == *launcher/run.c* ]]
+    [[ $'\n'$output != *$'\n'@(common|model|wire|plan|containment|rm-adapters|node-daemon|pmix-server)/* ]]
+}
+
 @test "every source file begins with its licence" {
     cd "$MPRUN_SOURCE"
     find $PROGRAMS $LIBRARIES model common tests bench examples -name '*.[ch]' -exec \

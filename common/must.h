@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* must.h - memory that a program has, or it ends
+ *
+ * For mprun, mpstarter and the tools alone: nothing that they could still do without memory is of
+ * use, and when one of them ends, for whatever reason, the others clean up. Libraries, and what
+ * runs as root, return an error instead. */
+#pragma once
+
+/* Say that there is no memory, and end the program with EXIT_CODE_MPRUN. */
+void out_of_memory(void) __attribute__((noreturn, cold));
+
+/* Returns p, what an allocation has returned. */
+static inline void *must(void *p)
+{
+    if (!p)
+        out_of_memory();
+    return p;
+}
+
+/* Takes the result of a function that returns -1 for no other reason than that there is no memory.
+ */
+static inline void must_do(int result)
+{
+    if (result < 0)
+        out_of_memory();
+}
