@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "launcher/run.h"
 #include "wire/messages/placements.h"
 
@@ -24,17 +25,16 @@ static const char *agent_state_text(enum agent_state s)
 static void send_status(struct run *r, struct link *to, const char *refused)
 {
     Mprun__StatusReply m = MPRUN__STATUS_REPLY__INIT;
-    AUTO_FREE struct placement *hosts = calloc(r->plan->nhosts, sizeof(*hosts));
-    AUTO_FREE char **states = calloc(r->plan->nhosts, sizeof(*states));
+    AUTO_FREE struct placement *hosts = must(calloc(r->plan->nhosts + 1, sizeof(*hosts)));
+    AUTO_FREE char **states = must(calloc(r->plan->nhosts + 1, sizeof(*states)));
     struct rank_counts n = r->record.counts;
     struct packed_placements packed;
-    for (size_t i = 0; hosts && states && i < r->plan->nhosts; i++) {
+    for (size_t i = 0; i < r->plan->nhosts; i++) {
         hosts[i] = (struct placement){.host = r->plan->alloc.hosts[i].name,
                                       .ranks = *r->hosts->all[i].ranks};
         states[i] = (char *)(uintptr_t)agent_state_text(r->hosts->all[i].state);
     }
-    if (!hosts || !states || placements_pack(hosts, r->plan->nhosts, &packed) < 0)
-        return;
+    must_do(placements_pack(hosts, r->plan->nhosts, &packed));
     m.n_hosts = packed.n;
     m.hosts = packed.list;
     m.n_host_states = r->plan->nhosts;

@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "wire/link/link.h"
 #include "wire/transport/address.h"
 
@@ -82,8 +83,8 @@ int control_socket_open(struct control_socket *c, struct loop *loop, const char 
     c->fd = address_listen_unix(path, address, err);
     if (c->fd < 0)
         return -1;
-    c->io = loop_io_create(loop, c->fd, LOOP_READ, acceptable, c);
-    return c->io ? 0 : error_errno(err, ENOMEM, "open the step's control socket");
+    c->io = must(loop_io_create(loop, c->fd, LOOP_READ, acceptable, c));
+    return 0;
 }
 
 void control_socket_close(struct control_socket *c)

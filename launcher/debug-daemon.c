@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/words.h"
 #include "launcher/run.h"
 #include "wire/messages/values.h"
@@ -19,19 +20,14 @@ void step_start_debug_daemons(struct run *r)
     while (words[m.n_argv])
         m.n_argv++;
     m.n_pids = r->plan->step.nranks;
-    AUTO_FREE ProtobufCBinaryData *argv = calloc(m.n_argv, sizeof(*argv));
-    AUTO_FREE uint64_t *pids = calloc(m.n_pids, sizeof(*pids));
-    if (argv && pids) {
-        for (size_t i = 0; i < m.n_argv; i++)
-            argv[i] = bytes_of(words[i]);
-        for (size_t i = 0; i < m.n_pids; i++)
-            pids[i] =
-                (uint64_t)step_record_rank(record, (struct rank_name){.rank = (uint32_t)i})->pid;
-        m.argv = argv;
-        m.pids = pids;
-        hosts_broadcast(r->hosts, FRAME_DEBUG_DAEMON, &m.base);
-    } else {
-        verdict_fail(&r->verdict, EXIT_CODE_MPRUN, "--debug-daemon: out of memory");
-    }
+    AUTO_FREE ProtobufCBinaryData *argv = must(calloc(m.n_argv + 1, sizeof(*argv)));
+    AUTO_FREE uint64_t *pids = must(calloc(m.n_pids + 1, sizeof(*pids)));
+    for (size_t i = 0; i < m.n_argv; i++)
+        argv[i] = bytes_of(words[i]);
+    for (uint32_t i = 0; i < m.n_pids; i++)
+        pids[i] = (uint64_t)step_record_rank(record, (struct rank_name){.rank = i})->pid;
+    m.argv = argv;
+    m.pids = pids;
+    hosts_broadcast(r->hosts, FRAME_DEBUG_DAEMON, &m.base);
     words_free(words);
 }

@@ -14,6 +14,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "launcher/job-worlds.h"
 #include "launcher/name-service.h"
 #include "launcher/socket-directory.h"
@@ -74,9 +75,7 @@ static struct job_peer *peer_of_step(const struct job_names *j, const char *step
 static struct job_peer *peer_add(struct job_names *j, const char *step)
 {
     const struct job_peer *other_link = peer_of_step(j, step);
-    struct job_peer *p = calloc(1, sizeof(*p));
-    if (!p)
-        return NULL;
+    struct job_peer *p = must(calloc(1, sizeof(*p)));
     p->all = j;
     p->number = other_link ? other_link->number : ++j->last_number;
     snprintf(p->step, sizeof(p->step), "%s", step);
@@ -95,18 +94,13 @@ static struct job_peer *peer_of_link(const struct job_names *j, const struct lin
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static bool owe(struct job_peer *p, uint64_t number)
+static void owe(struct job_peer *p, uint64_t number)
 {
     if (p->nowed == p->cap) {
-        size_t cap = p->cap ? 2 * p->cap : 16;
-        uint64_t *owed = realloc(p->owed, cap * sizeof(*owed));
-        if (!owed)
-            return false;
-        p->owed = owed;
-        p->cap = cap;
+        p->cap = p->cap ? 2 * p->cap : 16;
+        p->owed = must(reallocarray(p->owed, p->cap, sizeof(*p->owed)));
     }
     p->owed[p->nowed++] = number;
-    return true;
 }
 
 /* False: it was not asked, or has answered. */
@@ -193,8 +187,7 @@ static void found_step(void *arg, const char *path)
         access(control, F_OK) < 0 || address_of_path("unix", control, address) < 0)
         return;
     struct job_peer *p = peer_add(j, step);
-    if (p && !(p->dial = dial_create(j->loop, address, NULL, NEIGHBOUR_SECONDS, connected, p)))
-        peer_lose(p, "out of memory");
+    p->dial = must(dial_create(j->loop, address, NULL, NEIGHBOUR_SECONDS, connected, p));
 }
 
 /* ---- what the name service asks for ---------------------------------------------------------- */
@@ -213,8 +206,7 @@ static size_t ask(void *arg, uint64_t number, const Mprun__NameRequest *m)
     size_t n = 0;
     join(j);
     for (struct job_peer *p = j->peers; p; p = p->next) {
-        if (!owe(p, number))
-            continue;
+        owe(p, number);
         n++;
         if (p->link)
             send_lookup(p, number, m);

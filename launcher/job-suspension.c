@@ -25,6 +25,7 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "launcher/tunables.h"
@@ -66,12 +67,8 @@ static int begin_witness(struct job_suspension *s)
     s->witness = pid;
     if (s->suspended)
         kill(pid, SIGSTOP); /* as the one before it was */
-    if (reaper_add(s->reaper, pid, witness_ended, s) == 0)
-        return 0;
-    end_witness(s);
-    s->witness = 0;
-    errno = ENOMEM;
-    return -1;
+    must_do(reaper_add(s->reaper, pid, witness_ended, s));
+    return 0;
 }
 
 /* Somebody has ended the witness: its pid may soon be another process's. */

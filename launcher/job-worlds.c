@@ -13,6 +13,7 @@
 #include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/tunables.h"
 #include "launcher/worlds.h"
@@ -71,17 +72,13 @@ static uint8_t *pack_world(const struct job_worlds *j, const struct world *w, si
     const struct step_plan *plan = j->hosts->plan;
     Mprun__PmiWorld m = MPRUN__PMI_WORLD__INIT;
     struct step step = {.apps = w->apps, .napps = w->napps}; /* borrowed */
-    AUTO_FREE struct placement *hosts = calloc(plan->nused + 1, sizeof(*hosts));
+    AUTO_FREE struct placement *hosts = must(calloc(plan->nused + 1, sizeof(*hosts)));
     struct packed_placements placements;
     struct packed_apps apps;
-    for (size_t i = 0; hosts && i < plan->nused; i++)
+    for (size_t i = 0; i < plan->nused; i++)
         hosts[i] = (struct placement){.host = plan->placements[i].host, .ranks = w->ranks[i]};
-    if (!hosts || placements_pack(hosts, plan->nused, &placements) < 0)
-        return NULL;
-    if (apps_pack(&step, false, &apps) < 0) {
-        packed_placements_free(&placements);
-        return NULL;
-    }
+    must_do(placements_pack(hosts, plan->nused, &placements));
+    must_do(apps_pack(&step, false, &apps));
     m.world = w->number;
     m.nspace = (char *)(uintptr_t)w->nspace;
     m.nranks = w->nranks;
@@ -90,8 +87,8 @@ static uint8_t *pack_world(const struct job_worlds *j, const struct world *w, si
     m.hosts = placements.list;
     m.n_apps = apps.n;
     m.apps = apps.list;
-    uint8_t *packed = malloc(mprun__pmi_world__get_packed_size(&m));
-    *ret_n = packed ? mprun__pmi_world__pack(&m, packed) : 0;
+    uint8_t *packed = must(malloc(mprun__pmi_world__get_packed_size(&m)));
+    *ret_n = mprun__pmi_world__pack(&m, packed);
     packed_placements_free(&placements);
     packed_apps_free(&apps);
     return packed;
@@ -122,8 +119,8 @@ void job_worlds_learn(struct job_worlds *j, uint32_t step, const char *nspace,
             return; /* every host asks */
     Mprun__PmiWorld *m = mprun__pmi_world__unpack(NULL, description.len, description.data);
     bool is_well = is_good(j, m, nspace) && j->nothers < OTHER_WORLDS_MAX;
-    struct other_world *o = is_well ? calloc(1, sizeof(*o)) : NULL;
-    if (o) {
+    if (is_well) {
+        struct other_world *o = must(calloc(1, sizeof(*o)));
         o->number = WORLD_OF_OTHER_STEP | ++j->last_number;
         o->step = step;
         o->theirs = m->world;
@@ -183,17 +180,13 @@ static void drop_all_with(struct job_worlds *j, const char *nspace)
             at = &(*at)->next;
 }
 
-static bool await_step(struct meeting *t, uint32_t step)
+static void await_step(struct meeting *t, uint32_t step)
 {
     for (size_t i = 0; i < t->nawaited; i++)
         if (t->awaited[i] == step)
-            return true;
-    uint32_t *more = realloc(t->awaited, (t->nawaited + 1) * sizeof(*more));
-    if (!more)
-        return false;
-    t->awaited = more;
+            return;
+    t->awaited = must(reallocarray(t->awaited, t->nawaited + 1, sizeof(*t->awaited)));
     t->awaited[t->nawaited++] = step;
-    return true;
 }
 
 struct participant {
@@ -209,28 +202,31 @@ static int by_nspace(const void *a, const void *b)
 }
 
 /* Translates the hosts' signature, and awaits the steps that are in it. False: a world has ended
- * meanwhile, or there is no memory. */
+ * meanwhile. */
 static bool translate(const struct job_worlds *j, struct meeting *t)
 {
     const uint8_t *at = t->own->signature.data;
     size_t n = t->own->signature.len / SIGNATURE_ENTRY;
-    AUTO_FREE struct participant *all = calloc(n + 1, sizeof(*all));
-    bool ok = all && t->own->signature.len == 1 + n * SIGNATURE_ENTRY &&
-              buffer_append(&t->signature, at, 1) == 0;
+    AUTO_FREE struct participant *all = must(calloc(n + 1, sizeof(*all)));
+    bool ok = t->own->signature.len == 1 + n * SIGNATURE_ENTRY;
+    if (ok)
+        must_do(buffer_append(&t->signature, at, 1));
     for (size_t i = 0; ok && i < n; i++) {
         uint32_t world = get32(at + 1 + i * SIGNATURE_ENTRY);
         const struct other_world *o = find_other(j, world);
         all[i].nspace = o ? o->nspace : job_worlds_nspace(j, world);
         all[i].rank = get32(at + 5 + i * SIGNATURE_ENTRY);
-        ok = all[i].nspace[0] && (!o || await_step(t, o->step));
+        ok = all[i].nspace[0];
+        if (o)
+            await_step(t, o->step);
     }
     if (ok)
         qsort(all, n, sizeof(*all), by_nspace);
     for (size_t i = 0; ok && i < n; i++) {
         uint8_t rank[4];
         put32(rank, all[i].rank);
-        ok = buffer_append(&t->signature, all[i].nspace, strlen(all[i].nspace) + 1) == 0 &&
-             buffer_append(&t->signature, rank, sizeof(rank)) == 0;
+        must_do(buffer_append(&t->signature, all[i].nspace, strlen(all[i].nspace) + 1));
+        must_do(buffer_append(&t->signature, rank, sizeof(rank)));
     }
     return ok;
 }
@@ -243,9 +239,9 @@ static bool meeting_take(struct meeting *t, uint32_t step, const Mprun__Collect 
         i++;
     if (i == t->nawaited || m->turn != t->own->turn ||
         m->signature.len != buffer_len(&t->signature) ||
-        memcmp(m->signature.data, buffer_ptr(&t->signature), m->signature.len) != 0 ||
-        buffer_append(&t->data, m->parts[0]->data.data, m->parts[0]->data.len) < 0)
+        memcmp(m->signature.data, buffer_ptr(&t->signature), m->signature.len) != 0)
         return false;
+    must_do(buffer_append(&t->data, m->parts[0]->data.data, m->parts[0]->data.len));
     t->awaited[i] = t->awaited[--t->nawaited];
     return true;
 }
@@ -273,31 +269,28 @@ static void send_part(const struct job_worlds *j, const struct meeting *t)
         j->send(j->send_arg, t->awaited[i], FRAME_COLLECT, &m.base);
 }
 
-/* Signature, turn and hosts. NULL: out of memory. */
+/* Signature, turn and hosts. */
 static Mprun__Collect *copy_head(const Mprun__Collect *m)
 {
     Mprun__Collect head = *m;
     head.n_parts = 0;
-    AUTO_FREE uint8_t *packed = malloc(mprun__collect__get_packed_size(&head));
-    return packed ? mprun__collect__unpack(NULL, mprun__collect__pack(&head, packed), packed)
-                  : NULL;
+    AUTO_FREE uint8_t *packed = must(malloc(mprun__collect__get_packed_size(&head) + 1));
+    return must(mprun__collect__unpack(NULL, mprun__collect__pack(&head, packed), packed));
 }
 
 void job_worlds_collect(struct job_worlds *j, const Mprun__Collect *m, const uint8_t *data,
                         size_t n)
 {
-    struct meeting *t = calloc(1, sizeof(*t));
-    if (t) {
-        t->next = j->meetings;
-        j->meetings = t;
-    }
-    if (!t || !(t->own = copy_head(m)) || !translate(j, t) ||
-        buffer_append(&t->data, data, n) < 0) {
-        if (t)
-            meeting_drop(&j->meetings);
+    struct meeting *t = must(calloc(1, sizeof(*t)));
+    t->next = j->meetings;
+    j->meetings = t;
+    t->own = copy_head(m);
+    if (!translate(j, t)) {
+        meeting_drop(&j->meetings);
         j->answer(j->answer_arg, m, PMIX_ERROR, NULL, 0);
         return;
     }
+    must_do(buffer_append(&t->data, data, n));
     send_part(j, t);
     for (struct early **at = &j->early; *at;)
         if (meeting_take(t, (*at)->step, (*at)->m))
@@ -325,15 +318,14 @@ static int take_part(void *sender, const uint8_t *p, size_t n)
         else
             at = &(*at)->next;
     }
-    struct early *e = is_known && !is_taken ? calloc(1, sizeof(*e)) : NULL;
-    size_t size = e ? mprun__collect__get_packed_size(m) : 0;
-    if (e && j->bytes + size <= EARLY_PARTS_MAX) {
+    size_t size = m ? mprun__collect__get_packed_size(m) : 0;
+    if (is_known && !is_taken && j->bytes + size <= EARLY_PARTS_MAX) {
+        struct early *e = must(malloc(sizeof(*e)));
         *e = (struct early){.next = j->early, .step = s->step, .m = m};
         j->early = e;
         j->bytes += size;
         return 0;
     }
-    free(e);
     mprun__collect__free_unpacked(m, NULL);
     return is_taken ? 0 : -1;
 }

@@ -49,8 +49,10 @@ static int prepare(struct run *r, struct step_plan *plan, const struct cmdline *
     struct inherited user;
     inherited_replace(&user);
     if (run_create_loop(r, err) < 0 || step_watch_signals(r, err) < 0 ||
-        step_plan_make(plan, cmd, &user, as_mpirun, err) < 0 || run_create(r, plan, err) < 0 ||
-        read_preload(r, code, err) < 0)
+        step_plan_make(plan, cmd, &user, as_mpirun, err) < 0)
+        return -1;
+    run_create(r, plan);
+    if (read_preload(r, code, err) < 0)
         return -1;
     r->record.launch.known = step_plan_seconds(plan);
     return step_plan_find_starter(plan, err);
@@ -143,11 +145,10 @@ static int show_plan(struct run *r)
 {
     struct step_record foreseen;
     struct error e;
-    if (step_record_init(&foreseen, r->plan) == 0 &&
-        step_record_add_world(&foreseen, r->worlds.first) == 0) {
-        (void)foresee(r->hosts, &foreseen, &e);
-        explain_print(r->hosts, &foreseen, NULL);
-    }
+    step_record_init(&foreseen, r->plan);
+    step_record_add_world(&foreseen, r->worlds.first);
+    (void)foresee(r->hosts, &foreseen, &e);
+    explain_print(r->hosts, &foreseen, NULL);
     step_record_free(&foreseen);
     return fflush(stdout);
 }
@@ -233,7 +234,7 @@ static int become_script(const char *option, const char *value, int argc, char *
 static int print_help(enum help_subject subject, const char *name)
 {
     AUTO_FREE char *text = cmdline_help(name, subject, tty_get_size(STDOUT_FILENO).columns);
-    fputs(text ? text : "", stdout);
+    fputs(text, stdout);
     return end_output();
 }
 
@@ -274,11 +275,8 @@ static int print_version(void)
 
 static int print_completions(int argc, char **argv)
 {
-    struct error e;
-    if (cmdline_complete(argc, argv, stdout, &e) == 0)
-        return end_output();
-    log_error("%s", e.text);
-    return EXIT_CODE_MPRUN;
+    cmdline_complete(argc, argv, stdout);
+    return end_output();
 }
 
 /* Standard output that is closed: what is written there is an error (EBADF), and not lost without a

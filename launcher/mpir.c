@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/spawn.h"
 #include "common/text.h"
 #include "common/words.h"
@@ -45,35 +46,25 @@ bool mpir_is_debugged(void)
 }
 
 /* The file that a rank's process executes, where this host has the same file; else the word of the
- * line. Caller frees. NULL: out of memory. */
+ * line. Caller frees. */
 static char *find_executable(const struct app *app)
 {
     AUTO_FREE char *found = NULL;
     if (spawn_resolve(app->argv[0], app->envp, app->directory, &found, NULL) < 0)
-        return strdup(app->argv[0]);
+        return must(strdup(app->argv[0]));
     if (found[0] == '/')
         return take_ptr(found);
-    return text_format("%s/%s", app->directory, found);
+    return must(text_format("%s/%s", app->directory, found));
 }
 
-static int find_executables(const struct step *s)
-{
-    executables = calloc(s->napps + 1, sizeof(*executables));
-    for (size_t i = 0; executables && i < s->napps; i++)
-        if (!(executables[i] = find_executable(&s->apps[i])))
-            return -1;
-    return executables ? 0 : -1;
-}
-
-static int fill_table(const struct step_record *r)
+static void fill_table(const struct step_record *r)
 {
     const struct step *s = &r->plan->step;
     size_t app = 0;
-    MPIR_PROCDESC *table = calloc(s->nranks, sizeof(*table));
-    if (!table || find_executables(s) < 0) {
-        free(table);
-        return -1;
-    }
+    MPIR_PROCDESC *table = must(calloc(s->nranks, sizeof(*table)));
+    executables = must(calloc(s->napps + 1, sizeof(*executables)));
+    for (size_t i = 0; i < s->napps; i++)
+        executables[i] = find_executable(&s->apps[i]);
     for (uint32_t i = 0; i < s->nranks; i++) {
         const struct report_rank *rank = step_record_rank(r, (struct rank_name){.rank = i});
         while (!rank_set_has(&s->apps[app].ranks, rank->name))
@@ -86,7 +77,6 @@ static int fill_table(const struct step_record *r)
     }
     MPIR_proctable = table;
     MPIR_proctable_size = (int)s->nranks;
-    return 0;
 }
 
 void mpir_rank_restarted(uint32_t rank, pid_t pid)
@@ -104,10 +94,8 @@ static void enter(int state)
 
 void mpir_ranks_are_running(const struct step_record *r)
 {
-    if (fill_table(r) < 0)
-        log_warn("no memory for the table of processes that debuggers read");
-    else
-        enter(MPIR_DEBUG_SPAWNED);
+    fill_table(r);
+    enter(MPIR_DEBUG_SPAWNED);
 }
 
 void mpir_step_failed(const char *text)

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "launcher/open-mpi-port.h"
 #include "launcher/tunables.h"
 #include "wire/messages/names.h"
@@ -79,9 +80,7 @@ static struct published *published_create(const Mprun__Name *m)
 {
     size_t nkey = strlen(m->key) + 1, nnspace = strlen(m->nspace) + 1;
     size_t size = sizeof(struct published) + m->value.len + nkey + nnspace;
-    struct published *p = malloc(size);
-    if (!p)
-        return NULL;
+    struct published *p = must(malloc(size));
     if (m->value.len)
         memcpy(p->bytes, m->value.data, m->value.len);
     p->key = memcpy(p->bytes + m->value.len, m->key, nkey);
@@ -160,13 +159,9 @@ static size_t find_all(const struct name_service *s, const struct lookup *l, str
 static bool answer_lookup(struct name_service *s, const struct lookup *l)
 {
     const Mprun__NameRequest *q = l->request;
-    AUTO_FREE struct found *found = calloc(q->n_names, sizeof(*found));
-    AUTO_FREE Mprun__Name **list = calloc(q->n_names, sizeof(*list));
+    AUTO_FREE struct found *found = must(calloc(q->n_names + 1, sizeof(*found)));
+    AUTO_FREE Mprun__Name **list = must(calloc(q->n_names + 1, sizeof(*list)));
     Mprun__NameReply m = MPRUN__NAME_REPLY__INIT;
-    if (!found || !list) {
-        refuse(l, NAME_TOO_MUCH);
-        return true;
-    }
     m.n_names = find_all(s, l, found, list);
     if (m.n_names < q->wanted || (!q->wanted && l->due && m.n_names < q->n_names))
         return false;
@@ -205,21 +200,18 @@ static void lookup_timed_out(void *arg)
 static Mprun__NameRequest *copy_request(const Mprun__NameRequest *m, size_t *ret_size)
 {
     *ret_size = mprun__name_request__get_packed_size(m);
-    AUTO_FREE uint8_t *bytes = malloc(*ret_size + 1);
-    return bytes ? mprun__name_request__unpack(NULL, mprun__name_request__pack(m, bytes), bytes)
-                 : NULL;
+    AUTO_FREE uint8_t *bytes = must(malloc(*ret_size + 1));
+    return must(mprun__name_request__unpack(NULL, mprun__name_request__pack(m, bytes), bytes));
 }
 
 /* NULL: too much waits. */
 static struct lookup *wait_for_names(struct name_service *s, const struct lookup *like)
 {
-    struct lookup *l = calloc(1, sizeof(*l));
-    if (l)
-        *l = *like;
-    if (!l || !(l->request = copy_request(like->request, &l->size)) ||
-        s->bytes + (l->size += sizeof(*l)) > NAMES_BYTES_MAX) {
-        if (l && l->request)
-            mprun__name_request__free_unpacked(l->request, NULL);
+    struct lookup *l = must(malloc(sizeof(*l)));
+    *l = *like;
+    l->request = copy_request(like->request, &l->size);
+    if (s->bytes + (l->size += sizeof(*l)) > NAMES_BYTES_MAX) {
+        mprun__name_request__free_unpacked(l->request, NULL);
         free(l);
         return NULL;
     }
@@ -300,19 +292,18 @@ static enum name_status publish_all(struct name_service *s, const void *from,
     struct published *p;
     for (size_t i = 0; status == NAME_OK && i < m->n_names; i++) {
         const struct published *old = find(s, m->names[i]->key, &own);
-        if (old && !old->is_foreign)
+        if (old && !old->is_foreign) {
             status = NAME_DUPLICATE;
-        else if (!(p = published_create(m->names[i])))
-            status = NAME_TOO_MUCH;
-        else {
-            p->owner = owner;
-            p->is_foreign = false;
-            p->host = from;
-            p->range = (enum name_range)m->range;
-            p->life = (enum name_life)m->life;
-            size += p->size;
-            TAILQ_INSERT_TAIL(&fresh, p, link);
+            continue;
         }
+        p = published_create(m->names[i]);
+        p->owner = owner;
+        p->is_foreign = false;
+        p->host = from;
+        p->range = (enum name_range)m->range;
+        p->life = (enum name_life)m->life;
+        size += p->size;
+        TAILQ_INSERT_TAIL(&fresh, p, link);
     }
     if (status == NAME_OK && s->bytes + size > NAMES_BYTES_MAX)
         status = NAME_TOO_MUCH;
@@ -425,7 +416,7 @@ void name_service_tell_waiting(const struct name_service *s,
 static void keep_foreign(struct name_service *s, const struct lookup *l, const Mprun__Name *m)
 {
     struct published *p = published_create(m);
-    if (!p || s->bytes + p->size > NAMES_BYTES_MAX) {
+    if (s->bytes + p->size > NAMES_BYTES_MAX) {
         free(p);
         return;
     }

@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int offer_create(struct offer *ret, size_t nhosts, struct error *err)
+#include "common/must.h"
+
+void offer_create(struct offer *ret, size_t nhosts)
 {
-    *ret = (struct offer){.alloc.hosts = calloc(nhosts + 1, sizeof(*ret->alloc.hosts)),
-                          .index = calloc(nhosts + 1, sizeof(*ret->index))};
-    return ret->alloc.hosts && ret->index ? 0 : error_errno(err, ENOMEM, "find free slots");
+    *ret = (struct offer){.alloc.hosts = must(calloc(nhosts + 1, sizeof(*ret->alloc.hosts))),
+                          .index = must(calloc(nhosts + 1, sizeof(*ret->index)))};
 }
 
 void offer_free(struct offer *o)

@@ -13,8 +13,8 @@ struct offer { /* an allocation of its own */
     uint32_t *index; /* of each host: its number among all */
 };
 
-/* Room for so many hosts. 0, or -1 with err; *ret is to be freed in both cases. */
-int offer_create(struct offer *ret, size_t nhosts, struct error *err);
+/* Room for so many hosts. */
+void offer_create(struct offer *ret, size_t nhosts);
 void offer_free(struct offer *o);
 /* Add host number `index`, of whose slots so many are taken. Of one that is in `named` (NULL: all
  * are) no more slots than are stated there. What it has is borrowed. */

@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/job-worlds.h"
 
@@ -21,15 +22,14 @@ static int awaited(void *arg, uint32_t host)
     return 1; /* everything comes here */
 }
 
-/* NULL: no memory. */
 static uint8_t *all_parts(const Mprun__Collect *m, size_t *ret_n)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->n_parts; i++)
         n += m->parts[i]->data.len;
-    uint8_t *all = malloc(n + 1);
-    *ret_n = all ? n : 0;
-    for (size_t i = 0, at = 0; all && i < m->n_parts; at += m->parts[i++]->data.len)
+    uint8_t *all = must(malloc(n + 1));
+    *ret_n = n;
+    for (size_t i = 0, at = 0; i < m->n_parts; at += m->parts[i++]->data.len)
         if (m->parts[i]->data.len)
             memcpy(all + at, m->parts[i]->data.data, m->parts[i]->data.len);
     return all;
@@ -60,21 +60,20 @@ static void complete(void *arg, const Mprun__Collect *m)
     struct pmi_exchange *c = arg;
     size_t n;
     AUTO_FREE uint8_t *all = all_parts(m, &n);
-    if (all && m->crosses)
+    if (m->crosses)
         job_worlds_collect(c->others, m, all, n);
     else
-        answer_hosts(c, m, all ? 0 : PMIX_ERROR, all, n);
+        answer_hosts(c, m, 0, all, n);
 }
 
-int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct job_worlds *others)
+void pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct job_worlds *others)
 {
     c->rules = (struct gather_rules){
         .nhosts = (uint32_t)hosts->plan->nused, .awaited = awaited, .complete = complete};
     c->hosts = hosts;
     c->others = others;
     job_worlds_on_answer(others, answer_hosts, c);
-    c->gather = gather_create(&c->rules, c);
-    return c->gather ? 0 : -1;
+    c->gather = must(gather_create(&c->rules, c));
 }
 
 int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n)

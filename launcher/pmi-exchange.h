@@ -15,8 +15,8 @@ struct pmi_exchange { /* pmi-exchange.c alone changes it */
     uint64_t ncomplete;        /* collectives so far */
 };
 
-/* -1: out of memory. c must not move. */
-int pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct job_worlds *others);
+/* c must not move. */
+void pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct job_worlds *others);
 
 /* COLLECT, MODEX_REQUEST and MODEX_REPLY of a host. -1: a frame that cannot be. */
 int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n);

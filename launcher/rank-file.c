@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "common/words.h"
@@ -53,11 +54,8 @@ static size_t take_text(const char **at, char stop, const char **ret)
 static struct rank_file_rank *rank_at(struct rank_file *f, uint32_t rank)
 {
     if (rank >= f->n) {
-        struct rank_file_rank *grown = reallocarray(f->ranks, (size_t)rank + 1, sizeof(*grown));
-        if (!grown)
-            return NULL;
-        memset(grown + f->n, 0, (rank + 1 - f->n) * sizeof(*grown));
-        f->ranks = grown;
+        f->ranks = must(reallocarray(f->ranks, (size_t)rank + 1, sizeof(*f->ranks)));
+        memset(f->ranks + f->n, 0, (rank + 1 - f->n) * sizeof(*f->ranks));
         f->n = rank + 1;
     }
     return &f->ranks[rank];
@@ -81,8 +79,8 @@ static int take_host(const char *at, size_t len, struct rank_file_rank *to, stru
     }
     if (!len)
         return error_set(err, EINVAL, "no host stands behind '='");
-    to->host = strndup(at, len);
-    return to->host ? 0 : error_set(err, ENOMEM, "out of memory");
+    to->host = must(strndup(at, len));
+    return 0;
 }
 
 /* Behind the host: "slot=1:0-2". A rank without it may use all cores. */
@@ -99,8 +97,8 @@ static int take_cores(const char *at, struct rank_file_rank *to, struct error *e
                              "in CORES",
                              rest);
     }
-    to->cores = strndup(cores, len);
-    return !to->cores ? error_set(err, ENOMEM, "out of memory") : slot_list_check(cores, len, err);
+    to->cores = must(strndup(cores, len));
+    return slot_list_check(cores, len, err);
 }
 
 /* "rank 0=n1 slot=1:0-2", without a comment. */
@@ -120,8 +118,6 @@ static int take_line(struct rank_file *f, const char *at, unsigned line, struct 
     if ((uint32_t)rank < f->n && f->ranks[rank].line)
         return error_set(err, EINVAL, "rank %s has line %u already", shown, f->ranks[rank].line);
     struct rank_file_rank *to = rank_at(f, (uint32_t)rank);
-    if (!to)
-        return error_set(err, ENOMEM, "out of memory");
     to->line = line;
     len = take_text(&at, 0, &host);
     return take_host(host, len, to, err) < 0 ? -1 : take_cores(at, to, err);
@@ -153,10 +149,8 @@ static int parse(const char *text, size_t n, const char *path, struct rank_file 
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;
         const char *comment = memchr(text, '#', (size_t)(stop - text));
-        AUTO_FREE char *words = strndup(text, (size_t)((comment ? comment : stop) - text));
+        AUTO_FREE char *words = must(strndup(text, (size_t)((comment ? comment : stop) - text)));
         line++;
-        if (!words)
-            return error_errno(err, ENOMEM, "read rank file '%.200s'", path);
         if (take_line(ret, words, line, err) < 0)
             return error_context(err, "rank file '%.200s' line %u", path, line);
         text = newline ? newline + 1 : end;
@@ -195,16 +189,18 @@ static int list_hosts(const struct rank_file *f, const struct allocation *a, str
     return 0;
 }
 
-char *rank_file_hosts(const struct rank_file *f)
+char *rank_file_hosts(const struct rank_file *f, struct error *err)
 {
     struct hostlist l = {.stated = 0};
-    struct text_writer text = {.text = NULL};
-    FILE *out = list_hosts(f, NULL, &l, NULL) == 0 ? text_begin(&text) : NULL;
-    for (size_t i = 0; out && i < l.allocation.nhosts; i++)
+    struct text_writer text;
+    FILE *out = must(text_begin(&text));
+    int rc = list_hosts(f, NULL, &l, err);
+    for (size_t i = 0; i < l.allocation.nhosts; i++)
         fprintf(out, "%s%s:%u", i ? "," : "", l.allocation.hosts[i].name,
                 l.allocation.hosts[i].slots.value);
     hostlist_free(&l);
-    return text_end(&text);
+    AUTO_FREE char *list = must(text_end(&text));
+    return rc < 0 ? NULL : take_ptr(list);
 }
 
 int rank_file_place(const struct rank_file *f, const struct allocation *a, uint32_t **ret,
@@ -221,8 +217,8 @@ int rank_file_place(const struct rank_file *f, const struct allocation *a, uint3
 char *rank_file_cores(const struct rank_file *f, const struct rank_set *ranks)
 {
     struct text_writer text;
-    FILE *out = text_begin(&text);
-    for (uint32_t i = 0; out && i < rank_set_count(ranks); i++)
+    FILE *out = must(text_begin(&text));
+    for (uint32_t i = 0; i < rank_set_count(ranks); i++)
         fprintf(out, "%s%s", i ? " " : "", f->ranks[rank_set_at(ranks, i).rank].cores);
-    return text_end(&text);
+    return must(text_end(&text));
 }

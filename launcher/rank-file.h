@@ -25,8 +25,8 @@ int rank_file_read(const char *path, struct rank_file *ret, struct error *err);
 void rank_file_free(struct rank_file *f); /* what it holds, not itself */
 
 /* The hosts that are named, "a:2,b:1" with the number of their ranks; "" where all are relative.
- * Caller frees; NULL: no memory. */
-char *rank_file_hosts(const struct rank_file *f);
+ * Caller frees; NULL with err. */
+char *rank_file_hosts(const struct rank_file *f, struct error *err);
 /* The host of each rank, an index of a's; the caller frees *ret. -1 with err. */
 int rank_file_place(const struct rank_file *f, const struct allocation *a, uint32_t **ret,
                     struct error *err);

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "launcher/mpir.h"
 
 static void orphan_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
@@ -21,10 +22,10 @@ int run_create_loop(struct run *r, struct error *err)
     r->loop = loop_create(err);
     if (!r->loop)
         return -1;
-    r->reaper = reaper_create(orphan_reaped, r);
+    r->reaper = must(reaper_create(orphan_reaped, r));
     loop_defer_init(&r->turn, r->loop, step_turn, r);
     verdict_init(&r->verdict, &r->turn);
-    return r->reaper ? 0 : error_errno(err, ENOMEM, "prepare the step");
+    return 0;
 }
 
 static void send_name_reply(void *host, const Mprun__NameReply *m)
@@ -32,14 +33,13 @@ static void send_name_reply(void *host, const Mprun__NameReply *m)
     host_send(host, FRAME_NAME_REPLY, &m->base);
 }
 
-int run_create(struct run *r, const struct step_plan *plan, struct error *err)
+void run_create(struct run *r, const struct step_plan *plan)
 {
     r->plan = plan;
-    bool ok = worlds_init(&r->worlds, plan) == 0 && step_record_init(&r->record, plan) == 0 &&
-              step_record_add_world(&r->record, r->worlds.first) == 0;
-    r->hosts = ok ? host_table_create(plan, &r->record, &r->worlds) : NULL;
-    if (!r->hosts)
-        return error_errno(err, ENOMEM, "prepare the step");
+    worlds_init(&r->worlds, plan);
+    step_record_init(&r->record, plan);
+    step_record_add_world(&r->record, r->worlds.first);
+    r->hosts = host_table_create(plan, &r->record, &r->worlds);
     r->hosts->context = r;
     name_service_init(&r->names, r->loop, &r->worlds, send_name_reply);
     job_worlds_init(&r->job_worlds, r->hosts, &r->worlds);
@@ -47,15 +47,13 @@ int run_create(struct run *r, const struct step_plan *plan, struct error *err)
     r->spawner = (struct spawner){
         .worlds = &r->worlds, .hosts = r->hosts, .record = &r->record, .verdict = &r->verdict};
     rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict);
-    if (host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict) < 0 ||
-        usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict, &r->turn) < 0 ||
-        step_limits_init(&r->limits, r->loop, r->hosts, &r->verdict) < 0 ||
-        stack_report_init(&r->stacks, r->loop, r->hosts, &r->turn) < 0 ||
-        stuck_ranks_init(&r->stuck, r->loop, r->hosts, &r->stacks) < 0 ||
-        pmi_exchange_init(&r->exchange, r->hosts, &r->job_worlds) < 0 ||
-        hosts_watch(r->hosts, r->loop) < 0)
-        return error_errno(err, ENOMEM, "prepare the step");
-    return 0;
+    host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict);
+    usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict, &r->turn);
+    step_limits_init(&r->limits, r->loop, r->hosts, &r->verdict);
+    stack_report_init(&r->stacks, r->loop, r->hosts, &r->turn);
+    stuck_ranks_init(&r->stuck, r->loop, r->hosts, &r->stacks);
+    pmi_exchange_init(&r->exchange, r->hosts, &r->job_worlds);
+    hosts_watch(r->hosts, r->loop);
 }
 
 int run_open(struct run *r, struct error *err)
@@ -89,8 +87,6 @@ int run_open(struct run *r, struct error *err)
         .suspension = &r->suspension,
         .links = &host_link_events,
     });
-    if (!r->starters)
-        return error_errno(err, ENOMEM, "prepare the step");
     if (socket_directory_make(&r->directory, r->plan->step.id, err) < 0)
         return -1;
     return control_socket_open(&r->control, r->loop, r->directory.path, &step_control_events, r,

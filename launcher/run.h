@@ -98,9 +98,9 @@ struct run {
     const char **host_names; /* of the step, for output */
     bool last_lines_shown;   /* --first-failure */
     struct output *output;
-    struct loop_timer unread; /* looks whether the output of a step that ends is read */
-    uint64_t taken_before;    /* bytes of the output, at the last look */
-    struct input *input;      /* NULL: no rank has any */
+    struct loop_timer unread;    /* looks whether the output of a step that ends is read */
+    uint64_t taken_before;       /* bytes of the output, at the last look */
+    struct input *input;         /* NULL: no rank has any */
     struct pushed_input *pushed; /* NULL: tools push none */
     struct terminal terminal;
     struct pmi_exchange exchange;
@@ -120,8 +120,8 @@ struct run {
 
 /* Makes what signals and failures need, before the plan is made. -1 with err. */
 int run_create_loop(struct run *r, struct error *err);
-/* Makes what messages of hosts need, once the plan is made. -1 with err. */
-int run_create(struct run *r, const struct step_plan *plan, struct error *err);
+/* Makes what messages of hosts need, once the plan is made. */
+void run_create(struct run *r, const struct step_plan *plan);
 /* Makes what has effects outside of mprun: sockets, output, input, a child. -1 with err. */
 int run_open(struct run *r, struct error *err);
 /* Undoes run_open(), of which a part may have been done. */

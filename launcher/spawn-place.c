@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "launcher/cmdline/cmdline.h"
@@ -82,10 +83,8 @@ static int take_hostfile(struct wish *w, const char *key, const char *value, str
 {
     bool is_absolute = value[0] == '/';
     AUTO_FREE char *path =
-        text_format("%s%s%s", is_absolute ? "" : w->directory, is_absolute ? "" : "/", value);
+        must(text_format("%s%s%s", is_absolute ? "" : w->directory, is_absolute ? "" : "/", value));
     w->has_names = true;
-    if (!path)
-        return error_errno(err, ENOMEM, "info key '%s'", key);
     return hostfile_read(path, &w->named, err) < 0 ? error_context(err, "info key '%s'", key) : 0;
 }
 
@@ -158,8 +157,7 @@ static int make_offer(const struct host_table *t, const struct worlds *worlds,
                       struct error *err)
 {
     const struct step_plan *p = t->plan;
-    if (offer_create(ret, p->nused, err) < 0)
-        return -1;
+    offer_create(ret, p->nused);
     for (uint32_t i = 0; i < p->nused; i++)
         if (host_is_reachable(t->used[i]))
             offer_add(ret, &p->used.hosts[i], i, taken_slots(p, worlds, i, &placed[i]),
@@ -198,14 +196,12 @@ static int check_names(const struct host_table *t, const struct wish *w, struct 
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* The binding of a program that says nothing is the step's. */
-static int take_binding(const struct wish *w, struct app *app, struct error *err)
+static void take_binding(const struct wish *w, struct app *app)
 {
     if (!w->has_binding)
-        return 0;
-    if (!(app->bind = malloc(sizeof(*app->bind))))
-        return error_errno(err, ENOMEM, "bind ranks");
+        return;
+    app->bind = must(malloc(sizeof(*app->bind)));
     *app->bind = step_plan_binding(&w->place);
-    return 0;
 }
 
 int spawn_place(const struct host_table *t, const struct worlds *worlds,
@@ -238,7 +234,7 @@ int spawn_place(const struct host_table *t, const struct worlds *worlds,
             advise(t->plan, err);
     }
     if (rc == 0)
-        rc = take_binding(&w, ret_app, err);
+        take_binding(&w, ret_app);
     offer_free(&offer);
     hostlist_free(&w.named);
     return rc;

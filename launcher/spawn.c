@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "common/words.h"
@@ -81,19 +82,16 @@ static size_t set_variable(char **envp, size_t n, char *entry)
     return n + 1;
 }
 
-/* The environment of the parent's program, with what the message sets. NULL: out of memory. */
+/* The environment of the parent's program, with what the message sets. */
 static char **make_environment(const struct app *parent, const Mprun__Spawn__App *m)
 {
     size_t n = 0;
     while (parent->envp[n])
         n++;
-    char **envp = calloc(n + m->n_env + 2, sizeof(*envp));
-    for (size_t i = 0; envp && i < n; i++)
-        if (!(envp[i] = strdup(parent->envp[i]))) {
-            words_free(envp);
-            return NULL;
-        }
-    for (size_t i = 0; envp && i < m->n_env; i++) {
+    char **envp = must(calloc(n + m->n_env + 2, sizeof(*envp)));
+    for (size_t i = 0; i < n; i++)
+        envp[i] = must(strdup(parent->envp[i]));
+    for (size_t i = 0; i < m->n_env; i++) {
         char *entry = bytes_dup(&m->env[i]);
         if (entry && strchr(entry, '='))
             n = set_variable(envp, n, entry);
@@ -104,29 +102,23 @@ static char **make_environment(const struct app *parent, const Mprun__Spawn__App
 }
 
 /* Programs are looked for in these directories first. */
-static int search_path(struct app *app, const char *directories, struct error *err)
+static void search_path(struct app *app, const char *directories)
 {
     size_t n = 0;
     const char *old = "";
     for (; app->envp[n]; n++)
         if (has_name(app->envp[n], "PATH"))
             old = app->envp[n] + strlen("PATH=");
-    char *entry = text_format("PATH=%s%s%s", directories, *old ? ":" : "", old);
-    char **envp = entry ? realloc(app->envp, (n + 2) * sizeof(*envp)) : NULL;
-    if (!envp) {
-        free(entry);
-        return error_errno(err, ENOMEM, "info key 'path'");
-    }
-    app->envp = envp;
-    envp[set_variable(envp, n, entry)] = NULL;
-    return 0;
+    char *entry = must(text_format("PATH=%s%s%s", directories, *old ? ":" : "", old));
+    app->envp = must(reallocarray(app->envp, n + 2, sizeof(*app->envp)));
+    app->envp[set_variable(app->envp, n, entry)] = NULL;
 }
 
 static char *make_directory(const struct app *parent, const char *wanted)
 {
     if (wanted[0] == '/' || !wanted[0])
-        return strdup(wanted[0] ? wanted : parent->directory);
-    return text_format("%s/%s", parent->directory, wanted);
+        return must(strdup(wanted[0] ? wanted : parent->directory));
+    return must(text_format("%s/%s", parent->directory, wanted));
 }
 
 static int make_app(const struct app *parent, const Mprun__Spawn__App *m, uint32_t world,
@@ -138,12 +130,14 @@ static int make_app(const struct app *parent, const Mprun__Spawn__App *m, uint32
         return error_set(err, EINVAL, "no program is named");
     ret->argv = strings_unpack(m->argv, m->n_argv);
     ret->envp = make_environment(parent, m);
-    ret->given_env = calloc(1, sizeof(*ret->given_env));
+    ret->given_env = must(calloc(1, sizeof(*ret->given_env)));
     ret->directory = make_directory(parent, wdir ? wdir : cwd ? cwd : "");
-    if (!ret->argv || !ret->envp || !ret->given_env || !ret->directory ||
-        rank_set_add_block(&ret->ranks, world, first, m->count) < 0)
-        return error_errno(err, ENOMEM, "prepare the program");
-    return path ? search_path(ret, path, err) : 0;
+    must_do(rank_set_add_block(&ret->ranks, world, first, m->count));
+    if (!ret->argv)
+        return error_set(err, EINVAL, "an argument of the program has a NUL byte");
+    if (path)
+        search_path(ret, path);
+    return 0;
 }
 
 /* A tool's is that of the first rank. */
@@ -183,10 +177,10 @@ static int make_fresh(struct spawner *s, const Mprun__Spawn *m, const struct wor
                                            : NULL;
     size_t nhosts = s->hosts->plan->nused;
     uint32_t number = s->worlds->last_number + 1;
-    f->apps = calloc(m->n_apps + 1, sizeof(*f->apps));
-    f->hosts = calloc(nhosts + 1, sizeof(*f->hosts));
-    if (!f->apps || !f->hosts || !program || m->n_apps == 0)
-        return error_set(err, EINVAL, "no program, or no memory");
+    f->apps = must(calloc(m->n_apps + 1, sizeof(*f->apps)));
+    f->hosts = must(calloc(nhosts + 1, sizeof(*f->hosts)));
+    if (!program || m->n_apps == 0)
+        return error_set(err, EINVAL, "no program is named");
     for (size_t i = 0; i < m->n_apps; i++) {
         const Mprun__Spawn__App *a = m->apps[i];
         f->napps = i + 1;
@@ -208,10 +202,10 @@ static bool is_of_rank(const Mprun__Spawn *m)
 }
 
 /* The same bytes for all hosts, as the first LAUNCH. */
-static int launch(struct spawner *s, const struct world *world, const Mprun__Spawn *m)
+static void launch(struct spawner *s, const struct world *world, const Mprun__Spawn *m)
 {
     const struct step_plan *p = s->hosts->plan;
-    AUTO_FREE struct placement *hosts = calloc(p->nused + 1, sizeof(*hosts));
+    AUTO_FREE struct placement *hosts = must(calloc(p->nused + 1, sizeof(*hosts)));
     struct launch l = {
         .step = p->step, /* borrowed */
         .world = world->number,
@@ -225,8 +219,6 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
         .same_machine = p->same_machine,
     };
     size_t n;
-    if (!hosts)
-        return -1;
     for (size_t i = 0; i < p->nused; i++) {
         hosts[i] = p->placements[i];
         hosts[i].ranks = world->ranks[i];
@@ -241,12 +233,9 @@ static int launch(struct spawner *s, const struct world *world, const Mprun__Spa
     l.step.stdin_target = STDIN_NONE;
     l.step.terminal = false;
     strcpy(l.step.nspace, world->nspace);
-    AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
+    AUTO_FREE uint8_t *packed = must(launch_pack(&l, &n));
     explicit_bzero(l.step.nspace, sizeof(l.step.nspace));
-    if (!packed)
-        return -1;
     hosts_broadcast_bytes(s->hosts, FRAME_LAUNCH, packed, n);
-    return 0;
 }
 
 /* NULL with err. */
@@ -258,19 +247,17 @@ static struct world *begin(struct spawner *s, const Mprun__Spawn *m, struct erro
     struct world *world = NULL;
     if (verdict_is_ending(s->verdict))
         error_set(err, ECANCELED, "the step is ending");
-    else if (make_fresh(s, m, old, &f, err) == 0 &&
-             !(world = worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps,
-                                  is_of_rank(m) ? old : NULL)))
-        error_errno(err, ENOMEM, "start a world");
+    else if (make_fresh(s, m, old, &f, err) == 0)
+        world =
+            worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps, is_of_rank(m) ? old : NULL);
     if (world) {
         f.apps = NULL; /* the world's now */
         f.napps = 0;
+        step_record_add_world(s->record, world);
+        launch(s, world, m);
     }
     fresh_free(&f, s->hosts->plan->nused);
-    if (!world || (step_record_add_world(s->record, world) == 0 && launch(s, world, m) == 0))
-        return world;
-    error_errno(err, ENOMEM, "start a world");
-    return NULL;
+    return world;
 }
 
 int spawner_start(struct spawner *s, char *const *argv, const char *const *variables,
@@ -281,9 +268,7 @@ int spawner_start(struct spawner *s, char *const *argv, const char *const *varia
     size_t nwords = 0;
     while (argv[nwords])
         nwords++;
-    AUTO_FREE ProtobufCBinaryData *texts = calloc(nwords + nvariables, sizeof(*texts));
-    if (!texts)
-        return error_errno(err, ENOMEM, "start a world");
+    AUTO_FREE ProtobufCBinaryData *texts = must(calloc(nwords + nvariables + 1, sizeof(*texts)));
     for (size_t i = 0; i < nwords + nvariables; i++) {
         const char *text = i < nwords ? argv[i] : variables[i - nwords];
         texts[i] = (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text};
@@ -303,23 +288,19 @@ int spawner_start(struct spawner *s, char *const *argv, const char *const *varia
 void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m)
 {
     struct error err;
-    AUTO_FREE struct spawn_wait *wait = calloc(1, sizeof(*wait));
-    struct world *world = NULL;
-    if (wait)
-        world = begin(s, m, &err);
-    else
-        error_errno(&err, ENOMEM, "start a world");
+    struct world *world = begin(s, m, &err);
     if (!world) {
         refuse(from, m->id, rank_name_unpack(m->parent), err.text);
         return;
     }
     world->is_starting = true;
+    struct spawn_wait *wait = must(malloc(sizeof(*wait)));
     *wait = (struct spawn_wait){.next = s->waiting,
                                 .host = from,
                                 .id = m->id,
                                 .world = world->number,
                                 .parent = rank_name_unpack(m->parent)};
-    s->waiting = take_ptr(wait);
+    s->waiting = wait;
 }
 
 void spawner_look(struct spawner *s, struct world *world)

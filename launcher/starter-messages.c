@@ -335,7 +335,8 @@ static ssize_t host_move(void *arg, struct link *l, const struct bulk_header *bh
 static int take_output_wanted(void *host, const uint8_t *p, size_t n)
 {
     struct host *h = host;
-    return tool_output_want(&run_of(h)->tool_output, h);
+    tool_output_want(&run_of(h)->tool_output, h);
+    return 0;
 }
 
 static int take_output_credit(void *host, void *message)
@@ -523,7 +524,8 @@ static int take_hosts_usage(void *host, void *message)
 {
     struct host *h = host;
     const Mprun__HostsUsage *m = message;
-    return usage_now_ask_for(&run_of(h)->usage_now, h, m->id);
+    usage_now_ask_for(&run_of(h)->usage_now, h, m->id);
+    return 0;
 }
 
 static int take_world_report(void *host, void *message)

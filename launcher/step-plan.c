@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/path.h"
 #include "common/spawn.h"
@@ -75,8 +76,8 @@ static int take_rank_file(struct step_plan *p, struct error *err)
     if (r->nlists || r->nfiles || p->adapter->parents ||
         (p->cmd->rm && p->adapter != &rm_adapter_ssh))
         return 0;
-    if (!(p->listed = rank_file_hosts(&p->rank_file)))
-        return error_errno(err, ENOMEM, "list the hosts");
+    if (!(p->listed = rank_file_hosts(&p->rank_file, err)))
+        return -1;
     if (!p->listed[0])
         return 0;
     p->lists[0] = p->listed;
@@ -343,8 +344,8 @@ static void allow_rounds(struct step_plan *p)
 
 /* Hydra fills the hosts' slots (-ppn: as many) and begins anew with the first one: *ret is then the
  * host of each rank. */
-static int place_in_rounds(const struct step_plan *p, struct plan_options *o, uint32_t **ret,
-                           size_t *ret_n, struct error *err)
+static void place_in_rounds(const struct step_plan *p, struct plan_options *o, uint32_t **ret,
+                            size_t *ret_n)
 {
     const struct allocation *a = &p->alloc;
     uint64_t slots = 0;
@@ -354,15 +355,13 @@ static int place_in_rounds(const struct step_plan *p, struct plan_options *o, ui
                                        : a->hosts[i].slots.value;
     if (p->cmd->dialect != DIALECT_MPIEXEC || p->adapter != &rm_adapter_ssh || *ret || o->turn ||
         !slots || o->nranks <= slots)
-        return 0;
-    if (!(*ret = calloc(o->nranks, sizeof(**ret))))
-        return error_errno(err, ENOMEM, "place the ranks");
+        return;
+    *ret = must(calloc(o->nranks, sizeof(**ret)));
     for (uint32_t host = 0; *ret_n < o->nranks; host = (host + 1) % (uint32_t)a->nhosts)
         for (uint32_t k = o->per_host ? o->per_host : a->hosts[host].slots.value;
              k > 0 && *ret_n < o->nranks; k--)
             (*ret)[(*ret_n)++] = host;
     o->per_host = 0;
-    return 0;
 }
 
 /* All ranks at once. */
@@ -381,8 +380,7 @@ static int place_step(struct step_plan *p, struct error *err)
     if (place->rank_file && place_by_rank_file(p, &sequence, &n, err) < 0)
         return -1;
     o.nranks = p->cmd->nranks;
-    if (place_in_rounds(p, &o, &sequence, &n, err) < 0)
-        return -1;
+    place_in_rounds(p, &o, &sequence, &n);
     o.host_of = sequence;
     o.nhost_of = (uint32_t)n;
     return plan(&p->alloc, &o, &p->placement, err);
@@ -419,12 +417,11 @@ static int place_program(struct step_plan *p, size_t number, uint32_t first, uin
     const struct placement_options *place = app->place ? app->place : &p->cmd->place;
     struct hostlist named = {.stated = 0};
     struct plan_options o;
-    struct offer offer = {.index = NULL};
+    struct offer offer;
     int rc = step_plan_options(p, place, &o, err);
     if (rc == 0 && p->cmd->own_hosts)
         rc = read_own_hosts(p, app, &named, err);
-    if (rc == 0)
-        rc = offer_create(&offer, p->nhosts, err);
+    offer_create(&offer, p->nhosts);
     for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
         offer_add(&offer, &p->alloc.hosts[i], (uint32_t)i, taken[i],
                   named.allocation.nhosts ? &named : NULL);
@@ -445,11 +442,9 @@ static int place_programs(struct step_plan *p, struct error *err)
 {
     struct plan *all = &p->placement;
     uint32_t first = 0, used = 0;
-    AUTO_FREE uint64_t *taken = calloc(p->nhosts + 1, sizeof(*taken));
+    AUTO_FREE uint64_t *taken = must(calloc(p->nhosts + 1, sizeof(*taken)));
     all->nhosts = p->nhosts;
-    all->hosts = calloc(p->nhosts + 1, sizeof(*all->hosts));
-    if (!taken || !all->hosts)
-        return error_errno(err, ENOMEM, "place ranks");
+    all->hosts = must(calloc(p->nhosts + 1, sizeof(*all->hosts)));
     for (size_t i = 0; i < p->cmd->napps; i++) {
         if (place_program(p, i, first, taken, err) < 0)
             return -1;
@@ -508,19 +503,17 @@ static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t cou
                                            "the directory in which mprun was started has been "
                                            "removed; change to one that is there")
                                : error_errno(err, errno, "find the working directory");
-    to->argv = calloc(from->argc + 1, sizeof(*to->argv));
-    for (size_t i = 0; to->argv && i < from->argc; i++)
-        to->argv[i] = strdup(from->argv[i]);
+    to->argv = must(calloc(from->argc + 1, sizeof(*to->argv)));
+    for (size_t i = 0; i < from->argc; i++)
+        to->argv[i] = must(strdup(from->argv[i]));
     warn_unset(from);
     to->envp = cmdline_app_environ(from, environ);
     to->given_env = cmdline_app_given(from);
     if (from->wdir && from->wdir[0] != '/')
-        to->directory = text_format("%s/%s", here, from->wdir);
+        to->directory = must(text_format("%s/%s", here, from->wdir));
     else
-        to->directory = from->wdir ? strdup(from->wdir) : take_ptr(here);
-    if (!to->argv || !to->envp || !to->given_env || !to->directory ||
-        rank_set_add_block(&to->ranks, 0, first, count) < 0)
-        return error_errno(err, ENOMEM, "prepare the program");
+        to->directory = from->wdir ? must(strdup(from->wdir)) : take_ptr(here);
+    must_do(rank_set_add_block(&to->ranks, 0, first, count));
     return 0;
 }
 
@@ -534,9 +527,7 @@ static int copy_apps(struct step_plan *p, struct error *err)
 {
     struct step *s = &p->step;
     uint32_t next = 0;
-    s->apps = calloc(p->cmd->napps, sizeof(*s->apps));
-    if (!s->apps)
-        return error_errno(err, ENOMEM, "prepare the programs");
+    s->apps = must(calloc(p->cmd->napps + 1, sizeof(*s->apps)));
     for (size_t i = 0; i < p->cmd->napps; i++) {
         const struct cmdline_app *from = &p->cmd->apps[i];
         uint32_t count = from->nranks ? from->nranks : p->placement.map.nranks;
@@ -544,13 +535,12 @@ static int copy_apps(struct step_plan *p, struct error *err)
         if (copy_app(from, next, count, &s->apps[i], err) < 0)
             return -1;
         next += count;
-        if (from->limits && !(s->apps[i].limits = malloc(sizeof(*from->limits))))
-            return error_errno(err, ENOMEM, "prepare the programs");
-        if (from->limits)
+        if (from->limits) {
+            s->apps[i].limits = must(malloc(sizeof(*from->limits)));
             *s->apps[i].limits = *from->limits;
-        if (from->place && !(s->apps[i].bind = malloc(sizeof(*s->apps[i].bind))))
-            return error_errno(err, ENOMEM, "prepare the programs");
+        }
         if (from->place) {
+            s->apps[i].bind = must(malloc(sizeof(*s->apps[i].bind)));
             *s->apps[i].bind = step_plan_binding(from->place);
             take_defaults(p, from->place, s->apps[i].bind);
         }
@@ -567,16 +557,14 @@ static void pass_on(const struct inherited *user, struct step *s)
     s->nice = user->nice;
 }
 
-static int copy_host_env(const char *const *names, struct step *s, struct error *err)
+static void copy_host_env(const char *const *names, struct step *s)
 {
     size_t n = 0;
     while (names && names[n])
         n++;
-    s->host_env = calloc(n + 1, sizeof(*s->host_env));
-    for (size_t i = 0; s->host_env && i < n; i++)
-        if (!(s->host_env[i] = strdup(names[i])))
-            return error_errno(err, ENOMEM, "prepare the environment");
-    return s->host_env ? 0 : error_errno(err, ENOMEM, "prepare the environment");
+    s->host_env = must(calloc(n + 1, sizeof(*s->host_env)));
+    for (size_t i = 0; i < n; i++)
+        s->host_env[i] = must(strdup(names[i]));
 }
 
 /* OMP_NUM_THREADS of a program's ranks, or (NULL) the most of all programs; 0: not set, or no
@@ -588,7 +576,7 @@ static uint32_t threads_of_ranks(const struct step *s, const struct app *only)
         const char *value = only && only != &s->apps[i]
                                 ? NULL
                                 : spawn_env_value(s->apps[i].envp, "OMP_NUM_THREADS");
-        AUTO_FREE char *first = value ? strndup(value, strcspn(value, ",")) : NULL;
+        AUTO_FREE char *first = value ? must(strndup(value, strcspn(value, ","))) : NULL;
         int64_t n;
         if (first && number_parse(first, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 && n > most)
             most = (uint32_t)n;
@@ -646,11 +634,11 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
     struct step *s = &p->step;
     *s = p->cmd->step;
     s->bind = step_plan_binding(&p->cmd->place);
-    if (copy_apps(p, err) < 0 || copy_debugging(p->cmd, s, err) < 0 ||
-        copy_host_env(p->adapter->host_env, s, err) < 0)
+    if (copy_apps(p, err) < 0 || copy_debugging(p->cmd, s, err) < 0)
         return -1;
-    if (p->cmd->rank_input && !(s->stdin_file = strdup(p->cmd->rank_input)))
-        return error_errno(err, ENOMEM, "prepare the input");
+    copy_host_env(p->adapter->host_env, s);
+    if (p->cmd->rank_input)
+        s->stdin_file = must(strdup(p->cmd->rank_input));
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", p->adapter->gpu_env ? p->adapter->gpu_env : "");
     random_name(s->id, STEP_ID_LENGTH);
     step_plan_new_nspace(s->nspace);
@@ -693,34 +681,28 @@ uint32_t step_plan_universe(const struct step_plan *p, uint32_t nranks)
 }
 
 /* The hosts of the step, and what their starters are told of each. */
-static int choose_hosts(struct step_plan *p, struct error *err)
+static void choose_hosts(struct step_plan *p)
 {
     p->used = p->alloc;
-    p->used.hosts = calloc(p->nhosts + 1, sizeof(*p->used.hosts));
-    p->placements = calloc(p->nhosts + 1, sizeof(*p->placements));
-    if (!p->used.hosts || !p->placements)
-        return error_errno(err, ENOMEM, "place ranks on %zu host%s", p->nhosts, plural(p->nhosts));
+    p->used.hosts = must(calloc(p->nhosts + 1, sizeof(*p->used.hosts)));
+    p->placements = must(calloc(p->nhosts + 1, sizeof(*p->placements)));
     for (size_t i = 0; i < p->nhosts; i++) {
         const struct alloc_host *h = &p->alloc.hosts[i];
         if (!is_used(p, i))
             continue;
         p->nhere += h->here != 0;
-        char *slots = NULL;
-        if (p->rank_file.n && !(slots = rank_file_cores(&p->rank_file, &p->placement.hosts[i])))
-            return error_errno(err, ENOMEM, "place ranks");
         p->used.hosts[p->nused] = *h;
         p->placements[p->nused++] = (struct placement){
             .host = h->name,
             .ranks = p->placement.hosts[i], /* borrowed */
             .granted = h->cores_known ? &h->cores : NULL,
             .granted_cores = h->core_list,
-            .slots = slots,
+            .slots = p->rank_file.n ? rank_file_cores(&p->rank_file, &p->placement.hosts[i]) : NULL,
             .share = h->granted,
         };
     }
     p->used.nhosts = p->nused;
     p->step.universe = step_plan_universe(p, p->step.nranks);
-    return 0;
 }
 
 /* And whether hosts are linked to each other: a start channel leads to mprun only. */
@@ -799,9 +781,9 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
                    : error_context(err, "read what '%s' granted", p->adapter->name);
     say_no_effect(p);
     if (choose_slots(p, err) < 0 || skip_hosts(p, err) < 0 || exclude_hosts(p, err) < 0 ||
-        take_nodes(p, err) < 0 || make_plan(p, err) < 0 || make_step(p, user, err) < 0 ||
-        choose_hosts(p, err) < 0)
+        take_nodes(p, err) < 0 || make_plan(p, err) < 0 || make_step(p, user, err) < 0)
         return -1;
+    choose_hosts(p);
     note_launchers(p);
     return choose_transport(p, err);
 }
@@ -816,10 +798,10 @@ int step_plan_find_starter(struct step_plan *p, struct error *err)
     p->starter_path = realpath(found, NULL);
     if (!p->starter_path)
         return error_errno(err, errno, "find mpstarter: '%s'", found);
-    p->remote_path = p->cmd->start.prefix
-                         ? text_format("%s/libexec/mprun/mpstarter", p->cmd->start.prefix)
-                         : strdup(p->starter_path);
-    return p->remote_path ? 0 : error_errno(err, ENOMEM, "find mpstarter");
+    p->remote_path =
+        must(p->cmd->start.prefix ? text_format("%s/libexec/mprun/mpstarter", p->cmd->start.prefix)
+                                  : strdup(p->starter_path));
+    return 0;
 }
 
 double step_plan_seconds(const struct step_plan *p)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/must.h"
 #include "common/words.h"
 #include "launcher/worlds.h"
 #include "wire/tree/tree.h"
@@ -47,19 +48,13 @@ static void free_world(struct world_record *w)
     free(w);
 }
 
-int step_record_add_world(struct step_record *r, const struct world *world)
+void step_record_add_world(struct step_record *r, const struct world *world)
 {
-    struct world_record **at = &r->worlds, *w = calloc(1, sizeof(*w));
-    if (!w)
-        return -1;
+    struct world_record **at = &r->worlds, *w = must(calloc(1, sizeof(*w)));
     *w = (struct world_record){.number = world->number,
                                .nranks = world->nranks,
-                               .ranks = calloc(world->nranks, sizeof(*w->ranks)),
-                               .endings = calloc(world->nranks, sizeof(*w->endings))};
-    if (!w->ranks || !w->endings) {
-        free_world(w);
-        return -1;
-    }
+                               .ranks = must(calloc(world->nranks, sizeof(*w->ranks))),
+                               .endings = must(calloc(world->nranks, sizeof(*w->endings)))};
     for (uint32_t i = 0; i < world->nranks; i++) {
         struct rank_name name = {.world = world->number, .rank = i};
         uint32_t host = (uint32_t)rank_map_host(&world->map, name);
@@ -70,7 +65,6 @@ int step_record_add_world(struct step_record *r, const struct world *world)
         at = &(*at)->next;
     *at = w;
     r->nranks += w->nranks;
-    return 0;
 }
 
 /* Rows of ranks that have ended: does a report need them? */
@@ -126,18 +120,15 @@ const struct report_rank *step_record_rank(const struct step_record *r, struct r
     return w ? &w->ranks[name.rank] : NULL;
 }
 
-int step_record_init(struct step_record *r, const struct step_plan *plan)
+void step_record_init(struct step_record *r, const struct step_plan *plan)
 {
     *r = (struct step_record){.plan = plan};
-    r->facts = calloc(plan->nused + 1, sizeof(*r->facts));
-    r->hosts = calloc(plan->nused + 1, sizeof(*r->hosts));
-    if (!r->facts || !r->hosts)
-        return -1;
+    r->facts = must(calloc(plan->nused + 1, sizeof(*r->facts)));
+    r->hosts = must(calloc(plan->nused + 1, sizeof(*r->hosts)));
     r->launch.fanout = plan->fanout;
     r->launch.depth = plan->fanout ? tree_depth(plan->fanout, (uint32_t)plan->nused) : 1;
     for (uint32_t i = 0; i < plan->nused; i++)
         r->hosts[i].name = plan->used.hosts[i].name;
-    return 0;
 }
 
 void step_record_free(struct step_record *r)
@@ -299,15 +290,12 @@ bool step_record_ended(struct step_record *r, const struct rank_end *end, const 
 /* Keeps the row, whose end points to its facts. */
 static void keep(struct step_record *r, struct world_record *w, uint32_t rank)
 {
-    struct former_rank *f = are_rows_wanted(r) ? calloc(1, sizeof(*f)) : NULL;
-    if (f && !(f->facts = malloc(sizeof(*f->facts)))) {
-        free(f);
-        f = NULL;
-    }
-    if (!f) {
+    if (!are_rows_wanted(r)) {
         free_row(&w->ranks[rank], &w->endings[rank]);
         return;
     }
+    struct former_rank *f = must(calloc(1, sizeof(*f)));
+    f->facts = must(malloc(sizeof(*f->facts)));
     *f->facts = w->endings[rank];
     f->row = w->ranks[rank];
     f->row.end = &f->facts->end;

@@ -56,13 +56,12 @@ struct step_record {
     uint64_t nmessages;
 };
 
-/* -1: out of memory; step_record_free() is still to be called. */
-int step_record_init(struct step_record *r, const struct step_plan *plan);
+void step_record_init(struct step_record *r, const struct step_plan *plan);
 void step_record_free(struct step_record *r); /* what it holds, not itself; zero is fine */
 
 struct world;
-/* The ranks of one more world. -1: out of memory. */
-int step_record_add_world(struct step_record *r, const struct world *world);
+/* The ranks of one more world. */
+void step_record_add_world(struct step_record *r, const struct world *world);
 /* All ranks of the world have ended well. Its rows are kept only for a report that is wanted. */
 void step_record_world_ended(struct step_record *r, uint32_t world);
 

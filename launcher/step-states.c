@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "launcher/mpir.h"
 #include "launcher/run.h"
@@ -62,12 +63,7 @@ static void launch(struct run *r)
     if (r->held_for_debugger && l.step.stop_point == STOP_NOWHERE)
         l.step.stop_point = STOP_AT_EXEC;
     size_t n;
-    AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
-    if (!packed) {
-        verdict_fail(&r->verdict, EXIT_CODE_MPRUN, "launch %u rank%s: out of memory",
-                     p->step.nranks, plural(p->step.nranks));
-        return;
-    }
+    AUTO_FREE uint8_t *packed = must(launch_pack(&l, &n));
     hosts_broadcast_bytes(r->hosts, FRAME_LAUNCH, packed, n);
     r->record.launch.sent = step_plan_seconds(p);
     step_limits_begin(&r->limits);

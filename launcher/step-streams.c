@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "launcher/tunables.h"
 #include "launcher/run.h"
 #include "wire/flow-control.h"
@@ -154,8 +155,8 @@ static void describe_rank(void *arg, struct rank_name name, struct output_rank *
 static int open_output(struct run *r, struct error *err)
 {
     const struct step_plan *p = r->plan;
-    r->host_names = calloc(p->nused + 1, sizeof(*r->host_names));
-    for (size_t i = 0; r->host_names && i < p->nused; i++)
+    r->host_names = must(calloc(p->nused + 1, sizeof(*r->host_names)));
+    for (size_t i = 0; i < p->nused; i++)
         r->host_names[i] = p->used.hosts[i].name;
     struct output_setup o = {
         .fds = {STDOUT_FILENO, STDERR_FILENO},
@@ -168,8 +169,6 @@ static int open_output(struct run *r, struct error *err)
         .window = output_window(r->plan->nused),
         .nhosts = r->plan->nused,
     };
-    if (!r->host_names)
-        return error_errno(err, ENOMEM, "prepare the output");
     r->output = output_create(r->loop, &o, &output_events, r, err);
     if (!r->output)
         return -1;
@@ -192,9 +191,7 @@ static int open_input(struct run *r, struct error *err)
     size_t n = s->stdin_target == STDIN_ALL ? s->nranks : 1;
     if (s->stdin_target == STDIN_NONE || s->stdin_target == STDIN_FILE)
         return 0;
-    AUTO_FREE struct rank_name *targets = calloc(n, sizeof(*targets));
-    if (!targets)
-        return error_errno(err, ENOMEM, "open the input");
+    AUTO_FREE struct rank_name *targets = must(calloc(n + 1, sizeof(*targets)));
     for (size_t i = 0; i < n; i++)
         targets[i].rank = s->stdin_target == STDIN_ALL ? (uint32_t)i : s->stdin_rank;
     if (r->plan->cmd->input_of_tools &&

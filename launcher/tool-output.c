@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/tunables.h"
 #include "wire/messages/frame.h"
@@ -28,16 +29,12 @@ static struct tool_host *find(const struct tool_output *t, const struct host *h)
     return NULL;
 }
 
-int tool_output_want(struct tool_output *t, struct host *h)
+void tool_output_want(struct tool_output *t, struct host *h)
 {
     if (find(t, h))
-        return 0;
-    struct tool_host *more = realloc(t->hosts, (t->n + 1) * sizeof(*more));
-    if (!more)
-        return -1;
-    t->hosts = more;
+        return;
+    t->hosts = must(reallocarray(t->hosts, t->n + 1, sizeof(*t->hosts)));
     t->hosts[t->n++] = (struct tool_host){.host = h};
-    return 0;
 }
 
 bool tool_output_is_wanted(const struct tool_output *t)

@@ -20,8 +20,8 @@ struct tool_output { /* private to tool-output.c; zero: nobody has asked */
 };
 
 void tool_output_free(struct tool_output *t);
-/* A tool of this host asks, maybe again. -1: out of memory. */
-int tool_output_want(struct tool_output *t, struct host *h);
+/* A tool of this host asks, maybe again. */
+void tool_output_want(struct tool_output *t, struct host *h);
 bool tool_output_is_wanted(const struct tool_output *t);
 /* A rank writes n bytes. */
 void tool_output_put(struct tool_output *t, const struct bulk_header *bh, const void *data,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+#include "common/must.h"
 #include "launcher/step-plan.h"
 
 static uint32_t slots_each(const struct worlds *w)
@@ -28,32 +30,24 @@ static void free_world(struct world *world, size_t nhosts)
     free(world);
 }
 
-static int take_hosts(struct world *world, const struct rank_set *hosts, size_t nhosts)
+static void take_hosts(struct world *world, const struct rank_set *hosts, size_t nhosts)
 {
-    world->ranks = calloc(nhosts + 1, sizeof(*world->ranks));
-    world->left = calloc(nhosts + 1, sizeof(*world->left));
-    if (!world->ranks || !world->left ||
-        rank_map_create(&world->map, world->number, world->nranks, NULL) < 0)
-        return -1;
-    for (uint32_t i = 0; i < nhosts; i++)
-        if (rank_set_add_all(&world->ranks[i], &hosts[i]) < 0 ||
-            rank_map_put(&world->map, &hosts[i], i, NULL) < 0)
-            return -1;
-    return 0;
+    world->ranks = must(calloc(nhosts + 1, sizeof(*world->ranks)));
+    world->left = must(calloc(nhosts + 1, sizeof(*world->left)));
+    must_do(rank_map_create(&world->map, world->number, world->nranks, NULL));
+    for (uint32_t i = 0; i < nhosts; i++) {
+        must_do(rank_set_add_all(&world->ranks[i], &hosts[i]));
+        must_do(rank_map_put(&world->map, &hosts[i], i, NULL));
+    }
 }
 
 static struct world *add(struct worlds *w, uint32_t number, const struct rank_set *hosts,
                          uint32_t nranks)
 {
-    struct world *world = calloc(1, sizeof(*world));
-    if (!world)
-        return NULL;
+    struct world *world = must(calloc(1, sizeof(*world)));
     world->number = number;
     world->nranks = nranks;
-    if (take_hosts(world, hosts, w->plan->nused) < 0) {
-        free_world(world, w->plan->nused);
-        return NULL;
-    }
+    take_hosts(world, hosts, w->plan->nused);
     for (size_t i = 0; i < w->plan->nused; i++) {
         world->left[i] = rank_set_count(&hosts[i]);
         w->busy[i] += world->left[i] * slots_each(w);
@@ -64,21 +58,17 @@ static struct world *add(struct worlds *w, uint32_t number, const struct rank_se
     return world;
 }
 
-int worlds_init(struct worlds *w, const struct step_plan *plan)
+void worlds_init(struct worlds *w, const struct step_plan *plan)
 {
     const struct step *s = &plan->step;
-    struct rank_set *hosts = calloc(plan->nused + 1, sizeof(*hosts));
-    *w = (struct worlds){.plan = plan, .busy = calloc(plan->nused + 1, sizeof(*w->busy))};
-    for (size_t i = 0; hosts && i < plan->nused; i++)
+    AUTO_FREE struct rank_set *hosts = must(calloc(plan->nused + 1, sizeof(*hosts)));
+    *w = (struct worlds){.plan = plan, .busy = must(calloc(plan->nused + 1, sizeof(*w->busy)))};
+    for (size_t i = 0; i < plan->nused; i++)
         hosts[i] = plan->placements[i].ranks; /* borrowed */
-    struct world *world = hosts && w->busy ? add(w, 0, hosts, s->nranks) : NULL;
-    free(hosts);
-    if (!world)
-        return -1;
+    struct world *world = add(w, 0, hosts, s->nranks);
     strcpy(world->nspace, s->nspace);
     world->apps = s->apps;
     world->napps = s->napps;
-    return 0;
 }
 
 void worlds_free(struct worlds *w)
@@ -95,8 +85,6 @@ struct world *worlds_add(struct worlds *w, const struct rank_set *hosts, uint32_
                          struct app *apps, size_t napps, const struct world *parent)
 {
     struct world *world = add(w, w->last_number + 1, hosts, nranks);
-    if (!world)
-        return NULL;
     w->last_number++;
     step_plan_new_nspace(world->nspace);
     world->apps = apps;

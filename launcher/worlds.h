@@ -37,13 +37,13 @@ struct worlds { /* others only read it */
     uint32_t *busy;  /* slots of each host that ranks have now */
 };
 
-/* World 0, as planned. -1: out of memory; worlds_free() is still to be called. */
-int worlds_init(struct worlds *w, const struct step_plan *plan);
+/* World 0, as planned. */
+void worlds_init(struct worlds *w, const struct step_plan *plan);
 void worlds_free(struct worlds *w); /* zero is fine */
 
 /* Adds a world with the next number. hosts: the ranks that each host is to have, all of that world;
  * apps and napps: it takes them. parent: the world whose rank has asked for it; NULL: mprun starts
- * it. NULL: out of memory, and nothing is taken. */
+ * it. */
 struct world *worlds_add(struct worlds *w, const struct rank_set *hosts, uint32_t nranks,
                          struct app *apps, size_t napps, const struct world *parent);
 /* All ranks have ended: forgets it. Not world 0. */

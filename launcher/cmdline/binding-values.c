@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/idset.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -98,10 +99,8 @@ static int begin_list(struct binding_request *b, enum cpu_list_kind kind, struct
 static int list_only(struct binding_request *b, const char *at, size_t len, struct error *err)
 {
     enum level part = take_part_word(&at, &len);
-    AUTO_FREE char *text = strndup(at, len);
+    AUTO_FREE char *text = must(strndup(at, len));
     struct idset set = {0};
-    if (!text)
-        return error_set(err, ENOMEM, "out of memory");
     int rc = idset_parse(text, &set, err);
     if (rc == 0 && idset_count(&set) == 0)
         rc = error_set(err, EINVAL, "the list of hardware threads is empty");
@@ -120,8 +119,8 @@ static int read_mask(const char *text, struct idset *ret, struct error *err)
         const char digit[2] = {digits[n - 1 - i], 0};
         unsigned long value = strtoul(digit, NULL, 16);
         for (unsigned bit = 0; bit < 4; bit++)
-            if ((value >> bit & 1) && idset_add(ret, (unsigned)i * 4 + bit) < 0)
-                return error_set(err, ENOMEM, "out of memory");
+            if (value >> bit & 1)
+                must_do(idset_add(ret, (unsigned)i * 4 + bit));
     }
     return idset_count(ret) > 0 ? 0 : error_set(err, EINVAL, "'%.60s' is an empty mask", text);
 }
@@ -138,7 +137,8 @@ static int read_thread(const char *text, struct idset *ret, struct error *err)
     } else if (number_parse(text, NULL, 0, IDSET_MAX - 1, &thread, err) < 0) {
         return -1;
     }
-    return idset_add(ret, (unsigned)thread) == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
+    must_do(idset_add(ret, (unsigned)thread));
+    return 0;
 }
 
 static int read_set(const char *text, struct idset *ret, struct error *err)
@@ -176,12 +176,11 @@ static int list_each(struct binding_request *b, enum level part, const char *at,
     for (const char *end = at + len;; at++) {
         size_t n = strcspn(at, separator);
         n = at + n > end ? (size_t)(end - at) : n;
-        AUTO_FREE char *item = strndup(at, n);
+        AUTO_FREE char *item = must(strndup(at, n));
         struct idset set = {0};
-        unsigned long times = item ? take_times(item, err) : 0;
-        int rc =
-            item ? times ? read(item, &set, err) : -1 : error_set(err, ENOMEM, "out of memory");
-        AUTO_FREE char *text = rc == 0 ? idset_format(&set) : NULL;
+        unsigned long times = take_times(item, err);
+        int rc = times ? read(item, &set, err) : -1;
+        AUTO_FREE char *text = rc == 0 ? must(idset_format(&set)) : NULL;
         idset_free(&set);
         if (!text)
             return -1;
@@ -350,11 +349,7 @@ int cmdline_apply_rank_file(void *target, const char *value, struct error *err)
 
 static int take_rank_file(struct cmdline *c, const char *at, size_t len, struct error *err)
 {
-    char *text = strndup(at, len);
-    const char *path = text ? cmdline_keep(c, text, err) : NULL;
-    if (!text)
-        return error_set(err, ENOMEM, "out of memory");
-    return path ? cmdline_apply_rank_file(c, path, err) : -1;
+    return cmdline_apply_rank_file(c, cmdline_keep(c, strndup(at, len)), err);
 }
 
 /* "rankfile:file=PATH", as Open MPI 5 has it; behind it only modifiers of hosts. */
@@ -377,9 +372,7 @@ static int map_by_core_list(struct cmdline *c, const char *value, size_t len, st
 {
     bool ordered = has_modifier(value + len, "ordered"),
          is_alone = strcasecmp(value + len, ":ordered") == 0;
-    AUTO_FREE char *cores = text_format("core:%.*s", (int)len - 8, value + 8);
-    if (!cores)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *cores = must(text_format("core:%.*s", (int)len - 8, value + 8));
     if (cmdline_apply_named(c, ordered ? "--cpu-list" : "--cpu-set", cores, err) < 0)
         return -1;
     return value[len] && !is_alone ? cmdline_apply_named(c, "--map-by", value + len, err) : 0;
@@ -567,9 +560,7 @@ int cmdline_apply_srun_distribution(void *target, const char *value, struct erro
 {
     struct cmdline *c = target;
     size_t len = strcspn(value, ",");
-    AUTO_FREE char *how = strndup(value, len);
-    if (!how)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *how = must(strndup(value, len));
     if (value[len] && strcasecmp(value + len, ",pack") != 0 &&
         strcasecmp(value + len, ",nopack") != 0)
         return error_set(err, EINVAL, "'%.60s' is neither Pack nor NoPack", value + len + 1);

@@ -26,8 +26,8 @@ extern const struct cmdline option_defaults;
 
 extern const char *const help_subjects[]; /* from HELP_PROGRAMS on; NULL-terminated */
 
-/* A string of the line's own for what no word of argv is. Takes text; NULL: out of memory. */
-const char *cmdline_keep(struct cmdline *c, char *text, struct error *err);
+/* A string of the line's own for what no word of argv is. Takes text. */
+const char *cmdline_keep(struct cmdline *c, char *text);
 
 /* Calls take with each part of the list, which it may change, until one is refused: 0, or -1. */
 int cmdline_each_item(const char *list, const char *separator,
@@ -108,8 +108,10 @@ int cmdline_apply_gres(void *target, const char *value, struct error *err);
 int cmdline_apply_hint(void *target, const char *value, struct error *err);
 int cmdline_apply_threads_per_core(void *target, const char *value, struct error *err);
 
-/* Make c->own_options, unless they are there. 0, or -1 with err. */
-int cmdline_make_own_options(struct cmdline *c, struct error *err);
+/* Make c->own_options, unless they are there. */
+void cmdline_make_own_options(struct cmdline *c);
+/* Add a program, of which nothing is said yet. */
+struct cmdline_app *cmdline_add_app(struct cmdline *c);
 /* Take mpirun_rsh's hosts from argv[at] on, one for each rank, where no option has named any: the
  * index behind them, or -1 with err. */
 int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/idset.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "common/words.h"
@@ -48,19 +49,18 @@ static struct option_def *watched_options(enum dialect d, bool **ret_used)
 {
     size_t n = 0;
     struct option_def *defs = dialect_options(cmdline_options(), cmdline_peer_options(), d);
-    while (defs && defs[n].names)
+    while (defs[n].names)
         n++;
-    *ret_used = defs ? calloc(n + 1, sizeof(**ret_used)) : NULL;
-    for (size_t i = 0; *ret_used && i < n; i++)
+    *ret_used = must(calloc(n + 1, sizeof(**ret_used)));
+    for (size_t i = 0; i < n; i++)
         defs[i].used = &(*ret_used)[i];
     return defs;
 }
 
-int cmdline_make_own_options(struct cmdline *c, struct error *err)
+void cmdline_make_own_options(struct cmdline *c)
 {
     if (!c->own_options)
         c->own_options = watched_options(DIALECT_MPRUN, &c->own_used);
-    return c->own_used ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
 /* The line has been read: options that are applied by name from now on come from elsewhere. */
@@ -72,16 +72,17 @@ static void end_watch(struct cmdline *c)
 
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err)
 {
-    if (cmdline_make_own_options(c, err) < 0)
-        return -1;
+    cmdline_make_own_options(c);
     const char *word =
-        cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? value : ""), err);
+        cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? value : ""));
     char *const argv[] = {(char *)(uintptr_t)word};
     struct translation *t = c->translation;
     c->translation = NULL; /* what the option does by others is part of it */
-    int rc = word && options_parse(c->own_options, 1, argv, 0, c, err) == 1 ? 0 : -1;
+    int rc = options_parse(c->own_options, 1, argv, 0, c, err) == 1 ? 0 : -1;
     c->translation = t;
-    return rc == 0 && t ? translation_add(t, name, value, err) : rc;
+    if (rc == 0 && t)
+        translation_add(t, name, value);
+    return rc;
 }
 
 struct step_wide_limits { /* what a line says before its first program */
@@ -190,12 +191,9 @@ static int no_program(const struct cmdline *c, int end, int argc, char *const ar
                      "example 'mprun -n 4 ./solver'");
 }
 
-static struct cmdline_app *add_app(struct cmdline *c)
+struct cmdline_app *cmdline_add_app(struct cmdline *c)
 {
-    struct cmdline_app *grown = reallocarray(c->apps, c->napps + 1, sizeof(*grown));
-    if (!grown)
-        return NULL;
-    c->apps = grown;
+    c->apps = must(reallocarray(c->apps, c->napps + 1, sizeof(*c->apps)));
     c->apps[c->napps] = (struct cmdline_app){.nranks = 0};
     return &c->apps[c->napps++];
 }
@@ -253,9 +251,7 @@ static int check_subcommand(const struct cmdline *c, int argc, char *const argv[
 static int parse_part(struct cmdline *c, const struct option_def *defs, int argc,
                       char *const argv[], int from, struct error *err)
 {
-    c->app = add_app(c);
-    if (!c->app)
-        return error_set(err, ENOMEM, "out of memory");
+    c->app = cmdline_add_app(c);
     int at = options_parse(defs, argc, argv, from, c, err);
     while (at >= 0 && cmdline_is_subcommand(c, argc, argv, at))
         at = options_parse(defs, argc, argv, at + 1, c, err);
@@ -374,8 +370,7 @@ static int take_own_place(struct cmdline *c, const struct placement_options *ste
     if (!says)
         return 0;
     inherit(own, step);
-    if (!(app->place = malloc(sizeof(*app->place))))
-        return error_set(err, ENOMEM, "out of memory");
+    app->place = must(malloc(sizeof(*app->place)));
     *app->place = *own;
     return 0;
 }
@@ -392,8 +387,7 @@ static int take_own_limits(struct cmdline *c, const struct step_wide_limits *ste
     }
     if (!limits_is_any_set(own))
         return 0;
-    if (!(c->app->limits = malloc(sizeof(*own))))
-        return error_set(err, ENOMEM, "out of memory");
+    c->app->limits = must(malloc(sizeof(*own)));
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
         c->app->limits->of[k] = own->of[k].set ? own->of[k] : step->rank.of[k];
     return 0;
@@ -449,13 +443,10 @@ bool cmdline_uses(const struct cmdline *c, const struct option_def *own)
 /* The parts from argv[at] on. */
 static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, struct error *err)
 {
-    AUTO_FREE struct option_def *rest = NULL;
+    AUTO_FREE struct option_def *rest =
+        dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect);
     if (!c->options)
         c->options = watched_options(c->dialect, &c->used);
-    if (!c->used)
-        return error_set(err, ENOMEM, "out of memory");
-    if (!(rest = dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect)))
-        return error_set(err, ENOMEM, "out of memory");
     c->step_lists = c->hosts.nlists;
     at = parse_part(c, c->options, argc, argv, at, err);
     if (at >= 0 && c->napps) {
@@ -501,7 +492,8 @@ static int parse_program_file(struct cmdline *c, struct error *err)
 static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct error *err)
 {
     struct dialect_use use;
-    if (cmdline_make_own_options(c, err) < 0 || dialect_find(argc, argv, &use, err) < 0)
+    cmdline_make_own_options(c);
+    if (dialect_find(argc, argv, &use, err) < 0)
         return -1;
     c->dialect = use.dialect;
     c->has_bare_hosts = use.has_bare_hosts;
@@ -860,9 +852,9 @@ static char *extended(const struct cmdline_app *app, const char *entry)
     const char *before = marked(app, '<', entry), *behind = marked(app, '>', entry);
     size_t len = strcspn(entry, "=");
     const char *value = entry[len] ? entry + len + 1 : "";
-    return text_format("%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
-                       before && *value ? ":" : "", value, behind && *value ? ":" : "",
-                       behind ? behind + len + 1 : "");
+    return must(text_format("%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
+                            before && *value ? ":" : "", value, behind && *value ? ":" : "",
+                            behind ? behind + len + 1 : ""));
 }
 
 /* The variable of a setting that is no part of base: NULL where it sets none. */
@@ -878,19 +870,15 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
     size_t n = 0, used = 0;
     while (base[n])
         n++;
-    char **envp = calloc(n + app->nenv + 1, sizeof(*envp));
-    for (size_t i = 0; envp && i < n + app->nenv; i++) {
+    char **envp = must(calloc(n + app->nenv + 1, sizeof(*envp)));
+    for (size_t i = 0; i < n + app->nenv; i++) {
         const char *entry = i < n ? base[i] : new_variable(app->env[i - n]);
         if (!entry || (i < n ? is_left_out(app, entry) : is_in(envp, entry)))
             continue;
         bool edited = marked(app, '<', entry) || marked(app, '>', entry);
         const char *setting = cmdline_setting_for(app, entry);
-        envp[used] = i < n && edited ? extended(app, setting ? setting : entry)
-                                     : strdup(setting ? setting : entry);
-        if (!envp[used++]) {
-            words_free(envp);
-            return NULL;
-        }
+        envp[used++] = i < n && edited ? extended(app, setting ? setting : entry)
+                                       : must(strdup(setting ? setting : entry));
     }
     return envp;
 }
@@ -898,16 +886,11 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
 char **cmdline_app_given(const struct cmdline_app *app)
 {
     size_t n = 0;
-    char **names = calloc(app->nenv + 1, sizeof(*names));
-    for (size_t i = 0; names && i < app->nenv; i++) {
+    char **names = must(calloc(app->nenv + 1, sizeof(*names)));
+    for (size_t i = 0; i < app->nenv; i++) {
         const char *set = new_variable(app->env[i]);
-        if (!set)
-            continue;
-        names[n] = strndup(set, strcspn(set, "="));
-        if (!names[n++]) {
-            words_free(names);
-            return NULL;
-        }
+        if (set)
+            names[n++] = must(strndup(set, strcspn(set, "=")));
     }
     return names;
 }

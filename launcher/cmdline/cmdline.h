@@ -157,8 +157,11 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
 int cmdline_take_environment(struct cmdline *c, char *const env[], struct error *err);
 void cmdline_free(struct cmdline *c); /* what it holds, not itself */
 
+/* Add an entry to the program's env as it is. */
+void cmdline_add_variable(struct cmdline_app *app, const char *entry);
+
 /* The environment of an app's ranks: base with the app's settings applied. A NULL-terminated array
- * of malloc'ed strings; NULL: out of memory. */
+ * of malloc'ed strings. */
 char **cmdline_app_environ(const struct cmdline_app *app, char *const base[]);
 
 /* The names of the variables that the app's settings give a value, in order: as above. */
@@ -168,9 +171,8 @@ char **cmdline_app_given(const struct cmdline_app *app);
  * part of `path`), of an absolute one the last part. */
 const char *cmdline_preload_name(const char *path);
 
-/* "mprun --complete WORD...": write to out what the last word may be, for shells (complete.c). 0,
- * or -1 with err. */
-int cmdline_complete(int argc, char *const argv[], FILE *out, struct error *err);
+/* "mprun --complete WORD...": write to out what the last word may be, for shells (complete.c). */
+void cmdline_complete(int argc, char *const argv[], FILE *out);
 
 /* The help for a program called `name`, wrapped to width columns. Caller frees. */
 char *cmdline_help(const char *name, enum help_subject subject, size_t width);

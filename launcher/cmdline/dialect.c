@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/must.h"
+
 const char *const dialect_words[] = {
     [DIALECT_MPRUN] = "mprun",     [DIALECT_MPIRUN] = "mpirun",
     [DIALECT_MPIEXEC] = "mpiexec", [DIALECT_SRUN] = "srun",
@@ -93,13 +95,12 @@ static size_t copy(struct option_def *to, const struct option_def *from, bool ow
 struct option_def *dialect_options(const struct option_def *own, const struct option_def *peers,
                                    enum dialect d)
 {
-    struct option_def *defs = calloc(count(own) + count(peers) + 1, sizeof(*defs));
+    struct option_def *defs = must(calloc(count(own) + count(peers) + 1, sizeof(*defs)));
     size_t n = 0;
-    for (int is_own = 1; defs && is_own >= 0; is_own--) {
+    for (int is_own = 1; is_own >= 0; is_own--) {
         n += copy(defs + n, own, is_own, d);
         n += copy(defs + n, peers, is_own, d);
     }
-    if (defs)
-        defs[n].help = own[count(own)].help;
+    defs[n].help = own[count(own)].help;
     return defs;
 }

@@ -39,6 +39,6 @@ bool dialect_named(const char *name, enum dialect *ret);
 int dialect_find(int argc, char *const argv[], struct dialect_use *ret, struct error *err);
 
 /* The entries of two tables (peers may be NULL) that count in a dialect, its own before those of
- * all: a name means the first that has it. NULL: out of memory. The caller frees it. */
+ * all: a name means the first that has it. The caller frees it. */
 struct option_def *dialect_options(const struct option_def *own, const struct option_def *peers,
                                    enum dialect d);

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
@@ -80,19 +81,15 @@ static bool has_extra_args(const char *entry)
 /* "low:high" of a range of ports, as Hydra has it; masks that srun set for a task of its own. */
 static int apply_variable(struct cmdline *c, size_t i, const char *value, struct error *err)
 {
-    AUTO_FREE char *copy = strdup(value);
-    char *colon = copy ? strchr(copy, ':') : NULL;
-    if (!copy)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *copy = must(strdup(value));
+    char *colon = strchr(copy, ':');
     if (strcmp(variables[i].option, "--port-range") == 0 && colon)
         *colon = '-';
     if (strcmp(variables[i].option, "--cpu-bind") == 0 && strstr(value, "mask_cpu"))
         return 0;
     if (strcmp(variables[i].option, "--cpus-per-rank") == 0) { /* srun counts hardware threads */
         free(copy);
-        copy = text_format("%st", value);
-        if (!copy)
-            return error_set(err, ENOMEM, "out of memory");
+        copy = must(text_format("%st", value));
     }
     bool is_limit = strcmp(variables[i].option, "--timeout") == 0; /* 0: none */
     if ((variables[i].is_switch || is_limit) && (strcmp(value, "0") == 0 || *value == '-'))
@@ -165,21 +162,18 @@ static int take_pinning(struct cmdline *c, const char *entry, size_t len, const 
         option = "--bind-to";
         value = "core";
     } else if (begins(entry, "I_MPI_PIN_DOMAIN=[") && value[strlen(value) - 1] == ']') {
-        char *masks = text_format("mask_cpu:%.*s", (int)strlen(value) - 2, value + 1);
         option = "--cpu-bind";
-        if (!(value = cmdline_keep(c, masks, err)))
-            return -1;
+        value = cmdline_keep(c, text_format("mask_cpu:%.*s", (int)strlen(value) - 2, value + 1));
     } else if (begins(entry, "I_MPI_PIN_DOMAIN=") && part_of_domain(value)) {
         option = "--bind-to";
         value = part_of_domain(value);
     } else if ((len == 9 || begins(entry, "I_MPI_PIN_DOMAIN=")) && is_any(value, on)) {
         return 0;
     }
-    const char *source = option ? cmdline_keep(c, strdup(name), err) : NULL;
-    if (option && !source)
-        return -1;
-    return option ? settings_take(c, SETTING_OTHER_LAUNCHERS, source, option, value, err)
-                  : option_note(&c->no_effect, entry, len, err);
+    if (!option)
+        return option_note(&c->no_effect, entry, len, err);
+    return settings_take(c, SETTING_OTHER_LAUNCHERS, cmdline_keep(c, strdup(name)), option, value,
+                         err);
 }
 
 static int take_entry(struct cmdline *c, const char *entry, bool is_lines, struct error *err)

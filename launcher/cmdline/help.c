@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
@@ -39,11 +40,10 @@ static const char most_used[] =
 static struct option_def *options_about(enum dialect d, enum help_subject subject)
 {
     struct option_def *defs = dialect_options(cmdline_options(), NULL, d), *to = defs;
-    for (const struct option_def *from = defs; defs && from->names; from++)
+    for (const struct option_def *from = defs; from->names; from++)
         if (subject == HELP_ALL || (from->group && strcmp(from->group, groups[subject]) == 0))
             *to++ = *from;
-    if (defs)
-        *to = (struct option_def){.names = NULL};
+    *to = (struct option_def){.names = NULL};
     return defs;
 }
 
@@ -52,23 +52,19 @@ static char *help_of_dialect(enum dialect d, const char *heading, size_t width)
 {
     AUTO_FREE struct option_def *defs = dialect_options(cmdline_options(), NULL, d);
     struct option_def *to = defs;
-    for (const struct option_def *from = defs; defs && from->names; from++)
+    for (const struct option_def *from = defs; from->names; from++)
         if (from->variants) {
             *to = *from;
             to++->group = heading;
         }
-    if (!defs)
-        return NULL;
     *to = (struct option_def){.names = NULL};
-    return options_help(defs, width);
+    return must(options_help(defs, width));
 }
 
 static char *help_of_dialects(const char *name, size_t width)
 {
     struct text_writer text;
-    FILE *out = text_begin(&text);
-    if (!out)
-        return NULL;
+    FILE *out = must(text_begin(&text));
     fprintf(
         out,
         "%s reads a line as another launcher does with '--as LAUNCHER' as its first option, or\n"
@@ -79,28 +75,28 @@ static char *help_of_dialects(const char *name, size_t width)
         char heading[64];
         snprintf(heading, sizeof(heading), "--as %s", dialect_words[d]);
         AUTO_FREE char *options = help_of_dialect((enum dialect)d, heading, width);
-        fprintf(out, "\n%s", options ? options : "");
+        fprintf(out, "\n%s", options);
     }
-    return text_end(&text);
+    return must(text_end(&text));
 }
 
 static char *help_with(const char *name, const char *options)
 {
-    return text_format(
-        "Usage: %1$s [OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM ...]\n"
-        "Run a parallel program on the hosts and cores of this job, contained and\n"
-        "accounted for.\n"
-        "\n"
-        "  %1$s ./solver                          one rank for each granted slot\n"
-        "  %1$s -n 4 --tag-output ./solver        four ranks, output tagged by rank\n"
-        "  %1$s --host n1:2,n2:2 ./solver         four ranks on two hosts, by ssh\n"
-        "  %1$s -n 1 ./master : -n 7 ./worker     two programs in one MPI world\n"
-        "\n"
-        "%2$s\n"
-        "Exit code: 0, or that of the first rank that failed, 128+N for signal N; 124\n"
-        "timeout, 125 %1$s failed or was used wrongly, 126 the program cannot be\n"
-        "executed, 127 it was not found. More is in mprun(1).\n",
-        name, options);
+    return must(
+        text_format("Usage: %1$s [OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM ...]\n"
+                    "Run a parallel program on the hosts and cores of this job, contained and\n"
+                    "accounted for.\n"
+                    "\n"
+                    "  %1$s ./solver                          one rank for each granted slot\n"
+                    "  %1$s -n 4 --tag-output ./solver        four ranks, output tagged by rank\n"
+                    "  %1$s --host n1:2,n2:2 ./solver         four ranks on two hosts, by ssh\n"
+                    "  %1$s -n 1 ./master : -n 7 ./worker     two programs in one MPI world\n"
+                    "\n"
+                    "%2$s\n"
+                    "Exit code: 0, or that of the first rank that failed, 128+N for signal N; 124\n"
+                    "timeout, 125 %1$s failed or was used wrongly, 126 the program cannot be\n"
+                    "executed, 127 it was not found. More is in mprun(1).\n",
+                    name, options));
 }
 
 static enum dialect dialect_of(const char *name)
@@ -115,9 +111,7 @@ static char *usage(const char *name, size_t width)
     AUTO_FREE struct option_def *defs = options_about(dialect_of(name), HELP_ALL);
     struct text_writer text;
     size_t at;
-    FILE *out = defs ? text_begin(&text) : NULL;
-    if (!out)
-        return NULL;
+    FILE *out = must(text_begin(&text));
     at = (size_t)fprintf(out, "Usage: %s", name);
     for (const struct option_def *d = defs; d->names; d++) {
         int names = (int)strcspn(d->names, " ");
@@ -132,7 +126,7 @@ static char *usage(const char *name, size_t width)
         at = (wraps ? 4 : at + 1) + n;
     }
     fprintf(out, "\n    PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n");
-    return text_end(&text);
+    return must(text_end(&text));
 }
 
 char *cmdline_help(const char *name, enum help_subject subject, size_t width)
@@ -144,10 +138,6 @@ char *cmdline_help(const char *name, enum help_subject subject, size_t width)
     if (subject == HELP_SHORT)
         return help_with(name, most_used);
     AUTO_FREE struct option_def *defs = options_about(dialect_of(name), subject);
-    char *options = defs ? options_help(defs, width) : NULL;
-    if (!options || subject != HELP_ALL)
-        return options;
-    char *text = help_with(name, options);
-    free(options);
-    return text;
+    AUTO_FREE char *options = must(options_help(defs, width));
+    return subject == HELP_ALL ? help_with(name, options) : take_ptr(options);
 }

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 enum kind {
@@ -128,9 +129,8 @@ static int apply_steering(struct cmdline *c, size_t which, const char *value, st
     case CORE_LIST:
         return cmdline_apply_other(c, "--cpu-set core:@", value, err);
     case AGENT:
-        agent = strndup(value, first_agent(value));
-        return agent ? cmdline_apply_named(c, option, agent, err)
-                     : error_set(err, ENOMEM, "out of memory");
+        agent = must(strndup(value, first_agent(value)));
+        return cmdline_apply_named(c, option, agent, err);
     default:
         return cmdline_apply_named(c, option, value, err);
     }

@@ -16,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/idset.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/path.h"
 #include "common/words.h"
@@ -105,11 +106,9 @@ static int apply_rm(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int append(const char *const **list, size_t *n, const char *value, struct error *err)
+static int append(const char *const **list, size_t *n, const char *value)
 {
-    const char **grown = reallocarray((void *)(uintptr_t)*list, *n + 1, sizeof(*grown));
-    if (!grown)
-        return error_set(err, ENOMEM, "out of memory");
+    const char **grown = must(reallocarray((void *)(uintptr_t)*list, *n + 1, sizeof(*grown)));
     grown[(*n)++] = value;
     *list = grown;
     return 0;
@@ -128,13 +127,13 @@ int cmdline_apply_host(void *target, const char *value, struct error *err)
                          "'%.60s' is no list of hosts, but looks like a file; write '--hostfile "
                          "%.60s'",
                          value, value);
-    return append(&h->lists, &h->nlists, value, err);
+    return append(&h->lists, &h->nlists, value);
 }
 
 int cmdline_apply_exclude(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    return append(&c->place.excluded, &c->place.nexcluded, value, err);
+    return append(&c->place.excluded, &c->place.nexcluded, value);
 }
 
 static int apply_hostfile(void *target, const char *value, struct error *err)
@@ -142,7 +141,7 @@ static int apply_hostfile(void *target, const char *value, struct error *err)
     struct host_request *h = &((struct cmdline *)target)->hosts;
     if (not_empty(value, "the file", err) < 0)
         return -1;
-    return append(&h->files, &h->nfiles, value, err);
+    return append(&h->files, &h->nfiles, value);
 }
 
 /* As the mprun of Sun's HPC ClusterTools had it; srun has another one. */
@@ -553,11 +552,10 @@ static const char *const display_words[] = {"allocation", "alloc", "map",  "map-
 /* "map:parseable,bind": mprun has one form of each. */
 static int apply_display(void *target, const char *value, struct error *err)
 {
-    AUTO_FREE char *words = strdup(value);
-    for (char *colon; words && (colon = strchr(words, ':'));)
+    AUTO_FREE char *words = must(strdup(value));
+    for (char *colon; (colon = strchr(words, ':'));)
         memmove(colon, colon + strcspn(colon, ","), strlen(colon + strcspn(colon, ",")) + 1);
-    return words ? cmdline_each_word(words, display_words, take_display, target, err)
-                 : error_set(err, ENOMEM, "out of memory");
+    return cmdline_each_word(words, display_words, take_display, target, err);
 }
 
 /* ---- files that are brought to the hosts ----------------------------------------------------- */
@@ -592,7 +590,7 @@ static int apply_preload_files(void *target, const char *value, struct error *er
     struct cmdline *c = target;
     if (cmdline_each_item(value, ",", check_preload_name, c, err) < 0)
         return -1;
-    return append(&c->preload.files, &c->preload.nfiles, value, err);
+    return append(&c->preload.files, &c->preload.nfiles, value);
 }
 
 /* ---- mprun itself ---------------------------------------------------------------------------- */

@@ -7,30 +7,23 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
-const char *cmdline_keep(struct cmdline *c, char *text, struct error *err)
+const char *cmdline_keep(struct cmdline *c, char *text)
 {
-    char **grown = text ? reallocarray(c->texts, c->ntexts + 1, sizeof(*grown)) : NULL;
-    if (!grown) {
-        free(text);
-        error_set(err, ENOMEM, "out of memory");
-        return NULL;
-    }
-    c->texts = grown;
-    return c->texts[c->ntexts++] = text;
+    c->texts = must(reallocarray(c->texts, c->ntexts + 1, sizeof(*c->texts)));
+    return c->texts[c->ntexts++] = must(text);
 }
 
 int cmdline_each_item(const char *list, const char *separator,
                       int (*take)(void *arg, char *item, struct error *err), void *arg,
                       struct error *err)
 {
-    AUTO_FREE char *copy = strdup(list);
+    AUTO_FREE char *copy = must(strdup(list));
     char *rest = copy;
-    if (!copy)
-        return error_set(err, ENOMEM, "out of memory");
     for (char *item; (item = strsep(&rest, separator));)
         if (take(arg, item, err) < 0)
             return -1;
@@ -58,20 +51,16 @@ int cmdline_apply_other(void *target, const char *other, const char *value, stru
     const char *how = other + name + (other[name] == ' ');
     size_t before = strcspn(how, "@");
     bool has_place = how[before] == '@';
-    AUTO_FREE char *option = strndup(other, name);
-    AUTO_FREE char *text = text_format("%.*s%s%s", (int)before, how, has_place ? value : "",
-                                       has_place ? how + before + 1 : "");
-    if (!option || !text)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *option = must(strndup(other, name));
+    AUTO_FREE char *text = must(text_format("%.*s%s%s", (int)before, how, has_place ? value : "",
+                                            has_place ? how + before + 1 : ""));
     return cmdline_apply_named(target, option, *how ? text : NULL, err);
 }
 
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err)
 {
-    AUTO_FREE char *text = strndup(value, len);
+    AUTO_FREE char *text = must(strndup(value, len));
     int64_t n;
-    if (!text)
-        return error_set(err, ENOMEM, "out of memory");
     if (number_parse(text, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
         return -1;
     if (*count && *count != (uint32_t)n)
@@ -189,10 +178,12 @@ int cmdline_set_variable(struct cmdline_app *app, const char *value, struct erro
     const char *other = other_setting(app, value, len);
     if (other)
         return error_set(err, EINVAL, "'%.60s' contradicts '%.60s'; keep one", value, other);
-    const char **grown = reallocarray(app->env, app->nenv + 1, sizeof(*grown));
-    if (!grown)
-        return error_set(err, ENOMEM, "out of memory");
-    app->env = grown;
-    app->env[app->nenv++] = value;
+    cmdline_add_variable(app, value);
     return 0;
+}
+
+void cmdline_add_variable(struct cmdline_app *app, const char *entry)
+{
+    app->env = must(reallocarray(app->env, app->nenv + 1, sizeof(*app->env)));
+    app->env[app->nenv++] = entry;
 }

@@ -88,9 +88,7 @@ static int apply_path(void *target, const char *value, struct error *err)
 static int apply_parameter(struct cmdline *c, const char *name, size_t len, const char *value,
                            struct error *err)
 {
-    const char *kept = cmdline_keep(c, text_format("OMPI_MCA_%.*s=%s", (int)len, name, value), err);
-    if (!kept)
-        return -1;
+    const char *kept = cmdline_keep(c, text_format("OMPI_MCA_%.*s=%s", (int)len, name, value));
     return mca_is_launchers(kept + 9) ? mca_apply_to_launcher(c, kept + 9, err)
                                       : cmdline_apply_named(c, "--genv", kept, err);
 }

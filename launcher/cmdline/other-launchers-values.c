@@ -18,8 +18,8 @@
 static int set_variable(struct cmdline *c, struct cmdline_app *app, const char *before,
                         const char *value, size_t len, struct error *err)
 {
-    const char *kept = cmdline_keep(c, text_format("%s%.*s", before, (int)len, value), err);
-    return kept ? cmdline_set_variable(app, kept, err) : -1;
+    const char *kept = cmdline_keep(c, text_format("%s%.*s", before, (int)len, value));
+    return cmdline_set_variable(app, kept, err);
 }
 
 int cmdline_apply_mca(void *target, const char *value, struct error *err)
@@ -117,12 +117,7 @@ int cmdline_apply_marked(void *target, const char *mark, const char *value, stru
             strcmp(c->app->env[i] + 1, value) != 0)
             return error_set(err, EINVAL, "'%.*s' is extended twice; put both values into one",
                              (int)(name < 60 ? name : 60), value);
-    const char *kept = cmdline_keep(c, text_format("%s%s", mark, value), err);
-    const char **grown = kept ? reallocarray(c->app->env, c->app->nenv + 1, sizeof(*grown)) : NULL;
-    if (!grown)
-        return error_set(err, ENOMEM, "out of memory");
-    c->app->env = grown;
-    c->app->env[c->app->nenv++] = kept;
+    cmdline_add_variable(c->app, cmdline_keep(c, text_format("%s%s", mark, value)));
     return 0;
 }
 

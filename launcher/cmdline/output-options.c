@@ -5,21 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
-/* A copy in which mprun's letter stands for that of another launcher. NULL: out of memory. */
-static const char *translate(struct cmdline *c, const char *value, char from, char to,
-                             struct error *err)
+/* A copy in which mprun's letter stands for that of another launcher. */
+static const char *translate(struct cmdline *c, const char *value, char from, char to)
 {
-    char *text = strdup(value);
-    for (char *at = text; at && (at = strchr(at, '%'));) {
+    char *text = must(strdup(value));
+    for (char *at = text; (at = strchr(at, '%'));) {
         at += 1 + strspn(at + 1, "0123456789");
         if (*at == from)
             *at = to;
         at += *at != 0;
     }
-    return cmdline_keep(c, text, err);
+    return cmdline_keep(c, text);
 }
 
 static int set_pattern(const char **to, const char *value, struct error *err)
@@ -79,8 +79,8 @@ static int apply_srun_pattern(struct cmdline *c, const char *option, const char 
                          "'%%%c' in '%.60s' is not known to mprun; of srun's it knows %%t (task), "
                          "%%n (number of the node), %%N (its name), %%j (job) and %%u (user)",
                          letter, value);
-    value = strcmp(value, "none") == 0 ? "/dev/null" : translate(c, value, 't', 'r', err);
-    return value ? cmdline_apply_named(c, option, value, err) : -1;
+    value = strcmp(value, "none") == 0 ? "/dev/null" : translate(c, value, 't', 'r');
+    return cmdline_apply_named(c, option, value, err);
 }
 
 /* Without an option for them, errors go to the same file. */
@@ -118,8 +118,8 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
     struct text_writer text;
     if (strcmp(value, "none") == 0 || strcmp(value, "kvs") == 0)
         return forget_errors(c, option);
-    FILE *out = text_begin(&text);
-    for (const char *at = value; out && *at;) {
+    FILE *out = must(text_begin(&text));
+    for (const char *at = value; *at;) {
         size_t i = 0, len = strncmp(at, "{{", 2) == 0 ? strcspn(at + 2, "}") : 0;
         while (len && i < n && (strlen(tags[i].tag) != len || strncmp(at + 2, tags[i].tag, len)))
             i++;
@@ -133,8 +133,7 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
         fputs(len ? tags[i].letter : *at == '%' ? "%%" : (const char[]){*at, 0}, out);
         at += len ? len + 2 + strspn(at + 2 + len, "}") : 1;
     }
-    value = cmdline_keep(c, text_end(&text), err);
-    return value ? cmdline_apply_named(c, option, value, err) : -1;
+    return cmdline_apply_named(c, option, cmdline_keep(c, text_end(&text)), err);
 }
 
 int cmdline_apply_flux_output(void *target, const char *value, struct error *err)
@@ -152,17 +151,15 @@ int cmdline_apply_flux_error(void *target, const char *value, struct error *err)
 int cmdline_apply_hydra_pattern(void *target, const char *option, const char *value,
                                 struct error *err)
 {
-    value = translate(target, value, 'p', 'n', err);
-    return value ? cmdline_apply_named(target, option, value, err) : -1;
+    return cmdline_apply_named(target, option, translate(target, value, 'p', 'n'), err);
 }
 
 /* srun's %t is the rank, %N its host. */
 static int apply_input_pattern(struct cmdline *c, const char *value, struct error *err)
 {
-    value = translate(c, value, 't', 'r', err);
-    value = value ? translate(c, value, 'N', 'h', err) : NULL;
-    value = value ? cmdline_keep(c, text_format("file:%s", value), err) : NULL;
-    return value ? cmdline_apply_named(c, "--stdin", value, err) : -1;
+    value = translate(c, translate(c, value, 't', 'r'), 'N', 'h');
+    value = cmdline_keep(c, text_format("file:%s", value));
+    return cmdline_apply_named(c, "--stdin", value, err);
 }
 
 int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
@@ -188,10 +185,8 @@ int cmdline_apply_output_filename(void *target, const char *value, struct error 
     bool no_job = colon && strstr(colon, "nojobid");
     if (len == 0)
         return error_set(err, EINVAL, "the name of the directory is empty");
-    const char *pattern = cmdline_keep(
-        c, text_format("%.*s%s/rank.%%R/%%s", (int)len, value, no_job ? "" : "/1"), err);
-    if (!pattern)
-        return -1;
+    const char *pattern =
+        cmdline_keep(c, text_format("%.*s%s/rank.%%R/%%s", (int)len, value, no_job ? "" : "/1"));
     c->output.files = (struct output_files_options){.patterns = {pattern, pattern},
                                                     .copy = !(colon && strstr(colon, "nocopy"))};
     return output_pattern_check(pattern, err);
@@ -214,9 +209,7 @@ static int take_output_file(struct cmdline *c, const char *value, struct error *
         c->output.files.copy |= copies;
         at += 1 + n;
     }
-    const char *pattern = cmdline_keep(c, text_format("%.*s.%%R", len, value), err);
-    if (!pattern)
-        return -1;
+    const char *pattern = cmdline_keep(c, text_format("%.*s.%%R", len, value));
     c->output.files.patterns[0] = c->output.files.patterns[1] = pattern;
     return output_pattern_check(pattern, err);
 }

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/idset.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -23,28 +24,21 @@ struct parts {
     int argc;
 };
 
-static int add_word(struct parts *p, const char *word, struct error *err)
+static void add_word(struct parts *p, char *word)
 {
-    char **grown = reallocarray(p->argv, (size_t)p->argc + 2, sizeof(*grown));
-    if (!grown)
-        return error_set(err, ENOMEM, "out of memory");
-    p->argv = grown;
-    const char *kept = cmdline_keep(p->c, strdup(word), err);
-    p->argv[p->argc] = (char *)(uintptr_t)kept;
-    p->argv[p->argc + 1] = NULL;
-    p->argc += kept != NULL;
-    return kept ? 0 : -1;
+    p->argv = must(reallocarray(p->argv, (size_t)p->argc + 2, sizeof(*p->argv)));
+    p->argv[p->argc++] = (char *)(uintptr_t)cmdline_keep(p->c, word);
+    p->argv[p->argc] = NULL;
 }
 
 static int take_part(void *arg, char **words, struct error *err)
 {
     struct parts *p = arg;
-    if (p->argc && add_word(p, ":", err) < 0)
-        return -1;
+    if (p->argc)
+        add_word(p, strdup(":"));
     for (; *words; words++)
         if (strcmp(*words, ":") != 0 || words[1]) /* some end lines with it */
-            if (add_word(p, *words, err) < 0)
-                return -1;
+            add_word(p, strdup(*words));
     return 0;
 }
 
@@ -55,8 +49,8 @@ int program_file_words(struct cmdline *c, const char *path, int *ret_argc, char 
     int rc = word_lines_read(path, take_part, &p, err);
     if (rc == 0 && p.argc == 0)
         rc = error_set(err, EINVAL, "file '%.200s' names no program", path);
-    if (p.argv && !cmdline_keep(c, (char *)p.argv, err))
-        return -1;
+    if (p.argv)
+        cmdline_keep(c, (char *)p.argv);
     *ret_argc = p.argc;
     *ret_argv = p.argv;
     return rc;
@@ -77,10 +71,7 @@ struct by_rank {
 static int take_ranks(void *arg, char **words, struct error *err)
 {
     struct by_rank *b = arg;
-    struct ranks_line *grown = reallocarray(b->lines, b->n + 1, sizeof(*grown));
-    if (!grown)
-        return error_set(err, ENOMEM, "out of memory");
-    b->lines = grown;
+    b->lines = must(reallocarray(b->lines, b->n + 1, sizeof(*b->lines)));
     struct ranks_line *l = &b->lines[b->n];
     size_t n = 0;
     *l = (struct ranks_line){0};
@@ -90,12 +81,11 @@ static int take_ranks(void *arg, char **words, struct error *err)
         return -1;
     while (words[n])
         n++;
-    l->words = calloc(n, sizeof(*l->words));
-    for (size_t i = 1; l->words && i < n; i++)
-        if (!(l->words[i - 1] = strdup(words[i])))
-            break;
+    l->words = must(calloc(n, sizeof(*l->words)));
+    for (size_t i = 1; i < n; i++)
+        l->words[i - 1] = must(strdup(words[i]));
     b->n++;
-    return l->words && (n < 2 || l->words[n - 2]) ? 0 : error_set(err, ENOMEM, "out of memory");
+    return 0;
 }
 
 static const struct ranks_line *line_of(const struct by_rank *b, uint32_t rank)
@@ -113,8 +103,8 @@ static const struct ranks_line *line_of(const struct by_rank *b, uint32_t rank)
 static char *for_rank(const char *word, uint32_t rank, uint32_t offset)
 {
     struct text_writer text;
-    FILE *out = text_begin(&text);
-    for (; out && *word; word++) {
+    FILE *out = must(text_begin(&text));
+    for (; *word; word++) {
         if (word[0] == '%' && (word[1] == 't' || word[1] == 'o'))
             fprintf(out, "%u", *++word == 't' ? rank : offset);
         else
@@ -131,23 +121,15 @@ static bool has_number(const struct ranks_line *l)
     return false;
 }
 
-static int add_program(struct cmdline *c, const struct cmdline_app *like,
-                       const struct ranks_line *l, uint32_t rank, uint32_t offset,
-                       struct error *err)
+static void add_program(struct cmdline *c, const struct cmdline_app *like,
+                        const struct ranks_line *l, uint32_t rank, uint32_t offset)
 {
     struct parts p = {.c = c};
-    for (char **w = l->words; *w; w++) {
-        AUTO_FREE char *word = for_rank(*w, rank, offset);
-        if (!word || add_word(&p, word, err) < 0)
-            return error_set(err, ENOMEM, "out of memory");
-    }
-    struct cmdline_app *grown = reallocarray(c->apps, c->napps + 1, sizeof(*grown));
-    if (!grown || !cmdline_keep(c, (char *)p.argv, err))
-        return error_set(err, ENOMEM, "out of memory");
-    c->apps = grown;
-    c->apps[c->napps++] = (struct cmdline_app){
+    for (char **w = l->words; *w; w++)
+        add_word(&p, for_rank(*w, rank, offset));
+    cmdline_keep(c, (char *)p.argv);
+    *cmdline_add_app(c) = (struct cmdline_app){
         .nranks = 1, .argv = p.argv, .argc = (size_t)p.argc, .wdir = like->wdir};
-    return 0;
 }
 
 static int add_programs(struct cmdline *c, const struct by_rank *b, uint32_t nranks,
@@ -156,9 +138,7 @@ static int add_programs(struct cmdline *c, const struct by_rank *b, uint32_t nra
     const struct cmdline_app like = c->apps[0];
     c->napps = 0;
     const struct ranks_line *before = NULL;
-    AUTO_FREE uint32_t *offsets = calloc(b->n, sizeof(*offsets));
-    if (!offsets)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE uint32_t *offsets = must(calloc(b->n + 1, sizeof(*offsets)));
     for (uint32_t rank = 0; rank < nranks; rank++) {
         const struct ranks_line *l = line_of(b, rank);
         if (!l)
@@ -167,8 +147,8 @@ static int add_programs(struct cmdline *c, const struct by_rank *b, uint32_t nra
         uint32_t offset = offsets[l - b->lines]++;
         if (l == before && !has_number(l))
             c->apps[c->napps - 1].nranks++;
-        else if (add_program(c, &like, l, rank, offset, err) < 0)
-            return -1;
+        else
+            add_program(c, &like, l, rank, offset);
         before = l;
     }
     return 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "common/spawn.h"
 #include "common/text.h"
@@ -107,13 +108,10 @@ static int keep_mistake(struct cmdline *c, const struct error *why)
     for (size_t i = 0; i < s->nmistakes; i++) /* the administrator's file is read twice */
         if (strcmp(s->mistakes[i], why->text) == 0)
             return 0;
-    const char **grown =
-        s->is_checked ? reallocarray(s->mistakes, s->nmistakes + 1, sizeof(*grown)) : NULL;
-    if (!grown)
+    if (!s->is_checked)
         return -1;
-    s->mistakes = grown;
-    const char *text = cmdline_keep(c, strdup(why->text), NULL);
-    s->mistakes[s->nmistakes++] = text ? text : "out of memory";
+    s->mistakes = must(reallocarray(s->mistakes, s->nmistakes + 1, sizeof(*s->mistakes)));
+    s->mistakes[s->nmistakes++] = cmdline_keep(c, strdup(why->text));
     return 0;
 }
 
@@ -129,20 +127,13 @@ static int is_off(const struct option_def *def, const char *value, struct error 
     return error_set(err, EINVAL, "'%.60s' is neither 'yes' nor 'no', as a switch is", value);
 }
 
-static int add(struct cmdline *c, struct setting s, const char *name, const char *value,
-               struct error *err)
+static void add(struct cmdline *c, struct setting s, const char *name, const char *value)
 {
-    struct setting *grown = reallocarray(c->settings.list, c->settings.n + 1, sizeof(*grown));
-    if (!grown)
-        return error_set(err, ENOMEM, "out of memory");
-    c->settings.list = grown;
-    AUTO_FREE char *quoted = value ? word_quote(value) : NULL;
-    if (value && !quoted)
-        return error_set(err, ENOMEM, "out of memory");
-    s.words =
-        cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? quoted : ""), err);
-    c->settings.list[c->settings.n++] = s;
-    return s.words ? 0 : -1;
+    struct settings *all = &c->settings;
+    AUTO_FREE char *quoted = value ? must(word_quote(value)) : NULL;
+    s.words = cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? quoted : ""));
+    all->list = must(reallocarray(all->list, all->n + 1, sizeof(*all->list)));
+    all->list[all->n++] = s;
 }
 
 static int check_locked(const struct cmdline *c, const struct setting *s, bool said,
@@ -184,7 +175,8 @@ int settings_take(struct cmdline *c, enum setting_kind kind, const char *source,
     if (s.counts && !off &&
         cmdline_apply_named(c, name, s.option->argument ? value : NULL, err) < 0)
         return -1;
-    return add(c, s, name, value, err);
+    add(c, s, name, value);
+    return 0;
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */
@@ -196,10 +188,8 @@ int settings_take_variables(struct cmdline *c, char *const env[], struct error *
     for (; *env; env++) {
         if (strncmp(*env, prefix, len) != 0 || !strchr(*env, '='))
             continue;
-        const char *variable = cmdline_keep(c, strndup(*env, strcspn(*env, "=")), err);
-        AUTO_FREE char *name = variable ? text_format("--%s", variable + len) : NULL;
-        if (!name)
-            return error_set(err, ENOMEM, "out of memory");
+        const char *variable = cmdline_keep(c, strndup(*env, strcspn(*env, "=")));
+        AUTO_FREE char *name = must(text_format("--%s", variable + len));
         for (char *p = name; *p; p++)
             *p = *p == '_' ? '-' : (char)tolower((unsigned char)*p);
         int rc = settings_take(c, SETTING_VARIABLE, variable, name, strchr(*env, '=') + 1, err);
@@ -252,9 +242,7 @@ static int take_line(void *arg, char **words, struct error *err)
     struct file *f = arg;
     if (words[0][0] == '[' && !words[1])
         return begin_section(f, words[0], err);
-    AUTO_FREE char *name = strndup(words[0], strcspn(words[0], "="));
-    if (!name)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *name = must(strndup(words[0], strcspn(words[0], "=")));
     const char *value = strchr(words[0], '=') ? strchr(words[0], '=') + 1 : words[1];
     if (name[0] != '-' || (value == words[1] ? words[1] && words[2] : words[1] != NULL))
         return error_set(err, EINVAL,
@@ -296,8 +284,8 @@ static char *sites_path(void)
 
 int settings_take_locked(struct cmdline *c, struct error *err)
 {
-    c->settings.sites_file = cmdline_keep(c, sites_path(), err);
-    return c->settings.sites_file ? take_file(c, c->settings.sites_file, true, true, err) : -1;
+    c->settings.sites_file = cmdline_keep(c, sites_path());
+    return take_file(c, c->settings.sites_file, true, true, err);
 }
 
 int settings_take_files(struct cmdline *c, char *const env[], struct error *err)
@@ -305,11 +293,10 @@ int settings_take_files(struct cmdline *c, char *const env[], struct error *err)
     const char *dir = spawn_env_value(env, "XDG_CONFIG_HOME"), *home = spawn_env_value(env, "HOME");
     bool has_dir = dir && *dir;
     if (has_dir || home) {
-        const char *path = cmdline_keep(
-            c,
-            text_format("%s%s/mprun/mprun.conf", has_dir ? dir : home, has_dir ? "" : "/.config"),
-            err);
-        if (!path || take_file(c, path, false, false, err) < 0)
+        const char *path =
+            cmdline_keep(c, text_format("%s%s/mprun/mprun.conf", has_dir ? dir : home,
+                                        has_dir ? "" : "/.config"));
+        if (take_file(c, path, false, false, err) < 0)
             return -1;
     }
     return take_file(c, c->settings.sites_file, true, false, err);

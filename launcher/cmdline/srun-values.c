@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* "4", or "2-4". */
@@ -141,9 +142,8 @@ int cmdline_apply_gres(void *target, const char *value, struct error *err)
     const char *gpu = strstr(value, "gpu");
     if (!gpu || c->gpus.per_host)
         return option_note(&c->for_job, "--gres", 6, err);
-    AUTO_FREE char *one = strndup(gpu, strcspn(gpu, ","));
-    return one ? count_gpus(c, "--gres", one, &c->gpus.per_host, err)
-               : error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *one = must(strndup(gpu, strcspn(gpu, ",")));
+    return count_gpus(c, "--gres", one, &c->gpus.per_host, err);
 }
 
 static int apply_count(struct cmdline *c, const char *option, uint64_t n, struct error *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -31,74 +32,60 @@ struct translation {
     bool has_default_to;
 };
 
-static int print_quoted(FILE *out, const char *word, struct error *err)
+static void print_quoted(FILE *out, const char *word)
 {
-    AUTO_FREE char *quoted = word_quote(word);
-    if (!quoted)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *quoted = must(word_quote(word));
     fprintf(out, " %s", quoted);
-    return 0;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
 
 /* "--map-by :span" is followed by "--map-by numa": *old becomes one of both. Takes text. */
-static int add_modifiers(char **old, char *text, const char *modifiers, struct error *err)
+static void add_modifiers(char **old, char *text, const char *modifiers)
 {
-    char *both = text_format("%s%s", text, modifiers);
+    char *both = must(text_format("%s%s", text, modifiers));
     free(text);
-    if (!both)
-        return error_set(err, ENOMEM, "out of memory");
     free(*old);
     *old = both;
-    return 0;
 }
 
 /* Takes text. */
-static int keep(struct translation *t, const struct option_def *own, char *text, struct error *err)
+static void keep(struct translation *t, const struct option_def *own, char *text)
 {
-    for (size_t i = 0; text && own->repeat == OPTION_ONCE && i < t->noptions; i++)
+    for (size_t i = 0; own->repeat == OPTION_ONCE && i < t->noptions; i++)
         if (t->options[i].own == own) {
             const char *value = t->options[i].text + strcspn(t->options[i].text, " ");
-            if (own->apply == cmdline_apply_map_by && strncmp(value, " :", 2) == 0)
-                return add_modifiers(&t->options[i].text, text, value + 1, err);
+            if (own->apply == cmdline_apply_map_by && strncmp(value, " :", 2) == 0) {
+                add_modifiers(&t->options[i].text, text, value + 1);
+                return;
+            }
             if (strcmp(t->options[i].text, text) != 0)
                 fprintf(t->notes, "# both '%s' and '%s' are meant; the second is left\n",
                         t->options[i].text, text);
             free(t->options[i].text);
             t->options[i].text = text;
-            return 0;
+            return;
         }
-    struct translated *grown = reallocarray(t->options, t->noptions + 1, sizeof(*grown));
-    if (grown)
-        t->options = grown;
-    if (!grown || !text) {
-        free(text);
-        return error_set(err, ENOMEM, "out of memory");
-    }
+    t->options = must(reallocarray(t->options, t->noptions + 1, sizeof(*t->options)));
     t->options[t->noptions++] = (struct translated){own, text};
-    return 0;
 }
 
-static int add(struct translation *t, const struct option_def *own, const char *name,
-               const char *value, struct error *err)
+static void add(struct translation *t, const struct option_def *own, const char *name,
+                const char *value)
 {
     bool is_pair = value && strcmp(own->argument, "NAME VALUE") == 0; /* it is NAME=VALUE here */
     size_t len = is_pair ? strcspn(value, "=") : 0;
-    AUTO_FREE char *quoted = value ? word_quote(is_pair ? value + len + 1 : value) : NULL;
-    if (value && !quoted)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *quoted = value ? must(word_quote(is_pair ? value + len + 1 : value)) : NULL;
     const char *before = !value ? "" : own->argument[0] == '[' ? "=" : " ";
-    return keep(t, own,
-                text_format("%s%s%.*s%s%s", name, is_pair ? " " : "", (int)len, value ? value : "",
-                            before, value ? quoted : ""),
-                err);
+    keep(t, own,
+         must(text_format("%s%s%.*s%s%s", name, is_pair ? " " : "", (int)len, value ? value : "",
+                          before, value ? quoted : "")));
 }
 
-int translation_add(struct translation *t, const char *name, const char *value, struct error *err)
+void translation_add(struct translation *t, const char *name, const char *value)
 {
     t->has_translated = true;
-    return add(t, options_find(t->c.own_options, name, strlen(name)), name, value, err);
+    add(t, options_find(t->c.own_options, name, strlen(name)), name, value);
 }
 
 static bool says_same(const struct option_def *a, const struct option_def *b)
@@ -119,15 +106,15 @@ static const struct option_def *find_same(const struct translation *t, const str
 }
 
 /* The name as typed, or the main one of the option that does the same. */
-static int keep_option(struct translation *t, const struct option_use *u, struct error *err)
+static void keep_option(struct translation *t, const struct option_use *u)
 {
     const struct option_def *own = find_same(t, u);
     if (!own)
-        return 0;
+        return;
     bool is_known = options_find(t->c.own_options, u->name, u->name_len) == own;
-    AUTO_FREE char *name =
-        is_known ? strndup(u->name, u->name_len) : strndup(own->names, strcspn(own->names, " "));
-    return name ? add(t, own, name, u->value, err) : error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE char *name = must(is_known ? strndup(u->name, u->name_len)
+                                         : strndup(own->names, strcspn(own->names, " ")));
+    add(t, own, name, u->value);
 }
 
 /* Write a comment on the options without effect that the last use has noted. */
@@ -162,7 +149,9 @@ static int translate_option(struct translation *t, const struct option_use *u, i
         return -1;
     bool is_done = t->has_translated || u->def->kind == OPTION_NOTED || (is_mca && t->c.no_effect);
     note_lists(t);
-    return is_done ? 0 : keep_option(t, u, err);
+    if (!is_done)
+        keep_option(t, u);
+    return 0;
 }
 
 /* The options from argv[at] on: the index behind them, or -1. */
@@ -190,32 +179,28 @@ static int translate_bare_words(struct translation *t, int argc, char *const arg
 {
     int end = t->said->has_bare_hosts ? cmdline_take_bare_hosts(&t->c, argc, argv, at, err) : at;
     for (; at < end; at++)
-        if (translation_add(t, "--host", argv[at], err) < 0)
-            return -1;
+        translation_add(t, "--host", argv[at]);
     for (; end >= 0 && cmdline_has_bare_variable(&t->c, argc, argv, end); end++)
-        if (translation_add(t, "-x", argv[end], err) < 0)
-            return -1;
+        translation_add(t, "-x", argv[end]);
     return end;
 }
 
 /* The number of ranks that a line of srun without it has from the job, or one on each node. */
-static int add_srun_ranks(struct translation *t, struct error *err)
+static void add_srun_ranks(struct translation *t)
 {
     const struct cmdline *said = t->said;
     char n[16];
     if (said->napps != 1 || t->c.apps[0].nranks || t->c.place.per_host)
-        return 0;
+        return;
     snprintf(n, sizeof(n), "%u", said->nranks ? said->nranks : said->place.per_host);
     if (said->nranks)
         fprintf(t->notes, "# the variable SLURM_NTASKS says -n %s\n", n);
-    return !said->nranks && !said->place.per_host
-               ? 0
-               : translation_add(t, said->nranks ? "-n" : "--npernode", n, err);
+    if (said->nranks || said->place.per_host)
+        translation_add(t, said->nranks ? "-n" : "--npernode", n);
 }
 
 /* srun's cores of a rank, and how it deals ranks to hosts and packages. */
-static int add_srun_placement(struct translation *t, const struct placement_options *place,
-                              struct error *err)
+static void add_srun_placement(struct translation *t, const struct placement_options *place)
 {
     struct binding_request b = place->bind;
     char cores[24], how[64];
@@ -224,12 +209,12 @@ static int add_srun_placement(struct translation *t, const struct placement_opti
         snprintf(cores, sizeof(cores), ":pe=%u,hwtcpus", b.cores);
     else
         snprintf(cores, sizeof(cores), "%u%s", b.cores, b.by_threads ? "t" : "");
-    if (b.cores && translation_add(t, b.threads ? "--map-by" : "--cpus-per-rank", cores, err) < 0)
-        return -1;
-    if (b.to != place->bind.to && translation_add(t, "--cpu-bind", "cores", err) < 0)
-        return -1;
+    if (b.cores)
+        translation_add(t, b.threads ? "--map-by" : "--cpus-per-rank", cores);
+    if (b.to != place->bind.to)
+        translation_add(t, "--cpu-bind", "cores");
     if (place->in_sequence || place->rank_file)
-        return 0;
+        return;
     const char *parts = b.map == LEVEL_PACKAGE && b.in_turn ? ":cyclic" : "";
     if (place->turn > 1)
         snprintf(how, sizeof(how), "plane=%u%s", place->turn, parts);
@@ -239,39 +224,37 @@ static int add_srun_placement(struct translation *t, const struct placement_opti
                  : place->packs ? "block"
                                 : "even",
                  parts);
-    return translation_add(t, "--distribution", how, err);
+    translation_add(t, "--distribution", how);
 }
 
-static int add_defaults(struct translation *t, size_t part, const struct placement_options *place,
-                        struct error *err)
+static void add_defaults(struct translation *t, size_t part, const struct placement_options *place)
 {
-    if (t->said->dialect == DIALECT_SRUN)
-        return add_srun_placement(t, place, err);
+    if (t->said->dialect == DIALECT_SRUN) {
+        add_srun_placement(t, place);
+        return;
+    }
     struct binding_request b = place->bind;
     bool is_mapped = b.map != LEVEL_NONE;
     placement_take_defaults(t->said->dialect, place, t->said->nranks ? t->said->nranks : UINT32_MAX,
                             &b);
     bool is_added = !is_mapped && b.map != LEVEL_NONE;
-    if (is_added && translation_add(t, "--map-by", cmdline_level_word(b.map), err) < 0)
-        return -1;
-    if (part > 0 && t->has_default_map && b.map == LEVEL_NONE && !place->says_map &&
-        translation_add(t, "--map-by", "slot", err) < 0)
-        return -1;
+    if (is_added)
+        translation_add(t, "--map-by", cmdline_level_word(b.map));
+    if (part > 0 && t->has_default_map && b.map == LEVEL_NONE && !place->says_map)
+        translation_add(t, "--map-by", "slot");
     t->has_default_map |= is_added;
-    if (b.by_threads && !place->bind.by_threads && translation_add(t, "--bind-to", "core", err) < 0)
-        return -1;
+    if (b.by_threads && !place->bind.by_threads)
+        translation_add(t, "--bind-to", "core");
     if (b.to != place->bind.to) {
         char how[64];
         snprintf(how, sizeof(how), "%s%s", cmdline_level_word(b.to),
                  b.if_supported ? ":if-supported" : "");
         t->has_default_to |= b.if_supported;
-        if (translation_add(t, "--bind-to", how, err) < 0)
-            return -1;
+        translation_add(t, "--bind-to", how);
     }
-    return part == 0 && b.map != LEVEL_NONE && b.in_turn && !place->bind.in_turn && !place->turn &&
-                   !place->span
-               ? translation_add(t, "--rank-by", "slot", err)
-               : 0;
+    if (part == 0 && b.map != LEVEL_NONE && b.in_turn && !place->bind.in_turn && !place->turn &&
+        !place->span)
+        translation_add(t, "--rank-by", "slot");
 }
 
 /* ---- the line -------------------------------------------------------------------------------- */
@@ -289,7 +272,7 @@ static void begin_part(struct translation *t)
 }
 
 /* Add the options that variables of the other launcher set, which mprun does not read. */
-static int add_variables(struct translation *t, struct error *err)
+static void add_variables(struct translation *t)
 {
     const struct settings *s = &t->said->settings;
     for (size_t i = 0; i < s->n; i++) {
@@ -301,13 +284,10 @@ static int add_variables(struct translation *t, struct error *err)
         fprintf(t->notes, "# the variable %s says %s\n", one->source, one->words);
         if (t->said->dialect == DIALECT_SRUN && strncmp(one->words, "--cpus-per-rank", 15) == 0)
             continue; /* add_srun_placement() has it */
-        if (keep(t, one->option, strdup(one->words), err) < 0)
-            return -1;
-        if (t->said->place.in_sequence && strcmp(one->source, "SLURM_HOSTFILE") == 0 &&
-            translation_add(t, "--map-by", "seq", err) < 0)
-            return -1;
+        keep(t, one->option, must(strdup(one->words)));
+        if (t->said->place.in_sequence && strcmp(one->source, "SLURM_HOSTFILE") == 0)
+            translation_add(t, "--map-by", "seq");
     }
-    return 0;
 }
 
 /* The part from argv[at] on: the index of its ":", argc, or -1. */
@@ -325,19 +305,20 @@ static int translate_part(struct translation *t, size_t part, int argc, char *co
         at = translate_bare_words(t, argc, argv, at, err);
     if (at < 0 || cmdline_settle_sets(&t->c, err) < 0 ||
         (t->said->napps == 1 && cmdline_take_flux_ranks(&t->c, err) < 0) ||
-        (t->said->napps == 1 && cmdline_take_gpu_ranks(&t->c, err) < 0) ||
-        (part == 0 && add_variables(t, err) < 0) ||
-        (t->said->dialect == DIALECT_SRUN && add_srun_ranks(t, err) < 0) ||
-        ((part == 0 || (said && said->place)) &&
-         add_defaults(t, part, said && said->place ? said->place : &t->said->place, err) < 0))
+        (t->said->napps == 1 && cmdline_take_gpu_ranks(&t->c, err) < 0))
         return -1;
+    if (part == 0)
+        add_variables(t);
+    if (t->said->dialect == DIALECT_SRUN)
+        add_srun_ranks(t);
+    if (part == 0 || (said && said->place))
+        add_defaults(t, part, said && said->place ? said->place : &t->said->place);
     for (size_t i = 0; i < t->noptions; i++)
         fprintf(t->line, " %s", t->options[i].text);
     if (at < argc && argv[at][0] == '-')
         fprintf(t->line, " --");
     for (; at < argc && strcmp(argv[at], ":") != 0; at++)
-        if (print_quoted(t->line, argv[at], err) < 0)
-            return -1;
+        print_quoted(t->line, argv[at]);
     return at;
 }
 
@@ -375,8 +356,7 @@ static int translate(struct translation *t, int argc, char *const argv[], struct
     }
     if (t->c.stdin_file) {
         fprintf(t->line, " <");
-        if (print_quoted(t->line, t->c.stdin_file, err) < 0)
-            return -1;
+        print_quoted(t->line, t->c.stdin_file);
     }
     note_differences(t);
     return 0;
@@ -390,16 +370,13 @@ int cmdline_translate(const struct cmdline *said, int argc, char *const argv[], 
     size_t len;
     t.c.dialect = said->dialect;
     t.c.translation = &t;
-    t.c.apps = calloc(1, sizeof(*t.c.apps));
-    t.c.napps = t.c.apps != NULL;
-    t.line = open_memstream(&line, &len);
-    t.notes = open_memstream(&notes, &len);
-    int rc = t.c.apps && t.line && t.notes ? cmdline_make_own_options(&t.c, err) : -1;
-    rc = rc < 0 ? error_set(err, ENOMEM, "out of memory") : translate(&t, argc, argv, err);
-    if (t.line)
-        fclose(t.line);
-    if (t.notes)
-        fclose(t.notes);
+    cmdline_add_app(&t.c);
+    t.line = must(open_memstream(&line, &len));
+    t.notes = must(open_memstream(&notes, &len));
+    cmdline_make_own_options(&t.c);
+    int rc = translate(&t, argc, argv, err);
+    fclose(t.line);
+    fclose(t.notes);
     if (rc == 0)
         fprintf(out, "%smprun%s\n", notes, line);
     free(line);

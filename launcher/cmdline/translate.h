@@ -13,8 +13,8 @@ struct cmdline;
 struct translation;
 
 /* Note an option of mprun's; one that counts once replaces what was noted before. value: NULL:
- * none. 0, or -1 with err. */
-int translation_add(struct translation *t, const char *name, const char *value, struct error *err);
+ * none. */
+void translation_add(struct translation *t, const char *name, const char *value);
 
 /* Print the line, which was parsed as `said`, with comments on what has no counterpart. 0, or -1
  * with err. */

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "common/must.h"
 #include "common/spawn.h"
 
 #ifdef HAVE_CONFIG_H
@@ -50,7 +51,7 @@ static struct json *make_host(const struct step_record *record, const struct hos
     const struct step_plan *p = record->plan;
     const struct alloc_host *a = &p->alloc.hosts[h->index];
     struct json *j = json_new_object();
-    AUTO_FREE char *threads = a->cores_known ? idset_format(&a->cores) : NULL;
+    AUTO_FREE char *threads = a->cores_known ? must(idset_format(&a->cores)) : NULL;
     char how[1500];
     json_put_string(j, "name", a->name);
     json_put_int(j, "slots", a->slots.value);
@@ -113,8 +114,8 @@ static struct json *make_program(const struct app *a)
         json_put_string(given, *name, spawn_env_value(a->envp, *name));
     json_put(j, "variables", given);
     for (char **variable = environ; *variable; variable++) {
-        AUTO_FREE char *name = strndup(*variable, strcspn(*variable, "="));
-        if (name && explain_is_removed(a, *variable))
+        AUTO_FREE char *name = must(strndup(*variable, strcspn(*variable, "=")));
+        if (explain_is_removed(a, *variable))
             json_put_string(removed, NULL, name);
     }
     json_put(j, "without_variables", removed);

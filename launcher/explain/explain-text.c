@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/spawn.h"
 #include "common/text.h"
@@ -40,8 +41,8 @@ char *explain_file(const struct app *a, struct error *err)
 
 bool explain_is_removed(const struct app *a, const char *variable)
 {
-    AUTO_FREE char *name = strndup(variable, strcspn(variable, "="));
-    return name && !spawn_env_value(a->envp, name);
+    AUTO_FREE char *name = must(strndup(variable, strcspn(variable, "=")));
+    return !spawn_env_value(a->envp, name);
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
@@ -49,15 +50,15 @@ bool explain_is_removed(const struct app *a, const char *variable)
 static void print_granted(const struct step_plan *p, const struct host *h)
 {
     const struct alloc_host *a = &p->alloc.hosts[h->index];
-    AUTO_FREE char *ranks = rank_set_format(h->ranks);
-    AUTO_FREE char *cores = a->cores_known ? idset_format(&a->cores) : NULL;
+    AUTO_FREE char *ranks = must(rank_set_format(h->ranks));
+    AUTO_FREE char *cores = a->cores_known ? must(idset_format(&a->cores)) : NULL;
     printf("host        %s: %u slot%s (%s)", a->name, a->slots.value, plural(a->slots.value),
            a->slots.source);
     if (cores)
         printf(", hardware threads %s (%s)", cores, a->cores_source);
     if (a->core_list)
         printf(", cores %s as socket,core (%s)", a->core_list, a->cores_source);
-    printf(", %s\n", ranks ? ranks : "?");
+    printf(", %s\n", ranks);
 }
 
 void explain_hosts(const struct host_table *hosts)
@@ -163,9 +164,9 @@ static bool has_place(const char *what, size_t *n)
 
 static void print_word(const char *what, size_t *n, const char *word)
 {
-    AUTO_FREE char *quoted = word_quote(word);
+    AUTO_FREE char *quoted = must(word_quote(word));
     if (has_place(what, n))
-        print_escaped(quoted ? quoted : word);
+        print_escaped(quoted);
 }
 
 static void print_arguments(const struct app *a)
@@ -182,7 +183,7 @@ static void print_given(const struct app *a)
     size_t n = 0;
     for (char **name = a->given_env; *name; name++) {
         const char *value = spawn_env_value(a->envp, *name);
-        AUTO_FREE char *word = value ? text_format("%s=%s", *name, value) : NULL;
+        AUTO_FREE char *word = value ? must(text_format("%s=%s", *name, value)) : NULL;
         if (word)
             print_word("            variables: ", &n, word);
     }
@@ -194,8 +195,8 @@ static void print_removed(const struct app *a)
 {
     size_t n = 0;
     for (char **variable = environ; *variable; variable++) {
-        AUTO_FREE char *name = strndup(*variable, strcspn(*variable, "="));
-        if (name && explain_is_removed(a, *variable))
+        AUTO_FREE char *name = must(strndup(*variable, strcspn(*variable, "=")));
+        if (explain_is_removed(a, *variable))
             print_word("            without variables: ", &n, name);
     }
     if (n)

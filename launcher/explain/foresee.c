@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/spawn.h"
 #include "common/text.h"
 #include "launcher/explain/explain.h"
@@ -34,9 +35,9 @@ struct topology *foresee_topology(const struct step_plan *p, const struct host *
 /* "[BB/..][../..]  package 0 core 0, hardware threads 0-1" */
 static char *bound_text(const struct topology *t, const struct idset *threads, bool bound)
 {
-    AUTO_FREE char *picture = topology_picture(t, threads);
-    AUTO_FREE char *words = bound ? topology_describe(t, threads) : NULL;
-    return text_format("%s  %s", picture ? picture : "", words ? words : "not bound");
+    AUTO_FREE char *picture = must(topology_picture(t, threads));
+    AUTO_FREE char *words = bound ? must(topology_describe(t, threads)) : NULL;
+    return must(text_format("%s  %s", picture, words ? words : "not bound"));
 }
 
 static int foresee_ranks(const struct step_plan *p, const struct host *h, const struct topology *t,
@@ -54,7 +55,7 @@ static int foresee_ranks(const struct step_plan *p, const struct host *h, const 
         step_record_foreseen(record, h->launch_index, b.reason);
     for (uint32_t i = 0; rc == 0 && i < b.nranks; i++) {
         AUTO_FREE char *text = bound_text(t, &b.ranks[i], b.bound);
-        AUTO_FREE char *threads = b.bound ? idset_format(&b.ranks[i]) : strdup("");
+        AUTO_FREE char *threads = must(b.bound ? idset_format(&b.ranks[i]) : strdup(""));
         step_record_foreseen_rank(record, rank_set_at(h->ranks, i), threads, text);
     }
     plan_binding_free(&b);

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "wire/link/link.h"
 #include "wire/tree/tree.h"
 
@@ -152,11 +153,7 @@ void hosts_broadcast_bytes(struct host_table *t, enum frame_type type, const voi
 void hosts_broadcast(struct host_table *t, enum frame_type type, const ProtobufCMessage *m)
 {
     size_t n = protobuf_c_message_get_packed_size(m);
-    AUTO_FREE uint8_t *packed = malloc(n + 1);
-    if (!packed) {
-        log_error("%s: out of memory", frame_type_text(type));
-        return;
-    }
+    AUTO_FREE uint8_t *packed = must(malloc(n + 1));
     protobuf_c_message_pack(m, packed);
     hosts_broadcast_bytes(t, type, packed, n);
 }
@@ -222,7 +219,7 @@ int host_place_door(struct host *h, const Mprun__Door *m)
     uint32_t self = h->launch_index, nhosts = (uint32_t)plan->nused;
     if (h->door)
         return -1;
-    h->door = strdup(m->addresses);
+    h->door = must(strdup(m->addresses));
     uint32_t first = tree_first_child(self, plan->fanout, nhosts);
     for (uint32_t i = 0; i < tree_children(self, plan->fanout, nhosts); i++)
         if (h->table->used[first + i]->state == AGENT_CONNECTED)

@@ -63,8 +63,8 @@ bool host_place_is_awaited(struct host *h);
 
 /* ---- silent-hosts.c: starters that say nothing although their links stand -------------------- */
 
-/* Begins to watch, unless --heartbeat is 0. -1: out of memory. */
-int hosts_watch(struct host_table *t, struct loop *loop);
+/* Begins to watch, unless --heartbeat is 0. */
+void hosts_watch(struct host_table *t, struct loop *loop);
 /* Something came on the link of this host. */
 void host_heard(const struct host *top);
 /* PONG and SILENT of a host. -1: a frame that cannot be. */

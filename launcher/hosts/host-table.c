@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/host-name-list.h"
+#include "common/must.h"
 #include "launcher/step-record.h"
 #include "launcher/worlds.h"
 #include "wire/link/heartbeat.h"
@@ -33,19 +34,13 @@ static void add(struct host_table *t, uint32_t index, uint32_t *nused)
 struct host_table *host_table_create(const struct step_plan *plan, struct step_record *record,
                                      const struct worlds *worlds)
 {
-    struct host_table *t = calloc(1, sizeof(*t));
+    struct host_table *t = must(calloc(1, sizeof(*t)));
     uint32_t nused = 0;
-    if (!t)
-        return NULL;
     t->plan = plan;
     t->record = record;
     t->worlds = worlds;
-    t->all = calloc(plan->nhosts + 1, sizeof(*t->all));
-    t->used = calloc(plan->nhosts + 1, sizeof(*t->used));
-    if (!t->all || !t->used) {
-        host_table_destroy(t);
-        return NULL;
-    }
+    t->all = must(calloc(plan->nhosts + 1, sizeof(*t->all)));
+    t->used = must(calloc(plan->nhosts + 1, sizeof(*t->used)));
     for (uint32_t i = 0; i < plan->nhosts; i++)
         add(t, i, &nused);
     return t;
@@ -171,15 +166,11 @@ size_t hosts_list(const struct host_table *t, host_question which, const void *a
                   size_t size)
 {
     size_t n = 0;
-    AUTO_FREE const char **names = calloc(t->plan->nused + 1, sizeof(*names));
-    buf[0] = 0;
+    AUTO_FREE const char **names = must(calloc(t->plan->nused + 1, sizeof(*names)));
     for (size_t i = 0; i < t->plan->nused; i++)
-        if (which(arg, t->used[i])) {
-            if (names)
-                names[n] = t->used[i]->name;
-            n++;
-        }
-    if (names)
-        name_run_list(names, n, buf, size);
+        if (which(arg, t->used[i]))
+            names[n++] = t->used[i]->name;
+    buf[0] = 0;
+    name_run_list(names, n, buf, size);
     return n;
 }

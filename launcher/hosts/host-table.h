@@ -73,7 +73,6 @@ struct host_table {
     struct loop_timer silence;        /* runs while there is something to say of silent hosts */
 };
 
-/* NULL: out of memory. */
 struct host_table *host_table_create(const struct step_plan *plan, struct step_record *record,
                                      const struct worlds *worlds);
 void host_table_destroy(struct host_table *t); /* NULL is fine; the links are closed */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "launcher/tunables.h"
 #include "wire/link/heartbeat.h"
@@ -116,16 +117,15 @@ static void one_back(void *arg, uint32_t i, double seconds)
     note(t->used[i], true, seconds);
 }
 
-int hosts_watch(struct host_table *t, struct loop *loop)
+void hosts_watch(struct host_table *t, struct loop *loop)
 {
     static const struct heartbeat_events events = {
         .link = watched, .silent = some_silent, .back = one_back};
-    if (t->plan->cmd->links.heartbeat <= 0)
-        return 0;
+    double seconds = t->plan->cmd->links.heartbeat;
+    if (seconds <= 0)
+        return;
     loop_timer_init(&t->silence, loop, say_all, t);
-    t->heartbeat =
-        heartbeat_create(loop, (uint32_t)t->plan->nused, t->plan->cmd->links.heartbeat, &events, t);
-    return t->heartbeat ? 0 : -1;
+    t->heartbeat = must(heartbeat_create(loop, (uint32_t)t->plan->nused, seconds, &events, t));
 }
 
 void host_heard(const struct host *top)

@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "common/host-name-list.h"
+#include "common/must.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/tunables.h"
@@ -148,13 +149,12 @@ bool host_failures_correct(struct host_failures *f, const struct host *h, int ex
     return true;
 }
 
-int host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,
-                       struct verdict *verdict)
+void host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,
+                        struct verdict *verdict)
 {
     *f = (struct host_failures){.hosts = t, .verdict = verdict};
-    f->listed = calloc(t->plan->nused + 1, sizeof(*f->listed));
+    f->listed = must(calloc(t->plan->nused + 1, sizeof(*f->listed)));
     loop_timer_init(&f->timer, loop, due, f);
-    return f->listed ? 0 : -1;
 }
 
 void host_failures_free(struct host_failures *f)

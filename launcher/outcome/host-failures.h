@@ -21,9 +21,8 @@ struct host_failures { /* private to host-failures.c */
     bool *listed;            /* by launch_index: in the sentence */
 };
 
-/* -1: out of memory. */
-int host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,
-                       struct verdict *verdict);
+void host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,
+                        struct verdict *verdict);
 void host_failures_free(struct host_failures *f); /* what it holds, not itself; zero is fine */
 
 /* The step ends because of this host, unless mprun itself has ended that. The text goes behind the

@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "launcher/outcome/exit-code.h"
 #include "launcher/outcome/first-failure.h"
 #include "launcher/outcome/step-limits.h"
@@ -160,15 +161,10 @@ static void explain_due(void *arg)
 static void add(struct rank_failures *f, const struct rank_end *end, const char *why)
 {
     if (f->n == f->cap) {
-        size_t cap = f->cap ? 2 * f->cap : 16;
-        struct rank_end *all = realloc(f->all, cap * sizeof(*all));
-        if (all) {
-            f->all = all;
-            f->cap = cap;
-        }
+        f->cap = f->cap ? 2 * f->cap : 16;
+        f->all = must(reallocarray(f->all, f->cap, sizeof(*f->all)));
     }
-    if (f->n < f->cap)
-        f->all[f->n++] = *end;
+    f->all[f->n++] = *end;
     verdict_end_ranks(f->verdict, -1, why);
     if (!f->verdict->explained && !loop_timer_is_active(&f->timer))
         loop_timer_start(&f->timer, OUTCOME_WINDOW_MS / 1000.0, 0);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/tunables.h"
@@ -281,14 +282,13 @@ int step_limits_over(struct step_limits *l, const struct host *h, const Mprun__O
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int step_limits_init(struct step_limits *l, struct loop *loop, struct host_table *hosts,
-                     struct verdict *verdict)
+void step_limits_init(struct step_limits *l, struct loop *loop, struct host_table *hosts,
+                      struct verdict *verdict)
 {
     *l = (struct step_limits){.hosts = hosts, .verdict = verdict};
     sample_pace_begin(&l->pace);
-    l->last = calloc(hosts->plan->nused + 1, sizeof(*l->last));
+    l->last = must(calloc(hosts->plan->nused + 1, sizeof(*l->last)));
     loop_timer_init(&l->timer, loop, ask, l);
-    return l->last ? 0 : -1;
 }
 
 void step_limits_free(struct step_limits *l)

@@ -39,9 +39,8 @@ struct step_limits { /* private to step-limits.c */
 /* The line of jobs that the kernel, or mprun, ended for a limit. N is the job, or without a manager
  * the step. */
 void step_limits_say_killed(const struct step_plan *plan);
-/* -1: out of memory. */
-int step_limits_init(struct step_limits *l, struct loop *loop, struct host_table *hosts,
-                     struct verdict *verdict);
+void step_limits_init(struct step_limits *l, struct loop *loop, struct host_table *hosts,
+                      struct verdict *verdict);
 void step_limits_free(struct step_limits *l); /* what it holds, not itself; zero is fine */
 
 /* LAUNCH is sent: from now on ask, if the step has limits. */

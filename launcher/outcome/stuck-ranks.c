@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "common/words.h"
@@ -32,10 +33,10 @@ static char *describe(const struct stuck_ranks *s, const struct rank_set *ranks)
 {
     const struct step_record *record = s->hosts->record;
     const struct report_rank *r = step_record_rank(record, rank_set_at(ranks, 0));
-    AUTO_FREE char *names = rank_set_format(ranks);
-    if (!names || rank_set_count(ranks) > 1)
+    AUTO_FREE char *names = must(rank_set_format(ranks));
+    if (rank_set_count(ranks) > 1)
         return take_ptr(names);
-    return text_format("%s on %s (pid %d)", names, record->hosts[r->host].name, (int)r->pid);
+    return must(text_format("%s on %s (pid %d)", names, record->hosts[r->host].name, (int)r->pid));
 }
 
 /* The rank, and those behind it that are in the same place. */
@@ -103,16 +104,15 @@ void stuck_ranks_told(struct stuck_ranks *s, const struct host *h, const Mprun__
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int stuck_ranks_init(struct stuck_ranks *s, struct loop *loop, const struct host_table *hosts,
-                     struct stack_report *stacks)
+void stuck_ranks_init(struct stuck_ranks *s, struct loop *loop, const struct host_table *hosts,
+                      struct stack_report *stacks)
 {
     *s = (struct stuck_ranks){.hosts = hosts, .stacks = stacks};
-    s->active = calloc(hosts->plan->nused + 1, sizeof(*s->active));
-    s->of = calloc(hosts->plan->step.nranks + 1u, sizeof(*s->of));
-    for (size_t i = 0; s->active && i < hosts->plan->nused; i++)
+    s->active = must(calloc(hosts->plan->nused + 1, sizeof(*s->active)));
+    s->of = must(calloc(hosts->plan->step.nranks + 1u, sizeof(*s->of)));
+    for (size_t i = 0; i < hosts->plan->nused; i++)
         s->active[i] = rank_set_count(hosts->used[i]->ranks);
     loop_timer_init(&s->timer, loop, say, s);
-    return s->active && s->of ? 0 : -1;
 }
 
 void stuck_ranks_free(struct stuck_ranks *s)

@@ -17,9 +17,8 @@ struct stuck_ranks { /* private to stuck-ranks.c */
     struct stuck_rank *of;   /* by rank */
 };
 
-/* -1: out of memory. */
-int stuck_ranks_init(struct stuck_ranks *s, struct loop *loop, const struct host_table *hosts,
-                     struct stack_report *stacks);
+void stuck_ranks_init(struct stuck_ranks *s, struct loop *loop, const struct host_table *hosts,
+                      struct stack_report *stacks);
 void stuck_ranks_free(struct stuck_ranks *s); /* what it holds, not itself; zero is fine */
 /* IDLE of a host. */
 void stuck_ranks_told(struct stuck_ranks *s, const struct host *h, const Mprun__Idle *m);

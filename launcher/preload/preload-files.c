@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/spawn.h"
 #include "launcher/cmdline/cmdline.h"
 #include "model/rank-end.h"
@@ -72,11 +73,6 @@ static int read_source(struct preload_source *s, struct error *err)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static int no_memory(struct error *err)
-{
-    return error_errno(err, ENOMEM, "prepare the files that are brought to the hosts");
-}
-
 static int same_content(const struct content *a, const struct content *b)
 {
     return memcmp(a->hash, b->hash, CONTENT_HASH) == 0 && a->executable == b->executable;
@@ -85,14 +81,9 @@ static int same_content(const struct content *a, const struct content *b)
 static int add_source(struct preload_files *f, const char *path, int executable, size_t *ret,
                       struct error *err)
 {
-    struct preload_source *grown = reallocarray(f->sources, f->nsources + 1, sizeof(*grown));
-    if (!grown)
-        return no_memory(err);
-    f->sources = grown;
-    struct preload_source *s = &grown[f->nsources];
-    *s = (struct preload_source){.what.executable = executable, .path = strdup(path)};
-    if (!s->path)
-        return no_memory(err);
+    f->sources = must(reallocarray(f->sources, f->nsources + 1, sizeof(*f->sources)));
+    struct preload_source *s = &f->sources[f->nsources];
+    *s = (struct preload_source){.what.executable = executable, .path = must(strdup(path))};
     if (read_source(s, err) < 0) {
         free(s->path);
         return -1;
@@ -118,10 +109,7 @@ static bool is_taken(const struct preload_files *f, const struct preload_target 
 static int add(struct preload_files *f, const char *path, struct preload_target t, const char *name,
                struct error *err)
 {
-    struct preload_target *grown = reallocarray(f->targets, f->ntargets + 1, sizeof(*grown));
-    if (!grown)
-        return no_memory(err);
-    f->targets = grown;
+    f->targets = must(reallocarray(f->targets, f->ntargets + 1, sizeof(*f->targets)));
     t.name = (char *)(uintptr_t)name;
     if (is_taken(f, &t))
         return error_set(err, EEXIST, "--preload-files: two files would be '%s' on the hosts",
@@ -132,9 +120,7 @@ static int add(struct preload_files *f, const char *path, struct preload_target 
     if (add_source(f, path, t.kind == PRELOAD_PROGRAM, &t.source, err) < 0)
         return -1;
     t.mode = f->sources[t.source].seen.st_mode & 0777;
-    t.name = strdup(name);
-    if (!t.name)
-        return no_memory(err);
+    t.name = must(strdup(name));
     f->targets[f->ntargets++] = t;
     return 0;
 }
@@ -169,10 +155,8 @@ static int collect_list(const char *list, struct preload_files *ret, struct erro
 {
     for (;; list++) {
         size_t len = strcspn(list, ",");
-        AUTO_FREE char *path = strndup(list, len);
+        AUTO_FREE char *path = must(strndup(list, len));
         struct preload_target t = {.kind = PRELOAD_DATA};
-        if (!path)
-            return no_memory(err);
         if (add(ret, path, t, cmdline_preload_name(path), err) < 0)
             return -1;
         list += len;

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "launcher/preload/preload-files.h"
 #include "launcher/hosts/host-links.h"
@@ -49,16 +50,11 @@ int preload_create(struct host_table *hosts, struct verdict *verdict, struct pre
     const struct step_plan *p = hosts->plan;
     if (!is_asked_for(&p->cmd->preload))
         return 0;
-    struct preload *pre = calloc(1, sizeof(*pre));
-    if (!pre)
-        return error_errno(err, ENOMEM, "prepare the files that are brought to the hosts");
-    *ret = pre;
+    struct preload *pre = *ret = must(calloc(1, sizeof(*pre)));
     pre->hosts = hosts;
     pre->verdict = verdict;
     pre->fd = -1;
-    pre->tops = calloc(p->nused, sizeof(*pre->tops));
-    if (!pre->tops)
-        return error_errno(err, ENOMEM, "prepare the files that are brought to the hosts");
+    pre->tops = must(calloc(p->nused + 1, sizeof(*pre->tops)));
     if (preload_files_collect(&p->cmd->preload, &p->step, &pre->files, err) == 0)
         return 0;
     if (pre->files.no_program)
@@ -110,14 +106,11 @@ void preload_begin(struct preload *pre)
 {
     const struct preload_files *f = &pre->files;
     Mprun__PreloadOffer m = MPRUN__PRELOAD_OFFER__INIT;
-    AUTO_FREE Mprun__PreloadContent *contents = calloc(f->nsources + 1, sizeof(*contents));
-    AUTO_FREE Mprun__PreloadContent **content_list = calloc(f->nsources + 1, sizeof(contents));
-    AUTO_FREE Mprun__PreloadPlace *places = calloc(f->ntargets + 1, sizeof(*places));
-    AUTO_FREE Mprun__PreloadPlace **place_list = calloc(f->ntargets + 1, sizeof(places));
-    if (!contents || !content_list || !places || !place_list) {
-        verdict_fail(pre->verdict, EXIT_CODE_MPRUN, "offer files to the hosts: out of memory");
-        return;
-    }
+    AUTO_FREE Mprun__PreloadContent *contents = must(calloc(f->nsources + 1, sizeof(*contents)));
+    AUTO_FREE Mprun__PreloadContent **content_list =
+        must(calloc(f->nsources + 1, sizeof(contents)));
+    AUTO_FREE Mprun__PreloadPlace *places = must(calloc(f->ntargets + 1, sizeof(*places)));
+    AUTO_FREE Mprun__PreloadPlace **place_list = must(calloc(f->ntargets + 1, sizeof(places)));
     for (size_t i = 0; i < f->nsources; i++)
         pack_content(&f->sources[i], content_list[i] = &contents[i]);
     for (size_t i = 0; i < f->ntargets; i++)
@@ -258,8 +251,10 @@ static struct top *top_of(struct preload *pre, const struct host *h)
 static int take_wanted(const struct preload *pre, struct top *t, const Mprun__PreloadWanted *m)
 {
     size_t n = pre->files.nsources;
-    if (t->answered ? t->nwanted == 0 || m->n_contents > 0 : !(t->wants = calloc(n + 1, 1)))
+    if (t->answered && (t->nwanted == 0 || m->n_contents > 0))
         return -1;
+    if (!t->answered)
+        t->wants = must(calloc(n + 1, 1));
     for (size_t i = 0; i < m->n_contents; i++) {
         if (m->contents[i] >= n)
             return -1;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 
@@ -84,9 +85,7 @@ static int read_dynamic(struct object *o, Elf *elf)
 {
     Elf_Scn *section = NULL;
     GElf_Shdr header;
-    o->needed = calloc(NEEDED_MAX + 1, sizeof(*o->needed));
-    if (!o->needed)
-        return -1;
+    o->needed = must(calloc(NEEDED_MAX + 1, sizeof(*o->needed)));
     while ((section = elf_nextscn(elf, section))) {
         if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC || !header.sh_entsize)
             continue;
@@ -152,19 +151,19 @@ static char *expand(const char *part, size_t len, const char *origin)
     for (size_t i = 0; i < 2; i++) {
         size_t n = strlen(forms[i]);
         if (len >= n && memcmp(part, forms[i], n) == 0)
-            return text_format("%s%.*s", origin, (int)(len - n), part + n);
+            return must(text_format("%s%.*s", origin, (int)(len - n), part + n));
     }
     if (memchr(part, '$', len))
         return NULL;
-    return strndup(len ? part : ".", len ? len : 1);
+    return must(strndup(len ? part : ".", len ? len : 1));
 }
 
 static int try_at(const char *directory, const char *name, const struct object *needs,
                   struct object *ret)
 {
-    AUTO_FREE char *path = text_format("%s/%s", directory, name);
+    AUTO_FREE char *path = must(text_format("%s/%s", directory, name));
     struct object found = {0};
-    if (path && object_read(&found, path) && found.class == needs->class &&
+    if (object_read(&found, path) && found.class == needs->class &&
         found.machine == needs->machine) {
         *ret = found;
         return 1;
@@ -247,9 +246,9 @@ static int add(struct search *s, size_t who, const char *name, struct error *err
                          s->all[who].path, name);
     found.loader = who;
     found.is_system = is_system(&found);
+    free(found.name);
+    found.name = must(strdup(name));
     s->all[s->n++] = found;
-    if (keep(&s->all[s->n - 1].name, name) < 0)
-        return error_errno(err, ENOMEM, "look for '%s'", name);
     return 0;
 }
 
@@ -274,10 +273,8 @@ static int give(const struct search *s, library_fn take, void *arg, struct error
 int libraries_find(const char *path, const char *library_path, library_fn take, void *arg,
                    struct error *err)
 {
-    AUTO_FREE struct search *s = calloc(1, sizeof(*s));
+    AUTO_FREE struct search *s = must(calloc(1, sizeof(*s)));
     int rc = 0;
-    if (!s)
-        return error_errno(err, ENOMEM, "look for the libraries of '%s'", path);
     elf_version(EV_CURRENT);
     s->library_path = library_path && *library_path ? library_path : NULL;
     if (object_read(&s->all[0], path)) {
@@ -301,7 +298,7 @@ char *libraries_needed(const char *path, const char *prefix)
     if (object_read(&o, path))
         for (size_t i = 0; !found && i < o.nneeded; i++)
             if (strncmp(o.needed[i], prefix, strlen(prefix)) == 0)
-                found = strdup(o.needed[i]);
+                found = must(strdup(o.needed[i]));
     object_free(&o);
     return found;
 }

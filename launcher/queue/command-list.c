@@ -10,30 +10,19 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 
 enum { LISTS_MAX = 9, COMMANDS_MAX = 10 * 1000 * 1000 };
 
-static int no_memory(struct error *err)
-{
-    return error_errno(err, ENOMEM, "read the commands");
-}
-
 /* Takes both. */
-static int add_command(struct command_list *l, char **argv, char *text, struct error *err)
+static void add_command(struct command_list *l, char **argv, char *text)
 {
-    struct listed_command *grown = NULL;
     bool is_full = !(l->n & (l->n - 1)); /* 0, 1, 2, 4, ... */
-    if (argv && text &&
-        (!is_full || (grown = reallocarray(l->commands, l->n ? 2 * l->n : 1, sizeof(*grown))))) {
-        l->commands = is_full ? grown : l->commands;
-        l->commands[l->n++] = (struct listed_command){argv, text};
-        return 0;
-    }
-    words_free(argv);
-    free(text);
-    return no_memory(err);
+    if (is_full)
+        l->commands = must(reallocarray(l->commands, l->n ? 2 * l->n : 1, sizeof(*l->commands)));
+    l->commands[l->n++] = (struct listed_command){argv, text};
 }
 
 /* ---- lines that are commands ----------------------------------------------------------------- */
@@ -50,17 +39,16 @@ static int take_line(struct command_list *l, const char *line, struct error *err
     char **argv;
     if (line[0] == '#')
         return 0;
-    if (!needs_shell(line)) {
-        argv = words_split(line, err);
-        return argv ? add_command(l, argv, strdup(line), err) : -1;
+    if (needs_shell(line)) {
+        argv = must(calloc(4, sizeof(*argv)));
+        argv[0] = must(strdup("/bin/sh"));
+        argv[1] = must(strdup("-c"));
+        argv[2] = must(strdup(line));
+    } else if (!(argv = words_split(line, err))) {
+        return -1;
     }
-    argv = calloc(4, sizeof(*argv));
-    if (argv && (!(argv[0] = strdup("/bin/sh")) || !(argv[1] = strdup("-c")) ||
-                 !(argv[2] = strdup(line)))) {
-        words_free(argv);
-        argv = NULL;
-    }
-    return add_command(l, argv, strdup(line), err);
+    add_command(l, argv, must(strdup(line)));
+    return 0;
 }
 
 /* ---- a program with arguments ---------------------------------------------------------------- */
@@ -113,9 +101,7 @@ static bool put_argument(FILE *to, const char *name, const struct arguments *a)
 static char *fill_word(const char *word, const struct arguments *a, bool *has_place)
 {
     struct text_writer text;
-    FILE *to = text_begin(&text);
-    if (!to)
-        return NULL;
+    FILE *to = must(text_begin(&text));
     while (*word) {
         char name[5] = "";
         const char *end = word[0] == '{' ? strchr(word, '}') : NULL;
@@ -129,36 +115,33 @@ static char *fill_word(const char *word, const struct arguments *a, bool *has_pl
             fputc(*word, to);
         word = is_place ? end + 1 : word + 1;
     }
-    return text_end(&text);
+    return must(text_end(&text));
 }
 
 /* In one line. */
 static char *join_words(char *const *words)
 {
     struct text_writer text;
-    FILE *to = text_begin(&text);
-    for (; to && *words; words++) {
-        AUTO_FREE char *quoted = word_quote(*words);
-        for (const char *at = quoted ? quoted : "?"; *at; at++)
+    FILE *to = must(text_begin(&text));
+    for (; *words; words++) {
+        AUTO_FREE char *quoted = must(word_quote(*words));
+        for (const char *at = quoted; *at; at++)
             fputs(*at == '\n' ? "\\n" : (char[]){*at, 0}, to);
         fputs(words[1] ? " " : "", to);
     }
-    return text_end(&text);
+    return must(text_end(&text));
 }
 
-static int add_filled(struct command_list *l, char *const *program, size_t nprogram,
-                      const struct arguments *a, struct error *err)
+static void add_filled(struct command_list *l, char *const *program, size_t nprogram,
+                       const struct arguments *a)
 {
     bool has_place = false;
-    char **argv = calloc(nprogram + a->n + 1, sizeof(*argv));
-    size_t n = 0;
-    for (size_t i = 0; argv && i < nprogram; i++)
-        if (!(argv[n++] = fill_word(program[i], a, &has_place)))
-            break;
-    for (size_t i = 0; argv && !has_place && n && argv[n - 1] && i < a->n; i++)
-        argv[n++] = strdup(a->of[i]);
-    bool is_whole = argv && n && argv[n - 1];
-    return add_command(l, argv, is_whole ? join_words(argv) : NULL, err);
+    char **argv = must(calloc(nprogram + a->n + 1, sizeof(*argv)));
+    for (size_t i = 0; i < nprogram; i++)
+        argv[i] = fill_word(program[i], a, &has_place);
+    for (size_t i = 0; !has_place && i < a->n; i++)
+        argv[nprogram + i] = must(strdup(a->of[i]));
+    add_command(l, argv, join_words(argv));
 }
 
 /* ---- where they come from -------------------------------------------------------------------- */
@@ -174,10 +157,9 @@ static int take_lines(FILE *f, char *const *program, size_t nprogram, struct com
             line[--n] = 0;
         const char *text = nprogram ? line : line + strspn(line, " \t");
         struct arguments a = {.of = {text}, .n = 1, .number = l->n + 1};
-        int rc = !*text     ? 0
-                 : nprogram ? add_filled(l, program, nprogram, &a, err)
-                            : take_line(l, text, err);
-        if (rc < 0)
+        if (*text && nprogram)
+            add_filled(l, program, nprogram, &a);
+        else if (*text && take_line(l, text, err) < 0)
             return error_context(err, "line %zu", number);
     }
     return ferror(f) ? error_errno(err, errno, "read it") : 0;
@@ -220,8 +202,7 @@ static int take_lists(char *const *program, size_t nprogram, char *const *words,
         struct arguments a = {.n = nlists, .number = l->n + 1};
         for (size_t i = 0; i < nlists; i++)
             a.of[i] = words[lists[i].at];
-        if (add_filled(l, program, nprogram, &a, err) < 0)
-            return -1;
+        add_filled(l, program, nprogram, &a);
         for (size_t i = nlists; i-- > 0 && ++lists[i].at == lists[i].to;)
             lists[i].at = lists[i].from;
     }

@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/tty.h"
 #include "launcher/cmdline/cmdline.h"
@@ -94,13 +95,13 @@ static void set_variable(struct queue *q, const struct command *c)
     q->variables[0] = q->variable;
 }
 
-static int take_first(struct queue *q, struct cmdline *c, struct error *err)
+static void take_first(struct queue *q, struct cmdline *c)
 {
     struct command *first = next_due(q);
     uint64_t all = (uint64_t)(q->list.n - q->nsucceeded) * (c->nranks ? c->nranks : 1);
     struct cmdline_app *app = c->apps;
     if (!first)
-        return 0;
+        return;
     set_variable(q, first);
     app->argv = q->list.commands[first - q->commands].argv;
     for (app->argc = 0; app->argv[app->argc];)
@@ -108,12 +109,7 @@ static int take_first(struct queue *q, struct cmdline *c, struct error *err)
     if (!c->place.universe) /* hosts that have no rank of the first command get others' */
         c->place.universe =
             c->nranks && all < CMDLINE_RANKS_MAX ? (uint32_t)all : CMDLINE_RANKS_MAX;
-    const char **env = reallocarray(app->env, app->nenv + 1, sizeof(*env));
-    if (!env)
-        return error_errno(err, ENOMEM, "read the commands");
-    app->env = env;
-    app->env[app->nenv++] = q->variable;
-    return 0;
+    cmdline_add_variable(app, q->variable);
 }
 
 int queue_create(struct cmdline *c, struct queue **ret, struct error *err)
@@ -122,19 +118,16 @@ int queue_create(struct cmdline *c, struct queue **ret, struct error *err)
     *ret = NULL;
     if (!o->from)
         return 0;
-    struct queue *q = *ret = calloc(1, sizeof(*q));
-    if (!q)
-        return error_errno(err, ENOMEM, "read the commands");
+    struct queue *q = *ret = must(calloc(1, sizeof(*q)));
     q->options = o;
     q->goes_on = c->recovery;
     if (command_list_read(o->from, c->apps[0].argv, c->apps[0].argc, &q->list, err) < 0)
         return -1;
-    q->commands = calloc(q->list.n, sizeof(*q->commands));
-    if (!q->commands)
-        return error_errno(err, ENOMEM, "read the commands");
+    q->commands = must(calloc(q->list.n + 1, sizeof(*q->commands)));
     if (o->resume && joblog_read(o->log, take_succeeded, q, err) < 0)
         return error_context(err, "--resume");
-    return take_first(q, c, err);
+    take_first(q, c);
+    return 0;
 }
 
 void queue_destroy(struct queue *q)
@@ -270,7 +263,7 @@ bool queue_rank_ended(struct queue *q, const struct world *w, const struct rank_
     c->failures++;
     rank_failures_describe(q->step.failures, end, text, sizeof(text));
     free(c->why);
-    c->why = strdup(text);
+    c->why = must(strdup(text));
     if (!q->goes_on)
         kill_worlds(q, w->root);
     return true;

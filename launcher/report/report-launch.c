@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text-table.h"
 
@@ -55,10 +56,8 @@ static int by_time(const void *a, const void *b)
 int launch_sum(const struct report *r, enum launch_phase phase, struct launch_sum *ret,
                struct error *err)
 {
-    AUTO_FREE float *times = malloc((r->nhosts + 1) * sizeof(*times));
+    AUTO_FREE float *times = must(malloc((r->nhosts + 1) * sizeof(*times)));
     *ret = (struct launch_sum){0};
-    if (!times)
-        return error_errno(err, ENOMEM, "add up the start");
     for (size_t i = 0; i < r->nhosts; i++) {
         if (r->hosts[i].reached[phase] <= 0)
             continue;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/must.h"
 #include "common/signal-name.h"
 
 void report_sums_free(struct report_sums *s)
@@ -111,9 +112,7 @@ static void add_mprun(const struct report *r, struct report_sums *s)
 
 int report_sums_create(const struct report *r, struct report_sums *ret, struct error *err)
 {
-    struct report_sums s = {.hosts = calloc(r->nhosts + 1, sizeof(*s.hosts))};
-    if (!s.hosts)
-        return error_errno(err, ENOMEM, "add up what the step used");
+    struct report_sums s = {.hosts = must(calloc(r->nhosts + 1, sizeof(*s.hosts)))};
     add_ranks(r, s.hosts);
     forget_incomplete(r, s.hosts);
     mark_unbound(r, s.hosts);

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text-table.h"
 #include "common/words.h"
@@ -368,13 +369,12 @@ static void print_summary(struct writer *w, const struct crowd *c)
     snprintf(title, sizeof(title), "of %zu %ss", c->n, c->noun);
     const char *const headings[] = {title,   ">least", c->noun,    ">median",
                                     ">most", c->noun,  ">unknown", NULL};
-    struct text_table *t = text_table_create(headings);
-    AUTO_FREE struct named_value *values = malloc(c->n * sizeof(*values));
-    for (size_t q = 0; t && values && q < QUANTITIES; q++)
+    struct text_table *t = must(text_table_create(headings));
+    AUTO_FREE struct named_value *values = must(malloc((c->n + 1) * sizeof(*values)));
+    for (size_t q = 0; q < QUANTITIES; q++)
         if (w->shown[q])
             add_summary_row(w, t, c, &quantities[q], values);
-    if (t)
-        print_table(w, t);
+    print_table(w, t);
 }
 
 static void print_all_ranks(struct writer *w)
@@ -580,13 +580,12 @@ static size_t find_sentences(const struct writer *w, say_fn say, struct sentence
     for (size_t i = 0; i < w->r->nhosts; i++) {
         char text[NOTE_TEXT];
         say(w, i, text, sizeof(text));
-        ret[n].text = text[0] ? strdup(text) : NULL;
-        struct sentence **found = ret[n].text ? tsearch(&ret[n], &by_text, compare_texts) : NULL;
-        struct sentence *s = found ? *found : NULL;
+        if (!text[0])
+            continue;
+        ret[n].text = must(strdup(text));
+        struct sentence *s = *(struct sentence **)must(tsearch(&ret[n], &by_text, compare_texts));
         if (s != &ret[n])
             free(ret[n].text);
-        if (!s)
-            continue;
         n += s == &ret[n];
         if (s->nhosts < HOSTS_NAMED)
             s->first[s->nhosts] = i;
@@ -599,8 +598,8 @@ static size_t find_sentences(const struct writer *w, say_fn say, struct sentence
 /* A line per different sentence: "n1, n2 and 5 more: ..." */
 static void print_sentences(struct writer *w, say_fn say)
 {
-    AUTO_FREE struct sentence *all = calloc(w->r->nhosts + 1, sizeof(*all));
-    size_t n = all ? find_sentences(w, say, all) : 0;
+    AUTO_FREE struct sentence *all = must(calloc(w->r->nhosts + 1, sizeof(*all)));
+    size_t n = find_sentences(w, say, all);
     for (struct sentence *s = all; s < all + n; s++) {
         for (size_t i = 0; i < s->nhosts && i < HOSTS_NAMED; i++)
             fprintf(w->out, "%s%s", i ? ", " : "  ", w->r->hosts[s->first[i]].name);

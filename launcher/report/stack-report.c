@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/words.h"
 #include "launcher/hosts/host-links.h"
@@ -121,8 +122,8 @@ static void keep(struct stack_report *s, const struct host *h, const Mprun__Stac
     struct rank_name name = rank_name_unpack(m->name);
     if (!rank_set_has(h->ranks, name) || s->text[name.rank])
         return;
-    s->text[name.rank] = strndup((const char *)m->text.data, m->text.len);
-    for (char *c = s->text[name.rank]; c && *c; c += strcspn(c, "\n") + (strchr(c, '\n') != NULL))
+    s->text[name.rank] = must(strndup((const char *)m->text.data, m->text.len));
+    for (char *c = s->text[name.rank]; *c; c += strcspn(c, "\n") + (strchr(c, '\n') != NULL))
         text_make_printable(c, strcspn(c, "\n"));
 }
 
@@ -144,14 +145,13 @@ int stack_report_answer(struct stack_report *s, const struct host *h, const Mpru
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int stack_report_init(struct stack_report *s, struct loop *loop, struct host_table *hosts,
-                      struct loop_defer *turn)
+void stack_report_init(struct stack_report *s, struct loop *loop, struct host_table *hosts,
+                       struct loop_defer *turn)
 {
     *s = (struct stack_report){.hosts = hosts, .turn = turn};
-    s->answered = calloc(hosts->plan->nused + 1, sizeof(*s->answered));
-    s->text = calloc(hosts->plan->step.nranks + 1u, sizeof(*s->text));
+    s->answered = must(calloc(hosts->plan->nused + 1, sizeof(*s->answered)));
+    s->text = must(calloc(hosts->plan->step.nranks + 1u, sizeof(*s->text)));
     loop_timer_init(&s->timer, loop, over, s);
-    return s->answered && s->text ? 0 : -1;
 }
 
 void stack_report_free(struct stack_report *s)

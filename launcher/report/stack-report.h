@@ -17,9 +17,9 @@ struct stack_report { /* private to stack-report.c */
     char **text;    /* by rank; NULL: none */
 };
 
-/* turn: scheduled when all is said. -1: out of memory. */
-int stack_report_init(struct stack_report *s, struct loop *loop, struct host_table *hosts,
-                      struct loop_defer *turn);
+/* turn: scheduled when all is said. */
+void stack_report_init(struct stack_report *s, struct loop *loop, struct host_table *hosts,
+                       struct loop_defer *turn);
 void stack_report_free(struct stack_report *s); /* what it holds, not itself; zero is fine */
 
 /* Ask all hosts, and say the traces (brief: only which MPI function the ranks are in) when they

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
@@ -167,13 +168,13 @@ static void answer_askers(struct usage_now *u)
 {
     size_t n = u->hosts->plan->nused, known = 0;
     Mprun__HostsUsage m = MPRUN__HOSTS_USAGE__INIT;
-    AUTO_FREE ProtobufCBinaryData *hosts = calloc(n + 1, sizeof(*hosts));
-    AUTO_FREE uint64_t *numbers = calloc(3 * n + 1, sizeof(*numbers));
+    AUTO_FREE ProtobufCBinaryData *hosts = must(calloc(n + 1, sizeof(*hosts)));
+    AUTO_FREE uint64_t *numbers = must(calloc(3 * n + 1, sizeof(*numbers)));
     m.hosts = hosts;
     m.cpu = numbers;
-    m.memory = numbers ? numbers + n : NULL;
-    m.processes = numbers ? numbers + 2 * n : NULL;
-    for (size_t i = 0; hosts && numbers && i < n; i++) {
+    m.memory = numbers + n;
+    m.processes = numbers + 2 * n;
+    for (size_t i = 0; i < n; i++) {
         const struct amount *a = &u->of[i].now;
         if (!a->known)
             continue;
@@ -263,13 +264,11 @@ void usage_now_ask(struct usage_now *u)
     look(u);
 }
 
-int usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id)
+void usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id)
 {
     struct asker a = {.host = h->launch_index, .id = id};
-    if (buffer_append(&u->askers, &a, sizeof(a)) < 0)
-        return -1;
+    must_do(buffer_append(&u->askers, &a, sizeof(a)));
     look(u);
-    return 0;
 }
 
 int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m)
@@ -291,13 +290,12 @@ int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Pre
     return rc;
 }
 
-int usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
-                   const struct verdict *verdict, struct loop_defer *then)
+void usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
+                    const struct verdict *verdict, struct loop_defer *then)
 {
     *u = (struct usage_now){.hosts = hosts, .verdict = verdict, .then = then};
-    u->of = calloc(hosts->plan->nused + 1, sizeof(*u->of));
+    u->of = must(calloc(hosts->plan->nused + 1, sizeof(*u->of)));
     loop_timer_init(&u->timer, loop, over, u);
-    return u->of ? 0 : -1;
 }
 
 void usage_now_free(struct usage_now *u)

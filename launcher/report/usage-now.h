@@ -22,16 +22,16 @@ struct usage_now { /* private to usage-now.c */
     struct look *of;      /* by launch_index */
 };
 
-/* then: scheduled when all is said. -1: out of memory. */
-int usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
-                   const struct verdict *verdict, struct loop_defer *then);
+/* then: scheduled when all is said. */
+void usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
+                    const struct verdict *verdict, struct loop_defer *then);
 void usage_now_free(struct usage_now *u); /* what it holds, not itself; zero is fine */
 
 /* Ask all hosts, and say what all ranks use when they have answered or USAGE_NOW_SECONDS are over.
  * To be called after LAUNCH. */
 void usage_now_ask(struct usage_now *u);
-/* The same for a rank of this host, which gets HOSTS_USAGE with its id. -1: out of memory. */
-int usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id);
+/* The same for a rank of this host, which gets HOSTS_USAGE with its id. */
+void usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id);
 bool usage_now_is_awaited(const struct usage_now *u);
 /* PRESENT of a host. -1: a frame that cannot be. */
 int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m);

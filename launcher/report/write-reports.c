@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "launcher/step-record.h"
 
@@ -18,15 +19,13 @@
 static char *command_line(const struct cmdline *cmd)
 {
     struct text_writer text;
-    FILE *f = text_begin(&text);
-    if (!f)
-        return NULL;
+    FILE *f = must(text_begin(&text));
     for (size_t i = 0; i < cmd->napps; i++) {
         fputs(i ? " :" : "", f);
         for (size_t k = 0; k < cmd->apps[i].argc; k++)
             fprintf(f, "%s%s", i || k ? " " : "", cmd->apps[i].argv[k]);
     }
-    return text_end(&text);
+    return must(text_end(&text));
 }
 
 static void own_usage(struct usage *u)
@@ -51,18 +50,18 @@ static int compare_names(const void *a, const void *b)
     return x->incarnation < y->incarnation ? -1 : x->incarnation > y->incarnation;
 }
 
-/* Returns the rows of all worlds, ordered by their names. NULL: out of memory. */
+/* Returns the rows of all worlds, ordered by their names. */
 static struct report_rank *all_ranks(const struct step_record *record, size_t *ret_n)
 {
-    struct report_rank *all = calloc(record->nranks + record->nformers + 1, sizeof(*all));
+    struct report_rank *all = must(calloc(record->nranks + record->nformers + 1, sizeof(*all)));
     size_t n = 0;
-    for (const struct world_record *w = record->worlds; all && w; w = w->next) {
+    for (const struct world_record *w = record->worlds; w; w = w->next) {
         memcpy(&all[n], w->ranks, w->nranks * sizeof(*all));
         n += w->nranks;
         for (const struct former_rank *f = w->formers; f; f = f->next)
             all[n++] = f->row;
     }
-    if (all && record->nformers)
+    if (record->nformers)
         qsort(all, n, sizeof(*all), compare_names);
     *ret_n = n;
     return all;
@@ -74,18 +73,14 @@ static int print_reports(const struct report_options *o, const struct report *re
 {
     struct text_writer writer;
     int rc = 0;
-    FILE *out = text_begin(&writer);
-    if (!out)
-        return error_errno(err, errno, "print the report");
+    FILE *out = must(text_begin(&writer));
     if (o->launch)
         report_print_launch(report, out);
     if (o->usage)
         rc = report_print(report, o->usage == REPORT_USAGE_ALL, out, err);
     else if (o->containment) /* the other has it, too */
         rc = report_print_containment(report, out, err);
-    AUTO_FREE char *text = text_end(&writer);
-    if (!text)
-        return error_errno(err, ENOMEM, "print the report");
+    AUTO_FREE char *text = must(text_end(&writer));
     fputs(text, stderr);
     return rc;
 }
@@ -102,8 +97,6 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
     AUTO_FREE char *command = command_line(plan->cmd);
     size_t nranks;
     AUTO_FREE struct report_rank *ranks = all_ranks(record, &nranks);
-    if (!ranks)
-        return error_errno(err, ENOMEM, "write the report");
     struct report report = {
         .version = PACKAGE_VERSION,
         .step_id = plan->step.id,

@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "containment/job-cgroup/oom-kills.h"
 #include "launcher/outcome/host-failures.h"
 #include "model/rank-end.h"
@@ -63,8 +64,7 @@ static const char *take_first(struct client_stderr *c)
 static void hold(struct client_stderr *c)
 {
     c->line[c->n] = '\n';
-    if (buffer_append(&c->held, c->line, c->n + 1) < 0)
-        return;
+    must_do(buffer_append(&c->held, c->line, c->n + 1));
     c->lines++;
     while (buffer_len(&c->held) >= CLIENT_HELD_MAX)
         take_first(c);
@@ -143,9 +143,7 @@ void client_stderr_open(struct client_stderr *c, struct loop *loop, struct host 
     if (fd < 0)
         return;
     fd_set_nonblock(fd, 1);
-    c->io = loop_io_create(loop, fd, LOOP_READ, readable, c);
-    if (!c->io)
-        client_stderr_close(c);
+    c->io = must(loop_io_create(loop, fd, LOOP_READ, readable, c));
 }
 
 void client_stderr_close(struct client_stderr *c)

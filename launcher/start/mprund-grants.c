@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "containment/mprund-protocol.h"
 #include "launcher/tunables.h"
@@ -64,17 +65,14 @@ void grants_ask(struct grants *g, const struct step_plan *plan)
 }
 
 /* To every host of that name, or of none: to those that have no grant of their own. */
-static int give(struct grants *g, const struct grant_answer *a)
+static void give(struct grants *g, const struct grant_answer *a)
 {
     for (size_t i = 0; i < g->plan->used.nhosts; i++) {
         const struct alloc_host *h = &g->plan->used.hosts[i];
         if (h->here || g->variables[i] || (a->host[0] && strcmp(a->host, h->name) != 0))
             continue;
-        g->variables[i] = text_format(GRANT_VARIABLE "=%s", a->token);
-        if (!g->variables[i])
-            return -1;
+        g->variables[i] = must(text_format(GRANT_VARIABLE "=%s", a->token));
     }
-    return 0;
 }
 
 /* It goes through a command line, where blanks, commas and the like would mean something. */
@@ -94,8 +92,7 @@ static int take_one(struct grants *g, struct error *err)
     if ((a.result != GRANT_OK && a.result != GRANT_MORE) || !is_plain(a.token))
         return error_set(err, a.result == GRANT_REFUSED ? EPERM : EPROTO, "mprund says: %s",
                          a.text);
-    if (give(g, &a) < 0)
-        return error_errno(err, ENOMEM, "keep a grant");
+    give(g, &a);
     if (a.result == GRANT_MORE && ++g->n == GRANTS_MAX)
         return error_set(err, EPROTO, "mprund does not come to an end");
     return a.result == GRANT_OK;
@@ -133,22 +130,16 @@ static void time_over(void *arg)
 
 void grants_await(struct grants *g, struct loop *loop, void (*then)(void *arg), void *arg)
 {
-    struct error e;
     if (g->fd < 0) {
         then(arg);
         return;
     }
     g->then = then;
     g->arg = arg;
-    g->variables = calloc(g->plan->used.nhosts + 1, sizeof(*g->variables));
-    g->io = loop_io_create(loop, g->fd, LOOP_READ, readable, g);
+    g->variables = must(calloc(g->plan->used.nhosts + 1, sizeof(*g->variables)));
+    g->io = must(loop_io_create(loop, g->fd, LOOP_READ, readable, g));
     loop_timer_init(&g->timer, loop, time_over, g);
-    if (g->variables && g->io) {
-        loop_timer_start(&g->timer, GRANT_LEAST_S, 0);
-        return;
-    }
-    error_errno(&e, ENOMEM, "wait for mprund");
-    over(g, &e);
+    loop_timer_start(&g->timer, GRANT_LEAST_S, 0);
 }
 
 bool grants_forget(struct grants *g)

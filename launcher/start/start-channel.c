@@ -14,6 +14,7 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"
 #include "wire/transport/address.h"
@@ -229,11 +230,8 @@ void start_channel_open(struct starter *st, const struct start_channel *from)
         .out_fd = from->out_fd,
         .awaited = {.word = PREAMBLE_READY},
         .is_terminal = from->is_terminal,
-        .out_io = loop_io_create(st->all->step.loop, from->out_fd, LOOP_READ, readable, st),
+        .out_io = must(loop_io_create(st->all->step.loop, from->out_fd, LOOP_READ, readable, st)),
     };
-    if (!st->channel.out_io)
-        verdict_fail(st->all->step.verdict, EXIT_CODE_MPRUN, "host %s: out of memory",
-                     st->host->name);
 }
 
 bool start_channel_awaits_ready(const struct starter *st)

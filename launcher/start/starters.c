@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "common/number.h"
 #include "launcher/socket-directory.h"
@@ -13,19 +14,13 @@
 struct starters *starters_create(const struct starters_step *step)
 {
     size_t n = step->plan->nused;
-    struct starters *s = calloc(1, sizeof(*s));
-    if (!s)
-        return NULL;
+    struct starters *s = must(calloc(1, sizeof(*s)));
     s->step = *step;
     s->plan = step->plan;
     grants_ask(&s->grants, s->plan);
     room_init(s);
     agents_init(&s->agents, s);
-    s->of = calloc(n, sizeof(*s->of));
-    if (!s->of) {
-        starters_destroy(s);
-        return NULL;
-    }
+    s->of = must(calloc(n + 1, sizeof(*s->of)));
     for (size_t i = 0; i < n; i++)
         s->of[i] = (struct starter){
             .all = s, .host = step->hosts->used[i], .channel = {.in_fd = -1, .out_fd = -1}};

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "common/proc.h"
 #include "containment/job-cgroup/parents.h"
@@ -23,10 +24,7 @@ void sweep_prepare(struct starters *s)
 
 void sweep_spare(struct starters *s, pid_t pid)
 {
-    pid_t *more = reallocarray(s->foreign, (size_t)s->nforeign + 1, sizeof(*more));
-    if (!more)
-        return;
-    s->foreign = more;
+    s->foreign = must(reallocarray(s->foreign, (size_t)s->nforeign + 1, sizeof(*s->foreign)));
     s->foreign[s->nforeign++] = pid;
 }
 
