@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/fault.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
@@ -32,11 +33,11 @@ static void send_hello(struct host *h)
     Mprun__Hello m = MPRUN__HELLO__INIT;
     struct sysinfo si;
     char session[80];
-    AUTO_FREE char *threads = idset_format(&h->allowed);
+    AUTO_FREE char *threads = must(idset_format(&h->allowed));
     m.version = PACKAGE_VERSION;
     m.hostname = bytes_of(h->with.hostname);
     m.worker_pid = (uint64_t)getpid();
-    m.allowed_threads = threads ? threads : (char *)(uintptr_t) "";
+    m.allowed_threads = threads;
     m.allowed_cores = cpus_count_cores(&h->allowed);
     if (sysinfo(&si) == 0)
         m.memory = (uint64_t)si.totalram * si.mem_unit;
@@ -68,13 +69,12 @@ static int make_parts(struct host *h, struct error *err)
 {
     rank_io_init(&h->io, h->with.loop, output_window(h->launch.nhosts), io_drained, h);
     rank_io_set_link(&h->io, h->uplink.link);
-    if (ranks_init(&h->ranks, &h->with, err) < 0 ||
-        host_directories_make(&h->directories, &h->launch, h->directory_name, h->with.keeper_fd,
+    ranks_init(&h->ranks, &h->with);
+    if (host_directories_make(&h->directories, &h->launch, h->directory_name, h->with.keeper_fd,
                               err) < 0 ||
         preload_install(&h->preload, err) < 0)
         return -1;
-    if (idle_ranks_begin(&h->idle) < 0)
-        return error_errno(err, ENOMEM, "look for stuck ranks");
+    idle_ranks_begin(&h->idle);
     if (rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err) < 0)
         return -1;
     return gpu_shares_choose(&h->gpus, &h->launch, &h->binding, h->containment.answer.gpus, err);
@@ -167,10 +167,9 @@ static void send_ready(struct host *h)
     m.host_limits = &host_limits.message;
     m.bind_reason = (char *)(uintptr_t)h->binding.plan.reason;
     m.cores = cpus_count_cores(rank_binding_usable(&h->binding));
-    AUTO_FREE char *threads = idset_format(rank_binding_usable(&h->binding));
+    AUTO_FREE char *threads = must(idset_format(rank_binding_usable(&h->binding)));
     AUTO_FREE char *nodes = rank_binding_memory_nodes(&h->binding);
-    if (threads)
-        m.threads = threads;
+    m.threads = threads;
     if (nodes)
         m.memory_nodes = nodes;
     rank_gpus_sentence(&h->launch.step, here, gpus, GPUS_UNCHECKED, unchecked, sizeof(unchecked));
@@ -184,14 +183,9 @@ static void send_ready(struct host *h)
     uplink_send(&h->uplink, FRAME_READY, &m.base);
 }
 
-int host_prepare_finish(struct host *h)
+void host_prepare_finish(struct host *h)
 {
-    struct error e;
-    if (ranks_prepare(&h->ranks, &e) < 0) {
-        step_end_cannot_run(&h->end, EXIT_CODE_MPRUN, e.text);
-        return -1;
-    }
+    ranks_prepare(&h->ranks);
     send_ready(h);
     sampled_limits_begin(&h->limits);
-    return 0;
 }

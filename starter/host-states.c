@@ -27,7 +27,8 @@ static enum host_state preparing(struct host *h)
         return HOST_ENDING;
     if (!host_is_prepared(h))
         return HOST_PREPARING;
-    return host_prepare_finish(h) < 0 ? HOST_ENDING : HOST_LAUNCHING;
+    host_prepare_finish(h);
+    return HOST_LAUNCHING;
 }
 
 static enum host_state launching(struct host *h)

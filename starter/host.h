@@ -118,6 +118,5 @@ void host_say_hello(struct host *h);
 /* LAUNCH has come: make what ranks need. Readiness comes in later turns. */
 void host_prepare(struct host *h);
 bool host_is_prepared(const struct host *h);
-/* Everything is there: build the ranks' environments, and tell mprun (READY). -1: the step cannot
- * run here, as step-end.h was told. */
-int host_prepare_finish(struct host *h);
+/* Everything is there: build the ranks' environments, and tell mprun (READY). */
+void host_prepare_finish(struct host *h);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
@@ -61,8 +62,8 @@ void removal_end(struct removal *c)
 
 void removal_add_stuck(struct removal *c, const char *text)
 {
-    if (c->nstuck < REMOVAL_STUCK_MAX && (c->stuck[c->nstuck] = strdup(text)))
-        c->nstuck++;
+    if (c->nstuck < REMOVAL_STUCK_MAX)
+        c->stuck[c->nstuck++] = must(strdup(text));
 }
 
 void removal_begin(struct removal *c)

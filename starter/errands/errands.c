@@ -13,6 +13,7 @@
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
 #include "starter/errands/keeper-errands.h"
@@ -165,10 +166,8 @@ static void readable(void *arg, int fd, unsigned events)
 
 static int watch_output(struct errand *e)
 {
-    e->out_io = loop_io_create(e->all->services->loop, e->out_fd, LOOP_READ, readable, e);
-    if (!e->out_io)
-        errno = ENOMEM;
-    return e->out_io ? fd_set_nonblock(e->out_fd, 1) : -1;
+    e->out_io = must(loop_io_create(e->all->services->loop, e->out_fd, LOOP_READ, readable, e));
+    return fd_set_nonblock(e->out_fd, 1);
 }
 
 /* ---- asking the keeper ----------------------------------------------------------------------- */
@@ -213,9 +212,7 @@ static int ask_keeper(struct errand *e, const Mprun__Errand *m)
 
 static struct errand *errand_create(struct errands *all, const Mprun__Errand *m)
 {
-    struct errand *e = calloc(1, sizeof(*e));
-    if (!e)
-        return NULL;
+    struct errand *e = must(calloc(1, sizeof(*e)));
     *e = (struct errand){.all = all,
                          .id = m->id,
                          .in_fd = -1,
@@ -234,10 +231,9 @@ static void take(struct errands *all, const Mprun__Errand *m)
         return;
     }
     struct errand *e = errand_create(all, m);
-    if (!e || ask_keeper(e, m) < 0) {
-        refuse(all, m->id, strerror(e ? errno : ENOMEM));
-        if (e)
-            errand_free(e);
+    if (ask_keeper(e, m) < 0) {
+        refuse(all, m->id, strerror(errno));
+        errand_free(e);
         return;
     }
     e->next = all->first;
@@ -264,7 +260,7 @@ static void has_pid(struct errand *e, pid_t pid)
     struct cgroup_tree *tree = e->all->services->containment->tree;
     struct error err;
     if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
-        e->refused = strdup(err.text);
+        e->refused = must(strdup(err.text));
         close_input(e);
     }
     e->is_home = 1;

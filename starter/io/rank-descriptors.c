@@ -92,10 +92,12 @@ static int open_pipes(struct rank_streams *r, const struct rank_io_wish *wish, i
 {
     if (wish->has_input && feed_open(r, wish->is_slow, &child_fds[0]) < 0)
         return -1;
-    for (int k = 0; k < KINDS; k++)
-        if (streams_pipe(0, &r->out[k].fd, &child_fds[k + 1]) < 0 || stream_watch(r, k) < 0)
+    for (int k = 0; k < KINDS; k++) {
+        if (streams_pipe(0, &r->out[k].fd, &child_fds[k + 1]) < 0)
             return -1;
-    return streams_add(r->io, r);
+        stream_watch(r, k);
+    }
+    return 0;
 }
 
 /* The rank gets the terminal as stdin, stdout and stderr. We keep two copies of its other end, one
@@ -109,9 +111,11 @@ static int open_terminal(struct rank_streams *r, const struct rank_io_wish *wish
         if ((child_fds[i] = fcntl(child_fds[0], F_DUPFD_CLOEXEC, 3)) < 0)
             return -1;
     int input = fcntl(*output, F_DUPFD_CLOEXEC, 3);
-    if (input < 0 || feed_open_terminal(r, wish->is_slow, input) < 0 || stream_watch(r, STDOUT) < 0)
+    if (input < 0)
         return -1;
-    return streams_add(r->io, r);
+    feed_open_terminal(r, wish->is_slow, input);
+    stream_watch(r, STDOUT);
+    return 0;
 }
 
 static void start_streams(struct rank_streams *r)
@@ -132,15 +136,14 @@ int rank_io_open(struct rank_io *io, struct rank_name name, const struct rank_io
     char text[RANK_NAME_TEXT];
     int fds[3] = {-1, -1, -1};
     struct rank_streams *r = streams_new(io, name);
-    int result = !r ? -1 : wish->terminal ? open_terminal(r, wish, fds) : open_pipes(r, wish, fds);
-    if (result < 0) {
-        int code = r ? errno : ENOMEM;
-        if (r)
-            streams_free(r);
+    if ((wish->terminal ? open_terminal(r, wish, fds) : open_pipes(r, wish, fds)) < 0) {
+        int code = errno;
+        streams_free(r);
         rank_io_close_child_ends(fds);
         return error_errno(err, code, "make %s for rank %s",
                            wish->terminal ? "a terminal" : "pipes", rank_name_format(name, text));
     }
+    streams_add(io, r);
     memcpy(ret_child_fds, fds, sizeof(fds));
     start_streams(r);
     return 0;

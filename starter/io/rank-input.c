@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/must.h"
 #include "starter/io/rank-io-private.h"
 #include "wire/link/link.h"
 #include "wire/messages/values.h"
@@ -149,15 +150,13 @@ static void feed_ready(void *arg, int fd, unsigned events)
 }
 
 /* The end of a terminal's input is a character, behind the line that was begun if there is one. */
-static int end_terminal(struct rank_streams *r, struct error *err)
+static void end_terminal(struct rank_streams *r)
 {
     struct feed *f = &r->in;
     static const uint8_t ends[2] = {CEOF, CEOF};
     f->ends = true;
-    if (buffer_append(&f->backlog, ends, f->has_open_line ? 2 : 1) < 0)
-        return error_errno(err, ENOMEM, "end the input of a terminal");
+    must_do(buffer_append(&f->backlog, ends, f->has_open_line ? 2 : 1));
     terminal_go_on(r);
-    return 0;
 }
 
 int rank_io_input(struct rank_io *io, struct rank_name name, const uint8_t *data, size_t n,
@@ -168,8 +167,10 @@ int rank_io_input(struct rank_io *io, struct rank_name name, const uint8_t *data
     struct feed *f = r ? &r->in : NULL;
     if (!f || f->fd < 0 || f->ends)
         return 0;
-    if (n == 0 && f->is_terminal)
-        return end_terminal(r, err);
+    if (n == 0 && f->is_terminal) {
+        end_terminal(r);
+        return 0;
+    }
     if (n == 0) {
         f->ends = true;
         if (buffer_len(&f->backlog) == 0)
@@ -179,8 +180,7 @@ int rank_io_input(struct rank_io *io, struct rank_name name, const uint8_t *data
     if (f->received + n > f->limit)
         return error_set(err, EPROTO, "protocol error: more input for rank %s than it has room for",
                          rank_name_format(name, text));
-    if (buffer_append(&f->backlog, data, n) < 0)
-        return error_errno(err, ENOMEM, "keep input for rank %s", rank_name_format(name, text));
+    must_do(buffer_append(&f->backlog, data, n));
     f->received += n;
     f->has_open_line = data[n - 1] != '\n';
     if (!(loop_io_events(f->watch) & LOOP_WRITE)) /* else what came before waits for room */
@@ -196,16 +196,15 @@ int feed_open(struct rank_streams *r, bool is_slow, int *ret_child)
     f->is_slow = is_slow;
     if (is_slow && fcntl(f->fd, F_SETPIPE_SZ, ONE_PAGE) < 0)
         return -1;
-    f->watch = loop_io_create(r->io->loop, f->fd, LOOP_READ, feed_ready, r);
-    return f->watch ? 0 : -1;
+    f->watch = must(loop_io_create(r->io->loop, f->fd, LOOP_READ, feed_ready, r));
+    return 0;
 }
 
-int feed_open_terminal(struct rank_streams *r, bool is_slow, int fd)
+void feed_open_terminal(struct rank_streams *r, bool is_slow, int fd)
 {
     struct feed *f = &r->in;
     f->fd = fd;
     f->is_terminal = true;
     f->is_slow = is_slow;
-    f->watch = loop_io_create(r->io->loop, fd, 0, feed_ready, r);
-    return f->watch ? 0 : -1;
+    f->watch = must(loop_io_create(r->io->loop, fd, 0, feed_ready, r));
 }

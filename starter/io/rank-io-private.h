@@ -45,9 +45,9 @@ struct rank_streams {
 
 /* ---- rank-stream-list.c ---------------------------------------------------------------------- */
 
-struct rank_streams *streams_new(struct rank_io *io, struct rank_name name); /* NULL: no memory */
+struct rank_streams *streams_new(struct rank_io *io, struct rank_name name);
 void streams_free(struct rank_streams *r);
-int streams_add(struct rank_io *io, struct rank_streams *r);
+void streams_add(struct rank_io *io, struct rank_streams *r);
 struct rank_streams *streams_find(const struct rank_io *io, struct rank_name name); /* NULL: none */
 /* Free a rank that has ended and has nothing open any more; r must not be used after this. */
 void streams_release(struct rank_streams *r);
@@ -62,7 +62,7 @@ void feed_free(struct feed *f);     /* sends nothing */
 /* Make the rank's stdin: a pipe, whose other end goes to *ret_child. -1 with errno. */
 int feed_open(struct rank_streams *r, bool is_slow, int *ret_child);
 /* The same with a terminal. The feed owns fd, our end of it, from now on. */
-int feed_open_terminal(struct rank_streams *r, bool is_slow, int fd);
+void feed_open_terminal(struct rank_streams *r, bool is_slow, int fd);
 /* The rank takes no more input: tell the launcher how much it has read, once. */
 void feed_close(struct rank_streams *r);
 void feed_give_credit(struct rank_streams *r);
@@ -70,7 +70,7 @@ void feed_send_credit(struct rank_streams *r);
 
 /* ---- rank-output.c --------------------------------------------------------------------------- */
 
-int stream_watch(struct rank_streams *r, int kind); /* read it from now on; -1 with errno */
+void stream_watch(struct rank_streams *r, int kind); /* read it from now on */
 /* Tell the launcher that the stream has ended. Releases the rank when nothing else is open. */
 void stream_end(struct stream *s);
 /* Take no more than what is in the stream now. */

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/must.h"
 #include "starter/io/rank-io-private.h"
 #include "starter/tunables.h"
 #include "wire/flow-control.h"
@@ -240,9 +241,8 @@ void stream_bound(struct stream *s)
     s->left = (size_t)n;
 }
 
-int stream_watch(struct rank_streams *r, int kind)
+void stream_watch(struct rank_streams *r, int kind)
 {
     struct stream *s = &r->out[kind];
-    s->watch = loop_io_create(r->io->loop, s->fd, LOOP_READ, stream_readable, s);
-    return s->watch ? 0 : -1;
+    s->watch = must(loop_io_create(r->io->loop, s->fd, LOOP_READ, stream_readable, s));
 }

@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "common/must.h"
 
 struct rank_streams *streams_new(struct rank_io *io, struct rank_name name)
 {
-    struct rank_streams *r = calloc(1, sizeof(*r));
-    if (!r)
-        return NULL;
+    struct rank_streams *r = must(calloc(1, sizeof(*r)));
     r->io = io;
     r->name = name;
     r->in.fd = -1;
@@ -48,18 +47,13 @@ void streams_free(struct rank_streams *r)
     free(r);
 }
 
-int streams_add(struct rank_io *io, struct rank_streams *r)
+void streams_add(struct rank_io *io, struct rank_streams *r)
 {
     if (io->nranks == io->cap) {
-        size_t cap = io->cap ? io->cap * 2 : 16;
-        struct rank_streams **grown = realloc(io->ranks, cap * sizeof(*grown));
-        if (!grown)
-            return -1;
-        io->ranks = grown;
-        io->cap = cap;
+        io->cap = io->cap ? io->cap * 2 : 16;
+        io->ranks = must(reallocarray(io->ranks, io->cap, sizeof(*io->ranks)));
     }
     io->ranks[io->nranks++] = r;
-    return 0;
 }
 
 struct rank_streams *streams_find(const struct rank_io *io, struct rank_name name)

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "model/rank-end.h"
 #include "starter/links/uplink.h"
 #include "starter/tunables.h"
@@ -81,9 +82,7 @@ static void say_silent(void *arg, const uint32_t *places, size_t n, double secon
 {
     struct child_hosts *c = arg;
     Mprun__Silent m = MPRUN__SILENT__INIT;
-    AUTO_FREE uint32_t *hosts = calloc(n, sizeof(*hosts));
-    if (!hosts)
-        return;
+    AUTO_FREE uint32_t *hosts = must(calloc(n + 1, sizeof(*hosts)));
     for (size_t i = 0; i < n; i++)
         hosts[i] = c->children[places[i]].host;
     m.hosts = hosts;
@@ -314,8 +313,8 @@ void child_hosts_await_end(struct child_hosts *c, void (*gone)(void *arg), void 
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int child_hosts_init(struct child_hosts *c, const struct starter_services *services,
-                     const Mprun__Place *place, child_preload_fn preload, void *arg)
+void child_hosts_init(struct child_hosts *c, const struct starter_services *services,
+                      const Mprun__Place *place, child_preload_fn preload, void *arg)
 {
     double heartbeat = seconds_unpack(place->heartbeat);
     uint32_t self = services->up->start.host_id;
@@ -332,21 +331,14 @@ int child_hosts_init(struct child_hosts *c, const struct starter_services *servi
         .arg = arg,
     };
     if (c->nchildren == 0)
-        return 0;
-    c->children = calloc(c->nchildren, sizeof(*c->children));
-    c->gather = gather_create(&c->rules, c);
+        return;
+    c->children = must(calloc(c->nchildren, sizeof(*c->children)));
+    c->gather = must(gather_create(&c->rules, c));
     if (heartbeat > 0)
         c->heartbeat =
-            heartbeat_create(services->loop, c->nchildren, heartbeat, &heartbeat_events, c);
-    if (!c->children || !c->gather || (heartbeat > 0 && !c->heartbeat)) {
-        c->nchildren = 0; /* none is linked yet */
-        child_hosts_close(c);
-        *c = (struct child_hosts){.services = services};
-        return -1;
-    }
+            must(heartbeat_create(services->loop, c->nchildren, heartbeat, &heartbeat_events, c));
     for (unsigned i = 0; i < c->nchildren; i++)
         c->children[i] = (struct child){.all = c, .host = c->first + i};
-    return 0;
 }
 
 void child_hosts_close(struct child_hosts *c)

@@ -45,9 +45,9 @@ struct child_hosts { /* all zero: this host has no place yet */
     void *gone_arg;
 };
 
-/* place: this host's place in the tree, as mprun says. -1: no memory. */
-int child_hosts_init(struct child_hosts *c, const struct starter_services *services,
-                     const Mprun__Place *place, child_preload_fn preload, void *arg);
+/* place: this host's place in the tree, as mprun says. */
+void child_hosts_init(struct child_hosts *c, const struct starter_services *services,
+                      const Mprun__Place *place, child_preload_fn preload, void *arg);
 void child_hosts_close(struct child_hosts *c); /* all zero is fine, here and below */
 /* Listens for children, if there are to be any, and tells mprun the address (DOOR). */
 void child_hosts_open_door(struct child_hosts *c);

@@ -7,6 +7,7 @@
 
 #include <sodium.h>
 
+#include "common/must.h"
 #include "model/rank-end.h"
 #include "starter/links/uplink.h"
 #include "starter/tunables.h"
@@ -136,15 +137,15 @@ static void parent_back(void *arg, uint32_t peer, double seconds)
     end_asking(arg, SILENT);
 }
 
-static int watch_parent(struct tree_place *t)
+static void watch_parent(struct tree_place *t)
 {
     static const struct heartbeat_events events = {
         .link = parent_link, .silent = parent_silent, .back = parent_back};
     t->has_parent = true;
     memcpy(t->key, t->services->up->start.key, LINK_KEY);
     if (t->heartbeat_seconds > 0)
-        t->heartbeat = heartbeat_create(t->services->loop, 1, t->heartbeat_seconds, &events, t);
-    return t->heartbeat_seconds > 0 && !t->heartbeat ? -1 : 0;
+        t->heartbeat =
+            must(heartbeat_create(t->services->loop, 1, t->heartbeat_seconds, &events, t));
 }
 
 /* ---- PLACE ----------------------------------------------------------------------------------- */
@@ -159,8 +160,7 @@ static void place_is_taken(struct tree_place *t)
 static void parent_reached(void *arg)
 {
     struct tree_place *t = arg;
-    if (watch_parent(t) < 0)
-        step_end_cannot_run(t->services->end, EXIT_CODE_MPRUN, "out of memory");
+    watch_parent(t);
     uplink_send_joined(t->services->up, "");
     place_is_taken(t);
 }
@@ -189,10 +189,8 @@ int tree_place_take(struct tree_place *t, const Mprun__Place *m)
         return -1;
     t->is_taken = true;
     t->heartbeat_seconds = seconds_unpack(m->heartbeat);
-    if (child_hosts_init(&t->children, t->services, m, t->events->child_preload, t->arg) < 0)
-        step_end_cannot_run(t->services->end, EXIT_CODE_MPRUN,
-                            "out of memory: make room for the hosts below");
-    else if (m->stay)
+    child_hosts_init(&t->children, t->services, m, t->events->child_preload, t->arg);
+    if (m->stay)
         place_is_taken(t);
     else
         join(t, m->parent_addresses);

@@ -16,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "starter/tunables.h"
 
@@ -43,12 +44,8 @@ struct cache_file {
 
 struct cache *cache_open(const char *path, uint64_t limit, struct error *err)
 {
-    struct cache *c = calloc(1, sizeof(*c));
-    if (!c || !(c->path = strdup(path))) {
-        free(c);
-        error_errno(err, ENOMEM, "use directory '%s'", path);
-        return NULL;
-    }
+    struct cache *c = must(calloc(1, sizeof(*c)));
+    c->path = must(strdup(path));
     c->limit = limit;
     c->dir = path_ensure_private(path, err);
     if (c->dir >= 0)
@@ -119,11 +116,8 @@ static void look_at(struct cache *c, const char *name, struct entries *ret)
         remove_stale(c, name, &st);
     if (!is_finished(name))
         return;
-    struct entry *grown = reallocarray(ret->all, ret->n + 1, sizeof(*grown));
-    if (!grown)
-        return;
-    ret->all = grown;
-    struct entry *e = &grown[ret->n++];
+    ret->all = must(reallocarray(ret->all, ret->n + 1, sizeof(*ret->all)));
+    struct entry *e = &ret->all[ret->n++];
     strcpy(e->name, name);
     e->size = (uint64_t)st.st_size;
     e->used = st.st_mtim;
@@ -239,11 +233,7 @@ static int reserve(struct cache_file *f)
 
 struct cache_file *cache_create(struct cache *c, const struct content *what, struct error *err)
 {
-    struct cache_file *f = aligned_alloc(_Alignof(struct cache_file), sizeof(*f));
-    if (!f) {
-        error_errno(err, ENOMEM, "store a file in '%s'", c->path);
-        return NULL;
-    }
+    struct cache_file *f = must(aligned_alloc(_Alignof(struct cache_file), sizeof(*f)));
     memset(f, 0, sizeof(*f));
     f->cache = c;
     f->what = *what;

@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "common/text.h"
 #include "starter/host-directories.h"
@@ -28,9 +29,9 @@
 
 static int copy_plainly(int from, int to)
 {
-    AUTO_FREE char *data = malloc(COPY_BYTES);
-    ssize_t n = data ? 0 : -1;
-    for (off_t at = 0; data && (n = pread(from, data, COPY_BYTES, at)) > 0; at += n)
+    AUTO_FREE char *data = must(malloc(COPY_BYTES));
+    ssize_t n;
+    for (off_t at = 0; (n = pread(from, data, COPY_BYTES, at)) > 0; at += n)
         if (fd_write_all(to, data, (size_t)n) < 0)
             return -1;
     return n < 0 ? -1 : 0;
@@ -84,38 +85,39 @@ static void directory_of(const Mprun__PreloadPlace *m, char ret[16])
         snprintf(ret, 16, "%s", m->kind == PRELOAD_LIBRARY ? "l" : "f");
 }
 
-static int remember(struct preload *pre, const char *home, const Mprun__PreloadPlace *m,
-                    const char *name)
+static void remember(struct preload *pre, const char *home, const Mprun__PreloadPlace *m,
+                     const char *name)
 {
     char directory[16], **to = &pre->directories[m->kind];
     directory_of(m, directory);
     if (m->kind == PRELOAD_PROGRAM) {
         to = &pre->programs[m->app];
         free(*to);
-        *to = text_format("%s/%s/%s", home, directory, name);
+        *to = must(text_format("%s/%s/%s", home, directory, name));
     } else if (!*to) {
-        *to = text_format("%s/%s", home, directory);
+        *to = must(text_format("%s/%s", home, directory));
     }
-    return *to ? 0 : -1;
 }
 
 static int place(struct preload *pre, const char *home, int home_fd, const Mprun__PreloadPlace *m,
                  struct error *err)
 {
     const struct preload_content *c = &pre->contents[m->content];
-    AUTO_FREE char *name = bytes_dup(&m->name), *path = NULL;
+    AUTO_FREE char *name = bytes_dup(&m->name);
     char directory[16];
     const char *last;
     if (m->kind == PRELOAD_PROGRAM && m->app >= pre->napps)
         return error_set(err, EPROTO, "protocol error: a program %u that there is not", m->app);
+    if (!name)
+        return error_set(err, EPROTO, "protocol error: the name of a file has a NUL byte");
     directory_of(m, directory);
-    if (!name || asprintf(&path, "%s/%s", directory, name) < 0)
-        return error_errno(err, ENOMEM, "make a file in '%s'", home);
+    AUTO_FREE char *path = must(text_format("%s/%s", directory, name));
     AUTO_CLOSE int dir = path_make_beneath(home_fd, path, &last, err);
     if (dir < 0)
         return error_context(err, "make '%s/%s'", home, path);
-    if (put(c, m, dir, last) < 0 || remember(pre, home, m, name) < 0)
+    if (put(c, m, dir, last) < 0)
         return error_errno(err, errno, "make '%s/%s'", home, path);
+    remember(pre, home, m, name);
     return 0;
 }
 
@@ -138,9 +140,7 @@ int preload_install(struct preload *pre, struct error *err)
     const char *home = pre->services->directories->main.path;
     if (pre->is_stopped || !pre->is_done)
         return error_set(err, EPROTO, "protocol error: LAUNCH before all files are here");
-    pre->programs = calloc(launch->step.napps, sizeof(*pre->programs));
-    if (!pre->programs)
-        return error_errno(err, ENOMEM, "make files in '%s'", home);
+    pre->programs = must(calloc(launch->step.napps + 1, sizeof(*pre->programs)));
     pre->napps = (uint32_t)launch->step.napps;
     if (place_all(pre, home, err) < 0)
         return error_context(err, "on %s", launch_here(launch)->host);

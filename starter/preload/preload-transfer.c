@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/own-name.h"
 #include "common/path.h"
 #include "common/text.h"
@@ -70,12 +71,10 @@ static bool is_wanted(const struct preload *pre, uint32_t content)
     return wanted;
 }
 
-static int send_wanted(struct preload *pre)
+static void send_wanted(struct preload *pre)
 {
     Mprun__PreloadWanted m = MPRUN__PRELOAD_WANTED__INIT;
-    AUTO_FREE uint32_t *list = calloc(pre->n + 1, sizeof(*list));
-    if (!list)
-        return -1;
+    AUTO_FREE uint32_t *list = must(calloc(pre->n + 1, sizeof(*list)));
     m.contents = list;
     for (uint32_t i = 0; i < pre->n; i++)
         if ((pre->contents[i].is_wanted = is_wanted(pre, i)))
@@ -83,7 +82,6 @@ static int send_wanted(struct preload *pre)
     pre->has_answered = true;
     pre->is_done = m.n_contents == 0;
     uplink_send(pre->services->up, FRAME_PRELOAD_WANTED, &m.base);
-    return 0;
 }
 
 /* Nothing is wanted here or below any more. */
@@ -100,14 +98,9 @@ static bool has_all(const struct preload *pre)
 
 static void answer(struct preload *pre)
 {
-    struct error e;
-    if (pre->is_stopped || pre->is_done || !all_answered(pre) ||
-        (pre->has_answered && !has_all(pre)))
-        return;
-    if (send_wanted(pre) < 0) {
-        error_errno(&e, ENOMEM, "say which files are wanted");
-        fail(pre, &e);
-    }
+    if (!pre->is_stopped && !pre->is_done && all_answered(pre) &&
+        (!pre->has_answered || has_all(pre)))
+        send_wanted(pre);
 }
 
 /* ---- what is here ---------------------------------------------------------------------------- */
@@ -156,12 +149,8 @@ static bool is_directory(const char *path)
 
 static struct cache *open_cache_in(const char *base, uint64_t limit, struct error *err)
 {
-    AUTO_FREE char *path = text_format("%s/mprun-cache.%u", base, (unsigned)geteuid());
+    AUTO_FREE char *path = must(text_format("%s/mprun-cache.%u", base, (unsigned)geteuid()));
     struct stat st;
-    if (!path) {
-        error_errno(err, ENOMEM, "name it");
-        return NULL;
-    }
     AUTO_FREE char *own = own_name(path, S_IFDIR, err);
     struct cache *c = own ? cache_open(own, limit, err) : NULL;
     /* one that is there and not as it has to be is told of; where none can be made, /tmp serves */
@@ -198,9 +187,9 @@ static int check_place(const struct preload *pre, const Mprun__PreloadPlace *m)
 
 static int take_contents(struct preload *pre, const Mprun__PreloadOffer *o)
 {
-    pre->contents = calloc(o->n_contents + 1, sizeof(*pre->contents));
-    if (!pre->contents || o->n_contents > PRELOAD_FILES_MAX || o->n_places > PRELOAD_FILES_MAX)
+    if (o->n_contents > PRELOAD_FILES_MAX || o->n_places > PRELOAD_FILES_MAX)
         return -1;
+    pre->contents = must(calloc(o->n_contents + 1, sizeof(*pre->contents)));
     for (size_t i = 0; i < o->n_contents; i++) {
         const Mprun__PreloadContent *m = o->contents[i];
         struct preload_content *c = &pre->contents[pre->n++];
@@ -226,35 +215,29 @@ static int name_contents(struct preload *pre, const Mprun__PreloadOffer *o)
     return 0;
 }
 
-static int prepare_below(struct preload *pre)
+static void prepare_below(struct preload *pre)
 {
     pre->nbelow = pre->children->nchildren;
-    pre->below = calloc(pre->nbelow + 1, sizeof(*pre->below));
-    if (!pre->below)
-        return -1;
+    pre->below = must(calloc(pre->nbelow + 1, sizeof(*pre->below)));
     for (unsigned i = 0; i < pre->nbelow; i++) {
-        pre->below[i].wants = calloc(pre->n + 1, 1);
+        pre->below[i].wants = must(calloc(pre->n + 1, 1));
         pre->below[i].ncontents = pre->n;
         pre->below[i].credit = PRELOAD_WINDOW;
-        if (!pre->below[i].wants)
-            return -1;
     }
-    return 0;
 }
 
 static void begin(struct preload *pre)
 {
     struct error e;
     loop_defer_init(&pre->look, pre->services->loop, look, pre);
-    if (prepare_below(pre) < 0)
-        error_errno(&e, ENOMEM, "prepare for files");
-    else if ((pre->cache = open_cache(pre->offer, &e))) {
-        if (pre->offer->clean)
-            cache_empty(pre->cache);
-        loop_defer_schedule(&pre->look);
+    prepare_below(pre);
+    if (!(pre->cache = open_cache(pre->offer, &e))) {
+        fail(pre, &e);
         return;
     }
-    fail(pre, &e);
+    if (pre->offer->clean)
+        cache_empty(pre->cache);
+    loop_defer_schedule(&pre->look);
 }
 
 int preload_take_offer(struct preload *pre, const struct starter_services *services,
@@ -310,16 +293,13 @@ static void pass_on(struct preload *pre)
     }
 }
 
-static int keep_piece(struct preload *pre, const uint8_t *p, size_t n)
+static void keep_piece(struct preload *pre, const uint8_t *p, size_t n)
 {
-    struct preload_piece *piece = malloc(sizeof(*piece) + n);
-    if (!piece)
-        return -1;
+    struct preload_piece *piece = must(malloc(sizeof(*piece) + n));
     piece->n = n;
     memcpy(piece->payload, p, n);
     STAILQ_INSERT_TAIL(&pre->pieces, piece, next);
     pre->queued += n - PRELOAD_HEADER;
-    return 0;
 }
 
 static int write_here(struct preload_content *c, const uint8_t *p, size_t n, struct error *err)
@@ -351,10 +331,8 @@ void preload_data(struct preload *pre, const uint8_t *p, size_t n)
     c->come += n - PRELOAD_HEADER;
     if (write_here(c, p + PRELOAD_HEADER, n - PRELOAD_HEADER, &e) < 0) {
         fail_content(pre, c, &e);
-    } else if (keep_piece(pre, p, n) < 0) {
-        error_errno(&e, ENOMEM, "pass it on");
-        fail_content(pre, c, &e);
     } else {
+        keep_piece(pre, p, n);
         pass_on(pre);
         answer(pre);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/must.h"
 #include "common/spawn.h"
 #include "common/text.h"
 #include "rm-adapters/starter-side/starter-side.h"
@@ -255,15 +256,13 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
 /* ---- what all ranks of an app share ---------------------------------------------------------- */
 
 /* Libraries that were brought go before those that the user named. */
-static int put_libraries_first(struct rank_environment *e)
+static void put_libraries_first(struct rank_environment *e)
 {
     const char *directory = e->with->preload->directories[PRELOAD_LIBRARY];
     const char *users = spawn_env_value(e->app->envp, "LD_LIBRARY_PATH");
-    if (!directory)
-        return 0;
-    e->library_path = text_format("LD_LIBRARY_PATH=%s%s%s", directory, users && *users ? ":" : "",
-                                  users ? users : "");
-    return e->library_path ? 0 : -1;
+    if (directory)
+        e->library_path = must(text_format("LD_LIBRARY_PATH=%s%s%s", directory,
+                                           users && *users ? ":" : "", users ? users : ""));
 }
 
 /* Add the variables that ranks have from this host instead of mprun's; those that the manager does
@@ -280,18 +279,17 @@ static size_t add_host_env(const struct rank_environment *env, char *const own[]
     return n;
 }
 
-int rank_environment_init(struct rank_environment *env, const struct app *app,
-                          const struct starter_services *with)
+void rank_environment_init(struct rank_environment *env, const struct app *app,
+                           const struct starter_services *with)
 {
     char *const *host_env = with->launch->step.host_env;
     char *const *pmi = with->pmi_env;
     size_t n = 0;
     *env = (struct rank_environment){.app = app, .with = with};
-    env->own = calloc(OWN_VARIABLES, sizeof(*env->own));
-    env->envp = calloc(count(app->envp) + count(pmi) + count(host_env) + OWN_VARIABLES + 2,
-                       sizeof(*env->envp));
-    if (!env->own || !env->envp || put_libraries_first(env) < 0)
-        return -1;
+    env->own = must(calloc(OWN_VARIABLES, sizeof(*env->own)));
+    env->envp = must(calloc(count(app->envp) + count(pmi) + count(host_env) + OWN_VARIABLES + 2,
+                            sizeof(*env->envp)));
+    put_libraries_first(env);
     if (env->library_path)
         env->envp[n++] = env->library_path;
     size_t nown = own_variables(env, (struct rank_name){0}, first_local(env), -1);
@@ -310,7 +308,6 @@ int rank_environment_init(struct rank_environment *env, const struct app *app,
             env->envp[n++] = *e;
     }
     env->nshared = n;
-    return 0;
 }
 
 void rank_environment_free(struct rank_environment *e)

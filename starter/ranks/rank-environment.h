@@ -22,9 +22,9 @@ struct rank_environment { /* private to rank-environment.c */
     char *library_path;              /* with libraries that were brought here; NULL: the user's */
 };
 
-/* For the ranks of this app; app must live as long. -1: no memory. */
-int rank_environment_init(struct rank_environment *e, const struct app *app,
-                          const struct starter_services *with);
+/* For the ranks of this app; app must live as long. */
+void rank_environment_init(struct rank_environment *e, const struct app *app,
+                           const struct starter_services *with);
 void rank_environment_free(struct rank_environment *e); /* as zero it is fine */
 /* The environment of one rank, NULL-terminated; valid until the next call. local: the rank's index
  * on this host. pmi_fd: its connection to the PMI server; -1: none. */

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/words.h"
 #include "model/rank-end.h"
 #include "starter/binding/memory-policy.h"
@@ -49,9 +50,7 @@ static void find_program(const struct ranks *s, const struct app *app, struct ra
         return;
     }
     p->is_brought = true;
-    p->path = strdup(brought);
-    if (!p->path)
-        error_errno(&p->not_found, ENOMEM, "execute '%s'", brought);
+    p->path = must(strdup(brought));
 }
 
 static void find_wrapper(const struct ranks *s, const struct app *app, struct rank_program *p)
@@ -61,18 +60,16 @@ static void find_wrapper(const struct ranks *s, const struct app *app, struct ra
         error_context(&p->no_wrapper, "--wrap");
 }
 
-int ranks_prepare(struct ranks *s, struct error *err)
+void ranks_prepare(struct ranks *s)
 {
     const struct step *step = &s->with->launch->step;
-    s->programs = calloc(step->napps, sizeof(*s->programs));
-    for (size_t i = 0; s->programs && i < step->napps; i++) {
+    s->programs = must(calloc(step->napps + 1, sizeof(*s->programs)));
+    for (size_t i = 0; i < step->napps; i++) {
         struct rank_program *p = &s->programs[i];
         find_program(s, &step->apps[i], p);
         find_wrapper(s, &step->apps[i], p);
-        if (rank_environment_init(&p->environment, &step->apps[i], s->with) < 0)
-            rank_programs_free(s);
+        rank_environment_init(&p->environment, &step->apps[i], s->with);
     }
-    return s->programs ? 0 : error_errno(err, ENOMEM, "prepare the environment of ranks");
 }
 
 void rank_programs_free(struct ranks *s)
@@ -241,17 +238,13 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *ar
 static pid_t spawn_wrapped(const struct rank *r, struct rank_program *p, const int fds[3],
                            const int *pmi_fd, struct spawn_failure *f, struct error *err)
 {
-    pid_t pid = -1;
     if (!p->wrapper) {
         *f = (struct spawn_failure){.step = SPAWN_EXEC, .code = p->no_wrapper.code};
         *err = p->no_wrapper;
         return -1;
     }
     char **argv = rank_wrapped_argv(r, p->is_brought ? p->path : NULL);
-    if (argv)
-        pid = spawn(r, p, argv, fds, pmi_fd, f, err);
-    else
-        error_errno(err, ENOMEM, "execute '%s'", p->wrapper);
+    pid_t pid = spawn(r, p, argv, fds, pmi_fd, f, err);
     words_free(argv);
     return pid;
 }

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
+#include "common/must.h"
 #include "common/number.h"
 #include "model/rank-end.h"
 #include "starter/ranks/ranks-private.h"
@@ -52,5 +53,5 @@ char *rank_hints_text(const struct rank *r)
         hint_at_bus_error(text, sizeof(text));
     else if (!signo)
         hint_at_code(WEXITSTATUS(r->status), text, sizeof(text));
-    return text[0] ? strdup(text) : NULL;
+    return text[0] ? must(strdup(text)) : NULL;
 }

@@ -25,8 +25,6 @@ int rank_open_input(const struct rank *r, int *fd, struct error *err)
     if (step->stdin_target != STDIN_FILE || r->name.world != 0)
         return 0;
     AUTO_FREE char *path = rank_fill_in(step->stdin_file, r);
-    if (!path)
-        return error_errno(err, ENOMEM, "open the file of standard input");
     int file = open_file(r->app->directory, path);
     if (file < 0)
         return error_errno(err, errno, "read standard input from '%.400s' in '%.400s'", path,

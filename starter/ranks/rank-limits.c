@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/must.h"
 #include "common/number.h"
 #include "model/rank-end.h"
 #include "starter/ranks/ranks-private.h"
@@ -133,5 +134,5 @@ char *rank_limits_text(const struct rank *r, pid_t zombie)
         at = (size_t)snprintf(text, sizeof(text),
                               ", perhaps at its limit of %llu processes (--limit rank:procs)",
                               (unsigned long long)r->limits.pids.value);
-    return at ? strdup(text) : NULL;
+    return at ? must(strdup(text)) : NULL;
 }

@@ -14,6 +14,7 @@
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/proc.h"
 #include "common/reaper.h"
@@ -276,8 +277,7 @@ static void start_process(struct rank *r)
     r->state = RANK_RUNNING;
     s->running++;
     open_io(r);
-    if (reaper_add(s->with->reaper, pid, reaped, r) < 0)
-        log_error("rank %u: out of memory", r->name.rank);
+    must_do(reaper_add(s->with->reaper, pid, reaped, r));
     if (s->with->binding->plan.bound || s->with->launch->report_bindings)
         read_back_binding(r);
     if (r->local == 0)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 #include "starter/ranks/ranks-private.h"
@@ -21,8 +22,8 @@ char *rank_fill_in(const char *word, const struct rank *r)
     char name[RANK_NAME_TEXT];
     struct rank_name any = {.world = r->name.world, .rank = r->name.rank}; /* incarnation */
     struct text_writer text;
-    FILE *f = text_begin(&text);
-    for (; f && *word; word++) {
+    FILE *f = must(text_begin(&text));
+    for (; *word; word++) {
         if (word[0] == '%' && word[1] == 'r')
             fputs(rank_name_format(any, name), f);
         else if (word[0] == '%' && word[1] == 'h')
@@ -31,7 +32,7 @@ char *rank_fill_in(const char *word, const struct rank *r)
             fputc(*word, f);
         word += word[0] == '%' && (word[1] == 'r' || word[1] == 'h');
     }
-    return text_end(&text);
+    return must(text_end(&text));
 }
 
 char **rank_wrapped_argv(const struct rank *r, const char *program)
@@ -42,16 +43,10 @@ char **rank_wrapped_argv(const struct rank *r, const char *program)
         nbefore++;
     while (own[n])
         n++;
-    char **argv = calloc(nbefore + n + 1, sizeof(*argv));
-    for (size_t i = 0; argv && i < nbefore + n; i++) {
-        if (i < nbefore)
-            argv[i] = rank_fill_in(before[i], r);
-        else
-            argv[i] = strdup(i == nbefore && program ? program : own[i - nbefore]);
-        if (!argv[i]) {
-            words_free(argv);
-            argv = NULL;
-        }
-    }
+    char **argv = must(calloc(nbefore + n + 1, sizeof(*argv)));
+    for (size_t i = 0; i < nbefore; i++)
+        argv[i] = rank_fill_in(before[i], r);
+    for (size_t i = 0; i < n; i++)
+        argv[nbefore + i] = must(strdup(i == 0 && program ? program : own[i]));
     return argv;
 }

@@ -61,12 +61,11 @@ int rank_open_input(const struct rank *r, int *fd, struct error *err);
 
 /* ---- rank-wrapper.c -------------------------------------------------------------------------- */
 
-/* A copy of word in which %r and %h are replaced by rank and host. The caller frees it. NULL: out
- * of memory. */
+/* A copy of word in which %r and %h are replaced by rank and host. The caller frees it. */
 char *rank_fill_in(const char *word, const struct rank *r);
 bool rank_is_wrapped(const struct rank *r); /* does --wrap hold for it? */
 /* The wrapper's words, with rank and host filled in, then the rank's; `program` instead of its
- * first one unless that is NULL. The caller frees them by words_free(). NULL: out of memory. */
+ * first one unless that is NULL. The caller frees them by words_free(). */
 char **rank_wrapped_argv(const struct rank *r, const char *program);
 
 /* ---- rank-oom.c ------------------------------------------------------------------------------ */

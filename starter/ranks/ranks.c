@@ -9,6 +9,7 @@
 
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/proc.h"
 #include "common/reaper.h"
@@ -51,14 +52,12 @@ static void look_again(void *arg)
     loop_defer_schedule(s->with->turn);
 }
 
-int ranks_init(struct ranks *s, const struct starter_services *with, struct error *err)
+void ranks_init(struct ranks *s, const struct starter_services *with)
 {
     const struct step *step = &with->launch->step;
     s->with = with;
     uint32_t n = rank_set_count(here(s));
-    s->ranks = calloc(n ? n : 1, sizeof(*s->ranks));
-    if (!s->ranks)
-        return error_errno(err, ENOMEM, "prepare %u rank%s", n, plural(n));
+    s->ranks = must(calloc(n ? n : 1, sizeof(*s->ranks)));
     s->n = n;
     for (uint32_t i = 0; i < n; i++) {
         struct rank_name name = rank_set_at(here(s), i);
@@ -72,7 +71,6 @@ int ranks_init(struct ranks *s, const struct starter_services *with, struct erro
         rank_sessions_init(&s->sessions, with->loop);
     if (step->sample_period > 0)
         loop_timer_start(&s->samples, step->sample_period * FIRST_SAMPLE_PART, step->sample_period);
-    return 0;
 }
 
 void ranks_free(struct ranks *s)
@@ -168,7 +166,7 @@ void ranks_kill_for_limit(struct ranks *all, struct rank_name name, const char *
     struct rank *r = ranks_find(all, name);
     if (!r || r->state != RANK_RUNNING || r->limit_text)
         return;
-    r->limit_text = strdup(text);
+    r->limit_text = must(strdup(text));
     signal_rank(r, SIGKILL);
 }
 

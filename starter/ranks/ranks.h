@@ -40,14 +40,13 @@ struct ranks {                           /* others read next and n; as zero ther
     struct amounts_look look; /* of world 0: the last one, of all worlds */
 };
 
-/* The ranks that LAUNCH gives this host, none started; samples of their memory begin. -1 with
- * err. */
-int ranks_init(struct ranks *s, const struct starter_services *with, struct error *err);
+/* The ranks that LAUNCH gives this host, none started; samples of their memory begin. */
+void ranks_init(struct ranks *s, const struct starter_services *with);
 void ranks_free(struct ranks *s);
 
 /* Cores and directories are chosen, containment and PMI server are ready: find the programs, build
- * the environments. -1 with err. */
-int ranks_prepare(struct ranks *s, struct error *err);
+ * the environments. */
+void ranks_prepare(struct ranks *s);
 /* Start the next few. Returns whether there are more to start. */
 bool ranks_start_some(struct ranks *s);
 /* RESTART_RANK: the rank has ended, and is to be started again under this name, the next

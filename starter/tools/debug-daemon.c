@@ -11,7 +11,9 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
@@ -89,16 +91,13 @@ static char **make_environment(const struct launch *l, const char *table)
     size_t n = 0;
     while (base[n])
         n++;
-    char **envp = calloc(n + 5, sizeof(*envp));
-    for (size_t i = 0; envp && i < n; i++)
-        envp[i] = strdup(base[i]);
-    if (!envp || asprintf(&envp[n], "MPRUN_PROCTABLE=%s", table) < 0 ||
-        asprintf(&envp[n + 1], "MPRUN_HOST_NAME=%s", host) < 0 ||
-        asprintf(&envp[n + 2], "MPRUN_HOST_INDEX=%u", l->host_index) < 0 ||
-        asprintf(&envp[n + 3], "MPRUN_STEP_ID=%s", l->step.id) < 0) {
-        words_free(envp);
-        return NULL;
-    }
+    char **envp = must(calloc(n + 5, sizeof(*envp)));
+    for (size_t i = 0; i < n; i++)
+        envp[i] = must(strdup(base[i]));
+    envp[n] = must(text_format("MPRUN_PROCTABLE=%s", table));
+    envp[n + 1] = must(text_format("MPRUN_HOST_NAME=%s", host));
+    envp[n + 2] = must(text_format("MPRUN_HOST_INDEX=%u", l->host_index));
+    envp[n + 3] = must(text_format("MPRUN_STEP_ID=%s", l->step.id));
     return envp;
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/reaper.h"
 #include "common/spawn.h"
 #include "starter/services.h"
@@ -73,17 +74,12 @@ int host_tool_start(struct host_tool *t, const struct starter_services *with, st
         close_output(t);
         return -1;
     }
-    t->io = fd_set_nonblock(t->fd, 1) == 0
-                ? loop_io_create(with->loop, t->fd, LOOP_READ, readable, t)
-                : NULL;
+    fd_set_nonblock(t->fd, 1);
+    t->io = must(loop_io_create(with->loop, t->fd, LOOP_READ, readable, t));
     loop_timer_init(&t->limit, with->loop, too_long, t);
     if (seconds > 0)
         loop_timer_start(&t->limit, seconds, 0);
-    if (!t->io || reaper_add(with->reaper, t->pid, reaped, t) < 0) {
-        kill(t->pid, SIGKILL);
-        host_tool_forget(t);
-        return error_errno(err, ENOMEM, "watch it");
-    }
+    must_do(reaper_add(with->reaper, t->pid, reaped, t));
     return 0;
 }
 

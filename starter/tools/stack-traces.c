@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "common/spawn.h"
 #include "common/words.h"
@@ -46,11 +47,10 @@ struct trace { /* of a rank */
 static void add(struct trace *t, const char *indent, const char *line)
 {
     size_t n = strlen(indent) + strlen(line) + 1;
-    char *grown = t->n + n < TEXT_MAX ? realloc(t->text, t->n + n + 1) : NULL;
-    if (!grown)
+    if (t->n + n >= TEXT_MAX)
         return;
-    t->text = grown;
-    t->n += (size_t)sprintf(grown + t->n, "%s%s\n", indent, line);
+    t->text = must(realloc(t->text, t->n + n + 1));
+    t->n += (size_t)sprintf(t->text + t->n, "%s%s\n", indent, line);
 }
 
 /* "#1  0x00007f5c in main () at a.c:3" without the address. */
@@ -187,9 +187,7 @@ static void ended(void *arg, int status)
 
 static struct trace *trace_create(struct stack_traces *s, struct rank_account rank, uint32_t local)
 {
-    struct trace *t = calloc(1, sizeof(*t));
-    if (!t)
-        return NULL;
+    struct trace *t = must(calloc(1, sizeof(*t)));
     t->all = s;
     t->name = rank.name;
     t->tool = (struct host_tool){.said = said, .ended = ended, .arg = t, .fd = -1};
@@ -216,8 +214,7 @@ static void fill(struct stack_traces *s)
                 break;
             uint32_t local = s->next++;
             *t = trace_create(s, ranks_account(s->with->ranks, local), local);
-            if (*t)
-                go_on(*t);
+            go_on(*t);
         }
         is_any |= *t != NULL;
     }

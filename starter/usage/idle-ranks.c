@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "starter/links/uplink.h"
 #include "starter/ranks/ranks.h"
@@ -88,12 +89,10 @@ static void tell(const struct idle_ranks *r)
     enum { TEXT = 160 };
     uint32_t n = r->with->ranks->n;
     Mprun__Idle m = MPRUN__IDLE__INIT;
-    AUTO_FREE Mprun__Idle__Rank *ranks = calloc(n, sizeof(*ranks));
-    AUTO_FREE Mprun__RankName *names = calloc(n, sizeof(*names));
-    AUTO_FREE char *texts = calloc(n, TEXT);
-    AUTO_FREE Mprun__Idle__Rank **list = calloc(n, sizeof(*list));
-    if (!ranks || !names || !texts || !list)
-        return;
+    AUTO_FREE Mprun__Idle__Rank *ranks = must(calloc(n + 1, sizeof(*ranks)));
+    AUTO_FREE Mprun__RankName *names = must(calloc(n + 1, sizeof(*names)));
+    AUTO_FREE char *texts = must(calloc(n + 1, TEXT));
+    AUTO_FREE Mprun__Idle__Rank **list = must(calloc(n + 1, sizeof(*list)));
     for (uint32_t i = 0; i < n; i++)
         if (r->of[i].is_told) {
             pack(r, i, &ranks[i], &names[i], texts + (size_t)i * TEXT, TEXT);
@@ -121,17 +120,16 @@ static void look_at_all(void *arg)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int idle_ranks_begin(struct idle_ranks *r)
+void idle_ranks_begin(struct idle_ranks *r)
 {
     double time = r->with->launch->step.stuck_time;
     if (time <= 0)
-        return 0;
-    r->of = calloc(r->with->ranks->n + 1, sizeof(*r->of));
+        return;
+    r->of = must(calloc(r->with->ranks->n + 1, sizeof(*r->of)));
     r->active = r->with->ranks->n;
     r->period = time / STUCK_LOOKS;
     loop_timer_init(&r->timer, r->with->loop, look_at_all, r);
     loop_timer_start(&r->timer, r->period, r->period);
-    return r->of ? 0 : -1;
 }
 
 void idle_ranks_free(struct idle_ranks *r)

@@ -16,6 +16,6 @@ struct idle_ranks { /* private to idle-ranks.c; zero but for `with` at first */
     uint32_t active;          /* ranks that compute, as mprun was told */
 };
 
-/* Begin to look, where the step asks for it. To be called when LAUNCH has come. -1: no memory. */
-int idle_ranks_begin(struct idle_ranks *r);
+/* Begin to look, where the step asks for it. To be called when LAUNCH has come. */
+void idle_ranks_begin(struct idle_ranks *r);
 void idle_ranks_free(struct idle_ranks *r);

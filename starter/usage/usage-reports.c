@@ -5,6 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/cpus.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "containment/step/tree.h"
 #include "starter/binding/rank-binding.h"
@@ -83,23 +84,20 @@ static void lines_free(struct lines *l)
     free(l->list);
 }
 
-/* Lines of the ranks from `first` up to `end` in the list of worlds. -1: no memory. */
-static int fill_lines(struct lines *l, struct ranks *first, const struct ranks *end)
+/* Lines of the ranks from `first` up to `end` in the list of worlds. */
+static void fill_lines(struct lines *l, struct ranks *first, const struct ranks *end)
 {
     size_t n = 0;
     for (struct ranks *r = first; r != end; r = r->next)
         n += r->n;
-    *l = (struct lines){.lines = calloc(n + 1, sizeof(*l->lines)),
-                        .list = calloc(n + 1, sizeof(*l->list))};
-    if (!l->lines || !l->list)
-        return -1;
+    *l = (struct lines){.lines = must(calloc(n + 1, sizeof(*l->lines))),
+                        .list = must(calloc(n + 1, sizeof(*l->list)))};
     for (struct ranks *r = first; r != end; r = r->next)
         for (uint32_t i = 0; i < r->n; i++) {
             fill_line(&l->lines[l->n], r, i);
             l->list[l->n] = &l->lines[l->n].message;
             l->n++;
         }
-    return 0;
 }
 
 void usage_rank_report_send(struct ranks *ranks, uint32_t local)
@@ -119,11 +117,12 @@ void usage_world_report_send(const struct starter_services *world)
 {
     Mprun__Report m = MPRUN__REPORT__INIT;
     struct lines lines = {0};
-    if (world->up->link && fill_lines(&lines, world->ranks, world->ranks->next) == 0) {
-        m.n_ranks = lines.n;
-        m.ranks = lines.list;
-        uplink_send(world->up, FRAME_WORLD_REPORT, &m.base);
-    }
+    if (!world->up->link)
+        return;
+    fill_lines(&lines, world->ranks, world->ranks->next);
+    m.n_ranks = lines.n;
+    m.ranks = lines.list;
+    uplink_send(world->up, FRAME_WORLD_REPORT, &m.base);
     lines_free(&lines);
 }
 
@@ -133,10 +132,9 @@ void usage_report_send(const struct starter_services *s)
     struct lines lines = {0};
     struct packed_usage starter, others, step;
     struct usage of_starter = {0}, of_others = {0}, of_step = {0};
-    if (!s->up->link || fill_lines(&lines, s->ranks, NULL) < 0) {
-        lines_free(&lines);
+    if (!s->up->link)
         return;
-    }
+    fill_lines(&lines, s->ranks, NULL);
     m.n_ranks = lines.n;
     m.ranks = lines.list;
     add_starter(s, &of_starter);

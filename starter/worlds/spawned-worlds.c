@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "common/must.h"
 #include "common/words.h"
 #include "model/rank-end.h"
 #include "starter/binding/gpu-shares.h"
@@ -98,27 +99,21 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
                                  err) < 0 ||
         gpu_shares_choose_more(&w->gpus, &w->launch, &w->binding, all->with->gpus, err) < 0)
         return -1;
-    return ranks_init(&w->ranks, &w->with, err);
+    ranks_init(&w->ranks, &w->with);
+    return 0;
 }
 
 static void prepare(struct spawned_world *w)
 {
-    struct error e;
-    w->is_prepared = ranks_prepare(&w->ranks, &e) == 0;
-    if (!w->is_prepared)
-        step_end_cannot_run(w->with.end, EXIT_CODE_MPRUN, e.text);
+    ranks_prepare(&w->ranks);
+    w->is_prepared = true;
 }
 
 void spawned_worlds_launch(struct spawned_worlds *all, const uint8_t *launch, size_t n,
                            uint32_t host_id)
 {
     struct error e;
-    struct spawned_world *w = calloc(1, sizeof(*w));
-    if (!w) {
-        error_errno(&e, ENOMEM, "start a world");
-        step_end_cannot_run(all->with->end, EXIT_CODE_MPRUN, e.text);
-        return;
-    }
+    struct spawned_world *w = must(calloc(1, sizeof(*w)));
     w->with = *all->with;
     int rc = launch_unpack(launch, n, host_id, &w->launch, &e);
     if (rc == 0)
