@@ -57,11 +57,12 @@ const char *grant_request_fault(const struct grant_request *r, size_t n)
         return "the request is none";
     if (r->version != GRANT_VERSION)
         return "the request is of another version than this mprund";
-    if (r->op < GRANT_PLACE || r->op > GRANT_DEVICES || r->manager > GRANT_GRIDENGINE ||
+    if (r->op < GRANT_PLACE || r->op > GRANT_SUSPENDED || r->manager > GRANT_GRIDENGINE ||
         r->bind > GRANT_BIND_TRY)
         return "the request asks for something that this mprund does not know";
     if (!is_text(r->job, sizeof(r->job)) || !is_text(r->task, sizeof(r->task)) ||
-        !is_text(r->cgroup, sizeof(r->cgroup)) || !is_text(r->ids, sizeof(r->ids)))
+        !is_text(r->cgroup, sizeof(r->cgroup)) || !is_text(r->ids, sizeof(r->ids)) ||
+        !is_text(r->cpus, sizeof(r->cpus)))
         return "the request has a text without an end";
     int names_job = r->op == GRANT_ENTER || r->op == GRANT_BIND;
     if (!names_job && (r->manager || r->uid || r->memory || r->pids || r->cores || r->gpus ||
@@ -69,8 +70,10 @@ const char *grant_request_fault(const struct grant_request *r, size_t n)
         return "the request says what is for mprund to find out";
     if (r->op != GRANT_BIND && (r->bind || r->virtual_memory))
         return "the request binds without being one that does";
-    if ((r->op == GRANT_DEVICES) != (r->cgroup[0] != 0) || (!r->cgroup[0] && r->ids[0]))
-        return "the request is of devices without being one, or names no cgroup";
+    bool names_cgroup = r->op == GRANT_DEVICES || r->op == GRANT_SUSPENDED;
+    if (names_cgroup != (r->cgroup[0] != 0) || (!names_cgroup && r->ids[0]) ||
+        (r->op != GRANT_SUSPENDED && r->cpus[0]))
+        return "the request is of devices or cores without being one, or names no cgroup";
     return NULL;
 }
 

@@ -45,7 +45,7 @@
 /* Seconds that an mprund which lives has for an answer that it knows. */
 #define GRANT_ANSWER_S 5.0
 
-enum { GRANT_VERSION = 5, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
+enum { GRANT_VERSION = 6, GRANT_JOB_MAX = 64, GRANT_PATH_MAX = 512, GRANT_TEXT_MAX = 352 };
 enum { GRANT_TOKEN_MAX = 449 }; /* a grant as text, and its end */
 enum { GRANT_CPUS_MAX = 512, GRANT_GPUS_MAX = 256, GRANT_CGROUP_MAX = 128 };
 
@@ -69,6 +69,10 @@ enum grant_op {
     /* Any user: hold a cgroup of the user's, in the part of the job that the asking process is in,
      * to some of the job's GPUs: what is put there can open no others. */
     GRANT_DEVICES = 6,
+    /* Any user: the ranks of a step in the job that the asking process is in are suspended, or go
+     * on; mprund looks at the cgroup that the request names. While that is frozen others may have
+     * these hardware threads and GPUs of the job's, as far as the configuration lends them. */
+    GRANT_SUSPENDED = 7,
 };
 
 enum grant_bind {
@@ -107,9 +111,10 @@ struct grant_request {
     uint32_t zero;
     char job[GRANT_JOB_MAX];  /* ENTER, BIND: "23.1"; else "": nobody says in which job it is */
     char task[GRANT_JOB_MAX]; /* ENTER with GRANT_GRIDENGINE: "1.n12" for a slave task; else "" */
-    char cgroup[GRANT_CGROUP_MAX]; /* DEVICES: which one, below that of PLACE; else "" */
-    char ids[GRANT_GPUS_MAX];      /* DEVICES: of GPUs, "0,1"; those that are not the job's do not
-                                      count */
+    char cgroup[GRANT_CGROUP_MAX]; /* DEVICES, SUSPENDED: which one, below that of PLACE; else "" */
+    char ids[GRANT_GPUS_MAX];      /* DEVICES, SUSPENDED: of GPUs, "0,1"; those that are not the
+                                      job's do not count */
+    char cpus[GRANT_CPUS_MAX];     /* SUSPENDED: hardware threads, "0-3,7", likewise */
 };
 
 enum grant_result {
@@ -133,6 +138,8 @@ enum grant_cores {
     GRANT_CORES_SHARED = 3,  /* all but the system's: there were too few for the job alone */
 };
 
+enum { LEND_CORES = 1, LEND_GPUS = 2 };
+
 struct grant_answer {
     uint32_t magic;
     uint16_t version;
@@ -153,18 +160,22 @@ struct grant_answer {
     uint32_t pending;          /* of the job: what it may use is still being found out */
     uint32_t devices_held;     /* PLACE: 1: GPUs that are not the job's cannot be opened */
     uint32_t cores_beyond;     /* how many it has besides, as they are of its NUMA nodes */
+    uint32_t lends;            /* PLACE: what of a suspended step others can have: bits LEND_ */
+    uint32_t cores_lent;       /* how many of its cores others may have now, */
+    uint32_t gpus_lent;        /* and of its GPUs: a step of it is suspended */
     char job[GRANT_JOB_MAX];   /* its name */
     char v2[GRANT_PATH_MAX];   /* PLACE: directory for subtrees; "": there is no cgroup2 here */
     char cpus[GRANT_CPUS_MAX]; /* hardware threads that its processes are held to, "2-3,18-19";
                                   ends with "..." where they are too many; "": to none */
     char gpus[GRANT_GPUS_MAX]; /* ids of GPUs that are the job's alone here, "0,1"; "": none */
-    char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; else "" */
+    char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; SUSPENDED: which of its
+                                  GPUs another job has, too; else "" */
     char host[GRANT_JOB_MAX];  /* TOKEN: the host that it is for; "": any */
     char token[GRANT_TOKEN_MAX + 3]; /* TOKEN: the grant: letters, digits, '-' and '_' */
 };
 
-_Static_assert(sizeof(struct grant_request) == 568, "fixed size");
-_Static_assert(sizeof(struct grant_answer) == 2312, "fixed size");
+_Static_assert(sizeof(struct grant_request) == 1080, "fixed size");
+_Static_assert(sizeof(struct grant_answer) == 2328, "fixed size");
 
 /* 1: a job may have this name: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit. */
 bool grant_is_job_name(const char *text);

@@ -12,11 +12,13 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/idset.h"
 #include "common/loop.h"
 #include "containment/mprund-protocol.h"
 
-struct asking {
+struct mprund_question {
     int fd;
+    enum grant_op op;
     double since;
     struct loop_io *io;
     struct loop_timer timer;
@@ -24,24 +26,27 @@ struct asking {
     void *arg;
 };
 
-static void asking_end(struct asking *a)
+void cgroup_daemon_forget(struct mprund_question *a)
 {
+    if (!a)
+        return;
     loop_io_destroy(a->io);
     loop_timer_stop(&a->timer);
     cleanup_close(&a->fd);
     free(a);
 }
 
-static void answered(struct asking *a, const struct grant_answer *answer, const struct error *why)
+static void answered(struct mprund_question *a, const struct grant_answer *answer,
+                     const struct error *why)
 {
     cgroup_daemon_fn fn = a->fn;
     void *arg = a->arg;
-    asking_end(a);
+    cgroup_daemon_forget(a);
     fn(arg, answer, why);
 }
 
 /* True: there was an answer, and a is no more. */
-static bool hear(struct asking *a)
+static bool hear(struct mprund_question *a)
 {
     struct grant_answer answer;
     struct error e;
@@ -49,7 +54,8 @@ static bool hear(struct asking *a)
     if (rc < 0 && errno == EAGAIN)
         return false;
     if (rc == 0 && answer.result != GRANT_OK)
-        rc = error_set(&e, EACCES, "mprund gives no place: %s", answer.text);
+        rc = error_set(&e, EACCES, "mprund %s: %s",
+                       a->op == GRANT_PLACE ? "gives no place" : "does not lend", answer.text);
     answered(a, rc < 0 ? NULL : &answer, rc < 0 ? &e : NULL);
     return true;
 }
@@ -63,7 +69,7 @@ static void answer_ready(void *arg, int fd, unsigned events)
  * answer may be there already. */
 static void time_over(void *arg)
 {
-    struct asking *a = arg;
+    struct mprund_question *a = arg;
     struct error e;
     if (hear(a))
         return;
@@ -74,32 +80,62 @@ static void time_over(void *arg)
         answered(a, NULL, &e);
 }
 
-int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err)
+static struct mprund_question *ask(struct loop *l, const struct grant_request *q,
+                                   cgroup_daemon_fn fn, void *arg, struct error *err)
 {
-    struct grant_request q;
-    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
-    struct asking *a = calloc(1, sizeof(*a));
-    if (!a)
-        return error_errno(err, ENOMEM, "ask mprund");
+    struct mprund_question *a = calloc(1, sizeof(*a));
+    if (!a) {
+        error_errno(err, ENOMEM, "ask mprund");
+        return NULL;
+    }
+    a->op = (enum grant_op)q->op;
     a->fn = fn;
     a->arg = arg;
     a->since = loop_now();
-    a->fd = grant_send(NULL, &q, err);
+    a->fd = grant_send(NULL, q, err);
     if (a->fd >= 0) {
         loop_timer_init(&a->timer, l, time_over, a);
         a->io = loop_io_create(l, a->fd, LOOP_READ, answer_ready, a);
         if (a->io) {
             loop_timer_start(&a->timer, GRANT_LEAST_S, 0);
-            return 0;
+            return a;
         }
         error_errno(err, ENOMEM, "ask mprund");
     }
+    int saved = errno;
+    cgroup_daemon_forget(a);
+    errno = saved;
+    return NULL;
+}
+
+int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err)
+{
+    struct grant_request q;
+    grant_request_init(&q, GRANT_PLACE, GRANT_ANY);
+    if (ask(l, &q, fn, arg, err))
+        return 0;
     if (err->code == ENOENT)
         err->text[0] = 0; /* it is optional, and not there */
-    int saved = errno;
-    asking_end(a);
-    errno = saved;
     return -1;
+}
+
+struct mprund_question *cgroup_daemon_suspended(struct loop *l, const char *cgroup,
+                                                const struct idset *cpus, const char *gpus,
+                                                cgroup_daemon_fn fn, void *arg, struct error *err)
+{
+    struct grant_request q;
+    grant_request_init(&q, GRANT_SUSPENDED, GRANT_ANY);
+    AUTO_FREE char *text = idset_format(cpus);
+    if (!text || strlen(text) >= sizeof(q.cpus) || strlen(cgroup) >= sizeof(q.cgroup) ||
+        strlen(gpus) >= sizeof(q.ids)) {
+        error_set(err, E2BIG, "lend hardware threads %s and GPUs %s: that is too long",
+                  text ? text : "?", gpus);
+        return NULL;
+    }
+    strcpy(q.cpus, text);
+    strcpy(q.cgroup, cgroup);
+    strcpy(q.ids, gpus);
+    return ask(l, &q, fn, arg, err);
 }
 
 int cgroup_daemon_hold_devices(const char *cgroup, const char *gpus, struct error *err)

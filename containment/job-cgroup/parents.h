@@ -10,6 +10,7 @@
 #include "containment/cgroup/controllers.h"
 
 struct grant_answer;
+struct idset;
 struct loop;
 
 /* Writable cgroups. Paths are absolute directories; NULL: there is none. */
@@ -44,6 +45,15 @@ typedef void (*cgroup_daemon_fn)(void *arg, const struct grant_answer *answer,
 /* The daemon moves the calling process into its job's cgroup. 0: fn will be called once, soon; -1
  * with err: it will not. */
 int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err);
+struct mprund_question;
+/* Tell the daemon that the ranks in this cgroup, by its path below the one that it gives, are
+ * frozen or go on: it lends these hardware threads and GPUs meanwhile. fn is called once, soon, and
+ * what is returned is no more then; NULL with err: it will not be. */
+struct mprund_question *cgroup_daemon_suspended(struct loop *l, const char *cgroup,
+                                                const struct idset *cpus, const char *gpus,
+                                                cgroup_daemon_fn fn, void *arg, struct error *err);
+/* Wait for the answer no longer: fn is not called. NULL is fine. */
+void cgroup_daemon_forget(struct mprund_question *q);
 /* Have the daemon hold a cgroup, by its path below the one that it gives, to these GPUs: it waits
  * for that, GRANT_ANSWER_S at most. 0, or -1 with err: it is not held. */
 int cgroup_daemon_hold_devices(const char *cgroup, const char *gpus, struct error *err);

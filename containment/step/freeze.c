@@ -29,7 +29,7 @@ int cgroup_tree_freeze(struct cgroup_tree *t, bool frozen)
     int rc = request(t, frozen);
     if (frozen && rc == 0 && tree_tracker(t)->driver->version == 1)
         loop_timer_start(&t->freezer.timer, POLICY_FREEZE_PAUSE_MS / 1e3, 0);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 void freezer_init(struct cgroup_tree *t)

@@ -40,10 +40,18 @@ int cgroup_leaf_hold_devices(const struct cgroup_leaf *leaf, const struct cgroup
                : error_errno(err, errno, "hold cgroup '%s/%s' to its devices", h->ranks, d.name);
 }
 
+bool cgroup_tree_below(const struct cgroup_tree *t, const char *top, char *buf, size_t n)
+{
+    const char *ranks = t->h[0].ranks;
+    size_t len = strlen(top);
+    return len && has_v2(t) && !strncmp(ranks, top, len) && ranks[len] == '/' &&
+           snprintf(buf, n, "%s", ranks + len + 1) < (int)n;
+}
+
 bool cgroup_leaf_below(const struct cgroup_leaf *leaf, const char *top, char *buf, size_t n)
 {
-    const char *ranks = leaf->tree->h[0].ranks;
-    size_t len = strlen(top);
-    return has_v2(leaf->tree) && leaf->in[0] == LEAF_OWN && !strncmp(ranks, top, len) &&
-           ranks[len] == '/' && snprintf(buf, n, "%s/%s", ranks + len + 1, leaf->name) < (int)n;
+    if (leaf->in[0] != LEAF_OWN || !cgroup_tree_below(leaf->tree, top, buf, n))
+        return false;
+    size_t len = strlen(buf);
+    return snprintf(buf + len, n - len, "/%s", leaf->name) < (int)(n - len);
 }

@@ -79,8 +79,12 @@ int cgroup_tree_memory(const struct cgroup_tree *t, uint64_t *ret);
 int cgroup_tree_kill(struct cgroup_tree *t, struct error *err);
 /* For messages: what is in the ranks' cgroups, as at_describe() says it. */
 void cgroup_tree_describe(struct cgroup_tree *t, char *buf, size_t n);
+/* The path of the ranks' directory in v2, below the directory `top`, into buf. False: it is not
+ * there. */
+bool cgroup_tree_below(const struct cgroup_tree *t, const char *top, char *buf, size_t n);
 /* Freeze all ranks, or let them go on. On v1 the loop goes on with it for a bounded time, until all
- * are frozen; then those that cannot be are given up, and none is. 0, or -1: nothing here can. */
+ * are frozen; then those that cannot be are given up, and none is. 1: done; 0: under way; -1:
+ * nothing here can. */
 int cgroup_tree_freeze(struct cgroup_tree *t, bool frozen);
 /* Call fn once, from the loop, when no process is left in any rank's leaf. EALREADY: an earlier
  * call still waits. */

@@ -30,6 +30,10 @@ static struct json *job_object(const struct grant_answer *a)
         json_put_int(job, "cores", a->cores);
     if (a->cores_beyond)
         json_put_int(job, "cores_beyond", a->cores_beyond);
+    if (a->cores_lent)
+        json_put_int(job, "cores_lent", a->cores_lent);
+    if (a->gpus_lent)
+        json_put_int(job, "gpus_lent", a->gpus_lent);
     if (a->cpus[0])
         json_put_string(job, "hardware_threads", a->cpus);
     if (a->gpus[0])

@@ -131,6 +131,9 @@ static void cell_cores(struct text_table *t, const struct grant_answer *a)
 {
     if (a->cores_how == GRANT_CORES_ALL)
         text_table_unknown(t);
+    else if (a->cores_lent)
+        text_table_cell(t, "%s (%" PRIu32 " core%s lent)", a->cpus, a->cores_lent,
+                        plural(a->cores_lent));
     else if (a->cores_beyond)
         text_table_cell(t, "%s (%" PRIu32 " core%s beyond its %" PRIu32 ")", a->cpus,
                         a->cores_beyond, plural(a->cores_beyond), a->cores);
@@ -157,7 +160,10 @@ static void add_row(struct text_table *t, const struct grant_answer *a)
     cell_size(t, a->memory);
     cell_number(t, a->pids);
     cell_cores(t, a);
-    cell_text(t, a->gpus);
+    if (a->gpus_lent)
+        text_table_cell(t, "%s (%" PRIu32 " lent)", a->gpus[0] ? a->gpus : "-", a->gpus_lent);
+    else
+        cell_text(t, a->gpus);
     cell_text(t, a->text);
 }
 

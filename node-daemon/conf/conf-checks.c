@@ -179,6 +179,20 @@ static int check_cores(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
+unsigned conf_lend_bit(const char *word)
+{
+    return !strcmp(word, "cores") ? LEND_CORES : !strcmp(word, "gpus") ? LEND_GPUS : 0;
+}
+
+static int check_lend(cfg_t *cfg, cfg_opt_t *opt)
+{
+    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    if (v && conf_lend_bit(v))
+        return 0;
+    cfg_error(cfg, "lend_suspended: '%s' is neither cores nor gpus", v ? v : "");
+    return -1;
+}
+
 int conf_memory(const char *word, uint64_t *ret, struct error *err)
 {
     *ret = !strcmp(word, "auto") ? CONF_MEMORY_AUTO : 0;
@@ -298,6 +312,7 @@ void conf_set_checks(cfg_t *cfg)
         {"cores", check_cores},
         {"fail", check_fail},
         {"system_cpus", check_cpus},
+        {"lend_suspended", check_lend},
         {"gpus", check_gpu},
         {"gpu_files", check_device},
         {"gpu", check_gpu_section},

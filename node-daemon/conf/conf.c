@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf-private.h"
 
 /* ---- what libconfuse says ---------------------------------------------------------------------
@@ -86,6 +87,7 @@ static cfg_t *new_cfg(void)
         CFG_STR("cores", "auto", CFGF_NONE),
         CFG_BOOL("node_rounding", cfg_false, CFGF_NONE),
         CFG_STR("system_cpus", "", CFGF_NONE),
+        CFG_STR_LIST("lend_suspended", "{}", CFGF_NONE),
         CFG_STR_LIST("gpus", "{auto}", CFGF_NONE),
         CFG_STR_LIST("gpu_files", "{}", CFGF_NONE),
         CFG_SEC("gpu", gpu, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
@@ -233,6 +235,13 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
     c->cores = (enum conf_cores)conf_core_word(cfg_getstr(cfg, "cores"));
     c->node_rounding = cfg_getbool(cfg, "node_rounding");
+    for (unsigned i = 0; i < cfg_size(cfg, "lend_suspended"); i++)
+        c->lends |= conf_lend_bit(cfg_getnstr(cfg, "lend_suspended", i));
+    if ((c->lends & LEND_CORES) && c->cores != CORES_AUTO)
+        return error_set(
+            err, EINVAL,
+            "lend_suspended = {cores} needs cores = auto: a step that goes on may have "
+            "to share cores for a while");
     const char *key = cfg_getstr(cfg, "grant_key");
     c->grant_key = key ? strdup(key) : NULL;
     if (!c->user || !c->cgroup || !c->cgroup_mount ||

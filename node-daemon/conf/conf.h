@@ -39,6 +39,7 @@ struct conf {
     unsigned controllers;      /* bit per enum cgroup_controller that jobs are to have */
     enum conf_cores cores;
     int node_rounding;        /* of NUMA nodes jobs get all cores, and the memory where it fits */
+    unsigned lends;           /* of a suspended step, to other jobs: bits LEND_ */
     struct idset system_cpus; /* hardware threads of cores that no job gets */
     char **gpus;              /* ids, NULL-terminated; "auto" alone: those that there are */
     struct conf_gpu *gpu;     /* of each of these; NULL: there is no table, and none is held */

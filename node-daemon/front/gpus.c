@@ -164,6 +164,24 @@ static int append(char *list, size_t size, const char *id)
     return 0;
 }
 
+size_t gpus_list_count(const char *list)
+{
+    size_t n = *list != 0;
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
+void gpus_list_add(const char *list, const char *ids, int is_in, char *ret, size_t size)
+{
+    char id[GPU_ID_MAX + 1];
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+        snprintf(id, sizeof(id), "%.*s", (int)strcspn(at, ","), at);
+        if (gpus_list_has(ids, id) == is_in)
+            (void)append(ret, size, id);
+    }
+}
+
 static int is_near(const struct gpu *g, const struct idset *nodes, const struct idset *threads)
 {
     if (!g->cores)

@@ -25,6 +25,10 @@ int gpus_read(int root, char *const *configured, struct gpus *ret);
 void gpus_free(struct gpus *g);
 /* Is it in the list? */
 int gpus_list_has(const char *list, const char *id);
+size_t gpus_list_count(const char *list);
+/* Add to ret, a list with room for size bytes, those of `list` that are in `ids` (is_in 0: that are
+ * not). */
+void gpus_list_add(const char *list, const char *ids, int is_in, char *ret, size_t size);
 
 /* n of those that are not in `taken` (lists, NULL-terminated), near these hardware threads or of
  * these nodes first: written to the

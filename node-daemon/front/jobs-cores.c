@@ -266,16 +266,19 @@ static void make_room(struct jobs *j, const struct job *newcomer, struct sets *s
     for (size_t i = 0; i < j->n; i++) {
         struct job *job = j->job[i];
         int is_in_the_way = 0;
+        size_t has;
         if (job == newcomer || job->cores.how != GRANT_CORES_CHOSEN)
             continue;
         host_cores_of_threads(&j->cores, &job->cores.cpus, s->other);
+        has = count(j, s->other);
         for (size_t c = 0; c < j->cores.n; c++)
             is_in_the_way |= s->other[c] && wanted[c];
         if (!is_in_the_way)
             continue;
         log_note("job %s has cores that its manager gives to job %s", job->name, newcomer->name);
         find_free(j, job, wanted, s);
-        int alone = choose_free(j, job->cores.n, s) == 0;
+        size_t n = job->loans ? has : job->cores.n;
+        int alone = choose_free(j, n, s) == 0;
         if (change(job, alone ? GRANT_CORES_CHOSEN : GRANT_CORES_SHARED, job->cores.n,
                    alone ? s->chosen : s->pool, &e) < 0)
             log_error("%s", e.text);
@@ -515,6 +518,7 @@ int jobs_set_cores(struct jobs *j, struct job *job, unsigned n, struct error *er
         return error_set(err, ENOTSUP, "choose cores for job %s: %s", job->name,
                          j->cores_part < 0 ? "jobs have no cpusets on this host"
                                            : "the configuration says cores = off");
+    loans_forget_cores(job);
     if (find_sets(j, job, &s) < 0)
         return error_errno(err, errno, "read which cores there are for jobs");
     if (n == 0)
@@ -530,6 +534,58 @@ int jobs_set_cores(struct jobs *j, struct job *job, unsigned n, struct error *er
     if (j->conf->node_rounding)
         host_cores_complete_nodes(&j->cores, s.pool, s.chosen);
     return change(job, GRANT_CORES_CHOSEN, n, s.chosen, err);
+}
+
+/* ---- while it is suspended --------------------------------------------------------------------
+ */
+
+/* Of a core that has other threads of the job's, too, something may run. The memory nodes stay. */
+int cores_lend(struct job *job, struct idset *cpus, struct error *err)
+{
+    const struct jobs *j = job->jobs;
+    AUTO_SETS struct sets s = {0};
+    struct idset kept = {0};
+    if (!is_held(job))
+        return error_set(err, ENOTSUP, "job %s has no cores of its own", job->name);
+    if (find_sets(j, job, &s) < 0 || idset_copy(&kept, &job->cores.cpus) < 0)
+        return error_errno(err, errno, "read which cores job %s has", job->name);
+    idset_subtract(&kept, cpus);
+    host_cores_of_threads(&j->cores, &kept, s.chosen);
+    int rc = count(j, s.chosen) > 0 ? 0 : choose_cores(&j->cores, s.own, 1, s.chosen);
+    if (rc < 0 || threads_of(j, s.chosen, &kept) < 0)
+        rc = error_errno(err, errno, "choose the cores that job %s keeps", job->name);
+    else
+        rc = give_cpus(job, &kept, err);
+    if (rc == 0) {
+        idset_free(cpus);
+        *cpus = job->cores.cpus;
+        idset_subtract(cpus, &kept);
+        job->cores.cpus = kept;
+        return 0;
+    }
+    idset_free(&kept);
+    return rc;
+}
+
+int cores_take_back(struct job *job, const struct idset *cpus, struct error *err)
+{
+    struct jobs *j = job->jobs;
+    AUTO_SETS struct sets s = {0};
+    if (!is_held(job) || idset_count(cpus) == 0)
+        return 0;
+    if (find_sets(j, job, &s) < 0)
+        return error_errno(err, errno, "read which cores there are for jobs");
+    host_cores_of_threads(&j->cores, cpus, s.chosen);
+    size_t n = count(j, s.chosen) + count(j, s.own), busy = 0;
+    for (size_t c = 0; c < j->cores.n; c++) {
+        busy += s.chosen[c] && !s.free[c];
+        s.chosen[c] |= s.own[c];
+    }
+    if (job->cores.how == GRANT_CORES_MANAGER)
+        make_room(j, job, &s);
+    else if (busy && resize(j, n, &s) < 0)
+        return change(job, GRANT_CORES_SHARED, job->cores.n, s.pool, err);
+    return change(job, job->cores.how, job->cores.n, s.chosen, err);
 }
 
 /* ---- telling ----------------------------------------------------------------------------------

@@ -19,14 +19,6 @@
 
 static const char note[] = "gpus";
 
-static size_t count(const char *list)
-{
-    size_t n = *list != 0;
-    for (; *list; list++)
-        n += *list == ',';
-    return n;
-}
-
 /* NUMA nodes of the job's cores: those of all cores where it has none of its own. */
 static int nodes_of(const struct job *job, struct idset *ret)
 {
@@ -153,9 +145,16 @@ static void cut(char *list, size_t n)
     *at = 0;
 }
 
+void gpus_note(const struct job *job)
+{
+    if (jobs_note(job->jobs, job, note, job->gpus) < 0)
+        log_warn("note the GPUs '%s' of job %s at its cgroup: %s; they are free after a restart",
+                 job->gpus, job->name, strerror(errno));
+}
+
 static int change(struct job *job, unsigned n, struct error *err)
 {
-    size_t has = count(job->gpus);
+    size_t has = gpus_list_count(job->gpus) + loans_count_gpus(job);
     int rc = 0;
     /* what its processes may open, or have open, is not to be another job's */
     if (n == has || (n < has && job->gpus_held))
@@ -164,9 +163,7 @@ static int change(struct job *job, unsigned n, struct error *err)
         cut(job->gpus, n);
     else
         rc = choose(job, n - has, err);
-    if (jobs_note(job->jobs, job, note, job->gpus) < 0)
-        log_warn("note the GPUs '%s' of job %s at its cgroup: %s; they are free after a restart",
-                 job->gpus, job->name, strerror(errno));
+    gpus_note(job);
     log_note("job %s has %s%s", job->name, job->gpus[0] ? "GPUs " : "no GPU", job->gpus);
     return rc;
 }

@@ -55,7 +55,7 @@ void nodes_hold_memory(const struct job *job)
     struct idset own = {0}, all = {0};
     struct error e;
     AUTO_FREE unsigned char *set = calloc(1, j->cores.n + 1);
-    if (!j->conf->node_rounding || job->cores.how == GRANT_CORES_ALL || !set)
+    if (!j->conf->node_rounding || job->cores.how == GRANT_CORES_ALL || job->loans || !set)
         return;
     jobs_describe(j, job, &a);
     host_cores_of_threads(&j->cores, &job->cores.cpus, set);

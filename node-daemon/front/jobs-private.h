@@ -50,12 +50,26 @@ void cores_read(struct job *job);
 void cores_describe(const struct job *job, struct grant_answer *ret);
 
 struct cgroup_at cores_at(const struct job *job); /* where its cpuset is */
+/* Take some of its own cores from the job, as many of these as leave it one: *cpus become those. -1
+ * with err: it keeps all. */
+int cores_lend(struct job *job, struct idset *cpus, struct error *err);
+/* Give them back, or others where another job has them, or let it share. -1 with err. */
+int cores_take_back(struct job *job, const struct idset *cpus, struct error *err);
+
+/* jobs-loans.c */
+void loans_check(struct job *job);              /* end those whose step is not suspended any more */
+void loans_forget_cores(const struct job *job); /* it gets cores anew */
+void loans_read(struct job *job);
+void loans_free(struct job *job);
+void loans_describe(const struct job *job, struct grant_answer *ret);
+size_t loans_count_gpus(const struct job *job);
 
 /* jobs-nodes.c: with node_rounding, give it the memory nodes that its cores and its limit want. */
 void nodes_hold_memory(const struct job *job);
 
 /* jobs-gpus.c: after a restart */
 void gpus_note_read(struct job *job);
+void gpus_note(const struct job *job);
 void gpus_hold(struct job *job);
 
 /* job-end.c */

@@ -84,6 +84,7 @@ void jobs_forget(struct jobs *j, struct job *job)
             j->job[i] = j->job[--j->n];
     loop_timer_stop(&job->timer);
     idset_free(&job->cores.cpus);
+    loans_free(job);
     free(job);
 }
 
@@ -114,6 +115,8 @@ static int take_up(struct jobs *j, const struct job *found, struct error *err)
         return error_errno(err, ENOMEM, "read which jobs there are");
     cores_read(job); /* also one that has ended has them until it is gone */
     gpus_note_read(job);
+    if (whole)
+        loans_read(job);
     if (whole)
         gpus_hold(job);
     if (whole)

@@ -372,7 +372,9 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
     snprintf(ret->text, sizeof(ret->text), "%s", job->reason);
     snprintf(ret->gpus, sizeof(ret->gpus), "%s", job->gpus);
     ret->devices_held = (uint32_t)job->gpus_held;
+    ret->lends = j->conf->lends;
     cores_describe(job, ret);
+    loans_describe(job, ret);
     for (size_t i = 0; i < j->ground->n; i++)
         describe_part(&j->ground->part[i], job_at(j, i, job, "", buf), ret);
     if (job->bound && job->state == GRANT_RUNNING && jobs_is_empty(j, job))
@@ -422,6 +424,8 @@ static void check_one(struct jobs *j, struct job *job)
 {
     if (job->state == GRANT_RUNNING && has_ended(j, job))
         job_end(job);
+    else if (job->state == GRANT_RUNNING)
+        loans_check(job);
 }
 
 void jobs_know(struct jobs *j, struct job *job, int known)

@@ -34,7 +34,8 @@ struct job {
     int awaited;                 /* and it was made before anything of it came */
     struct job_cores cores;
     char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
-    int gpus_held;             /* it can open no others of the table */
+    struct loan *loans; /* what others may have of them, while steps are suspended: jobs-loans.c */
+    int gpus_held;      /* it can open no others of the table */
     enum { JOB_DEMAND_NEW, JOB_DEMAND_ASKED, JOB_DEMAND_KNOWN, JOB_DEMAND_UNKNOWN } demand_state;
     struct demand demand;  /* what it asks for, once that is known: refine.c */
     int asking;            /* whether it still is to come: refine.c */
@@ -113,6 +114,14 @@ int jobs_set_gpus(struct job *job, unsigned n, struct error *err);
 /* Hold a cgroup of the job's user, by its path below jobs_user_place(), to those of the job's GPUs
  * that the list names. 0, or -1 with err. */
 int jobs_hold_gpus(struct job *job, const char *cgroup, const char *gpus, struct error *err);
+/* A step's cgroup, by its path below jobs_user_place(): while it is frozen others may have those of
+ * these hardware threads and GPUs that are the job's, as the configuration says; its processes are
+ * held to the rest, one core at least. Once it is not, the job gets them back, or others, or
+ * shares. 0, or -1 with err: nothing is lent. */
+int jobs_lend(struct job *job, const char *cgroup, const char *cpus, const char *gpus,
+              struct error *err);
+/* Those of the job's GPUs that another job has, too. */
+void jobs_gpus_of_others(const struct job *job, char *buf, size_t n);
 /* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
  * it any more. */
 void job_end(struct job *job);

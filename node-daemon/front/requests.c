@@ -304,6 +304,30 @@ static int hold_devices(struct requests *r, struct client *peer, const struct gr
     return 1;
 }
 
+/* ---- suspended --------------------------------------------------------------------------------
+ */
+
+static int suspended(struct requests *r, struct client *peer, const struct grant_request *q,
+                     struct grant_answer *a)
+{
+    struct error e;
+    char part[MOVER_PART_MAX] = "", gpus[GRANT_GPUS_MAX] = "";
+    struct job *job;
+    if (!job_of_peer(r, peer, "suspension", &job, part, sizeof(part), a))
+        return 0;
+    if (!job)
+        return 1;
+    answer_init(a, GRANT_OK, NULL);
+    if (jobs_lend(job, q->cgroup, q->cpus, q->ids, &e) < 0) {
+        fail(r, a, peer, "suspension", &e);
+        return 1;
+    }
+    jobs_describe(r->jobs, job, a);
+    jobs_gpus_of_others(job, gpus, sizeof(gpus));
+    snprintf(a->text, sizeof(a->text), "%s", gpus);
+    return 1;
+}
+
 /* ---- token ------------------------------------------------------------------------------------
  */
 
@@ -568,11 +592,12 @@ struct grant_answer *requests_answer(struct requests *r, struct client *peer,
         return NULL;
     if (q->op == GRANT_TOKEN)
         return token(r, peer, a, ret_n);
-    int done = q->op == GRANT_PLACE     ? place(r, peer, a)
-               : q->op == GRANT_DEVICES ? hold_devices(r, peer, q, a)
-               : q->op == GRANT_ENTER   ? enter(r, peer, q, a)
-               : q->op == GRANT_BIND    ? bind_job(r, peer, q, a)
-                                        : 1;
+    int done = q->op == GRANT_PLACE       ? place(r, peer, a)
+               : q->op == GRANT_DEVICES   ? hold_devices(r, peer, q, a)
+               : q->op == GRANT_SUSPENDED ? suspended(r, peer, q, a)
+               : q->op == GRANT_ENTER     ? enter(r, peer, q, a)
+               : q->op == GRANT_BIND      ? bind_job(r, peer, q, a)
+                                          : 1;
     if (q->op == GRANT_STATUS)
         *ret_n = status(r, peer, a);
     if (done)

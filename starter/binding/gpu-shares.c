@@ -178,6 +178,16 @@ bool gpu_shares_of(const struct gpu_shares *s, uint32_t local, char ret[GPU_LIST
     return true;
 }
 
+void gpu_shares_of_all(const struct gpu_shares *first, char ret[GPU_LIST_MAX])
+{
+    size_t len = 0;
+    ret[0] = 0;
+    for (size_t i = 0; i < first->host.n && len < GPU_LIST_MAX; i++)
+        if (first->gpu[i].used)
+            len += (size_t)snprintf(ret + len, GPU_LIST_MAX - len, "%s%s", len ? "," : "",
+                                    first->host.gpu[i].id);
+}
+
 bool gpu_shares_know_files(const struct gpu_shares *s)
 {
     const struct host_gpus *g = s->first ? &s->first->host : &s->host;

@@ -41,6 +41,8 @@ void gpu_shares_free(struct gpu_shares *s); /* that of the first world goes last
 /* Has this rank, by its index on this host, GPUs of its own? Then their ids, with commas between
  * them, are in ret. */
 bool gpu_shares_of(const struct gpu_shares *s, uint32_t local, char ret[GPU_LIST_MAX]);
+/* The ids of those that ranks of all worlds have, given that of the first, likewise. */
+void gpu_shares_of_all(const struct gpu_shares *first, char ret[GPU_LIST_MAX]);
 /* Do the drivers tell the device files of all GPUs that ranks can have here? */
 bool gpu_shares_know_files(const struct gpu_shares *s);
 /* The files of all of this machine's GPUs that are not the rank's, for at_hold_devices(). How many.

@@ -92,14 +92,26 @@ static int add_bound(const struct plan_binding *b, const struct idset *busy, str
     return 0;
 }
 
-/* The threads of all worlds of this step but `but`. The ledger does not know whose its own are. */
-static int add_own(const struct rank_binding *but, struct idset *ret)
+/* Of all worlds but `but`. */
+static int add_worlds(const struct rank_binding *first, const struct rank_binding *but,
+                      struct idset *ret)
 {
-    for (const struct rank_binding *b = but->first ? but->first : but; b; b = b->next)
+    for (const struct rank_binding *b = first; b; b = b->next)
         for (uint32_t i = 0; b != but && !b->has_ended && i < b->plan.nranks; i++)
             if (idset_unite(ret, &b->plan.ranks[i]) < 0)
                 return -1;
     return 0;
+}
+
+/* The threads of the other worlds of this step. The ledger does not know whose its own are. */
+static int add_own(const struct rank_binding *but, struct idset *ret)
+{
+    return add_worlds(but->first ? but->first : but, but, ret);
+}
+
+int rank_binding_all_threads(const struct rank_binding *first, struct idset *ret)
+{
+    return add_worlds(first, NULL, ret);
 }
 
 /* 1: chosen and taken; 0: another step was faster; -1. */

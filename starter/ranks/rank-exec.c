@@ -99,7 +99,7 @@ bool rank_has_terminal(const struct rank *r)
     return r->all->with->launch->step.terminal && rank_wants_stdin(r);
 }
 
-static cpu_set_t *make_affinity(const struct rank *r, size_t *ret_size)
+cpu_set_t *rank_affinity(const struct rank *r, size_t *ret_size)
 {
     const struct idset *threads = rank_binding_affinity(r->all->with->binding, r->local);
     if (!threads || idset_count(threads) == 0)
@@ -207,7 +207,7 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *ar
     struct spawn s;
     struct rlimit limits[RLIM_NLIMITS];
     size_t affinity_size = 0;
-    cpu_set_t *affinity = make_affinity(r, &affinity_size);
+    cpu_set_t *affinity = rank_affinity(r, &affinity_size);
     spawn_init(&s);
     set_step(&s, &r->all->with->launch->step);
     set_limits(r, limits);

@@ -88,6 +88,11 @@ char *rank_limits_text(const struct rank *r, pid_t zombie);
 /* What such an end (r->status) mostly means, likewise; NULL: nothing in particular. */
 char *rank_hints_text(const struct rank *r);
 
+/* ---- rank-exec.c ----------------------------------------------------------------------------- */
+
+/* The hardware threads of its processes, which the caller frees; NULL: they keep the starter's. */
+cpu_set_t *rank_affinity(const struct rank *r, size_t *ret_size);
+
 /* ---- ranks.c --------------------------------------------------------------------------------- */
 
 /* Returns a rank of this host, whatever its incarnation: the PMI server does not know that. NULL:

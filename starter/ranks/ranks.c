@@ -13,6 +13,7 @@
 #include "common/number.h"
 #include "common/proc.h"
 #include "common/reaper.h"
+#include "containment/job-cgroup/parents.h"
 #include "starter/containment/step-containment.h"
 #include "starter/ending/removal.h"
 #include "starter/io/rank-io.h"
@@ -44,8 +45,6 @@ static void sample(void *arg)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void freeze_stopped(void *arg);
-
 static void look_again(void *arg)
 {
     const struct ranks *s = arg;
@@ -65,7 +64,6 @@ void ranks_init(struct ranks *s, const struct starter_services *with)
             .all = s, .name = name, .local = i, .app = step_app_of(step, name), .io_fd = -1};
     }
     loop_timer_init(&s->samples, with->loop, sample, s);
-    loop_timer_init(&s->freeze, with->loop, freeze_stopped, s);
     loop_timer_init(&s->again, with->loop, look_again, s);
     if (with->launch->world == 0)
         rank_sessions_init(&s->sessions, with->loop);
@@ -77,6 +75,7 @@ void ranks_free(struct ranks *s)
 {
     loop_timer_stop(&s->samples);
     loop_timer_stop(&s->freeze);
+    cgroup_daemon_forget(s->lending);
     loop_timer_stop(&s->again);
     rank_sessions_stop(&s->sessions);
     rank_programs_free(s);
@@ -187,66 +186,6 @@ void ranks_signal_some(struct ranks *all, struct rank_name name, int signo, bool
             r->may_end |= ends;
             signal_rank(r, signo);
         }
-}
-
-static bool is_stopped(const struct rank *r)
-{
-    pid_t *pids = NULL;
-    int n = processes_of(r, &pids);
-    bool is = true;
-    for (int i = 0; is && i < n; i++) {
-        struct proc_stat st;
-        is = proc_stat_read(pids[i], &st) < 0 || strchr("TtZX", st.state);
-    }
-    free(pids);
-    return is;
-}
-
-static bool are_stopped(const struct ranks *all)
-{
-    for (const struct ranks *s = all; s; s = s->next)
-        for (uint32_t i = 0; i < s->n; i++)
-            if (s->ranks[i].state == RANK_RUNNING && !is_stopped(&s->ranks[i]))
-                return false;
-    return true;
-}
-
-/* STOP is what parents, managers and ps see, and all there is without a cgroup. A frozen process
- * would take its STOP when it is thawed, so these come first; what does not take it, and what was
- * forked meanwhile, is frozen all the same. */
-static void freeze_stopped(void *arg)
-{
-    struct ranks *all = arg;
-    if (!are_stopped(all) && loop_now() - all->suspended < STOP_SECONDS)
-        loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
-    else if (all->with->containment->tree)
-        (void)cgroup_tree_freeze(all->with->containment->tree, true);
-}
-
-void ranks_suspend(struct ranks *all)
-{
-    if (!all->with) /* before LAUNCH */
-        return;
-    all->suspended = all->suspended ? all->suspended : loop_now();
-    ranks_signal(all, SIGSTOP);
-    loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
-}
-
-void ranks_resume(struct ranks *all)
-{
-    if (!all->with)
-        return;
-    struct cgroup_tree *tree = all->with->containment->tree;
-    double pause = all->suspended ? loop_now() - all->suspended : 0;
-    for (struct ranks *s = all; s; s = s->next)
-        for (uint32_t i = 0; i < s->n; i++)
-            if (s->ranks[i].state == RANK_RUNNING)
-                s->ranks[i].paused += pause;
-    all->suspended = 0;
-    loop_timer_stop(&all->freeze);
-    if (tree)
-        (void)cgroup_tree_freeze(tree, false);
-    ranks_signal(all, SIGCONT);
 }
 
 void ranks_kill_all(struct ranks *s)

@@ -34,6 +34,7 @@ struct ranks {                           /* others read next and n; as zero ther
     struct rank_sessions sessions;     /* of world 0: looks at the ranks of all */
     bool is_killed;                    /* by ranks_kill_all() */
     uint64_t oom_told;                 /* TRACK_STEP: kills that have explained a rank's end */
+    struct mprund_question *lending;   /* of world 0: until mprund knows; NULL: it is not asked */
     double suspended;   /* of world 0: loop_now() of ranks_suspend(); 0: they are not suspended */
     uint64_t freed_cpu; /* CPU time in microseconds of earlier incarnations; of world 0 also of
                            worlds that are gone */

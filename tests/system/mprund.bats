@@ -345,7 +345,7 @@ hang_up() {
     check 'user = daemon' 'cgroup = "/jobs"'
     for wrong in 'cgroup = "jobs"' 'cgroup = "/a/../b"' 'user_rate = 0' 'subsystems = {memory, disk}' \
         'systemd = perhaps' 'cgroup_version = v3' 'fail = perhaps' 'colour = "red"' \
-        'gpu "a b" { files = {"/dev/null"} }' 'gpu "0" { files = {"nvidia0"} }' 'gpu "0" { cores = "x" }' 'gpu_files = {"195:"}' 'gridengine { admin_user = "nobody-there" }'; do
+        'gpu "a b" { files = {"/dev/null"} }' 'gpu "0" { files = {"nvidia0"} }' 'gpu "0" { cores = "x" }' 'gpu_files = {"195:"}' 'lend_suspended = {memory}' 'gridengine { admin_user = "nobody-there" }'; do
         run check '# first' "$wrong"
         [ "$status" -eq 1 ]
         echo "$wrong: $output"
@@ -353,7 +353,10 @@ hang_up() {
     done
     run check 'gridengine { shepherd_needs_mprund = false }' # an earlier setting
     [[ $output == *"'fail = closed', the default, stands for true, and 'fail = open' for false"* ]]
-    check 'user = daemon' 'user_rate = 5'
+    run check 'user = daemon' 'cores = exclusive' 'lend_suspended = {cores}'
+    [ "$status" -eq 1 ]
+    [[ $output == *"lend_suspended = {cores} needs cores = auto"* ]]
+    check 'user = daemon' 'user_rate = 5' 'cores = exclusive' 'lend_suspended = {gpus}'
     chmod 666 check.conf
     run here "$MPRUND" --config "$PWD/check.conf" --check
     [ "$status" -eq 1 ]

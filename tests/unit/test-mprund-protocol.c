@@ -45,7 +45,7 @@ static void only_a_whole_request_is_one(void **state)
     r = request(GRANT_PLACE);
     r.op = 0;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
-    r.op = GRANT_DEVICES + 1;
+    r.op = GRANT_SUSPENDED + 1;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
 }
 
@@ -92,6 +92,13 @@ static void only_a_request_of_devices_names_a_cgroup(void **state)
     strcpy(r.cgroup, "mprun.x-0/ranks/0.0.0");
     strcpy(r.ids, "0,1");
     assert_null(grant_request_fault(&r, sizeof(r)));
+    strcpy(r.cpus, "0-3");
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r.op = GRANT_SUSPENDED; /* which names hardware threads, too */
+    assert_null(grant_request_fault(&r, sizeof(r)));
+    memset(r.cpus, '1', sizeof(r.cpus));
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    memset(r.cpus, 0, sizeof(r.cpus));
     r.ids[sizeof(r.ids) - 1] = 'x';
     assert_non_null(grant_request_fault(&r, sizeof(r)));
     for (unsigned op = GRANT_PLACE; op < GRANT_DEVICES; op++) {

@@ -543,3 +543,82 @@ in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
     [[ $output == *"1 of 4 cores are no job's"* ]]
     job_end 5.1
 }
+
+as_user() { setpriv --reuid $LAB_UID --regid $LAB_UID --clear-groups env HOME=/tmp/lab TMPDIR=/tmp/lab XDG_RUNTIME_DIR=/tmp/lab "$@"; }
+mprctl() { as_user "$MPRUN_BUILD/tools/mprctl" "$@"; }
+# a step of job 12.1 with four cores: four ranks, each on one; $step and what its ranks may run on in /tmp/lab/N
+four_ranks() { # OPTIONS OF enter... -- OPTIONS OF mprun...
+    local limits=()
+    while [ "$1" != -- ]; do limits+=("$1") && shift; done
+    rm -f /tmp/lab/[0-3]
+    enter --cores 4 "${limits[@]}" -- "$MPRUN" -n 4 "${@:2}" sh -c 'echo $$ >/tmp/lab/$MPRUN_RANK; exec sleep 1000' >/tmp/lab/out 2>&1 &
+    wait_until 60 four_run
+    step=$(mprctl status | sed -n 's/^step \([^ ]*\) is running.*/\1/p')
+    [ -n "$step" ]
+}
+four_run() { for i in 0 1 2 3; do [ "$(cat "/proc/$(cat /tmp/lab/$i)/comm")" = sleep ] || return 1; done 2>/dev/null; }
+four_may() { for i in 0 1 2 3; do sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "/proc/$(cat /tmp/lab/$i)/status"; done | paste -sd' '; }
+they_may() { [ "$(four_may)" = "$1" ]; }
+
+@test "lend_suspended: others have the cores and GPUs of a suspended step; it gets them back, or goes on beside the others and says so" {
+    [ "$(of_node 0) $(of_node 1)" = "0-1 2-3" ] || skip "written for two nodes of two cores"
+    [ "$VMRUN_CGROUP" = v2 ] || skip "what v1 freezes is not a user's to freeze"
+    rm -f /dev/lab-gpu*
+    mknod -m 666 /dev/lab-gpu0 c 1 7 && mknod -m 666 /dev/lab-gpu1 c 1 5
+    printf '%s\n' 'gpu "A" { files = {"/dev/lab-gpu0"} }' 'gpu "B" { files = {"/dev/lab-gpu1"} }' >>/tmp/mprund.conf
+    mprund_end
+    mprund_start_with_log
+    # not where the configuration does not say so
+    four_ranks --gpus 1 -- --report-bindings
+    they_may '0 1 2 3'
+    mprctl suspend "$step"
+    wait_until 60 grep -q 'frozen 1' /sys/fs/cgroup/mprund/site-12.1-*/u/mprun.*/ranks/cgroup.events
+    shows 12.1 '0-3  *A'
+    mprctl resume "$step"
+    kill "$(cat /tmp/lab/0)"
+    wait_until 60 no_job
+    echo 'lend_suspended = {cores, gpus}' >>/tmp/mprund.conf
+    mprund_end
+    mprund_start_with_log
+    # others have them, and that outlives a daemon; the job keeps a core, and can open no GPU
+    four_ranks --gpus 1 --
+    they_may '0 1 2 3'
+    mprctl suspend "$step"
+    wait_until 60 shows 12.1 '0 (3 cores lent)  *- (1 lent)'
+    grep 'job 12.1 is suspended: others can have its hardware threads 1-3, GPUs A$' /tmp/mprund.log
+    they_may '0 0 0 0'
+    job 2.1 --cores 3 --gpus 2
+    [ "$(cat /tmp/lab/2.1)" = 1-3 ]
+    shows 2.1 '1-3  *A,B'
+    mprund_end KILL
+    mprund_start_with_log
+    shows 12.1 '0 (3 cores lent)  *- (1 lent)'
+    # they have gone again: the step has what it had, and its ranks are bound as they were
+    job_end 2.1
+    mprctl resume "$step"
+    wait_until 60 shows 12.1 '0-3  *A'
+    wait_until 60 they_may '0 1 2 3'
+    # busy
+    mprctl suspend "$step"
+    wait_until 60 shows 12.1 '0 (3 cores lent)'
+    job 3.1 --cores 2 --gpus 2
+    mprctl resume "$step"
+    wait_until 60 shows 12.1 '0-3 (shared)  *A'
+    wait_until 60 grep -q 'on .*: cores of this step went to other jobs while it was suspended: its ranks go on unbound on hardware threads 0-3, which other jobs use, too' /tmp/lab/out
+    wait_until 60 grep -q 'on .*: GPUs A of this step went to another job while it was suspended: both use them now' /tmp/lab/out
+    grep 'job 12.1 goes on with GPUs A, which another job has, too' /tmp/mprund.log
+    job_end 3.1
+    kill "$(cat /tmp/lab/0)"
+    wait_until 60 no_job
+    # only cores that its ranks are bound to; a starter that is killed leaves nothing lent
+    enter --cores 4 -- sh -c '"$0" -n 2 sh -c "echo \$\$ >/tmp/lab/0; exec sleep 1000"; exec sleep 1000' "$MPRUN" >/tmp/lab/out 2>&1 &
+    wait_until 60 mprctl status
+    step=$(mprctl status | sed -n 's/^step \([^ ]*\) is running.*/\1/p')
+    wait_until 60 grep -q ' 2 of 2 ranks started' <(mprctl status "$step")
+    mprctl suspend "$step"
+    wait_until 60 shows 12.1 '2-3 (2 cores lent)'
+    kill -9 $(pgrep mpstarter)
+    wait_until 60 shows 12.1 '0-3$'
+    job_end 12.1
+    rm /dev/lab-gpu*
+}

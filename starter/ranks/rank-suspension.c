@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank-suspension.c - ranks that are stopped and frozen, and go on
+ *
+ * Where mprund lends what suspended steps have, it is told when the ranks are frozen, and when they
+ * go on; what it does is its own decision. Their cpuset has few cores meanwhile, and kernels before
+ * 6.2 forget by that what ranks were bound to: they are bound again when the cores are back. */
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/proc.h"
+#include "containment/job-cgroup/parents.h"
+#include "starter/binding/gpu-shares.h"
+#include "starter/binding/rank-binding.h"
+#include "starter/containment/step-containment.h"
+#include "starter/ranks/ranks-private.h"
+#include "starter/tunables.h"
+#include "wire/messages/launch.h"
+
+/* ---- what others may have meanwhile ----------------------------------------------------------
+ */
+
+/* GPUs that are not dealt to ranks are for all steps of the job: they are this one's while it is
+ * the only one here. */
+static bool is_alone_in_job(const char *place)
+{
+    AUTO_DIR DIR *d = opendir(place);
+    struct dirent *e;
+    unsigned n = 0;
+    while (d && (e = readdir(d)))
+        n += !strncmp(e->d_name, "mprun.", strlen("mprun."));
+    return n == 1;
+}
+
+static void find_gpus(const struct ranks *all, char ret[GPU_LIST_MAX])
+{
+    const struct grant_answer *a = &all->with->containment->answer;
+    ret[0] = 0;
+    if (all->with->gpus->is_asked)
+        gpu_shares_of_all(all->with->gpus, ret);
+    else if (is_alone_in_job(a->v2))
+        snprintf(ret, GPU_LIST_MAX, "%s", a->gpus);
+}
+
+static bool lends(const struct ranks *all)
+{
+    const struct grant_answer *a = &all->with->containment->answer;
+    return a->lends && a->v2[0];
+}
+
+static void tell_mprund(struct ranks *all, cgroup_daemon_fn answered)
+{
+    const struct step_containment *c = all->with->containment;
+    struct error e = {.text = ""};
+    struct idset threads = {0};
+    char below[GRANT_CGROUP_MAX], gpus[GPU_LIST_MAX];
+    cgroup_daemon_forget(all->lending);
+    all->lending = NULL;
+    if (!lends(all) || !c->tree || !cgroup_tree_below(c->tree, c->answer.v2, below, sizeof(below)))
+        return;
+    find_gpus(all, gpus);
+    if (rank_binding_all_threads(all->with->binding, &threads) == 0)
+        all->lending =
+            cgroup_daemon_suspended(all->with->loop, below, &threads, gpus, answered, all, &e);
+    idset_free(&threads);
+    if (!all->lending)
+        log_debug("tell mprund of the suspension: %s", e.text);
+}
+
+static void lent(void *arg, const struct grant_answer *answer, const struct error *why)
+{
+    struct ranks *all = arg;
+    all->lending = NULL;
+    if (!answer)
+        log_debug("%s", why->text);
+}
+
+/* ---- and when it goes on ---------------------------------------------------------------------
+ */
+
+/* Threads that have fewer cores by their own choice keep these. */
+static void bind_thread(pid_t thread, const cpu_set_t *wanted, size_t size)
+{
+    enum { MOST = 8192 }; /* hardware threads of a machine */
+    cpu_set_t *now = CPU_ALLOC(MOST);
+    size_t room = CPU_ALLOC_SIZE(MOST);
+    bool is_within = now && sched_getaffinity(thread, room, now) == 0;
+    for (size_t i = 0; is_within && i < MOST; i++)
+        is_within = !CPU_ISSET_S(i, room, now) || CPU_ISSET_S(i, size, wanted);
+    if (!is_within)
+        (void)sched_setaffinity(thread, size, wanted);
+    CPU_FREE(now);
+}
+
+static void bind_process(pid_t pid, const cpu_set_t *wanted, size_t size)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    AUTO_DIR DIR *d = opendir(path);
+    struct dirent *e;
+    while (d && (e = readdir(d)))
+        if (e->d_name[0] != '.')
+            bind_thread((pid_t)strtol(e->d_name, NULL, 10), wanted, size);
+}
+
+static void bind_rank(const struct ranks *s, uint32_t local)
+{
+    size_t size = 0;
+    pid_t *pids = NULL;
+    cpu_set_t *wanted = rank_affinity(&s->ranks[local], &size);
+    int n = wanted ? ranks_processes(s, local, &pids) : 0;
+    for (int i = 0; i < n; i++)
+        bind_process(pids[i], wanted, size);
+    free(pids);
+    CPU_FREE(wanted);
+}
+
+static void tell_of_others(const struct ranks *all, const struct grant_answer *a, bool has_own)
+{
+    const char *host = launch_here(all->with->launch)->host;
+    if (!has_own)
+        log_warn(
+            "on %s: cores of this step went to other jobs while it was suspended: its ranks go "
+            "on unbound on hardware threads %s%s",
+            host, a->cpus, a->cores_how == GRANT_CORES_SHARED ? ", which other jobs use, too" : "");
+    if (a->text[0])
+        log_warn("on %s: GPUs %s of this step went to another job while it was suspended: both use "
+                 "them now",
+                 host, a->text);
+}
+
+static void given_back(void *arg, const struct grant_answer *answer, const struct error *why)
+{
+    struct ranks *all = arg;
+    struct idset threads = {0}, has = {0};
+    all->lending = NULL;
+    if (!answer) {
+        log_warn("on %s: what mprund lent of this step is perhaps not back: %s",
+                 launch_here(all->with->launch)->host, why->text);
+        return;
+    }
+    bool has_own = true;
+    if (answer->cores_how != GRANT_CORES_ALL &&
+        rank_binding_all_threads(all->with->binding, &threads) == 0 &&
+        idset_parse(answer->cpus, &has, NULL) == 0) {
+        idset_subtract(&threads, &has);
+        has_own = idset_count(&threads) == 0 && answer->cores_how != GRANT_CORES_SHARED;
+    }
+    for (struct ranks *s = all; has_own && s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            bind_rank(s, i);
+    tell_of_others(all, answer, has_own);
+    idset_free(&threads);
+    idset_free(&has);
+}
+
+/* ---- stopped and frozen ----------------------------------------------------------------------
+ */
+
+static bool is_stopped(const struct ranks *s, uint32_t local)
+{
+    pid_t *pids = NULL;
+    int n = ranks_processes(s, local, &pids);
+    bool is = true;
+    for (int i = 0; is && i < n; i++) {
+        struct proc_stat st;
+        is = proc_stat_read(pids[i], &st) < 0 || strchr("TtZX", st.state);
+    }
+    free(pids);
+    return is;
+}
+
+static bool are_stopped(const struct ranks *all)
+{
+    for (const struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (!is_stopped(s, i))
+                return false;
+    return true;
+}
+
+/* STOP is what parents, managers and ps see, and all there is without a cgroup. A frozen process
+ * would take its STOP when it is thawed, so these come first; what does not take it, and what was
+ * forked meanwhile, is frozen all the same. */
+static void freeze_stopped(void *arg)
+{
+    struct ranks *all = arg;
+    struct cgroup_tree *tree = all->with->containment->tree;
+    bool is_late = loop_now() - all->suspended >= STOP_SECONDS;
+    if (!are_stopped(all) && !is_late) {
+        loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
+        return;
+    }
+    int done = tree ? cgroup_tree_freeze(tree, true) : -1;
+    if (done > 0)
+        tell_mprund(all, lent);
+    else if (done == 0 && !is_late && lends(all))
+        loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
+}
+
+void ranks_suspend(struct ranks *all)
+{
+    if (!all->with) /* before LAUNCH */
+        return;
+    all->suspended = all->suspended ? all->suspended : loop_now();
+    ranks_signal(all, SIGSTOP);
+    loop_timer_stop(&all->freeze);
+    loop_timer_init(&all->freeze, all->with->loop, freeze_stopped, all);
+    loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
+}
+
+void ranks_resume(struct ranks *all)
+{
+    if (!all->with)
+        return;
+    struct cgroup_tree *tree = all->with->containment->tree;
+    double pause = all->suspended ? loop_now() - all->suspended : 0;
+    for (struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->ranks[i].state == RANK_RUNNING)
+                s->ranks[i].paused += pause;
+    all->suspended = 0;
+    loop_timer_stop(&all->freeze);
+    if (tree)
+        (void)cgroup_tree_freeze(tree, false);
+    ranks_signal(all, SIGCONT);
+    if (pause > 0)
+        tell_mprund(all, given_back);
+}
