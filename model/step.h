@@ -108,6 +108,7 @@ struct step {
     struct limits rank_limits; /* --mem-per-rank */
     struct limits host_limits; /* --mem */
     unsigned pmi;              /* of enum pmi_kind */
+    bool pmi_is_expected;      /* a program is linked with MPI or PMI */
     enum stdin_target stdin_target;
     uint32_t stdin_rank;
     char *stdin_file; /* STDIN_FILE: %r stands for the rank, %h for its host; else NULL or "" */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mppmi - serves PMIx to the ranks of one host
  *
- *     mppmi --fd N      started by mpstarter's worker, never by people
+ *     mppmi --fd N        started by mpstarter's worker, never by people
+ *     mppmi --variables   when mprun is built: what ranks are told before mppmi runs
  *
  * Descriptor N is a socket to the worker. It lives as long as that socket does. */
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "pmix-server/pmix/nspace.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/spawn.h"
+#include "pmix-server/pmix/variables.h"
 #include "pmix-server/server.h"
 
 /* Only the worker ends mppmi; signals to the job's processes are for its ranks. */
@@ -187,7 +189,9 @@ static int run_program(int argc, char **argv)
     log_open("mppmi", LOG_WARN);
     log_set_escape(text_escape);
     ignore_signals();
-    if (parse_fd(argc, argv, &fd, &err) < 0 || !(p.topology = library_prepare(fd, &err)) ||
+    if (argc == 2 && strcmp(argv[1], "--variables") == 0)
+        _exit(variables_print());
+    if (parse_fd(argc, argv, &fd, &err) < 0 || !(p.topology = library_prepare(&err)) ||
         server_open(&p.server, fd, &events, &err) < 0) {
         log_error("%s", err.text);
         return 1;

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "pmix-server/pmix/library.h"
+#include "pmix-server/pmix/library-socket.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
@@ -28,11 +30,17 @@ int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err)
     s->directory = bytes_dup(&m->directory);
     s->hostname = bytes_dup(&m->hostname);
     s->step_id = bytes_dup(&m->step_id);
-    if (!s->directory || !s->hostname || !s->step_id)
+    if (m->n_variables)
+        s->given_variables = strings_unpack(m->variables, m->n_variables);
+    if (!s->directory || !s->hostname || !s->step_id || (m->n_variables && !s->given_variables))
         return error_errno(err, ENOMEM, "start the PMIx library");
     if (s->directory[0] != '/' || !s->hostname[0])
         return error_set(err, EINVAL, "start the PMIx library: no directory, or no name, given");
-    return 0;
+    if (m->pmix_fd) {
+        library_socket_use((int)m->pmix_fd);
+        library_share_by_sending();
+    }
+    return m->simple_pmi_fd ? simple_pmi_listen(s, (int)m->simple_pmi_fd, err) : 0;
 }
 
 void server_add_world(struct server *s, struct world *w)

@@ -23,16 +23,17 @@ struct server {
     struct bridge bridge;
     struct requests requests; /* asked of the launcher, not answered yet */
     struct collectives collectives;
-    struct simple_pmi simple_pmi; /* listens when a world offers PMI-1 or PMI-2 */
-    struct world *worlds;         /* of the step, the newest first */
-    struct world *others;         /* of other steps: ranks here have been connected with them */
-    char *directory;              /* for files of this server; NULL before PMI_INIT */
-    char *hostname;               /* NULL before PMI_INIT */
-    char *step_id;                /* NULL before PMI_INIT */
-    bool had_clients;             /* a rank or a tool has connected to the PMIx library */
-    bool ending;                  /* PMI_END has come */
-    int busy;                     /* worlds that the library's thread works on */
-    int exit_code;                /* not 0: the server has failed, and ignores further messages */
+    struct simple_pmi simple_pmi;
+    struct world *worlds;   /* of the step, the newest first */
+    struct world *others;   /* of other steps: ranks here have been connected with them */
+    char *directory;        /* for files of this server; NULL before PMI_INIT */
+    char *hostname;         /* NULL before PMI_INIT */
+    char *step_id;          /* NULL before PMI_INIT */
+    char **given_variables; /* that ranks of world 0 have got already; NULL: none */
+    bool had_clients;       /* a rank or a tool has connected to the PMIx library */
+    bool ending;            /* PMI_END has come */
+    int busy;               /* worlds that the library's thread works on */
+    int exit_code;          /* not 0: the server has failed, and ignores further messages */
 };
 
 /* Makes everything that does not depend on the step. Takes fd, the worker's socket. -1 with err. */

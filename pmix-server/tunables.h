@@ -39,8 +39,6 @@ enum {
     /* Bytes of heap in use: with more, tools get no output of ranks. */
     IOF_HEAP_MAX = 64 * 1024 * 1024,
 
-    /* Bytes of heap that are touched before they are needed: what a start of the PMIx library
-     * allocates; and how many free bytes the heap keeps, so that none of it is given back. */
-    PREFAULT_HEAP = 512 * 1024,
-    PREFAULT_KEEP = 16 * 1024 * 1024,
+    /* Free bytes that the heap keeps: none of it is given back and asked for again. */
+    HEAP_KEEP = 16 * 1024 * 1024,
 };

@@ -85,7 +85,7 @@ static void own_processes(const struct host *h, pid_t ret[4])
 {
     ret[0] = getpid();
     ret[1] = h->with.keeper;
-    ret[2] = h->with.pmi ? h->with.pmi->pid : ret[0];
+    ret[2] = h->with.pmi && h->with.pmi->pid ? h->with.pmi->pid : ret[0];
     ret[3] = h->launcher ? h->launcher : ret[0];
 }
 
@@ -109,13 +109,13 @@ static void begin_containment(void *arg)
     loop_defer_schedule(&h->turn);
 }
 
-/* Cgroups are made while mppmi initialises. */
+/* Cgroups are made while mppmi initialises, where ranks have to wait for it. */
 static void begin_slow_parts(struct host *h)
 {
     pid_t self[4];
-    own_processes(h, self);
     if (h->with.pmi)
         pmi_server_begin(h->with.pmi);
+    own_processes(h, self);
     containment_find_place(&h->containment, &h->launch.step, h->launch.host_index, self,
                            begin_containment, h);
 }

@@ -44,6 +44,11 @@
 
 /* Seconds for an answer, or the end, of a server that has nothing else to do. */
 #define PMI_ANSWER_SECONDS 10
+/* Seconds after which it is started though no rank has asked for it: tools may attach. */
+#define PMI_LATE_SECONDS 1
+/* Ranks of a step that have their data sent by the PMIx library. Those of a larger one wait for the
+ * library's shared memory: each rank knows all others, which takes much memory on a large host. */
+#define PMIX_SENDS_RANKS 512
 /* Seconds for its start on a busy machine. */
 #define PMI_READY_SECONDS 60
 /* Seconds for a place in its queue of connections, where thousands of ranks may wait. */

@@ -58,6 +58,21 @@ static bool find(const struct step_plan *p, struct lone *ret)
     return false;
 }
 
+bool mpi_is_needed(const struct step_plan *p)
+{
+    for (size_t i = 0; i < p->step.napps; i++) {
+        const struct app *app = &p->step.apps[i];
+        AUTO_FREE char *path = NULL;
+        if (spawn_resolve(app->argv[0], app->envp, app->directory, &path, NULL) < 0)
+            continue;
+        AUTO_FREE char *mpi = libraries_needed(path, "libmpi");
+        AUTO_FREE char *pmi = libraries_needed(path, "libpmi");
+        if (mpi || pmi)
+            return true;
+    }
+    return false;
+}
+
 bool lone_ranks_foresee(const struct step_plan *p)
 {
     struct lone l;

@@ -2,13 +2,10 @@
 #include "pmix-server/pmix/library.h"
 
 #include <errno.h>
-#include <link.h>
 #include <malloc.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,51 +18,6 @@
 #include "pmix-server/pmix/nspace.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/server.h"
-
-#ifndef MADV_POPULATE_READ /* Linux 5.14; an older kernel refuses, and nothing is lost */
-#define MADV_POPULATE_READ  22
-#define MADV_POPULATE_WRITE 23
-#endif
-
-static int prefault_library(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    if (!info->dlpi_name || !strstr(info->dlpi_name, "/libpmix."))
-        return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + p->p_vaddr;
-        uintptr_t from = start & ~(page - 1);
-        if (p->p_type == PT_LOAD)
-            madvise((void *)from, start + p->p_memsz - from,
-                    p->p_flags & PF_W ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
-    }
-    return 0;
-}
-
-static void prefault_heap(void)
-{
-    void *p = malloc(PREFAULT_HEAP);
-    if (p)
-        explicit_bzero(p, PREFAULT_HEAP); /* a write that the compiler cannot drop */
-    free(p);
-}
-
-/* mppmi starts before everything else and waits for the topology. Then the whole step waits for the
- * start of the PMIx library, which is a third faster (2.2 ms instead of 3.3) when the library's
- * code is mapped and its heap is there. */
-static void prefault(int fd)
-{
-    /* All three threads share one heap, which is small and never given back. */
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_TRIM_THRESHOLD, PREFAULT_KEEP);
-    mallopt(M_MMAP_THRESHOLD, PREFAULT_KEEP);
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    if (poll(&p, 1, 0) != 0)
-        return;
-    dl_iterate_phdr(prefault_library, NULL);
-    prefault_heap();
-}
 
 /* An outer launcher has set these for mppmi as one of its own processes; the library would act on
  * them, its security mode among others. Parameters that a user sets begin with PMIX_MCA_. */
@@ -85,12 +37,9 @@ static void forget_outer_pmix(void)
     }
 }
 
-/* The library's shared memory is files, which `ulimit -f` may keep too small: it sends instead. */
-static void share_by_sending(void)
+void library_share_by_sending(void)
 {
-    struct rlimit size;
-    if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY)
-        setenv("PMIX_MCA_gds", "hash", 0);
+    setenv("PMIX_MCA_gds", "hash", 0);
 }
 
 /* Output that nobody wants any more is not to be kept, and 0 means without a limit. */
@@ -99,14 +48,19 @@ static void keep_no_output(void)
     setenv("PMIX_MCA_pmix_max_iof_cache", "1", 0);
 }
 
-struct hwloc_topology *library_prepare(int fd, struct error *err)
+struct hwloc_topology *library_prepare(struct error *err)
 {
     hwloc_topology_t topology = NULL;
-    prefault(fd);
+    struct rlimit size;
+    /* All three threads share one heap, which is small and never given back. */
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEEP);
+    mallopt(M_MMAP_THRESHOLD, HEAP_KEEP);
     /* Plug-ins of hwloc load X11, OpenCL and libxml2; a topology in memory needs none of them. */
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
     forget_outer_pmix();
-    share_by_sending();
+    if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY)
+        library_share_by_sending();
     keep_no_output();
     if (hwloc_topology_init(&topology) < 0)
         error_errno(err, errno, "make a topology");

@@ -17,17 +17,14 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/path.h"
+#include "common/words.h"
 #include "model/step.h"
 #include "pmix-server/pmix/infos.h"
+#include "pmix-server/pmix/library-socket.h"
+#include "pmix-server/pmix/variables.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
-
-/* Beside what the library says, Open MPI 4 needs to be told that it was started: without the first
- * it takes every rank for a world of its own, without the second it may bind ranks itself. */
-static const char *const open_mpi_env[] = {"OMPI_MCA_schizo=^orte",
-                                           "OMPI_MCA_orte_externally_bound=1"};
-enum { OPEN_MPI_ENV = sizeof(open_mpi_env) / sizeof(open_mpi_env[0]) };
 
 /* The session directory of the world's ranks here, ours when the starter named none, with one for
  * each rank in it. */
@@ -55,24 +52,27 @@ static int session_directory(const struct server *s, const struct world *w, char
     return 0;
 }
 
-/* All but the one variable that differs from rank to rank. */
-static int send_ready(const struct server *s, const struct world *w, char **env, struct error *err)
+/* The library knows the ranks of the world, if it is for it at all (env). Those of the first one
+ * may have been started before. */
+static int send_ready(struct server *s, const struct world *w, char **env, struct error *err)
 {
+    AUTO_FREE const char **list = variables_of_ranks(env);
     size_t n = 0;
-    while (env && env[n])
+    while (list && list[n])
         n++;
-    AUTO_FREE ProtobufCBinaryData *all = calloc(n + OPEN_MPI_ENV, sizeof(*all));
-    if (!all)
+    AUTO_FREE ProtobufCBinaryData *all = calloc(n + 1, sizeof(*all));
+    if (!list || !all)
         return error_errno(err, ENOMEM, "make the environment of world %u", w->number);
+    if (s->given_variables && variables_compare(s->given_variables, list, err) < 0)
+        return -1;
+    words_free(s->given_variables);
+    s->given_variables = NULL;
+    library_socket_open();
     Mprun__PmiReady ready = MPRUN__PMI_READY__INIT;
     ready.world = w->number;
     ready.env = all;
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(env[i], "PMIX_RANK=", 10))
-            all[ready.n_env++] = bytes_of(env[i]);
-    for (size_t i = 0; n && i < OPEN_MPI_ENV; i++)
-        all[ready.n_env++] = bytes_of(open_mpi_env[i]);
-    ready.simple_pmi_socket = bytes_of(s->simple_pmi.address.sun_path);
+    for (; ready.n_env < n; ready.n_env++)
+        all[ready.n_env] = bytes_of(list[ready.n_env]);
     link_send(s->link, FRAME_PMI_READY, &ready.base);
     link_flush(s->link);
     return 0;
@@ -190,8 +190,8 @@ int nspace_register(struct server *s, const Mprun__PmiWorld *m, struct error *er
     if (!w)
         return -1;
     server_add_world(s, w);
-    if ((m->pmi & PMI_KINDS_SIMPLE) && simple_pmi_listen(s, err) < 0)
-        return -1;
+    for (size_t i = 0; i < m->n_connections; i++)
+        simple_pmi_adopt(&s->simple_pmi, m->connections[i]);
     return m->pmi & PMI_KIND_PMIX ? register_world(s, w, err) : send_ready(s, w, NULL, err);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/fdio.h"
 #include "model/step.h"
 #include "pmix-server/pmix/spawn.h"
 #include "pmix-server/server.h"
@@ -126,6 +127,16 @@ static void take_requests(struct connection *c)
     }
 }
 
+/* -1: the rank is not one of this host. */
+static int identify(struct connection *c, uint32_t world, uint32_t rank)
+{
+    const struct world *w = world_by_number(c->pmi->server->worlds, world);
+    c->rank = rank;
+    if (w && world_is_local(w, rank))
+        c->space = space_for(c->pmi, w);
+    return c->space ? 0 : -1;
+}
+
 /* 0 when the connection has a rank, -1 when it was dropped or has to wait. */
 static int take_hello(struct connection *c)
 {
@@ -134,11 +145,7 @@ static int take_hello(struct connection *c)
     if (buffer_len(&c->in) < SIMPLE_PMI_HELLO)
         return -1;
     const uint8_t *hello = buffer_ptr(&c->in);
-    const struct world *w = world_by_number(c->pmi->server->worlds, get32(hello));
-    c->rank = get32(hello + 4);
-    if (w && world_is_local(w, c->rank))
-        c->space = space_for(c->pmi, w);
-    if (!c->space) {
+    if (identify(c, get32(hello), get32(hello + 4)) < 0) {
         connection_destroy(c);
         return -1;
     }
@@ -174,24 +181,39 @@ static void connection_ready(void *arg, int fd, unsigned events)
         connection_read(c);
 }
 
+/* Takes fd. NULL: out of memory. */
+static struct connection *connection_create(struct simple_pmi *p, int fd)
+{
+    struct connection *c = calloc(1, sizeof(*c));
+    if (c)
+        c->io = loop_io_create(p->server->loop, fd, LOOP_READ, connection_ready, c);
+    if (!c || !c->io) {
+        free(c);
+        close(fd);
+        return NULL;
+    }
+    c->pmi = p;
+    c->fd = fd;
+    c->dialect = &pmi1_dialect;
+    LIST_INSERT_HEAD(&p->connections, c, list);
+    return c;
+}
+
 static void listener_ready(void *arg, int fd, unsigned events)
 {
     struct simple_pmi *p = arg;
     int got;
-    while ((got = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-        struct connection *c = calloc(1, sizeof(*c));
-        if (c)
-            c->io = loop_io_create(p->server->loop, got, LOOP_READ, connection_ready, c);
-        if (!c || !c->io) {
-            free(c);
-            close(got);
-            continue;
-        }
-        c->pmi = p;
-        c->fd = got;
-        c->dialect = &pmi1_dialect;
-        LIST_INSERT_HEAD(&p->connections, c, list);
-    }
+    while ((got = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        connection_create(p, got);
+}
+
+void simple_pmi_adopt(struct simple_pmi *p, const Mprun__PmiConnection *m)
+{
+    struct connection *c = NULL;
+    if (m->name && fd_set_nonblock((int)m->fd, 1) == 0)
+        c = connection_create(p, (int)m->fd);
+    if (c && identify(c, m->name->world, m->name->rank) < 0)
+        connection_destroy(c);
 }
 
 /* A rank that aborts does not wait for an answer: its last words may be unread. What is there now
@@ -222,22 +244,10 @@ void simple_pmi_world_ended(struct simple_pmi *p, uint32_t world)
     space_destroy(s);
 }
 
-int simple_pmi_listen(struct server *s, struct error *err)
+int simple_pmi_listen(struct server *s, int fd, struct error *err)
 {
     struct simple_pmi *p = &s->simple_pmi;
-    if (p->io)
-        return 0;
     p->server = s;
-    p->address.sun_family = AF_UNIX;
-    int n = snprintf(p->address.sun_path, sizeof(p->address.sun_path), "%s/pmi", s->directory);
-    if (n >= (int)sizeof(p->address.sun_path))
-        return error_set(err, ENAMETOOLONG,
-                         "listen for PMI: '%s/pmi' is longer than the name of a socket can be",
-                         s->directory);
-    p->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (p->fd < 0 || bind(p->fd, (struct sockaddr *)&p->address, sizeof(p->address)) < 0 ||
-        listen(p->fd, SOMAXCONN) < 0)
-        return error_errno(err, errno, "listen for PMI at '%s'", p->address.sun_path);
-    p->io = loop_io_create(s->loop, p->fd, LOOP_READ, listener_ready, p);
-    return p->io ? 0 : error_errno(err, ENOMEM, "listen for PMI at '%s'", p->address.sun_path);
+    p->io = loop_io_create(s->loop, fd, LOOP_READ, listener_ready, p);
+    return p->io ? 0 : error_errno(err, ENOMEM, "listen for PMI");
 }

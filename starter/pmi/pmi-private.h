@@ -6,10 +6,11 @@
 
 #include "starter/pmi/pmi-server.h"
 
-/* pmi-world.c: make mppmi's directories in the step's, and tell it of its host (PMI_INIT), and of a
- * world (PMI_WORLD). Sends less when memory is out; the server is then not ready in time. */
-void pmi_init_send(struct link *server, const struct starter_services *s);
-void pmi_world_send(struct link *server, const struct starter_services *s);
+/* pmi-world.c: make mppmi's directory in the step's; tell it of its host (PMI_INIT), and of a world
+ * (PMI_WORLD). Sends less when memory is out; the server is then not ready in time. */
+void pmi_directory_make(struct pmi_server *p);
+void pmi_init_send(const struct pmi_server *p);
+void pmi_world_send(const struct pmi_server *p, const struct starter_services *world);
 
 /* simple-pmi-connect.c: connect a rank to mppmi's socket for PMI-1 and PMI-2, and say which rank
  * has this connection. A descriptor, or -1 with errno; ECONNREFUSED: mppmi is about to end. */

@@ -18,11 +18,13 @@
 #include "common/reaper.h"
 #include "common/spawn.h"
 #include "model/rank-end.h"
+#include "model/step.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
 #include "starter/io/rank-io.h"
 #include "starter/links/uplink.h"
 #include "starter/pmi/pmi-private.h"
+#include "starter/pmi/pmix-variables.h"
 #include "starter/tunables.h"
 #include "starter/services.h"
 #include "starter/ending/step-end.h"
@@ -69,17 +71,12 @@ static int take_ready(void *server, void *message)
 {
     struct pmi_server *p = server;
     const Mprun__PmiReady *m = message;
-    char **env = calloc(m->n_env + 1, sizeof(*env));
-    for (size_t i = 0, k = 0; env && i < m->n_env; i++)
-        if ((env[k] = bytes_dup(&m->env[i])))
-            k++;
     if (p->worlds_asked)
         p->worlds_asked--;
-    if (m->simple_pmi_socket.len > 0 && m->simple_pmi_socket.len < sizeof(p->simple_pmi.sun_path)) {
-        p->simple_pmi.sun_family = AF_UNIX;
-        memcpy(p->simple_pmi.sun_path, m->simple_pmi_socket.data, m->simple_pmi_socket.len);
-    }
-    p->events->ready(p->arg, m->world, env);
+    p->has_served = true;
+    if (m->world > 0 || !p->ranks_are_ready)
+        p->events->ready(p->arg, m->world, strings_unpack(m->env, m->n_env));
+    p->ranks_are_ready = true;
     return 0;
 }
 
@@ -91,16 +88,20 @@ static void explain_space(const char *directory, char *text, size_t size)
         snprintf(text, size, "; there is no space left where '%s' is", directory);
 }
 
-static int take_failed(void *server, void *message)
+static void cannot_serve(const struct pmi_server *p, const char *why)
 {
-    struct pmi_server *p = server;
-    const Mprun__PmiFailed *m = message;
     char text[1024], space[200] = "";
     if (p->services->directories->main.path[0])
         explain_space(host_directories_memory(p->services->directories), space, sizeof(space));
-    snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name, m->text,
+    snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name, why,
              space);
     step_end_cannot_run(p->services->end, EXIT_CODE_MPRUN, text);
+}
+
+static int take_failed(void *server, void *message)
+{
+    const Mprun__PmiFailed *m = message;
+    cannot_serve(server, m->text);
     return 0;
 }
 
@@ -226,67 +227,101 @@ static void server_ended(void *arg, pid_t pid, int status, const struct rusage *
     p->events->ended(p->arg, why, code);
 }
 
-static int spawn_server(struct pmi_server *p, const char *path, int fd, int text_fd,
-                        struct error *err)
+/* What it inherits beside standard error: its link to us, and what ranks connect to. */
+static int *inherited(const struct first_contact *c, int link, size_t *ret_n)
+{
+    size_t n = 0;
+    int *fds = calloc(c->nconnections + 3, sizeof(*fds));
+    if (!fds)
+        return NULL;
+    fds[n++] = link;
+    if (c->pmix_fd >= 0)
+        fds[n++] = c->pmix_fd;
+    if (c->simple_pmi_fd >= 0)
+        fds[n++] = c->simple_pmi_fd;
+    for (size_t i = 0; i < c->nconnections; i++)
+        if (c->connections[i].fd >= 0)
+            fds[n++] = c->connections[i].fd;
+    *ret_n = n;
+    return fds;
+}
+
+static int spawn_server(struct pmi_server *p, int fd, int text_fd, struct error *err)
 {
     char number[16];
     char *argv[] = {"mppmi", "--fd", number, NULL};
     struct spawn s;
     snprintf(number, sizeof(number), "%d", fd);
     spawn_init(&s);
-    s.path = path;
+    s.path = p->path;
     s.argv = argv;
     s.envp = environ;
     s.fds[2] = text_fd;
-    s.keep_fds = &fd;
-    s.nkeep_fds = 1;
+    AUTO_FREE int *fds = inherited(&p->contact, fd, &s.nkeep_fds);
+    if (!fds)
+        return error_errno(err, ENOMEM, "start the PMI server");
+    s.keep_fds = fds;
     s.parent_death_signal = SIGKILL;
-    p->pid = spawn_process(&s, NULL, err);
-    if (p->pid < 0)
+    pid_t pid = spawn_process(&s, NULL, err);
+    if (pid < 0)
         return -1;
+    p->pid = pid;
     fault_register("mppmi", p->pid);
     return reaper_add(p->services->reaper, p->pid, server_ended, p);
 }
 
 static int start(struct pmi_server *p, struct error *err)
 {
-    static const char *const beside[] = {"mppmi", "../pmix-server/mppmi", NULL};
     struct link_options trusted = {.role = LINK_TRUSTED};
-    AUTO_FREE char *path = path_find_helper(beside, PKGLIBEXECDIR "/mppmi", err);
     AUTO_CLOSE int theirs = -1;
     AUTO_CLOSE int text_write = -1;
     int pair[2];
-    if (!path || server_stderr_open(p, &text_write, err) < 0)
+    p->listens_instead = false;
+    loop_timer_stop(&p->late);
+    if (server_stderr_open(p, &text_write, err) < 0)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, errno, "connect to the PMI server");
     theirs = pair[1];
     p->link =
         link_create(p->services->loop, pair[0], pair[0], &trusted, "mppmi", &link_events, p, err);
-    if (!p->link || spawn_server(p, path, theirs, text_write, err) < 0)
+    if (!p->link || spawn_server(p, theirs, text_write, err) < 0)
         return error_context(err, "start the PMI server");
+    pmi_init_send(p);
+    pmi_server_add_world(p, p->services);
+    first_contact_close(&p->contact);
     return 0;
+}
+
+/* The server is needed now. */
+static void need(void *arg)
+{
+    struct pmi_server *p = arg;
+    struct error err;
+    if (p->listens_instead && start(p, &err) < 0)
+        cannot_serve(p, err.text);
 }
 
 struct pmi_server *pmi_server_create(const struct starter_services *services,
                                      const struct pmi_server_events *events, void *arg,
                                      struct error *err)
 {
-    struct pmi_server *p = calloc(1, sizeof(*p));
+    static const char *const beside[] = {"mppmi", "../pmix-server/mppmi", NULL};
+    AUTO_FREE char *path = path_find_helper(beside, PKGLIBEXECDIR "/mppmi", err);
+    struct pmi_server *p = path ? calloc(1, sizeof(*p)) : NULL;
     if (!p) {
-        error_errno(err, ENOMEM, "start the PMI server");
+        if (path)
+            error_errno(err, ENOMEM, "start the PMI server");
         return NULL;
     }
     *p = (struct pmi_server){.services = services,
                              .events = events,
                              .arg = arg,
                              .host_name = services->hostname,
+                             .path = take_ptr(path),
                              .text.fd = -1};
     loop_timer_init(&p->watch, services->loop, answer_due, p);
-    if (start(p, err) < 0) {
-        pmi_server_destroy(p);
-        return NULL;
-    }
+    loop_timer_init(&p->late, services->loop, need, p);
     return p;
 }
 
@@ -298,62 +333,104 @@ void pmi_server_destroy(struct pmi_server *p)
         reaper_remove(p->services->reaper, p->pid);
     link_destroy(p->link);
     server_stderr_close(p);
+    first_contact_close(&p->contact);
     loop_timer_stop(&p->watch);
+    loop_timer_stop(&p->late);
+    free(p->path);
     free(p);
 }
 
 /* ---- what the worker asks of it -------------------------------------------------------------- */
 
+/* NULL: ranks have to wait for the server's. */
+static char **foresee_variables(const struct pmi_server *p)
+{
+    const struct step *step = &p->services->launch->step;
+    const struct pmix_world world = {step->nspace, p->host_name, p->directory,
+                                     p->contact.pmix_port};
+    if (!(step->pmi & PMI_KIND_PMIX))
+        return strings_unpack(NULL, 0);
+    return step->nranks <= PMIX_SENDS_RANKS ? pmix_variables_foresee(p->path, &world) : NULL;
+}
+
 void pmi_server_begin(struct pmi_server *p)
 {
-    p->host_name = launch_here(p->services->launch)->host;
-    if (!p->link)
+    const struct launch *l = p->services->launch;
+    struct error err;
+    p->host_name = launch_here(l)->host;
+    p->listens_instead = true;
+    pmi_directory_make(p);
+    if (first_contact_open(&p->contact, p->services->loop, p->directory, l->step.pmi, need, p,
+                           &err) < 0) {
+        cannot_serve(p, err.text);
         return;
-    pmi_init_send(p->link, p->services);
-    pmi_server_add_world(p, p->services);
+    }
+    char **env = foresee_variables(p);
+    if (env) {
+        p->ranks_are_ready = true;
+        p->events->ready(p->arg, 0, env);
+    } else {
+        first_contact_leave_pmix(&p->contact);
+    }
+    if (!env || l->step.pmi_is_expected)
+        need(p);
+    else
+        loop_timer_start(&p->late, PMI_LATE_SECONDS, 0);
+}
+
+bool pmi_server_has_ended(const struct pmi_server *p)
+{
+    return !p->listens_instead && !p->link;
 }
 
 void pmi_server_add_world(struct pmi_server *p, const struct starter_services *world)
 {
+    need(p);
     if (!p->link)
         return;
-    pmi_world_send(p->link, world);
+    pmi_world_send(p, world);
     p->worlds_asked++;
     expect_answer(p);
 }
 
 int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct error *err)
 {
-    if (!p->simple_pmi.sun_path[0])
-        return error_set(err, ENOTCONN,
-                         "connect to the PMI server: it serves neither PMI-1 nor PMI-2");
-    int fd = simple_pmi_connect(&p->simple_pmi, rank), why = errno;
+    if (p->listens_instead)
+        return first_contact_connect(&p->contact, rank, err);
+    int fd = simple_pmi_connect(&p->contact.simple_pmi, rank), why = errno;
     if (fd >= 0)
         return fd;
     if (why == ECONNREFUSED || why == EPIPE || why == ECONNRESET) { /* it is about to end */
         p->refuses = true;
         expect_answer(p);
     }
-    return error_errno(err, why, "connect to the PMI server at '%s'", p->simple_pmi.sun_path);
+    return error_errno(err, why, "connect to the PMI server at '%s'",
+                       p->contact.simple_pmi.sun_path);
 }
 
-void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank)
+bool pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank)
 {
     Mprun__PmiGone m = MPRUN__PMI_GONE__INIT;
     Mprun__RankName name;
+    if (p->listens_instead && first_contact_has_words(&p->contact, rank))
+        need(p);
+    if (!p->pid)
+        return false;
     rank_name_pack(rank, &name);
     m.name = &name;
     if (!p->link)
-        return; /* the server is about to end, and ended() answers for all ranks */
+        return true; /* the server is about to end, and ended() answers for all ranks */
     link_send(p->link, FRAME_PMI_GONE, &m.base);
     p->gone_asked++;
     if (p->gone_asked == 1)
         expect_answer(p);
+    return true;
 }
 
 void pmi_server_pass_down(struct pmi_server *p, enum frame_type type, const uint8_t *payload,
                           size_t n)
 {
+    need(p);
     if (p->link)
         link_send_bytes(p->link, type, payload, n);
 }
@@ -363,6 +440,12 @@ void pmi_server_end(struct pmi_server *p)
     if (p->is_asked_to_end)
         return;
     p->is_asked_to_end = true;
+    if (p->listens_instead) { /* nobody has needed it */
+        p->listens_instead = false;
+        loop_timer_stop(&p->late);
+        first_contact_close(&p->contact);
+        return;
+    }
     expect_answer(p);
     if (p->link)
         link_send_bytes(p->link, FRAME_PMI_END, NULL, 0);

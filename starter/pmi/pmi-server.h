@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmi-server.h - mppmi, the PMI server of this host: its process, and the messages with it
  *
- * The worker starts mppmi as early as possible, tells it of the world once LAUNCH has come, and
- * passes on what mprun and mppmi say to each other. A server that gives no answer is killed; when
- * it ends early, the step cannot go on. */
+ * The worker listens in its place, and starts it when a rank connects (first-contact.h), when mprun
+ * has something for it, and at the latest PMI_LATE_SECONDS after the world is there, for tools.
+ * Then it passes on what mprun and mppmi say to each other. A server that gives no answer is
+ * killed; when it ends early, the step cannot go on. */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/resource.h>
-#include <sys/un.h>
 
 #include "model/rank-name.h"
+#include "starter/pmi/first-contact.h"
 #include "wire/link/link.h"
 
 struct starter_services;
@@ -31,7 +32,7 @@ struct pmi_server_events {
 };
 
 struct pmi_server { /* others only read the first part */
-    pid_t pid;      /* 0: it has ended */
+    pid_t pid;      /* 0: it does not run yet, or has ended */
     bool refuses;   /* a connection of a rank: it is about to end, or is killed after a while, and
                      * that is the cause to tell */
     struct rusage usage; /* once it has ended */
@@ -40,15 +41,21 @@ struct pmi_server { /* others only read the first part */
     const struct pmi_server_events *events;
     void *arg;
     const char *host_name;
-    struct link *link;     /* NULL: closed by the server, which is about to end */
+    char *path;           /* of the program */
+    char directory[160];  /* for its files */
+    bool listens_instead; /* it does not run yet: the starter listens in its place */
+    struct first_contact contact;
+    struct loop_timer late;
+    struct link *link;     /* NULL: not yet, or closed by the server, which is about to end */
+    bool has_served;       /* its first READY has come */
+    bool ranks_are_ready;  /* ready() was called for world 0 */
     unsigned worlds_asked; /* it was told of them, and answers each with READY */
     bool is_asked_to_end;
-    bool was_killed;               /* by us, because it gave no answer */
-    bool has_told_client;          /* mprun knows that a rank has connected */
-    unsigned gone_asked;           /* PMI_GONE that are not answered yet */
-    struct loop_timer watch;       /* ticks each second while an answer is due */
-    unsigned silent;               /* ticks since it last said something */
-    struct sockaddr_un simple_pmi; /* sun_path "": neither PMI-1 nor PMI-2 is served */
+    bool was_killed;         /* by us, because it gave no answer */
+    bool has_told_client;    /* mprun knows that a rank has connected */
+    unsigned gone_asked;     /* PMI_GONE that are not answered yet */
+    struct loop_timer watch; /* ticks each second while an answer is due */
+    unsigned silent;         /* ticks since it last said something */
     struct server_stderr {
         struct loop_io *watch;
         int fd;
@@ -57,14 +64,16 @@ struct pmi_server { /* others only read the first part */
     } text;
 };
 
-/* Start the program. NULL with err. */
+/* Find the program; it is not started yet. NULL with err. */
 struct pmi_server *pmi_server_create(const struct starter_services *services,
                                      const struct pmi_server_events *events, void *arg,
                                      struct error *err);
 void pmi_server_destroy(struct pmi_server *p); /* NULL is fine */
-/* LAUNCH has come, and the step's directories and bindings are there: tell it of the world and its
- * ranks here; ready() answers. */
+/* LAUNCH has come, and the step's directories and bindings are there: wait for the first rank, or,
+ * where programs of MPI are expected, start the server at once and tell it of the world. ready()
+ * answers: before this returns, unless only the server knows the ranks' variables. */
 void pmi_server_begin(struct pmi_server *p);
+bool pmi_server_has_ended(const struct pmi_server *p); /* or is about to */
 
 /* A spawned world, whose services these are: ready() answers. */
 void pmi_server_add_world(struct pmi_server *p, const struct starter_services *world);
@@ -72,8 +81,9 @@ void pmi_server_add_world(struct pmi_server *p, const struct starter_services *w
 /* A connection that a rank inherits for PMI-1 or PMI-2 (PMI_FD); the caller closes it once the rank
  * has it. -1 with err. */
 int pmi_server_connect_rank(struct pmi_server *p, struct rank_name rank, struct error *err);
-/* A rank was reaped: ask for what the server knows of it; rank_gone() answers. */
-void pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank);
+/* A rank was reaped: ask for what the server knows of it; rank_gone() answers. False: there is
+ * nothing to know. */
+bool pmi_server_rank_gone(struct pmi_server *p, struct rank_name rank);
 /* A frame of mprun for mppmi: COLLECTED, MODEX_*. */
 void pmi_server_pass_down(struct pmi_server *p, enum frame_type type, const uint8_t *payload,
                           size_t n);

@@ -20,24 +20,26 @@
 
 /* The server makes some twenty files, which on a disk take longer than all else that it does: they
  * are in memory. Tools look for it in the main directory. */
-static void make_directory(const struct host_directories *d, char *own, size_t n)
+void pmi_directory_make(struct pmi_server *p)
 {
+    const struct host_directories *d = p->services->directories;
     char name[160];
-    snprintf(own, n, "%s/p", host_directories_memory(d));
+    snprintf(p->directory, sizeof(p->directory), "%s/p", host_directories_memory(d));
     snprintf(name, sizeof(name), "%s/p", d->main.path);
-    mkdir(own, 0700);
-    if (strcmp(own, name) != 0 && symlink(own, name) < 0)
+    mkdir(p->directory, 0700);
+    if (strcmp(p->directory, name) != 0 && symlink(p->directory, name) < 0)
         log_debug("make '%s' for tools: %s", name, strerror(errno));
 }
 
-void pmi_init_send(struct link *server, const struct starter_services *s)
+void pmi_init_send(const struct pmi_server *p)
 {
+    enum { MAX = 64 };
+    const struct starter_services *s = p->services;
     struct topology *topology = s->binding->topology;
     Mprun__PmiInit m = MPRUN__PMI_INIT__INIT;
-    char own[160];
+    ProtobufCBinaryData variables[MAX];
     size_t n = 0;
-    make_directory(s->directories, own, sizeof(own));
-    m.directory = bytes_of(own);
+    m.directory = bytes_of(p->directory);
     m.hostname = bytes_of(launch_here(s->launch)->host);
     m.step_id = bytes_of(s->launch->step.id);
     if (topology) {
@@ -45,7 +47,14 @@ void pmi_init_send(struct link *server, const struct starter_services *s)
         m.topology_xml =
             (ProtobufCBinaryData){.len = xml ? n : 0, .data = (uint8_t *)(uintptr_t)xml};
     }
-    link_send(server, FRAME_PMI_INIT, &m.base);
+    for (char **v = s->pmi_env; v && *v && m.n_variables < MAX; v++)
+        variables[m.n_variables++] = bytes_of(*v);
+    m.variables = variables;
+    if (m.n_variables)
+        m.pmix_fd = (uint32_t)p->contact.pmix_fd;
+    if (p->contact.simple_pmi_fd >= 0)
+        m.simple_pmi_fd = (uint32_t)p->contact.simple_pmi_fd;
+    link_send(p->link, FRAME_PMI_INIT, &m.base);
 }
 
 static char *bound_threads(const struct rank_binding *b, uint32_t local)
@@ -54,7 +63,41 @@ static char *bound_threads(const struct rank_binding *b, uint32_t local)
     return threads ? idset_format(threads) : strdup("");
 }
 
-void pmi_world_send(struct link *server, const struct starter_services *s)
+/* Those of ranks that were started before the server was. */
+struct packed_connections {
+    size_t n;
+    Mprun__PmiConnection *all, **list;
+    Mprun__RankName *names;
+};
+
+static int connections_pack(const struct first_contact *c, struct packed_connections *ret)
+{
+    size_t n = c->nconnections + 1;
+    *ret = (struct packed_connections){.all = calloc(n, sizeof(*ret->all)),
+                                       .list = calloc(n, sizeof(*ret->list)),
+                                       .names = calloc(n, sizeof(*ret->names))};
+    if (!ret->all || !ret->list || !ret->names)
+        return -1;
+    for (size_t i = 0; i < c->nconnections; i++) {
+        if (c->connections[i].fd < 0)
+            continue;
+        Mprun__PmiConnection *m = ret->list[ret->n] = &ret->all[ret->n];
+        mprun__pmi_connection__init(m);
+        rank_name_pack(c->connections[i].name, &ret->names[ret->n]);
+        m->name = &ret->names[ret->n++];
+        m->fd = (uint32_t)c->connections[i].fd;
+    }
+    return 0;
+}
+
+static void packed_connections_free(struct packed_connections *p)
+{
+    free(p->all);
+    free(p->list);
+    free(p->names);
+}
+
+void pmi_world_send(const struct pmi_server *p, const struct starter_services *s)
 {
     const struct launch *l = s->launch;
     uint32_t n = rank_set_count(&l->hosts[l->host_index].ranks);
@@ -63,12 +106,17 @@ void pmi_world_send(struct link *server, const struct starter_services *s)
     char own[160];
     struct packed_placements hosts;
     struct packed_apps apps;
+    struct packed_connections connections;
     AUTO_FREE char **bound = calloc(n + 1, sizeof(*bound));
     if (!bound || placements_pack(l->hosts, l->nhosts, &hosts) < 0)
         return;
     if (apps_pack(&l->step, false, &apps) < 0) {
         packed_placements_free(&hosts);
         return;
+    }
+    if (connections_pack(&p->contact, &connections) == 0) {
+        m.n_connections = connections.n;
+        m.connections = connections.list;
     }
     for (uint32_t i = 0; i < n; i++)
         bound[i] = bound_threads(s->binding, i);
@@ -90,7 +138,8 @@ void pmi_world_send(struct link *server, const struct starter_services *s)
     m.n_apps = apps.n;
     m.apps = apps.list;
     m.pmi = l->step.pmi;
-    link_send(server, FRAME_PMI_WORLD, &m.base);
+    link_send(p->link, FRAME_PMI_WORLD, &m.base);
+    packed_connections_free(&connections);
     packed_placements_free(&hosts);
     packed_apps_free(&apps);
     for (uint32_t i = 0; i < n; i++)

@@ -17,7 +17,7 @@
 static void say_line(struct pmi_server *p)
 {
     struct server_stderr *s = &p->text;
-    bool is_expected = s->line[0] == '[' && (p->services->end->has_begun || !p->services->pmi_env);
+    bool is_expected = s->line[0] == '[' && (p->services->end->has_begun || !p->has_served);
     s->line[s->n] = 0;
     if (s->n)
         log_msg(is_expected ? LOG_DEBUG : LOG_WARN, "mppmi on %s: %s", p->host_name, s->line);

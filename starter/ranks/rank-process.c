@@ -137,9 +137,7 @@ static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
     r->state = RANK_EXITED;
     s->running--;
     rank_io_rank_ended(s->with->io, r->name);
-    if (s->with->pmi && s->with->pmi->pid)
-        pmi_server_rank_gone(s->with->pmi, r->name);
-    else
+    if (!s->with->pmi || !pmi_server_rank_gone(s->with->pmi, r->name))
         rank_end(r);
 }
 

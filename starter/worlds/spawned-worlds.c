@@ -92,7 +92,7 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
     w->with.gpus = &w->gpus;
     w->with.ranks = &w->ranks;
     w->with.pmi_env = NULL;
-    if (w->with.pmi && !w->with.pmi->link)
+    if (w->with.pmi && pmi_server_has_ended(w->with.pmi))
         return error_set(err, ECONNRESET, "the PMI server has ended");
     free_parts(all);
     if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, all->with->keeper_fd,

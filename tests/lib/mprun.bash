@@ -136,6 +136,9 @@ mprun_wait() {
     wait "$MPRUN_PID"
 }
 
+# From here on ranks wait for the PMI server, as a parameter of its library is set
+begin_pmi_early() { export PMIX_MCA_mprun_test=1; }
+
 sorted() { sort <<<"$output" | tr '\n' ' '; }
 
 wait_until() {

@@ -89,6 +89,7 @@ writer_is_stuck() {
 }
 
 @test "a PMI server that was stopped does not hold up the end of a step" {
+    begin_pmi_early
     mprun_start -n 1 sh -c 'echo $PPID; until [ -e go ]; do sleep .05; done'
     wait_until 20 test -s "$MPRUN_OUT"
     server=$(child_named "$(head -1 "$MPRUN_OUT")" mppmi)
@@ -99,6 +100,7 @@ writer_is_stuck() {
 }
 
 @test "a PMI server that was stopped costs a step that is ended nothing but time" {
+    begin_pmi_early
     mprun_start --kill-grace 1 -n 2 sh -c 'echo $PPID; exec sleep 1000'
     wait_until 20 test -s "$MPRUN_OUT"
     server=$(child_named "$(head -1 "$MPRUN_OUT")" mppmi)

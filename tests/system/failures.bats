@@ -267,6 +267,7 @@ filled() {
     filled "$PWD/full" "$PWD/full" echo hello
     [ "$status" -eq 0 ]
     [ "$output" = $'hello\nhello' ]
+    begin_pmi_early
     filled /dev/shm /dev/shm true
     [ "$status" -eq 125 ]
     # the complaints of its library, which come before, do not stand beside that

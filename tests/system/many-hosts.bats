@@ -107,7 +107,7 @@ open_firewall() { ! command -v nft >/dev/null || on_root "$1" nft flush ruleset;
 
 # HOST: where processes of a step listen there, "ADDRESS PORT" a line
 doors() {
-    on_root "$1" ss -Htlnp | grep -E '"(mprun|mpstarter)"' | awk '{ print $4 }' | sed -E 's/:([0-9]+)$/ \1/; s/^[][*]+ /127.0.0.1 /; s/[][]//g'
+    on_root "$1" ss -Htlnp | grep -E '"(mprun|mpstarter)"' | grep -v ' 127\.0\.0\.1:' | awk '{ print $4 }' | sed -E 's/:([0-9]+)$/ \1/; s/^[][*]+ /127.0.0.1 /; s/[][]//g'
 }
 
 @test "--port-range holds for the doors of starters, too" {

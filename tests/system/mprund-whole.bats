@@ -132,6 +132,8 @@ all_here() { # DIRECTORY
         host=$(for h in n1 n2 n3; do [ -z "$(job_pids $h "$id" mprun)" ] || echo $h; done)
         other=$([ "$host" = n3 ] && echo n1 || echo n3)
         [ $kind != qdel ] || { on n0 qdel "$id" && continue; }
+        # the PMI server of ranks that do not ask for it starts late
+        [ $kind != mppmi ] || wait_until 20 eval '[ -n "$(victim mppmi "$id" "$host" "$other")" ]'
         pid=$(victim $kind "$id" "$host" "$other")
         echo "# $kind of job $id on $host, others on $other: ${pid:-none}"
         [ -n "$pid" ]

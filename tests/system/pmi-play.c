@@ -112,8 +112,6 @@ static void on_ready(struct play_host *h, const uint8_t *payload, size_t n)
     h->env = calloc(m->n_env + 1, sizeof(*h->env));
     for (size_t i = 0; i < m->n_env; i++)
         h->env[h->nenv++] = strndup((char *)m->env[i].data, m->env[i].len);
-    if (m->simple_pmi_socket.len)
-        h->pmi1_socket = strndup((char *)m->simple_pmi_socket.data, m->simple_pmi_socket.len);
     mprun__pmi_ready__free_unpacked(m, NULL);
 }
 
@@ -262,7 +260,8 @@ static const char *mppmi_path(char *buf, size_t n)
     return buf;
 }
 
-static pid_t exec_mppmi(int fd)
+/* It inherits its link as 3, and the socket for PMI-1 as 4. */
+static pid_t exec_mppmi(int fd, int pmi1)
 {
     char path[4096];
     mppmi_path(path, sizeof(path));
@@ -272,11 +271,23 @@ static pid_t exec_mppmi(int fd)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+    int last = fcntl(pmi1, F_DUPFD, 10);
     dup2(fd, 3);
-    closefrom(4);
+    dup2(last, 4);
+    closefrom(5);
     execl(path, "mppmi", "--fd", "3", (char *)NULL);
     fprintf(stderr, "exec %s: %s\n", path, strerror(errno));
     _exit(127);
+}
+
+static int listen_for_pmi1(const struct play_host *h)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s", h->pmi1_socket);
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || listen(fd, SOMAXCONN) < 0)
+        return -1;
+    return take_fd(&fd);
 }
 
 static int start_host(struct play *p, int i, struct error *err)
@@ -286,11 +297,13 @@ static int start_host(struct play *p, int i, struct error *err)
     *h = (struct play_host){.play = p, .index = i};
     snprintf(h->name, sizeof(h->name), "vm-%d", i);
     snprintf(h->directory, sizeof(h->directory), "%s/host-%d", p->top, i);
+    snprintf(h->pmi1_socket, sizeof(h->pmi1_socket), "%s/pmi", h->directory);
     int fds[2];
-    if (mkdir(h->directory, 0700) < 0 ||
+    AUTO_CLOSE int pmi1 = -1;
+    if (mkdir(h->directory, 0700) < 0 || (pmi1 = listen_for_pmi1(h)) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
         return error_errno(err, errno, "prepare host %d", i);
-    h->mppmi = exec_mppmi(fds[1]);
+    h->mppmi = exec_mppmi(fds[1], pmi1);
     close(fds[1]);
     if (h->mppmi < 0)
         return error_errno(err, errno, "fork");
@@ -355,7 +368,6 @@ static void host_free(struct play_host *h)
     for (size_t i = 0; i < h->nenv; i++)
         free(h->env[i]);
     free(h->env);
-    free(h->pmi1_socket);
     if (h->mppmi > 0) {
         kill(h->mppmi, SIGKILL);
         waitpid(h->mppmi, NULL, 0);
@@ -394,6 +406,7 @@ static void send_init(const struct play_host *h)
     Mprun__PmiInit m = MPRUN__PMI_INIT__INIT;
     m.directory = bytes_of(h->directory);
     m.hostname = bytes_of(h->name);
+    m.simple_pmi_fd = h->play->options.pmi1 ? 4 : 0;
     if (h->play->xml)
         m.topology_xml = (ProtobufCBinaryData){h->play->nxml, (uint8_t *)h->play->xml};
     link_send(h->link, FRAME_PMI_INIT, &m.base);
@@ -530,7 +543,7 @@ static int connect_pmi1(const struct play *p, int rank)
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     const char *path = p->hosts[p->ranks[rank].host].pmi1_socket;
     uint8_t hello[12] = {0, 0, 0, 0, (uint8_t)rank, (uint8_t)(rank >> 8)};
-    if (!path || !path[0])
+    if (!p->options.pmi1)
         return -1;
     snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -34,8 +34,8 @@ struct play_host {
     struct link *link;
     char **env; /* of PMI_READY */
     size_t nenv;
-    char *pmi1_socket; /* of PMI_READY; NULL without */
-    char failed[512];  /* text of PMI_FAILED */
+    char pmi1_socket[140];
+    char failed[512]; /* text of PMI_FAILED */
     int closed;
 };
 

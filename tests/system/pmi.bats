@@ -65,6 +65,81 @@ job STEP-1" ]
     [ -z "$stderr" ]
 }
 
+# ---- when the PMI server starts ---------------------------------------------------------------------
+
+# The servers that the starter of this rank has
+# shellcheck disable=SC2016
+SERVERS='servers() { ps -o comm= --ppid "$PPID" | grep -c mppmi; }; '
+
+@test "a step whose ranks ask for no PMI has no PMI server, until tools may attach" {
+    # shellcheck disable=SC2016
+    run -0 --separate-stderr mprun -q --rm local:2 -n 2 --oversubscribe sh -c "$SERVERS"'
+        servers; until [ "$(servers)" = 1 ]; do sleep .1; done; servers'
+    printf '%s\n' "$output" "$stderr"
+    [ "$(sort <<<"$output" | tr '\n' ' ')" = "0 0 1 1 " ]
+    [ -z "$stderr" ]
+}
+
+@test "the first word of a rank starts the PMI server, which has all that ranks have said before" {
+    # shellcheck disable=SC2016
+    run -0 --separate-stderr mprun -q -n 2 --oversubscribe perl -e "$SIMPLE"'
+        sub servers { my @s = grep /mppmi/, `ps -o comm= --ppid ${\ getppid}`; scalar @s }
+        print "none\n" unless servers;
+        pmi1("cmd=init pmi_version=1 pmi_subversion=1") =~ /rc=0/ or die;
+        print servers, "\n"; pmi1 "cmd=finalize"'
+    printf '%s\n' "$output" "$stderr"
+    [[ $(sort <<<"$output" | tr '\n' ' ') =~ ^'1 1 none '(none )?$ ]]
+    [ -z "$stderr" ]
+    # who goes without a word starts none
+    # shellcheck disable=SC2016
+    run -0 mprun -q -n 2 --oversubscribe bash -c "$SERVERS"'eval "exec $PMI_FD>&-"; sleep .3; servers || :' # the time is the test
+    [ "$output" = $'0\n0' ]
+    # one need not wait for an answer
+    # shellcheck disable=SC2016
+    run --separate-stderr mprun -q -n 2 --oversubscribe perl -e "$SIMPLE"'$rank or say "cmd=abort exitcode=7\n"; $rank and sleep 1000'
+    echo "$stderr"
+    [ "$status" -eq 7 ]
+    [[ $stderr == *"rank 0 on "*" called abort with code 7"* ]]
+}
+
+@test "a script's MPI program is the first to ask, on two hosts, for each MPI" {
+    for probe in mpi-probe mpi-probe-mpich; do
+        [ -x "$MPRUN_BUILD/tests/system/$probe" ] || skip "needs both MPIs"
+        # shellcheck disable=SC2016
+        run -0 --separate-stderr mprun -q --rm local:2 -n 4 --oversubscribe sh -c 'sleep "0.$MPRUN_RANK"; "$0" hello; :' "$MPRUN_BUILD/tests/system/$probe"
+        printf '%s\n' "$output" "$stderr"
+        [ "$(grep -c '^rank [0-3] size 4 local 2 .*sum 10$' <<<"$output")" -eq 4 ]
+    done
+}
+
+# changed_list SED: in tree, a copy of the programs, whose list of variables was changed
+changed_list() {
+    rm -rf tree
+    mkdir -p tree/launcher tree/starter tree/pmix-server
+    for program in launcher/mprun starter/mpstarter pmix-server/mppmi pmix-server/pmix-variables; do
+        cp "$MPRUN_BUILD/$program" "tree/$program"
+    done
+    sed -i "$1" tree/pmix-server/pmix-variables
+}
+
+@test "ranks wait for a PMIx library that is another one than when mprun was built; a wrong list of its variables is an error" {
+    [ -x "$MPRUN_BUILD/tests/system/pmix-probe" ] || skip "needs PMIx"
+    for change in '1s/$/1/' d 's/^PMIX_VERSION=.*/PMIX_VERSION=0/'; do
+        changed_list "$change"
+        # shellcheck disable=SC2016
+        MPRUN=$PWD/tree/launcher/mprun run --separate-stderr mprun -q -n 2 --oversubscribe \
+            sh -c 'echo $PMIX_GDS_MODULE; "$0" init' "$MPRUN_BUILD/tests/system/pmix-probe"
+        printf '%s\n' "$change: $status" "$output" "$stderr"
+        if [[ $change == *VERSION* ]]; then
+            [ "$status" -eq 125 ]
+            [[ $stderr == *"the PMI server on "*" cannot serve: the PMIx library is set up differently from when mprun was built: it sets PMIX_VERSION="*"mppmi --variables"* ]]
+        else
+            [ "$status" -eq 0 ]
+            [[ $output == *ds21* ]]
+        fi
+    done
+}
+
 @test "--pmi says which of the two versions a rank can have" {
     run -0 --separate-stderr mprun -q -n 1 --pmi pmi1 perl -e "$SIMPLE print pmi1 'cmd=init pmi_version=2 pmi_subversion=0'"
     [ "$output" = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1" ]
@@ -304,6 +379,13 @@ tool() { time_limited 20 "$MPRUN_BUILD/tests/system/pmix-tool" "$@"; }
 
 needs_pmix_tool() { [ -x "$MPRUN_BUILD/tests/system/pmix-tool" ] || skip "needs pmix-tool"; }
 
+# Sets SERVER to the file by which tools find the first host's PMI server, once that runs
+find_server() {
+    local pattern="$TMPDIR/mprun-*.0/p/pmix.*.tool.mppmi.*"
+    wait_until 15 compgen -G "$pattern" >/dev/null
+    SERVER=$(compgen -G "$pattern")
+}
+
 # A step of two ranks that run until they get SIGUSR1: tooled HOSTS [OPTION...]
 tooled() {
     local hosts=$1
@@ -314,7 +396,7 @@ tooled() {
         'trap "echo rank \$MPRUN_RANK ends; exit 0" USR1; i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done
         : >ready.$MPRUN_RANK; while :; do sleep 0.1; done' sh
     wait_until 15 test -e ready.0 -a -e ready.1
-    SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*-0)
+    find_server
 }
 
 # shellcheck disable=SC2016
@@ -365,7 +447,7 @@ rank 1 on $last: sh, PROC EXECUTING" ]
         mprun_start -q --rm local:2 --oversubscribe -n 2 --stdin "tool:$([ $to = 1 ] && echo 1 || echo all)" --tag-output \
             sh -c ': >ready.$MPRUN_RANK; wc -c; [ $MPRUN_RANK = 1 ] || until [ -e over ]; do sleep 0.1; done'
         wait_until 15 test -e ready.0 -a -e ready.1
-        SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*-0)
+        find_server
         run -0 --separate-stderr tool "$SERVER" push 0 10
         printf '%s\n' "$output" "$stderr"
         [ "$(tail -n 3 <<<"$output")" = "push: NOT-FOUND
@@ -391,7 +473,7 @@ more: NOT-SUPPORTED" ]
     mprun_start -q -n 2 --oversubscribe --stdin tool sh -c 'if [ $MPRUN_RANK = 0 ]; then : >ready; until [ -e over ]; do sleep 0.1; done
         else until [ -e all-over ]; do sleep 0.1; done; fi'
     wait_until 15 test -e ready
-    SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*)
+    find_server
     tool "$SERVER" push 0 1000000 >pushed &
     pid=$!
     wait_until 15 grep -q namespace pushed
@@ -410,6 +492,7 @@ more: NOT-SUPPORTED" ]
     # shellcheck disable=SC2016
     mprun_start -q -n 1 sh -c ': >ready; until [ -e done ]; do sleep 0.1; done; exec "$1" "" namespaces' sh "$MPRUN_BUILD/tests/system/pmix-tool"
     wait_until 15 test -e ready
+    find_server
     run -0 tool "" namespaces
     [ "$output" = "namespace of sh" ]
     : >done
@@ -427,7 +510,7 @@ has_line() { grep -q "$1" "$2"; }
         mprun_start -q --rm "local:$hosts" --oversubscribe -n 2 sh -c ': >ready.$MPRUN_RANK; until [ -e go ]; do sleep 0.1; done
             echo first $MPRUN_RANK; echo error >&2; i=0; while [ $i -lt 300 ]; do echo "line $i"; i=$((i + 1)); done; sleep 0.2; echo last; until [ -e done ]; do sleep 0.1; done'
         wait_until 15 test -e ready.0 -a -e ready.1
-        SERVER=$(echo "$TMPDIR"/mprun-*/p/pmix.*.tool.mppmi.*-0)
+        find_server
         pids=()
         for rank in 0 1; do
             tool "$SERVER" pull "$rank" >"pulled.$rank" &

@@ -295,6 +295,7 @@ END
 
 # programs_of MPRUN: the paths of the starter and the PMI server that it uses
 programs_of() {
+    begin_pmi_early
     time_limited 20 "$1" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 1 sh -c 'readlink -f /proc/$PPID/exe
         for p in $(cat /proc/$PPID/task/*/children); do readlink -f /proc/$p/exe; done | grep mppmi'
 }

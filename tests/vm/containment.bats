@@ -220,6 +220,7 @@ sacrifice() { # WHOM
     agent
     mkfifo go
     by_agent='--host a:16 --agent ./agent'
+    begin_pmi_early
     cases=("worker $by_agent" "keeper $by_agent" "mppmi $by_agent" "agent $by_agent")
     # on v2 mprun itself is in the step's cgroup, which stays when nobody is left to move it out
     [ "$VMRUN_CGROUP" = v2 ] || cases+=("worker --oversubscribe")

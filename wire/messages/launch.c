@@ -35,6 +35,7 @@
     X(ignore_systemd, containment.ignore_systemd)                                                  \
     X(cgroup_automount, containment.automount)                                                     \
     X(pmi, pmi)                                                                                    \
+    X(pmi_is_expected, pmi_is_expected)                                                            \
     X(stdin_target, stdin_target)                                                                  \
     X(stdin_rank, stdin_rank)                                                                      \
     X(stdin_slow, stdin_slow)                                                                      \
