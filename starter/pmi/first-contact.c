@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "model/step.h"
 
 static void connection_close(struct first_connection *one)
@@ -62,8 +63,8 @@ static int listen_for_pmix(struct first_contact *c)
         listen(c->pmix_fd, SOMAXCONN) < 0 || getsockname(c->pmix_fd, (struct sockaddr *)&a, &n) < 0)
         return -1;
     c->pmix_port = ntohs(a.sin_port);
-    c->pmix_watch = loop_io_create(c->loop, c->pmix_fd, LOOP_READ, pmix_connected, c);
-    return c->pmix_watch ? 0 : -1;
+    c->pmix_watch = must(loop_io_create(c->loop, c->pmix_fd, LOOP_READ, pmix_connected, c));
+    return 0;
 }
 
 static int listen_for_simple_pmi(struct first_contact *c, const char *directory)
@@ -98,19 +99,13 @@ int first_contact_connect(struct first_contact *c, struct rank_name name, struct
 {
     size_t n = c->nconnections;
     int pair[2];
-    struct first_connection *more = realloc(c->connections, (n + 1) * sizeof(*more));
-    if (more)
-        c->connections = more;
-    if (!more || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, errno, "connect to the PMI server");
-    more[n] = (struct first_connection){.name = name, .fd = pair[0]};
-    more[n].watch = loop_io_create(c->loop, pair[0], LOOP_READ, rank_spoke, c);
-    if (!more[n].watch) {
-        close(pair[0]);
-        close(pair[1]);
-        return error_errno(err, ENOMEM, "connect to the PMI server");
-    }
-    c->nconnections++;
+    c->connections = must(realloc(c->connections, (n + 1) * sizeof(*c->connections)));
+    c->connections[c->nconnections++] = (struct first_connection){
+        .name = name,
+        .fd = pair[0],
+        .watch = must(loop_io_create(c->loop, pair[0], LOOP_READ, rank_spoke, c))};
     return pair[1];
 }
 

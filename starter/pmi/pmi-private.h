@@ -7,7 +7,7 @@
 #include "starter/pmi/pmi-server.h"
 
 /* pmi-world.c: make mppmi's directory in the step's; tell it of its host (PMI_INIT), and of a world
- * (PMI_WORLD). Sends less when memory is out; the server is then not ready in time. */
+ * (PMI_WORLD). */
 void pmi_directory_make(struct pmi_server *p);
 void pmi_init_send(const struct pmi_server *p);
 void pmi_world_send(const struct pmi_server *p, const struct starter_services *world);

@@ -14,6 +14,7 @@
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "common/reaper.h"
 #include "common/spawn.h"
@@ -231,9 +232,7 @@ static void server_ended(void *arg, pid_t pid, int status, const struct rusage *
 static int *inherited(const struct first_contact *c, int link, size_t *ret_n)
 {
     size_t n = 0;
-    int *fds = calloc(c->nconnections + 3, sizeof(*fds));
-    if (!fds)
-        return NULL;
+    int *fds = must(calloc(c->nconnections + 3, sizeof(*fds)));
     fds[n++] = link;
     if (c->pmix_fd >= 0)
         fds[n++] = c->pmix_fd;
@@ -258,8 +257,6 @@ static int spawn_server(struct pmi_server *p, int fd, int text_fd, struct error 
     s.envp = environ;
     s.fds[2] = text_fd;
     AUTO_FREE int *fds = inherited(&p->contact, fd, &s.nkeep_fds);
-    if (!fds)
-        return error_errno(err, ENOMEM, "start the PMI server");
     s.keep_fds = fds;
     s.parent_death_signal = SIGKILL;
     pid_t pid = spawn_process(&s, NULL, err);
@@ -308,12 +305,9 @@ struct pmi_server *pmi_server_create(const struct starter_services *services,
 {
     static const char *const beside[] = {"mppmi", "../pmix-server/mppmi", NULL};
     AUTO_FREE char *path = path_find_helper(beside, PKGLIBEXECDIR "/mppmi", err);
-    struct pmi_server *p = path ? calloc(1, sizeof(*p)) : NULL;
-    if (!p) {
-        if (path)
-            error_errno(err, ENOMEM, "start the PMI server");
+    if (!path)
         return NULL;
-    }
+    struct pmi_server *p = must(calloc(1, sizeof(*p)));
     *p = (struct pmi_server){.services = services,
                              .events = events,
                              .arg = arg,

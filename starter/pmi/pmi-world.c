@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "plan/topology.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/host-directories.h"
@@ -63,38 +64,27 @@ static char *bound_threads(const struct rank_binding *b, uint32_t local)
     return threads ? idset_format(threads) : strdup("");
 }
 
-/* Those of ranks that were started before the server was. */
-struct packed_connections {
-    size_t n;
-    Mprun__PmiConnection *all, **list;
-    Mprun__RankName *names;
+struct packed_connection {
+    Mprun__PmiConnection message;
+    Mprun__RankName name;
 };
 
-static int connections_pack(const struct first_contact *c, struct packed_connections *ret)
+/* Those of ranks that were started before the server was. Returns how many. */
+static size_t connections_pack(const struct first_contact *c, struct packed_connection *all,
+                               Mprun__PmiConnection **list)
 {
-    size_t n = c->nconnections + 1;
-    *ret = (struct packed_connections){.all = calloc(n, sizeof(*ret->all)),
-                                       .list = calloc(n, sizeof(*ret->list)),
-                                       .names = calloc(n, sizeof(*ret->names))};
-    if (!ret->all || !ret->list || !ret->names)
-        return -1;
+    size_t n = 0;
     for (size_t i = 0; i < c->nconnections; i++) {
         if (c->connections[i].fd < 0)
             continue;
-        Mprun__PmiConnection *m = ret->list[ret->n] = &ret->all[ret->n];
-        mprun__pmi_connection__init(m);
-        rank_name_pack(c->connections[i].name, &ret->names[ret->n]);
-        m->name = &ret->names[ret->n++];
-        m->fd = (uint32_t)c->connections[i].fd;
+        mprun__pmi_connection__init(&all[n].message);
+        rank_name_pack(c->connections[i].name, &all[n].name);
+        all[n].message.name = &all[n].name;
+        all[n].message.fd = (uint32_t)c->connections[i].fd;
+        list[n] = &all[n].message;
+        n++;
     }
-    return 0;
-}
-
-static void packed_connections_free(struct packed_connections *p)
-{
-    free(p->all);
-    free(p->list);
-    free(p->names);
+    return n;
 }
 
 void pmi_world_send(const struct pmi_server *p, const struct starter_services *s)
@@ -106,18 +96,14 @@ void pmi_world_send(const struct pmi_server *p, const struct starter_services *s
     char own[160];
     struct packed_placements hosts;
     struct packed_apps apps;
-    struct packed_connections connections;
-    AUTO_FREE char **bound = calloc(n + 1, sizeof(*bound));
-    if (!bound || placements_pack(l->hosts, l->nhosts, &hosts) < 0)
-        return;
-    if (apps_pack(&l->step, false, &apps) < 0) {
-        packed_placements_free(&hosts);
-        return;
-    }
-    if (connections_pack(&p->contact, &connections) == 0) {
-        m.n_connections = connections.n;
-        m.connections = connections.list;
-    }
+    size_t early = p->contact.nconnections + 1;
+    AUTO_FREE struct packed_connection *connections = must(calloc(early, sizeof(*connections)));
+    AUTO_FREE Mprun__PmiConnection **list = must(calloc(early, sizeof(*list)));
+    AUTO_FREE char **bound = must(calloc(n + 1, sizeof(*bound)));
+    must_do(placements_pack(l->hosts, l->nhosts, &hosts));
+    must_do(apps_pack(&l->step, false, &apps));
+    m.n_connections = connections_pack(&p->contact, connections, list);
+    m.connections = list;
     for (uint32_t i = 0; i < n; i++)
         bound[i] = bound_threads(s->binding, i);
     snprintf(own, sizeof(own), "%s/s%u", host_directories_memory(s->directories), l->world);
@@ -139,7 +125,6 @@ void pmi_world_send(const struct pmi_server *p, const struct starter_services *s
     m.apps = apps.list;
     m.pmi = l->step.pmi;
     link_send(p->link, FRAME_PMI_WORLD, &m.base);
-    packed_connections_free(&connections);
     packed_placements_free(&hosts);
     packed_apps_free(&apps);
     for (uint32_t i = 0; i < n; i++)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 
@@ -23,8 +24,8 @@ static bool is_shadowed(const char *library)
     const char *directory = getenv("LD_LIBRARY_PATH"), *name = strrchr(library, '/');
     while (directory && *directory && name) {
         size_t n = strcspn(directory, ":");
-        AUTO_FREE char *path = text_format("%.*s%s", (int)n, directory, name);
-        if (!path || access(path, F_OK) == 0)
+        AUTO_FREE char *path = must(text_format("%.*s%s", (int)n, directory, name));
+        if (access(path, F_OK) == 0)
             return true;
         directory += n + (directory[n] == ':');
     }
@@ -52,18 +53,18 @@ static bool is_told_something_special(void)
             return true;
     if (preload && strstr(preload, "pmix"))
         return true;
-    AUTO_FREE char *file = text_format("%s/.pmix/mca-params.conf", home ? home : "");
-    return !file || access(file, F_OK) == 0 || getrlimit(RLIMIT_FSIZE, &size) < 0 ||
+    AUTO_FREE char *file = must(text_format("%s/.pmix/mca-params.conf", home ? home : ""));
+    return access(file, F_OK) == 0 || getrlimit(RLIMIT_FSIZE, &size) < 0 ||
            size.rlim_cur != RLIM_INFINITY;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Replaces @NSPACE@ and its like. NULL: out of memory. */
+/* Replaces @NSPACE@ and its like. */
 static char *filled_in(const char *line, const struct pmix_world *w)
 {
     struct text_writer to;
-    FILE *f = text_begin(&to);
+    FILE *f = must(text_begin(&to));
     char port[16];
     snprintf(port, sizeof(port), "%u", w->port);
     const struct {
@@ -72,7 +73,7 @@ static char *filled_in(const char *line, const struct pmix_world *w)
                   {"@HOST@", w->host},
                   {"@DIRECTORY@", w->directory},
                   {"@PORT@", port}};
-    while (f && *line) {
+    while (*line) {
         size_t i = 0, n = sizeof(blanks) / sizeof(blanks[0]);
         while (i < n && strncmp(line, blanks[i].name, strlen(blanks[i].name)) != 0)
             i++;
@@ -83,7 +84,7 @@ static char *filled_in(const char *line, const struct pmix_world *w)
             fputc(*line++, f);
         }
     }
-    return text_end(&to);
+    return must(text_end(&to));
 }
 
 static char **read_variables(FILE *f, const struct pmix_world *w)
@@ -91,14 +92,10 @@ static char **read_variables(FILE *f, const struct pmix_world *w)
     enum { MAX = 64 };
     AUTO_FREE char *line = NULL;
     size_t size = 0, n = 0;
-    char **list = calloc(MAX + 1, sizeof(*list));
-    while (list && n < MAX && getline(&line, &size, f) > 0) {
+    char **list = must(calloc(MAX + 1, sizeof(*list)));
+    while (n < MAX && getline(&line, &size, f) > 0) {
         line[strcspn(line, "\n")] = 0;
-        list[n] = filled_in(line, w);
-        if (!list[n++]) {
-            words_free(list);
-            return NULL;
-        }
+        list[n++] = filled_in(line, w);
     }
     if (n > 0)
         return list;
@@ -112,8 +109,8 @@ char **pmix_variables_foresee(const char *mppmi, const struct pmix_world *world)
     AUTO_FREE char *line = NULL;
     size_t size = 0;
     AUTO_FREE char *path =
-        text_format("%.*spmix-variables", slash ? (int)(slash + 1 - mppmi) : 0, mppmi);
-    AUTO_FILE FILE *f = path ? fopen(path, "re") : NULL;
+        must(text_format("%.*spmix-variables", slash ? (int)(slash + 1 - mppmi) : 0, mppmi));
+    AUTO_FILE FILE *f = fopen(path, "re");
     if (!f || is_told_something_special() || getline(&line, &size, f) <= 0 ||
         !is_same_library(line))
         return NULL;

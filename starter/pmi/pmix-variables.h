@@ -13,6 +13,5 @@ struct pmix_world {
 };
 
 /* "NAME=value", NULL-terminated; words_free() frees it. mppmi: its path. NULL: they cannot be
- * foreseen, as the library is another one than at that time or is told to do something special; or
- * memory is out. */
+ * foreseen, as the library is another one than at that time or is told to do something special. */
 char **pmix_variables_foresee(const char *mppmi, const struct pmix_world *world);
