@@ -344,7 +344,8 @@ static char **foresee_variables(const struct pmi_server *p)
                                      p->contact.pmix_port};
     if (!(step->pmi & PMI_KIND_PMIX))
         return strings_unpack(NULL, 0);
-    return step->nranks <= PMIX_SENDS_RANKS ? pmix_variables_foresee(p->path, &world) : NULL;
+    uint32_t most = step->pmi_is_expected ? PMIX_SENDS_RANKS : PMIX_SENDS_RANKS_IF_ASKED;
+    return step->nranks <= most ? pmix_variables_foresee(p->path, &world) : NULL;
 }
 
 void pmi_server_begin(struct pmi_server *p)
