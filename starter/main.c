@@ -142,8 +142,10 @@ static int number_host(struct preamble *p, struct error *err)
     unsigned number = 0;
     if (p->flags & PREAMBLE_NUMBERED && rm_starter_side_task_number(&number) < 0)
         return error_set(err, EPROTO, "the resource manager has not numbered its tasks");
-    if (p->flags & PREAMBLE_NUMBERED)
+    if (p->flags & PREAMBLE_NUMBERED) {
         p->host_id = number;
+        p->flags |= getenv(START_AS_AGENT) ? PREAMBLE_AGENT : 0;
+    }
     return 0;
 }
 
@@ -205,6 +207,7 @@ static int run_starter(void)
 {
     struct preamble start;
     char hostname[256] = "this host", name[AGENT_STARTER_NAME] = "mpstarter";
+    uint8_t key[LINK_KEY];
     int end_fd = -1;
 
     fd_open_standard();
@@ -215,20 +218,31 @@ static int run_starter(void)
     take_signals(hostname);
     if (read_start(hostname, &start) < 0)
         return EXIT_CODE_MPRUN;
+    bool is_agent = start.flags & PREAMBLE_AGENT;
+    int connected = is_agent ? agent_open_channel(hostname, &start, key) : 0;
+    if (connected < 0)
+        return EXIT_CODE_MPRUN;
     block_signals();
-    if (start.flags & PREAMBLE_AGENT) {
-        int code = agent_run(hostname, &start, name);
-        if (code >= 0)
-            return code;
-        detach_input_and_output();
-        return run_keeper(&start, name, hostname, mask, -1);
-    }
     pid_t rest = rm_starter_side_counts_sessions() ? leader_fork(&end_fd) : 0;
-    if (rest <= 0)
-        return run_keeper(&start, name, hostname, mask, end_fd);
-    explicit_bzero(&start, sizeof(start));
-    detach_input_and_output();
-    return leader_wait(rest, end_fd);
+    if (rest > 0) {
+        explicit_bzero(&start, sizeof(start));
+        detach_input_and_output();
+        return leader_wait(rest, end_fd);
+    }
+    if (is_agent) {
+        int code = agent_run(hostname, connected ? key : NULL, &start, name);
+        if (code >= 0) {
+            detach_input_and_output();
+            dup2(STDIN_FILENO, STDERR_FILENO); /* it ends for the holder with the task */
+            leader_tell(end_fd, code);
+            return code;
+        }
+        explicit_bzero(key, sizeof(key));
+        cleanup_close(&end_fd);
+        end_fd = -1;
+        detach_input_and_output();
+    }
+    return run_keeper(&start, name, hostname, mask, end_fd);
 }
 
 static int run_program(int argc, char **argv)

@@ -40,6 +40,10 @@ struct job_command {    /* filled by the functions below; nothing of it is freed
     const char *script; /* file that the shell is to read; NULL: none; set by the caller */
 };
 
+/* The variable of a task that is to be the job's agent, where all tasks have the same start
+ * parameters. */
+#define START_AS_AGENT "MPRUN_START_AS_AGENT"
+
 struct rm_starter_side {
     const char *name; /* value of MPRUN_JOB_RM */
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/loop.h"
@@ -29,11 +30,13 @@ struct started {
 
 struct agent {
     const char *hostname;
-    pid_t group;    /* of the manager's task, in which workers are */
-    pid_t anchor;   /* what keeps that group; it ends when the manager ends the task */
-    int signal_fd;  /* < 0: there are no signals to be read */
-    double heard;   /* loop_now() of the last word of the holder */
-    bool is_ending; /* nothing more is started */
+    const uint8_t *key; /* of the channel, which is a connection; NULL: it is none */
+    uint32_t last;      /* number of a start */
+    pid_t group;        /* of the manager's task, in which workers are */
+    pid_t anchor;       /* what keeps that group; it ends when the manager ends the task */
+    int signal_fd;      /* < 0: there are no signals to be read */
+    double heard;       /* loop_now() of the last word of the holder */
+    bool is_ending;     /* nothing more is started */
     struct started *all;
     size_t n, room;
 };
@@ -152,10 +155,12 @@ static bool take_start(struct agent *a, struct preamble *ret, char ret_name[AGEN
     uint32_t number;
     bool is_child = false;
     a->heard = loop_now();
-    if (agent_start_read(STDIN_FILENO, &number, ret, &e) < 0 || number == AGENT_ENDS)
+    if (agent_start_read(STDIN_FILENO, a->key, &number, ret, &e) < 0 || number == AGENT_ENDS) {
         a->is_ending = true;
-    else
-        is_child = number != AGENT_GOES_ON && start(a, number);
+    } else if (number > a->last) { /* one that comes again is not the holder's */
+        a->last = number;
+        is_child = start(a, number);
+    }
     if (a->is_ending && e.code)
         log_error("on %s: %s", a->hostname, e.text);
     if (is_child)
@@ -171,10 +176,28 @@ static bool is_silent(const struct agent *a)
     return loop_now() - a->heard >= AGENT_SILENCE_SECONDS;
 }
 
-int agent_run(const char *hostname, struct preamble *ret, char ret_name[AGENT_STARTER_NAME])
+/* Input, output, and the messages of all starters. */
+int agent_open_channel(const char *hostname, struct preamble *p, uint8_t ret_key[LINK_KEY])
+{
+    struct error e;
+    if (!p->addresses[0])
+        return 0;
+    AUTO_CLOSE int fd = agent_connect(p, CONNECT_SECONDS, ret_key, &e);
+    explicit_bzero(p->key, sizeof(p->key));
+    if (fd < 0) {
+        log_error("on %s: %s", hostname, e.text);
+        return -1;
+    }
+    for (int to = STDIN_FILENO; to <= STDERR_FILENO; to++)
+        dup2(fd, to);
+    return 1;
+}
+
+int agent_run(const char *hostname, const uint8_t *key, struct preamble *ret,
+              char ret_name[AGENT_STARTER_NAME])
 {
     static const int taken[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    struct agent a = {.hostname = hostname, .group = getpgrp(), .heard = loop_now()};
+    struct agent a = {.hostname = hostname, .key = key, .group = getpgrp(), .heard = loop_now()};
     sigset_t set;
     prctl(PR_SET_NAME, "mprun-agent");
     sigemptyset(&set);

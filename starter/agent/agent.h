@@ -2,13 +2,20 @@
 /* agent.h - the agent of a job on its host: it forks a starter for each step that comes to the host
  *
  * The agent is the process that the job's first step had the manager start here (agent-channel.h
- * says how it is spoken to). It is a child subreaper, and uses no library and no thread. A starter
+ * says how it is spoken to). It is a child subreaper, and uses no thread, and no library but
+ * libsodium where its channel is a connection. A starter
  * that it forks is as one that the manager has started: keeper and worker, with a key of the step's
  * own. */
 #pragma once
 
 #include "wire/start-channel/agent-channel.h"
 
+/* Makes the agent's channel what the preamble, whose key it wipes, says. 1 with its key; 0: it is
+ * the start channel; -1: it cannot be made, and the agent has said why. hostname: for messages. */
+int agent_open_channel(const char *hostname, struct preamble *p, uint8_t ret_key[LINK_KEY]);
+
 /* The agent's whole life. Returns its exit code; -1 in a child that it has forked to be the starter
- * of the step in *ret, with the name that it has in messages. hostname: for messages. */
-int agent_run(const char *hostname, struct preamble *ret, char ret_name[AGENT_STARTER_NAME]);
+ * of the step in *ret, with the name that it has in messages. key: of the channel; NULL: it has
+ * none. */
+int agent_run(const char *hostname, const uint8_t *key, struct preamble *ret,
+              char ret_name[AGENT_STARTER_NAME]);

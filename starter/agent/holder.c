@@ -22,6 +22,7 @@
 #include "common/proc.h"
 #include "model/rank-end.h"
 #include "starter/tunables.h"
+#include "wire/link/key-proof.h"
 #include "wire/start-channel/agent-channel.h"
 #include "wire/start-channel/holder-socket.h"
 
@@ -48,6 +49,19 @@ struct start {
     struct asker *asker; /* NULL: it has gone */
 };
 
+/* What somebody writes, line by line. */
+struct lines {
+    int fd; /* -1: not there yet, or closed */
+    size_t n;
+    char line[WORDS_MAX + 1];
+};
+
+/* A start client of several agents. */
+struct client {
+    struct client *next;
+    struct lines says;
+};
+
 struct agent {
     struct agent *next;
     char *host;
@@ -55,11 +69,10 @@ struct agent {
     struct waiter *waiters;
     struct start *starts;
     pid_t client;
-    int in_fd, out_fd, err_fd; /* -1: not there yet, or closed */
-    char line[AGENT_LINE_MAX];
-    size_t line_bytes;
-    char words[WORDS_MAX + 1]; /* a line of standard error, so far */
-    size_t word_bytes;
+    int in_fd; /* -1: not there yet, or closed */
+    struct lines out, err;
+    bool is_connected; /* by a connection of its own, with this key */
+    uint8_t key[LINK_KEY];
     bool is_ending; /* it has been told so */
     bool is_gone;
 };
@@ -67,6 +80,7 @@ struct agent {
 struct holder {
     struct asker *askers;
     struct agent *agents;
+    struct client *clients;
     uint32_t last_number;
     bool sees_end; /* of the job */
     int keep;      /* milliseconds that agents stay without a step; < 0: until the job ends */
@@ -101,20 +115,26 @@ static struct agent *add_agent(struct holder *h, const char *host, struct asker 
         return NULL;
     }
     a->starts_it = starts_it;
-    a->in_fd = a->out_fd = a->err_fd = -1;
+    a->in_fd = a->out.fd = a->err.fd = -1;
     a->next = h->agents;
     h->agents = a;
     return a;
 }
 
+static void lines_close(struct lines *l)
+{
+    cleanup_close(&l->fd);
+    *l = (struct lines){.fd = -1};
+}
+
 static void close_channel(struct agent *a)
 {
     cleanup_close(&a->in_fd);
-    cleanup_close(&a->out_fd);
-    cleanup_close(&a->err_fd);
-    a->in_fd = a->out_fd = a->err_fd = -1;
+    lines_close(&a->out);
+    lines_close(&a->err);
+    a->in_fd = -1;
     a->client = 0;
-    a->line_bytes = a->word_bytes = 0;
+    explicit_bzero(a->key, sizeof(a->key));
 }
 
 static void agent_free(struct agent *a)
@@ -134,13 +154,14 @@ static void agent_free(struct agent *a)
     free(a);
 }
 
-static void add_waiter(struct agent *a, struct asker *asker, uint32_t host)
+static bool add_waiter(struct agent *a, struct asker *asker, uint32_t host)
 {
     struct waiter *w = malloc(sizeof(*w));
     if (w) {
         *w = (struct waiter){.next = a->waiters, .asker = asker, .host = host};
         a->waiters = w;
     }
+    return w;
 }
 
 /* The next one that waits for it is to start it; false: nobody waits. */
@@ -174,7 +195,8 @@ static void agent_is_gone(struct agent *a)
 static void tell_agent(struct agent *a, uint32_t number)
 {
     uint8_t packed[AGENT_START_MAX];
-    if (a->in_fd >= 0 && write(a->in_fd, packed, agent_start_pack(number, NULL, 0, packed)) < 0)
+    if (a->in_fd >= 0 &&
+        write(a->in_fd, packed, agent_start_pack(number, NULL, 0, NULL, packed)) < 0)
         agent_is_gone(a);
 }
 
@@ -202,56 +224,49 @@ static void has_ended(struct agent *a, uint32_t number, int status)
     free(s);
 }
 
-/* What is no line of the agent's is text of a prolog or of a login. */
-static void take_line(struct agent *a)
+/* What no starter says is for all of them: it is the manager's, or of the agent itself. */
+static void pass_message(struct agent *a, char *line)
+{
+    uint32_t number = agent_message_take_number(line);
+    size_t n = strlen(line);
+    line[n++] = '\n';
+    for (struct start *s = a->starts; s; s = s->next)
+        if (number == 0 || number == s->number)
+            tell(s->asker, HOLDER_SAID, s->host, 0, line, n);
+}
+
+static void take_line(struct agent *a, char *line)
 {
     uint32_t number;
     int status;
-    a->line[a->line_bytes] = 0;
-    a->line_bytes = 0;
-    if (agent_line_read(a->line, &number, &status))
+    if (agent_line_read(line, &number, &status))
         has_ended(a, number, status);
+    else
+        pass_message(a, line);
+}
+
+/* Reads what there is; agent NULL: nobody wants it. False: that was the end. */
+static bool lines_read(struct lines *l, struct agent *a)
+{
+    char buf[4096];
+    ssize_t n = read(l->fd, buf, sizeof(buf));
+    for (ssize_t i = 0; i < n; i++) {
+        if (buf[i] == '\n' || l->n == WORDS_MAX - 1) {
+            l->line[l->n] = 0;
+            l->n = 0;
+            if (a)
+                take_line(a, l->line);
+        }
+        if (buf[i] != '\n')
+            l->line[l->n++] = buf[i] ? buf[i] : '?';
+    }
+    return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
 static void agent_says(struct agent *a)
 {
-    char buf[4096];
-    ssize_t n = read(a->out_fd, buf, sizeof(buf));
-    if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+    if (!lines_read(&a->out, a))
         agent_is_gone(a);
-    for (ssize_t i = 0; i < n; i++) {
-        if (buf[i] == '\n')
-            take_line(a);
-        else if (a->line_bytes < sizeof(a->line) - 1)
-            a->line[a->line_bytes++] = buf[i];
-    }
-}
-
-/* What no starter says is for all of them: it is the manager's, or of the agent itself. */
-static void pass_message(struct agent *a)
-{
-    a->words[a->word_bytes] = 0;
-    a->word_bytes = 0;
-    uint32_t number = agent_message_take_number(a->words);
-    size_t n = strlen(a->words);
-    a->words[n++] = '\n';
-    for (struct start *s = a->starts; s; s = s->next)
-        if (number == 0 || number == s->number)
-            tell(s->asker, HOLDER_SAID, s->host, 0, a->words, n);
-}
-
-static void agent_complains(struct agent *a)
-{
-    char buf[4096];
-    ssize_t n = read(a->err_fd, buf, sizeof(buf));
-    if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
-        close(take_fd(&a->err_fd));
-    for (ssize_t i = 0; i < n; i++) {
-        if (buf[i] == '\n' || a->word_bytes == WORDS_MAX - 1)
-            pass_message(a);
-        if (buf[i] != '\n')
-            a->words[a->word_bytes++] = buf[i] ? buf[i] : '?';
-    }
 }
 
 /* ---- askers ---------------------------------------------------------------------------------- */
@@ -261,22 +276,25 @@ static void take_ask(struct holder *h, struct asker *asker, uint32_t host, const
     struct agent *a = find_agent(h, name);
     if (a && !a->starts_it && !a->is_ending)
         tell(asker, HOLDER_HAS, host, 0, NULL, 0);
-    else if (a)
-        add_waiter(a, asker, host);
-    else if (add_agent(h, name, asker))
+    else if (a && add_waiter(a, asker, host))
+        tell(asker, HOLDER_WAIT, host, 0, NULL, 0);
+    else if (!a && add_agent(h, name, asker))
         tell(asker, HOLDER_NONE, host, 0, NULL, 0);
 }
 
-static void take_give(struct agent *a, pid_t client, int fds[HOLDER_FDS])
+static void take_give(struct agent *a, pid_t client, int fds[HOLDER_FDS], const uint8_t *key)
 {
     a->client = client;
     a->in_fd = take_fd(&fds[0]);
-    a->out_fd = take_fd(&fds[1]);
-    a->err_fd = take_fd(&fds[2]);
+    a->out.fd = take_fd(&fds[1]);
+    a->err.fd = take_fd(&fds[2]);
+    a->is_connected = key;
+    if (key && handshake_library_init(NULL) == 0)
+        memcpy(a->key, key, sizeof(a->key));
     fd_set_nonblock(a->in_fd, 1);
-    fd_set_nonblock(a->out_fd, 1);
-    if (a->err_fd >= 0)
-        fd_set_nonblock(a->err_fd, 1);
+    fd_set_nonblock(a->out.fd, 1);
+    if (a->err.fd >= 0)
+        fd_set_nonblock(a->err.fd, 1);
     a->starts_it = NULL;
     while (a->waiters) {
         struct waiter *w = a->waiters;
@@ -284,6 +302,16 @@ static void take_give(struct agent *a, pid_t client, int fds[HOLDER_FDS])
         tell(w->asker, HOLDER_HAS, w->host, 0, NULL, 0);
         free(w);
     }
+}
+
+static void take_client(struct holder *h, int fds[HOLDER_FDS])
+{
+    struct client *c = fds[0] >= 0 ? calloc(1, sizeof(*c)) : NULL;
+    if (!c)
+        return;
+    *c = (struct client){.next = h->clients, .says = {.fd = take_fd(&fds[0])}};
+    fd_set_nonblock(c->says.fd, 1);
+    h->clients = c;
 }
 
 static void take_start(struct holder *h, struct agent *a, struct asker *asker,
@@ -298,8 +326,8 @@ static void take_start(struct holder *h, struct agent *a, struct asker *asker,
     *s = (struct start){
         .next = a->starts, .number = ++h->last_number, .host = m->host, .asker = asker};
     a->starts = s;
-    size_t size = agent_start_pack(s->number, preamble, n, packed);
-    if (write(a->in_fd, packed, size) != (ssize_t)size) /* a pipe takes it whole, or is full */
+    size_t size = agent_start_pack(s->number, preamble, n, a->is_connected ? a->key : NULL, packed);
+    if (write(a->in_fd, packed, size) != (ssize_t)size) /* it is taken whole, or there is no room */
         agent_is_gone(a);
     explicit_bzero(packed, sizeof(packed));
 }
@@ -325,7 +353,9 @@ static void take_message(struct holder *h, struct asker *asker, struct holder_me
     if (m->what == HOLDER_ASK)
         take_ask(h, asker, m->host, (char *)m->data);
     else if (m->what == HOLDER_GIVE && is_own && fds[0] >= 0 && fds[1] >= 0)
-        take_give(a, m->value, fds);
+        take_give(a, m->value, fds, m->size - name == LINK_KEY ? m->data + name : NULL);
+    else if (m->what == HOLDER_CLIENT)
+        take_client(h, fds);
     else if (m->what == HOLDER_CANNOT && is_own)
         a->is_gone = !next_starts_it(a);
     else if (m->what == HOLDER_KEEP)
@@ -403,6 +433,15 @@ static void remove_gone(struct holder *h)
         close(a->fd);
         free(a);
     }
+    for (struct client **at = &h->clients; *at;) {
+        struct client *c = *at;
+        if (c->says.fd >= 0) {
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        free(c);
+    }
     for (struct agent **at = &h->agents; *at;) {
         struct agent *a = *at;
         if (!a->is_gone) {
@@ -425,6 +464,8 @@ static size_t count(const struct holder *h)
         n++;
     for (const struct agent *a = h->agents; a; a = a->next)
         n += 2;
+    for (const struct client *c = h->clients; c; c = c->next)
+        n++;
     return n;
 }
 
@@ -462,6 +503,8 @@ static void let_go(struct holder *h)
     for (const struct agent *a = h->agents; a; a = a->next, stay++)
         if (a->is_ending)
             return;
+    if (!h->agents && h->clients) /* as a rule they end with their agents */
+        return;
     for (struct asker *a = h->askers; a; a = a->next)
         if (a->is_over) {
             tell(a, HOLDER_BYE, 0, stay, NULL, 0);
@@ -479,7 +522,7 @@ static bool look_after(struct holder *h)
         end_agents(h);
     let_go(h);
     remove_gone(h);
-    return !idle || h->agents || h->askers;
+    return !idle || h->agents || h->askers || h->clients;
 }
 
 /* A manager that suspends the job stops its script's processes, the start clients too. mprun
@@ -514,9 +557,11 @@ static bool wait_and_serve(struct holder *h, struct pollfd *p)
     for (struct asker *a = h->askers; a; a = a->next)
         p[n++] = (struct pollfd){.fd = a->fd, .events = POLLIN};
     for (struct agent *a = h->agents; a; a = a->next) {
-        p[n++] = (struct pollfd){.fd = a->out_fd, .events = POLLIN};
-        p[n++] = (struct pollfd){.fd = a->err_fd, .events = POLLIN};
+        p[n++] = (struct pollfd){.fd = a->out.fd, .events = POLLIN};
+        p[n++] = (struct pollfd){.fd = a->err.fd, .events = POLLIN};
     }
+    for (struct client *c = h->clients; c; c = c->next)
+        p[n++] = (struct pollfd){.fd = c->says.fd, .events = POLLIN};
     int rc = poll(p, n, (int)(AGENT_ALIVE_SECONDS * 1000)), why = errno;
     wake_clients(h);
     if (rc < 0)
@@ -524,15 +569,20 @@ static bool wait_and_serve(struct holder *h, struct pollfd *p)
     say_alive(h);
     n = FIRST;
     struct agent *agents = h->agents; /* what comes now is not among those that were looked at */
+    struct client *clients = h->clients;
     for (struct asker *a = h->askers; a; a = a->next, n++)
         if (p[n].revents)
             asker_says(h, a);
     for (struct agent *a = agents; a; a = a->next, n += 2) {
-        if (p[n + 1].revents && a->err_fd >= 0) /* the reason comes before the end */
-            agent_complains(a);
-        if (p[n].revents && a->out_fd >= 0)
+        if (p[n + 1].revents && a->err.fd >= 0) /* the reason comes before the end */
+            if (!lines_read(&a->err, a))
+                lines_close(&a->err);
+        if (p[n].revents && a->out.fd >= 0)
             agent_says(a);
     }
+    for (struct client *c = clients; c; c = c->next, n++)
+        if (p[n].revents && !lines_read(&c->says, NULL))
+            lines_close(&c->says);
     if (p[LISTENER].revents)
         take_asker(h, STDIN_FILENO);
     remove_gone(h);
@@ -545,8 +595,8 @@ static void await_end(struct holder *h)
     double end = loop_now() + HOLDER_END_SECONDS;
     end_agents(h);
     for (struct agent *a = h->agents; a; a = a->next) {
-        struct pollfd p = {.fd = a->out_fd, .events = POLLIN};
-        while (!a->is_gone && a->out_fd >= 0 && loop_now() < end &&
+        struct pollfd p = {.fd = a->out.fd, .events = POLLIN};
+        while (!a->is_gone && a->out.fd >= 0 && loop_now() < end &&
                poll(&p, 1, (int)((end - loop_now()) * 1000)) > 0)
             agent_says(a);
     }

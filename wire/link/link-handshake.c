@@ -2,6 +2,7 @@
 #include "wire/link/link-private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 void link_handshake_end_noise(struct link *l)
@@ -118,6 +119,18 @@ static int link_opens(struct link *l)
     }
     handshake_wipe(&l->shake);
     return refused || l->state != OPEN;
+}
+
+int link_release(struct link *l, uint8_t ret_key[LINK_KEY])
+{
+    int rc = 0, fd = -1;
+    while (rc >= 0 && buffer_len(&l->shake_out)) /* a connection that is new has room */
+        rc = (int)buffer_write(&l->shake_out, l->out_fd);
+    if (rc >= 0)
+        fd = fcntl(l->out_fd, F_DUPFD_CLOEXEC, 3);
+    handshake_direction_key(&l->shake, 0, ret_key);
+    link_destroy(l);
+    return fd;
 }
 
 static int skip_noise(struct link *l)

@@ -149,6 +149,10 @@ bool link_claims(const struct link *l);
 /* Goes on with l over the connection of such a newcomer; l gives up a connection that it still has.
  * Destroys newcomer: return 0 from its opened(). -1 with why: it does not know l; refuse it. */
 int link_adopt(struct link *l, struct link *newcomer, struct error *why);
+/* In an acceptor's opened(): gives up the link, and destroys it. Its connection is the caller's
+ * from now on, and the key of the way to the peer, which the peer's handshake makes, too: nothing
+ * else protects what goes there. -1 with errno. */
+int link_release(struct link *l, uint8_t ret_key[LINK_KEY]);
 /* Tells the link that the peer's process has ended or is about to: an end of file, seen already or
  * to come, ends the link at once. After any other interruption the link waits as before. */
 void link_peer_ends(struct link *l);

@@ -122,14 +122,17 @@ int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(HOLDER_FDS * sizeof(int))] = {0};
     struct iovec v = {(void *)(uintptr_t)m, HEAD + m->size};
     struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1};
-    if (fds) {
+    size_t count = 0;
+    while (fds && count < HOLDER_FDS && fds[count] >= 0)
+        count++;
+    if (count > 0) {
         h.msg_control = control;
-        h.msg_controllen = sizeof(control);
+        h.msg_controllen = CMSG_SPACE(count * sizeof(int));
         struct cmsghdr *c = CMSG_FIRSTHDR(&h);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(HOLDER_FDS * sizeof(int));
-        memcpy(CMSG_DATA(c), fds, HOLDER_FDS * sizeof(int));
+        c->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, count * sizeof(int));
     }
     ssize_t n;
     do

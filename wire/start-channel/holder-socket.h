@@ -16,7 +16,10 @@ enum holder_what {
     /* to the holder */
     HOLDER_ASK = 1, /* is there an agent on the host? */
     HOLDER_GIVE,    /* there is, by these three descriptors: its standard input, output, error;
-                       value: the start client */
+                       value: the start client. Or by two of a connection, whose key is behind the
+                       name */
+    HOLDER_CLIENT,  /* no host: reads what a start client of several agents says, on one descriptor,
+                       so that it can go on */
     HOLDER_CANNOT,  /* none could be started there */
     HOLDER_LEAVE,   /* end the agent, if no starter of it runs: a step that cannot use it needs its
                        task */
@@ -28,6 +31,7 @@ enum holder_what {
     /* from the holder */
     HOLDER_HAS,   /* there is an agent */
     HOLDER_NONE,  /* there is none: the asker starts it, and then says GIVE or CANNOT */
+    HOLDER_WAIT,  /* it is being started by another mprun, or ends: HAS or NONE comes then */
     HOLDER_SAID,  /* data: what the agent or a starter of it wrote to standard error */
     HOLDER_ENDED, /* the starter has ended; value: its status, as of waitpid() */
     HOLDER_GONE,  /* the agent has gone, and with it the starter */
@@ -66,7 +70,7 @@ pid_t holder_pid(int fd);
 /* Takes a connection; -1: none, or another user's. */
 int holder_accept(int fd);
 
-/* Sends m with its descriptors (fds NULL: none). -1 with errno. */
+/* Sends m with its descriptors, up to one of -1 (fds NULL: none). -1 with errno. */
 int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS]);
 /* Takes a message, and into fds what came with it or -1; the caller closes these. Returns 1; 0: the
  * peer has gone or has sent what is no message; -1 with errno EAGAIN: there is none now. */

@@ -47,18 +47,8 @@ static int read_magic(int fd, struct error *err)
     return error_set(err, EPROTO, "no start parameters in the first %d bytes of input", NOISE_MAX);
 }
 
-int preamble_read(int fd, struct preamble *ret, struct error *err)
+static int unpack(const uint8_t *body, size_t len, struct preamble *ret, struct error *err)
 {
-    uint8_t length[2], body[FIXED + PREAMBLE_ADDRESSES];
-    if (read_magic(fd, err) < 0)
-        return -1;
-    if (fd_read_all(fd, length, 2) < 0)
-        return error_errno(err, errno, "read the start parameters");
-    size_t len = (size_t)length[0] | (size_t)length[1] << 8;
-    if (len < FIXED || len >= FIXED + PREAMBLE_ADDRESSES)
-        return error_set(err, EPROTO, "start parameters of impossible length %zu", len);
-    if (fd_read_all(fd, body, len) < 0)
-        return error_errno(err, errno, "read the start parameters");
     size_t text = len - FIXED;
     memcpy(ret->key, body, LINK_KEY);
     ret->host_id = get32(body + LINK_KEY);
@@ -67,10 +57,43 @@ int preamble_read(int fd, struct preamble *ret, struct error *err)
     ret->link_grace = get32(body + LINK_KEY + 12);
     memcpy(ret->addresses, body + FIXED, text);
     ret->addresses[text] = 0;
-    explicit_bzero(body, sizeof(body));
     if (strlen(ret->addresses) < text)
         return error_set(err, EPROTO, "start parameters: a NUL byte in the addresses");
     return 0;
+}
+
+/* Of a body, from the two bytes before it; -1 with err. */
+static int read_length(const uint8_t *length, struct error *err)
+{
+    int len = length[0] | length[1] << 8;
+    if (len < FIXED || len >= FIXED + PREAMBLE_ADDRESSES)
+        return error_set(err, EPROTO, "start parameters of impossible length %d", len);
+    return len;
+}
+
+int preamble_read(int fd, struct preamble *ret, struct error *err)
+{
+    uint8_t length[2], body[FIXED + PREAMBLE_ADDRESSES];
+    if (read_magic(fd, err) < 0)
+        return -1;
+    if (fd_read_all(fd, length, 2) < 0)
+        return error_errno(err, errno, "read the start parameters");
+    int len = read_length(length, err);
+    if (len < 0)
+        return -1;
+    if (fd_read_all(fd, body, (size_t)len) < 0)
+        return error_errno(err, errno, "read the start parameters");
+    int rc = unpack(body, (size_t)len, ret, err);
+    explicit_bzero(body, sizeof(body));
+    return rc;
+}
+
+int preamble_unpack(const uint8_t *p, size_t n, struct preamble *ret, struct error *err)
+{
+    int len = n >= MAGIC + 2 ? read_length(p + MAGIC, err) : -1;
+    if (len < 0 || n != MAGIC + 2 + (size_t)len)
+        return error_set(err, EPROTO, "start parameters of another length");
+    return unpack(p + MAGIC + 2, (size_t)len, ret, err);
 }
 
 /* ---- the word: letters of one that does not go on are given back ---- */

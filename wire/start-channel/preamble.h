@@ -31,7 +31,8 @@ enum preamble_flag {
     PREAMBLE_NUMBERED = 128, /* all hosts read the same preamble: the host id is the number of the
                                 manager's task */
     PREAMBLE_MAC = 256,      /* instead of PREAMBLE_ENCRYPT */
-    PREAMBLE_AGENT = 512,    /* the job's agent, and no step's starter: agent-channel.h */
+    PREAMBLE_AGENT = 512,    /* the job's agent, and no step's starter: agent-channel.h. With
+                                addresses: its channel is a connection to one of them */
 };
 /* The starter says this on its standard output before anything is sent to it. A start channel that
  * is a terminal (tasks of a job may have one where the job has) prints what it is sent, and changes
@@ -64,6 +65,9 @@ int preamble_pack(const struct preamble *p, uint8_t out[PREAMBLE_MAX], struct er
 /* Reads from a blocking descriptor, and no byte behind the preamble. -1 with err: an end of file,
  * more than NOISE_MAX of other text, or a damaged preamble. */
 int preamble_read(int fd, struct preamble *ret, struct error *err);
+
+/* The same of what preamble_pack() has written. */
+int preamble_unpack(const uint8_t *p, size_t n, struct preamble *ret, struct error *err);
 
 /* Login scripts and task prologs print on that channel, too, in pieces of any size; somewhere among
  * that the starter says PREAMBLE_READY or PREAMBLE_ASK. The word is taken out; all other output is
