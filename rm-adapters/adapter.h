@@ -80,6 +80,9 @@ struct start_request {
     /* Where one start client starts all hosts (STDIO_SHARED). Writes what it is to send to all of
      * them: returns the number of bytes in ret, which the adapter wipes, or -1 with err. */
     int (*preamble)(void *arg, uint8_t ret[START_PREAMBLE_MAX], struct error *err);
+    /* There: is the host's task to be the job's agent? Then START_AS_AGENT is in its environment.
+     */
+    bool (*is_agent)(void *arg, size_t host);
     /* There: the host's starter, or the client about this host, wrote n bytes to standard error. */
     void (*said)(void *arg, size_t host, const char *text, size_t n);
     /* Does another host start this one (see remote_command)? Then the adapter does nothing for the
@@ -102,7 +105,8 @@ enum start_again {
 enum stdio_channel {
     STDIO_PER_HOST, /* each host's start channel has its own stdin, stdout and stderr */
     STDIO_SHARED,   /* one start client has that of all hosts: a task of it is a host's, and its
-                       input goes to all; --transport=stdio is refused, with the adapter's reason */
+                       input goes to all, or there is none: --transport=stdio is refused, with the
+                       adapter's reason. Agents have connections to mprun. */
     STDIO_NONE,     /* there is none: --transport=stdio is refused likewise */
 };
 
@@ -151,9 +155,11 @@ struct rm_adapter {
      * error. Unless it says START_NOT, another OPEN or FAILED follows. NULL: always START_NOT. */
     enum start_again (*again)(struct starting *s, size_t host, int status, const char *words);
     /* The host's start client outlives mprun, and is another process's from now on: no event comes
-     * of it, and nothing is done to it. False: this one has to end with the step. NULL: all have.
-     */
-    bool (*hand_over)(struct starting *s, size_t host);
+     * of it, and nothing is done to it. False: this one has to end with the step, or, with
+     * STDIO_SHARED, not yet: mprun asks again when another host has its agent. NULL: all have to
+     * end. *ret_fd: what the client of several hosts still says, for who takes them over, with the
+     * last of them; else -1. */
+    bool (*hand_over)(struct starting *s, size_t host, int *ret_fd);
     /* Begin the start of this host once more. Called after START_LATER, and for a host that was
      * elsewhere. NULL where `again`, `hand_over` and `remote_command` are. */
     void (*retry)(struct starting *s, size_t host);

@@ -28,6 +28,8 @@ static int arrived(void *arg, struct link *l, uint32_t host_id, struct error *wh
         return 0;
     if (h->link || h->state > AGENT_STARTED)
         return error_set(why, EBUSY, "host %u ('%s') is taken already", host_id, h->name);
+    if (listeners->is_agents(listeners->arg, h, l))
+        return 0;
     host_set_link(h, l);
     link_set_events(l, listeners->links, h);
     return 0;
@@ -146,7 +148,9 @@ static int open_all(struct listeners *l, const char *directory, struct error *er
 int listeners_open(struct listeners *l, struct loop *loop, struct host_table *hosts,
                    const struct link_events *links, const char *directory, struct error *err)
 {
-    *l = (struct listeners){.loop = loop, .hosts = hosts, .links = links};
+    l->loop = loop;
+    l->hosts = hosts;
+    l->links = links;
     if (open_all(l, directory, err) == 0)
         return 0;
     listeners_close(l);

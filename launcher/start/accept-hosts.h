@@ -8,11 +8,15 @@
 #include "launcher/tunables.h"
 #include "wire/link/listener.h"
 
-/* Private to accept-hosts.c, but for `addresses`. All 0: closed. */
+/* Private to accept-hosts.c, but for `addresses`, and is_agents with its arg, which are set before.
+ * All else 0: closed. */
 struct listeners {
     struct loop *loop;
     struct host_table *hosts;
     const struct link_events *links; /* of hosts' links; their arg is the host */
+    /* The link is the job's agent's on that host, who has taken it; false: it is the starter's. */
+    bool (*is_agents)(void *arg, const struct host *h, struct link *l);
+    void *arg;
     struct listener *all[LISTENERS_MAX];
     size_t n;
     uint64_t nrefused;    /* peers, so far */

@@ -23,13 +23,18 @@
 /* ---- the holder ------------------------------------------------------------------------------ */
 
 /* The process whose end is the job's: the leader of the session, as a job's script and a login
- * shell are, or who has started mprun. 0: none is known. */
+ * shell are; where that has ended, as some managers have it, the user's own that is nearest to it;
+ * or who has started mprun. 0: none is known. */
 static pid_t job_process(void)
 {
-    pid_t leader = getsid(0);
-    if (leader > 1 && leader != getpid())
+    pid_t leader = getsid(0), above = getppid();
+    struct proc_stat ps;
+    if (leader > 1 && leader != getpid() && (kill(leader, 0) == 0 || errno == EPERM))
         return leader;
-    return getppid() > 1 ? getppid() : 0;
+    while (leader != getpid() && proc_stat_read(above, &ps) == 0 && ps.ppid > 1 &&
+           getsid(ps.ppid) == leader && kill(ps.ppid, 0) == 0)
+        above = ps.ppid;
+    return above > 1 ? above : 0;
 }
 
 /* Where no manager has given the job a number, it is the session; "": that is not known. */
@@ -165,6 +170,12 @@ static void start_without_agent(struct starter *st)
     starter_retry(st);
 }
 
+static void begins(struct starter *st)
+{
+    starter_client_begins(st, 0, false);
+    client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures, -1);
+}
+
 /* The host's agent is there. */
 static void use(struct starter *st)
 {
@@ -173,8 +184,26 @@ static void use(struct starter *st)
         return;
     }
     log_debug("host %s: the job's agent there forks the starter", st->host->name);
-    starter_client_begins(st, 0, false);
-    client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures, -1);
+    begins(st);
+}
+
+/* The holder has told this mprun to start the agent. */
+static void start_missing(struct starter *st)
+{
+    st->agent = AGENT_MISSING;
+    if (!has_agents(st->all->plan)) {
+        agents_cannot(st);
+        st->agent = AGENT_NOT_USED;
+    }
+    st->all->plan->adapter->retry(st->all->starting, (size_t)st->host->launch_index);
+}
+
+/* All at once: one start client may start them. */
+static void start_wanted(struct starters *s)
+{
+    for (size_t i = 0; s->agents.nasked == 0 && i < s->plan->nused; i++)
+        if (s->of[i].agent == AGENT_WANTED)
+            start_missing(&s->of[i]);
 }
 
 /* Starts the host again if its starter has not reported back: the agent may never have forked it.
@@ -195,6 +224,7 @@ static void agent_is_gone(struct starter *st)
     const struct step_plan *plan = st->all->plan;
     const char *manager = plan->adapter->ends_hosts;
     struct host *h = st->host;
+    char name[128];
     if (is_forked_anew(st) || !st->client_runs)
         return;
     starter_client_ends(st);
@@ -202,7 +232,8 @@ static void agent_is_gone(struct starter *st)
         host_mark_failed(h);
         host_failures_add(st->all->step.failures, h, true, EXIT_CODE_MPRUN,
                           "%s has gone, and the job's agent there with it; its ranks are ended%s%s",
-                          start_client_name(plan), manager ? "; " : "", manager ? manager : "");
+                          starter_client_name(plan, name, sizeof(name)), manager ? "; " : "",
+                          manager ? manager : "");
     }
     starters_unsettle(st->all);
 }
@@ -226,17 +257,23 @@ static void starter_ended(struct starter *st, int status)
     start_without_agent(st);
 }
 
+/* For the holder's word. */
+static bool is_waiting(const struct starter *st)
+{
+    return st->agent == AGENT_ASKED_FOR || st->agent == AGENT_AWAITED;
+}
+
 static void take(struct starter *st, const struct holder_message *m)
 {
-    if (m->what == HOLDER_HAS && st->agent == AGENT_ASKED_FOR) {
+    bool is_asked = st->agent == AGENT_ASKED_FOR;
+    if (is_asked)
+        st->all->agents.nasked--;
+    if (m->what == HOLDER_WAIT && is_asked) {
+        st->agent = AGENT_AWAITED;
+    } else if (m->what == HOLDER_HAS && is_waiting(st)) {
         use(st);
-    } else if (m->what == HOLDER_NONE && st->agent == AGENT_ASKED_FOR) {
-        st->agent = AGENT_MISSING;
-        if (!has_agents(st->all->plan)) {
-            agents_cannot(st);
-            st->agent = AGENT_NOT_USED;
-        }
-        st->all->plan->adapter->retry(st->all->starting, (size_t)st->host->launch_index);
+    } else if (m->what == HOLDER_NONE && is_waiting(st)) {
+        st->agent = AGENT_WANTED;
     } else if (st->agent == AGENT_FORKS && m->what == HOLDER_SAID) {
         client_stderr_add(&st->said, m->data, m->size);
     } else if (st->agent == AGENT_FORKS && m->what == HOLDER_ENDED && st->client_runs) {
@@ -247,6 +284,12 @@ static void take(struct starter *st, const struct holder_message *m)
 }
 
 static void readable(void *arg, int fd, unsigned events);
+
+/* Its start has not begun. */
+static bool is_to_come(const struct starter *st)
+{
+    return is_waiting(st) || st->agent == AGENT_WANTED;
+}
 
 /* Asks for the hosts that are to be asked for; false: there are no agents. */
 static bool ask(struct agents *a)
@@ -263,9 +306,13 @@ static bool ask(struct agents *a)
     }
     if (keep > 0 || keep == KEEP_JOB)
         tell_of_step(a, HOLDER_KEEP, keep < 0 ? -1 : keep < 1e6 ? (int)(keep * 1000) : INT32_MAX);
+    a->nasked = 0;
     for (size_t i = 0; i < s->plan->nused; i++)
-        if (s->of[i].agent == AGENT_ASKED_FOR)
+        if (is_to_come(&s->of[i])) {
+            s->of[i].agent = AGENT_ASKED_FOR;
+            a->nasked++;
             tell(&s->of[i], HOLDER_ASK, NULL, 0, NULL); /* if it has gone, that is seen */
+        }
     return true;
 }
 
@@ -277,7 +324,7 @@ static void holder_is_gone(struct agents *a)
         return; /* it was about to end */
     log_debug("the holder of the job's agents has gone");
     for (size_t i = 0; i < s->plan->nused; i++) {
-        if (s->of[i].agent == AGENT_ASKED_FOR)
+        if (is_to_come(&s->of[i]))
             start_without_agent(&s->of[i]);
         else if (s->of[i].agent == AGENT_FORKS)
             nobody_tells(&s->of[i]);
@@ -302,6 +349,8 @@ static void readable(void *arg, int fd, unsigned events)
         agents_close(a);
     else if (rc == 0)
         holder_is_gone(a);
+    else
+        start_wanted(a->starters);
     loop_defer_schedule(a->starters->step.turn);
 }
 
@@ -309,35 +358,37 @@ static void readable(void *arg, int fd, unsigned events)
 
 bool agents_start_it(const struct starter *st)
 {
-    return st->agent == AGENT_ASKED_FOR || st->agent == AGENT_FORKS;
+    return is_to_come(st) || st->agent == AGENT_FORKS;
 }
 
 /* The preamble that makes the process an agent goes first: as soon as the holder has the channel,
  * other mpruns send starts over it. */
-static bool give(struct starter *st)
+static bool make_agent(const struct starter *st)
 {
-    const int fds[HOLDER_FDS] = {st->channel.in_fd, st->channel.out_fd, st->said.fd};
     struct preamble p = {.flags = PREAMBLE_AGENT};
     uint8_t packed[PREAMBLE_MAX];
     struct error e;
     int n = preamble_pack(&p, packed, &e);
-    return n > 0 && fd_write_all(fds[0], packed, (size_t)n) == 0 &&
-           tell(st, HOLDER_GIVE, NULL, 0, fds) && tell_to_fork(st);
+    return n > 0 && fd_write_all(st->channel.in_fd, packed, (size_t)n) == 0;
 }
 
-/* mpstarter that mprun has forked itself needs no manager, and is no agent. */
-bool agents_take(struct starter *st)
+static bool give(struct starter *st, int client_fd)
 {
-    size_t host = (size_t)st->host->launch_index;
-    if (st->agent != AGENT_MISSING)
-        return false;
-    if (st->client_is_starter || st->said.fd < 0 ||
-        !st->all->plan->adapter->hand_over(st->all->starting, host)) {
-        agents_cannot(st);
-        st->agent = AGENT_NOT_USED;
-        return false;
-    }
-    bool is_given = give(st);
+    const struct client_channel *c = &st->channel;
+    const int fds[HOLDER_FDS] = {c->in_fd, c->out_fd, st->said.fd},
+              client[HOLDER_FDS] = {client_fd, -1};
+    const int connection[HOLDER_FDS] = {c->in_fd, c->in_fd, -1};
+    struct holder_message m = {.what = HOLDER_CLIENT, .size = 1};
+    if (c->out_fd >= 0)
+        return make_agent(st) && tell(st, HOLDER_GIVE, NULL, 0, fds);
+    return tell(st, HOLDER_GIVE, st->agent_key, sizeof(st->agent_key), connection) &&
+           (client_fd < 0 || holder_send(st->all->agents.fd, &m, client) == 0);
+}
+
+/* The holder has it from now on. */
+static void hand_over(struct starter *st, int client_fd)
+{
+    bool is_given = give(st, client_fd) && tell_to_fork(st);
     st->has_made_agent = is_given;
     sweep_spare(st->all, st->client_pid);
     st->client_pid = 0;
@@ -346,7 +397,57 @@ bool agents_take(struct starter *st)
     if (!is_given) {
         starter_client_ends(st);
         start_without_agent(st);
+    } else if (!st->client_runs) { /* its agent was faster than the news of its start */
+        begins(st);
     }
+}
+
+/* mpstarter that mprun has forked itself needs no manager, and is no agent. */
+bool agents_take(struct starter *st)
+{
+    int none;
+    if (st->agent != AGENT_MISSING)
+        return false;
+    if (st->client_is_starter || st->said.fd < 0 ||
+        !st->all->plan->adapter->hand_over(st->all->starting, (size_t)st->host->launch_index,
+                                           &none)) {
+        agents_cannot(st);
+        st->agent = AGENT_NOT_USED;
+        return false;
+    }
+    hand_over(st, -1);
+    return true;
+}
+
+bool agents_has_come(const struct starter *st)
+{
+    return st->agent == AGENT_MISSING && st->channel.in_fd >= 0 && st->channel.out_fd < 0;
+}
+
+static bool take_one(struct starter *st)
+{
+    struct starters *s = st->all;
+    int client_fd;
+    if (!agents_has_come(st) ||
+        !s->plan->adapter->hand_over(s->starting, (size_t)st->host->launch_index, &client_fd))
+        return false;
+    hand_over(st, client_fd);
+    cleanup_close(&client_fd);
+    return true;
+}
+
+bool agents_take_link(struct starter *st, struct link *l)
+{
+    struct starters *s = st->all;
+    if (st->agent != AGENT_MISSING)
+        return false;
+    start_channel_close_input(st);
+    st->channel.in_fd = link_release(l, st->agent_key);
+    if (verdict_is_ending(s->step.verdict))
+        start_channel_close_input(st);
+    else if (take_one(st)) /* perhaps the last one of its start client */
+        for (size_t i = 0; i < s->plan->nused; i++)
+            take_one(&s->of[i]);
     return true;
 }
 
@@ -405,8 +506,10 @@ void agents_cancel(struct agents *a)
 {
     struct starters *s = a->starters;
     for (size_t i = 0; i < s->plan->nused; i++)
-        if (s->of[i].agent == AGENT_ASKED_FOR)
+        if (is_to_come(&s->of[i]))
             start_without_agent(&s->of[i]);
+        else if (agents_has_come(&s->of[i]))
+            start_channel_close_input(&s->of[i]); /* the agent ends */
 }
 
 void agents_wake(const struct agents *a)

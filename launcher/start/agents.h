@@ -11,6 +11,7 @@
 
 #include "common/loop.h"
 
+struct link;
 struct starter;
 struct starters;
 
@@ -20,6 +21,7 @@ struct agents { /* agents.c alone changes it */
     struct loop_io *io;
     pid_t holder; /* 0: not known */
     bool has_answered, is_leaving;
+    size_t nasked;              /* hosts of which the holder has said nothing yet */
     int again;                  /* so often it had ended before it answered */
     struct loop_timer patience; /* once it leaves */
 };
@@ -27,7 +29,9 @@ struct agents { /* agents.c alone changes it */
 /* What is known of a host's agent. */
 enum agent_use {
     AGENT_NOT_USED,
-    AGENT_ASKED_FOR, /* the holder answers when it knows */
+    AGENT_ASKED_FOR, /* the holder says at once what it knows */
+    AGENT_AWAITED,   /* another mprun starts it, or it is ending */
+    AGENT_WANTED,    /* this mprun is to start it, once the others are known */
     AGENT_MISSING,   /* this mprun starts it */
     AGENT_FORKS,     /* it has been told to fork the starter */
 };
@@ -52,6 +56,11 @@ bool agents_start_it(const struct starter *st);
  * starter.
  */
 bool agents_take(struct starter *st);
+/* The same with a link that has come from the host, where an agent has a connection: takes it.
+ * False: it is the link of a starter. */
+bool agents_take_link(struct starter *st, struct link *l);
+/* Its agent has come by a connection, and waits for others of the same start client. */
+bool agents_has_come(const struct starter *st);
 /* The manager has no room on the host for a start client: an agent that no step needs makes some.
  * False: the job has no agents. */
 bool agents_make_room(struct starter *st);

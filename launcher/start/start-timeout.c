@@ -9,8 +9,10 @@
 static bool is_being_started(const struct starters *s, const struct host *h)
 {
     const struct starter *st = starter_of(s, h);
+    if (agents_has_come(st))
+        return false;
     return h->state == AGENT_STARTED ||
-           (h->state == AGENT_WAITING && (st->room.was_none || st->agent == AGENT_ASKED_FOR));
+           (h->state == AGENT_WAITING && (st->room.was_none || agents_start_it(st)));
 }
 
 static void say_too_late(struct starter *st)

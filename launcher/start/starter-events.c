@@ -20,8 +20,7 @@
 
 /* ---- why a start client has ended ------------------------------------------------------------ */
 
-/* A start client, or the host's task of the one that starts all hosts: its name, in buf. */
-static const char *client_of_host(const struct step_plan *plan, char *buf, size_t n)
+const char *starter_client_name(const struct step_plan *plan, char *buf, size_t n)
 {
     bool is_shared = plan->adapter->stdio_channel == STDIO_SHARED;
     snprintf(buf, n, "%s%s", is_shared ? "its task of " : "", start_client_name(plan));
@@ -92,8 +91,9 @@ static void say_ended(struct starter *st, int status, const struct client_end *e
     const char *why = end->why;
     host_failures_add(st->all->step.failures, st->host, end->may_say_why, end->code,
                       "%s %s%s%s%s; its ranks are ended%s%s",
-                      st->client_is_starter ? "mpstarter"
-                                            : client_of_host(st->all->plan, name, sizeof(name)),
+                      st->client_is_starter
+                          ? "mpstarter"
+                          : starter_client_name(st->all->plan, name, sizeof(name)),
                       end->how, *why ? " (" : "", why, *why ? ")" : "", manager ? "; " : "",
                       manager ? manager : "");
 }
@@ -304,7 +304,7 @@ static void abandon(struct starter *st)
     struct starters *s = st->all;
     if (!st->client_runs)
         return;
-    if (s->starting && s->plan->adapter->abandon) {
+    if (s->starting && s->plan->adapter->abandon && st->agent != AGENT_FORKS) {
         s->plan->adapter->abandon(s->starting, (size_t)st->host->launch_index);
         return;
     }

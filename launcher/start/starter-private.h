@@ -49,7 +49,8 @@ struct starter {
     unsigned waited;               /* ticks since its first start client began: start-timeout.c */
     struct room room;
     enum agent_use agent;
-    bool has_made_agent; /* of its start client */
+    bool has_made_agent;         /* of its start client */
+    uint8_t agent_key[LINK_KEY]; /* of the channel, where that is the agent's connection */
 };
 
 /* start-progress.c changes it. */
@@ -148,6 +149,8 @@ void starter_said(void *arg, size_t host, const char *text, size_t n);
 void starter_client_ended(struct starter *st, int status);
 /* The host that runs its client has gone: only its own link may still tell of this one. */
 void starter_client_unknown(struct starter *st);
+/* A start client, or the host's task of the one that starts all hosts: its name, in buf. */
+const char *starter_client_name(const struct step_plan *plan, char *buf, size_t n);
 /* Ends the start clients of all hosts that are out of reach after so many seconds, or, where the
  * adapter ends none, stops waiting for them. Does nothing when that is due already. */
 void starters_abandon_after(struct starters *s, double seconds);

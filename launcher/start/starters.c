@@ -81,6 +81,16 @@ static bool is_elsewhere(void *arg, size_t host)
     return agents_start_it(&s->of[host]) || through_is_elsewhere(&s->of[host]);
 }
 
+static bool is_agent(void *arg, size_t host)
+{
+    return ((const struct starters *)arg)->of[host].agent == AGENT_MISSING;
+}
+
+static bool is_agents(void *arg, const struct host *h, struct link *l)
+{
+    return agents_take_link(starter_of(arg, h), l);
+}
+
 static void begin(void *arg)
 {
     struct starters *s = arg;
@@ -90,6 +100,7 @@ static void begin(void *arg)
     request.reaper = s->step.reaper;
     request.event = starter_event;
     request.is_elsewhere = is_elsewhere;
+    request.is_agent = is_agent;
     request.preamble = preamble_of_all;
     request.said = starter_said;
     request.arg = s;
@@ -110,6 +121,8 @@ void starters_begin(struct starters *s)
 {
     const struct starters_step *step = &s->step;
     struct error e;
+    s->listeners.is_agents = is_agents;
+    s->listeners.arg = s;
     sweep_prepare(s);
     oom_kills_begin(&s->oom_kills);
     if (listeners_open(&s->listeners, step->loop, step->hosts, step->links, step->directory->path,

@@ -16,7 +16,7 @@ static inline const char *gridengine_variable(const char *name)
 /* ---- qrsh.c: functions of the adapter's table, as adapter.h describes them ------------------- */
 
 struct starting *qrsh_start(const struct start_request *request, struct error *err);
-bool qrsh_hand_over(struct starting *s, size_t host);
+bool qrsh_hand_over(struct starting *s, size_t host, int *ret_fd);
 enum start_again qrsh_again(struct starting *s, size_t host, int status, const char *words);
 size_t qrsh_remote_command(struct starting *s, size_t host,
                            const char *words[REMOTE_COMMAND_WORDS]);

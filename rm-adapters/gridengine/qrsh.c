@@ -129,13 +129,13 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
 /* A qrsh that has started a remote shell (rsh_command ssh) has it as its child. When the job's
  * script ends, so does that connection, and the task by a signal: for the manager it has failed. An
  * agent at a terminal is stopped when it reads. */
-bool qrsh_hand_over(struct starting *s, size_t host)
+bool qrsh_hand_over(struct starting *s, size_t host, int *ret_fd)
 {
     pid_t *children = NULL;
     const struct qrsh *q = fanout_arg(s);
     bool is_builtin = proc_children(fanout_client_pid(s, host), &children) == 0;
     free(children);
-    return is_builtin && !q->has_terminal && fanout_hand_over(s, host);
+    return is_builtin && !q->has_terminal && fanout_hand_over(s, host, ret_fd);
 }
 
 /* ---- a host that takes no task now ----------------------------------------------------------- */

@@ -22,5 +22,7 @@ void tm_start_destroy(struct starting *s);
 void tm_start_reported(struct starting *s, size_t host);
 void tm_start_left(struct starting *s, size_t host);
 void tm_start_abandon(struct starting *s, size_t host);
+void tm_start_retry(struct starting *s, size_t host);
+bool tm_start_hand_over(struct starting *s, size_t host, int *ret_fd);
 void tm_start_describe(const struct start_request *request, const struct alloc_host *host,
                        char *buf, size_t n);

@@ -20,6 +20,7 @@
 #include "common/log.h"
 #include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-link.h"
+#include "rm-adapters/starter-side/starter-side.h"
 #include "rm-adapters/tunables.h"
 
 enum {
@@ -29,7 +30,7 @@ enum {
 
 struct task {
     uint32_t id; /* 0: it does not run */
-    bool is_open, has_ended, has_reported, has_left, is_given_up;
+    bool is_wanted, is_asked, is_agent, is_open, has_ended, has_reported, has_left, is_given_up;
 };
 
 struct starting {
@@ -45,9 +46,10 @@ struct starting {
     size_t nawaited;                /* answers */
     int tries;                      /* to get a first answer */
     struct error first_why;         /* why the first one failed */
+    struct error lost;              /* why there is no link any more */
     char preamble[PREAMBLE_TEXT];   /* Torque: the variable with the start parameters */
     bool has_begun, has_answered, is_cancelled, is_obit_late, may_spawn;
-    size_t next; /* host whose task is asked for next */
+    size_t next; /* no host before it is wanted */
     size_t nhosts;
     struct task tasks[]; /* by host */
 };
@@ -85,23 +87,23 @@ static void send_event(struct starting *s, size_t host, enum start_event event, 
  * end with their links. */
 static void lose_mom(struct starting *s, const struct error *why)
 {
-    struct error e = *why;
     tm_link_close(s->link);
     s->link = NULL;
     loop_timer_stop(&s->answer_timer);
-    error_context(&e, "start the starters by pbs_mom");
+    s->lost = *why;
+    error_context(&s->lost, "start the starters by pbs_mom");
+    loop_defer_schedule(&s->turn);
     bool is_said = false;
     for (size_t i = 0; i < s->nhosts; i++) {
         struct task *t = &s->tasks[i];
-        if (t->has_ended)
+        if (t->has_ended || t->is_agent || !t->is_asked)
             continue;
         if (t->has_reported) {
             if (!is_said)
                 log_warn("pbs_mom will not tell of the end of mprun's tasks: %s", why->text);
             is_said = true;
-            loop_defer_schedule(&s->turn);
         } else {
-            send_event(s, i, START_FAILED, 0, &e);
+            send_event(s, i, START_FAILED, 0, &s->lost);
         }
     }
 }
@@ -168,7 +170,12 @@ static int ask_spawn(struct starting *s, size_t host, struct error *err)
 {
     const struct alloc_host *h = &s->request.allocation->hosts[host];
     char where[200];
-    const char *environment[] = {where, s->job.is_torque ? s->preamble : NULL, NULL};
+    const char *environment[4] = {where};
+    size_t n = 1;
+    if (s->job.is_torque)
+        environment[n++] = s->preamble;
+    if (s->request.is_agent(s->request.arg, host))
+        environment[n++] = START_AS_AGENT "=1";
     struct buffer b = {.data = NULL};
     snprintf(where, sizeof(where), TM_START_VARIABLE "=%zu %u %u %d %s", host, s->own_node,
              s->posted_by, s->job.is_framed, s->name);
@@ -205,20 +212,6 @@ static void answer_failed(struct starting *s, const struct tm_answer *a, const c
     lose_mom(s, &e);
 }
 
-/* No more at once than pbs_mom's socket takes in whole pieces. */
-static void spawn_some(struct starting *s)
-{
-    size_t at_once = s->job.is_torque ? TM_SPAWNS_OF_TORQUE_AT_ONCE : TM_SPAWNS_AT_ONCE;
-    struct error e;
-    while (s->link && s->may_spawn && s->next < s->nhosts && s->nawaited < at_once) {
-        if (ask_spawn(s, s->next, &e) < 0) {
-            lose_mom(s, &e);
-            return;
-        }
-        s->next++;
-    }
-}
-
 static void fail_host(struct starting *s, size_t host, int code, const char *why)
 {
     struct error e;
@@ -227,12 +220,46 @@ static void fail_host(struct starting *s, size_t host, int code, const char *why
     send_event(s, host, START_FAILED, 0, &e);
 }
 
+/* *ret was one of those that are wanted; false: none is. */
+static bool take_wanted(struct starting *s, size_t *ret)
+{
+    for (; s->next < s->nhosts; s->next++) {
+        struct task *t = &s->tasks[s->next];
+        bool is_wanted = t->is_wanted && !s->request.is_elsewhere(s->request.arg, s->next);
+        t->is_wanted = false;
+        *ret = s->next;
+        if (is_wanted)
+            return true;
+    }
+    return false;
+}
+
+/* No more at once than pbs_mom's socket takes in whole pieces. */
+static void spawn_some(struct starting *s)
+{
+    size_t at_once = s->job.is_torque ? TM_SPAWNS_OF_TORQUE_AT_ONCE : TM_SPAWNS_AT_ONCE, host;
+    struct error e;
+    while (s->link && s->may_spawn && s->nawaited < at_once && take_wanted(s, &host)) {
+        s->tasks[host].is_asked = true;
+        if (ask_spawn(s, host, &e) < 0)
+            lose_mom(s, &e);
+    }
+}
+
 /* The hosts that were not asked for: the start was cancelled. */
 static void cancel_rest(struct starting *s)
 {
-    for (; s->next < s->nhosts; s->next++)
-        if (!s->tasks[s->next].has_ended)
-            fail_host(s, s->next, ECANCELED, "not begun, because the start was cancelled");
+    size_t host;
+    while (take_wanted(s, &host))
+        fail_host(s, host, ECANCELED, "not begun, because the start was cancelled");
+}
+
+/* Those that are wanted after pbs_mom was lost. */
+static void fail_rest(struct starting *s)
+{
+    size_t host;
+    while (take_wanted(s, &host))
+        send_event(s, host, START_FAILED, 0, &s->lost);
 }
 
 static void spawned(struct starting *s, size_t host, const struct tm_answer *a)
@@ -247,6 +274,10 @@ static void spawned(struct starting *s, size_t host, const struct tm_answer *a)
         return;
     }
     t->id = (uint32_t)a->value;
+    if (t->is_agent) { /* it was faster than the news of its start */
+        t->has_ended = true;
+        return;
+    }
     send_event(s, host, START_CHANNEL_OPEN, 0, NULL);
     if (s->is_cancelled)
         signal_task(s, host, SIGTERM);
@@ -370,9 +401,9 @@ static void fail_silent_hosts(struct starting *s)
 {
     s->nawaited = 0;
     loop_defer_schedule(&s->turn);
-    for (size_t i = 0; i < s->next; i++) {
+    for (size_t i = 0; i < s->nhosts; i++) {
         const struct task *t = &s->tasks[i];
-        if (!t->is_open && !t->has_ended)
+        if (t->is_asked && !t->is_agent && !t->is_open && !t->has_ended)
             fail_host(s, i, ETIMEDOUT, "pbs_mom gives no answer to the request for a task there");
     }
 }
@@ -391,32 +422,37 @@ static void no_answer(void *arg)
 
 /* ---- the turn -------------------------------------------------------------------------------- */
 
+static bool any_wanted(const struct starting *s)
+{
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->tasks[i].is_wanted && !s->request.is_elsewhere(s->request.arg, i))
+            return true;
+    return false;
+}
+
 static void begin(struct starting *s)
 {
     struct error e;
     s->has_begun = true;
-    if (s->is_cancelled)
-        error_set(&e, ECANCELED, "not begun, because the start was cancelled");
-    else if (open_link(s, &e) == 0)
-        return;
-    lose_mom(s, &e);
+    if (open_link(s, &e) < 0)
+        lose_mom(s, &e);
 }
 
 static void turn(void *arg)
 {
     struct starting *s = arg;
-    if (!s->has_begun) {
-        begin(s);
-        return;
-    }
     if (s->is_cancelled)
         cancel_rest(s);
+    if (!s->has_begun && any_wanted(s))
+        begin(s);
     for (size_t i = 0; i < s->nhosts; i++) {
         const struct task *t = &s->tasks[i];
         bool is_over = t->is_given_up || (t->has_left && (!s->link || s->is_obit_late));
         if (t->is_open && !t->has_ended && is_over)
             send_event(s, i, START_CHANNEL_ENDED, t->is_given_up ? SIGKILL : 0, NULL);
     }
+    if (s->has_begun && !s->link)
+        fail_rest(s);
     spawn_some(s);
 }
 
@@ -449,8 +485,26 @@ struct starting *tm_start(const struct start_request *request, struct error *err
         starting_free(s);
         return NULL;
     }
-    loop_defer_schedule(&s->turn);
+    for (size_t i = 0; i < n; i++)
+        tm_start_retry(s, i);
     return s;
+}
+
+void tm_start_retry(struct starting *s, size_t host)
+{
+    s->tasks[host] = (struct task){.is_wanted = true};
+    if (host < s->next)
+        s->next = host;
+    loop_defer_schedule(&s->turn);
+}
+
+bool tm_start_hand_over(struct starting *s, size_t host, int *ret_fd)
+{
+    struct task *t = &s->tasks[host];
+    *ret_fd = -1;
+    t->is_agent = true;
+    t->has_ended = t->is_open;
+    return true;
 }
 
 /* Starters that have reported back are told by their links. */

@@ -255,9 +255,10 @@ pid_t fanout_client_pid(const struct starting *s, size_t host)
     return s->hosts[host].pid;
 }
 
-bool fanout_hand_over(struct starting *s, size_t host)
+bool fanout_hand_over(struct starting *s, size_t host, int *ret_fd)
 {
     struct fanout_host *h = &s->hosts[host];
+    *ret_fd = -1;
     reaper_remove(s->request.reaper, h->pid);
     h->pid = 0;
     return true;

@@ -51,5 +51,5 @@ pid_t fanout_client_pid(const struct starting *s, size_t host);
 void fanout_cancel(struct starting *s);
 void fanout_reported(struct starting *s, size_t host);
 void fanout_abandon(struct starting *s, size_t host);
-bool fanout_hand_over(struct starting *s, size_t host);
+bool fanout_hand_over(struct starting *s, size_t host, int *ret_fd);
 void fanout_destroy(struct starting *s);

@@ -4,6 +4,9 @@
 
 #include "rm-adapters/adapter.h"
 
+/* The variable of tasks with the numbers of their hosts, "0-3,7": task i is that of the i-th. */
+#define SRUN_HOSTS_VARIABLE "MPRUN_SRUN_HOSTS"
+
 /* Members of the adapter's table in srun.c, as adapter.h describes them. */
 struct starting *srun_start(const struct start_request *request, struct error *err);
 void srun_cancel(struct starting *s);
@@ -11,6 +14,8 @@ void srun_destroy(struct starting *s);
 void srun_reported(struct starting *s, size_t host);
 void srun_left(struct starting *s, size_t host);
 void srun_abandon(struct starting *s, size_t host);
+void srun_retry(struct starting *s, size_t host);
+bool srun_hand_over(struct starting *s, size_t host, int *ret_fd);
 void srun_describe(const struct start_request *request, const struct alloc_host *host, char *buf,
                    size_t n);
 void srun_advise(const char *words, char *buf, size_t n);

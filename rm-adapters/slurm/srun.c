@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* srun.c - all starters of a step as the tasks of one srun, a task on each node
+/* srun.c - all starters of a step, or agents of the job, as the tasks of one srun, a task on each
+ * node; hosts that have to be started later have another one
  *
  * Observed of Slurm 22.05:
  *
- *   -m arbitrary -w LIST  task i runs on the i-th node of the list, so that SLURM_PROCID is the
- *                         number of the host
+ *   -m arbitrary -w LIST  task i runs on the i-th node of the list, so that SLURM_PROCID counts
+ *                         the hosts
  *   --overlap --mem=0     (and SLURM_EXTERNAL_LAUNCHER, which newer ones know) the user's own srun
  * runs beside it, and it runs beside that
  *   --cpu-bind=none       a task has all cores of the job on its node; never -c and --exact, which
@@ -33,34 +34,48 @@
 #include "common/words.h"
 #include "rm-adapters/slurm/slurm-private.h"
 #include "rm-adapters/slurm/srun-words.h"
+#include "rm-adapters/starter-side/starter-side.h"
 #include "rm-adapters/tunables.h"
 
 enum { LINE_MAX_BYTES = 1024 };
 
 struct task {
-    bool has_ended; /* its event was sent */
-    bool is_named;  /* srun has said how it ended: */
-    int status;
-    bool is_given_up, has_reported, has_left;
+    struct srun *client; /* NULL: none has it */
+    bool is_wanted;      /* the next srun is to have it */
+    bool is_agent;       /* the job's, and it is there */
+    bool has_ended;      /* its event was sent */
+    bool is_named;       /* srun has said how it ended: */
+    int status;          /* as from waitpid() */
+    bool has_reported, has_left, is_given_up;
 };
 
-struct starting {
-    struct start_request request;
-    char *path;
-    char **argv, **env; /* of srun */
-    pid_t pid;          /* 0: srun does not run */
-    int err_fd;         /* read end of its standard error; -1: closed */
+/* One that has started some of the hosts. */
+struct srun {
+    struct srun *next;
+    struct starting *of;
+    pid_t pid;  /* 0: it has ended */
+    int err_fd; /* read end of its standard error; -1: closed */
     struct loop_io *err_io;
     char line[LINE_MAX_BYTES + 1]; /* of that, so far */
     size_t line_bytes;
     char words[600]; /* what srun itself has said before any task */
     bool has_named;  /* it has said how a task ended */
-    struct loop_defer turn;
+    bool is_termed;
     struct loop_timer words_timer; /* the last words of tasks that have ended */
     struct loop_timer end_timer;   /* ends srun: TERM, then KILL */
-    bool has_begun, is_cancelled, is_termed;
+    size_t nhosts, nagents;
+    size_t hosts[]; /* by number of the task */
+};
+
+struct starting {
+    struct start_request request;
+    char *path;
+    char **env; /* of srun */
+    struct loop_defer turn;
+    struct srun *clients;
+    bool is_cancelled;
     size_t nhosts;
-    struct task tasks[]; /* by host, which is the number of the task */
+    struct task tasks[]; /* by host */
 };
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -71,22 +86,24 @@ static const char *const srun_options[] = {
     "--wait=0",  "--chdir=/",  "--error=all", "--export=ALL",  "--label"};
 enum { NOPTIONS = sizeof(srun_options) / sizeof(srun_options[0]), NWORDS = NOPTIONS + 8 };
 
-static char *list_nodes(const struct allocation *a)
+static char *list_nodes(const struct srun *c)
 {
+    const struct alloc_host *hosts = c->of->request.allocation->hosts;
     size_t size = 1;
-    for (size_t i = 0; i < a->nhosts; i++)
-        size += strlen(a->hosts[i].name) + 1;
+    for (size_t i = 0; i < c->nhosts; i++)
+        size += strlen(hosts[c->hosts[i]].name) + 1;
     char *list = malloc(size), *at = list;
-    for (size_t i = 0; list && i < a->nhosts; i++) {
+    for (size_t i = 0; list && i < c->nhosts; i++) {
         at = stpcpy(at, i ? "," : "");
-        at = stpcpy(at, a->hosts[i].name);
+        at = stpcpy(at, hosts[c->hosts[i]].name);
     }
     return list;
 }
 
 /* NULL: out of memory. words_free() frees it. */
-static char **make_words(const struct start_request *r)
+static char **make_words(const struct srun *c)
 {
+    const struct start_request *r = &c->of->request;
     const char *job = r->allocation->job_id, *component = strchr(job, '+');
     char **words = calloc(NWORDS + 1, sizeof(*words));
     size_t n = 0;
@@ -96,9 +113,9 @@ static char **make_words(const struct start_request *r)
     if (ok && component)
         ok = asprintf(&words[n++], "--het-group=%s", component + 1) > 0;
     ok = ok && asprintf(&words[n++], "--jobid=%.*s", (int)strcspn(job, "+"), job) > 0 &&
-         asprintf(&words[n++], "-N%zu", r->allocation->nhosts) > 0 &&
-         asprintf(&words[n++], "-n%zu", r->allocation->nhosts) > 0 && (words[n++] = strdup("-w")) &&
-         (words[n++] = list_nodes(r->allocation)) && (words[n++] = strdup(r->remote_path));
+         asprintf(&words[n++], "-N%zu", c->nhosts) > 0 &&
+         asprintf(&words[n++], "-n%zu", c->nhosts) > 0 && (words[n++] = strdup("-w")) &&
+         (words[n++] = list_nodes(c)) && (words[n++] = strdup(r->remote_path));
     if (ok)
         return words;
     words_free(words);
@@ -117,21 +134,41 @@ static bool is_for_srun(const char *entry)
     return false;
 }
 
-/* NULL: out of memory. The caller frees the array; its entries are those of environ, and one that
- * Slurm knows from 23.11 on: this step holds nothing of the job, and has all of it. */
-static char **make_environment(void)
+/* NULL: out of memory. The caller frees the array; its entries are those of environ, two of the
+ * caller's (the second one may be NULL), and one that Slurm knows from 23.11 on: this step holds
+ * nothing of the job, and has all of it. */
+static char **make_environment(char *hosts, char *is_agent)
 {
     static char is_launcher[] = "SLURM_EXTERNAL_LAUNCHER=1";
     size_t n = 0, kept = 0;
     while (environ[n])
         n++;
-    char **env = calloc(n + 2, sizeof(*env));
+    char **env = calloc(n + 4, sizeof(*env));
     for (size_t i = 0; env && i < n; i++)
         if (is_for_srun(environ[i]))
             env[kept++] = environ[i];
-    if (env)
-        env[kept] = is_launcher;
+    if (env) {
+        env[kept++] = is_launcher;
+        env[kept++] = hosts;
+        env[kept++] = is_agent;
+    }
     return env;
+}
+
+/* The variable by which tasks know their hosts. NULL: out of memory. */
+static char *list_hosts(const struct srun *c)
+{
+    struct idset hosts = {.words = NULL};
+    char *list = NULL, *variable = NULL;
+    for (size_t i = 0; i < c->nhosts; i++)
+        idset_add(&hosts, (unsigned)c->hosts[i]);
+    if (idset_count(&hosts) == c->nhosts)
+        list = idset_format(&hosts);
+    if (list && asprintf(&variable, SRUN_HOSTS_VARIABLE "=%s", list) < 0)
+        variable = NULL;
+    free(list);
+    idset_free(&hosts);
+    return variable;
 }
 
 void srun_describe(const struct start_request *request, const struct alloc_host *host, char *buf,
@@ -174,225 +211,250 @@ void srun_advise(const char *words, char *buf, size_t n)
     snprintf(buf, n, "%s", what);
 }
 
+/* The host's task, if it is still this client's; NULL: it is not. */
+static struct task *task_of(const struct srun *c, size_t number)
+{
+    struct task *t = number < c->nhosts ? &c->of->tasks[c->hosts[number]] : NULL;
+    return t && t->client == c ? t : NULL;
+}
+
 static void host_ended(struct starting *s, size_t host, int status)
 {
     s->tasks[host].has_ended = true;
     s->request.event(s->request.arg, host, START_CHANNEL_ENDED, NULL, status, NULL);
 }
 
-static bool any_reported(const struct starting *s)
+static bool any_reported(const struct srun *c)
 {
-    for (size_t i = 0; i < s->nhosts; i++)
-        if (s->tasks[i].has_reported || s->tasks[i].has_ended || s->tasks[i].is_named)
+    for (size_t i = 0; i < c->nhosts; i++) {
+        const struct task *t = task_of(c, i);
+        if (!t || t->has_reported || t->has_ended || t->is_named || t->is_agent)
             return true;
+    }
     return false;
 }
 
-static void tell_host(struct starting *s, size_t host, const char *text)
+static void tell_host(const struct srun *c, size_t number, const char *text)
 {
-    if (host >= s->nhosts || s->tasks[host].has_ended)
+    const struct starting *s = c->of;
+    const struct task *t = task_of(c, number);
+    if (!t || t->has_ended)
         return;
-    s->request.said(s->request.arg, host, text, strlen(text));
-    s->request.said(s->request.arg, host, "\n", 1);
+    s->request.said(s->request.arg, c->hosts[number], text, strlen(text));
+    s->request.said(s->request.arg, c->hosts[number], "\n", 1);
 }
 
 /* It is the reason why srun ends the other tasks, and so comes first. */
-static void not_launched(struct starting *s, size_t host)
+static void not_launched(struct srun *c, struct task *t)
 {
-    s->tasks[host].is_given_up = true;
-    s->tasks[host].is_named = true;
-    s->tasks[host].status = W_EXITCODE(1, 0);
-    loop_defer_schedule(&s->turn);
+    t->is_given_up = true;
+    t->is_named = true;
+    t->status = W_EXITCODE(1, 0);
+    loop_defer_schedule(&c->of->turn);
 }
 
 /* With the name of a node it is that host's. Else it may be the reason why no task began. */
-static void srun_said(struct starting *s, const char *text)
+static void srun_said(struct srun *c, const char *text)
 {
     if (srun_is_noise(text))
         return;
-    for (size_t i = 0; i < s->nhosts; i++) {
-        if (srun_text_has_name(text, s->request.allocation->hosts[i].name)) {
-            tell_host(s, i, text);
-            if (strstr(text, "failed on node"))
-                not_launched(s, i);
+    for (size_t i = 0; i < c->nhosts; i++) {
+        if (srun_text_has_name(text, c->of->request.allocation->hosts[c->hosts[i]].name)) {
+            tell_host(c, i, text);
+            if (strstr(text, "failed on node") && task_of(c, i))
+                not_launched(c, task_of(c, i));
             return;
         }
     }
-    if (any_reported(s)) {
+    if (any_reported(c)) {
         log_note("srun: %s", text);
         return;
     }
-    size_t n = strlen(s->words);
-    snprintf(s->words + n, sizeof(s->words) - n, "%s%s", n ? "; " : "", text);
+    size_t n = strlen(c->words);
+    snprintf(c->words + n, sizeof(c->words) - n, "%s%s", n ? "; " : "", text);
 }
 
 /* The last words of a task may come after the news of its end. */
-static void tasks_ended(struct starting *s, const struct srun_line *l)
+static void tasks_ended(struct srun *c, const struct srun_line *l)
 {
-    s->has_named = true;
-    for (int i = idset_next(&l->tasks, 0); i >= 0 && (size_t)i < s->nhosts;
-         i = idset_next(&l->tasks, (unsigned)i + 1)) {
-        s->tasks[i].is_named = true;
-        s->tasks[i].status = l->status;
+    c->has_named = true;
+    for (int i = idset_next(&l->tasks, 0); i >= 0; i = idset_next(&l->tasks, (unsigned)i + 1)) {
+        struct task *t = task_of(c, (size_t)i);
+        if (t) {
+            t->is_named = true;
+            t->status = l->status;
+        }
     }
-    if (!loop_timer_is_active(&s->words_timer))
-        loop_timer_start(&s->words_timer, SRUN_WORDS_SECONDS, 0);
+    if (!loop_timer_is_active(&c->words_timer))
+        loop_timer_start(&c->words_timer, SRUN_WORDS_SECONDS, 0);
 }
 
 static void send_named(void *arg)
 {
-    struct starting *s = arg;
-    for (size_t i = 0; i < s->nhosts; i++) {
-        const struct task *t = &s->tasks[i];
-        if (t->is_named && !t->has_ended)
-            host_ended(s, i, t->status);
+    const struct srun *c = arg;
+    for (size_t i = 0; i < c->nhosts; i++) {
+        const struct task *t = task_of(c, i);
+        if (t && t->is_named && !t->has_ended)
+            host_ended(c->of, c->hosts[i], t->status);
     }
 }
 
-static void end_line(struct starting *s)
+static void end_line(struct srun *c)
 {
     struct srun_line l;
-    s->line[s->line_bytes] = 0;
-    s->line_bytes = 0;
-    if (!s->line[0])
+    c->line[c->line_bytes] = 0;
+    c->line_bytes = 0;
+    if (!c->line[0])
         return;
-    srun_line_read(s->line, &l);
+    srun_line_read(c->line, &l);
     if (l.says == SRUN_TASK_SAID)
-        tell_host(s, l.task, l.text);
+        tell_host(c, l.task, l.text);
     else if (l.says == SRUN_TASKS_ENDED)
-        tasks_ended(s, &l);
+        tasks_ended(c, &l);
     else
-        srun_said(s, l.text);
+        srun_said(c, l.text);
     idset_free(&l.tasks);
 }
 
-static void take(struct starting *s, const char *p, size_t n)
+static void take(struct srun *c, const char *p, size_t n)
 {
     for (; n; p++, n--) {
-        if (*p == '\n' || s->line_bytes == LINE_MAX_BYTES)
-            end_line(s);
+        if (*p == '\n' || c->line_bytes == LINE_MAX_BYTES)
+            end_line(c);
         if (*p != '\n')
-            s->line[s->line_bytes++] = *p;
+            c->line[c->line_bytes++] = *p;
     }
 }
 
-static void stop_reading(struct starting *s)
+static void stop_reading(struct srun *c)
 {
-    loop_io_destroy(take_ptr(s->err_io));
-    cleanup_close(&s->err_fd);
-    s->err_fd = -1;
+    loop_io_destroy(take_ptr(c->err_io));
+    cleanup_close(&c->err_fd);
+    c->err_fd = -1;
 }
 
 static void readable(void *arg, int fd, unsigned events)
 {
-    struct starting *s = arg;
+    struct srun *c = arg;
     char buf[4096];
     ssize_t n = read(fd, buf, sizeof(buf));
     if (n > 0)
-        take(s, buf, (size_t)n);
+        take(c, buf, (size_t)n);
     else if (n == 0 || (errno != EAGAIN && errno != EINTR))
-        stop_reading(s);
+        stop_reading(c);
 }
 
 /* Reads the rest, without waiting for others that may hold the pipe open. */
-static void drain(struct starting *s)
+static void drain(struct srun *c)
 {
     char buf[4096];
     ssize_t n;
-    while (s->err_io && (n = read(s->err_fd, buf, sizeof(buf))) > 0)
-        take(s, buf, (size_t)n);
-    end_line(s);
+    while (c->err_io && (n = read(c->err_fd, buf, sizeof(buf))) > 0)
+        take(c, buf, (size_t)n);
+    end_line(c);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* Nothing that it does is of interest any more. */
+static void let_go(struct srun *c)
+{
+    if (c->pid > 1)
+        reaper_remove(c->of->request.reaper, c->pid);
+    c->pid = 0;
+    loop_timer_stop(&c->end_timer);
+    loop_timer_stop(&c->words_timer);
+    stop_reading(c);
+}
+
 static void starting_free(struct starting *s)
 {
     loop_defer_stop(&s->turn);
-    loop_timer_stop(&s->end_timer);
-    loop_timer_stop(&s->words_timer);
-    stop_reading(s);
+    while (s->clients) {
+        struct srun *c = s->clients;
+        s->clients = c->next;
+        let_go(c);
+        free(c);
+    }
     free(s->path);
-    words_free(s->argv);
-    free(s->env);
     free(s);
 }
 
-static void fail_all(struct starting *s, const struct error *err)
+static void fail_all(const struct srun *c, const struct error *err)
 {
-    for (size_t i = 0; i < s->nhosts; i++) {
-        if (s->tasks[i].has_ended)
+    struct starting *s = c->of;
+    for (size_t i = 0; i < c->nhosts; i++) {
+        struct task *t = task_of(c, i);
+        if (!t || t->has_ended)
             continue;
-        s->tasks[i].has_ended = true;
-        s->request.event(s->request.arg, i, START_FAILED, NULL, 0, err);
+        t->has_ended = true;
+        s->request.event(s->request.arg, c->hosts[i], START_FAILED, NULL, 0, err);
     }
 }
 
 /* No task began: the reason is srun's own, and no host's. */
-static void fail_as_said(struct starting *s)
+static void fail_as_said(const struct srun *c)
 {
     char advice[300];
     struct error e;
-    srun_advise(s->words, advice, sizeof(advice));
-    error_set(&e, ECANCELED, "start the starters by srun: %s%s", s->words, advice);
-    fail_all(s, &e);
+    srun_advise(c->words, advice, sizeof(advice));
+    error_set(&e, ECANCELED, "start the starters by srun: %s%s", c->words, advice);
+    fail_all(c, &e);
 }
 
 /* srun names tasks that fail. Of the others it says nothing, so those that have reported back have
  * ended well if any was named. */
 static void srun_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
-    struct starting *s = arg;
-    s->pid = 0;
-    loop_timer_stop(&s->end_timer);
-    drain(s);
-    loop_timer_stop(&s->words_timer);
-    stop_reading(s);
-    if (s->words[0] && !any_reported(s) && status != 0) {
-        fail_as_said(s);
+    struct srun *c = arg;
+    c->pid = 0;
+    drain(c);
+    let_go(c);
+    if (c->words[0] && !any_reported(c) && status != 0) {
+        fail_as_said(c);
         return;
     }
-    if (WIFSIGNALED(status) && !s->is_termed)
+    if (WIFSIGNALED(status) && !c->is_termed)
         log_note("srun (pid %d) was killed by SIG%s", (int)pid, sigabbrev_np(WTERMSIG(status)));
-    for (size_t i = 0; i < s->nhosts; i++) {
-        const struct task *t = &s->tasks[i];
-        bool is_well = t->has_reported && s->has_named && !WIFSIGNALED(status);
-        if (!t->has_ended)
-            host_ended(s, i, t->is_named ? t->status : is_well ? 0 : status);
+    for (size_t i = 0; i < c->nhosts; i++) {
+        const struct task *t = task_of(c, i);
+        bool is_well = t && t->has_reported && c->has_named && !WIFSIGNALED(status);
+        if (t && !t->has_ended)
+            host_ended(c->of, c->hosts[i], t->is_named ? t->status : is_well ? 0 : status);
     }
 }
 
 static void end_srun(void *arg)
 {
-    struct starting *s = arg;
-    if (s->pid > 1)
-        kill(s->pid, s->is_termed ? SIGKILL : SIGTERM);
-    s->is_termed = true;
-    loop_timer_start(&s->end_timer, CLIENT_KILL_SECONDS, 0);
+    struct srun *c = arg;
+    if (c->pid > 1)
+        kill(c->pid, c->is_termed ? SIGKILL : SIGTERM);
+    c->is_termed = true;
+    loop_timer_start(&c->end_timer, CLIENT_KILL_SECONDS, 0);
 }
 
 /* srun ends by itself with its last task. It is ended where only tasks are left that nobody waits
  * for. */
-static void end_if_over(struct starting *s)
+static void end_if_over(struct srun *c)
 {
     bool has_any = false, has_gone = false;
-    for (size_t i = 0; i < s->nhosts; i++) {
-        const struct task *t = &s->tasks[i];
-        bool is_unwanted = t->is_given_up || (s->is_cancelled && !t->has_reported);
-        if (!t->has_ended && !t->has_left && !is_unwanted)
+    for (size_t i = 0; i < c->nhosts; i++) {
+        const struct task *t = task_of(c, i);
+        bool is_unwanted = !t || t->is_given_up || (c->of->is_cancelled && !t->has_reported);
+        if (t && !t->has_ended && !t->has_left && !is_unwanted)
             return;
         has_any |= is_unwanted;
-        has_gone |= t->has_left;
+        has_gone |= t && t->has_left;
     }
-    if (s->pid && has_any && !loop_timer_is_active(&s->end_timer))
-        loop_timer_start(&s->end_timer, has_gone ? SRUN_END_SECONDS : 0, 0);
+    if (c->pid && has_any && !loop_timer_is_active(&c->end_timer))
+        loop_timer_start(&c->end_timer, has_gone ? SRUN_END_SECONDS : 0, 0);
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 /* Start parameters, which all tasks read. The step's key is among them. An srun that has ended
  * before it took them says why on its standard error, as one that ends later. */
-static int write_preamble(struct starting *s, int fd, struct error *err)
+static int write_preamble(const struct starting *s, int fd, struct error *err)
 {
     uint8_t preamble[START_PREAMBLE_MAX];
     int n = s->request.preamble(s->request.arg, preamble, err);
@@ -405,50 +467,90 @@ static int write_preamble(struct starting *s, int fd, struct error *err)
 }
 
 /* In a session of its own: no ^C of a terminal reaches it. */
-static int spawn_srun(struct starting *s, struct error *err)
+static int spawn_srun(struct srun *c, char *const argv[], char *const env[], struct error *err)
 {
+    struct starting *s = c->of;
     struct spawn words;
     int ends[3];
     spawn_init(&words);
     words.path = s->path;
-    words.argv = s->argv;
-    words.envp = s->env;
+    words.argv = argv;
+    words.envp = env;
     words.fds[0] = words.fds[2] = SPAWN_PIPE;
     words.new_session = 1;
     words.limits = s->request.soft_limits;
     words.umask = s->request.umask;
-    s->pid = spawn_piped(words, ends, err);
-    if (s->pid < 0) {
-        s->pid = 0;
+    c->pid = spawn_piped(words, ends, err);
+    if (c->pid < 0) {
+        c->pid = 0;
         return -1;
     }
     AUTO_CLOSE int in_fd = ends[0];
-    s->err_fd = ends[2];
-    fd_set_nonblock(s->err_fd, 1);
-    s->err_io = loop_io_create(s->request.loop, s->err_fd, LOOP_READ, readable, s);
-    if (!s->err_io || reaper_add(s->request.reaper, s->pid, srun_ended, s) < 0) {
-        kill(s->pid, SIGKILL);
-        s->pid = 0;
+    c->err_fd = ends[2];
+    fd_set_nonblock(c->err_fd, 1);
+    c->err_io = loop_io_create(s->request.loop, c->err_fd, LOOP_READ, readable, c);
+    if (!c->err_io || reaper_add(s->request.reaper, c->pid, srun_ended, c) < 0) {
+        kill(c->pid, SIGKILL);
+        c->pid = 0;
         return error_errno(err, ENOMEM, "keep the process of srun");
     }
     return write_preamble(s, in_fd, err);
 }
 
-static void begin(struct starting *s)
+static int begin(struct srun *c, bool is_agent, struct error *err)
+{
+    static char as_agent[] = START_AS_AGENT "=1";
+    AUTO_FREE char *hosts = list_hosts(c);
+    AUTO_FREE char **env = make_environment(hosts, is_agent ? as_agent : NULL);
+    char **argv = make_words(c);
+    int rc = hosts && env && argv ? spawn_srun(c, argv, env, err)
+                                  : error_errno(err, ENOMEM, "make its command");
+    words_free(argv);
+    return rc < 0 ? error_context(err, "start the starters by srun") : 0;
+}
+
+static bool is_agent(const struct starting *s, size_t host)
+{
+    return s->request.is_agent(s->request.arg, host);
+}
+
+/* Of the hosts that are wanted those that are like the first. NULL: out of memory. */
+static struct srun *take_wanted(struct starting *s, size_t first)
+{
+    struct srun *c = calloc(1, sizeof(*c) + (s->nhosts - first) * sizeof(c->hosts[0]));
+    if (!c)
+        return NULL;
+    *c = (struct srun){.next = s->clients, .of = s, .err_fd = -1};
+    s->clients = c;
+    loop_timer_init(&c->end_timer, s->request.loop, end_srun, c);
+    loop_timer_init(&c->words_timer, s->request.loop, send_named, c);
+    for (size_t i = first; i < s->nhosts; i++)
+        if (s->tasks[i].is_wanted && is_agent(s, i) == is_agent(s, first)) {
+            s->tasks[i] = (struct task){.client = c};
+            c->hosts[c->nhosts++] = i;
+        }
+    return c;
+}
+
+/* Starts hosts that are wanted; `first` is the first of them. */
+static void start_some(struct starting *s, size_t first)
 {
     struct error e = {0};
-    s->has_begun = true;
-    if (s->is_cancelled) {
+    struct srun *c = take_wanted(s, first);
+    if (!c) {
+        s->tasks[first] = (struct task){.has_ended = true};
+        error_errno(&e, ENOMEM, "start starters");
+        s->request.event(s->request.arg, first, START_FAILED, NULL, 0, &e);
+    } else if (s->is_cancelled) {
         error_set(&e, ECANCELED, "not begun, because the start was cancelled");
-        fail_all(s, &e);
-    } else if (spawn_srun(s, &e) < 0) {
-        error_context(&e, "start the starters by srun");
-        fail_all(s, &e);
+        fail_all(c, &e);
+    } else if (begin(c, is_agent(s, first), &e) < 0) {
+        fail_all(c, &e);
     } else {
         const struct start_channel channel = {
-            .in_fd = -1, .out_fd = -1, .err_fd = -1, .pid = s->pid};
-        for (size_t i = 0; i < s->nhosts; i++)
-            s->request.event(s->request.arg, i, START_CHANNEL_OPEN, &channel, 0, NULL);
+            .in_fd = -1, .out_fd = -1, .err_fd = -1, .pid = c->pid};
+        for (size_t i = 0; i < c->nhosts; i++)
+            s->request.event(s->request.arg, c->hosts[i], START_CHANNEL_OPEN, &channel, 0, NULL);
     }
 }
 
@@ -456,14 +558,17 @@ static void begin(struct starting *s)
 static void turn(void *arg)
 {
     struct starting *s = arg;
-    if (!s->has_begun) {
-        begin(s);
-        return;
-    }
-    end_if_over(s);
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->tasks[i].is_wanted && s->request.is_elsewhere(s->request.arg, i))
+            s->tasks[i].is_wanted = false;
+    for (size_t i = 0; i < s->nhosts; i++)
+        if (s->tasks[i].is_wanted)
+            start_some(s, i);
+    for (struct srun *c = s->clients; c; c = c->next)
+        end_if_over(c);
     for (size_t i = 0; i < s->nhosts; i++) {
         const struct task *t = &s->tasks[i];
-        if (t->is_given_up && !t->has_ended)
+        if (t->is_given_up && t->client && !t->has_ended)
             host_ended(s, i, t->is_named ? t->status : SIGKILL);
     }
 }
@@ -478,24 +583,45 @@ struct starting *srun_start(const struct start_request *request, struct error *e
     }
     s->request = *request;
     s->nhosts = n;
-    s->err_fd = -1;
     loop_defer_init(&s->turn, request->loop, turn, s);
-    loop_timer_init(&s->end_timer, request->loop, end_srun, s);
-    loop_timer_init(&s->words_timer, request->loop, send_named, s);
-    s->argv = make_words(request);
-    s->env = make_environment();
-    int rc = s->argv && s->env ? spawn_resolve("srun", environ, NULL, &s->path, err)
-                               : error_errno(err, ENOMEM, "start starters");
-    if (rc < 0) {
+    if (spawn_resolve("srun", environ, NULL, &s->path, err) < 0) {
         error_context(err, "start the starters by srun");
         starting_free(s);
         return NULL;
     }
-    loop_defer_schedule(&s->turn);
+    for (size_t i = 0; i < n; i++)
+        srun_retry(s, i);
     return s;
 }
 
 /* ---- what the launcher tells ----------------------------------------------------------------- */
+
+void srun_retry(struct starting *s, size_t host)
+{
+    s->tasks[host] = (struct task){.is_wanted = true};
+    loop_defer_schedule(&s->turn);
+}
+
+/* Of one srun all hosts, or none. Its shepherd would end the step, should its messages have no
+ * reader. */
+bool srun_hand_over(struct starting *s, size_t host, int *ret_fd)
+{
+    struct task *t = &s->tasks[host];
+    struct srun *c = t->client;
+    *ret_fd = -1;
+    if (!c)
+        return false;
+    c->nagents += !t->is_agent;
+    t->is_agent = true;
+    if (c->nagents < c->nhosts)
+        return false;
+    t->has_ended = true;
+    if (c->err_fd >= 0) {
+        *ret_fd = fcntl(c->err_fd, F_DUPFD_CLOEXEC, 3);
+        let_go(c);
+    }
+    return true;
+}
 
 void srun_cancel(struct starting *s)
 {
@@ -523,10 +649,9 @@ void srun_abandon(struct starting *s, size_t host)
 /* With srun killed, its shepherd ends what is left of the step. */
 void srun_destroy(struct starting *s)
 {
-    if (s && s->pid > 1) {
-        reaper_remove(s->request.reaper, s->pid);
-        kill(s->pid, SIGKILL);
-    }
+    for (const struct srun *c = s ? s->clients : NULL; c; c = c->next)
+        if (c->pid > 1)
+            kill(c->pid, SIGKILL);
     if (s)
         starting_free(s);
 }

@@ -6,17 +6,25 @@
 #include <string.h>
 
 #include "common/fdio.h"
+#include "common/idset.h"
 #include "common/number.h"
+#include "rm-adapters/slurm/slurm-private.h"
 #include "rm-adapters/starter-side/starter-side.h"
 
 static int slurm_task_number(unsigned *ret)
 {
-    const char *text = getenv("SLURM_PROCID");
+    const char *text = getenv("SLURM_PROCID"), *list = getenv(SRUN_HOSTS_VARIABLE);
+    struct idset hosts = {.words = NULL};
     int64_t n;
-    if (!text || number_parse(text, NULL, 0, INT32_MAX, &n, NULL) < 0)
+    if (!text || number_parse(text, NULL, 0, IDSET_MAX, &n, NULL) < 0 || !list ||
+        idset_parse(list, &hosts, NULL) < 0)
         return -1;
-    *ret = (unsigned)n;
-    return 0;
+    int host = idset_next(&hosts, 0);
+    for (; host >= 0 && n > 0; n--)
+        host = idset_next(&hosts, (unsigned)host + 1);
+    idset_free(&hosts);
+    *ret = (unsigned)host;
+    return host < 0 ? -1 : 0;
 }
 
 /* proctrack/cgroup: slurmstepd puts every task below .../job_J/step_S, with root's rights. */

@@ -348,3 +348,50 @@ hosts_setup_other() {
     "$MPRUN_SOURCE/tests/lab/real-pbs" where >/dev/null || skip "no PBS is installed here; Debian has none"
     MPRUN_PBS=real bats --timing "$BATS_TEST_FILENAME" "$MPRUN_SOURCE/tests/system/mprund-pbs.bats"
 }
+
+@test "the job's agents: a task of PBS on each host for all steps; they keep no job from ending, and PBS has its books" {
+    cp "$(mpi_program spin none)" "$HOSTS_DIR/shared/spin"
+    run -0 --separate-stderr qsub_wait n1:2,n2:2,n3 <<'END'
+k() { m --pmi none --keep=job "$@"; }
+for i in 1 2 3; do k hostname | sort | tr '\n' ' '; done; echo
+k --host n2:1 sh -c 'exit 7'; echo $?
+date +%s%N >script-end
+END
+    echo "$output $stderr"
+    [ "${lines[0]} ${lines[1]}" = "n1 n1 n2 n2 n3 n1 n1 n2 n2 n3 n1 n1 n2 n2 n3  7" ]
+    [ $((($(date +%s%N) - $(<"$(job_dir)/script-end")) / 1000000)) -lt $((3000 * $(patience 1))) ]
+    for host in n1 n2 n3; do wait_until 20 eval '[ -z "$(on_root $host pgrep -u labuser)" ]'; done
+    if is_standin; then
+        [ "$(calls n1 | grep -c '^spawn')" = 3 ]
+        [ "$(calls n1 | grep -c '^init')" = 1 ]
+    fi
+    # agents end with the step: the times of all ranks are in the books
+    run -0 qsub_wait n1:2,n2:2 <<<"m --keep=step --pmi none --report-json report $HOSTS_DIR/shared/spin 1"
+    cat "$(job_dir)"/cput.*
+    is_standin || return 0
+    awk '{ exit !($1 >= 1.98) }' "$(job_dir)/cput.n2"
+}
+
+@test "the job's agents under PBS: hosts that come later, many steps at once, an agent and the holder killed, qdel" {
+    run -0 qsub_wait n1,n2,n3 < <(echo "down() { $MPRUN_BUILD/tools/mprctl down; }" && cat <<'END'
+k() { m --pmi none --keep=job "$@"; }
+k --host n3 hostname
+k hostname | sort | tr '\n' ' '
+k -v hostname 2>&1 >/dev/null | grep -c 'agent there forks'
+for i in $(seq 10); do k --overlap hostname & done | wc -l; wait
+kill -9 $(pgrep -u labuser -x mprun-holder); k hostname | wc -l
+k sh -c 'echo >>began; sleep 60' 2>said & p=$!
+until [ "$(cat began 2>/dev/null | wc -l)" = 3 ]; do sleep .1; done
+kill -9 $(pgrep -u labuser -xo mprun-agent); wait $p && echo "code 0"; grep -q n1 said && echo named
+k hostname | wc -l
+down; m --pmi none --keep=no hostname | wc -l
+END
+    )
+    echo "$output"
+    [ "$output" = $'n3\nn1 n2 n3 3\n30\n3\nnamed\n3\n3' ]
+    qsub_start n1,n2,n3 <<<'m --pmi none --keep=job true; m --pmi none --keep=job sh -c "echo >>began; sleep 60"'
+    wait_until 20 eval '[ "$(cat "$(job_dir)/began" 2>/dev/null | wc -l)" = 3 ]'
+    qdel
+    job_wait || true
+    for host in n1 n2 n3; do wait_until 20 eval '[ -z "$(on_root $host pgrep -u labuser)" ]'; done
+}
