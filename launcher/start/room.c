@@ -10,14 +10,32 @@
 #include "launcher/start/starter-private.h"
 #include "launcher/tunables.h"
 
+/* Some host had no room, and has its starter now. */
+static bool has_room_now(const struct starters *s)
+{
+    for (size_t i = 0; i < s->plan->nused; i++)
+        if (s->of[i].room.was_none && s->of[i].host->state >= AGENT_CONNECTED)
+            return true;
+    return false;
+}
+
+/* At first one host alone: two steps that wait for the same ones are not to get half of them each,
+ * and wait for the others for ever. */
 static void retry_due(void *arg)
 {
     struct starters *s = arg;
+    bool is_for_all = verdict_is_ending(s->step.verdict) || has_room_now(s), is_first = true;
     for (size_t i = 0; i < s->plan->nused; i++) {
         struct starter *st = &s->of[i];
-        if (st->room.waits && s->starting)
+        if (!st->room.was_none || st->host->state >= AGENT_CONNECTED || !s->starting)
+            continue;
+        if (st->room.waits && (is_for_all || is_first)) {
+            st->room.waits = false;
             starter_retry(st);
-        st->room.waits = false;
+        } else if (st->room.waits && !loop_timer_is_active(&s->room_timer)) {
+            loop_timer_start(&s->room_timer, ROOM_RETRY_SECONDS, 0);
+        }
+        is_first = false;
     }
 }
 
