@@ -50,7 +50,7 @@ static int init_without_plugins(hwloc_topology_t *ret)
     return rc;
 }
 
-static int load(hwloc_topology_t *ret, struct error *err)
+static int look(hwloc_topology_t *ret, struct error *err)
 {
     int rc = init_without_plugins(ret);
     if (rc == 0) {
@@ -61,6 +61,36 @@ static int load(hwloc_topology_t *ret, struct error *err)
         rc = hwloc_topology_load(*ret);
     }
     return rc < 0 ? error_errno(err, errno, "load the topology of this machine") : 0;
+}
+
+static hwloc_topology_t looked_at; /* by topology_look(); NULL: nothing */
+
+void topology_look(void)
+{
+    if (!looked_at && look(&looked_at, NULL) < 0)
+        looked_at = NULL;
+}
+
+/* The cpuset may have grown since. */
+static bool has_all_allowed(hwloc_topology_t hw)
+{
+    struct idset known = {0}, allowed = {0};
+    bool has = cpus_allowed(&allowed, NULL) == 0 &&
+               add_bitmap(&known, hwloc_topology_get_allowed_cpuset(hw)) == 0;
+    idset_subtract(&allowed, &known);
+    has = has && idset_count(&allowed) == 0;
+    idset_free(&allowed);
+    idset_free(&known);
+    return has;
+}
+
+static int load(hwloc_topology_t *ret, struct error *err)
+{
+    if (!looked_at || !has_all_allowed(looked_at))
+        return look(ret, err);
+    *ret = looked_at;
+    looked_at = NULL;
+    return 0;
 }
 
 /* usable = the machine's threads, cut with cpuset, affinity and grant. */

@@ -20,6 +20,7 @@
 #include "common/loop.h"
 #include "common/proc.h"
 #include "model/rank-end.h"
+#include "plan/topology.h"
 #include "starter/keeper/keeper.h"
 #include "starter/tunables.h"
 
@@ -37,6 +38,7 @@ struct agent {
     int signal_fd;      /* < 0: there are no signals to be read */
     double heard;       /* loop_now() of the last word of the holder */
     bool is_ending;     /* nothing more is started */
+    bool has_started;
     struct started *all;
     size_t n, room;
 };
@@ -128,6 +130,9 @@ static bool start(struct agent *a, uint32_t number)
         a->all = more;
         a->room = room;
     }
+    if (a->has_started) /* a job of one step does without */
+        topology_look();
+    a->has_started = true;
     pid_t agent = getpid(), pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -2,10 +2,9 @@
 /* agent.h - the agent of a job on its host: it forks a starter for each step that comes to the host
  *
  * The agent is the process that the job's first step had the manager start here (agent-channel.h
- * says how it is spoken to). It is a child subreaper, and uses no thread, and no library but
- * libsodium where its channel is a connection. A starter
- * that it forks is as one that the manager has started: keeper and worker, with a key of the step's
- * own. */
+ * says how it is spoken to). It is a child subreaper, and has no thread. A starter that it forks is
+ * as one that the manager has started: keeper and worker, with a key of the step's own. From the
+ * job's second step on starters find the machine's topology in memory. */
 #pragma once
 
 #include "wire/start-channel/agent-channel.h"

@@ -172,6 +172,45 @@ static void the_environment_is_as_it_was(void **state)
     assert_null(getenv("HWLOC_PLUGINS_PATH"));
 }
 
+static size_t cores_found(void)
+{
+    struct error err;
+    struct plan_topology cores;
+    struct topology *t = topology_load(NULL, &err);
+    assert_non_null(t);
+    char *picture = topology_picture(t, &(struct idset){0});
+    assert_non_null(picture);
+    size_t n = 0;
+    for (const char *at = picture; *at; at++)
+        n += *at == '[' || *at == '/';
+    free(picture);
+    assert_int_equal(topology_cores(t, &cores, &err), 0);
+    plan_topology_free(&cores);
+    topology_destroy(t);
+    return n;
+}
+
+/* The machine that is looked at is another one than that which is loaded. */
+static void what_was_looked_at_is_used_once_if_all_allowed_threads_are_in_it(void **state)
+{
+    struct error err;
+    struct idset allowed = {0};
+    size_t here = cores_found();
+    assert_int_equal(cpus_allowed(&allowed, &err), 0);
+    setenv("HWLOC_SYNTHETIC", "package:3 core:1024 pu:1", 1);
+    topology_look();
+    unsetenv("HWLOC_SYNTHETIC");
+    topology_look();
+    assert_int_equal(cores_found(), 3 * 1024);
+    assert_int_equal(cores_found(), here);
+    setenv("HWLOC_SYNTHETIC", "core:1 pu:1", 1);
+    topology_look();
+    unsetenv("HWLOC_SYNTHETIC");
+    assert_int_equal(cores_found(),
+                     idset_count(&allowed) == 1 && idset_has(&allowed, 0) ? 1 : here);
+    idset_free(&allowed);
+}
+
 /* As a process that is bound to one hardware thread. */
 static int sees_only(int cpu)
 {
@@ -225,6 +264,7 @@ int main(void)
         cmocka_unit_test(threads_are_described_in_words),
         cmocka_unit_test(the_xml_is_of_the_whole_machine_and_can_be_loaded),
         cmocka_unit_test(the_environment_is_as_it_was),
+        cmocka_unit_test(what_was_looked_at_is_used_once_if_all_allowed_threads_are_in_it),
         cmocka_unit_test(this_machine_agrees_with_the_kernel_and_the_affinity_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
