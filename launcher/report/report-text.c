@@ -622,6 +622,9 @@ static void print_resources_used(const struct writer *w)
         fprintf(w->out, ", cput %s", duration_format(cpu, text, sizeof(text)));
     if (usage_has(u, USAGE_MEMORY_PEAK))
         fprintf(w->out, ", mem %s", size_format(u->value[USAGE_MEMORY_PEAK], text, sizeof(text)));
+    u = &w->sums.ranks.usage; /* mprun's own processes have no limit */
+    if (usage_has(u, USAGE_LIMIT_EVENTS) && u->value[USAGE_LIMIT_EVENTS])
+        fprintf(w->out, ", memory limits hit %" PRIu64 " times", u->value[USAGE_LIMIT_EVENTS]);
     fputc('\n', w->out);
 }
 

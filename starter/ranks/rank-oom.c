@@ -53,9 +53,20 @@ static const char *memory_limit(const struct limits *l, char *buf, size_t n)
     return buf;
 }
 
+/* "; its limit was hit 37 times": each time the kernel took back what it could. */
+static const char *squeezes(const struct rank *r, char *buf, size_t n)
+{
+    uint64_t hits =
+        usage_has(&r->usage, USAGE_LIMIT_EVENTS) ? r->usage.value[USAGE_LIMIT_EVENTS] : 0;
+    buf[0] = 0;
+    if (hits > 1)
+        snprintf(buf, n, "; its limit was hit %llu times", (unsigned long long)hits);
+    return buf;
+}
+
 bool rank_oom_text(const struct rank *r, char *text, size_t n)
 {
-    char name[RANK_NAME_TEXT], limit[256], of[64], peak[16];
+    char name[RANK_NAME_TEXT], limit[256], of[64], peak[16], hits[64];
     struct step_containment *c = r->all->with->containment;
     const char *host = launch_here(r->all->with->launch)->host;
     bool is_counted;
@@ -74,9 +85,10 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n)
                                                         : r->usage.value[USAGE_RSS_PEAK],
                 peak, sizeof(peak));
     if (r->leaf && cgroup_leaf_reached_limit(r->leaf))
-        snprintf(text, n, "rank %s on %s exceeded its %s (%speak %s)", name, host,
+        snprintf(text, n, "rank %s on %s exceeded its %s (%speak %s%s)", name, host,
                  memory_limit(&r->limits, of, sizeof(of)),
-                 r->limits.memory.set ? "--mem-per-rank; " : "", peak);
+                 r->limits.memory.set ? "--mem-per-rank; " : "", peak,
+                 squeezes(r, hits, sizeof(hits)));
     else if (c->tree && cgroup_tree_reached_limit(c->tree))
         snprintf(
             text, n,

@@ -100,6 +100,23 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     no_cgroups
 }
 
+@test "a rank at its limit that reads files lives, and its squeezes are counted; one that grows is killed after them" {
+    needs_memory
+    # pages that are there already are another cgroup's
+    for file in "$MPRUN_BUILD"/tests/unit/test-*; do dd if="$file" iflag=nocache count=0 status=none; done
+    run -0 --separate-stderr mprun -n 1 --mem-per-rank 8M --report usage --report-json report.json \
+        sh -c 'cat "$0"/tests/unit/test-* | wc -c' "$MPRUN_BUILD"
+    ((output > 16 << 20))
+    echo "$stderr"
+    hits=$(python3 -c 'import json; print(json.load(open("report.json"))["ranks"][0]["usage"]["limit_events"])')
+    ((hits > 0))
+    [[ $stderr == *"Resources_used: "*", memory limits hit $hits times"* ]]
+    run -137 --separate-stderr mprun -n 1 --mem-per-rank 48M "$PROBE" take 200
+    [[ $stderr == *"rank 0 on "*" exceeded its memory limit 48 MiB (--mem-per-rank; peak 4"*"; its limit was hit "*" times)"* ]]
+    [[ $stderr == *">> Job "*" exceeded resource allocation -- killed"* ]]
+    no_cgroups
+}
+
 @test "^C shows the memory that the cgroup counts, and not what processes add up to" {
     needs_memory
     run -131 time_limited 60 "$MPRUN_SOURCE/tests/lib/terminal" "$MPRUN" -n 2 --oversubscribe \
