@@ -293,7 +293,18 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     return end;
 }
 
-/* What a program does not say itself is as before the first one. */
+static bool has_gpus(const struct placement_options *p)
+{
+    return p->bind.gpus || p->bind.gpu_sharers;
+}
+
+static void take_gpus(struct placement_options *to, const struct placement_options *from)
+{
+    to->bind.gpus = from->bind.gpus;
+    to->bind.gpu_sharers = from->bind.gpu_sharers;
+}
+
+/* What a program does not say itself is as before the first one. GPUs are the first one's own. */
 static void inherit(struct placement_options *own, const struct placement_options *step)
 {
     const struct placement_options said = *own;
@@ -317,10 +328,7 @@ static void inherit(struct placement_options *own, const struct placement_option
         own->bind.set_turn = said.bind.set_turn;
         own->bind.by_threads = said.bind.cores ? said.bind.by_threads : step->bind.by_threads;
     }
-    if (said.bind.gpus || said.bind.gpu_sharers) {
-        own->bind.gpus = said.bind.gpus;
-        own->bind.gpu_sharers = said.bind.gpu_sharers;
-    }
+    take_gpus(own, &said);
     if (said.says_memory) {
         own->bind.memory = said.bind.memory;
         memcpy(own->bind.memory_nodes, said.bind.memory_nodes, sizeof(own->bind.memory_nodes));
@@ -363,11 +371,14 @@ static int take_own_place(struct cmdline *c, const struct placement_options *ste
     app->first_list = before;
     app->nlists = c->hosts.nlists - before;
     c->own_hosts |= app->nlists > 0;
-    bool says = own->says_map || own->says_bind || own->says_memory || own->bind.gpus ||
-                own->bind.gpu_sharers || own->bind.list_kind != CPU_LIST_NONE;
+    bool says = own->says_map || own->says_bind || own->says_memory || has_gpus(own) ||
+                own->bind.list_kind != CPU_LIST_NONE;
     if ((says || app->nlists) && check_own(own, step, err) < 0)
         return error_context(err, "program %zu of the line", c->napps);
-    if (!says)
+    if (!has_gpus(own))
+        take_gpus(own, &c->file_place);
+    bool differs = has_gpus(step) && !has_gpus(own) && !step->in_sequence && !step->rank_file;
+    if (!says && !differs)
         return 0;
     inherit(own, step);
     app->place = must(malloc(sizeof(*app->place)));
@@ -482,6 +493,7 @@ static int parse_program_file(struct cmdline *c, struct error *err)
                          "the program '%.60s' stands on the line, and others in file '%.100s'; "
                          "leave one out",
                          c->apps[0].argv[0], path);
+    c->file_place = c->place;
     if (share_first(c, err) < 0 || program_file_words(c, path, &argc, &argv, err) < 0)
         return -1;
     c->napps = 0;

@@ -94,10 +94,12 @@ struct cmdline {
     struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
     char **texts;                /* what env points to beside argv; ntexts of them */
     size_t ntexts;
-    uint32_t nranks;                /* of all apps; 0: one per slot */
-    struct placement_options place; /* of programs that say nothing themselves */
-    bool own_hosts;                 /* programs behind the first name hosts: apps[].hosts */
-    size_t step_lists;              /* of hosts.lists: those that were there before any program's */
+    uint32_t nranks;                     /* of all apps; 0: one per slot */
+    struct placement_options place;      /* of programs that say nothing themselves, */
+    struct placement_options file_place; /* but for GPUs: a line's are its first program's, those
+                                            beside --app every program's of the file */
+    bool own_hosts;                      /* programs behind the first name hosts: apps[].hosts */
+    size_t step_lists; /* of hosts.lists: those that were there before any program's */
 
     /* Options fill a part of the step; the rest of it is unset. */
     struct step step;

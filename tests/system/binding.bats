@@ -68,6 +68,10 @@ threads_of() { sed -n "s/^$1 //p" <<<"$output" | ids; }
     export CUDA_VISIBLE_DEVICES=3,GPU-1a,0
     [ "$(gpus -n 3 --gpus-per-rank 1 sh -c "$show_gpus")" = $'0 3  \n1 GPU-1a  \n2 0  ' ]
     [ "$(gpus -n 1 --gpus-per-rank 2 sh -c "$show_gpus" : -n 2 --gpus-per-rank 0.5 sh -c "$show_gpus")" = $'0 3,GPU-1a  \n1 0  \n2 0  ' ]
+    # a line's GPUs are of its first program, those beside a file of every program there
+    [ "$(gpus -n 1 --gpus-per-rank 1 sh -c "$show_gpus" : -n 2 sh -c "$show_gpus")" = $'0 3  \n1 3,GPU-1a,0  \n2 3,GPU-1a,0  ' ]
+    printf -- "-n 1 sh -c '%s'\n-n 2 sh -c '%s'\n" "$show_gpus" "$show_gpus" >programs
+    [ "$(gpus --gpus-per-rank 1 --app programs)" = $'0 3  \n1 GPU-1a  \n2 0  ' ]
     # what the user gives for the ranks, and ranks without GPUs of their own
     [ "$(gpus -n 1 --gpus-per-rank 1 -x CUDA_VISIBLE_DEVICES=9 sh -c "$show_gpus")" = '0 9  ' ]
     [ "$(gpus -n 1 sh -c "$show_gpus")" = '0 3,GPU-1a,0  ' ]
