@@ -184,9 +184,9 @@ int grant_send(const char *path, const struct grant_request *r, struct error *er
     return take_fd(&fd);
 }
 
-int grant_send_patiently(const struct grant_request *r, struct error *err)
+int grant_send_patiently(const struct grant_request *r, double seconds, struct error *err)
 {
-    double end = loop_now() + GRANT_ANSWER_S;
+    double end = loop_now() + seconds;
     for (;;) {
         int fd = grant_send(NULL, r, err);
         if (fd >= 0 || loop_now() >= end || (errno != EAGAIN && errno != ECONNREFUSED) ||

@@ -189,9 +189,9 @@ const char *grant_request_fault(const struct grant_request *r, size_t n);
  * caller closes, or -1 with err. It waits only where too many connect: GRANT_LEAST_S at most.
  * ENOENT and ECONNREFUSED: there is no daemon; EAGAIN: it is busy; ETIMEDOUT: it is silent. */
 int grant_send(const char *path, const struct grant_request *r, struct error *err);
-/* The same at GRANT_SOCKET, waiting for a daemon that is busy, for GRANT_ANSWER_S at most, or was
+/* The same at GRANT_SOCKET, waiting for a daemon that is busy, for so many seconds at most, or was
  * here a moment ago: it is being started again. */
-int grant_send_patiently(const struct grant_request *r, struct error *err);
+int grant_send_patiently(const struct grant_request *r, double seconds, struct error *err);
 /* Take the next answer, waiting at most so many seconds, and less where mprund is silent. 0, or -1
  * with err; EAGAIN: it has not come yet; ETIMEDOUT: mprund is silent. */
 int grant_receive(int fd, double seconds, struct grant_answer *ret, struct error *err);

@@ -44,6 +44,10 @@ enum {
  * and when it is busy (a reload) within a second or two. */
 #define POLICY_SYSTEMD_S 10.0
 
+/* Seconds for an mprund that is to hold a rank to its GPUs, which takes it a millisecond: the starter
+ * waits, and serves nobody meanwhile. */
+#define POLICY_DEVICES_S 1.0
+
 /* ---- bounds --------------------------------------------------------------------------------- */
 
 enum {

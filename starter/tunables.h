@@ -67,6 +67,8 @@
  * own when it chooses whom to kill (oom_score_adj), above what mprun has: mprun's processes are
  * never half of a job's memory. */
 #define RANK_OOM_SCORE 500
+/* Seconds in which mprund is not asked again to hold a rank to its GPUs, when it could not. */
+#define DEVICES_AGAIN_SECONDS 10.0
 /* Suspended ranks are frozen when all have taken their STOP, or after so many seconds; seconds
  * between two looks. */
 #define STOP_SECONDS      2.0

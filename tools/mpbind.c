@@ -187,7 +187,7 @@ static int no_answer(int code)
 static int ask(const struct grant_request *q, double seconds, struct grant_answer *ret,
                struct error *err)
 {
-    AUTO_CLOSE int fd = grant_send_patiently(q, err);
+    AUTO_CLOSE int fd = grant_send_patiently(q, GRANT_ANSWER_S, err);
     if (fd < 0 || grant_receive(fd, seconds, ret, err) < 0)
         return no_answer(errno);
     if (ret->result == GRANT_OK)
@@ -215,7 +215,7 @@ static int look(const char *job, double seconds, struct error *err)
     int ready = 0;
     grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
     *err = (struct error){.code = 0};
-    AUTO_CLOSE int fd = grant_send_patiently(&q, err);
+    AUTO_CLOSE int fd = grant_send_patiently(&q, GRANT_ANSWER_S, err);
     if (fd < 0)
         return no_answer(errno);
     while (grant_receive(fd, seconds, &a, err) == 0) {

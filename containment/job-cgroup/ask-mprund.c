@@ -15,6 +15,7 @@
 #include "common/idset.h"
 #include "common/loop.h"
 #include "containment/mprund-protocol.h"
+#include "containment/tunables.h"
 
 struct mprund_question {
     int fd;
@@ -148,8 +149,8 @@ int cgroup_daemon_hold_devices(const char *cgroup, const char *gpus, struct erro
                          cgroup, gpus);
     strcpy(q.cgroup, cgroup);
     strcpy(q.ids, gpus);
-    AUTO_CLOSE int fd = grant_send_patiently(&q, err);
-    if (fd < 0 || grant_receive(fd, GRANT_ANSWER_S, &answer, err) < 0)
+    AUTO_CLOSE int fd = grant_send_patiently(&q, POLICY_DEVICES_S / 2, err);
+    if (fd < 0 || grant_receive(fd, POLICY_DEVICES_S / 2, &answer, err) < 0)
         return -1;
     return answer.result == GRANT_OK
                ? 0

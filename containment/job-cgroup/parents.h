@@ -55,7 +55,7 @@ struct mprund_question *cgroup_daemon_suspended(struct loop *l, const char *cgro
 /* Wait for the answer no longer: fn is not called. NULL is fine. */
 void cgroup_daemon_forget(struct mprund_question *q);
 /* Have the daemon hold a cgroup, by its path below the one that it gives, to these GPUs: it waits
- * for that, GRANT_ANSWER_S at most. 0, or -1 with err: it is not held. */
+ * for that, POLICY_DEVICES_S at most. 0, or -1 with err: it is not held. */
 int cgroup_daemon_hold_devices(const char *cgroup, const char *gpus, struct error *err);
 /* Takes the cgroups that the daemon gives, as cgroup_parents_own(); -1 with err: it gives none. */
 int cgroup_parents_granted(const struct grant_answer *answer, struct cgroup_parents *ret,

@@ -69,7 +69,7 @@ static int fill_request(struct grant_request *q, struct error *err)
 static int ask(const struct grant_request *q, struct error *err)
 {
     struct grant_answer a;
-    AUTO_CLOSE int fd = grant_send_patiently(q, err);
+    AUTO_CLOSE int fd = grant_send_patiently(q, GRANT_ANSWER_S, err);
     if (fd < 0 || grant_receive(fd, GRANT_ANSWER_S, &a, err) < 0)
         return -1;
     if (a.result == GRANT_OK)

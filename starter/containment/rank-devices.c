@@ -9,6 +9,7 @@
 #include "containment/step/tree.h"
 #include "starter/binding/gpu-shares.h"
 #include "starter/containment/step-containment.h"
+#include "starter/tunables.h"
 
 /* Can root hold ranks here? mprund knows the files of its GPUs itself. */
 static int try_as_root(struct step_containment *c, const struct gpu_shares *gpus, struct error *err)
@@ -44,8 +45,8 @@ int rank_devices_begin(struct step_containment *c, const struct gpu_shares *gpus
     return 0;
 }
 
-int rank_devices_hold(const struct step_containment *c, const struct gpu_shares *gpus,
-                      uint32_t local, const struct cgroup_leaf *leaf, struct error *err)
+int rank_devices_hold(struct step_containment *c, const struct gpu_shares *gpus, uint32_t local,
+                      const struct cgroup_leaf *leaf, struct error *err)
 {
     char ids[GPU_LIST_MAX] = "", below[GRANT_CGROUP_MAX];
     struct cgroup_device others[CGROUP_DEVICES_MAX];
@@ -57,5 +58,14 @@ int rank_devices_hold(const struct step_containment *c, const struct gpu_shares 
     }
     if (!cgroup_leaf_below(leaf, c->answer.v2, below, sizeof(below)))
         return error_set(err, ENOENT, "hold it to its GPUs: its cgroup is not in the job's");
-    return cgroup_daemon_hold_devices(below, ids, err);
+    if (loop_now() <
+        c->devices_again) { /* the ranks of a host are not to wait one after the other */
+        *err = c->why_not_asked;
+        return -1;
+    }
+    if (cgroup_daemon_hold_devices(below, ids, err) == 0)
+        return 0;
+    c->why_not_asked = *err;
+    c->devices_again = loop_now() + DEVICES_AGAIN_SECONDS;
+    return -1;
 }

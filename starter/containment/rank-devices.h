@@ -18,6 +18,7 @@ int rank_devices_begin(struct step_containment *c, const struct gpu_shares *gpus
                        struct error *err);
 /* Hold a rank, by its index on this host, before it starts. A rank without GPUs of its own is left
  * alone. -1 with err: it could not be held, and must not start if the step asks for that. It may
- * wait for mprund, a few seconds at most. */
-int rank_devices_hold(const struct step_containment *c, const struct gpu_shares *gpus,
-                      uint32_t local, const struct cgroup_leaf *leaf, struct error *err);
+ * wait for mprund, a second at most, and where that has failed it is not asked for the next ranks.
+ */
+int rank_devices_hold(struct step_containment *c, const struct gpu_shares *gpus, uint32_t local,
+                      const struct cgroup_leaf *leaf, struct error *err);

@@ -32,7 +32,9 @@ struct step_containment { /* begins as all zero but for loop; others only read t
     enum devices_held devices;              /* rank-devices.c */
     char why_no_devices[300];               /* why not DEVICES_OF_RANK where ranks have GPUs of
                                                their own; "". rank-devices.c */
-    struct oom_kills oom_kills;             /* since containment_begin() */
+    double devices_again;       /* loop_now() from which on mprund may be asked; rank-devices.c */
+    struct error why_not_asked; /* until then: why it could not hold a rank. rank-devices.c */
+    struct oom_kills oom_kills; /* since containment_begin() */
     /* private to step-containment.c */
     bool has_answer;
     struct error why_no_answer;

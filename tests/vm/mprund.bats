@@ -622,3 +622,30 @@ they_may() { [ "$(four_may)" = "$1" ]; }
     job_end 12.1
     rm /dev/lab-gpu*
 }
+
+@test "an mprund that does not answer keeps ranks with GPUs of their own from starting for a moment, not for one each" {
+    [ "$VMRUN_CGROUP" = v2 ] || skip "nothing of v1 is the user's"
+    rm -f /dev/lab-gpu* /tmp/lab/go /tmp/lab/[0-9]*
+    mknod -m 666 /dev/lab-gpu0 c 1 7
+    printf '%s\n' 'gpu "A" { files = {"/dev/lab-gpu0"} }' >>/tmp/mprund.conf
+    mprund_end
+    mprund_start
+    # eight ranks that have begun are started again when it is stopped
+    enter --gpus 1 -- "$MPRUN" -n 8 --oversubscribe --gpus-per-rank 1/8 --max-restarts 1 sh -c 'if [ -e /tmp/lab/go ]; then exit; fi
+        touch /tmp/lab/$MPRUN_RANK; until [ -e /tmp/lab/go ]; do sleep 0.05; done; exit 1' >/tmp/lab/out 2>&1 &
+    step=$!
+    eight() { [ "$(ls /tmp/lab | grep -c '^[0-7]$')" = 8 ]; }
+    wait_until 60 eight
+    parts=$(pgrep -P "$(cat /tmp/mprund.pid)")
+    kill -STOP $parts
+    touch /tmp/lab/go
+    begin=$SECONDS
+    wait $step || true
+    took=$((SECONDS - begin))
+    kill -CONT $parts
+    cat /tmp/lab/out
+    [ "$(grep -c 'rank [0-7] can open GPUs of others: .*mprund' /tmp/lab/out)" -ge 8 ]
+    echo "$took s"
+    ((took <= $(patience 6)))
+    rm /dev/lab-gpu*
+}
