@@ -97,7 +97,17 @@ static void say_stuck(struct job *job, size_t part, const char *who)
              job->jobs->ground->part[part].path, job->dir, who);
 }
 
-/* The kernel does not show front where processes of others wait: watch tells that later. */
+/* In the log, once. */
+static void tell_stuck(struct job *job)
+{
+    if (!job->told_stuck)
+        log_warn("job %s of user %u is stuck: %s; trying again every %g s", job->name,
+                 (unsigned)job->uid, job->reason, job->jobs->conf->retry);
+    job->told_stuck = 1;
+}
+
+/* The kernel does not show front where processes of others wait: watch tells that, before the next
+ * try, and then the log has it. */
 static void make_stuck(struct job *job)
 {
     char who[256];
@@ -108,9 +118,9 @@ static void make_stuck(struct job *job)
     if (job->state != GRANT_STUCK) {
         at_describe(top_of(job, part), who, sizeof(who));
         say_stuck(job, part, who);
-        log_warn("job %s of user %u is stuck: %s; trying again every %g s", job->name,
-                 (unsigned)job->uid, job->reason, job->jobs->conf->retry);
     }
+    if (job->state == GRANT_STUCK || !watch->stuck)
+        tell_stuck(job);
     job->state = GRANT_STUCK;
     if (watch->stuck)
         watch->stuck(watch->arg, job, part);
@@ -119,8 +129,10 @@ static void make_stuck(struct job *job)
 void jobs_take_stuck(struct jobs *j, const char *dir, size_t part, const char *who)
 {
     for (size_t i = 0; i < j->n && part < j->ground->n; i++)
-        if (j->job[i]->state == GRANT_STUCK && !strcmp(j->job[i]->dir, dir))
+        if (j->job[i]->state == GRANT_STUCK && !strcmp(j->job[i]->dir, dir)) {
             say_stuck(j->job[i], part, who);
+            tell_stuck(j->job[i]);
+        }
 }
 
 static double next_pause(struct job *job)

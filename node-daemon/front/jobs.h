@@ -53,7 +53,8 @@ struct job {
     int was_used;        /* somebody was seen in it */
     double ended;        /* when its end began, by loop_now() */
     double pause;        /* seconds until the next look */
-    int told;            /* what it used is in the log */
+    int told;            /* what it used is in the log, */
+    int told_stuck;      /* and that it is stuck */
     char placement[280]; /* of a job that ends: its hardware threads and memory nodes */
 };
 

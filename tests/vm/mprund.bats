@@ -529,6 +529,7 @@ in_4() { setpriv --reuid $LAB_UID --regid $LAB_UID --groups 65400 "$@"; }
     is_stuck() { "$MPRUND" status | grep "^4.1 .*stuck.*cannot be removed: in it is pid $rank (cat, state D, waiting in [a-z_0-9]*)" >/tmp/lab/stuck; }
     wait_until 60 is_stuck || { "$MPRUND" status; false; }
     cat /tmp/lab/stuck
+    grep "job 4.1 of user [0-9]* is stuck: .* in it is pid $rank (cat, state D, waiting in [a-z_0-9]*); trying again" /tmp/mprund.log
     run "$MPRUND" status
     [ "$status" -ne 0 ]
     [[ $output == *"3 of 4 cores are no job's"* ]]
