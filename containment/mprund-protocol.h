@@ -171,7 +171,7 @@ struct grant_answer {
     char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; SUSPENDED: which of its
                                   GPUs another job has, too; else "" */
     char host[GRANT_JOB_MAX];  /* TOKEN: the host that it is for; "": any */
-    char token[GRANT_TOKEN_MAX + 3]; /* TOKEN: the grant: letters, digits, '-' and '_' */
+    char token[GRANT_TOKEN_MAX + 7]; /* TOKEN: the grant: letters, digits, '-' and '_' */
 };
 
 _Static_assert(sizeof(struct grant_request) == 1080, "fixed size");
