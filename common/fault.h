@@ -15,10 +15,7 @@
 #pragma once
 
 #include <sys/types.h>
-
-#ifdef HAVE_CONFIG_H
 #include "config.h"
-#endif
 
 #ifdef FAULT_INJECTION
 enum { FAULT_BUILD = 1 };

@@ -13,7 +13,6 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/loop.h"
 #include "common/must.h"
 #include "launcher/job-worlds.h"
 #include "launcher/name-service.h"

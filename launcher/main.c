@@ -25,10 +25,7 @@
 #include "launcher/outcome/lone-ranks.h"
 #include "launcher/run.h"
 #include "launcher/step-signals.h"
-
-#ifdef HAVE_CONFIG_H
 #include "config.h"
-#endif
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/log.h"
 #include "common/must.h"
 #include "common/spawn.h"
 #include "common/text.h"

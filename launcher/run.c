@@ -2,7 +2,6 @@
 /* run.c - the objects of a step: made, and destroyed */
 #include "launcher/run.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 

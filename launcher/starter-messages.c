@@ -11,10 +11,7 @@
 #include "launcher/mpir.h"
 #include "launcher/run.h"
 #include "wire/messages/frame.h"
-
-#ifdef HAVE_CONFIG_H
 #include "config.h"
-#endif
 
 static struct run *run_of(const struct host *h)
 {

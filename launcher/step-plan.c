@@ -28,11 +28,6 @@
 #include "rm-adapters/hosts/hostlist.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "wire/link/key-proof.h"
-#include "wire/tree/tree.h"
-
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
 
 static void random_name(char *to, size_t n)
 {

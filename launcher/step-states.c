@@ -10,7 +10,6 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
 #include "launcher/mpir.h"
 #include "launcher/run.h"
 #include "wire/messages/launch.h"

@@ -4,7 +4,6 @@
 
 #include "common/cpus.h"
 #include "common/log.h"
-#include "model/rank-end.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"
 #include "wire/mprun.pb-c.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* host-prepare.c - what is done before ranks start; HELLO and READY, which tell mprun */
-#include <errno.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -19,10 +18,7 @@
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
 #include "wire/start-channel/preamble.h"
-
-#ifdef HAVE_CONFIG_H
 #include "config.h"
-#endif
 
 enum { PATHS_MAX = 32 }; /* cgroup paths that READY names */
 

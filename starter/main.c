@@ -29,10 +29,7 @@
 #include "starter/method/starter-method.h"
 #include "starter/worker.h"
 #include "wire/start-channel/preamble.h"
-
-#ifdef HAVE_CONFIG_H
 #include "config.h"
-#endif
 
 static const char help[] =
     "mpstarter                            one host's part of a step; mprun starts it\n"

@@ -2,7 +2,6 @@
 /* worker.c - the process, its signals and its event loop, and the parts of its host */
 #include "starter/worker.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,17 +3,14 @@
  *
  * It asks their mpruns over the steps' control sockets, and the holders of agents over theirs. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "common/log.h"
 #include "common/number.h"
 #include "common/step-directory.h"
 #include "tools/tool.h"

@@ -10,10 +10,7 @@
 #include "common/text.h"
 #include "common/words.h"
 #include "common/tty.h"
-
-#ifdef HAVE_CONFIG_H
 #include "config.h"
-#endif
 
 int tool_parse(const struct tool *t, int argc, char **argv, void *request, struct error *err)
 {

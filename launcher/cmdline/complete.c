@@ -3,7 +3,6 @@
  *
  * A line of output is a word, and behind a tab what it means; or a name with "@" for what the shell
  * itself knows how to complete: "@files" and the like. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

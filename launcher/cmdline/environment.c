@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* environment.c - variables by which users tell other launchers what options say */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* help.c - --help of all options or of a subject, and --usage, from the table of options */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"

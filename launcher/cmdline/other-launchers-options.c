@@ -5,7 +5,6 @@
  * what to write instead. Those without IN() have one meaning wherever they are known. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -5,9 +5,7 @@
  * anyhow. What cannot be meant here is an error, never left out. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "common/text.h"
 #include "launcher/cmdline/cmdline-private.h"

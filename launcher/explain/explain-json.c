@@ -12,10 +12,7 @@
 #include "common/json.h"
 #include "common/must.h"
 #include "common/spawn.h"
-
-#ifdef HAVE_CONFIG_H
 #include "config.h"
-#endif
 
 static void put_known(struct json *in, const char *key, const char *value)
 {

@@ -3,7 +3,6 @@
 #include "launcher/explain/explain.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"

@@ -17,7 +17,6 @@
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/tunables.h"
-#include "model/rank-end.h"
 
 static bool is_listed(const void *arg, const struct host *h)
 {

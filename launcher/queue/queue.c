@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/must.h"

@@ -2,7 +2,6 @@
 /* report-launch.c - how the start of a step went: its phases over all hosts, and slow ones */
 #include "launcher/report/report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
 /* report-sums.c - the sums and ratios of a report, and words for the ends of ranks */
 #include "launcher/report/report.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* write-reports.c - the reports of a step, from what is recorded of it */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +10,7 @@
 #include "common/must.h"
 #include "common/text.h"
 #include "launcher/step-record.h"
-
-#ifdef HAVE_CONFIG_H
 #include "config.h"
-#endif
 
 static char *command_line(const struct cmdline *cmd)
 {

@@ -15,9 +15,7 @@
 #include "model/rank-end.h"
 #include "wire/start-channel/preamble.h"
 
-#ifdef HAVE_CONFIG_H
 #include "config.h" /* PACKAGE_VERSION */
-#endif
 
 /* mprun's ends of a start channel: start-channel.c changes it. */
 struct client_channel {

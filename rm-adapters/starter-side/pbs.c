@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-link.h"

@@ -8,11 +8,9 @@
 #include <sodium.h>
 
 #include "common/must.h"
-#include "model/rank-end.h"
 #include "starter/links/uplink.h"
 #include "starter/tunables.h"
 #include "starter/services.h"
-#include "starter/ending/step-end.h"
 #include "wire/link/heartbeat.h"
 #include "wire/messages/values.h"
 #include "wire/transport/dial.h"

@@ -13,7 +13,6 @@
 #include "starter/binding/gpu-shares.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
-#include "starter/pmi/pmi-server.h"
 #include "starter/preload/preload.h"
 #include "starter/ranks/rank-gpus.h"
 #include "starter/services.h"

@@ -2,7 +2,6 @@
 /* rank-input.c - ranks that read files of their host as standard input (--stdin file:PATH) */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"

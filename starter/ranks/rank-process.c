@@ -2,7 +2,6 @@
 /* rank-process.c - one rank: its cgroup, its streams, its process, and how it ended
  *
  * STARTED and EXITED tell mprun. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,7 +14,6 @@
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "model/rank-end.h"

@@ -6,7 +6,6 @@
 
 #include "common/must.h"
 #include "common/text.h"
-#include "common/words.h"
 #include "starter/ranks/ranks-private.h"
 #include "wire/messages/launch.h"
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.c - see ranks.h: all ranks of this host, as a list */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/fault.h"
-#include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "containment/job-cgroup/parents.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "starter/usage/usage-reports.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/must.h"
 #include "common/proc.h"
