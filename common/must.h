@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* must.h - memory that a program has, or it ends
  *
- * For mprun, mpstarter and the tools alone: nothing that they could still do without memory is of
- * use, and when one of them ends, for whatever reason, the others clean up. Libraries, and what
- * runs as root, return an error instead. */
+ * For mprun, mpstarter, mppmi and the tools, and for wire/ and plan/, which are theirs: nothing
+ * that they could still do without memory is of use, and when one of them ends, for whatever
+ * reason, the others clean up. mprund, and libraries that it shares with them, return an error
+ * instead. */
 #pragma once
 
 /* Say that there is no memory, and end the program with EXIT_CODE_MPRUN. */

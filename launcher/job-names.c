@@ -186,7 +186,7 @@ static void found_step(void *arg, const char *path)
         access(control, F_OK) < 0 || address_of_path("unix", control, address) < 0)
         return;
     struct job_peer *p = peer_add(j, step);
-    p->dial = must(dial_create(j->loop, address, NULL, NEIGHBOUR_SECONDS, connected, p));
+    p->dial = dial_create(j->loop, address, NULL, NEIGHBOUR_SECONDS, connected, p);
 }
 
 /* ---- what the name service asks for ---------------------------------------------------------- */

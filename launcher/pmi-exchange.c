@@ -73,7 +73,7 @@ void pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct 
     c->hosts = hosts;
     c->others = others;
     job_worlds_on_answer(others, answer_hosts, c);
-    c->gather = must(gather_create(&c->rules, c));
+    c->gather = gather_create(&c->rules, c);
 }
 
 int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n)

@@ -231,7 +231,7 @@ static void launch(struct spawner *s, const struct world *world, const Mprun__Sp
     l.step.stdin_target = STDIN_NONE;
     l.step.terminal = false;
     strcpy(l.step.nspace, world->nspace);
-    AUTO_FREE uint8_t *packed = must(launch_pack(&l, &n));
+    AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
     explicit_bzero(l.step.nspace, sizeof(l.step.nspace));
     hosts_broadcast_bytes(s->hosts, FRAME_LAUNCH, packed, n);
 }

@@ -62,7 +62,7 @@ static void launch(struct run *r)
     if (r->held_for_debugger && l.step.stop_point == STOP_NOWHERE)
         l.step.stop_point = STOP_AT_EXEC;
     size_t n;
-    AUTO_FREE uint8_t *packed = must(launch_pack(&l, &n));
+    AUTO_FREE uint8_t *packed = launch_pack(&l, &n);
     hosts_broadcast_bytes(r->hosts, FRAME_LAUNCH, packed, n);
     r->record.launch.sent = step_plan_seconds(p);
     step_limits_begin(&r->limits);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "plan/slot-list.h"
 
@@ -175,21 +176,18 @@ static void free_table(struct table *b)
     free(b->pools);
 }
 
-static int make_table(struct table *b, const struct idset *busy)
+static void make_table(struct table *b, const struct idset *busy)
 {
     size_t n = b->t->ncores;
-    b->order = calloc(2 * n + 1, sizeof(struct plan_core *)); /* and the cores by seats */
-    b->seats = calloc(2 * n + 1, sizeof(*b->seats));          /* and room to sort them */
-    b->pools = calloc(n + 1, sizeof(*b->pools));
-    if (!b->order || !b->seats || !b->pools)
-        return -1;
+    b->order = must(calloc(2 * n + 1, sizeof(struct plan_core *))); /* and the cores by seats */
+    b->seats = must(calloc(2 * n + 1, sizeof(*b->seats)));          /* and room to sort them */
+    b->pools = must(calloc(n + 1, sizeof(*b->pools)));
     order_cores(b, busy);
     for (size_t i = 0; i < n; i++)
         if (!find_pool(b, part_of(b, &b->t->cores[i])))
             b->pools[b->npools++].id = part_of(b, &b->t->cores[i]);
     qsort(b->pools, b->npools, sizeof(*b->pools), by_id);
     cut_seats(b, b->order + n, b->seats + n);
-    return 0;
 }
 
 static size_t count_seats(const struct table *b, bool only_free)
@@ -361,33 +359,27 @@ static uint32_t deal(struct table *b, uint32_t nranks, struct place *ret)
 }
 
 /* One pool's ranks after another's. */
-static int number_by_pool(const struct table *b, struct place *places, uint32_t nranks)
+static void number_by_pool(const struct table *b, struct place *places, uint32_t nranks)
 {
-    AUTO_FREE struct place *sorted = malloc((nranks + 1u) * sizeof(*sorted));
+    AUTO_FREE struct place *sorted = must(malloc((nranks + 1u) * sizeof(*sorted)));
     size_t n = 0;
-    if (!sorted)
-        return -1;
     for (size_t pool = 0; pool < b->npools; pool++)
         for (uint32_t i = 0; i < nranks; i++)
             if (places[i].pool == pool)
                 sorted[n++] = places[i];
     memcpy(places, sorted, n * sizeof(*sorted));
-    return 0;
 }
 
 /* The core, and with --bind-to a larger part, all cores of its kind there. */
-static int add_core(const struct table *b, const struct plan_core *core, struct idset *to)
+static void add_core(const struct table *b, const struct plan_core *core, struct idset *to)
 {
     enum level level = b->how->to;
-    if (level <= LEVEL_CORE)
-        return idset_unite(to, &core->threads);
-    for (size_t i = 0; i < b->t->ncores; i++) {
+    must_do(idset_unite(to, &core->threads));
+    for (size_t i = 0; level > LEVEL_CORE && i < b->t->ncores; i++) {
         const struct plan_core *other = &b->t->cores[i];
-        if (other->at[level] == core->at[level] && other->kind == core->kind &&
-            idset_unite(to, &other->threads) < 0)
-            return -1;
+        if (other->at[level] == core->at[level] && other->kind == core->kind)
+            must_do(idset_unite(to, &other->threads));
     }
-    return 0;
 }
 
 /* The seat of rank i of the host, and which of those who share it the rank is. */
@@ -402,7 +394,7 @@ static uint32_t seat_of(const struct binding_request *how, uint32_t i, uint32_t 
     return (uint32_t)(i % round / turn);
 }
 
-static int bind_to_seats(struct plan_binding *b, const struct table *s, const struct place *places)
+static void bind_to_seats(struct plan_binding *b, const struct table *s, const struct place *places)
 {
     uint32_t nseats = seats_of(s->how, b->nranks);
     bool has_part = s->how->set_ranks && s->how->cores && s->how->cores < s->each;
@@ -411,28 +403,24 @@ static int bind_to_seats(struct plan_binding *b, const struct table *s, const st
         const struct plan_core **cores = places[at].seat->cores;
         size_t first = has_part ? (size_t)place * s->how->cores : 0;
         for (size_t k = 0; k < (has_part ? s->how->cores : s->each); k++)
-            if (add_core(s, cores[(first + k) % s->each], &b->ranks[i]) < 0)
-                return -1;
+            add_core(s, cores[(first + k) % s->each], &b->ranks[i]);
         for (size_t k = 0; k < s->each; k++)
-            if (idset_unite(&b->seats, &cores[k]->threads) < 0)
-                return -1;
+            must_do(idset_unite(&b->seats, &cores[k]->threads));
     }
     b->bound = 1;
-    return 0;
 }
 
-/* 0; -1: no memory; 1: there are too few seats. */
-static int take_seats(struct plan_binding *b, struct table *s)
+/* False: there are too few seats. */
+static bool take_seats(struct plan_binding *b, struct table *s)
 {
-    AUTO_FREE struct place *places = calloc(b->nranks + 1u, sizeof(*places));
-    if (!places)
-        return -1;
+    AUTO_FREE struct place *places = must(calloc(b->nranks + 1u, sizeof(*places)));
     uint32_t nseats = seats_of(s->how, b->nranks);
     if (deal(s, nseats, places) < nseats)
-        return 1;
-    if (!s->how->in_turn && number_by_pool(s, places, nseats) < 0)
-        return -1;
-    return bind_to_seats(b, s, places);
+        return false;
+    if (!s->how->in_turn)
+        number_by_pool(s, places, nseats);
+    bind_to_seats(b, s, places);
+    return true;
 }
 
 /* ---- lists of hardware threads --------------------------------------------------------------- */
@@ -454,7 +442,7 @@ static int find_nodes(const struct plan_topology *t, const char *text, struct id
     for (size_t i = 0; rc == 0 && i < t->ncores; i++) {
         int node = t->cores[i].at[LEVEL_NUMA];
         if (node >= 0 && idset_has(&nodes, (unsigned)node))
-            rc = idset_unite(ret, &t->cores[i].threads);
+            must_do(idset_unite(ret, &t->cores[i].threads));
     }
     idset_free(&nodes);
     if (rc == 0 && idset_count(ret) == 0)
@@ -473,25 +461,24 @@ static int read_set(const struct plan_topology *t, const char *list, size_t i, s
 {
     for (; i > 0; i--)
         list = strchr(list, ';') + 1;
-    AUTO_FREE char *text = strndup(list, strcspn(list, ";"));
+    AUTO_FREE char *text = must(strndup(list, strcspn(list, ";")));
     struct idset usable = {0};
-    if (text && *text == 'C')
+    if (*text == 'C')
         return slot_list_find(t, text + 1, strlen(text + 1), ret, err);
-    if (text && *text == 'N')
+    if (*text == 'N')
         return find_nodes(t, text + 1, ret, err);
-    int rc = text ? idset_parse(text, ret, err) : -1;
-    for (size_t c = 0; rc == 0 && c < t->ncores; c++)
-        rc = idset_unite(&usable, &t->cores[c].threads);
-    if (rc == 0) {
-        idset_intersect(ret, &usable);
-        if (idset_count(ret) == 0)
-            rc = error_set(err, EINVAL,
-                           "bind a rank to hardware thread%s %s: it may not be used "
-                           "here, or does not exist",
-                           strpbrk(text, ",-") ? "s" : "", text);
-    }
+    if (idset_parse(text, ret, err) < 0)
+        return -1;
+    for (size_t c = 0; c < t->ncores; c++)
+        must_do(idset_unite(&usable, &t->cores[c].threads));
+    idset_intersect(ret, &usable);
     idset_free(&usable);
-    return rc;
+    if (idset_count(ret) > 0)
+        return 0;
+    return error_set(err, EINVAL,
+                     "bind a rank to hardware thread%s %s: it may not be used here, or does not "
+                     "exist",
+                     strpbrk(text, ",-") ? "s" : "", text);
 }
 
 static int bind_to_list(struct plan_binding *b, const struct plan_topology *t,
@@ -529,28 +516,30 @@ static int bind_to_slots(struct plan_binding *b, const struct plan_topology *t, 
 
 /* ---- the cores that count -------------------------------------------------------------------- */
 
-static int add_unit(struct plan_topology *to, const struct plan_core *core, int thread)
+/* A copy of the core, whose hardware threads are left out. */
+static struct plan_core *add_core_to(struct plan_topology *to, const struct plan_core *core)
 {
     struct plan_core *unit = &to->cores[to->ncores];
     *unit = *core;
     unit->threads = (struct idset){0};
-    unit->at[LEVEL_HWTHREAD] = (int)to->ncores;
-    if (thread >= 0 ? idset_add(&unit->threads, (unsigned)thread) < 0
-                    : idset_copy(&unit->threads, &core->threads) < 0)
-        return -1;
-    to->ncores++;
-    return 0;
+    unit->at[LEVEL_HWTHREAD] = (int)to->ncores++;
+    return unit;
 }
 
-static int add_units(struct plan_topology *to, const struct plan_core *core, bool threads)
+/* threads: each hardware thread that is in `only` (NULL: all) for itself. */
+static void add_units(struct plan_topology *to, const struct plan_core *core, bool threads,
+                      const struct idset *only)
 {
-    if (!threads || idset_count(&core->threads) == 0)
-        return add_unit(to, core, -1);
-    for (int t = idset_next(&core->threads, 0); t >= 0;
-         t = idset_next(&core->threads, (unsigned)t + 1))
-        if (add_unit(to, core, t) < 0)
-            return -1;
-    return 0;
+    struct idset usable = {0};
+    must_do(idset_copy(&usable, &core->threads));
+    if (only)
+        idset_intersect(&usable, only);
+    if (!threads && (!only || idset_count(&usable) > 0))
+        must_do(idset_copy(&add_core_to(to, core)->threads, &usable));
+    for (int t = idset_next(&usable, 0); threads && t >= 0;
+         t = idset_next(&usable, (unsigned)t + 1))
+        must_do(idset_add(&add_core_to(to, core)->threads, (unsigned)t));
+    idset_free(&usable);
 }
 
 /* A copy of the topology with hardware threads for cores, where ranks are bound to those, and with
@@ -558,32 +547,17 @@ static int add_units(struct plan_topology *to, const struct plan_core *core, boo
 static int cut_topology(const struct plan_topology *t, const struct binding_request *how,
                         struct plan_topology *ret, struct error *err)
 {
-    bool threads = uses_threads(how);
+    bool is_listed = how->list_kind == CPU_LIST_ONLY;
     struct idset only = {0};
     size_t room = 1;
-    int rc = 0;
     for (size_t i = 0; i < t->ncores; i++)
         room += 1 + idset_count(&t->cores[i].threads);
-    *ret = (struct plan_topology){
-        .cores = calloc(room, sizeof(*ret->cores)), .share = t->share, .inside = t->inside};
-    if (!ret->cores)
-        return error_errno(err, ENOMEM, "bind ranks");
-    if (how->list_kind == CPU_LIST_ONLY) {
-        rc = read_set(t, how->list, 0, &only, err);
-        ret->share = 0;
-    }
-    for (size_t i = 0; rc == 0 && i < t->ncores; i++) {
-        struct plan_core core = t->cores[i];
-        core.threads = (struct idset){0};
-        rc = idset_copy(&core.threads, &t->cores[i].threads);
-        if (rc == 0 && how->list_kind == CPU_LIST_ONLY)
-            idset_intersect(&core.threads, &only);
-        if (rc == 0 && (how->list_kind != CPU_LIST_ONLY || idset_count(&core.threads) > 0))
-            rc = add_units(ret, &core, threads);
-        idset_free(&core.threads);
-        if (rc < 0)
-            error_errno(err, ENOMEM, "bind ranks");
-    }
+    *ret = (struct plan_topology){.cores = must(calloc(room, sizeof(*ret->cores))),
+                                  .share = is_listed ? 0 : t->share,
+                                  .inside = t->inside};
+    int rc = is_listed ? read_set(t, how->list, 0, &only, err) : 0;
+    for (size_t i = 0; rc == 0 && i < t->ncores; i++)
+        add_units(ret, &t->cores[i], uses_threads(how), is_listed ? &only : NULL);
     idset_free(&only);
     return rc;
 }
@@ -614,16 +588,15 @@ static int choose(struct plan_binding *b, const struct plan_topology *t,
 {
     struct table s = {.t = t, .how = how, .each = seat_cores(t, how)};
     bool is_default = how->policy == BIND_DEFAULT;
-    int rc = make_table(&s, busy);
-    if (rc == 0 && is_default && !how->overload &&
+    int rc = 0;
+    make_table(&s, busy);
+    if (is_default && !how->overload &&
         (count_seats(&s, true) < seats_of(how, b->nranks) || is_part(t)))
         explain_unbound(b, &s);
-    else if (rc == 0 && (rc = take_seats(b, &s)) == 0)
+    else if (take_seats(b, &s))
         explain_bound(b, &s);
-    if (rc > 0)
+    else
         rc = refuse_overload(b->nranks, &s, err);
-    else if (rc < 0)
-        error_errno(err, ENOMEM, "bind %" PRIu32 " rank%s", b->nranks, plural(b->nranks));
     free_table(&s);
     return rc;
 }
@@ -660,9 +633,8 @@ int plan_binding(const struct plan_topology *t, const struct binding_request *ho
 {
     struct plan_binding b = {.nranks = nranks};
     struct plan_topology cut = {0};
-    b.ranks = calloc(nranks ? nranks : 1, sizeof(*b.ranks));
-    int rc = b.ranks ? cut_topology(t, how, &cut, err)
-                     : error_errno(err, ENOMEM, "bind %" PRIu32 " rank%s", nranks, plural(nranks));
+    b.ranks = must(calloc(nranks ? nranks : 1, sizeof(*b.ranks)));
+    int rc = cut_topology(t, how, &cut, err);
     if (rc == 0)
         rc = decide(&b, &cut, how, busy, err);
     plan_topology_free(&cut);
@@ -676,25 +648,23 @@ int plan_binding(const struct plan_topology *t, const struct binding_request *ho
 /* ---- several programs ------------------------------------------------------------------------ */
 
 /* A copy without the hardware threads that are taken. */
-static int copy_without(const struct plan_topology *t, const struct idset *taken,
-                        struct plan_topology *ret)
+static void copy_without(const struct plan_topology *t, const struct idset *taken,
+                         struct plan_topology *ret)
 {
-    *ret = (struct plan_topology){.cores = calloc(t->ncores + 1, sizeof(*ret->cores)),
+    *ret = (struct plan_topology){.cores = must(calloc(t->ncores + 1, sizeof(*ret->cores))),
                                   .share = t->share,
                                   .inside = t->inside};
-    for (size_t i = 0; ret->cores && i < t->ncores; i++) {
+    for (size_t i = 0; i < t->ncores; i++) {
         struct plan_core *core = &ret->cores[ret->ncores++];
         *core = t->cores[i];
         core->threads = (struct idset){0};
-        if (idset_copy(&core->threads, &t->cores[i].threads) < 0)
-            return -1;
+        must_do(idset_copy(&core->threads, &t->cores[i].threads));
         idset_subtract(&core->threads, taken);
         if (idset_count(&core->threads) == 0) {
             idset_free(&core->threads);
             ret->ncores--;
         }
     }
-    return ret->cores ? 0 : -1;
 }
 
 /* Those of one program: n ranks, in `all` from `at` on. */
@@ -706,24 +676,18 @@ static int bind_program(const struct plan_topology *t, const struct binding_requ
     struct plan_binding b = {0};
     const struct idset none = {0};
     size_t said = strlen(all->reason);
-    if (copy_without(t, how->overload ? &none : &all->seats, &rest) < 0)
-        error_errno(err, ENOMEM, "bind ranks");
-    else if (plan_binding(&rest, how, n, busy, &b, err) == 0 &&
-             idset_unite(&all->seats, &b.seats) < 0)
-        error_errno(err, ENOMEM, "bind ranks");
-    else if (b.nranks) {
-        memcpy(all->ranks + at, b.ranks, n * sizeof(*b.ranks));
-        b.nranks = 0; /* they are all's now */
-        all->bound |= b.bound;
-        snprintf(all->reason + said, sizeof(all->reason) - said, "%s%s", said ? "; " : "",
-                 b.reason);
-        plan_binding_free(&b);
-        plan_topology_free(&rest);
-        return 0;
-    }
-    plan_binding_free(&b);
+    copy_without(t, how->overload ? &none : &all->seats, &rest);
+    int rc = plan_binding(&rest, how, n, busy, &b, err);
     plan_topology_free(&rest);
-    return -1;
+    if (rc < 0)
+        return -1;
+    must_do(idset_unite(&all->seats, &b.seats));
+    memcpy(all->ranks + at, b.ranks, n * sizeof(*b.ranks));
+    b.nranks = 0; /* they are all's now */
+    all->bound |= b.bound;
+    snprintf(all->reason + said, sizeof(all->reason) - said, "%s%s", said ? "; " : "", b.reason);
+    plan_binding_free(&b);
+    return 0;
 }
 
 int plan_step_binding(const struct plan_topology *t, const struct step *s,
@@ -738,8 +702,7 @@ int plan_step_binding(const struct plan_topology *t, const struct step *s,
         has_own |= s->apps[i].bind != NULL;
     if (!has_own)
         return plan_binding(t, &s->bind, all.nranks, busy, ret, err);
-    if (!(all.ranks = calloc(all.nranks + 1u, sizeof(*all.ranks))))
-        return error_errno(err, ENOMEM, "bind ranks");
+    all.ranks = must(calloc(all.nranks + 1u, sizeof(*all.ranks)));
     for (size_t i = 0; rc == 0 && i < s->napps; i++, at += n) {
         const struct app *a = &s->apps[i];
         for (n = 0; at + n < all.nranks && rank_set_has(&a->ranks, rank_set_at(ranks, at + n));)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 
 /* No more ranks than so many on a host; 0: no bound. */
@@ -201,8 +202,8 @@ static uint32_t count_sets(uint32_t nranks, const struct plan_options *o)
 }
 
 /* Number the ranks: host after host, or so many of each host in turn. */
-static int number_ranks(struct plan *p, const uint32_t *counts, const struct plan_options *o,
-                        uint64_t nranks)
+static void number_ranks(struct plan *p, const uint32_t *counts, const struct plan_options *o,
+                         uint64_t nranks)
 {
     struct rank_name next = {.world = o->world};
     while (next.rank < nranks)
@@ -211,38 +212,33 @@ static int number_ranks(struct plan *p, const uint32_t *counts, const struct pla
             for (uint32_t n = 0; rank_set_count(&p->hosts[i]) < counts[i]; n++) {
                 if (numbers && n == numbers)
                     break;
-                if (rank_set_add(&p->hosts[i], next) < 0)
-                    return -1;
+                must_do(rank_set_add(&p->hosts[i], next));
                 next.rank++;
             }
         }
-    return 0;
 }
 
-static int number_in_sequence(struct plan *p, uint32_t *counts, const struct plan_options *o,
-                              uint64_t nranks)
+static void number_in_sequence(struct plan *p, uint32_t *counts, const struct plan_options *o,
+                               uint64_t nranks)
 {
     for (uint32_t r = 0; r < nranks; r++) {
         struct rank_name name = {.world = o->world, .rank = r};
         counts[o->host_of[r]]++;
-        if (rank_set_add(&p->hosts[o->host_of[r]], name) < 0)
-            return -1;
+        must_do(rank_set_add(&p->hosts[o->host_of[r]], name));
     }
-    return 0;
 }
 
 static int place_ranks(struct plan *p, const struct allocation *a, const struct plan_options *o,
                        uint64_t nranks, struct error *err)
 {
-    AUTO_FREE uint32_t *counts = calloc(a->nhosts, sizeof(*counts));
-    p->hosts = calloc(a->nhosts, sizeof(*p->hosts));
-    if (!counts || !p->hosts)
-        goto no_memory;
-    if (!o->host_of)
+    AUTO_FREE uint32_t *counts = must(calloc(a->nhosts + 1, sizeof(*counts)));
+    p->hosts = must(calloc(a->nhosts + 1, sizeof(*p->hosts)));
+    if (o->host_of) {
+        number_in_sequence(p, counts, o, nranks);
+    } else {
         deal_rest(counts, a, o, fill_slots(counts, a, o, nranks));
-    if ((o->host_of ? number_in_sequence(p, counts, o, nranks)
-                    : number_ranks(p, counts, o, nranks)) < 0)
-        goto no_memory;
+        number_ranks(p, counts, o, nranks);
+    }
     if (rank_map_create(&p->map, o->world, (uint32_t)nranks, err) < 0)
         return -1;
     for (uint32_t i = 0; i < p->nhosts; i++) {
@@ -252,9 +248,6 @@ static int place_ranks(struct plan *p, const struct allocation *a, const struct 
             return -1;
     }
     return 0;
-
-no_memory:
-    return error_errno(err, ENOMEM, "place %" PRIu64 " rank%s", nranks, plural(nranks));
 }
 
 /* "4 ranks on 2 hosts by slot: 2 slots each (cores of this machine)" */

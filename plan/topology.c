@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 
@@ -26,12 +27,10 @@ struct topology {
     int xml_len;
 };
 
-static int add_bitmap(struct idset *to, hwloc_const_bitmap_t from)
+static void add_bitmap(struct idset *to, hwloc_const_bitmap_t from)
 {
     for (int i = hwloc_bitmap_first(from); i >= 0; i = hwloc_bitmap_next(from, i))
-        if (idset_add(to, (unsigned)i) < 0)
-            return -1;
-    return 0;
+        must_do(idset_add(to, (unsigned)i));
 }
 
 /* hwloc looks for its plugins while it makes a topology, and can be told where only by this
@@ -97,8 +96,7 @@ static int load(hwloc_topology_t *ret, struct error *err)
 static int find_usable(struct topology *t, const struct idset *granted, struct error *err)
 {
     struct idset affinity = {0};
-    if (add_bitmap(&t->usable, hwloc_topology_get_allowed_cpuset(t->hw)) < 0)
-        return error_errno(err, ENOMEM, "read the topology of this machine");
+    add_bitmap(&t->usable, hwloc_topology_get_allowed_cpuset(t->hw));
     if (hwloc_topology_is_thissystem(t->hw)) {
         if (cpus_allowed(&affinity, err) < 0)
             return -1;
@@ -139,8 +137,8 @@ static int read_source(hwloc_topology_t hw, const char *source, struct error *er
 
 struct topology *topology_load_from(const char *source, struct error *err)
 {
-    struct topology *t = calloc(1, sizeof(*t));
-    if (!t || init_without_plugins(&t->hw) < 0)
+    struct topology *t = must(calloc(1, sizeof(*t)));
+    if (init_without_plugins(&t->hw) < 0)
         error_errno(err, ENOMEM, "read the topology '%s'", source);
     else if (read_source(t->hw, source, err) == 0 && find_usable(t, NULL, err) == 0)
         return t;
@@ -150,11 +148,7 @@ struct topology *topology_load_from(const char *source, struct error *err)
 
 struct topology *topology_load(const struct idset *granted, struct error *err)
 {
-    struct topology *t = calloc(1, sizeof(*t));
-    if (!t) {
-        error_errno(err, ENOMEM, "load the topology of this machine");
-        return NULL;
-    }
+    struct topology *t = must(calloc(1, sizeof(*t)));
     if (load(&t->hw, err) < 0 || find_usable(t, granted, err) < 0) {
         topology_destroy(t);
         return NULL;
@@ -247,14 +241,11 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
 {
     hwloc_obj_type_t type = core_type(t);
     int n = hwloc_get_nbobjs_by_type(t->hw, type);
-    struct plan_topology found = {.cores = calloc((size_t)n + 1, sizeof(*found.cores))};
-    for (int i = 0; found.cores && i < n; i++) {
+    struct plan_topology found = {.cores = must(calloc((size_t)n + 1, sizeof(*found.cores)))};
+    for (int i = 0; i < n; i++) {
         hwloc_obj_t obj = hwloc_get_obj_by_type(t->hw, type, (unsigned)i);
         struct plan_core *core = &found.cores[found.ncores];
-        if (add_bitmap(&core->threads, obj->cpuset) < 0) {
-            plan_topology_free(&found);
-            break;
-        }
+        add_bitmap(&core->threads, obj->cpuset);
         idset_intersect(&core->threads, &t->usable);
         describe_place(t, obj, core);
         if (idset_count(&core->threads) > 0)
@@ -262,8 +253,6 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
         else
             idset_free(&core->threads);
     }
-    if (!found.cores)
-        return error_errno(err, ENOMEM, "read the cores of this machine");
     *ret = found;
     return 0;
 }
@@ -289,8 +278,8 @@ int topology_find_cores(const struct topology *t, const char *list, struct idset
             return error_set(err, EINVAL, "granted cores '%.60s' are not 'socket,core:socket,core'",
                              list);
         hwloc_obj_t obj = core_at(t, package, core);
-        if (obj && add_bitmap(ret, obj->cpuset) < 0)
-            return error_errno(err, ENOMEM, "find the granted cores");
+        if (obj)
+            add_bitmap(ret, obj->cpuset);
         at += used;
         at += *at == ':';
     }
@@ -300,40 +289,36 @@ int topology_find_cores(const struct topology *t, const char *list, struct idset
 /* ---- words for a set of threads -------------------------------------------------------------- */
 
 /* "package 0 cores 0-1, " for one package; nothing when no core of it is used. */
-static int describe_package(FILE *f, const struct topology *t, int package,
-                            const struct idset *threads)
+static void describe_package(FILE *f, const struct topology *t, int package,
+                             const struct idset *threads)
 {
     struct idset cores = {0};
     for (int id = idset_next(threads, 0); id >= 0; id = idset_next(threads, (unsigned)id + 1)) {
         hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(t->hw, (unsigned)id);
         hwloc_obj_t core = pu ? hwloc_get_ancestor_obj_by_type(t->hw, HWLOC_OBJ_CORE, pu) : NULL;
-        if (core && package_of(t, core) == (unsigned)package &&
-            idset_add(&cores, index_in_package(t, core)) < 0)
-            return -1;
+        if (core && package_of(t, core) == (unsigned)package)
+            must_do(idset_add(&cores, index_in_package(t, core)));
     }
-    AUTO_FREE char *text = idset_format(&cores);
+    AUTO_FREE char *text = must(idset_format(&cores));
     size_t count = idset_count(&cores);
     idset_free(&cores);
-    if (text && count > 0)
+    if (count > 0)
         fprintf(f, "package %d core%s %s, ", package, plural(count), text);
-    return text ? 0 : -1;
 }
 
 char *topology_describe(const struct topology *t, const struct idset *threads)
 {
     struct text_writer writer;
-    AUTO_FREE char *list = idset_format(threads);
-    FILE *f = text_begin(&writer);
-    int ok = f && list;
+    AUTO_FREE char *list = must(idset_format(threads));
+    FILE *f = must(text_begin(&writer));
     int packages = hwloc_get_nbobjs_by_type(t->hw, HWLOC_OBJ_PACKAGE);
-    for (int p = 0; ok && p < (packages > 0 ? packages : 1); p++)
-        ok = describe_package(f, t, p, threads) == 0;
-    if (ok && idset_count(threads) == 0)
+    for (int p = 0; p < (packages > 0 ? packages : 1); p++)
+        describe_package(f, t, p, threads);
+    if (idset_count(threads) == 0)
         fputs("no hardware thread", f);
-    else if (ok)
+    else
         fprintf(f, "hardware thread%s %s", plural(idset_count(threads)), list);
-    AUTO_FREE char *text = text_end(&writer);
-    return ok ? take_ptr(text) : NULL;
+    return must(text_end(&writer));
 }
 
 /* ---- pictures -------------------------------------------------------------------------------- */
@@ -352,10 +337,10 @@ static void draw_core(FILE *f, const struct topology *t, hwloc_obj_t core,
 char *topology_picture(const struct topology *t, const struct idset *threads)
 {
     struct text_writer text;
-    FILE *f = text_begin(&text);
+    FILE *f = must(text_begin(&text));
     hwloc_obj_type_t type = core_type(t);
     int n = hwloc_get_nbobjs_by_type(t->hw, type);
-    for (int i = 0; f && i < n; i++) {
+    for (int i = 0; i < n; i++) {
         hwloc_obj_t core = hwloc_get_obj_by_type(t->hw, type, (unsigned)i);
         hwloc_obj_t next = hwloc_get_obj_by_type(t->hw, type, (unsigned)i + 1);
         if (i == 0)
@@ -363,7 +348,7 @@ char *topology_picture(const struct topology *t, const struct idset *threads)
         draw_core(f, t, core, threads);
         fputs(!next ? "]" : package_of(t, next) != package_of(t, core) ? "][" : "/", f);
     }
-    return text_end(&text);
+    return must(text_end(&text));
 }
 
 /* Do both lie in the same parts of these levels? */
@@ -396,12 +381,12 @@ void topology_print(const struct topology *t, const char *indent, FILE *to)
     for (size_t i = 0; i < cores.ncores; i++)
         has_kinds |= cores.cores[i].kind > 0;
     for (size_t i = 0; i < cores.ncores; i++) {
-        AUTO_FREE char *threads = idset_format(&cores.cores[i].threads);
+        AUTO_FREE char *threads = must(idset_format(&cores.cores[i].threads));
         if (i == 0 || !is_beside(&cores.cores[i], &cores.cores[i - 1])) {
             fprintf(to, "%s%s", i ? "\n" : "", indent);
             print_place(&cores.cores[i], has_kinds, to);
         }
-        fprintf(to, " [%s]", threads ? threads : "?");
+        fprintf(to, " [%s]", threads);
     }
     fputc('\n', to);
     plan_topology_free(&cores);

@@ -35,8 +35,7 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
  * frees. */
 char *topology_describe(const struct topology *t, const struct idset *threads);
 /* A picture of all cores, "[BB/..][../..]": 'B' for hardware threads of the set, '.' for others
- * that may be used, '~' for those that may not. Packages have brackets. Caller frees; NULL: no
- * memory. */
+ * that may be used, '~' for those that may not. Packages have brackets. Caller frees. */
 char *topology_picture(const struct topology *t, const struct idset *threads);
 /* A line for each package, NUMA node and L3 cache, with the hardware threads of each core. */
 void topology_print(const struct topology *t, const char *indent, FILE *to);

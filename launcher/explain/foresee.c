@@ -34,8 +34,8 @@ struct topology *foresee_topology(const struct step_plan *p, const struct host *
 /* "[BB/..][../..]  package 0 core 0, hardware threads 0-1" */
 static char *bound_text(const struct topology *t, const struct idset *threads, bool bound)
 {
-    AUTO_FREE char *picture = must(topology_picture(t, threads));
-    AUTO_FREE char *words = bound ? must(topology_describe(t, threads)) : NULL;
+    AUTO_FREE char *picture = topology_picture(t, threads);
+    AUTO_FREE char *words = bound ? topology_describe(t, threads) : NULL;
     return must(text_format("%s  %s", picture, words ? words : "not bound"));
 }
 

@@ -125,7 +125,7 @@ void hosts_watch(struct host_table *t, struct loop *loop)
     if (seconds <= 0)
         return;
     loop_timer_init(&t->silence, loop, say_all, t);
-    t->heartbeat = must(heartbeat_create(loop, (uint32_t)t->plan->nused, seconds, &events, t));
+    t->heartbeat = heartbeat_create(loop, (uint32_t)t->plan->nused, seconds, &events, t);
 }
 
 void host_heard(const struct host *top)

@@ -33,8 +33,8 @@ static void send_end(struct stream *s)
     if (!link)
         return;
     struct bulk_header h = header_of(s);
-    if (link_bulk_reserve(link, 0))
-        link_bulk_commit(link, FRAME_OUTPUT, &h, 0, 1);
+    link_bulk_reserve(link, 0);
+    link_bulk_commit(link, FRAME_OUTPUT, &h, 0, 1);
 }
 
 static void unlink_waiting(struct stream *s)
@@ -117,10 +117,6 @@ static ssize_t copy_stream(struct stream *s, size_t max)
 {
     struct link *link = s->rank->io->link;
     uint8_t *to = link_bulk_reserve(link, max);
-    if (!to) {
-        errno = EAGAIN;
-        return -1;
-    }
     ssize_t n = read(s->fd, to, max);
     if (n > 0) {
         struct bulk_header h = header_of(s);

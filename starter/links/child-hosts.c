@@ -333,10 +333,10 @@ void child_hosts_init(struct child_hosts *c, const struct starter_services *serv
     if (c->nchildren == 0)
         return;
     c->children = must(calloc(c->nchildren, sizeof(*c->children)));
-    c->gather = must(gather_create(&c->rules, c));
+    c->gather = gather_create(&c->rules, c);
     if (heartbeat > 0)
         c->heartbeat =
-            must(heartbeat_create(services->loop, c->nchildren, heartbeat, &heartbeat_events, c));
+            heartbeat_create(services->loop, c->nchildren, heartbeat, &heartbeat_events, c);
     for (unsigned i = 0; i < c->nchildren; i++)
         c->children[i] = (struct child){.all = c, .host = c->first + i};
 }

@@ -79,8 +79,6 @@ static void ask(void *arg)
         return;
     t->dial = dial_create(t->services->loop, t->services->up->start.addresses, NULL,
                           LOST_PARENT_DIAL_SECONDS, dialed, t);
-    if (!t->dial)
-        try_later(t);
 }
 
 /* ---- does the parent answer? ----------------------------------------------------------------- */
@@ -142,8 +140,7 @@ static void watch_parent(struct tree_place *t)
     t->has_parent = true;
     memcpy(t->key, t->services->up->start.key, LINK_KEY);
     if (t->heartbeat_seconds > 0)
-        t->heartbeat =
-            must(heartbeat_create(t->services->loop, 1, t->heartbeat_seconds, &events, t));
+        t->heartbeat = heartbeat_create(t->services->loop, 1, t->heartbeat_seconds, &events, t);
 }
 
 /* ---- PLACE ----------------------------------------------------------------------------------- */

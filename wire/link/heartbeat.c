@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/must.h"
 #include "wire/link/link.h"
 #include "wire/tunables.h"
 
@@ -104,21 +105,15 @@ static void look(void *arg)
 struct heartbeat *heartbeat_create(struct loop *loop, uint32_t npeers, double seconds,
                                    const struct heartbeat_events *events, void *arg)
 {
-    struct heartbeat *h = calloc(1, sizeof(*h));
-    if (!h)
-        return NULL;
+    struct heartbeat *h = must(calloc(1, sizeof(*h)));
     *h = (struct heartbeat){.events = events,
                             .arg = arg,
                             .every = seconds / HEARTBEAT_LOOKS,
                             .last = loop_now(),
                             .npeers = npeers};
     loop_timer_init(&h->timer, loop, look, h);
-    h->pulses = calloc(npeers, sizeof(*h->pulses));
-    h->silent = calloc(npeers, sizeof(*h->silent));
-    if (!h->pulses || !h->silent) {
-        heartbeat_destroy(h);
-        return NULL;
-    }
+    h->pulses = must(calloc(npeers + 1, sizeof(*h->pulses)));
+    h->silent = must(calloc(npeers + 1, sizeof(*h->silent)));
     loop_timer_start(&h->timer, h->every, 0);
     return h;
 }

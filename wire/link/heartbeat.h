@@ -26,7 +26,7 @@ struct heartbeat_events {
     void (*back)(void *arg, uint32_t peer, double seconds);
 };
 
-/* Peers are numbered from 0. NULL: out of memory. */
+/* Peers are numbered from 0. */
 struct heartbeat *heartbeat_create(struct loop *loop, uint32_t npeers, double seconds,
                                    const struct heartbeat_events *events, void *arg);
 /* A frame of this peer has come: a silent peer is back now, not with the next look. */

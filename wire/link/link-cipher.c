@@ -5,6 +5,7 @@
  * ChaCha20-Poly1305 over nothing with the frame as additional data, and the number of the record as
  * nonce. So one that was changed, repeated, left out or comes in another order is not authentic;
  * each connection and each direction has a key of its own. */
+#include "common/must.h"
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -43,31 +44,26 @@ static size_t extra_of(const struct cipher *c)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-int link_cipher_begin(struct link *l)
+void link_cipher_begin(struct link *l)
 {
-    struct cipher *c = calloc(1, sizeof(*c));
+    struct cipher *c = l->cipher = must(calloc(1, sizeof(*c)));
     bool connector = l->options.role == LINK_CONNECTOR;
     uint8_t header[CIPHER_HEADER];
-    if (!c)
-        return -1;
-    l->cipher = c;
     handshake_direction_key(&l->shake, connector, c->way_out.key);
     handshake_direction_key(&l->shake, !connector, c->way_in.key);
     c->mac = c->in_ready = l->options.security == LINK_MAC;
     if (c->mac)
-        return 0;
+        return;
     crypto_secretstream_xchacha20poly1305_init_push(&c->out, header, c->way_out.key);
     sodium_memzero(c->way_out.key, sizeof(c->way_out.key));
-    return buffer_append(&l->wire, header, sizeof(header));
+    must_do(buffer_append(&l->wire, header, sizeof(header)));
 }
 
-int link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n)
+void link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n)
 {
     struct cipher *c = l->cipher;
     size_t extra = extra_of(c);
-    uint8_t *to = buffer_reserve(&l->wire, RECORD_HEADER + n + extra);
-    if (!to)
-        return -1;
+    uint8_t *to = must(buffer_reserve(&l->wire, RECORD_HEADER + n + extra));
     put32(to, (uint32_t)(n + extra));
     to += RECORD_HEADER;
     if (c->mac) {
@@ -77,7 +73,6 @@ int link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n)
         crypto_secretstream_xchacha20poly1305_push(&c->out, to, NULL, frame, n, NULL, 0, 0);
     }
     buffer_commit(&l->wire, RECORD_HEADER + n + extra);
-    return 0;
 }
 
 /* The frame of a record, of *ret_n bytes. One that is encrypted is decrypted where it lies: behind

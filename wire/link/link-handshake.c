@@ -97,10 +97,8 @@ static int link_opens(struct link *l)
     int claims = link_claims(l); /* then the owner has another link for this connection */
     if (!claims)
         begin_session(l);
-    if (!claims && l->options.security && link_cipher_begin(l) < 0) {
-        link_no_memory(l);
-        return 1;
-    }
+    if (!claims && l->options.security)
+        link_cipher_begin(l);
     loop_timer_stop(&l->limit);
     l->state = OPEN;
     link_enter(l);
@@ -200,10 +198,8 @@ static int take_verdict(struct link *l, struct error *e)
         sodium_memcmp(s->mine.id, theirs.id, HANDSHAKE_SESSION) != 0 ||
         link_retransmit_forget(l, theirs.received) < 0)
         return link_fails(l, EPROTO, "protocol error: the other end goes on with another link");
-    if (l->options.security && link_cipher_begin(l) < 0) {
-        link_no_memory(l);
-        return 1;
-    }
+    if (l->options.security)
+        link_cipher_begin(l);
     link_enter(l);
     link_resumed(l);
     return link_leave(l) || l->state != OPEN;

@@ -125,9 +125,8 @@ void link_dies(struct link *l, const struct error *why);
 /* The same with an error made here. Returns 1. */
 int link_fails(struct link *l, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void link_no_memory(struct link *l);
 void link_want_write(struct link *l);
-int link_make_watches(struct link *l); /* of its descriptors; -1: no memory */
+void link_make_watches(struct link *l); /* of its descriptors */
 void link_close_descriptors(struct link *l);
 
 /* link-handshake.c */
@@ -140,9 +139,9 @@ void link_handshake_take(struct link *l);
 void link_handshake_end_noise(struct link *l);
 
 /* link-cipher.c */
-int link_cipher_begin(struct link *l);                                   /* -1: no memory */
-int link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n); /* -1: no memory */
-int link_cipher_take(struct link *l);                                    /* 1: dead or gone */
+void link_cipher_begin(struct link *l);
+void link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n);
+int link_cipher_take(struct link *l); /* 1: dead or gone */
 void link_cipher_free(struct cipher *c);
 
 /* link-queue.c */
@@ -162,10 +161,10 @@ int link_splice_begin(struct link *l);
 void link_splice_go_on(struct link *l);
 
 /* link-retransmit.c */
-int link_retransmit_create(struct link *l, const struct link_options *o); /* -1: no memory */
+void link_retransmit_create(struct link *l, const struct link_options *o);
 void link_retransmit_destroy(struct link *l);
 void link_retransmit_stop(struct link *l); /* the link is dead */
-/* Puts one more frame on the wire: 1; 0: there is none, or too many are kept; -1: no memory. */
+/* Puts one more frame on the wire: 1; 0: there is none, or too many are kept. */
 int link_retransmit_code(struct link *l);
 size_t link_retransmit_pending(const struct link *l);
 void link_retransmit_watch(struct link *l);               /* there was something to write */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 
 /* Returns true when there is a peer to send to; a message that no peer takes ends the link here,
  * where it can be named. */
@@ -24,34 +25,22 @@ int link_goes_behind(enum frame_type type)
     return type == FRAME_REPORT || type == FRAME_CLEANED;
 }
 
-/* Room for a control frame in its queue, with its header; NULL: no memory. */
+/* Room for a control frame in its queue, with its header. */
 static uint8_t *begin_frame(struct link *l, uint32_t host, enum frame_type type, unsigned flags,
                             size_t n)
 {
     struct frame_header h = {
         .length = (uint32_t)n, .type = (uint8_t)type, .flags = (uint8_t)flags, .host = host};
-    uint8_t *to = buffer_reserve(link_goes_behind(type) ? &l->bulk : &l->urgent, FRAME_HEADER + n);
-    if (to)
-        frame_header_pack(&h, to);
-    return to ? to + FRAME_HEADER : NULL;
+    struct buffer *queue = link_goes_behind(type) ? &l->bulk : &l->urgent;
+    uint8_t *to = must(buffer_reserve(queue, FRAME_HEADER + n));
+    frame_header_pack(&h, to);
+    return to + FRAME_HEADER;
 }
 
 static void end_frame(struct link *l, enum frame_type type, size_t n)
 {
     buffer_commit(link_goes_behind(type) ? &l->bulk : &l->urgent, FRAME_HEADER + n);
     l->bulk_waited |= link_goes_behind(type); /* who waits for that queue waits for this as well */
-}
-
-static int queue_frame(struct link *l, uint32_t host, enum frame_type type, unsigned flags,
-                       const uint8_t *p, size_t n)
-{
-    uint8_t *to = begin_frame(l, host, type, flags, n);
-    if (!to)
-        return -1;
-    if (n)
-        memcpy(to, p, n);
-    end_frame(l, type, n);
-    return 0;
 }
 
 static void send_control(struct link *l, uint32_t host, enum frame_type type, const void *p,
@@ -62,10 +51,10 @@ static void send_control(struct link *l, uint32_t host, enum frame_type type, co
         return;
     for (;;) {
         size_t part = n < BULK_DATA_MAX ? n : BULK_DATA_MAX;
-        if (queue_frame(l, host, type, part < n ? FRAME_MORE : 0, at, part) < 0) {
-            link_no_memory(l);
-            return;
-        }
+        uint8_t *to = begin_frame(l, host, type, part < n ? FRAME_MORE : 0, part);
+        if (part)
+            memcpy(to, at, part);
+        end_frame(l, type, part);
         n -= part;
         if (n == 0)
             break;
@@ -90,21 +79,12 @@ void link_send_to(struct link *l, uint32_t host, enum frame_type type, const Pro
     if (!can_send(l, type, n))
         return;
     if (n <= BULK_DATA_MAX) { /* straight into the queue */
-        uint8_t *to = begin_frame(l, host, type, 0, n);
-        if (!to) {
-            link_no_memory(l);
-            return;
-        }
-        protobuf_c_message_pack(m, to);
+        protobuf_c_message_pack(m, begin_frame(l, host, type, 0, n));
         end_frame(l, type, n);
         link_want_write(l);
         return;
     }
-    AUTO_FREE uint8_t *packed = malloc(n);
-    if (!packed) {
-        link_no_memory(l);
-        return;
-    }
+    AUTO_FREE uint8_t *packed = must(malloc(n));
     protobuf_c_message_pack(m, packed);
     send_control(l, host, type, packed, n);
 }
@@ -129,10 +109,6 @@ void link_send_bulk_to(struct link *l, uint32_t host, enum frame_type type,
                        const struct bulk_header *h, const void *data, size_t n)
 {
     uint8_t *to = link_bulk_reserve(l, n);
-    if (!to) {
-        link_no_memory(l);
-        return;
-    }
     if (n)
         memcpy(to, data, n);
     commit(l, host, type, h, n);
@@ -164,9 +140,9 @@ size_t link_bulk_room(const struct link *l)
 
 uint8_t *link_bulk_reserve(struct link *l, size_t n)
 {
-    uint8_t *to = buffer_reserve(&l->bulk, FRAME_HEADER + BULK_HEADER + n);
+    uint8_t *to = must(buffer_reserve(&l->bulk, FRAME_HEADER + BULK_HEADER + n));
     l->reserved = n;
-    return to ? to + FRAME_HEADER + BULK_HEADER : NULL;
+    return to + FRAME_HEADER + BULK_HEADER;
 }
 
 void link_bulk_commit(struct link *l, enum frame_type type, const struct bulk_header *h, size_t n,

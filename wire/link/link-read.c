@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/must.h"
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -22,10 +23,7 @@ static int take_part(struct link *l, struct message *m, const struct frame_heade
                           frame_type_text(h->type));
     m->type = h->type;
     m->host = h->host;
-    if (buffer_append(&m->data, p, h->length) < 0) {
-        link_no_memory(l);
-        return 1;
-    }
+    must_do(buffer_append(&m->data, p, h->length));
     if (h->flags & FRAME_MORE)
         return 0;
     struct buffer whole = m->data;
@@ -136,8 +134,7 @@ static void stop_moving(struct link *l)
     frame_header_pack(&h, head);
     bulk_header_pack(&l->moving, head + FRAME_HEADER);
     l->move_left = 0;
-    if (buffer_append(&l->in, head, sizeof(head)) < 0)
-        link_no_memory(l);
+    must_do(buffer_append(&l->in, head, sizeof(head)));
 }
 
 void link_splice_go_on(struct link *l)

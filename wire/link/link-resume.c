@@ -166,11 +166,7 @@ static void dialed(void *arg, int fd, const struct error *why)
         return;
     }
     l->in_fd = l->out_fd = fd;
-    if (link_make_watches(l) < 0) {
-        link_close_descriptors(l);
-        loop_timer_start(&s->again, s->back_off, 0);
-        return;
-    }
+    link_make_watches(l);
     tcp_prepare(fd, l->options.dead_seconds);
     link_handshake_begin(l, s->key);
 }
@@ -183,8 +179,6 @@ void link_resume_again(void *arg)
         return;
     s->dial = dial_create(l->loop, s->only_peer && s->peer[0] ? "" : s->addresses, s->peer,
                           RESUME_DIAL_SECONDS, dialed, l);
-    if (!s->dial)
-        loop_timer_start(&s->again, RESUME_BACK_OFF_MAX_SECONDS, 0);
 }
 
 /* ---- back ------------------------------------------------------------------------------------ */
@@ -235,7 +229,7 @@ static int check_claim(struct link *l, const struct link *newcomer, struct error
     return 0;
 }
 
-static int take_connection(struct link *l, struct link *newcomer)
+static void take_connection(struct link *l, struct link *newcomer)
 {
     int fd = newcomer->in_fd;
     loop_io_destroy(newcomer->in_io);
@@ -247,10 +241,10 @@ static int take_connection(struct link *l, struct link *newcomer)
     memset(&newcomer->in, 0, sizeof(newcomer->in));
     link_retransmit_forget(l, newcomer->session->claim.received);
     link_retransmit_rewind(l);
-    if (link_make_watches(l) < 0)
-        return -1;
+    link_make_watches(l);
     link_handshake_answer(l, HANDSHAKE_RESUMED);
-    return l->options.security ? link_cipher_begin(l) : 0;
+    if (l->options.security)
+        link_cipher_begin(l);
 }
 
 int link_adopt(struct link *l, struct link *newcomer, struct error *why)
@@ -265,10 +259,10 @@ int link_adopt(struct link *l, struct link *newcomer, struct error *why)
     }
     if (l->session->fresh)
         link_lost(l);
-    if (l->state == LOST && take_connection(l, newcomer) < 0)
-        link_no_memory(l);
-    if (l->state == LOST)
+    if (l->state == LOST) {
+        take_connection(l, newcomer);
         link_resumed(l);
+    }
     link_leave(l);
     link_destroy(newcomer);
     return 0;

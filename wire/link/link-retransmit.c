@@ -5,6 +5,7 @@
  * taken in) follows every LINK_ACK_BYTES, and the last frame after LINK_ACK_SECONDS. It is not
  * counted itself, and the bound on what is kept does not hold it up: two ends that both wait for
  * each other's ACK cannot be. BYE is the last frame of a link that ends by its owner's will. */
+#include "common/must.h"
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -32,26 +33,25 @@ static void ack_time(void *arg)
     }
 }
 
-static int fill(struct link *l, const struct link_options *o)
+static void fill(struct link *l, const struct link_options *o)
 {
     struct session *s = l->session;
     if (o->role == LINK_CONNECTOR) {
         memcpy(s->key, o->key, LINK_KEY);
-        s->addresses = strdup(o->addresses ? o->addresses : "");
+        s->addresses = must(strdup(o->addresses ? o->addresses : ""));
         tcp_peer(l->in_fd, s->peer, sizeof(s->peer));
     }
     loop_timer_init(&s->ack, l->loop, ack_time, l);
     loop_timer_init(&s->tick, l->loop, link_resume_tick, l);
     loop_timer_init(&s->again, l->loop, link_resume_again, l);
-    return s->addresses || o->role != LINK_CONNECTOR ? 0 : -1;
 }
 
-int link_retransmit_create(struct link *l, const struct link_options *o)
+void link_retransmit_create(struct link *l, const struct link_options *o)
 {
     struct tcp_end end;
     l->options.addresses = NULL; /* the caller's */
     if (l->in_fd != l->out_fd || o->role == LINK_TRUSTED || !tcp_end_of(l->in_fd, false, &end))
-        return 0;
+        return;
     if (l->options.dead_seconds <= 0)
         l->options.dead_seconds = LINK_DEAD_SECONDS;
     if (l->options.resume_patience <= 0)
@@ -60,9 +60,9 @@ int link_retransmit_create(struct link *l, const struct link_options *o)
         l->options.resume_bytes = LINK_KEEP_BYTES;
     tcp_prepare(l->in_fd, l->options.dead_seconds);
     if (o->resume_seconds <= 0)
-        return 0;
-    l->session = calloc(1, sizeof(*l->session));
-    return l->session ? fill(l, o) : -1;
+        return;
+    l->session = must(calloc(1, sizeof(*l->session)));
+    fill(l, o);
 }
 
 void link_retransmit_stop(struct link *l)
@@ -92,9 +92,12 @@ void link_retransmit_destroy(struct link *l)
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-static int to_wire(struct link *l, const uint8_t *frame, size_t n)
+static void to_wire(struct link *l, const uint8_t *frame, size_t n)
 {
-    return l->cipher ? link_cipher_encrypt(l, frame, n) : buffer_append(&l->wire, frame, n);
+    if (l->cipher)
+        link_cipher_encrypt(l, frame, n);
+    else
+        must_do(buffer_append(&l->wire, frame, n));
 }
 
 static int code_ack(struct link *l)
@@ -107,7 +110,8 @@ static int code_ack(struct link *l)
     s->ack_due = 0;
     s->owed = 0;
     loop_timer_stop(&s->ack);
-    return to_wire(l, frame, sizeof(frame)) < 0 ? -1 : 1;
+    to_wire(l, frame, sizeof(frame));
+    return 1;
 }
 
 /* The next frame out of its queue: 1; 0: there is none, or too much is kept already. */
@@ -118,8 +122,7 @@ static int keep_one(struct link *l)
     if (buffer_len(queue) == 0 || buffer_len(&s->kept) >= l->options.resume_bytes)
         return 0;
     size_t n = frame_length_at(buffer_ptr(queue));
-    if (buffer_append(&s->kept, buffer_ptr(queue), n) < 0)
-        return -1;
+    must_do(buffer_append(&s->kept, buffer_ptr(queue), n));
     buffer_consume(queue, n);
     s->sent++;
     return 1;
@@ -132,15 +135,11 @@ int link_retransmit_code(struct link *l)
         return 0;
     if (s->ack_due)
         return code_ack(l);
-    if (s->coded == buffer_len(&s->kept)) {
-        int kept = keep_one(l);
-        if (kept <= 0)
-            return kept;
-    }
+    if (s->coded == buffer_len(&s->kept) && keep_one(l) == 0)
+        return 0;
     const uint8_t *frame = buffer_ptr(&s->kept) + s->coded;
     size_t n = frame_length_at(frame);
-    if (to_wire(l, frame, n) < 0)
-        return -1;
+    to_wire(l, frame, n);
     s->coded += n;
     return 1;
 }
@@ -187,7 +186,8 @@ void link_retransmit_bye(struct link *l)
     link_enter(l);
     link_flush(l);
     frame_header_pack(&h, frame);
-    if (l->state == OPEN && !l->deaf && to_wire(l, frame, sizeof(frame)) == 0) {
+    if (l->state == OPEN && !l->deaf) {
+        to_wire(l, frame, sizeof(frame));
         l->session->ended = 1;
         link_flush(l);
         if (l->state == OPEN)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/must.h"
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static ssize_t write_plain(struct link *l)
     return write_parts(l);
 }
 
-/* The next frame into the wire's form: 1; 0: there is none; -1: no memory. */
+/* The next frame into the wire's form: 1; 0: there is none. */
 static int code_one(struct link *l)
 {
     struct buffer *queue = buffer_len(&l->urgent) ? &l->urgent : &l->bulk;
@@ -70,21 +71,15 @@ static int code_one(struct link *l)
     if (buffer_len(queue) == 0)
         return 0;
     size_t n = frame_length_at(buffer_ptr(queue));
-    if (link_cipher_encrypt(l, buffer_ptr(queue), n) < 0)
-        return -1;
+    link_cipher_encrypt(l, buffer_ptr(queue), n);
     buffer_consume(queue, n);
     return 1;
 }
 
 static ssize_t write_coded(struct link *l)
 {
-    int coded = 1;
-    while (buffer_len(&l->wire) < LINK_WIRE_QUEUE && (coded = code_one(l)) > 0)
+    while (buffer_len(&l->wire) < LINK_WIRE_QUEUE && code_one(l) > 0)
         ;
-    if (coded < 0) {
-        errno = ENOMEM;
-        return -1;
-    }
     if (l->session)
         link_retransmit_watch(l);
     return buffer_len(&l->wire) ? buffer_write(&l->wire, l->out_fd) : 0;
@@ -177,9 +172,7 @@ void link_write_ready(struct link *l)
 /* Queues the rest of an open frame that could not be moved: it goes out first. */
 static int queue_rest(struct link *l, const uint8_t *head, size_t head_left, int fd, size_t left)
 {
-    uint8_t *to = buffer_reserve(&l->bulk, head_left + left);
-    if (!to)
-        return -1;
+    uint8_t *to = must(buffer_reserve(&l->bulk, head_left + left));
     memcpy(to, head + MOVE_HEADER - head_left, head_left);
     for (size_t got = 0; got < left;) {
         ssize_t n = read(fd, to + head_left + got, left - got);

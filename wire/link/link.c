@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "common/must.h"
 
 static void io_ready(void *arg, int fd, unsigned events);
 
@@ -122,27 +123,19 @@ static void limit_reached(void *arg)
     link_interrupted(l, &e);
 }
 
-int link_make_watches(struct link *l)
+void link_make_watches(struct link *l)
 {
     unsigned events = l->in_fd == l->out_fd ? LOOP_READ | LOOP_WRITE : LOOP_READ;
-    l->in_io = loop_io_create(l->loop, l->in_fd, events, io_ready, l);
-    l->out_io = l->in_fd == l->out_fd ? l->in_io
-                                      : loop_io_create(l->loop, l->out_fd, LOOP_WRITE, io_ready, l);
-    return l->in_io && l->out_io ? 0 : -1;
+    l->out_io = l->in_io = must(loop_io_create(l->loop, l->in_fd, events, io_ready, l));
+    if (l->in_fd != l->out_fd)
+        l->out_io = must(loop_io_create(l->loop, l->out_fd, LOOP_WRITE, io_ready, l));
 }
 
 struct link *link_create(struct loop *loop, int in_fd, int out_fd, const struct link_options *o,
                          const char *name, const struct link_events *events, void *arg,
                          struct error *err)
 {
-    struct link *l = calloc(1, sizeof(*l));
-    if (!l) {
-        close(in_fd);
-        if (out_fd != in_fd)
-            close(out_fd);
-        error_errno(err, ENOMEM, "open a link to %s", name);
-        return NULL;
-    }
+    struct link *l = must(calloc(1, sizeof(*l)));
     l->loop = loop;
     l->in_fd = in_fd;
     l->out_fd = out_fd;
@@ -154,12 +147,13 @@ struct link *link_create(struct loop *loop, int in_fd, int out_fd, const struct 
     snprintf(l->name, sizeof(l->name), "%s", name);
     loop_defer_init(&l->die, loop, report_end, l);
     loop_timer_init(&l->limit, loop, limit_reached, l);
-    if (fd_set_nonblock(in_fd, 1) < 0 || fd_set_nonblock(out_fd, 1) < 0 ||
-        link_make_watches(l) < 0 || link_retransmit_create(l, o) < 0) {
-        error_errno(err, errno ? errno : ENOMEM, "open a link to %s", name);
+    if (fd_set_nonblock(in_fd, 1) < 0 || fd_set_nonblock(out_fd, 1) < 0) {
+        error_errno(err, errno, "open a link to %s", name);
         link_destroy(l);
         return NULL;
     }
+    link_make_watches(l);
+    link_retransmit_create(l, o);
     l->options.key = NULL; /* the caller's */
     if (o->role == LINK_TRUSTED)
         l->state = OPEN;
@@ -201,11 +195,6 @@ void link_want_write(struct link *l)
 {
     if (l->out_io)
         loop_io_set(l->out_io, loop_io_events(l->out_io) | LOOP_WRITE);
-}
-
-void link_no_memory(struct link *l)
-{
-    link_fails(l, ENOMEM, "link to %s: %s", l->name, strerror(ENOMEM));
 }
 
 /* A link whose data comes in small pieces needs little memory; of many links nearly all do. */

@@ -127,7 +127,7 @@ size_t link_bulk_room(const struct link *l);
 size_t link_bulk_pending(const struct link *l);
 /* Make a bulk frame in place: reserve room for at most n bytes of data, fill it, and commit the
  * bytes that were filled. Committing 0 drops the reservation, except with `even_empty`: that is the
- * end of a stream. NULL: out of memory. */
+ * end of a stream. */
 uint8_t *link_bulk_reserve(struct link *l, size_t n);
 void link_bulk_commit(struct link *l, enum frame_type type, const struct bulk_header *h, size_t n,
                       int even_empty);

@@ -14,6 +14,7 @@
 
 #include <sodium.h>
 
+#include "common/must.h"
 #include "wire/tunables.h"
 #include "wire/transport/tcp.h"
 
@@ -149,11 +150,7 @@ static void admit(struct listener *l, int fd)
         close(fd);
         return;
     }
-    struct pending *p = calloc(1, sizeof(*p));
-    if (!p) {
-        close(fd);
-        return;
-    }
+    struct pending *p = must(calloc(1, sizeof(*p)));
     p->listener = l;
     p->link = link_create(l->loop, fd, fd, &l->options, name, &pending_events, p, &why);
     if (!p->link) {
@@ -199,17 +196,9 @@ struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LI
                                  enum link_security security, const struct listen_events *events,
                                  void *arg, struct error *err)
 {
-    struct listener *l = calloc(1, sizeof(*l));
-    if (l) {
-        l->io = loop_io_create(loop, fd, LOOP_READ, acceptable, l);
-        loop_timer_init(&l->tick, loop, tick, l);
-    }
-    if (!l || !l->io) {
-        free(l);
-        close(fd);
-        error_errno(err, ENOMEM, "listen for starters");
-        return NULL;
-    }
+    struct listener *l = must(calloc(1, sizeof(*l)));
+    l->io = must(loop_io_create(loop, fd, LOOP_READ, acceptable, l));
+    loop_timer_init(&l->tick, loop, tick, l);
     TAILQ_INIT(&l->pending);
     l->places = LISTEN_PENDING;
     l->loop = loop;

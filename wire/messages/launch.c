@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
@@ -132,15 +133,15 @@ static int binding_unpack(const Mprun__Binding *m, struct binding_request *ret, 
 
 /* ---- LAUNCH, out ----------------------------------------------------------------------------- */
 
-/* NULL only when memory is out or there are none. */
+/* NULL when there are none. */
 static ProtobufCBinaryData *strings_pack(char *const *s, size_t *ret_n)
 {
     size_t n = 0;
     while (s && s[n])
         n++;
-    ProtobufCBinaryData *b = n ? malloc(n * sizeof(*b)) : NULL;
-    *ret_n = b ? n : 0;
-    for (size_t i = 0; i < *ret_n; i++)
+    ProtobufCBinaryData *b = n ? must(malloc(n * sizeof(*b))) : NULL;
+    *ret_n = n;
+    for (size_t i = 0; i < n; i++)
         b[i] = bytes_of(s[i]);
     return b;
 }
@@ -196,14 +197,10 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     struct packed_limits rank_limits, host_limits;
     struct packed_placements hosts;
     uint64_t soft[RLIM_NLIMITS];
-    AUTO_FREE char *wrapped = idset_format(&l->step.wrapper.ranks);
+    AUTO_FREE char *wrapped = must(idset_format(&l->step.wrapper.ranks));
 
-    if (!wrapped || placements_pack(l->hosts, l->nhosts, &hosts) < 0)
-        return NULL;
-    if (apps_pack(&l->step, true, &apps) < 0) {
-        packed_placements_free(&hosts);
-        return NULL;
-    }
+    must_do(placements_pack(l->hosts, l->nhosts, &hosts));
+    must_do(apps_pack(&l->step, true, &apps));
     numbers_pack(&l->step, &m);
     m.step_id = (char *)(uintptr_t)l->step.id;
     m.nspace = (char *)(uintptr_t)l->step.nspace;
@@ -236,9 +233,8 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     m.n_soft_limits = RLIM_NLIMITS;
     m.soft_limits = soft;
     *ret_n = mprun__launch__get_packed_size(&m);
-    uint8_t *packed = malloc(*ret_n + 1);
-    if (packed)
-        mprun__launch__pack(&m, packed);
+    uint8_t *packed = must(malloc(*ret_n + 1));
+    mprun__launch__pack(&m, packed);
     free(m.host_env);
     free(m.wrapper);
     packed_apps_free(&apps);
@@ -270,27 +266,24 @@ static int app_unpack(const Mprun__App *m, uint32_t world, uint32_t first, struc
     ret->envp = strings_unpack(m->env, m->n_env);
     ret->given_env = strings_unpack(m->given_env, m->n_given_env);
     ret->directory = bytes_dup(&m->directory);
-    if (!ret->argv || !ret->envp || !ret->given_env || !ret->directory ||
-        rank_set_add_block(&ret->ranks, world, first, m->count) < 0)
-        return error_set(err, EPROTO, "a program with a NUL byte in a string, or no memory");
+    if (!ret->argv || !ret->envp || !ret->given_env || !ret->directory)
+        return error_set(err, EPROTO, "a program with a NUL byte in a string");
+    if (rank_set_add_block(&ret->ranks, world, first, m->count) < 0)
+        return error_set(err, EPROTO, "a program whose ranks cannot be");
     if (m->rank_limits) {
-        if (!(ret->limits = calloc(1, sizeof(*ret->limits))))
-            return error_errno(err, ENOMEM, "programs");
+        ret->limits = must(calloc(1, sizeof(*ret->limits)));
         limits_unpack(m->rank_limits, ret->limits);
     }
     if (!m->binding)
         return 0;
-    if (!(ret->bind = calloc(1, sizeof(*ret->bind))))
-        return error_errno(err, ENOMEM, "programs");
+    ret->bind = must(calloc(1, sizeof(*ret->bind)));
     return binding_unpack(m->binding, ret->bind, err);
 }
 
 static int apps_unpack(const Mprun__Launch *m, struct step *ret, struct error *err)
 {
     uint64_t next = 0;
-    ret->apps = calloc(m->n_apps + 1, sizeof(*ret->apps));
-    if (!ret->apps)
-        return error_errno(err, ENOMEM, "programs");
+    ret->apps = must(calloc(m->n_apps + 1, sizeof(*ret->apps)));
     for (size_t i = 0; i < m->n_apps && next <= m->nranks; i++) {
         ret->napps = i + 1;
         if (app_unpack(m->apps[i], m->world, (uint32_t)next, &ret->apps[i], err) < 0)
@@ -318,10 +311,10 @@ static int grant_unpack(const Mprun__Launch *m, struct launch *ret, struct error
     ret->granted_all = own->granted_all;
     if (idset_parse(own->granted_threads, &ret->granted, err) < 0)
         return -1;
-    if (own->granted_cores[0] && !(ret->granted_cores = strdup(own->granted_cores)))
-        return error_errno(err, ENOMEM, "hosts");
-    if (own->slots[0] && !(ret->slots = strdup(own->slots)))
-        return error_errno(err, ENOMEM, "hosts");
+    if (own->granted_cores[0])
+        ret->granted_cores = must(strdup(own->granted_cores));
+    if (own->slots[0])
+        ret->slots = must(strdup(own->slots));
     ret->step.bind.slots = ret->slots;
     return 0;
 }

@@ -13,9 +13,9 @@
 struct launch {
     struct step step;
     uint32_t world;
-    bool has_parent;         /* a rank has asked for the world: */
+    bool has_parent; /* a rank has asked for the world: */
     struct rank_name parent;
-    uint8_t *preput;         /* bytes of LAUNCH that mppmi alone reads */
+    uint8_t *preput; /* bytes of LAUNCH that mppmi alone reads */
     size_t npreput;
     struct placement *hosts; /* all hosts of the world */
     size_t nhosts;
@@ -39,8 +39,7 @@ static inline const struct placement *launch_here(const struct launch *l)
 enum { LAUNCH_RANKS_MAX = IDSET_MAX }; /* of a world */
 
 void launch_free(struct launch *l); /* what it holds, not itself */
-/* Takes grants from the placements; neither keeps nor changes l. The caller frees the message.
- * NULL: out of memory. */
+/* Takes grants from the placements; neither keeps nor changes l. The caller frees the message. */
 uint8_t *launch_pack(const struct launch *l, size_t *ret_n);
 /* Checks everything that a receiver relies on. -1 with err, which says what does not hold. */
 int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch *ret,

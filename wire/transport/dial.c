@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "wire/tunables.h"
 #include "wire/transport/address.h"
 
@@ -120,19 +121,15 @@ static void begin(struct dial *d, const char *address, const char *decisive)
     c->decisive = decisive && strcmp(decisive, address) == 0;
     c->fd = address_begin(address);
     c->code = c->fd < 0 ? errno : 0;
-    if (c->fd >= 0 && !(c->io = loop_io_create(d->loop, c->fd, LOOP_WRITE, answered, c))) {
-        c->code = ENOMEM;
-        hang_up(c);
-    }
+    if (c->fd >= 0)
+        c->io = must(loop_io_create(d->loop, c->fd, LOOP_WRITE, answered, c));
 }
 
 struct dial *dial_create(struct loop *loop, const char *addresses, const char *decisive,
                          double seconds, dial_fn fn, void *arg)
 {
     char address[ADDRESS_TEXT];
-    struct dial *d = calloc(1, sizeof(*d));
-    if (!d)
-        return NULL;
+    struct dial *d = must(calloc(1, sizeof(*d)));
     d->loop = loop;
     d->fn = fn;
     d->doing = "connect to";
@@ -174,12 +171,8 @@ int dial_wait(const char *addresses, double seconds, struct error *err)
     if (!w.loop)
         return -1;
     struct dial *d = dial_create(w.loop, addresses, NULL, seconds, wait_over, &w);
-    if (d) {
-        d->doing = "connect to the launcher at";
-        loop_run(w.loop);
-    } else {
-        error_errno(err, ENOMEM, "connect to the launcher");
-    }
+    d->doing = "connect to the launcher at";
+    loop_run(w.loop);
     dial_destroy(d);
     loop_destroy(w.loop);
     return w.fd;

@@ -13,8 +13,7 @@ struct dial;
 typedef void (*dial_fn)(void *arg, int fd, const struct error *why);
 
 /* Tries all addresses (address.h) at once. decisive: an address that is known to be the peer's, one
- * of them or another; when it refuses, the dial fails at once. NULL or "": none. NULL: out of
- * memory. */
+ * of them or another; when it refuses, the dial fails at once. NULL or "": none. */
 struct dial *dial_create(struct loop *loop, const char *addresses, const char *decisive,
                          double seconds, dial_fn fn, void *arg);
 void dial_destroy(struct dial *d); /* NULL is fine; no callback */

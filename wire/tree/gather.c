@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "wire/tunables.h"
 
 /* The first message stays as it came and takes the parts of the others. */
@@ -26,9 +27,8 @@ struct gather {
 
 struct gather *gather_create(const struct gather_rules *rules, void *arg)
 {
-    struct gather *g = calloc(1, sizeof(*g));
-    if (g)
-        *g = (struct gather){.rules = rules, .arg = arg};
+    struct gather *g = must(calloc(1, sizeof(*g)));
+    *g = (struct gather){.rules = rules, .arg = arg};
     return g;
 }
 
@@ -132,12 +132,8 @@ static int merge(struct pending *p, Mprun__Collect *from, struct error *err)
         if (is_marked(p, from->parts[i]->host))
             return error_set(err, EPROTO, "two parts of a host for one collective");
     if (n > p->room) {
-        size_t room = n > 2 * p->room ? n : 2 * p->room;
-        Mprun__Collect__Part **more = realloc(to->parts, room * sizeof(*more));
-        if (!more)
-            return error_errno(err, ENOMEM, "gather the parts of a collective");
-        to->parts = more;
-        p->room = room;
+        p->room = n > 2 * p->room ? n : 2 * p->room;
+        to->parts = must(reallocarray(to->parts, p->room, sizeof(*to->parts)));
     }
     memcpy(to->parts + to->n_parts, from->parts, from->n_parts * sizeof(*to->parts));
     mark(p, from);
@@ -150,9 +146,7 @@ static int add_new(struct gather *g, struct pending **at, Mprun__Collect *m, str
 {
     if (g->n >= GATHER_MAX)
         return error_set(err, EPROTO, "more than %d collectives at a time", GATHER_MAX);
-    struct pending *p = calloc(1, sizeof(*p) + g->rules->nhosts / 8 + 1);
-    if (!p)
-        return error_errno(err, ENOMEM, "gather the parts of a collective");
+    struct pending *p = must(calloc(1, sizeof(*p) + g->rules->nhosts / 8 + 1));
     p->m = m;
     p->room = m->n_parts;
     mark(p, m);

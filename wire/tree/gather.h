@@ -22,7 +22,7 @@ struct gather_rules {
     void (*complete)(void *arg, const Mprun__Collect *m);
 };
 
-/* Keeps rules, without copying them. NULL: out of memory. */
+/* Keeps rules, without copying them. */
 struct gather *gather_create(const struct gather_rules *rules, void *arg);
 void gather_destroy(struct gather *g);
 /* Takes a COLLECT. -1 with err: it may not come here, and nothing has changed. */
