@@ -34,7 +34,7 @@ static void send_status(struct run *r, struct link *to, const char *refused)
                                       .ranks = *r->hosts->all[i].ranks};
         states[i] = (char *)(uintptr_t)agent_state_text(r->hosts->all[i].state);
     }
-    must_do(placements_pack(hosts, r->plan->nhosts, &packed));
+    placements_pack(hosts, r->plan->nhosts, &packed);
     m.n_hosts = packed.n;
     m.hosts = packed.list;
     m.n_host_states = r->plan->nhosts;

@@ -34,7 +34,7 @@ struct command {
     uint32_t failures; /* how often it has failed */
     bool has_failed;   /* this time; end and why say how */
     struct rank_end end;
-    char *why; /* a sentence; NULL: it has not failed, or no memory */
+    char *why; /* a sentence; NULL: it has not failed */
     uint64_t start_ns;
 };
 

@@ -61,7 +61,7 @@ void pmi_init_send(const struct pmi_server *p)
 static char *bound_threads(const struct rank_binding *b, uint32_t local)
 {
     const struct idset *threads = rank_binding_threads(b, local);
-    return threads ? idset_format(threads) : strdup("");
+    return must(threads ? idset_format(threads) : strdup(""));
 }
 
 struct packed_connection {
@@ -100,8 +100,8 @@ void pmi_world_send(const struct pmi_server *p, const struct starter_services *s
     AUTO_FREE struct packed_connection *connections = must(calloc(early, sizeof(*connections)));
     AUTO_FREE Mprun__PmiConnection **list = must(calloc(early, sizeof(*list)));
     AUTO_FREE char **bound = must(calloc(n + 1, sizeof(*bound)));
-    must_do(placements_pack(l->hosts, l->nhosts, &hosts));
-    must_do(apps_pack(&l->step, false, &apps));
+    placements_pack(l->hosts, l->nhosts, &hosts);
+    apps_pack(&l->step, false, &apps);
     m.n_connections = connections_pack(&p->contact, connections, list);
     m.connections = list;
     for (uint32_t i = 0; i < n; i++)

@@ -156,14 +156,12 @@ void packed_apps_free(struct packed_apps *p)
     free(p->list);
 }
 
-int apps_pack(const struct step *s, bool with_env, struct packed_apps *ret)
+void apps_pack(const struct step *s, bool with_env, struct packed_apps *ret)
 {
     size_t n = s->napps;
-    *ret = (struct packed_apps){.list = calloc(n, sizeof(*ret->list) + sizeof(**ret->list) +
-                                                      sizeof(Mprun__Binding) +
-                                                      sizeof(struct packed_limits))};
-    if (!ret->list)
-        return -1;
+    size_t size = sizeof(*ret->list) + sizeof(**ret->list) + sizeof(Mprun__Binding) +
+                  sizeof(struct packed_limits);
+    *ret = (struct packed_apps){.list = must(calloc(n + 1, size))};
     Mprun__App *messages = (Mprun__App *)(ret->list + n);
     struct packed_limits *limits = (struct packed_limits *)(messages + n);
     Mprun__Binding *bindings = (Mprun__Binding *)(limits + n);
@@ -184,7 +182,6 @@ int apps_pack(const struct step *s, bool with_env, struct packed_apps *ret)
         m->directory = bytes_of(s->apps[i].directory);
         m->count = rank_set_count(&s->apps[i].ranks);
     }
-    return 0;
 }
 
 uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
@@ -199,8 +196,8 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     uint64_t soft[RLIM_NLIMITS];
     AUTO_FREE char *wrapped = must(idset_format(&l->step.wrapper.ranks));
 
-    must_do(placements_pack(l->hosts, l->nhosts, &hosts));
-    must_do(apps_pack(&l->step, true, &apps));
+    placements_pack(l->hosts, l->nhosts, &hosts);
+    apps_pack(&l->step, true, &apps);
     numbers_pack(&l->step, &m);
     m.step_id = (char *)(uintptr_t)l->step.id;
     m.nspace = (char *)(uintptr_t)l->step.nspace;
@@ -362,11 +359,11 @@ static int step_unpack(const Mprun__Launch *m, struct step *s, struct error *err
     snprintf(s->gpu_env, sizeof(s->gpu_env), "%s", m->gpu_env);
     snprintf(s->containment.mount, sizeof(s->containment.mount), "%s", m->cgroup_mount);
     if (!(s->stdin_file = bytes_dup(&m->stdin_file)))
-        return error_set(err, EPROTO, "the name of a file with a NUL byte, or no memory");
+        return error_set(err, EPROTO, "the name of a file with a NUL byte");
     if (m->n_host_env && !(s->host_env = strings_unpack(m->host_env, m->n_host_env)))
-        return error_set(err, EPROTO, "a variable's name with a NUL byte, or no memory");
+        return error_set(err, EPROTO, "a variable's name with a NUL byte");
     if (m->n_wrapper && !(s->wrapper.argv = strings_unpack(m->wrapper, m->n_wrapper)))
-        return error_set(err, EPROTO, "a wrapper with a NUL byte, or no memory");
+        return error_set(err, EPROTO, "a wrapper with a NUL byte");
     return idset_parse(m->wrapped_ranks, &s->wrapper.ranks, err);
 }
 

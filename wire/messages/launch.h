@@ -46,10 +46,10 @@ int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch
                   struct error *err);
 
 /* The step's programs as messages, which borrow their texts; of their environments only with_env.
- * -1: out of memory; there is nothing to free then. */
+ */
 struct packed_apps {
     size_t n;
     struct Mprun__App **list;
 };
-int apps_pack(const struct step *s, bool with_env, struct packed_apps *ret);
+void apps_pack(const struct step *s, bool with_env, struct packed_apps *ret);
 void packed_apps_free(struct packed_apps *p);

@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/host-name-list.h"
+#include "common/must.h"
 #include "wire/messages/values.h"
 
 enum {
@@ -28,7 +29,7 @@ void packed_placements_free(struct packed_placements *p)
     *p = (struct packed_placements){0};
 }
 
-static int placement_pack(const struct placement *p, Mprun__Placement *ret)
+static void placement_pack(const struct placement *p, Mprun__Placement *ret)
 {
     const struct rank_set *s = &p->ranks;
     mprun__placement__init(ret);
@@ -36,18 +37,17 @@ static int placement_pack(const struct placement *p, Mprun__Placement *ret)
     ret->granted_all = !p->granted;
     ret->share = p->share;
     if (p->granted)
-        ret->granted_threads = idset_format(p->granted);
+        ret->granted_threads = must(idset_format(p->granted));
     if (p->granted_cores)
         ret->granted_cores = (char *)(uintptr_t)p->granted_cores;
     if (p->slots)
         ret->slots = (char *)(uintptr_t)p->slots;
-    ret->ranks = malloc(s->ncycles * NUMBERS * sizeof(*ret->ranks) + 1);
-    for (size_t i = 0; ret->ranks && i < s->ncycles; i++) {
+    ret->ranks = must(malloc(s->ncycles * NUMBERS * sizeof(*ret->ranks) + 1));
+    for (size_t i = 0; i < s->ncycles; i++) {
         ret->ranks[ret->n_ranks++] = s->cycles[i].first;
         ret->ranks[ret->n_ranks++] = s->cycles[i].stride;
         ret->ranks[ret->n_ranks++] = s->cycles[i].count;
     }
-    return ret->ranks && ret->granted_threads ? 0 : -1;
 }
 
 /* Is q, k places behind p, what p's run has there? Grants are compared as they are written. */
@@ -61,8 +61,8 @@ static bool follows(const struct placement *p, const char *granted, const struct
         name_run_at(p->host, strlen(p->host), k, name, sizeof(name)) < 0 ||
         strcmp(name, q->host) != 0)
         return false;
-    AUTO_FREE char *own = granted ? idset_format(q->granted) : NULL;
-    return !granted || (own && strcmp(own, granted) == 0);
+    AUTO_FREE char *own = granted ? must(idset_format(q->granted)) : NULL;
+    return !granted || strcmp(own, granted) == 0;
 }
 
 /* Put as many of the n hosts behind `first` into its message as follow it. How many. */
@@ -80,19 +80,14 @@ static size_t run_pack(const struct placement *first, size_t n, Mprun__Placement
     return k;
 }
 
-int placements_pack(const struct placement *hosts, size_t n, struct packed_placements *ret)
+void placements_pack(const struct placement *hosts, size_t n, struct packed_placements *ret)
 {
-    *ret = (struct packed_placements){.list = calloc(n + 1, sizeof(Mprun__Placement *))};
-    int rc = ret->list ? 0 : -1;
-    for (size_t i = 0; rc == 0 && i < n;) {
-        Mprun__Placement *m = ret->list[ret->n] = malloc(sizeof(*m));
-        ret->n += m != NULL;
-        rc = m ? placement_pack(&hosts[i], m) : -1;
-        i += rc == 0 ? run_pack(&hosts[i], n - i, m) : 0;
+    *ret = (struct packed_placements){.list = must(calloc(n + 1, sizeof(Mprun__Placement *)))};
+    for (size_t i = 0; i < n;) {
+        Mprun__Placement *m = ret->list[ret->n++] = must(malloc(sizeof(*m)));
+        placement_pack(&hosts[i], m);
+        i += run_pack(&hosts[i], n - i, m);
     }
-    if (rc < 0)
-        packed_placements_free(ret);
-    return rc;
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
@@ -141,9 +136,9 @@ static int placement_unpack(const Mprun__Placement *m, struct rank_map *map,
         p->host = name_in_run(m, k);
         p->share = m->share;
         if (!p->host)
-            return error_set(err, EPROTO, "hosts whose names cannot be, or no memory");
+            return error_set(err, EPROTO, "hosts whose names cannot be");
         if (ranks_unpack(m, k, map->world, &p->ranks) < 0)
-            return error_set(err, EPROTO, "a host whose ranks do not ascend, or no memory");
+            return error_set(err, EPROTO, "a host whose ranks do not ascend");
         if (rank_map_put(map, &p->ranks, (uint32_t)(*n - 1), err) < 0)
             return -1;
     }
@@ -157,9 +152,10 @@ int placements_unpack(Mprun__Placement *const *list, size_t n, struct rank_map *
     size_t done = 0;
     for (size_t i = 0; i < n; i++)
         nhosts += list[i]->following;
-    struct placement *hosts =
-        nhosts <= (uint64_t)map->nranks + n ? calloc(nhosts + 1, sizeof(*hosts)) : NULL;
-    int rc = hosts ? 0 : error_set(err, EPROTO, "more hosts than ranks, or no memory");
+    if (nhosts > (uint64_t)map->nranks + n)
+        return error_set(err, EPROTO, "more hosts than ranks");
+    struct placement *hosts = must(calloc(nhosts + 1, sizeof(*hosts)));
+    int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = placement_unpack(list[i], map, hosts, &done, err);
     if (rc == 0)

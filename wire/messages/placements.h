@@ -15,8 +15,8 @@ struct packed_placements {
     size_t n;
     Mprun__Placement **list;
 };
-/* The messages borrow the placements' texts. -1: no memory; there is nothing to free then. */
-int placements_pack(const struct placement *hosts, size_t n, struct packed_placements *ret);
+/* The messages borrow the placements' texts. */
+void placements_pack(const struct placement *hosts, size_t n, struct packed_placements *ret);
 void packed_placements_free(struct packed_placements *p);
 
 /* All hosts of the messages, without their grants, and in the empty map which of them has which

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "common/words.h"
 #include "wire/tunables.h"
 
@@ -11,13 +12,13 @@ char *bytes_dup(const ProtobufCBinaryData *b)
 {
     if (b->len && memchr(b->data, 0, b->len))
         return NULL;
-    return strndup(b->data ? (const char *)b->data : "", b->len);
+    return must(strndup(b->data ? (const char *)b->data : "", b->len));
 }
 
 char **strings_unpack(const ProtobufCBinaryData *b, size_t n)
 {
-    char **s = calloc(n + 1, sizeof(*s));
-    for (size_t i = 0; s && i < n; i++)
+    char **s = must(calloc(n + 1, sizeof(*s)));
+    for (size_t i = 0; i < n; i++)
         if (!(s[i] = bytes_dup(&b[i]))) {
             words_free(s);
             return NULL;

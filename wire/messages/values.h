@@ -34,7 +34,7 @@ struct rank_name rank_name_unpack(const Mprun__RankName *m); /* NULL: rank 0 of 
 /* Seconds that a timer can take: NaN and negative numbers become 0, the longest is some years. */
 double seconds_unpack(double s);
 
-/* A malloc'ed C string, "" for an absent field. NULL: a NUL inside, or out of memory. */
+/* A malloc'ed C string, "" for an absent field. NULL: a NUL inside. */
 char *bytes_dup(const ProtobufCBinaryData *b);
 /* The same of several, NULL-terminated; words_free() frees it. */
 char **strings_unpack(const ProtobufCBinaryData *b, size_t n);
