@@ -163,9 +163,9 @@ static Mprun__StatusReply *ask(const char *socket, const Mprun__StatusRequest *m
 
 static void print(const Mprun__StatusReply *m)
 {
-    printf("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s\n",
+    printf("step %s is %s: %u of %u rank%s started, %u ended, on %u host%s, for %.0f s\n",
            m->step_id, m->suspended ? "suspended" : m->state, m->started, m->nranks,
-           plural(m->nranks), m->ended, m->n_host_states, plural(m->n_host_states), m->seconds);
+           plural(m->nranks), m->ended, m->hosts, plural(m->hosts), m->seconds);
 }
 
 static int do_one(const struct options *o, const char *socket, struct error *err)

@@ -26,7 +26,6 @@
 #include "common/fdio.h"
 #include "wire/link/key-proof.h"
 #include "wire/link/link.h"
-#include "wire/messages/placements.h"
 #include "wire/mprun.pb-c.h"
 #include "wire/transport/address.h"
 
@@ -189,23 +188,8 @@ static void print_status(const uint8_t *p, size_t n)
     Mprun__StatusReply *m = mprun__status_reply__unpack(NULL, n, p);
     if (!m)
         exit(fails("the answer cannot be read"));
-    printf("step %s: %s, %u ranks, %u started, %u ended\n", m->step_id, m->state, m->nranks,
-           m->started, m->ended);
-    struct rank_map map;
-    struct placement *hosts = NULL;
-    struct error e;
-    size_t nhosts = 0;
-    if (rank_map_create(&map, 0, m->nranks, &e) < 0 ||
-        placements_unpack(m->hosts, m->n_hosts, &map, &hosts, &nhosts, &e) < 0 ||
-        nhosts != m->n_host_states)
-        exit(fails("the hosts of the answer cannot be read"));
-    for (size_t i = 0; i < nhosts; i++) {
-        char *ranks = rank_set_format(&hosts[i].ranks);
-        printf("host %s: %s, %s\n", hosts[i].host, ranks, m->host_states[i]);
-        free(ranks);
-    }
-    placements_free(hosts, nhosts);
-    rank_map_free(&map);
+    printf("step %s: %s, %u ranks, %u started, %u ended, %u hosts\n", m->step_id, m->state,
+           m->nranks, m->started, m->ended, m->hosts);
     mprun__status_reply__free_unpacked(m, NULL);
 }
 

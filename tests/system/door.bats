@@ -142,9 +142,7 @@ eight_have_begun() { [ "$(grep -c begun "$MPRUN_OUT")" -eq 8 ]; }
     start_step unix
     run "$PEER" status "$DIR/control"
     [ "$status" -eq 0 ]
-    [[ ${lines[0]} == "step "*": running, 2 ranks, 2 started, 0 ended" ]]
-    [[ ${lines[1]} == "host "*"-0: rank 0, running" ]]
-    [[ ${lines[2]} == "host "*"-1: rank 1, running" ]]
+    [[ ${lines[0]} == "step "*": running, 2 ranks, 2 started, 0 ended, 2 hosts" ]]
     step_is_unharmed
 }
 

@@ -25,7 +25,7 @@
 #include "model/rank-name.h"
 
 enum {
-    PROTOCOL_VERSION = 13, /* another one for each change of a message or a frame */
+    PROTOCOL_VERSION = 14, /* another one for each change of a message or a frame */
     FRAME_HEADER = 12,
     FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
     MESSAGE_MAX = 64 * 1024 * 1024, /* put together from frames with FRAME_MORE */
