@@ -59,7 +59,7 @@ static int take_argument(const char *argument, int64_t *ret_nhosts, struct error
 static int simulated_read_allocation(const struct host_request *request, struct allocation *ret,
                                      struct error *err)
 {
-    struct allocation a = {.adapter = rm_adapter_simulated.name};
+    struct allocation a = {.nhosts = 0};
     int64_t nhosts;
     char name[32];
     if (named_refuse(request, rm_adapter_simulated.name, err) < 0 ||

@@ -96,17 +96,16 @@ static void refuse_modex(struct host *to, const Mprun__ModexRequest *m)
     host_send(to, FRAME_MODEX_REPLY, &no.base);
 }
 
-int pmi_exchange_modex_request(const struct pmi_exchange *c, struct host *from,
-                               Mprun__ModexRequest *m)
+void pmi_exchange_modex_request(const struct pmi_exchange *c, struct host *from,
+                                Mprun__ModexRequest *m)
 {
     struct host *owner = m->name ? host_of_rank(from->table, rank_name_unpack(m->name)) : NULL;
     m->from_host = from->launch_index;
     m->from_step = 0;
     if (job_worlds_modex_request(c->others, m))
-        return 0;
+        return;
     if (!owner || owner == from || !host_send(owner, FRAME_MODEX_REQUEST, &m->base))
         refuse_modex(from, m);
-    return 0;
 }
 
 /* The host that has sent it takes no notice of its own. */
@@ -116,12 +115,11 @@ void pmi_exchange_event(const struct host *from, Mprun__PmiEvent *m)
     hosts_broadcast(from->table, FRAME_PMI_EVENT, &m->base);
 }
 
-int pmi_exchange_modex_reply(const struct pmi_exchange *c, Mprun__ModexReply *m)
+void pmi_exchange_modex_reply(const struct pmi_exchange *c, Mprun__ModexReply *m)
 {
     struct host *to = m->to_step ? NULL : host_at(c->hosts, m->to_host);
     if (m->to_step)
         job_worlds_modex_reply(c->others, m);
     else if (to)
         host_send(to, FRAME_MODEX_REPLY, &m->base);
-    return 0;
 }

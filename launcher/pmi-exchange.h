@@ -21,8 +21,8 @@ void pmi_exchange_init(struct pmi_exchange *c, struct host_table *hosts, struct 
 /* COLLECT, MODEX_REQUEST and MODEX_REPLY of a host. -1: a frame that cannot be. */
 int pmi_exchange_part(struct pmi_exchange *c, const struct host *from, const uint8_t *p, size_t n);
 /* Changes *m: it says on whose behalf it is passed on. */
-int pmi_exchange_modex_request(const struct pmi_exchange *c, struct host *from,
-                               Mprun__ModexRequest *m);
+void pmi_exchange_modex_request(const struct pmi_exchange *c, struct host *from,
+                                Mprun__ModexRequest *m);
 /* PMI_EVENT, likewise. */
 void pmi_exchange_event(const struct host *from, Mprun__PmiEvent *m);
-int pmi_exchange_modex_reply(const struct pmi_exchange *c, Mprun__ModexReply *m);
+void pmi_exchange_modex_reply(const struct pmi_exchange *c, Mprun__ModexReply *m);

@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "launcher/mpir.h"
 #include "launcher/run.h"
@@ -48,7 +49,7 @@ static void note_tracking(struct host *h, const Mprun__Ready *m)
     if (m->tracking != TRACK_TREE || r->tracking_note || r->plan->cmd->quiet ||
         r->plan->cmd->explain || r->plan->cmd->step.containment.tracking_set)
         return;
-    r->tracking_note = strdup(m->tracking_reason);
+    r->tracking_note = must(strdup(m->tracking_reason));
 }
 
 /* So are warnings: of whatever host says it first. */
@@ -456,13 +457,15 @@ static int take_part(void *host, const uint8_t *p, size_t n)
 static int take_modex_request(void *host, void *message)
 {
     struct host *h = host;
-    return pmi_exchange_modex_request(&run_of(h)->exchange, h, message);
+    pmi_exchange_modex_request(&run_of(h)->exchange, h, message);
+    return 0;
 }
 
 static int take_modex_reply(void *host, void *message)
 {
     struct host *h = host;
-    return pmi_exchange_modex_reply(&run_of(h)->exchange, message);
+    pmi_exchange_modex_reply(&run_of(h)->exchange, message);
+    return 0;
 }
 
 static int take_name_request(void *host, void *message)

@@ -26,13 +26,11 @@ struct alloc_host {
     char *core_list;         /* instead: granted cores as "socket,core:socket,core", numbers that
                                 only the host itself can tell the meaning of; NULL: not stated */
     char cores_source[64];
-    struct limits limits;
 };
 
 struct allocation {
-    const char *adapter; /* name of the adapter that read it */
-    char job_id[64];     /* "" without a resource manager */
-    char cluster[160];   /* in which that number is one job's alone; or "" */
+    char job_id[64];   /* "" without a resource manager */
+    char cluster[160]; /* in which that number is one job's alone; or "" */
     struct alloc_host *hosts;
     size_t nhosts;
     char source[160]; /* of the hosts as a whole, where theirs differ: "host file 'x'"; "": none */

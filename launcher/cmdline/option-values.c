@@ -141,7 +141,7 @@ static const char *other_setting(const struct cmdline_app *app, const char *valu
 }
 
 /* Is this variable mprun's to set? What a user set would be replaced in every rank. */
-static bool is_own_variable(const char *value, size_t len)
+static bool is_own_variable(const char *value)
 {
     static const char *const prefixes[] = {
         "MPRUN_",          "PMI_",           "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCALRANKID",
@@ -168,7 +168,7 @@ int cmdline_set_variable(struct cmdline_app *app, const char *value, struct erro
                          "'TMPDIR' is set by mprun, to a directory that is removed at the end; for "
                          "another write: mprun sh -c 'TMPDIR=%.60s exec ./a'",
                          value + 7);
-    if (value[len] && is_own_variable(value, len))
+    if (value[len] && is_own_variable(value))
         return error_set(err, EINVAL,
                          "'%.*s' is set by mprun for each rank; mprun(1) lists the variables",
                          (int)(len < 60 ? len : 60), value);

@@ -52,8 +52,7 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int launch_sum(const struct report *r, enum launch_phase phase, struct launch_sum *ret,
-               struct error *err)
+void launch_sum(const struct report *r, enum launch_phase phase, struct launch_sum *ret)
 {
     AUTO_FREE float *times = must(malloc((r->nhosts + 1) * sizeof(*times)));
     *ret = (struct launch_sum){0};
@@ -64,12 +63,11 @@ int launch_sum(const struct report *r, enum launch_phase phase, struct launch_su
         note_slow(ret, i, taken(r, i, phase));
     }
     if (ret->hosts == 0)
-        return 0;
+        return;
     qsort(times, ret->hosts, sizeof(*times), by_time);
     ret->first = times[0];
     ret->median = times[ret->hosts / 2];
     ret->last = times[ret->hosts - 1];
-    return 0;
 }
 
 /* ---- for people ------------------------------------------------------------------------------ */
@@ -105,7 +103,8 @@ static void add_phase(const struct report *r, struct text_table *t, enum launch_
     struct launch_sum s;
     char names[400] = "", text[32];
     int at = 0;
-    if (launch_sum(r, phase, &s, NULL) < 0 || s.hosts == 0)
+    launch_sum(r, phase, &s);
+    if (s.hosts == 0)
         return;
     text_table_cell(t, "%s", launch_phase_words[phase].text);
     text_table_cell(t, "%zu", s.hosts);

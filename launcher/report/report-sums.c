@@ -109,7 +109,7 @@ static void add_mprun(const struct report *r, struct report_sums *s)
     }
 }
 
-int report_sums_create(const struct report *r, struct report_sums *ret, struct error *err)
+void report_sums_create(const struct report *r, struct report_sums *ret)
 {
     struct report_sums s = {.hosts = must(calloc(r->nhosts + 1, sizeof(*s.hosts)))};
     add_ranks(r, s.hosts);
@@ -122,7 +122,6 @@ int report_sums_create(const struct report *r, struct report_sums *ret, struct e
     add_hosts(&s, r->nhosts);
     add_mprun(r, &s);
     *ret = s;
-    return 0;
 }
 
 double report_efficiency(const struct usage *u, double cores)

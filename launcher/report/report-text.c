@@ -647,27 +647,23 @@ static void print_notes(struct writer *w)
         fputs("  ~ the highest of samples\n", w->out);
 }
 
-int report_print(const struct report *r, bool all, FILE *out, struct error *err)
+void report_print(const struct report *r, bool all, FILE *out)
 {
     struct writer w = {.r = r, .all = all, .out = out};
-    if (report_sums_create(r, &w.sums, err) < 0)
-        return -1;
+    report_sums_create(r, &w.sums);
     choose_quantities(&w);
     print_head(&w);
     print_all_ranks(&w);
     print_hosts(&w);
     print_notes(&w);
     report_sums_free(&w.sums);
-    return 0;
 }
 
-int report_print_containment(const struct report *r, FILE *out, struct error *err)
+void report_print_containment(const struct report *r, FILE *out)
 {
     struct writer w = {.r = r, .out = out};
-    if (report_sums_create(r, &w.sums, err) < 0)
-        return -1;
+    report_sums_create(r, &w.sums);
     print_head(&w);
     print_notes(&w);
     report_sums_free(&w.sums);
-    return 0;
 }

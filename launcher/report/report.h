@@ -122,7 +122,7 @@ struct report_sums {
     struct usage mprun;           /* mprun itself, starters, mppmi */
     struct usage step;            /* ranks and mprun: what the resource manager should have seen */
 };
-int report_sums_create(const struct report *r, struct report_sums *ret, struct error *err);
+void report_sums_create(const struct report *r, struct report_sums *ret);
 void report_sums_free(struct report_sums *s);
 
 /* CPU time over wall time x cores, or -1 when one of them is unknown. */
@@ -137,10 +137,10 @@ const char *report_end_text(const struct rank_end *e, char *buf, size_t n);
 enum { REPORT_ROWS_MAX = 32 }; /* more ranks, or hosts, than this are summarised */
 
 /* The report for people, of several lines. all: a row for every rank and host, however many there
- * are. 0, or -1 with err. */
-int report_print(const struct report *r, bool all, FILE *out, struct error *err);
+ * are. */
+void report_print(const struct report *r, bool all, FILE *out);
 /* Only its head, and what was held how. */
-int report_print_containment(const struct report *r, FILE *out, struct error *err);
+void report_print_containment(const struct report *r, FILE *out);
 /* The report for programs, into a file that is replaced in one go ("-": standard output). 0, or -1
  * with err. */
 int report_write_json(const struct report *r, const char *path, struct error *err);
@@ -160,8 +160,7 @@ struct launch_sum {
     } slowest[LAUNCH_SLOWEST];
 };
 
-int launch_sum(const struct report *r, enum launch_phase phase, struct launch_sum *ret,
-               struct error *err);
+void launch_sum(const struct report *r, enum launch_phase phase, struct launch_sum *ret);
 void report_print_launch(const struct report *r, FILE *out); /* for people */
 
 /* ---- parts that others print, too ------------------------------------------------------------ */

@@ -64,21 +64,18 @@ static struct report_rank *all_ranks(const struct step_record *record, size_t *r
 }
 
 /* In one go, so that nothing comes between the lines. */
-static int print_reports(const struct report_options *o, const struct report *report,
-                         struct error *err)
+static void print_reports(const struct report_options *o, const struct report *report)
 {
     struct text_writer writer;
-    int rc = 0;
     FILE *out = must(text_begin(&writer));
     if (o->launch)
         report_print_launch(report, out);
     if (o->usage)
-        rc = report_print(report, o->usage == REPORT_USAGE_ALL, out, err);
+        report_print(report, o->usage == REPORT_USAGE_ALL, out);
     else if (o->containment) /* the other has it, too */
-        rc = report_print_containment(report, out, err);
+        report_print_containment(report, out);
     AUTO_FREE char *text = must(text_end(&writer));
     fputs(text, stderr);
-    return rc;
 }
 
 int step_report_write(const struct step_plan *plan, const struct step_record *record,
@@ -86,7 +83,6 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
                       struct error *err)
 {
     const struct report_options *o = &plan->cmd->report;
-    int rc = 0;
     bool is_printed = o->usage || o->launch || o->containment;
     if (!is_printed && !o->json)
         return 0;
@@ -117,8 +113,6 @@ int step_report_write(const struct step_plan *plan, const struct step_record *re
     own_usage(&report.launcher);
     umask((mode_t)plan->step.umask); /* the report is the user's */
     if (is_printed)
-        rc |= print_reports(o, &report, err);
-    if (o->json)
-        rc |= report_write_json(&report, o->json, err);
-    return rc;
+        print_reports(o, &report);
+    return o->json ? report_write_json(&report, o->json, err) : 0;
 }

@@ -86,7 +86,6 @@ static bool gridengine_detect(const struct host_request *request, char *reason, 
 static void name_job(struct allocation *a)
 {
     const char *task = gridengine_variable("SGE_TASK_ID"), *pe = gridengine_variable("PE");
-    a->adapter = rm_adapter_gridengine.name;
     snprintf(a->job_id, sizeof(a->job_id), is_number(task) ? "%.30s.%.30s" : "%.30s",
              gridengine_variable("JOB_ID"), task);
     const char *root = gridengine_variable("SGE_ROOT"), *cell = gridengine_variable("SGE_CELL");

@@ -52,7 +52,7 @@ void hostlist_free(struct hostlist *l)
 struct allocation hostlist_take(struct hostlist *l)
 {
     struct allocation taken = l->allocation;
-    l->allocation = (struct allocation){.adapter = NULL};
+    l->allocation = (struct allocation){.nhosts = 0};
     hostlist_free(l);
     return taken;
 }

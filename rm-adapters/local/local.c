@@ -66,7 +66,7 @@ static int local_read_allocation(const struct host_request *request, struct allo
                                  struct error *err)
 {
     const char *argument = request->argument;
-    struct allocation a = {.adapter = rm_adapter_local.name, .may_oversubscribe = 1};
+    struct allocation a = {.may_oversubscribe = 1};
     struct idset allowed = {0};
     int64_t nhosts = 0;
     char name[256];

@@ -140,7 +140,6 @@ static int lsf_read_allocation(const struct host_request *request, struct alloca
         return -1;
     }
     *ret = hostlist_take(&granted);
-    ret->adapter = rm_adapter_lsf.name;
     snprintf(ret->job_id, sizeof(ret->job_id), "%.40s", variable("LSB_JOBID"));
     const char *configuration = variable("LSF_ENVDIR");
     snprintf(ret->cluster, sizeof(ret->cluster), "%s", configuration ? configuration : "");

@@ -105,7 +105,6 @@ static int pbs_read_allocation(const struct host_request *request, struct alloca
         return -1;
     }
     *ret = hostlist_take(&granted);
-    ret->adapter = rm_adapter_pbs.name;
     snprintf(ret->job_id, sizeof(ret->job_id), "%.60s", job.id);
     snprintf(ret->source, sizeof(ret->source), "PBS_NODEFILE");
     for (size_t i = 0; i < ret->nhosts; i++)

@@ -202,7 +202,6 @@ static int slurm_read_allocation(const struct host_request *request, struct allo
         return -1;
     }
     *ret = hostlist_take(&granted);
-    ret->adapter = rm_adapter_slurm.name;
     ret->slot_cores = slot_cores;
     snprintf(ret->slot_cores_source, sizeof(ret->slot_cores_source), "SLURM_CPUS_PER_TASK");
     snprintf(ret->job_id, sizeof(ret->job_id), "%.30s", slurm_variable("SLURM_JOB_ID"));

@@ -43,7 +43,6 @@ static int ssh_read_allocation(const struct host_request *request, struct alloca
         return -1;
     bool is_stated = named.stated;
     *ret = hostlist_take(&named);
-    ret->adapter = rm_adapter_ssh.name;
     ret->may_oversubscribe = !is_stated;
     named_mark_here(ret);
     return 0;

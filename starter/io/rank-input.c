@@ -68,7 +68,6 @@ static void end_feed(struct feed *f)
     char path[40];
     loop_io_destroy(f->watch);
     f->watch = NULL;
-    f->has_ended = true;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
     int counter = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     close(f->fd);

@@ -20,12 +20,12 @@ struct stream { /* stdout or stderr of a rank */
 };
 
 struct feed { /* stdin of a rank */
-    int fd;   /* write end; once `has_ended`, a read end that only counts what is left; -1: none */
+    int fd;   /* write end; once the pipe was closed, a read end that only counts what is left; -1:
+                 none */
     bool is_slow;         /* its source cannot take anything back (rank-io.h) */
     bool is_terminal;     /* fd is our end of a terminal */
     bool has_open_line;   /* of a terminal: the last byte ended no line */
     bool ends;            /* the end of input has come: close the pipe behind the backlog */
-    bool has_ended;       /* the pipe was closed */
     bool is_credit_due;   /* credit is to be sent as soon as there is a link */
     bool was_told_closed; /* the launcher knows that the rank takes no more input */
     struct loop_io *watch;

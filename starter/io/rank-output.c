@@ -169,7 +169,7 @@ static void stream_readable(void *arg, int fd, unsigned events)
         put_waiting(s);
 }
 
-static void serve_waiting(struct rank_io *io, struct kind *k)
+static void serve_waiting(struct kind *k)
 {
     while (k->first) {
         struct stream *s = k->first;
@@ -185,7 +185,7 @@ static void serve_waiting(struct rank_io *io, struct kind *k)
 void output_serve(struct rank_io *io)
 {
     for (int k = 0; k < KINDS; k++)
-        serve_waiting(io, &io->kinds[k]);
+        serve_waiting(&io->kinds[k]);
 }
 
 void rank_io_output_credit(struct rank_io *io, unsigned stream, uint64_t bytes)
@@ -194,7 +194,7 @@ void rank_io_output_credit(struct rank_io *io, unsigned stream, uint64_t bytes)
         return;
     struct kind *k = &io->kinds[stream - 1];
     k->credit = k->credit + bytes < bytes ? UINT64_MAX : k->credit + bytes;
-    serve_waiting(io, k);
+    serve_waiting(k);
 }
 
 void rank_io_output_closed(struct rank_io *io, unsigned stream)

@@ -322,7 +322,6 @@ void child_hosts_init(struct child_hosts *c, const struct starter_services *serv
         .services = services,
         .self = self,
         .fanout = place->fanout,
-        .nhosts = place->nhosts,
         .first = tree_first_child(self, place->fanout, place->nhosts),
         .nchildren = tree_children(self, place->fanout, place->nhosts),
         .ports = {.low = place->port_low, .high = place->port_high},

@@ -31,7 +31,7 @@ struct child_hosts { /* all zero: this host has no place yet */
     unsigned nchildren; /* that are to be there */
     /* private to child-hosts.c */
     const struct starter_services *services;
-    uint32_t self, fanout, nhosts, first;
+    uint32_t self, fanout, first;
     struct port_range ports; /* of the door */
     unsigned nlinked;
     struct listener *door;

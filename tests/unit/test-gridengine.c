@@ -137,7 +137,6 @@ static void queue_lines_of_a_host_are_one_host(void **state)
     job("12", "undefined", file);
     setenv("PE", "lab", 1);
     assert_int_equal(read_granted(&(struct host_request){.argument = NULL}, &a, &err), 0);
-    assert_string_equal(a.adapter, "gridengine");
     assert_string_equal(a.job_id, "12");
     assert_string_equal(a.more, "qsub -pe lab");
     assert_false(a.may_oversubscribe);

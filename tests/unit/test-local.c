@@ -32,7 +32,6 @@ static void this_machine_is_one_host_with_a_slot_per_allowed_core(void **state)
     char name[256];
     read_ok(NULL, &a);
     assert_int_equal(a.nhosts, 1);
-    assert_string_equal(a.adapter, "local");
     assert_string_equal(a.job_id, "");
     assert_true(a.may_oversubscribe);
     assert_int_equal(gethostname(name, sizeof(name)), 0);
