@@ -74,8 +74,8 @@ void topology_look(void)
 static bool has_all_allowed(hwloc_topology_t hw)
 {
     struct idset known = {0}, allowed = {0};
-    bool has = cpus_allowed(&allowed, NULL) == 0 &&
-               add_bitmap(&known, hwloc_topology_get_allowed_cpuset(hw)) == 0;
+    bool has = cpus_allowed(&allowed, NULL) == 0;
+    add_bitmap(&known, hwloc_topology_get_allowed_cpuset(hw));
     idset_subtract(&allowed, &known);
     has = has && idset_count(&allowed) == 0;
     idset_free(&allowed);
