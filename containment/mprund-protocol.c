@@ -85,6 +85,7 @@ static const char *grant_answer_fault(const struct grant_answer *a, size_t n)
         return "the answer is of another version: mprun and mprund are not of one release";
     if (!is_text(a->job, sizeof(a->job)) || !is_text(a->v2, sizeof(a->v2)) ||
         !is_text(a->cpus, sizeof(a->cpus)) || !is_text(a->gpus, sizeof(a->gpus)) ||
+        !is_text(a->gpu_cores, sizeof(a->gpu_cores)) ||
         !is_text(a->text, sizeof(a->text)) || !is_text(a->host, sizeof(a->host)) ||
         !is_text(a->token, sizeof(a->token)))
         return "the answer has a text without an end";

@@ -168,6 +168,8 @@ struct grant_answer {
     char cpus[GRANT_CPUS_MAX]; /* hardware threads that its processes are held to, "2-3,18-19";
                                   ends with "..." where they are too many; "": to none */
     char gpus[GRANT_GPUS_MAX]; /* ids of GPUs that are the job's alone here, "0,1"; "": none */
+    char gpu_cores[GRANT_GPUS_MAX]; /* PLACE: hardware threads near each of them, "0-15;16-31",
+                                       where the configuration says it; "": nothing is said */
     char text[GRANT_TEXT_MAX]; /* why it was refused, why a job is stuck; SUSPENDED: which of its
                                   GPUs another job has, too; else "" */
     char host[GRANT_JOB_MAX];  /* TOKEN: the host that it is for; "": any */
@@ -175,7 +177,7 @@ struct grant_answer {
 };
 
 _Static_assert(sizeof(struct grant_request) == 1080, "fixed size");
-_Static_assert(sizeof(struct grant_answer) == 2328, "fixed size");
+_Static_assert(sizeof(struct grant_answer) == 2584, "fixed size");
 
 /* 1: a job may have this name: 1 to 40 of A-Z a-z 0-9 . _, the first a letter or digit. */
 bool grant_is_job_name(const char *text);

@@ -73,7 +73,7 @@ static int make_parts(struct host *h, struct error *err)
     idle_ranks_begin(&h->idle);
     if (rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err) < 0)
         return -1;
-    return gpu_shares_choose(&h->gpus, &h->launch, &h->binding, h->containment.answer.gpus, err);
+    return gpu_shares_choose(&h->gpus, &h->launch, &h->binding, &h->containment.answer, err);
 }
 
 /* The starter's own processes: those that it is itself, and mprun where that is an ancestor. */

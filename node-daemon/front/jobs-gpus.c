@@ -179,3 +179,26 @@ void gpus_note_read(struct job *job)
 {
     (void)jobs_read_note(job->jobs, job, note, job->gpus, sizeof(job->gpus));
 }
+
+/* ---- telling ----------------------------------------------------------------------------------
+ */
+
+void gpus_describe(const struct job *job, struct grant_answer *ret)
+{
+    const struct conf *c = job->jobs->conf;
+    size_t len = 0, room = sizeof(ret->gpu_cores);
+    snprintf(ret->gpus, sizeof(ret->gpus), "%s", job->gpus);
+    ret->devices_held = (uint32_t)job->gpus_held;
+    for (const char *at = job->gpus; c->gpu && *at; at += strcspn(at, ","), at += *at == ',') {
+        size_t i = 0, n = strcspn(at, ",");
+        while (c->gpus[i] && (strlen(c->gpus[i]) != n || strncmp(c->gpus[i], at, n) != 0))
+            i++;
+        AUTO_FREE char *cores = c->gpus[i] ? idset_format(&c->gpu[i].cores) : NULL;
+        len += (size_t)snprintf(ret->gpu_cores + len, room - len, "%s%s",
+                                len || at > job->gpus ? ";" : "", cores ? cores : "");
+        if (len >= room) { /* all of it, or nothing */
+            memset(ret->gpu_cores, 0, room);
+            return;
+        }
+    }
+}

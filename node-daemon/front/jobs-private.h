@@ -70,6 +70,7 @@ void nodes_hold_memory(const struct job *job);
 /* jobs-gpus.c: after a restart */
 void gpus_note_read(struct job *job);
 void gpus_note(const struct job *job);
+void gpus_describe(const struct job *job, struct grant_answer *ret);
 void gpus_hold(struct job *job);
 
 /* job-end.c */

@@ -370,8 +370,7 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
     ret->memory = ret->pids = ret->memory_now = ret->processes = GRANT_UNLIMITED;
     snprintf(ret->job, sizeof(ret->job), "%s", job->name);
     snprintf(ret->text, sizeof(ret->text), "%s", job->reason);
-    snprintf(ret->gpus, sizeof(ret->gpus), "%s", job->gpus);
-    ret->devices_held = (uint32_t)job->gpus_held;
+    gpus_describe(job, ret);
     ret->lends = j->conf->lends;
     cores_describe(job, ret);
     loans_describe(job, ret);

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
+#include "containment/mprund-protocol.h"
 #include "starter/binding/rank-binding.h"
 #include "wire/messages/launch.h"
 
@@ -38,17 +40,30 @@ static const char *managers_list(const struct launch *l, unsigned *ret_kinds)
     return list;
 }
 
-static int find_gpus(struct gpu_shares *s, const struct launch *l, const char *granted,
-                     struct error *err)
+/* What mprund's configuration says of them goes before what drivers say: "0-15;16-31". */
+static void take_near(struct host_gpus *g, const char *cores)
+{
+    for (size_t i = 0; i < g->n && *cores; i++, cores += *cores == ';') {
+        size_t n = strcspn(cores, ";");
+        AUTO_FREE char *one = must(strndup(cores, n));
+        if (n)
+            (void)idset_parse(one, &g->gpu[i].near, NULL);
+        cores += n;
+    }
+}
+
+static int find_gpus(struct gpu_shares *s, const struct launch *l,
+                     const struct grant_answer *granted, struct error *err)
 {
     unsigned kinds = 0;
-    const char *list = granted[0] ? granted : managers_list(l, &kinds);
+    const char *list = granted->gpus[0] ? granted->gpus : managers_list(l, &kinds);
     AUTO_CLOSE int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0 || host_gpus_read(root, list, &s->host) < 0 ||
         !(s->gpu = calloc(s->host.n + 1, sizeof(*s->gpu))))
         return error_errno(err, errno, "find the GPUs of this host");
     if (kinds)
         s->host.kinds = kinds;
+    take_near(&s->host, granted->gpu_cores);
     for (size_t i = 0; i < s->host.n; i++)
         s->gpu[i].near = &s->host.gpu[i].near;
     return 0;
@@ -123,10 +138,11 @@ static int deal(struct gpu_shares *s, struct gpu_shares *of, const struct launch
 }
 
 int gpu_shares_choose(struct gpu_shares *s, const struct launch *launch,
-                      const struct rank_binding *b, const char *granted, struct error *err)
+                      const struct rank_binding *b, const struct grant_answer *granted,
+                      struct error *err)
 {
     *s = (struct gpu_shares){.is_asked = has_wish(launch)};
-    if (!s->is_asked && !granted[0])
+    if (!s->is_asked && !granted->gpus[0])
         return 0;
     if (find_gpus(s, launch, granted, err) < 0)
         return -1;

@@ -9,6 +9,7 @@
 
 enum { GPU_LIST_MAX = 640 }; /* bytes of a rank's list */
 
+struct grant_answer;
 struct launch;
 struct rank_binding;
 
@@ -25,11 +26,12 @@ struct gpu_shares { /* others read host and first; as zero, no rank has GPUs of 
 };
 
 /* Which GPUs this host has for ranks, and those of each rank: as the step says, and near its cores.
- * granted: those that the job has here by mprund; "": else by the manager's variables of this
- * process, else all of the machine's. The binding must be chosen, and live as long. -1 with err:
- * there are too few. */
+ * granted: mprund's answer, for those that the job has here; none: by the manager's variables of
+ * this process, else all of the machine's. The binding must be chosen, and live as long. -1 with
+ * err: there are too few. */
 int gpu_shares_choose(struct gpu_shares *s, const struct launch *launch,
-                      const struct rank_binding *b, const char *granted, struct error *err);
+                      const struct rank_binding *b, const struct grant_answer *granted,
+                      struct error *err);
 /* The same for a further world of the step: what the other worlds have left. */
 int gpu_shares_choose_more(struct gpu_shares *s, const struct launch *launch,
                            const struct rank_binding *b, struct gpu_shares *first,

@@ -161,6 +161,19 @@ user_home() { mkdir -p "$TMPDIR/nobody" && chmod 777 "$TMPDIR/nobody"; }
     ends 1.1
 }
 
+@test "which rank has which GPU follows the cores near it that mprund's table names" {
+    user_home
+    for near in '0 1' '1 0'; do
+        read -r a b <<<"$near"
+        sed -i '/^gpu/d' "$MPRUND_CONF"
+        conf -e "\$a gpu \"A\" { cores = \"$a\" }" -e "\$a gpu \"B\" { cores = \"$b\" }"
+        run -0 --separate-stderr enter "$((a + 1)).1" --cores 2 --gpus 2 $(in_job) "$MPRUN" -n 2 --bind-to core --gpus-per-rank 1 \
+            sh -c 'echo $(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status) $CUDA_VISIBLE_DEVICES'
+        [ "$(sort <<<"$output")" = "$(printf '%s\n' "$a A" "$b B" | sort)" ]
+        gone "$((a + 1)).1"
+    done
+}
+
 @test "mprsrc knows from mprund which GPUs a job has that its manager only counts" {
     job=$MPRUN_SOURCE/tests/fuzz/corpus/qstat-xml/parallel.xml
     printf '%s\n' "$(hostname) 2 lab.q@x UNDEFINED" 'gelab1 1 lab.q@gelab1 UNDEFINED' >pe_hostfile
